@@ -1,0 +1,67 @@
+"""What one functional run counted: plain arrays, one row per SASS instruction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from warplens.sass.model import SassKernel
+
+Counts = npt.NDArray[np.int64]
+
+# One column each; every column is an int64 array with one entry per instruction of the kernel.
+COLUMNS: dict[str, str] = {
+    "inst_executed": "warp-level executions, predicated-off ones included",
+    "thread_inst_executed": "sum of active lanes over executions",
+    "thread_inst_executed_true": "the same, only lanes whose guard is true",
+    "branch_uniform": "branch targets executed where all active lanes went one way",
+    "branch_divergent": "branch targets executed where active lanes went different ways",
+    "global_requests": "executions with at least one lane that accessed global memory",
+    "global_sectors": "distinct 32-byte sectors touched, summed over requests",
+    "global_sectors_ideal": "ceil(lanes * size / 32), summed over requests",
+    "global_lines": "distinct 128-byte lines (tags) touched, summed over requests",
+    "global_bytes": "bytes asked for by lanes",
+    "local_requests": "as global, for local memory",
+    "local_sectors": "distinct 32-byte sectors of the interleaved local layout",
+    "local_lines": "distinct 128-byte lines of the interleaved local layout",
+    "local_bytes": "bytes asked for by lanes",
+    "shared_requests": "executions with at least one lane that accessed shared memory",
+    "shared_wavefronts": "passes needed: 32 banks of 4 bytes, one word per bank and pass",
+    "shared_wavefronts_ideal": "passes the same lanes would need without bank conflicts",
+    "shared_bytes": "bytes asked for by lanes",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """The exact counts of one launch.
+
+    Attributes:
+        kernel: the executed kernel.
+        grid, block: launch dimensions x, y, z.
+        dynamic_shared: bytes per block.
+        columns: name of COLUMNS -> int64 array, length = number of instructions.
+        blocks: blocks launched; warps: warps launched.
+        ordered: blocks ran one after another in index order; `ordered_reason` says why.
+        workers: threads that executed blocks.
+        spinning: blocks waited on each other (fair scheduling was needed).
+        output: what device printf wrote.
+        elapsed_seconds: wall time of the run.
+    """
+
+    kernel: SassKernel
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    dynamic_shared: int
+    columns: dict[str, Counts]
+    blocks: int
+    warps: int
+    ordered: bool = False
+    ordered_reason: str = ""
+    workers: int = 1
+    spinning: bool = False
+    output: str = ""
+    elapsed_seconds: float = 0.0
+    notes: tuple[str, ...] = field(default=())
