@@ -1,0 +1,183 @@
+"""A content-addressed cache on disk for cubins, listings and compiled objects."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.metadata
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import platformdirs
+
+_MAGIC = b"warplens-cache-1\n"
+_DIGEST_BYTES = 32
+_PUTS_BETWEEN_PRUNES = 64
+_TEMPORARY = ".tmp"
+DEFAULT_LIMIT_BYTES = 1 << 30
+OFF = ("", "0", "off", "none")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheInfo:
+    """What `Cache.info` tells: where the cache is and how much it holds."""
+
+    directory: Path | None
+    entries: int
+    size_bytes: int
+    limit_bytes: int
+    kinds: dict[str, int]
+
+
+class Cache:
+    """Bytes on disk by kind and key; every failure of the disk only means a miss.
+
+    Entries carry a digest of their payload: a truncated or altered file is a miss and is written
+    anew. Writers go through a temporary file and a rename, so that processes may share a cache.
+
+    Args:
+        directory: where to keep entries; None caches nothing.
+        limit_bytes: total size above which the entries unused for longest are removed.
+    """
+
+    def __init__(
+        self, directory: Path | None, *, limit_bytes: int = DEFAULT_LIMIT_BYTES
+    ) -> None:
+        self.directory = directory
+        self.limit_bytes = limit_bytes
+        self._puts = 0
+
+    def get(self, kind: str, key: str | bytes) -> bytes | None:
+        """The stored bytes, or None."""
+        path = self._path(kind, key)
+        if path is None:
+            return None
+        try:
+            content = path.read_bytes()
+        except OSError:
+            return None
+        start = len(_MAGIC) + _DIGEST_BYTES
+        payload = content[start:]
+        expected = _MAGIC + hashlib.sha256(payload).digest()
+        if content[:start] != expected:
+            return None
+        with contextlib.suppress(OSError):
+            os.utime(path)  # the modification time is the time of last use, for pruning
+        return payload
+
+    def put(self, kind: str, key: str | bytes, data: bytes) -> None:
+        """Stores the bytes; silently does nothing when the disk refuses."""
+        path = self._path(kind, key)
+        if path is None:
+            return
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=path.parent, suffix=_TEMPORARY)
+        except OSError:
+            return
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(_MAGIC + hashlib.sha256(data).digest())
+                stream.write(data)
+            os.replace(name, path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(name)
+            return
+        if self._puts % _PUTS_BETWEEN_PRUNES == 0:
+            self.prune()
+        self._puts += 1
+
+    def prune(self) -> None:
+        """Removes the entries unused for longest until the cache is well below its limit."""
+        entries = sorted((stat.st_mtime, stat.st_size, path) for path, stat in self._files())
+        total = sum(size for _, size, _ in entries)
+        if total <= self.limit_bytes:
+            return
+        for _, size, path in entries:
+            if total <= self.limit_bytes * 4 // 5:
+                return
+            with contextlib.suppress(OSError):
+                path.unlink()
+            total -= size
+
+    def info(self) -> CacheInfo:
+        """Directory, number of entries and size."""
+        kinds: dict[str, int] = {}
+        size = 0
+        for path, stat in self._files():
+            if path.suffix != _TEMPORARY:
+                kind = path.parent.parent.name
+                kinds[kind] = kinds.get(kind, 0) + 1
+            size += stat.st_size
+        return CacheInfo(
+            directory=self.directory,
+            entries=sum(kinds.values()),
+            size_bytes=size,
+            limit_bytes=self.limit_bytes,
+            kinds=dict(sorted(kinds.items())),
+        )
+
+    def clear(self) -> int:
+        """Removes every entry; gives the number removed."""
+        removed = 0
+        for path, _ in self._files():
+            with contextlib.suppress(OSError):
+                path.unlink()
+                removed += 1
+        return removed
+
+    def _path(self, kind: str, key: str | bytes) -> Path | None:
+        if self.directory is None:
+            return None
+        data = key.encode("utf-8", "surrogateescape") if isinstance(key, str) else key
+        name = hashlib.sha256(_version().encode() + b"\0" + data).hexdigest()
+        return self.directory / kind / name[:2] / name
+
+    def _files(self) -> Iterator[tuple[Path, os.stat_result]]:
+        """Every file of the layout kind/two digits/name; others in the directory are not ours."""
+        if self.directory is None:
+            return
+        for path in self.directory.glob("*/[0-9a-f][0-9a-f]/*"):
+            try:
+                stat = path.stat()
+            except OSError:
+                continue
+            if path.suffix == _TEMPORARY or len(path.name) == 2 * _DIGEST_BYTES:
+                yield path, stat
+
+
+@lru_cache(maxsize=1)
+def _version() -> str:
+    try:
+        return importlib.metadata.version("warplens")
+    except importlib.metadata.PackageNotFoundError:
+        return "uninstalled"
+
+
+@lru_cache(maxsize=8)
+def _cache_at(setting: str | None) -> Cache:
+    if setting is None:
+        return Cache(platformdirs.user_cache_path("warplens"))
+    if setting.lower() in OFF:
+        return Cache(None)
+    return Cache(Path(setting))
+
+
+def default_cache() -> Cache:
+    """The user's cache; `WARPLENS_CACHE_DIR` moves it, or turns it off when empty or `off`."""
+    return _cache_at(os.environ.get("WARPLENS_CACHE_DIR"))
+
+
+def key_of(*parts: str | bytes) -> bytes:
+    """One cache key of several parts; unambiguous, unlike their concatenation."""
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part.encode("utf-8", "surrogateescape") if isinstance(part, str) else part
+        digest.update(len(data).to_bytes(8, "little"))
+        digest.update(data)
+    return digest.digest()
