@@ -1,0 +1,249 @@
+"""Reads DWARF line programs (`.debug_line`, versions 2 to 5): code address to source line."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+_END_SEQUENCE, _SET_ADDRESS = 1, 2
+_DIRECTORY_PATH, _DIRECTORY_INDEX = 1, 2
+_STANDARD_ADVANCE_PC, _CONST_ADD_PC, _FIXED_ADVANCE_PC = 2, 8, 9
+_FORM_SIZES = {0x0B: 1, 0x05: 2, 0x06: 4, 0x07: 8, 0x1E: 16}
+_FORM_STRING, _FORM_LINE_STRP, _FORM_UDATA, _FORM_BLOCK = 0x08, 0x1F, 0x0F, 0x09
+
+Place = tuple[int, int]  # section index, address in it
+
+
+@dataclass(slots=True)
+class LineRow:
+    """From `address` on, until the next row, code comes from this place; file None: from nowhere."""
+
+    address: int
+    file: str | None
+    line: int
+
+
+@dataclass(slots=True)
+class _Reader:
+    """A position in the section's bytes."""
+
+    data: bytes
+    at: int = 0
+
+    def number(self, size: int) -> int:
+        value = int.from_bytes(self.take(size), "little")
+        return value
+
+    def take(self, size: int) -> bytes:
+        if size < 0 or self.at + size > len(self.data):
+            raise ValueError("the line table is truncated")
+        piece = self.data[self.at : self.at + size]
+        self.at += size
+        return piece
+
+    def string(self) -> str:
+        end = self.data.find(b"\0", self.at)
+        if end < 0:
+            raise ValueError("the line table holds an endless string")
+        text = self.data[self.at : end].decode("utf-8", "replace")
+        self.at = end + 1
+        return text
+
+    def unsigned(self) -> int:
+        value = shift = 0
+        while True:
+            byte = self.number(1)
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+            if shift > 70:
+                raise ValueError("the line table holds an endless number")
+
+    def signed(self) -> int:
+        start = self.at
+        value = self.unsigned()
+        bits = 7 * (self.at - start)
+        return value - (1 << bits) if value >> (bits - 1) else value
+
+
+@dataclass(slots=True)
+class _Header:
+    minimum_length: int
+    line_base: int
+    line_range: int
+    opcode_base: int
+    operand_counts: bytes
+    files: list[str] = field(default_factory=list)
+    first_file: int = 1
+
+    def file(self, index: int) -> str | None:
+        index -= self.first_file
+        return self.files[index] if 0 <= index < len(self.files) else None
+
+
+def read_lines(
+    data: bytes,
+    relocated: Mapping[int, Place],
+    line_strings: bytes = b"",
+) -> dict[int, list[LineRow]]:
+    """The line rows of every code section, sorted by address.
+
+    Args:
+        data: the bytes of `.debug_line`.
+        relocated: offset in `data` of an address operand -> the place it means.
+        line_strings: the bytes of `.debug_line_str`, for version 5.
+    """
+    rows: dict[int, list[LineRow]] = {}
+    reader = _Reader(data)
+    while reader.at + 4 <= len(data):
+        length = reader.number(4)
+        wide = length == 0xFFFFFFFF
+        if wide:
+            length = reader.number(8)
+        end = reader.at + length
+        if end > len(data):
+            raise ValueError("the line table is truncated")
+        header = _read_header(reader, 8 if wide else 4, line_strings)
+        if header is not None:
+            _run(reader, end, header, relocated, rows)
+        reader.at = end
+    for section in rows.values():
+        section.sort(key=lambda row: row.address)
+    return rows
+
+
+def _read_header(reader: _Reader, word: int, line_strings: bytes) -> _Header | None:
+    version = reader.number(2)
+    if not 2 <= version <= 5:
+        return None
+    if version >= 5:
+        reader.take(2)  # address and segment selector sizes
+    header_length = reader.number(word)
+    program = reader.at + header_length
+    minimum_length = reader.number(1)
+    if version >= 4:
+        reader.take(1)  # operations per instruction
+    reader.take(1)  # default is_stmt
+    line_base = struct.unpack("b", reader.take(1))[0]
+    line_range = reader.number(1)
+    opcode_base = reader.number(1)
+    if not line_range or not opcode_base:
+        raise ValueError("the line table's header is malformed")
+    header = _Header(
+        minimum_length, line_base, line_range, opcode_base, reader.take(opcode_base - 1)
+    )
+    if version >= 5:
+        header.first_file = 0
+        _read_tables_v5(reader, header, word, line_strings)
+    else:
+        _read_tables(reader, header)
+    reader.at = program
+    return header
+
+
+def _read_tables(reader: _Reader, header: _Header) -> None:
+    folders = [""]
+    while folder := reader.string():
+        folders.append(folder)
+    while name := reader.string():
+        index = reader.unsigned()
+        reader.unsigned()  # modification time
+        reader.unsigned()  # size
+        header.files.append(_join(folders[index] if index < len(folders) else "", name))
+
+
+def _read_tables_v5(reader: _Reader, header: _Header, word: int, strings: bytes) -> None:
+    folders = [path for path, _ in _read_entries(reader, word, strings)]
+    for name, index in _read_entries(reader, word, strings):
+        header.files.append(_join(folders[index] if index < len(folders) else "", name))
+
+
+def _read_entries(reader: _Reader, word: int, strings: bytes) -> list[tuple[str, int]]:
+    formats = [(reader.unsigned(), reader.unsigned()) for _ in range(reader.number(1))]
+    entries = []
+    for _ in range(reader.unsigned() if formats else 0):
+        path, index = "", 0
+        for content, form in formats:
+            value = _read_form(reader, form, word, strings)
+            if content == _DIRECTORY_PATH and isinstance(value, str):
+                path = value
+            elif content == _DIRECTORY_INDEX and isinstance(value, int):
+                index = value
+        entries.append((path, index))
+    return entries
+
+
+def _read_form(reader: _Reader, form: int, word: int, strings: bytes) -> str | int:
+    if form == _FORM_STRING:
+        return reader.string()
+    if form == _FORM_LINE_STRP:
+        return _Reader(strings, reader.number(word)).string()
+    if form == _FORM_UDATA:
+        return reader.unsigned()
+    if form == _FORM_BLOCK:
+        reader.take(reader.unsigned())
+        return 0
+    if form in _FORM_SIZES:
+        return reader.number(_FORM_SIZES[form])
+    raise ValueError(f"the line table uses the unknown form {form:#x}")
+
+
+def _join(folder: str, name: str) -> str:
+    if not folder or name.startswith("/") or name[1:2] == ":":
+        return name
+    return f"{folder.rstrip('/')}/{name}"
+
+
+def _run(
+    reader: _Reader,
+    end: int,
+    header: _Header,
+    relocated: Mapping[int, Place],
+    rows: dict[int, list[LineRow]],
+) -> None:
+    """Runs one line program; NVIDIA's own extended opcodes (inlining) are passed over."""
+    section, address, file, line = -1, 0, 1, 1
+    constant_step = (255 - header.opcode_base) // header.line_range * header.minimum_length
+
+    def emit(name: str | None) -> None:
+        if section >= 0:
+            rows.setdefault(section, []).append(LineRow(address, name, line))
+
+    skip: dict[int, Callable[[], object]] = {
+        code: reader.unsigned for code in range(1, header.opcode_base)
+    }
+    while reader.at < end:
+        code = reader.number(1)
+        if code >= header.opcode_base:
+            step, advance = divmod(code - header.opcode_base, header.line_range)[0], 0
+            advance = (code - header.opcode_base) % header.line_range
+            address += step * header.minimum_length
+            line += header.line_base + advance
+            emit(header.file(file))
+        elif code == 0:
+            size = reader.unsigned()
+            start = reader.at
+            kind = reader.number(1) if size else 0
+            if kind == _END_SEQUENCE:
+                emit(None)
+                section, address, file, line = -1, 0, 1, 1
+            elif kind == _SET_ADDRESS:
+                section, address = relocated.get(reader.at, (-1, 0))
+            reader.at = start + size
+        elif code == 1:
+            emit(header.file(file))
+        elif code == _STANDARD_ADVANCE_PC:
+            address += reader.unsigned() * header.minimum_length
+        elif code == 3:
+            line += reader.signed()
+        elif code == 4:
+            file = reader.unsigned()
+        elif code == _CONST_ADD_PC:
+            address += constant_step
+        elif code == _FIXED_ADVANCE_PC:
+            address += reader.number(2)
+        else:
+            for _ in range(header.operand_counts[code - 1]):
+                skip[code]()
