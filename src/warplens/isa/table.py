@@ -29,6 +29,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 _KIND = re.compile(r"^(r|c|b|f|q|d|h|p|i|s)(2|4|8)?(\?)?$")
@@ -118,7 +119,8 @@ def op(
         mods: every modifier the function understands, separated by blanks; an instruction with
             another modifier is refused.
         requires: modifiers an instruction must have for this entry to apply; among several entries
-            of one opcode the one with the most matching required modifiers wins.
+            of one opcode the one with the most matching required modifiers wins. `F64.F32` asks for
+            two adjacent modifiers in that order.
         pipe: the execution pipe (alu, fma, fp16, fp64, xu, lsu, adu, cbu, uniform, tensor).
         latency: the latency class, a key of the architecture's table in gpus/*.toml.
         category: the class in which ncu counts the instruction.
@@ -161,7 +163,8 @@ def is_uniform(opcode: str) -> bool:
 
 def find(opcode: str, modifiers: Iterable[str]) -> Op | None:
     """The entry that fits an instruction, or None. Modifiers are not checked against `mods`."""
-    present = set(modifiers)
+    names = tuple(modifiers)
+    present = {*names, *(f"{a}.{b}" for a, b in pairwise(names))}
     best: Op | None = None
     for entry in _TABLE.get(opcode, ()):
         if entry.requires <= present and (

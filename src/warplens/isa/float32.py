@@ -1,0 +1,155 @@
+"""Single-precision arithmetic, comparison and selection."""
+
+from __future__ import annotations
+
+from warplens.isa import float_compare as fc
+from warplens.isa.lanes import Lanes, Value
+from warplens.isa.table import Modifiers, op
+
+_ARITHMETIC = "FTZ SAT RN RM RP RZ"
+
+
+def _flushed(x: Lanes, m: Modifiers, *values: Value) -> tuple[Value, ...]:
+    return tuple(x.flush(a) for a in values) if m.has("FTZ") else values
+
+
+def _finish(x: Lanes, m: Modifiers, a: Value) -> Value:
+    if m.has("FTZ"):
+        a = x.flush(a)
+    return fc.saturate(x, a) if m.has("SAT") else a
+
+
+@op("FADD", "UFADD", sig="f <- f f", mods=_ARITHMETIC, pipe="fma", latency="fma", category="fp32")
+def fadd(x: Lanes, m: Modifiers, a: Value, b: Value) -> Value:
+    """d = a + b."""
+    a, b = _flushed(x, m, a, b)
+    return _finish(x, m, x.fadd(a, b, fc.rounding(m)))
+
+
+@op("FMUL", "UFMUL", sig="f <- f f", mods=_ARITHMETIC, pipe="fma", latency="fma", category="fp32")
+def fmul(x: Lanes, m: Modifiers, a: Value, b: Value) -> Value:
+    """d = a * b."""
+    a, b = _flushed(x, m, a, b)
+    return _finish(x, m, x.fmul(a, b, fc.rounding(m)))
+
+
+@op(
+    "FFMA",
+    "UFFMA",
+    sig="f <- f f f",
+    mods=_ARITHMETIC,
+    pipe="fma",
+    latency="fma",
+    category="fp32",
+)
+def ffma(x: Lanes, m: Modifiers, a: Value, b: Value, c: Value) -> Value:
+    """d = a * b + c, rounded once."""
+    a, b, c = _flushed(x, m, a, b, c)
+    return _finish(x, m, x.ffma(a, b, c, fc.rounding(m)))
+
+
+@op(
+    "FMNMX",
+    "UFMNMX",
+    sig="f <- f f p",
+    mods="FTZ NAN",
+    pipe="alu",
+    latency="alu",
+    category="fp32",
+)
+def fmnmx(x: Lanes, m: Modifiers, a: Value, b: Value, take_min: Value) -> Value:
+    """d = p ? min(a, b) : max(a, b); a NaN loses against a number, -0 is below +0."""
+    a, b = _flushed(x, m, a, b)
+    return fc.minimum_or_maximum(x, m, a, b, take_min)
+
+
+@op(
+    "FMNMX",
+    "UFMNMX",
+    sig="f <- f f p",
+    mods="FTZ NAN",
+    requires="XORSIGN",
+    pipe="alu",
+    latency="alu",
+    category="fp32",
+    ignore_absolute=True,
+)
+def fmnmx_xorsign(x: Lanes, m: Modifiers, a: Value, b: Value, take_min: Value) -> Value:
+    """d = the lesser or greater of |a|, |b| with the sign of a * b.
+
+    The text prints both operands as `|R|`; their signs count all the same.
+    """
+    a, b = _flushed(x, m, a, b)
+    return fc.xor_sign(x, m, a, b, take_min)
+
+
+@op(
+    "FMNMX3",
+    "UFMNMX3",
+    sig="f <- f f f p",
+    mods="FTZ NAN",
+    pipe="alu",
+    latency="alu",
+    category="fp32",
+)
+def fmnmx3(x: Lanes, m: Modifiers, a: Value, b: Value, c: Value, take_min: Value) -> Value:
+    """d = p ? min(a, b, c) : max(a, b, c), with FMNMX's rules."""
+    a, b, c = _flushed(x, m, a, b, c)
+    return fc.minimum_or_maximum(x, m, fc.minimum_or_maximum(x, m, a, b, take_min), c, take_min)
+
+
+@op("FSEL", "UFSEL", sig="b <- b b p", mods="FTZ", pipe="alu", latency="alu", category="fp32")
+def fsel(x: Lanes, m: Modifiers, a: Value, b: Value, p: Value) -> Value:
+    """d = p ? a : b, bit for bit; FTZ flushes denormals."""
+    chosen = x.select(p, a, b)
+    return x.raw_bits(x.flush(x.bits_to_f32(chosen))) if m.has("FTZ") else chosen
+
+
+@op(
+    "FSETP",
+    "UFSETP",
+    sig="p p <- f f p",
+    mods=f"FTZ {fc.COMPARISON_MODIFIERS}",
+    pipe="alu",
+    latency="alu",
+    category="fp32",
+)
+def fsetp(x: Lanes, m: Modifiers, a: Value, b: Value, q: Value) -> tuple[Value, Value]:
+    """p0 = (a ? b) op q; p1 = !(a ? b) op q; LTU and the like are true on NaN."""
+    a, b = _flushed(x, m, a, b)
+    return fc.compare_both(x, m, a, b, q)
+
+
+@op(
+    "FSET",
+    "UFSET",
+    sig="r <- f f p",
+    mods=f"BF FTZ {fc.COMPARISON_MODIFIERS}",
+    pipe="alu",
+    latency="alu",
+    category="fp32",
+)
+def fset(x: Lanes, m: Modifiers, a: Value, b: Value, q: Value) -> Value:
+    """d = ((a ? b) op q) ? 0xffffffff : 0; BF gives 1.0f instead of all ones."""
+    a, b = _flushed(x, m, a, b)
+    p = fc.combine(x, m, fc.compare(x, m, a, b), q)
+    return x.select(p, x.u32(0x3F800000 if m.has("BF") else 0xFFFFFFFF), x.u32(0))
+
+
+@op("FCHK", sig="p <- f f", mods="DIVIDE", pipe="xu", latency="xu", category="fp32")
+def fchk(x: Lanes, m: Modifiers, a: Value, b: Value) -> Value:
+    """p = whether a / b needs the slow path because an exponent is near its limits.
+
+    The fast path takes MUFU.RCP(b), improves it, multiplies by a and corrects the quotient by
+    its remainder, all in plain FFMA. That is exact if 1/b is no denormal, the remainder (about
+    2**-47 of a) is no denormal, and the quotient neither overflows nor is a denormal. With biased
+    exponents A and B: 1 <= B <= 252, A >= 24 + 1 + 23, A < 255 and -126 < A - B <= 126.
+    """
+    exponent = x.u32(0xFF)
+    ea = x.and_(x.lshr(x.raw_bits(a), x.u32(23)), exponent)
+    eb = x.and_(x.lshr(x.raw_bits(b), x.u32(23)), exponent)
+    bad_divisor = x.icmp("ugt", x.sub(eb, x.u32(1)), x.u32(251))
+    bad_dividend = x.icmp("ugt", x.sub(ea, x.u32(48)), x.u32(254 - 48))
+    # -125 <= ea - eb <= 126 as one unsigned comparison.
+    bad_quotient = x.icmp("ugt", x.add(x.sub(ea, eb), x.u32(125)), x.u32(251))
+    return x.por(bad_divisor, x.por(bad_dividend, bad_quotient))
