@@ -1,0 +1,168 @@
+"""The LLVM engine: the primitives of isa/lanes.py, written as textual LLVM IR.
+
+A value of 32 lanes is one vector (`<32 x i32>`, predicates `<32 x i1>`), a value of the uniform
+datapath (width 1) a plain scalar. No pass may change a result: there are no fast-math flags.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+
+import llvmlite.binding as llvm
+
+from warplens.lift.host import HostFeatures
+from warplens.lift.llvm_float import LlvmFloat
+from warplens.lift.llvm_text import Emitter, Value
+
+__all__ = ["Emitter", "HostFeatures", "LlvmLanes", "Value", "prepare_symbols"]
+
+
+def prepare_symbols() -> None:
+    """Makes the C functions known that code for lesser hosts calls, such as fma."""
+    library = ctypes.CDLL(ctypes.util.find_library("m"))
+    for name in ("fma", "fmaf", "roundeven", "roundevenf", "trunc", "truncf", "floor", "floorf",
+                 "ceil", "ceilf"):  # fmt: skip
+        function = getattr(library, name, None)
+        if function is not None:
+            address = ctypes.cast(function, ctypes.c_void_p).value
+            llvm.add_symbol(name, address)
+
+
+class LlvmLanes(LlvmFloat):
+    """Emits one instruction's semantics into an open basic block.
+
+    Args:
+        emitter: takes the lines, names and module-level helpers.
+        width: 32, or 1 for the uniform datapath.
+        active: name of the `<32 x i1>` mask of executing lanes; None if all are.
+        features: what the host can do.
+    """
+
+    # across lanes
+
+    def lane_id(self) -> Value:
+        return self.const("u32", tuple(range(self.width)))
+
+    def active(self) -> Value:
+        return self.true() if self._active is None else Value("p", self._active)
+
+    def ballot_scalar(self, p: Value) -> str:
+        """The ballot as one i32, without spreading it over the lanes."""
+        if self.width == 1:
+            return self._raw(f"zext i1 {p.ref} to i32")
+        voted = self.pand(p, self.active())
+        if isinstance(voted.const, int):
+            return str(0xFFFFFFFF if voted.const else 0)
+        if voted.const is not None:
+            return str(sum(bit << lane for lane, bit in enumerate(voted.const)))
+        return self._raw(f"bitcast <32 x i1> {voted.ref} to i32")
+
+    def ballot(self, p: Value) -> Value:
+        scalar = self.ballot_scalar(p)
+        if not scalar.startswith("%"):
+            return self.u32(int(scalar))
+        return self.broadcast("u32", scalar)
+
+    def gather_lane(self, a: Value, index: Value) -> Value:
+        if a.scalar is not None or isinstance(a.const, int):
+            return a
+        if a.type != "u32":
+            return self._gather_other(a, index)
+        if index.const is not None:
+            lanes = index.const if isinstance(index.const, tuple) else (index.const,) * 32
+            mask = ", ".join(f"i32 {n & 31}" for n in lanes)
+            sources = f"<32 x i32> {a.ref}, <32 x i32> poison"
+            return self.emit("u32", f"shufflevector {sources}, <32 x i32> <{mask}>")
+        if self.features.has_avx512:
+            return self._gather_permute(a, index)
+        return self._gather_memory(a, index)
+
+    def _gather_other(self, a: Value, index: Value) -> Value:
+        if a.type == "p":
+            words = self.select(a, self.u32(1), self.u32(0))
+            return self.icmp("ne", self.gather_lane(words, index), self.u32(0))
+        if a.type == "u64":
+            low = self.gather_lane(self.low32(a), index)
+            return self.pair(low, self.gather_lane(self.high32(a), index))
+        pattern = self._pattern(a)
+        if pattern.type != "bf16":
+            return self._float(self.gather_lane(pattern, index), a.type)
+        return self._float(self._to_small(self.gather_lane(self.raw_bits(a), index)), a.type)
+
+    def _gather_permute(self, a: Value, index: Value) -> Value:
+        low, high = (self.slice(a, first, 16) for first in (0, 16))
+        half = "<16 x i32>"
+        pieces = [
+            self.call_raw(
+                "llvm.x86.avx512.vpermi2var.d.512",
+                half,
+                f"{half} {low}",
+                f"{half} {self.slice(index, first, 16)}",
+                f"{half} {high}",
+            )
+            for first in (0, 16)
+        ]
+        return self.join("u32", pieces)
+
+    def _gather_memory(self, a: Value, index: Value) -> Value:
+        """Stores the lanes and loads them by index, in a function so that the buffer is its own."""
+        name = "warplens.gather.lane"
+        lines = [
+            f"define internal <32 x i32> @{name}(<32 x i32> %a, <32 x i32> %index) noinline {{",
+            "  %buffer = alloca <32 x i32>, align 128",
+            "  store <32 x i32> %a, ptr %buffer, align 128",
+            "  %i = and <32 x i32> %index, splat (i32 31)",
+        ]
+        result = "poison"
+        for lane in range(32):
+            lines += [
+                f"  %i{lane} = extractelement <32 x i32> %i, i32 {lane}",
+                f"  %p{lane} = getelementptr i32, ptr %buffer, i32 %i{lane}",
+                f"  %v{lane} = load i32, ptr %p{lane}, align 4",
+                f"  %r{lane} = insertelement <32 x i32> {result}, i32 %v{lane}, i32 {lane}",
+            ]
+            result = f"%r{lane}"
+        lines += [f"  ret <32 x i32> {result}", "}"]
+        self.add_helper(name, "\n".join(lines))
+        return self.emit("u32", f"call <32 x i32> @{name}({self._arg(a)}, {self._arg(index)})")
+
+    def first_active(self, a: Value) -> Value:
+        if self.width == 1 or a.scalar is not None:
+            return a
+        if self._active is None:
+            return self.broadcast(a.type, self.scalar(a))
+        mask = self._raw(f"bitcast <32 x i1> {self._active} to i32")
+        count = self.call_raw("llvm.cttz.i32", "i32", f"i32 {mask}", "i1 false")
+        lane = self._raw(f"and i32 {count}, 31")
+        if a.type == "p":
+            word = self._raw(f"bitcast <32 x i1> {a.ref} to i32")
+            bit = self._raw(f"lshr i32 {word}, {lane}")
+            return self.broadcast("p", self._raw(f"trunc i32 {bit} to i1"))
+        return self.broadcast(
+            a.type, self._raw(f"extractelement {self.types[a.type]} {a.ref}, i32 {lane}")
+        )
+
+    def table(self, words: tuple[int, ...], index: Value) -> Value:
+        name = f"warplens.table.{len(words)}.{hash(words) & 0xFFFFFFFFFFFFFFFF:x}"
+        kind = f"[{len(words)} x i32]"
+        if name not in self._declared:
+            body = ", ".join(f"i32 {word & 0xFFFFFFFF}" for word in words)
+            array = f"private unnamed_addr constant {kind} [{body}], align 64"
+            self.add_helper(name, f"@{name} = {array}")
+        if self.width == 1:
+            place = self._raw(f"getelementptr {kind}, ptr @{name}, i32 0, i32 {index.ref}")
+            return self.emit("u32", f"load i32, ptr {place}, align 4")
+        zero = "<32 x i32> zeroinitializer"
+        places = self._raw(f"getelementptr {kind}, ptr @{name}, {zero}, {self._arg(index)}")
+        return self.emit(
+            "u32",
+            self._call(
+                "llvm.masked.gather.v32i32.v32p0",
+                "<32 x i32>",
+                f"<32 x ptr> {places}",
+                "i32 4",
+                "<32 x i1> splat (i1 true)",
+                "<32 x i32> poison",
+            ),
+        )
