@@ -1,0 +1,138 @@
+"""How ncu classes each instruction: pipe, category, memory space, kind of access, width."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from warplens import isa
+from warplens.isa.table import Op, find
+from warplens.sass.model import Instruction, SassKernel
+
+Mask = npt.NDArray[np.bool_]
+
+# opcode -> (space named by the opcode, kind of access); a generic access finds its space at run time
+MEMORY: dict[str, tuple[str, str]] = {
+    "LD": ("generic", "ld"),
+    "LDG": ("global", "ld"),
+    "LDL": ("local", "ld"),
+    "LDS": ("shared", "ld"),
+    "LDSM": ("shared", "ldsm"),
+    "LDC": ("constant", "ld"),
+    "LDGSTS": ("global", "ldgsts"),
+    "ST": ("generic", "st"),
+    "STG": ("global", "st"),
+    "STL": ("local", "st"),
+    "STS": ("shared", "st"),
+    "STSM": ("shared", "stsm"),
+    "STAS": ("dshared", "stas"),
+    "ATOM": ("generic", "atom"),
+    "ATOMG": ("global", "atom"),
+    "ATOMS": ("shared", "atom"),
+    "RED": ("global", "red"),
+    "REDG": ("global", "red"),
+    "REDS": ("shared", "atom"),
+    "REDAS": ("dshared", "redas"),
+    "SULD": ("surface", "ld"),
+    "SUST": ("surface", "st"),
+    "SUATOM": ("surface", "atom"),
+    "SURED": ("surface", "red"),
+    "TEX": ("texture", "ld"),
+    "TLD": ("texture", "ld"),
+    "TLD4": ("texture", "ld"),
+    "TXD": ("texture", "ld"),
+    "TMML": ("texture", "ld"),
+    "TXQ": ("texture", "ld"),
+    "UTMALDG": ("tma", "ld"),
+    "UTMASTG": ("tma", "st"),
+    "UTMAREDG": ("tma", "red"),
+    "UBLKCP": ("tma", "ld"),
+    "UBLKRED": ("tma", "red"),
+    "LDT": ("tmem", "ld"),
+    "LDTM": ("tmem", "ld"),
+    "STT": ("tmem", "st"),
+    "STTM": ("tmem", "st"),
+}
+BRANCHES = frozenset({"BRA", "BRX", "BRXU", "JMP", "JMX", "JMXU", "CALL", "RET"})
+_WIDTHS = {"128": 128, "64": 64, "16": 16, "U16": 16, "S16": 16, "8": 8, "U8": 8, "S8": 8}
+
+
+@cache
+def load_isa() -> None:
+    """Imports every module under `isa`, so that the opcode table is complete."""
+    for module in pkgutil.iter_modules(isa.__path__):
+        importlib.import_module(f"{isa.__name__}.{module.name}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstructionClass:
+    """What the counters ask of one instruction."""
+
+    opcode: str
+    modifiers: frozenset[str]
+    pipe: str
+    category: str
+    space: str
+    op: str
+    width: int
+    is_branch: bool
+    is_cas: bool
+
+
+def classify(instruction: Instruction) -> InstructionClass:
+    """The classes of one instruction, from the opcode table where it has an entry."""
+    load_isa()
+    entry = find(instruction.opcode, instruction.modifiers)
+    space, op = MEMORY.get(instruction.opcode, ("", ""))
+    modifiers = frozenset(instruction.modifiers)
+    return InstructionClass(
+        opcode=instruction.opcode,
+        modifiers=modifiers,
+        pipe=_pipe(entry, space),
+        category=_category(entry, space),
+        space=space,
+        op=op,
+        width=_width(instruction.modifiers),
+        is_branch=instruction.opcode in BRANCHES,
+        is_cas=bool(modifiers & {"CAS", "CAST"}),
+    )
+
+
+def _pipe(entry: Op | None, space: str) -> str:
+    if entry is not None:
+        return entry.pipe
+    return {"": "", "texture": "tex", "constant": "adu", "tma": "tma", "tmem": "tmem"}.get(
+        space, "lsu"
+    )
+
+
+def _category(entry: Op | None, space: str) -> str:
+    if space:
+        return "memory"
+    return entry.category if entry is not None else "misc"
+
+
+def _width(modifiers: Iterable[str]) -> int:
+    return next((_WIDTHS[name] for name in modifiers if name in _WIDTHS), 32)
+
+
+class Classes:
+    """The classes of a kernel's instructions, asked for masks."""
+
+    def __init__(self, kernel: SassKernel) -> None:
+        self.instructions = tuple(classify(instruction) for instruction in kernel.instructions)
+        self._masks: dict[tuple[str, tuple[str | int | bool, ...]], Mask] = {}
+
+    def mask(self, attribute: str, allowed: tuple[str | int | bool, ...]) -> Mask:
+        """Which instructions have one of the allowed values of an attribute."""
+        key = (attribute, allowed)
+        if key not in self._masks:
+            found = (getattr(one, attribute) in allowed for one in self.instructions)
+            self._masks[key] = np.fromfiter(found, np.bool_, len(self.instructions))
+        return self._masks[key]

@@ -1,0 +1,149 @@
+"""Instruction counters: executed, issued, per thread, per pipe, per class of operation."""
+
+from __future__ import annotations
+
+from warplens.metrics.counters import Choice, Counters, ratio
+from warplens.metrics.registry import Formula, metric
+
+_PIPES = {
+    "alu": "integer and logic",
+    "fma": "FP32 multiply-add and integer multiply",
+    "fp16": "packed half precision",
+    "fp64": "double precision",
+    "xu": "transcendental functions and conversions",
+    "lsu": "loads, stores, shuffles",
+    "tex": "textures and surfaces",
+    "adu": "indexed constants, barriers",
+    "cbu": "branches and convergence barriers",
+    "uniform": "one value per warp",
+    "tensor": "matrix multiply-accumulate",
+}
+_OPCODES = {
+    "fadd": ("FADD", "FADD32I"),
+    "fmul": ("FMUL", "FMUL32I"),
+    "ffma": ("FFMA", "FFMA32I"),
+    "fadd2": ("FADD2",),
+    "fmul2": ("FMUL2",),
+    "ffma2": ("FFMA2",),
+    "dadd": ("DADD",),
+    "dmul": ("DMUL",),
+    "dfma": ("DFMA",),
+    "hadd": ("HADD2", "HADD2_32I"),
+    "hmul": ("HMUL2", "HMUL2_32I"),
+    "hfma": ("HFMA2", "HFMA2_32I"),
+}
+_CATEGORIES = {
+    "fp16": "half-precision",
+    "fp32": "single-precision",
+    "fp64": "double-precision",
+    "integer": "integer",
+    "conversion": "conversion",
+    "control": "control-flow and barrier",
+    "memory": "load, store and atomic",
+    "inter_thread": "shuffle, vote and match",
+    "misc": "other",
+    "uniform": "uniform-datapath",
+}
+
+
+def executed(**choices: Choice) -> Formula:
+    """Warp instructions of the given classes."""
+
+    def formula(c: Counters) -> object:
+        return c.sum("inst_executed", **choices)
+
+    return formula
+
+
+def threads_on(**choices: Choice) -> Formula:
+    """Threads with a true guard, over the instructions of the given classes."""
+
+    def formula(c: Counters) -> object:
+        return c.sum("thread_inst_executed_true", **choices)
+
+    return formula
+
+
+def _per_warp(**choices: Choice) -> Formula:
+    def formula(c: Counters) -> object:
+        return ratio(c.sum("inst_executed", **choices), c.execution.warps)
+
+    return formula
+
+
+def both_units(name: str, *, unit: str, formula: Formula | None, doc: str) -> None:
+    """A counter that exists per SM and per sub-partition."""
+    for prefix in ("sm__", "smsp__"):
+        metric(
+            prefix + name, kind="counter", unit=unit, formula=formula, doc=doc,
+            per_instruction=True,
+        )  # fmt: skip
+
+
+both_units("inst_executed", unit="inst", formula=executed(),
+           doc="Warp instructions executed, predicated-off ones included.")  # fmt: skip
+both_units("sass_inst_executed", unit="inst", formula=executed(),
+           doc="Warp instructions executed, counted in the SASS.")  # fmt: skip
+for _prefix in ("sm__", "smsp__"):
+    metric(_prefix + "inst_issued", kind="counter", unit="inst", basis="model", formula=None,
+           doc="Issue slots used; more than executed where instructions are replayed.")  # fmt: skip
+    metric(_prefix + "warps_launched", kind="counter", unit="warp",
+           formula=lambda c: c.execution.warps, doc="Warps launched.")  # fmt: skip
+metric("sm__ctas_launched", kind="counter", unit="block", formula=lambda c: c.execution.blocks,
+       doc="Blocks launched.")  # fmt: skip
+both_units("sass_thread_inst_executed", unit="inst",
+           formula=lambda c: c.sum("thread_inst_executed"),
+           doc="Active threads, added up over instructions.")  # fmt: skip
+both_units("sass_thread_inst_executed_pred_on", unit="inst", formula=threads_on(),
+           doc="Threads whose guard was true, added up over instructions.")  # fmt: skip
+metric("smsp__thread_inst_executed", kind="counter", unit="inst", per_instruction=True,
+       formula=lambda c: c.sum("thread_inst_executed"),
+       doc="Active threads, added up over instructions.")  # fmt: skip
+metric("smsp__thread_inst_executed_pred_on", kind="counter", unit="inst", per_instruction=True,
+       formula=threads_on(), doc="Threads whose guard was true, added up.")  # fmt: skip
+for _name, _column in (("", "thread_inst_executed"), ("_pred_on", "thread_inst_executed_true")):
+    for _base in (
+        f"smsp__thread_inst_executed{_name}_per_inst_executed",
+        f"smsp__average_thread_inst_executed{_name}_per_inst_executed",
+    ):
+        metric(_base, kind="ratio", unit="", max_rate=32.0, per_instruction=True,
+               formula=lambda c, column=_column: ratio(c.sum(column), c.sum("inst_executed")),
+               doc="Mean threads per instruction; 32 uses every lane.")  # fmt: skip
+metric("smsp__average_inst_executed_per_warp", kind="ratio", unit="inst/warp",
+       formula=_per_warp(), doc="Instructions a warp executes on average.")  # fmt: skip
+metric("smsp__average_threads_launched_per_warp", kind="ratio", unit="thread/warp",
+       formula=lambda c: ratio(
+           c.execution.blocks * c.execution.block[0] * c.execution.block[1]
+           * c.execution.block[2], c.execution.warps),
+       doc="Threads of a warp on average; below 32 where blocks end in partial warps.")  # fmt: skip
+
+for _pipe, _what in _PIPES.items():
+    both_units(f"inst_executed_pipe_{_pipe}", unit="inst", formula=executed(pipe=_pipe),
+               doc=f"Warp instructions of the {_pipe.upper()} pipe: {_what}.")  # fmt: skip
+for _pipe in ("alu", "fma", "fp64", "lsu", "xu", "cbu", "uniform", "fp16", "tex"):
+    metric(f"smsp__average_inst_executed_pipe_{_pipe}_per_warp", kind="ratio", unit="inst/warp",
+           formula=_per_warp(pipe=_pipe),
+           doc=f"Instructions of the {_pipe.upper()} pipe a warp executes on average.")  # fmt: skip
+
+for _op, _opcodes in _OPCODES.items():
+    both_units(f"sass_thread_inst_executed_op_{_op}_pred_on", unit="inst",
+               formula=threads_on(opcode=_opcodes),
+               doc=f"Threads that executed {_opcodes[0]} with a true guard.")  # fmt: skip
+for _category, _what in _CATEGORIES.items():
+    _full = "inter_thread_communication" if _category == "inter_thread" else _category
+    both_units(f"sass_thread_inst_executed_op_{_full}_pred_on", unit="inst",
+               formula=threads_on(category=_category),
+               doc=f"Threads that executed {_what} instructions with a true guard.")  # fmt: skip
+
+for _prefix in ("sm", "smsp"):
+    for _op in ("ffma", "dfma"):
+        metric(f"derived__{_prefix}__sass_thread_inst_executed_op_{_op}_pred_on_x2", unit="inst",
+               formula=lambda c, op=_op: 2 * threads_on(opcode=_OPCODES[op])(c),
+               doc=f"Twice the {_op.upper()} threads: a multiply-add is two operations.",
+               per_instruction=True)  # fmt: skip
+metric("inst_executed", unit="inst", formula=executed(), per_instruction=True,
+       doc="Warp instructions executed.")  # fmt: skip
+metric("thread_inst_executed", unit="thread", per_instruction=True,
+       formula=lambda c: c.sum("thread_inst_executed"), doc="Active threads.")  # fmt: skip
+metric("thread_inst_executed_true", unit="thread", formula=threads_on(), per_instruction=True,
+       doc="Threads whose guard was true.")  # fmt: skip

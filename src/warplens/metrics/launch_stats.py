@@ -1,0 +1,124 @@
+"""Launch statistics: what was launched, with which resources."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from warplens.metrics.counters import Counters, ratio
+from warplens.metrics.registry import Formula, Row, SectionSpec, metric, rows, section
+
+
+def limit(c: Counters) -> Any:
+    """Blocks that fit on an SM: the smallest of all limits."""
+    return c.occupancy.blocks
+
+
+def shared_per_block(c: Counters) -> int:
+    """Shared memory a block holds, the driver's part included, rounded to the GPU's unit."""
+    total = c.execution.kernel.static_shared + c.execution.dynamic_shared
+    total += c.gpu.shared_reserved_bytes
+    return -(-total // c.gpu.shared_unit_bytes) * c.gpu.shared_unit_bytes
+
+
+def shared_config_bytes(c: Counters) -> int:
+    """The smallest carve-out that does not lower the blocks an SM holds, as the driver picks."""
+    others = min(c.occupancy.limit_registers, c.occupancy.limit_warps, c.occupancy.limit_blocks)
+    wanted = max(1, min(int(others), int(limit(c)) or 1)) * shared_per_block(c)
+    sizes = sorted(size * 1024 for size in c.gpu.carveouts_kb)
+    return next((size for size in sizes if size >= wanted), sizes[-1])
+
+
+def _axis(attribute: str, axis: int) -> Formula:
+    def size(c: Counters) -> int:
+        return int(getattr(c.execution, attribute)[axis])
+
+    return size
+
+
+def _cluster(c: Counters) -> int:
+    return prod(c.settings.cluster or c.execution.kernel.cluster or (1, 1, 1))
+
+
+metric("launch__grid_size", unit="", formula=lambda c: prod(c.execution.grid),
+       doc="Blocks of the launch.")  # fmt: skip
+metric("launch__block_size", unit="", formula=lambda c: prod(c.execution.block),
+       doc="Threads of a block; multiples of 32 leave no lane unused.")  # fmt: skip
+for _number, _name in enumerate("xyz"):
+    metric(f"launch__grid_dim_{_name}", unit="", formula=_axis("grid", _number),
+           doc=f"Blocks along {_name}.")  # fmt: skip
+    metric(f"launch__block_dim_{_name}", unit="", formula=_axis("block", _number),
+           doc=f"Threads of a block along {_name}.")  # fmt: skip
+metric("launch__thread_count", unit="thread",
+       formula=lambda c: prod(c.execution.grid) * prod(c.execution.block),
+       doc="Threads of the launch.")  # fmt: skip
+metric("launch__registers_per_thread", unit="register/thread",
+       formula=lambda c: c.execution.kernel.registers,
+       doc="Registers the compiler gave each thread.")  # fmt: skip
+metric("launch__registers_per_thread_allocated", unit="register/thread",
+       formula=lambda c: -(-c.execution.kernel.registers * 32 // c.gpu.register_unit)
+       * c.gpu.register_unit // 32,
+       doc="Registers each thread holds after rounding to the allocation unit.")  # fmt: skip
+metric("launch__shared_mem_per_block_static", unit="byte/block",
+       formula=lambda c: c.execution.kernel.static_shared,
+       doc="Shared memory declared in the kernel.")  # fmt: skip
+metric("launch__shared_mem_per_block_dynamic", unit="byte/block",
+       formula=lambda c: c.execution.dynamic_shared,
+       doc="Shared memory asked for at the launch.")  # fmt: skip
+metric("launch__shared_mem_per_block_driver", unit="byte/block", basis="spec",
+       formula=lambda c: c.gpu.shared_reserved_bytes,
+       doc="Shared memory that CUDA keeps of every block's.")  # fmt: skip
+metric("launch__shared_mem_per_block", unit="byte/block",
+       formula=lambda c: c.execution.kernel.static_shared + c.execution.dynamic_shared
+       + c.gpu.shared_reserved_bytes,
+       doc="Static, dynamic and driver shared memory together.")  # fmt: skip
+metric("launch__shared_mem_per_block_allocated", unit="byte/block", formula=shared_per_block,
+       doc="Shared memory a block holds, rounded to the allocation unit.")  # fmt: skip
+metric("launch__shared_mem_config_size", unit="byte", basis="spec", formula=shared_config_bytes,
+       doc="The shared-memory carve-out: the smallest that does not lower occupancy.")  # fmt: skip
+metric("launch__func_cache_config", unit="", formula=lambda c: "CachePreferNone",
+       doc="The kernel's cache preference.")  # fmt: skip
+metric("launch__waves_per_multiprocessor", unit="",
+       formula=lambda c: ratio(prod(c.execution.grid), c.gpu.sm_count * limit(c)),
+       doc="Blocks over what all SMs hold at once; a small fraction above a whole number means "
+       "a tail in which most SMs idle.")  # fmt: skip
+metric("launch__sm_count", unit="SM", basis="spec", formula=lambda c: c.gpu.sm_count,
+       doc="SMs of the GPU.")  # fmt: skip
+metric("launch__barrier_count", unit="", formula=lambda c: c.execution.kernel.n_barriers,
+       doc="Named barriers the kernel uses.")  # fmt: skip
+metric("launch__cluster_size", unit="", formula=_cluster, doc="Blocks of a cluster.")  # fmt: skip
+metric("launch__stack_size", unit="", formula=lambda c: c.settings.stack_bytes,
+       doc="Bytes of stack a thread has, as the runtime sets it by default.")  # fmt: skip
+metric("launch__uses_green_context", unit="", formula=lambda c: 0,
+       doc="Whether the launch runs on a part of the GPU only.")  # fmt: skip
+metric("launch__context_id", unit="", formula=lambda c: c.settings.context,
+       doc="The context.")  # fmt: skip
+metric("launch__stream_id", unit="", formula=lambda c: c.settings.stream,
+       doc="The stream.")  # fmt: skip
+
+section(
+    SectionSpec(
+        identifier="LaunchStats",
+        title="Launch Statistics",
+        order=70,
+        sets=frozenset({"basic", "detailed", "full"}),
+        rows=(
+            *rows(
+                ("Grid Size", "launch__grid_size"),
+                ("Function Cache Configuration", "launch__func_cache_config"),
+                ("Registers Per Thread", "launch__registers_per_thread"),
+                ("Static Shared Memory Per Block", "launch__shared_mem_per_block_static"),
+                ("Dynamic Shared Memory Per Block", "launch__shared_mem_per_block_dynamic"),
+                ("Driver Shared Memory Per Block", "launch__shared_mem_per_block_driver"),
+                ("Block Size", "launch__block_size"),
+                ("Threads", "launch__thread_count"),
+                ("Waves Per SM", "launch__waves_per_multiprocessor"),
+                ("Shared Memory Configuration Size", "launch__shared_mem_config_size"),
+                ("Uses Green Context", "launch__uses_green_context"),
+                ("Stack Size", "launch__stack_size"),
+                ("# SMs", "launch__sm_count"),
+            ),
+            Row(label="Cluster Size", name="launch__cluster_size", since=(9, 0)),
+        ),
+    )
+)

@@ -1,0 +1,272 @@
+"""Memory counters: instructions, requests, sectors, bytes and wavefronts by space and access.
+
+Columns are counted per instruction and by the space that each lane's address fell in, so a generic
+access counts where it went. The kind of access (`op`) comes from the opcode.
+"""
+
+from __future__ import annotations
+
+from warplens.metrics.counters import Choice, Counters, Quantity, ratio
+from warplens.metrics.instructions import both_units, executed
+from warplens.metrics.registry import Formula, metric
+
+SECTOR_BYTES = 32
+_GLOBAL_OPS = ("ld", "st", "atom", "red")
+_LOCAL_OPS = ("ld", "st")
+_DESCRIBED = {
+    "ld": "loads",
+    "st": "stores",
+    "atom": "atomics",
+    "red": "reductions",
+    "ldgsts": "copies from global to shared memory",
+    "ldsm": "matrix loads",
+    "stsm": "matrix stores",
+}
+_ANY_GLOBAL = ("ld", "st", "atom", "red", "ldgsts")
+
+
+def accesses(column: str, op: Choice = None, factor: int = 1) -> Formula:
+    """A column over the instructions of one kind of access."""
+
+    def formula(c: Counters) -> Quantity:
+        return factor * c.sum(column, op=op)
+
+    return formula
+
+
+def _quotient(top: str, bottom: str, op: Choice = None) -> Formula:
+    def formula(c: Counters) -> Quantity:
+        return ratio(c.sum(top, op=op), c.sum(bottom, op=op))
+
+    return formula
+
+
+def _excess(op: Choice = None) -> Formula:
+    def formula(c: Counters) -> Quantity:
+        return c.sum("shared_wavefronts", op=op) - c.sum("shared_wavefronts_ideal", op=op)
+
+    return formula
+
+
+def _in_space(space: str, op: Choice = None) -> Formula:
+    """Instructions that name the space, and generic ones that touched it."""
+
+    def formula(c: Counters) -> Quantity:
+        named = c.sum("inst_executed", space=space, op=op)
+        return named + c.sum(f"{space}_requests", space="generic", op=op)
+
+    return formula
+
+
+def _l1tex(name: str, *, unit: str, formula: Formula, doc: str, basis: str = "exact") -> None:
+    metric(f"l1tex__{name}", kind="counter", unit=unit, formula=formula, basis=basis, doc=doc,
+           per_instruction=True)  # fmt: skip
+
+
+def _tag_stage(space: str, op: str) -> None:
+    """The counters of L1TEX's tag stage for one space and kind of access."""
+    name = f"pipe_lsu_mem_{space}_op_{op}"
+    what = f"{space} {_DESCRIBED[op]}"
+    _l1tex(f"t_requests_{name}", unit="request", formula=accesses(f"{space}_requests", op),
+           doc=f"Requests of {what}: one per instruction with an active lane.")  # fmt: skip
+    _l1tex(f"t_sectors_{name}", unit="sector", formula=accesses(f"{space}_sectors", op),
+           doc=f"Sectors of 32 bytes that {what} touched.")  # fmt: skip
+    _l1tex(f"t_bytes_{name}", unit="byte",
+           formula=accesses(f"{space}_sectors", op, SECTOR_BYTES),
+           doc=f"Bytes of the sectors that {what} touched.")  # fmt: skip
+    metric(f"l1tex__average_t_sectors_per_request_{name}", kind="ratio",
+           unit="sector/request", per_instruction=True,
+           formula=_quotient(f"{space}_sectors", f"{space}_requests", op),
+           doc=f"Sectors per request of {what}; 4 is ideal for 32-bit accesses: 32 lanes x 4 "
+           "bytes = 4 sectors.")  # fmt: skip
+    metric(f"l1tex__t_sector_{name}_hit_rate", kind="ratio", unit="", max_rate=1.0,
+           basis="model", formula=None,
+           doc=f"Share of the sectors of {what} found in L1.")  # fmt: skip
+    for outcome in ("hit", "miss"):
+        metric(f"l1tex__t_sectors_{name}_lookup_{outcome}", kind="counter", unit="sector",
+               basis="model", formula=None,
+               doc=f"Sectors of {what} that were a {outcome} in L1.")  # fmt: skip
+    both_units(f"sass_l1tex_t_sectors_{name}", unit="sector",
+               formula=accesses(f"{space}_sectors", op),
+               doc=f"Sectors that {what} touched, counted in the SASS.")  # fmt: skip
+
+
+for _op in _GLOBAL_OPS:
+    _tag_stage("global", _op)
+for _op in _LOCAL_OPS:
+    _tag_stage("local", _op)
+
+
+def _both_spaces(suffix: str) -> Formula:
+    def formula(c: Counters) -> Quantity:
+        return c.sum(f"global_{suffix}") + c.sum(f"local_{suffix}")
+
+    return formula
+
+
+for _name in ("", "_pipe_lsu"):
+    _l1tex(f"t_requests{_name}", unit="request", formula=_both_spaces("requests"),
+           doc="Requests of global and local memory.")  # fmt: skip
+    _l1tex(f"t_sectors{_name}", unit="sector", formula=_both_spaces("sectors"),
+           doc="Sectors of global and local memory that requests touched.")  # fmt: skip
+    _l1tex(f"t_bytes{_name}", unit="byte",
+           formula=lambda c: SECTOR_BYTES * _both_spaces("sectors")(c),
+           doc="Bytes of the sectors that requests touched.")  # fmt: skip
+    metric(f"l1tex__average_t_sectors_per_request{_name}", kind="ratio", unit="sector/request",
+           per_instruction=True,
+           formula=lambda c: ratio(_both_spaces("sectors")(c), _both_spaces("requests")(c)),
+           doc="Sectors per request of global and local memory.")  # fmt: skip
+
+both_units("sass_sectors_mem_global", unit="sector", formula=accesses("global_sectors"),
+           doc="Sectors of global memory that instructions touched.")  # fmt: skip
+both_units("sass_sectors_mem_local", unit="sector", formula=accesses("local_sectors"),
+           doc="Sectors of local memory that instructions touched.")  # fmt: skip
+both_units("sass_l1tex_tags_mem_global", unit="tag", formula=accesses("global_lines"),
+           doc="128-byte lines of global memory that instructions touched.")  # fmt: skip
+
+# Copies from global to shared memory exist only in the SASS-counted family on every chip.
+both_units("sass_l1tex_t_requests_pipe_lsu_mem_global_op_ldgsts", unit="request",
+           formula=accesses("global_requests", "ldgsts"),
+           doc="Requests of copies from global to shared memory.")  # fmt: skip
+both_units("sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts", unit="sector",
+           formula=accesses("global_sectors", "ldgsts"),
+           doc="Sectors that copies from global to shared memory touched.")  # fmt: skip
+
+# --- bytes that threads asked for -------------------------------------------------------------
+
+for _space, _ops in (
+    ("global", ("", *_GLOBAL_OPS, "ldgsts")),
+    ("local", ("", *_LOCAL_OPS)),
+    ("shared", ("", "ld", "st", "atom", "ldgsts", "ldsm", "stsm")),
+):
+    for _op in _ops:
+        _suffix = f"_op_{_op}" if _op else ""
+        _what = f"{_space} {_DESCRIBED.get(_op, 'accesses')}"
+        _choice = _op or None
+        both_units(f"sass_data_bytes_mem_{_space}{_suffix}", unit="byte",
+                   formula=accesses(f"{_space}_bytes", _choice),
+                   doc=f"Bytes that threads asked for in {_what}.")  # fmt: skip
+        _per = ("wavefront", "shared_wavefronts") if _space == "shared" else (
+            "sector", f"{_space}_sectors")  # fmt: skip
+        metric(f"smsp__sass_average_data_bytes_per_{_per[0]}_mem_{_space}{_suffix}",
+               kind="ratio", unit=f"byte/{_per[0]}", per_instruction=True,
+               max_rate=128.0 if _space == "shared" else 32.0,
+               formula=_quotient(f"{_space}_bytes", _per[1], _choice),
+               doc=f"Bytes used of each {_per[0]} in {_what}; more than the maximum means that "
+               "lanes share data.")  # fmt: skip
+
+# --- shared memory ------------------------------------------------------------------------------
+
+_SHARED = {
+    "": None,
+    "_op_ld": ("ld", "ldsm"),  # the hardware's op_ld covers matrix loads too
+    "_op_st": ("st", "stsm"),
+    "_op_atom": "atom",
+}
+for _suffix, _choices in _SHARED.items():
+    _what = {"": "accesses"}.get(_suffix, _DESCRIBED.get(_suffix.removeprefix("_op_"), ""))
+    _l1tex(f"data_pipe_lsu_wavefronts_mem_shared{_suffix}", unit="wavefront", basis="definition",
+           formula=accesses("shared_wavefronts", _choices),
+           doc=f"Passes that shared-memory {_what} took through the data banks.")  # fmt: skip
+    _l1tex(f"data_bank_conflicts_pipe_lsu_mem_shared{_suffix}", unit="", basis="definition",
+           formula=_excess(_choices),
+           doc=f"Extra passes of shared-memory {_what}: the hardware's counter adds arbitration "
+           "losses to these.")  # fmt: skip
+_l1tex("data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts", unit="", basis="definition",
+       formula=_excess("ldgsts"),
+       doc="Extra passes of the shared-memory side of global-to-shared copies.")  # fmt: skip
+for _op in ("ld", "st", "atom", "ldgsts", "ldsm", "stsm"):
+    both_units(f"sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{_op}", unit="wavefront",
+               formula=accesses("shared_wavefronts", _op),
+               doc=f"Passes of shared-memory {_DESCRIBED[_op]}, from addresses.")  # fmt: skip
+for _op in ("ldgsts", "ldsm", "st", "stsm"):
+    both_units(f"sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_{_op}", unit="",
+               formula=_excess(_op),
+               doc=f"Extra passes of shared-memory {_DESCRIBED[_op]}, from addresses.")  # fmt: skip
+both_units("sass_l1tex_pipe_lsu_wavefronts_mem_shared", unit="wavefront",
+           formula=accesses("shared_wavefronts"),
+           doc="Passes of all shared-memory accesses, from addresses.")  # fmt: skip
+
+# --- instructions by opcode and by where they went ---------------------------------------------
+
+for _space, _ops in (
+    ("global", ("ld", "st", "atom", "red")),
+    ("local", ("ld", "st")),
+    ("shared", ("ld", "st", "atom")),
+):
+    both_units(f"sass_inst_executed_op_{_space}", unit="inst", formula=_in_space(_space),
+               doc=f"Instructions that access {_space} memory.")  # fmt: skip
+    for _op in _ops:
+        both_units(f"sass_inst_executed_op_{_space}_{_op}", unit="inst",
+                   formula=_in_space(_space, _op),
+                   doc=f"{_space.capitalize()} {_DESCRIBED[_op]}, generic ones that went there "
+                   "included.")  # fmt: skip
+for _name, _op in (
+    ("ld", "ld"), ("st", "st"), ("atom", "atom"), ("ldgsts", "ldgsts"), ("ldsm", "ldsm"),
+    ("shared_stsm", "stsm"),
+):  # fmt: skip
+    both_units(f"sass_inst_executed_op_{_name}", unit="inst",
+               formula=executed(op=_op, space=("generic", "global", "local", "shared")),
+               doc=f"Executed {_DESCRIBED[_op]} of any space.")  # fmt: skip
+for _bits in (8, 16, 32, 64, 128):
+    both_units(f"sass_inst_executed_op_memory_{_bits}b", unit="inst",
+               formula=executed(width=_bits, op=_ANY_GLOBAL,
+                                space=("generic", "global", "local", "shared")),
+               doc=f"Memory instructions that access {_bits} bits a thread.")  # fmt: skip
+
+_BY_OPCODE: dict[str, tuple[dict[str, Choice], str]] = {
+    "generic_ld": ({"opcode": "LD"}, "LD"),
+    "generic_st": ({"opcode": "ST"}, "ST"),
+    "generic_atom": ({"opcode": ("ATOM", "ATOMG")}, "ATOM and ATOMG"),
+    "generic_atom_dot_alu": ({"opcode": ("ATOM", "ATOMG"), "is_cas": False}, "ATOM, ATOMG but CAS"),
+    "generic_atom_dot_cas": ({"opcode": ("ATOM", "ATOMG"), "is_cas": True}, "ATOM.CAS, ATOMG.CAS"),
+    "global_ld": ({"opcode": "LDG"}, "LDG"),
+    "global_st": ({"opcode": "STG"}, "STG"),
+    "global_red": ({"opcode": ("RED", "REDG")}, "RED and REDG"),
+    "local_ld": ({"opcode": "LDL"}, "LDL"),
+    "local_st": ({"opcode": "STL"}, "STL"),
+    "shared_ld": ({"opcode": "LDS"}, "LDS"),
+    "shared_st": ({"opcode": "STS"}, "STS"),
+    "shared_atom": ({"opcode": "ATOMS"}, "ATOMS"),
+    "shared_atom_dot_alu": ({"opcode": "ATOMS", "is_cas": False}, "ATOMS but CAS"),
+    "shared_atom_dot_cas": ({"opcode": "ATOMS", "is_cas": True}, "ATOMS.CAS"),
+    "ldc": ({"opcode": "LDC"}, "LDC"),
+    "ldgsts": ({"opcode": "LDGSTS"}, "LDGSTS"),
+    "ldsm": ({"opcode": "LDSM"}, "LDSM"),
+    "shared_stsm": ({"opcode": "STSM"}, "STSM"),
+    "texture": ({"space": "texture"}, "texture instructions"),
+}
+for _name, (_selected, _what) in _BY_OPCODE.items():
+    metric(f"smsp__inst_executed_op_{_name}", kind="counter", unit="inst", per_instruction=True,
+           formula=executed(**_selected), doc=f"Executed {_what}.")  # fmt: skip
+
+# --- ncu's per-instruction source metrics ---------------------------------------------------------
+
+_SOURCE = {
+    "memory_l1_tag_requests_global": ("global_lines", "tag", "128-byte lines touched"),
+    "memory_l1_wavefronts_shared": ("shared_wavefronts", "wavefront", "Shared-memory passes"),
+    "memory_l1_wavefronts_shared_ideal": (
+        "shared_wavefronts_ideal", "wavefront", "Shared-memory passes without bank conflicts"),
+    "memory_l2_theoretical_sectors_global": ("global_sectors", "sector", "Sectors touched"),
+    "memory_l2_theoretical_sectors_global_ideal": (
+        "global_sectors_ideal", "sector", "Sectors if the same bytes were packed"),
+    "memory_l2_theoretical_sectors_local": ("local_sectors", "sector", "Local sectors touched"),
+}  # fmt: skip
+for _name, (_column, _unit, _what) in _SOURCE.items():
+    metric(_name, unit=_unit, formula=accesses(_column), per_instruction=True,
+           doc=f"{_what}.")  # fmt: skip
+metric("derived__memory_l1_wavefronts_shared_excessive", unit="wavefront", formula=_excess(),
+       per_instruction=True, doc="Shared-memory passes above the ideal.")  # fmt: skip
+metric("derived__memory_l2_theoretical_sectors_global_excessive", unit="sector",
+       formula=lambda c: c.sum("global_sectors") - c.sum("global_sectors_ideal"),
+       per_instruction=True, doc="Sectors above the ideal: uncoalesced accesses.")  # fmt: skip
+metric("derived__memory_l1_conflicts_shared_nway", unit="", per_instruction=True,
+       formula=lambda c: ratio(
+           c.sum("shared_wavefronts", space=("shared", "generic"), op=("ld", "st", "atom")),
+           c.sum("shared_requests", space=("shared", "generic"), op=("ld", "st", "atom"))),
+       doc="Passes per shared-memory instruction.")  # fmt: skip
+for _space, _name in (("global", "global"), ("local", "local"), ("shared", "shared")):
+    for _op, _plural in (("ld", "loads"), ("st", "stores")):
+        metric(f"sass__inst_executed_{_name}_{_plural}", unit="inst",
+               formula=_in_space(_space, _op), per_instruction=True,
+               doc=f"{_space.capitalize()} {_plural} executed.")  # fmt: skip

@@ -1,0 +1,63 @@
+"""Occupancy: how many warps an SM can hold, and which resource decides."""
+
+from __future__ import annotations
+
+from warplens.metrics.counters import ratio
+from warplens.metrics.launch_stats import shared_config_bytes, shared_per_block
+from warplens.metrics.registry import Row, SectionSpec, metric, rows, section
+
+metric("launch__occupancy_limit_registers", unit="block",
+       formula=lambda c: c.occupancy.limit_registers,
+       doc="Blocks an SM's registers allow.")  # fmt: skip
+metric("launch__occupancy_limit_shared_mem", unit="block",
+       formula=lambda c: max(
+           int(c.occupancy.blocks),
+           min(shared_config_bytes(c) // max(shared_per_block(c), 1), c.gpu.max_blocks_per_sm)
+           if shared_per_block(c) else c.gpu.max_blocks_per_sm,
+       ),
+       doc="Blocks the configured shared memory allows; the carve-out is chosen so that it does "
+       "not limit where it need not.")  # fmt: skip
+metric("launch__occupancy_limit_warps", unit="block", formula=lambda c: c.occupancy.limit_warps,
+       doc="Blocks an SM's warp slots allow.")  # fmt: skip
+metric("launch__occupancy_limit_blocks", unit="block", formula=lambda c: c.occupancy.limit_blocks,
+       doc="Blocks an SM can hold at most.")  # fmt: skip
+metric("launch__occupancy_limit_barriers", unit="block",
+       formula=lambda c: c.occupancy.limit_barriers,
+       doc="Blocks an SM's barriers allow.")  # fmt: skip
+metric("sm__maximum_warps_per_active_cycle_pct", unit="%",
+       formula=lambda c: 100.0 * c.occupancy.occupancy,
+       doc="Theoretical occupancy: warps an SM can hold of this kernel over its warp "
+       "slots.")  # fmt: skip
+metric("sm__maximum_warps_avg_per_active_cycle", unit="warp", formula=lambda c: c.occupancy.warps,
+       doc="Warps an SM can hold of this kernel.")  # fmt: skip
+metric("smsp__maximum_warps_avg_per_active_cycle", unit="warp",
+       formula=lambda c: ratio(c.occupancy.warps, c.gpu.sub_partitions),
+       doc="Warps a scheduler can hold of this kernel.")  # fmt: skip
+metric("sm__warps_active", unit="warp", kind="counter", basis="model", cycle_unit="warp",
+       formula=None, doc="Resident warps, added up over cycles.")  # fmt: skip
+
+section(
+    SectionSpec(
+        identifier="Occupancy",
+        title="Occupancy",
+        order=80,
+        sets=frozenset({"basic", "detailed", "full"}),
+        rows=(
+            *rows(
+                ("Theoretical Occupancy", "sm__maximum_warps_per_active_cycle_pct"),
+                ("Block Limit Registers", "launch__occupancy_limit_registers"),
+                ("Theoretical Active Warps per SM", "sm__maximum_warps_avg_per_active_cycle"),
+                ("Block Limit Shared Mem", "launch__occupancy_limit_shared_mem"),
+                ("Achieved Occupancy", "sm__warps_active.avg.pct_of_peak_sustained_active"),
+                ("Block Limit Warps", "launch__occupancy_limit_warps"),
+                ("Achieved Active Warps Per SM", "sm__warps_active.avg.per_cycle_active"),
+                ("Block Limit SM", "launch__occupancy_limit_blocks"),
+            ),
+            Row(
+                label="Block Limit Barriers",
+                name="launch__occupancy_limit_barriers",
+                since=(9, 0),
+            ),
+        ),
+    )
+)

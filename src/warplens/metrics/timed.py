@@ -1,0 +1,82 @@
+"""Counters that only a timing model can give: cycles, activity, caches, DRAM, throughputs."""
+
+from __future__ import annotations
+
+from warplens.metrics.registry import metric
+
+
+def timed(name: str, unit: str, doc: str, *, cycle_unit: str | None = None) -> None:
+    """A counter of the timing model."""
+    metric(name, kind="counter", unit=unit, basis="model", formula=None, doc=doc,
+           cycle_unit=cycle_unit)  # fmt: skip
+
+
+def share(name: str, doc: str, max_rate: float | None = 1.0, unit: str = "") -> None:
+    """A ratio of the timing model."""
+    metric(name, kind="ratio", unit=unit, basis="model", formula=None, doc=doc,
+           max_rate=max_rate)  # fmt: skip
+
+
+def throughput(name: str, doc: str) -> None:
+    """A throughput: the largest of its breakdown, in percent of the peak."""
+    metric(name, kind="throughput", unit="%", basis="model", formula=None, doc=doc)
+
+
+timed("gpu__time_duration", "ns", "Time from the launch's start to its end.")
+for _unit in ("gpc", "sm", "smsp", "l1tex", "lts", "dram", "gpu"):
+    timed(f"{_unit}__cycles_elapsed", "cycle", f"Clock cycles of {_unit.upper()} that passed.")
+for _unit in ("gpc", "sm", "smsp", "l1tex", "lts", "dram", "gpu"):
+    timed(f"{_unit}__cycles_active", "cycle", f"Clock cycles in which {_unit.upper()} worked.")
+
+for _name, _doc in (
+    ("sm__throughput", "The busiest part of the SMs."),
+    ("sm__instruction_throughput", "The busiest of issue and arithmetic pipes."),
+    ("sm__memory_throughput", "The busiest of the SM's memory pipes."),
+    ("gpu__compute_memory_throughput", "The busiest part of the memory system."),
+    ("gpu__compute_memory_access_throughput", "The busiest cache or memory unit."),
+    ("gpu__compute_memory_request_throughput", "The busiest link between memory units."),
+    ("gpu__dram_throughput", "DRAM bandwidth used."),
+    ("dram__throughput", "DRAM bandwidth used."),
+    ("l1tex__throughput", "The busiest part of L1TEX."),
+    ("lts__throughput", "The busiest part of L2."),
+):
+    throughput(_name, f"{_doc} Percent of what can be sustained.")
+
+for _name, _doc in (
+    ("lts__t_sectors", "Sectors looked up in L2."),
+    ("lts__t_sectors_op_read", "Sectors read through L2."),
+    ("lts__t_sectors_op_write", "Sectors written through L2."),
+    ("lts__t_sectors_op_atom", "Sectors of atomics in L2."),
+    ("lts__t_sectors_op_red", "Sectors of reductions in L2."),
+    ("lts__t_sectors_lookup_hit", "Sectors found in L2."),
+    ("lts__t_sectors_lookup_miss", "Sectors not found in L2."),
+    ("lts__t_sectors_srcunit_tex", "Sectors that L1TEX asked L2 for."),
+    ("dram__sectors_read", "Sectors read from DRAM."),
+    ("dram__sectors_write", "Sectors written to DRAM."),
+    ("l1tex__m_xbar2l1tex_read_sectors", "Sectors that L2 returned to L1TEX."),
+    ("l1tex__t_sectors_lookup_hit", "Sectors found in L1."),
+    ("l1tex__t_sectors_lookup_miss", "Sectors not found in L1."),
+):
+    timed(_name, "sector", _doc)
+for _name, _doc in (
+    ("dram__bytes", "Bytes moved to and from DRAM."),
+    ("dram__bytes_read", "Bytes read from DRAM."),
+    ("dram__bytes_write", "Bytes written to DRAM."),
+):
+    timed(_name, "byte", _doc)
+timed("lts__t_requests", "request", "Requests to L2.")
+share("l1tex__t_sector_hit_rate", "Share of sectors found in L1.")
+share("lts__t_sector_hit_rate", "Share of sectors found in L2.")
+share("lts__t_sector_op_read_hit_rate", "Share of read sectors found in L2.")
+share("lts__t_sector_op_write_hit_rate", "Share of written sectors found in L2.")
+
+for _pipe in ("alu", "fma", "fp64", "shared", "tensor"):
+    timed(f"sm__pipe_{_pipe}_cycles_active", "cycle",
+          f"Cycles in which the {_pipe.upper()} pipe was busy.")  # fmt: skip
+
+timed("smsp__issue_active", "cycle", "Cycles in which a scheduler issued.", cycle_unit="")
+timed("smsp__issue_inst0", "cycle", "Cycles in which a scheduler issued nothing.", cycle_unit="")
+timed("smsp__warps_active", "warp", "Resident warps of a scheduler, added up over cycles.",
+      cycle_unit="warp")  # fmt: skip
+timed("smsp__warps_eligible", "warp", "Warps that could issue, added up over cycles.",
+      cycle_unit="warp")  # fmt: skip

@@ -1,0 +1,88 @@
+"""Warp state statistics: what warps waited for."""
+
+from __future__ import annotations
+
+from warplens.metrics.registry import Row, SectionSpec, Table, metric, rows, section
+from warplens.metrics.timed import share
+
+# reason -> what a warp in this state waits for
+STALL_REASONS = {
+    "barrier": "the other warps at a block barrier",
+    "branch_resolving": "a branch target to be known",
+    "dispatch_stall": "the dispatcher",
+    "drain": "memory stores to finish after EXIT",
+    "gmma": "a warpgroup matrix operation",
+    "imc_miss": "a constant operand not in its cache",
+    "lg_throttle": "room in the queue of local and global accesses",
+    "long_scoreboard": "the result of a global or local access",
+    "math_pipe_throttle": "its execution pipe to be free",
+    "membar": "a memory fence",
+    "mio_throttle": "room in the queue of shared memory, MUFU and the like",
+    "misc": "something else",
+    "no_instruction": "the instruction to be fetched",
+    "not_selected": "its turn: another warp was picked",
+    "selected": "nothing: it issued",
+    "short_scoreboard": "the result of shared memory, MUFU and the like",
+    "sleeping": "the end of a sleep",
+    "tex_throttle": "room in the texture queue",
+    "wait": "a fixed latency",
+}
+_PER_ISSUE = "smsp__average_warps_issue_stalled_{}_per_issue_active"
+
+for _reason, _what in STALL_REASONS.items():
+    share(_PER_ISSUE.format(_reason),
+          f"Warps that wait for {_what}, per issuing cycle.", max_rate=None,
+          unit="inst")  # fmt: skip
+    share(f"smsp__average_warp_latency_issue_stalled_{_reason}",
+          f"Cycles a warp waits for {_what}.", max_rate=None, unit="cycle")  # fmt: skip
+share("smsp__average_warp_latency_per_inst_issued",
+      "Cycles between two issues of one warp.", max_rate=None, unit="cycle")  # fmt: skip
+share("smsp__average_warps_active_per_inst_executed",
+      "Warp cycles per executed instruction.", max_rate=None, unit="cycle")  # fmt: skip
+
+section(
+    SectionSpec(
+        identifier="WarpStateStats",
+        title="Warp State Statistics",
+        order=50,
+        sets=frozenset({"full"}),
+        rows=rows(
+            (
+                "Warp Cycles Per Issued Instruction",
+                "smsp__average_warp_latency_per_inst_issued.ratio",
+            ),
+            (
+                "Warp Cycles Per Executed Instruction",
+                "smsp__average_warps_active_per_inst_executed.ratio",
+            ),
+            (
+                "Avg. Active Threads Per Warp",
+                "smsp__thread_inst_executed_per_inst_executed.ratio",
+            ),
+            (
+                "Avg. Not Predicated Off Threads Per Warp",
+                "smsp__thread_inst_executed_pred_on_per_inst_executed.ratio",
+            ),
+        ),
+        extra=tuple(
+            Row(
+                label=("Selected" if reason == "selected"
+                       else "Stall " + reason.replace("_", " ").title()),
+                name=_PER_ISSUE.format(reason) + ".ratio",
+                until=(9, 0) if reason == "imc_miss" else (99, 9),
+                since=(9, 0) if reason == "gmma" else (0, 0),
+            )
+            for reason in STALL_REASONS
+        ),
+        tables=(
+            Table(
+                title="Warp State (All Cycles)",
+                columns=("State", "Warps per issue"),
+                rows=tuple(
+                    (reason.replace("_", " ").title(), _PER_ISSUE.format(reason) + ".ratio")
+                    for reason in STALL_REASONS
+                ),
+            ),
+        ),
+    )
+)  # fmt: skip

@@ -1,0 +1,41 @@
+"""How a page is printed; the names are those of the command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from warplens.errors import InputError
+
+PAGES = ("details", "raw", "source")
+UNITS = ("auto", "base")
+DETAILS = ("header", "body", "all")
+METRIC_NAMES = ("label", "name", "label-name")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrintOptions:
+    """Print settings.
+
+    Attributes:
+        units: "auto" scales bytes, hertz and nanoseconds; "base" does not.
+        details: header rows, tables, or all.
+        metric_name: what the first column shows.
+        always_float: print every number with decimals.
+        separators: thousands separators.
+    """
+
+    units: str = "auto"
+    details: str = "header"
+    metric_name: str = "label"
+    always_float: bool = False
+    separators: bool = True
+
+    def __post_init__(self) -> None:
+        checks = (
+            ("units", self.units, UNITS),
+            ("details", self.details, DETAILS),
+            ("metric_name", self.metric_name, METRIC_NAMES),
+        )
+        for name, value, allowed in checks:
+            if value not in allowed:
+                raise InputError(f"{name} {value!r} is not one of {', '.join(allowed)}")
