@@ -19,10 +19,25 @@ from warplens.gpus import (
 )
 from warplens.gpus.spec import parse_gpu_file
 
-REQUIRED = (
-    "T4,RTX 2080 Ti,A100,A100 80GB,A100 40GB PCIe,A10,RTX 3090,RTX A4000,RTX A6000,L4,RTX 4060,"
-    "RTX 4090,H100,H100 SXM,H200,B200,RTX 5090"
-).split(",")
+REQUIRED = [
+    "T4",
+    "RTX 2080 Ti",
+    "A100",
+    "A100 80GB",
+    "A100 40GB PCIe",
+    "A10",
+    "RTX 3090",
+    "RTX A4000",
+    "RTX A6000",
+    "L4",
+    "RTX 4060",
+    "RTX 4090",
+    "H100",
+    "H100 SXM",
+    "H200",
+    "B200",
+    "RTX 5090",
+]
 
 
 @pytest.mark.parametrize("name", REQUIRED)

@@ -235,6 +235,14 @@ def _file_texts() -> Mapping[str, str]:
     }
 
 
+_NOT_A_GPU = frozenset({"other_capabilities"})  # occupancy rules only
+
+
+def read_gpu_file(file: str) -> tuple[dict[str, Any], dict[str, Sourced]]:
+    """The header and the numbers of one of the package's files, by its name without ending."""
+    return _parsed(file)
+
+
 @functools.cache
 def _parsed(file: str) -> tuple[dict[str, Any], dict[str, Sourced]]:
     return parse_gpu_file(_file_texts()[file], f"{file}.toml")
@@ -244,7 +252,9 @@ def _parsed(file: str) -> tuple[dict[str, Any], dict[str, Sourced]]:
 def _headers() -> Mapping[str, dict[str, Any]]:
     """The header of every file; the tables are not parsed, which keeps start-up short."""
     return {
-        file: tomllib.loads(text.partition("\n[")[0]) for file, text in _file_texts().items()
+        file: tomllib.loads(text.partition("\n[")[0])
+        for file, text in _file_texts().items()
+        if file not in _NOT_A_GPU
     }
 
 
