@@ -29,7 +29,7 @@ def _integral_rounding(m: Modifiers) -> str:
 # ---------------------------------------------------------------------------------- F2I
 
 _F2I_MODS = "FTZ NTZ FLOOR CEIL TRUNC F32 U8 S8 U16 S16 U32 S32"
-_F2I = {"pipe": "xu", "latency": "xu", "category": "conversion"}
+_F2I = {"pipe": "xu", "latency": "convert", "category": "conversion"}
 
 
 @op("F2I", "UF2I", sig="r <- f", mods=_F2I_MODS, **_F2I)
@@ -92,7 +92,7 @@ def merge_bytes(x: Lanes, high: Value, low: Value, c: Value) -> Value:
 # ---------------------------------------------------------------------------------- I2F
 
 _I2F_MODS = "U8 S8 U16 S16 U32 S32 F32 RN RM RP RZ"
-_I2F = {"pipe": "xu", "latency": "xu", "category": "conversion"}
+_I2F = {"pipe": "xu", "latency": "convert", "category": "conversion"}
 
 
 def _integer_source(x: Lanes, m: Modifiers, a: Value) -> tuple[Value, bool]:
@@ -141,33 +141,13 @@ def i2f_f64(x: Lanes, m: Modifiers, a: Value) -> Value:
 def i2f_half(x: Lanes, m: Modifiers, a: Value) -> Value:
     """d = a as a 16-bit float in the low half, zeros above; rounded once."""
     number, signed = _integer_source(x, m, a)
-    if number.type == "u64":
-        number = _at_most_53_bits(x, number, signed)
-    exact = x.int_to_float(number, "f64", signed)
-    return x.bits(x.float_to_float(exact, _half_kind(m), fc.rounding(m)))
-
-
-def _at_most_53_bits(x: Lanes, a: Value, signed: bool) -> Value:
-    """Rounds large 64-bit integers to odd multiples of 2**11, which f64 holds exactly.
-
-    Whatever is lost lies far below the last bit of a 16-bit float and leaves its trace in bit 11,
-    so that rounding again to 16 bits gives what rounding once would.
-    """
-    negative = x.pand(x.true() if signed else x.false(), x.icmp("slt", a, x.u64(0)))
-    size = x.select(negative, x.sub(x.u64(0), a), a)
-    lost = x.icmp("ne", x.and_(size, x.u64(0x7FF)), x.u64(0))
-    kept = x.or_(
-        x.and_(size, x.u64(0xFFFFFFFFFFFFF800)),
-        x.select(lost, x.u64(0x800), x.u64(0)),
-    )
-    size = x.select(x.icmp("uge", size, x.u64(1 << 53)), kept, size)
-    return x.select(negative, x.sub(x.u64(0), size), size)
+    return x.bits(x.int_to_float(number, _half_kind(m), signed, fc.rounding(m)))
 
 
 # ---------------------------------------------------------------------------------- F2F
 
 _F2F_MODS = "F64 F32 F16 BF16 FTZ SAT RN RM RP RZ"
-_F2F = {"mods": _F2F_MODS, "pipe": "xu", "latency": "xu", "category": "conversion"}
+_F2F = {"mods": _F2F_MODS, "pipe": "xu", "latency": "convert", "category": "conversion"}
 
 
 def _prepared(x: Lanes, m: Modifiers, a: Value) -> Value:
@@ -229,7 +209,7 @@ def f2f_half_half(x: Lanes, m: Modifiers, a: Value) -> Value:
 
 # ---------------------------------------------------------------------------------- FRND
 
-_FRND = {"pipe": "xu", "latency": "xu", "category": "conversion"}
+_FRND = {"pipe": "xu", "latency": "convert", "category": "conversion"}
 
 
 @op("FRND", "UFRND", sig="f <- f", mods="FTZ F32 FLOOR CEIL TRUNC", **_FRND)
@@ -252,7 +232,7 @@ def frnd_half(x: Lanes, m: Modifiers, a: Value) -> Value:
 
 # ---------------------------------------------------------------------------------- I2I
 
-_I2I = {"pipe": "xu", "latency": "xu", "category": "conversion"}
+_I2I = {"pipe": "xu", "latency": "convert", "category": "conversion"}
 
 
 @op("I2I", "UI2I", sig="r <- r", mods="U8 S8 U16 S16 U32 S32 SAT", **_I2I)

@@ -1,0 +1,159 @@
+"""Packed half-precision and bfloat16 arithmetic: two 16-bit lanes in each register.
+
+Every operation rounds once to the 16-bit format; the engines' primitives of types f16 and bf16 do
+so. A source printed with `.F32` comes as an f32 value instead of a packed pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from warplens.isa import float_compare as fc
+from warplens.isa.lanes import Lanes, Value
+from warplens.isa.table import Modifiers, op
+
+_ARITHMETIC = "BF16_V2 BF16 FTZ SAT RELU"
+_FP16 = {"pipe": "fp16", "latency": "fp16", "category": "fp16"}
+
+
+def _kind(m: Modifiers) -> str:
+    return "bf16" if m.has("BF16_V2") or m.has("BF16") else "f16"
+
+
+def halves(x: Lanes, kind: str, a: Value) -> tuple[Value, Value]:
+    """The low and the high 16 bits of a word as floats."""
+    return fc.from_bits(x, kind, a), fc.from_bits(x, kind, x.lshr(a, x.u32(16)))
+
+
+def pack(x: Lanes, low: Value, high: Value) -> Value:
+    """Two 16-bit patterns in one word; `low` has zeros above."""
+    return x.or_(low, x.shl(high, x.u32(16)))
+
+
+def _each_half(x: Lanes, m: Modifiers, function: Callable[..., Value], *sources: Value) -> Value:
+    """Applies `function` to the low and to the high halves, with flushing and clamping."""
+    pairs = [halves(x, _kind(m), a) for a in sources]
+    results = []
+    for half in zip(*pairs, strict=True):
+        operands = [x.flush(a) for a in half] if m.has("FTZ") else list(half)
+        results.append(x.bits(_finish(x, m, function(*operands))))
+    return pack(x, *results)
+
+
+def _finish(x: Lanes, m: Modifiers, a: Value) -> Value:
+    if m.has("FTZ"):
+        a = x.flush(a)
+    if m.has("SAT"):
+        return fc.saturate(x, a)
+    return fc.rectify(x, a) if m.has("RELU") else a
+
+
+@op("HADD2", "UHADD2", sig="r <- h h", mods=_ARITHMETIC, **_FP16)
+def hadd2(x: Lanes, m: Modifiers, a: Value, b: Value) -> Value:
+    """d = a + b in both halves."""
+    if "f32" in (a.type, b.type):
+        return _add_single(x, m, a, b)
+    return _each_half(x, m, x.fadd, a, b)
+
+
+def _add_single(x: Lanes, m: Modifiers, a: Value, b: Value) -> Value:
+    """A sum with an f32 source (sm_75 converts f32 to half so): the same in both halves."""
+
+    def double(value: Value) -> Value:
+        if value.type == "u32":
+            value = halves(x, _kind(m), value)[0]
+        return x.float_to_float(value, "f64")
+
+    total = x.float_to_float(x.fadd(double(a), double(b)), _kind(m))
+    bits = x.bits(_finish(x, m, total))
+    return pack(x, bits, bits)
+
+
+@op("HADD2", "UHADD2", sig="f <- h h", mods="BF16_V2 FTZ SAT", requires="F32", **_FP16)
+def hadd2_f32(x: Lanes, m: Modifiers, a: Value, b: Value) -> Value:
+    """d = a + b of the selected halves, as f32: with b = -0 the conversion of a half."""
+    wide = [x.float_to_float(halves(x, _kind(m), source)[0], "f32") for source in (a, b)]
+    return _finish(x, m, x.fadd(*wide))
+
+
+@op("HMUL2", "UHMUL2", sig="r <- h h", mods=_ARITHMETIC, **_FP16)
+def hmul2(x: Lanes, m: Modifiers, a: Value, b: Value) -> Value:
+    """d = a * b in both halves."""
+    return _each_half(x, m, x.fmul, a, b)
+
+
+@op("HFMA2", "UHFMA2", sig="r <- h h h", mods=_ARITHMETIC, **_FP16)
+@op(
+    "HFMA2",
+    sig="r <- h h h",
+    mods=_ARITHMETIC,
+    requires="MMA",
+    pipe="fp16",
+    latency="fp16_mma_pipe",
+    category="fp16",
+)
+def hfma2(x: Lanes, m: Modifiers, a: Value, b: Value, c: Value) -> Value:
+    """d = a * b + c in both halves, each rounded once.
+
+    `HFMA2 R,-RZ,RZ,x,y` moves a constant: -0 * 0 + x is x, also for denormals.
+    """
+    return _each_half(x, m, x.ffma, a, b, c)
+
+
+@op("HMNMX2", "UHMNMX2", sig="r <- h h p", mods="BF16_V2 FTZ NAN", **_FP16)
+def hmnmx2(x: Lanes, m: Modifiers, a: Value, b: Value, take_min: Value) -> Value:
+    """d = p ? min(a, b) : max(a, b) in both halves, with FMNMX's rules."""
+    return _each_half(x, m, lambda p, q: fc.minimum_or_maximum(x, m, p, q, take_min), a, b)
+
+
+@op(
+    "HMNMX2",
+    sig="r <- h h p",
+    mods="BF16_V2 FTZ NAN",
+    requires="XORSIGN",
+    ignore_absolute=True,
+    **_FP16,
+)
+def hmnmx2_xorsign(x: Lanes, m: Modifiers, a: Value, b: Value, take_min: Value) -> Value:
+    """d = the lesser or greater of |a|, |b| with the sign of a * b, in both halves."""
+    return _each_half(x, m, lambda p, q: fc.xor_sign(x, m, p, q, take_min), a, b)
+
+
+def _comparisons(x: Lanes, m: Modifiers, a: Value, b: Value) -> list[Value]:
+    found = []
+    for p, q in zip(halves(x, _kind(m), a), halves(x, _kind(m), b), strict=True):
+        if m.has("FTZ"):
+            p, q = x.flush(p), x.flush(q)
+        found.append(fc.compare(x, m, p, q))
+    return found
+
+
+@op(
+    "HSETP2",
+    "UHSETP2",
+    sig="p p <- h h p",
+    mods=f"BF16_V2 FTZ {fc.COMPARISON_MODIFIERS}",
+    **_FP16,
+)
+def hsetp2(x: Lanes, m: Modifiers, a: Value, b: Value, q: Value) -> tuple[Value, Value]:
+    """p0 = (a ? b) op q of the low halves; p1 = the same of the high halves."""
+    low, high = _comparisons(x, m, a, b)
+    return fc.combine(x, m, low, q), fc.combine(x, m, high, q)
+
+
+@op(
+    "HSET2",
+    "UHSET2",
+    sig="r <- h h p",
+    mods=f"BF BF16_V2 FTZ {fc.COMPARISON_MODIFIERS}",
+    **_FP16,
+)
+def hset2(x: Lanes, m: Modifiers, a: Value, b: Value, q: Value) -> Value:
+    """d = ((a ? b) op q) ? 0xffff : 0 in both halves; BF gives 1.0 instead of all ones."""
+    true = 0xFFFF
+    if m.has("BF"):
+        true = 0x3F80 if _kind(m) == "bf16" else 0x3C00
+    low, high = (
+        x.select(fc.combine(x, m, p, q), x.u32(true), x.u32(0)) for p in _comparisons(x, m, a, b)
+    )
+    return pack(x, low, high)

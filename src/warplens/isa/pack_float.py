@@ -1,0 +1,135 @@
+"""F2FP: f32 to packed halves, TF32 and 8-bit floats, and back from 8-bit floats."""
+
+from __future__ import annotations
+
+from warplens.isa import float_compare as fc
+from warplens.isa.convert import merge_bytes
+from warplens.isa.float16 import halves, pack
+from warplens.isa.lanes import Lanes, Value
+from warplens.isa.table import Modifiers, op
+
+_F2FP = {"pipe": "alu", "latency": "alu", "category": "conversion"}
+
+
+def _ready(x: Lanes, m: Modifiers, a: Value) -> Value:
+    if m.has("FTZ") and a.type == "f32":
+        a = x.flush(a)
+    return fc.rectify(x, a) if m.has("RELU") else a
+
+
+def _to_half(x: Lanes, m: Modifiers, a: Value) -> Value:
+    kind = "bf16" if m.has("BF16") else "f16"
+    return x.bits(x.float_to_float(_ready(x, m, a), kind, fc.rounding(m)))
+
+
+_HALF_MODS = "F16 BF16 F32 RELU FTZ RN RZ"
+
+
+@op("F2FP", "UF2FP", sig="r <- f f", mods=_HALF_MODS, requires="PACK_AB", **_F2FP)
+def f2fp_pack(x: Lanes, m: Modifiers, a: Value, b: Value) -> Value:
+    """d = (a as half << 16) | b as half."""
+    return pack(x, _to_half(x, m, b), _to_half(x, m, a))
+
+
+@op("F2FP", "UF2FP", sig="r <- f r", mods=_HALF_MODS, requires="MERGE_C", **_F2FP)
+def f2fp_merge(x: Lanes, m: Modifiers, a: Value, c: Value) -> Value:
+    """d = a as half in the low 16 bits, the high 16 bits of c above."""
+    return x.or_(_to_half(x, m, a), x.and_(c, x.u32(0xFFFF0000)))
+
+
+@op(
+    "F2FP",
+    "UF2FP",
+    sig="r <- f",
+    mods="F32 RELU SATFINITE RN RZ",
+    requires="TF32 PACK_B",
+    **_F2FP,
+)
+def f2fp_tf32(x: Lanes, m: Modifiers, a: Value) -> Value:
+    """d = a with a fraction of 10 bits, the other 13 zero; to nearest even, or RZ."""
+    bits = x.bits(_ready(x, m, a))
+    if m.has("RZ"):
+        rounded = bits
+    else:
+        odd = x.and_(x.lshr(bits, x.u32(13)), x.u32(1))
+        rounded = x.add(x.add(bits, x.u32(0xFFF)), odd)
+    rounded = x.and_(rounded, x.u32(0xFFFFE000))
+    if m.has("SATFINITE"):
+        too_big = x.icmp("uge", x.and_(rounded, x.u32(0x7FFFFFFF)), x.u32(0x7F800000))
+        largest = x.or_(x.and_(bits, x.u32(0x80000000)), x.u32(0x7F7FE000))
+        rounded = x.select(too_big, largest, rounded)
+    return x.select(fc.is_nan(x, a), x.u32(0x7FFFFFFF), rounded)
+
+
+# An 8-bit format: fraction bits, exponent bias, largest finite code. NaN is 0x7f in conversions.
+_FP8 = {"E4M3": (3, 7, 0x7E), "E5M2": (2, 15, 0x7B)}
+
+
+def _fp8_format(m: Modifiers) -> tuple[int, int, int]:
+    return _FP8["E4M3" if m.has("E4M3") else "E5M2"]
+
+
+def _encode_fp8(x: Lanes, m: Modifiers, a: Value) -> Value:
+    """An f32 as an 8-bit float: nearest even, too large values become the largest finite one."""
+    fraction_bits, bias, largest = _fp8_format(m)
+    a = _ready(x, m, a)
+    bits = x.raw_bits(a)
+    magnitude = x.and_(bits, x.u32(0x7FFFFFFF))
+    dropped = 23 - fraction_bits
+    odd = x.and_(x.lshr(magnitude, x.u32(dropped)), x.u32(1))
+    rounded = x.add(x.add(magnitude, x.u32((1 << (dropped - 1)) - 1)), odd)
+    normal = x.sub(x.lshr(rounded, x.u32(dropped)), x.u32((127 - bias) << fraction_bits))
+    # Adding 2**k, whose last place is the format's smallest step, rounds denormals in f32 itself.
+    magic = (127 + 23 + 1 - bias - fraction_bits) << 23
+    shifted = x.fadd(x.bits_to_f32(magnitude), x.f32(magic))
+    tiny = x.sub(x.raw_bits(shifted), x.u32(magic))
+    smallest_normal = x.u32((127 + 1 - bias) << 23)
+    code = x.select(x.icmp("ult", magnitude, smallest_normal), tiny, normal)
+    code = x.umin(code, x.u32(largest))
+    code = x.or_(code, x.and_(x.lshr(bits, x.u32(24)), x.u32(0x80)))
+    return x.select(fc.is_nan(x, a), x.u32(0x7F), code)
+
+
+_FP8_MODS = "E4M3 E5M2 SATFINITE RELU F32 F16 RN"
+
+
+@op("F2FP", "UF2FP", sig="r <- f f r", mods=_FP8_MODS, requires="PACK_AB_MERGE_C", **_F2FP)
+def f2fp_fp8(x: Lanes, m: Modifiers, a: Value, b: Value, c: Value) -> Value:
+    """d = (c << 16) | (a as 8-bit float << 8) | b as 8-bit float."""
+    return merge_bytes(x, _encode_fp8(x, m, a), _encode_fp8(x, m, b), c)
+
+
+@op("F2FP", "UF2FP", sig="r <- h r", mods=_FP8_MODS, requires="UNPACK_B_MERGE_C", **_F2FP)
+def f2fp_fp8_from_half(x: Lanes, m: Modifiers, a: Value, c: Value) -> Value:
+    """d = (c << 16) | both halves of a as 8-bit floats."""
+    low, high = (x.float_to_float(half, "f32") for half in halves(x, "f16", a))
+    return merge_bytes(x, _encode_fp8(x, m, high), _encode_fp8(x, m, low), c)
+
+
+def _decode_fp8(x: Lanes, m: Modifiers, code: Value) -> Value:
+    """The bits of the half that an 8-bit float stands for (exact)."""
+    if m.has("E5M2"):
+        return x.bits(_ready(x, m, x.bits_to_f16(x.shl(code, x.u32(8)))))
+    magnitude = x.and_(code, x.u32(0x7F))
+    # As a half the code shifted by 7 is 2**-8 times its value, denormals included.
+    scaled = x.bits_to_f16(x.shl(magnitude, x.u32(7)))
+    value = x.fmul(x.float_to_float(scaled, "f32"), x.f32((127 + 8) << 23))
+    half = x.raw_bits(x.float_to_float(value, "f16"))
+    half = x.or_(half, x.shl(x.and_(code, x.u32(0x80)), x.u32(8)))
+    half = x.select(x.icmp("eq", magnitude, x.u32(0x7F)), x.u32(0x7FFF), half)
+    return x.bits(_ready(x, m, x.bits_to_f16(half)))
+
+
+@op(
+    "F2FP",
+    "UF2FP",
+    sig="r <- r",
+    mods="E4M3 E5M2 RELU F16",
+    requires="UNPACK_B",
+    **_F2FP,
+)
+def f2fp_unpack(x: Lanes, m: Modifiers, a: Value) -> Value:
+    """d = the two low bytes of a, 8-bit floats, as packed halves."""
+    byte = x.u32(0xFF)
+    low, high = x.and_(a, byte), x.and_(x.lshr(a, x.u32(8)), byte)
+    return pack(x, _decode_fp8(x, m, low), _decode_fp8(x, m, high))
