@@ -7,9 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from warplens.sass.model import BasicBlock, Imm, Instruction, Label, Pred, UPred
 
 # After these a new block begins. Barriers and WARPSYNC go on with the next instruction.
-BLOCK_ENDS = frozenset(
-    "BRA BRX BRXU JMP JMX JMXU EXIT RET CALL BSYNC KILL RTT".split()
-)
+BLOCK_ENDS = frozenset("BRA BRX BRXU JMP JMX JMXU EXIT RET CALL BSYNC KILL RTT".split())
 _NO_FALL_THROUGH = frozenset("BRA BRX BRXU JMP JMX JMXU EXIT RET KILL RTT".split())
 _INDIRECT = frozenset("BRX BRXU JMX JMXU".split())
 _MOVES = frozenset("MOV IMAD UMOV HFMA2 IADD3 VIADD IADD UIADD3".split())

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 
 from warplens.sass.model import Control
 
 CONTROL_SHIFT = 105
 
 
-@lru_cache(maxsize=None)
+@cache
 def decode_control(code: int) -> Control:
     """Decodes the control code, the instruction word's bits 125 to 105."""
     return Control(

@@ -12,7 +12,7 @@ PT = 7
 
 @dataclass(frozen=True, slots=True)
 class Reg:
-    """A vector register; `index` 255 is RZ. `suffixes` holds what follows it: H0_H0, 64, U32, X4…"""
+    """A vector register; `index` 255 is RZ. `suffixes` holds what follows it: H0_H0, 64, X4."""
 
     index: int
     negate: bool = False

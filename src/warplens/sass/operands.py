@@ -40,9 +40,7 @@ _TOKEN = re.compile(
     r"U?PR(?:\.B[0-3])?|[gti]?desc\[[^\]]+\]|tmem\[[^\]]+\](?:\.\w+)*|gsb\d|g?desc\[.*\]"
     r"|[A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*|\{[\d,]*\}"
 )
-_FLOAT = re.compile(
-    r"[+-]?(?:\d+(?:\.\d*)?(?:e[+-]?\d+)?|INF|QNAN|SNAN|NAN)", re.IGNORECASE
-)
+_FLOAT = re.compile(r"[+-]?(?:\d+(?:\.\d*)?(?:e[+-]?\d+)?|INF|QNAN|SNAN|NAN)", re.IGNORECASE)
 
 WORD = 0xFFFFFFFF
 DOUBLE_WORD = (1 << 64) - 1

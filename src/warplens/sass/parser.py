@@ -26,8 +26,7 @@ from warplens.toolchain.nvdisasm import ListedInstruction, disassemble
 
 INSTRUCTION_BYTES = 16
 _CONTROL_MASK = (1 << 21) - 1
-_SIGN = 1 << 31
-# The last operand is a code address; of BRX and BRXU it is printed relative to the next instruction.
+# The last operand is a code address; of BRX and BRXU it is relative to the next instruction.
 _LABELLED = frozenset(("BRA", "BSSY", "JMP", "LEPC", "ULEPC", "CALL", "RET", "BRX", "BRXU", "JMXU"))
 _RELATIVE = frozenset(("BRX", "BRXU"))
 _WORDS = struct.Struct("<QQ")

@@ -44,9 +44,7 @@ class Cache:
         limit_bytes: total size above which the entries unused for longest are removed.
     """
 
-    def __init__(
-        self, directory: Path | None, *, limit_bytes: int = DEFAULT_LIMIT_BYTES
-    ) -> None:
+    def __init__(self, directory: Path | None, *, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> None:
         self.directory = directory
         self.limit_bytes = limit_bytes
         self._puts = 0

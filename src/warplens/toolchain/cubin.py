@@ -178,7 +178,7 @@ def architecture_of(elf: ElfFile) -> int:
             f"the ELF file is not for NVIDIA GPUs (machine {elf.machine})",
             hint="A host program holds its cubins inside: cuobjdump -xelf all FILE.",
         )
-    sm = elf.flags & 0xFF if elf.os_abi == _ABI_OLD else elf.flags >> 8 & 0xFF
+    sm = (elf.flags if elf.os_abi == _ABI_OLD else elf.flags >> 8) & 0xFF
     if elf.type == _RELOCATABLE:
         raise CubinError(
             "the cubin is relocatable device code, not yet linked",

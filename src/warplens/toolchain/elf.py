@@ -72,8 +72,10 @@ class ElfFile:
             raise ElfError("it does not begin with the ELF magic number")
         if ident[4:6] != b"\x02\x01":
             raise ElfError("it is not a 64-bit little-endian ELF file")
-        self.os_abi, self.abi_version = ident[7], ident[8]
-        self.type, self.machine, self.flags = header[1], header[2], header[7]
+        self.os_abi = ident[7]
+        self.type: int = header[1]
+        self.machine: int = header[2]
+        self.flags: int = header[7]
         self._data = data
         self.sections = self._read_sections(header[6], header[11], header[12], header[13])
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
-# Declared by NVRTC itself: printf, malloc, free, assert, memcpy, memset, clock and the math library.
+# Declared by NVRTC itself: printf, malloc, free, assert, memcpy, clock and the math library.
 _BUILT_IN = (
     "assert.h cassert stdio.h cstdio stdlib.h cstdlib math.h string.h cstring time.h ctime malloc.h"
 ).split()
@@ -45,8 +45,9 @@ _CMATH = (
     "#ifndef NAN\n#define NAN __int_as_float(0x7fffffff)\n#endif\n"
 )
 _CUB_FOLDERS = ("block", "warp", "thread")
-_INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include(?:_next)?[ \t]*(?:<([^>\n]+)>|\"([^\"\n]+)\"|(\S+))",
-                      re.MULTILINE)
+_INCLUDE = re.compile(
+    rb"^[ \t]*#[ \t]*include(?:_next)?[ \t]*(?:<([^>\n]+)>|\"([^\"\n]+)\"|(\S+))", re.MULTILINE
+)
 
 
 @lru_cache(maxsize=4)
@@ -87,9 +88,7 @@ def _cub(cccl: Path) -> str:
     return "#pragma once\n" + "".join(f"#include <{name}>\n" for name in names)
 
 
-def included_files(
-    source: bytes, folders: Iterable[Path]
-) -> Iterator[tuple[str, bytes] | None]:
+def included_files(source: bytes, folders: Iterable[Path]) -> Iterator[tuple[str, bytes] | None]:
     """Name and content of every file of `folders` that the source may include, transitively.
 
     Directives that are switched off count as well: too many files are harmless for a cache key.

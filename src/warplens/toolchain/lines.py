@@ -17,7 +17,7 @@ Place = tuple[int, int]  # section index, address in it
 
 @dataclass(slots=True)
 class LineRow:
-    """From `address` on, until the next row, code comes from this place; file None: from nowhere."""
+    """From `address` to the next row, code comes from this place; file None: from nowhere."""
 
     address: int
     file: str | None

@@ -234,9 +234,7 @@ class _Job:
         for expression in self.name_expressions:
             library.check("nvrtcAddNameExpression", program, expression.encode())
         options = [option.encode("utf-8", "surrogateescape") for option in self.options]
-        status = library.call(
-            "nvrtcCompileProgram", program, len(options), _strings(options)
-        )
+        status = library.call("nvrtcCompileProgram", program, len(options), _strings(options))
         log = library.read(program, "ProgramLog").rstrip(b"\0").decode("utf-8", "replace").strip()
         if status:
             raise self._error(log)
