@@ -1,0 +1,1 @@
+"""The tests of warplens; a package so that `python -m tests.fuzz` works."""

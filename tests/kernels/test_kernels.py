@@ -1,0 +1,42 @@
+"""Every corpus case gives its reference's result on every architecture."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import pytest
+
+import tests.kernels.every  # noqa: F401
+import warplens as wl
+from tests.kernels.model import ARCHITECTURES, CASES, FOLDER, Case, assert_results
+
+
+@cache
+def compiled(source: str, options: tuple[str, ...], architecture: str) -> Any:
+    """The module of one file on one architecture, compiled once."""
+    return wl.Device(architecture).compile(FOLDER / source, options=options)
+
+
+def in_file_order() -> list[Any]:
+    """Cases of one file and architecture next to each other, so that its module is compiled once."""
+    return [
+        pytest.param(case, architecture, id=f"{case.name}-{architecture}")
+        for architecture in ARCHITECTURES
+        for case in sorted(CASES, key=lambda case: case.source)
+    ]
+
+
+@pytest.mark.parametrize(("case", "architecture"), in_file_order())
+def test_case(case: Case, architecture: str) -> None:
+    """The kernel's outputs equal the reference's."""
+    kernel = compiled(case.source, case.options, architecture)[case.kernel]
+    arguments, expected = case.problem()
+    kernel[case.grid, case.block, 0, case.shared](*arguments)
+
+    assert_results(case, arguments, expected, architecture)
+
+
+def test_corpus_is_large() -> None:
+    """The corpus holds at least 100 kernels."""
+    assert len({(case.source, case.kernel) for case in CASES}) >= 100
