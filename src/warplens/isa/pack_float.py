@@ -106,18 +106,17 @@ def f2fp_fp8_from_half(x: Lanes, m: Modifiers, a: Value, c: Value) -> Value:
     return merge_bytes(x, _encode_fp8(x, m, high), _encode_fp8(x, m, low), c)
 
 
-def _decode_fp8(x: Lanes, m: Modifiers, code: Value) -> Value:
-    """The bits of the half that an 8-bit float stands for (exact)."""
-    if m.has("E5M2"):
-        return x.bits(_ready(x, m, x.bits_to_f16(x.shl(code, x.u32(8)))))
+def decode_fp8(x: Lanes, kind: str, code: Value) -> Value:
+    """The bits of the half that an 8-bit float, E4M3 or E5M2, stands for (exact)."""
+    if kind == "E5M2":
+        return x.bits(x.bits_to_f16(x.shl(code, x.u32(8))))
     magnitude = x.and_(code, x.u32(0x7F))
     # As a half the code shifted by 7 is 2**-8 times its value, denormals included.
     scaled = x.bits_to_f16(x.shl(magnitude, x.u32(7)))
     value = x.fmul(x.float_to_float(scaled, "f32"), x.f32((127 + 8) << 23))
     half = x.raw_bits(x.float_to_float(value, "f16"))
     half = x.or_(half, x.shl(x.and_(code, x.u32(0x80)), x.u32(8)))
-    half = x.select(x.icmp("eq", magnitude, x.u32(0x7F)), x.u32(0x7FFF), half)
-    return x.bits(_ready(x, m, x.bits_to_f16(half)))
+    return x.select(x.icmp("eq", magnitude, x.u32(0x7F)), x.u32(0x7FFF), half)
 
 
 @op(
@@ -131,5 +130,7 @@ def _decode_fp8(x: Lanes, m: Modifiers, code: Value) -> Value:
 def f2fp_unpack(x: Lanes, m: Modifiers, a: Value) -> Value:
     """d = the two low bytes of a, 8-bit floats, as packed halves."""
     byte = x.u32(0xFF)
-    low, high = x.and_(a, byte), x.and_(x.lshr(a, x.u32(8)), byte)
-    return pack(x, _decode_fp8(x, m, low), _decode_fp8(x, m, high))
+    codes = x.and_(a, byte), x.and_(x.lshr(a, x.u32(8)), byte)
+    kind = m.one_of("E4M3", "E5M2", default="E4M3")
+    decoded = [x.bits_to_f16(decode_fp8(x, kind, code)) for code in codes]
+    return pack(x, *(x.bits(_ready(x, m, half)) for half in decoded))

@@ -17,7 +17,7 @@ Signature language, `"dst ... <- src ..."`, one token per text operand in nvdisa
     s   special register name as a Python string
     ?   after a kind: may be missing. A missing destination is dropped; a missing source is passed
         as None.
-    2/4/8 after r (r2, r4, r8): that many consecutive registers, as a tuple of u32 values
+    2/4/8/16 after r (r2, r4 …): that many consecutive registers, as a tuple of u32 values
 
 The function gets `(x, m, *sources)`: the lanes, the instruction's modifiers (a `Modifiers`), the
 sources. It returns one value per destination kind (a tuple if more than one), in order, including
@@ -32,7 +32,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-_KIND = re.compile(r"^(r|c|b|f|q|d|h|p|i|s)(2|4|8)?(\?)?$")
+_KIND = re.compile(r"^(r|c|b|f|q|d|h|p|i|s)(2|4|8|16)?(\?)?$")
 
 
 @dataclass(frozen=True, slots=True)

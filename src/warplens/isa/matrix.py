@@ -1,0 +1,305 @@
+"""Matrix products of a whole warp: fragments spread over the lanes, as PTX's mma documents them.
+
+With g = lane / 4 and t = lane % 4, lane (g, t) holds of A the rows g and g + 8, of B the column g
+and of C and D the columns 2t and 2t + 1 of rows g and g + 8. A register of A or B holds the
+elements that follow each other along k: one tf32, two halves, four bytes, eight nibbles or 32
+bits. A lane therefore needs the rows of its own four lanes and two columns of eight other lanes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from warplens.isa import float_compare as fc
+from warplens.isa.float16 import pack
+from warplens.isa.lanes import Lanes, Value
+from warplens.isa.pack_float import decode_fp8
+from warplens.isa.table import Modifiers, op
+
+Words = tuple[Value, ...]
+Unpack = Callable[[Value], list[Value]]
+
+
+def gather_rows(x: Lanes, words: Words, n_rows: int) -> list[list[Value]]:
+    """A's registers of rows g and g + 8 as words in the order of k; words alternate the rows."""
+    first = x.and_(x.lane_id(), x.u32(28))
+    rows = []
+    for row in range(n_rows):
+        own = words[row::n_rows]
+        rows.append([x.gather_lane(w, x.add(first, x.u32(j))) for w in own for j in range(4)])
+    return rows
+
+
+def gather_columns(x: Lanes, words: Words) -> list[list[Value]]:
+    """B's registers of columns 2t and 2t + 1 as words in the order of k."""
+    first = x.shl(x.and_(x.lane_id(), x.u32(3)), x.u32(3))
+    return [
+        [x.gather_lane(w, x.add(first, x.u32(4 * column + j))) for w in words for j in range(4)]
+        for column in range(2)
+    ]
+
+
+def _unpacked(words: list[Value], unpack: Unpack) -> list[Value]:
+    return [element for word in words for element in unpack(word)]
+
+
+# ---------------------------------------------------------------------------------- floats
+
+
+def accumulate(x: Lanes, c: Value, a: list[Value], b: list[Value], target: str) -> Value:
+    """c + sum of a[k] * b[k], all f64, as f32 or f16.
+
+    The products are exact and the sum is rounded to the target once. The chip aligns the terms to
+    the largest and cuts what falls off, so that its last bits can differ.
+    """
+    total = c
+    for left, right in zip(a, b, strict=True):
+        total = x.ffma(left, right, total)
+    return x.float_to_float(total, target)
+
+
+def _halves_as_doubles(x: Lanes, kind: str) -> Unpack:
+    def unpack(word: Value) -> list[Value]:
+        parts = (word, x.lshr(word, x.u32(16)))
+        return [x.float_to_float(fc.from_bits(x, kind, part), "f64") for part in parts]
+
+    return unpack
+
+
+def _tf32_as_double(x: Lanes) -> Unpack:
+    def unpack(word: Value) -> list[Value]:
+        # The 13 low bits of a tf32 operand are not looked at.
+        kept = x.bits_to_f32(x.and_(word, x.u32(0xFFFFE000)))
+        return [x.float_to_float(kept, "f64")]
+
+    return unpack
+
+
+def _fp8_as_doubles(x: Lanes, kind: str) -> Unpack:
+    def unpack(word: Value) -> list[Value]:
+        codes = [x.and_(x.lshr(word, x.u32(8 * n)), x.u32(0xFF)) for n in range(4)]
+        decoded = [x.bits_to_f16(decode_fp8(x, kind, code)) for code in codes]
+        return [x.float_to_float(half, "f64") for half in decoded]
+
+    return unpack
+
+
+def _unpackers(x: Lanes, m: Modifiers) -> tuple[Unpack, Unpack]:
+    fp8 = [name for name in m if name in ("E4M3", "E5M2")]
+    if fp8:
+        return _fp8_as_doubles(x, fp8[0]), _fp8_as_doubles(x, fp8[-1])
+    if m.has("TF32"):
+        return _tf32_as_double(x), _tf32_as_double(x)
+    halves = _halves_as_doubles(x, "bf16" if m.has("BF16") else "f16")
+    return halves, halves
+
+
+def _float_product(x: Lanes, m: Modifiers, a: Words, b: Words, c: list[Value]) -> list[Value]:
+    """D's four elements per lane, of type f32 or f16 as C's."""
+    target = c[0].type
+    unpack_a, unpack_b = _unpackers(x, m)
+    rows = [_unpacked(words, unpack_a) for words in gather_rows(x, a, 2)]
+    columns = [_unpacked(words, unpack_b) for words in gather_columns(x, b)]
+    results = []
+    for n, element in enumerate(c):
+        start = x.float_to_float(element, "f64")
+        results.append(accumulate(x, start, rows[n // 2], columns[n % 2], target))
+    return results
+
+
+def _product_f32(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> Words:
+    results = _float_product(x, m, a, b, [x.bits_to_f32(word) for word in c])
+    return tuple(x.bits(element) for element in results)
+
+
+def _product_f16(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> Words:
+    parts = [part for word in c for part in (word, x.lshr(word, x.u32(16)))]
+    results = _float_product(x, m, a, b, [x.bits_to_f16(part) for part in parts])
+    d = [x.bits(element) for element in results]
+    return pack(x, d[0], d[1]), pack(x, d[2], d[3])
+
+
+_TENSOR = {"pipe": "tensor", "category": "misc"}
+_HMMA_1688 = {**_TENSOR, "latency": "hmma_1688"}
+_HMMA_16816 = {**_TENSOR, "latency": "hmma_16816"}
+
+
+@op("HMMA", sig="r4 <- r2 r r4", mods="F32 BF16", requires="1688 F32", **_HMMA_1688)
+@op("HMMA", sig="r4 <- r2 r r4", mods="F32", requires="1684 TF32", **_HMMA_1688)
+@op("QMMA", sig="r4 <- r2 r r4", mods="E4M3 E5M2", requires="16816 F32", **_HMMA_16816)
+def hmma_f32_small(x: Lanes, m: Modifiers, a: Words, b: Value, c: Words) -> tuple[Words]:
+    """D = A * B + C in f32; A is 16 rows of two registers, B one register."""
+    return (_product_f32(x, m, a, (b,), c),)
+
+
+@op("HMMA", sig="r4 <- r4 r2 r4", mods="BF16", requires="16816 F32", **_HMMA_16816)
+@op("HMMA", sig="r4 <- r4 r2 r4", mods="F32", requires="1688 TF32 F32", **_HMMA_1688)
+@op("QMMA", sig="r4 <- r4 r2 r4", mods="E4M3 E5M2", requires="16832 F32", **_HMMA_16816)
+def hmma_f32(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> tuple[Words]:
+    """D = A * B + C in f32; A is four registers, B two."""
+    return (_product_f32(x, m, a, b, c),)
+
+
+@op("HMMA", sig="r2 <- r2 r r2", requires="1688 F16", **_HMMA_1688)
+@op("QMMA", sig="r2 <- r2 r r2", mods="E4M3 E5M2", requires="16816 F16", **_HMMA_16816)
+def hmma_f16_small(x: Lanes, m: Modifiers, a: Words, b: Value, c: Words) -> tuple[Words]:
+    """D = A * B + C in packed halves; A is two registers, B one."""
+    return (_product_f16(x, m, a, (b,), c),)
+
+
+@op("HMMA", sig="r2 <- r4 r2 r2", requires="16816 F16", **_HMMA_16816)
+@op("QMMA", sig="r2 <- r4 r2 r2", mods="E4M3 E5M2", requires="16832 F16", **_HMMA_16816)
+def hmma_f16(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> tuple[Words]:
+    """D = A * B + C in packed halves; A is four registers, B two."""
+    return (_product_f16(x, m, a, b, c),)
+
+
+# ---------------------------------------------------------------------------------- doubles
+
+
+def _doubles(x: Lanes, words: Words) -> Words:
+    return tuple(x.pair(words[i], words[i + 1]) for i in range(0, len(words), 2))
+
+
+def _double_product(x: Lanes, a: Words, b: Words, c: Words, n_rows: int) -> tuple[Words]:
+    rows = gather_rows(x, _doubles(x, a), n_rows)
+    columns = gather_columns(x, _doubles(x, b))
+    words: list[Value] = []
+    for n, start in enumerate(_doubles(x, c)):
+        total = x.bits_to_f64(start)
+        for left, right in zip(rows[n // 2], columns[n % 2], strict=True):
+            total = x.ffma(x.bits_to_f64(left), x.bits_to_f64(right), total)
+        bits = x.bits(total)
+        words += [x.low32(bits), x.high32(bits)]
+    return (tuple(words),)
+
+
+_DMMA = {**_TENSOR, "latency": "dmma"}
+
+
+@op("DMMA", sig="r4 <- r2 r2 r4", requires="884", **_DMMA)
+@op("DMMA", sig="r4 <- r2 r2 r4", requires="8x8x4", **_DMMA)
+def dmma_8(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> tuple[Words]:
+    """D = A * B + C in f64, 8 x 8 with 4 steps of k, one fused multiply-add after the other."""
+    return _double_product(x, a, b, c, 1)
+
+
+@op("DMMA", sig="r8 <- r4 r2 r8", requires="16x8x4", **_DMMA)
+@op("DMMA", sig="r8 <- r8 r4 r8", requires="16x8x8", **_DMMA)
+@op("DMMA", sig="r8 <- r16 r8 r8", requires="16x8x16", **_DMMA)
+def dmma_16(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> tuple[Words]:
+    """D = A * B + C in f64, 16 x 8, one fused multiply-add after the other along k."""
+    return _double_product(x, a, b, c, 2)
+
+
+# ---------------------------------------------------------------------------------- integers
+
+_INTEGER_TYPES = ("S8", "U8", "S4", "U4")
+
+
+def _integers(x: Lanes, kind: str) -> Unpack:
+    bits = int(kind[1:])
+    extend = x.ashr if kind[0] == "S" else x.lshr
+
+    def unpack(word: Value) -> list[Value]:
+        lefts = (x.shl(word, x.u32(32 - bits - first)) for first in range(0, 32, bits))
+        return [extend(left, x.u32(32 - bits)) for left in lefts]
+
+    return unpack
+
+
+def _add_saturating(x: Lanes, total: Value, c: Value) -> Value:
+    wide = x.add(x.sext64(total), x.sext64(c))
+    wide = x.smin(x.smax(wide, x.u64(-(1 << 31) & ((1 << 64) - 1))), x.u64((1 << 31) - 1))
+    return x.low32(wide)
+
+
+def _integer_product(
+    x: Lanes, m: Modifiers, a: Words, b: Words, c: Words, n_rows: int
+) -> tuple[Words]:
+    kinds = [name for name in m if name in _INTEGER_TYPES]
+    rows = [_unpacked(words, _integers(x, kinds[0])) for words in gather_rows(x, a, n_rows)]
+    columns = [_unpacked(words, _integers(x, kinds[-1])) for words in gather_columns(x, b)]
+    results = []
+    for n, start in enumerate(c):
+        total = x.u32(0)
+        for left, right in zip(rows[n // 2], columns[n % 2], strict=True):
+            total = x.add(total, x.mul(left, right))
+        results.append(_add_saturating(x, total, start) if m.has("SAT") else x.add(total, start))
+    return (tuple(results),)
+
+
+_IMMA_MODS = "S8 U8 S4 U4 SAT"
+_IMMA_8816 = {"mods": _IMMA_MODS, **_TENSOR, "latency": "imma_8816"}
+_IMMA_16816 = {"mods": _IMMA_MODS, **_TENSOR, "latency": "imma_16816"}
+
+
+@op("IMMA", sig="r2 <- r r r2", requires="8816", **_IMMA_8816)
+@op("IMMA", sig="r2 <- r r r2", requires="8832", **_IMMA_8816)
+def imma_8(x: Lanes, m: Modifiers, a: Value, b: Value, c: Words) -> tuple[Words]:
+    """D = A * B + C in 32-bit integers, 8 x 8; SAT clamps the sum."""
+    return _integer_product(x, m, (a,), (b,), c, 1)
+
+
+@op("IMMA", sig="r4 <- r2 r r4", requires="16816", **_IMMA_16816)
+@op("IMMA", sig="r4 <- r2 r r4", requires="16832 S4", **_IMMA_16816)
+@op("IMMA", sig="r4 <- r2 r r4", requires="16832 U4", **_IMMA_16816)
+def imma_16_small(x: Lanes, m: Modifiers, a: Words, b: Value, c: Words) -> tuple[Words]:
+    """D = A * B + C in 32-bit integers, 16 x 8; A is two registers, B one."""
+    return _integer_product(x, m, a, (b,), c, 2)
+
+
+@op("IMMA", sig="r4 <- r4 r2 r4", requires="16832", **_IMMA_16816)
+@op("IMMA", sig="r4 <- r4 r2 r4", requires="16864", **_IMMA_16816)
+def imma_16(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> tuple[Words]:
+    """D = A * B + C in 32-bit integers, 16 x 8; A is four registers, B two."""
+    return _integer_product(x, m, a, b, c, 2)
+
+
+def _bit_product(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words, n_rows: int) -> tuple[Words]:
+    combine = x.xor if m.has("XOR") else x.and_
+    rows, columns = gather_rows(x, a, n_rows), gather_columns(x, b)
+    results = []
+    for n, total in enumerate(c):
+        for left, right in zip(rows[n // 2], columns[n % 2], strict=True):
+            total = x.add(total, x.popcount(combine(left, right)))
+        results.append(total)
+    return (tuple(results),)
+
+
+_BMMA = {"mods": "XOR AND POPC", **_TENSOR, "latency": "imma_8816"}
+
+
+@op("BMMA", sig="r2 <- r r r2", requires="88128", **_BMMA)
+def bmma_8(x: Lanes, m: Modifiers, a: Value, b: Value, c: Words) -> tuple[Words]:
+    """D = C + number of ones in A xor (or and) B, 8 x 8 with 128 bits of k."""
+    return _bit_product(x, m, (a,), (b,), c, 1)
+
+
+@op("BMMA", sig="r4 <- r2 r r4", requires="168128", **_BMMA)
+def bmma_16_small(x: Lanes, m: Modifiers, a: Words, b: Value, c: Words) -> tuple[Words]:
+    """D = C + number of ones in A xor (or and) B, 16 x 8 with 128 bits of k."""
+    return _bit_product(x, m, a, (b,), c, 2)
+
+
+@op("BMMA", sig="r4 <- r4 r2 r4", requires="168256", **_BMMA)
+def bmma_16(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> tuple[Words]:
+    """D = C + number of ones in A xor (or and) B, 16 x 8 with 256 bits of k."""
+    return _bit_product(x, m, a, b, c, 2)
+
+
+# ---------------------------------------------------------------------------------- transpose
+
+
+@op("MOVM", sig="r <- r", requires="16 MT88", pipe="xu", latency="convert", category="misc")
+def movm(x: Lanes, m: Modifiers, a: Value) -> Value:
+    """d = the 8 x 8 matrix of halves transposed: lane (g, t) gets A[2t][g] and A[2t + 1][g]."""
+    lane = x.lane_id()
+    row, column = x.shl(x.and_(lane, x.u32(3)), x.u32(3)), x.lshr(lane, x.u32(3))
+    in_high_half = x.icmp("ne", x.and_(lane, x.u32(4)), x.u32(0))
+    found = []
+    for second in (0, 4):
+        word = x.gather_lane(a, x.add(x.add(row, column), x.u32(second)))
+        half = x.select(in_high_half, x.lshr(word, x.u32(16)), word)
+        found.append(x.and_(half, x.u32(0xFFFF)))
+    return pack(x, *found)
