@@ -68,8 +68,9 @@ HARNESS = r"""
 #include "cuda_occupancy.h"
 
 int main() {
-    int device[12], count;
-    while (fread(device, sizeof device, 1, stdin) == 1 && fread(&count, sizeof count, 1, stdin)) {
+    int device[12], mode, count;
+    while (fread(device, sizeof device, 1, stdin) == 1 && fread(&mode, sizeof mode, 1, stdin) &&
+           fread(&count, sizeof count, 1, stdin)) {
         cudaOccDeviceProp p;
         p.computeMajor = device[0];
         p.computeMinor = device[1];
@@ -99,6 +100,22 @@ int main() {
             s.carveoutConfig = v[8];
             s.cacheConfig = (cudaOccCacheConfig)v[9];
             cudaOccResult r = {};
+            if (mode == 1) { // v[3] is the number of blocks to leave room for
+                size_t room = 0;
+                int status = cudaOccAvailableDynamicSMemPerBlock(&room, &p, &a, &s, v[3], v[0]);
+                int answer[11] = {status, status ? 0 : (int)room};
+                out.insert(out.end(), answer, answer + 11);
+                continue;
+            }
+            if (mode == 2) { // v[0] is the largest block that the kernel can be launched with
+                int grid = 0, block = 0;
+                a.maxThreadsPerBlock = v[0];
+                int status = cudaOccMaxPotentialOccupancyBlockSize(&grid, &block, &p, &a, &s,
+                                                                   (size_t)v[3]);
+                int answer[11] = {status, grid, block};
+                out.insert(out.end(), answer, answer + 11);
+                continue;
+            }
             int status = cudaOccMaxActiveBlocksPerMultiprocessor(&r, &p, &a, &s, v[0], v[3]);
             if (status) r = {};
             int answer[11] = {status, r.activeBlocksPerMultiprocessor, (int)r.limitingFactors,
@@ -207,11 +224,12 @@ def random_points(rng: np.random.Generator, count: int, realistic: bool) -> dict
 
 
 def ask_header(
-    program: pathlib.Path, capability: Capability, points: dict[str, np.ndarray]
+    program: pathlib.Path, capability: Capability, points: dict[str, np.ndarray], mode: int = 0
 ) -> dict[str, np.ndarray]:
-    """The header's answers."""
+    """The header's answers; mode 1 and 2 ask its two other questions (see the harness)."""
     table = np.stack([points[name] for name in INPUTS], axis=1).astype(np.int32)
-    request = capability.device.tobytes() + np.int32(len(table)).tobytes() + table.tobytes()
+    words = np.array([*capability.device, mode, len(table)], np.int32)
+    request = words.tobytes() + table.tobytes()
     run = subprocess.run([str(program)], input=request, capture_output=True, check=True)
     answers = np.frombuffer(run.stdout, np.int32).reshape(-1, len(OUTPUTS))
     return {name: answers[:, column] for column, name in enumerate(OUTPUTS)}

@@ -9,6 +9,9 @@ import numpy as np
 import occupancy_header as header
 import pytest
 
+from warplens.analysis.occupancy_steps import available_dynamic_shared, max_potential_block_size
+from warplens.errors import InputError
+
 TABLE = pathlib.Path(__file__).parents[1] / "data" / "occupancy_header.npz"
 
 
@@ -71,3 +74,77 @@ def test_the_compiled_header_agrees(tmp_path: pathlib.Path) -> None:
     done, wrong, shown = header.run(20_000, 7, header.build(tmp_path))
 
     assert (done, wrong) == (20_000, 0), "\n".join(shown)
+
+
+def _points(count: int, **columns: np.ndarray) -> dict[str, np.ndarray]:
+    """Harness inputs with what is not given left neutral."""
+    neutral = dict.fromkeys(header.INPUTS, 0)
+    neutral |= {"optin": 1, "max_dynamic": 1 << 29, "barriers": 1, "carveout": -1}
+    return {
+        name: np.broadcast_to(np.asarray(columns.get(name, value), np.int32), (count,))
+        for name, value in neutral.items()
+    }
+
+
+@pytest.mark.skipif(header.compiler() is None or header.header_folder() is None, reason="no C++")
+def test_room_for_dynamic_shared_memory_agrees(tmp_path: pathlib.Path) -> None:
+    """`available_dynamic_shared` equals the header's function, refusals included."""
+    program, rng, count = header.build(tmp_path), np.random.default_rng(3), 60
+    accepted = 0
+    for capability in header.capabilities():
+        if capability.major < 7:  # without opt-in the header takes the whole SM as the cap
+            continue
+        points = _points(
+            count,
+            threads=rng.choice([32, 64, 128, 256, 512, 1024], count),
+            registers=rng.choice([16, 24, 32, 40, 64, 128], count),
+            static_shared=rng.choice([0, 0, 1000, 8192, 40000], count),
+            dynamic_shared=rng.integers(1, 12, count),
+            carveout=rng.choice([-1, -1, 0, 25, 50, 90], count),
+        )
+        answer = header.ask_header(program, capability, points, mode=1)
+        for at in range(count):
+            percent = int(points["carveout"][at])
+            question = {
+                "threads": int(points["threads"][at]),
+                "registers": int(points["registers"][at]),
+                "static_shared": int(points["static_shared"][at]),
+                "blocks": int(points["dynamic_shared"][at]),
+                "carveout": None if percent < 0 else percent,
+            }
+            if answer["status"][at]:
+                with pytest.raises(InputError):
+                    available_dynamic_shared(capability.rules.name, **question)
+            else:
+                room = available_dynamic_shared(capability.rules.name, **question)
+
+                assert room == answer["blocks"][at], (capability.rules.name, question)
+                accepted += 1
+
+    assert accepted > 500
+
+
+@pytest.mark.skipif(header.compiler() is None or header.header_folder() is None, reason="no C++")
+def test_block_size_suggestion_agrees(tmp_path: pathlib.Path) -> None:
+    """`max_potential_block_size` equals the header's function."""
+    program, rng, count = header.build(tmp_path), np.random.default_rng(4), 40
+    for capability in header.capabilities():
+        points = _points(
+            count,
+            threads=rng.choice([1024, 1024, 2048, 256, 100, 33], count),
+            registers=rng.integers(8, 256, count),
+            static_shared=rng.choice([0, 0, 1000, 8192], count),
+            dynamic_shared=rng.choice([0, 0, 5000, 30000], count),
+        )
+        answer = header.ask_header(program, capability, points, mode=2)
+        for at in range(count):
+            found = max_potential_block_size(
+                capability.rules.name,
+                registers=int(points["registers"][at]),
+                static_shared=int(points["static_shared"][at]),
+                dynamic_shared=int(points["dynamic_shared"][at]),
+                max_threads=int(points["threads"][at]),
+            )
+
+            assert found.threads == answer["flags"][at], (capability.rules.name, at)
+            assert found.blocks_per_sm * 8 == answer["blocks"][at]

@@ -11,6 +11,7 @@ Scalars give Python numbers, arrays give arrays of the broadcast shape:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -35,7 +36,7 @@ from warplens.analysis.occupancy_rules import (
     carveout_index,
     rules_of,
 )
-from warplens.errors import InputError, LaunchError, UnknownGpu
+from warplens.errors import InputError, LaunchError
 from warplens.gpus.spec import GpuSpec, find_gpu
 
 IntLike = int | npt.ArrayLike
@@ -113,12 +114,16 @@ class Occupancy:
         return table[self.limiter_flags]
 
     def to_dict(self) -> dict[str, Any]:
-        """The answer with plain Python values, as the command's JSON shows it."""
+        """The answer with plain Python values, as the command's JSON shows it; None: no limit."""
         result: dict[str, Any] = {}
         for name in self.__slots__:
             value = getattr(self, name)
-            if name != "cluster":
-                result[name] = value.tolist() if isinstance(value, np.ndarray) else value
+            if name == "cluster":
+                continue
+            if isinstance(value, np.ndarray):
+                result[name] = value.tolist()
+            else:
+                result[name] = None if value == NO_LIMIT else value
         limiters = self.limiters
         single = isinstance(limiters, tuple)
         result["limiters"] = list(limiters) if single else [list(x) for x in limiters.ravel()]
@@ -133,13 +138,10 @@ def _names_of(word: int) -> tuple[str, ...]:
 
 def _resolve(gpu: str | GpuSpec) -> tuple[Rules, GpuSpec | None, str]:
     """The rules of a GPU; capabilities without a GPU file (Kepler to Pascal) have rules only."""
-    try:
-        spec = find_gpu(gpu)
-    except UnknownGpu:
-        rules = capability_rules(str(gpu))
-        if rules is None:
-            raise
+    rules = capability_rules(gpu) if isinstance(gpu, str) else None
+    if rules is not None:
         return rules, None, rules.name
+    spec = find_gpu(gpu)
     return rules_of(spec), spec, spec.name
 
 
@@ -377,7 +379,7 @@ def occupancy_of_kernel(
     Raises:
         LaunchError: the block is larger than the kernel's launch bounds.
     """
-    sides = (block,) if isinstance(block, int) else tuple(block)
+    sides = tuple(block) if isinstance(block, Sequence) else (block,)
     if not 1 <= len(sides) <= 3 or any(side < 1 for side in sides):
         raise InputError(f"block {block!r} is not one to three positive sizes")
     threads = int(np.prod(sides))

@@ -1,0 +1,183 @@
+"""`warplens occupancy`: limits, limiters and the next step, by numbers or for a kernel."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pathlib
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from warplens.analysis.occupancy_curve import Curve
+    from warplens.analysis.occupancy_steps import Advice
+
+EPILOG = """examples:
+  warplens occupancy --gpu H200 --threads 256 --registers 40 --static-shared 8192
+  warplens occupancy --gpu A100 --threads 512 --registers 33 --sweep registers
+  warplens occupancy reduce.cu -k 'reduce<256>' --block 256 --gpu H200 --gpu 'RTX 4090'
+  warplens occupancy reduce.cu -k 'reduce<256>' --block 256 --sweep shared --plot cliff.svg
+"""
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """Adds the verb and its options."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "occupancy",
+        help="blocks and warps per SM, what limits them, what to change",
+        description="Theoretical occupancy by numbers or of a kernel in a .cu file.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    option = parser.add_argument
+    option("file", nargs="?", metavar="FILE.cu", help="compile this and take the kernel's numbers")
+    option("-k", "--kernel", help="the kernel's name or template expression")
+    option("--gpu", action="append", help="a GPU or architecture; several give a table")
+    option("--block", "--threads", dest="block", required=True, metavar="N[,N[,N]]",
+           help="threads per block, or a block's shape")  # fmt: skip
+    option("--registers", type=int, help="registers per thread (without FILE)")
+    option("--static-shared", type=int, help="bytes per block (without FILE)")
+    option("--dynamic-shared", type=int, default=0, help="bytes per block")
+    option("--carveout", type=int, help="shared memory preference in percent")
+    option("--barriers", type=int, help="block barriers (without FILE)")
+    option("--cluster", type=int, help="blocks per cluster")
+    option("--sweep", choices=("block", "registers", "shared"), help="occupancy along a resource")
+    option("--plot", type=pathlib.Path, metavar="FILE.svg|.png", help="the sweep as a picture")
+    option("--json", action="store_true", help="print JSON")
+    option("-f", "--force", action="store_true", help="overwrite the picture")
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Executes the verb; returns the exit code."""
+    from warplens.analysis.occupancy_curve import curve
+    from warplens.analysis.occupancy_steps import advise
+    from warplens.errors import InputError
+
+    if args.plot is not None and args.sweep is None:
+        raise InputError("--plot draws a sweep", hint="add --sweep block, registers or shared")
+    points = [(gpu, _point(args, gpu)) for gpu in args.gpu or ["H200"]]
+    advices = [advise(gpu, **point) for gpu, point in points]
+    curves = [curve(gpu, args.sweep, **point) for gpu, point in points] if args.sweep else []
+    if args.json:
+        print(json.dumps(_json(advices, curves), indent=1))
+    else:
+        print(_text(advices, curves))
+    if args.plot is not None:
+        from warplens.cli.occupancy_plot import save_plot
+
+        save_plot(curves, args.plot, overwrite=args.force)
+        print(args.plot, file=sys.stderr if args.json else sys.stdout)
+    return 0
+
+
+def _shape(text: str) -> tuple[int, ...]:
+    from warplens.errors import InputError
+
+    parts = text.split(",")
+    if not 1 <= len(parts) <= 3 or not all(part.strip().isdecimal() for part in parts):
+        raise InputError(f"--block {text!r} is not one to three positive numbers such as 32,8")
+    return tuple(int(part) for part in parts)
+
+
+def _point(args: argparse.Namespace, gpu: str) -> dict[str, Any]:
+    """The inputs of `occupancy` for one GPU, from the options or from the compiled kernel."""
+    import math
+
+    from warplens.errors import InputError
+
+    shape = _shape(args.block)
+    point: dict[str, Any] = {
+        "threads": math.prod(shape),
+        "dynamic_shared": args.dynamic_shared,
+        "carveout": args.carveout,
+        "cluster": args.cluster,
+    }
+    numbers = {
+        "registers": args.registers,
+        "static_shared": args.static_shared,
+        "barriers": args.barriers,
+    }
+    given = {name: value for name, value in numbers.items() if value is not None}
+    if args.file is None:
+        if "registers" not in given:
+            raise InputError("--registers is missing", hint="or name a .cu file and a kernel (-k)")
+        return point | {"static_shared": 0, "barriers": 1} | given
+    if given:
+        option = next(iter(given)).replace("_", "-")
+        raise InputError(f"--{option} comes from {args.file}", hint="leave one of the two out")
+    return point | _compiled(args, gpu, shape)
+
+
+def _compiled(args: argparse.Namespace, gpu: str, shape: tuple[int, ...]) -> dict[str, int]:
+    """The resources of the kernel as compiled for this GPU."""
+    import warplens
+    from warplens.analysis.occupancy import occupancy_of_kernel
+    from warplens.errors import InputError
+
+    if args.kernel is None:
+        raise InputError("-k is missing: which kernel of the file?")
+    kernel = warplens.Device(gpu).compile(args.file)[args.kernel]
+    occupancy_of_kernel(kernel, gpu, shape, args.dynamic_shared)  # refuses broken launch bounds
+    return {
+        "registers": kernel.registers,
+        "static_shared": kernel.static_shared,
+        "barriers": min(kernel.n_barriers, 16),
+    }
+
+
+def _json(advices: list[Advice], curves: list[Curve]) -> list[dict[str, Any]]:
+    found = []
+    for index, advice in enumerate(advices):
+        entry = advice.point.to_dict()
+        entry["up"] = [step.to_dict() for step in advice.up]
+        entry["down"] = [step.to_dict() for step in advice.down]
+        if curves:
+            entry["sweep"] = curves[index].to_dict()
+        found.append(entry)
+    return found
+
+
+def _text(advices: list[Advice], curves: list[Curve]) -> str:
+    from warplens.analysis.occupancy_steps import explain_lines
+
+    lines: list[str] = []
+    if len(advices) > 1:
+        lines += _table(advices)
+    else:
+        lines += explain_lines(advices[0])
+    for curve in curves:
+        lines += _curve_lines(curve)
+    return "\n".join(lines)
+
+
+def _table(advices: list[Advice]) -> list[str]:
+    """One row per GPU."""
+    lines = [
+        f"{'GPU':<24}{'regs':>5}{'blocks':>8}{'warps':>9}{'occupancy':>11}  "
+        f"{'limited by':<22}next step"
+    ]
+    for advice in advices:
+        point = advice.point
+        step = advice.up[0].text if advice.up else "-"
+        lines.append(
+            f"{point.gpu:<24}{point.registers:>5}{point.blocks:>8}"
+            f"{point.warps:>5}/{point.max_warps:<3}{100 * point.occupancy:>9.1f} %  "
+            f"{','.join(point.limiters):<22}{step}"
+        )
+    return lines
+
+
+def _curve_lines(curve: Curve) -> list[str]:
+    from warplens.cli.occupancy_plot import terminal_plot
+
+    lines = ["", f"{curve.gpu}: occupancy over {curve.label}", *terminal_plot(curve), ""]
+    lines.append(f"{curve.axis:>17}{'blocks':>8}{'warps':>7}{'occupancy':>11}  limited by")
+    for entry in curve.ranges:
+        value = str(entry.first) if entry.first == entry.last else f"{entry.first}-{entry.last}"
+        mark = "  <- here" if entry.is_present else ""
+        lines.append(
+            f"{value:>17}{entry.blocks:>8}{entry.warps:>7}{100 * entry.occupancy:>9.1f} %  "
+            f"{','.join(entry.limiters)}{mark}"
+        )
+    return lines
