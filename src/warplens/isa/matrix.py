@@ -127,31 +127,31 @@ _HMMA_16816 = {**_TENSOR, "latency": "hmma_16816"}
 @op("HMMA", sig="r4 <- r2 r r4", mods="F32 BF16", requires="1688 F32", **_HMMA_1688)
 @op("HMMA", sig="r4 <- r2 r r4", mods="F32", requires="1684 TF32", **_HMMA_1688)
 @op("QMMA", sig="r4 <- r2 r r4", mods="E4M3 E5M2", requires="16816 F32", **_HMMA_16816)
-def hmma_f32_small(x: Lanes, m: Modifiers, a: Words, b: Value, c: Words) -> tuple[Words]:
+def hmma_f32_small(x: Lanes, m: Modifiers, a: Words, b: Value, c: Words) -> Words:
     """D = A * B + C in f32; A is 16 rows of two registers, B one register."""
-    return (_product_f32(x, m, a, (b,), c),)
+    return _product_f32(x, m, a, (b,), c)
 
 
 @op("HMMA", sig="r4 <- r4 r2 r4", mods="BF16", requires="16816 F32", **_HMMA_16816)
 @op("HMMA", sig="r4 <- r4 r2 r4", mods="F32", requires="1688 TF32 F32", **_HMMA_1688)
 @op("QMMA", sig="r4 <- r4 r2 r4", mods="E4M3 E5M2", requires="16832 F32", **_HMMA_16816)
-def hmma_f32(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> tuple[Words]:
+def hmma_f32(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> Words:
     """D = A * B + C in f32; A is four registers, B two."""
-    return (_product_f32(x, m, a, b, c),)
+    return _product_f32(x, m, a, b, c)
 
 
 @op("HMMA", sig="r2 <- r2 r r2", requires="1688 F16", **_HMMA_1688)
 @op("QMMA", sig="r2 <- r2 r r2", mods="E4M3 E5M2", requires="16816 F16", **_HMMA_16816)
-def hmma_f16_small(x: Lanes, m: Modifiers, a: Words, b: Value, c: Words) -> tuple[Words]:
+def hmma_f16_small(x: Lanes, m: Modifiers, a: Words, b: Value, c: Words) -> Words:
     """D = A * B + C in packed halves; A is two registers, B one."""
-    return (_product_f16(x, m, a, (b,), c),)
+    return _product_f16(x, m, a, (b,), c)
 
 
 @op("HMMA", sig="r2 <- r4 r2 r2", requires="16816 F16", **_HMMA_16816)
 @op("QMMA", sig="r2 <- r4 r2 r2", mods="E4M3 E5M2", requires="16832 F16", **_HMMA_16816)
-def hmma_f16(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> tuple[Words]:
+def hmma_f16(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> Words:
     """D = A * B + C in packed halves; A is four registers, B two."""
-    return (_product_f16(x, m, a, b, c),)
+    return _product_f16(x, m, a, b, c)
 
 
 # ---------------------------------------------------------------------------------- doubles
@@ -161,7 +161,7 @@ def _doubles(x: Lanes, words: Words) -> Words:
     return tuple(x.pair(words[i], words[i + 1]) for i in range(0, len(words), 2))
 
 
-def _double_product(x: Lanes, a: Words, b: Words, c: Words, n_rows: int) -> tuple[Words]:
+def _double_product(x: Lanes, a: Words, b: Words, c: Words, n_rows: int) -> Words:
     rows = gather_rows(x, _doubles(x, a), n_rows)
     columns = gather_columns(x, _doubles(x, b))
     words: list[Value] = []
@@ -171,7 +171,7 @@ def _double_product(x: Lanes, a: Words, b: Words, c: Words, n_rows: int) -> tupl
             total = x.ffma(x.bits_to_f64(left), x.bits_to_f64(right), total)
         bits = x.bits(total)
         words += [x.low32(bits), x.high32(bits)]
-    return (tuple(words),)
+    return tuple(words)
 
 
 _DMMA = {**_TENSOR, "latency": "dmma"}
@@ -179,7 +179,7 @@ _DMMA = {**_TENSOR, "latency": "dmma"}
 
 @op("DMMA", sig="r4 <- r2 r2 r4", requires="884", **_DMMA)
 @op("DMMA", sig="r4 <- r2 r2 r4", requires="8x8x4", **_DMMA)
-def dmma_8(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> tuple[Words]:
+def dmma_8(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> Words:
     """D = A * B + C in f64, 8 x 8 with 4 steps of k, one fused multiply-add after the other."""
     return _double_product(x, a, b, c, 1)
 
@@ -187,7 +187,7 @@ def dmma_8(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> tuple[Words]
 @op("DMMA", sig="r8 <- r4 r2 r8", requires="16x8x4", **_DMMA)
 @op("DMMA", sig="r8 <- r8 r4 r8", requires="16x8x8", **_DMMA)
 @op("DMMA", sig="r8 <- r16 r8 r8", requires="16x8x16", **_DMMA)
-def dmma_16(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> tuple[Words]:
+def dmma_16(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> Words:
     """D = A * B + C in f64, 16 x 8, one fused multiply-add after the other along k."""
     return _double_product(x, a, b, c, 2)
 
@@ -214,9 +214,7 @@ def _add_saturating(x: Lanes, total: Value, c: Value) -> Value:
     return x.low32(wide)
 
 
-def _integer_product(
-    x: Lanes, m: Modifiers, a: Words, b: Words, c: Words, n_rows: int
-) -> tuple[Words]:
+def _integer_product(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words, n_rows: int) -> Words:
     kinds = [name for name in m if name in _INTEGER_TYPES]
     rows = [_unpacked(words, _integers(x, kinds[0])) for words in gather_rows(x, a, n_rows)]
     columns = [_unpacked(words, _integers(x, kinds[-1])) for words in gather_columns(x, b)]
@@ -226,7 +224,7 @@ def _integer_product(
         for left, right in zip(rows[n // 2], columns[n % 2], strict=True):
             total = x.add(total, x.mul(left, right))
         results.append(_add_saturating(x, total, start) if m.has("SAT") else x.add(total, start))
-    return (tuple(results),)
+    return tuple(results)
 
 
 _IMMA_MODS = "S8 U8 S4 U4 SAT"
@@ -236,7 +234,7 @@ _IMMA_16816 = {"mods": _IMMA_MODS, **_TENSOR, "latency": "imma_16816"}
 
 @op("IMMA", sig="r2 <- r r r2", requires="8816", **_IMMA_8816)
 @op("IMMA", sig="r2 <- r r r2", requires="8832", **_IMMA_8816)
-def imma_8(x: Lanes, m: Modifiers, a: Value, b: Value, c: Words) -> tuple[Words]:
+def imma_8(x: Lanes, m: Modifiers, a: Value, b: Value, c: Words) -> Words:
     """D = A * B + C in 32-bit integers, 8 x 8; SAT clamps the sum."""
     return _integer_product(x, m, (a,), (b,), c, 1)
 
@@ -244,19 +242,19 @@ def imma_8(x: Lanes, m: Modifiers, a: Value, b: Value, c: Words) -> tuple[Words]
 @op("IMMA", sig="r4 <- r2 r r4", requires="16816", **_IMMA_16816)
 @op("IMMA", sig="r4 <- r2 r r4", requires="16832 S4", **_IMMA_16816)
 @op("IMMA", sig="r4 <- r2 r r4", requires="16832 U4", **_IMMA_16816)
-def imma_16_small(x: Lanes, m: Modifiers, a: Words, b: Value, c: Words) -> tuple[Words]:
+def imma_16_small(x: Lanes, m: Modifiers, a: Words, b: Value, c: Words) -> Words:
     """D = A * B + C in 32-bit integers, 16 x 8; A is two registers, B one."""
     return _integer_product(x, m, a, (b,), c, 2)
 
 
 @op("IMMA", sig="r4 <- r4 r2 r4", requires="16832", **_IMMA_16816)
 @op("IMMA", sig="r4 <- r4 r2 r4", requires="16864", **_IMMA_16816)
-def imma_16(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> tuple[Words]:
+def imma_16(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> Words:
     """D = A * B + C in 32-bit integers, 16 x 8; A is four registers, B two."""
     return _integer_product(x, m, a, b, c, 2)
 
 
-def _bit_product(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words, n_rows: int) -> tuple[Words]:
+def _bit_product(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words, n_rows: int) -> Words:
     combine = x.xor if m.has("XOR") else x.and_
     rows, columns = gather_rows(x, a, n_rows), gather_columns(x, b)
     results = []
@@ -264,26 +262,26 @@ def _bit_product(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words, n_rows: i
         for left, right in zip(rows[n // 2], columns[n % 2], strict=True):
             total = x.add(total, x.popcount(combine(left, right)))
         results.append(total)
-    return (tuple(results),)
+    return tuple(results)
 
 
 _BMMA = {"mods": "XOR AND POPC", **_TENSOR, "latency": "imma_8816"}
 
 
 @op("BMMA", sig="r2 <- r r r2", requires="88128", **_BMMA)
-def bmma_8(x: Lanes, m: Modifiers, a: Value, b: Value, c: Words) -> tuple[Words]:
+def bmma_8(x: Lanes, m: Modifiers, a: Value, b: Value, c: Words) -> Words:
     """D = C + number of ones in A xor (or and) B, 8 x 8 with 128 bits of k."""
     return _bit_product(x, m, (a,), (b,), c, 1)
 
 
 @op("BMMA", sig="r4 <- r2 r r4", requires="168128", **_BMMA)
-def bmma_16_small(x: Lanes, m: Modifiers, a: Words, b: Value, c: Words) -> tuple[Words]:
+def bmma_16_small(x: Lanes, m: Modifiers, a: Words, b: Value, c: Words) -> Words:
     """D = C + number of ones in A xor (or and) B, 16 x 8 with 128 bits of k."""
     return _bit_product(x, m, a, (b,), c, 2)
 
 
 @op("BMMA", sig="r4 <- r4 r2 r4", requires="168256", **_BMMA)
-def bmma_16(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> tuple[Words]:
+def bmma_16(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> Words:
     """D = C + number of ones in A xor (or and) B, 16 x 8 with 256 bits of k."""
     return _bit_product(x, m, a, b, c, 2)
 

@@ -1,0 +1,112 @@
+"""Every float, conversion, special and matrix operation gives equal bits on both engines."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.isa_float.operands import assert_engines_agree
+
+ARITHMETIC = [
+    f"{name}{suffix}"
+    for name in ("FADD", "FMUL", "FFMA")
+    for suffix in ("", ".FTZ", ".SAT", ".FTZ.SAT", ".RM", ".RP", ".RZ", ".FTZ.RZ")
+]
+DOUBLES = [f"{name}{suffix}" for name in ("DADD", "DMUL", "DFMA") for suffix in ("", ".RM", ".RZ")]
+COMPARISONS = ["LT", "EQ", "LE", "GT", "NE", "GE", "NUM", "NAN", "LTU", "EQU", "LEU", "GTU", "NEU"]
+COMPARING = [
+    *(f"FSETP.{c}.AND" for c in COMPARISONS),
+    "FSETP.GEU.FTZ.AND",
+    "FSETP.LT.OR",
+    "FSETP.LT.XOR",
+    "FSET.BF.LT.AND",
+    "FSET.GTU.FTZ.AND",
+    "FCHK",
+    "FMNMX",
+    "FMNMX.FTZ",
+    "FMNMX.NAN",
+    "FMNMX.XORSIGN",
+    "FMNMX.NAN.XORSIGN",
+    "FMNMX3",
+    "FMNMX3.NAN",
+    "FSEL",
+    "FSEL.FTZ",
+    "DSETP.GTU.OR",
+    "DSETP.MAX.AND",
+    "DSETP.MIN.AND",
+]
+HALVES = [
+    f"{name}{kind}{suffix}"
+    for name in ("HADD2", "HMUL2", "HFMA2")
+    for kind in ("", ".BF16_V2")
+    for suffix in ("", ".FTZ", ".SAT")
+]
+HALVES += ["HFMA2.MMA.RELU", "HFMA2.BF16_V2.RELU", "HADD2.F32", "HMNMX2", "HMNMX2.NAN",
+           "HMNMX2.BF16_V2.NAN.XORSIGN", "HMNMX2.FTZ", "HSETP2.GEU.AND", "HSET2.BF.EQ.AND",
+           "HSET2.LTU.AND", "HSET2.BF16_V2.BF.LTU.AND", "HSETP2.BF16_V2.GT.OR"]  # fmt: skip
+TO_INTEGER = [
+    f"F2I{source}{target}{rounding}"
+    for source in ("", ".F64", ".F16", ".BF16")
+    for target in ("", ".U32", ".S64", ".U64", ".U8", ".S8", ".U16", ".S16")
+    for rounding in ("", ".TRUNC.NTZ")
+]
+TO_INTEGER += ["F2I.FTZ.FLOOR.NTZ", "F2I.CEIL.NTZ", "F2IP.U8.F32.TRUNC.NTZ"]
+FROM_INTEGER = [
+    f"I2F{target}{source}{rounding}"
+    for target in ("", ".F64", ".F16", ".BF16")
+    for source in ("", ".U32", ".S64", ".U64")
+    for rounding in ("", ".RZ", ".RP")
+]
+FROM_INTEGER += ["I2F.U8", "I2F.S8", "I2F.U16", "I2F.S16", "I2FP.F32.S32", "I2FP.F32.U32.RZ",
+                 "I2I.S8.S32.SAT", "I2I.U16.U32.SAT", "I2IP.U8.S32.SAT",
+                 "I2IP.S16.S32.SAT"]  # fmt: skip
+BETWEEN = [
+    f"F2F.{pair}{rounding}"
+    for pair in ("F32.F64", "F16.F32", "BF16.F32", "F16.F64", "BF16.F64", "F16.BF16", "BF16.F16")
+    for rounding in ("", ".RZ", ".RM", ".RP")
+]
+BETWEEN += ["F2F.F64.F32", "F2F.FTZ.F64.F32", "F2F.F64.F16", "F2F.F64.BF16", "F2F.F32.F16"]
+BETWEEN += [
+    f"FRND{kind}{rounding}"
+    for kind in ("", ".F64", ".F16", ".BF16")
+    for rounding in ("", ".FLOOR", ".CEIL", ".TRUNC")
+]
+PACKED = ["F2FP.F16.F32.PACK_AB", "F2FP.PACK_AB.RZ", "F2FP.BF16.F32.PACK_AB",
+          "F2FP.RELU.BF16.F32.PACK_AB.RZ", "F2FP.RELU.F16.F32.MERGE_C", "F2FP.TF32.F32.PACK_B",
+          "F2FP.RELU.TF32.F32.PACK_B.RZ", "F2FP.SATFINITE.TF32.F32.PACK_B",
+          "F2FP.SATFINITE.E4M3.F32.PACK_AB_MERGE_C",
+          "F2FP.SATFINITE.RELU.E5M2.F32.PACK_AB_MERGE_C",
+          "F2FP.SATFINITE.E4M3.F16.UNPACK_B_MERGE_C", "F2FP.F16.E4M3.UNPACK_B",
+          "F2FP.RELU.F16.E5M2.UNPACK_B"]  # fmt: skip
+SPECIAL = [f"MUFU.{f}" for f in ("RCP", "RSQ", "SQRT", "EX2", "LG2", "SIN", "COS", "TANH",
+                                 "RCP64H", "RSQ64H", "TANH.F16", "EX2.F16",
+                                 "TANH.BF16")]  # fmt: skip
+MATRICES = ["HMMA.1688.F32", "HMMA.1688.F16", "HMMA.16816.F32", "HMMA.16816.F16",
+            "HMMA.1688.F32.BF16", "HMMA.16816.F32.BF16", "HMMA.1684.F32.TF32",
+            "HMMA.1688.F32.TF32", "QMMA.16816.F32.E4M3.E5M2", "QMMA.16832.F16.E4M3.E4M3",
+            "DMMA.884", "DMMA.16x8x8", "IMMA.8816.U8.S8", "IMMA.16816.S8.U8.SAT",
+            "IMMA.16832.S8.S8", "IMMA.8832.S4.S4", "IMMA.16832.S4.U4", "IMMA.16864.U4.U4",
+            "BMMA.88128.XOR.POPC", "BMMA.168256.AND.POPC", "MOVM.16.MT88"]  # fmt: skip
+
+
+@pytest.mark.parametrize("mnemonic", ARITHMETIC + DOUBLES + COMPARING + HALVES)
+def test_arithmetic_agrees(mnemonic: str) -> None:
+    """Arithmetic, comparisons and selections: LLVM equals exact rational arithmetic."""
+    assert_engines_agree(mnemonic)
+
+
+@pytest.mark.parametrize("mnemonic", TO_INTEGER + FROM_INTEGER + BETWEEN + PACKED)
+def test_conversions_agree(mnemonic: str) -> None:
+    """Conversions: LLVM equals exact rational arithmetic."""
+    assert_engines_agree(mnemonic)
+
+
+@pytest.mark.parametrize("mnemonic", SPECIAL)
+def test_special_functions_agree(mnemonic: str) -> None:
+    """Special functions: both engines round the same double-precision steps."""
+    assert_engines_agree(mnemonic)
+
+
+@pytest.mark.parametrize("mnemonic", MATRICES)
+def test_matrices_agree(mnemonic: str) -> None:
+    """Matrix products: both engines move and sum the same elements."""
+    assert_engines_agree(mnemonic, n=32)
