@@ -1,4 +1,4 @@
-"""References of arithmetic.cu and wide.cu: exact Python integers, NumPy, and exact rationals for rounding."""
+"""References of arithmetic.cu and wide.cu: Python integers, NumPy and exact rationals."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def floats(rng: np.random.Generator, kind: type, n: int) -> Array:
     values = (rng.standard_normal(n) * 10.0 ** rng.integers(-6, 7, n)).astype(kind)
     info = np.finfo(kind)
     edges = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, info.tiny, info.max, -info.max,
-             info.smallest_subnormal, -info.smallest_subnormal, info.tiny / 4, 0.5, 1.5, 2.5]  # fmt: skip
+             info.smallest_subnormal, -info.smallest_subnormal, info.tiny / 4, 0.5, 1.5,
+             2.5]  # fmt: skip
     for place in rng.choice(n, n // 3, replace=False):
         values[place] = edges[rng.integers(len(edges))]
     raw = rng.integers(0, 2**63, n, dtype=np.int64).view(np.float64)
@@ -113,7 +114,8 @@ def uint32_ops(rng: np.random.Generator) -> Problem:
         lambda x, y: x.bit_count(), lambda x, y: _reverse(x, 32),
         lambda x, y: (x & -x).bit_length(), lambda x, y: _permute(x, y, 0x7531),
         lambda x, y: _permute(x, y, x & 0x7777), lambda x, y: _funnel(x, y, y & 31, True),
-        lambda x, y: _funnel(x, y, x & 31, False), lambda x, y: _funnel(x, y, min(y & 63, 32), True),
+        lambda x, y: _funnel(x, y, x & 31, False),
+        lambda x, y: _funnel(x, y, min(y & 63, 32), True),
         lambda x, y: _funnel(x, y, min(x & 63, 32), False),
         lambda x, y: _low24(x, False) * _low24(y, False), lambda x, y: x // 10,
         lambda x, y: x % 641, lambda x, y: (x + y) >> 1])  # fmt: skip
@@ -280,7 +282,8 @@ def special_functions(rng: np.random.Generator) -> Problem:
     x = rng.uniform(-20, 20, N).astype(np.float32)
     d = x.astype(np.float64)
     rows = [np.exp(d), np.log(abs(d)), np.sin(d), np.cos(d), np.tanh(d), ERF(d),
-            1 / np.sqrt(abs(d)), np.exp2(d), np.log2(abs(d)), np.arctan(d), abs(d) ** float(np.float32(1.7)),
+            1 / np.sqrt(abs(d)), np.exp2(d), np.log2(abs(d)), np.arctan(d),
+            abs(d) ** float(np.float32(1.7)),
             np.cbrt(d)]  # fmt: skip
     expected = np.array(rows).astype(np.float32)
     return (x, np.zeros_like(expected), N), {1: expected}

@@ -71,7 +71,7 @@ __device__ __noinline__ unsigned ackermann(unsigned m, unsigned n) {
     return ackermann(m - 1, ackermann(m, n - 1));
 }
 extern "C" __global__ void recursion_ackermann(unsigned* out) {
-    out[threadIdx.x] = ackermann(threadIdx.x % 3, threadIdx.x / 3);
+    out[threadIdx.x] = ackermann(threadIdx.x % 3, threadIdx.x / 9);
 }
 
 __device__ void quick_sort(int* a, int low, int high) {

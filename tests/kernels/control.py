@@ -103,7 +103,7 @@ def recursion_fibonacci(rng: np.random.Generator) -> Problem:
 @case("control.cu", grid=1, block=40)
 def recursion_ackermann(rng: np.random.Generator) -> Problem:
     formula = (lambda n: n + 1, lambda n: n + 2, lambda n: 2 * n + 3)
-    expected = np.array([formula[t % 3](t // 3) for t in range(40)], np.uint32)
+    expected = np.array([formula[t % 3](t // 9) for t in range(40)], np.uint32)
     return (np.zeros(40, np.uint32),), {0: expected}
 
 

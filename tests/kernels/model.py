@@ -18,6 +18,7 @@ Check = Callable[[Array], None]
 Expected = Mapping[int, "Array | Check"]
 Problem = tuple[Sequence[Any], Expected]
 Dims = int | tuple[int, ...]
+Make = Callable[[np.random.Generator], Problem]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +39,7 @@ class Case:
     shared: int
     ulp: int
     options: tuple[str, ...]
-    make: Callable[[np.random.Generator], Problem]
+    make: Make
 
     @property
     def path(self) -> Path:
@@ -62,12 +63,10 @@ def case(
     shared: int = 0,
     ulp: int = 0,
     options: tuple[str, ...] = ("-fmad=false",),
-) -> Callable[[Callable[[np.random.Generator], Problem]], Callable[[np.random.Generator], Problem]]:
-    """Declares a case; the decorated function's name is the case's and, by default, the kernel's."""
+) -> Callable[[Make], Make]:
+    """Declares a case; the decorated function's name is the case's and usually the kernel's."""
 
-    def register(
-        make: Callable[[np.random.Generator], Problem],
-    ) -> Callable[[np.random.Generator], Problem]:
+    def register(make: Make) -> Make:
         name = make.__name__
         CASES.append(
             Case(

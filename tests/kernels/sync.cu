@@ -117,7 +117,7 @@ extern "C" __global__ void clocks(long long* out) {
     unsigned short_start = clock();
     int sum = 0;
     for (int i = 0; i < threadIdx.x; ++i) sum += i * i;
-    out[threadIdx.x] = clock64() >= start && clock() - short_start < 1u << 30 ? sum : -1;
+    out[threadIdx.x] = clock64() >= start && (unsigned)clock() - short_start < 1u << 30 ? sum : -1;
 }
 
 extern "C" __global__ void print_lines(const double* value) {

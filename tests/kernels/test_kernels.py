@@ -19,7 +19,7 @@ def compiled(source: str, options: tuple[str, ...], architecture: str) -> Any:
 
 
 def in_file_order() -> list[Any]:
-    """Cases of one file and architecture next to each other, so that its module is compiled once."""
+    """Cases of one file and architecture stand next to each other: one compile."""
     return [
         pytest.param(case, architecture, id=f"{case.name}-{architecture}")
         for architecture in ARCHITECTURES
