@@ -140,16 +140,16 @@ def fset(x: Lanes, m: Modifiers, a: Value, b: Value, q: Value) -> Value:
 def fchk(x: Lanes, m: Modifiers, a: Value, b: Value) -> Value:
     """p = whether a / b needs the slow path because an exponent is near its limits.
 
-    The fast path takes MUFU.RCP(b), improves it, multiplies by a and corrects the quotient by
-    its remainder, all in plain FFMA. That is exact if 1/b is no denormal, the remainder (about
-    2**-47 of a) is no denormal, and the quotient neither overflows nor is a denormal. With biased
-    exponents A and B: 1 <= B <= 252, A >= 24 + 1 + 23, A < 255 and -126 < A - B <= 126.
+    With biased exponents A and B it is false where 25 <= A <= 254, 2 <= B <= 251 and
+    -124 <= A - B <= 126, and true elsewhere, whatever the fractions are (recorded on an H200,
+    all pairs of exponents). There the fast path is exact: it takes MUFU.RCP(b), improves it,
+    multiplies by a and corrects the quotient by its remainder; neither 1/b nor the quotient nor
+    the remainder, which is about 2**-47 of a, can overflow or become a denormal.
     """
     exponent = x.u32(0xFF)
     ea = x.and_(x.lshr(x.raw_bits(a), x.u32(23)), exponent)
     eb = x.and_(x.lshr(x.raw_bits(b), x.u32(23)), exponent)
-    bad_divisor = x.icmp("ugt", x.sub(eb, x.u32(1)), x.u32(251))
-    bad_dividend = x.icmp("ugt", x.sub(ea, x.u32(48)), x.u32(254 - 48))
-    # -125 <= ea - eb <= 126 as one unsigned comparison.
-    bad_quotient = x.icmp("ugt", x.add(x.sub(ea, eb), x.u32(125)), x.u32(251))
+    bad_divisor = x.icmp("ugt", x.sub(eb, x.u32(2)), x.u32(251 - 2))
+    bad_dividend = x.icmp("ugt", x.sub(ea, x.u32(25)), x.u32(254 - 25))
+    bad_quotient = x.icmp("ugt", x.add(x.sub(ea, eb), x.u32(124)), x.u32(126 + 124))
     return x.por(bad_divisor, x.por(bad_dividend, bad_quotient))
