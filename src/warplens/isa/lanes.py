@@ -29,6 +29,8 @@ class Lanes(Protocol):
     def true(self) -> Value: ...
     def false(self) -> Value: ...
 
+    def known(self, a: Value) -> int | None: ...  # the bits, if all lanes' are known beforehand
+
     # reinterpretation and width
     def bits(self, a: Value) -> Value: ...  # float -> u32/u64 (half: u32, low 16), canonical NaN
     def raw_bits(self, a: Value) -> Value: ...  # the same without canonicalisation

@@ -21,7 +21,8 @@ Signature language, `"dst ... <- src ..."`, one token per text operand in nvdisa
 
 The function gets `(x, m, *sources)`: the lanes, the instruction's modifiers (a `Modifiers`), the
 sources. It returns one value per destination kind (a tuple if more than one), in order, including
-optional ones.
+optional ones. Instead of the value for an optional destination it may give a function without
+arguments, called only if the instruction has that destination.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ class Op:
     latency: str
     uniform: bool
     function: Callable[..., Any] | None
-    category: str  # integer fp32 fp64 fp16 conversion control memory inter_thread misc uniform
+    category: str  # integer bit fp32 fp64 fp16 conversion control memory inter_thread misc uniform
     doc: str
     role: str = "value"  # "value": `function` computes; otherwise the lifter handles this role
     attributes: dict[str, Any] = field(default_factory=dict)
@@ -139,7 +140,7 @@ def op(
                 latency="uniform" if is_uniform(opcode) else latency,
                 uniform=is_uniform(opcode),
                 function=function if role == "value" else None,
-                category=category,
+                category="uniform" if is_uniform(opcode) else category,
                 doc=(function.__doc__ or "").strip(),
                 role=role,
                 attributes=attributes,

@@ -144,6 +144,9 @@ class LlvmLanes(LlvmFloat):
         )
 
     def table(self, words: tuple[int, ...], index: Value) -> Value:
+        folded = self._fold("u32", lambda n: words[n], index)
+        if folded is not None:
+            return folded
         name = f"warplens.table.{len(words)}.{hash(words) & 0xFFFFFFFFFFFFFFFF:x}"
         kind = f"[{len(words)} x i32]"
         if name not in self._declared:

@@ -160,6 +160,9 @@ class LlvmText:
     def false(self) -> Value:
         return constant(self.width, "p", 0)
 
+    def known(self, a: Value) -> int | None:
+        return a.const if isinstance(a.const, int) else None
+
     # building blocks
 
     def emit(self, type: str, text: str) -> Value:

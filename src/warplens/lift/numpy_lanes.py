@@ -86,6 +86,9 @@ class NumpyLanes:
     def false(self) -> NumpyValue:
         return self._constant("p", 0)
 
+    def known(self, a: NumpyValue) -> int | None:
+        return None
+
     # reinterpretation and width
 
     def raw_bits(self, a: NumpyValue) -> NumpyValue:
