@@ -17,7 +17,7 @@ from warplens.sass.model import Instruction, SassKernel
 
 Mask = npt.NDArray[np.bool_]
 
-# opcode -> (space named by the opcode, kind of access); a generic access finds its space at run time
+# opcode -> (space it names, kind of access); a generic access finds its space at run time
 MEMORY: dict[str, tuple[str, str]] = {
     "LD": ("generic", "ld"),
     "LDG": ("global", "ld"),
@@ -60,7 +60,10 @@ MEMORY: dict[str, tuple[str, str]] = {
     "STTM": ("tmem", "st"),
 }
 BRANCHES = frozenset({"BRA", "BRX", "BRXU", "JMP", "JMX", "JMXU", "CALL", "RET"})
-_WIDTHS = {"128": 128, "64": 64, "16": 16, "U16": 16, "S16": 16, "8": 8, "U8": 8, "S8": 8}
+_WIDTHS = {
+    "128": 128, "64": 64, "U64": 64, "S64": 64, "F64": 64,
+    "16": 16, "U16": 16, "S16": 16, "F16": 16, "BF16": 16, "8": 8, "U8": 8, "S8": 8,
+}  # fmt: skip
 
 
 @cache
@@ -98,7 +101,7 @@ def classify(instruction: Instruction) -> InstructionClass:
         category=_category(entry, space),
         space=space,
         op=op,
-        width=_width(instruction.modifiers),
+        width=_width(op, instruction.modifiers),
         is_branch=instruction.opcode in BRANCHES,
         is_cas=bool(modifiers & {"CAS", "CAST"}),
     )
@@ -118,7 +121,9 @@ def _category(entry: Op | None, space: str) -> str:
     return entry.category if entry is not None else "misc"
 
 
-def _width(modifiers: Iterable[str]) -> int:
+def _width(op: str, modifiers: Iterable[str]) -> int:
+    if op in ("ldsm", "stsm"):  # the number there is the matrix's element, not the access
+        return 0
     return next((_WIDTHS[name] for name in modifiers if name in _WIDTHS), 32)
 
 
@@ -134,5 +139,5 @@ class Classes:
         key = (attribute, allowed)
         if key not in self._masks:
             found = (getattr(one, attribute) in allowed for one in self.instructions)
-            self._masks[key] = np.fromfiter(found, np.bool_, len(self.instructions))
+            self._masks[key] = np.fromiter(found, np.bool_, len(self.instructions))
         return self._masks[key]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from warplens.metrics.registry import SectionSpec, Table, rows, section
 
 _ACTIVE = ("alu", "fma", "fp64", "shared", "tensor")
+_PEAK = "avg.pct_of_peak_sustained_active"
 _EXECUTED = ("adu", "alu", "cbu", "fma", "fp16", "fp64", "lsu", "tensor", "tex", "uniform", "xu")
 
 section(
@@ -25,7 +26,7 @@ section(
                 title="Pipe Utilization (% of active cycles)",
                 columns=("Pipe", "Utilization"),
                 rows=tuple(
-                    (name.upper(), f"sm__pipe_{name}_cycles_active.avg.pct_of_peak_sustained_active")
+                    (name.upper(), f"sm__pipe_{name}_cycles_active.{_PEAK}")
                     for name in _ACTIVE
                 ),
             ),
@@ -36,7 +37,7 @@ section(
                     (
                         name.upper(),
                         f"sm__inst_executed_pipe_{name}.sum",
-                        f"sm__inst_executed_pipe_{name}.avg.pct_of_peak_sustained_active",
+                        f"sm__inst_executed_pipe_{name}.{_PEAK}",
                     )
                     for name in _EXECUTED
                 ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warplens.metrics.registry import Row, SectionSpec, Table, metric, rows, section
+from warplens.metrics.registry import Row, SectionSpec, Table, rows, section
 from warplens.metrics.timed import share
 
 # reason -> what a warp in this state waits for

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from warplens.report.rows import section_rows
 from warplens.report.options import PrintOptions
+from warplens.report.rows import section_rows
 from warplens.result import LaunchResult, MetricRow, Result, Section, Value, to_plain
 
 _ALL = PrintOptions(details="all")

@@ -20,7 +20,7 @@ COMMAND_LINE_SECTION = "Command line profiler metrics"
 BASIS_MARKS = {"model": "~", "definition": "="}
 LEGEND = {
     "model": "~ from the timing model: not counted, an estimate",
-    "definition": "= by ncu's documented definition, without the hardware counter's arbitration noise",
+    "definition": "= by ncu's documented definition; the hardware's counter adds arbitration noise",
 }
 
 

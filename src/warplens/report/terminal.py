@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from warplens.report.options import PrintOptions
 from warplens.report.rows import (
@@ -50,8 +50,7 @@ def source_page(result: Result, options: PrintOptions | None = None) -> str:
     return _page(result, lambda launch: _source(launch, chosen))
 
 
-def _page(result: Result, lines_of: object) -> str:
-    assert callable(lines_of)
+def _page(result: Result, lines_of: Callable[[LaunchResult], list[str]]) -> str:
     lines: list[str] = []
     process: tuple[int, str, str] | None = None
     for launch in result.launches:
@@ -60,8 +59,7 @@ def _page(result: Result, lines_of: object) -> str:
             lines.append("[{}] {}@{}".format(*now))
             process = now
         lines.append(f"  {launch_heading(launch)}")
-        lines.extend(f"    {line}".rstrip(" ") if not line.endswith("  ") else f"    {line}"
-                     for line in lines_of(launch))
+        lines.extend(f"    {line}" if line else "" for line in lines_of(launch))
     return "\n".join(lines) + "\n" if lines else ""
 
 

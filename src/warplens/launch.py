@@ -1,0 +1,178 @@
+"""A finished launch: its metrics, sections, source table and pages."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import cached_property
+
+from warplens import __version__
+from warplens.analysis.occupancy import occupancy_of_kernel
+from warplens.config import process_name
+from warplens.execute.execution import Execution
+from warplens.gpus.spec import GpuSpec
+from warplens.metrics.assemble import (
+    all_values,
+    breakdown,
+    build_section,
+    by_line,
+    choose_sections,
+    command_line_section,
+    metrics_of,
+    source_table,
+)
+from warplens.metrics.classes import Classes
+from warplens.metrics.counters import Counters, Sources
+from warplens.metrics.registry import evaluate, find_section
+from warplens.report.jupyter import launch_html
+from warplens.report.terminal import details_page
+from warplens.result import LaunchResult, Number, Result, Section, SourceTable, Value
+
+DEFAULT_SET = "detailed"
+
+
+class Launch:
+    """What one kernel launch did.
+
+    `launch.metric(name)` is a number, `launch[name]` a value with unit and basis, `print(launch)`
+    the details page.
+    """
+
+    def __init__(
+        self,
+        execution: Execution,
+        gpu: GpuSpec,
+        *,
+        clock_mhz: float | None = None,
+        function_name: str = "",
+        texts: dict[str, str] | None = None,
+    ) -> None:
+        self.execution = execution
+        self.gpu = gpu
+        self.clock_mhz = gpu.clock_mhz() if clock_mhz is None else clock_mhz
+        self.function_name = function_name or execution.kernel.name
+        self._texts = texts or {}
+
+    @property
+    def grid(self) -> tuple[int, int, int]:
+        """Blocks along x, y, z."""
+        return self.execution.grid
+
+    @property
+    def block(self) -> tuple[int, int, int]:
+        """Threads of a block along x, y, z."""
+        return self.execution.block
+
+    @property
+    def output(self) -> str:
+        """What the kernel printed."""
+        return self.execution.output
+
+    @cached_property
+    def sources(self) -> Sources:
+        """What the metrics are computed from."""
+        execution = self.execution
+        return Sources(
+            execution=execution,
+            gpu=self.gpu,
+            occupancy=occupancy_of_kernel(
+                execution.kernel, self.gpu, execution.block, execution.dynamic_shared
+            ),
+            classes=Classes(execution.kernel),
+        )
+
+    @cached_property
+    def counters(self) -> Counters:
+        """The view that metric formulas read."""
+        return Counters(self.sources)
+
+    def __getitem__(self, name: str) -> Value:
+        """A metric's value with its unit and basis, in base units."""
+        return evaluate(name, self.counters)
+
+    def metric(self, name: str) -> Number:
+        """A metric's number in base units (ns, byte, %); None where it is not available."""
+        return self[name].number
+
+    def metrics(self) -> dict[str, Value]:
+        """Every metric with its first-level roll-ups."""
+        return all_values(self.counters)
+
+    def section(self, name: str) -> Section:
+        """One section by identifier or title."""
+        return build_section(find_section(name), self.counters)
+
+    def per_instruction(self, name: str) -> tuple[Number, ...]:
+        """A metric's value for each SASS instruction, in program order."""
+        return breakdown(name, self.sources)
+
+    def per_line(self, name: str) -> dict[tuple[str, int], Number]:
+        """A metric's value for each source line, by (file, line)."""
+        return by_line(name, self.sources)
+
+    def source(self) -> SourceTable:
+        """The source page: SASS, source lines and per-instruction values."""
+        return source_table(self.sources, self._texts)
+
+    def result(
+        self,
+        *,
+        section_set: str | None = DEFAULT_SET,
+        sections: Sequence[str] = (),
+        metrics: Sequence[str] = (),
+        identifier: int = 0,
+        with_source: bool = True,
+    ) -> LaunchResult:
+        """The launch as plain data for reports."""
+        specs = choose_sections(section_set=section_set, sections=sections)
+        built = [build_section(spec, self.counters) for spec in specs]
+        if metrics:
+            built.insert(0, command_line_section(metrics, self.counters))
+        kernel = self.execution.kernel
+        major, minor = (int(part) for part in self.gpu.compute_capability.split("."))
+        return LaunchResult(
+            id=identifier,
+            kernel_name=kernel.demangled,
+            function_name=self.function_name,
+            mangled=kernel.name,
+            grid=self.grid,
+            block=self.block,
+            gpu=self.gpu.name,
+            compute_capability=(major, minor),
+            process_id=os.getpid(),
+            process_name=process_name(),
+            sections=tuple(built),
+            metrics=metrics_of(built, self.counters),
+            source=self.source() if with_source else None,
+            notes=self.notes(),
+            output=self.execution.output,
+            properties={"clock_mhz": f"{self.clock_mhz:g}"},
+        )
+
+    def notes(self) -> tuple[str, ...]:
+        """How the run was made, where a reader should know."""
+        execution = self.execution
+        notes = [f"Executed on the CPU from SASS, as {self.gpu.name}; n/a needs a timing model."]
+        if execution.ordered:
+            notes.append(f"Blocks ran in index order: {execution.ordered_reason}")
+        if execution.spinning:
+            notes.append("Blocks waited on each other; they were scheduled fairly.")
+        return (*notes, *execution.notes)
+
+    def save(self, path: str, *, overwrite: bool = False) -> str:
+        """Writes a result file with all sections; returns its path."""
+        from warplens.result import save
+
+        result = Result(launches=(self.result(section_set="full"),), writer=__version__)
+        return str(save(result, path, overwrite=overwrite))
+
+    def __str__(self) -> str:
+        launch = self.result(with_source=False)
+        return details_page(Result(launches=(launch,), writer=__version__)).rstrip("\n")
+
+    def __repr__(self) -> str:
+        shape = f"{self.grid} x {self.block}"
+        return f"Launch({self.execution.kernel.demangled!r}, {shape}, {self.gpu.name})"
+
+    def _repr_html_(self) -> str:
+        return launch_html(self.result(with_source=False))

@@ -1,0 +1,204 @@
+"""Modules: compiled kernels by name, with template instances compiled on demand."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from warplens.errors import CompileError, CubinError, InputError, UnknownKernel
+from warplens.execute import grid as engine
+from warplens.execute.memory import DeviceMemory
+from warplens.gpus.spec import GpuSpec
+from warplens.kernel import Kernel
+from warplens.naming import KernelNames, names_of, squeezed
+from warplens.sass.model import SassKernel
+from warplens.sass.parser import KernelSet, load_kernels
+from warplens.toolchain.nvrtc import Compiled, compile_source
+from warplens.toolchain.ptx import ParameterType, parameter_types, parse_parameters
+
+if TYPE_CHECKING:
+    from warplens.api import Device
+
+_TEMPLATE = re.compile(r"template\s*<[^;{]*?__global__[^;{(]*?\b(\w+)\s*\(", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceUnit:
+    """A source and how to compile it."""
+
+    text: str
+    name: str
+    sm: int
+    options: tuple[str, ...]
+    include_dirs: tuple[Path, ...]
+
+    def compiled(self, expressions: Sequence[str] = ()) -> Compiled:
+        """The cubin and PTX, with the given template instances."""
+        return compile_source(
+            self.text,
+            name=self.name,
+            sm=self.sm,
+            options=self.options,
+            include_dirs=self.include_dirs,
+            name_expressions=expressions,
+        )
+
+
+class Image:
+    """One cubin: its kernels, their parameter types and, once launched, its module memory."""
+
+    def __init__(self, memory: DeviceMemory, cubin: bytes, ptx: str | None) -> None:
+        self.kernels: KernelSet = load_kernels(cubin)
+        self.parameters = parse_parameters(ptx) if ptx is not None else {}
+        self._memory = memory
+
+    @cached_property
+    def names(self) -> tuple[KernelNames, ...]:
+        """Every kernel's names; needs no disassembly."""
+        kernels = self.kernels.cubin.kernels.items()
+        return tuple(names_of(mangled, kernel.demangled) for mangled, kernel in kernels)
+
+    @cached_property
+    def memory_image(self) -> engine.ModuleImage:
+        """The module's variables in device memory."""
+        return engine.load_module(self.kernels.cubin, self._memory)
+
+    def types(self, kernel: SassKernel) -> tuple[ParameterType, ...] | None:
+        """Parameter types, where the PTX is known."""
+        found = self.parameters.get(kernel.name)
+        return None if found is None else parameter_types(kernel.demangled, found)
+
+
+class Module:
+    """Compiled kernels by name; `module["reduce<256>"]` compiles a template instance on demand."""
+
+    def __init__(
+        self,
+        device: Device,
+        *,
+        unit: SourceUnit | None = None,
+        cubin: bytes | None = None,
+        expressions: tuple[str, ...] = (),
+    ) -> None:
+        self.device = device
+        self.unit = unit
+        self.log = ""
+        self._names: dict[str, tuple[Image, str]] = {}  # asked expression -> where it is
+        self._images: list[Image] = []
+        self._kernels: dict[str, Kernel] = {}
+        if cubin is not None:
+            image = Image(device.memory, cubin, None)
+            _check_architecture(image, device.gpu)
+            self._images.append(image)
+        else:
+            self._compile(expressions)
+
+    def _compile(self, expressions: tuple[str, ...]) -> None:
+        assert self.unit is not None
+        compiled = self.unit.compiled(expressions)
+        self.log = compiled.log or self.log
+        image = Image(self.device.memory, compiled.cubin, compiled.ptx)
+        self._images.append(image)
+        for expression, mangled in compiled.lowered_names.items():
+            self._names[squeezed(expression)] = (image, mangled)
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """The demangled names of all kernels compiled so far."""
+        found = {k.demangled: None for image in self._images for k in image.names}
+        return tuple(found)
+
+    def __getitem__(self, name: str) -> Kernel:
+        """The kernel of that bare, mangled or demangled name, or of a template expression.
+
+        Raises:
+            UnknownKernel: no such kernel, or several fit.
+            Unsupported: the kernel needs what warplens does not do; all gaps are listed.
+        """
+        if not isinstance(name, str):
+            raise InputError(f"a kernel's name is a string, not {name!r}")
+        if name not in self._kernels:
+            image, mangled = self._find(name)
+            self._kernels[name] = Kernel(self, image, image.kernels[mangled], asked=name)
+        return self._kernels[name]
+
+    def sass(self, name: str) -> SassKernel:
+        """The kernel's SASS and resources, without lifting it: any instruction is welcome."""
+        image, mangled = self._find(name)
+        return image.kernels[mangled]
+
+    def __contains__(self, name: object) -> bool:
+        try:
+            return isinstance(name, str) and bool(self._find(name))
+        except (UnknownKernel, CompileError):
+            return False
+
+    def _find(self, name: str) -> tuple[Image, str]:
+        wanted = squeezed(name)
+        if wanted in self._names:
+            return self._names[wanted]
+        found = {
+            listed.mangled: image
+            for image in reversed(self._images)
+            for listed in image.names
+            if wanted in listed.spellings
+        }
+        if len(found) == 1:
+            mangled, image = next(iter(found.items()))
+            return image, mangled
+        if found:
+            choices = [k.demangled for i in self._images for k in i.names if k.mangled in found]
+            raise UnknownKernel(
+                f"{name!r} fits several kernels: {'; '.join(dict.fromkeys(choices))}",
+                hint="Give one of these names.",
+            )
+        if self.unit is not None and "<" in name:
+            return self._instantiate(name)
+        raise self._unknown(name)
+
+    def _instantiate(self, name: str) -> tuple[Image, str]:
+        """Compiles a template instance; it gets a copy of the module's variables of its own."""
+        try:
+            self._compile((name,))
+        except CompileError as error:
+            raise UnknownKernel(
+                f"{name!r} cannot be instantiated:\n{error.log or error.message}",
+                hint=f"Templates in the source: {', '.join(self._templates()) or 'none'}.",
+            ) from error
+        image, mangled = self._names[squeezed(name)]
+        if mangled not in image.kernels:
+            raise UnknownKernel(f"{name!r} is not a kernel (__global__ function)")
+        return image, mangled
+
+    def _templates(self) -> tuple[str, ...]:
+        return () if self.unit is None else tuple(dict.fromkeys(_TEMPLATE.findall(self.unit.text)))
+
+    def _unknown(self, name: str) -> UnknownKernel:
+        if name in self._templates():
+            return UnknownKernel(
+                f"{name!r} is a template", hint=f"Give its arguments: module[{name + '<...>'!r}]."
+            )
+        known = [k.demangled for image in self._images for k in image.names]
+        bare = {k.bare: k.demangled for image in self._images for k in image.names}
+        bare.update({template: template for template in self._templates()})
+        near = difflib.get_close_matches(name, [*bare, *known], n=3, cutoff=0.5)
+        names = ", ".join(dict.fromkeys(near or [*bare][:8])) or "none"
+        start = "Did you mean" if near else "It has"
+        return UnknownKernel(f"no kernel named {name!r} in this module", hint=f"{start}: {names}")
+
+    def __repr__(self) -> str:
+        return f"Module({', '.join(self.kernels)})"
+
+
+def _check_architecture(image: Image, gpu: GpuSpec) -> None:
+    sm = image.kernels.cubin.sm
+    if sm // 10 != gpu.sm // 10 or sm > gpu.sm:
+        raise CubinError(
+            f"the cubin is for sm_{sm}; {gpu.name} is sm_{gpu.sm}",
+            hint=f"Compile it with -arch=sm_{gpu.sm}.",
+        )
