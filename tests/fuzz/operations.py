@@ -25,6 +25,14 @@ TYPES: dict[str, tuple[str, type]] = {
     "f": ("float", np.float32),
     "d": ("double", np.float64),
 }
+NARROW: dict[str, type] = {
+    "signed char": np.int8,
+    "short": np.int16,
+    "int": np.int32,
+    "unsigned char": np.uint8,
+    "unsigned short": np.uint16,
+    "unsigned": np.uint32,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,8 +267,7 @@ def _conversions() -> None:
                 define(f"{source}>{target}", f"(({name}){{0}})", lambda a, k=kind: a.astype(k))
     for source, text in (("i", "signed char"), ("i", "short"), ("u", "unsigned char"),
                          ("u", "unsigned short"), ("l", "int"), ("m", "unsigned")):  # fmt: skip
-        kind = {"signed char": np.int8, "short": np.int16, "unsigned char": np.uint8,
-                "unsigned short": np.uint16, "int": np.int32, "unsigned": np.uint32}[text]  # fmt: skip
+        kind = NARROW[text]
         define(f"{source}>{source}", f"({TYPES[source][0]})(({text}){{0}})",
                lambda a, k=kind: a.astype(k).astype(a.dtype))  # fmt: skip
     define("f>d", "((double){0})", lambda a: a.astype(np.float64))
@@ -287,7 +294,7 @@ def _conversions() -> None:
     define("d>l", "({0} != {0} ? 77ll : __double_as_longlong({0}))",
            lambda a: np.where(np.isnan(a), np.int64(77), a.view(np.int64)))  # fmt: skip
     define("d>i", "({0} != {0} ? 77 : __double2hiint({0}))",
-           lambda a: np.where(np.isnan(a), 77, a.view(np.int64) >> 32).astype(np.int32))  # fmt: skip
+           lambda a: np.where(np.isnan(a), 77, a.view(np.int64) >> 32))  # fmt: skip
 
 
 for _type in "iulm":
