@@ -16,13 +16,22 @@ from warplens.isa import (  # noqa: F401  (they fill the registry)
     pack_float,
     special,
 )
-from warplens.isa.table import Modifiers, Op, find
+from warplens.isa.table import Kind, Modifiers, Op, find
 from warplens.lift.host import host_features
 
 Array = np.ndarray[Any, Any]
 
 ACTIVE = np.ones(32, bool)
-TYPES = {"r": "u32", "b": "u32", "h": "u32", "f": "f32", "q": "u64", "d": "f64", "p": "p"}
+TYPES = {
+    "v": "f32",
+    "r": "u32",
+    "b": "u32",
+    "h": "u32",
+    "f": "f32",
+    "q": "u64",
+    "d": "f64",
+    "p": "p",
+}
 _LAYOUT = {"f16": (10, 5), "bf16": (7, 8), "f32": (23, 8), "f64": (52, 11)}
 _INTEGER = {"f16": np.uint16, "bf16": np.uint16, "f32": np.uint32, "f64": np.uint64}
 
@@ -90,7 +99,12 @@ def operation(mnemonic: str) -> tuple[Op, Modifiers]:
 
 def operand_types(entry: Op) -> list[str]:
     """The protocol types of an entry's sources, register groups spread out."""
-    return [TYPES[k.kind] for k in entry.sources for _ in range(k.count)]
+    return [TYPES[k.kind] for k in entry.sources for _ in range(values_of(k))]
+
+
+def values_of(kind: Kind) -> int:
+    """How many values an operand of this kind stands for."""
+    return 2 if kind.kind == "v" else kind.count
 
 
 def function_of(mnemonic: str) -> Any:
@@ -101,8 +115,8 @@ def function_of(mnemonic: str) -> Any:
         values = list(flat)
         sources = []
         for kind in entry.sources:
-            taken = [values.pop(0) for _ in range(kind.count)]
-            sources.append(tuple(taken) if kind.count > 1 else taken[0])
+            taken = [values.pop(0) for _ in range(values_of(kind))]
+            sources.append(tuple(taken) if len(taken) > 1 else taken[0])
         assert entry.function is not None
         result = entry.function(x, modifiers, *sources)
         results = result if len(entry.destinations) > 1 else (result,)
@@ -146,13 +160,13 @@ def sources_for(mnemonic: str, n: int, seed: int) -> tuple[Array, ...]:
     entry, modifiers = operation(mnemonic)
     is_bf16 = any(name in modifiers for name in ("BF16", "BF16_V2"))
     found: list[Array] = []
-    for i, kind in enumerate(k for k in entry.sources for _ in range(k.count)):
+    for i, kind in enumerate(k for k in entry.sources for _ in range(values_of(k))):
         at = seed * 10 + i
         if kind.kind == "p":
             found.append(np.random.default_rng(at).integers(0, 2, n).astype(bool))
-        elif kind.kind in "fb":
+        elif kind.kind in "fbv":
             array = floats("f32", n, at)
-            found.append(array if kind.kind == "f" else array.view(np.uint32))
+            found.append(array if kind.kind in "fv" else array.view(np.uint32))
         elif kind.kind == "d":
             found.append(floats("f64", n, at))
         elif kind.kind == "h":

@@ -21,6 +21,9 @@ COMPARING = [
     "FSET.BF.LT.AND",
     "FSET.GTU.FTZ.AND",
     "FCHK",
+    "FADD2.RM",
+    "FMUL2.FTZ",
+    "FFMA2",
     "FMNMX",
     "FMNMX.FTZ",
     "FMNMX.NAN",
@@ -41,6 +44,7 @@ HALVES = [
     for suffix in ("", ".FTZ", ".SAT")
 ]
 HALVES += ["HFMA2.MMA.RELU", "HFMA2.BF16_V2.RELU", "HADD2.F32", "HMNMX2", "HMNMX2.NAN",
+           "VHMNMX", "VHMNMX.BF16_V2.NAN",
            "HMNMX2.BF16_V2.NAN.XORSIGN", "HMNMX2.FTZ", "HSETP2.GEU.AND", "HSET2.BF.EQ.AND",
            "HSET2.LTU.AND", "HSET2.BF16_V2.BF.LTU.AND", "HSETP2.BF16_V2.GT.OR"]  # fmt: skip
 TO_INTEGER = [

@@ -119,6 +119,19 @@ def hmnmx2_xorsign(x: Lanes, m: Modifiers, a: Value, b: Value, take_min: Value) 
     return _each_half(x, m, lambda p, q: fc.xor_sign(x, m, p, q, take_min), a, b)
 
 
+@op(
+    "VHMNMX", sig="r <- h h h p", mods="BF16_V2 FTZ NAN", pipe="alu", latency="alu", category="fp16"
+)
+def vhmnmx(x: Lanes, m: Modifiers, a: Value, b: Value, c: Value, take_min: Value) -> Value:
+    """d = p ? min(a, b, c) : max(a, b, c) in both halves, with FMNMX's rules."""
+
+    def choose(p: Value, q: Value, r: Value) -> Value:
+        first = fc.minimum_or_maximum(x, m, p, q, take_min)
+        return fc.minimum_or_maximum(x, m, first, r, take_min)
+
+    return _each_half(x, m, choose, a, b, c)
+
+
 def _comparisons(x: Lanes, m: Modifiers, a: Value, b: Value) -> list[Value]:
     found = []
     for p, q in zip(halves(x, _kind(m), a), halves(x, _kind(m), b), strict=True):

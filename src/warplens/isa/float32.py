@@ -48,6 +48,28 @@ def ffma(x: Lanes, m: Modifiers, a: Value, b: Value, c: Value) -> Value:
     return _finish(x, m, x.ffma(a, b, c, fc.rounding(m)))
 
 
+Pair = tuple[Value, Value]
+_FMA2 = {"mods": _ARITHMETIC, "pipe": "fma", "latency": "fma", "category": "fp32"}
+
+
+@op("FADD2", sig="r2 <- v v", **_FMA2)
+def fadd2(x: Lanes, m: Modifiers, a: Pair, b: Pair) -> Pair:
+    """d = a + b of two f32 values each (sm_100)."""
+    return x.bits(fadd(x, m, a[0], b[0])), x.bits(fadd(x, m, a[1], b[1]))
+
+
+@op("FMUL2", sig="r2 <- v v", **_FMA2)
+def fmul2(x: Lanes, m: Modifiers, a: Pair, b: Pair) -> Pair:
+    """d = a * b of two f32 values each (sm_100)."""
+    return x.bits(fmul(x, m, a[0], b[0])), x.bits(fmul(x, m, a[1], b[1]))
+
+
+@op("FFMA2", sig="r2 <- v v v", **_FMA2)
+def ffma2(x: Lanes, m: Modifiers, a: Pair, b: Pair, c: Pair) -> Pair:
+    """d = a * b + c of two f32 values each, rounded once (sm_100)."""
+    return x.bits(ffma(x, m, a[0], b[0], c[0])), x.bits(ffma(x, m, a[1], b[1], c[1]))
+
+
 @op(
     "FMNMX",
     "UFMNMX",
