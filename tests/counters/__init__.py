@@ -1,0 +1,1 @@
+"""Counters against numbers computed from addresses alone."""
