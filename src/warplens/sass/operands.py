@@ -35,10 +35,10 @@ _ADDRESS_REGISTER = re.compile(r"(U)?R(\d+|Z)((?:\.\w+)*)")
 _INTEGER = re.compile(r"([+-]?)0x([0-9a-f]+)")
 _SPECIAL = re.compile(r"SR(?:_[\w.]+|Z)")
 _SCALE = re.compile(r"X(\d+)")
-# What has no type of its own: predicate sets, descriptors, tensor memory, state registers.
+# What has no type of its own: predicate sets, descriptors, tensor memory, texture shapes.
 _TOKEN = re.compile(
-    r"U?PR(?:\.B[0-3])?|[gti]?desc\[[^\]]+\]|tmem\[[^\]]+\](?:\.\w+)*|gsb\d|g?desc\[.*\]"
-    r"|[A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*|\{[\d,]*\}"
+    r"U?PR(?:\.B[0-3])?|[gti]desc\[[^\]]+\](?:\.\w+)*|tmem\[[^\]]+\](?:\.\w+)*|gsb\d"
+    r"|\d?[A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*|\{[\d,]*\}"
 )
 _FLOAT = re.compile(r"[+-]?(?:\d+(?:\.\d*)?(?:e[+-]?\d+)?|INF|QNAN|SNAN|NAN)", re.IGNORECASE)
 

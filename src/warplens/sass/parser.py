@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -30,6 +31,11 @@ _CONTROL_MASK = (1 << 21) - 1
 _LABELLED = frozenset(("BRA", "BSSY", "JMP", "LEPC", "ULEPC", "CALL", "RET", "BRX", "BRXU", "JMXU"))
 _RELATIVE = frozenset(("BRX", "BRXU"))
 _WORDS = struct.Struct("<QQ")
+# Half of a code address that the loader fills in, seen with -G: 32@lo((symbol + 0x5b0)).
+_ADDRESS_HALF = re.compile(
+    r"32@(?P<half>lo|hi)\((?:fun@fdesc)?\(?(?P<symbol>[\w$.]*[A-Za-z_$][\w$.]*(?: \+ )?)?"
+    r"(?P<offset>0x[0-9a-f]+)?\)*"
+)
 
 
 class KernelSet(Mapping[str, SassKernel]):
@@ -143,12 +149,11 @@ Place = tuple[str | None, int | None]
 def _places(lines: Sequence[LineRow], count: int) -> list[Place]:
     """File and line of every instruction."""
     places: list[Place] = [(None, None)] * count
-    for row, following in zip(lines, (*lines[1:], None), strict=True):
+    ends = [row.address // INSTRUCTION_BYTES for row in lines[1:]] + [count]
+    for row, row_end in zip(lines, ends, strict=False):
         if row.file is None or row.line <= 0:
             continue
-        start = row.address // INSTRUCTION_BYTES
-        end = count if following is None else following.address // INSTRUCTION_BYTES
-        end = min(end, count)
+        start, end = row.address // INSTRUCTION_BYTES, min(row_end, count)
         places[start:end] = [(row.file, row.line)] * (end - start)
     return places
 
@@ -172,6 +177,10 @@ class _Parser:
             opcode, *modifiers = listed.opcode.split(".")
             split = self._mnemonics[listed.opcode] = (opcode, tuple(modifiers))
         texts = listed.operands.split(",") if listed.operands else []
+        if split[0] == "LDGSTS" and "][" in texts[0] and texts[0][0] == "[":
+            # Up to sm_89 the shared and the global address are printed without a comma.
+            first, _, second = texts[0].partition("][")
+            texts[:1] = [f"{first}]", f"[{second}"]
         predicate = listed.predicate
         if predicate and predicate[0] != "@":  # the JSON form misplaces P2R's second operand
             texts.insert(1, predicate)
@@ -202,12 +211,13 @@ class _Parser:
     def _guard(self, text: str) -> Pred | UPred | None:
         if not text:
             return None
-        operand = self._plain(text[1:], self._narrow, wide=False)
+        operand = self._plain(text[1:], wide=False)
         if not isinstance(operand, Pred | UPred):
             raise ValueError(f"guard {text!r} is not understood")
         return operand
 
-    def _plain(self, text: str, known: dict[str, Operand | None], *, wide: bool) -> Operand | None:
+    def _plain(self, text: str, *, wide: bool) -> Operand | None:
+        known = self._wide if wide else self._narrow
         if text in known:
             return known[text]
         operand = known[text] = parse_operand(text, wide=wide)
@@ -222,7 +232,6 @@ class _Parser:
     ) -> tuple[Operand, ...]:
         opcode, modifiers = mnemonic
         wide = "E" in modifiers
-        known = self._wide if wide else self._narrow
         last = len(texts) - 1
         labelled = opcode in _LABELLED or (opcode == "WARPSYNC" and "COLLECTIVE" in modifiers)
         found: list[Operand] = []
@@ -232,9 +241,13 @@ class _Parser:
                 if label is not None:
                     found.append(label)
                     continue
-            operand = self._plain(text, known, wide=wide)
+            # The first address of LDGSTS is its shared-memory destination.
+            is_wide = wide and not (opcode == "LDGSTS" and position == 0)
+            operand = self._plain(text, wide=is_wide)
             if operand is not None:
                 found.append(operand)
+            elif text.startswith("32@"):
+                found.append(self._address_half(text))
             elif is_float(text):
                 _add_float(found, text, encoding >> 32 & WORD)
             else:
@@ -253,6 +266,15 @@ class _Parser:
             return None
         value = int(text, 16)
         return Label(value + address + INSTRUCTION_BYTES if opcode in _RELATIVE else value)
+
+    def _address_half(self, text: str) -> Imm:
+        """A code address is its offset in the section, so its high half is zero."""
+        match = _ADDRESS_HALF.fullmatch(text)
+        symbol = (match["symbol"] or "").removesuffix(" + ") if match is not None else ""
+        if match is None or (symbol and symbol not in self._symbols):
+            raise ValueError(f"operand {text!r} is not understood")
+        address = self._symbols.get(symbol, 0) + int(match["offset"] or "0", 16)
+        return Imm(address & WORD if match["half"] == "lo" else address >> 32, False, text)
 
 
 def _add_float(found: list[Operand], text: str, bits: int) -> None:

@@ -1,0 +1,1 @@
+"""Tests of the SASS parser, control codes and basic blocks."""

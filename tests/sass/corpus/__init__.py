@@ -1,0 +1,44 @@
+"""Small CUDA kernels that together use most of what compilers emit."""
+
+from __future__ import annotations
+
+import subprocess
+from functools import cache
+from pathlib import Path
+
+from warplens.sass.parser import KernelSet, load_kernels
+from warplens.toolchain.nvdisasm import _program
+from warplens.toolchain.nvrtc import Compiled, compile_source
+
+FOLDER = Path(__file__).parent
+ARCHITECTURES = (75, 80, 86, 89, 90, 100, 120)
+_HEAVY = ("blocks", "cooperative")  # seconds to compile: not on every architecture
+_SKIPPED = {("copies", 75)}  # cp.async begins with sm_80
+CASES = tuple(
+    (path.stem, sm)
+    for path in sorted(FOLDER.glob("*.cu"))
+    for sm in ((75, 90, 120) if path.stem in _HEAVY else ARCHITECTURES)
+    if (path.stem, sm) not in _SKIPPED
+)
+
+
+@cache
+def compiled(name: str, sm: int, *options: str) -> Compiled:
+    """A corpus file's compile."""
+    path = FOLDER / f"{name}.cu"
+    return compile_source(path.read_text(), name=str(path), sm=sm, options=options)
+
+
+@cache
+def kernels(name: str, sm: int, *options: str) -> KernelSet:
+    """A corpus file's kernels."""
+    return load_kernels(compiled(name, sm, *options).cubin)
+
+
+@cache
+def nvdisasm_text(name: str, sm: int, folder: Path, *options: str) -> str:
+    """What nvdisasm prints of a corpus file in text form."""
+    path = folder / f"{name}.{sm}.cubin"
+    path.write_bytes(compiled(name, sm).cubin)
+    command = [str(_program()), *options, str(path)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout

@@ -1,0 +1,1 @@
+"""Tests of NVRTC, nvdisasm, the cubin reader and the cache."""
