@@ -1,6 +1,6 @@
 """Compares warplens' occupancy rules with NVIDIA's `cuda_occupancy.h`, field by field.
 
-    python tests/occupancy/occupancy_header.py --points 1000000
+    python -m tests.occupancy.occupancy_header --points 1000000
 
 compiles the header of the installed nvidia-cuda-runtime package with g++ (or $CXX), asks it and
 warplens about the same random points over every compute capability it knows, prints the number of

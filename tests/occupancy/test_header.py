@@ -6,9 +6,9 @@ import dataclasses
 import pathlib
 
 import numpy as np
-import occupancy_header as header
 import pytest
 
+from tests.occupancy import occupancy_header as header
 from warplens.analysis.occupancy_steps import available_dynamic_shared, max_potential_block_size
 from warplens.errors import InputError
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pathlib
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from warplens.analysis.occupancy_curve import Curve
 from warplens.errors import InputError, WarplensError
+
+if TYPE_CHECKING:
+    from warplens.analysis.occupancy_curve import Curve
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 # The Okabe-Ito colours: readers with any colour vision can tell them apart.
@@ -16,6 +17,8 @@ _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#
 
 def terminal_plot(curve: Curve, *, columns: int = 64, rows: int = 8) -> list[str]:
     """The curve as lines of text; the present value is marked under the axis."""
+    import numpy as np
+
     count = min(columns, len(curve.values))
     edges = np.linspace(0, len(curve.values), count + 1).astype(int)
     starts, ends = edges[:-1], edges[1:]

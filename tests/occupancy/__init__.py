@@ -1,0 +1,1 @@
+"""Occupancy; a package so that `python -m tests.occupancy.occupancy_header` works."""
