@@ -107,7 +107,7 @@ def test_edges_of_special_functions(name: str) -> None:
 
 @pytest.mark.parametrize("towards", ["nearest", "other"])
 def test_division_is_exact_with_any_seed(towards: str) -> None:
-    """Where FCHK is false, the compiler's division equals the host's for either neighbour of 1/b."""
+    """Where FCHK is false, compiled division equals the host's from either neighbour of 1/b."""
     a, b = floats("f32", N, 4), floats("f32", N, 5)
     usable = ~run_llvm("FCHK", a, b)[0]
     a, b = a[usable], b[usable]
