@@ -95,13 +95,13 @@ def vimnmx(
 ) -> tuple[Value, Callable[[], Value], Callable[[], Value]]:
     """d = p ? min(a, b) : max(a, b), whole or packed; p0, p1 = the first source won.
 
-    Of packed halves, p0 tells of the high one and p1 of the low one.
+    Of packed halves, p0 tells of the low one and p1 of the high one.
     """
     left, right = _split(x, m, a), _split(x, m, b)
     pairs = list(zip(left, right, strict=True))
     parts = [_relu(x, m, _extreme(x, m, take_min, p, q)) for p, q in pairs]
     keeps = [partial(_keeps_first, x, m, take_min, p, q) for p, q in pairs]
-    return _join(x, m, parts), keeps[-1], keeps[0]
+    return _join(x, m, parts), keeps[0], keeps[-1]
 
 
 @op("VIMNMX3", sig="r <- r r r p", mods=_TYPES, **_FAST)

@@ -22,7 +22,7 @@ def shfl(x: Lanes, m: Modifiers, a: Value, b: Value, c: Value) -> tuple[Value, V
     """d = a of the lane that b names; p = that lane is within the segment, else d = own a.
 
     c holds the last lane of a segment in bits 4:0 and the lane bits that name it in bits 12:8.
-    Reading a lane that does not execute gives that lane's old register value.
+    A lane that does not execute gives 0, as recorded on hardware (sm_90).
     """
     lane = x.lane_id()
     low_bits = x.u32(31)
@@ -42,7 +42,8 @@ def shfl(x: Lanes, m: Modifiers, a: Value, b: Value, c: Value) -> tuple[Value, V
         else:
             source = x.or_(first, x.and_(amount, inside))
         is_valid = x.icmp("sle", source, last)
-    return is_valid, x.gather_lane(a, x.select(is_valid, source, lane))
+    given = x.select(x.active(), a, x.u32(0))
+    return is_valid, x.gather_lane(given, x.select(is_valid, source, lane))
 
 
 @op("VOTE", "VOTEU", sig="r? p? <- p", mods="ALL ANY EQ", pipe="alu", latency="vote", **_INTER)
@@ -139,9 +140,17 @@ def redux(x: Lanes, m: Modifiers, a: Value) -> Value:
 
 @op("R2UR", sig="p? r <- r", mods="OR", pipe="alu", latency="alu", category="misc")
 def r2ur(x: Lanes, m: Modifiers, a: Value) -> tuple[Callable[[], Value], Value]:
-    """d = a of the lowest executing lane; p = that value is not 0."""
+    """d = a of the lowest executing lane; p = another executing lane holds another value.
+
+    The predicate's meaning is inferred from its use: compiled code takes the slow path of a
+    reduction over a lane-dependent mask where it holds.
+    """
     first = x.first_active(a)
-    return lambda: x.icmp("ne", first, x.u32(0)), first
+
+    def differs() -> Value:
+        return x.icmp("ne", x.ballot(x.icmp("ne", a, first)), x.u32(0))
+
+    return differs, first
 
 
 @op("ELECT", sig="p r <- p", pipe="alu", latency="vote", **_INTER)
