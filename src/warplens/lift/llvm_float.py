@@ -8,6 +8,9 @@ result rounded to odd with at least two more bits than the target rounds again w
 
 from __future__ import annotations
 
+import struct
+
+from warplens.lift import exact
 from warplens.lift.llvm_core import LlvmCore
 from warplens.lift.llvm_rounding import directed
 from warplens.lift.llvm_text import SIZE, Value
@@ -17,6 +20,19 @@ _EXPONENT = {"f32": 0x7F800000, "f64": 0x7FF << 52, "f16": 0x7C00, "bf16": 0x7F8
 _NAN = {"f32": 0x7FFFFFFF, "f64": 0x7FFFFFFFFFFFFFFF, "f16": 0x7FFF, "bf16": 0x7FFF}
 _PRECISION = {"f32": 24, "f64": 53}
 _ROUND = {"RN": "roundeven", "RZ": "trunc", "RM": "floor", "RP": "ceil"}
+
+
+def _folded_half(rounding: str, a: Value, b: Value, c: Value) -> int | None:
+    """a * b + c of 16-bit constants: compilers move constants by HFMA2 with -0 * 0 + x."""
+    numbers = []
+    for arg in (a, b, c):
+        if not isinstance(arg.const, int):
+            return None
+        is_f16 = arg.type == "f16"
+        data = struct.pack("<H", arg.const) if is_f16 else struct.pack("<I", arg.const << 16)
+        numbers.append(exact.number(struct.unpack("<e" if is_f16 else "<f", data)[0]))
+    total = exact.multiply_add(numbers[0], numbers[1], numbers[2], rounding)
+    return exact.encode(total, a.type, rounding)
 
 
 class LlvmFloat(LlvmCore):
@@ -133,6 +149,9 @@ class LlvmFloat(LlvmCore):
 
     def ffma(self, a: Value, b: Value, c: Value, rounding: str = "RN") -> Value:
         if SIZE[a.type] == 16:
+            folded = _folded_half(rounding, a, b, c)
+            if folded is not None:
+                return self.const(a.type, folded)
             wide = "f32" if a.type == "f16" else "f64"
             product = self._float_binary("fmul", self._widen(a, wide), self._widen(b, wide))
             total = self._sum_to_odd(product, self._widen(c, wide), rounding)
