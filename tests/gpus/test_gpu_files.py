@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import pickle
+import pkgutil
 import re
 
 import pytest
 
+from warplens import isa
 from warplens.errors import InputError, UnknownGpu
 from warplens.gpus import (
     GpuFileError,
@@ -18,6 +21,7 @@ from warplens.gpus import (
     override,
 )
 from warplens.gpus.spec import parse_gpu_file
+from warplens.isa.table import all_ops
 
 REQUIRED = [
     "T4",
@@ -168,3 +172,17 @@ def test_every_latency_class_and_pipe_of_an_unknown_key_is_named() -> None:
     """A missing key is an error with close keys."""
     with pytest.raises(InputError, match=re.escape("latency.dram")):
         find_gpu("T4").value("latency.dramm")
+
+
+def test_every_class_of_the_opcode_registry_has_its_cycles_and_pipe() -> None:
+    """Each latency class and pipe that an operation names is in every architecture's file."""
+    for info in pkgutil.iter_modules(isa.__path__):
+        importlib.import_module(f"{isa.__name__}.{info.name}")
+    operations = all_ops()
+    classes = {operation.latency for operation in operations}
+    pipes = {operation.pipe for operation in operations} - {"none"}
+    for spec in list_architectures():
+        missing = [f"latency.{name}" for name in classes if not spec.has(f"latency.{name}")]
+        missing += [f"pipes.{name}" for name in pipes if not spec.has(f"pipes.{name}")]
+
+        assert not missing, (spec.name, missing)
