@@ -113,12 +113,7 @@ class Device:
 
     def load(self, cubin: bytes | str | Path) -> Module:
         """Loads a cubin (its bytes or a path). Its parameters have sizes but no types."""
-        if isinstance(cubin, str | Path):
-            try:
-                cubin = Path(cubin).read_bytes()
-            except OSError as error:
-                raise InputError(f"{cubin}: {error.strerror or error}") from error
-        return Module(self, cubin=bytes(cubin))
+        return Module(self, cubin=_cubin_bytes(cubin))
 
     def recompiled(self, unit: SourceUnit, options: Sequence[str]) -> Module:
         """A module of the same source with further options."""
@@ -132,6 +127,16 @@ class Device:
         return f"Device({self.gpu.name!r}, clock={self.clock_mhz:g})"
 
 
+def _cubin_bytes(cubin: bytes | str | Path) -> bytes:
+    if not isinstance(cubin, str | Path):
+        return bytes(cubin)
+    path = Path(cubin)
+    try:
+        return path.read_bytes()
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+
+
 def _source(source: str | Path) -> tuple[str, str, tuple[Path, ...]]:
     """Text, name and folder of a source given as text or path."""
     if isinstance(source, str) and ("\n" in source or "{" in source):
@@ -139,9 +144,9 @@ def _source(source: str | Path) -> tuple[str, str, tuple[Path, ...]]:
     path = Path(source)
     try:
         text = path.read_bytes().decode("utf-8", "surrogateescape")
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a null character in the name
         raise InputError(
-            f"{path}: {error.strerror or error}",
+            f"{path}: {getattr(error, 'strerror', None) or error}",
             hint="A string with a newline or a brace is source text, any other one a path.",
         ) from error
     full = path.resolve()

@@ -150,6 +150,8 @@ class Kernel:
                     workers=options.workers,
                     max_steps=options.max_steps,
                     max_seconds=options.max_seconds,
+                    max_resident=max(1, self._resident_blocks(shape)),
+                    sm_count=self.device.gpu.sm_count,
                     progress=options.progress,
                 ),
             )
@@ -166,6 +168,11 @@ class Kernel:
         )
         config.announce(launch)
         return launch
+
+    def _resident_blocks(self, shape: LaunchShape) -> int:
+        """Blocks that the whole GPU holds at once."""
+        occupancy = self.occupancy(shape.block, shape.dynamic_shared)
+        return int(occupancy.blocks) * self.device.gpu.sm_count
 
     def __repr__(self) -> str:
         return f"Kernel({self.name!r}, sm_{self.sass.sm}, {self.registers} registers)"

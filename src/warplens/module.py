@@ -127,6 +127,11 @@ class Module:
             self._kernels[name] = Kernel(self, image, image.kernels[mangled], asked=name)
         return self._kernels[name]
 
+    @property
+    def names(self) -> tuple[KernelNames, ...]:
+        """Every name of every kernel compiled so far."""
+        return tuple({n.mangled: n for image in self._images for n in image.names}.values())
+
     def sass(self, name: str) -> SassKernel:
         """The kernel's SASS and resources, without lifting it: any instruction is welcome."""
         image, mangled = self._find(name)
@@ -166,6 +171,8 @@ class Module:
         try:
             self._compile((name,))
         except CompileError as error:
+            if name.partition("<")[0].rpartition("::")[2].strip() not in self._templates():
+                raise self._unknown(name.partition("<")[0]) from error
             raise UnknownKernel(
                 f"{name!r} cannot be instantiated:\n{error.log or error.message}",
                 hint=f"Templates in the source: {', '.join(self._templates()) or 'none'}.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warplens.metrics.counters import Choice, Counters, ratio
+from warplens.metrics.counters import Choice, Counters, Quantity, ratio
 from warplens.metrics.registry import Formula, metric
 
 _PIPES = {
@@ -49,7 +49,7 @@ _CATEGORIES = {
 def executed(**choices: Choice) -> Formula:
     """Warp instructions of the given classes."""
 
-    def formula(c: Counters) -> object:
+    def formula(c: Counters) -> Quantity:
         return c.sum("inst_executed", **choices)
 
     return formula
@@ -58,14 +58,28 @@ def executed(**choices: Choice) -> Formula:
 def threads_on(**choices: Choice) -> Formula:
     """Threads with a true guard, over the instructions of the given classes."""
 
-    def formula(c: Counters) -> object:
+    def formula(c: Counters) -> Quantity:
         return c.sum("thread_inst_executed_true", **choices)
 
     return formula
 
 
+def _column_per_instruction(column: str) -> Formula:
+    def formula(c: Counters) -> Quantity:
+        return ratio(c.sum(column), c.sum("inst_executed"))
+
+    return formula
+
+
+def _twice_threads(opcodes: tuple[str, ...]) -> Formula:
+    def formula(c: Counters) -> Quantity:
+        return 2 * c.sum("thread_inst_executed_true", opcode=opcodes)
+
+    return formula
+
+
 def _per_warp(**choices: Choice) -> Formula:
-    def formula(c: Counters) -> object:
+    def formula(c: Counters) -> Quantity:
         return ratio(c.sum("inst_executed", **choices), c.execution.warps)
 
     return formula
@@ -107,7 +121,7 @@ for _name, _column in (("", "thread_inst_executed"), ("_pred_on", "thread_inst_e
         f"smsp__average_thread_inst_executed{_name}_per_inst_executed",
     ):
         metric(_base, kind="ratio", unit="", max_rate=32.0, per_instruction=True,
-               formula=lambda c, column=_column: ratio(c.sum(column), c.sum("inst_executed")),
+               formula=_column_per_instruction(_column),
                doc="Mean threads per instruction; 32 uses every lane.")  # fmt: skip
 metric("smsp__average_inst_executed_per_warp", kind="ratio", unit="inst/warp",
        formula=_per_warp(), doc="Instructions a warp executes on average.")  # fmt: skip
@@ -138,7 +152,7 @@ for _category, _what in _CATEGORIES.items():
 for _prefix in ("sm", "smsp"):
     for _op in ("ffma", "dfma"):
         metric(f"derived__{_prefix}__sass_thread_inst_executed_op_{_op}_pred_on_x2", unit="inst",
-               formula=lambda c, op=_op: 2 * threads_on(opcode=_OPCODES[op])(c),
+               formula=_twice_threads(_OPCODES[_op]),
                doc=f"Twice the {_op.upper()} threads: a multiply-add is two operations.",
                per_instruction=True)  # fmt: skip
 metric("inst_executed", unit="inst", formula=executed(), per_instruction=True,

@@ -189,14 +189,15 @@ both_units("sass_l1tex_pipe_lsu_wavefronts_mem_shared", unit="wavefront",
 
 # --- instructions by opcode and by where they went ---------------------------------------------
 
-for _space, _ops in (
-    ("global", ("ld", "st", "atom", "red")),
-    ("local", ("ld", "st")),
-    ("shared", ("ld", "st", "atom")),
-):
+_EXECUTED_IN: dict[str, tuple[str, ...]] = {
+    "global": ("ld", "st", "atom", "red"),
+    "local": ("ld", "st"),
+    "shared": ("ld", "st", "atom"),
+}
+for _space, _kinds in _EXECUTED_IN.items():
     both_units(f"sass_inst_executed_op_{_space}", unit="inst", formula=_in_space(_space),
                doc=f"Instructions that access {_space} memory.")  # fmt: skip
-    for _op in _ops:
+    for _op in _kinds:
         both_units(f"sass_inst_executed_op_{_space}_{_op}", unit="inst",
                    formula=_in_space(_space, _op),
                    doc=f"{_space.capitalize()} {_DESCRIBED[_op]}, generic ones that went there "

@@ -22,8 +22,8 @@ metric("launch__occupancy_limit_warps", unit="block", formula=lambda c: c.occupa
 metric("launch__occupancy_limit_blocks", unit="block", formula=lambda c: c.occupancy.limit_blocks,
        doc="Blocks an SM can hold at most.")  # fmt: skip
 metric("launch__occupancy_limit_barriers", unit="block",
-       formula=lambda c: c.occupancy.limit_barriers,
-       doc="Blocks an SM's barriers allow.")  # fmt: skip
+       formula=lambda c: min(c.occupancy.limit_barriers, c.gpu.max_blocks_per_sm),
+       doc="Blocks an SM's barriers allow; the most an SM holds where the kernel has none.")  # fmt: skip
 metric("sm__maximum_warps_per_active_cycle_pct", unit="%",
        formula=lambda c: 100.0 * c.occupancy.occupancy,
        doc="Theoretical occupancy: warps an SM can hold of this kernel over its warp "

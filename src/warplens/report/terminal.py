@@ -156,6 +156,7 @@ def _closing(launch: LaunchResult) -> list[str]:
 
 
 def _source(launch: LaunchResult, options: PrintOptions) -> list[str]:
+    """The source page; columns in which nothing happened are left out of the text form."""
     table = launch.source
     if table is None:
         return ["(this result holds no source page)", ""]
@@ -165,7 +166,10 @@ def _source(launch: LaunchResult, options: PrintOptions) -> list[str]:
         where = f"{table.files[index]}:{table.lines[index]}" if table.lines[index] else "-"
         rows.append((cells[0], where, cells[1].strip(), *cells[2:]))
     address, source, *rest = source_headings(table)
-    return [*_left_table((address, "Line", source, *rest), rows, n_left=3), ""]
+    headings = (address, "Line", source, *rest)
+    kept = [i for i in range(len(headings)) if i < 4 or {row[i] for row in rows} - {"0", "-"}]
+    shown = [tuple(row[i] for i in kept) for row in rows]
+    return [*_left_table([headings[i] for i in kept], shown, n_left=3), ""]
 
 
 def _left_table(

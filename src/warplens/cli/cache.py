@@ -1,0 +1,38 @@
+"""`warplens cache`: what is kept on disk, and how to get rid of it."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """Adds the verb and its options."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "cache",
+        help="size and place of the cache of compiled kernels; clear it",
+        description="Cubins, listings and compiled code are kept on disk and used again. "
+        "WARPLENS_CACHE_DIR sets the place; `off` keeps nothing.",
+    )
+    parser.add_argument("action", choices=("info", "clear"))
+    return parser
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Executes the verb; returns the exit status."""
+    from warplens.report.numbers import scaled
+    from warplens.toolchain.cache import default_cache
+
+    cache = default_cache()
+    if arguments.action == "clear":
+        print(f"removed {cache.clear()} entries")
+        return 0
+    info = cache.info()
+    size, unit = scaled(info.size_bytes, "byte")
+    limit, limit_unit = scaled(info.limit_bytes, "byte")
+    print(f"directory  {info.directory if info.directory is not None else 'off'}")
+    print(f"entries    {info.entries}")
+    print(f"size       {size:.1f} {unit} of at most {limit:.1f} {limit_unit}")
+    for kind, count in sorted(info.kinds.items()):
+        print(f"  {kind:<8} {count}")
+    return 0

@@ -1,0 +1,181 @@
+"""The `--arg` language: `TYPE=VALUE` is a scalar, `TYPE[N]=INIT` a buffer."""
+
+from __future__ import annotations
+
+import re
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from warplens.errors import InputError
+
+Array = npt.NDArray[Any]
+
+TYPES: dict[str, Any] = {
+    "i8": np.int8,
+    "u8": np.uint8,
+    "i16": np.int16,
+    "u16": np.uint16,
+    "i32": np.int32,
+    "u32": np.uint32,
+    "i64": np.int64,
+    "u64": np.uint64,
+    "f16": np.float16,
+    "bf16": np.uint16,  # NumPy has no bfloat16: its bits
+    "f32": np.float32,
+    "f64": np.float64,
+}
+_SHAPE = re.compile(r"^(?P<type>\w+)(?:\[(?P<size>[^\]]*)\])?=(?P<value>.*)$", re.DOTALL)
+_RANGE = re.compile(r"^randint\(\s*(-?\w+)\s*,\s*(-?\w+)\s*\)$")
+_MOST_BYTES = 1 << 40
+
+
+def parse(text: str, *, seed: int = 0) -> Any:
+    """The argument that one `--arg` means: a NumPy array, or a number for a scalar parameter.
+
+    >>> parse("i32[4]=arange").tolist()
+    [0, 1, 2, 3]
+    >>> parse("f32=2")
+    2.0
+    """
+    match = _SHAPE.match(text.strip())
+    if match is None:
+        raise InputError(
+            f"--arg {text!r} is neither TYPE=VALUE nor TYPE[N]=INIT",
+            hint="For example i32=7, f32[1024]=rand, i32[1024]=arange, f32[1024]=data.npy.",
+        )
+    kind, value = match["type"], match["value"].strip()
+    if kind not in TYPES:
+        raise InputError(f"--arg {text!r}: {kind!r} is none of {', '.join(TYPES)}")
+    if match["size"] is None:
+        return _scalar(kind, value, text)
+    return _buffer(kind, _sizes(match["size"], text), value, seed, text)
+
+
+def _scalar(kind: str, value: str, text: str) -> Any:
+    number = _number(kind, value, text)
+    if kind == "bf16":
+        return _bf16_bits(np.array([number], np.float64)).tobytes()
+    if kind.startswith("f"):
+        return TYPES[kind](number) if kind != "f64" else float(number)
+    return TYPES[kind](number)
+
+
+def _number(kind: str, value: str, text: str) -> int | float:
+    """A number of that type, checked against its range."""
+    try:
+        if kind.startswith(("f", "bf")):
+            return float(value)
+        number = int(value, 0)
+    except ValueError as error:
+        raise InputError(f"--arg {text!r}: {value!r} is no {kind} number") from error
+    info = np.iinfo(TYPES[kind])
+    if not info.min <= number <= info.max:
+        raise InputError(f"--arg {text!r}: {kind} holds {info.min} to {info.max}")
+    return number
+
+
+def _sizes(size: str, text: str) -> tuple[int, ...] | None:
+    """`1024`, `64,64`, `1<<20` or `1024*1024`; nothing for "as many as the file has"."""
+    if not size.strip():
+        return None
+    sizes = tuple(_size(part, text) for part in size.split(","))
+    if any(n < 0 for n in sizes) or prod(sizes) > _MOST_BYTES:
+        raise InputError(f"--arg {text!r}: {size!r} is no usable size")
+    return sizes
+
+
+def _size(part: str, text: str) -> int:
+    try:
+        if "<<" in part:
+            base, _, shift = part.partition("<<")
+            return int(base, 0) << min(int(shift, 0), 64)
+        return prod(int(factor, 0) for factor in part.split("*"))
+    except ValueError as error:
+        raise InputError(f"--arg {text!r}: {part!r} is no size") from error
+
+
+def _buffer(
+    kind: str, sizes: tuple[int, ...] | None, init: str, seed: int, text: str
+) -> Array:
+    if init.endswith(".npy"):
+        return _from_file(kind, sizes, Path(init), text)
+    if sizes is None:
+        raise InputError(f"--arg {text!r}: a buffer needs a size, TYPE[N]={init}")
+    try:
+        return _filled(kind, sizes, init, np.random.default_rng(seed), text)
+    except MemoryError as error:
+        raise InputError(f"--arg {text!r}: not enough memory on this machine") from error
+
+
+def _filled(
+    kind: str, sizes: tuple[int, ...], init: str, random: np.random.Generator, text: str
+) -> Array:
+    count, dtype = prod(sizes), TYPES[kind]
+    is_float = kind.startswith(("f", "bf"))
+    bounds = _RANGE.match(init)
+    if init == "arange":
+        values: Array = np.arange(count, dtype=np.float64 if kind in ("f16", "bf16") else dtype)
+    elif init == "rand" and is_float:
+        values = random.random(count, dtype=np.float64 if kind == "f64" else np.float32)
+    elif init == "rand":
+        info = np.iinfo(dtype)
+        values = random.integers(info.min, info.max, count, dtype=dtype, endpoint=True)
+    elif bounds is not None:
+        low, high = (int(_number(kind, bound, text)) for bound in bounds.groups())
+        if low >= high:
+            raise InputError(f"--arg {text!r}: {low} is not below {high}")
+        values = random.integers(low, high, count, dtype=np.int64 if is_float else dtype)
+    else:
+        number = _number(kind, init, text)
+        values = np.full(count, number, dtype=np.float64 if kind == "bf16" else dtype)
+    if kind == "bf16":
+        return _bf16_bits(values).reshape(sizes)
+    return np.ascontiguousarray(values.astype(dtype, copy=False).reshape(sizes))
+
+
+def _from_file(kind: str, sizes: tuple[int, ...] | None, path: Path, text: str) -> Array:
+    try:
+        array = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise InputError(f"--arg {text!r}: cannot read {path}: {error}") from error
+    if not isinstance(array, np.ndarray) or array.dtype != np.dtype(TYPES[kind]):
+        raise InputError(f"--arg {text!r}: {path} holds {array.dtype}, not {kind}")
+    if sizes is not None:
+        if array.size != prod(sizes):
+            raise InputError(f"--arg {text!r}: {path} holds {array.size} elements")
+        array = array.reshape(sizes)
+    return np.ascontiguousarray(array)
+
+
+def _bf16_bits(values: Array) -> Array:
+    """Rounds to bfloat16, to nearest even, and gives the bits."""
+    bits = values.astype(np.float32).view(np.uint32).astype(np.uint64)
+    rounded = (bits + 0x7FFF + (bits >> np.uint64(16) & np.uint64(1))) >> np.uint64(16)
+    return np.where(np.isnan(values), 0x7FFF, rounded).astype(np.uint16)
+
+
+def save_target(text: str, count: int) -> tuple[int, Path]:
+    """Reads `I=FILE.npy` of `--save-arg`; I counts from 0."""
+    index, equals, name = text.partition("=")
+    if not equals or not index.strip().isdigit() or not name.strip():
+        raise InputError(f"--save-arg {text!r} is not I=FILE.npy")
+    number = int(index)
+    if number >= count:
+        raise InputError(f"--save-arg {text!r}: there are {count} --arg, counted from 0")
+    path = Path(name.strip())
+    return number, path if path.suffix == ".npy" else path.with_name(path.name + ".npy")
+
+
+def triple(name: str, text: str) -> tuple[int, ...]:
+    """`32,128` as (32, 128)."""
+    try:
+        sizes = tuple(int(part, 0) for part in text.split(","))
+    except ValueError as error:
+        raise InputError(f"--{name} {text!r} is not X, X,Y or X,Y,Z") from error
+    if not 1 <= len(sizes) <= 3:
+        raise InputError(f"--{name} {text!r} is not X, X,Y or X,Y,Z")
+    return sizes

@@ -1,0 +1,88 @@
+"""Entry point: finds the verbs, parses, runs one, turns errors into one message and a status."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import pkgutil
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+
+from warplens import __version__, cli
+from warplens.errors import WarplensError
+
+EPILOG = """a session:
+  warplens profile reduce.cu -k 'reduce<256>' --grid 4096 --block 256 \\
+           --arg 'i32[1048576]=arange' --arg 'i32[1]=0' --arg i32=1048576
+  warplens profile script.py                     every launch the script makes
+  warplens profile ... --gpu H200 --gpu 'RTX 4090' --set full -o first
+  warplens show first --page source --csv
+  warplens compare first second
+  warplens occupancy --gpu A100 --threads 512 --registers 33
+  warplens list gpus
+
+exit status: 0 clean, 1 findings or a failed comparison, 2 broken call
+"""
+
+
+def _verbs() -> dict[str, ModuleType]:
+    """Every module of this package that offers a verb, by module name."""
+    found = {}
+    for entry in pkgutil.iter_modules(cli.__path__):
+        if entry.name == "main":
+            continue
+        module = importlib.import_module(f"{cli.__name__}.{entry.name}")
+        if hasattr(module, "add_parser") and hasattr(module, "run"):
+            found[entry.name] = module
+    return found
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    parser = argparse.ArgumentParser(
+        prog="warplens",
+        description="Profile, check and tune CUDA kernels on a machine with no GPU.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"warplens {__version__}")
+    subparsers = parser.add_subparsers(metavar="VERB", required=True)
+    for module in _verbs().values():
+        verb = module.add_parser(subparsers)
+        verb.set_defaults(run=module.run)
+    return parser
+
+
+def script_split(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Parts `profile [options] script.py arguments` after the script: the rest is the script's."""
+    for position, word in enumerate(words):
+        if position and words[0] in ("profile", "sanitize") and word.endswith(".py"):
+            return list(words[: position + 1]), list(words[position + 1 :])
+    return list(words), []
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Runs the command; returns the exit status."""
+    own, rest = script_split(sys.argv[1:] if words is None else words)
+    arguments = build_parser().parse_args(own)
+    arguments.script_arguments = rest
+    try:
+        status = int(arguments.run(arguments))
+        sys.stdout.flush()
+        return status
+    except WarplensError as error:
+        print(f"warplens: error: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("warplens: stopped", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader of our output went away, as `| head` does; nobody is left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

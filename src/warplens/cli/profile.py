@@ -1,0 +1,278 @@
+"""`warplens profile`: runs a kernel of a .cu file, or a script, and reports what was counted."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from warplens.cli.printing import add_filter_options, add_print_options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from warplens.api import Device, Kernel, Launch, Module
+    from warplens.result import LaunchResult
+
+EPILOG = """arguments of the kernel, in order:
+  --arg TYPE=VALUE      a scalar            --arg i32=1048576  --arg f32=0.5
+  --arg TYPE[N]=INIT    a buffer            --arg 'i32[1<<20]=arange'  --arg 'f32[64,64]=rand'
+  TYPE is i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64; INIT is a number, arange, rand,
+  randint(lo,hi) or a .npy file; --save-arg 1=out.npy writes the second argument after the run.
+
+examples:
+  warplens profile reduce.cu -k 'reduce<256>' --grid 4096 --block 256 \\
+      --arg 'i32[1048576]=arange' --arg 'i32[1]=0' --arg i32=1048576 --gpu H200
+  warplens profile reduce.cu ... --set full -o first
+  warplens profile reduce.cu ... --metrics smsp__inst_executed.sum,l1tex__t_sectors --csv
+  warplens profile -k regex:reduce script.py 100
+"""
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """Adds the verb and its options."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "profile",
+        help="run a kernel or a script and report",
+        description="Runs a kernel from its machine code on the CPU and counts what Nsight "
+        "Compute counts.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("target", metavar="FILE", help="a .cu file, a cubin, or a Python script")
+    _add_launch_options(parser.add_argument_group("launch (for .cu files and cubins)"))
+    report = parser.add_argument_group("report")
+    option = report.add_argument
+    option("--set", dest="section_set", metavar="ID", help="section set (basic): "
+           "basic, detailed, full, roofline")  # fmt: skip
+    option("--section", action="append", default=[], metavar="ID",
+           help="this section, or regex:EXPR (repeatable)")  # fmt: skip
+    option("--metrics", action="append", default=[], metavar="A,B",
+           help="these metrics; a base name means all its values; or regex:EXPR")  # fmt: skip
+    option("-o", "--export", type=Path, metavar="NAME", help="write NAME.wlens, print nothing else")
+    option("-f", "--force-overwrite", action="store_true", help="overwrite existing files")
+    option("--log-file", type=Path, metavar="FILE", help="write the page there")
+    add_filter_options(report)
+    add_print_options(report)
+    return parser
+
+
+def _add_launch_options(group: Any) -> None:
+    option = group.add_argument
+    option("--gpu", action="append", default=[], metavar="NAME",
+           help="GPU to simulate (H200); several give one column each")  # fmt: skip
+    option("--clock", default="base", metavar="base|boost|MHZ", help="SM clock (base)")
+    option("--grid", metavar="X[,Y[,Z]]", help="blocks")
+    option("--block", metavar="X[,Y[,Z]]", help="threads of a block")
+    option("--shared", type=int, default=0, metavar="BYTES", help="dynamic shared memory")
+    option("--arg", action="append", default=[], metavar="TYPE[N]=INIT", help="see below")
+    option("--save-arg", action="append", default=[], metavar="I=FILE.npy",
+           help="write argument I, counted from 0, after the run")  # fmt: skip
+    option("--seed", type=int, default=0, help="for rand and randint (0)")
+    option("-I", "--include", action="append", default=[], metavar="DIR", help="search headers")
+    option("-D", "--define", action="append", default=[], metavar="NAME[=VALUE]", help="macro")
+    option("--option", action="append", default=[], metavar="OPT",
+           help="NVRTC option, such as --option=-maxrregcount=32")  # fmt: skip
+    option("--deterministic", choices=("yes", "no"), default="yes",
+           help="order-dependent kernels run their blocks in order (yes)")  # fmt: skip
+    option("--workers", type=int, metavar="N", help="threads that run blocks (all cores)")
+    option("--max-seconds", type=float, metavar="S", help="stop a launch after this time")
+    option("--max-steps", type=int, metavar="N", help="stop after this many instructions")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Executes the verb; returns the exit status."""
+    _check_before_running(arguments)
+    launches: list[LaunchResult] = []
+    if arguments.target.endswith(".py"):
+        from warplens.cli.script import profile_script
+
+        status = profile_script(arguments, launches)
+    else:
+        _profile_kernel(arguments, launches)
+        status = 0
+    if launches:
+        _report(arguments, launches)
+    return status
+
+
+def _check_before_running(arguments: argparse.Namespace) -> None:
+    """Refuses what would fail only after a long run."""
+    from warplens.cli.printing import print_options
+    from warplens.errors import InputError, ReportError
+    from warplens.metrics.assemble import choose_sections
+    from warplens.metrics.registry import expand
+    from warplens.result import SUFFIX
+
+    choose_sections(section_set=_set_of(arguments), sections=arguments.section)
+    for name in metric_names(arguments):
+        expand(name)
+    print_options(arguments)
+    if arguments.csv and arguments.json:
+        raise InputError("--csv and --json exclude each other")
+    if arguments.export is not None:
+        name = arguments.export.name
+        target = arguments.export.with_name(name if name.endswith(SUFFIX) else name + SUFFIX)
+        if target.exists() and not arguments.force_overwrite:
+            raise ReportError(f"{target} exists already", hint="Give -f to overwrite it.")
+
+
+def metric_names(arguments: argparse.Namespace) -> list[str]:
+    """The names of all `--metrics`; a regex keeps its commas."""
+    names: list[str] = []
+    for text in arguments.metrics:
+        if text.startswith("regex:"):
+            names.append(text)
+        else:
+            names.extend(name.strip() for name in text.split(",") if name.strip())
+    return names
+
+
+def _set_of(arguments: argparse.Namespace) -> str | None:
+    """The section set: basic, unless sections or metrics alone were asked for."""
+    chosen: str | None = arguments.section_set
+    alone = chosen is None and not arguments.section and not arguments.metrics
+    return "basic" if alone else chosen
+
+
+def collected(launch: Launch, arguments: argparse.Namespace, identifier: int) -> LaunchResult:
+    """A launch as data, with the sections and metrics asked for."""
+    return launch.result(
+        section_set=_set_of(arguments),
+        sections=arguments.section,
+        metrics=metric_names(arguments),
+        identifier=identifier,
+        with_source=arguments.export is not None or arguments.page == "source",
+    )
+
+
+def _profile_kernel(arguments: argparse.Namespace, launches: list[LaunchResult]) -> None:
+    """Runs the kernel once per GPU."""
+    from dataclasses import replace
+
+    from warplens.cli.progress import Progress
+
+    for number, gpu in enumerate(dict.fromkeys(arguments.gpu or ["H200"])):
+        progress = Progress(gpu)
+        try:
+            launch = _run_once(arguments, gpu, progress)
+        finally:
+            progress.close()
+        if launch.output:
+            stream = sys.stderr if arguments.csv or arguments.json else sys.stdout
+            stream.write(launch.output)
+        result = collected(launch, arguments, number)
+        launches.append(replace(result, process_name=Path(arguments.target).name, device=number))
+
+
+def _run_once(
+    arguments: argparse.Namespace, gpu: str, progress: Callable[[int, int], None]
+) -> Launch:
+    """Compiles or loads, makes the arguments, launches, saves what `--save-arg` asks for."""
+    import numpy as np
+
+    from warplens.api import Device, LaunchOptions
+    from warplens.cli.launch_arguments import parse, save_target, triple
+
+    options = LaunchOptions(
+        deterministic=arguments.deterministic == "yes",
+        workers=arguments.workers,
+        max_steps=arguments.max_steps,
+        max_seconds=arguments.max_seconds,
+        progress=progress,
+    )
+    device = Device(gpu, clock=_clock(arguments.clock), options=options)
+    kernel = _kernel(arguments, device)
+    _need_shape(arguments)
+    grid, block = triple("grid", arguments.grid), triple("block", arguments.block)
+    configured = kernel[grid, block, 0, arguments.shared]
+    values = [
+        parse(text, seed=arguments.seed + index) for index, text in enumerate(arguments.arg)
+    ]
+    targets = [save_target(text, len(values)) for text in arguments.save_arg]
+    _check_targets(arguments, targets, values)
+    launch = configured(*values)
+    for index, path in targets:
+        np.save(path, values[index], allow_pickle=False)
+    return launch
+
+
+def _need_shape(arguments: argparse.Namespace) -> None:
+    from warplens.errors import InputError
+
+    for name in ("grid", "block"):
+        if getattr(arguments, name) is None:
+            raise InputError(f"--{name} is missing", hint="For example --grid 4096 --block 256.")
+
+
+def _clock(text: str) -> str | float:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _check_targets(
+    arguments: argparse.Namespace, targets: list[tuple[int, Path]], values: list[Any]
+) -> None:
+    import numpy as np
+
+    from warplens.errors import InputError, ReportError
+
+    for index, path in targets:
+        if not isinstance(values[index], np.ndarray):
+            raise InputError(f"--save-arg {index}: argument {index} is a scalar")
+        if path.exists() and not arguments.force_overwrite:
+            raise ReportError(f"{path} exists already", hint="Give -f to overwrite it.")
+
+
+def _kernel(arguments: argparse.Namespace, device: Device) -> Kernel:
+    """The kernel that -k names, or the only one."""
+    target = Path(arguments.target)
+    if target.suffix == ".cubin":
+        module = device.load(target)
+    else:
+        options = [*arguments.option, *(f"-D{define}" for define in arguments.define)]
+        module = device.compile(target, options=options, include_dirs=arguments.include)
+    name = arguments.kernel_name
+    if name is None or name.startswith("regex:"):
+        name = _only(module, name, arguments.kernel_name_base)
+    return module[name]
+
+
+def _only(module: Module, pattern: str | None, base: str) -> str:
+    """The single kernel that fits."""
+    from warplens.cli.printing import compiled_pattern
+    from warplens.errors import UnknownKernel
+
+    expression = compiled_pattern(pattern)
+    found = []
+    for names in module.names:
+        seen = {"function": names.bare, "demangled": names.demangled, "mangled": names.mangled}
+        if expression is None or expression.search(seen[base]):
+            found.append(names.demangled)
+    if len(found) == 1:
+        return found[0]
+    what = "kernels" if pattern is None else f"kernels that match {pattern}"
+    every = ", ".join(found or module.kernels) or "none; templates need -k 'name<...>'"
+    raise UnknownKernel(f"there are {len(found)} {what}: {every}", hint="Name one with -k.")
+
+
+def _report(arguments: argparse.Namespace, launches: list[LaunchResult]) -> None:
+    """Writes the result file and prints the page, as far as asked for."""
+    from warplens import __version__
+    from warplens.cli.printing import rendered, write_text
+    from warplens.result import Result, save
+
+    result = Result(launches=tuple(launches), writer=__version__)
+    printing = arguments.export is None or arguments.page or arguments.csv or arguments.json
+    if printing:
+        write_text(
+            rendered(result, arguments),
+            arguments.log_file,
+            overwrite=arguments.force_overwrite,
+        )
+    if arguments.export is not None:
+        path = save(result, arguments.export, overwrite=arguments.force_overwrite)
+        print(path, file=sys.stderr if arguments.csv or arguments.json else sys.stdout)

@@ -1,0 +1,104 @@
+"""Runs a Python script and collects every launch it makes through the API."""
+
+from __future__ import annotations
+
+import argparse
+import runpy
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from warplens.cli.printing import LaunchFilter, nothing_matched
+from warplens.errors import InputError, WarplensError
+
+if TYPE_CHECKING:
+    from warplens.launch import Launch
+    from warplens.result import LaunchResult
+
+
+def profile_script(arguments: argparse.Namespace, launches: list[LaunchResult]) -> int:
+    """Runs the script; `launches` gets its launches, also when it fails. Returns the status."""
+    from warplens import config
+    from warplens.cli.profile import collected
+
+    script = Path(arguments.target)
+    if not script.is_file():
+        raise InputError(f"{script}: no such file")
+    for name in ("gpu", "grid", "block", "arg", "save_arg"):
+        if getattr(arguments, name):
+            raise InputError(
+                f"--{name.replace('_', '-')} is for kernels of a .cu file",
+                hint="A script chooses its devices and launches itself.",
+            )
+    chosen = LaunchFilter(arguments, kernel=arguments.kernel_name)
+
+    def listener(launch: Launch) -> None:
+        kernel = launch.execution.kernel
+        names = {
+            "function": launch.function_name,
+            "demangled": kernel.demangled,
+            "mangled": kernel.name,
+        }
+        if chosen.keeps(names):
+            result = collected(launch, arguments, len(launches))
+            launches.append(replace(result, process_name=script.name))
+
+    with config.listening(listener):
+        status = _run(script, arguments.script_arguments, quiet=arguments.csv or arguments.json)
+    if not launches:
+        nothing_matched(chosen.seen)
+    return status
+
+
+def _run(script: Path, words: list[str], *, quiet: bool) -> int:
+    """Runs the script as __main__ and says how it ended, as ncu does."""
+    code = 0
+    with _as_main(script, words, quiet=quiet):
+        try:
+            runpy.run_path(str(script), run_name="__main__")
+        except SystemExit as error:
+            code = _exit_code(error)
+        except WarplensError as error:
+            print(f"warplens: error: {error}{_where(error, script)}", file=sys.stderr)
+            code = error.exit_code
+        except Exception:
+            # The script's own mistake: its traceback is what its author needs.
+            traceback.print_exc()
+            code = 1
+    if code:
+        print(f"==ERROR== The application returned an error code ({code}).", file=sys.stderr)
+    return 2 if code else 0
+
+
+def _where(error: BaseException, script: Path) -> str:
+    """The script's line that the error came through."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if Path(frame.filename) == script]
+    return f"\n  at {script}:{lines[-1]}" if lines else ""
+
+
+def _exit_code(error: SystemExit) -> int:
+    if error.code is None:
+        return 0
+    if isinstance(error.code, int):
+        return error.code
+    print(error.code, file=sys.stderr)
+    return 1
+
+
+@contextmanager
+def _as_main(script: Path, words: list[str], *, quiet: bool) -> Iterator[None]:
+    """Sets what a script sees of the process; its output must not mix with CSV or JSON."""
+    saved = (sys.argv, sys.path, sys.stdout)
+    sys.argv = [str(script), *words]
+    sys.path = [str(script.resolve().parent), *sys.path]
+    if quiet:
+        sys.stdout = sys.stderr
+    try:
+        yield
+    finally:
+        sys.argv, sys.path, sys.stdout = saved

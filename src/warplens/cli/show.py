@@ -1,0 +1,112 @@
+"""`warplens show`: prints a result file again, in any form."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from warplens.cli.printing import add_filter_options, add_print_options
+
+if TYPE_CHECKING:
+    from warplens.result import LaunchResult, Result
+
+EPILOG = """examples:
+  warplens show first
+  warplens show first --page source --csv -o source.csv
+  warplens show first --format json --page raw
+"""
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """Adds the verb and its options."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "show",
+        help="print a result file as text, CSV or JSON",
+        description="Prints a result that `warplens profile -o` wrote.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    option = parser.add_argument
+    option("file", type=Path, metavar="FILE", help="a .wlens file; the ending may be left out")
+    option("--format", choices=_formats(), help="form of the output (text)")
+    option("-o", "--output", type=Path, metavar="OUT", help="write to this file")
+    option("-f", "--force-overwrite", action="store_true", help="overwrite it")
+    option("--section", action="append", default=[], help="only this section (repeatable)")
+    option("--metrics", metavar="A,B", help="only these metrics of the file")
+    add_filter_options(parser)
+    add_print_options(parser)
+    return parser
+
+
+def _formats() -> tuple[str, ...]:
+    from importlib.util import find_spec
+
+    with_html = find_spec("warplens.report.html") is not None
+    return ("text", "csv", "json", *(("html",) if with_html else ()))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Executes the verb; returns the exit status."""
+    from warplens.cli.printing import LaunchFilter, names_of, nothing_matched, rendered, write_text
+    from warplens.result import Result, load
+
+    result = load(arguments.file)
+    chosen = LaunchFilter(arguments, kernel=arguments.kernel_name)
+    kept = tuple(launch for launch in result.launches if chosen.keeps(names_of(launch)))
+    if not kept:
+        nothing_matched(chosen.seen)
+        return 0
+    shown = Result(
+        launches=tuple(_selected(launch, arguments) for launch in kept), writer=result.writer
+    )
+    if arguments.format == "html":
+        text = _html(shown)
+    else:
+        arguments.csv = arguments.csv or arguments.format == "csv"
+        arguments.json = arguments.json or arguments.format == "json"
+        text = rendered(shown, arguments)
+    write_text(text, arguments.output, overwrite=arguments.force_overwrite)
+    return 0
+
+
+def _html(result: Result) -> str:
+    import importlib
+
+    return str(importlib.import_module("warplens.report.html").html_page(result))
+
+
+def _selected(launch: LaunchResult, arguments: argparse.Namespace) -> LaunchResult:
+    """The launch with only the sections and metrics asked for."""
+    from dataclasses import replace
+
+    from warplens.errors import UnknownMetric
+    from warplens.report.rows import COMMAND_LINE_SECTION
+    from warplens.result import MetricRow, Section
+
+    sections = launch.sections
+    if arguments.section:
+        have = {name for s in sections for name in (s.identifier, s.title)}
+        for name in arguments.section:
+            if name not in have:
+                raise UnknownMetric(
+                    f"the file has no section {name!r}", hint=f"It has {', '.join(sorted(have))}."
+                )
+        wanted = set(arguments.section)
+        sections = tuple(s for s in sections if wanted & {s.identifier, s.title})
+    if not arguments.metrics:
+        return replace(launch, sections=sections)
+    names = [name.strip() for name in arguments.metrics.split(",") if name.strip()]
+    for name in names:
+        if name not in launch.metrics:
+            raise UnknownMetric(
+                f"the file has no metric {name!r}",
+                hint="`warplens show FILE --page raw` lists those it has.",
+            )
+    rows = tuple(MetricRow(name=n, label=n, value=launch.metrics[n]) for n in names)
+    section = Section(identifier="CommandLine", title=COMMAND_LINE_SECTION, order=0, rows=rows)
+    return replace(
+        launch,
+        sections=(section, *(sections if arguments.section else ())),
+        metrics={name: launch.metrics[name] for name in names},
+    )

@@ -1,0 +1,87 @@
+"""One kernel on several GPUs: the details page with one column per GPU."""
+
+from __future__ import annotations
+
+from warplens.report.options import PrintOptions
+from warplens.report.rows import (
+    BASIS_MARKS,
+    LEGEND,
+    dimensions,
+    row_name,
+    section_rows,
+    value_cells,
+)
+from warplens.report.terminal import grid
+from warplens.result import LaunchResult, Result, Section, Value
+
+
+def is_comparison(result: Result) -> bool:
+    """Whether the launches are one kernel on several GPUs."""
+    kernels = {(launch.function_name, launch.grid, launch.block) for launch in result.launches}
+    gpus = [launch.gpu for launch in result.launches]
+    return len(kernels) == 1 and len(gpus) > 1 and len(set(gpus)) == len(gpus)
+
+
+def columns_page(result: Result, options: PrintOptions) -> str:
+    """Every section as a table: name, unit, then one value column per GPU."""
+    first = result.launches[0]
+    lines = [
+        f"[{first.process_id}] {first.process_name}@{first.host}",
+        f"  {first.kernel_name} {dimensions(first.grid)}x{dimensions(first.block)}",
+    ]
+    # Base units: one unit column must hold for every GPU.
+    base = PrintOptions(
+        units="base",
+        details=options.details,
+        metric_name=options.metric_name,
+        always_float=options.always_float,
+        separators=options.separators,
+    )
+    identifiers = dict.fromkeys(s.identifier for x in result.launches for s in x.sections)
+    for identifier in identifiers:
+        lines.extend(f"    {line}" if line else "" for line in _table(result, identifier, base))
+    bases = {
+        row.value.basis
+        for launch in result.launches
+        for section in launch.sections
+        for row in section.rows
+        if row.value.available
+    }
+    lines.extend(f"    {text}" for basis, text in LEGEND.items() if basis in bases)
+    for launch in result.launches:
+        lines.extend(f"    {launch.gpu}: {note}" for note in launch.notes)
+    return "\n".join(lines) + "\n"
+
+
+def _find(launch: LaunchResult, identifier: str) -> Section | None:
+    return next((s for s in launch.sections if s.identifier == identifier), None)
+
+
+def _table(result: Result, identifier: str, options: PrintOptions) -> list[str]:
+    names: dict[str, tuple[str, str]] = {}
+    values: list[dict[str, Value]] = []
+    title = identifier
+    for launch in result.launches:
+        section = _find(launch, identifier)
+        found: dict[str, Value] = {}
+        if section is not None:
+            title = section.title
+            for row in section_rows(section, options):
+                names.setdefault(row.name, (row_name(row, options), row.value.unit))
+                found[row.name] = row.value
+        values.append(found)
+    if not names:
+        return []
+    rows = [
+        (label, unit, *(_cell(found.get(name), options) for found in values))
+        for name, (label, unit) in sorted(names.items())
+    ]
+    heading = ("Metric Name", "Metric Unit", *(launch.gpu for launch in result.launches))
+    return [f"Section: {title}", *grid(heading, rows), ""]
+
+
+def _cell(value: Value | None, options: PrintOptions) -> str:
+    if value is None:
+        return "-"
+    mark = BASIS_MARKS.get(value.basis, "") if value.available else ""
+    return value_cells(value, options)[1] + (f" {mark}" if mark else "")

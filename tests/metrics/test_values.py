@@ -1,0 +1,194 @@
+"""Metric values against arithmetic done by hand on hand-made counts."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.metrics.handmade import launch, line
+from warplens.errors import UnknownMetric
+from warplens.launch import Launch
+from warplens.metrics.needs import needs, needs_of_sections
+
+
+@pytest.fixture
+def run() -> Launch:
+    """128 warps: a coalesced load, a strided store, a 4-way conflict, a divergent branch."""
+    full = {"inst_executed": 128, "thread_inst_executed": 4096, "thread_inst_executed_true": 4096}
+    return launch(
+        line("S2R", 3, **full),
+        line("LDG.E", 4, **full, global_requests=128, global_sectors=512,
+             global_sectors_ideal=512, global_bytes=16384, global_lines=128),
+        line("LD.E", 4, **full, global_requests=100, global_sectors=400,
+             global_sectors_ideal=400, global_bytes=12800, global_lines=100,
+             shared_requests=28, shared_wavefronts=28, shared_wavefronts_ideal=28,
+             shared_bytes=3584),
+        line("FFMA", 5, inst_executed=128, thread_inst_executed=4096,
+             thread_inst_executed_true=2048),
+        line("STS.64", 6, **full, shared_requests=128, shared_wavefronts=1024,
+             shared_wavefronts_ideal=256, shared_bytes=32768),
+        line("BRA", 7, **full, branch_uniform=96, branch_divergent=32),
+        line("STG.E", 6, **full, global_requests=128, global_sectors=4096,
+             global_sectors_ideal=512, global_bytes=16384, global_lines=4096),
+        line("EXIT", 8, **full),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("smsp__inst_executed.sum", 1024),
+        ("smsp__inst_executed.avg", 1024 / (132 * 4)),
+        ("sm__inst_executed.avg", 1024 / 132),
+        ("smsp__thread_inst_executed_per_inst_executed.ratio", 32),
+        ("smsp__thread_inst_executed_pred_on_per_inst_executed.pct", 100 * 30720 / 1024 / 32),
+        ("smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", 2048),
+        ("derived__smsp__sass_thread_inst_executed_op_ffma_pred_on_x2", 4096),
+        ("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", 228),
+        ("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", 912),
+        ("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio", 4),
+        ("l1tex__t_bytes_pipe_lsu_mem_global_op_st.sum", 4096 * 32),
+        ("smsp__sass_average_data_bytes_per_sector_mem_global_op_st.ratio", 4),
+        ("smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct", 12.5),
+        ("smsp__inst_executed_op_global_ld.sum", 128),
+        ("smsp__inst_executed_op_generic_ld.sum", 128),
+        ("smsp__sass_inst_executed_op_global_ld.sum", 228),
+        ("smsp__sass_inst_executed_op_shared_ld.sum", 28),
+        ("smsp__sass_inst_executed_op_ld.sum", 256),
+        ("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum", 768),
+        ("l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", 1052),
+        ("memory_l1_wavefronts_shared_ideal", 284),
+        ("derived__memory_l1_conflicts_shared_nway", 1052 / 156),
+        ("derived__memory_l2_theoretical_sectors_global_excessive", 3584),
+        ("smsp__sass_average_branch_targets_threads_uniform.pct", 75),
+        ("smsp__sass_branch_targets_threads_divergent.sum", 32),
+        ("derived__smsp__inst_executed_op_branch_pct", 128 / 1024),
+        ("smsp__sass_inst_executed_op_memory_64b.sum", 128),
+        ("smsp__average_inst_executed_per_warp.ratio", 8),
+        ("launch__waves_per_multiprocessor", 32 / (132 * 16)),
+        ("launch__thread_count", 4096),
+        ("sm__maximum_warps_per_active_cycle_pct", 100),
+    ],
+)
+def test_values(run: Launch, name: str, expected: float) -> None:
+    """The value is what its definition gives on these counts."""
+    assert run.metric(name) == pytest.approx(expected, abs=0, rel=1e-15)
+
+
+def test_bases_and_units(run: Launch) -> None:
+    """Counted, defined, modelled and specified values say so, with ncu's unit."""
+    found = {
+        name: (run[name].basis, run[name].unit)
+        for name in (
+            "smsp__inst_executed.sum",
+            "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum",
+            "gpu__time_duration.sum",
+            "launch__sm_count",
+            "smsp__inst_executed.sum.per_second",
+        )
+    }
+
+    assert found == {
+        "smsp__inst_executed.sum": ("exact", "inst"),
+        "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum": ("definition", ""),
+        "gpu__time_duration.sum": ("model", "ns"),
+        "launch__sm_count": ("spec", "SM"),
+        "smsp__inst_executed.sum.per_second": ("model", "inst/s"),
+    }
+
+
+def test_time_is_not_available_without_a_model(run: Launch) -> None:
+    """What needs time is n/a, never a number."""
+    names = ("gpu__time_duration.sum", "smsp__inst_executed.max", "sm__warps_active.avg",
+             "sm__throughput.avg.pct_of_peak_sustained_elapsed",
+             "l1tex__t_sector_hit_rate.pct", "smsp__inst_executed.avg.per_cycle_active")  # fmt: skip
+
+    assert [run.metric(name) for name in names] == [None] * len(names)
+
+
+def test_per_instruction_adds_up(run: Launch) -> None:
+    """The values per instruction and per line add up to the total."""
+    name = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
+    by_line = run.per_line(name)
+
+    assert run.per_instruction(name) == (0, 512, 400, 0, 0, 0, 0, 0)
+    assert by_line[("kernel.cu", 4)] == 912
+    assert sum(int(value or 0) for value in by_line.values()) == run.metric(name)
+
+
+def test_per_instruction_ratio(run: Launch) -> None:
+    """A ratio per instruction divides per instruction."""
+    values = run.per_instruction("smsp__thread_inst_executed_pred_on_per_inst_executed.ratio")
+
+    assert values == (32, 32, 32, 16, 32, 32, 32, 32)
+
+
+def test_time_has_no_value_per_instruction(run: Launch) -> None:
+    """Asking a timed metric per instruction is a typed error."""
+    with pytest.raises(UnknownMetric):
+        run.per_instruction("gpu__time_duration.sum")
+
+
+def test_opcode_instances(run: Launch) -> None:
+    """The opcode mix holds each opcode's count."""
+    value = run["sass__inst_executed_per_opcode"]
+
+    assert value.number == 1024
+    assert dict(value.instances)["FFMA"] == 128
+    assert sum(count for _, count in value.instances) == value.number
+
+
+def test_every_metric_evaluates(run: Launch) -> None:
+    """All metrics with all first-level values give a number, text or n/a."""
+    values = run.metrics()
+
+    assert len(values) > 1000
+    assert values["launch__grid_size"].number == 32
+
+
+def test_empty_launch_divides_by_nothing() -> None:
+    """Ratios of nothing are 0, branch efficiency without branches 100."""
+    run = launch(line("EXIT", 1, inst_executed=1))
+
+    assert run.metric("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio") == 0
+    assert run.metric("smsp__sass_average_branch_targets_threads_uniform.pct") == 100
+
+
+def test_recorder_finds_columns() -> None:
+    """What a metric needs is found by running its formula."""
+    loads = needs(["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"])
+    time = needs(["smsp__inst_executed.sum.per_second"])
+
+    assert (loads.columns, loads.timing) == ({"global_sectors"}, False)
+    assert (time.columns, time.timing) == ({"inst_executed"}, True)
+    assert needs(["launch__grid_size"]).columns == frozenset()
+    assert needs_of_sections(["LaunchStats"]).timing is False
+    assert needs_of_sections(["SpeedOfLight"]).timing is True
+
+
+@pytest.mark.parametrize(
+    ("gpu", "registers", "threads", "limits"),
+    [
+        # Published reports: 32 registers and 256 threads give 8 blocks by registers on CC 7.5;
+        # 67,584 bytes of shared memory give 1 of 102,400.
+        ("T4", 32, 256, {"registers": 8, "warps": 4, "blocks": 16, "shared_mem": 16}),
+        ("RTX 3090", 111, 128, {"registers": 4, "warps": 12, "blocks": 16}),
+    ],
+)
+def test_published_limits(
+    gpu: str, registers: int, threads: int, limits: dict[str, int]
+) -> None:
+    """Block limits equal those of published reports."""
+    run = launch(line("EXIT", 1), gpu=gpu, registers=registers, block=(threads, 1, 1))
+    found = {name: run.metric(f"launch__occupancy_limit_{name}") for name in limits}
+
+    assert found == limits
+
+
+def test_published_shared_limit() -> None:
+    """The carve-out is the smallest that does not lower occupancy."""
+    small = launch(line("EXIT", 1), gpu="RTX 3090", registers=40, block=(256, 1, 1))
+    large = launch(line("EXIT", 1), gpu="RTX 3090", dynamic_shared=67_584, block=(256, 1, 1))
+
+    assert small.metric("launch__occupancy_limit_shared_mem") == 8  # 8,192 / 1,024
+    assert small.metric("launch__shared_mem_config_size") == 8192
+    assert large.metric("launch__occupancy_limit_shared_mem") == 1  # 102,400 / 68,608
