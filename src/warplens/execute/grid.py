@@ -1,0 +1,176 @@
+"""Runs a whole grid: workers over ranges of blocks, limits, interruption, and the final counts."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from warplens.errors import LimitExceeded, WarplensError
+from warplens.execute import runner
+from warplens.execute.execution import COLUMNS, Execution
+from warplens.execute.launch import LaunchConfig, Launching, OrderNeeded
+from warplens.execute.memory import DeviceMemory
+from warplens.execute.program import ModuleImage, Program, load_module, prepare
+from warplens.execute.worker import Worker, counts_of
+
+__all__ = ["LaunchConfig", "ModuleImage", "Program", "execute", "load_module", "prepare"]
+
+_POLL_SECONDS = 0.1
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (
+        os.cpu_count() or 1
+    )
+
+
+class _Crew:
+    """The threads of a launch: they take chunks of blocks until none is left or one fails."""
+
+    def __init__(self, launching: Launching) -> None:
+        self._launching = launching
+        self.workers = tuple(Worker(launching) for _ in range(launching.n_workers))
+        launching.workers = self.workers
+        gx, gy, gz = launching.config.grid
+        self._total = gx * gy * gz
+        pieces = 1 if launching.n_workers == 1 else launching.n_workers * 16
+        self._chunk = max(1, -(-self._total // pieces))
+        self._next = 0
+        self._lock = threading.Lock()
+        self.error: BaseException | None = None
+
+    def _take(self) -> tuple[int, int] | None:
+        with self._lock:
+            if self._next >= self._total or self.error is not None:
+                return None
+            first = self._next
+            self._next = min(self._total, first + self._chunk)
+            return first, self._next
+
+    def _work(self, worker: Worker) -> None:
+        try:
+            while (piece := self._take()) is not None:
+                worker.run_blocks(*piece)
+                if worker.control[runner.STOP]:
+                    return
+        except BaseException as error:
+            with self._lock:
+                # An access that needs order explains every later fault of an optimistic run.
+                if self.error is None or isinstance(error, OrderNeeded):
+                    self.error = error
+            self.stop()
+
+    def stop(self) -> None:
+        """Asks every worker to return."""
+        for worker in self.workers:
+            worker.stop()
+
+    def finished(self) -> int:
+        """Blocks that have ended."""
+        return sum(int(w.control[runner.FINISHED]) for w in self.workers)
+
+    def run(self) -> None:
+        """Runs all blocks; raises the first error."""
+        config = self._launching.config
+        threads = [
+            threading.Thread(target=self._work, args=(w,), daemon=True) for w in self.workers
+        ]
+        started = time.perf_counter()
+        for thread in threads:
+            thread.start()
+        try:
+            for thread in threads:
+                wait = 0.005
+                while thread.is_alive():
+                    thread.join(wait)
+                    wait = _POLL_SECONDS
+                    self._watch(config, time.perf_counter() - started)
+        except BaseException:
+            self.stop()
+            for thread in threads:
+                thread.join()
+            raise
+        if self.error is not None:
+            raise self.error
+
+    def _watch(self, config: LaunchConfig, elapsed: float) -> None:
+        if config.progress is not None:
+            config.progress(self.finished(), self._total)
+        if config.max_seconds is not None and elapsed > config.max_seconds:
+            raise LimitExceeded(
+                f"{self._launching.program.lifted.kernel.demangled}: stopped after "
+                f"{config.max_seconds} s with {self.finished()} of {self._total} blocks finished",
+                hint="raise max_seconds, or look for a loop that never ends",
+            )
+
+
+def _columns(launching: Launching, crew: _Crew) -> dict[str, np.ndarray]:
+    lifted = launching.program.lifted
+    totals = counts_of(list(crew.workers))
+    n = len(lifted.kernel.instructions)
+    columns = {name: np.zeros(n, np.int64) for name in COLUMNS}
+    for counter in lifted.counters:
+        columns[counter.column][counter.start : counter.end] += (
+            counter.weight * totals[counter.slot]
+        )
+    return columns
+
+
+def _attempt(make: Callable[[int], Launching], n_workers: int) -> tuple[Launching, _Crew]:
+    launching = make(n_workers)
+    crew = _Crew(launching)
+    crew.run()
+    return launching, crew
+
+
+def execute(program: Program, image: ModuleImage, memory: DeviceMemory,
+            config: LaunchConfig) -> Execution:  # fmt: skip
+    """Runs a grid to its end and returns the exact counts.
+
+    Raises:
+        ExecutionFault: the kernel did something illegal or met a limit.
+        KeyboardInterrupt: the user stopped it; the process stays usable.
+    """
+    gx, gy, gz = config.grid
+    bx, by, bz = config.block
+    blocks = gx * gy * gz
+    reason = program.lifted.ordered_reason if config.deterministic else ""
+    if not config.deterministic and program.lifted.ordered_reason.startswith("strong"):
+        reason = program.lifted.ordered_reason
+    wanted = config.workers or _cores()
+    n_workers = 1 if reason else max(1, min(wanted, blocks))
+    started = time.perf_counter()
+
+    def make(n: int) -> Launching:
+        return Launching(program, image, memory, config, n)
+
+    launching = make(n_workers)
+    crew = _Crew(launching)
+    try:
+        crew.run()
+    except OrderNeeded:
+        reason = launching.order_reason
+        launching.take_back()
+        launching, crew = _attempt(make, 1)
+    except WarplensError:
+        raise
+    spinning = any(int(w.control[runner.SPINNING]) for w in crew.workers)
+    return Execution(
+        kernel=program.lifted.kernel,
+        grid=config.grid,
+        block=config.block,
+        dynamic_shared=config.dynamic_shared,
+        columns=_columns(launching, crew),
+        blocks=blocks,
+        warps=blocks * ((bx * by * bz + 31) // 32),
+        ordered=bool(reason),
+        ordered_reason=reason,
+        workers=len(crew.workers),
+        spinning=spinning,
+        output="".join(launching.output),
+        elapsed_seconds=time.perf_counter() - started,
+    )

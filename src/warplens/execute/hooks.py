@@ -1,0 +1,188 @@
+"""Device runtime functions that kernels call: printf, assert, malloc and free, run on the host."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import struct
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from warplens.errors import KernelTrap, MemoryFault
+from warplens.execute import layout as at
+
+if TYPE_CHECKING:
+    from warplens.execute.worker import Worker
+
+Hook = Callable[["Worker", int, int, int], None]  # worker, warp address, lane mask, warp index
+HOOKS: dict[str, Hook] = {}
+
+
+def hook(name: str) -> Callable[[Hook], Hook]:
+    """Registers the host function for an external symbol."""
+
+    def register(function: Hook) -> Hook:
+        HOOKS[name] = function
+        return function
+
+    return register
+
+
+def hook_address(name: str) -> int:
+    """The code address that stands for an external function."""
+    return (at.HOOK_WINDOW_HIGH << 32) + sorted(HOOKS).index(name)
+
+
+def read_register(warp: int, register: int, lane: int) -> int:
+    """A lane's 32-bit register of a suspended warp."""
+    return ctypes.c_uint32.from_address(
+        warp + at.WARP_REGISTERS + 128 * register + 4 * lane
+    ).value
+
+
+def write_register(warp: int, register: int, lane: int, value: int) -> None:
+    """Sets a lane's 32-bit register of a suspended warp."""
+    place = ctypes.c_uint32.from_address(warp + at.WARP_REGISTERS + 128 * register + 4 * lane)
+    place.value = value & 0xFFFFFFFF
+
+
+def read_pair(warp: int, register: int, lane: int) -> int:
+    """A lane's 64-bit register pair."""
+    low = read_register(warp, register, lane)
+    return low | read_register(warp, register + 1, lane) << 32
+
+
+def lanes_of(mask: int) -> list[int]:
+    """Lane numbers of a mask, ascending."""
+    return [lane for lane in range(32) if mask >> lane & 1]
+
+
+def _string(worker: Worker, address: int) -> bytes:
+    if address == 0:
+        return b"(null)"
+    segment = worker.memory.find(address)
+    if segment is None:
+        raise MemoryFault(f"string at {address:#x}: {worker.memory.describe(address)}")
+    data = segment.buffer[address - segment.base :].tobytes()
+    return data.split(b"\0", 1)[0]
+
+
+def read_generic(worker: Worker, warp: int, lane: int, address: int, size: int) -> bytes:
+    """Bytes at a lane's generic address (local, shared or global)."""
+    high, low = address >> 32, address & 0xFFFFFFFF
+    if high == at.LOCAL_WINDOW_HIGH:
+        base = ctypes.c_int64.from_address(warp + at.WARP_LOCAL).value
+        words = [
+            ctypes.c_uint32.from_address(base + (low // 4 + k) * 128 + 4 * lane).value
+            for k in range((size + low % 4 + 3) // 4)
+        ]
+        data = struct.pack(f"<{len(words)}I", *words)
+        return data[low % 4 : low % 4 + size]
+    if high == at.SHARED_WINDOW_HIGH:
+        return ctypes.string_at(worker.shared_address() + low, size)
+    return worker.memory.view(address, size).tobytes()
+
+
+_CONVERSION = re.compile(rb"%([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+))?(hh|h|ll|l|z|j|t)?([diouxXcfFeEgGaAsp%])")
+
+
+def format_printf(form: bytes, fetch: Callable[[int], bytes], string: Callable[[int], bytes]) -> str:
+    """C's printf over arguments that `fetch(size)` reads in order (8-byte aligned if wide)."""
+    out: list[str] = []
+    position = 0
+    for match in _CONVERSION.finditer(form):
+        out.append(form[position : match.start()].decode("utf-8", "replace"))
+        position = match.end()
+        flags, width, precision, length, kind = match.groups()
+        if kind == b"%":
+            out.append("%")
+            continue
+        spec = "%" + flags.decode()
+        for mark, value in (("", width), (".", precision)):
+            if value is not None:
+                number = (
+                    str(struct.unpack("<i", fetch(4))[0]) if value == b"*" else value.decode()
+                )
+                spec += mark + number
+        out.append(_convert(spec, kind.decode(), length or b"", fetch, string))
+    out.append(form[position:].decode("utf-8", "replace"))
+    return "".join(out)
+
+
+def _convert(spec: str, kind: str, length: bytes, fetch: Callable[[int], bytes],
+             string: Callable[[int], bytes]) -> str:  # fmt: skip
+    if kind in "aA":
+        text = float(struct.unpack("<d", fetch(8))[0]).hex()
+        return text.upper() if kind == "A" else text
+    if kind in "fFeEgG":
+        return (spec + kind) % struct.unpack("<d", fetch(8))[0]
+    if kind == "s":
+        return (spec + "s") % string(struct.unpack("<Q", fetch(8))[0]).decode("utf-8", "replace")
+    if kind == "p":
+        return (spec + "s") % f"{struct.unpack('<Q', fetch(8))[0]:#x}"
+    if kind == "c":
+        return (spec + "c") % chr(struct.unpack("<I", fetch(4))[0] & 0xFF)
+    wide = length in (b"l", b"ll", b"z", b"j", b"t")
+    code = ("q" if wide else "i") if kind in "di" else ("Q" if wide else "I")
+    (number,) = struct.unpack(f"<{code}", fetch(8 if wide else 4))
+    narrow = {b"h": 16, b"hh": 8}.get(length)
+    if narrow:
+        number &= (1 << narrow) - 1
+        if kind in "di" and number >> (narrow - 1):
+            number -= 1 << narrow
+    return (spec + ("d" if kind in "diu" else kind)) % number
+
+
+@hook("vprintf")
+def vprintf(worker: Worker, warp: int, mask: int, index: int) -> None:
+    """printf(format R4:R5, arguments R6:R7): lanes print in ascending order."""
+    for lane in lanes_of(mask):
+        form = _string(worker, read_pair(warp, 4, lane))
+        arguments = read_pair(warp, 6, lane)
+        offset = 0
+
+        def fetch(size: int, lane: int = lane, arguments: int = arguments) -> bytes:
+            nonlocal offset
+            offset = (offset + size - 1) // size * size
+            data = read_generic(worker, warp, lane, arguments + offset, size)
+            offset += size
+            return data
+
+        text = format_printf(form, fetch, lambda address: _string(worker, address))
+        worker.print_text(text)
+        write_register(warp, 4, lane, len(form))
+
+
+@hook("__assertfail")
+def assertfail(worker: Worker, warp: int, mask: int, index: int) -> None:
+    """A failed assert ends the launch."""
+    lane = lanes_of(mask)[0]
+    message = _string(worker, read_pair(warp, 4, lane)).decode("utf-8", "replace")
+    file = _string(worker, read_pair(warp, 6, lane)).decode("utf-8", "replace")
+    line = read_register(warp, 8, lane)
+    function = _string(worker, read_pair(warp, 10, lane)).decode("utf-8", "replace")
+    raise KernelTrap(
+        f"{file}:{line}: {function}: {worker.thread_text(index, lane)} Assertion `{message}` failed"
+    )
+
+
+@hook("malloc")
+def malloc(worker: Worker, warp: int, mask: int, index: int) -> None:
+    """Device heap: size R4:R5, pointer or null in R4:R5."""
+    for lane in lanes_of(mask):
+        address = worker.heap_allocate(read_pair(warp, 4, lane))
+        write_register(warp, 4, lane, address)
+        write_register(warp, 5, lane, address >> 32)
+
+
+@hook("free")
+def free(worker: Worker, warp: int, mask: int, index: int) -> None:
+    """Device heap: frees R4:R5 (null is ignored)."""
+    for lane in lanes_of(mask):
+        address = read_pair(warp, 4, lane)
+        if address:
+            try:
+                worker.heap_free(address)
+            except MemoryFault as error:
+                where = worker.thread_text(index, lane)
+                raise MemoryFault(f"device free() by {where}: {error.message}") from None

@@ -1,0 +1,242 @@
+"""What the workers of one launch share: memory permissions, constant banks, output, faults."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from warplens.errors import ExecutionFault, MemoryFault
+from warplens.execute import layout as at
+from warplens.execute.constants import bank0
+from warplens.execute.memory import DeviceMemory, Segment
+from warplens.lift.memory_ops import atomic_operation
+
+if TYPE_CHECKING:
+    from warplens.execute.program import ModuleImage, Program
+    from warplens.execute.worker import Worker
+
+SNAPSHOT_LIMIT = 256 << 20  # bytes copied so that an optimistic parallel run can be taken back
+_MINIMUM_STACK = 1024
+
+_SPACE_OF_FAULT = {
+    at.FAULT_SHARED: "__shared__", at.FAULT_MISALIGNED_SHARED: "__shared__",
+    at.FAULT_LOCAL: "__local__", at.FAULT_MISALIGNED_LOCAL: "__local__",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchConfig:
+    """How to launch: dimensions, parameter bytes and limits.
+
+    Attributes:
+        grid, block: dimensions x, y, z; dynamic_shared: bytes per block.
+        params: the parameter block, as in constant bank 0 behind the parameter base.
+        deterministic: order-dependent kernels run their blocks in index order on one worker.
+        workers: threads (None: one per core).
+        max_steps: limit on loop iterations summed over warps; max_seconds: wall time limit.
+        max_resident: blocks that may be resident together when blocks wait for each other.
+        sm_count: what the kernel sees as the number of SMs.
+        progress: called now and then with (blocks finished, blocks in all).
+    """
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    dynamic_shared: int = 0
+    params: bytes = b""
+    deterministic: bool = True
+    workers: int | None = None
+    max_steps: int | None = None
+    max_seconds: float | None = None
+    max_resident: int = 4096
+    sm_count: int = 1
+    progress: Callable[[int, int], None] | None = None
+
+
+class OrderNeeded(Exception):
+    """An optimistic parallel run met an access whose result depends on the order of blocks."""
+
+
+def _alias_groups(segments: tuple[Segment, ...]) -> list[int]:
+    """Group number per segment: segments over the same host bytes share one."""
+    order = sorted(range(len(segments)), key=lambda i: segments[i].host)
+    groups = [0] * len(segments)
+    group, end = -1, -1
+    for i in order:
+        if segments[i].host >= end:
+            group += 1
+        groups[i] = group
+        end = max(end, segments[i].host + segments[i].size)
+    return groups
+
+
+class Launching:
+    """The shared state of one launch."""
+
+    def __init__(self, program: Program, image: ModuleImage, memory: DeviceMemory,
+                 config: LaunchConfig, n_workers: int) -> None:  # fmt: skip
+        self.program, self.image, self.memory, self.config = program, image, memory, config
+        self.n_workers = n_workers
+        kernel = program.lifted.kernel
+        stack = _MINIMUM_STACK if kernel.uses_recursion else 0
+        self.local_bytes = (max(kernel.local_bytes, kernel.frame_bytes, stack) + 15) // 16 * 16
+        reserved = kernel.shared_section if kernel.shared_section else (
+            0x400 if kernel.sm >= 90 else 0
+        )
+        self.shared_limit = max(reserved, kernel.static_shared) + config.dynamic_shared
+        self.banks = dict(image.banks)
+        self.banks[0] = bank0(
+            kernel, grid=config.grid, block=config.block, dynamic_shared=config.dynamic_shared,
+            local_bytes=self.local_bytes, sm_count=config.sm_count, parameters=config.params,
+        )  # fmt: skip
+        self.banks[2] = program.bank2
+        self.table = memory.table(spare=4096 if program.uses_heap else 64)
+        self.n_segments = len(memory.segments)
+        self.output: list[str] = []
+        self.order_reason = ""
+        self._lock = threading.Lock()
+        self._groups = _alias_groups(memory.segments)
+        self._uses: dict[int, int] = {}
+        self._operations: dict[int, str] = {}
+        self._snapshots: dict[int, tuple[Segment, npt.NDArray[np.uint8]]] = {}
+        self._heap_used = 0
+        if n_workers == 1:
+            self._allow_everything()
+
+    def _allow_everything(self) -> None:
+        every = at.ACCESS_READ | at.ACCESS_WRITE | at.ACCESS_ATOMIC
+        for i, segment in enumerate(self.memory.segments):
+            self.table[i, at.SEGMENT_ALLOWED] = every if segment.writable else at.ACCESS_READ
+
+    # --- permissions -----------------------------------------------------------------------------
+
+    def allow(self, worker: Worker, inst: int, lane: int, address: int, kind: int,
+              size: int) -> int:  # fmt: skip
+        """Segment index for an access, or a typed error."""
+        with self._lock:
+            address &= (1 << 64) - 1
+            index = int(np.searchsorted(self.table[: self.n_segments, 0], address, "right")) - 1
+            segments = self.memory.segments
+            if index < 0 or address + size > segments[index].base + segments[index].size:
+                raise self._outside(worker, inst, lane, address, kind, size)
+            segment = segments[index]
+            if kind != at.ACCESS_READ and not segment.writable:
+                where = worker._where(inst)
+                raise MemoryFault(
+                    f"write of size {size} bytes to read-only {segment.name} at {address:#x} by "
+                    f"{where}",
+                    hint="the argument is a read-only array or a constant",
+                )
+            self._check_order(index, segment, kind, inst)
+            allowed = int(self.table[index, at.SEGMENT_ALLOWED]) | kind
+            self.table[index, at.SEGMENT_ALLOWED] = allowed
+            return index
+
+    def _outside(self, worker: Worker, inst: int, lane: int, address: int, kind: int,
+                 size: int) -> MemoryFault:  # fmt: skip
+        index = worker.running_warp()
+        where = f"{worker._where(inst)}, {worker.thread_text(index, lane)}"
+        what = {at.ACCESS_READ: "read", at.ACCESS_WRITE: "write"}.get(kind, "atomic")
+        return MemoryFault(
+            f"invalid __global__ {what} of size {size} bytes at {address:#x}: "
+            f"{self.memory.describe(address)}\n  at {where}",
+        )
+
+    def _check_order(self, index: int, segment: Segment, kind: int, inst: int) -> None:
+        if self.n_workers == 1 or not self.config.deterministic:
+            return
+        group = self._groups[index]
+        uses = self._uses.get(group, 0) | kind
+        operation = ""
+        if kind == at.ACCESS_ATOMIC:
+            bound = self.program.bound_of(inst)
+            operation = atomic_operation(bound)[0]
+        before = self._operations.setdefault(group, operation) if operation else ""
+        if uses not in (at.ACCESS_READ, at.ACCESS_WRITE, at.ACCESS_ATOMIC) or before != operation:
+            self.order_reason = f"{segment.name} is both read and written"
+            raise OrderNeeded
+        if kind != at.ACCESS_READ and index not in self._snapshots:
+            taken = sum(len(copy) for _, copy in self._snapshots.values())
+            if taken + segment.size > SNAPSHOT_LIMIT:
+                self.order_reason = f"{segment.name} is too large to try blocks out of order"
+                raise OrderNeeded
+            self._snapshots[index] = (segment, segment.buffer.copy())
+        self._uses[group] = uses
+
+    def take_back(self) -> None:
+        """Restores all memory as it was before the launch."""
+        for segment, copy in self._snapshots.values():
+            segment.buffer[:] = copy
+
+    # --- device heap -----------------------------------------------------------------------------
+
+    def heap_allocate(self, size: int) -> int:
+        """Device malloc: 0 when the heap limit or the segment table is full."""
+        with self._lock:
+            full = self.n_segments >= len(self.table)
+            if size == 0 or full or self._heap_used + size > self.memory.heap_limit:
+                return 0
+            address = self.memory.allocate(size, name=f"device malloc of {size} bytes", heap=True)
+            self._heap_used += size
+            segment = self.memory.segments[-1]
+            every = at.ACCESS_READ | at.ACCESS_WRITE | at.ACCESS_ATOMIC
+            self.table[self.n_segments] = (segment.base, segment.size, segment.host, every)
+            self._groups.append(max(self._groups, default=-1) + 1)
+            self.n_segments += 1
+            self._tell_segments()
+            return address
+
+    def heap_free(self, address: int) -> None:
+        """Device free."""
+        with self._lock:
+            segment = self.memory.find(address)
+            if segment is not None and not segment.on_device_heap:
+                raise MemoryFault(f"{address:#x} was not allocated by device malloc")
+            self.memory.free(address)
+            assert segment is not None
+            self._heap_used -= segment.size
+            index = int(np.searchsorted(self.table[: self.n_segments, 0], address))
+            self.table[index : self.n_segments - 1] = self.table[index + 1 : self.n_segments]
+            self.n_segments -= 1
+            del self._groups[index]
+            self._tell_segments()
+
+    workers: tuple[Worker, ...] = ()
+
+    def _tell_segments(self) -> None:
+        for worker in self.workers:
+            worker.env[at.ENV_N_SEGMENTS] = self.n_segments
+            worker.forget_sites()
+
+    # --- faults ----------------------------------------------------------------------------------
+
+    def fault(self, kind: int, inst: int, address: int, size: int, where: str) -> ExecutionFault:
+        """The typed error for a fault that generated code recorded."""
+        if kind in (at.FAULT_MISALIGNED, at.FAULT_MISALIGNED_SHARED, at.FAULT_MISALIGNED_LOCAL):
+            space = _SPACE_OF_FAULT.get(kind, "__global__")
+            near = f": {self.memory.describe(address)}" if kind == at.FAULT_MISALIGNED else ""
+            return MemoryFault(
+                f"misaligned {space} access of size {size} bytes at {address:#x}{near}\n  at {where}",
+                hint=f"the address must be a multiple of {size}",
+            )
+        if kind == at.FAULT_SHARED:
+            return MemoryFault(
+                f"invalid __shared__ access of size {size} bytes at {address:#x}: the block has "
+                f"{self.shared_limit:#x} bytes of shared address space\n  at {where}",
+                hint="check the index and the dynamic shared memory given at launch",
+            )
+        if kind == at.FAULT_LOCAL:
+            signed = address - (1 << 32) if address >= 1 << 31 else address
+            if signed < 0 or address >= self.local_bytes:
+                return MemoryFault(
+                    f"invalid __local__ access of size {size} bytes at {signed:#x}: the thread has "
+                    f"{self.local_bytes} bytes of local memory (stack overflow?)\n  at {where}",
+                    hint="recursion needs a larger stack; a local array may be indexed too far",
+                )
+        return MemoryFault(f"invalid access of size {size} bytes at {address:#x}\n  at {where}")
+
+

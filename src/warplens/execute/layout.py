@@ -1,0 +1,100 @@
+"""Byte layouts shared by generated code and the block runner: warp records and the environment."""
+
+from __future__ import annotations
+
+# --- warp record: one per resident warp, 64-byte aligned -----------------------------------------
+WARP_MASK = 0  # u32: lanes of the split to run (in) / of the split that stopped (out)
+WARP_PC = 4  # u32: lifted-block index where that split goes on
+WARP_EXITED = 8  # u32: lanes that ended or never existed
+WARP_ARGS = 16  # 4 x u32: details of the event that the region returned
+WARP_SPLITS = 32  # u32: number of entries in the split table
+WARP_BAR_RESULT = 36  # u32: result of the last BAR.RED
+WARP_LOCAL = 40  # i64: host address of the warp's local memory
+WARP_FUEL = 48  # i64: back-edges left before the split must yield
+WARP_INDEX = 56  # u32: index of the warp in its block
+WARP_BARRIERS = 64  # 16 x u32: participation masks of B0..B15
+WARP_PREDICATES = 128  # 8 x u32
+WARP_UNIFORM_PREDICATES = 160  # 8 x u32 (0 or 1)
+WARP_BARRIER_WAITING = 192  # 16 x u32: lanes waiting at BSYNC of B0..B15
+WARP_BARRIER_PC = 256  # 16 x u32: lifted block where they go on
+WARP_SPLIT_TABLE = 320  # 64 x (mask, pc, state, info) u32
+WARP_UNIFORM = 1344  # 256 x u32
+WARP_TID = 2368  # 3 x 32 x u32
+WARP_TARGETS = 2752  # 32 x u32: targets of an indirect branch, low words
+WARP_TARGETS_HIGH = 2880
+WARP_SCRATCH = 3008  # 24 x 128 bytes: vectors handed to helpers and back
+WARP_REGISTERS = 6080  # 128 bytes each
+
+SPLIT_SIZE = 16
+SPLIT_READY, SPLIT_AT_BARRIER, SPLIT_AT_WARPSYNC = 0, 1, 2
+
+
+def warp_bytes(n_registers: int) -> int:
+    """Size of a warp record for a kernel that names registers below `n_registers`."""
+    return (WARP_REGISTERS + 128 * n_registers + 63) // 64 * 64
+
+
+# --- environment: one int64 array per worker -----------------------------------------------------
+ENV_BANKS = 0  # 16 host addresses of constant banks
+ENV_SHARED = 16  # host address of the running block's shared memory
+ENV_SHARED_LIMIT = 17  # first invalid shared address
+ENV_COUNTERS = 18  # host address of the int64 counters
+ENV_SITES = 19  # host address of the access-site records
+ENV_SEGMENTS = 20  # host address of the segment table
+ENV_N_SEGMENTS = 21
+ENV_LOCAL_LIMIT = 23  # first invalid local address
+ENV_CTAID = 24  # 3 slots
+ENV_BLOCK = 27  # linear index of the running block
+ENV_FAULT = 28  # kind, instruction, lane, address, extra: 5 slots
+ENV_CALLBACK = 33  # host address of the resolve callback
+ENV_CLOCK = 34  # stand-in clock, advanced by reads and by executed blocks
+ENV_EXCLUSIVE = 35  # 1: no other worker runs, plain read-modify-write will do
+ENV_SMID = 36
+ENV_NCTAID = 37  # 3 slots
+ENV_WARPS_PER_BLOCK = 40
+ENV_TIMER = 41
+ENV_GRID_BLOCKS = 42
+ENV_SLOTS = 64
+
+# --- access sites: what a memory instruction touched last ----------------------------------------
+SITE_LOW = 0  # u32: low word of the segment's device address
+SITE_HIGH = 4  # u32
+SITE_LIMIT = 8  # u32: offsets below this are whole accesses inside the segment
+SITE_HOST = 16  # i64: host address of the segment
+SITE_MASK = 24  # u32: active lanes of the remembered pattern
+SITE_PHASE = 28  # u32: lane 0's offset modulo 128, or 0xffffffff: no pattern
+SITE_COUNT_A = 32  # u32: sectors or wavefronts of the pattern
+SITE_COUNT_B = 36  # u32: lines of the pattern
+SITE_PATTERN = 64  # 32 x u32: offsets relative to lane 0
+SITE_SIZE = 192
+
+# --- segment table: sorted by device address -----------------------------------------------------
+SEGMENT_BASE, SEGMENT_LENGTH, SEGMENT_HOST, SEGMENT_ALLOWED = 0, 1, 2, 3  # int64 slots
+SEGMENT_SLOTS = 4
+
+# --- what a region returns ------------------------------------------------------------------------
+EVENT_JUMP = 1  # go on at WARP_PC with WARP_MASK
+EVENT_DONE = 2  # the split ended or is parked; pick another
+EVENT_YIELD = 3  # as JUMP, but let others run first
+EVENT_BARRIER = 4  # args: barrier, thread count (0: all), kind, predicate ballot
+EVENT_INDIRECT = 5  # per-lane targets in WARP_TARGETS; args: kind
+EVENT_WARPSYNC = 6  # args: mask
+EVENT_FAULT = 7  # details in the environment
+EVENT_TRAP = 8
+
+BARRIER_SYNC, BARRIER_ARRIVE, BARRIER_POPC, BARRIER_AND, BARRIER_OR = 0, 1, 2, 3, 4
+INDIRECT_RELATIVE, INDIRECT_ABSOLUTE = 0, 1
+
+# --- fault kinds ----------------------------------------------------------------------------------
+FAULT_GLOBAL, FAULT_MISALIGNED, FAULT_SHARED, FAULT_LOCAL, FAULT_TRAP, FAULT_CONSTANT = range(1, 7)
+FAULT_BAD_PC, FAULT_MISALIGNED_SHARED, FAULT_MISALIGNED_LOCAL, FAULT_STACK = range(7, 11)
+
+# --- address windows (high words) -----------------------------------------------------------------
+SHARED_WINDOW_HIGH = 0x7F10
+LOCAL_WINDOW_HIGH = 0x7F20
+CODE_WINDOW_HIGH = 0x7F30
+HOOK_WINDOW_HIGH = 0x7F40
+GLOBAL_BASE = 0x7F50_0000_0000 << 0
+
+# access kinds (bits of SEGMENT_ALLOWED)
+ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC = 1, 2, 4

@@ -1,0 +1,161 @@
+"""Device memory as a sandbox: virtual addresses mapped to host buffers, with guard gaps."""
+
+from __future__ import annotations
+
+import bisect
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from warplens.errors import InputError, MemoryFault
+from warplens.execute import layout as at
+
+ALIGNMENT = 512
+GUARD = 4096  # unmapped bytes behind every allocation
+_FIRST = (0x7F50 << 32) + 0x0200_0000
+_MARGIN = 0x0200_0000  # keep this far from 4 GiB boundaries, see memory_ops.py
+
+
+@dataclass(slots=True)
+class Segment:
+    """One allocation: device address, bytes, host buffer and who may write."""
+
+    base: int
+    size: int
+    buffer: npt.NDArray[np.uint8]
+    writable: bool
+    name: str
+    on_device_heap: bool = False
+
+    @property
+    def host(self) -> int:
+        """Host address of the first byte."""
+        return int(self.buffer.ctypes.data)
+
+
+def _bytes_of(array: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    flat = array.reshape(-1)
+    if flat.base is None and flat is not array:
+        raise InputError("array is not contiguous")
+    return flat.view(np.uint8) if flat.size else np.zeros(0, np.uint8)
+
+
+class DeviceMemory:
+    """All allocations of one device. Addresses are the same in every run of a program."""
+
+    def __init__(self) -> None:
+        self._next = _FIRST
+        self._bases: list[int] = []
+        self._segments: list[Segment] = []
+        self._freed: list[Segment] = []
+        self.heap_limit = 8 << 20
+
+    def _place(self, size: int) -> int:
+        base = self._next
+        window = base >> 32
+        if size < 1 << 31 and (base + size + _MARGIN) >> 32 != window:
+            base = ((window + 1) << 32) + _MARGIN
+        self._next = (base + max(size, 1) + GUARD + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
+        return base
+
+    def _add(self, buffer: npt.NDArray[np.uint8], writable: bool, name: str,
+             heap: bool = False) -> int:  # fmt: skip
+        base = self._place(buffer.nbytes)
+        segment = Segment(base, buffer.nbytes, buffer, writable, name, heap)
+        self._bases.append(base)
+        self._segments.append(segment)
+        return base
+
+    def map_host(self, array: npt.NDArray[Any], *, writable: bool, name: str = "array") -> int:
+        """Makes a contiguous host array visible to kernels, in place; returns its address."""
+        if not array.flags.c_contiguous and not array.flags.f_contiguous:
+            raise InputError(f"{name} is not contiguous")
+        view = array.ravel(order="K").view(np.uint8) if array.size else np.zeros(0, np.uint8)
+        if array.size and not np.shares_memory(view, array):
+            raise InputError(f"{name} cannot be used in place")
+        return self._add(view, writable, name)
+
+    def allocate(self, nbytes: int, *, name: str = "allocation", heap: bool = False) -> int:
+        """Zeroed device memory; returns its address."""
+        if nbytes < 0:
+            raise InputError(f"cannot allocate {nbytes} bytes")
+        return self._add(np.zeros(nbytes, np.uint8), True, name, heap)
+
+    def free(self, address: int) -> None:
+        """Ends an allocation.
+
+        Raises:
+            MemoryFault: nothing is allocated at exactly this address.
+        """
+        index = self._index(address)
+        if index is None or self._segments[index].base != address:
+            known = next((s for s in self._freed if s.base == address), None)
+            what = "was freed before" if known is not None else "is not an allocation"
+            raise MemoryFault(f"cannot free {address:#x}: it {what}")
+        segment = self._segments.pop(index)
+        self._bases.pop(index)
+        self._freed.append(segment)
+        if len(self._freed) > 256:
+            del self._freed[0]
+
+    def _index(self, address: int) -> int | None:
+        i = bisect.bisect_right(self._bases, address) - 1
+        if i < 0:
+            return None
+        segment = self._segments[i]
+        return i if address - segment.base < max(segment.size, 1) else None
+
+    def find(self, address: int) -> Segment | None:
+        """The live allocation that holds an address."""
+        i = self._index(address)
+        return None if i is None else self._segments[i]
+
+    def view(self, address: int, nbytes: int) -> npt.NDArray[np.uint8]:
+        """Bytes of one allocation.
+
+        Raises:
+            MemoryFault: the range is not inside one live allocation.
+        """
+        segment = self.find(address)
+        if segment is None or address + nbytes > segment.base + segment.size:
+            raise MemoryFault(f"{nbytes} bytes at {address:#x}: {self.describe(address)}")
+        start = address - segment.base
+        return segment.buffer[start : start + nbytes]
+
+    def describe(self, address: int) -> str:
+        """What lies at or near an address, in words."""
+        for segment in reversed(self._freed):
+            if 0 <= address - segment.base < segment.size:
+                return (
+                    f"{segment.name} ({segment.size} bytes at {segment.base:#x}) was freed before"
+                )
+        if address < 4096:
+            return "the address is null or nearly so"
+        best: tuple[int, str] | None = None
+        for segment in self._segments:
+            offset = address - segment.base
+            where = f"{segment.name} ({segment.size} bytes at {segment.base:#x})"
+            if 0 <= offset < segment.size:
+                return f"inside {where}, {segment.size - offset} bytes before its end"
+            distance = -offset if offset < 0 else offset - segment.size
+            text = (
+                f"{distance} bytes before the nearest allocation, {where}" if offset < 0
+                else f"{distance} bytes after the nearest allocation, {where}"
+            )  # fmt: skip
+            if best is None or distance < best[0]:
+                best = (distance, text)
+        return best[1] if best else "nothing is allocated"
+
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        """Live allocations by address."""
+        return tuple(self._segments)
+
+    def table(self, spare: int = 64) -> npt.NDArray[np.int64]:
+        """The segment table for generated code (nothing allowed yet), with room for more."""
+        table = np.zeros((len(self._segments) + spare, at.SEGMENT_SLOTS), np.int64)
+        for i, segment in enumerate(self._segments):
+            table[i, : at.SEGMENT_ALLOWED] = (segment.base, segment.size, segment.host)
+        return table

@@ -1,0 +1,126 @@
+"""Kernels and modules ready to run: lifted and compiled code, globals and constant banks in memory."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from warplens.errors import Unsupported
+from warplens.execute import layout as at
+from warplens.execute.constants import new_bank
+from warplens.execute.hooks import HOOKS, hook_address
+from warplens.execute.memory import DeviceMemory
+from warplens.isa import families
+from warplens.lift import jit
+from warplens.lift.binding import Bound, bind
+from warplens.lift.host import HostFeatures, host_features
+from warplens.lift.lifter import Lifted, lift
+from warplens.lift.roles import ROLES
+from warplens.sass.model import SassKernel
+from warplens.toolchain.cubin import Cubin
+
+families.load_all()
+
+
+@dataclass(slots=True)
+class Program:
+    """A kernel's machine code and tables."""
+
+    lifted: Lifted
+    code: jit.MachineCode
+    regions: npt.NDArray[np.int64]
+    region_of: npt.NDArray[np.int64]
+    code_map: npt.NDArray[np.int64]
+    bank2: npt.NDArray[np.uint8]
+    uses_heap: bool
+
+    def bound_of(self, index: int) -> Bound:
+        """An instruction with its table entry."""
+        inst = self.lifted.kernel.instructions[index]
+        entry = families.find(inst)
+        assert entry is not None
+        return bind(inst, entry)
+
+
+def prepare(kernel: SassKernel, cubin: Cubin, features: HostFeatures | None = None) -> Program:
+    """Lifts and compiles a kernel.
+
+    Raises:
+        Unsupported: it uses instructions or device functions that are not known.
+    """
+    assert ROLES
+    features = features or host_features()
+    externs = cubin.kernels[kernel.name].externs if kernel.name in cubin.kernels else ()
+    unknown = sorted(set(externs) - set(HOOKS))
+    if unknown:
+        raise Unsupported(
+            f"{kernel.demangled or kernel.name} calls {', '.join(unknown)}, which warplens does "
+            "not provide",
+            hint=f"device functions provided: {', '.join(sorted(HOOKS))}",
+        )
+    lifted = lift(kernel, features)
+    code = jit.compile_lifted(lifted, features)
+    code_map = np.full(len(kernel.instructions), -1, np.int64)
+    for block in lifted.layout.blocks:
+        code_map[block.start] = block.index
+    return Program(
+        lifted=lifted,
+        code=code,
+        regions=np.array(code.addresses, np.int64),
+        region_of=np.array(lifted.layout.region_of, np.int64),
+        code_map=code_map,
+        bank2=new_bank(kernel.constants.get(2, b"")),
+        uses_heap="malloc" in externs,
+    )
+
+
+@dataclass(slots=True)
+class ModuleImage:
+    """A module's variables in device memory and its constant banks 3 and 4."""
+
+    banks: dict[int, npt.NDArray[np.uint8]]
+    addresses: dict[str, int] = field(default_factory=dict)
+
+
+def load_module(cubin: Cubin, memory: DeviceMemory) -> ModuleImage:
+    """Places a module's variables in device memory and fills in relocated addresses."""
+    bases: dict[str, int] = {}
+    if cubin.global_bytes:
+        bases[".nv.global"] = memory.allocate(cubin.global_bytes, name="module variables")
+    if cubin.global_init:
+        address = memory.allocate(len(cubin.global_init), name="initialised module variables")
+        memory.view(address, len(cubin.global_init))[:] = np.frombuffer(
+            cubin.global_init, np.uint8
+        )
+        bases[".nv.global.init"] = address
+    bank3 = new_bank(cubin.constant3)
+    if cubin.constant3:
+        bases[".nv.constant3"] = memory.map_host(
+            bank3[: len(cubin.constant3)], writable=False, name="__constant__ variables"
+        )
+    addresses = {
+        name: bases[symbol.section] + symbol.offset
+        for name, symbol in cubin.symbols.items() if symbol.section in bases
+    }  # fmt: skip
+    for section, base in bases.items():
+        addresses.setdefault(section, base)
+    for name in HOOKS:
+        addresses[name] = hook_address(name)
+    for name, (_, offset) in cubin.functions.items():
+        addresses.setdefault(name, (at.CODE_WINDOW_HIGH << 32) + offset)
+    bank4 = new_bank(cubin.constant4)
+    targets: dict[str, Any] = {".nv.constant4": bank4, ".nv.constant3": bank3}
+    if ".nv.global.init" in bases:
+        targets[".nv.global.init"] = memory.view(bases[".nv.global.init"], len(cubin.global_init))
+    for relocation in cubin.relocations:
+        place = targets.get(relocation.section)
+        if place is None or relocation.kind not in ("R_CUDA_64", "R_CUDA_G64", "R_CUDA_FUNC_DESC_64"):
+            continue
+        value = addresses.get(relocation.symbol, 0) + relocation.addend
+        data = struct.pack("<Q", value & (1 << 64) - 1)
+        place[relocation.offset : relocation.offset + 8] = np.frombuffer(data, np.uint8)
+    return ModuleImage({3: bank3, 4: bank4}, addresses)

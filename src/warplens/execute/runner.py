@@ -1,0 +1,467 @@
+"""The block runner: splits of a warp, warps of a block, resident blocks, with fair rotation.
+
+Plain functions over int64 arrays and raw warp records (layout.py), compiled by Numba, run outside
+the GIL. A run returns to Python only when blocks are finished or something needs attention.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from warplens.execute import layout as at
+from warplens.execute.native import call_region, fill_zero, peek32, poke32, poke64, population
+
+Ints = npt.NDArray[np.int64]
+
+# control array
+NEXT_BLOCK, LAST_BLOCK, STOP, SLOT, WARP, HOOK, MASK, N_SLOTS, MAX_SLOTS, STEPS = range(10)
+SPINNING, CURRENT, ROUNDS, GRID_X, GRID_Y, WARPS, THREADS, ENV_ADDRESS, STEP_LIMIT, N_SM = range(
+    10, 20
+)
+SHARED_BYTES, BAR_ID, FINISHED, N_CONTROL = 20, 21, 22, 24
+
+# what a run returns
+ALL_DONE, FAULTED, HOOK_CALL, STOPPED, DEADLOCKED, TRAPPED, BAD_PC, NEED_SLOT, STEPS_SPENT = range(
+    9
+)
+
+# per resident block
+BLOCK_INDEX, BLOCK_ALIVE, BLOCK_RUNNING, BLOCK_YIELDS, N_BLOCK = 0, 1, 2, 3, 4
+# per named barrier of a resident block
+BARRIER_LANES, BARRIER_ROUNDED, BARRIER_NEED, BARRIER_TALLY, BARRIER_MODE, N_BARRIER = range(6)
+
+# per warp of a resident block
+WARP_READY, WARP_BLOCKED, WARP_FINISHED = 0, 1, 2
+
+QUANTUM = 20000  # back edges before a split must let others run
+PATIENCE = 4  # rounds of a block without end before another block joins
+
+_FULL = 0xFFFFFFFF
+
+
+@njit(cache=True, nogil=True)
+def start_block(slot: int, block: int, control: Ints, blocks: Ints, barriers: Ints, seen: Ints,
+                warps: Ints, states: Ints, shared: Ints, zero_keys: Ints) -> None:  # fmt: skip
+    """Puts a block into a slot: every warp at lifted block 0 with all its lanes."""
+    n_warps, n_threads = control[WARPS], control[THREADS]
+    blocks[slot, BLOCK_INDEX] = block
+    blocks[slot, BLOCK_ALIVE] = n_threads
+    blocks[slot, BLOCK_RUNNING] = 1
+    blocks[slot, BLOCK_YIELDS] = 0
+    barriers[slot] = 0
+    fill_zero(shared[slot], control[SHARED_BYTES])
+    for i in range(n_warps):
+        w = warps[slot, i]
+        lanes = min(32, n_threads - 32 * i)
+        mask = (1 << lanes) - 1
+        poke32(w + at.WARP_MASK, mask)
+        poke32(w + at.WARP_PC, 0)
+        poke32(w + at.WARP_EXITED, _FULL & ~mask)
+        poke32(w + at.WARP_SPLITS, 0)
+        poke64(w + at.WARP_FUEL, QUANTUM)
+        fill_zero(w + at.WARP_BARRIERS, 64)
+        fill_zero(w + at.WARP_PREDICATES, 64)
+        fill_zero(w + at.WARP_BARRIER_WAITING, 64)
+        for k in range(zero_keys.size):
+            fill_zero(w + at.WARP_REGISTERS + 128 * zero_keys[k], 128)
+        seen[slot, i] = _FULL & ~mask
+        states[slot, i] = WARP_READY
+
+
+@njit(cache=True, nogil=True)
+def enter_block(slot: int, control: Ints, env: Ints, blocks: Ints, shared: Ints) -> None:
+    """Sets the environment for the block in a slot."""
+    block = blocks[slot, BLOCK_INDEX]
+    gx, gy = control[GRID_X], control[GRID_Y]
+    env[at.ENV_BLOCK] = block
+    env[at.ENV_CTAID] = block % gx
+    env[at.ENV_CTAID + 1] = block // gx % gy
+    env[at.ENV_CTAID + 2] = block // (gx * gy)
+    env[at.ENV_SHARED] = shared[slot]
+    env[at.ENV_SMID] = block % control[N_SM]
+
+
+@njit(cache=True, nogil=True)
+def split_field(w: int, i: int, field: int) -> Any:
+    """Address of a field (0 mask, 1 pc, 2 state, 3 info) of split table entry `i`."""
+    return w + at.WARP_SPLIT_TABLE + at.SPLIT_SIZE * i + 4 * field
+
+
+@njit(cache=True, nogil=True)
+def add_split(w: int, mask: int, pc: int, state: int, info: int, at_bottom: bool) -> None:
+    """Adds an entry on top of the split table, or below all others."""
+    n = peek32(w + at.WARP_SPLITS)
+    place = n
+    if at_bottom:
+        place = 0
+        for i in range(n, 0, -1):
+            for field in range(4):
+                poke32(split_field(w, i, field), peek32(split_field(w, i - 1, field)))
+    poke32(split_field(w, place, 0), mask)
+    poke32(split_field(w, place, 1), pc)
+    poke32(split_field(w, place, 2), state)
+    poke32(split_field(w, place, 3), info)
+    poke32(w + at.WARP_SPLITS, n + 1)
+
+
+@njit(cache=True, nogil=True)
+def remove_split(w: int, i: int) -> None:
+    """Closes the gap of entry `i`."""
+    n = peek32(w + at.WARP_SPLITS)
+    for j in range(i, n - 1):
+        for field in range(4):
+            poke32(split_field(w, j, field), peek32(split_field(w, j + 1, field)))
+    poke32(w + at.WARP_SPLITS, n - 1)
+
+
+@njit(cache=True, nogil=True)
+def release_warpsync(w: int) -> bool:
+    """Frees splits waiting at WARPSYNC whose mask is complete; those at one pc become one."""
+    n = peek32(w + at.WARP_SPLITS)
+    exited = peek32(w + at.WARP_EXITED)
+    union = 0
+    for i in range(n):
+        if peek32(split_field(w, i, 2)) == at.SPLIT_AT_WARPSYNC:
+            union |= peek32(split_field(w, i, 0))
+    if union == 0:
+        return False
+    released = False
+    for i in range(n):
+        if peek32(split_field(w, i, 2)) != at.SPLIT_AT_WARPSYNC:
+            continue
+        need = peek32(split_field(w, i, 3)) & ~exited
+        if need & ~union == 0:
+            poke32(split_field(w, i, 2), at.SPLIT_READY)
+            poke32(split_field(w, i, 3), 1)
+            released = True
+    if not released:
+        return False
+    i = 0
+    while i < peek32(w + at.WARP_SPLITS):
+        if peek32(split_field(w, i, 2)) == at.SPLIT_READY and peek32(split_field(w, i, 3)) == 1:
+            poke32(split_field(w, i, 3), 0)
+            j = i + 1
+            while j < peek32(w + at.WARP_SPLITS):
+                same = peek32(split_field(w, j, 1)) == peek32(split_field(w, i, 1))
+                if same and peek32(split_field(w, j, 3)) == 1 and (
+                    peek32(split_field(w, j, 2)) == at.SPLIT_READY
+                ):
+                    merged = peek32(split_field(w, i, 0)) | peek32(split_field(w, j, 0))
+                    poke32(split_field(w, i, 0), merged)
+                    remove_split(w, j)
+                else:
+                    j += 1
+        i += 1
+    return True
+
+
+@njit(cache=True, nogil=True)
+def pick_split(w: int) -> bool:
+    """Makes a runnable split current; False if there is none."""
+    exited = peek32(w + at.WARP_EXITED)
+    for n in range(16):
+        waiting = peek32(w + at.WARP_BARRIER_WAITING + 4 * n)
+        if waiting != 0:
+            need = peek32(w + at.WARP_BARRIERS + 4 * n)
+            if need & ~(waiting | exited) & _FULL == 0:
+                poke32(w + at.WARP_BARRIER_WAITING + 4 * n, 0)
+                poke32(w + at.WARP_MASK, waiting & ~exited)
+                poke32(w + at.WARP_PC, peek32(w + at.WARP_BARRIER_PC + 4 * n))
+                return True
+    for _ in range(2):
+        for i in range(peek32(w + at.WARP_SPLITS) - 1, -1, -1):
+            if peek32(split_field(w, i, 2)) == at.SPLIT_READY:
+                poke32(w + at.WARP_MASK, peek32(split_field(w, i, 0)))
+                poke32(w + at.WARP_PC, peek32(split_field(w, i, 1)))
+                remove_split(w, i)
+                return True
+        if not release_warpsync(w):
+            return False
+    return False
+
+
+@njit(cache=True, nogil=True)
+def release_barrier(slot: int, number: int, control: Ints, barriers: Ints, arrived: Ints,
+                    warps: Ints, states: Ints) -> None:  # fmt: skip
+    """Lets everyone who waits at a named barrier go on, with the reduction's result."""
+    tally = barriers[slot, number, BARRIER_TALLY]
+    mode = barriers[slot, number, BARRIER_MODE]
+    lanes = barriers[slot, number, BARRIER_LANES]
+    result = tally
+    if mode == at.BARRIER_AND:
+        result = 1 if tally == lanes else 0
+    elif mode == at.BARRIER_OR:
+        result = 1 if tally > 0 else 0
+    for i in range(control[WARPS]):
+        arrived[slot, number, i] = 0
+        w = warps[slot, i]
+        for j in range(peek32(w + at.WARP_SPLITS)):
+            if (
+                peek32(split_field(w, j, 2)) == at.SPLIT_AT_BARRIER
+                and peek32(split_field(w, j, 3)) == number
+            ):
+                poke32(split_field(w, j, 2), at.SPLIT_READY)
+                poke32(split_field(w, j, 3), 0)
+                poke32(w + at.WARP_BAR_RESULT, result)
+                states[slot, i] = WARP_READY
+    for k in range(N_BARRIER):
+        barriers[slot, number, k] = 0
+
+
+@njit(cache=True, nogil=True)
+def check_barrier(slot: int, number: int, control: Ints, blocks: Ints, barriers: Ints,
+                  arrived: Ints, warps: Ints, states: Ints) -> bool:  # fmt: skip
+    """Releases a named barrier if it is complete."""
+    lanes = barriers[slot, number, BARRIER_LANES]
+    if lanes == 0:
+        return False
+    need = barriers[slot, number, BARRIER_NEED]
+    if need == 0:
+        complete = lanes >= blocks[slot, BLOCK_ALIVE]
+    else:
+        complete = barriers[slot, number, BARRIER_ROUNDED] >= need
+    if complete:
+        release_barrier(slot, number, control, barriers, arrived, warps, states)
+    return complete
+
+
+@njit(cache=True, nogil=True)
+def arrive(slot: int, i: int, w: int, control: Ints, blocks: Ints, barriers: Ints, arrived: Ints,
+           warps: Ints, states: Ints) -> None:  # fmt: skip
+    """A split arrives at the named barrier of its event."""
+    mask = peek32(w + at.WARP_MASK)
+    number = peek32(w + at.WARP_ARGS) & 15
+    need = peek32(w + at.WARP_ARGS + 4)
+    mode = peek32(w + at.WARP_ARGS + 8)
+    ballot = peek32(w + at.WARP_ARGS + 12)
+    lanes = population(mask)
+    before = arrived[slot, number, i]
+    alive = _FULL & ~peek32(w + at.WARP_EXITED)
+    arrived[slot, number, i] = before | mask
+    barriers[slot, number, BARRIER_LANES] += lanes
+    rounded = lanes
+    if before | mask == alive:
+        rounded += 32 - population(alive)
+    barriers[slot, number, BARRIER_ROUNDED] += rounded
+    if need > 0:
+        barriers[slot, number, BARRIER_NEED] = (need + 31) // 32 * 32
+    if mode >= at.BARRIER_POPC:
+        barriers[slot, number, BARRIER_MODE] = mode
+        barriers[slot, number, BARRIER_TALLY] += population(ballot)
+    if mode == at.BARRIER_ARRIVE:
+        add_split(w, mask, peek32(w + at.WARP_PC), at.SPLIT_READY, 0, False)
+    else:
+        add_split(w, mask, peek32(w + at.WARP_PC), at.SPLIT_AT_BARRIER, number, False)
+    check_barrier(slot, number, control, blocks, barriers, arrived, warps, states)
+
+
+@njit(cache=True, nogil=True)
+def note_exits(slot: int, i: int, w: int, control: Ints, blocks: Ints, barriers: Ints,
+               arrived: Ints, seen: Ints, warps: Ints, states: Ints) -> None:  # fmt: skip
+    """Counts lanes that ended since the last look; barriers may be complete without them."""
+    exited = peek32(w + at.WARP_EXITED)
+    new = exited & ~seen[slot, i]
+    if new == 0:
+        return
+    seen[slot, i] = exited
+    blocks[slot, BLOCK_ALIVE] -= population(new)
+    for number in range(16):
+        if barriers[slot, number, BARRIER_LANES] > 0:
+            check_barrier(slot, number, control, blocks, barriers, arrived, warps, states)
+
+
+@njit(cache=True, nogil=True)
+def resolve_targets(w: int, control: Ints, code_map: Ints) -> int:
+    """Splits the lanes of an indirect jump by target. 0: go on, 1: hook, 2: bad address."""
+    mask = peek32(w + at.WARP_MASK)
+    absolute = peek32(w + at.WARP_ARGS) == at.INDIRECT_ABSOLUTE
+    rest = mask
+    first = True
+    current_mask = current_pc = 0
+    while rest != 0:
+        lane = 0
+        while (rest >> lane) & 1 == 0:
+            lane += 1
+        low = peek32(w + at.WARP_TARGETS + 4 * lane)
+        high = peek32(w + at.WARP_TARGETS_HIGH + 4 * lane)
+        same = 0
+        for j in range(32):
+            if (rest >> j) & 1 and peek32(w + at.WARP_TARGETS + 4 * j) == low and (
+                not absolute or peek32(w + at.WARP_TARGETS_HIGH + 4 * j) == high
+            ):
+                same |= 1 << j
+        rest &= ~same
+        if absolute and high == at.HOOK_WINDOW_HIGH:
+            control[HOOK] = low
+            control[MASK] = same
+            if rest != 0:  # the others come back to this jump later
+                control[MASK] = same
+                poke32(w + at.WARP_MASK, rest)
+            else:
+                poke32(w + at.WARP_MASK, 0)
+            return 1
+        index = low >> 4
+        if index >= code_map.size or low & 15 or code_map[index] < 0 or (
+            absolute and high not in (at.CODE_WINDOW_HIGH, 0)
+        ):
+            control[MASK] = same
+            return 2
+        if first:
+            current_mask, current_pc, first = same, code_map[index], False
+        else:
+            add_split(w, same, code_map[index], at.SPLIT_READY, 0, False)
+    poke32(w + at.WARP_MASK, current_mask)
+    poke32(w + at.WARP_PC, current_pc)
+    return 0
+
+
+# how running one warp ended
+RAN_BLOCKED, RAN_YIELDED, RAN_FAULT, RAN_HOOK, RAN_TRAP, RAN_BAD_PC = range(6)
+
+
+@njit(cache=True, nogil=True)
+def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arrived: Ints,
+             seen: Ints, warps: Ints, states: Ints, regions: Ints, region_of: Ints,
+             code_map: Ints) -> int:  # fmt: skip
+    """Runs a warp until it waits, ends, has used its quantum, or needs attention."""
+    w = warps[slot, i]
+    env = control[ENV_ADDRESS]
+    if peek32(w + at.WARP_MASK) == 0 and not pick_split(w):
+        return RAN_BLOCKED
+    while True:
+        event = call_region(regions[region_of[peek32(w + at.WARP_PC)]], w, env)
+        if event == at.EVENT_JUMP:
+            continue
+        if event == at.EVENT_YIELD:
+            poke64(w + at.WARP_FUEL, QUANTUM)
+            control[STEPS] += QUANTUM
+            add_split(
+                w, peek32(w + at.WARP_MASK), peek32(w + at.WARP_PC), at.SPLIT_READY, 0, True
+            )
+            poke32(w + at.WARP_MASK, 0)
+            note_exits(slot, i, w, control, blocks, barriers, arrived, seen, warps, states)
+            return RAN_YIELDED
+        if event == at.EVENT_INDIRECT:
+            outcome = resolve_targets(w, control, code_map)
+            if outcome == 1:
+                return RAN_HOOK
+            if outcome == 2:
+                return RAN_BAD_PC
+            continue
+        if event == at.EVENT_FAULT:
+            return RAN_FAULT
+        if event == at.EVENT_TRAP:
+            return RAN_TRAP
+        if event == at.EVENT_BARRIER:
+            arrive(slot, i, w, control, blocks, barriers, arrived, warps, states)
+        elif event == at.EVENT_WARPSYNC:
+            add_split(
+                w, peek32(w + at.WARP_MASK), peek32(w + at.WARP_PC), at.SPLIT_AT_WARPSYNC,
+                peek32(w + at.WARP_ARGS), False,
+            )  # fmt: skip
+        poke32(w + at.WARP_MASK, 0)
+        note_exits(slot, i, w, control, blocks, barriers, arrived, seen, warps, states)
+        if not pick_split(w):
+            return RAN_BLOCKED
+
+
+@njit(cache=True, nogil=True)
+def run_block(slot: int, control: Ints, blocks: Ints, barriers: Ints, arrived: Ints, seen: Ints,
+              warps: Ints, states: Ints, regions: Ints, region_of: Ints,
+              code_map: Ints) -> int:  # fmt: skip
+    """One round over a block's ready warps, repeated while barriers free some. Returns a status."""
+    while True:
+        ran = False
+        yielded = False
+        for i in range(control[WARPS]):
+            if states[slot, i] != WARP_READY:
+                continue
+            ran = True
+            control[WARP] = i
+            outcome = run_warp(slot, i, control, blocks, barriers, arrived, seen, warps, states,
+                               regions, region_of, code_map)  # fmt: skip
+            if outcome == RAN_BLOCKED:
+                if peek32(warps[slot, i] + at.WARP_EXITED) == _FULL:
+                    states[slot, i] = WARP_FINISHED
+                else:
+                    ready = False
+                    w = warps[slot, i]
+                    for j in range(peek32(w + at.WARP_SPLITS)):
+                        if peek32(split_field(w, j, 2)) == at.SPLIT_READY:
+                            ready = True
+                    states[slot, i] = WARP_READY if ready else WARP_BLOCKED
+            elif outcome == RAN_YIELDED:
+                yielded = True
+            else:
+                control[SLOT], control[WARP] = slot, i
+                if outcome == RAN_FAULT:
+                    return FAULTED
+                if outcome == RAN_HOOK:
+                    return HOOK_CALL
+                return TRAPPED if outcome == RAN_TRAP else BAD_PC
+        if blocks[slot, BLOCK_ALIVE] <= 0:
+            blocks[slot, BLOCK_RUNNING] = 0
+            return ALL_DONE
+        if not ran:
+            control[SLOT] = slot
+            return DEADLOCKED
+        if yielded:
+            blocks[slot, BLOCK_YIELDS] += 1
+            return NEED_SLOT
+
+
+@njit(cache=True, nogil=True)
+def run(control: Ints, env: Ints, blocks: Ints, barriers: Ints, arrived: Ints, seen: Ints,
+        warps: Ints, states: Ints, shared: Ints, zero_keys: Ints, regions: Ints,
+        region_of: Ints, code_map: Ints) -> int:  # fmt: skip
+    """Runs blocks NEXT_BLOCK to LAST_BLOCK. Re-entered after hooks with the same arrays."""
+    while True:
+        if control[STOP] != 0:
+            return STOPPED
+        if control[STEP_LIMIT] > 0 and control[STEPS] > control[STEP_LIMIT]:
+            return STEPS_SPENT
+        n = control[N_SLOTS]
+        slot = -1
+        for k in range(n):
+            candidate = (control[CURRENT] + k) % n
+            if blocks[candidate, BLOCK_RUNNING] != 0:
+                slot = candidate
+                break
+        if slot < 0:
+            if control[NEXT_BLOCK] >= control[LAST_BLOCK]:
+                return ALL_DONE
+            slot = 0
+            start_block(slot, control[NEXT_BLOCK], control, blocks, barriers, seen, warps, states,
+                        shared, zero_keys)  # fmt: skip
+            control[NEXT_BLOCK] += 1
+        enter_block(slot, control, env, blocks, shared)
+        status = run_block(slot, control, blocks, barriers, arrived, seen, warps, states, regions,
+                           region_of, code_map)  # fmt: skip
+        control[CURRENT] = slot
+        if status == ALL_DONE:
+            control[FINISHED] += 1
+            if n > 1 and control[NEXT_BLOCK] < control[LAST_BLOCK]:
+                start_block(slot, control[NEXT_BLOCK], control, blocks, barriers, seen, warps,
+                            states, shared, zero_keys)  # fmt: skip
+                control[NEXT_BLOCK] += 1
+        elif status == NEED_SLOT:
+            control[CURRENT] = slot + 1
+            if blocks[slot, BLOCK_YIELDS] >= PATIENCE and control[NEXT_BLOCK] < control[LAST_BLOCK]:
+                free = -1
+                for k in range(n):
+                    if blocks[k, BLOCK_RUNNING] == 0:
+                        free = k
+                        break
+                if free >= 0:
+                    start_block(free, control[NEXT_BLOCK], control, blocks, barriers, seen, warps,
+                                states, shared, zero_keys)  # fmt: skip
+                    control[NEXT_BLOCK] += 1
+                    control[SPINNING] = 1
+                elif n < control[MAX_SLOTS]:
+                    return NEED_SLOT
+        else:
+            return status

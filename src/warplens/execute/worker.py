@@ -1,0 +1,336 @@
+"""One worker: its environment, warp records and resident blocks, and what happens when a run stops."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from warplens.errors import (
+    Deadlock,
+    ExecutionFault,
+    KernelTrap,
+    LimitExceeded,
+    MemoryFault,
+    WarplensError,
+)
+from warplens.execute import hooks, runner
+from warplens.execute import layout as at
+from warplens.lift.binding import KEY_PREDICATE, members
+from warplens.lift.lifter import describe
+
+if TYPE_CHECKING:
+    from warplens.execute.launch import Launching
+
+_CALLBACK = ctypes.CFUNCTYPE(
+    ctypes.c_int64, ctypes.c_void_p, ctypes.c_int32, ctypes.c_int32, ctypes.c_int64,
+    ctypes.c_int32, ctypes.c_int32,
+)  # fmt: skip
+_REFUSED = -1
+
+
+def aligned(n_bytes: int, alignment: int = 64) -> npt.NDArray[np.uint8]:
+    """A zeroed byte buffer whose first byte is aligned."""
+    raw = np.zeros(n_bytes + alignment, np.uint8)
+    start = -int(raw.ctypes.data) % alignment
+    return raw[start : start + n_bytes]
+
+
+class Worker:
+    """Executes ranges of blocks of one launch in one thread."""
+
+    def __init__(self, launching: Launching) -> None:
+        self.launching = launching
+        self.memory = launching.memory
+        program, config = launching.program, launching.config
+        self._lifted = program.lifted
+        bx, by, bz = config.block
+        self._threads = bx * by * bz
+        self._n_warps = (self._threads + 31) // 32
+        self.env = np.zeros(at.ENV_SLOTS, np.int64)
+        self.counters = np.zeros(max(1, self._lifted.n_counters), np.int64)
+        self._sites = aligned(at.SITE_SIZE * max(1, len(self._lifted.sites)))
+        sites32 = self._sites.view(np.uint32).reshape(-1, at.SITE_SIZE // 4)
+        sites32[:, at.SITE_PHASE // 4] = 0xFFFFFFFF
+        sites32[:, 3] = 0xFFFFFFFF
+        self._buffers: list[npt.NDArray[np.uint8]] = []
+        live = self._lifted.layout.blocks[0].live_in
+        zero = [k for k in members(live) if k < KEY_PREDICATE]
+        self._zero_keys = np.array(zero, np.int64)
+        self._callback = _CALLBACK(self._resolve)
+        self._error: WarplensError | None = None
+        self._set_environment()
+        self.control = np.zeros(runner.N_CONTROL, np.int64)
+        self._set_control()
+        self._allocate_slots(0)
+        self._add_slot()
+
+    # --- set-up ----------------------------------------------------------------------------------
+
+    def _set_environment(self) -> None:
+        launching, env = self.launching, self.env
+        for number, bank in launching.banks.items():
+            env[at.ENV_BANKS + number] = bank.ctypes.data
+        env[at.ENV_SHARED_LIMIT] = launching.shared_limit
+        env[at.ENV_COUNTERS] = self.counters.ctypes.data
+        env[at.ENV_SITES] = self._sites.ctypes.data
+        env[at.ENV_SEGMENTS] = launching.table.ctypes.data
+        env[at.ENV_N_SEGMENTS] = launching.n_segments
+        env[at.ENV_LOCAL_LIMIT] = launching.local_bytes
+        env[at.ENV_CALLBACK] = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
+        env[at.ENV_EXCLUSIVE] = 1 if launching.n_workers == 1 else 0
+        env[at.ENV_CLOCK] = 1000
+        env[at.ENV_TIMER] = 1_000_000_000
+        gx, gy, gz = launching.config.grid
+        env[at.ENV_NCTAID : at.ENV_NCTAID + 3] = (gx, gy, gz)
+        env[at.ENV_GRID_BLOCKS] = gx * gy * gz
+        env[at.ENV_WARPS_PER_BLOCK] = self._n_warps
+
+    def _set_control(self) -> None:
+        control, config = self.control, self.launching.config
+        control[runner.GRID_X], control[runner.GRID_Y] = config.grid[0], config.grid[1]
+        control[runner.WARPS] = self._n_warps
+        control[runner.THREADS] = self._threads
+        control[runner.ENV_ADDRESS] = self.env.ctypes.data
+        control[runner.MAX_SLOTS] = config.max_resident
+        control[runner.STEP_LIMIT] = config.max_steps or 0
+        control[runner.N_SM] = max(1, config.sm_count)
+        control[runner.SHARED_BYTES] = (self.launching.shared_limit + 7) // 8 * 8
+
+    def _allocate_slots(self, capacity: int) -> None:
+        n = self._n_warps
+        self._blocks = np.zeros((capacity, runner.N_BLOCK), np.int64)
+        self._barriers = np.zeros((capacity, 16, runner.N_BARRIER), np.int64)
+        self._arrived = np.zeros((capacity, 16, n), np.int64)
+        self._seen = np.zeros((capacity, n), np.int64)
+        self._warps = np.zeros((capacity, n), np.int64)
+        self._states = np.zeros((capacity, n), np.int64)
+        self._shared = np.zeros(capacity, np.int64)
+
+    def _add_slot(self) -> None:
+        """Room for one more resident block."""
+        slot = int(self.control[runner.N_SLOTS])
+        if slot >= len(self._blocks):
+            old = (self._blocks, self._barriers, self._arrived, self._seen, self._warps,
+                   self._states, self._shared)  # fmt: skip
+            self._allocate_slots(max(1, 2 * slot))
+            for before, after in zip(
+                old, (self._blocks, self._barriers, self._arrived, self._seen, self._warps,
+                      self._states, self._shared), strict=True,
+            ):  # fmt: skip
+                after[:slot] = before
+        size = at.warp_bytes(self._lifted.n_registers)
+        records = aligned(size * self._n_warps)
+        local_size = 128 * ((self.launching.local_bytes + 3) // 4)
+        local = aligned(max(64, local_size * self._n_warps))
+        shared = aligned(max(64, int(self.control[runner.SHARED_BYTES])))
+        self._buffers += [records, local, shared]
+        self._shared[slot] = shared.ctypes.data
+        words = records.view(np.uint32).reshape(self._n_warps, size // 4)
+        bx, by, _ = self.launching.config.block
+        thread = np.arange(self._n_warps * 32, dtype=np.uint32).reshape(self._n_warps, 32)
+        tid = at.WARP_TID // 4
+        words[:, tid : tid + 32] = thread % bx
+        words[:, tid + 32 : tid + 64] = thread // bx % by
+        words[:, tid + 64 : tid + 96] = thread // (bx * by)
+        words[:, at.WARP_INDEX // 4] = np.arange(self._n_warps)
+        locals_ = local.ctypes.data + local_size * np.arange(self._n_warps, dtype=np.int64)
+        words[:, at.WARP_LOCAL // 4 : at.WARP_LOCAL // 4 + 2] = locals_.view(np.uint32).reshape(
+            -1, 2
+        )
+        self._warps[slot] = records.ctypes.data + size * np.arange(self._n_warps)
+        self.control[runner.N_SLOTS] = slot + 1
+
+    # --- running ---------------------------------------------------------------------------------
+
+    def run_blocks(self, first: int, last: int) -> None:
+        """Runs blocks [first, last) to their end.
+
+        Raises:
+            ExecutionFault: the kernel did something illegal; all other workers should stop.
+        """
+        self.control[runner.NEXT_BLOCK] = first
+        self.control[runner.LAST_BLOCK] = last
+        while True:
+            status = runner.run(
+                self.control, self.env, self._blocks, self._barriers, self._arrived, self._seen,
+                self._warps, self._states, self._shared, self._zero_keys,
+                self.launching.program.regions, self.launching.program.region_of,
+                self.launching.program.code_map,
+            )  # fmt: skip
+            if status == runner.ALL_DONE or status == runner.STOPPED:
+                return
+            if status == runner.NEED_SLOT:
+                self._add_slot()
+            elif status == runner.HOOK_CALL:
+                self._run_hook()
+            else:
+                self._raise(status)
+
+    def stop(self) -> None:
+        """Asks a running worker to return soon."""
+        self.control[runner.STOP] = 1
+
+    def _current(self) -> tuple[int, int, int]:
+        slot, index = int(self.control[runner.SLOT]), int(self.control[runner.WARP])
+        return slot, index, int(self._warps[slot, index])
+
+    def _run_hook(self) -> None:
+        slot, index, warp = self._current()
+        while True:
+            mask = int(self.control[runner.MASK])
+            name = sorted(hooks.HOOKS)[int(self.control[runner.HOOK])]
+            hooks.HOOKS[name](self, warp, mask, index)
+            self._return_from_hook(warp, mask)
+            rest = ctypes.c_uint32.from_address(warp + at.WARP_MASK).value
+            if rest == 0:
+                break
+            outcome = runner.resolve_targets(warp, self.control, self.launching.program.code_map)
+            if outcome == 0:
+                pc = ctypes.c_uint32.from_address(warp + at.WARP_PC).value
+                left = ctypes.c_uint32.from_address(warp + at.WARP_MASK).value
+                runner.add_split(warp, left, pc, at.SPLIT_READY, 0, False)
+                ctypes.c_uint32.from_address(warp + at.WARP_MASK).value = 0
+                break
+            if outcome == 2:
+                self._raise(runner.BAD_PC)
+        self._states[slot, index] = runner.WARP_READY
+
+    def _return_from_hook(self, warp: int, mask: int) -> None:
+        """Lanes go on at the return address in R20:R21."""
+        code_map = self.launching.program.code_map
+        groups: dict[int, int] = {}
+        for lane in hooks.lanes_of(mask):
+            target = hooks.read_register(warp, 20, lane)
+            groups[target] = groups.get(target, 0) | 1 << lane
+        for target, lanes in groups.items():
+            index = target >> 4
+            if index >= code_map.size or code_map[index] < 0:
+                raise ExecutionFault(f"return to a bad code address {target:#x}")
+            runner.add_split(warp, lanes, int(code_map[index]), at.SPLIT_READY, 0, False)
+
+    # --- memory ----------------------------------------------------------------------------------
+
+    def _resolve(self, env: int, inst: int, lane: int, address: int, kind: int, size: int) -> int:
+        """Called by generated code for an access that the segment table does not allow (yet)."""
+        try:
+            return self.launching.allow(self, inst, lane, address, kind, size)
+        except WarplensError as error:
+            self._error = error
+        except Exception as error:
+            self._error = ExecutionFault(f"internal error while resolving an access: {error!r}")
+        self.env[at.ENV_FAULT : at.ENV_FAULT + 5] = (
+            at.FAULT_GLOBAL, inst, lane, address, size,
+        )  # fmt: skip
+        return _REFUSED
+
+    def shared_address(self) -> int:
+        """Host address of the running block's shared memory."""
+        return int(self.env[at.ENV_SHARED])
+
+    def heap_allocate(self, size: int) -> int:
+        """Device malloc: an address, or 0 when the heap is full."""
+        return self.launching.heap_allocate(size)
+
+    def heap_free(self, address: int) -> None:
+        """Device free."""
+        self.launching.heap_free(address)
+
+    def print_text(self, text: str) -> None:
+        """Output of device printf."""
+        self.launching.output.append(text)
+
+    def forget_sites(self) -> None:
+        """Access sites no longer remember segments: the table has changed."""
+        words = self._sites.view(np.uint32).reshape(-1, at.SITE_SIZE // 4)
+        words[:, at.SITE_LIMIT // 4] = 0
+        words[:, 3] = 0xFFFFFFFF
+
+    def running_warp(self) -> int:
+        """Index of the warp whose access is being resolved."""
+        return int(self.control[runner.WARP])
+
+    # --- errors ----------------------------------------------------------------------------------
+
+    def thread_text(self, warp_index: int, lane: int) -> str:
+        """`thread (x,y,z) in block (x,y,z)`."""
+        bx, by, _ = self.launching.config.block
+        t = warp_index * 32 + lane
+        x, y, z = (int(v) for v in self.env[at.ENV_CTAID : at.ENV_CTAID + 3])
+        return f"thread ({t % bx},{t // bx % by},{t // (bx * by)}) in block ({x},{y},{z})"
+
+    def _where(self, inst: int) -> str:
+        kernel = self._lifted.kernel
+        return describe(kernel, kernel.instructions[inst])
+
+    def _raise(self, status: int) -> None:
+        slot, index, warp = self._current()
+        if status == runner.STEPS_SPENT:
+            raise LimitExceeded(
+                f"{self._lifted.kernel.demangled}: the limit of {self.launching.config.max_steps} "
+                "back edges was reached",
+                hint="raise max_steps, or look for a loop that never ends",
+            )
+        if status == runner.DEADLOCKED:
+            raise self._deadlock(slot)
+        if status == runner.TRAPPED:
+            inst = ctypes.c_uint32.from_address(warp + at.WARP_ARGS).value
+            mask = ctypes.c_uint32.from_address(warp + at.WARP_ARGS + 4).value
+            lane = hooks.lanes_of(mask)[0]
+            raise KernelTrap(f"__trap() at {self._where(inst)}, {self.thread_text(index, lane)}")
+        if status == runner.BAD_PC:
+            inst = ctypes.c_uint32.from_address(warp + at.WARP_ARGS + 4).value
+            raise ExecutionFault(f"jump to an address that is not code: {self._where(inst)}")
+        if self._error is not None:
+            raise self._error
+        raise self._fault(index)
+
+    def _fault(self, warp_index: int) -> ExecutionFault:
+        kind, inst, lane, address, size = (
+            int(v) for v in self.env[at.ENV_FAULT : at.ENV_FAULT + 5]
+        )
+        if kind == 0:
+            return ExecutionFault(
+                f"{self._lifted.kernel.demangled}: a warp ran off the end of the code"
+            )
+        where = f"{self._where(inst)}, {self.thread_text(warp_index, lane)}"
+        address &= (1 << 64) - 1
+        return self.launching.fault(kind, inst, address, size, where)
+
+    def _deadlock(self, slot: int) -> Deadlock:
+        waits: list[str] = []
+        for i in range(self._n_warps):
+            warp = int(self._warps[slot, i])
+            for j in range(ctypes.c_uint32.from_address(warp + at.WARP_SPLITS).value):
+                base = warp + at.WARP_SPLIT_TABLE + at.SPLIT_SIZE * j
+                mask, pc, state, info = (
+                    ctypes.c_uint32.from_address(base + 4 * k).value for k in range(4)
+                )
+                block = self._lifted.layout.blocks[pc]
+                inst = self._lifted.kernel.instructions[block.start - 1]
+                what = (
+                    f"named barrier {info}" if state == at.SPLIT_AT_BARRIER
+                    else f"warp synchronisation of mask {info:#010x}"
+                )  # fmt: skip
+                line = f" ({inst.file}:{inst.line})" if inst.line else ""
+                waits.append(f"  warp {i} lanes {mask:#010x} wait at {what}{line}")
+            for n in range(16):
+                lanes = ctypes.c_uint32.from_address(
+                    warp + at.WARP_BARRIER_WAITING + 4 * n
+                ).value
+                if lanes:
+                    waits.append(f"  warp {i} lanes {lanes:#010x} wait for their warp at BSYNC B{n}")
+        x, y, z = (int(v) for v in self.env[at.ENV_CTAID : at.ENV_CTAID + 3])
+        shown = "\n".join(waits[:20]) + ("\n  …" if len(waits) > 20 else "")
+        return Deadlock(
+            f"{self._lifted.kernel.demangled}: no thread of block ({x},{y},{z}) can go on:\n{shown}",
+            hint="a barrier must be reached by all threads of the block that have not ended",
+        )
+
+
+def counts_of(workers: list[Worker]) -> npt.NDArray[Any]:
+    """Counters summed over workers."""
+    total: npt.NDArray[Any] = sum((w.counters for w in workers[1:]), workers[0].counters.copy())
+    return total

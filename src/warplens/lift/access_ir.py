@@ -1,0 +1,502 @@
+"""Helper functions in LLVM IR for loads, stores and atomics of every space and width.
+
+Scratch slots of the warp record (128 bytes each): 0 address low words or offsets, 1 address high
+words, 2-5 values to store, 6-9 loaded values, 10 second operand of CAS (10-11 when 64-bit),
+20-21 full addresses.
+"""
+
+from __future__ import annotations
+
+from warplens.execute import layout as at
+from warplens.lift.runtime_ir import LANES, W64, P, V, scaled_lanes, splat
+
+ADDRESSES, VALUES, RESULTS, SWAP, FULL = 0, 2, 6, 10, 20
+
+GATHER = {
+    f"llvm.masked.{op}.v32i{n}.v32p0": text
+    for n in (32, 64)
+    for op, text in (
+        ("gather", f"declare <32 x i{n}> @llvm.masked.gather.v32i{n}.v32p0(<32 x ptr>, i32, "
+                   f"<32 x i1>, <32 x i{n}>)"),
+        ("scatter", f"declare void @llvm.masked.scatter.v32i{n}.v32p0(<32 x i{n}>, <32 x ptr>, "
+                    "i32, <32 x i1>)"),
+    )
+}  # fmt: skip
+MASKED = {
+    f"llvm.masked.{op}.v32i{n}.p0": text
+    for n in (8, 16, 32, 64)
+    for op, text in (
+        ("load", f"declare <32 x i{n}> @llvm.masked.load.v32i{n}.p0(ptr, i32, <32 x i1>, "
+                 f"<32 x i{n}>)"),
+        ("store", f"declare void @llvm.masked.store.v32i{n}.p0(<32 x i{n}>, ptr, i32, "
+                  "<32 x i1>)"),
+    )
+}  # fmt: skip
+
+
+def scratch(stem: str, slot: int) -> str:
+    """A line that defines `%stem` as a pointer to a scratch slot of %w."""
+    return f"  %{stem} = getelementptr i8, ptr %w, i64 {at.WARP_SCRATCH + 128 * slot}"
+
+
+def _merge(slot_words: int, values: list[str]) -> str:
+    lines = []
+    for i in range(slot_words):
+        lines += [
+            f"  %q{i} = getelementptr i8, ptr %io, i64 {128 * i}",
+            f"  %old{i} = load {V}, ptr %q{i}, align 64",
+            f"  %new{i} = select {P} %lanes, {V} {values[i]}, {V} %old{i}",
+            f"  store {V} %new{i}, ptr %q{i}, align 64",
+        ]
+    return "\n".join(lines)
+
+
+def _head(name: str, size: int) -> str:
+    return f"""define internal void @{name}(ptr %io, ptr %host, {W64} %off, i32 %mask, i32 %lane)
+    noinline {{
+entry:
+  %lanes = bitcast i32 %mask to {P}
+  %buffer = alloca {W64}, align 64
+  store {W64} %off, ptr %buffer, align 64
+  %fp = getelementptr i64, ptr %buffer, i32 %lane
+  %first = load i64, ptr %fp, align 8
+  %back = mul i32 %lane, {size}
+  %back64 = zext i32 %back to i64
+  %t0 = sub i64 %first, %back64
+  %t = sub {W64} %off, {scaled_lanes(size, "i64")}
+{splat("%s", "%t0", "i64")}
+  %eq = icmp eq {W64} %t, %s
+  %bits = bitcast {P} %eq to i32
+  %hit = and i32 %bits, %mask
+  %row = icmp eq i32 %hit, %mask
+  %base = getelementptr i8, ptr %host, i64 %t0
+  %ptrs = getelementptr i8, ptr %host, {W64} %off
+  br i1 %row, label %contiguous, label %scattered"""
+
+
+def _scalar_loop(load: bool, n: int) -> str:
+    """Lane by lane, for elements that have no gather."""
+    value = (
+        f"""  %e = load i{n}, ptr %p, align 1
+  %x = zext i{n} %e to i32
+  store i32 %x, ptr %vp, align 4"""
+        if load
+        else f"""  %x = load i32, ptr %vp, align 4
+  %e = trunc i32 %x to i{n}
+  store i{n} %e, ptr %p, align 1"""
+    )
+    return f"""scattered:
+  br label %loop
+loop:
+  %rem = phi i32 [ %mask, %scattered ], [ %rem2, %body ]
+  %more = icmp ne i32 %rem, 0
+  br i1 %more, label %body, label %done
+body:
+  %i = call i32 @llvm.cttz.i32(i32 %rem, i1 true)
+  %op = getelementptr i64, ptr %buffer, i32 %i
+  %o = load i64, ptr %op, align 8
+  %p = getelementptr i8, ptr %host, i64 %o
+  %vp = getelementptr i32, ptr %io, i32 %i
+{value}
+  %low = sub i32 %rem, 1
+  %rem2 = and i32 %rem, %low
+  br label %loop
+done:
+  ret void
+}}"""
+
+
+def move_load(size: int) -> str:
+    """@wl.mv.load.N: loads N bytes a lane from host + offset into %io (zero-extended)."""
+    head = _head(f"wl.mv.load.{size}", size)
+    n = 8 * size
+    if size <= 2:
+        return f"""{head}
+contiguous:
+  %v = call <32 x i{n}> @llvm.masked.load.v32i{n}.p0(ptr %base, i32 1, {P} %lanes,
+    <32 x i{n}> zeroinitializer)
+  %x0 = zext <32 x i{n}> %v to {V}
+{_merge(1, ["%x0"])}
+  ret void
+{_scalar_loop(True, n)}"""
+    if size == 4:
+        return f"""{head}
+contiguous:
+  %c = call {V} @llvm.masked.load.v32i32.p0(ptr %base, i32 4, {P} %lanes, {V} zeroinitializer)
+  br label %merge
+scattered:
+  %g = call {V} @llvm.masked.gather.v32i32.v32p0(<32 x ptr> %ptrs, i32 4, {P} %lanes,
+    {V} zeroinitializer)
+  br label %merge
+merge:
+  %v = phi {V} [ %c, %contiguous ], [ %g, %scattered ]
+{_merge(1, ["%v"])}
+  ret void
+}}"""
+    gather = (
+        "call <32 x i64> @llvm.masked.gather.v32i64.v32p0(<32 x ptr> {}, i32 8, <32 x i1> %lanes, "
+        "<32 x i64> zeroinitializer)"
+    )
+    split = f"""  %l{{0}} = trunc {W64} {{1}} to {V}
+  %h{{0}}w = lshr {W64} {{1}}, splat (i64 32)
+  %h{{0}} = trunc {W64} %h{{0}}w to {V}"""
+    if size == 8:
+        return f"""{head}
+contiguous:
+  %c = call {W64} @llvm.masked.load.v32i64.p0(ptr %base, i32 8, {P} %lanes,
+    {W64} zeroinitializer)
+  br label %merge
+scattered:
+  %g = {gather.format("%ptrs")}
+  br label %merge
+merge:
+  %v = phi {W64} [ %c, %contiguous ], [ %g, %scattered ]
+{split.format(0, "%v")}
+{_merge(2, ["%l0", "%h0"])}
+  ret void
+}}"""
+    return f"""{head}
+contiguous:
+  br label %scattered
+scattered:
+  %g0 = {gather.format("%ptrs")}
+  %ptrs8 = getelementptr i8, <32 x ptr> %ptrs, i64 8
+  %g1 = {gather.format("%ptrs8")}
+{split.format(0, "%g0")}
+{split.format(1, "%g1")}
+{_merge(4, ["%l0", "%h0", "%l1", "%h1"])}
+  ret void
+}}"""
+
+
+def move_store(size: int) -> str:
+    """@wl.mv.store.N: stores N bytes a lane from %io to host + offset, ascending lanes."""
+    head = _head(f"wl.mv.store.{size}", size)
+    n = 8 * size
+    if size <= 2:
+        return f"""{head}
+contiguous:
+  %v = load {V}, ptr %io, align 64
+  %e0 = trunc {V} %v to <32 x i{n}>
+  call void @llvm.masked.store.v32i{n}.p0(<32 x i{n}> %e0, ptr %base, i32 1, {P} %lanes)
+  ret void
+{_scalar_loop(False, n)}"""
+    if size == 4:
+        return f"""{head}
+contiguous:
+  %v = load {V}, ptr %io, align 64
+  call void @llvm.masked.store.v32i32.p0({V} %v, ptr %base, i32 4, {P} %lanes)
+  ret void
+scattered:
+  %v2 = load {V}, ptr %io, align 64
+  call void @llvm.masked.scatter.v32i32.v32p0({V} %v2, <32 x ptr> %ptrs, i32 4, {P} %lanes)
+  ret void
+}}"""
+
+    def joined(stem: str, slot: int) -> str:
+        return f"""  %{stem}lp = getelementptr i8, ptr %io, i64 {128 * slot}
+  %{stem}l = load {V}, ptr %{stem}lp, align 64
+  %{stem}hp = getelementptr i8, ptr %io, i64 {128 * slot + 128}
+  %{stem}h = load {V}, ptr %{stem}hp, align 64
+  %{stem}l64 = zext {V} %{stem}l to {W64}
+  %{stem}h64 = zext {V} %{stem}h to {W64}
+  %{stem}hs = shl {W64} %{stem}h64, splat (i64 32)
+  %{stem} = or {W64} %{stem}l64, %{stem}hs"""
+
+    if size == 8:
+        return f"""{head}
+contiguous:
+{joined("a", 0)}
+  call void @llvm.masked.store.v32i64.p0({W64} %a, ptr %base, i32 8, {P} %lanes)
+  ret void
+scattered:
+{joined("b", 0)}
+  call void @llvm.masked.scatter.v32i64.v32p0({W64} %b, <32 x ptr> %ptrs, i32 8, {P} %lanes)
+  ret void
+}}"""
+    return f"""{head}
+contiguous:
+  br label %scattered
+scattered:
+{joined("a", 0)}
+{joined("b", 2)}
+  %ptrs8 = getelementptr i8, <32 x ptr> %ptrs, i64 8
+  call void @llvm.masked.scatter.v32i64.v32p0({W64} %a, <32 x ptr> %ptrs, i32 8, {P} %lanes)
+  call void @llvm.masked.scatter.v32i64.v32p0({W64} %b, <32 x ptr> %ptrs8, i32 8, {P} %lanes)
+  ret void
+}}"""
+
+
+def _misaligned(size: int, address: str, kind: int) -> str:
+    """Lines that leave for a fault when an active lane's address is not a multiple of the size."""
+    if size == 1:
+        return "  br label %aligned"
+    return f"""  %am = and {V} {address}, splat (i32 {size - 1})
+  %an = icmp ne {V} %am, zeroinitializer
+  %ab = bitcast {P} %an to i32
+  %aa = and i32 %ab, %mask
+  %ax = icmp ne i32 %aa, 0
+  br i1 %ax, label %misaligned, label %aligned
+misaligned:
+  %ml = call i32 @llvm.cttz.i32(i32 %aa, i1 true)
+  %mbuf = alloca {V}, align 128
+  store {V} {address}, ptr %mbuf, align 128
+  %mp = getelementptr i32, ptr %mbuf, i32 %ml
+  %mlow = load i32, ptr %mp, align 4
+  %mz = zext i32 %mlow to i64
+  %mhp = getelementptr i8, ptr %w, i64 {at.WARP_SCRATCH + 128 * (ADDRESSES + 1)}
+  %mhq = getelementptr i32, ptr %mhp, i32 %ml
+  %mh = load i32, ptr %mhq, align 4
+  %mh64 = zext i32 %mh to i64
+  %mhs = shl i64 %mh64, {32 if kind == at.FAULT_MISALIGNED else 63}
+  %mh0 = select i1 {"true" if kind == at.FAULT_MISALIGNED else "false"}, i64 %mhs, i64 0
+  %ma = or i64 %mz, %mh0
+  %mr = call i32 @wl.fault(ptr %env, i64 {kind}, i32 %inst, i32 %ml, i64 %ma, i64 {size})
+  ret i32 1"""
+
+
+def _prologue(name: str) -> str:
+    return f"""define internal i32 @{name}(ptr %w, ptr %env, ptr %site, i32 %mask, i32 %imm, i32 %inst,
+    i32 %counter) noinline {{
+entry:
+  %any = icmp ne i32 %mask, 0
+  br i1 %any, label %go, label %nothing
+nothing:
+  ret i32 0
+go:"""
+
+
+def _request(slot: int = 1) -> str:
+    return f"""  %rqc = getelementptr i64, ptr %env, i64 {at.ENV_COUNTERS}
+  %rqa = load i64, ptr %rqc, align 8
+  %rqb = inttoptr i64 %rqa to ptr
+  %rqi = add i32 %counter, {slot}
+  %rqp = getelementptr i64, ptr %rqb, i32 %rqi
+  %rqo = load i64, ptr %rqp, align 8
+  %rqn = add i64 %rqo, 1
+  store i64 %rqn, ptr %rqp, align 8"""
+
+
+def global_access(name: str, size: int, kind: int, action: str) -> str:
+    """A walk over the segments that the lanes' 64-bit addresses touch; `action` serves a group.
+
+    In `action`: %host (ptr), %off (<32 x i64>), %in (i32 lanes), %lane (one of them).
+    """
+    return f"""{_prologue(name)}
+{scratch("lop", ADDRESSES)}
+  %lo = load {V}, ptr %lop, align 64
+{scratch("hip", ADDRESSES + 1)}
+  %hi = load {V}, ptr %hip, align 64
+  %lo64 = zext {V} %lo to {W64}
+  %hi64 = zext {V} %hi to {W64}
+  %his = shl {W64} %hi64, splat (i64 32)
+  %raw = or {W64} %lo64, %his
+  %imm64 = sext i32 %imm to i64
+{splat("%immv", "%imm64", "i64")}
+  %addr = add {W64} %raw, %immv
+{scratch("fullp", FULL)}
+  store {W64} %addr, ptr %fullp, align 64
+  %low = trunc {W64} %addr to {V}
+{_misaligned(size, "%low", at.FAULT_MISALIGNED)}
+aligned:
+{_request()}
+  br label %loop
+loop:
+  %rem = phi i32 [ %mask, %aligned ], [ %rem2, %served ]
+  %lane = call i32 @llvm.cttz.i32(i32 %rem, i1 true)
+  %ap = getelementptr i64, ptr %fullp, i32 %lane
+  %a = load i64, ptr %ap, align 8
+  %seg = call ptr @wl.find(ptr %env, ptr %site, i64 %a, i32 {kind}, i32 {size}, i32 %inst, i32 %lane)
+  %isbad = icmp eq ptr %seg, null
+  br i1 %isbad, label %bad, label %good
+bad:
+  ret i32 1
+good:
+  %segb = load i64, ptr %seg, align 8
+  %seglp = getelementptr i64, ptr %seg, i64 1
+  %segl = load i64, ptr %seglp, align 8
+  %seghp = getelementptr i64, ptr %seg, i64 2
+  %segh = load i64, ptr %seghp, align 8
+  %host = inttoptr i64 %segh to ptr
+  %limit = sub i64 %segl, {size - 1}
+{splat("%sb", "%segb", "i64")}
+  %off = sub {W64} %addr, %sb
+{splat("%sl", "%limit", "i64")}
+  %inv = icmp ult {W64} %off, %sl
+  %inb = bitcast {P} %inv to i32
+  %in = and i32 %inb, %rem
+  %off32 = trunc {W64} %off to {V}
+  %small = icmp ult i64 %segl, 2147483648
+  %seglow = and i64 %segb, 4294967295
+  %after = icmp ugt i64 %seglow, 16777215
+  %segend = add i64 %seglow, %segl
+  %before = icmp ult i64 %segend, 4278190080
+  %ok1 = and i1 %small, %after
+  %ok = and i1 %ok1, %before
+  %fastl = select i1 %ok, i64 %limit, i64 0
+  %f32l = trunc i64 %fastl to i32
+  %f32b = trunc i64 %segb to i32
+  store i32 %f32b, ptr %site, align 4
+  %sh = lshr i64 %segb, 32
+  %sh32 = trunc i64 %sh to i32
+  %shp = getelementptr i8, ptr %site, i64 {at.SITE_HIGH}
+  store i32 %sh32, ptr %shp, align 4
+  %slp = getelementptr i8, ptr %site, i64 {at.SITE_LIMIT}
+  store i32 %f32l, ptr %slp, align 4
+  %shop = getelementptr i8, ptr %site, i64 {at.SITE_HOST}
+  store i64 %segh, ptr %shop, align 8
+{action}
+  br label %served
+served:
+  %gone = xor i32 %in, -1
+  %rem2 = and i32 %rem, %gone
+  %more = icmp ne i32 %rem2, 0
+  br i1 %more, label %loop, label %done
+done:
+  ret i32 0
+}}"""
+
+
+def _sectors_call(size: int) -> str:
+    return (
+        f"  call void @wl.sectors(ptr %env, ptr %site, {V} %off32, i32 %in, i32 {size}, "
+        "i32 %counter)"
+    )
+
+
+def global_move(op: str, size: int) -> str:
+    """@wl.global.load.N / @wl.global.store.N."""
+    io = scratch("io", RESULTS if op == "load" else VALUES)
+    kind = at.ACCESS_READ if op == "load" else at.ACCESS_WRITE
+    action = f"""{io}
+  call void @wl.mv.{op}.{size}(ptr %io, ptr %host, {W64} %off, i32 %in, i32 %lane)
+{_sectors_call(size)}"""
+    return global_access(f"wl.global.{op}.{size}", size, kind, action)
+
+
+def _bounds(size: int, limit_slot: int, kind: int) -> str:
+    return f"""  %limp = getelementptr i64, ptr %env, i64 {limit_slot}
+  %lim64 = load i64, ptr %limp, align 8
+  %lim = sub i64 %lim64, {size - 1}
+  %limneg = icmp slt i64 %lim, 0
+  %limpos = select i1 %limneg, i64 0, i64 %lim
+  %lim32 = trunc i64 %limpos to i32
+{splat("%limv", "%lim32")}
+  %bo = icmp uge {V} %off32, %limv
+  %bob = bitcast {P} %bo to i32
+  %out = and i32 %bob, %mask
+  %isout = icmp ne i32 %out, 0
+  br i1 %isout, label %outside, label %inside
+outside:
+  %ol = call i32 @llvm.cttz.i32(i32 %out, i1 true)
+  %olp = getelementptr i32, ptr %offp, i32 %ol
+  %olv = load i32, ptr %olp, align 4
+  %ola = zext i32 %olv to i64
+  %or = call i32 @wl.fault(ptr %env, i64 {kind}, i32 %inst, i32 %ol, i64 %ola, i64 {size})
+  ret i32 1
+inside:"""
+
+
+def shared_access(name: str, size: int, action: str) -> str:
+    """A shared access: offsets in scratch 0 are final. In `action`: %host, %off, %mask, %lane."""
+    return f"""{_prologue(name)}
+{scratch("offp", ADDRESSES)}
+  %off32 = load {V}, ptr %offp, align 64
+{_misaligned(size, "%off32", at.FAULT_MISALIGNED_SHARED)}
+aligned:
+{_bounds(size, at.ENV_SHARED_LIMIT, at.FAULT_SHARED)}
+  %off = zext {V} %off32 to {W64}
+  %lane = call i32 @llvm.cttz.i32(i32 %mask, i1 true)
+  %hostp = getelementptr i64, ptr %env, i64 {at.ENV_SHARED}
+  %hosta = load i64, ptr %hostp, align 8
+  %host = inttoptr i64 %hosta to ptr
+{action}
+  call void @wl.wavefronts(ptr %env, ptr %site, {V} %off32, i32 %mask, i32 {size}, i32 %counter)
+  ret i32 0
+}}"""
+
+
+def shared_move(op: str, size: int) -> str:
+    """@wl.shared.load.N / @wl.shared.store.N."""
+    io = scratch("io", RESULTS if op == "load" else VALUES)
+    action = f"""{io}
+  call void @wl.mv.{op}.{size}(ptr %io, ptr %host, {W64} %off, i32 %mask, i32 %lane)"""
+    return shared_access(f"wl.shared.{op}.{size}", size, action)
+
+
+def local_move(op: str, size: int) -> str:
+    """@wl.local.load.N / @wl.local.store.N: words of one offset lie side by side over the lanes."""
+    words = max(1, size // 4)
+    narrow = min(size, 4)
+    steps = []
+    for k in range(words):
+        slot = (RESULTS if op == "load" else VALUES) + k
+        steps.append(f"""  %wi{k} = add {V} %word, splat (i32 {k})
+  %wb{k} = shl {V} %wi{k}, splat (i32 7)
+  %wl{k} = add {V} %wb{k}, {scaled_lanes(4)}
+  %wa{k} = or {V} %wl{k}, %sub
+  %wo{k} = zext {V} %wa{k} to {W64}
+{scratch(f"io{k}", slot)}
+  call void @wl.mv.{op}.{narrow}(ptr %io{k}, ptr %host, {W64} %wo{k}, i32 %mask, i32 %lane)
+  call void @wl.sectors(ptr %env, ptr %site, {V} %wa{k}, i32 %mask, i32 {narrow}, i32 %counter)""")
+    body = "\n".join(steps)
+    return f"""{_prologue(f"wl.local.{op}.{size}")}
+{scratch("offp", ADDRESSES)}
+  %off32 = load {V}, ptr %offp, align 64
+{_misaligned(size, "%off32", at.FAULT_MISALIGNED_LOCAL)}
+aligned:
+{_bounds(size, at.ENV_LOCAL_LIMIT, at.FAULT_LOCAL)}
+{_request()}
+  %word = lshr {V} %off32, splat (i32 2)
+  %sub = and {V} %off32, splat (i32 3)
+  %lane = call i32 @llvm.cttz.i32(i32 %mask, i1 true)
+  %hostp = getelementptr i8, ptr %w, i64 {at.WARP_LOCAL}
+  %hosta = load i64, ptr %hostp, align 8
+  %host = inttoptr i64 %hosta to ptr
+{body}
+  ret i32 0
+}}"""
+
+
+def generic_move(op: str, size: int) -> str:
+    """@wl.generic.load.N / store: by window of the high word; counters 6 slots apart per space."""
+    calls = []
+    for i, space in enumerate(("shared", "local", "global")):
+        calls.append(f"""  %c{space} = add i32 %counter, {6 * (2 - i) if space != "global" else 0}
+  %s{space} = getelementptr i8, ptr %site, i64 {at.SITE_SIZE * (2 - i)}
+  %f{space} = call i32 @wl.{space}.{op}.{size}(ptr %w, ptr %env, ptr %s{space}, i32 %m{space},
+    i32 %imm, i32 %inst, i32 %c{space})
+  %b{space} = icmp ne i32 %f{space}, 0
+  br i1 %b{space}, label %bad, label %n{space}
+n{space}:""")
+    return f"""{_prologue(f"wl.generic.{op}.{size}")}
+{scratch("lop", ADDRESSES)}
+  %lo = load {V}, ptr %lop, align 64
+{scratch("hip", ADDRESSES + 1)}
+  %hi = load {V}, ptr %hip, align 64
+{splat("%immv", "%imm")}
+  %sv = icmp eq {V} %hi, splat (i32 {at.SHARED_WINDOW_HIGH})
+  %sb = bitcast {P} %sv to i32
+  %mshared = and i32 %sb, %mask
+  %lv = icmp eq {V} %hi, splat (i32 {at.LOCAL_WINDOW_HIGH})
+  %lb = bitcast {P} %lv to i32
+  %mlocal = and i32 %lb, %mask
+  %ms = or i32 %mshared, %mlocal
+  %mglobal = xor i32 %ms, %mask
+  %moved = add {V} %lo, %immv
+  store {V} %moved, ptr %lop, align 64
+{calls[0]}
+{calls[1]}
+  store {V} %lo, ptr %lop, align 64
+{calls[2]}
+  ret i32 0
+bad:
+  ret i32 1
+}}"""
+
+
+__all__ = [
+    "ADDRESSES", "GATHER", "LANES", "MASKED", "RESULTS", "SWAP", "VALUES", "generic_move",
+    "global_access", "global_move", "local_move", "move_load", "move_store", "scratch",
+    "shared_access", "shared_move",
+]  # fmt: skip

@@ -1,0 +1,205 @@
+"""Which text operand is which: an instruction bound to its table entry, and what it reads/writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from warplens.isa.table import Kind, Op
+from warplens.sass.model import (
+    PT,
+    RZ,
+    Const,
+    Imm,
+    Instruction,
+    Mem,
+    Operand,
+    Pred,
+    Reg,
+    Special,
+    Token,
+    UPred,
+    UReg,
+)
+
+# Storage keys: one small integer per architectural register, for bit sets and dictionaries.
+KEY_REGISTER = 0  # 0..254
+KEY_PREDICATE = 256  # 256..262
+KEY_UNIFORM = 264  # 264..518
+KEY_UNIFORM_PREDICATE = 520  # 520..526
+N_KEYS = 528
+
+_WIDE_ROLES = frozenset({"load", "store", "atomic", "reduction", "copy_async", "query_space"})
+
+
+class BindingError(Exception):
+    """The operands do not fit the signature; the lifter turns this into a gap."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """An instruction with its table entry and its operands sorted into places."""
+
+    inst: Instruction
+    op: Op
+    destinations: tuple[tuple[Kind, Operand | None], ...]
+    sources: tuple[tuple[Kind, Operand | None], ...]
+    reads: frozenset[int]
+    writes: frozenset[int]
+
+
+def _fits(kind: Kind, operand: Operand, is_destination: bool) -> bool:
+    if kind.kind == "p":
+        return isinstance(operand, Pred | UPred)
+    if kind.kind == "i":
+        return isinstance(operand, Imm)
+    if kind.kind == "s":
+        return isinstance(operand, Special)
+    if is_destination:
+        return isinstance(operand, Reg | UReg)
+    return isinstance(operand, Reg | UReg | Imm | Const)
+
+
+def _take(
+    kinds: tuple[Kind, ...], operands: list[Operand], is_destination: bool
+) -> list[tuple[Kind, Operand | None]]:
+    taken: list[tuple[Kind, Operand | None]] = []
+    for i, kind in enumerate(kinds):
+        required_later = sum(not k.optional for k in kinds[i + 1 :])
+        if operands and _fits(kind, operands[0], is_destination) and (
+            not kind.optional or is_destination or len(operands) > required_later
+        ):
+            taken.append((kind, operands.pop(0)))
+        elif kind.optional:
+            taken.append((kind, None))
+        else:
+            shown = operands[0] if operands else "nothing"
+            raise BindingError(f"operand {shown!r} where kind {kind.kind!r} is expected")
+    return taken
+
+
+def registers_of(kind: Kind) -> int:
+    """How many consecutive 32-bit registers an operand of this kind names."""
+    return 2 * kind.count if kind.kind in "qdv" else kind.count
+
+
+def _keys(operand: Operand | None, n: int) -> list[int]:
+    match operand:
+        case Reg(index=index) if index != RZ:
+            return [KEY_REGISTER + index + i for i in range(n)]
+        case UReg(index=index) if index != RZ:
+            return [KEY_UNIFORM + index + i for i in range(n)]
+        case Pred(index=index) if index != PT:
+            return [KEY_PREDICATE + index]
+        case UPred(index=index) if index != PT:
+            return [KEY_UNIFORM_PREDICATE + index]
+        case Const(base=base) if base is not None:
+            return _keys(base, 2 if operand.bank < 0 else 1)
+    return []
+
+
+def memory_keys(mem: Mem, wide: bool) -> list[int]:
+    """Registers that a memory operand reads."""
+    keys = _keys(mem.base, 2 if wide and not mem.base_u32 else 1)
+    return keys + _keys(mem.uniform, 2 if wide else 1)
+
+
+def access_bytes(inst: Instruction) -> int:
+    """Bytes per lane of a load, store or atomic, from its modifiers (4 when none says)."""
+    for name, size in (("U8", 1), ("S8", 1), ("U16", 2), ("S16", 2), ("128", 16)):
+        if name in inst.modifiers:
+            return size
+    wide = {"64", "F64", "U64", "S64"}
+    return 8 if wide & set(inst.modifiers) else 4
+
+
+def is_wide_address(inst: Instruction, mem: Mem) -> bool:
+    """Whether the address is 64 bits: global and generic accesses print .E or a .64 base."""
+    return mem.wide or "E" in inst.modifiers
+
+
+def _role_effects(inst: Instruction, op: Op) -> tuple[list[int], list[int]]:
+    reads: list[int] = []
+    writes: list[int] = []
+    operands = list(inst.operands)
+    size = (access_bytes(inst) + 3) // 4
+    role = op.role
+    if role in ("load", "atomic", "s2r", "load_constant", "load_constant_uniform", "query_space",
+                "b2r", "lepc", "load_matrix"):  # fmt: skip
+        n = size
+        if role == "s2r":
+            n = 2 if inst.opcode.startswith("CS2") and "32" not in inst.modifiers else 1
+        elif role == "lepc":
+            n = 2
+        elif role == "load_matrix":
+            n = next((int(m) for m in inst.modifiers if m in ("2", "4")), 1)
+        while operands and isinstance(operands[0], Pred | UPred):
+            writes += _keys(operands.pop(0), 1)
+        if operands and isinstance(operands[0], Reg | UReg):
+            writes += _keys(operands.pop(0), n)
+        if role == "b2r":
+            while operands and isinstance(operands[0], Pred | UPred):
+                writes += _keys(operands.pop(0), 1)
+    elif role == "bmov" and operands and isinstance(operands[0], Reg):
+        writes += _keys(operands.pop(0), 1)
+    elif role == "r2p":
+        mask = operands[-1]
+        bits = mask.bits if isinstance(mask, Imm) else 0x7F
+        writes += [KEY_PREDICATE + i for i in range(7) if bits >> i & 1]
+        reads += [KEY_PREDICATE + i for i in range(7)]
+    elif role == "p2r":
+        writes += _keys(operands.pop(0), 1)
+        reads += [KEY_PREDICATE + i for i in range(7)]
+    for operand in operands:
+        if isinstance(operand, Mem):
+            reads += memory_keys(operand, is_wide_address(inst, operand))
+        elif role in ("ret", "brx", "call", "brxu"):
+            reads += _keys(operand, 2)
+        elif role == "store_matrix":
+            reads += _keys(operand, next((int(m) for m in inst.modifiers if m in "24"), 1))
+        else:
+            cas = role == "atomic" and "CAS" in inst.modifiers
+            reads += _keys(operand, 2 * size if cas else max(size, 1))
+    return reads, writes
+
+
+def bind(inst: Instruction, op: Op) -> Bound:
+    """Sorts the operands of `inst` into the places of `op`'s signature.
+
+    Raises:
+        BindingError: they do not fit.
+    """
+    destinations: list[tuple[Kind, Operand | None]] = []
+    sources: list[tuple[Kind, Operand | None]] = []
+    if op.role == "value":
+        operands = [o for o in inst.operands if not isinstance(o, Token)]
+        destinations = _take(op.destinations, operands, True)
+        sources = _take(op.sources, operands, False)
+        if operands:
+            raise BindingError(f"{len(operands)} operand(s) left over: {operands[0]!r}")
+        reads = [k for kind, o in sources for k in _keys(o, registers_of(kind))]
+        writes = [k for kind, o in destinations for k in _keys(o, registers_of(kind))]
+    else:
+        reads, writes = _role_effects(inst, op)
+    reads += _keys(inst.guard, 1)
+    return Bound(
+        inst, op, tuple(destinations), tuple(sources), frozenset(reads), frozenset(writes)
+    )
+
+
+def bits(keys: Iterable[int]) -> int:
+    """The keys as a bit set."""
+    value = 0
+    for key in keys:
+        value |= 1 << key
+    return value
+
+
+def members(value: int) -> list[int]:
+    """The keys of a bit set, ascending."""
+    found = []
+    while value:
+        low = value & -value
+        found.append(low.bit_length() - 1)
+        value ^= low
+    return found

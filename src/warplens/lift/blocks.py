@@ -1,0 +1,216 @@
+"""Cuts a kernel into lifted blocks (resume points at their starts) and regions (one function each).
+
+A lifted block is straight-line code of at most `MAX_BLOCK` instructions; a split can be suspended
+only between two of them. A region is a run of lifted blocks compiled as one LLVM function in which
+registers live in SSA values: large enough to hold loops, small enough to keep code generation
+linear.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from warplens.lift.binding import N_KEYS, Bound, bits
+from warplens.sass.model import Label, Reg, SassKernel, UReg
+
+MAX_BLOCK = 250
+MAX_REGION = 500
+ALL_KEYS = (1 << N_KEYS) - 1
+
+# After these a split may be suspended, so the next instruction starts a lifted block.
+_ENDS_BLOCK = frozenset({
+    "bra", "exit", "bsync", "call", "ret", "brx", "brxu", "bar", "warpsync", "yield", "sleep",
+    "trap", "cluster_arrive", "cluster_wait",
+})  # fmt: skip
+
+
+@dataclass(slots=True)
+class LiftedBlock:
+    """Instructions [start, end); `successors` are lifted-block indices."""
+
+    index: int
+    start: int
+    end: int
+    successors: tuple[int, ...] = ()
+    indirect: bool = False  # leaves through a computed address: everything is live
+    reads: int = 0  # keys read before written
+    writes: int = 0  # keys certainly or possibly written
+    kills: int = 0  # keys certainly written for all executing lanes
+    live_in: int = 0
+
+
+@dataclass(slots=True)
+class Region:
+    """Lifted blocks [first, last) compiled as one function."""
+
+    index: int
+    first: int
+    last: int
+    entries: list[int] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Layout:
+    """The cut of one kernel."""
+
+    blocks: list[LiftedBlock]
+    regions: list[Region]
+    region_of: list[int]
+    block_at: dict[int, int]  # instruction index -> lifted block that starts there
+    return_points: tuple[int, ...]
+
+
+def _leaders(kernel: SassKernel, bound: list[Bound | None]) -> list[int]:
+    leaders = {b.start for b in kernel.blocks} | {0}
+    n = len(bound)
+    for i, item in enumerate(bound):
+        if item is None:
+            continue
+        if item.op.role in _ENDS_BLOCK and i + 1 < n:
+            leaders.add(i + 1)
+        for operand in item.inst.operands:
+            if isinstance(operand, Label) and 0 <= operand.address // 16 < n:
+                leaders.add(operand.address // 16)
+    for targets in kernel.branch_targets.values():
+        leaders.update(t // 16 for t in targets)
+    leaders.update(a // 16 for a in kernel.functions)
+    cut: list[int] = []
+    for start in sorted(x for x in leaders if x < n):
+        while cut and start - cut[-1] > MAX_BLOCK:
+            cut.append(cut[-1] + MAX_BLOCK)
+        cut.append(start)
+    while n - cut[-1] > MAX_BLOCK:
+        cut.append(cut[-1] + MAX_BLOCK)
+    return cut
+
+
+def _is_conditional(item: Bound) -> bool:
+    guard = item.inst.guard
+    if guard is not None and not (guard.index == 7 and not guard.negate):
+        return True
+    extra = [o for o in item.inst.operands if type(o).__name__ in ("Pred", "UPred")]
+    special = {"DIV", "CONV", "ANY"} & set(item.inst.modifiers)
+    return bool(extra or special)
+
+
+def _successors(
+    kernel: SassKernel, item: Bound, block: LiftedBlock, at: dict[int, int], returns: tuple[int, ...]
+) -> tuple[tuple[int, ...], bool]:
+    follow = (at[block.end],) if block.end in at else ()
+    computed = any(isinstance(o, Reg | UReg) for o in item.inst.operands)
+    labels = tuple(
+        at[o.address // 16] for o in item.inst.operands
+        if isinstance(o, Label) and o.address // 16 in at
+    )  # fmt: skip
+    if computed and item.op.role != "bra":  # the label is only an offset to the register
+        labels = ()
+    match item.op.role:
+        case "bra":
+            return (labels + follow if _is_conditional(item) else labels), False
+        case "call":
+            if not labels:
+                return (follow + returns, True)
+            return (labels + follow if _is_conditional(item) else labels), False
+        case "ret":
+            return (returns + follow if _is_conditional(item) else returns), True
+        case "brx" | "brxu":
+            targets = kernel.branch_targets.get(item.inst.address)
+            if targets:
+                return tuple(sorted({at[t // 16] for t in targets} | set(follow))), False
+            return follow, True
+        case "exit" | "trap":
+            return (follow if _is_conditional(item) or item.op.role == "trap" else ()), False
+        case "warpsync":
+            # WARPSYNC.COLLECTIVE names the end of its bracket; control just falls through.
+            return follow, False
+    return follow, False
+
+
+def _summarise(block: LiftedBlock, bound: list[Bound | None]) -> None:
+    reads = writes = kills = 0
+    for i in range(block.start, block.end):
+        item = bound[i]
+        if item is None:
+            continue
+        reads |= bits(item.reads) & ~kills
+        written = bits(item.writes)
+        writes |= written
+        guard = item.inst.guard
+        if guard is None or (guard.index == 7 and not guard.negate):
+            kills |= written
+    block.reads, block.writes, block.kills = reads, writes, kills
+
+
+def _liveness(blocks: list[LiftedBlock]) -> None:
+    changed = True
+    while changed:
+        changed = False
+        for block in reversed(blocks):
+            out = ALL_KEYS if block.indirect and not block.successors else 0
+            for s in block.successors:
+                out |= blocks[s].live_in
+            live = block.reads | (out & ~block.kills)
+            if live != block.live_in:
+                block.live_in = live
+                changed = True
+
+
+def _regions(blocks: list[LiftedBlock]) -> list[Region]:
+    n = len(blocks)
+    crossing = [0] * (n + 1)  # back edges that a cut before block i would break
+    for block in blocks:
+        for s in block.successors:
+            if s <= block.index:
+                for i in range(s + 1, block.index + 1):
+                    crossing[i] += 1
+    regions: list[Region] = []
+    first = 0
+    while first < n:
+        size, last = 0, first
+        while last < n and (last == first or size + blocks[last].end - blocks[last].start
+                            <= MAX_REGION):  # fmt: skip
+            size += blocks[last].end - blocks[last].start
+            last += 1
+        if last < n:
+            candidates = [
+                i for i in range(first + 1, last + 1)
+                if blocks[i - 1].end - blocks[first].start >= min(MAX_REGION // 3, size)
+            ]  # fmt: skip
+            last = min(candidates, key=lambda i: (crossing[i], -i)) if candidates else last
+        regions.append(Region(len(regions), first, last))
+        first = last
+    return regions
+
+
+def lay_out(kernel: SassKernel, bound: list[Bound | None]) -> Layout:
+    """Cuts the kernel; `bound` has one entry per instruction (None for gaps)."""
+    starts = _leaders(kernel, bound)
+    n = len(bound)
+    blocks = [
+        LiftedBlock(i, s, starts[i + 1] if i + 1 < len(starts) else n)
+        for i, s in enumerate(starts)
+    ]
+    at = {b.start: b.index for b in blocks}
+    returns = tuple(
+        at[b.end] for b in blocks
+        if (item := bound[b.end - 1]) is not None and item.op.role == "call" and b.end in at
+    )  # fmt: skip
+    for block in blocks:
+        last = bound[block.end - 1]
+        if last is not None:
+            block.successors, block.indirect = _successors(kernel, last, block, at, returns)
+        elif block.end in at:
+            block.successors = (at[block.end],)
+        _summarise(block, bound)
+    for block in blocks:
+        item = bound[block.end - 1]
+        if item is not None and item.op.role == "call" and block.indirect:
+            # An indirect call's callee may read any register.
+            block.reads |= ((1 << 256) - 1) & ~block.kills
+    _liveness(blocks)
+    regions = _regions(blocks)
+    region_of = [0] * len(blocks)
+    for region in regions:
+        for i in range(region.first, region.last):
+            region_of[i] = region.index
+    return Layout(blocks, regions, region_of, at, returns)

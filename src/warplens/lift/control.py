@@ -1,0 +1,442 @@
+"""Code for branches, calls, convergence and block barriers."""
+
+from __future__ import annotations
+
+from warplens.execute import layout as at
+from warplens.lift.binding import KEY_UNIFORM, BindingError, Bound
+from warplens.lift.blocks import ALL_KEYS
+from warplens.lift.lifter import RegionWriter, role
+from warplens.lift.llvm_lanes import Value
+from warplens.sass.model import (
+    PT,
+    RZ,
+    Barrier,
+    Imm,
+    Label,
+    Operand,
+    Pred,
+    Reg,
+    UPred,
+    UReg,
+)
+
+
+def _extra_predicate(w: RegionWriter, item: Bound) -> None:
+    """Folds a second predicate operand (`@P0 EXIT P1`) into the guard."""
+    for operand in item.inst.operands:
+        if isinstance(operand, Pred | UPred) and not (operand.index == PT and not operand.negate):
+            extra = w.operands.predicate(operand, False)
+            w.guard = extra if w.guard is None else w.x.pand(w.guard, extra)
+
+
+def _target(w: RegionWriter, item: Bound) -> int:
+    for operand in item.inst.operands:
+        if isinstance(operand, Label):
+            return w.layout.block_at[operand.address // 16]
+    raise BindingError("no branch target")
+
+
+def _convergence(item: Bound) -> int:
+    for operand in item.inst.operands:
+        if isinstance(operand, Barrier):
+            return operand.index
+    raise BindingError("no convergence barrier")
+
+
+def _scalar_operand(w: RegionWriter, operand: Operand) -> str:
+    """A 32-bit operand as one i32: uniform registers as they are, vectors from the first lane."""
+    if isinstance(operand, Reg):
+        value = w.x.u32(0) if operand.index == RZ else w.registers.read_bits(operand.index)
+        value = w.x.not_(value) if operand.invert else value
+        return w.x.scalar(w.x.first_active(value))
+    word = w.operands.word(operand, 0, True)
+    if getattr(operand, "invert", False):
+        word = w.u.not_(word)
+    return word.ref
+
+
+def _not_ended(w: RegionWriter, mask: str) -> str:
+    ended = w.load_u32(at.WARP_EXITED)
+    return w.emit(f"and i32 {mask}, {w.emit(f'xor i32 {ended}, -1')}")
+
+
+def _missing(w: RegionWriter, need: str) -> str:
+    """i1: some lane of `need` that has not ended is not in the running split."""
+    alive = _not_ended(w, need)
+    others = w.emit(f"and i32 {alive}, {w.emit(f'xor i32 {w.mask}, -1')}")
+    return w.emit(f"icmp ne i32 {others}, 0")
+
+
+def _branch(w: RegionWriter, target: int, taken: str | None, count_index: int) -> None:
+    """Sends the lanes of `taken` (None: all) to `target`, the others to the next block."""
+    w.registers.flush()
+    w.terminated = True
+    executed = w.counter("branch_uniform", count_index, count_index + 1)
+    w.count(executed, "1")
+    if taken is None:
+        w.goto(target)
+        return
+    some, none, all_, both = (w.module.label(s) for s in ("some", "none", "all", "both"))
+    is_some = w.emit(f"icmp ne i32 {taken}, 0")
+    w.line(f"br i1 {is_some}, label %{some}, label %{none}")
+    w.module.start(none)
+    w.goto(w.next_block())
+    w.module.start(some)
+    is_all = w.emit(f"icmp eq i32 {taken}, {w.mask}")
+    w.line(f"br i1 {is_all}, label %{all_}, label %{both}")
+    w.module.start(all_)
+    w.goto(target)
+    w.module.start(both)
+    divergent = w.counter("branch_divergent", count_index, count_index + 1, 2)
+    w.counter("branch_uniform", count_index, count_index + 1, -1, slot=divergent)
+    w.count(divergent, "1")
+    rest = w.emit(f"xor i32 {w.mask}, {taken}")
+    _diverge(w, target, taken, rest)
+
+
+def _waits_at_once(w: RegionWriter, target: int) -> bool:
+    """Whether a lifted block does nothing but wait at a convergence barrier."""
+    first = w.bound[w.layout.blocks[target].start]
+    return first.op.role == "bsync" and first.inst.guard is None
+
+
+def _diverge(w: RegionWriter, target: int, taken: str, rest: str) -> None:
+    """Two ways: one split is put aside. Lanes that would only wait are put aside first."""
+    follow = w.next_block()
+    # A loop's back edge goes on in registers; the lanes that leave the loop wait.
+    keep_target = target <= w.block.index or _waits_at_once(w, follow)
+    if keep_target and not _waits_at_once(w, target):
+        w.park(follow, rest)
+        w.goto(target, taken)
+    else:
+        w.park(target, taken)
+        w.goto(follow, rest)
+
+
+@role("bra")
+def bra(w: RegionWriter, item: Bound) -> None:
+    """BRA in its forms."""
+    modifiers = item.inst.modifiers
+    target = _target(w, item)
+    special: str | None = None
+    if "DIV" in modifiers or "CONV" in modifiers:
+        masks = [o for o in item.inst.operands if isinstance(o, Reg | UReg | Imm)]
+        missing = _missing(w, _scalar_operand(w, masks[0]) if masks else "-1")
+        if "CONV" in modifiers:
+            missing = w.emit(f"xor i1 {missing}, true")
+        special = w.emit(f"select i1 {missing}, i32 {w.mask}, i32 0")
+    else:
+        _extra_predicate(w, item)
+    taken = None if w.guard is None else w.lanes_mask()
+    if "ANY" in modifiers and taken is not None:
+        any_ = w.emit(f"icmp ne i32 {taken}, 0")
+        taken = w.emit(f"select i1 {any_}, i32 {w.mask}, i32 0")
+    if special is not None:
+        taken = special if taken is None else w.emit(f"and i32 {special}, {taken}")
+    _branch(w, target, taken, w.index)
+
+
+@role("exit")
+def exit_(w: RegionWriter, item: Bound) -> None:
+    """EXIT: lanes end."""
+    _extra_predicate(w, item)
+    w.registers.flush()
+    w.terminated = True
+    lanes = w.mask if w.guard is None else w.lanes_mask()
+    ended = w.load_u32(at.WARP_EXITED)
+    w.store_u32(at.WARP_EXITED, w.emit(f"or i32 {ended}, {lanes}"))
+    if w.guard is None or not w.has_next():
+        w.line(f"ret i32 {at.EVENT_DONE}")
+        return
+    rest = w.emit(f"xor i32 {w.mask}, {lanes}")
+    gone, stay = w.module.label("gone"), w.module.label("stay")
+    is_gone = w.emit(f"icmp eq i32 {rest}, 0")
+    w.line(f"br i1 {is_gone}, label %{gone}, label %{stay}")
+    w.module.start(gone)
+    w.line(f"ret i32 {at.EVENT_DONE}")
+    w.module.start(stay)
+    w.goto(w.next_block(), rest)
+
+
+@role("bssy")
+def bssy(w: RegionWriter, item: Bound) -> None:
+    """BSSY: the executing lanes are the barrier's participants."""
+    offset = at.WARP_BARRIERS + 4 * _convergence(item)
+    if w.guard is None:
+        w.store_u32(offset, w.mask)
+        return
+    lanes = w.lanes_mask()
+    old = w.load_u32(offset)
+    none = w.emit(f"icmp eq i32 {lanes}, 0")
+    w.store_u32(offset, w.emit(f"select i1 {none}, i32 {old}, i32 {lanes}"))
+
+
+@role("break")
+def break_(w: RegionWriter, item: Bound) -> None:
+    """BREAK: the executing lanes no longer take part in the barrier."""
+    _extra_predicate(w, item)
+    offset = at.WARP_BARRIERS + 4 * _convergence(item)
+    lanes = w.emit(f"xor i32 {w.lanes_mask()}, -1")
+    w.store_u32(offset, w.emit(f"and i32 {w.load_u32(offset)}, {lanes}"))
+
+
+@role("bsync")
+def bsync(w: RegionWriter, item: Bound) -> None:
+    """BSYNC: go on if all participants are here, else wait for them in the warp record."""
+    if w.guard is not None:
+        raise BindingError("guarded BSYNC")
+    n = _convergence(item)
+    w.registers.flush()
+    w.terminated = True
+    follow = w.next_block()
+    need = w.load_u32(at.WARP_BARRIERS + 4 * n)
+    waiting_at = at.WARP_BARRIER_WAITING + 4 * n
+    waiting = w.load_u32(waiting_at)
+    others = _not_ended(w, w.emit(f"and i32 {need}, {w.emit(f'xor i32 {w.mask}, -1')}"))
+    alone, more, all_, wait = (w.module.label(s) for s in ("alone", "more", "met", "wait"))
+    nobody = w.emit(f"icmp eq i32 {others}, 0")
+    w.line(f"br i1 {nobody}, label %{alone}, label %{more}")
+    w.module.start(alone)
+    w.goto(follow)
+    w.module.start(more)
+    absent = w.emit(f"and i32 {others}, {w.emit(f'xor i32 {waiting}, -1')}")
+    met = w.emit(f"icmp eq i32 {absent}, 0")
+    w.line(f"br i1 {met}, label %{all_}, label %{wait}")
+    w.module.start(all_)
+    w.entries.add(follow)
+    w.store_state(follow, w.mask)
+    w.store_u32(waiting_at, "0")
+    w.store_u32(at.WARP_MASK, w.emit(f"or i32 {w.mask}, {waiting}"))
+    w.store_u32(at.WARP_PC, str(follow))
+    w.line(f"ret i32 {at.EVENT_JUMP}")
+    w.module.start(wait)
+    w.store_state(follow, w.mask)
+    w.store_u32(waiting_at, w.emit(f"or i32 {waiting}, {w.mask}"))
+    w.store_u32(at.WARP_BARRIER_PC + 4 * n, str(follow))
+    w.line(f"ret i32 {at.EVENT_DONE}")
+
+
+@role("bmov")
+def bmov(w: RegionWriter, item: Bound) -> None:
+    """BMOV between a convergence barrier and a register."""
+    destination, source = item.inst.operands[0], item.inst.operands[1]
+    if isinstance(destination, Barrier):
+        w.store_u32(at.WARP_BARRIERS + 4 * destination.index, _scalar_operand(w, source))
+        return
+    if not isinstance(source, Barrier):
+        raise BindingError(f"BMOV source {source!r}")
+    offset = at.WARP_BARRIERS + 4 * source.index
+    value = w.load_u32(offset)
+    if "CLEAR" in item.inst.modifiers:
+        w.store_u32(offset, "0")
+    if isinstance(destination, Reg) and destination.index != RZ:
+        w.operands.write_word(destination.index, w.x.broadcast("u32", value), w.guard)
+    elif isinstance(destination, UReg) and destination.index != RZ:
+        w.operands.write_word(KEY_UNIFORM + destination.index, Value("u32", value), None)
+
+
+@role("warpsync")
+def warpsync(w: RegionWriter, item: Bound) -> None:
+    """WARPSYNC: all lanes of the mask must be in this split, else wait for them."""
+    masks = [o for o in item.inst.operands if isinstance(o, Reg | UReg | Imm)]
+    need = _scalar_operand(w, masks[0]) if masks else "-1"
+    w.registers.flush()
+    w.terminated = True
+    follow = w.next_block()
+    go, wait = w.module.label("synced"), w.module.label("unsynced")
+    w.line(f"br i1 {_missing(w, need)}, label %{wait}, label %{go}")
+    w.module.start(wait)
+    w.store_u32(at.WARP_ARGS, need)
+    w.leave(follow, w.mask, at.EVENT_WARPSYNC)
+    w.module.start(go)
+    w.goto(follow)
+
+
+@role("yield", "sleep")
+def yield_(w: RegionWriter, item: Bound) -> None:
+    """YIELD and NANOSLEEP: other splits of the warp first; spinning warps yield sooner."""
+    w.registers.flush()
+    w.terminated = True
+    follow = w.next_block()
+    w.spend_fuel(200 if item.op.role == "yield" else 2000)
+    others = w.emit(f"icmp ne i32 {w.load_u32(at.WARP_SPLITS)}, 0")
+    rotate, stay = w.module.label("rotate"), w.module.label("stay")
+    w.line(f"br i1 {others}, label %{rotate}, label %{stay}")
+    w.module.start(rotate)
+    w.leave(follow, w.mask, at.EVENT_YIELD)
+    w.module.start(stay)
+    w.goto(follow)
+
+
+@role("nop", "fence")
+def nop(w: RegionWriter, item: Bound) -> None:
+    """Nothing to do: execution is sequentially consistent."""
+
+
+@role("bar")
+def bar(w: RegionWriter, item: Bound) -> None:
+    """BAR: arrive at a named barrier of the block; the runner counts."""
+    modifiers = item.inst.modifiers
+    values = [o for o in item.inst.operands if isinstance(o, Reg | UReg | Imm)]
+    predicates = [o for o in item.inst.operands if isinstance(o, Pred | UPred)]
+    number = _scalar_operand(w, values[0]) if values else "0"
+    threads = _scalar_operand(w, values[1]) if len(values) > 1 else "0"
+    kind = at.BARRIER_ARRIVE if "ARV" in modifiers else at.BARRIER_SYNC
+    ballot = "0"
+    if "RED" in modifiers:
+        kind = {"POPC": at.BARRIER_POPC, "AND": at.BARRIER_AND, "OR": at.BARRIER_OR}[
+            next(m for m in modifiers if m in ("POPC", "AND", "OR"))
+        ]
+        value = w.operands.predicate(predicates[-1], False) if predicates else w.x.true()
+        ballot = w.x.ballot_scalar(value)
+    w.registers.flush()
+    w.terminated = True
+    follow = w.next_block()
+    lanes = w.mask
+    if w.guard is not None:
+        lanes = w.lanes_mask()
+        arrive, skip = w.module.label("arrive"), w.module.label("skip")
+        w.line(f"br i1 {w.emit(f'icmp ne i32 {lanes}, 0')}, label %{arrive}, label %{skip}")
+        w.module.start(skip)
+        w.goto(follow)
+        w.module.start(arrive)
+        rest = w.emit(f"xor i32 {lanes}, {w.mask}")
+        some, go = w.module.label("others"), w.module.label("go")
+        w.line(f"br i1 {w.emit(f'icmp ne i32 {rest}, 0')}, label %{some}, label %{go}")
+        w.module.start(some)
+        w.park(follow, rest)
+        w.line(f"br label %{go}")
+        w.module.start(go)
+    for i, value_ref in enumerate((number, threads, str(kind), ballot)):
+        w.store_u32(at.WARP_ARGS + 4 * i, value_ref)
+    w.leave(follow, lanes, at.EVENT_BARRIER)
+
+
+@role("b2r")
+def b2r(w: RegionWriter, item: Bound) -> None:
+    """B2R.RESULT: count of the last BAR.RED and its truth."""
+    word = w.load_u32(at.WARP_BAR_RESULT)
+    value = w.x.broadcast("u32", word)
+    for operand in item.inst.operands:
+        if isinstance(operand, Reg) and operand.index != RZ:
+            w.operands.write_word(operand.index, value, w.guard)
+        elif isinstance(operand, Pred) and operand.index != PT:
+            truth = w.x.icmp("ne", value, w.x.u32(0))
+            w.operands.write_word(256 + operand.index, truth, w.guard)
+
+
+@role("trap")
+def trap(w: RegionWriter, item: Bound) -> None:
+    """BPT.TRAP: the kernel stops itself; BPT.DRAIN and others do nothing."""
+    if "TRAP" not in item.inst.modifiers:
+        return
+    w.registers.flush()
+    w.terminated = True
+    lanes = w.lanes_mask()
+    stop, go = w.module.label("trap"), w.module.label("untrapped")
+    w.line(f"br i1 {w.emit(f'icmp ne i32 {lanes}, 0')}, label %{stop}, label %{go}")
+    w.module.start(stop)
+    w.store_u32(at.WARP_ARGS, str(w.index))
+    w.store_u32(at.WARP_ARGS + 4, lanes)
+    w.line(f"ret i32 {at.EVENT_TRAP}")
+    w.module.start(go)
+    if w.has_next():
+        w.goto(w.next_block())
+    else:
+        w.line(f"ret i32 {at.EVENT_FAULT}")
+
+
+def _indirect(w: RegionWriter, low: Value, high: Value, kind: int) -> None:
+    """Leaves through per-lane addresses; lanes whose guard is false go on behind."""
+    w.registers.flush()
+    w.terminated = True
+    for offset, value in ((at.WARP_TARGETS, low), (at.WARP_TARGETS_HIGH, high)):
+        w.line(f"store <32 x i32> {value.ref}, ptr {w.field(offset)}, align 64")
+    lanes = w.mask if w.guard is None else w.lanes_mask()
+    executed = w.counter("branch_uniform", w.index, w.index + 1)
+    w.count(executed, "1")
+    if w.guard is not None:
+        rest = w.emit(f"xor i32 {lanes}, {w.mask}")
+        some, go, none = (w.module.label(s) for s in ("others", "go", "none"))
+        w.line(f"br i1 {w.emit(f'icmp ne i32 {lanes}, 0')}, label %{some}, label %{none}")
+        w.module.start(none)
+        w.goto(w.next_block())
+        w.module.start(some)
+        park = w.module.label("park")
+        w.line(f"br i1 {w.emit(f'icmp ne i32 {rest}, 0')}, label %{park}, label %{go}")
+        w.module.start(park)
+        w.park(w.next_block(), rest)
+        w.line(f"br label %{go}")
+        w.module.start(go)
+    live = 0
+    for s in w.block.successors:
+        live |= w.layout.blocks[s].live_in
+        w.entries.add(s)
+    if not w.block.successors or w.bound[w.block.end - 1].op.role == "call":
+        live = ALL_KEYS
+    w.store_keys(live & w.region_writes(), lanes)
+    w.store_u32(at.WARP_MASK, lanes)
+    w.store_u32(at.WARP_ARGS, str(kind))
+    w.store_u32(at.WARP_ARGS + 4, str(w.index))
+    w.line(f"ret i32 {at.EVENT_INDIRECT}")
+
+
+def _jump_kind(item: Bound) -> int:
+    absolute = "ABS" in item.inst.modifiers or item.inst.opcode.startswith("JMX")
+    return at.INDIRECT_ABSOLUTE if absolute else at.INDIRECT_RELATIVE
+
+
+def _jump_words(w: RegionWriter, item: Bound, operand: Operand) -> tuple[Value, Value]:
+    """The address of an indirect jump: a register pair plus the offset of a label or number."""
+    low = w.operands.bits_word(operand, 0, False)
+    for extra in item.inst.operands:
+        if isinstance(extra, Label):
+            low = w.x.add(low, w.x.u32(extra.address))
+        elif isinstance(extra, Imm):
+            low = w.x.add(low, w.x.u32(extra.bits))
+    return low, w.operands.bits_word(operand, 1, False)
+
+
+@role("call")
+def call(w: RegionWriter, item: Bound) -> None:
+    """CALL to a label, or through a register pair."""
+    labels = [o for o in item.inst.operands if isinstance(o, Label)]
+    registers = [o for o in item.inst.operands if isinstance(o, Reg | UReg)]
+    if registers:
+        _indirect(w, *_jump_words(w, item, registers[0]), _jump_kind(item))
+        return
+    if not labels:
+        raise BindingError("CALL without a target")
+    _branch(w, _target(w, item), None if w.guard is None else w.lanes_mask(), w.index)
+
+
+@role("ret")
+def ret(w: RegionWriter, item: Bound) -> None:
+    """RET to the section offset in a register pair."""
+    registers = [o for o in item.inst.operands if isinstance(o, Reg | UReg)]
+    if not registers:
+        raise BindingError("RET without a register")
+    _indirect(w, *_jump_words(w, item, registers[0]), _jump_kind(item))
+
+
+@role("brx", "brxu")
+def brx(w: RegionWriter, item: Bound) -> None:
+    """BRX: register pair + address of the next instruction + offset."""
+    registers = [o for o in item.inst.operands if isinstance(o, Reg | UReg)]
+    if not registers:
+        raise BindingError(f"{item.inst.opcode} without a register")
+    _indirect(w, *_jump_words(w, item, registers[0]), _jump_kind(item))
+
+
+@role("lepc")
+def lepc(w: RegionWriter, item: Bound) -> None:
+    """LEPC: the absolute code address of this instruction or of the label."""
+    address = item.inst.address
+    for operand in item.inst.operands:
+        if isinstance(operand, Label):
+            address = operand.address
+    destination = item.inst.operands[0]
+    if not isinstance(destination, Reg):
+        raise BindingError("LEPC destination")
+    value = w.x.u64((at.CODE_WINDOW_HIGH << 32) + address)
+    w.operands.write_wide(destination.index, value, w.guard)

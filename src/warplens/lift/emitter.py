@@ -1,0 +1,49 @@
+"""Text under construction: one module, and within it one function at a time."""
+
+from __future__ import annotations
+
+
+class ModuleText:
+    """Collects functions, helpers and declarations of one LLVM module."""
+
+    def __init__(self) -> None:
+        self._helpers: dict[str, str] = {}
+        self._functions: list[str] = []
+        self._lines: list[str] = []
+        self._counter = 0
+
+    def line(self, text: str) -> None:
+        """Appends one instruction to the function being written."""
+        self._lines.append(text)
+
+    def name(self) -> str:
+        """A fresh SSA name."""
+        self._counter += 1
+        return f"%t{self._counter}"
+
+    def label(self, stem: str) -> str:
+        """A fresh block label, without its `%`."""
+        self._counter += 1
+        return f"{stem}{self._counter}"
+
+    def start(self, label: str) -> None:
+        """Opens a basic block."""
+        self._lines.append(f"{label}:")
+
+    def helper(self, name: str, ir: str) -> None:
+        """Adds a module-level function, declaration or global once per name."""
+        self._helpers.setdefault(name, ir)
+
+    def take_lines(self) -> list[str]:
+        """The lines since the last call, for the caller to place."""
+        lines, self._lines = self._lines, []
+        return lines
+
+    def add_function(self, text: str) -> None:
+        """Adds a finished function."""
+        self._functions.append(text)
+
+    def text(self) -> str:
+        """The module."""
+        return "\n".join((*self._helpers.values(), *self._functions, "!0 = !{}", "!1 = "
+                          '!{!"branch_weights", i32 2000, i32 1}', ""))  # fmt: skip

@@ -1,0 +1,83 @@
+"""Machine code for lifted kernels: parse, a few cheap passes, emit; objects are cached on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from dataclasses import dataclass
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from warplens.lift import llvm_lanes
+from warplens.lift.host import HostFeatures
+from warplens.lift.lifter import Lifted
+from warplens.toolchain.cache import default_cache
+
+_lock = threading.Lock()
+_ready = False
+
+
+def _initialize() -> None:
+    global _ready
+    if not _ready:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        llvm_lanes.prepare_symbols()
+        _ready = True
+
+
+@dataclass(slots=True)
+class MachineCode:
+    """Compiled regions. The engine owns the code; keep it as long as addresses are used."""
+
+    engine: llvm.ExecutionEngine
+    addresses: tuple[int, ...]
+
+
+def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
+    """Registers become SSA values, dead code goes; nothing that grows faster than the code."""
+    options = llvm.create_pipeline_tuning_options(speed_level=1)
+    builder = llvm.create_pass_builder(machine, options)
+    passes = llvm.create_new_function_pass_manager()
+    passes.add_sroa_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    for function in module.functions:
+        if not function.is_declaration:
+            passes.run(function, builder)
+
+
+def compile_ir(ir: str, n_regions: int, features: HostFeatures) -> MachineCode:
+    """Compiles a lifted kernel's module, or takes its object from the cache."""
+    with _lock:
+        _initialize()
+        target = llvm.Target.from_default_triple()
+        machine = target.create_target_machine(
+            cpu=features.cpu, features=features.features, opt=1, reloc="pic", codemodel="default"
+        )
+        cache = default_cache()
+        text = f"{features.key()}\n{llvm.llvm_version_info}\n{llvmlite.__version__}\n{ir}"
+        key = hashlib.sha256(text.encode()).hexdigest()
+        data = cache.get("object", key)
+        if data is None:
+            module = llvm.parse_assembly(ir)
+            module.triple = target.triple
+            module.data_layout = str(machine.target_data)
+            module.verify()
+            _optimize(module, machine)
+            data = machine.emit_object(module)
+            cache.put("object", key, data)
+        empty = llvm.parse_assembly("")
+        engine = llvm.create_mcjit_compiler(empty, machine)
+        engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+        engine.finalize_object()
+        addresses = tuple(
+            engine.get_function_address(f"region{i}") for i in range(n_regions)
+        )
+    return MachineCode(engine, addresses)
+
+
+def compile_lifted(lifted: Lifted, features: HostFeatures) -> MachineCode:
+    """Machine code of a lifted kernel."""
+    return compile_ir(lifted.ir, len(lifted.layout.regions), features)

@@ -1,0 +1,529 @@
+"""SASS to LLVM IR: one function per region, registers in SSA inside, in memory between regions.
+
+Inside a region the values of lanes that are not in the running split are garbage; what leaves a
+region is stored under the split's mask. So straight-line code needs no blending at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from warplens.errors import Unsupported
+from warplens.execute import layout as at
+from warplens.isa import table
+from warplens.lift import blocks as cut
+from warplens.lift.binding import (
+    KEY_PREDICATE,
+    KEY_UNIFORM,
+    KEY_UNIFORM_PREDICATE,
+    BindingError,
+    Bound,
+    bind,
+    members,
+)
+from warplens.lift.emitter import ModuleText
+from warplens.lift.host import HostFeatures
+from warplens.lift.llvm_lanes import LlvmLanes, Value
+from warplens.lift.operands import Operands
+from warplens.lift.registers import RegisterFile, storage_name, storage_type
+from warplens.sass.model import Const, Instruction, SassKernel, UPred, UReg
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """A counter slot and what it adds up to: column += weight * slot for instructions [start, end)."""
+
+    slot: int
+    column: str
+    start: int
+    end: int
+    weight: int = 1
+
+
+@dataclass(slots=True)
+class Lifted:
+    """A lifted kernel: IR text and the tables that the runner needs."""
+
+    kernel: SassKernel
+    ir: str
+    layout: cut.Layout
+    counters: list[Counter]
+    n_counters: int
+    sites: list[int]  # instruction index of each access site
+    site_widths: list[int]
+    n_registers: int
+    ordered_reason: str
+    notes: list[str] = field(default_factory=list)
+
+
+Role = Callable[["RegionWriter", Bound], None]
+ROLES: dict[str, Role] = {}
+
+
+def role(*names: str) -> Callable[[Role], Role]:
+    """Registers the code generator of a role."""
+
+    def register(function: Role) -> Role:
+        for name in names:
+            ROLES[name] = function
+        return function
+
+    return register
+
+
+def describe(kernel: SassKernel, inst: Instruction) -> str:
+    """Where an instruction stands: kernel, offset, source line and text."""
+    source = f" ({inst.file}:{inst.line})" if inst.line else ""
+    return f"{kernel.demangled or kernel.name}+{inst.address:#06x}{source}: {inst.text.strip()}"
+
+
+def bind_kernel(kernel: SassKernel) -> tuple[list[Bound | None], list[tuple[Instruction, str]]]:
+    """Every instruction with its table entry, and the gaps with their reasons."""
+    bound: list[Bound | None] = []
+    gaps: list[tuple[Instruction, str]] = []
+    for inst in kernel.instructions:
+        entry = table.find(inst.opcode, inst.modifiers)
+        reason = ""
+        item: Bound | None = None
+        if entry is None:
+            reason = f"opcode {inst.opcode} is not known"
+        else:
+            unknown = [m for m in inst.modifiers if m not in entry.modifiers]
+            if unknown:
+                reason = f"modifier .{unknown[0]} of {inst.opcode} is not known"
+            elif entry.role != "value" and entry.role not in ROLES:
+                reason = f"{inst.opcode} is not executed yet"
+            else:
+                try:
+                    item = bind(inst, entry)
+                except BindingError as error:
+                    reason = str(error)
+        if reason:
+            gaps.append((inst, reason))
+        bound.append(item)
+    return bound, gaps
+
+
+def raise_gaps(kernel: SassKernel, gaps: list[tuple[Instruction, str]]) -> None:
+    """Refuses a kernel that has gaps, naming all of them."""
+    if not gaps:
+        return
+    shown = [f"  {describe(kernel, inst)}\n      {reason}" for inst, reason in gaps[:50]]
+    if len(gaps) > 50:
+        shown.append(f"  … and {len(gaps) - 50} more")
+    raise Unsupported(
+        f"{kernel.demangled or kernel.name} (sm_{kernel.sm}) uses {len(gaps)} instruction(s) that "
+        "are not supported:\n" + "\n".join(shown),
+        hint="`warplens list opcodes FILE.cu` shows what is missing where; nothing was run",
+    )
+
+
+class RegionWriter:
+    """Writes the functions of a kernel; code generators of roles work through it."""
+
+    def __init__(self, kernel: SassKernel, bound: list[Bound], features: HostFeatures) -> None:
+        self.kernel = kernel
+        self.bound = bound
+        self.features = features
+        self.module = ModuleText()
+        self.line = self.module.line
+        self.name = self.module.name
+        self.x = LlvmLanes(self.module, 32, None, features)
+        self.u = LlvmLanes(self.module, 1, None, features)
+        self.layout = cut.lay_out(kernel, list(bound))
+        self.registers = RegisterFile(self.line, self.name, self.x, self.u)
+        self.operands = Operands(self.registers, self.x, self.u, self.constant_word)
+        self.counters: list[Counter] = []
+        self.n_counters = 0
+        self.sites: list[int] = []
+        self.site_widths: list[int] = []
+        self.entries: set[int] = {0, *self.layout.return_points}
+        self.block = self.layout.blocks[0]
+        self.region = self.layout.regions[0]
+        self.index = 0
+        self.mask = "%mask"
+        self.guard: Value | None = None
+        self._constants: dict[tuple[int, int], Value] = {}
+        self._writes: dict[int, int] = {}
+        self._stubs: set[int] = set()
+        self._yields: set[int] = set()
+        self.terminated = False
+        self.gaps: list[tuple[Instruction, str]] = []
+
+    # --- small pieces ----------------------------------------------------------------------------
+
+    def emit(self, text: str) -> str:
+        """One instruction with a result; returns its name."""
+        name = self.name()
+        self.line(f"{name} = {text}")
+        return name
+
+    def field(self, offset: int) -> str:
+        """Pointer to a byte offset of the warp record."""
+        return self.emit(f"getelementptr i8, ptr %w, i64 {offset}")
+
+    def load_u32(self, offset: int) -> str:
+        """Loads a u32 of the warp record."""
+        return self.emit(f"load i32, ptr {self.field(offset)}, align 4")
+
+    def store_u32(self, offset: int, value: str) -> None:
+        """Stores a u32 of the warp record."""
+        self.line(f"store i32 {value}, ptr {self.field(offset)}, align 4")
+
+    def env(self, slot: int) -> str:
+        """Loads an int64 slot of the environment."""
+        place = self.emit(f"getelementptr i64, ptr %env, i64 {slot}")
+        return self.emit(f"load i64, ptr {place}, align 8")
+
+    def vector_mask(self, mask: str) -> str:
+        """An i32 mask as <32 x i1>."""
+        return self.emit(f"bitcast i32 {mask} to <32 x i1>")
+
+    def counter(self, column: str, start: int, end: int, weight: int = 1,
+                slot: int | None = None) -> int:  # fmt: skip
+        """Reserves a counter slot (or reuses one for a further column)."""
+        if slot is None:
+            slot = self.n_counters
+            self.n_counters += 1
+        self.counters.append(Counter(slot, column, start, end, weight))
+        return slot
+
+    def count(self, slot: int, amount: str) -> None:
+        """Adds an i64 to a counter."""
+        place = self.emit(f"getelementptr i64, ptr %counters, i64 {slot}")
+        old = self.emit(f"load i64, ptr {place}, align 8")
+        new = self.emit(f"add i64 {old}, {amount}")
+        self.line(f"store i64 {new}, ptr {place}, align 8")
+
+    def popcount(self, mask: str) -> str:
+        """Number of lanes of an i32 mask, as i64."""
+        self.module.helper("llvm.ctpop.i32", "declare i32 @llvm.ctpop.i32(i32)")
+        n = self.emit(f"call i32 @llvm.ctpop.i32(i32 {mask})")
+        return self.emit(f"zext i32 {n} to i64")
+
+    def constant_word(self, operand: Const, offset: int) -> Value:
+        """Word `offset` of a constant-bank operand as a scalar."""
+        if operand.bank < 0:
+            raise BindingError("bindless constant bank")
+        if operand.base is not None:
+            if not isinstance(operand.base, UReg):
+                raise BindingError("constant operand indexed by a vector register")
+            base = self.operands.word(operand.base, 0, True)
+            where = self.emit(f"add i32 {base.ref}, {operand.offset + 4 * offset}")
+            where = self.emit(f"and i32 {where}, 65535")
+            place = self.emit(f"getelementptr i8, ptr {self.bank(operand.bank)}, i32 {where}")
+            return Value("u32", self.emit(f"load i32, ptr {place}, align 4"))
+        key = (operand.bank, operand.offset + 4 * offset)
+        value = self._constants.get(key)
+        if value is None:
+            place = self.emit(f"getelementptr i8, ptr {self.bank(operand.bank)}, i64 {key[1]}")
+            value = Value("u32", self.emit(f"load i32, ptr {place}, align 4, !invariant.load !0"))
+            self._constants[key] = value
+        return value
+
+    def bank(self, number: int) -> str:
+        """Pointer to a constant bank's bytes."""
+        if number == 0:
+            return "%bank0"
+        return self.emit(f"inttoptr i64 {self.env(at.ENV_BANKS + number)} to ptr")
+
+    # --- state between regions -------------------------------------------------------------------
+
+    def store_state(self, target: int, mask: str) -> None:
+        """Stores what `target` needs of what this region writes, for the lanes of `mask`."""
+        keys = self.layout.blocks[target].live_in & self.region_writes()
+        self.store_keys(keys, mask)
+
+    def store_keys(self, keys: int, mask: str) -> None:
+        """Stores keys from their allocas to the warp record, vectors under `mask`."""
+        lanes = self.vector_mask(mask)
+        for key in members(keys):
+            self.registers.used.add(key)
+            kind = storage_type(key)
+            value = self.emit(f"load {kind}, ptr {storage_name(key)}")
+            if key < KEY_PREDICATE:
+                self._store_vector(value, self.field(at.WARP_REGISTERS + 128 * key), lanes)
+            elif key < KEY_UNIFORM:
+                offset = at.WARP_PREDICATES + 4 * (key - KEY_PREDICATE)
+                old = self.emit(f"bitcast i32 {self.load_u32(offset)} to <32 x i1>")
+                new = self.emit(f"select <32 x i1> {lanes}, <32 x i1> {value}, <32 x i1> {old}")
+                self.store_u32(offset, self.emit(f"bitcast <32 x i1> {new} to i32"))
+            elif key < KEY_UNIFORM_PREDICATE:
+                self.store_u32(at.WARP_UNIFORM + 4 * (key - KEY_UNIFORM), value)
+            else:
+                wide = self.emit(f"zext i1 {value} to i32")
+                self.store_u32(
+                    at.WARP_UNIFORM_PREDICATES + 4 * (key - KEY_UNIFORM_PREDICATE), wide
+                )
+
+    def _store_vector(self, value: str, place: str, lanes: str) -> None:
+        if self.features.has_avx512:
+            self.module.helper(
+                "llvm.masked.store.v32i32.p0",
+                "declare void @llvm.masked.store.v32i32.p0(<32 x i32>, ptr, i32, <32 x i1>)",
+            )
+            self.line(
+                f"call void @llvm.masked.store.v32i32.p0(<32 x i32> {value}, ptr {place}, i32 64, "
+                f"<32 x i1> {lanes})"
+            )
+            return
+        old = self.emit(f"load <32 x i32>, ptr {place}, align 64")
+        new = self.emit(f"select <32 x i1> {lanes}, <32 x i32> {value}, <32 x i32> {old}")
+        self.line(f"store <32 x i32> {new}, ptr {place}, align 64")
+
+    def region_writes(self) -> int:
+        writes = self._writes.get(self.region.index)
+        if writes is None:
+            writes = 0
+            for i in range(self.region.first, self.region.last):
+                writes |= self.layout.blocks[i].writes
+            self._writes[self.region.index] = writes
+        return writes
+
+    def leave(self, target: int, mask: str, event: int) -> None:
+        """Ends the function: state stored, mask and pc set, event returned."""
+        self.entries.add(target)
+        self.store_state(target, mask)
+        self.store_u32(at.WARP_MASK, mask)
+        self.store_u32(at.WARP_PC, str(target))
+        self.line(f"ret i32 {event}")
+
+    def park(self, target: int, mask: str) -> None:
+        """Puts the lanes of `mask` aside as a ready split that goes on at `target`."""
+        self.entries.add(target)
+        self.store_state(target, mask)
+        n = self.load_u32(at.WARP_SPLITS)
+        offset = self.emit(f"mul i32 {n}, {at.SPLIT_SIZE}")
+        base = self.field(at.WARP_SPLIT_TABLE)
+        place = self.emit(f"getelementptr i8, ptr {base}, i32 {offset}")
+        entry = f"<4 x i32> <i32 0, i32 {target}, i32 {at.SPLIT_READY}, i32 0>"
+        full = self.emit(f"insertelement {entry}, i32 {mask}, i32 0")
+        self.line(f"store <4 x i32> {full}, ptr {place}, align 4")
+        self.store_u32(at.WARP_SPLITS, self.emit(f"add i32 {n}, 1"))
+
+    def goto(self, target: int, mask: str | None = None) -> None:
+        """Goes on at a lifted block with `mask` (the present one if None). Registers are flushed."""
+        if mask is not None:
+            self.line(f"store i32 {mask}, ptr %mask")
+        inside = self.region.first <= target < self.region.last
+        if not inside:
+            self._stubs.add(target)
+            self.line(f"br label %x{target}")
+        elif target <= self.block.index:
+            self._yields.add(target)
+            fuel = self.field(at.WARP_FUEL)
+            left = self.emit(f"load i64, ptr {fuel}, align 8")
+            less = self.emit(f"sub i64 {left}, 1")
+            self.line(f"store i64 {less}, ptr {fuel}, align 8")
+            spent = self.emit(f"icmp slt i64 {less}, 0")
+            self.line(f"br i1 {spent}, label %y{target}, label %b{target}, !prof !2")
+        else:
+            self.line(f"br label %b{target}")
+
+    def spend_fuel(self, amount: int) -> None:
+        """Makes the split yield sooner: it may be spinning."""
+        fuel = self.field(at.WARP_FUEL)
+        left = self.emit(f"load i64, ptr {fuel}, align 8")
+        self.line(f"store i64 {self.emit(f'sub i64 {left}, {amount}')}, ptr {fuel}, align 8")
+
+    def next_block(self) -> int:
+        """The lifted block after this one."""
+        return self.block.index + 1
+
+    def has_next(self) -> bool:
+        """Whether code follows."""
+        return self.block.index + 1 < len(self.layout.blocks)
+
+    # --- guards ----------------------------------------------------------------------------------
+
+    def lanes_mask(self) -> str:
+        """The executing lanes (split and guard) as i32."""
+        if self.guard is None:
+            return self.mask
+        bits = self.x.ballot_scalar(self.guard)
+        return self.emit(f"and i32 {bits}, {self.mask}")
+
+    def executing(self) -> str:
+        """The executing lanes as <32 x i1>."""
+        return self.vector_mask(self.lanes_mask())
+
+    # --- kernels ---------------------------------------------------------------------------------
+
+    def write(self) -> Lifted:
+        """Writes every region and the module."""
+        self.module.helper("!2", '!2 = !{!"branch_weights", i32 1, i32 20000}')
+        bodies: list[tuple[cut.Region, list[str], set[int], set[int]]] = []
+        for region in self.layout.regions:
+            self.region = region
+            self.registers.used = set()
+            self._stubs, self._yields = set(), set()
+            for i in range(region.first, region.last):
+                self._write_block(self.layout.blocks[i])
+            self._write_stubs()
+            bodies.append((region, self.module.take_lines(), self.registers.used, set()))
+        raise_gaps(self.kernel, self.gaps)
+        for region, lines, used, _ in bodies:
+            self._write_function(region, lines, used)
+        n_registers = 1 + max(
+            (k for item in self.bound for k in (*item.reads, *item.writes) if k < KEY_PREDICATE),
+            default=0,
+        )
+        return Lifted(
+            self.kernel, self.module.text(), self.layout, self.counters, self.n_counters,
+            self.sites, self.site_widths, max(n_registers, 32), order_reason(self.bound),
+        )  # fmt: skip
+
+    def _write_block(self, block: cut.LiftedBlock) -> None:
+        self.block = block
+        self.terminated = False
+        self.registers.start_block()
+        self._constants.clear()
+        self.module.start(f"b{block.index}")
+        self.mask = self.emit("load i32, ptr %mask")
+        self.x._active = self.vector_mask(self.mask)
+        slot = self.counter("inst_executed", block.start, block.end)
+        self.count(slot, "1")
+        slot = self.counter("thread_inst_executed", block.start, block.end)
+        self.count(slot, self.popcount(self.mask))
+        for i in range(block.start, block.end):
+            self.index = i
+            self._write_instruction(self.bound[i], slot)
+        if not self.terminated:
+            self.registers.flush()
+            if self.has_next():
+                self.goto(self.next_block())
+            else:
+                self.line(f"ret i32 {at.EVENT_FAULT}")
+
+    def _read_guard(self, item: Bound) -> Value | None:
+        guard = item.inst.guard
+        if guard is None or (guard.index == 7 and not guard.negate):
+            return None
+        uniform = item.op.uniform and item.op.role == "value"
+        return self.operands.predicate(guard, uniform)
+
+    def _write_instruction(self, item: Bound, threads_slot: int) -> None:
+        try:
+            self._write_bound(item, threads_slot)
+        except BindingError as error:
+            self.gaps.append((item.inst, str(error)))
+
+    def _write_bound(self, item: Bound, threads_slot: int) -> None:
+        inst, i = item.inst, self.index
+        self.guard = self._read_guard(item)
+        uniform = item.op.uniform and item.op.role == "value"
+        if self.guard is None or uniform or isinstance(inst.guard, UPred):
+            self.counter("thread_inst_executed_true", i, i + 1, slot=threads_slot)
+            saved = self.x._active
+            if self.guard is not None and not uniform:
+                self.x._active = self.executing()
+        else:
+            saved = self.x._active
+            mask = self.lanes_mask()
+            self.count(self.counter("thread_inst_executed_true", i, i + 1), self.popcount(mask))
+            self.x._active = self.vector_mask(mask)
+        if item.op.role == "value":
+            self._write_value(item, uniform)
+        else:
+            ROLES[item.op.role](self, item)
+        self.x._active = saved
+
+    def _write_value(self, item: Bound, uniform: bool) -> None:
+        x = self.u if uniform else self.x
+        keep_sign = bool(item.op.attributes.get("ignore_absolute"))
+        sources = [self.operands.source(kind, o, uniform, keep_sign) for kind, o in item.sources]
+        assert item.op.function is not None
+        result = item.op.function(x, table.Modifiers(item.inst.modifiers), *sources)
+        results = result if len(item.destinations) > 1 else (result,)
+        for (kind, operand), value in zip(item.destinations, results, strict=True):
+            self.operands.destination(kind, operand, value, self.guard, uniform)
+
+    def _write_stubs(self) -> None:
+        """Exits of the region: one block per target and event."""
+        for target in sorted(self._stubs | self._yields):
+            for stem, event, wanted in (
+                ("x", at.EVENT_JUMP, self._stubs), ("y", at.EVENT_YIELD, self._yields),
+            ):  # fmt: skip
+                if target in wanted:
+                    self.module.start(f"{stem}{target}")
+                    self.leave(target, self.emit("load i32, ptr %mask"), event)
+
+    def _write_function(self, region: cut.Region, body: list[str], used: set[int]) -> None:
+        entries = [i for i in range(region.first, region.last) if i in self.entries]
+        region.entries = entries
+        keys_here = 0
+        for key in used:
+            keys_here |= 1 << key
+        for target in entries:
+            self.module.start(f"e{target}")
+            for key in members(self.layout.blocks[target].live_in & keys_here):
+                self._load_key(key)
+            self.line(f"br label %b{target}")
+        entry_lines = self.module.take_lines()
+        cases = " ".join(f"i32 {t}, label %e{t}" for t in entries)
+        head = [
+            f"define i32 @region{region.index}(ptr noalias %w, ptr noalias %env) #0 {{",
+            "start:",
+            *(f"{storage_name(k)} = alloca {storage_type(k)}" for k in sorted(used)),
+            "%mask = alloca i32",
+            "%mask_in = load i32, ptr %w, align 4",
+            "store i32 %mask_in, ptr %mask",
+            "%bank_address = load i64, ptr %env, align 8",
+            "%bank0 = inttoptr i64 %bank_address to ptr",
+            f"%counters_place = getelementptr i64, ptr %env, i64 {at.ENV_COUNTERS}",
+            "%counters_address = load i64, ptr %counters_place, align 8",
+            "%counters = inttoptr i64 %counters_address to ptr",
+            f"%sites_place = getelementptr i64, ptr %env, i64 {at.ENV_SITES}",
+            "%sites_address = load i64, ptr %sites_place, align 8",
+            "%sites = inttoptr i64 %sites_address to ptr",
+            f"%pc_place = getelementptr i8, ptr %w, i64 {at.WARP_PC}",
+            "%pc = load i32, ptr %pc_place, align 4",
+            f"switch i32 %pc, label %bad_pc [ {cases} ]",
+            "bad_pc:",
+            f"ret i32 {at.EVENT_FAULT}",
+        ]
+        self.module.add_function("\n".join((*head, *entry_lines, *body, "}")))
+
+    def _load_key(self, key: int) -> None:
+        kind = storage_type(key)
+        if key < KEY_PREDICATE:
+            place = self.field(at.WARP_REGISTERS + 128 * key)
+            value = self.emit(f"load <32 x i32>, ptr {place}, align 64")
+        elif key < KEY_UNIFORM:
+            word = self.load_u32(at.WARP_PREDICATES + 4 * (key - KEY_PREDICATE))
+            value = self.emit(f"bitcast i32 {word} to <32 x i1>")
+        elif key < KEY_UNIFORM_PREDICATE:
+            value = self.load_u32(at.WARP_UNIFORM + 4 * (key - KEY_UNIFORM))
+        else:
+            word = self.load_u32(
+                at.WARP_UNIFORM_PREDICATES + 4 * (key - KEY_UNIFORM_PREDICATE)
+            )
+            value = self.emit(f"trunc i32 {word} to i1")
+        self.line(f"store {kind} {value}, ptr {storage_name(key)}")
+
+
+def order_reason(bound: list[Bound]) -> str:
+    """Why blocks must run in index order; empty if nothing in the code depends on their order."""
+    for item in bound:
+        modifiers = set(item.inst.modifiers)
+        where = f"{item.inst.text.strip()} at {item.inst.address:#06x}"
+        if item.op.role == "atomic" and item.op.attributes.get("space") != "shared":
+            return f"an atomic's result is used: {where}"
+        if item.op.role == "reduction" and modifiers & {"F32", "F64", "F16x2", "BF16x2",
+                                                        "BF16_V2"}:  # fmt: skip
+            return f"floating-point atomic: {where}"
+        if item.op.role in ("load", "store") and "STRONG" in modifiers:
+            return f"strong or volatile access: {where}"
+    return ""
+
+
+def lift(kernel: SassKernel, features: HostFeatures) -> Lifted:
+    """Lifts a kernel.
+
+    Raises:
+        Unsupported: it uses instructions that are not known; all of them are listed.
+    """
+    bound, gaps = bind_kernel(kernel)
+    raise_gaps(kernel, gaps)
+    return RegionWriter(kernel, [b for b in bound if b is not None], features).write()

@@ -1,0 +1,551 @@
+"""Code for loads, stores, atomics and constant loads.
+
+A full warp that reads or writes one aligned row of memory is served inline; everything else goes
+through the helpers of access_ir.py. Counter slots of a site: 0 inline rows, then what the helper
+counts (see runtime_ir.py).
+"""
+
+from __future__ import annotations
+
+from warplens.execute import layout as at
+from warplens.lift import access_ir, atomic_ir, runtime_ir
+from warplens.lift.access_ir import ADDRESSES, RESULTS, SWAP, VALUES
+from warplens.lift.binding import (
+    KEY_UNIFORM,
+    BindingError,
+    Bound,
+    access_bytes,
+    is_wide_address,
+)
+from warplens.lift.lifter import RegionWriter, role
+from warplens.lift.llvm_lanes import Value
+from warplens.sass.model import PT, RZ, Const, Imm, Mem, Operand, Pred, Reg, UPred, UReg
+
+_SLOTS = 6  # counter slots of a site
+_SPACES = {"global": ("global",), "shared": ("shared",), "local": ("local",),
+           "generic": ("global", "local", "shared")}  # fmt: skip
+
+
+def use_runtime(w: RegionWriter, *functions: tuple[str, str]) -> None:
+    """Adds the helper functions and all that they call to the module."""
+    add = w.module.helper
+    for group in (runtime_ir.DECLARATIONS, access_ir.GATHER, access_ir.MASKED):
+        for name, text in group.items():
+            add(name, text)
+    add("llvm.fabs.f64", "declare double @llvm.fabs.f64(double)")
+    add("wl.fault", runtime_ir.fault())
+    add("wl.find", runtime_ir.find())
+    for name, text in runtime_ir.distinct(w.features).items():
+        add(name, text)
+    add("wl.most", runtime_ir.most_per_bank())
+    for name, text in runtime_ir.remember().items():
+        add(name, text)
+    add("wl.sectors", runtime_ir.count_sectors())
+    add("wl.wavefronts", runtime_ir.count_wavefronts())
+    for name, text in functions:
+        add(name, text)
+
+
+def _use_move(w: RegionWriter, space: str, op: str, size: int) -> None:
+    mover = access_ir.move_load if op == "load" else access_ir.move_store
+    sizes = {size, min(size, 4)}
+    functions = [(f"wl.mv.{op}.{s}", mover(s)) for s in sorted(sizes)]
+    spaces = _SPACES[space]
+    make = {"global": access_ir.global_move, "shared": access_ir.shared_move,
+            "local": access_ir.local_move}  # fmt: skip
+    functions += [(f"wl.{s}.{op}.{size}", make[s](op, size)) for s in spaces]
+    if space == "generic":
+        functions.append((f"wl.generic.{op}.{size}", access_ir.generic_move(op, size)))
+    use_runtime(w, *functions)
+
+
+def new_site(w: RegionWriter, space: str, size: int) -> tuple[int, int]:
+    """Reserves access sites and counter slots for an instruction; (site, first slot)."""
+    first_site, first_slot = len(w.sites), w.n_counters
+    i = w.index
+    for s in _SPACES[space]:
+        w.sites.append(i)
+        w.site_widths.append(size)
+        base = w.n_counters
+        w.n_counters += _SLOTS
+        if s == "shared":
+            passes = max(1, size // 4)
+            columns = {"requests": {0: 1, 1: 1}, "wavefronts": {0: passes, 2: 1},
+                       "wavefronts_ideal": {0: passes, 3: 1}, "bytes": {0: 32 * size, 4: 1}}
+        else:
+            columns = {"requests": {0: 1, 1: 1}, "sectors": {0: size, 2: 1},
+                       "lines": {0: max(1, size // 4), 4: 1}, "bytes": {0: 32 * size, 5: 1}}
+            if s == "global":
+                columns["sectors_ideal"] = {0: size, 3: 1}
+        for column, parts in columns.items():
+            for slot, weight in parts.items():
+                w.counter(f"{s}_{column}", i, i + 1, weight, slot=base + slot)
+    return first_site, first_slot
+
+
+def _address(w: RegionWriter, mem: Mem, wide: bool) -> tuple[Value, Value | None, int]:
+    """Low and high words of an address and its immediate offset."""
+    x, o = w.x, w.operands
+    base = mem.base if mem.base is not None and mem.base.index != RZ else None
+    if not wide:
+        low = x.u32(0) if base is None else o.bits_word(base, 0, False)
+        if mem.scale != 1:
+            low = x.mul(low, x.u32(mem.scale))
+        if mem.uniform is not None:
+            low = x.add(low, o.word(mem.uniform, 0, False))
+        return low, None, mem.offset
+    if mem.scale != 1:
+        raise BindingError("scaled 64-bit address")
+    if base is None:
+        pair = x.u64(0)
+    elif mem.base_u32:
+        pair = x.zext64(o.bits_word(base, 0, False))
+    elif mem.uniform is None:
+        return o.bits_word(base, 0, False), o.bits_word(base, 1, False), mem.offset
+    else:
+        pair = o.wide(base, False, False)
+        pair = x.bits(pair) if pair.type == "f64" else pair
+    if mem.uniform is not None:
+        if mem.base_u32 or base is None or mem.uniform_wide:
+            pair = x.add(pair, o.wide(mem.uniform, False, False))
+        else:
+            pair = x.add(pair, x.zext64(o.word(mem.uniform, 0, False)))
+    return x.low32(pair), x.high32(pair), mem.offset
+
+
+def _scratch(w: RegionWriter, slot: int) -> str:
+    return w.field(at.WARP_SCRATCH + 128 * slot)
+
+
+def _put(w: RegionWriter, slot: int, value: Value) -> None:
+    w.line(f"store <32 x i32> {value.ref}, ptr {_scratch(w, slot)}, align 64")
+
+
+def _get(w: RegionWriter, slot: int) -> str:
+    return w.emit(f"load <32 x i32>, ptr {_scratch(w, slot)}, align 64")
+
+
+def _site_pointer(w: RegionWriter, site: int) -> str:
+    return w.emit(f"getelementptr i8, ptr %sites, i64 {site * at.SITE_SIZE}")
+
+
+def _call(w: RegionWriter, function: str, site: str, mask: str, imm: int, slot: int) -> None:
+    """Calls a helper; a fault leaves the region."""
+    failed = w.emit(
+        f"call i32 @{function}(ptr %w, ptr %env, ptr {site}, i32 {mask}, i32 {imm}, "
+        f"i32 {w.index}, i32 {slot})"
+    )
+    bad, good = w.module.label("bad"), w.module.label("good")
+    is_bad = w.emit(f"icmp ne i32 {failed}, 0")
+    w.line(f"br i1 {is_bad}, label %{bad}, label %{good}, !prof !2")
+    w.module.start(bad)
+    w.line(f"ret i32 {at.EVENT_FAULT}")
+    w.module.start(good)
+
+
+def _row_test(w: RegionWriter, offsets: str, limit: str, size: int, also: str | None,
+              mask: str) -> tuple[str, str]:  # fmt: skip
+    """i1: a full warp accesses an aligned row inside the limit; and the row's first offset."""
+    first = w.emit(f"extractelement <32 x i32> {offsets}, i32 0")
+    start = w.x.broadcast("u32", first)
+    row = w.emit(f"add <32 x i32> {start.ref}, {runtime_ir.scaled_lanes(size)}")
+    same = w.emit(f"icmp eq <32 x i32> {offsets}, {row}")
+    test = same if also is None else w.emit(f"and <32 x i1> {same}, {also}")
+    bits = w.emit(f"bitcast <32 x i1> {test} to i32")
+    both = w.emit(f"and i32 {bits}, {mask}")
+    full = w.emit(f"icmp eq i32 {both}, -1")
+    phase = w.emit(f"and i32 {first}, 127")
+    aligned = w.emit(f"icmp eq i32 {phase}, 0")
+    end = w.emit(f"add i32 {first}, {31 * size}")
+    inside = w.emit(f"icmp ult i32 {end}, {limit}")
+    no_wrap = w.emit(f"icmp ult i32 {first}, {limit}")
+    ok = w.emit(f"and i1 {w.emit(f'and i1 {full}, {aligned}')}, {inside}")
+    return w.emit(f"and i1 {ok}, {no_wrap}"), first
+
+
+def _fast_place(w: RegionWriter, space: str, site: str, address: tuple[Value, Value | None, int],
+                size: int, mask: str) -> tuple[str, str]:  # fmt: skip
+    """i1 for the inline row, and the row's host pointer."""
+    low, high, offset = address
+    if space == "shared":
+        offsets = low if not offset else w.x.add(low, w.x.u32(offset))
+        limit64 = w.env(at.ENV_SHARED_LIMIT)
+        limit = w.emit(f"trunc i64 {w.emit(f'sub i64 {limit64}, {size - 1}')} to i32")
+        positive = w.emit(f"icmp sgt i64 {limit64}, {size - 1}")
+        limit = w.emit(f"select i1 {positive}, i32 {limit}, i32 0")
+        test, first = _row_test(w, offsets.ref, limit, size, None, mask)
+        host = w.emit(f"inttoptr i64 {w.env(at.ENV_SHARED)} to ptr")
+        return test, w.emit(f"getelementptr i8, ptr {host}, i32 {first}")
+    assert high is not None
+
+    def site_word(at_offset: int) -> str:
+        place = w.emit(f"getelementptr i8, ptr {site}, i64 {at_offset}")
+        return w.emit(f"load i32, ptr {place}, align 4")
+
+    seg_low, seg_high = site_word(at.SITE_LOW), site_word(at.SITE_HIGH)
+    limit = site_word(at.SITE_LIMIT)
+    delta = w.emit(f"sub i32 {offset & 0xFFFFFFFF}, {seg_low}")
+    offsets_ref = w.emit(f"add <32 x i32> {low.ref}, {w.x.broadcast('u32', delta).ref}")
+    same_high = w.emit(f"icmp eq <32 x i32> {high.ref}, {w.x.broadcast('u32', seg_high).ref}")
+    test, first = _row_test(w, offsets_ref, limit, size, same_high, mask)
+    place = w.emit(f"getelementptr i8, ptr {site}, i64 {at.SITE_HOST}")
+    host_address = w.emit(f"load i64, ptr {place}, align 8")
+    host = w.emit(f"inttoptr i64 {host_address} to ptr")
+    wide = w.emit(f"zext i32 {first} to i64")
+    return test, w.emit(f"getelementptr i8, ptr {host}, i64 {wide}")
+
+
+def _strided(start: int, step: int, n: int) -> str:
+    return f"<{n} x i32> <" + ", ".join(f"i32 {start + step * i}" for i in range(n)) + ">"
+
+
+def _load_row(w: RegionWriter, place: str, size: int, signed: bool) -> list[str]:
+    if size <= 2:
+        n = 8 * size
+        narrow = w.emit(f"load <32 x i{n}>, ptr {place}, align 1")
+        return [w.emit(f"{'sext' if signed else 'zext'} <32 x i{n}> {narrow} to <32 x i32>")]
+    words = size // 4
+    kind = f"<{32 * words} x i32>"
+    row = w.emit(f"load {kind}, ptr {place}, align 4")
+    if words == 1:
+        return [row]
+    return [
+        w.emit(f"shufflevector {kind} {row}, {kind} poison, {_strided(k, words, 32)}")
+        for k in range(words)
+    ]
+
+
+def _store_row(w: RegionWriter, place: str, values: list[Value], size: int) -> None:
+    v = "<32 x i32>"
+    if size <= 2:
+        n = 8 * size
+        narrow = w.emit(f"trunc {v} {values[0].ref} to <32 x i{n}>")
+        w.line(f"store <32 x i{n}> {narrow}, ptr {place}, align 1")
+        return
+    if size == 4:
+        w.line(f"store {v} {values[0].ref}, ptr {place}, align 4")
+        return
+    refs, lanes = [x.ref for x in values], 32
+    while len(refs) > 1:  # concatenate, then interleave
+        kind = f"<{lanes} x i32>"
+        every = ", ".join(f"i32 {i}" for i in range(2 * lanes))
+        refs = [
+            w.emit(f"shufflevector {kind} {a}, {kind} {b}, <{2 * lanes} x i32> <{every}>")
+            for a, b in zip(refs[::2], refs[1::2], strict=True)
+        ]
+        lanes *= 2
+    kind = f"<{lanes} x i32>"
+    words = size // 4
+    order = ", ".join(f"i32 {(i % words) * 32 + i // words}" for i in range(lanes))
+    mixed = w.emit(f"shufflevector {kind} {refs[0]}, {kind} poison, <{lanes} x i32> <{order}>")
+    w.line(f"store {kind} {mixed}, ptr {place}, align 4")
+
+
+def _put_address(w: RegionWriter, space: str, address: tuple[Value, Value | None, int]) -> int:
+    """Hands the address to a helper through scratch; returns the immediate to pass."""
+    low, high, offset = address
+    if space in ("shared", "local"):
+        _put(w, ADDRESSES, low if not offset else w.x.add(low, w.x.u32(offset)))
+        return 0
+    assert high is not None
+    _put(w, ADDRESSES, low)
+    _put(w, ADDRESSES + 1, high)
+    return offset
+
+
+def _fast_count(w: RegionWriter, slot: int) -> None:
+    w.count(slot, "1")
+
+
+def _memory(item: Bound) -> Mem:
+    for operand in item.inst.operands:
+        if isinstance(operand, Mem):
+            return operand
+    raise BindingError("no memory operand")
+
+
+def _space(item: Bound) -> str:
+    return str(item.op.attributes["space"])
+
+
+def _slow_down(w: RegionWriter, item: Bound) -> None:
+    """Strong accesses may belong to a spin loop: such a warp yields sooner."""
+    if "STRONG" in item.inst.modifiers:
+        w.spend_fuel(32)
+
+
+def _is_wide(item: Bound, mem: Mem, space: str) -> bool:
+    return space in ("global", "generic") and is_wide_address(item.inst, mem)
+
+
+@role("load")
+def load(w: RegionWriter, item: Bound) -> None:
+    """LDG, LDS, LDL, LD."""
+    space, size = _space(item), access_bytes(item.inst)
+    mem = _memory(item)
+    signed = "S8" in item.inst.modifiers or "S16" in item.inst.modifiers
+    if space in ("global", "generic") and not _is_wide(item, mem, space):
+        raise BindingError("32-bit global address")
+    address = _address(w, mem, _is_wide(item, mem, space))
+    _use_move(w, space, "load", size)
+    _slow_down(w, item)
+    site_index, slot = new_site(w, space, size)
+    site, mask = _site_pointer(w, site_index), w.lanes_mask()
+    words = max(1, size // 4)
+    fast_values: list[str] = []
+    fast_end = ""
+    if space in ("global", "shared"):
+        test, place = _fast_place(w, space, site, address, size, mask)
+        fast, slow, done = (w.module.label(s) for s in ("row", "walk", "loaded"))
+        w.line(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
+        w.module.start(fast)
+        fast_end = fast
+        fast_values = _load_row(w, place, size, signed)
+        _fast_count(w, slot)
+        w.line(f"br label %{done}")
+        w.module.start(slow)
+    imm = _put_address(w, space, address)
+    _call(w, f"wl.{space}.load.{size}", site, mask, imm, slot)
+    values = [_get(w, RESULTS + k) for k in range(words)]
+    if signed:
+        shift = 32 - 8 * size
+        up = w.emit(f"shl <32 x i32> {values[0]}, splat (i32 {shift})")
+        values = [w.emit(f"ashr <32 x i32> {up}, splat (i32 {shift})")]
+    if fast_values:
+        slow_end = w.module.label("walked")
+        w.line(f"br label %{slow_end}")
+        w.module.start(slow_end)
+        w.line(f"br label %{done}")
+        w.module.start(done)
+        values = [
+            w.emit(f"phi <32 x i32> [ {f}, %{fast_end} ], [ {s}, %{slow_end} ]")
+            for f, s in zip(fast_values, values, strict=True)
+        ]
+    destination = next(o for o in item.inst.operands if isinstance(o, Reg))
+    _write_words(w, destination, values)
+
+
+def _write_words(w: RegionWriter, destination: Operand, values: list[str]) -> None:
+    if not isinstance(destination, Reg) or destination.index == RZ:
+        return
+    for k, ref in enumerate(values):
+        w.operands.write_word(destination.index + k, Value("u32", ref), w.guard)
+
+
+@role("store")
+def store(w: RegionWriter, item: Bound) -> None:
+    """STG, STS, STL, ST."""
+    space, size = _space(item), access_bytes(item.inst)
+    mem = _memory(item)
+    if space in ("global", "generic") and not _is_wide(item, mem, space):
+        raise BindingError("32-bit global address")
+    sources = [o for o in item.inst.operands if isinstance(o, Reg | UReg | Imm | Const)]
+    words = max(1, size // 4)
+    values = [w.operands.bits_word(sources[0], k, False) for k in range(words)]
+    address = _address(w, mem, _is_wide(item, mem, space))
+    _use_move(w, space, "store", size)
+    _slow_down(w, item)
+    site_index, slot = new_site(w, space, size)
+    site, mask = _site_pointer(w, site_index), w.lanes_mask()
+    done = w.module.label("stored")
+    if space in ("global", "shared"):
+        test, place = _fast_place(w, space, site, address, size, mask)
+        fast, slow = w.module.label("row"), w.module.label("walk")
+        w.line(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
+        w.module.start(fast)
+        _store_row(w, place, values, size)
+        _fast_count(w, slot)
+        w.line(f"br label %{done}")
+        w.module.start(slow)
+    imm = _put_address(w, space, address)
+    for k, value in enumerate(values):
+        _put(w, VALUES + k, value)
+    _call(w, f"wl.{space}.store.{size}", site, mask, imm, slot)
+    w.line(f"br label %{done}")
+    w.module.start(done)
+
+
+_OPERATIONS = ("ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR", "EXCH", "CAST", "CAS",
+               "POPC", "SAFEADD")  # fmt: skip
+
+
+def atomic_operation(item: Bound) -> tuple[str, str, int]:
+    """(operation, operand type, bits) of an atomic."""
+    modifiers = item.inst.modifiers
+    operation = next((o for o in _OPERATIONS if o in modifiers), "")
+    if operation == "SAFEADD" or not operation or "ARRIVE" in modifiers or "128" in modifiers:
+        raise BindingError(f"atomic operation of {item.inst.mnemonic}")
+    if operation == "POPC":
+        return "POPC", "U32", 32
+    for name in ("F16x2", "BF16x2", "F32", "F64", "U64", "S64", "S32"):
+        if name in modifiers:
+            if name[0] in "FB" and operation not in ("ADD", "EXCH", "CAS"):
+                raise BindingError(f"atomic {operation} on {name}")
+            return operation, name, 64 if name.endswith("64") else 32
+    if "BF16_V2" in modifiers:
+        return operation, "BF16x2", 32
+    for name in ("F16", "BF16", "FMIN", "FMAX"):
+        if name in modifiers:
+            raise BindingError(f"atomic on {name}")
+    return (operation, "U64", 64) if "64" in modifiers else (operation, "U32", 32)
+
+
+@role("atomic", "reduction")
+def atomic(w: RegionWriter, item: Bound) -> None:
+    """ATOMG, ATOM, ATOMS, RED."""
+    space = _space(item)
+    operation, kind, bits = atomic_operation(item)
+    mem = _memory(item)
+    address = _address(w, mem, _is_wide(item, mem, space))
+    operands = list(item.inst.operands)
+    position = operands.index(mem)
+    outputs, inputs = operands[:position], [
+        o for o in operands[position + 1 :] if not isinstance(o, Pred | UPred)
+    ]
+    words = bits // 32
+    _use_atomic(w, space, operation, kind, bits)
+    if operation not in ("POPC",) or inputs:
+        for k in range(words):
+            _put(w, VALUES + k, w.operands.bits_word(inputs[0], k, False))
+    if operation in ("CAS", "CAST"):
+        swap = inputs[1] if len(inputs) > 1 else None
+        for k in range(words):
+            if swap is not None:
+                value = w.operands.bits_word(swap, k, False)
+            else:  # compare and swap sit in consecutive registers
+                value = w.operands.bits_word(inputs[0], words + k, False)
+            _put(w, SWAP + k, value)
+    _slow_down(w, item)
+    site_index, slot = new_site(w, space, bits // 8)
+    site, mask = _site_pointer(w, site_index), w.lanes_mask()
+    imm = _put_address(w, space, address)
+    _call(w, f"wl.{space}.atomic.{operation}.{kind}.{bits}", site, mask, imm, slot)
+    registers = [o for o in outputs if isinstance(o, Reg)]
+    if operation == "CAST":
+        _cast_result(w, outputs)
+    elif registers:
+        _write_words(w, registers[0], [_get(w, RESULTS + k) for k in range(words)])
+
+
+def _cast_result(w: RegionWriter, outputs: list[Operand]) -> None:
+    """ATOMS.CAST.SPIN: whether the exchange happened, as 0/1 or as a predicate."""
+    won = Value("u32", _get(w, RESULTS))
+    for operand in outputs:
+        if isinstance(operand, Reg) and operand.index != RZ:
+            w.operands.write_word(operand.index, won, w.guard)
+        elif isinstance(operand, Pred) and operand.index != PT:
+            truth = w.x.icmp("ne", won, w.x.u32(0))
+            w.operands.write_word(256 + operand.index, truth, w.guard)
+
+
+def _use_atomic(w: RegionWriter, space: str, operation: str, kind: str, bits: int) -> None:
+    stem = f"atomic.{operation}.{kind}.{bits}"
+    spaces = ("global", "shared") if space == "generic" else (space,)
+    functions = [
+        (f"wl.{s}.{stem}", atomic_ir.atomic(s, operation, kind, bits)) for s in spaces
+    ]
+    if space == "generic":
+        functions.append(
+            (f"wl.generic.{stem}", atomic_ir.generic_atomic(operation, kind, bits))
+        )
+    use_runtime(w, *functions)
+
+
+@role("load_constant_uniform")
+def load_constant_uniform(w: RegionWriter, item: Bound) -> None:
+    """ULDC, LDCU: constant words into uniform registers."""
+    destination = item.inst.operands[0]
+    source = next(o for o in item.inst.operands if isinstance(o, Const))
+    size = access_bytes(item.inst)
+    if not isinstance(destination, UReg):
+        raise BindingError("ULDC destination")
+    guard = None if w.guard is None else w.operands._any(w.guard)
+    for k in range(max(1, size // 4)):
+        value = w.constant_word(source, k)
+        if size < 4:
+            value = _narrow(w, value, source.offset & 3, size, item.inst.modifiers)
+        if destination.index != RZ:
+            w.operands.write_word(KEY_UNIFORM + destination.index + k, value, guard)
+
+
+def _narrow(w: RegionWriter, value: Value, byte: int, size: int,
+            modifiers: tuple[str, ...]) -> Value:  # fmt: skip
+    """A sub-word constant: constant_word loads unaligned, so only the width matters."""
+    up = w.u.shl(value, w.u.u32(32 - 8 * size))
+    if "S8" in modifiers or "S16" in modifiers:
+        return w.u.ashr(up, w.u.u32(32 - 8 * size))
+    return w.u.lshr(up, w.u.u32(32 - 8 * size))
+
+
+@role("load_constant")
+def load_constant(w: RegionWriter, item: Bound) -> None:
+    """LDC: constant words, the index may differ between lanes (out of the bank reads zero)."""
+    destination = item.inst.operands[0]
+    source = next(o for o in item.inst.operands if isinstance(o, Const))
+    size = access_bytes(item.inst)
+    words = max(1, size // 4)
+    if source.base is None or isinstance(source.base, UReg):
+        values = [w.constant_word(source, k) for k in range(words)]
+        if size < 4:
+            values = [_narrow(w, values[0], 0, size, item.inst.modifiers)]
+        spread = [w.x.broadcast("u32", v.ref) for v in values]
+    else:
+        spread = _gather_constant(w, source, size, words, item.inst.modifiers)
+    if isinstance(destination, UReg):
+        raise BindingError("LDC into a uniform register")
+    if isinstance(destination, Reg) and destination.index != RZ:
+        for k, value in enumerate(spread):
+            w.operands.write_word(destination.index + k, value, w.guard)
+
+
+def _gather_constant(w: RegionWriter, source: Const, size: int, words: int,
+                     modifiers: tuple[str, ...]) -> list[Value]:  # fmt: skip
+    use_runtime(w)
+    x = w.x
+    assert source.base is not None
+    index = x.add(w.operands.bits_word(source.base, 0, False), x.u32(source.offset))
+    if {"IL", "IS", "ISL"} & set(modifiers):
+        raise BindingError("indexed constant bank")
+    lanes = w.executing()
+    bank = w.bank(source.bank)
+    values = []
+    for k in range(words):
+        where = x.and_(x.add(index, x.u32(4 * k)), x.u32(0xFFFF))
+        wide = x.zext64(where)
+        ptrs = w.emit(f"getelementptr i8, ptr {bank}, <32 x i64> {wide.ref}")
+        word = w.emit(
+            f"call <32 x i32> @llvm.masked.gather.v32i32.v32p0(<32 x ptr> {ptrs}, i32 1, "
+            f"<32 x i1> {lanes}, <32 x i32> zeroinitializer)"
+        )
+        value = Value("u32", word)
+        if size < 4:
+            shift = x.u32(32 - 8 * size)
+            value = x.shl(value, shift)
+            signed = "S8" in modifiers or "S16" in modifiers
+            value = x.ashr(value, shift) if signed else x.lshr(value, shift)
+        values.append(value)
+    return values
+
+
+@role("query_space")
+def query_space(w: RegionWriter, item: Bound) -> None:
+    """QSPC: is a generic address in the shared (.S) or local (.L) window, or global (.G)?"""
+    mem = _memory(item)
+    _, high, _ = _address(w, mem, True)
+    assert high is not None
+    x = w.x
+    shared = x.icmp("eq", high, x.u32(at.SHARED_WINDOW_HIGH))
+    local = x.icmp("eq", high, x.u32(at.LOCAL_WINDOW_HIGH))
+    modifiers = item.inst.modifiers
+    if "S" in modifiers:
+        truth = shared
+    elif "L" in modifiers:
+        truth = local
+    else:
+        truth = x.pnot(x.por(shared, local))
+    for operand in item.inst.operands:
+        if isinstance(operand, Pred) and operand.index != PT:
+            w.operands.write_word(256 + operand.index, truth, w.guard)
+        elif isinstance(operand, Reg) and operand.index != RZ:
+            word = x.select(truth, x.u32(1), x.u32(0))
+            w.operands.write_word(operand.index, word, w.guard)
