@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
-from tests.sass.corpus import CASES, kernels, nvdisasm_text
+from tests.sass.corpus import CASES, TEXT_CASES, kernels, nvdisasm_text
 from warplens.sass.cfg import BLOCK_ENDS, is_conditional
 from warplens.sass.model import Label
 
 each_case = pytest.mark.parametrize(("name", "sm"), CASES)
+each_text_case = pytest.mark.parametrize(("name", "sm"), TEXT_CASES)
 
 
 @each_case
@@ -25,10 +25,10 @@ def test_blocks_partition_the_code(name: str, sm: int) -> None:
             assert not [i.text for i in body if i.opcode in BLOCK_ENDS]
 
 
-@each_case
-def test_labels_of_nvdisasm_start_blocks(name: str, sm: int, tmp_path: Path) -> None:
+@each_text_case
+def test_labels_of_nvdisasm_start_blocks(name: str, sm: int) -> None:
     """At every label of nvdisasm that an instruction names, a block begins."""
-    text = nvdisasm_text(name, sm, tmp_path, "-c")
+    text = nvdisasm_text(name, sm)
     named = set(re.findall(r"(\.L_\w+)[),]", text))
     kernel, pending = "", False
     labelled: dict[str, set[int]] = {}

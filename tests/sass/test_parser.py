@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.sass.corpus import CASES, kernels, nvdisasm_text
+from tests.sass.corpus import CASES, TEXT_CASES, kernels, nvdisasm_text
 from warplens.errors import SassError
 from warplens.sass.model import (
     RZ,
@@ -33,6 +32,7 @@ from warplens.sass.parser import parse_instructions
 from warplens.toolchain.nvdisasm import ListedInstruction
 
 each_case = pytest.mark.parametrize(("name", "sm"), CASES)
+each_text_case = pytest.mark.parametrize(("name", "sm"), TEXT_CASES)
 
 
 def all_kernels(name: str, sm: int) -> list[SassKernel]:
@@ -167,20 +167,20 @@ def test_memory_operands_equal_the_encoding(name: str, sm: int) -> None:
         assert memory.wide == (instruction.opcode in ("LDG", "STG") and memory.base is not None)
 
 
-@each_case
-def test_text_has_every_instruction_of_nvdisasm(name: str, sm: int, tmp_path: Path) -> None:
+@each_text_case
+def test_text_has_every_instruction_of_nvdisasm(name: str, sm: int) -> None:
     """Address and opcode of each instruction are those of nvdisasm's text form."""
-    text = nvdisasm_text(name, sm, tmp_path, "-c")
+    text = nvdisasm_text(name, sm)
     listed = re.findall(r"/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P\w+\s+)?([A-Z0-9_.]+)", text)
     expected = sorted((int(address, 16), opcode) for address, opcode in listed)
 
     assert sorted((i.address, i.mnemonic) for i in all_instructions(name, sm)) == expected
 
 
-@each_case
-def test_lines_equal_nvdisasm(name: str, sm: int, tmp_path: Path) -> None:
+@each_text_case
+def test_lines_equal_nvdisasm(name: str, sm: int) -> None:
     """File and line of each instruction are those that nvdisasm -g prints."""
-    text = nvdisasm_text(name, sm, tmp_path, "-g", "-c")
+    text = nvdisasm_text(name, sm)
     expected: dict[str, dict[int, tuple[str, int]]] = {}
     place: tuple[str, int] | None = None
     for line in text.splitlines():
