@@ -48,7 +48,7 @@ def _finish(x: Lanes, m: Modifiers, a: Value) -> Value:
     return fc.rectify(x, a) if m.has("RELU") else a
 
 
-@op("HADD2", "UHADD2", sig="r <- h h", mods=_ARITHMETIC, **_FP16)
+@op("HADD2", sig="r <- h h", mods=_ARITHMETIC, **_FP16)
 def hadd2(x: Lanes, m: Modifiers, a: Value, b: Value) -> Value:
     """d = a + b in both halves."""
     if "f32" in (a.type, b.type):
@@ -69,20 +69,20 @@ def _add_single(x: Lanes, m: Modifiers, a: Value, b: Value) -> Value:
     return pack(x, bits, bits)
 
 
-@op("HADD2", "UHADD2", sig="f <- h h", mods="BF16_V2 FTZ SAT", requires="F32", **_FP16)
+@op("HADD2", sig="f <- h h", mods="BF16_V2 FTZ SAT", requires="F32", **_FP16)
 def hadd2_f32(x: Lanes, m: Modifiers, a: Value, b: Value) -> Value:
     """d = a + b of the selected halves, as f32: with b = -0 the conversion of a half."""
     wide = [x.float_to_float(halves(x, _kind(m), source)[0], "f32") for source in (a, b)]
     return _finish(x, m, x.fadd(*wide))
 
 
-@op("HMUL2", "UHMUL2", sig="r <- h h", mods=_ARITHMETIC, **_FP16)
+@op("HMUL2", sig="r <- h h", mods=_ARITHMETIC, **_FP16)
 def hmul2(x: Lanes, m: Modifiers, a: Value, b: Value) -> Value:
     """d = a * b in both halves."""
     return _each_half(x, m, x.fmul, a, b)
 
 
-@op("HFMA2", "UHFMA2", sig="r <- h h h", mods=_ARITHMETIC, **_FP16)
+@op("HFMA2", sig="r <- h h h", mods=_ARITHMETIC, **_FP16)
 @op(
     "HFMA2",
     sig="r <- h h h",
@@ -100,7 +100,7 @@ def hfma2(x: Lanes, m: Modifiers, a: Value, b: Value, c: Value) -> Value:
     return _each_half(x, m, x.ffma, a, b, c)
 
 
-@op("HMNMX2", "UHMNMX2", sig="r <- h h p", mods="BF16_V2 FTZ NAN", **_FP16)
+@op("HMNMX2", sig="r <- h h p", mods="BF16_V2 FTZ NAN", **_FP16)
 def hmnmx2(x: Lanes, m: Modifiers, a: Value, b: Value, take_min: Value) -> Value:
     """d = p ? min(a, b) : max(a, b) in both halves, with FMNMX's rules."""
     return _each_half(x, m, lambda p, q: fc.minimum_or_maximum(x, m, p, q, take_min), a, b)
@@ -143,7 +143,6 @@ def _comparisons(x: Lanes, m: Modifiers, a: Value, b: Value) -> list[Value]:
 
 @op(
     "HSETP2",
-    "UHSETP2",
     sig="p p <- h h p",
     mods=f"BF16_V2 FTZ {fc.COMPARISON_MODIFIERS}",
     **_FP16,
@@ -156,7 +155,6 @@ def hsetp2(x: Lanes, m: Modifiers, a: Value, b: Value, q: Value) -> tuple[Value,
 
 @op(
     "HSET2",
-    "UHSET2",
     sig="r <- h h p",
     mods=f"BF BF16_V2 FTZ {fc.COMPARISON_MODIFIERS}",
     **_FP16,

@@ -107,7 +107,6 @@ def fmnmx_xorsign(x: Lanes, m: Modifiers, a: Value, b: Value, take_min: Value) -
 
 @op(
     "FMNMX3",
-    "UFMNMX3",
     sig="f <- f f f p",
     mods="FTZ NAN",
     pipe="alu",

@@ -161,7 +161,7 @@ FUNCTIONS: dict[str, Function] = {
 _NAMES = " ".join(FUNCTIONS)
 
 
-@op("MUFU", "UMUFU", sig="f <- f", mods=_NAMES, **_MUFU)
+@op("MUFU", sig="f <- f", mods=_NAMES, **_MUFU)
 def mufu(x: Lanes, m: Modifiers, a: Value) -> Value:
     """d = 1/a, 1/sqrt(a), sqrt(a), 2^a, log2(a), sin or cos of a turns, or tanh(a).
 
