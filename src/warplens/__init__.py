@@ -32,10 +32,16 @@ from warplens.errors import (
 )
 
 if TYPE_CHECKING:
-    from warplens.analysis.occupancy import Occupancy, occupancy
+    from warplens.analysis.launch_choices import (
+        available_dynamic_shared,
+        max_potential_block_size,
+        max_registers_for,
+    )
+    from warplens.analysis.occupancy import Occupancy, max_active_blocks, occupancy
+    from warplens.analysis.occupancy_steps import explain
     from warplens.api import Device, Kernel, Launch, Module
     from warplens.arrays import DeviceArray
-    from warplens.gpus.spec import GpuSpec, list_gpus
+    from warplens.gpus.spec import GpuSpec, find_gpu, list_gpus, override
     from warplens.result import Result, Value, load, save
 
 __version__ = "0.1.0"
@@ -51,9 +57,16 @@ _LAZY = {
     "Occupancy": "warplens.analysis.occupancy",
     "Result": "warplens.result",
     "Value": "warplens.result",
+    "available_dynamic_shared": "warplens.analysis.launch_choices",
+    "explain": "warplens.analysis.occupancy_steps",
+    "find_gpu": "warplens.gpus.spec",
     "list_gpus": "warplens.gpus.spec",
     "load": "warplens.result",
+    "max_active_blocks": "warplens.analysis.occupancy",
+    "max_potential_block_size": "warplens.analysis.launch_choices",
+    "max_registers_for": "warplens.analysis.launch_choices",
     "occupancy": "warplens.analysis.occupancy",
+    "override": "warplens.gpus.spec",
     "save": "warplens.result",
 }
 
@@ -85,9 +98,16 @@ __all__ = [
     "Unsupported",
     "Value",
     "WarplensError",
+    "available_dynamic_shared",
+    "explain",
+    "find_gpu",
     "list_gpus",
     "load",
+    "max_active_blocks",
+    "max_potential_block_size",
+    "max_registers_for",
     "occupancy",
+    "override",
     "save",
 ]
 

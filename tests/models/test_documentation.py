@@ -19,7 +19,7 @@ MODULES = [
     for info in pkgutil.iter_modules(package.__path__, package.__name__ + ".")
     if info.name.rpartition(".")[0] == "warplens.models"
     or info.name.rpartition(".")[2]
-    in {"occupancy", "occupancy_steps", "occupancy_curve", "clusters", "roofline", "spec"}
+    in {"clusters", "launch_choices", "occupancy", "occupancy_curve", "occupancy_steps", "spec"}
 ]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.occupancy import occupancy_header as header
-from warplens.analysis.occupancy_steps import available_dynamic_shared, max_potential_block_size
+from warplens.analysis.launch_choices import available_dynamic_shared, max_potential_block_size
 from warplens.errors import InputError
 
 TABLE = pathlib.Path(__file__).parents[1] / "data" / "occupancy_header.npz"

@@ -19,8 +19,13 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.analysis.clusters import ClusterOccupancy, cluster_occupancy
+from warplens.analysis.occupancy_inputs import (
+    IntLike,
+    cache_number,
+    check_inputs,
+    whole_numbers,
+)
 from warplens.analysis.occupancy_rules import (
-    CACHE_PREFERENCES,
     FLAG_BARRIERS,
     FLAG_BLOCKS,
     FLAG_REGISTERS,
@@ -39,7 +44,6 @@ from warplens.analysis.occupancy_rules import (
 from warplens.errors import InputError, LaunchError
 from warplens.gpus.spec import GpuSpec, find_gpu
 
-IntLike = int | npt.ArrayLike
 Numbers = Any  # a Python number for scalar input, an array otherwise
 
 LIMITERS = {
@@ -187,10 +191,10 @@ def occupancy(
         "barriers": barriers,
         "virtual_resources": virtual_resources,
     }
-    values = {key: _integers(key, value) for key, value in given.items()}
-    percent = None if carveout is None else _integers("carveout", carveout)
-    _check(rules, name, values, percent, optin)
-    cache = _cache_number(cache_preference)
+    values = {key: whole_numbers(key, value) for key, value in given.items()}
+    percent = None if carveout is None else whole_numbers("carveout", carveout)
+    check_inputs(rules, name, values, percent, optin)
+    cache = cache_number(cache_preference)
     values["carveout"] = np.asarray(
         carveout_index(rules, -1 if percent is None else percent, cache)
     )
@@ -202,60 +206,6 @@ def occupancy(
             raise InputError("cluster works on one configuration, not on arrays of them")
         clusters = cluster_occupancy(spec, name, cluster, int(limits.blocks))
     return _answer(rules, name, values, limits, shape, clusters)
-
-
-def _integers(name: str, value: IntLike) -> npt.NDArray[np.int64]:
-    array = np.asarray(value)
-    if array.dtype.kind not in "iu" or array.size == 0:
-        raise InputError(f"{name} = {value!r} is not an integer or a filled array of integers")
-    wide_enough = array.dtype in (np.dtype(np.int32), np.dtype(np.int64))
-    return array if wide_enough else array.astype(np.int64)
-
-
-def _cache_number(preference: str) -> int:
-    if preference not in CACHE_PREFERENCES:
-        raise InputError(
-            f"cache_preference = {preference!r} is none of {', '.join(CACHE_PREFERENCES)}"
-        )
-    return CACHE_PREFERENCES[preference]
-
-
-def _require(name: str, values: npt.NDArray[np.int64], low: int, high: int, limit: str) -> None:
-    if int(values.min()) >= low and int(values.max()) <= high:
-        return
-    flat = values.ravel()
-    at = int(np.flatnonzero((flat < low) | (flat > high))[0])
-    where = f" (element {at})" if flat.size > 1 else ""
-    raise InputError(f"{name} = {int(flat[at])}{where} is outside {low} to {high}: {limit}")
-
-
-def _check(
-    rules: Rules,
-    gpu: str,
-    values: dict[str, npt.NDArray[np.int64]],
-    percent: npt.NDArray[np.int64] | None,
-    optin: bool,
-) -> None:
-    """Refuses what no launch could have, naming the limit of the GPU."""
-    most = rules.max_threads_per_block
-    _require("threads", values["threads"], 1, most, f"the threads per block of {gpu}")
-    most = min(rules.registers_per_thread, 255)
-    _require("registers", values["registers"], 0, most, f"the registers per thread of {gpu}")
-    static, dynamic = values["static_shared"], values["dynamic_shared"]
-    default = rules.shared_per_block
-    text = f"the static shared memory per block of {gpu} in bytes (more only as dynamic)"
-    _require("static_shared", static, 0, default, text)
-    most = rules.shared_per_block_optin if optin else default
-    which = "opt-in" if optin else "default"
-    text = f"the {which} shared memory per block of {gpu} in bytes"
-    _require("dynamic_shared", dynamic, 0, most, text)
-    both = np.asarray(static + dynamic)
-    _require("static_shared + dynamic_shared", both, 0, most, text)
-    _require("barriers", values["barriers"], 0, 16, f"the barriers per block of {gpu}")
-    text = f"the virtual resources per SM of {gpu}"
-    _require("virtual_resources", values["virtual_resources"], 0, rules.virtual_resources, text)
-    if percent is not None:
-        _require("carveout", percent, 0, 100, "a percentage of the largest shared memory")
 
 
 def _evaluate(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from warplens.analysis.occupancy import _resolve, occupancy
+from warplens.analysis.occupancy import Occupancy, _resolve, occupancy
 from warplens.errors import InputError
 from warplens.gpus.spec import GpuSpec
 
@@ -95,10 +95,24 @@ def curve(gpu: str | GpuSpec, axis: str, **point: Any) -> Curve:
         values = values[(values >= 0) & (values <= top)]
     answer = occupancy(gpu, **{**point, name: values})
     here = occupancy(gpu, **point)
-    changes = np.flatnonzero(np.diff(answer.blocks * answer.warps_per_block)) + 1
-    starts = [0, *changes.tolist()]
-    ends = [*changes.tolist(), len(values)]
-    ranges = tuple(
+    return Curve(
+        gpu=gpu_name,
+        axis=axis,
+        label=label,
+        values=values.astype(np.int64),
+        occupancy=answer.occupancy,
+        present=present,
+        present_occupancy=here.occupancy,
+        ranges=_ranges(values, answer, present),
+    )
+
+
+def _ranges(
+    values: npt.NDArray[np.int64], answer: Occupancy, present: int
+) -> tuple[Range, ...]:
+    """Runs of values with equal warps per SM."""
+    changes = (np.flatnonzero(np.diff(answer.warps)) + 1).tolist()
+    return tuple(
         Range(
             first=int(values[start]),
             last=int(values[end - 1]),
@@ -108,15 +122,5 @@ def curve(gpu: str | GpuSpec, axis: str, **point: Any) -> Curve:
             limiters=answer.limiters[start],
             is_present=bool(values[start] <= present <= values[end - 1]),
         )
-        for start, end in zip(starts, ends, strict=True)
-    )
-    return Curve(
-        gpu=gpu_name,
-        axis=axis,
-        label=label,
-        values=values.astype(np.int64),
-        occupancy=answer.occupancy,
-        present=present,
-        present_occupancy=here.occupancy,
-        ranges=ranges,
+        for start, end in zip([0, *changes], [*changes, len(values)], strict=True)
     )
