@@ -89,12 +89,12 @@ class Module:
         self.unit = unit
         self.log = ""
         self._names: dict[str, tuple[Image, str]] = {}  # asked expression -> where it is
-        self._images: list[Image] = []
+        self.images: list[Image] = []
         self._kernels: dict[str, Kernel] = {}
         if cubin is not None:
             image = Image(device.memory, cubin, None)
             _check_architecture(image, device.gpu)
-            self._images.append(image)
+            self.images.append(image)
         else:
             self._compile(expressions)
 
@@ -103,14 +103,14 @@ class Module:
         compiled = self.unit.compiled(expressions)
         self.log = compiled.log or self.log
         image = Image(self.device.memory, compiled.cubin, compiled.ptx)
-        self._images.append(image)
+        self.images.append(image)
         for expression, mangled in compiled.lowered_names.items():
             self._names[squeezed(expression)] = (image, mangled)
 
     @property
     def kernels(self) -> tuple[str, ...]:
         """The demangled names of all kernels compiled so far."""
-        found = {k.demangled: None for image in self._images for k in image.names}
+        found = {k.demangled: None for image in self.images for k in image.names}
         return tuple(found)
 
     def __getitem__(self, name: str) -> Kernel:
@@ -130,7 +130,7 @@ class Module:
     @property
     def names(self) -> tuple[KernelNames, ...]:
         """Every name of every kernel compiled so far."""
-        return tuple({n.mangled: n for image in self._images for n in image.names}.values())
+        return tuple({n.mangled: n for image in self.images for n in image.names}.values())
 
     def sass(self, name: str) -> SassKernel:
         """The kernel's SASS and resources, without lifting it: any instruction is welcome."""
@@ -149,7 +149,7 @@ class Module:
             return self._names[wanted]
         found = {
             listed.mangled: image
-            for image in reversed(self._images)
+            for image in reversed(self.images)
             for listed in image.names
             if wanted in listed.spellings
         }
@@ -157,7 +157,7 @@ class Module:
             mangled, image = next(iter(found.items()))
             return image, mangled
         if found:
-            choices = [k.demangled for i in self._images for k in i.names if k.mangled in found]
+            choices = [k.demangled for i in self.images for k in i.names if k.mangled in found]
             raise UnknownKernel(
                 f"{name!r} fits several kernels: {'; '.join(dict.fromkeys(choices))}",
                 hint="Give one of these names.",
@@ -190,8 +190,8 @@ class Module:
             return UnknownKernel(
                 f"{name!r} is a template", hint=f"Give its arguments: module[{name + '<...>'!r}]."
             )
-        known = [k.demangled for image in self._images for k in image.names]
-        bare = {k.bare: k.demangled for image in self._images for k in image.names}
+        known = [k.demangled for image in self.images for k in image.names]
+        bare = {k.bare: k.demangled for image in self.images for k in image.names}
         bare.update({template: template for template in self._templates()})
         near = difflib.get_close_matches(name, [*bare, *known], n=3, cutoff=0.5)
         names = ", ".join(dict.fromkeys(near or [*bare][:8])) or "none"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from warplens.result import (
     Body,
     LaunchResult,
@@ -72,9 +74,9 @@ SOURCE = SourceTable(
 )  # fmt: skip
 
 
-def launch(identifier: int = 0, gpu: str = "RTX 4060", **changes: object) -> LaunchResult:
+def launch(identifier: int = 0, gpu: str = "RTX 4060", **changes: Any) -> LaunchResult:
     """One launch of `void k<float>(T1 *, int)`."""
-    values: dict[str, object] = {
+    values: dict[str, Any] = {
         "id": identifier,
         "kernel_name": "void k<float>(T1 *, int)",
         "function_name": "k",
@@ -90,7 +92,7 @@ def launch(identifier: int = 0, gpu: str = "RTX 4060", **changes: object) -> Lau
         "source": SOURCE,
         "notes": ("Blocks ran in order.",),
     }
-    return LaunchResult(**{**values, **changes})  # type: ignore[arg-type]
+    return LaunchResult(**{**values, **changes})
 
 
 RESULT = Result(launches=(launch(),), writer="0.1.0")

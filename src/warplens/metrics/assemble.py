@@ -192,16 +192,23 @@ def by_line(name: str, sources: Sources) -> dict[tuple[str, int], Number]:
 
 
 def source_table(sources: Sources, texts: dict[str, str] | None = None) -> SourceTable:
-    """The source page: one row per instruction. `texts` adds source files not on disk."""
+    """The source page: one row per instruction. `texts` holds sources that are not on disk."""
     instructions = sources.execution.kernel.instructions
+    files = tuple(_shown_file(one.file, texts or {}) for one in instructions)
     return SourceTable(
         addresses=tuple(one.address for one in instructions),
         sass=tuple(one.text for one in instructions),
-        files=tuple(one.file for one in instructions),
+        files=files,
         lines=tuple(one.line for one in instructions),
         columns=tuple(_column(c.heading, c.metric, sources) for c in SOURCE_COLUMNS),
-        sources=_source_texts({one.file for one in instructions if one.file}, texts or {}),
+        sources=_source_texts({file for file in files if file}, texts or {}),
     )
+
+
+def _shown_file(file: str | None, texts: dict[str, str]) -> str | None:
+    """A source given as text has no folder; the compiler wrote the working directory before it."""
+    name = None if file is None else Path(file).name
+    return name if name in texts else file
 
 
 def _source_texts(files: set[str], texts: dict[str, str]) -> dict[str, str]:
