@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.isa.edges import edge_lanes
 from tests.isa.engines import Array, Compiled, Typed, assert_lanes_equal, run_numpy
 from warplens.isa.table import Modifiers, Op, find
 from warplens.lift.host import host_features
@@ -15,7 +16,6 @@ from warplens.metrics.classes import load_isa
 
 Formula = Callable[..., "int | bool | tuple[int | bool | None, ...]"]
 TYPES = {"r": "u32", "c": "u32", "q": "u64", "p": "p"}
-_INTERESTING = (0, 1, 2, 3, 7, 8, 15, 16, 31, 32, 33, 63, 64, 65, 127, 128, 255, 256)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,21 +91,6 @@ def _constant(x: Any, kind: str, bits: int) -> Any:
     if kind == "p":
         return x.true() if bits else x.false()
     return x.u64(bits) if kind == "q" else x.u32(bits)
-
-
-def edge_lanes(type: str, seed: int, width: int = 32) -> Array:
-    """Random lanes with many edges: small numbers, powers of two, sign limits, their neighbours."""
-    rng = np.random.default_rng(seed)
-    if type == "p":
-        return rng.random(width) < 0.5
-    size = 32 if type == "u32" else 64
-    pool = [*_INTERESTING, *(1 << n for n in range(size)), *((1 << n) - 1 for n in range(size))]
-    pool += [~n for n in pool] + [-n for n in pool]
-    edges = np.array([n & ((1 << size) - 1) for n in pool], np.uint64)
-    random = rng.integers(0, 1 << 64, width, dtype=np.uint64, endpoint=False)
-    random &= np.uint64((1 << size) - 1)
-    chosen = np.where(rng.random(width) < 0.6, rng.choice(edges, width), random)
-    return chosen.astype(np.uint32 if size == 32 else np.uint64)
 
 
 def inputs_of(case: Case, seed: int, width: int = 32) -> list[Array]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.isa.cases import edge_lanes
+from tests.isa.edges import edge_lanes
 from tests.isa.engines import DTYPES, Array, Compiled, Typed, assert_lanes_equal, run_numpy
 from warplens.lift.host import host_features
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.isa.cases import Case, edge_lanes, function_of
+from tests.isa.cases import Case, function_of
+from tests.isa.edges import edge_lanes
 from tests.isa.engines import Array, Compiled, Typed, run_numpy
 
 MASKS = (0xFFFFFFFF, 0x0000FFFF, 0x80000001, 0x00000100, 0x5A5AF00F)
