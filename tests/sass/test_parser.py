@@ -9,6 +9,7 @@ import pytest
 
 from tests.sass.corpus import CASES, TEXT_CASES, kernels, nvdisasm_text
 from warplens.errors import SassError
+from warplens.sass.link import Piece, Symbols
 from warplens.sass.model import (
     RZ,
     URZ,
@@ -252,11 +253,19 @@ def test_unknown_operands_are_refused(text: str) -> None:
     assert parse_operand(text, wide=False) is None
 
 
+NO_SYMBOLS = Symbols(code={}, data={}, externs=frozenset(), unplaced=frozenset())
+
+
+def piece(listed: list[ListedInstruction], code: bytes) -> Piece:
+    """A section without line table and relocations."""
+    return Piece(base=0, code=code, listed=listed, lines=(), relocations={})
+
+
 def test_error_names_kernel_offset_and_text() -> None:
     """An operand that is not understood names where it stands."""
     listed = [ListedInstruction("@P0", "MOV", "R1,what?", {})]
     with pytest.raises(SassError) as caught:
-        parse_instructions(listed, bytes(16), kernel="scale(float*)")
+        parse_instructions(piece(listed, bytes(16)), symbols=NO_SYMBOLS, kernel="scale(float*)")
 
     assert "scale(float*)+0x0000" in str(caught.value)
     assert "@P0 MOV R1, what?" in str(caught.value)
@@ -265,4 +274,6 @@ def test_error_names_kernel_offset_and_text() -> None:
 def test_listing_must_fit_the_code() -> None:
     """A listing of another length than the code is refused."""
     with pytest.raises(SassError):
-        parse_instructions([ListedInstruction("", "NOP", "", {})], bytes(32))
+        parse_instructions(
+            piece([ListedInstruction("", "NOP", "", {})], bytes(32)), symbols=NO_SYMBOLS
+        )

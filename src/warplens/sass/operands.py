@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from warplens.sass.model import (
     RZ,
@@ -38,7 +39,7 @@ _SCALE = re.compile(r"X(\d+)")
 # What has no type of its own: predicate sets, descriptors, tensor memory, texture shapes.
 _TOKEN = re.compile(
     r"U?PR(?:\.B[0-3])?|[gti]desc\[[^\]]+\](?:\.\w+)*|tmem\[[^\]]+\](?:\.\w+)*|gsb\d"
-    r"|\d?[A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*|\{[\d,]*\}"
+    r"|(?:\d[A-Z]|[A-Z]{2})[A-Z0-9_]*(?:\.[A-Z0-9_]+)*|\{[\d,]*\}"
 )
 _FLOAT = re.compile(r"[+-]?(?:\d+(?:\.\d*)?(?:e[+-]?\d+)?|INF|QNAN|SNAN|NAN)", re.IGNORECASE)
 
@@ -51,7 +52,8 @@ def is_float(text: str) -> bool:
     return _FLOAT.fullmatch(text.strip()) is not None
 
 
-def parse_operand(text: str, *, wide: bool) -> Operand | None:
+@lru_cache(maxsize=1 << 16)
+def parse_operand(text: str, wide: bool = False) -> Operand | None:
     """The operand that a text means; None if it cannot be understood.
 
     Floating-point immediates and labels are the caller's: they need more than the text.

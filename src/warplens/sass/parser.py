@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 
 from warplens.errors import SassError
 from warplens.sass.cfg import basic_blocks
 from warplens.sass.control import CONTROL_SHIFT, decode_control
+from warplens.sass.link import (
+    ADDRESS_HALF,
+    INSTRUCTION_BYTES,
+    Piece,
+    Symbols,
+    padding,
+    pieces_of,
+    symbols_of,
+)
 from warplens.sass.model import (
     Imm,
     Instruction,
@@ -22,27 +30,29 @@ from warplens.sass.model import (
 from warplens.sass.operands import WORD, is_float, parse_operand
 from warplens.toolchain.cache import Cache
 from warplens.toolchain.cubin import Cubin, CubinKernel, read_cubin
+from warplens.toolchain.demangle import demangle
 from warplens.toolchain.lines import LineRow
 from warplens.toolchain.nvdisasm import ListedInstruction, disassemble
 
-INSTRUCTION_BYTES = 16
 _CONTROL_MASK = (1 << 21) - 1
 # The last operand is a code address; of BRX and BRXU it is relative to the next instruction.
 _LABELLED = frozenset(("BRA", "BSSY", "JMP", "LEPC", "ULEPC", "CALL", "RET", "BRX", "BRXU", "JMXU"))
 _RELATIVE = frozenset(("BRX", "BRXU"))
 _WORDS = struct.Struct("<QQ")
-# Half of a code address that the loader fills in, seen with -G: 32@lo((symbol + 0x5b0)).
-_ADDRESS_HALF = re.compile(
-    r"32@(?P<half>lo|hi)\((?:fun@fdesc)?\(?(?P<symbol>[\w$.]*[A-Za-z_$][\w$.]*(?: \+ )?)?"
-    r"(?P<offset>0x[0-9a-f]+)?\)*"
-)
 
 
 class KernelSet(Mapping[str, SassKernel]):
     """The kernels of a cubin by mangled name, each parsed when first asked for."""
 
-    def __init__(self, cubin: Cubin, *, cache: Cache | None = None) -> None:
+    def __init__(
+        self,
+        cubin: Cubin,
+        *,
+        addresses: Mapping[str, int] | None = None,
+        cache: Cache | None = None,
+    ) -> None:
         self.cubin = cubin
+        self._addresses = addresses
         self._cache = cache
         self._listing: dict[str, tuple[ListedInstruction, ...]] | None = None
         self._parsed: dict[str, SassKernel] = {}
@@ -52,10 +62,7 @@ class KernelSet(Mapping[str, SassKernel]):
         if name not in self._parsed:
             if self._listing is None:
                 self._listing = disassemble(self.cubin.data, cache=self._cache)
-            listed = self._listing.get(name)
-            if listed is None:
-                raise SassError(f"nvdisasm lists no code for {kernel.demangled}")
-            self._parsed[name] = parse_kernel(self.cubin, kernel, listed)
+            self._parsed[name] = parse_kernel(self.cubin, kernel, self._listing, self._addresses)
         return self._parsed[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -65,36 +72,59 @@ class KernelSet(Mapping[str, SassKernel]):
         return len(self.cubin.kernels)
 
 
-def load_kernels(cubin: bytes | Cubin, *, cache: Cache | None = None) -> KernelSet:
+def load_kernels(
+    cubin: bytes | Cubin,
+    *,
+    addresses: Mapping[str, int] | None = None,
+    cache: Cache | None = None,
+) -> KernelSet:
     """The kernels of a cubin; disassembles once, parses each kernel when it is asked for.
+
+    Args:
+        addresses: device addresses of the module's variables by name. Only debug builds hold them
+            in code; others load them from constant bank 4.
 
     Raises:
         CubinError: the bytes are no usable cubin.
     """
-    return KernelSet(read_cubin(cubin) if isinstance(cubin, bytes) else cubin, cache=cache)
+    read = read_cubin(cubin) if isinstance(cubin, bytes) else cubin
+    return KernelSet(read, addresses=addresses, cache=cache)
 
 
 def parse_kernel(
-    cubin: Cubin, kernel: CubinKernel, listed: Sequence[ListedInstruction]
+    cubin: Cubin,
+    kernel: CubinKernel,
+    listing: Mapping[str, Sequence[ListedInstruction]],
+    addresses: Mapping[str, int] | None = None,
 ) -> SassKernel:
     """One kernel's instructions, blocks and resources.
+
+    Args:
+        listing: nvdisasm's listing of every function of the cubin.
+        addresses: device addresses of the module's variables, which debug builds hold in code.
 
     Raises:
         SassError: an operand is not understood, or listing and code do not fit.
     """
-    offsets = {
-        name: offset for name, (owner, offset) in cubin.functions.items() if owner == kernel.name
-    }
-    instructions = parse_instructions(
-        listed, kernel.code, kernel.lines, symbols=offsets, kernel=kernel.demangled
-    )
+    pieces = pieces_of(cubin, kernel, listing)
+    symbols = symbols_of(cubin, kernel, addresses or {})
+    instructions: list[Instruction] = []
+    for piece in pieces:
+        instructions += padding(len(instructions) * INSTRUCTION_BYTES, piece.base)
+        instructions += parse_instructions(piece, symbols=symbols, kernel=kernel.demangled)
+    functions = dict(kernel.functions)
+    registers = kernel.registers
+    if len(pieces) > 1:
+        others = cubin.device_functions.values()
+        functions |= {function.base: demangle(function.name) for function in others}
+        registers = max(registers, *(function.registers for function in others))
     return SassKernel(
         name=kernel.name,
         demangled=kernel.demangled,
         sm=cubin.sm,
-        instructions=instructions,
-        blocks=basic_blocks(instructions, kernel.functions, kernel.branch_targets),
-        registers=kernel.registers,
+        instructions=tuple(instructions),
+        blocks=basic_blocks(instructions, functions, kernel.branch_targets),
+        registers=registers,
         static_shared=kernel.static_shared,
         shared_section=kernel.shared_section,
         local_bytes=kernel.local_bytes,
@@ -107,38 +137,32 @@ def parse_kernel(
         cluster=kernel.cluster,
         uses_recursion=kernel.uses_recursion,
         constants=kernel.constants,
-        functions=kernel.functions,
+        functions=functions,
         branch_targets=kernel.branch_targets,
         frame_bytes=kernel.frame_bytes,
     )
 
 
 def parse_instructions(
-    listed: Sequence[ListedInstruction],
-    code: bytes,
-    lines: Sequence[LineRow] = (),
-    *,
-    symbols: Mapping[str, int] | None = None,
-    kernel: str = "",
+    piece: Piece, *, symbols: Symbols, kernel: str = ""
 ) -> tuple[Instruction, ...]:
     """The instructions of one code section, in address order.
 
     Args:
-        lines: source places by address.
-        symbols: code offsets of the functions that calls and returns may name.
         kernel: the name for messages.
     """
-    if len(code) != INSTRUCTION_BYTES * len(listed):
+    listed = piece.listed
+    if len(piece.code) != INSTRUCTION_BYTES * len(listed):
         raise SassError(
             f"{kernel}: nvdisasm lists {len(listed)} instructions, the code has "
-            f"{len(code) / INSTRUCTION_BYTES:g}"
+            f"{len(piece.code) / INSTRUCTION_BYTES:g}"
         )
-    parser = _Parser(symbols or {}, kernel)
-    places = _places(lines, len(listed))
+    parser = _Parser(piece, symbols, kernel)
+    places = _places(piece.lines, len(listed))
     return tuple(
         parser.instruction(index * INSTRUCTION_BYTES, entry, high << 64 | low, places[index])
         for index, (entry, (low, high)) in enumerate(
-            zip(listed, _WORDS.iter_unpack(code), strict=True)
+            zip(listed, _WORDS.iter_unpack(piece.code), strict=True)
         )
     )
 
@@ -159,19 +183,19 @@ def _places(lines: Sequence[LineRow], count: int) -> list[Place]:
 
 
 class _Parser:
-    """Parses one kernel; equal texts are parsed once."""
+    """Parses one code section."""
 
-    def __init__(self, symbols: Mapping[str, int], kernel: str) -> None:
+    def __init__(self, piece: Piece, symbols: Symbols, kernel: str) -> None:
+        self._base = piece.base
+        self._relocations = piece.relocations
         self._symbols = symbols
         self._kernel = kernel
-        self._narrow: dict[str, Operand | None] = {}
-        self._wide: dict[str, Operand | None] = {}
         self._mnemonics: dict[str, tuple[str, tuple[str, ...]]] = {}
 
     def instruction(
         self, address: int, listed: ListedInstruction, encoding: int, place: Place
     ) -> Instruction:
-        """One instruction of the listing with its machine word."""
+        """One instruction of the listing with its machine word; `address` is in its section."""
         split = self._mnemonics.get(listed.opcode)
         if split is None:
             opcode, *modifiers = listed.opcode.split(".")
@@ -191,12 +215,12 @@ class _Parser:
             operands = self._operands(address, split, texts, encoding)
         except ValueError as error:
             raise SassError(
-                f"{self._kernel}+{address:#06x}: {error} in `{text}`"
+                f"{self._kernel}+{self._base + address:#06x}: {error} in `{text}`"
                 + (f" ({place[0]}:{place[1]})" if place[0] else ""),
-                hint="Please report this instruction; warplens/sass/operands.py reads operands.",
+                hint="Compile without -G if the code has it; else please report this instruction.",
             ) from error
         return Instruction(
-            address,
+            self._base + address,
             split[0],
             split[1],
             guard,
@@ -211,16 +235,9 @@ class _Parser:
     def _guard(self, text: str) -> Pred | UPred | None:
         if not text:
             return None
-        operand = self._plain(text[1:], wide=False)
+        operand = parse_operand(text[1:])
         if not isinstance(operand, Pred | UPred):
             raise ValueError(f"guard {text!r} is not understood")
-        return operand
-
-    def _plain(self, text: str, *, wide: bool) -> Operand | None:
-        known = self._wide if wide else self._narrow
-        if text in known:
-            return known[text]
-        operand = known[text] = parse_operand(text, wide=wide)
         return operand
 
     def _operands(
@@ -237,44 +254,41 @@ class _Parser:
         found: list[Operand] = []
         for position, text in enumerate(texts):
             if labelled and position == last:
-                label = self._label(address, opcode, text)
+                label = self._label(address, mnemonic, text)
                 if label is not None:
                     found.append(label)
                     continue
             # The first address of LDGSTS is its shared-memory destination.
             is_wide = wide and not (opcode == "LDGSTS" and position == 0)
-            operand = self._plain(text, wide=is_wide)
+            operand = parse_operand(text, is_wide)
             if operand is not None:
                 found.append(operand)
-            elif text.startswith("32@"):
-                found.append(self._address_half(text))
+            elif ADDRESS_HALF.fullmatch(text) and address in self._relocations:
+                bits = self._symbols.relocated(self._relocations[address])
+                found.append(Imm(bits, False, text))
             elif is_float(text):
                 _add_float(found, text, encoding >> 32 & WORD)
             else:
                 raise ValueError(f"operand {text!r} is not understood")
         return tuple(found)
 
-    def _label(self, address: int, opcode: str, text: str) -> Label | None:
-        """The code address that a text means; None for a register."""
-        text = text.strip("`()")
-        if text in self._symbols:
-            return Label(self._symbols[text])
-        digits = text.removeprefix("-")
-        if not digits.startswith("0x"):
-            if digits[:1] in ("_", "$"):
+    def _label(
+        self, address: int, mnemonic: tuple[str, tuple[str, ...]], text: str
+    ) -> Label | Token | None:
+        """The code address that a text means, a runtime function's name; None for a register."""
+        opcode, modifiers = mnemonic
+        if text in self._symbols.externs:
+            return Token(text)
+        if text in self._symbols.code:
+            return Label(self._symbols.code[text])
+        if not text.removeprefix("-").startswith("0x"):
+            if opcode in ("CALL", "RET") and parse_operand(text) is None:
                 raise ValueError(f"the code has no function {text!r}")
             return None
         value = int(text, 16)
-        return Label(value + address + INSTRUCTION_BYTES if opcode in _RELATIVE else value)
-
-    def _address_half(self, text: str) -> Imm:
-        """A code address is its offset in the section, so its high half is zero."""
-        match = _ADDRESS_HALF.fullmatch(text)
-        symbol = (match["symbol"] or "").removesuffix(" + ") if match is not None else ""
-        if match is None or (symbol and symbol not in self._symbols):
-            raise ValueError(f"operand {text!r} is not understood")
-        address = self._symbols.get(symbol, 0) + int(match["offset"] or "0", 16)
-        return Imm(address & WORD if match["half"] == "lo" else address >> 32, False, text)
+        if opcode in _RELATIVE:
+            value += address + INSTRUCTION_BYTES
+        return Label(value if "ABS" in modifiers else self._base + value)
 
 
 def _add_float(found: list[Operand], text: str, bits: int) -> None:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 
 from warplens.errors import CubinError
 from warplens.sass.model import Parameter
+from warplens.toolchain.attributes import Attr, KernelFacts, records
 from warplens.toolchain.demangle import demangle
-from warplens.toolchain.elf import ElfError, ElfFile, Section, Symbol
+from warplens.toolchain.elf import ElfError, ElfFile, ElfRelocation, Section, Symbol
 from warplens.toolchain.lines import LineRow, Place, read_lines
 
 ARCHITECTURES = (75, 80, 86, 87, 89, 90, 100, 103, 120, 121)
@@ -19,6 +20,8 @@ _MACHINE_CUDA, _EXECUTABLE, _RELOCATABLE = 190, 2, 1
 _ABI_OLD = 51
 _FUNCTION, _ENTRY = 2, 0x10
 _UNBOUNDED = 0xFFFFFFFF
+_CODE_ALIGNMENT = 128
+_ABSOLUTE_LOW, _ABSOLUTE_HIGH = 56, 57
 _RELOCATION_NAMES = {
     1: "R_CUDA_32",
     2: "R_CUDA_64",
@@ -27,29 +30,11 @@ _RELOCATION_NAMES = {
     17: "R_CUDA_FUNC_DESC32_HI_32",
     26: "R_CUDA_FUNC_DESC_32",
     27: "R_CUDA_FUNC_DESC_64",
-    56: "R_CUDA_ABS32_LO_32",
-    57: "R_CUDA_ABS32_HI_32",
+    _ABSOLUTE_LOW: "R_CUDA_ABS32_LO_32",
+    _ABSOLUTE_HIGH: "R_CUDA_ABS32_HI_32",
 }
 _CONSTANT = re.compile(r"\.nv\.constant(\d+)\.(.+)", re.DOTALL)
 _MODULE_SECTIONS = (".nv.global", ".nv.global.init", ".nv.constant3", ".nv.constant4")
-
-
-class Attr:
-    """Attribute numbers of `.nv.info` records."""
-
-    MAX_THREADS = 0x05
-    PARAM_CBANK = 0x0A
-    EXTERNS = 0x0F
-    REQNTID = 0x10
-    FRAME_SIZE = 0x11
-    MIN_STACK_SIZE = 0x12
-    KPARAM_INFO = 0x17
-    CBANK_PARAM_SIZE = 0x19
-    REGCOUNT = 0x2F
-    INDIRECT_BRANCH_TARGETS = 0x34
-    CTA_PER_CLUSTER = 0x3D
-    SYSCALL_OFFSETS = 0x46
-    NUM_BARRIERS = 0x4C
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +88,22 @@ class CubinKernel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceFunction:
+    """A function with a code section of its own, as debug builds have them.
+
+    Attributes:
+        base: where its code lies in the image of every kernel that calls functions; the same in
+            all kernels, so that kernels may hand function pointers to each other.
+    """
+
+    name: str
+    base: int
+    code: bytes
+    registers: int
+    lines: tuple[LineRow, ...] = field(repr=False, default=())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cubin:
     """A cubin's content.
 
@@ -114,7 +115,8 @@ class Cubin:
         constant4: bytes of bank 4, addresses still to be filled in by `relocations`.
         symbols: variables by name.
         functions: function symbols by name -> (kernel whose code holds it, code offset); kernels
-            themselves have offset 0.
+            themselves have offset 0; device functions have kernel "" and their `base`.
+        device_functions: functions with a section of their own, by name.
         externs: functions that the runtime provides (vprintf, malloc, free, __assertfail).
         shared_symbols: shared variables by name, offset in their kernel's shared section.
     """
@@ -128,6 +130,7 @@ class Cubin:
     relocations: tuple[Relocation, ...]
     symbols: Mapping[str, GlobalSymbol]
     functions: Mapping[str, tuple[str, int]]
+    device_functions: Mapping[str, DeviceFunction]
     externs: tuple[str, ...]
     shared_symbols: tuple[GlobalSymbol, ...]
     data: bytes = field(repr=False)
@@ -227,6 +230,8 @@ class _Reading:
             for symbol in self.elf.symbols
             if symbol.type == _FUNCTION and symbol.section in owners
         }
+        separate = self._device_functions(kernels)
+        functions |= {name: ("", function.base) for name, function in separate.items()}
         variables = tuple(self._variables())
         return Cubin(
             sm=self.sm,
@@ -238,6 +243,7 @@ class _Reading:
             relocations=tuple(self._relocations()),
             symbols={v.name: v for v in variables if v.section in _MODULE_SECTIONS},
             functions=functions,
+            device_functions=separate,
             externs=tuple(
                 symbol.name
                 for symbol in self.elf.symbols
@@ -279,8 +285,8 @@ class _Reading:
             if not (name in _MODULE_SECTIONS or name.startswith((".text.", ".nv.constant"))):
                 continue
             addend = entry.addend
-            if addend is None:  # kept in the section's bytes
-                addend = int.from_bytes(target.data[entry.offset : entry.offset + 8], "little")
+            if addend is None:
+                addend = _stored_addend(target, entry)
             yield Relocation(
                 section=name,
                 offset=entry.offset,
@@ -289,6 +295,26 @@ class _Reading:
                 kind=_RELOCATION_NAMES.get(entry.type, f"R_CUDA_{entry.type}"),
             )
 
+    def _device_functions(self, kernels: Mapping[str, CubinKernel]) -> dict[str, DeviceFunction]:
+        """Functions outside the kernels' sections, laid out behind the longest kernel."""
+        base = max((len(kernel.code) for kernel in kernels.values()), default=0)
+        taken = {kernel.section_index for kernel in kernels.values()}
+        found = {}
+        for index, symbol in enumerate(self.elf.symbols):
+            if symbol.type != _FUNCTION or symbol.section in taken or not symbol.section:
+                continue
+            section = self.elf.sections[symbol.section]
+            base += -base % _CODE_ALIGNMENT
+            found[symbol.name] = DeviceFunction(
+                name=symbol.name,
+                base=base,
+                code=section.data,
+                registers=self.module.registers.get(index, section.info >> 24),
+                lines=tuple(self.lines.get(section.index, ())),
+            )
+            base += len(section.data)
+        return found
+
     def _module_attributes(self) -> _Functions:
         found = _Functions()
         tables = {
@@ -296,7 +322,7 @@ class _Reading:
             Attr.FRAME_SIZE: found.frames,
             Attr.MIN_STACK_SIZE: found.stacks,
         }
-        for attribute, payload in _records(self._bytes(".nv.info")):
+        for attribute, payload in records(self._bytes(".nv.info")):
             table = tables.get(attribute)
             if table is not None:
                 symbol, value = struct.unpack("<II", payload)
@@ -319,8 +345,8 @@ class _Reading:
         return read_lines(section.data, places, self._bytes(".debug_line_str"))
 
     def _kernel(self, index: int, symbol: Symbol, section: Section) -> CubinKernel:
-        facts = _KernelFacts()
-        for attribute, payload in _records(self._bytes(f".nv.info.{symbol.name}")):
+        facts = KernelFacts()
+        for attribute, payload in records(self._bytes(f".nv.info.{symbol.name}")):
             facts.add(attribute, payload)
         inner = [
             (at, other)
@@ -369,67 +395,14 @@ class _Reading:
         return found
 
 
-@dataclass(slots=True)
-class _KernelFacts:
-    """What `.nv.info.KERNEL` says."""
-
-    n_barriers: int = 0
-    parameter_base: int = 0
-    parameter_bytes: int = 0
-    parameters: list[Parameter] = field(default_factory=list)
-    triples: dict[int, tuple[int, int, int]] = field(default_factory=dict)
-    branch_targets: dict[int, tuple[int, ...]] = field(default_factory=dict)
-    externs: tuple[int, ...] = ()
-    system_calls: tuple[int, ...] = ()
-
-    def add(self, attribute: int, payload: bytes) -> None:
-        """Takes one record."""
-        if attribute == Attr.NUM_BARRIERS:
-            self.n_barriers = payload[0]
-        elif attribute == Attr.PARAM_CBANK:
-            _, self.parameter_base, self.parameter_bytes = struct.unpack("<IHH", payload)
-        elif attribute == Attr.KPARAM_INFO:
-            _, ordinal, offset, packed = struct.unpack("<IHHI", payload)
-            self.parameters.append(Parameter(ordinal, offset, packed >> 18))
-        elif attribute in (Attr.MAX_THREADS, Attr.REQNTID, Attr.CTA_PER_CLUSTER):
-            x, y, z = struct.unpack("<III", payload)
-            self.triples[attribute] = (x, y, z)
-        elif attribute == Attr.EXTERNS:
-            self.externs = _words(payload)
-        elif attribute == Attr.SYSCALL_OFFSETS:
-            self.system_calls = _words(payload)
-        elif attribute == Attr.INDIRECT_BRANCH_TARGETS:
-            self.branch_targets = _branch_targets(payload)
-
-
-def _branch_targets(payload: bytes) -> dict[int, tuple[int, ...]]:
-    found: dict[int, tuple[int, ...]] = {}
-    at = 0
-    while at < len(payload):
-        offset, _, _, count = struct.unpack_from("<IHHI", payload, at)
-        at += 12
-        found[offset] = struct.unpack_from(f"<{count}I", payload, at)
-        at += 4 * count
-    return found
-
-
-def _words(payload: bytes) -> tuple[int, ...]:
-    return struct.unpack(f"<{len(payload) // 4}I", payload)
-
-
-def _records(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Attribute number and payload of each record; a value in the record itself is its payload."""
-    at = 0
-    while at < len(data):
-        form, attribute, value = struct.unpack_from("<BBH", data, at)
-        at += 4
-        if form != 4:
-            yield attribute, data[at - 2 : at]
-            continue
-        if at + value > len(data):
-            raise ValueError("an attribute record is truncated")
-        yield attribute, data[at : at + value]
-        at += value
+def _stored_addend(target: Section, entry: ElfRelocation) -> int:
+    """The addend that a relocation keeps in the place it changes."""
+    if target.name.startswith(".text."):
+        if entry.type not in (_ABSOLUTE_LOW, _ABSOLUTE_HIGH):
+            return 0
+        immediate = target.data[entry.offset + 4 : entry.offset + 8]
+        return int.from_bytes(immediate, "little")
+    return int.from_bytes(target.data[entry.offset : entry.offset + 8], "little")
 
 
 def _function_name(symbol: str) -> str:
