@@ -282,3 +282,8 @@ def test_the_command_takes_a_kernel(tmp_path: Any, capsys: pytest.CaptureFixture
     assert main([*words, "--gpu", "H200", "--gpu", "T4", "--sweep", "shared"]) == 0
     assert "T4" in capsys.readouterr().out
     assert main([*words[:3], "nosuch", "--block", "32"]) == 2
+    assert main([*words[:2], "-k", "many", "--block", "64", "--maxrregcount", "0,24"]) == 0
+    head, titles, free, capped = capsys.readouterr().out.splitlines()
+    assert "many(" in head and "on H200" in head and "LDL" in titles
+    assert free.split()[0] == "-" and capped.split()[0] == "24"
+    assert main(["occupancy", "--block", "64", "--maxrregcount", "24"]) == 2

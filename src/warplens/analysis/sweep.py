@@ -131,7 +131,7 @@ def sweep(
     name = ""
     for cap in caps:
         kernel = compile_variant(cap)
-        name = kernel.name
+        name = getattr(kernel, "demangled", kernel.name)
         opcodes = [instruction.opcode for instruction in kernel.instructions]
         for shape in blocks:
             sides = shape if isinstance(shape, tuple) else (shape,)

@@ -17,6 +17,7 @@ EPILOG = """examples:
   warplens occupancy --gpu A100 --threads 512 --registers 33 --sweep registers
   warplens occupancy reduce.cu -k 'reduce<256>' --block 256 --gpu H200 --gpu 'RTX 4090'
   warplens occupancy reduce.cu -k 'reduce<256>' --block 256 --sweep shared --plot cliff.svg
+  warplens occupancy reduce.cu -k 'reduce<256>' --block 256 --maxrregcount 0,64,32
 """
 
 
@@ -41,6 +42,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     option("--carveout", type=int, help="shared memory preference in percent")
     option("--barriers", type=int, help="block barriers (without FILE)")
     option("--cluster", type=int, help="blocks per cluster")
+    option("--maxrregcount", metavar="N[,N...]",
+           help="recompile with these register caps (0: none), show spills and occupancy")  # fmt: skip
     option("--sweep", choices=("block", "registers", "shared"), help="occupancy along a resource")
     option("--plot", type=pathlib.Path, metavar="FILE.svg|.png", help="the sweep as a picture")
     option("--json", action="store_true", help="print JSON")
@@ -56,6 +59,8 @@ def run(args: argparse.Namespace) -> int:
 
     if args.plot is not None and args.sweep is None:
         raise InputError("--plot draws a sweep", hint="add --sweep block, registers or shared")
+    if args.maxrregcount is not None:
+        return _compare_register_caps(args)
     points = [(gpu, _point(args, gpu)) for gpu in args.gpu or ["H200"]]
     advices = [advise(gpu, **point) for gpu, point in points]
     curves = [curve(gpu, args.sweep, **point) for gpu, point in points] if args.sweep else []
@@ -124,6 +129,29 @@ def _compiled(args: argparse.Namespace, gpu: str, shape: tuple[int, ...]) -> dic
         "static_shared": kernel.static_shared,
         "barriers": min(kernel.n_barriers, 16),
     }
+
+
+def _compare_register_caps(args: argparse.Namespace) -> int:
+    """Recompiles the kernel with every cap; one table per GPU."""
+    import warplens
+    from warplens.errors import InputError
+
+    words = args.maxrregcount.split(",")
+    if args.file is None or args.kernel is None or not all(word.isdecimal() for word in words):
+        raise InputError("--maxrregcount takes numbers such as 0,64,32, a FILE and a kernel (-k)")
+    caps = [int(word) or None for word in words]
+    block = _shape(args.block)
+    tables = [
+        warplens.Device(gpu)
+        .compile(args.file)[args.kernel]
+        .sweep(maxrregcount=caps, block=(block,), dynamic_shared=args.dynamic_shared)
+        for gpu in args.gpu or ["H200"]
+    ]
+    if args.json:
+        print(json.dumps([{"gpu": t.gpu, "variants": t.rows()} for t in tables], indent=1))
+    else:
+        print("\n\n".join(map(str, tables)))
+    return 0
 
 
 def _json(advices: list[Advice], curves: list[Curve]) -> list[dict[str, Any]]:
