@@ -6,7 +6,7 @@ computes directly and is the readable reference. Functions under `isa/` see only
 Value types (`Value.type`): "u32" and "u64" (bits; signedness belongs to the operation), "f32",
 "f64", "f16", "bf16", and "p" (one bit per lane). Values are immutable. A float value's NaN payload
 is unspecified until it is turned into bits by `bits()`, which canonicalises it (0x7fffffff;
-0x7fff for half). `bits_to_*` reinterpret without change.
+0xfff8000000000000 for f64, 0x7fff for half). `bits_to_*` reinterpret without change.
 """
 
 from __future__ import annotations

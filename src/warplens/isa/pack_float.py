@@ -58,7 +58,7 @@ def f2fp_tf32(x: Lanes, m: Modifiers, a: Value) -> Value:
         too_big = x.icmp("uge", x.and_(rounded, x.u32(0x7FFFFFFF)), x.u32(0x7F800000))
         largest = x.or_(x.and_(bits, x.u32(0x80000000)), x.u32(0x7F7FE000))
         rounded = x.select(too_big, largest, rounded)
-    return x.select(fc.is_nan(x, a), x.u32(0x7FFFFFFF), rounded)
+    return x.select(fc.is_nan(x, a), x.u32(0x7FFFE000), rounded)
 
 
 # An 8-bit format: fraction bits, exponent bias, largest finite code. NaN is 0x7f in conversions.

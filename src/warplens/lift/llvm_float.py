@@ -17,7 +17,7 @@ from warplens.lift.llvm_text import SIZE, Value
 
 _SIGN = {"f32": 1 << 31, "f64": 1 << 63, "f16": 1 << 15, "bf16": 1 << 15}
 _EXPONENT = {"f32": 0x7F800000, "f64": 0x7FF << 52, "f16": 0x7C00, "bf16": 0x7F80}
-_NAN = {"f32": 0x7FFFFFFF, "f64": 0x7FFFFFFFFFFFFFFF, "f16": 0x7FFF, "bf16": 0x7FFF}
+_NAN = {"f32": 0x7FFFFFFF, "f64": 0xFFF8000000000000, "f16": 0x7FFF, "bf16": 0x7FFF}
 _PRECISION = {"f32": 24, "f64": 53}
 _ROUND = {"RN": "roundeven", "RZ": "trunc", "RM": "floor", "RP": "ceil"}
 

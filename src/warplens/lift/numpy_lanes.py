@@ -25,7 +25,7 @@ DTYPES: dict[str, Any] = {
     "bf16": np.uint16,
     "p": np.bool_,
 }
-_NAN = {"f32": 0x7FFFFFFF, "f64": 0x7FFFFFFFFFFFFFFF, "f16": 0x7FFF, "bf16": 0x7FFF}
+_NAN = {"f32": 0x7FFFFFFF, "f64": 0xFFF8000000000000, "f16": 0x7FFF, "bf16": 0x7FFF}
 _PATTERN: dict[str, Any] = {"f32": np.uint32, "f64": np.uint64, "f16": np.uint16, "bf16": np.uint16}
 _COMPARE: dict[str, Callable[[Array, Array], Array]] = {
     "eq": np.equal,
