@@ -43,7 +43,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     option("--barriers", type=int, help="block barriers (without FILE)")
     option("--cluster", type=int, help="blocks per cluster")
     option("--maxrregcount", metavar="N[,N...]",
-           help="recompile with these register caps (0: none), show spills and occupancy")  # fmt: skip
+           help="recompile with these register caps (0: none): spills, occupancy")  # fmt: skip
     option("--sweep", choices=("block", "registers", "shared"), help="occupancy along a resource")
     option("--plot", type=pathlib.Path, metavar="FILE.svg|.png", help="the sweep as a picture")
     option("--json", action="store_true", help="print JSON")
