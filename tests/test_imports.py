@@ -16,7 +16,7 @@ ROOT = Path(warplens.__file__).parent
 ALLOWED: dict[str, tuple[str, ...]] = {
     "errors": (),
     "result": (),
-    "toolchain": ("toolchain",),
+    "toolchain": ("toolchain", "sass.model"),
     "sass": ("sass", "toolchain"),
     "isa": ("isa", "sass.model"),
     "lift": ("lift", "isa", "sass", "execute.layout", "execute.constants", "toolchain.cache"),
