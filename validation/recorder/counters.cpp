@@ -1,0 +1,187 @@
+/* Hardware counters through CUPTI's range profiler, driven from Python (see counters.py).
+ *
+ * One session at a time: counters_start(metrics) ; per pass counters_pass_begin(), the launch,
+ * counters_pass_end() until it says that all passes are done ; counters_values().
+ * Build: g++ -shared -fPIC -O1 counters.cpp -I<cupti>/include -I<cuda>/include -o counters.so
+ * (libcupti.so.13 is loaded with RTLD_GLOBAL before this library.)
+ */
+#include <cuda.h>
+#include <cupti_profiler_host.h>
+#include <cupti_profiler_target.h>
+#include <cupti_range_profiler.h>
+#include <cupti_result.h>
+#include <cupti_target.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static CUpti_Profiler_Host_Object *host;
+static CUpti_RangeProfiler_Object *profiler;
+static uint8_t *availability, *config, *data;
+static size_t config_size, data_size;
+static char failure[256];
+
+#define PARAMS(type, name) type name = {type##_STRUCT_SIZE}
+#define TRY(call)                                                                   \
+    do {                                                                            \
+        CUptiResult status_ = (call);                                               \
+        if (status_ != CUPTI_SUCCESS) {                                             \
+            const char *text_ = "";                                                 \
+            cuptiGetResultString(status_, &text_);                                  \
+            snprintf(failure, sizeof failure, "%.120s: %d %s", #call, status_, text_); \
+            return -(int)status_;                                                   \
+        }                                                                           \
+    } while (0)
+
+extern "C" {
+
+const char *counters_failure(void) { return failure; }
+
+/* Prepares CUPTI for a context; writes the chip's name. */
+int counters_open(CUcontext context, char *chip, size_t chip_size) {
+    PARAMS(CUpti_Profiler_Initialize_Params, init);
+    TRY(cuptiProfilerInitialize(&init));
+    PARAMS(CUpti_Device_GetChipName_Params, name);
+    TRY(cuptiDeviceGetChipName(&name));
+    snprintf(chip, chip_size, "%s", name.pChipName);
+    PARAMS(CUpti_Profiler_GetCounterAvailability_Params, avail);
+    avail.ctx = context;
+    TRY(cuptiProfilerGetCounterAvailability(&avail));
+    availability = (uint8_t *)calloc(1, avail.counterAvailabilityImageSize);
+    avail.pCounterAvailabilityImage = availability;
+    TRY(cuptiProfilerGetCounterAvailability(&avail));
+    return 0;
+}
+
+/* Schedules the metrics and returns the number of passes, or a negative status. */
+int counters_start(CUcontext context, const char *chip, const char **metrics, size_t n) {
+    PARAMS(CUpti_Profiler_Host_Initialize_Params, init);
+    init.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
+    init.pChipName = chip;
+    init.pCounterAvailabilityImage = availability;
+    TRY(cuptiProfilerHostInitialize(&init));
+    host = init.pHostObject;
+    PARAMS(CUpti_Profiler_Host_ConfigAddMetrics_Params, add);
+    add.pHostObject = host;
+    add.ppMetricNames = metrics;
+    add.numMetrics = n;
+    TRY(cuptiProfilerHostConfigAddMetrics(&add));
+    PARAMS(CUpti_Profiler_Host_GetConfigImageSize_Params, size);
+    size.pHostObject = host;
+    TRY(cuptiProfilerHostGetConfigImageSize(&size));
+    config_size = size.configImageSize;
+    config = (uint8_t *)calloc(1, config_size);
+    PARAMS(CUpti_Profiler_Host_GetConfigImage_Params, image);
+    image.pHostObject = host;
+    image.configImageSize = config_size;
+    image.pConfigImage = config;
+    TRY(cuptiProfilerHostGetConfigImage(&image));
+    PARAMS(CUpti_Profiler_Host_GetNumOfPasses_Params, passes);
+    passes.configImageSize = config_size;
+    passes.pConfigImage = config;
+    TRY(cuptiProfilerHostGetNumOfPasses(&passes));
+
+    PARAMS(CUpti_RangeProfiler_Enable_Params, enable);
+    enable.ctx = context;
+    TRY(cuptiRangeProfilerEnable(&enable));
+    profiler = enable.pRangeProfilerObject;
+    PARAMS(CUpti_RangeProfiler_GetCounterDataSize_Params, want);
+    want.pRangeProfilerObject = profiler;
+    want.pMetricNames = metrics;
+    want.numMetrics = n;
+    want.maxNumOfRanges = 1;
+    want.maxNumRangeTreeNodes = 1;
+    TRY(cuptiRangeProfilerGetCounterDataSize(&want));
+    data_size = want.counterDataSize;
+    data = (uint8_t *)calloc(1, data_size);
+    PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize_Params, image2);
+    image2.pRangeProfilerObject = profiler;
+    image2.counterDataSize = data_size;
+    image2.pCounterData = data;
+    TRY(cuptiRangeProfilerCounterDataImageInitialize(&image2));
+    PARAMS(CUpti_RangeProfiler_SetConfig_Params, set);
+    set.pRangeProfilerObject = profiler;
+    set.configSize = config_size;
+    set.pConfig = config;
+    set.counterDataImageSize = data_size;
+    set.pCounterDataImage = data;
+    set.range = CUPTI_UserRange;
+    set.replayMode = CUPTI_UserReplay;
+    set.maxRangesPerPass = 1;
+    set.numNestingLevels = 1;
+    set.minNestingLevel = 1;
+    set.passIndex = 0;
+    set.targetNestingLevel = 1;
+    TRY(cuptiRangeProfilerSetConfig(&set));
+    return (int)passes.numOfPasses;
+}
+
+/* Opens one pass: preparation of memory and caches may still follow before counters_push. */
+int counters_pass_begin(void) {
+    PARAMS(CUpti_RangeProfiler_Start_Params, start);
+    start.pRangeProfilerObject = profiler;
+    TRY(cuptiRangeProfilerStart(&start));
+    return 0;
+}
+
+int counters_push(void) {
+    PARAMS(CUpti_RangeProfiler_PushRange_Params, push);
+    push.pRangeProfilerObject = profiler;
+    push.pRangeName = "kernel";
+    TRY(cuptiRangeProfilerPushRange(&push));
+    return 0;
+}
+
+int counters_pop(void) {
+    PARAMS(CUpti_RangeProfiler_PopRange_Params, pop);
+    pop.pRangeProfilerObject = profiler;
+    TRY(cuptiRangeProfilerPopRange(&pop));
+    return 0;
+}
+
+/* Ends one pass; 1 when every pass has been submitted. */
+int counters_pass_end(void) {
+    PARAMS(CUpti_RangeProfiler_Stop_Params, stop);
+    stop.pRangeProfilerObject = profiler;
+    TRY(cuptiRangeProfilerStop(&stop));
+    return stop.isAllPassSubmitted ? 1 : 0;
+}
+
+/* Decodes, evaluates and closes the session. */
+int counters_values(const char **metrics, size_t n, double *values) {
+    PARAMS(CUpti_RangeProfiler_DecodeData_Params, decode);
+    decode.pRangeProfilerObject = profiler;
+    TRY(cuptiRangeProfilerDecodeData(&decode));
+    PARAMS(CUpti_Profiler_Host_EvaluateToGpuValues_Params, evaluate);
+    evaluate.pHostObject = host;
+    evaluate.pCounterDataImage = data;
+    evaluate.counterDataImageSize = data_size;
+    evaluate.ppMetricNames = metrics;
+    evaluate.numMetrics = n;
+    evaluate.rangeIndex = 0;
+    evaluate.pMetricValues = values;
+    TRY(cuptiProfilerHostEvaluateToGpuValues(&evaluate));
+    return 0;
+}
+
+/* Frees the session, whether it succeeded or not. */
+void counters_stop(void) {
+    if (profiler) {
+        PARAMS(CUpti_RangeProfiler_Disable_Params, disable);
+        disable.pRangeProfilerObject = profiler;
+        cuptiRangeProfilerDisable(&disable);
+        profiler = NULL;
+    }
+    if (host) {
+        PARAMS(CUpti_Profiler_Host_Deinitialize_Params, deinit);
+        deinit.pHostObject = host;
+        cuptiProfilerHostDeinitialize(&deinit);
+        host = NULL;
+    }
+    free(config);
+    free(data);
+    config = NULL;
+    data = NULL;
+}
+
+}  // extern "C"

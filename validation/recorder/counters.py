@@ -1,0 +1,90 @@
+"""Measures hardware counters of launches with CUPTI (see counters.cpp)."""
+
+from __future__ import annotations
+
+import ctypes as ct
+import glob
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+
+def _first(*patterns: str) -> str:
+    for pattern in patterns:
+        found = sorted(glob.glob(pattern))
+        if found:
+            return found[0]
+    raise FileNotFoundError(" or ".join(patterns))
+
+
+def cupti_library() -> str:
+    """The path of libcupti, from the pip package or the toolkit."""
+    places = [os.path.join(p, "nvidia", "*", "lib", "libcupti.so*") for p in sys.path if p]
+    return _first(*places, "/usr/local/cuda/lib64/libcupti.so*", "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so*")
+
+
+def build_library(out: Path | None = None) -> str:
+    """Compiles counters.cpp with the host's C compiler."""
+    target = str(out or Path(tempfile.mkdtemp()) / "counters.so")
+    headers = [os.path.join(p, "nvidia", "*", "include") for p in sys.path if p]
+    folders = [d for h in headers for d in sorted(glob.glob(h))]
+    folders += ["/usr/local/cuda/include", "/usr/local/cuda/extras/CUPTI/include"]
+    source = str(Path(__file__).with_name("counters.cpp"))
+    includes = [f"-I{d}" for d in folders if os.path.isdir(d)]
+    subprocess.run(["g++", "-shared", "-fPIC", "-O1", source, *includes, "-o", target], check=True)
+    return target
+
+
+class Counters:
+    """A CUPTI range-profiling session factory for one context."""
+
+    def __init__(self, context: ct.c_void_p, library: str | None = None) -> None:
+        ct.CDLL(cupti_library(), mode=ct.RTLD_GLOBAL)
+        self._lib = ct.CDLL(library or build_library())
+        self._lib.counters_failure.restype = ct.c_char_p
+        self._context = context
+        chip = ct.create_string_buffer(64)
+        self._check(self._lib.counters_open(context, chip, ct.c_size_t(64)))
+        self.chip = chip.value.decode()
+
+    def _check(self, status: int) -> int:
+        if status < 0:
+            raise RuntimeError(self._lib.counters_failure().decode())
+        return status
+
+    def measure(
+        self,
+        metrics: Sequence[str],
+        launch: Callable[[], None],
+        prepare: Callable[[], None],
+        synchronize: Callable[[], None],
+    ) -> tuple[dict[str, float], int]:
+        """Values of the metrics for one launch, and the number of passes.
+
+        `prepare` runs before every pass, outside the measured range: it restores memory and puts
+        the caches into the wanted state.
+        """
+        names = (ct.c_char_p * len(metrics))(*[m.encode() for m in metrics])
+        count = ct.c_size_t(len(metrics))
+        try:
+            passes = self._check(
+                self._lib.counters_start(self._context, self.chip.encode(), names, count)
+            )
+            for _ in range(passes + 1):
+                prepare()
+                synchronize()
+                self._check(self._lib.counters_pass_begin())
+                self._check(self._lib.counters_push())
+                launch()
+                synchronize()
+                self._check(self._lib.counters_pop())
+                if self._check(self._lib.counters_pass_end()):
+                    break
+            values = (ct.c_double * len(metrics))()
+            self._check(self._lib.counters_values(names, count, values))
+        finally:
+            self._lib.counters_stop()
+        return dict(zip(metrics, values, strict=True)), passes

@@ -1,0 +1,105 @@
+"""What every recording shares: the driver, the cubins, metadata, and a stand-in for dry runs."""
+
+from __future__ import annotations
+
+import ctypes as ct
+import datetime
+import hashlib
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from cuda_driver import Array, Driver
+
+
+class DryDriver:
+    """Accepts every call of `Driver` and computes nothing: checks a recording without a GPU."""
+
+    context = ct.c_void_p()
+
+    def describe(self) -> dict[str, Any]:
+        """Says that there is no GPU."""
+        return {"gpu": "none (dry run)", "cuda_driver": 0, "memory_bytes": 0, "attributes": {}}
+
+    def load(self, cubin: bytes) -> ct.c_void_p:
+        """Accepts a cubin."""
+        self._cubin = cubin
+        return ct.c_void_p()
+
+    def function(self, module: ct.c_void_p, name: str) -> ct.c_void_p:
+        """Checks that the name occurs in the cubin."""
+        if name.encode() not in self._cubin:
+            raise KeyError(name)
+        return ct.c_void_p()
+
+    def download(self, pointer: ct.c_uint64, count: int, dtype: Any) -> Array:
+        """Zeros."""
+        return np.zeros(count, dtype)
+
+    def alloc(self, size_bytes: int) -> ct.c_uint64:
+        """A null pointer."""
+        return ct.c_uint64()
+
+    def upload(self, array: Array) -> ct.c_uint64:
+        """A null pointer."""
+        return ct.c_uint64()
+
+    def elapsed_ms(self, start: ct.c_void_p, stop: ct.c_void_p) -> float:
+        """One."""
+        return 1.0
+
+    def occupancy(self, function: ct.c_void_p, block: int, shared: int) -> int:
+        """One."""
+        return 1
+
+    def function_attribute(self, function: ct.c_void_p, number: int) -> int:
+        """Zero."""
+        return 0
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *args, **kwargs: None
+
+
+class Session:
+    """A driver, the folder of cubins and the folder of results."""
+
+    def __init__(self, cubins: Path, out: Path, dry_run: bool = False) -> None:
+        self.driver: Any = DryDriver() if dry_run else Driver()
+        self.dry_run = dry_run
+        self.cubins = cubins
+        self.out = out
+        out.mkdir(parents=True, exist_ok=True)
+
+    def cubin(self, name: str) -> bytes:
+        """The bytes of one compiled source."""
+        return (self.cubins / f"{name}.cubin").read_bytes()
+
+    def metadata(self) -> dict[str, Any]:
+        """GPU, driver, tools and date, for every recorded file."""
+        info = self.driver.describe()
+        version = "none"
+        if not self.dry_run:
+            query = ["nvidia-smi", "--query-gpu=driver_version,vbios_version", "--format=csv,noheader"]
+            version = subprocess.run(query, capture_output=True, text=True).stdout.strip()
+        manifest = json.loads((self.cubins / "manifest.json").read_text())
+        return {
+            "gpu": info["gpu"],
+            "driver": version.split(",")[0],
+            "cuda_driver": info["cuda_driver"],
+            "nvrtc": manifest["nvrtc"],
+            "arch": manifest["arch"],
+            "sha256": manifest["sha256"],
+            "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+        }
+
+    def save(self, name: str, **arrays: Array) -> None:
+        """Writes arrays with the metadata to NAME.npz."""
+        text = json.dumps(self.metadata())
+        np.savez_compressed(self.out / f"{name}.npz", metadata=np.array(text), **arrays)
+
+
+def sha256(data: bytes) -> str:
+    """Hexadecimal digest."""
+    return hashlib.sha256(data).hexdigest()
