@@ -98,9 +98,14 @@ def test_bases_and_units(run: Launch) -> None:
 
 def test_time_is_not_available_without_a_model(run: Launch) -> None:
     """What needs time is n/a, never a number."""
-    names = ("gpu__time_duration.sum", "smsp__inst_executed.max", "sm__warps_active.avg",
-             "sm__throughput.avg.pct_of_peak_sustained_elapsed",
-             "l1tex__t_sector_hit_rate.pct", "smsp__inst_executed.avg.per_cycle_active")  # fmt: skip
+    names = (
+        "gpu__time_duration.sum",
+        "smsp__inst_executed.max",
+        "sm__warps_active.avg",
+        "sm__throughput.avg.pct_of_peak_sustained_elapsed",
+        "l1tex__t_sector_hit_rate.pct",
+        "smsp__inst_executed.avg.per_cycle_active",
+    )
 
     assert [run.metric(name) for name in names] == [None] * len(names)
 

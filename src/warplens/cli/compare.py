@@ -40,7 +40,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> int:
     """Executes the verb; returns the exit status."""
     from warplens.analysis.compare import compare, failures, threshold
-    from warplens.cli.printing import write_text
+    from warplens.cli._printing import write_text
     from warplens.report.comparison import comparison_page
     from warplens.result import load, to_plain
 

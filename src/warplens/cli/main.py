@@ -28,10 +28,10 @@ exit status: 0 clean, 1 findings or a failed comparison, 2 broken call
 
 
 def _verbs() -> dict[str, ModuleType]:
-    """Every module of this package that offers a verb, by module name."""
+    """Every module that offers a verb; what they share has names that start with `_`."""
     found = {}
     for entry in pkgutil.iter_modules(cli.__path__):
-        if entry.name == "main":
+        if entry.name == "main" or entry.name.startswith("_"):
             continue
         module = importlib.import_module(f"{cli.__name__}.{entry.name}")
         if hasattr(module, "add_parser") and hasattr(module, "run"):

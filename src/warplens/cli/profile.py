@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warplens.cli.printing import add_filter_options, add_print_options
+from warplens.cli._printing import add_filter_options, add_print_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
     _check_before_running(arguments)
     launches: list[LaunchResult] = []
     if arguments.target.endswith(".py"):
-        from warplens.cli.script import profile_script
+        from warplens.cli._script import profile_script
 
         status = profile_script(arguments, launches)
     else:
@@ -99,7 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check_before_running(arguments: argparse.Namespace) -> None:
     """Refuses what would fail only after a long run."""
-    from warplens.cli.printing import print_options
+    from warplens.cli._printing import print_options
     from warplens.errors import InputError, ReportError
     from warplens.metrics.assemble import choose_sections
     from warplens.metrics.registry import expand
@@ -151,7 +151,7 @@ def _profile_kernel(arguments: argparse.Namespace, launches: list[LaunchResult])
     """Runs the kernel once per GPU."""
     from dataclasses import replace
 
-    from warplens.cli.progress import Progress
+    from warplens.cli._progress import Progress
 
     for number, gpu in enumerate(dict.fromkeys(arguments.gpu or ["H200"])):
         progress = Progress(gpu)
@@ -173,7 +173,7 @@ def _run_once(
     import numpy as np
 
     from warplens.api import Device, LaunchOptions
-    from warplens.cli.launch_arguments import parse, save_target, triple
+    from warplens.cli._launch_arguments import parse, save_target, triple
 
     options = LaunchOptions(
         deterministic=arguments.deterministic == "yes",
@@ -243,7 +243,7 @@ def _kernel(arguments: argparse.Namespace, device: Device) -> Kernel:
 
 def _only(module: Module, pattern: str | None, base: str) -> str:
     """The single kernel that fits."""
-    from warplens.cli.printing import compiled_pattern
+    from warplens.cli._printing import compiled_pattern
     from warplens.errors import UnknownKernel
 
     expression = compiled_pattern(pattern)
@@ -262,7 +262,7 @@ def _only(module: Module, pattern: str | None, base: str) -> str:
 def _report(arguments: argparse.Namespace, launches: list[LaunchResult]) -> None:
     """Writes the result file and prints the page, as far as asked for."""
     from warplens import __version__
-    from warplens.cli.printing import rendered, write_text
+    from warplens.cli._printing import rendered, write_text
     from warplens.result import Result, save
 
     result = Result(launches=tuple(launches), writer=__version__)

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warplens.cli.printing import add_filter_options, add_print_options
+from warplens.cli._printing import add_filter_options, add_print_options
 
 if TYPE_CHECKING:
     from warplens.result import LaunchResult, Result
@@ -48,7 +48,7 @@ def _formats() -> tuple[str, ...]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Executes the verb; returns the exit status."""
-    from warplens.cli.printing import LaunchFilter, names_of, nothing_matched, rendered, write_text
+    from warplens.cli._printing import LaunchFilter, names_of, nothing_matched, rendered, write_text
     from warplens.result import Result, load
 
     result = load(arguments.file)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from warplens.metrics.counters import ratio
+from warplens.metrics.counters import Counters, ratio
 from warplens.metrics.launch_stats import shared_config_bytes, shared_per_block
 from warplens.metrics.registry import Row, SectionSpec, metric, rows, section
+
+def _shared_limit(c: Counters) -> int:
+    """Blocks that fit into the configured carve-out; without use the SM's own limit."""
+    per_block, most = shared_per_block(c), c.gpu.max_blocks_per_sm
+    fit = shared_config_bytes(c) // per_block if per_block else most
+    return max(int(c.occupancy.blocks), min(fit, most))
+
 
 metric("launch__occupancy_limit_registers", unit="block",
        formula=lambda c: c.occupancy.limit_registers,
        doc="Blocks an SM's registers allow.")  # fmt: skip
-metric("launch__occupancy_limit_shared_mem", unit="block",
-       formula=lambda c: max(
-           int(c.occupancy.blocks),
-           min(shared_config_bytes(c) // max(shared_per_block(c), 1), c.gpu.max_blocks_per_sm)
-           if shared_per_block(c) else c.gpu.max_blocks_per_sm,
-       ),
+metric("launch__occupancy_limit_shared_mem", unit="block", formula=_shared_limit,
        doc="Blocks the configured shared memory allows; the carve-out is chosen so that it does "
        "not limit where it need not.")  # fmt: skip
 metric("launch__occupancy_limit_warps", unit="block", formula=lambda c: c.occupancy.limit_warps,

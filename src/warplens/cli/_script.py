@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from warplens.cli.printing import LaunchFilter, nothing_matched
+from warplens.cli._printing import LaunchFilter, nothing_matched
 from warplens.errors import InputError, WarplensError
 
 if TYPE_CHECKING:
