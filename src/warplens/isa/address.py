@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from warplens.isa.integer import Carried, one_if, sum_with_carries
+from warplens.isa.integer import Carried, one_if, plain, sum_with_carries
 from warplens.isa.lanes import Lanes, Value
 from warplens.isa.table import Modifiers, op
 
@@ -26,12 +26,10 @@ def _shifted_high(x: Lanes, low: Value, high: Value, n: int) -> Value:
 
 def _finish(x: Lanes, shifted: Value, a: Carried, b: Carried, p: Value | None) -> Sum:
     """shifted (negated as `a` is) + b + p, and on demand whether any partial sum carried."""
-    terms = [x.not_(shifted) if a[1] else shifted, b[0]]
-    if a[1] or b[1]:
-        terms.append(x.u32(a[1] + b[1]))
+    sources = [(x.not_(shifted), True) if a[1] else (shifted, False), b]
     if p is not None:
-        terms.append(one_if(x, p))
-    return sum_with_carries(x, terms)[:2]
+        sources += plain(one_if(x, p))
+    return sum_with_carries(x, sources)[:2]
 
 
 def _low(x: Lanes, a: Carried, n: int) -> Value:

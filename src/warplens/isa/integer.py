@@ -11,60 +11,76 @@ from warplens.isa.table import Modifiers, op
 Carried = tuple[Value, bool]
 
 
-def _carries(x: Lanes, terms: list[Value]) -> tuple[Value, list[Value]]:
-    """The sum modulo 2**32 and the carry out of every partial sum."""
-    total, carries = terms[0], []
-    for term in terms[1:]:
-        partial = x.add(total, term)
-        if partial is not total and partial is not term:  # adding a known zero carries nothing
-            carries.append(x.icmp("ult", partial, total))
-        total = partial
-    return total, carries
-
-
-def _ones(x: Lanes, *sources: Carried) -> list[Value]:
-    negated = sum(is_negated for _, is_negated in sources)
-    return [x.u32(negated)] if negated else []
-
-
-def _terms(x: Lanes, *sources: Carried) -> list[Value]:
-    """What to add for sources of kind "c": -a contributes ~a + 1, so -0 contributes 2**32."""
-    return [bits for bits, _ in sources] + _ones(x, *sources)
-
-
 def one_if(x: Lanes, p: Value) -> Value:
+    """1 where the predicate holds, else 0."""
     return x.select(p, x.u32(1), x.u32(0))
 
 
-def _any(x: Lanes, carries: list[Value]) -> Value:
-    result = x.false()
-    for carry in carries:
-        result = x.por(result, carry)
-    return result
-
-
-def _two(x: Lanes, carries: list[Value]) -> Value:
-    """At least two of the carries."""
-    one, two = x.false(), x.false()
-    for carry in carries:
-        two = x.por(two, x.pand(one, carry))
-        one = x.por(one, carry)
-    return two
+def plain(*values: Value) -> list[Carried]:
+    """Values as sources that are not negated."""
+    return [(value, False) for value in values]
 
 
 Sum = tuple[Value, Callable[[], Value], Callable[[], Value]]
 
 
-def sum_with_carries(x: Lanes, terms: list[Value]) -> Sum:
-    """The sum, and on demand: at least one, at least two carries out of bit 31."""
-    total = terms[0]
+def sum_with_carries(x: Lanes, sources: list[Carried]) -> Sum:
+    """The sum, and on demand: at least one, at least two carries out of the top bit.
+
+    A negated source adds ~x + 1, so a negated zero carries.
+    """
+    return _total(x, sources), lambda: _one_carry(x, sources), lambda: _two_carries(x, sources)
+
+
+def _total(x: Lanes, sources: list[Carried]) -> Value:
+    added = [bits for bits, is_negated in sources if not is_negated]
+    total = added[0] if added else x.u32(0)
+    for term in added[1:]:
+        total = x.add(total, term)
+    for bits, is_negated in sources:
+        if is_negated:
+            total = x.sub(total, x.not_(bits))
+    return total
+
+
+def _carries(x: Lanes, sources: list[Carried]) -> list[Value]:
+    """The carry out of every partial sum; as many hold as the whole sum has carries."""
+    terms = [bits for bits, _ in sources if x.known(bits) != 0]
+    n_negated = sum(is_negated for _, is_negated in sources)
+    if n_negated:
+        terms.append(x.u32(n_negated))
+    total, carries = terms[0] if terms else x.u32(0), []
     for term in terms[1:]:
         total = x.add(total, term)
-    return (
-        total,
-        lambda: _any(x, _carries(x, terms)[1]),
-        lambda: _two(x, _carries(x, terms)[1]),
-    )
+        carries.append(x.icmp("ult", total, term))
+    return carries
+
+
+def _difference(x: Lanes, sources: list[Carried]) -> tuple[Value, Value] | None:
+    """(a, b) if the sum is just a - b."""
+    live = [s for s in sources if s[1] or x.known(s[0]) != 0]
+    if len(live) != 2 or live[0][1] == live[1][1]:
+        return None
+    (a, _), (b, _) = sorted(live, key=lambda source: source[1])
+    return a, x.not_(b)
+
+
+def _one_carry(x: Lanes, sources: list[Carried]) -> Value:
+    difference = _difference(x, sources)
+    if difference is not None:
+        return x.icmp("uge", *difference)
+    result = x.false()
+    for carry in _carries(x, sources):
+        result = x.por(result, carry)
+    return result
+
+
+def _two_carries(x: Lanes, sources: list[Carried]) -> Value:
+    one, two = x.false(), x.false()
+    for carry in _carries(x, sources):
+        two = x.por(two, x.pand(one, carry))
+        one = x.por(one, carry)
+    return two
 
 
 @op("IADD3", "UIADD3", sig="r p? p? <- c c c", pipe="alu", latency="alu", category="integer")
@@ -73,7 +89,7 @@ def iadd3(x: Lanes, m: Modifiers, a: Carried, b: Carried, c: Carried) -> Sum:
 
     A negated source adds ~x + 1, so a negated zero carries.
     """
-    return sum_with_carries(x, _terms(x, a, b, c))
+    return sum_with_carries(x, [a, b, c])
 
 
 @op(
@@ -87,7 +103,7 @@ def iadd3(x: Lanes, m: Modifiers, a: Carried, b: Carried, c: Carried) -> Sum:
 )
 def iadd3_x(x: Lanes, m: Modifiers, a: Carried, b: Carried, c: Carried, p: Value, q: Value) -> Sum:
     """d = a + b + c + p + q; carries as IADD3."""
-    return sum_with_carries(x, [*_terms(x, a, b, c), one_if(x, p), one_if(x, q)])
+    return sum_with_carries(x, [a, b, c, *plain(one_if(x, p), one_if(x, q))])
 
 
 @op(
@@ -100,13 +116,13 @@ def iadd3_x(x: Lanes, m: Modifiers, a: Carried, b: Carried, c: Carried, p: Value
 )
 def uiadd3_64(x: Lanes, m: Modifiers, a: Value, b: Value, c: Value) -> Sum:
     """d = a + b + c in 64 bits; p0, p1 = at least one, at least two carries out of bit 63."""
-    return sum_with_carries(x, [a, b, c])
+    return sum_with_carries(x, plain(a, b, c))
 
 
 @op("IADD", "UIADD", sig="r p? <- c c", pipe="alu", latency="alu", category="integer")
 def iadd(x: Lanes, m: Modifiers, a: Carried, b: Carried) -> tuple[Value, Callable[[], Value]]:
     """d = a + b; p = carry out of bit 31."""
-    return sum_with_carries(x, _terms(x, a, b))[:2]
+    return sum_with_carries(x, [a, b])[:2]
 
 
 @op("IADD", sig="r p? <- c c p", requires="X", pipe="alu", latency="alu", category="integer")
@@ -114,13 +130,13 @@ def iadd_x(
     x: Lanes, m: Modifiers, a: Carried, b: Carried, p: Value
 ) -> tuple[Value, Callable[[], Value]]:
     """d = a + b + p; p = carry out of bit 31."""
-    return sum_with_carries(x, [*_terms(x, a, b), one_if(x, p)])[:2]
+    return sum_with_carries(x, [a, b, *plain(one_if(x, p))])[:2]
 
 
 @op("IADD", sig="q p? <- q q", requires="64", pipe="alu", latency="alu", category="integer")
 def iadd_64(x: Lanes, m: Modifiers, a: Value, b: Value) -> tuple[Value, Callable[[], Value]]:
     """d = a + b in 64 bits; p = carry out of bit 63."""
-    return sum_with_carries(x, [a, b])[:2]
+    return sum_with_carries(x, plain(a, b))[:2]
 
 
 @op(
@@ -163,7 +179,7 @@ def _wide_sum(
     terms = [_product(x, m, a, b), c]
     if p is not None:
         terms.append(x.select(p, x.u64(1), x.u64(0)))
-    return sum_with_carries(x, terms)[:2]
+    return sum_with_carries(x, plain(*terms))[:2]
 
 
 def imad_wide(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from warplens.isa.lanes import Lanes, Value
 from warplens.isa.table import Modifiers, op
@@ -31,9 +32,8 @@ class _Algebra:
             return self.zero
         if table == full:
             return self.ones
-        best = min(range(len(inputs)), key=lambda i: _cost(table, len(inputs), i))
+        best, low, high = _split(table, len(inputs))
         rest = inputs[:best] + inputs[best + 1 :]
-        low, high = _cofactors(table, len(inputs), best)
         return self._merge(inputs[best], low, high, rest)
 
     def _merge(self, v: Value, low: int, high: int, rest: tuple[Value, ...]) -> Value:
@@ -54,6 +54,13 @@ class _Algebra:
             return self.xor(v, self.function(low, rest))
         base = self.function(low, rest)
         return self.xor(base, self.and_(v, self.function(low ^ high, rest)))
+
+
+@cache
+def _split(table: int, n: int) -> tuple[int, int, int]:
+    """The input to split off first, and the tables that remain when it is 0 and when it is 1."""
+    best = min(range(n), key=lambda which: _cost(table, n, which))
+    return best, *_cofactors(table, n, best)
 
 
 def _cofactors(table: int, n: int, which: int) -> tuple[int, int]:

@@ -85,7 +85,12 @@ class LlvmCore(LlvmText):
         return self._fold(a.type, lambda p, q: p ^ q, a, b) or self._binary("xor", a, b)
 
     def not_(self, a: Value) -> Value:
-        return self.xor(a, constant(self.width, a.type, (1 << SIZE[a.type]) - 1))
+        if a.inverse is not None:
+            return a.inverse
+        result = self.xor(a, constant(self.width, a.type, (1 << SIZE[a.type]) - 1))
+        if result.const is None:
+            result.inverse = a
+        return result
 
     def shl(self, a: Value, n: Value) -> Value:
         if n.const == 0 or a.const == 0:

@@ -8,6 +8,7 @@ with RZ costs nothing, even where LLVM runs no passes.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Protocol
 
 from warplens.lift.host import HostFeatures
@@ -32,10 +33,11 @@ class Value:
     """One value per lane: a type of the protocol and an SSA name or constant.
 
     `const` holds the bits if they are known (an int: the same in all lanes), `scalar` the name of
-    the single value that all lanes share, if there is one.
+    the single value that all lanes share, if there is one. `inverse` is the value that this one is
+    the complement of, so that ~~a costs nothing.
     """
 
-    __slots__ = ("const", "ref", "scalar", "type")
+    __slots__ = ("const", "inverse", "ref", "scalar", "type")
 
     def __init__(
         self, type: str, ref: str, const: Const | None = None, scalar: str | None = None
@@ -44,6 +46,7 @@ class Value:
         self.ref = ref
         self.const = const
         self.scalar = scalar
+        self.inverse: Value | None = None
 
     def __repr__(self) -> str:
         return f"Value({self.type} {self.ref})"
@@ -255,11 +258,9 @@ class LlvmText:
 
     def slice(self, a: Value, first: int, lanes: int) -> str:
         """Lanes [first, first + lanes) as a shorter vector."""
-        mask = ", ".join(f"i32 {n}" for n in range(first, first + lanes))
         vector = self.types[a.type]
-        return self._raw(
-            f"shufflevector {vector} {a.ref}, {vector} poison, <{lanes} x i32> <{mask}>"
-        )
+        mask = _lane_list(first, lanes)
+        return self._raw(f"shufflevector {vector} {a.ref}, {vector} poison, {mask}")
 
     def join(self, type: str, pieces: list[str]) -> Value:
         """The concatenation of equal pieces; the inverse of `slice`."""
@@ -267,14 +268,19 @@ class LlvmText:
         while len(pieces) > 1:
             vector = f"<{lanes} x {ELEMENT[type]}>"
             lanes *= 2
-            mask = ", ".join(f"i32 {n}" for n in range(lanes))
+            mask = _lane_list(0, lanes)
             pieces = [
-                self._raw(
-                    f"shufflevector {vector} {left}, {vector} {right}, <{lanes} x i32> <{mask}>"
-                )
+                self._raw(f"shufflevector {vector} {left}, {vector} {right}, {mask}")
                 for left, right in zip(pieces[::2], pieces[1::2], strict=True)
             ]
         return Value(type, pieces[0])
+
+
+@cache
+def _lane_list(first: int, lanes: int) -> str:
+    """The mask of a `shufflevector` that takes consecutive lanes."""
+    numbers = ", ".join(f"i32 {n}" for n in range(first, first + lanes))
+    return f"<{lanes} x i32> <{numbers}>"
 
 
 def _type_of(arg: str) -> str:
