@@ -133,6 +133,28 @@ def test_host_code_is_explained(host: str) -> None:
     assert caught.value.hint is not None and "host code" in caught.value.hint
 
 
+def test_missing_headers_are_explained() -> None:
+    """The hint says how to make a header known."""
+    with pytest.raises(CompileError) as caught:
+        compile_source('#include "mine.h"', sm=80, cache=NO_CACHE)
+
+    assert caught.value.hint is not None and "mine.h" in caught.value.hint
+
+
+def test_unknown_name_expressions_are_compile_errors() -> None:
+    """A template instance that cannot be made gives a CompileError with the expression."""
+    with pytest.raises(CompileError, match="nosuch<3>"):
+        compile_source(SCALE, sm=80, name_expressions=["nosuch<3>"], cache=NO_CACHE)
+
+
+def test_placement_new_works() -> None:
+    """<new> may be included; placement new is NVRTC's own."""
+    source = "#include <new>\nstruct S { int a; __device__ S() : a(3) {} };"
+    kernel = "__global__ void k(void* p) { new (p) S; }"
+
+    assert compile_source(f"{source}\n{kernel}", sm=80).cubin
+
+
 def test_second_compile_comes_from_the_cache(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

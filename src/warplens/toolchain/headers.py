@@ -9,7 +9,7 @@ from pathlib import Path
 
 # Declared by NVRTC itself: printf, malloc, free, assert, memcpy, clock and the math library.
 _BUILT_IN = (
-    "assert.h cassert stdio.h cstdio stdlib.h cstdlib math.h string.h cstring time.h ctime malloc.h"
+    "assert.h cassert stdio.h cstdio stdlib.h cstdlib math.h string.h cstring time.h ctime new"
 ).split()
 _C_HEADERS = {
     "stdint.h": "cuda/std/cstdint",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 _END_SEQUENCE, _SET_ADDRESS = 1, 2
 _DIRECTORY_PATH, _DIRECTORY_INDEX = 1, 2
-_STANDARD_ADVANCE_PC, _CONST_ADD_PC, _FIXED_ADVANCE_PC = 2, 8, 9
+_COPY, _ADVANCE_PC, _ADVANCE_LINE, _SET_FILE, _CONST_ADD_PC, _FIXED_ADVANCE_PC = 1, 2, 3, 4, 8, 9
 _FORM_SIZES = {0x0B: 1, 0x05: 2, 0x06: 4, 0x07: 8, 0x1E: 16}
 _FORM_STRING, _FORM_LINE_STRP, _FORM_UDATA, _FORM_BLOCK = 0x08, 0x1F, 0x0F, 0x09
 
@@ -32,8 +32,7 @@ class _Reader:
     at: int = 0
 
     def number(self, size: int) -> int:
-        value = int.from_bytes(self.take(size), "little")
-        return value
+        return int.from_bytes(self.take(size), "little")
 
     def take(self, size: int) -> bytes:
         if size < 0 or self.at + size > len(self.data):
@@ -203,47 +202,64 @@ def _run(
     relocated: Mapping[int, Place],
     rows: dict[int, list[LineRow]],
 ) -> None:
-    """Runs one line program; NVIDIA's own extended opcodes (inlining) are passed over."""
-    section, address, file, line = -1, 0, 1, 1
-    constant_step = (255 - header.opcode_base) // header.line_range * header.minimum_length
-
-    def emit(name: str | None) -> None:
-        if section >= 0:
-            rows.setdefault(section, []).append(LineRow(address, name, line))
-
-    skip: dict[int, Callable[[], object]] = {
-        code: reader.unsigned for code in range(1, header.opcode_base)
-    }
+    """Runs one line program."""
+    state = _State()
+    unit = header.minimum_length
     while reader.at < end:
         code = reader.number(1)
         if code >= header.opcode_base:
-            step, advance = divmod(code - header.opcode_base, header.line_range)[0], 0
-            advance = (code - header.opcode_base) % header.line_range
-            address += step * header.minimum_length
-            line += header.line_base + advance
-            emit(header.file(file))
+            step, advance = divmod(code - header.opcode_base, header.line_range)
+            state.address += step * unit
+            state.line += header.line_base + advance
+            state.emit(header.file(state.file), rows)
         elif code == 0:
-            size = reader.unsigned()
-            start = reader.at
-            kind = reader.number(1) if size else 0
-            if kind == _END_SEQUENCE:
-                emit(None)
-                section, address, file, line = -1, 0, 1, 1
-            elif kind == _SET_ADDRESS:
-                section, address = relocated.get(reader.at, (-1, 0))
-            reader.at = start + size
-        elif code == 1:
-            emit(header.file(file))
-        elif code == _STANDARD_ADVANCE_PC:
-            address += reader.unsigned() * header.minimum_length
-        elif code == 3:
-            line += reader.signed()
-        elif code == 4:
-            file = reader.unsigned()
+            state = _extended(reader, state, relocated, rows)
+        elif code == _COPY:
+            state.emit(header.file(state.file), rows)
+        elif code == _ADVANCE_PC:
+            state.address += reader.unsigned() * unit
+        elif code == _ADVANCE_LINE:
+            state.line += reader.signed()
+        elif code == _SET_FILE:
+            state.file = reader.unsigned()
         elif code == _CONST_ADD_PC:
-            address += constant_step
+            state.address += (255 - header.opcode_base) // header.line_range * unit
         elif code == _FIXED_ADVANCE_PC:
-            address += reader.number(2)
+            state.address += reader.number(2)
         else:
             for _ in range(header.operand_counts[code - 1]):
-                skip[code]()
+                reader.unsigned()
+
+
+@dataclass(slots=True)
+class _State:
+    """The registers of the line-number machine that matter here."""
+
+    section: int = -1
+    address: int = 0
+    file: int = 1
+    line: int = 1
+
+    def emit(self, file: str | None, rows: dict[int, list[LineRow]]) -> None:
+        """Adds a row at the present place."""
+        if self.section >= 0:
+            rows.setdefault(self.section, []).append(LineRow(self.address, file, self.line))
+
+
+def _extended(
+    reader: _Reader,
+    state: _State,
+    relocated: Mapping[int, Place],
+    rows: dict[int, list[LineRow]],
+) -> _State:
+    """An extended operation; NVIDIA's own ones (inlining) are passed over."""
+    size = reader.unsigned()
+    start = reader.at
+    kind = reader.number(1) if size else 0
+    if kind == _END_SEQUENCE:
+        state.emit(None, rows)
+        state = _State()
+    elif kind == _SET_ADDRESS:
+        state.section, state.address = relocated.get(reader.at, (-1, 0))
+    reader.at = start + size
+    return state

@@ -26,6 +26,7 @@ _HOST_CODE = re.compile(
     r"|\bcuda(?:Malloc|Memcpy|Free|DeviceSynchronize|GetLastError|LaunchKernel)\w*\s*\("
     r"|\bstd::(?:cout|vector|string)\b|host functions? (?:are|is) not allowed in JIT mode"
 )
+_MISSING_HEADER = re.compile(r'cannot open source file "([^"]+)"')
 _HEADER_PACKAGES = ("nvidia-cuda-runtime", "nvidia-cuda-crt", "nvidia-cuda-cccl")
 
 
@@ -167,7 +168,7 @@ class _Job:
         self.sm = sm
         self.name_expressions = tuple(dict.fromkeys(name_expressions))
         own_dirs, self.user_options = _split_includes(options)
-        self.user_dirs = (*include_dirs, *own_dirs)
+        self.user_dirs = tuple(folder.absolute() for folder in (*include_dirs, *own_dirs))
         self.cuda_dirs = packages.include_dirs()
         self.headers = {
             key: text
@@ -196,6 +197,8 @@ class _Job:
             ".".join(map(str, version())),
             *(packages.version_of(package) for package in _HEADER_PACKAGES),
             self.name,
+            # The line table holds the folder of a relative name.
+            "" if Path(self.name).is_absolute() else os.getcwd(),
             self.source,
             "\n".join(self.options),
             "\n".join(self.name_expressions),
@@ -262,12 +265,18 @@ class _Job:
 
     def _error(self, log: str) -> CompileError:
         text = self.source.decode("utf-8", "replace")
+        missing = _MISSING_HEADER.search(log)
         hint = None
         if _HOST_CODE.search(text) or _HOST_CODE.search(log):
             hint = (
                 "The source holds host code (main, <<<...>>>, cudaMalloc, <iostream> ...), and "
                 "NVRTC compiles device code only: move the kernels to a file of their own, or put "
                 "the host part between #ifndef __CUDACC_RTC__ and #endif."
+            )
+        elif missing is not None:
+            hint = (
+                f"Name the folder of {missing[1]} in include_dirs, or with the option -I. NVRTC "
+                "sees CUDA's headers and the C++ ones of libcu++, no other system headers."
             )
         shown = log or "NVRTC gave no message"
         return CompileError(
