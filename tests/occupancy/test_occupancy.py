@@ -146,6 +146,21 @@ def test_arrays_broadcast_and_equal_scalars() -> None:
             assert type(one.blocks) is int and type(one.occupancy) is float
 
 
+def test_large_arrays_equal_their_parts() -> None:
+    """Where the evaluation is cut into pieces does not show, also with barriers in some only."""
+    count = 100_000
+    barriers = np.where(np.arange(count) < 60_000, 0, np.arange(count) % 17)
+    point = {"threads": 64, "registers": 32}
+    whole = occupancy("H200", **point, barriers=barriers)
+    for part in (slice(0, 40_000), slice(59_990, 60_100), slice(99_000, None)):
+        piece = occupancy("H200", **point, barriers=barriers[part])
+        assert (piece.blocks == whole.blocks[part]).all()
+        assert (piece.limit_barriers == whole.limit_barriers[part]).all()
+
+    assert set(whole.limit_barriers[:60_000].tolist()) == {NO_LIMIT}
+    assert whole.limit_blocks.shape == whole.occupancy.shape == (count,)
+
+
 @pytest.mark.parametrize(
     ("point", "message"),
     [

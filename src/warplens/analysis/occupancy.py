@@ -219,7 +219,10 @@ def _evaluate(
         for key, value in values.items()
     }
     total = int(np.prod(shape))
-    out = {name: np.empty(total, np.int32) for name in Limits.__slots__}
+    # What does not depend on the point is stored once and shown with the shape of the answer.
+    inputs = {"slots": None, "barriers": "barriers", "virtual": "virtual_resources"}
+    fixed = {name for name, key in inputs.items() if key is None or columns[key].ndim == 0}
+    out = {name: np.empty(1 if name in fixed else total, np.int32) for name in Limits.__slots__}
     for start in range(0, total, _CHUNK):
         part = slice(start, start + _CHUNK)
         piece: dict[str, Any] = {
@@ -227,8 +230,12 @@ def _evaluate(
         }
         answer = block_limits(rules, Points(optin=optin, **piece))
         for name, array in out.items():
-            array[part] = getattr(answer, name)
-    return Limits(**{name: array.reshape(shape) for name, array in out.items()})
+            array[slice(None) if name in fixed else part] = getattr(answer, name)
+    shaped = {
+        name: np.broadcast_to(array, shape) if name in fixed else array.reshape(shape)
+        for name, array in out.items()
+    }
+    return Limits(**shaped)
 
 
 def _answer(
