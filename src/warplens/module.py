@@ -90,7 +90,8 @@ class Module:
         self.log = ""
         self._names: dict[str, tuple[Image, str]] = {}  # asked expression -> where it is
         self.images: list[Image] = []
-        self._kernels: dict[str, Kernel] = {}
+        self._kernels: dict[tuple[int, str], Kernel] = {}
+        self._asked: dict[str, Kernel] = {}  # by the names that users gave
         if cubin is not None:
             image = Image(device.memory, cubin, None)
             _check_architecture(image, device.gpu)
@@ -122,10 +123,13 @@ class Module:
         """
         if not isinstance(name, str):
             raise InputError(f"a kernel's name is a string, not {name!r}")
-        if name not in self._kernels:
+        if name not in self._asked:
             image, mangled = self._find(name)
-            self._kernels[name] = Kernel(self, image, image.kernels[mangled], asked=name)
-        return self._kernels[name]
+            key = (self.images.index(image), mangled)
+            if key not in self._kernels:
+                self._kernels[key] = Kernel(self, image, image.kernels[mangled], asked=name)
+            self._asked[name] = self._kernels[key]
+        return self._asked[name]
 
     @property
     def names(self) -> tuple[KernelNames, ...]:

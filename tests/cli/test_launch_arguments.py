@@ -49,7 +49,7 @@ def test_random_buffers_repeat() -> None:
 
     assert (first == again).all()
     assert (first != other).any()
-    assert 0 <= first.min() and first.max() < 1
+    assert first.min() >= 0 and first.max() < 1
     low = parse("i32[1000]=randint(-3,4)")
     assert set(low.tolist()) == set(range(-3, 4))
 

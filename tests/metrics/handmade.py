@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from warplens.execute.execution import COLUMNS, Execution
-from warplens.gpus.spec import find_gpu
+from warplens.gpus.spec import GpuSpec, find_gpu
 from warplens.launch import Launch
 from warplens.sass.model import Control, Instruction, SassKernel
 
@@ -37,7 +37,7 @@ def line(text: str, source_line: int | None = None, **counts: int) -> Line:
 
 def launch(
     *lines: Line,
-    gpu: str = "H200",
+    gpu: str | GpuSpec = "H200",
     grid: tuple[int, int, int] = (32, 1, 1),
     block: tuple[int, int, int] = (128, 1, 1),
     registers: int = 32,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.metrics.handmade import launch, line
 from warplens.errors import UnknownMetric
+from warplens.gpus.spec import find_gpu, override
 from warplens.launch import Launch
 from warplens.metrics.needs import needs, needs_of_sections
 
@@ -170,30 +173,56 @@ def test_recorder_finds_columns() -> None:
     assert needs_of_sections(["SpeedOfLight"]).timing is True
 
 
-@pytest.mark.parametrize(
-    ("gpu", "registers", "threads", "limits"),
-    [
-        # Published reports: 32 registers and 256 threads give 8 blocks by registers on CC 7.5;
-        # 67,584 bytes of shared memory give 1 of 102,400.
-        ("T4", 32, 256, {"registers": 8, "warps": 4, "blocks": 16, "shared_mem": 16}),
-        ("RTX 3090", 111, 128, {"registers": 4, "warps": 12, "blocks": 16}),
-    ],
+# Launch and occupancy sections of reports that users published: GPU, number of SMs, grid, threads
+# of a block, registers, static shared bytes; then block limits (registers, shared, warps, SM),
+# configured shared bytes, waves as printed.
+PUBLISHED = (
+    ("sm_86", 40, 64, 256, 20, 0, (10, 8, 6, 16), 8192, 0.27),
+    ("sm_86", 40, 64, 256, 22, 0, (10, 8, 6, 16), 8192, 0.27),
+    ("sm_86", 40, 16384, 256, 16, 1024, (16, 8, 6, 16), 16384, 68.27),
+    ("sm_86", 40, 32768, 256, 16, 0, (16, 8, 6, 16), 8192, 136.53),
+    ("sm_86", 40, 640, 256, 16, 128, (16, 14, 6, 16), 16384, 2.67),
+    ("T4", 40, 16384, 256, 49, 0, (4, 16, 4, 16), 32768, 102.40),
+    ("T4", 40, 16384, 256, 39, 2048, (6, 16, 4, 16), 32768, 102.40),
+    ("T4", 40, 1024, 256, 64, 32768, (4, 2, 4, 16), 65536, 12.80),
+    ("T4", 40, 256, 256, 128, 32768, (2, 2, 4, 16), 65536, 3.20),
+    ("H100", 132, 16384, 1024, 31, 12288, (2, 2, 2, 32), 32768, 62.06),
 )
-def test_published_limits(
-    gpu: str, registers: int, threads: int, limits: dict[str, int]
-) -> None:
-    """Block limits equal those of published reports."""
-    run = launch(line("EXIT", 1), gpu=gpu, registers=registers, block=(threads, 1, 1))
-    found = {name: run.metric(f"launch__occupancy_limit_{name}") for name in limits}
+
+
+@pytest.mark.parametrize("case", PUBLISHED)
+def test_published_reports(case: tuple[Any, ...]) -> None:
+    """Limits, carve-out and waves equal those of published reports."""
+    gpu, sms, grid, threads, registers, shared, limits, config, waves = case
+    run = launch(
+        line("EXIT", 1),
+        gpu=override(find_gpu(gpu), {"counts.sm": sms}),
+        grid=(grid, 1, 1),
+        block=(threads, 1, 1),
+        registers=registers,
+        static_shared=shared,
+    )
+    names = ("registers", "shared_mem", "warps", "blocks")
+    found = tuple(run.metric(f"launch__occupancy_limit_{name}") for name in names)
 
     assert found == limits
+    assert run.metric("launch__shared_mem_config_size") == config
+    assert float(run["launch__waves_per_multiprocessor"]) == pytest.approx(waves, abs=0.0051)
 
 
-def test_published_shared_limit() -> None:
-    """The carve-out is the smallest that does not lower occupancy."""
-    small = launch(line("EXIT", 1), gpu="RTX 3090", registers=40, block=(256, 1, 1))
-    large = launch(line("EXIT", 1), gpu="RTX 3090", dynamic_shared=67_584, block=(256, 1, 1))
+def test_published_large_shared_memory() -> None:
+    """67,584 dynamic bytes leave room for one block in 102,400."""
+    run = launch(line("EXIT", 1), gpu="RTX 3090", dynamic_shared=67_584, block=(256, 1, 1))
 
-    assert small.metric("launch__occupancy_limit_shared_mem") == 8  # 8,192 / 1,024
-    assert small.metric("launch__shared_mem_config_size") == 8192
-    assert large.metric("launch__occupancy_limit_shared_mem") == 1  # 102,400 / 68,608
+    assert run.metric("launch__occupancy_limit_shared_mem") == 1
+
+
+def test_published_sectors_per_request() -> None:
+    """A coalesced load is 4 sectors, 12.5 % of 32; a strided one 32 and 100 %, as printed."""
+    base = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld"
+    for sectors, percent in ((4, 12.5), (32, 100.0)):
+        run = launch(line("LDG.E", 1, global_requests=10, global_sectors=10 * sectors))
+
+        assert run.metric(f"{base}.ratio") == sectors
+        assert run.metric(f"{base}.pct") == percent
+        assert run.metric(f"{base}.max_rate") == 32

@@ -75,7 +75,7 @@ def _tag_stage(space: str, op: str) -> None:
            formula=accesses(f"{space}_sectors", op, SECTOR_BYTES),
            doc=f"Bytes of the sectors that {what} touched.")  # fmt: skip
     metric(f"l1tex__average_t_sectors_per_request_{name}", kind="ratio",
-           unit="sector/request", per_instruction=True,
+           unit="sector/request", per_instruction=True, max_rate=32.0,
            formula=_quotient(f"{space}_sectors", f"{space}_requests", op),
            doc=f"Sectors per request of {what}; 4 is ideal for 32-bit accesses: 32 lanes x 4 "
            "bytes = 4 sectors.")  # fmt: skip
@@ -113,7 +113,7 @@ for _name in ("", "_pipe_lsu"):
            formula=lambda c: SECTOR_BYTES * _both_spaces("sectors")(c),
            doc="Bytes of the sectors that requests touched.")  # fmt: skip
     metric(f"l1tex__average_t_sectors_per_request{_name}", kind="ratio", unit="sector/request",
-           per_instruction=True,
+           per_instruction=True, max_rate=32.0,
            formula=lambda c: ratio(_both_spaces("sectors")(c), _both_spaces("requests")(c)),
            doc="Sectors per request of global and local memory.")  # fmt: skip
 

@@ -6,6 +6,7 @@ from warplens.metrics.counters import Counters, ratio
 from warplens.metrics.launch_stats import shared_config_bytes, shared_per_block
 from warplens.metrics.registry import Row, SectionSpec, metric, rows, section
 
+
 def _shared_limit(c: Counters) -> int:
     """Blocks that fit into the configured carve-out; without use the SM's own limit."""
     per_block, most = shared_per_block(c), c.gpu.max_blocks_per_sm
@@ -25,7 +26,7 @@ metric("launch__occupancy_limit_blocks", unit="block", formula=lambda c: c.occup
        doc="Blocks an SM can hold at most.")  # fmt: skip
 metric("launch__occupancy_limit_barriers", unit="block",
        formula=lambda c: min(c.occupancy.limit_barriers, c.gpu.max_blocks_per_sm),
-       doc="Blocks an SM's barriers allow; the most an SM holds where the kernel has none.")  # fmt: skip
+       doc="Blocks an SM's barriers allow, at most what an SM holds.")  # fmt: skip
 metric("sm__maximum_warps_per_active_cycle_pct", unit="%",
        formula=lambda c: 100.0 * c.occupancy.occupancy,
        doc="Theoretical occupancy: warps an SM can hold of this kernel over its warp "
