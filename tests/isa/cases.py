@@ -15,16 +15,16 @@ from warplens.lift.host import host_features
 from warplens.metrics.classes import load_isa
 
 Formula = Callable[..., "int | bool | tuple[int | bool | None, ...]"]
-TYPES = {"r": "u32", "c": "u32", "q": "u64", "p": "p"}
+TYPES = {"r": "u32", "c": "u32", "q": "u64", "k": "u64", "p": "p"}
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
     """One mnemonic with operands.
 
-    `sources` holds one token per operand: a kind (r c q p), with `-` for a negated and `~` for an
-    inverted `c`, or `i=5` for a compile-time integer. `formula` gets the operands as integers
-    before negation and returns the destinations in order (None: not compared).
+    `sources` holds one token per operand: a kind (r c q k p), with `-` for a negated and `~`
+    for an inverted `c` or `k`, or `i=5` for a compile-time integer. `formula` gets the operands
+    as integers before negation and returns the destinations in order (None: not compared).
     """
 
     mnemonic: str
@@ -75,7 +75,7 @@ def function_of(case: Case, constants: dict[int, int] | None = None) -> Callable
             value = next(given)
             if constants and n in constants:
                 value = _constant(x, token[-1], constants[n])
-            if token[-1] == "c":
+            if token[-1] in "ck":
                 sources.append((x.not_(value) if len(token) > 1 else value, token[0] == "-"))
             else:
                 sources.append(value)
@@ -90,7 +90,7 @@ def function_of(case: Case, constants: dict[int, int] | None = None) -> Callable
 def _constant(x: Any, kind: str, bits: int) -> Any:
     if kind == "p":
         return x.true() if bits else x.false()
-    return x.u64(bits) if kind == "q" else x.u32(bits)
+    return x.u64(bits) if kind in "qk" else x.u32(bits)
 
 
 def inputs_of(case: Case, seed: int, width: int = 32) -> list[Array]:

@@ -24,6 +24,11 @@ def _sum(*terms: int) -> tuple[int, bool, bool]:
     return total & M32, total >> 32 >= 1, total >> 32 >= 2
 
 
+def _sum64(*terms: int) -> tuple[int, bool, bool]:
+    total = sum(terms)
+    return total & M64, total >> 64 >= 1, total >> 64 >= 2
+
+
 def _minus(n: int) -> int:
     return (~n & M32) + 1
 
@@ -35,11 +40,15 @@ def additions() -> Iterator[Case]:
         yield Case(name, "-c c c", lambda a, b, c: _sum(_minus(a), b, c))
         yield Case(name, "c -c -c", lambda a, b, c: _sum(a, _minus(b), _minus(c)))
         yield Case(f"{name}.X", "c ~c c p p", lambda a, b, c, p, q: _sum(a, ~b & M32, c, p, q))
-    yield Case("UIADD3.64", "q q q", lambda a, b, c: ((a + b + c) & M64, a + b + c > M64, None))
+    yield Case("UIADD3.64", "k k k", lambda a, b, c: _sum64(a, b, c))
+    yield Case("UIADD3.64.X", "k k ~k p p", lambda a, b, c, p, q: _sum64(a, b, ~c & M64, p, q))
     yield Case("IADD", "c c", lambda a, b: _sum(a, b)[:2])
     yield Case("IADD", "-c c", lambda a, b: _sum(_minus(a), b)[:2])
     yield Case("IADD.X", "c ~c p", lambda a, b, p: _sum(a, ~b & M32, p)[:2])
-    yield Case("IADD.64", "q q", lambda a, b: (a + b, a + b > M64))
+    yield Case("IADD.64", "k k", lambda a, b: _sum64(a, b)[:2])
+    yield Case("IADD.64", "k -k", lambda a, b: _sum64(a, (~b & M64) + 1)[:2])
+    yield Case("IADD.64", "-k k", lambda a, b: _sum64((~a & M64) + 1, b)[:2])
+    yield Case("IADD.64.X", "~k k p", lambda a, b, p: _sum64(~a & M64, b, p)[:2])
     yield Case("VIADD", "c -c", lambda a, b: a - b)
     yield Case("VIADD.16x2", "c c", lambda a, b: _packed(16, lambda p, q: p + q, a, b))
     yield Case("VIADD.16x2", "-c c", lambda a, b: _packed(16, lambda p, q: q - p, a, b))

@@ -11,9 +11,9 @@ from warplens.isa.table import Modifiers, op
 Carried = tuple[Value, bool]
 
 
-def one_if(x: Lanes, p: Value) -> Value:
-    """1 where the predicate holds, else 0."""
-    return x.select(p, x.u32(1), x.u32(0))
+def one_if(x: Lanes, p: Value, size: int = 32) -> Value:
+    """1 where the predicate holds, else 0, in 32 or 64 bits."""
+    return x.select(p, x.u32(1), x.u32(0)) if size == 32 else x.select(p, x.u64(1), x.u64(0))
 
 
 def plain(*values: Value) -> list[Carried]:
@@ -34,8 +34,8 @@ def sum_with_carries(x: Lanes, sources: list[Carried]) -> Sum:
 
 def _total(x: Lanes, sources: list[Carried]) -> Value:
     added = [bits for bits, is_negated in sources if not is_negated]
-    total = added[0] if added else x.u32(0)
-    for term in added[1:]:
+    total = x.u64(0) if sources[0][0].type == "u64" else x.u32(0)
+    for term in added:
         total = x.add(total, term)
     for bits, is_negated in sources:
         if is_negated:
@@ -46,10 +46,13 @@ def _total(x: Lanes, sources: list[Carried]) -> Value:
 def _carries(x: Lanes, sources: list[Carried]) -> list[Value]:
     """The carry out of every partial sum; as many hold as the whole sum has carries."""
     terms = [bits for bits, _ in sources if x.known(bits) != 0]
+    constant = x.u64 if sources[0][0].type == "u64" else x.u32
     n_negated = sum(is_negated for _, is_negated in sources)
     if n_negated:
-        terms.append(x.u32(n_negated))
-    total, carries = terms[0] if terms else x.u32(0), []
+        terms.append(constant(n_negated))
+    if not terms:
+        return []
+    total, carries = terms[0], []
     for term in terms[1:]:
         total = x.add(total, term)
         carries.append(x.icmp("ult", total, term))
@@ -108,15 +111,30 @@ def iadd3_x(x: Lanes, m: Modifiers, a: Carried, b: Carried, c: Carried, p: Value
 
 @op(
     "UIADD3",
-    sig="q p? p? <- q q q",
+    sig="q p? p? <- k k k",
     requires="64",
     pipe="alu",
     latency="alu",
     category="integer",
 )
-def uiadd3_64(x: Lanes, m: Modifiers, a: Value, b: Value, c: Value) -> Sum:
+def uiadd3_64(x: Lanes, m: Modifiers, a: Carried, b: Carried, c: Carried) -> Sum:
     """d = a + b + c in 64 bits; p0, p1 = at least one, at least two carries out of bit 63."""
-    return sum_with_carries(x, plain(a, b, c))
+    return sum_with_carries(x, [a, b, c])
+
+
+@op(
+    "UIADD3",
+    sig="q p? p? <- k k k p p",
+    requires="64 X",
+    pipe="alu",
+    latency="alu",
+    category="integer",
+)
+def uiadd3_64_x(
+    x: Lanes, m: Modifiers, a: Carried, b: Carried, c: Carried, p: Value, q: Value
+) -> Sum:
+    """d = a + b + c + p + q in 64 bits; carries as without .X."""
+    return sum_with_carries(x, [a, b, c, *plain(one_if(x, p, 64), one_if(x, q, 64))])
 
 
 @op("IADD", "UIADD", sig="r p? <- c c", pipe="alu", latency="alu", category="integer")
@@ -133,10 +151,18 @@ def iadd_x(
     return sum_with_carries(x, [a, b, *plain(one_if(x, p))])[:2]
 
 
-@op("IADD", sig="q p? <- q q", requires="64", pipe="alu", latency="alu", category="integer")
-def iadd_64(x: Lanes, m: Modifiers, a: Value, b: Value) -> tuple[Value, Callable[[], Value]]:
+@op("IADD", sig="q p? <- k k", requires="64", pipe="alu", latency="alu", category="integer")
+def iadd_64(x: Lanes, m: Modifiers, a: Carried, b: Carried) -> tuple[Value, Callable[[], Value]]:
     """d = a + b in 64 bits; p = carry out of bit 63."""
-    return sum_with_carries(x, plain(a, b))[:2]
+    return sum_with_carries(x, [a, b])[:2]
+
+
+@op("IADD", sig="q p? <- k k p", requires="64 X", pipe="alu", latency="alu", category="integer")
+def iadd_64_x(
+    x: Lanes, m: Modifiers, a: Carried, b: Carried, p: Value
+) -> tuple[Value, Callable[[], Value]]:
+    """d = a + b + p in 64 bits; p0 = carry out of bit 63."""
+    return sum_with_carries(x, [a, b, *plain(one_if(x, p, 64))])[:2]
 
 
 @op(
@@ -178,7 +204,7 @@ def _wide_sum(
 ) -> tuple[Value, Callable[[], Value]]:
     terms = [_product(x, m, a, b), c]
     if p is not None:
-        terms.append(x.select(p, x.u64(1), x.u64(0)))
+        terms.append(one_if(x, p, 64))
     return sum_with_carries(x, plain(*terms))[:2]
 
 

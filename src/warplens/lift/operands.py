@@ -139,7 +139,7 @@ class Operands:
             if negate or absolute or invert:
                 raise BindingError("modifier on a register group")
             return tuple(self.bits_word(operand, i, uniform) for i in range(kind.count))
-        if kind.kind in "qd":
+        if kind.kind in "qdk":
             return self._wide_source(x, kind.kind, operand, uniform, negate, absolute, invert)
         if kind.kind == "f":
             value = self.word(operand, 0, uniform)
@@ -181,13 +181,15 @@ class Operands:
         return low, x.fneg(high) if "NP" in suffixes else high
 
     def _wide_source(self, x: LlvmLanes, kind: str, operand: Operand, uniform: bool,
-                     negate: bool, absolute: bool, invert: bool) -> Value:  # fmt: skip
+                     negate: bool, absolute: bool, invert: bool) -> Any:  # fmt: skip
         value = self.wide(operand, kind == "d", uniform)
         if kind == "d":
             value = value if value.type == "f64" else x.bits_to_f64(value)
             value = x.fabs(value) if absolute else value
             return x.fneg(value) if negate else value
         value = x.bits(value) if value.type == "f64" else value
+        if kind == "k":
+            return (x.not_(value) if negate or invert else value, negate)
         value = x.not_(value) if invert else value
         return x.sub(x.u64(0), value) if negate else value
 
