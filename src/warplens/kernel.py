@@ -225,7 +225,7 @@ def check_launch(kernel: SassKernel, gpu: GpuSpec, shape: LaunchShape) -> None:
             f"{kernel.demangled}: {threads} threads in a block; {gpu.name} allows "
             f"{gpu.max_threads_per_block}"
         )
-    _check_bounds(kernel, shape, threads)
+    _check_bounds(kernel, gpu, shape, threads)
     shared = kernel.static_shared + shape.dynamic_shared
     most = gpu.shared_per_block_optin_bytes
     if shared > most:
@@ -254,7 +254,9 @@ def _check_dimensions(gpu: GpuSpec, shape: LaunchShape) -> None:
                 )
 
 
-def _check_bounds(kernel: SassKernel, shape: LaunchShape, threads: int) -> None:
+def _check_bounds(
+    kernel: SassKernel, gpu: GpuSpec, shape: LaunchShape, threads: int
+) -> None:
     if kernel.required_threads is not None and shape.block != kernel.required_threads:
         raise LaunchError(
             f"{kernel.demangled} must be launched with blocks of {kernel.required_threads}, "
@@ -267,6 +269,12 @@ def _check_bounds(kernel: SassKernel, shape: LaunchShape, threads: int) -> None:
             hint="Raise __launch_bounds__ or choose a smaller block.",
         )
     if kernel.cluster is not None:
+        most = gpu.cluster_blocks_max
+        if prod(kernel.cluster) > most:
+            raise LaunchError(
+                f"{kernel.demangled}: clusters of {prod(kernel.cluster)} blocks; {gpu.name} "
+                f"allows {most}"
+            )
         for axis, blocks, per_cluster in zip("xyz", shape.grid, kernel.cluster, strict=True):
             if per_cluster and blocks % per_cluster:
                 raise LaunchError(

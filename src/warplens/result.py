@@ -186,6 +186,39 @@ class Result:
     writer: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One metric on both sides; None where a side does not have it."""
+
+    metric: str
+    before: Value | None
+    after: Value | None
+    percent: float | None
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the two values differ."""
+        old = None if self.before is None else self.before.number
+        new = None if self.after is None else self.after.number
+        return old != new
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchComparison:
+    """Two launches of one kernel, or one that only one side has."""
+
+    before: str
+    after: str
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """All pairs of launches, in the order of the first result."""
+
+    launches: tuple[LaunchComparison, ...]
+
+
 def save(result: Result, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
     """Writes a result file; the suffix is appended if missing. Returns the path written."""
     target = Path(path)

@@ -181,6 +181,34 @@ def test_device_array_of_another_device(module: wl.Module) -> None:
         module["add_one"][1, 64](wl.Device("H200").to_device(FULL))
 
 
+class Foreign:
+    """An array of another library, offered through DLPack."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.array.__dlpack_device__()
+
+
+def test_foreign_arrays_are_used_in_place(module: wl.Module) -> None:
+    """Arrays of other libraries in host memory work through DLPack."""
+    data = FULL.copy()
+    module["add_one"][1, 64](Foreign(data))
+
+    assert (data == FULL + 1).all()
+
+
+def test_package_names() -> None:
+    """Every public name can be imported, and wrong ones fail as usual."""
+    assert all(getattr(wl, name) is not None for name in wl.__all__)
+    with pytest.raises(AttributeError):
+        wl.nonsense  # noqa: B018
+
+
 def test_module_variables_last(device: wl.Device) -> None:
     """A __device__ variable keeps its value from launch to launch."""
     module, out = device.compile(SOURCE), np.zeros(1, np.int32)

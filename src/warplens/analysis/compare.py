@@ -7,40 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from warplens.errors import InputError
-from warplens.result import LaunchResult, Result, Value
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """One metric on both sides; None where a side does not have it."""
-
-    metric: str
-    before: Value | None
-    after: Value | None
-    percent: float | None
-
-    @property
-    def is_changed(self) -> bool:
-        """Whether the two values differ."""
-        old = None if self.before is None else self.before.number
-        new = None if self.after is None else self.after.number
-        return old != new
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LaunchComparison:
-    """Two launches of one kernel, or one that only one side has."""
-
-    before: str
-    after: str
-    changes: tuple[Change, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
-    """All pairs of launches, in the order of the first result."""
-
-    launches: tuple[LaunchComparison, ...]
+from warplens.result import Change, Comparison, LaunchComparison, LaunchResult, Result, Value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from warplens.analysis.compare import Change, Comparison, LaunchComparison
 from warplens.report.numbers import NOT_AVAILABLE, number_text
 from warplens.report.terminal import grid
-from warplens.result import Value
+from warplens.result import Change, Comparison, LaunchComparison, Value
 
 
 def comparison_page(
