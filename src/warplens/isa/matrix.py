@@ -10,7 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from warplens.isa import float_compare as fc
+from warplens.isa.accumulate import (
+    BF16,
+    F16,
+    F32,
+    TF32,
+    Layout,
+    Split,
+    accumulate,
+    split_a,
+    split_b,
+)
 from warplens.isa.float16 import pack
 from warplens.isa.lanes import Lanes, Value
 from warplens.isa.pack_float import decode_fp8
@@ -45,77 +55,73 @@ def _unpacked(words: list[Value], unpack: Unpack) -> list[Value]:
 
 # ---------------------------------------------------------------------------------- floats
 
-
-def accumulate(x: Lanes, c: Value, a: list[Value], b: list[Value], target: str) -> Value:
-    """c + sum of a[k] * b[k], all f64, as f32 or f16.
-
-    The products are exact and the sum is rounded to the target once. The chip aligns the terms to
-    the largest and cuts what falls off, so that its last bits can differ.
-    """
-    total = c
-    for left, right in zip(a, b, strict=True):
-        total = x.ffma(left, right, total)
-    return x.float_to_float(total, target)
+Splitter = Callable[[Value], list[Split]]
 
 
-def _halves_as_doubles(x: Lanes, kind: str) -> Unpack:
-    def unpack(word: Value) -> list[Value]:
-        parts = (word, x.lshr(word, x.u32(16)))
-        return [x.float_to_float(fc.from_bits(x, kind, part), "f64") for part in parts]
-
-    return unpack
+def _parts(x: Lanes, word: Value, bits: int) -> Words:
+    return tuple(x.lshr(word, x.u32(first)) for first in range(0, 32, bits))
 
 
-def _tf32_as_double(x: Lanes) -> Unpack:
-    def unpack(word: Value) -> list[Value]:
-        # The 13 low bits of a tf32 operand are not looked at.
-        kept = x.bits_to_f32(x.and_(word, x.u32(0xFFFFE000)))
-        return [x.float_to_float(kept, "f64")]
-
-    return unpack
-
-
-def _fp8_as_doubles(x: Lanes, kind: str) -> Unpack:
-    def unpack(word: Value) -> list[Value]:
-        codes = [x.and_(x.lshr(word, x.u32(8 * n)), x.u32(0xFF)) for n in range(4)]
-        decoded = [x.bits_to_f16(decode_fp8(x, kind, code)) for code in codes]
-        return [x.float_to_float(half, "f64") for half in decoded]
-
-    return unpack
-
-
-def _unpackers(x: Lanes, m: Modifiers) -> tuple[Unpack, Unpack]:
+def _splitters(x: Lanes, m: Modifiers) -> tuple[Layout, Splitter, Splitter]:
+    """The format of A and B, and how a register of each is taken apart into elements."""
     fp8 = [name for name in m if name in ("E4M3", "E5M2")]
     if fp8:
-        return _fp8_as_doubles(x, fp8[0]), _fp8_as_doubles(x, fp8[-1])
+        # Every 8-bit float is a half as well.
+        def as_halves(kind: str, word: Value) -> Words:
+            codes = (x.and_(part, x.u32(0xFF)) for part in _parts(x, word, 8))
+            return tuple(decode_fp8(x, kind, code) for code in codes)
+
+        return (
+            F16,
+            lambda word: [split_a(x, F16, half) for half in as_halves(fp8[0], word)],
+            lambda word: [split_b(x, F16, half) for half in as_halves(fp8[-1], word)],
+        )
+    # The 13 low bits of a tf32 operand are not looked at.
+    width, layout = (16, BF16 if m.has("BF16") else F16)
     if m.has("TF32"):
-        return _tf32_as_double(x), _tf32_as_double(x)
-    halves = _halves_as_doubles(x, "bf16" if m.has("BF16") else "f16")
-    return halves, halves
+        return (
+            TF32,
+            lambda word: [split_a(x, TF32, x.lshr(word, x.u32(13)))],
+            lambda word: [split_b(x, TF32, x.lshr(word, x.u32(13)))],
+        )
+    return (
+        layout,
+        lambda word: [split_a(x, layout, part) for part in _parts(x, word, width)],
+        lambda word: [split_b(x, layout, part) for part in _parts(x, word, width)],
+    )
 
 
-def _float_product(x: Lanes, m: Modifiers, a: Words, b: Words, c: list[Value]) -> list[Value]:
-    """D's four elements per lane, of type f32 or f16 as C's."""
-    target = c[0].type
-    unpack_a, unpack_b = _unpackers(x, m)
-    rows = [_unpacked(words, unpack_a) for words in gather_rows(x, a, 2)]
-    columns = [_unpacked(words, unpack_b) for words in gather_columns(x, b)]
-    results = []
-    for n, element in enumerate(c):
-        start = x.float_to_float(element, "f64")
-        results.append(accumulate(x, start, rows[n // 2], columns[n % 2], target))
-    return results
+def _float_product(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words, target: Layout) -> Words:
+    """D's four elements per lane as bits, of C's format."""
+    layout, take_a, take_b = _splitters(x, m)
+    own_a, own_b = [take_a(word) for word in a], [take_b(word) for word in b]
+    lane = x.lane_id()
+    first_row, first_column = x.and_(lane, x.u32(28)), x.shl(x.and_(lane, x.u32(3)), x.u32(3))
+    rows = [_gathered(x, own_a[row::2], first_row) for row in range(2)]
+    columns = [_gathered(x, own_b, x.add(first_column, x.u32(4 * column))) for column in range(2)]
+    return tuple(
+        accumulate(x, layout, rows[n // 2], columns[n % 2], element, target)
+        for n, element in enumerate(c)
+    )
+
+
+def _gathered(x: Lanes, registers: list[list[Split]], first: Value) -> list[Split]:
+    """The elements of four neighbouring lanes, in the order of k."""
+    return [
+        element.gathered(x, x.add(first, x.u32(j)))
+        for elements in registers
+        for j in range(4)
+        for element in elements
+    ]
 
 
 def _product_f32(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> Words:
-    results = _float_product(x, m, a, b, [x.bits_to_f32(word) for word in c])
-    return tuple(x.bits(element) for element in results)
+    return _float_product(x, m, a, b, c, F32)
 
 
 def _product_f16(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> Words:
-    parts = [part for word in c for part in (word, x.lshr(word, x.u32(16)))]
-    results = _float_product(x, m, a, b, [x.bits_to_f16(part) for part in parts])
-    d = [x.bits(element) for element in results]
+    parts = tuple(part for word in c for part in _parts(x, word, 16))
+    d = _float_product(x, m, a, b, parts, F16)
     return pack(x, d[0], d[1]), pack(x, d[2], d[3])
 
 
