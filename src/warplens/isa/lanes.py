@@ -11,6 +11,7 @@ is unspecified until it is turned into bits by `bits()`, which canonicalises it 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 Value = Any  # engine-specific; has an attribute `type`
@@ -99,3 +100,7 @@ class Lanes(Protocol):
     def gather_lane(self, a: Value, index: Value) -> Value: ...  # a[index & 31] per lane
     def first_active(self, a: Value) -> Value: ...  # value of the lowest active lane, all lanes
     def table(self, words: tuple[int, ...], index: Value) -> Value: ...  # u32 words[index]
+
+    # long semantics, written once per module instead of at each use; `function(x, *args)` returns
+    # one value or a tuple and must not ask for the active lanes
+    def shared(self, name: str, function: Callable[..., Any], *args: Value) -> Any: ...

@@ -115,11 +115,33 @@ def _gathered(x: Lanes, registers: list[list[Split]], first: Value) -> list[Spli
     ]
 
 
+def _shared(
+    x: Lanes, m: Modifiers, product: Callable[..., Words], a: Words, b: Words, c: Words
+) -> Words:
+    """Calls a product through one function per form, since its code is long."""
+
+    def flat(inner: Lanes, *words: Value) -> Words:
+        last_a, last_b = len(a), len(a) + len(b)
+        return product(inner, m, words[:last_a], words[last_a:last_b], words[last_b:])
+
+    name = ".".join((product.__name__.strip("_"), *m))
+    result: Words = x.shared(name, flat, *a, *b, *c)
+    return result
+
+
 def _product_f32(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> Words:
-    return _float_product(x, m, a, b, c, F32)
+    return _shared(x, m, _float_product_f32, a, b, c)
 
 
 def _product_f16(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> Words:
+    return _shared(x, m, _float_product_f16, a, b, c)
+
+
+def _float_product_f32(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> Words:
+    return _float_product(x, m, a, b, c, F32)
+
+
+def _float_product_f16(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> Words:
     parts = tuple(part for word in c for part in _parts(x, word, 16))
     d = _float_product(x, m, a, b, parts, F16)
     return pack(x, d[0], d[1]), pack(x, d[2], d[3])
@@ -167,7 +189,8 @@ def _doubles(x: Lanes, words: Words) -> Words:
     return tuple(x.pair(words[i], words[i + 1]) for i in range(0, len(words), 2))
 
 
-def _double_product(x: Lanes, a: Words, b: Words, c: Words, n_rows: int) -> Words:
+def _double_product(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> Words:
+    n_rows = len(c) // 4
     rows = gather_rows(x, _doubles(x, a), n_rows)
     columns = gather_columns(x, _doubles(x, b))
     words: list[Value] = []
@@ -187,7 +210,7 @@ _DMMA = {**_TENSOR, "latency": "dmma"}
 @op("DMMA", sig="r4 <- r2 r2 r4", requires="8x8x4", **_DMMA)
 def dmma_8(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> Words:
     """D = A * B + C in f64, 8 x 8 with 4 steps of k, one fused multiply-add after the other."""
-    return _double_product(x, a, b, c, 1)
+    return _shared(x, m, _double_product, a, b, c)
 
 
 @op("DMMA", sig="r8 <- r4 r2 r8", requires="16x8x4", **_DMMA)
@@ -195,7 +218,7 @@ def dmma_8(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> Words:
 @op("DMMA", sig="r8 <- r16 r8 r8", requires="16x8x16", **_DMMA)
 def dmma_16(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> Words:
     """D = A * B + C in f64, 16 x 8, one fused multiply-add after the other along k."""
-    return _double_product(x, a, b, c, 2)
+    return _shared(x, m, _double_product, a, b, c)
 
 
 # ---------------------------------------------------------------------------------- integers
@@ -220,7 +243,8 @@ def _add_saturating(x: Lanes, total: Value, c: Value) -> Value:
     return x.low32(wide)
 
 
-def _integer_product(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words, n_rows: int) -> Words:
+def _integer_product(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> Words:
+    n_rows = len(c) // 2
     kinds = [name for name in m if name in _INTEGER_TYPES]
     rows = [_unpacked(words, _integers(x, kinds[0])) for words in gather_rows(x, a, n_rows)]
     columns = [_unpacked(words, _integers(x, kinds[-1])) for words in gather_columns(x, b)]
@@ -242,7 +266,7 @@ _IMMA_16816 = {"mods": _IMMA_MODS, **_TENSOR, "latency": "imma_16816"}
 @op("IMMA", sig="r2 <- r r r2", requires="8832", **_IMMA_8816)
 def imma_8(x: Lanes, m: Modifiers, a: Value, b: Value, c: Words) -> Words:
     """D = A * B + C in 32-bit integers, 8 x 8; SAT clamps the sum."""
-    return _integer_product(x, m, (a,), (b,), c, 1)
+    return _shared(x, m, _integer_product, (a,), (b,), c)
 
 
 @op("IMMA", sig="r4 <- r2 r r4", requires="16816", **_IMMA_16816)
@@ -250,17 +274,18 @@ def imma_8(x: Lanes, m: Modifiers, a: Value, b: Value, c: Words) -> Words:
 @op("IMMA", sig="r4 <- r2 r r4", requires="16832 U4", **_IMMA_16816)
 def imma_16_small(x: Lanes, m: Modifiers, a: Words, b: Value, c: Words) -> Words:
     """D = A * B + C in 32-bit integers, 16 x 8; A is two registers, B one."""
-    return _integer_product(x, m, a, (b,), c, 2)
+    return _shared(x, m, _integer_product, a, (b,), c)
 
 
 @op("IMMA", sig="r4 <- r4 r2 r4", requires="16832", **_IMMA_16816)
 @op("IMMA", sig="r4 <- r4 r2 r4", requires="16864", **_IMMA_16816)
 def imma_16(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> Words:
     """D = A * B + C in 32-bit integers, 16 x 8; A is four registers, B two."""
-    return _integer_product(x, m, a, b, c, 2)
+    return _shared(x, m, _integer_product, a, b, c)
 
 
-def _bit_product(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words, n_rows: int) -> Words:
+def _bit_product(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> Words:
+    n_rows = len(c) // 2
     combine = x.xor if m.has("XOR") else x.and_
     rows, columns = gather_rows(x, a, n_rows), gather_columns(x, b)
     results = []
@@ -277,19 +302,19 @@ _BMMA = {"mods": "XOR AND POPC", **_TENSOR, "latency": "imma_8816"}
 @op("BMMA", sig="r2 <- r r r2", requires="88128", **_BMMA)
 def bmma_8(x: Lanes, m: Modifiers, a: Value, b: Value, c: Words) -> Words:
     """D = C + number of ones in A xor (or and) B, 8 x 8 with 128 bits of k."""
-    return _bit_product(x, m, (a,), (b,), c, 1)
+    return _shared(x, m, _bit_product, (a,), (b,), c)
 
 
 @op("BMMA", sig="r4 <- r2 r r4", requires="168128", **_BMMA)
 def bmma_16_small(x: Lanes, m: Modifiers, a: Words, b: Value, c: Words) -> Words:
     """D = C + number of ones in A xor (or and) B, 16 x 8 with 128 bits of k."""
-    return _bit_product(x, m, a, (b,), c, 2)
+    return _shared(x, m, _bit_product, a, (b,), c)
 
 
 @op("BMMA", sig="r4 <- r4 r2 r4", requires="168256", **_BMMA)
 def bmma_16(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> Words:
     """D = C + number of ones in A xor (or and) B, 16 x 8 with 256 bits of k."""
-    return _bit_product(x, m, a, b, c, 2)
+    return _shared(x, m, _bit_product, a, b, c)
 
 
 # ---------------------------------------------------------------------------------- transpose

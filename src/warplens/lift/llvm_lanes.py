@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import llvmlite.binding as llvm
 
@@ -27,6 +30,38 @@ def prepare_symbols() -> None:
         if function is not None:
             address = ctypes.cast(function, ctypes.c_void_p).value
             llvm.add_symbol(name, address)
+
+
+class _FunctionEmitter:
+    """Collects the lines of a module-level function and the helpers that it needs."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.helpers: dict[str, str] = {}
+        self._next = 0
+
+    def line(self, text: str) -> None:
+        self.lines.append(f"  {text}")
+
+    def name(self) -> str:
+        self._next += 1
+        return f"%x{self._next}"
+
+    def helper(self, name: str, ir: str) -> None:
+        self.helpers.setdefault(name, ir)
+
+
+@dataclass(frozen=True, slots=True)
+class _SharedFunction:
+    """A function made by `LlvmLanes.shared`: its text, result types and whether it is a tuple."""
+
+    ir: str
+    helpers: dict[str, str]
+    results: tuple[str, ...]
+    is_tuple: bool
+
+
+_shared_functions: dict[tuple[str, str], _SharedFunction] = {}
 
 
 class LlvmLanes(LlvmFloat):
@@ -142,6 +177,50 @@ class LlvmLanes(LlvmFloat):
         return self.broadcast(
             a.type, self._raw(f"extractelement {self.types[a.type]} {a.ref}, i32 {lane}")
         )
+
+    def shared(self, name: str, function: Callable[..., Any], *args: Value) -> Any:
+        symbol = f"warplens.shared.{name}.{self.width}"
+        key = symbol, self.features.key()
+        made = _shared_functions.get(key)
+        if made is None:
+            made = _shared_functions[key] = self._make_shared(symbol, function, args)
+        if symbol not in self._declared:
+            self._declared.add(symbol)
+            for helper, ir in made.helpers.items():
+                self._emitter.helper(helper, ir)
+            self._emitter.helper(symbol, made.ir)
+        kind = "{ " + ", ".join(self.types[t] for t in made.results) + " }"
+        operands = ", ".join(self._arg(a) for a in args)
+        whole = self._raw(f"call {kind} @{symbol}({operands})")
+        values = tuple(
+            self.emit(type, f"extractvalue {kind} {whole}, {i}")
+            for i, type in enumerate(made.results)
+        )
+        return values if made.is_tuple else values[0]
+
+    def _make_shared(
+        self, symbol: str, function: Callable[..., Any], args: tuple[Value, ...]
+    ) -> _SharedFunction:
+        emitter = _FunctionEmitter()
+        inner = type(self)(emitter, self.width, None, self.features)
+        result = function(inner, *(Value(a.type, f"%a{i}") for i, a in enumerate(args)))
+        values = result if isinstance(result, tuple) else (result,)
+        kind = "{ " + ", ".join(self.types[v.type] for v in values) + " }"
+        whole = "poison"
+        for i, value in enumerate(values):
+            element = f"{self.types[value.type]} {value.ref}"
+            whole = inner._raw(f"insertvalue {kind} {whole}, {element}, {i}")
+        parameters = ", ".join(f"{self.types[a.type]} %a{i}" for i, a in enumerate(args))
+        ir = "\n".join(
+            [
+                f"define internal {kind} @{symbol}({parameters}) noinline {{",
+                *emitter.lines,
+                f"  ret {kind} {whole}",
+                "}",
+            ]
+        )
+        types = tuple(v.type for v in values)
+        return _SharedFunction(ir, emitter.helpers, types, isinstance(result, tuple))
 
     def table(self, words: tuple[int, ...], index: Value) -> Value:
         folded = self._fold("u32", lambda n: words[n], index)

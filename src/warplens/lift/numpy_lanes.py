@@ -325,5 +325,8 @@ class NumpyLanes:
         lane = int(np.argmax(self._active))
         return NumpyValue(a.type, np.full(self.width, a.array[lane]))
 
+    def shared(self, name: str, function: Callable[..., Any], *args: NumpyValue) -> Any:
+        return function(self, *args)
+
     def table(self, words: tuple[int, ...], index: NumpyValue) -> NumpyValue:
         return NumpyValue("u32", np.array(words, np.uint32)[index.array])
