@@ -36,7 +36,8 @@ class LaunchOptions:
         deterministic: order-dependent kernels run their blocks one after another.
         workers: threads that run blocks; None takes all cores.
         max_steps, max_seconds: limits that stop a runaway kernel.
-        progress: called with (blocks done, blocks) now and then.
+        progress: called with (blocks done, blocks) now and then, in place of the bar.
+        show_progress: on a terminal, runs over a second draw a progress bar.
     """
 
     deterministic: bool = True
@@ -44,6 +45,7 @@ class LaunchOptions:
     max_steps: int | None = None
     max_seconds: float | None = None
     progress: Callable[[int, int], None] | None = None
+    show_progress: bool = True
 
 
 class Device:

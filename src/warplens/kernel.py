@@ -16,6 +16,7 @@ from warplens.execute import grid as engine
 from warplens.gpus.spec import GpuSpec
 from warplens.launch import Launch
 from warplens.naming import bare_name
+from warplens.progress import Progress
 from warplens.sass.model import SassKernel
 
 if TYPE_CHECKING:
@@ -134,6 +135,7 @@ class Kernel:
                 f"{self.name} takes {len(formals)} arguments, {len(arguments)} were given"
             )
         options = self.device.options
+        bar = Progress(bare_name(self.name), shown=options.show_progress)
         packed = pack(memory, formals, self.sass.parameter_bytes, arguments)
         finished = False
         try:
@@ -152,11 +154,12 @@ class Kernel:
                     max_seconds=options.max_seconds,
                     max_resident=max(1, self._resident_blocks(shape)),
                     sm_count=self.device.gpu.sm_count,
-                    progress=options.progress,
+                    progress=options.progress or bar,
                 ),
             )
             finished = True
         finally:
+            bar.close()
             packed.finish(memory, write_back=finished)
         unit = self.module.unit
         launch = Launch(

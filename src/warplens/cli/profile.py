@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 from warplens.cli._printing import add_filter_options, add_print_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from warplens.api import Device, Kernel, Launch, Module
     from warplens.result import LaunchResult
 
@@ -151,14 +149,8 @@ def _profile_kernel(arguments: argparse.Namespace, launches: list[LaunchResult])
     """Runs the kernel once per GPU."""
     from dataclasses import replace
 
-    from warplens.cli._progress import Progress
-
     for number, gpu in enumerate(dict.fromkeys(arguments.gpu or ["H200"])):
-        progress = Progress(gpu)
-        try:
-            launch = _run_once(arguments, gpu, progress)
-        finally:
-            progress.close()
+        launch = _run_once(arguments, gpu)
         if launch.output:
             stream = sys.stderr if arguments.csv or arguments.json else sys.stdout
             stream.write(launch.output)
@@ -166,9 +158,7 @@ def _profile_kernel(arguments: argparse.Namespace, launches: list[LaunchResult])
         launches.append(replace(result, process_name=Path(arguments.target).name, device=number))
 
 
-def _run_once(
-    arguments: argparse.Namespace, gpu: str, progress: Callable[[int, int], None]
-) -> Launch:
+def _run_once(arguments: argparse.Namespace, gpu: str) -> Launch:
     """Compiles or loads, makes the arguments, launches, saves what `--save-arg` asks for."""
     import numpy as np
 
@@ -180,7 +170,6 @@ def _run_once(
         workers=arguments.workers,
         max_steps=arguments.max_steps,
         max_seconds=arguments.max_seconds,
-        progress=progress,
     )
     device = Device(gpu, clock=_clock(arguments.clock), options=options)
     kernel = _kernel(arguments, device)

@@ -13,12 +13,12 @@ _PATIENCE_SECONDS = 1.0
 class Progress:
     """Counts finished blocks; call it with (done, total)."""
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, *, shown: bool = True) -> None:
         self._title = title
         self._start = time.monotonic()
         self._bar: Any = None
         self._task: Any = None
-        self._wanted = progress_wanted()
+        self._wanted = shown and progress_wanted()
 
     def __call__(self, done: int, total: int) -> None:
         if not self._wanted or time.monotonic() - self._start < _PATIENCE_SECONDS:
@@ -37,4 +37,3 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
-        self._start = time.monotonic()
