@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from warplens.errors import InputError, UnknownMetric
+from warplens.isa.table import all_ops
 from warplens.metrics import registry
+from warplens.metrics.classes import load_isa
 
 # Names from ncu's documentation that CUPTI's list of hardware metrics does not hold: launch and
 # device properties, source metrics and derived ones.
@@ -68,6 +70,22 @@ def test_every_name_is_published() -> None:
 def test_every_metric_is_described() -> None:
     """Every declaration says what it means."""
     assert [m.name for m in registry.all_metrics() if len(m.doc) < 8] == []
+
+
+def test_every_class_of_the_opcode_table_is_counted() -> None:
+    """Each category and pipe of the table has a metric: nothing falls between the classes."""
+    load_isa()
+    long = {"inter_thread": "inter_thread_communication"}
+    names = {one.name for one in registry.all_metrics()}
+    missing = [
+        (op.opcode, op.category, op.pipe)
+        for op in all_ops()
+        if f"smsp__sass_thread_inst_executed_op_{long.get(op.category, op.category)}_pred_on"
+        not in names
+        or (op.pipe != "none" and f"sm__inst_executed_pipe_{op.pipe}" not in names)
+    ]
+
+    assert missing == []
 
 
 def test_sections_name_known_metrics() -> None:

@@ -123,6 +123,21 @@ def test_per_instruction_adds_up(run: Launch) -> None:
     assert sum(int(value or 0) for value in by_line.values()) == run.metric(name)
 
 
+def test_classes_are_a_partition(run: Launch) -> None:
+    """The threads of all classes together are all threads, the pipes' instructions all."""
+    values = run.metrics()
+    classes = ("fp16", "fp32", "fp64", "integer", "bit", "conversion", "control", "memory",
+               "inter_thread_communication", "misc", "uniform")  # fmt: skip
+    pipes = ("alu", "fma", "fp16", "fp64", "xu", "lsu", "tex", "adu", "cbu", "uniform", "tensor")
+    threads = [
+        values[f"smsp__sass_thread_inst_executed_op_{name}_pred_on.sum"].number for name in classes
+    ]
+    issued = [values[f"sm__inst_executed_pipe_{name}.sum"].number for name in pipes]
+
+    assert sum(int(n or 0) for n in threads) == 30720
+    assert sum(int(n or 0) for n in issued) == 1024
+
+
 def test_per_instruction_ratio(run: Launch) -> None:
     """A ratio per instruction divides per instruction."""
     values = run.per_instruction("smsp__thread_inst_executed_pred_on_per_inst_executed.ratio")

@@ -37,6 +37,7 @@ def profile_script(arguments: argparse.Namespace, launches: list[LaunchResult]) 
     chosen = LaunchFilter(arguments, kernel=arguments.kernel_name)
 
     def listener(launch: Launch) -> None:
+        sys.stdout.write(launch.output)  # as CUDA shows what a kernel prints
         kernel = launch.execution.kernel
         names = {
             "function": launch.function_name,

@@ -37,6 +37,7 @@ _CATEGORIES = {
     "fp32": "single-precision",
     "fp64": "double-precision",
     "integer": "integer",
+    "bit": "logic, shift and bit",
     "conversion": "conversion",
     "control": "control-flow and barrier",
     "memory": "load, store and atomic",
