@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-extern "C" __global__ void good(const int* in, int* out, int n) {
+__global__ void good(const int* in, int* out, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) out[i] = 2 * in[i] + 1;
 }
@@ -124,8 +124,8 @@ struct Pair {
     int a;
     float b;
 };
-extern "C" __global__ void scalars(int* out, int i, unsigned u, float f, double d, char c,
-                                   long long l, bool b, Pair pair) {
+__global__ void scalars(int* out, int i, unsigned u, float f, double d, char c, long long l, bool b,
+                        Pair pair) {
     *out = i + u + (int)f + (int)d + c + (int)l + b + pair.a;
 }
 template <int N>

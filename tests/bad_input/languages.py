@@ -61,13 +61,14 @@ bad("path_missing", wl.InputError, "nosuch.cu",
 bad("path_is_folder", wl.InputError, "directory",
     lambda: wl.Device(ARCHITECTURE).compile(SOURCE.parent))  # fmt: skip
 
-for _gpu in ("RTX 9999", "", "sm_12", "sm_999", "H2000", "Radeon", "90", "sm90x", "A100 99GB", "é"):
+for _gpu in ("RTX 9999", "", "sm_12", "sm_999", "H2000", "Radeon", "9.0.0", "sm90x", "A100 99GB",
+             "é"):  # fmt: skip
     bad(f"gpu_{_gpu!r}", wl.UnknownGpu, _gpu, lambda gpu=_gpu: wl.Device(gpu))
 for _clock in ("turbo", -5, 0, "12 parsecs"):
     bad(f"clock_{_clock}", wl.InputError, "clock",
         lambda clock=_clock: wl.Device("H200", clock=clock))  # fmt: skip
 
-for _kernel in ("goood", "Good", "good ", "deep", "sized", "sized<x>", "sized<1", "sized<3, 4>",
+for _kernel in ("goood", "Good", "go od", "deep", "sized", "sized<x>", "sized<1", "sized<3, 4>",
                 "::good", "read", "store<nothing>", "_Z4nonev"):  # fmt: skip
     bad(f"kernel_{_kernel}", wl.UnknownKernel, _kernel.split("<")[0].strip(":"),
         lambda kernel=_kernel: module()[kernel])  # fmt: skip
@@ -110,7 +111,7 @@ bad("cubin_ptx", wl.CubinError, "ptx", lambda: _load(b".version 8.0\n.target sm_
 bad("cubin_zeros", wl.CubinError, "", lambda: _load(bytes(4096)))
 bad("cubin_host_program", wl.CubinError, "", lambda: _load(Path(sys.executable).resolve()))
 bad("cubin_missing_file", wl.InputError, "nosuch.cubin", lambda: _load("nosuch.cubin"))
-for _sm in (75, 80, 90):
+for _sm in (75, 90, 120):
     bad(f"cubin_for_sm_{_sm}", wl.CubinError, f"sm_{_sm}", lambda sm=_sm: _load(_cubin(sm)))
 
 
@@ -126,7 +127,9 @@ def _scrambled(seed: int) -> bytes:
 for _seed in range(4):
     bad(f"cubin_scrambled_{_seed}", wl.CubinError, "", lambda seed=_seed: _load(_scrambled(seed)))
 
-bad("occupancy_no_threads", wl.InputError, "threads", lambda: wl.occupancy("H100", threads=0))
+bad("occupancy_no_threads", wl.InputError, "threads",
+    lambda: wl.occupancy("H100", threads=0, registers=32))  # fmt: skip
 bad("occupancy_many_registers", wl.InputError, "registers",
     lambda: wl.occupancy("H100", threads=64, registers=999))  # fmt: skip
-bad("occupancy_unknown_gpu", wl.UnknownGpu, "h999", lambda: wl.occupancy("H999", threads=64))
+bad("occupancy_unknown_gpu", wl.UnknownGpu, "h999",
+    lambda: wl.occupancy("H999", threads=64, registers=32))  # fmt: skip

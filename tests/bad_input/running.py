@@ -9,6 +9,7 @@ import numpy as np
 import warplens as wl
 from tests.bad_input.cases import bad, ints, launch, limited, module
 
+KINDS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint32, 16: np.uint32}
 TYPES = {"unsigned char": 1, "unsigned short": 2, "unsigned": 4, "uint2": 8, "uint4": 16}
 SIZE = 256  # bytes of the array that kernels leave
 
@@ -23,16 +24,16 @@ for _type, _size in TYPES.items():
         bad(f"store_{_type}_{_offset}", wl.MemoryFault, "global, store, faults.cu, thread",
             launch(f"store<{_type}>", bytes_(), _offset, 3))  # fmt: skip
     bad(f"load_{_type}_behind", wl.MemoryFault, "global, read, thread",
-        launch(f"read<{_type}>", bytes_(), SIZE, bytes_(16).view(np.uint8), 5))  # fmt: skip
+        launch(f"read<{_type}>", bytes_(), SIZE, np.zeros(16, KINDS[_size]), 5))  # fmt: skip
     if _size > 1:
         for _kind in ("store", "read"):
-            _out = () if _kind == "store" else (bytes_(16),)
+            _out = () if _kind == "store" else (np.zeros(16, KINDS[_size]),)
             bad(f"{_kind}_{_type}_misaligned", wl.MemoryFault, "misaligned, thread",
                 launch(f"{_kind}<{_type}>", bytes_(), 16 + _size // 2, *_out, 1))  # fmt: skip
 bad("store_half_inside", wl.MemoryFault, "global",
     launch("store<uint4>", bytes_(248), 240, 0))  # fmt: skip
 bad("load_null", wl.MemoryFault, "null, global",
-    launch("read<unsigned>", None, 0, bytes_(16), 0))  # fmt: skip
+    launch("read<unsigned>", None, 0, np.zeros(1, np.uint32), 0))  # fmt: skip
 bad("store_null", wl.MemoryFault, "null", launch("store<unsigned>", None, 0, 0))
 bad("store_near_null", wl.MemoryFault, "null", launch("store<unsigned>", None, 64, 0))
 bad("store_empty_array", wl.MemoryFault, "", launch("store<unsigned>", bytes_(0), 0, 0))
