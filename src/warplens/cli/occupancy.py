@@ -122,7 +122,7 @@ def _compiled(args: argparse.Namespace, gpu: str, shape: tuple[int, ...]) -> dic
 
     if args.kernel is None:
         raise InputError("-k is missing: which kernel of the file?")
-    kernel = warplens.Device(gpu).compile(args.file)[args.kernel]
+    kernel = warplens.Device(gpu).compile(args.file).sass(args.kernel)
     occupancy_of_kernel(kernel, gpu, shape, args.dynamic_shared)  # refuses broken launch bounds
     return {
         "registers": kernel.registers,
