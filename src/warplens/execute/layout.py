@@ -12,21 +12,20 @@ WARP_BAR_RESULT = 36  # u32: result of the last BAR.RED
 WARP_LOCAL = 40  # i64: host address of the warp's local memory
 WARP_FUEL = 48  # i64: back-edges left before the split must yield
 WARP_INDEX = 56  # u32: index of the warp in its block
-WARP_BARRIERS = 64  # 16 x u32: participation masks of B0..B15
+WARP_YIELDED = 60  # u32: lanes that executed YIELD since waiting lanes were last released
 WARP_PREDICATES = 128  # 8 x u32
 WARP_UNIFORM_PREDICATES = 160  # 8 x u32 (0 or 1)
-WARP_BARRIER_WAITING = 192  # 16 x u32: lanes waiting at BSYNC of B0..B15
-WARP_BARRIER_PC = 256  # 16 x u32: lifted block where they go on
 WARP_SPLIT_TABLE = 320  # 64 x (mask, pc, state, info) u32
 WARP_UNIFORM = 1344  # 256 x u32
 WARP_TID = 2368  # 3 x 32 x u32
 WARP_TARGETS = 2752  # 32 x u32: targets of an indirect branch, low words
 WARP_TARGETS_HIGH = 2880
-WARP_SCRATCH = 3008  # 24 x 128 bytes: vectors handed to helpers and back
-WARP_REGISTERS = 6080  # 128 bytes each
+WARP_BARRIERS = 3008  # 16 x 32 x u32: participants of B0..B15, as each lane knows them
+WARP_SCRATCH = 5056  # 24 x 128 bytes: vectors handed to helpers and back
+WARP_REGISTERS = 8128  # 128 bytes each
 
 SPLIT_SIZE = 16
-SPLIT_READY, SPLIT_AT_BARRIER, SPLIT_AT_WARPSYNC = 0, 1, 2
+SPLIT_READY, SPLIT_AT_BARRIER, SPLIT_AT_WARPSYNC, SPLIT_AT_BSYNC = 0, 1, 2, 3
 
 
 def warp_bytes(n_registers: int) -> int:
@@ -81,6 +80,7 @@ EVENT_INDIRECT = 5  # per-lane targets in WARP_TARGETS; args: kind
 EVENT_WARPSYNC = 6  # args: mask
 EVENT_FAULT = 7  # details in the environment
 EVENT_TRAP = 8
+EVENT_BSYNC = 9  # args: convergence barrier
 
 BARRIER_SYNC, BARRIER_ARRIVE, BARRIER_POPC, BARRIER_AND, BARRIER_OR = 0, 1, 2, 3, 4
 INDIRECT_RELATIVE, INDIRECT_ABSOLUTE = 0, 1

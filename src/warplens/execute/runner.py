@@ -63,9 +63,8 @@ def start_block(slot: int, block: int, control: Ints, blocks: Ints, barriers: In
         poke32(w + at.WARP_EXITED, _FULL & ~mask)
         poke32(w + at.WARP_SPLITS, 0)
         poke64(w + at.WARP_FUEL, QUANTUM)
-        fill_zero(w + at.WARP_BARRIERS, 64)
+        poke32(w + at.WARP_YIELDED, 0)
         fill_zero(w + at.WARP_PREDICATES, 64)
-        fill_zero(w + at.WARP_BARRIER_WAITING, 64)
         for k in range(zero_keys.size):
             fill_zero(w + at.WARP_REGISTERS + 128 * zero_keys[k], 128)
         seen[slot, i] = _FULL & ~mask
@@ -160,18 +159,95 @@ def release_warpsync(w: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
+def lowest_lane(mask: int) -> int:
+    """Number of the lowest lane of a mask."""
+    lane = 0
+    while (mask >> lane) & 1 == 0 and lane < 31:
+        lane += 1
+    return lane
+
+
+@njit(cache=True, nogil=True)
+def participants(w: int, number: int, mask: int) -> int:
+    """The participants of a convergence barrier as the lanes of `mask` know them."""
+    return peek32(w + at.WARP_BARRIERS + 128 * number + 4 * lowest_lane(mask))
+
+
+@njit(cache=True, nogil=True)
+def meet(w: int, number: int, need: int, union: int, forced: bool) -> bool:
+    """Resumes the splits that wait at one convergence barrier if all participants are there.
+
+    `union` holds lanes that are about to wait and are not in the table. `forced`: the others spin
+    in YIELD loops, perhaps for a lane that waits here; the waiting lanes leave the barrier.
+    """
+    exited = peek32(w + at.WARP_EXITED)
+    pc = -1
+    for i in range(peek32(w + at.WARP_SPLITS)):
+        if peek32(split_field(w, i, 2)) == at.SPLIT_AT_BSYNC and (
+            peek32(split_field(w, i, 3)) == number
+        ):
+            lanes = peek32(split_field(w, i, 0))
+            if participants(w, number, lanes) == need:
+                union |= lanes
+                pc = peek32(split_field(w, i, 1))
+    missing = need & ~(union | exited) & _FULL
+    if missing != 0 and not (
+        forced and missing & ~peek32(w + at.WARP_YIELDED) & _FULL == 0 and pc >= 0
+    ):
+        return False
+    i = 0
+    while i < peek32(w + at.WARP_SPLITS):
+        if (
+            peek32(split_field(w, i, 2)) == at.SPLIT_AT_BSYNC
+            and peek32(split_field(w, i, 3)) == number
+            and participants(w, number, peek32(split_field(w, i, 0))) == need
+        ):
+            remove_split(w, i)
+        else:
+            i += 1
+    if missing != 0:
+        for lane in range(32):
+            place = w + at.WARP_BARRIERS + 128 * number + 4 * lane
+            if (missing >> lane) & 1 and peek32(place) == need:
+                poke32(place, need & ~union)
+        poke32(w + at.WARP_YIELDED, 0)
+        add_split(w, union, pc, at.SPLIT_READY, 0, False)
+        return True
+    poke32(w + at.WARP_MASK, union)
+    if pc >= 0:
+        poke32(w + at.WARP_PC, pc)
+    return True
+
+
+@njit(cache=True, nogil=True)
+def bsync(w: int) -> bool:
+    """A split has reached BSYNC without its fellows. True: they all wait, go on together."""
+    mask, number = peek32(w + at.WARP_MASK), peek32(w + at.WARP_ARGS)
+    pc = peek32(w + at.WARP_PC)
+    if meet(w, number, participants(w, number, mask), mask, False):
+        poke32(w + at.WARP_PC, pc)
+        return True
+    add_split(w, mask, pc, at.SPLIT_AT_BSYNC, number, False)
+    return False
+
+
+@njit(cache=True, nogil=True)
+def meet_any(w: int, forced: bool) -> bool:
+    """Tries every convergence barrier at which some split waits."""
+    for i in range(peek32(w + at.WARP_SPLITS)):
+        if peek32(split_field(w, i, 2)) == at.SPLIT_AT_BSYNC:
+            number = peek32(split_field(w, i, 3))
+            need = participants(w, number, peek32(split_field(w, i, 0)))
+            if meet(w, number, need, 0, forced):
+                return True
+    return False
+
+
+@njit(cache=True, nogil=True)
 def pick_split(w: int) -> bool:
     """Makes a runnable split current; False if there is none."""
-    exited = peek32(w + at.WARP_EXITED)
-    for n in range(16):
-        waiting = peek32(w + at.WARP_BARRIER_WAITING + 4 * n)
-        if waiting != 0:
-            need = peek32(w + at.WARP_BARRIERS + 4 * n)
-            if need & ~(waiting | exited) & _FULL == 0:
-                poke32(w + at.WARP_BARRIER_WAITING + 4 * n, 0)
-                poke32(w + at.WARP_MASK, waiting & ~exited)
-                poke32(w + at.WARP_PC, peek32(w + at.WARP_BARRIER_PC + 4 * n))
-                return True
+    if meet_any(w, False):
+        return True
     for _ in range(2):
         for i in range(peek32(w + at.WARP_SPLITS) - 1, -1, -1):
             if peek32(split_field(w, i, 2)) == at.SPLIT_READY:
@@ -182,6 +258,15 @@ def pick_split(w: int) -> bool:
         if not release_warpsync(w):
             return False
     return False
+
+
+@njit(cache=True, nogil=True)
+def rotate(w: int, exhausted: bool) -> None:
+    """The running split goes below all others; waiting lanes may be freed from spinning ones."""
+    add_split(w, peek32(w + at.WARP_MASK), peek32(w + at.WARP_PC), at.SPLIT_READY, 0, True)
+    poke32(w + at.WARP_MASK, 0)
+    if exhausted:
+        meet_any(w, True)
 
 
 @njit(cache=True, nogil=True)
@@ -337,14 +422,18 @@ def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arr
         if event == at.EVENT_JUMP:
             continue
         if event == at.EVENT_YIELD:
-            poke64(w + at.WARP_FUEL, QUANTUM)
-            control[STEPS] += QUANTUM
-            add_split(
-                w, peek32(w + at.WARP_MASK), peek32(w + at.WARP_PC), at.SPLIT_READY, 0, True
-            )
-            poke32(w + at.WARP_MASK, 0)
-            note_exits(slot, i, w, control, blocks, barriers, arrived, seen, warps, states)
-            return RAN_YIELDED
+            exhausted = peek32(w + at.WARP_FUEL + 4) & 0x80000000 != 0
+            rotate(w, exhausted)
+            if exhausted:
+                poke64(w + at.WARP_FUEL, QUANTUM)
+                control[STEPS] += QUANTUM
+                note_exits(slot, i, w, control, blocks, barriers, arrived, seen, warps, states)
+                return RAN_YIELDED
+            pick_split(w)
+            continue
+        if event == at.EVENT_BSYNC:
+            if bsync(w):
+                continue
         if event == at.EVENT_INDIRECT:
             outcome = resolve_targets(w, control, code_map)
             if outcome == 1:

@@ -18,6 +18,7 @@ from warplens.errors import (
 )
 from warplens.execute import hooks, runner
 from warplens.execute import layout as at
+from warplens.execute.launch import OrderNeeded
 from warplens.lift.binding import KEY_PREDICATE, members
 from warplens.lift.lifter import describe
 
@@ -57,10 +58,10 @@ class Worker:
         sites32[:, 3] = 0xFFFFFFFF
         self._buffers: list[npt.NDArray[np.uint8]] = []
         live = self._lifted.layout.blocks[0].live_in
-        zero = [k for k in members(live) if k < KEY_PREDICATE]
+        zero = [k for k in members(live) if k < min(KEY_PREDICATE, self._lifted.n_registers)]
         self._zero_keys = np.array(zero, np.int64)
         self._callback = _CALLBACK(self._resolve)
-        self._error: WarplensError | None = None
+        self._error: Exception | None = None
         self._set_environment()
         self.control = np.zeros(runner.N_CONTROL, np.int64)
         self._set_control()
@@ -217,7 +218,7 @@ class Worker:
         """Called by generated code for an access that the segment table does not allow (yet)."""
         try:
             return self.launching.allow(self, inst, lane, address, kind, size)
-        except WarplensError as error:
+        except (WarplensError, OrderNeeded) as error:
             self._error = error
         except Exception as error:
             self._error = ExecutionFault(f"internal error while resolving an access: {error!r}")
@@ -310,18 +311,13 @@ class Worker:
                 )
                 block = self._lifted.layout.blocks[pc]
                 inst = self._lifted.kernel.instructions[block.start - 1]
-                what = (
-                    f"named barrier {info}" if state == at.SPLIT_AT_BARRIER
-                    else f"warp synchronisation of mask {info:#010x}"
-                )  # fmt: skip
+                what = {
+                    at.SPLIT_AT_BARRIER: f"named barrier {info}",
+                    at.SPLIT_AT_WARPSYNC: f"warp synchronisation of mask {info:#010x}",
+                    at.SPLIT_AT_BSYNC: f"BSYNC B{info} for other lanes of the warp",
+                }.get(state, "nothing")
                 line = f" ({inst.file}:{inst.line})" if inst.line else ""
                 waits.append(f"  warp {i} lanes {mask:#010x} wait at {what}{line}")
-            for n in range(16):
-                lanes = ctypes.c_uint32.from_address(
-                    warp + at.WARP_BARRIER_WAITING + 4 * n
-                ).value
-                if lanes:
-                    waits.append(f"  warp {i} lanes {lanes:#010x} wait for their warp at BSYNC B{n}")
         x, y, z = (int(v) for v in self.env[at.ENV_CTAID : at.ENV_CTAID + 3])
         shown = "\n".join(waits[:20]) + ("\n  …" if len(waits) > 20 else "")
         return Deadlock(

@@ -158,81 +158,84 @@ def exit_(w: RegionWriter, item: Bound) -> None:
     w.goto(w.next_block(), rest)
 
 
+def _barrier_place(w: RegionWriter, number: int) -> str:
+    return w.field(at.WARP_BARRIERS + 128 * number)
+
+
+def _barrier_of_split(w: RegionWriter, number: int, mask: str) -> str:
+    """The participants of a convergence barrier as the running lanes know them."""
+    w.module.helper("llvm.cttz.i32", "declare i32 @llvm.cttz.i32(i32, i1)")
+    lane = w.emit(f"call i32 @llvm.cttz.i32(i32 {mask}, i1 false)")
+    lane = w.emit(f"and i32 {lane}, 31")
+    place = w.emit(f"getelementptr i32, ptr {_barrier_place(w, number)}, i32 {lane}")
+    return w.emit(f"load i32, ptr {place}, align 4")
+
+
 @role("bssy")
 def bssy(w: RegionWriter, item: Bound) -> None:
     """BSSY: the executing lanes are the barrier's participants."""
-    offset = at.WARP_BARRIERS + 4 * _convergence(item)
-    if w.guard is None:
-        w.store_u32(offset, w.mask)
-        return
     lanes = w.lanes_mask()
-    old = w.load_u32(offset)
-    none = w.emit(f"icmp eq i32 {lanes}, 0")
-    w.store_u32(offset, w.emit(f"select i1 {none}, i32 {old}, i32 {lanes}"))
+    value = w.x.broadcast("u32", lanes)
+    w.store_vector(value.ref, _barrier_place(w, _convergence(item)), w.vector_mask(lanes))
 
 
 @role("break")
 def break_(w: RegionWriter, item: Bound) -> None:
     """BREAK: the executing lanes no longer take part in the barrier."""
     _extra_predicate(w, item)
-    offset = at.WARP_BARRIERS + 4 * _convergence(item)
-    lanes = w.emit(f"xor i32 {w.lanes_mask()}, -1")
-    w.store_u32(offset, w.emit(f"and i32 {w.load_u32(offset)}, {lanes}"))
+    n = _convergence(item)
+    lanes = w.lanes_mask()
+    value = w.x.broadcast("u32", _barrier_of_split(w, n, lanes))
+    place = _barrier_place(w, n)
+    old = Value("u32", w.emit(f"load <32 x i32>, ptr {place}, align 64"))
+    keep = w.x.broadcast("u32", w.emit(f"xor i32 {lanes}, -1"))
+    some = w.x.icmp("ne", w.x.broadcast("u32", lanes), w.x.u32(0))
+    same = w.x.pand(w.x.icmp("eq", old, value), some)
+    new = w.x.select(same, w.x.and_(old, keep), old)
+    w.line(f"store <32 x i32> {new.ref}, ptr {place}, align 64")
 
 
 @role("bsync")
 def bsync(w: RegionWriter, item: Bound) -> None:
-    """BSYNC: go on if all participants are here, else wait for them in the warp record."""
+    """BSYNC: go on if all participants are here, else the runner keeps the split waiting."""
     if w.guard is not None:
         raise BindingError("guarded BSYNC")
     n = _convergence(item)
     w.registers.flush()
     w.terminated = True
     follow = w.next_block()
-    need = w.load_u32(at.WARP_BARRIERS + 4 * n)
-    waiting_at = at.WARP_BARRIER_WAITING + 4 * n
-    waiting = w.load_u32(waiting_at)
+    need = _barrier_of_split(w, n, w.mask)
     others = _not_ended(w, w.emit(f"and i32 {need}, {w.emit(f'xor i32 {w.mask}, -1')}"))
-    alone, more, all_, wait = (w.module.label(s) for s in ("alone", "more", "met", "wait"))
+    alone, wait = w.module.label("alone"), w.module.label("wait")
     nobody = w.emit(f"icmp eq i32 {others}, 0")
-    w.line(f"br i1 {nobody}, label %{alone}, label %{more}")
+    w.line(f"br i1 {nobody}, label %{alone}, label %{wait}")
     w.module.start(alone)
     w.goto(follow)
-    w.module.start(more)
-    absent = w.emit(f"and i32 {others}, {w.emit(f'xor i32 {waiting}, -1')}")
-    met = w.emit(f"icmp eq i32 {absent}, 0")
-    w.line(f"br i1 {met}, label %{all_}, label %{wait}")
-    w.module.start(all_)
-    w.entries.add(follow)
-    w.store_state(follow, w.mask)
-    w.store_u32(waiting_at, "0")
-    w.store_u32(at.WARP_MASK, w.emit(f"or i32 {w.mask}, {waiting}"))
-    w.store_u32(at.WARP_PC, str(follow))
-    w.line(f"ret i32 {at.EVENT_JUMP}")
     w.module.start(wait)
-    w.store_state(follow, w.mask)
-    w.store_u32(waiting_at, w.emit(f"or i32 {waiting}, {w.mask}"))
-    w.store_u32(at.WARP_BARRIER_PC + 4 * n, str(follow))
-    w.line(f"ret i32 {at.EVENT_DONE}")
+    w.store_u32(at.WARP_ARGS, str(n))
+    w.leave(follow, w.mask, at.EVENT_BSYNC)
 
 
 @role("bmov")
 def bmov(w: RegionWriter, item: Bound) -> None:
-    """BMOV between a convergence barrier and a register."""
+    """BMOV between a convergence barrier and a register, lane by lane."""
     destination, source = item.inst.operands[0], item.inst.operands[1]
+    lanes = w.executing()
     if isinstance(destination, Barrier):
-        w.store_u32(at.WARP_BARRIERS + 4 * destination.index, _scalar_operand(w, source))
+        value = w.operands.bits_word(source, 0, False)
+        w.store_vector(value.ref, _barrier_place(w, destination.index), lanes)
         return
     if not isinstance(source, Barrier):
         raise BindingError(f"BMOV source {source!r}")
-    offset = at.WARP_BARRIERS + 4 * source.index
-    value = w.load_u32(offset)
+    place = _barrier_place(w, source.index)
+    value = Value("u32", w.emit(f"load <32 x i32>, ptr {place}, align 64"))
     if "CLEAR" in item.inst.modifiers:
-        w.store_u32(offset, "0")
+        w.store_vector("zeroinitializer", place, lanes)
     if isinstance(destination, Reg) and destination.index != RZ:
-        w.operands.write_word(destination.index, w.x.broadcast("u32", value), w.guard)
+        w.operands.write_word(destination.index, value, w.guard)
     elif isinstance(destination, UReg) and destination.index != RZ:
-        w.operands.write_word(KEY_UNIFORM + destination.index, Value("u32", value), None)
+        scalar = w.x.scalar(w.x.first_active(value))
+        w.operands.write_word(KEY_UNIFORM + destination.index, Value("u32", scalar), None)
 
 
 @role("warpsync")
@@ -259,6 +262,8 @@ def yield_(w: RegionWriter, item: Bound) -> None:
     w.terminated = True
     follow = w.next_block()
     w.spend_fuel(200 if item.op.role == "yield" else 2000)
+    yielded = w.load_u32(at.WARP_YIELDED)
+    w.store_u32(at.WARP_YIELDED, w.emit(f"or i32 {yielded}, {w.mask}"))
     others = w.emit(f"icmp ne i32 {w.load_u32(at.WARP_SPLITS)}, 0")
     rotate, stay = w.module.label("rotate"), w.module.label("stay")
     w.line(f"br i1 {others}, label %{rotate}, label %{stay}")

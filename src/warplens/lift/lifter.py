@@ -243,7 +243,7 @@ class RegionWriter:
             kind = storage_type(key)
             value = self.emit(f"load {kind}, ptr {storage_name(key)}")
             if key < KEY_PREDICATE:
-                self._store_vector(value, self.field(at.WARP_REGISTERS + 128 * key), lanes)
+                self.store_vector(value, self.field(at.WARP_REGISTERS + 128 * key), lanes)
             elif key < KEY_UNIFORM:
                 offset = at.WARP_PREDICATES + 4 * (key - KEY_PREDICATE)
                 old = self.emit(f"bitcast i32 {self.load_u32(offset)} to <32 x i1>")
@@ -257,7 +257,8 @@ class RegionWriter:
                     at.WARP_UNIFORM_PREDICATES + 4 * (key - KEY_UNIFORM_PREDICATE), wide
                 )
 
-    def _store_vector(self, value: str, place: str, lanes: str) -> None:
+    def store_vector(self, value: str, place: str, lanes: str) -> None:
+        """Stores a vector where lanes (<32 x i1>) hold."""
         if self.features.has_avx512:
             self.module.helper(
                 "llvm.masked.store.v32i32.p0",
@@ -353,6 +354,9 @@ class RegionWriter:
     def write(self) -> Lifted:
         """Writes every region and the module."""
         self.module.helper("!2", '!2 = !{!"branch_weights", i32 1, i32 20000}')
+        if any(b.indirect and not b.successors or b.indirect and
+               self.bound[b.end - 1].op.role == "call" for b in self.layout.blocks):
+            self.entries.update(range(len(self.layout.blocks)))
         bodies: list[tuple[cut.Region, list[str], set[int], set[int]]] = []
         for region in self.layout.regions:
             self.region = region

@@ -422,17 +422,17 @@ def atomic(w: RegionWriter, item: Bound) -> None:
     _call(w, f"wl.{space}.atomic.{operation}.{kind}.{bits}", site, mask, imm, slot)
     registers = [o for o in outputs if isinstance(o, Reg)]
     if operation == "CAST":
-        _cast_result(w, outputs)
+        _cast_result(w, outputs, words)
     elif registers:
         _write_words(w, registers[0], [_get(w, RESULTS + k) for k in range(words)])
 
 
-def _cast_result(w: RegionWriter, outputs: list[Operand]) -> None:
-    """ATOMS.CAST.SPIN: whether the exchange happened, as 0/1 or as a predicate."""
+def _cast_result(w: RegionWriter, outputs: list[Operand], words: int) -> None:
+    """ATOMS.CAST.SPIN: whether the exchange happened, as 0/1 (of its width) or as a predicate."""
     won = Value("u32", _get(w, RESULTS))
     for operand in outputs:
         if isinstance(operand, Reg) and operand.index != RZ:
-            w.operands.write_word(operand.index, won, w.guard)
+            _write_words(w, operand, [_get(w, RESULTS + k) for k in range(words)])
         elif isinstance(operand, Pred) and operand.index != PT:
             truth = w.x.icmp("ne", won, w.x.u32(0))
             w.operands.write_word(256 + operand.index, truth, w.guard)
