@@ -140,7 +140,29 @@ def bits_if_float(x: Any, value: Any) -> Any:
     return x.raw_bits(value) if value.type in LAYOUT else value
 
 
-PRIMITIVES = [*integers(), *floats(), *across()]
+def chains() -> list[Primitive]:
+    """Pairs of operations that a careless compiler would merge."""
+    found: list[Primitive] = []
+    for t in ("f32", "f64"):
+        found += [
+            (f"mul-add-{t}", lambda x, a, b, c: x.bits(x.fadd(x.fmul(a, b), c)), (t, t, t)),
+            (f"add-minus-zero-{t}", lambda x, a: x.bits(x.fadd(a, minus_zero(x, a))), (t,)),
+            (f"twice-negated-{t}", lambda x, a: x.raw_bits(x.fneg(x.fneg(a))), (t,)),
+            (
+                f"both-ways-{t}",
+                lambda x, a, b: x.bits(x.fadd(x.fadd(a, b, "RM"), x.fadd(a, b, "RP"))),
+                (t, t),
+            ),
+        ]
+    return found
+
+
+def minus_zero(x: Any, a: Any) -> Any:
+    """-0 of the type of `a`."""
+    return x.f32(1 << 31) if a.type == "f32" else x.f64(1 << 63)
+
+
+PRIMITIVES = [*integers(), *floats(), *across(), *chains()]
 
 
 def check(primitive: Primitive, width: int, host: str | None, opt: int, n_runs: int) -> None:
@@ -178,6 +200,15 @@ def test_primitive_without_avx512(primitive: Primitive) -> None:
 def test_primitive_after_optimisation(primitive: Primitive) -> None:
     """LLVM's passes change no result."""
     check(primitive, 32, None, 3, 3)
+
+
+DIRECTED = [p for p in PRIMITIVES if p[0][-2:] in ("RZ", "RM", "RP") and p[0][:2] in ("fa", "ff")]
+
+
+@pytest.mark.parametrize("primitive", [*DIRECTED, *chains()], ids=names([*DIRECTED, *chains()]))
+def test_rounding_mode_survives_optimisation(primitive: Primitive) -> None:
+    """Changes of the rounding mode are neither moved nor merged by LLVM's passes."""
+    check(primitive, 32, "avx2", 3, 3)
 
 
 FUSED = [p for p in PRIMITIVES if p[0].startswith("ffma")]
