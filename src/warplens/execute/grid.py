@@ -53,6 +53,11 @@ class _Crew:
 
     def _work(self, worker: Worker) -> None:
         try:
+            order = self._launching.config.block_order
+            if order is not None:
+                for block in order:
+                    worker.run_blocks(block, block + 1)
+                return
             while (piece := self._take()) is not None:
                 worker.run_blocks(*piece)
                 if worker.control[runner.STOP]:
@@ -142,6 +147,8 @@ def execute(program: Program, image: ModuleImage, memory: DeviceMemory,
     if not config.deterministic and program.lifted.ordered_reason.startswith("strong"):
         reason = program.lifted.ordered_reason
     wanted = config.workers or _cores()
+    if config.observer is not None or config.block_order is not None:
+        wanted = 1
     n_workers = 1 if reason else max(1, min(wanted, blocks))
     started = time.perf_counter()
 

@@ -14,6 +14,7 @@ from warplens.errors import ExecutionFault, MemoryFault
 from warplens.execute import layout as at
 from warplens.execute.constants import bank0
 from warplens.execute.memory import DeviceMemory, Segment
+from warplens.execute.observe import Observer
 from warplens.lift.memory_ops import atomic_operation
 
 if TYPE_CHECKING:
@@ -42,6 +43,9 @@ class LaunchConfig:
         max_resident: blocks that may be resident together when blocks wait for each other.
         sm_count: what the kernel sees as the number of SMs.
         progress: called now and then with (blocks finished, blocks in all).
+        observer: told of blocks, accesses and synchronisation; needs a program prepared with
+            observe=True and runs on one worker.
+        block_order: only these blocks, in this order (None: all, ascending).
     """
 
     grid: tuple[int, int, int]
@@ -55,6 +59,8 @@ class LaunchConfig:
     max_resident: int = 4096
     sm_count: int = 1
     progress: Callable[[int, int], None] | None = None
+    observer: Observer | None = None
+    block_order: tuple[int, ...] | None = None
 
 
 class OrderNeeded(Exception):

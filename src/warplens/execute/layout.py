@@ -53,6 +53,12 @@ ENV_NCTAID = 37  # 3 slots
 ENV_WARPS_PER_BLOCK = 40
 ENV_TIMER = 41
 ENV_GRID_BLOCKS = 42
+ENV_OBSERVE_BLOCK = 43  # host addresses of an observer's functions, see observe.py
+ENV_OBSERVE_ACCESS = 44
+ENV_OBSERVE_SYNC = 45
+ENV_OBSERVE_RELEASE = 46
+ENV_OBSERVER = 47  # host address of the observer's own state
+ENV_SLOT = 48  # resident slot of the running block
 ENV_SLOTS = 64
 
 # --- access sites: what a memory instruction touched last ----------------------------------------
@@ -95,6 +101,8 @@ LOCAL_WINDOW_HIGH = 0x7F20
 CODE_WINDOW_HIGH = 0x7F30
 HOOK_WINDOW_HIGH = 0x7F40
 GLOBAL_BASE = 0x7F50_0000_0000 << 0
+
+SPACE_GLOBAL, SPACE_SHARED, SPACE_LOCAL = 0, 1, 2
 
 # access kinds (bits of SEGMENT_ALLOWED)
 ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC = 1, 2, 4

@@ -61,6 +61,20 @@ def call_region(typing_context: Any, function: Any, warp: Any, env: Any) -> Any:
 
 
 @intrinsic
+def call_release(typing_context: Any, function: Any, env: Any, slot: Any, number: Any) -> Any:
+    """Calls an observer's void f(env, i64 slot, i64 barrier)."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [pointer, _I64, _I64])
+        function = builder.inttoptr(args[0], kind.as_pointer())
+        builder.call(function, [builder.inttoptr(args[1], pointer), args[2], args[3]])
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64, types.int64), codegen
+
+
+@intrinsic
 def population(typing_context: Any, value: Any) -> Any:
     """Number of set bits of an int64."""
 

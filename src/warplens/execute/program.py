@@ -46,8 +46,9 @@ class Program:
         return bind(inst, entry)
 
 
-def prepare(kernel: SassKernel, cubin: Cubin, features: HostFeatures | None = None) -> Program:
-    """Lifts and compiles a kernel.
+def prepare(kernel: SassKernel, cubin: Cubin, features: HostFeatures | None = None,
+            observe: bool = False) -> Program:  # fmt: skip
+    """Lifts and compiles a kernel; `observe` adds an observer's calls (observe.py).
 
     Raises:
         Unsupported: it uses instructions or device functions that are not known.
@@ -62,7 +63,7 @@ def prepare(kernel: SassKernel, cubin: Cubin, features: HostFeatures | None = No
             "not provide",
             hint=f"device functions provided: {', '.join(sorted(HOOKS))}",
         )
-    lifted = lift(kernel, features)
+    lifted = lift(kernel, features, observe)
     code = jit.compile_lifted(lifted, features)
     code_map = np.full(len(kernel.instructions), -1, np.int64)
     for block in lifted.layout.blocks:

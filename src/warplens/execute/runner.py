@@ -13,7 +13,7 @@ import numpy.typing as npt
 from numba import njit
 
 from warplens.execute import layout as at
-from warplens.execute.native import call_region, fill_zero, peek32, poke32, poke64, population
+from warplens.execute.native import call_region, call_release, fill_zero, peek32, poke32, poke64, population
 
 Ints = npt.NDArray[np.int64]
 
@@ -22,7 +22,7 @@ NEXT_BLOCK, LAST_BLOCK, STOP, SLOT, WARP, HOOK, MASK, N_SLOTS, MAX_SLOTS, STEPS 
 SPINNING, CURRENT, ROUNDS, GRID_X, GRID_Y, WARPS, THREADS, ENV_ADDRESS, STEP_LIMIT, N_SM = range(
     10, 20
 )
-SHARED_BYTES, BAR_ID, FINISHED, N_CONTROL = 20, 21, 22, 24
+SHARED_BYTES, OBSERVE_RELEASE, FINISHED, N_CONTROL = 20, 21, 22, 24
 
 # what a run returns
 ALL_DONE, FAULTED, HOOK_CALL, STOPPED, DEADLOCKED, TRAPPED, BAD_PC, NEED_SLOT, STEPS_SPENT = range(
@@ -81,6 +81,7 @@ def enter_block(slot: int, control: Ints, env: Ints, blocks: Ints, shared: Ints)
     env[at.ENV_CTAID + 1] = block // gx % gy
     env[at.ENV_CTAID + 2] = block // (gx * gy)
     env[at.ENV_SHARED] = shared[slot]
+    env[at.ENV_SLOT] = slot
     env[at.ENV_SMID] = block % control[N_SM]
 
 
@@ -273,6 +274,8 @@ def rotate(w: int, exhausted: bool) -> None:
 def release_barrier(slot: int, number: int, control: Ints, barriers: Ints, arrived: Ints,
                     warps: Ints, states: Ints) -> None:  # fmt: skip
     """Lets everyone who waits at a named barrier go on, with the reduction's result."""
+    if control[OBSERVE_RELEASE] != 0:
+        call_release(control[OBSERVE_RELEASE], control[ENV_ADDRESS], slot, number)
     tally = barriers[slot, number, BARRIER_TALLY]
     mode = barriers[slot, number, BARRIER_MODE]
     lanes = barriers[slot, number, BARRIER_LANES]

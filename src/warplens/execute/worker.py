@@ -84,6 +84,13 @@ class Worker:
         env[at.ENV_EXCLUSIVE] = 1 if launching.n_workers == 1 else 0
         env[at.ENV_CLOCK] = 1000
         env[at.ENV_TIMER] = 1_000_000_000
+        observer = launching.config.observer
+        if observer is not None:
+            env[at.ENV_OBSERVE_BLOCK] = observer.block
+            env[at.ENV_OBSERVE_ACCESS] = observer.access
+            env[at.ENV_OBSERVE_SYNC] = observer.sync
+            env[at.ENV_OBSERVE_RELEASE] = observer.release
+            env[at.ENV_OBSERVER] = observer.state
         gx, gy, gz = launching.config.grid
         env[at.ENV_NCTAID : at.ENV_NCTAID + 3] = (gx, gy, gz)
         env[at.ENV_GRID_BLOCKS] = gx * gy * gz
@@ -98,6 +105,8 @@ class Worker:
         control[runner.MAX_SLOTS] = config.max_resident
         control[runner.STEP_LIMIT] = config.max_steps or 0
         control[runner.N_SM] = max(1, config.sm_count)
+        if config.observer is not None:
+            control[runner.OBSERVE_RELEASE] = config.observer.release
         control[runner.SHARED_BYTES] = (self.launching.shared_limit + 7) // 8 * 8
 
     def _allocate_slots(self, capacity: int) -> None:

@@ -277,11 +277,23 @@ def _request(slot: int = 1) -> str:
   store i64 %rqn, ptr %rqp, align 8"""
 
 
-def global_access(name: str, size: int, kind: int, action: str) -> str:
+def observe_access(space: int, kind: int, size: int, mask: str, base: str, host: str) -> str:
+    """Lines that show an access to the observer, before memory changes."""
+    return f"""  %obp = getelementptr i64, ptr %env, i64 {at.ENV_OBSERVE_ACCESS}
+  %oba = load i64, ptr %obp, align 8
+  %obf = inttoptr i64 %oba to ptr
+  call void %obf(ptr %env, ptr %w, i32 %inst, i32 {mask}, i32 {space}, i32 {kind}, i32 {size},
+    i64 {base}, ptr {host})"""
+
+
+def global_access(name: str, size: int, kind: int, action: str, observe: bool = False) -> str:
     """A walk over the segments that the lanes' 64-bit addresses touch; `action` serves a group.
 
     In `action`: %host (ptr), %off (<32 x i64>), %in (i32 lanes), %lane (one of them).
     """
+    observed = (
+        observe_access(at.SPACE_GLOBAL, kind, size, "%in", "%segb", "%host") if observe else ""
+    )
     return f"""{_prologue(name)}
 {scratch("lop", ADDRESSES)}
   %lo = load {V}, ptr %lop, align 64
@@ -345,6 +357,7 @@ good:
   store i32 %f32l, ptr %slp, align 4
   %shop = getelementptr i8, ptr %site, i64 {at.SITE_HOST}
   store i64 %segh, ptr %shop, align 8
+{observed}
 {action}
   br label %served
 served:
@@ -364,14 +377,14 @@ def _sectors_call(size: int) -> str:
     )
 
 
-def global_move(op: str, size: int) -> str:
+def global_move(op: str, size: int, observe: bool = False) -> str:
     """@wl.global.load.N / @wl.global.store.N."""
     io = scratch("io", RESULTS if op == "load" else VALUES)
     kind = at.ACCESS_READ if op == "load" else at.ACCESS_WRITE
     action = f"""{io}
   call void @wl.mv.{op}.{size}(ptr %io, ptr %host, {W64} %off, i32 %in, i32 %lane)
 {_sectors_call(size)}"""
-    return global_access(f"wl.global.{op}.{size}", size, kind, action)
+    return global_access(f"wl.global.{op}.{size}", size, kind, action, observe)
 
 
 def _bounds(size: int, limit_slot: int, kind: int) -> str:
@@ -397,8 +410,11 @@ outside:
 inside:"""
 
 
-def shared_access(name: str, size: int, action: str) -> str:
+def shared_access(name: str, size: int, kind: int, action: str, observe: bool = False) -> str:
     """A shared access: offsets in scratch 0 are final. In `action`: %host, %off, %mask, %lane."""
+    observed = (
+        observe_access(at.SPACE_SHARED, kind, size, "%mask", "0", "%host") if observe else ""
+    )
     return f"""{_prologue(name)}
 {scratch("offp", ADDRESSES)}
   %off32 = load {V}, ptr %offp, align 64
@@ -410,22 +426,28 @@ aligned:
   %hostp = getelementptr i64, ptr %env, i64 {at.ENV_SHARED}
   %hosta = load i64, ptr %hostp, align 8
   %host = inttoptr i64 %hosta to ptr
+{observed}
 {action}
   call void @wl.wavefronts(ptr %env, ptr %site, {V} %off32, i32 %mask, i32 {size}, i32 %counter)
   ret i32 0
 }}"""
 
 
-def shared_move(op: str, size: int) -> str:
+def shared_move(op: str, size: int, observe: bool = False) -> str:
     """@wl.shared.load.N / @wl.shared.store.N."""
     io = scratch("io", RESULTS if op == "load" else VALUES)
     action = f"""{io}
   call void @wl.mv.{op}.{size}(ptr %io, ptr %host, {W64} %off, i32 %mask, i32 %lane)"""
-    return shared_access(f"wl.shared.{op}.{size}", size, action)
+    kind = at.ACCESS_READ if op == "load" else at.ACCESS_WRITE
+    return shared_access(f"wl.shared.{op}.{size}", size, kind, action, observe)
 
 
-def local_move(op: str, size: int) -> str:
+def local_move(op: str, size: int, observe: bool = False) -> str:
     """@wl.local.load.N / @wl.local.store.N: words of one offset lie side by side over the lanes."""
+    kind = at.ACCESS_READ if op == "load" else at.ACCESS_WRITE
+    observed = (
+        observe_access(at.SPACE_LOCAL, kind, size, "%mask", "0", "%host") if observe else ""
+    )
     words = max(1, size // 4)
     narrow = min(size, 4)
     steps = []
@@ -453,6 +475,7 @@ aligned:
   %hostp = getelementptr i8, ptr %w, i64 {at.WARP_LOCAL}
   %hosta = load i64, ptr %hostp, align 8
   %host = inttoptr i64 %hosta to ptr
+{observed}
 {body}
   ret i32 0
 }}"""

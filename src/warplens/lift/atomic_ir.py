@@ -230,19 +230,19 @@ def _rename(body: str, suffix: str) -> str:
     return body
 
 
-def atomic(space: str, operation: str, kind: str, bits: int) -> str:
+def atomic(space: str, operation: str, kind: str, bits: int, observe: bool = False) -> str:
     """@wl.SPACE.atomic.OPERATION.KIND."""
     name = f"wl.{space}.atomic.{operation}.{kind}.{bits}"
     size = bits // 8
     if space == "shared":
         action = f"  br label %at.before\nat.before:\n{loop(operation, kind, bits, '%mask', True)}"
-        return shared_access(name, size, action)
+        return shared_access(name, size, at.ACCESS_ATOMIC, action, observe)
     lanes = loop(operation, kind, bits, "%in", False)
     action = f"""  br label %at.before
 at.before:
 {lanes}
   call void @wl.sectors(ptr %env, ptr %site, {V} %off32, i32 %in, i32 {size}, i32 %counter)"""
-    return global_access(name, size, at.ACCESS_ATOMIC, action)
+    return global_access(name, size, at.ACCESS_ATOMIC, action, observe)
 
 
 def generic_atomic(operation: str, kind: str, bits: int) -> str:

@@ -57,6 +57,12 @@ class Lifted:
     notes: list[str] = field(default_factory=list)
 
 
+# Instructions that an observer is told of: they order threads or memory, or end lanes.
+SYNC_ROLES = frozenset({
+    "bar", "warpsync", "fence", "exit", "bssy", "bsync", "break", "call", "ret", "trap", "yield",
+    "cluster_arrive", "cluster_wait",
+})  # fmt: skip
+
 Role = Callable[["RegionWriter", Bound], None]
 ROLES: dict[str, Role] = {}
 
@@ -122,8 +128,10 @@ def raise_gaps(kernel: SassKernel, gaps: list[tuple[Instruction, str]]) -> None:
 class RegionWriter:
     """Writes the functions of a kernel; code generators of roles work through it."""
 
-    def __init__(self, kernel: SassKernel, bound: list[Bound], features: HostFeatures) -> None:
+    def __init__(self, kernel: SassKernel, bound: list[Bound], features: HostFeatures,
+                 observe: bool = False) -> None:  # fmt: skip
         self.kernel = kernel
+        self.observe = observe
         self.bound = bound
         self.features = features
         self.module = ModuleText()
@@ -336,6 +344,11 @@ class RegionWriter:
         """Whether code follows."""
         return self.block.index + 1 < len(self.layout.blocks)
 
+    def call_observer(self, slot: int, number: str, mask: str) -> None:
+        """Calls void f(env, warp, i32 number, i32 mask) of the observer."""
+        function = self.emit(f"inttoptr i64 {self.env(slot)} to ptr")
+        self.line(f"call void {function}(ptr %env, ptr %w, i32 {number}, i32 {mask})")
+
     # --- guards ----------------------------------------------------------------------------------
 
     def lanes_mask(self) -> str:
@@ -390,6 +403,8 @@ class RegionWriter:
         self.count(slot, "1")
         slot = self.counter("thread_inst_executed", block.start, block.end)
         self.count(slot, self.popcount(self.mask))
+        if self.observe:
+            self.call_observer(at.ENV_OBSERVE_BLOCK, str(block.index), self.mask)
         for i in range(block.start, block.end):
             self.index = i
             self._write_instruction(self.bound[i], slot)
@@ -430,6 +445,8 @@ class RegionWriter:
         if item.op.role == "value":
             self._write_value(item, uniform)
         else:
+            if self.observe and item.op.role in SYNC_ROLES:
+                self.call_observer(at.ENV_OBSERVE_SYNC, str(i), self.lanes_mask())
             ROLES[item.op.role](self, item)
         self.x._active = saved
 
@@ -522,12 +539,12 @@ def order_reason(bound: list[Bound]) -> str:
     return ""
 
 
-def lift(kernel: SassKernel, features: HostFeatures) -> Lifted:
-    """Lifts a kernel.
+def lift(kernel: SassKernel, features: HostFeatures, observe: bool = False) -> Lifted:
+    """Lifts a kernel; `observe` adds the calls of execute/observe.py.
 
     Raises:
         Unsupported: it uses instructions that are not known; all of them are listed.
     """
     bound, gaps = bind_kernel(kernel)
     raise_gaps(kernel, gaps)
-    return RegionWriter(kernel, [b for b in bound if b is not None], features).write()
+    return RegionWriter(kernel, [b for b in bound if b is not None], features, observe).write()

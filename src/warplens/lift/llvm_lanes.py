@@ -111,6 +111,8 @@ class LlvmLanes(LlvmFloat):
             return self.emit("u32", f"shufflevector {sources}, <32 x i32> <{mask}>")
         if self.features.has_avx512:
             return self._gather_permute(a, index)
+        if self.features.has_avx2:
+            return self._gather_eighths(a, index)
         return self._gather_memory(a, index)
 
     def _gather_other(self, a: Value, index: Value) -> Value:
@@ -138,6 +140,24 @@ class LlvmLanes(LlvmFloat):
             )
             for first in (0, 16)
         ]
+        return self.join("u32", pieces)
+
+    def _gather_eighths(self, a: Value, index: Value) -> Value:
+        """AVX2 permutes eight lanes by the low three bits; the other two choose among four."""
+        kind = "<8 x i32>"
+        tables = [f"{kind} {self.slice(a, first, 8)}" for first in range(0, 32, 8)]
+        pieces = []
+        for first in range(0, 32, 8):
+            places = f"{kind} {self.slice(index, first, 8)}"
+            found = [self.call_raw("llvm.x86.avx2.permd", kind, table, places) for table in tables]
+            for bit in (8, 16):
+                masked = self._raw(f"and {places}, splat (i32 {bit})")
+                is_set = self._raw(f"icmp ne {kind} {masked}, zeroinitializer")
+                found = [
+                    self._raw(f"select <8 x i1> {is_set}, {kind} {odd}, {kind} {even}")
+                    for even, odd in zip(found[::2], found[1::2], strict=True)
+                ]
+            pieces += found
         return self.join("u32", pieces)
 
     def _gather_memory(self, a: Value, index: Value) -> Value:

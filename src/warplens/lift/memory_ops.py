@@ -53,7 +53,7 @@ def _use_move(w: RegionWriter, space: str, op: str, size: int) -> None:
     spaces = _SPACES[space]
     make = {"global": access_ir.global_move, "shared": access_ir.shared_move,
             "local": access_ir.local_move}  # fmt: skip
-    functions += [(f"wl.{s}.{op}.{size}", make[s](op, size)) for s in spaces]
+    functions += [(f"wl.{s}.{op}.{size}", make[s](op, size, w.observe)) for s in spaces]
     if space == "generic":
         functions.append((f"wl.generic.{op}.{size}", access_ir.generic_move(op, size)))
     use_runtime(w, *functions)
@@ -294,7 +294,7 @@ def load(w: RegionWriter, item: Bound) -> None:
     words = max(1, size // 4)
     fast_values: list[str] = []
     fast_end = ""
-    if space in ("global", "shared"):
+    if space in ("global", "shared") and not w.observe:
         test, place = _fast_place(w, space, site, address, size, mask)
         fast, slow, done = (w.module.label(s) for s in ("row", "walk", "loaded"))
         w.line(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
@@ -348,7 +348,7 @@ def store(w: RegionWriter, item: Bound) -> None:
     site_index, slot = new_site(w, space, size)
     site, mask = _site_pointer(w, site_index), w.lanes_mask()
     done = w.module.label("stored")
-    if space in ("global", "shared"):
+    if space in ("global", "shared") and not w.observe:
         test, place = _fast_place(w, space, site, address, size, mask)
         fast, slow = w.module.label("row"), w.module.label("walk")
         w.line(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
@@ -442,7 +442,7 @@ def _use_atomic(w: RegionWriter, space: str, operation: str, kind: str, bits: in
     stem = f"atomic.{operation}.{kind}.{bits}"
     spaces = ("global", "shared") if space == "generic" else (space,)
     functions = [
-        (f"wl.{s}.{stem}", atomic_ir.atomic(s, operation, kind, bits)) for s in spaces
+        (f"wl.{s}.{stem}", atomic_ir.atomic(s, operation, kind, bits, w.observe)) for s in spaces
     ]
     if space == "generic":
         functions.append(

@@ -1,0 +1,32 @@
+"""Observers: native functions that see every basic block, memory access and synchronisation.
+
+A program prepared with `observe=True` calls four C functions (make them with `numba.cfunc`):
+
+    block(env, warp, i32 lifted_block, i32 mask)         a split starts a lifted block
+    access(env, warp, i32 instruction, i32 mask, i32 space, i32 kind, i32 size,
+           i64 base, host)                                before memory changes, per segment
+    sync(env, warp, i32 instruction, i32 mask)            before BAR, WARPSYNC, fences, EXIT, BSSY…
+    release(env, i64 slot, i64 barrier)                   a named barrier of a block opens
+
+`env` and `warp` are the records of layout.py (int64 slots; byte offsets). Of an access, the lanes in
+`mask` take part; `space` is SPACE_*, `kind` ACCESS_*. Global: 32 u64 addresses stand at scratch slot
+20 of the warp record, `base`/`host` are device and host address of the allocation. Shared and local:
+32 u32 offsets at scratch slot 0, `host` is the start of that memory (local memory is interleaved:
+word k of lane l at host + 128 * k + 4 * l). Values to be stored: scratch slots 2 to 5, one per word.
+`env[ENV_OBSERVER]` is the observer's own pointer. Instructions are indices into kernel.instructions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observer:
+    """Host addresses of the functions (`cfunc.address`) and of the observer's state."""
+
+    block: int
+    access: int
+    sync: int
+    release: int
+    state: int
