@@ -1,0 +1,292 @@
+"""Speed of the engine: warp-instructions per second and core, compile time, ratios to other ways.
+
+    python benchmarks/engine.py [--gpu sm_90] [--size 1.0] [--force avx2] [--only sgemm] [--json]
+
+Counters are on, as always. Every kernel runs once to compile and warm up, then `--repeats` times;
+the best time counts. `--size` scales the problems.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HERE = Path(__file__).parent
+SIMULATED = """
+import json, sys, time
+import numpy as np
+from numba import cuda, int32
+
+@cuda.jit
+def reduce(data, out):
+    part = cuda.shared.array(256, int32)
+    t = cuda.threadIdx.x
+    part[t] = data[cuda.blockIdx.x * 256 + t]
+    cuda.syncthreads()
+    s = 128
+    while s > 0:
+        if t < s:
+            part[t] += part[t + s]
+        cuda.syncthreads()
+        s //= 2
+    if t == 0:
+        cuda.atomic.add(out, 0, part[0])
+
+n = 256 * 8
+data, out = np.ones(n, np.int32), np.zeros(1, np.int32)
+begin = time.perf_counter()
+reduce[n // 256, 256](data, out)
+assert out[0] == n
+print((time.perf_counter() - begin) * 1e9 / n)
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """One kernel, its launch and its arguments."""
+
+    kernel: str
+    grid: Any
+    block: Any
+    arguments: Callable[[], tuple[Any, ...]]
+    target: float  # million warp-instructions per second and core
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measurement:
+    """What one workload reached."""
+
+    kernel: str
+    warp_instructions: int
+    seconds: float
+    million_per_second: float
+    target: float
+    first_launch_seconds: float
+
+
+def workloads(size: float) -> list[Workload]:
+    """The seven kernels of the list, scaled."""
+    rng = np.random.default_rng(0)
+    n = int(32_000_000 * size) // 1024 * 1024
+    rows, keys = int(200_000 * size), int(1_000_000 * size)
+    side = max(64, int(512 * size**0.5) // 64 * 64)
+    bodies, width = max(128, int(4096 * size**0.5) // 128 * 128), int(1024 * size**0.5)
+
+    def spmv() -> tuple[Any, ...]:
+        lengths = rng.integers(4, 28, rows)
+        start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+        column = rng.integers(0, rows, start[-1], dtype=np.int32)
+        value = np.ones(start[-1], np.float32)
+        return start, column, value, np.ones(rows, np.float32), np.zeros(rows, np.float32), rows
+
+    def ints() -> tuple[Any, ...]:
+        return (np.arange(n, dtype=np.int32) & 15), np.zeros(1, np.int32), n
+
+    def table() -> tuple[Any, ...]:
+        slots = 1 << (2 * keys - 1).bit_length()
+        values = rng.integers(1, 2**32, keys, dtype=np.uint32)
+        return values, np.zeros(slots, np.uint32), slots - 1, keys
+
+    def matrices() -> tuple[Any, ...]:
+        i = np.arange(side * side)
+        a, b = (i % 7).astype(np.float32), (i % 5).astype(np.float32)
+        return a, b, np.zeros(side * side, np.float32), side
+
+    def points() -> tuple[Any, ...]:
+        body = rng.standard_normal((bodies, 4)).astype(np.float32)
+        return body, np.zeros((bodies, 4), np.float32), bodies
+
+    return [
+        Workload(kernel="ladder", grid=n // 1024, block=256, arguments=ints, target=100),
+        Workload(kernel="sequential", grid=n // 256, block=256, arguments=ints, target=100),
+        Workload(
+            kernel="histogram", grid=256, block=256, target=100,
+            arguments=lambda: (rng.integers(0, 256, n, dtype=np.uint8),
+                               np.zeros(256, np.uint32), n),
+        ),
+        Workload(kernel="spmv", grid=-(-rows // 128), block=128, arguments=spmv, target=100),
+        Workload(kernel="hashing", grid=-(-keys // 128), block=128, arguments=table, target=100),
+        Workload(kernel="sgemm", grid=(side // 64, side // 64), block=64, arguments=matrices,
+                 target=300),
+        Workload(kernel="nbody", grid=bodies // 128, block=128, arguments=points, target=300),
+        Workload(
+            kernel="mandelbrot", grid=(-(-width // 128), width), block=128, target=300,
+            arguments=lambda: (np.zeros(width * width, np.uint16), width, width, 256),
+        ),
+    ]  # fmt: skip
+
+
+def measure(device: Any, work: Workload, repeats: int) -> Measurement:
+    """Best of several launches on one worker."""
+    begin = time.perf_counter()
+    kernel = device.compile(HERE / "engine_kernels.cu")[work.kernel]
+    launch = kernel[work.grid, work.block]
+    run = launch(*work.arguments())
+    first = time.perf_counter() - begin
+    best = float("inf")
+    for _ in range(repeats):
+        arguments = work.arguments()
+        begin = time.perf_counter()
+        run = launch(*arguments)
+        best = min(best, time.perf_counter() - begin)
+    count = int(run.metric("smsp__inst_executed.sum"))
+    return Measurement(
+        kernel=work.kernel,
+        warp_instructions=count,
+        seconds=best,
+        million_per_second=count / best / 1e6,
+        target=work.target,
+        first_launch_seconds=first,
+    )
+
+
+def compile_times(device: Any) -> list[tuple[int, float]]:
+    """Instructions and seconds of lifting and code generation of straight-line kernels."""
+    found = []
+    for statements in (500, 2500, 5000, 10000):
+        lines = []
+        for i in range(statements):
+            a, b, c = (i * 7) % 40, (i * 11 + 3) % 40, (i * 13 + 5) % 40
+            lines.append(f"v{a} = v{b} * v{c} + {i}u; v{c} ^= v{a} >> {1 + i % 31};")
+        names = [f"v{i}" for i in range(40)]
+        source = (
+            f"// {time.time_ns()}\n"  # never the same text: nothing comes from a cache
+            'extern "C" __global__ void straight(unsigned* p) {\n'
+            + "".join(f"unsigned {name} = p[{i}];\n" for i, name in enumerate(names))
+            + "\n".join(lines)
+            + "".join(f"p[{i}] = {name};\n" for i, name in enumerate(names))
+            + "}"
+        )
+        module = device.compile(source)
+        instructions = len(module.sass("straight").instructions)
+        begin = time.perf_counter()
+        module["straight"][1, 1](np.ones(40, np.uint32))
+        found.append((instructions, time.perf_counter() - begin))
+    return found
+
+
+def plain_c(work: list[Measurement], size: float) -> dict[str, float]:
+    """Our time over that of C compiled with -O3 -march=native, for the ladder and sgemm."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        return {}
+    n = int(32_000_000 * size) // 1024 * 1024
+    side = max(64, int(512 * size**0.5) // 64 * 64)
+    ratios = {}
+    with tempfile.TemporaryDirectory() as folder:
+        program = str(Path(folder) / "host")
+        source = str(HERE / "engine_host.c")
+        subprocess.run([compiler, "-O3", "-march=native", source, "-o", program], check=True)
+        for name, number in (("ladder", n), ("sgemm", side)):
+            ours = next((m.seconds for m in work if m.kernel == name), None)
+            if ours is None:
+                continue
+            times = []
+            for _ in range(3):
+                words = [program, name, str(number)]
+                out = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+                times.append(float(out.split()[0]) / 1e9)
+            ratios[name] = ours / min(times)
+    return ratios
+
+
+def simulator(work: list[Measurement], size: float) -> float | None:
+    """How many times faster than numba's CUDA simulator, per element of the sequential ladder."""
+    ours = next((m.seconds for m in work if m.kernel == "sequential"), None)
+    if ours is None:
+        return None
+    environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", SIMULATED], env=environment, capture_output=True, text=True
+    )
+    if done.returncode:
+        print(f"numba's simulator did not run: {done.stderr.strip()[-200:]}", file=sys.stderr)
+        return None
+    n = int(32_000_000 * size) // 1024 * 1024
+    return float(done.stdout) / (ours * 1e9 / n)
+
+
+def processor() -> str:
+    """The processor's name."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+        return next(
+            line.split(":")[1].strip() for line in text.splitlines() if "model name" in line
+        )
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def main() -> int:
+    """Measures and prints."""
+    parser = argparse.ArgumentParser(description="Measure the engine.")
+    parser.add_argument("--gpu", default="sm_90")
+    parser.add_argument("--size", type=float, default=1.0)
+    parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--force", choices=("avx2", "no-fma"), help="a lesser processor's code")
+    parser.add_argument("--only", action="append", help="kernels to run")
+    parser.add_argument("--no-compile-times", action="store_true")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    if options.force:
+        os.environ["WARPLENS_HOST"] = options.force
+    import warplens as wl
+    from warplens.api import LaunchOptions
+    from warplens.lift.host import host_features
+
+    features = host_features()
+    width = 512 if features.has_avx512 else 256 if features.has_avx2 else 128
+    device = wl.Device(options.gpu, options=LaunchOptions(workers=1))
+    found = []
+    if not options.json:
+        print(f"{processor()}, code for {features.cpu}, {width}-bit vectors, one worker")
+        print(f"{'kernel':<12}{'M warp-inst/s':>14}{'target':>8}{'seconds':>9}"
+              f"{'warp-inst':>14}{'first launch s':>16}")  # fmt: skip
+    for work in workloads(options.size):
+        if options.only and work.kernel not in options.only:
+            continue
+        m = measure(device, work, options.repeats)
+        found.append(m)
+        if not options.json:
+            speed = f"{m.million_per_second:>14.0f}{m.target:>8.0f}{m.seconds:>9.3f}"
+            work_done = f"{m.warp_instructions:>14,}{m.first_launch_seconds:>16.2f}"
+            print(f"{m.kernel:<12}{speed}{work_done}", flush=True)
+    times = [] if options.no_compile_times else compile_times(device)
+    ratios = plain_c(found, options.size)
+    faster = simulator(found, options.size)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    if options.json:
+        print(json.dumps({
+            "processor": processor(), "vector_bits": width, "code_for": features.cpu,
+            "kernels": [asdict(m) for m in found], "compile_times": times,
+            "times_of_plain_c": ratios, "times_faster_than_simulator": faster,
+            "peak_memory_mib": peak,
+        }, indent=1))  # fmt: skip
+        return 0
+    for instructions, seconds in times:
+        print(f"compile {instructions:>6} instructions: {seconds:6.2f} s, "
+              f"{seconds / instructions * 1e6:5.0f} us each")  # fmt: skip
+    for name, ratio in ratios.items():
+        print(f"{name}: {ratio:.2f} times the time of plain C (-O3 -march=native)")
+    if faster is not None:
+        print(f"sequential ladder: {faster:,.0f} times as fast as numba's CUDA simulator")
+    print(f"peak memory {peak:.0f} MiB")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
