@@ -26,6 +26,8 @@ VERSION = 1
 SUFFIX = ".wlens"
 _MAX_MEMBER_BYTES = 1 << 30  # a larger document is a damaged or hostile file
 
+_SIMPLE = frozenset({int, str, type(None)})
+
 Number = int | float | str | None
 T = TypeVar("T")
 
@@ -318,6 +320,8 @@ def to_plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): to_plain(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
+        if _SIMPLE.issuperset(map(type, value)):  # columns of large kernels
+            return list(value)
         return [to_plain(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
@@ -336,6 +340,13 @@ def _hints(kind: type) -> dict[str, Any]:
     return typing.get_type_hints(kind)
 
 
+@cache
+def _plain_types(kind: Any) -> frozenset[type]:
+    """The JSON types that may stand for `kind` as they are."""
+    kinds = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
+    return frozenset(k for k in kinds if k in (int, float, str, type(None)))
+
+
 def _build(kind: Any, data: Any) -> Any:
     if kind is Value:
         return _build_value(data)
@@ -345,6 +356,8 @@ def _build(kind: Any, data: Any) -> Any:
     if origin in (types.UnionType, typing.Union):
         return _build_union(arguments, data)
     if origin is tuple and isinstance(data, list):
+        if arguments[1:] == (Ellipsis,) and set(map(type, data)) <= _plain_types(arguments[0]):
+            return tuple(data)
         if len(arguments) == 2 and arguments[1] is Ellipsis:
             return tuple(_build(arguments[0], item) for item in data)
         if len(arguments) == len(data):
