@@ -18,6 +18,7 @@ from warplens.metrics.assemble import (
     by_line,
     choose_sections,
     command_line_section,
+    line_table,
     metrics_of,
     source_table,
 )
@@ -144,6 +145,7 @@ class Launch:
             sections=tuple(built),
             metrics=metrics_of(built, self.counters),
             source=self.source() if with_source else None,
+            by_line=line_table(self.sources, self._texts) if with_source else None,
             notes=self.notes(),
             output=self.execution.output,
             properties={"clock_mhz": f"{self.clock_mhz:g}"},

@@ -141,6 +141,15 @@ class SourceTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LineTable:
+    """The same values per source line, in order of file and line."""
+
+    files: tuple[str, ...]
+    lines: tuple[int, ...]
+    columns: tuple[SourceColumn, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchResult:
     """Everything a report shows of one launch.
 
@@ -168,6 +177,7 @@ class LaunchResult:
     sections: tuple[Section, ...] = ()
     metrics: dict[str, Value] = field(default_factory=dict)
     source: SourceTable | None = None
+    by_line: LineTable | None = None
     notes: tuple[str, ...] = ()
     output: str = ""
     properties: dict[str, str] = field(default_factory=dict)

@@ -7,6 +7,7 @@ from typing import Any
 from warplens.result import (
     Body,
     LaunchResult,
+    LineTable,
     MetricRow,
     Result,
     Rule,
@@ -72,6 +73,16 @@ SOURCE = SourceTable(
     ),
     sources={"k.cu": "<b>&\n"},
 )  # fmt: skip
+BY_LINE = LineTable(
+    files=("k.cu", "k.cu"),
+    lines=(1, 4),
+    columns=(
+        SourceColumn(heading="Instructions Executed", metric="inst_executed", unit="inst",
+                     basis="exact", values=(7, 12_500_000)),
+        SourceColumn(heading="Divergent Branches", metric="x", unit="", basis="exact",
+                     values=(0, 0)),
+    ),
+)  # fmt: skip
 
 
 def launch(identifier: int = 0, gpu: str = "RTX 4060", **changes: Any) -> LaunchResult:
@@ -90,6 +101,7 @@ def launch(identifier: int = 0, gpu: str = "RTX 4060", **changes: Any) -> Launch
         "sections": (SPEED, LAUNCH_STATS),
         "metrics": {r.name: r.value for s in (SPEED, LAUNCH_STATS) for r in s.rows},
         "source": SOURCE,
+        "by_line": BY_LINE,
         "notes": ("Blocks ran in order.",),
     }
     return LaunchResult(**{**values, **changes})

@@ -7,7 +7,7 @@ import io
 import json
 
 from tests.report.results import RESULT, SPEED, launch
-from warplens.report.csv import DEFAULTS, details_csv, raw_csv, source_csv
+from warplens.report.csv import DEFAULTS, details_csv, line_csv, raw_csv, source_csv
 from warplens.report.json import json_page
 from warplens.report.options import PrintOptions
 from warplens.report.rows import COMMAND_LINE_SECTION
@@ -83,6 +83,18 @@ def test_source_page() -> None:
     )
 
     assert source_csv(RESULT) == expected
+
+
+def test_source_page_by_line() -> None:
+    """By source line: line number, file, the line's text, the values."""
+    expected = (
+        '"Kernel Name","void k<float>(T1 *, int)",\n'
+        '"#","File","Source","Instructions Executed","Divergent Branches"\n'
+        '"1","k.cu","<b>&","7","0"\n'
+        '"4","k.cu","","12500000","0"\n'
+    )
+
+    assert line_csv(RESULT) == expected
 
 
 def test_dictionary_reader() -> None:

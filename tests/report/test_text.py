@@ -12,7 +12,7 @@ from warplens.report.columns import columns_page, is_comparison
 from warplens.report.numbers import number_text, scaled
 from warplens.report.options import PrintOptions
 from warplens.report.summary import summary_csv, summary_page
-from warplens.report.terminal import details_page, raw_page, source_page
+from warplens.report.terminal import details_page, line_page, raw_page, source_page
 from warplens.result import Result
 
 OPT = "    OPT   {:<110}"
@@ -109,6 +109,14 @@ def test_raw_and_source_pages() -> None:
         ["0x10", "-", "EXIT"],
     ]
     assert "12,500,000" in source
+
+
+def test_line_page_leaves_out_empty_columns() -> None:
+    """By source line, without the columns in which nothing happened."""
+    page = line_page(RESULT)
+
+    assert "12,500,000" in page
+    assert "Divergent Branches" not in page
 
 
 def test_missing_source_says_so() -> None:

@@ -18,6 +18,8 @@ def add_print_options(parser: Any) -> None:
     option("--page", choices=("details", "raw", "source"), help="what to print (details)")
     option("--csv", action="store_true", help="comma-separated output, in base units")
     option("--json", action="store_true", help="JSON with raw numbers")
+    option("--print-source", choices=("sass", "cuda"), default="sass",
+           help="source page by instruction or by source line")  # fmt: skip
     option("--print-units", choices=("auto", "base"), help="scale units (auto; base with --csv)")
     option("--print-details", choices=("header", "body", "all"), default="header",
            help="header rows, tables, or all")  # fmt: skip
@@ -65,16 +67,20 @@ def rendered(result: Result, arguments: argparse.Namespace) -> str:
         if arguments.csv:
             return summary.summary_csv(result, options, per_gpu=per_gpu)
         return summary.summary_page(result, options, per_gpu=per_gpu)
+    by_line = arguments.print_source == "cuda"
     if arguments.csv:
-        return {"details": csv.details_csv, "raw": csv.raw_csv, "source": csv.source_csv}[page](
-            result, options
-        )
+        tables = {
+            "details": csv.details_csv,
+            "raw": csv.raw_csv,
+            "source": csv.line_csv if by_line else csv.source_csv,
+        }
+        return tables[page](result, options)
     if page == "details" and columns.is_comparison(result):
         return columns.columns_page(result, options)
     pages = {
         "details": terminal.details_page,
         "raw": terminal.raw_page,
-        "source": terminal.source_page,
+        "source": terminal.line_page if by_line else terminal.source_page,
     }
     return pages[page](result, options)
 

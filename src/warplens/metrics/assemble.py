@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from warplens.errors import UnknownMetric
 from warplens.metrics.classes import InstructionClass
-from warplens.metrics.counters import Counters, Sources, per_instruction
+from warplens.metrics.counters import Array, Counters, Sources, per_instruction, per_line
 from warplens.metrics.registry import (
     Row,
     SectionSpec,
@@ -25,7 +26,16 @@ from warplens.metrics.registry import (
     unit_of,
 )
 from warplens.metrics.source_counters import SOURCE_COLUMNS
-from warplens.result import Body, MetricRow, Number, Section, SourceColumn, SourceTable, Value
+from warplens.result import (
+    Body,
+    LineTable,
+    MetricRow,
+    Number,
+    Section,
+    SourceColumn,
+    SourceTable,
+    Value,
+)
 
 COMMAND_LINE = "Command line profiler metrics"
 _SPACES = {
@@ -73,8 +83,6 @@ def choose_sections(
 
 
 def _matching(expression: str) -> set[str]:
-    import re
-
     try:
         pattern = re.compile(expression)
     except re.error as error:
@@ -171,24 +179,55 @@ def breakdown(name: str, sources: Sources) -> tuple[Number, ...]:
 
 def by_line(name: str, sources: Sources) -> dict[tuple[str, int], Number]:
     """A metric's value for every source line that has instructions."""
-    from warplens.metrics.counters import per_line
+    lines, groups = _line_groups(sources)
+    return dict(zip(lines, _line_values(name, sources, groups, len(lines)), strict=True))
 
+
+def _line_groups(sources: Sources) -> tuple[tuple[tuple[str, int], ...], Array]:
+    """All (file, line) pairs in order, and the position of each instruction's pair among them."""
+    places = [(one.file or "", one.line or 0) for one in sources.execution.kernel.instructions]
+    lines = tuple(sorted(set(places)))
+    position = {place: index for index, place in enumerate(lines)}
+    return lines, np.array([position[place] for place in places], np.int64)
+
+
+def _line_values(
+    name: str, sources: Sources, groups: Array, n_lines: int
+) -> tuple[Number, ...]:
     declared, suffix = resolve(name)
     if not declared.per_instruction or declared.formula is None or "." in suffix:
         raise UnknownMetric(f"{name} has no value per source line")
-    numbers: dict[tuple[str, int], int] = {}
-    groups = np.array(
-        [
-            numbers.setdefault((one.file or "", one.line or 0), len(numbers))
-            for one in sources.execution.kernel.instructions
-        ],
-        np.int64,
-    )
     values = np.asarray(declared.formula(per_line(sources, groups)))
     if suffix == "pct" and declared.max_rate is not None:
         values = values * (100.0 / declared.max_rate)
-    items = np.broadcast_to(values, (len(numbers),)).tolist()
-    return dict(zip(numbers, items, strict=True))
+    items: list[Any] = np.broadcast_to(values, (n_lines,)).tolist()
+    return tuple(items)
+
+
+def line_table(sources: Sources, texts: dict[str, str] | None = None) -> LineTable:
+    """The source page per source line; instructions without a line are left out."""
+    lines, groups = _line_groups(sources)
+    kept = [index for index, (_, number) in enumerate(lines) if number]
+    columns = []
+    for column in SOURCE_COLUMNS:
+        if column.metric in _DESCRIBED:
+            continue
+        declared, suffix = resolve(column.metric)
+        values = _line_values(column.metric, sources, groups, len(lines))
+        columns.append(
+            SourceColumn(
+                heading=column.heading,
+                metric=column.metric,
+                unit=unit_of(declared, suffix),
+                basis=declared.basis,
+                values=tuple(values[index] for index in kept),
+            )
+        )
+    return LineTable(
+        files=tuple(_shown_file(lines[index][0], texts or {}) or "" for index in kept),
+        lines=tuple(lines[index][1] for index in kept),
+        columns=tuple(columns),
+    )
 
 
 def source_table(sources: Sources, texts: dict[str, str] | None = None) -> SourceTable:
@@ -222,13 +261,9 @@ def _source_texts(files: set[str], texts: dict[str, str]) -> dict[str, str]:
 
 
 def _column(heading: str, name: str, sources: Sources) -> SourceColumn:
-    described = {
-        "memory_type": lambda one: _SPACES.get(one.space),
-        "memory_access_type": lambda one: _OPERATIONS.get(one.op),
-        "memory_access_size_type": lambda one: str(one.width) if one.space and one.width else None,
-    }
-    if name in described:
-        texts = tuple(_described(described[name], one) for one in sources.classes.instructions)
+    if name in _DESCRIBED:
+        describe = _DESCRIBED[name]
+        texts = tuple(describe(one) for one in sources.classes.instructions)
         return SourceColumn(heading=heading, metric=name, unit="", basis="exact", values=texts)
     declared, suffix = resolve(name)
     return SourceColumn(
@@ -240,6 +275,12 @@ def _column(heading: str, name: str, sources: Sources) -> SourceColumn:
     )
 
 
-def _described(text_of: Any, one: InstructionClass) -> str | None:
-    text = text_of(one)
-    return None if text is None else str(text)
+def _size(one: InstructionClass) -> str | None:
+    return str(one.width) if one.space and one.width else None
+
+
+_DESCRIBED: dict[str, Callable[[InstructionClass], str | None]] = {
+    "memory_type": lambda one: _SPACES.get(one.space),
+    "memory_access_type": lambda one: _OPERATIONS.get(one.op),
+    "memory_access_size_type": _size,
+}

@@ -9,6 +9,8 @@ from warplens.report.rows import (
     COMMAND_LINE_SECTION,
     capability,
     dimensions,
+    line_headings,
+    line_row,
     raw_names,
     row_name,
     section_rows,
@@ -123,6 +125,21 @@ def raw_csv(result: Result, options: PrintOptions = DEFAULTS) -> str:
     heading = (*_DETAILS[:11], *names)
     unit_row = ("",) * 11 + tuple(units.get(name, "") for name in names)
     return "\n".join([quoted(heading), quoted(unit_row), *rows]) + "\n"
+
+
+def line_csv(result: Result, options: PrintOptions = DEFAULTS) -> str:
+    """The source page by source line: kernel name, headings, one row per line."""
+    lines: list[str] = []
+    for launch in result.launches:
+        if launch.by_line is None:
+            continue
+        lines.append(quoted(("Kernel Name", launch.kernel_name)) + ",")
+        lines.append(quoted(line_headings(launch.by_line)))
+        lines.extend(
+            quoted(line_row(launch, index, separators=options.separators))
+            for index in range(len(launch.by_line.lines))
+        )
+    return "\n".join(lines) + "\n" if lines else ""
 
 
 def source_csv(result: Result, options: PrintOptions = DEFAULTS) -> str:

@@ -81,4 +81,5 @@ def _launch(launch: LaunchResult, page: str) -> dict[str, Any]:
         plain["metrics"] = {name: _value(v) for name, v in sorted(launch.metrics.items())}
     if page in ("source", "all") and launch.source is not None:
         plain["source"] = to_plain(launch.source)
+        plain["by_line"] = to_plain(launch.by_line)
     return plain

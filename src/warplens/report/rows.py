@@ -8,6 +8,7 @@ from warplens.report.numbers import cell, number_text
 from warplens.report.options import PrintOptions
 from warplens.result import (
     LaunchResult,
+    LineTable,
     MetricRow,
     Result,
     Section,
@@ -66,6 +67,23 @@ def source_row(table: SourceTable, index: int, *, separators: bool) -> tuple[str
     cells = [f"0x{table.addresses[index]:x}", f"      {table.sass[index]} "]
     cells.extend(_source_cell(column, index, separators) for column in table.columns)
     return tuple(cells)
+
+
+def line_headings(table: LineTable) -> tuple[str, ...]:
+    """The column headings of the source page by source line."""
+    return ("#", "File", "Source", *(column.heading for column in table.columns))
+
+
+def line_row(launch: LaunchResult, index: int, *, separators: bool) -> tuple[str, ...]:
+    """Line number, file, text and every column's value of one source line."""
+    table = launch.by_line
+    assert table is not None
+    file, number = table.files[index], table.lines[index]
+    texts = {} if launch.source is None else launch.source.sources
+    lines = texts.get(file, "").splitlines()
+    text = lines[number - 1].rstrip() if number <= len(lines) else ""
+    values = (_source_cell(column, index, separators) for column in table.columns)
+    return (str(number), file, text, *values)
 
 
 def _source_cell(column: SourceColumn, index: int, separators: bool) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import PurePath
 
 from warplens.report.options import PrintOptions
 from warplens.report.rows import (
@@ -12,6 +13,8 @@ from warplens.report.rows import (
     body_cell,
     capability,
     dimensions,
+    line_headings,
+    line_row,
     row_name,
     section_rows,
     source_headings,
@@ -48,6 +51,12 @@ def source_page(result: Result, options: PrintOptions | None = None) -> str:
     """The SASS of every launch with its per-instruction values."""
     chosen = options or PrintOptions()
     return _page(result, lambda launch: _source(launch, chosen))
+
+
+def line_page(result: Result, options: PrintOptions | None = None) -> str:
+    """The source lines of every launch with their values."""
+    chosen = options or PrintOptions()
+    return _page(result, lambda launch: _by_line(launch, chosen))
 
 
 def _page(result: Result, lines_of: Callable[[LaunchResult], list[str]]) -> str:
@@ -163,13 +172,29 @@ def _source(launch: LaunchResult, options: PrintOptions) -> list[str]:
     rows = []
     for index in range(len(table.addresses)):
         cells = source_row(table, index, separators=options.separators)
-        where = f"{table.files[index]}:{table.lines[index]}" if table.lines[index] else "-"
+        file = PurePath(table.files[index] or "").name
+        where = f"{file}:{table.lines[index]}" if table.lines[index] else "-"
         rows.append((cells[0], where, cells[1].strip(), *cells[2:]))
     address, source, *rest = source_headings(table)
-    headings = (address, "Line", source, *rest)
+    return [*_used_columns((address, "Line", source, *rest), rows), ""]
+
+
+def _by_line(launch: LaunchResult, options: PrintOptions) -> list[str]:
+    table = launch.by_line
+    if table is None:
+        return ["(this result holds no source page)", ""]
+    rows = []
+    for index in range(len(table.lines)):
+        number, file, *rest = line_row(launch, index, separators=options.separators)
+        rows.append((number, PurePath(file).name, *rest))
+    return [*_used_columns(line_headings(table), rows), ""]
+
+
+def _used_columns(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """A table without the columns in which nothing happened."""
     kept = [i for i in range(len(headings)) if i < 4 or {row[i] for row in rows} - {"0", "-"}]
     shown = [tuple(row[i] for i in kept) for row in rows]
-    return [*_left_table([headings[i] for i in kept], shown, n_left=3), ""]
+    return _left_table([headings[i] for i in kept], shown, n_left=3)
 
 
 def _left_table(
