@@ -70,7 +70,7 @@ def _keeps_first(x: Lanes, m: Modifiers, take_min: Value, a: Value, b: Value) ->
     return x.select(take_min, x.icmp(kind + "le", a, b), x.icmp(kind + "ge", a, b))
 
 
-@op("IMNMX", "UIMNMX", sig="r <- r r p", mods="S32 U32", **_FAST)
+@op("IMNMX", sig="r <- r r p", mods="S32 U32", **_FAST)
 def imnmx(x: Lanes, m: Modifiers, a: Value, b: Value, take_min: Value) -> Value:
     """d = p ? min(a, b) : max(a, b); signed unless .U32."""
     return _extreme(x, m, take_min, a, b)
@@ -86,7 +86,7 @@ def _imnmx_64(
 
 
 for _type in ("S64", "U64"):
-    op("IMNMX", "UIMNMX", sig="p? p? q <- q q p p", requires=_type, **_FAST)(_imnmx_64)
+    op("IMNMX", sig="p? p? q <- q q p p", requires=_type, **_FAST)(_imnmx_64)
 
 
 @op("VIMNMX", "UVIMNMX", sig="r p? p? <- r r p", mods=_TYPES, **_FAST)

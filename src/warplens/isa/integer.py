@@ -137,7 +137,7 @@ def uiadd3_64_x(
     return sum_with_carries(x, [a, b, c, *plain(one_if(x, p, 64), one_if(x, q, 64))])
 
 
-@op("IADD", "UIADD", sig="r p? <- c c", pipe="alu", latency="alu", category="integer")
+@op("IADD", sig="r p? <- c c", pipe="alu", latency="alu", category="integer")
 def iadd(x: Lanes, m: Modifiers, a: Carried, b: Carried) -> tuple[Value, Callable[[], Value]]:
     """d = a + b; p = carry out of bit 31."""
     return sum_with_carries(x, [a, b])[:2]
