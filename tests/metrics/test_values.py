@@ -128,7 +128,7 @@ def test_classes_are_a_partition(run: Launch) -> None:
     values = run.metrics()
     classes = ("fp16", "fp32", "fp64", "integer", "bit", "conversion", "control", "memory",
                "inter_thread_communication", "misc", "uniform")  # fmt: skip
-    pipes = ("alu", "fma", "fp16", "fp64", "xu", "lsu", "tex", "adu", "cbu", "uniform", "tensor")
+    pipes = ("alu", "fma", "fp64", "xu", "lsu", "tex", "adu", "cbu", "uniform", "tensor")
     threads = [
         values[f"smsp__sass_thread_inst_executed_op_{name}_pred_on.sum"].number for name in classes
     ]
@@ -136,6 +136,35 @@ def test_classes_are_a_partition(run: Launch) -> None:
 
     assert sum(int(n or 0) for n in threads) == 30720
     assert sum(int(n or 0) for n in issued) == 1024
+
+
+def test_halves_run_where_the_chip_runs_them() -> None:
+    """Packed halves have a pipe of their own up to 8.0 and count as FMA afterwards."""
+    lines = (line("HFMA2", 1, inst_executed=5), line("FFMA", 1, inst_executed=3))
+    names = ("pipe_fp16", "pipe_fma", "pipe_fma_type_fp16")
+
+    def found(gpu: str) -> list[Any]:
+        run = launch(*lines, gpu=gpu)
+        return [run.metric(f"sm__inst_executed_{name}.sum") for name in names]
+
+    assert found("A100") == [5, 3, None]
+    assert found("RTX 3090") == [None, 8, 5]
+
+
+def test_copies_and_switched_off_accesses() -> None:
+    """Asynchronous copies split by their way; an access with no thread on is no request."""
+    run = launch(
+        line("LDGSTS.E.BYPASS.128", 1, inst_executed=4, global_requests=4, global_sectors=64),
+        line("LDGSTS.E", 1, inst_executed=3, global_requests=3, global_sectors=12),
+        line("LDG.E", 2, inst_executed=10, global_requests=7, global_sectors=28),
+    )
+    base = "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts"
+
+    assert run.metric(f"{base}.sum") == 76
+    assert run.metric(f"{base}_cache_bypass.sum") == 64
+    assert run.metric(f"{base}_cache_access.sum") == 12
+    assert run.metric("smsp__inst_executed_op_global_ld_pred_on_any.sum") == 7
+    assert run.metric("smsp__inst_executed_op_global_ld_pred_off_all.sum") == 3
 
 
 def test_per_instruction_ratio(run: Launch) -> None:

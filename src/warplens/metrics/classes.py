@@ -86,6 +86,7 @@ class InstructionClass:
     width: int
     is_branch: bool
     is_cas: bool
+    is_bypass: bool  # an asynchronous copy that goes around L1
 
 
 def classify(instruction: Instruction) -> InstructionClass:
@@ -104,6 +105,7 @@ def classify(instruction: Instruction) -> InstructionClass:
         width=_width(op, instruction.modifiers),
         is_branch=instruction.opcode in BRANCHES,
         is_cas=bool(modifiers & {"CAS", "CAST"}),
+        is_bypass="BYPASS" in modifiers,
     )
 
 

@@ -126,6 +126,7 @@ class Counters:
         width: Choice = None,
         is_branch: Choice = None,
         is_cas: Choice = None,
+        is_bypass: Choice = None,
     ) -> Quantity:
         """A column added up over the instructions of the given classes."""
         choices = {
@@ -137,6 +138,7 @@ class Counters:
             "width": width,
             "is_branch": is_branch,
             "is_cas": is_cas,
+            "is_bypass": is_bypass,
         }
         values = self._column(column)
         for attribute, choice in choices.items():

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from warplens.gpus.spec import GpuSpec
 from warplens.metrics.counters import Choice, Counters, Quantity, ratio
 from warplens.metrics.registry import Formula, metric
 
@@ -86,13 +89,30 @@ def _per_warp(**choices: Choice) -> Formula:
     return formula
 
 
-def both_units(name: str, *, unit: str, formula: Formula | None, doc: str) -> None:
+def both_units(
+    name: str,
+    *,
+    unit: str,
+    formula: Formula | None,
+    doc: str,
+    exists: Callable[[GpuSpec], bool] | None = None,
+) -> None:
     """A counter that exists per SM and per sub-partition."""
     for prefix in ("sm__", "smsp__"):
         metric(
             prefix + name, kind="counter", unit=unit, formula=formula, doc=doc,
-            per_instruction=True,
+            per_instruction=True, exists=exists,
         )  # fmt: skip
+
+
+def has_fp16_pipe(gpu: GpuSpec) -> bool:
+    """Whether packed halves have a pipe of their own; later chips run them on the FMA pipe."""
+    return gpu.sm <= 80
+
+
+def _fma_with_halves(c: Counters) -> Quantity:
+    halves = c.sum("inst_executed", pipe="fp16") * (not has_fp16_pipe(c.gpu))
+    return c.sum("inst_executed", pipe="fma") + halves
 
 
 both_units("inst_executed", unit="inst", formula=executed(),
@@ -133,8 +153,17 @@ metric("smsp__average_threads_launched_per_warp", kind="ratio", unit="thread/war
        doc="Threads of a warp on average; below 32 where blocks end in partial warps.")  # fmt: skip
 
 for _pipe, _what in _PIPES.items():
-    both_units(f"inst_executed_pipe_{_pipe}", unit="inst", formula=executed(pipe=_pipe),
+    both_units(f"inst_executed_pipe_{_pipe}", unit="inst",
+               formula=_fma_with_halves if _pipe == "fma" else executed(pipe=_pipe),
+               exists=has_fp16_pipe if _pipe == "fp16" else None,
                doc=f"Warp instructions of the {_pipe.upper()} pipe: {_what}.")  # fmt: skip
+both_units("inst_executed_pipe_fma_type_fp16", unit="inst", formula=executed(pipe="fp16"),
+           exists=lambda gpu: not has_fp16_pipe(gpu),
+           doc="Warp instructions on packed halves, which run on the FMA pipe.")  # fmt: skip
+for _op, _opcode in (("hmma", "HMMA"), ("imma", ("IMMA", "BMMA")), ("dmma", "DMMA")):
+    both_units(f"inst_executed_pipe_tensor_op_{_op}", unit="inst",
+               formula=executed(opcode=_opcode), exists=lambda gpu: gpu.sm < 100,
+               doc=f"Warp-level {_op.upper()} instructions.")  # fmt: skip
 for _pipe in ("alu", "fma", "fp64", "lsu", "xu", "cbu", "uniform", "fp16", "tex"):
     metric(f"smsp__average_inst_executed_pipe_{_pipe}_per_warp", kind="ratio", unit="inst/warp",
            formula=_per_warp(pipe=_pipe),
@@ -144,6 +173,11 @@ for _op, _opcodes in _OPCODES.items():
     both_units(f"sass_thread_inst_executed_op_{_op}_pred_on", unit="inst",
                formula=threads_on(opcode=_opcodes),
                doc=f"Threads that executed {_opcodes[0]} with a true guard.")  # fmt: skip
+for _ops in (("fadd", "fmul", "ffma"), ("dadd", "dmul", "dfma"), ("hadd", "hmul", "hfma")):
+    both_units(f"sass_thread_inst_executed_ops_{'_'.join(_ops)}_pred_on", unit="inst",
+               formula=threads_on(opcode=tuple(o for op in _ops for o in _OPCODES[op])),
+               doc=f"Threads that executed {', '.join(_ops).upper()} with a true "
+               "guard.")  # fmt: skip
 for _category, _what in _CATEGORIES.items():
     _full = "inter_thread_communication" if _category == "inter_thread" else _category
     both_units(f"sass_thread_inst_executed_op_{_full}_pred_on", unit="inst",

@@ -241,6 +241,81 @@ for _name, (_selected, _what) in _BY_OPCODE.items():
     metric(f"smsp__inst_executed_op_{_name}", kind="counter", unit="inst", per_instruction=True,
            formula=executed(**_selected), doc=f"Executed {_what}.")  # fmt: skip
 
+_ONE_SPACE = ("global_ld", "global_st", "global_red", "local_ld", "local_st", "shared_ld",
+              "shared_st", "shared_atom", "shared_atom_dot_alu", "shared_atom_dot_cas",
+              "shared_stsm")  # fmt: skip
+
+
+def _on_any(space: str, choices: dict[str, Choice]) -> Formula:
+    def formula(c: Counters) -> Quantity:
+        return c.sum(f"{space}_requests", **choices)
+
+    return formula
+
+
+def _off_all(space: str, choices: dict[str, Choice]) -> Formula:
+    def formula(c: Counters) -> Quantity:
+        return c.sum("inst_executed", **choices) - c.sum(f"{space}_requests", **choices)
+
+    return formula
+
+
+for _name in (*_ONE_SPACE, "ldsm"):
+    _selected, _what = _BY_OPCODE[_name]
+    _space = "shared" if _name == "ldsm" else _name.partition("_")[0]
+    metric(f"smsp__inst_executed_op_{_name}_pred_on_any", kind="counter", unit="inst",
+           per_instruction=True, formula=_on_any(_space, _selected),
+           doc=f"Executed {_what} with at least one thread on.")  # fmt: skip
+    metric(f"smsp__inst_executed_op_{_name}_pred_off_all", kind="counter", unit="inst",
+           per_instruction=True, formula=_off_all(_space, _selected),
+           doc=f"Executed {_what} with every thread off.")  # fmt: skip
+
+# --- asynchronous copies through L1 and around it -----------------------------------------------
+
+
+def _copies(column: str, bypass: bool) -> Formula:
+    def formula(c: Counters) -> Quantity:
+        return c.sum(column, op="ldgsts", is_bypass=bypass)
+
+    return formula
+
+
+def _copy_excess(bypass: bool) -> Formula:
+    def formula(c: Counters) -> Quantity:
+        return _copies("shared_wavefronts", bypass)(c) - _copies(
+            "shared_wavefronts_ideal", bypass
+        )(c)
+
+    return formula
+
+
+for _name, _bypass in (("cache_access", False), ("cache_bypass", True)):
+    _what = "around L1" if _bypass else "through L1"
+    for _base, _column, _unit in (
+        ("sass_inst_executed_op_ldgsts", "inst_executed", "inst"),
+        ("sass_data_bytes_mem_global_op_ldgsts", "global_bytes", "byte"),
+        ("sass_data_bytes_mem_shared_op_ldgsts", "shared_bytes", "byte"),
+        ("sass_l1tex_t_requests_pipe_lsu_mem_global_op_ldgsts", "global_requests", "request"),
+        ("sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts", "global_sectors", "sector"),
+        (
+            "sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts",
+            "shared_wavefronts",
+            "wavefront",
+        ),
+    ):
+        both_units(f"{_base}_{_name}", unit=_unit, formula=_copies(_column, _bypass),
+                   doc=f"{_column.replace('_', ' ').capitalize()} of asynchronous copies "
+                   f"{_what}.")  # fmt: skip
+    both_units(f"sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts_{_name}",
+               unit="", formula=_copy_excess(_bypass),
+               doc=f"Extra passes of asynchronous copies {_what}.")  # fmt: skip
+
+for _quantity, _unit in (("requests", "request"), ("sectors", "sector")):
+    metric(f"l1tex__t_{_quantity}_pipe_lsu_mem_lg", kind="counter", unit=_unit,
+           per_instruction=True, formula=_both_spaces(_quantity),
+           exists=lambda gpu: gpu.sm >= 90,
+           doc=f"{_quantity.capitalize()} of local and global memory together.")  # fmt: skip
+
 # --- ncu's per-instruction source metrics ---------------------------------------------------------
 
 _SOURCE = {

@@ -21,6 +21,7 @@ import numpy as np
 
 from warplens import metrics as package
 from warplens.errors import InputError, UnknownMetric
+from warplens.gpus.spec import GpuSpec
 from warplens.metrics.counters import Counters, Quantity
 from warplens.result import Number, Value
 
@@ -58,6 +59,7 @@ class Metric:
         max_rate: what a ratio's 100 % is.
         instances: gives the (correlation id, value) pairs of an instanced metric.
         per_instruction: whether the formula has a meaning for one instruction.
+        exists: tells whether a GPU has this counter; None means that all have it.
         doc: one sentence of meaning, then advice if any.
     """
 
@@ -71,6 +73,7 @@ class Metric:
     max_rate: float | None = None
     instances: Instances | None = None
     per_instruction: bool = False
+    exists: Callable[[GpuSpec], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +125,7 @@ def metric(
     max_rate: float | None = None,
     instances: Instances | None = None,
     per_instruction: bool = False,
+    exists: Callable[[GpuSpec], bool] | None = None,
 ) -> None:
     """Declares one metric."""
     if name in _METRICS:
@@ -139,6 +143,7 @@ def metric(
         max_rate=max_rate,
         instances=instances,
         per_instruction=per_instruction,
+        exists=exists,
     )
 
 
@@ -257,6 +262,8 @@ def _first_level(declared: Metric) -> tuple[str, ...]:
 def evaluate(name: str, counters: Counters) -> Value:
     """The value of a metric by its full name."""
     declared, suffix = resolve(name)
+    if declared.exists is not None and not declared.exists(counters.gpu):
+        return Value(None, unit_of(declared, suffix), declared.basis)
     if declared.kind == "counter":
         return _counter(declared, suffix, counters)
     if declared.formula is None:

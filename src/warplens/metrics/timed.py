@@ -80,3 +80,20 @@ timed("smsp__warps_active", "warp", "Resident warps of a scheduler, added up ove
       cycle_unit="warp")  # fmt: skip
 timed("smsp__warps_eligible", "warp", "Warps that could issue, added up over cycles.",
       cycle_unit="warp")  # fmt: skip
+timed("smsp__issue_inst1", "cycle", "Cycles in which a scheduler issued one.", cycle_unit="")
+timed("dram__sectors", "sector", "Sectors moved to and from DRAM.")
+timed("lts__d_sectors", "sector", "Sectors of data read or written in L2.")
+for _quantity, _one in (("sectors", "sector"), ("requests", "request")):
+    for _op in ("", "_op_read", "_op_write", "_op_atom", "_op_red"):
+        for _found in ("", "_lookup_hit", "_lookup_miss"):
+            _name = f"lts__t_{_quantity}_srcunit_tex{_op}{_found}"
+            if _name != "lts__t_sectors_srcunit_tex":
+                timed(_name, _one, f"L2 {_quantity} from L1TEX{(_op + _found).replace('_', ' ')}.")
+for _op in ("read", "write", "atom", "red"):
+    timed(f"lts__t_requests_op_{_op}", "request", f"Requests to L2: {_op}.")
+for _where in ("", "_mem_lg_op_st", "_mem_global_op_atom", "_mem_global_op_red", "_pipe_lsu"):
+    timed(f"l1tex__m_l1tex2xbar_write_sectors{_where}", "sector",
+          f"Sectors that L1TEX sent to L2{_where.replace('_', ' ')}.")  # fmt: skip
+for _where in ("_mem_lg_op_ld", "_mem_global_op_atom", "_pipe_lsu"):
+    timed(f"l1tex__m_xbar2l1tex_read_sectors{_where}", "sector",
+          f"Sectors that L2 returned to L1TEX{_where.replace('_', ' ')}.")  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from warplens.metrics.registry import Row, SectionSpec, Table, rows, section
-from warplens.metrics.timed import share
+from warplens.metrics.timed import share, timed
 
 # reason -> what a warp in this state waits for
 STALL_REASONS = {
@@ -33,6 +33,8 @@ for _reason, _what in STALL_REASONS.items():
     share(_PER_ISSUE.format(_reason),
           f"Warps that wait for {_what}, per issuing cycle.", max_rate=None,
           unit="inst")  # fmt: skip
+    timed(f"smsp__warps_issue_stalled_{_reason}", "warp",
+          f"Warps that wait for {_what}, added up over cycles.", cycle_unit="warp")  # fmt: skip
     share(f"smsp__average_warp_latency_issue_stalled_{_reason}",
           f"Cycles a warp waits for {_what}.", max_rate=None, unit="cycle")  # fmt: skip
 share("smsp__average_warp_latency_per_inst_issued",
