@@ -14,11 +14,11 @@ import time
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
+import numpy.typing as npt
 
 import warplens as wl
 
+Ints = npt.NDArray[np.int32]
 SOURCE = Path(__file__).parent.parent / "tests" / "kernels" / "ladder.cu"
 STEPS = {
     "interleaved_divergent": 1,
@@ -33,16 +33,18 @@ STEPS = {
 }
 SMALL_BLOCKS = (("sequential", 8), ("sequential", 32))
 LOADS = "pipe_lsu_mem_global_op_ld"
+# Heading -> metric and format.
 COLUMNS = {
-    "requests": f"l1tex__t_requests_{LOADS}.sum",
-    "sectors": f"l1tex__t_sectors_{LOADS}.sum",
-    "sectors/req": f"l1tex__average_t_sectors_per_request_{LOADS}.ratio",
-    "shared passes": "memory_l1_wavefronts_shared",
-    "conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum",
-    "uniform branches %": "smsp__sass_average_branch_targets_threads_uniform.pct",
-    "warp instructions": "smsp__inst_executed.sum",
-    "occupancy %": "sm__maximum_warps_per_active_cycle_pct",
+    "requests": (f"l1tex__t_requests_{LOADS}.sum", ",d"),
+    "sectors": (f"l1tex__t_sectors_{LOADS}.sum", ",d"),
+    "per req": (f"l1tex__average_t_sectors_per_request_{LOADS}.ratio", ".1f"),
+    "shared passes": ("memory_l1_wavefronts_shared", ",d"),
+    "conflicts": ("l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", ",d"),
+    "threads/inst": ("smsp__thread_inst_executed_pred_on_per_inst_executed.ratio", ".1f"),
+    "warp inst": ("smsp__inst_executed.sum", ",d"),
+    "occup. %": ("sm__maximum_warps_per_active_cycle_pct", ".0f"),
 }
+WIDTHS = (22, 6, 6, 11, 11, 8, 14, 12, 13, 14, 9, 7)
 
 
 def _arguments() -> argparse.Namespace:
@@ -53,7 +55,13 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _row(kernel: wl.Kernel, per_thread: int, block: int, data: np.ndarray) -> tuple[list[str], str]:
+def _line(cells: list[str]) -> str:
+    """One row of the table: the first cell to the left, the others to the right."""
+    first, *others = zip(cells, WIDTHS, strict=True)
+    return first[0].ljust(first[1]) + "".join(cell.rjust(width) for cell, width in others)
+
+
+def _step(kernel: wl.Kernel, per_thread: int, block: int, data: Ints) -> tuple[list[str], str]:
     """One step's cells, and its details page."""
     blocks = -(-len(data) // (block * per_thread))
     out = np.zeros(1, np.int32)
@@ -61,37 +69,32 @@ def _row(kernel: wl.Kernel, per_thread: int, block: int, data: np.ndarray) -> tu
     run = kernel[blocks, block](data, out, len(data))
     seconds = time.perf_counter() - begin
     right = int(out[0]) == int(data.sum(dtype=np.int64))
-    cells = [f"{block}", f"{blocks:,}", "right" if right else f"WRONG ({out[0]})"]
-    for name in COLUMNS.values():
-        value = run.metric(name)
-        cells.append(f"{value:,.2f}" if name.endswith((".ratio", "pct")) else f"{value:,}")
+    cells = [str(block), "right" if right else "WRONG"]
+    cells += [format(run.metric(name), form) for name, form in COLUMNS.values()]
     return [*cells, f"{seconds:.1f}"], str(run)
 
 
-def ladder(gpu: str, data: np.ndarray, block: int, console: Console) -> str:
+def ladder(gpu: str, data: Ints, block: int, small: bool) -> str:
     """Prints the ladder's table for a GPU; returns the last step's details page."""
     device = wl.Device(gpu)
-    runs = [*((name, b) for name, b in SMALL_BLOCKS), *((name, block) for name in STEPS)]
+    runs = [*((name, block) for name in STEPS), *(SMALL_BLOCKS if small else ())]
     module = device.compile(SOURCE, name_expressions=[f"{name}<{b}>" for name, b in runs])
-    table = Table(title=f"{device.name}: sum of {len(data):,} ints")
-    for heading in ("step", "block", "blocks", "sum", *COLUMNS, "CPU s"):
-        table.add_column(heading, justify="left" if heading == "step" else "right")
+    print(f"\n{device.name}: the sum of {len(data):,} ints\n")
+    print(_line(["step", "block", "sum", *COLUMNS, "CPU s"]))
     details = ""
     for name, b in runs:
-        cells, details = _row(module[f"{name}<{b}>"], STEPS[name], b, data)
-        table.add_row(name, *cells)
-    console.print(table)
+        cells, page = _step(module[f"{name}<{b}>"], STEPS[name], b, data)
+        print(_line([name, *cells]), flush=True)
+        details = page if name == list(STEPS)[-1] else details
     return details
 
 
 def main() -> int:
     """Runs the ladder on each GPU."""
     options = _arguments()
-    console = Console(width=None if sys.stdout.isatty() else 170)
     data = np.random.default_rng(1).integers(0, 10, options.n, dtype=np.int32)
-    for gpu in options.gpu or ["RTX 4060", "H200"]:
-        details = ladder(gpu, data, options.block, console)
-        console.print(details, highlight=False, soft_wrap=True)
+    for number, gpu in enumerate(options.gpu or ["RTX 4060", "H200"]):
+        print(f"\n{ladder(gpu, data, options.block, small=number == 0)}")
     return 0
 
 
