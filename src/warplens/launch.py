@@ -154,7 +154,8 @@ class Launch:
     def notes(self) -> tuple[str, ...]:
         """How the run was made, where a reader should know."""
         execution = self.execution
-        notes = [f"Executed on the CPU from SASS, as {self.gpu.name}; n/a needs a timing model."]
+        missing = "; n/a needs a timing model" if self.sources.timing is None else ""
+        notes = [f"Executed on the CPU from SASS, as {self.gpu.name}{missing}."]
         if execution.ordered:
             notes.append(f"Blocks ran in index order: {execution.ordered_reason}")
         if execution.spinning:
