@@ -38,7 +38,7 @@ def parse(text: str, *, seed: int = 0) -> Any:
 
     >>> parse("i32[4]=arange").tolist()
     [0, 1, 2, 3]
-    >>> parse("f32=2")
+    >>> float(parse("f32=2"))
     2.0
     """
     match = _SHAPE.match(text.strip())
