@@ -110,6 +110,17 @@ def test_special_functions_agree(mnemonic: str) -> None:
     assert_engines_agree(mnemonic)
 
 
+@pytest.mark.parametrize("host", ["avx2", "no-fma"])
+@pytest.mark.parametrize(
+    "mnemonic",
+    ["FFMA.RM", "FADD.FTZ.RZ", "DFMA", "HFMA2", "HFMA2.BF16_V2.RELU", "F2I.U64.F64", "FRND.FLOOR",
+     "I2F.F16.S64.RP", "F2F.BF16.F64", "MUFU.LG2", "MUFU.SIN", "HMMA.16816.F32", "DMMA.884"],
+)  # fmt: skip
+def test_lesser_hosts_agree(mnemonic: str, host: str) -> None:
+    """Code for processors without AVX-512 or without fused multiply-add gives the same bits."""
+    assert_engines_agree(mnemonic, n=64, host=host)
+
+
 @pytest.mark.parametrize("mnemonic", MATRICES)
 def test_matrices_agree(mnemonic: str) -> None:
     """Matrix products: both engines move and sum the same elements."""

@@ -147,7 +147,7 @@ def _special(x: Lanes, a: list[Split], b: list[Split], c: Split, layout: Layout)
     """The sum where an operand is infinite or NaN: their kinds alone decide."""
     total = x.bits_to_f32(c.shape)
     for p, q in zip(a, b, strict=True):
-        total = x.ffma(x.bits_to_f32(p.shape), x.bits_to_f32(q.shape), total)
+        total = x.fadd(total, x.fmul(x.bits_to_f32(p.shape), x.bits_to_f32(q.shape)))
     if layout.fraction_bits == F16.fraction_bits:
         return x.bits(x.float_to_float(total, "f16"))
     return x.bits(total)
