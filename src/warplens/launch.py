@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import cached_property
+from math import prod
 
 from warplens import __version__
 from warplens.analysis.occupancy import occupancy_of_kernel
@@ -73,11 +74,16 @@ class Launch:
     def sources(self) -> Sources:
         """What the metrics are computed from."""
         execution = self.execution
+        cluster = execution.kernel.cluster
         return Sources(
             execution=execution,
             gpu=self.gpu,
             occupancy=occupancy_of_kernel(
-                execution.kernel, self.gpu, execution.block, execution.dynamic_shared
+                execution.kernel,
+                self.gpu,
+                execution.block,
+                execution.dynamic_shared,
+                cluster=None if cluster is None else prod(cluster),
             ),
             classes=Classes(execution.kernel),
         )

@@ -27,7 +27,9 @@ DOCUMENTED = frozenset(
     device__attribute_compute_capability_major device__attribute_compute_capability_minor
     device__attribute_display_name device__attribute_l2_cache_size
     device__attribute_max_warps_per_multiprocessor device__attribute_multiprocessor_count
-    inst_executed launch__barrier_count launch__block_dim_x launch__block_dim_y
+    inst_executed launch__cluster_max_active launch__cluster_max_potential_size
+    launch__occupancy_cluster_gpu_pct launch__occupancy_cluster_pct launch__tpc_count
+    launch__tpc_enabled launch__barrier_count launch__block_dim_x launch__block_dim_y
     launch__block_dim_z launch__block_size launch__cluster_size launch__context_id
     launch__func_cache_config launch__grid_dim_x launch__grid_dim_y launch__grid_dim_z
     launch__grid_size launch__occupancy_limit_barriers launch__occupancy_limit_blocks

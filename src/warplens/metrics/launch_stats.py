@@ -41,7 +41,9 @@ def _axis(attribute: str, axis: int) -> Formula:
 
 
 def _cluster(c: Counters) -> int:
-    return prod(c.settings.cluster or c.execution.kernel.cluster or (1, 1, 1))
+    """Blocks of a cluster; 0 for a launch without clusters, as ncu prints it."""
+    size = c.settings.cluster or c.execution.kernel.cluster
+    return prod(size) if size else 0
 
 
 metric("launch__grid_size", unit="", formula=lambda c: prod(c.execution.grid),
@@ -91,6 +93,10 @@ metric("launch__sm_count", unit="SM", basis="spec", formula=lambda c: c.gpu.sm_c
 metric("launch__barrier_count", unit="", formula=lambda c: c.execution.kernel.n_barriers,
        doc="Named barriers the kernel uses.")  # fmt: skip
 metric("launch__cluster_size", unit="", formula=_cluster, doc="Blocks of a cluster.")  # fmt: skip
+metric("launch__tpc_count", unit="", basis="spec", formula=lambda c: c.gpu.sm_count // 2,
+       doc="TPCs of the GPU, of two SMs each.")  # fmt: skip
+metric("launch__tpc_enabled", unit="", formula=lambda c: "all",
+       doc="The TPCs on which the launch may run.")  # fmt: skip
 metric("launch__stack_size", unit="", formula=lambda c: c.settings.stack_bytes,
        doc="Bytes of stack a thread has, as the runtime sets it by default.")  # fmt: skip
 metric("launch__uses_green_context", unit="", formula=lambda c: 0,
@@ -121,6 +127,8 @@ section(
                 ("Uses Green Context", "launch__uses_green_context"),
                 ("Stack Size", "launch__stack_size"),
                 ("# SMs", "launch__sm_count"),
+                ("# TPCs", "launch__tpc_count"),
+                ("Enabled TPC IDs", "launch__tpc_enabled"),
             ),
             Row(label="Cluster Size", name="launch__cluster_size", since=(9, 0)),
         ),

@@ -337,9 +337,7 @@ metric("derived__memory_l2_theoretical_sectors_global_excessive", unit="sector",
        formula=lambda c: c.sum("global_sectors") - c.sum("global_sectors_ideal"),
        per_instruction=True, doc="Sectors above the ideal: uncoalesced accesses.")  # fmt: skip
 metric("derived__memory_l1_conflicts_shared_nway", unit="", per_instruction=True,
-       formula=lambda c: ratio(
-           c.sum("shared_wavefronts", space=("shared", "generic"), op=("ld", "st", "atom")),
-           c.sum("shared_requests", space=("shared", "generic"), op=("ld", "st", "atom"))),
+       formula=lambda c: ratio(c.sum("shared_wavefronts"), _in_space("shared")(c)),
        doc="Passes per shared-memory instruction.")  # fmt: skip
 for _space, _name in (("global", "global"), ("local", "local"), ("shared", "shared")):
     for _op, _plural in (("ld", "loads"), ("st", "stores")):

@@ -34,6 +34,7 @@ class _OneBlock:
     limit_warps: int = 1
     limit_blocks: int = 1
     limit_barriers: int = 1
+    cluster: None = None
 
 
 class _OneSecond:

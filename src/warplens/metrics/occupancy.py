@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from warplens.gpus.spec import GpuSpec
 from warplens.metrics.counters import Counters, ratio
 from warplens.metrics.launch_stats import shared_config_bytes, shared_per_block
 from warplens.metrics.registry import Row, SectionSpec, metric, rows, section
@@ -12,6 +13,23 @@ def _shared_limit(c: Counters) -> int:
     per_block, most = shared_per_block(c), c.gpu.max_blocks_per_sm
     fit = shared_config_bytes(c) // per_block if per_block else most
     return max(int(c.occupancy.blocks), min(fit, most))
+
+
+def _has_clusters(gpu: GpuSpec) -> bool:
+    return gpu.sm >= 90
+
+
+def _active_clusters(c: Counters) -> int:
+    return 0 if c.occupancy.cluster is None else int(c.occupancy.cluster.clusters)
+
+
+def _cluster_share(c: Counters) -> float:
+    return 0.0 if c.occupancy.cluster is None else 100.0 * float(c.occupancy.cluster.occupancy)
+
+
+def _gpu_share(c: Counters) -> float:
+    """Warps of all active clusters over the warp slots of the GPU."""
+    return _cluster_share(c) * float(c.occupancy.occupancy)
 
 
 metric("launch__occupancy_limit_registers", unit="block",
@@ -39,6 +57,20 @@ metric("smsp__maximum_warps_avg_per_active_cycle", unit="warp",
 metric("sm__warps_active", unit="warp", kind="counter", basis="model", cycle_unit="warp",
        formula=None, doc="Resident warps, added up over cycles.")  # fmt: skip
 
+metric("launch__cluster_max_active", unit="cluster", basis="model", formula=_active_clusters,
+       exists=_has_clusters,
+       doc="Clusters the GPU holds at once; 0 for a launch without clusters.")  # fmt: skip
+metric("launch__cluster_max_potential_size", unit="block", basis="spec", exists=_has_clusters,
+       formula=lambda c: c.gpu.cluster_blocks_portable,
+       doc="Blocks of the largest cluster that every GPU of this kind runs.")  # fmt: skip
+metric("launch__occupancy_cluster_pct", unit="%", basis="model", formula=_cluster_share,
+       exists=_has_clusters,
+       doc="Blocks of all active clusters over the blocks that fit without clusters; 0 without "
+       "clusters.")  # fmt: skip
+metric("launch__occupancy_cluster_gpu_pct", unit="%", basis="model", formula=_gpu_share,
+       exists=_has_clusters,
+       doc="Warps of all active clusters over all warp slots; 0 without clusters.")  # fmt: skip
+
 section(
     SectionSpec(
         identifier="Occupancy",
@@ -56,10 +88,15 @@ section(
                 ("Achieved Active Warps Per SM", "sm__warps_active.avg.per_cycle_active"),
                 ("Block Limit SM", "launch__occupancy_limit_blocks"),
             ),
-            Row(
-                label="Block Limit Barriers",
-                name="launch__occupancy_limit_barriers",
-                since=(9, 0),
+            *(
+                Row(label=label, name=name, since=(9, 0))
+                for label, name in (
+                    ("Block Limit Barriers", "launch__occupancy_limit_barriers"),
+                    ("Cluster Occupancy", "launch__occupancy_cluster_pct"),
+                    ("Max Active Clusters", "launch__cluster_max_active"),
+                    ("Max Cluster Size", "launch__cluster_max_potential_size"),
+                    ("Overall GPU Occupancy", "launch__occupancy_cluster_gpu_pct"),
+                )
             ),
         ),
     )
