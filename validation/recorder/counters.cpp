@@ -10,6 +10,7 @@
 #include <cupti_profiler_target.h>
 #include <cupti_range_profiler.h>
 #include <cupti_result.h>
+#include <cupti_sass_metrics.h>
 #include <cupti_target.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +54,7 @@ int counters_open(CUcontext context, char *chip, size_t chip_size) {
     return 0;
 }
 
-/* Schedules the metrics and returns the number of passes, or a negative status. */
+/* Schedules the metrics, enables profiling and returns the number of passes, or a negative status. */
 int counters_start(CUcontext context, const char *chip, const char **metrics, size_t n) {
     PARAMS(CUpti_Profiler_Host_Initialize_Params, init);
     init.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
@@ -94,6 +95,11 @@ int counters_start(CUcontext context, const char *chip, const char **metrics, si
     TRY(cuptiRangeProfilerGetCounterDataSize(&want));
     data_size = want.counterDataSize;
     data = (uint8_t *)calloc(1, data_size);
+    return (int)passes.numOfPasses;
+}
+
+/* Prepares an empty result image. automatic: a range is one launch; else between push and pop. */
+int counters_reset(int automatic) {
     PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize_Params, image2);
     image2.pRangeProfilerObject = profiler;
     image2.counterDataSize = data_size;
@@ -105,7 +111,7 @@ int counters_start(CUcontext context, const char *chip, const char **metrics, si
     set.pConfig = config;
     set.counterDataImageSize = data_size;
     set.pCounterDataImage = data;
-    set.range = CUPTI_UserRange;
+    set.range = automatic ? CUPTI_AutoRange : CUPTI_UserRange;
     set.replayMode = CUPTI_UserReplay;
     set.maxRangesPerPass = 1;
     set.numNestingLevels = 1;
@@ -113,7 +119,7 @@ int counters_start(CUcontext context, const char *chip, const char **metrics, si
     set.passIndex = 0;
     set.targetNestingLevel = 1;
     TRY(cuptiRangeProfilerSetConfig(&set));
-    return (int)passes.numOfPasses;
+    return 0;
 }
 
 /* Opens one pass: preparation of memory and caches may still follow before counters_push. */
@@ -147,7 +153,7 @@ int counters_pass_end(void) {
     return stop.isAllPassSubmitted ? 1 : 0;
 }
 
-/* Decodes, evaluates and closes the session. */
+/* Decodes and evaluates. */
 int counters_values(const char **metrics, size_t n, double *values) {
     PARAMS(CUpti_RangeProfiler_DecodeData_Params, decode);
     decode.pRangeProfilerObject = profiler;
@@ -182,6 +188,124 @@ void counters_stop(void) {
     free(data);
     config = NULL;
     data = NULL;
+}
+
+/* --- Per-instruction counts: CUPTI patches the kernel's SASS. --- */
+static uint64_t sass_ids[64];
+static size_t sass_n, sass_instances;
+static CUpti_SassMetrics_Data *records;
+
+/* Enables up to 64 metrics for the next launches on device 0. */
+int sass_start(CUcontext context, const char *chip, const char **metrics, size_t n) {
+    CUpti_SassMetrics_Config configs[64];
+    for (size_t i = 0; i < n; i++) {
+        PARAMS(CUpti_SassMetrics_GetProperties_Params, query);
+        query.pChipName = chip;
+        query.pMetricName = metrics[i];
+        TRY(cuptiSassMetricsGetProperties(&query));
+        sass_ids[i] = configs[i].metricId = query.metric.metricId;
+        configs[i].outputGranularity = CUPTI_SASS_METRICS_OUTPUT_GRANULARITY_GPU;
+    }
+    sass_n = n;
+    PARAMS(CUpti_SassMetricsSetConfig_Params, set);
+    set.numOfMetricConfig = n;
+    set.pConfigs = configs;
+    set.deviceIndex = 0;
+    TRY(cuptiSassMetricsSetConfig(&set));
+    PARAMS(CUpti_SassMetricsEnable_Params, enable);
+    enable.ctx = context;
+    enable.enableLazyPatching = 1;
+    TRY(cuptiSassMetricsEnable(&enable));
+    return 0;
+}
+
+/* Number of instruction records after the launches, or a negative status. */
+int sass_collect(CUcontext context) {
+    PARAMS(CUpti_SassMetricsGetDataProperties_Params, size);
+    size.ctx = context;
+    TRY(cuptiSassMetricsGetDataProperties(&size));
+    size_t count = size.numOfPatchedInstructionRecords;
+    sass_instances = size.numOfInstances;
+    records = (CUpti_SassMetrics_Data *)calloc(count, sizeof *records);
+    for (size_t i = 0; i < count; i++) {
+        records[i].structSize = sizeof *records;
+        records[i].pInstanceValues = (CUpti_SassMetrics_InstanceValue *)calloc(
+            size.numOfInstances, sizeof(CUpti_SassMetrics_InstanceValue));
+    }
+    if (count == 0) return 0;
+    PARAMS(CUpti_SassMetricsFlushData_Params, flush);
+    flush.ctx = context;
+    flush.numOfPatchedInstructionRecords = count;
+    flush.numOfInstances = size.numOfInstances;
+    flush.pMetricsData = records;
+    TRY(cuptiSassMetricsFlushData(&flush));
+    return (int)count;
+}
+
+/* One record: function name, byte offset, and one value per metric in the order of sass_start. */
+const char *sass_record(size_t i, uint32_t *pc, uint64_t *values) {
+    *pc = records[i].pcOffset;
+    for (size_t m = 0; m < sass_n; m++)
+        for (size_t k = 0; k < sass_instances; k++)
+            if (records[i].pInstanceValues[k].metricId == sass_ids[m])
+                values[m] = records[i].pInstanceValues[k].value;
+    return records[i].functionName;
+}
+
+int sass_stop(CUcontext context) {
+    PARAMS(CUpti_SassMetricsDisable_Params, disable);
+    disable.ctx = context;
+    cuptiSassMetricsDisable(&disable);
+    PARAMS(CUpti_SassMetricsUnsetConfig_Params, unset);
+    unset.deviceIndex = 0;
+    cuptiSassMetricsUnsetConfig(&unset);
+    return 0;
+}
+
+/* Names of the chip's per-instruction metrics, separated by newlines, into `out`. */
+int sass_list(const char *chip, char *out, size_t size) {
+    PARAMS(CUpti_SassMetrics_GetNumOfMetrics_Params, number);
+    number.pChipName = chip;
+    TRY(cuptiSassMetricsGetNumOfMetrics(&number));
+    PARAMS(CUpti_SassMetrics_GetMetrics_Params, list);
+    list.pChipName = chip;
+    list.numOfMetrics = number.numOfMetrics;
+    list.pMetricsList = (CUpti_SassMetrics_MetricDetails *)calloc(
+        number.numOfMetrics, sizeof(CUpti_SassMetrics_MetricDetails));
+    TRY(cuptiSassMetricsGetMetrics(&list));
+    size_t used = 0;
+    for (size_t i = 0; i < number.numOfMetrics; i++)
+        used += (size_t)snprintf(out + used, size - used, "%s\n", list.pMetricsList[i].pMetricName);
+    return (int)number.numOfMetrics;
+}
+
+/* Number of passes a list of metrics needs on a chip; needs no GPU. */
+int counters_passes(const char *chip, const char **metrics, size_t n) {
+    PARAMS(CUpti_Profiler_Host_Initialize_Params, init);
+    init.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
+    init.pChipName = chip;
+    TRY(cuptiProfilerHostInitialize(&init));
+    host = init.pHostObject;
+    PARAMS(CUpti_Profiler_Host_ConfigAddMetrics_Params, add);
+    add.pHostObject = host;
+    add.ppMetricNames = metrics;
+    add.numMetrics = n;
+    TRY(cuptiProfilerHostConfigAddMetrics(&add));
+    PARAMS(CUpti_Profiler_Host_GetConfigImageSize_Params, size);
+    size.pHostObject = host;
+    TRY(cuptiProfilerHostGetConfigImageSize(&size));
+    config = (uint8_t *)calloc(1, size.configImageSize);
+    PARAMS(CUpti_Profiler_Host_GetConfigImage_Params, image);
+    image.pHostObject = host;
+    image.configImageSize = size.configImageSize;
+    image.pConfigImage = config;
+    TRY(cuptiProfilerHostGetConfigImage(&image));
+    PARAMS(CUpti_Profiler_Host_GetNumOfPasses_Params, passes);
+    passes.configImageSize = size.configImageSize;
+    passes.pConfigImage = config;
+    TRY(cuptiProfilerHostGetNumOfPasses(&passes));
+    counters_stop();
+    return (int)passes.numOfPasses;
 }
 
 }  // extern "C"

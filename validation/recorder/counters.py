@@ -55,36 +55,70 @@ class Counters:
             raise RuntimeError(self._lib.counters_failure().decode())
         return status
 
-    def measure(
+    def per_instruction(
         self,
         metrics: Sequence[str],
+        runs: Sequence[tuple[str, Callable[[], None]]],
+        synchronize: Callable[[], None],
+    ) -> list[list[list[int]]]:
+        """For each (kernel name, launch): rows of (byte offset, value of each metric)."""
+        names = (ct.c_char_p * len(metrics))(*[m.encode() for m in metrics])
+        count = ct.c_size_t(len(metrics))
+        self._lib.sass_record.restype = ct.c_char_p
+        found = []
+        try:
+            self._check(self._lib.sass_start(self._context, self.chip.encode(), names, count))
+            for kernel, launch in runs:
+                launch()
+                synchronize()
+                rows: dict[int, list[int]] = {}
+                for i in range(self._check(self._lib.sass_collect(self._context))):
+                    offset, values = ct.c_uint32(), (ct.c_uint64 * len(metrics))()
+                    name = self._lib.sass_record(ct.c_size_t(i), ct.byref(offset), values)
+                    if name.decode() == kernel:
+                        row = rows.setdefault(offset.value, [0] * len(metrics))
+                        row[:] = [a + b for a, b in zip(row, values, strict=True)]
+                found.append([[offset, *row] for offset, row in sorted(rows.items())])
+        finally:
+            self._lib.sass_stop(self._context)
+        return found
+
+    def configure(self, metrics: Sequence[str]) -> None:
+        """Schedules the metrics for the following calls of `measure`."""
+        self._lib.counters_stop()
+        self._metrics = tuple(metrics)
+        self._names = (ct.c_char_p * len(metrics))(*[m.encode() for m in metrics])
+        self._passes = self._check(
+            self._lib.counters_start(
+                self._context, self.chip.encode(), self._names, ct.c_size_t(len(metrics))
+            )
+        )
+
+    def measure(
+        self,
         launch: Callable[[], None],
         prepare: Callable[[], None],
         synchronize: Callable[[], None],
-    ) -> tuple[dict[str, float], int]:
-        """Values of the metrics for one launch, and the number of passes.
+    ) -> dict[str, float]:
+        """Values of the configured metrics for one launch.
 
         `prepare` runs before every pass, outside the measured range: it restores memory and puts
         the caches into the wanted state.
         """
-        names = (ct.c_char_p * len(metrics))(*[m.encode() for m in metrics])
-        count = ct.c_size_t(len(metrics))
-        try:
-            passes = self._check(
-                self._lib.counters_start(self._context, self.chip.encode(), names, count)
-            )
-            for _ in range(passes + 1):
-                prepare()
-                synchronize()
-                self._check(self._lib.counters_pass_begin())
-                self._check(self._lib.counters_push())
-                launch()
-                synchronize()
-                self._check(self._lib.counters_pop())
-                if self._check(self._lib.counters_pass_end()):
-                    break
-            values = (ct.c_double * len(metrics))()
-            self._check(self._lib.counters_values(names, count, values))
-        finally:
-            self._lib.counters_stop()
-        return dict(zip(metrics, values, strict=True)), passes
+        self._check(self._lib.counters_reset(ct.c_int(1)))
+        for _ in range(self._passes + 1):
+            prepare()
+            synchronize()
+            self._check(self._lib.counters_pass_begin())
+            launch()
+            synchronize()
+            if self._check(self._lib.counters_pass_end()):
+                break
+        values = (ct.c_double * len(self._metrics))()
+        count = ct.c_size_t(len(self._metrics))
+        self._check(self._lib.counters_values(self._names, count, values))
+        return dict(zip(self._metrics, values, strict=True))
+
+    def close(self) -> None:
+        """Ends profiling."""
+        self._lib.counters_stop()
