@@ -19,7 +19,7 @@ INDEPENDENT = (
     "histogram_shared",
     "ladder_vector_shuffle_128",
     "mandelbrot",
-    "saxpy",
+    "stencil_plane",
     "sgemm_tiled",
     "sha256_blocks",
     "transpose_padded",
