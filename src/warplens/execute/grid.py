@@ -20,6 +20,8 @@ from warplens.execute.worker import Worker, counts_of
 __all__ = ["LaunchConfig", "ModuleImage", "Program", "execute", "load_module", "prepare"]
 
 _POLL_SECONDS = 0.1
+_FAST_AFTER_SECONDS = 0.1  # a launch that runs longer gets better code while it runs
+_FAST_FROM_WARPS = 20_000  # a launch this large gets it at once
 
 
 def _cores() -> int:
@@ -93,7 +95,10 @@ class _Crew:
                 while thread.is_alive():
                     thread.join(wait)
                     wait = _POLL_SECONDS
-                    self._watch(config, time.perf_counter() - started)
+                    elapsed = time.perf_counter() - started
+                    if elapsed > _FAST_AFTER_SECONDS:
+                        self._launching.program.make_fast()
+                    self._watch(config, elapsed)
         except BaseException:
             self.stop()
             for thread in threads:
@@ -151,6 +156,8 @@ def execute(program: Program, image: ModuleImage, memory: DeviceMemory,
         wanted = 1
     n_workers = 1 if reason else max(1, min(wanted, blocks))
     started = time.perf_counter()
+    if blocks * ((bx * by * bz + 31) // 32) >= _FAST_FROM_WARPS:
+        program.make_fast()
 
     def make(n: int) -> Launching:
         return Launching(program, image, memory, config, n)

@@ -37,6 +37,20 @@ class Program:
     code_map: npt.NDArray[np.int64]
     bank2: npt.NDArray[np.uint8]
     uses_heap: bool
+    features: HostFeatures
+    observed: bool = False
+    is_fast: bool = False
+
+    def make_fast(self) -> None:
+        """Compiles tier 1 and puts it in place; a running launch goes on with the new code."""
+        if self.is_fast:
+            return
+        self.is_fast = True
+        lifted = lift(self.lifted.kernel, self.features, self.observed, tier=1)
+        self._fast_code = jit.compile_lifted(lifted, self.features)
+        self.regions[:] = self._fast_code.addresses
+
+    _fast_code: jit.MachineCode | None = None
 
     def bound_of(self, index: int) -> Bound:
         """An instruction with its table entry."""
@@ -63,7 +77,7 @@ def prepare(kernel: SassKernel, cubin: Cubin, features: HostFeatures | None = No
             "not provide",
             hint=f"device functions provided: {', '.join(sorted(HOOKS))}",
         )
-    lifted = lift(kernel, features, observe)
+    lifted = lift(kernel, features, observe, tier=0)
     code = jit.compile_lifted(lifted, features)
     code_map = np.full(len(kernel.instructions), -1, np.int64)
     for block in lifted.layout.blocks:
@@ -76,6 +90,8 @@ def prepare(kernel: SassKernel, cubin: Cubin, features: HostFeatures | None = No
         code_map=code_map,
         bank2=new_bank(kernel.constants.get(2, b"")),
         uses_heap="malloc" in externs,
+        features=features,
+        observed=observe,
     )
 
 

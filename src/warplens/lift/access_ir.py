@@ -39,6 +39,17 @@ def scratch(stem: str, slot: int) -> str:
     return f"  %{stem} = getelementptr i8, ptr %w, i64 {at.WARP_SCRATCH + 128 * slot}"
 
 
+REVERSED = "<" + ", ".join(f"i32 {i}" for i in range(31, -1, -1)) + ">"
+
+
+def _reverse(value: str, kind: str) -> str:
+    """Lines that turn lanes round: a scatter writes its last lane last, hardware keeps the value of
+    the lowest lane (recorded on an H200)."""
+    return f"""  %{value}.r = shufflevector {kind} %{value}, {kind} poison, {V} {REVERSED}
+  %ptrs.r = shufflevector <32 x ptr> %ptrs, <32 x ptr> poison, {V} {REVERSED}
+  %lanes.r = shufflevector {P} %lanes, {P} poison, {V} {REVERSED}"""
+
+
 def _merge(slot_words: int, values: list[str]) -> str:
     lines = []
     for i in range(slot_words):
@@ -76,6 +87,15 @@ entry:
 
 def _scalar_loop(load: bool, n: int) -> str:
     """Lane by lane, for elements that have no gather."""
+    # Stores go from the highest lane down: the lowest lane's value stays, as on hardware.
+    pick = (
+        """  %i = call i32 @llvm.cttz.i32(i32 %rem, i1 true)
+  %bit = shl i32 1, %i"""
+        if load
+        else """  %up = call i32 @llvm.ctlz.i32(i32 %rem, i1 true)
+  %i = sub i32 31, %up
+  %bit = shl i32 1, %i"""
+    )
     value = (
         f"""  %e = load i{n}, ptr %p, align 1
   %x = zext i{n} %e to i32
@@ -92,14 +112,13 @@ loop:
   %more = icmp ne i32 %rem, 0
   br i1 %more, label %body, label %done
 body:
-  %i = call i32 @llvm.cttz.i32(i32 %rem, i1 true)
+{pick}
   %op = getelementptr i64, ptr %buffer, i32 %i
   %o = load i64, ptr %op, align 8
   %p = getelementptr i8, ptr %host, i64 %o
   %vp = getelementptr i32, ptr %io, i32 %i
 {value}
-  %low = sub i32 %rem, 1
-  %rem2 = and i32 %rem, %low
+  %rem2 = xor i32 %rem, %bit
   br label %loop
 done:
   ret void
@@ -189,7 +208,8 @@ contiguous:
   ret void
 scattered:
   %v2 = load {V}, ptr %io, align 64
-  call void @llvm.masked.scatter.v32i32.v32p0({V} %v2, <32 x ptr> %ptrs, i32 4, {P} %lanes)
+{_reverse("v2", V)}
+  call void @llvm.masked.scatter.v32i32.v32p0({V} %v2.r, <32 x ptr> %ptrs.r, i32 4, {P} %lanes.r)
   ret void
 }}"""
 
@@ -211,7 +231,9 @@ contiguous:
   ret void
 scattered:
 {joined("b", 0)}
-  call void @llvm.masked.scatter.v32i64.v32p0({W64} %b, <32 x ptr> %ptrs, i32 8, {P} %lanes)
+{_reverse("b", W64)}
+  call void @llvm.masked.scatter.v32i64.v32p0({W64} %b.r, <32 x ptr> %ptrs.r, i32 8,
+    {P} %lanes.r)
   ret void
 }}"""
     return f"""{head}
@@ -220,9 +242,13 @@ contiguous:
 scattered:
 {joined("a", 0)}
 {joined("b", 2)}
-  %ptrs8 = getelementptr i8, <32 x ptr> %ptrs, i64 8
-  call void @llvm.masked.scatter.v32i64.v32p0({W64} %a, <32 x ptr> %ptrs, i32 8, {P} %lanes)
-  call void @llvm.masked.scatter.v32i64.v32p0({W64} %b, <32 x ptr> %ptrs8, i32 8, {P} %lanes)
+{_reverse("a", W64)}
+  %b.r = shufflevector {W64} %b, {W64} poison, {V} {REVERSED}
+  %ptrs8 = getelementptr i8, <32 x ptr> %ptrs.r, i64 8
+  call void @llvm.masked.scatter.v32i64.v32p0({W64} %a.r, <32 x ptr> %ptrs.r, i32 8,
+    {P} %lanes.r)
+  call void @llvm.masked.scatter.v32i64.v32p0({W64} %b.r, <32 x ptr> %ptrs8, i32 8,
+    {P} %lanes.r)
   ret void
 }}"""
 

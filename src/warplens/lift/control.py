@@ -101,16 +101,29 @@ def _waits_at_once(w: RegionWriter, target: int) -> bool:
 
 
 def _diverge(w: RegionWriter, target: int, taken: str, rest: str) -> None:
-    """Two ways: one split is put aside. Lanes that would only wait are put aside first."""
+    """Two ways: the side with fewer lanes runs first, on a tie the one that falls through.
+
+    So does an H200. A side that would only wait at a convergence barrier is put aside first; that
+    changes nothing but saves a round trip.
+    """
     follow = w.next_block()
-    # A loop's back edge goes on in registers; the lanes that leave the loop wait.
-    keep_target = target <= w.block.index or _waits_at_once(w, follow)
-    if keep_target and not _waits_at_once(w, target):
-        w.park(follow, rest)
-        w.goto(target, taken)
-    else:
+    if _waits_at_once(w, target):
         w.park(target, taken)
         w.goto(follow, rest)
+        return
+    if _waits_at_once(w, follow):
+        w.park(follow, rest)
+        w.goto(target, taken)
+        return
+    fewer = w.emit(f"icmp ult i64 {w.popcount(taken)}, {w.popcount(rest)}")
+    jump, fall = w.module.label("jump"), w.module.label("fall")
+    w.line(f"br i1 {fewer}, label %{jump}, label %{fall}")
+    w.module.start(jump)
+    w.park(follow, rest)
+    w.goto(target, taken)
+    w.module.start(fall)
+    w.park(target, taken)
+    w.goto(follow, rest)
 
 
 @role("bra")

@@ -48,16 +48,21 @@ def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
             passes.run(function, builder)
 
 
-def compile_ir(ir: str, n_regions: int, features: HostFeatures) -> MachineCode:
-    """Compiles a lifted kernel's module, or takes its object from the cache."""
+def compile_ir(ir: str, n_regions: int, features: HostFeatures, tier: int) -> MachineCode:
+    """Compiles a lifted kernel's module, or takes its object from the cache.
+
+    Args:
+        tier: 0 compiles at once, 1 gives fast code.
+    """
     with _lock:
         _initialize()
         target = llvm.Target.from_default_triple()
         machine = target.create_target_machine(
-            cpu=features.cpu, features=features.features, opt=1, reloc="pic", codemodel="default"
-        )
+            cpu=features.cpu, features=features.features, opt=tier, reloc="pic",
+            codemodel="default",
+        )  # fmt: skip
         cache = default_cache()
-        text = f"{features.key()}\n{llvm.llvm_version_info}\n{llvmlite.__version__}\n{ir}"
+        text = f"{tier}/{features.key()}\n{llvm.llvm_version_info}\n{llvmlite.__version__}\n{ir}"
         key = hashlib.sha256(text.encode()).hexdigest()
         data = cache.get("object", key)
         if data is None:
@@ -65,7 +70,8 @@ def compile_ir(ir: str, n_regions: int, features: HostFeatures) -> MachineCode:
             module.triple = target.triple
             module.data_layout = str(machine.target_data)
             module.verify()
-            _optimize(module, machine)
+            if tier > 0:
+                _optimize(module, machine)
             data = machine.emit_object(module)
             cache.put("object", key, data)
         empty = llvm.parse_assembly("")
@@ -80,4 +86,4 @@ def compile_ir(ir: str, n_regions: int, features: HostFeatures) -> MachineCode:
 
 def compile_lifted(lifted: Lifted, features: HostFeatures) -> MachineCode:
     """Machine code of a lifted kernel."""
-    return compile_ir(lifted.ir, len(lifted.layout.regions), features)
+    return compile_ir(lifted.ir, len(lifted.layout.regions), features, lifted.tier)

@@ -26,7 +26,15 @@ from warplens.lift.emitter import ModuleText
 from warplens.lift.host import HostFeatures
 from warplens.lift.llvm_lanes import LlvmLanes, Value
 from warplens.lift.operands import Operands
-from warplens.lift.registers import RegisterFile, storage_name, storage_type
+from warplens.lift.registers import (
+    PREDICATE,
+    UNIFORM_PREDICATE,
+    VECTOR,
+    RegisterFile,
+    record_offset,
+    storage_name,
+    storage_type,
+)
 from warplens.sass.model import Const, Instruction, SassKernel, UPred, UReg
 
 
@@ -54,6 +62,7 @@ class Lifted:
     site_widths: list[int]
     n_registers: int
     ordered_reason: str
+    tier: int
     notes: list[str] = field(default_factory=list)
 
 
@@ -129,9 +138,11 @@ class RegionWriter:
     """Writes the functions of a kernel; code generators of roles work through it."""
 
     def __init__(self, kernel: SassKernel, bound: list[Bound], features: HostFeatures,
-                 observe: bool = False) -> None:  # fmt: skip
+                 observe: bool = False, tier: int = 1) -> None:  # fmt: skip
         self.kernel = kernel
         self.observe = observe
+        self.tier = tier
+        self.inline_rows = tier > 0 and not observe
         self.bound = bound
         self.features = features
         self.module = ModuleText()
@@ -140,7 +151,8 @@ class RegionWriter:
         self.x = LlvmLanes(self.module, 32, None, features)
         self.u = LlvmLanes(self.module, 1, None, features)
         self.layout = cut.lay_out(kernel, list(bound))
-        self.registers = RegisterFile(self.line, self.name, self.x, self.u)
+        store_record = None if tier > 0 else self._store_in_record
+        self.registers = RegisterFile(self.line, self.name, self.x, self.u, store_record)
         self.operands = Operands(self.registers, self.x, self.u, self.constant_word)
         self.counters: list[Counter] = []
         self.n_counters = 0
@@ -151,6 +163,7 @@ class RegionWriter:
         self.region = self.layout.regions[0]
         self.index = 0
         self.mask = "%mask"
+        self.split: str | None = None
         self.guard: Value | None = None
         self._constants: dict[tuple[int, int], Value] = {}
         self._writes: dict[int, int] = {}
@@ -243,27 +256,35 @@ class RegionWriter:
         keys = self.layout.blocks[target].live_in & self.region_writes()
         self.store_keys(keys, mask)
 
+    def _store_in_record(self, key: int, value: str) -> None:
+        """Tier 0: registers live in the warp record."""
+        assert self.split is not None
+        self._store_key(key, value, storage_name(key), self.split)
+
     def store_keys(self, keys: int, mask: str) -> None:
         """Stores keys from their allocas to the warp record, vectors under `mask`."""
+        if self.tier == 0:
+            return
         lanes = self.vector_mask(mask)
         for key in members(keys):
             self.registers.used.add(key)
             kind = storage_type(key)
             value = self.emit(f"load {kind}, ptr {storage_name(key)}")
-            if key < KEY_PREDICATE:
-                self.store_vector(value, self.field(at.WARP_REGISTERS + 128 * key), lanes)
-            elif key < KEY_UNIFORM:
-                offset = at.WARP_PREDICATES + 4 * (key - KEY_PREDICATE)
-                old = self.emit(f"bitcast i32 {self.load_u32(offset)} to <32 x i1>")
-                new = self.emit(f"select <32 x i1> {lanes}, <32 x i1> {value}, <32 x i1> {old}")
-                self.store_u32(offset, self.emit(f"bitcast <32 x i1> {new} to i32"))
-            elif key < KEY_UNIFORM_PREDICATE:
-                self.store_u32(at.WARP_UNIFORM + 4 * (key - KEY_UNIFORM), value)
-            else:
-                wide = self.emit(f"zext i1 {value} to i32")
-                self.store_u32(
-                    at.WARP_UNIFORM_PREDICATES + 4 * (key - KEY_UNIFORM_PREDICATE), wide
-                )
+            self._store_key(key, value, self.field(record_offset(key)), lanes)
+
+    def _store_key(self, key: int, value: str, place: str, lanes: str) -> None:
+        if key < KEY_PREDICATE:
+            self.store_vector(value, place, lanes)
+        elif key < KEY_UNIFORM:
+            word = self.emit(f"load i32, ptr {place}, align 4")
+            old = self.emit(f"bitcast i32 {word} to <32 x i1>")
+            new = self.emit(f"select <32 x i1> {lanes}, <32 x i1> {value}, <32 x i1> {old}")
+            bits = self.emit(f"bitcast <32 x i1> {new} to i32")
+            self.line(f"store i32 {bits}, ptr {place}, align 4")
+        else:
+            if key >= KEY_UNIFORM_PREDICATE:
+                value = self.emit(f"zext i1 {value} to i32")
+            self.line(f"store i32 {value}, ptr {place}, align 4")
 
     def store_vector(self, value: str, place: str, lanes: str) -> None:
         """Stores a vector where lanes (<32 x i1>) hold."""
@@ -388,7 +409,7 @@ class RegionWriter:
         )
         return Lifted(
             self.kernel, self.module.text(), self.layout, self.counters, self.n_counters,
-            self.sites, self.site_widths, max(n_registers, 32), order_reason(self.bound),
+            self.sites, self.site_widths, max(n_registers, 32), order_reason(self.bound), self.tier,
         )  # fmt: skip
 
     def _write_block(self, block: cut.LiftedBlock) -> None:
@@ -398,7 +419,8 @@ class RegionWriter:
         self._constants.clear()
         self.module.start(f"b{block.index}")
         self.mask = self.emit("load i32, ptr %mask")
-        self.x._active = self.vector_mask(self.mask)
+        self.split = self.vector_mask(self.mask)
+        self.x._active = self.split
         slot = self.counter("inst_executed", block.start, block.end)
         self.count(slot, "1")
         slot = self.counter("thread_inst_executed", block.start, block.end)
@@ -478,15 +500,16 @@ class RegionWriter:
             keys_here |= 1 << key
         for target in entries:
             self.module.start(f"e{target}")
-            for key in members(self.layout.blocks[target].live_in & keys_here):
-                self._load_key(key)
+            if self.tier > 0:
+                for key in members(self.layout.blocks[target].live_in & keys_here):
+                    self._load_key(key)
             self.line(f"br label %b{target}")
         entry_lines = self.module.take_lines()
         cases = " ".join(f"i32 {t}, label %e{t}" for t in entries)
         head = [
             f"define i32 @region{region.index}(ptr noalias %w, ptr noalias %env) #0 {{",
             "start:",
-            *(f"{storage_name(k)} = alloca {storage_type(k)}" for k in sorted(used)),
+            *(self._storage(k) for k in sorted(used)),
             "%mask = alloca i32",
             "%mask_in = load i32, ptr %w, align 4",
             "store i32 %mask_in, ptr %mask",
@@ -506,21 +529,23 @@ class RegionWriter:
         ]
         self.module.add_function("\n".join((*head, *entry_lines, *body, "}")))
 
+    def _storage(self, key: int) -> str:
+        """The line that gives a key its place: an alloca, or in tier 0 the warp record."""
+        if self.tier > 0:
+            return f"{storage_name(key)} = alloca {storage_type(key)}"
+        return f"{storage_name(key)} = getelementptr i8, ptr %w, i64 {record_offset(key)}"
+
     def _load_key(self, key: int) -> None:
         kind = storage_type(key)
-        if key < KEY_PREDICATE:
-            place = self.field(at.WARP_REGISTERS + 128 * key)
+        place = self.field(record_offset(key))
+        if kind == VECTOR:
             value = self.emit(f"load <32 x i32>, ptr {place}, align 64")
-        elif key < KEY_UNIFORM:
-            word = self.load_u32(at.WARP_PREDICATES + 4 * (key - KEY_PREDICATE))
-            value = self.emit(f"bitcast i32 {word} to <32 x i1>")
-        elif key < KEY_UNIFORM_PREDICATE:
-            value = self.load_u32(at.WARP_UNIFORM + 4 * (key - KEY_UNIFORM))
         else:
-            word = self.load_u32(
-                at.WARP_UNIFORM_PREDICATES + 4 * (key - KEY_UNIFORM_PREDICATE)
-            )
-            value = self.emit(f"trunc i32 {word} to i1")
+            value = self.emit(f"load i32, ptr {place}, align 4")
+            if kind == PREDICATE:
+                value = self.emit(f"bitcast i32 {value} to <32 x i1>")
+            elif kind == UNIFORM_PREDICATE:
+                value = self.emit(f"trunc i32 {value} to i1")
         self.line(f"store {kind} {value}, ptr {storage_name(key)}")
 
 
@@ -539,12 +564,16 @@ def order_reason(bound: list[Bound]) -> str:
     return ""
 
 
-def lift(kernel: SassKernel, features: HostFeatures, observe: bool = False) -> Lifted:
+def lift(kernel: SassKernel, features: HostFeatures, observe: bool = False,
+         tier: int = 1) -> Lifted:  # fmt: skip
     """Lifts a kernel; `observe` adds the calls of execute/observe.py.
+
+    Tier 0 is compact and soon compiled, tier 1 fast; both share layout, state and counters, so a
+    running launch may change from one to the other between regions.
 
     Raises:
         Unsupported: it uses instructions that are not known; all of them are listed.
     """
     bound, gaps = bind_kernel(kernel)
     raise_gaps(kernel, gaps)
-    return RegionWriter(kernel, [b for b in bound if b is not None], features, observe).write()
+    return RegionWriter(kernel, [b for b in bound if b is not None], features, observe, tier).write()

@@ -294,7 +294,7 @@ def load(w: RegionWriter, item: Bound) -> None:
     words = max(1, size // 4)
     fast_values: list[str] = []
     fast_end = ""
-    if space in ("global", "shared") and not w.observe:
+    if space in ("global", "shared") and w.inline_rows:
         test, place = _fast_place(w, space, site, address, size, mask)
         fast, slow, done = (w.module.label(s) for s in ("row", "walk", "loaded"))
         w.line(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
@@ -348,7 +348,7 @@ def store(w: RegionWriter, item: Bound) -> None:
     site_index, slot = new_site(w, space, size)
     site, mask = _site_pointer(w, site_index), w.lanes_mask()
     done = w.module.label("stored")
-    if space in ("global", "shared") and not w.observe:
+    if space in ("global", "shared") and w.inline_rows:
         test, place = _fast_place(w, space, site, address, size, mask)
         fast, slow = w.module.label("row"), w.module.label("walk")
         w.line(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
@@ -366,17 +366,17 @@ def store(w: RegionWriter, item: Bound) -> None:
 
 
 _OPERATIONS = ("ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR", "EXCH", "CAST", "CAS",
-               "POPC", "SAFEADD")  # fmt: skip
+               "SAFEADD")  # fmt: skip
 
 
 def atomic_operation(item: Bound) -> tuple[str, str, int]:
     """(operation, operand type, bits) of an atomic."""
     modifiers = item.inst.modifiers
+    if "POPC" in modifiers:  # ATOMS.POPC.INC: adds 1 for every lane
+        return "POPC", "U32", 32
     operation = next((o for o in _OPERATIONS if o in modifiers), "")
     if operation == "SAFEADD" or not operation or "ARRIVE" in modifiers or "128" in modifiers:
         raise BindingError(f"atomic operation of {item.inst.mnemonic}")
-    if operation == "POPC":
-        return "POPC", "U32", 32
     for name in ("F16x2", "BF16x2", "F32", "F64", "U64", "S64", "S32"):
         if name in modifiers:
             if name[0] in "FB" and operation not in ("ADD", "EXCH", "CAS"):
@@ -404,7 +404,7 @@ def atomic(w: RegionWriter, item: Bound) -> None:
     ]
     words = bits // 32
     _use_atomic(w, space, operation, kind, bits)
-    if operation not in ("POPC",) or inputs:
+    if inputs:
         for k in range(words):
             _put(w, VALUES + k, w.operands.bits_word(inputs[0], k, False))
     if operation in ("CAS", "CAST"):

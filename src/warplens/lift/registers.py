@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from warplens.execute import layout as at
 from warplens.lift.binding import (
     KEY_PREDICATE,
     KEY_UNIFORM,
@@ -33,11 +34,28 @@ def storage_name(key: int) -> str:
     return f"%k{key}"
 
 
+def record_offset(key: int) -> int:
+    """Where a key stands in the warp record."""
+    if key < KEY_PREDICATE:
+        return at.WARP_REGISTERS + 128 * key
+    if key < KEY_UNIFORM:
+        return at.WARP_PREDICATES + 4 * (key - KEY_PREDICATE)
+    if key < KEY_UNIFORM_PREDICATE:
+        return at.WARP_UNIFORM + 4 * (key - KEY_UNIFORM)
+    return at.WARP_UNIFORM_PREDICATES + 4 * (key - KEY_UNIFORM_PREDICATE)
+
+
 class RegisterFile:
-    """Reads and writes architectural registers as values."""
+    """Reads and writes architectural registers as values.
+
+    `store_record(key, ref)` is given when registers live in the warp record (tier 0) and not in
+    allocas: it stores a value under the running split's mask.
+    """
 
     def __init__(self, line: Callable[[str], None], name: Callable[[], str],
-                 vector: LlvmLanes, scalar: LlvmLanes) -> None:  # fmt: skip
+                 vector: LlvmLanes, scalar: LlvmLanes,
+                 store_record: Callable[[int, str], None] | None = None) -> None:  # fmt: skip
+        self._store_record = store_record
         self._line = line
         self._name = name
         self._vector = vector
@@ -71,12 +89,28 @@ class RegisterFile:
                 self._single[key] = value
                 return value
         self.used.add(key)
-        name = self._name()
         kind = storage_type(key)
-        self._line(f"{name} = load {kind}, ptr {storage_name(key)}")
+        name = self.load_record(key) if self._store_record else self._name()
+        if self._store_record is None:
+            self._line(f"{name} = load {kind}, ptr {storage_name(key)}")
         value = Value("p" if kind in (PREDICATE, UNIFORM_PREDICATE) else "u32", name)
         self._single[key] = value
         return value
+
+    def load_record(self, key: int) -> str:
+        """Loads a key from the warp record, at `%k…`; the value's name."""
+        word = self._name()
+        if key < KEY_PREDICATE:
+            self._line(f"{word} = load <32 x i32>, ptr {storage_name(key)}, align 64")
+            return word
+        self._line(f"{word} = load i32, ptr {storage_name(key)}, align 4")
+        kind = storage_type(key)
+        if kind == UNIFORM:
+            return word
+        name = self._name()
+        cast = "bitcast" if kind == PREDICATE else "trunc"
+        self._line(f"{name} = {cast} i32 {word} to {kind}")
+        return name
 
     def read_bits(self, key: int) -> Value:
         """As `read`, floats as canonical bits."""
@@ -124,5 +158,8 @@ class RegisterFile:
         """Stores what the block wrote; cached values stay usable."""
         for key in sorted(self._dirty):
             value = self.read_bits(key)
-            self._line(f"store {storage_type(key)} {value.ref}, ptr {storage_name(key)}")
+            if self._store_record is not None:
+                self._store_record(key, value.ref)
+            else:
+                self._line(f"store {storage_type(key)} {value.ref}, ptr {storage_name(key)}")
         self._dirty.clear()

@@ -17,6 +17,7 @@ P = "<32 x i1>"
 
 DECLARATIONS = {
     "llvm.cttz.i32": "declare i32 @llvm.cttz.i32(i32, i1)",
+    "llvm.ctlz.i32": "declare i32 @llvm.ctlz.i32(i32, i1)",
     "llvm.ctpop.i32": "declare i32 @llvm.ctpop.i32(i32)",
     "llvm.vector.reduce.or.v32i32": "declare i32 @llvm.vector.reduce.or.v32i32(<32 x i32>)",
     "llvm.umax.i32": "declare i32 @llvm.umax.i32(i32, i32)",

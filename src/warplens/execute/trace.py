@@ -1,0 +1,309 @@
+"""Traces of sampled blocks: what each warp ran and touched, compact, for the timing model.
+
+An observer (observe.py) of four native functions writes three bounded tables. Blocks whose index is
+a multiple of `stride` are recorded whole; of the others (they run on other SMs) only the global
+memory accesses are kept, since they share the L2 cache.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import carray, cfunc, njit, types
+
+from warplens.execute import layout as at
+from warplens.execute.native import peek32, poke32, poke64, population
+from warplens.execute.observe import Observer
+
+Ints = npt.NDArray[np.int64]
+
+# header of the recorder's state, int64 slots
+N_ENTRIES, CAP_ENTRIES, AT_ENTRIES, N_ACCESSES, CAP_ACCESSES, AT_ACCESSES = range(6)
+N_LINES, CAP_LINES, AT_LINES, STRIDE, OVERFLOW, N_HEADER = range(6, 12)
+
+ENTRY_BYTES, ACCESS_BYTES, LINE_BYTES = 16, 32, 8
+MAX_ENTRIES, MAX_ACCESSES, MAX_LINES = 1_300_000, 750_000, 2_200_000  # 62 MB in all
+
+# `where` of an access: instruction | space << 24 | kind << 28 | lanes << 32 | size << 40
+SPACE_SHIFT, KIND_SHIFT, LANES_SHIFT, SIZE_SHIFT = 24, 28, 32, 40
+
+_VOID_BLOCK = types.void(types.CPointer(types.int64), types.int64, types.int32, types.int32)
+_I64, _I32 = types.int64, types.int32
+_ACCESS = types.void(
+    types.CPointer(_I64), _I64, _I32, _I32, _I32, _I32, _I32, _I64, _I64
+)  # fmt: skip
+_RELEASE = types.void(types.CPointer(_I64), _I64, _I64)
+
+
+@njit(inline="always")
+def _peek64(address: int) -> int:
+    return peek32(address) | peek32(address + 4) << 32
+
+
+@cfunc(_VOID_BLOCK, cache=True)
+def _on_block(env: Any, warp: int, number: int, mask: int) -> None:
+    slots = carray(env, (at.ENV_SLOTS,), np.int64)
+    state = slots[at.ENV_OBSERVER]
+    block = slots[at.ENV_BLOCK]
+    if block % _peek64(state + 8 * STRIDE) != 0:
+        return
+    n = _peek64(state + 8 * N_ENTRIES)
+    if n >= _peek64(state + 8 * CAP_ENTRIES):
+        poke64(state + 8 * OVERFLOW, 1)
+        return
+    row = _peek64(state + 8 * AT_ENTRIES) + ENTRY_BYTES * n
+    poke32(row, block)
+    poke32(row + 4, peek32(warp + at.WARP_INDEX))
+    poke32(row + 8, number)
+    poke32(row + 12, mask)
+    poke64(state + 8 * N_ENTRIES, n + 1)
+
+
+@njit(inline="always")
+def _add_line(table: int, first: int, count: int, key: int, sectors: int) -> int:
+    """Joins a line with its sectors to the lines of one access; returns their new number."""
+    for back in range(count):
+        place = table + LINE_BYTES * (first + count - 1 - back)
+        known = _peek64(place)
+        if known >> 4 == key:
+            poke64(place, known | sectors)
+            return count
+    poke64(table + LINE_BYTES * (first + count), key << 4 | sectors)
+    return count + 1
+
+
+@njit(cache=True)
+def _global_lines(warp: int, mask: int, size: int, table: int, first: int) -> int:
+    base = warp + at.WARP_SCRATCH + 128 * 20
+    count = 0
+    for lane in range(32):
+        if mask >> lane & 1:
+            address = _peek64(base + 8 * lane)
+            sector = (address >> 5) & 3
+            bits = 1 << sector
+            if ((address + size - 1) >> 5) & 3 != sector:
+                bits |= 1 << (((address + size - 1) >> 5) & 3)
+            count = _add_line(table, first, count, address >> 7, bits)
+    return count
+
+
+@njit(cache=True)
+def _local_lines(warp: int, mask: int, size: int, table: int, first: int) -> int:
+    base = warp + at.WARP_SCRATCH
+    count = 0
+    for lane in range(32):
+        if mask >> lane & 1:
+            word = peek32(base + 4 * lane) >> 2
+            for k in range(max(1, size >> 2)):
+                count = _add_line(table, first, count, word + k, 1 << (lane >> 3))
+    return count
+
+
+@njit(cache=True)
+def _pass_wavefronts(base: int, mask: int, size: int, first: int, lanes: int) -> int:
+    """Passes for the lanes [first, first + lanes): the most distinct words of one bank."""
+    words = np.empty(32, np.int64)
+    n = 0
+    worst = 0
+    counts = np.zeros(32, np.int64)
+    for lane in range(first, first + lanes):
+        if mask >> lane & 1:
+            start = peek32(base + 4 * lane) >> 2
+            for k in range(max(1, size >> 2)):
+                seen = False
+                for i in range(n):
+                    if words[i] == start + k:
+                        seen = True
+                        break
+                if not seen:
+                    words[n] = start + k
+                    n += 1
+                    bank = (start + k) & 31
+                    counts[bank] += 1
+                    worst = max(worst, counts[bank])
+    return worst
+
+
+@njit(cache=True)
+def _shared_passes(warp: int, mask: int, size: int) -> int:
+    base = warp + at.WARP_SCRATCH
+    groups = 1 if size <= 4 else size // 4
+    lanes = 32 // groups
+    total = 0
+    for g in range(groups):
+        total += _pass_wavefronts(base, mask, size, g * lanes, lanes)
+    return max(1, total)
+
+
+@cfunc(_ACCESS, cache=True)
+def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int, size: int,
+               base: int, host: int) -> None:  # fmt: skip
+    slots = carray(env, (at.ENV_SLOTS,), np.int64)
+    state = slots[at.ENV_OBSERVER]
+    block = slots[at.ENV_BLOCK]
+    whole = block % _peek64(state + 8 * STRIDE) == 0
+    if not whole and space != at.SPACE_GLOBAL:
+        return
+    n, lines = _peek64(state + 8 * N_ACCESSES), _peek64(state + 8 * N_LINES)
+    full = lines + 160 > _peek64(state + 8 * CAP_LINES)
+    if n >= _peek64(state + 8 * CAP_ACCESSES) or full:
+        poke64(state + 8 * OVERFLOW, 1)
+        return
+    table = _peek64(state + 8 * AT_LINES)
+    lanes = np.int64(mask) & 0xFFFFFFFF
+    if space == at.SPACE_GLOBAL:
+        count = _global_lines(warp, lanes, size, table, lines)
+        poke64(state + 8 * N_LINES, lines + count)
+    elif space == at.SPACE_LOCAL:
+        count = _local_lines(warp, lanes, size, table, lines)
+        poke64(state + 8 * N_LINES, lines + count)
+    else:
+        count = _shared_passes(warp, lanes, size)
+    row = _peek64(state + 8 * AT_ACCESSES) + ACCESS_BYTES * n
+    poke64(row, block << 12 | peek32(warp + at.WARP_INDEX))
+    poke64(row + 8, _peek64(state + 8 * N_ENTRIES) - 1 if whole else -1)
+    where = inst | np.int64(space) << SPACE_SHIFT | np.int64(kind) << KIND_SHIFT
+    where |= population(lanes) << LANES_SHIFT | np.int64(size) << SIZE_SHIFT
+    poke64(row + 16, where)
+    poke64(row + 24, lines << 16 | count)
+    poke64(state + 8 * N_ACCESSES, n + 1)
+
+
+@cfunc(_VOID_BLOCK, cache=True)
+def _on_sync(env: Any, warp: int, inst: int, mask: int) -> None:
+    return
+
+
+@cfunc(_RELEASE, cache=True)
+def _on_release(env: Any, slot: int, barrier: int) -> None:
+    return
+
+
+class Recorder:
+    """The tables that one sampled run fills."""
+
+    def __init__(self, stride: int) -> None:
+        self._entries = np.empty((MAX_ENTRIES, 4), np.int32)
+        self._accesses = np.empty((MAX_ACCESSES, 4), np.int64)
+        self._lines = np.empty(MAX_LINES, np.int64)
+        self.header = np.zeros(N_HEADER, np.int64)
+        self.header[[CAP_ENTRIES, CAP_ACCESSES, CAP_LINES]] = MAX_ENTRIES, MAX_ACCESSES, MAX_LINES
+        self.header[AT_ENTRIES] = self._entries.ctypes.data
+        self.header[AT_ACCESSES] = self._accesses.ctypes.data
+        self.header[AT_LINES] = self._lines.ctypes.data
+        self.header[STRIDE] = stride
+
+    @property
+    def observer(self) -> Observer:
+        """The native functions, with this recorder's state."""
+        return Observer(
+            block=_on_block.address,
+            access=_on_access.address,
+            sync=_on_sync.address,
+            release=_on_release.address,
+            state=self.header.ctypes.data,
+        )
+
+    @property
+    def overflowed(self) -> bool:
+        """Whether something did not fit."""
+        return bool(self.header[OVERFLOW])
+
+    def tables(self) -> tuple[npt.NDArray[np.int32], Ints, Ints]:
+        """Entries (block, warp, lifted block, mask), accesses and lines, in executed order."""
+        return (
+            self._entries[: self.header[N_ENTRIES]].copy(),
+            self._accesses[: self.header[N_ACCESSES]].copy(),
+            self._lines[: self.header[N_LINES]].copy(),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockTrace:
+    """The traces of sampled blocks.
+
+    Attributes:
+        blocks: indices of the blocks recorded whole, ascending.
+        stride: every `stride`-th block of a sampled wave is recorded whole.
+        starts, ends: first instruction and end of every lifted block.
+        entries: (lifted block, mask) per executed lifted block, warp after warp.
+        warp_entries: where each warp's entries begin; warps of `blocks` in order.
+        accesses: (entry, where, first line << 16 | count) per access, warp after warp.
+        warp_accesses: where each warp's accesses begin.
+        lines: line << 4 | sector mask; hits: per line, sectors found in L2 (see timing/l2.py).
+        context: (block << 12 | warp, where, first line << 16 | count) of every global access of all
+            sampled blocks, in executed order; `context_lines` its lines.
+        warps_per_block: warps of a block.
+        truncated: the tables overflowed: the last block is incomplete.
+        sampled: number of blocks that ran in all, recorded whole or not.
+    """
+
+    blocks: npt.NDArray[np.int64]
+    stride: int
+    starts: Ints
+    ends: Ints
+    entries: npt.NDArray[np.uint32]
+    warp_entries: Ints
+    accesses: Ints
+    warp_accesses: Ints
+    lines: Ints
+    context: Ints
+    warps_per_block: int
+    truncated: bool
+    sampled: int
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the tables."""
+        parts = (self.entries, self.accesses, self.lines, self.context)
+        return sum(part.nbytes for part in parts)
+
+    def instructions(self) -> int:
+        """Warp instructions of the blocks recorded whole."""
+        sizes = self.ends - self.starts
+        return int(sizes[self.entries[:, 0].astype(np.int64)].sum())
+
+
+def collect(recorder: Recorder, lifted_blocks: list[Any], warps_per_block: int,
+            sampled: int) -> BlockTrace:  # fmt: skip
+    """Sorts what a recorder holds into traces, warp after warp."""
+    entries, accesses, lines = recorder.tables()
+    block_of = entries[:, 0].astype(np.int64)
+    blocks = np.unique(block_of)
+    if recorder.overflowed and len(blocks) > 1:
+        blocks = blocks[blocks != block_of[-1]]
+    kept = np.isin(block_of, blocks)
+    position = np.searchsorted(blocks, block_of)
+    key = np.where(kept, position * warps_per_block + entries[:, 1], -1)
+    order = np.argsort(key, kind="stable")
+    order = order[np.count_nonzero(~kept) :]
+    n_warps = len(blocks) * warps_per_block
+    rank = np.full(len(entries), -1, np.int64)
+    rank[order] = np.arange(len(order))
+    whole = accesses[:, 1] >= 0
+    mine = accesses[whole]
+    mine = mine[kept[mine[:, 1]]] if len(mine) else mine
+    place = rank[mine[:, 1]]
+    by_entry = np.argsort(place, kind="stable")
+    mine, place = mine[by_entry], place[by_entry]
+    warp_of = key[order][place] if len(place) else place
+    return BlockTrace(
+        blocks=blocks,
+        stride=int(recorder.header[STRIDE]),
+        starts=np.array([b.start for b in lifted_blocks], np.int64),
+        ends=np.array([b.end for b in lifted_blocks], np.int64),
+        entries=np.ascontiguousarray(entries[order][:, 2:]).view(np.uint32),
+        warp_entries=np.searchsorted(key[order], np.arange(n_warps + 1)).astype(np.int64),
+        accesses=np.ascontiguousarray(np.column_stack([place, mine[:, 2], mine[:, 3]])),
+        warp_accesses=np.searchsorted(warp_of, np.arange(n_warps + 1)).astype(np.int64),
+        lines=lines,
+        context=np.ascontiguousarray(
+            accesses[(accesses[:, 2] >> SPACE_SHIFT & 3) == at.SPACE_GLOBAL][:, (0, 2, 3)]
+        ),
+        warps_per_block=warps_per_block,
+        truncated=recorder.overflowed,
+        sampled=sampled,
+    )
