@@ -36,8 +36,12 @@ def names_of(mangled: str, demangled: str) -> KernelNames:
 
 
 def squeezed(name: str) -> str:
-    """A name without blanks and without the casts that demanglers write: `f<(int)3>` is `f<3>`."""
-    return re.sub(r"\s+", "", _CASTS.sub("", name))
+    """A name without blanks, but between words, and without demanglers' casts: `f<(int)3>` is `f<3>`.
+
+    >>> squeezed(" f< unsigned  int , (int)3 >"), squeezed("go od")
+    ('f<unsigned int,3>', 'go od')
+    """
+    return re.sub(r"\s+(?=\W|$)|(?<!\w)\s+", "", _CASTS.sub("", re.sub(r"\s+", " ", name)))
 
 
 def without_parameters(demangled: str) -> str:
