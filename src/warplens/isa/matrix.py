@@ -76,18 +76,18 @@ def _splitters(x: Lanes, m: Modifiers) -> tuple[Layout, Splitter, Splitter]:
             lambda word: [split_a(x, F16, half) for half in as_halves(fp8[0], word)],
             lambda word: [split_b(x, F16, half) for half in as_halves(fp8[-1], word)],
         )
-    # The 13 low bits of a tf32 operand are not looked at.
-    width, layout = (16, BF16 if m.has("BF16") else F16)
     if m.has("TF32"):
+        # The 13 low bits of an operand are not looked at.
         return (
             TF32,
             lambda word: [split_a(x, TF32, x.lshr(word, x.u32(13)))],
             lambda word: [split_b(x, TF32, x.lshr(word, x.u32(13)))],
         )
+    layout = BF16 if m.has("BF16") else F16
     return (
         layout,
-        lambda word: [split_a(x, layout, part) for part in _parts(x, word, width)],
-        lambda word: [split_b(x, layout, part) for part in _parts(x, word, width)],
+        lambda word: [split_a(x, layout, part) for part in _parts(x, word, 16)],
+        lambda word: [split_b(x, layout, part) for part in _parts(x, word, 16)],
     )
 
 
