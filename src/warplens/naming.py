@@ -36,7 +36,7 @@ def names_of(mangled: str, demangled: str) -> KernelNames:
 
 
 def squeezed(name: str) -> str:
-    """A name without blanks, but between words, and without demanglers' casts: `f<(int)3>` is `f<3>`.
+    """A name with blanks between words only and no demangler's casts: `f<(int)3>` is `f<3>`.
 
     >>> squeezed(" f< unsigned  int , (int)3 >"), squeezed("go od")
     ('f<unsigned int,3>', 'go od')

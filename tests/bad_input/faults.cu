@@ -64,9 +64,6 @@ extern "C" __global__ void local_load(int at, int* out) {
 __device__ int table[32];
 extern "C" __global__ void global_variable(int at) { ((volatile int*)table)[at] = 1; }
 
-__constant__ int constants[32];
-extern "C" __global__ void constant_load(int at, int* out) { *out = constants[at]; }
-
 __device__ __noinline__ void through(int* p) { *(volatile int*)p = 7; }
 extern "C" __global__ void generic_store(int* p, int choice, long long offset) {
     __shared__ int s[16];

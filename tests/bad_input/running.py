@@ -88,7 +88,6 @@ for _at in (100000, -100000):
     bad(f"local_load_{_at}", wl.MemoryFault, "local", launch("local_load", _at, ints()))
 for _at in (32, -1, 4000):
     bad(f"global_variable_{_at}", wl.MemoryFault, "global", launch("global_variable", _at))
-bad("constant_load", wl.MemoryFault, "constant", launch("constant_load", 20000, ints()))
 for _choice, _space in enumerate(("global", "shared", "local")):
     bad(f"generic_store_{_space}", wl.MemoryFault, "",
         launch("generic_store", ints(), _choice, 1 << 22))  # fmt: skip
