@@ -59,6 +59,7 @@ ENV_OBSERVE_SYNC = 45
 ENV_OBSERVE_RELEASE = 46
 ENV_OBSERVER = 47  # host address of the observer's own state
 ENV_SLOT = 48  # resident slot of the running block
+ENV_OBSERVE_SCREEN = 49  # an observer's function that drops lanes before an access, or 0
 ENV_SLOTS = 64
 
 # --- access sites: what a memory instruction touched last ----------------------------------------

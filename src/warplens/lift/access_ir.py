@@ -281,11 +281,28 @@ misaligned:
   ret i32 1"""
 
 
-def _prologue(name: str) -> str:
-    return f"""define internal i32 @{name}(ptr %w, ptr %env, ptr %site, i32 %mask, i32 %imm, i32 %inst,
+def _screened(space: int, kind: int, size: int) -> str:
+    """Lines that let an observer drop lanes before anything is checked."""
+    return f"""  %scp = getelementptr i64, ptr %env, i64 {at.ENV_OBSERVE_SCREEN}
+  %sca = load i64, ptr %scp, align 8
+  %scz = icmp eq i64 %sca, 0
+  br i1 %scz, label %screened, label %screen
+screen:
+  %scf = inttoptr i64 %sca to ptr
+  %scm = call i32 %scf(ptr %env, ptr %w, i32 %inst, i32 %mask_in, i32 {space}, i32 {kind},
+    i32 {size}, i32 %imm)
+  br label %screened
+screened:
+  %mask = phi i32 [ %mask_in, %entry ], [ %scm, %screen ]
+"""
+
+
+def _prologue(name: str, screen: tuple[int, int, int] | None = None) -> str:
+    mask = "%mask" if screen is None else "%mask_in"
+    return f"""define internal i32 @{name}(ptr %w, ptr %env, ptr %site, i32 {mask}, i32 %imm, i32 %inst,
     i32 %counter) noinline {{
 entry:
-  %any = icmp ne i32 %mask, 0
+{"" if screen is None else _screened(*screen)}  %any = icmp ne i32 %mask, 0
   br i1 %any, label %go, label %nothing
 nothing:
   ret i32 0
@@ -320,7 +337,8 @@ def global_access(name: str, size: int, kind: int, action: str, observe: bool = 
     observed = (
         observe_access(at.SPACE_GLOBAL, kind, size, "%in", "%segb", "%host") if observe else ""
     )
-    return f"""{_prologue(name)}
+    screen = (at.SPACE_GLOBAL, kind, size) if observe else None
+    return f"""{_prologue(name, screen)}
 {scratch("lop", ADDRESSES)}
   %lo = load {V}, ptr %lop, align 64
 {scratch("hip", ADDRESSES + 1)}
@@ -441,7 +459,8 @@ def shared_access(name: str, size: int, kind: int, action: str, observe: bool = 
     observed = (
         observe_access(at.SPACE_SHARED, kind, size, "%mask", "0", "%host") if observe else ""
     )
-    return f"""{_prologue(name)}
+    screen = (at.SPACE_SHARED, kind, size) if observe else None
+    return f"""{_prologue(name, screen)}
 {scratch("offp", ADDRESSES)}
   %off32 = load {V}, ptr %offp, align 64
 {_misaligned(size, "%off32", at.FAULT_MISALIGNED_SHARED)}
@@ -488,7 +507,8 @@ def local_move(op: str, size: int, observe: bool = False) -> str:
   call void @wl.mv.{op}.{narrow}(ptr %io{k}, ptr %host, {W64} %wo{k}, i32 %mask, i32 %lane)
   call void @wl.sectors(ptr %env, ptr %site, {V} %wa{k}, i32 %mask, i32 {narrow}, i32 %counter)""")
     body = "\n".join(steps)
-    return f"""{_prologue(f"wl.local.{op}.{size}")}
+    screen = (at.SPACE_LOCAL, kind, size) if observe else None
+    return f"""{_prologue(f"wl.local.{op}.{size}", screen)}
 {scratch("offp", ADDRESSES)}
   %off32 = load {V}, ptr %offp, align 64
 {_misaligned(size, "%off32", at.FAULT_MISALIGNED_LOCAL)}

@@ -256,6 +256,9 @@ def warpsync(w: RegionWriter, item: Bound) -> None:
     """WARPSYNC: all lanes of the mask must be in this split, else wait for them."""
     masks = [o for o in item.inst.operands if isinstance(o, Reg | UReg | Imm)]
     need = _scalar_operand(w, masks[0]) if masks else "-1"
+    if w.observe:
+        w.store_u32(at.WARP_ARGS, need)
+        w.tell_sync(w.lanes_mask())
     w.registers.flush()
     w.terminated = True
     follow = w.next_block()
@@ -311,6 +314,11 @@ def bar(w: RegionWriter, item: Bound) -> None:
     w.terminated = True
     follow = w.next_block()
     lanes = w.mask
+    arguments = (number, threads, str(kind), ballot)
+    if w.observe:
+        for i, value_ref in enumerate(arguments):
+            w.store_u32(at.WARP_ARGS + 4 * i, value_ref)
+        w.tell_sync(w.lanes_mask())
     if w.guard is not None:
         lanes = w.lanes_mask()
         arrive, skip = w.module.label("arrive"), w.module.label("skip")
@@ -325,7 +333,7 @@ def bar(w: RegionWriter, item: Bound) -> None:
         w.park(follow, rest)
         w.line(f"br label %{go}")
         w.module.start(go)
-    for i, value_ref in enumerate((number, threads, str(kind), ballot)):
+    for i, value_ref in enumerate(arguments):
         w.store_u32(at.WARP_ARGS + 4 * i, value_ref)
     w.leave(follow, lanes, at.EVENT_BARRIER)
 

@@ -71,6 +71,7 @@ SYNC_ROLES = frozenset({
     "bar", "warpsync", "fence", "exit", "bssy", "bsync", "break", "call", "ret", "trap", "yield",
     "cluster_arrive", "cluster_wait",
 })  # fmt: skip
+_TELL_THEMSELVES = frozenset({"bar", "warpsync"})  # roles that call the observer with arguments
 
 Role = Callable[["RegionWriter", Bound], None]
 ROLES: dict[str, Role] = {}
@@ -370,6 +371,11 @@ class RegionWriter:
         function = self.emit(f"inttoptr i64 {self.env(slot)} to ptr")
         self.line(f"call void {function}(ptr %env, ptr %w, i32 {number}, i32 {mask})")
 
+    def tell_sync(self, mask: str) -> None:
+        """Tells an observer, if there is one, that these lanes execute the instruction."""
+        if self.observe:
+            self.call_observer(at.ENV_OBSERVE_SYNC, str(self.index), mask)
+
     # --- guards ----------------------------------------------------------------------------------
 
     def lanes_mask(self) -> str:
@@ -467,8 +473,9 @@ class RegionWriter:
         if item.op.role == "value":
             self._write_value(item, uniform)
         else:
-            if self.observe and item.op.role in SYNC_ROLES:
-                self.call_observer(at.ENV_OBSERVE_SYNC, str(i), self.lanes_mask())
+            tells = item.op.role in SYNC_ROLES and item.op.role not in _TELL_THEMSELVES
+            if self.observe and (tells or inst.opcode == "CCTL"):
+                self.tell_sync(self.lanes_mask())
             ROLES[item.op.role](self, item)
         self.x._active = saved
 
@@ -477,6 +484,11 @@ class RegionWriter:
         keep_sign = bool(item.op.attributes.get("ignore_absolute"))
         sources = [self.operands.source(kind, o, uniform, keep_sign) for kind, o in item.sources]
         assert item.op.function is not None
+        if self.observe and item.inst.opcode == "SHFL":
+            for slot, value in enumerate(sources[1:3]):
+                place = self.field(at.WARP_SCRATCH + 128 * slot)
+                self.line(f"store <32 x i32> {value.ref}, ptr {place}, align 64")
+            self.tell_sync(self.lanes_mask())
         result = item.op.function(x, table.Modifiers(item.inst.modifiers), *sources)
         results = result if len(item.destinations) > 1 else (result,)
         for (kind, operand), value in zip(item.destinations, results, strict=True):
