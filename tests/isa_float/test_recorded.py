@@ -150,3 +150,52 @@ def _elements(words: list[Array], dtype: np.dtype) -> list[Array]:
 def _differences(inputs: Array, expected: Array, actual: Array) -> list[tuple[str, str, str]]:
     rows = np.flatnonzero(expected != actual)[:5]
     return [(hex(inputs[i]), hex(expected[i]), hex(actual[i])) for i in rows]
+
+
+# Products just below the smallest normal number: a, b, and FMUL.FTZ rounded to nearest and up.
+NEARLY_NORMAL = [
+    (0x3F7FFFFF, 0x00800000, 0x00000000, 0x00000000),
+    (0x20000800, 0x1FFFF000, 0x00000000, 0x00000000),
+    (0x20000400, 0x1FFFF800, 0x00800000, 0x00800000),
+    (0xA0000400, 0x1FFFF800, 0x80800000, 0x80000000),
+    (0x2035F544, 0x1FB415E0, 0x00800000, 0x00800001),
+    (0x206F6453, 0x1F88E152, 0x00800000, 0x00800000),
+    (0x205BA855, 0x1F952D7B, 0x00000000, 0x00800000),
+    (0x205C4A31, 0x1F94BFDF, 0x00000000, 0x00800000),
+]
+
+
+@pytest.mark.parametrize("name", ["FMUL", "FFMA"])
+def test_flushing_decides_after_rounding(name: str) -> None:
+    """FTZ flushes what rounds below the smallest normal number with unlimited exponents."""
+    rows = np.resize(np.array(NEARLY_NORMAL, np.uint32), (32, 4))
+    a, b, nearest, up = (np.ascontiguousarray(column) for column in rows.T)
+    sources = [a.view(np.float32), b.view(np.float32)]
+    if name == "FFMA":
+        sources.append(np.where(nearest >> 31, np.float32(-0.0), np.float32(0.0)))
+
+    assert np.array_equal(nearest, run_llvm(f"{name}.FTZ", *sources)[0])
+    assert np.array_equal(up, run_llvm(f"{name}.FTZ.RP", *sources)[0])
+
+
+def test_flushing_of_halves_decides_after_rounding() -> None:
+    """The same for packed halves."""
+    rows = np.resize(np.array([
+        (0x1C01, 0x23FE, 0x400), (0x1C0F, 0x23E2, 0x400), (0x1C10, 0x23E0, 0x400),
+        (0x1C11, 0x23DE, 0), (0x1C1B, 0x23CB, 0x400), (0x1C1C, 0x23C9, 0),
+    ], np.uint32), (32, 3))  # fmt: skip
+    a, b, expected = (np.ascontiguousarray(column) for column in rows.T)
+
+    assert np.array_equal(expected, run_llvm("HMUL2.FTZ", a, b)[0])
+    assert np.array_equal(expected, run_llvm("HFMA2.FTZ", a, b, np.zeros_like(a))[0])
+
+
+def test_out_of_bounds_filler_gives_zero() -> None:
+    """HFMA2.OOB gives 0 where a or b is 0x7ff7 or 0xfff7; other NaN, or one in c, stays NaN."""
+    words = np.resize(np.array([0x7FF7, 0xFFF7, 0x7FF6, 0x7FFF], np.uint32), 32)
+    one, two = np.full(32, 0x3C003C00, np.uint32), np.full(32, 0x40004000, np.uint32)
+    zeros = np.resize(np.array([0, 0, 0x7FFF, 0x7FFF], np.uint32), 32)
+
+    assert np.array_equal(zeros, run_llvm("HFMA2.OOB", words, one, two)[0] & 0xFFFF)
+    assert np.array_equal(zeros, run_llvm("HFMA2.OOB", one, words, two)[0] & 0xFFFF)
+    assert (run_llvm("HFMA2.OOB", one, one, words)[0] & 0xFFFF == 0x7FFF).all()

@@ -31,18 +31,16 @@ def pack(x: Lanes, low: Value, high: Value) -> Value:
 
 
 def _each_half(x: Lanes, m: Modifiers, function: Callable[..., Value], *sources: Value) -> Value:
-    """Applies `function` to the low and to the high halves, with flushing and clamping."""
+    """Applies `function` to the low and to the high halves, sources flushed, results clamped."""
     pairs = [halves(x, _kind(m), a) for a in sources]
     results = []
     for half in zip(*pairs, strict=True):
         operands = [x.flush(a) for a in half] if m.has("FTZ") else list(half)
-        results.append(x.bits(_finish(x, m, function(*operands))))
+        results.append(x.bits(_clamped(x, m, function(*operands))))
     return pack(x, *results)
 
 
-def _finish(x: Lanes, m: Modifiers, a: Value) -> Value:
-    if m.has("FTZ"):
-        a = x.flush(a)
+def _clamped(x: Lanes, m: Modifiers, a: Value) -> Value:
     if m.has("SAT"):
         return fc.saturate(x, a)
     return fc.rectify(x, a) if m.has("RELU") else a
@@ -53,7 +51,11 @@ def hadd2(x: Lanes, m: Modifiers, a: Value, b: Value) -> Value:
     """d = a + b in both halves."""
     if "f32" in (a.type, b.type):
         return _add_single(x, m, a, b)
-    return _each_half(x, m, x.fadd, a, b)
+
+    def add(p: Value, q: Value) -> Value:
+        return x.flush(x.fadd(p, q)) if m.has("FTZ") else x.fadd(p, q)
+
+    return _each_half(x, m, add, a, b)
 
 
 def _add_single(x: Lanes, m: Modifiers, a: Value, b: Value) -> Value:
@@ -65,7 +67,7 @@ def _add_single(x: Lanes, m: Modifiers, a: Value, b: Value) -> Value:
         return x.float_to_float(value, "f64")
 
     total = x.float_to_float(x.fadd(double(a), double(b)), _kind(m))
-    bits = x.bits(_finish(x, m, total))
+    bits = x.bits(_clamped(x, m, total))
     return pack(x, bits, bits)
 
 
@@ -73,20 +75,28 @@ def _add_single(x: Lanes, m: Modifiers, a: Value, b: Value) -> Value:
 def hadd2_f32(x: Lanes, m: Modifiers, a: Value, b: Value) -> Value:
     """d = a + b of the selected halves, as f32: with b = -0 the conversion of a half."""
     wide = [x.float_to_float(halves(x, _kind(m), source)[0], "f32") for source in (a, b)]
-    return _finish(x, m, x.fadd(*wide))
+    total = x.fadd(*wide)
+    return _clamped(x, m, x.flush(total) if m.has("FTZ") else total)
 
 
 @op("HMUL2", sig="r <- h h", mods=_ARITHMETIC, **_FP16)
 def hmul2(x: Lanes, m: Modifiers, a: Value, b: Value) -> Value:
     """d = a * b in both halves."""
-    return _each_half(x, m, x.fmul, a, b)
+
+    def multiply(p: Value, q: Value) -> Value:
+        product = x.fmul(p, q)
+        if not m.has("FTZ"):
+            return product
+        return fc.flush_result(x, product, x.fmul(fc.lift(x, p), q))
+
+    return _each_half(x, m, multiply, a, b)
 
 
-@op("HFMA2", sig="r <- h h h", mods=_ARITHMETIC, **_FP16)
+@op("HFMA2", sig="r <- h h h", mods=f"OOB {_ARITHMETIC}", **_FP16)
 @op(
     "HFMA2",
     sig="r <- h h h",
-    mods=_ARITHMETIC,
+    mods=f"OOB {_ARITHMETIC}",
     requires="MMA",
     pipe="fp16",
     latency="fp16_mma_pipe",
@@ -97,7 +107,26 @@ def hfma2(x: Lanes, m: Modifiers, a: Value, b: Value, c: Value) -> Value:
 
     `HFMA2 R,-RZ,RZ,x,y` moves a constant: -0 * 0 + x is x, also for denormals.
     """
-    return _each_half(x, m, x.ffma, a, b, c)
+
+    def multiply_add(p: Value, q: Value, r: Value) -> Value:
+        total = x.ffma(p, q, r)
+        if not m.has("FTZ"):
+            return total
+        return fc.flush_result(x, total, x.ffma(fc.lift(x, p), q, fc.lift(x, r)))
+
+    result = _each_half(x, m, multiply_add, a, b, c)
+    return _without_out_of_bounds(x, a, b, result) if m.has("OOB") else result
+
+
+def _without_out_of_bounds(x: Lanes, a: Value, b: Value, result: Value) -> Value:
+    """Zero in each half where a or b is the NaN that tensor copies fill in out of bounds."""
+    for shift in (0, 16):
+        mask, filler = x.u32(0x7FFF << shift), x.u32(0x7FF7 << shift)
+        outside = x.por(
+            x.icmp("eq", x.and_(a, mask), filler), x.icmp("eq", x.and_(b, mask), filler)
+        )
+        result = x.select(outside, x.and_(result, x.u32(0xFFFF0000 >> shift)), result)
+    return result
 
 
 @op("HMNMX2", sig="r <- h h p", mods="BF16_V2 FTZ NAN", **_FP16)

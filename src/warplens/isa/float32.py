@@ -13,9 +13,7 @@ def _flushed(x: Lanes, m: Modifiers, *values: Value) -> tuple[Value, ...]:
     return tuple(x.flush(a) for a in values) if m.has("FTZ") else values
 
 
-def _finish(x: Lanes, m: Modifiers, a: Value) -> Value:
-    if m.has("FTZ"):
-        a = x.flush(a)
+def _saturated(x: Lanes, m: Modifiers, a: Value) -> Value:
     return fc.saturate(x, a) if m.has("SAT") else a
 
 
@@ -23,14 +21,20 @@ def _finish(x: Lanes, m: Modifiers, a: Value) -> Value:
 def fadd(x: Lanes, m: Modifiers, a: Value, b: Value) -> Value:
     """d = a + b."""
     a, b = _flushed(x, m, a, b)
-    return _finish(x, m, x.fadd(a, b, fc.rounding(m)))
+    total = x.fadd(a, b, fc.rounding(m))
+    # Sums are exact where they are denormal, so that flushing needs no second look.
+    return _saturated(x, m, x.flush(total) if m.has("FTZ") else total)
 
 
 @op("FMUL", "UFMUL", sig="f <- f f", mods=_ARITHMETIC, pipe="fma", latency="fma", category="fp32")
 def fmul(x: Lanes, m: Modifiers, a: Value, b: Value) -> Value:
     """d = a * b."""
     a, b = _flushed(x, m, a, b)
-    return _finish(x, m, x.fmul(a, b, fc.rounding(m)))
+    mode = fc.rounding(m)
+    product = x.fmul(a, b, mode)
+    if m.has("FTZ"):
+        product = fc.flush_result(x, product, x.fmul(fc.lift(x, a), b, mode))
+    return _saturated(x, m, product)
 
 
 @op(
@@ -45,7 +49,11 @@ def fmul(x: Lanes, m: Modifiers, a: Value, b: Value) -> Value:
 def ffma(x: Lanes, m: Modifiers, a: Value, b: Value, c: Value) -> Value:
     """d = a * b + c, rounded once."""
     a, b, c = _flushed(x, m, a, b, c)
-    return _finish(x, m, x.ffma(a, b, c, fc.rounding(m)))
+    mode = fc.rounding(m)
+    total = x.ffma(a, b, c, mode)
+    if m.has("FTZ"):
+        total = fc.flush_result(x, total, x.ffma(fc.lift(x, a), b, fc.lift(x, c), mode))
+    return _saturated(x, m, total)
 
 
 Pair = tuple[Value, Value]

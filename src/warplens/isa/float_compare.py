@@ -128,6 +128,27 @@ def rectify(x: Lanes, a: Value) -> Value:
     return x.select(x.fcmp("ole", a, zero(x, a.type)), zero(x, a.type), a)
 
 
+# A power of two that lifts the smallest normal number out of reach of denormals, and where to.
+_LIFT = {"f32": (0x5F800000, 0x20800000), "f16": (0x6400, 0x2C00), "bf16": (0x5F80, 0x2080)}
+
+
+def lift(x: Lanes, a: Value) -> Value:
+    """`a` scaled up by the power of two that `flush_result` expects."""
+    return x.fmul(a, from_bits(x, a.type, x.u32(_LIFT[a.type][0])))
+
+
+def flush_result(x: Lanes, a: Value, lifted: Value) -> Value:
+    """Flushes a rounded result that is tiny; `lifted` is the same operation on lifted operands.
+
+    The chip decides after rounding as if exponents had no limit (recorded on an H200): a result
+    that only the coarse steps of denormals round up to the smallest normal number is flushed.
+    """
+    kind = a.type
+    smallest = from_bits(x, kind, x.u32(_LIFT[kind][1]))
+    sign = from_bits(x, kind, x.and_(x.raw_bits(a), _sign_bit(x, kind)))
+    return x.select(x.fcmp("olt", x.fabs(lifted), smallest), sign, x.flush(a))
+
+
 def rounding(m: Modifiers) -> str:
     """The rounding mode that the modifiers name: RN, RZ, RM or RP."""
     return m.one_of("RZ", "RM", "RP", default="RN")
