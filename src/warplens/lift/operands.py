@@ -65,13 +65,14 @@ class Operands:
         return self.word(operand, offset, uniform)
 
     def wide(self, operand: Operand, is_float: bool, uniform: bool) -> Value:
-        """A 64-bit operand as u64 or f64; immediates sign-extend or give the high word."""
+        """A 64-bit operand as u64 or f64; a float immediate gives the high word."""
         x = self._scalar if uniform else self._vector
         if isinstance(operand, Imm):
             if is_float:
                 return x.u64((operand.bits & 0xFFFFFFFF) << 32)
             n = operand.bits
-            if n <= 0xFFFFFFFF and n & 0x80000000:
+            # The text tells the sign: UMOV.64 UR4, 0xeb55ee1f is positive, IADD.64 ..., -0x5 not.
+            if n <= 0xFFFFFFFF and n & 0x80000000 and operand.text.startswith("-"):
                 n |= 0xFFFFFFFF00000000
             return x.u64(n)
         if isinstance(operand, Reg) and operand.index != RZ and not uniform:
