@@ -7,7 +7,8 @@ import sys
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 
-from tests.fuzz.campaign import Failure, run, shrink
+from tests.fuzz.campaign import Failure, found_in, shrink
+from tests.fuzz.generate import generate
 from tests.kernels.model import ARCHITECTURES
 
 
@@ -36,15 +37,15 @@ def main() -> int:
     begin, done, failures = time.monotonic(), 0, 0
     with ProcessPoolExecutor(options.workers) as pool:
         jobs = {
-            pool.submit(run, range(s, min(s + options.batch, end)), architectures): s
+            pool.submit(found_in, range(s, min(s + options.batch, end)), architectures): s
             for s in starts
         }
         for job in as_completed(jobs):
             done += min(options.batch, end - jobs[job])
-            for failure in job.result():
+            for seed, architecture, message in job.result():
                 failures += 1
                 if failures <= options.stop_after:
-                    _show(failure)
+                    _show(Failure(generate(seed), architecture, message))
             if failures >= options.stop_after:
                 pool.shutdown(cancel_futures=True)
                 break

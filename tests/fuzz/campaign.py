@@ -72,6 +72,11 @@ def run(seeds: Iterable[int], architectures: Sequence[str]) -> list[Failure]:
     return [f for a in architectures for f in check(programs, a, expected)]
 
 
+def found_in(seeds: Sequence[int], architectures: Sequence[str]) -> list[tuple[int, str, str]]:
+    """As `run`, in a form that can pass between processes: seed, architecture, message."""
+    return [(f.program.seed, f.architecture, f.message) for f in run(seeds, architectures)]
+
+
 def shrink(failure: Failure, attempts: int = 300) -> Failure:
     """A smaller program that still fails on the same architecture."""
     for _ in range(attempts):

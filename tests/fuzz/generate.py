@@ -63,7 +63,7 @@ class Generator:
     def program(self) -> Program:
         """The program of this generator's seed."""
         statements = tuple(
-            self.statement(depth=0, in_loop=False) for _ in range(self.random.randint(4, 12))
+            self.statement(depth=0, in_loop=False) for _ in range(self.random.randint(3, 9))
         )
         generator = np.random.default_rng(self.seed)
         return Program(self.seed, statements, {t: _input(generator, t) for t in TYPES})

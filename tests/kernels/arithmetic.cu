@@ -89,6 +89,20 @@ extern "C" __global__ void narrow(const int* a, signed char* b, unsigned char* c
     f[i] = (long long)b[i] * d[i] + e[i];
 }
 
+// 64-bit immediates whose low word has its top bit set, positive and negative.
+extern "C" __global__ void wide_immediates(const unsigned long long* a, unsigned long long* out,
+                                           int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    unsigned long long v = a[i];
+    out[i] = v + 0xeb55ee1full;
+    out[n + i] = v + 0xffffffffeb55ee1full;
+    out[2 * n + i] = min(v, 0xeb55ee1full);
+    out[3 * n + i] = v > 0xeb55ee1full ? 0x123456789abcull : 7;
+    out[4 * n + i] = (long long)v > -77 ? 0xfffffffff2345678ull : 0x82345678ull;
+    out[5 * n + i] = __umul64hi(v, __mul64hi(1, (long long)0xeb55ee1f5a07e4dcull));
+}
+
 extern "C" __global__ void gcd_loop(const unsigned* a, const unsigned* b, unsigned* out, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;

@@ -251,6 +251,21 @@ def narrow(rng: np.random.Generator) -> Problem:
 
 
 @case("arithmetic.cu", grid=2, block=100)
+def wide_immediates(rng: np.random.Generator) -> Problem:
+    x = integers(rng, np.uint64, N)
+    m = 2**64
+    rows = [
+        ((v + 0xEB55EE1F) % m, (v + 0xFFFFFFFFEB55EE1F) % m, min(v, 0xEB55EE1F),
+         0x123456789ABC if v > 0xEB55EE1F else 7,
+         0xFFFFFFFFF2345678 if v < 2**63 or v - m > -77 else 0x82345678,
+         v * (m - 1) >> 64)
+        for v in map(int, x)
+    ]  # fmt: skip
+    expected = np.ascontiguousarray(np.array(rows, np.uint64).T)
+    return (x, np.zeros_like(expected), N), {1: expected}
+
+
+@case("arithmetic.cu", grid=2, block=100)
 def gcd_loop(rng: np.random.Generator) -> Problem:
     x, y = integers(rng, np.uint32, N), integers(rng, np.uint32, N)
     expected = np.array([gcd(int(a), int(b)) for a, b in zip(x, y, strict=True)], np.uint32)

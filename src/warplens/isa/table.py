@@ -10,7 +10,7 @@ Signature language, `"dst ... <- src ..."`, one token per text operand in nvdisa
     f   f32 value, `-`/`|x|` applied
     v   two f32 values in a pair, as a tuple (low, high), after `.LO_HI` (swapped), `.NP` (the high
         one negated), `-`/`|x|` on both; an immediate or a register with `.F32` gives both
-    q   64-bit value in an even register pair (immediates sign-extend)
+    q   64-bit value in an even register pair (immediates as the text says)
     k   64-bit value for carry arithmetic, (bits, negated) like c
     d   f64 value in a pair (an immediate gives the high word)
     h   packed pair of 16-bit floats as u32; the function gets the u32 after `.H0_H0`/`.H1_H1`
