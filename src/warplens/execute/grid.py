@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from warplens.errors import LimitExceeded, WarplensError
+from warplens.errors import LimitExceeded
 from warplens.execute import runner
 from warplens.execute.execution import COLUMNS, Execution
 from warplens.execute.launch import LaunchConfig, Launching, OrderNeeded
@@ -96,7 +96,7 @@ class _Crew:
                     thread.join(wait)
                     wait = _POLL_SECONDS
                     elapsed = time.perf_counter() - started
-                    if elapsed > _FAST_AFTER_SECONDS:
+                    if self._launching.program.seconds_run + elapsed > _FAST_AFTER_SECONDS:
                         self._launching.program.make_fast()
                     self._watch(config, elapsed)
         except BaseException:
@@ -152,11 +152,12 @@ def execute(program: Program, image: ModuleImage, memory: DeviceMemory,
     if not config.deterministic and program.lifted.ordered_reason.startswith("strong"):
         reason = program.lifted.ordered_reason
     wanted = config.workers or _cores()
-    if config.observer is not None or config.block_order is not None:
+    if config.observer is not None or config.block_order is not None or config.restore:
         wanted = 1
     n_workers = 1 if reason else max(1, min(wanted, blocks))
     started = time.perf_counter()
-    if blocks * ((bx * by * bz + 31) // 32) >= _FAST_FROM_WARPS:
+    is_large = blocks * ((bx * by * bz + 31) // 32) >= _FAST_FROM_WARPS
+    if is_large or program.seconds_run > _FAST_AFTER_SECONDS:
         program.make_fast()
 
     def make(n: int) -> Launching:
@@ -170,8 +171,10 @@ def execute(program: Program, image: ModuleImage, memory: DeviceMemory,
         reason = launching.order_reason
         launching.take_back()
         launching, crew = _attempt(make, 1)
-    except WarplensError:
-        raise
+    finally:
+        if config.restore:
+            launching.take_back()
+    program.seconds_run += time.perf_counter() - started
     spinning = any(int(w.control[runner.SPINNING]) for w in crew.workers)
     return Execution(
         kernel=program.lifted.kernel,

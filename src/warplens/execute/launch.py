@@ -46,6 +46,7 @@ class LaunchConfig:
         observer: told of blocks, accesses and synchronisation; needs a program prepared with
             observe=True and runs on one worker.
         block_order: only these blocks, in this order (None: all, ascending).
+        restore: afterwards memory is as it was before: nothing that the blocks write stays.
     """
 
     grid: tuple[int, int, int]
@@ -61,6 +62,7 @@ class LaunchConfig:
     progress: Callable[[int, int], None] | None = None
     observer: Observer | None = None
     block_order: tuple[int, ...] | None = None
+    restore: bool = False
 
 
 class OrderNeeded(Exception):
@@ -110,7 +112,7 @@ class Launching:
         self._operations: dict[int, str] = {}
         self._snapshots: dict[int, tuple[Segment, npt.NDArray[np.uint8]]] = {}
         self._heap_used = 0
-        if n_workers == 1:
+        if n_workers == 1 and not config.restore:
             self._allow_everything()
 
     def _allow_everything(self) -> None:
@@ -153,6 +155,8 @@ class Launching:
         )
 
     def _check_order(self, index: int, segment: Segment, kind: int, inst: int) -> None:
+        if self.config.restore and kind != at.ACCESS_READ and index not in self._snapshots:
+            self._snapshots[index] = (segment, segment.buffer.copy())
         if self.n_workers == 1 or not self.config.deterministic:
             return
         group = self._groups[index]

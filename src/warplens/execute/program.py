@@ -40,6 +40,7 @@ class Program:
     features: HostFeatures
     observed: bool = False
     is_fast: bool = False
+    seconds_run: float = 0.0  # in all launches so far; a busy kernel deserves fast code
 
     def make_fast(self) -> None:
         """Compiles tier 1 and puts it in place; a running launch goes on with the new code."""

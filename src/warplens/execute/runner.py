@@ -22,7 +22,7 @@ NEXT_BLOCK, LAST_BLOCK, STOP, SLOT, WARP, HOOK, MASK, N_SLOTS, MAX_SLOTS, STEPS 
 SPINNING, CURRENT, ROUNDS, GRID_X, GRID_Y, WARPS, THREADS, ENV_ADDRESS, STEP_LIMIT, N_SM = range(
     10, 20
 )
-SHARED_BYTES, OBSERVE_RELEASE, FINISHED, N_CONTROL = 20, 21, 22, 24
+SHARED_BYTES, OBSERVE_RELEASE, FINISHED, N_CONTROL = 20, 21, 22, 24  # rest: spare
 
 # what a run returns
 ALL_DONE, FAULTED, HOOK_CALL, STOPPED, DEADLOCKED, TRAPPED, BAD_PC, NEED_SLOT, STEPS_SPENT = range(
@@ -32,10 +32,11 @@ ALL_DONE, FAULTED, HOOK_CALL, STOPPED, DEADLOCKED, TRAPPED, BAD_PC, NEED_SLOT, S
 # per resident block
 BLOCK_INDEX, BLOCK_ALIVE, BLOCK_RUNNING, BLOCK_YIELDS, N_BLOCK = 0, 1, 2, 3, 4
 # per named barrier of a resident block
-BARRIER_LANES, BARRIER_ROUNDED, BARRIER_NEED, BARRIER_TALLY, BARRIER_MODE, N_BARRIER = range(6)
+BARRIER_LANES, BARRIER_ROUNDED, BARRIER_NEED, BARRIER_TALLY, BARRIER_MODE = range(5)
+BARRIER_TABLED, N_BARRIER = 5, 6  # splits that wait in split tables (whole warps do not)
 
-# per warp of a resident block
-WARP_READY, WARP_BLOCKED, WARP_FINISHED = 0, 1, 2
+# per warp of a resident block; WARP_PARKED + n: the whole warp waits at named barrier n
+WARP_READY, WARP_BLOCKED, WARP_FINISHED, WARP_PARKED = 0, 1, 2, 16
 
 QUANTUM = 20000  # back edges before a split must let others run
 PATIENCE = 4  # rounds of a block without end before another block joins
@@ -43,7 +44,7 @@ PATIENCE = 4  # rounds of a block without end before another block joins
 _FULL = 0xFFFFFFFF
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def start_block(slot: int, block: int, control: Ints, blocks: Ints, barriers: Ints, seen: Ints,
                 warps: Ints, states: Ints, shared: Ints, zero_keys: Ints) -> None:  # fmt: skip
     """Puts a block into a slot: every warp at lifted block 0 with all its lanes."""
@@ -71,7 +72,7 @@ def start_block(slot: int, block: int, control: Ints, blocks: Ints, barriers: In
         states[slot, i] = WARP_READY
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def enter_block(slot: int, control: Ints, env: Ints, blocks: Ints, shared: Ints) -> None:
     """Sets the environment for the block in a slot."""
     block = blocks[slot, BLOCK_INDEX]
@@ -85,13 +86,13 @@ def enter_block(slot: int, control: Ints, env: Ints, blocks: Ints, shared: Ints)
     env[at.ENV_SMID] = block % control[N_SM]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def split_field(w: int, i: int, field: int) -> Any:
     """Address of a field (0 mask, 1 pc, 2 state, 3 info) of split table entry `i`."""
     return w + at.WARP_SPLIT_TABLE + at.SPLIT_SIZE * i + 4 * field
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def add_split(w: int, mask: int, pc: int, state: int, info: int, at_bottom: bool) -> None:
     """Adds an entry on top of the split table, or below all others."""
     n = peek32(w + at.WARP_SPLITS)
@@ -108,7 +109,7 @@ def add_split(w: int, mask: int, pc: int, state: int, info: int, at_bottom: bool
     poke32(w + at.WARP_SPLITS, n + 1)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def remove_split(w: int, i: int) -> None:
     """Closes the gap of entry `i`."""
     n = peek32(w + at.WARP_SPLITS)
@@ -118,7 +119,7 @@ def remove_split(w: int, i: int) -> None:
     poke32(w + at.WARP_SPLITS, n - 1)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def release_warpsync(w: int) -> bool:
     """Frees splits waiting at WARPSYNC whose mask is complete; those at one pc become one."""
     n = peek32(w + at.WARP_SPLITS)
@@ -159,7 +160,7 @@ def release_warpsync(w: int) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def lowest_lane(mask: int) -> int:
     """Number of the lowest lane of a mask."""
     lane = 0
@@ -168,13 +169,13 @@ def lowest_lane(mask: int) -> int:
     return lane
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def participants(w: int, number: int, mask: int) -> int:
     """The participants of a convergence barrier as the lanes of `mask` know them."""
     return peek32(w + at.WARP_BARRIERS + 128 * number + 4 * lowest_lane(mask))
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def meet(w: int, number: int, need: int, union: int, forced: bool) -> bool:
     """Resumes the splits that wait at one convergence barrier if all participants are there.
 
@@ -220,7 +221,7 @@ def meet(w: int, number: int, need: int, union: int, forced: bool) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def bsync(w: int) -> bool:
     """A split has reached BSYNC without its fellows. True: they all wait, go on together."""
     mask, number = peek32(w + at.WARP_MASK), peek32(w + at.WARP_ARGS)
@@ -232,7 +233,7 @@ def bsync(w: int) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def meet_any(w: int, forced: bool) -> bool:
     """Tries every convergence barrier at which some split waits."""
     for i in range(peek32(w + at.WARP_SPLITS)):
@@ -244,7 +245,7 @@ def meet_any(w: int, forced: bool) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def pick_split(w: int) -> bool:
     """Makes a runnable split current; False if there is none."""
     if meet_any(w, False):
@@ -261,7 +262,7 @@ def pick_split(w: int) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def rotate(w: int, exhausted: bool) -> None:
     """The running split goes below all others; waiting lanes may be freed from spinning ones."""
     add_split(w, peek32(w + at.WARP_MASK), peek32(w + at.WARP_PC), at.SPLIT_READY, 0, True)
@@ -270,7 +271,24 @@ def rotate(w: int, exhausted: bool) -> None:
         meet_any(w, True)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
+def release_splits(slot: int, i: int, number: int, result: int, arrived: Ints, warps: Ints,
+                   states: Ints) -> None:  # fmt: skip
+    """Frees the splits of a divided warp that wait at a named barrier."""
+    arrived[slot, number, i] = 0
+    w = warps[slot, i]
+    for j in range(peek32(w + at.WARP_SPLITS)):
+        if (
+            peek32(split_field(w, j, 2)) == at.SPLIT_AT_BARRIER
+            and peek32(split_field(w, j, 3)) == number
+        ):
+            poke32(split_field(w, j, 2), at.SPLIT_READY)
+            poke32(split_field(w, j, 3), 0)
+            poke32(w + at.WARP_BAR_RESULT, result)
+            states[slot, i] = WARP_READY
+
+
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def release_barrier(slot: int, number: int, control: Ints, barriers: Ints, arrived: Ints,
                     warps: Ints, states: Ints) -> None:  # fmt: skip
     """Lets everyone who waits at a named barrier go on, with the reduction's result."""
@@ -284,23 +302,19 @@ def release_barrier(slot: int, number: int, control: Ints, barriers: Ints, arriv
         result = 1 if tally == lanes else 0
     elif mode == at.BARRIER_OR:
         result = 1 if tally > 0 else 0
+    tabled = barriers[slot, number, BARRIER_TABLED] != 0
     for i in range(control[WARPS]):
-        arrived[slot, number, i] = 0
-        w = warps[slot, i]
-        for j in range(peek32(w + at.WARP_SPLITS)):
-            if (
-                peek32(split_field(w, j, 2)) == at.SPLIT_AT_BARRIER
-                and peek32(split_field(w, j, 3)) == number
-            ):
-                poke32(split_field(w, j, 2), at.SPLIT_READY)
-                poke32(split_field(w, j, 3), 0)
-                poke32(w + at.WARP_BAR_RESULT, result)
-                states[slot, i] = WARP_READY
+        if states[slot, i] == WARP_PARKED + number:
+            states[slot, i] = WARP_READY
+            if mode != 0:
+                poke32(warps[slot, i] + at.WARP_BAR_RESULT, result)
+        if tabled:
+            release_splits(slot, i, number, result, arrived, warps, states)
     for k in range(N_BARRIER):
         barriers[slot, number, k] = 0
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def check_barrier(slot: int, number: int, control: Ints, blocks: Ints, barriers: Ints,
                   arrived: Ints, warps: Ints, states: Ints) -> bool:  # fmt: skip
     """Releases a named barrier if it is complete."""
@@ -317,16 +331,28 @@ def check_barrier(slot: int, number: int, control: Ints, blocks: Ints, barriers:
     return complete
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def arrive(slot: int, i: int, w: int, control: Ints, blocks: Ints, barriers: Ints, arrived: Ints,
-           warps: Ints, states: Ints) -> None:  # fmt: skip
-    """A split arrives at the named barrier of its event."""
+           warps: Ints, states: Ints) -> bool:  # fmt: skip
+    """A split arrives at the named barrier of its event. True: a whole warp that may go on or is
+    parked; its record keeps mask and pc."""
     mask = peek32(w + at.WARP_MASK)
     number = peek32(w + at.WARP_ARGS) & 15
     need = peek32(w + at.WARP_ARGS + 4)
     mode = peek32(w + at.WARP_ARGS + 8)
     ballot = peek32(w + at.WARP_ARGS + 12)
     lanes = population(mask)
+    if peek32(w + at.WARP_SPLITS) == 0 and mode != at.BARRIER_ARRIVE:
+        barriers[slot, number, BARRIER_LANES] += lanes
+        barriers[slot, number, BARRIER_ROUNDED] += 32
+        if need > 0:
+            barriers[slot, number, BARRIER_NEED] = (need + 31) // 32 * 32
+        if mode >= at.BARRIER_POPC:
+            barriers[slot, number, BARRIER_MODE] = mode
+            barriers[slot, number, BARRIER_TALLY] += population(ballot)
+        states[slot, i] = WARP_PARKED + number
+        check_barrier(slot, number, control, blocks, barriers, arrived, warps, states)
+        return True
     before = arrived[slot, number, i]
     alive = _FULL & ~peek32(w + at.WARP_EXITED)
     arrived[slot, number, i] = before | mask
@@ -344,17 +370,17 @@ def arrive(slot: int, i: int, w: int, control: Ints, blocks: Ints, barriers: Int
         add_split(w, mask, peek32(w + at.WARP_PC), at.SPLIT_READY, 0, False)
     else:
         add_split(w, mask, peek32(w + at.WARP_PC), at.SPLIT_AT_BARRIER, number, False)
+        barriers[slot, number, BARRIER_TABLED] += 1
     check_barrier(slot, number, control, blocks, barriers, arrived, warps, states)
+    return False
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def note_exits(slot: int, i: int, w: int, control: Ints, blocks: Ints, barriers: Ints,
                arrived: Ints, seen: Ints, warps: Ints, states: Ints) -> None:  # fmt: skip
     """Counts lanes that ended since the last look; barriers may be complete without them."""
     exited = peek32(w + at.WARP_EXITED)
     new = exited & ~seen[slot, i]
-    if new == 0:
-        return
     seen[slot, i] = exited
     blocks[slot, BLOCK_ALIVE] -= population(new)
     for number in range(16):
@@ -362,7 +388,7 @@ def note_exits(slot: int, i: int, w: int, control: Ints, blocks: Ints, barriers:
             check_barrier(slot, number, control, blocks, barriers, arrived, warps, states)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def resolve_targets(w: int, control: Ints, code_map: Ints) -> int:
     """Splits the lanes of an indirect jump by target. 0: go on, 1: hook, 2: bad address."""
     mask = peek32(w + at.WARP_MASK)
@@ -408,17 +434,19 @@ def resolve_targets(w: int, control: Ints, code_map: Ints) -> int:
 
 
 # how running one warp ended
-RAN_BLOCKED, RAN_YIELDED, RAN_FAULT, RAN_HOOK, RAN_TRAP, RAN_BAD_PC = range(6)
+RAN_BLOCKED, RAN_YIELDED, RAN_FAULT, RAN_HOOK, RAN_TRAP, RAN_BAD_PC, RAN_PARKED = range(7)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arrived: Ints,
              seen: Ints, warps: Ints, states: Ints, regions: Ints, region_of: Ints,
              code_map: Ints) -> int:  # fmt: skip
     """Runs a warp until it waits, ends, has used its quantum, or needs attention."""
     w = warps[slot, i]
     env = control[ENV_ADDRESS]
-    if peek32(w + at.WARP_MASK) == 0 and not pick_split(w):
+    if peek32(w + at.WARP_MASK) == 0 and (
+        peek32(w + at.WARP_SPLITS) == 0 or not pick_split(w)
+    ):
         return RAN_BLOCKED
     while True:
         event = call_region(regions[region_of[peek32(w + at.WARP_PC)]], w, env)
@@ -449,19 +477,25 @@ def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arr
         if event == at.EVENT_TRAP:
             return RAN_TRAP
         if event == at.EVENT_BARRIER:
-            arrive(slot, i, w, control, blocks, barriers, arrived, warps, states)
+            if peek32(w + at.WARP_EXITED) != seen[slot, i]:
+                note_exits(slot, i, w, control, blocks, barriers, arrived, seen, warps, states)
+            if arrive(slot, i, w, control, blocks, barriers, arrived, warps, states):
+                if states[slot, i] == WARP_READY:
+                    continue
+                return RAN_PARKED
         elif event == at.EVENT_WARPSYNC:
             add_split(
                 w, peek32(w + at.WARP_MASK), peek32(w + at.WARP_PC), at.SPLIT_AT_WARPSYNC,
                 peek32(w + at.WARP_ARGS), False,
             )  # fmt: skip
         poke32(w + at.WARP_MASK, 0)
-        note_exits(slot, i, w, control, blocks, barriers, arrived, seen, warps, states)
-        if not pick_split(w):
+        if peek32(w + at.WARP_EXITED) != seen[slot, i]:
+            note_exits(slot, i, w, control, blocks, barriers, arrived, seen, warps, states)
+        if peek32(w + at.WARP_SPLITS) == 0 or not pick_split(w):
             return RAN_BLOCKED
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def run_block(slot: int, control: Ints, blocks: Ints, barriers: Ints, arrived: Ints, seen: Ints,
               warps: Ints, states: Ints, regions: Ints, region_of: Ints,
               code_map: Ints) -> int:  # fmt: skip
@@ -476,6 +510,8 @@ def run_block(slot: int, control: Ints, blocks: Ints, barriers: Ints, arrived: I
             control[WARP] = i
             outcome = run_warp(slot, i, control, blocks, barriers, arrived, seen, warps, states,
                                regions, region_of, code_map)  # fmt: skip
+            if outcome == RAN_PARKED:
+                continue
             if outcome == RAN_BLOCKED:
                 if peek32(warps[slot, i] + at.WARP_EXITED) == _FULL:
                     states[slot, i] = WARP_FINISHED
@@ -506,7 +542,7 @@ def run_block(slot: int, control: Ints, blocks: Ints, barriers: Ints, arrived: I
             return NEED_SLOT
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def run(control: Ints, env: Ints, blocks: Ints, barriers: Ints, arrived: Ints, seen: Ints,
         warps: Ints, states: Ints, shared: Ints, zero_keys: Ints, regions: Ints,
         region_of: Ints, code_map: Ints) -> int:  # fmt: skip

@@ -314,6 +314,16 @@ class Worker:
         waits: list[str] = []
         for i in range(self._n_warps):
             warp = int(self._warps[slot, i])
+            state = int(self._states[slot, i])
+            if state >= runner.WARP_PARKED:
+                pc = ctypes.c_uint32.from_address(warp + at.WARP_PC).value
+                inst = self._lifted.kernel.instructions[
+                    self._lifted.layout.blocks[pc].start - 1
+                ]
+                line = f" ({inst.file}:{inst.line})" if inst.line else ""
+                waits.append(
+                    f"  warp {i} waits at named barrier {state - runner.WARP_PARKED}{line}"
+                )
             for j in range(ctypes.c_uint32.from_address(warp + at.WARP_SPLITS).value):
                 base = warp + at.WARP_SPLIT_TABLE + at.SPLIT_SIZE * j
                 mask, pc, state, info = (

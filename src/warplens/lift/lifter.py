@@ -165,6 +165,7 @@ class RegionWriter:
         self.index = 0
         self.mask = "%mask"
         self.split: str | None = None
+        self.true_slot = 0  # counter of lanes that execute the present instruction
         self.guard: Value | None = None
         self._constants: dict[tuple[int, int], Value] = {}
         self._writes: dict[int, int] = {}
@@ -461,6 +462,7 @@ class RegionWriter:
         self.guard = self._read_guard(item)
         uniform = item.op.uniform and item.op.role == "value"
         if self.guard is None or uniform or isinstance(inst.guard, UPred):
+            self.true_slot = threads_slot
             self.counter("thread_inst_executed_true", i, i + 1, slot=threads_slot)
             saved = self.x._active
             if self.guard is not None and not uniform:
@@ -468,7 +470,8 @@ class RegionWriter:
         else:
             saved = self.x._active
             mask = self.lanes_mask()
-            self.count(self.counter("thread_inst_executed_true", i, i + 1), self.popcount(mask))
+            self.true_slot = self.counter("thread_inst_executed_true", i, i + 1)
+            self.count(self.true_slot, self.popcount(mask))
             self.x._active = self.vector_mask(mask)
         if item.op.role == "value":
             self._write_value(item, uniform)

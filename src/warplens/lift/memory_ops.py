@@ -71,12 +71,16 @@ def new_site(w: RegionWriter, space: str, size: int) -> tuple[int, int]:
         if s == "shared":
             passes = max(1, size // 4)
             columns = {"requests": {0: 1, 1: 1}, "wavefronts": {0: passes, 2: 1},
-                       "wavefronts_ideal": {0: passes, 3: 1}, "bytes": {0: 32 * size, 4: 1}}
+                       "wavefronts_ideal": {0: passes, 3: 1}, "bytes": {4: 1}}
         else:
             columns = {"requests": {0: 1, 1: 1}, "sectors": {0: size, 2: 1},
-                       "lines": {0: max(1, size // 4), 4: 1}, "bytes": {0: 32 * size, 5: 1}}
+                       "lines": {0: max(1, size // 4), 4: 1}, "bytes": {5: 1}}
             if s == "global":
                 columns["sectors_ideal"] = {0: size, 3: 1}
+        if space != "generic":
+            # One space: every executing lane asks for `size` bytes.
+            del columns["bytes"]
+            w.counter(f"{s}_bytes", i, i + 1, size, slot=w.true_slot)
         for column, parts in columns.items():
             for slot, weight in parts.items():
                 w.counter(f"{s}_{column}", i, i + 1, weight, slot=base + slot)
@@ -144,8 +148,12 @@ def _call(w: RegionWriter, function: str, site: str, mask: str, imm: int, slot: 
 
 
 def _row_test(w: RegionWriter, offsets: str, limit: str, size: int, also: str | None,
-              mask: str) -> tuple[str, str]:  # fmt: skip
-    """i1: a full warp accesses an aligned row inside the limit; and the row's first offset."""
+              mask: str, is_shared: bool) -> tuple[str, str]:  # fmt: skip
+    """i1: the lanes access one row inside the limit; and the row's first offset.
+
+    Global rows are those of full warps at a line's start. A shared row of words takes one pass
+    wherever it starts and whichever of its lanes take part.
+    """
     first = w.emit(f"extractelement <32 x i32> {offsets}, i32 0")
     start = w.x.broadcast("u32", first)
     row = w.emit(f"add <32 x i32> {start.ref}, {runtime_ir.scaled_lanes(size)}")
@@ -153,14 +161,18 @@ def _row_test(w: RegionWriter, offsets: str, limit: str, size: int, also: str | 
     test = same if also is None else w.emit(f"and <32 x i1> {same}, {also}")
     bits = w.emit(f"bitcast <32 x i1> {test} to i32")
     both = w.emit(f"and i32 {bits}, {mask}")
-    full = w.emit(f"icmp eq i32 {both}, -1")
-    phase = w.emit(f"and i32 {first}, 127")
+    any_mask = is_shared and size == 4
+    full = w.emit(f"icmp eq i32 {both}, {mask if any_mask else -1}")
+    phase = w.emit(f"and i32 {first}, {3 if any_mask else 127}")
     aligned = w.emit(f"icmp eq i32 {phase}, 0")
     end = w.emit(f"add i32 {first}, {31 * size}")
     inside = w.emit(f"icmp ult i32 {end}, {limit}")
     no_wrap = w.emit(f"icmp ult i32 {first}, {limit}")
     ok = w.emit(f"and i1 {w.emit(f'and i1 {full}, {aligned}')}, {inside}")
-    return w.emit(f"and i1 {ok}, {no_wrap}"), first
+    ok = w.emit(f"and i1 {ok}, {no_wrap}")
+    if any_mask:
+        ok = w.emit(f"and i1 {ok}, {w.emit(f'icmp ne i32 {mask}, 0')}")
+    return ok, first
 
 
 def _fast_place(w: RegionWriter, space: str, site: str, address: tuple[Value, Value | None, int],
@@ -173,7 +185,7 @@ def _fast_place(w: RegionWriter, space: str, site: str, address: tuple[Value, Va
         limit = w.emit(f"trunc i64 {w.emit(f'sub i64 {limit64}, {size - 1}')} to i32")
         positive = w.emit(f"icmp sgt i64 {limit64}, {size - 1}")
         limit = w.emit(f"select i1 {positive}, i32 {limit}, i32 0")
-        test, first = _row_test(w, offsets.ref, limit, size, None, mask)
+        test, first = _row_test(w, offsets.ref, limit, size, None, mask, True)
         host = w.emit(f"inttoptr i64 {w.env(at.ENV_SHARED)} to ptr")
         return test, w.emit(f"getelementptr i8, ptr {host}, i32 {first}")
     assert high is not None
@@ -187,7 +199,7 @@ def _fast_place(w: RegionWriter, space: str, site: str, address: tuple[Value, Va
     delta = w.emit(f"sub i32 {offset & 0xFFFFFFFF}, {seg_low}")
     offsets_ref = w.emit(f"add <32 x i32> {low.ref}, {w.x.broadcast('u32', delta).ref}")
     same_high = w.emit(f"icmp eq <32 x i32> {high.ref}, {w.x.broadcast('u32', seg_high).ref}")
-    test, first = _row_test(w, offsets_ref, limit, size, same_high, mask)
+    test, first = _row_test(w, offsets_ref, limit, size, same_high, mask, False)
     place = w.emit(f"getelementptr i8, ptr {site}, i64 {at.SITE_HOST}")
     host_address = w.emit(f"load i64, ptr {place}, align 8")
     host = w.emit(f"inttoptr i64 {host_address} to ptr")
@@ -215,8 +227,17 @@ def _load_row(w: RegionWriter, place: str, size: int, signed: bool) -> list[str]
     ]
 
 
-def _store_row(w: RegionWriter, place: str, values: list[Value], size: int) -> None:
+def _store_row(w: RegionWriter, place: str, values: list[Value], size: int,
+               mask: str | None) -> None:  # fmt: skip
+    """Stores a row; `mask` names the lanes that take part if they may be fewer than all."""
     v = "<32 x i32>"
+    if mask is not None:
+        lanes = w.vector_mask(mask)
+        w.line(
+            f"call void @llvm.masked.store.v32i32.p0({v} {values[0].ref}, ptr {place}, i32 4, "
+            f"<32 x i1> {lanes})"
+        )
+        return
     if size <= 2:
         n = 8 * size
         narrow = w.emit(f"trunc {v} {values[0].ref} to <32 x i{n}>")
@@ -353,7 +374,7 @@ def store(w: RegionWriter, item: Bound) -> None:
         fast, slow = w.module.label("row"), w.module.label("walk")
         w.line(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
         w.module.start(fast)
-        _store_row(w, place, values, size)
+        _store_row(w, place, values, size, mask if space == "shared" and size == 4 else None)
         _fast_count(w, slot)
         w.line(f"br label %{done}")
         w.module.start(slow)
