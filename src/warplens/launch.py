@@ -6,10 +6,13 @@ import os
 from collections.abc import Sequence
 from functools import cached_property
 from math import prod
+from typing import TYPE_CHECKING
 
 from warplens import __version__
+from warplens.analysis.charts import charts_of
 from warplens.analysis.occupancy import occupancy_of_kernel
 from warplens.config import process_name
+from warplens.errors import TimingUnavailable
 from warplens.execute.execution import Execution
 from warplens.gpus.spec import GpuSpec
 from warplens.metrics.assemble import (
@@ -30,6 +33,11 @@ from warplens.report.jupyter import launch_html
 from warplens.report.terminal import details_page
 from warplens.result import LaunchResult, Number, Result, Section, SourceTable, Value
 
+if TYPE_CHECKING:
+    from warplens.timing.ablate import AblationTable
+    from warplens.timing.launch_timing import LaunchTiming
+    from warplens.timing.view import Schedule
+
 DEFAULT_SET = "detailed"
 
 
@@ -48,12 +56,14 @@ class Launch:
         clock_mhz: float | None = None,
         function_name: str = "",
         texts: dict[str, str] | None = None,
+        timing: LaunchTiming | None = None,
     ) -> None:
         self.execution = execution
         self.gpu = gpu
         self.clock_mhz = gpu.clock_mhz() if clock_mhz is None else clock_mhz
         self.function_name = function_name or execution.kernel.name
         self._texts = texts or {}
+        self._timing = timing
 
     @property
     def grid(self) -> tuple[int, int, int]:
@@ -86,12 +96,35 @@ class Launch:
                 cluster=None if cluster is None else prod(cluster),
             ),
             classes=Classes(execution.kernel),
+            timing=self._timing,
         )
 
     @cached_property
     def counters(self) -> Counters:
         """The view that metric formulas read."""
         return Counters(self.sources)
+
+    @property
+    def timing(self) -> LaunchTiming:
+        """The timing model of this launch.
+
+        Raises:
+            TimingUnavailable: the launch was made without timing, or could not be sampled.
+        """
+        if self._timing is None:
+            raise TimingUnavailable(
+                f"{self.execution.kernel.demangled}: no trace was kept",
+                hint="Launch with LaunchOptions(timing=True), the default.",
+            )
+        return self._timing
+
+    def schedule(self, sm: int = 0, cycles: int = 200, first: int = 0) -> Schedule:
+        """Which warp issued what in each cycle and why the others did not: text, JSON, Perfetto."""
+        return self.timing.schedule(sm=sm, cycles=cycles, first=first)
+
+    def ablate(self, *, pairs: bool = True) -> AblationTable:
+        """What each resource is worth: the time with one, or two, of them ideal."""
+        return self.timing.ablate(pairs=pairs)
 
     def __getitem__(self, name: str) -> Value:
         """A metric's value with its unit and basis, in base units."""
@@ -155,6 +188,7 @@ class Launch:
             notes=self.notes(),
             output=self.execution.output,
             properties={"clock_mhz": f"{self.clock_mhz:g}"},
+            charts=charts_of(self.counters, clock_mhz=self.clock_mhz) if with_source else None,
         )
 
     def notes(self) -> tuple[str, ...]:

@@ -85,7 +85,10 @@ class Body:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One piece of advice. `tag` is OPT, INF, WRN or ERR; `speedup` is in percent."""
+    """One piece of advice. `tag` is OPT, INF, WRN or ERR; `speedup` is in percent.
+
+    `basis` says where the speed-up comes from (exact, model); `link` is a page of the documentation.
+    """
 
     identifier: str
     tag: str
@@ -95,6 +98,9 @@ class Rule:
     file: str | None = None
     line: int | None = None
     address: int | None = None
+    basis: str = ""
+    title: str = ""
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +156,46 @@ class LineTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OccupancyStep:
+    """Inputs from `first` to `last` that give the same number of warps per SM."""
+
+    first: int
+    last: int
+    warps: int
+    limiters: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OccupancyCurve:
+    """Warps per SM over one resource, with the launch's own point."""
+
+    axis: str
+    label: str
+    present: int
+    max_warps: int
+    steps: tuple[OccupancyStep, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roof:
+    """A line of the roofline: operations/s of a precision, or bytes/s of a memory level."""
+
+    name: str
+    rate: float
+    kind: str  # "compute" or "memory"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Charts:
+    """What plots need beyond sections: occupancy curves, roofs, and metrics by name."""
+
+    curves: tuple[OccupancyCurve, ...] = ()
+    roofs: tuple[Roof, ...] = ()
+    operations: dict[str, int] = field(default_factory=dict)  # precision -> operations executed
+    values: dict[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchResult:
     """Everything a report shows of one launch.
 
@@ -181,6 +227,7 @@ class LaunchResult:
     notes: tuple[str, ...] = ()
     output: str = ""
     properties: dict[str, str] = field(default_factory=dict)
+    charts: Charts | None = None
 
     def section(self, name: str) -> Section:
         """The section of that identifier or title."""

@@ -1,0 +1,120 @@
+"""What the plots of a report need: occupancy curves, roofs, and operations of a launch."""
+
+from __future__ import annotations
+
+from warplens.analysis.occupancy_curve import Curve, curve
+from warplens.analysis.roofline import roofline
+from warplens.errors import WarplensError
+from warplens.metrics.counters import Counters
+from warplens.metrics.registry import evaluate
+from warplens.result import Charts, OccupancyCurve, OccupancyStep, Roof
+
+_THREADS = "smsp__sass_thread_inst_executed_op_{}_pred_on.sum"
+# precision -> (class of thread instructions, operations each counts)
+OPERATIONS = {
+    "fp32": (("fadd", 1), ("fmul", 1), ("ffma", 2)),
+    "fp64": (("dadd", 1), ("dmul", 1), ("dfma", 2)),
+    "int32": (("integer", 1),),
+}
+LEVELS = ("l1", "l2", "dram")
+_L1 = "l1tex__t_{}_pipe_lsu_mem_{}_op_{}.sum"
+VALUES = (
+    "gpu__time_duration.sum",
+    *(
+        _L1.format(what, space, op)
+        for what in ("requests", "bytes")
+        for space, op in (
+            ("global", "ld"), ("global", "st"), ("global", "atom"), ("global", "red"),
+            ("local", "ld"), ("local", "st"),
+        )
+    ),
+    "l1tex__t_bytes.sum",
+    "l1tex__t_sector_hit_rate.pct",
+    "smsp__sass_inst_executed_op_shared_ld.sum",
+    "smsp__sass_inst_executed_op_shared_st.sum",
+    "memory_l1_wavefronts_shared",
+    "memory_l1_wavefronts_shared_ideal",
+    "lts__t_sectors.sum",
+    "lts__t_sectors_op_read.sum",
+    "lts__t_sectors_op_write.sum",
+    "lts__t_sectors_op_atom.sum",
+    "lts__t_sectors_op_red.sum",
+    "lts__t_sector_hit_rate.pct",
+    "dram__bytes.sum",
+    "dram__bytes_read.sum",
+    "dram__bytes_write.sum",
+    "memory_l2_theoretical_sectors_global",
+    "memory_l2_theoretical_sectors_global_ideal",
+    "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio",
+    "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.ratio",
+    "smsp__thread_inst_executed_per_inst_executed.ratio",
+    "smsp__thread_inst_executed_pred_on_per_inst_executed.ratio",
+    "smsp__sass_average_branch_targets_threads_uniform.pct",
+    "sm__maximum_warps_per_active_cycle_pct",
+)  # fmt: skip
+
+
+def charts_of(counters: Counters, *, clock_mhz: float) -> Charts:
+    """The plots' data of one launch."""
+    operations = {}
+    for precision, classes in OPERATIONS.items():
+        counts = ((evaluate(_THREADS.format(name), counters).number, w) for name, w in classes)
+        operations[precision] = sum(int(n) * w for n, w in counts if isinstance(n, int | float))
+    shown = {name: number for name, number in operations.items() if number}
+    return Charts(
+        curves=_curves(counters),
+        roofs=_roofs(counters, shown, clock_mhz),
+        operations=shown,
+        values={name: evaluate(name, counters) for name in VALUES},
+    )
+
+
+def _curves(counters: Counters) -> tuple[OccupancyCurve, ...]:
+    execution, gpu = counters.execution, counters.gpu
+    kernel = execution.kernel
+    x, y, z = execution.block
+    point = {
+        "threads": x * y * z,
+        "registers": max(1, kernel.registers),
+        "static_shared": kernel.static_shared,
+        "dynamic_shared": execution.dynamic_shared,
+    }
+    found = []
+    for axis in ("registers", "block", "shared"):
+        try:
+            found.append(_plain(curve(gpu, axis, **point), gpu.max_warps_per_sm))
+        except WarplensError:
+            continue  # a resource for which this launch has no curve
+    return tuple(found)
+
+
+def _plain(found: Curve, max_warps: int) -> OccupancyCurve:
+    return OccupancyCurve(
+        axis=found.axis,
+        label=found.label,
+        present=found.present,
+        max_warps=max_warps,
+        steps=tuple(
+            OccupancyStep(first=r.first, last=r.last, warps=r.warps, limiters=tuple(r.limiters))
+            for r in found.ranges
+        ),
+    )
+
+
+def _roofs(counters: Counters, operations: dict[str, int], clock_mhz: float) -> tuple[Roof, ...]:
+    roofs = []
+    for precision in operations or {"fp32": 0}:
+        try:
+            line = roofline(counters.gpu, precision, "dram", clock_mhz)
+        except (WarplensError, KeyError, TypeError, ZeroDivisionError):
+            continue
+        if line.peak:
+            roofs.append(Roof(name=precision, rate=line.peak, kind="compute"))
+    for level in LEVELS:
+        try:
+            line = roofline(counters.gpu, "fp32", level, clock_mhz)
+        except (WarplensError, KeyError, TypeError):
+            continue
+        if line.bandwidth:
+            roofs.append(Roof(name=level, rate=line.bandwidth, kind="memory"))
+    return tuple(roofs)

@@ -1,0 +1,301 @@
+"""The HTML report: one file with everything in it, no network, from a result's plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import PurePath
+
+from jinja2 import Environment, FunctionLoader
+from markupsafe import Markup
+
+from warplens.report.numbers import NOT_AVAILABLE
+from warplens.report.options import PrintOptions
+from warplens.report.plots import (
+    Plot,
+    memory_plot,
+    occupancy_plots,
+    roofline_plot,
+    shown,
+    warp_state_plot,
+)
+from warplens.report.rows import (
+    BASIS_MARKS,
+    LEGEND,
+    body_cell,
+    capability,
+    dimensions,
+    section_rows,
+    value_cells,
+)
+from warplens.report.source_data import has_source, script_json, source_view
+from warplens.result import LaunchResult, Result, Rule, Section, Value
+
+_OPTIONS = PrintOptions(details="all")
+_TILES = (
+    ("Duration", "gpu__time_duration.sum"),
+    ("Elapsed cycles", "gpc__cycles_elapsed.max"),
+    ("Warp instructions", "smsp__inst_executed.sum"),
+    ("Registers per thread", "launch__registers_per_thread"),
+    ("Waves per SM", "launch__waves_per_multiprocessor"),
+    ("Achieved occupancy", "sm__warps_active.avg.pct_of_peak_sustained_active"),
+)
+# Counted efficiencies: label, metric, what 100 % is, what it means.
+_EFFICIENCIES = (
+    ("Theoretical occupancy", "sm__maximum_warps_per_active_cycle_pct", 100.0,
+     "warps an SM can hold of this kernel over its warp slots"),
+    ("Active threads per warp", "smsp__thread_inst_executed_per_inst_executed.ratio", 32.0,
+     "of 32 lanes, those that took part in an instruction on average"),
+    ("Threads with a true guard",
+     "smsp__thread_inst_executed_pred_on_per_inst_executed.ratio", 32.0,
+     "of 32 lanes, those that were not predicated off"),
+    ("Branch efficiency", "smsp__sass_average_branch_targets_threads_uniform.pct", 100.0,
+     "share of branches on which all threads of the warp went one way"),
+    ("Global loads: bytes used per sector",
+     "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio", 32.0,
+     "bytes the threads asked for per 32-byte sector"),
+    ("Global stores: bytes used per sector",
+     "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.ratio", 32.0,
+     "bytes the threads wrote per 32-byte sector"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """A horizontal bar; `percent` is None where there is no value."""
+
+    label: str
+    percent: float | None
+    told: str
+    mark: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One row of a section's table."""
+
+    name: str
+    label: str
+    unit: str
+    number: str
+    mark: str
+    basis: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """One rule as shown."""
+
+    tag: str
+    title: str
+    text: str
+    speedup: str
+    basis: str
+    where: str
+    file: str
+    line: int
+    link: str
+    section: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table of a section."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SectionView:
+    """A section as shown."""
+
+    identifier: str
+    title: str
+    rows: tuple[Cell, ...]
+    tables: tuple[Table, ...]
+    advice: tuple[Advice, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchView:
+    """A launch as shown."""
+
+    index: int
+    name: str
+    function: str
+    shape: str
+    gpu: str
+    capability: str
+    tiles: tuple[tuple[str, str, str], ...]
+    speed: tuple[Bar, ...]
+    efficiency: tuple[Bar, ...]
+    roofline: Plot | None
+    occupancy: tuple[Plot, ...]
+    memory: Plot | None
+    states: Plot | None
+    sections: tuple[SectionView, ...]
+    advice: tuple[Advice, ...]
+    notes: tuple[str, ...]
+    output: str
+    has_source: bool
+
+
+def html_page(result: Result) -> str:
+    """The report of a result as one HTML document."""
+    views = tuple(launch_view(index, launch) for index, launch in enumerate(result.launches))
+    return _environment().get_template("report.html.j2").render(
+        launches=views,
+        writer=result.writer,
+        legend=tuple(LEGEND.values()),
+        data=Markup(script_json(source_view(result))),
+        style=Markup(_file("report.css")),
+        script=Markup(_file("report.js")),
+        title=_title(result),
+    )
+
+
+def _title(result: Result) -> str:
+    names = list(dict.fromkeys(launch.function_name for launch in result.launches))
+    if not names:
+        return "warplens report"
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return f"{names[0]}{more} - warplens report"
+
+
+@cache
+def _file(name: str) -> str:
+    return resources.files("warplens.report").joinpath("templates", name).read_text("utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FunctionLoader(_file), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["svg"] = lambda plot: Markup(plot.svg)  # svg.py escapes its texts
+    return environment
+
+
+def launch_view(index: int, launch: LaunchResult) -> LaunchView:
+    """Everything shown of one launch, as text ready to print."""
+    charts = launch.charts
+    sections = tuple(_section(section) for section in launch.sections)
+    rules = [one for section in sections for one in section.advice]
+    return LaunchView(
+        index=index,
+        name=launch.kernel_name,
+        function=launch.function_name,
+        shape=f"{dimensions(launch.grid)} x {dimensions(launch.block)}",
+        gpu=launch.gpu,
+        capability=capability(launch),
+        tiles=tuple(_tile(label, launch.metrics.get(name)) for label, name in _TILES),
+        speed=_speed_of_light(launch),
+        efficiency=_efficiency(launch),
+        roofline=None if charts is None else roofline_plot(charts),
+        occupancy=() if charts is None else occupancy_plots(charts),
+        memory=None if charts is None else memory_plot(charts),
+        states=warp_state_plot(launch),
+        sections=tuple(s for s in sections if s.rows or s.tables or s.advice),
+        advice=tuple(sorted(rules, key=_rank)),
+        notes=launch.notes,
+        output=launch.output,
+        has_source=has_source(launch),
+    )
+
+
+def _rank(advice: Advice) -> tuple[int, float]:
+    order = {"ERR": 0, "WRN": 1, "OPT": 2, "INF": 3}
+    return order.get(advice.tag, 4), -float(advice.speedup.rstrip("%") or 0)
+
+
+def _tile(label: str, value: Value | None) -> tuple[str, str, str]:
+    told = shown(value)
+    mark = BASIS_MARKS.get(value.basis, "") if value is not None and value.available else ""
+    return label, told.removesuffix(mark).strip(), mark
+
+
+def _speed_of_light(launch: LaunchResult) -> tuple[Bar, ...]:
+    section = next((s for s in launch.sections if s.identifier == "SpeedOfLight"), None)
+    rows = () if section is None else section.rows
+    return tuple(
+        _bar(row.label, row.value, 100.0, "of the most the GPU sustains")
+        for row in rows
+        if row.value.unit == "%"
+    )
+
+
+def _efficiency(launch: LaunchResult) -> tuple[Bar, ...]:
+    values = {} if launch.charts is None else launch.charts.values
+    bars = []
+    for label, name, full, hint in _EFFICIENCIES:
+        value = values.get(name) or launch.metrics.get(name)
+        is_used = value is not None and value.number not in (None, 0, 0.0)
+        if value is not None and is_used:
+            bars.append(_bar(label, value, full, hint))
+    ideal = values.get("memory_l1_wavefronts_shared_ideal")
+    passes = values.get("memory_l1_wavefronts_shared")
+    if ideal is not None and passes is not None and isinstance(passes.number, int | float):
+        if passes.number:
+            share = Value(100.0 * float(ideal) / passes.number, "%", passes.basis)
+            bars.append(_bar("Shared memory: ideal over actual passes", share, 100.0,
+                             "passes without bank conflicts over passes made"))  # fmt: skip
+    return tuple(bars)
+
+
+def _bar(label: str, value: Value, full: float, hint: str) -> Bar:
+    number = value.number
+    if not isinstance(number, int | float):
+        return Bar(label=label, percent=None, told=NOT_AVAILABLE, mark="", hint=hint)
+    percent = 100.0 * number / full
+    told = f"{percent:.1f} %" if full == 100.0 else f"{number:.3g} of {full:.0f}"
+    mark = BASIS_MARKS.get(value.basis, "")
+    return Bar(label=label, percent=max(0.0, min(100.0, percent)), told=told, mark=mark, hint=hint)
+
+
+def _section(section: Section) -> SectionView:
+    cells = []
+    for row in section_rows(section, _OPTIONS):
+        unit, number = value_cells(row.value, _OPTIONS)
+        mark = BASIS_MARKS.get(row.value.basis, "") if row.value.available else ""
+        cells.append(
+            Cell(name=row.name, label=row.label or row.name, unit=unit, number=number, mark=mark,
+                 basis=row.value.basis)  # fmt: skip
+        )
+    tables = tuple(
+        Table(
+            title=body.title,
+            columns=body.columns,
+            rows=tuple(tuple(body_cell(item, _OPTIONS) for item in row) for row in body.rows),
+        )
+        for body in section.bodies
+        if body.rows
+    )
+    return SectionView(
+        identifier=section.identifier,
+        title=section.title,
+        rows=tuple(cells),
+        tables=tables,
+        advice=tuple(_advice(rule, section) for rule in section.rules),
+    )
+
+
+def _advice(rule: Rule, section: Section) -> Advice:
+    where = ""
+    if rule.file and rule.line:
+        where = f"{PurePath(rule.file).name}:{rule.line}"
+    return Advice(
+        tag=rule.tag,
+        title=rule.title or rule.identifier,
+        text=" ".join(rule.text.split()),
+        speedup="" if rule.speedup is None else f"{rule.speedup:.3g}%",
+        basis=rule.basis,
+        where=where,
+        file=rule.file or "",
+        line=rule.line or 0,
+        link=rule.link,
+        section=section.identifier,
+    )

@@ -1,0 +1,358 @@
+"""The pictures of the HTML report, drawn from a launch's plain data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from warplens.report.numbers import NOT_AVAILABLE, cell
+from warplens.report.rows import BASIS_MARKS
+from warplens.report.svg import Axis, box, dot, figure, line, path, short, superscript, text
+from warplens.result import Charts, LaunchResult, OccupancyCurve, Roof, Value
+
+_LEVEL_BYTES = {
+    "l1": ("l1tex__t_bytes.sum", 1),
+    "l2": ("lts__t_sectors.sum", 32),
+    "dram": ("dram__bytes.sum", 1),
+}
+LEVEL_NAMES = {"l1": "L1", "l2": "L2", "dram": "DRAM"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plot:
+    """A picture with its caption and the same data as a table."""
+
+    title: str
+    svg: str
+    note: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def shown(value: Value | None) -> str:
+    """A value with unit and basis mark, as pictures print it."""
+    if value is None or value.number is None:
+        return NOT_AVAILABLE
+    unit, number = cell(value)
+    return f"{number} {unit} {BASIS_MARKS.get(value.basis, '')}".replace("  ", " ").strip()
+
+
+def number_of(charts: Charts, name: str) -> float | None:
+    """A metric's number, if there is one."""
+    value = charts.values.get(name)
+    found = None if value is None else value.number
+    return float(found) if isinstance(found, int | float) else None
+
+
+# --- occupancy ------------------------------------------------------------------------------------
+
+
+def occupancy_plots(charts: Charts) -> tuple[Plot, ...]:
+    """One step curve per resource."""
+    return tuple(_occupancy(curve) for curve in charts.curves if curve.steps)
+
+
+def _occupancy(curve: OccupancyCurve) -> Plot:
+    first, last = curve.steps[0].first, max(curve.steps[-1].last, curve.steps[0].first + 1)
+    x = Axis(low=first, high=last, start=46, end=392)
+    y = Axis(low=0, high=curve.max_warps, start=186, end=16)
+    parts = []
+    for share in (0, 0.25, 0.5, 0.75, 1):
+        warps = share * curve.max_warps
+        parts.append(line((46, y.at(warps)), (392, y.at(warps)), "gridline"))
+        parts.append(text(42, y.at(warps) + 4, f"{warps:g}", anchor="end", kind="tick"))
+    for share in (0, 0.25, 0.5, 0.75, 1):
+        value = first + share * (last - first)
+        parts.append(text(x.at(value), 202, f"{value:.0f}", anchor="middle", kind="tick"))
+    points = []
+    for step in curve.steps:
+        points.extend([(x.at(step.first), y.at(step.warps)), (x.at(step.last), y.at(step.warps))])
+    parts.append(path(points, "curve"))
+    here = next((s for s in curve.steps if s.first <= curve.present <= s.last), curve.steps[0])
+    place = (x.at(curve.present), y.at(here.warps))
+    parts.append(line((place[0], 186), place, "marker"))
+    parts.append(dot(place, f"this launch: {curve.present:,}, {here.warps} warps"))
+    parts.append(text(219, 220, curve.label, anchor="middle", kind="axis"))
+    parts.append(
+        f'<text transform="translate(12 101) rotate(-90)" text-anchor="middle" '
+        f'class="axis">warps per SM</text>'
+    )
+    title = (
+        f"Occupancy over {curve.label}: this launch has {curve.present:,} and {here.warps} of "
+        f"{curve.max_warps} warps, limited by {', '.join(here.limiters) or 'nothing'}."
+    )
+    rows = tuple(
+        (f"{s.first:,} to {s.last:,}" if s.last > s.first else f"{s.first:,}", str(s.warps),
+         ", ".join(s.limiters))
+        for s in curve.steps
+    )  # fmt: skip
+    return Plot(
+        title=f"Occupancy over {curve.label}", svg=figure(400, 228, title, parts), note=title,
+        columns=(curve.label, "warps per SM", "limited by"), rows=rows,
+    )  # fmt: skip
+
+
+# --- roofline -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RooflinePoint:
+    """A precision at a memory level; `rate` is None where no time is known."""
+
+    precision: str
+    level: str
+    intensity: float
+    rate: float | None
+    basis: str
+
+
+def roofline_points(charts: Charts) -> tuple[RooflinePoint, ...]:
+    """Where the launch stands, for every precision it used and level whose bytes are known."""
+    seconds = number_of(charts, "gpu__time_duration.sum")
+    points = []
+    for precision, operations in charts.operations.items():
+        for level, (name, size) in _LEVEL_BYTES.items():
+            moved = number_of(charts, name)
+            if moved:
+                points.append(
+                    RooflinePoint(
+                        precision=precision,
+                        level=level,
+                        intensity=operations / (moved * size),
+                        rate=operations / (seconds * 1e-9) if seconds else None,
+                        basis=charts.values[name].basis,
+                    )
+                )
+    return tuple(points)
+
+
+def roofline_plot(charts: Charts) -> Plot | None:
+    """Roofs of the GPU and the launch's points, on logarithmic axes."""
+    memory = [roof for roof in charts.roofs if roof.kind == "memory"]
+    compute = [roof for roof in charts.roofs if roof.kind == "compute"]
+    if not memory or not compute:
+        return None
+    points = roofline_points(charts)
+    x, y = _roofline_axes(memory, compute, points)
+    parts = [*_roofline_grid(x, y)]
+    peak = max(roof.rate for roof in compute)
+    for roof in memory:
+        ridge = peak / roof.rate
+        low = max(x.low, y.low / roof.rate)
+        parts.append(path([(x.at(low), y.at(low * roof.rate)), (x.at(ridge), y.at(peak))], "roof"))
+        at = max(low * 2, min(ridge / 30, x.high))
+        label = f"{LEVEL_NAMES.get(roof.name, roof.name)} {short(roof.rate, 'B/s')}"
+        parts.append(text(x.at(at) - 6, y.at(at * roof.rate) - 6, label, anchor="end",
+                          kind="tick"))  # fmt: skip
+    fastest = max(roof.rate for roof in memory)
+    for roof in compute:
+        start = x.at(roof.rate / fastest)
+        parts.append(line((start, y.at(roof.rate)), (592, y.at(roof.rate)), "roof"))
+        label = f"{roof.name} {short(roof.rate, 'op/s')}"
+        parts.append(text(590, y.at(roof.rate) - 5, label, anchor="end", kind="tick"))
+    for point in points:
+        parts.extend(_roofline_point(point, x, y, memory))
+    rows = tuple(
+        (p.precision, LEVEL_NAMES[p.level], f"{p.intensity:.4g}",
+         NOT_AVAILABLE if p.rate is None else f"{short(p.rate, 'op/s')} ~")
+        for p in points
+    )  # fmt: skip
+    note = _roofline_note(points)
+    return Plot(
+        title="Roofline", svg=figure(600, 330, f"Roofline. {note}", parts), note=note,
+        columns=("operations", "level", "operations per byte", "achieved"), rows=rows,
+    )  # fmt: skip
+
+
+def _roofline_note(points: tuple[RooflinePoint, ...]) -> str:
+    if not points:
+        return "The launch executed no arithmetic instruction of a counted kind."
+    if points[0].rate is None:
+        return (
+            "Without a time the launch is a vertical line at its operations per byte: it cannot "
+            "be above the roof there. Operations and L1 bytes are counted."
+        )
+    return "Operations are counted; time and the bytes of L2 and DRAM come from the timing model."
+
+
+def _roofline_axes(
+    memory: list[Roof], compute: list[Roof], points: tuple[RooflinePoint, ...]
+) -> tuple[Axis, Axis]:
+    peak = max(roof.rate for roof in compute)
+    intensities = [p.intensity for p in points] + [peak / roof.rate for roof in memory]
+    low, high = min(intensities) / 8, max(intensities) * 8
+    rates = [p.rate for p in points if p.rate] + [low * 8 * min(roof.rate for roof in memory)]
+    x = Axis(low=10 ** math.floor(math.log10(low)), high=10 ** math.ceil(math.log10(high)),
+             start=62, end=592, is_log=True)  # fmt: skip
+    y = Axis(low=10 ** math.floor(math.log10(min(rates) / 2)),
+             high=10 ** math.ceil(math.log10(peak * 1.3)), start=284, end=14,
+             is_log=True)  # fmt: skip
+    return x, y
+
+
+def _roofline_grid(x: Axis, y: Axis) -> Iterable[str]:
+    for exponent in range(round(math.log10(x.low)), round(math.log10(x.high)) + 1):
+        at = x.at(10.0**exponent)
+        yield line((at, 14), (at, 284), "gridline")
+        yield text(at, 300, superscript(exponent), anchor="middle", kind="tick")
+    for exponent in range(round(math.log10(y.low)), round(math.log10(y.high)) + 1):
+        at = y.at(10.0**exponent)
+        yield line((62, at), (592, at), "gridline")
+        yield text(58, at + 4, superscript(exponent), anchor="end", kind="tick")
+    yield text(327, 322, "operations per byte", anchor="middle", kind="axis")
+    yield (
+        '<text transform="translate(14 149) rotate(-90)" text-anchor="middle" '
+        'class="axis">operations per second</text>'
+    )
+
+
+def _roofline_point(
+    point: RooflinePoint, x: Axis, y: Axis, memory: list[Roof]
+) -> Iterable[str]:
+    at = x.at(point.intensity)
+    name = f"{point.precision}, {LEVEL_NAMES[point.level]}"
+    if point.rate is not None:
+        told = f"{name}: {point.intensity:.3g} op/byte, {short(point.rate, 'op/s')} ~"
+        yield dot((at, y.at(point.rate)), told, f"point {point.level}")
+        yield text(at + 8, y.at(point.rate) + 4, name, kind="pointlabel")
+        return
+    bandwidth = next((r.rate for r in memory if r.name == point.level), memory[0].rate)
+    top = y.at(min(point.intensity * bandwidth, y.high))
+    yield line((at, 284), (at, top), "marker")
+    yield text(at + 5, 278, name, kind="pointlabel")
+
+
+# --- memory chart ---------------------------------------------------------------------------------
+
+_L1 = "l1tex__t_{}_pipe_lsu_mem_{}_op_{}.sum"
+
+
+def _total(charts: Charts, names: Iterable[str], size: int = 1, unit: str = "") -> Value | None:
+    values = [charts.values[name] for name in names if name in charts.values]
+    numbers = [v.number for v in values if isinstance(v.number, int | float)]
+    if not numbers:
+        return None
+    basis = "model" if any(v.basis == "model" for v in values) else values[0].basis
+    return Value(sum(numbers) * size, unit or values[0].unit, basis)
+
+
+def memory_flows(charts: Charts) -> tuple[tuple[str, str, Value | None], ...]:
+    """(from, to, traffic) of every arrow, reads from the right, writes to the right."""
+    loads = [_L1.format("bytes", space, "ld") for space in ("global", "local")]
+    stores = [_L1.format("bytes", *pair) for pair in
+              (("global", "st"), ("local", "st"), ("global", "red"), ("global", "atom"))]
+    wavefronts = charts.values.get("memory_l1_wavefronts_shared")
+    shared = _total(charts, ["memory_l1_wavefronts_shared"], 128, "byte") if wavefronts else None
+    return (
+        ("L1/TEX", "Kernel", _total(charts, loads)),
+        ("Kernel", "L1/TEX", _total(charts, stores)),
+        ("Kernel", "Shared", shared),
+        ("L2", "L1/TEX", _total(charts, ["lts__t_sectors_op_read.sum"], 32, "byte")),
+        ("L1/TEX", "L2", _total(charts, [f"lts__t_sectors_op_{op}.sum" for op in
+                                         ("write", "atom", "red")], 32, "byte")),
+        ("Device memory", "L2", charts.values.get("dram__bytes_read.sum")),
+        ("L2", "Device memory", charts.values.get("dram__bytes_write.sum")),
+    )  # fmt: skip
+
+
+def memory_plot(charts: Charts) -> Plot:
+    """Boxes for every level with the traffic on the arrows between them."""
+    flows = {(a, b): value for a, b, value in memory_flows(charts)}
+    places = {"Kernel": (10, 60), "L1/TEX": (230, 20), "Shared": (230, 150), "L2": (450, 20),
+              "Device memory": (670, 20)}  # fmt: skip
+    parts = ['<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
+             'markerHeight="7" orient="auto-start-reverse"><path d="M0 0L8 4L0 8z" '
+             'class="tip"/></marker></defs>']  # fmt: skip
+    hits = {
+        "L1/TEX": charts.values.get("l1tex__t_sector_hit_rate.pct"),
+        "L2": charts.values.get("lts__t_sector_hit_rate.pct"),
+    }
+    for name, (left, top) in places.items():
+        height = 130 if name == "Kernel" else 90 if name != "Shared" else 60
+        parts.append(box(left, top, 110, height, "block"))
+        parts.append(text(left + 55, top + height / 2 + 4, name, anchor="middle", kind="boxname"))
+        if name in hits:
+            parts.append(text(left + 55, top + height / 2 + 24, f"hit {shown(hits[name])}",
+                              anchor="middle", kind="tick"))  # fmt: skip
+    levels = ("Kernel", "L1/TEX", "L2", "Device memory")
+    for near, far in zip(levels, levels[1:], strict=False):
+        left, right = places[near][0] + 110, places[far][0]
+        base = 80 if near == "Kernel" else 50
+        parts.append(_arrow(right, left, base, flows.get((far, near))))
+        parts.append(_arrow(left, right, base + 30, flows.get((near, far))))
+    parts.append(_arrow(120, 230, 178, flows.get(("Kernel", "Shared"))))
+    rows = tuple((a, b, shown(value)) for a, b, value in memory_flows(charts))
+    note = (
+        "Bytes per arrow: L1 counts 32 bytes per sector touched, shared memory 128 bytes per "
+        "pass. Values marked ~ come from the timing model; n/a needs it."
+    )
+    told = "; ".join(f"{a} to {b}: {value}" for a, b, value in rows)
+    return Plot(title="Memory chart", svg=figure(790, 222, f"Memory chart. {told}", parts),
+                note=note, columns=("from", "to", "traffic"), rows=rows)  # fmt: skip
+
+
+def _arrow(start: float, end: float, y: float, value: Value | None) -> str:
+    number = value.number if value is not None else None
+    kind = "flow" if number else "flow empty"
+    width = 1.5
+    if isinstance(number, int | float) and number > 0:
+        width = min(6.0, 1.0 + math.log10(number) / 2)
+    gap = 4 if end > start else -4
+    return (
+        f'<line x1="{start + gap}" y1="{y}" x2="{end - gap}" y2="{y}" class="{kind}" '
+        f'style="stroke-width:{width:.1f}" marker-end="url(#tip)"/>'
+        + text((start + end) / 2, y - 8, shown(value), anchor="middle", kind="flowlabel")
+    )
+
+
+# --- warp states ----------------------------------------------------------------------------------
+
+_STALL = "smsp__average_warps_issue_stalled_{}_per_issue_active.ratio"
+
+
+def warp_states(launch: LaunchResult) -> tuple[tuple[str, float], ...]:
+    """(state, warps per issue), the largest first; empty without a timing model."""
+    head, tail = _STALL.split("{}")
+    found = []
+    for name, value in launch.metrics.items():
+        if name.startswith(head) and name.endswith(tail):
+            number = value.number
+            if isinstance(number, int | float) and number > 0:
+                found.append((name.removeprefix(head).removesuffix(tail), float(number)))
+    return tuple(sorted(found, key=lambda pair: (-pair[1], pair[0])))
+
+
+def warp_state_plot(launch: LaunchResult) -> Plot | None:
+    """One bar per state, and all of them stacked on top."""
+    states = warp_states(launch)
+    if not states:
+        return None
+    total = sum(number for _, number in states)
+    x = Axis(low=0, high=max(number for _, number in states), start=170, end=520)
+    parts, left = [], 10.0
+    for index, (name, number) in enumerate(states):
+        width = 580 * number / total
+        parts.append(
+            f'<rect x="{left:.1f}" y="6" width="{max(width - 1, 0.5):.1f}" height="22" '
+            f'class="state s{index % 8}"><title>{name.replace("_", " ")}: {number:.2f}</title>'
+            "</rect>"
+        )
+        left += width
+        y = 42 + 20 * index
+        parts.append(text(164, y + 11, name.replace("_", " "), anchor="end", kind="tick"))
+        parts.append(box(170, y, x.at(number) - 170, 14, f"state s{index % 8}"))
+        parts.append(text(x.at(number) + 6, y + 11, f"{number:.2f} ~", kind="tick"))
+    height = 52 + 20 * len(states)
+    rows = tuple(
+        (name.replace("_", " "), f"{number:.3f} ~", f"{100 * number / total:.1f} %")
+        for name, number in states
+    )
+    note = (
+        f"Warp cycles per issued instruction, by state; {total:.2f} in all. A warp is counted "
+        "in one state per cycle; 'selected' is the one that issued."
+    )
+    told = ", ".join(f"{name} {number}" for name, number, _ in rows[:4])
+    return Plot(title="Warp states", svg=figure(600, height, f"Warp states: {told}", parts),
+                note=note, columns=("state", "warp cycles per issue", "share"),
+                rows=rows)  # fmt: skip
