@@ -38,6 +38,8 @@ class LaunchOptions:
         max_steps, max_seconds: limits that stop a runaway kernel.
         progress: called with (blocks done, blocks) now and then, in place of the bar.
         show_progress: on a terminal, runs over a second draw a progress bar.
+        timing: keep a trace of sampled blocks, from which times are modelled when asked for.
+        scheduler: warp scheduling policy of the model: gty (greedy, then youngest), gto, lrr.
     """
 
     deterministic: bool = True
@@ -46,6 +48,8 @@ class LaunchOptions:
     max_seconds: float | None = None
     progress: Callable[[int, int], None] | None = None
     show_progress: bool = True
+    timing: bool = True
+    scheduler: str = "gty"
 
 
 class Device:

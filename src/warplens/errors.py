@@ -89,3 +89,7 @@ class InputError(WarplensError):
 
 class ReportError(WarplensError):
     """A result file cannot be read or written."""
+
+
+class TimingUnavailable(WarplensError):
+    """A time was asked of a launch that kept no trace for the timing model."""

@@ -18,9 +18,11 @@ from warplens.launch import Launch
 from warplens.naming import bare_name
 from warplens.progress import Progress
 from warplens.sass.model import SassKernel
+from warplens.timing.attach import predicted_execution, take
 
 if TYPE_CHECKING:
     from warplens.module import Image, Module
+    from warplens.sanitize.launching import Sanitizing
 
 
 class Kernel:
@@ -33,6 +35,7 @@ class Kernel:
         self.asked = asked  # the name by which the user asked for it
         self._image = image
         self._program = engine.prepare(sass, image.kernels.cubin)
+        self._observed: engine.Program | None = None
         self.parameters: tuple[Formal, ...] = formals_of(sass.parameters, image.types(sass))
 
     @property
@@ -83,6 +86,26 @@ class Kernel:
         check_launch(self.sass, self.device.gpu, shape)
         return ConfiguredKernel(self, shape, stream)
 
+    @property
+    def predict(self) -> Predictor:
+        """`kernel.predict[grid, block](*arguments)`: time from sampled blocks only.
+
+        Only a few blocks run, and what they write is taken back: the outputs are not meaningful.
+        Counts are the sample's, scaled to the grid.
+        """
+        return Predictor(self)
+
+    @property
+    def memory_image(self) -> engine.ModuleImage:
+        """The module's variables and constant banks."""
+        return self._image.memory_image
+
+    def observed_program(self) -> engine.Program:
+        """The program that tells an observer what it does; made when first needed."""
+        if self._observed is None:
+            self._observed = engine.prepare(self.sass, self._image.kernels.cubin, observe=True)
+        return self._observed
+
     def __call__(self, *arguments: Any) -> Launch:
         raise LaunchError(
             f"{self.name} needs a grid and a block", hint="kernel[grid, block](*arguments)"
@@ -128,7 +151,15 @@ class Kernel:
             dynamic_shared=dynamic_shared,
         )
 
-    def _run(self, shape: LaunchShape, stream: Any, arguments: tuple[Any, ...]) -> Launch:
+    @property
+    def sanitize(self) -> Sanitizing:
+        """`kernel.sanitize[grid, block](*arguments)`: the launch under the sanitizers."""
+        from warplens.sanitize.launching import Sanitizing
+
+        return Sanitizing(self)
+
+    def _run(self, shape: LaunchShape, stream: Any, arguments: tuple[Any, ...],
+             predict: bool = False) -> Launch:  # fmt: skip
         formals, memory = self.parameters, self.device.memory
         if len(arguments) != len(formals):
             raise ArgumentError(
@@ -138,26 +169,30 @@ class Kernel:
         bar = Progress(bare_name(self.name), shown=options.show_progress)
         packed = pack(memory, formals, self.sass.parameter_bytes, arguments)
         finished = False
+        config_of_launch = engine.LaunchConfig(
+            grid=shape.grid,
+            block=shape.block,
+            dynamic_shared=shape.dynamic_shared,
+            params=packed.parameters,
+            deterministic=options.deterministic,
+            workers=options.workers,
+            max_steps=options.max_steps,
+            max_seconds=options.max_seconds,
+            max_resident=max(1, self._resident_blocks(shape)),
+            sm_count=self.device.gpu.sm_count,
+            progress=options.progress or bar,
+        )
+        timing = None
         try:
-            execution = engine.execute(
-                self._program,
-                self._image.memory_image,
-                memory,
-                engine.LaunchConfig(
-                    grid=shape.grid,
-                    block=shape.block,
-                    dynamic_shared=shape.dynamic_shared,
-                    params=packed.parameters,
-                    deterministic=options.deterministic,
-                    workers=options.workers,
-                    max_steps=options.max_steps,
-                    max_seconds=options.max_seconds,
-                    max_resident=max(1, self._resident_blocks(shape)),
-                    sm_count=self.device.gpu.sm_count,
-                    progress=options.progress or bar,
-                ),
-            )
-            finished = True
+            if options.timing or predict:
+                timing = take(self, shape, config_of_launch, scheduler=options.scheduler)
+            if predict:
+                execution = predicted_execution(self.name, timing)
+            else:
+                execution = engine.execute(
+                    self._program, self._image.memory_image, memory, config_of_launch
+                )
+            finished = not predict
         finally:
             bar.close()
             packed.finish(memory, write_back=finished)
@@ -168,6 +203,8 @@ class Kernel:
             clock_mhz=self.device.clock_mhz,
             function_name=bare_name(self.name),
             texts={} if unit is None else {unit.name: unit.text},
+            timing=timing,
+            predicted=predict,
         )
         config.announce(launch)
         return launch
@@ -201,6 +238,26 @@ class ConfiguredKernel:
     def __call__(self, *arguments: Any) -> Launch:
         """Runs the kernel and gives its counters."""
         return self.kernel._run(self.shape, self.stream, arguments)
+
+
+class Predictor:
+    """`kernel.predict`: takes grid and block like the kernel."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+
+    def __getitem__(self, configuration: Any) -> PredictedKernel:
+        """The kernel with its grid and block."""
+        configured = self._kernel[configuration]
+        return PredictedKernel(configured.kernel, configured.shape, configured.stream)
+
+
+class PredictedKernel(ConfiguredKernel):
+    """A kernel with its launch shape whose call runs sampled blocks only."""
+
+    def __call__(self, *arguments: Any) -> Launch:
+        """Predicts time and counts; arrays are left as they were."""
+        return self.kernel._run(self.shape, self.stream, arguments, predict=True)
 
 
 def _shared_bytes(value: Any) -> int:

@@ -57,6 +57,7 @@ class Launch:
         function_name: str = "",
         texts: dict[str, str] | None = None,
         timing: LaunchTiming | None = None,
+        predicted: bool = False,
     ) -> None:
         self.execution = execution
         self.gpu = gpu
@@ -64,6 +65,7 @@ class Launch:
         self.function_name = function_name or execution.kernel.name
         self._texts = texts or {}
         self._timing = timing
+        self.predicted = predicted
 
     @property
     def grid(self) -> tuple[int, int, int]:
@@ -97,6 +99,7 @@ class Launch:
             ),
             classes=Classes(execution.kernel),
             timing=self._timing,
+            sampled=self.predicted,
         )
 
     @cached_property
@@ -195,6 +198,11 @@ class Launch:
         """How the run was made, where a reader should know."""
         execution = self.execution
         missing = "; n/a needs a timing model" if self.sources.timing is None else ""
+        if self.predicted and self._timing is not None:
+            return (
+                "Predicted from sampled blocks: counts are scaled, outputs are not meaningful.",
+                self._timing.note(),
+            )
         notes = [f"Executed on the CPU from SASS, as {self.gpu.name}{missing}."]
         if execution.ordered:
             notes.append(f"Blocks ran in index order: {execution.ordered_reason}")

@@ -7,7 +7,7 @@ memory accesses are kept, since they share the L2 cache.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -260,6 +260,22 @@ class BlockTrace:
         """Size of the tables."""
         parts = (self.entries, self.accesses, self.lines, self.context)
         return sum(part.nbytes for part in parts)
+
+    def with_entries(self, keep: npt.NDArray[np.bool_]) -> BlockTrace:
+        """The same trace with only some entries, and their accesses."""
+        number = np.cumsum(keep) - 1
+        offsets = np.concatenate(([0], np.cumsum(keep)))
+        kept = keep[self.accesses[:, 0]] if len(self.accesses) else np.zeros(0, bool)
+        accesses = self.accesses[kept].copy()
+        accesses[:, 0] = number[accesses[:, 0]]
+        counts = np.concatenate(([0], np.cumsum(kept)))
+        return replace(
+            self,
+            entries=np.ascontiguousarray(self.entries[keep]),
+            warp_entries=offsets[self.warp_entries],
+            accesses=accesses,
+            warp_accesses=counts[self.warp_accesses],
+        )
 
     def instructions(self) -> int:
         """Warp instructions of the blocks recorded whole."""

@@ -74,6 +74,7 @@ class Sources:
     classes: Classes
     settings: LaunchSettings = LaunchSettings()
     timing: Timing | None = None
+    sampled: bool = False  # the counts are scaled from a sample of blocks
 
 
 class Counters:
@@ -110,6 +111,11 @@ class Counters:
     def timing(self) -> Timing | None:
         """The timing model's results, or None."""
         return self._sources.timing
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether the counts come from a sample of blocks."""
+        return self._sources.sampled
 
     @property
     def classes(self) -> Classes:

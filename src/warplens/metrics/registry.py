@@ -260,7 +260,15 @@ def _first_level(declared: Metric) -> tuple[str, ...]:
 
 
 def evaluate(name: str, counters: Counters) -> Value:
-    """The value of a metric by its full name."""
+    """The value of a metric by its full name; counts of sampled blocks only are a model's."""
+    value = _evaluate(name, counters)
+    counted = value.basis in ("exact", "definition") and not name.startswith(("launch__", "device"))
+    if counters.is_sampled and counted:
+        return Value(value.number, value.unit, "model", value.instances)
+    return value
+
+
+def _evaluate(name: str, counters: Counters) -> Value:
     declared, suffix = resolve(name)
     if declared.exists is not None and not declared.exists(counters.gpu):
         return Value(None, unit_of(declared, suffix), declared.basis)

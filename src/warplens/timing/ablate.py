@@ -1,0 +1,116 @@
+"""What each resource is worth: the same replay with one resource, or two, made ideal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from warplens.execute.trace import BlockTrace
+from warplens.timing.model import Model
+from warplens.timing.state import BLOCK_BARRIER, Code
+
+# name -> (bit of Spec.ideal, what is made ideal)
+RESOURCES = {
+    "dram": (1, "every L2 miss takes as long as a hit, and DRAM has no limit of bandwidth"),
+    "l2": (2, "L2 answers every request after its latency, whatever the load, and never misses"),
+    "l1": (4, "every load finds its sectors in L1"),
+    "banks": (8, "shared memory has no bank conflicts"),
+    "coalescing": (16, "every access touches as few lines as its bytes need"),
+    "divergence": (32, "lanes of divergent code are packed into full warps"),
+    "fetch": (64, "every instruction is in the buffer"),
+    "registers": (128, "registers do not limit the resident blocks"),
+    "barriers": (256, "warps do not wait for each other at block barriers"),
+    "launch": (512, "blocks start at once when a place is free; no launch overhead"),
+}
+DIVERGENCE, REGISTERS = 32, 128
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ablation:
+    """The time with some resources ideal, and what share of the real time that saves."""
+
+    resources: tuple[str, ...]
+    nanoseconds: float
+    saving: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AblationTable:
+    """All single resources and the pairs of those that matter, largest saving first."""
+
+    nanoseconds: float
+    rows: tuple[Ablation, ...]
+
+    def __str__(self) -> str:
+        lines = [f"modelled duration {self.nanoseconds:,.0f} ns; with one or two resources ideal:"]
+        for row in self.rows:
+            name = " + ".join(row.resources)
+            lines.append(f"  {name:<28}{row.nanoseconds:>16,.0f} ns{row.saving:>9.1%} less")
+        return "\n".join(lines)
+
+    def __bool__(self) -> bool:
+        return bool(self.rows)
+
+    def __getitem__(self, name: str) -> Ablation:
+        """The row of a resource, or of a pair written `a+b`."""
+        wanted = frozenset(part.strip() for part in name.split("+"))
+        for row in self.rows:
+            if frozenset(row.resources) == wanted:
+                return row
+        raise KeyError(name)
+
+
+def ablate(model: Model, unlimited_blocks: int, *, pairs: bool = True) -> AblationTable:
+    """Replays with each resource ideal, then with pairs of the four that help most."""
+    real = _nanoseconds(model, 0, unlimited_blocks)
+
+    def row(names: tuple[str, ...]) -> Ablation:
+        bits = 0
+        for name in names:
+            bits |= RESOURCES[name][0]
+        time = _nanoseconds(model, bits, unlimited_blocks)
+        return Ablation(resources=names, nanoseconds=time, saving=1.0 - time / real)
+
+    rows = [row((name,)) for name in RESOURCES]
+    rows.sort(key=lambda one: -one.saving)
+    if pairs:
+        best = [one.resources[0] for one in rows[:4]]
+        rows += [row(names) for names in combinations(best, 2)]
+    rows.sort(key=lambda one: -one.saving)
+    return AblationTable(nanoseconds=real, rows=tuple(rows))
+
+
+def _nanoseconds(model: Model, bits: int, unlimited_blocks: int) -> float:
+    changed = model
+    if bits:
+        resident = model.question.resident
+        if bits & REGISTERS:
+            resident = max(resident, unlimited_blocks)
+        changed = model.variant(ideal=bits, resident=resident)
+        if bits & DIVERGENCE:
+            changed.sample = changed.with_trace(packed(model.sample.trace, model.code))
+    estimate = changed.estimate
+    cycles = estimate.elapsed_cycles - (estimate.overhead_cycles if bits & 512 else 0.0)
+    return cycles / model.question.clock_mhz * 1e3
+
+
+def packed(trace: BlockTrace, code: Code) -> BlockTrace:
+    """The trace as if lanes of divergent code were packed: of k half-full runs, k/2 stay."""
+    entries = trace.entries
+    lanes = np.array([bin(mask).count("1") for mask in entries[:, 1].tolist()], np.float64)
+    has_barrier = np.array(
+        [bool((code.kind[a:b] == BLOCK_BARRIER).any())
+         for a, b in zip(trace.starts, trace.ends, strict=True)]
+    )  # fmt: skip
+    keep = np.ones(len(entries), bool)
+    for first, last in zip(trace.warp_entries[:-1], trace.warp_entries[1:], strict=True):
+        if last <= first:
+            continue
+        full = lanes[first:last].max()
+        part = np.cumsum(lanes[first:last] / full)
+        keep[first:last] = np.floor(part + 1e-9) > np.floor(part - lanes[first:last] / full + 1e-9)
+        keep[last - 1] = True
+    keep |= has_barrier[entries[:, 0].astype(np.int64)]
+    return trace.with_entries(keep)

@@ -1,0 +1,355 @@
+"""The timing model's values under ncu's names, in base units."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from warplens.timing.model import Model
+from warplens.timing.stall import REASONS
+from warplens.timing.state import (
+    PIPES,
+    S_DATA_CYCLES,
+    S_DRAM_READ,
+    S_DRAM_WRITE,
+    S_ELIGIBLE,
+    S_ISSUE_ACTIVE,
+    S_L1_HITS,
+    S_L1_SECTORS,
+    S_L2_ATOMIC,
+    S_L2_READ,
+    S_L2_READ_HIT,
+    S_L2_REQUESTS,
+    S_L2_WRITE,
+    S_L2_WRITE_HIT,
+    S_REQUESTS,
+    S_SHARED_PASSES,
+    S_TAGS,
+    S_WARP_CYCLES,
+)
+
+
+class Answers:
+    """Answers `value(name)`; everything is computed when first asked."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.gpu = model.question.gpu
+
+    def value(self, name: str) -> float | None:
+        """The value of a metric that needs time; None where the model has none."""
+        base, _, suffix = name.partition(".")
+        if base.endswith("_throughput") and base in self.throughputs:
+            return self._throughput(base, suffix)
+        if base in self.ratios:
+            ratio = self.ratios[base]
+            return 100.0 * ratio if suffix == "pct" else ratio
+        rollup, _, sub = suffix.partition(".")
+        if sub.startswith("peak_sustained"):
+            return self._peak(base, rollup, sub)
+        number = self._rolled(base, rollup)
+        return number if number is None or not sub else self._over(base, rollup, sub, number)
+
+    # --- counters --------------------------------------------------------------------------------
+
+    def instances(self, unit: str) -> float:
+        """How many units of a kind the GPU has."""
+        gpu = self.gpu
+        return float({
+            "smsp": gpu.sm_count * gpu.sub_partitions, "sm": gpu.sm_count,
+            "l1tex": gpu.sm_count, "idc": gpu.sm_count, "gpc": gpu.value("counts.gpc", 1),
+            "lts": gpu.value("l2.slices", 1), "dram": gpu.value("dram.channels", 1),
+        }.get(unit, 1))  # fmt: skip
+
+    def _rolled(self, base: str, rollup: str) -> float | None:
+        unit = base.partition("__")[0]
+        if base == "gpu__time_duration":
+            return self.nanoseconds
+        if base.endswith("__cycles_active") or base.endswith("__cycles_elapsed"):
+            return self._cycles(base, unit, rollup)
+        total = self.sums.get(base)
+        if total is None:
+            return None
+        return total if rollup == "sum" else total / self.instances(unit)
+
+    def _cycles(self, base: str, unit: str, rollup: str) -> float:
+        estimate = self.model.estimate
+        each = estimate.elapsed_cycles
+        if unit == "dram":
+            each = self.nanoseconds * 1e-3 * float(self.gpu.memory_clock_mhz)
+        if base.endswith("active"):
+            each = self._active(unit, rollup, each)
+        return each * self.instances(unit) if rollup == "sum" else each
+
+    def _active(self, unit: str, rollup: str, elapsed: float) -> float:
+        estimate = self.model.estimate
+        if unit in ("sm", "smsp", "l1tex", "idc"):
+            if rollup == "max":
+                return estimate.busiest_cycles
+            idle = estimate.active_sms < self.gpu.sm_count
+            return 0.0 if rollup == "min" and idle else estimate.active_cycles
+        if unit == "dram":
+            return elapsed * self._dram_share()
+        return elapsed
+
+    def _over(self, base: str, rollup: str, sub: str, number: float) -> float | None:
+        unit = base.partition("__")[0]
+        if sub == "per_second":
+            return number / (self.nanoseconds * 1e-9) if self.nanoseconds else None
+        kind = "active" if sub.endswith("active") else "elapsed"
+        cycles = self._cycles(f"{unit}__cycles_{kind}", unit, "avg")
+        if not cycles:
+            return None
+        if sub.startswith("per_cycle"):
+            return number / cycles
+        peak = self._peak(base, rollup, "peak_sustained")
+        return None if not peak else 100.0 * number / cycles / peak
+
+    @cached_property
+    def nanoseconds(self) -> float:
+        """Duration of the launch."""
+        return self.model.estimate.elapsed_cycles / self.model.question.clock_mhz * 1e3
+
+    @cached_property
+    def sums(self) -> dict[str, float]:
+        """Chip-wide sums of the counters that the model gives."""
+        model, gpu = self.model, self.gpu
+        sums = model.result.counts.sums * model.estimate.scale
+        busy = dict(zip(PIPES, model.result.counts.pipe_busy * model.estimate.scale, strict=True))
+        issued = float(sums[S_ISSUE_ACTIVE])
+        active = model.estimate.active_cycles * gpu.sm_count * gpu.sub_partitions
+        reads, writes, atomics = sums[S_L2_READ], sums[S_L2_WRITE], sums[S_L2_ATOMIC]
+        read_hits, write_hits = sums[S_L2_READ_HIT], sums[S_L2_WRITE_HIT]
+        atom, red = self._atomic_parts()
+        l2_hits = read_hits + writes + atomics  # what is written needs no fill
+        found: dict[str, float] = {
+            "sm__inst_issued": issued, "smsp__inst_issued": issued,
+            "smsp__issue_active": issued, "sm__issue_active": issued, "smsp__issue_inst1": issued,
+            "smsp__issue_inst0": max(0.0, active - issued),
+            "smsp__warps_active": float(sums[S_WARP_CYCLES]),
+            "sm__warps_active": float(sums[S_WARP_CYCLES]),
+            "smsp__warps_eligible": float(sums[S_ELIGIBLE]),
+            "lts__t_sectors": float(reads + writes + atomics),
+            "lts__t_sectors_srcunit_tex": float(reads + writes + atomics),
+            "lts__d_sectors": float(reads + writes + atomics),
+            "lts__t_requests": float(sums[S_L2_REQUESTS]),
+            "lts__t_requests_srcunit_tex": float(sums[S_L2_REQUESTS]),
+            "lts__t_sectors_op_read": float(reads), "lts__t_sectors_op_write": float(writes),
+            "lts__t_sectors_op_atom": float(atomics * atom),
+            "lts__t_sectors_op_red": float(atomics * red),
+            "lts__t_sectors_lookup_hit": float(l2_hits),
+            "lts__t_sectors_lookup_miss": float(reads - read_hits),
+            "dram__sectors_read": float(sums[S_DRAM_READ]),
+            "dram__sectors_write": float(sums[S_DRAM_WRITE]),
+            "dram__bytes_read": 32.0 * sums[S_DRAM_READ],
+            "dram__bytes_write": 32.0 * sums[S_DRAM_WRITE],
+            "dram__bytes": 32.0 * (sums[S_DRAM_READ] + sums[S_DRAM_WRITE]),
+            "dram__sectors": float(sums[S_DRAM_READ] + sums[S_DRAM_WRITE]),
+            "l1tex__m_xbar2l1tex_read_sectors": float(reads + atomics * atom),
+            "l1tex__m_l1tex2xbar_write_sectors": float(writes + atomics),
+            "l1tex__t_sectors_lookup_hit": float(sums[S_L1_HITS]),
+            "l1tex__t_sectors_lookup_miss": float(sums[S_L1_SECTORS] - sums[S_L1_HITS]),
+            "sm__pipe_alu_cycles_active": busy["alu"] / gpu.sub_partitions,
+            "sm__pipe_fma_cycles_active": busy["fma"] / gpu.sub_partitions,
+            "sm__pipe_fp64_cycles_active": busy["fp64"] / gpu.sub_partitions,
+            "sm__pipe_tensor_cycles_active": busy["tensor"] / gpu.sub_partitions,
+            "sm__pipe_shared_cycles_active":
+                (busy["tensor"] + busy["fp64"]) / gpu.sub_partitions,
+        }  # fmt: skip
+        for reason, cycles in self.stalls.items():
+            found[f"smsp__warps_issue_stalled_{reason}"] = cycles
+        write_miss = writes - write_hits
+        found["lts__t_sectors_op_write_lookup_miss"] = float(write_miss)
+        return found
+
+    def _atomic_parts(self) -> tuple[float, float]:
+        """Of all atomic instructions, the part whose result is used, and the rest."""
+        names = [i.opcode for i in self.model.question.kernel.instructions]
+        issues = self.model.result.counts.issues
+        used = sum(int(n) for name, n in zip(names, issues, strict=False)
+                   if name in ("ATOM", "ATOMG"))  # fmt: skip
+        unused = sum(int(n) for name, n in zip(names, issues, strict=False)
+                     if name in ("RED", "REDG"))  # fmt: skip
+        return (used / (used + unused), unused / (used + unused)) if used + unused else (0.0, 0.0)
+
+    @cached_property
+    def stalls(self) -> dict[str, float]:
+        """Warp cycles in each state, over the whole launch."""
+        totals = self.model.result.counts.stalls.sum(axis=0) * self.model.estimate.scale
+        return dict(zip(REASONS, (float(t) for t in totals), strict=True))
+
+    # --- ratios ----------------------------------------------------------------------------------
+
+    @cached_property
+    def ratios(self) -> dict[str, float]:
+        """Ratios by base name, as fractions."""
+        sums = self.model.result.counts.sums
+        issued = max(1.0, float(sums[S_ISSUE_ACTIVE]))
+        stalls = self.model.result.counts.stalls.sum(axis=0)
+        resident = float(sums[S_WARP_CYCLES])
+        reads, read_hits = sums[S_L2_READ], sums[S_L2_READ_HIT]
+        all_l2 = reads + sums[S_L2_WRITE] + sums[S_L2_ATOMIC]
+        found = {
+            "l1tex__t_sector_hit_rate": _part(sums[S_L1_HITS], sums[S_L1_SECTORS]),
+            "lts__t_sector_hit_rate":
+                _part(read_hits + sums[S_L2_WRITE] + sums[S_L2_ATOMIC], all_l2),
+            "lts__t_sector_op_read_hit_rate": _part(read_hits, reads),
+            "lts__t_sector_op_write_hit_rate": 1.0 if sums[S_L2_WRITE] else 0.0,
+            "smsp__average_warp_latency_per_inst_issued": resident / issued,
+            "smsp__average_warps_active_per_inst_executed": resident / issued,
+        }  # fmt: skip
+        for row, (space, op) in enumerate(L1_KINDS):
+            looked, hits = self.model.result.counts.l1[row]
+            name = f"l1tex__t_sector_pipe_lsu_mem_{space}_op_{op}_hit_rate"
+            found[name] = _part(float(hits), float(looked))
+        for reason, cycles in zip(REASONS, stalls, strict=True):
+            per = float(cycles) / issued
+            found[f"smsp__average_warps_issue_stalled_{reason}_per_issue_active"] = per
+            found[f"smsp__average_warp_latency_issue_stalled_{reason}"] = per
+            found[f"smsp__warp_issue_stalled_{reason}_per_warp_active"] = _part(
+                float(cycles), resident
+            )
+        return found
+
+    # --- throughputs -----------------------------------------------------------------------------
+
+    def _throughput(self, base: str, suffix: str) -> float:
+        over_active = suffix.endswith("active")
+        parts = self.throughputs[base]
+        estimate = self.model.estimate
+        best = max(parts.values(), default=0.0)  # per elapsed cycle
+        if over_active and estimate.active_cycles:
+            best *= estimate.elapsed_cycles / estimate.active_cycles
+        return min(100.0, 100.0 * best)
+
+    @cached_property
+    def throughputs(self) -> dict[str, dict[str, float]]:
+        """What each throughput is the largest of: shares of the peak over elapsed cycles."""
+        instruction, memory = self._sm_parts()
+        access, request = self._memory_parts()
+        dram = {"gpu__dram_throughput": self._dram_share()}
+        l1 = {k: v for k, v in (*access.items(), *request.items()) if k.startswith("l1tex")}
+        lts = {k: v for k, v in (*access.items(), *request.items()) if k.startswith("lts")}
+        return {
+            "sm__instruction_throughput": instruction,
+            "sm__memory_throughput": memory,
+            "sm__throughput": {**instruction, **memory},
+            "gpu__compute_memory_access_throughput": access,
+            "gpu__compute_memory_request_throughput": {**request, **dram},
+            "gpu__compute_memory_throughput": {**access, **request, **dram},
+            "gpu__dram_throughput": dram,
+            "dram__throughput": {"dram__cycles_active": self._dram_share()},
+            "l1tex__throughput": l1,
+            "lts__throughput": lts,
+        }
+
+    def _dram_share(self) -> float:
+        moved = self.sums["dram__bytes"] / max(1e-9, self.nanoseconds * 1e-9)
+        return min(1.0, float(moved / self.gpu.dram_bandwidth_bytes_per_second))
+
+    def _sm_parts(self) -> tuple[dict[str, float], dict[str, float]]:
+        gpu, estimate, counts = self.gpu, self.model.estimate, self.model.result.counts
+        slots = estimate.elapsed_cycles * gpu.sm_count * gpu.sub_partitions / estimate.scale
+        busy = dict(zip(PIPES, counts.pipe_busy / slots, strict=True))
+        sums = counts.sums
+        sm_slots = slots / gpu.sub_partitions
+        instruction = {
+            "sm__inst_executed": float(sums[S_ISSUE_ACTIVE] / slots),
+            "sm__issue_active": float(sums[S_ISSUE_ACTIVE] / slots),
+            "sm__pipe_alu_cycles_active": busy["alu"],
+            "sm__pipe_fma_cycles_active": busy["fma"],
+            "sm__pipe_fp64_cycles_active": busy["fp64"],
+            "sm__pipe_tensor_cycles_active": busy["tensor"],
+            "sm__inst_executed_pipe_xu": busy["xu"],
+            "sm__inst_executed_pipe_uniform": busy["uniform"],
+            "sm__inst_executed_pipe_cbu_pred_on_any": busy["cbu"],
+        }
+        lsu = float(counts.issues[self._lsu()].sum()) * self.model.result.spec.lsu_interval
+        memory = {
+            "sm__inst_executed_pipe_lsu": lsu / sm_slots,
+            "sm__inst_executed_pipe_adu": busy["adu"],
+            "sm__mio2rf_writeback_active": float(sums[S_DATA_CYCLES]) / sm_slots / 2,
+        }
+        return instruction, memory
+
+    def _lsu(self) -> list[int]:
+        code = self.model.code
+        return [i for i, pipe in enumerate(code.pipe.tolist()) if PIPES[pipe] == "lsu"]
+
+    def _memory_parts(self) -> tuple[dict[str, float], dict[str, float]]:
+        gpu, estimate = self.gpu, self.model.estimate
+        sums = self.model.result.counts.sums
+        sm_slots = estimate.elapsed_cycles * gpu.sm_count / estimate.scale
+        l2_slots = estimate.elapsed_cycles * float(gpu.l2_read_bytes_per_cycle) / 32
+        l2_slots /= estimate.scale
+        sectors = float(sums[S_L2_READ] + sums[S_L2_WRITE] + sums[S_L2_ATOMIC])
+        access = {
+            "l1tex__data_pipe_lsu_wavefronts": float(sums[S_DATA_CYCLES]) / sm_slots,
+            "l1tex__data_bank_reads": float(sums[S_SHARED_PASSES]) / sm_slots,
+            "l1tex__f_wavefronts": float(sums[S_TAGS]) / sm_slots,
+            "lts__t_sectors": sectors / l2_slots,
+            "lts__d_sectors": sectors / l2_slots,
+        }
+        request = {
+            "l1tex__lsuin_requests": float(sums[S_REQUESTS]) / sm_slots,
+            "l1tex__m_xbar2l1tex_read_sectors": float(sums[S_L2_READ]) / (2 * sm_slots),
+            "l1tex__m_l1tex2xbar_req_cycles_active": float(sums[S_L2_WRITE]) / sm_slots,
+            "lts__d_sectors_fill_device": float(sums[S_DRAM_READ]) / l2_slots,
+            "lts__lts2xbar_cycles_active": float(sums[S_L2_READ]) / l2_slots,
+            "lts__xbar2lts_cycles_active":
+                float(sums[S_L2_WRITE] + sums[S_L2_ATOMIC]) / l2_slots,
+        }  # fmt: skip
+        return access, request
+
+    # --- peaks -----------------------------------------------------------------------------------
+
+    def _peak(self, base: str, rollup: str, sub: str) -> float | None:
+        """What one unit (all units, for .sum) can sustain per cycle, or over a span."""
+        unit = base.partition("__")[0]
+        each = self._peak_of_one(base, unit)
+        if each is None:
+            return None
+        peak = each * (self.instances(unit) if rollup == "sum" else 1.0)
+        if sub == "peak_sustained":
+            return peak
+        kind = "active" if "active" in sub else "elapsed"
+        cycles = self._cycles(f"{unit}__cycles_{kind}", unit, "avg")
+        if sub.endswith("per_second"):
+            return peak * self.model.question.clock_mhz * 1e6
+        return peak * cycles
+
+    def _peak_of_one(self, base: str, unit: str) -> float | None:
+        gpu = self.gpu
+        issue = float(gpu.sub_partitions if unit == "sm" else 1)
+        name = base.partition("__")[2]
+        if name.startswith("inst_executed_pipe_"):
+            return self._pipe_peak(name.removeprefix("inst_executed_pipe_"), issue)
+        if name in ("warps_active", "warps_eligible"):
+            return gpu.max_warps_per_sm * issue / gpu.sub_partitions
+        if name.startswith("pipe_") or name.startswith("cycles_"):
+            return 1.0
+        if unit in ("sm", "smsp"):
+            return issue * (32.0 if "thread_inst" in name else 1.0)
+        if unit == "l1tex":
+            return 4.0 if "sectors" in name else float(gpu.l1_bytes_per_cycle) if (
+                "bytes" in name
+            ) else 1.0
+        if unit == "lts":
+            sectors = float(gpu.l2_read_bytes_per_cycle) / 32 / self.instances("lts")
+            return sectors if "sectors" in name else sectors / 4
+        if unit == "dram":
+            per_cycle = gpu.dram_bandwidth_bytes_per_second / (gpu.memory_clock_mhz * 1e6)
+            per_cycle /= self.instances("dram")
+            return per_cycle / 32 if "sectors" in name else per_cycle
+        return None
+
+    def _pipe_peak(self, pipe: str, issue: float) -> float:
+        name = pipe.partition("_op_")[0].partition("_type_")[0]
+        lanes = float(self.gpu.value(f"pipes.{name}", 32))
+        return issue * min(1.0, lanes / 32.0)
+
+
+L1_KINDS = (("global", "ld"), ("global", "st"), ("global", "red"), ("local", "ld"), ("local", "st"))
+
+
+def _part(part: float, whole: float) -> float:
+    return float(part / whole) if whole else 0.0

@@ -1,0 +1,72 @@
+"""Takes the sample of a launch about to run, or predicts one without running it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+from typing import TYPE_CHECKING
+
+from warplens.analysis.occupancy import Occupancy
+from warplens.errors import TimingUnavailable
+from warplens.execute import grid as engine
+from warplens.execute.execution import Execution
+from warplens.timing import sample as sampling
+from warplens.timing.launch_timing import LaunchTiming
+from warplens.timing.model import Question
+
+if TYPE_CHECKING:
+    from warplens.kernel import Kernel, LaunchShape
+
+
+def carveout_bytes(kernel: Kernel, shape: LaunchShape, occupancy: Occupancy) -> int:
+    """The smallest shared-memory setting that keeps the resident blocks, as the driver picks it."""
+    gpu = kernel.device.gpu
+    bytes_of_block = kernel.static_shared + shape.dynamic_shared + gpu.shared_reserved_bytes
+    wanted = int(occupancy.blocks) * -(-bytes_of_block // 1024) * 1024
+    sizes = sorted(size * 1024 for size in gpu.carveouts_kb)
+    return next((size for size in sizes if size >= wanted), sizes[-1])
+
+
+def take(kernel: Kernel, shape: LaunchShape, config: engine.LaunchConfig, *,
+         scheduler: str = "gty") -> LaunchTiming | None:  # fmt: skip
+    """Samples a launch whose arguments are packed; memory is as before afterwards."""
+    if sampling.is_disabled():
+        return None
+    occupancy = kernel.occupancy(shape.block, shape.dynamic_shared)
+    resident = max(1, int(occupancy.blocks))
+    sample = sampling.record(
+        kernel.observed_program, kernel.memory_image, kernel.device.memory, config, resident
+    )
+    if sample is None:
+        return None
+    limits = (occupancy.limit_shared, occupancy.limit_warps, occupancy.limit_blocks)
+    question = Question(
+        kernel=kernel.sass,
+        gpu=kernel.device.gpu,
+        clock_mhz=kernel.device.clock_mhz,
+        blocks=prod(shape.grid),
+        warps_per_block=-(-prod(shape.block) // 32),
+        resident=resident,
+        carveout_bytes=carveout_bytes(kernel, shape, occupancy),
+        scheduler=scheduler,
+        instructions=0.0,
+    )
+    return LaunchTiming(question, sample, max(resident, min(int(n) for n in limits)))
+
+
+def predicted_execution(name: str, timing: LaunchTiming | None) -> Execution:
+    """The sample's counts, scaled to the whole grid.
+
+    Raises:
+        TimingUnavailable: the kernel could not be sampled.
+    """
+    if timing is None:
+        raise TimingUnavailable(
+            f"{name}: no block could be run alone",
+            hint="Launch it in full; sampling is off if WARPLENS_TIMING=0 is set.",
+        )
+    sampled = timing.sample.execution
+    factor = timing.question.blocks / timing.sample.trace.sampled
+    columns = {key: (column * factor).round().astype(column.dtype)
+               for key, column in sampled.columns.items()}  # fmt: skip
+    return replace(sampled, columns=columns)

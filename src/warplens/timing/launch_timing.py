@@ -1,0 +1,48 @@
+"""The timing of one launch: what the launch keeps, and what is asked of it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from warplens.timing.ablate import AblationTable, ablate
+from warplens.timing.answers import Answers
+from warplens.timing.model import Model, Question
+from warplens.timing.sample import Sample
+from warplens.timing.view import Schedule, schedule
+
+
+class LaunchTiming:
+    """A launch's sample with the question that the model answers when a value is asked."""
+
+    def __init__(self, question: Question, sample: Sample, unlimited_blocks: int) -> None:
+        self.question = question
+        self.sample = sample
+        self._unlimited_blocks = unlimited_blocks
+
+    @cached_property
+    def model(self) -> Model:
+        """The model; it replays when first asked."""
+        return Model(self.question, self.sample)
+
+    @cached_property
+    def answers(self) -> Answers:
+        """Values under ncu's names."""
+        return Answers(self.model)
+
+    def value(self, name: str) -> float | None:
+        """The value of a metric that needs time; None where the model has none."""
+        return self.answers.value(name)
+
+    def schedule(self, *, sm: int = 0, cycles: int = 200, first: int = 0) -> Schedule:
+        """The first cycles of an SM, warp by warp."""
+        return schedule(self.model, sm=sm, first=first, cycles=cycles)
+
+    def ablate(self, *, pairs: bool = True) -> AblationTable:
+        """What each resource is worth."""
+        return ablate(self.model, self._unlimited_blocks, pairs=pairs)
+
+    def note(self) -> str:
+        """How the time was found, for reports."""
+        trace, q = self.sample.trace, self.question
+        blocks = f"{len(trace.blocks)} of {q.blocks} blocks replayed on one SM"
+        return f"Times are modelled at {q.clock_mhz:g} MHz: {blocks}."

@@ -1,0 +1,238 @@
+"""From a sample to a whole launch: replay on one SM, steady rate, waves, tail, and all sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from warplens.execute.trace import BlockTrace
+from warplens.gpus.spec import GpuSpec
+from warplens.sass.model import SassKernel
+from warplens.timing import l2
+from warplens.timing.sample import Sample
+from warplens.timing.sm import simulate
+from warplens.timing.spec import Machine
+from warplens.timing.stall import REASONS
+from warplens.timing.state import (
+    Code,
+    Counts,
+    Spec,
+    Trace,
+    new_counts,
+    new_state,
+)
+from warplens.timing.table import code_of
+
+REPLAY_LIMIT = 3_000_000  # warp instructions of one replay
+_BINS = 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One launch on one GPU.
+
+    Attributes:
+        blocks: blocks of the grid; resident: how many an SM holds at once.
+        carveout_bytes: shared memory that L1 gives away.
+        instructions: warp instructions of the whole launch (0: not known, take the sample's mean).
+    """
+
+    kernel: SassKernel
+    gpu: GpuSpec
+    clock_mhz: float
+    blocks: int
+    warps_per_block: int
+    resident: int
+    carveout_bytes: int
+    instructions: float = 0.0
+    scheduler: str = "gty"
+    ideal: int = 0
+    exact: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """What the cycle loop gave for the sampled blocks."""
+
+    spec: Spec
+    counts: Counts
+    blocks: int
+    instructions: int
+    cycles: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A whole launch in time.
+
+    Attributes:
+        active_cycles: cycles in which an SM works, mean over all SMs of the chip.
+        busiest_cycles: of the SM that works longest.
+        elapsed_cycles: launch to end; `overhead_cycles` of them without a block.
+        scale: the launch's work over the replayed work: what sums are multiplied with.
+        steady_blocks_per_cycle: rate of one SM in the middle of the launch; 0 if it never got there.
+        sampling_error: relative difference between two halves of the steady part.
+    """
+
+    active_cycles: float
+    busiest_cycles: float
+    elapsed_cycles: float
+    overhead_cycles: float
+    scale: float
+    steady_blocks_per_cycle: float
+    sampling_error: float
+    active_sms: int
+
+
+class Model:
+    """The timing of one launch, made from its sample when first asked."""
+
+    def __init__(self, question: Question, sample: Sample) -> None:
+        self.question = question
+        self.sample = sample
+
+    @cached_property
+    def active_sms(self) -> int:
+        """SMs that get at least one block."""
+        return min(self.question.gpu.sm_count, self.question.blocks)
+
+    @cached_property
+    def code(self) -> Code:
+        """The scheduler's view of the kernel."""
+        return code_of(self.question.kernel, self.question.gpu)
+
+    @cached_property
+    def answer(self) -> l2.L2Answer:
+        """What L2 holds when the sampled blocks ask."""
+        trace, gpu = self.sample.trace, self.question.gpu
+        part = min(1.0, self.sample.sms / self.active_sms)
+        wave = self.sample.sms * self.question.resident
+        return l2.answer(trace.context, trace.lines, wave, gpu.l2_size_bytes * part)
+
+    @cached_property
+    def machine(self) -> Machine:
+        """The GPU as this launch uses it."""
+        q, gpu = self.question, self.question.gpu
+        footprint = self.answer.footprint * q.blocks / max(1, self.sample.trace.sampled)
+        room = float(gpu.l2_size_bytes)
+        two = int(gpu.value("l2.partitions", 1)) > 1
+        return Machine(
+            gpu=gpu,
+            clock_mhz=q.clock_mhz,
+            resident=max(1, q.resident),
+            warps_per_block=q.warps_per_block,
+            carveout_bytes=q.carveout_bytes,
+            active_sms=self.active_sms,
+            scheduler=q.scheduler,
+            far_share=0.5 if two and footprint > room / 2 else 0.0,
+            dram_write_share=max(0.0, 1.0 - room / footprint) if footprint > room else 0.0,
+            ideal=q.ideal,
+        )
+
+    def replay(self, *, events: int = 0, limit: int = REPLAY_LIMIT) -> Replay:
+        """Runs the cycle loop over the sampled blocks."""
+        trace, answer = self.sample.trace, self.answer
+        order = np.arange(len(trace.blocks), dtype=np.int64)
+        spec = self.machine.spec()
+        counts = new_counts(
+            len(self.question.kernel.instructions), len(REASONS), len(order), bins=_BINS,
+            events=events,
+        )  # fmt: skip
+        state = new_state(spec)
+        instructions = trace.instructions()
+        bin_cycles = max(1, instructions * 40 // _BINS)
+        simulate(spec, self.code, _tuple(trace, answer, order), state, counts, limit, bin_cycles)
+        return Replay(
+            spec=spec, counts=counts, blocks=int(state.control[2]),
+            instructions=int(state.control[6]), cycles=int(state.control[0]),
+        )  # fmt: skip
+
+    @cached_property
+    def result(self) -> Replay:
+        """The replay that all values come from."""
+        return self.replay()
+
+    @cached_property
+    def estimate(self) -> Estimate:
+        """The whole launch."""
+        return extrapolate(self.question, self.result, self.active_sms)
+
+    def with_trace(self, trace: BlockTrace) -> Sample:
+        """The sample with another trace in its place."""
+        return replace(self.sample, trace=trace)
+
+    def variant(self, **changes: object) -> Model:
+        """The same launch with something changed."""
+        return Model(replace(self.question, **changes), self.sample)  # type: ignore[arg-type]
+
+
+def _tuple(trace: BlockTrace, answer: l2.L2Answer, order: np.ndarray) -> Trace:
+    return Trace(
+        starts=trace.starts, ends=trace.ends, entries=trace.entries,
+        warp_entries=trace.warp_entries, accesses=trace.accesses,
+        warp_accesses=trace.warp_accesses, lines=trace.lines, hits=answer.hits,
+        shares=answer.shares, order=order,
+    )  # fmt: skip
+
+
+def extrapolate(question: Question, replay: Replay, active_sms: int) -> Estimate:
+    """Continues a replay's steady rate to the whole grid."""
+    n = replay.blocks
+    done = np.sort(replay.counts.done[:n]).astype(np.float64)
+    work_per_block = replay.instructions / max(1, n)
+    total = question.instructions or work_per_block * question.blocks
+    share = question.blocks / active_sms  # blocks of a busy SM
+    mean_work = total / question.blocks
+    rate, error = _steady(replay, question.resident)
+
+    def cycles(blocks: float) -> float:
+        if not n:
+            return float(replay.cycles)
+        if blocks <= n:
+            low = int(np.floor(blocks))
+            below = done[low - 1] if low else 0.0
+            above = done[min(n, low + 1) - 1]
+            return float(below + (above - below) * (blocks - low))
+        missing = blocks * mean_work - n * work_per_block
+        return float(done[-1] + max(0.0, missing) / rate)
+
+    busiest = cycles(float(-(-question.blocks // active_sms)))
+    mean = cycles(share)
+    if share > 3 * question.resident:
+        busiest = mean  # places are filled as they become free, so SMs end together
+    if not n:  # one long block, sampled within
+        busiest = mean = replay.cycles * max(1.0, mean_work / max(1.0, work_per_block))
+    hertz = question.clock_mhz * 1e6
+    overhead = float(question.gpu.value("launch.overhead_ns", 1000.0)) * 1e-9 * hertz
+    return Estimate(
+        active_cycles=mean * active_sms / question.gpu.sm_count,
+        busiest_cycles=busiest,
+        elapsed_cycles=busiest + overhead,
+        overhead_cycles=overhead,
+        scale=total / max(1, replay.instructions),
+        steady_blocks_per_cycle=rate / max(1.0, mean_work),
+        sampling_error=error,
+        active_sms=active_sms,
+    )
+
+
+def _steady(replay: Replay, resident: int) -> tuple[float, float]:
+    """Warp instructions per cycle while the SM is full, and how sure that is."""
+    n = replay.blocks
+    if not n:
+        return replay.instructions / max(1, replay.cycles), 0.0
+    order = np.argsort(replay.counts.done[:n], kind="stable")
+    done = replay.counts.done[:n][order].astype(np.float64)
+    work = replay.counts.work[:n][order].astype(np.float64)
+    first, last = resident - 1, n - resident
+    if last - first < max(2, resident // 2):
+        return float(work[-1] / max(1.0, done[-1])), 0.0
+    middle = (first + last) // 2
+
+    def rate(a: int, b: int) -> float:
+        return float((work[b] - work[a]) / max(1.0, done[b] - done[a]))
+
+    whole = rate(first, last)
+    return whole, abs(rate(first, middle) - rate(middle, last)) / whole if whole else 0.0

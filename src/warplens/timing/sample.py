@@ -1,0 +1,136 @@
+"""Which blocks are traced: waves spread over the grid, one SM's blocks whole, its neighbours' lightly.
+
+Block i of a wave runs on SM i modulo the number of SMs. Of every sampled wave the blocks of so many
+neighbouring SMs are run as the budget allows; those of the first SM are recorded whole and replayed,
+the others say what the L2 cache sees meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+
+from warplens.errors import WarplensError
+from warplens.execute import grid as engine
+from warplens.execute import trace as tracing
+from warplens.execute.execution import Execution
+from warplens.execute.trace import BlockTrace, Recorder, collect
+
+BUDGET = 4_000_000  # warp instructions run for a sample
+WAVES = 4
+_FILLED = 0.85  # of a table's capacity
+_SECONDS = 20.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Blocks to run, ascending; every `stride`-th block index is recorded whole."""
+
+    blocks: tuple[int, ...]
+    stride: int
+    sms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """A trace and how it was taken."""
+
+    trace: BlockTrace
+    sms: int  # SMs of a wave that were sampled
+    execution: Execution
+
+
+def plan(total: int, sm_count: int, resident: int, costs: tuple[float, ...],
+         budget: int = BUDGET) -> Plan:  # fmt: skip
+    """Chooses blocks. `costs`: instructions, entries, accesses and lines of one block."""
+    instructions, entries, accesses, lines = (max(1.0, cost) for cost in costs)
+    sms = min(sm_count, total)
+    whole = min(
+        budget / instructions, _FILLED * tracing.MAX_ENTRIES / entries,
+        _FILLED * tracing.MAX_ACCESSES / accesses, _FILLED * tracing.MAX_LINES / lines,
+    )  # fmt: skip
+    per_sm = -(-total // sms)
+    waves_in_grid = -(-per_sm // resident)
+    waves = int(max(1, min(WAVES, waves_in_grid, whole // min(resident, per_sm))))
+    mine = max(1, int(min(whole, waves * resident, per_sm)))
+    light = _FILLED * min(tracing.MAX_ACCESSES / accesses, tracing.MAX_LINES / lines)
+    everywhere = min(budget / instructions, light)
+    neighbours = int(max(1, min(sms, everywhere // mine)))
+    chosen: list[int] = []
+    picked = np.unique(np.linspace(0, waves_in_grid - 1, waves).round().astype(int))
+    each = max(1, mine // len(picked))
+    for wave in picked.tolist():
+        # Waves of all SMs; the sampled part begins at a multiple of the stride.
+        begin = -(-wave * sms * resident // neighbours) * neighbours
+        size = min(each, resident) * neighbours
+        chosen.extend(range(begin, min(total, begin + size)))
+    return Plan(blocks=tuple(dict.fromkeys(chosen)), stride=neighbours, sms=neighbours)
+
+
+def record(prepare: Callable[[], engine.Program], image: engine.ModuleImage,
+           memory: engine.DeviceMemory, config: engine.LaunchConfig, resident: int, *,
+           budget: int = BUDGET) -> Sample | None:  # fmt: skip
+    """Runs sampled blocks under observation and puts memory back; None where that cannot be.
+
+    Blocks that wait for others cannot be run alone: then the whole grid is, if it is small.
+    """
+    total = prod(config.grid)
+    program = prepare()
+    heap = {segment.base for segment in memory.segments if segment.on_device_heap}
+    after = memory._next
+    quiet = replace(config, restore=True, workers=1, progress=None, max_seconds=_SECONDS)
+    try:
+        first = _run(program, image, memory, quiet, Plan(blocks=(0,), stride=1, sms=1))
+        if total == 1:
+            return first
+        chosen = plan(total, config.sm_count, resident, _costs(first.trace), budget)
+        if chosen.blocks == (0,):
+            return first
+        return _run(program, image, memory, quiet, chosen)
+    except WarplensError:
+        return _all(program, image, memory, quiet, total)
+    finally:
+        for segment in memory.segments:
+            if segment.on_device_heap and segment.base not in heap:
+                memory.free(segment.base)
+        memory._next = after
+
+
+def _costs(trace: BlockTrace) -> tuple[float, ...]:
+    return (
+        float(trace.instructions()), float(len(trace.entries)), float(len(trace.accesses)),
+        float(len(trace.lines)),
+    )  # fmt: skip
+
+
+def _all(program: engine.Program, image: engine.ModuleImage, memory: engine.DeviceMemory,
+         config: engine.LaunchConfig, total: int) -> Sample | None:  # fmt: skip
+    sms = min(config.sm_count, total)
+    chosen = Plan(blocks=tuple(range(total)), stride=sms, sms=sms)
+    try:
+        return _run(program, image, memory, config, chosen)
+    except WarplensError:
+        return None  # the ordinary run will say what is wrong
+
+
+def _run(program: engine.Program, image: engine.ModuleImage, memory: engine.DeviceMemory,
+         config: engine.LaunchConfig, chosen: Plan) -> Sample:  # fmt: skip
+    recorder = Recorder(chosen.stride)
+    every = chosen.blocks == tuple(range(prod(config.grid)))
+    order = None if every else chosen.blocks
+    execution = engine.execute(
+        program, image, memory,
+        replace(config, observer=recorder.observer, block_order=order),
+    )  # fmt: skip
+    warps = -(-prod(config.block) // 32)
+    trace = collect(recorder, program.lifted.layout.blocks, warps, len(chosen.blocks))
+    return Sample(trace=trace, sms=chosen.sms, execution=execution)
+
+
+def is_disabled() -> bool:
+    """Whether the environment turns sampling off (WARPLENS_TIMING=0)."""
+    return os.environ.get("WARPLENS_TIMING", "1") in ("0", "no", "off")

@@ -1,0 +1,139 @@
+"""The scheduler made visible: which warp issued what in every cycle, and why the others did not."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from warplens.timing.model import Model
+from warplens.timing.stall import REASONS, SELECTED
+
+_EVENTS = 400_000
+LETTERS = {
+    "selected": "*", "not_selected": "n", "wait": "w", "long_scoreboard": "L",
+    "short_scoreboard": "S", "barrier": "B", "membar": "M", "lg_throttle": "g",
+    "mio_throttle": "m", "math_pipe_throttle": "p", "no_instruction": "i",
+    "branch_resolving": "b", "dispatch_stall": "d", "imc_miss": "c", "drain": "D",
+    "sleeping": "z", "tex_throttle": "t", "gmma": "G", "misc": "?",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A warp in one state during [begin, end): at which instruction, and why."""
+
+    warp: int
+    block: int
+    begin: int
+    end: int
+    reason: str
+    pc: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """The first cycles of one SM."""
+
+    sm: int
+    first: int
+    cycles: int
+    sub_partitions: int
+    warps: int
+    spans: tuple[Span, ...]
+
+    def __str__(self) -> str:
+        parts = [
+            f"SM {self.sm}, cycles {self.first} to {self.first + self.cycles - 1}; a column per warp: "
+            + ", ".join(f"{letter} {name}" for name, letter in LETTERS.items() if self._has(name))
+        ]
+        for sub in range(self.sub_partitions):
+            parts.append(self._sub(sub))
+        return "\n".join(parts)
+
+    def _has(self, reason: str) -> bool:
+        return any(span.reason == reason for span in self.spans)
+
+    def _sub(self, sub: int) -> str:
+        warps = list(range(sub, self.warps, self.sub_partitions))
+        width = max(3, *(len(str(w)) + 1 for w in warps)) if warps else 3
+        end = self.first + self.cycles
+        rows = [["."] * len(warps) for _ in range(self.cycles)]
+        texts = [""] * self.cycles
+        for span in self.spans:
+            if span.warp % self.sub_partitions != sub:
+                continue
+            column = span.warp // self.sub_partitions
+            for cycle in range(max(span.begin, self.first), min(span.end, end)):
+                rows[cycle - self.first][column] = LETTERS[span.reason]
+                if span.reason == "selected":
+                    texts[cycle - self.first] = f"warp {span.warp}: {span.text}"
+        lines = [f"\nsub-partition {sub}", " cycle " + "".join(f"{w:>{width}}" for w in warps)]
+        repeated = 0
+        for index, (row, text) in enumerate(zip(rows, texts, strict=True)):
+            if index and not text and row == rows[index - 1] and index + 1 < self.cycles:
+                repeated += 1
+                continue
+            if repeated:
+                lines.append(f"     … {repeated} more like this")
+                repeated = 0
+            cells = "".join(f"{cell:>{width}}" for cell in row)
+            lines.append(f"{self.first + index:6d} {cells}  {text}".rstrip())
+        return "\n".join(lines)
+
+    def json(self) -> str:
+        """The spans as JSON."""
+        return json.dumps({
+            "sm": self.sm, "first": self.first, "cycles": self.cycles,
+            "spans": [
+                {"warp": s.warp, "block": s.block, "sub_partition": s.warp % self.sub_partitions,
+                 "begin": s.begin, "end": s.end, "state": s.reason, "pc": s.pc, "sass": s.text}
+                for s in self.spans
+            ],
+        })  # fmt: skip
+
+    def perfetto(self) -> str:
+        """A trace for ui.perfetto.dev (Trace Event Format): one track per warp; 1 us is a cycle."""
+        events: list[dict[str, object]] = [
+            {"name": "process_name", "ph": "M", "pid": sub, "args": {"name": f"sub-partition {sub}"}}
+            for sub in range(self.sub_partitions)
+        ]
+        for s in self.spans:
+            name = s.text if s.reason == "selected" else s.reason
+            events.append({
+                "name": name, "cat": s.reason, "ph": "X", "ts": s.begin, "dur": s.end - s.begin,
+                "pid": s.warp % self.sub_partitions, "tid": s.warp,
+                "args": {"pc": s.pc, "block": s.block, "sass": s.text},
+            })  # fmt: skip
+        return json.dumps({"traceEvents": events, "displayTimeUnit": "ms"})
+
+
+def schedule(model: Model, *, sm: int = 0, first: int = 0, cycles: int = 200) -> Schedule:
+    """Replays the beginning of a launch and keeps every warp's state."""
+    replay = model.replay(events=_EVENTS, limit=max(2000, (first + cycles) * 8))
+    kernel = model.question.kernel
+    trace = model.sample.trace
+    spans = []
+    for warp, begin, end, reason, pc, source in replay.counts.events.tolist():
+        if end <= begin or end <= first or begin >= first + cycles:
+            continue
+        spans.append(
+            Span(
+                warp=warp,
+                block=int(trace.blocks[source // trace.warps_per_block]),
+                begin=begin,
+                end=end,
+                reason=REASONS[reason],
+                pc=int(kernel.instructions[pc].address),
+                text=kernel.instructions[pc].text,
+            )
+        )
+    spans.sort(key=lambda span: (span.begin, span.warp, span.reason != REASONS[SELECTED]))
+    return Schedule(
+        sm=sm,
+        first=first,
+        cycles=cycles,
+        sub_partitions=model.question.gpu.sub_partitions,
+        warps=model.machine.resident * model.question.warps_per_block,
+        spans=tuple(spans),
+    )
