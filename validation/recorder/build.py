@@ -9,6 +9,7 @@ replaced (`patched`).
 from __future__ import annotations
 
 import argparse
+import contextlib
 import ctypes as ct
 import glob
 import hashlib
@@ -49,10 +50,8 @@ class Nvrtc:
     """The runtime compiler."""
 
     def __init__(self) -> None:
-        try:
+        with contextlib.suppress(FileNotFoundError, OSError):  # the loader may find it itself
             ct.CDLL(_library("libnvrtc-builtins.so*"), mode=ct.RTLD_GLOBAL)
-        except (FileNotFoundError, OSError):
-            pass  # some installations keep it where the loader finds it
         self._lib = ct.CDLL(_library("libnvrtc.so*"))
         major, minor = ct.c_int(), ct.c_int()
         self._lib.nvrtcVersion(ct.byref(major), ct.byref(minor))
@@ -98,7 +97,8 @@ def text_section(cubin: bytes, kernel: str) -> tuple[int, int]:
 def words(cubin: bytes, kernel: str) -> list[int]:
     """The 128-bit instruction words of one kernel."""
     offset, size = text_section(cubin, kernel)
-    return [int.from_bytes(cubin[at : at + 16], "little") for at in range(offset, offset + size, 16)]
+    starts = range(offset, offset + size, 16)
+    return [int.from_bytes(cubin[at : at + 16], "little") for at in starts]
 
 
 def with_words(cubin: bytes, kernel: str, new: list[int]) -> bytes:

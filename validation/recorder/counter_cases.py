@@ -51,8 +51,8 @@ def _patterns() -> dict[str, Case]:
 def _atomics() -> dict[str, Case]:
     found = {}
     ways = {"one": (0, 0, 0, 1), "lanes": (0, 0xFFFFFFFF, 1, 1), "per_warp": (5, 0xFFFFFFFF, 1, 1),
-            "pairs": (1, 0xFFFFFFFF, 1, 1), "modulo8": (0, 7, 1, 1), "spread": (0, 0xFFFFFFFF, 8, 1),
-            "modulo8_spread": (0, 7, 32, 1)}  # fmt: skip
+            "pairs": (1, 0xFFFFFFFF, 1, 1), "modulo8": (0, 7, 1, 1),
+            "spread": (0, 0xFFFFFFFF, 8, 1), "modulo8_spread": (0, 7, 32, 1)}  # fmt: skip
     for kernel in ("red", "return", "float", "cas", "max64", "shared", "shared_return",
                    "shared_float", "shared_cas"):  # fmt: skip
         for label, args in ways.items():
@@ -85,8 +85,7 @@ def _single(kernel: str, blocks: int, threads: int, *args: int) -> Case:
 
 
 def _plane(kernel: str, grid: int, block: tuple[int, int], p: int) -> Case:
-    return Case(kernel=kernel, grid=(grid, grid * 32 // (block[1] if block[1] < 32 else 32))
-                if kernel == "stencil5" else (grid, grid), block=block, args=(p, 0, 0, 0))  # fmt: skip
+    return Case(kernel=kernel, grid=(grid, grid), block=block, args=(p, 0, 0, 0))
 
 
 def _misc() -> dict[str, Case]:

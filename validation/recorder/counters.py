@@ -23,7 +23,9 @@ def _first(*patterns: str) -> str:
 def cupti_library() -> str:
     """The path of libcupti, from the pip package or the toolkit."""
     places = [os.path.join(p, "nvidia", "*", "lib", "libcupti.so*") for p in sys.path if p]
-    return _first(*places, "/usr/local/cuda/lib64/libcupti.so*", "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so*")
+    toolkit = "/usr/local/cuda"
+    places += [f"{toolkit}/lib64/libcupti.so*", f"{toolkit}/extras/CUPTI/lib64/libcupti.so*"]
+    return _first(*places)
 
 
 def build_library(out: Path | None = None) -> str:

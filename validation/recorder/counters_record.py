@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 from counter_cases import CASES, IN_WORDS, OUT_WORDS, Case
-from counters import Counters
 from session import Session
+
+from counters import Counters
 
 METRICS = Path(__file__).with_name("counter_metrics.txt")
 SCRATCH_BYTES = 256 << 20

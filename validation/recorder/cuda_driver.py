@@ -115,7 +115,8 @@ class Driver:
     def write(self, pointer: ct.c_uint64, array: Array) -> None:
         """Copies an array to existing device memory."""
         data = np.ascontiguousarray(array)
-        self._call("cuMemcpyHtoD_v2", pointer, ct.c_void_p(data.ctypes.data), ct.c_size_t(data.nbytes))
+        source = ct.c_void_p(data.ctypes.data)
+        self._call("cuMemcpyHtoD_v2", pointer, source, ct.c_size_t(data.nbytes))
 
     def download(self, pointer: ct.c_uint64, count: int, dtype: Any) -> Array:
         """Copies `count` elements back."""

@@ -117,11 +117,8 @@ SETS: dict[str, tuple[Draw, Draw, Draw]] = {
 def float_case(shape: Shape, label: str, count: int, rng: np.random.Generator) -> tuple[Array, ...]:
     """Bits of `count` matrices A (m, k), B (k, n) and C (m, n)."""
     sizes = (count, shape.m, shape.k), (count, shape.k, shape.n), (count, shape.m, shape.n)
-    if label in ("bits", "cancel"):
-        draws = [SETS["normal"]] * 1
-    else:
-        draws = [SETS[label]]
-    values = [draw(rng, size) for draw, size in zip(draws[0], sizes, strict=True)]
+    draws = SETS.get(label, SETS["normal"])
+    values = [draw(rng, size) for draw, size in zip(draws, sizes, strict=True)]
     if label == "cancel":  # neighbouring products cancel up to the last bits
         values[0][:, :, 1::2] = values[0][:, :, 0::2]
         values[1][:, 1::2, :] = -values[1][:, 0::2, :] * (
@@ -179,7 +176,7 @@ def fragments_b(b: Array) -> Array:
 
 def fragments_c(c: Array) -> Array:
     """(count, m, n) elements -> (count, lane, register)."""
-    count, m, n = c.shape
+    count, m, _ = c.shape
     per = max(1, 4 // c.itemsize)
     split = c.reshape(count, m // 8, 8, 4, 2 // per, per)
     return _register(split.transpose(0, 2, 3, 1, 4, 5)).reshape(count, 32, -1)

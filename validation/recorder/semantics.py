@@ -172,7 +172,8 @@ class Experiments:
         mov = 0x0000000A_00_07_0C02 | guarded << 12 | 0x000FE40008000F00 << 64
         stall = ~(0x1F << 105)
         nop = next(w for w in words if w & 0xFFF == 0x918)
-        new = [*words[:at], r2ur & stall | 15 << 105, nop, mov & stall | 15 << 105, *words[at + 1 :]]
+        slow = [r2ur & stall | 15 << 105, nop, mov & stall | 15 << 105]
+        new = [*words[:at], *slow, *words[at + 1 :]]
         cubin = build.with_words(self.base, "uniform_of", new[: len(words)])
         guarded_off = [w & ~(0xF << 12) | 7 << 12 if w & 0xFFF in (0x2CA, 0xC02) and i >= at else w
                        for i, w in enumerate(new)]  # fmt: skip
@@ -193,7 +194,8 @@ class Experiments:
                 (72, 8, number),
             )  # fmt: skip
             out = self.driver.alloc(8192)
-            self.driver.launch(self.kernel("special_register", cubin), (3, 2), (16, 4), (out,), 3000)
+            function = self.kernel("special_register", cubin)
+            self.driver.launch(function, (3, 2), (16, 4), (out,), 3000)
             self.driver.synchronize()
             values = self.driver.download(out, 384, np.uint32)
             self.found[f"sr_{number}"] = [int(v) for v in values]
@@ -213,7 +215,7 @@ def fchk(x: Experiments) -> npt.NDArray[np.uint8]:
     words = build.words(x.base, "predicate_of")
     at = next(i for i, w in enumerate(words) if w & 0xFFF == 0x20B)
     old = words[at]
-    new = 0x302 | 1 << 9 & 0 | old & 0xFFFFFFFF000000 | 7 << 12
+    new = 0x302 | old & 0xFFFFFFFF000000 | 7 << 12
     new |= old & 0x1FFFFF << 105
     new = build.signalling(new, 5)
     cubin = build.with_words(

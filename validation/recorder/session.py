@@ -81,7 +81,7 @@ class Session:
         info = self.driver.describe()
         version = "none"
         if not self.dry_run:
-            query = ["nvidia-smi", "--query-gpu=driver_version,vbios_version", "--format=csv,noheader"]
+            query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
             version = subprocess.run(query, capture_output=True, text=True).stdout.strip()
         manifest = json.loads((self.cubins / "manifest.json").read_text())
         return {
@@ -91,7 +91,7 @@ class Session:
             "nvrtc": manifest["nvrtc"],
             "arch": manifest["arch"],
             "sha256": manifest["sha256"],
-            "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+            "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         }
 
     def save(self, name: str, **arrays: Array) -> None:
