@@ -9,6 +9,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from warplens import __version__
+from warplens.analysis.advice import advise, ranked, with_advice
 from warplens.analysis.charts import charts_of
 from warplens.analysis.occupancy import occupancy_of_kernel
 from warplens.config import process_name
@@ -31,7 +32,7 @@ from warplens.metrics.counters import Counters, Sources
 from warplens.metrics.registry import evaluate, find_section
 from warplens.report.jupyter import launch_html
 from warplens.report.terminal import details_page
-from warplens.result import LaunchResult, Number, Result, Section, SourceTable, Value
+from warplens.result import LaunchResult, Number, Result, Rule, Section, SourceTable, Value
 
 if TYPE_CHECKING:
     from warplens.timing.ablate import AblationTable
@@ -157,6 +158,14 @@ class Launch:
         """The source page: SASS, source lines and per-instruction values."""
         return source_table(self.sources, self._texts)
 
+    @cached_property
+    def _advice(self) -> tuple[tuple[str, Rule], ...]:
+        return advise(self.sources, self.counters, self._texts)
+
+    def advice(self) -> tuple[Rule, ...]:
+        """What costs time, where and what helps; the largest estimated gain first."""
+        return ranked(self._advice)
+
     def result(
         self,
         *,
@@ -184,7 +193,7 @@ class Launch:
             compute_capability=(major, minor),
             process_id=os.getpid(),
             process_name=process_name(),
-            sections=tuple(built),
+            sections=with_advice(built, self._advice),
             metrics=metrics_of(built, self.counters),
             source=self.source() if with_source else None,
             by_line=line_table(self.sources, self._texts) if with_source else None,

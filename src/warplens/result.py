@@ -87,7 +87,7 @@ class Body:
 class Rule:
     """One piece of advice. `tag` is OPT, INF, WRN or ERR; `speedup` is in percent.
 
-    `basis` says where the speed-up comes from (exact, model); `link` is a page of the documentation.
+    `basis` says where the speed-up comes from (exact, model); `link` is a documentation page.
     """
 
     identifier: str
@@ -101,6 +101,19 @@ class Rule:
     basis: str = ""
     title: str = ""
     link: str = ""
+
+    @property
+    def rank(self) -> tuple[int, bool, bool, float]:
+        """Sorts advice: causes before symptoms, the whole run's gain before local ones."""
+        order = {"ERR": 0, "WRN": 1, "OPT": 2, "INF": 3}
+        is_late = self.identifier in _SYMPTOMS
+        gain = self.speedup or 0.0
+        return order.get(self.tag, 4), is_late, self.speedup_type != "global", -gain
+
+
+_SYMPTOMS = frozenset(
+    {"CPIStall", "IssueSlotUtilization", "AchievedOccupancy", "SOLBottleneck", "LaunchOverhead"}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

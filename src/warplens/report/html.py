@@ -92,6 +92,7 @@ class Advice:
     title: str
     text: str
     speedup: str
+    kind: str
     basis: str
     where: str
     file: str
@@ -184,7 +185,7 @@ def launch_view(index: int, launch: LaunchResult) -> LaunchView:
     """Everything shown of one launch, as text ready to print."""
     charts = launch.charts
     sections = tuple(_section(section) for section in launch.sections)
-    rules = [one for section in sections for one in section.advice]
+    rules = [(rule, section) for section in launch.sections for rule in section.rules]
     return LaunchView(
         index=index,
         name=launch.kernel_name,
@@ -200,16 +201,11 @@ def launch_view(index: int, launch: LaunchResult) -> LaunchView:
         memory=None if charts is None else memory_plot(charts),
         states=warp_state_plot(launch),
         sections=tuple(s for s in sections if s.rows or s.tables or s.advice),
-        advice=tuple(sorted(rules, key=_rank)),
+        advice=tuple(_advice(*pair) for pair in sorted(rules, key=lambda pair: pair[0].rank)),
         notes=launch.notes,
         output=launch.output,
         has_source=has_source(launch),
     )
-
-
-def _rank(advice: Advice) -> tuple[int, float]:
-    order = {"ERR": 0, "WRN": 1, "OPT": 2, "INF": 3}
-    return order.get(advice.tag, 4), -float(advice.speedup.rstrip("%") or 0)
 
 
 def _tile(label: str, value: Value | None) -> tuple[str, str, str]:
@@ -238,11 +234,10 @@ def _efficiency(launch: LaunchResult) -> tuple[Bar, ...]:
             bars.append(_bar(label, value, full, hint))
     ideal = values.get("memory_l1_wavefronts_shared_ideal")
     passes = values.get("memory_l1_wavefronts_shared")
-    if ideal is not None and passes is not None and isinstance(passes.number, int | float):
-        if passes.number:
-            share = Value(100.0 * float(ideal) / passes.number, "%", passes.basis)
-            bars.append(_bar("Shared memory: ideal over actual passes", share, 100.0,
-                             "passes without bank conflicts over passes made"))  # fmt: skip
+    if ideal is not None and passes is not None and passes.number:
+        share = Value(100.0 * float(ideal) / float(passes), "%", passes.basis)
+        hint = "passes without bank conflicts over passes made"
+        bars.append(_bar("Shared memory: ideal over actual passes", share, 100.0, hint))
     return tuple(bars)
 
 
@@ -262,8 +257,14 @@ def _section(section: Section) -> SectionView:
         unit, number = value_cells(row.value, _OPTIONS)
         mark = BASIS_MARKS.get(row.value.basis, "") if row.value.available else ""
         cells.append(
-            Cell(name=row.name, label=row.label or row.name, unit=unit, number=number, mark=mark,
-                 basis=row.value.basis)  # fmt: skip
+            Cell(
+                name=row.name,
+                label=row.label or row.name,
+                unit=unit,
+                number=number,
+                mark=mark,
+                basis=row.value.basis,
+            )
         )
     tables = tuple(
         Table(
@@ -292,6 +293,7 @@ def _advice(rule: Rule, section: Section) -> Advice:
         title=rule.title or rule.identifier,
         text=" ".join(rule.text.split()),
         speedup="" if rule.speedup is None else f"{rule.speedup:.3g}%",
+        kind=rule.speedup_type,
         basis=rule.basis,
         where=where,
         file=rule.file or "",

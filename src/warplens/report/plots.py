@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from warplens.report.numbers import NOT_AVAILABLE, cell
 from warplens.report.rows import BASIS_MARKS
@@ -64,10 +65,13 @@ def _occupancy(curve: OccupancyCurve) -> Plot:
         parts.append(text(42, y.at(warps) + 4, f"{warps:g}", anchor="end", kind="tick"))
     for share in (0, 0.25, 0.5, 0.75, 1):
         value = first + share * (last - first)
-        parts.append(text(x.at(value), 202, f"{value:.0f}", anchor="middle", kind="tick"))
+        side = "end" if share == 1 else "middle"
+        parts.append(text(x.at(value), 202, f"{value:,.0f}", anchor=side, kind="tick"))
     points = []
-    for step in curve.steps:
-        points.extend([(x.at(step.first), y.at(step.warps)), (x.at(step.last), y.at(step.warps))])
+    begin = float(first)
+    for step in curve.steps:  # a step begins where the one before ends: sizes are rounded up
+        points.extend([(x.at(begin), y.at(step.warps)), (x.at(step.last), y.at(step.warps))])
+        begin = float(step.last)
     parts.append(path(points, "curve"))
     here = next((s for s in curve.steps if s.first <= curve.present <= s.last), curve.steps[0])
     place = (x.at(curve.present), y.at(here.warps))
@@ -75,8 +79,8 @@ def _occupancy(curve: OccupancyCurve) -> Plot:
     parts.append(dot(place, f"this launch: {curve.present:,}, {here.warps} warps"))
     parts.append(text(219, 220, curve.label, anchor="middle", kind="axis"))
     parts.append(
-        f'<text transform="translate(12 101) rotate(-90)" text-anchor="middle" '
-        f'class="axis">warps per SM</text>'
+        '<text transform="translate(12 101) rotate(-90)" text-anchor="middle" '
+        'class="axis">warps per SM</text>'
     )
     title = (
         f"Occupancy over {curve.label}: this launch has {curve.present:,} and {here.warps} of "
@@ -137,14 +141,15 @@ def roofline_plot(charts: Charts) -> Plot | None:
     x, y = _roofline_axes(memory, compute, points)
     parts = [*_roofline_grid(x, y)]
     peak = max(roof.rate for roof in compute)
-    for roof in memory:
+    for position, roof in enumerate(memory):
         ridge = peak / roof.rate
         low = max(x.low, y.low / roof.rate)
         parts.append(path([(x.at(low), y.at(low * roof.rate)), (x.at(ridge), y.at(peak))], "roof"))
-        at = max(low * 2, min(ridge / 30, x.high))
+        # The lines lie close: each has its label at a height of its own, on a plain ground.
+        height = y.start + (y.at(peak) - y.start) * (0.78 - 0.25 * position)
+        rate = y.low * (y.high / y.low) ** ((height - y.start) / (y.end - y.start))
         label = f"{LEVEL_NAMES.get(roof.name, roof.name)} {short(roof.rate, 'B/s')}"
-        parts.append(text(x.at(at) - 6, y.at(at * roof.rate) - 6, label, anchor="end",
-                          kind="tick"))  # fmt: skip
+        parts.append(text(x.at(rate / roof.rate), height, label, anchor="middle", kind="onroof"))
     fastest = max(roof.rate for roof in memory)
     for roof in compute:
         start = x.at(roof.rate / fastest)
@@ -194,8 +199,9 @@ def _roofline_axes(
 def _roofline_grid(x: Axis, y: Axis) -> Iterable[str]:
     for exponent in range(round(math.log10(x.low)), round(math.log10(x.high)) + 1):
         at = x.at(10.0**exponent)
+        side = "end" if at > 590 else "middle"
         yield line((at, 14), (at, 284), "gridline")
-        yield text(at, 300, superscript(exponent), anchor="middle", kind="tick")
+        yield text(at, 300, superscript(exponent), anchor=side, kind="tick")
     for exponent in range(round(math.log10(y.low)), round(math.log10(y.high)) + 1):
         at = y.at(10.0**exponent)
         yield line((62, at), (592, at), "gridline")
@@ -251,36 +257,36 @@ def memory_flows(charts: Charts) -> tuple[tuple[str, str, Value | None], ...]:
         ("L2", "L1/TEX", _total(charts, ["lts__t_sectors_op_read.sum"], 32, "byte")),
         ("L1/TEX", "L2", _total(charts, [f"lts__t_sectors_op_{op}.sum" for op in
                                          ("write", "atom", "red")], 32, "byte")),
-        ("Device memory", "L2", charts.values.get("dram__bytes_read.sum")),
-        ("L2", "Device memory", charts.values.get("dram__bytes_write.sum")),
+        ("DRAM", "L2", charts.values.get("dram__bytes_read.sum")),
+        ("L2", "DRAM", charts.values.get("dram__bytes_write.sum")),
     )  # fmt: skip
 
 
 def memory_plot(charts: Charts) -> Plot:
     """Boxes for every level with the traffic on the arrows between them."""
     flows = {(a, b): value for a, b, value in memory_flows(charts)}
-    places = {"Kernel": (10, 60), "L1/TEX": (230, 20), "Shared": (230, 150), "L2": (450, 20),
-              "Device memory": (670, 20)}  # fmt: skip
-    parts = ['<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
-             'markerHeight="7" orient="auto-start-reverse"><path d="M0 0L8 4L0 8z" '
+    places = {"Kernel": (10, 20), "L1/TEX": (230, 20), "Shared": (230, 150), "L2": (450, 20),
+              "DRAM": (670, 20)}  # fmt: skip
+    parts = ['<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" '
+             'markerWidth="10" markerHeight="10" markerUnits="userSpaceOnUse" '
+             'orient="auto-start-reverse"><path d="M0 0L8 4L0 8z" '
              'class="tip"/></marker></defs>']  # fmt: skip
     hits = {
         "L1/TEX": charts.values.get("l1tex__t_sector_hit_rate.pct"),
         "L2": charts.values.get("lts__t_sector_hit_rate.pct"),
     }
     for name, (left, top) in places.items():
-        height = 130 if name == "Kernel" else 90 if name != "Shared" else 60
+        height = 190 if name == "Kernel" else 90 if name != "Shared" else 60
         parts.append(box(left, top, 110, height, "block"))
         parts.append(text(left + 55, top + height / 2 + 4, name, anchor="middle", kind="boxname"))
         if name in hits:
             parts.append(text(left + 55, top + height / 2 + 24, f"hit {shown(hits[name])}",
                               anchor="middle", kind="tick"))  # fmt: skip
-    levels = ("Kernel", "L1/TEX", "L2", "Device memory")
-    for near, far in zip(levels, levels[1:], strict=False):
+    levels = ("Kernel", "L1/TEX", "L2", "DRAM")
+    for near, far in pairwise(levels):
         left, right = places[near][0] + 110, places[far][0]
-        base = 80 if near == "Kernel" else 50
-        parts.append(_arrow(right, left, base, flows.get((far, near))))
-        parts.append(_arrow(left, right, base + 30, flows.get((near, far))))
+        parts.append(_arrow(right, left, 48, flows.get((far, near))))
+        parts.append(_arrow(left, right, 92, flows.get((near, far))))
     parts.append(_arrow(120, 230, 178, flows.get(("Kernel", "Shared"))))
     rows = tuple((a, b, shown(value)) for a, b, value in memory_flows(charts))
     note = (

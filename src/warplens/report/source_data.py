@@ -39,7 +39,7 @@ def source_view(result: Result) -> dict[str, Any]:
     files: dict[str, dict[str, Any]] = {}
     kernels: dict[tuple[Any, ...], int] = {}
     listings: list[dict[str, Any]] = []
-    launches = []
+    launches: list[dict[str, Any] | None] = []
     used = _used_lines(result)
     for launch in result.launches:
         table = launch.source

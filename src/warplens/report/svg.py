@@ -1,4 +1,4 @@
-"""Small pieces of SVG: text, lines and axes, everything escaped, colours left to the style sheet."""
+"""Small pieces of SVG: text, lines and axes, escaped; colours come from the style sheet."""
 
 from __future__ import annotations
 

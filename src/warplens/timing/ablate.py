@@ -82,6 +82,12 @@ def ablate(model: Model, unlimited_blocks: int, *, pairs: bool = True) -> Ablati
     return AblationTable(nanoseconds=real, rows=tuple(rows))
 
 
+def saving(model: Model, unlimited_blocks: int, name: str) -> float:
+    """The share of the time that one ideal resource saves."""
+    ideal = _nanoseconds(model, RESOURCES[name][0], unlimited_blocks)
+    return 1.0 - ideal / _nanoseconds(model, 0, unlimited_blocks)
+
+
 def _nanoseconds(model: Model, bits: int, unlimited_blocks: int) -> float:
     changed = model
     if bits:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from warplens.timing.ablate import AblationTable, ablate
+from warplens.timing.ablate import AblationTable, ablate, saving
 from warplens.timing.answers import Answers
 from warplens.timing.model import Model, Question
 from warplens.timing.sample import Sample
@@ -40,6 +40,10 @@ class LaunchTiming:
     def ablate(self, *, pairs: bool = True) -> AblationTable:
         """What each resource is worth."""
         return ablate(self.model, self._unlimited_blocks, pairs=pairs)
+
+    def saving(self, name: str) -> float:
+        """The share of the time that one ideal resource saves; one replay."""
+        return saving(self.model, self._unlimited_blocks, name)
 
     def note(self) -> str:
         """How the time was found, for reports."""

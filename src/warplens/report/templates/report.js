@@ -120,14 +120,16 @@
       head.textContent = item.head;
       if (item.advice) { head.title = item.advice; head.classList.add("advice"); }
       row.append(head);
-      const text = row.insertCell();
-      text.className = "t";
-      text.textContent = item.text;
-      item.cells.forEach((cell) => {
+      const value = (cell) => {
         const td = row.insertCell();
         td.textContent = cell.told;
         if (cell.heat) td.style.background = `rgba(var(--heat),${cell.heat.toFixed(2)})`;
-      });
+      };
+      if (item.cells.length) value(item.cells[0]); else row.insertCell();
+      const text = row.insertCell();
+      text.className = "t";
+      text.textContent = item.text;
+      item.cells.slice(1).forEach(value);
       return row;
     }
     select(index, scroll) {
@@ -165,6 +167,15 @@
   function heading(column) {
     const unit = column.unit ? `, ${column.unit}` : "";
     return { short: column.short, title: `${column.heading}${unit} (${column.basis})` };
+  }
+  function heatFirst(columns) { // the coloured column stands next to the text, always in view
+    const first = columns.filter((c) => c.heading === state.heat);
+    return first.concat(columns.filter((c) => c.heading !== state.heat && !c.text),
+      columns.filter((c) => c.text));
+  }
+  function headings(head, text, columns) {
+    const all = columns.map(heading);
+    return [{ short: head }, all[0] || { short: "" }, { short: text, left: true }, ...all.slice(1)];
   }
   function cells(columns, index) {
     return columns.map((column) => {
@@ -221,21 +232,22 @@
   }
   function fillSass() {
     const k = view.kernel;
+    const columns = heatFirst(view.columns);
     const rows = k.sass.map((text, i) => ({
       head: `0x${k.addresses[i].toString(16).padStart(4, "0")}`,
       text,
-      cells: cells(view.columns, i),
+      cells: cells(columns, i),
       key: k.files[i] >= 0 && k.lines[i] ? `${k.names[k.files[i]]}:${k.lines[i]}` : "",
     }));
     for (const row of rows) if (view.marks.has(row.key)) row.advice = view.marks.get(row.key);
-    sass.fill([{ short: "Address" }, { short: "SASS", left: true }, ...view.columns.map(heading)], rows);
+    sass.fill(headings("Address", "SASS", columns), rows);
   }
   function fillCode() {
     const file = data.files.find((f) => f.name === state.file);
     const lines = view.lines;
     const places = new Map();
     if (lines) lines.lines.forEach((line, i) => { if (lines.names[lines.files[i]] === state.file) places.set(line, i); });
-    const columns = lines ? lines.columns : [];
+    const columns = lines ? heatFirst(lines.columns) : [];
     const rows = [];
     for (const [first, texts] of file ? file.lines : []) {
       if (rows.length) rows.push({ head: "…", text: "", cells: [], key: "" });
@@ -249,7 +261,7 @@
       });
     }
     if (!rows.length) rows.push({ head: "", text: "The text of this file is not in the result.", cells: [], key: "" });
-    code.fill([{ short: "Line" }, { short: state.file ? short(state.file) : "Source", left: true }, ...columns.map(heading)], rows);
+    code.fill(headings("Line", state.file ? short(state.file) : "Source", columns), rows);
   }
   function firstOfInterest() {
     const column = view.columns.find((c) => c.heading === state.heat);
