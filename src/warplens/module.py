@@ -54,6 +54,7 @@ class Image:
 
     def __init__(self, memory: DeviceMemory, cubin: bytes, ptx: str | None) -> None:
         self.kernels: KernelSet = load_kernels(cubin)
+        self.ptx = ptx
         self.parameters = parse_parameters(ptx) if ptx is not None else {}
         self._memory = memory
 

@@ -1,0 +1,316 @@
+"""Happens-before: clocks of warps and lanes, joined at barriers, fences and strong accesses.
+
+Every warp has a clock, taken from one counter, renewed at every arrival at a barrier and at every
+fence. `known[w][u]` is the clock up to which everything that warp u did is ordered before what
+warp w does next. Clocks of other blocks are kept in rows over all warps of the grid where that
+fits; in larger grids a floor stands for them: everything before it is taken as known, which can
+hide a race between blocks but never invent one.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+from warplens.execute import layout as at
+from warplens.execute.native import fill_zero, peek32, poke32, poke64
+from warplens.sanitize import state as st
+from warplens.sanitize.native import peek64
+
+
+@njit(cache=True, nogil=True)
+def next_clock(head: int) -> int:
+    """A clock above all given out so far."""
+    clock = peek64(head + 8 * st.CLOCK) + 1
+    poke64(head + 8 * st.CLOCK, clock)
+    return clock
+
+
+@njit(cache=True, nogil=True)
+def begin_block(head: int, slot: int, block: int) -> None:
+    """A new block has come into a slot: its warps know all that the slot held before."""
+    n = peek64(head + 8 * st.N_WARPS)
+    floor = peek64(head + 8 * st.CLOCK)
+    poke64(slot + peek64(head + 8 * st.AT_BLOCK), block + 1)
+    clocks = slot + peek64(head + 8 * st.AT_CLOCKS)
+    known = slot + peek64(head + 8 * st.AT_KNOWN)
+    for i in range(n * n):
+        poke64(known + 8 * i, floor)
+    for i in range(n):
+        poke64(clocks + 8 * i, next_clock(head))
+    fill_zero(slot + peek64(head + 8 * st.AT_BARRIERS), 128 * n)
+    fill_zero(slot + peek64(head + 8 * st.AT_WAITING), 128)
+    fill_zero(slot + peek64(head + 8 * st.AT_FENCED), 16 * n)
+    fill_zero(slot + peek64(head + 8 * st.AT_PENDING), 8 * n * n)
+    fill_zero(slot + peek64(head + 8 * st.AT_FLOORS), 8 * n)
+    fill_zero(slot + peek64(head + 8 * st.AT_BARRIER_FLOORS), 128)
+    fill_zero(slot + peek64(head + 8 * st.AT_PENDING_FLOORS), 8 * n)
+    fill_zero(slot + peek64(head + 8 * st.AT_ARRIVALS), 128 * (n + 3))
+    fill_zero(slot + peek64(head + 8 * st.AT_CALLS), 512 * n)
+    flags = slot + peek64(head + 8 * st.AT_FLAGS)
+    total = peek64(head + 8 * st.TOTAL_WARPS)
+    if peek64(flags) != 0 and peek64(head + 8 * st.CROSS) != 0:
+        fill_zero(slot + peek64(head + 8 * st.AT_BARRIER_CROSS), 128 * total)
+        fill_zero(slot + peek64(head + 8 * st.AT_PENDING_CROSS), 8 * n * total)
+    poke64(flags, 0)
+    if peek64(head + 8 * st.MODE) == st.MODE_LANE:
+        _begin_lanes(head, slot, n)
+    if peek64(head + 8 * st.TOOLS) & st.TOOL_INITCHECK:
+        size = (peek64(head + 8 * st.SHARED_BYTES) + 7) // 8 * 8
+        fill_zero(slot + peek64(head + 8 * st.AT_SHARED_INIT), size)
+        size = (peek64(head + 8 * st.LOCAL_BYTES) + 3) // 4 * 128 * n
+        fill_zero(slot + peek64(head + 8 * st.AT_LOCAL_INIT), size)
+
+
+@njit(cache=True, nogil=True)
+def _begin_lanes(head: int, slot: int, n: int) -> None:
+    floor = peek64(head + 8 * st.CLOCK)
+    known = slot + peek64(head + 8 * st.AT_LANE_KNOWN)
+    clocks = slot + peek64(head + 8 * st.AT_LANE_CLOCKS)
+    for i in range(1024 * n):
+        poke64(known + 8 * i, floor)
+    clock = next_clock(head)
+    for i in range(32 * n):
+        poke64(clocks + 8 * i, clock)
+
+
+@njit(cache=True, nogil=True)
+def slot_record(head: int, env: int) -> int:
+    """The record of the running block's slot, begun anew if another block was there."""
+    slot = peek64(head + 8 * st.SLOTS) + peek64(env + 8 * at.ENV_SLOT) * peek64(
+        head + 8 * st.SLOT_BYTES
+    )
+    block = peek64(env + 8 * at.ENV_BLOCK)
+    if peek64(slot + peek64(head + 8 * st.AT_BLOCK)) != block + 1:
+        begin_block(head, slot, block)
+    return slot
+
+
+@njit(cache=True, nogil=True)
+def join(target: int, source: int, n: int) -> None:
+    """Raises n clocks to those of another row."""
+    for i in range(n):
+        value = peek64(source + 8 * i)
+        if value > peek64(target + 8 * i):
+            poke64(target + 8 * i, value)
+
+
+@njit(cache=True, nogil=True)
+def join_cross(target: int, source: int, n: int) -> None:
+    """The same for 32-bit clocks."""
+    for i in range(n):
+        value = peek32(source + 4 * i)
+        if value > peek32(target + 4 * i):
+            poke32(target + 4 * i, value)
+
+
+@njit(cache=True, nogil=True)
+def raise_to(place: int, value: int) -> None:
+    """Raises one clock."""
+    if value > peek64(place):
+        poke64(place, value)
+
+
+@njit(cache=True, nogil=True)
+def cross_row(head: int, block: int, warp: int) -> int:
+    """Address of what a warp knows of other blocks' warps."""
+    n = peek64(head + 8 * st.N_WARPS)
+    row = block * n + warp
+    return peek64(head + 8 * st.CROSS) + 4 * row * peek64(head + 8 * st.TOTAL_WARPS)
+
+
+@njit(cache=True, nogil=True)
+def arrive(head: int, slot: int, block: int, warp: int, number: int, waits: bool) -> None:
+    """A warp arrives at a named barrier, perhaps without waiting for the others."""
+    n = peek64(head + 8 * st.N_WARPS)
+    clocks = slot + peek64(head + 8 * st.AT_CLOCKS)
+    row = slot + peek64(head + 8 * st.AT_KNOWN) + 8 * n * warp
+    clock = peek64(clocks + 8 * warp)
+    raise_to(row + 8 * warp, clock)
+    floor = peek64(slot + peek64(head + 8 * st.AT_FLOORS) + 8 * warp)
+    crossing = peek64(slot + peek64(head + 8 * st.AT_FLAGS)) != 0
+    total = peek64(head + 8 * st.TOTAL_WARPS)
+    join(slot + peek64(head + 8 * st.AT_BARRIERS) + 8 * n * number, row, n)
+    if crossing:
+        raise_to(slot + peek64(head + 8 * st.AT_BARRIER_FLOORS) + 8 * number, floor)
+        if peek64(head + 8 * st.CROSS) != 0:
+            place = slot + peek64(head + 8 * st.AT_BARRIER_CROSS) + 4 * total * number
+            join_cross(place, cross_row(head, block, warp), total)
+    if waits:
+        place = slot + peek64(head + 8 * st.AT_WAITING) + 8 * number
+        poke64(place, peek64(place) | 1 << warp)
+    fenced = slot + peek64(head + 8 * st.AT_FENCED) + 16 * warp
+    poke64(fenced, clock)  # a barrier is also a fence of block scope
+    poke64(clocks + 8 * warp, next_clock(head))
+
+
+@njit(cache=True, nogil=True)
+def open_barrier(head: int, slot: int, block: int, number: int) -> None:
+    """A barrier opens: every warp that waits at it knows what all who arrived knew."""
+    n = peek64(head + 8 * st.N_WARPS)
+    joined = slot + peek64(head + 8 * st.AT_BARRIERS) + 8 * n * number
+    crossing = peek64(slot + peek64(head + 8 * st.AT_FLAGS)) != 0
+    total = peek64(head + 8 * st.TOTAL_WARPS)
+    floor = peek64(slot + peek64(head + 8 * st.AT_BARRIER_FLOORS) + 8 * number)
+    place = slot + peek64(head + 8 * st.AT_WAITING) + 8 * number
+    waiting = peek64(place)
+    poke64(place, 0)
+    for i in range(n):
+        if (waiting >> i) & 1 == 0:
+            continue
+        join(slot + peek64(head + 8 * st.AT_KNOWN) + 8 * n * i, joined, n)
+        if crossing:
+            raise_to(slot + peek64(head + 8 * st.AT_FLOORS) + 8 * i, floor)
+            if peek64(head + 8 * st.CROSS) != 0:
+                row = slot + peek64(head + 8 * st.AT_BARRIER_CROSS) + 4 * total * number
+                join_cross(cross_row(head, block, i), row, total)
+    fill_zero(joined, 8 * n)
+
+
+# --- fences and strong accesses -------------------------------------------------------------------
+
+
+@njit(cache=True, nogil=True)
+def fence(head: int, slot: int, block: int, warp: int, flags: int) -> None:
+    """MEMBAR, or the CCTL.IVALL of an acquire: what strong loads saw is now known."""
+    n = peek64(head + 8 * st.N_WARPS)
+    if peek64(slot + peek64(head + 8 * st.AT_FLAGS)) != 0:
+        pending = slot + peek64(head + 8 * st.AT_PENDING) + 8 * n * warp
+        join(slot + peek64(head + 8 * st.AT_KNOWN) + 8 * n * warp, pending, n)
+        floors = slot + peek64(head + 8 * st.AT_FLOORS) + 8 * warp
+        raise_to(floors, peek64(slot + peek64(head + 8 * st.AT_PENDING_FLOORS) + 8 * warp))
+        if peek64(head + 8 * st.CROSS) != 0:
+            total = peek64(head + 8 * st.TOTAL_WARPS)
+            row = slot + peek64(head + 8 * st.AT_PENDING_CROSS) + 4 * total * warp
+            join_cross(cross_row(head, block, warp), row, total)
+    if flags & st.F_FENCE == 0:
+        return
+    clocks = slot + peek64(head + 8 * st.AT_CLOCKS) + 8 * warp
+    clock = peek64(clocks)
+    row = slot + peek64(head + 8 * st.AT_KNOWN) + 8 * n * warp
+    raise_to(row + 8 * warp, clock)
+    fenced = slot + peek64(head + 8 * st.AT_FENCED) + 16 * warp
+    poke64(fenced, clock)
+    if flags & st.F_WIDE_FENCE:
+        poke64(fenced + 8, clock)
+    poke64(clocks, next_clock(head))
+
+
+@njit(cache=True, nogil=True)
+def sync_variable(head: int, key: int, create: bool) -> int:
+    """The row of a synchronisation variable, or 0."""
+    mask = peek64(head + 8 * st.SYNC_MASK)
+    keys = peek64(head + 8 * st.SYNC_KEYS)
+    place = ((key * 0x9E3779B1) >> 8) & mask
+    while True:
+        number = peek64(keys + 8 * place)
+        if number == 0:
+            break
+        row = peek64(head + 8 * st.SYNC_ROWS) + (number - 1) * peek64(head + 8 * st.SYNC_ROW_BYTES)
+        if peek64(row) == key:
+            return row
+        place = (place + 1) & mask
+    if not create:
+        return 0
+    n = peek64(head + 8 * st.N_SYNC)
+    if n >= peek64(head + 8 * st.SYNC_CAPACITY):
+        poke64(head + 8 * st.OVERFLOWS, peek64(head + 8 * st.OVERFLOWS) + 1)
+        return 0
+    poke64(head + 8 * st.N_SYNC, n + 1)
+    poke64(keys + 8 * place, n + 1)
+    row = peek64(head + 8 * st.SYNC_ROWS) + n * peek64(head + 8 * st.SYNC_ROW_BYTES)
+    poke64(row, key)
+    return row
+
+
+@njit(cache=True, nogil=True)
+def publish(head: int, slot: int, block: int, warp: int, key: int, wide: bool) -> None:
+    """A strong write after a fence: who reads it, and fences, knows what was before the fence."""
+    fenced = slot + peek64(head + 8 * st.AT_FENCED) + 16 * warp
+    clock = peek64(fenced + 8) if wide else peek64(fenced)
+    if clock == 0:
+        return
+    variable = sync_variable(head, key if wide else key ^ ((block + 1) << 44), True)
+    if variable == 0:
+        return
+    n = peek64(head + 8 * st.N_WARPS)
+    known = slot + peek64(head + 8 * st.AT_KNOWN) + 8 * n * warp
+    if not wide:  # within the block: a row over its warps
+        row = variable + 8 * st.SYNC_HEAD
+        for u in range(n):
+            value = clock if u == warp else peek64(known + 8 * u)
+            if value > peek64(row + 8 * u):
+                poke64(row + 8 * u, value)
+        return
+    raise_to(variable + 8, clock)
+    raise_to(variable + 8, peek64(slot + peek64(head + 8 * st.AT_FLOORS) + 8 * warp))
+    if peek64(head + 8 * st.CROSS) == 0:
+        return
+    row = variable + 8 * st.SYNC_HEAD + 8 * n
+    for u in range(n):
+        value = clock if u == warp else peek64(known + 8 * u)
+        place = row + 4 * (block * n + u)
+        if value > peek32(place):
+            poke32(place, value)
+    if peek64(slot + peek64(head + 8 * st.AT_FLAGS)) != 0:
+        join_cross(row, cross_row(head, block, warp), peek64(head + 8 * st.TOTAL_WARPS))
+
+
+@njit(cache=True, nogil=True)
+def observe_strong(head: int, slot: int, block: int, warp: int, key: int, at_once: bool) -> None:
+    """A strong read: what was published there becomes known at the next fence, or at once."""
+    n = peek64(head + 8 * st.N_WARPS)
+    flags = slot + peek64(head + 8 * st.AT_FLAGS)
+    near = sync_variable(head, key ^ ((block + 1) << 44), False)
+    far = sync_variable(head, key, False)
+    if near == 0 and far == 0:
+        return
+    poke64(flags, 1)
+    target = slot + peek64(head + 8 * (st.AT_KNOWN if at_once else st.AT_PENDING)) + 8 * n * warp
+    if near != 0:
+        join(target, near + 8 * st.SYNC_HEAD, n)
+    if far == 0:
+        return
+    total = peek64(head + 8 * st.TOTAL_WARPS)
+    if peek64(head + 8 * st.CROSS) == 0:
+        floors = st.AT_FLOORS if at_once else st.AT_PENDING_FLOORS
+        raise_to(slot + peek64(head + 8 * floors) + 8 * warp, peek64(far + 8))
+        for u in range(n):
+            raise_to(target + 8 * u, peek64(far + 8))
+        return
+    row = far + 8 * st.SYNC_HEAD + 8 * n
+    for u in range(n):
+        raise_to(target + 8 * u, peek32(row + 4 * (block * n + u)))
+    cross = cross_row(head, block, warp)
+    if not at_once:
+        cross = slot + peek64(head + 8 * st.AT_PENDING_CROSS) + 4 * total * warp
+    join_cross(cross, row, total)
+
+
+# --- lanes ----------------------------------------------------------------------------------------
+
+
+@njit(cache=True, nogil=True)
+def meet_lanes(head: int, slot: int, warp: int, mask: int) -> None:
+    """The lanes of `mask` synchronise: each knows what any of them did."""
+    known = slot + peek64(head + 8 * st.AT_LANE_KNOWN) + 8192 * warp
+    clocks = slot + peek64(head + 8 * st.AT_LANE_CLOCKS) + 256 * warp
+    first = -1
+    for lane in range(32):
+        if (mask >> lane) & 1 == 0:
+            continue
+        row = known + 256 * lane
+        raise_to(row + 8 * lane, peek64(clocks + 8 * lane))
+        if first < 0:
+            first = lane
+        else:
+            join(known + 256 * first, row, 32)
+    if first < 0:
+        return
+    clock = next_clock(head)
+    for lane in range(32):
+        if (mask >> lane) & 1 == 0:
+            continue
+        poke64(clocks + 8 * lane, clock)
+        if lane != first:
+            for k in range(32):
+                poke64(known + 256 * lane + 8 * k, peek64(known + 256 * first + 8 * k))

@@ -1,0 +1,399 @@
+"""Turns native records and engine errors into findings with words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from warplens.errors import Deadlock, ExecutionFault, KernelTrap, MemoryFault
+from warplens.execute import layout as at
+from warplens.execute.launch import LaunchConfig
+from warplens.execute.memory import DeviceMemory
+from warplens.sanitize import state as st
+from warplens.sanitize.finding import Access, Finding
+from warplens.sanitize.tables import SharedArray
+from warplens.sass.model import Instruction, SassKernel
+
+Record = npt.NDArray[np.int64]
+_SPACES = {at.SPACE_GLOBAL: "global", at.SPACE_SHARED: "shared", at.SPACE_LOCAL: "local"}
+_WHERE = re.compile(r"\+0x([0-9a-f]+)")
+_WINDOWS = {
+    at.SHARED_WINDOW_HIGH: "shared", at.LOCAL_WINDOW_HIGH: "local", at.CODE_WINDOW_HIGH: "code",
+}  # fmt: skip
+
+
+def kind_of(inst: Instruction) -> str:
+    """What an instruction does to memory."""
+    if inst.opcode.startswith(("ATOM", "RED")):
+        return "atomic"
+    return "write" if inst.opcode.startswith("ST") else "read"
+
+
+@dataclass(slots=True)
+class Explainer:
+    """Knows the kernel and the launch that records are about."""
+
+    kernel: SassKernel
+    config: LaunchConfig
+    memory: DeviceMemory
+    arrays: Sequence[SharedArray]
+    mode: int
+
+    def finding(self, record: Record) -> Finding | None:
+        """The finding of a record."""
+        return _EXPLAINED[int(record[st.R_CHECK])](self, record)
+
+    # --- parts -----------------------------------------------------------------------------------
+
+    def thread(self, number: int) -> tuple[int, int, int]:
+        """x, y, z of a thread of a block."""
+        bx, by, _ = self.config.block
+        return number % bx, number // bx % by, number // (bx * by)
+
+    def block(self, number: int) -> tuple[int, int, int]:
+        """x, y, z of a block of the grid."""
+        gx, gy, _ = self.config.grid
+        return number % gx, number // gx % gy, number // (gx * gy)
+
+    def access(self, inst: int, what: str, thread: int | None, block: int) -> Access:
+        """One access in words."""
+        found = self.kernel.instructions[inst]
+        return Access(
+            what=what,
+            kernel=self.kernel.demangled or self.kernel.name,
+            offset=found.address,
+            sass=found.text.strip(),
+            file=found.file,
+            line=found.line,
+            thread=None if thread is None else self.thread(thread),
+            block=self.block(block),
+        )
+
+    def shared_name(self, offset: int) -> tuple[str, str]:
+        """The shared array at an address and the place in it, as far as known."""
+        for array in self.arrays:
+            size = array.size or self.config.dynamic_shared
+            if array.offset <= offset < array.offset + size:
+                return array.name, f"byte {offset - array.offset} of {array.name}[] ({size} bytes)"
+        return "", ""
+
+    def near_shared(self, offset: int) -> str:
+        """What a bad shared address is near to."""
+        best: tuple[int, str] | None = None
+        for array in self.arrays:
+            size = array.size or self.config.dynamic_shared
+            end = array.offset + size
+            if offset >= end:
+                distance, words = offset - end, "after the end of"
+            else:
+                distance, words = array.offset - offset, "before"
+            text = f"{distance} bytes {words} {array.name}[] ({size} bytes)"
+            if best is None or distance < best[0]:
+                best = (distance, text)
+        if best is not None:
+            return best[1]
+        return "outside the block's shared memory"
+
+    def target(self, space: str, base: int, offset: int) -> tuple[str, str]:
+        """Name of the array, and a line that says where in it the address lies."""
+        if space == "shared":
+            name, text = self.shared_name(offset)
+            return name, text or f"offset {offset:#x} of shared memory"
+        if space == "local":
+            return "", f"offset {offset:#x} of local memory"
+        segment = self.memory.find(base)
+        if segment is None:
+            return "", ""
+        return segment.name, f"byte {offset} of {segment.name} ({segment.size} bytes)"
+
+
+# --- memcheck -------------------------------------------------------------------------------------
+
+
+def _bad_access(e: Explainer, record: Record) -> Finding | None:
+    space = _SPACES[int(record[st.R_SPACE])]
+    inst = int(record[st.R_FIRST])
+    what = kind_of(e.kernel.instructions[inst])
+    address, size = int(record[st.R_BASE]) & (1 << 64) - 1, int(record[st.R_SIZE])
+    check, reason = _reason(e, record, space, address)
+    access = e.access(inst, what, int(record[st.R_SECOND_THREAD]), int(record[st.R_SECOND_BLOCK]))
+    return Finding(
+        tool="memcheck",
+        check=check,
+        severity="error",
+        title=f"Invalid __{space}__ {what} of size {size} bytes",
+        details=(
+            f"at {access.where}", f"by {access.by}", f"Access to {address:#x}: {reason}",
+            *_times(record, "access"), f"SASS: {access.sass}",
+        ),
+        accesses=(access,),
+        space=space,
+        address=address,
+        size=size,
+        count=int(record[st.R_COUNT]),
+    )  # fmt: skip
+
+
+def _reason(e: Explainer, record: Record, space: str, address: int) -> tuple[str, str]:
+    code, size = int(record[st.R_CHECK]), int(record[st.R_SIZE])
+    if code == st.C_MISALIGNED:
+        return "misaligned-access", f"it is no multiple of {size}"
+    if code == st.C_READ_ONLY:
+        return "write-to-read-only", f"{e.memory.describe(address)}; it may only be read"
+    if space == "shared":
+        return "out-of-bounds", e.near_shared(address)
+    if space == "local":
+        signed = address - (1 << 32) if address >= 1 << 31 else address
+        return "stack-overflow" if e.kernel.uses_recursion else "out-of-bounds", (
+            f"offset {signed}; the thread has {e.kernel.local_bytes or e.kernel.frame_bytes} bytes "
+            "of local memory"
+        )
+    window = _WINDOWS.get(address >> 32)
+    if window is not None:
+        return "wrong-space", f"it lies in the {window} window, not in global memory"
+    near = e.memory.describe(address)
+    return "use-after-free" if near.endswith("was freed before") else "out-of-bounds", near
+
+
+# --- racecheck ------------------------------------------------------------------------------------
+
+_REACH = {
+    0: ("different blocks", "The blocks are not ordered: use an atomic, or publish with "
+        "__threadfence() and a flag, or split the kernel."),
+    1: ("different warps of the block", "Nothing orders the two: a __syncthreads() between them "
+        "is missing."),
+    2: ("the same warp", "Nothing orders the two: a __syncwarp() between them is missing."),
+}  # fmt: skip
+
+
+def _race(e: Explainer, record: Record) -> Finding | None:
+    space = _SPACES[int(record[st.R_SPACE])]
+    reach = int(record[st.R_EXTRA]) >> 2
+    first, second = int(record[st.R_FIRST]), int(record[st.R_SECOND])
+    writes = bool(record[st.R_FIRST_KIND]) and bool(record[st.R_SECOND_KIND])
+    same = int(record[st.R_CHECK]) == st.C_SAME_VALUE
+    one_step = bool(record[st.R_EXTRA2])
+    check = f"{space}-{'write' if writes else 'read-write'}-race"
+    accesses = (
+        e.access(second, kind_of(e.kernel.instructions[second]), int(record[st.R_SECOND_THREAD]),
+                 int(record[st.R_SECOND_BLOCK])),
+        e.access(first, kind_of(e.kernel.instructions[first]), int(record[st.R_FIRST_THREAD]),
+                 int(record[st.R_FIRST_BLOCK])),
+    )  # fmt: skip
+    severity, advice = "error", _REACH[reach][1]
+    if one_step:
+        advice = "Lanes of one warp store different values to one word; which one stays is open."
+    if int(record[st.R_CHECK]) == st.C_SCOPE:
+        check, advice = "narrow-scope-atomic", (
+            "Both are atomic, but one only within its block: use a scope that covers both."
+        )
+    elif same:
+        check, severity = f"{space}-same-value-write", "info"
+        advice = "All of them store the same value: harmless as far as was seen."
+    base, offset = int(record[st.R_BASE]), int(record[st.R_OFFSET])
+    target, place = e.target(space, base, offset)
+    return Finding(
+        tool="racecheck",
+        check=check,
+        severity=severity,
+        title=f"Race reported between {accesses[1].what.capitalize()} access at "
+              f"{accesses[1].where}",
+        details=(
+            f"and {accesses[0].what.capitalize()} access at {accesses[0].where} "
+            f"[{int(record[st.R_COUNT])} hazards]",
+            f"{accesses[1].what} by {accesses[1].by}: {accesses[1].sass}",
+            f"{accesses[0].what} by {accesses[0].by}: {accesses[0].sass}",
+            f"between {_REACH[reach][0]}, __{space}__ {base + offset:#x}: {place}",
+        ),
+        accesses=accesses,
+        space=space,
+        address=base + offset,
+        size=int(record[st.R_SIZE]),
+        target=target,
+        count=int(record[st.R_COUNT]),
+        advice=advice,
+    )  # fmt: skip
+
+
+# --- initcheck ------------------------------------------------------------------------------------
+
+
+def _uninitialised(e: Explainer, record: Record) -> Finding | None:
+    space = _SPACES[int(record[st.R_SPACE])]
+    inst = int(record[st.R_FIRST])
+    access = e.access(inst, kind_of(e.kernel.instructions[inst]),
+                      int(record[st.R_SECOND_THREAD]), int(record[st.R_SECOND_BLOCK]))  # fmt: skip
+    base, offset = int(record[st.R_BASE]), int(record[st.R_OFFSET])
+    target, place = e.target(space, base, offset)
+    return Finding(
+        tool="initcheck",
+        check=f"uninitialised-{space}-read",
+        severity="error",
+        title=f"Uninitialized __{space}__ memory read of size {int(record[st.R_SIZE])} bytes",
+        details=(
+            f"at {access.where}", f"by {access.by}", f"Address {base + offset:#x}: {place}",
+            *_times(record, "read"), f"SASS: {access.sass}",
+        ),
+        accesses=(access,),
+        space=space,
+        address=base + offset,
+        size=int(record[st.R_SIZE]),
+        target=target,
+        count=int(record[st.R_COUNT]),
+        advice="No thread wrote it before this read.",
+    )  # fmt: skip
+
+
+def _times(record: Record, what: str) -> tuple[str, ...]:
+    count = int(record[st.R_COUNT])
+    return (f"first of {count} such {what}{'es' if what == 'access' else 's'}",) if count > 1 else ()
+
+
+# --- synccheck ------------------------------------------------------------------------------------
+
+
+def _sync(check: str, title: str, say: Callable[[Record], str]) -> Callable[
+    [Explainer, Record], Finding | None
+]:  # fmt: skip
+    """An explanation of a synchronisation record."""
+
+    def explain(e: Explainer, record: Record) -> Finding | None:
+        first, second = int(record[st.R_FIRST]), int(record[st.R_SECOND])
+        caller = int(record[st.R_EXTRA2])
+        if check in _MASK_CHECKS and caller and _is_internal(e.kernel, second):
+            first = second = caller - 1
+        warp, lanes = int(record[st.R_SECOND_THREAD]) >> 5, int(record[st.R_MASK])
+        block = int(record[st.R_SECOND_BLOCK])
+        access = e.access(second, "synchronisation", int(record[st.R_SECOND_THREAD]), block)
+        accesses = [access]
+        details = [f"at {access.where}", f"by {access.by}", f"warp {warp}, lanes {lanes:#010x}"]
+        if first != second:
+            other = e.access(first, "synchronisation", None, block)
+            accesses.append(other)
+            details.append(f"others are at {other.where}")
+        return Finding(
+            tool="synccheck",
+            check=check,
+            severity="error",
+            title=title,
+            details=(*details, f"SASS: {access.sass}"),
+            accesses=tuple(accesses),
+            count=int(record[st.R_COUNT]),
+            advice=say(record),
+        )
+
+    return explain
+
+
+_MASK_CHECKS = frozenset({
+    "mask-without-caller", "differing-masks", "mask-names-absent-lane",
+    "shuffle-from-inactive-lane",
+})  # fmt: skip
+
+
+def _is_internal(kernel: SassKernel, inst: int) -> bool:
+    """Whether an instruction belongs to a helper that the compiler put behind the kernel."""
+    address = kernel.instructions[inst].address
+    starts = [start for start in kernel.functions if start]
+    return any(start <= address for start in starts)
+
+
+_EXPLAINED: dict[int, Callable[[Explainer, Record], Finding | None]] = {
+    st.C_RACE: _race,
+    st.C_SAME_VALUE: _race,
+    st.C_SCOPE: _race,
+    st.C_UNINITIALISED: _uninitialised,
+    st.C_OUT_OF_BOUNDS: _bad_access,
+    st.C_MISALIGNED: _bad_access,
+    st.C_READ_ONLY: _bad_access,
+    st.C_DIVERGENT_BARRIER: _sync(
+        "divergent-barrier", "Barrier error detected. Divergent thread(s) in warp.",
+        lambda r: "Lanes of one warp arrive from different statements: move the barrier out of "
+                  "the condition.",
+    ),
+    st.C_BARRIER_LINES: _sync(
+        "divergent-barrier", "Barrier error detected. Divergent thread(s) in block.",
+        lambda r: "Warps of the block arrive from different statements: every thread must reach "
+                  "the same __syncthreads().",
+    ),
+    st.C_BARRIER_COUNT: _sync(
+        "barrier-count-mismatch", "Barrier error detected. Wrong thread count.",
+        lambda r: f"{int(r[st.R_OFFSET])} threads are given here, {int(r[st.R_EXTRA2])} before."
+        if int(r[st.R_OFFSET]) != int(r[st.R_EXTRA2])
+        else f"{int(r[st.R_OFFSET])} threads are no whole number of warps.",
+    ),
+    st.C_MASK_WITHOUT_CALLER: _sync(
+        "mask-without-caller", "Invalid mask of a warp intrinsic.",
+        lambda r: f"The mask {int(r[st.R_OFFSET]):#010x} leaves out lanes that execute it.",
+    ),
+    st.C_MASK_DIFFERS: _sync(
+        "differing-masks", "Invalid mask of a warp intrinsic.",
+        lambda r: f"Lanes that meet here give other masks than {int(r[st.R_OFFSET]):#010x}.",
+    ),
+    st.C_MASK_NAMES_ENDED: _sync(
+        "mask-names-absent-lane", "Invalid mask of a warp intrinsic.",
+        lambda r: f"The mask {int(r[st.R_OFFSET]):#010x} names lanes that end without taking part.",
+    ),
+    st.C_INACTIVE_SOURCE: _sync(
+        "shuffle-from-inactive-lane", "Shuffle from a lane that does not take part.",
+        lambda r: f"Lane {int(r[st.R_OFFSET])} does not execute the shuffle: its value is "
+                  "undefined.",
+    ),
+}  # fmt: skip
+
+
+# --- errors of the engine -------------------------------------------------------------------------
+
+
+def from_error(
+    error: ExecutionFault, kernel: SassKernel, mode: int, tools: Sequence[str]
+) -> Finding | None:
+    """The finding for an error that ended a pass."""
+    accesses = _accesses_of(error, kernel)
+    lines = tuple(error.message.splitlines())
+    if isinstance(error, Deadlock):
+        if "synccheck" not in tools:
+            return None
+        inside = mode == st.MODE_LANE and "warp synchronisation of mask" in error.message
+        return Finding(
+            tool="synccheck",
+            check="mask-names-absent-lane" if inside else "barrier-deadlock",
+            severity="error",
+            title="Invalid mask of a warp intrinsic." if inside
+            else "Barrier error detected. Threads wait for others that never come.",
+            details=tuple(line.strip() for line in lines),
+            accesses=accesses,
+            advice="The mask names lanes that do not take part." if inside
+            else "A barrier must be reached by all threads of the block that have not ended.",
+        )  # fmt: skip
+    if mode == st.MODE_LANE or "memcheck" not in tools:
+        return None
+    check = "invalid-access"
+    if isinstance(error, KernelTrap):
+        check = "kernel-trap"
+    elif "free" in error.message and isinstance(error, MemoryFault):
+        check = "double-free" if "was freed before" in error.message else "invalid-free"
+    return Finding(
+        tool="memcheck", check=check, severity="error", title=lines[0], details=lines[1:],
+        accesses=accesses, advice=error.hint or "",
+    )  # fmt: skip
+
+
+def _accesses_of(error: ExecutionFault, kernel: SassKernel) -> tuple[Access, ...]:
+    """The instructions that an error message names."""
+    found = []
+    by_address = {inst.address: inst for inst in kernel.instructions}
+    places = [int(text, 16) for text in _WHERE.findall(error.message)]
+    for address in dict.fromkeys(places):
+        inst = by_address.get(address)
+        if inst is not None:
+            found.append(Access(
+                what="synchronisation" if isinstance(error, Deadlock) else "instruction",
+                kernel=kernel.demangled or kernel.name, offset=address, sass=inst.text.strip(),
+                file=inst.file, line=inst.line,
+            ))  # fmt: skip
+    return tuple(found)

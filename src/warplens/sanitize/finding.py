@@ -1,0 +1,115 @@
+"""What a sanitizer finds: one finding per kind of mistake and pair of instructions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePath
+
+TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """One access or synchronisation: which instruction, by which thread.
+
+    Attributes:
+        what: "read", "write", "atomic", "barrier" and so on.
+        kernel: the kernel's signature; offset: of the instruction in it; sass: its text.
+        thread, block: x, y, z; thread is None where no single thread is meant.
+    """
+
+    what: str
+    kernel: str
+    offset: int
+    sass: str
+    file: str | None = None
+    line: int | None = None
+    thread: tuple[int, int, int] | None = None
+    block: tuple[int, int, int] | None = None
+
+    @property
+    def where(self) -> str:
+        """`kernel(int *)+0x90 in file.cu:41`."""
+        name = PurePath(self.file).name if self.file else "?"
+        source = f" in {name}:{self.line}" if self.line else ""
+        return f"{self.kernel}+{self.offset:#x}{source}"
+
+    @property
+    def by(self) -> str:
+        """`thread (0,0,0) in block (0,0,0)`."""
+        parts = []
+        if self.thread is not None:
+            parts.append("thread ({},{},{})".format(*self.thread))
+        if self.block is not None:
+            parts.append("block ({},{},{})".format(*self.block))
+        return " in ".join(parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One mistake in a kernel.
+
+    Attributes:
+        tool: memcheck, racecheck, initcheck or synccheck.
+        check: the mistake's name, such as "shared-write-race".
+        severity: "error", "warning", or "info": harmless as far as was seen.
+        title: the first line of the report; details: its other lines.
+        accesses: what happened; the access that the finding is about comes first.
+        space: "shared", "global", "local" or ""; address: the first one seen; size in bytes.
+        target: the array or allocation; count: how often it was seen.
+        advice: what is missing.
+    """
+
+    tool: str
+    check: str
+    severity: str
+    title: str
+    details: tuple[str, ...] = ()
+    accesses: tuple[Access, ...] = ()
+    space: str = ""
+    address: int | None = None
+    size: int = 0
+    target: str = ""
+    count: int = 1
+    advice: str = ""
+
+    @property
+    def where(self) -> str:
+        """Kernel, offset and source line of the access that the finding is about."""
+        return self.accesses[0].where if self.accesses else ""
+
+    @property
+    def kernel(self) -> str:
+        """The kernel's signature."""
+        return self.accesses[0].kernel if self.accesses else ""
+
+    @property
+    def file(self) -> str | None:
+        """Source file of the first access."""
+        return self.accesses[0].file if self.accesses else None
+
+    @property
+    def line(self) -> int | None:
+        """Source line of the first access."""
+        return self.accesses[0].line if self.accesses else None
+
+    @property
+    def lines(self) -> tuple[int, ...]:
+        """Source lines of all accesses."""
+        return tuple(access.line for access in self.accesses if access.line)
+
+    @property
+    def text(self) -> str:
+        """The whole finding as indented lines."""
+        rows = [self.title, *(f"    {row}" for row in self.details)]
+        if self.advice:
+            rows.append(f"    {self.advice}")
+        return "\n".join(rows)
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether it makes a run fail: harmless remarks do not."""
+        return self.severity != "info"
+
+    def __str__(self) -> str:
+        return self.text

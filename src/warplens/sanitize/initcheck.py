@@ -1,0 +1,76 @@
+"""initcheck: reads of shared, local and device-heap memory that nobody wrote."""
+
+from __future__ import annotations
+
+from numba import njit
+
+from warplens.execute import layout as at
+from warplens.execute.native import peek32, poke32
+from warplens.sanitize import state as st
+from warplens.sanitize.native import peek8, peek64, poke8
+from warplens.sanitize.records import claim, fill
+
+_OFFSETS = at.WARP_SCRATCH
+_ADDRESSES = at.WARP_SCRATCH + 128 * 20
+_ALL = 0x01010101
+
+
+@njit(cache=True, nogil=True)
+def check_initialised(head: int, w: int, inst: int, mask: int, space: int, kind: int, size: int,
+                      base: int, initial: int, block: int) -> None:  # fmt: skip
+    """Marks what is written; reports what is read without having been written."""
+    step = 128 if space == at.SPACE_LOCAL else 4
+    words = 1 if size < 4 else size >> 2
+    warp = peek32(w + at.WARP_INDEX)
+    for lane in range(32):
+        if (mask >> lane) & 1 == 0:
+            continue
+        if space == at.SPACE_GLOBAL:
+            offset = peek64(w + _ADDRESSES + 8 * lane) - base
+        else:
+            offset = peek32(w + _OFFSETS + 4 * lane)
+        place = initial + offset
+        if space == at.SPACE_LOCAL:
+            place = initial + (offset >> 2) * 128 + 4 * lane + (offset & 3)
+        missing = False
+        if kind != at.ACCESS_WRITE:
+            missing = is_missing(place, step, words, size)
+        if kind != at.ACCESS_READ:
+            set_initialised(place, step, words, size)
+        if missing:
+            record = claim(head, st.C_UNINITIALISED, inst, inst, space, 1)
+            if record != 0:
+                fill(record, st.R_SPACE, space)
+                fill(record, st.R_SECOND_KIND, 0 if kind == at.ACCESS_READ else 1)
+                fill(record, st.R_SECOND_THREAD, warp << 5 | lane)
+                fill(record, st.R_SECOND_BLOCK, block)
+                fill(record, st.R_BASE, base)
+                fill(record, st.R_OFFSET, offset)
+                fill(record, st.R_SIZE, size)
+
+
+@njit(cache=True, nogil=True)
+def is_missing(place: int, step: int, words: int, size: int) -> bool:
+    """Whether some 32-bit word (or the narrower value) has a byte that was never written."""
+    if size < 4:
+        for k in range(size):
+            if peek8(place + k) == 0:
+                return True
+        return False
+    for k in range(words):
+        found = peek32(place + step * k)
+        # Of a local word all bytes must be missing: structures are copied with their padding.
+        if found == 0 or (found != _ALL and step == 4):
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def set_initialised(place: int, step: int, words: int, size: int) -> None:
+    """Marks bytes as written."""
+    if size < 4:
+        for k in range(size):
+            poke8(place + k, 1)
+        return
+    for k in range(words):
+        poke32(place + step * k, _ALL)

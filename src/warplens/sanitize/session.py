@@ -1,0 +1,274 @@
+"""Runs a launch under the sanitizers: the passes, the memory between them, and the findings.
+
+The first pass runs the kernel as it was compiled. Where there is source, a second one runs an
+unoptimised build (`--ptxas-options=-O0`), in which the masks of warp intrinsics survive: it checks
+masks and what the lanes of a warp do to each other. Memory is put back before it and after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from warplens.arguments import pack
+from warplens.errors import (
+    ArgumentError,
+    Deadlock,
+    ExecutionFault,
+    InputError,
+    LimitExceeded,
+    WarplensError,
+)
+from warplens.execute import grid as engine
+from warplens.execute.execution import Execution
+from warplens.execute.launch import Launching
+from warplens.execute.memory import DeviceMemory
+from warplens.execute.program import ModuleImage, Program
+from warplens.sanitize import state as st
+from warplens.sanitize.explain import Explainer, from_error
+from warplens.sanitize.finding import TOOLS, Finding
+from warplens.sanitize.report import Report
+from warplens.sanitize.shadows import PassOptions, State, make_state
+from warplens.sanitize.tables import instruction_table, shared_arrays, strong_shared_lines
+
+if TYPE_CHECKING:
+    from warplens.kernel import Kernel, LaunchShape
+
+UNOPTIMISED = "--ptxas-options=-O0"
+_BITS = {"memcheck": 1, "racecheck": 2, "initcheck": 4, "synccheck": 8}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SanitizeOptions:
+    """What to look for and how.
+
+    Attributes:
+        tools: names out of memcheck, racecheck, initcheck, synccheck.
+        schedules: how many other orders of warps and blocks to try; seed: of the first one.
+        lane_blocks: at most this many blocks run unoptimised for the checks inside warps.
+    """
+
+    tools: tuple[str, ...] = TOOLS
+    schedules: int = 0
+    seed: int = 1
+    lane_blocks: int = 512
+
+
+def chosen_tools(tools: Sequence[str]) -> tuple[str, ...]:
+    """The tools by name; "all" means every one."""
+    names = [tools] if isinstance(tools, str) else list(tools)
+    if "all" in names:
+        return TOOLS
+    unknown = [name for name in names if name not in TOOLS]
+    if unknown or not names:
+        raise InputError(
+            f"no sanitizer named {unknown[0] if unknown else ''!r}",
+            hint=f"The tools are {', '.join(TOOLS)} and all.",
+        )
+    return tuple(name for name in TOOLS if name in names)
+
+
+@dataclass(slots=True)
+class _Variant:
+    """One build of the kernel."""
+
+    program: Program
+    image: ModuleImage
+    ptx: str
+
+
+@dataclass(slots=True)
+class Session:
+    """One sanitized launch."""
+
+    kernel: Kernel
+    shape: LaunchShape
+    options: SanitizeOptions
+    findings: list[Finding] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def run(self, arguments: tuple[Any, ...]) -> Report:
+        """Runs every pass; the arguments end up as after one ordinary launch."""
+        kernel = self.kernel
+        if len(arguments) != len(kernel.parameters):
+            raise ArgumentError(
+                f"{kernel.name} takes {len(kernel.parameters)} arguments, "
+                f"{len(arguments)} were given"
+            )
+        memory = kernel.device.memory
+        packed = pack(memory, kernel.parameters, kernel.sass.parameter_bytes, arguments)
+        try:
+            execution = self._passes(memory, packed.parameters)
+        finally:
+            packed.finish(memory, write_back=True)
+        return Report(
+            kernel=kernel.name,
+            findings=tuple(self.findings),
+            tools=self.options.tools,
+            notes=tuple(self.notes),
+            output=execution.output if execution is not None else "",
+            grid=self.shape.grid,
+            block=self.shape.block,
+        )
+
+    # --- passes ----------------------------------------------------------------------------------
+
+    def _passes(self, memory: DeviceMemory, parameters: bytes) -> Execution | None:
+        bits = sum(_BITS[name] for name in self.options.tools)
+        config = self._config(parameters)
+        before = _Snapshot(memory)
+        real = self._variant(())
+        execution = self._pass(real, memory, config, PassOptions(mode=st.MODE_BLOCK, tools=bits))
+        inside = bits & (st.TOOL_RACECHECK | st.TOOL_SYNCCHECK)
+        if inside:
+            after = _Snapshot(memory)
+            before.restore()
+            self._lane_pass(memory, config, inside)
+            after.restore()
+        return execution
+
+    def _lane_pass(self, memory: DeviceMemory, config: engine.LaunchConfig, tools: int) -> None:
+        if self.kernel.module.unit is None:
+            self.notes.append(
+                "loaded cubin: races between lanes of a warp and masks of warp intrinsics cannot "
+                "be checked; that needs the source"
+            )
+            return
+        try:
+            variant = self._variant((UNOPTIMISED,))
+        except WarplensError as error:
+            self.notes.append(f"no check inside warps: {error.message}")
+            return
+        total = int(np.prod(config.grid))
+        if total > self.options.lane_blocks and not variant.program.lifted.ordered_reason:
+            step = total / self.options.lane_blocks
+            order = tuple(int(i * step) for i in range(self.options.lane_blocks))
+            config = replace(config, block_order=order)
+            self.notes.append(
+                f"inside warps, {len(order)} of {total} blocks were checked (lane_blocks)"
+            )
+        self._pass(variant, memory, config, PassOptions(mode=st.MODE_LANE, tools=tools))
+
+    def _config(self, parameters: bytes) -> engine.LaunchConfig:
+        options = self.kernel.device.options
+        return engine.LaunchConfig(
+            grid=self.shape.grid,
+            block=self.shape.block,
+            dynamic_shared=self.shape.dynamic_shared,
+            params=parameters,
+            workers=1,
+            max_steps=options.max_steps,
+            max_seconds=options.max_seconds,
+            max_resident=max(1, self.kernel._resident_blocks(self.shape)),
+            sm_count=self.kernel.device.gpu.sm_count,
+        )
+
+    def _variant(self, extra: tuple[str, ...]) -> _Variant:
+        kernel = self.kernel
+        if not extra:
+            return _observed(kernel)
+        found = _UNOPTIMISED.get(id(kernel))
+        if found is None or found[0] is not kernel:
+            assert kernel.module.unit is not None
+            module = kernel.device.recompiled(kernel.module.unit, extra)
+            other = module[kernel.asked]
+            found = (kernel, _observed(other))
+            _UNOPTIMISED[id(kernel)] = found
+        variant = found[1]
+        _copy_variables(kernel, variant)
+        return variant
+
+    def _pass(self, variant: _Variant, memory: DeviceMemory, config: engine.LaunchConfig,
+              options: PassOptions) -> Execution | None:  # fmt: skip
+        kernel = variant.program.lifted.kernel
+        if options.mode == st.MODE_BLOCK:
+            options = replace(options, strong_lines=strong_shared_lines(variant.ptx, kernel.name))
+        table = instruction_table(kernel, options.strong_lines)
+        launching = Launching(variant.program, variant.image, memory, config, 1)
+        state = make_state(kernel, table, memory, config, options, launching.local_bytes)
+        config = replace(
+            config, observer=state.observer,
+            max_resident=min(config.max_resident, state.capacity),
+        )  # fmt: skip
+        explainer = Explainer(
+            kernel=kernel, config=config, memory=memory,
+            arrays=shared_arrays(variant.ptx, kernel), mode=options.mode,
+        )  # fmt: skip
+        execution = None
+        problem: Finding | None = None
+        try:
+            execution = engine.execute(variant.program, variant.image, memory, config)
+        except LimitExceeded:
+            raise
+        except ExecutionFault as error:
+            problem = from_error(error, kernel, options.mode, self.options.tools)
+        self._collect(state, explainer)
+        if problem is not None:
+            self._add(problem)
+        return execution
+
+    def _collect(self, state: State, explainer: Explainer) -> None:
+        for record in state.records():
+            finding = explainer.finding(record)
+            if finding is not None:
+                self._add(finding)
+        if state.header[st.OVERFLOWS]:
+            self.notes.append(
+                "more synchronisation variables than are tracked: some reported races between "
+                "blocks may be ordered by them"
+            )
+
+    def _add(self, finding: Finding) -> None:
+        """Adds a finding unless the other build showed the same one."""
+        key = (finding.check, finding.file, finding.lines, finding.severity)
+        for known in self.findings:
+            if (known.check, known.file, known.lines, known.severity) == key and finding.lines:
+                return
+        self.findings.append(finding)
+
+
+_UNOPTIMISED: dict[int, tuple[Kernel, _Variant]] = {}
+_OBSERVED: dict[int, tuple[Kernel, _Variant]] = {}
+
+
+def _observed(kernel: Kernel) -> _Variant:
+    """The kernel's build with the calls of an observer; kept, for it is costly."""
+    found = _OBSERVED.get(id(kernel))
+    if found is None or found[0] is not kernel:
+        image = kernel._image
+        program = engine.prepare(kernel.sass, image.kernels.cubin, observe=True)
+        found = (kernel, _Variant(program, image.memory_image, image.ptx or ""))
+        _OBSERVED[id(kernel)] = found
+    return found[1]
+
+
+def _copy_variables(kernel: Kernel, variant: _Variant) -> None:
+    """Gives the other build's module variables the present values of the kernel's own."""
+    memory = kernel.device.memory
+    cubin = kernel._image.kernels.cubin
+    for name, symbol in cubin.symbols.items():
+        source = kernel._image.memory_image.addresses.get(name)
+        target = variant.image.addresses.get(name)
+        if source is None or target is None or not symbol.section.startswith(".nv.global"):
+            continue
+        memory.view(target, symbol.size)[:] = memory.view(source, symbol.size)
+
+
+class _Snapshot:
+    """The bytes of everything a kernel may write."""
+
+    def __init__(self, memory: DeviceMemory) -> None:
+        self._copies: list[tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]] = [
+            (segment.buffer, segment.buffer.copy())
+            for segment in memory.segments
+            if segment.writable
+        ]
+
+    def restore(self) -> None:
+        """Puts the bytes back."""
+        for buffer, copy in self._copies:
+            buffer[:] = copy

@@ -1,0 +1,207 @@
+"""Shadow memory: who wrote and who read every word last, and whether two accesses conflict.
+
+A cell holds the last write and two reads since, each as a stamp of clock, warp, lane, bytes and
+instruction; a write forgets the reads before it: what conflicts with them was found by then.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+from warplens.execute import layout as at
+from warplens.execute.native import peek32, poke64
+from warplens.sanitize import clocks
+from warplens.sanitize import state as st
+from warplens.sanitize.native import lowest_bit, peek8, peek64
+from warplens.sanitize.records import claim, fill
+
+FIRST_WRITE, READ_THEN_WRITE, WRITE_THEN_READ = 0, 1, 2
+_BYTES = 15 << st.STAMP_BYTES
+_OFFSETS = at.WARP_SCRATCH
+_ADDRESSES = at.WARP_SCRATCH + 128 * 20
+_VALUES = at.WARP_SCRATCH + 128 * 2
+
+
+@njit(cache=True, nogil=True)
+def is_ordered(head: int, slot: int, stamp: int, now: int, block: int, other: int) -> bool:
+    """Whether the access of `stamp` (of block `other`) happens before the access of `now`."""
+    warp = (now >> st.STAMP_WARP) & 31
+    theirs = (stamp >> st.STAMP_WARP) & 31
+    clock = stamp >> st.STAMP_CLOCK
+    if peek64(head + 8 * st.MODE) == st.MODE_LANE:
+        if other != block or theirs != warp:
+            return True
+        lane, before = (now >> st.STAMP_LANE) & 31, (stamp >> st.STAMP_LANE) & 31
+        row = slot + peek64(head + 8 * st.AT_LANE_KNOWN) + 8192 * warp + 256 * lane
+        return lane == before or clock <= peek64(row + 8 * before)
+    if other == block:
+        n = peek64(head + 8 * st.N_WARPS)
+        row = slot + peek64(head + 8 * st.AT_KNOWN) + 8 * n * warp
+        return warp == theirs or clock <= peek64(row + 8 * theirs)
+    if peek64(slot + peek64(head + 8 * st.AT_FLAGS)) == 0:
+        return False
+    if peek64(head + 8 * st.CROSS) == 0:
+        return clock <= peek64(slot + peek64(head + 8 * st.AT_FLOORS) + 8 * warp)
+    n = peek64(head + 8 * st.N_WARPS)
+    row = clocks.cross_row(head, block & st.BLOCK_MASK, warp)
+    return clock <= peek32(row + 4 * (other * n + theirs))
+
+
+@njit(cache=True, nogil=True)
+def conflicts(head: int, slot: int, stamp: int, now: int, block: int, other: int) -> bool:
+    """Whether two accesses to the same word, at least one a write, race."""
+    if stamp & now & _BYTES == 0:
+        return False
+    if is_ordered(head, slot, stamp, now, block, other):
+        return False
+    table = peek64(head + 8 * st.INSTRUCTIONS)
+    before = peek64(table + 32 * (stamp & st.INSTRUCTION_MASK))
+    flags = peek64(table + 32 * (now & st.INSTRUCTION_MASK))
+    if before & flags & st.F_STRONG == 0:
+        return True
+    return other != block and (before | flags) & st.F_BLOCK_SCOPE != 0
+
+
+@njit(cache=True, nogil=True)
+def stores_same(w: int, stamp: int, now: int, word: int, host: int, same_step: bool) -> bool:
+    """Whether a store puts down what is there already (or what the other lane stores)."""
+    lane = (now >> st.STAMP_LANE) & 31
+    value = peek32(w + _VALUES + 128 * word + 4 * lane)
+    bytes_ = (now & stamp & _BYTES) >> st.STAMP_BYTES
+    own = (now & _BYTES) >> st.STAMP_BYTES
+    shift = lowest_bit(own)  # a narrow value stands in the low bits of its word
+    for k in range(4):
+        if (bytes_ >> k) & 1 == 0:
+            continue
+        mine = (value >> (8 * (k - shift))) & 255
+        theirs = peek8(host + k)
+        if same_step:
+            lane_before = (stamp >> st.STAMP_LANE) & 31
+            theirs = (peek32(w + _VALUES + 128 * word + 4 * lane_before) >> (8 * (k - shift))) & 255
+        if mine != theirs:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def report(head: int, w: int, stamp: int, now: int, block: int, other: int, space: int,
+           base: int, offset: int, size: int, kind: int, word: int, host: int,
+           same_step: bool) -> None:  # fmt: skip
+    """Records a race between the access of `stamp` and the present one."""
+    table = peek64(head + 8 * st.INSTRUCTIONS)
+    first, second = stamp & st.INSTRUCTION_MASK, now & st.INSTRUCTION_MASK
+    flags = peek64(table + 32 * first) & peek64(table + 32 * second)
+    check = st.C_SCOPE if flags & st.F_STRONG else st.C_RACE
+    plain = (peek64(table + 32 * second) & st.F_ATOMIC) == 0
+    if kind == FIRST_WRITE and plain and stores_same(w, stamp, now, word, host, same_step):
+        check = st.C_SAME_VALUE
+    reach = 0 if other != block else 1
+    if other == block and (stamp ^ now) >> st.STAMP_WARP & 31 == 0:
+        reach = 2
+    record = claim(head, check, first, second, kind + 4 * reach, 1)
+    if record == 0:
+        return
+    fill(record, st.R_SPACE, space)
+    fill(record, st.R_FIRST_KIND, 0 if kind == READ_THEN_WRITE else 1)
+    fill(record, st.R_SECOND_KIND, 0 if kind == WRITE_THEN_READ else 1)
+    fill(record, st.R_FIRST_THREAD, (stamp >> st.STAMP_LANE) & 1023)
+    fill(record, st.R_SECOND_THREAD, (now >> st.STAMP_LANE) & 1023)
+    fill(record, st.R_FIRST_BLOCK, other)
+    fill(record, st.R_SECOND_BLOCK, block)
+    fill(record, st.R_BASE, base)
+    fill(record, st.R_OFFSET, offset)
+    fill(record, st.R_SIZE, size)
+    fill(record, st.R_EXTRA2, 1 if same_step else 0)
+
+
+@njit(cache=True, nogil=True)
+def check_word(head: int, slot: int, w: int, cell: int, now: int, block: int, space: int,
+               base: int, offset: int, size: int, writes: bool, word: int,
+               host: int) -> None:  # fmt: skip
+    """One lane's access to one word: compares with the cell, then updates it."""
+    written = peek64(cell)
+    own = now >> st.STAMP_WARP
+    lanes = peek64(head + 8 * st.MODE) == st.MODE_LANE
+    short = block & st.BLOCK_MASK
+    blocks = 0
+    if space == at.SPACE_GLOBAL:
+        blocks = peek64(cell + 24)
+    if written != 0 and (written >> st.STAMP_WARP != own or lanes):
+        other = blocks & st.BLOCK_MASK if space == at.SPACE_GLOBAL else short
+        if conflicts(head, slot, written, now, short, other):
+            same_step = (written ^ now) & ~(31 << st.STAMP_LANE) == 0 and is_same_step(
+                w, written, now, space
+            )
+            report(head, w, written, now, short, other, space, base, offset, size,
+                   FIRST_WRITE if writes else WRITE_THEN_READ, word, host, same_step)  # fmt: skip
+    for k in range(2):
+        read = peek64(cell + 8 + 8 * k)
+        if read == 0:
+            break
+        if writes and (read >> st.STAMP_WARP != own or lanes):
+            other = short
+            if space == at.SPACE_GLOBAL:
+                other = (blocks >> (21 + 21 * k)) & st.BLOCK_MASK
+            if conflicts(head, slot, read, now, short, other):
+                report(head, w, read, now, short, other, space, base, offset, size,
+                       READ_THEN_WRITE, word, host, False)  # fmt: skip
+    if writes:
+        if (written ^ now) >> st.STAMP_WARP == 0 and (
+            (written ^ now) & st.INSTRUCTION_MASK == 0 and not lanes
+        ):
+            now |= written & _BYTES
+        poke64(cell, now)
+        poke64(cell + 8, 0)
+        poke64(cell + 16, 0)
+        if space == at.SPACE_GLOBAL:
+            poke64(cell + 24, short)
+    else:
+        note_read(head, slot, cell, now, short, blocks, space, lanes)
+
+
+@njit(cache=True, nogil=True)
+def is_same_step(w: int, written: int, now: int, space: int) -> bool:
+    """Whether the earlier stamp comes from another lane of this very execution."""
+    before, lane = (written >> st.STAMP_LANE) & 31, (now >> st.STAMP_LANE) & 31
+    if before >= lane:
+        return False
+    if space == at.SPACE_GLOBAL:
+        difference = peek64(w + _ADDRESSES + 8 * before) - peek64(w + _ADDRESSES + 8 * lane)
+    else:
+        difference = peek32(w + _OFFSETS + 4 * before) - peek32(w + _OFFSETS + 4 * lane)
+    return -4 < difference < 4
+
+
+@njit(cache=True, nogil=True)
+def note_read(head: int, slot: int, cell: int, now: int, block: int, blocks: int, space: int,
+              lanes: bool) -> None:  # fmt: skip
+    """Remembers a read: one place for the newest reader, one for another that is not ordered."""
+    shift = st.STAMP_LANE if lanes else st.STAMP_WARP
+    a = peek64(cell + 8)
+    b = peek64(cell + 16)
+    place = 1
+    if a != 0 and (a ^ now) >> shift == 0:
+        bytes_ = a & _BYTES
+        if bytes_ | (now & _BYTES) == bytes_ and (
+            space != at.SPACE_GLOBAL or (blocks >> 21) & st.BLOCK_MASK == block
+        ):
+            return
+        now |= bytes_
+    elif b != 0 and (b ^ now) >> shift == 0:
+        bytes_ = b & _BYTES
+        if bytes_ | (now & _BYTES) == bytes_:
+            return
+        now |= bytes_
+        place = 2
+    elif a != 0:
+        other = block
+        if space == at.SPACE_GLOBAL:
+            other = (blocks >> 21) & st.BLOCK_MASK
+        if not is_ordered(head, slot, a, now, block, other) or peek64(
+            head + 8 * st.MODE
+        ) == st.MODE_LANE:
+            place = 2
+    poke64(cell + 8 * place, now)
+    if space == at.SPACE_GLOBAL:
+        keep = ~(st.BLOCK_MASK << (21 * place))
+        poke64(cell + 24, (blocks & keep) | block << (21 * place))

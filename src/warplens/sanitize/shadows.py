@@ -1,0 +1,169 @@
+"""Allocates the native state of one pass and reads its records back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from warplens.execute import layout as at
+from warplens.execute.launch import LaunchConfig
+from warplens.execute.memory import DeviceMemory
+from warplens.execute.observe import Observer
+from warplens.sanitize import memcheck, watch
+from warplens.sanitize import state as st
+from warplens.sass.model import SassKernel
+
+MAX_RECORDS = 4096
+_SYNC_VARIABLES = 4096
+_MOST_CROSS_WARPS = 4096  # larger grids keep floors instead of rows of clocks
+_SLOT_BUDGET = 6 << 30  # virtual bytes; only resident blocks touch theirs
+
+
+@dataclass(slots=True)
+class PassOptions:
+    """What one pass over the kernel looks for."""
+
+    mode: int
+    tools: int
+    strong_lines: frozenset[int] = frozenset()
+
+
+@dataclass(slots=True)
+class State:
+    """The header and every array it points to; must outlive the pass."""
+
+    header: npt.NDArray[np.int64]
+    arrays: list[npt.NDArray[Any]] = field(default_factory=list)
+    capacity: int = 1
+
+    def keep(self, array: npt.NDArray[Any]) -> int:
+        """Keeps an array alive; returns its address."""
+        self.arrays.append(array)
+        return int(array.ctypes.data)
+
+    @property
+    def observer(self) -> Observer:
+        """The native functions with this state."""
+        return Observer(
+            block=watch.on_block.address,
+            access=watch.on_access.address,
+            sync=watch.on_sync.address,
+            release=watch.on_release.address,
+            state=int(self.header.ctypes.data),
+            screen=memcheck.on_screen.address,
+        )
+
+    def records(self) -> Iterator[npt.NDArray[np.int64]]:
+        """Every record, in the order in which they were found."""
+        table = next(a for a in self.arrays if a.ctypes.data == self.header[st.RECORDS])
+        yield from table[: int(self.header[st.N_RECORDS])]
+
+
+def make_state(kernel: SassKernel, table: npt.NDArray[np.int64], memory: DeviceMemory,
+               config: LaunchConfig, options: PassOptions, local_bytes: int) -> State:  # fmt: skip
+    """A fresh state for one pass."""
+    state = State(np.zeros(st.HEADER_SLOTS, np.int64))
+    head = state.header
+    n_warps = (int(np.prod(config.block)) + 31) // 32
+    blocks = int(np.prod(config.grid))
+    head[st.N_WARPS] = n_warps
+    head[st.CLOCK] = 1
+    head[st.MODE] = options.mode
+    head[st.TOOLS] = options.tools
+    head[st.N_BLOCKS] = blocks
+    head[st.TOTAL_WARPS] = n_warps * blocks
+    head[st.INSTRUCTIONS] = state.keep(table)
+    head[st.RECORDS] = state.keep(np.zeros((MAX_RECORDS, st.RECORD_SLOTS), np.int64))
+    head[st.MAX_RECORDS] = MAX_RECORDS
+    head[st.KEYS] = state.keep(np.zeros(4 * MAX_RECORDS, np.int64))
+    head[st.KEY_MASK] = 4 * MAX_RECORDS - 1
+    reserved = kernel.shared_section - kernel.static_shared if kernel.sm >= 90 else 0
+    limit = max(kernel.shared_section, kernel.static_shared) + config.dynamic_shared
+    if kernel.sm >= 90 and kernel.shared_section == 0:
+        reserved = 0x400
+        limit = reserved + config.dynamic_shared
+    head[st.SHARED_FIRST], head[st.SHARED_LIMIT] = reserved, limit
+    head[st.SHARED_BYTES] = (limit + 7) // 8 * 8
+    head[st.LOCAL_BYTES] = local_bytes
+    _segments(state, memory, options)
+    _synchronisation(state, table, options)
+    _slots(state, config, options)
+    return state
+
+
+def _segments(state: State, memory: DeviceMemory, options: PassOptions) -> None:
+    rows = np.zeros((len(memory.segments) + 1, st.SEGMENT_SLOTS), np.int64)
+    every = at.ACCESS_READ | at.ACCESS_WRITE | at.ACCESS_ATOMIC
+    for row, segment in zip(rows, memory.segments, strict=False):
+        row[st.S_BASE], row[st.S_BYTES], row[st.S_HOST] = segment.base, segment.size, segment.host
+        row[st.S_ALLOWED] = every if segment.writable else at.ACCESS_READ
+        # What nobody may write cannot race: it needs no shadow.
+        if options.tools & st.TOOL_RACECHECK and segment.writable:
+            words = (segment.size + 3) // 4
+            row[st.S_CELLS] = state.keep(np.zeros((words, st.CELL_BYTES // 8), np.int64))
+    state.header[st.SEGMENTS] = state.keep(rows)
+    state.header[st.N_SEGMENTS] = len(memory.segments)
+
+
+def _synchronisation(
+    state: State, table: npt.NDArray[np.int64], options: PassOptions
+) -> None:
+    """Rows for synchronisation variables, if the kernel has what makes them."""
+    head = state.header
+    head[st.SYNC_KEYS] = state.keep(np.zeros(4 * _SYNC_VARIABLES, np.int64))
+    head[st.SYNC_MASK] = 4 * _SYNC_VARIABLES - 1
+    flags = int(np.bitwise_or.reduce(table[:, st.I_FLAGS], initial=0))
+    if not flags & st.F_STRONG or not options.tools & st.TOOL_RACECHECK:
+        return
+    total = int(head[st.TOTAL_WARPS])
+    crosses = flags & st.F_WIDE_FENCE and total <= _MOST_CROSS_WARPS
+    if crosses:
+        head[st.CROSS] = state.keep(np.zeros((total, total), np.int32))
+    row = 8 * (st.SYNC_HEAD + int(head[st.N_WARPS]) + (total + 1) // 2 * int(bool(crosses)))
+    head[st.SYNC_ROW_BYTES] = row
+    head[st.SYNC_CAPACITY] = _SYNC_VARIABLES
+    head[st.SYNC_ROWS] = state.keep(np.zeros((_SYNC_VARIABLES, row), np.uint8))
+
+
+def _slots(state: State, config: LaunchConfig, options: PassOptions) -> None:
+    """One record per resident block; its parts in the order of the header."""
+    head = state.header
+    n = int(head[st.N_WARPS])
+    races = bool(options.tools & st.TOOL_RACECHECK)
+    lanes = options.mode == st.MODE_LANE
+    total = int(head[st.TOTAL_WARPS]) if head[st.CROSS] else 0
+    starts = bool(options.tools & st.TOOL_INITCHECK)
+    sizes = {
+        st.AT_BLOCK: 8,
+        st.AT_CLOCKS: 8 * n,
+        st.AT_KNOWN: 8 * n * n,
+        st.AT_BARRIERS: 128 * n,
+        st.AT_WAITING: 128,
+        st.AT_FENCED: 16 * n,
+        st.AT_PENDING: 8 * n * n,
+        st.AT_FLOORS: 8 * n,
+        st.AT_BARRIER_FLOORS: 128,
+        st.AT_PENDING_FLOORS: 8 * n,
+        st.AT_FLAGS: 8,
+        st.AT_BARRIER_CROSS: 128 * total,
+        st.AT_PENDING_CROSS: 8 * n * total,
+        st.AT_ARRIVALS: 128 * (n + 3),
+        st.AT_CALLS: 512 * n,
+        st.AT_LANE_CLOCKS: 256 * n if lanes else 0,
+        st.AT_LANE_KNOWN: 8192 * n if lanes else 0,
+        st.AT_SHARED_CELLS: int(head[st.SHARED_BYTES]) // 4 * st.CELL_BYTES if races else 0,
+        st.AT_SHARED_INIT: int(head[st.SHARED_BYTES]) if starts else 0,
+        st.AT_LOCAL_INIT: (int(head[st.LOCAL_BYTES]) + 3) // 4 * 128 * n if starts else 0,
+    }
+    offset = 0
+    for slot, size in sizes.items():
+        head[slot] = offset
+        offset += (size + 63) // 64 * 64
+    head[st.SLOT_BYTES] = offset
+    blocks = int(head[st.N_BLOCKS])
+    state.capacity = max(1, min(config.max_resident, blocks, _SLOT_BUDGET // offset))
+    head[st.SLOTS] = state.keep(np.zeros((state.capacity, offset), np.uint8))

@@ -1,0 +1,105 @@
+"""Layout of the native checks' state: one header of int64 slots that points to everything else.
+
+Per resident block there is a slot record (offsets in the header); per allocation a table row with
+its shadow; per finding a record, found again by a hash of what it is about, so that a million
+hazards of one kind are one record with a count.
+"""
+
+from __future__ import annotations
+
+# --- header: int64 slots --------------------------------------------------------------------------
+N_WARPS = 0  # warps of a block
+CLOCK = 1  # last clock given out
+MODE = 2  # MODE_BLOCK or MODE_LANE
+TOOLS = 3  # TOOL_* bits
+INSTRUCTIONS = 4  # host address: INSTRUCTION_SLOTS int64 per instruction
+SLOTS = 5  # host address of the slot records
+SLOT_BYTES = 6
+SEGMENTS = 7  # host address of the allocation table
+N_SEGMENTS = 8
+RECORDS = 9
+N_RECORDS = 10
+MAX_RECORDS = 11
+KEYS = 12  # hash table of record numbers + 1
+KEY_MASK = 13
+SHARED_BYTES = 14
+LOCAL_BYTES = 15
+LAST_BASE = 16  # the allocation used last: device base and table row
+LAST_ROW = 17
+CROSS = 18  # host address of the rows of clocks that warps know of other blocks; 0: floors only
+TOTAL_WARPS = 19  # warps of the grid
+SYNC_KEYS = 20  # hash table of synchronisation variables
+SYNC_MASK = 21
+SYNC_ROWS = 22  # host address of their rows
+SYNC_ROW_BYTES = 23
+N_SYNC = 24
+SYNC_CAPACITY = 25
+SHARED_FIRST = 26  # first shared address that belongs to the user
+SHARED_LIMIT = 27
+N_BLOCKS = 28
+OVERFLOWS = 29  # synchronisation variables that found no room
+ENGINE_SEGMENTS = 30  # the engine's own segment table, for screening
+STATIC_SHARED = 31
+# offsets in a slot record
+AT_BLOCK = 40  # block index + 1
+AT_CLOCKS = 41  # n_warps
+AT_KNOWN = 42  # n_warps x n_warps: clock of the column's warp up to which the row's warp knows
+AT_BARRIERS = 43  # 16 x n_warps: joined at arrivals
+AT_WAITING = 44  # 16 masks of warps that wait at a barrier
+AT_FENCED = 45  # n_warps x 2: clock at the last fence of block scope, of wider scope
+AT_PENDING = 46  # n_warps x n_warps: read from strong accesses, not yet fenced
+AT_FLOORS = 47  # n_warps: everything before this clock is known, whatever the block
+AT_BARRIER_FLOORS = 48  # 16
+AT_PENDING_FLOORS = 49  # n_warps
+AT_FLAGS = 50  # bit 0: some warp knows clocks of other blocks
+AT_BARRIER_CROSS = 51  # 16 rows of total_warps
+AT_PENDING_CROSS = 52  # n_warps rows of total_warps
+AT_ARRIVALS = 53  # 16 x (n_warps + 2): line of arrival per warp, count, first instruction
+AT_CALLS = 54  # n_warps x 32: last call instruction + 1 per lane
+AT_LANE_CLOCKS = 55  # n_warps x 32
+AT_LANE_KNOWN = 56  # n_warps x 32 x 32
+AT_SHARED_CELLS = 57
+AT_SHARED_INIT = 58  # one byte per byte
+AT_LOCAL_INIT = 59  # one byte per byte, interleaved as local memory is
+HEADER_SLOTS = 64
+
+MODE_BLOCK, MODE_LANE = 0, 1
+TOOL_MEMCHECK, TOOL_RACECHECK, TOOL_INITCHECK, TOOL_SYNCCHECK = 1, 2, 4, 8
+
+# --- instruction table ----------------------------------------------------------------------------
+INSTRUCTION_SLOTS = 4
+I_FLAGS, I_BARRIER, I_LINE, I_COUNT = 0, 1, 2, 3
+
+F_STRONG, F_ATOMIC, F_BLOCK_SCOPE = 1, 2, 4  # of accesses
+F_FENCE, F_WIDE_FENCE, F_ACQUIRE = 8, 16, 32  # MEMBAR, wider than the block, CCTL.IVALL
+F_BARRIER, F_ARRIVE = 64, 128
+F_WARPSYNC, F_ORDERS_MEMORY = 256, 512
+F_EXIT, F_SHUFFLE, F_CALL, F_CLUSTER = 1024, 2048, 4096, 8192
+F_SHUFFLE_MODE = 14  # shift: 0 IDX, 1 UP, 2 DOWN, 3 BFLY
+F_RETURN = 1 << 16
+F_UNORDERED = 1 << 17  # a volatile access: strong, but no atomic
+
+# --- allocation table -----------------------------------------------------------------------------
+SEGMENT_SLOTS = 6
+S_BASE, S_BYTES, S_CELLS, S_INIT, S_HOST, S_ALLOWED = range(6)
+
+# --- shadow cells: one per 32-bit word ------------------------------------------------------------
+CELL_BYTES = 32  # write, two reads, and three 21-bit block numbers
+STAMP_CLOCK = 32  # clock above; warp, lane, bytes, instruction below
+STAMP_WARP, STAMP_LANE, STAMP_BYTES = 27, 22, 18
+INSTRUCTION_MASK = (1 << STAMP_BYTES) - 1
+BLOCK_MASK = (1 << 21) - 1
+
+# --- records --------------------------------------------------------------------------------------
+RECORD_SLOTS = 18
+(R_CHECK, R_SPACE, R_FIRST, R_SECOND, R_FIRST_KIND, R_SECOND_KIND, R_FIRST_THREAD, R_SECOND_THREAD,
+ R_FIRST_BLOCK, R_SECOND_BLOCK, R_BASE, R_OFFSET, R_SIZE, R_COUNT, R_EXTRA, R_MASK, R_EXTRA2,
+ R_HOST) = range(RECORD_SLOTS)  # fmt: skip
+
+# checks as the native code knows them
+(C_RACE, C_SAME_VALUE, C_UNINITIALISED, C_OUT_OF_BOUNDS, C_MISALIGNED, C_READ_ONLY,
+ C_DIVERGENT_BARRIER, C_BARRIER_LINES, C_BARRIER_COUNT, C_MASK_WITHOUT_CALLER, C_MASK_DIFFERS,
+ C_MASK_NAMES_ENDED, C_INACTIVE_SOURCE, C_SCOPE) = range(1, 15)  # fmt: skip
+
+# --- synchronisation variables --------------------------------------------------------------------
+SYNC_HEAD = 4  # int64 slots before the row: key, floor, block + 1 of the publisher, spare

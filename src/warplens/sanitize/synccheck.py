@@ -1,0 +1,142 @@
+"""synccheck: divergent barriers, barrier counts, and masks of warp intrinsics.
+
+Masks are checked on the unoptimised cubin, where they survive.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+from warplens.execute import layout as at
+from warplens.execute.native import fill_zero, peek32, poke64
+from warplens.sanitize import state as st
+from warplens.sanitize.native import lowest_bit, peek64
+from warplens.sanitize.records import claim, fill
+
+
+@njit(cache=True, nogil=True)
+def note(head: int, check: int, first: int, second: int, extra: int, warp: int, lanes: int,
+         block: int, value: int, other: int) -> None:  # fmt: skip
+    """Records a wrong synchronisation."""
+    record = claim(head, check, first, second, extra, 1)
+    if record == 0:
+        return
+    fill(record, st.R_SECOND_THREAD, warp << 5 | lowest_bit(lanes))
+    fill(record, st.R_SECOND_BLOCK, block)
+    fill(record, st.R_MASK, lanes)
+    fill(record, st.R_OFFSET, value)
+    fill(record, st.R_EXTRA2, other)
+
+
+@njit(cache=True, nogil=True)
+def line_of(head: int, inst: int) -> int:
+    """Number of an instruction's source line; the same for all copies of a statement."""
+    return peek64(
+        peek64(head + 8 * st.INSTRUCTIONS) + 8 * (st.INSTRUCTION_SLOTS * inst + st.I_LINE)
+    )
+
+
+@njit(cache=True, nogil=True)
+def at_barrier(head: int, slot: int, w: int, inst: int, lanes: int, number: int,
+               block: int) -> None:  # fmt: skip
+    """A split arrives at a named barrier."""
+    n = peek64(head + 8 * st.N_WARPS)
+    warp = peek32(w + at.WARP_INDEX)
+    need = peek32(w + at.WARP_ARGS + 4)
+    arrivals = slot + peek64(head + 8 * st.AT_ARRIVALS) + 8 * (n + 3) * number
+    before = peek64(arrivals + 8 * warp)
+    if before != 0 and line_of(head, before - 1) != line_of(head, inst):
+        note(head, st.C_DIVERGENT_BARRIER, before - 1, inst, number, warp, lanes, block, 0, 0)
+    poke64(arrivals + 8 * warp, inst + 1)
+    first = peek64(arrivals + 8 * (n + 1))
+    if first == 0:
+        poke64(arrivals + 8 * n, need)
+        poke64(arrivals + 8 * (n + 1), inst + 1)
+        if need % 32 != 0:
+            note(head, st.C_BARRIER_COUNT, inst, inst, number, warp, lanes, block, need, need)
+        return
+    expected = peek64(arrivals + 8 * n)
+    if expected != need:
+        note(head, st.C_BARRIER_COUNT, first - 1, inst, number, warp, lanes, block, need, expected)
+    elif need == 0 and number == 0 and before == 0 and (
+        line_of(head, first - 1) != line_of(head, inst)
+    ):
+        note(head, st.C_BARRIER_LINES, first - 1, inst, number, warp, lanes, block, 0, 0)
+
+
+@njit(cache=True, nogil=True)
+def opened(head: int, slot: int, number: int, block: int) -> None:
+    """A barrier opens: its arrivals start anew."""
+    n = peek64(head + 8 * st.N_WARPS)
+    fill_zero(slot + peek64(head + 8 * st.AT_ARRIVALS) + 8 * (n + 3) * number, 8 * (n + 3))
+
+
+@njit(cache=True, nogil=True)
+def at_warpsync(head: int, slot: int, w: int, inst: int, lanes: int, need: int,
+                block: int) -> None:  # fmt: skip
+    """Lanes execute a warp intrinsic with a mask."""
+    warp = peek32(w + at.WARP_INDEX)
+    calls = slot + peek64(head + 8 * st.AT_CALLS) + 512 * warp
+    caller = peek64(calls + 8 * lowest_bit(lanes))
+    if lanes & ~need & 0xFFFFFFFF != 0:
+        note(head, st.C_MASK_WITHOUT_CALLER, inst, inst, caller, warp, lanes & ~need & 0xFFFFFFFF,
+             block, need, caller)  # fmt: skip
+    for j in range(peek32(w + at.WARP_SPLITS)):
+        entry = w + at.WARP_SPLIT_TABLE + at.SPLIT_SIZE * j
+        if peek32(entry + 8) != at.SPLIT_AT_WARPSYNC:
+            continue
+        theirs = peek32(entry + 12)
+        if theirs != need and theirs & lanes != 0:
+            note(head, st.C_MASK_DIFFERS, inst, inst, caller, warp, lanes, block, need, caller)
+    rest = lanes
+    while rest != 0:
+        poke64(calls + 256 + 8 * lowest_bit(rest), inst + 1)
+        rest &= rest - 1
+
+
+@njit(cache=True, nogil=True)
+def at_exit(head: int, slot: int, w: int, lanes: int, block: int) -> None:
+    """Lanes end while others wait for them at a warp intrinsic that names them."""
+    warp = peek32(w + at.WARP_INDEX)
+    calls = slot + peek64(head + 8 * st.AT_CALLS) + 512 * warp
+    for j in range(peek32(w + at.WARP_SPLITS)):
+        entry = w + at.WARP_SPLIT_TABLE + at.SPLIT_SIZE * j
+        if peek32(entry + 8) != at.SPLIT_AT_WARPSYNC:
+            continue
+        named = peek32(entry + 12) & lanes
+        if named == 0:
+            continue
+        waiting = peek32(entry)
+        lane = lowest_bit(waiting)
+        inst = peek64(calls + 256 + 8 * lane) - 1
+        caller = peek64(calls + 8 * lane)
+        note(head, st.C_MASK_NAMES_ENDED, inst, inst, caller, warp, waiting, block,
+             peek32(entry + 12), caller)  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def at_shuffle(head: int, slot: int, w: int, inst: int, lanes: int, flags: int,
+               block: int) -> None:  # fmt: skip
+    """A shuffle reads from a lane that does not take part (index and butterfly forms).
+
+    The results that shuffles up and down give at the border are commonly thrown away.
+    """
+    mode = (flags >> st.F_SHUFFLE_MODE) & 3
+    if mode != 0 and mode != 3:
+        return
+    warp = peek32(w + at.WARP_INDEX)
+    for lane in range(32):
+        if (lanes >> lane) & 1 == 0:
+            continue
+        amount = peek32(w + at.WARP_SCRATCH + 4 * lane) & 31
+        clamp = peek32(w + at.WARP_SCRATCH + 128 + 4 * lane)
+        segment = (clamp >> 8) & 31
+        first = lane & segment
+        last = first | (clamp & 31 & ~segment)
+        source = lane ^ amount
+        if mode == 0:
+            source = first | (amount & ~segment)
+        if source <= last and (lanes >> source) & 1 == 0:
+            caller = peek64(slot + peek64(head + 8 * st.AT_CALLS) + 512 * warp + 8 * lane)
+            note(head, st.C_INACTIVE_SOURCE, inst, inst, caller, warp, 1 << lane, block, source,
+                 caller)  # fmt: skip

@@ -1,0 +1,69 @@
+"""The text report, in the shape that scripts around compute-sanitizer expect."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from warplens.sanitize.finding import Finding
+from warplens.sanitize.report import Report
+
+PREFIX = "========= "
+
+
+def finding_lines(finding: Finding) -> list[str]:
+    """One finding, without prefixes."""
+    title = finding.title
+    if finding.tool == "racecheck":
+        words = {"error": "Error", "warning": "Warning", "info": "Info"}
+        title = f"{words[finding.severity]}: {title}"
+    rows = [title, *(f"    {row}" for row in finding.details)]
+    if finding.advice:
+        rows.append(f"    {finding.advice}")
+    rows.append(f"    [{finding.check}]")
+    return rows
+
+
+def plural(number: int, word: str) -> str:
+    """`1 error`, `2 errors`."""
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def summary_line(reports: Sequence[Report], displayed: int) -> str:
+    """The last line: racecheck alone ends with its own."""
+    tools = {tool for report in reports for tool in report.tools}
+    counted = [finding for report in reports for finding in report.errors]
+    if tools == {"racecheck"}:
+        errors = sum(finding.severity == "error" for finding in counted)
+        warnings = len(counted) - errors
+        return (
+            f"RACECHECK SUMMARY: {plural(displayed, 'hazard')} displayed "
+            f"({plural(errors, 'error')}, {plural(warnings, 'warning')})"
+        )
+    return f"ERROR SUMMARY: {plural(len(counted), 'error')}"
+
+
+def report_text(
+    reports: Sequence[Report], *, print_limit: int = 100, show_info: bool = False
+) -> str:
+    """All findings of all launches, then the summary; `print_limit` 0 shows all."""
+    rows = ["WARPLENS SANITIZER"]
+    shown = 0
+    hidden = 0
+    quiet = 0
+    for report in reports:
+        for finding in report.findings:
+            if not finding.is_counted and not show_info:
+                quiet += 1
+                continue
+            if print_limit and shown >= print_limit:
+                hidden += 1
+                continue
+            shown += finding.is_counted
+            rows += [*finding_lines(finding), ""]
+        rows += [f"Note: {note}" for note in report.notes]
+    if hidden:
+        rows.append(f"{plural(hidden, 'more finding')} not shown (--print-limit {print_limit})")
+    if quiet:
+        rows.append(f"{plural(quiet, 'harmless same-value race')} not shown (--print-level info)")
+    rows.append(summary_line(reports, shown))
+    return "\n".join((PREFIX + row).rstrip() for row in rows) + "\n"
