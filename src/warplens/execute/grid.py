@@ -97,7 +97,7 @@ class _Crew:
                     wait = _POLL_SECONDS
                     elapsed = time.perf_counter() - started
                     if self._launching.program.seconds_run + elapsed > _FAST_AFTER_SECONDS:
-                        self._launching.program.make_fast()
+                        self._launching.program.make_fast(wait=False)
                     self._watch(config, elapsed)
         except BaseException:
             self.stop()
@@ -158,7 +158,7 @@ def execute(program: Program, image: ModuleImage, memory: DeviceMemory,
     started = time.perf_counter()
     is_large = blocks * ((bx * by * bz + 31) // 32) >= _FAST_FROM_WARPS
     if is_large or program.seconds_run > _FAST_AFTER_SECONDS:
-        program.make_fast()
+        program.make_fast(wait=False)
 
     def make(n: int) -> Launching:
         return Launching(program, image, memory, config, n)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import threading
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,11 +43,21 @@ class Program:
     is_fast: bool = False
     seconds_run: float = 0.0  # in all launches so far; a busy kernel deserves fast code
 
-    def make_fast(self) -> None:
-        """Compiles tier 1 and puts it in place; a running launch goes on with the new code."""
+    def make_fast(self, wait: bool = True) -> None:
+        """Compiles tier 1 and puts it in place; a running launch goes on with the new code.
+
+        Args:
+            wait: False compiles in a thread of its own and returns at once.
+        """
         if self.is_fast:
             return
         self.is_fast = True
+        if wait:
+            self._compile_fast()
+        else:
+            threading.Thread(target=self._compile_fast).start()
+
+    def _compile_fast(self) -> None:
         lifted = lift(self.lifted.kernel, self.features, self.observed, tier=1)
         self._fast_code = jit.compile_lifted(lifted, self.features)
         self.regions[:] = self._fast_code.addresses

@@ -488,6 +488,90 @@ def global_move(op: str, size: int, observe: bool = False) -> str:
     return global_access(f"wl.global.{op}.{size}", size, kind, action, observe)
 
 
+def global_words(op: str) -> str:
+    """@wl.global.load.4 / store.4: words inside the segment that the site remembers, by 32-bit
+    offsets; everything else walks over segments."""
+    load = op == "load"
+    scattered = (
+        f"""  %ptrs = getelementptr i8, ptr %host, {V} %off
+  %g = call {V} @llvm.masked.gather.v32i32.v32p0(<32 x ptr> %ptrs, i32 4, {P} %lanes,
+    {V} zeroinitializer)
+  store {V} %g, ptr %io, align 64"""
+        if load
+        else f"""  %ptrs = getelementptr i8, ptr %host, {V} %off
+  %v2 = load {V}, ptr %io, align 64
+{_reverse("v2", V)}
+  call void @llvm.masked.scatter.v32i32.v32p0({V} %v2.r, <32 x ptr> %ptrs.r, i32 4, {P} %lanes.r)"""
+    )
+    contiguous = (
+        f"""  %c = call {V} @llvm.masked.load.v32i32.p0(ptr %row, i32 4, {P} %lanes,
+    {V} zeroinitializer)
+  store {V} %c, ptr %io, align 64"""
+        if load
+        else f"""  %v1 = load {V}, ptr %io, align 64
+  call void @llvm.masked.store.v32i32.p0({V} %v1, ptr %row, i32 4, {P} %lanes)"""
+    )
+    return f"""{_prologue(f"wl.global.{op}.4")}
+{scratch("lop", ADDRESSES)}
+  %lo = load {V}, ptr %lop, align 64
+{scratch("hip", ADDRESSES + 1)}
+  %hi = load {V}, ptr %hip, align 64
+  %seglow = load i32, ptr %site, align 4
+  %shp = getelementptr i8, ptr %site, i64 {at.SITE_HIGH}
+  %seghigh = load i32, ptr %shp, align 4
+  %slp = getelementptr i8, ptr %site, i64 {at.SITE_LIMIT}
+  %limit = load i32, ptr %slp, align 4
+  %delta = sub i32 %imm, %seglow
+{splat("%dv", "%delta")}
+  %off = add {V} %lo, %dv
+{splat("%hv", "%seghigh")}
+{splat("%lv", "%limit")}
+  %same = icmp eq {V} %hi, %hv
+  %inside = icmp ult {V} %off, %lv
+  %low2 = and {V} %off, splat (i32 3)
+  %straight = icmp eq {V} %low2, zeroinitializer
+  %ok1 = and {P} %same, %inside
+  %ok = and {P} %ok1, %straight
+  %okb = bitcast {P} %ok to i32
+  %hit = and i32 %okb, %mask
+  %all = icmp eq i32 %hit, %mask
+  br i1 %all, label %quick, label %walk
+walk:
+  %r = call i32 @wl.global.{op}.4.walk(ptr %w, ptr %env, ptr %site, i32 %mask, i32 %imm, i32 %inst,
+    i32 %counter)
+  ret i32 %r
+quick:
+{_request()}
+  %lanes = bitcast i32 %mask to {P}
+  %shop = getelementptr i8, ptr %site, i64 {at.SITE_HOST}
+  %sha = load i64, ptr %shop, align 8
+  %host = inttoptr i64 %sha to ptr
+{scratch("io", RESULTS if load else VALUES)}
+  %lane = call i32 @llvm.cttz.i32(i32 %mask, i1 true)
+  %first = extractelement {V} %off, i32 %lane
+  %back = shl i32 %lane, 2
+  %t0 = sub i32 %first, %back
+{splat("%tv", "%t0")}
+  %rowv = add {V} %tv, {scaled_lanes(4)}
+  %eq = icmp eq {V} %off, %rowv
+  %eqb = bitcast {P} %eq to i32
+  %eqh = and i32 %eqb, %mask
+  %isrow = icmp eq i32 %eqh, %mask
+  %t64 = sext i32 %t0 to i64
+  %row = getelementptr i8, ptr %host, i64 %t64
+  br i1 %isrow, label %contiguous, label %scattered
+contiguous:
+{contiguous}
+  br label %count
+scattered:
+{scattered}
+  br label %count
+count:
+  call void @wl.sectors(ptr %env, ptr %site, {V} %off, i32 %mask, i32 4, i32 %counter)
+  ret i32 0
+}}"""
+
+
 def _bounds(size: int, limit_slot: int, kind: int) -> str:
     return f"""  %limp = getelementptr i64, ptr %env, i64 {limit_slot}
   %lim64 = load i64, ptr %limp, align 8

@@ -14,7 +14,7 @@ from warplens.lift.binding import N_KEYS, Bound, bits
 from warplens.sass.model import Label, Reg, SassKernel, UReg
 
 MAX_BLOCK = 250
-MAX_REGION = 500
+MAX_REGION = 1000
 ALL_KEYS = (1 << N_KEYS) - 1
 
 # After these a split may be suspended, so the next instruction starts a lifted block.
@@ -163,15 +163,25 @@ def _regions(blocks: list[LiftedBlock]) -> list[Region]:
             if s <= block.index:
                 for i in range(s + 1, block.index + 1):
                     crossing[i] += 1
+    loop_end = {}  # loop header -> last block with an edge back to it
+    for block in blocks:
+        for s in block.successors:
+            if s <= block.index:
+                loop_end[s] = max(loop_end.get(s, s), block.index)
     regions: list[Region] = []
     first = 0
     while first < n:
         size, last = 0, first
         while last < n and (last == first or size + blocks[last].end - blocks[last].start
                             <= MAX_REGION):  # fmt: skip
+            end = loop_end.get(last)
+            if last > first and end is not None and (
+                blocks[end].end - blocks[first].start > MAX_REGION
+            ):
+                break  # what stands before a long loop would make its registers dirty for ever
             size += blocks[last].end - blocks[last].start
             last += 1
-        if last < n:
+        if last < n and last not in loop_end:
             candidates = [
                 i for i in range(first + 1, last + 1)
                 if blocks[i - 1].end - blocks[first].start >= min(MAX_REGION // 3, size)

@@ -59,7 +59,7 @@ def compile_ir(ir: str, n_regions: int, features: HostFeatures, tier: int) -> Ma
         target = llvm.Target.from_default_triple()
         machine = target.create_target_machine(
             cpu=features.cpu, features=features.features, opt=tier, reloc="pic",
-            codemodel="default",
+            codemodel="small",
         )  # fmt: skip
         cache = default_cache()
         text = f"{tier}/{features.key()}\n{llvm.llvm_version_info}\n{llvmlite.__version__}\n{ir}"

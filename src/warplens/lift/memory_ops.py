@@ -54,6 +54,11 @@ def _use_move(w: RegionWriter, space: str, op: str, size: int) -> None:
     make = {"global": access_ir.global_move, "shared": access_ir.shared_move,
             "local": access_ir.local_move}  # fmt: skip
     functions += [(f"wl.{s}.{op}.{size}", make[s](op, size, w.observe)) for s in spaces]
+    if size == 4 and "global" in spaces and not w.observe:
+        slow, name = f"wl.global.{op}.4.walk", f"wl.global.{op}.4"
+        walk = dict(functions)[name].replace(f"@{name}(", f"@{slow}(")
+        functions = [f for f in functions if f[0] != name]
+        functions += [(slow, walk), (name, access_ir.global_words(op))]
     if space == "generic":
         functions.append((f"wl.generic.{op}.{size}", access_ir.generic_move(op, size)))
     use_runtime(w, *functions)
@@ -163,7 +168,7 @@ def _row_test(w: RegionWriter, offsets: str, limit: str, size: int, also: str | 
     both = w.emit(f"and i32 {bits}, {mask}")
     any_mask = is_shared and size == 4
     full = w.emit(f"icmp eq i32 {both}, {mask if any_mask else -1}")
-    phase = w.emit(f"and i32 {first}, {3 if any_mask else 127}")
+    phase = w.emit(f"and i32 {first}, {3 if any_mask else min(128, 32 * size) - 1}")
     aligned = w.emit(f"icmp eq i32 {phase}, 0")
     end = w.emit(f"add i32 {first}, {31 * size}")
     inside = w.emit(f"icmp ult i32 {end}, {limit}")

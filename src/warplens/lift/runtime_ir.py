@@ -3,7 +3,8 @@
 Each helper gets the warp record, the environment, an access site and a lane mask; vectors travel
 through the warp's scratch area. All return 0, or 1 after recording a fault in the environment.
 Counting goes through the site's remembered pattern: lanes that access the same offsets relative to
-lane 0, at the same phase modulo 128, touch the same number of sectors, lines and banks.
+lane 0, at the same phase modulo 128, touch the same number of sectors and lines. Banks only rotate
+when all shared offsets move by whole words, so there the phase is taken modulo 4.
 """
 
 from __future__ import annotations
@@ -272,11 +273,11 @@ done:
 
 def remember() -> dict[str, str]:
     """@wl.known / @wl.remember: the pattern of a site and whether an access repeats it."""
-    known = f"""define internal i1 @wl.known(ptr %site, {V} %off, i32 %mask) alwaysinline {{
+    known = f"""define internal i1 @wl.known(ptr %site, {V} %off, i32 %mask, i32 %wrap) alwaysinline {{
   %first = extractelement {V} %off, i32 0
 {splat("%base", "%first")}
   %pattern = sub {V} %off, %base
-  %phase = and i32 %first, 127
+  %phase = and i32 %first, %wrap
   %mp = getelementptr i8, ptr %site, i64 {at.SITE_MASK}
   %old_mask = load i32, ptr %mp, align 4
   %pp = getelementptr i8, ptr %site, i64 {at.SITE_PHASE}
@@ -293,11 +294,11 @@ def remember() -> dict[str, str]:
   %ok = and i1 %ok1, %all
   ret i1 %ok
 }}"""
-    store = f"""define internal void @wl.remember(ptr %site, {V} %off, i32 %mask, i32 %a, i32 %b) {{
+    store = f"""define internal void @wl.remember(ptr %site, {V} %off, i32 %mask, i32 %wrap, i32 %a, i32 %b) {{
   %first = extractelement {V} %off, i32 0
 {splat("%base", "%first")}
   %pattern = sub {V} %off, %base
-  %phase = and i32 %first, 127
+  %phase = and i32 %first, %wrap
   %mp = getelementptr i8, ptr %site, i64 {at.SITE_MASK}
   store i32 %mask, ptr %mp, align 4
   %pp = getelementptr i8, ptr %site, i64 {at.SITE_PHASE}
@@ -340,7 +341,7 @@ entry:
   %bytes = mul i32 %lanes, %size
   %up = add i32 %bytes, 31
   %ideal = lshr i32 %up, 5
-  %known = call i1 @wl.known(ptr %site, {V} %off, i32 %mask)
+  %known = call i1 @wl.known(ptr %site, {V} %off, i32 %mask, i32 127)
   br i1 %known, label %repeat, label %fresh
 repeat:
   %ap = getelementptr i8, ptr %site, i64 {at.SITE_COUNT_A}
@@ -355,7 +356,7 @@ fresh:
   %lin = lshr {V} %off, splat (i32 7)
   %lu = call i32 @wl.distinct({V} %lin, i32 %su)
   %b1 = call i32 @llvm.ctpop.i32(i32 %lu)
-  call void @wl.remember(ptr %site, {V} %off, i32 %mask, i32 %a1, i32 %b1)
+  call void @wl.remember(ptr %site, {V} %off, i32 %mask, i32 127, i32 %a1, i32 %b1)
   br label %add
 add:
   %a = phi i32 [ %a0, %repeat ], [ %a1, %fresh ]
@@ -403,7 +404,7 @@ entry:
   %bytes = mul i32 %lanes, %size
   %up = add i32 %bytes, 127
   %ideal1 = lshr i32 %up, 7
-  %known = call i1 @wl.known(ptr %site, {V} %off, i32 %mask)
+  %known = call i1 @wl.known(ptr %site, {V} %off, i32 %mask, i32 3)
   br i1 %known, label %repeat, label %fresh
 repeat:
   %ap = getelementptr i8, ptr %site, i64 {at.SITE_COUNT_A}
@@ -424,7 +425,7 @@ narrow:
 {groups[1]}
 computed:
   %a1 = phi i32 [ %nm, %narrow ], [ %t8.1, %wide8 ], [ %t16.3, %wide16 ]
-  call void @wl.remember(ptr %site, {V} %off, i32 %mask, i32 %a1, i32 0)
+  call void @wl.remember(ptr %site, {V} %off, i32 %mask, i32 3, i32 %a1, i32 0)
   br label %add
 add:
   %a = phi i32 [ %a0, %repeat ], [ %a1, %computed ]
