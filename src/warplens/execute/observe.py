@@ -17,7 +17,7 @@ A program prepared with `observe=True` calls four C functions (make them with `n
 word k of lane l at host + 128 * k + 4 * l). Values to be stored: scratch slots 2 to 5, one per word.
 Screening comes before any check: addresses at scratch slot 0 (offsets) or 0 and 1 (low and high
 words, `immediate` still to be added). At BAR and WARPSYNC the arguments of the event stand at
-WARP_ARGS; at SHFL the lane operand and the clamp stand at scratch slots 0 and 1.
+WARP_ARGS; at WARPSYNC every lane's mask stands at scratch slot 0; at SHFL the lane operand and the clamp stand at scratch slots 0 and 1.
 `env[ENV_OBSERVER]` is the observer's own pointer. Instructions are indices into kernel.instructions.
 """
 

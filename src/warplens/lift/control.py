@@ -258,6 +258,10 @@ def warpsync(w: RegionWriter, item: Bound) -> None:
     need = _scalar_operand(w, masks[0]) if masks else "-1"
     if w.observe:
         w.store_u32(at.WARP_ARGS, need)
+        own = w.x.broadcast("u32", need)  # lanes may name different masks
+        if masks and isinstance(masks[0], Reg) and masks[0].index != RZ:
+            own = w.registers.read_bits(masks[0].index)
+        w.line(f"store <32 x i32> {own.ref}, ptr {w.field(at.WARP_SCRATCH)}, align 64")
         w.tell_sync(w.lanes_mask())
     w.registers.flush()
     w.terminated = True

@@ -191,6 +191,9 @@ def _race(e: Explainer, record: Record) -> Finding | None:
         check, advice = "narrow-scope-atomic", (
             "Both are atomic, but one only within its block: use a scope that covers both."
         )
+    elif _is_retried(e.kernel.instructions[first], e.kernel.instructions[second]):
+        check, severity = f"{space}-read-beside-compare-and-swap", "info"
+        advice = "A plain read beside a compare-and-swap, which checks the value again."
     elif same:
         check, severity = f"{space}-same-value-write", "info"
         advice = "All of them store the same value: harmless as far as was seen."
@@ -217,6 +220,13 @@ def _race(e: Explainer, record: Record) -> Finding | None:
         count=int(record[st.R_COUNT]),
         advice=advice,
     )  # fmt: skip
+
+
+def _is_retried(first: Instruction, second: Instruction) -> bool:
+    """A plain read races with a compare-and-swap only: the common way to start its loop."""
+    kinds = {kind_of(first), kind_of(second)}
+    swap = next((i for i in (first, second) if kind_of(i) == "atomic"), None)
+    return kinds == {"read", "atomic"} and swap is not None and "CAS" in swap.modifiers
 
 
 # --- initcheck ------------------------------------------------------------------------------------

@@ -78,16 +78,23 @@ def at_warpsync(head: int, slot: int, w: int, inst: int, lanes: int, need: int,
     warp = peek32(w + at.WARP_INDEX)
     calls = slot + peek64(head + 8 * st.AT_CALLS) + 512 * warp
     caller = peek64(calls + 8 * lowest_bit(lanes))
-    if lanes & ~need & 0xFFFFFFFF != 0:
-        note(head, st.C_MASK_WITHOUT_CALLER, inst, inst, caller, warp, lanes & ~need & 0xFFFFFFFF,
-             block, need, caller)  # fmt: skip
-    for j in range(peek32(w + at.WARP_SPLITS)):
-        entry = w + at.WARP_SPLIT_TABLE + at.SPLIT_SIZE * j
-        if peek32(entry + 8) != at.SPLIT_AT_WARPSYNC:
+    left_out, differing = 0, 0
+    for lane in range(32):
+        if (lanes >> lane) & 1 == 0:
             continue
-        theirs = peek32(entry + 12)
-        if theirs != need and theirs & lanes != 0:
-            note(head, st.C_MASK_DIFFERS, inst, inst, caller, warp, lanes, block, need, caller)
+        own = peek32(w + at.WARP_SCRATCH + 4 * lane)
+        if (own >> lane) & 1 == 0:
+            left_out |= 1 << lane
+        partners = own & lanes
+        while partners != 0:
+            if peek32(w + at.WARP_SCRATCH + 4 * lowest_bit(partners)) != own:
+                differing |= 1 << lane
+            partners &= partners - 1
+    if left_out != 0:
+        own = peek32(w + at.WARP_SCRATCH + 4 * lowest_bit(left_out))
+        note(head, st.C_MASK_WITHOUT_CALLER, inst, inst, caller, warp, left_out, block, own, caller)
+    elif differing != 0:
+        note(head, st.C_MASK_DIFFERS, inst, inst, caller, warp, differing, block, need, caller)
     rest = lanes
     while rest != 0:
         poke64(calls + 256 + 8 * lowest_bit(rest), inst + 1)

@@ -69,11 +69,15 @@ def instruction_table(kernel: SassKernel, strong_lines: frozenset[int]) -> npt.N
     """The native table; `strong_lines` hold volatile accesses to shared memory."""
     table = np.zeros((len(kernel.instructions), st.INSTRUCTION_SLOTS), np.int64)
     lines: dict[tuple[str | None, int | None], int] = {}
+    # Where shared memory lacks an atomic, the compiler loads and tries to exchange in a loop.
+    emulated = {i.line for i in kernel.instructions if i.opcode == "ATOMS" and "CAST" in i.modifiers}
     for i, inst in enumerate(kernel.instructions):
         flags = flags_of(inst)
         if inst.opcode == "WARPSYNC" and orders_memory(kernel.instructions, i):
             flags |= st.F_ORDERS_MEMORY
-        if inst.opcode in ("LDS", "STS") and inst.line in strong_lines:
+        if inst.opcode in ("LDS", "STS") and (
+            inst.line in strong_lines or (inst.opcode == "LDS" and inst.line in emulated)
+        ):
             flags |= st.F_STRONG
         place = (inst.file, inst.line) if inst.line else (None, -i)
         table[i, st.I_FLAGS] = flags

@@ -112,13 +112,22 @@ def order_strong(head: int, slot: int, block: int, w: int, flags: int, mask: int
 
 
 @njit(cache=True, nogil=True)
-def gathered(w: int, lanes: int, need: int, inst: int) -> int:
-    """The lanes that meet here: the running ones and those that wait for them."""
-    for j in range(peek32(w + at.WARP_SPLITS)):
-        entry = w + at.WARP_SPLIT_TABLE + at.SPLIT_SIZE * j
-        if peek32(entry + 8) == at.SPLIT_AT_WARPSYNC and peek32(entry + 12) & lanes != 0:
-            lanes |= peek32(entry)
-    return lanes
+def meet_groups(head: int, slot: int, w: int, warp: int, lanes: int) -> None:
+    """`__syncwarp()`: lanes that name the same mask meet, also with those that wait for them."""
+    rest = lanes
+    while rest != 0:
+        lane = lowest_bit(rest)
+        own = peek32(w + at.WARP_SCRATCH + 4 * lane)
+        group = 0
+        for k in range(32):
+            if (rest >> k) & 1 and peek32(w + at.WARP_SCRATCH + 4 * k) == own:
+                group |= 1 << k
+        rest &= ~group
+        for j in range(peek32(w + at.WARP_SPLITS)):
+            entry = w + at.WARP_SPLIT_TABLE + at.SPLIT_SIZE * j
+            if peek32(entry + 8) == at.SPLIT_AT_WARPSYNC and peek32(entry + 12) == own:
+                group |= peek32(entry)
+        clocks.meet_lanes(head, slot, warp, group & own)
 
 
 @cfunc(BLOCK, cache=True)
@@ -186,7 +195,7 @@ def on_sync(env: int, w: int, inst: int, mask: int) -> None:
         if checks and by_lane:
             at_warpsync(head, slot, w, inst, lanes, need, block)
         if by_lane and flags & st.F_ORDERS_MEMORY:
-            clocks.meet_lanes(head, slot, warp, gathered(w, lanes, need, inst))
+            meet_groups(head, slot, w, warp, lanes)
     elif flags & (st.F_FENCE | st.F_ACQUIRE):
         if not by_lane:
             clocks.fence(head, slot, block, warp, flags)
