@@ -12,6 +12,7 @@ from warplens import __version__
 from warplens.analysis.advice import advise, ranked, with_advice
 from warplens.analysis.charts import charts_of
 from warplens.analysis.occupancy import occupancy_of_kernel
+from warplens.analysis.stall_columns import lines_with_stalls, stalls_of, with_stalls
 from warplens.config import process_name
 from warplens.errors import TimingUnavailable
 from warplens.execute.execution import Execution
@@ -32,7 +33,16 @@ from warplens.metrics.counters import Counters, Sources
 from warplens.metrics.registry import evaluate, find_section
 from warplens.report.jupyter import launch_html
 from warplens.report.terminal import details_page
-from warplens.result import LaunchResult, Number, Result, Rule, Section, SourceTable, Value
+from warplens.result import (
+    LaunchResult,
+    LineTable,
+    Number,
+    Result,
+    Rule,
+    Section,
+    SourceTable,
+    Value,
+)
 
 if TYPE_CHECKING:
     from warplens.timing.ablate import AblationTable
@@ -156,7 +166,8 @@ class Launch:
 
     def source(self) -> SourceTable:
         """The source page: SASS, source lines and per-instruction values."""
-        return source_table(self.sources, self._texts)
+        table = source_table(self.sources, self._texts)
+        return with_stalls(table, stalls_of(self.sources.timing))
 
     @cached_property
     def _advice(self) -> tuple[tuple[str, Rule], ...]:
@@ -165,6 +176,11 @@ class Launch:
     def advice(self) -> tuple[Rule, ...]:
         """What costs time, where and what helps; the largest estimated gain first."""
         return ranked(self._advice)
+
+    def _source_pages(self) -> tuple[SourceTable, LineTable]:
+        table, lines = self.source(), line_table(self.sources, self._texts)
+        stalls = stalls_of(self.sources.timing)
+        return table, lines_with_stalls(lines, table, stalls)
 
     def result(
         self,
@@ -181,6 +197,7 @@ class Launch:
         if metrics:
             built.insert(0, command_line_section(metrics, self.counters))
         kernel = self.execution.kernel
+        source, by_line = self._source_pages() if with_source else (None, None)
         major, minor = (int(part) for part in self.gpu.compute_capability.split("."))
         return LaunchResult(
             id=identifier,
@@ -195,8 +212,8 @@ class Launch:
             process_name=process_name(),
             sections=with_advice(built, self._advice),
             metrics=metrics_of(built, self.counters),
-            source=self.source() if with_source else None,
-            by_line=line_table(self.sources, self._texts) if with_source else None,
+            source=source,
+            by_line=by_line,
             notes=self.notes(),
             output=self.execution.output,
             properties={"clock_mhz": f"{self.clock_mhz:g}"},

@@ -1,7 +1,7 @@
 """Advice: rules that read a launch's counters and say what costs time, where, and what helps.
 
-A rule is one decorated function of `advice_counted.py` or `advice_timed.py` that yields
-findings. The estimate of a finding that names a resource of the timing model is what a replay without that
+A rule is one decorated function of `advice_counted.py` or `advice_timed.py` that yields findings.
+The estimate of a finding that names a resource of the timing model is what a replay without that
 resource saves, else the share that the rule computed from counts.
 """
 

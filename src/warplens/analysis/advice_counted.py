@@ -45,7 +45,8 @@ def uncoalesced_global_access(c: Context) -> Iterator[Finding]:
     )
     yield Finding(
         text=f"{excess:,.0f} of {total:,.0f} sectors of global accesses "
-        f"({_percent(excess / total)}) hold nothing that the threads asked for. Most come from {place.told}: a warp's {what} "
+        f"({_percent(excess / total)}) hold nothing that the threads asked for. "
+        f"Most come from {place.told}: a warp's {what} "
         f"({place.sass}) touches {per_request:.1f} sectors where its bytes fill {ideal:.1f}. "
         f"{cure}",
         percent=100 * excess / total,

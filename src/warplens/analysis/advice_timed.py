@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from warplens.analysis.advice import Context, Finding, rule
+from warplens.analysis.stall_columns import stalls_of
 
 _PER_ISSUE = "smsp__average_warps_issue_stalled_{}_per_issue_active.ratio"
 # reason -> what helps
@@ -114,14 +115,18 @@ def top_stall(c: Context) -> Iterator[Finding]:
     if cycles < 0.3 * latency:
         return
     most = _most_used(c) or 0.0
+    by_instruction = stalls_of(c.sources.timing).get(reason)
+    place = None if by_instruction is None else c.worst(by_instruction)
+    where = f" Most of it at {place.told}, before {place.sass}." if place else ""
     yield Finding(
         tag="INF" if most >= _BUSY else "OPT",
         text=f"A warp spends {cycles:.1f} of {latency:.1f} cycles between two instructions in "
-        f"'{reason.replace('_', ' ')}'. {CURES[reason]}",
+        f"'{reason.replace('_', ' ')}'.{where} {CURES[reason]}",
         percent=None if most >= _BUSY else
         100 * min(cycles / latency, 1 - active, 1 - most / 100),
         kind="local",
         basis="model",
+        place=place,
     )  # fmt: skip
 
 

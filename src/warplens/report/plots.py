@@ -267,10 +267,7 @@ def memory_plot(charts: Charts) -> Plot:
     flows = {(a, b): value for a, b, value in memory_flows(charts)}
     places = {"Kernel": (10, 20), "L1/TEX": (230, 20), "Shared": (230, 150), "L2": (450, 20),
               "DRAM": (670, 20)}  # fmt: skip
-    parts = ['<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" '
-             'markerWidth="10" markerHeight="10" markerUnits="userSpaceOnUse" '
-             'orient="auto-start-reverse"><path d="M0 0L8 4L0 8z" '
-             'class="tip"/></marker></defs>']  # fmt: skip
+    parts = []
     hits = {
         "L1/TEX": charts.values.get("l1tex__t_sector_hit_rate.pct"),
         "L2": charts.values.get("lts__t_sector_hit_rate.pct"),

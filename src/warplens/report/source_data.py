@@ -31,6 +31,7 @@ SHORT = {
     "L2 Theoretical Sectors Global": "Sectors",
     "L2 Theoretical Sectors Global Ideal": "Sectors ideal",
     "L2 Theoretical Sectors Local": "Local sectors",
+    "Warp Stall Cycles": "Stall ~",
 }
 
 
@@ -120,7 +121,7 @@ def _columns(columns: Iterable[SourceColumn]) -> list[dict[str, Any]]:
     """Columns in which something happened."""
     return [
         {
-            "short": SHORT.get(column.heading, column.heading),
+            "short": SHORT.get(column.heading, column.heading.removeprefix("stall_")),
             "heading": column.heading,
             "unit": column.unit,
             "basis": column.basis,

@@ -50,7 +50,8 @@ def dot(at: Point, title: str, kind: str = "point") -> str:
 def figure(width: int, height: int, title: str, parts: Sequence[str]) -> str:
     """The whole picture; `title` is its text alternative."""
     return (
-        f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{escape(title)}">'
+        f'<svg viewBox="0 0 {width} {height}" style="max-width:{1.3 * width:.0f}px" '
+        f'role="img" aria-label="{escape(title)}">'
         f"{''.join(parts)}</svg>"
     )
 

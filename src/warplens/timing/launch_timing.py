@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from functools import cached_property
 
+import numpy as np
+import numpy.typing as npt
+
 from warplens.timing.ablate import AblationTable, ablate, saving
 from warplens.timing.answers import Answers
 from warplens.timing.model import Model, Question
 from warplens.timing.sample import Sample
+from warplens.timing.stall import REASONS
 from warplens.timing.view import Schedule, schedule
 
 
@@ -44,6 +48,12 @@ class LaunchTiming:
     def saving(self, name: str) -> float:
         """The share of the time that one ideal resource saves; one replay."""
         return saving(self.model, self._unlimited_blocks, name)
+
+    def stalls_by_instruction(self) -> dict[str, npt.NDArray[np.float64]]:
+        """Warp cycles of the whole launch in each state, by instruction."""
+        size = len(self.question.kernel.instructions)
+        table = self.model.result.counts.stalls[:size] * float(self.model.estimate.scale)
+        return {name: table[:, index] for index, name in enumerate(REASONS)}
 
     def note(self) -> str:
         """How the time was found, for reports."""
