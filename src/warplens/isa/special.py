@@ -39,12 +39,12 @@ def _table(name: str) -> tuple[Words, Words, Words, Words]:
 
 def _square(x: Lanes, a: Value) -> Value:
     """(a * a) >> 19 for 17 bits, without the partial products below bit 19."""
-    one = x.u32(1)
+    zero = x.u32(0)
     high, low = x.lshr(a, x.u32(9)), x.and_(a, x.u32(511))
-    total = x.lshr(x.sub(x.mul(high, high), x.and_(high, one)), one)
+    total = x.lshr(x.mul(high, high), x.u32(1))
     for i in range(1, 8):
-        bit = x.and_(x.lshr(high, x.u32(i)), one)
-        total = x.add(total, x.mul(bit, x.lshr(low, x.u32(9 - i))))
+        bit = x.icmp("ne", x.and_(high, x.u32(1 << i)), zero)
+        total = x.add(total, x.select(bit, x.lshr(low, x.u32(9 - i)), zero))
     return total
 
 
@@ -56,9 +56,34 @@ def _interpolate(x: Lanes, name: str, segment: Value, offset: Value) -> Value:
     return x.add(x.add(x.pair(low, high), linear), quadratic)
 
 
-def _mantissa_of(x: Lanes, acc: Value) -> Value:
-    """The f32 pattern in acc, without its 18 low bits."""
-    return x.low32(x.lshr(acc, x.u64(18)))
+@cache
+def _short_table(name: str) -> tuple[Words, Words, Words, int]:
+    """c0 >> 18, c0's 18 low bits, |c1| beside |c2|, and the bits that |c2| takes."""
+    low, high, c1, c2 = _table(name)
+    c0 = tuple(h << 32 | n for h, n in zip(high, low, strict=True))
+    first, second = ([min(n, (1 << 32) - n) for n in words] for words in (c1, c2))
+    width = max(second).bit_length()
+    both = tuple(n << width | m for n, m in zip(first, second, strict=True))
+    return tuple(n >> 18 for n in c0), tuple(n & 0x3FFFF for n in c0), both, width
+
+
+def _mantissa(x: Lanes, name: str, segment: Value, offset: Value) -> Value:
+    """_interpolate's result without its 18 low bits, in 32-bit steps of 9 bits.
+
+    Tables whose result is used like this have coefficients of one sign and at most 32 bits.
+    """
+    top, rest, both, width = _short_table(name)
+    _, _, c1, c2 = _table(name)
+    pair, low = x.table(both, segment), x.table(rest, segment)
+    linear, quadratic = x.lshr(pair, x.u32(width)), x.and_(pair, x.u32((1 << width) - 1))
+    add_linear = x.sub if c1[0] >> 31 else x.add
+    add_quadratic = x.sub if c2[0] >> 31 else x.add
+    nine, mask = x.u32(9), x.u32(511)
+    total = add_linear(x.and_(low, mask), x.mul(linear, x.and_(offset, mask)))
+    total = add_quadratic(total, x.mul(quadratic, _square(x, offset)))
+    total = x.add(x.ashr(total, nine), x.lshr(low, nine))
+    total = add_linear(total, x.mul(linear, x.lshr(offset, nine)))
+    return x.add(x.table(top, segment), x.ashr(total, nine))
 
 
 def _to_single(x: Lanes, acc: Value, fraction_bits: int) -> Value:
@@ -102,7 +127,7 @@ def _half_exponent(x: Lanes, exponent: Value, bias: int) -> Value:
 def _reciprocal(x: Lanes, bits: Value) -> Value:
     sign, exponent, fraction = _fields(x, bits)
     offset = x.shl(x.and_(fraction, x.u32(0xFFFF)), x.u32(1))
-    value = _mantissa_of(x, _interpolate(x, "rcp", x.lshr(fraction, x.u32(16)), offset))
+    value = _mantissa(x, "rcp", x.lshr(fraction, x.u32(16)), offset)
     result = x.add(value, x.shl(x.sub(x.u32(127), exponent), x.u32(23)))
     zero = x.u32(0)
     magnitude = _first(
@@ -123,7 +148,7 @@ def _root_value(
     rest = fraction_bits - 6
     segment = x.or_(x.shl(odd, x.u32(6)), x.lshr(fraction, x.u32(rest)))
     offset = x.shl(x.and_(fraction, x.u32((1 << rest) - 1)), x.u32(17 - rest))
-    value = _mantissa_of(x, _interpolate(x, name, segment, offset))
+    value = _mantissa(x, name, segment, offset)
     if name == "sqrt":
         return value
     power_of_four = x.pand(_equal(x, fraction, 0), _equal(x, odd, 0))
@@ -179,8 +204,8 @@ def _exp2(x: Lanes, bits: Value) -> Value:
     mirrored = x.select(whole, x.sub(x.u32(0), fixed), x.not_(fixed))
     fixed = x.select(negative, mirrored, fixed)
     f = x.and_(fixed, rest)
-    acc = _interpolate(x, "ex2", x.lshr(f, x.u32(17)), x.and_(f, x.u32(0x1FFFF)))
-    result = x.add(_mantissa_of(x, acc), x.and_(fixed, x.not_(rest)))
+    value = _mantissa(x, "ex2", x.lshr(f, x.u32(17)), x.and_(f, x.u32(0x1FFFF)))
+    result = x.add(value, x.and_(fixed, x.not_(rest)))
     zero = x.u32(0)
     return _first(
         x,
@@ -263,7 +288,7 @@ def _reciprocal_high(x: Lanes, bits: Value) -> Value:
     """High word of a double: the reciprocal's table, three bits shorter."""
     sign, exponent, fraction = _fields(x, bits, 20)
     offset = x.shl(x.and_(fraction, x.u32(0x1FFF)), x.u32(4))
-    value = _mantissa_of(x, _interpolate(x, "rcp", x.lshr(fraction, x.u32(13)), offset))
+    value = _mantissa(x, "rcp", x.lshr(fraction, x.u32(13)), offset)
     value = x.ashr(x.sub(value, x.u32(_ONE)), x.u32(3))
     result = x.add(value, x.shl(x.sub(x.u32(2046), exponent), x.u32(20)))
     zero = x.u32(0)
