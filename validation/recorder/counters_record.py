@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -71,12 +70,6 @@ class Bench:
         return found
 
 
-def clock_mhz() -> str:
-    """The clocks now, as nvidia-smi tells."""
-    query = ["nvidia-smi", "--query-gpu=clocks.sm,clocks.mem", "--format=csv,noheader"]
-    return subprocess.run(query, capture_output=True, text=True).stdout.strip()
-
-
 WARM_METRICS = (
     "gpu__time_duration.sum", "gpc__cycles_elapsed.max", "sm__cycles_active.avg",
     "sm__cycles_active.max", "lts__t_sectors_srcunit_tex_lookup_miss.sum", "dram__bytes_read.sum",
@@ -135,12 +128,12 @@ def record_instructions(session: Session, bench: Bench, names: list[str]) -> Non
 
 def record_times(session: Session, bench: Bench, names: list[str]) -> None:
     """Event times, cold and warm, and the driver's view of each kernel."""
-    found: dict[str, Any] = {"metadata": session.metadata(), "clocks_before": clock_mhz()}
+    found: dict[str, Any] = {"metadata": session.metadata(), "clocks_before": session.clocks()}
     spin = CASES["sgemm_tiled/1024"]
     for _ in range(50):
         bench.launch(spin)
     bench.driver.synchronize()
-    found["clocks_busy"] = clock_mhz()
+    found["clocks_busy"] = session.clocks()
     for name in names:
         case = CASES[name]
         function = bench.driver.function(bench.module, case.kernel)
@@ -153,7 +146,7 @@ def record_times(session: Session, bench: Bench, names: list[str]) -> None:
             "local": bench.driver.function_attribute(function, 3),
             "blocks_per_sm": bench.driver.occupancy(function, threads, case.shared),
         }
-    found["clocks_after"] = clock_mhz()
+    found["clocks_after"] = session.clocks()
     (session.out / "times_sm90.json").write_text(json.dumps(found, separators=(",", ":")))
     print("times:", len(names), "cases")
 

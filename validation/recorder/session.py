@@ -94,6 +94,13 @@ class Session:
             "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         }
 
+    def clocks(self) -> str:
+        """The SM and memory clocks now, as nvidia-smi tells."""
+        if self.dry_run:
+            return ""
+        query = ["nvidia-smi", "--query-gpu=clocks.sm,clocks.mem", "--format=csv,noheader"]
+        return subprocess.run(query, capture_output=True, text=True).stdout.strip()
+
     def save(self, name: str, **arrays: Array) -> None:
         """Writes arrays with the metadata to NAME.npz."""
         text = json.dumps(self.metadata())

@@ -173,7 +173,11 @@ def main() -> None:
                  timing.atomics, timing.blocks):  # fmt: skip
         part()
         print(part.__name__, len(timing.found))
-        report = {"metadata": session.metadata(), "sm_mhz": 1980, "values": timing.found}
+        report = {
+            "metadata": session.metadata(),
+            "clocks": session.clocks(),
+            "values": timing.found,
+        }
         (args.out / "timing_sm90.json").write_text(json.dumps(report, separators=(",", ":")))
 
 
