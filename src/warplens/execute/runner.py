@@ -246,18 +246,46 @@ def meet_any(w: int, forced: bool) -> bool:
 
 
 @njit(cache=True, nogil=True, _nrt=False)
+def unstick(w: int) -> bool:
+    """Frees one group that waits at BSYNC for lanes that themselves wait at another BSYNC.
+
+    Compiled switches on sm_100 and later leave a BSSY.RELIABLE region without BREAK on some paths,
+    so such a wait must end. The group with the fewest participants stands in the innermost region.
+    """
+    blocked = 0
+    for i in range(peek32(w + at.WARP_SPLITS)):
+        if peek32(split_field(w, i, 2)) == at.SPLIT_AT_BSYNC:
+            blocked |= peek32(split_field(w, i, 0))
+    exited = peek32(w + at.WARP_EXITED)
+    best, fewest = -1, 33
+    for i in range(peek32(w + at.WARP_SPLITS)):
+        if peek32(split_field(w, i, 2)) != at.SPLIT_AT_BSYNC:
+            continue
+        number = peek32(split_field(w, i, 3))
+        need = participants(w, number, peek32(split_field(w, i, 0))) & ~exited
+        if need & ~blocked == 0 and population(need) < fewest:
+            best, fewest = i, population(need)
+    if best < 0:
+        return False
+    number = peek32(split_field(w, best, 3))
+    need = participants(w, number, peek32(split_field(w, best, 0)))
+    poke32(w + at.WARP_YIELDED, blocked)
+    return meet(w, number, need, 0, True)
+
+
+@njit(cache=True, nogil=True, _nrt=False)
 def pick_split(w: int) -> bool:
     """Makes a runnable split current; False if there is none."""
     if meet_any(w, False):
         return True
-    for _ in range(2):
+    for _ in range(3):
         for i in range(peek32(w + at.WARP_SPLITS) - 1, -1, -1):
             if peek32(split_field(w, i, 2)) == at.SPLIT_READY:
                 poke32(w + at.WARP_MASK, peek32(split_field(w, i, 0)))
                 poke32(w + at.WARP_PC, peek32(split_field(w, i, 1)))
                 remove_split(w, i)
                 return True
-        if not release_warpsync(w):
+        if not release_warpsync(w) and not unstick(w):
             return False
     return False
 
