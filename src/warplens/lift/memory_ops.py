@@ -279,6 +279,22 @@ def _put_address(w: RegionWriter, space: str, address: tuple[Value, Value | None
     return offset
 
 
+def memory_operand(item: Bound) -> Mem:
+    """The instruction's memory operand."""
+    return _memory(item)
+
+
+def address_of(w: RegionWriter, mem: Mem, wide: bool) -> tuple[Value, Value | None, int]:
+    """Low and high words of an address and its immediate offset."""
+    return _address(w, mem, wide)
+
+
+def call_helper(w: RegionWriter, function: str, site: int, mask: str, imm: int,
+                slot: int) -> None:  # fmt: skip
+    """Calls a helper for a reserved site; a fault leaves the region."""
+    _call(w, function, _site_pointer(w, site), mask, imm, slot)
+
+
 def _fast_count(w: RegionWriter, slot: int) -> None:
     w.count(slot, "1")
 
