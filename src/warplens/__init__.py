@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from warplens.arrays import DeviceArray
     from warplens.gpus.spec import GpuSpec, find_gpu, list_gpus, override
     from warplens.result import Result, Value, load, save
+    from warplens.testing import assert_metric
 
 __version__ = "0.1.0"
 
@@ -57,6 +58,7 @@ _LAZY = {
     "Occupancy": "warplens.analysis.occupancy",
     "Result": "warplens.result",
     "Value": "warplens.result",
+    "assert_metric": "warplens.testing",
     "available_dynamic_shared": "warplens.analysis.launch_choices",
     "explain": "warplens.analysis.occupancy_steps",
     "find_gpu": "warplens.gpus.spec",
@@ -98,6 +100,7 @@ __all__ = [
     "Unsupported",
     "Value",
     "WarplensError",
+    "assert_metric",
     "available_dynamic_shared",
     "explain",
     "find_gpu",
