@@ -45,7 +45,7 @@ def begin_block(head: int, slot: int, block: int) -> None:
     fill_zero(slot + peek64(head + 8 * st.AT_BARRIER_FLOORS), 128)
     fill_zero(slot + peek64(head + 8 * st.AT_PENDING_FLOORS), 8 * n)
     fill_zero(slot + peek64(head + 8 * st.AT_ARRIVALS), 128 * (n + 3))
-    fill_zero(slot + peek64(head + 8 * st.AT_CALLS), 512 * n)
+    fill_zero(slot + peek64(head + 8 * st.AT_CALLS), 768 * n)
     flags = slot + peek64(head + 8 * st.AT_FLAGS)
     total = peek64(head + 8 * st.TOTAL_WARPS)
     if peek64(flags) != 0 and peek64(head + 8 * st.CROSS) != 0:

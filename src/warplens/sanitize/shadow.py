@@ -150,6 +150,11 @@ def check_word(head: int, slot: int, w: int, cell: int, now: int, block: int, sp
             (written ^ now) & st.INSTRUCTION_MASK == 0 and not lanes
         ):
             now |= written & _BYTES
+        shift = st.STAMP_LANE if lanes else st.STAMP_WARP
+        if (written ^ now) >> shift == 0 and is_weaker(head, written, now) and (
+            space != at.SPACE_GLOBAL or blocks & st.BLOCK_MASK == short
+        ):
+            now = written | (now & _BYTES)  # the plain access is the one that may race
         poke64(cell, now)
         poke64(cell + 8, 0)
         poke64(cell + 16, 0)
@@ -157,6 +162,15 @@ def check_word(head: int, slot: int, w: int, cell: int, now: int, block: int, sp
             poke64(cell + 24, short)
     else:
         note_read(head, slot, cell, now, short, blocks, space, lanes)
+
+
+@njit(cache=True, nogil=True)
+def is_weaker(head: int, stamp: int, now: int) -> bool:
+    """Whether the earlier access was plain and the present one is strong."""
+    table = peek64(head + 8 * st.INSTRUCTIONS)
+    before = peek64(table + 32 * (stamp & st.INSTRUCTION_MASK))
+    flags = peek64(table + 32 * (now & st.INSTRUCTION_MASK))
+    return flags & ~before & st.F_STRONG != 0
 
 
 @njit(cache=True, nogil=True)
@@ -184,7 +198,7 @@ def note_read(head: int, slot: int, cell: int, now: int, block: int, blocks: int
         bytes_ = a & _BYTES
         if bytes_ | (now & _BYTES) == bytes_ and (
             space != at.SPACE_GLOBAL or (blocks >> 21) & st.BLOCK_MASK == block
-        ):
+        ) and not is_weaker(head, now, a):
             return
         now |= bytes_
     elif b != 0 and (b ^ now) >> shift == 0:

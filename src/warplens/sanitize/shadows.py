@@ -152,7 +152,7 @@ def _slots(state: State, config: LaunchConfig, options: PassOptions) -> None:
         st.AT_BARRIER_CROSS: 128 * total,
         st.AT_PENDING_CROSS: 8 * n * total,
         st.AT_ARRIVALS: 128 * (n + 3),
-        st.AT_CALLS: 512 * n,
+        st.AT_CALLS: 768 * n,
         st.AT_LANE_CLOCKS: 256 * n if lanes else 0,
         st.AT_LANE_KNOWN: 8192 * n if lanes else 0,
         st.AT_SHARED_CELLS: int(head[st.SHARED_BYTES]) // 4 * st.CELL_BYTES if races else 0,

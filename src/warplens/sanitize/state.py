@@ -55,7 +55,7 @@ AT_FLAGS = 50  # bit 0: some warp knows clocks of other blocks
 AT_BARRIER_CROSS = 51  # 16 rows of total_warps
 AT_PENDING_CROSS = 52  # n_warps rows of total_warps
 AT_ARRIVALS = 53  # 16 x (n_warps + 2): line of arrival per warp, count, first instruction
-AT_CALLS = 54  # n_warps x 32: last call instruction + 1 per lane
+AT_CALLS = 54  # n_warps x 96: last call, warp synchronisation, diverged access + 1 per lane
 AT_LANE_CLOCKS = 55  # n_warps x 32
 AT_LANE_KNOWN = 56  # n_warps x 32 x 32
 AT_SHARED_CELLS = 57
@@ -68,7 +68,8 @@ TOOL_MEMCHECK, TOOL_RACECHECK, TOOL_INITCHECK, TOOL_SYNCCHECK = 1, 2, 4, 8
 
 # --- instruction table ----------------------------------------------------------------------------
 INSTRUCTION_SLOTS = 4
-I_FLAGS, I_BARRIER, I_LINE, I_COUNT = 0, 1, 2, 3
+# I_BARRIER: of a barrier its bit; of an access the bits of barriers that it shows to be bypassed
+I_FLAGS, I_BARRIER, I_LINE, I_CACHE = 0, 1, 2, 3
 
 F_STRONG, F_ATOMIC, F_BLOCK_SCOPE = 1, 2, 4  # of accesses
 F_FENCE, F_WIDE_FENCE, F_ACQUIRE = 8, 16, 32  # MEMBAR, wider than the block, CCTL.IVALL
@@ -76,7 +77,7 @@ F_BARRIER, F_ARRIVE = 64, 128
 F_WARPSYNC, F_ORDERS_MEMORY = 256, 512
 F_EXIT, F_SHUFFLE, F_CALL, F_CLUSTER = 1024, 2048, 4096, 8192
 F_SHUFFLE_MODE = 14  # shift: 0 IDX, 1 UP, 2 DOWN, 3 BFLY
-F_RETURN = 1 << 16
+F_BEFORE_BARRIER = 1 << 16  # the WARPSYNC that goes with a block barrier
 F_UNORDERED = 1 << 17  # a volatile access: strong, but no atomic
 
 # --- allocation table -----------------------------------------------------------------------------

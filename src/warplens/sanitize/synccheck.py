@@ -47,6 +47,8 @@ def at_barrier(head: int, slot: int, w: int, inst: int, lanes: int, number: int,
     before = peek64(arrivals + 8 * warp)
     if before != 0 and line_of(head, before - 1) != line_of(head, inst):
         note(head, st.C_DIVERGENT_BARRIER, before - 1, inst, number, warp, lanes, block, 0, 0)
+    if before == 0 and lanes != live_lanes(w):
+        find_bypassing(head, slot, w, inst, lanes, block)
     poke64(arrivals + 8 * warp, inst + 1)
     first = peek64(arrivals + 8 * (n + 1))
     if first == 0:
@@ -68,15 +70,65 @@ def at_barrier(head: int, slot: int, w: int, inst: int, lanes: int, number: int,
 def opened(head: int, slot: int, number: int, block: int) -> None:
     """A barrier opens: its arrivals start anew."""
     n = peek64(head + 8 * st.N_WARPS)
-    fill_zero(slot + peek64(head + 8 * st.AT_ARRIVALS) + 8 * (n + 3) * number, 8 * (n + 3))
+    arrivals = slot + peek64(head + 8 * st.AT_ARRIVALS)
+    fill_zero(arrivals + 8 * (n + 3) * number, 8 * (n + 3))
+    if peek64(arrivals + 8 * (n + 2)) != 0:  # diverged accesses were noted
+        poke64(arrivals + 8 * (n + 2), 0)
+        for i in range(n):
+            fill_zero(slot + peek64(head + 8 * st.AT_CALLS) + 768 * i + 512, 256)
 
+
+@njit(cache=True, nogil=True)
+def live_lanes(w: int) -> int:
+    """The lanes of a warp that have not ended."""
+    return ~peek32(w + at.WARP_EXITED) & 0xFFFFFFFF
+
+
+@njit(cache=True, nogil=True)
+def bypass_bits(head: int, inst: int) -> int:
+    """Of a barrier its bit; of an access the barriers that lie behind whoever gets there."""
+    return peek64(
+        peek64(head + 8 * st.INSTRUCTIONS) + 8 * (st.INSTRUCTION_SLOTS * inst + st.I_BARRIER)
+    )
+
+
+@njit(cache=True, nogil=True)
+def find_bypassing(head: int, slot: int, w: int, inst: int, lanes: int, block: int) -> None:
+    """A part of a warp arrives: did others already go past the barrier, in code that follows it?"""
+    warp = peek32(w + at.WARP_INDEX)
+    accesses = slot + peek64(head + 8 * st.AT_CALLS) + 768 * warp + 512
+    for lane in range(32):
+        last = peek64(accesses + 8 * lane)
+        if (lanes >> lane) & 1 or last == 0:
+            continue
+        if bypass_bits(head, last - 1) & bypass_bits(head, inst) != 0:
+            note(head, st.C_DIVERGENT_BARRIER, last - 1, inst, 16, warp, lanes, block, 0, 0)
+            return
+
+
+@njit(cache=True, nogil=True)
+def at_diverged_access(head: int, slot: int, w: int, inst: int, lanes: int, block: int) -> None:
+    """A part of a warp reaches code that follows barriers: do its fellows wait at one of them?"""
+    n = peek64(head + 8 * st.N_WARPS)
+    warp = peek32(w + at.WARP_INDEX)
+    accesses = slot + peek64(head + 8 * st.AT_CALLS) + 768 * warp + 512
+    arrivals = slot + peek64(head + 8 * st.AT_ARRIVALS)
+    poke64(arrivals + 8 * (n + 2), 1)
+    rest = lanes
+    while rest != 0:
+        poke64(accesses + 8 * lowest_bit(rest), inst + 1)
+        rest &= rest - 1
+    waiting = peek64(arrivals + 8 * warp)
+    if waiting != 0 and bypass_bits(head, inst) & bypass_bits(head, waiting - 1) != 0:
+        note(head, st.C_DIVERGENT_BARRIER, inst, waiting - 1, 16, warp, live_lanes(w) & ~lanes,
+             block, 0, 0)  # fmt: skip
 
 @njit(cache=True, nogil=True)
 def at_warpsync(head: int, slot: int, w: int, inst: int, lanes: int, need: int,
                 block: int) -> None:  # fmt: skip
     """Lanes execute a warp intrinsic with a mask."""
     warp = peek32(w + at.WARP_INDEX)
-    calls = slot + peek64(head + 8 * st.AT_CALLS) + 512 * warp
+    calls = slot + peek64(head + 8 * st.AT_CALLS) + 768 * warp
     caller = peek64(calls + 8 * lowest_bit(lanes))
     left_out, differing = 0, 0
     for lane in range(32):
@@ -105,7 +157,7 @@ def at_warpsync(head: int, slot: int, w: int, inst: int, lanes: int, need: int,
 def at_exit(head: int, slot: int, w: int, lanes: int, block: int) -> None:
     """Lanes end while others wait for them at a warp intrinsic that names them."""
     warp = peek32(w + at.WARP_INDEX)
-    calls = slot + peek64(head + 8 * st.AT_CALLS) + 512 * warp
+    calls = slot + peek64(head + 8 * st.AT_CALLS) + 768 * warp
     for j in range(peek32(w + at.WARP_SPLITS)):
         entry = w + at.WARP_SPLIT_TABLE + at.SPLIT_SIZE * j
         if peek32(entry + 8) != at.SPLIT_AT_WARPSYNC:
@@ -116,6 +168,9 @@ def at_exit(head: int, slot: int, w: int, lanes: int, block: int) -> None:
         waiting = peek32(entry)
         lane = lowest_bit(waiting)
         inst = peek64(calls + 256 + 8 * lane) - 1
+        entry_flags = peek64(peek64(head + 8 * st.INSTRUCTIONS) + 32 * inst)
+        if entry_flags & st.F_BEFORE_BARRIER:
+            continue  # lanes that have ended need not reach a block barrier
         caller = peek64(calls + 8 * lane)
         note(head, st.C_MASK_NAMES_ENDED, inst, inst, caller, warp, waiting, block,
              peek32(entry + 12), caller)  # fmt: skip
@@ -144,6 +199,6 @@ def at_shuffle(head: int, slot: int, w: int, inst: int, lanes: int, flags: int,
         if mode == 0:
             source = first | (amount & ~segment)
         if source <= last and (lanes >> source) & 1 == 0:
-            caller = peek64(slot + peek64(head + 8 * st.AT_CALLS) + 512 * warp + 8 * lane)
+            caller = peek64(slot + peek64(head + 8 * st.AT_CALLS) + 768 * warp + 8 * lane)
             note(head, st.C_INACTIVE_SOURCE, inst, inst, caller, warp, 1 << lane, block, source,
                  caller)  # fmt: skip

@@ -82,7 +82,63 @@ def instruction_table(kernel: SassKernel, strong_lines: frozenset[int]) -> npt.N
         place = (inst.file, inst.line) if inst.line else (None, -i)
         table[i, st.I_FLAGS] = flags
         table[i, st.I_LINE] = lines.setdefault(place, len(lines))
+        if inst.opcode == "WARPSYNC" and _goes_with_barrier(kernel.instructions, i):
+            table[i, st.I_FLAGS] |= st.F_BEFORE_BARRIER
+    _mark_bypasses(kernel, table)
     return table
+
+
+def _goes_with_barrier(instructions: tuple[Instruction, ...], index: int) -> bool:
+    """Whether a WARPSYNC only gathers the warp for the block barrier that follows."""
+    for inst in instructions[index + 1 : index + 4]:
+        if inst.opcode == "BAR":
+            return True
+        if inst.opcode in _LEAVES:
+            return False
+    return False
+
+
+def _mark_bypasses(kernel: SassKernel, table: npt.NDArray[np.int64]) -> None:
+    """Gives barriers bits, and accesses the bits of barriers that lie behind them for good.
+
+    That is code that follows the barrier and from which the barrier cannot be reached again: a
+    lane that gets there while its fellows wait has gone past the barrier.
+    """
+    reach = _reachable(kernel)
+    block_of = {i: b.index for b in kernel.blocks for i in range(b.start, b.end)}
+    bars = [
+        i for i, inst in enumerate(kernel.instructions)
+        if inst.opcode == "BAR" and "ARV" not in inst.modifiers and i in block_of
+    ][:62]  # fmt: skip
+    for bit, bar in enumerate(bars):
+        table[bar, st.I_BARRIER] = 1 << bit
+    for i, inst in enumerate(kernel.instructions):
+        if i not in block_of or inst.opcode not in _ACCESSES | {"LDS", "STS"}:
+            continue
+        here = block_of[i]
+        for bit, bar in enumerate(bars):
+            there = block_of[bar]
+            if here == there:
+                behind = i > bar and here not in reach[here]
+            else:
+                behind = here in reach[there] and there not in reach[here]
+            if behind:
+                table[i, st.I_BARRIER] |= 1 << bit
+
+
+def _reachable(kernel: SassKernel) -> list[set[int]]:
+    """For every basic block, the blocks that can be reached from its end."""
+    reach: list[set[int]] = []
+    for block in kernel.blocks:
+        seen: set[int] = set()
+        stack = list(block.successors)
+        while stack:
+            index = stack.pop()
+            if index not in seen:
+                seen.add(index)
+                stack.extend(kernel.blocks[index].successors)
+        reach.append(seen)
+    return reach
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,16 @@ from warplens.sanitize import clocks, shadow
 from warplens.sanitize import state as st
 from warplens.sanitize.initcheck import check_initialised
 from warplens.sanitize.native import lowest_bit, peek64
-from warplens.sanitize.synccheck import at_barrier, at_exit, at_shuffle, at_warpsync, opened
+from warplens.sanitize.synccheck import (
+    at_barrier,
+    at_diverged_access,
+    at_exit,
+    at_shuffle,
+    at_warpsync,
+    bypass_bits,
+    live_lanes,
+    opened,
+)
 
 _OFFSETS = at.WARP_SCRATCH
 _ADDRESSES = at.WARP_SCRATCH + 128 * 20
@@ -24,7 +33,7 @@ RELEASE = types.void(_I64, _I64, _I64)
 @njit(cache=True, nogil=True)
 def segment_row(head: int, inst: int, base: int) -> int:
     """The row of an allocation, or 0 if it has none."""
-    cache = peek64(head + 8 * st.INSTRUCTIONS) + 8 * (st.INSTRUCTION_SLOTS * inst + st.I_COUNT)
+    cache = peek64(head + 8 * st.INSTRUCTIONS) + 8 * (st.INSTRUCTION_SLOTS * inst + st.I_CACHE)
     row = peek64(cache)
     if row != 0 and peek64(row) == base:
         return row
@@ -159,6 +168,8 @@ def on_access(env: int, w: int, inst: int, mask: int, space: int, kind: int, siz
         warp = peek32(w + at.WARP_INDEX)
         part = (peek64(head + 8 * st.LOCAL_BYTES) + 3) // 4 * 128
         initial = slot + peek64(head + 8 * st.AT_LOCAL_INIT) + part * warp
+    if tools & st.TOOL_SYNCCHECK and lanes != live_lanes(w) and bypass_bits(head, inst) != 0:
+        at_diverged_access(head, slot, w, inst, lanes, block)
     if tools & st.TOOL_INITCHECK and initial != 0:
         check_initialised(head, w, inst, lanes, space, kind, size, base, initial, block)
     if tools & st.TOOL_RACECHECK and cells != 0:
@@ -206,7 +217,7 @@ def on_sync(env: int, w: int, inst: int, mask: int) -> None:
         if checks and by_lane:
             at_shuffle(head, slot, w, inst, lanes, flags, block)
     elif flags & st.F_CALL:
-        calls = slot + peek64(head + 8 * st.AT_CALLS) + 512 * warp
+        calls = slot + peek64(head + 8 * st.AT_CALLS) + 768 * warp
         rest = lanes
         while rest != 0:
             poke64(calls + 8 * lowest_bit(rest), types.int64(inst) + 1)

@@ -1,0 +1,1 @@
+"""Kernels with planted bugs and their repaired twins, and what the sanitizers say of them."""
