@@ -21,7 +21,9 @@ DECLARATIONS = {
     "llvm.ctlz.i32": "declare i32 @llvm.ctlz.i32(i32, i1)",
     "llvm.ctpop.i32": "declare i32 @llvm.ctpop.i32(i32)",
     "llvm.vector.reduce.or.v32i32": "declare i32 @llvm.vector.reduce.or.v32i32(<32 x i32>)",
-    "llvm.umax.i32": "declare i32 @llvm.umax.i32(i32, i32)",
+    "llvm.umin.v16i32": "declare <16 x i32> @llvm.umin.v16i32(<16 x i32>, <16 x i32>)",
+    "llvm.ctpop.v32i32": "declare <32 x i32> @llvm.ctpop.v32i32(<32 x i32>)",
+    "llvm.vector.reduce.umax.v32i32": "declare i32 @llvm.vector.reduce.umax.v32i32(<32 x i32>)",
 }
 
 LANES = "<" + ", ".join(f"i32 {i}" for i in range(32)) + ">"
@@ -227,46 +229,129 @@ done:
 }}"""
 
 
+def _halves(name: str) -> list[str]:
+    orders = (", ".join(f"i32 {i}" for i in range(first, first + 16)) for first in (0, 16))
+    return [
+        f"  %{name}.{side} = shufflevector {V} %{name}, {V} poison, <16 x i32> <{order}>"
+        for side, order in zip(("lo", "hi"), orders, strict=True)
+    ]
+
+
+def _touched_conflict() -> str:
+    """Sectors and lines in one pass: numbers that differ by less than 4 share a line.
+
+    `conflict` compares within a half; the least difference to any lane of the other half tells
+    both whether the sector and whether the line was there before.
+    """
+    h = "<16 x i32>"
+    lines = [
+        f"define internal {{ i32, i32 }} @wl.touched({V} %off, i32 %mask) {{",
+        f"  %sec = lshr {V} %off, splat (i32 5)",
+        f"  %lin = lshr {V} %off, splat (i32 7)",
+        *_halves("sec"),
+        *_halves("lin"),
+        "  %m.lo = trunc i32 %mask to i16",
+        "  %m.up = lshr i32 %mask, 16",
+        "  %m.hi = trunc i32 %m.up to i16",
+        "  %p.lo = bitcast i16 %m.lo to <16 x i1>",
+        f"  %real = select <16 x i1> %p.lo, {h} %sec.lo, {h} splat (i32 -1)",
+    ]
+    least = ""
+    for r in range(16):
+        order = ", ".join(f"i32 {(i + r) % 16}" for i in range(16))
+        lines += [
+            f"  %r{r} = shufflevector {h} %real, {h} poison, {h} <{order}>",
+            f"  %x{r} = xor {h} %sec.hi, %r{r}",
+        ]
+        if least:
+            lines.append(f"  %n{r} = call {h} @llvm.umin.v16i32({h} {least}, {h} %x{r})")
+        least = f"%n{r}" if least else f"%x{r}"
+    for kind, limit in (("sec", 1), ("lin", 4)):
+        lines += [
+            f"  %{kind}.new = icmp uge {h} {least}, splat (i32 {limit})",
+            f"  %{kind}.other = bitcast <16 x i1> %{kind}.new to i16",
+        ]
+        for side in ("lo", "hi"):
+            name = f"{kind}.{side}"
+            lines += [
+                f"  %{name}.c = call {h} @llvm.x86.avx512.conflict.d.512({h} %{name})",
+                f"  %{name}.w = zext i16 %m.{side} to i32",
+                f"  %{name}.1 = insertelement {h} poison, i32 %{name}.w, i64 0",
+                f"  %{name}.s = shufflevector {h} %{name}.1, {h} poison, {h} zeroinitializer",
+                f"  %{name}.d = and {h} %{name}.c, %{name}.s",
+                f"  %{name}.z = icmp eq {h} %{name}.d, zeroinitializer",
+                f"  %{name}.b = bitcast <16 x i1> %{name}.z to i16",
+                f"  %{name}.u = and i16 %{name}.b, %m.{side}",
+            ]
+        lines += [
+            f"  %{kind}.v = and i16 %{kind}.hi.u, %{kind}.other",
+            f"  %{kind}.l32 = zext i16 %{kind}.lo.u to i32",
+            f"  %{kind}.h32 = zext i16 %{kind}.v to i32",
+            f"  %{kind}.h16 = shl i32 %{kind}.h32, 16",
+            f"  %{kind}.all = or i32 %{kind}.l32, %{kind}.h16",
+            f"  %{kind}.n = call i32 @llvm.ctpop.i32(i32 %{kind}.all)",
+        ]
+    lines += [
+        "  %t0 = insertvalue { i32, i32 } poison, i32 %sec.n, 0",
+        "  %t1 = insertvalue { i32, i32 } %t0, i32 %lin.n, 1",
+        "  ret { i32, i32 } %t1",
+        "}",
+    ]
+    return "\n".join(lines)
+
+
+_TOUCHED_LOOP = f"""define internal {{ i32, i32 }} @wl.touched({V} %off, i32 %mask) {{
+  %sec = lshr {V} %off, splat (i32 5)
+  %su = call i32 @wl.distinct({V} %sec, i32 %mask)
+  %a1 = call i32 @llvm.ctpop.i32(i32 %su)
+  %lin = lshr {V} %off, splat (i32 7)
+  %lu = call i32 @wl.distinct({V} %lin, i32 %su)
+  %b1 = call i32 @llvm.ctpop.i32(i32 %lu)
+  %t0 = insertvalue {{ i32, i32 }} poison, i32 %a1, 0
+  %t1 = insertvalue {{ i32, i32 }} %t0, i32 %b1, 1
+  ret {{ i32, i32 }} %t1
+}}"""
+
+
 def distinct(features: HostFeatures) -> dict[str, str]:
-    """@wl.distinct: mask of the lanes that are the first with their value."""
+    """@wl.distinct: mask of the lanes that are the first with their value.
+
+    @wl.touched: numbers of different sectors and lines of byte offsets.
+    """
     if features.has_avx512 and "+avx512cd" in features.features:
         name = "llvm.x86.avx512.conflict.d.512"
         return {
             name: f"declare <16 x i32> @{name}(<16 x i32>)",
             "wl.distinct": _distinct_conflict(),
+            "wl.touched": _touched_conflict(),
         }
-    return {"wl.distinct": _distinct_loop()}
+    return {"wl.distinct": _distinct_loop(), "wl.touched": _TOUCHED_LOOP}
 
 
 def most_per_bank() -> str:
-    """@wl.most: the largest number of the given lanes whose values agree modulo `banks`."""
-    return f"""define internal i32 @wl.most({V} %v, i32 %lanes, i32 %banks) noinline {{
-entry:
-  %buffer = alloca {V}, align 128
-  %tally = alloca {V}, align 128
-  store {V} %v, ptr %buffer, align 128
-  store {V} zeroinitializer, ptr %tally, align 128
+    """@wl.most: the largest number of the given lanes whose values agree modulo `banks` (<= 32).
+
+    One lane per bank: bits of the lanes in that bank, from the five bits of the bank numbers.
+    """
+    lines = []
+    group = "%all"
+    for k in range(5):
+        unlike = ", ".join(f"i32 {0 if bank >> k & 1 else -1}" for bank in range(32))
+        lines.append(f"""  %a{k} = and {V} %bank, splat (i32 {1 << k})
+  %n{k} = icmp ne {V} %a{k}, zeroinitializer
+  %b{k} = bitcast {P} %n{k} to i32
+{splat(f"%s{k}", f"%b{k}")}
+  %x{k} = xor {V} %s{k}, <{unlike}>
+  %g{k} = and {V} {group}, %x{k}""")
+        group = f"%g{k}"
+    return f"""define internal i32 @wl.most({V} %v, i32 %lanes, i32 %banks) {{
   %wrap = sub i32 %banks, 1
-  br label %loop
-loop:
-  %rem = phi i32 [ %lanes, %entry ], [ %rem2, %body ]
-  %most = phi i32 [ 0, %entry ], [ %most2, %body ]
-  %more = icmp ne i32 %rem, 0
-  br i1 %more, label %body, label %done
-body:
-  %lane = call i32 @llvm.cttz.i32(i32 %rem, i1 true)
-  %p = getelementptr i32, ptr %buffer, i32 %lane
-  %x = load i32, ptr %p, align 4
-  %bank = and i32 %x, %wrap
-  %tp = getelementptr i32, ptr %tally, i32 %bank
-  %t = load i32, ptr %tp, align 4
-  %t1 = add i32 %t, 1
-  store i32 %t1, ptr %tp, align 4
-  %most2 = call i32 @llvm.umax.i32(i32 %most, i32 %t1)
-  %low = sub i32 %rem, 1
-  %rem2 = and i32 %rem, %low
-  br label %loop
-done:
+{splat("%wv", "%wrap")}
+  %bank = and {V} %v, %wv
+{splat("%all", "%lanes")}
+{chr(10).join(lines)}
+  %many = call {V} @llvm.ctpop.v32i32({V} {group})
+  %most = call i32 @llvm.vector.reduce.umax.v32i32({V} %many)
   ret i32 %most
 }}"""
 
@@ -350,12 +435,9 @@ repeat:
   %b0 = load i32, ptr %bp, align 4
   br label %add
 fresh:
-  %sec = lshr {V} %off, splat (i32 5)
-  %su = call i32 @wl.distinct({V} %sec, i32 %mask)
-  %a1 = call i32 @llvm.ctpop.i32(i32 %su)
-  %lin = lshr {V} %off, splat (i32 7)
-  %lu = call i32 @wl.distinct({V} %lin, i32 %su)
-  %b1 = call i32 @llvm.ctpop.i32(i32 %lu)
+  %both = call {{ i32, i32 }} @wl.touched({V} %off, i32 %mask)
+  %a1 = extractvalue {{ i32, i32 }} %both, 0
+  %b1 = extractvalue {{ i32, i32 }} %both, 1
   call void @wl.remember(ptr %site, {V} %off, i32 %mask, i32 127, i32 %a1, i32 %b1)
   br label %add
 add:
