@@ -51,6 +51,7 @@ class Finding:
         percent: estimated speed-up from counts, if the rule has one.
         kind: "global" (of the run time) or "local" (of the part described).
         resource: the timing model's resource whose ideal replay gives a better estimate.
+        least: percent of the modelled time below which it is told, not advised.
         basis: where `percent` comes from.
     """
 
@@ -61,6 +62,7 @@ class Finding:
     resource: str = ""
     basis: str = "exact"
     place: Place | None = None
+    least: float = _NO_GAIN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,7 +193,7 @@ def _rule(declared: Declared, found: Finding, context: Context, texts: dict[str,
         saving = context.saving(found.resource)
         if saving is not None:
             percent, kind, basis = saving, "global", "model"
-            if saving < _NO_GAIN:
+            if saving < found.least:
                 tag, percent = "INF", None
                 text += " A replay without it is hardly faster: other causes decide here."
     place = found.place

@@ -8,6 +8,7 @@ from math import ceil, floor, prod
 import numpy as np
 
 from warplens.analysis.advice import Context, Finding, Place, rule
+from warplens.analysis.stall_columns import stalls_of
 from warplens.sass.model import Reg
 
 _FEW = 0.10  # a cause behind less than this share of what is counted is not worth a word
@@ -162,6 +163,8 @@ def tail_effect(c: Context) -> Iterator[Finding]:
         "blocks loop over the data.",
         percent=estimate,
         kind="global",
+        resource="tail",
+        least=10.0,
     )
 
 
@@ -229,6 +232,7 @@ def slow_fp64(c: Context) -> Iterator[Finding]:
         "double) and functions of double (sqrt for sqrtf); keep sums in float with compensation "
         "where that is accurate enough.",
         percent=100 * gain,
+        kind="global",
         place=place,
     )
 
@@ -257,12 +261,16 @@ def _fusable(c: Context, add: str, multiply: str) -> np.ndarray[tuple[int], np.d
     """Executions of additions with an operand whose last writer is a multiplication."""
     found = np.zeros(len(c.kernel.instructions), np.int64)
     writer: dict[int, str] = {}
+    starts = {block.start for block in c.kernel.blocks}
     for index, one in enumerate(c.kernel.instructions):
+        if index in starts:
+            writer.clear()
         registers = [operand for operand in one.operands if isinstance(operand, Reg)]
         if one.opcode == add and any(writer.get(r.index) == multiply for r in registers[1:]):
             found[index] = c.executed[index]
         if registers:
-            writer[registers[0].index] = one.opcode
+            # A guarded product only replaces the value in some lanes: nothing to fuse.
+            writer[registers[0].index] = one.opcode if one.guard is None else ""
     return found
 
 
@@ -300,23 +308,32 @@ def atomic_contention(c: Context) -> Iterator[Finding]:
     place = c.worst(requests)
     assert place is not None
     if n and sectors.sum() < 0.5 * ideal.sum():
-        yield _contention(
-            f"The {lanes / n:.0f} lanes of an atomic share {sectors.sum() / n:.1f} sectors", place
-        )
+        what = f"The {lanes / n:.0f} lanes of an atomic share {sectors.sum() / n:.1f} sectors"
+        yield _contention(c, what, place)
     elif lanes < 2 * n and n >= 0.9 * c.execution.warps and c.execution.warps > 8 * c.gpu.sm_count:
         per_warp = n / c.execution.warps
-        yield _contention(f"Every warp sends {per_warp:.1f} atomics of one lane", place)
+        yield _contention(c, f"Every warp sends {per_warp:.1f} atomics of one lane", place)
 
 
-def _contention(what: str, place: Place) -> Finding:
+def _contention(c: Context, what: str, place: Place) -> Finding:
+    # With a timing model: what warps wait for at atomics and for their end, while nobody issues.
+    active = c.number("smsp__issue_active.avg.per_cycle_active")
+    stalls = stalls_of(c.sources.timing)
+    percent = None
+    if active is not None and stalls:
+        total = sum(float(column.sum()) for column in stalls.values())
+        waits = sum(float(column[place.index]) for column in stalls.values())
+        if "drain" in stalls:
+            waits += float(stalls["drain"].sum() - stalls["drain"][place.index])
+        percent = 100 * min(waits / max(total, 1.0), 1 - active)
     return Finding(
         text=f"{what}, most at {place.told} ({place.sass}): updates of one address wait for each "
         "other in L2. Add up in the warp first (__reduce_add_sync or shuffles), then in the block "
         "through shared memory, and send one atomic per block; give histograms private copies in "
         "shared memory.",
         place=place,
-        percent=None,
-        resource="",
+        percent=percent,
+        basis="model",
     )
 
 

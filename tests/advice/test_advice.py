@@ -1,0 +1,122 @@
+"""Advice: the right rule first on planted mistakes, with the right gain; none on good kernels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import warplens as wl
+from tests.advice.planted import CASES, FOLDER, Planted, launched
+from warplens.analysis.advice import rules
+from warplens.report.csv import details_csv
+from warplens.report.terminal import details_page
+from warplens.result import Result
+
+GOOD = Path(__file__).with_name("good.cu")
+# What a good kernel may still hear: that it waits, that it is short.
+SYMPTOMS = {"CPIStall", "LaunchOverhead"}
+
+
+@pytest.fixture(scope="module")
+def planted() -> dict[str, tuple[wl.Launch, wl.Launch]]:
+    """Every case, before and after, run once."""
+    return {case.name: (launched(case, "before"), launched(case, "after")) for case in CASES}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_first_advice(case: Planted, planted: dict[str, tuple[wl.Launch, wl.Launch]]) -> None:
+    """The first advice names the planted mistake, at its source line, and tells what to do."""
+    before, _ = planted[case.name]
+    first = before.advice()[0]
+
+    assert (first.identifier, first.tag) == (case.rule, "OPT")
+    assert first.text and first.title and first.link
+    if case.at:
+        assert first.file is not None and first.line is not None
+        lines = (FOLDER / f"{case.name}.cu").read_text().splitlines()
+        assert Path(first.file).name == f"{case.name}.cu"
+        assert case.at in lines[first.line - 1]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_estimate(case: Planted, planted: dict[str, tuple[wl.Launch, wl.Launch]]) -> None:
+    """The estimated gain is within a factor 1.5 of what the repaired kernel gains in the model."""
+    before, after = (float(run["gpu__time_duration.sum"]) for run in planted[case.name])
+    gain = 100 * (1 - after / before)
+    first = planted[case.name][0].advice()[0]
+
+    assert first.speedup is not None
+    assert gain / 1.5 <= first.speedup <= gain * 1.5
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_repaired(case: Planted, planted: dict[str, tuple[wl.Launch, wl.Launch]]) -> None:
+    """The repaired kernel does not hear the same advice."""
+    found = [one for one in planted[case.name][1].advice() if one.tag == "OPT"]
+
+    assert case.rule not in {one.identifier for one in found}
+
+
+def arguments(name: str) -> tuple[Any, ...]:
+    """Arrays for a good kernel."""
+    n = 1 << 20
+    values = np.random.default_rng(1).random(n, dtype=np.float32)
+    if name == "matmul":
+        return values[: 384 * 384].copy(), np.zeros(384 * 384, np.float32), 384
+    if name == "transpose":
+        return values, np.zeros(n, np.float32), 1024
+    if name == "histogram":
+        return (values * 4096).astype(np.int32), np.zeros(256, np.int32), n
+    return values, np.zeros(n, np.float32), n
+
+
+GRIDS: dict[str, tuple[Any, Any]] = {
+    "copy4": (1024, 256), "saxpy": (4096, 256), "gelu": (4096, 256), "polynomial": (4096, 256),
+    "dot": (1056, 256), "transpose": ((32, 32), (32, 8)), "stencil": (4096, 256),
+    "matmul": ((6, 6), 256), "softmax": (1024, 256), "histogram": (264, 256),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_good_kernels(name: str) -> None:
+    """A good kernel gets no advice about a cause it does not have."""
+    gpu = "RTX 4060"
+    grid, block = GRIDS[name]
+    run = wl.Device(gpu).compile(GOOD)[name][grid, block](*arguments(name))
+    found = [one for one in run.advice() if one.tag not in ("INF",)]
+
+    assert [one for one in found if one.identifier not in SYMPTOMS] == []
+
+
+def test_in_every_page(planted: dict[str, tuple[wl.Launch, wl.Launch]]) -> None:
+    """Advice stands in the text and CSV pages in ncu's form."""
+    run = planted["bank_conflicts"][0]
+    result = Result(launches=(run.result(section_set="full"),), writer="1")
+    text, csv = details_page(result), details_csv(result)
+    first = run.advice()[0]
+
+    assert f"OPT   Est. Speedup: {first.speedup:.4g}%" in text
+    row = next(line for line in csv.splitlines() if '"UncoalescedSharedAccess"' in line)
+    assert row.startswith('"0"') and '"SourceCounters","","","","UncoalescedSharedAccess"' in row
+    assert row.endswith(f'"OPT","{first.text}","global","{first.speedup:.2f}"')
+
+
+def test_without_time() -> None:
+    """Counted rules work without the timing model and say that they counted."""
+    case = CASES[2]
+    device = wl.Device(case.gpu, options=wl.api.LaunchOptions(timing=False))
+    run = device.compile(FOLDER / f"{case.name}.cu")["before"][case.before](*case.arguments())
+    first = run.advice()[0]
+
+    assert (first.identifier, first.basis, first.speedup_type) == (case.rule, "exact", "local")
+
+
+def test_every_rule_is_documented() -> None:
+    """Each rule has a sentence, a heading in the documentation, and a place among the sections."""
+    text = (FOLDER.parent / "advice.md").read_text()
+    for rule in rules():
+        assert rule.doc.endswith(".") and rule.title
+        assert f"## {rule.identifier}" in text, rule.identifier
