@@ -27,8 +27,9 @@ N_LINES, CAP_LINES, AT_LINES, STRIDE, OVERFLOW, N_HEADER = range(6, 12)
 ENTRY_BYTES, ACCESS_BYTES, LINE_BYTES = 16, 32, 8
 MAX_ENTRIES, MAX_ACCESSES, MAX_LINES = 1_300_000, 750_000, 2_200_000  # 62 MB in all
 
-# `where` of an access: instruction | space << 24 | kind << 28 | lanes << 32 | size << 40
-SPACE_SHIFT, KIND_SHIFT, LANES_SHIFT, SIZE_SHIFT = 24, 28, 32, 40
+# `where` of an access: instruction | space << 24 | kind << 28 | lanes << 32 | size << 40, and for
+# atomics << 46 the most lanes that use one word
+SPACE_SHIFT, KIND_SHIFT, LANES_SHIFT, SIZE_SHIFT, DEPTH_SHIFT = 24, 28, 32, 40, 46
 
 _VOID_BLOCK = types.void(types.CPointer(types.int64), types.int64, types.int32, types.int32)
 _I64, _I32 = types.int64, types.int32
@@ -138,6 +139,29 @@ def _shared_passes(warp: int, mask: int, size: int) -> int:
     return max(1, total)
 
 
+@njit(cache=True)
+def _most_lanes_on_a_word(address: int, bytes_each: int, mask: int) -> int:
+    """The most lanes whose offsets or addresses name one 32-bit word."""
+    words = np.empty(32, np.int64)
+    counts = np.zeros(32, np.int64)
+    n = worst = 0
+    for lane in range(32):
+        if mask >> lane & 1:
+            place = address + bytes_each * lane
+            word = (_peek64(place) if bytes_each == 8 else peek32(place)) >> 2
+            found = n
+            for i in range(n):
+                if words[i] == word:
+                    found = i
+                    break
+            if found == n:
+                words[n] = word
+                n += 1
+            counts[found] += 1
+            worst = max(worst, counts[found])
+    return worst
+
+
 @cfunc(_ACCESS, cache=True)
 def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int, size: int,
                base: int, host: int) -> None:  # fmt: skip
@@ -162,11 +186,19 @@ def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int,
         poke64(state + 8 * N_LINES, lines + count)
     else:
         count = _shared_passes(warp, lanes, size)
+    deep = 0
+    if kind == at.ACCESS_ATOMIC:
+        slot = 20 if space == at.SPACE_GLOBAL else 0
+        each = 8 if space == at.SPACE_GLOBAL else 4
+        deep = _most_lanes_on_a_word(warp + at.WARP_SCRATCH + 128 * slot, each, lanes)
+        if space == at.SPACE_SHARED:
+            count = max(count, deep)
     row = _peek64(state + 8 * AT_ACCESSES) + ACCESS_BYTES * n
     poke64(row, block << 12 | peek32(warp + at.WARP_INDEX))
     poke64(row + 8, _peek64(state + 8 * N_ENTRIES) - 1 if whole else -1)
     where = inst | np.int64(space) << SPACE_SHIFT | np.int64(kind) << KIND_SHIFT
     where |= population(lanes) << LANES_SHIFT | np.int64(size) << SIZE_SHIFT
+    where |= np.int64(deep) << DEPTH_SHIFT
     poke64(row + 16, where)
     poke64(row + 24, lines << 16 | count)
     poke64(state + 8 * N_ACCESSES, n + 1)

@@ -9,7 +9,7 @@ import numpy as np
 
 from warplens.execute.trace import BlockTrace
 from warplens.timing.model import Model
-from warplens.timing.state import BLOCK_BARRIER, Code
+from warplens.timing.state import BLOCK_BARRIER, Records
 
 # name -> (bit of Spec.ideal, what is made ideal)
 RESOURCES = {
@@ -88,6 +88,20 @@ def saving(model: Model, unlimited_blocks: int, name: str) -> float:
     return 1.0 - ideal / _nanoseconds(model, 0, unlimited_blocks)
 
 
+def tail_saving(model: Model) -> float:
+    """The share of the time that would go if the work of the last, partial wave were spread.
+
+    The launch with whole waves only is replayed; its blocks take over the work of the others.
+    """
+    q = model.question
+    wave = q.resident * q.gpu.sm_count
+    whole = q.blocks // wave * wave
+    if whole in (0, q.blocks):
+        return 0.0
+    even = _nanoseconds(model.variant(blocks=whole), 0, 0) * q.blocks / whole
+    return max(0.0, 1.0 - even / _nanoseconds(model, 0, 0))
+
+
 def _nanoseconds(model: Model, bits: int, unlimited_blocks: int) -> float:
     changed = model
     if bits:
@@ -102,12 +116,12 @@ def _nanoseconds(model: Model, bits: int, unlimited_blocks: int) -> float:
     return cycles / model.question.clock_mhz * 1e3
 
 
-def packed(trace: BlockTrace, code: Code) -> BlockTrace:
+def packed(trace: BlockTrace, code: Records) -> BlockTrace:
     """The trace as if lanes of divergent code were packed: of k half-full runs, k/2 stay."""
     entries = trace.entries
     lanes = np.array([bin(mask).count("1") for mask in entries[:, 1].tolist()], np.float64)
     has_barrier = np.array(
-        [bool((code.kind[a:b] == BLOCK_BARRIER).any())
+        [bool((code["kind"][a:b] == BLOCK_BARRIER).any())
          for a, b in zip(trace.starts, trace.ends, strict=True)]
     )  # fmt: skip
     keep = np.ones(len(entries), bool)

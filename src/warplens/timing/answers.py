@@ -6,26 +6,7 @@ from functools import cached_property
 
 from warplens.timing.model import Model
 from warplens.timing.stall import REASONS
-from warplens.timing.state import (
-    PIPES,
-    S_DATA_CYCLES,
-    S_DRAM_READ,
-    S_DRAM_WRITE,
-    S_ELIGIBLE,
-    S_ISSUE_ACTIVE,
-    S_L1_HITS,
-    S_L1_SECTORS,
-    S_L2_ATOMIC,
-    S_L2_READ,
-    S_L2_READ_HIT,
-    S_L2_REQUESTS,
-    S_L2_WRITE,
-    S_L2_WRITE_HIT,
-    S_REQUESTS,
-    S_SHARED_PASSES,
-    S_TAGS,
-    S_WARP_CYCLES,
-)
+from warplens.timing.state import L1_KINDS, PIPES, SUMS
 
 
 class Answers:
@@ -113,41 +94,41 @@ class Answers:
     def sums(self) -> dict[str, float]:
         """Chip-wide sums of the counters that the model gives."""
         model, gpu = self.model, self.gpu
-        sums = model.result.counts.sums * model.estimate.scale
-        busy = dict(zip(PIPES, model.result.counts.pipe_busy * model.estimate.scale, strict=True))
-        issued = float(sums[S_ISSUE_ACTIVE])
+        sums = {name: float(model.result.sm[name]) * model.estimate.scale for name in SUMS}
+        busy = dict(zip(PIPES, model.result.sm["pipe_busy"] * model.estimate.scale, strict=True))
+        issued = float(sums["issue_active"])
         active = model.estimate.active_cycles * gpu.sm_count * gpu.sub_partitions
-        reads, writes, atomics = sums[S_L2_READ], sums[S_L2_WRITE], sums[S_L2_ATOMIC]
-        read_hits, write_hits = sums[S_L2_READ_HIT], sums[S_L2_WRITE_HIT]
+        reads, writes, atomics = sums["l2_read"], sums["l2_write"], sums["l2_atomic"]
+        read_hits, write_hits = sums["l2_read_hit"], sums["l2_write_hit"]
         atom, red = self._atomic_parts()
         l2_hits = read_hits + writes + atomics  # what is written needs no fill
         found: dict[str, float] = {
             "sm__inst_issued": issued, "smsp__inst_issued": issued,
             "smsp__issue_active": issued, "sm__issue_active": issued, "smsp__issue_inst1": issued,
             "smsp__issue_inst0": max(0.0, active - issued),
-            "smsp__warps_active": float(sums[S_WARP_CYCLES]),
-            "sm__warps_active": float(sums[S_WARP_CYCLES]),
-            "smsp__warps_eligible": float(sums[S_ELIGIBLE]),
+            "smsp__warps_active": float(sums["warp_cycles"]),
+            "sm__warps_active": float(sums["warp_cycles"]),
+            "smsp__warps_eligible": float(sums["eligible"]),
             "lts__t_sectors": float(reads + writes + atomics),
             "lts__t_sectors_srcunit_tex": float(reads + writes + atomics),
             "lts__d_sectors": float(reads + writes + atomics),
-            "lts__t_requests": float(sums[S_L2_REQUESTS]),
-            "lts__t_requests_srcunit_tex": float(sums[S_L2_REQUESTS]),
+            "lts__t_requests": float(sums["l2_requests"]),
+            "lts__t_requests_srcunit_tex": float(sums["l2_requests"]),
             "lts__t_sectors_op_read": float(reads), "lts__t_sectors_op_write": float(writes),
             "lts__t_sectors_op_atom": float(atomics * atom),
             "lts__t_sectors_op_red": float(atomics * red),
             "lts__t_sectors_lookup_hit": float(l2_hits),
             "lts__t_sectors_lookup_miss": float(reads - read_hits),
-            "dram__sectors_read": float(sums[S_DRAM_READ]),
-            "dram__sectors_write": float(sums[S_DRAM_WRITE]),
-            "dram__bytes_read": 32.0 * sums[S_DRAM_READ],
-            "dram__bytes_write": 32.0 * sums[S_DRAM_WRITE],
-            "dram__bytes": 32.0 * (sums[S_DRAM_READ] + sums[S_DRAM_WRITE]),
-            "dram__sectors": float(sums[S_DRAM_READ] + sums[S_DRAM_WRITE]),
+            "dram__sectors_read": float(sums["dram_read"]),
+            "dram__sectors_write": float(sums["dram_write"]),
+            "dram__bytes_read": 32.0 * sums["dram_read"],
+            "dram__bytes_write": 32.0 * sums["dram_write"],
+            "dram__bytes": 32.0 * (sums["dram_read"] + sums["dram_write"]),
+            "dram__sectors": float(sums["dram_read"] + sums["dram_write"]),
             "l1tex__m_xbar2l1tex_read_sectors": float(reads + atomics * atom),
             "l1tex__m_l1tex2xbar_write_sectors": float(writes + atomics),
-            "l1tex__t_sectors_lookup_hit": float(sums[S_L1_HITS]),
-            "l1tex__t_sectors_lookup_miss": float(sums[S_L1_SECTORS] - sums[S_L1_HITS]),
+            "l1tex__t_sectors_lookup_hit": float(sums["l1_hits"]),
+            "l1tex__t_sectors_lookup_miss": float(sums["l1_sectors"] - sums["l1_hits"]),
             "sm__pipe_alu_cycles_active": busy["alu"] / gpu.sub_partitions,
             "sm__pipe_fma_cycles_active": busy["fma"] / gpu.sub_partitions,
             "sm__pipe_fp64_cycles_active": busy["fp64"] / gpu.sub_partitions,
@@ -161,10 +142,15 @@ class Answers:
         found["lts__t_sectors_op_write_lookup_miss"] = float(write_miss)
         return found
 
+    @cached_property
+    def _own(self) -> dict[str, float]:
+        """Sums of the replay itself."""
+        return {name: float(self.model.result.sm[name]) for name in SUMS}
+
     def _atomic_parts(self) -> tuple[float, float]:
         """Of all atomic instructions, the part whose result is used, and the rest."""
         names = [i.opcode for i in self.model.question.kernel.instructions]
-        issues = self.model.result.counts.issues
+        issues = self.model.result.counts.stalls[:, 0]
         used = sum(int(n) for name, n in zip(names, issues, strict=False)
                    if name in ("ATOM", "ATOMG"))  # fmt: skip
         unused = sum(int(n) for name, n in zip(names, issues, strict=False)
@@ -182,25 +168,26 @@ class Answers:
     @cached_property
     def ratios(self) -> dict[str, float]:
         """Ratios by base name, as fractions."""
-        sums = self.model.result.counts.sums
-        issued = max(1.0, float(sums[S_ISSUE_ACTIVE]))
+        sums = self._own
+        issued = max(1.0, float(sums["issue_active"]))
         stalls = self.model.result.counts.stalls.sum(axis=0)
-        resident = float(sums[S_WARP_CYCLES])
-        reads, read_hits = sums[S_L2_READ], sums[S_L2_READ_HIT]
-        all_l2 = reads + sums[S_L2_WRITE] + sums[S_L2_ATOMIC]
+        resident = float(sums["warp_cycles"])
+        reads, read_hits = sums["l2_read"], sums["l2_read_hit"]
+        all_l2 = reads + sums["l2_write"] + sums["l2_atomic"]
         found = {
-            "l1tex__t_sector_hit_rate": _part(sums[S_L1_HITS], sums[S_L1_SECTORS]),
+            "l1tex__t_sector_hit_rate": _part(sums["l1_hits"], sums["l1_sectors"]),
             "lts__t_sector_hit_rate":
-                _part(read_hits + sums[S_L2_WRITE] + sums[S_L2_ATOMIC], all_l2),
+                _part(read_hits + sums["l2_write"] + sums["l2_atomic"], all_l2),
             "lts__t_sector_op_read_hit_rate": _part(read_hits, reads),
-            "lts__t_sector_op_write_hit_rate": 1.0 if sums[S_L2_WRITE] else 0.0,
+            "lts__t_sector_op_write_hit_rate": 1.0 if sums["l2_write"] else 0.0,
             "smsp__average_warp_latency_per_inst_issued": resident / issued,
             "smsp__average_warps_active_per_inst_executed": resident / issued,
         }  # fmt: skip
-        for row, (space, op) in enumerate(L1_KINDS):
-            looked, hits = self.model.result.counts.l1[row]
+        sm = self.model.result.sm
+        for row, kind in enumerate(L1_KINDS):
+            space, _, op = kind.partition("_")
             name = f"l1tex__t_sector_pipe_lsu_mem_{space}_op_{op}_hit_rate"
-            found[name] = _part(float(hits), float(looked))
+            found[name] = _part(float(sm["l1_found"][row]), float(sm["l1_looked"][row]))
         for reason, cycles in zip(REASONS, stalls, strict=True):
             per = float(cycles) / issued
             found[f"smsp__average_warps_issue_stalled_{reason}_per_issue_active"] = per
@@ -247,14 +234,15 @@ class Answers:
         return min(1.0, float(moved / self.gpu.dram_bandwidth_bytes_per_second))
 
     def _sm_parts(self) -> tuple[dict[str, float], dict[str, float]]:
-        gpu, estimate, counts = self.gpu, self.model.estimate, self.model.result.counts
+        gpu, estimate = self.gpu, self.model.estimate
+        counts = self.model.result.counts
         slots = estimate.elapsed_cycles * gpu.sm_count * gpu.sub_partitions / estimate.scale
-        busy = dict(zip(PIPES, counts.pipe_busy / slots, strict=True))
-        sums = counts.sums
+        busy = dict(zip(PIPES, self.model.result.sm["pipe_busy"] / slots, strict=True))
+        sums = self._own
         sm_slots = slots / gpu.sub_partitions
         instruction = {
-            "sm__inst_executed": float(sums[S_ISSUE_ACTIVE] / slots),
-            "sm__issue_active": float(sums[S_ISSUE_ACTIVE] / slots),
+            "sm__inst_executed": float(sums["issue_active"] / slots),
+            "sm__issue_active": float(sums["issue_active"] / slots),
             "sm__pipe_alu_cycles_active": busy["alu"],
             "sm__pipe_fma_cycles_active": busy["fma"],
             "sm__pipe_fp64_cycles_active": busy["fp64"],
@@ -263,40 +251,41 @@ class Answers:
             "sm__inst_executed_pipe_uniform": busy["uniform"],
             "sm__inst_executed_pipe_cbu_pred_on_any": busy["cbu"],
         }
-        lsu = float(counts.issues[self._lsu()].sum()) * self.model.result.spec.lsu_interval
+        lsu = float(counts.stalls[self._lsu(), 0].sum())
+        lsu *= float(self.model.result.spec["lsu_interval"])
         memory = {
             "sm__inst_executed_pipe_lsu": lsu / sm_slots,
             "sm__inst_executed_pipe_adu": busy["adu"],
-            "sm__mio2rf_writeback_active": float(sums[S_DATA_CYCLES]) / sm_slots / 2,
+            "sm__mio2rf_writeback_active": float(sums["data_cycles"]) / sm_slots / 2,
         }
         return instruction, memory
 
     def _lsu(self) -> list[int]:
         code = self.model.code
-        return [i for i, pipe in enumerate(code.pipe.tolist()) if PIPES[pipe] == "lsu"]
+        return [i for i, pipe in enumerate(code["pipe"].tolist()) if PIPES[pipe] == "lsu"]
 
     def _memory_parts(self) -> tuple[dict[str, float], dict[str, float]]:
         gpu, estimate = self.gpu, self.model.estimate
-        sums = self.model.result.counts.sums
+        sums = self._own
         sm_slots = estimate.elapsed_cycles * gpu.sm_count / estimate.scale
         l2_slots = estimate.elapsed_cycles * float(gpu.l2_read_bytes_per_cycle) / 32
         l2_slots /= estimate.scale
-        sectors = float(sums[S_L2_READ] + sums[S_L2_WRITE] + sums[S_L2_ATOMIC])
+        sectors = float(sums["l2_read"] + sums["l2_write"] + sums["l2_atomic"])
         access = {
-            "l1tex__data_pipe_lsu_wavefronts": float(sums[S_DATA_CYCLES]) / sm_slots,
-            "l1tex__data_bank_reads": float(sums[S_SHARED_PASSES]) / sm_slots,
-            "l1tex__f_wavefronts": float(sums[S_TAGS]) / sm_slots,
+            "l1tex__data_pipe_lsu_wavefronts": float(sums["data_cycles"]) / sm_slots,
+            "l1tex__data_bank_reads": float(sums["shared_passes"]) / sm_slots,
+            "l1tex__f_wavefronts": float(sums["tags"]) / sm_slots,
             "lts__t_sectors": sectors / l2_slots,
             "lts__d_sectors": sectors / l2_slots,
         }
         request = {
-            "l1tex__lsuin_requests": float(sums[S_REQUESTS]) / sm_slots,
-            "l1tex__m_xbar2l1tex_read_sectors": float(sums[S_L2_READ]) / (2 * sm_slots),
-            "l1tex__m_l1tex2xbar_req_cycles_active": float(sums[S_L2_WRITE]) / sm_slots,
-            "lts__d_sectors_fill_device": float(sums[S_DRAM_READ]) / l2_slots,
-            "lts__lts2xbar_cycles_active": float(sums[S_L2_READ]) / l2_slots,
+            "l1tex__lsuin_requests": float(sums["requests"]) / sm_slots,
+            "l1tex__m_xbar2l1tex_read_sectors": float(sums["l2_read"]) / (2 * sm_slots),
+            "l1tex__m_l1tex2xbar_req_cycles_active": float(sums["l2_write"]) / sm_slots,
+            "lts__d_sectors_fill_device": float(sums["dram_read"]) / l2_slots,
+            "lts__lts2xbar_cycles_active": float(sums["l2_read"]) / l2_slots,
             "lts__xbar2lts_cycles_active":
-                float(sums[S_L2_WRITE] + sums[S_L2_ATOMIC]) / l2_slots,
+                float(sums["l2_write"] + sums["l2_atomic"]) / l2_slots,
         }  # fmt: skip
         return access, request
 
@@ -346,9 +335,6 @@ class Answers:
         name = pipe.partition("_op_")[0].partition("_type_")[0]
         lanes = float(self.gpu.value(f"pipes.{name}", 32))
         return issue * min(1.0, lanes / 32.0)
-
-
-L1_KINDS = (("global", "ld"), ("global", "st"), ("global", "red"), ("local", "ld"), ("local", "st"))
 
 
 def _part(part: float, whole: float) -> float:

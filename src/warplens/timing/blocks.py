@@ -6,19 +6,13 @@ from numba import njit
 
 from warplens.timing import fetch, scoreboard, stall
 from warplens.timing.state import (
-    AGE,
     AT_BARRIER,
     EMPTY,
-    FINISHED,
-    ISSUED,
-    LAUNCH,
+    N_BARRIERS,
     NEVER,
-    NEXT_BLOCK,
     RUNNING,
-    RESIDENT,
-    Code,
     Counts,
-    Spec,
+    Record,
     State,
     Trace,
 )
@@ -27,116 +21,113 @@ IDEAL_BARRIERS, IDEAL_LAUNCH = 256, 512
 
 
 @njit(cache=True)
-def launch(state: State, counts: Counts, spec: Spec, code: Code, trace: Trace, now: int) -> None:
+def launch(state: State, counts: Counts, spec: Record, trace: Trace, now: int) -> None:
     """Starts blocks whose place is free and whose turn has come."""
-    for slot in range(spec.slots):
-        if state.control[NEXT_BLOCK] >= trace.order.size:
+    sm = state.sm[0]
+    for number in range(spec.slots):
+        if sm.next_block >= trace.order.size or sm.launch_free > now:
             return
-        if state.slot_live[slot] or state.slot_free[slot] > now or state.free[LAUNCH] > now:
+        slot = state.slots[number]
+        if slot.live or slot.free > now:
             continue
-        block = trace.order[state.control[NEXT_BLOCK]]
-        state.control[NEXT_BLOCK] += 1
-        state.free[LAUNCH] = now + (0.0 if spec.ideal & IDEAL_LAUNCH else spec.launch_interval)
-        _place(state, counts, spec, code, trace, slot, block, now)
+        block = trace.order[sm.next_block]
+        sm.next_block += 1
+        if not spec.ideal & IDEAL_LAUNCH:
+            gap = spec.launch_first if sm.next_block <= spec.slots else spec.launch_interval
+            sm.launch_free = max(sm.launch_free, float(now)) + gap
+        for i in range(N_BARRIERS):
+            slot.arrived[i] = 0
+        n = spec.warps_per_block
+        for i in range(n):
+            _place(state, counts, spec, trace, number, number * n + i, block * n + i, now)
 
 
 @njit(cache=True)
-def next_launch(state: State, spec: Spec, trace: Trace) -> int:
+def next_launch(state: State, trace: Trace) -> int:
     """When the next block can start, or NEVER."""
-    if state.control[NEXT_BLOCK] >= trace.order.size:
-        return NEVER
+    sm = state.sm[0]
     earliest = NEVER
-    for slot in range(spec.slots):
-        if not state.slot_live[slot]:
-            earliest = min(earliest, state.slot_free[slot])
-    if earliest == NEVER:
-        return NEVER
-    return max(earliest, int(state.free[LAUNCH] + 0.999))
+    if sm.next_block < trace.order.size:
+        for number in range(state.slots.size):
+            if not state.slots[number].live:
+                earliest = min(earliest, state.slots[number].free)
+    return earliest if earliest == NEVER else max(earliest, int(sm.launch_free + 0.999))
 
 
 @njit(cache=True)
-def _place(state: State, counts: Counts, spec: Spec, code: Code, trace: Trace, slot: int,
-           block: int, now: int) -> None:  # fmt: skip
-    n = spec.warps_per_block
-    state.arrived[slot] = 0
-    for i in range(n):
-        warp, source = slot * n + i, block * n + i
-        first, last = trace.warp_entries[source], trace.warp_entries[source + 1]
-        state.status[warp] = EMPTY
-        if first == last:
-            continue
-        state.status[warp] = RUNNING
-        state.trace[warp], state.block[warp] = source, slot
-        state.entry[warp], state.last_entry[warp] = first, last
-        state.access[warp] = trace.warp_accesses[source]
-        lifted = trace.entries[first, 0]
-        state.pc[warp], state.end[warp] = trace.starts[lifted], trace.ends[lifted]
-        state.issued_at[warp] = now
-        state.stores[warp] = 0
-        scoreboard.clear(state, warp)
-        state.control[AGE] += 1
-        state.age[warp] = state.control[AGE]
-        sub = warp % spec.sub_partitions
-        late = fetch.delay(state, spec, sub, -16, state.pc[warp])
-        state.ready[warp] = now + late
-        stall.charge(state, counts, warp, state.pc[warp], stall.NO_INSTRUCTION, now, now + late)
-        state.slot_live[slot] += 1
-        state.control[RESIDENT] += 1
+def _place(state: State, counts: Counts, spec: Record, trace: Trace, slot: int, index: int,
+           source: int, now: int) -> None:  # fmt: skip
+    sm, warp = state.sm[0], state.warps[index]
+    warp.status = EMPTY
+    first, last = trace.ranges[source, 0], trace.ranges[source + 1, 0]
+    if first == last:
+        return
+    warp.status, warp.trace, warp.block = RUNNING, source, slot
+    warp.entry, warp.last_entry = first, last
+    warp.access, warp.last_access = trace.ranges[source, 1], trace.ranges[source + 1, 1]
+    lifted = trace.entries[first, 0]
+    warp.pc, warp.end = trace.blocks[lifted, 0], trace.blocks[lifted, 1]
+    warp.issued_at = now
+    warp.stores = 0
+    scoreboard.clear(warp)
+    sm.age += 1
+    warp.age = sm.age
+    l0 = state.l0[index % spec.sub_partitions]
+    warp.ready = fetch.ready(l0, state.l1i, spec, -16, warp.pc, now)
+    stall.charge(sm, counts, index, warp, stall.NO_INSTRUCTION, now, warp.ready)
+    state.slots[slot].live += 1
+    sm.resident += 1
 
 
 @njit(cache=True)
-def arrive(state: State, counts: Counts, spec: Spec, code: Code, warp: int, pc: int, now: int,
+def arrive(state: State, counts: Counts, spec: Record, warp: Record, inst: Record, now: int,
            waits: bool) -> None:  # fmt: skip
     """A warp comes to a block barrier; the last one opens it."""
     if spec.ideal & IDEAL_BARRIERS:
         return
-    slot = state.block[warp]
-    packed = code.depth[pc]
-    name, wanted = packed >> 8 & 15, packed & 255
-    state.arrived[slot, name] += 1
+    sm, slot = state.sm[0], state.slots[warp.block]
+    name, wanted = inst.depth >> 8 & 15, inst.depth & 255
+    sm.barrier_free = max(float(now), sm.barrier_free) + spec.barrier_arrival
+    slot.arrived[name] += 1
     if waits:
-        state.status[warp] = AT_BARRIER
-    if wanted == 0:
-        wanted = state.slot_live[slot]
-    if state.arrived[slot, name] >= wanted:
-        open_barrier(state, counts, spec, code, slot, name, now)
+        warp.status = AT_BARRIER
+    if slot.arrived[name] >= (wanted if wanted else slot.live):
+        open_barrier(state, counts, spec, warp.block, name, int(sm.barrier_free))
 
 
 @njit(cache=True)
-def open_barrier(state: State, counts: Counts, spec: Spec, code: Code, slot: int, name: int,
+def open_barrier(state: State, counts: Counts, spec: Record, number: int, name: int,
                  now: int) -> None:  # fmt: skip
     """Lets all warps of a block that wait at a barrier go on."""
-    state.arrived[slot, name] = 0
+    state.slots[number].arrived[name] = 0
     n = spec.warps_per_block
-    late = spec.barrier_latency
-    for warp in range(slot * n, slot * n + n):
-        if state.status[warp] == AT_BARRIER:
-            state.status[warp] = RUNNING
-            until = max(state.ready[warp], now + late)
-            begin = state.issued_at[warp] + 1
-            stall.charge(state, counts, warp, state.pc[warp], stall.BARRIER, begin, until)
-            state.ready[warp] = until
+    for index in range(number * n, number * n + n):
+        warp = state.warps[index]
+        if warp.status == AT_BARRIER:
+            warp.status = RUNNING
+            until = max(warp.ready, now + spec.barrier_latency)
+            begin = warp.issued_at + 1
+            stall.charge(state.sm[0], counts, index, warp, stall.BARRIER, begin, until)
+            warp.ready = until
 
 
 @njit(cache=True)
-def finish(state: State, counts: Counts, spec: Spec, code: Code, warp: int, now: int) -> None:
+def finish(state: State, counts: Counts, spec: Record, warp: Record, index: int,
+           now: int) -> None:  # fmt: skip
     """A warp ran its last instruction; the last one of a block frees its place."""
-    slot = state.block[warp]
-    leaves = max(now + 1, state.stores[warp])
-    stall.charge(state, counts, warp, state.pc[warp], stall.DRAIN, now + 1, leaves)
-    state.status[warp] = EMPTY
-    state.slot_live[slot] -= 1
-    state.control[RESIDENT] -= 1
-    state.slot_free[slot] = max(state.slot_free[slot], leaves)
-    if state.slot_live[slot] == 0:
-        extra = 0 if spec.ideal & IDEAL_LAUNCH else spec.block_start
-        done = state.control[FINISHED]
-        counts.done[done] = state.slot_free[slot]
-        counts.work[done] = state.control[ISSUED]
-        state.control[FINISHED] = done + 1
-        state.slot_free[slot] += extra
+    sm, slot = state.sm[0], state.slots[warp.block]
+    leaves = max(now + 1, warp.stores)
+    stall.charge(sm, counts, index, warp, stall.DRAIN, now + 1, leaves)
+    warp.status = EMPTY
+    slot.live -= 1
+    sm.resident -= 1
+    slot.free = max(slot.free, leaves)
+    if slot.live == 0:
+        counts.done[sm.finished, 0] = slot.free
+        counts.done[sm.finished, 1] = sm.issued
+        sm.finished += 1
+        slot.free += 0 if spec.ideal & IDEAL_LAUNCH else spec.block_start
         return
-    for name in range(16):  # the others may have waited only for this warp
-        arrived = state.arrived[slot, name]
-        if arrived and arrived >= state.slot_live[slot]:
-            open_barrier(state, counts, spec, code, slot, name, now)
+    for name in range(N_BARRIERS):  # the others may have waited only for this warp
+        if slot.arrived[name] and slot.arrived[name] >= slot.live:
+            open_barrier(state, counts, spec, warp.block, name, now)

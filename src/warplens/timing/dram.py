@@ -4,25 +4,30 @@ from __future__ import annotations
 
 from numba import njit
 
-from warplens.timing.state import DRAM, S_DRAM_READ, S_DRAM_WRITE, Counts, Spec, State
+from warplens.timing.state import Record
 
 IDEAL_DRAM = 1
 
 
 @njit(cache=True)
-def read(state: State, counts: Counts, spec: Spec, sectors: int, begin: float) -> float:
+def read(sm: Record, spec: Record, sectors: int, begin: float) -> float:
     """When sectors asked for at `begin` are back at L1."""
-    counts.sums[S_DRAM_READ] += sectors
+    sm.dram_read += sectors
     if spec.ideal & IDEAL_DRAM:
         return begin + spec.l2_hit
-    start = max(begin, state.free[DRAM])
-    state.free[DRAM] = start + sectors * 32 / spec.dram_rate
-    return state.free[DRAM] + spec.dram_latency
+    cycles = sectors * 32 / spec.dram_rate
+    sm.dram_free = max(begin, sm.dram_free) + cycles
+    sm.dram_busy += cycles
+    # Requests of other SMs come at random times: on average they wait as u / (1 - u).
+    load = min(0.95, sm.dram_busy / (begin + 1000.0))
+    return sm.dram_free + spec.dram_latency + spec.dram_queue * load / (1.0 - load)
 
 
 @njit(cache=True)
-def write(state: State, counts: Counts, spec: Spec, sectors: float, begin: float) -> None:
+def write(sm: Record, spec: Record, sectors: float, begin: float) -> None:
     """Takes the bandwidth of sectors that L2 writes back."""
-    counts.sums[S_DRAM_WRITE] += sectors
+    sm.dram_write += sectors
     if not spec.ideal & IDEAL_DRAM:
-        state.free[DRAM] = max(begin, state.free[DRAM]) + sectors * 32 / spec.dram_rate
+        cost = sectors * 32 * spec.dram_write_cost / spec.dram_rate
+        sm.dram_free = max(begin, sm.dram_free) + cost
+        sm.dram_busy += cost

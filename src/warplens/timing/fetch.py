@@ -4,25 +4,40 @@ from __future__ import annotations
 
 from numba import njit
 
-from warplens.timing.state import Spec, State
+from warplens.timing.state import Record, Records
 
 IDEAL_FETCH = 64
 _PREFETCHED = 8  # a stream buffer runs so many lines ahead
 
 
 @njit(cache=True)
-def delay(state: State, spec: Spec, sub: int, before: int, pc: int) -> int:
-    """Cycles until the instruction at `pc` is in the buffer when the warp comes from `before`."""
+def ready(l0: Records, l1i: Records, spec: Record, before: int, pc: int, now: int) -> int:
+    """When the instruction at `pc` is in the buffer of a warp that comes from `before`."""
     line = pc >> 3  # 8 instructions of 16 bytes
     if line == before >> 3 or spec.ideal & IDEAL_FETCH:
-        return 0
-    near = line % state.l0.shape[1]
-    if state.l0[sub, near] == line + 1:
-        return 0
-    state.l0[sub, near] = line + 1
+        return now
+    near = l0[line % l0.size]
+    if near.tag == line + 1:
+        return max(now, near.ready)
     sequential = line == (before >> 3) + 1
-    far = line % state.l1i.size
-    if state.l1i[far] == line + 1:
-        return 0 if sequential else spec.l0_miss
-    state.l1i[far] = line + 1
-    return spec.l1i_miss // _PREFETCHED if sequential else spec.l1i_miss
+    far = l1i[line % l1i.size]
+    if far.tag != line + 1:
+        far.tag = line + 1
+        late = spec.l1i_miss // _PREFETCHED if sequential else spec.l1i_miss
+        far.ready = now + (late if before >= 0 else 0)  # a launch brings the first lines
+    until = max(far.ready, now if sequential or before < 0 else now + spec.l0_miss)
+    near.tag = line + 1
+    near.ready = until
+    return until
+
+
+@njit(cache=True)
+def constant(lines: Records, spec: Record, line: int, now: int) -> int:
+    """When a line of a constant bank is in the SM's cache."""
+    if line == 0 or spec.ideal & IDEAL_FETCH:
+        return now
+    place = lines[line % lines.size]
+    if place.tag != line:
+        place.tag = line
+        place.ready = now + spec.constant_miss
+    return max(now, place.ready)

@@ -4,37 +4,35 @@ from __future__ import annotations
 
 from numba import njit
 
-from warplens.timing.state import State
+from warplens.timing.state import WAYS, Record, Records
 
 
 @njit(cache=True)
-def look_up(state: State, line: int, sectors: int, now: int) -> tuple[int, int, int]:
-    """Sectors that are there (or on their way), when they are, and the line's place.
+def find(sets: Records, line: int) -> Record:
+    """The set of a line."""
+    return sets[(line ^ line >> 7 ^ line >> 15) % sets.size]
 
-    The place is `set << 8 | way` of the line, or of the victim that `fill` will replace.
-    """
-    n_sets = state.tags.shape[0]
-    mixed = line ^ (line >> 7) ^ (line >> 15)
-    index = mixed % n_sets
+
+@njit(cache=True)
+def look_up(group: Record, line: int, now: int) -> int:
+    """The way of a line, or -1 - way of the one that a fill would replace."""
     victim = 0
-    for way in range(state.tags.shape[1]):
-        if state.tags[index, way] == line + 1:
-            state.used[index, way] = now
-            hit = state.valid[index, way] & sectors
-            return hit, state.fill[index, way], index << 8 | way
-        if state.used[index, way] < state.used[index, victim]:
+    for way in range(WAYS):
+        if group.tag[way] == line + 1:
+            group.used[way] = now
+            return way
+        if group.used[way] < group.used[victim]:
             victim = way
-    return 0, 0, index << 8 | victim
+    return -1 - victim
 
 
 @njit(cache=True)
-def fill(state: State, line: int, sectors: int, place: int, now: int, arrives: int) -> None:
+def fill(group: Record, way: int, line: int, sectors: int, now: int, arrives: int) -> None:
     """Puts sectors of a line in place; they can be used from `arrives` on."""
-    index, way = place >> 8, place & 255
-    if state.tags[index, way] != line + 1:
-        state.tags[index, way] = line + 1
-        state.valid[index, way] = 0
-        state.fill[index, way] = 0
-    state.valid[index, way] |= sectors
-    state.fill[index, way] = max(state.fill[index, way], arrives)
-    state.used[index, way] = now
+    if group.tag[way] != line + 1:
+        group.tag[way] = line + 1
+        group.valid[way] = 0
+        group.fill[way] = 0
+    group.valid[way] |= sectors
+    group.fill[way] = max(group.fill[way], arrives)
+    group.used[way] = now

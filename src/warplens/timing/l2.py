@@ -8,99 +8,110 @@ answer, one byte of sectors per line of each access, is what the loop looks up h
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
 from warplens.execute.trace import KIND_SHIFT
 from warplens.timing import dram
-from warplens.timing.state import (
-    ATOMIC,
-    L2_READ,
-    L2_WRITE,
-    S_L2_ATOMIC,
-    S_L2_READ,
-    S_L2_READ_HIT,
-    S_L2_REQUESTS,
-    S_L2_WRITE,
-    S_L2_WRITE_HIT,
-    Counts,
-    Ints,
-    Spec,
-    State,
-    Trace,
-)
+from warplens.timing.state import SLICES, Ints, Record
 
 IDEAL_L2 = 2
 _WAYS = 16
+_PENDING = 0.6  # of DRAM's latency is left when another SM asks for what one has just asked for
 
 
 @njit(cache=True)
-def load(state: State, counts: Counts, spec: Spec, known: int, line: int, sectors: int,
-         begin: float, local: bool) -> float:  # fmt: skip
-    """When sectors that L1 asks for at `begin` arrive."""
-    found = sectors if local else sectors & known
-    n_found, n_missing = _bits(found), _bits(sectors & ~found)
-    counts.sums[S_L2_READ] += n_found + n_missing
-    counts.sums[S_L2_READ_HIT] += n_found
-    counts.sums[S_L2_REQUESTS] += 1
+def load(sm: Record, spec: Record, known: int, line: int, sectors: int, begin: float) -> float:
+    """When sectors that L1 asks for at `begin` arrive.
+
+    `known` are the sectors that L2 holds; << 4 those of them that it is only just fetching.
+    """
+    late = sectors & known >> 4
+    found, missing = count_bits(sectors & known), count_bits(sectors & ~known)
+    sm.l2_read += found + missing
+    sm.l2_read_hit += found
+    sm.l2_requests += 1
     latency = spec.l2_far if (line ^ line >> 9) & 255 < spec.far_share else spec.l2_hit
     if spec.ideal & IDEAL_L2:
         return begin + latency
-    start = max(begin, state.free[L2_READ])
-    state.free[L2_READ] = start + (n_found + n_missing) * 32 / spec.l2_read_rate
-    done = state.free[L2_READ] + latency
-    if n_missing:
-        done = max(done, dram.read(state, counts, spec, n_missing, start))
+    start = max(begin, sm.l2_free)
+    cost = (found + missing * spec.l2_fill) * 32 / spec.l2_rate
+    sm.l2_free = start + max(spec.l2_request, cost)
+    done = sm.l2_free + latency
+    if late and not spec.ideal & dram.IDEAL_DRAM:
+        done += _PENDING * (spec.dram_latency - spec.l2_hit)
+    if missing:
+        pairs = _pairs(sectors & ~known)  # DRAM is read by 64 bytes
+        done = max(done, dram.read(sm, spec, 2 * pairs, start))
     return done
 
 
 @njit(cache=True)
-def store(state: State, counts: Counts, spec: Spec, known: int, sectors: int,
+def _pairs(mask: int) -> int:
+    """Halves of a line with a sector in the mask."""
+    return int((mask & 3) != 0) + int((mask & 12) != 0)
+
+
+@njit(cache=True)
+def store(sm: Record, spec: Record, known: int, sectors: int, is_partial: bool,
           begin: float) -> float:  # fmt: skip
     """When a store of so many sectors has left the SM."""
-    old = min(sectors, _bits(known))
-    counts.sums[S_L2_WRITE] += sectors
-    counts.sums[S_L2_WRITE_HIT] += old
-    counts.sums[S_L2_REQUESTS] += 1
+    old = min(sectors, count_bits(known & 15))
+    sm.l2_write += sectors
+    sm.l2_write_hit += old
+    sm.l2_requests += 1
     if spec.ideal & IDEAL_L2:
         return begin
-    start = max(begin, state.free[L2_WRITE])
-    state.free[L2_WRITE] = start + sectors * 32 / spec.l2_write_rate
-    if sectors > old:
-        dram.write(state, counts, spec, (sectors - old) * spec.dram_write_share, start)
-    return state.free[L2_WRITE]
+    back = (sectors - old) * spec.dram_write_share
+    cost = (sectors + back * (spec.l2_fill - 1.0)) * 32 / spec.l2_rate
+    if is_partial:
+        cost = max(cost, sectors * spec.l2_partial)
+    sm.l2_free = max(begin, sm.l2_free) + max(spec.l2_request, cost)
+    if back > 0.0:
+        dram.write(sm, spec, back, begin)
+    return sm.l2_free
 
 
 @njit(cache=True)
-def atomics(state: State, counts: Counts, spec: Spec, trace: Trace, first: int, count: int,
-            lanes: int, begin: float) -> float:  # fmt: skip
-    """When an atomic access has its result; addresses that other SMs use too take their turn."""
-    done = begin
-    for i in range(count):
-        n = _bits(trace.lines[first + i] & 15)
-        counts.sums[S_L2_ATOMIC] += n
-        counts.sums[S_L2_REQUESTS] += 1
-        turn = spec.atomic_interval * n * (1.0 + (spec.sharers - 1.0) * trace.shares[first + i])
-        start = max(begin, state.free[ATOMIC])
-        state.free[ATOMIC] = start + turn
-        missing = n - min(n, _bits(trace.hits[first + i]))
-        done = max(done, start + spec.atomic_latency)
-        if missing:
-            done = max(done, dram.read(state, counts, spec, missing, start))
+def atomics(sm: Record, spec: Record, known: int, line: int, sectors: int, lanes: float,
+            share: float, begin: float) -> float:  # fmt: skip
+    """When an atomic on one line has its result.
+
+    `lanes` is the largest number of lanes on one word, which take turns; `share` the part of the
+    grid's blocks that use the line: with them, this SM takes turns.
+    """
+    n = count_bits(sectors)
+    sm.l2_atomic += n
+    sm.l2_requests += 1
+    own = max(1.0, spec.atomic_lane * lanes - 0.5)
+    start = max(begin, sm.atomic_free)
+    sm.atomic_free = start + max(spec.atomic_sector * n, own / 8.0)
+    place = (line ^ line >> 5 ^ line >> 10) % SLICES
+    turn = max(own, 1.27 * n) * max(1.0, spec.sharers * share)
+    sm.slice_free[place] = max(start, sm.slice_free[place]) + turn
+    done = max(sm.slice_free[place], sm.atomic_free) + spec.atomic_latency
+    missing = n - min(n, count_bits(known & 15))
+    if missing:
+        extra = dram.read(sm, spec, missing, start) - spec.l2_hit - start
+        done += max(0.0, extra)
     return done
 
 
 @njit(cache=True)
-def _bits(mask: int) -> int:
+def count_bits(mask: int) -> int:
+    """Sectors in a mask."""
     return (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1)
 
 
 @njit(cache=True)
-def _walk(accesses: Ints, lines: Ints, order: Ints, hits: npt.NDArray[np.uint8], tags: Ints,
-          valid: npt.NDArray[np.uint8], used: Ints) -> tuple[int, int]:  # fmt: skip
-    """Sends accesses through the tag store; returns sectors brought in and lines thrown out."""
-    brought = thrown = clock = 0
+def _walk(accesses: Ints, lines: Ints, order: Ints, steps: Ints,
+          hits: npt.NDArray[np.uint8], tags: Ints, valid: npt.NDArray[np.uint8],
+          used: Ints, fetched: Ints) -> int:  # fmt: skip
+    """Sends accesses through the tag store; returns the sectors brought in."""
+    brought = clock = 0
     n_sets = tags.shape[0]
     for i in range(order.size):
         row = accesses[order[i]]
@@ -119,27 +130,30 @@ def _walk(accesses: Ints, lines: Ints, order: Ints, hits: npt.NDArray[np.uint8],
                     victim = w
             if way < 0:
                 way = victim
-                thrown += tags[index, way] != 0
                 tags[index, way] = line + 1
                 valid[index, way] = 0
             used[index, way] = clock
             found = valid[index, way] & sectors
-            hits[j] = found
-            brought += _bits(sectors & ~found)
-            valid[index, way] |= sectors
-    return brought, thrown
+            hits[j] = found | (found if fetched[index, way] == steps[i] else 0) << 4
+            missing = sectors & ~found
+            if missing:
+                fetched[index, way] = steps[i]
+            if missing & 3:
+                valid[index, way] |= 3
+                brought += 2
+            if missing & 12:
+                valid[index, way] |= 12
+                brought += 2
+    return brought
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class L2Answer:
-    """The L2's answers for a trace: sectors found per line, contention of atomic lines."""
+    """Per line of each access: sectors found; for atomics the part of all blocks that share it."""
 
-    def __init__(self, hits: npt.NDArray[np.uint8], shares: npt.NDArray[np.float32],
-                 footprint: int, thrown: int, share_read: float) -> None:  # fmt: skip
-        self.hits = hits
-        self.shares = shares
-        self.footprint = footprint  # bytes brought in by the sample
-        self.thrown = thrown
-        self.share_read = share_read
+    hits: npt.NDArray[np.uint8]
+    shares: npt.NDArray[np.float32]
+    footprint: int  # bytes that the sample brought in
 
 
 def answer(context: Ints, lines: Ints, resident: int, size_bytes: float) -> L2Answer:
@@ -150,24 +164,25 @@ def answer(context: Ints, lines: Ints, resident: int, size_bytes: float) -> L2An
     hits = np.zeros(len(lines), np.uint8)
     shares = np.zeros(len(lines), np.float32)
     if not len(context):
-        return L2Answer(hits, shares, 0, 0, 0.0)
+        return L2Answer(hits=hits, shares=shares, footprint=0)
     block = context[:, 0] >> 12
     names, position = np.unique(block, return_inverse=True)
     by_block = np.argsort(position, kind="stable")
     starts = np.searchsorted(position[by_block], np.arange(len(names)))
     ordinal = np.empty(len(block), np.int64)
     ordinal[by_block] = np.arange(len(block)) - starts[position[by_block]]
-    order = np.lexsort((position, ordinal, position // max(1, resident))).astype(np.int64)
+    wave = position // max(1, resident)
+    # Among blocks at the same point the order is arbitrary, but the same in every run.
+    mixed = (position * 40503 ^ ordinal * 30011) * 2654435761 >> 7 & 0xFFFF
+    order = np.lexsort((position, mixed, ordinal, wave)).astype(np.int64)
+    steps = (wave * (int(ordinal.max()) + 1) + ordinal)[order] + 1
     n_sets = max(1, int(size_bytes / 128 / _WAYS))
     tags = np.zeros((n_sets, _WAYS), np.int64)
-    brought, thrown = _walk(
-        context, lines, order, hits, tags, np.zeros((n_sets, _WAYS), np.uint8),
-        np.zeros((n_sets, _WAYS), np.int64),
-    )  # fmt: skip
+    valid = np.zeros((n_sets, _WAYS), np.uint8)
+    brought = _walk(context, lines, order, steps, hits, tags, valid, np.zeros_like(tags),
+                    np.zeros_like(tags))  # fmt: skip
     _contention(context, lines, block, len(names), shares)
-    kinds = context[:, 1] >> KIND_SHIFT & 7
-    sectors = int(np.count_nonzero(kinds == 1))
-    return L2Answer(hits, shares, 32 * int(brought), int(thrown), sectors / len(context))
+    return L2Answer(hits=hits, shares=shares, footprint=32 * int(brought))
 
 
 def _contention(context: Ints, lines: Ints, block: Ints, n_blocks: int,

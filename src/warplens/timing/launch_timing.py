@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from warplens.timing.ablate import AblationTable, ablate, saving
+from warplens.timing.ablate import AblationTable, ablate, saving, tail_saving
 from warplens.timing.answers import Answers
 from warplens.timing.model import Model, Question
 from warplens.timing.sample import Sample
@@ -46,7 +46,9 @@ class LaunchTiming:
         return ablate(self.model, self._unlimited_blocks, pairs=pairs)
 
     def saving(self, name: str) -> float:
-        """The share of the time that one ideal resource saves; one replay."""
+        """The share of the time that one ideal resource, or "tail", saves; one replay."""
+        if name == "tail":
+            return tail_saving(self.model)
         return saving(self.model, self._unlimited_blocks, name)
 
     def stalls_by_instruction(self) -> dict[str, npt.NDArray[np.float64]]:

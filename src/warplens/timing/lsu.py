@@ -4,178 +4,164 @@ from __future__ import annotations
 
 from numba import njit
 
-from warplens.execute.trace import KIND_SHIFT, LANES_SHIFT, SIZE_SHIFT, SPACE_SHIFT
+from warplens.execute.trace import DEPTH_SHIFT, KIND_SHIFT, LANES_SHIFT, SIZE_SHIFT, SPACE_SHIFT
 from warplens.timing import l1, l2, shared
-from warplens.timing.state import (
-    DATA,
-    L2_READ,
-    LSU,
-    S_DATA_CYCLES,
-    S_L1_HITS,
-    S_L1_SECTORS,
-    S_REQUESTS,
-    S_TAGS,
-    SHARED,
-    TAG,
-    Code,
-    Counts,
-    Spec,
-    State,
-    Trace,
-)
+from warplens.timing.state import SHARED, SLICES, Record, Records, State, Trace
 
 GLOBAL, SHARED_SPACE, LOCAL = 0, 1, 2
 READ, WRITE, ATOMIC = 1, 2, 4
 IDEAL_L1, IDEAL_COALESCING = 4, 16
 _LOCAL_BIT = 1 << 50
+_ATOMICS_IN_FLIGHT = 8000.0  # cycles of contended atomics that wait outside the SM
+SHUFFLE = -2  # Code.depth of shuffles and the like: `passes` through the data path, no access
 
 
 @njit(cache=True)
-def has_room(state: State, spec: Spec, sub: int, now: int) -> bool:
+def has_room(sub: Record, spec: Record, now: int) -> bool:
     """Whether the sub-partition's memory queue takes another instruction."""
-    return state.queue_free[sub] - now < spec.queue_entries * spec.agu_interval
+    return sub.queue_free - now < spec.queue_entries * spec.agu_interval
 
 
 @njit(cache=True)
-def enter(state: State, spec: Spec, sub: int, now: int) -> float:
+def enter(sm: Record, sub: Record, spec: Record, now: int) -> float:
     """When an instruction issued now reaches the SM's shared units."""
-    begin = max(float(now), state.queue_free[sub])
-    start = max(begin, state.free[LSU])
-    state.free[LSU] = start + spec.lsu_interval
-    state.queue_free[sub] = max(begin + spec.agu_interval, start)
+    begin = max(float(now), sub.queue_free)
+    start = max(begin, sm.lsu_free)
+    sm.lsu_free = start + spec.lsu_interval
+    sub.queue_free = max(begin + spec.agu_interval, start)
     return start
 
 
 @njit(cache=True)
-def perform(state: State, counts: Counts, spec: Spec, code: Code, trace: Trace, warp: int,
-            pc: int, now: int) -> tuple[float, float]:  # fmt: skip
+def perform(state: State, spec: Record, inst: Record, trace: Trace, warp: Record, index: int,
+            now: int) -> tuple[float, float]:  # fmt: skip
     """Carries out a memory instruction: when its result is there, when its sources are read."""
-    start = enter(state, spec, warp % spec.sub_partitions, now)
-    done = start + (spec.shuffle_latency if code.kind[pc] == SHARED else float(code.latency[pc]))
+    sm = state.sm[0]
+    start = enter(sm, state.subs[index % spec.sub_partitions], spec, now)
     read = start + spec.sources_load
-    if code.kind[pc] == SHARED and code.depth[pc] == -2:  # a shuffle
-        state.free[DATA] = max(start, state.free[DATA]) + 1.0
-        counts.sums[S_DATA_CYCLES] += 1.0
-        return state.free[DATA] - 1.0 + spec.shuffle_latency, read
-    last = trace.warp_accesses[state.trace[warp] + 1]
-    found = False
-    while state.access[warp] < last:
-        row = trace.accesses[state.access[warp]]
-        if row[0] != state.entry[warp] or row[1] & 0xFFFFFF != pc:
+    if inst.kind == SHARED and inst.depth == SHUFFLE:
+        return shared.shuffle(sm, spec, float(inst.latency), inst.interval, start), read
+    done = start + 8.0  # no lane takes part
+    while warp.access < warp.last_access:
+        row = trace.accesses[warp.access]
+        if row[0] != warp.entry or row[1] & 0xFFFFFF != warp.pc:
             break
-        state.access[warp] += 1
-        done, read = _record(state, counts, spec, trace, warp, row[1], row[2], start, now)
-        found = True
-    if not found:
-        done = start + 8.0
+        warp.access += 1
+        done, read = _record(sm, state.sets, spec, trace, index, row[1], row[2], start, now)
     return done, read
 
 
 @njit(cache=True)
-def _record(state: State, counts: Counts, spec: Spec, trace: Trace, warp: int, where: int,
+def _record(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, where: int,
             place: int, start: float, now: int) -> tuple[float, float]:  # fmt: skip
     kind, space = where >> KIND_SHIFT & 7, where >> SPACE_SHIFT & 3
     lanes, size = where >> LANES_SHIFT & 63, where >> SIZE_SHIFT & 31
     first, count = place >> 16, place & 0xFFFF
-    read = start + (spec.sources_load if kind == READ else spec.sources_store)
-    read += spec.wide_extra * (max(4, size) // 4 - 1) if kind == WRITE else 0.0
+    wide = spec.wide_extra * (max(4, size) // 4 - 1)
+    read = start + (spec.sources_load if kind == READ else spec.sources_store + wide)
     if space == SHARED_SPACE:
-        done = shared.access(
-            state, counts, spec, count, lanes, size, kind == ATOMIC, start
-        )
-        return done, read
-    counts.sums[S_REQUESTS] += 1
+        return shared.access(sm, spec, count, lanes, size, kind == ATOMIC, start), read
+    sm.requests += 1
     if kind == ATOMIC:
-        done = l2.atomics(state, counts, spec, trace, first, count, lanes, start)
+        done, deep = start, float(where >> DEPTH_SHIFT & 63)
+        for i in range(first, first + count):
+            done = max(done, l2.atomics(
+                sm, spec, trace.hits[i], trace.lines[i] >> 4, trace.lines[i] & 15, deep,
+                trace.shares[i], start,
+            ))  # fmt: skip
+        _push_back(sm, spec)
         return done, read
     if spec.ideal & IDEAL_COALESCING:
         count = min(count, max(1, (lanes * size + 127) // 128))
-    begin = max(start, state.free[TAG])
-    state.free[TAG] = begin + count
-    counts.sums[S_TAGS] += count
+    begin = max(start, sm.tag_free)
+    sm.tag_free = begin + count
+    sm.tags += count
     if kind == WRITE:
-        done = _store(state, counts, spec, trace, warp, space, first, count, begin, now)
+        done = _store(sm, sets, spec, trace, index, space, first, count, lanes * size,
+                      begin, now)  # fmt: skip
     else:
-        done = _load(state, counts, spec, trace, warp, space, first, count, begin, now)
-        done += spec.wide_extra * (max(4, size) // 4 - 1)
+        done = _load(sm, sets, spec, trace, index, space, first, count, begin, now) + wide
+    _push_back(sm, spec)
     return done, max(read, begin)
 
 
 @njit(cache=True)
-def _line(state: State, trace: Trace, warp: int, space: int, index: int) -> int:
-    """The line number; local lines are told apart by the warp's place."""
-    key = trace.lines[index] >> 4
-    return key | _LOCAL_BIT | warp << 36 if space == LOCAL else key
+def _push_back(sm: Record, spec: Record) -> None:
+    """The miss path holds so much; beyond, the units in front of it wait."""
+    slowest = 0.0
+    for i in range(SLICES):
+        slowest = max(slowest, sm.slice_free[i])
+    latest = max(sm.l2_free, sm.atomic_free) - spec.in_flight
+    latest = max(latest, slowest - _ATOMICS_IN_FLIGHT)
+    if latest > sm.lsu_free:
+        sm.lsu_free = latest
 
 
 @njit(cache=True)
-def _data_cycles(state: State, counts: Counts, spec: Spec, sectors: int, begin: float) -> float:
-    start = max(begin, state.free[DATA])
+def _data_path(sm: Record, spec: Record, sectors: int, begin: float) -> float:
     cycles = max(1.0, sectors * 32 / spec.l1_bytes_per_cycle)
-    state.free[DATA] = start + cycles
-    counts.sums[S_DATA_CYCLES] += cycles
+    start = max(begin, sm.data_free)
+    sm.data_free = start + cycles
+    sm.data_cycles += cycles
     return start + cycles - 1.0
 
 
 @njit(cache=True)
-def _load(state: State, counts: Counts, spec: Spec, trace: Trace, warp: int, space: int,
+def _load(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, space: int,
           first: int, count: int, begin: float, now: int) -> float:  # fmt: skip
-    done, total = 0.0, 0
+    done, total, hits = 0.0, 0, 0
     for i in range(count):
-        line, sectors = _line(state, trace, warp, space, first + i), trace.lines[first + i] & 15
-        total += _bits(sectors)
-        hit, filled, place = l1.look_up(state, line, sectors, now)
+        line, sectors = trace.lines[first + i] >> 4, trace.lines[first + i] & 15
+        known = trace.hits[first + i]
+        if space == LOCAL:
+            line, known = line | _LOCAL_BIT | index << 36, sectors
+        group = l1.find(sets, line)
+        way = l1.look_up(group, line, now)
+        hit = group.valid[way] & sectors if way >= 0 else 0
         if spec.ideal & IDEAL_L1:
-            hit, filled = sectors, 0
-        counts.sums[S_L1_HITS] += _bits(hit)
-        counts.l1[3 if space == LOCAL else 0, 1] += _bits(hit)
-        if hit:
-            done = max(done, filled, begin + i + spec.l1_hit)
-        missing = sectors & ~hit
-        if missing:
-            arrives = l2.load(
-                state, counts, spec, trace.hits[first + i], line, missing, begin + i,
-                space == LOCAL,
-            )  # fmt: skip
-            l1.fill(state, line, missing, place, now, int(arrives))
+            hit = sectors
+        elif hit:
+            done = max(done, float(group.fill[way]))
+        hits += l2.count_bits(hit)
+        total += l2.count_bits(sectors)
+        if hit != sectors:
+            arrives = l2.load(sm, spec, known, line, sectors & ~hit, begin + i)
+            way = way if way >= 0 else -1 - way
+            l1.fill(group, way, line, sectors & ~hit, now, int(arrives))
             done = max(done, arrives)
-    counts.sums[S_L1_SECTORS] += total
-    counts.l1[3 if space == LOCAL else 0, 0] += total
-    busy = _data_cycles(state, counts, spec, total, begin)
-    _push_back(state, spec, begin)
+    _note(sm, 2 if space == LOCAL else 0, total, hits)
+    busy = _data_path(sm, spec, total, begin)
     return max(done, busy + spec.l1_hit)
 
 
 @njit(cache=True)
-def _store(state: State, counts: Counts, spec: Spec, trace: Trace, warp: int, space: int,
-           first: int, count: int, begin: float, now: int) -> float:  # fmt: skip
-    done, total = begin, 0
+def _store(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, space: int,
+           first: int, count: int, n_bytes: int, begin: float, now: int) -> float:  # fmt: skip
+    done, total, hits = begin, 0, 0
     for i in range(count):
-        line, sectors = _line(state, trace, warp, space, first + i), trace.lines[first + i] & 15
-        n = _bits(sectors)
-        total += n
-        hit, _, place = l1.look_up(state, line, sectors, now)
-        counts.sums[S_L1_HITS] += _bits(hit)
-        counts.l1[4 if space == LOCAL else 1, 1] += _bits(hit)
+        total += l2.count_bits(trace.lines[first + i] & 15)
+    is_partial = n_bytes < 32 * total
+    for i in range(count):
+        line, sectors = trace.lines[first + i] >> 4, trace.lines[first + i] & 15
         if space == LOCAL:
-            l1.fill(state, line, sectors, place, now, now)
-            continue
-        done = max(done, l2.store(state, counts, spec, trace.hits[first + i], n, begin + i))
-    counts.sums[S_L1_SECTORS] += total
-    counts.l1[4 if space == LOCAL else 1, 0] += total
-    _data_cycles(state, counts, spec, total, begin)
-    _push_back(state, spec, begin)
+            line = line | _LOCAL_BIT | index << 36
+        group = l1.find(sets, line)
+        way = l1.look_up(group, line, now)
+        hits += l2.count_bits(group.valid[way] & sectors) if way >= 0 else 0
+        if space == LOCAL:
+            l1.fill(group, way if way >= 0 else -1 - way, line, sectors, now, now)
+        else:
+            n = l2.count_bits(sectors)
+            known = trace.hits[first + i]
+            done = max(done, l2.store(sm, spec, known, n, is_partial, begin + i))
+    _note(sm, 3 if space == LOCAL else 1, total, hits)
+    _data_path(sm, spec, total, begin)
     return done
 
 
 @njit(cache=True)
-def _push_back(state: State, spec: Spec, begin: float) -> None:
-    """The miss path holds so much; beyond, the units in front of it wait."""
-    latest = state.free[L2_READ] - spec.in_flight
-    if latest > state.free[LSU]:
-        state.free[LSU] = latest
-
-
-@njit(cache=True)
-def _bits(mask: int) -> int:
-    return (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1)
+def _note(sm: Record, kind: int, sectors: int, hits: int) -> None:
+    sm.l1_sectors += sectors
+    sm.l1_hits += hits
+    sm.l1_looked[kind] += sectors
+    sm.l1_found[kind] += hits

@@ -15,14 +15,7 @@ from warplens.timing.sample import Sample
 from warplens.timing.sm import simulate
 from warplens.timing.spec import Machine
 from warplens.timing.stall import REASONS
-from warplens.timing.state import (
-    Code,
-    Counts,
-    Spec,
-    Trace,
-    new_counts,
-    new_state,
-)
+from warplens.timing.state import Counts, Record, Records, Trace, new_counts, new_state
 from warplens.timing.table import code_of
 
 REPLAY_LIMIT = 3_000_000  # warp instructions of one replay
@@ -56,11 +49,24 @@ class Question:
 class Replay:
     """What the cycle loop gave for the sampled blocks."""
 
-    spec: Spec
+    spec: Record
+    sm: Record
     counts: Counts
-    blocks: int
-    instructions: int
-    cycles: int
+
+    @property
+    def blocks(self) -> int:
+        """Blocks that ended."""
+        return int(self.sm["finished"])
+
+    @property
+    def instructions(self) -> int:
+        """Warp instructions issued."""
+        return int(self.sm["issued"])
+
+    @property
+    def cycles(self) -> int:
+        """Cycles that passed."""
+        return int(self.sm["now"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +105,7 @@ class Model:
         return min(self.question.gpu.sm_count, self.question.blocks)
 
     @cached_property
-    def code(self) -> Code:
+    def code(self) -> Records:
         """The scheduler's view of the kernel."""
         return code_of(self.question.kernel, self.question.gpu)
 
@@ -116,7 +122,7 @@ class Model:
         """The GPU as this launch uses it."""
         q, gpu = self.question, self.question.gpu
         footprint = self.answer.footprint * q.blocks / max(1, self.sample.trace.sampled)
-        room = float(gpu.l2_size_bytes)
+        room = float(gpu.l2_size_bytes) * float(gpu.value("l2.dirty_fraction", 0.78))
         two = int(gpu.value("l2.partitions", 1)) > 1
         return Machine(
             gpu=gpu,
@@ -135,19 +141,16 @@ class Model:
         """Runs the cycle loop over the sampled blocks."""
         trace, answer = self.sample.trace, self.answer
         order = np.arange(len(trace.blocks), dtype=np.int64)
-        spec = self.machine.spec()
+        machine = self.machine
+        spec = machine.spec()
         counts = new_counts(
             len(self.question.kernel.instructions), len(REASONS), len(order), bins=_BINS,
             events=events,
         )  # fmt: skip
-        state = new_state(spec)
-        instructions = trace.instructions()
-        bin_cycles = max(1, instructions * 40 // _BINS)
+        state = new_state(spec[0], machine.l1_lines, machine.l0_lines, machine.l1i_lines)
+        bin_cycles = max(1, trace.instructions() * 40 // _BINS)
         simulate(spec, self.code, _tuple(trace, answer, order), state, counts, limit, bin_cycles)
-        return Replay(
-            spec=spec, counts=counts, blocks=int(state.control[2]),
-            instructions=int(state.control[6]), cycles=int(state.control[0]),
-        )  # fmt: skip
+        return Replay(spec=spec[0], sm=state.sm[0], counts=counts)
 
     @cached_property
     def result(self) -> Replay:
@@ -170,17 +173,21 @@ class Model:
 
 def _tuple(trace: BlockTrace, answer: l2.L2Answer, order: np.ndarray) -> Trace:
     return Trace(
-        starts=trace.starts, ends=trace.ends, entries=trace.entries,
-        warp_entries=trace.warp_entries, accesses=trace.accesses,
-        warp_accesses=trace.warp_accesses, lines=trace.lines, hits=answer.hits,
-        shares=answer.shares, order=order,
-    )  # fmt: skip
+        blocks=np.column_stack([trace.starts, trace.ends]),
+        entries=trace.entries,
+        ranges=np.column_stack([trace.warp_entries, trace.warp_accesses]),
+        accesses=trace.accesses,
+        lines=trace.lines,
+        hits=answer.hits,
+        shares=answer.shares,
+        order=order,
+    )
 
 
 def extrapolate(question: Question, replay: Replay, active_sms: int) -> Estimate:
     """Continues a replay's steady rate to the whole grid."""
     n = replay.blocks
-    done = np.sort(replay.counts.done[:n]).astype(np.float64)
+    done = np.sort(replay.counts.done[:n, 0]).astype(np.float64)
     work_per_block = replay.instructions / max(1, n)
     total = question.instructions or work_per_block * question.blocks
     share = question.blocks / active_sms  # blocks of a busy SM
@@ -205,7 +212,11 @@ def extrapolate(question: Question, replay: Replay, active_sms: int) -> Estimate
     if not n:  # one long block, sampled within
         busiest = mean = replay.cycles * max(1.0, mean_work / max(1.0, work_per_block))
     hertz = question.clock_mhz * 1e6
-    overhead = float(question.gpu.value("launch.overhead_ns", 1000.0)) * 1e-9 * hertz
+    overhead = float(question.gpu.value("launch.overhead_ns", 1850.0)) * 1e-9 * hertz
+    # Reductions and stores that nobody waits for are still on their way when the last warp ends.
+    busy = max(float(replay.sm[name]) for name in ("atomic_free", "l2_free", "dram_free"))
+    left = max(busy, float(replay.sm["slice_free"].max())) - replay.cycles
+    overhead += max(0.0, left) if n else 0.0
     return Estimate(
         active_cycles=mean * active_sms / question.gpu.sm_count,
         busiest_cycles=busiest,
@@ -223,9 +234,8 @@ def _steady(replay: Replay, resident: int) -> tuple[float, float]:
     n = replay.blocks
     if not n:
         return replay.instructions / max(1, replay.cycles), 0.0
-    order = np.argsort(replay.counts.done[:n], kind="stable")
-    done = replay.counts.done[:n][order].astype(np.float64)
-    work = replay.counts.work[:n][order].astype(np.float64)
+    order = np.argsort(replay.counts.done[:n, 0], kind="stable")
+    done, work = replay.counts.done[:n][order].astype(np.float64).T
     first, last = resident - 1, n - resident
     if last - first < max(2, resident // 2):
         return float(work[-1] / max(1.0, done[-1])), 0.0

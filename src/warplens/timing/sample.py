@@ -23,7 +23,7 @@ from warplens.execute.trace import BlockTrace, Recorder, collect
 BUDGET = 4_000_000  # warp instructions run for a sample
 WAVES = 4
 _FILLED = 0.85  # of a table's capacity
-_SECONDS = 20.0
+_MAX_STEPS = 20_000_000  # loop iterations of a sample; blocks that wait for others never end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +82,7 @@ def record(prepare: Callable[[], engine.Program], image: engine.ModuleImage,
     program = prepare()
     heap = {segment.base for segment in memory.segments if segment.on_device_heap}
     after = memory._next
-    quiet = replace(config, restore=True, workers=1, progress=None, max_seconds=_SECONDS)
+    quiet = replace(config, restore=True, workers=1, progress=None, max_steps=_MAX_STEPS)
     try:
         first = _run(program, image, memory, quiet, Plan(blocks=(0,), stride=1, sms=1))
         if total == 1:

@@ -5,36 +5,35 @@ from __future__ import annotations
 from numba import njit
 
 from warplens.timing import dispatch
-from warplens.timing.state import RUNNING, Code, Ints, Spec, State
+from warplens.timing.state import RUNNING, Record, Records
 
 POLICIES = ("gty", "lrr", "gto")  # greedy then youngest, loose round robin, greedy then oldest
+ISSUED = -1  # in Warp.blocked: not waiting for its turn; 0 is eligible, else a stall reason
 
 
 @njit(cache=True)
-def pick(state: State, spec: Spec, code: Code, sub: int, now: int,
-         reasons: Ints) -> tuple[int, int]:  # fmt: skip
-    """The warp to issue (-1: none) and the number of eligible ones; fills `reasons` per warp."""
-    best, eligible = -1, 0
-    best_rank = -1
-    n = state.status.size
-    last = state.last_warp[sub]
-    for warp in range(sub, n, spec.sub_partitions):
-        reasons[warp] = -1
-        if state.status[warp] != RUNNING or state.ready[warp] > now:
+def pick(warps: Records, sub: Record, number: int, spec: Record, code: Records,
+         now: int) -> tuple[int, int]:  # fmt: skip
+    """The warp to issue (-1: none) and the number of eligible ones; sets every warp's `blocked`."""
+    best, best_rank, eligible = -1, -1, 0
+    n = warps.size
+    for index in range(number, n, spec.sub_partitions):
+        warp = warps[index]
+        warp.blocked = ISSUED
+        if warp.status != RUNNING or warp.ready > now:
             continue
-        reason = dispatch.blocked(state, spec, code, sub, state.pc[warp], now)
-        reasons[warp] = reason
-        if reason:
+        warp.blocked = dispatch.blocked(sub, spec, code[warp.pc], now)
+        if warp.blocked:
             continue
         eligible += 1
         if spec.policy == 1:
-            rank = n - (warp - last - 1) % n
-        elif warp == last:
+            rank = n - (index - sub.last_warp - 1) % n
+        elif index == sub.last_warp:
             rank = 1 << 50
         elif spec.policy == 0:
-            rank = state.age[warp]
+            rank = warp.age
         else:
-            rank = (1 << 49) - state.age[warp]
+            rank = (1 << 49) - warp.age
         if rank > best_rank:
-            best, best_rank = warp, rank
+            best, best_rank = index, rank
     return best, eligible

@@ -8,60 +8,58 @@ from __future__ import annotations
 
 from numba import njit
 
-from warplens.timing.state import N_SCOREBOARDS, RING, Code, State
+from warplens.timing.state import FIXED, N_SCOREBOARDS, RING, Record
 
 NO_BARRIER = 7
 
 
 @njit(cache=True)
-def hold(state: State, warp: int, board: int, until: int, reason: int) -> None:
+def hold(warp: Record, board: int, until: int, reason: int) -> None:
     """Raises a scoreboard until a time."""
     if board == NO_BARRIER:
         return
-    if until >= state.release[warp, board]:
-        state.release[warp, board] = until
-        state.cause[warp, board] = reason
-    ring = state.ring[warp, board]
-    oldest = 0
-    for i in range(1, RING):
-        if ring[i] < ring[oldest]:
+    if until >= warp.release[board]:
+        warp.release[board] = until
+        warp.cause[board] = reason
+    oldest = board * RING
+    for i in range(board * RING + 1, board * RING + RING):
+        if warp.ring[i] < warp.ring[oldest]:
             oldest = i
-    ring[oldest] = until
+    warp.ring[oldest] = until
 
 
 @njit(cache=True)
-def clear(state: State, warp: int) -> None:
+def clear(warp: Record) -> None:
     """All scoreboards of a new warp are free."""
-    state.release[warp] = 0
-    state.ring[warp] = 0
+    for board in range(N_SCOREBOARDS):
+        warp.release[board] = 0
+    for i in range(N_SCOREBOARDS * RING):
+        warp.ring[i] = 0
 
 
 @njit(cache=True)
-def waits(state: State, code: Code, warp: int, pc: int) -> tuple[int, int]:
+def waits(warp: Record, inst: Record) -> tuple[int, int]:
     """When the scoreboards allow the instruction, and the reason of the last to be released."""
     until, reason = 0, 0
-    mask = code.wait[pc]
     for board in range(N_SCOREBOARDS):
-        if mask >> board & 1 and state.release[warp, board] > until:
-            until, reason = state.release[warp, board], state.cause[warp, board]
-    depth = code.depth[pc]
-    if depth >= 0 and code.kind[pc] == 0:
-        board, allowed = depth >> 8, depth & 255
-        when = _after(state, warp, board, allowed)
+        if inst.wait >> board & 1 and warp.release[board] > until:
+            until, reason = warp.release[board], warp.cause[board]
+    if inst.depth >= 0 and inst.kind == FIXED:
+        board = inst.depth >> 8
+        when = after(warp, board, inst.depth & 255)
         if when > until:
-            until, reason = when, state.cause[warp, board]
+            until, reason = when, warp.cause[board]
     return until, reason
 
 
 @njit(cache=True)
-def _after(state: State, warp: int, board: int, allowed: int) -> int:
-    """When at most `allowed` releases are still to come."""
-    ring = state.ring[warp, board]
-    for i in range(RING):
+def after(warp: Record, board: int, allowed: int) -> int:
+    """When at most `allowed` releases of a scoreboard are still to come."""
+    for i in range(board * RING, board * RING + RING):
         later = 0
-        for j in range(RING):
-            if ring[j] > ring[i]:
+        for j in range(board * RING, board * RING + RING):
+            if warp.ring[j] > warp.ring[i] or (warp.ring[j] == warp.ring[i] and j < i):
                 later += 1
         if later == allowed:
-            return ring[i]
+            return warp.ring[i]
     return 0

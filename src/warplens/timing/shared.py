@@ -4,21 +4,30 @@ from __future__ import annotations
 
 from numba import njit
 
-from warplens.timing.state import DATA, S_DATA_CYCLES, S_SHARED_PASSES, Counts, Spec, State
+from warplens.timing.state import Record
 
 IDEAL_BANKS = 8
 
 
 @njit(cache=True)
-def access(state: State, counts: Counts, spec: Spec, passes: int, lanes: int, size: int,
-           is_atomic: bool, begin: float) -> float:  # fmt: skip
+def access(sm: Record, spec: Record, passes: int, lanes: int, size: int, is_atomic: bool,
+           begin: float) -> float:  # fmt: skip
     """When an access that starts at `begin` has its data."""
     if spec.ideal & IDEAL_BANKS:
         passes = max(1, (lanes * size + 127) // 128)
-    start = max(begin, state.free[DATA])
-    state.free[DATA] = start + passes
-    counts.sums[S_SHARED_PASSES] += passes
-    counts.sums[S_DATA_CYCLES] += passes
+    start = max(begin, sm.data_free)
+    sm.data_free = start + passes
+    sm.shared_passes += passes
+    sm.data_cycles += passes
     latency = spec.shared_atomic if is_atomic else spec.shared_latency
-    extra = spec.wide_extra * (max(4, size) // 4 - 1)
-    return start + passes - 1 + latency + extra
+    # Further passes of a wide access overlap its return; those of conflicts do, too.
+    return start + latency + 2.0 * (passes - 1) * (1.0 if size > 4 else 0.5)
+
+
+@njit(cache=True)
+def shuffle(sm: Record, spec: Record, latency: float, passes: int, begin: float) -> float:
+    """When a shuffle's result is there."""
+    start = max(begin, sm.data_free)
+    sm.data_free = start + passes
+    sm.data_cycles += passes
+    return start + latency

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from warplens.gpus.spec import GpuSpec
 from warplens.timing.schedule import POLICIES
-from warplens.timing.state import Spec
+from warplens.timing.state import SPEC, Records
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +43,58 @@ class Machine:
         """The DRAM's peak for the whole chip in bytes per SM cycle."""
         return self.gpu.dram_bandwidth_bytes_per_second / self.hertz
 
-    def spec(self) -> Spec:
-        """The tuple for the cycle loop."""
+    @property
+    def l1_lines(self) -> int:
+        """Lines of L1 beside the carve-out."""
+        return int(max(8 << 10, self.gpu.l1_shared_size_bytes - self.carveout_bytes)) // 128
+
+    @property
+    def l0_lines(self) -> int:
+        """Lines of a sub-partition's instruction cache."""
+        return int(self.gpu.value("fetch.l0_bytes", 16 << 10)) // 128
+
+    @property
+    def l1i_lines(self) -> int:
+        """Lines of the SM's instruction cache."""
+        return int(self.gpu.value("fetch.l1_bytes", 128 << 10)) // 128
+
+    def spec(self) -> Records:
+        """The record for the cycle loop, as an array of one."""
+        spec = np.zeros(1, SPEC)
+        for name, value in {**self._core(), **self._memory()}.items():
+            spec[name] = value
+        return spec
+
+    def _core(self) -> dict[str, float]:
+        gpu, value = self.gpu, self.gpu.value
+        latency = gpu.table("latency")
+        return {
+            "sub_partitions": gpu.sub_partitions,
+            "policy": POLICIES.index(self.scheduler),
+            "slots": self.resident,
+            "warps_per_block": self.warps_per_block,
+            "ideal": self.ideal,
+            "shared_latency": latency["shared"],
+            "shared_atomic": latency["atomic_shared"],
+            "barrier_latency": latency["syncthreads"],
+            "barrier_arrival": value("issue.barrier_arrival_cycles", 2.0),
+            "fence_latency": latency["fence"],
+            "branch_latency": latency["branch"],
+            "sources_load": latency["load_sources_read"],
+            "sources_store": latency["store_sources_read"],
+            "wide_extra": latency["memory_128bit_extra"] / 3.0,
+            "block_start": value("launch.block_start_cycles", 300),
+            "launch_first": max(
+                float(value("launch.first_block_cycles", 32)),
+                float(value("launch.first_warp_cycles", 8)) * self.warps_per_block,
+            ),
+            "launch_interval": self.active_sms / float(value("launch.blocks_per_cycle", 0.83)),
+            "l0_miss": value("fetch.l0_miss_cycles", 20),
+            "l1i_miss": value("fetch.l1_miss_cycles", 60),
+            "constant_miss": value("fetch.constant_miss_cycles", 110),
+        }
+
+    def _memory(self) -> dict[str, float]:
         gpu, value = self.gpu, self.gpu.value
         latency = gpu.table("latency")
         sms = max(1, self.active_sms)
@@ -50,46 +102,28 @@ class Machine:
         beyond = (float(latency["dram"]) - float(latency["l2_hit"])) * ratio
         link = float(value("l2.sm_bytes_per_cycle", 64))
         l2_rate = min(link, float(gpu.l2_read_bytes_per_cycle) / sms)
-        dram_rate = min(link, self.dram_bytes_per_cycle * float(value("dram.read_fraction")) / sms)
-        l1_bytes = max(8 << 10, gpu.l1_shared_size_bytes - self.carveout_bytes)
-        return Spec(
-            sub_partitions=gpu.sub_partitions,
-            policy=POLICIES.index(self.scheduler),
-            slots=self.resident,
-            warps_per_block=self.warps_per_block,
-            agu_interval=float(value("issue.memory_cycles_per_instruction")),
-            lsu_interval=max(1.0, 32.0 / gpu.lsu_lanes),
-            queue_entries=int(value("issue.memory_queue_entries")),
-            l1_line_slots=l1_bytes // 128,
-            l1_bytes_per_cycle=float(gpu.l1_bytes_per_cycle),
-            shared_bytes_per_cycle=float(gpu.shared_bytes_per_cycle),
-            l1_hit=float(latency["l1_hit"]),
-            l2_hit=float(latency["l2_hit"]),
-            l2_far=float(latency["l2_far"]),
-            far_share=int(256 * self.far_share),
-            dram_latency=float(latency["l2_hit"]) + beyond,
-            l2_read_rate=l2_rate,
-            l2_write_rate=min(link / 2, l2_rate),
-            dram_rate=dram_rate,
-            dram_write_share=self.dram_write_share,
-            atomic_interval=float(value("l2.atomic_cycles", 1.0)),
-            atomic_latency=float(latency["global_atomic"]),
-            sharers=float(sms),
-            shared_latency=float(latency["shared"]),
-            shared_atomic=float(latency["atomic_shared"]),
-            shuffle_latency=float(latency["shuffle"]),
-            barrier_latency=int(latency["syncthreads"]),
-            fence_latency=float(latency["fence"]),
-            branch_latency=int(latency["branch"]),
-            sources_load=int(latency["load_sources_read"]),
-            sources_store=int(latency["store_sources_read"]),
-            wide_extra=float(latency["memory_128bit_extra"]) / 3.0,
-            in_flight=float(value("l1.in_flight_cycles", 1200)),
-            block_start=int(value("launch.block_start_cycles", 300)),
-            launch_interval=float(value("launch.block_interval_cycles", 8)),
-            l0_lines=int(value("fetch.l0_bytes", 16384)) // 128,
-            l1i_lines=int(value("fetch.l1_bytes", 131072)) // 128,
-            l0_miss=int(value("fetch.l0_miss_cycles", 20)),
-            l1i_miss=int(latency["l2_hit"]),
-            ideal=self.ideal,
-        )
+        read, copy = float(value("dram.read_fraction")), float(value("dram.copy_fraction"))
+        return {
+            "agu_interval": value("issue.memory_cycles_per_instruction"),
+            "lsu_interval": max(1.0, 32.0 / gpu.lsu_lanes),
+            "queue_entries": value("issue.memory_queue_entries"),
+            "l1_bytes_per_cycle": gpu.l1_bytes_per_cycle,
+            "l1_hit": latency["l1_hit"],
+            "l2_hit": latency["l2_hit"],
+            "l2_far": latency["l2_far"],
+            "far_share": int(256 * self.far_share),
+            "l2_rate": l2_rate,
+            "l2_request": 128.0 / link,
+            "l2_fill": value("l2.fill_cost", 2.0),
+            "l2_partial": float(value("l2.partial_write_cycles", 0.032)) * sms,
+            "dram_queue": value("dram.queue_cycles", 55.0),
+            "dram_latency": float(latency["l2_hit"]) + beyond,
+            "dram_rate": min(link, self.dram_bytes_per_cycle * read / sms),
+            "dram_write_cost": 2.0 * read / copy - 1.0,
+            "dram_write_share": self.dram_write_share,
+            "atomic_sector": max(1.0, sms / float(value("l2.atomic_sectors_per_cycle", 11.6))),
+            "atomic_lane": value("l2.atomic_lane_cycles", 1.47),
+            "atomic_latency": latency["global_atomic"],
+            "sharers": sms,
+            "in_flight": value("l1.in_flight_cycles", 1200.0),
+        }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numba import njit
 
-from warplens.timing.state import N_EVENTS, Counts, State
+from warplens.timing.state import Counts, Record
 
 REASONS = (
     "selected", "not_selected", "wait", "long_scoreboard", "short_scoreboard", "barrier",
@@ -21,15 +21,15 @@ REASONS = (
 
 
 @njit(cache=True)
-def charge(state: State, counts: Counts, warp: int, pc: int, reason: int, begin: int,
+def charge(sm: Record, counts: Counts, index: int, warp: Record, reason: int, begin: int,
            end: int) -> None:  # fmt: skip
-    """Notes that a warp stood at `pc` for a reason during [begin, end)."""
+    """Notes that a warp stood at its instruction for a reason during [begin, end)."""
     if end <= begin:
         return
-    counts.stalls[pc, reason] += end - begin
-    n = state.control[N_EVENTS]
+    counts.stalls[warp.pc, reason] += end - begin
+    n = sm.n_events
     if n < counts.events.shape[0]:
         row = counts.events[n]
-        row[0], row[1], row[2], row[3], row[4] = warp, begin, end, reason, pc
-        row[5] = state.trace[warp]
-        state.control[N_EVENTS] = n + 1
+        row[0], row[1], row[2], row[3], row[4] = index, begin, end, reason, warp.pc
+        row[5] = warp.trace
+        sm.n_events = n + 1

@@ -1,14 +1,20 @@
-"""What the cycle loop works on: plain arrays in named tuples, which Numba compiles."""
+"""What the cycle loop works on: NumPy records, which Numba compiles to plain memory accesses.
+
+A record (one warp, the SM, the numbers of the GPU) is passed as one pointer, which keeps the stages
+small and quick to compile; what grows with the launch stands in the arrays of `Trace` and `Counts`.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+Records = npt.NDArray[Any]
+Record = Any  # one element of such an array
 
 # classes of instructions, by what their issue needs
 FIXED, VARIABLE, MEMORY, SHARED, CONSTANT, BLOCK_BARRIER, ARRIVE, EXIT, BRANCH, FENCE, SLEEP = (
@@ -17,95 +23,91 @@ FIXED, VARIABLE, MEMORY, SHARED, CONSTANT, BLOCK_BARRIER, ARRIVE, EXIT, BRANCH, 
 PIPES = ("alu", "fma", "fp16", "fp64", "xu", "lsu", "adu", "cbu", "uniform", "tensor", "none")
 N_SCOREBOARDS = 6
 RING = 8  # outstanding releases that DEPBAR can tell apart
-
-# shared resources of the SM: when each is free again (`State.free`)
-LSU, TAG, DATA, L2_READ, L2_WRITE, DRAM, ATOMIC, LAUNCH, N_FREE = range(9)
+N_BARRIERS = 16
+WAYS = 4  # of L1
+SLICES = 32
+CONSTANT_LINES = 32  # of 64 bytes
 
 # what a warp slot is doing
 EMPTY, RUNNING, AT_BARRIER = 0, 1, 2
-
-# `State.control`
-NOW, NEXT_BLOCK, FINISHED, N_EVENTS, RESIDENT, AGE, ISSUED, N_CONTROL = range(8)
-
-# sums of one simulation (`Counts.sums`)
-(
-    S_CYCLES, S_WARP_CYCLES, S_ELIGIBLE, S_ISSUE_ACTIVE, S_ACTIVE_SUBS,
-    S_L1_SECTORS, S_L1_HITS, S_L2_READ, S_L2_READ_HIT, S_L2_WRITE, S_L2_WRITE_HIT,
-    S_L2_ATOMIC, S_DRAM_READ, S_DRAM_WRITE, S_SHARED_PASSES, S_TAGS, S_DATA_CYCLES,
-    S_REQUESTS, S_BARRIERS, S_L2_REQUESTS, N_SUMS,
-) = range(21)  # fmt: skip
-
 NEVER = 1 << 60
 
+# the numbers of one GPU and launch, in SM cycles and bytes per SM cycle
+SPEC = np.dtype([
+    ("sub_partitions", "i8"), ("policy", "i8"), ("slots", "i8"), ("warps_per_block", "i8"),
+    ("ideal", "i8"),  # bits of what is made ideal, see ablate.py
+    ("agu_interval", "f8"), ("lsu_interval", "f8"), ("queue_entries", "f8"),
+    ("l1_bytes_per_cycle", "f8"), ("l1_hit", "f8"),
+    ("l2_hit", "f8"), ("l2_far", "f8"), ("far_share", "i8"),  # of 256 lines: far from the SM
+    ("l2_rate", "f8"),  # bytes per cycle for this SM, read and written
+    ("dram_latency", "f8"), ("dram_rate", "f8"),
+    ("dram_write_cost", "f8"),  # a written byte's share of the bandwidth against a read one
+    ("dram_write_share", "f8"),  # part of newly written sectors that reach DRAM in time
+    ("dram_queue", "f8"),  # cycles of waiting at half load, growing as u / (1 - u)
+    ("l2_request", "f8"),  # cycles that a request takes of the SM's way to L2 at least
+    ("l2_fill", "f8"),  # sectors' worth of L2 time that a sector from or to DRAM takes
+    ("l2_partial", "f8"),  # cycles of a sector that a store writes in part
+    ("atomic_sector", "f8"), ("atomic_lane", "f8"), ("atomic_latency", "f8"), ("sharers", "f8"),
+    ("shared_latency", "f8"), ("shared_atomic", "f8"), ("shuffle_latency", "f8"),
+    ("barrier_latency", "i8"), ("barrier_arrival", "f8"), ("fence_latency", "f8"),
+    ("branch_latency", "i8"), ("sources_load", "i8"), ("sources_store", "i8"),
+    ("wide_extra", "f8"),  # per further 32 bits of a lane's access
+    ("in_flight", "f8"),  # cycles of backlog that the miss path accepts
+    ("block_start", "i8"),  # from a block's end to the first instruction of the next in its place
+    ("launch_first", "f8"),  # between the starts of two blocks of the first wave on this SM
+    ("launch_interval", "f8"),  # the same later, when the chip hands out blocks one by one
+    ("l0_miss", "i8"), ("l1i_miss", "i8"), ("constant_miss", "i8"),
+])  # fmt: skip
 
-class Spec(NamedTuple):
-    """The numbers of one GPU and launch, in SM cycles and bytes per SM cycle."""
+# one instruction, see table.py
+CODE = np.dtype([
+    ("kind", "i4"), ("pipe", "i4"), ("interval", "i4"), ("stall", "i4"), ("keep", "i4"),
+    ("write", "i4"), ("read", "i4"), ("wait", "i4"), ("latency", "i4"),
+    ("constant", "i4"),  # line of the constant bank that it reads, from 1; 0: none
+    ("depth", "i4"),  # DEPBAR: scoreboard << 8 | allowed; BAR: number << 8 | warps; else below 0
+])  # fmt: skip
 
-    sub_partitions: int
-    policy: int  # 0 greedy then youngest, 1 loose round robin, 2 greedy then oldest
-    slots: int  # resident blocks
-    warps_per_block: int
-    agu_interval: float
-    lsu_interval: float
-    queue_entries: int
-    l1_line_slots: int  # lines of L1
-    l1_bytes_per_cycle: float
-    shared_bytes_per_cycle: float
-    l1_hit: float
-    l2_hit: float
-    l2_far: float
-    far_share: int  # of 256 lines, how many live in the far partition
-    dram_latency: float
-    l2_read_rate: float  # bytes per cycle for this SM
-    l2_write_rate: float
-    dram_rate: float
-    dram_write_share: float  # part of newly written sectors that reach DRAM in time
-    atomic_interval: float
-    atomic_latency: float
-    sharers: float  # SMs that compete for a shared atomic address
-    shared_latency: float
-    shared_atomic: float
-    shuffle_latency: float
-    barrier_latency: int
-    fence_latency: float
-    branch_latency: int
-    sources_load: int
-    sources_store: int
-    wide_extra: float  # per further 32 bits of a lane's access
-    in_flight: float  # cycles of backlog that the miss path accepts
-    block_start: int  # cycles between a block's place becoming free and its first instruction
-    launch_interval: float  # cycles between two blocks' starts on one SM
-    l0_lines: int
-    l1i_lines: int
-    l0_miss: int
-    l1i_miss: int
-    ideal: int  # bits of what is made ideal, see ablate.py
+WARP = np.dtype([
+    ("status", "i8"), ("trace", "i8"), ("block", "i8"), ("entry", "i8"), ("last_entry", "i8"),
+    ("access", "i8"), ("last_access", "i8"), ("pc", "i8"), ("end", "i8"), ("ready", "i8"),
+    ("issued_at", "i8"), ("age", "i8"), ("stores", "i8"), ("blocked", "i8"),
+    ("release", "i8", (N_SCOREBOARDS,)), ("cause", "i8", (N_SCOREBOARDS,)),
+    ("ring", "i8", (N_SCOREBOARDS * RING,)),
+])  # fmt: skip
+SUB = np.dtype([("pipe_free", "f8", (len(PIPES),)), ("queue_free", "f8"), ("last_warp", "i8")])
+SLOT = np.dtype([("free", "i8"), ("live", "i8"), ("arrived", "i8", (N_BARRIERS,))])
+# a set of L1: lines (+ 1) by way, their sectors, when the last fill arrives, last use
+SET = np.dtype([(name, "i8", (WAYS,)) for name in ("tag", "valid", "fill", "used")])
+LINE = np.dtype([("tag", "i8"), ("ready", "i8")])  # of an instruction cache
 
-
-class Code(NamedTuple):
-    """Per instruction: what the scheduler and the pipes need to know."""
-
-    kind: npt.NDArray[np.int8]
-    pipe: npt.NDArray[np.int8]
-    interval: npt.NDArray[np.int32]
-    stall: npt.NDArray[np.int32]
-    keep: npt.NDArray[np.int8]
-    write: npt.NDArray[np.int8]
-    read: npt.NDArray[np.int8]
-    wait: npt.NDArray[np.int32]
-    latency: npt.NDArray[np.int32]
-    depth: npt.NDArray[np.int32]  # DEPBAR: scoreboard << 8 | allowed, else -1; BAR: id << 8 | warps
+SUMS = (
+    "cycles", "warp_cycles", "eligible", "issue_active", "l1_sectors", "l1_hits",
+    "l2_read", "l2_read_hit", "l2_write", "l2_write_hit", "l2_atomic", "l2_requests",
+    "dram_read", "dram_write", "shared_passes", "tags", "data_cycles", "requests",
+)  # fmt: skip
+L1_KINDS = ("global_ld", "global_st", "local_ld", "local_st")
+# the SM as a whole: counters of progress, when each shared unit is free again, sums
+SM = np.dtype([
+    *((name, "i8") for name in ("now", "next_block", "finished", "n_events", "resident",
+                                "age", "issued")),
+    *((name, "f8") for name in ("lsu_free", "tag_free", "data_free", "l2_free",
+                                "dram_free", "dram_busy", "atomic_free", "launch_free",
+                                "barrier_free")),
+    *((name, "f8") for name in SUMS),
+    ("l1_looked", "f8", (len(L1_KINDS),)), ("l1_found", "f8", (len(L1_KINDS),)),
+    ("pipe_busy", "f8", (len(PIPES),)),
+    ("slice_free", "f8", (SLICES,)),  # L2 slices, for atomics that several SMs contend for
+])  # fmt: skip
+TIMELINE = ("issued", "warps", "dram_sectors", "l2_sectors", "l1_sectors", "blocks")
 
 
 class Trace(NamedTuple):
-    """The traces to replay, see execute/trace.py; `hits` is L2's answer per line."""
+    """The traces to replay, see execute/trace.py; `hits` and `shares` are L2's answers per line."""
 
-    starts: Ints
-    ends: Ints
+    blocks: Ints  # (lifted block, 2): start, end
     entries: npt.NDArray[np.uint32]
-    warp_entries: Ints
+    ranges: Ints  # (warp + 1, 2): first entry, first access
     accesses: Ints
-    warp_accesses: Ints
     lines: Ints
     hits: npt.NDArray[np.uint8]
     shares: npt.NDArray[np.float32]
@@ -113,77 +115,42 @@ class Trace(NamedTuple):
 
 
 class State(NamedTuple):
-    """The SM between two cycles; the first axis is the warp slot unless said."""
+    """The SM between two cycles."""
 
-    status: npt.NDArray[np.int8]
-    trace: Ints
-    block: Ints  # slot of the block
-    entry: Ints
-    last_entry: Ints
-    access: Ints
-    pc: Ints
-    end: Ints
-    ready: Ints
-    issued_at: Ints
-    age: Ints
-    release: Ints  # (warp, scoreboard): when it is free
-    cause: npt.NDArray[np.int8]  # (warp, scoreboard): stall reason of waiting for it
-    ring: Ints  # (warp, scoreboard, RING): releases still counted
-    stores: Ints  # when the warp's last store is on its way
-    pipe_free: Floats  # (sub-partition, pipe)
-    queue_free: Floats  # (sub-partition,): address unit
-    last_warp: Ints  # (sub-partition,)
-    free: Floats  # shared resources
-    slot_free: Ints  # (block slot,): when the next block may start
-    slot_live: Ints  # (block slot,): warps that run
-    arrived: Ints  # (block slot, 16): arrivals at named barriers
-    tags: Ints  # L1: line + 1 per way, (sets, ways)
-    valid: Ints  # L1: sectors << 0, per (sets, ways)
-    fill: Ints  # L1: when the line's last fill arrives
-    used: Ints  # L1: time of last use
-    l0: Ints  # (sub-partition, lines)
-    l1i: Ints
-    control: Ints
+    sm: Records  # one SM record
+    warps: Records
+    subs: Records
+    slots: Records
+    sets: Records
+    l0: Records  # (sub-partition, line)
+    l1i: Records
+    constants: Records  # constant cache of the SM
 
 
 class Counts(NamedTuple):
-    """What a simulation adds up."""
+    """What grows with the launch."""
 
     stalls: Ints  # (instruction, reason)
-    issues: Ints  # per instruction
-    pipe_busy: Floats
-    sums: Floats
-    l1: Ints  # (kind of access, looked up or found): sectors; see answers.L1_KINDS
-    done: Ints  # per block in order of completion: time
-    work: Ints  # warp instructions issued up to then
+    done: Ints  # (block in order of completion, 2): time, instructions issued up to then
     timeline: Floats  # (bin, TIMELINE column)
     events: Ints  # (n, 6): warp slot, begin, end, reason, pc, trace
 
 
-TIMELINE = ("issued", "warps", "dram_bytes", "l2_bytes", "l1_sectors", "blocks")
-
-
-def new_state(spec: Spec) -> State:
+def new_state(spec: Record, l1_lines: int, l0_lines: int, l1i_lines: int) -> State:
     """An empty SM."""
-    n, s = spec.slots * spec.warps_per_block, spec.sub_partitions
-    ways = 4 if spec.l1_line_slots >= 4 else 1
-    sets = max(1, spec.l1_line_slots // ways)
-
-    def zeros(*shape: int) -> Ints:
-        return np.zeros(shape, np.int64)
-
+    subs = np.zeros(int(spec["sub_partitions"]), SUB)
+    subs["last_warp"] = -1
+    slots = int(spec["slots"])
     return State(
-        status=np.zeros(n, np.int8), trace=zeros(n), block=zeros(n), entry=zeros(n),
-        last_entry=zeros(n), access=zeros(n), pc=zeros(n), end=zeros(n), ready=zeros(n),
-        issued_at=zeros(n), age=zeros(n), release=zeros(n, N_SCOREBOARDS),
-        cause=np.zeros((n, N_SCOREBOARDS), np.int8), ring=zeros(n, N_SCOREBOARDS, RING),
-        stores=zeros(n), pipe_free=np.zeros((s, len(PIPES))), queue_free=np.zeros(s),
-        last_warp=np.full(s, -1, np.int64), free=np.zeros(N_FREE), slot_free=zeros(spec.slots),
-        slot_live=zeros(spec.slots), arrived=zeros(spec.slots, 16), tags=zeros(sets, ways),
-        valid=zeros(sets, ways), fill=zeros(sets, ways), used=zeros(sets, ways),
-        l0=zeros(s, max(1, spec.l0_lines)), l1i=zeros(max(1, spec.l1i_lines)),
-        control=zeros(N_CONTROL),
-    )  # fmt: skip
+        sm=np.zeros(1, SM),
+        warps=np.zeros(slots * int(spec["warps_per_block"]), WARP),
+        subs=subs,
+        slots=np.zeros(slots, SLOT),
+        sets=np.zeros(max(1, l1_lines // WAYS), SET),
+        l0=np.zeros((len(subs), max(1, l0_lines)), LINE),
+        l1i=np.zeros(max(1, l1i_lines), LINE),
+        constants=np.zeros(CONSTANT_LINES, LINE),
+    )
 
 
 def new_counts(n_instructions: int, n_reasons: int, n_blocks: int, *, bins: int,
@@ -191,12 +158,7 @@ def new_counts(n_instructions: int, n_reasons: int, n_blocks: int, *, bins: int,
     """Zeroed sums."""
     return Counts(
         stalls=np.zeros((max(1, n_instructions), n_reasons), np.int64),
-        issues=np.zeros(max(1, n_instructions), np.int64),
-        pipe_busy=np.zeros(len(PIPES)),
-        sums=np.zeros(N_SUMS),
-        l1=np.zeros((5, 2), np.int64),
-        done=np.zeros(max(1, n_blocks), np.int64),
-        work=np.zeros(max(1, n_blocks), np.int64),
+        done=np.zeros((max(1, n_blocks), 2), np.int64),
         timeline=np.zeros((max(1, bins), len(TIMELINE))),
         events=np.zeros((events, 6), np.int64),
     )

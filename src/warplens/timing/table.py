@@ -7,11 +7,13 @@ import numpy as np
 from warplens.gpus.spec import GpuSpec
 from warplens.isa import families
 from warplens.isa.table import Op
-from warplens.sass.model import Imm, Instruction, SassKernel, Scoreboard
+from warplens.sass.model import Const, Imm, Instruction, SassKernel, Scoreboard
+from warplens.timing.lsu import SHUFFLE
 from warplens.timing.state import (
     ARRIVE,
     BLOCK_BARRIER,
     BRANCH,
+    CODE,
     CONSTANT,
     EXIT,
     FENCE,
@@ -21,7 +23,7 @@ from warplens.timing.state import (
     SHARED,
     SLEEP,
     VARIABLE,
-    Code,
+    Records,
 )
 
 _MEMORY = frozenset({
@@ -30,9 +32,9 @@ _MEMORY = frozenset({
 })  # fmt: skip
 _SHARED = frozenset({"LDS", "STS", "ATOMS", "REDS", "LDSM", "STSM", "STAS", "SYNCS"})
 _SHUFFLES = frozenset({"SHFL", "MATCH", "REDUX", "CREDUX"})
+_PASSES = {"MATCH": "match", "REDUX": "redux", "CREDUX": "redux"}
 _FENCES = frozenset({"MEMBAR", "ERRBAR", "FENCE"})
 _VARIABLE_PIPES = frozenset({"xu", "adu"})
-_SHUFFLE = -2  # in Code.depth: no access record is to be looked for
 
 
 def _kind(inst: Instruction, entry: Op | None) -> int:
@@ -66,12 +68,14 @@ def _depth(inst: Instruction) -> int:
         numbers = [o.bits for o in inst.operands if isinstance(o, Imm)]
         threads = numbers[1] if len(numbers) > 1 else 0
         return (numbers[0] & 15 if numbers else 0) << 8 | (threads + 31) // 32 & 255
-    return _SHUFFLE if inst.opcode in _SHUFFLES else -1
+    return SHUFFLE if inst.opcode in _SHUFFLES else -1
 
 
 def _interval(gpu: GpuSpec, inst: Instruction, pipe: str) -> int:
     """Cycles for which a warp's instruction holds its pipe: 32 lanes over those of the pipe."""
     name = pipe
+    if inst.opcode in _SHUFFLES:
+        return int(gpu.value(f"issue.{_PASSES.get(inst.opcode, 'shuffle')}_passes", 1))
     if pipe == "fma" and inst.opcode in ("IMAD", "IMUL") and "MOV" not in inst.modifiers:
         name = "fma_heavy"
     if inst.opcode in ("HMMA", "IMMA", "DMMA", "BMMA", "QMMA"):
@@ -100,24 +104,29 @@ def _latency(gpu: GpuSpec, inst: Instruction, entry: Op | None) -> int:
     return int(gpu.value(f"latency.{name}", 4))
 
 
-def code_of(kernel: SassKernel, gpu: GpuSpec) -> Code:
+def _constant_line(inst: Instruction) -> int:
+    """The 64-byte line of a constant operand with a fixed address, from 1; 0 without one."""
+    for operand in inst.operands:
+        if isinstance(operand, Const) and operand.bank >= 0:
+            return 1 + (operand.bank << 12 | operand.offset >> 6 & 0xFFF)
+    return 0
+
+
+def code_of(kernel: SassKernel, gpu: GpuSpec) -> Records:
     """The table of one kernel for one GPU."""
     families.load_all()
-    instructions = kernel.instructions
-    entries = [families.find(inst) for inst in instructions]
-    pipes = [entry.pipe if entry is not None and entry.pipe in PIPES else "alu"
-             for entry in entries]  # fmt: skip
-    pairs = list(zip(instructions, entries, pipes, strict=True))
-    controls = [inst.control for inst in instructions]
-    return Code(
-        kind=np.array([_kind(inst, entry) for inst, entry, _ in pairs], np.int8),
-        pipe=np.array([PIPES.index(pipe) for pipe in pipes], np.int8),
-        interval=np.array([_interval(gpu, inst, pipe) for inst, _, pipe in pairs], np.int32),
-        stall=np.array([c.stall for c in controls], np.int32),
-        keep=np.array([c.keep for c in controls], np.int8),
-        write=np.array([c.write_barrier for c in controls], np.int8),
-        read=np.array([c.read_barrier for c in controls], np.int8),
-        wait=np.array([c.wait_mask for c in controls], np.int32),
-        latency=np.array([_latency(gpu, inst, entry) for inst, entry, _ in pairs], np.int32),
-        depth=np.array([_depth(inst) for inst in instructions], np.int32),
-    )
+    table = np.zeros(len(kernel.instructions), CODE)
+    for row, inst in zip(table, kernel.instructions, strict=True):
+        entry = families.find(inst)
+        pipe = entry.pipe if entry is not None and entry.pipe in PIPES else "alu"
+        control = inst.control
+        row["kind"] = _kind(inst, entry)
+        row["pipe"] = PIPES.index(pipe)
+        row["interval"] = _interval(gpu, inst, pipe)
+        row["stall"], row["keep"] = control.stall, control.keep
+        row["write"], row["read"] = control.write_barrier, control.read_barrier
+        row["wait"] = control.wait_mask
+        row["latency"] = _latency(gpu, inst, entry)
+        row["constant"] = _constant_line(inst)
+        row["depth"] = _depth(inst)
+    return table
