@@ -136,7 +136,8 @@ class Worker:
         records = aligned(size * self._n_warps)
         local_size = 128 * ((self.launching.local_bytes + 3) // 4)
         local = aligned(max(64, local_size * self._n_warps))
-        shared = aligned(max(64, int(self.control[runner.SHARED_BYTES])))
+        # 256 bytes to spare: loads take a whole window at once.
+        shared = aligned(int(self.control[runner.SHARED_BYTES]) + 256)
         self._buffers += [records, local, shared]
         self._shared[slot] = shared.ctypes.data
         words = records.view(np.uint32).reshape(self._n_warps, size // 4)

@@ -354,7 +354,7 @@ screened:
 """
 
 
-def _prologue(name: str, screen: tuple[int, int, int] | None = None) -> str:
+def prologue(name: str, screen: tuple[int, int, int] | None = None) -> str:
     mask = "%mask" if screen is None else "%mask_in"
     return f"""define internal i32 @{name}(ptr %w, ptr %env, ptr %site, i32 {mask}, i32 %imm, i32 %inst,
     i32 %counter) noinline {{
@@ -395,7 +395,7 @@ def global_access(name: str, size: int, kind: int, action: str, observe: bool = 
         observe_access(at.SPACE_GLOBAL, kind, size, "%in", "%segb", "%host") if observe else ""
     )
     screen = (at.SPACE_GLOBAL, kind, size) if observe else None
-    return f"""{_prologue(name, screen)}
+    return f"""{prologue(name, screen)}
 {scratch("lop", ADDRESSES)}
   %lo = load {V}, ptr %lop, align 64
 {scratch("hip", ADDRESSES + 1)}
@@ -511,7 +511,7 @@ def global_words(op: str) -> str:
         else f"""  %v1 = load {V}, ptr %io, align 64
   call void @llvm.masked.store.v32i32.p0({V} %v1, ptr %row, i32 4, {P} %lanes)"""
     )
-    return f"""{_prologue(f"wl.global.{op}.4")}
+    return f"""{prologue(f"wl.global.{op}.4")}
 {scratch("lop", ADDRESSES)}
   %lo = load {V}, ptr %lop, align 64
 {scratch("hip", ADDRESSES + 1)}
@@ -601,7 +601,7 @@ def shared_access(name: str, size: int, kind: int, action: str, observe: bool = 
         observe_access(at.SPACE_SHARED, kind, size, "%mask", "0", "%host") if observe else ""
     )
     screen = (at.SPACE_SHARED, kind, size) if observe else None
-    return f"""{_prologue(name, screen)}
+    return f"""{prologue(name, screen)}
 {scratch("offp", ADDRESSES)}
   %off32 = load {V}, ptr %offp, align 64
 {_misaligned(size, "%off32", at.FAULT_MISALIGNED_SHARED)}
@@ -649,7 +649,7 @@ def local_move(op: str, size: int, observe: bool = False) -> str:
   call void @wl.sectors(ptr %env, ptr %site, {V} %wa{k}, i32 %mask, i32 {narrow}, i32 %counter)""")
     body = "\n".join(steps)
     screen = (at.SPACE_LOCAL, kind, size) if observe else None
-    return f"""{_prologue(f"wl.local.{op}.{size}", screen)}
+    return f"""{prologue(f"wl.local.{op}.{size}", screen)}
 {scratch("offp", ADDRESSES)}
   %off32 = load {V}, ptr %offp, align 64
 {_misaligned(size, "%off32", at.FAULT_MISALIGNED_LOCAL)}
@@ -679,7 +679,7 @@ def generic_move(op: str, size: int) -> str:
   %b{space} = icmp ne i32 %f{space}, 0
   br i1 %b{space}, label %bad, label %n{space}
 n{space}:""")
-    return f"""{_prologue(f"wl.generic.{op}.{size}")}
+    return f"""{prologue(f"wl.generic.{op}.{size}")}
 {scratch("lop", ADDRESSES)}
   %lo = load {V}, ptr %lop, align 64
 {scratch("hip", ADDRESSES + 1)}
@@ -707,6 +707,6 @@ bad:
 
 __all__ = [
     "ADDRESSES", "GATHER", "LANES", "MASKED", "RESULTS", "SWAP", "VALUES", "generic_move",
-    "global_access", "global_move", "local_move", "move_load", "move_store", "scratch",
+    "global_access", "global_move", "local_move", "move_load", "move_store", "prologue", "scratch",
     "shared_access", "shared_move",
 ]  # fmt: skip

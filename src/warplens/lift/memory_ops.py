@@ -8,7 +8,7 @@ counts (see runtime_ir.py).
 from __future__ import annotations
 
 from warplens.execute import layout as at
-from warplens.lift import access_ir, atomic_ir, runtime_ir
+from warplens.lift import access_ir, atomic_ir, quick_ir, runtime_ir
 from warplens.lift.access_ir import ADDRESSES, RESULTS, SWAP, VALUES
 from warplens.lift.binding import (
     KEY_UNIFORM,
@@ -59,6 +59,14 @@ def _use_move(w: RegionWriter, space: str, op: str, size: int) -> None:
         walk = dict(functions)[name].replace(f"@{name}(", f"@{slow}(")
         functions = [f for f in functions if f[0] != name]
         functions += [(slow, walk), (name, access_ir.global_words(op))]
+    if op == "load" and "shared" in spaces and not w.observe and (
+        quick_ir.has_window(w.features, size)
+    ):
+        name = f"wl.shared.load.{size}"
+        walk = dict(functions)[name].replace(f"@{name}(", f"@{name}.walk(")
+        functions = [f for f in functions if f[0] != name]
+        functions += [*quick_ir.WINDOW_DECLARATIONS.items(), (f"{name}.walk", walk),
+                      (name, quick_ir.shared_window(size))]
     if space == "generic":
         functions.append((f"wl.generic.{op}.{size}", access_ir.generic_move(op, size)))
     use_runtime(w, *functions)
@@ -212,6 +220,45 @@ def _fast_place(w: RegionWriter, space: str, site: str, address: tuple[Value, Va
     return test, w.emit(f"getelementptr i8, ptr {host}, i64 {wide}")
 
 
+def _same_test(w: RegionWriter, space: str, address: tuple[Value, Value | None, int],
+               size: int, mask: str) -> tuple[str, str]:  # fmt: skip
+    """i1: all executing lanes access one place of shared memory; and its host pointer.
+
+    Counts are those of a row: one pass per 128 bytes asked for, so wider accesses need all lanes.
+    """
+    low, _, offset = address
+    offsets = (low if not offset else w.x.add(low, w.x.u32(offset))).ref
+    first = w.emit(f"extractelement <32 x i32> {offsets}, i32 0")
+    same = w.emit(f"icmp eq <32 x i32> {offsets}, {w.x.broadcast('u32', first).ref}")
+    bits = w.emit(f"bitcast <32 x i1> {same} to i32")
+    wanted = mask if size <= 4 else "-1"
+    both = w.emit(f"and i32 {bits}, {mask}")
+    ok = w.emit(f"icmp eq i32 {both}, {wanted}")
+    some = w.emit(f"icmp ne i32 {mask}, 0")
+    phase = w.emit(f"and i32 {first}, {size - 1}")
+    aligned = w.emit(f"icmp eq i32 {phase}, 0")
+    end = w.emit(f"add i64 {w.emit(f'zext i32 {first} to i64')}, {size}")
+    inside = w.emit(f"icmp sle i64 {end}, {w.env(at.ENV_SHARED_LIMIT)}")
+    for also in (some, aligned, inside):
+        ok = w.emit(f"and i1 {ok}, {also}")
+    host = w.emit(f"inttoptr i64 {w.env(at.ENV_SHARED)} to ptr")
+    return ok, w.emit(f"getelementptr i8, ptr {host}, i32 {first}")
+
+
+def _load_same(w: RegionWriter, place: str, size: int, signed: bool) -> list[str]:
+    """One place's words, in all lanes."""
+    if size <= 2:
+        narrow = w.emit(f"load i{8 * size}, ptr {place}, align 1")
+        wide = w.emit(f"{'sext' if signed else 'zext'} i{8 * size} {narrow} to i32")
+        return [w.x.broadcast("u32", wide).ref]
+    words = []
+    for k in range(size // 4):
+        at_word = w.emit(f"getelementptr i8, ptr {place}, i64 {4 * k}")
+        word = w.emit(f"load i32, ptr {at_word}, align 4")
+        words.append(w.x.broadcast("u32", word).ref)
+    return words
+
+
 def _strided(start: int, step: int, n: int) -> str:
     return f"<{n} x i32> <" + ", ".join(f"i32 {start + step * i}" for i in range(n)) + ">"
 
@@ -333,38 +380,58 @@ def load(w: RegionWriter, item: Bound) -> None:
     _slow_down(w, item)
     site_index, slot = new_site(w, space, size)
     site, mask = _site_pointer(w, site_index), w.lanes_mask()
-    words = max(1, size // 4)
-    fast_values: list[str] = []
-    fast_end = ""
-    if space in ("global", "shared") and w.inline_rows:
-        test, place = _fast_place(w, space, site, address, size, mask)
-        fast, slow, done = (w.module.label(s) for s in ("row", "walk", "loaded"))
-        w.line(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
-        w.module.start(fast)
-        fast_end = fast
-        fast_values = _load_row(w, place, size, signed)
-        _fast_count(w, slot)
-        w.line(f"br label %{done}")
-        w.module.start(slow)
+    found = _inline_loads(w, space, site, address, size, mask, signed, slot)
     imm = _put_address(w, space, address)
     _call(w, f"wl.{space}.load.{size}", site, mask, imm, slot)
-    values = [_get(w, RESULTS + k) for k in range(words)]
+    values = [_get(w, RESULTS + k) for k in range(max(1, size // 4))]
     if signed:
         shift = 32 - 8 * size
         up = w.emit(f"shl <32 x i32> {values[0]}, splat (i32 {shift})")
         values = [w.emit(f"ashr <32 x i32> {up}, splat (i32 {shift})")]
-    if fast_values:
-        slow_end = w.module.label("walked")
+    if found:
+        slow_end, done = w.module.label("walked"), found[0][0]
         w.line(f"br label %{slow_end}")
         w.module.start(slow_end)
         w.line(f"br label %{done}")
         w.module.start(done)
         values = [
-            w.emit(f"phi <32 x i32> [ {f}, %{fast_end} ], [ {s}, %{slow_end} ]")
-            for f, s in zip(fast_values, values, strict=True)
-        ]
+            w.emit("phi <32 x i32> " + ", ".join(
+                f"[ {words[k]}, %{end} ]" for end, words in
+                (*((end, words) for _, end, words in found), (slow_end, values))
+            ))
+            for k in range(len(values))
+        ]  # fmt: skip
     destination = next(o for o in item.inst.operands if isinstance(o, Reg))
     _write_words(w, destination, values)
+
+
+def _inline_loads(w: RegionWriter, space: str, site: str, address: tuple[Value, Value | None, int],
+                  size: int, mask: str, signed: bool, slot: int) -> list[tuple[str, str, list[str]]]:
+    """The patterns served inline: (label behind the load, last label, words) of each.
+
+    The code goes on where the general path is to be written.
+    """
+    if space not in ("global", "shared") or not w.inline_rows:
+        return []
+    done = w.module.label("loaded")
+    found = []
+    kinds = ("row", "same") if space == "shared" else ("row",)
+    if space == "shared" and address[0].scalar is not None:
+        kinds = ("same",)
+    for kind in kinds:
+        if kind == "row":
+            test, place = _fast_place(w, space, site, address, size, mask)
+        else:
+            test, place = _same_test(w, space, address, size, mask)
+        fast, slow = w.module.label(kind), w.module.label("walk")
+        w.line(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
+        w.module.start(fast)
+        words = (_load_row if kind == "row" else _load_same)(w, place, size, signed)
+        _fast_count(w, slot)
+        w.line(f"br label %{done}")
+        found.append((done, fast, words))
+        w.module.start(slow)
+    return found
 
 
 def _write_words(w: RegionWriter, destination: Operand, values: list[str]) -> None:
