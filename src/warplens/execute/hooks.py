@@ -14,6 +14,21 @@ from warplens.execute import layout as at
 if TYPE_CHECKING:
     from warplens.execute.worker import Worker
 
+class HeapWatch:
+    """Told of the device heap's use; with one, a bad free does not stop the launch."""
+
+    def allocated(self, worker: Worker, warp: int, lane: int, index: int, address: int,
+                  size: int) -> None:  # fmt: skip
+        """A lane of warp record `warp`, number `index` of its block, got memory (or null)."""
+
+    def freed(self, address: int) -> None:
+        """Memory was given back."""
+
+    def bad_free(self, worker: Worker, warp: int, lane: int, index: int, address: int,
+                 error: MemoryFault) -> None:  # fmt: skip
+        """A lane gave back what is not allocated."""
+
+
 Hook = Callable[["Worker", int, int, int], None]  # worker, warp address, lane mask, warp index
 HOOKS: dict[str, Hook] = {}
 
@@ -169,8 +184,12 @@ def assertfail(worker: Worker, warp: int, mask: int, index: int) -> None:
 @hook("malloc")
 def malloc(worker: Worker, warp: int, mask: int, index: int) -> None:
     """Device heap: size R4:R5, pointer or null in R4:R5."""
+    watch = worker.launching.config.heap_watch
     for lane in lanes_of(mask):
-        address = worker.heap_allocate(read_pair(warp, 4, lane))
+        size = read_pair(warp, 4, lane)
+        address = worker.heap_allocate(size)
+        if watch is not None:
+            watch.allocated(worker, warp, lane, index, address, size)
         write_register(warp, 4, lane, address)
         write_register(warp, 5, lane, address >> 32)
 
@@ -178,11 +197,17 @@ def malloc(worker: Worker, warp: int, mask: int, index: int) -> None:
 @hook("free")
 def free(worker: Worker, warp: int, mask: int, index: int) -> None:
     """Device heap: frees R4:R5 (null is ignored)."""
+    watch = worker.launching.config.heap_watch
     for lane in lanes_of(mask):
         address = read_pair(warp, 4, lane)
         if address:
             try:
                 worker.heap_free(address)
+                if watch is not None:
+                    watch.freed(address)
             except MemoryFault as error:
+                if watch is not None:
+                    watch.bad_free(worker, warp, lane, index, address, error)
+                    continue
                 where = worker.thread_text(index, lane)
                 raise MemoryFault(f"device free() by {where}: {error.message}") from None

@@ -18,6 +18,7 @@ from warplens.execute.observe import Observer
 from warplens.lift.memory_ops import atomic_operation
 
 if TYPE_CHECKING:
+    from warplens.execute.hooks import HeapWatch
     from warplens.execute.program import ModuleImage, Program
     from warplens.execute.worker import Worker
 
@@ -45,6 +46,7 @@ class LaunchConfig:
         progress: called now and then with (blocks finished, blocks in all).
         observer: told of blocks, accesses and synchronisation; needs a program prepared with
             observe=True and runs on one worker.
+        heap_watch: told of device malloc and free.
         block_order: only these blocks, in this order (None: all, ascending).
         restore: afterwards memory is as it was before: nothing that the blocks write stays.
     """
@@ -61,6 +63,7 @@ class LaunchConfig:
     sm_count: int = 1
     progress: Callable[[int, int], None] | None = None
     observer: Observer | None = None
+    heap_watch: HeapWatch | None = None
     block_order: tuple[int, ...] | None = None
     restore: bool = False
 

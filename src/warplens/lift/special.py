@@ -54,7 +54,8 @@ def _laneid(w: RegionWriter) -> Value:
     return w.x.lane_id()
 
 
-@_reader("SRZ", "SR_CgaCtaId", "SR_CTARANK", "SR_CLUSTER_CTARANK", "SR_GRIDPARAM")
+# SR_LMEMHIOFF: the lowest offset of local memory, which unoptimised code compares with R1.
+@_reader("SRZ", "SR_CgaCtaId", "SR_CTARANK", "SR_CLUSTER_CTARANK", "SR_GRIDPARAM", "SR_LMEMHIOFF")
 def _zero(w: RegionWriter) -> Value:
     return w.x.u32(0)
 

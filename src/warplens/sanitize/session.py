@@ -31,6 +31,7 @@ from warplens.execute.program import ModuleImage, Program
 from warplens.sanitize import state as st
 from warplens.sanitize.explain import Explainer, from_error
 from warplens.sanitize.finding import TOOLS, Finding
+from warplens.sanitize.heap import HeapUse
 from warplens.sanitize.report import Report
 from warplens.sanitize.shadows import PassOptions, State, make_state
 from warplens.sanitize.tables import instruction_table, shared_arrays, strong_shared_lines
@@ -127,7 +128,7 @@ class Session:
         if inside:
             after = _Snapshot(memory)
             before.restore()
-            self._lane_pass(memory, config, inside)
+            self._lane_pass(memory, config, inside | bits & st.TOOL_MEMCHECK)
             after.restore()
         return execution
 
@@ -198,6 +199,8 @@ class Session:
             kernel=kernel, config=config, memory=memory,
             arrays=shared_arrays(variant.ptx, kernel), mode=options.mode,
         )  # fmt: skip
+        heap = HeapUse(explainer, state)
+        config = replace(config, heap_watch=heap)
         execution = None
         problem: Finding | None = None
         try:
@@ -207,7 +210,13 @@ class Session:
         except ExecutionFault as error:
             problem = from_error(error, kernel, options.mode, self.options.tools)
         self._collect(state, explainer)
-        if problem is not None:
+        for finding in heap.findings:
+            self._add(finding)
+        if execution is not None and options.mode == st.MODE_BLOCK and "memcheck" in self.options.tools:
+            for finding in heap.leaks():
+                self._add(finding)
+        overflown = any(finding.check == "stack-overflow" for finding in self.findings)
+        if problem is not None and not overflown:  # after an overflow nothing makes sense
             self._add(problem)
         return execution
 
@@ -216,6 +225,8 @@ class Session:
             finding = explainer.finding(record)
             if finding is not None:
                 self._add(finding)
+                if finding.check == "stack-overflow":
+                    break
         if state.header[st.OVERFLOWS]:
             self.notes.append(
                 "more synchronisation variables than are tracked: some reported races between "

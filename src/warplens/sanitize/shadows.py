@@ -19,6 +19,7 @@ from warplens.sass.model import SassKernel
 
 MAX_RECORDS = 4096
 _SYNC_VARIABLES = 4096
+_HEAP_SEGMENTS = 4096  # as many as the engine's own table has room for
 _MOST_CROSS_WARPS = 4096  # larger grids keep floors instead of rows of clocks
 _SLOT_BUDGET = 6 << 30  # virtual bytes; only resident blocks touch theirs
 
@@ -44,6 +45,38 @@ class State:
         """Keeps an array alive; returns its address."""
         self.arrays.append(array)
         return int(array.ctypes.data)
+
+    def add_heap_segment(self, memory: DeviceMemory, address: int) -> None:
+        """Shadow for memory that the kernel has allocated itself."""
+        segment = memory.find(address)
+        n = int(self.header[st.N_SEGMENTS])
+        rows = self._rows
+        if segment is None or n >= len(rows):
+            return
+        every = at.ACCESS_READ | at.ACCESS_WRITE | at.ACCESS_ATOMIC
+        tools = int(self.header[st.TOOLS])
+        words = (segment.size + 3) // 4
+        cells = initial = 0
+        if tools & st.TOOL_RACECHECK:
+            cells = self.keep(np.zeros((words, st.CELL_BYTES // 8), np.int64))
+        if tools & st.TOOL_INITCHECK:
+            initial = self.keep(np.zeros(4 * words, np.uint8))
+        rows[n] = (segment.base, segment.size, cells, initial, segment.host, every)
+        self.header[st.N_SEGMENTS] = n + 1
+
+    def drop_segment(self, address: int) -> None:
+        """Forgets the shadow of memory that is no longer allocated."""
+        n = int(self.header[st.N_SEGMENTS])
+        for i in range(n):
+            if self._rows[i, st.S_BASE] == address:
+                self._rows[i] = self._rows[n - 1]
+                self._rows[n - 1] = 0
+                self.header[st.N_SEGMENTS] = n - 1
+                return
+
+    @property
+    def _rows(self) -> npt.NDArray[np.int64]:
+        return next(a for a in self.arrays if a.ctypes.data == self.header[st.SEGMENTS])
 
     @property
     def observer(self) -> Observer:
@@ -96,7 +129,7 @@ def make_state(kernel: SassKernel, table: npt.NDArray[np.int64], memory: DeviceM
 
 
 def _segments(state: State, memory: DeviceMemory, options: PassOptions) -> None:
-    rows = np.zeros((len(memory.segments) + 1, st.SEGMENT_SLOTS), np.int64)
+    rows = np.zeros((len(memory.segments) + _HEAP_SEGMENTS, st.SEGMENT_SLOTS), np.int64)
     every = at.ACCESS_READ | at.ACCESS_WRITE | at.ACCESS_ATOMIC
     for row, segment in zip(rows, memory.segments, strict=False):
         row[st.S_BASE], row[st.S_BYTES], row[st.S_HOST] = segment.base, segment.size, segment.host
