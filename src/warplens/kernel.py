@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from warplens.launch import Launch
 from warplens.naming import bare_name
 from warplens.progress import Progress
 from warplens.sass.model import SassKernel
+from warplens.stepping import keep, step_warp
 from warplens.timing.attach import predicted_execution, take
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ class Kernel:
         self._image = image
         self._program = engine.prepare(sass, image.kernels.cubin)
         self._observed: engine.Program | None = None
+        self._stepped: engine.Program | None = None
         self.parameters: tuple[Formal, ...] = formals_of(sass.parameters, image.types(sass))
 
     @property
@@ -106,6 +109,13 @@ class Kernel:
             self._observed = engine.prepare(self.sass, self._image.kernels.cubin, observe=True)
         return self._observed
 
+    def stepped_program(self) -> engine.Program:
+        """The program that shows every instruction to an observer; made when first needed."""
+        if self._stepped is None:
+            cubin = self._image.kernels.cubin
+            self._stepped = engine.prepare(self.sass, cubin, observe=True, single=True)
+        return self._stepped
+
     def __call__(self, *arguments: Any) -> Launch:
         raise LaunchError(
             f"{self.name} needs a grid and a block", hint="kernel[grid, block](*arguments)"
@@ -167,6 +177,7 @@ class Kernel:
             )
         options = self.device.options
         bar = Progress(bare_name(self.name), shown=options.show_progress)
+        kept = keep(arguments)
         packed = pack(memory, formals, self.sass.parameter_bytes, arguments)
         finished = False
         config_of_launch = engine.LaunchConfig(
@@ -205,6 +216,7 @@ class Kernel:
             texts={} if unit is None else {unit.name: unit.text},
             timing=timing,
             predicted=predict,
+            stepper=partial(step_warp, self, shape, kept),
         )
         config.announce(launch)
         return launch

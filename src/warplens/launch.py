@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from warplens.analysis.charts import charts_of
 from warplens.analysis.occupancy import occupancy_of_kernel
 from warplens.analysis.stall_columns import lines_with_stalls, stalls_of, with_stalls
 from warplens.config import process_name
-from warplens.errors import TimingUnavailable
+from warplens.errors import InputError, TimingUnavailable
 from warplens.execute.execution import Execution
 from warplens.gpus.spec import GpuSpec
 from warplens.metrics.assemble import (
@@ -45,6 +45,7 @@ from warplens.result import (
 )
 
 if TYPE_CHECKING:
+    from warplens.stepping import Stepper
     from warplens.timing.ablate import AblationTable
     from warplens.timing.launch_timing import LaunchTiming
     from warplens.timing.view import Schedule
@@ -68,6 +69,7 @@ class Launch:
         function_name: str = "",
         texts: dict[str, str] | None = None,
         timing: LaunchTiming | None = None,
+        stepper: Callable[..., Stepper] | None = None,
         predicted: bool = False,
     ) -> None:
         self.execution = execution
@@ -76,6 +78,7 @@ class Launch:
         self.function_name = function_name or execution.kernel.name
         self._texts = texts or {}
         self._timing = timing
+        self._stepper = stepper
         self.predicted = predicted
 
     @property
@@ -139,6 +142,16 @@ class Launch:
     def ablate(self, *, pairs: bool = True) -> AblationTable:
         """What each resource is worth: the time with one, or two, of them ideal."""
         return self.timing.ablate(pairs=pairs)
+
+    def step(self, block: int = 0, warp: int = 0) -> Stepper:
+        """One warp of one block, instruction by instruction, with all lanes' registers.
+
+        The block is run again, alone, on the arrays as they were before the launch (arrays over
+        8 MB: as they are now). What other blocks would have written meanwhile is not there.
+        """
+        if self._stepper is None:
+            raise InputError("this launch cannot be run again")
+        return self._stepper(block=block, warp=warp)
 
     def __getitem__(self, name: str) -> Value:
         """A metric's value with its unit and basis, in base units."""

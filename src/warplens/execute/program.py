@@ -73,8 +73,9 @@ class Program:
 
 
 def prepare(kernel: SassKernel, cubin: Cubin, features: HostFeatures | None = None,
-            observe: bool = False) -> Program:  # fmt: skip
-    """Lifts and compiles a kernel; `observe` adds an observer's calls (observe.py).
+            observe: bool = False, single: bool = False) -> Program:  # fmt: skip
+    """Lifts and compiles a kernel; `observe` adds an observer's calls (observe.py), with `single`
+    for every instruction and with all registers in memory.
 
     Raises:
         Unsupported: it uses instructions or device functions that are not known.
@@ -89,7 +90,7 @@ def prepare(kernel: SassKernel, cubin: Cubin, features: HostFeatures | None = No
             "not provide",
             hint=f"device functions provided: {', '.join(sorted(HOOKS))}",
         )
-    lifted = lift(kernel, features, observe, tier=0)
+    lifted = lift(kernel, features, observe, tier=0, single=single)
     code = jit.compile_lifted(lifted, features)
     code_map = np.full(len(kernel.instructions), -1, np.int64)
     for block in lifted.layout.blocks:
@@ -104,6 +105,7 @@ def prepare(kernel: SassKernel, cubin: Cubin, features: HostFeatures | None = No
         uses_heap="malloc" in externs,
         features=features,
         observed=observe,
+        is_fast=single,
     )
 
 

@@ -192,10 +192,16 @@ def _regions(blocks: list[LiftedBlock]) -> list[Region]:
     return regions
 
 
-def lay_out(kernel: SassKernel, bound: list[Bound | None]) -> Layout:
-    """Cuts the kernel; `bound` has one entry per instruction (None for gaps)."""
-    starts = _leaders(kernel, bound)
+def lay_out(
+    kernel: SassKernel, bound: list[Bound | None], *, single: bool = False
+) -> Layout:
+    """Cuts the kernel; `bound` has one entry per instruction (None for gaps).
+
+    With `single` every instruction is a block and a region of its own, and all registers stay in
+    the warp's record: what a debugger needs.
+    """
     n = len(bound)
+    starts = list(range(n)) if single else _leaders(kernel, bound)
     blocks = [
         LiftedBlock(i, s, starts[i + 1] if i + 1 < len(starts) else n)
         for i, s in enumerate(starts)
@@ -217,8 +223,13 @@ def lay_out(kernel: SassKernel, bound: list[Bound | None]) -> Layout:
         if item is not None and item.op.role == "call" and block.indirect:
             # An indirect call's callee may read any register.
             block.reads |= ((1 << 256) - 1) & ~block.kills
-    _liveness(blocks)
-    regions = _regions(blocks)
+    if single:
+        for block in blocks:
+            block.live_in = ALL_KEYS
+        regions = [Region(i, i, i + 1) for i in range(len(blocks))]
+    else:
+        _liveness(blocks)
+        regions = _regions(blocks)
     region_of = [0] * len(blocks)
     for region in regions:
         for i in range(region.first, region.last):

@@ -139,7 +139,7 @@ class RegionWriter:
     """Writes the functions of a kernel; code generators of roles work through it."""
 
     def __init__(self, kernel: SassKernel, bound: list[Bound], features: HostFeatures,
-                 observe: bool = False, tier: int = 1) -> None:  # fmt: skip
+                 observe: bool = False, tier: int = 1, single: bool = False) -> None:  # fmt: skip
         self.kernel = kernel
         self.observe = observe
         self.tier = tier
@@ -151,7 +151,7 @@ class RegionWriter:
         self.name = self.module.name
         self.x = LlvmLanes(self.module, 32, None, features)
         self.u = LlvmLanes(self.module, 1, None, features)
-        self.layout = cut.lay_out(kernel, list(bound))
+        self.layout = cut.lay_out(kernel, list(bound), single=single)
         store_record = None if tier > 0 else self._store_in_record
         self.registers = RegisterFile(self.line, self.name, self.x, self.u, store_record)
         self.operands = Operands(self.registers, self.x, self.u, self.constant_word)
@@ -580,8 +580,9 @@ def order_reason(bound: list[Bound]) -> str:
 
 
 def lift(kernel: SassKernel, features: HostFeatures, observe: bool = False,
-         tier: int = 1) -> Lifted:  # fmt: skip
-    """Lifts a kernel; `observe` adds the calls of execute/observe.py.
+         tier: int = 1, single: bool = False) -> Lifted:  # fmt: skip
+    """Lifts a kernel; `observe` adds the calls of execute/observe.py, for every instruction if
+    `single`.
 
     Tier 0 is compact and soon compiled, tier 1 fast; both share layout, state and counters, so a
     running launch may change from one to the other between regions.
@@ -591,4 +592,5 @@ def lift(kernel: SassKernel, features: HostFeatures, observe: bool = False,
     """
     bound, gaps = bind_kernel(kernel)
     raise_gaps(kernel, gaps)
-    return RegionWriter(kernel, [b for b in bound if b is not None], features, observe, tier).write()
+    known = [b for b in bound if b is not None]
+    return RegionWriter(kernel, known, features, observe, tier, single).write()

@@ -1,0 +1,330 @@
+"""`run.step(block, warp)`: a warp through its SASS, both ways, with every lane's registers."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from warplens.arguments import pack
+from warplens.errors import InputError, LaunchError
+from warplens.execute import grid as engine
+from warplens.execute import steps as recorded
+from warplens.sass.model import Instruction, Mem, Pred, Reg
+
+if TYPE_CHECKING:
+    from warplens.kernel import Kernel, LaunchShape
+
+Words = npt.NDArray[np.uint32]
+KEPT_BYTES = 8 << 20  # arrays up to this size in all are copied before a launch
+_MAX_STEPS = 20_000_000  # loop iterations; a block that waits for others would never end
+_SPACES = ("global", "shared", "local")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptArguments:
+    """A launch's arguments as they were: small arrays copied, larger ones remembered weakly."""
+
+    values: tuple[Any, ...]
+    is_copied: bool
+
+    def restored(self) -> tuple[Any, ...]:
+        """The arguments for another run.
+
+        Raises:
+            LaunchError: an array that was too large to copy exists no more.
+        """
+        found = []
+        for value in self.values:
+            alive = value() if isinstance(value, weakref.ref) else value
+            if alive is None and isinstance(value, weakref.ref):
+                raise LaunchError(
+                    "an array of the launch exists no more; stepping runs the block again",
+                    hint="Keep the arguments, or step a smaller launch.",
+                )
+            found.append(np.array(alive) if isinstance(alive, np.ndarray) else alive)
+        return tuple(found)
+
+
+def keep(arguments: tuple[Any, ...]) -> KeptArguments:
+    """Remembers arguments before they are changed by a launch."""
+    arrays = [value for value in arguments if isinstance(value, np.ndarray)]
+    is_copied = sum(array.nbytes for array in arrays) <= KEPT_BYTES
+    values = tuple(
+        (value.copy() if is_copied else weakref.ref(value))
+        if isinstance(value, np.ndarray) else value
+        for value in arguments
+    )  # fmt: skip
+    return KeptArguments(values=values, is_copied=is_copied)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """One memory access of a step: the addresses of its lanes."""
+
+    space: str
+    is_store: bool
+    size: int
+    mask: int
+    addresses: tuple[int | None, ...]
+
+    @property
+    def sectors(self) -> tuple[int, ...]:
+        """The 32-byte sectors it touches (global and local memory), ascending."""
+        return tuple(sorted({
+            (a + k) // 32 for a in self.addresses if a is not None for k in range(self.size)
+        }))  # fmt: skip
+
+    @property
+    def banks(self) -> dict[int, tuple[int, ...]]:
+        """Bank of shared memory -> the distinct words it must serve."""
+        words = {
+            (a + k) // 4 for a in self.addresses if a is not None for k in range(0, self.size, 4)
+        }
+        found: dict[int, list[int]] = {}
+        for word in sorted(words):
+            found.setdefault(word % 32, []).append(word)
+        return {bank: tuple(served) for bank, served in sorted(found.items())}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One instruction about to be executed by some lanes, with the state before it."""
+
+    number: int
+    instruction: Instruction
+    mask: int
+    state: Words
+    accesses: tuple[Access, ...]
+
+    @property
+    def lanes(self) -> tuple[int, ...]:
+        """The active lanes."""
+        return tuple(lane for lane in range(32) if self.mask >> lane & 1)
+
+    def register(self, index: int) -> Words:
+        """R<index> of all 32 lanes, as bits; `.view(np.float32)` reads them as floats."""
+        start = recorded.REGISTERS + 32 * index
+        if index == 255 or start >= len(self.state):
+            return np.zeros(32, np.uint32)
+        return self.state[start : start + 32]
+
+    def uniform(self, index: int) -> int:
+        """UR<index>, one value for the warp."""
+        return int(self.state[recorded.UNIFORM + index])
+
+    def predicate(self, index: int) -> int:
+        """P<index> as a mask of lanes; 7 is the predicate that is always true."""
+        return 0xFFFFFFFF if index == 7 else int(self.state[recorded.PREDICATES + index])
+
+    @property
+    def executing(self) -> int:
+        """Active lanes whose guard holds."""
+        guard = self.instruction.guard
+        if not isinstance(guard, Pred):
+            return self.mask
+        holds = self.predicate(guard.index)
+        return self.mask & (~holds if guard.negate else holds) & 0xFFFFFFFF
+
+
+class Stepper:
+    """A recorded warp with a position; printing it shows the step there."""
+
+    def __init__(
+        self, steps: tuple[Step, ...], *, block: int, warp: int, notes: tuple[str, ...]
+    ) -> None:
+        self.steps = steps
+        self.block = block
+        self.warp = warp
+        self.notes = notes
+        self.position = 0
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.steps)
+
+    def __getitem__(self, number: int) -> Step:
+        return self.steps[number]
+
+    @property
+    def current(self) -> Step:
+        """The step at the present position."""
+        return self.steps[self.position]
+
+    def forward(self, count: int = 1) -> Step:
+        """Goes on; stays at the last step at the end."""
+        return self.goto(min(self.position + count, len(self.steps) - 1))
+
+    def back(self, count: int = 1) -> Step:
+        """Goes back; stays at the first step."""
+        return self.goto(max(self.position - count, 0))
+
+    def goto(self, number: int) -> Step:
+        """Goes to a step."""
+        if not 0 <= number < len(self.steps):
+            raise InputError(f"step {number} is outside 0 to {len(self.steps) - 1}")
+        self.position = number
+        return self.current
+
+    def find(self, text: str) -> Step:
+        """Goes on to the next step whose SASS contains a text.
+
+        Raises:
+            InputError: there is none.
+        """
+        for step in self.steps[self.position + 1 :]:
+            if text in step.instruction.text:
+                return self.goto(step.number)
+        raise InputError(f"no later step contains {text!r}")
+
+    def written(self) -> tuple[int, ...]:
+        """Registers that the current step changes in some lane."""
+        if self.position + 1 >= len(self.steps):
+            return ()
+        first = recorded.REGISTERS
+        now, after = self.current.state[first:], self.steps[self.position + 1].state[first:]
+        return tuple(int(i) for i in np.unique(np.flatnonzero(now != after) // 32))
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        step = self.current
+        one = step.instruction
+        where = f"  {one.file.rsplit('/', 1)[-1]}:{one.line}" if one.file and one.line else ""
+        yield (
+            f"step {step.number + 1} of {len(self.steps)}, block {self.block} warp {self.warp}: "
+            f"{one.address:#06x} {one.text}{where}"
+        )
+        yield f"  lanes   {_mask_text(step.mask, step.executing)}"
+        for index in _registers_read(one):
+            yield f"  R{index:<6} {_row(step.register(index), step.mask)}"
+        if self.position + 1 < len(self.steps):
+            after = self.steps[self.position + 1]
+            for index in self.written():
+                yield f"  R{index:<4}<- {_row(after.register(index), step.mask)}"
+        for access in step.accesses:
+            yield f"  {_access_text(access)}"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+def _mask_text(mask: int, executing: int) -> str:
+    """Lane 0 on the left: # executes, o is active with a false guard, . is not active."""
+    return "".join(
+        "#" if executing >> lane & 1 else "o" if mask >> lane & 1 else "." for lane in range(32)
+    )
+
+
+def _registers_read(one: Instruction) -> tuple[int, ...]:
+    places = [o for o in one.operands if isinstance(o, Reg)]
+    places += [o.base for o in one.operands if isinstance(o, Mem) and isinstance(o.base, Reg)]
+    return tuple(dict.fromkeys(o.index for o in places if o.index != 255))
+
+
+def _row(values: Words, mask: int) -> str:
+    """All lanes in hexadecimal, or one value where the active lanes agree."""
+    active = {int(values[lane]) for lane in range(32) if mask >> lane & 1}
+    if len(active) == 1:
+        return f"{active.pop():08x} in all active lanes"
+    return " ".join(
+        f"{int(values[lane]):08x}" if mask >> lane & 1 else "-" * 8 for lane in range(32)
+    )
+
+
+def _access_text(access: Access) -> str:
+    what = "stores" if access.is_store else "loads"
+    lanes = sum(address is not None for address in access.addresses)
+    if access.space == "shared":
+        worst = max((len(words) for words in access.banks.values()), default=0)
+        place = f"{len(access.banks)} banks, at most {worst} words in one"
+    else:
+        place = f"{len(access.sectors)} sectors"
+    return f"{lanes} lanes: {what} {access.size} bytes each, {access.space} memory: {place}"
+
+
+def step_warp(
+    kernel: Kernel, shape: LaunchShape, kept: KeptArguments, *, block: int, warp: int
+) -> Stepper:
+    """Runs one block again and records one warp of it; nothing that it writes stays."""
+    blocks, warps = prod(shape.grid), -(-prod(shape.block) // 32)
+    if not 0 <= block < blocks or not 0 <= warp < warps:
+        raise InputError(
+            f"block {block} warp {warp}: the launch has {blocks} blocks of {warps} warps"
+        )
+    program = kernel.stepped_program()
+    named = {o.index for i in kernel.sass.instructions for o in i.operands if isinstance(o, Reg)}
+    n_registers = max(kernel.sass.registers, max((n for n in named if n != 255), default=0) + 1)
+    recorder = recorded.StepRecorder(block, warp, n_registers)
+    memory = kernel.device.memory
+    arguments = kept.restored()
+    packed = pack(memory, kernel.parameters, kernel.sass.parameter_bytes, arguments)
+    try:
+        engine.execute(
+            program,
+            kernel.memory_image,
+            memory,
+            engine.LaunchConfig(
+                grid=shape.grid,
+                block=shape.block,
+                dynamic_shared=shape.dynamic_shared,
+                params=packed.parameters,
+                workers=1,
+                max_steps=kernel.device.options.max_steps or _MAX_STEPS,
+                max_seconds=kernel.device.options.max_seconds,
+                sm_count=kernel.device.gpu.sm_count,
+                observer=recorder.observer,
+                block_order=(block,),
+                restore=True,
+            ),
+        )
+    finally:
+        packed.finish(memory, write_back=False)
+    notes = []
+    if not kept.is_copied:
+        notes.append("The arrays were too large to keep: the block saw them as the launch left.")
+    if recorder.overflowed:
+        notes.append("The warp runs longer than what is kept; the steps end early.")
+    return Stepper(_steps(kernel, recorder), block=block, warp=warp, notes=tuple(notes))
+
+
+def _steps(kernel: Kernel, recorder: recorded.StepRecorder) -> tuple[Step, ...]:
+    accesses: dict[int, list[Access]] = {}
+    for row in recorder.accesses:
+        accesses.setdefault(int(row[0]), []).append(_access(row))
+    instructions = kernel.sass.instructions
+    return tuple(
+        Step(
+            number=number,
+            instruction=instructions[int(place[0])],
+            mask=int(place[1]),
+            state=state,
+            accesses=tuple(accesses.get(number, ())),
+        )
+        for number, (place, state) in enumerate(
+            zip(recorder.places, recorder.states, strict=True)
+        )
+    )
+
+
+def _access(row: Words) -> Access:
+    mask = int(row[2])
+    addresses = row[8:].view(np.uint64)
+    return Access(
+        space=_SPACES[int(row[3])],
+        is_store=bool(int(row[4]) & 2),
+        size=int(row[5]),
+        mask=mask,
+        addresses=tuple(
+            int(addresses[lane]) if mask >> lane & 1 else None for lane in range(32)
+        ),
+    )
