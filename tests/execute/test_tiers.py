@@ -1,0 +1,67 @@
+"""The compact and the fast code of a kernel agree, and a launch can be stopped."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tests.kernels.every  # noqa: F401
+import warplens as wl
+from tests.kernels.model import CASES, FOLDER, Case, assert_results
+
+FILES = ("control.cu", "matrix.cu", "memory.cu", "reduction.cu", "warp.cu")
+EVERY = 4  # of the cases of these files, every fourth runs here
+
+
+def chosen() -> list[Any]:
+    """Cases spread over the files."""
+    cases = sorted((c for c in CASES if c.source in FILES), key=lambda c: (c.source, c.name))
+    return [pytest.param(case, id=case.name) for case in cases[::EVERY]]
+
+
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_120"])
+@pytest.mark.parametrize("case", chosen())
+def test_tiers_agree(case: Case, architecture: str) -> None:
+    """Both tiers give the reference's result and the same counters."""
+    module = wl.Device(architecture).compile(FOLDER / case.source, options=case.options)
+    kernel = module[case.kernel]
+    shape = (case.grid, case.block, 0, case.shared)
+    counts = []
+    for is_fast in (False, True):
+        if is_fast:
+            kernel._program.make_fast()
+        arguments, expected = case.problem()
+        run = kernel[shape](*arguments)
+        assert_results(case, arguments, expected, architecture)
+        counts.append(run.execution.columns)
+
+    for name, column in counts[0].items():
+        np.testing.assert_array_equal(counts[1][name], column, err_msg=name)
+
+
+def test_interrupted_launch_leaves_the_process_usable() -> None:
+    """Ctrl-C ends a kernel that never ends; the next launch works."""
+    module = wl.Device("H200").compile(
+        """
+        extern "C" __global__ void wait(volatile int* flag, int* out) {
+            int turns = 0;
+            while (flag[threadIdx.x] == 0) ++turns;
+            out[threadIdx.x] = turns;
+        }
+        extern "C" __global__ void lanes(int* out) { out[threadIdx.x] = threadIdx.x; }
+        """
+    )
+    out = np.zeros(32, np.int32)
+    kernel = module["wait"]
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        kernel[1, 32](np.zeros(32, np.int32), out)
+    module["lanes"][1, 32](out)
+
+    np.testing.assert_array_equal(out, np.arange(32))
