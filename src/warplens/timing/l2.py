@@ -173,7 +173,7 @@ def answer(context: Ints, lines: Ints, resident: int, size_bytes: float) -> L2An
     ordinal[by_block] = np.arange(len(block)) - starts[position[by_block]]
     wave = position // max(1, resident)
     # Among blocks at the same point the order is arbitrary, but the same in every run.
-    mixed = (position * 40503 ^ ordinal * 30011) * 2654435761 >> 7 & 0xFFFF
+    mixed = _scrambled(position.astype(np.uint64) << np.uint64(32) | ordinal.astype(np.uint64))
     order = np.lexsort((position, mixed, ordinal, wave)).astype(np.int64)
     steps = (wave * (int(ordinal.max()) + 1) + ordinal)[order] + 1
     n_sets = max(1, int(size_bytes / 128 / _WAYS))
@@ -183,6 +183,13 @@ def answer(context: Ints, lines: Ints, resident: int, size_bytes: float) -> L2An
                     np.zeros_like(tags))  # fmt: skip
     _contention(context, lines, block, len(names), shares)
     return L2Answer(hits=hits, shares=shares, footprint=32 * int(brought))
+
+
+def _scrambled(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Numbers without order, always the same (the finaliser of SplitMix64)."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        numbers = (numbers ^ numbers >> np.uint64(shift)) * np.uint64(factor)
+    return numbers ^ numbers >> np.uint64(31)
 
 
 def _contention(context: Ints, lines: Ints, block: Ints, n_blocks: int,

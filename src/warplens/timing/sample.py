@@ -21,7 +21,9 @@ from warplens.execute.execution import Execution
 from warplens.execute.trace import BlockTrace, Recorder, collect
 
 BUDGET = 4_000_000  # warp instructions run for a sample
-WAVES = 4
+WAVES = 4  # of an SM's resident blocks, more where blocks are short
+MAX_WAVES = 48
+_STEADY = 40_000  # warp instructions of one SM that give a steady rate
 _FILLED = 0.85  # of a table's capacity
 _MAX_STEPS = 20_000_000  # loop iterations of a sample; blocks that wait for others never end
 
@@ -55,7 +57,8 @@ def plan(total: int, sm_count: int, resident: int, costs: tuple[float, ...],
     )  # fmt: skip
     per_sm = -(-total // sms)
     waves_in_grid = -(-per_sm // resident)
-    waves = int(max(1, min(WAVES, waves_in_grid, whole // min(resident, per_sm))))
+    wanted = min(MAX_WAVES, max(WAVES, int(_STEADY / (resident * instructions))))
+    waves = int(max(1, min(wanted, waves_in_grid, whole // min(resident, per_sm))))
     mine = max(1, int(min(whole, waves * resident, per_sm)))
     light = _FILLED * min(tracing.MAX_ACCESSES / accesses, tracing.MAX_LINES / lines)
     everywhere = min(budget / instructions, light)
@@ -120,7 +123,7 @@ def _all(program: engine.Program, image: engine.ModuleImage, memory: engine.Devi
 def _run(program: engine.Program, image: engine.ModuleImage, memory: engine.DeviceMemory,
          config: engine.LaunchConfig, chosen: Plan) -> Sample:  # fmt: skip
     recorder = Recorder(chosen.stride)
-    every = chosen.blocks == tuple(range(prod(config.grid)))
+    every = len(chosen.blocks) == prod(config.grid)
     order = None if every else chosen.blocks
     execution = engine.execute(
         program, image, memory,
