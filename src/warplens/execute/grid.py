@@ -30,6 +30,17 @@ def _cores() -> int:
     )
 
 
+def _runs(order: tuple[int, ...]) -> list[tuple[int, int]]:
+    """Blocks in their order as ranges [first, last) of ascending neighbours."""
+    runs: list[tuple[int, int]] = []
+    for block in order:
+        if runs and runs[-1][1] == block:
+            runs[-1] = (runs[-1][0], block + 1)
+        else:
+            runs.append((block, block + 1))
+    return runs
+
+
 class _Crew:
     """The threads of a launch: they take chunks of blocks until none is left or one fails."""
 
@@ -57,8 +68,8 @@ class _Crew:
         try:
             order = self._launching.config.block_order
             if order is not None:
-                for block in order:
-                    worker.run_blocks(block, block + 1)
+                for first, last in _runs(order):
+                    worker.run_blocks(first, last)
                 return
             while (piece := self._take()) is not None:
                 worker.run_blocks(*piece)
