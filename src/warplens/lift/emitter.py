@@ -44,6 +44,11 @@ class ModuleText:
         self._functions.append(text)
 
     def text(self) -> str:
-        """The module."""
-        return "\n".join((*self._helpers.values(), *self._functions, "!0 = !{}", "!1 = "
+        """The module.
+
+        With a frame pointer the stack can be aligned to whole vectors after registers were chosen;
+        without it spilled vectors would lie across cache lines.
+        """
+        attributes = 'attributes #0 = { "frame-pointer"="all" }'
+        return "\n".join((*self._helpers.values(), *self._functions, attributes, "!0 = !{}", "!1 = "
                           '!{!"branch_weights", i32 2000, i32 1}', ""))  # fmt: skip

@@ -39,6 +39,9 @@ def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
     """Registers become SSA values, dead code goes; nothing that grows faster than the code."""
     options = llvm.create_pipeline_tuning_options(speed_level=1)
     builder = llvm.create_pass_builder(machine, options)
+    inline = llvm.create_new_module_pass_manager()
+    inline.add_always_inliner_pass()
+    inline.run(module, builder)
     passes = llvm.create_new_function_pass_manager()
     passes.add_sroa_pass()
     passes.add_instruction_combine_pass()
