@@ -69,8 +69,11 @@ SITE_LIMIT = 8  # u32: offsets below this are whole accesses inside the segment
 SITE_HOST = 16  # i64: host address of the segment
 SITE_MASK = 24  # u32: active lanes of the remembered pattern
 SITE_PHASE = 28  # u32: lane 0's offset modulo 128, or 0xffffffff: no pattern
-SITE_COUNT_A = 32  # u32: sectors or wavefronts of the pattern
-SITE_COUNT_B = 36  # u32: lines of the pattern
+SITE_COUNT_A = 32  # u32: sectors or passes of the pattern
+SITE_COUNT_B = 36  # u32: lines of the pattern, or passes that bank conflicts add
+SITE_COUNT_C = 40  # u32: bytes that other lanes ask for too
+SITE_COUNT_D = 44  # u32: sectors that lanes with one address repeat, or ideal passes
+SITE_COUNT_E = 48  # u32: passes as counted from addresses
 SITE_PATTERN = 64  # 32 x u32: offsets relative to lane 0
 SITE_SIZE = 192
 

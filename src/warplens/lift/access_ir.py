@@ -8,6 +8,7 @@ words, 2-5 values to store, 6-9 loaded values, 10 second operand of CAS (10-11 w
 from __future__ import annotations
 
 from warplens.execute import layout as at
+from warplens.lift.count_ir import LOAD, SLOTS, STORE
 from warplens.lift.runtime_ir import LANES, W64, P, V, scaled_lanes, splat
 
 ADDRESSES, VALUES, RESULTS, SWAP, FULL = 0, 2, 6, 10, 20
@@ -595,8 +596,15 @@ outside:
 inside:"""
 
 
-def shared_access(name: str, size: int, kind: int, action: str, observe: bool = False) -> str:
-    """A shared access: offsets in scratch 0 are final. In `action`: %host, %off, %mask, %lane."""
+def shared_access(
+    name: str, size: int, kind: int, action: str, observe: bool = False, counted: int | None = None
+) -> str:
+    """A shared access: offsets in scratch 0 are final. In `action`: %host, %off, %mask, %lane.
+
+    `counted` is the kind that count_ir.py asks for, if it does not follow from `kind`.
+    """
+    if counted is None:
+        counted = LOAD if kind == at.ACCESS_READ else STORE
     observed = (
         observe_access(at.SPACE_SHARED, kind, size, "%mask", "0", "%host") if observe else ""
     )
@@ -614,7 +622,8 @@ aligned:
   %host = inttoptr i64 %hosta to ptr
 {observed}
 {action}
-  call void @wl.wavefronts(ptr %env, ptr %site, {V} %off32, i32 %mask, i32 {size}, i32 %counter)
+  call void @wl.wavefronts(ptr %env, ptr %site, {V} %off32, i32 %mask, i32 {size}, i32 %counter,
+    i32 {counted})
   ret i32 0
 }}"""
 
@@ -663,16 +672,17 @@ aligned:
   %hosta = load i64, ptr %hostp, align 8
   %host = inttoptr i64 %hosta to ptr
 {observed}
+  call void @wl.local.bytes(ptr %env, {V} %off32, i32 %mask, i32 %lane, i32 {size}, i32 %counter)
 {body}
   ret i32 0
 }}"""
 
 
 def generic_move(op: str, size: int) -> str:
-    """@wl.generic.load.N / store: by window of the high word; counters 6 slots apart per space."""
+    """@wl.generic.load.N / store: by window of the high word."""
     calls = []
     for i, space in enumerate(("shared", "local", "global")):
-        calls.append(f"""  %c{space} = add i32 %counter, {6 * (2 - i) if space != "global" else 0}
+        calls.append(f"""  %c{space} = add i32 %counter, {SLOTS * (2 - i)}
   %s{space} = getelementptr i8, ptr %site, i64 {at.SITE_SIZE * (2 - i)}
   %f{space} = call i32 @wl.{space}.{op}.{size}(ptr %w, ptr %env, ptr %s{space}, i32 %m{space},
     i32 %imm, i32 %inst, i32 %c{space})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from warplens.execute import layout as at
 from warplens.lift.access_ir import RESULTS, SWAP, VALUES, global_access, scratch, shared_access
+from warplens.lift.count_ir import ATOMIC, COMPARE, SLOTS
 from warplens.lift.runtime_ir import V
 
 _INTEGER = {"ADD": "add", "AND": "and", "OR": "or", "XOR": "xor"}
@@ -236,12 +237,13 @@ def atomic(space: str, operation: str, kind: str, bits: int, observe: bool = Fal
     size = bits // 8
     if space == "shared":
         action = f"  br label %at.before\nat.before:\n{loop(operation, kind, bits, '%mask', True)}"
-        return shared_access(name, size, at.ACCESS_ATOMIC, action, observe)
+        counted = COMPARE if operation in ("CAS", "CAST") else ATOMIC
+        return shared_access(name, size, at.ACCESS_ATOMIC, action, observe, counted)
     lanes = loop(operation, kind, bits, "%in", False)
     action = f"""  br label %at.before
 at.before:
 {lanes}
-  call void @wl.sectors(ptr %env, ptr %site, {V} %off32, i32 %in, i32 {size}, i32 %counter)"""
+  call void @wl.sectors.atomic(ptr %env, ptr %site, {V} %off32, i32 %in, i32 {size}, i32 %counter)"""
     return global_access(name, size, at.ACCESS_ATOMIC, action, observe)
 
 
@@ -263,7 +265,7 @@ entry:
   %immv = shufflevector {V} %immv.1, {V} poison, {V} zeroinitializer
   %moved = add {V} %lo, %immv
   store {V} %moved, ptr %lop, align 64
-  %cs = add i32 %counter, 12
+  %cs = add i32 %counter, {2 * SLOTS}
   %ss = getelementptr i8, ptr %site, i64 {at.SITE_SIZE * 2}
   %fs = call i32 @wl.shared.{stem}(ptr %w, ptr %env, ptr %ss, i32 %ms, i32 %imm, i32 %inst, i32 %cs)
   store {V} %lo, ptr %lop, align 64

@@ -87,7 +87,7 @@ def _branch(w: RegionWriter, target: int, taken: str | None, count_index: int) -
     w.module.start(all_)
     w.goto(target)
     w.module.start(both)
-    divergent = w.counter("branch_divergent", count_index, count_index + 1, 2)
+    divergent = w.counter("branch_divergent", count_index, count_index + 1)
     w.counter("branch_uniform", count_index, count_index + 1, -1, slot=divergent)
     w.count(divergent, "1")
     rest = w.emit(f"xor i32 {w.mask}, {taken}")

@@ -12,6 +12,7 @@ from warplens.execute import layout as at
 from warplens.lift import access_ir
 from warplens.lift.access_ir import ADDRESSES, RESULTS, VALUES, scratch
 from warplens.lift.binding import BindingError, Bound
+from warplens.lift.count_ir import STORE
 from warplens.lift.lifter import RegionWriter, role
 from warplens.lift.memory_ops import call_helper, memory_operand, new_site, use_runtime
 from warplens.lift.runtime_ir import W64, V
@@ -72,7 +73,7 @@ def matrix_helper(op: str, count: int, is_transposed: bool, observe: bool) -> tu
     make = _transposed if is_transposed else _plain
     action = "\n".join(make(j, op) for j in range(count))
     kind = at.ACCESS_READ if op == "load" else at.ACCESS_WRITE
-    return name, access_ir.shared_access(name, 16, kind, action, observe)
+    return name, access_ir.shared_access(name, 16, kind, action, observe, STORE)
 
 
 def _matrix(w: RegionWriter, item: Bound, op: str) -> None:

@@ -8,7 +8,7 @@ counts (see runtime_ir.py).
 from __future__ import annotations
 
 from warplens.execute import layout as at
-from warplens.lift import access_ir, atomic_ir, quick_ir, runtime_ir
+from warplens.lift import access_ir, atomic_ir, count_ir, quick_ir, runtime_ir
 from warplens.lift.access_ir import ADDRESSES, RESULTS, SWAP, VALUES
 from warplens.lift.binding import (
     KEY_UNIFORM,
@@ -21,7 +21,6 @@ from warplens.lift.lifter import RegionWriter, role
 from warplens.lift.llvm_lanes import Value
 from warplens.sass.model import PT, RZ, Const, Imm, Mem, Operand, Pred, Reg, UPred, UReg
 
-_SLOTS = 6  # counter slots of a site
 _SPACES = {"global": ("global",), "shared": ("shared",), "local": ("local",),
            "generic": ("global", "local", "shared")}  # fmt: skip
 
@@ -40,8 +39,8 @@ def use_runtime(w: RegionWriter, *functions: tuple[str, str]) -> None:
     add("wl.most", runtime_ir.most_per_bank())
     for name, text in runtime_ir.remember().items():
         add(name, text)
-    add("wl.sectors", runtime_ir.count_sectors())
-    add("wl.wavefronts", runtime_ir.count_wavefronts())
+    for name, text in count_ir.functions().items():
+        add(name, text)
     for name, text in functions:
         add(name, text)
 
@@ -72,32 +71,65 @@ def _use_move(w: RegionWriter, space: str, op: str, size: int) -> None:
     use_runtime(w, *functions)
 
 
-def new_site(w: RegionWriter, space: str, size: int) -> tuple[int, int]:
-    """Reserves access sites and counter slots for an instruction; (site, first slot)."""
+def new_site(w: RegionWriter, space: str, size: int, op: str = "",
+             is_inline: bool = False) -> tuple[int, int]:  # fmt: skip
+    """Reserves access sites and counter slots for an instruction; (site, first slot).
+
+    Args:
+        space, size: where it goes and the bytes of a lane.
+        op: load, store or atomic.
+        is_inline: rows may be served inline, uncounted but for their number; then every executing
+            lane asks for `size` bytes.
+    """
     first_site, first_slot = len(w.sites), w.n_counters
     i = w.index
     for s in _SPACES[space]:
         w.sites.append(i)
         w.site_widths.append(size)
         base = w.n_counters
-        w.n_counters += _SLOTS
-        if s == "shared":
-            passes = max(1, size // 4)
-            columns = {"requests": {0: 1, 1: 1}, "wavefronts": {0: passes, 2: 1},
-                       "wavefronts_ideal": {0: passes, 3: 1}, "bytes": {4: 1}}
-        else:
-            columns = {"requests": {0: 1, 1: 1}, "sectors": {0: size, 2: 1},
-                       "lines": {0: max(1, size // 4), 4: 1}, "bytes": {5: 1}}
-            if s == "global":
-                columns["sectors_ideal"] = {0: size, 3: 1}
-        if space != "generic":
-            # One space: every executing lane asks for `size` bytes.
-            del columns["bytes"]
+        w.n_counters += count_ir.SLOTS
+        columns = _shared_columns(size) if s == "shared" else _sector_columns(s, size, op)
+        if is_inline and space != "generic":
+            asked = count_ir.ASKED if s == "shared" else count_ir.BYTES
+            del columns["bytes"][asked]
             w.counter(f"{s}_bytes", i, i + 1, size, slot=w.true_slot)
         for column, parts in columns.items():
             for slot, weight in parts.items():
                 w.counter(f"{s}_{column}", i, i + 1, weight, slot=base + slot)
     return first_site, first_slot
+
+
+def _shared_columns(size: int) -> dict[str, dict[int, int]]:
+    """What a shared access counts: column -> slot -> weight."""
+    at_row, at_same = max(1, size // 4), max(1, size // 8)
+    return {
+        "requests": {count_ir.ROWS: 1, count_ir.SAME: 1, count_ir.REQUESTS: 1},
+        "passes": {count_ir.ROWS: at_row, count_ir.SAME: at_same, count_ir.PASSES: 1},
+        "wavefronts": {count_ir.ROWS: at_row, count_ir.SAME: at_same, count_ir.WAVEFRONTS: 1},
+        "wavefronts_ideal": {count_ir.ROWS: at_row, count_ir.SAME: at_same, count_ir.IDEAL: 1},
+        "conflicts": {count_ir.CONFLICTS: 1},
+        "bytes": {count_ir.ASKED: 1, count_ir.REPEATED_BYTES: -1},
+    }
+
+
+def _sector_columns(space: str, size: int, op: str) -> dict[str, dict[int, int]]:
+    """What a global or local access counts: column -> slot -> weight."""
+    rows = count_ir.ROWS
+    columns = {
+        "requests": {rows: 1, count_ir.REQUESTS: 1},
+        "sectors": {rows: size, count_ir.SECTORS: 1},
+        "lines": {rows: max(1, size // 4), count_ir.LINES: 1},
+    }
+    if space == "local":
+        # A wide store asks for its words one after the other.
+        columns["requests"][count_ir.REQUESTS] = max(1, size // 4) if op == "store" else 1
+        columns["bytes"] = {count_ir.BYTES: 1, count_ir.LOCAL_SHARED_BYTES: -1}
+        return columns
+    columns["sectors_ideal"] = {rows: size, count_ir.IDEAL_SECTORS: 1}
+    columns["bytes"] = {count_ir.BYTES: 1, count_ir.SHARED_BYTES: -1}
+    if op == "atomic":
+        columns["sectors_repeated"] = {count_ir.REPEATED: 1}
+    return columns
 
 
 def _address(w: RegionWriter, mem: Mem, wide: bool) -> tuple[Value, Value | None, int]:
@@ -224,7 +256,7 @@ def _same_test(w: RegionWriter, space: str, address: tuple[Value, Value | None, 
                size: int, mask: str) -> tuple[str, str]:  # fmt: skip
     """i1: all executing lanes access one place of shared memory; and its host pointer.
 
-    Counts are those of a row: one pass per 128 bytes asked for, so wider accesses need all lanes.
+    Wider accesses need all lanes, so that the number of passes is known.
     """
     low, _, offset = address
     offsets = (low if not offset else w.x.add(low, w.x.u32(offset))).ref
@@ -346,6 +378,13 @@ def _fast_count(w: RegionWriter, slot: int) -> None:
     w.count(slot, "1")
 
 
+def _count_same(w: RegionWriter, slot: int, size: int, mask: str) -> None:
+    """Counts a shared load of one place: all lanes but one repeat its bytes."""
+    w.count(slot + count_ir.SAME, "1")
+    others = w.emit(f"sub i64 {w.popcount(mask)}, 1")
+    w.count(slot + count_ir.REPEATED_BYTES, w.emit(f"mul i64 {others}, {size}"))
+
+
 def _memory(item: Bound) -> Mem:
     for operand in item.inst.operands:
         if isinstance(operand, Mem):
@@ -378,7 +417,7 @@ def load(w: RegionWriter, item: Bound) -> None:
     address = _address(w, mem, _is_wide(item, mem, space))
     _use_move(w, space, "load", size)
     _slow_down(w, item)
-    site_index, slot = new_site(w, space, size)
+    site_index, slot = new_site(w, space, size, "load", True)
     site, mask = _site_pointer(w, site_index), w.lanes_mask()
     found = _inline_loads(w, space, site, address, size, mask, signed, slot)
     imm = _put_address(w, space, address)
@@ -427,7 +466,10 @@ def _inline_loads(w: RegionWriter, space: str, site: str, address: tuple[Value, 
         w.line(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
         w.module.start(fast)
         words = (_load_row if kind == "row" else _load_same)(w, place, size, signed)
-        _fast_count(w, slot)
+        if kind == "row":
+            _fast_count(w, slot)
+        else:
+            _count_same(w, slot, size, mask)
         w.line(f"br label %{done}")
         found.append((done, fast, words))
         w.module.start(slow)
@@ -454,7 +496,7 @@ def store(w: RegionWriter, item: Bound) -> None:
     address = _address(w, mem, _is_wide(item, mem, space))
     _use_move(w, space, "store", size)
     _slow_down(w, item)
-    site_index, slot = new_site(w, space, size)
+    site_index, slot = new_site(w, space, size, "store", True)
     site, mask = _site_pointer(w, site_index), w.lanes_mask()
     done = w.module.label("stored")
     if space in ("global", "shared") and w.inline_rows:
@@ -525,7 +567,7 @@ def atomic(w: RegionWriter, item: Bound) -> None:
                 value = w.operands.bits_word(inputs[0], words + k, False)
             _put(w, SWAP + k, value)
     _slow_down(w, item)
-    site_index, slot = new_site(w, space, bits // 8)
+    site_index, slot = new_site(w, space, bits // 8, "atomic")
     site, mask = _site_pointer(w, site_index), w.lanes_mask()
     imm = _put_address(w, space, address)
     _call(w, f"wl.{space}.atomic.{operation}.{kind}.{bits}", site, mask, imm, slot)

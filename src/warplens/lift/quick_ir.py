@@ -121,7 +121,8 @@ four:
 {_permutes(size, 4)}
   br label %count
 count:
-  call void @wl.wavefronts(ptr %env, ptr %site, {V} %off, i32 %mask, i32 {size}, i32 %counter)
+  call void @wl.wavefronts(ptr %env, ptr %site, {V} %off, i32 %mask, i32 {size}, i32 %counter,
+    i32 0)
   ret i32 0
 }}"""
 

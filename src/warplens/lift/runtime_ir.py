@@ -379,7 +379,7 @@ def remember() -> dict[str, str]:
   %ok = and i1 %ok1, %all
   ret i1 %ok
 }}"""
-    store = f"""define internal void @wl.remember(ptr %site, {V} %off, i32 %mask, i32 %wrap, i32 %a, i32 %b) {{
+    store = f"""define internal void @wl.remember(ptr %site, {V} %off, i32 %mask, i32 %wrap) {{
   %first = extractelement {V} %off, i32 0
 {splat("%base", "%first")}
   %pattern = sub {V} %off, %base
@@ -390,16 +390,12 @@ def remember() -> dict[str, str]:
   store i32 %phase, ptr %pp, align 4
   %vp = getelementptr i8, ptr %site, i64 {at.SITE_PATTERN}
   store {V} %pattern, ptr %vp, align 64
-  %ap = getelementptr i8, ptr %site, i64 {at.SITE_COUNT_A}
-  store i32 %a, ptr %ap, align 4
-  %bp = getelementptr i8, ptr %site, i64 {at.SITE_COUNT_B}
-  store i32 %b, ptr %bp, align 4
   ret void
 }}"""
     return {"wl.known": known, "wl.remember": store}
 
 
-def _add_counter(stem: str, slot: int, amount: str) -> str:
+def add_counter(stem: str, slot: int, amount: str) -> str:
     return f"""  %{stem}.i = add i32 %counter, {slot}
   %{stem}.p = getelementptr i64, ptr %counters, i32 %{stem}.i
   %{stem}.o = load i64, ptr %{stem}.p, align 8
@@ -410,115 +406,3 @@ def _add_counter(stem: str, slot: int, amount: str) -> str:
 COUNTERS_POINTER = f"""  %cp = getelementptr i64, ptr %env, i64 {at.ENV_COUNTERS}
   %ca = load i64, ptr %cp, align 8
   %counters = inttoptr i64 %ca to ptr"""
-
-
-def count_sectors() -> str:
-    """@wl.sectors: adds sectors, lines and ideal sectors of one group of lanes.
-
-    `%off` are 32-byte-relative offsets of the lanes (the segment's base is 128-byte aligned).
-    Counter slots: 1 requests (the caller's), 2 sectors, 3 ideal, 4 lines, 5 bytes.
-    """
-    return f"""define internal void @wl.sectors(ptr %env, ptr %site, {V} %off, i32 %mask, i32 %size,
-    i32 %counter) noinline {{
-entry:
-{COUNTERS_POINTER}
-  %lanes = call i32 @llvm.ctpop.i32(i32 %mask)
-  %bytes = mul i32 %lanes, %size
-  %up = add i32 %bytes, 31
-  %ideal = lshr i32 %up, 5
-  %known = call i1 @wl.known(ptr %site, {V} %off, i32 %mask, i32 127)
-  br i1 %known, label %repeat, label %fresh
-repeat:
-  %ap = getelementptr i8, ptr %site, i64 {at.SITE_COUNT_A}
-  %a0 = load i32, ptr %ap, align 4
-  %bp = getelementptr i8, ptr %site, i64 {at.SITE_COUNT_B}
-  %b0 = load i32, ptr %bp, align 4
-  br label %add
-fresh:
-  %both = call {{ i32, i32 }} @wl.touched({V} %off, i32 %mask)
-  %a1 = extractvalue {{ i32, i32 }} %both, 0
-  %b1 = extractvalue {{ i32, i32 }} %both, 1
-  call void @wl.remember(ptr %site, {V} %off, i32 %mask, i32 127, i32 %a1, i32 %b1)
-  br label %add
-add:
-  %a = phi i32 [ %a0, %repeat ], [ %a1, %fresh ]
-  %b = phi i32 [ %b0, %repeat ], [ %b1, %fresh ]
-  %a64 = zext i32 %a to i64
-  %b64 = zext i32 %b to i64
-  %i64v = zext i32 %ideal to i64
-  %y64 = zext i32 %bytes to i64
-{_add_counter("sec", 2, "%a64")}
-{_add_counter("ide", 3, "%i64v")}
-{_add_counter("lin", 4, "%b64")}
-{_add_counter("byt", 5, "%y64")}
-  ret void
-}}"""
-
-
-def count_wavefronts() -> str:
-    """@wl.wavefronts: adds wavefronts of a shared access: slots 1 requests, 2 wavefronts, 3 ideal.
-
-    Accesses of 8 (16) bytes run as two half-warp (four quarter-warp) passes of 128 bytes.
-    """
-    groups = []
-    for n_groups, size in ((2, 8), (4, 16)):
-        shift, banks = (3, 16) if size == 8 else (4, 8)
-        body = [f"wide{size}:", f"  %k{size} = lshr {V} %off, splat (i32 {shift})"]
-        total = "0"
-        for g in range(n_groups):
-            lanes = 32 // n_groups
-            group = ((1 << lanes) - 1) << (g * lanes)
-            signed = group - (1 << 32) if group >> 31 else group
-            body += [
-                f"  %g{size}.{g} = and i32 %mask, {signed}",
-                f"  %u{size}.{g} = call i32 @wl.distinct({V} %k{size}, i32 %g{size}.{g})",
-                f"  %m{size}.{g} = call i32 @wl.most({V} %k{size}, i32 %u{size}.{g}, i32 {banks})",
-                f"  %t{size}.{g} = add i32 {total}, %m{size}.{g}",
-            ]
-            total = f"%t{size}.{g}"
-        body += ["  br label %computed"]
-        groups.append("\n".join(body))
-    return f"""define internal void @wl.wavefronts(ptr %env, ptr %site, {V} %off, i32 %mask, i32 %size,
-    i32 %counter) noinline {{
-entry:
-{COUNTERS_POINTER}
-  %lanes = call i32 @llvm.ctpop.i32(i32 %mask)
-  %bytes = mul i32 %lanes, %size
-  %up = add i32 %bytes, 127
-  %ideal1 = lshr i32 %up, 7
-  %known = call i1 @wl.known(ptr %site, {V} %off, i32 %mask, i32 3)
-  br i1 %known, label %repeat, label %fresh
-repeat:
-  %ap = getelementptr i8, ptr %site, i64 {at.SITE_COUNT_A}
-  %a0 = load i32, ptr %ap, align 4
-  br label %add
-fresh:
-  %is8 = icmp eq i32 %size, 8
-  br i1 %is8, label %wide8, label %not8
-not8:
-  %is16 = icmp eq i32 %size, 16
-  br i1 %is16, label %wide16, label %narrow
-narrow:
-  %words = lshr {V} %off, splat (i32 2)
-  %nu = call i32 @wl.distinct({V} %words, i32 %mask)
-  %nm = call i32 @wl.most({V} %words, i32 %nu, i32 32)
-  br label %computed
-{groups[0]}
-{groups[1]}
-computed:
-  %a1 = phi i32 [ %nm, %narrow ], [ %t8.1, %wide8 ], [ %t16.3, %wide16 ]
-  call void @wl.remember(ptr %site, {V} %off, i32 %mask, i32 3, i32 %a1, i32 0)
-  br label %add
-add:
-  %a = phi i32 [ %a0, %repeat ], [ %a1, %computed ]
-  %fewer = icmp ult i32 %a, %ideal1
-  %ideal = select i1 %fewer, i32 %a, i32 %ideal1
-  %a64 = zext i32 %a to i64
-  %i64v = zext i32 %ideal to i64
-  %y64 = zext i32 %bytes to i64
-{_add_counter("req", 1, "1")}
-{_add_counter("wav", 2, "%a64")}
-{_add_counter("ide", 3, "%i64v")}
-{_add_counter("byt", 4, "%y64")}
-  ret void
-}}"""
