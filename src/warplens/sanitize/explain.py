@@ -21,6 +21,8 @@ from warplens.sass.model import Instruction, SassKernel
 Record = npt.NDArray[np.int64]
 _SPACES = {at.SPACE_GLOBAL: "global", at.SPACE_SHARED: "shared", at.SPACE_LOCAL: "local"}
 _WHERE = re.compile(r"\+0x([0-9a-f]+)")
+_LINE = re.compile(r"\((.*):(\d+)\)\s*$")
+_WAITS = {"named barrier": "BAR", "warp synchronisation": "WARPSYNC", "at BSYNC": "BSYNC"}
 _WINDOWS = {
     at.SHARED_WINDOW_HIGH: "shared", at.LOCAL_WINDOW_HIGH: "local", at.CODE_WINDOW_HIGH: "code",
 }  # fmt: skip
@@ -394,16 +396,27 @@ def from_error(
 
 
 def _accesses_of(error: ExecutionFault, kernel: SassKernel) -> tuple[Access, ...]:
-    """The instructions that an error message names."""
-    found = []
+    """The instructions that an error message names, by offset or by source line."""
+    name = kernel.demangled or kernel.name
+    what = "synchronisation" if isinstance(error, Deadlock) else "instruction"
+    found: list[Instruction] = []
     by_address = {inst.address: inst for inst in kernel.instructions}
-    places = [int(text, 16) for text in _WHERE.findall(error.message)]
-    for address in dict.fromkeys(places):
-        inst = by_address.get(address)
+    for text in dict.fromkeys(_WHERE.findall(error.message)):
+        inst = by_address.get(int(text, 16))
         if inst is not None:
-            found.append(Access(
-                what="synchronisation" if isinstance(error, Deadlock) else "instruction",
-                kernel=kernel.demangled or kernel.name, offset=address, sass=inst.text.strip(),
-                file=inst.file, line=inst.line,
-            ))  # fmt: skip
-    return tuple(found)
+            found.append(inst)
+    for row in error.message.splitlines() if isinstance(error, Deadlock) else ():
+        place = _LINE.search(row)
+        opcode = next((code for words, code in _WAITS.items() if words in row), "")
+        for inst in kernel.instructions if place else ():
+            assert place is not None
+            is_there = (inst.file, inst.line) == (place.group(1), int(place.group(2)))
+            if inst.opcode == opcode and is_there and inst not in found:
+                found.append(inst)
+                break
+    found.sort(key=lambda inst: inst.opcode == "BSYNC")  # who waits for the others comes last
+    return tuple(
+        Access(what=what, kernel=name, offset=inst.address, sass=inst.text.strip(),
+               file=inst.file, line=inst.line)
+        for inst in found
+    )  # fmt: skip
