@@ -39,6 +39,7 @@ class LaunchOptions:
         progress: called with (blocks done, blocks) now and then, in place of the bar.
         show_progress: on a terminal, runs over a second draw a progress bar.
         timing: keep a trace of sampled blocks, from which times are modelled when asked for.
+        exact_timing: replay all blocks of an SM as far as memory allows instead of a sample.
         scheduler: warp scheduling policy of the model: gty (greedy, then youngest), gto, lrr.
     """
 
@@ -49,6 +50,7 @@ class LaunchOptions:
     progress: Callable[[int, int], None] | None = None
     show_progress: bool = True
     timing: bool = True
+    exact_timing: bool = False
     scheduler: str = "gty"
 
 

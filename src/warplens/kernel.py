@@ -196,7 +196,10 @@ class Kernel:
         timing = None
         try:
             if options.timing or predict:
-                timing = take(self, shape, config_of_launch, scheduler=options.scheduler)
+                timing = take(
+                    self, shape, config_of_launch, scheduler=options.scheduler,
+                    exact=options.exact_timing,
+                )  # fmt: skip
             if predict:
                 execution = predicted_execution(self.name, timing)
             else:

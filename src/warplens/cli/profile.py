@@ -11,6 +11,7 @@ from warplens.cli._printing import add_filter_options, add_print_options
 
 if TYPE_CHECKING:
     from warplens.api import Device, Kernel, Launch, Module
+    from warplens.gpus.spec import GpuSpec
     from warplens.result import LaunchResult
 
 EPILOG = """arguments of the kernel, in order:
@@ -75,6 +76,15 @@ def _add_launch_options(group: Any) -> None:
     option("--deterministic", choices=("yes", "no"), default="yes",
            help="order-dependent kernels run their blocks in order (yes)")  # fmt: skip
     option("--workers", type=int, metavar="N", help="threads that run blocks (all cores)")
+    option("--predict", action="store_true",
+           help="run sampled blocks only and model the time; outputs are not meaningful")  # fmt: skip
+    option("--timing", choices=("sampled", "exact", "off"), default="sampled",
+           help="blocks that the timing model replays (sampled)")  # fmt: skip
+    option("--scheduler", choices=("gty", "lrr", "gto"), default="gty",
+           help="warp scheduling: greedy then youngest (gty), loose round robin, greedy then "
+           "oldest")  # fmt: skip
+    option("--set-gpu", action="append", default=[], metavar="KEY=VALUE",
+           help="change a number of the GPU, such as l2.size_bytes=1048576 (repeatable)")  # fmt: skip
     option("--max-seconds", type=float, metavar="S", help="stop a launch after this time")
     option("--max-steps", type=int, metavar="N", help="stop after this many instructions")
 
@@ -170,12 +180,16 @@ def _run_once(arguments: argparse.Namespace, gpu: str) -> Launch:
         workers=arguments.workers,
         max_steps=arguments.max_steps,
         max_seconds=arguments.max_seconds,
+        timing=arguments.timing != "off",
+        exact_timing=arguments.timing == "exact",
+        scheduler=arguments.scheduler,
     )
-    device = Device(gpu, clock=_clock(arguments.clock), options=options)
+    device = Device(_gpu(gpu, arguments.set_gpu), clock=_clock(arguments.clock), options=options)
     kernel = _kernel(arguments, device)
     _need_shape(arguments)
     grid, block = triple("grid", arguments.grid), triple("block", arguments.block)
-    configured = kernel[grid, block, 0, arguments.shared]
+    chosen = kernel.predict if arguments.predict else kernel
+    configured = chosen[grid, block, 0, arguments.shared]
     values = [
         parse(text, seed=arguments.seed + index) for index, text in enumerate(arguments.arg)
     ]
@@ -185,6 +199,24 @@ def _run_once(arguments: argparse.Namespace, gpu: str) -> Launch:
     for index, path in targets:
         np.save(path, values[index], allow_pickle=False)
     return launch
+
+
+def _gpu(name: str, changes: list[str]) -> GpuSpec:
+    """The GPU with the numbers that `--set-gpu` changes."""
+    from warplens.errors import InputError
+    from warplens.gpus.spec import find_gpu, override
+
+    values: dict[str, int | float | tuple[int, ...]] = {}
+    for text in changes:
+        key, equals, value = text.partition("=")
+        try:
+            values[key.strip()] = float(value) if "." in value or "e" in value else int(value, 0)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise InputError(f"--set-gpu {text}: not KEY=NUMBER")
+    spec = find_gpu(name)
+    return override(spec, values) if values else spec
 
 
 def _need_shape(arguments: argparse.Namespace) -> None:

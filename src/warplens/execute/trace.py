@@ -217,12 +217,13 @@ def _on_release(env: Any, slot: int, barrier: int) -> None:
 class Recorder:
     """The tables that one sampled run fills."""
 
-    def __init__(self, stride: int) -> None:
-        self._entries = np.empty((MAX_ENTRIES, 4), np.int32)
-        self._accesses = np.empty((MAX_ACCESSES, 4), np.int64)
-        self._lines = np.empty(MAX_LINES, np.int64)
+    def __init__(self, stride: int, scale: int = 1) -> None:
+        sizes = scale * MAX_ENTRIES, scale * MAX_ACCESSES, scale * MAX_LINES
+        self._entries = np.empty((sizes[0], 4), np.int32)
+        self._accesses = np.empty((sizes[1], 4), np.int64)
+        self._lines = np.empty(sizes[2], np.int64)
         self.header = np.zeros(N_HEADER, np.int64)
-        self.header[[CAP_ENTRIES, CAP_ACCESSES, CAP_LINES]] = MAX_ENTRIES, MAX_ACCESSES, MAX_LINES
+        self.header[[CAP_ENTRIES, CAP_ACCESSES, CAP_LINES]] = sizes
         self.header[AT_ENTRIES] = self._entries.ctypes.data
         self.header[AT_ACCESSES] = self._accesses.ctypes.data
         self.header[AT_LINES] = self._lines.ctypes.data

@@ -28,14 +28,15 @@ def carveout_bytes(kernel: Kernel, shape: LaunchShape, occupancy: Occupancy) -> 
 
 
 def take(kernel: Kernel, shape: LaunchShape, config: engine.LaunchConfig, *,
-         scheduler: str = "gty") -> LaunchTiming | None:  # fmt: skip
+         scheduler: str = "gty", exact: bool = False) -> LaunchTiming | None:  # fmt: skip
     """Samples a launch whose arguments are packed; memory is as before afterwards."""
     if sampling.is_disabled():
         return None
     occupancy = kernel.occupancy(shape.block, shape.dynamic_shared)
     resident = max(1, int(occupancy.blocks))
     sample = sampling.record(
-        kernel.observed_program, kernel.memory_image, kernel.device.memory, config, resident
+        kernel.observed_program, kernel.memory_image, kernel.device.memory, config, resident,
+        scale=sampling.EXACT if exact else 1,
     )
     if sample is None:
         return None
@@ -49,7 +50,7 @@ def take(kernel: Kernel, shape: LaunchShape, config: engine.LaunchConfig, *,
         resident=resident,
         carveout_bytes=carveout_bytes(kernel, shape, occupancy),
         scheduler=scheduler,
-        instructions=0.0,
+        exact=exact,
     )
     return LaunchTiming(question, sample, max(resident, min(int(n) for n in limits)))
 

@@ -42,7 +42,7 @@ class Question:
     instructions: float = 0.0
     scheduler: str = "gty"
     ideal: int = 0
-    exact: bool = False
+    exact: bool = False  # replay everything that was sampled, however long
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,11 +137,12 @@ class Model:
             ideal=q.ideal,
         )
 
-    def replay(self, *, events: int = 0, limit: int = REPLAY_LIMIT) -> Replay:
+    def replay(self, *, events: int = 0, limit: int = 0) -> Replay:
         """Runs the cycle loop over the sampled blocks."""
         trace, answer = self.sample.trace, self.answer
         order = np.arange(len(trace.blocks), dtype=np.int64)
         machine = self.machine
+        limit = limit or (1 << 60 if self.question.exact else REPLAY_LIMIT)
         spec = machine.spec()
         counts = new_counts(
             len(self.question.kernel.instructions), len(REASONS), len(order), bins=_BINS,

@@ -25,6 +25,7 @@ WAVES = 4  # of an SM's resident blocks, more where blocks are short
 MAX_WAVES = 48
 _STEADY = 40_000  # warp instructions of one SM that give a steady rate
 _FILLED = 0.85  # of a table's capacity
+EXACT = 16  # times the ordinary budget and tables, for an exact replay
 _MAX_STEPS = 20_000_000  # loop iterations of a sample; blocks that wait for others never end
 
 
@@ -47,20 +48,26 @@ class Sample:
 
 
 def plan(total: int, sm_count: int, resident: int, costs: tuple[float, ...],
-         budget: int = BUDGET) -> Plan:  # fmt: skip
-    """Chooses blocks. `costs`: instructions, entries, accesses and lines of one block."""
+         scale: int = 1) -> Plan:  # fmt: skip
+    """Chooses blocks. `costs`: instructions, entries, accesses and lines of one block.
+
+    `scale` multiplies what may be run and kept; above 1, all waves are taken as far as they fit.
+    """
+    filled, budget = _FILLED * scale, BUDGET * scale
     instructions, entries, accesses, lines = (max(1.0, cost) for cost in costs)
     sms = min(sm_count, total)
     whole = min(
-        budget / instructions, _FILLED * tracing.MAX_ENTRIES / entries,
-        _FILLED * tracing.MAX_ACCESSES / accesses, _FILLED * tracing.MAX_LINES / lines,
+        budget / instructions, filled * tracing.MAX_ENTRIES / entries,
+        filled * tracing.MAX_ACCESSES / accesses, filled * tracing.MAX_LINES / lines,
     )  # fmt: skip
     per_sm = -(-total // sms)
     waves_in_grid = -(-per_sm // resident)
     wanted = min(MAX_WAVES, max(WAVES, int(_STEADY / (resident * instructions))))
+    if scale > 1:
+        wanted = waves_in_grid
     waves = int(max(1, min(wanted, waves_in_grid, whole // min(resident, per_sm))))
     mine = max(1, int(min(whole, waves * resident, per_sm)))
-    light = _FILLED * min(tracing.MAX_ACCESSES / accesses, tracing.MAX_LINES / lines)
+    light = filled * min(tracing.MAX_ACCESSES / accesses, tracing.MAX_LINES / lines)
     everywhere = min(budget / instructions, light)
     neighbours = int(max(1, min(sms, everywhere // mine)))
     chosen: list[int] = []
@@ -76,7 +83,7 @@ def plan(total: int, sm_count: int, resident: int, costs: tuple[float, ...],
 
 def record(prepare: Callable[[], engine.Program], image: engine.ModuleImage,
            memory: engine.DeviceMemory, config: engine.LaunchConfig, resident: int, *,
-           budget: int = BUDGET) -> Sample | None:  # fmt: skip
+           scale: int = 1) -> Sample | None:  # fmt: skip
     """Runs sampled blocks under observation and puts memory back; None where that cannot be.
 
     Blocks that wait for others cannot be run alone: then the whole grid is, if it is small.
@@ -85,15 +92,15 @@ def record(prepare: Callable[[], engine.Program], image: engine.ModuleImage,
     program = prepare()
     heap = {segment.base for segment in memory.segments if segment.on_device_heap}
     after = memory._next
-    quiet = replace(config, restore=True, workers=1, progress=None, max_steps=_MAX_STEPS)
+    quiet = replace(config, restore=True, workers=1, progress=None, max_steps=_MAX_STEPS * scale)
     try:
         first = _run(program, image, memory, quiet, Plan(blocks=(0,), stride=1, sms=1))
         if total == 1:
             return first
-        chosen = plan(total, config.sm_count, resident, _costs(first.trace), budget)
+        chosen = plan(total, config.sm_count, resident, _costs(first.trace), scale)
         if chosen.blocks == (0,):
             return first
-        return _run(program, image, memory, quiet, chosen)
+        return _run(program, image, memory, quiet, chosen, scale)
     except WarplensError:
         return _all(program, image, memory, quiet, total)
     finally:
@@ -121,8 +128,8 @@ def _all(program: engine.Program, image: engine.ModuleImage, memory: engine.Devi
 
 
 def _run(program: engine.Program, image: engine.ModuleImage, memory: engine.DeviceMemory,
-         config: engine.LaunchConfig, chosen: Plan) -> Sample:  # fmt: skip
-    recorder = Recorder(chosen.stride)
+         config: engine.LaunchConfig, chosen: Plan, scale: int = 1) -> Sample:  # fmt: skip
+    recorder = Recorder(chosen.stride, scale)
     every = len(chosen.blocks) == prod(config.grid)
     order = None if every else chosen.blocks
     execution = engine.execute(
