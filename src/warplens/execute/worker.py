@@ -16,7 +16,7 @@ from warplens.errors import (
     MemoryFault,
     WarplensError,
 )
-from warplens.execute import hooks, runner
+from warplens.execute import hooks, runner, splits
 from warplens.execute import layout as at
 from warplens.execute.launch import OrderNeeded
 from warplens.lift.binding import KEY_PREDICATE, members
@@ -199,11 +199,11 @@ class Worker:
             rest = ctypes.c_uint32.from_address(warp + at.WARP_MASK).value
             if rest == 0:
                 break
-            outcome = runner.resolve_targets(warp, self.control, self.launching.program.code_map)
+            outcome = splits.resolve_targets(warp, self.control, self.launching.program.code_map)
             if outcome == 0:
                 pc = ctypes.c_uint32.from_address(warp + at.WARP_PC).value
                 left = ctypes.c_uint32.from_address(warp + at.WARP_MASK).value
-                runner.add_split(warp, left, pc, at.SPLIT_READY, 0, False)
+                splits.add_split(warp, left, pc, at.SPLIT_READY, 0, False)
                 ctypes.c_uint32.from_address(warp + at.WARP_MASK).value = 0
                 break
             if outcome == 2:
@@ -221,7 +221,7 @@ class Worker:
             index = target >> 4
             if index >= code_map.size or code_map[index] < 0:
                 raise ExecutionFault(f"return to a bad code address {target:#x}")
-            runner.add_split(warp, lanes, int(code_map[index]), at.SPLIT_READY, 0, False)
+            splits.add_split(warp, lanes, int(code_map[index]), at.SPLIT_READY, 0, False)
 
     # --- memory ----------------------------------------------------------------------------------
 

@@ -1,0 +1,278 @@
+"""Splits of one warp: the split table, convergence barriers, WARPSYNC and indirect jumps.
+
+Functions over raw warp records (layout.py), compiled by Numba.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from warplens.execute import layout as at
+from warplens.execute.native import peek32, poke32, population
+
+Ints = npt.NDArray[np.int64]
+
+HOOK, MASK = 5, 6  # slots of the control array (runner.py) that `resolve_targets` fills
+_FULL = 0xFFFFFFFF
+
+
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+def split_field(w: int, i: int, field: int) -> Any:
+    """Address of a field (0 mask, 1 pc, 2 state, 3 info) of split table entry `i`."""
+    return w + at.WARP_SPLIT_TABLE + at.SPLIT_SIZE * i + 4 * field
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def add_split(w: int, mask: int, pc: int, state: int, info: int, at_bottom: bool) -> None:
+    """Adds an entry on top of the split table, or below all others."""
+    n = peek32(w + at.WARP_SPLITS)
+    place = n
+    if at_bottom:
+        place = 0
+        for i in range(n, 0, -1):
+            for field in range(4):
+                poke32(split_field(w, i, field), peek32(split_field(w, i - 1, field)))
+    poke32(split_field(w, place, 0), mask)
+    poke32(split_field(w, place, 1), pc)
+    poke32(split_field(w, place, 2), state)
+    poke32(split_field(w, place, 3), info)
+    poke32(w + at.WARP_SPLITS, n + 1)
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def remove_split(w: int, i: int) -> None:
+    """Closes the gap of entry `i`."""
+    n = peek32(w + at.WARP_SPLITS)
+    for j in range(i, n - 1):
+        for field in range(4):
+            poke32(split_field(w, j, field), peek32(split_field(w, j + 1, field)))
+    poke32(w + at.WARP_SPLITS, n - 1)
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def release_warpsync(w: int) -> bool:
+    """Frees splits waiting at WARPSYNC whose mask is complete; those at one pc become one."""
+    n = peek32(w + at.WARP_SPLITS)
+    exited = peek32(w + at.WARP_EXITED)
+    union = 0
+    for i in range(n):
+        if peek32(split_field(w, i, 2)) == at.SPLIT_AT_WARPSYNC:
+            union |= peek32(split_field(w, i, 0))
+    if union == 0:
+        return False
+    released = False
+    for i in range(n):
+        if peek32(split_field(w, i, 2)) != at.SPLIT_AT_WARPSYNC:
+            continue
+        need = peek32(split_field(w, i, 3)) & ~exited
+        if need & ~union == 0:
+            poke32(split_field(w, i, 2), at.SPLIT_READY)
+            poke32(split_field(w, i, 3), 1)
+            released = True
+    if not released:
+        return False
+    i = 0
+    while i < peek32(w + at.WARP_SPLITS):
+        if peek32(split_field(w, i, 2)) == at.SPLIT_READY and peek32(split_field(w, i, 3)) == 1:
+            poke32(split_field(w, i, 3), 0)
+            j = i + 1
+            while j < peek32(w + at.WARP_SPLITS):
+                same = peek32(split_field(w, j, 1)) == peek32(split_field(w, i, 1))
+                if same and peek32(split_field(w, j, 3)) == 1 and (
+                    peek32(split_field(w, j, 2)) == at.SPLIT_READY
+                ):
+                    merged = peek32(split_field(w, i, 0)) | peek32(split_field(w, j, 0))
+                    poke32(split_field(w, i, 0), merged)
+                    remove_split(w, j)
+                else:
+                    j += 1
+        i += 1
+    return True
+
+
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+def lowest_lane(mask: int) -> int:
+    """Number of the lowest lane of a mask."""
+    lane = 0
+    while (mask >> lane) & 1 == 0 and lane < 31:
+        lane += 1
+    return lane
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def participants(w: int, number: int, mask: int) -> int:
+    """The participants of a convergence barrier as the lanes of `mask` know them."""
+    return peek32(w + at.WARP_BARRIERS + 128 * number + 4 * lowest_lane(mask))
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def meet(w: int, number: int, need: int, union: int, forced: bool) -> bool:
+    """Resumes the splits that wait at one convergence barrier if all participants are there.
+
+    `union` holds lanes that are about to wait and are not in the table. `forced`: the others spin
+    in YIELD loops, perhaps for a lane that waits here; the waiting lanes leave the barrier.
+    """
+    exited = peek32(w + at.WARP_EXITED)
+    pc = -1
+    for i in range(peek32(w + at.WARP_SPLITS)):
+        if peek32(split_field(w, i, 2)) == at.SPLIT_AT_BSYNC and (
+            peek32(split_field(w, i, 3)) == number
+        ):
+            lanes = peek32(split_field(w, i, 0))
+            if participants(w, number, lanes) == need:
+                union |= lanes
+                pc = peek32(split_field(w, i, 1))
+    missing = need & ~(union | exited) & _FULL
+    if missing != 0 and not (
+        forced and missing & ~peek32(w + at.WARP_YIELDED) & _FULL == 0 and pc >= 0
+    ):
+        return False
+    i = 0
+    while i < peek32(w + at.WARP_SPLITS):
+        if (
+            peek32(split_field(w, i, 2)) == at.SPLIT_AT_BSYNC
+            and peek32(split_field(w, i, 3)) == number
+            and participants(w, number, peek32(split_field(w, i, 0))) == need
+        ):
+            remove_split(w, i)
+        else:
+            i += 1
+    if missing != 0:
+        for lane in range(32):
+            place = w + at.WARP_BARRIERS + 128 * number + 4 * lane
+            if (missing >> lane) & 1 and peek32(place) == need:
+                poke32(place, need & ~union)
+        poke32(w + at.WARP_YIELDED, 0)
+        add_split(w, union, pc, at.SPLIT_READY, 0, False)
+        return True
+    poke32(w + at.WARP_MASK, union)
+    if pc >= 0:
+        poke32(w + at.WARP_PC, pc)
+    return True
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def bsync(w: int) -> bool:
+    """A split has reached BSYNC without its fellows. True: they all wait, go on together."""
+    mask, number = peek32(w + at.WARP_MASK), peek32(w + at.WARP_ARGS)
+    pc = peek32(w + at.WARP_PC)
+    if meet(w, number, participants(w, number, mask), mask, False):
+        poke32(w + at.WARP_PC, pc)
+        return True
+    add_split(w, mask, pc, at.SPLIT_AT_BSYNC, number, False)
+    return False
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def meet_any(w: int, forced: bool) -> bool:
+    """Tries every convergence barrier at which some split waits."""
+    for i in range(peek32(w + at.WARP_SPLITS)):
+        if peek32(split_field(w, i, 2)) == at.SPLIT_AT_BSYNC:
+            number = peek32(split_field(w, i, 3))
+            need = participants(w, number, peek32(split_field(w, i, 0)))
+            if meet(w, number, need, 0, forced):
+                return True
+    return False
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def unstick(w: int) -> bool:
+    """Frees one group that waits at BSYNC for lanes that themselves wait at another BSYNC.
+
+    Compiled switches on sm_100 and later leave a BSSY.RELIABLE region without BREAK on some paths,
+    so such a wait must end. The group with the fewest participants stands in the innermost region.
+    """
+    blocked = 0
+    for i in range(peek32(w + at.WARP_SPLITS)):
+        if peek32(split_field(w, i, 2)) == at.SPLIT_AT_BSYNC:
+            blocked |= peek32(split_field(w, i, 0))
+    exited = peek32(w + at.WARP_EXITED)
+    best, fewest = -1, 33
+    for i in range(peek32(w + at.WARP_SPLITS)):
+        if peek32(split_field(w, i, 2)) != at.SPLIT_AT_BSYNC:
+            continue
+        number = peek32(split_field(w, i, 3))
+        need = participants(w, number, peek32(split_field(w, i, 0))) & ~exited
+        if need & ~blocked == 0 and population(need) < fewest:
+            best, fewest = i, population(need)
+    if best < 0:
+        return False
+    number = peek32(split_field(w, best, 3))
+    need = participants(w, number, peek32(split_field(w, best, 0)))
+    poke32(w + at.WARP_YIELDED, blocked)
+    return meet(w, number, need, 0, True)
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def pick_split(w: int) -> bool:
+    """Makes a runnable split current; False if there is none."""
+    if meet_any(w, False):
+        return True
+    for _ in range(3):
+        for i in range(peek32(w + at.WARP_SPLITS) - 1, -1, -1):
+            if peek32(split_field(w, i, 2)) == at.SPLIT_READY:
+                poke32(w + at.WARP_MASK, peek32(split_field(w, i, 0)))
+                poke32(w + at.WARP_PC, peek32(split_field(w, i, 1)))
+                remove_split(w, i)
+                return True
+        if not release_warpsync(w) and not unstick(w):
+            return False
+    return False
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def rotate(w: int, exhausted: bool) -> None:
+    """The running split goes below all others; waiting lanes may be freed from spinning ones."""
+    add_split(w, peek32(w + at.WARP_MASK), peek32(w + at.WARP_PC), at.SPLIT_READY, 0, True)
+    poke32(w + at.WARP_MASK, 0)
+    if exhausted:
+        meet_any(w, True)
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def resolve_targets(w: int, control: Ints, code_map: Ints) -> int:
+    """Splits the lanes of an indirect jump by target. 0: go on, 1: hook, 2: bad address."""
+    mask = peek32(w + at.WARP_MASK)
+    absolute = peek32(w + at.WARP_ARGS) == at.INDIRECT_ABSOLUTE
+    rest = mask
+    first = True
+    current_mask = current_pc = 0
+    while rest != 0:
+        lane = 0
+        while (rest >> lane) & 1 == 0:
+            lane += 1
+        low = peek32(w + at.WARP_TARGETS + 4 * lane)
+        high = peek32(w + at.WARP_TARGETS_HIGH + 4 * lane)
+        same = 0
+        for j in range(32):
+            if (rest >> j) & 1 and peek32(w + at.WARP_TARGETS + 4 * j) == low and (
+                not absolute or peek32(w + at.WARP_TARGETS_HIGH + 4 * j) == high
+            ):
+                same |= 1 << j
+        rest &= ~same
+        if absolute and high == at.HOOK_WINDOW_HIGH:
+            control[HOOK] = low
+            control[MASK] = same
+            if rest != 0:  # the others come back to this jump later
+                control[MASK] = same
+                poke32(w + at.WARP_MASK, rest)
+            else:
+                poke32(w + at.WARP_MASK, 0)
+            return 1
+        index = low >> 4
+        if index >= code_map.size or low & 15 or code_map[index] < 0 or (
+            absolute and high not in (at.CODE_WINDOW_HIGH, 0)
+        ):
+            control[MASK] = same
+            return 2
+        if first:
+            current_mask, current_pc, first = same, code_map[index], False
+        else:
+            add_split(w, same, code_map[index], at.SPLIT_READY, 0, False)
+    poke32(w + at.WARP_MASK, current_mask)
+    poke32(w + at.WARP_PC, current_pc)
+    return 0
