@@ -7,12 +7,15 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from warplens.api import Launch
+    from warplens.api import Kernel, Launch, LaunchShape
+
+Check = Callable[["Kernel", "LaunchShape", "tuple[Any, ...]"], None]
 
 _listeners: list[Callable[[Launch], None]] = []
+_checks: list[Check] = []
 
 
 @contextmanager
@@ -23,6 +26,22 @@ def listening(listener: Callable[[Launch], None]) -> Iterator[None]:
         yield
     finally:
         _listeners.remove(listener)
+
+
+@contextmanager
+def checking(check: Check) -> Iterator[None]:
+    """Calls `check` before every launch made in the block; `warplens sanitize script.py` does."""
+    _checks.append(check)
+    try:
+        yield
+    finally:
+        _checks.remove(check)
+
+
+def check_launch(kernel: Kernel, shape: LaunchShape, arguments: tuple[Any, ...]) -> None:
+    """Tells every check about a launch that is about to run."""
+    for check in tuple(_checks):
+        check(kernel, shape, arguments)
 
 
 def announce(launch: Launch) -> None:

@@ -175,6 +175,8 @@ class Kernel:
             raise ArgumentError(
                 f"{self.name} takes {len(formals)} arguments, {len(arguments)} were given"
             )
+        if not predict:
+            config.check_launch(self, shape, arguments)
         options = self.device.options
         bar = Progress(bare_name(self.name), shown=options.show_progress)
         kept = keep(arguments)

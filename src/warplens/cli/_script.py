@@ -26,14 +26,7 @@ def profile_script(arguments: argparse.Namespace, launches: list[LaunchResult]) 
     from warplens.cli.profile import collected
 
     script = Path(arguments.target)
-    if not script.is_file():
-        raise InputError(f"{script}: no such file")
-    for name in ("gpu", "grid", "block", "arg", "save_arg"):
-        if getattr(arguments, name):
-            raise InputError(
-                f"--{name.replace('_', '-')} is for kernels of a .cu file",
-                hint="A script chooses its devices and launches itself.",
-            )
+    refuse_launch_options(arguments, script)
     chosen = LaunchFilter(arguments, kernel=arguments.kernel_name)
 
     def listener(launch: Launch) -> None:
@@ -49,13 +42,25 @@ def profile_script(arguments: argparse.Namespace, launches: list[LaunchResult]) 
             launches.append(replace(result, process_name=script.name))
 
     with config.listening(listener):
-        status = _run(script, arguments.script_arguments, quiet=arguments.csv or arguments.json)
+        status = run_script(script, arguments.script_arguments, quiet=arguments.csv or arguments.json)
     if not launches:
         nothing_matched(chosen.seen)
     return status
 
 
-def _run(script: Path, words: list[str], *, quiet: bool) -> int:
+def refuse_launch_options(arguments: argparse.Namespace, script: Path) -> None:
+    """Raises InputError for a missing script and for options that only kernels of a file take."""
+    if not script.is_file():
+        raise InputError(f"{script}: no such file")
+    for name in ("gpu", "grid", "block", "arg", "save_arg"):
+        if getattr(arguments, name):
+            raise InputError(
+                f"--{name.replace('_', '-')} is for kernels of a .cu file",
+                hint="A script chooses its devices and launches itself.",
+            )
+
+
+def run_script(script: Path, words: list[str], *, quiet: bool) -> int:
     """Runs the script as __main__ and says how it ended, as ncu does."""
     code = 0
     with _as_main(script, words, quiet=quiet):

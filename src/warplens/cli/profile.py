@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from warplens.cli._printing import add_filter_options, add_print_options
 
 if TYPE_CHECKING:
-    from warplens.api import Device, Kernel, Launch, Module
+    from warplens.api import Device, Kernel, Launch, LaunchOptions, Module
     from warplens.gpus.spec import GpuSpec
     from warplens.result import LaunchResult
 
@@ -40,7 +40,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("target", metavar="FILE", help="a .cu file, a cubin, or a Python script")
-    _add_launch_options(parser.add_argument_group("launch (for .cu files and cubins)"))
+    add_launch_options(parser.add_argument_group("launch (for .cu files and cubins)"))
     report = parser.add_argument_group("report")
     option = report.add_argument
     option("--set", dest="section_set", metavar="ID", help="section set (basic): "
@@ -57,7 +57,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     return parser
 
 
-def _add_launch_options(group: Any) -> None:
+def add_launch_options(group: Any) -> None:
+    """Adds what says which kernel runs where, and with which arguments."""
     option = group.add_argument
     option("--gpu", action="append", default=[], metavar="NAME",
            help="GPU to simulate (H200); several give one column each")  # fmt: skip
@@ -170,10 +171,7 @@ def _profile_kernel(arguments: argparse.Namespace, launches: list[LaunchResult])
 
 def _run_once(arguments: argparse.Namespace, gpu: str) -> Launch:
     """Compiles or loads, makes the arguments, launches, saves what `--save-arg` asks for."""
-    import numpy as np
-
-    from warplens.api import Device, LaunchOptions
-    from warplens.cli._launch_arguments import parse, save_target, triple
+    from warplens.api import LaunchOptions
 
     options = LaunchOptions(
         deterministic=arguments.deterministic == "yes",
@@ -184,21 +182,42 @@ def _run_once(arguments: argparse.Namespace, gpu: str) -> Launch:
         exact_timing=arguments.timing == "exact",
         scheduler=arguments.scheduler,
     )
-    device = Device(_gpu(gpu, arguments.set_gpu), clock=_clock(arguments.clock), options=options)
+    kernel, configuration, values = prepared_launch(arguments, gpu, options)
+    chosen = kernel.predict if arguments.predict else kernel
+    launch = chosen[configuration](*values)
+    save_arguments(arguments, values)
+    return launch
+
+
+def prepared_launch(
+    arguments: argparse.Namespace, gpu: str, options: LaunchOptions
+) -> tuple[Kernel, tuple[Any, ...], list[Any]]:
+    """The kernel of a file, its launch configuration and its arguments; nothing has run."""
+    from warplens.api import Device
+    from warplens.cli._launch_arguments import parse, save_target, triple
+
+    changes = getattr(arguments, "set_gpu", [])
+    device = Device(_gpu(gpu, changes), clock=_clock(arguments.clock), options=options)
     kernel = _kernel(arguments, device)
     _need_shape(arguments)
     grid, block = triple("grid", arguments.grid), triple("block", arguments.block)
-    chosen = kernel.predict if arguments.predict else kernel
-    configured = chosen[grid, block, 0, arguments.shared]
     values = [
         parse(text, seed=arguments.seed + index) for index, text in enumerate(arguments.arg)
     ]
     targets = [save_target(text, len(values)) for text in arguments.save_arg]
     _check_targets(arguments, targets, values)
-    launch = configured(*values)
-    for index, path in targets:
+    return kernel, (grid, block, 0, arguments.shared), values
+
+
+def save_arguments(arguments: argparse.Namespace, values: list[Any]) -> None:
+    """Writes what `--save-arg` asks for, after the run."""
+    import numpy as np
+
+    from warplens.cli._launch_arguments import save_target
+
+    for text in arguments.save_arg:
+        index, path = save_target(text, len(values))
         np.save(path, values[index], allow_pickle=False)
-    return launch
 
 
 def _gpu(name: str, changes: list[str]) -> GpuSpec:

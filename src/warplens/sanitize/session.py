@@ -92,8 +92,8 @@ class Session:
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def run(self, arguments: tuple[Any, ...]) -> Report:
-        """Runs every pass; the arguments end up as after one ordinary launch."""
+    def run(self, arguments: tuple[Any, ...], *, keep_results: bool = True) -> Report:
+        """Runs every pass; the arguments end up as after one ordinary launch, or as before."""
         kernel = self.kernel
         if len(arguments) != len(kernel.parameters):
             raise ArgumentError(
@@ -103,9 +103,9 @@ class Session:
         memory = kernel.device.memory
         packed = pack(memory, kernel.parameters, kernel.sass.parameter_bytes, arguments)
         try:
-            execution = self._passes(memory, packed.parameters)
+            execution = self._passes(memory, packed.parameters, keep_results)
         finally:
-            packed.finish(memory, write_back=True)
+            packed.finish(memory, write_back=keep_results)
         return Report(
             kernel=kernel.name,
             findings=tuple(self.findings),
@@ -118,7 +118,9 @@ class Session:
 
     # --- passes ----------------------------------------------------------------------------------
 
-    def _passes(self, memory: DeviceMemory, parameters: bytes) -> Execution | None:
+    def _passes(
+        self, memory: DeviceMemory, parameters: bytes, keep_results: bool
+    ) -> Execution | None:
         bits = sum(_BITS[name] for name in self.options.tools)
         config = self._config(parameters)
         before = _Snapshot(memory)
@@ -130,6 +132,8 @@ class Session:
             before.restore()
             self._lane_pass(memory, config, inside | bits & st.TOOL_MEMCHECK)
             after.restore()
+        if not keep_results:
+            before.restore()
         return execution
 
     def _lane_pass(self, memory: DeviceMemory, config: engine.LaunchConfig, tools: int) -> None:

@@ -1,0 +1,189 @@
+"""`warplens sanitize`: memory errors, races, uninitialised reads and bad synchronisation."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from warplens.cli._printing import add_filter_options, write_text
+from warplens.cli.profile import add_launch_options
+
+if TYPE_CHECKING:
+    from warplens.kernel import Kernel, LaunchShape
+    from warplens.sanitize.report import Report
+
+EPILOG = """examples:
+  warplens sanitize reduce.cu -k 'reduce<256>' --grid 16 --block 256 \\
+      --arg 'i32[4096]=arange' --arg 'i32[1]=0' --arg i32=4096
+  warplens sanitize --tool racecheck,synccheck script.py
+  warplens sanitize reduce.cu ... --save findings.sarif --error-exitcode 86
+  warplens sanitize reduce.cu ... --schedules 20         does a race change the result?
+
+--arg is explained in `warplens profile --help`. Formats of --save: .json, .sarif, .html, or text.
+exit status: 0 clean, 1 findings (or --error-exitcode), 2 broken call
+"""
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """Adds the verb and its options."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "sanitize",
+        help="find memory errors, races and bad synchronisation",
+        description="Runs a kernel or a script and finds memory errors (memcheck), races in shared "
+        "and global memory (racecheck), reads of unwritten memory (initcheck) and bad "
+        "synchronisation (synccheck).",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("target", metavar="FILE", help="a .cu file, a cubin, or a Python script")
+    add_launch_options(parser.add_argument_group("launch (for .cu files and cubins)"))
+    checks = parser.add_argument_group("checks")
+    option = checks.add_argument
+    option("--tool", action="append", default=[], metavar="NAME",
+           help="memcheck, racecheck, initcheck, synccheck (repeatable, or A,B), all (all)")  # fmt: skip
+    option("--schedules", type=int, default=0, metavar="N",
+           help="also run N other orders of warps and blocks and compare the results")  # fmt: skip
+    option("--schedule-seed", type=int, default=1, metavar="SEED", help="of the first order (1)")
+    option("--lane-blocks", type=int, default=512, metavar="N",
+           help="blocks that are checked inside their warps (512)")  # fmt: skip
+    add_filter_options(checks)
+    report = parser.add_argument_group("report")
+    option = report.add_argument
+    option("--print-limit", type=int, default=100, metavar="N", help="findings shown (100; 0: all)")
+    option("--print-level", choices=("info", "warn", "error"), default="warn",
+           help="info also shows harmless races (warn)")  # fmt: skip
+    option("--json", action="store_true", help="print JSON")
+    option("--error-exitcode", type=int, metavar="N", help="exit status on findings (1)")
+    option("--log-file", type=Path, metavar="FILE", help="write the page there")
+    option("--save", type=Path, action="append", default=[], metavar="FILE",
+           help="also write the findings: .json, .sarif, .html, else text (repeatable)")  # fmt: skip
+    option("-f", "--force-overwrite", action="store_true", help="overwrite existing files")
+    return parser
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Executes the verb; returns the exit status."""
+    _check_before_running(arguments)
+    reports: list[Report] = []
+    status = 0
+    if arguments.target.endswith(".py"):
+        status = _sanitize_script(arguments, reports)
+    else:
+        _sanitize_kernel(arguments, reports)
+    _write(arguments, reports)
+    if any(reports):
+        return 1 if arguments.error_exitcode is None else int(arguments.error_exitcode)
+    return status
+
+
+def _tools(arguments: argparse.Namespace) -> tuple[str, ...]:
+    from warplens.sanitize.session import chosen_tools
+
+    names = [name.strip() for text in arguments.tool for name in text.split(",") if name.strip()]
+    return chosen_tools(names or ["all"])
+
+
+def _check_before_running(arguments: argparse.Namespace) -> None:
+    """Refuses what would fail only after a long run."""
+    from warplens.errors import InputError, ReportError
+
+    _tools(arguments)
+    for name in ("print_limit", "schedules"):
+        if getattr(arguments, name) < 0:
+            raise InputError(f"--{name.replace('_', '-')} is negative")
+    if arguments.lane_blocks < 1:
+        raise InputError("--lane-blocks is less than 1")
+    status = arguments.error_exitcode
+    if status is not None and not 0 <= status <= 255:
+        raise InputError(f"--error-exitcode {status} is not 0 to 255")
+    for path in (*arguments.save, *([arguments.log_file] if arguments.log_file else [])):
+        if path.exists() and not arguments.force_overwrite:
+            raise ReportError(f"{path} exists already", hint="Give -f to overwrite it.")
+
+
+def _launch(
+    kernel: Kernel, shape: LaunchShape, values: tuple[Any, ...], arguments: argparse.Namespace,
+    *, keep_results: bool,
+) -> Report:  # fmt: skip
+    from warplens.sanitize.session import SanitizeOptions, Session
+
+    options = SanitizeOptions(
+        tools=_tools(arguments),
+        schedules=arguments.schedules,
+        seed=arguments.schedule_seed,
+        lane_blocks=arguments.lane_blocks,
+    )
+    return Session(kernel, shape, options).run(values, keep_results=keep_results)
+
+
+def _sanitize_kernel(arguments: argparse.Namespace, reports: list[Report]) -> None:
+    """Runs the kernel of a file once per GPU."""
+    from warplens.api import LaunchOptions
+    from warplens.cli.profile import prepared_launch, save_arguments
+
+    options = LaunchOptions(max_steps=arguments.max_steps, max_seconds=arguments.max_seconds)
+    for gpu in dict.fromkeys(arguments.gpu or ["H200"]):
+        kernel, configuration, values = prepared_launch(arguments, gpu, options)
+        shape = kernel[configuration].shape
+        report = _launch(kernel, shape, tuple(values), arguments, keep_results=True)
+        (sys.stderr if arguments.json else sys.stdout).write(report.output)
+        save_arguments(arguments, values)
+        reports.append(report)
+
+
+def _sanitize_script(arguments: argparse.Namespace, reports: list[Report]) -> int:
+    """Runs a script; every launch is checked first and then runs as usual."""
+    from warplens import config
+    from warplens.cli._printing import LaunchFilter, nothing_matched
+    from warplens.cli._script import refuse_launch_options, run_script
+    from warplens.naming import bare_name
+
+    script = Path(arguments.target)
+    refuse_launch_options(arguments, script)
+    chosen = LaunchFilter(arguments, kernel=arguments.kernel_name)
+
+    def check(kernel: Kernel, shape: LaunchShape, values: tuple[Any, ...]) -> None:
+        names = {
+            "function": bare_name(kernel.name),
+            "demangled": kernel.name,
+            "mangled": kernel.sass.name,
+        }
+        if chosen.keeps(names):
+            reports.append(_launch(kernel, shape, values, arguments, keep_results=False))
+
+    with config.checking(check):
+        status = run_script(script, arguments.script_arguments, quiet=arguments.json)
+    if not reports:
+        nothing_matched(chosen.seen)
+    return status
+
+
+def _write(arguments: argparse.Namespace, reports: list[Report]) -> None:
+    from warplens.sanitize.json import report_json
+    from warplens.sanitize.text import report_text
+
+    page = report_json(reports) if arguments.json else report_text(
+        reports, print_limit=arguments.print_limit, show_info=arguments.print_level == "info"
+    )  # fmt: skip
+    write_text(page, arguments.log_file, overwrite=arguments.force_overwrite)
+    for path in arguments.save:
+        write_text(_formatted(path, reports), path, overwrite=arguments.force_overwrite)
+
+
+def _formatted(path: Path, reports: list[Report]) -> str:
+    """The findings in the format that a file's name asks for."""
+    from warplens.sanitize.html import document
+    from warplens.sanitize.json import report_json
+    from warplens.sanitize.sarif import report_sarif
+    from warplens.sanitize.text import report_text
+
+    suffix = path.suffix.lower()
+    if suffix == ".json":
+        return report_json(reports)
+    if suffix == ".sarif":
+        return report_sarif(reports)
+    if suffix in (".html", ".htm"):
+        return document(reports)
+    return report_text(reports, print_limit=0, show_info=True)
