@@ -282,6 +282,7 @@ class LaunchComparison:
     before: str
     after: str
     changes: tuple[Change, ...]
+    reasons: tuple[str, ...] = ()  # sentences: what changed most, and what explains it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

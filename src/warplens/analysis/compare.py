@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from warplens.analysis.change_reasons import reasons
 from warplens.errors import InputError
 from warplens.result import Change, Comparison, LaunchComparison, LaunchResult, Result, Value
 
@@ -19,7 +20,13 @@ class Threshold:
 
 
 def compare(before: Result, after: Result, *, metrics: Sequence[str] = ()) -> Comparison:
-    """Pairs launches by function name and order, and compares their metrics."""
+    """Pairs launches by function name and order, and compares their metrics.
+
+    Two results of one launch each are a pair whatever the kernels are called.
+    """
+    if len(before.launches) == len(after.launches) == 1:
+        pair = _pair(before.launches[0], after.launches[0], metrics)
+        return Comparison(launches=(pair,))
     rest = list(after.launches)
     pairs: list[LaunchComparison] = []
     for old in before.launches:
@@ -51,7 +58,12 @@ def _pair(
         )
         for name in names
     )
-    return LaunchComparison(before=_heading(old), after=_heading(new), changes=changes)
+    return LaunchComparison(
+        before=_heading(old),
+        after=_heading(new),
+        changes=changes,
+        reasons=() if old is None or new is None else reasons(old, new),
+    )
 
 
 def _heading(launch: LaunchResult | None) -> str:

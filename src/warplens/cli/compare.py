@@ -10,6 +10,7 @@ from typing import Any
 EPILOG = """examples:
   warplens compare before after
   warplens compare before after --all
+  warplens compare before after --format html -o change.html
   warplens compare before after --fail 'l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum:5%'
 """
 
@@ -31,7 +32,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     option("--metrics", metavar="A,B", help="only these metrics")
     option("--fail", action="append", default=[], metavar="METRIC:PERCENT%",
            help="exit 1 if the metric grows by more (repeatable)")  # fmt: skip
-    option("--json", action="store_true", help="print JSON")
+    option("--format", choices=("text", "json", "html"), help="form of the output (text)")
+    option("--json", action="store_true", help="the same as --format json")
     option("-o", "--output", type=Path, metavar="OUT", help="write to this file")
     option("-f", "--force-overwrite", action="store_true", help="overwrite it")
     return parser
@@ -48,7 +50,11 @@ def run(arguments: argparse.Namespace) -> int:
     names = [name.strip() for name in (arguments.metrics or "").split(",") if name.strip()]
     comparison = compare(load(arguments.before), load(arguments.after), metrics=names)
     failed = failures(comparison, limits)
-    if arguments.json:
+    if arguments.format == "html":
+        from warplens.report.comparison_html import comparison_html
+
+        text = comparison_html(comparison, failed, show_all=arguments.all)
+    elif arguments.json or arguments.format == "json":
         document = {"comparison": to_plain(comparison), "failures": list(failed)}
         text = json.dumps(document, indent=1) + "\n"
     else:

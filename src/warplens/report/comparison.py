@@ -24,6 +24,7 @@ def _pair(pair: LaunchComparison, show_all: bool) -> list[str]:
     lines = [f"A  {pair.before or '(no such launch)'}", f"B  {pair.after or '(no such launch)'}"]
     if not pair.before or not pair.after:
         return lines
+    lines.extend(f"   {sentence}" for sentence in pair.reasons)
     shown = [change for change in pair.changes if show_all or change.is_changed]
     if not shown:
         return [*lines, "   no difference"]

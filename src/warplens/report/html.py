@@ -148,15 +148,26 @@ class LaunchView:
 def html_page(result: Result) -> str:
     """The report of a result as one HTML document."""
     views = tuple(launch_view(index, launch) for index, launch in enumerate(result.launches))
-    return _environment().get_template("report.html.j2").render(
+    return page_of(
+        "report.html.j2",
         launches=views,
         writer=result.writer,
         legend=tuple(LEGEND.values()),
         data=Markup(script_json(source_view(result))),
-        style=Markup(_file("report.css")),
+        style=Markup(style()),
         script=Markup(_file("report.js")),
         title=_title(result),
     )
+
+
+def page_of(template: str, **values: object) -> str:
+    """A template filled with values."""
+    return _environment().get_template(template).render(**values)
+
+
+def style() -> str:
+    """The style sheet that all pages share."""
+    return _file("report.css")
 
 
 def _title(result: Result) -> str:
