@@ -1,4 +1,4 @@
-"""Which text operand is which: an instruction bound to its table entry, and what it reads/writes."""
+"""Which text operand is which: an instruction bound to its table entry, what it reads, writes."""
 
 from __future__ import annotations
 
@@ -140,6 +140,13 @@ def _role_effects(inst: Instruction, op: Op) -> tuple[list[int], list[int]]:
         if role == "b2r":
             while operands and isinstance(operands[0], Pred | UPred):
                 writes += _keys(operands.pop(0), 1)
+    elif role in ("mbarrier_arrive", "mbarrier_count", "mbarrier_check"):
+        writes += _keys(operands.pop(0), 2)
+    elif role == "bulk_copy":
+        named = [o.uniform if isinstance(o, Mem) else o for o in operands]
+        return [k for o in named for k in _keys(o, 2)], []
+    elif role == "rpcmov" and isinstance(operands[0], Reg):
+        writes += _keys(operands.pop(0), 1)
     elif role == "bmov" and operands and isinstance(operands[0], Reg):
         writes += _keys(operands.pop(0), 1)
     elif role == "r2p":
@@ -154,6 +161,8 @@ def _role_effects(inst: Instruction, op: Op) -> tuple[list[int], list[int]]:
         if isinstance(operand, Mem):
             reads += memory_keys(operand, is_wide_address(inst, operand))
         elif role in ("ret", "brx", "call", "brxu"):
+            reads += _keys(operand, 2)
+        elif role == "mbarrier_init":
             reads += _keys(operand, 2)
         elif role == "store_matrix":
             reads += _keys(operand, next((int(m) for m in inst.modifiers if m in "24"), 1))

@@ -60,6 +60,11 @@ def _zero(w: RegionWriter) -> Value:
     return w.x.u32(0)
 
 
+@_reader("SR_CgaSize")
+def _cluster_size(w: RegionWriter) -> Value:
+    return w.x.u32(1)
+
+
 @_reader("SR_SWINHI")
 def _shared_window(w: RegionWriter) -> Value:
     return w.x.u32(at.SHARED_WINDOW_HIGH)

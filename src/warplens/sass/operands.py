@@ -84,6 +84,8 @@ def parse_operand(text: str, wide: bool = False) -> Operand | None:
 def _named(text: str) -> Operand | None:
     if _SPECIAL.fullmatch(text):
         return Special(text)
+    if text in ("Rpc.LO", "Rpc.HI"):  # the halves of the return-address register
+        return Special(text)
     if re.fullmatch(r"B\d+", text):
         return Barrier(int(text[1:]))
     if re.fullmatch(r"SB\d", text):
