@@ -1,0 +1,109 @@
+"""`warplens validate`: predicted against measured times."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from warplens.timing.validation import Comparison
+
+EPILOG = """examples:
+  warplens validate                                 all case files of validation/timing
+  warplens validate validation/timing/h200.json --part validation
+  warplens validate --kernel sgemm
+"""
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """Adds the verb and its options."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "validate",
+        help="predicted against measured times",
+        description="Predicts the time of every case of case files and prints it beside what was "
+        "measured, with mean, median, 90th percentile and maximum of the error.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    option = parser.add_argument
+    option("files", nargs="*", type=Path, metavar="FILE", default=[],
+           help="case files (all of validation/timing)")  # fmt: skip
+    option("--part", choices=("tuning", "validation", "all"), default="all",
+           help="cases that constants were tuned on, those held back, or all")  # fmt: skip
+    option("--kernel", default="", metavar="TEXT", help="only cases whose name holds this")
+    option("--csv", action="store_true", help="comma-separated, without the summary")
+    return parser
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Executes the verb; returns the exit status."""
+    from warplens.cli._launch_arguments import parse
+    from warplens.errors import InputError
+    from warplens.timing.validation import compare_file
+
+    files = arguments.files or sorted(Path("validation/timing").glob("*.json"))
+    if not files:
+        raise InputError(
+            "no case files", hint="Name some, or run this in a checkout of the sources."
+        )
+    if arguments.csv:
+        print("file,case,part,metric,predicted,measured,error")
+    everything: list[Comparison] = []
+    for file in files:
+        for one in compare_file(file, parse, part=arguments.part, pattern=arguments.kernel):
+            everything.append(one)
+            print(_csv(one) if arguments.csv else _line(one), flush=True)
+    if not arguments.csv:
+        for part in ("tuning", "validation"):
+            _summary(part, [one for one in everything if one.part == part])
+    return 0
+
+
+def _line(one: Comparison) -> str:
+    from warplens.timing.validation import DURATION
+
+    start = f"{one.file:<10}{one.name:<32}{one.part:<12}"
+    error = one.error()
+    if one.problem or error is None:
+        return f"{start}{one.problem or 'no duration'}"
+    left, right = one.predicted[DURATION], one.measured[DURATION]
+    return f"{start}{left:>14,.0f} ns{right:>14,.0f} ns{error:>+9.1%}"
+
+
+def _csv(one: Comparison) -> str:
+    rows = []
+    for metric, measured in one.measured.items():
+        error = one.error(metric)
+        shown = "" if error is None else f"{error:.4f}"
+        predicted = one.predicted.get(metric, "")
+        rows.append(
+            f"{one.file},{one.name},{one.part},{metric},{predicted},{measured},{shown}"
+        )
+    return "\n".join(rows)
+
+
+def _summary(part: str, comparisons: list[Comparison]) -> None:
+    from warplens.timing.validation import (
+        ACTIVE,
+        DURATION,
+        occupancy_agreement,
+        stall_agreement,
+        summarise,
+    )
+
+    for metric in (DURATION, ACTIVE):
+        found = summarise(comparisons, metric)
+        if found is None:
+            continue
+        print(
+            f"{part}: {metric} of {found.count} cases: mean {found.mean:.1%}, median "
+            f"{found.median:.1%}, 90th percentile {found.p90:.1%}, maximum {found.worst:.1%}, "
+            f"rank correlation {found.rank:.2f}"
+        )
+    for text, (good, of) in (
+        ("top stall reason right", stall_agreement(comparisons)),
+        ("achieved occupancy within 5 points", occupancy_agreement(comparisons)),
+    ):
+        if of:
+            print(f"{part}: {text}: {good} of {of}")
