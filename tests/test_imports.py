@@ -20,7 +20,8 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "sass": ("sass", "toolchain"),
     "isa": ("isa", "sass.model"),
     "lift": ("lift", "isa", "sass", "execute.layout", "execute.constants", "toolchain.cache"),
-    "execute": ("execute", "lift", "sass", "toolchain", "isa"),
+    "compiled": ("toolchain.cache",),
+    "execute": ("execute", "compiled", "lift", "sass", "toolchain", "isa"),
     "gpus": ("gpus",),
     "report": ("report", "result", "analysis.compare", "__version__"),
     "metrics": (

@@ -98,10 +98,13 @@ def read_generic(worker: Worker, warp: int, lane: int, address: int, size: int) 
     return worker.memory.view(address, size).tobytes()
 
 
-_CONVERSION = re.compile(rb"%([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+))?(hh|h|ll|l|z|j|t)?([diouxXcfFeEgGaAsp%])")
+_CONVERSION = re.compile(
+    rb"%([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+))?(hh|h|ll|l|z|j|t)?([diouxXcfFeEgGaAsp%])"
+)
 
 
-def format_printf(form: bytes, fetch: Callable[[int], bytes], string: Callable[[int], bytes]) -> str:
+def format_printf(form: bytes, fetch: Callable[[int], bytes],
+                  string: Callable[[int], bytes]) -> str:  # fmt: skip
     """C's printf over arguments that `fetch(size)` reads in order (8-byte aligned if wide)."""
     out: list[str] = []
     position = 0
@@ -130,7 +133,7 @@ def _convert(spec: str, kind: str, length: bytes, fetch: Callable[[int], bytes],
         text = float(struct.unpack("<d", fetch(8))[0]).hex()
         return text.upper() if kind == "A" else text
     if kind in "fFeEgG":
-        return (spec + kind) % struct.unpack("<d", fetch(8))[0]
+        return (spec + kind) % float(struct.unpack("<d", fetch(8))[0])
     if kind == "s":
         return (spec + "s") % string(struct.unpack("<Q", fetch(8))[0]).decode("utf-8", "replace")
     if kind == "p":
@@ -139,7 +142,7 @@ def _convert(spec: str, kind: str, length: bytes, fetch: Callable[[int], bytes],
         return (spec + "c") % chr(struct.unpack("<I", fetch(4))[0] & 0xFF)
     wide = length in (b"l", b"ll", b"z", b"j", b"t")
     code = ("q" if wide else "i") if kind in "di" else ("Q" if wide else "I")
-    (number,) = struct.unpack(f"<{code}", fetch(8 if wide else 4))
+    number = int(struct.unpack(f"<{code}", fetch(8 if wide else 4))[0])
     narrow = {b"h": 16, b"hh": 8}.get(length)
     if narrow:
         number &= (1 << narrow) - 1

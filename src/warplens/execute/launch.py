@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -233,7 +233,8 @@ class Launching:
             space = _SPACE_OF_FAULT.get(kind, "__global__")
             near = f": {self.memory.describe(address)}" if kind == at.FAULT_MISALIGNED else ""
             return MemoryFault(
-                f"misaligned {space} access of size {size} bytes at {address:#x}{near}\n  at {where}",
+                f"misaligned {space} access of size {size} bytes at {address:#x}{near}\n"
+                f"  at {where}",
                 hint=f"the address must be a multiple of {size}",
             )
         if kind == at.FAULT_SHARED:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
+from numba import types
+
+from warplens.compiled import intrinsic, njit
 
 _I32 = ir.IntType(32)
 _I64 = ir.IntType(64)
@@ -84,7 +85,7 @@ def population(typing_context: Any, value: Any) -> Any:
     return types.int64(types.int64), codegen
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def fill_zero(address: int, n_bytes: int) -> None:
     """Zeroes memory, 8 bytes at a time (`n_bytes` is a multiple of 8)."""
     for offset in range(0, n_bytes, 8):

@@ -10,15 +10,16 @@ A program prepared with `observe=True` calls four C functions (make them with `n
     screen(env, warp, i32 instruction, i32 mask, i32 space, i32 kind, i32 size, i32 immediate)
                                                           optional: returns the lanes that may go on
 
-`env` and `warp` are the records of layout.py (int64 slots; byte offsets). Of an access, the lanes in
-`mask` take part; `space` is SPACE_*, `kind` ACCESS_*. Global: 32 u64 addresses stand at scratch slot
-20 of the warp record, `base`/`host` are device and host address of the allocation. Shared and local:
-32 u32 offsets at scratch slot 0, `host` is the start of that memory (local memory is interleaved:
-word k of lane l at host + 128 * k + 4 * l). Values to be stored: scratch slots 2 to 5, one per word.
-Screening comes before any check: addresses at scratch slot 0 (offsets) or 0 and 1 (low and high
-words, `immediate` still to be added). At BAR and WARPSYNC the arguments of the event stand at
-WARP_ARGS; at WARPSYNC every lane's mask stands at scratch slot 0; at SHFL the lane operand and the clamp stand at scratch slots 0 and 1.
-`env[ENV_OBSERVER]` is the observer's own pointer. Instructions are indices into kernel.instructions.
+`env` and `warp` are the records of layout.py (int64 slots; byte offsets). Of an access, the lanes
+in `mask` take part; `space` is SPACE_*, `kind` ACCESS_*. Global: 32 u64 addresses stand at
+scratch slot 20 of the warp record, `base`/`host` are device and host address of the allocation.
+Shared and local: 32 u32 offsets at scratch slot 0, `host` is the start of that memory (local
+memory is interleaved: word k of lane l at host + 128 * k + 4 * l). Values to be stored: scratch
+slots 2 to 5, one per word. Screening comes before any check: addresses at scratch slot 0
+(offsets) or 0 and 1 (low and high words, `immediate` still to be added). At BAR and WARPSYNC the
+arguments of the event stand at WARP_ARGS; at WARPSYNC every lane's mask stands at scratch slot 0;
+at SHFL the lane operand and the clamp stand at scratch slots 0 and 1. `env[ENV_OBSERVER]` is the
+observer's own pointer. Instructions are indices into kernel.instructions.
 """
 
 from __future__ import annotations

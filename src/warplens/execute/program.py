@@ -1,4 +1,4 @@
-"""Kernels and modules ready to run: lifted and compiled code, globals and constant banks in memory."""
+"""Kernels and modules ready to run: compiled code, globals and constant banks in memory."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ from warplens.sass.model import SassKernel
 from warplens.toolchain.cubin import Cubin
 
 families.load_all()
+
+_ADDRESS_RELOCATIONS = ("R_CUDA_64", "R_CUDA_G64", "R_CUDA_FUNC_DESC_64")
 
 
 @dataclass(slots=True)
@@ -149,7 +151,7 @@ def load_module(cubin: Cubin, memory: DeviceMemory) -> ModuleImage:
         targets[".nv.global.init"] = memory.view(bases[".nv.global.init"], len(cubin.global_init))
     for relocation in cubin.relocations:
         place = targets.get(relocation.section)
-        if place is None or relocation.kind not in ("R_CUDA_64", "R_CUDA_G64", "R_CUDA_FUNC_DESC_64"):
+        if place is None or relocation.kind not in _ADDRESS_RELOCATIONS:
             continue
         value = addresses.get(relocation.symbol, 0) + relocation.addend
         data = struct.pack("<Q", value & (1 << 64) - 1)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from warplens.compiled import njit
 from warplens.execute import layout as at
 from warplens.execute.native import (
     call_region,
@@ -58,7 +58,7 @@ PATIENCE = 4  # rounds of a block without end before another block joins
 _FULL = 0xFFFFFFFF
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(nogil=True, _nrt=False, forceinline=True)
 def start_block(slot: int, block: int, control: Ints, blocks: Ints, barriers: Ints, seen: Ints,
                 warps: Ints, states: Ints, shared: Ints, zero_keys: Ints) -> None:  # fmt: skip
     """Puts a block into a slot: every warp at lifted block 0 with all its lanes."""
@@ -86,7 +86,7 @@ def start_block(slot: int, block: int, control: Ints, blocks: Ints, barriers: In
         states[slot, i] = WARP_READY
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(nogil=True, _nrt=False, forceinline=True)
 def enter_block(slot: int, control: Ints, env: Ints, blocks: Ints, shared: Ints) -> None:
     """Sets the environment for the block in a slot."""
     block = blocks[slot, BLOCK_INDEX]
@@ -100,7 +100,7 @@ def enter_block(slot: int, control: Ints, env: Ints, blocks: Ints, shared: Ints)
     env[at.ENV_SMID] = block % control[N_SM]
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(nogil=True, _nrt=False)
 def release_splits(slot: int, i: int, number: int, result: int, arrived: Ints, warps: Ints,
                    states: Ints) -> None:  # fmt: skip
     """Frees the splits of a divided warp that wait at a named barrier."""
@@ -117,7 +117,7 @@ def release_splits(slot: int, i: int, number: int, result: int, arrived: Ints, w
             states[slot, i] = WARP_READY
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(nogil=True, _nrt=False, forceinline=True)
 def release_barrier(slot: int, number: int, control: Ints, barriers: Ints, arrived: Ints,
                     warps: Ints, states: Ints) -> None:  # fmt: skip
     """Lets everyone who waits at a named barrier go on, with the reduction's result."""
@@ -143,7 +143,7 @@ def release_barrier(slot: int, number: int, control: Ints, barriers: Ints, arriv
         barriers[slot, number, k] = 0
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(nogil=True, _nrt=False, forceinline=True)
 def check_barrier(slot: int, number: int, control: Ints, blocks: Ints, barriers: Ints,
                   arrived: Ints, warps: Ints, states: Ints) -> bool:  # fmt: skip
     """Releases a named barrier if it is complete."""
@@ -157,10 +157,11 @@ def check_barrier(slot: int, number: int, control: Ints, blocks: Ints, barriers:
         complete = barriers[slot, number, BARRIER_ROUNDED] >= need
     if complete:
         release_barrier(slot, number, control, barriers, arrived, warps, states)
-    return complete
+        return True
+    return False
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(nogil=True, _nrt=False, forceinline=True)
 def arrive(slot: int, i: int, w: int, control: Ints, blocks: Ints, barriers: Ints, arrived: Ints,
            warps: Ints, states: Ints) -> bool:  # fmt: skip
     """A split arrives at the named barrier of its event. True: a whole warp that may go on or is
@@ -204,7 +205,7 @@ def arrive(slot: int, i: int, w: int, control: Ints, blocks: Ints, barriers: Int
     return False
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(nogil=True, _nrt=False)
 def note_exits(slot: int, i: int, w: int, control: Ints, blocks: Ints, barriers: Ints,
                arrived: Ints, seen: Ints, warps: Ints, states: Ints) -> None:  # fmt: skip
     """Counts lanes that ended since the last look; barriers may be complete without them."""
@@ -221,7 +222,7 @@ def note_exits(slot: int, i: int, w: int, control: Ints, blocks: Ints, barriers:
 RAN_BLOCKED, RAN_YIELDED, RAN_FAULT, RAN_HOOK, RAN_TRAP, RAN_BAD_PC, RAN_PARKED = range(7)
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(nogil=True, _nrt=False, forceinline=True)
 def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arrived: Ints,
              seen: Ints, warps: Ints, states: Ints, regions: Ints, region_of: Ints,
              code_map: Ints) -> int:  # fmt: skip
@@ -246,9 +247,8 @@ def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arr
                 return RAN_YIELDED
             pick_split(w)
             continue
-        if event == at.EVENT_BSYNC:
-            if bsync(w):
-                continue
+        if event == at.EVENT_BSYNC and bsync(w):
+            continue
         if event == at.EVENT_INDIRECT:
             outcome = resolve_targets(w, control, code_map)
             if outcome == 1:
@@ -279,7 +279,7 @@ def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arr
             return RAN_BLOCKED
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(nogil=True, _nrt=False, forceinline=True)
 def run_block(slot: int, control: Ints, blocks: Ints, barriers: Ints, arrived: Ints, seen: Ints,
               warps: Ints, states: Ints, regions: Ints, region_of: Ints,
               code_map: Ints) -> int:  # fmt: skip
@@ -326,7 +326,7 @@ def run_block(slot: int, control: Ints, blocks: Ints, barriers: Ints, arrived: I
             return NEED_SLOT
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(nogil=True, _nrt=False)
 def run(control: Ints, env: Ints, blocks: Ints, barriers: Ints, arrived: Ints, seen: Ints,
         warps: Ints, states: Ints, shared: Ints, zero_keys: Ints, regions: Ints,
         region_of: Ints, code_map: Ints) -> int:  # fmt: skip

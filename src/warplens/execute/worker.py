@@ -1,4 +1,4 @@
-"""One worker: its environment, warp records and resident blocks, and what happens when a run stops."""
+"""One worker: its environment, warp records and resident blocks, and why a run stops."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from warplens.errors import (
     ExecutionFault,
     KernelTrap,
     LimitExceeded,
-    MemoryFault,
     WarplensError,
 )
 from warplens.execute import hooks, runner, splits
@@ -342,7 +341,8 @@ class Worker:
         x, y, z = (int(v) for v in self.env[at.ENV_CTAID : at.ENV_CTAID + 3])
         shown = "\n".join(waits[:20]) + ("\n  …" if len(waits) > 20 else "")
         return Deadlock(
-            f"{self._lifted.kernel.demangled}: no thread of block ({x},{y},{z}) can go on:\n{shown}",
+            f"{self._lifted.kernel.demangled}: no thread of block ({x},{y},{z}) can go on:\n"
+            f"{shown}",
             hint="a barrier must be reached by all threads of the block that have not ended",
         )
 

@@ -94,7 +94,8 @@ def _is_conditional(item: Bound) -> bool:
 
 
 def _successors(
-    kernel: SassKernel, item: Bound, block: LiftedBlock, at: dict[int, int], returns: tuple[int, ...]
+    kernel: SassKernel, item: Bound, block: LiftedBlock, at: dict[int, int],
+    returns: tuple[int, ...],
 ) -> tuple[tuple[int, ...], bool]:
     follow = (at[block.end],) if block.end in at else ()
     computed = any(isinstance(o, Reg | UReg) for o in item.inst.operands)

@@ -40,7 +40,7 @@ from warplens.sass.model import Const, Instruction, SassKernel, UPred, UReg
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """A counter slot and what it adds up to: column += weight * slot for instructions [start, end)."""
+    """A counter slot: column += weight * slot for instructions [start, end)."""
 
     slot: int
     column: str
@@ -335,7 +335,7 @@ class RegionWriter:
         self.store_u32(at.WARP_SPLITS, self.emit(f"add i32 {n}, 1"))
 
     def goto(self, target: int, mask: str | None = None) -> None:
-        """Goes on at a lifted block with `mask` (the present one if None). Registers are flushed."""
+        """Goes on at a lifted block with `mask` (None: the present one). Registers are flushed."""
         if mask is not None:
             self.line(f"store i32 {mask}, ptr %mask")
         inside = self.region.first <= target < self.region.last
@@ -395,8 +395,8 @@ class RegionWriter:
     def write(self) -> Lifted:
         """Writes every region and the module."""
         self.module.helper("!2", '!2 = !{!"branch_weights", i32 1, i32 20000}')
-        if any(b.indirect and not b.successors or b.indirect and
-               self.bound[b.end - 1].op.role == "call" for b in self.layout.blocks):
+        if any(b.indirect and (not b.successors or self.bound[b.end - 1].op.role == "call")
+               for b in self.layout.blocks):  # fmt: skip
             self.entries.update(range(len(self.layout.blocks)))
         bodies: list[tuple[cut.Region, list[str], set[int], set[int]]] = []
         for region in self.layout.regions:
@@ -461,11 +461,17 @@ class RegionWriter:
         inst, i = item.inst, self.index
         self.guard = self._read_guard(item)
         uniform = item.op.uniform and item.op.role == "value"
-        if self.guard is None or uniform or isinstance(inst.guard, UPred):
+        if self.guard is None:
             self.true_slot = threads_slot
             self.counter("thread_inst_executed_true", i, i + 1, slot=threads_slot)
             saved = self.x._active
-            if self.guard is not None and not uniform:
+        elif isinstance(inst.guard, UPred):
+            is_on = self.operands.predicate(inst.guard, True)
+            threads = self.emit(f"select i1 {is_on.ref}, i64 {self.popcount(self.mask)}, i64 0")
+            self.true_slot = self.counter("thread_inst_executed_true", i, i + 1)
+            self.count(self.true_slot, threads)
+            saved = self.x._active
+            if not uniform:
                 self.x._active = self.executing()
         else:
             saved = self.x._active
