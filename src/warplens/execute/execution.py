@@ -25,6 +25,7 @@ COLUMNS: dict[str, str] = {
     "turns",
     "global_lines": "distinct 128-byte lines (tags) touched, summed over requests",
     "global_bytes": "distinct bytes asked for by the lanes of a warp, summed over requests",
+    "local_executed": "executions with at least one lane that accessed local memory",
     "local_requests": "as global, for local memory; wide stores make one per word",
     "local_sectors": "distinct 32-byte sectors of the interleaved local layout",
     "local_lines": "distinct 128-byte lines of the interleaved local layout",

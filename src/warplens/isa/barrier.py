@@ -7,10 +7,10 @@ from typing import Any
 from warplens.isa.table import op
 
 _BAR: dict[str, Any] = {
-    "sig": "<-", "pipe": "adu", "latency": "barrier", "category": "control",
+    "sig": "<-", "pipe": "adu", "latency": "barrier", "category": "misc",
 }  # fmt: skip
 _NONE: dict[str, Any] = {
-    "sig": "<-", "pipe": "lsu", "latency": "fence", "category": "control",
+    "sig": "<-", "pipe": "lsu", "latency": "fence", "category": "memory",
 }  # fmt: skip
 
 
@@ -29,17 +29,19 @@ def membar() -> None:
     """Order earlier memory accesses before later ones at the given scope."""
 
 
-@op("ERRBAR", "CGAERRBAR", role="nop", **_NONE)
+@op("ERRBAR", role="nop", **_NONE)
+@op("CGAERRBAR", role="nop", **{**_NONE, "category": "control"})
 def errbar() -> None:
     """Wait for errors of earlier memory accesses."""
 
 
-@op("CCTL", role="nop", mods="IVALL E PF1 PF2 WB IV RS RSLB C IVALLP LDCU I U WBALL", **_NONE)
+@op("CCTL", role="nop", mods="IVALL E PF1 PF2 WB IV RS RSLB C IVALLP LDCU I U WBALL",
+    **{**_NONE, "category": "control"})  # fmt: skip
 def cctl() -> None:
     """Cache control: invalidate or prefetch; does not change any value."""
 
 
-@op("CCTLL", "CCTLT", role="nop", mods="IVALL IVTH", **_NONE)
+@op("CCTLL", "CCTLT", role="nop", mods="IVALL IVTH", **{**_NONE, "category": "control"})
 def cctll() -> None:
     """Cache control for local and texture memory."""
 
@@ -50,7 +52,7 @@ def fence() -> None:
 
 
 @op("DEPBAR", role="nop", mods="LE ALL", sig="<-", pipe="cbu", latency="branch",
-    category="control")  # fmt: skip
+    category="misc")  # fmt: skip
 def depbar() -> None:
     """Wait until a scoreboard has at most n outstanding operations."""
 

@@ -95,7 +95,7 @@ def _cost(table: int, n: int, which: int) -> int:
     mods="LUT",
     pipe="alu",
     latency="alu",
-    category="bit",
+    category="integer",
 )
 def lop3(
     x: Lanes, m: Modifiers, a: Value, b: Value, c: Value, table: int, p: Value
@@ -150,7 +150,7 @@ def _ashr(x: Lanes, a: Value, n: Value) -> Value:
     mods="L R W U32 S32 U64 S64 HI",
     pipe="alu",
     latency="alu",
-    category="bit",
+    category="integer",
 )
 def shf(x: Lanes, m: Modifiers, low: Value, n: Value, high: Value) -> Value:
     """d = low word (.HI: high word) of {high, low} shifted by n.
@@ -189,7 +189,7 @@ def _funnel_low(
     return x.select(x.icmp("ugt", n, thirty_two), _ashr(x, high, beyond), result)
 
 
-@op("POPC", "UPOPC", sig="r <- r", pipe="xu", latency="bit_count", category="bit")
+@op("POPC", "UPOPC", sig="r <- r", pipe="xu", latency="bit_count", category="integer")
 def popc(x: Lanes, m: Modifiers, a: Value) -> Value:
     """d = number of ones in a."""
     return x.popcount(a)

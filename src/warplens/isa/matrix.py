@@ -148,8 +148,8 @@ def _float_product_f16(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> 
 
 
 _TENSOR = {"pipe": "tensor", "category": "misc"}
-_HMMA_1688 = {**_TENSOR, "latency": "hmma_1688"}
-_HMMA_16816 = {**_TENSOR, "latency": "hmma_16816"}
+_HMMA_1688 = {**_TENSOR, "category": "fp16", "latency": "hmma_1688"}
+_HMMA_16816 = {**_TENSOR, "category": "fp16", "latency": "hmma_16816"}
 
 
 @op("HMMA", sig="r4 <- r2 r r4", mods="F32 BF16", requires="1688 F32", **_HMMA_1688)

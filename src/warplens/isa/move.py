@@ -18,7 +18,7 @@ def mov_64(x: Lanes, m: Modifiers, a: Value) -> Value:
     return a
 
 
-@op("SEL", "USEL", sig="r <- r r p", pipe="alu", latency="select", category="misc")
+@op("SEL", "USEL", sig="r <- r r p", pipe="alu", latency="select", category="bit")
 def sel(x: Lanes, m: Modifiers, a: Value, b: Value, p: Value) -> Value:
     """d = p ? a : b."""
     return x.select(p, a, b)
@@ -31,7 +31,7 @@ def sel(x: Lanes, m: Modifiers, a: Value, b: Value, p: Value) -> Value:
     requires="64",
     pipe="alu",
     latency="select",
-    category="misc",
+    category="bit",
 )
 def sel_64(x: Lanes, m: Modifiers, a: Value, b: Value, p: Value) -> Value:
     """d = p ? a : b, register pairs."""

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from warplens import isa
 from warplens.isa.table import Op, find
+from warplens.metrics.pipes import counted_pipes, is_thread_register
 from warplens.sass.model import Instruction, SassKernel
 
 Mask = npt.NDArray[np.bool_]
@@ -59,7 +60,9 @@ MEMORY: dict[str, tuple[str, str]] = {
     "STT": ("tmem", "st"),
     "STTM": ("tmem", "st"),
 }
-BRANCHES = frozenset({"BRA", "BRX", "BRXU", "JMP", "JMX", "JMXU", "CALL", "RET"})
+JUMPS = frozenset({"BRA", "BRX", "BRXU", "JMP", "JMX", "JMXU", "CALL", "RET"})
+# As counted on an H200: also what ends a thread and what waits for the others of a branch
+BRANCHES = JUMPS | {"BSYNC", "BREAK", "EXIT"}
 _WIDTHS = {
     "128": 128, "64": 64, "U64": 64, "S64": 64, "F64": 64,
     "16": 16, "U16": 16, "S16": 16, "F16": 16, "BF16": 16, "8": 8, "U8": 8, "S8": 8,
@@ -79,14 +82,16 @@ class InstructionClass:
 
     opcode: str
     modifiers: frozenset[str]
-    pipe: str
+    pipe: frozenset[str]  # those whose counters count it, mostly one
     category: str
     space: str
     op: str
     width: int
     is_branch: bool
+    is_jump: bool
     is_cas: bool
     is_bypass: bool  # an asynchronous copy that goes around L1
+    uses_banks: bool  # takes a pass of the shared-memory data path without accessing memory
 
 
 def classify(instruction: Instruction) -> InstructionClass:
@@ -98,22 +103,16 @@ def classify(instruction: Instruction) -> InstructionClass:
     return InstructionClass(
         opcode=instruction.opcode,
         modifiers=modifiers,
-        pipe=_pipe(entry, space),
+        pipe=counted_pipes(instruction, entry, space),
         category=_category(entry, space),
         space=space,
         op=op,
         width=_width(op, instruction.modifiers),
         is_branch=instruction.opcode in BRANCHES,
+        is_jump=instruction.opcode in JUMPS,
         is_cas=bool(modifiers & {"CAS", "CAST"}),
         is_bypass="BYPASS" in modifiers,
-    )
-
-
-def _pipe(entry: Op | None, space: str) -> str:
-    if entry is not None:
-        return entry.pipe
-    return {"": "", "texture": "tex", "constant": "adu", "tma": "tma", "tmem": "tmem"}.get(
-        space, "lsu"
+        uses_banks=instruction.opcode == "SHFL" or is_thread_register(instruction),
     )
 
 
@@ -124,9 +123,13 @@ def _category(entry: Op | None, space: str) -> str:
 
 
 def _width(op: str, modifiers: Iterable[str]) -> int:
-    if op in ("ldsm", "stsm"):  # the number there is the matrix's element, not the access
-        return 0
+    if op in ("ldsm", "stsm"):  # a register for each matrix; another number is the element's size
+        return 32 * next((int(name) for name in modifiers if name in ("2", "4")), 1)
     return next((_WIDTHS[name] for name in modifiers if name in _WIDTHS), 32)
+
+
+def _is_one_of(value: str | int | bool | frozenset[str], wanted: set[str | int | bool]) -> bool:
+    return not wanted.isdisjoint(value if isinstance(value, frozenset) else (value,))
 
 
 class Classes:
@@ -140,6 +143,7 @@ class Classes:
         """Which instructions have one of the allowed values of an attribute."""
         key = (attribute, allowed)
         if key not in self._masks:
-            found = (getattr(one, attribute) in allowed for one in self.instructions)
+            wanted = set(allowed)
+            found = (_is_one_of(getattr(one, attribute), wanted) for one in self.instructions)
             self._masks[key] = np.fromiter(found, np.bool_, len(self.instructions))
         return self._masks[key]

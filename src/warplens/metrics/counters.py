@@ -133,8 +133,10 @@ class Counters:
         op: Choice = None,
         width: Choice = None,
         is_branch: Choice = None,
+        is_jump: Choice = None,
         is_cas: Choice = None,
         is_bypass: Choice = None,
+        uses_banks: Choice = None,
     ) -> Quantity:
         """A column added up over the instructions of the given classes."""
         choices = {
@@ -145,8 +147,10 @@ class Counters:
             "op": op,
             "width": width,
             "is_branch": is_branch,
+            "is_jump": is_jump,
             "is_cas": is_cas,
             "is_bypass": is_bypass,
+            "uses_banks": uses_banks,
         }
         values = self._column(column)
         for attribute, choice in choices.items():

@@ -89,6 +89,15 @@ def _per_warp(**choices: Choice) -> Formula:
     return formula
 
 
+def twice_counted(c: Counters) -> Quantity:
+    """BREAK counts twice, as a branch and on the CBU pipe."""
+    return c.sum("inst_executed", opcode="BREAK")
+
+
+def _cbu(c: Counters) -> Quantity:
+    return c.sum("inst_executed", pipe="cbu") + twice_counted(c)
+
+
 def both_units(
     name: str,
     *,
@@ -96,12 +105,13 @@ def both_units(
     formula: Formula | None,
     doc: str,
     exists: Callable[[GpuSpec], bool] | None = None,
+    sm_basis: str = "exact",
 ) -> None:
     """A counter that exists per SM and per sub-partition."""
-    for prefix in ("sm__", "smsp__"):
+    for prefix, basis in (("sm__", sm_basis), ("smsp__", "exact")):
         metric(
             prefix + name, kind="counter", unit=unit, formula=formula, doc=doc,
-            per_instruction=True, exists=exists,
+            per_instruction=True, exists=exists, basis=basis,
         )  # fmt: skip
 
 
@@ -152,17 +162,22 @@ metric("smsp__average_threads_launched_per_warp", kind="ratio", unit="thread/war
            * c.execution.block[2], c.execution.warps),
        doc="Threads of a warp on average; below 32 where blocks end in partial warps.")  # fmt: skip
 
+_OF_PIPE: dict[str, Formula] = {"fma": _fma_with_halves, "cbu": _cbu}
 for _pipe, _what in _PIPES.items():
     both_units(f"inst_executed_pipe_{_pipe}", unit="inst",
-               formula=_fma_with_halves if _pipe == "fma" else executed(pipe=_pipe),
+               formula=_OF_PIPE.get(_pipe) or executed(pipe=_pipe),
                exists=has_fp16_pipe if _pipe == "fp16" else None,
+               # The SM's own counter also counts what constant loads repeat.
+               sm_basis="definition" if _pipe == "adu" else "exact",
                doc=f"Warp instructions of the {_pipe.upper()} pipe: {_what}.")  # fmt: skip
 both_units("inst_executed_pipe_fma_type_fp16", unit="inst", formula=executed(pipe="fp16"),
            exists=lambda gpu: not has_fp16_pipe(gpu),
            doc="Warp instructions on packed halves, which run on the FMA pipe.")  # fmt: skip
-for _op, _opcode in (("hmma", "HMMA"), ("imma", ("IMMA", "BMMA")), ("dmma", "DMMA")):
+for _op, _opcode in (
+    ("hmma", ("HMMA", "HFMA2")), ("imma", ("IMMA", "BMMA")), ("dmma", "DMMA"),
+):  # fmt: skip
     both_units(f"inst_executed_pipe_tensor_op_{_op}", unit="inst",
-               formula=executed(opcode=_opcode), exists=lambda gpu: gpu.sm < 100,
+               formula=executed(opcode=_opcode, pipe="tensor"), exists=lambda gpu: gpu.sm < 100,
                doc=f"Warp-level {_op.upper()} instructions.")  # fmt: skip
 for _pipe in ("alu", "fma", "fp64", "lsu", "xu", "cbu", "uniform", "fp16", "tex"):
     metric(f"smsp__average_inst_executed_pipe_{_pipe}_per_warp", kind="ratio", unit="inst/warp",

@@ -22,7 +22,10 @@ _DESCRIBED = {
     "ldsm": "matrix loads",
     "stsm": "matrix stores",
 }
-_ANY_GLOBAL = ("ld", "st", "atom", "red", "ldgsts")
+# Executions that accessed the space with at least one lane
+_TOUCHED = {"global": "global_requests", "local": "local_executed", "shared": "shared_requests"}
+_NOT_COPIES = ("ld", "st", "atom", "red", "ldsm", "stsm")
+_ANY_ACCESS = (*_NOT_COPIES, "ldgsts")
 
 
 def accesses(column: str, op: Choice = None, factor: int = 1) -> Formula:
@@ -49,11 +52,24 @@ def _excess(op: Choice = None) -> Formula:
 
 
 def _in_space(space: str, op: Choice = None) -> Formula:
-    """Instructions that name the space, and generic ones that touched it."""
+    """Instructions that touched the space: with every thread off they do not count."""
+
+    kinds = _NOT_COPIES if op is None else op
 
     def formula(c: Counters) -> Quantity:
-        named = c.sum("inst_executed", space=space, op=op)
-        return named + c.sum(f"{space}_requests", space="generic", op=op)
+        return c.sum(_TOUCHED[space], op=kinds)
+
+    return formula
+
+
+def _looked_up(space: str, op: Choice = None, factor: int = 1) -> Formula:
+    """Sectors as L1TEX counts them: atomics look one up for every turn of their lanes."""
+
+    def formula(c: Counters) -> Quantity:
+        sectors = c.sum(f"{space}_sectors", op=op)
+        if space == "global":
+            sectors = sectors + c.sum("global_sectors_repeated", op=op)
+        return factor * sectors
 
     return formula
 
@@ -63,20 +79,25 @@ def _l1tex(name: str, *, unit: str, formula: Formula, doc: str, basis: str = "ex
            per_instruction=True)  # fmt: skip
 
 
+# For the tag stage an asynchronous copy is a load
+_SERVED: dict[str, Choice] = {"ld": ("ld", "ldgsts")}
+
+
 def _tag_stage(space: str, op: str) -> None:
     """The counters of L1TEX's tag stage for one space and kind of access."""
     name = f"pipe_lsu_mem_{space}_op_{op}"
+    served = _SERVED.get(op, op)
     what = f"{space} {_DESCRIBED[op]}"
-    _l1tex(f"t_requests_{name}", unit="request", formula=accesses(f"{space}_requests", op),
+    _l1tex(f"t_requests_{name}", unit="request", formula=accesses(f"{space}_requests", served),
            doc=f"Requests of {what}: one per instruction with an active lane.")  # fmt: skip
-    _l1tex(f"t_sectors_{name}", unit="sector", formula=accesses(f"{space}_sectors", op),
+    _l1tex(f"t_sectors_{name}", unit="sector", formula=_looked_up(space, served),
            doc=f"Sectors of 32 bytes that {what} touched.")  # fmt: skip
-    _l1tex(f"t_bytes_{name}", unit="byte",
-           formula=accesses(f"{space}_sectors", op, SECTOR_BYTES),
+    _l1tex(f"t_bytes_{name}", unit="byte", formula=_looked_up(space, served, SECTOR_BYTES),
            doc=f"Bytes of the sectors that {what} touched.")  # fmt: skip
     metric(f"l1tex__average_t_sectors_per_request_{name}", kind="ratio",
            unit="sector/request", per_instruction=True, max_rate=32.0,
-           formula=_quotient(f"{space}_sectors", f"{space}_requests", op),
+           formula=lambda c: ratio(_looked_up(space, served)(c),
+                                   c.sum(f"{space}_requests", op=served)),
            doc=f"Sectors per request of {what}; 4 is ideal for 32-bit accesses: 32 lanes x 4 "
            "bytes = 4 sectors.")  # fmt: skip
     metric(f"l1tex__t_sector_{name}_hit_rate", kind="ratio", unit="", max_rate=1.0,
@@ -97,24 +118,26 @@ for _op in _LOCAL_OPS:
     _tag_stage("local", _op)
 
 
-def _both_spaces(suffix: str) -> Formula:
-    def formula(c: Counters) -> Quantity:
-        return c.sum(f"global_{suffix}") + c.sum(f"local_{suffix}")
+def _all_requests(c: Counters) -> Quantity:
+    return c.sum("global_requests") + c.sum("local_requests")
 
-    return formula
+
+def _all_sectors(c: Counters) -> Quantity:
+    return _looked_up("global")(c) + _looked_up("local")(c)
 
 
 for _name in ("", "_pipe_lsu"):
-    _l1tex(f"t_requests{_name}", unit="request", formula=_both_spaces("requests"),
+    _l1tex(f"t_requests{_name}", unit="request", formula=_all_requests,
            doc="Requests of global and local memory.")  # fmt: skip
-    _l1tex(f"t_sectors{_name}", unit="sector", formula=_both_spaces("sectors"),
+    # The hardware's counter repeats a few sectors when requests collide.
+    _l1tex(f"t_sectors{_name}", unit="sector", formula=_all_sectors, basis="definition",
            doc="Sectors of global and local memory that requests touched.")  # fmt: skip
-    _l1tex(f"t_bytes{_name}", unit="byte",
-           formula=lambda c: SECTOR_BYTES * _both_spaces("sectors")(c),
+    _l1tex(f"t_bytes{_name}", unit="byte", basis="definition",
+           formula=lambda c: SECTOR_BYTES * _all_sectors(c),
            doc="Bytes of the sectors that requests touched.")  # fmt: skip
     metric(f"l1tex__average_t_sectors_per_request{_name}", kind="ratio", unit="sector/request",
-           per_instruction=True, max_rate=32.0,
-           formula=lambda c: ratio(_both_spaces("sectors")(c), _both_spaces("requests")(c)),
+           per_instruction=True, max_rate=32.0, basis="definition",
+           formula=lambda c: ratio(_all_sectors(c), _all_requests(c)),
            doc="Sectors per request of global and local memory.")  # fmt: skip
 
 both_units("sass_sectors_mem_global", unit="sector", formula=accesses("global_sectors"),
@@ -157,6 +180,12 @@ for _space, _ops in (
 
 # --- shared memory ------------------------------------------------------------------------------
 
+
+def _all_passes(c: Counters) -> Quantity:
+    """Shuffles and reads of a thread's index go through the data banks too."""
+    return c.sum("shared_passes") + c.sum("inst_executed", uses_banks=True)
+
+
 _SHARED = {
     "": None,
     "_op_ld": ("ld", "ldsm"),  # the hardware's op_ld covers matrix loads too
@@ -166,10 +195,10 @@ _SHARED = {
 for _suffix, _choices in _SHARED.items():
     _what = {"": "accesses"}.get(_suffix, _DESCRIBED.get(_suffix.removeprefix("_op_"), ""))
     _l1tex(f"data_pipe_lsu_wavefronts_mem_shared{_suffix}", unit="wavefront", basis="definition",
-           formula=accesses("shared_wavefronts", _choices),
+           formula=accesses("shared_passes", _choices) if _suffix else _all_passes,
            doc=f"Passes that shared-memory {_what} took through the data banks.")  # fmt: skip
     _l1tex(f"data_bank_conflicts_pipe_lsu_mem_shared{_suffix}", unit="", basis="definition",
-           formula=_excess(_choices),
+           formula=accesses("shared_conflicts", _choices),
            doc=f"Extra passes of shared-memory {_what}: the hardware's counter adds arbitration "
            "losses to these.")  # fmt: skip
 _l1tex("data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts", unit="", basis="definition",
@@ -202,16 +231,16 @@ for _space, _kinds in _EXECUTED_IN.items():
                    formula=_in_space(_space, _op),
                    doc=f"{_space.capitalize()} {_DESCRIBED[_op]}, generic ones that went there "
                    "included.")  # fmt: skip
-for _name, _op in (
-    ("ld", "ld"), ("st", "st"), ("atom", "atom"), ("ldgsts", "ldgsts"), ("ldsm", "ldsm"),
-    ("shared_stsm", "stsm"),
+for _name, _same in (
+    ("ld", ("ld", "ldsm")), ("st", ("st", "stsm")), ("atom", ("atom",)), ("ldgsts", ("ldgsts",)),
+    ("ldsm", ("ldsm",)), ("shared_stsm", ("stsm",)),
 ):  # fmt: skip
     both_units(f"sass_inst_executed_op_{_name}", unit="inst",
-               formula=executed(op=_op, space=("generic", "global", "local", "shared")),
-               doc=f"Executed {_DESCRIBED[_op]} of any space.")  # fmt: skip
+               formula=executed(op=_same, space=("generic", "global", "local", "shared")),
+               doc=f"Executed {_DESCRIBED[_same[0]]} of any space.")  # fmt: skip
 for _bits in (8, 16, 32, 64, 128):
     both_units(f"sass_inst_executed_op_memory_{_bits}b", unit="inst",
-               formula=executed(width=_bits, op=_ANY_GLOBAL,
+               formula=executed(width=_bits, op=_ANY_ACCESS,
                                 space=("generic", "global", "local", "shared")),
                doc=f"Memory instructions that access {_bits} bits a thread.")  # fmt: skip
 
@@ -248,14 +277,14 @@ _ONE_SPACE = ("global_ld", "global_st", "global_red", "local_ld", "local_st", "s
 
 def _on_any(space: str, choices: dict[str, Choice]) -> Formula:
     def formula(c: Counters) -> Quantity:
-        return c.sum(f"{space}_requests", **choices)
+        return c.sum(_TOUCHED[space], **choices)
 
     return formula
 
 
 def _off_all(space: str, choices: dict[str, Choice]) -> Formula:
     def formula(c: Counters) -> Quantity:
-        return c.sum("inst_executed", **choices) - c.sum(f"{space}_requests", **choices)
+        return c.sum("inst_executed", **choices) - c.sum(_TOUCHED[space], **choices)
 
     return formula
 
@@ -265,9 +294,11 @@ for _name in (*_ONE_SPACE, "ldsm"):
     _space = "shared" if _name == "ldsm" else _name.partition("_")[0]
     metric(f"smsp__inst_executed_op_{_name}_pred_on_any", kind="counter", unit="inst",
            per_instruction=True, formula=_on_any(_space, _selected),
+           basis="definition" if _name == "shared_ld" else "exact",
            doc=f"Executed {_what} with at least one thread on.")  # fmt: skip
     metric(f"smsp__inst_executed_op_{_name}_pred_off_all", kind="counter", unit="inst",
            per_instruction=True, formula=_off_all(_space, _selected),
+           basis="definition" if _name == "shared_ld" else "exact",
            doc=f"Executed {_what} with every thread off.")  # fmt: skip
 
 # --- asynchronous copies through L1 and around it -----------------------------------------------
@@ -310,9 +341,11 @@ for _name, _bypass in (("cache_access", False), ("cache_bypass", True)):
                unit="", formula=_copy_excess(_bypass),
                doc=f"Extra passes of asynchronous copies {_what}.")  # fmt: skip
 
-for _quantity, _unit in (("requests", "request"), ("sectors", "sector")):
+for _quantity, _unit, _formula in (
+    ("requests", "request", _all_requests), ("sectors", "sector", _all_sectors),
+):  # fmt: skip
     metric(f"l1tex__t_{_quantity}_pipe_lsu_mem_lg", kind="counter", unit=_unit,
-           per_instruction=True, formula=_both_spaces(_quantity),
+           per_instruction=True, formula=_formula, basis="definition",
            exists=lambda gpu: gpu.sm >= 90,
            doc=f"{_quantity.capitalize()} of local and global memory together.")  # fmt: skip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from warplens.metrics.counters import Counters, Quantity, ratio
-from warplens.metrics.instructions import both_units, executed
+from warplens.metrics.instructions import both_units, executed, twice_counted
 from warplens.metrics.registry import SectionSpec, metric, rows, section
 
 
@@ -13,10 +13,14 @@ def _targets(c: Counters) -> Quantity:
     return c.sum("branch_uniform") + c.sum("branch_divergent")
 
 
+def _branches(c: Counters) -> Quantity:
+    return c.sum("inst_executed", is_branch=True) + twice_counted(c)
+
+
 metric("smsp__inst_executed_op_branch", kind="counter", unit="inst", per_instruction=True,
-       formula=executed(is_branch=True),
-       doc="Branches, jumps, calls and returns executed.")  # fmt: skip
-both_units("sass_inst_executed_op_branch", unit="inst", formula=executed(is_branch=True),
+       formula=_branches,
+       doc="Branches, calls, returns, exits and waits for reconvergence executed.")  # fmt: skip
+both_units("sass_inst_executed_op_branch", unit="inst", formula=executed(is_jump=True),
            doc="Branches, jumps, calls and returns executed, counted in the SASS.")  # fmt: skip
 both_units("sass_branch_targets", unit="", formula=_targets,
            doc="Branch targets executed, fall-through included.")  # fmt: skip
@@ -29,10 +33,11 @@ both_units("sass_branch_targets_threads_divergent", unit="",
 for _prefix in ("sm", "smsp"):
     metric(f"{_prefix}__sass_average_branch_targets_threads_uniform", kind="ratio", unit="",
            max_rate=1.0, per_instruction=True,
-           formula=lambda c: ratio(c.sum("branch_uniform"), _targets(c), empty=1.0),
-           doc="Branch efficiency: share of branch targets without divergence.")  # fmt: skip
+           formula=lambda c: ratio(c.sum("branch_uniform"), _targets(c)),
+           doc="Branch efficiency: share of branches without divergence; 0 where there are no "
+           "branches, as on hardware.")  # fmt: skip
 metric("derived__smsp__inst_executed_op_branch_pct", unit="%", per_instruction=True,
-       formula=lambda c: ratio(c.sum("inst_executed", is_branch=True), c.sum("inst_executed")),
+       formula=lambda c: ratio(_branches(c), c.sum("inst_executed")),
        doc="Branches over all instructions, as a plain fraction although ncu's unit says "
        "%.")  # fmt: skip
 metric("smsp__branch_targets_threads_divergent", kind="counter", unit="", per_instruction=True,

@@ -1,0 +1,54 @@
+"""Under which pipes the hardware's counters count an instruction.
+
+Found by regression over launches recorded on an H200 (validation/README.md). What is not named here
+counts under the pipe of the opcode table. The counted pipe is not always the one that the timing
+model keeps busy: reading a thread's index goes through the load-store unit, a plain branch is
+counted nowhere, and of the uniform instructions only those that compute are counted.
+"""
+
+from __future__ import annotations
+
+from warplens.isa.table import Op, is_uniform
+from warplens.sass.model import Instruction, Special
+
+_NONE = frozenset({"BRA", "JMP", "NOP", "WARPSYNC", "ENDCOLLECTIVE", "YIELD", "DEPBAR", "VOTEU"})
+_COUNTED = {
+    "BAR": ("adu",),
+    "CALL": ("cbu", "adu"),
+    "CCTL": ("tex",),
+    "CGAERRBAR": ("adu",),
+    "REDUX": ("adu", "uniform"),
+    "VIADD": ("fma",),
+    "R2UR": ("alu",),
+}
+_UNIFORM = frozenset({"UIADD3", "UIADD3_64", "UIADD", "ULEA", "USHF", "ULOP3", "UPOPC", "UIMAD",
+                      "UIABS", "UBREV", "UBMSK", "USGXT", "UPRMT", "USEL", "UISETP", "UPLOP3",
+                      "UVIADD", "UVIMNMX"})  # fmt: skip
+_THREAD_REGISTERS = ("SR_TID", "SR_LANEID")
+_SPACES = {"": (), "texture": ("tex",), "constant": ("adu",), "tma": ("tma",), "tmem": ("tmem",)}
+
+
+def is_thread_register(instruction: Instruction) -> bool:
+    """Whether it reads a special register that differs between a warp's threads."""
+    return instruction.opcode == "S2R" and any(
+        isinstance(operand, Special) and operand.name.startswith(_THREAD_REGISTERS)
+        for operand in instruction.operands
+    )
+
+
+def counted_pipes(instruction: Instruction, entry: Op | None, space: str) -> frozenset[str]:
+    """The pipes whose counters count the instruction."""
+    opcode, modifiers = instruction.opcode, instruction.modifiers
+    if opcode in _NONE:
+        return frozenset()
+    if opcode in _COUNTED:
+        return frozenset(_COUNTED[opcode])
+    if opcode in ("S2R", "S2UR"):
+        return frozenset({"lsu" if is_thread_register(instruction) else "adu"})
+    if opcode == "HFMA2" and "MMA" in modifiers:
+        return frozenset({"tensor"})
+    if is_uniform(opcode):
+        return frozenset({"uniform"} if opcode in _UNIFORM else ())
+    if entry is not None:
+        return frozenset({entry.pipe})
+    return frozenset(_SPACES.get(space, ("lsu",)))
