@@ -122,6 +122,7 @@ def _sector_columns(space: str, size: int, op: str) -> dict[str, dict[int, int]]
     }
     if space == "local":
         # A wide store asks for its words one after the other.
+        columns["executed"] = {count_ir.REQUESTS: 1}
         columns["requests"][count_ir.REQUESTS] = max(1, size // 4) if op == "store" else 1
         columns["bytes"] = {count_ir.BYTES: 1, count_ir.LOCAL_SHARED_BYTES: -1}
         return columns
