@@ -1,0 +1,93 @@
+"""MkDocs hook: makes the reference pages from the registries of warplens."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from warplens.analysis.advice import rules
+from warplens.gpus.spec import list_gpus
+from warplens.isa import families
+from warplens.isa.table import all_ops
+from warplens.metrics.registry import all_metrics, all_sections, suffixes
+
+
+def _cell(text: object) -> str:
+    return " ".join(str(text).split()).replace("|", "\\|")
+
+
+def _table(headings: tuple[str, ...], rows: list[tuple[object, ...]]) -> list[str]:
+    lines = ["| " + " | ".join(headings) + " |", "|" + " --- |" * len(headings)]
+    lines += ["| " + " | ".join(map(_cell, row)) + " |" for row in rows]
+    return [*lines, ""]
+
+
+def metrics_page() -> str:
+    """Every metric with unit, basis and meaning, and every section."""
+    rows = [
+        (f"`{m.name}`", m.kind, m.unit, m.basis, len(suffixes(m)), m.doc) for m in all_metrics()
+    ]
+    sections = [
+        (f"`{s.identifier}`", s.title, ", ".join(sorted(s.sets)), len(s.rows) + len(s.extra))
+        for s in all_sections()
+    ]
+    return "\n".join([
+        "# Metrics", "",
+        f"{len(rows)} declarations. A counter offers `.sum`, `.avg`, `.min`, `.max` and what follows "
+        "from them; `warplens list metrics NAME` shows every full name.", "",
+        "## Sections", "", *_table(("identifier", "title", "sets", "metrics"), sections),
+        "## Metrics", "",
+        *_table(("name", "kind", "unit", "basis", "values", "meaning"), rows),
+    ])  # fmt: skip
+
+
+def opcodes_page() -> str:
+    """Every instruction with its pipe and meaning."""
+    families.load_all()
+    rows = [
+        (f"`{op.opcode}`", op.pipe, op.category, (op.doc or "").split("\n")[0]) for op in all_ops()
+    ]
+    return "\n".join([
+        "# Instructions", "",
+        f"{len(rows)} entries of the instruction table, one per opcode or form of it.", "",
+        *_table(("opcode", "pipe", "category", "meaning"), sorted(rows)),
+    ])  # fmt: skip
+
+
+def gpus_page() -> str:
+    """Every GPU with its main numbers."""
+    rows = [
+        (g.name, g.compute_capability, g.sm_count, g.fp32_lanes, g.fp64_lanes,
+         f"{g.dram_bandwidth_bytes_per_second / 1e9:,.0f}", f"{g.l2_size_bytes / 2**20:,.0f}")
+        for g in list_gpus() if not g.is_architecture
+    ]  # fmt: skip
+    return "\n".join([
+        "# GPUs", "", f"{len(rows)} products.", "",
+        *_table(("name", "compute capability", "SMs", "FP32 lanes per SM", "FP64 lanes per SM",
+                 "DRAM GB/s", "L2 MiB"), rows),
+    ])  # fmt: skip
+
+
+def rules_page() -> str:
+    """Every rule of the advice."""
+    rows = [(f"`{r.identifier}`", r.title, f"`{r.section}`", r.doc) for r in rules()]
+    return "\n".join([
+        "# Rules", "", "See [advice](../advice.md) for examples.", "",
+        *_table(("rule", "title", "section", "fires when"), rows),
+    ])  # fmt: skip
+
+
+PAGES = {
+    "reference/metrics.md": metrics_page,
+    "reference/opcodes.md": opcodes_page,
+    "reference/gpus.md": gpus_page,
+    "reference/rules.md": rules_page,
+}
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Adds the pages to the site."""
+    from mkdocs.structure.files import File
+
+    for path, make in PAGES.items():
+        files.append(File.generated(config, path, content=make()))
+    return files

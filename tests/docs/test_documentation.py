@@ -1,0 +1,155 @@
+"""Every command and every figure of the documentation is run."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import runpy
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from warplens.cli.main import main
+
+ROOT = Path(__file__).parent.parent.parent
+DOCS = ROOT / "docs"
+PAGES = sorted(
+    [DOCS / "index.md", DOCS / "advice.md", DOCS / "exercises.md", *DOCS.glob("tutorials/*.md"),
+     *DOCS.glob("howto/*.md")]
+)  # fmt: skip
+# What a learner would write into the exercises' kernels: what is replaced, and by what.
+SOLUTIONS = {
+    "coalesce": [("threadIdx.x * part + i", "i * 32 + threadIdx.x")],
+    "conflict": [("tile[32][32]", "tile[32][33]")],
+    "occupancy": [
+        ("    __shared__ float window[256 * 40];\n", ""),
+        ("    for (int k = 0; k < 40; k++) window[k * 256 + threadIdx.x] = in[(blockIdx.x * 256 + "
+         "threadIdx.x + k) % 4096];\n", ""),
+        ("window[k * 256 + threadIdx.x]", "in[(blockIdx.x * 256 + threadIdx.x + k) % 4096]"),
+    ],
+    "race": [("        if (t < s) part[t] += part[t + s];",
+              "        { if (t < s) part[t] += part[t + s]; __syncthreads(); }")],
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in which the paths of the documentation exist."""
+    for name in ("docs", "tests", "examples"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def identifiers(path: Path) -> str:
+    """A page's name in test reports."""
+    return path.relative_to(DOCS).as_posix()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=identifiers)
+def test_examples(page: Path) -> None:
+    """The interactive examples give what is printed."""
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    text = re.sub(r"^```.*$", "", page.read_text(), flags=re.M)
+    test = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
+    report: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=flags)
+    runner.run(test, out=report.append)
+
+    assert "".join(report) == ""
+
+
+def commands(page: Path) -> list[tuple[list[str], list[str]]]:
+    """The commands after `$` in console blocks, each with the lines shown of its output."""
+    found: list[tuple[list[str], list[str]]] = []
+    for block in re.findall(r"^```console\n(.*?)^```", page.read_text(), flags=re.M | re.S):
+        for line in block.splitlines():
+            if line.startswith("$ "):
+                found.append((shlex.split(line[2:]), []))
+            elif found and line.strip():
+                found[-1][1].append(line)
+    return found
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if commands(page)], ids=identifiers
+)
+def test_commands(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Commands run, and every word shown of their output is there."""
+    for words, shown in commands(page):
+        if words[0] == "warplens":
+            status = main(words[1:])
+        else:
+            assert words[0] == "python"
+            status = runpy.run_path(words[1])["main"](words[2:])
+        output = capsys.readouterr().out
+
+        assert status == (0 if words[0] == "warplens" else 1), words
+        for line in shown:
+            for word in line.split():
+                assert word in output, (words, word)
+
+
+def test_python_blocks() -> None:
+    """The example of a test is a test that passes."""
+    text = (DOCS / "howto" / "ci.md").read_text()
+    (block,) = re.findall(r"^```python\n(.*?)^```", text, flags=re.M | re.S)
+    names: dict[str, object] = {}
+    exec(compile(block, "ci.md", "exec"), names)
+    from warplens.pytest_plugin import WarplensFixture
+
+    class Config:
+        """No options."""
+
+        def getoption(self, name: str) -> None:
+            """Not given."""
+
+    test = names["test_transpose_stays_coalesced"]
+    assert callable(test)
+    test(WarplensFixture(Config()))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", SOLUTIONS)
+def test_exercises(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An exercise as given is not solved; with its solution it is."""
+    check = runpy.run_path(str(DOCS / "exercises" / "check.py"))["main"]
+    text = (DOCS / "exercises" / f"{name}.cu").read_text()
+    for old, new in SOLUTIONS[name]:
+        assert old in text
+        text = text.replace(old, new)
+    solved = tmp_path / f"{name}.cu"
+    solved.write_text(text)
+
+    assert check([name]) == 1
+    assert "not yet" in capsys.readouterr().out
+    assert check([name, str(solved)]) == 0
+    assert check([]) == 2
+
+
+def test_site(tmp_path: Path) -> None:
+    """The site builds with no warning: every link and every page of the navigation exists."""
+    mkdocs = shutil.which("mkdocs", path=str(Path(sys.executable).parent))
+    assert mkdocs is not None, "install the docs extra"
+    from mkdocs.commands.build import build
+    from mkdocs.config import load_config
+
+    site = tmp_path / "site"
+    build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(site), strict=True))
+
+    assert (site / "index.html").exists()
+    metrics = (site / "reference" / "metrics" / "index.html").read_text()
+    assert "smsp__inst_executed" in metrics and "LaunchStats" in metrics
+    assert "FFMA" in (site / "reference" / "opcodes" / "index.html").read_text()
+    assert "RTX 4060" in (site / "reference" / "gpus" / "index.html").read_text()
+
+
+def test_every_rule_is_documented() -> None:
+    """The page on advice has a heading for each rule."""
+    from warplens.analysis.advice import rules
+
+    text = (DOCS / "advice.md").read_text()
+
+    assert [r.identifier for r in rules() if f"## {r.identifier}" not in text] == []
