@@ -1,0 +1,1 @@
+"""Kernels over half precision, matrices, asynchronous copies, groups, barriers and libraries."""

@@ -1,0 +1,44 @@
+"""Every feature's kernel gives its reference's result on every architecture that has it."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import pytest
+
+import tests.breadth.every  # noqa: F401
+import warplens as wl
+from tests.breadth.model import FEATURES, FOLDER
+from tests.kernels.model import ARCHITECTURES, Case, assert_results
+
+
+@cache
+def compiled(source: str, options: tuple[str, ...], architecture: str) -> Any:
+    """The module of one file on one architecture, compiled once."""
+    return wl.Device(architecture).compile(FOLDER / source, options=options)
+
+
+def in_file_order() -> list[Any]:
+    """Cases of one file and architecture stand next to each other."""
+    return [
+        pytest.param(one.case, architecture, id=f"{one.case.name}-{architecture}")
+        for architecture in ARCHITECTURES
+        for one in sorted(FEATURES, key=lambda one: one.case.source)
+        if architecture in one.architectures
+    ]
+
+
+@pytest.mark.parametrize(("case", "architecture"), in_file_order())
+def test_feature(case: Case, architecture: str) -> None:
+    """The kernel's outputs equal the reference's."""
+    kernel = compiled(case.source, case.options, architecture)[case.kernel]
+    arguments, expected = case.problem()
+    kernel[case.grid, case.block, 0, case.shared](*arguments)
+
+    assert_results(case, arguments, expected, architecture)
+
+
+def test_breadth_is_large() -> None:
+    """At least 80 kernels."""
+    assert len({(one.case.source, one.case.kernel) for one in FEATURES}) >= 80

@@ -1,0 +1,1 @@
+"""Block and warp algorithms of CUB."""
