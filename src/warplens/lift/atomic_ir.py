@@ -130,93 +130,157 @@ def combine(operation: str, kind: str, bits: int) -> str:
     return _packed_add(kind[:-2]) if kind.endswith("x2") else _float_add(kind)
 
 
-def loop(operation: str, kind: str, bits: int, mask: str, shared: bool) -> str:
-    """The lane loop: %host, %off and the lanes of `mask` given; old values go to the results."""
-    t = f"i{bits}"
-    n_words = bits // 32
-
-    def load(stem: str, slot: int) -> str:
-        if n_words == 1:
-            return f"""{scratch(stem + ".p", slot)}
-  %{stem}.q = getelementptr i32, ptr %{stem}.p, i32 %l
-  %{stem} = load i32, ptr %{stem}.q, align 4"""
+def _element(stem: str, slot: int, lane: str, n_words: int) -> str:
+    """Lines that load one lane's operand from scratch, 32 or 64 bits."""
+    if n_words == 1:
         return f"""{scratch(stem + ".p", slot)}
-  %{stem}.q = getelementptr i32, ptr %{stem}.p, i32 %l
+  %{stem}.q = getelementptr i32, ptr %{stem}.p, i32 {lane}
+  %{stem} = load i32, ptr %{stem}.q, align 4"""
+    return f"""{scratch(stem + ".p", slot)}
+  %{stem}.q = getelementptr i32, ptr %{stem}.p, i32 {lane}
   %{stem}.0 = load i32, ptr %{stem}.q, align 4
 {scratch(stem + ".r", slot + 1)}
-  %{stem}.s = getelementptr i32, ptr %{stem}.r, i32 %l
+  %{stem}.s = getelementptr i32, ptr %{stem}.r, i32 {lane}
   %{stem}.1 = load i32, ptr %{stem}.s, align 4
   %{stem}.l = zext i32 %{stem}.0 to i64
   %{stem}.h = zext i32 %{stem}.1 to i64
   %{stem}.t = shl i64 %{stem}.h, 32
   %{stem} = or i64 %{stem}.l, %{stem}.t"""
 
-    operands = load("b", VALUES)
-    if operation in ("CAS", "CAST"):
-        operands += "\n" + load("c", SWAP)
-    result = "%seen" if operation != "CAST" else "%won"
-    won = ""
+
+def _keep_result(operation: str, t: str, tag: str) -> str:
+    """Lines that store what a lane gets back, from %old."""
+    result, won = f"%old_{tag}", ""
     if operation == "CAST":
-        won = f"  %won.b = icmp eq {t} %seen, %b\n  %won = zext i1 %won.b to {t}\n"
-    store = f"""{scratch("res.p", RESULTS)}
-  %res.q = getelementptr i32, ptr %res.p, i32 %l
+        result = f"%{tag}.won"
+        won = (
+            f"  %{tag}.same = icmp eq {t} %old_{tag}, %{tag}.b\n"
+            f"  %{tag}.won = zext i1 %{tag}.same to {t}\n"
+        )
+    store = f"""{won}{scratch(f"{tag}.res.p", RESULTS)}
+  %{tag}.res.q = getelementptr i32, ptr %{tag}.res.p, i32 %{tag}.l
 """
-    if n_words == 1:
-        store += f"  store i32 {result}, ptr %res.q, align 4"
+    if t == "i32":
+        return f"{store}  store i32 {result}, ptr %{tag}.res.q, align 4"
+    return f"""{store}  %{tag}.res.lo = trunc i64 {result} to i32
+  store i32 %{tag}.res.lo, ptr %{tag}.res.q, align 4
+  %{tag}.res.sh = lshr i64 {result}, 32
+  %{tag}.res.hi = trunc i64 %{tag}.res.sh to i32
+{scratch(f"{tag}.res.r", RESULTS + 1)}
+  %{tag}.res.s = getelementptr i32, ptr %{tag}.res.r, i32 %{tag}.l
+  store i32 %{tag}.res.hi, ptr %{tag}.res.s, align 4"""
+
+
+def _lanes(operation: str, kind: str, bits: int, mask: str, tag: str, result: bool) -> str:
+    """One loop over lanes: label TAG.loop, entered from TAG.enter; tag "p" is plain, "s" atomic."""
+    t = f"i{bits}"
+    operands = _element(f"{tag}.b", VALUES, f"%{tag}.l", bits // 32)
+    if operation in ("CAS", "CAST"):
+        operands += "\n" + _element(f"{tag}.c", SWAP, f"%{tag}.l", bits // 32)
+    body = _rename(combine(operation, kind, bits), tag)
+    for name in "bc":
+        for end in (" ", ",", "\n"):
+            body = (body + "\n").replace(f"%{name}{end}", f"%{tag}.{name}{end}").rstrip("\n")
+    if tag == "p":
+        change = f"""  %old_p = load {t}, ptr %p.m, align {bits // 8}
+{body}
+  store {t} %new_p, ptr %p.m, align {bits // 8}"""
     else:
-        store += f"""  %res.lo = trunc i64 {result} to i32
-  store i32 %res.lo, ptr %res.q, align 4
-  %res.sh = lshr i64 {result}, 32
-  %res.hi = trunc i64 %res.sh to i32
-{scratch("res.r", RESULTS + 1)}
-  %res.s = getelementptr i32, ptr %res.r, i32 %l
-  store i32 %res.hi, ptr %res.s, align 4"""
-    exclusive = (
-        "  %isex = icmp eq i32 0, 0"
-        if shared
-        else f"""  %exp = getelementptr i64, ptr %env, i64 {at.ENV_EXCLUSIVE}
-  %exv = load i64, ptr %exp, align 8
-  %isex = icmp ne i64 %exv, 0"""
-    )
-    body = combine(operation, kind, bits)
-    plain = _rename(body, "p")
-    spin = _rename(body, "s")
-    return f"""  %offs.p = alloca <32 x i64>, align 64
-  store <32 x i64> %off, ptr %offs.p, align 64
-{exclusive}
-  br label %at.loop
-at.loop:
-  %r = phi i32 [ {mask}, %at.before ], [ %r2, %at.next ]
-  %l = call i32 @llvm.cttz.i32(i32 %r, i1 true)
-  %o.p = getelementptr i64, ptr %offs.p, i32 %l
-  %o = load i64, ptr %o.p, align 8
-  %m = getelementptr i8, ptr %host, i64 %o
-{operands}
-  br i1 %isex, label %at.plain, label %at.first
-at.plain:
-  %old_p = load {t}, ptr %m, align {bits // 8}
-{plain}
-  store {t} %new_p, ptr %m, align {bits // 8}
-  br label %at.have
-at.first:
-  %guess0 = load atomic {t}, ptr %m monotonic, align {bits // 8}
-  br label %at.spin
-at.spin:
-  %old_s = phi {t} [ %guess0, %at.first ], [ %got, %at.spin ]
-{spin}
-  %xchg = cmpxchg ptr %m, {t} %old_s, {t} %new_s seq_cst seq_cst, align {bits // 8}
+        change = f"""  %guess0 = load atomic {t}, ptr %s.m monotonic, align {bits // 8}
+  br label %s.spin
+s.spin:
+  %old_s = phi {t} [ %guess0, %s.loop ], [ %got, %s.spin ]
+{body}
+  %xchg = cmpxchg ptr %s.m, {t} %old_s, {t} %new_s seq_cst seq_cst, align {bits // 8}
   %got = extractvalue {{ {t}, i1 }} %xchg, 0
   %done.x = extractvalue {{ {t}, i1 }} %xchg, 1
-  br i1 %done.x, label %at.have, label %at.spin
-at.have:
-  %seen = phi {t} [ %old_p, %at.plain ], [ %old_s, %at.spin ]
-{won}{store}
-  br label %at.next
-at.next:
-  %r.low = sub i32 %r, 1
-  %r2 = and i32 %r, %r.low
-  %r.more = icmp ne i32 %r2, 0
-  br i1 %r.more, label %at.loop, label %at.end
+  br i1 %done.x, label %s.have, label %s.spin
+s.have:"""
+    last = "p.loop" if tag == "p" else "s.have"
+    return f"""{tag}.enter:
+  br label %{tag}.loop
+{tag}.loop:
+  %{tag}.r = phi i32 [ {mask}, %{tag}.enter ], [ %{tag}.r2, %{last} ]
+  %{tag}.l = call i32 @llvm.cttz.i32(i32 %{tag}.r, i1 true)
+  %{tag}.o.p = getelementptr i64, ptr %offs.p, i32 %{tag}.l
+  %{tag}.o = load i64, ptr %{tag}.o.p, align 8
+  %{tag}.m = getelementptr i8, ptr %host, i64 %{tag}.o
+{operands}
+{change}
+{_keep_result(operation, t, tag) if result else ""}
+  %{tag}.low = sub i32 %{tag}.r, 1
+  %{tag}.r2 = and i32 %{tag}.r, %{tag}.low
+  %{tag}.more = icmp ne i32 %{tag}.r2, 0
+  br i1 %{tag}.more, label %{tag}.loop, label %at.end"""
+
+
+def _fetch(mask: str) -> str:
+    """A loop that asks for every lane's line, so that misses overlap; then label at.fetched."""
+    return f"""  br label %f.loop
+f.loop:
+  %f.r = phi i32 [ {mask}, %at.before ], [ %f.r2, %f.loop ]
+  %f.l = call i32 @llvm.cttz.i32(i32 %f.r, i1 true)
+  %f.o.p = getelementptr i64, ptr %offs.p, i32 %f.l
+  %f.o = load i64, ptr %f.o.p, align 8
+  %f.m = getelementptr i8, ptr %host, i64 %f.o
+  call void @llvm.prefetch.p0(ptr %f.m, i32 1, i32 3, i32 1)
+  %f.low = sub i32 %f.r, 1
+  %f.r2 = and i32 %f.r, %f.low
+  %f.more = icmp ne i32 %f.r2, 0
+  br i1 %f.more, label %f.loop, label %at.fetched
+at.fetched:"""
+
+
+def _unrolled(operation: str, kind: str) -> str:
+    """All 32 lanes of a plain 32-bit operation without results, in order."""
+    lines = [scratch("u.b.p", VALUES)]
+    for lane in range(32):
+        body = _rename(combine(operation, kind, 32), f"u{lane}")
+        for end in (" ", ",", "\n"):
+            body = (body + "\n").replace(f"%b{end}", f"%u{lane}.b{end}").rstrip("\n")
+        lines += [
+            f"  %u{lane}.q = getelementptr i64, ptr %offs.p, i64 {lane}",
+            f"  %u{lane}.o = load i64, ptr %u{lane}.q, align 8",
+            f"  %u{lane}.m = getelementptr i8, ptr %host, i64 %u{lane}.o",
+            f"  %u{lane}.v = getelementptr i32, ptr %u.b.p, i64 {lane}",
+            f"  %u{lane}.b = load i32, ptr %u{lane}.v, align 4",
+            f"  %old_u{lane} = load i32, ptr %u{lane}.m, align 4",
+            body,
+            f"  store i32 %new_u{lane}, ptr %u{lane}.m, align 4",
+        ]
+    return "\n".join([*lines, "  br label %at.end"])
+
+
+_SIMPLE = ("ADD", "AND", "OR", "XOR", "MIN", "MAX", "POPC")
+
+
+def loop(
+    operation: str, kind: str, bits: int, mask: str, shared: bool, result: bool = True
+) -> str:
+    """The lane loop: %host, %off and the lanes of `mask` given; old values go to the results.
+
+    It stands behind label at.before and ends in at.end.
+    """
+    head = """  %offs.p = alloca <32 x i64>, align 64
+  store <32 x i64> %off, ptr %offs.p, align 64
+"""
+    plain = _lanes(operation, kind, bits, mask, "p", result)
+    if shared:
+        if operation in _SIMPLE and kind in ("U32", "S32") and not result:
+            return f"""{head}  %full = icmp eq i32 {mask}, -1
+  br i1 %full, label %at.full, label %p.enter
+at.full:
+{_unrolled(operation, kind)}
+{plain}
+at.end:"""
+        return f"{head}  br label %p.enter\n{plain}\nat.end:"
+    return f"""{head}{_fetch(mask)}
+  %exp = getelementptr i64, ptr %env, i64 {at.ENV_EXCLUSIVE}
+  %exv = load i64, ptr %exp, align 8
+  %isex = icmp ne i64 %exv, 0
+  br i1 %isex, label %p.enter, label %s.enter
+{plain}
+{_lanes(operation, kind, bits, mask, "s", result)}
 at.end:"""
 
 
@@ -231,15 +295,22 @@ def _rename(body: str, suffix: str) -> str:
     return body
 
 
-def atomic(space: str, operation: str, kind: str, bits: int, observe: bool = False) -> str:
+def atomic_stem(operation: str, kind: str, bits: int, result: bool) -> str:
+    """What follows the space in a function's name; without results when nothing reads them."""
+    return f"atomic.{operation}.{kind}.{bits}" + ("" if result else ".quiet")
+
+
+def atomic(
+    space: str, operation: str, kind: str, bits: int, observe: bool = False, result: bool = True
+) -> str:
     """@wl.SPACE.atomic.OPERATION.KIND."""
-    name = f"wl.{space}.atomic.{operation}.{kind}.{bits}"
+    name = f"wl.{space}.{atomic_stem(operation, kind, bits, result)}"
     size = bits // 8
     if space == "shared":
-        action = f"  br label %at.before\nat.before:\n{loop(operation, kind, bits, '%mask', True)}"
+        action = f"  br label %at.before\nat.before:\n{loop(operation, kind, bits, '%mask', True, result)}"
         counted = COMPARE if operation in ("CAS", "CAST") else ATOMIC
         return shared_access(name, size, at.ACCESS_ATOMIC, action, observe, counted)
-    lanes = loop(operation, kind, bits, "%in", False)
+    lanes = loop(operation, kind, bits, "%in", False, result)
     action = f"""  br label %at.before
 at.before:
 {lanes}
@@ -247,9 +318,9 @@ at.before:
     return global_access(name, size, at.ACCESS_ATOMIC, action, observe)
 
 
-def generic_atomic(operation: str, kind: str, bits: int) -> str:
+def generic_atomic(operation: str, kind: str, bits: int, result: bool = True) -> str:
     """@wl.generic.atomic...: shared window or global (local memory has no atomics)."""
-    stem = f"atomic.{operation}.{kind}.{bits}"
+    stem = atomic_stem(operation, kind, bits, result)
     return f"""define internal i32 @wl.generic.{stem}(ptr %w, ptr %env, ptr %site, i32 %mask, i32 %imm,
     i32 %inst, i32 %counter) noinline {{
 entry:

@@ -47,7 +47,9 @@ _SECTOR_COUNTS = (
 
 def _passes_of_atomics() -> str:
     """Lanes with one address take turns; each turn looks its own sectors up."""
-    return f"""  br label %turn
+    return f"""  %shared = icmp ne i32 %more, 0
+  %sec.v = lshr {V} %off, splat (i32 5)
+  br i1 %shared, label %turn, label %keep
 turn:
   %left = phi i32 [ %mask, %fresh ], [ %left2, %turn ]
   %sum = phi i32 [ 0, %fresh ], [ %sum2, %turn ]
@@ -59,7 +61,8 @@ turn:
   %again = icmp ne i32 %left2, 0
   br i1 %again, label %turn, label %keep
 keep:
-  %rep.f = sub i32 %sum2, %sec.f"""
+  %all.f = phi i32 [ %sec.f, %fresh ], [ %sum2, %turn ]
+  %rep.f = sub i32 %all.f, %sec.f"""
 
 
 def count_sectors(is_atomic: bool = False) -> str:
@@ -81,16 +84,12 @@ repeat:
 {_remembered(*_SECTOR_COUNTS)}
   br label %add
 fresh:
-  %au = call i32 @wl.distinct({V} %off, i32 %mask)
-  %an = call i32 @llvm.ctpop.i32(i32 %au)
+  %three = call {{ i32, i32, i32 }} @wl.touched({V} %off, i32 %mask)
+  %an = extractvalue {{ i32, i32, i32 }} %three, 0
+  %sec.f = extractvalue {{ i32, i32, i32 }} %three, 1
+  %lin.f = extractvalue {{ i32, i32, i32 }} %three, 2
   %more = sub i32 %lanes, %an
   %dup.f = mul i32 %more, %size
-  %sec.v = lshr {V} %off, splat (i32 5)
-  %su = call i32 @wl.distinct({V} %sec.v, i32 %au)
-  %sec.f = call i32 @llvm.ctpop.i32(i32 %su)
-  %lin.v = lshr {V} %off, splat (i32 7)
-  %lu = call i32 @wl.distinct({V} %lin.v, i32 %su)
-  %lin.f = call i32 @llvm.ctpop.i32(i32 %lu)
 {turns}
   call void @wl.remember(ptr %site, {V} %off, i32 %mask, i32 127)
 {_kept(*_SECTOR_COUNTS)}

@@ -555,7 +555,10 @@ def atomic(w: RegionWriter, item: Bound) -> None:
         o for o in operands[position + 1 :] if not isinstance(o, Pred | UPred)
     ]
     words = bits // 32
-    _use_atomic(w, space, operation, kind, bits)
+    result = any(
+        o.index != (RZ if isinstance(o, Reg) else PT) for o in outputs if isinstance(o, Reg | Pred)
+    )
+    _use_atomic(w, space, operation, kind, bits, result)
     if inputs:
         for k in range(words):
             _put(w, VALUES + k, w.operands.bits_word(inputs[0], k, False))
@@ -571,11 +574,12 @@ def atomic(w: RegionWriter, item: Bound) -> None:
     site_index, slot = new_site(w, space, bits // 8, "atomic")
     site, mask = _site_pointer(w, site_index), w.lanes_mask()
     imm = _put_address(w, space, address)
-    _call(w, f"wl.{space}.atomic.{operation}.{kind}.{bits}", site, mask, imm, slot)
+    stem = atomic_ir.atomic_stem(operation, kind, bits, result)
+    _call(w, f"wl.{space}.{stem}", site, mask, imm, slot)
     registers = [o for o in outputs if isinstance(o, Reg)]
     if operation == "CAST":
         _cast_result(w, outputs, words)
-    elif registers:
+    elif registers and result:
         _write_words(w, registers[0], [_get(w, RESULTS + k) for k in range(words)])
 
 
@@ -590,15 +594,17 @@ def _cast_result(w: RegionWriter, outputs: list[Operand], words: int) -> None:
             w.operands.write_word(256 + operand.index, truth, w.guard)
 
 
-def _use_atomic(w: RegionWriter, space: str, operation: str, kind: str, bits: int) -> None:
-    stem = f"atomic.{operation}.{kind}.{bits}"
+def _use_atomic(w: RegionWriter, space: str, operation: str, kind: str, bits: int,
+                result: bool) -> None:  # fmt: skip
+    stem = atomic_ir.atomic_stem(operation, kind, bits, result)
     spaces = ("global", "shared") if space == "generic" else (space,)
     functions = [
-        (f"wl.{s}.{stem}", atomic_ir.atomic(s, operation, kind, bits, w.observe)) for s in spaces
+        (f"wl.{s}.{stem}", atomic_ir.atomic(s, operation, kind, bits, w.observe, result))
+        for s in spaces
     ]
     if space == "generic":
         functions.append(
-            (f"wl.generic.{stem}", atomic_ir.generic_atomic(operation, kind, bits))
+            (f"wl.generic.{stem}", atomic_ir.generic_atomic(operation, kind, bits, result))
         )
     use_runtime(w, *functions)
 

@@ -22,6 +22,7 @@ DECLARATIONS = {
     "llvm.ctpop.i32": "declare i32 @llvm.ctpop.i32(i32)",
     "llvm.vector.reduce.or.v32i32": "declare i32 @llvm.vector.reduce.or.v32i32(<32 x i32>)",
     "llvm.umin.v16i32": "declare <16 x i32> @llvm.umin.v16i32(<16 x i32>, <16 x i32>)",
+    "llvm.prefetch.p0": "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)",
     "llvm.ctpop.v32i32": "declare <32 x i32> @llvm.ctpop.v32i32(<32 x i32>)",
     "llvm.vector.reduce.umax.v32i32": "declare i32 @llvm.vector.reduce.umax.v32i32(<32 x i32>)",
 }
@@ -237,39 +238,53 @@ def _halves(name: str) -> list[str]:
     ]
 
 
+_THREE = "{ i32, i32, i32 }"
+_GRAINS = (("adr", 0), ("sec", 5), ("lin", 7))  # what counts as the same: offsets >> shift
+
+
 def _touched_conflict() -> str:
-    """Sectors and lines in one pass: numbers that differ by less than 4 share a line.
+    """Addresses, sectors and lines in one pass.
 
     `conflict` compares within a half; the least difference to any lane of the other half tells
-    both whether the sector and whether the line was there before.
+    whether address, sector and line were there before. Lanes that are off take the place of one
+    that is on.
     """
     h = "<16 x i32>"
     lines = [
-        f"define internal {{ i32, i32 }} @wl.touched({V} %off, i32 %mask) {{",
-        f"  %sec = lshr {V} %off, splat (i32 5)",
-        f"  %lin = lshr {V} %off, splat (i32 7)",
-        *_halves("sec"),
-        *_halves("lin"),
+        f"define internal {_THREE} @wl.touched({V} %off, i32 %mask) {{",
+        *(
+            f"  %{kind} = lshr {V} %off, splat (i32 {shift})" if shift else
+            f"  %{kind} = or {V} %off, zeroinitializer"
+            for kind, shift in _GRAINS
+        ),
+        *(line for kind, _ in _GRAINS for line in _halves(kind)),
         "  %m.lo = trunc i32 %mask to i16",
         "  %m.up = lshr i32 %mask, 16",
         "  %m.hi = trunc i32 %m.up to i16",
         "  %p.lo = bitcast i16 %m.lo to <16 x i1>",
-        f"  %real = select <16 x i1> %p.lo, {h} %sec.lo, {h} splat (i32 -1)",
-    ]
+        "  %some = call i32 @llvm.cttz.i32(i32 %mask, i1 false)",
+        f"  %some.1 = insertelement {h} poison, i32 %some, i64 0",
+        f"  %some.v = shufflevector {h} %some.1, {h} poison, {h} zeroinitializer",
+        f"  %on = call {h} @llvm.x86.avx512.permvar.si.512({h} %adr.lo, {h} %some.v)",
+        f"  %real = select <16 x i1> %p.lo, {h} %adr.lo, {h} %on",
+        "  %none.lo = icmp eq i16 %m.lo, 0",
+        "  %free = sext i1 %none.lo to i16",
+    ]  # fmt: skip
     least = ""
     for r in range(16):
         order = ", ".join(f"i32 {(i + r) % 16}" for i in range(16))
         lines += [
             f"  %r{r} = shufflevector {h} %real, {h} poison, {h} <{order}>",
-            f"  %x{r} = xor {h} %sec.hi, %r{r}",
+            f"  %x{r} = xor {h} %adr.hi, %r{r}",
         ]
         if least:
             lines.append(f"  %n{r} = call {h} @llvm.umin.v16i32({h} {least}, {h} %x{r})")
         least = f"%n{r}" if least else f"%x{r}"
-    for kind, limit in (("sec", 1), ("lin", 4)):
+    for kind, shift in _GRAINS:
         lines += [
-            f"  %{kind}.new = icmp uge {h} {least}, splat (i32 {limit})",
-            f"  %{kind}.other = bitcast <16 x i1> %{kind}.new to i16",
+            f"  %{kind}.new = icmp uge {h} {least}, splat (i32 {1 << shift})",
+            f"  %{kind}.differ = bitcast <16 x i1> %{kind}.new to i16",
+            f"  %{kind}.other = or i16 %{kind}.differ, %free",
         ]
         for side in ("lo", "hi"):
             name = f"{kind}.{side}"
@@ -291,37 +306,42 @@ def _touched_conflict() -> str:
             f"  %{kind}.all = or i32 %{kind}.l32, %{kind}.h16",
             f"  %{kind}.n = call i32 @llvm.ctpop.i32(i32 %{kind}.all)",
         ]
-    lines += [
-        "  %t0 = insertvalue { i32, i32 } poison, i32 %sec.n, 0",
-        "  %t1 = insertvalue { i32, i32 } %t0, i32 %lin.n, 1",
-        "  ret { i32, i32 } %t1",
-        "}",
-    ]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_return_three("%adr.n", "%sec.n", "%lin.n")])
 
 
-_TOUCHED_LOOP = f"""define internal {{ i32, i32 }} @wl.touched({V} %off, i32 %mask) {{
+def _return_three(*values: str) -> list[str]:
+    lines, whole = [], "poison"
+    for k, value in enumerate(values):
+        lines.append(f"  %t{k} = insertvalue {_THREE} {whole}, i32 {value}, {k}")
+        whole = f"%t{k}"
+    return [*lines, f"  ret {_THREE} {whole}", "}"]
+
+
+_TOUCHED_LOOP = "\n".join([
+    f"define internal {_THREE} @wl.touched({V} %off, i32 %mask) {{",
+    f"""  %au = call i32 @wl.distinct({V} %off, i32 %mask)
+  %an = call i32 @llvm.ctpop.i32(i32 %au)
   %sec = lshr {V} %off, splat (i32 5)
-  %su = call i32 @wl.distinct({V} %sec, i32 %mask)
-  %a1 = call i32 @llvm.ctpop.i32(i32 %su)
+  %su = call i32 @wl.distinct({V} %sec, i32 %au)
+  %sn = call i32 @llvm.ctpop.i32(i32 %su)
   %lin = lshr {V} %off, splat (i32 7)
   %lu = call i32 @wl.distinct({V} %lin, i32 %su)
-  %b1 = call i32 @llvm.ctpop.i32(i32 %lu)
-  %t0 = insertvalue {{ i32, i32 }} poison, i32 %a1, 0
-  %t1 = insertvalue {{ i32, i32 }} %t0, i32 %b1, 1
-  ret {{ i32, i32 }} %t1
-}}"""
+  %ln = call i32 @llvm.ctpop.i32(i32 %lu)""",
+    *_return_three("%an", "%sn", "%ln"),
+])  # fmt: skip
 
 
 def distinct(features: HostFeatures) -> dict[str, str]:
     """@wl.distinct: mask of the lanes that are the first with their value.
 
-    @wl.touched: numbers of different sectors and lines of byte offsets.
+    @wl.touched: numbers of different addresses, sectors and lines of byte offsets.
     """
     if features.has_avx512 and "+avx512cd" in features.features:
         name = "llvm.x86.avx512.conflict.d.512"
         return {
             name: f"declare <16 x i32> @{name}(<16 x i32>)",
+            "llvm.x86.avx512.permvar.si.512": "declare <16 x i32> "
+            "@llvm.x86.avx512.permvar.si.512(<16 x i32>, <16 x i32>)",
             "wl.distinct": _distinct_conflict(),
             "wl.touched": _touched_conflict(),
         }
