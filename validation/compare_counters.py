@@ -36,17 +36,17 @@ CAUSES = {
     "that goes through L1 collides with other traffic.",
     r"data_bank_conflicts": "The hardware adds passes lost to arbitration between warps; the "
     "number differs from run to run.",
-    r"wavefronts_mem_shared\.sum": "As the conflicts; and about one pass more for every four "
-    "shared atomics, and those that asynchronous copies take.",
+    r"wavefronts_mem_shared\.sum": "As the conflicts; also depends on how many barriers and "
+    "fences meet, and on the way of asynchronous copies.",
     r"data_pipe_lsu_wavefronts": "The hardware adds passes lost to arbitration between warps.",
-    r"t_requests_pipe_lsu_mem_lg": "The hardware counts about one request for every four shared "
-    "atomics here too.",
+    r"t_requests_pipe_lsu_mem_lg": "Barriers and fences count too; how many depends on when the "
+    "warps arrive.",
     r"t_(sectors|bytes)": "A few sectors are looked up again when requests collide; the number "
     "differs from run to run.",
-    r"sm__inst_executed_pipe_adu": "The counter per SM, unlike that per sub-partition, also counts "
-    "what constant loads repeat.",
-    r"shared_ld_pred": "Loads replayed while a barrier or a copy was pending are taken for "
-    "switched-on ones; the number differs from run to run.",
+    r"sm__inst_executed_pipe_adu": "The counter per SM, unlike that per sub-partition, counts "
+    "constant loads again when they are replayed after a miss.",
+    r"shared_ld_pred": "Some loads that are switched off are taken for switched on while a copy or "
+    "a barrier is pending; the number differs from run to run.",
 }
 
 

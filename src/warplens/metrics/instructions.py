@@ -167,7 +167,7 @@ for _pipe, _what in _PIPES.items():
     both_units(f"inst_executed_pipe_{_pipe}", unit="inst",
                formula=_OF_PIPE.get(_pipe) or executed(pipe=_pipe),
                exists=has_fp16_pipe if _pipe == "fp16" else None,
-               # The SM's own counter also counts what constant loads repeat.
+               # The SM's own counter also counts constant loads replayed after a miss.
                sm_basis="definition" if _pipe == "adu" else "exact",
                doc=f"Warp instructions of the {_pipe.upper()} pipe: {_what}.")  # fmt: skip
 both_units("inst_executed_pipe_fma_type_fp16", unit="inst", formula=executed(pipe="fp16"),

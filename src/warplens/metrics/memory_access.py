@@ -122,6 +122,15 @@ def _all_requests(c: Counters) -> Quantity:
     return c.sum("global_requests") + c.sum("local_requests")
 
 
+def _barriers(c: Counters) -> Quantity:
+    """Barriers that blocks passed: on hardware each is a request, and a pass of the data banks."""
+    return c.sum("inst_executed", opcode="BAR") * c.execution.blocks // c.execution.warps
+
+
+def _requests_and_barriers(c: Counters) -> Quantity:
+    return _all_requests(c) + _barriers(c)
+
+
 def _all_sectors(c: Counters) -> Quantity:
     return _looked_up("global")(c) + _looked_up("local")(c)
 
@@ -182,8 +191,8 @@ for _space, _ops in (
 
 
 def _all_passes(c: Counters) -> Quantity:
-    """Shuffles and reads of a thread's index go through the data banks too."""
-    return c.sum("shared_passes") + c.sum("inst_executed", uses_banks=True)
+    """Shuffles, reads of a thread's index and barriers go through the data banks too."""
+    return c.sum("shared_passes") + c.sum("inst_executed", uses_banks=True) + _barriers(c)
 
 
 _SHARED = {
@@ -342,7 +351,7 @@ for _name, _bypass in (("cache_access", False), ("cache_bypass", True)):
                doc=f"Extra passes of asynchronous copies {_what}.")  # fmt: skip
 
 for _quantity, _unit, _formula in (
-    ("requests", "request", _all_requests), ("sectors", "sector", _all_sectors),
+    ("requests", "request", _requests_and_barriers), ("sectors", "sector", _all_sectors),
 ):  # fmt: skip
     metric(f"l1tex__t_{_quantity}_pipe_lsu_mem_lg", kind="counter", unit=_unit,
            per_instruction=True, formula=_formula, basis="definition",
