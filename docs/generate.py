@@ -32,8 +32,8 @@ def metrics_page() -> str:
     ]
     return "\n".join([
         "# Metrics", "",
-        f"{len(rows)} declarations. A counter offers `.sum`, `.avg`, `.min`, `.max` and what follows "
-        "from them; `warplens list metrics NAME` shows every full name.", "",
+        f"{len(rows)} declarations. A counter offers `.sum`, `.avg`, `.min`, `.max` and what "
+        "follows from them; `warplens list metrics NAME` shows every full name.", "",
         "## Sections", "", *_table(("identifier", "title", "sets", "metrics"), sections),
         "## Metrics", "",
         *_table(("name", "kind", "unit", "basis", "values", "meaning"), rows),

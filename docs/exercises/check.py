@@ -37,7 +37,8 @@ def coalesce(file: Path) -> None:
 
 def conflict(file: Path) -> None:
     """Mirrored tiles without bank conflicts."""
-    data, out = np.random.default_rng(1).random((64, 32, 32), np.float32), np.zeros((64, 32, 32), np.float32)
+    data = np.random.default_rng(1).random((64, 32, 32), np.float32)
+    out = np.zeros_like(data)
     run = compiled(file, "mirror")[64, (32, 8)](data, out)
     same(out, data.transpose(0, 2, 1))
     wl.assert_metric(run, "derived__memory_l1_wavefronts_shared_excessive", "==", 0)

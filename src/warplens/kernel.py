@@ -231,6 +231,21 @@ class Kernel:
         occupancy = self.occupancy(shape.block, shape.dynamic_shared)
         return int(occupancy.blocks) * self.device.gpu.sm_count
 
+    def _repr_html_(self) -> str:
+        from warplens.report.jupyter import facts_html
+
+        return facts_html(
+            self.name,
+            (
+                ("GPU", f"{self.device.name} (sm_{self.sass.sm})"),
+                ("registers per thread", self.registers),
+                ("static shared memory", f"{self.static_shared:,} byte"),
+                ("local memory per thread", f"{self.local_bytes:,} byte"),
+                ("instructions", f"{len(self.sass.instructions):,}"),
+                ("parameters", ", ".join(p.spelled or f"{p.size} byte" for p in self.parameters)),
+            ),
+        )
+
     def __repr__(self) -> str:
         return f"Kernel({self.name!r}, sm_{self.sass.sm}, {self.registers} registers)"
 

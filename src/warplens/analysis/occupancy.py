@@ -92,6 +92,15 @@ class Occupancy:
     max_warps: int
     cluster: ClusterOccupancy | None = None
 
+    def _repr_html_(self) -> str:
+        from warplens.report.jupyter import facts_html
+
+        names = ("threads", "registers", "static_shared", "dynamic_shared", "blocks", "warps",
+                 "occupancy", "limiters", "limit_registers", "limit_shared", "limit_warps",
+                 "limit_blocks")  # fmt: skip
+        rows = [(name.replace("_", " "), getattr(self, name)) for name in names]
+        return facts_html(f"Occupancy on {self.gpu}", rows)
+
     @property
     def limiter_flags(self) -> Numbers:
         """The bits of `LIMITERS` whose limit equals the number of blocks."""
