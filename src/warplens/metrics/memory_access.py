@@ -127,8 +127,13 @@ def _barriers(c: Counters) -> Quantity:
     return c.sum("inst_executed", opcode="BAR") * c.execution.blocks // c.execution.warps
 
 
+def _fences(c: Counters) -> Quantity:
+    return c.sum("inst_executed", opcode=("MEMBAR", "ERRBAR"))
+
+
 def _requests_and_barriers(c: Counters) -> Quantity:
-    return _all_requests(c) + _barriers(c)
+    ends = c.sum("inst_executed", opcode="LDGDEPBAR")
+    return _all_requests(c) + _barriers(c) + _fences(c) + ends
 
 
 def _all_sectors(c: Counters) -> Quantity:
@@ -191,8 +196,12 @@ for _space, _ops in (
 
 
 def _all_passes(c: Counters) -> Quantity:
-    """Shuffles, reads of a thread's index and barriers go through the data banks too."""
-    return c.sum("shared_passes") + c.sum("inst_executed", uses_banks=True) + _barriers(c)
+    """With what else takes a pass of the data banks: shuffles, reads of a thread's index, barriers,
+    and shared-memory instructions with every thread off."""
+    idle = c.sum("inst_executed", space="shared") - c.sum("shared_requests", space="shared")
+    others = c.sum("inst_executed", uses_banks=True) + _barriers(c) + _fences(c)
+    around = c.sum("shared_passes", is_bypass=True)  # copies around L1 are counted elsewhere
+    return c.sum("shared_passes") - around + idle + others
 
 
 _SHARED = {
