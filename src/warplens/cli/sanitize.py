@@ -46,8 +46,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     option("--schedules", type=int, default=0, metavar="N",
            help="also run N other orders of warps and blocks and compare the results")  # fmt: skip
     option("--schedule-seed", type=int, default=1, metavar="SEED", help="of the first order (1)")
-    option("--lane-blocks", type=int, default=512, metavar="N",
-           help="blocks that are checked inside their warps (512)")  # fmt: skip
+    option("--lane-blocks", type=int, default=128, metavar="N",
+           help="blocks that are checked inside their warps (128)")  # fmt: skip
     add_filter_options(checks)
     report = parser.add_argument_group("report")
     option = report.add_argument

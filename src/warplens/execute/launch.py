@@ -47,6 +47,7 @@ class LaunchConfig:
         observer: told of blocks, accesses and synchronisation; needs a program prepared with
             observe=True and runs on one worker.
         heap_watch: told of device malloc and free.
+        snapshots: gets a copy of every allocation, by address, before its first write.
         block_order: only these blocks, in this order (None: all, ascending).
         restore: afterwards memory is as it was before: nothing that the blocks write stays.
     """
@@ -64,6 +65,7 @@ class LaunchConfig:
     progress: Callable[[int, int], None] | None = None
     observer: Observer | None = None
     heap_watch: HeapWatch | None = None
+    snapshots: dict[int, tuple[Segment, npt.NDArray[np.uint8]]] | None = None
     block_order: tuple[int, ...] | None = None
     restore: bool = False
 
@@ -142,6 +144,9 @@ class Launching:
                     f"{where}",
                     hint="the argument is a read-only array or a constant",
                 )
+            kept = self.config.snapshots
+            if kept is not None and kind != at.ACCESS_READ and segment.base not in kept:
+                kept[segment.base] = (segment, segment.buffer.copy())
             self._check_order(index, segment, kind, inst)
             allowed = int(self.table[index, at.SEGMENT_ALLOWED]) | kind
             self.table[index, at.SEGMENT_ALLOWED] = allowed

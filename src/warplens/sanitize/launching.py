@@ -36,7 +36,7 @@ class SanitizedLaunch:
         tools: Sequence[str] = TOOLS,
         schedules: int = 0,
         seed: int = 1,
-        lane_blocks: int = 512,
+        lane_blocks: int = 128,
     ) -> Report:
         """Runs the kernel and returns what was found.
 

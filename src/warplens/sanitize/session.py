@@ -17,7 +17,6 @@ import numpy.typing as npt
 from warplens.arguments import pack
 from warplens.errors import (
     ArgumentError,
-    Deadlock,
     ExecutionFault,
     InputError,
     LimitExceeded,
@@ -26,7 +25,7 @@ from warplens.errors import (
 from warplens.execute import grid as engine
 from warplens.execute.execution import Execution
 from warplens.execute.launch import Launching
-from warplens.execute.memory import DeviceMemory
+from warplens.execute.memory import DeviceMemory, Segment
 from warplens.execute.program import ModuleImage, Program
 from warplens.sanitize import state as st
 from warplens.sanitize.explain import Explainer, from_error
@@ -56,7 +55,7 @@ class SanitizeOptions:
     tools: tuple[str, ...] = TOOLS
     schedules: int = 0
     seed: int = 1
-    lane_blocks: int = 512
+    lane_blocks: int = 128
 
 
 def chosen_tools(tools: Sequence[str]) -> tuple[str, ...]:
@@ -91,6 +90,7 @@ class Session:
     options: SanitizeOptions
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    _late: frozenset[int] = frozenset()
 
     def run(self, arguments: tuple[Any, ...], *, keep_results: bool = True) -> Report:
         """Runs every pass; the arguments end up as after one ordinary launch, or as before."""
@@ -122,19 +122,74 @@ class Session:
         self, memory: DeviceMemory, parameters: bytes, keep_results: bool
     ) -> Execution | None:
         bits = sum(_BITS[name] for name in self.options.tools)
-        config = self._config(parameters)
-        before = _Snapshot(memory)
-        real = self._variant(())
-        execution = self._pass(real, memory, config, PassOptions(mode=st.MODE_BLOCK, tools=bits))
+        before = _Snapshot()
+        config = replace(self._config(parameters), snapshots=before.kept)
+        execution = None
+        if bits == st.TOOL_MEMCHECK:
+            execution = self._plain_pass(memory, config, before)
+        if execution is None:
+            execution = self._real_pass(memory, config, bits, before)
         inside = bits & (st.TOOL_RACECHECK | st.TOOL_SYNCCHECK)
         if inside:
-            after = _Snapshot(memory)
+            results = before.present()
             before.restore()
             self._lane_pass(memory, config, inside | bits & st.TOOL_MEMCHECK)
-            after.restore()
+            before.restore()
+            for segment, copy in results:
+                segment.buffer[:] = copy
         if not keep_results:
             before.restore()
         return execution
+
+    def _plain_pass(self, memory: DeviceMemory, config: engine.LaunchConfig,
+                    before: _Snapshot) -> Execution | None:  # fmt: skip
+        """memcheck alone: the engine checks every access anyway; None if something was wrong."""
+        kernel = self.kernel
+        try:
+            if kernel.sass.sm >= 90 and (kernel.sass.static_shared or config.dynamic_shared):
+                # Only screening sees accesses to the system's part of shared memory.
+                sample = replace(config, block_order=self._sample(config, kernel._program))
+                self._pass(_observed(kernel), memory, sample,
+                           PassOptions(mode=st.MODE_BLOCK, tools=st.TOOL_MEMCHECK))  # fmt: skip
+                before.restore()
+                if self.findings:
+                    self.findings.clear()
+                    return None
+            if kernel._program.uses_heap:
+                return None
+            return engine.execute(
+                kernel._program, kernel._image.memory_image, memory,
+                replace(config, workers=kernel.device.options.workers),
+            )  # fmt: skip
+        except LimitExceeded:
+            raise
+        except ExecutionFault:
+            before.restore()
+            return None
+
+    def _real_pass(self, memory: DeviceMemory, config: engine.LaunchConfig, bits: int,
+                   before: _Snapshot) -> Execution | None:  # fmt: skip
+        """The kernel as compiled; again with more shadow if reads came before writes."""
+        options = PassOptions(mode=st.MODE_BLOCK, tools=bits,
+                              screens=bool(bits & st.TOOL_MEMCHECK))  # fmt: skip
+        real = self._variant(())
+        found, output = len(self.findings), self._pass(real, memory, config, options)
+        late = self._late
+        if output is None and not options.screens:
+            options.screens, late = True, frozenset({-1})
+        if late:
+            options.tracked = late
+            del self.findings[found:]
+            before.restore()
+            output = self._pass(real, memory, config, options)
+        return output
+
+    def _sample(self, config: engine.LaunchConfig, program: Program) -> tuple[int, ...] | None:
+        """Some blocks, the first and the last among them; None: all."""
+        total, most = int(np.prod(config.grid)), self.options.lane_blocks
+        if total <= most or program.lifted.ordered_reason:
+            return None
+        return tuple(int(i * (total - 1) / max(1, most - 1)) for i in range(most))
 
     def _lane_pass(self, memory: DeviceMemory, config: engine.LaunchConfig, tools: int) -> None:
         if self.kernel.module.unit is None:
@@ -148,15 +203,16 @@ class Session:
         except WarplensError as error:
             self.notes.append(f"no check inside warps: {error.message}")
             return
-        total = int(np.prod(config.grid))
-        if total > self.options.lane_blocks and not variant.program.lifted.ordered_reason:
-            step = total / self.options.lane_blocks
-            order = tuple(int(i * step) for i in range(self.options.lane_blocks))
+        order = self._sample(config, variant.program)
+        if order is not None:
             config = replace(config, block_order=order)
             self.notes.append(
-                f"inside warps, {len(order)} of {total} blocks were checked (lane_blocks)"
+                f"inside warps, {len(order)} of {int(np.prod(config.grid))} blocks were checked "
+                "(--lane-blocks)"
             )
-        self._pass(variant, memory, config, PassOptions(mode=st.MODE_LANE, tools=tools))
+        options = PassOptions(mode=st.MODE_LANE, tools=tools)
+        options.tracked = frozenset(segment.base for segment in memory.segments)
+        self._pass(variant, memory, config, options)
 
     def _config(self, parameters: bytes) -> engine.LaunchConfig:
         options = self.kernel.device.options
@@ -196,7 +252,7 @@ class Session:
         launching = Launching(variant.program, variant.image, memory, config, 1)
         state = make_state(kernel, table, memory, config, options, launching.local_bytes)
         config = replace(
-            config, observer=state.observer,
+            config, observer=state.observer(screens=options.screens),
             max_resident=min(config.max_resident, state.capacity),
         )  # fmt: skip
         explainer = Explainer(
@@ -213,10 +269,12 @@ class Session:
             raise
         except ExecutionFault as error:
             problem = from_error(error, kernel, options.mode, self.options.tools)
+        self._late = state.read_before_written() - options.tracked
         self._collect(state, explainer)
         for finding in heap.findings:
             self._add(finding)
-        if execution is not None and options.mode == st.MODE_BLOCK and "memcheck" in self.options.tools:
+        leaks = options.mode == st.MODE_BLOCK and "memcheck" in self.options.tools
+        if execution is not None and leaks:
             for finding in heap.leaks():
                 self._add(finding)
         overflown = any(finding.check == "stack-overflow" for finding in self.findings)
@@ -274,16 +332,16 @@ def _copy_variables(kernel: Kernel, variant: _Variant) -> None:
 
 
 class _Snapshot:
-    """The bytes of everything a kernel may write."""
+    """The bytes that allocations had before the first pass wrote to them."""
 
-    def __init__(self, memory: DeviceMemory) -> None:
-        self._copies: list[tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]] = [
-            (segment.buffer, segment.buffer.copy())
-            for segment in memory.segments
-            if segment.writable
-        ]
+    def __init__(self) -> None:
+        self.kept: dict[int, tuple[Segment, npt.NDArray[np.uint8]]] = {}
 
     def restore(self) -> None:
         """Puts the bytes back."""
-        for buffer, copy in self._copies:
-            buffer[:] = copy
+        for segment, copy in self.kept.values():
+            segment.buffer[:] = copy
+
+    def present(self) -> list[tuple[Segment, npt.NDArray[np.uint8]]]:
+        """Copies of the same allocations as they are now."""
+        return [(segment, segment.buffer.copy()) for segment, _ in self.kept.values()]

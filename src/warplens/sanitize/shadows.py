@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,10 +19,16 @@ from warplens.sanitize import state as st
 from warplens.sass.model import SassKernel
 
 MAX_RECORDS = 4096
+_LARGE_WORDS = 1 << 16
 _SYNC_VARIABLES = 4096
 _HEAP_SEGMENTS = 4096  # as many as the engine's own table has room for
 _MOST_CROSS_WARPS = 4096  # larger grids keep floors instead of rows of clocks
 _SLOT_BUDGET = 6 << 30  # virtual bytes; only resident blocks touch theirs
+
+
+def _address(function: Any) -> int:
+    """The host address of a native function."""
+    return int(function.address)
 
 
 @dataclass(slots=True)
@@ -31,6 +38,18 @@ class PassOptions:
     mode: int
     tools: int
     strong_lines: frozenset[int] = frozenset()
+    tracked: frozenset[int] = frozenset()  # allocations whose reads count from the start
+    screens: bool = True
+
+
+def _shadow(words: int, sparse: bool) -> npt.NDArray[np.int64]:
+    """Zeroed cells. Sparse ones in small pages: a few touched words must not fill huge ones."""
+    if not sparse or words < _LARGE_WORDS:
+        return np.zeros((words, st.CELL_BYTES // 8), np.int64)
+    memory = mmap.mmap(-1, words * st.CELL_BYTES)
+    if hasattr(mmap, "MADV_NOHUGEPAGE"):
+        memory.madvise(mmap.MADV_NOHUGEPAGE)
+    return np.frombuffer(memory, np.int64).reshape(words, st.CELL_BYTES // 8)
 
 
 @dataclass(slots=True)
@@ -61,7 +80,7 @@ class State:
             cells = self.keep(np.zeros((words, st.CELL_BYTES // 8), np.int64))
         if tools & st.TOOL_INITCHECK:
             initial = self.keep(np.zeros(4 * words, np.uint8))
-        rows[n] = (segment.base, segment.size, cells, initial, segment.host, every)
+        rows[n] = (segment.base, segment.size, cells, initial, segment.host, every, 1, 0)
         self.header[st.N_SEGMENTS] = n + 1
 
     def drop_segment(self, address: int) -> None:
@@ -78,16 +97,20 @@ class State:
     def _rows(self) -> npt.NDArray[np.int64]:
         return next(a for a in self.arrays if a.ctypes.data == self.header[st.SEGMENTS])
 
-    @property
-    def observer(self) -> Observer:
-        """The native functions with this state."""
+    def read_before_written(self) -> frozenset[int]:
+        """Allocations that were read untracked and written later."""
+        late = self._rows[:, st.S_SEEN] & st.SEEN_READ_FIRST != 0
+        return frozenset(int(base) for base in self._rows[late, st.S_BASE])
+
+    def observer(self, *, screens: bool) -> Observer:
+        """The native functions with this state; screening lets a pass go on after bad accesses."""
         return Observer(
-            block=watch.on_block.address,
-            access=watch.on_access.address,
-            sync=watch.on_sync.address,
-            release=watch.on_release.address,
+            block=_address(watch.on_block),
+            access=_address(watch.on_access),
+            sync=_address(watch.on_sync),
+            release=_address(watch.on_release),
             state=int(self.header.ctypes.data),
-            screen=memcheck.on_screen.address,
+            screen=_address(memcheck.on_screen) if screens else 0,
         )
 
     def records(self) -> Iterator[npt.NDArray[np.int64]]:
@@ -133,11 +156,12 @@ def _segments(state: State, memory: DeviceMemory, options: PassOptions) -> None:
     every = at.ACCESS_READ | at.ACCESS_WRITE | at.ACCESS_ATOMIC
     for row, segment in zip(rows, memory.segments, strict=False):
         row[st.S_BASE], row[st.S_BYTES], row[st.S_HOST] = segment.base, segment.size, segment.host
+        row[st.S_TRACKED] = int(segment.base in options.tracked)
         row[st.S_ALLOWED] = every if segment.writable else at.ACCESS_READ
         # What nobody may write cannot race: it needs no shadow.
         if options.tools & st.TOOL_RACECHECK and segment.writable:
             words = (segment.size + 3) // 4
-            row[st.S_CELLS] = state.keep(np.zeros((words, st.CELL_BYTES // 8), np.int64))
+            row[st.S_CELLS] = state.keep(_shadow(words, options.mode == st.MODE_LANE))
     state.header[st.SEGMENTS] = state.keep(rows)
     state.header[st.N_SEGMENTS] = len(memory.segments)
 

@@ -81,8 +81,9 @@ F_BEFORE_BARRIER = 1 << 16  # the WARPSYNC that goes with a block barrier
 F_UNORDERED = 1 << 17  # a volatile access: strong, but no atomic
 
 # --- allocation table -----------------------------------------------------------------------------
-SEGMENT_SLOTS = 6
-S_BASE, S_BYTES, S_CELLS, S_INIT, S_HOST, S_ALLOWED = range(6)
+SEGMENT_SLOTS = 8
+S_BASE, S_BYTES, S_CELLS, S_INIT, S_HOST, S_ALLOWED, S_TRACKED, S_SEEN = range(8)
+SEEN_READ, SEEN_WRITE, SEEN_READ_FIRST = 1, 2, 4  # the last: read, untracked, then written
 
 # --- shadow cells: one per 32-bit word ------------------------------------------------------------
 CELL_BYTES = 32  # write, two reads, and three 21-bit block numbers

@@ -70,7 +70,9 @@ def instruction_table(kernel: SassKernel, strong_lines: frozenset[int]) -> npt.N
     table = np.zeros((len(kernel.instructions), st.INSTRUCTION_SLOTS), np.int64)
     lines: dict[tuple[str | None, int | None], int] = {}
     # Where shared memory lacks an atomic, the compiler loads and tries to exchange in a loop.
-    emulated = {i.line for i in kernel.instructions if i.opcode == "ATOMS" and "CAST" in i.modifiers}
+    emulated = {
+        i.line for i in kernel.instructions if i.opcode == "ATOMS" and "CAST" in i.modifiers
+    }
     for i, inst in enumerate(kernel.instructions):
         flags = flags_of(inst)
         if inst.opcode == "WARPSYNC" and orders_memory(kernel.instructions, i):

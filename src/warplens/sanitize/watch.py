@@ -47,11 +47,43 @@ def segment_row(head: int, inst: int, base: int) -> int:
 
 
 @njit(cache=True, nogil=True)
+def is_untracked(row: int, kind: int) -> bool:
+    """Whether reads of an allocation need no shadow yet: nobody has written it.
+
+    If somebody does later, the pass is run again with this allocation tracked from the start.
+    """
+    seen = peek64(row + 8 * st.S_SEEN)
+    if kind == at.ACCESS_READ:
+        if seen & st.SEEN_WRITE or peek64(row + 8 * st.S_TRACKED):
+            return False
+        poke64(row + 8 * st.S_SEEN, seen | st.SEEN_READ)
+        return True
+    if seen & st.SEEN_WRITE == 0:
+        first = st.SEEN_READ_FIRST if seen & st.SEEN_READ else 0
+        poke64(row + 8 * st.S_SEEN, seen | st.SEEN_WRITE | first)
+    return False
+
+
+@njit(cache=True, nogil=True)
 def lane_clock(head: int, slot: int, warp: int, lane: int) -> int:
     """The clock with which a lane's access is stamped."""
     if peek64(head + 8 * st.MODE) == st.MODE_LANE:
         return peek64(slot + peek64(head + 8 * st.AT_LANE_CLOCKS) + 256 * warp + 8 * lane)
     return peek64(slot + peek64(head + 8 * st.AT_CLOCKS) + 8 * warp)
+
+
+@njit(cache=True, nogil=True)
+def is_quick(cell: int, now: int) -> bool:
+    """Whether this warp has read the word before in this clock and nobody else has written it.
+
+    Clocks of different warps differ, so the upper bits of the stamp tell the warp and the block.
+    """
+    own = now >> st.STAMP_WARP
+    written, read = peek64(cell), peek64(cell + 8)
+    whole = 15 << st.STAMP_BYTES
+    if written != 0 and written >> st.STAMP_WARP != own:
+        return False
+    return read >> st.STAMP_WARP == own and read & now & whole == now & whole
 
 
 @njit(cache=True, nogil=True)
@@ -83,6 +115,8 @@ def check_races(head: int, slot: int, w: int, inst: int, mask: int, space: int, 
         now = clock << st.STAMP_CLOCK | stamp | lane << st.STAMP_LANE | covered << st.STAMP_BYTES
         first = offset >> 2
         for k in range(words):
+            if not by_lane and not writes and is_quick(cells + st.CELL_BYTES * (first + k), now):
+                continue
             shadow.check_word(
                 head, slot, w, cells + st.CELL_BYTES * (first + k), now, block, space, base,
                 offset, size, writes, k, host + 4 * (first + k),
@@ -150,17 +184,21 @@ def on_access(env: int, w: int, inst: int, mask: int, space: int, kind: int, siz
     """Checks one warp's access to one allocation or space."""
     head = peek64(env + 8 * at.ENV_OBSERVER)
     tools = peek64(head + 8 * st.TOOLS)
+    lanes = types.int64(mask) & 0xFFFFFFFF
+    bypassing = tools & st.TOOL_SYNCCHECK and lanes != live_lanes(w)
+    if not bypassing and tools & (st.TOOL_RACECHECK | st.TOOL_INITCHECK) == 0:
+        return
     slot = clocks.slot_record(head, env)
     block = peek64(env + 8 * at.ENV_BLOCK)
-    lanes = types.int64(mask) & 0xFFFFFFFF
     cells = types.int64(0)
     initial = types.int64(0)
     if space == at.SPACE_GLOBAL:
         row = segment_row(head, inst, base)
-        if row == 0:
-            return
-        cells = peek64(row + 8 * st.S_CELLS)
-        initial = peek64(row + 8 * st.S_INIT)
+        if row != 0:
+            cells = peek64(row + 8 * st.S_CELLS)
+            initial = peek64(row + 8 * st.S_INIT)
+            if cells != 0 and is_untracked(row, kind):
+                cells = types.int64(0)
     elif space == at.SPACE_SHARED:
         cells = slot + peek64(head + 8 * st.AT_SHARED_CELLS)
         initial = slot + peek64(head + 8 * st.AT_SHARED_INIT)
@@ -168,15 +206,16 @@ def on_access(env: int, w: int, inst: int, mask: int, space: int, kind: int, siz
         warp = peek32(w + at.WARP_INDEX)
         part = (peek64(head + 8 * st.LOCAL_BYTES) + 3) // 4 * 128
         initial = slot + peek64(head + 8 * st.AT_LOCAL_INIT) + part * warp
-    if tools & st.TOOL_SYNCCHECK and lanes != live_lanes(w) and bypass_bits(head, inst) != 0:
+    if bypassing and bypass_bits(head, inst) != 0:
         at_diverged_access(head, slot, w, inst, lanes, block)
     if tools & st.TOOL_INITCHECK and initial != 0:
         check_initialised(head, w, inst, lanes, space, kind, size, base, initial, block)
-    if tools & st.TOOL_RACECHECK and cells != 0:
+    if tools & st.TOOL_RACECHECK and (cells != 0 or space == at.SPACE_GLOBAL):
         flags = peek64(peek64(head + 8 * st.INSTRUCTIONS) + 32 * inst)
         if flags & st.F_STRONG and peek64(head + 8 * st.MODE) == st.MODE_BLOCK:
             order_strong(head, slot, block, w, flags, lanes, space, kind, base)
-        check_races(head, slot, w, inst, lanes, space, kind, size, base, host, cells, block)
+        if cells != 0:
+            check_races(head, slot, w, inst, lanes, space, kind, size, base, host, cells, block)
 
 
 @cfunc(BLOCK, cache=True)
