@@ -303,11 +303,11 @@ def atomic_contention(c: Context) -> Iterator[Finding]:
     if not n:
         return
     sectors = c.column("global_sectors") * atomic
-    ideal = c.column("global_sectors_ideal") * atomic
     lanes = float((c.column("thread_inst_executed_true") * atomic).sum())
     place = c.worst(requests)
     assert place is not None
-    if n and sectors.sum() < 0.5 * ideal.sum():
+    words_of_a_sector = 8
+    if n and sectors.sum() < 0.5 * lanes / words_of_a_sector:
         what = f"The {lanes / n:.0f} lanes of an atomic share {sectors.sum() / n:.1f} sectors"
         yield _contention(c, what, place)
     elif lanes < 2 * n and n >= 0.9 * c.execution.warps and c.execution.warps > 8 * c.gpu.sm_count:
