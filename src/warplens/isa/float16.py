@@ -59,14 +59,17 @@ def hadd2(x: Lanes, m: Modifiers, a: Value, b: Value) -> Value:
 
 
 def _add_single(x: Lanes, m: Modifiers, a: Value, b: Value) -> Value:
-    """A sum with an f32 source (sm_75 converts f32 to half so): the same in both halves."""
+    """A sum with an f32 source, the same in both halves, cut towards zero.
+
+    The compiler of sm_75 writes cvt.rz.f16.f32 so; for the other roundings it takes F2F.
+    """
 
     def double(value: Value) -> Value:
         if value.type == "u32":
             value = halves(x, _kind(m), value)[0]
         return x.float_to_float(value, "f64")
 
-    total = x.float_to_float(x.fadd(double(a), double(b)), _kind(m))
+    total = x.float_to_float(x.fadd(double(a), double(b)), _kind(m), "RZ")
     bits = x.bits(_clamped(x, m, total))
     return pack(x, bits, bits)
 

@@ -573,6 +573,12 @@ def atomic(w: RegionWriter, item: Bound) -> None:
     _slow_down(w, item)
     site_index, slot = new_site(w, space, bits // 8, "atomic")
     site, mask = _site_pointer(w, site_index), w.lanes_mask()
+    flags = [o for o in outputs if isinstance(o, Pred) and o.index != PT and operation != "CAST"]
+    if flags:
+        served = _served(w, space, address)
+        mask = w.emit(f"and i32 {mask}, {w.x.ballot_scalar(served)}")
+        for flag in flags:
+            w.operands.write_word(256 + flag.index, served, w.guard)
     imm = _put_address(w, space, address)
     stem = atomic_ir.atomic_stem(operation, kind, bits, result)
     _call(w, f"wl.{space}.{stem}", site, mask, imm, slot)
@@ -581,6 +587,18 @@ def atomic(w: RegionWriter, item: Bound) -> None:
         _cast_result(w, outputs, words)
     elif registers and result:
         _write_words(w, registers[0], [_get(w, RESULTS + k) for k in range(words)])
+
+
+def _served(w: RegionWriter, space: str, address: tuple[Value, Value | None, int]) -> Value:
+    """Where an atomic with a predicate is done: not in the shared or the local window.
+
+    ATOM on packed halves cannot reach shared memory; the predicate sends those lanes to a loop.
+    """
+    high = address[1]
+    if space != "generic" or high is None:
+        return w.x.true()
+    shared = w.x.icmp("ne", high, w.x.u32(at.SHARED_WINDOW_HIGH))
+    return w.x.pand(shared, w.x.icmp("ne", high, w.x.u32(at.LOCAL_WINDOW_HIGH)))
 
 
 def _cast_result(w: RegionWriter, outputs: list[Operand], words: int) -> None:
