@@ -9,7 +9,7 @@ __global__ void before(const float* in, float* out, int n) {
     out[(blockIdx.x * blockDim.x + threadIdx.x) % 1024] = sum;
 }
 
-// The same loop, launched as 1,120 small blocks, which spread evenly.
+// The same loop, launched as 2,240 small blocks, which spread evenly.
 __global__ void after(const float* in, float* out, int n) {
     float sum = 0;
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {

@@ -61,7 +61,7 @@ CASES = (
     Planted(name="small_grid", rule="LaunchConfiguration", title="Small grid",
             before=(33, 256), after=(132, 256), arguments=_plain),
     Planted(name="tail", rule="LaunchConfiguration", title="Tail effect",
-            before=(280, 1024), after=(1120, 256),
+            before=(280, 1024), after=(2240, 128),
             arguments=lambda: (_floats(1024), np.zeros(1024, np.float32), 280 * 1024 * 10)),
     Planted(name="occupancy", rule="TheoreticalOccupancy", title="Occupancy",
             before=(N // 64, 64), after=(N // 64, 64), arguments=_plain),
