@@ -64,6 +64,11 @@ def njit(**options: Any) -> Callable[[F], F]:
     return decorate
 
 
+def internal(**options: Any) -> Callable[[F], F]:
+    """`njit` for functions that only compiled code calls: no wrappers, much sooner compiled."""
+    return njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
+
+
 def intrinsic(function: Callable[..., Any]) -> Callable[..., Any]:
     """`numba.extending.intrinsic`, typed so that its uses need no casts."""
     make: Any = numba.extending.intrinsic

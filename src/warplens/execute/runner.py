@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from warplens.compiled import njit
+from warplens.compiled import internal, njit
 from warplens.execute import layout as at
 from warplens.execute.native import (
     call_region,
@@ -58,7 +58,7 @@ PATIENCE = 4  # rounds of a block without end before another block joins
 _FULL = 0xFFFFFFFF
 
 
-@njit(nogil=True, _nrt=False, forceinline=True)
+@internal(nogil=True, _nrt=False)
 def start_block(slot: int, block: int, control: Ints, blocks: Ints, barriers: Ints, seen: Ints,
                 warps: Ints, states: Ints, shared: Ints, zero_keys: Ints) -> None:  # fmt: skip
     """Puts a block into a slot: every warp at lifted block 0 with all its lanes."""
@@ -86,7 +86,7 @@ def start_block(slot: int, block: int, control: Ints, blocks: Ints, barriers: In
         states[slot, i] = WARP_READY
 
 
-@njit(nogil=True, _nrt=False, forceinline=True)
+@internal(nogil=True, _nrt=False, forceinline=True)
 def enter_block(slot: int, control: Ints, env: Ints, blocks: Ints, shared: Ints) -> None:
     """Sets the environment for the block in a slot."""
     block = blocks[slot, BLOCK_INDEX]
@@ -100,7 +100,7 @@ def enter_block(slot: int, control: Ints, env: Ints, blocks: Ints, shared: Ints)
     env[at.ENV_SMID] = block % control[N_SM]
 
 
-@njit(nogil=True, _nrt=False)
+@internal(nogil=True, _nrt=False)
 def release_splits(slot: int, i: int, number: int, result: int, arrived: Ints, warps: Ints,
                    states: Ints) -> None:  # fmt: skip
     """Frees the splits of a divided warp that wait at a named barrier."""
@@ -117,7 +117,7 @@ def release_splits(slot: int, i: int, number: int, result: int, arrived: Ints, w
             states[slot, i] = WARP_READY
 
 
-@njit(nogil=True, _nrt=False, forceinline=True)
+@internal(nogil=True, _nrt=False)
 def release_barrier(slot: int, number: int, control: Ints, barriers: Ints, arrived: Ints,
                     warps: Ints, states: Ints) -> None:  # fmt: skip
     """Lets everyone who waits at a named barrier go on, with the reduction's result."""
@@ -143,7 +143,7 @@ def release_barrier(slot: int, number: int, control: Ints, barriers: Ints, arriv
         barriers[slot, number, k] = 0
 
 
-@njit(nogil=True, _nrt=False, forceinline=True)
+@internal(nogil=True, _nrt=False, forceinline=True)
 def check_barrier(slot: int, number: int, control: Ints, blocks: Ints, barriers: Ints,
                   arrived: Ints, warps: Ints, states: Ints) -> bool:  # fmt: skip
     """Releases a named barrier if it is complete."""
@@ -161,7 +161,7 @@ def check_barrier(slot: int, number: int, control: Ints, blocks: Ints, barriers:
     return False
 
 
-@njit(nogil=True, _nrt=False, forceinline=True)
+@internal(nogil=True, _nrt=False, forceinline=True)
 def arrive(slot: int, i: int, w: int, control: Ints, blocks: Ints, barriers: Ints, arrived: Ints,
            warps: Ints, states: Ints) -> bool:  # fmt: skip
     """A split arrives at the named barrier of its event. True: a whole warp that may go on or is
@@ -205,7 +205,7 @@ def arrive(slot: int, i: int, w: int, control: Ints, blocks: Ints, barriers: Int
     return False
 
 
-@njit(nogil=True, _nrt=False)
+@internal(nogil=True, _nrt=False)
 def note_exits(slot: int, i: int, w: int, control: Ints, blocks: Ints, barriers: Ints,
                arrived: Ints, seen: Ints, warps: Ints, states: Ints) -> None:  # fmt: skip
     """Counts lanes that ended since the last look; barriers may be complete without them."""
@@ -222,7 +222,7 @@ def note_exits(slot: int, i: int, w: int, control: Ints, blocks: Ints, barriers:
 RAN_BLOCKED, RAN_YIELDED, RAN_FAULT, RAN_HOOK, RAN_TRAP, RAN_BAD_PC, RAN_PARKED = range(7)
 
 
-@njit(nogil=True, _nrt=False, forceinline=True)
+@internal(nogil=True, _nrt=False, forceinline=True)
 def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arrived: Ints,
              seen: Ints, warps: Ints, states: Ints, regions: Ints, region_of: Ints,
              code_map: Ints) -> int:  # fmt: skip
@@ -279,7 +279,7 @@ def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arr
             return RAN_BLOCKED
 
 
-@njit(nogil=True, _nrt=False, forceinline=True)
+@internal(nogil=True, _nrt=False, forceinline=True)
 def run_block(slot: int, control: Ints, blocks: Ints, barriers: Ints, arrived: Ints, seen: Ints,
               warps: Ints, states: Ints, regions: Ints, region_of: Ints,
               code_map: Ints) -> int:  # fmt: skip
