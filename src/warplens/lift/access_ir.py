@@ -489,6 +489,33 @@ def global_move(op: str, size: int, observe: bool = False) -> str:
     return global_access(f"wl.global.{op}.{size}", size, kind, action, observe)
 
 
+def _next_lines() -> str:
+    """Lanes that walk along rows of their own: whoever enters half a line asks for the next one.
+
+    Processors follow a few such streams by themselves, not one per lane. Goes on at label count.
+    """
+    return f"""  %np = and {V} %off, splat (i32 28)
+  %ne = icmp eq {V} %np, zeroinitializer
+  %nb = bitcast {P} %ne to i32
+  %nm = and i32 %nb, %mask
+  %nany = icmp ne i32 %nm, 0
+  store {V} %off, ptr %lop, align 64
+  br i1 %nany, label %ahead, label %count
+ahead:
+  %nr = phi i32 [ %nm, %scattered ], [ %nr2, %ahead ]
+  %nl = call i32 @llvm.cttz.i32(i32 %nr, i1 true)
+  %nop = getelementptr i32, ptr %lop, i32 %nl
+  %no = load i32, ptr %nop, align 4
+  %nz = zext i32 %no to i64
+  %nh = getelementptr i8, ptr %host, i64 %nz
+  %nn = getelementptr i8, ptr %nh, i64 64
+  call void @llvm.prefetch.p0(ptr %nn, i32 0, i32 3, i32 1)
+  %nlow = sub i32 %nr, 1
+  %nr2 = and i32 %nr, %nlow
+  %nmore = icmp ne i32 %nr2, 0
+  br i1 %nmore, label %ahead, label %count"""
+
+
 def global_words(op: str) -> str:
     """@wl.global.load.4 / store.4: words inside the segment that the site remembers, by 32-bit
     offsets; everything else walks over segments."""
@@ -497,7 +524,8 @@ def global_words(op: str) -> str:
         f"""  %ptrs = getelementptr i8, ptr %host, {V} %off
   %g = call {V} @llvm.masked.gather.v32i32.v32p0(<32 x ptr> %ptrs, i32 4, {P} %lanes,
     {V} zeroinitializer)
-  store {V} %g, ptr %io, align 64"""
+  store {V} %g, ptr %io, align 64
+{_next_lines()}"""
         if load
         else f"""  %ptrs = getelementptr i8, ptr %host, {V} %off
   %v2 = load {V}, ptr %io, align 64
@@ -566,7 +594,7 @@ contiguous:
   br label %count
 scattered:
 {scattered}
-  br label %count
+{"" if load else "  br label %count"}
 count:
   call void @wl.sectors(ptr %env, ptr %site, {V} %off, i32 %mask, i32 4, i32 %counter)
   ret i32 0
