@@ -1,7 +1,7 @@
 """The kernels whose time was recorded on an H200, split once into tuning and validation halves.
 
-The split is by kernel name (all launches of a kernel are in one half) with a fixed seed and was made
-before any constant was tuned.
+The split is by kernel name (all launches of a kernel are in one half) with a fixed seed and was
+made before any constant was tuned.
 """
 
 from __future__ import annotations

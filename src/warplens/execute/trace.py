@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import carray, cfunc, njit, types
+from numba import cfunc, njit
+from numba import types as _numba_types
+from numba.np.numpy_support import carray
 
 from warplens.execute import layout as at
 from warplens.execute.native import peek32, poke32, poke64, population
@@ -31,6 +33,7 @@ MAX_ENTRIES, MAX_ACCESSES, MAX_LINES = 1_300_000, 750_000, 2_200_000  # 62 MB in
 # atomics << 46 the most lanes that use one word
 SPACE_SHIFT, KIND_SHIFT, LANES_SHIFT, SIZE_SHIFT, DEPTH_SHIFT = 24, 28, 32, 40, 46
 
+types: Any = _numba_types
 _VOID_BLOCK = types.void(types.CPointer(types.int64), types.int64, types.int32, types.int32)
 _I64, _I32 = types.int64, types.int32
 _ACCESS = types.void(
@@ -41,7 +44,7 @@ _RELEASE = types.void(types.CPointer(_I64), _I64, _I64)
 
 @njit(inline="always")
 def _peek64(address: int) -> int:
-    return peek32(address) | peek32(address + 4) << 32
+    return int(peek32(address) | peek32(address + 4) << 32)
 
 
 @cfunc(_VOID_BLOCK, cache=True)
@@ -177,7 +180,7 @@ def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int,
         poke64(state + 8 * OVERFLOW, 1)
         return
     table = _peek64(state + 8 * AT_LINES)
-    lanes = np.int64(mask) & 0xFFFFFFFF
+    lanes: Any = np.int64(mask) & 0xFFFFFFFF
     if space == at.SPACE_GLOBAL:
         count = _global_lines(warp, lanes, size, table, lines)
         poke64(state + 8 * N_LINES, lines + count)
@@ -214,6 +217,10 @@ def _on_release(env: Any, slot: int, barrier: int) -> None:
     return
 
 
+def _address(function: Any) -> int:
+    return int(function.address)
+
+
 class Recorder:
     """The tables that one sampled run fills."""
 
@@ -233,10 +240,10 @@ class Recorder:
     def observer(self) -> Observer:
         """The native functions, with this recorder's state."""
         return Observer(
-            block=_on_block.address,
-            access=_on_access.address,
-            sync=_on_sync.address,
-            release=_on_release.address,
+            block=_address(_on_block),
+            access=_address(_on_access),
+            sync=_address(_on_sync),
+            release=_address(_on_release),
             state=self.header.ctypes.data,
         )
 

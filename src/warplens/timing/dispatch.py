@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from numba import njit
-
 from warplens.timing import lsu, scoreboard
 from warplens.timing.stall import (
     LG_THROTTLE,
@@ -22,10 +20,11 @@ from warplens.timing.state import (
     Record,
     State,
     Trace,
+    stage,
 )
 
 
-@njit(cache=True)
+@stage
 def blocked(sub: Record, spec: Record, inst: Record, now: int) -> int:
     """The reason why a ready instruction cannot go to its unit now; 0 if it can."""
     if inst.kind == MEMORY:
@@ -35,12 +34,12 @@ def blocked(sub: Record, spec: Record, inst: Record, now: int) -> int:
     return MATH_PIPE_THROTTLE if sub.pipe_free[inst.pipe] > now else 0
 
 
-@njit(cache=True)
+@stage
 def start(state: State, spec: Record, inst: Record, trace: Trace, warp: Record, index: int,
           now: int) -> None:  # fmt: skip
     """Starts the instruction of a warp."""
     kind = inst.kind
-    if kind == MEMORY or kind == SHARED:
+    if kind in (MEMORY, SHARED):
         state.sm[0].pipe_busy[inst.pipe] += 1
         done, read = lsu.perform(state, spec, inst, trace, warp, index, now)
         reason = LONG_SCOREBOARD if kind == MEMORY else SHORT_SCOREBOARD
@@ -56,7 +55,7 @@ def start(state: State, spec: Record, inst: Record, trace: Trace, warp: Record, 
         until = max(now, warp.stores) + int(spec.fence_latency)
         scoreboard.hold(warp, inst.write, until, MEMBAR)
         scoreboard.hold(warp, inst.read, until, MEMBAR)
-    elif kind == VARIABLE or kind == CONSTANT or inst.write != scoreboard.NO_BARRIER:
+    elif kind in (VARIABLE, CONSTANT) or inst.write != scoreboard.NO_BARRIER:
         until = now + inst.latency + 1
         scoreboard.hold(warp, inst.write, until, SHORT_SCOREBOARD)
         soon = now + min(spec.sources_load, inst.latency) + 1

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from numba import njit
-
-from warplens.timing.state import Record
+from warplens.timing.state import Record, stage
 
 IDEAL_DRAM = 1
 
 
-@njit(cache=True)
+@stage
 def read(sm: Record, spec: Record, sectors: int, begin: float) -> float:
     """When sectors asked for at `begin` are back at L1."""
     sm.dram_read += sectors
     if spec.ideal & IDEAL_DRAM:
-        return begin + spec.l2_hit
+        return float(begin + spec.l2_hit)
     cycles = sectors * 32 / spec.dram_rate
     sm.dram_free = max(begin, sm.dram_free) + cycles
     sm.dram_busy += cycles
     # Requests of other SMs come at random times: on average they wait as u / (1 - u).
     load = min(0.95, sm.dram_busy / (begin + 1000.0))
-    return sm.dram_free + spec.dram_latency + spec.dram_queue * load / (1.0 - load)
+    return float(sm.dram_free + spec.dram_latency + spec.dram_queue * load / (1.0 - load))
 
 
-@njit(cache=True)
+@stage
 def write(sm: Record, spec: Record, sectors: float, begin: float) -> None:
     """Takes the bandwidth of sectors that L2 writes back."""
     sm.dram_write += sectors

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from numba import njit
-
-from warplens.timing.state import Record, Records
+from warplens.timing.state import Record, Records, stage
 
 IDEAL_FETCH = 64
 _PREFETCHED = 8  # a stream buffer runs so many lines ahead
 
 
-@njit(cache=True)
+@stage
 def ready(l0: Records, l1i: Records, spec: Record, before: int, pc: int, now: int) -> int:
     """When the instruction at `pc` is in the buffer of a warp that comes from `before`."""
     line = pc >> 3  # 8 instructions of 16 bytes
@@ -18,7 +16,7 @@ def ready(l0: Records, l1i: Records, spec: Record, before: int, pc: int, now: in
         return now
     near = l0[line % l0.size]
     if near.tag == line + 1:
-        return max(now, near.ready)
+        return max(now, int(near.ready))
     sequential = line == (before >> 3) + 1
     far = l1i[line % l1i.size]
     if far.tag != line + 1:
@@ -28,10 +26,10 @@ def ready(l0: Records, l1i: Records, spec: Record, before: int, pc: int, now: in
     until = max(far.ready, now if sequential or before < 0 else now + spec.l0_miss)
     near.tag = line + 1
     near.ready = until
-    return until
+    return int(until)
 
 
-@njit(cache=True)
+@stage
 def constant(lines: Records, spec: Record, line: int, now: int) -> int:
     """When a line of a constant bank is in the SM's cache."""
     if line == 0 or spec.ideal & IDEAL_FETCH:
@@ -40,4 +38,4 @@ def constant(lines: Records, spec: Record, line: int, now: int) -> int:
     if place.tag != line:
         place.tag = line
         place.ready = now + spec.constant_miss
-    return max(now, place.ready)
+    return max(now, int(place.ready))

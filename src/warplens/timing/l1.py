@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from numba import njit
-
-from warplens.timing.state import WAYS, Record, Records
+from warplens.timing.state import WAYS, Record, Records, stage
 
 
-@njit(cache=True)
+@stage
 def find(sets: Records, line: int) -> Record:
     """The set of a line."""
     return sets[(line ^ line >> 7 ^ line >> 15) % sets.size]
 
 
-@njit(cache=True)
+@stage
 def look_up(group: Record, line: int, now: int) -> int:
     """The way of a line, or -1 - way of the one that a fill would replace."""
     victim = 0
@@ -26,13 +24,13 @@ def look_up(group: Record, line: int, now: int) -> int:
     return -1 - victim
 
 
-@njit(cache=True)
+@stage
 def fill(group: Record, way: int, line: int, sectors: int, now: int, arrives: int) -> None:
     """Puts sectors of a line in place; they can be used from `arrives` on."""
     if group.tag[way] != line + 1:
         group.tag[way] = line + 1
         group.valid[way] = 0
-        group.fill[way] = 0
+        group.arrival[way] = 0
     group.valid[way] |= sectors
-    group.fill[way] = max(group.fill[way], arrives)
+    group.arrival[way] = max(group.arrival[way], arrives)
     group.used[way] = now

@@ -16,14 +16,14 @@ from numba import njit
 
 from warplens.execute.trace import KIND_SHIFT
 from warplens.timing import dram
-from warplens.timing.state import SLICES, Ints, Record
+from warplens.timing.state import SLICES, Ints, Record, stage
 
 IDEAL_L2 = 2
 _WAYS = 16
 _PENDING = 0.6  # of DRAM's latency is left when another SM asks for what one has just asked for
 
 
-@njit(cache=True)
+@stage
 def load(sm: Record, spec: Record, known: int, line: int, sectors: int, begin: float) -> float:
     """When sectors that L1 asks for at `begin` arrive.
 
@@ -36,7 +36,7 @@ def load(sm: Record, spec: Record, known: int, line: int, sectors: int, begin: f
     sm.l2_requests += 1
     latency = spec.l2_far if (line ^ line >> 9) & 255 < spec.far_share else spec.l2_hit
     if spec.ideal & IDEAL_L2:
-        return begin + latency
+        return float(begin + latency)
     start = max(begin, sm.l2_free)
     cost = (found + missing * spec.l2_fill) * 32 / spec.l2_rate
     sm.l2_free = start + max(spec.l2_request, cost)
@@ -46,16 +46,16 @@ def load(sm: Record, spec: Record, known: int, line: int, sectors: int, begin: f
     if missing:
         pairs = _pairs(sectors & ~known)  # DRAM is read by 64 bytes
         done = max(done, dram.read(sm, spec, 2 * pairs, start))
-    return done
+    return float(done)
 
 
-@njit(cache=True)
+@stage
 def _pairs(mask: int) -> int:
     """Halves of a line with a sector in the mask."""
     return int((mask & 3) != 0) + int((mask & 12) != 0)
 
 
-@njit(cache=True)
+@stage
 def store(sm: Record, spec: Record, known: int, sectors: int, is_partial: bool,
           begin: float) -> float:  # fmt: skip
     """When a store of so many sectors has left the SM."""
@@ -72,10 +72,10 @@ def store(sm: Record, spec: Record, known: int, sectors: int, is_partial: bool,
     sm.l2_free = max(begin, sm.l2_free) + max(spec.l2_request, cost)
     if back > 0.0:
         dram.write(sm, spec, back, begin)
-    return sm.l2_free
+    return float(sm.l2_free)
 
 
-@njit(cache=True)
+@stage
 def atomics(sm: Record, spec: Record, known: int, line: int, sectors: int, lanes: float,
             share: float, begin: float) -> float:  # fmt: skip
     """When an atomic on one line has its result.
@@ -92,15 +92,16 @@ def atomics(sm: Record, spec: Record, known: int, line: int, sectors: int, lanes
     place = (line ^ line >> 5 ^ line >> 10) % SLICES
     turn = max(own, 1.27 * n) * max(1.0, spec.sharers * share)
     sm.slice_free[place] = max(start, sm.slice_free[place]) + turn
+    sm.slowest_slice = max(sm.slowest_slice, sm.slice_free[place])
     done = max(sm.slice_free[place], sm.atomic_free) + spec.atomic_latency
     missing = n - min(n, count_bits(known & 15))
     if missing:
         extra = dram.read(sm, spec, missing, start) - spec.l2_hit - start
         done += max(0.0, extra)
-    return done
+    return float(done)
 
 
-@njit(cache=True)
+@stage
 def count_bits(mask: int) -> int:
     """Sectors in a mask."""
     return (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1)

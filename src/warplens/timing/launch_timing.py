@@ -54,7 +54,8 @@ class LaunchTiming:
     def stalls_by_instruction(self) -> dict[str, npt.NDArray[np.float64]]:
         """Warp cycles of the whole launch in each state, by instruction."""
         size = len(self.question.kernel.instructions)
-        table = self.model.result.counts.stalls[:size] * float(self.model.estimate.scale)
+        counts = self.model.result.counts.stalls[:size].astype(np.float64)
+        table = np.multiply(counts, self.model.estimate.scale, dtype=np.float64)
         return {name: table[:, index] for index, name in enumerate(REASONS)}
 
     def note(self) -> str:

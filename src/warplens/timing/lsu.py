@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from numba import njit
-
 from warplens.execute.trace import DEPTH_SHIFT, KIND_SHIFT, LANES_SHIFT, SIZE_SHIFT, SPACE_SHIFT
 from warplens.timing import l1, l2, shared
-from warplens.timing.state import SHARED, SLICES, Record, Records, State, Trace
+from warplens.timing.state import SHARED, Record, Records, State, Trace, stage
 
 GLOBAL, SHARED_SPACE, LOCAL = 0, 1, 2
 READ, WRITE, ATOMIC = 1, 2, 4
@@ -16,23 +14,23 @@ _ATOMICS_IN_FLIGHT = 8000.0  # cycles of contended atomics that wait outside the
 SHUFFLE = -2  # Code.depth of shuffles and the like: `passes` through the data path, no access
 
 
-@njit(cache=True)
+@stage
 def has_room(sub: Record, spec: Record, now: int) -> bool:
     """Whether the sub-partition's memory queue takes another instruction."""
-    return sub.queue_free - now < spec.queue_entries * spec.agu_interval
+    return bool(sub.queue_free - now < spec.queue_entries * spec.agu_interval)
 
 
-@njit(cache=True)
+@stage
 def enter(sm: Record, sub: Record, spec: Record, now: int) -> float:
     """When an instruction issued now reaches the SM's shared units."""
     begin = max(float(now), sub.queue_free)
     start = max(begin, sm.lsu_free)
     sm.lsu_free = start + spec.lsu_interval
     sub.queue_free = max(begin + spec.agu_interval, start)
-    return start
+    return float(start)
 
 
-@njit(cache=True)
+@stage
 def perform(state: State, spec: Record, inst: Record, trace: Trace, warp: Record, index: int,
             now: int) -> tuple[float, float]:  # fmt: skip
     """Carries out a memory instruction: when its result is there, when its sources are read."""
@@ -51,7 +49,7 @@ def perform(state: State, spec: Record, inst: Record, trace: Trace, warp: Record
     return done, read
 
 
-@njit(cache=True)
+@stage
 def _record(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, where: int,
             place: int, start: float, now: int) -> tuple[float, float]:  # fmt: skip
     kind, space = where >> KIND_SHIFT & 7, where >> SPACE_SHIFT & 3
@@ -85,28 +83,25 @@ def _record(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, w
     return done, max(read, begin)
 
 
-@njit(cache=True)
+@stage
 def _push_back(sm: Record, spec: Record) -> None:
     """The miss path holds so much; beyond, the units in front of it wait."""
-    slowest = 0.0
-    for i in range(SLICES):
-        slowest = max(slowest, sm.slice_free[i])
     latest = max(sm.l2_free, sm.atomic_free) - spec.in_flight
-    latest = max(latest, slowest - _ATOMICS_IN_FLIGHT)
+    latest = max(latest, sm.slowest_slice - _ATOMICS_IN_FLIGHT)
     if latest > sm.lsu_free:
         sm.lsu_free = latest
 
 
-@njit(cache=True)
+@stage
 def _data_path(sm: Record, spec: Record, sectors: int, begin: float) -> float:
     cycles = max(1.0, sectors * 32 / spec.l1_bytes_per_cycle)
     start = max(begin, sm.data_free)
     sm.data_free = start + cycles
     sm.data_cycles += cycles
-    return start + cycles - 1.0
+    return float(start + cycles - 1.0)
 
 
-@njit(cache=True)
+@stage
 def _load(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, space: int,
           first: int, count: int, begin: float, now: int) -> float:  # fmt: skip
     done, total, hits = 0.0, 0, 0
@@ -121,7 +116,7 @@ def _load(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, spa
         if spec.ideal & IDEAL_L1:
             hit = sectors
         elif hit:
-            done = max(done, float(group.fill[way]))
+            done = max(done, float(group.arrival[way]))
         hits += l2.count_bits(hit)
         total += l2.count_bits(sectors)
         if hit != sectors:
@@ -131,10 +126,10 @@ def _load(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, spa
             done = max(done, arrives)
     _note(sm, 2 if space == LOCAL else 0, total, hits)
     busy = _data_path(sm, spec, total, begin)
-    return max(done, busy + spec.l1_hit)
+    return float(max(done, busy + spec.l1_hit))
 
 
-@njit(cache=True)
+@stage
 def _store(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, space: int,
            first: int, count: int, n_bytes: int, begin: float, now: int) -> float:  # fmt: skip
     done, total, hits = begin, 0, 0
@@ -159,7 +154,7 @@ def _store(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, sp
     return done
 
 
-@njit(cache=True)
+@stage
 def _note(sm: Record, kind: int, sectors: int, hits: int) -> None:
     sm.l1_sectors += sectors
     sm.l1_hits += hits

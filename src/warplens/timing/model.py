@@ -78,7 +78,7 @@ class Estimate:
         busiest_cycles: of the SM that works longest.
         elapsed_cycles: launch to end; `overhead_cycles` of them without a block.
         scale: the launch's work over the replayed work: what sums are multiplied with.
-        steady_blocks_per_cycle: rate of one SM in the middle of the launch; 0 if it never got there.
+        steady_blocks_per_cycle: rate of one SM in the middle of the launch.
         sampling_error: relative difference between two halves of the steady part.
     """
 
@@ -167,9 +167,17 @@ class Model:
         """The sample with another trace in its place."""
         return replace(self.sample, trace=trace)
 
-    def variant(self, **changes: object) -> Model:
-        """The same launch with something changed."""
-        return Model(replace(self.question, **changes), self.sample)  # type: ignore[arg-type]
+    def variant(self, *, ideal: int | None = None, resident: int | None = None,
+                blocks: int | None = None) -> Model:  # fmt: skip
+        """The same launch with resources made ideal, or with other numbers of blocks."""
+        q = self.question
+        changed = replace(
+            q,
+            ideal=q.ideal if ideal is None else ideal,
+            resident=q.resident if resident is None else resident,
+            blocks=q.blocks if blocks is None else blocks,
+        )
+        return Model(changed, self.sample)
 
 
 def _tuple(trace: BlockTrace, answer: l2.L2Answer, order: np.ndarray) -> Trace:
@@ -216,7 +224,7 @@ def extrapolate(question: Question, replay: Replay, active_sms: int) -> Estimate
     overhead = float(question.gpu.value("launch.overhead_ns", 1850.0)) * 1e-9 * hertz
     # Reductions and stores that nobody waits for are still on their way when the last warp ends.
     busy = max(float(replay.sm[name]) for name in ("atomic_free", "l2_free", "dram_free"))
-    left = max(busy, float(replay.sm["slice_free"].max())) - replay.cycles
+    left = max(busy, float(replay.sm["slowest_slice"])) - replay.cycles
     overhead += max(0.0, left) if n else 0.0
     return Estimate(
         active_cycles=mean * active_sms / question.gpu.sm_count,

@@ -1,8 +1,8 @@
-"""Which blocks are traced: waves spread over the grid, one SM's blocks whole, its neighbours' lightly.
+"""Which blocks are traced: waves spread over the grid, one SM's whole, its neighbours' lightly.
 
 Block i of a wave runs on SM i modulo the number of SMs. Of every sampled wave the blocks of so many
-neighbouring SMs are run as the budget allows; those of the first SM are recorded whole and replayed,
-the others say what the L2 cache sees meanwhile.
+neighbouring SMs are run as the budget allows; those of the first SM are recorded whole and
+replayed, the others say what the L2 cache sees meanwhile.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from warplens.errors import WarplensError
 from warplens.execute import grid as engine
 from warplens.execute import trace as tracing
 from warplens.execute.execution import Execution
+from warplens.execute.memory import DeviceMemory
 from warplens.execute.trace import BlockTrace, Recorder, collect
 
 BUDGET = 4_000_000  # warp instructions run for a sample
@@ -82,7 +83,7 @@ def plan(total: int, sm_count: int, resident: int, costs: tuple[float, ...],
 
 
 def record(prepare: Callable[[], engine.Program], image: engine.ModuleImage,
-           memory: engine.DeviceMemory, config: engine.LaunchConfig, resident: int, *,
+           memory: DeviceMemory, config: engine.LaunchConfig, resident: int, *,
            scale: int = 1) -> Sample | None:  # fmt: skip
     """Runs sampled blocks under observation and puts memory back; None where that cannot be.
 
@@ -117,7 +118,7 @@ def _costs(trace: BlockTrace) -> tuple[float, ...]:
     )  # fmt: skip
 
 
-def _all(program: engine.Program, image: engine.ModuleImage, memory: engine.DeviceMemory,
+def _all(program: engine.Program, image: engine.ModuleImage, memory: DeviceMemory,
          config: engine.LaunchConfig, total: int) -> Sample | None:  # fmt: skip
     sms = min(config.sm_count, total)
     chosen = Plan(blocks=tuple(range(total)), stride=sms, sms=sms)
@@ -127,7 +128,7 @@ def _all(program: engine.Program, image: engine.ModuleImage, memory: engine.Devi
         return None  # the ordinary run will say what is wrong
 
 
-def _run(program: engine.Program, image: engine.ModuleImage, memory: engine.DeviceMemory,
+def _run(program: engine.Program, image: engine.ModuleImage, memory: DeviceMemory,
          config: engine.LaunchConfig, chosen: Plan, scale: int = 1) -> Sample:  # fmt: skip
     recorder = Recorder(chosen.stride, scale)
     every = len(chosen.blocks) == prod(config.grid)

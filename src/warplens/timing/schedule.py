@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from numba import njit
-
-from warplens.timing import dispatch
-from warplens.timing.state import RUNNING, Record, Records
+from warplens.timing import dispatch, stall
+from warplens.timing.state import Counts, Ints, Record, Records, stage
 
 POLICIES = ("gty", "lrr", "gto")  # greedy then youngest, loose round robin, greedy then oldest
-ISSUED = -1  # in Warp.blocked: not waiting for its turn; 0 is eligible, else a stall reason
 
 
-@njit(cache=True)
-def pick(warps: Records, sub: Record, number: int, spec: Record, code: Records,
-         now: int) -> tuple[int, int]:  # fmt: skip
-    """The warp to issue (-1: none) and the number of eligible ones; sets every warp's `blocked`."""
-    best, best_rank, eligible = -1, -1, 0
+@stage
+def pick(sm: Record, counts: Counts, warps: Records, ready: Ints, sub: Record, number: int,
+         spec: Record, code: Records, now: int) -> int:  # fmt: skip
+    """The warp to issue (-1: none); the other ready ones are charged a cycle for their reason."""
+    best, best_rank, eligible, held = -1, -1, 0, 0
     n = warps.size
     for index in range(number, n, spec.sub_partitions):
-        warp = warps[index]
-        warp.blocked = ISSUED
-        if warp.status != RUNNING or warp.ready > now:
+        if ready[index] > now:
+            sm.wake = min(sm.wake, ready[index])
             continue
+        warp = warps[index]
         warp.blocked = dispatch.blocked(sub, spec, code[warp.pc], now)
         if warp.blocked:
+            held += 1
             continue
         eligible += 1
         if spec.policy == 1:
@@ -36,4 +34,12 @@ def pick(warps: Records, sub: Record, number: int, spec: Record, code: Records,
             rank = (1 << 49) - warp.age
         if rank > best_rank:
             best, best_rank = index, rank
-    return best, eligible
+    sm.eligible += eligible
+    if held + eligible > 1 or (held and best < 0):
+        sm.wake = now + 1
+        for index in range(number, n, spec.sub_partitions):
+            if ready[index] <= now and index != best:
+                warp = warps[index]
+                reason = warp.blocked if warp.blocked else stall.NOT_SELECTED
+                stall.charge(sm, counts, index, warp, reason, now, now + 1)
+    return best

@@ -6,14 +6,12 @@ counter; `wait` needs all of them past, DEPBAR.LE all but the last few.
 
 from __future__ import annotations
 
-from numba import njit
-
-from warplens.timing.state import FIXED, N_SCOREBOARDS, RING, Record
+from warplens.timing.state import FIXED, N_SCOREBOARDS, RING, Record, stage
 
 NO_BARRIER = 7
 
 
-@njit(cache=True)
+@stage
 def hold(warp: Record, board: int, until: int, reason: int) -> None:
     """Raises a scoreboard until a time."""
     if board == NO_BARRIER:
@@ -28,7 +26,7 @@ def hold(warp: Record, board: int, until: int, reason: int) -> None:
     warp.ring[oldest] = until
 
 
-@njit(cache=True)
+@stage
 def clear(warp: Record) -> None:
     """All scoreboards of a new warp are free."""
     for board in range(N_SCOREBOARDS):
@@ -37,10 +35,12 @@ def clear(warp: Record) -> None:
         warp.ring[i] = 0
 
 
-@njit(cache=True)
+@stage
 def waits(warp: Record, inst: Record) -> tuple[int, int]:
     """When the scoreboards allow the instruction, and the reason of the last to be released."""
     until, reason = 0, 0
+    if inst.wait == 0 and inst.depth < 0:
+        return until, reason
     for board in range(N_SCOREBOARDS):
         if inst.wait >> board & 1 and warp.release[board] > until:
             until, reason = warp.release[board], warp.cause[board]
@@ -52,7 +52,7 @@ def waits(warp: Record, inst: Record) -> tuple[int, int]:
     return until, reason
 
 
-@njit(cache=True)
+@stage
 def after(warp: Record, board: int, allowed: int) -> int:
     """When at most `allowed` releases of a scoreboard are still to come."""
     for i in range(board * RING, board * RING + RING):
@@ -61,5 +61,5 @@ def after(warp: Record, board: int, allowed: int) -> int:
             if warp.ring[j] > warp.ring[i] or (warp.ring[j] == warp.ring[i] and j < i):
                 later += 1
         if later == allowed:
-            return warp.ring[i]
+            return int(warp.ring[i])
     return 0

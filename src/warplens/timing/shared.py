@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from numba import njit
-
-from warplens.timing.state import Record
+from warplens.timing.state import Record, stage
 
 IDEAL_BANKS = 8
 
 
-@njit(cache=True)
+@stage
 def access(sm: Record, spec: Record, passes: int, lanes: int, size: int, is_atomic: bool,
            begin: float) -> float:  # fmt: skip
     """When an access that starts at `begin` has its data."""
@@ -21,13 +19,13 @@ def access(sm: Record, spec: Record, passes: int, lanes: int, size: int, is_atom
     sm.data_cycles += passes
     latency = spec.shared_atomic if is_atomic else spec.shared_latency
     # Further passes of a wide access overlap its return; those of conflicts do, too.
-    return start + latency + 2.0 * (passes - 1) * (1.0 if size > 4 else 0.5)
+    return float(start + latency + 2.0 * (passes - 1) * (1.0 if size > 4 else 0.5))
 
 
-@njit(cache=True)
+@stage
 def shuffle(sm: Record, spec: Record, latency: float, passes: int, begin: float) -> float:
     """When a shuffle's result is there."""
     start = max(begin, sm.data_free)
     sm.data_free = start + passes
     sm.data_cycles += passes
-    return start + latency
+    return float(start + latency)

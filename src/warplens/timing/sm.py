@@ -12,7 +12,7 @@ from __future__ import annotations
 from numba import njit
 
 from warplens.timing import blocks, dispatch, fetch, scoreboard, stall
-from warplens.timing.schedule import ISSUED, pick
+from warplens.timing.schedule import pick
 from warplens.timing.state import (
     ARRIVE,
     AT_BARRIER,
@@ -25,6 +25,7 @@ from warplens.timing.state import (
     Records,
     State,
     Trace,
+    stage,
 )
 
 
@@ -36,24 +37,26 @@ def simulate(specs: Records, code: Records, trace: Trace, state: State, counts: 
     now = sm.now
     while sm.finished < trace.order.size and sm.issued < limit:
         blocks.launch(state, counts, spec, trace, now)
-        issued = eligible = 0
+        issued = 0
+        sm.wake = NEVER
         for number in range(spec.sub_partitions):
             sub = state.subs[number]
-            index, n = pick(state.warps, sub, number, spec, code, now)
-            eligible += n
+            index = pick(
+                sm, counts, state.warps, state.ready, sub, number, spec, code, now
+            )  # fmt: skip
             if index >= 0:
                 issued += 1
                 sub.last_warp = index
                 _issue(state, counts, spec, code, trace, index, now)
-        following = now + 1 if eligible > issued else _next(state, trace, now)
+        following = max(now + 1, min(sm.wake, blocks.next_launch(state, trace)))
         if following >= NEVER:
             following = _unlock(state, counts, spec, now)
-        _account(state, counts, now, following, issued, eligible, bin_cycles)
+        _account(sm, counts, now, following, issued, bin_cycles)
         now = following
     sm.now = now
 
 
-@njit(cache=True)
+@stage
 def _issue(state: State, counts: Counts, spec: Record, code: Records, trace: Trace, index: int,
            now: int) -> None:  # fmt: skip
     sm, warp = state.sm[0], state.warps[index]
@@ -61,15 +64,14 @@ def _issue(state: State, counts: Counts, spec: Record, code: Records, trace: Tra
     stall.charge(sm, counts, index, warp, stall.SELECTED, now, now + 1)
     sm.issued += 1
     warp.issued_at = now
-    warp.blocked = ISSUED
     dispatch.start(state, spec, inst, trace, warp, index, now)
     if not _advance(state, counts, spec, code, trace, index, now):
         blocks.finish(state, counts, spec, warp, index, now)
     elif inst.kind == BLOCK_BARRIER or inst.kind == ARRIVE:
-        blocks.arrive(state, counts, spec, warp, inst, now, inst.kind == BLOCK_BARRIER)
+        blocks.arrive(state, counts, spec, index, inst, now, inst.kind == BLOCK_BARRIER)
 
 
-@njit(cache=True)
+@stage
 def _advance(state: State, counts: Counts, spec: Record, code: Records, trace: Trace, index: int,
              now: int) -> bool:  # fmt: skip
     """Moves a warp to its next instruction and tells when that can issue; False at the end."""
@@ -102,23 +104,12 @@ def _advance(state: State, counts: Counts, spec: Record, code: Records, trace: T
     until, reason = scoreboard.waits(warp, code[following])
     stall.charge(sm, counts, index, warp, reason, ready, until)
     warp.ready = max(ready, until)
+    state.ready[index] = warp.ready
+    sm.wake = min(sm.wake, warp.ready)
     return True
 
 
-@njit(cache=True)
-def _next(state: State, trace: Trace, now: int) -> int:
-    """The next cycle in which something can issue or start."""
-    earliest = blocks.next_launch(state, trace)
-    for index in range(state.warps.size):
-        warp = state.warps[index]
-        if warp.status == RUNNING:
-            if warp.blocked > 0:
-                return now + 1
-            earliest = min(earliest, warp.ready)
-    return max(now + 1, earliest)
-
-
-@njit(cache=True)
+@stage
 def _unlock(state: State, counts: Counts, spec: Record, now: int) -> int:
     """Opens every barrier when nothing else can go on (diverged arrivals count differently)."""
     for number in range(state.slots.size):
@@ -128,25 +119,17 @@ def _unlock(state: State, counts: Counts, spec: Record, now: int) -> int:
     for index in range(state.warps.size):
         if state.warps[index].status == AT_BARRIER:
             state.warps[index].status = RUNNING
-            state.warps[index].ready = now + 1
+            state.warps[index].ready = state.ready[index] = now + 1
     return now + 1
 
 
-@njit(cache=True)
-def _account(state: State, counts: Counts, now: int, following: int, issued: int, eligible: int,
+@stage
+def _account(sm: Record, counts: Counts, now: int, following: int, issued: int,
              bin_cycles: int) -> None:  # fmt: skip
-    sm = state.sm[0]
     passed = following - now
-    if eligible > issued or passed == 1:
-        for index in range(state.warps.size):
-            warp = state.warps[index]
-            if warp.blocked >= 0 and warp.status == RUNNING:
-                reason = stall.NOT_SELECTED if warp.blocked == 0 else warp.blocked
-                stall.charge(sm, counts, index, warp, reason, now, following)
     if sm.resident > 0 or issued:
         sm.cycles += passed
         sm.warp_cycles += passed * sm.resident
-    sm.eligible += eligible
     sm.issue_active += issued
     bins = counts.timeline[min(now // bin_cycles, counts.timeline.shape[0] - 1)]
     bins[0] += issued

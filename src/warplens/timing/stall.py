@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from numba import njit
-
-from warplens.timing.state import Counts, Record
+from warplens.timing.state import Counts, Record, stage
 
 REASONS = (
     "selected", "not_selected", "wait", "long_scoreboard", "short_scoreboard", "barrier",
@@ -20,7 +18,7 @@ REASONS = (
 ) = range(len(REASONS))  # fmt: skip
 
 
-@njit(cache=True)
+@stage
 def charge(sm: Record, counts: Counts, index: int, warp: Record, reason: int, begin: int,
            end: int) -> None:  # fmt: skip
     """Notes that a warp stood at its instruction for a reason during [begin, end)."""

@@ -6,15 +6,27 @@ small and quick to compile; what grows with the launch stands in the arrays of `
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
+from numba import njit
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Records = npt.NDArray[Any]
 Record = Any  # one element of such an array
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def stage(function: Function) -> Function:
+    """Compiles a stage. Python never calls one, so it needs no entry for that, which halves the
+    time of the first compilation."""
+    options: Any = {"cache": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return cast(Function, njit(**options)(function))
+
 
 # classes of instructions, by what their issue needs
 FIXED, VARIABLE, MEMORY, SHARED, CONSTANT, BLOCK_BARRIER, ARRIVE, EXIT, BRANCH, FENCE, SLEEP = (
@@ -77,7 +89,7 @@ WARP = np.dtype([
 SUB = np.dtype([("pipe_free", "f8", (len(PIPES),)), ("queue_free", "f8"), ("last_warp", "i8")])
 SLOT = np.dtype([("free", "i8"), ("live", "i8"), ("arrived", "i8", (N_BARRIERS,))])
 # a set of L1: lines (+ 1) by way, their sectors, when the last fill arrives, last use
-SET = np.dtype([(name, "i8", (WAYS,)) for name in ("tag", "valid", "fill", "used")])
+SET = np.dtype([(name, "i8", (WAYS,)) for name in ("tag", "valid", "arrival", "used")])
 LINE = np.dtype([("tag", "i8"), ("ready", "i8")])  # of an instruction cache
 
 SUMS = (
@@ -89,13 +101,14 @@ L1_KINDS = ("global_ld", "global_st", "local_ld", "local_st")
 # the SM as a whole: counters of progress, when each shared unit is free again, sums
 SM = np.dtype([
     *((name, "i8") for name in ("now", "next_block", "finished", "n_events", "resident",
-                                "age", "issued")),
+                                "age", "issued", "wake", "empty")),
     *((name, "f8") for name in ("lsu_free", "tag_free", "data_free", "l2_free",
                                 "dram_free", "dram_busy", "atomic_free", "launch_free",
                                 "barrier_free")),
     *((name, "f8") for name in SUMS),
     ("l1_looked", "f8", (len(L1_KINDS),)), ("l1_found", "f8", (len(L1_KINDS),)),
     ("pipe_busy", "f8", (len(PIPES),)),
+    ("slowest_slice", "f8"),
     ("slice_free", "f8", (SLICES,)),  # L2 slices, for atomics that several SMs contend for
 ])  # fmt: skip
 TIMELINE = ("issued", "warps", "dram_sectors", "l2_sectors", "l1_sectors", "blocks")
@@ -119,6 +132,7 @@ class State(NamedTuple):
 
     sm: Records  # one SM record
     warps: Records
+    ready: Ints  # per warp slot: when it can issue; NEVER if it has no warp or waits at a barrier
     subs: Records
     slots: Records
     sets: Records
@@ -138,12 +152,16 @@ class Counts(NamedTuple):
 
 def new_state(spec: Record, l1_lines: int, l0_lines: int, l1i_lines: int) -> State:
     """An empty SM."""
+    n_warps = int(spec["slots"]) * int(spec["warps_per_block"])
     subs = np.zeros(int(spec["sub_partitions"]), SUB)
     subs["last_warp"] = -1
     slots = int(spec["slots"])
+    sm = np.zeros(1, SM)
+    sm["empty"] = slots
     return State(
-        sm=np.zeros(1, SM),
-        warps=np.zeros(slots * int(spec["warps_per_block"]), WARP),
+        sm=sm,
+        warps=np.zeros(n_warps, WARP),
+        ready=np.full(n_warps, NEVER),
         subs=subs,
         slots=np.zeros(slots, SLOT),
         sets=np.zeros(max(1, l1_lines // WAYS), SET),

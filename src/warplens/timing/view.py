@@ -44,7 +44,8 @@ class Schedule:
 
     def __str__(self) -> str:
         parts = [
-            f"SM {self.sm}, cycles {self.first} to {self.first + self.cycles - 1}; a column per warp: "
+            f"SM {self.sm}, cycles {self.first} to {self.first + self.cycles - 1}; "
+            "a column per warp: "
             + ", ".join(f"{letter} {name}" for name, letter in LETTERS.items() if self._has(name))
         ]
         for sub in range(self.sub_partitions):
@@ -95,7 +96,12 @@ class Schedule:
     def perfetto(self) -> str:
         """A trace for ui.perfetto.dev (Trace Event Format): one track per warp; 1 us is a cycle."""
         events: list[dict[str, object]] = [
-            {"name": "process_name", "ph": "M", "pid": sub, "args": {"name": f"sub-partition {sub}"}}
+            {
+                "name": "process_name",
+                "ph": "M",
+                "pid": sub,
+                "args": {"name": f"sub-partition {sub}"},
+            }
             for sub in range(self.sub_partitions)
         ]
         for s in self.spans:

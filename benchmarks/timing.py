@@ -1,0 +1,79 @@
+"""Speed of the timing model: warp instructions per second in replay, on ten kernels.
+
+    python benchmarks/timing.py [--gpu H200] [--repeats 3]
+
+One core; CPU seconds. The replay is cycle by cycle; sampling and the preparation of L2's answers
+are not counted in it but shown. The first use compiles the model, which is cached.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import warplens as wl
+from warplens.timing.model import Model
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "validation" / "recorder" / "kernels" / "counters.cu"
+# kernel -> grid, block, (p, q, r, s)
+KERNELS: dict[str, tuple[tuple[int, ...], tuple[int, ...], tuple[int, int, int, int]]] = {
+    "histogram": ((132,), (256,), (1 << 20, 0, 0, 0)),
+    "saxpy": ((32768,), (512,), (0, 0, 0, 0)),
+    "stencil5": ((32, 128), (32, 8), (1024, 0, 0, 0)),
+    "transpose_padded": ((64, 64), (32, 8), (2048, 0, 0, 0)),
+    "sgemm_naive": ((64, 64), (16, 16), (1024, 0, 0, 0)),
+    "sgemm_tiled": ((64, 64), (16, 16), (1024, 0, 0, 0)),
+    "reduce_grid_stride": ((1056,), (256,), (1 << 24, 0, 0, 0)),
+    "mandelbrot": ((2048,), (256,), (200, 0, 0, 0)),
+    "spmv_gather": ((4096,), (256,), (64, 0xFFFFF, 0, 0)),
+    "pipe_ffma": ((264,), (512,), (128, 0, 0, 0)),
+}
+
+
+def _measure(kernel: wl.Kernel, shape: Any, arguments: list[Any], repeats: int) -> list[float]:
+    begin = time.process_time()
+    launch = kernel.predict[shape](*arguments)
+    sampled = time.process_time() - begin
+    model: Model = launch.timing.model
+    begin = time.process_time()
+    _ = model.answer
+    prepared = time.process_time() - begin
+    best = 1e9
+    for _ in range(repeats):
+        begin = time.process_time()
+        replay = model.replay()
+        best = min(best, time.process_time() - begin)
+    return [sampled, prepared, best, replay.instructions, replay.instructions / best / 1e6]
+
+
+def main() -> None:
+    """Prints one line a kernel and the slowest."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--gpu", default="H200")
+    parser.add_argument("--repeats", type=int, default=3)
+    options = parser.parse_args()
+    device = wl.Device(options.gpu)
+    module = device.compile(SOURCE)
+    given = device.to_device(np.arange(1 << 24, dtype=np.uint32))
+    out = device.to_device(np.zeros(1 << 24, np.uint32))
+    warm = module["saxpy"].predict[1, 32](given, out, 0, 0, 0, 0)
+    warm.metric("gpu__time_duration.sum")
+    print(f"{'kernel':<20}{'sample s':>10}{'L2 s':>8}{'replay s':>10}{'instructions':>14}"
+          f"{'M/s':>8}")  # fmt: skip
+    speeds = []
+    for name, (grid, block, numbers) in KERNELS.items():
+        shape = (grid, block, 0, 1024 if name.startswith("reduce") else 0)
+        row = _measure(module[name], shape, [given, out, *numbers], options.repeats)
+        speeds.append(row[-1])
+        print(f"{name:<20}{row[0]:>10.2f}{row[1]:>8.2f}{row[2]:>10.3f}{row[3]:>14,.0f}"
+              f"{row[4]:>8.2f}")  # fmt: skip
+    print(f"slowest {min(speeds):.2f} M warp instructions per second")
+
+
+if __name__ == "__main__":
+    main()

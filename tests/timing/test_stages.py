@@ -1,0 +1,116 @@
+"""Single stages of the timing model, uncompiled, against what can be counted by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from warplens.timing import dram, fetch, l1, l2, lsu, scoreboard, shared
+from warplens.timing.state import CODE, LINE, N_SCOREBOARDS, SET, SM, SPEC, SUB, WARP
+
+
+def _spec(**values: float) -> np.void:
+    spec = np.zeros(1, SPEC).view(np.recarray)[0]
+    for name, value in values.items():
+        setattr(spec, name, value)
+    return spec
+
+
+def _one(dtype: np.dtype) -> np.void:
+    return np.zeros(1, dtype).view(np.recarray)[0]
+
+
+def test_a_scoreboard_waits_for_its_last_release() -> None:
+    warp, inst = _one(WARP), _one(CODE)
+    scoreboard.hold.py_func(warp, 2, 50, 3)
+    scoreboard.hold.py_func(warp, 2, 40, 4)
+    inst.wait, inst.depth = 1 << 2, -1
+    assert scoreboard.waits.py_func(warp, inst) == (50, 3)
+    inst.wait = 1 << 1
+    assert scoreboard.waits.py_func(warp, inst)[0] == 0
+
+
+@pytest.mark.parametrize(("allowed", "when"), [(0, 30), (1, 20), (2, 10), (3, 0)])
+def test_depbar_waits_for_all_but_the_last(allowed: int, when: int) -> None:
+    warp = _one(WARP)
+    for until in (10, 20, 30):
+        scoreboard.hold.py_func(warp, 0, until, 3)
+    assert scoreboard.after.py_func(warp, 0, allowed) == when
+
+
+def test_seven_is_no_scoreboard() -> None:
+    warp = _one(WARP)
+    scoreboard.hold.py_func(warp, 7, 100, 3)
+    assert not any(warp.release[i] for i in range(N_SCOREBOARDS))
+
+
+@pytest.mark.parametrize("passes", [1, 2, 4, 32])
+def test_conflicts_hold_the_data_path(passes: int) -> None:
+    sm, spec = _one(SM), _spec(shared_latency=23.5)
+    shared.access.py_func(sm, spec, passes, 32, 4, False, 100.0)
+    assert sm.data_free == 100 + passes
+
+
+def test_ideal_banks_need_the_passes_of_the_bytes() -> None:
+    sm, spec = _one(SM), _spec(shared_latency=23.5, ideal=shared.IDEAL_BANKS)
+    shared.access.py_func(sm, spec, 32, 32, 8, False, 0.0)
+    assert sm.data_free == 2
+
+
+def test_dram_serves_at_its_rate() -> None:
+    sm, spec = _one(SM), _spec(dram_rate=16.0, dram_latency=600.0)
+    times = [dram.read.py_func(sm, spec, 4, 0.0) for _ in range(3)]
+    assert np.diff(times).tolist() == [8.0, 8.0]  # 4 sectors of 32 bytes at 16 bytes per cycle
+    assert sm.dram_read == 12
+
+
+def test_l1_keeps_what_was_filled_and_replaces_the_oldest() -> None:
+    sets = np.zeros(1, SET).view(np.recarray)
+    group = sets[0]
+    for time, line in enumerate((10, 20, 30, 40), start=1):
+        way = l1.look_up.py_func(group, line, time)
+        assert way < 0
+        l1.fill.py_func(group, -1 - way, line, 0b0011, time, time + 100)
+    assert l1.look_up.py_func(group, 10, 5) >= 0
+    victim = -1 - l1.look_up.py_func(group, 50, 6)
+    assert group.tag[victim] == 20 + 1  # 10 was used since
+
+
+def test_the_memory_queue_fills_and_drains() -> None:
+    sm, sub, spec = _one(SM), _one(SUB), _spec(agu_interval=4, lsu_interval=1, queue_entries=5)
+    accepted = 0
+    while lsu.has_room.py_func(sub, spec, 0):
+        lsu.enter.py_func(sm, sub, spec, 0)
+        accepted += 1
+    assert accepted == 5
+    assert lsu.has_room.py_func(sub, spec, 4)
+
+
+def test_instructions_of_one_line_are_fetched_once() -> None:
+    l0, l1i = (np.zeros(4, LINE).view(np.recarray) for _ in range(2))
+    spec = _spec(l0_miss=20, l1i_miss=64)
+    first = fetch.ready.py_func(l0, l1i, spec, 100, 8, 10)
+    assert first == 74
+    assert fetch.ready.py_func(l0, l1i, spec, 100, 9, 80) == 80
+
+
+def test_l2_holds_lines_up_to_its_size() -> None:
+    """Blocks read the same 64 lines twice; an L2 of 256 lines keeps them, one of 16 does not."""
+    lines = np.concatenate([np.arange(64), np.arange(64)]) << 4 | 0b1111
+    where = np.full(len(lines), 1 << 28)
+    context = np.column_stack([np.zeros(len(lines), np.int64), where,
+                               np.arange(len(lines)) << 16 | 1])  # fmt: skip
+    large = l2.answer(context, lines, 1, 256 * 128)
+    assert large.hits[:64].tolist() == [0] * 64
+    assert (large.hits[64:] & 15 == 15).all()
+    small = l2.answer(context, lines, 1, 16 * 128)
+    assert small.hits.max() == 0
+    assert large.footprint == 64 * 128
+
+
+def test_atomics_on_one_line_are_shared_by_their_blocks() -> None:
+    lines = np.array([5, 5, 9, 11]) << 4 | 1
+    block = np.array([0, 1, 0, 1])
+    context = np.column_stack([block << 12, np.full(4, 4 << 28), np.arange(4) << 16 | 1])
+    shares = l2.answer(context, lines, 2, 1 << 20).shares
+    assert shares.tolist() == [1.0, 1.0, 0.0, 0.0]
