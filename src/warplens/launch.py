@@ -203,8 +203,9 @@ class Launch:
         metrics: Sequence[str] = (),
         identifier: int = 0,
         with_source: bool = True,
+        warp: tuple[int, int] | None = None,
     ) -> LaunchResult:
-        """The launch as plain data for reports."""
+        """The launch as plain data for reports; `warp` (block, warp) adds one stepped warp."""
         specs = choose_sections(section_set=section_set, sections=sections)
         built = [build_section(spec, self.counters) for spec in specs]
         if metrics:
@@ -231,6 +232,7 @@ class Launch:
             output=self.execution.output,
             properties={"clock_mhz": f"{self.clock_mhz:g}"},
             charts=charts_of(self.counters, clock_mhz=self.clock_mhz) if with_source else None,
+            warp=None if warp is None else self.step(*warp).trace(),
         )
 
     def notes(self) -> tuple[str, ...]:
@@ -249,11 +251,16 @@ class Launch:
             notes.append("Blocks waited on each other; they were scheduled fairly.")
         return (*notes, *execution.notes)
 
-    def save(self, path: str, *, overwrite: bool = False) -> str:
-        """Writes a result file with all sections; returns its path."""
+    def save(
+        self, path: str, *, overwrite: bool = False, warp: tuple[int, int] | None = None
+    ) -> str:
+        """Writes a result file with all sections; returns its path.
+
+        `warp` (block, warp) adds one warp, step by step, for the HTML report.
+        """
         from warplens.result import save
 
-        result = Result(launches=(self.result(section_set="full"),), writer=__version__)
+        result = Result(launches=(self.result(section_set="full", warp=warp),), writer=__version__)
         return str(save(result, path, overwrite=overwrite))
 
     def __str__(self) -> str:

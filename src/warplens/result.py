@@ -209,6 +209,38 @@ class Charts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WarpAccess:
+    """One access of a step: sectors it touches, or words per bank of shared memory."""
+
+    space: str
+    what: str  # "load" or "store"
+    size: int
+    lanes: int
+    pieces: tuple[tuple[int, int], ...]  # (sector, lanes in it) or (bank, words of it)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WarpStep:
+    """One executed instruction of a warp: lanes as masks, and the registers it changed."""
+
+    instruction: int
+    mask: int
+    executing: int
+    changed: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    accesses: tuple[WarpAccess, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WarpTrace:
+    """A warp stepped through its SASS; `steps` may end before the warp does."""
+
+    block: int
+    warp: int
+    total: int
+    steps: tuple[WarpStep, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchResult:
     """Everything a report shows of one launch.
 
@@ -241,6 +273,7 @@ class LaunchResult:
     output: str = ""
     properties: dict[str, str] = field(default_factory=dict)
     charts: Charts | None = None
+    warp: WarpTrace | None = None
 
     def section(self, name: str) -> Section:
         """The section of that identifier or title."""

@@ -16,6 +16,7 @@ from warplens.arguments import pack
 from warplens.errors import InputError, LaunchError
 from warplens.execute import grid as engine
 from warplens.execute import steps as recorded
+from warplens.result import WarpAccess, WarpStep, WarpTrace
 from warplens.sass.model import Instruction, Mem, Pred, Reg
 
 if TYPE_CHECKING:
@@ -193,6 +194,10 @@ class Stepper:
         now, after = self.current.state[first:], self.steps[self.position + 1].state[first:]
         return tuple(int(i) for i in np.unique(np.flatnonzero(now != after) // 32))
 
+    def trace(self) -> WarpTrace:
+        """The first steps as plain data, for result files and the HTML report."""
+        return warp_trace(self)
+
     def __str__(self) -> str:
         return "\n".join(self._lines())
 
@@ -327,4 +332,52 @@ def _access(row: Words) -> Access:
         addresses=tuple(
             int(addresses[lane]) if mask >> lane & 1 else None for lane in range(32)
         ),
+    )
+
+
+_TRACED = 400  # steps of a warp that a result file keeps
+
+
+def warp_trace(stepper: Stepper) -> WarpTrace:
+    """A stepped warp as plain data for reports: what each step changes, not whole states."""
+    first = recorded.REGISTERS
+    index = {id(step.instruction): step.instruction.address // 16 for step in stepper.steps}
+    kept = []
+    for number, step in enumerate(stepper.steps[:_TRACED]):
+        changed: list[tuple[int, tuple[int, ...]]] = []
+        if number + 1 < len(stepper.steps):
+            after = stepper.steps[number + 1]
+            differ = np.flatnonzero(step.state[first:] != after.state[first:]) // 32
+            changed = [
+                (int(r), tuple(after.register(int(r)).tolist())) for r in np.unique(differ)
+            ]
+        kept.append(
+            WarpStep(
+                instruction=index[id(step.instruction)],
+                mask=step.mask,
+                executing=step.executing,
+                changed=tuple(changed),
+                accesses=tuple(_plain_access(access) for access in step.accesses),
+            )
+        )
+    return WarpTrace(
+        block=stepper.block, warp=stepper.warp, total=len(stepper.steps), steps=tuple(kept)
+    )
+
+
+def _plain_access(access: Access) -> WarpAccess:
+    lanes = [address for address in access.addresses if address is not None]
+    if access.space == "shared":
+        pieces = [(bank, len(words)) for bank, words in access.banks.items()]
+    else:
+        pieces = [
+            (sector, sum(a // 32 <= sector <= (a + access.size - 1) // 32 for a in lanes))
+            for sector in access.sectors
+        ]
+    return WarpAccess(
+        space=access.space,
+        what="store" if access.is_store else "load",
+        size=access.size,
+        lanes=len(lanes),
+        pieces=tuple(pieces),
     )

@@ -235,6 +235,42 @@ def test_in_a_browser(page: str, tmp_path: Path) -> None:
     assert seen.tree.count('class="launch"') == len(STEPS)
 
 
+@pytest.fixture(scope="module")
+def stepped(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    """A result file with one warp step by step, read back."""
+    data, out = np.ones(1 << 12, np.int32), np.zeros(1, np.int32)
+    module = wl.Device("RTX 4060").compile(LADDER, name_expressions=["interleaved_strided<64>"])
+    run = module["interleaved_strided<64>"][64, 64](data, out, len(data))
+    path = tmp_path_factory.mktemp("stepped") / "run"
+    return wl.load(run.save(str(path), warp=(3, 1)))
+
+
+def test_warp_in_the_result(stepped: Result) -> None:
+    """The file holds the steps; the page's data says the same."""
+    trace = stepped.launches[0].warp
+    assert trace is not None
+    shown = embedded(html_page(stepped))["launches"][0]["warp"]
+    accesses = [access for step in trace.steps for access in step.accesses]
+
+    assert (shown["block"], shown["warp"]) == (3, 1)
+    assert shown["total"] == trace.total == len(trace.steps)
+    assert [row[1] for row in shown["steps"]] == [step.mask for step in trace.steps]
+    assert {a.space for a in accesses} == {"global", "shared"}
+    assert all(len(values) == 32 for step in trace.steps for _, values in step.changed)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+def test_warp_in_a_browser(stepped: Result, tmp_path: Path) -> None:
+    """The warp view shows lanes and registers, with no complaint."""
+    path = tmp_path / "warp.html"
+    path.write_text(html_page(stepped), encoding="utf-8")
+    seen = opened(path, tmp_path / "profile")
+
+    assert seen.console == ()
+    assert "block 3 warp 1" in seen.tree
+    assert seen.tree.count('<span class="on">') == 32
+
+
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 def test_attacks_in_a_browser(tmp_path: Path) -> None:
     """Hostile names and sources run nothing and are shown as they are."""

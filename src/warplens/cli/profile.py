@@ -50,6 +50,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     option("--metrics", action="append", default=[], metavar="A,B",
            help="these metrics; a base name means all its values; or regex:EXPR")  # fmt: skip
     option("-o", "--export", type=Path, metavar="NAME", help="write NAME.wlens, print nothing else")
+    option("--warp", metavar="BLOCK,WARP", help="keep this warp, step by step, for the HTML page")
     option("-f", "--force-overwrite", action="store_true", help="overwrite existing files")
     option("--log-file", type=Path, metavar="FILE", help="write the page there")
     add_filter_options(report)
@@ -153,7 +154,20 @@ def collected(launch: Launch, arguments: argparse.Namespace, identifier: int) ->
         metrics=metric_names(arguments),
         identifier=identifier,
         with_source=arguments.export is not None or arguments.page == "source",
+        warp=_warp(arguments.warp),
     )
+
+
+def _warp(text: str | None) -> tuple[int, int] | None:
+    """The block and warp of `--warp`."""
+    from warplens.errors import InputError
+
+    if text is None:
+        return None
+    parts = text.split(",")
+    if len(parts) != 2 or not all(part.strip().isdigit() for part in parts):
+        raise InputError(f"--warp {text!r} is not BLOCK,WARP", hint="For example --warp 0,0.")
+    return int(parts[0]), int(parts[1])
 
 
 def _profile_kernel(arguments: argparse.Namespace, launches: list[LaunchResult]) -> None:

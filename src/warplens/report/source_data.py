@@ -6,7 +6,15 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from warplens.result import LaunchResult, LineTable, Number, Result, SourceColumn, SourceTable
+from warplens.result import (
+    LaunchResult,
+    LineTable,
+    Number,
+    Result,
+    SourceColumn,
+    SourceTable,
+    WarpTrace,
+)
 
 _WHOLE_FILE_LINES = 3000  # a larger file, such as one of CUDA's headers, is cut to what was run
 _AROUND = 12
@@ -59,9 +67,26 @@ def source_view(result: Result) -> dict[str, Any]:
                 "kernel": kernels[key],
                 "columns": _columns(table.columns),
                 "lines": _line_columns(launch.by_line),
+                "warp": _warp(launch.warp),
             }
         )
     return {"files": list(files.values()), "kernels": listings, "launches": launches}
+
+
+def _warp(trace: WarpTrace | None) -> dict[str, Any] | None:
+    """One row per step: instruction, lanes, lanes that execute, changed registers, accesses."""
+    if trace is None:
+        return None
+    rows = [
+        [
+            step.instruction, step.mask, step.executing,
+            [[register, list(values)] for register, values in step.changed],
+            [[a.space, a.what, a.size, a.lanes, [list(p) for p in a.pieces]]
+             for a in step.accesses],
+        ]
+        for step in trace.steps
+    ]  # fmt: skip
+    return {"block": trace.block, "warp": trace.warp, "total": trace.total, "steps": rows}
 
 
 def _used_lines(result: Result) -> dict[str, set[int]]:
