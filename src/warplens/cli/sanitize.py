@@ -42,7 +42,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     checks = parser.add_argument_group("checks")
     option = checks.add_argument
     option("--tool", action="append", default=[], metavar="NAME",
-           help="memcheck, racecheck, initcheck, synccheck (repeatable, or A,B), all (all)")  # fmt: skip
+           help="memcheck, racecheck, initcheck, synccheck, all (all); repeatable")  # fmt: skip
     option("--schedules", type=int, default=0, metavar="N",
            help="also run N other orders of warps and blocks and compare the results")  # fmt: skip
     option("--schedule-seed", type=int, default=1, metavar="SEED", help="of the first order (1)")
@@ -58,7 +58,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     option("--error-exitcode", type=int, metavar="N", help="exit status on findings (1)")
     option("--log-file", type=Path, metavar="FILE", help="write the page there")
     option("--save", type=Path, action="append", default=[], metavar="FILE",
-           help="also write the findings: .json, .sarif, .html, else text (repeatable)")  # fmt: skip
+           help="also write the findings: .json, .sarif, .html, else text; repeatable")  # fmt: skip
     option("-f", "--force-overwrite", action="store_true", help="overwrite existing files")
     return parser
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from warplens.errors import ExecutionFault, MemoryFault
 from warplens.execute import layout as at
 from warplens.execute.constants import bank0
+from warplens.execute.cooperative import give_workspace
 from warplens.execute.memory import DeviceMemory, Segment
 from warplens.execute.observe import Observer
 from warplens.lift.memory_ops import atomic_operation
@@ -49,6 +50,8 @@ class LaunchConfig:
         heap_watch: told of device malloc and free.
         snapshots: gets a copy of every allocation, by address, before its first write.
         block_order: only these blocks, in this order (None: all, ascending).
+        warp_order: in which order the warps of a block come (None: ascending); a last warp that is
+            not full must stay last.
         restore: afterwards memory is as it was before: nothing that the blocks write stays.
     """
 
@@ -67,6 +70,7 @@ class LaunchConfig:
     heap_watch: HeapWatch | None = None
     snapshots: dict[int, tuple[Segment, npt.NDArray[np.uint8]]] | None = None
     block_order: tuple[int, ...] | None = None
+    warp_order: tuple[int, ...] | None = None
     restore: bool = False
 
 
@@ -106,6 +110,7 @@ class Launching:
             kernel, grid=config.grid, block=config.block, dynamic_shared=config.dynamic_shared,
             local_bytes=self.local_bytes, sm_count=config.sm_count, parameters=config.params,
         )  # fmt: skip
+        give_workspace(kernel, memory, self.banks[0])
         self.banks[2] = program.bank2
         self.table = memory.table(spare=4096 if program.uses_heap else 64)
         self.n_segments = len(memory.segments)
@@ -117,7 +122,7 @@ class Launching:
         self._operations: dict[int, str] = {}
         self._snapshots: dict[int, tuple[Segment, npt.NDArray[np.uint8]]] = {}
         self._heap_used = 0
-        if n_workers == 1 and not config.restore:
+        if n_workers == 1 and not config.restore and config.snapshots is None:
             self._allow_everything()
 
     def _allow_everything(self) -> None:

@@ -142,11 +142,15 @@ class Worker:
         words = records.view(np.uint32).reshape(self._n_warps, size // 4)
         bx, by, _ = self.launching.config.block
         thread = np.arange(self._n_warps * 32, dtype=np.uint32).reshape(self._n_warps, 32)
+        indices = np.arange(self._n_warps)
+        if self.launching.config.warp_order is not None:
+            indices = np.array(self.launching.config.warp_order)
+            thread = thread[indices]
         tid = at.WARP_TID // 4
         words[:, tid : tid + 32] = thread % bx
         words[:, tid + 32 : tid + 64] = thread // bx % by
         words[:, tid + 64 : tid + 96] = thread // (bx * by)
-        words[:, at.WARP_INDEX // 4] = np.arange(self._n_warps)
+        words[:, at.WARP_INDEX // 4] = indices
         locals_ = local.ctypes.data + local_size * np.arange(self._n_warps, dtype=np.int64)
         words[:, at.WARP_LOCAL // 4 : at.WARP_LOCAL // 4 + 2] = locals_.view(np.uint32).reshape(
             -1, 2

@@ -9,15 +9,14 @@ hide a race between blocks but never invent one.
 
 from __future__ import annotations
 
-from numba import njit
-
+from warplens.compiled import internal
 from warplens.execute import layout as at
-from warplens.execute.native import fill_zero, peek32, poke32, poke64
+from warplens.execute.native import fill_zero, poke32, poke64
 from warplens.sanitize import state as st
-from warplens.sanitize.native import peek64
+from warplens.sanitize.native import peek32, peek64
 
 
-@njit(cache=True, nogil=True)
+@internal(nogil=True)
 def next_clock(head: int) -> int:
     """A clock above all given out so far."""
     clock = peek64(head + 8 * st.CLOCK) + 1
@@ -25,7 +24,7 @@ def next_clock(head: int) -> int:
     return clock
 
 
-@njit(cache=True, nogil=True)
+@internal(nogil=True)
 def begin_block(head: int, slot: int, block: int) -> None:
     """A new block has come into a slot: its warps know all that the slot held before."""
     n = peek64(head + 8 * st.N_WARPS)
@@ -61,7 +60,7 @@ def begin_block(head: int, slot: int, block: int) -> None:
         fill_zero(slot + peek64(head + 8 * st.AT_LOCAL_INIT), size)
 
 
-@njit(cache=True, nogil=True)
+@internal(nogil=True)
 def _begin_lanes(head: int, slot: int, n: int) -> None:
     floor = peek64(head + 8 * st.CLOCK)
     known = slot + peek64(head + 8 * st.AT_LANE_KNOWN)
@@ -73,7 +72,7 @@ def _begin_lanes(head: int, slot: int, n: int) -> None:
         poke64(clocks + 8 * i, clock)
 
 
-@njit(cache=True, nogil=True)
+@internal(nogil=True)
 def slot_record(head: int, env: int) -> int:
     """The record of the running block's slot, begun anew if another block was there."""
     slot = peek64(head + 8 * st.SLOTS) + peek64(env + 8 * at.ENV_SLOT) * peek64(
@@ -85,7 +84,7 @@ def slot_record(head: int, env: int) -> int:
     return slot
 
 
-@njit(cache=True, nogil=True)
+@internal(nogil=True)
 def join(target: int, source: int, n: int) -> None:
     """Raises n clocks to those of another row."""
     for i in range(n):
@@ -94,7 +93,7 @@ def join(target: int, source: int, n: int) -> None:
             poke64(target + 8 * i, value)
 
 
-@njit(cache=True, nogil=True)
+@internal(nogil=True)
 def join_cross(target: int, source: int, n: int) -> None:
     """The same for 32-bit clocks."""
     for i in range(n):
@@ -103,14 +102,14 @@ def join_cross(target: int, source: int, n: int) -> None:
             poke32(target + 4 * i, value)
 
 
-@njit(cache=True, nogil=True)
+@internal(nogil=True)
 def raise_to(place: int, value: int) -> None:
     """Raises one clock."""
     if value > peek64(place):
         poke64(place, value)
 
 
-@njit(cache=True, nogil=True)
+@internal(nogil=True)
 def cross_row(head: int, block: int, warp: int) -> int:
     """Address of what a warp knows of other blocks' warps."""
     n = peek64(head + 8 * st.N_WARPS)
@@ -118,7 +117,7 @@ def cross_row(head: int, block: int, warp: int) -> int:
     return peek64(head + 8 * st.CROSS) + 4 * row * peek64(head + 8 * st.TOTAL_WARPS)
 
 
-@njit(cache=True, nogil=True)
+@internal(nogil=True)
 def arrive(head: int, slot: int, block: int, warp: int, number: int, waits: bool) -> None:
     """A warp arrives at a named barrier, perhaps without waiting for the others."""
     n = peek64(head + 8 * st.N_WARPS)
@@ -139,11 +138,12 @@ def arrive(head: int, slot: int, block: int, warp: int, number: int, waits: bool
         place = slot + peek64(head + 8 * st.AT_WAITING) + 8 * number
         poke64(place, peek64(place) | 1 << warp)
     fenced = slot + peek64(head + 8 * st.AT_FENCED) + 16 * warp
-    poke64(fenced, clock)  # a barrier is also a fence of block scope
+    if peek64(head + 8 * st.HAS_FENCES) != 0:
+        poke64(fenced, clock)  # a barrier is also a fence of block scope
     poke64(clocks + 8 * warp, next_clock(head))
 
 
-@njit(cache=True, nogil=True)
+@internal(nogil=True)
 def open_barrier(head: int, slot: int, block: int, number: int) -> None:
     """A barrier opens: every warp that waits at it knows what all who arrived knew."""
     n = peek64(head + 8 * st.N_WARPS)
@@ -169,7 +169,7 @@ def open_barrier(head: int, slot: int, block: int, number: int) -> None:
 # --- fences and strong accesses -------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@internal(nogil=True)
 def fence(head: int, slot: int, block: int, warp: int, flags: int) -> None:
     """MEMBAR, or the CCTL.IVALL of an acquire: what strong loads saw is now known."""
     n = peek64(head + 8 * st.N_WARPS)
@@ -195,7 +195,7 @@ def fence(head: int, slot: int, block: int, warp: int, flags: int) -> None:
     poke64(clocks, next_clock(head))
 
 
-@njit(cache=True, nogil=True)
+@internal(nogil=True)
 def sync_variable(head: int, key: int, create: bool) -> int:
     """The row of a synchronisation variable, or 0."""
     mask = peek64(head + 8 * st.SYNC_MASK)
@@ -222,7 +222,7 @@ def sync_variable(head: int, key: int, create: bool) -> int:
     return row
 
 
-@njit(cache=True, nogil=True)
+@internal(nogil=True)
 def publish(head: int, slot: int, block: int, warp: int, key: int, wide: bool) -> None:
     """A strong write after a fence: who reads it, and fences, knows what was before the fence."""
     fenced = slot + peek64(head + 8 * st.AT_FENCED) + 16 * warp
@@ -255,7 +255,7 @@ def publish(head: int, slot: int, block: int, warp: int, key: int, wide: bool) -
         join_cross(row, cross_row(head, block, warp), peek64(head + 8 * st.TOTAL_WARPS))
 
 
-@njit(cache=True, nogil=True)
+@internal(nogil=True)
 def observe_strong(head: int, slot: int, block: int, warp: int, key: int, at_once: bool) -> None:
     """A strong read: what was published there becomes known at the next fence, or at once."""
     n = peek64(head + 8 * st.N_WARPS)
@@ -289,7 +289,7 @@ def observe_strong(head: int, slot: int, block: int, warp: int, key: int, at_onc
 # --- lanes ----------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@internal(nogil=True)
 def meet_lanes(head: int, slot: int, warp: int, mask: int) -> None:
     """The lanes of `mask` synchronise: each knows what any of them did."""
     known = slot + peek64(head + 8 * st.AT_LANE_KNOWN) + 8192 * warp

@@ -262,7 +262,8 @@ def _uninitialised(e: Explainer, record: Record) -> Finding | None:
 
 def _times(record: Record, what: str) -> tuple[str, ...]:
     count = int(record[st.R_COUNT])
-    return (f"first of {count} such {what}{'es' if what == 'access' else 's'}",) if count > 1 else ()
+    words = "accesses" if what == "access" else f"{what}s"
+    return (f"first of {count} such {words}",) if count > 1 else ()
 
 
 # --- synccheck ------------------------------------------------------------------------------------

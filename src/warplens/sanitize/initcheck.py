@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from numba import njit
-
+from warplens.compiled import internal
 from warplens.execute import layout as at
-from warplens.execute.native import peek32, poke32
+from warplens.execute.native import poke32
 from warplens.sanitize import state as st
-from warplens.sanitize.native import peek8, peek64, poke8
+from warplens.sanitize.native import peek8, peek32, peek64, poke8
 from warplens.sanitize.records import claim, fill
 
 _OFFSETS = at.WARP_SCRATCH
@@ -15,7 +14,7 @@ _ADDRESSES = at.WARP_SCRATCH + 128 * 20
 _ALL = 0x01010101
 
 
-@njit(cache=True, nogil=True)
+@internal(nogil=True)
 def check_initialised(head: int, w: int, inst: int, mask: int, space: int, kind: int, size: int,
                       base: int, initial: int, block: int) -> None:  # fmt: skip
     """Marks what is written; reports what is read without having been written."""
@@ -49,14 +48,14 @@ def check_initialised(head: int, w: int, inst: int, mask: int, space: int, kind:
                 fill(record, st.R_SIZE, size)
 
 
-@njit(cache=True, nogil=True)
+@internal(nogil=True)
 def is_missing(place: int, step: int, words: int, size: int) -> bool:
     """Whether some 32-bit word (or the narrower value) has a byte that was never written."""
     if size < 4:
+        written = 0
         for k in range(size):
-            if peek8(place + k) == 0:
-                return True
-        return False
+            written += peek8(place + k)
+        return written != size
     for k in range(words):
         found = peek32(place + step * k)
         # Of a local word all bytes must be missing: structures are copied with their padding.
@@ -65,7 +64,7 @@ def is_missing(place: int, step: int, words: int, size: int) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
+@internal(nogil=True)
 def set_initialised(place: int, step: int, words: int, size: int) -> None:
     """Marks bytes as written."""
     if size < 4:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from numba import cfunc, njit, types
+from typing import Any
 
+from numba import types
+
+from warplens.compiled import cfunc, internal
 from warplens.execute import layout as at
-from warplens.execute.native import peek32
 from warplens.sanitize import state as st
-from warplens.sanitize.native import peek64
+from warplens.sanitize.native import peek32, peek64
 from warplens.sanitize.records import claim, fill
 
 _I32, _I64 = types.int32, types.int64
+_WIDE: Any = types.int64  # 32-bit arguments become int64 before they are shifted
 SCREEN = types.int32(_I64, _I64, _I32, _I32, _I32, _I32, _I32, _I32)
 
 
-@njit(cache=True, nogil=True)
+@internal(nogil=True)
 def allocation_of(env: int, address: int, size: int) -> int:
     """Address of the engine's table row that holds the whole access, or 0."""
     table = peek64(env + 8 * at.ENV_SEGMENTS)
@@ -33,7 +36,7 @@ def allocation_of(env: int, address: int, size: int) -> int:
     return row
 
 
-@njit(cache=True, nogil=True)
+@internal(nogil=True)
 def is_read_only(head: int, base: int) -> bool:
     """Whether an allocation may only be read."""
     table = peek64(head + 8 * st.SEGMENTS)
@@ -44,7 +47,7 @@ def is_read_only(head: int, base: int) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
+@internal(nogil=True)
 def refuse(head: int, env: int, w: int, inst: int, lane: int, check: int, space: int, kind: int,
            size: int, address: int) -> None:  # fmt: skip
     """Records a bad access."""
@@ -61,7 +64,7 @@ def refuse(head: int, env: int, w: int, inst: int, lane: int, check: int, space:
     fill(record, st.R_SIZE, size)
 
 
-@njit(cache=True, nogil=True)
+@internal(nogil=True)
 def screen_global(head: int, env: int, w: int, inst: int, mask: int, kind: int, size: int,
                   immediate: int) -> int:  # fmt: skip
     """The lanes whose global access is whole, aligned and allowed."""
@@ -92,7 +95,7 @@ def screen_global(head: int, env: int, w: int, inst: int, mask: int, kind: int, 
     return good
 
 
-@njit(cache=True, nogil=True)
+@internal(nogil=True)
 def screen_window(head: int, env: int, w: int, inst: int, mask: int, space: int, kind: int,
                   size: int, first: int, limit: int) -> int:  # fmt: skip
     """The same for shared and local memory."""
@@ -112,15 +115,15 @@ def screen_window(head: int, env: int, w: int, inst: int, mask: int, space: int,
     return good
 
 
-@cfunc(SCREEN, cache=True)
+@cfunc(SCREEN)
 def on_screen(env: int, w: int, inst: int, mask: int, space: int, kind: int, size: int,
               immediate: int) -> int:  # fmt: skip
     """Drops the lanes whose access is not allowed."""
     head = peek64(env + 8 * at.ENV_OBSERVER)
-    lanes = types.int64(mask) & 0xFFFFFFFF
+    lanes = _WIDE(mask) & 0xFFFFFFFF
     if space == at.SPACE_GLOBAL:
         return screen_global(head, env, w, inst, lanes, kind, size, immediate)
-    first = types.int64(0)
+    first = _WIDE(0)
     limit = peek64(head + 8 * st.LOCAL_BYTES)
     if space == at.SPACE_SHARED:
         first = peek64(head + 8 * st.SHARED_FIRST)

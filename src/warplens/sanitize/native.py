@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
+
+from warplens.compiled import intrinsic
+from warplens.execute.native import peek32 as _peek32
 
 _I8 = ir.IntType(8)
 _I1 = ir.IntType(1)
@@ -14,7 +17,7 @@ _I64 = ir.IntType(64)
 
 
 @intrinsic
-def peek64(typing_context: Any, address: Any) -> Any:
+def _peek64(typing_context: Any, address: Any) -> Any:
     """The int64 at a host address."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -24,7 +27,7 @@ def peek64(typing_context: Any, address: Any) -> Any:
 
 
 @intrinsic
-def peek8(typing_context: Any, address: Any) -> Any:
+def _peek8(typing_context: Any, address: Any) -> Any:
     """The byte at a host address, as int64."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -46,10 +49,17 @@ def poke8(typing_context: Any, address: Any, value: Any) -> Any:
 
 
 @intrinsic
-def lowest_bit(typing_context: Any, value: Any) -> Any:
+def _lowest_bit(typing_context: Any, value: Any) -> Any:
     """Number of the lowest set bit of a non-zero int64."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.cttz(args[0], ir.Constant(_I1, 1))
 
     return types.int64(types.int64), codegen
+
+
+# The same with the types that their callers see.
+peek8: Callable[[int], int] = _peek8
+peek32: Callable[[int], int] = _peek32
+peek64: Callable[[int], int] = _peek64
+lowest_bit: Callable[[int], int] = _lowest_bit

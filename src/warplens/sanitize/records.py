@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from numba import njit
-
+from warplens.compiled import internal
 from warplens.execute.native import poke64
 from warplens.sanitize import state as st
 from warplens.sanitize.native import peek64
 
 
-@njit(cache=True, nogil=True)
+@internal(nogil=True)
 def field(head: int, slot: int) -> int:
     """An int64 slot of the header."""
     return peek64(head + 8 * slot)
 
 
-@njit(cache=True, nogil=True)
+@internal(nogil=True)
 def claim(head: int, check: int, first: int, second: int, extra: int, more: int) -> int:
     """Address of a new record to fill in, or 0: counted in an old one, or there is no room."""
     mask = peek64(head + 8 * st.KEY_MASK)
@@ -52,7 +51,7 @@ def claim(head: int, check: int, first: int, second: int, extra: int, more: int)
     return record
 
 
-@njit(cache=True, nogil=True)
+@internal(nogil=True)
 def fill(record: int, slot: int, value: int) -> None:
     """Sets a field of a record."""
     poke64(record + 8 * slot, value)

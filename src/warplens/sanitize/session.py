@@ -32,6 +32,7 @@ from warplens.sanitize.explain import Explainer, from_error
 from warplens.sanitize.finding import TOOLS, Finding
 from warplens.sanitize.heap import HeapUse
 from warplens.sanitize.report import Report
+from warplens.sanitize.schedules import run_schedule
 from warplens.sanitize.shadows import PassOptions, State, make_state
 from warplens.sanitize.tables import instruction_table, shared_arrays, strong_shared_lines
 
@@ -137,9 +138,26 @@ class Session:
             before.restore()
             for segment, copy in results:
                 segment.buffer[:] = copy
+        if execution is not None:
+            self._schedules(config, before)
         if not keep_results:
             before.restore()
         return execution
+
+    def _schedules(self, config: engine.LaunchConfig, before: _Snapshot) -> None:
+        """Runs the kernel in other orders until one gives another result."""
+        results = before.present()
+        racy = any(finding.tool == "racecheck" for finding in self.findings)
+        for number in range(self.options.schedules):
+            before.restore()
+            seed = self.options.seed + number
+            finding = run_schedule(self.kernel, config, seed, results, racy=racy)
+            if finding is not None:
+                self._add(finding)
+                break
+        before.restore()
+        for segment, copy in results:
+            segment.buffer[:] = copy
 
     def _plain_pass(self, memory: DeviceMemory, config: engine.LaunchConfig,
                     before: _Snapshot) -> Execution | None:  # fmt: skip

@@ -174,6 +174,7 @@ def _synchronisation(
     head[st.SYNC_KEYS] = state.keep(np.zeros(4 * _SYNC_VARIABLES, np.int64))
     head[st.SYNC_MASK] = 4 * _SYNC_VARIABLES - 1
     flags = int(np.bitwise_or.reduce(table[:, st.I_FLAGS], initial=0))
+    head[st.HAS_FENCES] = int(bool(flags & st.F_FENCE))
     if not flags & st.F_STRONG or not options.tools & st.TOOL_RACECHECK:
         return
     total = int(head[st.TOTAL_WARPS])

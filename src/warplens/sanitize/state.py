@@ -39,7 +39,7 @@ SHARED_LIMIT = 27
 N_BLOCKS = 28
 OVERFLOWS = 29  # synchronisation variables that found no room
 ENGINE_SEGMENTS = 30  # the engine's own segment table, for screening
-STATIC_SHARED = 31
+HAS_FENCES = 31  # 1: the code has MEMBAR; without it no strong access publishes anything
 # offsets in a slot record
 AT_BLOCK = 40  # block index + 1
 AT_CLOCKS = 41  # n_warps

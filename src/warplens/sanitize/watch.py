@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from numba import cfunc, njit, types
+from typing import Any
 
+from numba import types
+
+from warplens.compiled import cfunc, internal
 from warplens.execute import layout as at
-from warplens.execute.native import peek32, poke64
+from warplens.execute.native import poke64
 from warplens.sanitize import clocks, shadow
 from warplens.sanitize import state as st
 from warplens.sanitize.initcheck import check_initialised
-from warplens.sanitize.native import lowest_bit, peek64
+from warplens.sanitize.native import lowest_bit, peek32, peek64
 from warplens.sanitize.synccheck import (
     at_barrier,
     at_diverged_access,
@@ -25,12 +28,13 @@ _OFFSETS = at.WARP_SCRATCH
 _ADDRESSES = at.WARP_SCRATCH + 128 * 20
 
 _I32, _I64 = types.int32, types.int64
+_WIDE: Any = types.int64  # 32-bit arguments become int64 before they are shifted
 BLOCK = types.void(_I64, _I64, _I32, _I32)
 ACCESS = types.void(_I64, _I64, _I32, _I32, _I32, _I32, _I32, _I64, _I64)
 RELEASE = types.void(_I64, _I64, _I64)
 
 
-@njit(cache=True, nogil=True)
+@internal(nogil=True)
 def segment_row(head: int, inst: int, base: int) -> int:
     """The row of an allocation, or 0 if it has none."""
     cache = peek64(head + 8 * st.INSTRUCTIONS) + 8 * (st.INSTRUCTION_SLOTS * inst + st.I_CACHE)
@@ -46,7 +50,7 @@ def segment_row(head: int, inst: int, base: int) -> int:
     return 0
 
 
-@njit(cache=True, nogil=True)
+@internal(nogil=True)
 def is_untracked(row: int, kind: int) -> bool:
     """Whether reads of an allocation need no shadow yet: nobody has written it.
 
@@ -64,7 +68,7 @@ def is_untracked(row: int, kind: int) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
+@internal(nogil=True)
 def lane_clock(head: int, slot: int, warp: int, lane: int) -> int:
     """The clock with which a lane's access is stamped."""
     if peek64(head + 8 * st.MODE) == st.MODE_LANE:
@@ -72,7 +76,7 @@ def lane_clock(head: int, slot: int, warp: int, lane: int) -> int:
     return peek64(slot + peek64(head + 8 * st.AT_CLOCKS) + 8 * warp)
 
 
-@njit(cache=True, nogil=True)
+@internal(nogil=True)
 def is_quick(cell: int, now: int) -> bool:
     """Whether this warp has read the word before in this clock and nobody else has written it.
 
@@ -86,7 +90,7 @@ def is_quick(cell: int, now: int) -> bool:
     return read >> st.STAMP_WARP == own and read & now & whole == now & whole
 
 
-@njit(cache=True, nogil=True)
+@internal(nogil=True)
 def check_races(head: int, slot: int, w: int, inst: int, mask: int, space: int, kind: int,
                 size: int, base: int, host: int, cells: int, block: int) -> None:  # fmt: skip
     """Every lane's access against the shadow of its words."""
@@ -123,7 +127,7 @@ def check_races(head: int, slot: int, w: int, inst: int, mask: int, space: int, 
             )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@internal(nogil=True)
 def order_strong(head: int, slot: int, block: int, w: int, flags: int, mask: int, space: int,
                  kind: int, base: int) -> None:  # fmt: skip
     """Strong accesses publish what their warp fenced and learn what others published."""
@@ -154,7 +158,7 @@ def order_strong(head: int, slot: int, block: int, w: int, flags: int, mask: int
                 clocks.publish(head, slot, block, warp, key, True)
 
 
-@njit(cache=True, nogil=True)
+@internal(nogil=True)
 def meet_groups(head: int, slot: int, w: int, warp: int, lanes: int) -> None:
     """`__syncwarp()`: lanes that name the same mask meet, also with those that wait for them."""
     rest = lanes
@@ -173,32 +177,32 @@ def meet_groups(head: int, slot: int, w: int, warp: int, lanes: int) -> None:
         clocks.meet_lanes(head, slot, warp, group & own)
 
 
-@cfunc(BLOCK, cache=True)
+@cfunc(BLOCK)
 def on_block(env: int, w: int, number: int, mask: int) -> None:
     """Nothing: blocks of code are not looked at."""
 
 
-@cfunc(ACCESS, cache=True)
+@cfunc(ACCESS)
 def on_access(env: int, w: int, inst: int, mask: int, space: int, kind: int, size: int, base: int,
               host: int) -> None:  # fmt: skip
     """Checks one warp's access to one allocation or space."""
     head = peek64(env + 8 * at.ENV_OBSERVER)
     tools = peek64(head + 8 * st.TOOLS)
-    lanes = types.int64(mask) & 0xFFFFFFFF
+    lanes = _WIDE(mask) & 0xFFFFFFFF
     bypassing = tools & st.TOOL_SYNCCHECK and lanes != live_lanes(w)
     if not bypassing and tools & (st.TOOL_RACECHECK | st.TOOL_INITCHECK) == 0:
         return
     slot = clocks.slot_record(head, env)
     block = peek64(env + 8 * at.ENV_BLOCK)
-    cells = types.int64(0)
-    initial = types.int64(0)
+    cells = _WIDE(0)
+    initial = _WIDE(0)
     if space == at.SPACE_GLOBAL:
         row = segment_row(head, inst, base)
         if row != 0:
             cells = peek64(row + 8 * st.S_CELLS)
             initial = peek64(row + 8 * st.S_INIT)
             if cells != 0 and is_untracked(row, kind):
-                cells = types.int64(0)
+                cells = _WIDE(0)
     elif space == at.SPACE_SHARED:
         cells = slot + peek64(head + 8 * st.AT_SHARED_CELLS)
         initial = slot + peek64(head + 8 * st.AT_SHARED_INIT)
@@ -218,12 +222,12 @@ def on_access(env: int, w: int, inst: int, mask: int, space: int, kind: int, siz
             check_races(head, slot, w, inst, lanes, space, kind, size, base, host, cells, block)
 
 
-@cfunc(BLOCK, cache=True)
+@cfunc(BLOCK)
 def on_sync(env: int, w: int, inst: int, mask: int) -> None:
     """Orders what comes before and after barriers, fences and warp synchronisation."""
     head = peek64(env + 8 * at.ENV_OBSERVER)
-    lanes = types.int64(mask) & 0xFFFFFFFF
-    entry = peek64(head + 8 * st.INSTRUCTIONS) + 32 * types.int64(inst)
+    lanes = _WIDE(mask) & 0xFFFFFFFF
+    entry = peek64(head + 8 * st.INSTRUCTIONS) + 32 * _WIDE(inst)
     flags = peek64(entry)
     if flags == 0 or lanes == 0:
         return
@@ -259,11 +263,11 @@ def on_sync(env: int, w: int, inst: int, mask: int) -> None:
         calls = slot + peek64(head + 8 * st.AT_CALLS) + 768 * warp
         rest = lanes
         while rest != 0:
-            poke64(calls + 8 * lowest_bit(rest), types.int64(inst) + 1)
+            poke64(calls + 8 * lowest_bit(rest), _WIDE(inst) + 1)
             rest &= rest - 1
 
 
-@cfunc(RELEASE, cache=True)
+@cfunc(RELEASE)
 def on_release(env: int, number_of_slot: int, number: int) -> None:
     """A named barrier opens."""
     head = peek64(env + 8 * at.ENV_OBSERVER)

@@ -1,0 +1,77 @@
+"""Other orders of warps and blocks: does a race change the result?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from warplens.errors import ExecutionFault
+from warplens.execute import grid as engine
+from warplens.execute.memory import Segment
+from warplens.sanitize.finding import Access, Finding
+
+if TYPE_CHECKING:
+    from warplens.kernel import Kernel
+
+Contents = Sequence[tuple[Segment, npt.NDArray[np.uint8]]]
+_MOST_BLOCKS = 1 << 20  # larger grids keep the order of their blocks
+
+
+def shuffled(config: engine.LaunchConfig, seed: int, *, blocks: bool) -> engine.LaunchConfig:
+    """The launch with another order of warps and, if `blocks`, of blocks."""
+    rng = np.random.default_rng(seed)
+    threads = int(np.prod(config.block))
+    full, rest = threads // 32, -(-threads // 32) - threads // 32
+    warps = (*(int(i) for i in rng.permutation(full)), *range(full, full + rest))
+    total = int(np.prod(config.grid))
+    order = None
+    if blocks and 1 < total <= _MOST_BLOCKS:
+        order = tuple(int(i) for i in rng.permutation(total))
+    return replace(config, observer=None, heap_watch=None, warp_order=warps, block_order=order)
+
+
+def differing(expected: Contents) -> tuple[str, int] | None:
+    """The first allocation whose bytes differ from the expected ones, and the first byte."""
+    for segment, copy in expected:
+        places = np.flatnonzero(segment.buffer != copy)
+        if places.size:
+            return segment.name, int(places[0])
+    return None
+
+
+def run_schedule(
+    kernel: Kernel, config: engine.LaunchConfig, seed: int, expected: Contents, *, racy: bool
+) -> Finding | None:
+    """One run in another order; a finding if it ends differently. Memory is left as it wrote it."""
+    program = kernel._program
+    changed = shuffled(config, seed, blocks=not program.lifted.ordered_reason.startswith("strong"))
+    name = kernel.sass.demangled or kernel.sass.name
+    first = kernel.sass.instructions[0]
+    access = Access(
+        what="launch", kernel=name, offset=0, sass=first.text.strip(), file=first.file,
+        line=first.line,
+    )  # fmt: skip
+    details: tuple[str, ...]
+    try:
+        engine.execute(program, kernel._image.memory_image, kernel.device.memory, changed)
+    except ExecutionFault as error:
+        details = (f"schedule seed {seed}: the launch fails", *error.message.splitlines())
+    else:
+        found = differing(expected)
+        if found is None:
+            return None
+        details = (f"schedule seed {seed}: {found[0]} differs from byte {found[1]} on",)
+    return Finding(
+        tool="racecheck",
+        check="schedule-dependent-result",
+        severity="error" if racy else "warning",
+        title=f"Result of {name} depends on the order of warps and blocks",
+        details=details,
+        accesses=(access,),
+        advice="A race changes the result." if racy else "No race was found; atomics whose order "
+        "is open, such as sums of floats, do this too.",
+    )

@@ -1,0 +1,139 @@
+"""Report formats, the command, scripts, schedules and what is done with memory."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import warplens as wl
+from warplens.cli.main import main
+from warplens.sanitize.html import document
+from warplens.sanitize.json import report_json
+from warplens.sanitize.sarif import report_sarif
+from warplens.sanitize.text import report_text
+
+RACY = """extern "C" __global__ void racy(int* out) {
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    s[t] = 1000 + t;
+    out[t] = s[63 - t];
+}
+"""
+CLEAN = RACY.replace("1000 + t;", "1000 + t; __syncthreads();").replace("racy", "clean")
+
+
+@pytest.fixture(scope="module")
+def report() -> Any:
+    """The racy kernel under racecheck."""
+    kernel = wl.Device("H200").compile(RACY)["racy"]
+    return kernel.sanitize[1, 64](np.zeros(64, np.int32), tools=("racecheck",))
+
+
+def test_summary_lines(report: Any) -> None:
+    """The two summary lines are those that scripts look for."""
+    assert str(report).splitlines()[-1] == (
+        "========= RACECHECK SUMMARY: 2 hazards displayed (2 errors, 0 warnings)"
+    )
+
+    clean = wl.Device("H200").compile(CLEAN)["clean"]
+    text = str(clean.sanitize[1, 64](np.zeros(64, np.int32)))
+
+    assert text.splitlines()[-1] == "========= ERROR SUMMARY: 0 errors"
+
+
+def test_print_limit(report: Any) -> None:
+    """Only so many findings are printed."""
+    rows = report_text((report,), print_limit=1).splitlines()
+
+    assert sum("Race reported" in row for row in rows) == 1
+    assert any("1 more finding not shown" in row for row in rows)
+
+
+def test_json_and_sarif(report: Any) -> None:
+    """JSON and SARIF hold every finding with its source line."""
+    data = json.loads(report_json((report,)))
+    log = json.loads(report_sarif((report,)))
+    results = log["runs"][0]["results"]
+    lines = {r["locations"][0]["physicalLocation"]["region"]["startLine"] for r in results}
+
+    assert data["errors"] == 2
+    assert {f["check"] for f in data["launches"][0]["findings"]} >= {"shared-read-write-race"}
+    assert log["version"] == "2.1.0"
+    assert {4, 5} <= lines
+    rules = [rule["id"] for rule in log["runs"][0]["tool"]["driver"]["rules"]]
+    assert all(rules[r["ruleIndex"]] == r["ruleId"] for r in results)
+
+
+def test_html_needs_nothing_else(report: Any) -> None:
+    """The HTML file has no links to anything outside."""
+    text = document((report,))
+
+    assert "shared-read-write-race" in text
+    assert "http" not in text.replace("https://", "http://").split("<style>")[0]
+
+
+def test_schedules_show_a_changed_result() -> None:
+    """Another order of warps gives another result, and the seed is named."""
+    kernel = wl.Device("H200").compile(RACY)["racy"]
+    out = np.zeros(64, np.int32)
+    report = kernel.sanitize[1, 64](out, tools=("racecheck",), schedules=8)
+    found = [f for f in report.findings if f.check == "schedule-dependent-result"]
+
+    assert len(found) == 1
+    assert "schedule seed" in found[0].text
+
+
+def test_results_are_those_of_one_launch() -> None:
+    """All passes together leave the arguments as one launch does."""
+    kernel = wl.Device("H200").compile(
+        'extern "C" __global__ void add(int* o) { atomicAdd(o + blockIdx.x, threadIdx.x); }'
+    )["add"]
+    out = np.zeros(4, np.int32)
+    kernel.sanitize[4, 100](out, schedules=3)
+
+    assert out.tolist() == [4950] * 4
+
+
+def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit codes, --error-exitcode and --save."""
+    source = tmp_path / "racy.cu"
+    source.write_text(RACY)
+    launch = ["sanitize", str(source), "--grid", "1", "--block", "64", "--arg", "i32[64]=0"]
+
+    assert main([*launch, "--save", str(tmp_path / "f.sarif")]) == 1
+    assert main([*launch, "--error-exitcode", "86", "--tool", "racecheck"]) == 86
+    assert main([*launch, "--tool", "nothing"]) == 2
+    assert "Race reported" in capsys.readouterr().out
+    assert json.loads((tmp_path / "f.sarif").read_text())["version"] == "2.1.0"
+
+    source.write_text(CLEAN)
+
+    assert main(launch) == 0
+
+
+def test_script(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every launch of a script is checked, and the script sees its ordinary results."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        f"import numpy as np, warplens as wl\nk = wl.Device().compile({CLEAN!r})['clean']\n"
+        "o = np.zeros(64, np.int32)\nk[1, 64](o)\nprint(int(o.sum()))\n"
+    )
+
+    assert main(["sanitize", "--tool", "racecheck", str(script)]) == 0
+    assert str(sum(1000 + t for t in range(64))) in capsys.readouterr().out
+
+
+def test_loaded_cubin_says_what_is_not_checked() -> None:
+    """Without source there are no checks inside warps, and the report says so."""
+    from warplens.toolchain.nvrtc import compile_source
+
+    cubin = compile_source(CLEAN, sm=90).cubin
+    kernel = wl.Device("H200").load(cubin)["clean"]
+    report = kernel.sanitize[1, 64](np.zeros(64, np.int32))
+
+    assert not report.errors
+    assert any("needs the source" in note for note in report.notes)
