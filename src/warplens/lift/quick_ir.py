@@ -128,7 +128,7 @@ count:
 
 
 def unrolled_store(host: str, offsets: str, values: str) -> str:
-    """Lines that store a word for each of 32 lanes, from the highest lane down: scatters are slower.
+    """Lines that store a word for each of 32 lanes, the highest lane first: scatters are slower.
 
     Args:
         host: where the offsets count from.
