@@ -62,4 +62,7 @@ class LaunchTiming:
         """How the time was found, for reports."""
         trace, q = self.sample.trace, self.question
         blocks = f"{len(trace.blocks)} of {q.blocks} blocks replayed on one SM"
-        return f"Times are modelled at {q.clock_mhz:g} MHz: {blocks}."
+        note = f"Times are modelled at {q.clock_mhz:g} MHz: {blocks}."
+        if self.sample.execution.spinning:
+            note += " Blocks wait for each other: the time is a guide only."
+        return note

@@ -14,7 +14,7 @@ from math import prod
 
 import numpy as np
 
-from warplens.errors import WarplensError
+from warplens.errors import Deadlock, LimitExceeded, WarplensError
 from warplens.execute import grid as engine
 from warplens.execute import trace as tracing
 from warplens.execute.execution import Execution
@@ -27,6 +27,8 @@ MAX_WAVES = 48
 _STEADY = 40_000  # warp instructions of one SM that give a steady rate
 _FILLED = 0.85  # of a table's capacity
 EXACT = 16  # times the ordinary budget and tables, for an exact replay
+_MAX_TOGETHER = 20_000  # blocks that are run in full because they wait for each other
+_WAITING = 200_000  # loop iterations after which a block alone seems to wait for others
 _MAX_STEPS = 20_000_000  # loop iterations of a sample; blocks that wait for others never end
 
 
@@ -95,15 +97,19 @@ def record(prepare: Callable[[], engine.Program], image: engine.ModuleImage,
     after = memory._next
     quiet = replace(config, restore=True, workers=1, progress=None, max_steps=_MAX_STEPS * scale)
     try:
-        first = _run(program, image, memory, quiet, Plan(blocks=(0,), stride=1, sms=1))
+        # Only a kernel whose blocks can see each other can wait for another block.
+        probe = replace(quiet, max_steps=_WAITING) if program.lifted.ordered_reason else quiet
+        first = _run(program, image, memory, probe, Plan(blocks=(0,), stride=1, sms=1))
         if total == 1:
             return first
         chosen = plan(total, config.sm_count, resident, _costs(first.trace), scale)
         if chosen.blocks == (0,):
             return first
         return _run(program, image, memory, quiet, chosen, scale)
+    except (Deadlock, LimitExceeded):
+        return _all(program, image, memory, quiet, total) if total <= _MAX_TOGETHER else None
     except WarplensError:
-        return _all(program, image, memory, quiet, total)
+        return None  # the ordinary run will say what is wrong
     finally:
         for segment in memory.segments:
             if segment.on_device_heap and segment.base not in heap:
@@ -125,7 +131,7 @@ def _all(program: engine.Program, image: engine.ModuleImage, memory: DeviceMemor
     try:
         return _run(program, image, memory, config, chosen)
     except WarplensError:
-        return None  # the ordinary run will say what is wrong
+        return None
 
 
 def _run(program: engine.Program, image: engine.ModuleImage, memory: DeviceMemory,
