@@ -140,15 +140,15 @@ def redux(x: Lanes, m: Modifiers, a: Value) -> Value:
 
 @op("R2UR", sig="p? r <- r", mods="OR", pipe="alu", latency="alu", category="misc")
 def r2ur(x: Lanes, m: Modifiers, a: Value) -> tuple[Callable[[], Value], Value]:
-    """d = a of the lowest executing lane; p = another executing lane holds another value.
+    """d = a of the lowest executing lane; p = this lane holds another value.
 
-    The predicate's meaning is inferred from its use: compiled code takes the slow path of a
-    reduction over a lane-dependent mask where it holds.
+    The predicate's meaning is inferred from its use: loops over the different values of a register
+    go on for the lanes where it holds.
     """
     first = x.first_active(a)
 
     def differs() -> Value:
-        return x.icmp("ne", x.ballot(x.icmp("ne", a, first)), x.u32(0))
+        return x.icmp("ne", a, first)
 
     return differs, first
 

@@ -7,6 +7,7 @@ from warplens.lift import access_ir
 from warplens.lift.access_ir import ADDRESSES, RESULTS, VALUES
 from warplens.lift.binding import BindingError, Bound, access_bytes
 from warplens.lift.lifter import RegionWriter, role
+from warplens.lift.llvm_lanes import Value
 from warplens.lift.memory_ops import address_of, call_helper, new_site, use_runtime
 from warplens.lift.runtime_ir import V
 from warplens.sass.model import Mem, Pred, UPred
@@ -14,6 +15,15 @@ from warplens.sass.model import Mem, Pred, UPred
 
 def _slot(w: RegionWriter, slot: int) -> str:
     return w.field(at.WARP_SCRATCH + 128 * slot)
+
+
+def _first_bytes(w: RegionWriter, word: Value, kept: Value, k: int) -> Value:
+    """Word `k` of a copy of which only the first `kept` bytes count."""
+    x = w.x
+    here = x.smin(x.smax(x.sub(kept, x.u32(4 * k)), x.u32(0)), x.u32(4))
+    shift = x.and_(x.sub(x.u32(32), x.shl(here, x.u32(3))), x.u32(31))
+    mask = x.lshr(x.u32(0xFFFFFFFF), shift)
+    return x.select(x.icmp("eq", here, x.u32(0)), x.u32(0), x.and_(word, mask))
 
 
 @role("copy_async")
@@ -35,6 +45,11 @@ def copy_async(w: RegionWriter, item: Bound) -> None:
     shared_low, _, shared_offset = address_of(w, places[0], False)
     low, high, offset = address_of(w, places[1], True)
     assert high is not None
+    kept = None
+    if "ZFILL" in item.inst.modifiers:  # the address's low bits say how many bytes are zero
+        assert not offset % size
+        kept = w.x.sub(w.x.u32(size), w.x.and_(low, w.x.u32(size - 1)))
+        low = w.x.and_(low, w.x.u32(-size & 0xFFFFFFFF))
     use_runtime(
         w,
         (f"wl.mv.load.{size}", access_ir.move_load(size)),
@@ -51,6 +66,8 @@ def copy_async(w: RegionWriter, item: Bound) -> None:
     call_helper(w, f"wl.global.copy.{size}", site, reading, offset, slot)
     for k in range(words):
         word = w.emit(f"load {V}, ptr {_slot(w, RESULTS + k)}, align 64")
+        if kept is not None:
+            word = _first_bytes(w, Value("u32", word), kept, k).ref
         w.line(f"store {V} {word}, ptr {_slot(w, VALUES + k)}, align 64")
     target = w.x.add(shared_low, w.x.u32(shared_offset))
     w.line(f"store {V} {target.ref}, ptr {_slot(w, ADDRESSES)}, align 64")

@@ -134,7 +134,15 @@ def bra(w: RegionWriter, item: Bound) -> None:
     special: str | None = None
     if "DIV" in modifiers or "CONV" in modifiers:
         masks = [o for o in item.inst.operands if isinstance(o, Reg | UReg | Imm)]
-        missing = _missing(w, _scalar_operand(w, masks[0]) if masks else "-1")
+        need = _scalar_operand(w, masks[0]) if masks else "-1"
+        if "DIV" in modifiers and w.guard is not None:
+            # Lanes whose guard is false count as not being here; all lanes jump.
+            absent = w.emit(f"xor i32 {w.lanes_mask()}, -1")
+            absent = _not_ended(w, w.emit(f"and i32 {need}, {absent}"))
+            missing = w.emit(f"icmp ne i32 {absent}, 0")
+            w.guard = None
+        else:
+            missing = _missing(w, need)
         if "CONV" in modifiers:
             missing = w.emit(f"xor i1 {missing}, true")
         special = w.emit(f"select i1 {missing}, i32 {w.mask}, i32 0")
@@ -263,6 +271,10 @@ def warpsync(w: RegionWriter, item: Bound) -> None:
             own = w.registers.read_bits(masks[0].index)
         w.line(f"store <32 x i32> {own.ref}, ptr {w.field(at.WARP_SCRATCH)}, align 64")
         w.tell_sync(w.lanes_mask())
+    apart = "EXCLUSIVE" in item.inst.modifiers or "COLLECTIVE" in item.inst.modifiers
+    if apart and masks and isinstance(masks[0], Reg):
+        _exclusive(w, w.operands.bits_word(masks[0], 0, False))
+        return
     w.registers.flush()
     w.terminated = True
     follow = w.next_block()
@@ -273,6 +285,42 @@ def warpsync(w: RegionWriter, item: Bound) -> None:
     w.leave(follow, w.mask, at.EVENT_WARPSYNC)
     w.module.start(go)
     w.goto(follow)
+
+
+def _exclusive(w: RegionWriter, own: Value) -> None:
+    """WARPSYNC.EXCLUSIVE, .COLLECTIVE: lanes that name the same mask go on together, apart from the others."""
+    w.registers.flush()
+    w.terminated = True
+    follow = w.next_block()
+    remaining = at.WARP_ARGS + 8
+    masks = w.field(at.WARP_SCRATCH)
+    w.line(f"store <32 x i32> {own.ref}, ptr {masks}, align 64")
+    w.store_u32(remaining, w.mask)
+    w.module.helper("llvm.cttz.i32", "declare i32 @llvm.cttz.i32(i32, i1)")
+    head, more, last = (w.module.label(s) for s in ("groups", "more", "last"))
+    w.line(f"br label %{head}")
+    w.module.start(head)
+    rest = w.load_u32(remaining)
+    lane = w.emit(f"call i32 @llvm.cttz.i32(i32 {rest}, i1 true)")
+    place = w.emit(f"getelementptr i32, ptr {masks}, i32 {lane}")
+    need = w.emit(f"load i32, ptr {place}, align 4")
+    same = w.x.ballot_scalar(w.x.icmp("eq", own, w.x.broadcast("u32", need)))
+    group = w.emit(f"and i32 {same}, {rest}")
+    left = w.emit(f"xor i32 {rest}, {group}")
+    w.store_u32(remaining, left)
+    w.line(f"br i1 {w.emit(f'icmp eq i32 {left}, 0')}, label %{last}, label %{more}")
+    w.module.start(more)
+    w.park(follow, group)
+    w.line(f"br label %{head}")
+    w.module.start(last)
+    absent = _not_ended(w, w.emit(f"and i32 {need}, {w.emit(f'xor i32 {w.mask}, -1')}"))
+    go, wait = w.module.label("synced"), w.module.label("unsynced")
+    w.line(f"br i1 {w.emit(f'icmp ne i32 {absent}, 0')}, label %{wait}, label %{go}")
+    w.module.start(wait)
+    w.store_u32(at.WARP_ARGS, need)
+    w.leave(follow, group, at.EVENT_WARPSYNC)
+    w.module.start(go)
+    w.goto(follow, group)
 
 
 @role("yield", "sleep")

@@ -1,0 +1,48 @@
+"""What cooperative groups need of a launch: the place where the blocks of a grid meet."""
+
+from __future__ import annotations
+
+import weakref
+
+import numpy as np
+import numpy.typing as npt
+
+from warplens.execute.memory import DeviceMemory
+from warplens.sass.model import Const, SassKernel
+
+_BYTES = 256
+_workspaces: weakref.WeakKeyDictionary[DeviceMemory, int] = weakref.WeakKeyDictionary()
+
+
+def _places(sm: int) -> tuple[tuple[int, int], ...]:
+    """Offsets of the (low, high) words of the pointer in bank 0.
+
+    From sm_100 on code computes them as 0x258 and 0x254 less 0xa0 times SR_CgaSize, which is 1.
+    """
+    return ((0x1B8, 0x1B4),) if sm >= 100 else ((0x48, 0x44),)
+
+
+def _asks(kernel: SassKernel) -> bool:
+    offsets = {0x258, 0x254} if kernel.sm >= 100 else {0x48, 0x44}
+    for instruction in kernel.instructions:
+        for operand in instruction.operands:
+            if isinstance(operand, Const) and operand.bank == 0 and operand.offset in offsets:
+                return (operand.base is not None) == (kernel.sm >= 100)
+    return False
+
+
+def give_workspace(kernel: SassKernel, memory: DeviceMemory, bank: npt.NDArray[np.uint8]) -> None:
+    """Puts the grid barrier's address into bank 0 if the kernel asks for it, the barrier zeroed."""
+    if not _asks(kernel):
+        return
+    address = _workspaces.get(memory)
+    segment = memory.find(address) if address is not None else None
+    if address is None or segment is None:
+        address = memory.allocate(_BYTES, name="grid barrier")
+        segment = memory.find(address)
+        _workspaces[memory] = address
+    if segment is not None:
+        segment.buffer[:] = 0
+    for low, high in _places(kernel.sm):
+        for place, word in ((low, address & 0xFFFFFFFF), (high, address >> 32)):
+            bank[place : place + 4] = np.frombuffer(word.to_bytes(4, "little"), np.uint8)
