@@ -1,4 +1,4 @@
-"""Helper functions in LLVM IR for frequent patterns of shared accesses and full-warp stores.
+"""Helper functions in LLVM IR for frequent patterns of shared accesses.
 
 They sit before the general paths of access_ir.py, which do whatever does not fit, and count alike.
 """
@@ -125,25 +125,3 @@ count:
     i32 0)
   ret i32 0
 }}"""
-
-
-def unrolled_store(host: str, offsets: str, values: str) -> str:
-    """Lines that store a word for each of 32 lanes, the highest lane first: scatters are slower.
-
-    Args:
-        host: where the offsets count from.
-        offsets: pointer to 32 offsets (i32).
-        values: pointer to 32 words.
-    """
-    lines = []
-    for lane in range(31, -1, -1):
-        lines += [
-            f"  %us{lane}.a = getelementptr i32, ptr {offsets}, i64 {lane}",
-            f"  %us{lane}.o = load i32, ptr %us{lane}.a, align 4",
-            f"  %us{lane}.z = zext i32 %us{lane}.o to i64",
-            f"  %us{lane}.p = getelementptr i8, ptr {host}, i64 %us{lane}.z",
-            f"  %us{lane}.b = getelementptr i32, ptr {values}, i64 {lane}",
-            f"  %us{lane}.v = load i32, ptr %us{lane}.b, align 4",
-            f"  store i32 %us{lane}.v, ptr %us{lane}.p, align 4",
-        ]
-    return "\n".join(lines)
