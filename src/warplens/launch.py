@@ -245,6 +245,8 @@ class Launch:
                 self._timing.note(),
             )
         notes = [f"Executed on the CPU from SASS, as {self.gpu.name}{missing}."]
+        if self._timing is not None:
+            notes.append(self._timing.note())
         if execution.ordered:
             notes.append(f"Blocks ran in index order: {execution.ordered_reason}")
         if execution.spinning:
