@@ -62,8 +62,7 @@ KERNEL identities(int *o) {
     asm("mov.u32 %0,%total_smem_size;" : "=r"(r)); o[i + 5 * n] = r;
     asm("mov.u32 %0,%smid;" : "=r"(r)); unsigned m; asm("mov.u32 %0,%nsmid;" : "=r"(m));
     o[i + 6 * n] = r < m;
-    asm("mov.u32 %0,%warpid;" : "=r"(r)); asm("mov.u32 %0,%nwarpid;" : "=r"(m));
-    o[i + 7 * n] = r < m;
+    asm("mov.u32 %0,%warpid;" : "=r"(r)); o[i + 7 * n] = r < 64;
     o[i + 8 * n] = __isShared(o) + 2 * __isGlobal(o) + 4 * __isLocal(o) + 8 * __isConstant(o);
     asm("mov.u32 %0,%lanemask_gt;" : "=r"(r)); o[i + 9 * n] = r;
 }
@@ -180,20 +179,3 @@ KERNEL narrow_accesses(const signed char *a, const unsigned short *b, short *o, 
     __syncthreads();
     o[threadIdx.x] = s[63 - threadIdx.x] * 3; p[threadIdx.x] = t[threadIdx.x] >> 3;
 }
-#if __CUDA_ARCH__ >= 900
-KERNEL cas_128(unsigned long long *a, unsigned long long *o) {
-    unsigned long long l, h;
-    asm volatile("{.reg .b128 c,n,r; mov.b128 c,{%2,%3}; mov.b128 n,{%4,%5}; atom.global.cas.b128 r,[%6],c,n; mov.b128 {%0,%1},r;}"
-                 : "=l"(l), "=l"(h) : "l"(5ull), "l"(6ull), "l"(7ull + I), "l"(8ull), "l"(a) : "memory");
-    o[2 * I] = l; o[2 * I + 1] = h;
-}
-KERNEL exchange_128(unsigned long long *a, unsigned long long *o) {
-    unsigned long long l, h;
-    asm volatile("{.reg .b128 n,r; mov.b128 n,{%2,%3}; atom.global.exch.b128 r,[%4],n; mov.b128 {%0,%1},r;}"
-                 : "=l"(l), "=l"(h) : "l"(7ull + I), "l"(8ull), "l"(a) : "memory");
-    o[2 * I] = l; o[2 * I + 1] = h;
-}
-KERNEL vector_reductions(float *a, const float *v) {
-    asm volatile("red.global.add.v4.f32 [%0],{%1,%2,%3,%4};" ::"l"(a + 4 * (I & 1)), "f"(v[4 * I]), "f"(v[4 * I + 1]), "f"(v[4 * I + 2]), "f"(v[4 * I + 3]) : "memory");
-}
-#endif

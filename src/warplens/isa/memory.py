@@ -71,7 +71,7 @@ def uldc() -> None:
     """Load from a constant bank into uniform registers."""
 
 
-@op("QSPC", role="query_space", mods="E S L G", sig="<-", pipe="lsu", latency="shared_load",
+@op("QSPC", role="query_space", mods="E S L G D", sig="<-", pipe="lsu", latency="shared_load",
     category="memory")  # fmt: skip
 def qspc() -> None:
     """Whether a generic address lies in the given space."""

@@ -713,7 +713,7 @@ def query_space(w: RegionWriter, item: Bound) -> None:
     shared = x.icmp("eq", high, x.u32(at.SHARED_WINDOW_HIGH))
     local = x.icmp("eq", high, x.u32(at.LOCAL_WINDOW_HIGH))
     modifiers = item.inst.modifiers
-    if "S" in modifiers:
+    if "S" in modifiers or "D" in modifiers:  # D: shared memory of any block of the cluster
         truth = shared
     elif "L" in modifiers:
         truth = local
