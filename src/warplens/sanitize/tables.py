@@ -156,9 +156,10 @@ def _kernel_text(ptx: str, kernel: str) -> tuple[str, str]:
     """What a PTX file declares for all kernels, and the part of one kernel."""
     starts = [(m.start(), m.group(1)) for m in _ENTRY.finditer(ptx)]
     head = ptx[: starts[0][0]] if starts else ""
-    for (start, name), following in zip(starts, [*starts[1:], (len(ptx), "")], strict=True):
+    ends = [start for start, _ in starts[1:]] + [len(ptx)]
+    for (start, name), end in zip(starts, ends, strict=False):
         if name == kernel:
-            return head, ptx[start : following[0]]
+            return head, ptx[start:end]
     return head, ""
 
 
