@@ -19,11 +19,13 @@ def _places(sm: int) -> tuple[tuple[int, int], ...]:
 
     From sm_100 on code computes them as 0x258 and 0x254 less 0xa0 times SR_CgaSize, which is 1.
     """
-    return ((0x1B8, 0x1B4),) if sm >= 100 else ((0x48, 0x44),)
+    if sm >= 100:
+        return ((0x1B8, 0x1B4),)
+    return ((0x48, 0x44),) if sm >= 80 else ((0x90, 0x8C),)
 
 
 def _asks(kernel: SassKernel) -> bool:
-    offsets = {0x258, 0x254} if kernel.sm >= 100 else {0x48, 0x44}
+    offsets = {0x258, 0x254} if kernel.sm >= 100 else set(_places(kernel.sm)[0])
     for instruction in kernel.instructions:
         for operand in instruction.operands:
             if isinstance(operand, Const) and operand.bank == 0 and operand.offset in offsets:

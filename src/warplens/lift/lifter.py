@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from warplens.errors import Unsupported
 from warplens.execute import layout as at
 from warplens.isa import table
+from warplens.isa.refused import feature_of
 from warplens.lift import blocks as cut
 from warplens.lift.binding import (
     KEY_PREDICATE,
@@ -103,13 +104,16 @@ def bind_kernel(kernel: SassKernel) -> tuple[list[Bound | None], list[tuple[Inst
         reason = ""
         item: Bound | None = None
         if entry is None:
+            feature = feature_of(inst.opcode)
             reason = f"opcode {inst.opcode} is not known"
+            reason = f"{feature} are not executed" if feature else reason
         else:
             unknown = [m for m in inst.modifiers if m not in entry.modifiers]
             if unknown:
                 reason = f"modifier .{unknown[0]} of {inst.opcode} is not known"
             elif entry.role != "value" and entry.role not in ROLES:
-                reason = f"{inst.opcode} is not executed yet"
+                feature = feature_of(inst.opcode) or inst.opcode
+                reason = f"{feature} are not executed"
             else:
                 try:
                     item = bind(inst, entry)
