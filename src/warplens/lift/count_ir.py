@@ -71,7 +71,8 @@ def count_sectors(is_atomic: bool = False) -> str:
     `%off` are the lanes' offsets (the segment's base is 128-byte aligned).
     """
     name = "wl.sectors.atomic" if is_atomic else "wl.sectors"
-    turns = _passes_of_atomics() if is_atomic else "  %rep.f = add i32 0, 0\n  br label %keep\nkeep:"
+    no_turns = "  %rep.f = add i32 0, 0\n  br label %keep\nkeep:"
+    turns = _passes_of_atomics() if is_atomic else no_turns
     return f"""define internal void @{name}(ptr %env, ptr %site, {V} %off, i32 %mask, i32 %size,
     i32 %counter) noinline {{
 entry:
@@ -113,8 +114,8 @@ add:
 
 def count_local_bytes() -> str:
     """@wl.local.bytes: adds the bytes that lanes with one offset share."""
-    return f"""define internal void @wl.local.bytes(ptr %env, {V} %off, i32 %mask, i32 %lane, i32 %size,
-    i32 %counter) noinline {{
+    return f"""define internal void @wl.local.bytes(ptr %env, {V} %off, i32 %mask, i32 %lane,
+    i32 %size, i32 %counter) noinline {{
 entry:
 {COUNTERS_POINTER}
   %lanes = call i32 @llvm.ctpop.i32(i32 %mask)
@@ -180,7 +181,7 @@ def _sum(name: str, parts: list[str]) -> str:
 
 
 def wide_passes(size: int) -> str:
-    """@wl.wide.SIZE: the counts of an 8- or 16-byte access, as {passes, conflicts, ideal, wavefronts}.
+    """@wl.wide.SIZE: {passes, conflicts, ideal, wavefronts} of an 8- or 16-byte access.
 
     Half (quarter) warps take a pass each. Of a load two neighbouring passes become one when the two
     lanes of every pair (i, i ^ 1), or of every pair (i, i ^ 2), agree or are inactive. The hardware
@@ -277,8 +278,8 @@ def count_wavefronts() -> str:
         f"  %{name}.f = phi i32 [ %{a}, %narrow ], [ %{b}, %spread ], [ %{c}, %atomic ]"
         for name, (a, b, c) in fresh.items()
     )
-    return f"""define internal void @wl.wavefronts(ptr %env, ptr %site, {V} %off, i32 %mask, i32 %size,
-    i32 %counter, i32 %kind) noinline {{
+    return f"""define internal void @wl.wavefronts(ptr %env, ptr %site, {V} %off, i32 %mask,
+    i32 %size, i32 %counter, i32 %kind) noinline {{
 entry:
 {COUNTERS_POINTER}
   %lanes = call i32 @llvm.ctpop.i32(i32 %mask)

@@ -331,19 +331,19 @@ def _store_row(w: RegionWriter, place: str, values: list[Value], size: int,
     if size == 4:
         w.line(f"store {v} {values[0].ref}, ptr {place}, align 4")
         return
-    refs, lanes = [x.ref for x in values], 32
+    refs, n_lanes = [x.ref for x in values], 32
     while len(refs) > 1:  # concatenate, then interleave
-        kind = f"<{lanes} x i32>"
-        every = ", ".join(f"i32 {i}" for i in range(2 * lanes))
+        kind = f"<{n_lanes} x i32>"
+        every = ", ".join(f"i32 {i}" for i in range(2 * n_lanes))
         refs = [
-            w.emit(f"shufflevector {kind} {a}, {kind} {b}, <{2 * lanes} x i32> <{every}>")
+            w.emit(f"shufflevector {kind} {a}, {kind} {b}, <{2 * n_lanes} x i32> <{every}>")
             for a, b in zip(refs[::2], refs[1::2], strict=True)
         ]
-        lanes *= 2
-    kind = f"<{lanes} x i32>"
+        n_lanes *= 2
+    kind = f"<{n_lanes} x i32>"
     words = size // 4
-    order = ", ".join(f"i32 {(i % words) * 32 + i // words}" for i in range(lanes))
-    mixed = w.emit(f"shufflevector {kind} {refs[0]}, {kind} poison, <{lanes} x i32> <{order}>")
+    order = ", ".join(f"i32 {(i % words) * 32 + i // words}" for i in range(n_lanes))
+    mixed = w.emit(f"shufflevector {kind} {refs[0]}, {kind} poison, <{n_lanes} x i32> <{order}>")
     w.line(f"store {kind} {mixed}, ptr {place}, align 4")
 
 
@@ -446,7 +446,8 @@ def load(w: RegionWriter, item: Bound) -> None:
 
 
 def _inline_loads(w: RegionWriter, space: str, site: str, address: tuple[Value, Value | None, int],
-                  size: int, mask: str, signed: bool, slot: int) -> list[tuple[str, str, list[str]]]:
+                  size: int, mask: str, signed: bool,
+                  slot: int) -> list[tuple[str, str, list[str]]]:  # fmt: skip
     """The patterns served inline: (label behind the load, last label, words) of each.
 
     The code goes on where the general path is to be written.
