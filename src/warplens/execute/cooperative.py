@@ -21,7 +21,7 @@ def _places(sm: int) -> tuple[tuple[int, int], ...]:
     """
     if sm >= 100:
         return ((0x1B8, 0x1B4),)
-    return ((0x48, 0x44),) if sm >= 80 else ((0x90, 0x8C),)
+    return ((0x48, 0x44),) if sm >= 90 else ((0x90, 0x8C),)
 
 
 def _asks(kernel: SassKernel) -> bool:
