@@ -228,7 +228,7 @@ def _fp8_values(fmt: Format) -> dict[int, float]:
     values = {}
     for bits in range(256):
         exponent, fraction = bits >> mantissa & ((1 << (7 - mantissa)) - 1), bits & ((1 << mantissa) - 1)
-        if fmt is E4M3 and bits & 0x7F == 0x7F or fmt is E5M2 and exponent == 31:
+        if (fmt is E4M3 and bits & 0x7F == 0x7F) or (fmt is E5M2 and exponent == 31):
             continue
         scaled = fraction if exponent == 0 else fraction + (1 << mantissa)
         value = scaled * 2.0 ** (fmt.lowest + max(exponent - 1, 0))
