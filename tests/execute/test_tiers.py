@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 import tests.kernels.every  # noqa: F401
-import warplens as wl
 from tests.kernels.model import CASES, FOLDER, Case, assert_results
+
+import warplens as wl
 
 FILES = ("control.cu", "matrix.cu", "memory.cu", "reduction.cu", "warp.cu")
 EVERY = 4  # of the cases of these files, every fourth runs here

@@ -42,7 +42,8 @@ def profile_script(arguments: argparse.Namespace, launches: list[LaunchResult]) 
             launches.append(replace(result, process_name=script.name))
 
     with config.listening(listener):
-        status = run_script(script, arguments.script_arguments, quiet=arguments.csv or arguments.json)
+        is_quiet = arguments.csv or arguments.json
+        status = run_script(script, arguments.script_arguments, quiet=is_quiet)
     if not launches:
         nothing_matched(chosen.seen)
     return status

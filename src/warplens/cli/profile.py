@@ -79,14 +79,14 @@ def add_launch_options(group: Any) -> None:
            help="order-dependent kernels run their blocks in order (yes)")  # fmt: skip
     option("--workers", type=int, metavar="N", help="threads that run blocks (all cores)")
     option("--predict", action="store_true",
-           help="run sampled blocks only and model the time; outputs are not meaningful")  # fmt: skip
+           help="run sampled blocks only, model the time; outputs are not meaningful")  # fmt: skip
     option("--timing", choices=("sampled", "exact", "off"), default="sampled",
            help="blocks that the timing model replays (sampled)")  # fmt: skip
     option("--scheduler", choices=("gty", "lrr", "gto"), default="gty",
            help="warp scheduling: greedy then youngest (gty), loose round robin, greedy then "
            "oldest")  # fmt: skip
     option("--set-gpu", action="append", default=[], metavar="KEY=VALUE",
-           help="change a number of the GPU, such as l2.size_bytes=1048576 (repeatable)")  # fmt: skip
+           help="change a number of the GPU: l2.size_bytes=1048576 (repeatable)")  # fmt: skip
     option("--max-seconds", type=float, metavar="S", help="stop a launch after this time")
     option("--max-steps", type=int, metavar="N", help="stop after this many instructions")
 

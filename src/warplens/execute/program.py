@@ -94,8 +94,8 @@ def prepare(kernel: SassKernel, cubin: Cubin, features: HostFeatures | None = No
         )
     if kernel.cluster is not None and kernel.cluster != (1, 1, 1):
         raise Unsupported(
-            f"{kernel.demangled or kernel.name} is launched in clusters of {kernel.cluster} blocks; "
-            "thread block clusters and distributed shared memory are not executed",
+            f"{kernel.demangled or kernel.name} is launched in clusters of {kernel.cluster} "
+            "blocks; thread block clusters and distributed shared memory are not executed",
             hint="build it with __cluster_dims__(1, 1, 1), or without, to run its blocks alone",
         )
     lifted = lift(kernel, features, observe, tier=0, single=single)

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import carray, cfunc, njit, types
+from numba import types as _numba_types
+from numba.np.numpy_support import carray
 
+from warplens.compiled import cfunc, njit
 from warplens.execute import layout as at
 from warplens.execute.native import peek32, poke32, poke64
 from warplens.execute.observe import Observer
@@ -22,6 +24,7 @@ PREDICATES, UNIFORM_PREDICATES, UNIFORM, REGISTERS = 0, 8, 16, 272
 ACCESS_WORDS = 72  # step, instruction, mask, space, kind, size, 2 unused, 32 addresses of 2 words
 MAX_BYTES = 128 << 20
 
+types: Any = _numba_types
 _I32, _I64 = types.int32, types.int64
 _VOID_BLOCK = types.void(types.CPointer(_I64), _I64, _I32, _I32)
 _ACCESS = types.void(types.CPointer(_I64), _I64, _I32, _I32, _I32, _I32, _I32, _I64, _I64)
@@ -30,7 +33,7 @@ _RELEASE = types.void(types.CPointer(_I64), _I64, _I64)
 
 @njit(inline="always")
 def _peek64(address: int) -> int:
-    return peek32(address) | peek32(address + 4) << 32
+    return int(peek32(address) | peek32(address + 4) << 32)
 
 
 @njit(inline="always")
@@ -39,7 +42,7 @@ def _copy(to: int, start: int, words: int) -> None:
         poke32(to + 4 * k, peek32(start + 4 * k))
 
 
-@cfunc(_VOID_BLOCK, cache=True)
+@cfunc(_VOID_BLOCK)
 def _on_block(env: Any, warp: int, number: int, mask: int) -> None:
     slots = carray(env, (at.ENV_SLOTS,), np.int64)
     state = slots[at.ENV_OBSERVER]
@@ -63,7 +66,7 @@ def _on_block(env: Any, warp: int, number: int, mask: int) -> None:
     poke64(state + 8 * N_STEPS, n + 1)
 
 
-@cfunc(_ACCESS, cache=True)
+@cfunc(_ACCESS)
 def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int, size: int,
                base: int, host: int) -> None:  # fmt: skip
     slots = carray(env, (at.ENV_SLOTS,), np.int64)
@@ -92,12 +95,12 @@ def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int,
     poke64(state + 8 * N_ACCESSES, n + 1)
 
 
-@cfunc(_VOID_BLOCK, cache=True)
+@cfunc(_VOID_BLOCK)
 def _on_sync(env: Any, warp: int, inst: int, mask: int) -> None:
     return
 
 
-@cfunc(_RELEASE, cache=True)
+@cfunc(_RELEASE)
 def _on_release(env: Any, slot: int, barrier: int) -> None:
     return
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import cfunc, njit
 from numba import types as _numba_types
 from numba.np.numpy_support import carray
 
+from warplens.compiled import cfunc, njit
 from warplens.execute import layout as at
 from warplens.execute.native import peek32, poke32, poke64, population
 from warplens.execute.observe import Observer
@@ -47,7 +47,7 @@ def _peek64(address: int) -> int:
     return int(peek32(address) | peek32(address + 4) << 32)
 
 
-@cfunc(_VOID_BLOCK, cache=True)
+@cfunc(_VOID_BLOCK)
 def _on_block(env: Any, warp: int, number: int, mask: int) -> None:
     slots = carray(env, (at.ENV_SLOTS,), np.int64)
     state = slots[at.ENV_OBSERVER]
@@ -79,7 +79,7 @@ def _add_line(table: int, first: int, count: int, key: int, sectors: int) -> int
     return count + 1
 
 
-@njit(cache=True)
+@njit()
 def _global_lines(warp: int, mask: int, size: int, table: int, first: int) -> int:
     base = warp + at.WARP_SCRATCH + 128 * 20
     count = 0
@@ -94,7 +94,7 @@ def _global_lines(warp: int, mask: int, size: int, table: int, first: int) -> in
     return count
 
 
-@njit(cache=True)
+@njit()
 def _local_lines(warp: int, mask: int, size: int, table: int, first: int) -> int:
     base = warp + at.WARP_SCRATCH
     count = 0
@@ -106,7 +106,7 @@ def _local_lines(warp: int, mask: int, size: int, table: int, first: int) -> int
     return count
 
 
-@njit(cache=True)
+@njit()
 def _pass_wavefronts(base: int, mask: int, size: int, first: int, lanes: int) -> int:
     """Passes for the lanes [first, first + lanes): the most distinct words of one bank."""
     words = np.empty(32, np.int64)
@@ -131,7 +131,7 @@ def _pass_wavefronts(base: int, mask: int, size: int, first: int, lanes: int) ->
     return worst
 
 
-@njit(cache=True)
+@njit()
 def _shared_passes(warp: int, mask: int, size: int) -> int:
     base = warp + at.WARP_SCRATCH
     groups = 1 if size <= 4 else size // 4
@@ -142,7 +142,7 @@ def _shared_passes(warp: int, mask: int, size: int) -> int:
     return max(1, total)
 
 
-@njit(cache=True)
+@njit()
 def _most_lanes_on_a_word(address: int, bytes_each: int, mask: int) -> int:
     """The most lanes whose offsets or addresses name one 32-bit word."""
     words = np.empty(32, np.int64)
@@ -165,7 +165,7 @@ def _most_lanes_on_a_word(address: int, bytes_each: int, mask: int) -> int:
     return worst
 
 
-@cfunc(_ACCESS, cache=True)
+@cfunc(_ACCESS)
 def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int, size: int,
                base: int, host: int) -> None:  # fmt: skip
     slots = carray(env, (at.ENV_SLOTS,), np.int64)
@@ -207,12 +207,12 @@ def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int,
     poke64(state + 8 * N_ACCESSES, n + 1)
 
 
-@cfunc(_VOID_BLOCK, cache=True)
+@cfunc(_VOID_BLOCK)
 def _on_sync(env: Any, warp: int, inst: int, mask: int) -> None:
     return
 
 
-@cfunc(_RELEASE, cache=True)
+@cfunc(_RELEASE)
 def _on_release(env: Any, slot: int, barrier: int) -> None:
     return
 

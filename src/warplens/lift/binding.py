@@ -145,9 +145,7 @@ def _role_effects(inst: Instruction, op: Op) -> tuple[list[int], list[int]]:
     elif role == "bulk_copy":
         named = [o.uniform if isinstance(o, Mem) else o for o in operands]
         return [k for o in named for k in _keys(o, 2)], []
-    elif role == "rpcmov" and isinstance(operands[0], Reg):
-        writes += _keys(operands.pop(0), 1)
-    elif role == "bmov" and operands and isinstance(operands[0], Reg):
+    elif role in ("bmov", "rpcmov") and operands and isinstance(operands[0], Reg):
         writes += _keys(operands.pop(0), 1)
     elif role == "r2p":
         mask = operands[-1]
@@ -160,9 +158,7 @@ def _role_effects(inst: Instruction, op: Op) -> tuple[list[int], list[int]]:
     for operand in operands:
         if isinstance(operand, Mem):
             reads += memory_keys(operand, is_wide_address(inst, operand))
-        elif role in ("ret", "brx", "call", "brxu"):
-            reads += _keys(operand, 2)
-        elif role == "mbarrier_init":
+        elif role in ("ret", "brx", "call", "brxu", "mbarrier_init"):
             reads += _keys(operand, 2)
         elif role == "store_matrix":
             reads += _keys(operand, next((int(m) for m in inst.modifiers if m in "24"), 1))
@@ -181,7 +177,7 @@ def bind(inst: Instruction, op: Op) -> Bound:
     destinations: list[tuple[Kind, Operand | None]] = []
     sources: list[tuple[Kind, Operand | None]] = []
     if op.role == "value":
-        operands = [o for o in inst.operands if not isinstance(o, Token)]
+        operands: list[Operand] = [o for o in inst.operands if not isinstance(o, Token)]
         destinations = _take(op.destinations, operands, True)
         sources = _take(op.sources, operands, False)
         if operands:

@@ -164,7 +164,7 @@ def _regions(blocks: list[LiftedBlock]) -> list[Region]:
             if s <= block.index:
                 for i in range(s + 1, block.index + 1):
                     crossing[i] += 1
-    loop_end = {}  # loop header -> last block with an edge back to it
+    loop_end: dict[int, int] = {}  # loop header -> last block with an edge back to it
     for block in blocks:
         for s in block.successors:
             if s <= block.index:

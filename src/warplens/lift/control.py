@@ -288,7 +288,7 @@ def warpsync(w: RegionWriter, item: Bound) -> None:
 
 
 def _exclusive(w: RegionWriter, own: Value) -> None:
-    """WARPSYNC.EXCLUSIVE, .COLLECTIVE: lanes that name the same mask go on together, apart from the others."""
+    """WARPSYNC.EXCLUSIVE, .COLLECTIVE: lanes that name one mask go on together, without others."""
     w.registers.flush()
     w.terminated = True
     follow = w.next_block()

@@ -202,8 +202,8 @@ class Operands:
                 half = x.lshr(value, x.u32(16)) if high else x.and_(value, x.u32(0xFFFF))
                 value = x.or_(half, x.shl(half, x.u32(16)))
             elif suffix == "H0_NH1":
-                high = x.xor(x.lshr(value, x.u32(16)), x.u32(0x8000))
-                value = x.or_(x.shl(value, x.u32(16)), high)  # the halves swapped, low negated
+                low = x.xor(x.lshr(value, x.u32(16)), x.u32(0x8000))
+                value = x.or_(x.shl(value, x.u32(16)), low)  # the halves swapped, low negated
             elif suffix not in _PLAIN_SUFFIXES:
                 raise BindingError(f"operand suffix .{suffix}")
         value = x.and_(value, x.u32(0x7FFF7FFF)) if absolute else value

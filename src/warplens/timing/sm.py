@@ -9,8 +9,7 @@
 
 from __future__ import annotations
 
-from numba import njit
-
+from warplens.compiled import njit
 from warplens.timing import blocks, dispatch, fetch, scoreboard, stall
 from warplens.timing.schedule import pick
 from warplens.timing.state import (
@@ -29,7 +28,7 @@ from warplens.timing.state import (
 )
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def simulate(specs: Records, code: Records, trace: Trace, state: State, counts: Counts,
              limit: int, bin_cycles: int) -> None:  # fmt: skip
     """Replays the blocks of `trace.order` until all have ended or `limit` instructions issued."""

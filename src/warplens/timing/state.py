@@ -7,11 +7,12 @@ small and quick to compile; what grows with the launch stands in the arrays of `
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from warplens.compiled import internal
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -24,8 +25,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def stage(function: Function) -> Function:
     """Compiles a stage. Python never calls one, so it needs no entry for that, which halves the
     time of the first compilation."""
-    options: Any = {"cache": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return cast(Function, njit(**options)(function))
+    return internal()(function)
 
 
 # classes of instructions, by what their issue needs
