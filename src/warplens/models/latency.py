@@ -93,7 +93,7 @@ def bytes_in_flight(
     Source: Little's law with the GPU file's bandwidth and latency.
 
     >>> round(bytes_in_flight("H200") / 1e6, 2)
-    1.55
+    1.6
     """
     spec = find_gpu(gpu)
     cycles = float(spec.value("latency.dram")) if latency_cycles is None else latency_cycles
@@ -114,7 +114,7 @@ def warps_to_saturate_dram(
     Source: Little's law; above the GPU's warp limit one load per warp is not enough.
 
     >>> warps_to_saturate_dram("H200"), warps_to_saturate_dram("H200", 16)
-    (92, 23)
+    (95, 24)
     """
     spec = find_gpu(gpu)
     each = 32 * float(numbers("bytes_per_lane", bytes_per_lane, 1))
@@ -136,7 +136,7 @@ def bandwidth_reached(
     Source: Little's law solved for the throughput.
 
     >>> round(bandwidth_reached("H200", 64) / 1e12, 2)
-    3.35
+    3.24
     """
     spec = find_gpu(gpu)
     data = numbers("warps_per_sm", warps_per_sm, 0) * spec.sm_count * 32

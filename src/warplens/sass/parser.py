@@ -205,9 +205,10 @@ class _Parser:
             # Up to sm_89 the shared and the global address are printed without a comma.
             first, _, second = texts[0].partition("][")
             texts[:1] = [f"{first}]", f"[{second}"]
-        if len(texts) > 1 and texts[0].endswith("desc") and texts[0] != "desc":
-            # With a cache policy the comma before the descriptor is printed behind its name.
-            texts[:2] = [texts[0].removesuffix("desc"), f"desc{texts[1]}"]
+        for i, first in enumerate(texts[:-1]):
+            if first.endswith("desc") and first != "desc":
+                # With a cache policy the comma before the descriptor is printed behind its name.
+                texts[i : i + 2] = [first.removesuffix("desc"), f"desc{texts[i + 1]}"]
         predicate = listed.predicate
         if predicate and predicate[0] != "@":  # the JSON form misplaces P2R's second operand
             texts.insert(1, predicate)
