@@ -15,6 +15,7 @@ import glob
 import hashlib
 import json
 import os
+import shutil
 import struct
 import sys
 from pathlib import Path
@@ -27,8 +28,14 @@ def _nvidia_dirs() -> list[str]:
     return [d for p in sys.path for d in glob.glob(os.path.join(p, "nvidia", "*")) if p]
 
 
+def toolkit() -> list[str]:
+    """The folder of the toolkit whose nvcc is on the PATH, if there is one."""
+    nvcc = shutil.which("nvcc")
+    return [str(Path(nvcc).resolve().parents[1])] if nvcc else []
+
+
 def _library(pattern: str) -> str:
-    for folder in [*_nvidia_dirs(), "/usr/local/cuda"]:
+    for folder in [*_nvidia_dirs(), *toolkit()]:
         for sub in ("lib", "lib64"):
             found = sorted(glob.glob(os.path.join(folder, sub, pattern)))
             if found:
@@ -38,7 +45,7 @@ def _library(pattern: str) -> str:
 
 def _include_dirs() -> list[str]:
     found = []
-    for folder in [*_nvidia_dirs(), "/usr/local/cuda"]:
+    for folder in [*_nvidia_dirs(), *toolkit()]:
         for sub in ("include", "include/cccl"):
             path = os.path.join(folder, sub)
             if os.path.isdir(path) and path not in found:

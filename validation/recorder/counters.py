@@ -11,6 +11,8 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from build import toolkit
+
 
 def _first(*patterns: str) -> str:
     for pattern in patterns:
@@ -23,8 +25,8 @@ def _first(*patterns: str) -> str:
 def cupti_library() -> str:
     """The path of libcupti, from the pip package or the toolkit."""
     places = [os.path.join(p, "nvidia", "*", "lib", "libcupti.so*") for p in sys.path if p]
-    toolkit = "/usr/local/cuda"
-    places += [f"{toolkit}/lib64/libcupti.so*", f"{toolkit}/extras/CUPTI/lib64/libcupti.so*"]
+    for folder in toolkit():
+        places += [f"{folder}/lib64/libcupti.so*", f"{folder}/extras/CUPTI/lib64/libcupti.so*"]
     return _first(*places)
 
 
@@ -33,7 +35,7 @@ def build_library(out: Path | None = None) -> str:
     target = str(out or Path(tempfile.mkdtemp()) / "counters.so")
     headers = [os.path.join(p, "nvidia", "*", "include") for p in sys.path if p]
     folders = [d for h in headers for d in sorted(glob.glob(h))]
-    folders += ["/usr/local/cuda/include", "/usr/local/cuda/extras/CUPTI/include"]
+    folders += [f"{d}/{sub}" for d in toolkit() for sub in ("include", "extras/CUPTI/include")]
     source = str(Path(__file__).with_name("counters.cpp"))
     includes = [f"-I{d}" for d in folders if os.path.isdir(d)]
     subprocess.run(["g++", "-shared", "-fPIC", "-O1", source, *includes, "-o", target], check=True)
