@@ -35,13 +35,6 @@ class Segment:
         return int(self.buffer.ctypes.data)
 
 
-def _bytes_of(array: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
-    flat = array.reshape(-1)
-    if flat.base is None and flat is not array:
-        raise InputError("array is not contiguous")
-    return flat.view(np.uint8) if flat.size else np.zeros(0, np.uint8)
-
-
 class DeviceMemory:
     """All allocations of one device. Addresses are the same in every run of a program."""
 

@@ -133,7 +133,7 @@ def _sector_columns(space: str, size: int, op: str) -> dict[str, dict[int, int]]
     return columns
 
 
-def _address(w: RegionWriter, mem: Mem, wide: bool) -> tuple[Value, Value | None, int]:
+def address_of(w: RegionWriter, mem: Mem, wide: bool) -> tuple[Value, Value | None, int]:
     """Low and high words of an address and its immediate offset."""
     x, o = w.x, w.operands
     base = mem.base if mem.base is not None and mem.base.index != RZ else None
@@ -359,16 +359,6 @@ def _put_address(w: RegionWriter, space: str, address: tuple[Value, Value | None
     return offset
 
 
-def memory_operand(item: Bound) -> Mem:
-    """The instruction's memory operand."""
-    return _memory(item)
-
-
-def address_of(w: RegionWriter, mem: Mem, wide: bool) -> tuple[Value, Value | None, int]:
-    """Low and high words of an address and its immediate offset."""
-    return _address(w, mem, wide)
-
-
 def call_helper(w: RegionWriter, function: str, site: int, mask: str, imm: int,
                 slot: int) -> None:  # fmt: skip
     """Calls a helper for a reserved site; a fault leaves the region."""
@@ -386,7 +376,8 @@ def _count_same(w: RegionWriter, slot: int, size: int, mask: str) -> None:
     w.count(slot + count_ir.REPEATED_BYTES, w.emit(f"mul i64 {others}, {size}"))
 
 
-def _memory(item: Bound) -> Mem:
+def memory_operand(item: Bound) -> Mem:
+    """The instruction's memory operand."""
     for operand in item.inst.operands:
         if isinstance(operand, Mem):
             return operand
@@ -411,11 +402,11 @@ def _is_wide(item: Bound, mem: Mem, space: str) -> bool:
 def load(w: RegionWriter, item: Bound) -> None:
     """LDG, LDS, LDL, LD."""
     space, size = _space(item), access_bytes(item.inst)
-    mem = _memory(item)
+    mem = memory_operand(item)
     signed = "S8" in item.inst.modifiers or "S16" in item.inst.modifiers
     if space in ("global", "generic") and not _is_wide(item, mem, space):
         raise BindingError("32-bit global address")
-    address = _address(w, mem, _is_wide(item, mem, space))
+    address = address_of(w, mem, _is_wide(item, mem, space))
     _use_move(w, space, "load", size)
     _slow_down(w, item)
     site_index, slot = new_site(w, space, size, "load", True)
@@ -489,13 +480,13 @@ def _write_words(w: RegionWriter, destination: Operand, values: list[str]) -> No
 def store(w: RegionWriter, item: Bound) -> None:
     """STG, STS, STL, ST."""
     space, size = _space(item), access_bytes(item.inst)
-    mem = _memory(item)
+    mem = memory_operand(item)
     if space in ("global", "generic") and not _is_wide(item, mem, space):
         raise BindingError("32-bit global address")
     sources = [o for o in item.inst.operands if isinstance(o, Reg | UReg | Imm | Const)]
     words = max(1, size // 4)
     values = [w.operands.bits_word(sources[0], k, False) for k in range(words)]
-    address = _address(w, mem, _is_wide(item, mem, space))
+    address = address_of(w, mem, _is_wide(item, mem, space))
     _use_move(w, space, "store", size)
     _slow_down(w, item)
     site_index, slot = new_site(w, space, size, "store", True)
@@ -548,8 +539,8 @@ def atomic(w: RegionWriter, item: Bound) -> None:
     """ATOMG, ATOM, ATOMS, RED."""
     space = _space(item)
     operation, kind, bits = atomic_operation(item)
-    mem = _memory(item)
-    address = _address(w, mem, _is_wide(item, mem, space))
+    mem = memory_operand(item)
+    address = address_of(w, mem, _is_wide(item, mem, space))
     operands = list(item.inst.operands)
     position = operands.index(mem)
     outputs, inputs = operands[:position], [
@@ -707,8 +698,8 @@ def _gather_constant(w: RegionWriter, source: Const, size: int, words: int,
 @role("query_space")
 def query_space(w: RegionWriter, item: Bound) -> None:
     """QSPC: is a generic address in the shared (.S) or local (.L) window, or global (.G)?"""
-    mem = _memory(item)
-    _, high, _ = _address(w, mem, True)
+    mem = memory_operand(item)
+    _, high, _ = address_of(w, mem, True)
     assert high is not None
     x = w.x
     shared = x.icmp("eq", high, x.u32(at.SHARED_WINDOW_HIGH))
