@@ -23,6 +23,11 @@ from warplens.toolchain.cache import default_cache
 F = TypeVar("F", bound=Callable[..., Any])
 
 _config: Any = numba_config
+if getattr(_config, "USE_LLVMLITE_MEMORY_MANAGER", None) is None:
+    # All sections of a function in one block: LLVM's own manager may map them more than 2 GiB apart
+    # when the address space is full of arrays, and then the process ends. Numba reads this when it
+    # first compiles or loads something.
+    _config.USE_LLVMLITE_MEMORY_MANAGER = 1
 _SHARED = "execute"  # its constants and functions are compiled into those of other packages
 
 

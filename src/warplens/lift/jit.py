@@ -78,7 +78,9 @@ def compile_ir(ir: str, n_regions: int, features: HostFeatures, tier: int) -> Ma
             data = machine.emit_object(module)
             cache.put("object", key, data)
         empty = llvm.parse_assembly("")
-        engine = llvm.create_mcjit_compiler(empty, machine)
+        # LLVM's own memory manager may map a module's sections further apart than code can reach;
+        # llvmlite's reserves one block for all of them.
+        engine = llvm.create_mcjit_compiler(empty, machine, use_lmm=True)
         engine.add_object_file(llvm.ObjectFileRef.from_data(data))
         engine.finalize_object()
         addresses = tuple(
