@@ -19,7 +19,8 @@ from warplens.timing.state import Counts, Record, Records, Trace, new_counts, ne
 from warplens.timing.table import code_of
 
 REPLAY_LIMIT = 3_000_000  # warp instructions of one replay
-_BINS = 4096
+_NOTES = 1024  # kept of a replay's progress
+_NOTE_COST = 20_000_000  # entries of the stall table that notes may read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,13 +145,17 @@ class Model:
         machine = self.machine
         limit = limit or (1 << 60 if self.question.exact else REPLAY_LIMIT)
         spec = machine.spec()
+        table = len(self.question.kernel.instructions) * len(REASONS)
+        notes = max(128, min(_NOTES, _NOTE_COST // (4 * max(1, table))))
         counts = new_counts(
-            len(self.question.kernel.instructions), len(REASONS), len(order), bins=_BINS,
+            len(self.question.kernel.instructions), len(REASONS), len(order), notes=notes,
             events=events,
         )  # fmt: skip
-        state = new_state(spec[0], machine.l1_lines, machine.l0_lines, machine.l1i_lines)
-        bin_cycles = max(1, trace.instructions() * 40 // _BINS)
-        simulate(spec, self.code, _tuple(trace, answer, order), state, counts, limit, bin_cycles)
+        state = new_state(
+            spec[0], machine.l1_lines, machine.l0_lines, machine.l1i_lines,
+            note_interval=max(8, min(limit, trace.instructions()) // (4 * notes)),
+        )  # fmt: skip
+        simulate(spec, self.code, _tuple(trace, answer, order), state, counts, limit)
         return Replay(spec=spec[0], sm=state.sm[0], counts=counts)
 
     @cached_property

@@ -5,12 +5,13 @@
     dispatch.start    pipes, memory path: lsu, shared, l1, l2, dram  (scoreboard.hold)
     _advance          next instruction: stall count, fetch, scoreboards; barriers, end
     _account          who stood where and why; on to the next cycle in which anything can happen
+    progress.note     now and then: all sums as they stand
 """
 
 from __future__ import annotations
 
 from warplens.compiled import njit
-from warplens.timing import blocks, dispatch, fetch, scoreboard, stall
+from warplens.timing import blocks, dispatch, fetch, progress, scoreboard, stall
 from warplens.timing.schedule import pick
 from warplens.timing.state import (
     ARRIVE,
@@ -30,7 +31,7 @@ from warplens.timing.state import (
 
 @njit(nogil=True)
 def simulate(specs: Records, code: Records, trace: Trace, state: State, counts: Counts,
-             limit: int, bin_cycles: int) -> None:  # fmt: skip
+             limit: int) -> None:  # fmt: skip
     """Replays the blocks of `trace.order` until all have ended or `limit` instructions issued."""
     spec, sm = specs[0], state.sm[0]
     now = sm.now
@@ -50,9 +51,12 @@ def simulate(specs: Records, code: Records, trace: Trace, state: State, counts: 
         following = max(now + 1, min(sm.wake, blocks.next_launch(state, trace)))
         if following >= NEVER:
             following = _unlock(state, counts, spec, now)
-        _account(sm, counts, now, following, issued, bin_cycles)
+        _account(sm, now, following, issued)
         now = following
+        if now >= sm.note_at:
+            progress.note(state, counts, code, now)
     sm.now = now
+    progress.note(state, counts, code, now)
 
 
 @stage
@@ -123,17 +127,9 @@ def _unlock(state: State, counts: Counts, spec: Record, now: int) -> int:
 
 
 @stage
-def _account(sm: Record, counts: Counts, now: int, following: int, issued: int,
-             bin_cycles: int) -> None:  # fmt: skip
+def _account(sm: Record, now: int, following: int, issued: int) -> None:
     passed = following - now
     if sm.resident > 0 or issued:
         sm.cycles += passed
         sm.warp_cycles += passed * sm.resident
     sm.issue_active += issued
-    bins = counts.timeline[min(now // bin_cycles, counts.timeline.shape[0] - 1)]
-    bins[0] += issued
-    bins[1] += passed * sm.resident
-    bins[2] = sm.dram_read + sm.dram_write
-    bins[3] = sm.l2_read + sm.l2_write
-    bins[4] = sm.l1_sectors
-    bins[5] = sm.finished

@@ -101,7 +101,8 @@ L1_KINDS = ("global_ld", "global_st", "local_ld", "local_st")
 # the SM as a whole: counters of progress, when each shared unit is free again, sums
 SM = np.dtype([
     *((name, "i8") for name in ("now", "next_block", "finished", "n_events", "resident",
-                                "age", "issued", "wake", "empty")),
+                                "age", "issued", "wake", "empty", "notes", "note_at",
+                                "note_interval")),
     *((name, "f8") for name in ("lsu_free", "tag_free", "data_free", "l2_free",
                                 "dram_free", "dram_busy", "atomic_free", "launch_free",
                                 "barrier_free")),
@@ -111,7 +112,14 @@ SM = np.dtype([
     ("slowest_slice", "f8"),
     ("slice_free", "f8", (SLICES,)),  # L2 slices, for atomics that several SMs contend for
 ])  # fmt: skip
-TIMELINE = ("issued", "warps", "dram_sectors", "l2_sectors", "l1_sectors", "blocks")
+# columns of Counts.progress, see progress.py; then a column per pipe and one per stall reason
+PROGRESS = (
+    "now", "cycles", "warp_cycles", "issued", "eligible", "started", "finished", "l1_sectors",
+    "l1_hits", "tags", "data_cycles", "shared_passes", "l2_read", "l2_read_hit", "l2_write",
+    "l2_atomic", "dram_read", "dram_write", "dram_busy", "l2_backlog", "dram_backlog",
+)  # fmt: skip
+FIRST_PIPE = len(PROGRESS)
+FIRST_REASON = FIRST_PIPE + len(PIPES)
 
 
 class Trace(NamedTuple):
@@ -146,11 +154,12 @@ class Counts(NamedTuple):
 
     stalls: Ints  # (instruction, reason)
     done: Ints  # (block in order of completion, 2): time, instructions issued up to then
-    timeline: Floats  # (bin, TIMELINE column)
+    progress: Floats  # (note, PROGRESS column)
     events: Ints  # (n, 6): warp slot, begin, end, reason, pc, trace
 
 
-def new_state(spec: Record, l1_lines: int, l0_lines: int, l1i_lines: int) -> State:
+def new_state(spec: Record, l1_lines: int, l0_lines: int, l1i_lines: int, *,
+              note_interval: int = 1 << 40) -> State:  # fmt: skip
     """An empty SM."""
     n_warps = int(spec["slots"]) * int(spec["warps_per_block"])
     subs = np.zeros(int(spec["sub_partitions"]), SUB)
@@ -158,6 +167,7 @@ def new_state(spec: Record, l1_lines: int, l0_lines: int, l1i_lines: int) -> Sta
     slots = int(spec["slots"])
     sm = np.zeros(1, SM)
     sm["empty"] = slots
+    sm["note_interval"] = note_interval
     return State(
         sm=sm,
         warps=np.zeros(n_warps, WARP),
@@ -171,12 +181,12 @@ def new_state(spec: Record, l1_lines: int, l0_lines: int, l1i_lines: int) -> Sta
     )
 
 
-def new_counts(n_instructions: int, n_reasons: int, n_blocks: int, *, bins: int,
+def new_counts(n_instructions: int, n_reasons: int, n_blocks: int, *, notes: int,
                events: int) -> Counts:  # fmt: skip
     """Zeroed sums."""
     return Counts(
         stalls=np.zeros((max(1, n_instructions), n_reasons), np.int64),
         done=np.zeros((max(1, n_blocks), 2), np.int64),
-        timeline=np.zeros((max(1, bins), len(TIMELINE))),
+        progress=np.zeros((max(2, notes), FIRST_REASON + n_reasons)),
         events=np.zeros((events, 6), np.int64),
     )
