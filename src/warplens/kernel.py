@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from warplens import config
 from warplens.analysis.occupancy import Occupancy, occupancy_of_kernel
 from warplens.analysis.sweep import Sweep, sweep
+from warplens.analysis.transfers import copied_arrays
 from warplens.arguments import Formal, dimensions, formals_of, pack
 from warplens.errors import ArgumentError, InputError, LaunchError, Unsupported
 from warplens.execute import grid as engine
@@ -222,6 +223,7 @@ class Kernel:
             timing=timing,
             predicted=predict,
             stepper=partial(step_warp, self, shape, kept),
+            copied=copied_arrays(formals, arguments),
         )
         config.announce(launch)
         return launch

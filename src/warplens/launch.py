@@ -13,6 +13,7 @@ from warplens.analysis.advice import advise, ranked, with_advice
 from warplens.analysis.charts import charts_of
 from warplens.analysis.occupancy import occupancy_of_kernel
 from warplens.analysis.stall_columns import lines_with_stalls, stalls_of, with_stalls
+from warplens.analysis.transfers import Copied, Transfers, transfers
 from warplens.config import process_name
 from warplens.errors import InputError, TimingUnavailable
 from warplens.execute.execution import Execution
@@ -71,6 +72,7 @@ class Launch:
         timing: LaunchTiming | None = None,
         stepper: Callable[..., Stepper] | None = None,
         predicted: bool = False,
+        copied: tuple[Copied, ...] = (),
     ) -> None:
         self.execution = execution
         self.gpu = gpu
@@ -80,6 +82,7 @@ class Launch:
         self._timing = timing
         self._stepper = stepper
         self.predicted = predicted
+        self._copied = copied
 
     @property
     def grid(self) -> tuple[int, int, int]:
@@ -142,6 +145,14 @@ class Launch:
     def ablate(self, *, pairs: bool = True) -> AblationTable:
         """What each resource is worth: the time with one, or two, of them ideal."""
         return self.timing.ablate(pairs=pairs)
+
+    def transfers(self, memory: str = "pageable") -> Transfers:
+        """The modelled copies of the launch's arrays between host and device.
+
+        Args:
+            memory: "pageable", as malloc and NumPy give it, or "pinned" (cudaHostAlloc).
+        """
+        return transfers(self.gpu, self._copied, memory)
 
     def step(self, block: int = 0, warp: int = 0) -> Stepper:
         """One warp of one block, instruction by instruction, with all lanes' registers.
@@ -239,10 +250,12 @@ class Launch:
         """How the run was made, where a reader should know."""
         execution = self.execution
         missing = "; n/a needs a timing model" if self.sources.timing is None else ""
+        copies = (self.transfers().sentence(),) if self._copied else ()
         if self.predicted and self._timing is not None:
             return (
                 "Predicted from sampled blocks: counts are scaled, outputs are not meaningful.",
                 self._timing.note(),
+                *copies,
             )
         notes = [f"Executed on the CPU from SASS, as {self.gpu.name}{missing}."]
         if self._timing is not None:
@@ -251,7 +264,7 @@ class Launch:
             notes.append(f"Blocks ran in index order: {execution.ordered_reason}")
         if execution.spinning:
             notes.append("Blocks waited on each other; they were scheduled fairly.")
-        return (*notes, *execution.notes)
+        return (*notes, *copies, *execution.notes)
 
     def save(
         self, path: str, *, overwrite: bool = False, warp: tuple[int, int] | None = None

@@ -235,7 +235,8 @@ def _file_texts() -> Mapping[str, str]:
     }
 
 
-_NOT_A_GPU = frozenset({"other_capabilities"})  # occupancy rules only
+_HOST_LINK = "host_link"  # numbers that every product has
+_NOT_A_GPU = frozenset({"other_capabilities", _HOST_LINK})  # occupancy rules; copies
 
 
 def read_gpu_file(file: str) -> tuple[dict[str, Any], dict[str, Sourced]]:
@@ -288,7 +289,8 @@ def _load(file: str) -> GpuSpec:
     if header["kind"] == "architecture":
         return _load_architecture(header, own)
     parent, shared = _parsed(header["extends"].replace("_", ""))
-    return _build({**parent, **header}, {**shared, **own}, is_architecture=False)
+    _, link = _parsed(_HOST_LINK)
+    return _build({**parent, **header}, {**link, **shared, **own}, is_architecture=False)
 
 
 def _load_architecture(header: dict[str, Any], own: dict[str, Sourced]) -> GpuSpec:
@@ -298,9 +300,10 @@ def _load_architecture(header: dict[str, Any], own: dict[str, Sourced]) -> GpuSp
         key: Sourced(entry.value, f"nominal card {card_header['name']}: {entry.source}")
         for key, entry in card.items()
     }
+    _, link = _parsed(_HOST_LINK)
     merged = {**card_header, **header, "aliases": [], "notes": ""}
     merged["notes"] = f"Limits of {header['name']}; counts and clocks of {card_header['name']}."
-    return _build(merged, {**own, **borrowed}, is_architecture=True)
+    return _build(merged, {**link, **own, **borrowed}, is_architecture=True)
 
 
 def _build(
