@@ -131,7 +131,9 @@ def _filled(
         values = random.integers(low, high, count, dtype=np.int64 if is_float else dtype)
     else:
         number = _number(kind, init, text)
-        values = np.full(count, number, dtype=np.float64 if kind == "bf16" else dtype)
+        dtype = np.dtype(np.float64) if kind == "bf16" else dtype
+        # Zeros cost no memory until they are touched, and a prediction touches little.
+        values = np.full(count, number, dtype=dtype) if number else np.zeros(count, dtype)
     if kind == "bf16":
         return _bf16_bits(values).reshape(sizes)
     return np.ascontiguousarray(values.astype(dtype, copy=False).reshape(sizes))

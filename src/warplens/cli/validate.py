@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 EPILOG = """examples:
   warplens validate                                 all case files of validation/timing
   warplens validate validation/timing/h200.json --part validation
+  warplens validate validation/published/*.toml     kernels that others measured
   warplens validate --kernel sgemm
 """
 
@@ -28,10 +29,12 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     option = parser.add_argument
     option("files", nargs="*", type=Path, metavar="FILE", default=[],
-           help="case files (all of validation/timing)")  # fmt: skip
+           help="case files (all of validation/timing and validation/published)")  # fmt: skip
     option("--part", choices=("tuning", "validation", "all"), default="all",
            help="cases that constants were tuned on, those held back, or all")  # fmt: skip
     option("--kernel", default="", metavar="TEXT", help="only cases whose name holds this")
+    option("--record", type=Path, metavar="FILE",
+           help="keep the outcomes of published cases in a JSON file, case by case")  # fmt: skip
     option("--csv", action="store_true", help="comma-separated, without the summary")
     return parser
 
@@ -42,7 +45,10 @@ def run(arguments: argparse.Namespace) -> int:
     from warplens.errors import InputError
     from warplens.timing.validation import compare_file
 
-    files = arguments.files or sorted(Path("validation/timing").glob("*.json"))
+    files = arguments.files or [
+        *sorted(Path("validation/timing").glob("*.json")),
+        *sorted(Path("validation/published").glob("*.toml")),
+    ]
     if not files:
         raise InputError(
             "no case files", hint="Name some, or run this in a checkout of the sources."
@@ -50,14 +56,32 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.csv:
         print("file,case,part,metric,predicted,measured,error")
     everything: list[Comparison] = []
+    published = [file for file in files if file.suffix == ".toml"]
     for file in files:
+        if file in published:
+            continue
         for one in compare_file(file, parse, part=arguments.part, pattern=arguments.kernel):
             everything.append(one)
             print(_csv(one) if arguments.csv else _line(one), flush=True)
     if not arguments.csv:
         for part in ("tuning", "validation"):
             _summary(part, [one for one in everything if one.part == part])
+    _published(arguments, published)
     return 0
+
+
+def _published(arguments: argparse.Namespace, files: list[Path]) -> None:
+    from warplens.cli import _published as shown
+
+    outcomes = []
+    for one in shown.run_files(files, part=arguments.part, pattern=arguments.kernel):
+        outcomes.append(one)
+        if arguments.record is not None:
+            shown.record(arguments.record, one)
+        print(_csv(one.comparison()) if arguments.csv else shown.line(one), flush=True)
+    if not arguments.csv:
+        for text in shown.summary(outcomes):
+            print(text)
 
 
 def _line(one: Comparison) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from warplens.api import Device
 from warplens.errors import InputError, WarplensError
@@ -135,12 +136,27 @@ def summarise(comparisons: Iterable[Comparison], metric: str = DURATION) -> Summ
     )  # fmt: skip
 
 
-def kendall(left: np.ndarray, right: np.ndarray) -> float:
+def kendall(left: npt.ArrayLike, right: npt.ArrayLike) -> float:
     """Kendall's rank correlation (tau-b)."""
-    a = np.sign(left[:, None] - left[None, :])
-    b = np.sign(right[:, None] - right[None, :])
+    x, y = np.asarray(left, float), np.asarray(right, float)
+    a = np.sign(x[:, None] - x[None, :])
+    b = np.sign(y[:, None] - y[None, :])
     both = float(np.sqrt((a * a).sum() * (b * b).sum()))
     return float((a * b).sum()) / both if both else 0.0
+
+
+def spearman(left: npt.ArrayLike, right: npt.ArrayLike) -> float:
+    """Spearman's rank correlation; equal values share their mean rank."""
+    a, b = _ranks(left), _ranks(right)
+    spread = float(a.std() * b.std())
+    return float(((a - a.mean()) * (b - b.mean())).mean()) / spread if spread else 0.0
+
+
+def _ranks(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    array = np.asarray(values, float)
+    below = (array[None, :] < array[:, None]).sum(axis=1)
+    equal = (array[None, :] == array[:, None]).sum(axis=1)
+    return np.asarray(below + (equal - 1) / 2.0, float)
 
 
 def stall_agreement(comparisons: Iterable[Comparison]) -> tuple[int, int]:
