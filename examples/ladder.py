@@ -3,7 +3,8 @@
     python examples/ladder.py [--n 100000000] [--gpu "RTX 4060" --gpu H200] [--block 256]
 
 Every step's sum is checked. The table shows what each step changes: requests and sectors of the
-loads, passes and bank conflicts of shared memory, divergence, instructions.
+loads, passes and bank conflicts of shared memory, divergence, instructions. A second table holds
+what is modelled: duration, cycles, throughputs, and the copies to the device and back.
 """
 
 from __future__ import annotations
@@ -45,6 +46,15 @@ COLUMNS = {
     "occup. %": ("sm__maximum_warps_per_active_cycle_pct", ".0f"),
 }
 WIDTHS = (22, 6, 6, 11, 11, 8, 14, 12, 13, 14, 9, 7)
+# Heading -> metric, what to divide it by, format.
+TIMES = {
+    "duration ms": ("gpu__time_duration.sum", 1e6, ",.3f"),
+    "SM active cycles": ("sm__cycles_active.avg", 1, ",.0f"),
+    "DRAM %": ("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", 1, ".1f"),
+    "memory %": ("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed", 1, ".1f"),
+    "compute %": ("sm__throughput.avg.pct_of_peak_sustained_elapsed", 1, ".1f"),
+}
+TIME_WIDTHS = (22, 6, 13, 18, 8, 10, 11, 14, 14, 14)
 
 
 def _arguments() -> argparse.Namespace:
@@ -55,14 +65,25 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _line(cells: list[str]) -> str:
-    """One row of the table: the first cell to the left, the others to the right."""
-    first, *others = zip(cells, WIDTHS, strict=True)
+def _line(cells: list[str], widths: tuple[int, ...] = WIDTHS) -> str:
+    """One row of a table: the first cell to the left, the others to the right."""
+    first, *others = zip(cells, widths, strict=True)
     return first[0].ljust(first[1]) + "".join(cell.rjust(width) for cell, width in others)
 
 
-def _step(kernel: wl.Kernel, per_thread: int, block: int, data: Ints) -> tuple[list[str], str]:
-    """One step's cells, and its details page."""
+def _times(run: wl.Launch) -> list[str]:
+    """A step's cells of the second table."""
+    cells = [format(run.metric(name) / part, form) for name, part, form in TIMES.values()]
+    copies, pinned = run.transfers(), run.transfers("pinned")
+    cells.append(f"{float(copies.host_to_device) / 1e6:,.1f}")
+    cells.append(f"{float(pinned.host_to_device) / 1e6:,.1f}")
+    return [*cells, f"{float(copies.device_to_host) / 1e3:,.2f}"]
+
+
+def _step(
+    kernel: wl.Kernel, per_thread: int, block: int, data: Ints
+) -> tuple[list[str], wl.Launch]:
+    """One step's cells, and its launch."""
     blocks = -(-len(data) // (block * per_thread))
     out = np.zeros(1, np.int32)
     begin = time.perf_counter()
@@ -71,7 +92,7 @@ def _step(kernel: wl.Kernel, per_thread: int, block: int, data: Ints) -> tuple[l
     right = int(out[0]) == int(data.sum(dtype=np.int64))
     cells = [str(block), "right" if right else "WRONG"]
     cells += [format(run.metric(name), form) for name, form in COLUMNS.values()]
-    return [*cells, f"{seconds:.1f}"], str(run)
+    return [*cells, f"{seconds:.1f}"], run
 
 
 def ladder(gpu: str, data: Ints, block: int, small: bool) -> str:
@@ -81,11 +102,15 @@ def ladder(gpu: str, data: Ints, block: int, small: bool) -> str:
     module = device.compile(SOURCE, name_expressions=[f"{name}<{b}>" for name, b in runs])
     print(f"\n{device.name}: the sum of {len(data):,} ints\n")
     print(_line(["step", "block", "sum", *COLUMNS, "CPU s"]))
-    details = ""
+    details, rows = "", []
     for name, b in runs:
-        cells, page = _step(module[f"{name}<{b}>"], STEPS[name], b, data)
+        cells, run = _step(module[f"{name}<{b}>"], STEPS[name], b, data)
         print(_line([name, *cells]), flush=True)
-        details = page if name == list(STEPS)[-1] else details
+        rows.append([name, str(b), *_times(run)])
+        details = str(run) if name == list(STEPS)[-1] else details
+    print(f"\nmodelled at {device.clock_mhz:,.0f} MHz; copies over {run.transfers().link}\n")
+    heads = ["step", "block", *TIMES, "to device ms", "if pinned ms", "to host us"]
+    print("\n".join(_line(row, TIME_WIDTHS) for row in (heads, *rows)))
     return details
 
 

@@ -16,8 +16,9 @@ from warplens.gpus.spec import find_gpu, list_gpus, override
 RECORDED = Path(__file__).parents[2] / "validation" / "data" / "transfers_sm90.json"
 LANE = {3: 0.985e9, 4: 1.969e9, 5: 3.938e9, 6: 7.877e9}  # bytes/s of a lane after encoding
 CUDA = """
-struct Both { const float* in; };
-__global__ void scale(const float* in, float* out, int n) { out[threadIdx.x] = 2 * in[threadIdx.x]; }
+__global__ void scale(const float* in, float* out, int n) {
+    out[threadIdx.x] = 2 * in[threadIdx.x];
+}
 __global__ void twice(float* x, const float* y) { x[threadIdx.x] += y[threadIdx.x]; }
 """
 

@@ -117,7 +117,7 @@ def copied_arrays(formals: Sequence[Formal], arguments: Sequence[Any]) -> tuple[
     """
     found: dict[int, Copied] = {}
     for formal, value in zip(formals, arguments, strict=True):
-        if not isinstance(value, np.ndarray) or value.ndim == 0 and formal.kind == "struct":
+        if not isinstance(value, np.ndarray) or (value.ndim == 0 and formal.kind == "struct"):
             continue
         key = int(value.__array_interface__["data"][0])
         back = 0 if _is_read_only(formal) else value.nbytes
