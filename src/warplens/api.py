@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from warplens.gpus.spec import GpuSpec, find_gpu
 from warplens.kernel import ConfiguredKernel, Kernel, LaunchShape
 from warplens.launch import Launch
 from warplens.module import Module, SourceUnit
+from warplens.timing.pm_sampling import PmSampling
 from warplens.toolchain.cubin import ARCHITECTURES
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "LaunchOptions",
     "LaunchShape",
     "Module",
+    "PmSampling",
 ]
 
 
@@ -41,6 +43,7 @@ class LaunchOptions:
         timing: keep a trace of sampled blocks, from which times are modelled when asked for.
         exact_timing: replay all blocks of an SM as far as memory allows instead of a sample.
         scheduler: warp scheduling policy of the model: gty (greedy, then youngest), gto, lrr.
+        pm_sampling: interval, buffer and passes of counters sampled over the launch's time.
     """
 
     deterministic: bool = True
@@ -52,6 +55,7 @@ class LaunchOptions:
     timing: bool = True
     exact_timing: bool = False
     scheduler: str = "gty"
+    pm_sampling: PmSampling = field(default_factory=PmSampling)
 
 
 class Device:

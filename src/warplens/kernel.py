@@ -201,7 +201,7 @@ class Kernel:
             if options.timing or predict:
                 timing = take(
                     self, shape, config_of_launch, scheduler=options.scheduler,
-                    exact=options.exact_timing,
+                    exact=options.exact_timing, sampling_over_time=options.pm_sampling,
                 )  # fmt: skip
             if predict:
                 execution = predicted_execution(self.name, timing)

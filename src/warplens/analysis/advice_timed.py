@@ -148,3 +148,17 @@ def launch_overhead(c: Context) -> Iterator[Finding]:
         basis="model",
         resource="launch",
     )
+
+
+@rule("PMSamplingData", section="PmSampling", title="Few samples over time")
+def few_samples(c: Context) -> Iterator[Finding]:
+    """The sampling interval is so long that the launch's phases cannot be seen."""
+    interval = c.number("profiler__pmsampler_interval_time")
+    duration = c.number("gpu__time_duration.sum")
+    if not interval or not duration or interval <= 0.1 * duration:
+        return
+    yield Finding(
+        tag="WRN",
+        text=f"A sample every {interval:,.0f} ns shows little of a launch of {duration:,.0f} ns. "
+        "Give a shorter --pm-sampling-interval, or 0 to have one chosen.",
+    )

@@ -25,6 +25,8 @@ def add_print_options(parser: Any) -> None:
            help="header rows, tables, or all")  # fmt: skip
     option("--print-metric-name", choices=("label", "name", "label-name"), default="label",
            help="what the first column shows")  # fmt: skip
+    option("--print-metric-instances", choices=("none", "values", "details"), default="none",
+           help="the values of metrics that have several, alone or with their keys")  # fmt: skip
     option("--print-fp", action="store_true", help="all numbers with decimals")
     option("--print-summary", choices=("none", "per-gpu", "per-kernel"), default="none",
            help="minimum, maximum and average over launches")  # fmt: skip
@@ -50,6 +52,7 @@ def print_options(arguments: argparse.Namespace) -> PrintOptions:
         details=arguments.print_details,
         metric_name=arguments.print_metric_name,
         always_float=arguments.print_fp,
+        instances=arguments.print_metric_instances,
         separators=not arguments.csv,
     )
 

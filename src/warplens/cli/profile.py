@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from warplens.cli._printing import add_filter_options, add_print_options
 
 if TYPE_CHECKING:
-    from warplens.api import Device, Kernel, Launch, LaunchOptions, Module
+    from warplens.api import Device, Kernel, Launch, LaunchOptions, Module, PmSampling
     from warplens.gpus.spec import GpuSpec
     from warplens.result import LaunchResult
 
@@ -44,13 +44,19 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     report = parser.add_argument_group("report")
     option = report.add_argument
     option("--set", dest="section_set", metavar="ID", help="section set (basic): "
-           "basic, detailed, full, roofline")  # fmt: skip
+           "basic, detailed, full, roofline, pmsampling")  # fmt: skip
     option("--section", action="append", default=[], metavar="ID",
            help="this section, or regex:EXPR (repeatable)")  # fmt: skip
     option("--metrics", action="append", default=[], metavar="A,B",
            help="these metrics; a base name means all its values; or regex:EXPR")  # fmt: skip
     option("-o", "--export", type=Path, metavar="NAME", help="write NAME.wlens, print nothing else")
     option("--warp", metavar="BLOCK,WARP", help="keep this warp, step by step, for the HTML page")
+    option("--pm-sampling-interval", type=int, default=0, metavar="N",
+           help="time between samples in ns, up to compute capability 8.0 in cycles (0: automatic)")
+    option("--pm-sampling-buffer-size", type=int, default=0, metavar="BYTES",
+           help="room for samples; more are dropped (0: automatic)")  # fmt: skip
+    option("--pm-sampling-max-passes", type=int, default=0, metavar="N",
+           help="groups of sampled counters to collect (0: all)")  # fmt: skip
     option("-f", "--force-overwrite", action="store_true", help="overwrite existing files")
     option("--log-file", type=Path, metavar="FILE", help="write the page there")
     add_filter_options(report)
@@ -119,6 +125,7 @@ def _check_before_running(arguments: argparse.Namespace) -> None:
     for name in metric_names(arguments):
         expand(name)
     print_options(arguments)
+    _pm_sampling(arguments)
     if arguments.csv and arguments.json:
         raise InputError("--csv and --json exclude each other")
     if arguments.export is not None:
@@ -148,6 +155,8 @@ def _set_of(arguments: argparse.Namespace) -> str | None:
 
 def collected(launch: Launch, arguments: argparse.Namespace, identifier: int) -> LaunchResult:
     """A launch as data, with the sections and metrics asked for."""
+    if launch.sources.timing is not None:
+        launch.timing.resample(_pm_sampling(arguments))
     return launch.result(
         section_set=_set_of(arguments),
         sections=arguments.section,
@@ -155,6 +164,17 @@ def collected(launch: Launch, arguments: argparse.Namespace, identifier: int) ->
         identifier=identifier,
         with_source=arguments.export is not None or arguments.page == "source",
         warp=_warp(arguments.warp),
+    )
+
+
+def _pm_sampling(arguments: argparse.Namespace) -> PmSampling:
+    """How counters are sampled over time."""
+    from warplens.api import PmSampling
+
+    return PmSampling(
+        interval=arguments.pm_sampling_interval,
+        buffer_bytes=arguments.pm_sampling_buffer_size,
+        max_passes=arguments.pm_sampling_max_passes,
     )
 
 

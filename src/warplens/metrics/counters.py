@@ -29,6 +29,10 @@ class Timing(Protocol):
         """The value of a metric that needs time, such as `sm__cycles_active.avg`."""
         ...
 
+    def samples(self, name: str) -> tuple[tuple[str, float], ...]:
+        """(ns since the launch, value) of a `pmsampling:` metric at every sample."""
+        ...
+
 
 class OccupancyView(Protocol):
     """What the formulas ask of an occupancy calculation."""

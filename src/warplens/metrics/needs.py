@@ -44,6 +44,10 @@ class _OneSecond:
         """Any number will do."""
         return 1.0
 
+    def samples(self, name: str) -> tuple[tuple[str, float], ...]:
+        """None is needed."""
+        return ()
+
 
 @cache
 def _empty_launch() -> Sources:

@@ -218,6 +218,7 @@ def resolve(name: str) -> tuple[Metric, str]:
         UnknownMetric: no such metric, or a suffix that its kind does not have.
     """
     load_catalog()
+    name = _without_trigger_group(name)
     if name in _METRICS and _METRICS[name].kind == "plain":
         return _METRICS[name], ""
     base, _, suffix = name.partition(".")
@@ -245,8 +246,17 @@ def expand(name: str) -> tuple[str, ...]:
         return tuple(full for base in found for full in _first_level(_METRICS[base]))
     if name in _METRICS:
         return _first_level(_METRICS[name])
+    sampled = tuple(full for full in sorted(_METRICS) if name.startswith("pmsampling:")
+                    and full.startswith(_without_trigger_group(name) + "."))  # fmt: skip
+    if sampled:
+        return sampled
     resolve(name)
     return (name,)
+
+
+def _without_trigger_group(name: str) -> str:
+    """Newer chips put the group of counters before a sampled metric: `TPC.TriageCompute.`."""
+    return re.sub(r"^(pmsampling:)\w+\.Triage\w+\.", r"\1", name)
 
 
 def _first_level(declared: Metric) -> tuple[str, ...]:
@@ -275,7 +285,12 @@ def _evaluate(name: str, counters: Counters) -> Value:
     if declared.kind == "counter":
         return _counter(declared, suffix, counters)
     if declared.formula is None:
-        return Value(_timed(name, counters), unit_of(declared, suffix), declared.basis)
+        asked = declared.name if declared.kind == "plain" else name
+        samples: tuple[tuple[str, int | float], ...] = ()
+        if declared.instances is not None and counters.timing is not None:
+            samples = tuple(declared.instances(counters))
+        unit = unit_of(declared, suffix)
+        return Value(_timed(asked, counters), unit, declared.basis, samples)
     number = declared.formula(counters)
     if declared.kind == "ratio":
         number = _ratio(declared, suffix, number)

@@ -9,6 +9,7 @@ from warplens.errors import InputError
 PAGES = ("details", "raw", "source")
 UNITS = ("auto", "base")
 DETAILS = ("header", "body", "all")
+INSTANCES = ("none", "values", "details")
 METRIC_NAMES = ("label", "name", "label-name")
 
 
@@ -22,6 +23,7 @@ class PrintOptions:
         metric_name: what the first column shows.
         always_float: print every number with decimals.
         separators: thousands separators.
+        instances: after a metric's value those of its instances, alone or with their keys.
     """
 
     units: str = "auto"
@@ -29,12 +31,14 @@ class PrintOptions:
     metric_name: str = "label"
     always_float: bool = False
     separators: bool = True
+    instances: str = "none"
 
     def __post_init__(self) -> None:
         checks = (
             ("units", self.units, UNITS),
             ("details", self.details, DETAILS),
             ("metric_name", self.metric_name, METRIC_NAMES),
+            ("instances", self.instances, INSTANCES),
         )
         for name, value, allowed in checks:
             if value not in allowed:

@@ -45,13 +45,23 @@ def row_name(row: MetricRow, options: PrintOptions) -> str:
 
 
 def value_cells(value: Value, options: PrintOptions) -> tuple[str, str]:
-    """Unit and value as text."""
-    return cell(
+    """Unit and value as text, with instances if asked for: `6 (1; 2; 3)`, `3 (a: 1; b: 2)`."""
+    with_instances = options.instances != "none" and bool(value.instances)
+    unit, text = cell(
         value,
-        units=options.units,
+        units="base" if with_instances else options.units,  # one unit holds for all of them
         separators=options.separators,
         always_float=options.always_float,
     )
+    if not with_instances:
+        return unit, text
+    shown = []
+    for key, number in value.instances:
+        one = number_text(
+            number, separators=options.separators, always_float=options.always_float
+        )
+        shown.append(f"{key}: {one}" if options.instances == "details" else one)
+    return unit, f"{text} ({'; '.join(shown)})"
 
 
 def body_cell(item: Value | str, options: PrintOptions) -> str:

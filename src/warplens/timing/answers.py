@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from warplens.timing.model import Model
+from warplens.timing.pm_sampling import PREFIX, PmSampling, Sampled
 from warplens.timing.stall import REASONS
 from warplens.timing.state import L1_KINDS, PIPES, SUMS
 
@@ -12,12 +13,15 @@ from warplens.timing.state import L1_KINDS, PIPES, SUMS
 class Answers:
     """Answers `value(name)`; everything is computed when first asked."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, sampling: PmSampling | None = None) -> None:
         self.model = model
         self.gpu = model.question.gpu
+        self.sampled = Sampled(model, sampling or PmSampling())
 
     def value(self, name: str) -> float | None:
         """The value of a metric that needs time; None where the model has none."""
+        if name.startswith((PREFIX, "profiler__pmsampler")):
+            return self.sampled.value(name)
         base, _, suffix = name.partition(".")
         if base.endswith("_throughput") and base in self.throughputs:
             return self._throughput(base, suffix)

@@ -13,6 +13,7 @@ from warplens.execute.execution import Execution
 from warplens.timing import sample as sampling
 from warplens.timing.launch_timing import LaunchTiming
 from warplens.timing.model import Question
+from warplens.timing.pm_sampling import PmSampling
 
 if TYPE_CHECKING:
     from warplens.kernel import Kernel, LaunchShape
@@ -28,7 +29,8 @@ def carveout_bytes(kernel: Kernel, shape: LaunchShape, occupancy: Occupancy) -> 
 
 
 def take(kernel: Kernel, shape: LaunchShape, config: engine.LaunchConfig, *,
-         scheduler: str = "gty", exact: bool = False) -> LaunchTiming | None:  # fmt: skip
+         scheduler: str = "gty", exact: bool = False,
+         sampling_over_time: PmSampling | None = None) -> LaunchTiming | None:  # fmt: skip
     """Samples a launch whose arguments are packed; memory is as before afterwards."""
     if sampling.is_disabled():
         return None
@@ -51,8 +53,19 @@ def take(kernel: Kernel, shape: LaunchShape, config: engine.LaunchConfig, *,
         carveout_bytes=carveout_bytes(kernel, shape, occupancy),
         scheduler=scheduler,
         exact=exact,
+        instructions=_all_instructions(sample, prod(shape.grid)),
     )
-    return LaunchTiming(question, sample, max(resident, min(int(n) for n in limits)))
+    return LaunchTiming(
+        question, sample, max(resident, min(int(n) for n in limits)), sampling_over_time
+    )
+
+
+def _all_instructions(sample: sampling.Sample, blocks: int) -> float:
+    """Warp instructions of the launch where the trace lacks some; else 0: the trace tells."""
+    if not sample.trace.truncated:
+        return 0.0
+    executed = float(sample.execution.columns["inst_executed"].sum())
+    return executed / sample.trace.sampled * blocks
 
 
 def predicted_execution(name: str, timing: LaunchTiming | None) -> Execution:

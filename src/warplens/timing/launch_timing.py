@@ -9,7 +9,9 @@ import numpy.typing as npt
 
 from warplens.timing.ablate import AblationTable, ablate, saving, tail_saving
 from warplens.timing.answers import Answers
+from warplens.timing.causes import CAUSES, saving_without
 from warplens.timing.model import Model, Question
+from warplens.timing.pm_sampling import PmSampling, Sampled
 from warplens.timing.sample import Sample
 from warplens.timing.stall import REASONS
 from warplens.timing.view import Schedule, schedule
@@ -18,8 +20,10 @@ from warplens.timing.view import Schedule, schedule
 class LaunchTiming:
     """A launch's sample with the question that the model answers when a value is asked."""
 
-    def __init__(self, question: Question, sample: Sample, unlimited_blocks: int) -> None:
+    def __init__(self, question: Question, sample: Sample, unlimited_blocks: int,
+                 sampling: PmSampling | None = None) -> None:  # fmt: skip
         self.question = question
+        self.sampling = sampling
         self.sample = sample
         self._unlimited_blocks = unlimited_blocks
 
@@ -31,11 +35,19 @@ class LaunchTiming:
     @cached_property
     def answers(self) -> Answers:
         """Values under ncu's names."""
-        return Answers(self.model)
+        return Answers(self.model, self.sampling)
 
     def value(self, name: str) -> float | None:
         """The value of a metric that needs time; None where the model has none."""
         return self.answers.value(name)
+
+    def samples(self, name: str) -> tuple[tuple[str, float], ...]:
+        """(ns since the launch, value) of a `pmsampling:` metric at every sample."""
+        return self.answers.sampled.samples(name)
+
+    def resample(self, sampling: PmSampling) -> None:
+        """Samples counters over time in another way from now on."""
+        self.answers.sampled = Sampled(self.model, sampling)
 
     def schedule(self, *, sm: int = 0, cycles: int = 200, first: int = 0) -> Schedule:
         """The first cycles of an SM, warp by warp."""
@@ -46,9 +58,11 @@ class LaunchTiming:
         return ablate(self.model, self._unlimited_blocks, pairs=pairs)
 
     def saving(self, name: str) -> float:
-        """The share of the time that one ideal resource, or "tail", saves; one replay."""
+        """The share of the time that one ideal resource, or another cause, costs; one replay."""
         if name == "tail":
             return tail_saving(self.model)
+        if name in CAUSES:
+            return saving_without(self.model, name)
         return saving(self.model, self._unlimited_blocks, name)
 
     def stalls_by_instruction(self) -> dict[str, npt.NDArray[np.float64]]:
