@@ -51,6 +51,16 @@ DOCUMENTED = frozenset(
     smsp__maximum_warps_avg_per_active_cycle thread_inst_executed thread_inst_executed_true
     smsp__thread_inst_executed_per_inst_executed
     smsp__thread_inst_executed_pred_on_per_inst_executed
+    profiler__pmsampler_buffer_size_bytes profiler__pmsampler_dropped_samples
+    profiler__pmsampler_interval_cycles profiler__pmsampler_interval_time
+    profiler__pmsampler_pass_groups
+    """.split()
+)
+# Counters that only sampling over time has, under names with a trigger group in CUPTI's list.
+SAMPLED = frozenset(
+    """
+    dram__read_throughput dram__write_throughput lts__average_t_sector_hit_rate_realtime
+    sm__pipe_fp64_cycles_active_realtime
     """.split()
 )
 
@@ -65,8 +75,11 @@ def test_every_name_is_published() -> None:
     """No metric has a name of our own."""
     known = published_names() | DOCUMENTED
     own = [one.name for one in registry.all_metrics() if one.name not in known]
+    sampled = [name for name in own if name.startswith("pmsampling:")]
 
-    assert own == []
+    assert [name for name in own if name not in sampled] == []
+    bases = [name.removeprefix("pmsampling:").partition(".")[0] for name in sampled]
+    assert [base for base in bases if base not in known | SAMPLED] == []
 
 
 def test_every_metric_is_described() -> None:

@@ -23,7 +23,7 @@ SAMPLED = (
     ("XU Pipe Throughput", f"sm__inst_executed_pipe_xu_realtime.{_ACTIVE}", "%"),
     ("Uniform Pipe Throughput", f"sm__inst_executed_pipe_uniform_realtime.{_ACTIVE}", "%"),
     ("Tensor Pipe Throughput", f"sm__pipe_tensor_cycles_active_realtime.{_ACTIVE}", "%"),
-    ("LSU Pipe Throughput", f"sm__inst_executed_pipe_lsu_realtime.{_ACTIVE}", "%"),
+    ("LSU Pipe Throughput", f"sm__inst_executed_pipe_lsu.{_ACTIVE}", "%"),
     ("L1 Throughput", f"l1tex__throughput.{_ACTIVE}", "%"),
     ("L1 Wavefronts (Data)", "l1tex__data_pipe_lsu_wavefronts.sum", "wavefront"),
     ("L1 Hit Rate", "l1tex__t_sector_hit_rate.pct", "%"),

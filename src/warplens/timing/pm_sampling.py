@@ -145,7 +145,7 @@ SERIES = tuple(
         (f"sm__inst_executed_pipe_xu_realtime.{_ACTIVE}", _FIRST, _pipe("xu")),
         (f"sm__inst_executed_pipe_uniform_realtime.{_ACTIVE}", _FIRST, _pipe("uniform")),
         (f"sm__pipe_tensor_cycles_active_realtime.{_ACTIVE}", _FIRST, _pipe("tensor")),
-        (f"sm__inst_executed_pipe_lsu_realtime.{_ACTIVE}", _FIRST, _lsu_pipe),
+        (f"sm__inst_executed_pipe_lsu.{_ACTIVE}", _FIRST, _lsu_pipe),
         (f"l1tex__throughput.{_ACTIVE}", _SECOND, _l1),
         ("l1tex__data_pipe_lsu_wavefronts.sum", _SECOND, lambda d: d.chip("data_cycles")),
         ("l1tex__t_sector_hit_rate.pct", _SECOND,
