@@ -76,17 +76,17 @@ def store(sm: Record, spec: Record, known: int, sectors: int, is_partial: bool,
 
 
 @stage
-def atomics(sm: Record, spec: Record, known: int, line: int, sectors: int, lanes: float,
+def atomics(sm: Record, spec: Record, known: int, line: int, sectors: int, turns: float,
             share: float, begin: float) -> float:  # fmt: skip
     """When an atomic on one line has its result.
 
-    `lanes` is the largest number of lanes on one word, which take turns; `share` the part of the
-    grid's blocks that use the line: with them, this SM takes turns.
+    `turns` are the cycles of the lanes that use one word one after another; `share` is the part of
+    the grid's blocks that use the line: with them, this SM takes turns.
     """
     n = count_bits(sectors)
     sm.l2_atomic += n
     sm.l2_requests += 1
-    own = max(1.0, spec.atomic_lane * lanes - 0.5)
+    own = max(1.0, turns)
     start = max(begin, sm.atomic_free)
     sm.atomic_free = start + max(spec.atomic_sector * n, own / 8.0)
     place = (line ^ line >> 5 ^ line >> 10) % SLICES

@@ -45,13 +45,16 @@ def perform(state: State, spec: Record, inst: Record, trace: Trace, warp: Record
         if row[0] != warp.entry or row[1] & 0xFFFFFF != warp.pc:
             break
         warp.access += 1
-        done, read = _record(sm, state.sets, spec, trace, index, row[1], row[2], start, now)
+        done, read = _record(
+            sm, state.sets, spec, trace, index, row[1], row[2], start, now, inst.float_atomic
+        )  # fmt: skip
     return done, read
 
 
 @stage
 def _record(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, where: int,
-            place: int, start: float, now: int) -> tuple[float, float]:  # fmt: skip
+            place: int, start: float, now: int,
+            is_float: int) -> tuple[float, float]:  # fmt: skip
     kind, space = where >> KIND_SHIFT & 7, where >> SPACE_SHIFT & 3
     lanes, size = where >> LANES_SHIFT & 63, where >> SIZE_SHIFT & 31
     first, count = place >> 16, place & 0xFFFF
@@ -61,10 +64,12 @@ def _record(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, w
         return shared.access(sm, spec, count, lanes, size, kind == ATOMIC, start), read
     sm.requests += 1
     if kind == ATOMIC:
-        done, deep = start, float(where >> DEPTH_SHIFT & 63)
+        deep = float(where >> DEPTH_SHIFT & 63)
+        own = deep * (spec.float_atomic_lane if is_float else spec.atomic_lane) - 0.5
+        done = start
         for i in range(first, first + count):
             done = max(done, l2.atomics(
-                sm, spec, trace.hits[i], trace.lines[i] >> 4, trace.lines[i] & 15, deep,
+                sm, spec, trace.hits[i], trace.lines[i] >> 4, trace.lines[i] & 15, own,
                 trace.shares[i], start,
             ))  # fmt: skip
         _push_back(sm, spec)

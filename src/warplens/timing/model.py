@@ -132,11 +132,18 @@ class Model:
             warps_per_block=q.warps_per_block,
             carveout_bytes=q.carveout_bytes,
             active_sms=self.active_sms,
+            balance=self._balance(),
             scheduler=q.scheduler,
             far_share=0.5 if two and footprint > room / 2 else 0.0,
             dram_write_share=max(0.0, 1.0 - room / footprint) if footprint > room else 0.0,
             ideal=q.ideal,
         )
+
+    def _balance(self) -> float:
+        """The mean blocks of a busy SM over the most; 1 where places are filled as they free."""
+        q = self.question
+        share = q.blocks / self.active_sms
+        return 1.0 if share > q.resident else share / float(-(-q.blocks // self.active_sms))
 
     def replay(self, *, events: int = 0, limit: int = 0) -> Replay:
         """Runs the cycle loop over the sampled blocks."""

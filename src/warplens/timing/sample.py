@@ -26,6 +26,7 @@ WAVES = 4  # of an SM's resident blocks, more where blocks are short
 MAX_WAVES = 48
 _STEADY = 40_000  # warp instructions of one SM that give a steady rate
 _FILLED = 0.85  # of a table's capacity
+LONG = 4  # times the ordinary tables, where one block fills them
 EXACT = 16  # times the ordinary budget and tables, for an exact replay
 _MAX_TOGETHER = 20_000  # blocks that are run in full because they wait for each other
 _WAITING = 200_000  # loop iterations after which a block alone seems to wait for others
@@ -100,6 +101,8 @@ def record(prepare: Callable[[], engine.Program], image: engine.ModuleImage,
         # Only a kernel whose blocks can see each other can wait for another block.
         probe = replace(quiet, max_steps=_WAITING) if program.lifted.ordered_reason else quiet
         first = _run(program, image, memory, probe, Plan(blocks=(0,), stride=1, sms=1))
+        if first.trace.truncated and scale < LONG:
+            return record(prepare, image, memory, config, resident, scale=LONG)
         if total == 1:
             return first
         chosen = plan(total, config.sm_count, resident, _costs(first.trace), scale)

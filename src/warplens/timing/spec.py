@@ -19,6 +19,7 @@ class Machine:
         resident: blocks of the kernel that an SM holds; warps_per_block: warps of one.
         carveout_bytes: shared memory that L1 gives away.
         active_sms: SMs that have work.
+        balance: the mean work of these SMs over that of the busiest.
         blocks_per_sm: blocks that a busy SM runs in all.
     """
 
@@ -28,6 +29,7 @@ class Machine:
     warps_per_block: int
     carveout_bytes: int
     active_sms: int
+    balance: float = 1.0
     scheduler: str = "gty"
     far_share: float = 0.0
     dram_write_share: float = 0.0
@@ -37,6 +39,11 @@ class Machine:
     def hertz(self) -> float:
         """SM cycles per second."""
         return self.clock_mhz * 1e6
+
+    @property
+    def sharers(self) -> float:
+        """How many SMs as busy as the busiest share L2 and DRAM: those with less ask for less."""
+        return max(1.0, self.active_sms * self.balance)
 
     @property
     def dram_bytes_per_cycle(self) -> float:
@@ -97,11 +104,13 @@ class Machine:
     def _memory(self) -> dict[str, float]:
         gpu, value = self.gpu, self.gpu.value
         latency = gpu.table("latency")
-        sms = max(1, self.active_sms)
+        sms = self.sharers
         ratio = self.clock_mhz / float(latency["measured_clock_mhz"])
         beyond = (float(latency["dram"]) - float(latency["l2_hit"])) * ratio
         link = float(value("l2.sm_bytes_per_cycle", 64))
         l2_rate = min(link, float(gpu.l2_read_bytes_per_cycle) / sms)
+        # What keeps a slice busy takes as long as reading so many bytes: wide caches do more of it.
+        l2_share = sms / float(gpu.l2_read_bytes_per_cycle)
         read, copy = float(value("dram.read_fraction")), float(value("dram.copy_fraction"))
         return {
             "agu_interval": value("issue.memory_cycles_per_instruction"),
@@ -115,14 +124,16 @@ class Machine:
             "l2_rate": l2_rate,
             "l2_request": 128.0 / link,
             "l2_fill": value("l2.fill_cost", 2.0),
-            "l2_partial": float(value("l2.partial_write_cycles", 0.032)) * sms,
-            "dram_queue": value("dram.queue_cycles", 55.0),
+            "l2_partial": value("l2.partial_write_bytes") * l2_share,
+            "dram_backlog": value("dram.backlog_cycles", 1000.0),
+            "dram_queue": float(value("dram.queue_ns")) * self.clock_mhz / 1000.0,
             "dram_latency": float(latency["l2_hit"]) + beyond,
             "dram_rate": min(link, self.dram_bytes_per_cycle * read / sms),
             "dram_write_cost": 2.0 * read / copy - 1.0,
             "dram_write_share": self.dram_write_share,
-            "atomic_sector": max(1.0, sms / float(value("l2.atomic_sectors_per_cycle", 11.6))),
+            "atomic_sector": max(1.0, value("l2.atomic_sector_bytes") * l2_share),
             "atomic_lane": value("l2.atomic_lane_cycles", 1.47),
+            "float_atomic_lane": value("l2.float_atomic_lane_cycles"),
             "atomic_latency": latency["global_atomic"],
             "sharers": sms,
             "in_flight": value("l1.in_flight_cycles", 1200.0),

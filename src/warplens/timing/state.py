@@ -55,11 +55,13 @@ SPEC = np.dtype([
     ("dram_latency", "f8"), ("dram_rate", "f8"),
     ("dram_write_cost", "f8"),  # a written byte's share of the bandwidth against a read one
     ("dram_write_share", "f8"),  # part of newly written sectors that reach DRAM in time
+    ("dram_backlog", "f8"),  # cycles of writing that L2 puts off in favour of reads
     ("dram_queue", "f8"),  # cycles of waiting at half load, growing as u / (1 - u)
     ("l2_request", "f8"),  # cycles that a request takes of the SM's way to L2 at least
     ("l2_fill", "f8"),  # sectors' worth of L2 time that a sector from or to DRAM takes
     ("l2_partial", "f8"),  # cycles of a sector that a store writes in part
-    ("atomic_sector", "f8"), ("atomic_lane", "f8"), ("atomic_latency", "f8"), ("sharers", "f8"),
+    ("atomic_sector", "f8"), ("atomic_lane", "f8"), ("float_atomic_lane", "f8"),
+    ("atomic_latency", "f8"), ("sharers", "f8"),
     ("shared_latency", "f8"), ("shared_atomic", "f8"), ("shuffle_latency", "f8"),
     ("barrier_latency", "i8"), ("barrier_arrival", "f8"), ("fence_latency", "f8"),
     ("branch_latency", "i8"), ("sources_load", "i8"), ("sources_store", "i8"),
@@ -75,6 +77,7 @@ SPEC = np.dtype([
 CODE = np.dtype([
     ("kind", "i4"), ("pipe", "i4"), ("interval", "i4"), ("stall", "i4"), ("keep", "i4"),
     ("write", "i4"), ("read", "i4"), ("wait", "i4"), ("latency", "i4"),
+    ("float_atomic", "i4"),  # 1: a global atomic on floats
     ("constant", "i4"),  # line of the constant bank that it reads, from 1; 0: none
     ("depth", "i4"),  # DEPBAR: scoreboard << 8 | allowed; BAR: number << 8 | warps; else below 0
 ])  # fmt: skip
@@ -104,7 +107,7 @@ SM = np.dtype([
                                 "age", "issued", "wake", "empty", "notes", "note_at",
                                 "note_interval")),
     *((name, "f8") for name in ("lsu_free", "tag_free", "data_free", "l2_free",
-                                "dram_free", "dram_busy", "atomic_free", "launch_free",
+                                "dram_free", "dram_busy", "dram_owed", "atomic_free", "launch_free",
                                 "barrier_free")),
     *((name, "f8") for name in SUMS),
     ("l1_looked", "f8", (len(L1_KINDS),)), ("l1_found", "f8", (len(L1_KINDS),)),

@@ -112,6 +112,13 @@ def _constant_line(inst: Instruction) -> int:
     return 0
 
 
+def _is_float_atomic(inst: Instruction) -> bool:
+    """Whether L2 adds floats for it, which takes longer a lane than integers."""
+    if inst.opcode not in ("ATOM", "ATOMG", "RED", "REDG") or "CAS" in inst.modifiers:
+        return False
+    return any(m.startswith(("F16", "F32", "F64", "BF16")) for m in inst.modifiers)
+
+
 def code_of(kernel: SassKernel, gpu: GpuSpec) -> Records:
     """The table of one kernel for one GPU."""
     families.load_all()
@@ -129,4 +136,5 @@ def code_of(kernel: SassKernel, gpu: GpuSpec) -> Records:
         row["latency"] = _latency(gpu, inst, entry)
         row["constant"] = _constant_line(inst)
         row["depth"] = _depth(inst)
+        row["float_atomic"] = _is_float_atomic(inst)
     return table
