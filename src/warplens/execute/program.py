@@ -84,8 +84,18 @@ def prepare(kernel: SassKernel, cubin: Cubin, features: HostFeatures | None = No
     """
     assert ROLES
     features = features or host_features()
-    externs = cubin.kernels[kernel.name].externs if kernel.name in cubin.kernels else ()
-    unknown = sorted(set(externs) - set(HOOKS))
+    _refuse_unknown(kernel, cubin)
+    lifted = lift(kernel, features, observe, tier=0, single=single)
+    code = jit.compile_lifted(lifted, features)
+    return assemble(lifted, code, cubin, features, observe=observe, single=single)
+
+
+def _externs(kernel: SassKernel, cubin: Cubin) -> tuple[str, ...]:
+    return cubin.kernels[kernel.name].externs if kernel.name in cubin.kernels else ()
+
+
+def _refuse_unknown(kernel: SassKernel, cubin: Cubin) -> None:
+    unknown = sorted(set(_externs(kernel, cubin)) - set(HOOKS))
     if unknown:
         raise Unsupported(
             f"{kernel.demangled or kernel.name} calls {', '.join(unknown)}, which warplens does "
@@ -98,8 +108,12 @@ def prepare(kernel: SassKernel, cubin: Cubin, features: HostFeatures | None = No
             "blocks; thread block clusters and distributed shared memory are not executed",
             hint="build it with __cluster_dims__(1, 1, 1), or without, to run its blocks alone",
         )
-    lifted = lift(kernel, features, observe, tier=0, single=single)
-    code = jit.compile_lifted(lifted, features)
+
+
+def assemble(lifted: Lifted, code: jit.MachineCode, cubin: Cubin, features: HostFeatures, *,
+             observe: bool = False, single: bool = False) -> Program:  # fmt: skip
+    """A lifted kernel and its machine code, with the tables that the runner needs."""
+    kernel = lifted.kernel
     code_map = np.full(len(kernel.instructions), -1, np.int64)
     for block in lifted.layout.blocks:
         code_map[block.start] = block.index
@@ -110,7 +124,7 @@ def prepare(kernel: SassKernel, cubin: Cubin, features: HostFeatures | None = No
         region_of=np.array(lifted.layout.region_of, np.int64),
         code_map=code_map,
         bank2=new_bank(kernel.constants.get(2, b"")),
-        uses_heap="malloc" in externs,
+        uses_heap="malloc" in _externs(kernel, cubin),
         features=features,
         observed=observe,
         is_fast=single,
