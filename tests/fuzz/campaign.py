@@ -3,87 +3,106 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-
-import numpy as np
+from dataclasses import dataclass, field
 
 import warplens as wl
+from tests.fuzz.families import FAMILIES
 from tests.fuzz.generate import generate
-from tests.fuzz.operations import TYPES, Array
-from tests.fuzz.program import SLOTS, THREADS, Program
-
-OPTIONS = ("-fmad=false", "-diag-suppress=186,39,68,61,177,550")
+from tests.fuzz.machine import Known, Outcome, run_batch
+from tests.fuzz.program import Program
+from tests.fuzz.values import Array
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A program whose outputs differ, or that could not be run."""
+    """A program whose outputs differ ("mismatch"), or that was not run ("refused", "error")."""
 
     program: Program
     architecture: str
+    kind: str
     message: str
 
     def report(self) -> str:
-        """Seed, architecture, difference and source."""
-        head = f"seed {self.program.seed} on {self.architecture}: {self.message}"
-        return f"{head}\n{self.program.cuda('p0')}"
+        """Family, seed, architecture, difference and source."""
+        program = self.program
+        head = f"{self.kind}: family {program.family}, seed {program.seed}, {self.architecture}"
+        return f"{head}\n{self.message}\n{program.cuda('p0')}"
+
+    def row(self) -> dict[str, str | int]:
+        """The same for a JSON file."""
+        return {
+            "family": self.program.family, "seed": self.program.seed,
+            "architecture": self.architecture, "kind": self.kind, "message": self.message,
+            "source": self.program.cuda("p0"),
+        }  # fmt: skip
 
 
-def difference(expected: Sequence[Array], actual: Sequence[Array]) -> str | None:
-    """The first differing output, NaN equal to NaN, or None."""
-    for t, want, got in zip(TYPES, expected, actual, strict=True):
-        if t in "fd":
-            bits = np.int32 if t == "f" else np.int64
-            wrong = want.view(bits) != got.view(bits)
-            wrong &= ~(np.isnan(want) & np.isnan(got))
-        else:
-            wrong = want != got
-        if wrong.any():
-            at = int(np.flatnonzero(wrong)[0])
-            slot, lane = divmod(at, THREADS)
-            name = f"{t}{slot}" if slot < SLOTS else f"cells[{slot - SLOTS}]"
-            count = int(wrong.sum())
-            return f"{name} of lane {lane}: expected {want[at]!r}, got {got[at]!r} ({count} differ)"
-    return None
+@dataclass(slots=True)
+class Tally:
+    """What a part of a campaign found."""
+
+    programs: int = 0
+    runs: int = 0
+    failures: list[Failure] = field(default_factory=list)
+
+
+def _judged(
+    program: Program, architecture: str, outcome: Outcome, expected: dict[str, Array]
+) -> Failure | None:
+    if outcome.error is not None:
+        kind = "refused" if isinstance(outcome.error, wl.Unsupported) else "error"
+        message = f"{type(outcome.error).__name__}: {outcome.error}"
+        return Failure(program, architecture, kind, message)
+    assert outcome.output is not None
+    message_or_none = program.difference(expected, outcome.output)
+    if message_or_none is None:
+        return None
+    return Failure(program, architecture, "mismatch", message_or_none)
 
 
 def check(
-    programs: Sequence[Program], architecture: str, expected: Sequence[Sequence[Array]]
+    programs: Sequence[Program],
+    architecture: str,
+    expected: Sequence[dict[str, Array]],
+    known: Known | None = None,
 ) -> Iterator[Failure]:
-    """Compiles the programs as one source, runs each and yields the failures."""
-    source = "\n".join(program.cuda(f"p{i}") for i, program in enumerate(programs))
-    module = wl.Device(architecture).compile(source, options=OPTIONS)
-    for i, program in enumerate(programs):
-        arguments = program.arguments()
-        try:
-            module[f"p{i}"][1, THREADS](*arguments)
-        except wl.WarplensError as error:
-            yield Failure(program, architecture, f"{type(error).__name__}: {error}")
-            continue
-        message = difference(expected[i], arguments[len(TYPES) :])
-        if message is not None:
-            yield Failure(program, architecture, message)
+    """Runs the programs as one source and yields the failures.
+
+    When the batch as a whole fails, each of its programs is run alone.
+    """
+    known = known or Known()
+    try:
+        outcomes = run_batch(FAMILIES[programs[0].family], programs, architecture, known)
+    except wl.WarplensError as error:
+        if len(programs) == 1:
+            yield Failure(programs[0], architecture, "error", f"{type(error).__name__}: {error}")
+            return
+        middle = len(programs) // 2
+        for part in (slice(None, middle), slice(middle, None)):
+            yield from check(programs[part], architecture, expected[part])
+        return
+    for program, outcome, wanted in zip(programs, outcomes, expected, strict=True):
+        failure = _judged(program, architecture, outcome, wanted)
+        if failure is not None:
+            yield failure
 
 
-def run(seeds: Iterable[int], architectures: Sequence[str]) -> list[Failure]:
-    """All failures of the programs of some seeds."""
-    programs = [generate(seed) for seed in seeds]
+def run(seeds: Iterable[int], architectures: Sequence[str], family: str = "numeric") -> Tally:
+    """Runs the programs of some seeds on every architecture."""
+    programs = [generate(seed, family) for seed in seeds]
     expected = [program.expected() for program in programs]
-    return [f for a in architectures for f in check(programs, a, expected)]
+    known = Known()
+    failures = [f for a in architectures for f in check(programs, a, expected, known)]
+    return Tally(len(programs), len(programs) * len(architectures), failures)
 
 
-def found_in(seeds: Sequence[int], architectures: Sequence[str]) -> list[tuple[int, str, str]]:
-    """As `run`, in a form that can pass between processes: seed, architecture, message."""
-    return [(f.program.seed, f.architecture, f.message) for f in run(seeds, architectures)]
-
-
-def shrink(failure: Failure, attempts: int = 300) -> Failure:
-    """A smaller program that still fails on the same architecture."""
-    for _ in range(attempts):
+def shrink(failure: Failure, attempts: int = 60) -> Failure:
+    """A smaller program that still fails in the same way on the same architecture."""
+    while attempts > 0:
         for program in failure.program.smaller():
             attempts -= 1
             found = next(check([program], failure.architecture, [program.expected()]), None)
-            if found is not None:
+            if found is not None and found.kind == failure.kind:
                 failure = found
                 break
             if attempts <= 0:

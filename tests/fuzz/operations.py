@@ -8,23 +8,13 @@ defined by C++, CUDA or IEEE 754 to the last bit.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tests import exact
+from tests.fuzz.operation import Collective, Family, Operation
+from tests.fuzz.values import TYPES, Array
 
-Array = npt.NDArray[Any]
-TYPES: dict[str, tuple[str, type]] = {
-    "i": ("int", np.int32),
-    "u": ("unsigned", np.uint32),
-    "l": ("long long", np.int64),
-    "m": ("unsigned long long", np.uint64),
-    "f": ("float", np.float32),
-    "d": ("double", np.float64),
-}
 NARROW: dict[str, type] = {
     "signed char": np.int8,
     "short": np.int16,
@@ -35,23 +25,19 @@ NARROW: dict[str, type] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Operation:
-    """`text` has {0}, {1}, ... for the operands; `function` gets arrays of the operand types."""
-
-    result: str
-    arguments: str
-    text: str
-    function: Callable[..., Array]
-
-
 OPERATIONS: list[Operation] = []
 
 
-def define(signature: str, text: str, function: Callable[..., Array]) -> None:
+def define(
+    signature: str, text: str, function: Callable[..., Array], weight: float = 1.0
+) -> None:
     """Adds an operation; the signature is operand types, '>' and the result type."""
     arguments, result = signature.split(">")
-    OPERATIONS.append(Operation(result=result, arguments=arguments, text=text, function=function))
+    OPERATIONS.append(
+        Operation(
+            result=result, arguments=arguments, text=text, function=function, weight=weight
+        )
+    )
 
 
 def truncated_quotient(a: Array, b: Array) -> Array:
@@ -103,10 +89,10 @@ def _signed_clamp(value: Array, kind: type, nan: int) -> Array:
 
 
 def _integers(t: str) -> None:
-    name, kind = TYPES[t]
+    name, kind = TYPES[t].name, TYPES[t].kind
     bits = 8 * np.dtype(kind).itemsize
     signed = t in "il"
-    unsigned = TYPES["u" if bits == 32 else "m"][0]
+    unsigned = TYPES["u" if bits == 32 else "m"].name
     for symbol, ufunc in (("+", np.add), ("-", np.subtract), ("*", np.multiply)):
         define(f"{t}{t}>{t}", f"({name})(({unsigned}){{0}} {symbol} ({unsigned}){{1}})", ufunc)
     for symbol, ufunc in (("&", np.bitwise_and), ("|", np.bitwise_or), ("^", np.bitwise_xor)):
@@ -118,11 +104,13 @@ def _integers(t: str) -> None:
         f"{t}{t}>{t}",
         f"({{0}} / ({bad} ? 1 : {{1}}))",
         lambda a, b: truncated_quotient(a, _guarded(a, b)),
+        0.4 if bits == 32 else 0.05,
     )
     define(
         f"{t}{t}>{t}",
         f"({{0}} % ({bad} ? 1 : {{1}}))",
         lambda a, b: a - truncated_quotient(a, _guarded(a, b)) * _guarded(a, b),
+        0.4 if bits == 32 else 0.05,
     )
     mask = kind(bits - 1)
     define(
@@ -140,6 +128,7 @@ def _integers(t: str) -> None:
             f"{t}>{t}",
             f"({{0}} / {divisor})",
             lambda a, n=divisor: truncated_quotient(a, np.full_like(a, n)),
+            0.3 if bits == 32 else 0.02,
         )
     for symbol, ufunc in (("<", np.less), ("==", np.equal), (">=", np.greater_equal)):
         define(f"{t}{t}>i", f"(int)({{0}} {symbol} {{1}})", lambda a, b, f=ufunc: f(a, b) * 1)
@@ -229,23 +218,26 @@ def _rounded(mode: str, function: Callable[..., Array]) -> Callable[..., Array]:
 
 
 def _floats(t: str) -> None:
-    name, kind = TYPES[t]
+    name, kind = TYPES[t].name, TYPES[t].kind
     end = "f" if t == "f" else ""
     prefix = "f" if t == "f" else "d"
-    for symbol, ufunc in (("+", np.add), ("-", np.subtract), ("*", np.multiply), ("/", np.divide)):
+    for symbol, ufunc in (("+", np.add), ("-", np.subtract), ("*", np.multiply)):
         define(f"{t}{t}>{t}", f"({{0}} {symbol} {{1}})", ufunc)
+    heavy = 0.3 if t == "f" else 0.1
+    define(f"{t}{t}>{t}", "({0} / {1})", np.divide, heavy)
+    define(f"{t}>{t}", f"sqrt{end}({{0}})", np.sqrt, heavy)
     for function, ufunc in (
-        ("sqrt", np.sqrt), ("floor", np.floor), ("ceil", np.ceil), ("trunc", np.trunc),
+        ("floor", np.floor), ("ceil", np.ceil), ("trunc", np.trunc),
         ("rint", np.rint), ("fabs", np.abs),
     ):  # fmt: skip
         define(f"{t}>{t}", f"{function}{end}({{0}})", ufunc)
     define(f"{t}>{t}", "(-{0})", np.negative)
-    define(f"{t}>{t}", f"__{prefix}rcp_rn({{0}})", lambda a: kind(1) / a)
+    define(f"{t}>{t}", f"__{prefix}rcp_rn({{0}})", lambda a: kind(1) / a, heavy)
     define(f"{t}{t}>{t}", f"fmin{end}({{0}}, {{1}})", _minimum)
     define(f"{t}{t}>{t}", f"fmax{end}({{0}}, {{1}})", _maximum)
     define(f"{t}{t}>{t}", f"copysign{end}({{0}}, {{1}} != {{1}} ? {name}(1) : {{1}})",
            lambda a, b: np.copysign(a, np.where(np.isnan(b), kind(1), b)))  # fmt: skip
-    define(f"{t}{t}>{t}", f"fmod{end}({{0}}, {{1}})", np.fmod)
+    define(f"{t}{t}>{t}", f"fmod{end}({{0}}, {{1}})", np.fmod, 0.05)
     define(f"{t}{t}{t}>{t}", f"fma{end}({{0}}, {{1}}, {{2}})", exact.fma)
     fma = "__fmaf" if t == "f" else "__fma"
     for mode in ("rz", "ru", "rd"):
@@ -262,13 +254,14 @@ def _floats(t: str) -> None:
 
 def _conversions() -> None:
     for source in "iulm":
-        for target, (name, kind) in TYPES.items():
+        for target in "iulmfd":
+            name, kind = TYPES[target].name, TYPES[target].kind
             if source != target:
                 define(f"{source}>{target}", f"(({name}){{0}})", lambda a, k=kind: a.astype(k))
     for source, text in (("i", "signed char"), ("i", "short"), ("u", "unsigned char"),
                          ("u", "unsigned short"), ("l", "int"), ("m", "unsigned")):  # fmt: skip
         kind = NARROW[text]
-        define(f"{source}>{source}", f"({TYPES[source][0]})(({text}){{0}})",
+        define(f"{source}>{source}", f"({TYPES[source].name})(({text}){{0}})",
                lambda a, k=kind: a.astype(k).astype(a.dtype))  # fmt: skip
     define("f>d", "((double){0})", lambda a: a.astype(np.float64))
     define("d>f", "((float){0})", lambda a: a.astype(np.float32))
@@ -276,7 +269,7 @@ def _conversions() -> None:
     names = {"i": "int", "u": "uint", "l": "ll", "m": "ull"}
     for source in "fd":
         for target, short in names.items():
-            kind = TYPES[target][1]
+            kind = TYPES[target].kind
             bits = 8 * np.dtype(kind).itemsize
             # PTX: 0 for .f32 to 32 bits, else the top bit alone.
             nan = 0 if source == "f" and bits == 32 else 1 << (bits - 1)
@@ -304,4 +297,51 @@ for _type in "fd":
     _floats(_type)
 _conversions()
 
-BY_RESULT = {t: [op for op in OPERATIONS if op.result == t] for t in TYPES}
+COLLECTIVES: list[Collective] = []
+_LANES = np.arange(32)
+
+
+def _collect(argument: str, result: str, text: str, function: Callable[[Array], Array]) -> None:
+    COLLECTIVES.append(
+        Collective(argument=argument, result=result, text=text, function=function)
+    )
+
+
+def _lane_moves() -> None:
+    for n in (1, 2, 5, 16, 21, 31):
+        for t in "iulmfd":
+            _collect(t, t, f"__shfl_xor_sync(~0u, {{0}}, {n})", lambda v, n=n: v[_LANES ^ n])
+            _collect(t, t, f"__shfl_up_sync(~0u, {{0}}, {n})",
+                     lambda v, n=n: v[np.where(n <= _LANES, _LANES - n, _LANES)])  # fmt: skip
+            _collect(t, t, f"__shfl_down_sync(~0u, {{0}}, {n}, 16)",
+                     lambda v, n=n: v[np.where(_LANES % 16 + n > 15, _LANES, _LANES + n)]
+                     )  # fmt: skip
+            _collect(t, t, f"__shfl_sync(~0u, {{0}}, t + {n}, 8)",
+                     lambda v, n=n: v[_LANES // 8 * 8 + (_LANES + n) % 8])  # fmt: skip
+
+
+def _votes() -> None:
+    def spread(word: int) -> Array:
+        return np.full(32, word % 2**32, np.uint32)
+
+    def ballot(v: Array) -> int:
+        return sum(1 << k for k in range(32) if v[k] & 1)
+
+    _collect("i", "u", "__ballot_sync(~0u, {0} & 1)", lambda v: spread(ballot(v)))
+    _collect("i", "u", "__ballot_sync(~0u, {0} & 1) >> (t & 31)",
+             lambda v: spread(ballot(v)) >> _LANES.astype(np.uint32))  # fmt: skip
+    _collect("i", "i", "__any_sync(~0u, {0} & 1)", lambda v: (v & 1).any() * np.ones(32))
+    _collect("i", "i", "__all_sync(~0u, {0} & 1)", lambda v: (v & 1).all() * np.ones(32))
+    _collect("i", "i", "__popc(__ballot_sync(~0u, {0} > 0))",
+             lambda v: np.full(32, (v > 0).sum()))  # fmt: skip
+    for t in "ul":
+        _collect(t, "u", "__match_any_sync(~0u, {0})",
+                 lambda v: np.array([sum(1 << k for k in range(32) if v[k] == x) for x in v],
+                                    np.uint64))  # fmt: skip
+
+
+_lane_moves()
+_votes()
+NUMERIC = Family(
+    name="numeric", prelude="", types="iulmfd", operations=OPERATIONS, collectives=COLLECTIVES
+)

@@ -1,18 +1,20 @@
 """The language of random programs: expressions and statements with both back-ends.
 
-A program has `SLOTS` variables of each type, set from the inputs at the start and written to the
-outputs at the end, and an array of eight unsigned ints that is indexed at run time.
+A program has `SLOTS` variables of each type and an array of eight unsigned ints that is indexed at
+run time. The variables that it names are set from the inputs; those that it sets are its outputs.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from tests.fuzz.operations import TYPES, Array, Operation
+from tests.fuzz.operation import Collective, Operation
+from tests.fuzz.values import TYPES, Array, Type, difference, random_values, where, zeros
 
 THREADS = 64
 SLOTS = 2
@@ -29,10 +31,11 @@ class State:
     gone: Array = field(default_factory=lambda: np.zeros(THREADS, bool))
     broken: list[Array] = field(default_factory=list)
     skipped: list[Array] = field(default_factory=list)
+    ended: Array = field(default_factory=lambda: np.zeros(THREADS, bool))
 
     def live(self, mask: Array) -> Array:
         """Lanes of `mask` that still run statements here."""
-        for flags in (self.gone, *self.broken, *self.skipped):
+        for flags in (self.gone, self.ended, *self.broken, *self.skipped):
             mask = mask & ~flags
         return mask
 
@@ -68,7 +71,7 @@ class Literal:
 
     def value(self, state: State) -> Array:
         """The same value in every lane."""
-        return np.full(THREADS, self.number, TYPES[self.type][1])
+        return np.broadcast_to(np.asarray(self.number), (THREADS, *np.shape(self.number)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +111,7 @@ class Call:
         """The operation's NumPy meaning."""
         with np.errstate(all="ignore"):
             result = self.operation.function(*(o.value(state) for o in self.operands))
-        return np.asarray(result).astype(TYPES[self.type][1])
+        return np.asarray(result).astype(TYPES[self.type].kind)
 
 
 Expression = Variable | Literal | Cell | Call
@@ -128,7 +131,7 @@ class Assign:
     def run(self, state: State, mask: Array) -> None:
         """Sets live lanes."""
         old, new = state.variables[self.target.name], self.source.value(state)
-        state.variables[self.target.name] = np.where(state.live(mask), new, old)
+        state.variables[self.target.name] = where(state.live(mask), new, old)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,22 +153,23 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True)
-class Shuffle:
-    """variable = another lane's variable; only where all lanes are together."""
+class Exchange:
+    """variable = something of other lanes; only where all lanes are together."""
 
     target: Variable
-    source: Variable
-    distance: int
+    source: Expression
+    how: Collective
 
     def cuda(self) -> list[str]:
         """One line."""
-        name = self.target.name
-        return [f"{name} = __shfl_xor_sync(~0u, {self.source.name}, {self.distance});"]
+        return [f"{self.target.name} = {self.how.text.format(self.source.cuda())};"]
 
     def run(self, state: State, mask: Array) -> None:
         """Moves values between lanes."""
         value = self.source.value(state)
-        state.variables[self.target.name] = value[np.arange(THREADS) ^ self.distance]
+        warps = [self.how.function(value[w : w + 32]) for w in range(0, THREADS, 32)]
+        kind = TYPES[self.target.type].kind
+        state.variables[self.target.name] = np.concatenate(warps).astype(kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +225,7 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """if (bit 0 of condition) break, continue, or go to the end of the program."""
+    """if (bit 0 of condition) break, continue, go to the end of the program, or return at once."""
 
     how: str
     condition: Expression
@@ -237,6 +241,8 @@ class Leave:
             state.broken[-1] |= leaving
         elif self.how == "continue":
             state.skipped[-1] |= leaving
+        elif self.how == "return":
+            state.ended |= leaving
         else:
             state.gone |= leaving
 
@@ -272,7 +278,28 @@ class Switch:
                 reached = np.zeros(THREADS, bool)
 
 
-Statement = Assign | Store | Shuffle | If | Loop | Leave | Switch
+Statement = Assign | Store | Exchange | If | Loop | Leave | Switch
+
+
+_NAME = re.compile(r"(?<![\w.])([iulmfdhbHB][01])(?!\w)")
+_SET = re.compile(r"\s*(?:default: *)?([iulmfdhbHB][01]) = ")
+
+
+def _filled(kind: Type, words: Iterator[str]) -> str:
+    """The text that makes a value of the next words."""
+    return kind.unpack.format(*(next(words) for _ in kind.pack))
+
+
+def _inputs(seed: int, kind: Type) -> Array:
+    return random_values(np.random.default_rng(seed), kind, THREADS)
+
+
+def _grouped(words: list[Array]) -> Array:
+    """Words of all threads in the order of 16-byte accesses: group, thread, word."""
+    words = [*words, *[np.zeros(THREADS, np.uint32)] * (-len(words) % 4)]
+    if not words:
+        return np.zeros(4 * THREADS, np.uint32)
+    return np.ascontiguousarray(np.array(words).reshape(-1, 4, THREADS).transpose(0, 2, 1)).ravel()
 
 
 def body(statements: tuple[Statement, ...]) -> Iterator[str]:
@@ -288,55 +315,91 @@ class Program:
 
     seed: int
     statements: tuple[Statement, ...]
-    inputs: dict[str, Array]
+    family: str = "numeric"
+
+    def lines(self) -> list[str]:
+        """The statements' CUDA text."""
+        return list(body(self.statements))
+
+    def variables(self) -> tuple[list[str], list[str]]:
+        """The variables that the text names, and those that it sets."""
+        lines = self.lines()
+        named = {m for line in lines for m in _NAME.findall(line)}
+        set_here = {m[1] for line in lines for m in [_SET.match(line)] if m is not None}
+        return sorted(named), sorted(set_here)
 
     def cuda(self, name: str) -> str:
-        """The CUDA source of one kernel."""
-        parameters = [
-            f"{qualifier}{TYPES[t][0]}* {way}_{t}"
-            for way, qualifier in (("in", "const "), ("out", ""))
-            for t in TYPES
-        ]
-        lines = [f'extern "C" __global__ void {name}({", ".join(parameters)}) {{']
+        """The CUDA source of one kernel: 16-byte loads, the statements, 16-byte stores."""
+        named, results = self.variables()
+        lines = [f'extern "C" __global__ void {name}(const uint4* in, uint4* out) {{']
         lines.append("  int t = threadIdx.x;")
-        places = [(t, k) for t in TYPES for k in range(SLOTS)]
-        lines += [f"  {TYPES[t][0]} {t}{k} = in_{t}[{k * THREADS} + t];" for t, k in places]
-        lines.append(f"  unsigned cells[{CELLS}];")
-        lines.append(f"  for (int k = 0; k < {CELLS}; ++k) cells[k] = in_u[t] * (k + 1);")
-        lines += body(self.statements)
+        groups = -(-sum(len(TYPES[v[0]].pack) for v in named) // 4)
+        lines += [f"  uint4 q{g} = in[{g * THREADS} + t];" for g in range(groups)]
+        words = (f"q{g}.{part}" for g in range(groups) for part in "xyzw")
+        for v in named:
+            kind = TYPES[v[0]]
+            lines.append(f"  {kind.name} {v} = {_filled(kind, words)};")
+        has_cells = any("cells[" in line for line in self.lines())
+        if has_cells:
+            lines.append(f"  unsigned cells[{CELLS}];")
+            lines.append(f"  for (int k = 0; k < {CELLS}; ++k) cells[k] = (t + 3) * (k + 1);")
+        lines += self.lines()
         if any("goto" in line for line in lines):
             lines.append("end:")
-        lines += [f"  out_{t}[{k * THREADS} + t] = {t}{k};" for t, k in places]
-        target = f"out_u[({SLOTS} + k) * {THREADS} + t]"
-        lines.append(f"  for (int k = 0; k < {CELLS}; ++k) {target} = cells[k];")
+        out = [pack.format(v) for v in results for pack in TYPES[v[0]].pack]
+        out += [f"cells[{k}]" for k in range(CELLS) if has_cells]
+        out += ["0"] * (-len(out) % 4)
+        for g in range(len(out) // 4):
+            value = ", ".join(out[4 * g : 4 * g + 4])
+            lines.append(f"  out[{g * THREADS} + t] = make_uint4({value});")
         return "\n".join([*lines, "}"])
 
-    def arguments(self) -> list[Array]:
-        """Fresh inputs and zeroed outputs."""
-        outputs = [np.zeros(self.size(t), TYPES[t][1]) for t in TYPES]
-        return [*(self.inputs[t].copy() for t in TYPES), *outputs]
+    def inputs(self) -> dict[str, Array]:
+        """The initial value of every variable that the program names."""
+        generator = np.random.default_rng(self.seed)
+        every = [f"{t}{k}" for t in TYPES for k in range(SLOTS)]
+        seeds = dict(zip(every, generator.integers(0, 2**63, len(every)).tolist(), strict=True))
+        named, _ = self.variables()
+        return {v: _inputs(seeds[v], TYPES[v[0]]) for v in named}
 
-    @staticmethod
-    def size(t: str) -> int:
-        """Elements of an output."""
-        return THREADS * (SLOTS + CELLS if t == "u" else SLOTS)
+    def arguments(self) -> tuple[Array, Array]:
+        """Input and zeroed output words, as the kernel takes them."""
+        named, results = self.variables()
+        inputs = self.inputs()
+        words = [w for v in named for w in TYPES[v[0]].to_words(inputs[v])]
+        n_out = sum(len(TYPES[v[0]].pack) for v in results)
+        n_out += CELLS * any("cells[" in line for line in self.lines())
+        return _grouped(words), np.zeros(-(-n_out // 4) * 4 * THREADS, np.uint32)
 
-    def expected(self) -> list[Array]:
-        """The outputs, computed by NumPy."""
-        variables = {
-            f"{t}{k}": self.inputs[t][k * THREADS : (k + 1) * THREADS].copy()
-            for t in TYPES
-            for k in range(SLOTS)
-        }
-        first = self.inputs["u"][:THREADS, None]
-        state = State(variables, first * np.arange(1, CELLS + 1, dtype=np.uint32))
+    def expected(self) -> dict[str, Array]:
+        """The outputs by name, computed by NumPy."""
+        threads = np.arange(THREADS, dtype=np.uint32)[:, None] + np.uint32(3)
+        state = State(self.inputs(), threads * np.arange(1, CELLS + 1, dtype=np.uint32))
         for statement in self.statements:
             statement.run(state, np.ones(THREADS, bool))
-        outputs = []
-        for t in TYPES:
-            parts = [state.variables[f"{t}{k}"] for k in range(SLOTS)]
-            outputs.append(np.concatenate([*parts, *(state.cells.T if t == "u" else ())]))
+        stays = ~state.ended
+        outputs = {}
+        for v in self.variables()[1]:
+            value = state.variables[v]
+            outputs[v] = where(stays, value, zeros(TYPES[v[0]], THREADS))
+        if any("cells[" in line for line in self.lines()):
+            for k in range(CELLS):
+                outputs[f"cells[{k}]"] = np.where(stays, state.cells[:, k], 0).astype(np.uint32)
         return outputs
+
+    def difference(self, expected: dict[str, Array], out: Array) -> str | None:
+        """The first thread and variable that differ, in words, or None."""
+        words = iter(out.reshape(-1, THREADS, 4).transpose(0, 2, 1).reshape(-1, THREADS))
+        for name, want in expected.items():
+            kind = TYPES["u"] if name.startswith("cells") else TYPES[name[0]]
+            got = kind.from_words([np.ascontiguousarray(next(words)) for _ in kind.pack])
+            wrong = difference(kind, np.ascontiguousarray(want), got)
+            if wrong.any():
+                at = int(np.flatnonzero(wrong)[0])
+                count = int(wrong.sum())
+                return (f"{name} of thread {at}: expected {want[at]!r}, got {got[at]!r} "
+                        f"({count} of {THREADS} threads differ)")
+        return None
 
     def smaller(self) -> Iterator[Program]:
         """Programs with one statement removed or replaced by its inside."""

@@ -1,4 +1,4 @@
-"""A short fuzzing run, and tests of the fuzzer itself."""
+"""A short fuzzing run of each family, and tests of the fuzzer itself."""
 
 from __future__ import annotations
 
@@ -6,28 +6,45 @@ import numpy as np
 import pytest
 
 from tests import exact
-from tests.fuzz.campaign import run
+from tests.fuzz.campaign import check, run
+from tests.fuzz.families import FAMILIES
 from tests.fuzz.generate import generate
 from tests.kernels.arithmetic import floats
 from tests.kernels.model import ARCHITECTURES
 
-PROGRAMS = 20
+PROGRAMS = 12
 
 
+@pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_random_programs(architecture: str) -> None:
+def test_random_programs(architecture: str, family: str) -> None:
     """Random programs give what NumPy computes."""
-    failures = run(range(PROGRAMS), [architecture])
+    tally = run(range(PROGRAMS), [architecture], family)
 
-    assert not failures, "\n\n".join(failure.report() for failure in failures[:3])
+    assert tally.runs == PROGRAMS
+    assert not tally.failures, "\n\n".join(failure.report() for failure in tally.failures[:3])
 
 
-def test_programs_are_reproducible() -> None:
+@pytest.mark.parametrize("family", FAMILIES)
+def test_programs_are_reproducible(family: str) -> None:
     """A seed always gives the same source and the same inputs."""
-    one, two = generate(5), generate(5)
+    one, two = generate(5, family), generate(5, family)
 
     assert one.cuda("p") == two.cuda("p")
     assert [a.tobytes() for a in one.arguments()] == [a.tobytes() for a in two.arguments()]
+
+
+def test_a_wrong_expectation_is_found() -> None:
+    """One wrong bit in one thread is a mismatch that names thread and variable."""
+    program = generate(7)
+    expected = program.expected()
+    name = next(iter(expected))
+    wrong = np.ascontiguousarray(expected[name]).copy()
+    wrong.view(np.uint8)[-1] ^= 1
+    [failure] = check([program], "sm_86", [{**expected, name: wrong}])
+
+    assert failure.kind == "mismatch"
+    assert failure.message.startswith(f"{name} of thread 63: expected")
 
 
 @pytest.mark.parametrize("mode", exact.MODES)
