@@ -40,6 +40,7 @@ def bank0(
     local_bytes: int,
     sm_count: int,
     parameters: bytes,
+    cluster: tuple[int, int, int] = (1, 1, 1),
 ) -> npt.NDArray[np.uint8]:
     """Bank 0 as the driver would fill it for a launch."""
     bank = new_bank(kernel.constants.get(0, b""))
@@ -58,6 +59,35 @@ def bank0(
     put("grid_id", "<Q", 1)
     put("sm_count", "<I", sm_count)
     put("reserved", "<I", 0x400 if kernel.sm >= 90 else 0)
+    if kernel.sm >= 90:
+        _put_cluster(bank, kernel.sm, grid, cluster)
     start = kernel.parameter_base
     bank[start : start + len(parameters)] = np.frombuffer(parameters, np.uint8)
     return bank
+
+
+def _put_cluster(
+    bank: npt.NDArray[np.uint8], sm: int, grid: tuple[int, int, int], cluster: tuple[int, int, int]
+) -> None:
+    """The cluster's shape, as compiled code reads it.
+
+    From sm_100 on it stands twice: code computes the place from SR_CgaSize, 0 or 1. Compiled code
+    divides by multiplying with the stored reciprocal and truncating, so that is rounded up.
+    """
+    reciprocals = [np.float32(1) / np.float32(n) for n in cluster]
+    reciprocals = [
+        r if float(r) * n >= 1 else np.nextafter(r, np.float32(2))
+        for r, n in zip(reciprocals, cluster, strict=True)
+    ]
+    data = struct.pack(
+        "<3I3f3I", *cluster, *map(float, reciprocals),
+        *(g // c for g, c in zip(grid, cluster, strict=True)),
+    )  # fmt: skip
+    blocks = struct.pack("<I", int(np.prod(cluster)))
+    explicit = struct.pack("<I", 1 if cluster != (1, 1, 1) else 0)
+    places = ((0x144, 0x188),) if sm == 90 else ((0x200, 0x22C), (0x2A0, 0x2CC))
+    for shape, size in places:
+        bank[shape : shape + len(data)] = np.frombuffer(data, np.uint8)
+        bank[size : size + 4] = np.frombuffer(blocks, np.uint8)
+    where = 0x140 if sm == 90 else 0x36C
+    bank[where : where + 4] = np.frombuffer(explicit, np.uint8)

@@ -36,6 +36,9 @@ COLUMNS: dict[str, str] = {
     "shared_conflicts": "passes that bank conflicts add, as the hardware counter has them",
     "shared_wavefronts_ideal": "passes the same lanes would need without bank conflicts",
     "shared_bytes": "distinct bytes asked for by the lanes of a warp, summed over requests",
+    "dshared_executed": "executions with a lane that accessed another block's shared memory",
+    "dshared_requests": "the same, once for each block whose shared memory was accessed",
+    "dshared_bytes": "distinct bytes asked for by the lanes of a warp, summed over requests",
 }
 
 

@@ -51,7 +51,8 @@ class _Crew:
         gx, gy, gz = launching.config.grid
         self._total = gx * gy * gz
         pieces = 1 if launching.n_workers == 1 else launching.n_workers * 16
-        self._chunk = max(1, -(-self._total // pieces))
+        size = launching.cluster_blocks
+        self._chunk = max(1, -(-self._total // (pieces * size))) * size
         self._next = 0
         self._lock = threading.Lock()
         self.error: BaseException | None = None
@@ -68,7 +69,7 @@ class _Crew:
         try:
             order = self._launching.config.block_order
             if order is not None:
-                for first, last in _runs(order):
+                for first, last in _runs(self._launching.turns(order)):
                     worker.run_blocks(first, last)
                 return
             while (piece := self._take()) is not None:

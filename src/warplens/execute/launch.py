@@ -104,11 +104,14 @@ class Launching:
         reserved = kernel.shared_section if kernel.shared_section else (
             0x400 if kernel.sm >= 90 else 0
         )
+        self.cluster = kernel.cluster_shape
+        self.cluster_blocks = kernel.cluster_blocks
         self.shared_limit = max(reserved, kernel.static_shared) + config.dynamic_shared
         self.banks = dict(image.banks)
         self.banks[0] = bank0(
             kernel, grid=config.grid, block=config.block, dynamic_shared=config.dynamic_shared,
             local_bytes=self.local_bytes, sm_count=config.sm_count, parameters=config.params,
+            cluster=self.cluster,
         )  # fmt: skip
         give_workspace(kernel, memory, self.banks[0])
         self.banks[2] = program.bank2
@@ -195,6 +198,21 @@ class Launching:
         for segment, copy in self._snapshots.values():
             segment.buffer[:] = copy
 
+    # --- clusters --------------------------------------------------------------------------------
+
+    def turns(self, blocks: tuple[int, ...]) -> tuple[int, ...]:
+        """The turns at which blocks come, in their order; with clusters, of all their fellows."""
+        size = self.cluster_blocks
+        if size == 1:
+            return blocks
+        gx, gy, _ = self.config.grid
+        cx, cy, cz = self.cluster
+        found = (
+            b % gx // cx + gx // cx * (b // gx % gy // cy + gy // cy * (b // (gx * gy) // cz))
+            for b in blocks
+        )
+        return tuple(c * size + rank for c in dict.fromkeys(found) for rank in range(size))
+
     # --- device heap -----------------------------------------------------------------------------
 
     def heap_allocate(self, size: int) -> int:
@@ -237,6 +255,19 @@ class Launching:
 
     # --- faults ----------------------------------------------------------------------------------
 
+    def _cluster_fault(self, kind: int, address: int, size: int, where: str) -> MemoryFault:
+        rank = address >> 24 & 0xFF
+        what = f"invalid access of {size} bytes to the shared memory of a cluster's block {rank}"
+        if kind == at.FAULT_CLUSTER_ENDED:
+            return MemoryFault(
+                f"{what} at {address:#x}: that block has ended\n  at {where}",
+                hint="end with a cluster barrier: no block may end while others use its memory",
+            )
+        return MemoryFault(
+            f"{what} at {address:#x}: the cluster has {self.cluster_blocks} blocks\n  at {where}",
+            hint="check the rank given to map_shared_rank or mapa",
+        )
+
     def fault(self, kind: int, inst: int, address: int, size: int, where: str) -> ExecutionFault:
         """The typed error for a fault that generated code recorded."""
         if kind in (at.FAULT_MISALIGNED, at.FAULT_MISALIGNED_SHARED, at.FAULT_MISALIGNED_LOCAL):
@@ -247,6 +278,8 @@ class Launching:
                 f"  at {where}",
                 hint=f"the address must be a multiple of {size}",
             )
+        if kind in (at.FAULT_CLUSTER_RANK, at.FAULT_CLUSTER_ENDED):
+            return self._cluster_fault(kind, address, size, where)
         if kind == at.FAULT_SHARED:
             return MemoryFault(
                 f"invalid __shared__ access of size {size} bytes at {address:#x}: the block has "

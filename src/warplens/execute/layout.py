@@ -6,6 +6,7 @@ from __future__ import annotations
 WARP_MASK = 0  # u32: lanes of the split to run (in) / of the split that stopped (out)
 WARP_PC = 4  # u32: lifted-block index where that split goes on
 WARP_EXITED = 8  # u32: lanes that ended or never existed
+WARP_CLUSTER = 12  # u32: lanes that have arrived at a cluster barrier not yet complete
 WARP_ARGS = 16  # 4 x u32: details of the event that the region returned
 WARP_SPLITS = 32  # u32: number of entries in the split table
 WARP_BAR_RESULT = 36  # u32: result of the last BAR.RED
@@ -25,7 +26,7 @@ WARP_SCRATCH = 5056  # 24 x 128 bytes: vectors handed to helpers and back
 WARP_REGISTERS = 8128  # 128 bytes each
 
 SPLIT_SIZE = 16
-SPLIT_READY, SPLIT_AT_BARRIER, SPLIT_AT_WARPSYNC, SPLIT_AT_BSYNC = 0, 1, 2, 3
+SPLIT_READY, SPLIT_AT_BARRIER, SPLIT_AT_WARPSYNC, SPLIT_AT_BSYNC, SPLIT_AT_CLUSTER = range(5)
 
 
 def warp_bytes(n_registers: int) -> int:
@@ -60,6 +61,9 @@ ENV_OBSERVE_RELEASE = 46
 ENV_OBSERVER = 47  # host address of the observer's own state
 ENV_SLOT = 48  # resident slot of the running block
 ENV_OBSERVE_SCREEN = 49  # an observer's function that drops lanes before an access, or 0
+ENV_CLUSTER_RANK = 56  # rank of the running block in its cluster, in bits 31:24
+ENV_CLUSTER_SHARED = 57  # host address of the cluster's blocks' shared memories, 0 where one ended
+ENV_CLUSTER_BLOCKS = 58  # blocks of a cluster
 ENV_SLOTS = 64
 
 # --- access sites: what a memory instruction touched last ----------------------------------------
@@ -91,6 +95,8 @@ EVENT_WARPSYNC = 6  # args: mask
 EVENT_FAULT = 7  # details in the environment
 EVENT_TRAP = 8
 EVENT_BSYNC = 9  # args: convergence barrier
+EVENT_CLUSTER_ARRIVE = 10
+EVENT_CLUSTER_WAIT = 11
 
 BARRIER_SYNC, BARRIER_ARRIVE, BARRIER_POPC, BARRIER_AND, BARRIER_OR = 0, 1, 2, 3, 4
 INDIRECT_RELATIVE, INDIRECT_ABSOLUTE = 0, 1
@@ -98,6 +104,7 @@ INDIRECT_RELATIVE, INDIRECT_ABSOLUTE = 0, 1
 # --- fault kinds ----------------------------------------------------------------------------------
 FAULT_GLOBAL, FAULT_MISALIGNED, FAULT_SHARED, FAULT_LOCAL, FAULT_TRAP, FAULT_CONSTANT = range(1, 7)
 FAULT_BAD_PC, FAULT_MISALIGNED_SHARED, FAULT_MISALIGNED_LOCAL, FAULT_STACK = range(7, 11)
+FAULT_CLUSTER_RANK, FAULT_CLUSTER_ENDED = 11, 12
 
 # --- address windows (high words) -----------------------------------------------------------------
 SHARED_WINDOW_HIGH = 0x7F10

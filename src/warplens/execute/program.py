@@ -102,12 +102,6 @@ def _refuse_unknown(kernel: SassKernel, cubin: Cubin) -> None:
             "not provide",
             hint=f"device functions provided: {', '.join(sorted(HOOKS))}",
         )
-    if kernel.cluster is not None and kernel.cluster != (1, 1, 1):
-        raise Unsupported(
-            f"{kernel.demangled or kernel.name} is launched in clusters of {kernel.cluster} "
-            "blocks; thread block clusters and distributed shared memory are not executed",
-            hint="build it with __cluster_dims__(1, 1, 1), or without, to run its blocks alone",
-        )
 
 
 def assemble(lifted: Lifted, code: jit.MachineCode, cubin: Cubin, features: HostFeatures, *,

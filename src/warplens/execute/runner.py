@@ -11,6 +11,17 @@ import numpy.typing as npt
 
 from warplens.compiled import internal, njit
 from warplens.execute import layout as at
+from warplens.execute.clusters import (
+    BLOCK_WAITING,
+    CLUSTER_ALIVE,
+    CLUSTER_ARRIVED,
+    CLUSTER_BLOCKS,
+    SHARED_TABLE,
+    arrive_at_cluster,
+    block_of,
+    leave_cluster,
+    waits_for_cluster,
+)
 from warplens.execute.native import (
     call_region,
     call_release,
@@ -36,15 +47,16 @@ NEXT_BLOCK, LAST_BLOCK, STOP, SLOT, WARP, HOOK, MASK, N_SLOTS, MAX_SLOTS, STEPS 
 SPINNING, CURRENT, ROUNDS, GRID_X, GRID_Y, WARPS, THREADS, ENV_ADDRESS, STEP_LIMIT, N_SM = range(
     10, 20
 )
-SHARED_BYTES, OBSERVE_RELEASE, FINISHED, N_CONTROL = 20, 21, 22, 24  # rest: spare
+SHARED_BYTES, OBSERVE_RELEASE, FINISHED, N_CONTROL = 20, 21, 22, 32  # rest: clusters.py, spare
 
 # what a run returns
 ALL_DONE, FAULTED, HOOK_CALL, STOPPED, DEADLOCKED, TRAPPED, BAD_PC, NEED_SLOT, STEPS_SPENT = range(
     9
 )
+WAITS = 9  # only inside: a block that waits for others of its cluster
 
 # per resident block
-BLOCK_INDEX, BLOCK_ALIVE, BLOCK_RUNNING, BLOCK_YIELDS, N_BLOCK = 0, 1, 2, 3, 4
+BLOCK_INDEX, BLOCK_ALIVE, BLOCK_RUNNING, BLOCK_YIELDS, N_BLOCK = 0, 1, 2, 3, 8
 # per named barrier of a resident block
 BARRIER_LANES, BARRIER_ROUNDED, BARRIER_NEED, BARRIER_TALLY, BARRIER_MODE = range(5)
 BARRIER_TABLED, N_BARRIER = 5, 6  # splits that wait in split tables (whole warps do not)
@@ -67,6 +79,7 @@ def start_block(slot: int, block: int, control: Ints, blocks: Ints, barriers: In
     blocks[slot, BLOCK_ALIVE] = n_threads
     blocks[slot, BLOCK_RUNNING] = 1
     blocks[slot, BLOCK_YIELDS] = 0
+    blocks[slot, BLOCK_WAITING] = 0
     barriers[slot] = 0
     fill_zero(shared[slot], control[SHARED_BYTES])
     for i in range(n_warps):
@@ -76,6 +89,7 @@ def start_block(slot: int, block: int, control: Ints, blocks: Ints, barriers: In
         poke32(w + at.WARP_MASK, mask)
         poke32(w + at.WARP_PC, 0)
         poke32(w + at.WARP_EXITED, _FULL & ~mask)
+        poke32(w + at.WARP_CLUSTER, 0)
         poke32(w + at.WARP_SPLITS, 0)
         poke64(w + at.WARP_FUEL, QUANTUM)
         poke32(w + at.WARP_YIELDED, 0)
@@ -84,6 +98,31 @@ def start_block(slot: int, block: int, control: Ints, blocks: Ints, barriers: In
             fill_zero(w + at.WARP_REGISTERS + 128 * zero_keys[k], 128)
         seen[slot, i] = _FULL & ~mask
         states[slot, i] = WARP_READY
+
+
+@internal(nogil=True, _nrt=False)
+def start_cluster(first: int, control: Ints, blocks: Ints, barriers: Ints, seen: Ints, warps: Ints,
+                  states: Ints, shared: Ints, zero_keys: Ints) -> None:  # fmt: skip
+    """Puts the next cluster, often one block, into the slots from `first` on."""
+    size = control[CLUSTER_BLOCKS]
+    for rank in range(size):
+        slot = first + rank
+        turn = control[NEXT_BLOCK] + rank
+        block = block_of(turn, control[GRID_X], control[GRID_Y], control)
+        start_block(slot, block, control, blocks, barriers, seen, warps, states, shared, zero_keys)
+        poke64(control[SHARED_TABLE] + 8 * slot, shared[slot])
+    blocks[first, CLUSTER_ARRIVED] = 0
+    blocks[first, CLUSTER_ALIVE] = size * control[THREADS]
+    control[NEXT_BLOCK] += size
+
+
+@internal(nogil=True, _nrt=False)
+def is_free(first: int, control: Ints, blocks: Ints) -> bool:
+    """Whether no block runs in the slots of a cluster."""
+    for slot in range(first, first + control[CLUSTER_BLOCKS]):
+        if blocks[slot, BLOCK_RUNNING] != 0:
+            return False
+    return True
 
 
 @internal(nogil=True, _nrt=False, forceinline=True)
@@ -98,6 +137,9 @@ def enter_block(slot: int, control: Ints, env: Ints, blocks: Ints, shared: Ints)
     env[at.ENV_SHARED] = shared[slot]
     env[at.ENV_SLOT] = slot
     env[at.ENV_SMID] = block % control[N_SM]
+    rank = slot % control[CLUSTER_BLOCKS]
+    env[at.ENV_CLUSTER_RANK] = rank << 24
+    env[at.ENV_CLUSTER_SHARED] = control[SHARED_TABLE] + 8 * (slot - rank)
 
 
 @internal(nogil=True, _nrt=False)
@@ -213,6 +255,7 @@ def note_exits(slot: int, i: int, w: int, control: Ints, blocks: Ints, barriers:
     new = exited & ~seen[slot, i]
     seen[slot, i] = exited
     blocks[slot, BLOCK_ALIVE] -= population(new)
+    leave_cluster(slot, w, new, control[WARPS], control, blocks, warps, states)
     for number in range(16):
         if barriers[slot, number, BARRIER_LANES] > 0:
             check_barrier(slot, number, control, blocks, barriers, arrived, warps, states)
@@ -267,6 +310,12 @@ def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arr
                 if states[slot, i] == WARP_READY:
                     continue
                 return RAN_PARKED
+        elif event == at.EVENT_CLUSTER_ARRIVE:
+            arrive_at_cluster(slot, w, control[WARPS], control, blocks, warps, states)
+            continue
+        elif event == at.EVENT_CLUSTER_WAIT:
+            if not waits_for_cluster(w):
+                continue
         elif event == at.EVENT_WARPSYNC:
             add_split(
                 w, peek32(w + at.WARP_MASK), peek32(w + at.WARP_PC), at.SPLIT_AT_WARPSYNC,
@@ -320,7 +369,10 @@ def run_block(slot: int, control: Ints, blocks: Ints, barriers: Ints, arrived: I
             return ALL_DONE
         if not ran:
             control[SLOT] = slot
-            return DEADLOCKED
+            if control[CLUSTER_BLOCKS] == 1:
+                return DEADLOCKED
+            blocks[slot, BLOCK_WAITING] = 1
+            return WAITS
         if yielded:
             blocks[slot, BLOCK_YIELDS] += 1
             return NEED_SLOT
@@ -337,43 +389,48 @@ def run(control: Ints, env: Ints, blocks: Ints, barriers: Ints, arrived: Ints, s
         if control[STEP_LIMIT] > 0 and control[STEPS] > control[STEP_LIMIT]:
             return STEPS_SPENT
         n = control[N_SLOTS]
-        slot = -1
+        slot = stuck = -1
         for k in range(n):
             candidate = (control[CURRENT] + k) % n
             if blocks[candidate, BLOCK_RUNNING] != 0:
-                slot = candidate
-                break
+                stuck = candidate
+                if blocks[candidate, BLOCK_WAITING] == 0:
+                    slot = candidate
+                    break
         if slot < 0:
+            if stuck >= 0:
+                control[SLOT] = stuck
+                return DEADLOCKED
             if control[NEXT_BLOCK] >= control[LAST_BLOCK]:
                 return ALL_DONE
             slot = 0
-            start_block(slot, control[NEXT_BLOCK], control, blocks, barriers, seen, warps, states,
-                        shared, zero_keys)  # fmt: skip
-            control[NEXT_BLOCK] += 1
+            start_cluster(slot, control, blocks, barriers, seen, warps, states, shared, zero_keys)
         enter_block(slot, control, env, blocks, shared)
         status = run_block(slot, control, blocks, barriers, arrived, seen, warps, states, regions,
                            region_of, code_map)  # fmt: skip
         control[CURRENT] = slot
         if status == ALL_DONE:
             control[FINISHED] += 1
-            if n > 1 and control[NEXT_BLOCK] < control[LAST_BLOCK]:
-                start_block(slot, control[NEXT_BLOCK], control, blocks, barriers, seen, warps,
-                            states, shared, zero_keys)  # fmt: skip
-                control[NEXT_BLOCK] += 1
+            poke64(control[SHARED_TABLE] + 8 * slot, 0)
+            first = slot - slot % control[CLUSTER_BLOCKS]
+            if n > 1 and control[NEXT_BLOCK] < control[LAST_BLOCK] and is_free(
+                first, control, blocks
+            ):
+                start_cluster(first, control, blocks, barriers, seen, warps, states, shared,
+                              zero_keys)  # fmt: skip
         elif status == NEED_SLOT:
             control[CURRENT] = slot + 1
             if blocks[slot, BLOCK_YIELDS] >= PATIENCE and control[NEXT_BLOCK] < control[LAST_BLOCK]:
                 free = -1
-                for k in range(n):
-                    if blocks[k, BLOCK_RUNNING] == 0:
+                for k in range(0, n, control[CLUSTER_BLOCKS]):
+                    if is_free(k, control, blocks):
                         free = k
                         break
                 if free >= 0:
-                    start_block(free, control[NEXT_BLOCK], control, blocks, barriers, seen, warps,
-                                states, shared, zero_keys)  # fmt: skip
-                    control[NEXT_BLOCK] += 1
+                    start_cluster(free, control, blocks, barriers, seen, warps, states, shared,
+                                  zero_keys)  # fmt: skip
                     control[SPINNING] = 1
                 elif n < control[MAX_SLOTS]:
                     return NEED_SLOT
-        else:
+        elif status != WAITS:
             return status

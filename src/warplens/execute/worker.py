@@ -15,7 +15,7 @@ from warplens.errors import (
     LimitExceeded,
     WarplensError,
 )
-from warplens.execute import hooks, runner, splits
+from warplens.execute import clusters, hooks, runner, splits
 from warplens.execute import layout as at
 from warplens.execute.launch import OrderNeeded
 from warplens.lift.binding import KEY_PREDICATE, members
@@ -65,7 +65,7 @@ class Worker:
         self.control = np.zeros(runner.N_CONTROL, np.int64)
         self._set_control()
         self._allocate_slots(0)
-        self._add_slot()
+        self._add_slots()
 
     # --- set-up ----------------------------------------------------------------------------------
 
@@ -95,6 +95,7 @@ class Worker:
         env[at.ENV_NCTAID : at.ENV_NCTAID + 3] = (gx, gy, gz)
         env[at.ENV_GRID_BLOCKS] = gx * gy * gz
         env[at.ENV_WARPS_PER_BLOCK] = self._n_warps
+        env[at.ENV_CLUSTER_BLOCKS] = launching.cluster_blocks
 
     def _set_control(self) -> None:
         control, config = self.control, self.launching.config
@@ -102,7 +103,10 @@ class Worker:
         control[runner.WARPS] = self._n_warps
         control[runner.THREADS] = self._threads
         control[runner.ENV_ADDRESS] = self.env.ctypes.data
-        control[runner.MAX_SLOTS] = config.max_resident
+        size = self.launching.cluster_blocks
+        control[clusters.CLUSTER_BLOCKS] = size
+        control[clusters.CLUSTER_X : clusters.CLUSTER_Z + 1] = self.launching.cluster
+        control[runner.MAX_SLOTS] = max(1, config.max_resident // size) * size
         control[runner.STEP_LIMIT] = config.max_steps or 0
         control[runner.N_SM] = max(1, config.sm_count)
         if config.observer is not None:
@@ -118,17 +122,24 @@ class Worker:
         self._warps = np.zeros((capacity, n), np.int64)
         self._states = np.zeros((capacity, n), np.int64)
         self._shared = np.zeros(capacity, np.int64)
+        self._visible = np.zeros(capacity, np.int64)
+
+    def _add_slots(self) -> None:
+        """Room for one more resident cluster."""
+        for _ in range(self.launching.cluster_blocks):
+            self._add_slot()
+        self.control[clusters.SHARED_TABLE] = self._visible.ctypes.data
 
     def _add_slot(self) -> None:
         """Room for one more resident block."""
         slot = int(self.control[runner.N_SLOTS])
         if slot >= len(self._blocks):
             old = (self._blocks, self._barriers, self._arrived, self._seen, self._warps,
-                   self._states, self._shared)  # fmt: skip
+                   self._states, self._shared, self._visible)  # fmt: skip
             self._allocate_slots(max(1, 2 * slot))
             for before, after in zip(
                 old, (self._blocks, self._barriers, self._arrived, self._seen, self._warps,
-                      self._states, self._shared), strict=True,
+                      self._states, self._shared, self._visible), strict=True,
             ):  # fmt: skip
                 after[:slot] = before
         size = at.warp_bytes(self._lifted.n_registers)
@@ -178,7 +189,7 @@ class Worker:
             if status == runner.ALL_DONE or status == runner.STOPPED:
                 return
             if status == runner.NEED_SLOT:
-                self._add_slot()
+                self._add_slots()
             elif status == runner.HOOK_CALL:
                 self._run_hook()
             else:
@@ -314,7 +325,8 @@ class Worker:
         address &= (1 << 64) - 1
         return self.launching.fault(kind, inst, address, size, where)
 
-    def _deadlock(self, slot: int) -> Deadlock:
+    def _waits(self, slot: int) -> list[str]:
+        """What the warps of a resident block wait for, in words."""
         waits: list[str] = []
         for i in range(self._n_warps):
             warp = int(self._warps[slot, i])
@@ -339,16 +351,32 @@ class Worker:
                     at.SPLIT_AT_BARRIER: f"named barrier {info}",
                     at.SPLIT_AT_WARPSYNC: f"warp synchronisation of mask {info:#010x}",
                     at.SPLIT_AT_BSYNC: f"BSYNC B{info} for other lanes of the warp",
+                    at.SPLIT_AT_CLUSTER: "the cluster barrier",
                 }.get(state, "nothing")
                 line = f" ({inst.file}:{inst.line})" if inst.line else ""
                 waits.append(f"  warp {i} lanes {mask:#010x} wait at {what}{line}")
-        x, y, z = (int(v) for v in self.env[at.ENV_CTAID : at.ENV_CTAID + 3])
+        return waits
+
+    def _deadlock(self, slot: int) -> Deadlock:
+        size = self.launching.cluster_blocks
+        if size > 1:
+            first = slot - slot % size
+            waits = [f"  block of rank {s - first}:{line[1:]}" for s in range(first, first + size)
+                     for line in self._waits(s)]  # fmt: skip
+            where = f"the cluster of block {self._coordinates(first)}"
+            hint = "the cluster barrier needs all threads of all its blocks that have not ended"
+        else:
+            waits, where = self._waits(slot), f"block {self._coordinates(slot)}"
+            hint = "a barrier must be reached by all threads of the block that have not ended"
         shown = "\n".join(waits[:20]) + ("\n  …" if len(waits) > 20 else "")
         return Deadlock(
-            f"{self._lifted.kernel.demangled}: no thread of block ({x},{y},{z}) can go on:\n"
-            f"{shown}",
-            hint="a barrier must be reached by all threads of the block that have not ended",
+            f"{self._lifted.kernel.demangled}: no thread of {where} can go on:\n{shown}", hint=hint
         )
+
+    def _coordinates(self, slot: int) -> str:
+        gx, gy, _ = self.launching.config.grid
+        block = int(self._blocks[slot, runner.BLOCK_INDEX])
+        return f"({block % gx},{block // gx % gy},{block // (gx * gy)})"
 
 
 def counts_of(workers: list[Worker]) -> npt.NDArray[Any]:

@@ -75,13 +75,3 @@ def preexit() -> None:
 @op("PMTRIG", "VOTE_VTG", role="nop", **_NONE)
 def pmtrig() -> None:
     """Performance-monitor trigger."""
-
-
-@op("UCGABAR_ARV", role="cluster_arrive", **_BAR)
-def ucgabar_arv() -> None:
-    """Arrive at the cluster barrier."""
-
-
-@op("UCGABAR_WAIT", role="cluster_wait", **_BAR)
-def ucgabar_wait() -> None:
-    """Wait at the cluster barrier."""

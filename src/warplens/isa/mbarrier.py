@@ -46,10 +46,10 @@ def atoms_arrive() -> None:
     """Arrive at an mbarrier (sm_80 to sm_89); returns its old value."""
 
 
-@op("UBLKCP", role="bulk_copy", mods="S G", sig="<-", pipe="uniform", latency="global_load",
-    category="memory")  # fmt: skip
+@op("UBLKCP", role="bulk_copy", mods="S G MULTICAST", sig="<-", pipe="uniform",
+    latency="global_load", category="memory")  # fmt: skip
 def ublkcp() -> None:
-    """Bulk copy between global and shared memory (cp.async.bulk), done at once."""
+    """Bulk copy between global memory and shared memory of the cluster (cp.async.bulk), at once."""
 
 
 @op("UBLKPF", role="nop", mods="L2", sig="<-", pipe="uniform", latency="global_load",

@@ -23,7 +23,6 @@ _BY_PREFIX = (
     ("SUATOM", "surfaces"),
     ("SURED", "surfaces"),
     ("SUQUERY", "surfaces"),
-    ("UCGABAR", "thread block clusters"),
     ("MOVM", "matrix moves other than transposition (1-bit matrices from sm_100 on)"),
     ("OMMA", "matrix products with block scaling"),
     ("QMMA", "FP8 matrix products of sm_120"),

@@ -706,13 +706,14 @@ aligned:
 }}"""
 
 
-def generic_move(op: str, size: int) -> str:
+def generic_move(op: str, size: int, clusters: bool = False) -> str:
     """@wl.generic.load.N / store: by window of the high word."""
+    functions = {"shared": "cluster" if clusters else "shared"}
     calls = []
     for i, space in enumerate(("shared", "local", "global")):
         calls.append(f"""  %c{space} = add i32 %counter, {SLOTS * (2 - i)}
   %s{space} = getelementptr i8, ptr %site, i64 {at.SITE_SIZE * (2 - i)}
-  %f{space} = call i32 @wl.{space}.{op}.{size}(ptr %w, ptr %env, ptr %s{space}, i32 %m{space},
+  %f{space} = call i32 @wl.{functions.get(space, space)}.{op}.{size}(ptr %w, ptr %env, ptr %s{space}, i32 %m{space},
     i32 %imm, i32 %inst, i32 %c{space})
   %b{space} = icmp ne i32 %f{space}, 0
   br i1 %b{space}, label %bad, label %n{space}

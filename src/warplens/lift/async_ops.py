@@ -8,7 +8,7 @@ from warplens.lift.access_ir import ADDRESSES, RESULTS, VALUES
 from warplens.lift.binding import BindingError, Bound, access_bytes
 from warplens.lift.lifter import RegionWriter, role
 from warplens.lift.llvm_lanes import Value
-from warplens.lift.memory_ops import address_of, call_helper, new_site, use_runtime
+from warplens.lift.memory_ops import address_of, call_helper, new_site, own_shared, use_runtime
 from warplens.lift.runtime_ir import V
 from warplens.sass.model import Mem, Pred, UPred
 
@@ -69,7 +69,7 @@ def copy_async(w: RegionWriter, item: Bound) -> None:
         if kept is not None:
             word = _first_bytes(w, Value("u32", word), kept, k).ref
         w.line(f"store {V} {word}, ptr {_slot(w, VALUES + k)}, align 64")
-    target = w.x.add(shared_low, w.x.u32(shared_offset))
+    target = w.x.add(own_shared(w, shared_low), w.x.u32(shared_offset))
     w.line(f"store {V} {target.ref}, ptr {_slot(w, ADDRESSES)}, align 64")
     site, slot = new_site(w, "shared", size)
     call_helper(w, f"wl.shared.store.{size}", site, lanes, 0, slot)

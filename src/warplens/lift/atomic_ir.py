@@ -318,9 +318,12 @@ at.before:
     return global_access(name, size, at.ACCESS_ATOMIC, action, observe)
 
 
-def generic_atomic(operation: str, kind: str, bits: int, result: bool = True) -> str:
+def generic_atomic(
+    operation: str, kind: str, bits: int, result: bool = True, clusters: bool = False
+) -> str:
     """@wl.generic.atomic...: shared window or global (local memory has no atomics)."""
     stem = atomic_stem(operation, kind, bits, result)
+    shared = "cluster" if clusters else "shared"
     return f"""define internal i32 @wl.generic.{stem}(ptr %w, ptr %env, ptr %site, i32 %mask, i32 %imm,
     i32 %inst, i32 %counter) noinline {{
 entry:
@@ -338,7 +341,7 @@ entry:
   store {V} %moved, ptr %lop, align 64
   %cs = add i32 %counter, {2 * SLOTS}
   %ss = getelementptr i8, ptr %site, i64 {at.SITE_SIZE * 2}
-  %fs = call i32 @wl.shared.{stem}(ptr %w, ptr %env, ptr %ss, i32 %ms, i32 %imm, i32 %inst, i32 %cs)
+  %fs = call i32 @wl.{shared}.{stem}(ptr %w, ptr %env, ptr %ss, i32 %ms, i32 %imm, i32 %inst, i32 %cs)
   store {V} %lo, ptr %lop, align 64
   %bs = icmp ne i32 %fs, 0
   br i1 %bs, label %bad, label %next

@@ -145,6 +145,9 @@ def _role_effects(inst: Instruction, op: Op) -> tuple[list[int], list[int]]:
     elif role == "bulk_copy":
         named = [o.uniform if isinstance(o, Mem) else o for o in operands]
         return [k for o in named for k in _keys(o, 2)], []
+    elif role in ("store_async", "reduce_async"):
+        named = [o.base if isinstance(o, Mem) else o for o in operands]
+        return [k for o in named for k in _keys(o, max(2, size))], []
     elif role in ("bmov", "rpcmov") and operands and isinstance(operands[0], Reg):
         writes += _keys(operands.pop(0), 1)
     elif role == "r2p":

@@ -362,12 +362,16 @@ def bar(w: RegionWriter, item: Bound) -> None:
         ]
         value = w.operands.predicate(predicates[-1], False) if predicates else w.x.true()
         ballot = w.x.ballot_scalar(value)
+    leave_guarded(w, at.EVENT_BARRIER, (number, threads, str(kind), ballot))
+
+
+def leave_guarded(w: RegionWriter, event: int, arguments: tuple[str, ...] = ()) -> None:
+    """Ends the region with an event of the executing lanes; the others go on behind."""
     w.registers.flush()
     w.terminated = True
     follow = w.next_block()
     lanes = w.mask
-    arguments = (number, threads, str(kind), ballot)
-    if w.observe:
+    if w.observe and arguments:
         for i, value_ref in enumerate(arguments):
             w.store_u32(at.WARP_ARGS + 4 * i, value_ref)
         w.tell_sync(w.lanes_mask())
@@ -387,7 +391,7 @@ def bar(w: RegionWriter, item: Bound) -> None:
         w.module.start(go)
     for i, value_ref in enumerate(arguments):
         w.store_u32(at.WARP_ARGS + 4 * i, value_ref)
-    w.leave(follow, lanes, at.EVENT_BARRIER)
+    w.leave(follow, lanes, event)
 
 
 @role("b2r")

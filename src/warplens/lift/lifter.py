@@ -145,6 +145,7 @@ class RegionWriter:
     def __init__(self, kernel: SassKernel, bound: list[Bound], features: HostFeatures,
                  observe: bool = False, tier: int = 1, single: bool = False) -> None:  # fmt: skip
         self.kernel = kernel
+        self.clusters = kernel.cluster_blocks > 1
         self.observe = observe
         self.tier = tier
         self.inline_rows = tier > 0 and not observe

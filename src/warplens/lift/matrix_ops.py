@@ -14,7 +14,7 @@ from warplens.lift.access_ir import ADDRESSES, RESULTS, VALUES, scratch
 from warplens.lift.binding import BindingError, Bound
 from warplens.lift.count_ir import STORE
 from warplens.lift.lifter import RegionWriter, role
-from warplens.lift.memory_ops import call_helper, memory_operand, new_site, use_runtime
+from warplens.lift.memory_ops import call_helper, memory_operand, new_site, own_shared, use_runtime
 from warplens.lift.runtime_ir import W64, V
 from warplens.sass.model import RZ, Mem, Reg
 
@@ -92,6 +92,7 @@ def _matrix(w: RegionWriter, item: Bound, op: str) -> None:
         for j in range(count):
             value = w.operands.bits_word(registers[0], j, False)
             w.line(f"store {V} {value.ref}, ptr {_slot(w, VALUES + j)}, align 64")
+    low = own_shared(w, low)
     w.line(f"store {V} {low.ref}, ptr {_slot(w, ADDRESSES)}, align 64")
     name, text = matrix_helper(op, count, is_transposed, w.observe)
     mover = access_ir.move_load if op == "load" else access_ir.move_store

@@ -1,4 +1,4 @@
-"""Code for mbarriers (SYNCS, ATOMS.ARRIVE, ARRIVES) and bulk copies (UBLKCP)."""
+"""Code for mbarriers (SYNCS, ATOMS.ARRIVE, ARRIVES)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,16 @@ from warplens.lift.access_ir import ADDRESSES, RESULTS, VALUES
 from warplens.lift.binding import KEY_PREDICATE, BindingError, Bound
 from warplens.lift.lifter import RegionWriter, role
 from warplens.lift.llvm_lanes import Value
-from warplens.lift.mbarrier_ir import arrive, bulk_copy
-from warplens.lift.memory_ops import address_of, call_helper, memory_operand, new_site, use_runtime
+from warplens.lift.mbarrier_ir import arrive
+from warplens.lift.memory_ops import (
+    address_of,
+    call_helper,
+    cluster_helper,
+    memory_operand,
+    new_site,
+    own_shared,
+    use_runtime,
+)
 from warplens.lift.runtime_ir import V
 from warplens.sass.model import PT, RZ, Mem, Pred, Reg, UReg
 
@@ -23,7 +31,8 @@ def _slot(w: RegionWriter, slot: int) -> str:
     return w.field(at.WARP_SCRATCH + 128 * slot)
 
 
-def _put(w: RegionWriter, slot: int, value: Value) -> None:
+def put_scratch(w: RegionWriter, slot: int, value: Value) -> None:
+    """Hands a vector to a helper."""
     w.line(f"store {V} {value.ref}, ptr {_slot(w, slot)}, align 64")
 
 
@@ -31,16 +40,23 @@ def _get(w: RegionWriter, slot: int) -> Value:
     return w.x.emit("u32", f"load {V}, ptr {_slot(w, slot)}, align 64")
 
 
-def _shared_place(w: RegionWriter, mem: Mem) -> None:
+def _shared_place(w: RegionWriter, mem: Mem, anywhere: bool = False) -> None:
+    """Puts an address into scratch: the offset, or with `anywhere` the cluster's address."""
     low, _, offset = address_of(w, mem, False)
-    _put(w, ADDRESSES, w.x.add(low, w.x.u32(offset)))
+    place = w.x.add(low, w.x.u32(offset))
+    put_scratch(w, ADDRESSES, place if anywhere else own_shared(w, place))
 
 
-def _arrive(w: RegionWriter, kind: str, mask: str) -> None:
-    """Calls the helper; address, counts and bytes stand in scratch."""
+def report(w: RegionWriter, kind: str, mask: str, anywhere: bool = False) -> None:
+    """Arrivals and bytes at an mbarrier, with `anywhere` of any block of the cluster.
+
+    Address, counts and bytes stand in scratch.
+    """
     name, text = arrive(kind, w.observe)
     use_runtime(w, (name, text))
-    site, slot = new_site(w, "shared", 8, "atomic")
+    if anywhere:
+        name = cluster_helper(w, name, 8, arrive(kind, False)[1])
+    site, slot = new_site(w, "cluster" if anywhere else "shared", 8, "atomic")
     call_helper(w, name, site, mask, 0, slot)
 
 
@@ -58,7 +74,7 @@ def mbarrier_init(w: RegionWriter, item: Bound) -> None:
     if isinstance(first, Reg | UReg) and first.index != RZ:
         raise BindingError("SYNCS.EXCH with a result")
     for k in range(2):
-        _put(w, VALUES + k, w.operands.bits_word(source, k, False))
+        put_scratch(w, VALUES + k, w.operands.bits_word(source, k, False))
     _shared_place(w, memory_operand(item))
     use_runtime(
         w, ("wl.mv.store.8", access_ir.move_store(8)),
@@ -103,11 +119,12 @@ def mbarrier_arrive(w: RegionWriter, item: Bound) -> None:
     arrivals, expects = (match[1], match[2]) if match else ("1", "R")
     word = w.operands.bits_word(item.inst.operands[-1], 0, False)
     amounts = {"0": x.u32(0), "1": x.u32(1), "R": word, "X": x.sub(x.u32(0), word)}
-    _put(w, VALUES, amounts[arrivals])
-    _put(w, VALUES + 1, amounts[expects])
-    _shared_place(w, memory_operand(item))
+    put_scratch(w, VALUES, amounts[arrivals])
+    put_scratch(w, VALUES + 1, amounts[expects])
+    _shared_place(w, memory_operand(item), w.clusters)
     places = _get(w, ADDRESSES)
-    _arrive(w, "words.drop" if "OPTOUT" in modifiers else "words", w.lanes_mask())
+    kind = "words.drop" if "OPTOUT" in modifiers else "words"
+    report(w, kind, w.lanes_mask(), w.clusters)
     low, high = _get(w, RESULTS), _get(w, RESULTS + 1)
     if "TMASK" in modifiers:
         low, first = _same_place(w, places)
@@ -134,10 +151,10 @@ def _same_place(w: RegionWriter, places: Value) -> tuple[Value, Value]:
 @role("mbarrier_count")
 def mbarrier_count(w: RegionWriter, item: Bound) -> None:
     """ATOMS.ARRIVE.64: one arrival at a barrier of sm_80's format; returns the old word."""
-    _put(w, VALUES, w.x.u32(1))
-    _put(w, VALUES + 1, w.x.u32(0))
+    put_scratch(w, VALUES, w.x.u32(1))
+    put_scratch(w, VALUES + 1, w.x.u32(0))
     _shared_place(w, memory_operand(item))
-    _arrive(w, "counts", w.lanes_mask())
+    report(w, "counts", w.lanes_mask())
     destination = item.inst.operands[0]
     if isinstance(destination, Reg):
         _write_pair(w, destination, _get(w, RESULTS), _get(w, RESULTS + 1))
@@ -148,50 +165,10 @@ def mbarrier_copied(w: RegionWriter, item: Bound) -> None:
     """ARRIVES.LDGSTSBAR: arrives when the lane's asynchronous copies are done: they are."""
     x, modifiers = w.x, item.inst.modifiers
     is_bytes = "TRANSCNT" in modifiers
-    _put(w, VALUES, x.u32(0 if is_bytes else 1))
-    _put(w, VALUES + 1, x.u32(0xFFFFFFFF if is_bytes else 0))
+    put_scratch(w, VALUES, x.u32(0 if is_bytes else 1))
+    put_scratch(w, VALUES + 1, x.u32(0xFFFFFFFF if is_bytes else 0))
     _shared_place(w, memory_operand(item))
-    _arrive(w, "words" if w.kernel.sm >= 90 else "counts", w.lanes_mask())
-
-
-@role("bulk_copy")
-def bulk_copy_(w: RegionWriter, item: Bound) -> None:
-    """UBLKCP.S.G [shared, barrier], [global], size / UBLKCP.G.S [global], [shared], size.
-
-    Sizes are in units of 16 bytes. Done at once; the barrier has then received the bytes.
-    """
-    places = [o for o in item.inst.operands if isinstance(o, Mem)]
-    sizes = [o for o in item.inst.operands if isinstance(o, UReg)]
-    kinds = [m for m in item.inst.modifiers if m in ("S", "G")]
-    if len(places) != 2 or len(sizes) != 1 or kinds not in (["S", "G"], ["G", "S"]):
-        raise BindingError(f"operands of {item.inst.mnemonic}")
-    if any(p.uniform is None or p.base is not None for p in places):
-        raise BindingError("UBLKCP with a vector address")
-    registers = [p.uniform.index for p in places if p.uniform is not None]
-    to_shared = kinds[0] == "S"
-    shared, far = registers if to_shared else reversed(registers)
-
-    def word(index: int) -> Value:
-        return w.operands.bits_word(UReg(index), 0, False)
-
-    size = w.x.shl(w.operands.bits_word(sizes[0], 0, False), w.x.u32(4))
-    for slot, value in ((ADDRESSES, word(far)), (ADDRESSES + 1, word(far + 1)),
-                        (VALUES, word(shared)), (VALUES + 1, size)):  # fmt: skip
-        _put(w, slot, value)
-    name, text = bulk_copy(to_shared)
-    w.module.helper(
-        "llvm.memcpy.p0.p0.i64", "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
-    )
-    use_runtime(w, (name, text))
-    mask = w.lanes_mask()
-    lowest = w.emit(f"and i32 {mask}, {w.emit(f'sub i32 0, {mask}')}")
-    site, slot = new_site(w, "global", 16, "load" if to_shared else "store")
-    call_helper(w, name, site, lowest, 0, slot)
-    if to_shared:
-        _put(w, ADDRESSES, word(shared + 1))
-        _put(w, VALUES, w.x.u32(0))
-        _put(w, VALUES + 1, w.x.sub(w.x.u32(0), size))
-        _arrive(w, "words", lowest)
+    report(w, "words" if w.kernel.sm >= 90 else "counts", w.lanes_mask())
 
 
 @role("rpcmov")
@@ -208,5 +185,3 @@ def rpcmov(w: RegionWriter, item: Bound) -> None:
         value = w.x.emit("u32", f"load {V}, ptr {place}, align 64")
         if destination.index != RZ:
             w.operands.write_word(destination.index, value, w.guard)
-
-

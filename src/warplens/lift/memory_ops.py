@@ -8,7 +8,7 @@ counts (see runtime_ir.py).
 from __future__ import annotations
 
 from warplens.execute import layout as at
-from warplens.lift import access_ir, atomic_ir, count_ir, quick_ir, runtime_ir
+from warplens.lift import access_ir, atomic_ir, cluster_ir, count_ir, quick_ir, runtime_ir
 from warplens.lift.access_ir import ADDRESSES, RESULTS, SWAP, VALUES
 from warplens.lift.binding import (
     KEY_UNIFORM,
@@ -22,7 +22,37 @@ from warplens.lift.llvm_lanes import Value
 from warplens.sass.model import PT, RZ, Const, Imm, Mem, Operand, Pred, Reg, UPred, UReg
 
 _SPACES = {"global": ("global",), "shared": ("shared",), "local": ("local",),
-           "generic": ("global", "local", "shared")}  # fmt: skip
+           "generic": ("global", "local", "shared"), "cluster": ("shared",)}  # fmt: skip
+
+
+def _spaces(w: RegionWriter, space: str) -> tuple[str, ...]:
+    """The spaces that an access may reach; in clusters also other blocks' shared memory."""
+    far = ("dshared",) if space == "cluster" or (space == "generic" and w.clusters) else ()
+    return _SPACES[space] + far
+
+
+def own_shared(w: RegionWriter, low: Value) -> Value:
+    """Addresses in the running block's shared memory as offsets: without the block's rank."""
+    if not w.clusters:
+        return low
+    rank = w.emit(f"trunc i64 {w.env(at.ENV_CLUSTER_RANK)} to i32")
+    return w.x.sub(low, w.x.broadcast("u32", rank))
+
+
+def cluster_helper(w: RegionWriter, own: str, size: int, quiet: str) -> str:
+    """Adds a helper that serves any block of the cluster through @OWN; returns its name.
+
+    Accesses to other blocks' memory are not shown to observers: where the module observes they go
+    through `quiet`, the text of @OWN without observation.
+    """
+    stem = own.removeprefix("wl.").removeprefix("shared.")
+    name, far = f"wl.cluster.{stem}", own
+    if w.observe:
+        far = f"wl.remote.{stem}"
+        w.module.helper(far, quiet.replace(f"@{own}(", f"@{far}("))
+    w.module.helper("wl.cluster.base", cluster_ir.base())
+    w.module.helper(name, cluster_ir.by_rank(name, own, far, size))
+    return name
 
 
 def use_runtime(w: RegionWriter, *functions: tuple[str, str]) -> None:
@@ -67,8 +97,10 @@ def _use_move(w: RegionWriter, space: str, op: str, size: int) -> None:
         functions += [*quick_ir.WINDOW_DECLARATIONS.items(), (f"{name}.walk", walk),
                       (name, quick_ir.shared_window(size))]
     if space == "generic":
-        functions.append((f"wl.generic.{op}.{size}", access_ir.generic_move(op, size)))
+        functions.append((f"wl.generic.{op}.{size}", access_ir.generic_move(op, size, w.clusters)))
     use_runtime(w, *functions)
+    if space == "generic" and w.clusters:
+        cluster_helper(w, f"wl.shared.{op}.{size}", size, access_ir.shared_move(op, size))
 
 
 def new_site(w: RegionWriter, space: str, size: int, op: str = "",
@@ -83,12 +115,13 @@ def new_site(w: RegionWriter, space: str, size: int, op: str = "",
     """
     first_site, first_slot = len(w.sites), w.n_counters
     i = w.index
-    for s in _SPACES[space]:
+    for s in _spaces(w, space):
         w.sites.append(i)
         w.site_widths.append(size)
         base = w.n_counters
         w.n_counters += count_ir.SLOTS
         columns = _shared_columns(size) if s == "shared" else _sector_columns(s, size, op)
+        columns = _REMOTE_COLUMNS if s == "dshared" else columns
         if is_inline and space != "generic":
             asked = count_ir.ASKED if s == "shared" else count_ir.BYTES
             del columns["bytes"][asked]
@@ -97,6 +130,13 @@ def new_site(w: RegionWriter, space: str, size: int, op: str = "",
             for slot, weight in parts.items():
                 w.counter(f"{s}_{column}", i, i + 1, weight, slot=base + slot)
     return first_site, first_slot
+
+
+_REMOTE_COLUMNS = {
+    "executed": {cluster_ir.EXECUTED: 1},
+    "requests": {count_ir.REQUESTS: 1},
+    "bytes": {count_ir.ASKED: 1, count_ir.REPEATED_BYTES: -1},
+}
 
 
 def _shared_columns(size: int) -> dict[str, dict[int, int]]:
@@ -398,6 +438,14 @@ def _is_wide(item: Bound, mem: Mem, space: str) -> bool:
     return space in ("global", "generic") and is_wide_address(item.inst, mem)
 
 
+def _placed(
+    w: RegionWriter, space: str, address: tuple[Value, Value | None, int]
+) -> tuple[Value, Value | None, int]:
+    """An access's address; in shared memory the offset."""
+    low, high, offset = address
+    return (own_shared(w, low), high, offset) if space == "shared" else address
+
+
 @role("load")
 def load(w: RegionWriter, item: Bound) -> None:
     """LDG, LDS, LDL, LD."""
@@ -406,7 +454,7 @@ def load(w: RegionWriter, item: Bound) -> None:
     signed = "S8" in item.inst.modifiers or "S16" in item.inst.modifiers
     if space in ("global", "generic") and not _is_wide(item, mem, space):
         raise BindingError("32-bit global address")
-    address = address_of(w, mem, _is_wide(item, mem, space))
+    address = _placed(w, space, address_of(w, mem, _is_wide(item, mem, space)))
     _use_move(w, space, "load", size)
     _slow_down(w, item)
     site_index, slot = new_site(w, space, size, "load", True)
@@ -486,7 +534,7 @@ def store(w: RegionWriter, item: Bound) -> None:
     sources = [o for o in item.inst.operands if isinstance(o, Reg | UReg | Imm | Const)]
     words = max(1, size // 4)
     values = [w.operands.bits_word(sources[0], k, False) for k in range(words)]
-    address = address_of(w, mem, _is_wide(item, mem, space))
+    address = _placed(w, space, address_of(w, mem, _is_wide(item, mem, space)))
     _use_move(w, space, "store", size)
     _slow_down(w, item)
     site_index, slot = new_site(w, space, size, "store", True)
@@ -540,7 +588,7 @@ def atomic(w: RegionWriter, item: Bound) -> None:
     space = _space(item)
     operation, kind, bits = atomic_operation(item)
     mem = memory_operand(item)
-    address = address_of(w, mem, _is_wide(item, mem, space))
+    address = _placed(w, space, address_of(w, mem, _is_wide(item, mem, space)))
     operands = list(item.inst.operands)
     position = operands.index(mem)
     outputs, inputs = operands[:position], [
@@ -613,10 +661,12 @@ def _use_atomic(w: RegionWriter, space: str, operation: str, kind: str, bits: in
         for s in spaces
     ]
     if space == "generic":
-        functions.append(
-            (f"wl.generic.{stem}", atomic_ir.generic_atomic(operation, kind, bits, result))
-        )
+        text = atomic_ir.generic_atomic(operation, kind, bits, result, w.clusters)
+        functions.append((f"wl.generic.{stem}", text))
     use_runtime(w, *functions)
+    if space == "generic" and w.clusters:
+        text = atomic_ir.atomic("shared", operation, kind, bits, result=result)
+        cluster_helper(w, f"wl.shared.{stem}", bits // 8, text)
 
 
 @role("load_constant_uniform")
@@ -699,13 +749,17 @@ def _gather_constant(w: RegionWriter, source: Const, size: int, words: int,
 def query_space(w: RegionWriter, item: Bound) -> None:
     """QSPC: is a generic address in the shared (.S) or local (.L) window, or global (.G)?"""
     mem = memory_operand(item)
-    _, high, _ = address_of(w, mem, True)
+    low, high, _ = address_of(w, mem, True)
     assert high is not None
     x = w.x
     shared = x.icmp("eq", high, x.u32(at.SHARED_WINDOW_HIGH))
     local = x.icmp("eq", high, x.u32(at.LOCAL_WINDOW_HIGH))
     modifiers = item.inst.modifiers
-    if "S" in modifiers or "D" in modifiers:  # D: shared memory of any block of the cluster
+    if "S" in modifiers:
+        offset = own_shared(w, low)
+        own = x.icmp("ult", offset, x.u32(1 << 24)) if w.clusters else x.true()
+        truth = x.pand(shared, own)
+    elif "D" in modifiers:  # shared memory of any block of the cluster
         truth = shared
     elif "L" in modifiers:
         truth = local

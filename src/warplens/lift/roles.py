@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from warplens.lift import async_ops, control, matrix_ops, mbarrier_ops, memory_ops, special
+from warplens.lift import (
+    async_ops,
+    bulk_ops,
+    cluster_ops,
+    control,
+    matrix_ops,
+    mbarrier_ops,
+    memory_ops,
+    special,
+)
 from warplens.lift.lifter import ROLES
 
 __all__ = [
-    "ROLES", "async_ops", "control", "matrix_ops", "mbarrier_ops", "memory_ops", "special",
+    "ROLES", "async_ops", "bulk_ops", "cluster_ops", "control", "matrix_ops", "mbarrier_ops",
+    "memory_ops", "special",
 ]  # fmt: skip

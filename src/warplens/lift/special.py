@@ -55,12 +55,19 @@ def _laneid(w: RegionWriter) -> Value:
 
 
 # SR_LMEMHIOFF: the lowest offset of local memory, which unoptimised code compares with R1.
-@_reader("SRZ", "SR_CgaCtaId", "SR_CTARANK", "SR_CLUSTER_CTARANK", "SR_GRIDPARAM", "SR_LMEMHIOFF")
+@_reader("SRZ", "SR_GRIDPARAM", "SR_LMEMHIOFF")
 def _zero(w: RegionWriter) -> Value:
     return w.x.u32(0)
 
 
-@_reader("SR_CgaSize")
+@_reader("SR_CgaCtaId")
+def _cluster_rank(w: RegionWriter) -> Value:
+    if not w.clusters:
+        return w.x.u32(0)
+    return w.x.lshr(_env_word(w, at.ENV_CLUSTER_RANK), w.x.u32(24))
+
+
+@_reader("SR_CgaSize")  # which of two copies of the cluster's shape in bank 0 counts (constants.py)
 def _cluster_size(w: RegionWriter) -> Value:
     return w.x.u32(1)
 

@@ -204,3 +204,15 @@ class SassKernel:
     functions: Mapping[int, str] = field(default_factory=dict)  # code offset -> device function
     branch_targets: Mapping[int, tuple[int, ...]] = field(default_factory=dict)  # BRX pc -> targets
     frame_bytes: int = 0
+
+    @property
+    def cluster_shape(self) -> tuple[int, int, int]:
+        """Blocks of a cluster along x, y, z; (1, 1, 1) without clusters."""
+        x, y, z = self.cluster or (1, 1, 1)
+        return max(1, x), max(1, y), max(1, z)
+
+    @property
+    def cluster_blocks(self) -> int:
+        """Blocks of a cluster; 1 without clusters."""
+        x, y, z = self.cluster_shape
+        return x * y * z

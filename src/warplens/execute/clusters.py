@@ -1,0 +1,94 @@
+"""Thread block clusters: blocks that are resident together and meet at the cluster barrier.
+
+The blocks of a cluster stand in neighbouring slots, the first at a multiple of the cluster's size,
+in the order of their ranks. Functions over the runner's arrays, compiled by Numba.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from warplens.compiled import internal
+from warplens.execute import layout as at
+from warplens.execute.native import peek32, poke32, population
+from warplens.execute.splits import add_split, split_field
+
+Ints = npt.NDArray[np.int64]
+
+# slots of the control array (the others: runner.py)
+CLUSTER_BLOCKS, CLUSTER_X, CLUSTER_Y, CLUSTER_Z, SHARED_TABLE = range(23, 28)
+# columns per resident block (the others: runner.py). BLOCK_WAITING: all its warps wait for other
+# blocks. The last two are the cluster's and stand with its first block: lanes that have arrived at
+# the cluster barrier, lanes that have not ended.
+BLOCK_WAITING, CLUSTER_ARRIVED, CLUSTER_ALIVE = 4, 5, 6
+_READY = 0  # the runner's state of a warp that can go on
+
+
+@internal(nogil=True, _nrt=False)
+def block_of(turn: int, gx: int, gy: int, control: Ints) -> int:
+    """The linear index of the block that comes at a turn: cluster by cluster, rank by rank."""
+    size = control[CLUSTER_BLOCKS]
+    if size == 1:
+        return turn
+    cx, cy, cz = control[CLUSTER_X], control[CLUSTER_Y], control[CLUSTER_Z]
+    cluster, rank = turn // size, turn % size
+    nx, ny = gx // cx, gy // cy
+    x = cluster % nx * cx + rank % cx
+    y = cluster // nx % ny * cy + rank // cx % cy
+    z = cluster // (nx * ny) * cz + rank // (cx * cy)
+    return int(x + gx * (y + gy * z))
+
+
+@internal(nogil=True, _nrt=False)
+def check_cluster(first: int, size: int, n_warps: int, blocks: Ints, warps: Ints,
+                  states: Ints) -> None:  # fmt: skip
+    """Lets the lanes of a cluster go on if all of them that have not ended have arrived."""
+    arrived = blocks[first, CLUSTER_ARRIVED]
+    if arrived == 0 or arrived < blocks[first, CLUSTER_ALIVE]:
+        return
+    blocks[first, CLUSTER_ARRIVED] = 0
+    for slot in range(first, first + size):
+        blocks[slot, BLOCK_WAITING] = 0
+        for i in range(n_warps):
+            w = warps[slot, i]
+            poke32(w + at.WARP_CLUSTER, 0)
+            for j in range(peek32(w + at.WARP_SPLITS)):
+                if peek32(split_field(w, j, 2)) == at.SPLIT_AT_CLUSTER:
+                    poke32(split_field(w, j, 2), at.SPLIT_READY)
+                    states[slot, i] = _READY
+
+
+@internal(nogil=True, _nrt=False)
+def arrive_at_cluster(slot: int, w: int, n_warps: int, control: Ints, blocks: Ints, warps: Ints,
+                      states: Ints) -> None:  # fmt: skip
+    """The running split arrives at the cluster barrier and goes on."""
+    mask, pending = peek32(w + at.WARP_MASK), peek32(w + at.WARP_CLUSTER)
+    poke32(w + at.WARP_CLUSTER, pending | mask)
+    size = control[CLUSTER_BLOCKS]
+    first = slot - slot % size
+    blocks[first, CLUSTER_ARRIVED] += population(mask & ~pending)
+    check_cluster(first, size, n_warps, blocks, warps, states)
+
+
+@internal(nogil=True, _nrt=False)
+def waits_for_cluster(w: int) -> bool:
+    """The running split waits at the cluster barrier: False if its phase is over, else parked."""
+    mask = peek32(w + at.WARP_MASK)
+    if mask & peek32(w + at.WARP_CLUSTER) == 0:
+        return False
+    add_split(w, mask, peek32(w + at.WARP_PC), at.SPLIT_AT_CLUSTER, 0, False)
+    return True
+
+
+@internal(nogil=True, _nrt=False)
+def leave_cluster(slot: int, w: int, ended: int, n_warps: int, control: Ints, blocks: Ints,
+                  warps: Ints, states: Ints) -> None:  # fmt: skip
+    """Lanes have ended: the cluster barrier no longer waits for them."""
+    size = control[CLUSTER_BLOCKS]
+    first = slot - slot % size
+    pending = peek32(w + at.WARP_CLUSTER)
+    poke32(w + at.WARP_CLUSTER, pending & ~ended)
+    blocks[first, CLUSTER_ARRIVED] -= population(ended & pending)
+    blocks[first, CLUSTER_ALIVE] -= population(ended)
+    check_cluster(first, size, n_warps, blocks, warps, states)
