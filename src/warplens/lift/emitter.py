@@ -47,8 +47,11 @@ class ModuleText:
         """The module.
 
         With a frame pointer the stack can be aligned to whole vectors after registers were chosen;
-        without it spilled vectors would lie across cache lines.
+        without it spilled vectors would lie across cache lines. Calls that code generation makes by
+        itself (conversions that the host lacks) go through a table of addresses: llvmlite's memory
+        manager reserves that beforehand, but not the stubs of direct calls.
         """
         attributes = 'attributes #0 = { "frame-pointer"="all" }'
+        calls = '!9 = !{i32 7, !"RtLibUseGOT", i32 1}\n!llvm.module.flags = !{!9}'
         return "\n".join((*self._helpers.values(), *self._functions, attributes, "!0 = !{}", "!1 = "
-                          '!{!"branch_weights", i32 2000, i32 1}', ""))  # fmt: skip
+                          '!{!"branch_weights", i32 2000, i32 1}', calls, ""))  # fmt: skip
