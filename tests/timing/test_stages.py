@@ -57,6 +57,25 @@ def test_ideal_banks_need_the_passes_of_the_bytes() -> None:
     assert sm.data_free == 2
 
 
+@pytest.fixture
+def plain_dram(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stage of DRAM calls another one, which has no entry for Python when compiled."""
+    monkeypatch.setattr(dram, "_catch_up", dram._catch_up.py_func)
+
+
+@pytest.mark.usefixtures("plain_dram")
+def test_writes_wait_for_gaps_between_reads() -> None:
+    sm, spec = _one(SM), _spec(dram_rate=32.0, dram_write_cost=1.0, dram_backlog=100.0)
+    dram.write.py_func(sm, spec, 60.0, 0.0)
+    assert (sm.dram_free, sm.dram_owed) == (0.0, 60.0)
+    assert dram.read.py_func(sm, spec, 10, 0.0) == 10.0  # before what is owed
+    dram.read.py_func(sm, spec, 10, 40.0)  # 30 idle cycles were used for writing
+    assert (sm.dram_free, sm.dram_owed) == (50.0, 30.0)
+    dram.write.py_func(sm, spec, 90.0, 50.0)  # more than may be put off
+    assert (sm.dram_free, sm.dram_owed) == (70.0, 100.0)
+
+
+@pytest.mark.usefixtures("plain_dram")
 def test_dram_serves_at_its_rate() -> None:
     sm, spec = _one(SM), _spec(dram_rate=16.0, dram_latency=600.0)
     times = [dram.read.py_func(sm, spec, 4, 0.0) for _ in range(3)]
