@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -40,6 +40,7 @@ class Kernel:
         self._program = engine.prepare(sass, image.kernels.cubin)
         self._observed: engine.Program | None = None
         self._stepped: engine.Program | None = None
+        self._clustered: dict[tuple[int, int, int], Kernel] = {}
         self.parameters: tuple[Formal, ...] = formals_of(sass.parameters, image.types(sass))
 
     @property
@@ -73,13 +74,16 @@ class Kernel:
         return self.sass.max_threads
 
     def __getitem__(self, configuration: Any) -> ConfiguredKernel:
-        """The kernel with its grid, block and, if given, stream and dynamic shared bytes."""
+        """The kernel with its grid, block and, if given, stream, dynamic shared bytes and cluster."""
         parts = configuration if isinstance(configuration, tuple) else (configuration,)
-        if not 2 <= len(parts) <= 4:
+        if not 2 <= len(parts) <= 5:
             raise InputError(
-                "a launch is kernel[grid, block], [grid, block, stream] or "
-                "[grid, block, stream, shared_bytes]"
+                "a launch is kernel[grid, block], [grid, block, stream], "
+                "[grid, block, stream, shared_bytes] or "
+                "[grid, block, stream, shared_bytes, cluster]"
             )
+        if len(parts) == 5 and parts[4] is not None:
+            return self.clustered(parts[4])[parts[:4]]
         stream = parts[2] if len(parts) > 2 else 0
         shared = parts[3] if len(parts) > 3 else 0
         shape = LaunchShape(
@@ -89,6 +93,33 @@ class Kernel:
         )
         check_launch(self.sass, self.device.gpu, shape)
         return ConfiguredKernel(self, shape, stream)
+
+    def clustered(self, cluster: int | tuple[int, ...]) -> Kernel:
+        """The kernel launched in clusters of so many blocks, chosen at launch.
+
+        Raises:
+            LaunchError: the GPU has no clusters, or the kernel was compiled for other ones.
+        """
+        shape = dimensions("cluster", cluster)
+        gpu, fixed = self.device.gpu, self.sass.cluster
+        if fixed is not None and self.sass.cluster_shape != shape:
+            raise LaunchError(
+                f"{self.name} was compiled with __cluster_dims__{self.sass.cluster_shape} and "
+                f"cannot be launched in clusters of {shape}"
+            )
+        if min(shape) < 1:
+            raise LaunchError(f"cluster {shape} is not one to three positive sizes")
+        if gpu.cluster_blocks_max == 1 and prod(shape) > 1:
+            raise LaunchError(
+                f"{gpu.name} has no thread block clusters",
+                hint="They came with compute capability 9.0.",
+            )
+        if fixed is not None or prod(shape) == 1:
+            return self
+        if shape not in self._clustered:
+            sass = replace(self.sass, cluster=shape)
+            self._clustered[shape] = Kernel(self.module, self._image, sass, asked=self.asked)
+        return self._clustered[shape]
 
     @property
     def predict(self) -> Predictor:
@@ -364,13 +395,13 @@ def _check_bounds(
         )
     if kernel.cluster is not None:
         most = gpu.cluster_blocks_max
-        if prod(kernel.cluster) > most:
+        if kernel.cluster_blocks > most:
             raise LaunchError(
-                f"{kernel.demangled}: clusters of {prod(kernel.cluster)} blocks; {gpu.name} "
+                f"{kernel.demangled}: clusters of {kernel.cluster_blocks} blocks; {gpu.name} "
                 f"allows {most}"
             )
-        for axis, blocks, per_cluster in zip("xyz", shape.grid, kernel.cluster, strict=True):
-            if per_cluster and blocks % per_cluster:
+        for axis, blocks, per_cluster in zip("xyz", shape.grid, kernel.cluster_shape, strict=True):
+            if blocks % per_cluster:
                 raise LaunchError(
                     f"{kernel.demangled}: grid {axis} = {blocks} is not a multiple of its "
                     f"cluster's {per_cluster}"

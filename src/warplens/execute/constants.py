@@ -79,15 +79,16 @@ def _put_cluster(
         r if float(r) * n >= 1 else np.nextafter(r, np.float32(2))
         for r, n in zip(reciprocals, cluster, strict=True)
     ]
-    data = struct.pack(
-        "<3I3f3I", *cluster, *map(float, reciprocals),
-        *(g // c for g, c in zip(grid, cluster, strict=True)),
-    )  # fmt: skip
+    shape = struct.pack("<3I", *cluster)
+    inverse = struct.pack("<3f", *map(float, reciprocals))
+    clusters = struct.pack("<3I", *(g // c for g, c in zip(grid, cluster, strict=True)))
     blocks = struct.pack("<I", int(np.prod(cluster)))
     explicit = struct.pack("<I", 1 if cluster != (1, 1, 1) else 0)
-    places = ((0x144, 0x188),) if sm == 90 else ((0x200, 0x22C), (0x2A0, 0x2CC))
-    for shape, size in places:
-        bank[shape : shape + len(data)] = np.frombuffer(data, np.uint8)
-        bank[size : size + 4] = np.frombuffer(blocks, np.uint8)
     where = 0x140 if sm == 90 else 0x36C
+    places = [(0x144, 0x150, 0x15C, 0x188)] if sm == 90 else [
+        (start, start + 0x10, start + 0x20, start + 0x2C) for start in (0x200, 0x2A0)
+    ]
+    for four in places:
+        for place, data in zip(four, (shape, inverse, clusters, blocks), strict=True):
+            bank[place : place + len(data)] = np.frombuffer(data, np.uint8)
     bank[where : where + 4] = np.frombuffer(explicit, np.uint8)

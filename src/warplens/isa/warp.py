@@ -138,7 +138,7 @@ def redux(x: Lanes, m: Modifiers, a: Value) -> Value:
     return total
 
 
-@op("R2UR", sig="p? r <- r", mods="OR", pipe="alu", latency="alu", category="misc")
+@op("R2UR", sig="p? r <- r", mods="OR BROADCAST", pipe="alu", latency="alu", category="misc")
 def r2ur(x: Lanes, m: Modifiers, a: Value) -> tuple[Callable[[], Value], Value]:
     """d = a of the lowest executing lane; p = this lane holds another value.
 
