@@ -46,18 +46,19 @@ class Tally:
     failures: list[Failure] = field(default_factory=list)
 
 
+def _failed(program: Program, architecture: str, error: Exception) -> Failure:
+    kind = "refused" if isinstance(error, wl.Unsupported) else "error"
+    return Failure(program, architecture, kind, f"{type(error).__name__}: {error}")
+
+
 def _judged(
     program: Program, architecture: str, outcome: Outcome, expected: dict[str, Array]
 ) -> Failure | None:
     if outcome.error is not None:
-        kind = "refused" if isinstance(outcome.error, wl.Unsupported) else "error"
-        message = f"{type(outcome.error).__name__}: {outcome.error}"
-        return Failure(program, architecture, kind, message)
+        return _failed(program, architecture, outcome.error)
     assert outcome.output is not None
-    message_or_none = program.difference(expected, outcome.output)
-    if message_or_none is None:
-        return None
-    return Failure(program, architecture, "mismatch", message_or_none)
+    message = program.difference(expected, outcome.output)
+    return None if message is None else Failure(program, architecture, "mismatch", message)
 
 
 def check(
@@ -73,9 +74,9 @@ def check(
     known = known or Known()
     try:
         outcomes = run_batch(FAMILIES[programs[0].family], programs, architecture, known)
-    except wl.WarplensError as error:
+    except Exception as error:  # anything: a fault of one program must not lose the others
         if len(programs) == 1:
-            yield Failure(programs[0], architecture, "error", f"{type(error).__name__}: {error}")
+            yield _failed(programs[0], architecture, error)
             return
         middle = len(programs) // 2
         for part in (slice(None, middle), slice(middle, None)):

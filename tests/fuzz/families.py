@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
+from tests.fuzz import half, packed
 from tests.fuzz.operation import Family
-from tests.fuzz.operations import NUMERIC
+from tests.fuzz.operations import COLLECTIVES, NUMERIC, OPERATIONS
 
-FAMILIES: dict[str, Family] = {family.name: family for family in (NUMERIC,)}
+# From the numeric family: what gives values to test and to mix, and little code.
+_COMMON = [
+    op
+    for op in OPERATIONS
+    if op.weight >= 1 and op.result in "iulmfd" and set(op.arguments) <= set(op.result + "iu")
+]
+HALF = Family(
+    name="half",
+    prelude=half.PRELUDE + packed.PRELUDE,
+    types="hhbbHHBBuuifdlm",
+    operations=[*half.OPERATIONS, *packed.OPERATIONS, *_COMMON],
+    collectives=[*half.COLLECTIVES, *COLLECTIVES],
+)
+FAMILIES: dict[str, Family] = {family.name: family for family in (NUMERIC, HALF)}
