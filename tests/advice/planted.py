@@ -77,6 +77,15 @@ CASES = (
             before=(N // 256, 256), after=(N // 256, 256),
             arguments=lambda: (np.ones(N, np.int32), np.zeros(8, np.int32), N),
             at="atomicAdd"),
+    Planted(name="l1_thrash", rule="L1Thrash", title="L1", gpu="RTX 3080",
+            before=(68, 256), after=(68, 256), at="sum * 0.5f",
+            arguments=lambda: (_floats(68 * 40960), np.zeros(68 * 256, np.float32), 40960)),
+    Planted(name="l2_thrash", rule="L2Thrash", title="L2", gpu="RTX 4060",
+            before=(144, 256), after=(144, 256), at="sum * 0.5f",
+            arguments=lambda: (_floats(12 << 20), np.zeros(144 * 256, np.float32), 3 << 20)),
+    Planted(name="misaligned", rule="ExcessiveSectors", title="Misaligned",
+            before=(1056, 256), after=(1056, 256), at="table[1 + 32 * k",
+            arguments=lambda: (_floats(4096), np.zeros(1056 * 256, np.float32), 100)),
 )  # fmt: skip
 
 

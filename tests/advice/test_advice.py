@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from tests.advice import held_out
 from tests.advice.planted import CASES, FOLDER, Planted, launched
 from warplens.analysis.advice import rules
 from warplens.report.csv import details_csv
@@ -120,3 +121,39 @@ def test_every_rule_is_documented() -> None:
     for rule in rules():
         assert rule.doc.endswith(".") and rule.title
         assert f"## {rule.identifier}" in text, rule.identifier
+
+
+# --- kernels that no rule was written against -------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def held() -> dict[str, tuple[wl.Launch, wl.Launch]]:
+    """Every held-out case, before and after, run once."""
+    return {
+        case.name: (held_out.launched(case, "before"), held_out.launched(case, "after"))
+        for case in held_out.CASES
+    }
+
+
+@pytest.mark.parametrize("case", held_out.CASES, ids=lambda case: case.name)
+def test_held_out(
+    case: held_out.HeldOut, held: dict[str, tuple[wl.Launch, wl.Launch]]
+) -> None:
+    """The first advice is right, its estimate near the gain, and the twin does not hear it."""
+    before, after = held[case.name]
+    old, new = (float(run["gpu__time_duration.sum"]) for run in (before, after))
+    gain = 100 * (1 - new / old)
+    first = before.advice()[0]
+
+    assert (first.identifier, first.tag) == (case.rule, "OPT")
+    assert first.speedup is not None and gain / 1.5 <= first.speedup <= gain * 1.5
+    assert case.rule not in {one.identifier for one in after.advice() if one.tag == "OPT"}
+
+
+@pytest.mark.parametrize("gpu", ["RTX 3080", "H200"])
+@pytest.mark.parametrize("name", held_out.GOOD)
+def test_good_held_out(name: str, gpu: str) -> None:
+    """Good kernels that no rule was written against hear of no cause."""
+    found = [one for one in held_out.good(name, gpu).advice() if one.tag != "INF"]
+
+    assert [one for one in found if one.identifier not in SYMPTOMS] == []

@@ -11,7 +11,7 @@ import importlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,10 @@ from warplens.metrics.counters import Counters, Sources
 from warplens.metrics.registry import evaluate
 from warplens.result import Rule, Section
 
-_MODULES = ("advice_counted", "advice_timed")
+if TYPE_CHECKING:
+    from warplens.timing.model import Model
+
+_MODULES = ("advice_counted", "advice_caches", "advice_timed")
 _NO_GAIN = 1.0  # percent: a cause that costs less of the modelled time is told, not advised
 DOCS = "docs/advice.md"
 
@@ -50,7 +53,9 @@ class Finding:
     Attributes:
         percent: estimated speed-up from counts, if the rule has one.
         kind: "global" (of the run time) or "local" (of the part described).
-        resource: the timing model's resource whose ideal replay gives a better estimate.
+        resource: the timing model's resource or cause whose replay without it estimates better.
+        blocks: resident blocks per SM of the replay that estimates better; 0 for none.
+        drops: instructions that the replay leaves out.
         least: percent of the modelled time below which it is told, not advised.
         basis: where `percent` comes from.
     """
@@ -60,6 +65,8 @@ class Finding:
     percent: float | None = None
     kind: str = "local"
     resource: str = ""
+    blocks: int = 0
+    drops: tuple[int, ...] = ()
     basis: str = "exact"
     place: Place | None = None
     least: float = _NO_GAIN
@@ -139,10 +146,33 @@ class Context:
             share=float(values[same].sum() / total),
         )
 
-    def saving(self, resource: str) -> float | None:
-        """Percent of the modelled time that goes when a resource is ideal; None without a model."""
+    @property
+    def model(self) -> Model | None:
+        """The timing model of the launch; None without one."""
+        return getattr(self.sources.timing, "model", None)
+
+    def saving(
+        self, resource: str = "", blocks: int = 0, drops: Sequence[int] = ()
+    ) -> float | None:
+        """Percent of the modelled time that goes without a resource's limits, with so many
+        resident blocks, or without some instructions; None without a model."""
+        if self.model is not None and (blocks or drops):
+            from warplens.timing.causes import saved, with_blocks, without_instructions
+
+            changed = (
+                without_instructions(self.model, drops) if drops
+                else with_blocks(self.model, blocks)
+            )  # fmt: skip
+            return 100.0 * saved(self.model, changed)
         ask = getattr(self.sources.timing, "saving", None)
-        return None if ask is None else 100.0 * float(ask(resource))
+        return None if ask is None or not resource else 100.0 * float(ask(resource))
+
+    def of_running(self, share: float) -> tuple[float, str]:
+        """Percent of the time for a share of the time in which blocks run, and its basis."""
+        if self.model is None:
+            return 100.0 * share, "exact"
+        estimate = self.model.estimate
+        return 100.0 * share * estimate.busiest_cycles / estimate.elapsed_cycles, "model"
 
 
 _RULES: list[Declared] = []
@@ -189,8 +219,8 @@ def advise(sources: Sources, counters: Counters | None = None,
 def _rule(declared: Declared, found: Finding, context: Context, texts: dict[str, str]) -> Rule:
     text, tag = found.text, found.tag
     percent, kind, basis = found.percent, found.kind, found.basis
-    if found.resource and tag == "OPT":
-        saving = context.saving(found.resource)
+    if (found.resource or found.blocks or found.drops) and tag == "OPT":
+        saving = context.saving(found.resource, found.blocks, found.drops)
         if saving is not None:
             percent, kind, basis = saving, "global", "model"
             if saving < found.least:

@@ -8,6 +8,7 @@ from math import ceil, floor, prod
 import numpy as np
 
 from warplens.analysis.advice import Context, Finding, Place, rule
+from warplens.analysis.local_slice import local_instructions
 from warplens.analysis.stall_columns import stalls_of
 from warplens.sass.model import Reg
 
@@ -18,38 +19,49 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.1f} %"
 
 
+_NEAR = 1.6  # sectors over the ideal up to which an access is misaligned rather than scattered
+
+
 @rule("UncoalescedGlobalAccess", section="SourceCounters", title="Uncoalesced global accesses")
 def uncoalesced_global_access(c: Context) -> Iterator[Finding]:
-    """Global accesses touch more 32-byte sectors than the bytes of their threads fill."""
+    """Lanes of a warp touch many more 32-byte sectors than their bytes fill."""
+    cure = (
+        "Let neighbouring threads touch neighbouring addresses; where the order of the data "
+        "forbids it, pass a tile through shared memory; prefer arrays of members over arrays of "
+        "structures."
+    )
+    yield from _excess(c, cure, is_near=False)
+
+
+@rule("ExcessiveSectors", section="SourceCounters", title="Misaligned global accesses")
+def excessive_sectors(c: Context) -> Iterator[Finding]:
+    """Accesses in order touch sectors beyond those that their bytes fill: they are misaligned."""
+    cure = (
+        "Its first byte does not lie on a sector boundary, or the lanes leave gaps: align rows "
+        "and start offsets to 32 bytes (pad the pitch of a 2-D array), and keep what is read "
+        "together side by side."
+    )
+    yield from _excess(c, cure, is_near=True)
+
+
+def _excess(c: Context, cure: str, *, is_near: bool) -> Iterator[Finding]:
     total = c.count("memory_l2_theoretical_sectors_global")
-    excess_each = np.maximum(c.column("global_sectors") - c.column("global_sectors_ideal"), 0)
+    sectors, ideal = c.column("global_sectors"), c.column("global_sectors_ideal")
+    near = sectors <= _NEAR * ideal + 0.01
+    excess_each = np.maximum(sectors - ideal, 0) * (near if is_near else ~near)
     excess = float(excess_each.sum())
     place = c.worst(excess_each)
     if place is None or excess < _FEW * total:
         return
-    per_request = c.column("global_sectors")[place.index] / max(
-        1, c.column("global_requests")[place.index]
-    )
-    ideal = c.column("global_sectors_ideal")[place.index] / max(
-        1, c.column("global_requests")[place.index]
-    )
+    requests = max(1, c.column("global_requests")[place.index])
     what = "store" if c.mask("op", "st")[place.index] else "access"
     what = "load" if c.mask("op", "ld")[place.index] else what
-    near = per_request <= 1.6 * ideal + 0.01
-    cure = (
-        "Its first byte does not lie on a sector boundary: align rows and start offsets to 32 "
-        "bytes (pad the pitch of a 2-D array)."
-        if near
-        else "Let neighbouring threads touch neighbouring addresses; where the order of the data "
-        "forbids it, pass a tile through shared memory; prefer arrays of members over arrays of "
-        "structures."
-    )
     yield Finding(
         text=f"{excess:,.0f} of {total:,.0f} sectors of global accesses "
         f"({_percent(excess / total)}) hold nothing that the threads asked for. "
-        f"Most come from {place.told}: a warp's {what} "
-        f"({place.sass}) touches {per_request:.1f} sectors where its bytes fill {ideal:.1f}. "
-        f"{cure}",
+        f"Most come from {place.told}: a warp's {what} ({place.sass}) touches "
+        f"{sectors[place.index] / requests:.1f} sectors where its bytes fill "
+        f"{ideal[place.index] / requests:.1f}. {cure}",
         percent=100 * excess / total,
         resource="coalescing",
         place=place,
@@ -122,11 +134,13 @@ def block_size(c: Context) -> Iterator[Finding]:
     if not rest:
         return
     warps = ceil(threads / 32)
+    percent, basis = c.of_running((1 - rest / 32) / warps)
     yield Finding(
         text=f"A block of {threads} threads has a last warp with {rest} of 32 lanes: those lanes "
         f"idle in every instruction. Use a multiple of 32, such as {32 * warps}.",
-        percent=100 / warps * (1 - rest / 32),
+        percent=percent,
         kind="global",
+        basis=basis,
     )
 
 
@@ -136,12 +150,14 @@ def small_grid(c: Context) -> Iterator[Finding]:
     blocks, n_sm = c.execution.blocks, c.gpu.sm_count
     if blocks >= n_sm or c.gpu.is_architecture:
         return
+    percent, basis = c.of_running((n_sm - blocks) / n_sm)
     yield Finding(
         text=f"The grid has {blocks:,} blocks and the GPU {n_sm} SMs: {n_sm - blocks} SMs get "
         "nothing. Give each thread less work, split the problem along another dimension (a "
         "reduction can be split, its parts added later), or run several kernels at once.",
-        percent=100 * (n_sm - blocks) / n_sm,
+        percent=percent,
         kind="global",
+        basis=basis,
     )
 
 
@@ -186,19 +202,17 @@ def theoretical_occupancy(c: Context) -> Iterator[Finding]:
     }
     least = min(int(limit) for limit, _ in limits.values())
     causes = [(name, cure) for name, (limit, cure) in limits.items() if int(limit) == least]
+    others = [int(limit) for limit, _ in limits.values() if int(limit) > least]
     busy = c.number("smsp__issue_active.avg.per_cycle_active")
     is_low = share < 0.5 and (busy is None or busy < 0.6)
-    resource = "registers" if causes[0][0] == "registers" and len(causes) == 1 else ""
     yield Finding(
         tag="OPT" if is_low else "INF",
         text=f"An SM holds {int(c.sources.occupancy.warps)} of {c.gpu.max_warps_per_sm} warps "
         f"({_percent(share)}). The limit is {' and '.join(name for name, _ in causes)}: "
         f"{causes[0][1]}. More warps hide more latency; it helps only where warps wait.",
-        percent=None if not is_low else 100 * (1 - share if busy is None else
-                                               min(1 - share, 1 - busy)),
-        basis="exact" if busy is None else "model",
-        resource=resource,
-    )  # fmt: skip
+        percent=100 * (1 - share) if is_low else None,
+        blocks=min(others, default=0),
+    )
 
 
 def _register_cure(c: Context) -> str:
@@ -233,6 +247,7 @@ def slow_fp64(c: Context) -> Iterator[Finding]:
         "where that is accurate enough.",
         percent=100 * gain,
         kind="global",
+        resource="fp64",
         place=place,
     )
 
@@ -253,6 +268,7 @@ def not_fused(c: Context) -> Iterator[Finding]:
             "Fused, each pair is one instruction with one rounding: compile without -fmad=false, "
             "or write fmaf(a, b, c) where intrinsics keep them apart.",
             percent=100 * n / max(every, 1),
+            drops=tuple(np.flatnonzero(places).tolist()),
             place=place,
         )
 
@@ -290,6 +306,7 @@ def local_memory(c: Context) -> Iterator[Finding]:
         "fewer values alive) or an array is indexed with a value unknown to the compiler (unroll "
         "the loop, or put the array into shared memory).",
         percent=100 * float(sectors.sum()) / total,
+        drops=local_instructions(c.kernel, c.mask("space", "local")),
         place=place,
     )
 

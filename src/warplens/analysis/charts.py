@@ -7,15 +7,10 @@ from warplens.analysis.roofline import roofline
 from warplens.errors import WarplensError
 from warplens.metrics.counters import Counters
 from warplens.metrics.registry import evaluate
+from warplens.metrics.rooflines import PRECISIONS, TENSOR, operations, tensor_work
 from warplens.result import Charts, OccupancyCurve, OccupancyStep, Roof
 
-_THREADS = "smsp__sass_thread_inst_executed_op_{}_pred_on.sum"
-# precision -> (class of thread instructions, operations each counts)
-OPERATIONS = {
-    "fp32": (("fadd", 1), ("fmul", 1), ("ffma", 2)),
-    "fp64": (("dadd", 1), ("dmul", 1), ("dfma", 2)),
-    "int32": (("integer", 1),),
-}
+_INTEGERS = "smsp__sass_thread_inst_executed_op_integer_pred_on.sum"
 LEVELS = ("l1", "l2", "dram")
 _L1 = "l1tex__t_{}_pipe_lsu_mem_{}_op_{}.sum"
 VALUES = (
@@ -34,6 +29,9 @@ VALUES = (
     "smsp__sass_inst_executed_op_shared_st.sum",
     "memory_l1_wavefronts_shared",
     "memory_l1_wavefronts_shared_ideal",
+    "l1tex__lsu_writeback_active_mem_lg.sum",
+    "l1tex__lsu_writeback_active_mem_lgds.sum",
+    "lts__lts2xbar_cycles_active.sum",
     "lts__t_sectors.sum",
     "lts__t_sectors_op_read.sum",
     "lts__t_sectors_op_write.sum",
@@ -56,11 +54,10 @@ VALUES = (
 
 def charts_of(counters: Counters, *, clock_mhz: float) -> Charts:
     """The plots' data of one launch."""
-    operations = {}
-    for precision, classes in OPERATIONS.items():
-        counts = ((evaluate(_THREADS.format(name), counters).number, w) for name, w in classes)
-        operations[precision] = sum(int(n) * w for n, w in counts if isinstance(n, int | float))
-    shown = {name: number for name, number in operations.items() if number}
+    done = {name: operations(counters, name) for name in PRECISIONS}
+    done |= {kind: tensor_work(counters, kind) for kind in TENSOR}
+    done["int32"] = float(evaluate(_INTEGERS, counters))
+    shown = {name: int(number) for name, number in done.items() if number}
     return Charts(
         curves=_curves(counters),
         roofs=_roofs(counters, shown, clock_mhz),
@@ -101,15 +98,16 @@ def _plain(found: Curve, max_warps: int) -> OccupancyCurve:
     )
 
 
-def _roofs(counters: Counters, operations: dict[str, int], clock_mhz: float) -> tuple[Roof, ...]:
+def _roofs(counters: Counters, executed: dict[str, int], clock_mhz: float) -> tuple[Roof, ...]:
     roofs = []
-    for precision in operations or {"fp32": 0}:
+    for precision in executed or {"fp32": 0}:
+        key = TENSOR.get(precision, precision)
         try:
-            line = roofline(counters.gpu, precision, "dram", clock_mhz)
+            peak = roofline(counters.gpu, key, "dram", clock_mhz).peak
         except (WarplensError, KeyError, TypeError, ZeroDivisionError):
             continue
-        if line.peak:
-            roofs.append(Roof(name=precision, rate=line.peak, kind="compute"))
+        if peak:
+            roofs.append(Roof(name=precision, rate=peak, kind="compute"))
     for level in LEVELS:
         try:
             line = roofline(counters.gpu, "fp32", level, clock_mhz)

@@ -77,7 +77,7 @@ def roofline(
 ) -> Roofline:
     """The roofline of a GPU.
 
-    Inputs: GPU; precision: fp32, fp64, int32 or a key of the file's tensor table such as
+    Inputs: GPU; precision: fp32, fp64, fp16, int32 or a key of the file's tensor table such as
     fp16_fp32acc; level: dram, l2, l1 or shared; clock: base, boost or MHz.
     Formula: peak = 2 * lanes * SMs * clock (int32: 1 * lanes; tensor: the table's operations per
     clock and SM); bandwidth from the GPU file, on-chip levels in bytes per clock.
@@ -94,6 +94,8 @@ def roofline(
         "fp32": 2 * spec.fp32_lanes,
         "fp64": 2 * spec.fp64_lanes,
         "int32": spec.int32_lanes,
+        # An instruction on packed halves counts four: two multiply-adds.
+        "fp16": 4 * spec.sub_partitions * spec.value("pipes.fp16", 0),
         **spec.table("tensor"),
     }
     levels = {

@@ -9,6 +9,7 @@ import numpy as np
 
 from warplens.execute.trace import BlockTrace
 from warplens.timing.model import Model
+from warplens.timing.rewrite import coalesced
 from warplens.timing.state import BLOCK_BARRIER, Records
 
 # name -> (bit of Spec.ideal, what is made ideal)
@@ -24,7 +25,7 @@ RESOURCES = {
     "barriers": (256, "warps do not wait for each other at block barriers"),
     "launch": (512, "blocks start at once when a place is free; no launch overhead"),
 }
-DIVERGENCE, REGISTERS = 32, 128
+COALESCING, DIVERGENCE, REGISTERS = 16, 32, 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,8 +110,10 @@ def _nanoseconds(model: Model, bits: int, unlimited_blocks: int) -> float:
         if bits & REGISTERS:
             resident = max(resident, unlimited_blocks)
         changed = model.variant(ideal=bits, resident=resident)
+        if bits & COALESCING:
+            changed.sample = changed.with_trace(coalesced(changed.sample.trace))
         if bits & DIVERGENCE:
-            changed.sample = changed.with_trace(packed(model.sample.trace, model.code))
+            changed.sample = changed.with_trace(packed(changed.sample.trace, model.code))
     estimate = changed.estimate
     cycles = estimate.elapsed_cycles - (estimate.overhead_cycles if bits & 512 else 0.0)
     return cycles / model.question.clock_mhz * 1e3

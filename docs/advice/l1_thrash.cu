@@ -1,0 +1,19 @@
+// A block goes through 160 KB, sixteen times: each pass displaces what the next one needs from L1.
+__global__ void before(const float* in, float* out, int n) {
+    const float* mine = in + blockIdx.x * n;
+    float sum = 0;
+    for (int pass = 0; pass < 16; pass++)
+        for (int k = threadIdx.x; k < n; k += blockDim.x) sum = sum * 0.5f + mine[k];
+    out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+
+// Each part of 8 KB is used sixteen times before the next one comes.
+__global__ void after(const float* in, float* out, int n) {
+    const float* mine = in + blockIdx.x * n;
+    float sum = 0;
+    for (int part = 0; part < n; part += 2048)
+        for (int pass = 0; pass < 16; pass++)
+            for (int k = threadIdx.x; k < 2048; k += blockDim.x)
+                sum = sum * 0.5f + mine[part + k];
+    out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
