@@ -108,7 +108,11 @@ def build_section(spec: SectionSpec, counters: Counters) -> Section:
         order=spec.order,
         rows=filled(spec.rows),
         extra=filled(spec.extra),
-        bodies=(*(_body(table, counters) for table in spec.tables), *instanced),
+        bodies=(
+            *(_body(table, counters) for table in spec.tables),
+            *instanced,
+            *(body for chart in spec.charts for body in chart(counters)),
+        ),
     )
 
 

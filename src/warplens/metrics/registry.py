@@ -23,7 +23,7 @@ from warplens import metrics as package
 from warplens.errors import InputError, UnknownMetric
 from warplens.gpus.spec import GpuSpec
 from warplens.metrics.counters import Counters, Quantity
-from warplens.result import Number, Value
+from warplens.result import Body, Number, Value
 
 Formula = Callable[[Counters], Quantity]
 Instances = Callable[[Counters], Iterable[tuple[str, int | float]]]
@@ -107,6 +107,7 @@ class SectionSpec:
     extra: tuple[Row, ...] = ()
     tables: tuple[Table, ...] = ()
     instanced: tuple[str, ...] = ()  # metrics whose instances are printed as a table
+    charts: tuple[Callable[[Counters], tuple[Body, ...]], ...] = ()  # tables that are computed
 
 
 _METRICS: dict[str, Metric] = {}

@@ -16,7 +16,7 @@ def scaled(number: float, unit: str) -> tuple[float, str]:
         steps = _steps(number, len(_TIMES) - 1)
         return (number if not steps else number / 1000**steps), _TIMES[steps]
     head, slash, tail = unit.partition("/")
-    if head not in ("byte", "hz"):
+    if head not in ("byte", "hz", "FLOP") or tail == "byte":
         return number, unit
     steps = _steps(number, len(_PREFIXES) - 1)
     if not steps:

@@ -12,11 +12,12 @@ from warplens.report.rows import BASIS_MARKS
 from warplens.report.svg import Axis, box, dot, figure, line, path, short, superscript, text
 from warplens.result import Charts, LaunchResult, OccupancyCurve, Roof, Value
 
-_LEVEL_BYTES = {
-    "l1": ("l1tex__t_bytes.sum", 1),
-    "l2": ("lts__t_sectors.sum", 32),
-    "dram": ("dram__bytes.sum", 1),
-}
+_LEVEL_BYTES = (  # which counter there is depends on the chip
+    ("l1", "l1tex__lsu_writeback_active_mem_lg.sum", 128),
+    ("l1", "l1tex__lsu_writeback_active_mem_lgds.sum", 128),
+    ("l2", "lts__lts2xbar_cycles_active.sum", 32),
+    ("dram", "dram__bytes.sum", 1),
+)
 LEVEL_NAMES = {"l1": "L1", "l2": "L2", "dram": "DRAM"}
 
 
@@ -116,7 +117,7 @@ def roofline_points(charts: Charts) -> tuple[RooflinePoint, ...]:
     seconds = number_of(charts, "gpu__time_duration.sum")
     points = []
     for precision, operations in charts.operations.items():
-        for level, (name, size) in _LEVEL_BYTES.items():
+        for level, name, size in _LEVEL_BYTES:
             moved = number_of(charts, name)
             if moved:
                 points.append(

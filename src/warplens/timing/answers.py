@@ -116,6 +116,7 @@ class Answers:
             "lts__t_sectors": float(reads + writes + atomics),
             "lts__t_sectors_srcunit_tex": float(reads + writes + atomics),
             "lts__d_sectors": float(reads + writes + atomics),
+            "lts__lts2xbar_cycles_active": float(reads + atomics * atom),
             "lts__t_requests": float(sums["l2_requests"]),
             "lts__t_requests_srcunit_tex": float(sums["l2_requests"]),
             "lts__t_sectors_op_read": float(reads), "lts__t_sectors_op_write": float(writes),
@@ -320,6 +321,8 @@ class Answers:
             return gpu.max_warps_per_sm * issue / gpu.sub_partitions
         if name.startswith("pipe_") or name.startswith("cycles_"):
             return 1.0
+        if "sass_thread_inst_executed_op_" in name:
+            return self._thread_peak(name, issue)
         if unit in ("sm", "smsp"):
             return issue * (32.0 if "thread_inst" in name else 1.0)
         if unit == "l1tex":
@@ -328,12 +331,20 @@ class Answers:
             ) else 1.0
         if unit == "lts":
             sectors = float(gpu.l2_read_bytes_per_cycle) / 32 / self.instances("lts")
-            return sectors if "sectors" in name else sectors / 4
+            return sectors if "sectors" in name or "lts2xbar" in name else sectors / 4
         if unit == "dram":
             per_cycle = gpu.dram_bandwidth_bytes_per_second / (gpu.memory_clock_mhz * 1e6)
             per_cycle /= self.instances("dram")
             return per_cycle / 32 if "sectors" in name else per_cycle
         return None
+
+    def _thread_peak(self, name: str, issue: float) -> float:
+        """Threads per cycle that a pipe takes: 32 unless it has fewer lanes."""
+        opcode = name.partition("_op_")[2].partition("_")[0]
+        pipes = {"dadd": "fp64", "dmul": "fp64", "dfma": "fp64",
+                 "hadd": "fp16", "hmul": "fp16", "hfma": "fp16",
+                 "fadd": "fma", "fmul": "fma", "ffma": "fma"}  # fmt: skip
+        return issue * min(32.0, float(self.gpu.value(f"pipes.{pipes.get(opcode, '')}", 32)))
 
     def _pipe_peak(self, pipe: str, issue: float) -> float:
         name = pipe.partition("_op_")[0].partition("_type_")[0]
