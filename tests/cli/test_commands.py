@@ -280,13 +280,14 @@ def test_broken_calls(capsys: pytest.CaptureFixture[str], name: str) -> None:
 
 
 def test_lists(capsys: pytest.CaptureFixture[str]) -> None:
-    """list knows GPUs, sections, metrics and opcodes, as text and JSON."""
+    """list knows GPUs, sections, metrics, rules and opcodes, as text and JSON."""
     gpus = Ran(capsys, "list", "gpus").out
     metrics = json.loads(Ran(capsys, "list", "metrics", "op_branch$", "--json").out)
 
     assert "H200" in gpus and "RTX 4060" in gpus
     assert "LaunchStats" in Ran(capsys, "list", "sections").out
     assert "smsp__inst_executed_op_branch" in {row["Name"] for row in metrics}
+    assert "L1Thrash" in Ran(capsys, "list", "rules", "thrash").out
     assert "FFMA" in Ran(capsys, "list", "opcodes").out
     assert Ran(capsys, "list", "opcodes", "--missing", "k.cu").status == 0
 

@@ -1,4 +1,4 @@
-"""`warplens list`: GPUs, sections, metrics, opcodes."""
+"""`warplens list`: GPUs, sections, metrics, rules, opcodes."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 EPILOG = """examples:
   warplens list gpus
   warplens list metrics bank_conflicts
+  warplens list rules
   warplens list opcodes --missing kernel.cu --gpu H200
 """
 
@@ -21,13 +22,13 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "list",
-        help="GPUs, sections, metrics or opcodes",
+        help="GPUs, sections, metrics, rules of advice, or opcodes",
         description="What warplens knows.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     option = parser.add_argument
-    option("what", choices=("gpus", "sections", "metrics", "opcodes"))
+    option("what", choices=("gpus", "sections", "metrics", "rules", "opcodes"))
     option("pattern", nargs="?", help="only names that match this regular expression")
     option("--json", action="store_true", help="print JSON")
     option("--missing", metavar="FILE.cu", help="opcodes of this source that are not supported")
@@ -44,7 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.what != "opcodes":
             raise InputError("--missing goes with `list opcodes`")
         return _missing(arguments)
-    lister = {"gpus": _gpus, "sections": _sections, "metrics": _metrics, "opcodes": _opcodes}
+    lister = {"gpus": _gpus, "sections": _sections, "metrics": _metrics, "rules": _rules,
+              "opcodes": _opcodes}  # fmt: skip
     headings, rows = lister[arguments.what]()
     rows = _matching(rows, arguments.pattern)
     if arguments.json:
@@ -113,6 +115,15 @@ def _offered(metric: Metric) -> str:
 
     first = dict.fromkeys(suffix.partition(".")[0] for suffix in suffixes(metric))
     return " ".join(f".{suffix}" for suffix in first if suffix)
+
+
+def _rules() -> Table:
+    from warplens.analysis.advice import rules
+
+    rows: list[tuple[str, ...]] = [
+        (one.identifier, one.title, one.section, one.doc.partition("\n")[0]) for one in rules()
+    ]
+    return ("Identifier", "Title", "Section", "Fires When"), rows
 
 
 def _opcodes() -> Table:
