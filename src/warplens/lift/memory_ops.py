@@ -615,7 +615,7 @@ def atomic(w: RegionWriter, item: Bound) -> None:
     site, mask = _site_pointer(w, site_index), w.lanes_mask()
     flags = [o for o in outputs if isinstance(o, Pred) and o.index != PT and operation != "CAST"]
     if flags:
-        served = _served(w, space, address)
+        served = _served(w, space, address, operation, kind)
         mask = w.emit(f"and i32 {mask}, {w.x.ballot_scalar(served)}")
         for flag in flags:
             w.operands.write_word(256 + flag.index, served, w.guard)
@@ -629,16 +629,25 @@ def atomic(w: RegionWriter, item: Bound) -> None:
         _write_words(w, registers[0], [_get(w, RESULTS + k) for k in range(words)])
 
 
-def _served(w: RegionWriter, space: str, address: tuple[Value, Value | None, int]) -> Value:
-    """Where an atomic with a predicate is done: not in the shared or the local window.
+def _served(w: RegionWriter, space: str, address: tuple[Value, Value | None, int], operation: str,
+            kind: str) -> Value:  # fmt: skip
+    """Where an atomic with a predicate is done; the predicate sends other lanes to a loop.
 
-    ATOM on packed halves cannot reach shared memory; the predicate sends those lanes to a loop.
+    Taken from what compiled code does next: ATOM never reaches local memory; exchanges reach all
+    shared memory, other integer operations that of other blocks, sums of floats none.
     """
-    high = address[1]
+    low, high, offset = address
     if space != "generic" or high is None:
         return w.x.true()
-    shared = w.x.icmp("ne", high, w.x.u32(at.SHARED_WINDOW_HIGH))
-    return w.x.pand(shared, w.x.icmp("ne", high, w.x.u32(at.LOCAL_WINDOW_HIGH)))
+    x = w.x
+    served = x.icmp("ne", high, x.u32(at.LOCAL_WINDOW_HIGH))
+    if operation in ("EXCH", "CAS"):
+        return served
+    shared = x.icmp("eq", high, x.u32(at.SHARED_WINDOW_HIGH))
+    if kind[0] in "US" and w.clusters:
+        own = own_shared(w, low if not offset else x.add(low, x.u32(offset)))
+        shared = x.pand(shared, x.icmp("ult", own, x.u32(1 << 24)))
+    return x.pand(served, x.pnot(shared))
 
 
 def _cast_result(w: RegionWriter, outputs: list[Operand], words: int) -> None:
