@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import warplens as wl
 from tests.fuzz.families import FAMILIES
@@ -22,6 +23,11 @@ class Failure:
     kind: str
     message: str
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Crosses processes as a seed, since operations are functions without names."""
+        program = self.program
+        return _again, (program.family, program.seed, self.architecture, self.kind, self.message)
+
     def report(self) -> str:
         """Family, seed, architecture, difference and source."""
         program = self.program
@@ -35,6 +41,10 @@ class Failure:
             "architecture": self.architecture, "kind": self.kind, "message": self.message,
             "source": self.program.cuda("p0"),
         }  # fmt: skip
+
+
+def _again(family: str, seed: int, architecture: str, kind: str, message: str) -> Failure:
+    return Failure(generate(seed, family), architecture, kind, message)
 
 
 @dataclass(slots=True)
