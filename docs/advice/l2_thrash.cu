@@ -1,7 +1,7 @@
-// All blocks go through the whole array, four times: L2 has given its start up when a pass ends.
+// All blocks go through the whole array, three times: L2 has given its start up when a pass ends.
 __global__ void before(const float4* in, float* out, int n) {
     float sum = 0;
-    for (int pass = 0; pass < 4; pass++) {
+    for (int pass = 0; pass < 3; pass++) {
         for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
             sum = sum * 0.5f + in[i].x + in[i].y + in[i].z + in[i].w;
         __syncthreads();
@@ -9,12 +9,12 @@ __global__ void before(const float4* in, float* out, int n) {
     out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
 
-// The four passes over a part of the array that fits come before the next part.
+// The three passes over a part of the array that fits come before the next part.
 __global__ void after(const float4* in, float* out, int n) {
     float sum = 0;
     int step = gridDim.x * blockDim.x;
     for (int part = 0; part < n; part += 8 * step)
-        for (int pass = 0; pass < 4; pass++) {
+        for (int pass = 0; pass < 3; pass++) {
             for (int k = 0; k < 8; k++) {
                 int i = part + k * step + blockIdx.x * blockDim.x + threadIdx.x;
                 if (i < n) sum = sum * 0.5f + in[i].x + in[i].y + in[i].z + in[i].w;

@@ -43,6 +43,8 @@ class LaunchOptions:
         timing: keep a trace of sampled blocks, from which times are modelled when asked for.
         exact_timing: replay all blocks of an SM as far as memory allows instead of a sample.
         scheduler: warp scheduling policy of the model: gty (greedy, then youngest), gto, lrr.
+        carveout: preferred shared memory in percent of the most that an SM has, as
+            cudaFuncAttributePreferredSharedMemoryCarveout; None: as much as the blocks need.
         pm_sampling: interval, buffer and passes of counters sampled over the launch's time.
     """
 
@@ -55,6 +57,7 @@ class LaunchOptions:
     timing: bool = True
     exact_timing: bool = False
     scheduler: str = "gty"
+    carveout: int | None = None
     pm_sampling: PmSampling = field(default_factory=PmSampling)
 
 

@@ -232,7 +232,8 @@ class Kernel:
             if options.timing or predict:
                 timing = take(
                     self, shape, config_of_launch, scheduler=options.scheduler,
-                    exact=options.exact_timing, sampling_over_time=options.pm_sampling,
+                    exact=options.exact_timing, carveout=options.carveout,
+                    sampling_over_time=options.pm_sampling,
                 )  # fmt: skip
             if predict:
                 execution = predicted_execution(self.name, timing)
@@ -255,13 +256,15 @@ class Kernel:
             predicted=predict,
             stepper=partial(step_warp, self, shape, kept),
             copied=copied_arrays(formals, arguments),
+            carveout=options.carveout,
         )
         config.announce(launch)
         return launch
 
     def _resident_blocks(self, shape: LaunchShape) -> int:
         """Blocks that the whole GPU holds at once."""
-        occupancy = self.occupancy(shape.block, shape.dynamic_shared)
+        carveout = self.device.options.carveout
+        occupancy = self.occupancy(shape.block, shape.dynamic_shared, carveout=carveout)
         return int(occupancy.blocks) * self.device.gpu.sm_count
 
     def _repr_html_(self) -> str:

@@ -12,6 +12,7 @@ from warplens import __version__
 from warplens.analysis.advice import advise, ranked, with_advice
 from warplens.analysis.charts import charts_of
 from warplens.analysis.occupancy import occupancy_of_kernel
+from warplens.analysis.prediction import Prediction, prediction
 from warplens.analysis.stall_columns import lines_with_stalls, stalls_of, with_stalls
 from warplens.analysis.transfers import Copied, Transfers, transfers
 from warplens.config import process_name
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from warplens.timing.view import Schedule
 
 DEFAULT_SET = "detailed"
+_OVER_TIME = ("PmSampling", "PmSampling_WarpStates")
 
 
 class Launch:
@@ -73,6 +75,7 @@ class Launch:
         stepper: Callable[..., Stepper] | None = None,
         predicted: bool = False,
         copied: tuple[Copied, ...] = (),
+        carveout: int | None = None,
     ) -> None:
         self.execution = execution
         self.gpu = gpu
@@ -83,6 +86,7 @@ class Launch:
         self._stepper = stepper
         self.predicted = predicted
         self._copied = copied
+        self._carveout = carveout
 
     @property
     def grid(self) -> tuple[int, int, int]:
@@ -112,6 +116,7 @@ class Launch:
                 self.gpu,
                 execution.block,
                 execution.dynamic_shared,
+                carveout=self._carveout,
                 cluster=None if cluster is None else prod(cluster),
             ),
             classes=Classes(execution.kernel),
@@ -145,6 +150,10 @@ class Launch:
     def ablate(self, *, pairs: bool = True) -> AblationTable:
         """What each resource is worth: the time with one, or two, of them ideal."""
         return self.timing.ablate(pairs=pairs)
+
+    def prediction(self) -> Prediction:
+        """The modelled duration, what limits it, and the error of the model elsewhere."""
+        return prediction(self.timing)
 
     def transfers(self, memory: str = "pageable") -> Transfers:
         """The modelled copies of the launch's arrays between host and device.
@@ -241,10 +250,20 @@ class Launch:
             by_line=by_line,
             notes=self.notes(),
             output=self.execution.output,
-            properties={"clock_mhz": f"{self.clock_mhz:g}"},
+            properties=self._properties(),
             charts=charts_of(self.counters, clock_mhz=self.clock_mhz) if with_source else None,
             warp=None if warp is None else self.step(*warp).trace(),
+            schedule=None if not with_source or self._timing is None else self._timing.window(),
         )
+
+    def _properties(self) -> dict[str, str]:
+        found = {"clock_mhz": f"{self.clock_mhz:g}"}
+        if self._timing is not None:
+            told = self.prediction()
+            found["predicted_ns"] = f"{told.nanoseconds:.6g}"
+            found["limiter"] = told.limiter
+            found["error_percent"] = f"{told.error_percent:g}"
+        return found
 
     def notes(self) -> tuple[str, ...]:
         """How the run was made, where a reader should know."""
@@ -275,7 +294,8 @@ class Launch:
         """
         from warplens.result import save
 
-        result = Result(launches=(self.result(section_set="full", warp=warp),), writer=__version__)
+        every = self.result(section_set="full", sections=_OVER_TIME, warp=warp)
+        result = Result(launches=(every,), writer=__version__)
         return str(save(result, path, overwrite=overwrite))
 
     def __str__(self) -> str:

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 import warplens as wl
+from warplens.analysis.advice import rules
+from warplens.api import LaunchOptions
 
 FOLDER = Path(__file__).parent.parent.parent / "docs" / "advice"
 N = 1 << 18
-Shape = tuple[Any, Any]
+Shape = tuple[Any, ...]
 
 
 def _floats(n: int = N) -> np.ndarray[Any, Any]:
@@ -28,6 +30,10 @@ def _matrix() -> tuple[Any, ...]:
     return _floats(1024 * 1024), np.zeros(1024 * 1024, np.float32), 1024
 
 
+def _permutation(n: int) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(0).permutation(n).astype(np.int32)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planted:
     """One case: its file, the rule that must come first, shapes, arguments, and the source line."""
@@ -40,6 +46,8 @@ class Planted:
     arguments: Callable[[], tuple[Any, ...]]
     after_arguments: Callable[[], tuple[Any, ...]] | None = None
     gpu: str = "H200"
+    carveout: int | None = None  # of the repaired launch
+    times: int = 1  # how often the first is launched for the work of the second
     at: str = ""  # text of the source line that the advice must point to
 
 
@@ -82,16 +90,55 @@ CASES = (
             arguments=lambda: (_floats(68 * 40960), np.zeros(68 * 256, np.float32), 40960)),
     Planted(name="l2_thrash", rule="L2Thrash", title="L2", gpu="RTX 4060",
             before=(144, 256), after=(144, 256), at="sum * 0.5f",
-            arguments=lambda: (_floats(12 << 20), np.zeros(144 * 256, np.float32), 3 << 20)),
+            arguments=lambda: (_floats(8 << 20), np.zeros(144 * 256, np.float32), 2 << 20)),
+    Planted(name="carveout", rule="SharedMemoryCarveOut", title="Carve-out", gpu="RTX 3080",
+            before=(1020, 256), after=(1020, 256), carveout=50, at="in[blockIdx.x * n + k]",
+            arguments=lambda: (_floats(1020 * 3072), np.zeros(1020 * 256, np.float32), 768)),
     Planted(name="misaligned", rule="ExcessiveSectors", title="Misaligned",
             before=(1056, 256), after=(1056, 256), at="table[1 + 32 * k",
             arguments=lambda: (_floats(4096), np.zeros(1056 * 256, np.float32), 100)),
 )  # fmt: skip
 
+# Rules that tell a symptom, or that come with the cause: told before, and faster after.
+TOLD = (
+    Planted(name="shared_unused", rule="SharedMemoryUnused", title="Unused shared memory",
+            before=(N // 128, 128, 0, 65536), after=(N // 128, 128), arguments=_plain),
+    Planted(name="launch_overhead", rule="LaunchOverhead", title="Launch overhead",
+            before=(132, 64), after=(132, 64), times=32,
+            arguments=lambda: (_floats(8448 * 32), np.zeros(8448 * 32, np.float32), 8448)),
+    Planted(name="stall", rule="CPIStall", title="Waiting for loads",
+            before=(132, 128), after=(132, 128), at="in[k * n + i]",
+            arguments=lambda: (_floats(64 * 132 * 128), np.zeros(132 * 128, np.float32),
+                               132 * 128)),
+    Planted(name="issue_slots", rule="IssueSlotUtilization", title="Empty issue slots",
+            before=(132, 128), after=(132, 128),
+            arguments=lambda: (_floats(132 * 128), np.zeros(132 * 128, np.float32), 2000)),
+    Planted(name="imbalance", rule="AchievedOccupancy", title="Uneven blocks",
+            before=(660, 128), after=(660, 128),
+            arguments=lambda: (_floats(660 * 128), np.zeros(660 * 128, np.float32), 2000)),
+    Planted(name="bottleneck", rule="SOLBottleneck", title="Bottleneck", gpu="RTX 4060",
+            before=(144, 256), after=(144, 256),
+            arguments=lambda: (np.ones(1 << 21, np.int32), np.zeros(144 * 256, np.int32), 1 << 19),
+            after_arguments=lambda: (np.ones(1 << 21, np.uint8), np.zeros(144 * 256, np.int32),
+                                     1 << 19)),
+)  # fmt: skip
+
 
 def launched(case: Planted, which: str) -> wl.Launch:
     """The `before` or `after` kernel of a case, run."""
-    module = wl.Device(case.gpu).compile(FOLDER / f"{case.name}.cu")
-    grid, block = case.before if which == "before" else case.after
+    carveout = case.carveout if which == "after" else None
+    device = wl.Device(case.gpu, options=LaunchOptions(carveout=carveout))
+    module = device.compile(FOLDER / f"{case.name}.cu")
+    shape = case.before if which == "before" else case.after
     make = case.arguments if which == "before" else case.after_arguments or case.arguments
-    return module[which][grid, block](*make())
+    return module[which][shape](*make())
+
+
+def examples() -> dict[tuple[str, str], str]:
+    """(rule, its title) to the example that stands in the documentation."""
+    titles = {"Block size", "Small grid", "Tail effect"}
+    found: dict[tuple[str, str], str] = {}
+    for case in (*CASES, *TOLD):
+        title = next(one.title for one in rules() if one.identifier == case.rule)
+        found.setdefault((case.rule, case.title if case.title in titles else title), case.name)
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 import warplens as wl
 from tests.advice import held_out
-from tests.advice.planted import CASES, FOLDER, Planted, launched
+from tests.advice.planted import CASES, FOLDER, TOLD, Planted, examples, launched
 from warplens.analysis.advice import rules
 from warplens.report.csv import details_csv
 from warplens.report.terminal import details_page
@@ -51,6 +52,7 @@ def test_estimate(case: Planted, planted: dict[str, tuple[wl.Launch, wl.Launch]]
 
     assert first.speedup is not None
     assert gain / 1.5 <= first.speedup <= gain * 1.5
+    assert figures(case.name) == pytest.approx((first.speedup, gain), abs=3)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -92,6 +94,21 @@ def test_good_kernels(name: str) -> None:
     assert [one for one in found if one.identifier not in SYMPTOMS] == []
 
 
+@pytest.mark.parametrize("case", TOLD, ids=lambda case: case.name)
+def test_told(case: Planted) -> None:
+    """Symptoms are told at their line, and the repaired kernel does the work in less time."""
+    before, after = launched(case, "before"), launched(case, "after")
+    told = next(one for one in before.advice() if one.identifier == case.rule)
+    old, new = (float(run["gpu__time_duration.sum"]) for run in (before, after))
+
+    assert new < 0.8 * old * case.times
+    if case.at:
+        lines = (FOLDER / f"{case.name}.cu").read_text().splitlines()
+        assert told.line is not None and case.at in lines[told.line - 1]
+    else:
+        assert told.text
+
+
 def test_in_every_page(planted: dict[str, tuple[wl.Launch, wl.Launch]]) -> None:
     """Advice stands in the text and CSV pages in ncu's form."""
     run = planted["bank_conflicts"][0]
@@ -116,11 +133,27 @@ def test_without_time() -> None:
 
 
 def test_every_rule_is_documented() -> None:
-    """Each rule has a sentence, a heading in the documentation, and a place among the sections."""
+    """The page holds every rule with its example as the files are now, and every case's figures."""
+    page = runpy.run_path(str(FOLDER / "page.py"))
     text = (FOLDER.parent / "advice.md").read_text()
-    for rule in rules():
-        assert rule.doc.endswith(".") and rule.title
-        assert f"## {rule.identifier}" in text, rule.identifier
+    gpus = {case.name: case.gpu for case in (*CASES, *TOLD)}
+    without = {rule.identifier for rule in rules()} - {name for name, _ in examples()}
+
+    assert page["sections"](examples(), gpus) in text, "run docs/advice/page.py"
+    assert without <= {"PMSamplingData"}
+    for case in CASES:
+        assert f"| {case.name} | {case.gpu} |" in text
+    for case in held_out.CASES:
+        assert f"| {case.name} (held out) | {case.gpu} |" in text
+    assert all(rule.doc.endswith(".") and rule.title for rule in rules())
+
+
+def figures(name: str) -> tuple[float, float]:
+    """Estimate and gain of a case as the page shows them."""
+    text = (FOLDER.parent / "advice.md").read_text()
+    row = next(line for line in text.splitlines() if line.startswith(f"| {name} |"))
+    cells = [cell.strip() for cell in row.split("|")]
+    return float(cells[4].split()[0]), float(cells[5].split()[0])
 
 
 # --- kernels that no rule was written against -------------------------------------------------
@@ -147,6 +180,7 @@ def test_held_out(
 
     assert (first.identifier, first.tag) == (case.rule, "OPT")
     assert first.speedup is not None and gain / 1.5 <= first.speedup <= gain * 1.5
+    assert figures(f"{case.name} (held out)") == pytest.approx((first.speedup, gain), abs=3)
     assert case.rule not in {one.identifier for one in after.advice() if one.tag == "OPT"}
 
 

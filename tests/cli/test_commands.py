@@ -150,6 +150,26 @@ def test_several_gpus(capsys: pytest.CaptureFixture[str]) -> None:
     assert "T4" in ran.out and "H200" in ran.out
 
 
+def test_predictions_of_several_gpus(capsys: pytest.CaptureFixture[str]) -> None:
+    """One table tells time, limiter and error band of every card; --set-gpu changes them."""
+    gpus = ("RTX 4060", "H200", "A100")
+    call = (*CALL, "--predict", "--section", "LaunchStats")
+    ran = Ran(capsys, *call, *(word for gpu in gpus for word in ("--gpu", gpu)))
+    begin = ran.out.index("Predicted time")
+    table = ran.out[begin : ran.out.index("Section:", begin)]
+    slow = Ran(capsys, *call, "--gpu", "H200", "--gpu", "T4",
+               "--set-gpu", "launch.overhead_ns=9000000")  # fmt: skip
+    bad = Ran(capsys, *call, "--set-gpu", "l2.size=1")
+
+    for gpu in ("RTX 4060", "H200 SXM", "A100 80GB SXM"):
+        row = next(line for line in table.splitlines() if gpu in line)
+        low, _, high = row.split(gpu)[1].split()[2:5]
+        assert float(low) < float(row.split(gpu)[1].split()[1]) < float(high)
+        assert "launch overhead" in row
+    assert "9,00" in slow.out
+    assert bad.status == 2 and "l2.size_bytes" in bad.err
+
+
 def test_compare(capsys: pytest.CaptureFixture[str]) -> None:
     """compare shows what changed; --fail decides the status."""
     Ran(capsys, *CALL, "-o", "a")

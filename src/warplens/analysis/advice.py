@@ -92,6 +92,7 @@ class Context:
         self.gpu = sources.gpu
         self.execution = sources.execution
         self.kernel = sources.execution.kernel
+        self._known: dict[Any, Any] = {}
 
     def number(self, name: str) -> float | None:
         """A metric's number; None where it is not available."""
@@ -156,6 +157,17 @@ class Context:
     ) -> float | None:
         """Percent of the modelled time that goes without a resource's limits, with so many
         resident blocks, or without some instructions; None without a model."""
+        key = (resource, blocks, tuple(drops))
+        found: float | None = self.once(key, lambda: self._saving(resource, blocks, drops))
+        return found
+
+    def once(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What `make` gives, made once for all rules."""
+        if key not in self._known:
+            self._known[key] = make()
+        return self._known[key]
+
+    def _saving(self, resource: str, blocks: int, drops: Sequence[int]) -> float | None:
         if self.model is not None and (blocks or drops):
             from warplens.timing.causes import saved, with_blocks, without_instructions
 

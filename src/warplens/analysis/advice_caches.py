@@ -26,7 +26,7 @@ def _loads(c: Context) -> Any:
 def _lost_reuse(c: Context) -> Reuse | None:
     """The reuse of L1, if resident blocks touch more than it holds and lose hits by that."""
     model = c.model
-    reuse = None if model is None else l1_reuse(model)
+    reuse: Reuse | None = c.once(l1_reuse, lambda: None if model is None else l1_reuse(model))
     if reuse is None or reuse.footprint_bytes <= reuse.size_bytes:
         return None
     return reuse if reuse.endless_hit_rate - reuse.hit_rate >= _LOST else None
@@ -35,13 +35,13 @@ def _lost_reuse(c: Context) -> Reuse | None:
 @rule("L1Thrash", section="MemoryWorkloadAnalysis", title="L1 gives lines up too early")
 def l1_thrash(c: Context) -> Iterator[Finding]:
     """Resident blocks touch more than L1 holds, so lines leave it before they are used again."""
-    reuse, model = _lost_reuse(c), c.model
+    reuse = _lost_reuse(c)
     if reuse is None or _is_scattered(c):
         return
     percent = c.saving("l1_capacity") or 0.0
     other = _better_carveout(c)
     told = percent < _LEAST or (other is not None and other.saving > 0.6 * percent / 100)
-    if model is not None and l2_refetched(model) >= _AGAIN:
+    if _refetched(c) >= _AGAIN:
         told |= (c.saving("l2_capacity") or 0.0) >= max(_LEAST, 0.5 * percent)
     place = c.worst(_loads(c))
     most = f" Most loads are at {place.told}." if place else ""
@@ -62,11 +62,8 @@ def l1_thrash(c: Context) -> Iterator[Finding]:
 @rule("L2Thrash", section="MemoryWorkloadAnalysis", title="L2 gives lines up too early")
 def l2_thrash(c: Context) -> Iterator[Finding]:
     """Data comes from DRAM again because L2 gave it up before its next use."""
-    model = c.model
-    if model is None or _is_scattered(c):
-        return
-    again = l2_refetched(model)
-    if again < _AGAIN:
+    again = _refetched(c)
+    if again < _AGAIN or _is_scattered(c):
         return
     percent = c.saving("l2_capacity") or 0.0
     place = c.worst(_loads(c))
@@ -84,6 +81,11 @@ def l2_thrash(c: Context) -> Iterator[Finding]:
         basis="model",
         place=place,
     )
+
+
+def _refetched(c: Context) -> float:
+    model = c.model
+    return float(c.once(l2_refetched, lambda: 0.0 if model is None else l2_refetched(model)))
 
 
 @rule("SharedMemoryCarveOut", section="Occupancy", title="Shared-memory carve-out")
@@ -114,4 +116,6 @@ def _better_carveout(c: Context) -> CarveOut | None:
     if not block or model is None or _lost_reuse(c) is None:
         return None
     sizes = tuple(sorted(1024 * size for size in c.gpu.carveouts_kb))
-    return best_carveout(model, sizes, -(-(block + c.gpu.shared_reserved_bytes) // 1024) * 1024)
+    each = -(-(block + c.gpu.shared_reserved_bytes) // 1024) * 1024
+    found: CarveOut | None = c.once(best_carveout, lambda: best_carveout(model, sizes, each))
+    return found

@@ -361,8 +361,11 @@ def unused_shared(c: Context) -> Iterator[Finding]:
         return
     if c.mask("space", "shared", "generic").any():
         return
+    held = c.sources.occupancy
+    others = min(int(held.limit_registers), int(held.limit_warps), int(held.limit_blocks))
     yield Finding(
         text=f"Each block reserves {c.execution.dynamic_shared:,} bytes of dynamic shared memory "
         "that the kernel never touches. They shrink the L1 cache and can limit the resident "
         "blocks: launch with less.",
+        blocks=others,
     )

@@ -88,6 +88,8 @@ def add_launch_options(group: Any) -> None:
            help="run sampled blocks only, model the time; outputs are not meaningful")  # fmt: skip
     option("--timing", choices=("sampled", "exact", "off"), default="sampled",
            help="blocks that the timing model replays (sampled)")  # fmt: skip
+    option("--carveout", type=int, metavar="PERCENT",
+           help="preferred shared memory, in percent of the most that an SM has")  # fmt: skip
     option("--scheduler", choices=("gty", "lrr", "gto"), default="gty",
            help="warp scheduling: greedy then youngest (gty), loose round robin, greedy then "
            "oldest")  # fmt: skip
@@ -215,6 +217,7 @@ def _run_once(arguments: argparse.Namespace, gpu: str) -> Launch:
         timing=arguments.timing != "off",
         exact_timing=arguments.timing == "exact",
         scheduler=arguments.scheduler,
+        carveout=arguments.carveout,
     )
     kernel, configuration, values = prepared_launch(arguments, gpu, options)
     chosen = kernel.predict if arguments.predict else kernel

@@ -37,6 +37,7 @@ def columns_page(result: Result, options: PrintOptions) -> str:
         always_float=options.always_float,
         separators=options.separators,
     )
+    lines.extend(f"    {line}" if line else "" for line in _predictions(result))
     identifiers = dict.fromkeys(s.identifier for x in result.launches for s in x.sections)
     for identifier in identifiers:
         lines.extend(f"    {line}" if line else "" for line in _table(result, identifier, base))
@@ -51,6 +52,23 @@ def columns_page(result: Result, options: PrintOptions) -> str:
     for launch in result.launches:
         lines.extend(f"    {launch.gpu}: {note}" for note in launch.notes)
     return "\n".join(lines) + "\n"
+
+
+def _predictions(result: Result) -> list[str]:
+    """Modelled time, limiter and error band, a row per GPU; the fastest first."""
+    told = [launch for launch in result.launches if "predicted_ns" in launch.properties]
+    if not told:
+        return []
+    rows = []
+    for launch in sorted(told, key=lambda one: float(one.properties["predicted_ns"])):
+        known = launch.properties
+        time, error = float(known["predicted_ns"]), float(known["error_percent"]) / 100
+        band = f"{time / (1 + error) / 1e3:,.1f} - {time * (1 + error) / 1e3:,.1f}"
+        rows.append(
+            (launch.gpu, known["clock_mhz"], f"{time / 1e3:,.1f}", band, known["limiter"])
+        )
+    heading = ("GPU", "SM MHz", "predicted us ~", "nine of ten within", "limited by")
+    return ["Predicted time", *grid(heading, rows), ""]
 
 
 def _find(launch: LaunchResult, identifier: str) -> Section | None:

@@ -29,12 +29,12 @@ def carveout_bytes(kernel: Kernel, shape: LaunchShape, occupancy: Occupancy) -> 
 
 
 def take(kernel: Kernel, shape: LaunchShape, config: engine.LaunchConfig, *,
-         scheduler: str = "gty", exact: bool = False,
+         scheduler: str = "gty", exact: bool = False, carveout: int | None = None,
          sampling_over_time: PmSampling | None = None) -> LaunchTiming | None:  # fmt: skip
     """Samples a launch whose arguments are packed; memory is as before afterwards."""
     if sampling.is_disabled():
         return None
-    occupancy = kernel.occupancy(shape.block, shape.dynamic_shared)
+    occupancy = kernel.occupancy(shape.block, shape.dynamic_shared, carveout=carveout)
     resident = max(1, int(occupancy.blocks))
     sample = sampling.record(
         kernel.observed_program, kernel.memory_image, kernel.device.memory, config, resident,
