@@ -2,7 +2,8 @@
 
 An observer (observe.py) of four native functions writes three bounded tables. Blocks whose index is
 a multiple of `stride` are recorded whole; of the others (they run on other SMs) only the global
-memory accesses are kept, since they share the L2 cache.
+memory accesses are kept, since they share the L2 cache. Of long blocks only the beginning of every
+warp is kept, its window, so that as many blocks fit as an SM holds at once.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ Ints = npt.NDArray[np.int64]
 
 # header of the recorder's state, int64 slots
 N_ENTRIES, CAP_ENTRIES, AT_ENTRIES, N_ACCESSES, CAP_ACCESSES, AT_ACCESSES = range(6)
-N_LINES, CAP_LINES, AT_LINES, STRIDE, OVERFLOW, N_HEADER = range(6, 12)
+N_LINES, CAP_LINES, AT_LINES, STRIDE, OVERFLOW = range(6, 11)
+WINDOW, ACCESS_WINDOW, AT_SEEN, N_HEADER = range(11, 15)
+_SEEN = 1 << 16  # counters of a window, by block and warp
 
 ENTRY_BYTES, ACCESS_BYTES, LINE_BYTES = 16, 32, 8
 MAX_ENTRIES, MAX_ACCESSES, MAX_LINES = 1_300_000, 750_000, 2_200_000  # 62 MB in all
@@ -47,12 +50,35 @@ def _peek64(address: int) -> int:
     return int(peek32(address) | peek32(address + 4) << 32)
 
 
+@njit(inline="always")
+def _seen_place(state: int, block: int, warp: int) -> int:
+    """The address of the counter of what was kept of a warp."""
+    number = (block ^ block >> 11) << 5 | warp & 31
+    return _peek64(state + 8 * AT_SEEN) + 4 * (number & _SEEN - 1)
+
+
+@njit(inline="always")
+def _is_within(state: int, window: int, block: int, warp: int) -> bool:
+    """Counts one more for a warp and tells whether the window has room for it."""
+    place = _seen_place(state, block, warp)
+    seen = np.int64(peek32(place)) + 1
+    if seen > window:
+        poke32(place, window + 1)
+        poke64(state + 8 * OVERFLOW, 1)
+        return False
+    poke32(place, seen)
+    return True
+
+
 @cfunc(_VOID_BLOCK)
 def _on_block(env: Any, warp: int, number: int, mask: int) -> None:
     slots = carray(env, (at.ENV_SLOTS,), np.int64)
     state = slots[at.ENV_OBSERVER]
     block = slots[at.ENV_BLOCK]
     if block % _peek64(state + 8 * STRIDE) != 0:
+        return
+    window = _peek64(state + 8 * WINDOW)
+    if window and not _is_within(state, window, block, peek32(warp + at.WARP_INDEX)):
         return
     n = _peek64(state + 8 * N_ENTRIES)
     if n >= _peek64(state + 8 * CAP_ENTRIES):
@@ -174,6 +200,14 @@ def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int,
     whole = block % _peek64(state + 8 * STRIDE) == 0
     if not whole and space != at.SPACE_GLOBAL:
         return
+    window = _peek64(state + 8 * WINDOW)
+    if window:
+        index = peek32(warp + at.WARP_INDEX)
+        if whole:
+            if peek32(_seen_place(state, block, index)) > window:
+                return
+        elif not _is_within(state, _peek64(state + 8 * ACCESS_WINDOW), block, index):
+            return
     n, lines = _peek64(state + 8 * N_ACCESSES), _peek64(state + 8 * N_LINES)
     full = lines + 160 > _peek64(state + 8 * CAP_LINES)
     if n >= _peek64(state + 8 * CAP_ACCESSES) or full:
@@ -224,7 +258,8 @@ def _address(function: Any) -> int:
 class Recorder:
     """The tables that one sampled run fills."""
 
-    def __init__(self, stride: int, scale: int = 1) -> None:
+    def __init__(self, stride: int, scale: int = 1, window: tuple[int, int] = (0, 0)) -> None:
+        """`window`: entries and global accesses of a warp that are kept; 0: all."""
         sizes = scale * MAX_ENTRIES, scale * MAX_ACCESSES, scale * MAX_LINES
         self._entries = np.empty((sizes[0], 4), np.int32)
         self._accesses = np.empty((sizes[1], 4), np.int64)
@@ -235,6 +270,9 @@ class Recorder:
         self.header[AT_ACCESSES] = self._accesses.ctypes.data
         self.header[AT_LINES] = self._lines.ctypes.data
         self.header[STRIDE] = stride
+        self._seen = np.zeros(_SEEN if window[0] else 1, np.int32)
+        self.header[WINDOW], self.header[ACCESS_WINDOW] = window
+        self.header[AT_SEEN] = self._seen.ctypes.data
 
     @property
     def observer(self) -> Observer:
@@ -277,7 +315,8 @@ class BlockTrace:
         context: (block << 12 | warp, where, first line << 16 | count) of every global access of all
             sampled blocks, in executed order; `context_lines` its lines.
         warps_per_block: warps of a block.
-        truncated: the tables overflowed: the last block is incomplete.
+        truncated: something was left out: by a window the end of every block, else, where the
+            tables overflowed, the end of the last one.
         sampled: number of blocks that ran in all, recorded whole or not.
     """
 
@@ -329,7 +368,7 @@ def collect(recorder: Recorder, lifted_blocks: list[Any], warps_per_block: int,
     entries, accesses, lines = recorder.tables()
     block_of = entries[:, 0].astype(np.int64)
     blocks = np.unique(block_of)
-    if recorder.overflowed and len(blocks) > 1:
+    if recorder.overflowed and len(blocks) > 1 and not recorder.header[WINDOW]:
         blocks = blocks[blocks != block_of[-1]]
     kept = np.isin(block_of, blocks)
     position = np.searchsorted(blocks, block_of)

@@ -2,7 +2,8 @@
 
 Block i of a wave runs on SM i modulo the number of SMs. Of every sampled wave the blocks of so many
 neighbouring SMs are run as the budget allows; those of the first SM are recorded whole and
-replayed, the others say what the L2 cache sees meanwhile.
+replayed, the others say what the L2 cache sees meanwhile. Of blocks so long that those an SM holds
+at once do not fit, only the beginning of every warp is kept: a window.
 """
 
 from __future__ import annotations
@@ -18,10 +19,14 @@ from warplens.errors import Deadlock, LimitExceeded, WarplensError
 from warplens.execute import grid as engine
 from warplens.execute import trace as tracing
 from warplens.execute.execution import Execution
+from warplens.execute.launch import turns_of
 from warplens.execute.memory import DeviceMemory
 from warplens.execute.trace import BlockTrace, Recorder, collect
 
 BUDGET = 4_000_000  # warp instructions run for a sample
+LONG_BUDGET = 24_000_000  # the same for long blocks: what is not kept is quick
+NEIGHBOURS = 60  # long blocks of other SMs that are worth a larger budget
+REPLAYED = 2_500_000  # of one SM's blocks, less than the limit of a replay
 WAVES = 4  # of an SM's resident blocks, more where blocks are short
 MAX_WAVES = 48
 _STEADY = 40_000  # warp instructions of one SM that give a steady rate
@@ -35,11 +40,15 @@ _MAX_STEPS = 20_000_000  # loop iterations of a sample; blocks that wait for oth
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Blocks to run, ascending; every `stride`-th block index is recorded whole."""
+    """Blocks to run, ascending; every `stride`-th block index is recorded whole.
+
+    `part`: how much of every block is kept, from its beginning.
+    """
 
     blocks: tuple[int, ...]
     stride: int
     sms: int
+    part: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,27 +62,45 @@ class Sample:
 
 def plan(total: int, sm_count: int, resident: int, costs: tuple[float, ...],
          scale: int = 1) -> Plan:  # fmt: skip
-    """Chooses blocks. `costs`: instructions, entries, accesses and lines of one block.
+    """Chooses blocks. `costs`: instructions, entries, accesses, lines and global accesses of one.
 
     `scale` multiplies what may be run and kept; above 1, all waves are taken as far as they fit.
     """
     filled, budget = _FILLED * scale, BUDGET * scale
-    instructions, entries, accesses, lines = (max(1.0, cost) for cost in costs)
+    instructions, entries, accesses, lines, shared_by_all = (max(1.0, cost) for cost in costs)
+    run = instructions
     sms = min(sm_count, total)
+    per_sm = -(-total // sms)
+    room = min(
+        REPLAYED * scale / instructions, filled * tracing.MAX_ENTRIES / entries,
+        filled * tracing.MAX_ACCESSES / accesses, filled * tracing.MAX_LINES / lines,
+    )  # fmt: skip
+    part = min(1.0, room / min(resident, per_sm))
+    if part < 1.0:
+        # All that is kept shrinks; what is run does not.
+        budget = LONG_BUDGET * scale
+        entries, accesses, lines, shared_by_all = (
+            part * cost for cost in (entries, accesses, lines, shared_by_all)
+        )  # fmt: skip
     whole = min(
         budget / instructions, filled * tracing.MAX_ENTRIES / entries,
         filled * tracing.MAX_ACCESSES / accesses, filled * tracing.MAX_LINES / lines,
     )  # fmt: skip
-    per_sm = -(-total // sms)
     waves_in_grid = -(-per_sm // resident)
     wanted = min(MAX_WAVES, max(WAVES, int(_STEADY / (resident * instructions))))
-    if scale > 1:
+    if part < 1.0:
+        wanted = 1
+    elif scale > 1:
         wanted = waves_in_grid
     waves = int(max(1, min(wanted, waves_in_grid, whole // min(resident, per_sm))))
     mine = max(1, int(min(whole, waves * resident, per_sm)))
-    light = filled * min(tracing.MAX_ACCESSES / accesses, tracing.MAX_LINES / lines)
-    everywhere = min(budget / instructions, light)
-    neighbours = int(max(1, min(sms, everywhere // mine)))
+    tables = _FILLED * max(scale, LONG)
+    light = 1.0 + min(
+        (tables * tracing.MAX_ACCESSES - mine * accesses) / (mine * shared_by_all),
+        (tables * tracing.MAX_LINES - mine * lines) / (mine * lines),
+    )  # fmt: skip
+    budget = max(budget, min(LONG_BUDGET * scale, NEIGHBOURS * run))
+    neighbours = int(max(1, min(sms, budget / run // mine, light)))
     chosen: list[int] = []
     picked = np.unique(np.linspace(0, waves_in_grid - 1, waves).round().astype(int))
     each = max(1, mine // len(picked))
@@ -82,7 +109,8 @@ def plan(total: int, sm_count: int, resident: int, costs: tuple[float, ...],
         begin = -(-wave * sms * resident // neighbours) * neighbours
         size = min(each, resident) * neighbours
         chosen.extend(range(begin, min(total, begin + size)))
-    return Plan(blocks=tuple(dict.fromkeys(chosen)), stride=neighbours, sms=neighbours)
+    blocks = tuple(dict.fromkeys(chosen))
+    return Plan(blocks=blocks, stride=neighbours, sms=neighbours, part=part)
 
 
 def record(prepare: Callable[[], engine.Program], image: engine.ModuleImage,
@@ -100,15 +128,15 @@ def record(prepare: Callable[[], engine.Program], image: engine.ModuleImage,
     try:
         # Only a kernel whose blocks can see each other can wait for another block.
         probe = replace(quiet, max_steps=_WAITING) if program.lifted.ordered_reason else quiet
-        first = _run(program, image, memory, probe, Plan(blocks=(0,), stride=1, sms=1))
-        if first.trace.truncated and scale < LONG:
-            return record(prepare, image, memory, config, resident, scale=LONG)
+        alone = Plan(blocks=(0,), stride=1, sms=1)
+        first = _run(program, image, memory, probe, alone, max(scale, LONG))
         if total == 1:
             return first
-        chosen = plan(total, config.sm_count, resident, _costs(first.trace), scale)
+        chosen = plan(total, config.sm_count, resident, _costs(first), scale)
         if chosen.blocks == (0,):
             return first
-        return _run(program, image, memory, quiet, chosen, scale)
+        window = _window(first, chosen.part, prod(config.block))
+        return _run(program, image, memory, quiet, chosen, scale, window)
     except (Deadlock, LimitExceeded):
         return _all(program, image, memory, quiet, total) if total <= _MAX_TOGETHER else None
     except WarplensError:
@@ -120,11 +148,23 @@ def record(prepare: Callable[[], engine.Program], image: engine.ModuleImage,
         memory._next = after
 
 
-def _costs(trace: BlockTrace) -> tuple[float, ...]:
-    return (
-        float(trace.instructions()), float(len(trace.entries)), float(len(trace.accesses)),
-        float(len(trace.lines)),
-    )  # fmt: skip
+def _costs(first: Sample) -> tuple[float, ...]:
+    """What the first block took, of which the tables may have lost a part."""
+    trace = first.trace
+    known = max(1, trace.instructions())
+    executed = int(first.execution.columns["inst_executed"].sum())
+    lost = max(1.0, executed / known) if trace.truncated else 1.0
+    sizes = len(trace.entries), len(trace.accesses), len(trace.lines), len(trace.context)
+    return tuple(lost * size for size in (known, *sizes))
+
+
+def _window(first: Sample, part: float, threads: int) -> tuple[int, int]:
+    """Entries and global accesses that are kept of a warp; zeros: all."""
+    if part >= 1.0:
+        return 0, 0
+    _, entries, _, _, shared_by_all = _costs(first)
+    warps = -(-threads // 32)
+    return max(1, int(part * entries / warps)), max(1, int(part * shared_by_all / warps))
 
 
 def _all(program: engine.Program, image: engine.ModuleImage, memory: DeviceMemory,
@@ -138,8 +178,9 @@ def _all(program: engine.Program, image: engine.ModuleImage, memory: DeviceMemor
 
 
 def _run(program: engine.Program, image: engine.ModuleImage, memory: DeviceMemory,
-         config: engine.LaunchConfig, chosen: Plan, scale: int = 1) -> Sample:  # fmt: skip
-    recorder = Recorder(chosen.stride, scale)
+         config: engine.LaunchConfig, chosen: Plan, scale: int = 1,
+         window: tuple[int, int] = (0, 0)) -> Sample:  # fmt: skip
+    recorder = Recorder(chosen.stride, max(scale, LONG), window)
     every = len(chosen.blocks) == prod(config.grid)
     order = None if every else chosen.blocks
     execution = engine.execute(
@@ -147,7 +188,8 @@ def _run(program: engine.Program, image: engine.ModuleImage, memory: DeviceMemor
         replace(config, observer=recorder.observer, block_order=order),
     )  # fmt: skip
     warps = -(-prod(config.block) // 32)
-    trace = collect(recorder, program.lifted.layout.blocks, warps, len(chosen.blocks))
+    run = turns_of(chosen.blocks, config.grid, program.lifted.kernel.cluster_shape)
+    trace = collect(recorder, program.lifted.layout.blocks, warps, len(run))
     return Sample(trace=trace, sms=chosen.sms, execution=execution)
 
 
