@@ -74,7 +74,7 @@ class Kernel:
         return self.sass.max_threads
 
     def __getitem__(self, configuration: Any) -> ConfiguredKernel:
-        """The kernel with its grid, block and, if given, stream, dynamic shared bytes and cluster."""
+        """The kernel with grid, block and, if given, stream, dynamic shared bytes and cluster."""
         parts = configuration if isinstance(configuration, tuple) else (configuration,)
         if not 2 <= len(parts) <= 5:
             raise InputError(

@@ -1,4 +1,4 @@
-"""References of cluster.cu: what needs one block only."""
+"""References of cluster.cu."""
 
 from __future__ import annotations
 
@@ -31,3 +31,24 @@ def expected_bytes(rng: np.random.Generator) -> Problem:
 @feature(SOURCE, grid=2, block=64, first=90)
 def elected(rng: np.random.Generator) -> Problem:
     return (np.zeros(128, np.int32),), {0: (np.arange(128) % 32 == 0).astype(np.int32)}
+
+
+@feature(SOURCE, grid=8, block=16, first=90)
+def cluster_ranks(rng: np.random.Generator) -> Problem:
+    i = np.arange(128)
+    rows = [i // 16 % 4, np.full(128, 4), i % 64, i // 64]
+    return (np.zeros(512, np.int32),), {0: np.concatenate(rows).astype(np.int32)}
+
+
+@feature(SOURCE, grid=4, block=64, first=90)
+def neighbours(rng: np.random.Generator) -> Problem:
+    a = rng.integers(-999, 999, 256, dtype=np.int32)
+    return (a, np.zeros_like(a)), {1: a.reshape(2, 2, 64)[:, ::-1, ::-1].ravel().copy()}
+
+
+@feature(SOURCE, grid=4, block=96, first=90)
+def cluster_histogram(rng: np.random.Generator) -> Problem:
+    a = rng.integers(0, 999, 5000, dtype=np.int32)
+    return (a, np.zeros(64, np.int32), 5000), {
+        1: np.bincount(a & 63, minlength=64).astype(np.int32)
+    }

@@ -29,14 +29,15 @@ FEATURES: list[Feature] = []
 
 
 def feature(source: str, *, grid: Dims = 1, block: Dims = 32, shared: int = 0, ulp: int = 0,
-            first: int = 75, last: int = 999, kernel: str | None = None) -> Callable[[Make], Make]:  # fmt: skip
+            first: int = 75, last: int = 999, kernel: str | None = None,
+            name: str | None = None) -> Callable[[Make], Make]:  # fmt: skip
     """Declares a case; `source` is relative to tests/, without the suffix."""
 
     def register(make: Make) -> Make:
-        name = kernel or make.__name__
+        called = kernel or make.__name__
         case = Case(
-            name=name, source=f"{source}.cu", kernel=name, grid=grid, block=block, shared=shared,
-            ulp=ulp, options=("-fmad=false",), make=make,
+            name=name or called, source=f"{source}.cu", kernel=called, grid=grid, block=block,
+            shared=shared, ulp=ulp, options=("-fmad=false",), make=make,
         )  # fmt: skip
         FEATURES.append(Feature(case=case, first=first, last=last))
         return make

@@ -179,3 +179,23 @@ KERNEL narrow_accesses(const signed char *a, const unsigned short *b, short *o, 
     __syncthreads();
     o[threadIdx.x] = s[63 - threadIdx.x] * 3; p[threadIdx.x] = t[threadIdx.x] >> 3;
 }
+// Atomics through addresses that may be shared or global: each space has its own way.
+KERNEL generic_atomics(unsigned long long *g, int *old, float *gf, double *gd, int flag) {
+    __shared__ unsigned long long s[4];
+    __shared__ float sf;
+    __shared__ double sd;
+    unsigned long long *p = flag ? s : g, t = threadIdx.x;
+    if (t < 4) s[t] = t == 2 ? ~0ull : 0;
+    if (t == 0) sf = 0, sd = 0;
+    __syncthreads();
+    unsigned long long r = atomicCAS(p, 0ull, t + 1);
+    atomicAdd(p + 1, t);
+    atomicMin(p + 2, t + 5);
+    r += atomicExch(p + 3, t + 1);
+    atomicAdd(flag ? &sf : gf, 1.0f);
+    atomicAdd(flag ? &sd : gd, 1.0);
+    __syncthreads();
+    old[t] = (int)r;
+    if (t < 4) g[t] = p[t];
+    if (t == 0 && flag) *gf = sf, *gd = sd;
+}

@@ -169,3 +169,19 @@ def narrow_accesses(rng: np.random.Generator) -> Problem:
     return (a, b, np.zeros(64, np.int16), np.zeros(64, np.uint8)), {
         2: a[::-1].astype(np.int16) * np.int16(3), 3: (b[::-1] >> 3).astype(np.uint8),
     }  # fmt: skip
+
+
+def _generic_atomics(flag: int) -> None:
+    @feature(SOURCE, kernel="generic_atomics", name=f"generic_atomics_{flag}")
+    def generic_atomics(rng: np.random.Generator) -> Problem:
+        words = np.array([0, 0, 2**64 - 1, 0], np.uint64)
+        old = np.arange(32, dtype=np.int32) + (np.arange(32) > 0)
+        arguments = (words, _zeros(32), np.zeros(1, np.float32), np.zeros(1), flag)
+        return arguments, {
+            0: np.array([1, 31 * 16, 5, 32], np.uint64), 1: old.astype(np.int32),
+            2: np.full(1, 32, np.float32), 3: np.full(1, 32.0),
+        }  # fmt: skip
+
+
+for _flag in (0, 1):
+    _generic_atomics(_flag)

@@ -20,7 +20,8 @@ class Sanitizing:
         self._kernel = kernel
 
     def __getitem__(self, configuration: Any) -> SanitizedLaunch:
-        return SanitizedLaunch(self._kernel, self._kernel[configuration].shape)
+        configured = self._kernel[configuration]
+        return SanitizedLaunch(configured.kernel, configured.shape)
 
 
 class SanitizedLaunch:

@@ -122,7 +122,7 @@ class Session:
     def _passes(
         self, memory: DeviceMemory, parameters: bytes, keep_results: bool
     ) -> Execution | None:
-        bits = sum(_BITS[name] for name in self.options.tools)
+        bits = self._followed(sum(_BITS[name] for name in self.options.tools))
         before = _Snapshot()
         config = replace(self._config(parameters), snapshots=before.kept)
         execution = None
@@ -143,6 +143,17 @@ class Session:
         if not keep_results:
             before.restore()
         return execution
+
+    def _followed(self, bits: int) -> int:
+        """The tools that can be applied: races and first writes are not followed over clusters."""
+        within = st.TOOL_RACECHECK | st.TOOL_INITCHECK
+        if self.kernel.sass.cluster_blocks == 1 or not bits & within:
+            return bits
+        self.notes.append(
+            "launched in clusters: racecheck and initcheck do not follow the cluster barrier and "
+            "other blocks' shared memory, so they did not run"
+        )
+        return bits & ~within or st.TOOL_MEMCHECK
 
     def _schedules(self, config: engine.LaunchConfig, before: _Snapshot) -> None:
         """Runs the kernel in other orders until one gives another result."""
@@ -254,7 +265,7 @@ class Session:
         if found is None or found[0] is not kernel:
             assert kernel.module.unit is not None
             module = kernel.device.recompiled(kernel.module.unit, extra)
-            other = module[kernel.asked]
+            other = module[kernel.asked].clustered(kernel.sass.cluster_shape)
             found = (kernel, _observed(other))
             _UNOPTIMISED[id(kernel)] = found
         variant = found[1]

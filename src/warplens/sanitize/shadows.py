@@ -147,7 +147,7 @@ def make_state(kernel: SassKernel, table: npt.NDArray[np.int64], memory: DeviceM
     head[st.LOCAL_BYTES] = local_bytes
     _segments(state, memory, options)
     _synchronisation(state, table, options)
-    _slots(state, config, options)
+    _slots(state, config, options, kernel.cluster_blocks)
     return state
 
 
@@ -187,7 +187,7 @@ def _synchronisation(
     head[st.SYNC_ROWS] = state.keep(np.zeros((_SYNC_VARIABLES, row), np.uint8))
 
 
-def _slots(state: State, config: LaunchConfig, options: PassOptions) -> None:
+def _slots(state: State, config: LaunchConfig, options: PassOptions, together: int) -> None:
     """One record per resident block; its parts in the order of the header."""
     head = state.header
     n = int(head[st.N_WARPS])
@@ -223,5 +223,5 @@ def _slots(state: State, config: LaunchConfig, options: PassOptions) -> None:
         offset += (size + 63) // 64 * 64
     head[st.SLOT_BYTES] = offset
     blocks = int(head[st.N_BLOCKS])
-    state.capacity = max(1, min(config.max_resident, blocks, _SLOT_BUDGET // offset))
+    state.capacity = max(together, min(config.max_resident, blocks, _SLOT_BUDGET // offset))
     head[st.SLOTS] = state.keep(np.zeros((state.capacity, offset), np.uint8))
