@@ -73,6 +73,7 @@ def add_launch_options(group: Any) -> None:
     option("--grid", metavar="X[,Y[,Z]]", help="blocks")
     option("--block", metavar="X[,Y[,Z]]", help="threads of a block")
     option("--shared", type=int, default=0, metavar="BYTES", help="dynamic shared memory")
+    option("--cluster", metavar="X[,Y[,Z]]", help="blocks of a cluster (as compiled, or none)")
     option("--arg", action="append", default=[], metavar="TYPE[N]=INIT", help="see below")
     option("--save-arg", action="append", default=[], metavar="I=FILE.npy",
            help="write argument I, counted from 0, after the run")  # fmt: skip
@@ -243,7 +244,8 @@ def prepared_launch(
     ]
     targets = [save_target(text, len(values)) for text in arguments.save_arg]
     _check_targets(arguments, targets, values)
-    return kernel, (grid, block, 0, arguments.shared), values
+    cluster = None if arguments.cluster is None else triple("cluster", arguments.cluster)
+    return kernel, (grid, block, 0, arguments.shared, cluster), values
 
 
 def save_arguments(arguments: argparse.Namespace, values: list[Any]) -> None:

@@ -126,7 +126,8 @@ def _sanitize_kernel(arguments: argparse.Namespace, reports: list[Report]) -> No
     options = LaunchOptions(max_steps=arguments.max_steps, max_seconds=arguments.max_seconds)
     for gpu in dict.fromkeys(arguments.gpu or ["H200"]):
         kernel, configuration, values = prepared_launch(arguments, gpu, options)
-        shape = kernel[configuration].shape
+        configured = kernel[configuration]
+        kernel, shape = configured.kernel, configured.shape
         report = _launch(kernel, shape, tuple(values), arguments, keep_results=True)
         (sys.stderr if arguments.json else sys.stdout).write(report.output)
         save_arguments(arguments, values)

@@ -12,7 +12,7 @@ import numpy as np
 from warplens.errors import LimitExceeded
 from warplens.execute import runner
 from warplens.execute.execution import COLUMNS, Execution
-from warplens.execute.launch import LaunchConfig, Launching, OrderNeeded
+from warplens.execute.launch import LaunchConfig, Launching, OrderNeeded, turns_of
 from warplens.execute.memory import DeviceMemory
 from warplens.execute.program import ModuleImage, Program, load_module, prepare
 from warplens.execute.worker import Worker, counts_of
@@ -69,7 +69,8 @@ class _Crew:
         try:
             order = self._launching.config.block_order
             if order is not None:
-                for first, last in _runs(self._launching.turns(order)):
+                config, cluster = self._launching.config, self._launching.cluster
+                for first, last in _runs(turns_of(order, config.grid, cluster)):
                     worker.run_blocks(first, last)
                 return
             while (piece := self._take()) is not None:

@@ -91,6 +91,22 @@ def _alias_groups(segments: tuple[Segment, ...]) -> list[int]:
     return groups
 
 
+def turns_of(
+    blocks: tuple[int, ...], grid: tuple[int, int, int], cluster: tuple[int, int, int]
+) -> tuple[int, ...]:
+    """The turns at which blocks come, in their order; with clusters, of all their fellows."""
+    cx, cy, cz = cluster
+    size = cx * cy * cz
+    if size == 1:
+        return blocks
+    gx, gy, _ = grid
+    found = (
+        b % gx // cx + gx // cx * (b // gx % gy // cy + gy // cy * (b // (gx * gy) // cz))
+        for b in blocks
+    )
+    return tuple(c * size + rank for c in dict.fromkeys(found) for rank in range(size))
+
+
 class Launching:
     """The shared state of one launch."""
 
@@ -197,21 +213,6 @@ class Launching:
         """Restores all memory as it was before the launch."""
         for segment, copy in self._snapshots.values():
             segment.buffer[:] = copy
-
-    # --- clusters --------------------------------------------------------------------------------
-
-    def turns(self, blocks: tuple[int, ...]) -> tuple[int, ...]:
-        """The turns at which blocks come, in their order; with clusters, of all their fellows."""
-        size = self.cluster_blocks
-        if size == 1:
-            return blocks
-        gx, gy, _ = self.config.grid
-        cx, cy, cz = self.cluster
-        found = (
-            b % gx // cx + gx // cx * (b // gx % gy // cy + gy // cy * (b // (gx * gy) // cz))
-            for b in blocks
-        )
-        return tuple(c * size + rank for c in dict.fromkeys(found) for rank in range(size))
 
     # --- device heap -----------------------------------------------------------------------------
 
