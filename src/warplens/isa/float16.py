@@ -21,7 +21,10 @@ def _kind(m: Modifiers) -> str:
 
 
 def halves(x: Lanes, kind: str, a: Value) -> tuple[Value, Value]:
-    """The low and the high 16 bits of a word as floats."""
+    """The low and the high 16 bits of a word as floats; an f32 source is cut towards zero."""
+    if a.type == "f32":
+        cut = x.float_to_float(a, kind, "RZ")
+        return cut, cut
     return fc.from_bits(x, kind, a), fc.from_bits(x, kind, x.lshr(a, x.u32(16)))
 
 

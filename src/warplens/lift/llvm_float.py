@@ -316,5 +316,22 @@ class LlvmFloat(LlvmCore):
         if SIZE[a.type] == 16:
             a = self._widen(a, "f32")
         kind = "fptosi" if signed else "fptoui"
-        function = f"llvm.{kind}.sat.{self._suffix[type]}.{self._suffix[a.type]}"
-        return self._intrinsic(function, type, self._arg(a))
+        if self.width == 1:
+            function = f"llvm.{kind}.sat.{self._suffix[type]}.{self._suffix[a.type]}"
+            return self._intrinsic(function, type, self._arg(a))
+        # The intrinsic for saturation takes LLVM's vectors apart, here and in machine code.
+        bits = SIZE[type] - signed
+        low = -(1 << bits) if signed else 0
+        value = self.cast(kind, a, type)  # poison where a select takes its limit instead
+        too_large = self.fcmp("oge", a, self._whole(a.type, 1 << bits))
+        value = self.select(too_large, self.const(type, (1 << bits) - 1), value)
+        too_small = self.fcmp("ult", a, self._whole(a.type, low))
+        value = self.select(too_small, self.const(type, low % (1 << SIZE[type])), value)
+        if not signed:  # a NaN is below
+            return value
+        return self.select(self._is_nan(a), self.const(type, 0), value)
+
+    def _whole(self, type: str, n: int) -> Value:
+        """A whole number as a float constant."""
+        form, kind = ("<f", "<I") if type == "f32" else ("<d", "<Q")
+        return self.const(type, int(struct.unpack(kind, struct.pack(form, float(n)))[0]))
