@@ -106,8 +106,8 @@ def _integer_source(x: Lanes, m: Modifiers, a: Value) -> tuple[Value, bool]:
 
 
 @op("I2F", "UI2F", sig="f <- r", mods=_I2F_MODS, **_I2F)
-@op("I2F", "UI2F", sig="f <- q", mods=_I2F_MODS, requires="S64", **_I2F)
-@op("I2F", "UI2F", sig="f <- q", mods=_I2F_MODS, requires="U64", **_I2F)
+@op("I2F", "UI2F", sig="f <- w", mods=_I2F_MODS, requires="S64", **_I2F)
+@op("I2F", "UI2F", sig="f <- w", mods=_I2F_MODS, requires="U64", **_I2F)
 @op(
     "I2FP",
     "UI2FP",
@@ -124,8 +124,8 @@ def i2f(x: Lanes, m: Modifiers, a: Value) -> Value:
 
 
 @op("I2F", "UI2F", sig="d <- r", mods=_I2F_MODS, requires="F64", **_I2F)
-@op("I2F", "UI2F", sig="d <- q", mods=_I2F_MODS, requires="F64 S64", **_I2F)
-@op("I2F", "UI2F", sig="d <- q", mods=_I2F_MODS, requires="F64 U64", **_I2F)
+@op("I2F", "UI2F", sig="d <- w", mods=_I2F_MODS, requires="F64 S64", **_I2F)
+@op("I2F", "UI2F", sig="d <- w", mods=_I2F_MODS, requires="F64 U64", **_I2F)
 def i2f_f64(x: Lanes, m: Modifiers, a: Value) -> Value:
     """d = a as f64."""
     number, signed = _integer_source(x, m, a)
@@ -134,10 +134,10 @@ def i2f_f64(x: Lanes, m: Modifiers, a: Value) -> Value:
 
 @op("I2F", "UI2F", sig="r <- r", mods=_I2F_MODS, requires="F16", **_I2F)
 @op("I2F", "UI2F", sig="r <- r", mods=_I2F_MODS, requires="BF16", **_I2F)
-@op("I2F", "UI2F", sig="r <- q", mods=_I2F_MODS, requires="F16 S64", **_I2F)
-@op("I2F", "UI2F", sig="r <- q", mods=_I2F_MODS, requires="F16 U64", **_I2F)
-@op("I2F", "UI2F", sig="r <- q", mods=_I2F_MODS, requires="BF16 S64", **_I2F)
-@op("I2F", "UI2F", sig="r <- q", mods=_I2F_MODS, requires="BF16 U64", **_I2F)
+@op("I2F", "UI2F", sig="r <- w", mods=_I2F_MODS, requires="F16 S64", **_I2F)
+@op("I2F", "UI2F", sig="r <- w", mods=_I2F_MODS, requires="F16 U64", **_I2F)
+@op("I2F", "UI2F", sig="r <- w", mods=_I2F_MODS, requires="BF16 S64", **_I2F)
+@op("I2F", "UI2F", sig="r <- w", mods=_I2F_MODS, requires="BF16 U64", **_I2F)
 def i2f_half(x: Lanes, m: Modifiers, a: Value) -> Value:
     """d = a as a 16-bit float in the low half, zeros above; rounded once."""
     number, signed = _integer_source(x, m, a)

@@ -86,7 +86,7 @@ def _imnmx_64(
 
 
 for _type in ("S64", "U64"):
-    op("IMNMX", sig="p? p? q <- q q p p", requires=_type, **_FAST)(_imnmx_64)
+    op("IMNMX", "UIMNMX", sig="p? p? q <- q q p p", requires=_type, **_FAST)(_imnmx_64)
 
 
 @op("VIMNMX", "UVIMNMX", sig="r p? p? <- r r p", mods=_TYPES, **_FAST)

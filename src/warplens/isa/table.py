@@ -11,6 +11,7 @@ Signature language, `"dst ... <- src ..."`, one token per text operand in nvdisa
     v   two f32 values in a pair, as a tuple (low, high), after `.LO_HI` (swapped), `.NP` (the high
         one negated), `-`/`|x|` on both; an immediate or a register with `.F32` gives both
     q   64-bit value in an even register pair (immediates as the text says)
+    w   64-bit integer of a conversion: like q, but an immediate gives the high word, as with d
     k   64-bit value for carry arithmetic, (bits, negated) like c
     d   f64 value in a pair (an immediate gives the high word)
     h   packed pair of 16-bit floats as u32; the function gets the u32 after `.H0_H0`/`.H1_H1`
@@ -36,7 +37,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-_KIND = re.compile(r"^(r|k|c|b|f|v|q|d|h|p|i|s)(2|4|8|16)?(\?)?$")
+_KIND = re.compile(r"^(r|k|c|b|f|v|q|w|d|h|p|i|s)(2|4|8|16)?(\?)?$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,7 @@ def _take(
 
 def registers_of(kind: Kind) -> int:
     """How many consecutive 32-bit registers an operand of this kind names."""
-    return 2 * kind.count if kind.kind in "qdvk" else kind.count
+    return 2 * kind.count if kind.kind in "qwdvk" else kind.count
 
 
 def _keys(operand: Operand | None, n: int) -> list[int]:

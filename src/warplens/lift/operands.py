@@ -64,11 +64,11 @@ class Operands:
             return self._registers.read_bits(operand.index + offset)
         return self.word(operand, offset, uniform)
 
-    def wide(self, operand: Operand, is_float: bool, uniform: bool) -> Value:
-        """A 64-bit operand as u64 or f64; a float immediate gives the high word."""
+    def wide(self, operand: Operand, is_high: bool, uniform: bool) -> Value:
+        """A 64-bit operand as u64 or f64; `is_high`: an immediate gives the high word."""
         x = self._scalar if uniform else self._vector
         if isinstance(operand, Imm):
-            if is_float:
+            if is_high:
                 return x.u64((operand.bits & 0xFFFFFFFF) << 32)
             n = operand.bits
             # The text tells the sign: UMOV.64 UR4, 0xeb55ee1f is positive, IADD.64 ..., -0x5 not.
@@ -140,7 +140,7 @@ class Operands:
             if negate or absolute or invert:
                 raise BindingError("modifier on a register group")
             return tuple(self.bits_word(operand, i, uniform) for i in range(kind.count))
-        if kind.kind in "qdk":
+        if kind.kind in "qwdk":
             return self._wide_source(x, kind.kind, operand, uniform, negate, absolute, invert)
         if kind.kind == "f":
             value = self.word(operand, 0, uniform)
@@ -183,7 +183,7 @@ class Operands:
 
     def _wide_source(self, x: LlvmLanes, kind: str, operand: Operand, uniform: bool,
                      negate: bool, absolute: bool, invert: bool) -> Any:  # fmt: skip
-        value = self.wide(operand, kind == "d", uniform)
+        value = self.wide(operand, kind in "wd", uniform)
         if kind == "d":
             value = value if value.type == "f64" else x.bits_to_f64(value)
             value = x.fabs(value) if absolute else value

@@ -23,7 +23,7 @@ _COUNTED = {
 }
 _UNIFORM = frozenset({"UIADD3", "UIADD3_64", "UIADD", "ULEA", "USHF", "ULOP3", "UPOPC", "UIMAD",
                       "UIABS", "UBREV", "UBMSK", "USGXT", "UPRMT", "USEL", "UISETP", "UPLOP3",
-                      "UVIADD", "UVIMNMX"})  # fmt: skip
+                      "UVIADD", "UVIMNMX", "UIMNMX"})  # fmt: skip
 _THREAD_REGISTERS = ("SR_TID", "SR_LANEID")
 _SPACES = {"": (), "texture": ("tex",), "constant": ("adu",), "tma": ("tma",), "tmem": ("tmem",)}
 
