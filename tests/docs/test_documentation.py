@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import warplens as wl
 from warplens.cli.main import main
 
 ROOT = Path(__file__).parent.parent.parent
@@ -91,9 +92,31 @@ def test_commands(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
         for line in shown:
             for word in line.split():
                 assert word in output, (words, word)
+    if page.name == "index.md":
+        sees_what_the_quick_start_promises()
 
 
-def test_python_blocks() -> None:
+def sees_what_the_quick_start_promises() -> None:
+    """The report of the naive transpose advises at the line of its stores; the padded one's
+    accesses to shared memory are free of conflicts."""
+    naive, padded = (wl.load(f"{name}.wlens").launches[0] for name in ("naive", "padded"))
+    stores = (DOCS / "kernels" / "transpose.cu").read_text().splitlines()
+    found = [rule for section in naive.sections for rule in section.rules if rule.tag == "OPT"]
+    first = min(found, key=lambda rule: rule.rank)
+    page = Path("naive.html").read_text()
+
+    assert first.identifier == "UncoalescedGlobalAccess"
+    assert first.line is not None and "out[x * n + y + i] =" in stores[first.line - 1]
+    assert f"transpose.cu:{first.line}" in page and "out[x * n + y + i]" in page
+    assert "Uncoalesced global accesses" in page
+    wavefronts = padded.metrics["memory_l1_wavefronts_shared"].number
+    assert wavefronts == padded.metrics["memory_l1_wavefronts_shared_ideal"].number
+    assert not [rule for section in padded.sections for rule in section.rules
+                if rule.identifier.startswith("Uncoalesced")]  # fmt: skip
+    assert Path("padded.html").exists()
+
+
+def test_python_blocks(pytestconfig: pytest.Config) -> None:
     """The example of a test is a test that passes."""
     text = (DOCS / "howto" / "ci.md").read_text()
     (block,) = re.findall(r"^```python\n(.*?)^```", text, flags=re.M | re.S)
@@ -101,15 +124,9 @@ def test_python_blocks() -> None:
     exec(compile(block, "ci.md", "exec"), names)
     from warplens.pytest_plugin import WarplensFixture
 
-    class Config:
-        """No options."""
-
-        def getoption(self, name: str) -> None:
-            """Not given."""
-
     test = names["test_transpose_stays_coalesced"]
     assert callable(test)
-    test(WarplensFixture(Config()))  # type: ignore[arg-type]
+    test(WarplensFixture(pytestconfig))
 
 
 @pytest.mark.parametrize("name", SOLUTIONS)
