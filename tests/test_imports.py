@@ -20,7 +20,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "sass": ("sass", "toolchain"),
     "isa": ("isa", "sass.model"),
     "lift": ("lift", "isa", "sass", "execute.layout", "execute.constants", "toolchain.cache"),
-    "compiled": ("toolchain.cache",),
+    "compiled": ("compiled", "toolchain.cache"),
     "execute": ("execute", "compiled", "lift", "sass", "toolchain", "isa"),
     "gpus": ("gpus",),
     "report": ("report", "result", "analysis.compare", "__version__"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from warplens.compiled import internal
+from warplens.compiled import native
 from warplens.execute import layout as at
 from warplens.execute.native import peek32, poke32, population
 from warplens.execute.splits import add_split, split_field
@@ -25,7 +25,7 @@ BLOCK_WAITING, CLUSTER_ARRIVED, CLUSTER_ALIVE = 4, 5, 6
 _READY = 0  # the runner's state of a warp that can go on
 
 
-@internal(nogil=True, _nrt=False)
+@native
 def block_of(turn: int, gx: int, gy: int, control: Ints) -> int:
     """The linear index of the block that comes at a turn: cluster by cluster, rank by rank."""
     size = control[CLUSTER_BLOCKS]
@@ -40,7 +40,7 @@ def block_of(turn: int, gx: int, gy: int, control: Ints) -> int:
     return int(x + gx * (y + gy * z))
 
 
-@internal(nogil=True, _nrt=False)
+@native
 def check_cluster(first: int, size: int, n_warps: int, blocks: Ints, warps: Ints,
                   states: Ints) -> None:  # fmt: skip
     """Lets the lanes of a cluster go on if all of them that have not ended have arrived."""
@@ -59,7 +59,7 @@ def check_cluster(first: int, size: int, n_warps: int, blocks: Ints, warps: Ints
                     states[slot, i] = _READY
 
 
-@internal(nogil=True, _nrt=False)
+@native
 def arrive_at_cluster(slot: int, w: int, n_warps: int, control: Ints, blocks: Ints, warps: Ints,
                       states: Ints) -> None:  # fmt: skip
     """The running split arrives at the cluster barrier and goes on."""
@@ -71,7 +71,7 @@ def arrive_at_cluster(slot: int, w: int, n_warps: int, control: Ints, blocks: In
     check_cluster(first, size, n_warps, blocks, warps, states)
 
 
-@internal(nogil=True, _nrt=False)
+@native
 def waits_for_cluster(w: int) -> bool:
     """The running split waits at the cluster barrier: False if its phase is over, else parked."""
     mask = peek32(w + at.WARP_MASK)
@@ -81,7 +81,7 @@ def waits_for_cluster(w: int) -> bool:
     return True
 
 
-@internal(nogil=True, _nrt=False)
+@native
 def leave_cluster(slot: int, w: int, ended: int, n_warps: int, control: Ints, blocks: Ints,
                   warps: Ints, states: Ints) -> None:  # fmt: skip
     """Lanes have ended: the cluster barrier no longer waits for them."""

@@ -1,13 +1,12 @@
-"""Raw memory and calls of generated code, for Numba functions."""
+"""Raw memory and calls of generated code, for compiled functions."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from llvmlite import ir
-from numba import types
 
-from warplens.compiled import intrinsic, njit
+from warplens.compiled import intrinsic, native, types
 
 _I32 = ir.IntType(32)
 _I64 = ir.IntType(64)
@@ -85,7 +84,7 @@ def population(typing_context: Any, value: Any) -> Any:
     return types.int64(types.int64), codegen
 
 
-@njit(nogil=True)
+@native
 def fill_zero(address: int, n_bytes: int) -> None:
     """Zeroes memory, 8 bytes at a time (`n_bytes` is a multiple of 8)."""
     for offset in range(0, n_bytes, 8):

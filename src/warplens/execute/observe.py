@@ -1,6 +1,6 @@
 """Observers: native functions that see every basic block, memory access and synchronisation.
 
-A program prepared with `observe=True` calls four C functions (make them with `numba.cfunc`):
+A program prepared with `observe=True` calls four C functions (make them with `compiled.cfunc`):
 
     block(env, warp, i32 lifted_block, i32 mask)         a split starts a lifted block
     access(env, warp, i32 instruction, i32 mask, i32 space, i32 kind, i32 size,

@@ -1,7 +1,7 @@
 """The block runner: warps of a block and resident blocks, with fair rotation.
 
-Plain functions over int64 arrays and raw warp records (layout.py), compiled by Numba, run outside
-the GIL. A run returns to Python only when blocks are finished or something needs attention.
+Functions over int64 arrays and raw warp records (layout.py), compiled by `warplens.compiled`. A run
+returns to Python only when blocks are finished or something needs attention.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from warplens.compiled import internal, njit
+from warplens.compiled import native
 from warplens.execute import layout as at
 from warplens.execute.clusters import (
     BLOCK_WAITING,
@@ -70,7 +70,7 @@ PATIENCE = 4  # rounds of a block without end before another block joins
 _FULL = 0xFFFFFFFF
 
 
-@internal(nogil=True, _nrt=False)
+@native
 def start_block(slot: int, block: int, control: Ints, blocks: Ints, barriers: Ints, seen: Ints,
                 warps: Ints, states: Ints, shared: Ints, zero_keys: Ints) -> None:  # fmt: skip
     """Puts a block into a slot: every warp at lifted block 0 with all its lanes."""
@@ -100,7 +100,7 @@ def start_block(slot: int, block: int, control: Ints, blocks: Ints, barriers: In
         states[slot, i] = WARP_READY
 
 
-@internal(nogil=True, _nrt=False)
+@native
 def start_cluster(first: int, control: Ints, blocks: Ints, barriers: Ints, seen: Ints, warps: Ints,
                   states: Ints, shared: Ints, zero_keys: Ints) -> None:  # fmt: skip
     """Puts the next cluster, often one block, into the slots from `first` on."""
@@ -116,7 +116,7 @@ def start_cluster(first: int, control: Ints, blocks: Ints, barriers: Ints, seen:
     control[NEXT_BLOCK] += size
 
 
-@internal(nogil=True, _nrt=False)
+@native
 def is_free(first: int, control: Ints, blocks: Ints) -> bool:
     """Whether no block runs in the slots of a cluster."""
     for slot in range(first, first + control[CLUSTER_BLOCKS]):
@@ -125,7 +125,7 @@ def is_free(first: int, control: Ints, blocks: Ints) -> bool:
     return True
 
 
-@internal(nogil=True, _nrt=False, forceinline=True)
+@native
 def enter_block(slot: int, control: Ints, env: Ints, blocks: Ints, shared: Ints) -> None:
     """Sets the environment for the block in a slot."""
     block = blocks[slot, BLOCK_INDEX]
@@ -142,7 +142,7 @@ def enter_block(slot: int, control: Ints, env: Ints, blocks: Ints, shared: Ints)
     env[at.ENV_CLUSTER_SHARED] = control[SHARED_TABLE] + 8 * (slot - rank)
 
 
-@internal(nogil=True, _nrt=False)
+@native
 def release_splits(slot: int, i: int, number: int, result: int, arrived: Ints, warps: Ints,
                    states: Ints) -> None:  # fmt: skip
     """Frees the splits of a divided warp that wait at a named barrier."""
@@ -159,7 +159,7 @@ def release_splits(slot: int, i: int, number: int, result: int, arrived: Ints, w
             states[slot, i] = WARP_READY
 
 
-@internal(nogil=True, _nrt=False)
+@native
 def release_barrier(slot: int, number: int, control: Ints, barriers: Ints, arrived: Ints,
                     warps: Ints, states: Ints) -> None:  # fmt: skip
     """Lets everyone who waits at a named barrier go on, with the reduction's result."""
@@ -185,7 +185,7 @@ def release_barrier(slot: int, number: int, control: Ints, barriers: Ints, arriv
         barriers[slot, number, k] = 0
 
 
-@internal(nogil=True, _nrt=False, forceinline=True)
+@native
 def check_barrier(slot: int, number: int, control: Ints, blocks: Ints, barriers: Ints,
                   arrived: Ints, warps: Ints, states: Ints) -> bool:  # fmt: skip
     """Releases a named barrier if it is complete."""
@@ -203,7 +203,7 @@ def check_barrier(slot: int, number: int, control: Ints, blocks: Ints, barriers:
     return False
 
 
-@internal(nogil=True, _nrt=False, forceinline=True)
+@native
 def arrive(slot: int, i: int, w: int, control: Ints, blocks: Ints, barriers: Ints, arrived: Ints,
            warps: Ints, states: Ints) -> bool:  # fmt: skip
     """A split arrives at the named barrier of its event. True: a whole warp that may go on or is
@@ -247,7 +247,7 @@ def arrive(slot: int, i: int, w: int, control: Ints, blocks: Ints, barriers: Int
     return False
 
 
-@internal(nogil=True, _nrt=False)
+@native
 def note_exits(slot: int, i: int, w: int, control: Ints, blocks: Ints, barriers: Ints,
                arrived: Ints, seen: Ints, warps: Ints, states: Ints) -> None:  # fmt: skip
     """Counts lanes that ended since the last look; barriers may be complete without them."""
@@ -265,7 +265,7 @@ def note_exits(slot: int, i: int, w: int, control: Ints, blocks: Ints, barriers:
 RAN_BLOCKED, RAN_YIELDED, RAN_FAULT, RAN_HOOK, RAN_TRAP, RAN_BAD_PC, RAN_PARKED = range(7)
 
 
-@internal(nogil=True, _nrt=False, forceinline=True)
+@native
 def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arrived: Ints,
              seen: Ints, warps: Ints, states: Ints, regions: Ints, region_of: Ints,
              code_map: Ints) -> int:  # fmt: skip
@@ -328,7 +328,7 @@ def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arr
             return RAN_BLOCKED
 
 
-@internal(nogil=True, _nrt=False, forceinline=True)
+@native
 def run_block(slot: int, control: Ints, blocks: Ints, barriers: Ints, arrived: Ints, seen: Ints,
               warps: Ints, states: Ints, regions: Ints, region_of: Ints,
               code_map: Ints) -> int:  # fmt: skip
@@ -378,7 +378,7 @@ def run_block(slot: int, control: Ints, blocks: Ints, barriers: Ints, arrived: I
             return NEED_SLOT
 
 
-@njit(nogil=True, _nrt=False)
+@native
 def run(control: Ints, env: Ints, blocks: Ints, barriers: Ints, arrived: Ints, seen: Ints,
         warps: Ints, states: Ints, shared: Ints, zero_keys: Ints, regions: Ints,
         region_of: Ints, code_map: Ints) -> int:  # fmt: skip

@@ -1,6 +1,6 @@
 """Splits of one warp: the split table, convergence barriers, WARPSYNC and indirect jumps.
 
-Functions over raw warp records (layout.py), compiled by Numba.
+Functions over raw warp records (layout.py), compiled by `warplens.compiled`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from warplens.compiled import internal, njit
+from warplens.compiled import native
 from warplens.execute import layout as at
 from warplens.execute.native import peek32, poke32, population
 
@@ -20,13 +20,13 @@ HOOK, MASK = 5, 6  # slots of the control array (runner.py) that `resolve_target
 _FULL = 0xFFFFFFFF
 
 
-@internal(nogil=True, _nrt=False, forceinline=True)
+@native
 def split_field(w: int, i: int, field: int) -> Any:
     """Address of a field (0 mask, 1 pc, 2 state, 3 info) of split table entry `i`."""
     return w + at.WARP_SPLIT_TABLE + at.SPLIT_SIZE * i + 4 * field
 
 
-@njit(nogil=True, _nrt=False)
+@native
 def add_split(w: int, mask: int, pc: int, state: int, info: int, at_bottom: bool) -> None:
     """Adds an entry on top of the split table, or below all others."""
     n = peek32(w + at.WARP_SPLITS)
@@ -43,7 +43,7 @@ def add_split(w: int, mask: int, pc: int, state: int, info: int, at_bottom: bool
     poke32(w + at.WARP_SPLITS, n + 1)
 
 
-@internal(nogil=True, _nrt=False)
+@native
 def remove_split(w: int, i: int) -> None:
     """Closes the gap of entry `i`."""
     n = peek32(w + at.WARP_SPLITS)
@@ -53,7 +53,7 @@ def remove_split(w: int, i: int) -> None:
     poke32(w + at.WARP_SPLITS, n - 1)
 
 
-@internal(nogil=True, _nrt=False)
+@native
 def release_warpsync(w: int) -> bool:
     """Frees splits waiting at WARPSYNC whose mask is complete; those at one pc become one."""
     n = peek32(w + at.WARP_SPLITS)
@@ -94,7 +94,7 @@ def release_warpsync(w: int) -> bool:
     return True
 
 
-@internal(nogil=True, _nrt=False, forceinline=True)
+@native
 def lowest_lane(mask: int) -> int:
     """Number of the lowest lane of a mask."""
     lane = 0
@@ -103,14 +103,14 @@ def lowest_lane(mask: int) -> int:
     return lane
 
 
-@internal(nogil=True, _nrt=False)
+@native
 def participants(w: int, number: int, mask: int) -> int:
     """The participants of a convergence barrier as the lanes of `mask` know them."""
     lanes: int = peek32(w + at.WARP_BARRIERS + 128 * number + 4 * lowest_lane(mask))
     return lanes
 
 
-@internal(nogil=True, _nrt=False)
+@native
 def meet(w: int, number: int, need: int, union: int, forced: bool) -> bool:
     """Resumes the splits that wait at one convergence barrier if all participants are there.
 
@@ -156,7 +156,7 @@ def meet(w: int, number: int, need: int, union: int, forced: bool) -> bool:
     return True
 
 
-@internal(nogil=True, _nrt=False)
+@native
 def bsync(w: int) -> bool:
     """A split has reached BSYNC without its fellows. True: they all wait, go on together."""
     mask, number = peek32(w + at.WARP_MASK), peek32(w + at.WARP_ARGS)
@@ -168,7 +168,7 @@ def bsync(w: int) -> bool:
     return False
 
 
-@internal(nogil=True, _nrt=False)
+@native
 def meet_any(w: int, forced: bool) -> bool:
     """Tries every convergence barrier at which some split waits."""
     for i in range(peek32(w + at.WARP_SPLITS)):
@@ -180,7 +180,7 @@ def meet_any(w: int, forced: bool) -> bool:
     return False
 
 
-@internal(nogil=True, _nrt=False)
+@native
 def unstick(w: int) -> bool:
     """Frees one group that waits at BSYNC for lanes that themselves wait at another BSYNC.
 
@@ -208,7 +208,7 @@ def unstick(w: int) -> bool:
     return meet(w, number, need, 0, True)
 
 
-@internal(nogil=True, _nrt=False)
+@native
 def pick_split(w: int) -> bool:
     """Makes a runnable split current; False if there is none."""
     if meet_any(w, False):
@@ -225,7 +225,7 @@ def pick_split(w: int) -> bool:
     return False
 
 
-@internal(nogil=True, _nrt=False)
+@native
 def rotate(w: int, exhausted: bool) -> None:
     """The running split goes below all others; waiting lanes may be freed from spinning ones."""
     add_split(w, peek32(w + at.WARP_MASK), peek32(w + at.WARP_PC), at.SPLIT_READY, 0, True)
@@ -234,7 +234,7 @@ def rotate(w: int, exhausted: bool) -> None:
         meet_any(w, True)
 
 
-@njit(nogil=True, _nrt=False)
+@native
 def resolve_targets(w: int, control: Ints, code_map: Ints) -> int:
     """Splits the lanes of an indirect jump by target. 0: go on, 1: hook, 2: bad address."""
     mask = peek32(w + at.WARP_MASK)

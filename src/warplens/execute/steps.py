@@ -6,10 +6,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import types as _numba_types
-from numba.np.numpy_support import carray
 
-from warplens.compiled import cfunc, njit
+from warplens.compiled import carray, cfunc, native, types
 from warplens.execute import layout as at
 from warplens.execute.native import peek32, poke32, poke64
 from warplens.execute.observe import Observer
@@ -24,19 +22,18 @@ PREDICATES, UNIFORM_PREDICATES, UNIFORM, REGISTERS = 0, 8, 16, 272
 ACCESS_WORDS = 72  # step, instruction, mask, space, kind, size, 2 unused, 32 addresses of 2 words
 MAX_BYTES = 128 << 20
 
-types: Any = _numba_types
 _I32, _I64 = types.int32, types.int64
-_VOID_BLOCK = types.void(types.CPointer(_I64), _I64, _I32, _I32)
-_ACCESS = types.void(types.CPointer(_I64), _I64, _I32, _I32, _I32, _I32, _I32, _I64, _I64)
-_RELEASE = types.void(types.CPointer(_I64), _I64, _I64)
+_VOID_BLOCK = types.void(types.pointer, _I64, _I32, _I32)
+_ACCESS = types.void(types.pointer, _I64, _I32, _I32, _I32, _I32, _I32, _I64, _I64)
+_RELEASE = types.void(types.pointer, _I64, _I64)
 
 
-@njit(inline="always")
+@native
 def _peek64(address: int) -> int:
     return int(peek32(address) | peek32(address + 4) << 32)
 
 
-@njit(inline="always")
+@native
 def _copy(to: int, start: int, words: int) -> None:
     for k in range(words):
         poke32(to + 4 * k, peek32(start + 4 * k))

@@ -13,10 +13,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import types as _numba_types
-from numba.np.numpy_support import carray
 
-from warplens.compiled import cfunc, njit
+from warplens.compiled import carray, cfunc, native, types
 from warplens.execute import layout as at
 from warplens.execute.native import peek32, poke32, poke64, population
 from warplens.execute.observe import Observer
@@ -36,28 +34,27 @@ MAX_ENTRIES, MAX_ACCESSES, MAX_LINES = 1_300_000, 750_000, 2_200_000  # 62 MB in
 # atomics << 46 the most lanes that use one word
 SPACE_SHIFT, KIND_SHIFT, LANES_SHIFT, SIZE_SHIFT, DEPTH_SHIFT = 24, 28, 32, 40, 46
 
-types: Any = _numba_types
-_VOID_BLOCK = types.void(types.CPointer(types.int64), types.int64, types.int32, types.int32)
+_VOID_BLOCK = types.void(types.pointer, types.int64, types.int32, types.int32)
 _I64, _I32 = types.int64, types.int32
 _ACCESS = types.void(
-    types.CPointer(_I64), _I64, _I32, _I32, _I32, _I32, _I32, _I64, _I64
+    types.pointer, _I64, _I32, _I32, _I32, _I32, _I32, _I64, _I64
 )  # fmt: skip
-_RELEASE = types.void(types.CPointer(_I64), _I64, _I64)
+_RELEASE = types.void(types.pointer, _I64, _I64)
 
 
-@njit(inline="always")
+@native
 def _peek64(address: int) -> int:
     return int(peek32(address) | peek32(address + 4) << 32)
 
 
-@njit(inline="always")
+@native
 def _seen_place(state: int, block: int, warp: int) -> int:
     """The address of the counter of what was kept of a warp."""
     number = (block ^ block >> 11) << 5 | warp & 31
     return _peek64(state + 8 * AT_SEEN) + 4 * (number & _SEEN - 1)
 
 
-@njit(inline="always")
+@native
 def _is_within(state: int, window: int, block: int, warp: int) -> bool:
     """Counts one more for a warp and tells whether the window has room for it."""
     place = _seen_place(state, block, warp)
@@ -92,7 +89,7 @@ def _on_block(env: Any, warp: int, number: int, mask: int) -> None:
     poke64(state + 8 * N_ENTRIES, n + 1)
 
 
-@njit(inline="always")
+@native
 def _add_line(table: int, first: int, count: int, key: int, sectors: int) -> int:
     """Joins a line with its sectors to the lines of one access; returns their new number."""
     for back in range(count):
@@ -105,7 +102,7 @@ def _add_line(table: int, first: int, count: int, key: int, sectors: int) -> int
     return count + 1
 
 
-@njit()
+@native
 def _global_lines(warp: int, mask: int, size: int, table: int, first: int) -> int:
     base = warp + at.WARP_SCRATCH + 128 * 20
     count = 0
@@ -120,7 +117,7 @@ def _global_lines(warp: int, mask: int, size: int, table: int, first: int) -> in
     return count
 
 
-@njit()
+@native
 def _local_lines(warp: int, mask: int, size: int, table: int, first: int) -> int:
     base = warp + at.WARP_SCRATCH
     count = 0
@@ -132,7 +129,7 @@ def _local_lines(warp: int, mask: int, size: int, table: int, first: int) -> int
     return count
 
 
-@njit()
+@native
 def _pass_wavefronts(base: int, mask: int, size: int, first: int, lanes: int) -> int:
     """Passes for the lanes [first, first + lanes): the most distinct words of one bank."""
     words = np.empty(32, np.int64)
@@ -157,7 +154,7 @@ def _pass_wavefronts(base: int, mask: int, size: int, first: int, lanes: int) ->
     return worst
 
 
-@njit()
+@native
 def _shared_passes(warp: int, mask: int, size: int) -> int:
     base = warp + at.WARP_SCRATCH
     groups = 1 if size <= 4 else size // 4
@@ -168,7 +165,7 @@ def _shared_passes(warp: int, mask: int, size: int) -> int:
     return max(1, total)
 
 
-@njit()
+@native
 def _most_lanes_on_a_word(address: int, bytes_each: int, mask: int) -> int:
     """The most lanes whose offsets or addresses name one 32-bit word."""
     words = np.empty(32, np.int64)

@@ -9,14 +9,14 @@ hide a race between blocks but never invent one.
 
 from __future__ import annotations
 
-from warplens.compiled import internal
+from warplens.compiled import native
 from warplens.execute import layout as at
 from warplens.execute.native import fill_zero, poke32, poke64
 from warplens.sanitize import state as st
 from warplens.sanitize.native import peek32, peek64
 
 
-@internal(nogil=True)
+@native
 def next_clock(head: int) -> int:
     """A clock above all given out so far."""
     clock = peek64(head + 8 * st.CLOCK) + 1
@@ -24,7 +24,7 @@ def next_clock(head: int) -> int:
     return clock
 
 
-@internal(nogil=True)
+@native
 def begin_block(head: int, slot: int, block: int) -> None:
     """A new block has come into a slot: its warps know all that the slot held before."""
     n = peek64(head + 8 * st.N_WARPS)
@@ -60,7 +60,7 @@ def begin_block(head: int, slot: int, block: int) -> None:
         fill_zero(slot + peek64(head + 8 * st.AT_LOCAL_INIT), size)
 
 
-@internal(nogil=True)
+@native
 def _begin_lanes(head: int, slot: int, n: int) -> None:
     floor = peek64(head + 8 * st.CLOCK)
     known = slot + peek64(head + 8 * st.AT_LANE_KNOWN)
@@ -72,7 +72,7 @@ def _begin_lanes(head: int, slot: int, n: int) -> None:
         poke64(clocks + 8 * i, clock)
 
 
-@internal(nogil=True)
+@native
 def slot_record(head: int, env: int) -> int:
     """The record of the running block's slot, begun anew if another block was there."""
     slot = peek64(head + 8 * st.SLOTS) + peek64(env + 8 * at.ENV_SLOT) * peek64(
@@ -84,7 +84,7 @@ def slot_record(head: int, env: int) -> int:
     return slot
 
 
-@internal(nogil=True)
+@native
 def join(target: int, source: int, n: int) -> None:
     """Raises n clocks to those of another row."""
     for i in range(n):
@@ -93,7 +93,7 @@ def join(target: int, source: int, n: int) -> None:
             poke64(target + 8 * i, value)
 
 
-@internal(nogil=True)
+@native
 def join_cross(target: int, source: int, n: int) -> None:
     """The same for 32-bit clocks."""
     for i in range(n):
@@ -102,14 +102,14 @@ def join_cross(target: int, source: int, n: int) -> None:
             poke32(target + 4 * i, value)
 
 
-@internal(nogil=True)
+@native
 def raise_to(place: int, value: int) -> None:
     """Raises one clock."""
     if value > peek64(place):
         poke64(place, value)
 
 
-@internal(nogil=True)
+@native
 def cross_row(head: int, block: int, warp: int) -> int:
     """Address of what a warp knows of other blocks' warps."""
     n = peek64(head + 8 * st.N_WARPS)
@@ -117,7 +117,7 @@ def cross_row(head: int, block: int, warp: int) -> int:
     return peek64(head + 8 * st.CROSS) + 4 * row * peek64(head + 8 * st.TOTAL_WARPS)
 
 
-@internal(nogil=True)
+@native
 def arrive(head: int, slot: int, block: int, warp: int, number: int, waits: bool) -> None:
     """A warp arrives at a named barrier, perhaps without waiting for the others."""
     n = peek64(head + 8 * st.N_WARPS)
@@ -143,7 +143,7 @@ def arrive(head: int, slot: int, block: int, warp: int, number: int, waits: bool
     poke64(clocks + 8 * warp, next_clock(head))
 
 
-@internal(nogil=True)
+@native
 def open_barrier(head: int, slot: int, block: int, number: int) -> None:
     """A barrier opens: every warp that waits at it knows what all who arrived knew."""
     n = peek64(head + 8 * st.N_WARPS)
@@ -169,7 +169,7 @@ def open_barrier(head: int, slot: int, block: int, number: int) -> None:
 # --- fences and strong accesses -------------------------------------------------------------------
 
 
-@internal(nogil=True)
+@native
 def fence(head: int, slot: int, block: int, warp: int, flags: int) -> None:
     """MEMBAR, or the CCTL.IVALL of an acquire: what strong loads saw is now known."""
     n = peek64(head + 8 * st.N_WARPS)
@@ -195,7 +195,7 @@ def fence(head: int, slot: int, block: int, warp: int, flags: int) -> None:
     poke64(clocks, next_clock(head))
 
 
-@internal(nogil=True)
+@native
 def sync_variable(head: int, key: int, create: bool) -> int:
     """The row of a synchronisation variable, or 0."""
     mask = peek64(head + 8 * st.SYNC_MASK)
@@ -222,7 +222,7 @@ def sync_variable(head: int, key: int, create: bool) -> int:
     return row
 
 
-@internal(nogil=True)
+@native
 def publish(head: int, slot: int, block: int, warp: int, key: int, wide: bool) -> None:
     """A strong write after a fence: who reads it, and fences, knows what was before the fence."""
     fenced = slot + peek64(head + 8 * st.AT_FENCED) + 16 * warp
@@ -255,7 +255,7 @@ def publish(head: int, slot: int, block: int, warp: int, key: int, wide: bool) -
         join_cross(row, cross_row(head, block, warp), peek64(head + 8 * st.TOTAL_WARPS))
 
 
-@internal(nogil=True)
+@native
 def observe_strong(head: int, slot: int, block: int, warp: int, key: int, at_once: bool) -> None:
     """A strong read: what was published there becomes known at the next fence, or at once."""
     n = peek64(head + 8 * st.N_WARPS)
@@ -289,7 +289,7 @@ def observe_strong(head: int, slot: int, block: int, warp: int, key: int, at_onc
 # --- lanes ----------------------------------------------------------------------------------------
 
 
-@internal(nogil=True)
+@native
 def meet_lanes(head: int, slot: int, warp: int, mask: int) -> None:
     """The lanes of `mask` synchronise: each knows what any of them did."""
     known = slot + peek64(head + 8 * st.AT_LANE_KNOWN) + 8192 * warp

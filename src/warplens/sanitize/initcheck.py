@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warplens.compiled import internal
+from warplens.compiled import native
 from warplens.execute import layout as at
 from warplens.execute.native import poke32
 from warplens.sanitize import state as st
@@ -14,7 +14,7 @@ _ADDRESSES = at.WARP_SCRATCH + 128 * 20
 _ALL = 0x01010101
 
 
-@internal(nogil=True)
+@native
 def check_initialised(head: int, w: int, inst: int, mask: int, space: int, kind: int, size: int,
                       base: int, initial: int, block: int) -> None:  # fmt: skip
     """Marks what is written; reports what is read without having been written."""
@@ -48,7 +48,7 @@ def check_initialised(head: int, w: int, inst: int, mask: int, space: int, kind:
                 fill(record, st.R_SIZE, size)
 
 
-@internal(nogil=True)
+@native
 def is_missing(place: int, step: int, words: int, size: int) -> bool:
     """Whether some 32-bit word (or the narrower value) has a byte that was never written."""
     if size < 4:
@@ -64,7 +64,7 @@ def is_missing(place: int, step: int, words: int, size: int) -> bool:
     return False
 
 
-@internal(nogil=True)
+@native
 def set_initialised(place: int, step: int, words: int, size: int) -> None:
     """Marks bytes as written."""
     if size < 4:

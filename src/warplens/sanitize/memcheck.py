@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import types
-
-from warplens.compiled import cfunc, internal
+from warplens.compiled import cfunc, native, types
 from warplens.execute import layout as at
 from warplens.sanitize import state as st
 from warplens.sanitize.native import peek32, peek64
@@ -17,7 +15,7 @@ _WIDE: Any = types.int64  # 32-bit arguments become int64 before they are shifte
 SCREEN = types.int32(_I64, _I64, _I32, _I32, _I32, _I32, _I32, _I32)
 
 
-@internal(nogil=True)
+@native
 def allocation_of(env: int, address: int, size: int) -> int:
     """Address of the engine's table row that holds the whole access, or 0."""
     table = peek64(env + 8 * at.ENV_SEGMENTS)
@@ -36,7 +34,7 @@ def allocation_of(env: int, address: int, size: int) -> int:
     return row
 
 
-@internal(nogil=True)
+@native
 def is_read_only(head: int, base: int) -> bool:
     """Whether an allocation may only be read."""
     table = peek64(head + 8 * st.SEGMENTS)
@@ -47,7 +45,7 @@ def is_read_only(head: int, base: int) -> bool:
     return False
 
 
-@internal(nogil=True)
+@native
 def refuse(head: int, env: int, w: int, inst: int, lane: int, check: int, space: int, kind: int,
            size: int, address: int) -> None:  # fmt: skip
     """Records a bad access."""
@@ -64,7 +62,7 @@ def refuse(head: int, env: int, w: int, inst: int, lane: int, check: int, space:
     fill(record, st.R_SIZE, size)
 
 
-@internal(nogil=True)
+@native
 def screen_global(head: int, env: int, w: int, inst: int, mask: int, kind: int, size: int,
                   immediate: int) -> int:  # fmt: skip
     """The lanes whose global access is whole, aligned and allowed."""
@@ -95,7 +93,7 @@ def screen_global(head: int, env: int, w: int, inst: int, mask: int, kind: int, 
     return good
 
 
-@internal(nogil=True)
+@native
 def screen_window(head: int, env: int, w: int, inst: int, mask: int, space: int, kind: int,
                   size: int, first: int, limit: int) -> int:  # fmt: skip
     """The same for shared and local memory."""

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
-from numba import types
 
-from warplens.compiled import intrinsic
+from warplens.compiled import intrinsic, types
 from warplens.execute.native import peek32 as _peek32
 
 _I8 = ir.IntType(8)

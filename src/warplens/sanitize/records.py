@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from warplens.compiled import internal
+from warplens.compiled import native
 from warplens.execute.native import poke64
 from warplens.sanitize import state as st
 from warplens.sanitize.native import peek64
 
 
-@internal(nogil=True)
+@native
 def field(head: int, slot: int) -> int:
     """An int64 slot of the header."""
     return peek64(head + 8 * slot)
 
 
-@internal(nogil=True)
+@native
 def claim(head: int, check: int, first: int, second: int, extra: int, more: int) -> int:
     """Address of a new record to fill in, or 0: counted in an old one, or there is no room."""
     mask = peek64(head + 8 * st.KEY_MASK)
@@ -51,7 +51,7 @@ def claim(head: int, check: int, first: int, second: int, extra: int, more: int)
     return record
 
 
-@internal(nogil=True)
+@native
 def fill(record: int, slot: int, value: int) -> None:
     """Sets a field of a record."""
     poke64(record + 8 * slot, value)

@@ -6,7 +6,7 @@ instruction; a write forgets the reads before it: what conflicts with them was f
 
 from __future__ import annotations
 
-from warplens.compiled import internal
+from warplens.compiled import native
 from warplens.execute import layout as at
 from warplens.execute.native import poke64
 from warplens.sanitize import clocks
@@ -21,7 +21,7 @@ _ADDRESSES = at.WARP_SCRATCH + 128 * 20
 _VALUES = at.WARP_SCRATCH + 128 * 2
 
 
-@internal(nogil=True)
+@native
 def is_ordered(head: int, slot: int, stamp: int, now: int, block: int, other: int) -> bool:
     """Whether the access of `stamp` (of block `other`) happens before the access of `now`."""
     warp = (now >> st.STAMP_WARP) & 31
@@ -46,7 +46,7 @@ def is_ordered(head: int, slot: int, stamp: int, now: int, block: int, other: in
     return clock <= peek32(row + 4 * (other * n + theirs))
 
 
-@internal(nogil=True)
+@native
 def conflicts(head: int, slot: int, stamp: int, now: int, block: int, other: int) -> bool:
     """Whether two accesses to the same word, at least one a write, race."""
     if stamp & now & _BYTES == 0:
@@ -61,7 +61,7 @@ def conflicts(head: int, slot: int, stamp: int, now: int, block: int, other: int
     return other != block and (before | flags) & st.F_BLOCK_SCOPE != 0
 
 
-@internal(nogil=True)
+@native
 def stores_same(w: int, stamp: int, now: int, word: int, host: int, same_step: bool) -> bool:
     """Whether a store puts down what is there already (or what the other lane stores)."""
     lane = (now >> st.STAMP_LANE) & 31
@@ -82,7 +82,7 @@ def stores_same(w: int, stamp: int, now: int, word: int, host: int, same_step: b
     return True
 
 
-@internal(nogil=True)
+@native
 def report(head: int, w: int, stamp: int, now: int, block: int, other: int, space: int,
            base: int, offset: int, size: int, kind: int, word: int, host: int,
            same_step: bool) -> None:  # fmt: skip
@@ -113,7 +113,7 @@ def report(head: int, w: int, stamp: int, now: int, block: int, other: int, spac
     fill(record, st.R_EXTRA2, 1 if same_step else 0)
 
 
-@internal(nogil=True)
+@native
 def check_word(head: int, slot: int, w: int, cell: int, now: int, block: int, space: int,
                base: int, offset: int, size: int, writes: bool, word: int,
                host: int) -> None:  # fmt: skip
@@ -163,7 +163,7 @@ def check_word(head: int, slot: int, w: int, cell: int, now: int, block: int, sp
         note_read(head, slot, cell, now, short, blocks, space, lanes)
 
 
-@internal(nogil=True)
+@native
 def is_weaker(head: int, stamp: int, now: int) -> bool:
     """Whether the earlier access was plain and the present one is strong."""
     table = peek64(head + 8 * st.INSTRUCTIONS)
@@ -172,7 +172,7 @@ def is_weaker(head: int, stamp: int, now: int) -> bool:
     return flags & ~before & st.F_STRONG != 0
 
 
-@internal(nogil=True)
+@native
 def is_same_step(w: int, written: int, now: int, space: int) -> bool:
     """Whether the earlier stamp comes from another lane of this very execution."""
     before, lane = (written >> st.STAMP_LANE) & 31, (now >> st.STAMP_LANE) & 31
@@ -185,7 +185,7 @@ def is_same_step(w: int, written: int, now: int, space: int) -> bool:
     return -4 < difference < 4
 
 
-@internal(nogil=True)
+@native
 def note_read(head: int, slot: int, cell: int, now: int, block: int, blocks: int, space: int,
               lanes: bool) -> None:  # fmt: skip
     """Remembers a read: one place for the newest reader, one for another that is not ordered."""

@@ -5,7 +5,7 @@ Masks are checked on the unoptimised cubin, where they survive.
 
 from __future__ import annotations
 
-from warplens.compiled import internal
+from warplens.compiled import native
 from warplens.execute import layout as at
 from warplens.execute.native import fill_zero, poke64
 from warplens.sanitize import state as st
@@ -13,7 +13,7 @@ from warplens.sanitize.native import lowest_bit, peek32, peek64
 from warplens.sanitize.records import claim, fill
 
 
-@internal(nogil=True)
+@native
 def note(head: int, check: int, first: int, second: int, extra: int, warp: int, lanes: int,
          block: int, value: int, other: int) -> None:  # fmt: skip
     """Records a wrong synchronisation."""
@@ -27,7 +27,7 @@ def note(head: int, check: int, first: int, second: int, extra: int, warp: int, 
     fill(record, st.R_EXTRA2, other)
 
 
-@internal(nogil=True)
+@native
 def line_of(head: int, inst: int) -> int:
     """Number of an instruction's source line; the same for all copies of a statement."""
     return peek64(
@@ -35,7 +35,7 @@ def line_of(head: int, inst: int) -> int:
     )
 
 
-@internal(nogil=True)
+@native
 def at_barrier(head: int, slot: int, w: int, inst: int, lanes: int, number: int,
                block: int) -> None:  # fmt: skip
     """A split arrives at a named barrier."""
@@ -65,7 +65,7 @@ def at_barrier(head: int, slot: int, w: int, inst: int, lanes: int, number: int,
         note(head, st.C_BARRIER_LINES, first - 1, inst, number, warp, lanes, block, 0, 0)
 
 
-@internal(nogil=True)
+@native
 def opened(head: int, slot: int, number: int, block: int) -> None:
     """A barrier opens: its arrivals start anew."""
     n = peek64(head + 8 * st.N_WARPS)
@@ -77,13 +77,13 @@ def opened(head: int, slot: int, number: int, block: int) -> None:
             fill_zero(slot + peek64(head + 8 * st.AT_CALLS) + 768 * i + 512, 256)
 
 
-@internal(nogil=True)
+@native
 def live_lanes(w: int) -> int:
     """The lanes of a warp that have not ended."""
     return ~peek32(w + at.WARP_EXITED) & 0xFFFFFFFF
 
 
-@internal(nogil=True)
+@native
 def bypass_bits(head: int, inst: int) -> int:
     """Of a barrier its bit; of an access the barriers that lie behind whoever gets there."""
     return peek64(
@@ -91,7 +91,7 @@ def bypass_bits(head: int, inst: int) -> int:
     )
 
 
-@internal(nogil=True)
+@native
 def find_bypassing(head: int, slot: int, w: int, inst: int, lanes: int, block: int) -> None:
     """A part of a warp arrives: did others already go past the barrier, in code that follows it?"""
     warp = peek32(w + at.WARP_INDEX)
@@ -105,7 +105,7 @@ def find_bypassing(head: int, slot: int, w: int, inst: int, lanes: int, block: i
             return
 
 
-@internal(nogil=True)
+@native
 def at_diverged_access(head: int, slot: int, w: int, inst: int, lanes: int, block: int) -> None:
     """A part of a warp reaches code that follows barriers: do its fellows wait at one of them?"""
     n = peek64(head + 8 * st.N_WARPS)
@@ -122,7 +122,7 @@ def at_diverged_access(head: int, slot: int, w: int, inst: int, lanes: int, bloc
         note(head, st.C_DIVERGENT_BARRIER, inst, waiting - 1, 16, warp, live_lanes(w) & ~lanes,
              block, 0, 0)  # fmt: skip
 
-@internal(nogil=True)
+@native
 def at_warpsync(head: int, slot: int, w: int, inst: int, lanes: int, need: int,
                 block: int) -> None:  # fmt: skip
     """Lanes execute a warp intrinsic with a mask."""
@@ -152,7 +152,7 @@ def at_warpsync(head: int, slot: int, w: int, inst: int, lanes: int, need: int,
         rest &= rest - 1
 
 
-@internal(nogil=True)
+@native
 def at_exit(head: int, slot: int, w: int, lanes: int, block: int) -> None:
     """Lanes end while others wait for them at a warp intrinsic that names them."""
     warp = peek32(w + at.WARP_INDEX)
@@ -175,7 +175,7 @@ def at_exit(head: int, slot: int, w: int, lanes: int, block: int) -> None:
              peek32(entry + 12), caller)  # fmt: skip
 
 
-@internal(nogil=True)
+@native
 def at_shuffle(head: int, slot: int, w: int, inst: int, lanes: int, flags: int,
                block: int) -> None:  # fmt: skip
     """A shuffle reads from a lane that does not take part (index and butterfly forms).

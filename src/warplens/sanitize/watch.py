@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import types
-
-from warplens.compiled import cfunc, internal
+from warplens.compiled import cfunc, native, types
 from warplens.execute import layout as at
 from warplens.execute.native import poke64
 from warplens.sanitize import clocks, shadow
@@ -34,7 +32,7 @@ ACCESS = types.void(_I64, _I64, _I32, _I32, _I32, _I32, _I32, _I64, _I64)
 RELEASE = types.void(_I64, _I64, _I64)
 
 
-@internal(nogil=True)
+@native
 def segment_row(head: int, inst: int, base: int) -> int:
     """The row of an allocation, or 0 if it has none."""
     cache = peek64(head + 8 * st.INSTRUCTIONS) + 8 * (st.INSTRUCTION_SLOTS * inst + st.I_CACHE)
@@ -50,7 +48,7 @@ def segment_row(head: int, inst: int, base: int) -> int:
     return 0
 
 
-@internal(nogil=True)
+@native
 def is_untracked(row: int, kind: int) -> bool:
     """Whether reads of an allocation need no shadow yet: nobody has written it.
 
@@ -68,7 +66,7 @@ def is_untracked(row: int, kind: int) -> bool:
     return False
 
 
-@internal(nogil=True)
+@native
 def lane_clock(head: int, slot: int, warp: int, lane: int) -> int:
     """The clock with which a lane's access is stamped."""
     if peek64(head + 8 * st.MODE) == st.MODE_LANE:
@@ -76,7 +74,7 @@ def lane_clock(head: int, slot: int, warp: int, lane: int) -> int:
     return peek64(slot + peek64(head + 8 * st.AT_CLOCKS) + 8 * warp)
 
 
-@internal(nogil=True)
+@native
 def is_quick(cell: int, now: int) -> bool:
     """Whether this warp has read the word before in this clock and nobody else has written it.
 
@@ -90,7 +88,7 @@ def is_quick(cell: int, now: int) -> bool:
     return read >> st.STAMP_WARP == own and read & now & whole == now & whole
 
 
-@internal(nogil=True)
+@native
 def check_races(head: int, slot: int, w: int, inst: int, mask: int, space: int, kind: int,
                 size: int, base: int, host: int, cells: int, block: int) -> None:  # fmt: skip
     """Every lane's access against the shadow of its words."""
@@ -127,7 +125,7 @@ def check_races(head: int, slot: int, w: int, inst: int, mask: int, space: int, 
             )  # fmt: skip
 
 
-@internal(nogil=True)
+@native
 def order_strong(head: int, slot: int, block: int, w: int, flags: int, mask: int, space: int,
                  kind: int, base: int) -> None:  # fmt: skip
     """Strong accesses publish what their warp fenced and learn what others published."""
@@ -158,7 +156,7 @@ def order_strong(head: int, slot: int, block: int, w: int, flags: int, mask: int
                 clocks.publish(head, slot, block, warp, key, True)
 
 
-@internal(nogil=True)
+@native
 def meet_groups(head: int, slot: int, w: int, warp: int, lanes: int) -> None:
     """`__syncwarp()`: lanes that name the same mask meet, also with those that wait for them."""
     rest = lanes

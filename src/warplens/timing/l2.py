@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from warplens.compiled import njit
+from warplens.compiled import native
 from warplens.execute.trace import KIND_SHIFT
 from warplens.timing import dram
 from warplens.timing.state import SLICES, Ints, Record, stage
@@ -107,7 +107,7 @@ def count_bits(mask: int) -> int:
     return (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1)
 
 
-@njit()
+@native
 def _walk(accesses: Ints, lines: Ints, order: Ints, steps: Ints,
           hits: npt.NDArray[np.uint8], tags: Ints, valid: npt.NDArray[np.uint8],
           used: Ints, fetched: Ints) -> int:  # fmt: skip

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from warplens.compiled import njit
+from warplens.compiled import native
 from warplens.timing import blocks, dispatch, fetch, progress, scoreboard, stall
 from warplens.timing.schedule import pick
 from warplens.timing.state import (
@@ -29,7 +29,7 @@ from warplens.timing.state import (
 )
 
 
-@njit(nogil=True)
+@native
 def simulate(specs: Records, code: Records, trace: Trace, state: State, counts: Counts,
              limit: int) -> None:  # fmt: skip
     """Replays the blocks of `trace.order` until all have ended or `limit` instructions issued."""

@@ -1,4 +1,4 @@
-"""What the cycle loop works on: NumPy records, which Numba compiles to plain memory accesses.
+"""What the cycle loop works on: NumPy records, which compile to plain memory accesses.
 
 A record (one warp, the SM, the numbers of the GPU) is passed as one pointer, which keeps the stages
 small and quick to compile; what grows with the launch stands in the arrays of `Trace` and `Counts`.
@@ -6,27 +6,19 @@ small and quick to compile; what grows with the launch stands in the arrays of `
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from warplens.compiled import internal
+from warplens.compiled import native
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Records = npt.NDArray[Any]
 Record = Any  # one element of such an array
 
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def stage(function: Function) -> Function:
-    """Compiles a stage. Python never calls one, so it needs no entry for that, which halves the
-    time of the first compilation."""
-    return internal()(function)
-
+stage = native  # a stage of the cycle loop is a compiled function over records
 
 # classes of instructions, by what their issue needs
 FIXED, VARIABLE, MEMORY, SHARED, CONSTANT, BLOCK_BARRIER, ARRIVE, EXIT, BRANCH, FENCE, SLEEP = (

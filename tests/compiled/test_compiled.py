@@ -1,0 +1,213 @@
+"""Compiled functions give what Python gives for the same function."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from warplens.compiled import NotCompilable, carray, cfunc, native, types
+
+CELL = np.dtype([("count", "i4"), ("small", "u1"), ("time", "f8"), ("part", "f4"),
+                 ("table", "i8", (4,))])  # fmt: skip
+STEP = 3
+
+
+class Pair(NamedTuple):
+    """Two arrays under names."""
+
+    left: Any
+    right: Any
+
+
+@native
+def integers(a: int, b: int) -> Any:
+    """Every operator, with Python's rounding and signs."""
+    shift = b & 31
+    total = a + b - 3 * a
+    total ^= (a // b) << 1
+    total += a % b - (a // 8) + a % 16 + -a
+    logic = (a & b) | (a ^ ~b)
+    return total, logic, a >> shift, min(a, b, 7), max(a, b), abs(a), a // -7, a % -7
+
+
+@native
+def floats(a: float, b: float, n: int) -> Any:
+    """Mixed arithmetic: integers become floats where they meet one."""
+    low = min(a, n)
+    ratio = (a + n) / b
+    return low, ratio, max(a * b, 1), float(n) / 2, int(ratio), -a, a // b, n / 4
+
+
+@native
+def conditions(a: int, b: int, x: float) -> Any:
+    """Comparisons, their chains, short circuits and membership."""
+    inside = -5 < a < 10 <= b or x > 0.5
+    safe = b != 0 and a // b > 1
+    kind = 2 if a in (1, 2, STEP) else 3 if a not in (4, 5) else 4
+    return inside, safe, kind, not inside, a == b, bool(a), inside & safe
+
+
+@native
+def loops(n: int, step: int) -> Any:
+    """Loops with breaks, a variable that becomes a float, and one that a branch leaves alone."""
+    total, last = 0, -1
+    for i in range(n, -n, -3):
+        if i % step == 0:
+            continue
+        total += i
+        if total > 100:
+            break
+        last = i
+    mean = 0
+    k = 0
+    while True:
+        k += 1
+        for _ in range(k):
+            mean = (mean + k) / 2
+        if k > n:
+            break
+    return total, last, k, mean
+
+
+@native
+def helper(cell: Any, values: Any, at: int) -> Any:
+    """Changes a record and tells two values."""
+    cell.count += at
+    cell.table[at & 3] = cell.count * STEP
+    cell.time = max(cell.time, values[at]) + 0.25
+    return cell.time, cell.table[at & 3]
+
+
+@native
+def memory(cells: Any, pair: Pair, grid: Any) -> Any:
+    """Records, rows, named tuples and calls."""
+    whole = 0.0
+    for i in range(cells.size):
+        cell = cells[i]
+        time, entry = helper(cell, pair.left, i)
+        whole += time * entry
+        row = grid[i % grid.shape[0]]
+        row[1], row[0] = row[0] + 1, row[1] - i
+        grid[0, i & 1] -= pair.right[i]
+        cell.small += 100
+        cell.part = cell.time / 3
+    return whole, len(pair.left), grid.size
+
+
+@native
+def histogram(values: Any, seed: int) -> int:
+    """Scratch arrays that start empty in every call."""
+    counts = np.zeros(16, np.int64)
+    for i in range(values.size):
+        counts[(values[i] + seed) & 15] += 1
+    best = 0
+    for i in range(16):
+        best = max(best, counts[i])
+    return best
+
+
+def _cases(seed: int) -> list[tuple[int, int]]:
+    rng = np.random.default_rng(seed)
+    pairs = rng.integers(-(1 << 40), 1 << 40, (30, 2)).tolist()
+    small = [(a, b) for a in (-9, -8, -1, 0, 1, 5, 12) for b in (-4, -3, -1, 1, 2, 16)]
+    return [*((a, b or 1) for a, b in pairs), *small]
+
+
+def test_integers() -> None:
+    for a, b in _cases(1):
+        assert integers(a, b) == integers.py_func(a, b), (a, b)
+
+
+def test_floats() -> None:
+    rng = np.random.default_rng(2)
+    for a, b in rng.standard_normal((30, 2)).tolist():
+        for n in (-3, 0, 7):
+            assert floats(a, b, n) == floats.py_func(a, b, n)
+
+
+def test_conditions() -> None:
+    for a, b in _cases(3):
+        for x in (0.0, 1.0):
+            assert conditions(a, b, x) == conditions.py_func(a, b, x), (a, b, x)
+
+
+def test_loops() -> None:
+    for n in (0, 1, 4, 9, 30):
+        assert loops(n, 4) == loops.py_func(n, 4)
+
+
+def _memory() -> tuple[Any, ...]:
+    rng = np.random.default_rng(4)
+    cells = np.zeros(7, CELL)
+    cells["count"] = rng.integers(-9, 9, 7)
+    cells["small"] = 10
+    pair = Pair(rng.standard_normal(7), np.arange(7, dtype=np.uint8))
+    return cells, pair, rng.integers(-9, 9, (3, 2)).astype(np.int32)
+
+
+def test_memory() -> None:
+    compiled, expected = _memory(), _memory()
+    records = expected[0].view(np.recarray)
+    assert memory(*compiled) == memory.py_func(records, *expected[1:])
+    assert (compiled[0] == expected[0]).all()
+    assert (compiled[2] == expected[2]).all()
+
+
+def test_scratch_arrays() -> None:
+    values = np.random.default_rng(5).integers(0, 99, 50)
+    for seed in (0, 3):
+        assert histogram(values, seed) == histogram.py_func(values, seed)
+
+
+def test_c_functions() -> None:
+    @cfunc(types.int32(types.pointer, types.int64, types.int32))
+    def total(place: int, n: int, sign: int) -> Any:
+        values = carray(place, (n,), np.int64)
+        found = 0
+        for i in range(n):
+            found += values[i]
+        return found * sign
+
+    numbers = np.arange(10)
+    call = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32)
+    assert call(total.address)(numbers.ctypes.data, 10, -2) == -90
+
+
+def test_what_cannot_be_compiled_is_named_with_its_line() -> None:
+    @native
+    def wrong(n: int) -> Any:
+        total = n
+        return [total]
+
+    with pytest.raises(NotCompilable, match=r"test_compiled\.py:\d+: wrong: List"):
+        wrong(1)
+
+
+def test_arrays_of_other_types_compile_anew() -> None:
+    assert histogram(np.arange(5, dtype=np.int16), 0) == 1
+    with pytest.raises(NotCompilable, match="contiguous"):
+        histogram(np.arange(10)[::2], 0)
+
+
+def test_processes_share_one_cache(tmp_path: Any) -> None:
+    """Four that start at once with an empty cache all get a right answer; nothing is left over."""
+    code = (
+        "import numpy as np; from warplens.timing import l2;"
+        "print(l2.answer(np.zeros((0, 3), np.int64), np.zeros(0, np.int64), 1, 4096).footprint,"
+        "l2._walk(np.array([[0, 0, 1]]), np.array([35]), np.array([0]), np.array([1]),"
+        "np.zeros(1, np.uint8), np.zeros((4, 16), np.int64), np.zeros((4, 16), np.uint8),"
+        "np.zeros((4, 16), np.int64), np.zeros((4, 16), np.int64)))"
+    )
+    environment = {**os.environ, "WARPLENS_CACHE_DIR": str(tmp_path)}
+    running = [
+        subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE)
+        for _ in range(4)
+    ]
+    assert [process.communicate()[0].split() for process in running] == [[b"0", b"2"]] * 4
+    assert len(list((tmp_path / "compiled").rglob("*"))) == 2  # a folder and one object
