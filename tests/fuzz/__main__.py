@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import json
 import os
 import resource
@@ -10,14 +11,17 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from multiprocessing import get_context
+from multiprocessing import Pipe, get_context
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from tests.fuzz.campaign import Tally, run, shrink
+from tests.fuzz.campaign import Failure, Tally, run, shrink
 from tests.fuzz.families import FAMILIES
+from tests.fuzz.generate import generate
 from tests.kernels.model import ARCHITECTURES
+
+KINDS = ("mismatch", "refused", "error", "crash")
 
 
 def _arguments() -> argparse.Namespace:
@@ -35,9 +39,11 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _start_worker() -> None:
-    """Entries of the cache are never asked for twice: only compiled functions are worth a disk."""
+def _work(sender: Connection, seeds: range, architectures: list[str], family: str) -> None:
+    # Entries of the cache are never asked for twice: only compiled functions are worth a disk.
     os.environ["WARPLENS_CACHE_DIR"] = "off"
+    faulthandler.enable()
+    sender.send(run(seeds, architectures, family))
 
 
 class _Campaign:
@@ -65,40 +71,63 @@ class _Campaign:
             yield range(first, min(first + options.batch, end))
 
     def run(self) -> None:
-        """All batches; at most one more than there are workers is under way."""
-        options = self.options
-        # Spawned once everything is compiled and loaded: the children share it.
-        run([options.seed], self.architectures[:1], options.family)
-        with ProcessPoolExecutor(
-            options.workers, mp_context=get_context("fork"), initializer=_start_worker
-        ) as pool:
-            running: set[Future[Tally]] = set()
-            for seeds in self.batches():
-                running.add(pool.submit(run, seeds, self.architectures, options.family))
-                if len(running) > options.workers:
-                    done, running = wait(running, return_when=FIRST_COMPLETED)
-                    self.add(done)
-            while running:
-                done, running = wait(running, return_when=FIRST_COMPLETED)
-                self.add(done)
+        """All batches, each in a process of its own, so that a crash is known by its seeds."""
+        # Forked once everything is compiled and loaded: the children share it.
+        run([self.options.seed], self.architectures[:1], self.options.family)
+        batches, halves = self.batches(), list[range]()
+        running: dict[Connection, range] = {}
+        while True:
+            while len(running) < self.options.workers:
+                seeds = halves.pop() if halves else next(batches, None)
+                if seeds is None:
+                    break
+                running[self.start(seeds)] = seeds
+            if not running:
+                return
+            for end in wait(list(running)):
+                assert isinstance(end, Connection)
+                seeds = running.pop(end)
+                with end:
+                    try:
+                        self.add(end.recv())
+                    except EOFError:
+                        halves += self.split(seeds)
 
-    def add(self, done: set[Future[Tally]]) -> None:
-        """Takes results and says how far the campaign is."""
-        for job in done:
-            part = job.result()
-            self.total.programs += part.programs
-            self.total.runs += part.runs
-            self.total.failures += part.failures
-            self.kinds.update(failure.kind for failure in part.failures)
-            for failure in part.failures:
-                print((shrink(failure) if self.options.shrink else failure).report(), flush=True)
+    def start(self, seeds: range) -> Connection:
+        """A process for a batch; its tally, or the end of the file, comes from the connection."""
+        receiver, sender = Pipe(duplex=False)
+        options = self.options
+        arguments = (sender, seeds, self.architectures, options.family)
+        get_context("fork").Process(target=_work, args=arguments, daemon=True).start()
+        sender.close()
+        return receiver
+
+    def split(self, seeds: range) -> list[range]:
+        """Halves of a batch whose process died, or of a single program its report."""
+        if len(seeds) > 1:
+            print(f"a process died on seeds {seeds.start} to {seeds.stop - 1}", flush=True)
+            return [seeds[: len(seeds) // 2], seeds[len(seeds) // 2 :]]
+        program = generate(seeds[0], self.options.family)
+        crash = Failure(program, ",".join(self.architectures), "crash", "the process died")
+        self.add(Tally(1, len(self.architectures), [crash]))
+        return []
+
+    def add(self, part: Tally) -> None:
+        """Takes a batch's results and says how far the campaign is."""
+        self.total.programs += part.programs
+        self.total.runs += part.runs
+        self.total.failures += part.failures
+        self.kinds.update(failure.kind for failure in part.failures)
+        for failure in part.failures:
+            can_shrink = self.options.shrink and failure.kind != "crash"
+            print((shrink(failure) if can_shrink else failure).report(), flush=True)
         print(self.line(), flush=True)
         if self.options.json is not None:
             self.options.json.write_text(json.dumps(self.result(), indent=1))
 
     def line(self) -> str:
         """The state in one line."""
-        found = ", ".join(f"{self.kinds[k]} {k}" for k in ("mismatch", "refused", "error"))
+        found = ", ".join(f"{self.kinds[k]} {k}" for k in KINDS)
         return (
             f"{self.options.family}: {self.total.programs} programs on {len(self.architectures)} "
             f"architectures, {self.total.runs} runs: {found}; {self.seconds():.0f} s"
@@ -116,6 +145,7 @@ class _Campaign:
             "mismatches": self.kinds["mismatch"],
             "refusals": self.kinds["refused"],
             "errors": self.kinds["error"],
+            "crashes": self.kinds["crash"],
             "seconds": round(self.seconds(), 1),
             "workers": self.options.workers,
             "core_seconds_of_ended_processes": round(sum(u.ru_utime + u.ru_stime for u in used), 1),
@@ -127,7 +157,7 @@ def main() -> int:
     """Runs the campaign; exit code 1 if a program failed."""
     campaign = _Campaign(_arguments())
     campaign.run()
-    campaign.add(set())
+    campaign.add(Tally())
     return int(bool(campaign.total.failures))
 
 
