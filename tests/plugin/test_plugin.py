@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from warplens.analysis.compare import compare
+from warplens.api import LaunchOptions
+from warplens.result import Result
 
 pytest_plugins = ["pytester"]
 
@@ -40,6 +43,16 @@ def test_more(warplens):
 '''
 
 
+@pytest.fixture(scope="module", autouse=True)
+def imported() -> None:
+    """Everything that the inner runs import: pytester forgets modules that are new in one."""
+    device = wl.Device("H200", options=LaunchOptions(timing=False))
+    data = np.zeros(4096, np.float32)
+    run = device.compile(CUDA)["copy"][32, 128](data, np.zeros_like(data), 4096, 1)
+    result = Result(launches=(run.result(section_set="full"),))
+    assert compare(result, result).launches
+
+
 def write(pytester: pytest.Pytester, stride: int, *, asserts: bool = True) -> None:
     """The test file with a stride."""
     text = TESTS.replace("STRIDE)", f"{stride})")
@@ -51,9 +64,9 @@ def write(pytester: pytest.Pytester, stride: int, *, asserts: bool = True) -> No
 def test_fixture_and_assertion(pytester: pytest.Pytester) -> None:
     """A met bound passes; a missed one fails and names value, basis and source line."""
     write(pytester, 1)
-    pytester.runpytest_subprocess().assert_outcomes(passed=2)
+    pytester.runpytest_inprocess().assert_outcomes(passed=2)
     write(pytester, 9)
-    result = pytester.runpytest_subprocess("--junitxml=out.xml")
+    result = pytester.runpytest_inprocess("--junitxml=out.xml")
 
     result.assert_outcomes(passed=1, failed=1)
     message = ElementTree.parse(pytester.path / "out.xml").find(".//failure")
@@ -66,13 +79,13 @@ def test_fixture_and_assertion(pytester: pytest.Pytester) -> None:
 def test_save_and_compare(pytester: pytest.Pytester) -> None:
     """Launches are written with their tests; a growth beyond the limit fails that test."""
     write(pytester, 1, asserts=False)
-    pytester.runpytest_subprocess("--warplens-save=base").assert_outcomes(passed=2)
+    pytester.runpytest_inprocess("--warplens-save=base").assert_outcomes(passed=2)
     saved = wl.load(pytester.path / "base.wlens")
     limit = "--warplens-compare-fail=l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum:5%"
-    same = pytester.runpytest_subprocess("--warplens-compare=base.wlens", limit)
+    same = pytester.runpytest_inprocess("--warplens-compare=base.wlens", limit)
     write(pytester, 9, asserts=False)
-    worse = pytester.runpytest_subprocess("--warplens-compare=base.wlens", limit)
-    shown = pytester.runpytest_subprocess("--warplens-compare=base.wlens")
+    worse = pytester.runpytest_inprocess("--warplens-compare=base.wlens", limit)
+    shown = pytester.runpytest_inprocess("--warplens-compare=base.wlens")
 
     assert [one.properties["test"] for one in saved.launches] == [
         "test_kernel.py::test_coalesced",
@@ -85,14 +98,38 @@ def test_save_and_compare(pytester: pytest.Pytester) -> None:
     shown.stdout.fnmatch_lines(["*memory_l2_theoretical_sectors_global*->*"])
 
 
-def test_workers_join_their_results(pytester: pytest.Pytester) -> None:
-    """With xdist the launches of all workers are in one file."""
+def test_workers_join_their_results(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What workers of xdist write, the controller joins to one file."""
+    write(pytester, 1)
+    pytester.makeconftest("""
+        import os
+        def pytest_configure(config):
+            if "WORKER" in os.environ:
+                config.workerinput = {"workerid": os.environ["WORKER"]}
+    """)
+    for worker, test in (("gw0", "test_coalesced"), ("gw1", "test_more")):
+        monkeypatch.setenv("WORKER", worker)
+        pytester.runpytest_inprocess("-k", test, "--warplens-save=all").assert_outcomes(
+            passed=1, deselected=1
+        )
+    assert len(list(pytester.path.glob(".*part*"))) == 2
+    monkeypatch.delenv("WORKER")
+    pytester.runpytest_inprocess("-k", "none of them", "--warplens-save=all")
+
+    assert len(wl.load(pytester.path / "all.wlens").launches) == 2
+    assert not list(pytester.path.glob(".*part*"))
+
+
+@pytest.mark.long
+def test_with_xdist(pytester: pytest.Pytester) -> None:
+    """The same with real workers."""
     write(pytester, 1)
     result = pytester.runpytest_subprocess("-n", "2", "--warplens-save=all")
 
     result.assert_outcomes(passed=2)
     assert len(wl.load(pytester.path / "all.wlens").launches) == 2
-    assert not list(pytester.path.glob(".*part*"))
 
 
 @pytest.mark.parametrize(
@@ -105,7 +142,7 @@ def test_workers_join_their_results(pytester: pytest.Pytester) -> None:
 def test_bad_options(pytester: pytest.Pytester, options: tuple[str, ...], told: str) -> None:
     """A missing baseline or a limit without one stops the run with a sentence."""
     write(pytester, 1)
-    result = pytester.runpytest_subprocess(*options)
+    result = pytester.runpytest_inprocess(*options)
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert told in result.stderr.str()
