@@ -1,6 +1,7 @@
 """What the sanitizers cost: seconds and memory against a plain counted run of the same launch.
 
-    python benchmarks/sanitize.py [--size 0.1] [--gpu sm_90] [--repeats 2] [--threads N] [--json]
+    python benchmarks/sanitize.py [--size 0.1] [--gpu sm_90] [--repeats 2] [--threads N]
+        [--only sgemm] [--json]
 
 Kernels and workloads are those of `benchmarks/engine.py`. The plain run uses one worker, as the
 sanitizers do. `--threads N` instead runs a shared-memory reduction of N threads under all four
@@ -83,13 +84,15 @@ def main() -> None:
     parser.add_argument("--gpu", default="sm_90")
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--threads", type=int)
+    parser.add_argument("--only", choices=KERNELS)
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     device = wl.Device(given.gpu, options=LaunchOptions(workers=1, timing=False))
     if given.threads:
         print(json.dumps(large(device, given.threads // 256 * 256)))
         return
-    chosen = [work for work in workloads(given.size) if work.kernel in KERNELS]
+    kernels = (given.only,) if given.only else KERNELS
+    chosen = [work for work in workloads(given.size) if work.kernel in kernels]
     rows = [measure(device, work, given.repeats) for work in chosen]
     if given.json:
         print(json.dumps(rows, indent=2))

@@ -60,7 +60,7 @@ ENV_OBSERVE_SYNC = 45
 ENV_OBSERVE_RELEASE = 46
 ENV_OBSERVER = 47  # host address of the observer's own state
 ENV_SLOT = 48  # resident slot of the running block
-ENV_OBSERVE_SCREEN = 49  # an observer's function that drops lanes before an access, or 0
+ENV_CHECK = 49  # an observer's function that drops lanes before an access
 ENV_CLUSTER_RANK = 56  # rank of the running block in its cluster, in bits 31:24
 ENV_CLUSTER_SHARED = 57  # host address of the cluster's blocks' shared memories, 0 where one ended
 ENV_CLUSTER_BLOCKS = 58  # blocks of a cluster
@@ -78,6 +78,9 @@ SITE_COUNT_B = 36  # u32: lines of the pattern, or passes that bank conflicts ad
 SITE_COUNT_C = 40  # u32: bytes that other lanes ask for too
 SITE_COUNT_D = 44  # u32: sectors that lanes with one address repeat, or ideal passes
 SITE_COUNT_E = 48  # u32: passes as counted from addresses
+SITE_QUIET_LOW = 52  # u32: accesses inside this allocation need no check: address, whole accesses
+SITE_QUIET_HIGH = 56
+SITE_QUIET_LIMIT = 60
 SITE_PATTERN = 64  # 32 x u32: offsets relative to lane 0
 SITE_SIZE = 192
 
@@ -112,7 +115,7 @@ LOCAL_WINDOW_HIGH = 0x7F20
 CODE_WINDOW_HIGH = 0x7F30
 HOOK_WINDOW_HIGH = 0x7F40
 
-SPACE_GLOBAL, SPACE_SHARED, SPACE_LOCAL = 0, 1, 2
+SPACE_GLOBAL, SPACE_SHARED, SPACE_LOCAL, SPACE_GENERIC = 0, 1, 2, 3
 
 # access kinds (bits of SEGMENT_ALLOWED)
 ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC = 1, 2, 4

@@ -7,19 +7,24 @@ A program prepared with `observe=True` calls four C functions (make them with `c
            i64 base, host)                                before memory changes, per segment
     sync(env, warp, i32 instruction, i32 mask)            before BAR, WARPSYNC, fences, EXIT, BSSY…
     release(env, i64 slot, i64 barrier)                   a named barrier of a block opens
-    screen(env, warp, i32 instruction, i32 mask, i32 space, i32 kind, i32 size, i32 immediate)
-                                                          optional: returns the lanes that may go on
+    check(env, warp, site, i32 instruction, i32 mask, i32 space, i32 kind, i32 size,
+          i32 immediate)                                  returns the lanes that may go on
+
+A program prepared with a `Watch` (lift/watching.py) calls only what the watch names: traces want
+accesses as they happen, the sanitizers are asked before anything is looked at.
 
 `env` and `warp` are the records of layout.py (int64 slots; byte offsets). Of an access, the lanes
 in `mask` take part; `space` is SPACE_*, `kind` ACCESS_*. Global: 32 u64 addresses stand at
 scratch slot 20 of the warp record, `base`/`host` are device and host address of the allocation.
 Shared and local: 32 u32 offsets at scratch slot 0, `host` is the start of that memory (local
 memory is interleaved: word k of lane l at host + 128 * k + 4 * l). Values to be stored: scratch
-slots 2 to 5, one per word. Screening comes before any check: addresses at scratch slot 0
-(offsets) or 0 and 1 (low and high words, `immediate` still to be added). At BAR and WARPSYNC the
-arguments of the event stand at WARP_ARGS; at WARPSYNC every lane's mask stands at scratch slot 0;
-at SHFL the lane operand and the clamp stand at scratch slots 0 and 1. `env[ENV_OBSERVER]` is the
-observer's own pointer. Instructions are indices into kernel.instructions.
+slots 2 to 5, one per word. A check comes before the engine's own: addresses at scratch slot 0
+(offsets) or 0 and 1 (low and high words, `immediate` still to be added); its space may also be
+SPACE_GENERIC; where it leaves an allocation in the site's SITE_QUIET_*, it is not asked again. At
+BAR and WARPSYNC the arguments of the event stand at WARP_ARGS; at WARPSYNC every lane's mask stands
+at scratch slot 0; at SHFL the lane operand and the clamp stand at scratch slots 0 and 1.
+`env[ENV_OBSERVER]` is the observer's own pointer. Instructions are indices into
+kernel.instructions.
 """
 
 from __future__ import annotations
@@ -31,9 +36,9 @@ from dataclasses import dataclass
 class Observer:
     """Host addresses of the functions (`cfunc.address`) and of the observer's state."""
 
-    block: int
-    access: int
     sync: int
     release: int
     state: int
-    screen: int = 0
+    block: int = 0
+    access: int = 0
+    check: int = 0

@@ -21,6 +21,7 @@ from warplens.lift.binding import Bound, bind
 from warplens.lift.host import HostFeatures, host_features
 from warplens.lift.lifter import Lifted, lift
 from warplens.lift.roles import ROLES
+from warplens.lift.watching import Watch
 from warplens.sass.model import SassKernel
 from warplens.toolchain.cubin import Cubin
 
@@ -41,7 +42,7 @@ class Program:
     bank2: npt.NDArray[np.uint8]
     uses_heap: bool
     features: HostFeatures
-    observed: bool = False
+    observed: bool | Watch = False
     is_fast: bool = False
     seconds_run: float = 0.0  # in all launches so far; a busy kernel deserves fast code
 
@@ -75,9 +76,9 @@ class Program:
 
 
 def prepare(kernel: SassKernel, cubin: Cubin, features: HostFeatures | None = None,
-            observe: bool = False, single: bool = False) -> Program:  # fmt: skip
-    """Lifts and compiles a kernel; `observe` adds an observer's calls (observe.py), with `single`
-    for every instruction and with all registers in memory.
+            observe: bool | Watch = False, single: bool = False) -> Program:  # fmt: skip
+    """Lifts and compiles a kernel; `observe` adds an observer's calls (observe.py; all, or those
+    that a watch names), with `single` for every instruction and with all registers in memory.
 
     Raises:
         Unsupported: it uses instructions or device functions that are not known.
@@ -105,7 +106,7 @@ def _refuse_unknown(kernel: SassKernel, cubin: Cubin) -> None:
 
 
 def assemble(lifted: Lifted, code: jit.MachineCode, cubin: Cubin, features: HostFeatures, *,
-             observe: bool = False, single: bool = False) -> Program:  # fmt: skip
+             observe: bool | Watch = False, single: bool = False) -> Program:  # fmt: skip
     """A lifted kernel and its machine code, with the tables that the runner needs."""
     kernel = lifted.kernel
     code_map = np.full(len(kernel.instructions), -1, np.int64)

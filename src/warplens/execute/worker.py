@@ -90,7 +90,7 @@ class Worker:
             env[at.ENV_OBSERVE_SYNC] = observer.sync
             env[at.ENV_OBSERVE_RELEASE] = observer.release
             env[at.ENV_OBSERVER] = observer.state
-            env[at.ENV_OBSERVE_SCREEN] = observer.screen
+            env[at.ENV_CHECK] = observer.check
         gx, gy, gz = launching.config.grid
         env[at.ENV_NCTAID : at.ENV_NCTAID + 3] = (gx, gy, gz)
         env[at.ENV_GRID_BLOCKS] = gx * gy * gz

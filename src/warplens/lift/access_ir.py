@@ -339,28 +339,11 @@ misaligned:
   ret i32 1"""
 
 
-def _screened(space: int, kind: int, size: int) -> str:
-    """Lines that let an observer drop lanes before anything is checked."""
-    return f"""  %scp = getelementptr i64, ptr %env, i64 {at.ENV_OBSERVE_SCREEN}
-  %sca = load i64, ptr %scp, align 8
-  %scz = icmp eq i64 %sca, 0
-  br i1 %scz, label %screened, label %screen
-screen:
-  %scf = inttoptr i64 %sca to ptr
-  %scm = call i32 %scf(ptr %env, ptr %w, i32 %inst, i32 %mask_in, i32 {space}, i32 {kind},
-    i32 {size}, i32 %imm)
-  br label %screened
-screened:
-  %mask = phi i32 [ %mask_in, %entry ], [ %scm, %screen ]
-"""
-
-
-def prologue(name: str, screen: tuple[int, int, int] | None = None) -> str:
-    mask = "%mask" if screen is None else "%mask_in"
-    return f"""define internal i32 @{name}(ptr %w, ptr %env, ptr %site, i32 {mask}, i32 %imm, i32 %inst,
+def prologue(name: str) -> str:
+    return f"""define internal i32 @{name}(ptr %w, ptr %env, ptr %site, i32 %mask, i32 %imm, i32 %inst,
     i32 %counter) noinline {{
 entry:
-{"" if screen is None else _screened(*screen)}  %any = icmp ne i32 %mask, 0
+  %any = icmp ne i32 %mask, 0
   br i1 %any, label %go, label %nothing
 nothing:
   ret i32 0
@@ -395,8 +378,7 @@ def global_access(name: str, size: int, kind: int, action: str, observe: bool = 
     observed = (
         observe_access(at.SPACE_GLOBAL, kind, size, "%in", "%segb", "%host") if observe else ""
     )
-    screen = (at.SPACE_GLOBAL, kind, size) if observe else None
-    return f"""{prologue(name, screen)}
+    return f"""{prologue(name)}
 {scratch("lop", ADDRESSES)}
   %lo = load {V}, ptr %lop, align 64
 {scratch("hip", ADDRESSES + 1)}
@@ -636,8 +618,7 @@ def shared_access(
     observed = (
         observe_access(at.SPACE_SHARED, kind, size, "%mask", "0", "%host") if observe else ""
     )
-    screen = (at.SPACE_SHARED, kind, size) if observe else None
-    return f"""{prologue(name, screen)}
+    return f"""{prologue(name)}
 {scratch("offp", ADDRESSES)}
   %off32 = load {V}, ptr %offp, align 64
 {_misaligned(size, "%off32", at.FAULT_MISALIGNED_SHARED)}
@@ -685,8 +666,7 @@ def local_move(op: str, size: int, observe: bool = False) -> str:
   call void @wl.mv.{op}.{narrow}(ptr %io{k}, ptr %host, {W64} %wo{k}, i32 %mask, i32 %lane)
   call void @wl.sectors(ptr %env, ptr %site, {V} %wa{k}, i32 %mask, i32 {narrow}, i32 %counter)""")
     body = "\n".join(steps)
-    screen = (at.SPACE_LOCAL, kind, size) if observe else None
-    return f"""{prologue(f"wl.local.{op}.{size}", screen)}
+    return f"""{prologue(f"wl.local.{op}.{size}")}
 {scratch("offp", ADDRESSES)}
   %off32 = load {V}, ptr %offp, align 64
 {_misaligned(size, "%off32", at.FAULT_MISALIGNED_LOCAL)}

@@ -10,6 +10,7 @@ from warplens.lift.lifter import RegionWriter, role
 from warplens.lift.llvm_lanes import Value
 from warplens.lift.memory_ops import address_of, call_helper, new_site, own_shared, use_runtime
 from warplens.lift.runtime_ir import V
+from warplens.lift.watching import check_lanes
 from warplens.sass.model import Mem, Pred, UPred
 
 
@@ -63,6 +64,7 @@ def copy_async(w: RegionWriter, item: Bound) -> None:
     w.line(f"store {V} {low.ref}, ptr {_slot(w, ADDRESSES)}, align 64")
     w.line(f"store {V} {high.ref}, ptr {_slot(w, ADDRESSES + 1)}, align 64")
     site, slot = new_site(w, "global", size)
+    reading = check_lanes(w, "global", at.ACCESS_READ, size, (low, high, offset), site, reading)
     call_helper(w, f"wl.global.copy.{size}", site, reading, offset, slot)
     for k in range(words):
         word = w.emit(f"load {V}, ptr {_slot(w, RESULTS + k)}, align 64")
@@ -72,4 +74,5 @@ def copy_async(w: RegionWriter, item: Bound) -> None:
     target = w.x.add(own_shared(w, shared_low), w.x.u32(shared_offset))
     w.line(f"store {V} {target.ref}, ptr {_slot(w, ADDRESSES)}, align 64")
     site, slot = new_site(w, "shared", size)
+    lanes = check_lanes(w, "shared", at.ACCESS_WRITE, size, (target, None, 0), site, lanes)
     call_helper(w, f"wl.shared.store.{size}", site, lanes, 0, slot)

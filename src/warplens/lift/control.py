@@ -264,7 +264,7 @@ def warpsync(w: RegionWriter, item: Bound) -> None:
     """WARPSYNC: all lanes of the mask must be in this split, else wait for them."""
     masks = [o for o in item.inst.operands if isinstance(o, Reg | UReg | Imm)]
     need = _scalar_operand(w, masks[0]) if masks else "-1"
-    if w.observe:
+    if w.tells("warpsync"):
         w.store_u32(at.WARP_ARGS, need)
         own = w.x.broadcast("u32", need)  # lanes may name different masks
         if masks and isinstance(masks[0], Reg) and masks[0].index != RZ:
@@ -371,7 +371,7 @@ def leave_guarded(w: RegionWriter, event: int, arguments: tuple[str, ...] = ()) 
     w.terminated = True
     follow = w.next_block()
     lanes = w.mask
-    if w.observe and arguments:
+    if w.tells("bar") and arguments:
         for i, value_ref in enumerate(arguments):
             w.store_u32(at.WARP_ARGS + 4 * i, value_ref)
         w.tell_sync(w.lanes_mask())

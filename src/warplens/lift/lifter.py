@@ -36,6 +36,7 @@ from warplens.lift.registers import (
     storage_name,
     storage_type,
 )
+from warplens.lift.watching import UNWATCHED, WATCH_ALL, Watch, tell_part
 from warplens.sass.model import Const, Instruction, SassKernel, UPred, UReg
 
 
@@ -67,11 +68,6 @@ class Lifted:
     notes: list[str] = field(default_factory=list)
 
 
-# Instructions that an observer is told of: they order threads or memory, or end lanes.
-SYNC_ROLES = frozenset({
-    "bar", "warpsync", "fence", "exit", "bssy", "bsync", "break", "call", "ret", "trap", "yield",
-    "cluster_arrive", "cluster_wait",
-})  # fmt: skip
 _TELL_THEMSELVES = frozenset({"bar", "warpsync"})  # roles that call the observer with arguments
 
 Role = Callable[["RegionWriter", Bound], None]
@@ -143,12 +139,15 @@ class RegionWriter:
     """Writes the functions of a kernel; code generators of roles work through it."""
 
     def __init__(self, kernel: SassKernel, bound: list[Bound], features: HostFeatures,
-                 observe: bool = False, tier: int = 1, single: bool = False) -> None:  # fmt: skip
+                 observe: bool | Watch = False, tier: int = 1,
+                 single: bool = False) -> None:  # fmt: skip
         self.kernel = kernel
         self.clusters = kernel.cluster_blocks > 1
-        self.observe = observe
+        every = WATCH_ALL if observe else UNWATCHED
+        self.watch = observe if isinstance(observe, Watch) else every
+        self.observe = self.watch.accesses
         self.tier = tier
-        self.inline_rows = tier > 0 and not observe
+        self.inline_rows = tier > 0 and not self.observe
         self.bound = bound
         self.features = features
         self.module = ModuleText()
@@ -378,9 +377,12 @@ class RegionWriter:
         self.line(f"call void {function}(ptr %env, ptr %w, i32 {number}, i32 {mask})")
 
     def tell_sync(self, mask: str) -> None:
-        """Tells an observer, if there is one, that these lanes execute the instruction."""
-        if self.observe:
-            self.call_observer(at.ENV_OBSERVE_SYNC, str(self.index), mask)
+        """Tells the observer that these lanes execute the instruction."""
+        self.call_observer(at.ENV_OBSERVE_SYNC, str(self.index), mask)
+
+    def tells(self, role: str) -> bool:
+        """Whether there is an observer that wants to know of a role."""
+        return role in self.watch.syncs
 
     # --- guards ----------------------------------------------------------------------------------
 
@@ -437,7 +439,7 @@ class RegionWriter:
         self.count(slot, "1")
         slot = self.counter("thread_inst_executed", block.start, block.end)
         self.count(slot, self.popcount(self.mask))
-        if self.observe:
+        if self.watch.blocks:
             self.call_observer(at.ENV_OBSERVE_BLOCK, str(block.index), self.mask)
         for i in range(block.start, block.end):
             self.index = i
@@ -487,9 +489,11 @@ class RegionWriter:
         if item.op.role == "value":
             self._write_value(item, uniform)
         else:
-            tells = item.op.role in SYNC_ROLES and item.op.role not in _TELL_THEMSELVES
-            if self.observe and (tells or inst.opcode == "CCTL"):
+            name = "fence" if inst.opcode == "CCTL" else item.op.role
+            if self.tells(name) and name not in _TELL_THEMSELVES:
                 self.tell_sync(self.lanes_mask())
+            if i in self.watch.parts:
+                tell_part(self)
             ROLES[item.op.role](self, item)
         self.x._active = saved
 
@@ -498,7 +502,7 @@ class RegionWriter:
         keep_sign = bool(item.op.attributes.get("ignore_absolute"))
         sources = [self.operands.source(kind, o, uniform, keep_sign) for kind, o in item.sources]
         assert item.op.function is not None
-        if self.observe and item.inst.opcode == "SHFL":
+        if item.inst.opcode == "SHFL" and self.tells("shuffle"):
             for slot, value in enumerate(sources[1:3]):
                 place = self.field(at.WARP_SCRATCH + 128 * slot)
                 self.line(f"store <32 x i32> {value.ref}, ptr {place}, align 64")
@@ -590,10 +594,10 @@ def order_reason(bound: list[Bound]) -> str:
     return ""
 
 
-def lift(kernel: SassKernel, features: HostFeatures, observe: bool = False,
+def lift(kernel: SassKernel, features: HostFeatures, observe: bool | Watch = False,
          tier: int = 1, single: bool = False) -> Lifted:  # fmt: skip
-    """Lifts a kernel; `observe` adds the calls of execute/observe.py, for every instruction if
-    `single`.
+    """Lifts a kernel; `observe` adds the calls of execute/observe.py, all or those of a
+    watch, for every instruction if `single`.
 
     Tier 0 is compact and soon compiled, tier 1 fast; both share layout, state and counters, so a
     running launch may change from one to the other between regions.

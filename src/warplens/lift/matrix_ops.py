@@ -16,6 +16,7 @@ from warplens.lift.count_ir import STORE
 from warplens.lift.lifter import RegionWriter, role
 from warplens.lift.memory_ops import call_helper, memory_operand, new_site, own_shared, use_runtime
 from warplens.lift.runtime_ir import W64, V
+from warplens.lift.watching import check_lanes
 from warplens.sass.model import RZ, Mem, Reg
 
 _HALVES = 12  # scratch slots for the two halves of a transposed register
@@ -102,6 +103,8 @@ def _matrix(w: RegionWriter, item: Bound, op: str) -> None:
     address_lanes = (1 << 8 * count) - 1
     address_lanes -= 1 << 32 if address_lanes >> 31 else 0
     mask = w.emit(f"and i32 {w.lanes_mask()}, {address_lanes}")
+    kind = at.ACCESS_READ if op == "load" else at.ACCESS_WRITE
+    mask = check_lanes(w, "shared", kind, 16, (low, None, 0), site, mask)
     call_helper(w, name, site, mask, 0, slot)
     if op == "load" and registers and registers[0].index != RZ:
         for j in range(count):

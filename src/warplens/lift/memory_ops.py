@@ -19,6 +19,7 @@ from warplens.lift.binding import (
 )
 from warplens.lift.lifter import RegionWriter, role
 from warplens.lift.llvm_lanes import Value
+from warplens.lift.watching import check_lanes
 from warplens.sass.model import PT, RZ, Const, Imm, Mem, Operand, Pred, Reg, UPred, UReg
 
 _SPACES = {"global": ("global",), "shared": ("shared",), "local": ("local",),
@@ -459,6 +460,7 @@ def load(w: RegionWriter, item: Bound) -> None:
     _slow_down(w, item)
     site_index, slot = new_site(w, space, size, "load", True)
     site, mask = _site_pointer(w, site_index), w.lanes_mask()
+    mask = check_lanes(w, space, at.ACCESS_READ, size, address, site_index, mask)
     found = _inline_loads(w, space, site, address, size, mask, signed, slot)
     imm = _put_address(w, space, address)
     _call(w, f"wl.{space}.load.{size}", site, mask, imm, slot)
@@ -539,6 +541,10 @@ def store(w: RegionWriter, item: Bound) -> None:
     _slow_down(w, item)
     site_index, slot = new_site(w, space, size, "store", True)
     site, mask = _site_pointer(w, site_index), w.lanes_mask()
+    if w.watch.checks:
+        for k, value in enumerate(values):
+            _put(w, VALUES + k, value)
+    mask = check_lanes(w, space, at.ACCESS_WRITE, size, address, site_index, mask)
     done = w.module.label("stored")
     if space in ("global", "shared") and w.inline_rows:
         test, place = _fast_place(w, space, site, address, size, mask)
@@ -613,6 +619,7 @@ def atomic(w: RegionWriter, item: Bound) -> None:
     _slow_down(w, item)
     site_index, slot = new_site(w, space, bits // 8, "atomic")
     site, mask = _site_pointer(w, site_index), w.lanes_mask()
+    mask = check_lanes(w, space, at.ACCESS_ATOMIC, bits // 8, address, site_index, mask)
     flags = [o for o in outputs if isinstance(o, Pred) and o.index != PT and operation != "CAST"]
     if flags:
         served = _served(w, space, address, operation, kind)

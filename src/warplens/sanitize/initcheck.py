@@ -6,11 +6,10 @@ from warplens.compiled import native
 from warplens.execute import layout as at
 from warplens.execute.native import poke32
 from warplens.sanitize import state as st
+from warplens.sanitize.memcheck import ADDRESSES, OFFSETS
 from warplens.sanitize.native import peek8, peek32, peek64, poke8
 from warplens.sanitize.records import claim, fill
 
-_OFFSETS = at.WARP_SCRATCH
-_ADDRESSES = at.WARP_SCRATCH + 128 * 20
 _ALL = 0x01010101
 
 
@@ -25,9 +24,9 @@ def check_initialised(head: int, w: int, inst: int, mask: int, space: int, kind:
         if (mask >> lane) & 1 == 0:
             continue
         if space == at.SPACE_GLOBAL:
-            offset = peek64(w + _ADDRESSES + 8 * lane) - base
+            offset = peek64(w + ADDRESSES + 8 * lane) - base
         else:
-            offset = peek32(w + _OFFSETS + 4 * lane)
+            offset = peek32(w + OFFSETS + 4 * lane)
         place = initial + offset
         if space == at.SPACE_LOCAL:
             place = initial + (offset >> 2) * 128 + 4 * lane + (offset & 3)

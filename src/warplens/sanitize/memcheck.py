@@ -2,47 +2,86 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from warplens.compiled import cfunc, native, types
+from warplens.compiled import native
 from warplens.execute import layout as at
+from warplens.execute.native import poke32, poke64
 from warplens.sanitize import state as st
-from warplens.sanitize.native import peek32, peek64
+from warplens.sanitize.native import lowest_bit, peek32, peek64
 from warplens.sanitize.records import claim, fill
 
-_I32, _I64 = types.int32, types.int64
-_WIDE: Any = types.int64  # 32-bit arguments become int64 before they are shifted
-SCREEN = types.int32(_I64, _I64, _I32, _I32, _I32, _I32, _I32, _I32)
+OFFSETS = at.WARP_SCRATCH + 128 * 12  # where the checks put a lane's offset or address
+ADDRESSES = at.WARP_SCRATCH + 128 * 20
+_LOWEST_QUIET, _HIGHEST_QUIET = 1 << 24, (1 << 32) - (1 << 24)
 
 
 @native
-def allocation_of(env: int, address: int, size: int) -> int:
-    """Address of the engine's table row that holds the whole access, or 0."""
-    table = peek64(env + 8 * at.ENV_SEGMENTS)
-    low, high = 0, peek64(env + 8 * at.ENV_N_SEGMENTS)
+def row_of(head: int, inst: int, address: int, size: int) -> int:
+    """The table row of the allocation that holds a whole access, or 0."""
+    cache = peek64(head + 8 * st.INSTRUCTIONS) + 8 * (st.INSTRUCTION_SLOTS * inst + st.I_CACHE)
+    row = peek64(cache)
+    if row != 0:
+        offset = address - peek64(row)
+        if offset >= 0 and offset + size <= peek64(row + 8 * st.S_BYTES):
+            return row
+    table = peek64(head + 8 * st.SEGMENTS)
+    low, high = 0, peek64(head + 8 * st.N_SEGMENTS)
     while low < high:
         middle = (low + high) >> 1
-        if peek64(table + 8 * at.SEGMENT_SLOTS * middle) <= address:
+        if peek64(table + 8 * st.SEGMENT_SLOTS * middle) <= address:
             low = middle + 1
         else:
             high = middle
     if low == 0:
         return 0
-    row = table + 8 * at.SEGMENT_SLOTS * (low - 1)
-    if address + size > peek64(row) + peek64(row + 8 * at.SEGMENT_LENGTH):
+    row = table + 8 * st.SEGMENT_SLOTS * (low - 1)
+    if address + size > peek64(row) + peek64(row + 8 * st.S_BYTES):
         return 0
+    poke64(cache, row)
     return row
 
 
 @native
-def is_read_only(head: int, base: int) -> bool:
-    """Whether an allocation may only be read."""
-    table = peek64(head + 8 * st.SEGMENTS)
-    for i in range(peek64(head + 8 * st.N_SEGMENTS)):
-        row = table + 8 * st.SEGMENT_SLOTS * i
-        if peek64(row) == base:
-            return peek64(row + 8 * st.S_ALLOWED) & at.ACCESS_WRITE == 0
-    return False
+def lanes_inside(w: int, lanes: int, base: int, length: int, size: int) -> int:
+    """The lanes whose whole access lies in an allocation."""
+    inside = 0
+    for lane in range(32):
+        offset = peek64(w + ADDRESSES + 8 * lane) - base
+        inside |= (1 if 0 <= offset <= length - size else 0) << lane
+    return inside & lanes
+
+
+@native
+def lanes_skewed(w: int, lanes: int, size: int) -> int:
+    """The lanes whose address is no multiple of the size."""
+    skewed = 0
+    for lane in range(32):
+        skewed |= (1 if peek64(w + ADDRESSES + 8 * lane) & (size - 1) else 0) << lane
+    return skewed & lanes
+
+
+@native
+def window_good(w: int, lanes: int, size: int, first: int, limit: int) -> int:
+    """The lanes whose offset lies whole in a window and is a multiple of the size."""
+    good = 0
+    for lane in range(32):
+        offset = peek32(w + OFFSETS + 4 * lane)
+        is_good = first <= offset <= limit - size and offset & (size - 1) == 0
+        good |= (1 if is_good else 0) << lane
+    return good & lanes
+
+
+@native
+def set_quiet(site: int, row: int, size: int) -> None:
+    """Accesses of a site to an allocation need no more checks."""
+    base, length = peek64(row), peek64(row + 8 * st.S_BYTES)
+    low = base & 0xFFFFFFFF
+    if length >= 1 << 31 or low < _LOWEST_QUIET or low + length > _HIGHEST_QUIET:
+        return
+    if base & 127 != 0 or length < size:
+        return
+    poke32(site + at.SITE_QUIET_LOW, low)
+    poke32(site + at.SITE_QUIET_HIGH, base >> 32)
+    poke32(site + at.SITE_QUIET_LIMIT, length - size + 1)
 
 
 @native
@@ -63,67 +102,26 @@ def refuse(head: int, env: int, w: int, inst: int, lane: int, check: int, space:
 
 
 @native
-def screen_global(head: int, env: int, w: int, inst: int, mask: int, kind: int, size: int,
-                  immediate: int) -> int:  # fmt: skip
-    """The lanes whose global access is whole, aligned and allowed."""
-    good = mask
-    base, limit = 0, 0
-    for lane in range(32):
-        if (mask >> lane) & 1 == 0:
-            continue
-        low = peek32(w + at.WARP_SCRATCH + 4 * lane)
-        high = peek32(w + at.WARP_SCRATCH + 128 + 4 * lane)
-        address = (high << 32 | low) + immediate
-        check = 0
-        if address & (size - 1) != 0:
-            check = st.C_MISALIGNED
-        elif address < base or address + size > limit:
-            row = allocation_of(env, address, size)
-            if row == 0:
-                check = st.C_OUT_OF_BOUNDS
-            else:
-                base = peek64(row)
-                limit = base + peek64(row + 8 * at.SEGMENT_LENGTH)
-                if kind != at.ACCESS_READ and is_read_only(head, base):
-                    check = st.C_READ_ONLY
-                    base = limit = 0
-        if check != 0:
-            refuse(head, env, w, inst, lane, check, at.SPACE_GLOBAL, kind, size, address)
-            good &= ~(1 << lane)
-    return good
+def refuse_far(head: int, env: int, w: int, inst: int, lanes: int, check: int, kind: int,
+               size: int) -> None:  # fmt: skip
+    """Records bad accesses to global memory."""
+    rest = lanes
+    while rest != 0:
+        lane = lowest_bit(rest)
+        rest &= rest - 1
+        address = peek64(w + ADDRESSES + 8 * lane)
+        refuse(head, env, w, inst, lane, check, at.SPACE_GLOBAL, kind, size, address)
 
 
 @native
-def screen_window(head: int, env: int, w: int, inst: int, mask: int, space: int, kind: int,
-                  size: int, first: int, limit: int) -> int:  # fmt: skip
-    """The same for shared and local memory."""
-    good = mask
-    for lane in range(32):
-        if (mask >> lane) & 1 == 0:
-            continue
-        offset = peek32(w + at.WARP_SCRATCH + 4 * lane)
-        check = 0
-        if offset < first or offset + size > limit:
-            check = st.C_OUT_OF_BOUNDS
-        elif offset & (size - 1) != 0:
-            check = st.C_MISALIGNED
-        if check != 0:
-            refuse(head, env, w, inst, lane, check, space, kind, size, offset)
-            good &= ~(1 << lane)
-    return good
-
-
-@cfunc(SCREEN)
-def on_screen(env: int, w: int, inst: int, mask: int, space: int, kind: int, size: int,
-              immediate: int) -> int:  # fmt: skip
-    """Drops the lanes whose access is not allowed."""
-    head = peek64(env + 8 * at.ENV_OBSERVER)
-    lanes = _WIDE(mask) & 0xFFFFFFFF
-    if space == at.SPACE_GLOBAL:
-        return screen_global(head, env, w, inst, lanes, kind, size, immediate)
-    first = _WIDE(0)
-    limit = peek64(head + 8 * st.LOCAL_BYTES)
-    if space == at.SPACE_SHARED:
-        first = peek64(head + 8 * st.SHARED_FIRST)
-        limit = peek64(head + 8 * st.SHARED_LIMIT)
-    return screen_window(head, env, w, inst, lanes, space, kind, size, first, limit)
+def refuse_near(head: int, env: int, w: int, inst: int, lanes: int, space: int, kind: int,
+                size: int, first: int, limit: int) -> None:  # fmt: skip
+    """Records bad accesses to shared or local memory."""
+    rest = lanes
+    while rest != 0:
+        lane = lowest_bit(rest)
+        rest &= rest - 1
+        offset = peek32(w + OFFSETS + 4 * lane)
+        inside = first <= offset <= limit - size
+        check = st.C_MISALIGNED if inside else st.C_OUT_OF_BOUNDS
+        refuse(head, env, w, inst, lane, check, space, kind, size, offset)

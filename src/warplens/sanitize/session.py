@@ -17,6 +17,7 @@ import numpy.typing as npt
 from warplens.arguments import pack
 from warplens.errors import (
     ArgumentError,
+    Deadlock,
     ExecutionFault,
     InputError,
     LimitExceeded,
@@ -26,7 +27,8 @@ from warplens.execute import grid as engine
 from warplens.execute.execution import Execution
 from warplens.execute.launch import Launching
 from warplens.execute.memory import DeviceMemory, Segment
-from warplens.execute.program import ModuleImage, Program
+from warplens.execute.program import Program
+from warplens.lift.watching import Watch
 from warplens.sanitize import state as st
 from warplens.sanitize.explain import Explainer, from_error
 from warplens.sanitize.finding import TOOLS, Finding
@@ -34,12 +36,12 @@ from warplens.sanitize.heap import HeapUse
 from warplens.sanitize.report import Report
 from warplens.sanitize.schedules import run_schedule
 from warplens.sanitize.shadows import PassOptions, State, make_state
-from warplens.sanitize.tables import instruction_table, shared_arrays, strong_shared_lines
+from warplens.sanitize.tables import has_warp_intrinsics, passed_accesses, reserved_shared
+from warplens.sanitize.variants import BLOCK_SYNCS, LANE_SYNCS, Variant, observed, unoptimised
 
 if TYPE_CHECKING:
     from warplens.kernel import Kernel, LaunchShape
 
-UNOPTIMISED = "--ptxas-options=-O0"
 _BITS = {"memcheck": 1, "racecheck": 2, "initcheck": 4, "synccheck": 8}
 
 
@@ -74,15 +76,6 @@ def chosen_tools(tools: Sequence[str]) -> tuple[str, ...]:
 
 
 @dataclass(slots=True)
-class _Variant:
-    """One build of the kernel."""
-
-    program: Program
-    image: ModuleImage
-    ptx: str
-
-
-@dataclass(slots=True)
 class Session:
     """One sanitized launch."""
 
@@ -92,6 +85,8 @@ class Session:
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     _late: frozenset[int] = frozenset()
+    _shares_words: bool = True
+    _sharing_blocks: tuple[int, ...] = ()
 
     def run(self, arguments: tuple[Any, ...], *, keep_results: bool = True) -> Report:
         """Runs every pass; the arguments end up as after one ordinary launch, or as before."""
@@ -125,16 +120,14 @@ class Session:
         bits = self._followed(sum(_BITS[name] for name in self.options.tools))
         before = _Snapshot()
         config = replace(self._config(parameters), snapshots=before.kept)
-        execution = None
-        if bits == st.TOOL_MEMCHECK:
-            execution = self._plain_pass(memory, config, before)
+        execution = self._light_pass(memory, config, bits, before)
         if execution is None:
             execution = self._real_pass(memory, config, bits, before)
-        inside = bits & (st.TOOL_RACECHECK | st.TOOL_SYNCCHECK)
+        inside = self._lane_tools(bits, execution is not None)
         if inside:
             results = before.present()
             before.restore()
-            self._lane_pass(memory, config, inside | bits & st.TOOL_MEMCHECK)
+            self._lane_pass(memory, config, inside)
             before.restore()
             for segment, copy in results:
                 segment.buffer[:] = copy
@@ -170,55 +163,75 @@ class Session:
         for segment, copy in results:
             segment.buffer[:] = copy
 
-    def _plain_pass(self, memory: DeviceMemory, config: engine.LaunchConfig,
+    def _light_pass(self, memory: DeviceMemory, config: engine.LaunchConfig, bits: int,
                     before: _Snapshot) -> Execution | None:  # fmt: skip
-        """memcheck alone: the engine checks every access anyway; None if something was wrong."""
+        """memcheck and synccheck alone: the engine's own code checks every access and the
+        observer sees barriers. None if that is not enough, or something was wrong."""
         kernel = self.kernel
+        syncs, memcheck = bits & st.TOOL_SYNCCHECK, bits & st.TOOL_MEMCHECK
+        if bits & ~(st.TOOL_SYNCCHECK | st.TOOL_MEMCHECK) or (
+            memcheck and kernel._program.uses_heap
+        ):
+            return None
+        sm_90 = kernel.sass.sm >= 90 and bool(kernel.sass.static_shared or config.dynamic_shared)
+        first = (reserved_shared(kernel.sass) if sm_90 else 0) if memcheck else 0
         try:
-            if kernel.sass.sm >= 90 and (kernel.sass.static_shared or config.dynamic_shared):
-                # Only screening sees accesses to the system's part of shared memory.
-                sample = replace(config, block_order=self._sample(config, kernel._program))
-                self._pass(_observed(kernel), memory, sample,
-                           PassOptions(mode=st.MODE_BLOCK, tools=st.TOOL_MEMCHECK))  # fmt: skip
-                before.restore()
-                if self.findings:
-                    self.findings.clear()
-                    return None
-            if kernel._program.uses_heap:
-                return None
-            return engine.execute(
-                kernel._program, kernel._image.memory_image, memory,
-                replace(config, workers=kernel.device.options.workers),
+            if not syncs and not first:
+                workers = kernel.device.options.workers
+                return engine.execute(
+                    kernel._program, kernel._image.memory_image, memory,
+                    replace(config, workers=workers),
+                )  # fmt: skip
+            watch = Watch(
+                syncs=BLOCK_SYNCS if syncs else frozenset(), first_shared=first,
+                parts=passed_accesses(kernel.sass) if syncs else frozenset(),
             )  # fmt: skip
+            variant = observed(kernel, watch)
+            if not syncs:
+                return engine.execute(variant.program, variant.image, memory, config)
+            options = PassOptions(mode=st.MODE_BLOCK, tools=st.TOOL_SYNCCHECK)
+            return self._pass(variant, memory, config, options, raises=True)
         except LimitExceeded:
             raise
         except ExecutionFault:
             before.restore()
+            self.findings.clear()
             return None
 
     def _real_pass(self, memory: DeviceMemory, config: engine.LaunchConfig, bits: int,
                    before: _Snapshot) -> Execution | None:  # fmt: skip
         """The kernel as compiled; again with more shadow if reads came before writes."""
-        options = PassOptions(mode=st.MODE_BLOCK, tools=bits,
-                              screens=bool(bits & st.TOOL_MEMCHECK))  # fmt: skip
-        real = self._variant(())
+        options = PassOptions(mode=st.MODE_BLOCK, tools=bits)
+        real = observed(self.kernel, Watch(checks=True, syncs=BLOCK_SYNCS))
         found, output = len(self.findings), self._pass(real, memory, config, options)
-        late = self._late
-        if output is None and not options.screens:
-            options.screens, late = True, frozenset({-1})
-        if late:
-            options.tracked = late
+        if self._late:
+            options.tracked = self._late
             del self.findings[found:]
             before.restore()
             output = self._pass(real, memory, config, options)
         return output
 
+    def _lane_tools(self, bits: int, is_whole: bool) -> int:
+        """What the unoptimised build is to be checked for; 0 if it can show nothing new."""
+        tools = bits & (st.TOOL_RACECHECK | st.TOOL_SYNCCHECK)
+        if not tools:
+            return 0
+        unit, ptx = self.kernel.module.unit, self.kernel._image.ptx or ""
+        if is_whole and unit is not None:
+            if not has_warp_intrinsics(ptx, self.kernel.sass.name):
+                tools &= ~st.TOOL_SYNCCHECK
+            if not self._shares_words:
+                tools &= ~st.TOOL_RACECHECK
+        return tools | bits & st.TOOL_MEMCHECK
+
     def _sample(self, config: engine.LaunchConfig, program: Program) -> tuple[int, ...] | None:
-        """Some blocks, the first and the last among them; None: all."""
+        """Some blocks, the first, the last and those in which lanes share words among them; None:
+        all."""
         total, most = int(np.prod(config.grid)), self.options.lane_blocks
         if total <= most or program.lifted.ordered_reason:
             return None
-        return tuple(int(i * (total - 1) / max(1, most - 1)) for i in range(most))
+        spread = {int(i * (total - 1) / max(1, most - 1)) for i in range(most)}
+        return tuple(sorted(spread | set(self._sharing_blocks[:most])))
 
     def _lane_pass(self, memory: DeviceMemory, config: engine.LaunchConfig, tools: int) -> None:
         if self.kernel.module.unit is None:
@@ -227,8 +240,9 @@ class Session:
                 "be checked; that needs the source"
             )
             return
+        is_light = tools == st.TOOL_SYNCCHECK
         try:
-            variant = self._variant((UNOPTIMISED,))
+            variant = unoptimised(self.kernel, Watch(checks=not is_light, syncs=LANE_SYNCS))
         except WarplensError as error:
             self.notes.append(f"no check inside warps: {error.message}")
             return
@@ -257,36 +271,19 @@ class Session:
             sm_count=self.kernel.device.gpu.sm_count,
         )
 
-    def _variant(self, extra: tuple[str, ...]) -> _Variant:
-        kernel = self.kernel
-        if not extra:
-            return _observed(kernel)
-        found = _UNOPTIMISED.get(id(kernel))
-        if found is None or found[0] is not kernel:
-            assert kernel.module.unit is not None
-            module = kernel.device.recompiled(kernel.module.unit, extra)
-            other = module[kernel.asked].clustered(kernel.sass.cluster_shape)
-            found = (kernel, _observed(other))
-            _UNOPTIMISED[id(kernel)] = found
-        variant = found[1]
-        _copy_variables(kernel, variant)
-        return variant
-
-    def _pass(self, variant: _Variant, memory: DeviceMemory, config: engine.LaunchConfig,
-              options: PassOptions) -> Execution | None:  # fmt: skip
+    def _pass(self, variant: Variant, memory: DeviceMemory, config: engine.LaunchConfig,
+              options: PassOptions, *, raises: bool = False) -> Execution | None:  # fmt: skip
         kernel = variant.program.lifted.kernel
-        if options.mode == st.MODE_BLOCK:
-            options = replace(options, strong_lines=strong_shared_lines(variant.ptx, kernel.name))
-        table = instruction_table(kernel, options.strong_lines)
         launching = Launching(variant.program, variant.image, memory, config, 1)
-        state = make_state(kernel, table, memory, config, options, launching.local_bytes)
+        state = make_state(
+            kernel, variant.table(options.mode), memory, config, options, launching.local_bytes
+        )
         config = replace(
-            config, observer=state.observer(screens=options.screens),
+            config, observer=state.observer(),
             max_resident=min(config.max_resident, state.capacity),
         )  # fmt: skip
         explainer = Explainer(
-            kernel=kernel, config=config, memory=memory,
-            arrays=shared_arrays(variant.ptx, kernel), mode=options.mode,
+            kernel=kernel, config=config, memory=memory, arrays=variant.arrays, mode=options.mode,
         )  # fmt: skip
         heap = HeapUse(explainer, state)
         config = replace(config, heap_watch=heap)
@@ -297,8 +294,12 @@ class Session:
         except LimitExceeded:
             raise
         except ExecutionFault as error:
+            if raises and not isinstance(error, Deadlock):
+                raise
             problem = from_error(error, kernel, options.mode, self.options.tools)
-        self._late = state.read_before_written() - options.tracked
+        if options.mode == st.MODE_BLOCK:
+            self._late = state.read_before_written() - options.tracked
+            self._shares_words, self._sharing_blocks = state.shares_words, state.sharing_blocks
         self._collect(state, explainer)
         for finding in heap.findings:
             self._add(finding)
@@ -331,33 +332,6 @@ class Session:
             if (known.check, known.file, known.lines, known.severity) == key and finding.lines:
                 return
         self.findings.append(finding)
-
-
-_UNOPTIMISED: dict[int, tuple[Kernel, _Variant]] = {}
-_OBSERVED: dict[int, tuple[Kernel, _Variant]] = {}
-
-
-def _observed(kernel: Kernel) -> _Variant:
-    """The kernel's build with the calls of an observer; kept, for it is costly."""
-    found = _OBSERVED.get(id(kernel))
-    if found is None or found[0] is not kernel:
-        image = kernel._image
-        program = engine.prepare(kernel.sass, image.kernels.cubin, observe=True)
-        found = (kernel, _Variant(program, image.memory_image, image.ptx or ""))
-        _OBSERVED[id(kernel)] = found
-    return found[1]
-
-
-def _copy_variables(kernel: Kernel, variant: _Variant) -> None:
-    """Gives the other build's module variables the present values of the kernel's own."""
-    memory = kernel.device.memory
-    cubin = kernel._image.kernels.cubin
-    for name, symbol in cubin.symbols.items():
-        source = kernel._image.memory_image.addresses.get(name)
-        target = variant.image.addresses.get(name)
-        if source is None or target is None or not symbol.section.startswith(".nv.global"):
-            continue
-        memory.view(target, symbol.size)[:] = memory.view(source, symbol.size)
 
 
 class _Snapshot:

@@ -11,13 +11,13 @@ from warplens.execute import layout as at
 from warplens.execute.native import poke64
 from warplens.sanitize import clocks
 from warplens.sanitize import state as st
+from warplens.sanitize.memcheck import ADDRESSES, OFFSETS
 from warplens.sanitize.native import lowest_bit, peek8, peek32, peek64
 from warplens.sanitize.records import claim, fill
 
 FIRST_WRITE, READ_THEN_WRITE, WRITE_THEN_READ = 0, 1, 2
 _BYTES = 15 << st.STAMP_BYTES
-_OFFSETS = at.WARP_SCRATCH
-_ADDRESSES = at.WARP_SCRATCH + 128 * 20
+_LANE = 31 << st.STAMP_LANE
 _VALUES = at.WARP_SCRATCH + 128 * 2
 
 
@@ -149,6 +149,8 @@ def check_word(head: int, slot: int, w: int, cell: int, now: int, block: int, sp
             (written ^ now) & st.INSTRUCTION_MASK == 0 and not lanes
         ):
             now |= written & _BYTES
+            if (written ^ now) & _LANE != 0:
+                now |= st.STAMP_MANY
         shift = st.STAMP_LANE if lanes else st.STAMP_WARP
         if (written ^ now) >> shift == 0 and is_weaker(head, written, now) and (
             space != at.SPACE_GLOBAL or blocks & st.BLOCK_MASK == short
@@ -179,10 +181,16 @@ def is_same_step(w: int, written: int, now: int, space: int) -> bool:
     if before >= lane:
         return False
     if space == at.SPACE_GLOBAL:
-        difference = peek64(w + _ADDRESSES + 8 * before) - peek64(w + _ADDRESSES + 8 * lane)
+        difference = peek64(w + ADDRESSES + 8 * before) - peek64(w + ADDRESSES + 8 * lane)
     else:
-        difference = peek32(w + _OFFSETS + 4 * before) - peek32(w + _OFFSETS + 4 * lane)
+        difference = peek32(w + OFFSETS + 4 * before) - peek32(w + OFFSETS + 4 * lane)
     return -4 < difference < 4
+
+
+@native
+def many_lanes(stamp: int, now: int, lanes: bool) -> int:
+    """The bit that says that several lanes of the warp did it."""
+    return 0 if lanes or (stamp ^ now) & _LANE == 0 else st.STAMP_MANY
 
 
 @native
@@ -199,12 +207,12 @@ def note_read(head: int, slot: int, cell: int, now: int, block: int, blocks: int
             space != at.SPACE_GLOBAL or (blocks >> 21) & st.BLOCK_MASK == block
         ) and not is_weaker(head, now, a):
             return
-        now |= bytes_
+        now |= bytes_ | many_lanes(a, now, lanes)
     elif b != 0 and (b ^ now) >> shift == 0:
         bytes_ = b & _BYTES
         if bytes_ | (now & _BYTES) == bytes_:
             return
-        now |= bytes_
+        now |= bytes_ | many_lanes(b, now, lanes)
         place = 2
     elif a != 0:
         other = block

@@ -14,8 +14,9 @@ from warplens.execute import layout as at
 from warplens.execute.launch import LaunchConfig
 from warplens.execute.memory import DeviceMemory
 from warplens.execute.observe import Observer
-from warplens.sanitize import memcheck, watch
 from warplens.sanitize import state as st
+from warplens.sanitize import watch
+from warplens.sanitize.tables import reserved_shared
 from warplens.sass.model import SassKernel
 
 MAX_RECORDS = 4096
@@ -39,7 +40,6 @@ class PassOptions:
     tools: int
     strong_lines: frozenset[int] = frozenset()
     tracked: frozenset[int] = frozenset()  # allocations whose reads count from the start
-    screens: bool = True
 
 
 def _shadow(words: int, sparse: bool) -> npt.NDArray[np.int64]:
@@ -72,7 +72,7 @@ class State:
         rows = self._rows
         if segment is None or n >= len(rows):
             return
-        every = at.ACCESS_READ | at.ACCESS_WRITE | at.ACCESS_ATOMIC
+        every = at.ACCESS_READ | at.ACCESS_WRITE | at.ACCESS_ATOMIC | st.ALLOWED_HEAP
         tools = int(self.header[st.TOOLS])
         words = (segment.size + 3) // 4
         cells = initial = 0
@@ -80,18 +80,20 @@ class State:
             cells = self.keep(np.zeros((words, st.CELL_BYTES // 8), np.int64))
         if tools & st.TOOL_INITCHECK:
             initial = self.keep(np.zeros(4 * words, np.uint8))
-        rows[n] = (segment.base, segment.size, cells, initial, segment.host, every, 1, 0)
+        place = int(np.searchsorted(rows[:n, st.S_BASE], segment.base))
+        rows[place + 1 : n + 1] = rows[place:n].copy()
+        rows[place] = (segment.base, segment.size, cells, initial, segment.host, every, 1, 0)
         self.header[st.N_SEGMENTS] = n + 1
 
     def drop_segment(self, address: int) -> None:
         """Forgets the shadow of memory that is no longer allocated."""
         n = int(self.header[st.N_SEGMENTS])
-        for i in range(n):
-            if self._rows[i, st.S_BASE] == address:
-                self._rows[i] = self._rows[n - 1]
-                self._rows[n - 1] = 0
-                self.header[st.N_SEGMENTS] = n - 1
-                return
+        rows = self._rows
+        place = int(np.searchsorted(rows[:n, st.S_BASE], address))
+        if place < n and rows[place, st.S_BASE] == address:
+            rows[place : n - 1] = rows[place + 1 : n].copy()
+            rows[n - 1] = 0
+            self.header[st.N_SEGMENTS] = n - 1
 
     @property
     def _rows(self) -> npt.NDArray[np.int64]:
@@ -102,16 +104,25 @@ class State:
         late = self._rows[:, st.S_SEEN] & st.SEEN_READ_FIRST != 0
         return frozenset(int(base) for base in self._rows[late, st.S_BASE])
 
-    def observer(self, *, screens: bool) -> Observer:
-        """The native functions with this state; screening lets a pass go on after bad accesses."""
+    def observer(self) -> Observer:
+        """The native functions with this state."""
         return Observer(
-            block=_address(watch.on_block),
-            access=_address(watch.on_access),
+            check=_address(watch.on_check),
             sync=_address(watch.on_sync),
             release=_address(watch.on_release),
             state=int(self.header.ctypes.data),
-            screen=_address(memcheck.on_screen) if screens else 0,
         )
+
+    @property
+    def shares_words(self) -> bool:
+        """Whether something inside a warp may be ordered by nothing but the order of its lanes."""
+        return bool(self.header[st.SHARING] or self.header[st.HAS_FENCES])
+
+    @property
+    def sharing_blocks(self) -> tuple[int, ...]:
+        """The first blocks in which lanes of a warp share words."""
+        table = next(a for a in self.arrays if a.ctypes.data == self.header[st.SHARING_BLOCKS])
+        return tuple(int(block) for block in table[: int(self.header[st.N_SHARING])])
 
     def records(self) -> Iterator[npt.NDArray[np.int64]]:
         """Every record, in the order in which they were found."""
@@ -137,11 +148,9 @@ def make_state(kernel: SassKernel, table: npt.NDArray[np.int64], memory: DeviceM
     head[st.MAX_RECORDS] = MAX_RECORDS
     head[st.KEYS] = state.keep(np.zeros(4 * MAX_RECORDS, np.int64))
     head[st.KEY_MASK] = 4 * MAX_RECORDS - 1
-    reserved = kernel.shared_section - kernel.static_shared if kernel.sm >= 90 else 0
-    limit = max(kernel.shared_section, kernel.static_shared) + config.dynamic_shared
-    if kernel.sm >= 90 and kernel.shared_section == 0:
-        reserved = 0x400
-        limit = reserved + config.dynamic_shared
+    head[st.SHARING_BLOCKS] = state.keep(np.zeros(st.MAX_SHARING, np.int64))
+    reserved = reserved_shared(kernel)
+    limit = max(kernel.shared_section, kernel.static_shared, reserved) + config.dynamic_shared
     head[st.SHARED_FIRST], head[st.SHARED_LIMIT] = reserved, limit
     head[st.SHARED_BYTES] = (limit + 7) // 8 * 8
     head[st.LOCAL_BYTES] = local_bytes

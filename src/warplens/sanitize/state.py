@@ -40,6 +40,10 @@ N_BLOCKS = 28
 OVERFLOWS = 29  # synchronisation variables that found no room
 ENGINE_SEGMENTS = 30  # the engine's own segment table, for screening
 HAS_FENCES = 31  # 1: the code has MEMBAR; without it no strong access publishes anything
+SHARING = 32  # accesses of lanes of one warp to one word that only their order in the warp orders
+SHARING_BLOCKS = 33  # host address of the first blocks that did so
+N_SHARING = 34
+HAS_ASYNC = 35  # 1: the code has asynchronous copies
 # offsets in a slot record
 AT_BLOCK = 40  # block index + 1
 AT_CLOCKS = 41  # n_warps
@@ -61,7 +65,9 @@ AT_LANE_KNOWN = 56  # n_warps x 32 x 32
 AT_SHARED_CELLS = 57
 AT_SHARED_INIT = 58  # one byte per byte
 AT_LOCAL_INIT = 59  # one byte per byte, interleaved as local memory is
-HEADER_SLOTS = 64
+HEADER_SLOTS = 72
+
+MAX_SHARING = 64  # blocks remembered
 
 MODE_BLOCK, MODE_LANE = 0, 1
 TOOL_MEMCHECK, TOOL_RACECHECK, TOOL_INITCHECK, TOOL_SYNCCHECK = 1, 2, 4, 8
@@ -78,18 +84,20 @@ F_WARPSYNC, F_ORDERS_MEMORY = 256, 512
 F_EXIT, F_SHUFFLE, F_CALL, F_CLUSTER = 1024, 2048, 4096, 8192
 F_SHUFFLE_MODE = 14  # shift: 0 IDX, 1 UP, 2 DOWN, 3 BFLY
 F_BEFORE_BARRIER = 1 << 16  # the WARPSYNC that goes with a block barrier
-F_UNORDERED = 1 << 17  # a volatile access: strong, but no atomic
+F_PASSED = 1 << 17  # an access that shows a barrier to be bypassed
 
 # --- allocation table -----------------------------------------------------------------------------
 SEGMENT_SLOTS = 8
 S_BASE, S_BYTES, S_CELLS, S_INIT, S_HOST, S_ALLOWED, S_TRACKED, S_SEEN = range(8)
 SEEN_READ, SEEN_WRITE, SEEN_READ_FIRST = 1, 2, 4  # the last: read, untracked, then written
+ALLOWED_HEAP = 8  # of S_ALLOWED: memory that the kernel allocates and frees itself
 
 # --- shadow cells: one per 32-bit word ------------------------------------------------------------
 CELL_BYTES = 32  # write, two reads, and three 21-bit block numbers
 STAMP_CLOCK = 32  # clock above; warp, lane, bytes, instruction below
 STAMP_WARP, STAMP_LANE, STAMP_BYTES = 27, 22, 18
-INSTRUCTION_MASK = (1 << STAMP_BYTES) - 1
+STAMP_MANY = 1 << 17  # several lanes of the warp did it
+INSTRUCTION_MASK = STAMP_MANY - 1
 BLOCK_MASK = (1 << 21) - 1
 
 # --- records --------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ _ENTRY = re.compile(r"^\.?(?:visible |weak )*\.(?:entry|func)\s*(?:\([^)]*\)\s*)
 _SHARED = re.compile(r"^\s*(?:\.extern |\.visible |\.weak |\.static )*"
                      r"\.shared\s+(?:\.attribute\([^)]*\)\s*)?\.align (\d+) \.(\w+) "
                      r"([\w$]+)((?:\[\d*\])*)", re.M)  # fmt: skip
+_INTRINSIC = re.compile(r"\b(?:shfl|vote|match|redux|elect|bar\.warp|activemask)\b")
 _LOC = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)")
 _STRONG_SHARED = re.compile(r"\b(?:ld|st)\.(?:volatile|relaxed|acquire|release)[\w.]*\.shared")
 
@@ -126,6 +127,7 @@ def _mark_bypasses(kernel: SassKernel, table: npt.NDArray[np.int64]) -> None:
                 behind = here in reach[there] and there not in reach[here]
             if behind:
                 table[i, st.I_BARRIER] |= 1 << bit
+                table[i, st.I_FLAGS] |= st.F_PASSED
 
 
 def _reachable(kernel: SassKernel) -> list[set[int]]:
@@ -141,6 +143,35 @@ def _reachable(kernel: SassKernel) -> list[set[int]]:
                 stack.extend(kernel.blocks[index].successors)
         reach.append(seen)
     return reach
+
+
+def passed_accesses(kernel: SassKernel) -> frozenset[int]:
+    """Accesses that show a barrier to be bypassed, see above."""
+    table = np.zeros((len(kernel.instructions), st.INSTRUCTION_SLOTS), np.int64)
+    _mark_bypasses(kernel, table)
+    passed = np.flatnonzero(table[:, st.I_FLAGS] & st.F_PASSED)
+    return frozenset(int(index) for index in passed)
+
+
+def has_warp_intrinsics(ptx: str, kernel: str) -> bool:
+    """Whether a kernel, or a function that it may call, has instructions whose mask names lanes.
+
+    Without PTX nobody knows.
+    """
+    starts = [*_ENTRY.finditer(ptx)]
+    ends = [start.start() for start in starts[1:]] + [len(ptx)]
+    for start, end in zip(starts, ends, strict=True):
+        may_run = start.group(1) == kernel or ".func" in start.group(0)
+        if may_run and _INTRINSIC.search(ptx, start.start(), end):
+            return True
+    return not starts
+
+
+def reserved_shared(kernel: SassKernel) -> int:
+    """Bytes of shared memory before the user's own, which belong to the system."""
+    if kernel.sm < 90:
+        return 0
+    return kernel.shared_section - kernel.static_shared if kernel.shared_section else 0x400
 
 
 @dataclass(frozen=True, slots=True)

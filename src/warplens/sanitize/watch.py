@@ -6,11 +6,23 @@ from typing import Any
 
 from warplens.compiled import cfunc, native, types
 from warplens.execute import layout as at
-from warplens.execute.native import poke64
-from warplens.sanitize import clocks, shadow
+from warplens.execute.native import poke32, poke64
+from warplens.sanitize import clocks
 from warplens.sanitize import state as st
 from warplens.sanitize.initcheck import check_initialised
+from warplens.sanitize.memcheck import (
+    ADDRESSES,
+    OFFSETS,
+    lanes_inside,
+    lanes_skewed,
+    refuse_far,
+    refuse_near,
+    row_of,
+    set_quiet,
+    window_good,
+)
 from warplens.sanitize.native import lowest_bit, peek32, peek64
+from warplens.sanitize.races import races_of_lanes, races_of_warp
 from warplens.sanitize.synccheck import (
     at_barrier,
     at_diverged_access,
@@ -22,30 +34,11 @@ from warplens.sanitize.synccheck import (
     opened,
 )
 
-_OFFSETS = at.WARP_SCRATCH
-_ADDRESSES = at.WARP_SCRATCH + 128 * 20
-
 _I32, _I64 = types.int32, types.int64
 _WIDE: Any = types.int64  # 32-bit arguments become int64 before they are shifted
-BLOCK = types.void(_I64, _I64, _I32, _I32)
-ACCESS = types.void(_I64, _I64, _I32, _I32, _I32, _I32, _I32, _I64, _I64)
+SYNC = types.void(_I64, _I64, _I32, _I32)
+CHECK = types.int32(_I64, _I64, _I64, _I32, _I32, _I32, _I32, _I32, _I32)
 RELEASE = types.void(_I64, _I64, _I64)
-
-
-@native
-def segment_row(head: int, inst: int, base: int) -> int:
-    """The row of an allocation, or 0 if it has none."""
-    cache = peek64(head + 8 * st.INSTRUCTIONS) + 8 * (st.INSTRUCTION_SLOTS * inst + st.I_CACHE)
-    row = peek64(cache)
-    if row != 0 and peek64(row) == base:
-        return row
-    table = peek64(head + 8 * st.SEGMENTS)
-    for i in range(peek64(head + 8 * st.N_SEGMENTS)):
-        row = table + 8 * st.SEGMENT_SLOTS * i
-        if peek64(row) == base:
-            poke64(cache, row)
-            return row
-    return 0
 
 
 @native
@@ -67,67 +60,8 @@ def is_untracked(row: int, kind: int) -> bool:
 
 
 @native
-def lane_clock(head: int, slot: int, warp: int, lane: int) -> int:
-    """The clock with which a lane's access is stamped."""
-    if peek64(head + 8 * st.MODE) == st.MODE_LANE:
-        return peek64(slot + peek64(head + 8 * st.AT_LANE_CLOCKS) + 256 * warp + 8 * lane)
-    return peek64(slot + peek64(head + 8 * st.AT_CLOCKS) + 8 * warp)
-
-
-@native
-def is_quick(cell: int, now: int) -> bool:
-    """Whether this warp has read the word before in this clock and nobody else has written it.
-
-    Clocks of different warps differ, so the upper bits of the stamp tell the warp and the block.
-    """
-    own = now >> st.STAMP_WARP
-    written, read = peek64(cell), peek64(cell + 8)
-    whole = 15 << st.STAMP_BYTES
-    if written != 0 and written >> st.STAMP_WARP != own:
-        return False
-    return read >> st.STAMP_WARP == own and read & now & whole == now & whole
-
-
-@native
-def check_races(head: int, slot: int, w: int, inst: int, mask: int, space: int, kind: int,
-                size: int, base: int, host: int, cells: int, block: int) -> None:  # fmt: skip
-    """Every lane's access against the shadow of its words."""
-    warp = peek32(w + at.WARP_INDEX)
-    writes = kind != at.ACCESS_READ
-    words = 1 if size < 4 else size >> 2
-    clock = peek64(slot + peek64(head + 8 * st.AT_CLOCKS) + 8 * warp)
-    stamp = warp << st.STAMP_WARP | inst
-    by_lane = peek64(head + 8 * st.MODE) == st.MODE_LANE
-    previous = -1
-    for lane in range(32):
-        if (mask >> lane) & 1 == 0:
-            continue
-        if space == at.SPACE_GLOBAL:
-            offset = peek64(w + _ADDRESSES + 8 * lane) - base
-        else:
-            offset = peek32(w + _OFFSETS + 4 * lane)
-        if by_lane:
-            clock = lane_clock(head, slot, warp, lane)
-        elif offset == previous and not writes:
-            continue
-        previous = offset
-        covered = 15
-        if size < 4:
-            covered = ((1 << size) - 1) << (offset & 3)
-        now = clock << st.STAMP_CLOCK | stamp | lane << st.STAMP_LANE | covered << st.STAMP_BYTES
-        first = offset >> 2
-        for k in range(words):
-            if not by_lane and not writes and is_quick(cells + st.CELL_BYTES * (first + k), now):
-                continue
-            shadow.check_word(
-                head, slot, w, cells + st.CELL_BYTES * (first + k), now, block, space, base,
-                offset, size, writes, k, host + 4 * (first + k),
-            )  # fmt: skip
-
-
-@native
 def order_strong(head: int, slot: int, block: int, w: int, flags: int, mask: int, space: int,
-                 kind: int, base: int) -> None:  # fmt: skip
+                 kind: int) -> None:  # fmt: skip
     """Strong accesses publish what their warp fenced and learn what others published."""
     warp = peek32(w + at.WARP_INDEX)
     fenced = slot + peek64(head + 8 * st.AT_FENCED) + 16 * warp
@@ -142,9 +76,9 @@ def order_strong(head: int, slot: int, block: int, w: int, flags: int, mask: int
         if (mask >> lane) & 1 == 0:
             continue
         if space == at.SPACE_GLOBAL:
-            key = peek64(w + _ADDRESSES + 8 * lane)
+            key = peek64(w + ADDRESSES + 8 * lane)
         else:
-            key = (1 << 42) + peek32(w + _OFFSETS + 4 * lane)
+            key = (1 << 42) + peek32(w + OFFSETS + 4 * lane)
         if key == previous:
             continue
         previous = key
@@ -175,52 +109,187 @@ def meet_groups(head: int, slot: int, w: int, warp: int, lanes: int) -> None:
         clocks.meet_lanes(head, slot, warp, group & own)
 
 
-@cfunc(BLOCK)
-def on_block(env: int, w: int, number: int, mask: int) -> None:
-    """Nothing: blocks of code are not looked at."""
-
-
-@cfunc(ACCESS)
-def on_access(env: int, w: int, inst: int, mask: int, space: int, kind: int, size: int, base: int,
-              host: int) -> None:  # fmt: skip
-    """Checks one warp's access to one allocation or space."""
-    head = peek64(env + 8 * at.ENV_OBSERVER)
-    tools = peek64(head + 8 * st.TOOLS)
-    lanes = _WIDE(mask) & 0xFFFFFFFF
-    bypassing = tools & st.TOOL_SYNCCHECK and lanes != live_lanes(w)
-    if not bypassing and tools & (st.TOOL_RACECHECK | st.TOOL_INITCHECK) == 0:
+@native
+def lanes_to_see(head: int, w: int, inst: int, lanes: int, slot: int, block: int) -> None:
+    """synccheck of an access by a part of a warp: have these lanes gone past a barrier?"""
+    if peek64(head + 8 * st.TOOLS) & st.TOOL_SYNCCHECK == 0 or lanes == live_lanes(w):
         return
+    if bypass_bits(head, inst) != 0:
+        at_diverged_access(head, slot, w, inst, lanes, block)
+
+
+@native
+def check_group(head: int, slot: int, w: int, inst: int, lanes: int, kind: int, size: int,
+                row: int, block: int) -> bool:  # fmt: skip
+    """Lanes that access one allocation; True if such accesses need no more looking at."""
+    tools = peek64(head + 8 * st.TOOLS)
+    cells, initial = peek64(row + 8 * st.S_CELLS), peek64(row + 8 * st.S_INIT)
+    base = peek64(row)
+    is_quiet = peek64(row + 8 * st.S_ALLOWED) & st.ALLOWED_HEAP == 0
+    if tools & st.TOOL_SYNCCHECK and bypass_bits(head, inst) != 0:
+        is_quiet = False
+    if tools & st.TOOL_INITCHECK and initial != 0:
+        is_quiet = False
+        check_initialised(
+            head, w, inst, lanes, at.SPACE_GLOBAL, kind, size, base, initial, block
+        )  # fmt: skip
+    if tools & st.TOOL_RACECHECK:
+        flags = peek64(peek64(head + 8 * st.INSTRUCTIONS) + 32 * inst)
+        if flags & st.F_STRONG:
+            is_quiet = False
+            if peek64(head + 8 * st.MODE) == st.MODE_BLOCK:
+                order_strong(head, slot, block, w, flags, lanes, at.SPACE_GLOBAL, kind)
+        if cells != 0 and not is_untracked(row, kind):
+            is_quiet = False
+            check_races(
+                head, slot, w, inst, lanes, at.SPACE_GLOBAL, kind, size, base,
+                peek64(row + 8 * st.S_HOST), cells, block,
+            )  # fmt: skip
+    return is_quiet
+
+
+@native
+def check_far(head: int, env: int, w: int, site: int, inst: int, mask: int, kind: int, size: int,
+              immediate: int) -> int:  # fmt: skip
+    """Global accesses, allocation by allocation; returns the lanes that may go on."""
+    for lane in range(32):
+        low = peek32(w + at.WARP_SCRATCH + 4 * lane)
+        high = peek32(w + at.WARP_SCRATCH + 128 + 4 * lane)
+        poke64(w + ADDRESSES + 8 * lane, (high << 32 | low) + immediate)
+    skewed = lanes_skewed(w, mask, size)
+    if skewed != 0:
+        refuse_far(head, env, w, inst, skewed, st.C_MISALIGNED, kind, size)
     slot = clocks.slot_record(head, env)
     block = peek64(env + 8 * at.ENV_BLOCK)
-    cells = _WIDE(0)
-    initial = _WIDE(0)
-    if space == at.SPACE_GLOBAL:
-        row = segment_row(head, inst, base)
-        if row != 0:
-            cells = peek64(row + 8 * st.S_CELLS)
-            initial = peek64(row + 8 * st.S_INIT)
-            if cells != 0 and is_untracked(row, kind):
-                cells = _WIDE(0)
-    elif space == at.SPACE_SHARED:
-        cells = slot + peek64(head + 8 * st.AT_SHARED_CELLS)
+    good = mask & ~skewed
+    lanes_to_see(head, w, inst, good, slot, block)
+    rest = good
+    while rest != 0:
+        lane = lowest_bit(rest)
+        row = row_of(head, inst, peek64(w + ADDRESSES + 8 * lane), size)
+        if row == 0:
+            refuse_far(head, env, w, inst, 1 << lane, st.C_OUT_OF_BOUNDS, kind, size)
+            good &= ~(1 << lane)
+            rest &= ~(1 << lane)
+            continue
+        inside = lanes_inside(w, rest, peek64(row), peek64(row + 8 * st.S_BYTES), size)
+        rest &= ~inside
+        if kind != at.ACCESS_READ and peek64(row + 8 * st.S_ALLOWED) & at.ACCESS_WRITE == 0:
+            refuse_far(head, env, w, inst, inside, st.C_READ_ONLY, kind, size)
+            good &= ~inside
+            continue
+        is_quiet = check_group(head, slot, w, inst, inside, kind, size, row, block)
+        if is_quiet and inside == mask:
+            set_quiet(site, row, size)
+    return good
+
+
+@native
+def check_near(head: int, env: int, w: int, inst: int, mask: int, space: int, kind: int,
+               size: int, immediate: int) -> int:  # fmt: skip
+    """Accesses to shared or local memory; returns the lanes that may go on."""
+    for lane in range(32):
+        offset = peek32(w + at.WARP_SCRATCH + 4 * lane) + immediate
+        poke32(w + OFFSETS + 4 * lane, offset)
+    first, limit = _WIDE(0), peek64(head + 8 * st.LOCAL_BYTES)
+    if space == at.SPACE_SHARED:
+        first = peek64(head + 8 * st.SHARED_FIRST)
+        limit = peek64(head + 8 * st.SHARED_LIMIT)
+    good = window_good(w, mask, size, first, limit)
+    if good != mask:
+        refuse_near(head, env, w, inst, mask & ~good, space, kind, size, first, limit)
+        if good == 0:
+            return good
+    tools = peek64(head + 8 * st.TOOLS)
+    slot = clocks.slot_record(head, env)
+    block = peek64(env + 8 * at.ENV_BLOCK)
+    lanes_to_see(head, w, inst, good, slot, block)
+    if tools & st.TOOL_INITCHECK:
         initial = slot + peek64(head + 8 * st.AT_SHARED_INIT)
-    else:
-        warp = peek32(w + at.WARP_INDEX)
-        part = (peek64(head + 8 * st.LOCAL_BYTES) + 3) // 4 * 128
-        initial = slot + peek64(head + 8 * st.AT_LOCAL_INIT) + part * warp
-    if bypassing and bypass_bits(head, inst) != 0:
-        at_diverged_access(head, slot, w, inst, lanes, block)
-    if tools & st.TOOL_INITCHECK and initial != 0:
-        check_initialised(head, w, inst, lanes, space, kind, size, base, initial, block)
-    if tools & st.TOOL_RACECHECK and (cells != 0 or space == at.SPACE_GLOBAL):
+        if space == at.SPACE_LOCAL:
+            part = (peek64(head + 8 * st.LOCAL_BYTES) + 3) // 4 * 128
+            initial = slot + peek64(head + 8 * st.AT_LOCAL_INIT) + part * peek32(
+                w + at.WARP_INDEX
+            )
+        check_initialised(head, w, inst, good, space, kind, size, 0, initial, block)
+    if tools & st.TOOL_RACECHECK and space == at.SPACE_SHARED:
         flags = peek64(peek64(head + 8 * st.INSTRUCTIONS) + 32 * inst)
         if flags & st.F_STRONG and peek64(head + 8 * st.MODE) == st.MODE_BLOCK:
-            order_strong(head, slot, block, w, flags, lanes, space, kind, base)
-        if cells != 0:
-            check_races(head, slot, w, inst, lanes, space, kind, size, base, host, cells, block)
+            order_strong(head, slot, block, w, flags, good, space, kind)
+        cells = slot + peek64(head + 8 * st.AT_SHARED_CELLS)
+        host = peek64(env + 8 * at.ENV_SHARED)
+        check_races(head, slot, w, inst, good, space, kind, size, 0, host, cells, block)
+    return good
 
 
-@cfunc(BLOCK)
+@native
+def check_races(head: int, slot: int, w: int, inst: int, mask: int, space: int, kind: int,
+                size: int, base: int, host: int, cells: int, block: int) -> None:  # fmt: skip
+    """Between warps, or between the lanes of a warp."""
+    if peek64(head + 8 * st.MODE) == st.MODE_LANE:
+        races_of_lanes(head, slot, w, inst, mask, space, kind, size, base, host, cells, block)
+    else:
+        races_of_warp(head, slot, w, inst, mask, space, kind, size, base, host, cells, block)
+
+
+@native
+def lanes_in_window(w: int, mask: int, window: int) -> int:
+    """The lanes whose generic address lies in a window."""
+    lanes = 0
+    for lane in range(32):
+        is_there = peek32(w + at.WARP_SCRATCH + 128 + 4 * lane) == window
+        lanes |= (1 if is_there else 0) << lane
+    return lanes & mask
+
+
+@native
+def other_blocks(env: int, w: int, mask: int, immediate: int) -> int:
+    """The lanes whose shared address lies in another block of the cluster: not followed."""
+    if peek64(env + 8 * at.ENV_CLUSTER_BLOCKS) <= 1:
+        return 0
+    rank = peek64(env + 8 * at.ENV_CLUSTER_RANK) >> 24
+    lanes = 0
+    for lane in range(32):
+        address = peek32(w + at.WARP_SCRATCH + 4 * lane) + immediate
+        lanes |= (1 if (address >> 24) & 255 != rank else 0) << lane
+    return lanes & mask
+
+
+@cfunc(CHECK)
+def on_check(env: int, w: int, site: int, inst: int, mask: int, space: int, kind: int, size: int,
+             immediate: int) -> int:  # fmt: skip
+    """Checks one warp's access; returns the lanes that may go on."""
+    head = peek64(env + 8 * at.ENV_OBSERVER)
+    lanes: int = _WIDE(mask) & 0xFFFFFFFF
+    wide = _WIDE(immediate)
+    if lanes == 0:
+        return lanes
+    good: int
+    if space == at.SPACE_GLOBAL:
+        good = check_far(head, env, w, site, _WIDE(inst), lanes, kind, size, wide)
+        return good
+    if space != at.SPACE_GENERIC:
+        good = check_near(head, env, w, _WIDE(inst), lanes, space, kind, size, wide)
+        return good
+    shared = lanes_in_window(w, lanes, at.SHARED_WINDOW_HIGH)
+    distant = other_blocks(env, w, shared, wide)
+    shared &= ~distant
+    own = wide - peek64(env + 8 * at.ENV_CLUSTER_RANK)
+    local = lanes_in_window(w, lanes, at.LOCAL_WINDOW_HIGH)
+    far = lanes & ~(shared | local | distant)
+    if shared != 0:
+        shared = check_near(
+            head, env, w, _WIDE(inst), shared, at.SPACE_SHARED, kind, size, own
+        )  # fmt: skip
+    if local != 0:
+        local = check_near(head, env, w, _WIDE(inst), local, at.SPACE_LOCAL, kind, size, wide)
+    if far != 0:
+        far = check_far(head, env, w, site, _WIDE(inst), far, kind, size, wide)
+    good = far | shared | local | distant
+    return good
+
+
+@cfunc(SYNC)
 def on_sync(env: int, w: int, inst: int, mask: int) -> None:
     """Orders what comes before and after barriers, fences and warp synchronisation."""
     head = peek64(env + 8 * at.ENV_OBSERVER)
@@ -263,6 +332,8 @@ def on_sync(env: int, w: int, inst: int, mask: int) -> None:
         while rest != 0:
             poke64(calls + 8 * lowest_bit(rest), _WIDE(inst) + 1)
             rest &= rest - 1
+    elif flags & st.F_PASSED and checks:
+        at_diverged_access(head, slot, w, _WIDE(inst), lanes, block)
 
 
 @cfunc(RELEASE)
