@@ -240,6 +240,36 @@ class WarpTrace:
     steps: tuple[WarpStep, ...]
 
 
+# state of a warp -> its letter in schedules and timelines
+STATE_LETTERS = {
+    "selected": "*", "not_selected": "n", "wait": "w", "long_scoreboard": "L",
+    "short_scoreboard": "S", "barrier": "B", "membar": "M", "lg_throttle": "g",
+    "mio_throttle": "m", "math_pipe_throttle": "p", "no_instruction": "i",
+    "branch_resolving": "b", "dispatch_stall": "d", "imc_miss": "c", "drain": "D",
+    "sleeping": "z", "tex_throttle": "t", "gmma": "G", "misc": "?",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleWindow:
+    """Some cycles of an SM: what every warp did or waited for.
+
+    Attributes:
+        states: names; spans refer to them by position.
+        spans: (warp, begin, end, state, instruction) of every stretch of one state.
+        blocks: (warp, begin, block): which block a warp belongs to from a cycle on.
+    """
+
+    sm: int
+    first: int
+    cycles: int
+    sub_partitions: int
+    warps: int
+    states: tuple[str, ...]
+    spans: tuple[tuple[int, int, int, int, int], ...]
+    blocks: tuple[tuple[int, int, int], ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchResult:
     """Everything a report shows of one launch.
@@ -274,6 +304,7 @@ class LaunchResult:
     properties: dict[str, str] = field(default_factory=dict)
     charts: Charts | None = None
     warp: WarpTrace | None = None
+    schedule: ScheduleWindow | None = None
 
     def section(self, name: str) -> Section:
         """The section of that identifier or title."""

@@ -22,12 +22,12 @@ class Opened:
     console: tuple[str, ...]
 
 
-def opened(path: Path, folder: Path, *, suffix: str = "") -> Opened:
+def opened(path: Path, folder: Path, *, suffix: str = "", budget: int = 3000) -> Opened:
     """Loads a file in a headless browser."""
     assert CHROMIUM is not None
     done = subprocess.run(
         [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr",
-         "--v=0", f"--user-data-dir={folder}", "--virtual-time-budget=3000", "--dump-dom",
+         "--v=0", f"--user-data-dir={folder}", f"--virtual-time-budget={budget}", "--dump-dom",
          f"file://{path}{suffix}"],
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip

@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from tests.html import checks
+from tests.html.axe import findings
+from tests.html.browser import CHROMIUM
 from tests.report.results import SOURCE, launch
 from warplens.analysis.compare import compare
 from warplens.cli.main import main
@@ -61,6 +65,14 @@ def test_html() -> None:
     assert "script" not in {tag for tag, _, _ in tree.elements}
     assert "&lt;b&gt;failed" in page and "-75.0 %" not in page
     assert "-99.95" in page or "-100.0 %" in page
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+def test_axe(tmp_path: Path) -> None:
+    """The accessibility checker finds nothing serious on the page."""
+    found = findings(comparison_html(compare(SLOW, FAST)), tmp_path)
+
+    assert [one for one in found if one[2] in ("serious", "critical")] == []
 
 
 def test_command(tmp_path: Path) -> None:

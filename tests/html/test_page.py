@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import time
@@ -14,6 +15,7 @@ import pytest
 
 import warplens as wl
 from tests.html import checks
+from tests.html.axe import findings
 from tests.html.browser import CHROMIUM, opened
 from tests.report.results import SOURCE, launch
 from warplens.report.html import html_page
@@ -39,7 +41,9 @@ def ladder() -> Result:
     launches = []
     for number, (name, per_thread) in enumerate(STEPS.items()):
         run = module[f"{name}<256>"][(1 << 16) // 256 // per_thread, 256](data, out, len(data))
-        launches.append(run.result(section_set="full", identifier=number))
+        warp = (0, 1) if number == 0 else None
+        launches.append(run.result(section_set="full", sections=["PmSampling_WarpStates"],
+                                   identifier=number, warp=warp))  # fmt: skip
     return Result(launches=tuple(launches), writer=wl.__version__)
 
 
@@ -233,6 +237,111 @@ def test_in_a_browser(page: str, tmp_path: Path) -> None:
     assert len(rows) > 20 and "rgba(var(--heat)" in seen.tree
     assert seen.tree.count("<article") == len(STEPS)
     assert seen.tree.count('class="launch"') == len(STEPS)
+
+
+_ACTIONS = """
+window.addEventListener("load", () => {
+  const by = (id) => document.getElementById(id), told = [];
+  const press = (host, key) =>
+    host.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+  const change = (host, value, kind) => {
+    host.value = value;
+    host.dispatchEvent(new Event(kind, { bubbles: true }));
+  };
+  const grid = by("schedulegrid"), seen = () => told.push(by("scheduletext").textContent);
+  seen();
+  for (const key of ["ArrowRight", "ArrowDown", "End"]) { press(grid, key); seen(); }
+  change(by("part"), "1", "change"); seen();
+  press(grid, "Enter");
+  told.push(by("sass").querySelector("tr.current .t").textContent);
+  const slider = document.querySelector(".timetools input");
+  change(slider, "0", "input"); told.push(slider.getAttribute("aria-valuetext"));
+  change(slider, slider.max, "input"); told.push(slider.getAttribute("aria-valuetext"));
+  by("forward").click(); told.push(by("steptext").textContent);
+  by("back").click(); told.push(by("steptext").textContent);
+  change(by("search"), "bar.sync", "input"); told.push(by("matches").textContent);
+  press(by("code"), "ArrowDown");
+  change(by("picker"), "3", "change"); told.push(String(by("warpview").hidden));
+  const box = document.createElement("pre");
+  box.id = "told"; box.textContent = JSON.stringify(told); document.body.append(box);
+});
+"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+def test_by_keyboard(ladder: Result, page: str, tmp_path: Path) -> None:
+    """Schedule, timeline, warp and search answer to keys, and say in text what they show."""
+    path = tmp_path / "keys.html"
+    script = f"<script>{_ACTIONS}</script></body>"
+    path.write_text(page.replace("</body>", script), encoding="utf-8")
+    seen = opened(path, tmp_path / "profile")
+    found = re.search(r'<pre id="told">(.*?)</pre>', seen.tree, re.S)
+    assert found is not None, seen.console
+    told = json.loads(html.unescape(found[1]))
+    window = ladder.launches[0].schedule
+    assert window is not None
+    first, last = window.first, window.first + window.cycles - 1
+
+    assert seen.console == ()
+    assert told[0].startswith(f"Cycle {first}, warp 0, block 0: ")
+    assert told[1].startswith(f"Cycle {first + 1}, warp 0")
+    assert told[2].startswith(f"Cycle {first + 1}, warp 4")
+    assert told[3].startswith(f"Cycle {last}, warp 4")
+    assert told[4].startswith(f"Cycle {first}, warp 1, block 0: ")
+    assert told[5] and told[4].endswith(told[5])  # Enter shows the instruction
+    assert told[6].startswith("0 ns to ") and told[7].endswith("us")
+    assert told[8].startswith("2 of ") and told[9].startswith("1 of ")
+    assert re.fullmatch(r"\d+ found", told[10])
+    assert told[11] == "true"  # that launch has no stepped warp
+
+
+def test_schedule_is_the_models(ladder: Result, page: str) -> None:
+    """Every cycle of the page's rows shows a state of the result, and none where there is none."""
+    for profiled, shown in zip(ladder.launches, embedded(page)["launches"], strict=True):
+        window = profiled.schedule
+        assert window is not None
+        known: dict[tuple[int, int], set[tuple[int, int]]] = {}
+        for warp, begin, end, state, instruction in window.spans:
+            for cycle in range(begin, end):
+                known.setdefault((warp, cycle), set()).add((state, instruction))
+        seen = {}
+        for warp, spans in shown["schedule"]["rows"]:
+            at = window.first
+            for state, length, instruction in spans:
+                if state >= 0:
+                    seen |= {(warp, c): (state, instruction) for c in range(at, at + length)}
+                at += length
+        assert seen.keys() == known.keys()
+        assert all(seen[place] in known[place] for place in seen)
+
+
+def test_timeline_is_the_sections(ladder: Result, page: str) -> None:
+    """The strips' values are the instances of the sampled metrics, to four digits."""
+    name = "pmsampling:sm__inst_executed_realtime.sum"
+    for profiled, shown in zip(ladder.launches, embedded(page)["launches"], strict=True):
+        samples = profiled.metrics[name].instances
+        row = next(r for r in shown["timeline"]["rows"] if r[0] == "Executed Instructions")
+
+        assert row[2] == pytest.approx([value for _, value in samples], rel=1e-3)
+        assert len(shown["timeline"]["times"]) == len(samples)
+    assert page.count("Counters over time as a table") == len(ladder.launches)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+def test_axe(ladder: Result, tmp_path: Path) -> None:
+    """The accessibility checker finds nothing serious, light or dark."""
+    found = findings(html_page(replace(ladder, launches=ladder.launches[:1])), tmp_path)
+
+    assert [one for one in found if one[2] in ("serious", "critical")] == []
+
+
+@pytest.mark.long
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+def test_axe_on_every_launch(page: str, tmp_path: Path) -> None:
+    """The same for all launches of the ladder."""
+    found = findings(page, tmp_path, launches=tuple(range(len(STEPS))))
+
+    assert [one for one in found if one[2] in ("serious", "critical")] == []
 
 
 @pytest.fixture(scope="module")

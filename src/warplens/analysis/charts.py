@@ -7,7 +7,7 @@ from warplens.analysis.roofline import roofline
 from warplens.errors import WarplensError
 from warplens.metrics.counters import Counters
 from warplens.metrics.registry import evaluate
-from warplens.metrics.rooflines import PRECISIONS, TENSOR, operations, tensor_work
+from warplens.metrics.rooflines import PRECISIONS, TENSOR, operations, peak_traffic, tensor_work
 from warplens.result import Charts, OccupancyCurve, OccupancyStep, Roof
 
 _INTEGERS = "smsp__sass_thread_inst_executed_op_integer_pred_on.sum"
@@ -109,10 +109,11 @@ def _roofs(counters: Counters, executed: dict[str, int], clock_mhz: float) -> tu
         if peak:
             roofs.append(Roof(name=precision, rate=peak, kind="compute"))
     for level in LEVELS:
+        sustained = peak_traffic(counters, level.upper())
         try:
-            line = roofline(counters.gpu, "fp32", level, clock_mhz)
+            rate = sustained or roofline(counters.gpu, "fp32", level, clock_mhz).bandwidth
         except (WarplensError, KeyError, TypeError):
             continue
-        if line.bandwidth:
-            roofs.append(Roof(name=level, rate=line.bandwidth, kind="memory"))
+        if rate:
+            roofs.append(Roof(name=level, rate=rate, kind="memory"))
     return tuple(roofs)

@@ -18,7 +18,6 @@ from warplens.report.plots import (
     occupancy_plots,
     roofline_plot,
     shown,
-    warp_state_plot,
 )
 from warplens.report.rows import (
     BASIS_MARKS,
@@ -30,9 +29,12 @@ from warplens.report.rows import (
     value_cells,
 )
 from warplens.report.source_data import has_source, script_json, source_view
-from warplens.result import LaunchResult, Result, Rule, Section, Value
+from warplens.report.states import warp_state_plot
+from warplens.report.timeline import timeline_of, timeline_plot
+from warplens.result import Body, LaunchResult, Result, Rule, Section, Value
 
 _OPTIONS = PrintOptions(details="all")
+_SCRIPTS = ("page", "listing", "source", "warp", "timeline", "schedule", "launches")
 _TILES = (
     ("Duration", "gpu__time_duration.sum"),
     ("Elapsed cycles", "gpc__cycles_elapsed.max"),
@@ -138,6 +140,7 @@ class LaunchView:
     occupancy: tuple[Plot, ...]
     memory: Plot | None
     states: Plot | None
+    timeline: Plot | None
     sections: tuple[SectionView, ...]
     advice: tuple[Advice, ...]
     notes: tuple[str, ...]
@@ -155,7 +158,7 @@ def html_page(result: Result) -> str:
         legend=tuple(LEGEND.values()),
         data=Markup(script_json(source_view(result))),
         style=Markup(style()),
-        script=Markup(_file("report.js")),
+        script=Markup(_script()),
         title=_title(result),
     )
 
@@ -176,6 +179,12 @@ def _title(result: Result) -> str:
         return "warplens report"
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     return f"{names[0]}{more} - warplens report"
+
+
+def _script() -> str:
+    """All parts of the page's script, in one scope of their own."""
+    parts = "\n".join(_file(f"{name}.js") for name in _SCRIPTS)
+    return f'"use strict";\n(() => {{\n{parts}}})();\n'
 
 
 @cache
@@ -211,6 +220,7 @@ def launch_view(index: int, launch: LaunchResult) -> LaunchView:
         occupancy=() if charts is None else occupancy_plots(charts),
         memory=None if charts is None else memory_plot(charts),
         states=warp_state_plot(launch),
+        timeline=timeline_plot(timeline_of(launch)),
         sections=tuple(s for s in sections if s.rows or s.tables or s.advice),
         advice=tuple(_advice(*pair) for pair in sorted(rules, key=lambda pair: pair[0].rank)),
         notes=launch.notes,
@@ -264,7 +274,10 @@ def _bar(label: str, value: Value, full: float, hint: str) -> Bar:
 
 def _section(section: Section) -> SectionView:
     cells = []
+    is_roofline = section.identifier.endswith("RooflineChart")
     for row in section_rows(section, _OPTIONS):
+        if is_roofline and not row.label:  # what its table is made from
+            continue
         unit, number = value_cells(row.value, _OPTIONS)
         mark = BASIS_MARKS.get(row.value.basis, "") if row.value.available else ""
         cells.append(
@@ -284,7 +297,7 @@ def _section(section: Section) -> SectionView:
             rows=tuple(tuple(body_cell(item, _OPTIONS) for item in row) for row in body.rows),
         )
         for body in section.bodies
-        if body.rows
+        if body.rows and not (is_roofline and _is_idle(body))
     )
     return SectionView(
         identifier=section.identifier,
@@ -293,6 +306,13 @@ def _section(section: Section) -> SectionView:
         tables=tables,
         advice=tuple(_advice(rule, section) for rule in section.rules),
     )
+
+
+def _is_idle(body: Body) -> bool:
+    """Whether a roofline's kind of work was not done at all."""
+    place = body.columns.index("Performance") if "Performance" in body.columns else 0
+    found = [row[place] for row in body.rows]
+    return all(isinstance(one, Value) and not one.number for one in found)
 
 
 def _advice(rule: Rule, section: Section) -> Advice:

@@ -10,7 +10,7 @@ from itertools import pairwise
 from warplens.report.numbers import NOT_AVAILABLE, cell
 from warplens.report.rows import BASIS_MARKS
 from warplens.report.svg import Axis, box, dot, figure, line, path, short, superscript, text
-from warplens.result import Charts, LaunchResult, OccupancyCurve, Roof, Value
+from warplens.result import Charts, OccupancyCurve, Roof, Value
 
 _LEVEL_BYTES = (  # which counter there is depends on the chip
     ("l1", "l1tex__lsu_writeback_active_mem_lg.sum", 128),
@@ -157,8 +157,8 @@ def roofline_plot(charts: Charts) -> Plot | None:
         parts.append(line((start, y.at(roof.rate)), (592, y.at(roof.rate)), "roof"))
         label = f"{roof.name} {short(roof.rate, 'op/s')}"
         parts.append(text(590, y.at(roof.rate) - 5, label, anchor="end", kind="tick"))
-    for point in points:
-        parts.extend(_roofline_point(point, x, y, memory))
+    for group in _together(points, x, y):
+        parts.extend(_roofline_points(group, x, y, memory))
     rows = tuple(
         (p.precision, LEVEL_NAMES[p.level], f"{p.intensity:.4g}",
          NOT_AVAILABLE if p.rate is None else f"{short(p.rate, 'op/s')} ~")
@@ -214,20 +214,42 @@ def _roofline_grid(x: Axis, y: Axis) -> Iterable[str]:
     )
 
 
-def _roofline_point(
-    point: RooflinePoint, x: Axis, y: Axis, memory: list[Roof]
+def _together(
+    points: tuple[RooflinePoint, ...], x: Axis, y: Axis
+) -> Iterable[tuple[RooflinePoint, ...]]:
+    """Points that lie so close that one label must do for all."""
+    groups: list[list[RooflinePoint]] = []
+    for point in points:
+        for group in groups:
+            first = group[0]
+            near = abs(x.at(point.intensity) - x.at(first.intensity)) < 60
+            if point.precision == first.precision and near:
+                group.append(point)
+                break
+        else:
+            groups.append([point])
+    return tuple(tuple(group) for group in groups)
+
+
+def _roofline_points(
+    group: tuple[RooflinePoint, ...], x: Axis, y: Axis, memory: list[Roof]
 ) -> Iterable[str]:
-    at = x.at(point.intensity)
-    name = f"{point.precision}, {LEVEL_NAMES[point.level]}"
-    if point.rate is not None:
-        told = f"{name}: {point.intensity:.3g} op/byte, {short(point.rate, 'op/s')} ~"
-        yield dot((at, y.at(point.rate)), told, f"point {point.level}")
-        yield text(at + 8, y.at(point.rate) + 4, name, kind="pointlabel")
-        return
-    bandwidth = next((r.rate for r in memory if r.name == point.level), memory[0].rate)
-    top = y.at(min(point.intensity * bandwidth, y.high))
-    yield line((at, 284), (at, top), "marker")
-    yield text(at + 5, 278, name, kind="pointlabel")
+    for point in group:
+        at, name = x.at(point.intensity), f"{point.precision}, {LEVEL_NAMES[point.level]}"
+        if point.rate is not None:
+            told = f"{name}: {point.intensity:.3g} op/byte, {short(point.rate, 'op/s')} ~"
+            yield dot((at, y.at(point.rate)), told, f"point {point.level}")
+            continue
+        bandwidth = next((r.rate for r in memory if r.name == point.level), memory[0].rate)
+        top = y.at(min(point.intensity * bandwidth, y.high))
+        yield line((at, 284), (at, top), "marker")
+    first, last = group[0], max(group, key=lambda one: one.intensity)
+    levels = ", ".join(LEVEL_NAMES[one.level] for one in group)
+    label, at = f"{first.precision}: {levels}", x.at(last.intensity)
+    height = 278.0 if first.rate is None else y.at(first.rate) + 4
+    side = "end" if at > 480 else "start"
+    at = x.at(min(one.intensity for one in group)) - 8 if side == "end" else at + 8
+    yield text(at, height, label, anchor=side, kind="pointlabel onplot")
 
 
 # --- memory chart ---------------------------------------------------------------------------------
@@ -308,55 +330,3 @@ def _arrow(start: float, end: float, y: float, value: Value | None) -> str:
         f'style="stroke-width:{width:.1f}" marker-end="url(#tip)"/>'
         + text((start + end) / 2, y - 8, shown(value), anchor="middle", kind="flowlabel")
     )
-
-
-# --- warp states ----------------------------------------------------------------------------------
-
-_STALL = "smsp__average_warps_issue_stalled_{}_per_issue_active.ratio"
-
-
-def warp_states(launch: LaunchResult) -> tuple[tuple[str, float], ...]:
-    """(state, warps per issue), the largest first; empty without a timing model."""
-    head, tail = _STALL.split("{}")
-    found = []
-    for name, value in launch.metrics.items():
-        if name.startswith(head) and name.endswith(tail):
-            number = value.number
-            if isinstance(number, int | float) and number > 0:
-                found.append((name.removeprefix(head).removesuffix(tail), float(number)))
-    return tuple(sorted(found, key=lambda pair: (-pair[1], pair[0])))
-
-
-def warp_state_plot(launch: LaunchResult) -> Plot | None:
-    """One bar per state, and all of them stacked on top."""
-    states = warp_states(launch)
-    if not states:
-        return None
-    total = sum(number for _, number in states)
-    x = Axis(low=0, high=max(number for _, number in states), start=170, end=520)
-    parts, left = [], 10.0
-    for index, (name, number) in enumerate(states):
-        width = 580 * number / total
-        parts.append(
-            f'<rect x="{left:.1f}" y="6" width="{max(width - 1, 0.5):.1f}" height="22" '
-            f'class="state s{index % 8}"><title>{name.replace("_", " ")}: {number:.2f}</title>'
-            "</rect>"
-        )
-        left += width
-        y = 42 + 20 * index
-        parts.append(text(164, y + 11, name.replace("_", " "), anchor="end", kind="tick"))
-        parts.append(box(170, y, x.at(number) - 170, 14, f"state s{index % 8}"))
-        parts.append(text(x.at(number) + 6, y + 11, f"{number:.2f} ~", kind="tick"))
-    height = 52 + 20 * len(states)
-    rows = tuple(
-        (name.replace("_", " "), f"{number:.3f} ~", f"{100 * number / total:.1f} %")
-        for name, number in states
-    )
-    note = (
-        f"Warp cycles per issued instruction, by state; {total:.2f} in all. A warp is counted "
-        "in one state per cycle; 'selected' is the one that issued."
-    )
-    told = ", ".join(f"{name} {number}" for name, number, _ in rows[:4])
-    return Plot(title="Warp states", svg=figure(600, height, f"Warp states: {told}", parts),
-                note=note, columns=("state", "warp cycles per issue", "share"),
-                rows=rows)  # fmt: skip

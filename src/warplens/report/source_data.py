@@ -6,11 +6,14 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from warplens.report.states import colour_of, letter_of
+from warplens.report.timeline import timeline_data, timeline_of
 from warplens.result import (
     LaunchResult,
     LineTable,
     Number,
     Result,
+    ScheduleWindow,
     SourceColumn,
     SourceTable,
     WarpTrace,
@@ -68,6 +71,8 @@ def source_view(result: Result) -> dict[str, Any]:
                 "columns": _columns(table.columns),
                 "lines": _line_columns(launch.by_line),
                 "warp": _warp(launch.warp),
+                "timeline": timeline_data(timeline_of(launch)),
+                "schedule": _schedule(launch.schedule),
             }
         )
     return {"files": list(files.values()), "kernels": listings, "launches": launches}
@@ -87,6 +92,30 @@ def _warp(trace: WarpTrace | None) -> dict[str, Any] | None:
         for step in trace.steps
     ]  # fmt: skip
     return {"block": trace.block, "warp": trace.warp, "total": trace.total, "steps": rows}
+
+
+def _schedule(window: ScheduleWindow | None) -> dict[str, Any] | None:
+    """Per warp, the lengths of its states one after another; state -1 is none."""
+    if window is None:
+        return None
+    rows: dict[int, list[list[int]]] = {}
+    reached: dict[int, int] = {}
+    for warp, begin, end, which, instruction in window.spans:
+        spans = rows.setdefault(warp, [])
+        at = reached.get(warp, window.first)
+        if begin > at:
+            spans.append([-1, begin - at, 0])
+        if end > max(begin, at):
+            spans.append([which, end - max(begin, at), instruction])
+            reached[warp] = end
+    return {
+        "sm": window.sm, "first": window.first, "cycles": window.cycles,
+        "subs": window.sub_partitions, "states": window.states,
+        "letters": [letter_of(name) for name in window.states],
+        "colours": [colour_of(name) for name in window.states],
+        "rows": [[warp, rows[warp]] for warp in sorted(rows)],
+        "blocks": window.blocks,
+    }  # fmt: skip
 
 
 def _used_lines(result: Result) -> dict[str, set[int]]:

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from warplens.result import ScheduleWindow
 from warplens.timing.ablate import AblationTable, ablate, saving, tail_saving
 from warplens.timing.answers import Answers
 from warplens.timing.causes import CAUSES, saving_without
@@ -14,7 +15,7 @@ from warplens.timing.model import Model, Question
 from warplens.timing.pm_sampling import PmSampling, Sampled
 from warplens.timing.sample import Sample
 from warplens.timing.stall import REASONS
-from warplens.timing.view import Schedule, schedule
+from warplens.timing.view import Schedule, schedule, window
 
 
 class LaunchTiming:
@@ -52,6 +53,10 @@ class LaunchTiming:
     def schedule(self, *, sm: int = 0, cycles: int = 200, first: int = 0) -> Schedule:
         """The first cycles of an SM, warp by warp."""
         return schedule(self.model, sm=sm, first=first, cycles=cycles)
+
+    def window(self, first: int | None = None, cycles: int = 128) -> ScheduleWindow:
+        """Some cycles of an SM as plain data for reports."""
+        return window(self.model, first=first, cycles=cycles)
 
     def ablate(self, *, pairs: bool = True) -> AblationTable:
         """What each resource is worth."""

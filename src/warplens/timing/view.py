@@ -5,17 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+from warplens.result import STATE_LETTERS, ScheduleWindow
 from warplens.timing.model import Model
 from warplens.timing.stall import REASONS, SELECTED
 
 _EVENTS = 400_000
-LETTERS = {
-    "selected": "*", "not_selected": "n", "wait": "w", "long_scoreboard": "L",
-    "short_scoreboard": "S", "barrier": "B", "membar": "M", "lg_throttle": "g",
-    "mio_throttle": "m", "math_pipe_throttle": "p", "no_instruction": "i",
-    "branch_resolving": "b", "dispatch_stall": "d", "imc_miss": "c", "drain": "D",
-    "sleeping": "z", "tex_throttle": "t", "gmma": "G", "misc": "?",
-}  # fmt: skip
+_WINDOW = 128  # cycles that a report shows
+_LATEST = 4000  # cycle at which they begin at the latest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +42,7 @@ class Schedule:
         parts = [
             f"SM {self.sm}, cycles {self.first} to {self.first + self.cycles - 1}; "
             "a column per warp: "
-            + ", ".join(f"{letter} {name}" for name, letter in LETTERS.items() if self._has(name))
+            + ", ".join(f"{sign} {name}" for name, sign in STATE_LETTERS.items() if self._has(name))
         ]
         for sub in range(self.sub_partitions):
             parts.append(self._sub(sub))
@@ -66,7 +62,7 @@ class Schedule:
                 continue
             column = span.warp // self.sub_partitions
             for cycle in range(max(span.begin, self.first), min(span.end, end)):
-                rows[cycle - self.first][column] = LETTERS[span.reason]
+                rows[cycle - self.first][column] = STATE_LETTERS[span.reason]
                 if span.reason == "selected":
                     texts[cycle - self.first] = f"warp {span.warp}: {span.text}"
         lines = [f"\nsub-partition {sub}", " cycle " + "".join(f"{w:>{width}}" for w in warps)]
@@ -142,4 +138,31 @@ def schedule(model: Model, *, sm: int = 0, first: int = 0, cycles: int = 200) ->
         sub_partitions=model.question.gpu.sub_partitions,
         warps=model.machine.resident * model.question.warps_per_block,
         spans=tuple(spans),
+    )
+
+
+def window(model: Model, *, first: int | None = None, cycles: int = _WINDOW) -> ScheduleWindow:
+    """Some cycles as plain data; without a first one, from the middle of the first blocks."""
+    if first is None:
+        n = model.result.blocks
+        ends = int(model.result.counts.done[:n, 0].min()) if n else model.result.cycles
+        first = max(0, min(ends // 2 - cycles // 2, _LATEST))
+    found = schedule(model, first=first, cycles=cycles)
+    index = {one.address: i for i, one in enumerate(model.question.kernel.instructions)}
+    end = first + cycles
+    blocks: dict[tuple[int, int], int] = {}
+    for span in found.spans:
+        blocks.setdefault((span.warp, span.block), max(first, span.begin))
+    return ScheduleWindow(
+        sm=found.sm,
+        first=first,
+        cycles=cycles,
+        sub_partitions=found.sub_partitions,
+        warps=found.warps,
+        states=REASONS,
+        spans=tuple(
+            (s.warp, max(first, s.begin), min(end, s.end), REASONS.index(s.reason), index[s.pc])
+            for s in found.spans
+        ),
+        blocks=tuple((warp, begin, block) for (warp, block), begin in blocks.items()),
     )

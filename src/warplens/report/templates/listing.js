@@ -1,0 +1,113 @@
+// --- a list of which only the visible rows exist
+class Listing {
+  constructor(host) {
+    this.host = host;
+    this.rows = [];
+    this.current = -1;
+    this.linked = new Set();
+    host.addEventListener("scroll", () => this.draw());
+    host.addEventListener("click", (event) => {
+      const row = event.target.closest("tr[data-row]");
+      if (row) { this.select(Number(row.dataset.row)); this.onSelect(this.current); }
+    });
+    host.addEventListener("keydown", (event) => this.key(event));
+    this.onSelect = () => {};
+    this.onEnter = () => {};
+  }
+  fill(headings, rows) {
+    this.rows = rows;
+    this.current = -1;
+    this.linked = new Set();
+    const table = document.createElement("table");
+    const head = table.createTHead().insertRow();
+    for (const heading of headings) {
+      const th = document.createElement("th");
+      th.scope = "col";
+      th.textContent = heading.short;
+      if (heading.title) th.title = heading.title;
+      if (heading.left) th.className = "t";
+      head.append(th);
+    }
+    this.body = table.createTBody();
+    this.headings = headings;
+    this.host.replaceChildren(table);
+    this.from = this.to = -1;
+    this.draw(true);
+  }
+  draw(force, all) {
+    if (!this.body) return;
+    const n = this.rows.length;
+    const first = all ? 0 : Math.max(0, Math.floor(this.host.scrollTop / ROW) - MARGIN);
+    const seen = Math.ceil((this.host.clientHeight || 700) / ROW);
+    const last = all ? n : Math.min(n, first + seen + 2 * MARGIN);
+    if (!force && first === this.from && last === this.to) return;
+    this.from = first;
+    this.to = last;
+    const parts = [this.pad(first)];
+    for (let i = first; i < last; i++) parts.push(this.line(i));
+    parts.push(this.pad(n - last));
+    this.body.replaceChildren(...parts);
+  }
+  pad(count) {
+    const row = document.createElement("tr");
+    row.className = "pad";
+    row.setAttribute("aria-hidden", "true");
+    const cell = row.insertCell();
+    cell.colSpan = this.headings.length;
+    cell.style.height = `${count * ROW}px`;
+    return row;
+  }
+  line(index) {
+    const item = this.rows[index];
+    const row = document.createElement("tr");
+    row.dataset.row = index;
+    const names = [];
+    if (index === this.current) { names.push("current"); row.setAttribute("aria-current", "true"); }
+    if (this.linked.has(index)) names.push("linked");
+    if (item.hit) names.push("hit");
+    row.className = names.join(" ");
+    const head = document.createElement("th");
+    head.scope = "row";
+    head.textContent = item.head;
+    if (item.advice) { head.title = item.advice; head.classList.add("advice"); }
+    row.append(head);
+    const value = (cell) => {
+      const td = row.insertCell();
+      td.textContent = cell.told;
+      if (cell.heat) td.style.background = `rgba(var(--heat),${cell.heat.toFixed(2)})`;
+    };
+    if (item.cells.length) value(item.cells[0]); else row.insertCell();
+    const text = row.insertCell();
+    text.className = "t";
+    text.textContent = item.text;
+    item.cells.slice(1).forEach(value);
+    return row;
+  }
+  select(index, scroll) {
+    this.current = Math.max(0, Math.min(this.rows.length - 1, index));
+    if (scroll) this.reveal(this.current);
+    this.draw(true);
+  }
+  reveal(index) {
+    const top = index * ROW, height = this.host.clientHeight - 2 * ROW;
+    if (top < this.host.scrollTop + ROW || top > this.host.scrollTop + height) {
+      this.host.scrollTop = Math.max(0, top - height / 3);
+    }
+  }
+  link(indices, scroll) {
+    this.linked = new Set(indices);
+    if (scroll && indices.length) this.reveal(indices[0]);
+    this.draw(true);
+  }
+  key(event) {
+    const page = Math.floor(this.host.clientHeight / ROW) - 2;
+    const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
+    if (event.key in steps) this.select(this.current + steps[event.key], true);
+    else if (event.key === "Home" && event.ctrlKey) this.select(0, true);
+    else if (event.key === "End" && event.ctrlKey) this.select(this.rows.length - 1, true);
+    else if (event.key === "Enter") this.onEnter(this.current);
+    else return;
+    event.preventDefault();
+    this.onSelect(this.current);
+  }
+}

@@ -1,0 +1,185 @@
+const code = new Listing(byId("code")), sass = new Listing(byId("sass"));
+let view = null; // what the chosen launch shows
+
+function heading(column) {
+  const unit = column.unit ? `, ${column.unit}` : "";
+  return { short: column.short, title: `${column.heading}${unit} (${column.basis})` };
+}
+function heatFirst(columns) { // the coloured column stands next to the text, always in view
+  const first = columns.filter((c) => c.heading === state.heat);
+  return first.concat(columns.filter((c) => c.heading !== state.heat && !c.text),
+    columns.filter((c) => c.text));
+}
+function headings(head, text, columns) {
+  const all = columns.map(heading);
+  return [{ short: head }, all[0] || { short: "" }, { short: text, left: true }, ...all.slice(1)];
+}
+function cells(columns, index) {
+  return columns.map((column) => {
+    const value = index < 0 ? null : column.values[index];
+    const heat = column.heading === state.heat && column.top > 0 && typeof value === "number"
+      ? 0.75 * value / column.top : 0;
+    return { told: told(value), heat };
+  });
+}
+
+function loadLaunch() {
+  const launch = data.launches[state.launch];
+  const host = articles[state.launch].querySelector(".sourcehost");
+  const box = byId("sourceview");
+  box.hidden = !launch;
+  host.append(box);
+  if (!launch) { view = null; return; }
+  const kernel = data.kernels[launch.kernel];
+  view = { kernel, columns: prepare(launch.columns), lines: null, marks: adviceMarks() };
+  if (launch.lines) view.lines = { ...launch.lines, columns: prepare(launch.lines.columns) };
+  chooseHeat();
+  chooseFiles();
+  fillSass();
+  fillCode();
+  search();
+  code.host.scrollTop = sass.host.scrollTop = 0;
+  const first = firstOfInterest();
+  if (first >= 0) { sass.select(first, true); follow(first, true); }
+}
+function adviceMarks() {
+  const marks = new Map();
+  for (const button of articles[state.launch].querySelectorAll("[data-name=summary] .goto")) {
+    const rule = button.closest(".rule").querySelector("b").textContent;
+    const key = `${button.dataset.file}:${button.dataset.line}`;
+    marks.set(key, marks.has(key) ? `${marks.get(key)}; ${rule}` : rule);
+  }
+  return marks;
+}
+const PREFERRED = ["L2 Theoretical Sectors Global Excessive", "L1 Wavefronts Shared Excessive",
+  "Divergent Branches", "Instructions Executed"];
+function chooseHeat() {
+  const offered = view.columns.filter((c) => !c.text && c.top > 0);
+  const names = offered.map((c) => c.heading);
+  if (!names.includes(state.heat)) state.heat = PREFERRED.find((n) => names.includes(n)) || names[0] || "";
+  byId("heat").replaceChildren(...offered.map((c) => new Option(c.heading, c.heading, false, c.heading === state.heat)));
+}
+function chooseFiles() {
+  const counts = new Map();
+  view.kernel.files.forEach((f) => { if (f >= 0) counts.set(view.kernel.names[f], (counts.get(view.kernel.names[f]) || 0) + 1); });
+  const names = [...counts.keys()].sort((a, b) => counts.get(b) - counts.get(a));
+  const own = names.find((n) => /\.cu$/.test(n));
+  if (!names.includes(state.file)) state.file = own || names[0] || "";
+  byId("file").replaceChildren(...names.map((n) => new Option(short(n), n, false, n === state.file)));
+}
+function fillSass() {
+  const k = view.kernel;
+  const columns = heatFirst(view.columns);
+  const rows = k.sass.map((text, i) => ({
+    head: `0x${k.addresses[i].toString(16).padStart(4, "0")}`,
+    text,
+    cells: cells(columns, i),
+    key: k.files[i] >= 0 && k.lines[i] ? `${k.names[k.files[i]]}:${k.lines[i]}` : "",
+  }));
+  for (const row of rows) if (view.marks.has(row.key)) row.advice = view.marks.get(row.key);
+  sass.fill(headings("Address", "SASS", columns), rows);
+}
+function fillCode() {
+  const file = data.files.find((f) => f.name === state.file);
+  const lines = view.lines;
+  const places = new Map();
+  if (lines) lines.lines.forEach((line, i) => { if (lines.names[lines.files[i]] === state.file) places.set(line, i); });
+  const columns = lines ? heatFirst(lines.columns) : [];
+  const rows = [];
+  for (const [first, texts] of file ? file.lines : []) {
+    if (rows.length) rows.push({ head: "…", text: "", cells: [], key: "" });
+    texts.forEach((text, i) => {
+      const number = first + i;
+      const key = `${state.file}:${number}`;
+      const index = places.has(number) ? places.get(number) : -1;
+      const row = { head: String(number), text: text.replaceAll("\t", "    "), cells: cells(columns, index), key, number };
+      if (view.marks.has(key)) row.advice = view.marks.get(key);
+      rows.push(row);
+    });
+  }
+  if (!rows.length) rows.push({ head: "", text: "The text of this file is not in the result.", cells: [], key: "" });
+  code.fill(headings("Line", state.file ? short(state.file) : "Source", columns), rows);
+}
+function firstOfInterest() {
+  const column = view.columns.find((c) => c.heading === state.heat);
+  return column && column.top > 0 ? column.values.indexOf(column.top) : -1;
+}
+
+// --- links both ways
+function follow(index, scroll) { // from a SASS row to its source line
+  const k = view.kernel;
+  if (index < 0 || !sass.rows[index]) return;
+  const file = k.files[index];
+  if (file >= 0 && k.names[file] !== state.file && scroll) {
+    state.file = k.names[file];
+    byId("file").value = state.file;
+    fillCode();
+  }
+  const key = sass.rows[index].key;
+  const at = key ? code.rows.findIndex((row) => row.key === key) : -1;
+  code.link(at < 0 ? [] : [at], at >= 0);
+  sass.link([], false);
+}
+function back(index, scroll) { // from a source line to its SASS
+  const row = code.rows[index];
+  const found = row && row.key ? sass.rows.flatMap((r, i) => (r.key === row.key ? [i] : [])) : [];
+  sass.link(found, scroll !== false);
+  code.link([], false);
+  return found;
+}
+sass.onSelect = (index) => follow(index, true);
+sass.onEnter = (index) => { follow(index, true); const at = [...code.linked][0]; if (at !== undefined) { code.select(at, true); code.host.focus(); } };
+code.onSelect = (index) => back(index, true);
+code.onEnter = (index) => { const found = back(index, true); if (found.length) { sass.select(found[0], true); sass.host.focus(); } };
+
+function goTo(file, line) {
+  if (!view) return;
+  const known = [...byId("file").options].some((o) => o.value === file);
+  if (known && file !== state.file) { state.file = file; byId("file").value = file; fillCode(); }
+  const at = code.rows.findIndex((row) => row.key === `${file}:${line}`);
+  byId("sourceview").scrollIntoView({ block: "start" });
+  if (at >= 0) { code.select(at, true); back(at, true); }
+  code.host.focus({ preventScroll: true });
+}
+document.addEventListener("click", (event) => {
+  const button = event.target.closest(".goto");
+  if (button) goTo(button.dataset.file, Number(button.dataset.line));
+  const part = event.target.closest("[data-part]");
+  if (part) {
+    event.preventDefault();
+    articles[state.launch].querySelector(`[data-name=${part.dataset.part}]`).scrollIntoView();
+  }
+});
+
+// --- search
+function search() {
+  const wanted = state.search.toLowerCase();
+  state.matches = [];
+  state.match = -1;
+  for (const list of [code, sass]) {
+    list.rows.forEach((row, i) => {
+      row.hit = wanted !== "" && row.text.toLowerCase().includes(wanted);
+      if (row.hit) state.matches.push([list, i]);
+    });
+    list.draw(true);
+  }
+  byId("matches").textContent = wanted ? `${state.matches.length} found` : "";
+}
+function step(by) {
+  const n = state.matches.length;
+  if (!n) return;
+  state.match = (state.match + by + n) % n;
+  const [list, index] = state.matches[state.match];
+  list.select(index, true);
+  if (list === sass) follow(index, true); else back(index, true);
+  byId("matches").textContent = `${state.match + 1} of ${n}`;
+}
+const box = byId("search");
+if (box) {
+  box.addEventListener("input", () => { state.search = box.value; search(); });
+  box.addEventListener("keydown", (event) => { if (event.key === "Enter") step(event.shiftKey ? -1 : 1); });
+  byId("next").addEventListener("click", () => step(1));
+  byId("previous").addEventListener("click", () => step(-1));
+  byId("heat").addEventListener("change", (event) => { state.heat = event.target.value; fillSass(); fillCode(); search(); });
+  byId("file").addEventListener("change", (event) => { state.file = event.target.value; fillCode(); search(); });
+}
