@@ -77,6 +77,8 @@ def _place(state: State, counts: Counts, spec: Record, trace: Trace, slot: int, 
     l0 = state.l0[index % spec.sub_partitions]
     warp.ready = fetch.ready(l0, state.l1i, spec, -16, warp.pc, now)
     state.ready[index] = warp.ready
+    sub = state.subs[index % spec.sub_partitions]
+    sub.next = min(sub.next, warp.ready)
     stall.charge(sm, counts, index, warp, stall.NO_INSTRUCTION, now, warp.ready)
     state.slots[slot].live += 1
     sm.resident += 1
@@ -115,7 +117,8 @@ def open_barrier(state: State, counts: Counts, spec: Record, number: int, name: 
             stall.charge(state.sm[0], counts, index, warp, stall.BARRIER, begin, until)
             warp.ready = until
             state.ready[index] = until
-            state.sm[0].wake = min(state.sm[0].wake, until)
+            sub = state.subs[index % spec.sub_partitions]
+            sub.next = min(sub.next, until)
 
 
 @stage

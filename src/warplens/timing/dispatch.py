@@ -35,6 +35,15 @@ def blocked(sub: Record, spec: Record, inst: Record, now: int) -> int:
 
 
 @stage
+def free_at(sub: Record, spec: Record, inst: Record, now: int) -> int:
+    """When a blocked instruction may go, if its sub-partition issues nothing else: or just before,
+    since the times of units are fractions."""
+    if inst.kind == MEMORY or inst.kind == SHARED:
+        return max(now + 1, int(sub.queue_free - spec.queue_entries * spec.agu_interval))
+    return max(now + 1, int(sub.pipe_free[inst.pipe]))
+
+
+@stage
 def start(state: State, spec: Record, inst: Record, trace: Trace, warp: Record, index: int,
           now: int) -> None:  # fmt: skip
     """Starts the instruction of a warp."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from warplens.compiled import native
 from warplens.timing import blocks, dispatch, fetch, progress, scoreboard, stall
-from warplens.timing.schedule import pick
+from warplens.timing.schedule import pick, settle
 from warplens.timing.state import (
     ARRIVE,
     AT_BARRIER,
@@ -38,9 +38,10 @@ def simulate(specs: Records, code: Records, trace: Trace, state: State, counts: 
     while sm.finished < trace.order.size and sm.issued < limit:
         blocks.launch(state, counts, spec, trace, now)
         issued = 0
-        sm.wake = NEVER
         for number in range(spec.sub_partitions):
             sub = state.subs[number]
+            if sub.next > now:
+                continue
             index = pick(
                 sm, counts, state.warps, state.ready, sub, number, spec, code, now
             )  # fmt: skip
@@ -48,15 +49,18 @@ def simulate(specs: Records, code: Records, trace: Trace, state: State, counts: 
                 issued += 1
                 sub.last_warp = index
                 _issue(state, counts, spec, code, trace, index, now)
-        following = max(now + 1, min(sm.wake, blocks.next_launch(state, trace)))
+        following = blocks.next_launch(state, trace)
+        for number in range(spec.sub_partitions):
+            following = min(following, state.subs[number].next)
+        following = max(now + 1, following)
         if following >= NEVER:
             following = _unlock(state, counts, spec, now)
         _account(sm, now, following, issued)
         now = following
         if now >= sm.note_at:
-            progress.note(state, counts, code, now)
+            _note(state, counts, spec, code, now)
     sm.now = now
-    progress.note(state, counts, code, now)
+    _note(state, counts, spec, code, now)
 
 
 @stage
@@ -108,7 +112,8 @@ def _advance(state: State, counts: Counts, spec: Record, code: Records, trace: T
     stall.charge(sm, counts, index, warp, reason, ready, until)
     warp.ready = max(ready, until)
     state.ready[index] = warp.ready
-    sm.wake = min(sm.wake, warp.ready)
+    sub = state.subs[index % spec.sub_partitions]
+    sub.next = min(sub.next, warp.ready)
     return True
 
 
@@ -123,7 +128,18 @@ def _unlock(state: State, counts: Counts, spec: Record, now: int) -> int:
         if state.warps[index].status == AT_BARRIER:
             state.warps[index].status = RUNNING
             state.warps[index].ready = state.ready[index] = now + 1
+            state.subs[index % spec.sub_partitions].next = now + 1
     return now + 1
+
+
+@stage
+def _note(state: State, counts: Counts, spec: Record, code: Records, now: int) -> None:
+    for number in range(spec.sub_partitions):
+        sub = state.subs[number]
+        since = sub.held_since
+        settle(state.sm[0], counts, state.warps, state.ready, sub, number, spec, now)
+        sub.held_since = now if since >= 0 else since
+    progress.note(state, counts, code, now)
 
 
 @stage

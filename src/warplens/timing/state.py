@@ -81,7 +81,11 @@ WARP = np.dtype([
     ("release", "i8", (N_SCOREBOARDS,)), ("cause", "i8", (N_SCOREBOARDS,)),
     ("ring", "i8", (N_SCOREBOARDS * RING,)),
 ])  # fmt: skip
-SUB = np.dtype([("pipe_free", "f8", (len(PIPES),)), ("queue_free", "f8"), ("last_warp", "i8")])
+SUB = np.dtype([
+    ("pipe_free", "f8", (len(PIPES),)), ("queue_free", "f8"), ("last_warp", "i8"),
+    ("next", "i8"),  # when the scheduler must look again
+    ("held_since", "i8"),  # since when all its ready warps wait for a unit; -1: they do not
+])  # fmt: skip
 SLOT = np.dtype([("free", "i8"), ("live", "i8"), ("arrived", "i8", (N_BARRIERS,))])
 # a set of L1: lines (+ 1) by way, their sectors, when the last fill arrives, last use
 SET = np.dtype([(name, "i8", (WAYS,)) for name in ("tag", "valid", "arrival", "used")])
@@ -96,7 +100,7 @@ L1_KINDS = ("global_ld", "global_st", "local_ld", "local_st")
 # the SM as a whole: counters of progress, when each shared unit is free again, sums
 SM = np.dtype([
     *((name, "i8") for name in ("now", "next_block", "finished", "n_events", "resident",
-                                "age", "issued", "wake", "empty", "notes", "note_at",
+                                "age", "issued", "empty", "notes", "note_at",
                                 "note_interval")),
     *((name, "f8") for name in ("lsu_free", "tag_free", "data_free", "l2_free",
                                 "dram_free", "dram_busy", "dram_owed", "atomic_free", "launch_free",
@@ -158,7 +162,7 @@ def new_state(spec: Record, l1_lines: int, l0_lines: int, l1i_lines: int, *,
     """An empty SM."""
     n_warps = int(spec["slots"]) * int(spec["warps_per_block"])
     subs = np.zeros(int(spec["sub_partitions"]), SUB)
-    subs["last_warp"] = -1
+    subs["last_warp"] = subs["held_since"] = -1
     slots = int(spec["slots"])
     sm = np.zeros(1, SM)
     sm["empty"] = slots
