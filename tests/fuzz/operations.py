@@ -174,7 +174,7 @@ def _bit_operations() -> None:
     define("iii>i", "__dp4a({0}, {1}, {2})", _dot4)
     define("iii>i", "(int)((unsigned){0} * (unsigned){1} + (unsigned){2})",
            lambda a, b, c: a * b + c)  # fmt: skip
-    define("iil>l", "((long long){0} * {1} + {2})",
+    define("iil>l", "(long long)((unsigned long long)((long long){0} * {1}) + {2})",
            lambda a, b, c: a.astype(np.int64) * b + c)  # fmt: skip
     define("uum>m", "((unsigned long long){0} * {1} + {2})",
            lambda a, b, c: a.astype(np.uint64) * b + c)  # fmt: skip
