@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,7 +55,7 @@ def summary(outcomes: list[Outcome]) -> Iterator[str]:
     from warplens.timing.validation import kendall, spearman, summarise
 
     for part in ("tuning", "validation"):
-        mine = [one for one in outcomes if one.case.part == part]
+        mine = [one for one in outcomes if one.case.part == part and not one.case.common_factor]
         found = summarise(one.comparison() for one in mine)
         if found is not None:
             yield (
@@ -68,12 +69,27 @@ def summary(outcomes: list[Outcome]) -> Iterator[str]:
             )
             cases = sum(bool(one.counts) for one in mine)
             yield f"published, {part}: {len(counts)} counts of {cases} cases: {by_verdict}"
+    scaled = {
+        f"{one.case.source}: {one.case.ladder}" for one in outcomes if one.case.common_factor
+    }  # fmt: skip
     for name, pairs in ladders(outcomes).items():
         left, right = zip(*pairs, strict=True)
-        yield (
+        text = (
             f"ladder {name}: {len(pairs)} steps, Spearman {spearman(left, right):.2f}, "
             f"Kendall {kendall(left, right):.2f}"
         )
+        yield text + (_scaled(pairs) if name in scaled else "")
+
+
+def _scaled(pairs: list[tuple[float, float]]) -> str:
+    """The error after one factor, and what choosing the predicted best costs."""
+    factor = statistics.median(right / left for left, right in pairs)
+    error = statistics.fmean(abs(factor * left / right - 1.0) for left, right in pairs)
+    chosen = min(pairs)[1] / min(right for _, right in pairs) - 1.0
+    return (
+        f"; after a factor of {factor:.2f} mean error {error:.1%}; the predicted best is "
+        f"{chosen:.1%} off the true best"
+    )
 
 
 def ladders(outcomes: Iterable[Outcome]) -> dict[str, list[tuple[float, float]]]:

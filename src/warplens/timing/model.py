@@ -218,13 +218,13 @@ def extrapolate(question: Question, replay: Replay, active_sms: int) -> Estimate
     def cycles(blocks: float) -> float:
         if not n:
             return float(replay.cycles)
+        blocks *= mean_work / work_per_block  # of a window of each block, so many more would run
         if blocks <= n:
             low = int(np.floor(blocks))
             below = done[low - 1] if low else 0.0
             above = done[min(n, low + 1) - 1]
             return float(below + (above - below) * (blocks - low))
-        missing = blocks * mean_work - n * work_per_block
-        return float(done[-1] + max(0.0, missing) / rate)
+        return float(done[-1] + (blocks - n) * work_per_block / rate)
 
     busiest = cycles(float(-(-question.blocks // active_sms)))
     mean = cycles(share)

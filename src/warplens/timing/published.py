@@ -3,7 +3,8 @@
 A case file is TOML: `title`, `url`, `commit` and `date` of the source, `part` ("tuning" or
 "validation"), `gpu`, `clock`, `kernels` (a CUDA file, relative), and `[[case]]` tables with `name`,
 `kernel`, `grid`, `block`, `arguments` (as for `--arg`) and what was published: `time_ns`, and
-`counters` by metric. Numbers are compared to the digits that were printed.
+`counters` by metric. Numbers are compared to the digits that were printed; `{here}` in an argument
+is the file's folder.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ class Case:
     Attributes:
         clock: "base", "boost" or MHz; memory_mhz: the DRAM clock that was printed, 0: the card's.
         ladder: cases of one name are ranked against each other.
+        common_factor: clocks are not known: times of a ladder are compared after one factor.
         repeat: published work over the work of our launch, where a loop was shortened.
         whole: run every block for the counts; otherwise they are a sample's, scaled.
         noise: by metric, the share by which the hardware's count may lie above and below.
@@ -52,6 +54,7 @@ class Case:
     kernels: Path
     options: tuple[str, ...]
     ladder: str
+    common_factor: bool
     repeat: float
     whole: bool
     time_ns: float | None
@@ -125,7 +128,8 @@ def _case(path: Path, document: Mapping[str, Any], entry: Mapping[str, Any]) -> 
     return Case(
         source=path.stem, part=document["part"], name=entry["name"], kernel=entry["kernel"],
         grid=tuple(entry["grid"]), block=tuple(entry["block"]), shared=entry.get("shared", 0),
-        arguments=tuple(of("arguments", ())), gpu=of("gpu"),
+        arguments=tuple(text.replace("{here}", str(path.parent)) for text in of("arguments", ())),
+        gpu=of("gpu"), common_factor=of("common_factor", False),
         clock=clock if isinstance(clock, str) else float(clock),
         memory_mhz=float(of("memory_mhz", 0)), kernels=path.parent / of("kernels"),
         options=tuple(of("options", ())), ladder=entry.get("ladder", ""),

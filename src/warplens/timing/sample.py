@@ -24,9 +24,9 @@ from warplens.execute.memory import DeviceMemory
 from warplens.execute.trace import BlockTrace, Recorder, collect
 
 BUDGET = 4_000_000  # warp instructions run for a sample
-LONG_BUDGET = 24_000_000  # the same for long blocks: what is not kept is quick
-NEIGHBOURS = 60  # long blocks of other SMs that are worth a larger budget
-REPLAYED = 2_500_000  # of one SM's blocks, less than the limit of a replay
+LONG_BUDGET = 8_000_000  # the same for long blocks: what is not kept is quick
+NEIGHBOURS = 20  # long blocks of other SMs that are worth a larger budget
+REPLAYED = 1_200_000  # of one SM's blocks, less than the limit of a replay
 WAVES = 4  # of an SM's resident blocks, more where blocks are short
 MAX_WAVES = 48
 _STEADY = 40_000  # warp instructions of one SM that give a steady rate
