@@ -12,7 +12,7 @@ from tests.fuzz.generate import generate
 from tests.kernels.arithmetic import floats
 from tests.kernels.model import ARCHITECTURES
 
-PROGRAMS = 12
+PROGRAMS = 8
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -1,0 +1,41 @@
+"""Kernels made of what random programs once found wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import warplens as wl
+from warplens.api import LaunchOptions
+
+CUT_COMPARISONS = """
+#include <cuda_fp16.h>
+__global__ void compare(const float* a, const __half* b, int* greater, int* less) {
+  int t = threadIdx.x;
+  __half cut = __float2half_rz(a[t]);
+  greater[t] = __hgt(cut, b[t]);
+  less[t] = __hltu(cut, b[t]);
+}
+"""
+
+
+def test_single_sources_of_half_comparisons() -> None:
+    """On sm_75 the compiler leaves the cut to half to HSETP2, whose source is then a single."""
+    b = np.array([1.0, -1.0, 2.0, 65504.0, -65504.0, 0.0, 0.0, np.inf] * 4, np.float16)
+    a = b.astype(np.float32)
+    with np.errstate(all="ignore"):
+        a[:8] += np.abs(a[:8]) * np.float32(1e-5)  # cut back to b
+        a[8:16] -= np.abs(a[8:16]) * np.float32(1e-5)
+    a[16:24] = [70000.0, -70000.0, np.inf, 65519.0, -65519.0, 1e-8, -1e-8, np.nan]
+    greater, less = np.zeros((2, 32), np.int32)
+    options = LaunchOptions(timing=False)
+    module = wl.Device("sm_75", options=options).compile(CUT_COMPARISONS)
+    module["compare"][1, 32](a, b, greater, less)
+
+    with np.errstate(over="ignore"):
+        cut = a.astype(np.float16)
+    over = (np.abs(cut.astype(np.float32)) > np.abs(a)) & np.isfinite(a)
+    cut = np.where(over, np.nextafter(cut, np.float16(0)), cut).astype(np.float32)
+    wide = b.astype(np.float32)
+    assert greater.tolist() == (cut > wide).astype(int).tolist()
+    assert less.tolist() == (~(cut >= wide)).astype(int).tolist()
+    assert any("F32" in i.text and "HSETP2" in i.text for i in module.sass("compare").instructions)
