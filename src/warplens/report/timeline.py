@@ -10,7 +10,7 @@ from typing import Any
 from warplens.report.numbers import number_text, scaled
 from warplens.report.plots import Plot
 from warplens.report.states import colour_of, letter_of
-from warplens.report.svg import Point, box, figure, line, short, text
+from warplens.report.svg import Point, box, figure, line, text
 from warplens.result import LaunchResult, Section
 
 LEFT, RIGHT, WIDTH = 210.0, 900.0, 1000
@@ -217,7 +217,7 @@ def _walk(corners: Iterable[Point]) -> str:
 def _strip(one: Series, times: tuple[float, ...], y: float) -> list[str]:
     bottom = y + _STRIP
     stairs = "M" + _walk(_stairs(one.values, times, one.top, y, _STRIP))[1:]
-    most = short(one.top, _UNITS.get(one.unit, one.unit)) if one.unit != "%" else "100 %"
+    most = f"{_shown(one.top)} {_UNITS.get(one.unit, one.unit)}".strip()
     return [
         text(LEFT - 8, y + 19, one.label, anchor="end", kind="tick"),
         line((LEFT, bottom), (RIGHT, bottom), "gridline"),

@@ -28,7 +28,7 @@ function drawSchedule() {
     }).filter((span) => span.state >= 0)];
   });
   const width = plan.left + d.cycles * plan.cell + 4, height = 22 + plan.rows.length * plan.line;
-  const picture = svg("svg", { width, height, "aria-hidden": "true" });
+  const picture = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" });
   for (let c = 0; c <= d.cycles; c += 10) {
     const x = plan.left + c * plan.cell;
     picture.append(svg("line", { x1: x, x2: x, y1: 18, y2: height, class: "gridline" }),
