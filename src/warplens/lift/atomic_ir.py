@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from warplens.execute import layout as at
 from warplens.lift.access_ir import RESULTS, SWAP, VALUES, global_access, scratch, shared_access
 from warplens.lift.count_ir import ATOMIC, COMPARE, SLOTS
@@ -11,6 +13,23 @@ _INTEGER = {"ADD": "add", "AND": "and", "OR": "or", "XOR": "xor"}
 _EXTREME = {
     ("MIN", False): "ult", ("MAX", False): "ugt", ("MIN", True): "slt", ("MAX", True): "sgt",
 }  # fmt: skip
+
+
+_VECTOR = re.compile(r"^(F32|F16|BF16)x(\d)$")
+
+
+def vector_of(kind: str) -> tuple[str, int]:
+    """The kind of a word and how many words a lane changes, each for itself.
+
+    >>> vector_of("F32x4"), vector_of("BF16x8"), vector_of("F16x2")
+    (('F32', 4), ('BF16x2', 4), ('F16x2', 1))
+    """
+    match = _VECTOR.match(kind)
+    if match is None:
+        return kind, 1
+    if match[1] == "F32":
+        return "F32", int(match[2])
+    return f"{match[1]}x2", int(match[2]) // 2
 
 
 def _flush(stem: str, source: str) -> str:
@@ -131,72 +150,113 @@ def combine(operation: str, kind: str, bits: int) -> str:
 
 
 def _element(stem: str, slot: int, lane: str, n_words: int) -> str:
-    """Lines that load one lane's operand from scratch, 32 or 64 bits."""
-    if n_words == 1:
-        return f"""{scratch(stem + ".p", slot)}
-  %{stem}.q = getelementptr i32, ptr %{stem}.p, i32 {lane}
-  %{stem} = load i32, ptr %{stem}.q, align 4"""
-    return f"""{scratch(stem + ".p", slot)}
-  %{stem}.q = getelementptr i32, ptr %{stem}.p, i32 {lane}
-  %{stem}.0 = load i32, ptr %{stem}.q, align 4
-{scratch(stem + ".r", slot + 1)}
-  %{stem}.s = getelementptr i32, ptr %{stem}.r, i32 {lane}
-  %{stem}.1 = load i32, ptr %{stem}.s, align 4
-  %{stem}.l = zext i32 %{stem}.0 to i64
-  %{stem}.h = zext i32 %{stem}.1 to i64
-  %{stem}.t = shl i64 %{stem}.h, 32
-  %{stem} = or i64 %{stem}.l, %{stem}.t"""
+    """Lines that load one lane's operand of 32, 64 or 128 bits from scratch."""
+    t = f"i{32 * n_words}"
+    lines = []
+    for k in range(n_words):
+        word = f"%{stem}" if n_words == 1 else f"%{stem}.{k}"
+        lines += [
+            scratch(f"{stem}.p{k}", slot + k),
+            f"  %{stem}.q{k} = getelementptr i32, ptr %{stem}.p{k}, i32 {lane}",
+            f"  {word} = load i32, ptr %{stem}.q{k}, align 4",
+        ]
+    for k in range(n_words if n_words > 1 else 0):
+        last = k == n_words - 1
+        before = f"%{stem}.a{k - 1}"
+        lines += [f"  %{stem}.w{k} = zext i32 %{stem}.{k} to {t}"]
+        if k == 0:
+            lines += [f"  %{stem}.a0 = add {t} %{stem}.w0, 0"]
+        else:
+            lines += [
+                f"  %{stem}.s{k} = shl {t} %{stem}.w{k}, {32 * k}",
+                f"  %{stem}{'' if last else f'.a{k}'} = or {t} {before}, %{stem}.s{k}",
+            ]
+    return "\n".join(lines)
 
 
-def _keep_result(operation: str, t: str, tag: str) -> str:
+def _keep_result(operation: str, t: str, tag: str, slot: int = RESULTS) -> str:
     """Lines that store what a lane gets back, from %old."""
-    result, won = f"%old_{tag}", ""
+    result, lines = f"%old_{tag}", []
     if operation == "CAST":
         result = f"%{tag}.won"
-        won = (
-            f"  %{tag}.same = icmp eq {t} %old_{tag}, %{tag}.b\n"
-            f"  %{tag}.won = zext i1 %{tag}.same to {t}\n"
-        )
-    store = f"""{won}{scratch(f"{tag}.res.p", RESULTS)}
-  %{tag}.res.q = getelementptr i32, ptr %{tag}.res.p, i32 %{tag}.l
-"""
-    if t == "i32":
-        return f"{store}  store i32 {result}, ptr %{tag}.res.q, align 4"
-    return f"""{store}  %{tag}.res.lo = trunc i64 {result} to i32
-  store i32 %{tag}.res.lo, ptr %{tag}.res.q, align 4
-  %{tag}.res.sh = lshr i64 {result}, 32
-  %{tag}.res.hi = trunc i64 %{tag}.res.sh to i32
-{scratch(f"{tag}.res.r", RESULTS + 1)}
-  %{tag}.res.s = getelementptr i32, ptr %{tag}.res.r, i32 %{tag}.l
-  store i32 %{tag}.res.hi, ptr %{tag}.res.s, align 4"""
+        lines += [
+            f"  %{tag}.same = icmp eq {t} %old_{tag}, %{tag}.b",
+            f"  %{tag}.won = zext i1 %{tag}.same to {t}",
+        ]
+    for k in range(int(t[1:]) // 32):
+        word = result
+        if t != "i32":
+            word = f"%{tag}.res.w{k}"
+            lines += [
+                f"  %{tag}.res.s{k} = lshr {t} {result}, {32 * k}",
+                f"  {word} = trunc {t} %{tag}.res.s{k} to i32",
+            ]
+        lines += [
+            scratch(f"{tag}.res.p{k}", slot + k),
+            f"  %{tag}.res.q{k} = getelementptr i32, ptr %{tag}.res.p{k}, i32 %{tag[0]}.l",
+            f"  store i32 {word}, ptr %{tag}.res.q{k}, align 4",
+        ]
+    return "\n".join(lines)
 
 
-def _lanes(operation: str, kind: str, bits: int, mask: str, tag: str, result: bool) -> str:
-    """One loop over lanes: label TAG.loop, entered from TAG.enter; tag "p" is plain, "s" atomic."""
-    t = f"i{bits}"
-    operands = _element(f"{tag}.b", VALUES, f"%{tag}.l", bits // 32)
-    if operation in ("CAS", "CAST"):
-        operands += "\n" + _element(f"{tag}.c", SWAP, f"%{tag}.l", bits // 32)
+def _renamed(operation: str, kind: str, bits: int, tag: str) -> str:
+    """What combines old value and operands, under names of its own."""
     body = _rename(combine(operation, kind, bits), tag)
     for name in "bc":
         for end in (" ", ",", "\n"):
             body = (body + "\n").replace(f"%{name}{end}", f"%{tag}.{name}{end}").rstrip("\n")
-    if tag == "p":
-        change = f"""  %old_p = load {t}, ptr %p.m, align {bits // 8}
+    return body
+
+
+def _elements(operation: str, kind: str, count: int, tag: str, result: bool) -> tuple[str, str]:
+    """Lines that change the words of one lane one after the other, and the label they end in."""
+    lines, last = [], f"{tag}.loop"
+    for k in range(count):
+        own = f"{tag}{k}"
+        lines += [
+            _element(f"{own}.b", VALUES + k, f"%{tag}.l", 1),
+            f"  %{own}.m = getelementptr i8, ptr %{tag}.m, i64 {4 * k}",
+            _change(_renamed(operation, kind, 32, own), "i32", own, last, tag == "p"),
+        ]
+        last = last if tag == "p" else f"{own}.have"
+        if result:
+            lines.append(_keep_result(operation, "i32", own, RESULTS + k))
+    return "\n".join(lines), last
+
+
+def _change(body: str, t: str, tag: str, before: str, plain: bool) -> str:
+    """Lines that change %TAG.m from %old_TAG to %new_TAG; %old_TAG is then the value found."""
+    align = min(int(t[1:]) // 8, 8)
+    if plain:
+        return f"""  %old_{tag} = load {t}, ptr %{tag}.m, align {align}
 {body}
-  store {t} %new_p, ptr %p.m, align {bits // 8}"""
+  store {t} %new_{tag}, ptr %{tag}.m, align {align}"""
+    return f"""  %{tag}.guess = load atomic {t}, ptr %{tag}.m monotonic, align {align}
+  br label %{tag}.spin
+{tag}.spin:
+  %old_{tag} = phi {t} [ %{tag}.guess, %{before} ], [ %{tag}.got, %{tag}.spin ]
+{body}
+  %{tag}.xchg = cmpxchg ptr %{tag}.m, {t} %old_{tag}, {t} %new_{tag} seq_cst seq_cst, align {align}
+  %{tag}.got = extractvalue {{ {t}, i1 }} %{tag}.xchg, 0
+  %{tag}.done = extractvalue {{ {t}, i1 }} %{tag}.xchg, 1
+  br i1 %{tag}.done, label %{tag}.have, label %{tag}.spin
+{tag}.have:"""
+
+
+def _lanes(operation: str, kind: str, bits: int, mask: str, tag: str, result: bool) -> str:
+    """One loop over lanes: label TAG.loop, entered from TAG.enter; tag "p" is plain, "s" atomic."""
+    t, last = f"i{bits}", "p.loop" if tag == "p" else "s.have"
+    element, count = vector_of(kind)
+    if count > 1:
+        work, last = _elements(operation, element, count, tag, result)
     else:
-        change = f"""  %guess0 = load atomic {t}, ptr %s.m monotonic, align {bits // 8}
-  br label %s.spin
-s.spin:
-  %old_s = phi {t} [ %guess0, %s.loop ], [ %got, %s.spin ]
-{body}
-  %xchg = cmpxchg ptr %s.m, {t} %old_s, {t} %new_s seq_cst seq_cst, align {bits // 8}
-  %got = extractvalue {{ {t}, i1 }} %xchg, 0
-  %done.x = extractvalue {{ {t}, i1 }} %xchg, 1
-  br i1 %done.x, label %s.have, label %s.spin
-s.have:"""
-    last = "p.loop" if tag == "p" else "s.have"
+        operands = _element(f"{tag}.b", VALUES, f"%{tag}.l", bits // 32)
+        if operation in ("CAS", "CAST"):
+            operands += "\n" + _element(f"{tag}.c", SWAP, f"%{tag}.l", bits // 32)
+        body = _renamed(operation, kind, bits, tag)
+        work = f"""{operands}
+{_change(body, t, tag, f"{tag}.loop", tag == "p")}
+{_keep_result(operation, t, tag) if result else ""}"""
     return f"""{tag}.enter:
   br label %{tag}.loop
 {tag}.loop:
@@ -205,9 +265,7 @@ s.have:"""
   %{tag}.o.p = getelementptr i64, ptr %offs.p, i32 %{tag}.l
   %{tag}.o = load i64, ptr %{tag}.o.p, align 8
   %{tag}.m = getelementptr i8, ptr %host, i64 %{tag}.o
-{operands}
-{change}
-{_keep_result(operation, t, tag) if result else ""}
+{work}
   %{tag}.low = sub i32 %{tag}.r, 1
   %{tag}.r2 = and i32 %{tag}.r, %{tag}.low
   %{tag}.more = icmp ne i32 %{tag}.r2, 0
@@ -274,6 +332,8 @@ at.full:
 {plain}
 at.end:"""
         return f"{head}  br label %p.enter\n{plain}\nat.end:"
+    if bits == 128 and vector_of(kind)[1] == 1:  # one worker runs these (lifter.order_reason)
+        return f"{head}{_fetch(mask)}\n  br label %p.enter\n{plain}\nat.end:"
     return f"""{head}{_fetch(mask)}
   %exp = getelementptr i64, ptr %env, i64 {at.ENV_EXCLUSIVE}
   %exv = load i64, ptr %exp, align 8

@@ -29,6 +29,10 @@ KEY_UNIFORM = 264  # 264..518
 KEY_UNIFORM_PREDICATE = 520  # 520..526
 N_KEYS = 528
 
+# vectors that one lane of an atomic adds, element by element: bits of a lane
+ATOMIC_VECTORS = {"F32x2": 64, "F32x4": 128, "F16x4": 64, "F16x8": 128, "BF16x4": 64,
+                  "BF16x8": 128}  # fmt: skip
+
 _WIDE_ROLES = frozenset({"load", "store", "atomic", "reduction", "copy_async", "query_space"})
 
 
@@ -109,6 +113,9 @@ def access_bytes(inst: Instruction) -> int:
     for name, size in (("U8", 1), ("S8", 1), ("U16", 2), ("S16", 2), ("128", 16)):
         if name in inst.modifiers:
             return size
+    for name in inst.modifiers:
+        if name in ATOMIC_VECTORS:
+            return ATOMIC_VECTORS[name] // 8
     wide = {"64", "F64", "U64", "S64"}
     return 8 if wide & set(inst.modifiers) else 4
 

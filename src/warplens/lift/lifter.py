@@ -15,6 +15,7 @@ from warplens.isa import table
 from warplens.isa.refused import feature_of
 from warplens.lift import blocks as cut
 from warplens.lift.binding import (
+    ATOMIC_VECTORS,
     KEY_PREDICATE,
     KEY_UNIFORM,
     KEY_UNIFORM_PREDICATE,
@@ -579,15 +580,19 @@ class RegionWriter:
         self.line(f"store {kind} {value}, ptr {storage_name(key)}")
 
 
+_FLOATS_ADDED = {"F32", "F64", "F16x2", "BF16x2", "BF16_V2", *ATOMIC_VECTORS}
+
+
 def order_reason(bound: list[Bound]) -> str:
     """Why blocks must run in index order; empty if nothing in the code depends on their order."""
     for item in bound:
         modifiers = set(item.inst.modifiers)
         where = f"{item.inst.text.strip()} at {item.inst.address:#06x}"
+        if item.op.role == "atomic" and "128" in modifiers:
+            return f"strong 128-bit atomic: {where}"
         if item.op.role == "atomic" and item.op.attributes.get("space") != "shared":
             return f"an atomic's result is used: {where}"
-        if item.op.role == "reduction" and modifiers & {"F32", "F64", "F16x2", "BF16x2",
-                                                        "BF16_V2"}:  # fmt: skip
+        if item.op.role == "reduction" and modifiers & _FLOATS_ADDED:
             return f"floating-point atomic: {where}"
         if item.op.role in ("load", "store") and "STRONG" in modifiers:
             return f"strong or volatile access: {where}"

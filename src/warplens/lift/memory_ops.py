@@ -11,6 +11,7 @@ from warplens.execute import layout as at
 from warplens.lift import access_ir, atomic_ir, cluster_ir, count_ir, quick_ir, runtime_ir
 from warplens.lift.access_ir import ADDRESSES, RESULTS, SWAP, VALUES
 from warplens.lift.binding import (
+    ATOMIC_VECTORS,
     KEY_UNIFORM,
     BindingError,
     Bound,
@@ -573,12 +574,19 @@ def atomic_operation(item: Bound) -> tuple[str, str, int]:
     if "POPC" in modifiers:  # ATOMS.POPC.INC: adds 1 for every lane
         return "POPC", "U32", 32
     operation = next((o for o in _OPERATIONS if o in modifiers), "")
-    if operation == "SAFEADD" or not operation or "ARRIVE" in modifiers or "128" in modifiers:
+    if operation == "SAFEADD" or not operation or "ARRIVE" in modifiers:
         raise BindingError(f"atomic operation of {item.inst.mnemonic}")
+    if "128" in modifiers:
+        return operation, "U128", 128
+    for name, bits in ATOMIC_VECTORS.items():
+        if name in modifiers:
+            if operation != "ADD":
+                raise BindingError(f"atomic {operation} on {name}: how it treats NaN is not known")
+            return operation, name, bits
     for name in ("F16x2", "BF16x2", "F32", "F64", "U64", "S64", "S32"):
         if name in modifiers:
             if name[0] in "FB" and operation not in ("ADD", "EXCH", "CAS"):
-                raise BindingError(f"atomic {operation} on {name}")
+                raise BindingError(f"atomic {operation} on {name}: how it treats NaN is not known")
             return operation, name, 64 if name.endswith("64") else 32
     if "BF16_V2" in modifiers:
         return operation, "BF16x2", 32
