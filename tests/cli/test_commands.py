@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import warplens as wl
 from warplens.cli.main import main, script_split
 
 KERNELS = """
@@ -139,6 +140,40 @@ def test_show_forms(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     assert (folder / "page.txt").read_text().count("Section:") == 1
     assert Ran(capsys, "show", "r", "--section", "Nope").status == 2
     assert Ran(capsys, "show", "r", "--metrics", "nope").status == 2
+
+
+def test_import(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    """-i prints a file as ncu does, takes the same filters, and with -o writes what they leave."""
+    Ran(capsys, *CALL, "--set", "full", "-o", "r")
+    shown = Ran(capsys, "show", "r", "--csv").out
+    copied = Ran(capsys, "profile", "-i", "r.wlens", "--section", "Occupancy", "-o", "s")
+
+    assert Ran(capsys, "profile", "--import", "r", "--csv").out == shown
+    assert copied.out == "s.wlens\n"
+    assert [s.identifier for s in wl.load(folder / "s").launches[0].sections] == ["Occupancy"]
+    assert Ran(capsys, "profile", "-i", "r", "-k", "other").status == 0
+    assert Ran(capsys, "profile", "-i", "r", "k.cu").status == 2
+    assert Ran(capsys, "profile", "--grid", "1").status == 2
+
+
+def test_over_time(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    """--set pmsampling with its options; values of all samples on demand; JSON has them."""
+    call = (*CALL, "--set", "pmsampling", "--pm-sampling-interval", "500")
+    shown = Ran(capsys, *call, "--print-details", "all", "--print-metric-instances", "values").out
+    details = Ran(capsys, *call, "--print-details", "all", "--print-metric-instances", "details")
+    document = json.loads(Ran(capsys, *call, "--json").out)
+    sections = {s["identifier"]: s for s in document["launches"][0]["sections"]}
+    blocks = next(
+        m for m in sections["PmSampling"]["metrics"]
+        if m["name"] == "pmsampling:sm__ctas_launched.sum"
+    )  # fmt: skip
+    row = next(line for line in shown.splitlines() if "Blocks Launched" in line)
+
+    assert list(sections) == ["PmSampling", "PmSampling_WarpStates"]
+    assert [pair[0] for pair in blocks["instances"]][:2] == ["500", "1000"]
+    assert row.count(";") == len(blocks["instances"]) - 1
+    assert "(500: " in details.out
+    assert Ran(capsys, *call, "--pm-sampling-max-passes", "-1").status == 2
 
 
 def test_several_gpus(capsys: pytest.CaptureFixture[str]) -> None:

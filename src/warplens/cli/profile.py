@@ -12,7 +12,7 @@ from warplens.cli._printing import add_filter_options, add_print_options
 if TYPE_CHECKING:
     from warplens.api import Device, Kernel, Launch, LaunchOptions, Module, PmSampling
     from warplens.gpus.spec import GpuSpec
-    from warplens.result import LaunchResult
+    from warplens.result import LaunchResult, Result
 
 EPILOG = """arguments of the kernel, in order:
   --arg TYPE=VALUE      a scalar            --arg i32=1048576  --arg f32=0.5
@@ -39,7 +39,10 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("target", metavar="FILE", help="a .cu file, a cubin, or a Python script")
+    parser.add_argument("target", metavar="FILE", nargs="?",
+                        help="a .cu file, a cubin, or a Python script")  # fmt: skip
+    parser.add_argument("-i", "--import", dest="import_file", type=Path, metavar="FILE",
+                        help="run nothing: print or filter a result file")  # fmt: skip
     add_launch_options(parser.add_argument_group("launch (for .cu files and cubins)"))
     report = parser.add_argument_group("report")
     option = report.add_argument
@@ -102,6 +105,8 @@ def add_launch_options(group: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Executes the verb; returns the exit status."""
+    if arguments.import_file is not None:
+        return _import(arguments)
     _check_before_running(arguments)
     launches: list[LaunchResult] = []
     if arguments.target.endswith(".py"):
@@ -116,6 +121,19 @@ def run(arguments: argparse.Namespace) -> int:
     return status
 
 
+def _import(arguments: argparse.Namespace) -> int:
+    """Prints a result file, or writes the launches that the filters leave to another."""
+    from warplens.cli.show import selection
+    from warplens.errors import InputError
+
+    if arguments.target is not None:
+        raise InputError("-i prints a result file; it runs no FILE")
+    shown = selection(arguments.import_file, arguments, metric_names(arguments))
+    if shown is not None:
+        _output(arguments, shown)
+    return 0
+
+
 def _check_before_running(arguments: argparse.Namespace) -> None:
     """Refuses what would fail only after a long run."""
     from warplens.cli._printing import print_options
@@ -124,6 +142,8 @@ def _check_before_running(arguments: argparse.Namespace) -> None:
     from warplens.metrics.registry import expand
     from warplens.result import SUFFIX
 
+    if arguments.target is None:
+        raise InputError("no FILE to profile", hint="Name a .cu file, a cubin or a script.")
     choose_sections(section_set=_set_of(arguments), sections=arguments.section)
     for name in metric_names(arguments):
         expand(name)
@@ -341,10 +361,15 @@ def _only(module: Module, pattern: str | None, base: str) -> str:
 def _report(arguments: argparse.Namespace, launches: list[LaunchResult]) -> None:
     """Writes the result file and prints the page, as far as asked for."""
     from warplens import __version__
-    from warplens.cli._printing import rendered, write_text
-    from warplens.result import Result, save
+    from warplens.result import Result
 
-    result = Result(launches=tuple(launches), writer=__version__)
+    _output(arguments, Result(launches=tuple(launches), writer=__version__))
+
+
+def _output(arguments: argparse.Namespace, result: Result) -> None:
+    from warplens.cli._printing import rendered, write_text
+    from warplens.result import save
+
     printing = arguments.export is None or arguments.page or arguments.csv or arguments.json
     if printing:
         write_text(

@@ -48,18 +48,12 @@ def _formats() -> tuple[str, ...]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Executes the verb; returns the exit status."""
-    from warplens.cli._printing import LaunchFilter, names_of, nothing_matched, rendered, write_text
-    from warplens.result import Result, load
+    from warplens.cli._printing import rendered, write_text
 
-    result = load(arguments.file)
-    chosen = LaunchFilter(arguments, kernel=arguments.kernel_name)
-    kept = tuple(launch for launch in result.launches if chosen.keeps(names_of(launch)))
-    if not kept:
-        nothing_matched(chosen.seen)
+    metrics = [name.strip() for name in (arguments.metrics or "").split(",") if name.strip()]
+    shown = selection(arguments.file, arguments, metrics)
+    if shown is None:
         return 0
-    shown = Result(
-        launches=tuple(_selected(launch, arguments) for launch in kept), writer=result.writer
-    )
     if arguments.format == "html":
         text = _html(shown)
     else:
@@ -70,13 +64,30 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def selection(file: Path, arguments: argparse.Namespace, metrics: list[str]) -> Result | None:
+    """The launches of a file that the filters leave, with what was asked for; None if none is."""
+    from warplens.cli._printing import LaunchFilter, names_of, nothing_matched
+    from warplens.result import Result, load
+
+    result = load(file)
+    chosen = LaunchFilter(arguments, kernel=arguments.kernel_name)
+    kept = tuple(launch for launch in result.launches if chosen.keeps(names_of(launch)))
+    if not kept:
+        nothing_matched(chosen.seen)
+        return None
+    return Result(
+        launches=tuple(_selected(launch, arguments.section, metrics) for launch in kept),
+        writer=result.writer,
+    )
+
+
 def _html(result: Result) -> str:
     import importlib
 
     return str(importlib.import_module("warplens.report.html").html_page(result))
 
 
-def _selected(launch: LaunchResult, arguments: argparse.Namespace) -> LaunchResult:
+def _selected(launch: LaunchResult, wanted: list[str], metrics: list[str]) -> LaunchResult:
     """The launch with only the sections and metrics asked for."""
     from dataclasses import replace
 
@@ -85,28 +96,26 @@ def _selected(launch: LaunchResult, arguments: argparse.Namespace) -> LaunchResu
     from warplens.result import MetricRow, Section
 
     sections = launch.sections
-    if arguments.section:
+    if wanted:
         have = {name for s in sections for name in (s.identifier, s.title)}
-        for name in arguments.section:
+        for name in wanted:
             if name not in have:
                 raise UnknownMetric(
                     f"the file has no section {name!r}", hint=f"It has {', '.join(sorted(have))}."
                 )
-        wanted = set(arguments.section)
-        sections = tuple(s for s in sections if wanted & {s.identifier, s.title})
-    if not arguments.metrics:
+        sections = tuple(s for s in sections if {*wanted} & {s.identifier, s.title})
+    if not metrics:
         return replace(launch, sections=sections)
-    names = [name.strip() for name in arguments.metrics.split(",") if name.strip()]
-    for name in names:
+    for name in metrics:
         if name not in launch.metrics:
             raise UnknownMetric(
                 f"the file has no metric {name!r}",
                 hint="`warplens show FILE --page raw` lists those it has.",
             )
-    rows = tuple(MetricRow(name=n, label=n, value=launch.metrics[n]) for n in names)
+    rows = tuple(MetricRow(name=n, label=n, value=launch.metrics[n]) for n in metrics)
     section = Section(identifier="CommandLine", title=COMMAND_LINE_SECTION, order=0, rows=rows)
     return replace(
         launch,
-        sections=(section, *(sections if arguments.section else ())),
-        metrics={name: launch.metrics[name] for name in names},
+        sections=(section, *(sections if wanted else ())),
+        metrics={name: launch.metrics[name] for name in metrics},
     )
