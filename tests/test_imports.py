@@ -15,7 +15,7 @@ ROOT = Path(warplens.__file__).parent
 # Package -> what it may import of warplens, as prefixes of module names. `errors` is open to all.
 ALLOWED: dict[str, tuple[str, ...]] = {
     "errors": (),
-    "result": (),
+    "result": ("result",),
     "toolchain": ("toolchain", "sass.model"),
     "sass": ("sass", "toolchain"),
     "isa": ("isa", "sass.model"),

@@ -1,0 +1,111 @@
+"""Result files: a zip archive of JSON documents and nothing else.
+
+`manifest.json` holds the format version; then there is one `launches/N.json` per launch. Reading a
+file never runs code from it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from warplens.errors import ReportError
+from warplens.result.launch import LaunchResult, Result
+from warplens.result.plain import from_plain, to_plain
+
+FORMAT = "warplens-result"
+VERSION = 1
+SUFFIX = ".wlens"
+_MAX_MEMBER_BYTES = 1 << 30  # a larger document is a damaged or hostile file
+
+
+def save(result: Result, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+    """Writes a result file; the suffix is appended if missing. Returns the path written."""
+    target = Path(path)
+    if target.suffix != SUFFIX:
+        target = target.with_name(target.name + SUFFIX)
+    if target.exists() and not overwrite:
+        raise ReportError(f"{target} exists already", hint="Give -f to overwrite it.")
+    manifest = {
+        "format": FORMAT,
+        "version": VERSION,
+        "writer": result.writer,
+        "launches": len(result.launches),
+    }
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
+            _put(archive, "manifest.json", manifest)
+            for index, launch in enumerate(result.launches):
+                _put(archive, f"launches/{index}.json", to_plain(launch))
+        temporary.replace(target)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise ReportError(f"cannot write {target}: {error.strerror or error}") from error
+    return target
+
+
+def _put(archive: zipfile.ZipFile, name: str, document: Any) -> None:
+    # A fixed date keeps the file a function of its content.
+    entry = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    text = json.dumps(document, separators=(",", ":"), allow_nan=False)
+    archive.writestr(entry, text.encode("utf-8", "surrogatepass"))
+
+
+def load(path: str | os.PathLike[str]) -> Result:
+    """Reads a result file; damaged, foreign or newer files raise ReportError."""
+    source = Path(path)
+    if not source.exists() and source.suffix != SUFFIX:
+        source = source.with_name(source.name + SUFFIX)
+    try:
+        with zipfile.ZipFile(source) as archive:
+            manifest = _document(archive, "manifest.json")
+            count = _check_manifest(manifest, source)
+            launches = tuple(
+                from_plain(LaunchResult, _document(archive, f"launches/{index}.json"))
+                for index in range(count)
+            )
+    except FileNotFoundError as error:
+        raise ReportError(f"{source}: no such file") from error
+    except OSError as error:
+        raise ReportError(f"cannot read {source}: {error.strerror or error}") from error
+    except (zipfile.BadZipFile, KeyError, ValueError, EOFError, RecursionError) as error:
+        raise ReportError(
+            f"{source} is not a warplens result, or it is damaged ({error})",
+            hint="Write one with `warplens profile ... -o NAME`.",
+        ) from error
+    except (NotImplementedError, RuntimeError) as error:  # encrypted or odd compression
+        raise ReportError(f"{source} is not a warplens result ({error})") from error
+    return Result(launches=launches, writer=str(manifest.get("writer", "")))
+
+
+def _check_manifest(manifest: Any, source: Path) -> int:
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise ValueError("its manifest does not name the format")
+    version, count = manifest.get("version"), manifest.get("launches")
+    if not isinstance(version, int) or not isinstance(count, int) or count < 0:
+        raise ValueError("its manifest is malformed")
+    if version > VERSION:
+        raise ReportError(
+            f"{source} has format version {version}; this warplens reads up to {VERSION}",
+            hint="Upgrade with `pip install -U warplens`.",
+        )
+    return count
+
+
+def _document(archive: zipfile.ZipFile, name: str) -> Any:
+    if archive.getinfo(name).file_size > _MAX_MEMBER_BYTES:
+        raise ValueError(f"{name} is too large")
+    try:
+        data = archive.read(name)
+    except Exception as error:  # zlib.error is not an OSError or ValueError
+        raise ValueError(f"{name}: {error}") from error
+    return json.loads(data.decode("utf-8", "surrogatepass"), parse_constant=_refuse_constant)
+
+
+def _refuse_constant(text: str) -> float:
+    raise ValueError(f"{text} is not a number")
