@@ -7,6 +7,8 @@ counts (see runtime_ir.py).
 
 from __future__ import annotations
 
+from functools import cache
+
 from warplens.execute import layout as at
 from warplens.lift import access_ir, atomic_ir, cluster_ir, count_ir, quick_ir, runtime_ir
 from warplens.lift.access_ir import ADDRESSES, RESULTS, SWAP, VALUES
@@ -18,6 +20,7 @@ from warplens.lift.binding import (
     access_bytes,
     is_wide_address,
 )
+from warplens.lift.host import HostFeatures
 from warplens.lift.lifter import RegionWriter, role
 from warplens.lift.llvm_lanes import Value
 from warplens.lift.watching import check_lanes
@@ -57,41 +60,46 @@ def cluster_helper(w: RegionWriter, own: str, size: int, quiet: str) -> str:
     return name
 
 
+@cache
+def _runtime(features: HostFeatures) -> tuple[tuple[str, str], ...]:
+    """What all helpers call."""
+    found: dict[str, str] = {}
+    for group in (runtime_ir.DECLARATIONS, access_ir.GATHER, access_ir.MASKED):
+        found.update(group)
+    found["llvm.fabs.f64"] = "declare double @llvm.fabs.f64(double)"
+    found["wl.fault"] = runtime_ir.fault()
+    found["wl.find"] = runtime_ir.find()
+    found.update(runtime_ir.distinct(features))
+    found["wl.most"] = runtime_ir.most_per_bank()
+    found.update(runtime_ir.remember())
+    found.update(count_ir.functions())
+    return tuple(found.items())
+
+
 def use_runtime(w: RegionWriter, *functions: tuple[str, str]) -> None:
     """Adds the helper functions and all that they call to the module."""
-    add = w.module.helper
-    for group in (runtime_ir.DECLARATIONS, access_ir.GATHER, access_ir.MASKED):
-        for name, text in group.items():
-            add(name, text)
-    add("llvm.fabs.f64", "declare double @llvm.fabs.f64(double)")
-    add("wl.fault", runtime_ir.fault())
-    add("wl.find", runtime_ir.find())
-    for name, text in runtime_ir.distinct(w.features).items():
-        add(name, text)
-    add("wl.most", runtime_ir.most_per_bank())
-    for name, text in runtime_ir.remember().items():
-        add(name, text)
-    for name, text in count_ir.functions().items():
-        add(name, text)
-    for name, text in functions:
-        add(name, text)
+    for name, text in (*_runtime(w.features), *functions):
+        w.module.helper(name, text)
 
 
-def _use_move(w: RegionWriter, space: str, op: str, size: int) -> None:
+@cache
+def _moves(features: HostFeatures, space: str, op: str, size: int, observe: bool,
+           clusters: bool) -> tuple[tuple[str, str], ...]:  # fmt: skip
+    """The helpers of loads or stores of a size."""
     mover = access_ir.move_load if op == "load" else access_ir.move_store
     sizes = {size, min(size, 4)}
     functions = [(f"wl.mv.{op}.{s}", mover(s)) for s in sorted(sizes)]
     spaces = _SPACES[space]
     make = {"global": access_ir.global_move, "shared": access_ir.shared_move,
             "local": access_ir.local_move}  # fmt: skip
-    functions += [(f"wl.{s}.{op}.{size}", make[s](op, size, w.observe)) for s in spaces]
-    if size == 4 and "global" in spaces and not w.observe:
+    functions += [(f"wl.{s}.{op}.{size}", make[s](op, size, observe)) for s in spaces]
+    if size == 4 and "global" in spaces and not observe:
         slow, name = f"wl.global.{op}.4.walk", f"wl.global.{op}.4"
         walk = dict(functions)[name].replace(f"@{name}(", f"@{slow}(")
         functions = [f for f in functions if f[0] != name]
         functions += [(slow, walk), (name, access_ir.global_words(op))]
-    if op == "load" and "shared" in spaces and not w.observe and (
-        quick_ir.has_window(w.features, size)
+    if op == "load" and "shared" in spaces and not observe and (
+        quick_ir.has_window(features, size)
     ):
         name = f"wl.shared.load.{size}"
         walk = dict(functions)[name].replace(f"@{name}(", f"@{name}.walk(")
@@ -99,8 +107,12 @@ def _use_move(w: RegionWriter, space: str, op: str, size: int) -> None:
         functions += [*quick_ir.WINDOW_DECLARATIONS.items(), (f"{name}.walk", walk),
                       (name, quick_ir.shared_window(size))]
     if space == "generic":
-        functions.append((f"wl.generic.{op}.{size}", access_ir.generic_move(op, size, w.clusters)))
-    use_runtime(w, *functions)
+        functions.append((f"wl.generic.{op}.{size}", access_ir.generic_move(op, size, clusters)))
+    return tuple(functions)
+
+
+def _use_move(w: RegionWriter, space: str, op: str, size: int) -> None:
+    use_runtime(w, *_moves(w.features, space, op, size, w.observe, w.clusters))
     if space == "generic" and w.clusters:
         cluster_helper(w, f"wl.shared.{op}.{size}", size, access_ir.shared_move(op, size))
 
