@@ -16,6 +16,9 @@ extern "C" __global__ void convert(double *out) {
     out[2] = (float)__double2ll_rn(-4294967296.0);
     out[3] = (double)__double2ll_rn(-4294967296.0);
 }
+extern "C" __global__ void high(unsigned long long *out, unsigned x) {
+    out[threadIdx.x] = min((unsigned long long)(x * (threadIdx.x + 1)) << 32, 0xff2d7154ull);
+}
 extern "C" __global__ void extremes(long long *out, long long a, long long b,
                                     unsigned long long c, unsigned long long d) {
     out[0] = min(a, b), out[1] = max(a, b);
@@ -29,6 +32,16 @@ def test_immediate_of_a_wide_conversion_is_the_high_word(architecture: str) -> N
     out = np.zeros(4)
     wl.Device(architecture).compile(SOURCE)["convert"][1, 1](out)
     assert out.tolist() == [2.0**58, 2.0**58, -(2.0**32), -(2.0**32)]
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_comparison_of_high_words_where_the_low_ones_are_known(architecture: str) -> None:
+    kernel = wl.Device(architecture).compile(SOURCE)["high"]
+    for x in (0, 1, 1 << 31):
+        out = np.zeros(4, np.uint64)
+        kernel[1, 4](out, x)
+        high = np.arange(1, 5, dtype=np.uint64) * np.uint64(x) & np.uint64(0xFFFFFFFF)
+        assert out.tolist() == [min(int(h) << 32, 0xFF2D7154) for h in high]
 
 
 @pytest.mark.parametrize("architecture", ["sm_90", "sm_100", "sm_120"])

@@ -313,7 +313,7 @@ def isetp(x: Lanes, m: Modifiers, a: Value, b: Value, p: Value) -> tuple[Value, 
 @op(
     "ISETP",
     "UISETP",
-    sig="p p <- r r p p",
+    sig="p p <- r r p p?",
     requires="EX",
     mods=_COMPARE_MODS + " U32",
     pipe="alu",
@@ -321,9 +321,13 @@ def isetp(x: Lanes, m: Modifiers, a: Value, b: Value, p: Value) -> tuple[Value, 
     category="integer",
 )
 def isetp_ex(
-    x: Lanes, m: Modifiers, a: Value, b: Value, p: Value, low: Value
+    x: Lanes, m: Modifiers, a: Value, b: Value, p: Value, low: Value | None
 ) -> tuple[Value, Value]:
-    """The high words of a 64-bit comparison: `low`, the comparison of the low words, if a = b."""
+    """The high words of a 64-bit comparison: `low`, the comparison of the low words, if a = b.
+
+    The text leaves out a `low` of PT (encoding 0x7), which says that it holds.
+    """
+    low = x.true() if low is None else low
     is_equal = x.icmp("eq", a, b)
     r = _compare(x, m, not m.has("U32"), a, b)
     if m.has("EQ"):
