@@ -198,6 +198,7 @@ def key_of(function: Any, kinds: Any) -> str:
 def _optimise(module: Any, machine: Any) -> None:
     options = llvm.create_pipeline_tuning_options(speed_level=2)
     options.loop_vectorization = options.slp_vectorization = False  # short loops; slow to compile
+    options.inlining_threshold = 100  # of 225: as fast, and compiled in two thirds of the time
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
 

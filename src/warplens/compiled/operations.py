@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import operator
 import zlib
 from collections.abc import Callable
@@ -311,7 +312,7 @@ class Operations:
         item = storage_of(base)
         if isinstance(item, Record) and not shape:
             return Value(item, (pointer,))
-        tag = f"{zlib.crc32(repr(kind.dtype.descr).encode())}.{name}"
+        tag = f"{_name(kind.dtype)}.{name}"
         return Value(Array(item, len(shape), tag), (pointer, *(integer(n) for n in shape)))
 
     def read(self, x: Value) -> Value:
@@ -343,6 +344,12 @@ class Operations:
     def address(self, x: Value | Known) -> Any:
         """An integer address as a pointer."""
         return self.builder.inttoptr(self.number(x, INT), POINTER)
+
+
+@functools.cache
+def _name(dtype: Any) -> str:
+    """A name for a record type, the same in every process."""
+    return str(zlib.crc32(repr(dtype.descr).encode()))
 
 
 def _count(kind: Type) -> int:
