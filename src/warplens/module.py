@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 from warplens.errors import CompileError, CubinError, InputError, UnknownKernel
 from warplens.execute import grid as engine
 from warplens.execute.memory import DeviceMemory
+from warplens.execute.program import unknown_functions
 from warplens.gpus.spec import GpuSpec
 from warplens.kernel import Kernel
+from warplens.lift.coverage import Gap, gaps_of
 from warplens.naming import KernelNames, names_of, squeezed
 from warplens.sass.model import SassKernel
 from warplens.sass.parser import KernelSet, load_kernels
@@ -141,6 +143,12 @@ class Module:
         """The kernel's SASS and resources, without lifting it: any instruction is welcome."""
         image, mangled = self._find(name)
         return image.kernels[mangled]
+
+    def gaps(self, name: str) -> tuple[Gap, ...]:
+        """Every instruction of a kernel that warplens does not execute, with place and reason."""
+        image, mangled = self._find(name)
+        kernel = image.kernels[mangled]
+        return gaps_of(kernel, unknown_functions(kernel, image.kernels.cubin))
 
     def __contains__(self, name: object) -> bool:
         try:

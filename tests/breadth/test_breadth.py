@@ -11,6 +11,7 @@ import tests.breadth.every  # noqa: F401
 import warplens as wl
 from tests.breadth.model import FEATURES, FOLDER
 from tests.kernels.model import ARCHITECTURES, Case, assert_results
+from warplens.isa.existing import existing
 
 
 @cache
@@ -33,6 +34,9 @@ def in_file_order() -> list[Any]:
 def test_feature(case: Case, architecture: str) -> None:
     """The kernel's outputs equal the reference's."""
     kernel = compiled(case.source, case.options, architecture)[case.kernel]
+    sm = int(architecture[3:])
+    unlisted = {i.opcode for i in kernel.sass.instructions if sm not in existing()[i.opcode]}
+    assert not unlisted, "missing in isa/data/opcodes.json"
     arguments, expected = case.problem()
     kernel[case.grid, case.block, 0, case.shared](*arguments)
 

@@ -318,7 +318,8 @@ BROKEN = {
     "no result": "show nowhere",
     "no result file": "show s.py",
     "bad pattern": "list metrics (",
-    "missing without opcodes": "list gpus --missing k.cu",
+    "kernel without source": "list opcodes -k x",
+    "source for gpus": "list gpus --gpu H200",
     "bad limit": "compare a b --fail x",
 }
 
@@ -344,7 +345,33 @@ def test_lists(capsys: pytest.CaptureFixture[str]) -> None:
     assert "smsp__inst_executed_op_branch" in {row["Name"] for row in metrics}
     assert "L1Thrash" in Ran(capsys, "list", "rules", "thrash").out
     assert "FFMA" in Ran(capsys, "list", "opcodes").out
-    assert Ran(capsys, "list", "opcodes", "--missing", "k.cu").status == 0
+
+
+def test_opcodes(capsys: pytest.CaptureFixture[str]) -> None:
+    """list opcodes says per architecture what is executed, and of a source what is not."""
+    rows = json.loads(Ran(capsys, "list", "opcodes", "--json").out)
+    by_name = {row["Opcode"]: row for row in rows}
+    assert by_name["UTMALDG"] | {"sm_89": "", "sm_90": "refused"} == by_name["UTMALDG"]
+    assert by_name["FFMA"]["sm_75"] == by_name["FFMA"]["sm_120"] == "yes"
+    assert "sparse" in by_name["HMMA"]["Refused forms"]
+    assert all(row["Meaning"] for row in rows)
+
+    fine = Ran(capsys, "list", "opcodes", "k.cu")
+    assert fine.status == 0 and "none" in fine.out
+    Path("bad.cu").write_text(
+        "template <class T> __global__ void f(T* o, cudaTextureObject_t t) {\n"
+        "  o[0] = tex1Dfetch<T>(t, 1);\n}\n"
+        "template __global__ void f<float>(float*, cudaTextureObject_t);\n"
+    )
+    ran = Ran(capsys, "list", "opcodes", "bad.cu", "--csv")
+    found = list(csv.DictReader(ran.out.splitlines()))
+    assert ran.status == 1
+    assert [row["Architecture"] for row in found] == ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90",
+                                                      "sm_100", "sm_120"]  # fmt: skip
+    for row in found:
+        assert row["SASS"].startswith("TLD") and int(row["Offset"], 16) % 16 == 0
+        assert row["Kernel"].startswith("void f<float>") and row["Line"]
+        assert "textures" in row["Reason"] and "pointers" in row["Instead"]
 
 
 def test_cache(

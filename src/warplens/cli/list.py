@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import re
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,7 +17,9 @@ EPILOG = """examples:
   warplens list gpus
   warplens list metrics bank_conflicts
   warplens list rules
-  warplens list opcodes --missing kernel.cu --gpu H200
+  warplens list opcodes HMMA
+  warplens list opcodes kernel.cu              (what of it is refused, per architecture)
+  warplens list opcodes kernel.cu --gpu H200 --csv
 """
 
 
@@ -29,11 +34,16 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     option = parser.add_argument
     option("what", choices=("gpus", "sections", "metrics", "rules", "opcodes"))
-    option("pattern", nargs="?", help="only names that match this regular expression")
+    option("pattern", nargs="?", metavar="PATTERN|FILE.cu",
+           help="only names that match this regular expression; for opcodes also a source: every "
+           "instruction of its kernels that is not executed")  # fmt: skip
     option("--json", action="store_true", help="print JSON")
-    option("--missing", metavar="FILE.cu", help="opcodes of this source that are not supported")
-    option("--gpu", default="H200", help="the GPU that --missing compiles for (H200)")
-    option("--option", action="append", default=[], help="NVRTC option for --missing")
+    option("--csv", action="store_true", help="print CSV")
+    option("-k", "--kernel-name", action="append", default=[], metavar="NAME",
+           help="only this kernel of FILE.cu, or this instance of a template")  # fmt: skip
+    option("--gpu", action="append", default=[], metavar="NAME",
+           help="compile FILE.cu for this GPU or architecture (all seven)")  # fmt: skip
+    option("--option", action="append", default=[], help="NVRTC option for FILE.cu")
     return parser
 
 
@@ -41,21 +51,34 @@ def run(arguments: argparse.Namespace) -> int:
     """Executes the verb; returns the exit status."""
     from warplens.errors import InputError
 
-    if arguments.missing is not None:
-        if arguments.what != "opcodes":
-            raise InputError("--missing goes with `list opcodes`")
-        return _missing(arguments)
-    lister = {"gpus": _gpus, "sections": _sections, "metrics": _metrics, "rules": _rules,
-              "opcodes": _opcodes}  # fmt: skip
-    headings, rows = lister[arguments.what]()
-    rows = _matching(rows, arguments.pattern)
+    source = arguments.what == "opcodes" and _is_source(arguments.pattern)
+    if not source and (arguments.gpu or arguments.option or arguments.kernel_name):
+        raise InputError("--gpu, --option and -k go with `list opcodes FILE.cu`")
+    if source:
+        headings, rows = _missing(arguments)
+    else:
+        lister = {"gpus": _gpus, "sections": _sections, "metrics": _metrics, "rules": _rules,
+                  "opcodes": _opcodes}  # fmt: skip
+        headings, rows = lister[arguments.what]()
+        rows = _matching(rows, arguments.pattern)
+    if source and not rows and not arguments.json and not arguments.csv:
+        print("none: every instruction is executed")
+    else:
+        _print(headings, rows, arguments)
+    return 1 if source and rows else 0
+
+
+def _print(
+    headings: tuple[str, ...], rows: list[tuple[str, ...]], arguments: argparse.Namespace
+) -> None:
     if arguments.json:
         print(json.dumps([dict(zip(headings, row, strict=True)) for row in rows], indent=1))
-        return 0
-    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
-    for row in (headings, *rows):
-        print("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip())
-    return 0
+    elif arguments.csv:
+        csv.writer(sys.stdout, lineterminator="\n").writerows((headings, *rows))
+    else:
+        widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+        for row in (headings, *rows):
+            print("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip())
 
 
 Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
@@ -127,43 +150,45 @@ def _rules() -> Table:
 
 
 def _opcodes() -> Table:
-    from warplens.isa.table import all_ops
-    from warplens.metrics.classes import load_isa
+    """One row per opcode; per architecture yes, refused, or nothing where it does not exist."""
+    from warplens.isa.existing import ARCHITECTURES
+    from warplens.lift.coverage import coverage
 
-    load_isa()
+    headings = ("Opcode", *(f"sm_{sm}" for sm in ARCHITECTURES), "Pipe", "Category", "Meaning",
+                "Refused forms", "Modifiers")  # fmt: skip
     rows: list[tuple[str, ...]] = []
-    for op in all_ops():
-        name = ".".join((op.opcode, *sorted(op.requires)))
-        meaning = op.doc.partition("\n")[0]
-        rows.append((name, op.pipe, op.category, " ".join(sorted(op.modifiers)), meaning))
-    return ("Opcode", "Pipe", "Category", "Modifiers", "Meaning"), rows
+    for one in coverage():
+        answer = "yes" if one.is_supported else "refused"
+        there = (answer if sm in one.architectures else "" for sm in ARCHITECTURES)
+        rows.append((one.opcode, *there, one.pipe, one.category, one.meaning,
+                     "; ".join(one.refused), " ".join(one.modifiers)))  # fmt: skip
+    return headings, rows
 
 
-def _missing(arguments: argparse.Namespace) -> int:
-    """Every opcode and modifier of a source's kernels that the table does not have."""
+def _is_source(text: str | None) -> bool:
+    return text is not None and (text.endswith((".cu", ".cuh")) or Path(text).is_file())
+
+
+def _missing(arguments: argparse.Namespace) -> Table:
+    """Every instruction of a source's kernels that is refused, per architecture."""
     from warplens.api import Device
+    from warplens.errors import CompileError
+    from warplens.isa.existing import ARCHITECTURES
 
-    module = Device(arguments.gpu).compile(arguments.missing, options=arguments.option)
-    gaps: dict[str, int] = {}
-    for name in module.kernels:
-        for instruction in module.sass(name).instructions:
-            gap = _gap(instruction.opcode, instruction.modifiers)
-            if gap is not None:
-                gaps[gap] = gaps.get(gap, 0) + 1
-    for gap, count in sorted(gaps.items()):
-        print(f"{gap}  ({count} x)")
-    if not gaps:
-        print(f"none: every opcode is supported ({len(module.kernels)} kernel(s) looked at)")
-    return 1 if gaps else 0
-
-
-def _gap(opcode: str, modifiers: tuple[str, ...]) -> str | None:
-    from warplens.isa.table import find
-    from warplens.metrics.classes import load_isa
-
-    load_isa()
-    entry = find(opcode, modifiers)
-    if entry is None:
-        return opcode
-    unknown = [name for name in modifiers if name not in entry.modifiers]
-    return f"{opcode} with .{' .'.join(unknown)}" if unknown else None
+    headings = ("Architecture", "Kernel", "Offset", "Line", "SASS", "Reason", "Instead")
+    rows: list[tuple[str, ...]] = []
+    for name in arguments.gpu or [f"sm_{sm}" for sm in ARCHITECTURES]:
+        try:
+            module = Device(name).compile(arguments.pattern, options=arguments.option)
+        except CompileError as error:
+            if arguments.gpu:
+                raise
+            first = next((text for text in error.log.splitlines() if "error" in text), "")
+            rows.append((name, "", "", "", "", f"does not compile: {first.strip()}", ""))
+            continue
+        for kernel in arguments.kernel_name or module.kernels:
+            for gap in module.gaps(kernel):
+                line = f"{Path(gap.file).name}:{gap.line}" if gap.line else ""
+                rows.append((f"sm_{gap.sm}", gap.kernel, f"{gap.offset:#06x}", line, gap.sass,
+                             gap.reason, gap.advice))  # fmt: skip
+    return headings, rows

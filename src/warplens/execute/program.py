@@ -95,8 +95,13 @@ def _externs(kernel: SassKernel, cubin: Cubin) -> tuple[str, ...]:
     return cubin.kernels[kernel.name].externs if kernel.name in cubin.kernels else ()
 
 
+def unknown_functions(kernel: SassKernel, cubin: Cubin) -> tuple[str, ...]:
+    """Device functions that a kernel calls and warplens does not provide."""
+    return tuple(sorted(set(_externs(kernel, cubin)) - set(HOOKS)))
+
+
 def _refuse_unknown(kernel: SassKernel, cubin: Cubin) -> None:
-    unknown = sorted(set(_externs(kernel, cubin)) - set(HOOKS))
+    unknown = unknown_functions(kernel, cubin)
     if unknown:
         raise Unsupported(
             f"{kernel.demangled or kernel.name} calls {', '.join(unknown)}, which warplens does "

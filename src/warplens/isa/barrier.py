@@ -72,6 +72,6 @@ def preexit() -> None:
     """Programmatic dependent launch; one launch at a time here, so nothing to wait for."""
 
 
-@op("PMTRIG", "VOTE_VTG", role="nop", **_NONE)
+@op("PMTRIG", role="nop", **_NONE)
 def pmtrig() -> None:
     """Performance-monitor trigger."""

@@ -1,34 +1,77 @@
-"""Features that are known but not executed: what a message calls them."""
+"""Features that are known but not executed: what a message calls them, and what to do instead."""
 
 from __future__ import annotations
 
-_BY_PREFIX = (
-    ("UTMA", "TMA copies with tensor maps (cp.async.bulk.tensor)"),
-    ("UTC", "tcgen05 matrix instructions"),
-    ("LDTM", "tcgen05 tensor memory"),
-    ("STTM", "tcgen05 tensor memory"),
-    ("HGMMA", "warpgroup matrix instructions (wgmma)"),
-    ("IGMMA", "warpgroup matrix instructions (wgmma)"),
-    ("QGMMA", "warpgroup matrix instructions (wgmma)"),
-    ("BGMMA", "warpgroup matrix instructions (wgmma)"),
-    ("WARPGROUP", "warpgroup matrix instructions (wgmma)"),
-    ("TEX", "textures"),
-    ("TLD", "textures"),
-    ("TMML", "textures"),
-    ("TXD", "textures"),
-    ("TXQ", "textures"),
-    ("UTEX", "textures"),
-    ("SULD", "surfaces"),
-    ("SUST", "surfaces"),
-    ("SUATOM", "surfaces"),
-    ("SURED", "surfaces"),
-    ("SUQUERY", "surfaces"),
-    ("MOVM", "matrix moves other than transposition (1-bit matrices from sm_100 on)"),
-    ("OMMA", "matrix products with block scaling"),
-    ("QMMA", "FP8 matrix products of sm_120"),
-)
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 
-def feature_of(opcode: str) -> str:
-    """The name of the feature that an opcode belongs to; empty if there is none for it."""
-    return next((name for prefix, name in _BY_PREFIX if opcode.startswith(prefix)), "")
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """Opcodes by their beginnings, or forms of an opcode by a modifier, that are refused."""
+
+    name: str
+    advice: str
+    prefixes: tuple[str, ...]
+    modifiers: frozenset[str] = frozenset()  # only instructions with one of these
+
+
+_GRAPHICS = "graphics shaders"
+_PLAIN = "read and write the data through plain pointers"
+_MMA = "build the version for mma.sync or nvcuda::wmma"
+
+FEATURES = (
+    Feature("sparse matrix products (mma.sp)", "multiply dense matrices",
+            ("HMMA", "IMMA", "QMMA", "OMMA"), frozenset({"SP"})),
+    Feature("first-generation matrix products (mma.m8n8k4 of halves)",
+            "use mma.m16n8k8 or nvcuda::wmma", ("HMMA",), frozenset({"884"})),
+    Feature("minimum and maximum of packed halves as atomics",
+            "loop with atomicCAS: how the instruction treats NaN is not known",
+            ("ATOM", "REDG"), frozenset({"F16x2", "BF16x2", "F16x4", "F16x8", "BF16x4", "BF16x8"})),
+    Feature("TMA copies with tensor maps (cp.async.bulk.tensor)",
+            "copy with cuda::memcpy_async, cp.async or cp.async.bulk without a tensor map",
+            ("UTMA",)),
+    Feature("tcgen05 matrix instructions", _MMA, ("UTC",)),
+    Feature("tcgen05 tensor memory", _MMA, ("LDTM", "STTM", "UVIRTCOUNT")),
+    Feature("warpgroup matrix instructions (wgmma)", _MMA,
+            ("HGMMA", "IGMMA", "QGMMA", "BGMMA", "WARPGROUP")),
+    Feature("register reallocation between warpgroups (setmaxnreg)", "build without setmaxnreg",
+            ("USETMAXREG",)),
+    Feature("matrix products with block scaling", _MMA, ("OMMA",)),
+    Feature("1-bit and 4-bit matrices from sm_100 on", "use 8-bit ones", ("MOVM",)),
+    Feature("textures", _PLAIN, ("TEX", "TLD", "TMML", "TXD", "TXQ", "UTEX")),
+    Feature("surfaces", _PLAIN, ("SULD", "SUST", "SUATOM", "SURED", "SUQUERY")),
+    Feature("bulk reductions (cp.reduce.async.bulk)", "add with atomics", ("UBLKRED",)),
+    Feature("bulk fills of shared memory (st.bulk)", "fill with a loop", ("UMEMSETS",)),
+    Feature("cluster launch control", "loop over a counter in global memory", ("UGETNEXTWORKID",)),
+    Feature("accesses to several GPUs at once (multimem)", "access one GPU's memory",
+            ("LDGMC", "UREDGR", "USTGR")),
+    Feature("carry-less multiplication (clmad)", "multiply with shifts and XOR", ("CLMAD",)),
+    Feature("sums of single and half precision in one instruction", "convert first",
+            ("FHADD", "FHFMA")),
+    Feature("packed arithmetic of 8-bit floats", "convert to half precision",
+            ("QADD4", "QFMA4", "QMUL4")),
+    Feature(_GRAPHICS, "nothing: no CUDA code has it",
+            ("AL2P", "ALD", "AST", "CSMTEST", "FOOTPRINT", "FSWZADD", "IPA", "ISBERD", "ISBEWR",
+             "LDTRAM", "OUT", "PIXLD")),
+    Feature("code of the driver", "nothing: no CUDA code has it",
+            ("ACQSHMINIT", "GETLMEMBASE", "SETCTAID", "SETLMEMBASE", "USETSHMSZ")),
+    Feature("instructions that no compiled code was seen to use", "please send us the kernel",
+            ("IMUL", "MOV64IUR", "UCLEA", "ULEPC", "UP2UR", "UR2UP")),
+)  # fmt: skip
+
+
+def feature_of(opcode: str, modifiers: Iterable[str] = ()) -> Feature | None:
+    """The refused feature that an instruction belongs to, if any."""
+    present = frozenset(modifiers)
+    for feature in FEATURES:
+        if opcode.startswith(feature.prefixes) and (
+            not feature.modifiers or feature.modifiers & present
+        ):
+            return feature
+    return None
+
+
+def refused_forms(opcode: str) -> tuple[Feature, ...]:
+    """Features that are forms of an opcode which is executed otherwise."""
+    return tuple(f for f in FEATURES if f.modifiers and opcode.startswith(f.prefixes))

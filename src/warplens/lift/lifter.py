@@ -100,17 +100,16 @@ def bind_kernel(kernel: SassKernel) -> tuple[list[Bound | None], list[tuple[Inst
         entry = table.find(inst.opcode, inst.modifiers)
         reason = ""
         item: Bound | None = None
+        feature = feature_of(inst.opcode, inst.modifiers)
         if entry is None:
-            feature = feature_of(inst.opcode)
             reason = f"opcode {inst.opcode} is not known"
-            reason = f"{feature} are not executed" if feature else reason
+            reason = f"{feature.name} are not executed" if feature else reason
         else:
             unknown = [m for m in inst.modifiers if m not in entry.modifiers]
-            if unknown:
+            if unknown and feature is not None:
+                reason = f"{feature.name} are not executed"
+            elif unknown:
                 reason = f"modifier .{unknown[0]} of {inst.opcode} is not known"
-            elif entry.role != "value" and entry.role not in ROLES:
-                feature = feature_of(inst.opcode) or inst.opcode
-                reason = f"{feature} are not executed"
             else:
                 try:
                     item = bind(inst, entry)
@@ -129,10 +128,13 @@ def raise_gaps(kernel: SassKernel, gaps: list[tuple[Instruction, str]]) -> None:
     shown = [f"  {describe(kernel, inst)}\n      {reason}" for inst, reason in gaps[:50]]
     if len(gaps) > 50:
         shown.append(f"  … and {len(gaps) - 50} more")
+    features = (feature_of(inst.opcode, inst.modifiers) for inst, _ in gaps)
+    advice = dict.fromkeys(f.advice for f in features if f is not None)
+    see = "`warplens list opcodes FILE.cu` shows what is missing where; nothing was run"
     raise Unsupported(
         f"{kernel.demangled or kernel.name} (sm_{kernel.sm}) uses {len(gaps)} instruction(s) that "
         "are not supported:\n" + "\n".join(shown),
-        hint="`warplens list opcodes FILE.cu` shows what is missing where; nothing was run",
+        hint="; ".join((*advice, see)),
     )
 
 

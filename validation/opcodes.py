@@ -1,0 +1,75 @@
+"""Which opcodes each architecture has: every opcode field is offered to nvdisasm.
+
+`python -m validation.opcodes` writes src/warplens/isa/data/opcodes.json. nvdisasm refuses what is
+no instruction, so random operand and modifier bits are tried until nothing new is accepted. About
+a minute per architecture.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from warplens.toolchain.nvdisasm import _program
+from warplens.toolchain.packages import version_of
+
+ARCHITECTURES = (75, 80, 86, 89, 90, 100, 120)
+PLACE = Path(__file__).parent.parent / "src" / "warplens" / "isa" / "data" / "opcodes.json"
+ROUNDS = 34
+_NO_BARRIERS = 0x000FE200_00000000  # a control code that waits for nothing and signals nothing
+_LINE = re.compile(r"^\s*/\*[0-9a-f]+\*/\s+(?:@!?U?P\w+ )?([A-Z][A-Z0-9_]*)", re.MULTILINE)
+_REFUSED = re.compile(r"at address 0x([0-9a-f]+)")
+
+
+def _disassemble(sm: int, words: list[tuple[int, int]]) -> tuple[str, str]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "words.bin"
+        path.write_bytes(b"".join(struct.pack("<QQ", *word) for word in words))
+        done = subprocess.run(
+            [str(_program()), "-b", f"SM{sm}", str(path)], capture_output=True, text=True,
+            check=False,
+        )  # fmt: skip
+    return done.stdout, done.stderr
+
+
+def opcodes_of(sm: int, rounds: int = ROUNDS) -> set[str]:
+    """The mnemonics that nvdisasm knows for an architecture."""
+    rng = random.Random(2)
+    names: set[str] = set()
+    todo = list(range(4096))
+    for k in range(rounds):
+        words = []
+        for field in todo:
+            low = rng.getrandbits(48) << 16 if k else 0
+            high = rng.getrandbits(41) if k else 0
+            if k % 3 == 1:
+                low, high = low & rng.getrandbits(64), high & rng.getrandbits(64)
+            words.append((field | 7 << 12 | low, high | (_NO_BARRIERS if k % 2 == 0 else 0)))
+        refused = {int(a, 16) // 16 for a in _REFUSED.findall(_disassemble(sm, words)[1])}
+        taken = [i for i in range(len(todo)) if i not in refused]
+        if taken:
+            names |= set(_LINE.findall(_disassemble(sm, [words[i] for i in taken])[0]))
+        todo = [field for i, field in enumerate(todo) if i in refused]
+    return names
+
+
+def main() -> None:
+    """Writes the table."""
+    found: dict[str, list[int]] = {}
+    for sm in ARCHITECTURES:
+        for name in opcodes_of(sm):
+            found.setdefault(name, []).append(sm)
+        print(f"sm_{sm}", file=sys.stderr)
+    rows = ",\n".join(f"  {json.dumps(name)}: {json.dumps(found[name])}" for name in sorted(found))
+    version = version_of("nvidia-cuda-nvdisasm")
+    PLACE.write_text(f'{{\n "source": "nvdisasm {version}",\n "opcodes": {{\n{rows}\n }}\n}}\n')
+
+
+if __name__ == "__main__":
+    main()
