@@ -41,6 +41,7 @@ from warplens.result import (
     Number,
     Result,
     Rule,
+    ScheduleWindow,
     Section,
     SourceTable,
     Value,
@@ -224,8 +225,13 @@ class Launch:
         identifier: int = 0,
         with_source: bool = True,
         warp: tuple[int, int] | None = None,
+        window: tuple[int, int] | None = None,
     ) -> LaunchResult:
-        """The launch as plain data for reports; `warp` (block, warp) adds one stepped warp."""
+        """The launch as plain data for reports.
+
+        `warp` (block, warp) adds one stepped warp; `window` (first, count) says which cycles of an
+        SM's schedule are kept, else some from the middle of the first blocks.
+        """
         specs = choose_sections(section_set=section_set, sections=sections)
         built = [build_section(spec, self.counters) for spec in specs]
         if metrics:
@@ -253,7 +259,7 @@ class Launch:
             properties=self._properties(),
             charts=charts_of(self.counters, clock_mhz=self.clock_mhz) if with_source else None,
             warp=None if warp is None else self.step(*warp).trace(),
-            schedule=None if not with_source or self._timing is None else self._timing.window(),
+            schedule=self._window(window) if with_source else None,
         )
 
     def _properties(self) -> dict[str, str]:
@@ -264,6 +270,11 @@ class Launch:
             found["limiter"] = told.limiter
             found["error_percent"] = f"{told.error_percent:g}"
         return found
+
+    def _window(self, chosen: tuple[int, int] | None) -> ScheduleWindow | None:
+        if self._timing is None:
+            return None
+        return self._timing.window() if chosen is None else self._timing.window(*chosen)
 
     def notes(self) -> tuple[str, ...]:
         """How the run was made, where a reader should know."""

@@ -176,6 +176,18 @@ def test_over_time(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     assert Ran(capsys, *call, "--pm-sampling-max-passes", "-1").status == 2
 
 
+def test_schedule(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    """--schedule says which cycles of an SM the file keeps."""
+    kept = Ran(capsys, *CALL, "--schedule", "100,64", "-o", "r")
+    window = wl.load(folder / "r").launches[0].schedule
+
+    assert kept.status == 0 and window is not None
+    assert (window.first, window.cycles) == (100, 64)
+    assert all(100 <= begin < end <= 164 for _, begin, end, _, _ in window.spans)
+    assert Ran(capsys, *CALL, "--schedule", "100").status == 2
+    assert Ran(capsys, *CALL, "--schedule", "0,5000", "-o", "s").status == 2
+
+
 def test_several_gpus(capsys: pytest.CaptureFixture[str]) -> None:
     """Several --gpu give one column each."""
     ran = Ran(capsys, *CALL, "--gpu", "T4", "--gpu", "H200", "--section", "Occupancy")

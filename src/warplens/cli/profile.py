@@ -54,6 +54,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
            help="these metrics; a base name means all its values; or regex:EXPR")  # fmt: skip
     option("-o", "--export", type=Path, metavar="NAME", help="write NAME.wlens, print nothing else")
     option("--warp", metavar="BLOCK,WARP", help="keep this warp, step by step, for the HTML page")
+    option("--schedule", metavar="FIRST,CYCLES",
+           help="keep these cycles of an SM's schedule for the HTML page")  # fmt: skip
     option("--pm-sampling-interval", type=int, default=0, metavar="N",
            help="time between samples in ns, up to compute capability 8.0 in cycles (0: automatic)")
     option("--pm-sampling-buffer-size", type=int, default=0, metavar="BYTES",
@@ -149,6 +151,8 @@ def _check_before_running(arguments: argparse.Namespace) -> None:
         expand(name)
     print_options(arguments)
     _pm_sampling(arguments)
+    _pair(arguments.warp, "--warp", "BLOCK,WARP")
+    _pair(arguments.schedule, "--schedule", "FIRST,CYCLES")
     if arguments.csv and arguments.json:
         raise InputError("--csv and --json exclude each other")
     if arguments.export is not None:
@@ -186,7 +190,8 @@ def collected(launch: Launch, arguments: argparse.Namespace, identifier: int) ->
         metrics=metric_names(arguments),
         identifier=identifier,
         with_source=arguments.export is not None or arguments.page == "source",
-        warp=_warp(arguments.warp),
+        warp=_pair(arguments.warp, "--warp", "BLOCK,WARP"),
+        window=_pair(arguments.schedule, "--schedule", "FIRST,CYCLES"),
     )
 
 
@@ -201,15 +206,15 @@ def _pm_sampling(arguments: argparse.Namespace) -> PmSampling:
     )
 
 
-def _warp(text: str | None) -> tuple[int, int] | None:
-    """The block and warp of `--warp`."""
+def _pair(text: str | None, option: str, what: str) -> tuple[int, int] | None:
+    """The two numbers of an option."""
     from warplens.errors import InputError
 
     if text is None:
         return None
     parts = text.split(",")
     if len(parts) != 2 or not all(part.strip().isdigit() for part in parts):
-        raise InputError(f"--warp {text!r} is not BLOCK,WARP", hint="For example --warp 0,0.")
+        raise InputError(f"{option} {text!r} is not {what}", hint=f"For example {option} 0,64.")
     return int(parts[0]), int(parts[1])
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+from warplens.errors import InputError
 from warplens.result import STATE_LETTERS, ScheduleWindow
 from warplens.timing.model import Model
 from warplens.timing.stall import REASONS, SELECTED
 
 _EVENTS = 400_000
 _WINDOW = 128  # cycles that a report shows
+_LONGEST = 2000
 _LATEST = 4000  # cycle at which they begin at the latest
 
 
@@ -113,10 +115,16 @@ class Schedule:
 def schedule(model: Model, *, sm: int = 0, first: int = 0, cycles: int = 200) -> Schedule:
     """Replays the beginning of a launch and keeps every warp's state."""
     replay = model.replay(events=_EVENTS, limit=max(2000, (first + cycles) * 8))
+    known = replay.counts.events
+    if int(replay.sm["n_events"]) >= len(known) and int(known[-1][1]) < first + cycles:
+        raise InputError(
+            f"cycles {first} to {first + cycles - 1} are more than a schedule keeps",
+            hint=f"Ask for cycles before {int(known[-1][1])}.",
+        )
     kernel = model.question.kernel
     trace = model.sample.trace
     spans = []
-    for warp, begin, end, reason, pc, source in replay.counts.events.tolist():
+    for warp, begin, end, reason, pc, source in known.tolist():
         if end <= begin or end <= first or begin >= first + cycles:
             continue
         spans.append(
@@ -143,6 +151,8 @@ def schedule(model: Model, *, sm: int = 0, first: int = 0, cycles: int = 200) ->
 
 def window(model: Model, *, first: int | None = None, cycles: int = _WINDOW) -> ScheduleWindow:
     """Some cycles as plain data; without a first one, from the middle of the first blocks."""
+    if not 1 <= cycles <= _LONGEST:
+        raise InputError(f"a report shows 1 to {_LONGEST} cycles of a schedule, not {cycles}")
     if first is None:
         n = model.result.blocks
         ends = int(model.result.counts.done[:n, 0].min()) if n else model.result.cycles
