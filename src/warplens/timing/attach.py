@@ -12,7 +12,7 @@ from warplens.execute import grid as engine
 from warplens.execute.execution import Execution
 from warplens.timing import sample as sampling
 from warplens.timing.launch_timing import LaunchTiming
-from warplens.timing.model import Question
+from warplens.timing.model import REPLAY_LIMIT, Question
 from warplens.timing.pm_sampling import PmSampling
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def take(kernel: Kernel, shape: LaunchShape, config: engine.LaunchConfig, *,
 
 def _all_instructions(sample: sampling.Sample, blocks: int) -> float:
     """Warp instructions of the launch where the trace lacks some; else 0: the trace tells."""
-    if not sample.trace.truncated:
+    if not sample.trace.truncated and sample.trace.instructions() < REPLAY_LIMIT:
         return 0.0
     executed = float(sample.execution.columns["inst_executed"].sum())
     return executed / sample.trace.sampled * blocks

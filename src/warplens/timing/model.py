@@ -15,7 +15,15 @@ from warplens.timing.sample import Sample
 from warplens.timing.sm import simulate
 from warplens.timing.spec import Machine
 from warplens.timing.stall import REASONS
-from warplens.timing.state import Counts, Record, Records, Trace, new_counts, new_state
+from warplens.timing.state import (
+    PROGRESS,
+    Counts,
+    Record,
+    Records,
+    Trace,
+    new_counts,
+    new_state,
+)
 from warplens.timing.table import code_of
 
 REPLAY_LIMIT = 3_000_000  # warp instructions of one replay
@@ -214,6 +222,8 @@ def extrapolate(question: Question, replay: Replay, active_sms: int) -> Estimate
     share = question.blocks / active_sms  # blocks of a busy SM
     mean_work = total / question.blocks
     rate, error = _steady(replay, question.resident)
+    if mean_work > 1.1 * work_per_block or not n:
+        rate = _inner_rate(replay)  # windows: their ends are no ends of warps
 
     def cycles(blocks: float) -> float:
         if not n:
@@ -230,8 +240,8 @@ def extrapolate(question: Question, replay: Replay, active_sms: int) -> Estimate
     mean = cycles(share)
     if share > 3 * question.resident:
         busiest = mean  # places are filled as they become free, so SMs end together
-    if not n:  # one long block, sampled within
-        busiest = mean = replay.cycles * max(1.0, mean_work / max(1.0, work_per_block))
+    if not n:  # blocks so long that none ended
+        busiest = mean = max(1.0, share) * mean_work / rate
     hertz = question.clock_mhz * 1e6
     overhead = float(question.gpu.value("launch.overhead_ns", 1850.0)) * 1e-9 * hertz
     # Reductions and stores that nobody waits for are still on their way when the last warp ends.
@@ -250,11 +260,21 @@ def extrapolate(question: Question, replay: Replay, active_sms: int) -> Estimate
     )
 
 
+def _inner_rate(replay: Replay) -> float:
+    """Warp instructions per cycle from a tenth to six tenths of a replay's instructions."""
+    notes = replay.counts.progress[: int(replay.sm["notes"])]
+    now, issued = notes[:, PROGRESS.index("now")], notes[:, PROGRESS.index("issued")]
+    a, b = np.searchsorted(issued, (0.1 * replay.instructions, 0.6 * replay.instructions)).tolist()
+    if not a < b < len(notes):
+        return replay.instructions / max(1, replay.cycles)
+    return float((issued[b] - issued[a]) / max(1.0, now[b] - now[a]))
+
+
 def _steady(replay: Replay, resident: int) -> tuple[float, float]:
     """Warp instructions per cycle while the SM is full, and how sure that is."""
     n = replay.blocks
     if not n:
-        return replay.instructions / max(1, replay.cycles), 0.0
+        return 0.0, 0.0
     order = np.argsort(replay.counts.done[:n, 0], kind="stable")
     done, work = replay.counts.done[:n][order].astype(np.float64).T
     first, last = resident - 1, n - resident

@@ -86,6 +86,8 @@ def plan(total: int, sm_count: int, resident: int, costs: tuple[float, ...],
         budget / instructions, filled * tracing.MAX_ENTRIES / entries,
         filled * tracing.MAX_ACCESSES / accesses, filled * tracing.MAX_LINES / lines,
     )  # fmt: skip
+    if part < 1.0:
+        whole = max(whole, float(min(resident, per_sm)))
     waves_in_grid = -(-per_sm // resident)
     wanted = min(MAX_WAVES, max(WAVES, int(_STEADY / (resident * instructions))))
     if part < 1.0:
