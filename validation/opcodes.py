@@ -38,34 +38,45 @@ def _disassemble(sm: int, words: list[tuple[int, int]]) -> tuple[str, str]:
     return done.stdout, done.stderr
 
 
-def opcodes_of(sm: int, rounds: int = ROUNDS) -> set[str]:
-    """The mnemonics that nvdisasm knows for an architecture."""
-    rng = random.Random(2)
-    names: set[str] = set()
-    todo = list(range(4096))
+def _accepted(sm: int, words: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    refused = {int(a, 16) // 16 for a in _REFUSED.findall(_disassemble(sm, words)[1])}
+    return [word for i, word in enumerate(words) if i not in refused]
+
+
+def instructions_of(sm: int, rounds: int = ROUNDS) -> list[tuple[int, int]]:
+    """One accepted word for every opcode field that random bits made an instruction."""
+    rng = random.Random(sm)
+    found: list[tuple[int, int]] = []
+    todo = set(range(4096))
     for k in range(rounds):
         words = []
-        for field in todo:
+        for field in sorted(todo):
             low = rng.getrandbits(48) << 16 if k else 0
             high = rng.getrandbits(41) if k else 0
             if k % 3 == 1:
                 low, high = low & rng.getrandbits(64), high & rng.getrandbits(64)
             words.append((field | 7 << 12 | low, high | (_NO_BARRIERS if k % 2 == 0 else 0)))
-        refused = {int(a, 16) // 16 for a in _REFUSED.findall(_disassemble(sm, words)[1])}
-        taken = [i for i in range(len(todo)) if i not in refused]
-        if taken:
-            names |= set(_LINE.findall(_disassemble(sm, [words[i] for i in taken])[0]))
-        todo = [field for i, field in enumerate(todo) if i in refused]
-    return names
+        taken = _accepted(sm, words)
+        found += taken
+        todo -= {word[0] & 0xFFF for word in taken}
+    return found
+
+
+def names_of(sm: int, words: list[tuple[int, int]]) -> set[str]:
+    """The mnemonics of words that the architecture accepts."""
+    return set(_LINE.findall(_disassemble(sm, _accepted(sm, words))[0]))
 
 
 def main() -> None:
-    """Writes the table."""
+    """Writes the table: what one architecture accepted is offered to all others too."""
+    words: list[tuple[int, int]] = []
+    for sm in ARCHITECTURES:
+        words += instructions_of(sm)
+        print(f"sm_{sm}", file=sys.stderr)
     found: dict[str, list[int]] = {}
     for sm in ARCHITECTURES:
-        for name in opcodes_of(sm):
+        for name in names_of(sm, words):
             found.setdefault(name, []).append(sm)
-        print(f"sm_{sm}", file=sys.stderr)
     rows = ",\n".join(f"  {json.dumps(name)}: {json.dumps(found[name])}" for name in sorted(found))
     version = version_of("nvidia-cuda-nvdisasm")
     PLACE.write_text(f'{{\n "source": "nvdisasm {version}",\n "opcodes": {{\n{rows}\n }}\n}}\n')

@@ -1,8 +1,11 @@
-"""What is not executed is refused before anything runs, by its name."""
+"""What is not executed is refused before anything runs: by name, with place and a way out."""
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,19 +13,45 @@ import warplens as wl
 from warplens.errors import Unsupported
 
 SOURCE = Path(__file__).parent / "refused.cu"
+# kernel, architectures, what the message calls it, what it advises, the SASS
 CASES = [
-    ("sm_75", "texture", "textures"),
-    ("sm_120", "texture", "textures"),
-    ("sm_86", "surface", "surfaces"),
-    ("sm_90", "tensor_map", "tensor maps"),
-    ("sm_100", "tensor_map", "tensor maps"),
-    ("sm_90", "cluster", "clusters"),
+    ("texture", "75 80 86 89 90 100 120", "textures", "plain pointers", "TLD"),
+    ("surface", "75 86 90 100 120", "surfaces", "plain pointers", "SULD"),
+    ("sparse", "80 86 89 90 100 120", "sparse matrix products", "dense", "HMMA.SP"),
+    ("tensor_map", "90 100 120", "TMA copies with tensor maps", "cuda::memcpy_async", "UTMALDG"),
+    ("packed_minimum", "90 100 120", "NaN is not known", "atomicCAS", "REDG.E.MIN"),
+    ("warpgroup", "90a", "wgmma", "mma.sync", "HGMMA"),
+    ("tensor_memory", "100a", "tcgen05 tensor memory", "mma.sync", "LDTM"),
+    ("tensor_multiply", "100a", "tcgen05 matrix", "mma.sync", "UTCHMMA"),
 ]
 
 
-@pytest.mark.parametrize(("architecture", "kernel", "feature"), CASES)
-def test_refused_by_name(architecture: str, kernel: str, feature: str) -> None:
-    """The message names the feature."""
-    module = wl.Device(architecture).compile(SOURCE)
-    with pytest.raises(Unsupported, match=feature):
-        module[kernel]
+@cache
+def module(architecture: str) -> Any:
+    """The compiled source; 90a is sm_90 with what only that chip has."""
+    sm = architecture.rstrip("a")
+    ordered = '-DORDERED="::ordered_metadata"'
+    return wl.Device(f"sm_{sm}").compile(SOURCE, options=(f"-arch=sm_{architecture}", ordered))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "architecture", "feature", "advice", "sass"),
+    [(k, sm, f, a, s) for k, sms, f, a, s in CASES for sm in sms.split()],
+)
+def test_refused_by_name(
+    kernel: str, architecture: str, feature: str, advice: str, sass: str
+) -> None:
+    """The message names feature, kernel, offset, source line and SASS, and says what to do."""
+    compiled = module(architecture)
+    with pytest.raises(Unsupported) as caught:
+        compiled[kernel]
+
+    assert feature in caught.value.message
+    assert re.search(rf"{kernel}\+0x[0-9a-f]{{4}} \(\S+:\d+\): .*{re.escape(sass)}",
+                     caught.value.message)  # fmt: skip
+    assert caught.value.hint is not None
+    assert advice in caught.value.hint and "list opcodes" in caught.value.hint
+    gaps = compiled.gaps(kernel)
+    assert any(sass in gap.sass and feature in gap.reason and gap.line for gap in gaps)
+    placed = [gap for gap in gaps if gap.line]  # calls of unknown functions have no place
+    assert all(f"{gap.offset:#06x}" in caught.value.message for gap in placed)

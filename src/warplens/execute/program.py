@@ -85,8 +85,8 @@ def prepare(kernel: SassKernel, cubin: Cubin, features: HostFeatures | None = No
     """
     assert ROLES
     features = features or host_features()
-    _refuse_unknown(kernel, cubin)
     lifted = lift(kernel, features, observe, tier=0, single=single)
+    _refuse_unknown(kernel, cubin)
     code = jit.compile_lifted(lifted, features)
     return assemble(lifted, code, cubin, features, observe=observe, single=single)
 
