@@ -189,6 +189,9 @@ def _copy(w: RegionWriter, form: str, far: int, size: Value, near: Value, barrie
     for slot, value in ((ADDRESSES, low), (ADDRESSES + 1, high), (VALUES, near),
                         (VALUES + 1, size)):  # fmt: skip
         put_scratch(w, slot, value)
+    if w.tells("bulk"):
+        put_scratch(w, VALUES + 2, barrier)
+        w.tell_sync(lanes)
     name, text = bulk_copy(form, w.clusters)
     w.module.helper("wl.cluster.base", cluster_ir.base())
     use_runtime(w, (name, text))

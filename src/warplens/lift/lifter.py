@@ -69,6 +69,7 @@ class Lifted:
     notes: list[str] = field(default_factory=list)
 
 
+_TOLD_AS = {"CCTL": "fence", "LDGDEPBAR": "copy_commit", "DEPBAR": "copy_commit"}
 _TELL_THEMSELVES = frozenset({"bar", "warpsync"})  # roles that call the observer with arguments
 
 Role = Callable[["RegionWriter", Bound], None]
@@ -492,7 +493,7 @@ class RegionWriter:
         if item.op.role == "value":
             self._write_value(item, uniform)
         else:
-            name = "fence" if inst.opcode == "CCTL" else item.op.role
+            name = _TOLD_AS.get(inst.opcode, item.op.role)
             if self.tells(name) and name not in _TELL_THEMSELVES:
                 self.tell_sync(self.lanes_mask())
             if i in self.watch.parts:

@@ -21,6 +21,7 @@ from warplens.lift.memory_ops import (
     use_runtime,
 )
 from warplens.lift.runtime_ir import V
+from warplens.lift.watching import check_lanes
 from warplens.sass.model import PT, RZ, Mem, Pred, Reg, UReg
 
 _ARRIVALS = re.compile(r"A([01R])T([01RX])")
@@ -47,6 +48,11 @@ def _shared_place(w: RegionWriter, mem: Mem, anywhere: bool = False) -> None:
     put_scratch(w, ADDRESSES, place if anywhere else own_shared(w, place))
 
 
+def _placed(w: RegionWriter) -> tuple[Value, None, int]:
+    """The address in scratch."""
+    return _get(w, ADDRESSES), None, 0
+
+
 def report(w: RegionWriter, kind: str, mask: str, anywhere: bool = False) -> None:
     """Arrivals and bytes at an mbarrier, with `anywhere` of any block of the cluster.
 
@@ -57,6 +63,8 @@ def report(w: RegionWriter, kind: str, mask: str, anywhere: bool = False) -> Non
     if anywhere:
         name = cluster_helper(w, name, 8, arrive(kind, False)[1])
     site, slot = new_site(w, "cluster" if anywhere else "shared", 8, "atomic")
+    if not anywhere and w.bound[w.index].op.role != "bulk_copy":
+        mask = check_lanes(w, "shared", at.ACCESS_ATOMIC, 8, _placed(w), site, mask)
     call_helper(w, name, site, mask, 0, slot)
 
 
@@ -83,6 +91,7 @@ def mbarrier_init(w: RegionWriter, item: Bound) -> None:
     site, slot = new_site(w, "shared", 8, "store")
     mask = w.lanes_mask()
     lowest = w.emit(f"and i32 {mask}, {w.emit(f'sub i32 0, {mask}')}")
+    lowest = check_lanes(w, "shared", at.ACCESS_WRITE, 8, _placed(w), site, lowest)
     call_helper(w, "wl.shared.store.8", site, lowest, 0, slot)
 
 
@@ -96,7 +105,8 @@ def mbarrier_check(w: RegionWriter, item: Bound) -> None:
         ("wl.shared.load.8", access_ir.shared_move("load", 8, w.observe)),
     )  # fmt: skip
     site, slot = new_site(w, "shared", 8, "load")
-    call_helper(w, "wl.shared.load.8", site, w.lanes_mask(), 0, slot)
+    mask = check_lanes(w, "shared", at.ACCESS_READ, 8, _placed(w), site, w.lanes_mask())
+    call_helper(w, "wl.shared.load.8", site, mask, 0, slot)
     w.spend_fuel(_SPINS)
     x = w.x
     differ = x.xor(_get(w, RESULTS + 1), w.operands.bits_word(parity, 0, False))

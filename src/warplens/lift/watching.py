@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 # Instructions that an observer may be told of: they order threads or memory, or end lanes.
 SYNC_ROLES = frozenset({
     "bar", "warpsync", "fence", "exit", "bssy", "bsync", "break", "call", "ret", "trap", "yield",
-    "cluster_arrive", "cluster_wait", "shuffle", "copy_commit",
+    "cluster_arrive", "cluster_wait", "shuffle",
 })  # fmt: skip
+COPY_ROLES = frozenset({"copy_commit", "bulk"})  # groups of asynchronous copies, bulk copies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +27,7 @@ class Watch:
     Attributes:
         accesses: every access as it happens, its memory resolved; such code serves no row inline.
         blocks: the start of every lifted block.
-        syncs: roles out of SYNC_ROLES.
+        syncs: roles out of SYNC_ROLES and COPY_ROLES.
         checks: every access goes to the check function first, which answers with the lanes that
             may go on; the code behind is the ordinary one.
         first_shared: accesses to shared memory below it are faults: that is the system's.

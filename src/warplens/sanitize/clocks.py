@@ -43,6 +43,8 @@ def begin_block(head: int, slot: int, block: int) -> None:
     fill_zero(slot + peek64(head + 8 * st.AT_FLOORS), 8 * n)
     fill_zero(slot + peek64(head + 8 * st.AT_BARRIER_FLOORS), 128)
     fill_zero(slot + peek64(head + 8 * st.AT_PENDING_FLOORS), 8 * n)
+    if peek64(head + 8 * st.HAS_ASYNC) != 0:
+        fill_zero(slot + peek64(head + 8 * st.AT_COPIES), 8 * st.COPY_SLOTS * n)
     fill_zero(slot + peek64(head + 8 * st.AT_ARRIVALS), 128 * (n + 3))
     fill_zero(slot + peek64(head + 8 * st.AT_CALLS), 768 * n)
     flags = slot + peek64(head + 8 * st.AT_FLAGS)
@@ -223,16 +225,31 @@ def sync_variable(head: int, key: int, create: bool) -> int:
 
 
 @native
+def near_variable(head: int, slot: int, block: int, key: int, n: int, create: bool) -> int:
+    """The row of what a block's warps publish to each other; begun anew with each block."""
+    number = (slot - peek64(head + 8 * st.SLOTS)) // peek64(head + 8 * st.SLOT_BYTES)
+    row = sync_variable(head, key ^ ((number + 1) << 44), create)
+    if row != 0 and peek64(row + 16) != block + 1:
+        poke64(row + 16, block + 1)
+        fill_zero(row + 8 * st.SYNC_HEAD, 8 * n)
+    return row
+
+
+@native
 def publish(head: int, slot: int, block: int, warp: int, key: int, wide: bool) -> None:
     """A strong write after a fence: who reads it, and fences, knows what was before the fence."""
     fenced = slot + peek64(head + 8 * st.AT_FENCED) + 16 * warp
     clock = peek64(fenced + 8) if wide else peek64(fenced)
     if clock == 0:
         return
-    variable = sync_variable(head, key if wide else key ^ ((block + 1) << 44), True)
+    n = peek64(head + 8 * st.N_WARPS)
+    variable = 0
+    if wide:
+        variable = sync_variable(head, key, True)
+    else:
+        variable = near_variable(head, slot, block, key, n, True)
     if variable == 0:
         return
-    n = peek64(head + 8 * st.N_WARPS)
     known = slot + peek64(head + 8 * st.AT_KNOWN) + 8 * n * warp
     if not wide:  # within the block: a row over its warps
         row = variable + 8 * st.SYNC_HEAD
@@ -260,7 +277,7 @@ def observe_strong(head: int, slot: int, block: int, warp: int, key: int, at_onc
     """A strong read: what was published there becomes known at the next fence, or at once."""
     n = peek64(head + 8 * st.N_WARPS)
     flags = slot + peek64(head + 8 * st.AT_FLAGS)
-    near = sync_variable(head, key ^ ((block + 1) << 44), False)
+    near = near_variable(head, slot, block, key, n, False)
     far = sync_variable(head, key, False)
     if near == 0 and far == 0:
         return
@@ -284,6 +301,37 @@ def observe_strong(head: int, slot: int, block: int, warp: int, key: int, at_onc
     if not at_once:
         cross = slot + peek64(head + 8 * st.AT_PENDING_CROSS) + 4 * total * warp
     join_cross(cross, row, total)
+
+
+# --- asynchronous copies --------------------------------------------------------------------------
+
+
+@native
+def close_copies(head: int, slot: int, warp: int) -> None:
+    """A group of copies is closed: what comes later has another clock."""
+    copies = slot + peek64(head + 8 * st.AT_COPIES) + 8 * st.COPY_SLOTS * warp
+    clocks = slot + peek64(head + 8 * st.AT_CLOCKS) + 8 * warp
+    groups = peek64(copies + 8)
+    poke64(copies + 8 * (2 + groups % st.COPY_GROUPS), peek64(clocks))
+    poke64(copies + 8, groups + 1)
+    poke64(clocks, next_clock(head))
+
+
+@native
+def await_copies(head: int, slot: int, warp: int, left: int) -> None:
+    """All groups but the last `left` have arrived."""
+    copies = slot + peek64(head + 8 * st.AT_COPIES) + 8 * st.COPY_SLOTS * warp
+    groups = peek64(copies + 8)
+    if groups > left and left < st.COPY_GROUPS:
+        raise_to(copies, peek64(copies + 8 * (2 + (groups - left - 1) % st.COPY_GROUPS)))
+
+
+@native
+def has_arrived(head: int, slot: int, stamp: int) -> bool:
+    """Whether an asynchronous copy's write has been waited for."""
+    warp = (stamp >> st.STAMP_WARP) & 31
+    copies = slot + peek64(head + 8 * st.AT_COPIES) + 8 * st.COPY_SLOTS * warp
+    return stamp >> st.STAMP_CLOCK <= peek64(copies)
 
 
 # --- lanes ----------------------------------------------------------------------------------------

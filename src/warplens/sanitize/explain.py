@@ -15,7 +15,7 @@ from warplens.execute.launch import LaunchConfig
 from warplens.execute.memory import DeviceMemory
 from warplens.sanitize import state as st
 from warplens.sanitize.finding import Access, Finding
-from warplens.sanitize.tables import SharedArray
+from warplens.sanitize.ptx import SharedArray
 from warplens.sass.model import Instruction, SassKernel
 
 Record = npt.NDArray[np.int64]
@@ -28,11 +28,17 @@ _WINDOWS = {
 }  # fmt: skip
 
 
+_COPIES = {"LDGSTS": "asynchronous copy", "UBLKCP": "bulk copy"}
+
+
 def kind_of(inst: Instruction) -> str:
     """What an instruction does to memory."""
-    if inst.opcode.startswith(("ATOM", "RED")):
+    if inst.opcode in _COPIES:
+        return _COPIES[inst.opcode]
+    is_mbarrier = inst.opcode in ("SYNCS", "ARRIVES") and "EXCH" not in inst.modifiers
+    if is_mbarrier or inst.opcode.startswith(("ATOM", "RED")):
         return "atomic"
-    return "write" if inst.opcode.startswith("ST") else "read"
+    return "write" if inst.opcode.startswith(("ST", "SYNCS")) else "read"
 
 
 @dataclass(slots=True)
@@ -189,6 +195,9 @@ def _race(e: Explainer, record: Record) -> Finding | None:
     severity, advice = "error", _REACH[reach][1]
     if one_step:
         advice = "Lanes of one warp store different values to one word; which one stays is open."
+    if reach and e.kernel.instructions[first].opcode == "LDGSTS":
+        advice = ("The asynchronous copy may be under way: wait for its group "
+                  "(__pipeline_wait_prior), then for the other threads (__syncthreads()).")
     if int(record[st.R_CHECK]) == st.C_SCOPE:
         check, advice = "narrow-scope-atomic", (
             "Both are atomic, but one only within its block: use a scope that covers both."
@@ -350,6 +359,13 @@ _EXPLAINED: dict[int, Callable[[Explainer, Record], Finding | None]] = {
     st.C_MASK_NAMES_ENDED: _sync(
         "mask-names-absent-lane", "Invalid mask of a warp intrinsic.",
         lambda r: f"The mask {int(r[st.R_OFFSET]):#010x} names lanes that end without taking part.",
+    ),
+    st.C_MBARRIER: _sync(
+        "uninitialised-mbarrier", "Barrier error detected. Arrival at an mbarrier that is not set "
+        "up.",
+        lambda r: f"The word at shared offset {int(r[st.R_OFFSET]):#x} is zero: mbarrier.init, or "
+                  "the constructor of cuda::barrier, did not run before, or a barrier is missing "
+                  "behind it.",
     ),
     st.C_INACTIVE_SOURCE: _sync(
         "shuffle-from-inactive-lane", "Shuffle from a lane that does not take part.",

@@ -20,6 +20,9 @@ def check_initialised(head: int, w: int, inst: int, mask: int, space: int, kind:
     step = 128 if space == at.SPACE_LOCAL else 4
     words = 1 if size < 4 else size >> 2
     warp = peek32(w + at.WARP_INDEX)
+    near = space == at.SPACE_SHARED and size >= 4
+    if near and kind != at.ACCESS_WRITE and is_whole(w, mask, initial, words):
+        return
     for lane in range(32):
         if (mask >> lane) & 1 == 0:
             continue
@@ -45,6 +48,18 @@ def check_initialised(head: int, w: int, inst: int, mask: int, space: int, kind:
                 fill(record, st.R_BASE, base)
                 fill(record, st.R_OFFSET, offset)
                 fill(record, st.R_SIZE, size)
+
+
+@native
+def is_whole(w: int, mask: int, initial: int, words: int) -> bool:
+    """Whether every lane's words of shared memory have been written: the common case."""
+    differing = 0
+    for lane in range(32):
+        offset = peek32(w + OFFSETS + 4 * lane) if (mask >> lane) & 1 else -1
+        if offset >= 0:
+            for k in range(words):
+                differing |= peek32(initial + offset + 4 * k) ^ _ALL
+    return differing == 0
 
 
 @native

@@ -218,6 +218,23 @@ def races_of_warp(head: int, slot: int, w: int, inst: int, mask: int, space: int
 
 
 @native
+def race_range(head: int, slot: int, w: int, inst: int, lane: int, space: int, writes: bool,
+               base: int, offset: int, size: int, host: int, cells: int,
+               block: int) -> None:  # fmt: skip
+    """One lane's access to many words."""
+    warp = peek32(w + at.WARP_INDEX)
+    clock = peek64(slot + peek64(head + 8 * st.AT_CLOCKS) + 8 * warp)
+    now = (
+        clock << st.STAMP_CLOCK | warp << st.STAMP_WARP | lane << st.STAMP_LANE | _BYTES | inst
+    )
+    for word in range(offset >> 2, (offset + size) >> 2):
+        shadow.check_word(
+            head, slot, w, cells + st.CELL_BYTES * word, now, block, space, base, 4 * word, 4,
+            writes, 0, host + 4 * word,
+        )  # fmt: skip
+
+
+@native
 def _share_word(head: int, cell: int, now: int, writes: bool, block: int) -> None:
     """Sharing of a word that could not be settled quickly."""
     for k in range(3 if writes else 1):

@@ -33,10 +33,11 @@ from warplens.sanitize import state as st
 from warplens.sanitize.explain import Explainer, from_error
 from warplens.sanitize.finding import TOOLS, Finding
 from warplens.sanitize.heap import HeapUse
+from warplens.sanitize.ptx import has_warp_intrinsics
 from warplens.sanitize.report import Report
 from warplens.sanitize.schedules import run_schedule
 from warplens.sanitize.shadows import PassOptions, State, make_state
-from warplens.sanitize.tables import has_warp_intrinsics, passed_accesses, reserved_shared
+from warplens.sanitize.tables import passed_accesses, reserved_shared, uses_mbarriers
 from warplens.sanitize.variants import BLOCK_SYNCS, LANE_SYNCS, Variant, observed, unoptimised
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ class Session:
         kernel = self.kernel
         syncs, memcheck = bits & st.TOOL_SYNCCHECK, bits & st.TOOL_MEMCHECK
         if bits & ~(st.TOOL_SYNCCHECK | st.TOOL_MEMCHECK) or (
-            memcheck and kernel._program.uses_heap
+            (memcheck and kernel._program.uses_heap) or (syncs and uses_mbarriers(kernel.sass))
         ):
             return None
         sm_90 = kernel.sass.sm >= 90 and bool(kernel.sass.static_shared or config.dynamic_shared)

@@ -34,6 +34,11 @@ def is_ordered(head: int, slot: int, stamp: int, now: int, block: int, other: in
         row = slot + peek64(head + 8 * st.AT_LANE_KNOWN) + 8192 * warp + 256 * lane
         return lane == before or clock <= peek64(row + 8 * before)
     if other == block:
+        if is_open_copy(head, slot, stamp):
+            # Of copies over copies of the same warp their missing wait is what is reported.
+            table = peek64(head + 8 * st.INSTRUCTIONS)
+            flags = peek64(table + 32 * (now & st.INSTRUCTION_MASK))
+            return theirs == warp and flags & st.F_ASYNC != 0
         n = peek64(head + 8 * st.N_WARPS)
         row = slot + peek64(head + 8 * st.AT_KNOWN) + 8 * n * warp
         return warp == theirs or clock <= peek64(row + 8 * theirs)
@@ -44,6 +49,15 @@ def is_ordered(head: int, slot: int, stamp: int, now: int, block: int, other: in
     n = peek64(head + 8 * st.N_WARPS)
     row = clocks.cross_row(head, block & st.BLOCK_MASK, warp)
     return clock <= peek32(row + 4 * (other * n + theirs))
+
+
+@native
+def is_open_copy(head: int, slot: int, stamp: int) -> bool:
+    """Whether an access belongs to an asynchronous copy that nobody has waited for."""
+    if peek64(head + 8 * st.HAS_ASYNC) == 0 or peek64(head + 8 * st.MODE) == st.MODE_LANE:
+        return False
+    flags = peek64(peek64(head + 8 * st.INSTRUCTIONS) + 32 * (stamp & st.INSTRUCTION_MASK))
+    return flags & st.F_ASYNC != 0 and not clocks.has_arrived(head, slot, stamp)
 
 
 @native
@@ -125,7 +139,8 @@ def check_word(head: int, slot: int, w: int, cell: int, now: int, block: int, sp
     blocks = 0
     if space == at.SPACE_GLOBAL:
         blocks = peek64(cell + 24)
-    if written != 0 and (written >> st.STAMP_WARP != own or lanes):
+    is_open = written != 0 and not writes and is_open_copy(head, slot, written)
+    if written != 0 and (written >> st.STAMP_WARP != own or lanes or is_open):
         other = blocks & st.BLOCK_MASK if space == at.SPACE_GLOBAL else short
         if conflicts(head, slot, written, now, short, other):
             same_step = (written ^ now) & ~(31 << st.STAMP_LANE) == 0 and is_same_step(

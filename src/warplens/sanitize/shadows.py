@@ -116,7 +116,8 @@ class State:
     @property
     def shares_words(self) -> bool:
         """Whether something inside a warp may be ordered by nothing but the order of its lanes."""
-        return bool(self.header[st.SHARING] or self.header[st.HAS_FENCES])
+        head = self.header
+        return bool(head[st.SHARING] or head[st.HAS_FENCES] or head[st.HAS_ASYNC])
 
     @property
     def sharing_blocks(self) -> tuple[int, ...]:
@@ -183,8 +184,9 @@ def _synchronisation(
     head[st.SYNC_KEYS] = state.keep(np.zeros(4 * _SYNC_VARIABLES, np.int64))
     head[st.SYNC_MASK] = 4 * _SYNC_VARIABLES - 1
     flags = int(np.bitwise_or.reduce(table[:, st.I_FLAGS], initial=0))
-    head[st.HAS_FENCES] = int(bool(flags & st.F_FENCE))
-    if not flags & st.F_STRONG or not options.tools & st.TOOL_RACECHECK:
+    head[st.HAS_FENCES] = int(bool(flags & (st.F_FENCE | st.F_RELEASE)))
+    head[st.HAS_ASYNC] = int(bool(flags & st.F_ASYNC))
+    if not flags & (st.F_STRONG | st.F_BULK) or not options.tools & st.TOOL_RACECHECK:
         return
     total = int(head[st.TOTAL_WARPS])
     crosses = flags & st.F_WIDE_FENCE and total <= _MOST_CROSS_WARPS
@@ -220,6 +222,7 @@ def _slots(state: State, config: LaunchConfig, options: PassOptions, together: i
         st.AT_PENDING_CROSS: 8 * n * total,
         st.AT_ARRIVALS: 128 * (n + 3),
         st.AT_CALLS: 768 * n,
+        st.AT_COPIES: 8 * st.COPY_SLOTS * n if head[st.HAS_ASYNC] else 0,
         st.AT_LANE_CLOCKS: 256 * n if lanes else 0,
         st.AT_LANE_KNOWN: 8192 * n if lanes else 0,
         st.AT_SHARED_CELLS: int(head[st.SHARED_BYTES]) // 4 * st.CELL_BYTES if races else 0,

@@ -65,7 +65,9 @@ AT_LANE_KNOWN = 56  # n_warps x 32 x 32
 AT_SHARED_CELLS = 57
 AT_SHARED_INIT = 58  # one byte per byte
 AT_LOCAL_INIT = 59  # one byte per byte, interleaved as local memory is
+AT_COPIES = 60  # n_warps x COPY_SLOTS: clock of what has arrived, groups, clocks of the last ones
 HEADER_SLOTS = 72
+COPY_SLOTS, COPY_GROUPS = 18, 16
 
 MAX_SHARING = 64  # blocks remembered
 
@@ -74,7 +76,9 @@ TOOL_MEMCHECK, TOOL_RACECHECK, TOOL_INITCHECK, TOOL_SYNCCHECK = 1, 2, 4, 8
 
 # --- instruction table ----------------------------------------------------------------------------
 INSTRUCTION_SLOTS = 4
-# I_BARRIER: of a barrier its bit; of an access the bits of barriers that it shows to be bypassed
+LINE_BITS = 32  # of I_LINE: the file above
+# I_BARRIER: of a barrier its bit; of an access the bits of barriers that it shows to be bypassed;
+# of a wait for copies the groups that may stay open; of a bulk copy 1 if from shared memory
 I_FLAGS, I_BARRIER, I_LINE, I_CACHE = 0, 1, 2, 3
 
 F_STRONG, F_ATOMIC, F_BLOCK_SCOPE = 1, 2, 4  # of accesses
@@ -84,6 +88,10 @@ F_WARPSYNC, F_ORDERS_MEMORY = 256, 512
 F_EXIT, F_SHUFFLE, F_CALL, F_CLUSTER = 1024, 2048, 4096, 8192
 F_SHUFFLE_MODE = 14  # shift: 0 IDX, 1 UP, 2 DOWN, 3 BFLY
 F_BEFORE_BARRIER = 1 << 16  # the WARPSYNC that goes with a block barrier
+F_AT_ONCE = 1 << 18  # acquires by itself, without a fence
+F_MBARRIER, F_RELEASE = 1 << 19, 1 << 20  # at an mbarrier; a release by itself
+F_ASYNC, F_COPY_COMMIT, F_COPY_WAIT = 1 << 21, 1 << 22, 1 << 23  # asynchronous copies
+F_BULK = 1 << 24
 F_PASSED = 1 << 17  # an access that shows a barrier to be bypassed
 
 # --- allocation table -----------------------------------------------------------------------------
@@ -109,7 +117,7 @@ RECORD_SLOTS = 18
 # checks as the native code knows them
 (C_RACE, C_SAME_VALUE, C_UNINITIALISED, C_OUT_OF_BOUNDS, C_MISALIGNED, C_READ_ONLY,
  C_DIVERGENT_BARRIER, C_BARRIER_LINES, C_BARRIER_COUNT, C_MASK_WITHOUT_CALLER, C_MASK_DIFFERS,
- C_MASK_NAMES_ENDED, C_INACTIVE_SOURCE, C_SCOPE) = range(1, 15)  # fmt: skip
+ C_MASK_NAMES_ENDED, C_INACTIVE_SOURCE, C_SCOPE, C_MBARRIER) = range(1, 16)  # fmt: skip
 
 # --- synchronisation variables --------------------------------------------------------------------
 SYNC_HEAD = 4  # int64 slots before the row: key, floor, block + 1 of the publisher, spare

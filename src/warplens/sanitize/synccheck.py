@@ -9,6 +9,7 @@ from warplens.compiled import native
 from warplens.execute import layout as at
 from warplens.execute.native import fill_zero, poke64
 from warplens.sanitize import state as st
+from warplens.sanitize.memcheck import OFFSETS
 from warplens.sanitize.native import lowest_bit, peek32, peek64
 from warplens.sanitize.records import claim, fill
 
@@ -36,6 +37,30 @@ def line_of(head: int, inst: int) -> int:
 
 
 @native
+def differ_in_file(head: int, first: int, second: int) -> bool:
+    """Whether two barriers are different statements of one file.
+
+    A library's barrier may be compiled to copies of which one seems to stand in another header.
+    """
+    before, now = line_of(head, first), line_of(head, second)
+    return before != now and before >> st.LINE_BITS == now >> st.LINE_BITS
+
+
+@native
+def at_mbarrier(head: int, w: int, inst: int, lanes: int, host: int, block: int) -> None:
+    """Arrivals at a barrier in shared memory: an initialised one is no zero."""
+    rest = lanes
+    while rest != 0:
+        lane = lowest_bit(rest)
+        rest &= rest - 1
+        offset = peek32(w + OFFSETS + 4 * lane)
+        if peek64(host + offset) == 0:
+            warp = peek32(w + at.WARP_INDEX)
+            note(head, st.C_MBARRIER, inst, inst, 0, warp, 1 << lane, block, offset, 0)
+            return
+
+
+@native
 def at_barrier(head: int, slot: int, w: int, inst: int, lanes: int, number: int,
                block: int) -> None:  # fmt: skip
     """A split arrives at a named barrier."""
@@ -59,9 +84,7 @@ def at_barrier(head: int, slot: int, w: int, inst: int, lanes: int, number: int,
     expected = peek64(arrivals + 8 * n)
     if expected != need:
         note(head, st.C_BARRIER_COUNT, first - 1, inst, number, warp, lanes, block, need, expected)
-    elif need == 0 and number == 0 and before == 0 and (
-        line_of(head, first - 1) != line_of(head, inst)
-    ):
+    elif need == 0 and number == 0 and before == 0 and differ_in_file(head, first - 1, inst):
         note(head, st.C_BARRIER_LINES, first - 1, inst, number, warp, lanes, block, 0, 0)
 
 

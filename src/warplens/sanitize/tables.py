@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-from math import prod
+from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from warplens.sanitize import state as st
-from warplens.sass.model import Instruction, SassKernel
-from warplens.toolchain.demangle import demangle
+from warplens.sass.model import Imm, Instruction, SassKernel
+
+if TYPE_CHECKING:
+    from warplens.sanitize.ptx import OrderingLines
 
 _ACCESSES = frozenset({"LDG", "STG", "LD", "ST", "ATOM", "ATOMG", "ATOMS", "RED", "REDG", "REDS"})
+_MBARRIER = frozenset({"SYNCS", "ARRIVES"})
 _NEAR = frozenset({"CTA", "SM"})
 _SHUFFLES = {"IDX": 0, "UP": 1, "DOWN": 2, "BFLY": 3}
 _COLLECTIVE = frozenset({"SHFL", "VOTE", "VOTEU", "MATCH", "REDUX", "CREDUX", "ELECT"})
 _LEAVES = frozenset({"RET", "BRA", "EXIT", "ENDCOLLECTIVE", "CALL", "BSYNC", "WARPSYNC"})
 _LOOK_AHEAD = 24
 
-_ENTRY = re.compile(r"^\.?(?:visible |weak )*\.(?:entry|func)\s*(?:\([^)]*\)\s*)?([\w$]+)", re.M)
-_SHARED = re.compile(r"^\s*(?:\.extern |\.visible |\.weak |\.static )*"
-                     r"\.shared\s+(?:\.attribute\([^)]*\)\s*)?\.align (\d+) \.(\w+) "
-                     r"([\w$]+)((?:\[\d*\])*)", re.M)  # fmt: skip
-_INTRINSIC = re.compile(r"\b(?:shfl|vote|match|redux|elect|bar\.warp|activemask)\b")
-_LOC = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)")
-_STRONG_SHARED = re.compile(r"\b(?:ld|st)\.(?:volatile|relaxed|acquire|release)[\w.]*\.shared")
-
-
 def flags_of(inst: Instruction) -> int:
     """What an instruction means to the checks."""
     modifiers = set(inst.modifiers)
+    if inst.opcode in _MBARRIER or (inst.opcode == "ATOMS" and "ARRIVE" in modifiers):
+        return _mbarrier_flags(inst.opcode, modifiers)
     if inst.opcode in _ACCESSES:
         return _access_flags(inst.opcode, modifiers)
+    if inst.opcode == "DEPBAR":
+        return st.F_COPY_WAIT
     if inst.opcode == "MEMBAR":
         return st.F_FENCE | (0 if modifiers & _NEAR else st.F_WIDE_FENCE)
     if inst.opcode == "CCTL":
@@ -43,8 +40,22 @@ def flags_of(inst: Instruction) -> int:
     if inst.opcode == "SHFL":
         mode = next((_SHUFFLES[m] for m in inst.modifiers if m in _SHUFFLES), 0)
         return st.F_SHUFFLE | mode << st.F_SHUFFLE_MODE
-    plain = {"EXIT": st.F_EXIT, "KILL": st.F_EXIT, "CALL": st.F_CALL, "WARPSYNC": st.F_WARPSYNC}
+    plain = {"LDGSTS": st.F_ASYNC, "LDGDEPBAR": st.F_COPY_COMMIT, "UBLKCP": st.F_BULK,
+             "EXIT": st.F_EXIT, "KILL": st.F_EXIT, "CALL": st.F_CALL,
+             "WARPSYNC": st.F_WARPSYNC}  # fmt: skip
     return plain.get(inst.opcode, 0)
+
+
+def _mbarrier_flags(opcode: str, modifiers: set[str]) -> int:
+    """Arrivals release, looks at the phase acquire; the first value is a plain store."""
+    if modifiers & {"EXCH", "CCTL"}:
+        return 0
+    flags = st.F_STRONG | st.F_ATOMIC | st.F_MBARRIER
+    if "PHASECHK" in modifiers:
+        return flags | st.F_AT_ONCE
+    if opcode == "ARRIVES":
+        flags |= st.F_COPY_COMMIT
+    return flags | st.F_RELEASE
 
 
 def _access_flags(opcode: str, modifiers: set[str]) -> int:
@@ -66,10 +77,11 @@ def orders_memory(instructions: tuple[Instruction, ...], index: int) -> bool:
     return True
 
 
-def instruction_table(kernel: SassKernel, strong_lines: frozenset[int]) -> npt.NDArray[np.int64]:
-    """The native table; `strong_lines` hold volatile accesses to shared memory."""
+def instruction_table(kernel: SassKernel, ordering: OrderingLines) -> npt.NDArray[np.int64]:
+    """The native table; `ordering` holds lines whose accesses are stronger than their SASS."""
     table = np.zeros((len(kernel.instructions), st.INSTRUCTION_SLOTS), np.int64)
     lines: dict[tuple[str | None, int | None], int] = {}
+    files: dict[str | None, int] = {}
     # Where shared memory lacks an atomic, the compiler loads and tries to exchange in a loop.
     emulated = {
         i.line for i in kernel.instructions if i.opcode == "ATOMS" and "CAST" in i.modifiers
@@ -78,15 +90,28 @@ def instruction_table(kernel: SassKernel, strong_lines: frozenset[int]) -> npt.N
         flags = flags_of(inst)
         if inst.opcode == "WARPSYNC" and orders_memory(kernel.instructions, i):
             flags |= st.F_ORDERS_MEMORY
+        source = (PurePath(inst.file).name if inst.file else "", inst.line or 0)
         if inst.opcode in ("LDS", "STS") and (
-            inst.line in strong_lines or (inst.opcode == "LDS" and inst.line in emulated)
+            source in ordering.strong or (inst.opcode == "LDS" and inst.line in emulated)
         ):
             flags |= st.F_STRONG
+        if inst.opcode == "LDS" and source in ordering.waits:
+            flags |= st.F_STRONG | st.F_AT_ONCE | st.F_MBARRIER
+        if source in ordering.acquire and flags & st.F_STRONG:
+            flags |= st.F_AT_ONCE
         place = (inst.file, inst.line) if inst.line else (None, -i)
+        file = files.setdefault(inst.file, len(files))
         table[i, st.I_FLAGS] = flags
-        table[i, st.I_LINE] = lines.setdefault(place, len(lines))
+        table[i, st.I_LINE] = file << st.LINE_BITS | lines.setdefault(place, len(lines))
         if inst.opcode == "WARPSYNC" and _goes_with_barrier(kernel.instructions, i):
             table[i, st.I_FLAGS] |= st.F_BEFORE_BARRIER
+        if flags & st.F_BULK:
+            forms = [m for m in inst.modifiers if m in ("S", "G")]
+            table[i, st.I_BARRIER] = int(forms[:1] == ["G"])  # from shared memory
+        if flags & st.F_COPY_WAIT:
+            table[i, st.I_BARRIER] = next(
+                (o.bits for o in inst.operands if isinstance(o, Imm)), 0
+            )
     _mark_bypasses(kernel, table)
     return table
 
@@ -153,18 +178,9 @@ def passed_accesses(kernel: SassKernel) -> frozenset[int]:
     return frozenset(int(index) for index in passed)
 
 
-def has_warp_intrinsics(ptx: str, kernel: str) -> bool:
-    """Whether a kernel, or a function that it may call, has instructions whose mask names lanes.
-
-    Without PTX nobody knows.
-    """
-    starts = [*_ENTRY.finditer(ptx)]
-    ends = [start.start() for start in starts[1:]] + [len(ptx)]
-    for start, end in zip(starts, ends, strict=True):
-        may_run = start.group(1) == kernel or ".func" in start.group(0)
-        if may_run and _INTRINSIC.search(ptx, start.start(), end):
-            return True
-    return not starts
+def uses_mbarriers(kernel: SassKernel) -> bool:
+    """Whether a kernel has barriers in shared memory, whose words are to be looked at."""
+    return any(flags_of(inst) & st.F_MBARRIER for inst in kernel.instructions)
 
 
 def reserved_shared(kernel: SassKernel) -> int:
@@ -172,71 +188,3 @@ def reserved_shared(kernel: SassKernel) -> int:
     if kernel.sm < 90:
         return 0
     return kernel.shared_section - kernel.static_shared if kernel.shared_section else 0x400
-
-
-@dataclass(frozen=True, slots=True)
-class SharedArray:
-    """A shared array: name, offset in the block's shared address space, bytes."""
-
-    name: str
-    offset: int
-    size: int
-
-
-def _kernel_text(ptx: str, kernel: str) -> tuple[str, str]:
-    """What a PTX file declares for all kernels, and the part of one kernel."""
-    starts = [(m.start(), m.group(1)) for m in _ENTRY.finditer(ptx)]
-    head = ptx[: starts[0][0]] if starts else ""
-    ends = [start for start, _ in starts[1:]] + [len(ptx)]
-    for (start, name), end in zip(starts, ends, strict=False):
-        if name == kernel:
-            return head, ptx[start:end]
-    return head, ""
-
-
-def shared_arrays(ptx: str, kernel: SassKernel) -> tuple[SharedArray, ...]:
-    """Shared arrays as the PTX declares them; none where their layout is not certain."""
-    head, body = _kernel_text(ptx, kernel.name)
-    reserved = kernel.shared_section - kernel.static_shared if kernel.sm >= 90 else 0
-    place = 0
-    arrays: list[SharedArray] = []
-    dynamic: list[str] = []
-    for alignment, kind, name, shape in _SHARED.findall(head + body):
-        if not re.search(rf"[^.\]]\s\[?{re.escape(name)}[\];+,]", body):
-            continue
-        counts = [int(n) if n else 0 for n in re.findall(r"\[(\d*)\]", shape)]
-        size = prod([int(kind[1:]) // 8, *counts])
-        if counts and size == 0:
-            dynamic.append(name)
-            continue
-        place = -(-place // int(alignment)) * int(alignment)
-        arrays.append(SharedArray(variable_name(name), reserved + place, size))
-        place += size
-    if place > kernel.static_shared or kernel.static_shared - place >= 16:
-        arrays = []
-    first = reserved + kernel.static_shared
-    return (*arrays, *(SharedArray(variable_name(n), first, 0) for n in dynamic[:1]))
-
-
-def variable_name(mangled: str) -> str:
-    """`s` for `_ZZ1kE1s`: a variable of a function by its own name."""
-    text = demangle(mangled)
-    return text.rsplit("::", 1)[-1] if text else mangled
-
-
-def strong_shared_lines(ptx: str, kernel: str) -> frozenset[int]:
-    """Source lines whose shared accesses are volatile or strong; SASS no longer says so."""
-    found: set[int] = set()
-    other: set[int] = set()
-    line = 0
-    for row in _kernel_text(ptx, kernel)[1].splitlines():
-        location = _LOC.match(row)
-        if location:
-            line = int(location.group(2))
-        elif _STRONG_SHARED.search(row):
-            found.add(line)
-        elif re.search(r"\b(?:ld|st)\.shared", row):
-            other.add(line)
-    return frozenset(found - other)
-
-

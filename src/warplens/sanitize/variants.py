@@ -12,20 +12,16 @@ from warplens.execute import grid as engine
 from warplens.execute.program import ModuleImage, Program
 from warplens.lift.watching import Watch
 from warplens.sanitize import state as st
-from warplens.sanitize.tables import (
-    SharedArray,
-    instruction_table,
-    shared_arrays,
-    strong_shared_lines,
-)
+from warplens.sanitize.ptx import OrderingLines, SharedArray, ordering_lines, shared_arrays
+from warplens.sanitize.tables import instruction_table
 
 if TYPE_CHECKING:
     from warplens.kernel import Kernel
 
 UNOPTIMISED = "--ptxas-options=-O0"
 # What the two passes must be told of: what orders warps, and what orders lanes.
-BLOCK_SYNCS = frozenset({"bar", "fence", "copy_commit"})
-LANE_SYNCS = frozenset({"bar", "warpsync", "exit", "call", "shuffle", "copy_commit"})
+BLOCK_SYNCS = frozenset({"bar", "fence", "copy_commit", "bulk"})
+LANE_SYNCS = frozenset({"bar", "warpsync", "exit", "call", "shuffle", "bulk"})
 
 
 @dataclass(slots=True)
@@ -44,8 +40,10 @@ class Variant:
         if found is None:
             kernel = self.program.lifted.kernel
             # Volatile accesses order lanes not at all.
-            lines = strong_shared_lines(self.ptx, kernel.name) if mode == st.MODE_BLOCK else ()
-            found = self._tables[mode] = instruction_table(kernel, frozenset(lines))
+            lines = ordering_lines(self.ptx, kernel.name)
+            if mode == st.MODE_LANE:
+                lines = OrderingLines(waits=lines.waits)
+            found = self._tables[mode] = instruction_table(kernel, lines)
         return found.copy()
 
 

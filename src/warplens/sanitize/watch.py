@@ -21,12 +21,13 @@ from warplens.sanitize.memcheck import (
     set_quiet,
     window_good,
 )
-from warplens.sanitize.native import lowest_bit, peek32, peek64
-from warplens.sanitize.races import races_of_lanes, races_of_warp
+from warplens.sanitize.native import lowest_bit, peek32, peek64, poke8
+from warplens.sanitize.races import race_range, races_of_lanes, races_of_warp
 from warplens.sanitize.synccheck import (
     at_barrier,
     at_diverged_access,
     at_exit,
+    at_mbarrier,
     at_shuffle,
     at_warpsync,
     bypass_bits,
@@ -64,12 +65,17 @@ def order_strong(head: int, slot: int, block: int, w: int, flags: int, mask: int
                  kind: int) -> None:  # fmt: skip
     """Strong accesses publish what their warp fenced and learn what others published."""
     warp = peek32(w + at.WARP_INDEX)
+    if flags & st.F_RELEASE:
+        if flags & st.F_COPY_COMMIT and peek64(head + 8 * st.HAS_ASYNC) != 0:
+            clocks.close_copies(head, slot, warp)  # who waits at the mbarrier waits for them
+            clocks.await_copies(head, slot, warp, 0)
+        clocks.fence(head, slot, block, warp, st.F_FENCE)
     fenced = slot + peek64(head + 8 * st.AT_FENCED) + 16 * warp
     can_publish = kind != at.ACCESS_READ and (peek64(fenced) != 0 or peek64(fenced + 8) != 0)
     may_learn = kind != at.ACCESS_WRITE and peek64(head + 8 * st.N_SYNC) != 0
     if not can_publish and not may_learn:
         return
-    at_once = flags & st.F_ATOMIC != 0 and peek64(fenced) != 0
+    at_once = flags & st.F_AT_ONCE != 0 or (flags & st.F_ATOMIC != 0 and peek64(fenced) != 0)
     wide = flags & st.F_BLOCK_SCOPE == 0 and space == at.SPACE_GLOBAL
     previous = -1
     for lane in range(32):
@@ -79,6 +85,7 @@ def order_strong(head: int, slot: int, block: int, w: int, flags: int, mask: int
             key = peek64(w + ADDRESSES + 8 * lane)
         else:
             key = (1 << 42) + peek32(w + OFFSETS + 4 * lane)
+        key &= ~7  # a wide atomic may be read by halves
         if key == previous:
             continue
         previous = key
@@ -88,6 +95,46 @@ def order_strong(head: int, slot: int, block: int, w: int, flags: int, mask: int
             clocks.publish(head, slot, block, warp, key, False)
             if wide:
                 clocks.publish(head, slot, block, warp, key, True)
+
+
+@native
+def at_bulk(head: int, env: int, slot: int, w: int, inst: int, lanes: int, block: int) -> None:
+    """A bulk copy, taken as done at once by the lane that asks for it; its mbarrier releases it."""
+    tools = peek64(head + 8 * st.TOOLS)
+    if peek64(env + 8 * at.ENV_CLUSTER_BLOCKS) > 1 or tools & (
+        st.TOOL_RACECHECK | st.TOOL_INITCHECK
+    ) == 0:
+        return
+    lane = lowest_bit(lanes)
+    place = w + at.WARP_SCRATCH + 4 * lane
+    far = peek32(place + 128) << 32 | peek32(place)
+    near, size, barrier = peek32(place + 256), peek32(place + 384), peek32(place + 512)
+    limit = peek64(head + 8 * st.SHARED_LIMIT)
+    if near + size > limit:
+        return  # the engine reports it
+    arrives = peek64(
+        peek64(head + 8 * st.INSTRUCTIONS) + 32 * inst + 8 * st.I_BARRIER
+    ) == 0
+    if tools & st.TOOL_INITCHECK and arrives:
+        initial = slot + peek64(head + 8 * st.AT_SHARED_INIT) + near
+        for k in range(size):
+            poke8(initial + k, 1)
+    if tools & st.TOOL_RACECHECK == 0 or peek64(head + 8 * st.MODE) == st.MODE_LANE:
+        return
+    cells = slot + peek64(head + 8 * st.AT_SHARED_CELLS)
+    host = peek64(env + 8 * at.ENV_SHARED)
+    race_range(head, slot, w, inst, lane, at.SPACE_SHARED, arrives, 0, near, size, host, cells,
+               block)  # fmt: skip
+    row = row_of(head, inst, far, size)
+    kind = at.ACCESS_READ if arrives else at.ACCESS_WRITE
+    if row != 0 and peek64(row + 8 * st.S_CELLS) != 0 and not is_untracked(row, kind):
+        race_range(head, slot, w, inst, lane, at.SPACE_GLOBAL, not arrives, peek64(row),
+                   far - peek64(row), size, peek64(row + 8 * st.S_HOST),
+                   peek64(row + 8 * st.S_CELLS), block)  # fmt: skip
+    if arrives:
+        warp = peek32(w + at.WARP_INDEX)
+        clocks.fence(head, slot, block, warp, st.F_FENCE)
+        clocks.publish(head, slot, block, warp, (1 << 42) + (barrier & ~7), False)
 
 
 @native
@@ -204,6 +251,13 @@ def check_near(head: int, env: int, w: int, inst: int, mask: int, space: int, ki
     slot = clocks.slot_record(head, env)
     block = peek64(env + 8 * at.ENV_BLOCK)
     lanes_to_see(head, w, inst, good, slot, block)
+    host = peek64(env + 8 * at.ENV_SHARED)
+    flags = peek64(peek64(head + 8 * st.INSTRUCTIONS) + 32 * inst)
+    if flags & st.F_MBARRIER:
+        if peek64(head + 8 * st.MODE) == st.MODE_LANE:
+            clocks.meet_lanes(head, slot, peek32(w + at.WARP_INDEX), live_lanes(w))
+        elif tools & st.TOOL_SYNCCHECK and flags & st.F_RELEASE:
+            at_mbarrier(head, w, inst, good, host, block)
     if tools & st.TOOL_INITCHECK:
         initial = slot + peek64(head + 8 * st.AT_SHARED_INIT)
         if space == at.SPACE_LOCAL:
@@ -213,11 +267,9 @@ def check_near(head: int, env: int, w: int, inst: int, mask: int, space: int, ki
             )
         check_initialised(head, w, inst, good, space, kind, size, 0, initial, block)
     if tools & st.TOOL_RACECHECK and space == at.SPACE_SHARED:
-        flags = peek64(peek64(head + 8 * st.INSTRUCTIONS) + 32 * inst)
         if flags & st.F_STRONG and peek64(head + 8 * st.MODE) == st.MODE_BLOCK:
             order_strong(head, slot, block, w, flags, good, space, kind)
         cells = slot + peek64(head + 8 * st.AT_SHARED_CELLS)
-        host = peek64(env + 8 * at.ENV_SHARED)
         check_races(head, slot, w, inst, good, space, kind, size, 0, host, cells, block)
     return good
 
@@ -332,6 +384,14 @@ def on_sync(env: int, w: int, inst: int, mask: int) -> None:
         while rest != 0:
             poke64(calls + 8 * lowest_bit(rest), _WIDE(inst) + 1)
             rest &= rest - 1
+    elif flags & st.F_BULK:
+        at_bulk(head, env, slot, w, _WIDE(inst), lanes, block)
+    elif flags & (st.F_COPY_COMMIT | st.F_COPY_WAIT):
+        if not by_lane and peek64(head + 8 * st.HAS_ASYNC) != 0:
+            if flags & st.F_COPY_COMMIT:
+                clocks.close_copies(head, slot, warp)
+            else:
+                clocks.await_copies(head, slot, warp, peek64(entry + 8 * st.I_BARRIER))
     elif flags & st.F_PASSED and checks:
         at_diverged_access(head, slot, w, _WIDE(inst), lanes, block)
 

@@ -1,0 +1,128 @@
+"""What only the PTX tells: shared arrays by name, warp intrinsics, how strong an access is."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from math import prod
+from pathlib import PurePath
+
+from warplens.sass.model import SassKernel
+from warplens.toolchain.demangle import demangle
+
+_ENTRY = re.compile(r"^\.?(?:visible |weak )*\.(?:entry|func)\s*(?:\([^)]*\)\s*)?([\w$]+)", re.M)
+_SHARED = re.compile(r"^\s*(?:\.extern |\.visible |\.weak |\.static )*"
+                     r"\.shared\s+(?:\.attribute\([^)]*\)\s*)?\.align (\d+) \.(\w+) "
+                     r"([\w$]+)((?:\[\d*\])*)", re.M)  # fmt: skip
+_INTRINSIC = re.compile(r"\b(?:shfl|vote|match|redux|elect|bar\.warp|activemask)\b")
+_LOC = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)")
+_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.M)
+_ACQUIRE = re.compile(r"\b(?:ld|atom)\.acq(?:uire|_rel)")
+_WAIT = re.compile(r"\bmbarrier\.(?:test|try)_wait")
+_STRONG_SHARED = re.compile(r"\b(?:ld|st)\.(?:volatile|relaxed|acquire|release)[\w.]*\.shared")
+
+
+def has_warp_intrinsics(ptx: str, kernel: str) -> bool:
+    """Whether a kernel, or a function that it may call, has instructions whose mask names lanes.
+
+    Without PTX nobody knows.
+    """
+    starts = [*_ENTRY.finditer(ptx)]
+    ends = [start.start() for start in starts[1:]] + [len(ptx)]
+    for start, end in zip(starts, ends, strict=True):
+        may_run = start.group(1) == kernel or ".func" in start.group(0)
+        if may_run and _INTRINSIC.search(ptx, start.start(), end):
+            return True
+    return not starts
+
+
+@dataclass(frozen=True, slots=True)
+class SharedArray:
+    """A shared array: name, offset in the block's shared address space, bytes."""
+
+    name: str
+    offset: int
+    size: int
+
+
+def _kernel_text(ptx: str, kernel: str) -> tuple[str, str]:
+    """What a PTX file declares for all kernels, and the part of one kernel."""
+    starts = [(m.start(), m.group(1)) for m in _ENTRY.finditer(ptx)]
+    head = ptx[: starts[0][0]] if starts else ""
+    ends = [start for start, _ in starts[1:]] + [len(ptx)]
+    for (start, name), end in zip(starts, ends, strict=False):
+        if name == kernel:
+            return head, ptx[start:end]
+    return head, ""
+
+
+def shared_arrays(ptx: str, kernel: SassKernel) -> tuple[SharedArray, ...]:
+    """Shared arrays as the PTX declares them; none where their layout is not certain."""
+    head, body = _kernel_text(ptx, kernel.name)
+    reserved = kernel.shared_section - kernel.static_shared if kernel.sm >= 90 else 0
+    place = 0
+    arrays: list[SharedArray] = []
+    dynamic: list[str] = []
+    for alignment, kind, name, shape in _SHARED.findall(head + body):
+        if not re.search(rf"[^.\]]\s\[?{re.escape(name)}[\];+,]", body):
+            continue
+        counts = [int(n) if n else 0 for n in re.findall(r"\[(\d*)\]", shape)]
+        size = prod([int(kind[1:]) // 8, *counts])
+        if counts and size == 0:
+            dynamic.append(name)
+            continue
+        place = -(-place // int(alignment)) * int(alignment)
+        arrays.append(SharedArray(variable_name(name), reserved + place, size))
+        place += size
+    if place > kernel.static_shared or kernel.static_shared - place >= 16:
+        arrays = []
+    first = reserved + kernel.static_shared
+    return (*arrays, *(SharedArray(variable_name(n), first, 0) for n in dynamic[:1]))
+
+
+def variable_name(mangled: str) -> str:
+    """`s` for `_ZZ1kE1s`: a variable of a function by its own name."""
+    text = demangle(mangled)
+    return text.rsplit("::", 1)[-1] if text else mangled
+
+
+Line = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class OrderingLines:
+    """Source lines (name of the file, number) with accesses whose strength SASS does not show.
+
+    Attributes:
+        strong: accesses to shared memory that are volatile or strong.
+        acquire: loads and atomics that acquire: within a block that costs no instruction.
+        waits: reads of an mbarrier's phase.
+    """
+
+    strong: frozenset[Line] = frozenset()
+    acquire: frozenset[Line] = frozenset()
+    waits: frozenset[Line] = frozenset()
+
+
+def ordering_lines(ptx: str, kernel: str) -> OrderingLines:
+    """The lines of a kernel, and of what was inlined into it."""
+    files = {number: PurePath(path).name for number, path in _FILE.findall(ptx)}
+    strong: set[Line] = set()
+    other: set[Line] = set()
+    acquire: set[Line] = set()
+    waits: set[Line] = set()
+    line = ("", 0)
+    for row in _kernel_text(ptx, kernel)[1].splitlines():
+        location = _LOC.match(row)
+        if location:
+            line = (files.get(location.group(1), ""), int(location.group(2)))
+            continue
+        if _ACQUIRE.search(row):
+            acquire.add(line)
+        if _WAIT.search(row):
+            waits.add(line)
+        if _STRONG_SHARED.search(row):
+            strong.add(line)
+        elif re.search(r"\b(?:ld|st)\.shared", row):
+            other.add(line)
+    return OrderingLines(frozenset(strong - other), frozenset(acquire), frozenset(waits))
