@@ -209,6 +209,43 @@ __global__ void complex_after(const float* in, float* out, int n) {
     out[i] = re + im;
 }
 
+// --- few bins, all in memory --------------------------------------------------------------------
+__global__ void bins_before(const int* in, int* out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) atomicAdd(&out[in[i] & 15], 1);
+}
+__global__ void bins_after(const int* in, int* out, int n) {
+    __shared__ int part[16];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (threadIdx.x < 16) part[threadIdx.x] = 0;
+    __syncthreads();
+    if (i < n) atomicAdd(&part[in[i] & 15], 1);
+    __syncthreads();
+    if (threadIdx.x < 16) atomicAdd(&out[threadIdx.x], part[threadIdx.x]);
+}
+
+// --- three paths through the special functions --------------------------------------------------
+__global__ void paths_before(const float* in, float* out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float x = in[i];
+    switch (i % 3) {
+    case 0: for (int k = 0; k < 80; k++) x = __sinf(x) + 1; break;
+    case 1: for (int k = 0; k < 80; k++) x = __cosf(x) - 1; break;
+    default: for (int k = 0; k < 80; k++) x = __expf(-x) * 0.5f;
+    }
+    out[i] = x;
+}
+__global__ void paths_after(const float* in, float* out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float x = in[i];
+    switch (i / 32 % 3) {
+    case 0: for (int k = 0; k < 80; k++) x = __sinf(x) + 1; break;
+    case 1: for (int k = 0; k < 80; k++) x = __cosf(x) - 1; break;
+    default: for (int k = 0; k < 80; k++) x = __expf(-x) * 0.5f;
+    }
+    out[i] = x;
+}
+
 // --- good ones ---------------------------------------------------------------------------------
 __global__ void good_triad(const float4* a, const float4* b, float4* out, int n) {
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
@@ -267,4 +304,29 @@ __global__ void good_option(const float* s, const float* k, float* out, int n) {
     float d = (__logf((s[i] + 1) / (k[i] + 1)) + 0.06f) * 3.3f;
     float p = 1.0f / (1.0f + __expf(-1.7f * d)), q = 1.0f / (1.0f + __expf(0.5f - 1.7f * d));
     out[i] = (s[i] + 1) * p - (k[i] + 1) * 0.95f * q;
+}
+__global__ void good_convolution(const float* in, const float*, float* out, int n) {
+    __shared__ float tile[10][34];
+    int x = threadIdx.x, y = threadIdx.y, left = blockIdx.x * 32, top = blockIdx.y * 8;
+    for (int k = y * 32 + x; k < 340; k += 256) {
+        int row = min(max(top + k / 34 - 1, 0), n - 1), at = min(max(left + k % 34 - 1, 0), n - 1);
+        tile[k / 34][k % 34] = in[row * n + at];
+    }
+    __syncthreads();
+    float sum = 0;
+    for (int dy = 0; dy < 3; dy++)
+        for (int dx = 0; dx < 3; dx++) sum = fmaf(tile[y + dy][x + dx], 0.11f, sum);
+    out[(top + y) * n + left + x] = sum;
+}
+__global__ void good_norm(const float4* in, const float*, float4* out, int n) {
+    int row = blockIdx.x * 8 + threadIdx.x / 32, lane = threadIdx.x % 32;
+    float4 v = in[row * 32 + lane];
+    float mean = v.x + v.y + v.z + v.w;
+    for (int s = 16; s; s /= 2) mean += __shfl_xor_sync(~0u, mean, s);
+    mean /= 128;
+    float a = v.x - mean, b = v.y - mean, c = v.z - mean, d = v.w - mean;
+    float square = a * a + b * b + c * c + d * d;
+    for (int s = 16; s; s /= 2) square += __shfl_xor_sync(~0u, square, s);
+    float scale = rsqrtf(square / 128 + 1e-5f);
+    out[row * 32 + lane] = make_float4(a * scale, b * scale, c * scale, d * scale);
 }

@@ -55,6 +55,10 @@ CASES = (
     HeldOut(name="spills", rule="LocalMemory", before=(N // 128, 128), after=(N // 128, 128),
             gpu="H200"),
     HeldOut(name="sum", rule="AtomicContention", before=BLOCKS, after=BLOCKS),
+    HeldOut(name="bins", rule="AtomicContention", before=BLOCKS, after=BLOCKS,
+            arguments=lambda: (np.random.default_rng(2).integers(0, 999, N, np.int32),
+                               np.zeros(16, np.int32), N)),
+    HeldOut(name="paths", rule="ThreadDivergence", before=BLOCKS, after=BLOCKS),
     HeldOut(name="complex", rule="FPInstructions", before=BLOCKS, after=BLOCKS),
 )  # fmt: skip
 GOOD: dict[str, tuple[tuple[Any, ...], Callable[[], tuple[Any, ...]]]] = {
@@ -66,6 +70,9 @@ GOOD: dict[str, tuple[tuple[Any, ...], Callable[[], tuple[Any, ...]]]] = {
     "bodies": ((136, 128), lambda: (floats(136 * 512), floats(1),
                                     np.zeros(136 * 512, np.float32), 1024)),
     "scan": ((2048, 256), lambda: (floats(4 * N), floats(1), np.zeros(4 * N, np.float32), N)),
+    "convolution": (((32, 128), (32, 8)), lambda: (floats(1 << 20), floats(1),
+                                                   np.zeros(1 << 20, np.float32), 1024)),
+    "norm": ((1024, 256), lambda: (floats(1 << 20), floats(1), np.zeros(1 << 20, np.float32), 1)),
     "option": ((2048, 256), lambda: (floats(4 * N), floats(4 * N), np.zeros(4 * N, np.float32),
                                      4 * N)),
 }  # fmt: skip

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from warplens.timing.model import Model
 
 _MODULES = ("advice_counted", "advice_caches", "advice_timed")
-_NO_GAIN = 1.0  # percent: a cause that costs less of the modelled time is told, not advised
+_NO_GAIN = 5.0  # percent: a cause that costs less of the modelled time is told, not advised
 DOCS = "docs/advice.md"
 
 

@@ -7,11 +7,11 @@ from math import ceil, floor, prod
 
 import numpy as np
 
-from warplens.analysis.advice import Context, Finding, Place, rule
+from warplens.analysis.advice import Context, Finding, rule
 from warplens.analysis.local_slice import local_instructions
-from warplens.analysis.stall_columns import stalls_of
 from warplens.sass.model import Reg
 
+_MANY_UPDATES = 16  # of a word by atomics
 _FEW = 0.10  # a cause behind less than this share of what is counted is not worth a word
 
 
@@ -319,38 +319,32 @@ def atomic_contention(c: Context) -> Iterator[Finding]:
     n = float(requests.sum())
     if not n:
         return
-    sectors = c.column("global_sectors") * atomic
     lanes = float((c.column("thread_inst_executed_true") * atomic).sum())
     place = c.worst(requests)
     assert place is not None
-    words_of_a_sector = 8
-    if n and sectors.sum() < 0.5 * lanes / words_of_a_sector:
-        what = f"The {lanes / n:.0f} lanes of an atomic share {sectors.sum() / n:.1f} sectors"
-        yield _contention(c, what, place)
-    elif lanes < 2 * n and n >= 0.9 * c.execution.warps and c.execution.warps > 8 * c.gpu.sm_count:
-        per_warp = n / c.execution.warps
-        yield _contention(c, f"Every warp sends {per_warp:.1f} atomics of one lane", place)
+    if c.model is None:
+        sectors = (c.column("global_sectors") * atomic).sum()
+        shares = sectors < 0.5 * lanes / 8  # words of a sector
+        is_single = lanes < 2 * n and n >= 0.9 * c.execution.warps > 7 * c.gpu.sm_count
+        if not shares and not is_single:
+            return
+        told = f"an atomic has {lanes / n:.0f} lanes on {sectors / n:.1f} sectors"
+    else:
+        from warplens.timing.causes import updates_per_word
 
-
-def _contention(c: Context, what: str, place: Place) -> Finding:
-    # With a timing model: what warps wait for at atomics and for their end, while nobody issues.
-    active = c.number("smsp__issue_active.avg.per_cycle_active")
-    stalls = stalls_of(c.sources.timing)
-    percent = None
-    if active is not None and stalls:
-        total = sum(float(column.sum()) for column in stalls.values())
-        waits = sum(float(column[place.index]) for column in stalls.values())
-        if "drain" in stalls:
-            waits += float(stalls["drain"].sum() - stalls["drain"][place.index])
-        percent = 100 * min(waits / max(total, 1.0), 1 - active)
-    return Finding(
-        text=f"{what}, most at {place.told} ({place.sass}): updates of one address wait for each "
-        "other in L2. Add up in the warp first (__reduce_add_sync or shuffles), then in the block "
+        per_word = updates_per_word(c.model)
+        if per_word < _MANY_UPDATES:
+            return
+        told = f"the sampled blocks update a word {per_word:,.0f} times or more"
+    yield Finding(
+        text=f"{lanes:,.0f} lanes send atomics ({lanes / max(1, c.execution.warps):.1f} a warp), "
+        f"most at {place.told} ({place.sass}); {told}: updates of one address wait for each other "
+        "in L2. Add up in the warp first (__reduce_add_sync or shuffles), then in the block "
         "through shared memory, and send one atomic per block; give histograms private copies in "
         "shared memory.",
+        drops=tuple(np.flatnonzero(atomic & (c.executed > 0)).tolist()),
+        least=25.0,
         place=place,
-        percent=percent,
-        basis="model",
     )
 
 

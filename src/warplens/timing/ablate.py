@@ -26,6 +26,7 @@ RESOURCES = {
     "launch": (512, "blocks start at once when a place is free; no launch overhead"),
 }
 COALESCING, DIVERGENCE, REGISTERS = 16, 32, 128
+_LANE_STEP = 11  # no factor in common with 32: 32 warps take 32 different lanes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,20 +121,25 @@ def _nanoseconds(model: Model, bits: int, unlimited_blocks: int) -> float:
 
 
 def packed(trace: BlockTrace, code: Records) -> BlockTrace:
-    """The trace as if lanes of divergent code were packed: of k half-full runs, k/2 stay."""
+    """The trace as if the lanes of a warp went one way: each warp runs what one of its lanes did.
+
+    The lane changes from warp to warp, so that every path has its share of the warps.
+    """
     entries = trace.entries
-    lanes = np.array([bin(mask).count("1") for mask in entries[:, 1].tolist()], np.float64)
     has_barrier = np.array(
         [bool((code["kind"][a:b] == BLOCK_BARRIER).any())
          for a, b in zip(trace.starts, trace.ends, strict=True)]
     )  # fmt: skip
     keep = np.ones(len(entries), bool)
-    for first, last in zip(trace.warp_entries[:-1], trace.warp_entries[1:], strict=True):
+    for warp, first in enumerate(trace.warp_entries[:-1]):
+        last = trace.warp_entries[warp + 1]
         if last <= first:
             continue
-        full = lanes[first:last].max()
-        part = np.cumsum(lanes[first:last] / full)
-        keep[first:last] = np.floor(part + 1e-9) > np.floor(part - lanes[first:last] / full + 1e-9)
+        masks = entries[first:last, 1]
+        every = int(np.bitwise_or.reduce(masks))
+        lanes = [lane for lane in range(32) if every >> lane & 1]
+        if lanes:
+            keep[first:last] = masks >> np.uint32(lanes[warp * _LANE_STEP % len(lanes)]) & 1
         keep[last - 1] = True
     keep |= has_barrier[entries[:, 0].astype(np.int64)]
     return trace.with_entries(keep)

@@ -10,16 +10,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from warplens.execute.trace import KIND_SHIFT, SPACE_SHIFT
+from warplens.execute.trace import KIND_SHIFT, LANES_SHIFT, SPACE_SHIFT
 from warplens.gpus.spec import override
 from warplens.timing import l2
-from warplens.timing.lsu import READ
+from warplens.timing.lsu import ATOMIC, GLOBAL, READ
 from warplens.timing.model import Model
 from warplens.timing.rewrite import without
 from warplens.timing.state import PIPES, Records
 
 _L1_BYTES = 32 << 20  # more than the blocks of an SM touch
-_LINE = 128
+_LINE, _SECTOR_WORDS = 128, 8
 _FP64 = PIPES.index("fp64")
 _FMA = PIPES.index("fma")
 
@@ -130,6 +130,22 @@ def l1_reuse(model: Model) -> Reuse | None:
         footprint_bytes=int(len(lines) * _LINE / waves),
         size_bytes=model.machine.l1_lines * _LINE,
     )
+
+
+def updates_per_word(model: Model) -> float:
+    """How often the sampled blocks' atomics update a word of global memory, at least."""
+    trace = model.sample.trace
+    where = trace.context[:, 1]
+    is_atomic = (where >> KIND_SHIFT & 7 == ATOMIC) & (where >> SPACE_SHIFT & 3 == GLOBAL)
+    rows = trace.context[is_atomic]
+    counts = rows[:, 2] & 0xFFFF
+    if not counts.sum():
+        return 0.0
+    first = np.repeat((rows[:, 2] >> 16) - np.concatenate(([0], np.cumsum(counts)[:-1])), counts)
+    found = np.unique(trace.lines[first + np.arange(int(counts.sum()))])
+    sectors = sum(len(np.unique(found[found >> bit & 1 == 1] >> 4)) for bit in range(4))
+    lanes = float((rows[:, 1] >> LANES_SHIFT & 63).sum())
+    return lanes / (_SECTOR_WORDS * sectors)
 
 
 def l2_refetched(model: Model) -> float:
