@@ -4,20 +4,73 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from warplens.timing.published import Outcome
+import numpy as np
+
+from warplens.timing.published import Case, Outcome, read_published, run_published
+from warplens.timing.validation import kendall, spearman
 
 VERDICTS = ("equal", "noise", "explained", "differs")
+Shown = tuple[str, float | None, float, str, str]  # metric, ours, published, verdict, cause
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """What is shown of a case; `predicted` and `published` in ns, 0 where there is none."""
+
+    case: Case
+    predicted: float
+    published: float
+    counts: tuple[Shown, ...]
+    problem: str
+
+    @classmethod
+    def from_outcome(cls, one: Outcome) -> Row:
+        """The row of a case just run."""
+        return cls(
+            case=one.case, predicted=one.time_ns or 0.0, published=one.case.time_ns or 0.0,
+            problem=one.problem,
+            counts=tuple(
+                (c.metric, c.ours, float(c.published), c.verdict, c.cause) for c in one.counts
+            ),
+        )  # fmt: skip
+
+    @classmethod
+    def from_record(cls, case: Case, kept: dict[str, Any]) -> Row:
+        """The row of a case whose outcome was kept."""
+        counts = tuple((str(m), o, float(p), str(v), str(c)) for m, o, p, v, c in kept["counts"])
+        return cls(
+            case=case, predicted=kept["predicted_ns"] or 0.0, published=case.time_ns or 0.0,
+            counts=counts, problem=kept["problem"],
+        )  # fmt: skip
+
+    @property
+    def error(self) -> float | None:
+        """The relative error of the time."""
+        if not self.predicted or not self.published:
+            return None
+        return self.predicted / self.published - 1.0
+
+    @property
+    def verdicts(self) -> list[str]:
+        """The verdict of every count."""
+        return [count[3] for count in self.counts]
+
+    def record(self) -> dict[str, Any]:
+        """What is kept of it."""
+        return {
+            "predicted_ns": round(self.predicted) or None, "problem": self.problem,
+            "counts": [list(count) for count in self.counts],
+        }  # fmt: skip
 
 
 def run_files(files: Iterable[Path], *, part: str, pattern: str) -> Iterator[Outcome]:
     """The outcomes of the cases that were asked for."""
     from warplens.cli._launch_arguments import parse
-    from warplens.timing.published import read_published, run_published
 
     for file in files:
         cases = [
@@ -27,88 +80,74 @@ def run_files(files: Iterable[Path], *, part: str, pattern: str) -> Iterator[Out
         yield from run_published(cases, parse)
 
 
-def line(one: Outcome) -> str:
+def line(row: Row) -> str:
     """Predicted and published time, and the counts that are equal."""
-    start = f"{one.case.source + '/' + one.case.name:<44}{one.case.part:<11}"
-    if one.problem:
-        return f"{start}{one.problem}"
-    text = start
-    published = one.case.time_ns
-    if one.time_ns is not None and published:
-        error = one.time_ns / published - 1.0
-        text += f"{one.time_ns / 1e3:>13,.1f} us{published / 1e3:>13,.1f} us{error:>+9.1%}"
-    else:
-        text += " " * 41
-    if one.counts:
-        good = sum(count.verdict in ("equal", "noise") for count in one.counts)
-        text += f"  counts {good} of {len(one.counts)}"
-        text += "".join(
-            f"\n    {c.verdict}: {c.metric}: {c.ours} here, {c.published} published"
-            + (f" ({c.cause})" if c.cause else "")
-            for c in one.counts if c.verdict not in ("equal", "noise")
-        )  # fmt: skip
+    start = f"{row.case.title:<44}{row.case.part:<11}"
+    if row.problem:
+        return f"{start}{row.problem}"
+    text = start + " " * 41
+    if row.error is not None:
+        predicted, published = row.predicted / 1e3, row.published / 1e3
+        text = f"{start}{predicted:>13,.1f} us{published:>13,.1f} us{row.error:>+9.1%}"
+    if row.counts:
+        good = sum(verdict in ("equal", "noise") for verdict in row.verdicts)
+        text += f"  counts {good} of {len(row.counts)}"
+    for metric, ours, wanted, verdict, cause in row.counts:
+        if verdict not in ("equal", "noise"):
+            text += f"\n    {verdict}: {metric}: {ours} here, {wanted} published"
+            text += f" ({cause})" if cause else ""
     return text
 
 
-def summary(outcomes: list[Outcome]) -> Iterator[str]:
-    """Errors of the times by part, ranks by ladder, and counts by verdict."""
-    from warplens.timing.validation import kendall, spearman, summarise
-
+def part_lines(rows: Sequence[Row]) -> Iterator[str]:
+    """Errors of the times and verdicts of the counts, by part."""
     for part in ("tuning", "validation"):
-        mine = [one for one in outcomes if one.case.part == part and not one.case.common_factor]
-        found = summarise(one.comparison() for one in mine)
-        if found is not None:
+        mine = [row for row in rows if row.case.part == part and not row.case.common_factor]
+        errors = np.array([abs(row.error) for row in mine if row.error is not None])
+        if len(errors):
             yield (
-                f"published, {part}: {found.count} times: mean error {found.mean:.1%}, median "
-                f"{found.median:.1%}, 90th percentile {found.p90:.1%}, maximum {found.worst:.1%}"
+                f"{part}: {len(errors)} published times: mean error {errors.mean():.1%}, median "
+                f"{np.median(errors):.1%}, 90th percentile {np.percentile(errors, 90):.1%}, "
+                f"maximum {errors.max():.1%}"
             )
-        counts = [count for one in mine for count in one.counts]
-        if counts:
-            by_verdict = ", ".join(
-                f"{sum(c.verdict == verdict for c in counts)} {verdict}" for verdict in VERDICTS
-            )
-            cases = sum(bool(one.counts) for one in mine)
-            yield f"published, {part}: {len(counts)} counts of {cases} cases: {by_verdict}"
-    scaled = {
-        f"{one.case.source}: {one.case.ladder}" for one in outcomes if one.case.common_factor
-    }  # fmt: skip
-    for name, pairs in ladders(outcomes).items():
-        left, right = zip(*pairs, strict=True)
+        verdicts = [verdict for row in mine for verdict in row.verdicts]
+        if verdicts:
+            numbers = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in VERDICTS)
+            cases = sum(bool(row.counts) for row in mine)
+            yield f"{part}: {len(verdicts)} published counts of {cases} cases: {numbers}"
+
+
+def ladder_lines(rows: Iterable[Row]) -> Iterator[str]:
+    """Rank correlations of every ladder of three steps or more."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.case.ladder and row.error is not None:
+            found.setdefault(f"{row.case.source}: {row.case.ladder}", []).append(row)
+    for name, mine in found.items():
+        if len(mine) < 3:
+            continue
+        left, right = [row.predicted for row in mine], [row.published for row in mine]
         text = (
-            f"ladder {name}: {len(pairs)} steps, Spearman {spearman(left, right):.2f}, "
+            f"{name}: {len(mine)} steps, Spearman {spearman(left, right):.2f}, "
             f"Kendall {kendall(left, right):.2f}"
         )
-        yield text + (_scaled(pairs) if name in scaled else "")
+        yield text + (_scaled(left, right) if mine[0].case.common_factor else "")
 
 
-def _scaled(pairs: list[tuple[float, float]]) -> str:
+def _scaled(predicted: list[float], published: list[float]) -> str:
     """The error after one factor, and what choosing the predicted best costs."""
+    pairs = list(zip(predicted, published, strict=True))
     factor = statistics.median(right / left for left, right in pairs)
     error = statistics.fmean(abs(factor * left / right - 1.0) for left, right in pairs)
-    chosen = min(pairs)[1] / min(right for _, right in pairs) - 1.0
+    chosen = min(pairs)[1] / min(published) - 1.0
     return (
         f"; after a factor of {factor:.2f} mean error {error:.1%}; the predicted best is "
         f"{chosen:.1%} off the true best"
     )
 
 
-def ladders(outcomes: Iterable[Outcome]) -> dict[str, list[tuple[float, float]]]:
-    """Predicted and published times of every ladder of three steps or more."""
-    found: dict[str, list[tuple[float, float]]] = {}
-    for one in outcomes:
-        if one.case.ladder and one.time_ns is not None and one.case.time_ns:
-            pair = one.time_ns, one.case.time_ns
-            found.setdefault(f"{one.case.source}: {one.case.ladder}", []).append(pair)
-    return {name: pairs for name, pairs in found.items() if len(pairs) > 2}
-
-
-def record(path: Path, one: Outcome) -> None:
+def record(path: Path, row: Row) -> None:
     """Puts an outcome into a file of outcomes, in place of an older one of the same case."""
     found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
-    found[f"{one.case.source}/{one.case.name}"] = {
-        "part": one.case.part, "gpu": one.case.gpu, "ladder": one.case.ladder,
-        "predicted_ns": None if one.time_ns is None else round(one.time_ns),
-        "published_ns": one.case.time_ns, "problem": one.problem,
-        "counts": [[c.metric, c.ours, float(c.published), c.verdict, c.cause] for c in one.counts],
-    }  # fmt: skip
+    found[row.case.title] = row.record()
     path.write_text(json.dumps(dict(sorted(found.items())), indent=1) + "\n")

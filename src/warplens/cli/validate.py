@@ -73,14 +73,15 @@ def run(arguments: argparse.Namespace) -> int:
 def _published(arguments: argparse.Namespace, files: list[Path]) -> None:
     from warplens.cli import _published as shown
 
-    outcomes = []
+    rows = []
     for one in shown.run_files(files, part=arguments.part, pattern=arguments.kernel):
-        outcomes.append(one)
+        row = shown.Row.from_outcome(one)
+        rows.append(row)
         if arguments.record is not None:
-            shown.record(arguments.record, one)
-        print(_csv(one.comparison()) if arguments.csv else shown.line(one), flush=True)
+            shown.record(arguments.record, row)
+        print(_csv(one.comparison()) if arguments.csv else shown.line(row), flush=True)
     if not arguments.csv:
-        for text in shown.summary(outcomes):
+        for text in (*shown.part_lines(rows), *shown.ladder_lines(rows)):
             print(text)
 
 
