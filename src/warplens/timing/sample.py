@@ -66,7 +66,7 @@ def plan(total: int, sm_count: int, resident: int, costs: tuple[float, ...],
 
     `scale` multiplies what may be run and kept; above 1, all waves are taken as far as they fit.
     """
-    filled, budget = _FILLED * scale, BUDGET * scale
+    filled, budget = _FILLED * scale, float(BUDGET * scale)
     instructions, entries, accesses, lines, shared_by_all = (max(1.0, cost) for cost in costs)
     run = instructions
     sms = min(sm_count, total)
