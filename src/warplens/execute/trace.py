@@ -132,7 +132,7 @@ def _local_lines(warp: int, mask: int, size: int, table: int, first: int) -> int
 @native
 def _pass_wavefronts(base: int, mask: int, size: int, first: int, lanes: int) -> int:
     """Passes for the lanes [first, first + lanes): the most distinct words of one bank."""
-    words = np.empty(32, np.int64)
+    words = np.empty(64, np.int64)  # of two groups whose passes may be joined
     n = 0
     worst = 0
     counts = np.zeros(32, np.int64)
@@ -175,7 +175,7 @@ def _shared_passes(warp: int, mask: int, size: int, is_load: bool) -> int:
 @native
 def _most_lanes_on_a_word(address: int, bytes_each: int, mask: int) -> int:
     """The most lanes whose offsets or addresses name one 32-bit word."""
-    words = np.empty(32, np.int64)
+    words = np.empty(64, np.int64)  # of two groups whose passes may be joined
     counts = np.zeros(32, np.int64)
     n = worst = 0
     for lane in range(32):
