@@ -133,7 +133,7 @@ def _write(cases: Sequence[Case], sm: int, folder: Path) -> None:
 
 
 def _cases(features: bool, sm: int) -> list[Case]:
-    import tests.kernels.every  # noqa: F401
+    import tests.kernels.every
 
     if not features:
         return CASES
