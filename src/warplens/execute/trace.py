@@ -175,7 +175,7 @@ def _shared_passes(warp: int, mask: int, size: int, is_load: bool) -> int:
 @native
 def _most_lanes_on_a_word(address: int, bytes_each: int, mask: int) -> int:
     """The most lanes whose offsets or addresses name one 32-bit word."""
-    words = np.empty(64, np.int64)  # of two groups whose passes may be joined
+    words = np.empty(32, np.int64)
     counts = np.zeros(32, np.int64)
     n = worst = 0
     for lane in range(32):
