@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -169,8 +170,10 @@ def _write(arguments: argparse.Namespace, reports: list[Report]) -> None:
         reports, print_limit=arguments.print_limit, show_info=arguments.print_level == "info"
     )  # fmt: skip
     write_text(page, arguments.log_file, overwrite=arguments.force_overwrite)
-    for path in arguments.save:
-        write_text(_formatted(path, reports), path, overwrite=arguments.force_overwrite)
+    # With --json standard output is the JSON and nothing else.
+    with redirect_stdout(sys.stderr if arguments.json else sys.stdout):
+        for path in arguments.save:
+            write_text(_formatted(path, reports), path, overwrite=arguments.force_overwrite)
 
 
 def _formatted(path: Path, reports: list[Report]) -> str:
