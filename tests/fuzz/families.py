@@ -6,15 +6,11 @@ from tests.fuzz import half, packed
 from tests.fuzz.operation import Family
 from tests.fuzz.operations import COLLECTIVES, NUMERIC, OPERATIONS
 
-# From the numeric family: what gives values to test and to mix, and little code. ptxas takes the
-# float of a half comparison's bits for the comparison's float, so that bit cast is not among them.
-_LEFT_OUT = ("__int_as_float({0})",)
+# From the numeric family: what gives values to test and to mix, and little code.
 _COMMON = [
     op
     for op in OPERATIONS
-    if op.weight >= 1
-    and op.text not in _LEFT_OUT
-    and set(op.arguments) <= {*op.result, "i", "u"}
+    if op.weight >= 1 and set(op.arguments) <= {*op.result, "i", "u"}
 ]
 HALF = Family(
     name="half",

@@ -275,6 +275,5 @@ for _format in (_HALF, _BFLOAT):
     _comparisons(_format)
     _conversions(_format)
     _pairs(_format)
-define("i>f", "__int_as_float({0} | 0x00800000)", lambda a: (a | 0x00800000).view(np.float32))
 _fp8()
 _collectives()

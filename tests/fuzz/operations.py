@@ -280,7 +280,8 @@ def _conversions() -> None:
                     f"__{'float' if source == 'f' else 'double'}2{short}_{mode}({{0}})",
                     lambda a, k=kind, n=nan, f=ufunc: _signed_clamp(f(a), k, n),
                 )
-    define("i>f", "__int_as_float({0})", lambda a: a.view(np.float32))
+    # Never 0 or 1: the compiler takes the float of a comparison's bits for the comparison as float.
+    define("i>f", "__int_as_float({0} | 0x00800000)", lambda a: (a | 0x00800000).view(np.float32))
     define("l>d", "__longlong_as_double({0})", lambda a: a.view(np.float64))
     define("f>i", "({0} != {0} ? 77 : __float_as_int({0}))",
            lambda a: np.where(np.isnan(a), np.int32(77), a.view(np.int32)))  # fmt: skip
