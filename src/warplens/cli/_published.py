@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from warplens.timing.published import Case, Outcome, read_published, run_published
+from warplens.timing.published import Case, Outcome, judge, read_published, run_published
 from warplens.timing.validation import kendall, spearman
 
 VERDICTS = ("equal", "noise", "explained", "differs")
@@ -42,11 +42,15 @@ class Row:
     @classmethod
     def from_record(cls, case: Case, kept: dict[str, Any]) -> Row:
         """The row of a case whose outcome was kept."""
-        counts = tuple((str(m), o, float(p), str(v), str(c)) for m, o, p, v, c in kept["counts"])
-        return cls(
-            case=case, predicted=kept["predicted_ns"] or 0.0, published=case.time_ns or 0.0,
-            counts=counts, problem=kept["problem"],
+        ours = kept["counts"]
+        outcome = Outcome(
+            case=case, time_ns=kept["predicted_ns"], problem=kept["problem"],
+            counts=tuple(
+                judge(case, metric, ours[metric], published)
+                for metric, published in case.counters.items() if metric in ours
+            ),
         )  # fmt: skip
+        return cls.from_outcome(outcome)
 
     @property
     def error(self) -> float | None:
@@ -64,7 +68,7 @@ class Row:
         """What is kept of it."""
         return {
             "predicted_ns": round(self.predicted) or None, "problem": self.problem,
-            "counts": [list(count) for count in self.counts],
+            "counts": {count[0]: count[1] for count in self.counts},
         }  # fmt: skip
 
 
