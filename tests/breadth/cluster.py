@@ -10,7 +10,7 @@ from tests.kernels.model import Problem
 SOURCE = "breadth/cluster"
 
 
-@feature(SOURCE, block=256, first=90, last=90)
+@feature(SOURCE, block=256, first=90)
 def bulk_turns(rng: np.random.Generator) -> Problem:
     a = rng.integers(-999, 999, 5 * 256, dtype=np.int32)
     expected = a.reshape(5, 256)[:, ::-1] + np.arange(5, dtype=np.int32)[:, None]

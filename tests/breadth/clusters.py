@@ -121,7 +121,7 @@ def reduce_async(rng: np.random.Generator) -> Problem:
     return (a, _zeros(12)), {1: rows.ravel().astype(np.int32)}
 
 
-@feature(SOURCE, grid=4, block=64, first=90, last=100)
+@feature(SOURCE, grid=4, block=64, first=90)
 def bulk_between(rng: np.random.Generator) -> Problem:
     a = _ints(rng, 256)
     other = a.reshape(2, 2, 64)[:, ::-1].reshape(4, 64)
@@ -130,7 +130,7 @@ def bulk_between(rng: np.random.Generator) -> Problem:
     return (a, _zeros(256)), {1: expected.ravel()}
 
 
-@feature(SOURCE, grid=8, block=32, first=90, last=100)
+@feature(SOURCE, grid=8, block=32, first=90)
 def multicast(rng: np.random.Generator) -> Problem:
     a = _ints(rng, 32)
     rows = np.tile(a, (8, 1))

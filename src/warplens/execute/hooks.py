@@ -94,6 +94,9 @@ def read_generic(worker: Worker, warp: int, lane: int, address: int, size: int) 
         data = struct.pack(f"<{len(words)}I", *words)
         return data[low % 4 : low % 4 + size]
     if high == at.SHARED_WINDOW_HIGH:
+        low &= 0xFFFFFF  # without the block's rank in its cluster
+        if low + size > worker.launching.shared_limit:
+            raise MemoryFault(f"{size} bytes at {address:#x}: beyond the block's shared memory")
         return ctypes.string_at(worker.shared_address() + low, size)
     return worker.memory.view(address, size).tobytes()
 

@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from warplens.errors import Unsupported
 from warplens.execute import layout as at
+from warplens.execute.bulk_hooks import HOOKS
 from warplens.execute.constants import new_bank
-from warplens.execute.hooks import HOOKS, hook_address
+from warplens.execute.hooks import hook_address
 from warplens.execute.memory import DeviceMemory
 from warplens.isa import families
 from warplens.lift import jit

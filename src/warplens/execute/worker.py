@@ -256,6 +256,12 @@ class Worker:
         """Host address of the running block's shared memory."""
         return int(self.env[at.ENV_SHARED])
 
+    def cluster_shared(self, rank: int) -> int:
+        """Host address of the shared memory of a block of the running cluster; 0: none there."""
+        size = self.launching.cluster_blocks
+        first = int(self.control[runner.SLOT]) // size * size
+        return int(self._visible[first + rank]) if 0 <= rank < size else 0
+
     def heap_allocate(self, size: int) -> int:
         """Device malloc: an address, or 0 when the heap is full."""
         return self.launching.heap_allocate(size)
