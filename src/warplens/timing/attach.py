@@ -61,8 +61,11 @@ def take(kernel: Kernel, shape: LaunchShape, config: engine.LaunchConfig, *,
 
 
 def _all_instructions(sample: sampling.Sample, blocks: int) -> float:
-    """Warp instructions of the launch where the trace lacks some; else 0: the trace tells."""
-    if not sample.trace.truncated and sample.trace.instructions() < REPLAY_LIMIT:
+    """Warp instructions of the launch where the trace lacks some, or where blocks differ and those
+    of other SMs say more; else 0: the trace tells."""
+    trace = sample.trace
+    is_whole = not trace.truncated and trace.instructions() < REPLAY_LIMIT
+    if is_whole and not sampling.blocks_differ(trace):
         return 0.0
     executed = float(sample.execution.columns["inst_executed"].sum())
     return executed / sample.trace.sampled * blocks

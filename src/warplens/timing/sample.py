@@ -29,6 +29,7 @@ NEIGHBOURS = 20  # long blocks of other SMs that are worth a larger budget
 REPLAYED = 1_200_000  # of one SM's blocks, less than the limit of a replay
 WAVES = 4  # of an SM's resident blocks, more where blocks are short
 MAX_WAVES = 48
+_ALIKE = 0.1  # standard deviation of the blocks' instructions over their mean
 _STEADY = 40_000  # warp instructions of one SM that give a steady rate
 _FILLED = 0.85  # of a table's capacity
 LONG = 4  # times the ordinary tables, where one block fills them
@@ -61,7 +62,7 @@ class Sample:
 
 
 def plan(total: int, sm_count: int, resident: int, costs: tuple[float, ...],
-         scale: int = 1) -> Plan:  # fmt: skip
+         scale: int = 1, least_waves: int = WAVES) -> Plan:  # fmt: skip
     """Chooses blocks. `costs`: instructions, entries, accesses, lines and global accesses of one.
 
     `scale` multiplies what may be run and kept; above 1, all waves are taken as far as they fit.
@@ -89,7 +90,7 @@ def plan(total: int, sm_count: int, resident: int, costs: tuple[float, ...],
     if part < 1.0:
         whole = max(whole, float(min(resident, per_sm)))
     waves_in_grid = -(-per_sm // resident)
-    wanted = min(MAX_WAVES, max(WAVES, int(_STEADY / (resident * instructions))))
+    wanted = min(MAX_WAVES, max(least_waves, int(_STEADY / (resident * instructions))))
     if part < 1.0:
         wanted = 1
     elif scale > 1:
@@ -104,8 +105,15 @@ def plan(total: int, sm_count: int, resident: int, costs: tuple[float, ...],
     budget = max(budget, min(LONG_BUDGET * scale, NEIGHBOURS * run))
     neighbours = int(max(1, min(sms, budget / run // mine, light)))
     chosen: list[int] = []
-    picked = np.unique(np.linspace(0, waves_in_grid - 1, waves).round().astype(int))
-    each = max(1, mine // len(picked))
+    # The middles of equal parts of the grid, so that blocks that differ are met in proportion, and
+    # the last wave, which may be a small one.
+    parts = max(1, waves - 1)
+    picked = (2 * np.arange(parts) + 1) * waves_in_grid // (2 * parts)
+    if waves > 1:
+        picked = np.unique(np.append(picked, waves_in_grid - 1))
+    if waves == waves_in_grid:
+        picked = np.arange(waves)
+    each = -(-mine // waves)
     for wave in picked.tolist():
         # Waves of all SMs; the sampled part begins at a multiple of the stride.
         begin = -(-wave * sms * resident // neighbours) * neighbours
@@ -138,7 +146,14 @@ def record(prepare: Callable[[], engine.Program], image: engine.ModuleImage,
         if chosen.blocks == (0,):
             return first
         window = _window(first, chosen.part, prod(config.block))
-        return _run(program, image, memory, quiet, chosen, scale, window)
+        sample = _run(program, image, memory, quiet, chosen, scale, window)
+        if chosen.part < 1.0 or not blocks_differ(sample.trace):
+            return sample
+        costs = _costs(sample, len(sample.trace.blocks))
+        more = plan(total, config.sm_count, resident, costs, scale, MAX_WAVES)
+        if more.part < 1.0 or more.blocks == chosen.blocks:
+            return sample
+        return _run(program, image, memory, quiet, more, scale)
     except (Deadlock, LimitExceeded):
         return _all(program, image, memory, quiet, total) if total <= _MAX_TOGETHER else None
     except WarplensError:
@@ -150,14 +165,23 @@ def record(prepare: Callable[[], engine.Program], image: engine.ModuleImage,
         memory._next = after
 
 
-def _costs(first: Sample) -> tuple[float, ...]:
-    """What the first block took, of which the tables may have lost a part."""
-    trace = first.trace
+def _costs(sample: Sample, blocks: int = 1) -> tuple[float, ...]:
+    """What a block took, of which the tables may have lost a part."""
+    trace = sample.trace
     known = max(1, trace.instructions())
-    executed = int(first.execution.columns["inst_executed"].sum())
+    executed = int(sample.execution.columns["inst_executed"].sum()) / trace.sampled * blocks
     lost = max(1.0, executed / known) if trace.truncated else 1.0
-    sizes = len(trace.entries), len(trace.accesses), len(trace.lines), len(trace.context)
-    return tuple(lost * size for size in (known, *sizes))
+    sizes = known, len(trace.entries), len(trace.accesses), len(trace.lines), len(trace.context)
+    shares = (blocks, blocks, blocks, trace.sampled, trace.sampled)
+    return tuple(lost * size / share for size, share in zip(sizes, shares, strict=True))
+
+
+def blocks_differ(trace: BlockTrace) -> bool:
+    """Whether blocks execute so different numbers of instructions that more of them must be met."""
+    sizes = (trace.ends - trace.starts)[trace.entries[:, 0].astype(np.int64)]
+    before = np.concatenate(([0], np.cumsum(sizes)))[trace.warp_entries]
+    blocks = np.diff(before[:: trace.warps_per_block])
+    return len(blocks) > 1 and float(blocks.std()) > _ALIKE * float(blocks.mean())
 
 
 def _window(first: Sample, part: float, threads: int) -> tuple[int, int]:
