@@ -1,6 +1,9 @@
 """Speed of the timing model: warp instructions per second in replay, on ten kernels.
 
     python benchmarks/timing.py [--gpu H200] [--repeats 3]
+    python benchmarks/timing.py --exact [--gpu "RTX 4060"]
+
+With --exact: elapsed cycles from a sample of the blocks against those from all blocks of an SM.
 
 One core; CPU seconds. The replay is cycle by cycle; sampling and the preparation of L2's answers
 are not counted in it but shown. The first use compiles the model, which is cached.
@@ -16,6 +19,7 @@ from typing import Any
 import numpy as np
 
 import warplens as wl
+from warplens.api import LaunchOptions
 from warplens.timing.model import Model
 
 ROOT = Path(__file__).parent.parent
@@ -35,6 +39,19 @@ KERNELS: dict[str, tuple[tuple[int, ...], tuple[int, ...], tuple[int, int, int, 
 }
 
 
+# The same, of a size whose blocks an exact replay can keep.
+WHOLE: dict[str, tuple[tuple[int, ...], tuple[int, ...], tuple[int, int, int, int]]] = {
+    **KERNELS,
+    "histogram": ((2048,), (256,), (1 << 22, 0, 0, 0)),
+    "saxpy": ((8192,), (512,), (0, 0, 0, 0)),
+    "sgemm_naive": ((32, 32), (16, 16), (512, 0, 0, 0)),
+    "sgemm_tiled": ((32, 32), (16, 16), (512, 0, 0, 0)),
+    "reduce_grid_stride": ((2048,), (256,), (1 << 22, 0, 0, 0)),
+    "spmv_gather": ((2048,), (256,), (64, 0xFFFFF, 0, 0)),
+    "pipe_ffma": ((1200,), (512,), (128, 0, 0, 0)),
+}
+
+
 def _measure(kernel: wl.Kernel, shape: Any, arguments: list[Any], repeats: int) -> list[float]:
     begin = time.process_time()
     launch = kernel.predict[shape](*arguments)
@@ -51,12 +68,37 @@ def _measure(kernel: wl.Kernel, shape: Any, arguments: list[Any], repeats: int) 
     return [sampled, prepared, best, replay.instructions, replay.instructions / best / 1e6]
 
 
+def _compare(gpu: str) -> None:
+    """Prints sampled and exact cycles of every kernel, and the largest difference."""
+    results: dict[str, list[tuple[float, int]]] = {name: [] for name in WHOLE}
+    for exact in (False, True):
+        device = wl.Device(gpu, options=LaunchOptions(exact_timing=exact))
+        module = device.compile(SOURCE)
+        given = device.to_device(np.arange(1 << 24, dtype=np.uint32))
+        out = device.to_device(np.zeros(1 << 24, np.uint32))
+        for name, (grid, block, numbers) in WHOLE.items():
+            shape = (grid, block, 0, 1024 if name.startswith("reduce") else 0)
+            model: Model = module[name].predict[shape](given, out, *numbers).timing.model
+            results[name].append((model.estimate.elapsed_cycles, model.result.blocks))
+    print(f"{'kernel':<20}{'blocks':>8}{'cycles':>12}{'of':>8}{'cycles':>12}{'%':>8}")
+    worst = 0.0
+    for name, ((cycles, few), (whole, every)) in results.items():
+        percent = 100.0 * (cycles / whole - 1.0)
+        worst = max(worst, abs(percent))
+        print(f"{name:<20}{few:>8}{cycles:>12,.0f}{every:>8}{whole:>12,.0f}{percent:>+8.2f}")
+    print(f"largest difference {worst:.2f} %")
+
+
 def main() -> None:
     """Prints one line a kernel and the slowest."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gpu", default="H200")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--exact", action="store_true", help="sampled against exact replay")
     options = parser.parse_args()
+    if options.exact:
+        _compare(options.gpu)
+        return
     device = wl.Device(options.gpu)
     module = device.compile(SOURCE)
     given = device.to_device(np.arange(1 << 24, dtype=np.uint32))
