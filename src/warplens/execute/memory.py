@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import bisect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -89,7 +89,8 @@ class DeviceMemory:
             raise MemoryFault(f"cannot free {address:#x}: it {what}")
         segment = self._segments.pop(index)
         self._bases.pop(index)
-        self._freed.append(segment)
+        # Remembered for messages only: its bytes must not stay alive.
+        self._freed.append(replace(segment, buffer=np.zeros(0, np.uint8)))
         if len(self._freed) > 256:
             del self._freed[0]
 
