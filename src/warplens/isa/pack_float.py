@@ -33,8 +33,8 @@ def f2fp_pack(x: Lanes, m: Modifiers, a: Value, b: Value) -> Value:
 
 @op("F2FP", "UF2FP", sig="r <- f r", mods=_HALF_MODS, requires="MERGE_C", **_F2FP)
 def f2fp_merge(x: Lanes, m: Modifiers, a: Value, c: Value) -> Value:
-    """d = a as half in the low 16 bits, the high 16 bits of c above."""
-    return x.or_(_to_half(x, m, a), x.and_(c, x.u32(0xFFFF0000)))
+    """d = (c << 16) | a as half: two of them make a pair, the high half first."""
+    return pack(x, _to_half(x, m, a), c)
 
 
 @op(
