@@ -17,6 +17,7 @@ _SHARED = re.compile(r"^\s*(?:\.extern |\.visible |\.weak |\.static )*"
 _INTRINSIC = re.compile(r"\b(?:shfl|vote|match|redux|elect|bar\.warp|activemask)\b")
 _LOC = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)")
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.M)
+_LOCAL = re.compile(r"^\s*\.local\s[^;]*?__local_depot\d+\[(\d+)\]", re.M)
 _ACQUIRE = re.compile(r"\b(?:ld|atom)\.acq(?:uire|_rel)")
 _WAIT = re.compile(r"\bmbarrier\.(?:test|try)_wait")
 _STRONG_SHARED = re.compile(r"\b(?:ld|st)\.(?:volatile|relaxed|acquire|release)[\w.]*\.shared")
@@ -84,6 +85,11 @@ def variable_name(mangled: str) -> str:
     """`s` for `_ZZ1kE1s`: a variable of a function by its own name."""
     text = demangle(mangled)
     return text.rsplit("::", 1)[-1] if text else mangled
+
+
+def local_array_bytes(ptx: str, kernel: str) -> int:
+    """Bytes of a kernel's local arrays before the assembler put some of them into registers."""
+    return sum(int(size) for size in _LOCAL.findall(_kernel_text(ptx, kernel)[1]))
 
 
 Line = tuple[str, int]

@@ -33,7 +33,7 @@ from warplens.sanitize import state as st
 from warplens.sanitize.explain import Explainer, from_error
 from warplens.sanitize.finding import TOOLS, Finding
 from warplens.sanitize.heap import HeapUse
-from warplens.sanitize.ptx import has_warp_intrinsics
+from warplens.sanitize.ptx import has_warp_intrinsics, local_array_bytes
 from warplens.sanitize.report import Report
 from warplens.sanitize.schedules import run_schedule
 from warplens.sanitize.shadows import PassOptions, State, make_state
@@ -215,15 +215,17 @@ class Session:
     def _lane_tools(self, bits: int, is_whole: bool) -> int:
         """What the unoptimised build is to be checked for; 0 if it can show nothing new."""
         tools = bits & (st.TOOL_RACECHECK | st.TOOL_SYNCCHECK)
-        if not tools:
-            return 0
-        unit, ptx = self.kernel.module.unit, self.kernel._image.ptx or ""
-        if is_whole and unit is not None:
-            if not has_warp_intrinsics(ptx, self.kernel.sass.name):
-                tools &= ~st.TOOL_SYNCCHECK
-            if not self._shares_words:
-                tools &= ~st.TOOL_RACECHECK
-        return tools | bits & st.TOOL_MEMCHECK
+        memcheck = bits & st.TOOL_MEMCHECK
+        if not is_whole or self.kernel.module.unit is None:
+            return tools | memcheck if tools else 0
+        sass, ptx = self.kernel.sass, self.kernel._image.ptx or ""
+        if not has_warp_intrinsics(ptx, sass.name):
+            tools &= ~st.TOOL_SYNCCHECK
+        if not self._shares_words:
+            tools &= ~st.TOOL_RACECHECK
+        if tools or local_array_bytes(ptx, sass.name) > max(sass.local_bytes, sass.frame_bytes):
+            return tools | memcheck
+        return 0
 
     def _sample(self, config: engine.LaunchConfig, program: Program) -> tuple[int, ...] | None:
         """Some blocks, the first, the last and those in which lanes share words among them; None:
