@@ -94,7 +94,7 @@ def wmma_s4(rng: np.random.Generator) -> Problem:
     return (a.ravel(), b.ravel(), np.zeros(64, np.int32)), {2: expected}
 
 
-@feature(SOURCE, last=90)
+@feature(SOURCE)
 def wmma_b1(rng: np.random.Generator) -> Problem:
     a, b = _u32(rng, 8, 4), _u32(rng, 8, 4)
     x, y = _bits(a), _bits(b)
@@ -222,9 +222,8 @@ _mma("mma_1684_tf32", 2, 1, _tf32, False, 80, _singles)
 _mma("mma_16816_s8", 2, 4, _octets(np.int8), True, 80, _u32)
 _mma("mma_16832_u8", 4, 4, _octets(np.uint8), True, 80, _u32, decode_b=_octets(np.int8))
 _mma("mma_16864_s4", 4, 8, lambda w: _nibbles(w[:, None]), True, 80, _u32)
-_mma("mma_168256_b1", 4, 32, lambda w: _bits(w[:, None]), True, 80, _u32, last=90)
-_mma("mma_168128_b1", 2, 32, lambda w: _bits(w[:, None]), True, 80, _u32, combine=_popcounts,
-     last=90)  # fmt: skip
+_mma("mma_168256_b1", 4, 32, lambda w: _bits(w[:, None]), True, 80, _u32)
+_mma("mma_168128_b1", 2, 32, lambda w: _bits(w[:, None]), True, 80, _u32, combine=_popcounts)
 _mma("mma_16832_e4m3", 4, 4, _fp8(4, 7), False, 89, _small_fp8, decode_b=_fp8(3, 15))
 
 

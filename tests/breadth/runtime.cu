@@ -199,3 +199,9 @@ KERNEL generic_atomics(unsigned long long *g, int *old, float *gf, double *gd, i
     if (t < 4) g[t] = p[t];
     if (t == 0 && flag) *gf = sf, *gd = sd;
 }
+KERNEL warp_slots(int *o) {
+    unsigned slots, slot;
+    asm volatile("mov.u32 %0,%%nwarpid;" : "=r"(slots));
+    asm volatile("mov.u32 %0,%%warpid;" : "=r"(slot));
+    o[threadIdx.x] = slot < slots ? slots : -1;
+}

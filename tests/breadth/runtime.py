@@ -185,3 +185,16 @@ def _generic_atomics(flag: int) -> None:
 
 for _flag in (0, 1):
     _generic_atomics(_flag)
+
+
+def _warp_slots(first: int, last: int, slots: int) -> None:
+    @feature(SOURCE, block=128, kernel="warp_slots", name=f"warp_slots_{first}", first=first,
+             last=last)  # fmt: skip
+    def warp_slots(rng: np.random.Generator) -> Problem:
+        return (_zeros(128),), {0: np.full(128, slots, np.int32)}
+
+
+# the warps an SM holds, from the tables of the programming guide
+for _first, _last, _slots in ((75, 75, 32), (80, 80, 64), (86, 89, 48), (90, 100, 64),
+                              (120, 120, 48)):  # fmt: skip
+    _warp_slots(_first, _last, _slots)

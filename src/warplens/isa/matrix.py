@@ -332,3 +332,21 @@ def movm(x: Lanes, m: Modifiers, a: Value) -> Value:
         half = x.select(in_high_half, x.lshr(word, x.u32(16)), word)
         found.append(x.and_(half, x.u32(0xFFFF)))
     return pack(x, *found)
+
+
+@op("MOVM", sig="r2 <- r", requires="U4TO8 M832", pipe="xu", latency="convert", category="misc")
+def movm_widen(x: Lanes, m: Modifiers, a: Value) -> tuple[Value, ...]:
+    """d = 8 x 32 numbers of 4 bits as bytes, in the order of an 8-bit matrix's two registers.
+
+    Lane (g, t) holds row g, columns 8t to 8t + 7, and gets columns 4t to 4t + 3 of each half.
+    """
+    lane = x.lane_id()
+    first = x.add(x.and_(lane, x.u32(28)), x.and_(x.lshr(lane, x.u32(1)), x.u32(1)))
+    is_upper = x.icmp("ne", x.and_(lane, x.u32(1)), x.u32(0))
+    found = []
+    for half in (0, 2):
+        word = x.gather_lane(a, x.add(first, x.u32(half)))
+        four = x.select(is_upper, x.lshr(word, x.u32(16)), word)
+        parts = [x.shl(x.and_(four, x.u32(0xF << 4 * j)), x.u32(4 * j)) for j in range(4)]
+        found.append(x.or_(x.or_(parts[0], parts[1]), x.or_(parts[2], parts[3])))
+    return tuple(found)

@@ -38,7 +38,6 @@ FEATURES = (
     Feature("register reallocation between warpgroups (setmaxnreg)", "build without setmaxnreg",
             ("USETMAXREG",)),
     Feature("matrix products with block scaling", _MMA, ("OMMA",)),
-    Feature("1-bit and 4-bit matrices from sm_100 on", "use 8-bit ones", ("MOVM",)),
     Feature("textures", _PLAIN, ("TEX", "TLD", "TMML", "TXD", "TXQ", "UTEX")),
     Feature("surfaces", _PLAIN, ("SULD", "SUST", "SUATOM", "SURED", "SUQUERY")),
     Feature("bulk reductions (cp.reduce.async.bulk)", "add with atomics", ("UBLKRED",)),

@@ -14,6 +14,9 @@ SpecialReader = Callable[[RegionWriter], Value]
 _READERS: dict[str, SpecialReader] = {}
 
 
+_WARPS_OF_SM = {75: 32, 80: 64, 90: 64, 100: 64, 103: 64}  # others hold 48
+
+
 def _reader(*names: str) -> Callable[[SpecialReader], SpecialReader]:
     def register(function: SpecialReader) -> SpecialReader:
         for name in names:
@@ -90,6 +93,11 @@ def _window_low(w: RegionWriter) -> Value:
 @_reader("SR_SMEMSZ")
 def _shared_size(w: RegionWriter) -> Value:
     return _env_word(w, at.ENV_SHARED_LIMIT)
+
+
+@_reader("SR_VIRTCFG")  # of which compiled code takes bits 15:8, the warps that an SM holds
+def _configuration(w: RegionWriter) -> Value:
+    return w.x.u32(_WARPS_OF_SM.get(w.kernel.sm, 48) << 8)
 
 
 @_reader("SR_VIRTUALSMID", "SR_SMID", "SR_PHYSID")
