@@ -8,9 +8,7 @@ from tests.fuzz.operations import COLLECTIVES, NUMERIC, OPERATIONS
 
 # From the numeric family: what gives values to test and to mix, and little code.
 _COMMON = [
-    op
-    for op in OPERATIONS
-    if op.weight >= 1 and set(op.arguments) <= {*op.result, "i", "u"}
+    op for op in OPERATIONS if op.weight >= 1 and set(op.arguments) <= {*op.result, "i", "u"}
 ]
 HALF = Family(
     name="half",

@@ -64,7 +64,7 @@ class Generator:
         """A random constant."""
         name, kind = TYPES[t].name, TYPES[t].kind
         if t in "fd":
-            number = kind(self.random.choice(FLOAT_EDGES) * self.random.choice((1, -1)))
+            number = kind(self.random.choice(FLOAT_EDGES) * self.random.choice((1, -1)) + 0.0)
             text = f"__int_as_float({int(number.view(np.int32))})" if t == "f" else None
             text = text or f"__longlong_as_double({int(number.view(np.int64))}ll)"
             return Literal(t, number, text)
@@ -86,10 +86,10 @@ class Generator:
         word = int(TYPES[t].to_words(number)[0][0])
         return Literal(t, number[0], TYPES[t].unpack.format(f"{word}u"))
 
-    def leaf(self, t: str) -> Expression:
+    def leaf(self, t: str, literals: bool = True) -> Expression:
         """A variable, a constant, a loop counter or an array element."""
         pick = self.random.random()
-        if pick < 0.15:
+        if pick < 0.15 and literals:
             return self.literal(t)
         if t == "i" and self.counters and pick < 0.4:
             return self.random.choice(self.counters)
@@ -97,15 +97,16 @@ class Generator:
             return Cell(self.variable("u"))
         return self.variable(t)
 
-    def expression(self, t: str, depth: int) -> Expression:
+    def expression(self, t: str, depth: int, literals: bool = True) -> Expression:
         """A random expression of a type."""
         if depth == 0 or self.random.random() < 0.1:
-            return self.leaf(t)
+            return self.leaf(t, literals)
         operation = self.random.choices(
             self.family.by_result[t], cum_weights=self.family.weights[t]
         )[0]
         self.budget -= 1
-        operands = tuple(self.expression(a, depth - 1) for a in operation.arguments)
+        literals = literals and operation.literals
+        operands = tuple(self.expression(a, depth - 1, literals) for a in operation.arguments)
         return Call(operation, operands)
 
     def several(self, depth: int, in_loop: bool) -> tuple[Statement, ...]:
@@ -122,11 +123,13 @@ class Generator:
                 return found
         if depth == 0 and not self.leave and 0.6 < pick < 0.68:
             how = self.random.choice(self.family.collectives)
-            return Exchange(self.variable(how.result), self.leaf(how.argument), how)
+            return Exchange(self.variable(how.result), self.leaf(how.argument, False), how)
         if self.cells and pick > 0.85:
             return Store(self.expression("u", 1), self.expression("u", 2))
         target = self.variable()
-        return Assign(target, self.expression(target.type, self.random.randint(1, 4)))
+        source = self.expression(target.type, self.random.randint(1, 4))
+        # A constant variable would bring constants to where they are not allowed.
+        return Assign(target, self.variable(target.type) if is_constant(source) else source)
 
     def branch(self, pick: float, depth: int, in_loop: bool) -> Statement | None:
         """A branching statement, or None."""
@@ -166,6 +169,13 @@ class Generator:
             for label in labels
         )
         return Switch(selector, cases)
+
+
+def is_constant(expression: Expression) -> bool:
+    """Whether no variable is in it."""
+    if isinstance(expression, Call):
+        return all(is_constant(operand) for operand in expression.operands)
+    return isinstance(expression, Literal)
 
 
 def generate(seed: int, family: str = "numeric") -> Program:

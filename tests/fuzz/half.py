@@ -28,6 +28,27 @@ __device__ unsigned word_of(__half h) { return __half_as_ushort(h); }
 __device__ unsigned word_of(__half2 h) { return *reinterpret_cast<unsigned*>(&h); }
 __device__ unsigned word_of(__nv_bfloat16 h) { return __bfloat16_as_ushort(h); }
 __device__ unsigned word_of(__nv_bfloat162 h) { return *reinterpret_cast<unsigned*>(&h); }
+#define PICK(name, one, two) \
+__device__ __half name(__half a, __half b) { return one(a, b); } \
+__device__ __half2 name(__half2 a, __half2 b) { return two(a, b); }
+PICK(min_of, __hmin, __hmin2) PICK(max_of, __hmax, __hmax2)
+PICK(min_nan_of, __hmin_nan, __hmin2_nan) PICK(max_nan_of, __hmax_nan, __hmax2_nan)
+#if __CUDA_ARCH__ >= 800
+#define PICK_BFLOAT(name, one, two, single) \
+__device__ __nv_bfloat16 name(__nv_bfloat16 a, __nv_bfloat16 b) { return one(a, b); } \
+__device__ __nv_bfloat162 name(__nv_bfloat162 a, __nv_bfloat162 b) { return two(a, b); }
+#else  // where the header's own code does not order the zeros
+#define PICK_BFLOAT(name, one, two, single) \
+__device__ __nv_bfloat16 name(__nv_bfloat16 x, __nv_bfloat16 y) { \
+  float a = __bfloat162float(x), b = __bfloat162float(y); \
+  return __float2bfloat16_rn(single); } \
+__device__ __nv_bfloat162 name(__nv_bfloat162 a, __nv_bfloat162 b) { \
+  return __halves2bfloat162(name(a.x, b.x), name(a.y, b.y)); }
+#endif
+PICK_BFLOAT(min_of, __hmin, __hmin2, fminf(a, b))
+PICK_BFLOAT(max_of, __hmax, __hmax2, fmaxf(a, b))
+PICK_BFLOAT(min_nan_of, __hmin_nan, __hmin2_nan, a != a || b != b ? a + b : fminf(a, b))
+PICK_BFLOAT(max_nan_of, __hmax_nan, __hmax2_nan, a != a || b != b ? a + b : fmaxf(a, b))
 #if __CUDA_ARCH__ < 800  // has no bfloat16 multiply-add: doubles rounded to odd, then once more
 __device__ double odd_fma(__nv_bfloat16 x, __nv_bfloat16 y, __nv_bfloat16 z) {
   double a = __bfloat162float(x), b = __bfloat162float(y), c = __bfloat162float(z);
@@ -69,15 +90,17 @@ _BFLOAT = _Format(scalar="b", pair="B", name="bfloat16", pair_name="bfloat162", 
 
 
 def define(
-    signature: str, text: str, function: Callable[..., Array], weight: float = 1.0
-) -> None:
+    signature: str, text: str, function: Callable[..., Array], weight: float = 1.0, *,
+    literals: bool = True,
+) -> None:  # fmt: skip
     """Adds an operation; the signature is operand types, '>' and the result type."""
     arguments, result = signature.split(">")
     OPERATIONS.append(
         Operation(
-            result=result, arguments=arguments, text=text, function=function, weight=weight
+            result=result, arguments=arguments, text=text, function=function, weight=weight,
+            literals=literals,
         )
-    )
+    )  # fmt: skip
 
 
 def _double(a: Array) -> Array:
@@ -125,14 +148,14 @@ def _arithmetic(f: _Format) -> None:
         define(f"{t}>{t}", f"__hneg{two}({{0}})", np.negative)
         define(f"{t}>{t}", f"__habs{two}({{0}})", np.abs)
         for name, pick in (("min", _smaller), ("max", _larger)):
-            define(f"{t}{t}>{t}", f"__h{name}{two}({{0}}, {{1}})", pick)
-            define(f"{t}{t}>{t}", f"__h{name}{two}_nan({{0}}, {{1}})", _or_nan(pick))
+            define(f"{t}{t}>{t}", f"{name}_of({{0}}, {{1}})", pick, literals=False)
+            define(f"{t}{t}>{t}", f"{name}_nan_of({{0}}, {{1}})", _or_nan(pick), literals=False)
         for name, whole in (("ceil", np.ceil), ("floor", np.floor), ("trunc", np.trunc),
                             ("rint", np.rint)):  # fmt: skip
             define(f"{t}>{t}", f"h{two}{name}({{0}})", lambda a, w=whole: to(w(_double(a))), 0.5)
         define(f"i{t}{t}>{t}", "({0} & 1 ? {1} : {2})",
-               lambda c, a, b: np.where((c & 1 != 0).reshape((-1, 1)[: a.ndim]), a, b)
-               )  # fmt: skip
+               lambda c, a, b: np.where((c & 1 != 0).reshape((-1, 1)[: a.ndim]), a, b),
+               literals=False)  # fmt: skip
 
 
 def _comparisons(f: _Format) -> None:
@@ -147,14 +170,15 @@ def _comparisons(f: _Format) -> None:
                 return np.where(nan, unordered, w(a, b))
 
             define(f"{t}{t}>i", f"(int)__h{name}{suffix}({{0}}, {{1}})",
-                   lambda a, b, c=compared: c(a, b) * 1)  # fmt: skip
+                   lambda a, b, c=compared: c(a, b) * 1, literals=False)  # fmt: skip
             define(f"{p}{p}>{p}", f"__h{name}{suffix}2({{0}}, {{1}})",
-                   lambda a, b, c=compared: c(a, b) * a.dtype.type(1), 0.5)  # fmt: skip
+                   lambda a, b, c=compared: c(a, b) * a.dtype.type(1), 0.5,
+                   literals=False)  # fmt: skip
             define(f"{p}{p}>i", f"(int)__hb{name}{suffix}2({{0}}, {{1}})",
-                   lambda a, b, c=compared: c(a, b).all(1) * 1, 0.5)  # fmt: skip
+                   lambda a, b, c=compared: c(a, b).all(1) * 1, 0.5, literals=False)  # fmt: skip
             define(f"{p}{p}>u", f"__h{name}{suffix}2_mask({{0}}, {{1}})",
                    lambda a, b, c=compared: c(a, b)[:, 0] * np.uint32(0xFFFF)
-                   + c(a, b)[:, 1] * np.uint32(0xFFFF0000), 0.3)  # fmt: skip
+                   + c(a, b)[:, 1] * np.uint32(0xFFFF0000), 0.3, literals=False)  # fmt: skip
     define(f"{t}>i", "(int)__hisnan({0})", lambda a: np.isnan(a) * 1)
 
 

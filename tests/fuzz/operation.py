@@ -15,6 +15,8 @@ class Operation:
 
     Attributes:
         weight: how often it is chosen; less than 1 for what compiles to very much code.
+        literals: whether constants may be among its operands. Compilers fold comparisons, minima
+            and choices with constants as if there were no NaN and no -0.
     """
 
     result: str
@@ -22,6 +24,7 @@ class Operation:
     text: str
     function: Callable[..., Array]
     weight: float = 1.0
+    literals: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

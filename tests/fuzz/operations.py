@@ -29,15 +29,17 @@ OPERATIONS: list[Operation] = []
 
 
 def define(
-    signature: str, text: str, function: Callable[..., Array], weight: float = 1.0
-) -> None:
+    signature: str, text: str, function: Callable[..., Array], weight: float = 1.0, *,
+    literals: bool = True,
+) -> None:  # fmt: skip
     """Adds an operation; the signature is operand types, '>' and the result type."""
     arguments, result = signature.split(">")
     OPERATIONS.append(
         Operation(
-            result=result, arguments=arguments, text=text, function=function, weight=weight
+            result=result, arguments=arguments, text=text, function=function, weight=weight,
+            literals=literals,
         )
-    )
+    )  # fmt: skip
 
 
 def truncated_quotient(a: Array, b: Array) -> Array:
@@ -233,8 +235,8 @@ def _floats(t: str) -> None:
         define(f"{t}>{t}", f"{function}{end}({{0}})", ufunc)
     define(f"{t}>{t}", "(-{0})", np.negative)
     define(f"{t}>{t}", f"__{prefix}rcp_rn({{0}})", lambda a: kind(1) / a, heavy)
-    define(f"{t}{t}>{t}", f"fmin{end}({{0}}, {{1}})", _minimum)
-    define(f"{t}{t}>{t}", f"fmax{end}({{0}}, {{1}})", _maximum)
+    define(f"{t}{t}>{t}", f"fmin{end}({{0}}, {{1}})", _minimum, literals=False)
+    define(f"{t}{t}>{t}", f"fmax{end}({{0}}, {{1}})", _maximum, literals=False)
     define(f"{t}{t}>{t}", f"copysign{end}({{0}}, {{1}} != {{1}} ? {name}(1) : {{1}})",
            lambda a, b: np.copysign(a, np.where(np.isnan(b), kind(1), b)))  # fmt: skip
     define(f"{t}{t}>{t}", f"fmod{end}({{0}}, {{1}})", np.fmod, 0.05)
@@ -248,8 +250,10 @@ def _floats(t: str) -> None:
         ("<", np.less), ("<=", np.less_equal), ("==", np.equal), ("!=", np.not_equal),
         (">", np.greater), (">=", np.greater_equal),
     ):  # fmt: skip
-        define(f"{t}{t}>i", f"(int)({{0}} {symbol} {{1}})", lambda a, b, f=ufunc: f(a, b) * 1)
-    define(f"i{t}{t}>{t}", "({0} & 1 ? {1} : {2})", lambda c, a, b: np.where(c & 1, a, b))
+        define(f"{t}{t}>i", f"(int)({{0}} {symbol} {{1}})", lambda a, b, f=ufunc: f(a, b) * 1,
+               literals=False)  # fmt: skip
+    define(f"i{t}{t}>{t}", "({0} & 1 ? {1} : {2})", lambda c, a, b: np.where(c & 1, a, b),
+           literals=False)  # fmt: skip
 
 
 def _conversions() -> None:
