@@ -67,6 +67,8 @@ def _all_instructions(sample: sampling.Sample, blocks: int) -> float:
     is_whole = not trace.truncated and trace.instructions() < REPLAY_LIMIT
     if is_whole and not sampling.blocks_differ(trace):
         return 0.0
+    if sample.mean_work:
+        return sample.mean_work * blocks
     executed = float(sample.execution.columns["inst_executed"].sum())
     return executed / sample.trace.sampled * blocks
 

@@ -25,6 +25,7 @@ from warplens.execute.trace import BlockTrace, Recorder, collect
 
 BUDGET = 4_000_000  # warp instructions run for a sample
 LONG_BUDGET = 8_000_000  # the same for long blocks: what is not kept is quick
+SPREAD = 12  # blocks all over the grid that tell how much work a long one is
 NEIGHBOURS = 20  # long blocks of other SMs that are worth a larger budget
 REPLAYED = 1_200_000  # of one SM's blocks, less than the limit of a replay
 WAVES = 4  # of an SM's resident blocks, more where blocks are short
@@ -59,6 +60,7 @@ class Sample:
     trace: BlockTrace
     sms: int  # SMs of a wave that were sampled
     execution: Execution
+    mean_work: float = 0.0  # warp instructions of a block over the whole grid, where asked for
 
 
 def plan(total: int, sm_count: int, resident: int, costs: tuple[float, ...],
@@ -147,7 +149,15 @@ def record(prepare: Callable[[], engine.Program], image: engine.ModuleImage,
             return first
         window = _window(first, chosen.part, prod(config.block))
         sample = _run(program, image, memory, quiet, chosen, scale, window)
-        if chosen.part < 1.0 or not blocks_differ(sample.trace):
+        if chosen.part < 1.0:
+            # A window comes from one wave; blocks elsewhere in the grid may do less.
+            places = (np.arange(SPREAD) + 0.5) * total / SPREAD
+            spread = tuple(np.unique(places.astype(int)).tolist())
+            far = Plan(blocks=spread, stride=1, sms=1)
+            work = _run(program, image, memory, quiet, far, 1, (1, 1)).execution
+            executed = float(work.columns["inst_executed"].sum())
+            return replace(sample, mean_work=executed / len(spread))
+        if not blocks_differ(sample.trace):
             return sample
         costs = _costs(sample, len(sample.trace.blocks))
         more = plan(total, config.sm_count, resident, costs, scale, MAX_WAVES)
