@@ -236,6 +236,7 @@ class Launch:
         built = [build_section(spec, self.counters) for spec in specs]
         if metrics:
             built.insert(0, command_line_section(metrics, self.counters))
+        found = metrics_of(built, self.counters)
         kernel = self.execution.kernel
         source, by_line = self._source_pages() if with_source else (None, None)
         major, minor = (int(part) for part in self.gpu.compute_capability.split("."))
@@ -251,13 +252,14 @@ class Launch:
             process_id=os.getpid(),
             process_name=process_name(),
             sections=with_advice(built, self._advice),
-            metrics=metrics_of(built, self.counters),
+            metrics=found,
             source=source,
             by_line=by_line,
             notes=self.notes(),
             output=self.execution.output,
             properties=self._properties(),
-            charts=charts_of(self.counters, clock_mhz=self.clock_mhz) if with_source else None,
+            charts=charts_of(self.counters, clock_mhz=self.clock_mhz, known=found)
+            if with_source else None,
             warp=None if warp is None else self.step(*warp).trace(),
             schedule=self._window(window) if with_source else None,
         )

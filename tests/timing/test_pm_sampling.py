@@ -121,6 +121,18 @@ def test_extrapolated_as_replayed() -> None:
         assert np.abs(a - b).mean() < near * b.max(), name
 
 
+def test_one_block_per_sm() -> None:
+    """Blocks that all start at once are launched once, and nothing is repeated at the end."""
+    device = wl.Device("H200")
+    a, b = np.ones(1 << 14, np.float32), np.ones(1 << 14, np.float32)
+    launch = device.compile(SOURCE)["add"][64, 256](a, b, len(a))
+    blocks = _values(launch, BLOCKS)
+    first = int(np.flatnonzero(blocks)[0])
+
+    assert blocks[first : first + 3].sum() == pytest.approx(64)
+    assert not blocks[first + 3 :].any()
+
+
 def test_interval_and_buffer() -> None:
     """An interval is kept; what the buffer does not hold is dropped, and told."""
     launch = _phases(interval=2000, buffer_bytes=2000)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from warplens.analysis.occupancy_curve import Curve, curve
 from warplens.analysis.roofline import roofline
 from warplens.errors import WarplensError
 from warplens.metrics.counters import Counters
 from warplens.metrics.registry import evaluate
 from warplens.metrics.rooflines import PRECISIONS, TENSOR, operations, peak_traffic, tensor_work
+from warplens.metrics.warp_state import STALL_REASONS
 from warplens.result import Charts, OccupancyCurve, OccupancyStep, Roof
 
 _INTEGERS = "smsp__sass_thread_inst_executed_op_integer_pred_on.sum"
@@ -49,20 +52,22 @@ VALUES = (
     "smsp__thread_inst_executed_pred_on_per_inst_executed.ratio",
     "smsp__sass_average_branch_targets_threads_uniform.pct",
     "sm__maximum_warps_per_active_cycle_pct",
+    *(f"pmsampling:smsp__warps_issue_stalled_{reason}.avg" for reason in STALL_REASONS),
 )  # fmt: skip
 
 
-def charts_of(counters: Counters, *, clock_mhz: float) -> Charts:
-    """The plots' data of one launch."""
+def charts_of(counters: Counters, *, clock_mhz: float, known: Iterable[str] = ()) -> Charts:
+    """The plots' data of one launch; `known` sampled metrics are in the result already."""
     done = {name: operations(counters, name) for name in PRECISIONS}
     done |= {kind: tensor_work(counters, kind) for kind in TENSOR}
     done["int32"] = float(evaluate(_INTEGERS, counters))
     shown = {name: int(number) for name, number in done.items() if number}
+    sampled = {name for name in known if name.startswith("pmsampling:")}
     return Charts(
         curves=_curves(counters),
         roofs=_roofs(counters, shown, clock_mhz),
         operations=shown,
-        values={name: evaluate(name, counters) for name in VALUES},
+        values={name: evaluate(name, counters) for name in VALUES if name not in sampled},
     )
 
 

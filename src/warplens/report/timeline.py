@@ -11,12 +11,13 @@ from warplens.report.numbers import number_text, scaled
 from warplens.report.plots import Plot
 from warplens.report.states import colour_of, letter_of
 from warplens.report.svg import Point, box, figure, line, text
-from warplens.result import LaunchResult, Section
+from warplens.result import LaunchResult, MetricRow
 
 LEFT, RIGHT, WIDTH = 210.0, 900.0, 1000
 _STRIP, _GAP, _STACK = 30.0, 8.0, 150.0
 _MOST_SAMPLES = 300  # more are joined: a screen shows no more
 _MOST_STATES = 8
+_STATE = "pmsampling:smsp__warps_issue_stalled_"
 _UNITS = {"inst/cycle": "inst/cyc", "wavefront": "passes"}
 _TWICE = ("Average Active Warps Per Cycle", "Executed Instructions")  # others look the same
 
@@ -48,12 +49,9 @@ class Timeline:
 
 def timeline_of(launch: LaunchResult) -> Timeline | None:
     """The sampled counters of a launch in which something happened."""
-    counters, states = (
-        next((s for s in launch.sections if s.identifier == name), None)
-        for name in ("PmSampling", "PmSampling_WarpStates")
-    )
-    times, series = _series(counters)
-    other, warps = _series(states)
+    section = next((s for s in launch.sections if s.identifier == "PmSampling"), None)
+    times, series = _series(() if section is None else section.extra)
+    other, warps = _series(_states(launch))
     if not times and not other:
         return None
     ends = times or other
@@ -62,7 +60,7 @@ def timeline_of(launch: LaunchResult) -> Timeline | None:
     per_cycle = tuple(
         Series(
             name=one.name,
-            label=one.label.removeprefix("Stall ").lower(),
+            label=one.label,
             unit="warp",
             values=tuple(
                 value / (step * clock) if step else 0.0
@@ -83,10 +81,19 @@ def _clock(launch: LaunchResult) -> float:
         return 1.0
 
 
-def _series(section: Section | None) -> tuple[tuple[float, ...], tuple[Series, ...]]:
+def _states(launch: LaunchResult) -> Iterable[MetricRow]:
+    """Sampled warp states: of their section, or those that are kept for pictures."""
+    values = {} if launch.charts is None else launch.charts.values
+    for name, value in {**values, **launch.metrics}.items():
+        if name.startswith(_STATE):
+            label = name.removeprefix(_STATE).partition(".")[0].replace("_", " ")
+            yield MetricRow(name=name, label=label, value=value)
+
+
+def _series(rows: Iterable[MetricRow]) -> tuple[tuple[float, ...], tuple[Series, ...]]:
     times: tuple[float, ...] = ()
     found = []
-    for row in () if section is None else section.extra:
+    for row in rows:
         values = tuple(float(value) for _, value in row.value.instances)
         if not any(values):
             continue

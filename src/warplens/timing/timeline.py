@@ -102,7 +102,8 @@ class Timeline:
         n, curve = self.replay.blocks, self.curve
         last = float(curve.times[-1])
         begin, stop = self._steady
-        period, missing = stop - begin, end - float(self.replay.cycles)
+        ended = float(self.replay.counts.done[:n, 0].max()) if n else float(self.replay.cycles)
+        period, missing = stop - begin, end - ended
         if n and blocks < n:
             return self._cut(blocks, end, times)
         if missing <= 0 or period <= 0:
