@@ -51,8 +51,8 @@ def _passes_of_atomics() -> str:
   %sec.v = lshr {V} %off, splat (i32 5)
   br i1 %shared, label %turn, label %keep
 turn:
-  %left = phi i32 [ %mask, %fresh ], [ %left2, %turn ]
-  %sum = phi i32 [ 0, %fresh ], [ %sum2, %turn ]
+  %left = phi i32 [ %mask, %found ], [ %left2, %turn ]
+  %sum = phi i32 [ 0, %found ], [ %sum2, %turn ]
   %tu = call i32 @wl.distinct({V} %off, i32 %left)
   %ts = call i32 @wl.distinct({V} %sec.v, i32 %tu)
   %tn = call i32 @llvm.ctpop.i32(i32 %ts)
@@ -61,7 +61,7 @@ turn:
   %again = icmp ne i32 %left2, 0
   br i1 %again, label %turn, label %keep
 keep:
-  %all.f = phi i32 [ %sec.f, %fresh ], [ %sum2, %turn ]
+  %all.f = phi i32 [ %sec.f, %found ], [ %sum2, %turn ]
   %rep.f = sub i32 %all.f, %sec.f"""
 
 
@@ -85,10 +85,24 @@ repeat:
 {_remembered(*_SECTOR_COUNTS)}
   br label %add
 fresh:
+  %up = call i32 @wl.rises({V} %off)
+  %rising = icmp eq i32 %up, -1
+  br i1 %rising, label %runs, label %mixed
+runs:
+  %an.r = call i32 @wl.runs({V} %off, i32 %mask, i32 1)
+  %sec.r2 = call i32 @wl.runs({V} %off, i32 %mask, i32 32)
+  %lin.r2 = call i32 @wl.runs({V} %off, i32 %mask, i32 128)
+  br label %found
+mixed:
   %three = call {{ i32, i32, i32 }} @wl.touched({V} %off, i32 %mask)
-  %an = extractvalue {{ i32, i32, i32 }} %three, 0
-  %sec.f = extractvalue {{ i32, i32, i32 }} %three, 1
-  %lin.f = extractvalue {{ i32, i32, i32 }} %three, 2
+  %an.m = extractvalue {{ i32, i32, i32 }} %three, 0
+  %sec.m = extractvalue {{ i32, i32, i32 }} %three, 1
+  %lin.m = extractvalue {{ i32, i32, i32 }} %three, 2
+  br label %found
+found:
+  %an = phi i32 [ %an.r, %runs ], [ %an.m, %mixed ]
+  %sec.f = phi i32 [ %sec.r2, %runs ], [ %sec.m, %mixed ]
+  %lin.f = phi i32 [ %lin.r2, %runs ], [ %lin.m, %mixed ]
   %more = sub i32 %lanes, %an
   %dup.f = mul i32 %more, %size
 {turns}
@@ -97,8 +111,8 @@ fresh:
   br label %add
 add:
 {_either(("sec", "lin", "dup", "rep"), "keep")}
-  %up = add i32 %bytes, 31
-  %packed = lshr i32 %up, 5
+  %round = add i32 %bytes, 31
+  %packed = lshr i32 %round, 5
   %ideal = call i32 @llvm.umin.i32(i32 %packed, i32 %sec)
   %ideal.w = zext i32 %ideal to i64
   %bytes.w = zext i32 %bytes to i64

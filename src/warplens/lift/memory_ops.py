@@ -10,7 +10,15 @@ from __future__ import annotations
 from functools import cache
 
 from warplens.execute import layout as at
-from warplens.lift import access_ir, atomic_ir, cluster_ir, count_ir, quick_ir, runtime_ir
+from warplens.lift import (
+    access_ir,
+    atomic_ir,
+    cluster_ir,
+    count_ir,
+    quick_ir,
+    runs_ir,
+    runtime_ir,
+)
 from warplens.lift.access_ir import ADDRESSES, RESULTS, SWAP, VALUES
 from warplens.lift.binding import (
     ATOMIC_VECTORS,
@@ -72,6 +80,7 @@ def _runtime(features: HostFeatures) -> tuple[tuple[str, str], ...]:
     found.update(runtime_ir.distinct(features))
     found["wl.most"] = runtime_ir.most_per_bank()
     found.update(runtime_ir.remember())
+    found.update(runs_ir.count_runs())
     found.update(count_ir.functions())
     return tuple(found.items())
 

@@ -1,0 +1,43 @@
+"""Helper functions in LLVM IR that count how many different places rising offsets touch.
+
+Threads that walk along rows of their own access offsets that rise with the lane: what is the same
+then stands side by side, and no lane need be compared with all others.
+"""
+
+from __future__ import annotations
+
+from warplens.lift.runtime_ir import P, V, splat
+
+_UP = "<" + ", ".join(f"i32 {max(0, i - 1)}" for i in range(32)) + ">"
+
+
+def count_runs() -> dict[str, str]:
+    """@wl.rises: lanes whose offset is not below that of the lane before.
+
+    @wl.runs: of such offsets, how many different ones there are after a shift, on the lanes of a
+    mask. Equal ones form runs of lanes; a run counts if one of its lanes is on: the lanes of a run
+    but the last are added to all ones, so that the last lane's bit becomes their carry.
+    """
+    rises = f"""define internal i32 @wl.rises({V} %off) alwaysinline {{
+  %before = shufflevector {V} %off, {V} poison, {V} {_UP}
+  %up = icmp uge {V} %off, %before
+  %bits = bitcast {P} %up to i32
+  ret i32 %bits
+}}"""
+    runs = f"""define internal i32 @wl.runs({V} %off, i32 %mask, i32 %grain) alwaysinline {{
+  %before = shufflevector {V} %off, {V} poison, {V} {_UP}
+  %changed = xor {V} %off, %before
+{splat("%gv", "%grain")}
+  %starts = icmp uge {V} %changed, %gv
+  %first = bitcast {P} %starts to i32
+  %next = lshr i32 %first, 1
+  %last = or i32 %next, -2147483648
+  %inner = xor i32 %last, -1
+  %some = and i32 %mask, %inner
+  %carry = add i32 %some, %inner
+  %any = or i32 %carry, %mask
+  %runs = and i32 %any, %last
+  %n = call i32 @llvm.ctpop.i32(i32 %runs)
+  ret i32 %n
+}}"""
+    return {"wl.rises": rises, "wl.runs": runs}
