@@ -82,7 +82,8 @@ SITE_QUIET_LOW = 52  # u32: accesses inside this allocation need no check: addre
 SITE_QUIET_HIGH = 56
 SITE_QUIET_LIMIT = 60
 SITE_PATTERN = 64  # 32 x u32: offsets relative to lane 0
-SITE_SIZE = 192
+SITE_WALKS = 192  # 16 x (u32, u32): host address and step of the last row; by warp
+SITE_SIZE = 320
 
 # --- segment table: sorted by device address -----------------------------------------------------
 SEGMENT_BASE, SEGMENT_LENGTH, SEGMENT_HOST, SEGMENT_ALLOWED = 0, 1, 2, 3  # int64 slots

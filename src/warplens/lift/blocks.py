@@ -9,6 +9,7 @@ linear.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from warplens.lift.binding import N_KEYS, Bound, bits
 from warplens.sass.model import Label, Reg, SassKernel, UReg
@@ -37,6 +38,7 @@ class LiftedBlock:
     writes: int = 0  # keys certainly or possibly written
     kills: int = 0  # keys certainly written for all executing lanes
     live_in: int = 0
+    in_loop: bool = False
 
 
 @dataclass(slots=True)
@@ -193,6 +195,18 @@ def _regions(blocks: list[LiftedBlock]) -> list[Region]:
     return regions
 
 
+def _find_loops(blocks: list[LiftedBlock]) -> None:
+    """Marks what stands between the target of a backward jump and the jump."""
+    depth = [0] * (len(blocks) + 1)
+    for block in blocks:
+        for s in block.successors:
+            if s <= block.index:
+                depth[s] += 1
+                depth[block.index + 1] -= 1
+    for block, loops in zip(blocks, accumulate(depth), strict=False):
+        block.in_loop = loops > 0
+
+
 def lay_out(
     kernel: SassKernel, bound: list[Bound | None], *, single: bool = False
 ) -> Layout:
@@ -235,4 +249,5 @@ def lay_out(
     for region in regions:
         for i in range(region.first, region.last):
             region_of[i] = region.index
+    _find_loops(blocks)
     return Layout(blocks, regions, region_of, at, returns)

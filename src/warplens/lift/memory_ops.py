@@ -355,6 +355,34 @@ def _load_same(w: RegionWriter, place: str, size: int, signed: bool) -> list[str
     return words
 
 
+def _fetch_ahead(w: RegionWriter, site: str, place: str, size: int) -> None:
+    """Asks for a row that comes soon if rows go on as in the last two executions.
+
+    In a loop the warp's own rows count, elsewhere those of one warp after the other. Processors
+    follow small steps by themselves, but not across pages or among many other accesses.
+    """
+    slot = "0"
+    if w.block.in_loop:
+        slot = w.emit(f"and i32 {w.load_u32(at.WARP_INDEX)}, 15")
+    walks = w.emit(f"getelementptr i8, ptr {site}, i64 {at.SITE_WALKS}")
+    walk = w.emit(f"getelementptr [2 x i32], ptr {walks}, i32 {slot}")
+    first = w.emit(f"trunc i64 {w.emit(f'ptrtoint ptr {place} to i64')} to i32")
+    step = w.emit(f"sub i32 {first}, {w.emit(f'load i32, ptr {walk}, align 4')}")
+    step_place = w.emit(f"getelementptr i8, ptr {walk}, i64 4")
+    old_step = w.emit(f"load i32, ptr {step_place}, align 4")
+    w.line(f"store i32 {first}, ptr {walk}, align 4")
+    w.line(f"store i32 {step}, ptr {step_place}, align 4")
+    steady = w.emit(f"icmp eq i32 {step}, {old_step}")
+    ahead = w.emit(f"select i1 {steady}, i32 {step}, i32 0")
+    distance = w.emit(f"sext i32 {ahead} to i64")
+    if not w.block.in_loop:
+        distance = w.emit(f"shl i64 {distance}, 1")
+    for line in range(size // 2):
+        there = w.emit(f"add i64 {distance}, {64 * line}")
+        there = w.emit(f"getelementptr i8, ptr {place}, i64 {there}")
+        w.line(f"call void @llvm.prefetch.p0(ptr {there}, i32 0, i32 3, i32 1)")
+
+
 def _strided(start: int, step: int, n: int) -> str:
     return f"<{n} x i32> <" + ", ".join(f"i32 {start + step * i}" for i in range(n)) + ">"
 
@@ -530,6 +558,8 @@ def _inline_loads(w: RegionWriter, space: str, site: str, address: tuple[Value, 
         fast, slow = w.module.label(kind), w.module.label("walk")
         w.line(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
         w.module.start(fast)
+        if kind == "row" and space == "global" and size >= 4:
+            _fetch_ahead(w, site, place, size)
         words = (_load_row if kind == "row" else _load_same)(w, place, size, signed)
         if kind == "row":
             _fast_count(w, slot)
