@@ -135,12 +135,18 @@ def _columns(launching: Launching, crew: _Crew) -> dict[str, np.ndarray]:
     lifted = launching.program.lifted
     totals = counts_of(list(crew.workers))
     n = len(lifted.kernel.instructions)
-    columns = {name: np.zeros(n, np.int64) for name in COLUMNS}
+    steps = {name: [0] * (n + 1) for name in COLUMNS}  # from one instruction to the next
+    amounts = totals.tolist()
     for counter in lifted.counters:
-        columns[counter.column][counter.start : counter.end] += (
-            counter.weight * totals[counter.slot]
-        )
-    return columns
+        amount = counter.weight * amounts[counter.slot]
+        if amount:
+            column = steps[counter.column]
+            column[counter.start] += amount
+            column[counter.end] -= amount
+    return {
+        name: np.cumsum(np.array(column[:-1], np.int64)) if any(column) else np.zeros(n, np.int64)
+        for name, column in steps.items()
+    }
 
 
 def _attempt(make: Callable[[int], Launching], n_workers: int) -> tuple[Launching, _Crew]:
