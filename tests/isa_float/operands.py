@@ -29,6 +29,7 @@ TYPES = {
     "h": "u32",
     "f": "f32",
     "q": "u64",
+    "w": "u64",
     "d": "f64",
     "p": "p",
 }
@@ -174,7 +175,7 @@ def sources_for(mnemonic: str, n: int, seed: int) -> tuple[Array, ...]:
             low, high = (patterns(half, n, at + s).astype(np.uint32) for s in (0, 5))
             found.append(low | high << np.uint32(16))
         else:
-            found.append(integers("u64" if kind.kind == "q" else "u32", n, at))
+            found.append(integers("u64" if kind.kind in "qw" else "u32", n, at))
     return tuple(found)
 
 
