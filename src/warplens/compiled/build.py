@@ -34,7 +34,7 @@ from warplens.compiled.values import (
 )
 from warplens.toolchain.cache import default_cache
 
-_lock = threading.RLock()
+lock = threading.RLock()
 _engines: list[Any] = []  # own the machine code, which lives as long as the process
 _ROOT = Path(__file__).parent.parent
 RESULTS: tuple[Type, ...] = (INT, FLOAT, BOOL)  # what an entry may return to Python, or tuples
@@ -217,7 +217,7 @@ def load(key: str, make: Any) -> int:
 
     Processes that start at once may compile the same code twice; whichever is kept, it is equal.
     """
-    with _lock:
+    with lock:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         target = llvm.Target.from_default_triple()

@@ -85,7 +85,9 @@ class Function(Generic[P, R]):
         kinds = tuple(kind_of(arg) for arg in args)
         entry = self._entries.get(kinds)
         if entry is None:
-            entry = self._entries[kinds] = _Entry(self._address(kinds))
+            with build.lock:  # threads that start together compile it once
+                entry = self._entries.get(kinds) or _Entry(self._address(kinds))
+                self._entries[kinds] = entry
         slots: list[int] = []
         for arg in args:
             _pack(arg, slots)
