@@ -1,8 +1,9 @@
 """Which opcodes each architecture has: every opcode field is offered to nvdisasm.
 
-`python -m validation.opcodes` writes src/warplens/isa/data/opcodes.json. nvdisasm refuses what is
-no instruction, so random operand and modifier bits are tried until nothing new is accepted. About
-a minute per architecture.
+`python -m validation.opcodes [SEED]` adds to src/warplens/isa/data/opcodes.json. nvdisasm refuses
+what is no instruction, so random operand and modifier bits are tried, and what one architecture
+takes is offered to the others. What was found before stays: chance may miss some. About a minute
+per architecture.
 """
 
 from __future__ import annotations
@@ -43,19 +44,26 @@ def _accepted(sm: int, words: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return [word for i, word in enumerate(words) if i not in refused]
 
 
-def instructions_of(sm: int, rounds: int = ROUNDS) -> list[tuple[int, int]]:
+def _operands(rng: random.Random) -> tuple[int, int]:
+    """Random bits; registers are often the zero register and predicates the true one."""
+    low = sum(rng.choice((0, 0xFF, rng.getrandbits(8))) << shift for shift in range(16, 64, 8))
+    high = sum(rng.choice((0, 0xFF, rng.getrandbits(8))) << shift for shift in (0, 8))
+    high |= rng.choice((0, rng.getrandbits(9) & rng.getrandbits(9), rng.getrandbits(25))) << 16
+    for shift in (17, 20, 23):
+        high = high & ~(7 << shift) | rng.choice((0, 7)) << shift
+    return low, high
+
+
+def instructions_of(sm: int, seed: int, rounds: int = ROUNDS) -> list[tuple[int, int]]:
     """One accepted word for every opcode field that random bits made an instruction."""
-    rng = random.Random(sm)
+    rng = random.Random(1000 * seed + sm)
     found: list[tuple[int, int]] = []
     todo = set(range(4096))
     for k in range(rounds):
         words = []
         for field in sorted(todo):
-            low = rng.getrandbits(48) << 16 if k else 0
-            high = rng.getrandbits(41) if k else 0
-            if k % 3 == 1:
-                low, high = low & rng.getrandbits(64), high & rng.getrandbits(64)
-            words.append((field | 7 << 12 | low, high | (_NO_BARRIERS if k % 2 == 0 else 0)))
+            low, high = _operands(rng) if k else (0, 0)
+            words.append((field | 7 << 12 | low, high | (_NO_BARRIERS if k % 4 else 0)))
         taken = _accepted(sm, words)
         found += taken
         todo -= {word[0] & 0xFFF for word in taken}
@@ -68,16 +76,20 @@ def names_of(sm: int, words: list[tuple[int, int]]) -> set[str]:
 
 
 def main() -> None:
-    """Writes the table: what one architecture accepted is offered to all others too."""
+    """Adds to the table: what one architecture accepted is offered to all others too."""
+    seed = int(sys.argv[1]) if len(sys.argv) > 1 else 1
+    known = json.loads(PLACE.read_text())["opcodes"] if PLACE.exists() else {}
+    found = {name: set(sms) for name, sms in known.items()}
     words: list[tuple[int, int]] = []
     for sm in ARCHITECTURES:
-        words += instructions_of(sm)
+        words += instructions_of(sm, seed)
         print(f"sm_{sm}", file=sys.stderr)
-    found: dict[str, list[int]] = {}
     for sm in ARCHITECTURES:
         for name in names_of(sm, words):
-            found.setdefault(name, []).append(sm)
-    rows = ",\n".join(f"  {json.dumps(name)}: {json.dumps(found[name])}" for name in sorted(found))
+            found.setdefault(name, set()).add(sm)
+    rows = ",\n".join(
+        f"  {json.dumps(name)}: {json.dumps(sorted(found[name]))}" for name in sorted(found)
+    )
     version = version_of("nvidia-cuda-nvdisasm")
     PLACE.write_text(f'{{\n "source": "nvdisasm {version}",\n "opcodes": {{\n{rows}\n }}\n}}\n')
 

@@ -47,7 +47,7 @@ FEATURES = (
             ("LDGMC", "UREDGR", "USTGR")),
     Feature("carry-less multiplication (clmad)", "multiply with shifts and XOR", ("CLMAD",)),
     Feature("sums of single and half precision in one instruction", "convert first",
-            ("FHADD", "FHFMA")),
+            ("FHADD", "FHFMA", "UFHADD", "UFHFMA")),
     Feature("packed arithmetic of 8-bit floats", "convert to half precision",
             ("QADD4", "QFMA4", "QMUL4")),
     Feature(_GRAPHICS, "nothing: no CUDA code has it",
