@@ -1,0 +1,50 @@
+"""Different places among rising offsets, counted by runs of lanes, against sets of numbers."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+import pytest
+
+from warplens.lift import jit, runs_ir, runtime_ir
+from warplens.lift.host import host_features
+
+# offsets at %w, mask at %env, then what the functions answer
+MAIN = """
+define i32 @region0(ptr %w, ptr %env) {
+  %off = load <32 x i32>, ptr %w, align 4
+  %mask = load i32, ptr %env, align 4
+  %rises = call i32 @wl.rises(<32 x i32> %off)
+  %p0 = getelementptr i32, ptr %env, i64 1
+  store i32 %rises, ptr %p0, align 4
+""" + "".join(
+    f"""  %n{grain} = call i32 @wl.runs(<32 x i32> %off, i32 %mask, i32 {grain})
+  %p{grain} = getelementptr i32, ptr %env, i64 {slot}
+  store i32 %n{grain}, ptr %p{grain}, align 4
+"""
+    for slot, grain in ((2, 1), (3, 32), (4, 128))
+) + "  ret i32 0\n}\n"  # fmt: skip
+
+
+@pytest.mark.parametrize("host", [None, "avx2"])
+def test_runs(host: str | None) -> None:
+    features = host_features(None if host is None or not host_features().is_x86 else host)
+    functions = [runtime_ir.DECLARATIONS["llvm.ctpop.i32"], *runs_ir.count_runs().values()]
+    code = jit.compile_ir("\n".join((*functions, MAIN)), 1, features, 1)
+    run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(code.addresses[0])
+    rng = np.random.default_rng(5)
+    for step in (1, 3, 8, 40, 100, 300, 1 << 26):
+        for _ in range(200):
+            offsets = np.cumsum(rng.integers(0, step + 1, 32)).astype(np.uint32)
+            answer = np.zeros(5, np.uint32)
+            answer[0] = mask = rng.integers(0, 1 << 32) if rng.random() < 0.8 else 0xFFFFFFFF
+            assert run(offsets.ctypes.data, answer.ctypes.data) == 0
+            assert answer[1] == 0xFFFFFFFF
+            on = [int(a) for lane, a in enumerate(offsets) if int(mask) >> lane & 1]
+            wanted = [len({a // grain for a in on}) for grain in (1, 32, 128)]
+            assert answer[2:].tolist() == wanted, (offsets, mask)
+    falling = np.arange(32, dtype=np.uint32)
+    falling[17] = 3
+    run(falling.ctypes.data, answer.ctypes.data)
+    assert answer[1] == 0xFFFFFFFF ^ 1 << 17
