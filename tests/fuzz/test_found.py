@@ -39,3 +39,26 @@ def test_single_sources_of_half_comparisons() -> None:
     assert greater.tolist() == (cut > wide).astype(int).tolist()
     assert less.tolist() == (~(cut >= wide)).astype(int).tolist()
     assert any("F32" in i.text and "HSETP2" in i.text for i in module.sass("compare").instructions)
+
+
+CONSTANT_PAIRS = """
+#include <cuda_bf16.h>
+__global__ void compare(const __nv_bfloat162* b, int* out) {
+  unsigned word = 0xbf804000;  // -1 above 2
+  __nv_bfloat162 whole = h2trunc(*reinterpret_cast<__nv_bfloat162*>(&word));
+  out[threadIdx.x] = __hbgt2(whole, b[threadIdx.x]);
+}
+"""
+
+
+def test_pairs_merged_of_constants() -> None:
+    """sm_86 makes such a pair by two F2FP.MERGE_C: the high half first, then the low one."""
+    low = np.array([-3.0, -1.5, 0.0, 1.5, 2.0, 3.0, -2.0, 1.0] * 4, np.float32)
+    high = np.array([-2.0, -0.5, 1.0, -1.5] * 8, np.float32)
+    pairs = low.view(np.uint32) >> 16 | high.view(np.uint32)
+    out = np.zeros(32, np.int32)
+    module = wl.Device("sm_86", options=LaunchOptions(timing=False)).compile(CONSTANT_PAIRS)
+    module["compare"][1, 32](pairs, out)
+
+    assert out.tolist() == ((low < 2) & (high < -1)).astype(int).tolist()
+    assert any("MERGE_C" in i.text for i in module.sass("compare").instructions)
