@@ -80,4 +80,6 @@ bad("static_and_dynamic_shared", wl.LaunchError, "shared, static, dynamic",
 bad("launch_bounds", wl.LaunchError, "bounded, 96, 64", launch("bounded", ints(), block=96))
 bad("no_grid_and_block", wl.LaunchError, "grid", lambda: module()["good"](*GOOD))
 bad("only_a_grid", wl.InputError, "block", lambda: module()["good"][1](*GOOD))
-bad("five_settings", wl.InputError, "grid", lambda: module()["good"][1, 1, 0, 0, 0](*GOOD))
+bad("six_settings", wl.InputError, "grid", lambda: module()["good"][1, 1, 0, 0, 1, 0](*GOOD))
+bad("no_cluster", wl.LaunchError, "positive", lambda: module()["good"][1, 1, 0, 0, 0](*GOOD))
+bad("old_cluster", wl.LaunchError, "clusters", lambda: module()["good"][2, 1, 0, 0, 2](*GOOD))
