@@ -72,7 +72,7 @@ def test_counts_are_compared_to_the_printed_digits(
 
 @pytest.mark.parametrize(
     ("source", "name"),
-    [("albresky", "softmax-reduce_bmax"), ("albresky", "batchnorm-mean"),
+    [("albresky", "layernorm-bsum"), ("albresky", "batchnorm-mean"),
      ("eduardo4jesus", "hw5-reduce_ws-163840"), ("eduardo4jesus", "hw8-smem-padded")],
 )  # fmt: skip
 def test_cases_give_what_is_recorded(source: str, name: str) -> None:

@@ -14,10 +14,10 @@ HERE = Path(__file__).parent
 HEAD = """# Kernels that others measured
 
 Kernels of {sources} public sources, rewritten from their descriptions, compiled with NVRTC and run
-as the card of the source: {times} published times, {tuned} timed configurations of a dedispersion
-kernel, {counted} cases with published counts. Cases, sources and kernels are in
-`validation/published`; `python validation/published/page.py` writes this page from the outcomes
-that `warplens validate validation/published/*.toml --record FILE` keeps.
+as the card of the source. Of {listed} cases in `validation/published`, {done} have been run so far:
+{times} published times, {tuned} timed configurations of a dedispersion kernel, {counted} cases with
+published counts. `python validation/published/page.py` writes this page from the outcomes that
+`warplens validate validation/published/*.toml --record FILE` keeps.
 
 Sources were split into a tuning and a validation half by a fixed seed before times were compared;
 constants were set with the tuning half only. Clocks that a source does not state are taken as
@@ -49,6 +49,7 @@ def page() -> str:
     head = HEAD.format(
         sources=len({row.case.source for row in found}), times=len(timed),
         tuned=sum(row.case.common_factor for row in found), counted=len(counted),
+        done=len(found), listed=sum(len(read_published(path)) for path in HERE.glob("*.toml")),
     )  # fmt: skip
     lines = [head, "## Summary", "", *(f"- {text}" for text in part_lines(found))]
     lines += ["", "## Ladders", "", *(f"- {text}" for text in ladder_lines(found))]
