@@ -54,9 +54,11 @@ def check_initialised(head: int, w: int, inst: int, mask: int, space: int, kind:
 def is_whole(w: int, mask: int, initial: int, words: int) -> bool:
     """Whether every lane's words of shared memory have been written: the common case."""
     differing = 0
-    if mask == 0xFFFFFFFF and words == 1:
-        for lane in range(32):
-            differing |= peek32(initial + peek32(w + OFFSETS + 4 * lane)) ^ _ALL
+    if mask == 0xFFFFFFFF:
+        for k in range(words):
+            place = initial + 4 * k
+            for lane in range(32):
+                differing |= peek32(place + peek32(w + OFFSETS + 4 * lane)) ^ _ALL
         return differing == 0
     for lane in range(32):
         offset = peek32(w + OFFSETS + 4 * lane) if (mask >> lane) & 1 else -1
