@@ -231,7 +231,8 @@ def load(key: str, make: Any) -> int:
             data = _compile(make(), machine, target)
             if key:
                 cache.put("compiled", key, data)
-        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+        # one block for all sections: see lift/jit.py
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine, use_lmm=True)
         engine.add_object_file(llvm.ObjectFileRef.from_data(data))
         engine.finalize_object()
         _engines.append(engine)
