@@ -1,53 +1,26 @@
 """The sanitizers say nothing of correct kernels: a sample of the corpus.
 
-All of it: `python -m tests.sanitize.test_correct_kernels sm_90`.
+All of it, on every architecture: `python -m tests.sanitize.campaign`.
 """
 
 from __future__ import annotations
 
-import sys
+from pathlib import Path
 
 import pytest
 
-import tests.kernels.every  # noqa: F401
-import warplens as wl
-from tests.kernels.model import CASES, FOLDER, Case
+from tests.kernels.model import Case
+from tests.sanitize.campaign import errors_of, every_case
 
 SAMPLE = (
     "named_barriers", "producer_consumer", "barrier_after_exit", "flag_chain", "grid_barrier",
     "acquire_release", "nanosleep_backoff", "groups", "atomic_ulonglong", "atomic_cas_loop",
-    "bfs_queue",
+    "bfs_queue", "fences", "pipelined", "barrier_memcpy",
 )  # fmt: skip
-RACY = frozenset({"components_flatten"})  # shortens paths while others follow them, on purpose
+CASES = [(path, case) for path, case in every_case("sm_90") if case.name in SAMPLE]
 
 
-def errors_of(case: Case, gpu: str) -> str:
-    """The report of a case if it has errors."""
-    kernel = wl.Device(gpu).compile(FOLDER / case.source, options=case.options)[case.kernel]
-    arguments, _ = case.problem()
-    report = kernel.sanitize[case.grid, case.block, 0, case.shared](*arguments)
-    return str(report) if report.errors else ""
-
-
-@pytest.mark.parametrize("name", SAMPLE)
-def test_nothing_is_found(name: str) -> None:
+@pytest.mark.parametrize(("path", "case"), CASES, ids=[case.name for _, case in CASES])
+def test_nothing_is_found(path: Path, case: Case) -> None:
     """A correct kernel has no finding."""
-    case = next(case for case in CASES if case.name == name)
-
-    assert errors_of(case, "sm_90") == ""
-
-
-def main() -> int:
-    """Every case on one architecture; prints the reports of those that have findings."""
-    found = 0
-    for case in CASES:
-        text = errors_of(case, sys.argv[1] if len(sys.argv) > 1 else "sm_90")
-        if text:
-            found += case.name not in RACY
-            print(case.name, text, sep="\n")
-    print(f"{len(CASES)} kernels, {found} unexpected reports")
-    return 1 if found else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    assert errors_of(path, case, "sm_90") == ""
