@@ -238,7 +238,8 @@ def _floats(t: str) -> None:
     define(f"{t}{t}>{t}", f"fmin{end}({{0}}, {{1}})", _minimum, literals=False)
     define(f"{t}{t}>{t}", f"fmax{end}({{0}}, {{1}})", _maximum, literals=False)
     define(f"{t}{t}>{t}", f"copysign{end}({{0}}, {{1}} != {{1}} ? {name}(1) : {{1}})",
-           lambda a, b: np.copysign(a, np.where(np.isnan(b), kind(1), b)))  # fmt: skip
+           lambda a, b: np.copysign(a, np.where(np.isnan(b), kind(1), b)),
+           literals=False)  # fmt: skip
     define(f"{t}{t}>{t}", f"fmod{end}({{0}}, {{1}})", np.fmod, 0.05)
     define(f"{t}{t}{t}>{t}", f"fma{end}({{0}}, {{1}}, {{2}})", exact.fma)
     fma = "__fmaf" if t == "f" else "__fma"
