@@ -247,7 +247,8 @@ def test_dynamic_shared_memory(module: wl.Module) -> None:
         (((1, 1, 1, 1), 1), wl.InputError),
         (("1", 1), wl.InputError),
         ((1,), wl.InputError),
-        ((1, 1, 0, 0, 0), wl.InputError),
+        ((1, 1, 0, 0, 0), wl.LaunchError),
+        ((1, 1, 0, 0, 1, 0), wl.InputError),
     ],
 )
 def test_launch_limits(module: wl.Module, shape: Any, error: type[Exception]) -> None:
