@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
+import pytest
 
 import warplens as wl
 from warplens.api import LaunchOptions
@@ -62,3 +65,29 @@ def test_pairs_merged_of_constants() -> None:
 
     assert out.tolist() == ((low < 2) & (high < -1)).astype(int).tolist()
     assert any("MERGE_C" in i.text for i in module.sass("compare").instructions)
+
+
+CLAMPED_LANES = """
+#include <cuda_fp16.h>
+__global__ void choose(const __half2* a, const int* keep, __half2* out) {
+  int t = threadIdx.x;
+  out[t] = keep[t] & 1 ? __hfma2(a[t], a[t], a[t]) : __hfma2_relu(a[t], a[t], a[t]);
+}
+"""
+
+
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_90", "sm_120"])
+def test_relu_in_chosen_lanes(architecture: str) -> None:
+    """Both choices become one HFMA2.RELU with a predicate that says which lanes are clamped."""
+    a = np.linspace(-2, 2, 64).astype(np.float16)
+    keep = np.arange(32, dtype=np.int32) // 3
+    out = np.zeros(64, np.float16)
+    module = wl.Device(architecture, options=LaunchOptions(timing=False)).compile(CLAMPED_LANES)
+    module["choose"][1, 32](a, keep, out)
+
+    wide = a.astype(np.float64)
+    total = (wide * wide + wide).astype(np.float16)
+    wanted = np.where(np.repeat(keep & 1, 2) == 1, total, np.maximum(total, np.float16(0)))
+    assert out.tolist() == wanted.tolist()
+    listing = "\n".join(i.text for i in module.sass("choose").instructions)
+    assert re.search(r"HFMA2\S*\.RELU .*, !?P\d", listing)

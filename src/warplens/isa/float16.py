@@ -98,21 +98,26 @@ def hmul2(x: Lanes, m: Modifiers, a: Value, b: Value) -> Value:
     return _each_half(x, m, multiply, a, b)
 
 
-@op("HFMA2", sig="r <- h h h", mods=f"OOB {_ARITHMETIC}", **_FP16)
+@op("HFMA2", sig="r <- h h h p?", mods=f"OOB {_ARITHMETIC}", **_FP16)
 @op(
     "HFMA2",
-    sig="r <- h h h",
+    sig="r <- h h h p?",
     mods=f"OOB {_ARITHMETIC}",
     requires="MMA",
     pipe="fp16",
     latency="fp16_mma_pipe",
     category="fp16",
 )
-def hfma2(x: Lanes, m: Modifiers, a: Value, b: Value, c: Value) -> Value:
-    """d = a * b + c in both halves, each rounded once.
+def hfma2(
+    x: Lanes, m: Modifiers, a: Value, b: Value, c: Value, clamps: Value | None
+) -> Value:  # fmt: skip
+    """d = a * b + c in both halves, each rounded once; `.RELU` acts in lanes whose `clamps` holds.
 
     `HFMA2 R,-RZ,RZ,x,y` moves a constant: -0 * 0 + x is x, also for denormals.
     """
+    if clamps is not None:
+        plain = Modifiers(name for name in m if name != "RELU")
+        return x.select(clamps, hfma2(x, m, a, b, c, None), hfma2(x, plain, a, b, c, None))
 
     def multiply_add(p: Value, q: Value, r: Value) -> Value:
         total = x.ffma(p, q, r)
