@@ -109,13 +109,19 @@ def values_of(kind: Kind) -> int:
 
 
 def function_of(mnemonic: str) -> Any:
-    """The operation as a function of the lanes and flat sources that returns flat bits."""
+    """The operation as a function of the lanes and flat sources that returns flat bits.
+
+    Optional sources at the end may be left out.
+    """
     entry, modifiers = operation(mnemonic)
 
     def run(x: Any, *flat: Any) -> Any:
         values = list(flat)
-        sources = []
+        sources: list[Any] = []
         for kind in entry.sources:
+            if kind.optional and not values:
+                sources.append(None)
+                continue
             taken = [values.pop(0) for _ in range(values_of(kind))]
             sources.append(tuple(taken) if len(taken) > 1 else taken[0])
         assert entry.function is not None
@@ -140,7 +146,7 @@ def chunks(arrays: tuple[Array, ...]) -> list[tuple[Array, ...]]:
 def run_reference(mnemonic: str, *arrays: Array) -> list[Array]:
     """The operation's results on the NumPy engine, over arrays of any multiple of 32."""
     entry, _ = operation(mnemonic)
-    types, function = operand_types(entry), function_of(mnemonic)
+    types, function = operand_types(entry)[: len(arrays)], function_of(mnemonic)
     columns: list[list[Array]] = []
     for warp in chunks(arrays):
         typed = [Typed(t, a) for t, a in zip(types, warp, strict=True)]
@@ -151,7 +157,8 @@ def run_reference(mnemonic: str, *arrays: Array) -> list[Array]:
 def run_llvm(mnemonic: str, *arrays: Array, host: str | None = None) -> list[Array]:
     """The operation's results on the LLVM engine."""
     entry, _ = operation(mnemonic)
-    compiled = Compiled(function_of(mnemonic), operand_types(entry), features=host_features(host))
+    types = operand_types(entry)[: len(arrays)]
+    compiled = Compiled(function_of(mnemonic), types, features=host_features(host))
     columns = [compiled(ACTIVE, *warp) for warp in chunks(arrays)]
     return [np.concatenate(parts) for parts in zip(*columns, strict=True)]
 
