@@ -14,9 +14,9 @@ def access(sm: Record, spec: Record, passes: int, lanes: int, size: int, is_atom
     if spec.ideal & IDEAL_BANKS:
         passes = max(1, (lanes * size + 127) // 128)
     start = max(begin, sm.data_free)
-    sm.data_free = start + passes
+    sm.data_free = start + passes * spec.shared_interval
     sm.shared_passes += passes
-    sm.data_cycles += passes
+    sm.data_cycles += passes * spec.shared_interval
     latency = spec.shared_atomic if is_atomic else spec.shared_latency
     # Further passes of a wide access overlap its return; those of conflicts do, too.
     return float(start + latency + 2.0 * (passes - 1) * (1.0 if size > 4 else 0.5))

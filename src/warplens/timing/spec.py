@@ -83,6 +83,7 @@ class Machine:
             "ideal": self.ideal,
             "shared_latency": latency["shared"],
             "shared_atomic": latency["atomic_shared"],
+            "shared_interval": 128.0 / gpu.shared_bytes_per_cycle,
             "barrier_latency": latency["syncthreads"],
             "barrier_arrival": value("issue.barrier_arrival_cycles", 2.0),
             "fence_latency": latency["fence"],

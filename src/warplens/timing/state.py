@@ -55,6 +55,7 @@ SPEC = np.dtype([
     ("atomic_sector", "f8"), ("atomic_lane", "f8"), ("float_atomic_lane", "f8"),
     ("atomic_latency", "f8"), ("sharers", "f8"),
     ("shared_latency", "f8"), ("shared_atomic", "f8"), ("shuffle_latency", "f8"),
+    ("shared_interval", "f8"),  # cycles of a pass through the banks
     ("barrier_latency", "i8"), ("barrier_arrival", "f8"), ("fence_latency", "f8"),
     ("branch_latency", "i8"), ("sources_load", "i8"), ("sources_store", "i8"),
     ("wide_extra", "f8"),  # per further 32 bits of a lane's access
