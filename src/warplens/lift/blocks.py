@@ -9,7 +9,7 @@ linear.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from warplens.lift.binding import N_KEYS, Bound, bits
 from warplens.sass.model import Label, Reg, SassKernel, UReg
@@ -39,6 +39,9 @@ class LiftedBlock:
     kills: int = 0  # keys certainly written for all executing lanes
     live_in: int = 0
     in_loop: bool = False
+    dirty: int = 0  # keys that at its end may differ from the warp's record
+    cleans: frozenset[int] = frozenset()  # successors before which those keys are stored
+    is_rest: bool = False  # goes on where the block before was cut, and is reached no other way
 
 
 @dataclass(slots=True)
@@ -207,6 +210,67 @@ def _find_loops(blocks: list[LiftedBlock]) -> None:
         block.in_loop = loops > 0
 
 
+def _is_unguarded(item: Bound) -> bool:
+    guard = item.inst.guard
+    return guard is None or (guard.index == 7 and not guard.negate)
+
+
+def _waits(block: LiftedBlock, bound: list[Bound | None]) -> bool:
+    """Whether a block always ends at a barrier of the thread block: the region is left there."""
+    item = bound[block.end - 1]
+    return item is not None and item.op.role == "bar" and _is_unguarded(item)
+
+
+def _find_dirty(blocks: list[LiftedBlock], region: Region, bound: list[Bound | None]) -> None:
+    """What may have to be stored when a region is left, block by block.
+
+    Loops with barriers are left and entered again in every round. What stands before such a loop
+    is stored on the way into it: else its registers would be stored in every round.
+    """
+    inside = range(region.first, region.last)
+    ways = {i: [s for s in blocks[i].successors if s in inside and not _waits(blocks[i], bound)]
+            for i in inside}  # fmt: skip
+    loop_end: dict[int, int] = {}
+    for i in inside:
+        for s in blocks[i].successors:
+            if s <= i and s in inside:
+                loop_end[s] = max(loop_end.get(s, s), i)
+    stops = {h for h, end in loop_end.items()
+             if any(_waits(blocks[i], bound) for i in range(h, end + 1))}  # fmt: skip
+    dirty_in = dict.fromkeys(inside, 0)
+    for i in inside:
+        blocks[i].cleans = frozenset(s for s in ways[i] if s > i and s in stops)
+    changed = True
+    while changed:
+        changed = False
+        for i in inside:
+            block = blocks[i]
+            block.dirty = dirty_in[i] | block.writes
+            for s in ways[i]:
+                more = dirty_in[s] | (0 if s in block.cleans else block.dirty)
+                if more != dirty_in[s]:
+                    dirty_in[s] = more
+                    changed = True
+
+
+def _find_rests(blocks: list[LiftedBlock], layout: Layout, bound: list[Bound | None]) -> None:
+    """Marks blocks that only the length of the one before them cuts off."""
+    ways_in = [0] * len(blocks)
+    for block in blocks:
+        for s in block.successors:
+            ways_in[s] += 1
+    if any(b.indirect for b in blocks):
+        return
+    first = {region.first for region in layout.regions}
+    for before, block in pairwise(blocks):
+        item = bound[before.end - 1]
+        block.is_rest = (
+            item is not None and item.op.role not in _ENDS_BLOCK
+            and ways_in[block.index] == 1 and block.index not in first
+            and block.index not in layout.return_points
+        )  # fmt: skip
+
+
 def lay_out(
     kernel: SassKernel, bound: list[Bound | None], *, single: bool = False
 ) -> Layout:
@@ -250,4 +314,8 @@ def lay_out(
         for i in range(region.first, region.last):
             region_of[i] = region.index
     _find_loops(blocks)
-    return Layout(blocks, regions, region_of, at, returns)
+    for region in regions:
+        _find_dirty(blocks, region, bound)
+    layout = Layout(blocks, regions, region_of, at, returns)
+    _find_rests(blocks, layout, bound)
+    return layout

@@ -456,7 +456,7 @@ def _indirect(w: RegionWriter, low: Value, high: Value, kind: int) -> None:
         w.entries.add(s)
     if not w.block.successors or w.bound[w.block.end - 1].op.role == "call":
         live = ALL_KEYS
-    w.store_keys(live & w.region_writes(), lanes)
+    w.store_keys(live & w.block.dirty, lanes)
     w.store_u32(at.WARP_MASK, lanes)
     w.store_u32(at.WARP_ARGS, str(kind))
     w.store_u32(at.WARP_ARGS + 4, str(w.index))

@@ -176,9 +176,9 @@ class RegionWriter:
         self.true_slot = 0  # counter of lanes that execute the present instruction
         self.guard: Value | None = None
         self._constants: dict[tuple[int, int], Value] = {}
-        self._writes: dict[int, int] = {}
-        self._stubs: set[int] = set()
-        self._yields: set[int] = set()
+        # exits of the region: target -> keys that may have to be stored there
+        self._stubs: dict[int, int] = {}
+        self._yields: dict[int, int] = {}
         self.terminated = False
         self.gaps: list[tuple[Instruction, str]] = []
 
@@ -261,10 +261,10 @@ class RegionWriter:
 
     # --- state between regions -------------------------------------------------------------------
 
-    def store_state(self, target: int, mask: str) -> None:
-        """Stores what `target` needs of what this region writes, for the lanes of `mask`."""
-        keys = self.layout.blocks[target].live_in & self.region_writes()
-        self.store_keys(keys, mask)
+    def store_state(self, target: int, mask: str, dirty: int | None = None) -> None:
+        """Stores what `target` needs and the record may lack, for the lanes of `mask`."""
+        dirty = self.block.dirty if dirty is None else dirty
+        self.store_keys(self.layout.blocks[target].live_in & dirty, mask)
 
     def _store_in_record(self, key: int, value: str) -> None:
         """Tier 0: registers live in the warp record."""
@@ -312,19 +312,10 @@ class RegionWriter:
         new = self.emit(f"select <32 x i1> {lanes}, <32 x i32> {value}, <32 x i32> {old}")
         self.line(f"store <32 x i32> {new}, ptr {place}, align 64")
 
-    def region_writes(self) -> int:
-        writes = self._writes.get(self.region.index)
-        if writes is None:
-            writes = 0
-            for i in range(self.region.first, self.region.last):
-                writes |= self.layout.blocks[i].writes
-            self._writes[self.region.index] = writes
-        return writes
-
-    def leave(self, target: int, mask: str, event: int) -> None:
+    def leave(self, target: int, mask: str, event: int, dirty: int | None = None) -> None:
         """Ends the function: state stored, mask and pc set, event returned."""
         self.entries.add(target)
-        self.store_state(target, mask)
+        self.store_state(target, mask, dirty)
         self.store_u32(at.WARP_MASK, mask)
         self.store_u32(at.WARP_PC, str(target))
         self.line(f"ret i32 {event}")
@@ -347,11 +338,12 @@ class RegionWriter:
         if mask is not None:
             self.line(f"store i32 {mask}, ptr %mask")
         inside = self.region.first <= target < self.region.last
+        dirty = self.block.dirty
         if not inside:
-            self._stubs.add(target)
+            self._stubs[target] = self._stubs.get(target, 0) | dirty
             self.line(f"br label %x{target}")
         elif target <= self.block.index:
-            self._yields.add(target)
+            self._yields[target] = self._yields.get(target, 0) | dirty
             fuel = self.field(at.WARP_FUEL)
             left = self.emit(f"load i64, ptr {fuel}, align 8")
             less = self.emit(f"sub i64 {left}, 1")
@@ -359,6 +351,8 @@ class RegionWriter:
             spent = self.emit(f"icmp slt i64 {less}, 0")
             self.line(f"br i1 {spent}, label %y{target}, label %b{target}, !prof !2")
         else:
+            if target in self.block.cleans:
+                self.store_state(target, self.mask if mask is None else mask)
             self.line(f"br label %b{target}")
 
     def spend_fuel(self, amount: int) -> None:
@@ -413,7 +407,7 @@ class RegionWriter:
         for region in self.layout.regions:
             self.region = region
             self.registers.used = set()
-            self._stubs, self._yields = set(), set()
+            self._stubs, self._yields = {}, {}
             for i in range(region.first, region.last):
                 self._write_block(self.layout.blocks[i])
             self._write_stubs()
@@ -433,12 +427,13 @@ class RegionWriter:
     def _write_block(self, block: cut.LiftedBlock) -> None:
         self.block = block
         self.terminated = False
-        self.registers.start_block()
-        self._constants.clear()
-        self.module.start(f"b{block.index}")
-        self.mask = self.emit("load i32, ptr %mask")
-        self.split = self.vector_mask(self.mask)
-        self.x._active = self.split
+        if self.tier == 0 or not block.is_rest:
+            self.registers.start_block()
+            self._constants.clear()
+            self.module.start(f"b{block.index}")
+            self.mask = self.emit("load i32, ptr %mask")
+            self.split = self.vector_mask(self.mask)
+            self.x._active = self.split
         slot = self.counter("inst_executed", block.start, block.end)
         self.count(slot, "1")
         slot = self.counter("thread_inst_executed", block.start, block.end)
@@ -449,6 +444,8 @@ class RegionWriter:
             self.index = i
             self._write_instruction(self.bound[i], slot)
         if not self.terminated:
+            if self.tier > 0 and self.has_next() and self.layout.blocks[block.index + 1].is_rest:
+                return
             self.registers.flush()
             if self.has_next():
                 self.goto(self.next_block())
@@ -518,13 +515,12 @@ class RegionWriter:
 
     def _write_stubs(self) -> None:
         """Exits of the region: one block per target and event."""
-        for target in sorted(self._stubs | self._yields):
-            for stem, event, wanted in (
-                ("x", at.EVENT_JUMP, self._stubs), ("y", at.EVENT_YIELD, self._yields),
-            ):  # fmt: skip
-                if target in wanted:
-                    self.module.start(f"{stem}{target}")
-                    self.leave(target, self.emit("load i32, ptr %mask"), event)
+        for stem, event, wanted in (
+            ("x", at.EVENT_JUMP, self._stubs), ("y", at.EVENT_YIELD, self._yields),
+        ):  # fmt: skip
+            for target, dirty in sorted(wanted.items()):
+                self.module.start(f"{stem}{target}")
+                self.leave(target, self.emit("load i32, ptr %mask"), event, dirty)
 
     def _write_function(self, region: cut.Region, body: list[str], used: set[int]) -> None:
         entries = [i for i in range(region.first, region.last) if i in self.entries]
