@@ -2,7 +2,8 @@
 
 Scratch slots of the warp record (128 bytes each): 0 address low words or offsets, 1 address high
 words, 2-5 values to store, 6-9 loaded values, 10 second operand of CAS (10-11 when 64-bit),
-20-21 full addresses.
+20-21 full addresses, 22-23 offsets of
+atomics.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from warplens.execute import layout as at
 from warplens.lift.count_ir import LOAD, SLOTS, STORE
 from warplens.lift.runtime_ir import LANES, W64, P, V, scaled_lanes, splat
 
-ADDRESSES, VALUES, RESULTS, SWAP, FULL = 0, 2, 6, 10, 20
+ADDRESSES, VALUES, RESULTS, SWAP, FULL, OFFSETS = 0, 2, 6, 10, 20, 22
 
 GATHER = {
     f"llvm.masked.{op}.v32i{n}.v32p0": text
@@ -350,6 +351,45 @@ nothing:
 go:"""
 
 
+_NEAR = (at.SITE_LOW, at.SITE_HIGH, at.SITE_LIMIT)
+
+
+def window(size: str, place: tuple[int, int, int] = _NEAR) -> str:
+    """Lines that define %all: every lane of %mask accesses %size bytes, aligned, in one allocation.
+
+    The allocation stands in the site, at the places `place`: its address (128-byte aligned) in two
+    words, how many of its offsets are good. %win are the offsets from there; scratch 0 and 1 and
+    %imm give the addresses, %lop and %hip point to the scratch.
+    """
+    low, high, limit = place
+    return f"""{scratch("lop", ADDRESSES)}
+  %lo = load {V}, ptr %lop, align 64
+{scratch("hip", ADDRESSES + 1)}
+  %hi = load {V}, ptr %hip, align 64
+  %win.lp = getelementptr i8, ptr %site, i64 {low}
+  %win.low = load i32, ptr %win.lp, align 4
+  %win.hp = getelementptr i8, ptr %site, i64 {high}
+  %win.high = load i32, ptr %win.hp, align 4
+  %win.np = getelementptr i8, ptr %site, i64 {limit}
+  %win.limit = load i32, ptr %win.np, align 4
+  %win.delta = sub i32 %imm, %win.low
+{splat("%win.dv", "%win.delta")}
+  %win = add {V} %lo, %win.dv
+{splat("%win.hv", "%win.high")}
+{splat("%win.nv", "%win.limit")}
+  %win.size1 = sub i32 {size}, 1
+{splat("%win.av", "%win.size1")}
+  %win.same = icmp eq {V} %hi, %win.hv
+  %win.inside = icmp ult {V} %win, %win.nv
+  %win.rest = and {V} %win, %win.av
+  %win.straight = icmp eq {V} %win.rest, zeroinitializer
+  %win.ok1 = and {P} %win.same, %win.inside
+  %win.ok = and {P} %win.ok1, %win.straight
+  %win.bits = bitcast {P} %win.ok to i32
+  %win.hit = and i32 %win.bits, %mask
+  %all = icmp eq i32 %win.hit, %mask"""
+
+
 def _request(slot: int = 1) -> str:
     return f"""  %rqc = getelementptr i64, ptr %env, i64 {at.ENV_COUNTERS}
   %rqa = load i64, ptr %rqc, align 8
@@ -373,36 +413,48 @@ def observe_access(space: int, kind: int, size: int, mask: str, base: str, host:
 def global_access(name: str, size: int, kind: int, action: str, observe: bool = False) -> str:
     """A walk over the segments that the lanes' 64-bit addresses touch; `action` serves a group.
 
-    In `action`: %host (ptr), %off (<32 x i64>), %in (i32 lanes), %lane (one of them).
+    In `action`: %host (ptr), %off (<32 x i64>), %off32, %in (i32 lanes), %lane (one of them). Lanes
+    that stay in the segment that the site remembers are one group, found without a walk.
     """
-    observed = (
-        observe_access(at.SPACE_GLOBAL, kind, size, "%in", "%segb", "%host") if observe else ""
-    )
+    observed, quick = "", "%all"
+    if observe:
+        observed = observe_access(
+            at.SPACE_GLOBAL, kind, size, "%far.in", "%segb", "%far.host"
+        )
+        quick = "false"
     return f"""{prologue(name)}
-{scratch("lop", ADDRESSES)}
-  %lo = load {V}, ptr %lop, align 64
-{scratch("hip", ADDRESSES + 1)}
-  %hi = load {V}, ptr %hip, align 64
+{_request()}
+{window(str(size))}
+{scratch("fullp", FULL)}
+  br i1 {quick}, label %near, label %far
+near:
+  %near.p = getelementptr i8, ptr %site, i64 {at.SITE_HOST}
+  %near.a = load i64, ptr %near.p, align 8
+  %near.host = inttoptr i64 %near.a to ptr
+  %near.off = zext {V} %win to {W64}
+  %near.lane = call i32 @llvm.cttz.i32(i32 %mask, i1 true)
+  br label %group
+far:
   %lo64 = zext {V} %lo to {W64}
   %hi64 = zext {V} %hi to {W64}
   %his = shl {W64} %hi64, splat (i64 32)
   %raw = or {W64} %lo64, %his
   %imm64 = sext i32 %imm to i64
 {splat("%immv", "%imm64", "i64")}
-  %addr = add {W64} %raw, %immv
-{scratch("fullp", FULL)}
-  store {W64} %addr, ptr %fullp, align 64
-  %low = trunc {W64} %addr to {V}
+  %full = add {W64} %raw, %immv
+  store {W64} %full, ptr %fullp, align 64
+  %low = trunc {W64} %full to {V}
 {_misaligned(size, "%low", at.FAULT_MISALIGNED)}
 aligned:
-{_request()}
   br label %loop
 loop:
   %rem = phi i32 [ %mask, %aligned ], [ %rem2, %served ]
-  %lane = call i32 @llvm.cttz.i32(i32 %rem, i1 true)
-  %ap = getelementptr i64, ptr %fullp, i32 %lane
+  %far.lane = call i32 @llvm.cttz.i32(i32 %rem, i1 true)
+  %addr = load {W64}, ptr %fullp, align 64
+  %ap = getelementptr i64, ptr %fullp, i32 %far.lane
   %a = load i64, ptr %ap, align 8
-  %seg = call ptr @wl.find(ptr %env, ptr %site, i64 %a, i32 {kind}, i32 {size}, i32 %inst, i32 %lane)
+  %seg = call ptr @wl.find(ptr %env, ptr %site, i64 %a, i32 {kind}, i32 {size}, i32 %inst,
+    i32 %far.lane)
   %isbad = icmp eq ptr %seg, null
   br i1 %isbad, label %bad, label %good
 bad:
@@ -413,15 +465,15 @@ good:
   %segl = load i64, ptr %seglp, align 8
   %seghp = getelementptr i64, ptr %seg, i64 2
   %segh = load i64, ptr %seghp, align 8
-  %host = inttoptr i64 %segh to ptr
+  %far.host = inttoptr i64 %segh to ptr
   %limit = sub i64 %segl, {size - 1}
 {splat("%sb", "%segb", "i64")}
-  %off = sub {W64} %addr, %sb
+  %far.off = sub {W64} %addr, %sb
 {splat("%sl", "%limit", "i64")}
-  %inv = icmp ult {W64} %off, %sl
+  %inv = icmp ult {W64} %far.off, %sl
   %inb = bitcast {P} %inv to i32
-  %in = and i32 %inb, %rem
-  %off32 = trunc {W64} %off to {V}
+  %far.in = and i32 %inb, %rem
+  %far.off32 = trunc {W64} %far.off to {V}
   %small = icmp ult i64 %segl, 2147483648
   %seglow = and i64 %segb, 4294967295
   %after = icmp ugt i64 %seglow, 16777215
@@ -442,11 +494,19 @@ good:
   %shop = getelementptr i8, ptr %site, i64 {at.SITE_HOST}
   store i64 %segh, ptr %shop, align 8
 {observed}
+  br label %group
+group:
+  %host = phi ptr [ %near.host, %near ], [ %far.host, %good ]
+  %off = phi {W64} [ %near.off, %near ], [ %far.off, %good ]
+  %off32 = phi {V} [ %win, %near ], [ %far.off32, %good ]
+  %in = phi i32 [ %mask, %near ], [ %far.in, %good ]
+  %lane = phi i32 [ %near.lane, %near ], [ %far.lane, %good ]
+  %left = phi i32 [ %mask, %near ], [ %rem, %good ]
 {action}
   br label %served
 served:
   %gone = xor i32 %in, -1
-  %rem2 = and i32 %rem, %gone
+  %rem2 = and i32 %left, %gone
   %more = icmp ne i32 %rem2, 0
   br i1 %more, label %loop, label %done
 done:
@@ -476,12 +536,12 @@ def _next_lines() -> str:
 
     Processors follow a few such streams by themselves, not one per lane. Goes on at label count.
     """
-    return f"""  %np = and {V} %off, splat (i32 28)
+    return f"""  %np = and {V} %win, splat (i32 28)
   %ne = icmp eq {V} %np, zeroinitializer
   %nb = bitcast {P} %ne to i32
   %nm = and i32 %nb, %mask
   %nany = icmp ne i32 %nm, 0
-  store {V} %off, ptr %lop, align 64
+  store {V} %win, ptr %lop, align 64
   br i1 %nany, label %ahead, label %count
 ahead:
   %nr = phi i32 [ %nm, %scattered ], [ %nr2, %ahead ]
@@ -503,13 +563,13 @@ def global_words(op: str) -> str:
     offsets; everything else walks over segments."""
     load = op == "load"
     scattered = (
-        f"""  %ptrs = getelementptr i8, ptr %host, {V} %off
+        f"""  %ptrs = getelementptr i8, ptr %host, {V} %win
   %g = call {V} @llvm.masked.gather.v32i32.v32p0(<32 x ptr> %ptrs, i32 4, {P} %lanes,
     {V} zeroinitializer)
   store {V} %g, ptr %io, align 64
 {_next_lines()}"""
         if load
-        else f"""  %ptrs = getelementptr i8, ptr %host, {V} %off
+        else f"""  %ptrs = getelementptr i8, ptr %host, {V} %win
   %v2 = load {V}, ptr %io, align 64
 {_reverse("v2", V)}
   call void @llvm.masked.scatter.v32i32.v32p0({V} %v2.r, <32 x ptr> %ptrs.r, i32 4, {P} %lanes.r)"""
@@ -523,29 +583,7 @@ def global_words(op: str) -> str:
   call void @llvm.masked.store.v32i32.p0({V} %v1, ptr %row, i32 4, {P} %lanes)"""
     )
     return f"""{prologue(f"wl.global.{op}.4")}
-{scratch("lop", ADDRESSES)}
-  %lo = load {V}, ptr %lop, align 64
-{scratch("hip", ADDRESSES + 1)}
-  %hi = load {V}, ptr %hip, align 64
-  %seglow = load i32, ptr %site, align 4
-  %shp = getelementptr i8, ptr %site, i64 {at.SITE_HIGH}
-  %seghigh = load i32, ptr %shp, align 4
-  %slp = getelementptr i8, ptr %site, i64 {at.SITE_LIMIT}
-  %limit = load i32, ptr %slp, align 4
-  %delta = sub i32 %imm, %seglow
-{splat("%dv", "%delta")}
-  %off = add {V} %lo, %dv
-{splat("%hv", "%seghigh")}
-{splat("%lv", "%limit")}
-  %same = icmp eq {V} %hi, %hv
-  %inside = icmp ult {V} %off, %lv
-  %low2 = and {V} %off, splat (i32 3)
-  %straight = icmp eq {V} %low2, zeroinitializer
-  %ok1 = and {P} %same, %inside
-  %ok = and {P} %ok1, %straight
-  %okb = bitcast {P} %ok to i32
-  %hit = and i32 %okb, %mask
-  %all = icmp eq i32 %hit, %mask
+{window("4")}
   br i1 %all, label %quick, label %walk
 walk:
   %r = call i32 @wl.global.{op}.4.walk(ptr %w, ptr %env, ptr %site, i32 %mask, i32 %imm, i32 %inst,
@@ -559,12 +597,12 @@ quick:
   %host = inttoptr i64 %sha to ptr
 {scratch("io", RESULTS if load else VALUES)}
   %lane = call i32 @llvm.cttz.i32(i32 %mask, i1 true)
-  %first = extractelement {V} %off, i32 %lane
+  %first = extractelement {V} %win, i32 %lane
   %back = shl i32 %lane, 2
   %t0 = sub i32 %first, %back
 {splat("%tv", "%t0")}
   %rowv = add {V} %tv, {scaled_lanes(4)}
-  %eq = icmp eq {V} %off, %rowv
+  %eq = icmp eq {V} %win, %rowv
   %eqb = bitcast {P} %eq to i32
   %eqh = and i32 %eqb, %mask
   %isrow = icmp eq i32 %eqh, %mask
@@ -578,7 +616,7 @@ scattered:
 {scattered}
 {"" if load else "  br label %count"}
 count:
-  call void @wl.sectors(ptr %env, ptr %site, {V} %off, i32 %mask, i32 4, i32 %counter)
+  call void @wl.sectors(ptr %env, ptr %site, {V} %win, i32 %mask, i32 4, i32 %counter)
   ret i32 0
 }}"""
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 
 from warplens.execute import layout as at
-from warplens.lift.access_ir import RESULTS, SWAP, VALUES, global_access, scratch, shared_access
+from warplens.lift.access_ir import (
+    OFFSETS,
+    RESULTS,
+    SWAP,
+    VALUES,
+    global_access,
+    scratch,
+    shared_access,
+)
 from warplens.lift.count_ir import ATOMIC, COMPARE, SLOTS
 from warplens.lift.runtime_ir import V
 
@@ -14,6 +22,9 @@ _EXTREME = {
     ("MIN", False): "ult", ("MAX", False): "ugt", ("MIN", True): "slt", ("MAX", True): "sgt",
 }  # fmt: skip
 
+
+# A branch on what memory holds would be mispredicted, and each waits for a cache miss.
+_EVEN = ", !unpredictable !0"
 
 _VECTOR = re.compile(r"^(F32|F16|BF16)x(\d)$")
 
@@ -129,7 +140,7 @@ def combine(operation: str, kind: str, bits: int) -> str:
         return f"  %new = {_INTEGER[operation]} {t} %old, %b"
     if operation in ("MIN", "MAX"):
         compare = _EXTREME[operation, kind.startswith("S")]
-        return f"  %cmp = icmp {compare} {t} %b, %old\n  %new = select i1 %cmp, {t} %b, {t} %old"
+        return f"  %cmp = icmp {compare} {t} %b, %old\n  %new = select i1 %cmp, {t} %b, {t} %old{_EVEN}"
     if operation == "INC":
         return f"""  %ge = icmp uge {t} %old, %b
   %inc = add {t} %old, 1
@@ -143,7 +154,7 @@ def combine(operation: str, kind: str, bits: int) -> str:
     if operation == "EXCH":
         return f"  %new = add {t} %b, 0"
     if operation in ("CAS", "CAST"):
-        return f"  %same = icmp eq {t} %old, %b\n  %new = select i1 %same, {t} %c, {t} %old"
+        return f"  %same = icmp eq {t} %old, %b\n  %new = select i1 %same, {t} %c, {t} %old{_EVEN}"
     if operation == "POPC":
         return f"  %new = add {t} %old, 1"
     return _packed_add(kind[:-2]) if kind.endswith("x2") else _float_add(kind)
@@ -272,11 +283,15 @@ def _lanes(operation: str, kind: str, bits: int, mask: str, tag: str, result: bo
   br i1 %{tag}.more, label %{tag}.loop, label %at.end"""
 
 
-def _fetch(mask: str) -> str:
-    """A loop that asks for every lane's line, so that misses overlap; then label at.fetched."""
-    return f"""  br label %f.loop
+def _fetch(mask: str, after: str) -> str:
+    """Label f.enter: a loop that asks for every lane's line, so that misses overlap; to `after`.
+
+    Plain operations need none: processors look ahead over many lanes by themselves.
+    """
+    return f"""f.enter:
+  br label %f.loop
 f.loop:
-  %f.r = phi i32 [ {mask}, %at.before ], [ %f.r2, %f.loop ]
+  %f.r = phi i32 [ {mask}, %f.enter ], [ %f.r2, %f.loop ]
   %f.l = call i32 @llvm.cttz.i32(i32 %f.r, i1 true)
   %f.o.p = getelementptr i64, ptr %offs.p, i32 %f.l
   %f.o = load i64, ptr %f.o.p, align 8
@@ -285,8 +300,7 @@ f.loop:
   %f.low = sub i32 %f.r, 1
   %f.r2 = and i32 %f.r, %f.low
   %f.more = icmp ne i32 %f.r2, 0
-  br i1 %f.more, label %f.loop, label %at.fetched
-at.fetched:"""
+  br i1 %f.more, label %f.loop, label %{after}"""
 
 
 def _unrolled(operation: str, kind: str) -> str:
@@ -319,7 +333,7 @@ def loop(
 
     It stands behind label at.before and ends in at.end.
     """
-    head = """  %offs.p = alloca <32 x i64>, align 64
+    head = f"""{scratch("offs.p", OFFSETS)}
   store <32 x i64> %off, ptr %offs.p, align 64
 """
     plain = _lanes(operation, kind, bits, mask, "p", result)
@@ -333,13 +347,13 @@ at.full:
 at.end:"""
         return f"{head}  br label %p.enter\n{plain}\nat.end:"
     if bits == 128 and vector_of(kind)[1] == 1:  # one worker runs these (lifter.order_reason)
-        return f"{head}{_fetch(mask)}\n  br label %p.enter\n{plain}\nat.end:"
-    return f"""{head}{_fetch(mask)}
-  %exp = getelementptr i64, ptr %env, i64 {at.ENV_EXCLUSIVE}
+        return f"{head}  br label %p.enter\n{plain}\nat.end:"
+    return f"""{head}  %exp = getelementptr i64, ptr %env, i64 {at.ENV_EXCLUSIVE}
   %exv = load i64, ptr %exp, align 8
   %isex = icmp ne i64 %exv, 0
-  br i1 %isex, label %p.enter, label %s.enter
+  br i1 %isex, label %p.enter, label %f.enter
 {plain}
+{_fetch(mask, "s.enter")}
 {_lanes(operation, kind, bits, mask, "s", result)}
 at.end:"""
 

@@ -79,6 +79,16 @@ entry:
 {COUNTERS_POINTER}
   %lanes = call i32 @llvm.ctpop.i32(i32 %mask)
   %bytes = mul i32 %lanes, %size
+  %one = icmp eq i32 %lanes, 1
+  br i1 %one, label %single, label %several
+single:
+  %bytes.1 = zext i32 %bytes to i64
+{add_counter("s1", SECTORS, "1")}
+{add_counter("s2", IDEAL_SECTORS, "1")}
+{add_counter("s3", LINES, "1")}
+{add_counter("s4", BYTES, "%bytes.1")}
+  ret void
+several:
   %known = call i1 @wl.known(ptr %site, {V} %off, i32 %mask, i32 127)
   br i1 %known, label %repeat, label %fresh
 repeat:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from warplens.execute import layout as at
-from warplens.lift.runtime_ir import P, V, splat
+from warplens.lift.access_ir import window
+from warplens.lift.runtime_ir import V
 
 if TYPE_CHECKING:
     from warplens.lift.lifter import RegionWriter
@@ -63,36 +64,10 @@ def check_far() -> str:
 
     Where the check function has left an allocation in the site, accesses to it are not asked about.
     """
-    low, high = at.WARP_SCRATCH, at.WARP_SCRATCH + 128
     return f"""define internal i32 @wl.check.far(ptr %w, ptr %env, ptr %site, i32 %mask, i32 %imm,
     i32 %inst, i32 %space, i32 %kind, i32 %size) noinline {{
 entry:
-  %lop = getelementptr i8, ptr %w, i64 {low}
-  %lo = load {V}, ptr %lop, align 64
-  %hip = getelementptr i8, ptr %w, i64 {high}
-  %hi = load {V}, ptr %hip, align 64
-  %qlp = getelementptr i8, ptr %site, i64 {at.SITE_QUIET_LOW}
-  %ql = load i32, ptr %qlp, align 4
-  %qhp = getelementptr i8, ptr %site, i64 {at.SITE_QUIET_HIGH}
-  %qh = load i32, ptr %qhp, align 4
-  %qnp = getelementptr i8, ptr %site, i64 {at.SITE_QUIET_LIMIT}
-  %qn = load i32, ptr %qnp, align 4
-  %delta = sub i32 %imm, %ql
-{splat("%dv", "%delta")}
-  %off = add {V} %lo, %dv
-{splat("%hv", "%qh")}
-{splat("%nv", "%qn")}
-  %size1 = sub i32 %size, 1
-{splat("%av", "%size1")}
-  %same = icmp eq {V} %hi, %hv
-  %inside = icmp ult {V} %off, %nv
-  %low = and {V} %off, %av
-  %straight = icmp eq {V} %low, zeroinitializer
-  %ok1 = and {P} %same, %inside
-  %ok = and {P} %ok1, %straight
-  %okb = bitcast {P} %ok to i32
-  %hit = and i32 %okb, %mask
-  %all = icmp eq i32 %hit, %mask
+{window("%size", (at.SITE_QUIET_LOW, at.SITE_QUIET_HIGH, at.SITE_QUIET_LIMIT))}
   br i1 %all, label %quiet, label %ask
 quiet:
   ret i32 %mask
