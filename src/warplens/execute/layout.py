@@ -83,6 +83,9 @@ SITE_QUIET_HIGH = 56
 SITE_QUIET_LIMIT = 60
 SITE_PATTERN = 64  # 32 x u32: offsets relative to lane 0
 SITE_WALKS = 192  # 16 x (u32, u32): host address and step of the last row; by warp
+SITE_COUNTS = 192  # shared loads instead: 8 x i64, what the pattern adds to the counters
+SITE_SPAN = 256  # u32: bytes from lane 0's offset to the pattern's end
+SITE_WINDOW = 260  # u32: how the pattern is loaded, see quick_ir.py
 SITE_SIZE = 320
 
 # --- segment table: sorted by device address -----------------------------------------------------

@@ -7,6 +7,7 @@ remembered in the access site, see runtime_ir.py.
 from __future__ import annotations
 
 from warplens.execute import layout as at
+from warplens.lift import window_ir
 from warplens.lift.runtime_ir import COUNTERS_POINTER, P, V, add_counter, splat
 
 SLOTS = 9  # counter slots of a site
@@ -34,8 +35,11 @@ def _kept(*names: tuple[str, int]) -> str:
     )
 
 
-def _either(names: tuple[str, ...], fresh: str) -> str:
-    phis = [f"  %{n} = phi i32 [ %{n}.r, %repeat ], [ %{n}.f, %{fresh} ]" for n in names]
+def _either(names: tuple[str, ...], *fresh: str) -> str:
+    phis = [
+        f"  %{n} = phi i32 [ %{n}.r, %repeat ]" + "".join(f", [ %{n}.f, %{f} ]" for f in fresh)
+        for n in names
+    ]
     return "\n".join([*phis, *(f"  %{n}.w = zext i32 %{n} to i64" for n in names)])
 
 
@@ -351,9 +355,13 @@ computed:
 {phis}
   call void @wl.remember(ptr %site, {V} %off, i32 %mask, i32 3)
 {_kept(*_SHARED_COUNTS)}
+  br i1 %is.load, label %window, label %add
+window:
+  call void @wl.window(ptr %site, {V} %off, i32 %mask, i32 %size, i32 %pas.f, i32 %ide.f,
+    i32 %bytes, i32 %dup.f, i32 %con.f, i32 %wav.f)
   br label %add
 add:
-{_either(("pas", "con", "dup", "ide", "wav"), "computed")}
+{_either(("pas", "con", "dup", "ide", "wav"), "computed", "window")}
   %bytes.w = zext i32 %bytes to i64
 {add_counter("c1", REQUESTS, "1")}
 {add_counter("c2", PASSES, "%pas.w")}
@@ -375,5 +383,6 @@ def functions() -> dict[str, str]:
         "wl.group": bank_group(),
         "wl.wide.8": wide_passes(8),
         "wl.wide.16": wide_passes(16),
+        "wl.window": window_ir.remember_window(),
         "wl.wavefronts": count_wavefronts(),
     }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from warplens.errors import Unsupported
 from warplens.execute import layout as at
@@ -39,6 +40,9 @@ from warplens.lift.registers import (
 )
 from warplens.lift.watching import UNWATCHED, WATCH_ALL, Watch, tell_part
 from warplens.sass.model import Const, Instruction, SassKernel, UPred, UReg
+
+if TYPE_CHECKING:
+    from warplens.lift.shared_loads import Pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +180,8 @@ class RegionWriter:
         self.true_slot = 0  # counter of lanes that execute the present instruction
         self.guard: Value | None = None
         self._constants: dict[tuple[int, int], Value] = {}
+        # how the addresses in a register lie to each other, found in the present block
+        self.patterns: dict[tuple[str, str, int], Pattern] = {}
         # exits of the region: target -> keys that may have to be stored there
         self._stubs: dict[int, int] = {}
         self._yields: dict[int, int] = {}
@@ -429,6 +435,7 @@ class RegionWriter:
         self.terminated = False
         if self.tier == 0 or not block.is_rest:
             self.registers.start_block()
+            self.patterns.clear()
             self._constants.clear()
             self.module.start(f"b{block.index}")
             self.mask = self.emit("load i32, ptr %mask")

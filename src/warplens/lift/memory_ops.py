@@ -31,6 +31,7 @@ from warplens.lift.binding import (
 from warplens.lift.host import HostFeatures
 from warplens.lift.lifter import RegionWriter, role
 from warplens.lift.llvm_lanes import Value
+from warplens.lift.shared_loads import inline_shared, load_row
 from warplens.lift.watching import check_lanes
 from warplens.sass.model import PT, RZ, Const, Imm, Mem, Operand, Pred, Reg, UPred, UReg
 
@@ -316,45 +317,6 @@ def _fast_place(w: RegionWriter, space: str, site: str, address: tuple[Value, Va
     return test, w.emit(f"getelementptr i8, ptr {host}, i64 {wide}")
 
 
-def _same_test(w: RegionWriter, space: str, address: tuple[Value, Value | None, int],
-               size: int, mask: str) -> tuple[str, str]:  # fmt: skip
-    """i1: all executing lanes access one place of shared memory; and its host pointer.
-
-    Wider accesses need all lanes, so that the number of passes is known.
-    """
-    low, _, offset = address
-    offsets = (low if not offset else w.x.add(low, w.x.u32(offset))).ref
-    first = w.emit(f"extractelement <32 x i32> {offsets}, i32 0")
-    same = w.emit(f"icmp eq <32 x i32> {offsets}, {w.x.broadcast('u32', first).ref}")
-    bits = w.emit(f"bitcast <32 x i1> {same} to i32")
-    wanted = mask if size <= 4 else "-1"
-    both = w.emit(f"and i32 {bits}, {mask}")
-    ok = w.emit(f"icmp eq i32 {both}, {wanted}")
-    some = w.emit(f"icmp ne i32 {mask}, 0")
-    phase = w.emit(f"and i32 {first}, {size - 1}")
-    aligned = w.emit(f"icmp eq i32 {phase}, 0")
-    end = w.emit(f"add i64 {w.emit(f'zext i32 {first} to i64')}, {size}")
-    inside = w.emit(f"icmp sle i64 {end}, {w.env(at.ENV_SHARED_LIMIT)}")
-    for also in (some, aligned, inside):
-        ok = w.emit(f"and i1 {ok}, {also}")
-    host = w.emit(f"inttoptr i64 {w.env(at.ENV_SHARED)} to ptr")
-    return ok, w.emit(f"getelementptr i8, ptr {host}, i32 {first}")
-
-
-def _load_same(w: RegionWriter, place: str, size: int, signed: bool) -> list[str]:
-    """One place's words, in all lanes."""
-    if size <= 2:
-        narrow = w.emit(f"load i{8 * size}, ptr {place}, align 1")
-        wide = w.emit(f"{'sext' if signed else 'zext'} i{8 * size} {narrow} to i32")
-        return [w.x.broadcast("u32", wide).ref]
-    words = []
-    for k in range(size // 4):
-        at_word = w.emit(f"getelementptr i8, ptr {place}, i64 {4 * k}")
-        word = w.emit(f"load i32, ptr {at_word}, align 4")
-        words.append(w.x.broadcast("u32", word).ref)
-    return words
-
-
 def _fetch_ahead(w: RegionWriter, site: str, place: str, size: int) -> None:
     """Asks for a row that comes soon if rows go on as in the last two executions.
 
@@ -381,26 +343,6 @@ def _fetch_ahead(w: RegionWriter, site: str, place: str, size: int) -> None:
         there = w.emit(f"add i64 {distance}, {64 * line}")
         there = w.emit(f"getelementptr i8, ptr {place}, i64 {there}")
         w.line(f"call void @llvm.prefetch.p0(ptr {there}, i32 0, i32 3, i32 1)")
-
-
-def _strided(start: int, step: int, n: int) -> str:
-    return f"<{n} x i32> <" + ", ".join(f"i32 {start + step * i}" for i in range(n)) + ">"
-
-
-def _load_row(w: RegionWriter, place: str, size: int, signed: bool) -> list[str]:
-    if size <= 2:
-        n = 8 * size
-        narrow = w.emit(f"load <32 x i{n}>, ptr {place}, align 1")
-        return [w.emit(f"{'sext' if signed else 'zext'} <32 x i{n}> {narrow} to <32 x i32>")]
-    words = size // 4
-    kind = f"<{32 * words} x i32>"
-    row = w.emit(f"load {kind}, ptr {place}, align 4")
-    if words == 1:
-        return [row]
-    return [
-        w.emit(f"shufflevector {kind} {row}, {kind} poison, {_strided(k, words, 32)}")
-        for k in range(words)
-    ]
 
 
 def _store_row(w: RegionWriter, place: str, values: list[Value], size: int,
@@ -458,13 +400,6 @@ def call_helper(w: RegionWriter, function: str, site: int, mask: str, imm: int,
 
 def _fast_count(w: RegionWriter, slot: int) -> None:
     w.count(slot, "1")
-
-
-def _count_same(w: RegionWriter, slot: int, size: int, mask: str) -> None:
-    """Counts a shared load of one place: all lanes but one repeat its bytes."""
-    w.count(slot + count_ir.SAME, "1")
-    others = w.emit(f"sub i64 {w.popcount(mask)}, 1")
-    w.count(slot + count_ir.REPEATED_BYTES, w.emit(f"mul i64 {others}, {size}"))
 
 
 def memory_operand(item: Bound) -> Mem:
@@ -545,30 +480,20 @@ def _inline_loads(w: RegionWriter, space: str, site: str, address: tuple[Value, 
     """
     if space not in ("global", "shared") or not w.inline_rows:
         return []
-    done = w.module.label("loaded")
-    found = []
-    kinds = ("row", "same") if space == "shared" else ("row",)
-    if space == "shared" and address[0].scalar is not None:
-        kinds = ("same",)
-    for kind in kinds:
-        if kind == "row":
-            test, place = _fast_place(w, space, site, address, size, mask)
-        else:
-            test, place = _same_test(w, space, address, size, mask)
-        fast, slow = w.module.label(kind), w.module.label("walk")
-        w.line(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
-        w.module.start(fast)
-        if kind == "row" and space == "global" and size >= 4:
-            _fetch_ahead(w, site, place, size)
-        words = (_load_row if kind == "row" else _load_same)(w, place, size, signed)
-        if kind == "row":
-            _fast_count(w, slot)
-        else:
-            _count_same(w, slot, size, mask)
-        w.line(f"br label %{done}")
-        found.append((done, fast, words))
-        w.module.start(slow)
-    return found
+    if space == "shared":
+        low, _, offset = address
+        return inline_shared(w, site, low, offset, size, mask, signed, slot)
+    test, place = _fast_place(w, space, site, address, size, mask)
+    fast, slow, done = (w.module.label(s) for s in ("row", "walk", "loaded"))
+    w.line(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
+    w.module.start(fast)
+    if size >= 4:
+        _fetch_ahead(w, site, place, size)
+    words = load_row(w, place, size, signed)
+    _fast_count(w, slot)
+    w.line(f"br label %{done}")
+    w.module.start(slow)
+    return [(done, fast, words)]
 
 
 def _write_words(w: RegionWriter, destination: Operand, values: list[str]) -> None:

@@ -9,9 +9,9 @@ from warplens.execute import layout as at
 from warplens.lift.access_ir import ADDRESSES, RESULTS, prologue, scratch
 from warplens.lift.host import HostFeatures
 from warplens.lift.runtime_ir import P, V, splat
+from warplens.lift.window_ir import WINDOW_WORDS
 
 _H = "<16 x i32>"
-_WINDOW_WORDS = 64
 WINDOW_DECLARATIONS = {
     "llvm.x86.avx512.vpermi2var.d.512":
         f"declare {_H} @llvm.x86.avx512.vpermi2var.d.512({_H}, {_H}, {_H})",
@@ -87,7 +87,7 @@ def shared_window(size: int) -> str:
 {splat("%limv", "%lim")}
   %whole = add {V} %off, splat (i32 {size - 1})
   %in = icmp ult {V} %whole, %limv
-  %near = icmp ult {V} %rel, splat (i32 {4 * _WINDOW_WORDS - size + 1})
+  %near = icmp ult {V} %rel, splat (i32 {4 * WINDOW_WORDS - size + 1})
   %low = and {V} %off, splat (i32 {size - 1})
   %straight = icmp eq {V} %low, zeroinitializer
   %ok1 = and {P} %in, %near
@@ -109,7 +109,7 @@ quick:
   %f64 = zext i32 %first to i64
   %row = getelementptr i8, ptr %host, i64 %f64
   %idx = lshr {V} %rel, splat (i32 2)
-  %half = icmp ult {V} %rel, splat (i32 {2 * _WINDOW_WORDS - size + 1})
+  %half = icmp ult {V} %rel, splat (i32 {2 * WINDOW_WORDS - size + 1})
   %hb = bitcast {P} %half to i32
   %hh = and i32 %hb, %mask
   %small = icmp eq i32 %hh, %mask
