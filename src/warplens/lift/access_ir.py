@@ -9,6 +9,7 @@ atomics.
 from __future__ import annotations
 
 from warplens.execute import layout as at
+from warplens.lift import runs_ir
 from warplens.lift.count_ir import LOAD, SLOTS, STORE
 from warplens.lift.runtime_ir import LANES, W64, P, V, scaled_lanes, splat
 
@@ -544,7 +545,7 @@ def _next_lines() -> str:
   store {V} %win, ptr %lop, align 64
   br i1 %nany, label %ahead, label %count
 ahead:
-  %nr = phi i32 [ %nm, %scattered ], [ %nr2, %ahead ]
+  %nr = phi i32 [ %nm, %fetched ], [ %nr2, %ahead ]
   %nl = call i32 @llvm.cttz.i32(i32 %nr, i1 true)
   %nop = getelementptr i32, ptr %lop, i32 %nl
   %no = load i32, ptr %nop, align 4
@@ -563,10 +564,14 @@ def global_words(op: str) -> str:
     offsets; everything else walks over segments."""
     load = op == "load"
     scattered = (
-        f"""  %ptrs = getelementptr i8, ptr %host, {V} %win
+        f"""{runs_ir.load_eights()}
+gather:
+  %ptrs = getelementptr i8, ptr %host, {V} %win
   %g = call {V} @llvm.masked.gather.v32i32.v32p0(<32 x ptr> %ptrs, i32 4, {P} %lanes,
     {V} zeroinitializer)
   store {V} %g, ptr %io, align 64
+  br label %fetched
+fetched:
 {_next_lines()}"""
         if load
         else f"""  %ptrs = getelementptr i8, ptr %host, {V} %win

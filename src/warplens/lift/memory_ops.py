@@ -116,6 +116,11 @@ def _moves(features: HostFeatures, space: str, op: str, size: int, observe: bool
         functions = [f for f in functions if f[0] != name]
         functions += [*quick_ir.WINDOW_DECLARATIONS.items(), (f"{name}.walk", walk),
                       (name, quick_ir.shared_window(size))]
+    if op == "store" and size == 4 and "shared" in spaces and not observe:
+        name = "wl.shared.store.4"
+        walk = dict(functions)[name].replace(f"@{name}(", f"@{name}.walk(")
+        functions = [f for f in functions if f[0] != name]
+        functions += [(f"{name}.walk", walk), (name, quick_ir.shared_words())]
     if space == "generic":
         functions.append((f"wl.generic.{op}.{size}", access_ir.generic_move(op, size, clusters)))
     return tuple(functions)

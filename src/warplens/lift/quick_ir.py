@@ -6,7 +6,8 @@ They sit before the general paths of access_ir.py, which do whatever does not fi
 from __future__ import annotations
 
 from warplens.execute import layout as at
-from warplens.lift.access_ir import ADDRESSES, RESULTS, prologue, scratch
+from warplens.lift.access_ir import ADDRESSES, RESULTS, VALUES, prologue, scratch
+from warplens.lift.count_ir import STORE
 from warplens.lift.host import HostFeatures
 from warplens.lift.runtime_ir import P, V, splat
 from warplens.lift.window_ir import WINDOW_WORDS
@@ -123,5 +124,55 @@ four:
 count:
   call void @wl.wavefronts(ptr %env, ptr %site, {V} %off, i32 %mask, i32 {size}, i32 %counter,
     i32 0)
+  ret i32 0
+}}"""
+
+
+def shared_words() -> str:
+    """@wl.shared.store.4: words of a full warp, one store a lane; scatters cost more.
+
+    The highest lane stores first: the lowest lane's value stays, as on hardware.
+    """
+    name = "wl.shared.store.4"
+    stores = "\n".join(
+        f"""  %op{lane} = getelementptr i32, ptr %offp, i64 {lane}
+  %o{lane} = load i32, ptr %op{lane}, align 4
+  %z{lane} = zext i32 %o{lane} to i64
+  %vp{lane} = getelementptr i32, ptr %io, i64 {lane}
+  %v{lane} = load i32, ptr %vp{lane}, align 4
+  %p{lane} = getelementptr i8, ptr %host, i64 %z{lane}
+  store i32 %v{lane}, ptr %p{lane}, align 4"""
+        for lane in range(31, -1, -1)
+    )
+    return f"""{prologue(name)}
+{scratch("offp", ADDRESSES)}
+  %off = load {V}, ptr %offp, align 64
+  %limp = getelementptr i64, ptr %env, i64 {at.ENV_SHARED_LIMIT}
+  %lim64 = load i64, ptr %limp, align 8
+  %lim = trunc i64 %lim64 to i32
+{splat("%limv", "%lim")}
+  %whole = add {V} %off, splat (i32 3)
+  %in = icmp ult {V} %whole, %limv
+  %begin = icmp ult {V} %off, %limv
+  %low = and {V} %off, splat (i32 3)
+  %straight = icmp eq {V} %low, zeroinitializer
+  %ok1 = and {P} %in, %begin
+  %ok = and {P} %ok1, %straight
+  %okb = bitcast {P} %ok to i32
+  %hit = and i32 %okb, %mask
+  %all = icmp eq i32 %hit, -1
+  br i1 %all, label %quick, label %walk
+walk:
+  %r = call i32 @{name}.walk(ptr %w, ptr %env, ptr %site, i32 %mask, i32 %imm, i32 %inst,
+    i32 %counter)
+  ret i32 %r
+quick:
+  %hostp = getelementptr i64, ptr %env, i64 {at.ENV_SHARED}
+  %hosta = load i64, ptr %hostp, align 8
+  %host = inttoptr i64 %hosta to ptr
+{scratch("io", VALUES)}
+{stores}
+  call void @wl.wavefronts(ptr %env, ptr %site, {V} %off, i32 %mask, i32 4, i32 %counter,
+    i32 {STORE})
   ret i32 0
 }}"""

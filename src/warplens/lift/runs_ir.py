@@ -1,4 +1,4 @@
-"""Helper functions in LLVM IR that count how many different places rising offsets touch.
+"""Helper functions in LLVM IR that make use of offsets that rise with the lane.
 
 Threads that walk along rows of their own access offsets that rise with the lane: what is the same
 then stands side by side, and no lane need be compared with all others.
@@ -41,3 +41,31 @@ def count_runs() -> dict[str, str]:
   ret i32 %n
 }}"""
     return {"wl.rises": rises, "wl.runs": runs}
+
+
+def load_eights() -> str:
+    """Lines that load four rows of eight lanes each, as tiles have them: four loads, no gather.
+
+    From offsets %win on %host to %io; other patterns go to label gather, these to label fetched.
+    """
+    leads = "<" + ", ".join(f"i32 {i & ~7}" for i in range(32)) + ">"
+    steps = "<" + ", ".join(f"i32 {4 * (i & 7)}" for i in range(32)) + ">"
+    loads = "\n".join(
+        f"""  %e{k}.o = extractelement {V} %win, i32 {8 * k}
+  %e{k}.z = zext i32 %e{k}.o to i64
+  %e{k}.p = getelementptr i8, ptr %host, i64 %e{k}.z
+  %e{k}.v = load <8 x i32>, ptr %e{k}.p, align 4
+  %e{k}.q = getelementptr i8, ptr %io, i64 {32 * k}
+  store <8 x i32> %e{k}.v, ptr %e{k}.q, align 32"""
+        for k in range(4)
+    )
+    return f"""  %lead = shufflevector {V} %win, {V} poison, {V} {leads}
+  %eight = add {V} %lead, {steps}
+  %ee = icmp eq {V} %win, %eight
+  %eb = bitcast {P} %ee to i32
+  %em = and i32 %eb, %mask
+  %iseight = icmp eq i32 %em, -1
+  br i1 %iseight, label %eights, label %gather
+eights:
+{loads}
+  br label %fetched"""
