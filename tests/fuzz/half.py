@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tests.fuzz import narrow
-from tests.fuzz.operation import Collective, Operation
+from tests.fuzz.operation import Collective, Operation, into
 from tests.fuzz.values import TYPES, Array
 
 OPERATIONS: list[Operation] = []
+define = into(OPERATIONS)
 COLLECTIVES: list[Collective] = []
 _ROUNDS = {"rz": np.trunc, "rn": np.rint, "rd": np.floor, "ru": np.ceil}
 _INTEGERS = (("i", "int"), ("u", "uint"), ("l", "ll"), ("m", "ull"))
@@ -49,6 +50,13 @@ PICK_BFLOAT(min_of, __hmin, __hmin2, fminf(a, b))
 PICK_BFLOAT(max_of, __hmax, __hmax2, fmaxf(a, b))
 PICK_BFLOAT(min_nan_of, __hmin_nan, __hmin2_nan, a != a || b != b ? a + b : fminf(a, b))
 PICK_BFLOAT(max_nan_of, __hmax_nan, __hmax2_nan, a != a || b != b ? a + b : fmaxf(a, b))
+#if __CUDA_ARCH__ < 800  // where the compiler packs halves, it rounds this one to nearest
+__device__ __half cut_half(float f) {
+  __half near = __float2half_rn(f);
+  bool over = fabsf(__half2float(near)) > fabsf(f);
+  return half_of(word_of(near) - (over ? 1 : 0)); }
+#define __float2half_rz cut_half
+#endif
 #if __CUDA_ARCH__ < 800  // has no bfloat16 multiply-add: doubles rounded to odd, then once more
 __device__ double odd_fma(__nv_bfloat16 x, __nv_bfloat16 y, __nv_bfloat16 z) {
   double a = __bfloat162float(x), b = __bfloat162float(y), c = __bfloat162float(z);
@@ -87,20 +95,6 @@ _HALF = _Format(scalar="h", pair="H", name="half", pair_name="half2", halves="ha
                 rounded=narrow.to_half)  # fmt: skip
 _BFLOAT = _Format(scalar="b", pair="B", name="bfloat16", pair_name="bfloat162", halves="bfloat16",
                   rounded=narrow.to_bfloat)  # fmt: skip
-
-
-def define(
-    signature: str, text: str, function: Callable[..., Array], weight: float = 1.0, *,
-    literals: bool = True,
-) -> None:  # fmt: skip
-    """Adds an operation; the signature is operand types, '>' and the result type."""
-    arguments, result = signature.split(">")
-    OPERATIONS.append(
-        Operation(
-            result=result, arguments=arguments, text=text, function=function, weight=weight,
-            literals=literals,
-        )
-    )  # fmt: skip
 
 
 def _double(a: Array) -> Array:

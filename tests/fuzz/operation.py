@@ -27,6 +27,25 @@ class Operation:
     literals: bool = True
 
 
+def into(operations: list[Operation]) -> Callable[..., None]:
+    """A function that adds an operation to a list."""
+
+    def define(
+        signature: str, text: str, function: Callable[..., Array], weight: float = 1.0, *,
+        literals: bool = True,
+    ) -> None:  # fmt: skip
+        """Adds an operation; the signature is operand types, '>' and the result type."""
+        arguments, result = signature.split(">")
+        operations.append(
+            Operation(
+                result=result, arguments=arguments, text=text, function=function, weight=weight,
+                literals=literals,
+            )
+        )  # fmt: skip
+
+    return define
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collective:
     """What all lanes of a warp do together; `function` gets the 32 values of a warp."""

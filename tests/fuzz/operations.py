@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tests import exact
-from tests.fuzz.operation import Collective, Family, Operation
+from tests.fuzz.operation import Collective, Family, Operation, into
 from tests.fuzz.values import TYPES, Array
 
 NARROW: dict[str, type] = {
@@ -26,20 +26,7 @@ NARROW: dict[str, type] = {
 
 
 OPERATIONS: list[Operation] = []
-
-
-def define(
-    signature: str, text: str, function: Callable[..., Array], weight: float = 1.0, *,
-    literals: bool = True,
-) -> None:  # fmt: skip
-    """Adds an operation; the signature is operand types, '>' and the result type."""
-    arguments, result = signature.split(">")
-    OPERATIONS.append(
-        Operation(
-            result=result, arguments=arguments, text=text, function=function, weight=weight,
-            literals=literals,
-        )
-    )  # fmt: skip
+define = into(OPERATIONS)
 
 
 def truncated_quotient(a: Array, b: Array) -> Array:

@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tests.fuzz.operation import Operation
+from tests.fuzz.operation import Operation, into
 from tests.fuzz.values import Array
 
 OPERATIONS: list[Operation] = []
+define = into(OPERATIONS)
 PRELUDE = r"""
 #define ASM2(name, op, T) __device__ unsigned name(T a, T b) { \
   unsigned d; asm(op " %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b)); return d; }
@@ -34,18 +35,6 @@ template <int table> __device__ unsigned lop3(unsigned a, unsigned b, unsigned c
   asm("lop3.b32 %0, %1, %2, %3, %4;" : "=r"(d) : "r"(a), "r"(b), "r"(c), "n"(table));
   return d; }
 """
-
-
-def define(
-    signature: str, text: str, function: Callable[..., Array], weight: float = 1.0
-) -> None:
-    """Adds an operation; the signature is operand types, '>' and the result type."""
-    arguments, result = signature.split(">")
-    OPERATIONS.append(
-        Operation(
-            result=result, arguments=arguments, text=text, function=function, weight=weight
-        )
-    )
 
 
 def _per_value(function: Callable[..., int]) -> Callable[..., Array]:
@@ -108,7 +97,9 @@ def _simd(n: int) -> None:
     for name, arguments, sign, function in table:
         operands = ", ".join(f"{{{k}}}" for k in range(len(arguments)))
         weight = 1.0 if name in ("vadd", "vsub", "vmaxs", "vminu") else 0.3
-        define(f"{arguments}>u", f"__{name}{n}({operands})", _in_word(bits, sign, function), weight)
+        # The compiler clears bit 31 of a constant that unsigned saturation subtracts from.
+        define(f"{arguments}>u", f"__{name}{n}({operands})", _in_word(bits, sign, function), weight,
+               literals=name != "vsubus")  # fmt: skip
 
 
 def _dot_products() -> None:
