@@ -57,6 +57,7 @@ WAITS = 9  # only inside: a block that waits for others of its cluster
 
 # per resident block
 BLOCK_INDEX, BLOCK_ALIVE, BLOCK_RUNNING, BLOCK_YIELDS, N_BLOCK = 0, 1, 2, 3, 8
+BLOCK_CUT = 7  # an observer has seen enough of one of its warps
 # per named barrier of a resident block
 BARRIER_LANES, BARRIER_ROUNDED, BARRIER_NEED, BARRIER_TALLY, BARRIER_MODE = range(5)
 BARRIER_TABLED, N_BARRIER = 5, 6  # splits that wait in split tables (whole warps do not)
@@ -65,6 +66,7 @@ BARRIER_TABLED, N_BARRIER = 5, 6  # splits that wait in split tables (whole warp
 WARP_READY, WARP_BLOCKED, WARP_FINISHED, WARP_PARKED = 0, 1, 2, 16
 
 QUANTUM = 20000  # back edges before a split must let others run
+ENOUGH = -(1 << 62)  # an observer's fuel for a warp that need not run on: its block is cut short
 PATIENCE = 4  # rounds of a block without end before another block joins
 
 _FULL = 0xFFFFFFFF
@@ -80,6 +82,7 @@ def start_block(slot: int, block: int, control: Ints, blocks: Ints, barriers: In
     blocks[slot, BLOCK_RUNNING] = 1
     blocks[slot, BLOCK_YIELDS] = 0
     blocks[slot, BLOCK_WAITING] = 0
+    blocks[slot, BLOCK_CUT] = 0
     barriers[slot] = 0
     fill_zero(shared[slot], control[SHARED_BYTES])
     for i in range(n_warps):
@@ -262,7 +265,7 @@ def note_exits(slot: int, i: int, w: int, control: Ints, blocks: Ints, barriers:
 
 
 # how running one warp ended
-RAN_BLOCKED, RAN_YIELDED, RAN_FAULT, RAN_HOOK, RAN_TRAP, RAN_BAD_PC, RAN_PARKED = range(7)
+RAN_BLOCKED, RAN_YIELDED, RAN_FAULT, RAN_HOOK, RAN_TRAP, RAN_BAD_PC, RAN_PARKED, RAN_CUT = range(8)
 
 
 @native
@@ -281,7 +284,10 @@ def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arr
         if event == at.EVENT_JUMP:
             continue
         if event == at.EVENT_YIELD:
-            exhausted = peek32(w + at.WARP_FUEL + 4) & 0x80000000 != 0
+            fuel = peek32(w + at.WARP_FUEL + 4)
+            if 0x80000000 <= fuel < 0xF0000000:  # ENOUGH, less a little
+                return RAN_CUT
+            exhausted = fuel & 0x80000000 != 0
             rotate(w, exhausted)
             if exhausted:
                 poke64(w + at.WARP_FUEL, QUANTUM)
@@ -357,6 +363,9 @@ def run_block(slot: int, control: Ints, blocks: Ints, barriers: Ints, arrived: I
                     states[slot, i] = WARP_READY if ready else WARP_BLOCKED
             elif outcome == RAN_YIELDED:
                 yielded = True
+            elif outcome == RAN_CUT:
+                states[slot, i] = WARP_FINISHED
+                blocks[slot, BLOCK_CUT] = 1
             else:
                 control[SLOT], control[WARP] = slot, i
                 if outcome == RAN_FAULT:
@@ -364,7 +373,7 @@ def run_block(slot: int, control: Ints, blocks: Ints, barriers: Ints, arrived: I
                 if outcome == RAN_HOOK:
                     return HOOK_CALL
                 return TRAPPED if outcome == RAN_TRAP else BAD_PC
-        if blocks[slot, BLOCK_ALIVE] <= 0:
+        if blocks[slot, BLOCK_ALIVE] <= 0 or (not ran and blocks[slot, BLOCK_CUT] != 0):
             blocks[slot, BLOCK_RUNNING] = 0
             return ALL_DONE
         if not ran:

@@ -2,8 +2,11 @@
 
 An observer (observe.py) of four native functions writes three bounded tables. Blocks whose index is
 a multiple of `stride` are recorded whole; of the others (they run on other SMs) only the global
-memory accesses are kept, since they share the L2 cache. Of long blocks only the beginning of every
-warp is kept, its window, so that as many blocks fit as an SM holds at once.
+memory accesses are kept, since they share the L2 cache. Of long blocks only a stretch of every warp
+is kept, its window, so that as many blocks fit as an SM holds at once; global accesses are kept
+from some time before, so that L2 is found as it would be. Windows of different blocks may begin at
+different points, as blocks do that were not started together. Where no block waits for another,
+the rest of the block need not run (`cut`).
 """
 
 from __future__ import annotations
@@ -18,13 +21,15 @@ from warplens.compiled import carray, cfunc, native, types
 from warplens.execute import layout as at
 from warplens.execute.native import peek32, poke32, poke64, population
 from warplens.execute.observe import Observer
+from warplens.execute.runner import ENOUGH
 
 Ints = npt.NDArray[np.int64]
 
 # header of the recorder's state, int64 slots
 N_ENTRIES, CAP_ENTRIES, AT_ENTRIES, N_ACCESSES, CAP_ACCESSES, AT_ACCESSES = range(6)
 N_LINES, CAP_LINES, AT_LINES, STRIDE, OVERFLOW = range(6, 11)
-WINDOW, ACCESS_WINDOW, AT_SEEN, N_HEADER = range(11, 15)
+FIRST, LAST, BEFORE, ACCESS_FIRST, ACCESS_LAST, AT_SEEN, CUT = range(11, 18)
+STAGGER, ACCESS_STAGGER, N_HEADER = 18, 19, 20
 _SEEN = 1 << 16  # counters of a window, by block and warp
 
 ENTRY_BYTES, ACCESS_BYTES, LINE_BYTES = 16, 32, 8
@@ -55,16 +60,25 @@ def _seen_place(state: int, block: int, warp: int) -> int:
 
 
 @native
-def _is_within(state: int, window: int, block: int, warp: int) -> bool:
-    """Counts one more for a warp and tells whether the window has room for it."""
-    place = _seen_place(state, block, warp)
+def _shift(block: int, stagger: int) -> int:
+    """By how much a block's window begins later than others'."""
+    mixed = block * 0x9E3779B1 >> 12 & 0xFFFFF
+    return int(mixed * stagger >> 20)
+
+
+@native
+def _is_within(state: int, first: int, last: int, block: int, record: int) -> bool:
+    """Counts one more for a warp and tells whether it lies behind `first`, up to `last`."""
+    place = _seen_place(state, block, peek32(record + at.WARP_INDEX))
     seen = np.int64(peek32(place)) + 1
-    if seen > window:
-        poke32(place, window + 1)
+    if seen > last:
+        poke32(place, last + 1)
         poke64(state + 8 * OVERFLOW, 1)
+        if _peek64(state + 8 * CUT) != 0:
+            poke64(record + at.WARP_FUEL, ENOUGH)
         return False
     poke32(place, seen)
-    return True
+    return bool(seen > first)
 
 
 @cfunc(_VOID_BLOCK)
@@ -74,9 +88,13 @@ def _on_block(env: Any, warp: int, number: int, mask: int) -> None:
     block = slots[at.ENV_BLOCK]
     if block % _peek64(state + 8 * STRIDE) != 0:
         return
-    window = _peek64(state + 8 * WINDOW)
-    if window and not _is_within(state, window, block, peek32(warp + at.WARP_INDEX)):
-        return
+    last = _peek64(state + 8 * LAST)
+    if last:
+        shift = _shift(block, _peek64(state + 8 * STAGGER))
+        if not _is_within(
+            state, _peek64(state + 8 * FIRST) + shift, last + shift, block, warp
+        ):  # fmt: skip
+            return
     n = _peek64(state + 8 * N_ENTRIES)
     if n >= _peek64(state + 8 * CAP_ENTRIES):
         poke64(state + 8 * OVERFLOW, 1)
@@ -204,13 +222,19 @@ def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int,
     whole = block % _peek64(state + 8 * STRIDE) == 0
     if not whole and space != at.SPACE_GLOBAL:
         return
-    window = _peek64(state + 8 * WINDOW)
-    if window:
-        index = peek32(warp + at.WARP_INDEX)
-        if whole:
-            if peek32(_seen_place(state, block, index)) > window:
-                return
-        elif not _is_within(state, _peek64(state + 8 * ACCESS_WINDOW), block, index):
+    last = _peek64(state + 8 * LAST)
+    if last and whole:
+        seen = np.int64(peek32(_seen_place(state, block, peek32(warp + at.WARP_INDEX))))
+        seen -= _shift(block, _peek64(state + 8 * STAGGER))
+        if seen > last or seen <= _peek64(state + 8 * BEFORE):
+            return
+        whole = seen > _peek64(state + 8 * FIRST)
+        if not whole and space != at.SPACE_GLOBAL:
+            return
+    elif last:
+        shift = _shift(block, _peek64(state + 8 * ACCESS_STAGGER))
+        first, last = _peek64(state + 8 * ACCESS_FIRST), _peek64(state + 8 * ACCESS_LAST)
+        if not _is_within(state, first + shift, last + shift, block, warp):
             return
     n, lines = _peek64(state + 8 * N_ACCESSES), _peek64(state + 8 * N_LINES)
     full = lines + 160 > _peek64(state + 8 * CAP_LINES)
@@ -259,11 +283,25 @@ def _address(function: Any) -> int:
     return int(function.address)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """What is kept of a warp: its entries behind `first` up to `last`, and the global accesses of
+    those behind `before`; of blocks on other SMs, these accesses by their own numbers. All of it
+    comes up to `stagger` (entries, accesses) later, by block."""
+
+    first: int
+    last: int
+    before: int
+    accesses: tuple[int, int]
+    stagger: tuple[int, int] = (0, 0)
+
+
 class Recorder:
     """The tables that one sampled run fills."""
 
-    def __init__(self, stride: int, scale: int = 1, window: tuple[int, int] = (0, 0)) -> None:
-        """`window`: entries and global accesses of a warp that are kept; 0: all."""
+    def __init__(self, stride: int, scale: int = 1, window: Stretch | None = None, *,
+                 cut: bool = False) -> None:  # fmt: skip
+        """`window`: what is kept of a warp. `cut`: blocks end with the windows of their warps."""
         sizes = scale * MAX_ENTRIES, scale * MAX_ACCESSES, scale * MAX_LINES
         self._entries = np.empty((sizes[0], 4), np.int32)
         self._accesses = np.empty((sizes[1], 4), np.int64)
@@ -274,8 +312,12 @@ class Recorder:
         self.header[AT_ACCESSES] = self._accesses.ctypes.data
         self.header[AT_LINES] = self._lines.ctypes.data
         self.header[STRIDE] = stride
-        self._seen = np.zeros(_SEEN if window[0] else 1, np.int32)
-        self.header[WINDOW], self.header[ACCESS_WINDOW] = window
+        self._seen = np.zeros(_SEEN if window else 1, np.int32)
+        if window:
+            self.header[[FIRST, LAST, BEFORE]] = window.first, window.last, window.before
+            self.header[[ACCESS_FIRST, ACCESS_LAST]] = window.accesses
+            self.header[[STAGGER, ACCESS_STAGGER]] = window.stagger
+        self.header[CUT] = cut
         self.header[AT_SEEN] = self._seen.ctypes.data
 
     @property
@@ -316,8 +358,8 @@ class BlockTrace:
         accesses: (entry, where, first line << 16 | count) per access, warp after warp.
         warp_accesses: where each warp's accesses begin.
         lines: line << 4 | sector mask; hits: per line, sectors found in L2 (see timing/l2.py).
-        context: (block << 12 | warp, where, first line << 16 | count) of every global access of all
-            sampled blocks, in executed order; `context_lines` its lines.
+        context: (block << 12 | warp, where, first line << 16 | count, 1 if it is in `accesses`) of
+            every global access of all sampled blocks, in executed order.
         warps_per_block: warps of a block.
         truncated: something was left out: by a window the end of every block, else, where the
             tables overflowed, the end of the last one.
@@ -372,7 +414,7 @@ def collect(recorder: Recorder, lifted_blocks: list[Any], warps_per_block: int,
     entries, accesses, lines = recorder.tables()
     block_of = entries[:, 0].astype(np.int64)
     blocks = np.unique(block_of)
-    if recorder.overflowed and len(blocks) > 1 and not recorder.header[WINDOW]:
+    if recorder.overflowed and len(blocks) > 1 and not recorder.header[LAST]:
         blocks = blocks[blocks != block_of[-1]]
     kept = np.isin(block_of, blocks)
     position = np.searchsorted(blocks, block_of)
@@ -382,6 +424,9 @@ def collect(recorder: Recorder, lifted_blocks: list[Any], warps_per_block: int,
     n_warps = len(blocks) * warps_per_block
     rank = np.full(len(entries), -1, np.int64)
     rank[order] = np.arange(len(order))
+    is_global = (accesses[:, 2] >> SPACE_SHIFT & 3) == at.SPACE_GLOBAL
+    context = accesses[is_global].copy()
+    context[:, 1] = context[:, 1] >= 0
     whole = accesses[:, 1] >= 0
     mine = accesses[whole]
     mine = mine[kept[mine[:, 1]]] if len(mine) else mine
@@ -399,9 +444,7 @@ def collect(recorder: Recorder, lifted_blocks: list[Any], warps_per_block: int,
         accesses=np.ascontiguousarray(np.column_stack([place, mine[:, 2], mine[:, 3]])),
         warp_accesses=np.searchsorted(warp_of, np.arange(n_warps + 1)).astype(np.int64),
         lines=lines,
-        context=np.ascontiguousarray(
-            accesses[(accesses[:, 2] >> SPACE_SHIFT & 3) == at.SPACE_GLOBAL][:, (0, 2, 3)]
-        ),
+        context=np.ascontiguousarray(context[:, (0, 2, 3, 1)]),
         warps_per_block=warps_per_block,
         truncated=recorder.overflowed,
         sampled=sampled,

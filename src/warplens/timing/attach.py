@@ -67,10 +67,7 @@ def _all_instructions(sample: sampling.Sample, blocks: int) -> float:
     is_whole = not trace.truncated and trace.instructions() < REPLAY_LIMIT
     if is_whole and not sampling.blocks_differ(trace):
         return 0.0
-    if sample.mean_work:
-        return sample.mean_work * blocks
-    executed = float(sample.execution.columns["inst_executed"].sum())
-    return executed / sample.trace.sampled * blocks
+    return sample.mean_work * blocks
 
 
 def predicted_execution(name: str, timing: LaunchTiming | None) -> Execution:
@@ -85,7 +82,7 @@ def predicted_execution(name: str, timing: LaunchTiming | None) -> Execution:
             hint="Launch it in full; sampling is off if WARPLENS_TIMING=0 is set.",
         )
     sampled = timing.sample.execution
-    factor = timing.question.blocks / timing.sample.trace.sampled
+    factor = timing.question.blocks / timing.sample.executed
     columns = {key: (column * factor).round().astype(column.dtype)
                for key, column in sampled.columns.items()}  # fmt: skip
     return replace(sampled, columns=columns)

@@ -82,7 +82,8 @@ def endless_answer(model: Model) -> l2.L2Answer:
     """What an L2 without end would hold when the sampled blocks ask."""
     trace = model.sample.trace
     wave = model.sample.sms * model.question.resident
-    return l2.answer(trace.context, trace.lines, wave, 64.0 * max(1 << 20, model.answer.footprint))
+    size = 64.0 * max(1 << 20, model.answer.footprint)
+    return l2.answer(trace.context, trace.lines, wave, size, model.sample.sms)
 
 
 CAUSES: dict[str, Callable[[Model], Model]] = {

@@ -3,7 +3,9 @@
 All SMs share L2, so what one SM finds there depends on the others. Before the cycle loop, the
 accesses of all sampled blocks are put in the order in which a wave of blocks makes them and go
 through one tag store of the chip's capacity (scaled to the part of the chip that was sampled). The
-answer, one byte of sectors per line of each access, is what the loop looks up here.
+answer, what L2 holds and by which fetch per line of each access, is what the loop looks up here.
+A fetch that several SMs use falls to one of them by lot; which of that SM's accesses it is that
+goes to DRAM, the loop decides: the first one that L1 does not hold.
 """
 
 from __future__ import annotations
@@ -16,21 +18,34 @@ import numpy.typing as npt
 from warplens.compiled import native
 from warplens.execute.trace import KIND_SHIFT
 from warplens.timing import dram
-from warplens.timing.state import SLICES, Ints, Record, stage
+from warplens.timing.state import SLICES, Floats, Ints, Record, Trace, stage
 
 IDEAL_L2 = 2
 _WAYS = 16
+_READ = 1
+_NO_READ = 1 << 62  # a fetch for what is written, which needs no DRAM, or for an atomic
+_MINE = 1  # among users of a fetch: accesses that are replayed; other bits: other SMs
 _PENDING = 0.6  # of DRAM's latency is left when another SM asks for what one has just asked for
 
 
 @stage
-def load(sm: Record, spec: Record, known: int, line: int, sectors: int, begin: float) -> float:
+def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: int, sectors: int,
+         begin: float) -> float:  # fmt: skip
     """When sectors that L1 asks for at `begin` arrive.
 
-    `known` are the sectors that L2 holds; << 4 those of them that it is only just fetching.
+    `place` is the line's place in the trace, -1 for local memory; `known` are the sectors that L2
+    holds, << 4 those of them that another SM is only just fetching.
     """
+    absent, under_way = 0, 0.0
+    for half in range(2 if place >= 0 else 0):
+        arrival = trace.arrivals[trace.fetches[place, half]]
+        bits = sectors & 3 << 2 * half
+        if bits and arrival < 0.0:
+            absent |= bits
+        elif bits:
+            under_way = max(under_way, arrival)
     late = sectors & known >> 4
-    found, missing = count_bits(sectors & known), count_bits(sectors & ~known)
+    found, missing = count_bits(sectors & ~absent), count_bits(absent)
     sm.l2_read += found + missing
     sm.l2_read_hit += found
     sm.l2_requests += 1
@@ -40,12 +55,15 @@ def load(sm: Record, spec: Record, known: int, line: int, sectors: int, begin: f
     start = max(begin, sm.l2_free)
     cost = (found + missing * spec.l2_fill) * 32 / spec.l2_rate
     sm.l2_free = start + max(spec.l2_request, cost)
-    done = sm.l2_free + latency
-    if late and not spec.ideal & dram.IDEAL_DRAM:
+    done = max(sm.l2_free + latency, under_way)
+    if late and under_way == 0.0 and not spec.ideal & dram.IDEAL_DRAM:
         done += _PENDING * (spec.dram_latency - spec.l2_hit)
     if missing:
-        pairs = _pairs(sectors & ~known)  # DRAM is read by 64 bytes
+        pairs = _pairs(absent)  # DRAM is read by 64 bytes
         done = max(done, dram.read(sm, spec, 2 * pairs, start))
+        for half in range(2):
+            if absent & 3 << 2 * half:
+                trace.arrivals[trace.fetches[place, half]] = done
     return float(done)
 
 
@@ -109,8 +127,9 @@ def count_bits(mask: int) -> int:
 
 @native
 def _walk(accesses: Ints, lines: Ints, order: Ints, steps: Ints,
-          hits: npt.NDArray[np.uint8], tags: Ints, valid: npt.NDArray[np.uint8],
-          used: Ints, fetched: Ints) -> int:  # fmt: skip
+          hits: npt.NDArray[np.uint8], fetches: npt.NDArray[np.int32], users: Ints,
+          tags: Ints, valid: npt.NDArray[np.uint8], used: Ints, fetched: Ints,
+          by: Ints) -> int:  # fmt: skip
     """Sends accesses through the tag store; returns the sectors brought in."""
     brought = clock = 0
     n_sets = tags.shape[0]
@@ -139,51 +158,79 @@ def _walk(accesses: Ints, lines: Ints, order: Ints, steps: Ints,
             missing = sectors & ~found
             if missing:
                 fetched[index, way] = steps[i]
-            if missing & 3:
-                valid[index, way] |= 3
-                brought += 2
-            if missing & 12:
-                valid[index, way] |= 12
-                brought += 2
+            for half in range(2):
+                bits = 3 << 2 * half
+                if missing & bits:
+                    valid[index, way] |= bits
+                    brought += 2
+                    by[index, way, half] = brought // 2
+                    if row[1] >> KIND_SHIFT & 7 != _READ:
+                        users[brought // 2] = _NO_READ
+                fetches[j, half] = by[index, way, half]
+                if sectors & bits:
+                    users[by[index, way, half]] |= row[3]
     return brought
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class L2Answer:
-    """Per line of each access: sectors found; for atomics the part of all blocks that share it."""
+    """Per line of each access: sectors found; for atomics the part of all blocks that share it;
+    the fetches, numbered from 1, that brought its halves. `arrivals`, per fetch: -1 if an access
+    that is replayed must make it, 0 if others have."""
 
     hits: npt.NDArray[np.uint8]
     shares: npt.NDArray[np.float32]
+    fetches: npt.NDArray[np.int32]
+    arrivals: Floats
     footprint: int  # bytes that the sample brought in
 
 
-def answer(context: Ints, lines: Ints, resident: int, size_bytes: float) -> L2Answer:
-    """Runs the sampled accesses through L2 in the order of waves of `resident` blocks.
+def answer(context: Ints, lines: Ints, resident: int, size_bytes: float, sms: int) -> L2Answer:
+    """Runs the accesses sampled of `sms` SMs through L2 in the order of waves of `resident` blocks.
 
-    Of one wave, every block makes its first access, then every block its second, and so on.
+    Of one wave, every warp makes its first access, then every warp its second, and so on.
     """
     hits = np.zeros(len(lines), np.uint8)
     shares = np.zeros(len(lines), np.float32)
+    fetches = np.zeros((len(lines), 2), np.int32)
+    users = np.zeros(2 * len(lines) + 1, np.int64)
     if not len(context):
-        return L2Answer(hits=hits, shares=shares, footprint=0)
+        return L2Answer(
+            hits=hits, shares=shares, fetches=fetches, arrivals=_by_lot(users), footprint=0
+        )  # fmt: skip
     block = context[:, 0] >> 12
     names, position = np.unique(block, return_inverse=True)
-    by_block = np.argsort(position, kind="stable")
-    starts = np.searchsorted(position[by_block], np.arange(len(names)))
+    warp = context[:, 0]
+    by_warp = np.argsort(warp, kind="stable")
     ordinal = np.empty(len(block), np.int64)
-    ordinal[by_block] = np.arange(len(block)) - starts[position[by_block]]
+    ordinal[by_warp] = np.arange(len(block)) - np.searchsorted(warp[by_warp], warp[by_warp])
     wave = position // max(1, resident)
-    # Among blocks at the same point the order is arbitrary, but the same in every run.
-    mixed = _scrambled(position.astype(np.uint64) << np.uint64(32) | ordinal.astype(np.uint64))
-    order = np.lexsort((position, mixed, ordinal, wave)).astype(np.int64)
+    # Among warps at the same point the order is arbitrary, but the same in every run.
+    mixed = _scrambled(warp.astype(np.uint64) << np.uint64(32) | ordinal.astype(np.uint64))
+    order = np.lexsort((warp, mixed, ordinal, wave)).astype(np.int64)
     steps = (wave * (int(ordinal.max()) + 1) + ordinal)[order] + 1
     n_sets = max(1, int(size_bytes / 128 / _WAYS))
     tags = np.zeros((n_sets, _WAYS), np.int64)
     valid = np.zeros((n_sets, _WAYS), np.uint8)
-    brought = _walk(context, lines, order, steps, hits, tags, valid, np.zeros_like(tags),
-                    np.zeros_like(tags))  # fmt: skip
+    rows = context.copy()
+    rows[:, 3] = np.where(context[:, 3] != 0, _MINE, 2 << block % sms % 60)
+    brought = _walk(
+        rows, lines, order, steps, hits, fetches, users, tags, valid, np.zeros_like(tags),
+        np.zeros_like(tags), np.zeros((*tags.shape, 2), np.int64),
+    )  # fmt: skip
     _contention(context, lines, block, len(names), shares)
-    return L2Answer(hits=hits, shares=shares, footprint=32 * int(brought))
+    return L2Answer(
+        hits=hits, shares=shares, fetches=fetches, arrivals=_by_lot(users[: brought // 2 + 1]),
+        footprint=32 * int(brought),
+    )  # fmt: skip
+
+
+def _by_lot(users: Ints) -> Floats:
+    """Per fetch -1 if it falls to this SM, else 0."""
+    number = np.unpackbits(users.view(np.uint8).reshape(-1, 8), axis=1).sum(axis=1)
+    lot = _scrambled(np.arange(len(users), dtype=np.uint64)) % np.maximum(1, number)
+    is_mine = (users & (_MINE | _NO_READ) == _MINE) & (lot == 0)
+    return np.where(is_mine, -1.0, 0.0)
 
 
 def _scrambled(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

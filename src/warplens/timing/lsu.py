@@ -125,7 +125,8 @@ def _load(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, spa
         hits += l2.count_bits(hit)
         total += l2.count_bits(sectors)
         if hit != sectors:
-            arrives = l2.load(sm, spec, known, line, sectors & ~hit, begin + i)
+            fetch = -1 if space == LOCAL else first + i
+            arrives = l2.load(sm, spec, trace, fetch, known, line, sectors & ~hit, begin + i)
             way = way if way >= 0 else -1 - way
             l1.fill(group, way, line, sectors & ~hit, now, int(arrives))
             done = max(done, arrives)

@@ -101,6 +101,14 @@ class Estimate:
     active_sms: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """Of a block of the grid on average: warp instructions, and its cycles of a busy SM's time."""
+
+    work: float
+    cycles: float
+
+
 class Model:
     """The timing of one launch, made from its sample when first asked."""
 
@@ -124,7 +132,8 @@ class Model:
         trace, gpu = self.sample.trace, self.question.gpu
         part = min(1.0, self.sample.sms / self.active_sms)
         wave = self.sample.sms * self.question.resident
-        return l2.answer(trace.context, trace.lines, wave, gpu.l2_size_bytes * part)
+        size = gpu.l2_size_bytes * part
+        return l2.answer(trace.context, trace.lines, wave, size, self.sample.sms)
 
     @cached_property
     def machine(self) -> Machine:
@@ -181,7 +190,20 @@ class Model:
     @cached_property
     def estimate(self) -> Estimate:
         """The whole launch."""
-        return extrapolate(self.question, self.result, self.active_sms)
+        return extrapolate(self.question, self.result, self.active_sms, self.pace)
+
+    @cached_property
+    def pace(self) -> Pace | None:
+        """How long blocks of a busy SM take where only windows of them were replayed."""
+        windows = self.sample.windows
+        if not windows:
+            return None
+        cycles = windows[0].share * windows[0].work / _inner_rate(self.result)
+        for other in windows[1:]:
+            sample = replace(self.sample, trace=other.trace, sms=other.sms, windows=())
+            rate = _inner_rate(Model(self.question, sample).result)
+            cycles += other.share * other.work / rate
+        return Pace(work=self.sample.mean_work, cycles=cycles)
 
     def with_trace(self, trace: BlockTrace) -> Sample:
         """The sample with another trace in its place."""
@@ -209,21 +231,26 @@ def _tuple(trace: BlockTrace, answer: l2.L2Answer, order: np.ndarray) -> Trace:
         lines=trace.lines,
         hits=answer.hits,
         shares=answer.shares,
+        fetches=answer.fetches,
+        arrivals=answer.arrivals.copy(),
         order=order,
     )
 
 
-def extrapolate(question: Question, replay: Replay, active_sms: int) -> Estimate:
-    """Continues a replay's steady rate to the whole grid."""
-    n = replay.blocks
+def extrapolate(question: Question, replay: Replay, active_sms: int,
+                pace: Pace | None = None) -> Estimate:  # fmt: skip
+    """Continues a replay's steady rate, or the pace of windows, to the whole grid."""
+    n = 0 if pace else replay.blocks
     done = np.sort(replay.counts.done[:n, 0]).astype(np.float64)
     work_per_block = replay.instructions / max(1, n)
     total = question.instructions or work_per_block * question.blocks
     share = question.blocks / active_sms  # blocks of a busy SM
     mean_work = total / question.blocks
     rate, error = _steady(replay, question.resident)
-    if mean_work > 1.1 * work_per_block or not n:
-        rate = _inner_rate(replay)  # windows: their ends are no ends of warps
+    if not n or (n <= 1.5 * question.resident < share):
+        rate = _inner_rate(replay)  # of one wave: when it ends, the next would begin
+    if pace:
+        rate = pace.work / pace.cycles
 
     def cycles(blocks: float) -> float:
         if not n:
@@ -236,12 +263,12 @@ def extrapolate(question: Question, replay: Replay, active_sms: int) -> Estimate
             return float(below + (above - below) * (blocks - low))
         return float(done[-1] + (blocks - n) * work_per_block / rate)
 
-    busiest = cycles(float(-(-question.blocks // active_sms)))
-    mean = cycles(share)
+    most = float(-(-question.blocks // active_sms))
     if share > 3 * question.resident:
-        busiest = mean  # places are filled as they become free, so SMs end together
+        most = share  # places are filled as they become free, so SMs end together
+    busiest, mean = cycles(most), cycles(share)
     if not n:  # blocks so long that none ended
-        busiest = mean = max(1.0, share) * mean_work / rate
+        busiest, mean = most * mean_work / rate, max(1.0, share) * mean_work / rate
     hertz = question.clock_mhz * 1e6
     overhead = float(question.gpu.value("launch.overhead_ns", 1850.0)) * 1e-9 * hertz
     # Reductions and stores that nobody waits for are still on their way when the last warp ends.
@@ -261,12 +288,12 @@ def extrapolate(question: Question, replay: Replay, active_sms: int) -> Estimate
 
 
 def _inner_rate(replay: Replay) -> float:
-    """Warp instructions per cycle from a tenth to six tenths of a replay's instructions."""
+    """Warp instructions per cycle from two to eight tenths of a replay's instructions."""
     notes = replay.counts.progress[: int(replay.sm["notes"])]
     now, issued = notes[:, PROGRESS.index("now")], notes[:, PROGRESS.index("issued")]
-    a, b = np.searchsorted(issued, (0.1 * replay.instructions, 0.6 * replay.instructions)).tolist()
+    a, b = np.searchsorted(issued, (0.2 * replay.instructions, 0.8 * replay.instructions)).tolist()
     if not a < b < len(notes):
-        return replay.instructions / max(1, replay.cycles)
+        return max(1, replay.instructions) / max(1, replay.cycles)
     return float((issued[b] - issued[a]) / max(1.0, now[b] - now[a]))
 
 

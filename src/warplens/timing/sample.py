@@ -3,7 +3,8 @@
 Block i of a wave runs on SM i modulo the number of SMs. Of every sampled wave the blocks of so many
 neighbouring SMs are run as the budget allows; those of the first SM are recorded whole and
 replayed, the others say what the L2 cache sees meanwhile. Of blocks so long that those an SM holds
-at once do not fit, only the beginning of every warp is kept: a window.
+at once do not fit, only the beginning of every warp is kept: a window. Such blocks are sampled all
+over the grid first; where they do not do the same work, each kind gets a window of its own.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
+import numpy.typing as npt
 
 from warplens.errors import Deadlock, LimitExceeded, WarplensError
 from warplens.execute import grid as engine
@@ -21,13 +23,22 @@ from warplens.execute import trace as tracing
 from warplens.execute.execution import Execution
 from warplens.execute.launch import turns_of
 from warplens.execute.memory import DeviceMemory
-from warplens.execute.trace import BlockTrace, Recorder, collect
+from warplens.execute.tally import Tally
+from warplens.execute.trace import BlockTrace, Recorder, Stretch, collect
 
 BUDGET = 4_000_000  # warp instructions run for a sample
-LONG_BUDGET = 8_000_000  # the same for long blocks: what is not kept is quick
-SPREAD = 12  # blocks all over the grid that tell how much work a long one is
+LONG_BUDGET = 14_000_000  # the same for long blocks: what is not kept is quick
+SPREAD = 16  # blocks all over the grid that tell how much work a long one is
 NEIGHBOURS = 20  # long blocks of other SMs that are worth a larger budget
+_ONE_KIND = 0.8  # of the work of a kind's longest block
+_KINDS = 3  # of long blocks that get windows
+_NOTHING = 0.003  # of the grid's work: a kind that is not worth a window
+_IN_STEP = 3.0  # waves of blocks after which those of an SM are at different points
+_STAGGER = 0.5  # of what passes before a window, at most
+_WARM_UP = 2.0  # windows' worth of a block that pass before its window: caches are filled then
+_OVERRUN = 1.5  # a block that is cut runs on to the next back edges, and its barriers
 REPLAYED = 1_200_000  # of one SM's blocks, less than the limit of a replay
+_IN_WINDOWS = 700_000  # of one SM's blocks, where they are longer
 WAVES = 4  # of an SM's resident blocks, more where blocks are short
 MAX_WAVES = 48
 _ALIKE = 0.1  # standard deviation of the blocks' instructions over their mean
@@ -53,21 +64,52 @@ class Plan:
     part: float = 1.0
 
 
+    def around(self, place: int, total: int) -> Plan:
+        """As many blocks in a row elsewhere in the grid."""
+        size = len(self.blocks)
+        begin = min(max(0, place - size // 2), total - size)
+        begin = -(-begin // self.stride) * self.stride
+        return replace(self, blocks=tuple(range(begin, min(total, begin + size))))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """The beginning of some long blocks: part of the grid's blocks are of this kind."""
+
+    share: float
+    work: float  # warp instructions of one, to its end
+    trace: BlockTrace
+    sms: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """A trace and how it was taken."""
+    """A trace and how it was taken.
+
+    Attributes:
+        sms: SMs of a wave that were sampled.
+        execution: the counts of `executed` whole blocks.
+        windows: of long blocks, the kinds of which the grid consists; `trace` is the first one's.
+    """
 
     trace: BlockTrace
-    sms: int  # SMs of a wave that were sampled
+    sms: int
     execution: Execution
-    mean_work: float = 0.0  # warp instructions of a block over the whole grid, where asked for
+    executed: int
+    windows: tuple[Window, ...] = ()
+
+    @property
+    def mean_work(self) -> float:
+        """Warp instructions of a block over the whole grid."""
+        return float(self.execution.columns["inst_executed"].sum()) / self.executed
 
 
 def plan(total: int, sm_count: int, resident: int, costs: tuple[float, ...],
-         scale: int = 1, least_waves: int = WAVES) -> Plan:  # fmt: skip
+         scale: int = 1, least_waves: int = WAVES, *, cut: bool = False) -> Plan:  # fmt: skip
     """Chooses blocks. `costs`: instructions, entries, accesses, lines and global accesses of one.
 
     `scale` multiplies what may be run and kept; above 1, all waves are taken as far as they fit.
+    `cut`: of long blocks, only what is kept is run.
     """
     filled, budget = _FILLED * scale, float(BUDGET * scale)
     instructions, entries, accesses, lines, shared_by_all = (max(1.0, cost) for cost in costs)
@@ -80,8 +122,10 @@ def plan(total: int, sm_count: int, resident: int, costs: tuple[float, ...],
     )  # fmt: skip
     part = min(1.0, room / min(resident, per_sm))
     if part < 1.0:
-        # All that is kept shrinks; what is run does not.
+        part *= _IN_WINDOWS / REPLAYED
+        # All that is kept shrinks; what is run does so only if blocks can be cut.
         budget = LONG_BUDGET * scale
+        run *= min(1.0, (_WARM_UP + _OVERRUN) * part) if cut else 1.0
         entries, accesses, lines, shared_by_all = (
             part * cost for cost in (entries, accesses, lines, shared_by_all)
         )  # fmt: skip
@@ -94,7 +138,7 @@ def plan(total: int, sm_count: int, resident: int, costs: tuple[float, ...],
     waves_in_grid = -(-per_sm // resident)
     wanted = min(MAX_WAVES, max(least_waves, int(_STEADY / (resident * instructions))))
     if part < 1.0:
-        wanted = 1
+        wanted = 1  # wherever the kinds of blocks are
     elif scale > 1:
         wanted = waves_in_grid
     waves = int(max(1, min(wanted, waves_in_grid, whole // min(resident, per_sm))))
@@ -144,23 +188,19 @@ def record(prepare: Callable[[], engine.Program], image: engine.ModuleImage,
         first = _run(program, image, memory, probe, alone, max(scale, LONG))
         if total == 1:
             return first
-        chosen = plan(total, config.sm_count, resident, _costs(first), scale)
+        cut = _can_cut(program)
+        chosen = plan(total, config.sm_count, resident, _costs(first), scale, cut=cut)
         if chosen.blocks == (0,):
             return first
-        window = _window(first, chosen.part, prod(config.block))
-        sample = _run(program, image, memory, quiet, chosen, scale, window)
         if chosen.part < 1.0:
-            # A window comes from one wave; blocks elsewhere in the grid may do less.
-            places = (np.arange(SPREAD) + 0.5) * total / SPREAD
-            spread = tuple(np.unique(places.astype(int)).tolist())
-            far = Plan(blocks=spread, stride=1, sms=1)
-            work = _run(program, image, memory, quiet, far, 1, (1, 1)).execution
-            executed = float(work.columns["inst_executed"].sum())
-            return replace(sample, mean_work=executed / len(spread))
+            return _windows(program, image, memory, quiet, first, resident, scale)
+        sample = _run(program, image, memory, quiet, chosen, scale)
         if not blocks_differ(sample.trace):
             return sample
         costs = _costs(sample, len(sample.trace.blocks))
         more = plan(total, config.sm_count, resident, costs, scale, MAX_WAVES)
+        if len(more.blocks) // more.sms * costs[0] > REPLAYED * scale:
+            return _windows(program, image, memory, quiet, first, resident, scale)
         if more.part < 1.0 or more.blocks == chosen.blocks:
             return sample
         return _run(program, image, memory, quiet, more, scale)
@@ -173,6 +213,65 @@ def record(prepare: Callable[[], engine.Program], image: engine.ModuleImage,
             if segment.on_device_heap and segment.base not in heap:
                 memory.free(segment.base)
         memory._next = after
+
+
+def _can_cut(program: engine.Program) -> bool:
+    """Whether a block may end early: no other one waits for what it does."""
+    x, y, z = program.lifted.kernel.cluster_shape
+    return not program.lifted.ordered_reason and x * y * z == 1
+
+
+def _windows(program: engine.Program, image: engine.ModuleImage, memory: DeviceMemory,
+             config: engine.LaunchConfig, first: Sample, resident: int,
+             scale: int) -> Sample:  # fmt: skip
+    """Long blocks from all over the grid, and a window for each kind of them."""
+    total, cut = prod(config.grid), _can_cut(program)
+    places = np.unique(((np.arange(SPREAD) + 0.5) * total / SPREAD).astype(int))
+    turns = turns_of(tuple(places.tolist()), config.grid, program.lifted.kernel.cluster_shape)
+    lifted = program.lifted.layout.blocks
+    tally = Tally(np.array([block.end - block.start for block in lifted], np.int64), len(turns))
+    execution = engine.execute(
+        program, image, memory, replace(config, observer=tally.observer, block_order=turns),
+    )  # fmt: skip
+    works = tally.counts.reshape(len(places), -1).mean(axis=1)
+    found: list[Window] = []
+    for members in kinds_of(works):
+        if len(found) and works[members].sum() < _NOTHING * works.sum():
+            continue
+        share, work = len(members) / len(places), float(works[members].mean())
+        costs = tuple(cost * max(1.0, work) / first.mean_work for cost in _costs(first))
+        chosen = plan(total, config.sm_count, resident, costs, scale, cut=cut)
+        place = int(places[members[len(members) // 2]])
+        window = _window(costs, chosen.part, prod(config.block), total, resident * config.sm_count)
+        sample = _run(program, image, memory, config, chosen.around(place, total), scale, window,
+                      cut=cut and window is not None)  # fmt: skip
+        found.append(Window(share=share, work=work, trace=sample.trace, sms=chosen.sms))
+    return Sample(
+        trace=found[0].trace, sms=found[0].sms, execution=execution, executed=len(turns),
+        windows=tuple(found),
+    )  # fmt: skip
+
+
+def kinds_of(works: npt.NDArray[np.float64]) -> list[npt.NDArray[np.int64]]:
+    """Groups of blocks of about the same work, ascending inside; the one of the most work first.
+
+    Blocks that differ but follow each other in turn run side by side: they are one kind.
+    """
+    order = np.argsort(-works, kind="stable")
+    groups: list[list[int]] = []
+    longest = 0.0
+    for index in order.tolist():
+        if not groups or (works[index] < _ONE_KIND * longest and len(groups) < _KINDS):
+            groups.append([])
+            longest = float(works[index])
+        groups[-1].append(index)
+    kind_of = np.empty(len(works), np.int64)
+    for number, group in enumerate(groups):
+        kind_of[group] = number
+    if np.count_nonzero(np.diff(kind_of)) > 2 * (len(groups) - 1):
+        return [np.arange(len(works))]
+    kinds = [np.sort(np.array(group, np.int64)) for group in groups]
+    return sorted(kinds, key=lambda members: -float(works[members].sum()))
 
 
 def _costs(sample: Sample, blocks: int = 1) -> tuple[float, ...]:
@@ -194,13 +293,26 @@ def blocks_differ(trace: BlockTrace) -> bool:
     return len(blocks) > 1 and float(blocks.std()) > _ALIKE * float(blocks.mean())
 
 
-def _window(first: Sample, part: float, threads: int) -> tuple[int, int]:
-    """Entries and global accesses that are kept of a warp; zeros: all."""
+def _window(costs: tuple[float, ...], part: float, threads: int, blocks: int,
+            wave: int) -> Stretch | None:  # fmt: skip
+    """What is kept of a warp: not its beginning, but what comes when caches are filled.
+
+    Blocks of a long grid are not in step: their windows begin at different points.
+    """
     if part >= 1.0:
-        return 0, 0
-    _, entries, _, _, shared_by_all = _costs(first)
+        return None
+    _, entries, _, _, shared_by_all = costs
     warps = -(-threads // 32)
-    return max(1, int(part * entries / warps)), max(1, int(part * shared_by_all / warps))
+    start = min(_WARM_UP * part, (1.0 - part) / 2)
+    stagger = start * (blocks > _IN_STEP * wave) * _STAGGER
+    start -= stagger
+    before = max(0.0, start - part)
+    each, touched = entries / warps, shared_by_all / warps
+    return Stretch(
+        first=int(start * each), last=max(1, int(start * each) + int(part * each)),
+        before=int(before * each), accesses=(int(before * touched), int((start + part) * touched)),
+        stagger=(int(stagger * each), int(stagger * touched)),
+    )  # fmt: skip
 
 
 def _all(program: engine.Program, image: engine.ModuleImage, memory: DeviceMemory,
@@ -215,8 +327,8 @@ def _all(program: engine.Program, image: engine.ModuleImage, memory: DeviceMemor
 
 def _run(program: engine.Program, image: engine.ModuleImage, memory: DeviceMemory,
          config: engine.LaunchConfig, chosen: Plan, scale: int = 1,
-         window: tuple[int, int] = (0, 0)) -> Sample:  # fmt: skip
-    recorder = Recorder(chosen.stride, max(scale, LONG), window)
+         window: Stretch | None = None, *, cut: bool = False) -> Sample:  # fmt: skip
+    recorder = Recorder(chosen.stride, max(scale, LONG), window, cut=cut)
     every = len(chosen.blocks) == prod(config.grid)
     order = None if every else chosen.blocks
     execution = engine.execute(
@@ -226,7 +338,7 @@ def _run(program: engine.Program, image: engine.ModuleImage, memory: DeviceMemor
     warps = -(-prod(config.block) // 32)
     run = turns_of(chosen.blocks, config.grid, program.lifted.kernel.cluster_shape)
     trace = collect(recorder, program.lifted.layout.blocks, warps, len(run))
-    return Sample(trace=trace, sms=chosen.sms, execution=execution)
+    return Sample(trace=trace, sms=chosen.sms, execution=execution, executed=len(run))
 
 
 def is_disabled() -> bool:

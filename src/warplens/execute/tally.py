@@ -1,0 +1,85 @@
+"""How much each block of a run does: warp instructions, block by block.
+
+An observer for blocks that run one after another on one worker.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from warplens.compiled import carray, cfunc, native, types
+from warplens.execute import layout as at
+from warplens.execute.native import peek32, poke64
+from warplens.execute.observe import Observer
+
+# the observer's state, int64 slots
+N_BLOCKS, BLOCK, AT_SIZES, AT_COUNTS, CAPACITY, N_STATE = range(6)
+
+_VOID_BLOCK = types.void(types.pointer, types.int64, types.int32, types.int32)
+_I64, _I32 = types.int64, types.int32
+_ACCESS = types.void(types.pointer, _I64, _I32, _I32, _I32, _I32, _I32, _I64, _I64)
+_RELEASE = types.void(types.pointer, _I64, _I64)
+
+
+@native
+def _peek64(address: int) -> int:
+    return int(peek32(address) | peek32(address + 4) << 32)
+
+
+@cfunc(_VOID_BLOCK)
+def _on_block(env: Any, warp: int, number: int, mask: int) -> None:
+    slots = carray(env, (at.ENV_SLOTS,), np.int64)
+    state = slots[at.ENV_OBSERVER]
+    n = _peek64(state + 8 * N_BLOCKS)
+    if slots[at.ENV_BLOCK] != _peek64(state + 8 * BLOCK) and n < _peek64(state + 8 * CAPACITY):
+        n += 1
+        poke64(state + 8 * N_BLOCKS, n)
+        poke64(state + 8 * BLOCK, slots[at.ENV_BLOCK])
+    place = _peek64(state + 8 * AT_COUNTS) + 8 * (n - 1)
+    poke64(place, _peek64(place) + _peek64(_peek64(state + 8 * AT_SIZES) + 8 * number))
+
+
+@cfunc(_ACCESS)
+def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int, size: int,
+               base: int, host: int) -> None:  # fmt: skip
+    return
+
+
+@cfunc(_VOID_BLOCK)
+def _on_sync(env: Any, warp: int, inst: int, mask: int) -> None:
+    return
+
+
+@cfunc(_RELEASE)
+def _on_release(env: Any, slot: int, barrier: int) -> None:
+    return
+
+
+class Tally:
+    """Counts the instructions of `blocks` blocks, in the order in which they run."""
+
+    def __init__(self, sizes: npt.NDArray[np.int64], blocks: int) -> None:
+        """`sizes`: instructions of every lifted block."""
+        self._sizes = np.ascontiguousarray(sizes)
+        self._counts = np.zeros(max(1, blocks), np.int64)
+        self._state = np.zeros(N_STATE, np.int64)
+        self._state[[BLOCK, CAPACITY]] = -1, blocks
+        self._state[AT_SIZES] = self._sizes.ctypes.data
+        self._state[AT_COUNTS] = self._counts.ctypes.data
+
+    @property
+    def observer(self) -> Observer:
+        """The native functions, with this tally's state."""
+        return Observer(
+            block=int(_on_block.address), access=int(_on_access.address),
+            sync=int(_on_sync.address), release=int(_on_release.address),
+            state=self._state.ctypes.data,
+        )  # fmt: skip
+
+    @property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """Warp instructions of each block that ran."""
+        return self._counts[: self._state[N_BLOCKS]].copy()
