@@ -65,6 +65,7 @@ class Workload:
     block: Any
     arguments: Callable[[], tuple[Any, ...]]
     target: float  # million warp-instructions per second and core
+    check: Callable[[tuple[Any, ...]], bool] = lambda arguments: True  # after a launch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +81,7 @@ class Measurement:
 
 
 def workloads(size: float) -> list[Workload]:
-    """The seven kernels of the list, scaled."""
+    """The kernels of the list, scaled; the sparse product by threads and by warps."""
     rng = np.random.default_rng(0)
     n = int(32_000_000 * size) // 1024 * 1024
     rows, keys = int(200_000 * size), int(1_000_000 * size)
@@ -91,8 +92,14 @@ def workloads(size: float) -> list[Workload]:
         lengths = rng.integers(16, 112, rows)
         start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
         column = rng.integers(0, rows, start[-1], dtype=np.int32)
-        value = np.ones(start[-1], np.float32)
-        return start, column, value, np.ones(rows, np.float32), np.zeros(rows, np.float32), rows
+        # small whole numbers: sums are exact in any order
+        value = rng.integers(0, 8, start[-1]).astype(np.float32)
+        x = rng.integers(0, 8, rows).astype(np.float32)
+        return start, column, value, x, np.zeros(rows, np.float32), rows
+
+    def is_product(arguments: tuple[Any, ...]) -> bool:
+        start, column, value, x, y, _ = arguments
+        return bool(np.array_equal(np.add.reduceat(value * x[column], start[:-1]), y))
 
     def ints() -> tuple[Any, ...]:
         return (np.arange(n, dtype=np.int32) & 15), np.zeros(1, np.int32), n
@@ -119,7 +126,10 @@ def workloads(size: float) -> list[Workload]:
             arguments=lambda: (rng.integers(0, 256, n, dtype=np.uint8),
                                np.zeros(256, np.uint32), n),
         ),
-        Workload(kernel="spmv", grid=-(-rows // 128), block=128, arguments=spmv, target=100),
+        Workload(kernel="spmv", grid=-(-rows // 128), block=128, arguments=spmv, target=100,
+                 check=is_product),
+        Workload(kernel="spmv_vector", grid=-(-rows // 4), block=128, arguments=spmv, target=100,
+                 check=is_product),
         Workload(kernel="hashing", grid=-(-keys // 128), block=128, arguments=table, target=100),
         Workload(kernel="sgemm", grid=(side // 64, side // 64), block=64, arguments=matrices,
                  target=300),
@@ -136,8 +146,11 @@ def measure(device: Any, work: Workload, repeats: int) -> Measurement:
     begin = time.perf_counter()
     kernel = device.compile(HERE / "engine_kernels.cu")[work.kernel]
     launch = kernel[work.grid, work.block]
-    run = launch(*work.arguments())
+    arguments = work.arguments()
+    run = launch(*arguments)
     first = time.perf_counter() - begin
+    if not work.check(arguments):
+        raise SystemExit(f"{work.kernel}: a wrong result")
     best = float("inf")
     for _ in range(repeats):
         arguments = work.arguments()

@@ -48,6 +48,18 @@ extern "C" __global__ void spmv(const int* start, const int* column, const float
     y[r] = sum;
 }
 
+// One warp per row: values and columns of a row are read side by side.
+extern "C" __global__ void spmv_vector(const int* start, const int* column, const float* value,
+                                       const float* x, float* y, int rows) {
+    int r = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
+    if (r >= rows) return;
+    float sum = 0.0f;
+    for (int i = start[r] + lane, end = start[r + 1]; i < end; i += 32)
+        sum = fmaf(value[i], x[column[i]], sum);
+    for (int d = 16; d; d >>= 1) sum += __shfl_down_sync(~0u, sum, d);
+    if (lane == 0) y[r] = sum;
+}
+
 __device__ unsigned mix(unsigned k) {
     k ^= k >> 16;
     k *= 0x85ebca6bu;
