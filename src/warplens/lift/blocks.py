@@ -39,7 +39,8 @@ class LiftedBlock:
     kills: int = 0  # keys certainly written for all executing lanes
     live_in: int = 0
     in_loop: bool = False
-    dirty: int = 0  # keys that at its end may differ from the warp's record
+    dirty_in: int = 0  # keys that at its start may differ from the warp's record
+    dirty: int = 0  # the same at its end
     cleans: frozenset[int] = frozenset()  # successors before which those keys are stored
     is_rest: bool = False  # goes on where the block before was cut, and is reached no other way
 
@@ -52,6 +53,7 @@ class Region:
     first: int
     last: int
     entries: list[int] = field(default_factory=list)
+    lazy: int = 0  # keys read from the record where they do not differ from it
 
 
 @dataclass(slots=True)
@@ -237,7 +239,6 @@ def _find_dirty(blocks: list[LiftedBlock], region: Region, bound: list[Bound | N
                 loop_end[s] = max(loop_end.get(s, s), i)
     stops = {h for h, end in loop_end.items()
              if any(_waits(blocks[i], bound) for i in range(h, end + 1))}  # fmt: skip
-    dirty_in = dict.fromkeys(inside, 0)
     for i in inside:
         blocks[i].cleans = frozenset(s for s in ways[i] if s > i and s in stops)
     changed = True
@@ -245,12 +246,17 @@ def _find_dirty(blocks: list[LiftedBlock], region: Region, bound: list[Bound | N
         changed = False
         for i in inside:
             block = blocks[i]
-            block.dirty = dirty_in[i] | block.writes
+            block.dirty = block.dirty_in | block.writes
             for s in ways[i]:
-                more = dirty_in[s] | (0 if s in block.cleans else block.dirty)
-                if more != dirty_in[s]:
-                    dirty_in[s] = more
-                    changed = True
+                more = blocks[s].dirty_in | (0 if s in block.cleans else block.dirty)
+                changed = changed or more != blocks[s].dirty_in
+                blocks[s].dirty_in = more
+    in_rounds = 0  # read in loops that are not left in every round: better kept in registers
+    for h, end in loop_end.items():
+        if h not in stops:
+            for i in range(h, end + 1):
+                in_rounds |= blocks[i].reads | (blocks[i].writes & ~blocks[i].kills)
+    region.lazy = ALL_KEYS & ~in_rounds
 
 
 def _find_rests(blocks: list[LiftedBlock], layout: Layout, bound: list[Bound | None]) -> None:

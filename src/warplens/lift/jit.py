@@ -51,6 +51,21 @@ def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
             passes.run(function, builder)
 
 
+def _emit(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> bytes:
+    """Machine code in the order in which values are needed.
+
+    LLVM's machine scheduler spreads chains of operations apart, so that processors without
+    reordering need not wait; here that keeps hundreds of vectors alive at once, and they are
+    spilled. The switch is one of the whole process, so it is put back.
+    """
+    llvm.set_option("", "-enable-misched=false")
+    try:
+        data: bytes = machine.emit_object(module)
+    finally:
+        llvm.set_option("", "-enable-misched=true")
+    return data
+
+
 def compile_ir(ir: str, n_regions: int, features: HostFeatures, tier: int) -> MachineCode:
     """Compiles a lifted kernel's module, or takes its object from the cache.
 
@@ -65,7 +80,8 @@ def compile_ir(ir: str, n_regions: int, features: HostFeatures, tier: int) -> Ma
             codemodel="small",
         )  # fmt: skip
         cache = default_cache()
-        text = f"{tier}/{features.key()}\n{llvm.llvm_version_info}\n{llvmlite.__version__}\n{ir}"
+        versions = f"{llvm.llvm_version_info}\n{llvmlite.__version__}"
+        text = f"{tier}/in order/{features.key()}\n{versions}\n{ir}"
         key = hashlib.sha256(text.encode()).hexdigest()
         data = cache.get("object", key)
         if data is None:
@@ -75,7 +91,7 @@ def compile_ir(ir: str, n_regions: int, features: HostFeatures, tier: int) -> Ma
             module.verify()
             if tier > 0:
                 _optimize(module, machine)
-            data = machine.emit_object(module)
+            data = _emit(module, machine)
             cache.put("object", key, data)
         empty = llvm.parse_assembly("")
         # LLVM's own memory manager may map a module's sections further apart than code can reach;

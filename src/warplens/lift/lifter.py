@@ -165,7 +165,9 @@ class RegionWriter:
         self.u = LlvmLanes(self.module, 1, None, features)
         self.layout = cut.lay_out(kernel, list(bound), single=single)
         store_record = None if tier > 0 else self._store_in_record
-        self.registers = RegisterFile(self.line, self.name, self.x, self.u, store_record)
+        self.registers = RegisterFile(
+            self.line, self.name, self.x, self.u, self._read_record, store_record
+        )
         self.operands = Operands(self.registers, self.x, self.u, self.constant_word)
         self.counters: list[Counter] = []
         self.n_counters = 0
@@ -182,9 +184,7 @@ class RegionWriter:
         self._constants: dict[tuple[int, int], Value] = {}
         # how the addresses in a register lie to each other, found in the present block
         self.patterns: dict[tuple[str, str, int], Pattern] = {}
-        # exits of the region: target -> keys that may have to be stored there
-        self._stubs: dict[int, int] = {}
-        self._yields: dict[int, int] = {}
+        self._exits: dict[tuple[str, int, int], str] = {}  # of the region, see _exit
         self.terminated = False
         self.gaps: list[tuple[Instruction, str]] = []
 
@@ -346,19 +346,20 @@ class RegionWriter:
         inside = self.region.first <= target < self.region.last
         dirty = self.block.dirty
         if not inside:
-            self._stubs[target] = self._stubs.get(target, 0) | dirty
-            self.line(f"br label %x{target}")
+            self.line(f"br label %{self._exit('x', target)}")
         elif target <= self.block.index:
-            self._yields[target] = self._yields.get(target, 0) | dirty
+            self._load_missing(target, ~dirty)
             fuel = self.field(at.WARP_FUEL)
             left = self.emit(f"load i64, ptr {fuel}, align 8")
             less = self.emit(f"sub i64 {left}, 1")
             self.line(f"store i64 {less}, ptr {fuel}, align 8")
             spent = self.emit(f"icmp slt i64 {less}, 0")
-            self.line(f"br i1 {spent}, label %y{target}, label %b{target}, !prof !2")
+            self.line(f"br i1 {spent}, label %{self._exit('y', target)}, "
+                      f"label %b{target}, !prof !2")  # fmt: skip
         else:
             if target in self.block.cleans:
                 self.store_state(target, self.mask if mask is None else mask)
+            self._load_missing(target, ~dirty)
             self.line(f"br label %b{target}")
 
     def spend_fuel(self, amount: int) -> None:
@@ -413,10 +414,10 @@ class RegionWriter:
         for region in self.layout.regions:
             self.region = region
             self.registers.used = set()
-            self._stubs, self._yields = {}, {}
+            self._exits = {}
             for i in range(region.first, region.last):
                 self._write_block(self.layout.blocks[i])
-            self._write_stubs()
+            self._write_exits()
             bodies.append((region, self.module.take_lines(), self.registers.used, set()))
         raise_gaps(self.kernel, self.gaps)
         for region, lines, used, _ in bodies:
@@ -434,7 +435,8 @@ class RegionWriter:
         self.block = block
         self.terminated = False
         if self.tier == 0 or not block.is_rest:
-            self.registers.start_block()
+            lazy = self.region.lazy if self.tier > 0 else 0
+            self.registers.start_block(lazy & ~block.dirty_in)
             self.patterns.clear()
             self._constants.clear()
             self.module.start(f"b{block.index}")
@@ -520,14 +522,20 @@ class RegionWriter:
         for (kind, operand), value in zip(item.destinations, results, strict=True):
             self.operands.destination(kind, operand, value, self.guard, uniform)
 
-    def _write_stubs(self) -> None:
-        """Exits of the region: one block per target and event."""
-        for stem, event, wanted in (
-            ("x", at.EVENT_JUMP, self._stubs), ("y", at.EVENT_YIELD, self._yields),
-        ):  # fmt: skip
-            for target, dirty in sorted(wanted.items()):
-                self.module.start(f"{stem}{target}")
-                self.leave(target, self.emit("load i32, ptr %mask"), event, dirty)
+    def _exit(self, stem: str, target: int) -> str:
+        """Label of a way out of the region, shared by all that store the same keys.
+
+        Stem x goes on at once, y lets others run first.
+        """
+        keys = self.block.dirty & self.layout.blocks[target].live_in
+        label = f"{stem}{target}.{len(self._exits)}"
+        return self._exits.setdefault((stem, target, keys), label)
+
+    def _write_exits(self) -> None:
+        events = {"x": at.EVENT_JUMP, "y": at.EVENT_YIELD}
+        for (stem, target, keys), label in self._exits.items():
+            self.module.start(label)
+            self.leave(target, self.emit("load i32, ptr %mask"), events[stem], keys)
 
     def _write_function(self, region: cut.Region, body: list[str], used: set[int]) -> None:
         entries = [i for i in range(region.first, region.last) if i in self.entries]
@@ -538,7 +546,9 @@ class RegionWriter:
         for target in entries:
             self.module.start(f"e{target}")
             if self.tier > 0:
-                for key in members(self.layout.blocks[target].live_in & keys_here):
+                block = self.layout.blocks[target]
+                wanted = block.dirty_in | ~region.lazy
+                for key in members(block.live_in & keys_here & wanted):
                     self._load_key(key)
             self.line(f"br label %b{target}")
         entry_lines = self.module.take_lines()
@@ -572,18 +582,31 @@ class RegionWriter:
             return f"{storage_name(key)} = alloca {storage_type(key)}"
         return f"{storage_name(key)} = getelementptr i8, ptr %w, i64 {record_offset(key)}"
 
-    def _load_key(self, key: int) -> None:
+    def _read_record(self, key: int) -> str:
+        """A key's value from the warp record."""
+        place = storage_name(key) if self.tier == 0 else self.field(record_offset(key))
         kind = storage_type(key)
-        place = self.field(record_offset(key))
         if kind == VECTOR:
-            value = self.emit(f"load <32 x i32>, ptr {place}, align 64")
-        else:
-            value = self.emit(f"load i32, ptr {place}, align 4")
-            if kind == PREDICATE:
-                value = self.emit(f"bitcast i32 {value} to <32 x i1>")
-            elif kind == UNIFORM_PREDICATE:
-                value = self.emit(f"trunc i32 {value} to i1")
-        self.line(f"store {kind} {value}, ptr {storage_name(key)}")
+            return self.emit(f"load <32 x i32>, ptr {place}, align 64")
+        value = self.emit(f"load i32, ptr {place}, align 4")
+        if kind == PREDICATE:
+            return self.emit(f"bitcast i32 {value} to <32 x i1>")
+        if kind == UNIFORM_PREDICATE:
+            return self.emit(f"trunc i32 {value} to i1")
+        return value
+
+    def _load_key(self, key: int) -> None:
+        """Loads a key from the record to its alloca."""
+        value = self._read_record(key)
+        self.line(f"store {storage_type(key)} {value}, ptr {storage_name(key)}")
+
+    def _load_missing(self, target: int, clean: int) -> None:
+        """Loads what `target` expects in allocas and only the record holds."""
+        block = self.layout.blocks[target]
+        if self.tier > 0:
+            for key in members(block.live_in & block.dirty_in & clean & self.region.lazy):
+                self.registers.used.add(key)
+                self._load_key(key)
 
 
 _FLOATS_ADDED = {"F32", "F64", "F16x2", "BF16x2", "BF16_V2", *ATOMIC_VECTORS}

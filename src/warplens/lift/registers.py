@@ -49,13 +49,17 @@ class RegisterFile:
     """Reads and writes architectural registers as values.
 
     `store_record(key, ref)` is given when registers live in the warp record (tier 0) and not in
-    allocas: it stores a value under the running split's mask.
+    allocas: it stores a value under the running split's mask. `read_record(key)` loads a key from
+    the record; so are read those that `clean` names.
     """
 
     def __init__(self, line: Callable[[str], None], name: Callable[[], str],
                  vector: LlvmLanes, scalar: LlvmLanes,
+                 read_record: Callable[[int], str],
                  store_record: Callable[[int, str], None] | None = None) -> None:  # fmt: skip
+        self._read_record = read_record
         self._store_record = store_record
+        self._clean = 0
         self._line = line
         self._name = name
         self._vector = vector
@@ -65,8 +69,9 @@ class RegisterFile:
         self._dirty: set[int] = set()
         self.used: set[int] = set()
 
-    def start_block(self) -> None:
-        """Forgets cached values; allocas hold the truth."""
+    def start_block(self, clean: int = 0) -> None:
+        """Forgets cached values; allocas hold the truth, of `clean` keys the record does."""
+        self._clean = clean
         self._single.clear()
         self._pairs.clear()
         self._dirty.clear()
@@ -88,29 +93,17 @@ class RegisterFile:
                 value = x.low32(wide) if base == key else x.high32(wide)
                 self._single[key] = value
                 return value
-        self.used.add(key)
         kind = storage_type(key)
-        name = self.load_record(key) if self._store_record else self._name()
-        if self._store_record is None:
+        if self._store_record is not None or self._clean >> key & 1:
+            self.used.update((key,) if self._store_record is not None else ())
+            name = self._read_record(key)
+        else:
+            self.used.add(key)
+            name = self._name()
             self._line(f"{name} = load {kind}, ptr {storage_name(key)}")
         value = Value("p" if kind in (PREDICATE, UNIFORM_PREDICATE) else "u32", name)
         self._single[key] = value
         return value
-
-    def load_record(self, key: int) -> str:
-        """Loads a key from the warp record, at `%k…`; the value's name."""
-        word = self._name()
-        if key < KEY_PREDICATE:
-            self._line(f"{word} = load <32 x i32>, ptr {storage_name(key)}, align 64")
-            return word
-        self._line(f"{word} = load i32, ptr {storage_name(key)}, align 4")
-        kind = storage_type(key)
-        if kind == UNIFORM:
-            return word
-        name = self._name()
-        cast = "bitcast" if kind == PREDICATE else "trunc"
-        self._line(f"{name} = {cast} i32 {word} to {kind}")
-        return name
 
     def read_bits(self, key: int) -> Value:
         """As `read`, floats as canonical bits."""
