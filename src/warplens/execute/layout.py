@@ -78,6 +78,7 @@ SITE_COUNT_B = 36  # u32: lines of the pattern, or passes that bank conflicts ad
 SITE_COUNT_C = 40  # u32: bytes that other lanes ask for too
 SITE_COUNT_D = 44  # u32: sectors that lanes with one address repeat, or ideal passes
 SITE_COUNT_E = 48  # u32: passes as counted from addresses
+SITE_SCATTERED = 48  # u32, global: 1 after lanes read words that do not lie side by side
 SITE_QUIET_LOW = 52  # u32: accesses inside this allocation need no check: address, whole accesses
 SITE_QUIET_HIGH = 56
 SITE_QUIET_LIMIT = 60

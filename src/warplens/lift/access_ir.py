@@ -613,6 +613,10 @@ quick:
   %isrow = icmp eq i32 %eqh, %mask
   %t64 = sext i32 %t0 to i64
   %row = getelementptr i8, ptr %host, i64 %t64
+  %isnone = xor i1 %isrow, true
+  %flag = zext i1 %isnone to i32
+  %flag.p = getelementptr i8, ptr %site, i64 {at.SITE_SCATTERED}
+  store i32 %flag, ptr %flag.p, align 4
   br i1 %isrow, label %contiguous, label %scattered
 contiguous:
 {contiguous}

@@ -27,6 +27,7 @@ from warplens.lift.binding import (
 )
 from warplens.lift.emitter import ModuleText
 from warplens.lift.host import HostFeatures
+from warplens.lift.lane_rows_ir import AREA
 from warplens.lift.llvm_lanes import LlvmLanes, Value
 from warplens.lift.operands import Operands
 from warplens.lift.registers import (
@@ -42,6 +43,7 @@ from warplens.lift.watching import UNWATCHED, WATCH_ALL, Watch, tell_part
 from warplens.sass.model import Const, Instruction, SassKernel, UPred, UReg
 
 if TYPE_CHECKING:
+    from warplens.lift.lane_rows import LaneRows
     from warplens.lift.shared_loads import Pattern
 
 
@@ -177,6 +179,9 @@ class RegionWriter:
         self.block = self.layout.blocks[0]
         self.region = self.layout.regions[0]
         self.index = 0
+        # loads that are served together, by instruction; how many areas each region needs for them
+        self.lane_rows: dict[int, tuple[LaneRows, int]] = {}
+        self.areas: dict[int, int] = {}
         self.mask = "%mask"
         self.split: str | None = None
         self.true_slot = 0  # counter of lanes that execute the present instruction
@@ -557,6 +562,8 @@ class RegionWriter:
             f"define i32 @region{region.index}(ptr noalias %w, ptr noalias %env) #0 {{",
             "start:",
             *(self._storage(k) for k in sorted(used)),
+            *(f"%area{i} = alloca {AREA}, align 128"
+              for i in range(self.areas.get(region.index, 0))),
             "%mask = alloca i32",
             "%mask_in = load i32, ptr %w, align 4",
             "store i32 %mask_in, ptr %mask",

@@ -29,6 +29,7 @@ from warplens.lift.binding import (
     is_wide_address,
 )
 from warplens.lift.host import HostFeatures
+from warplens.lift.lane_rows import serve
 from warplens.lift.lifter import RegionWriter, role
 from warplens.lift.llvm_lanes import Value
 from warplens.lift.shared_loads import inline_shared, load_row
@@ -451,7 +452,9 @@ def load(w: RegionWriter, item: Bound) -> None:
     site_index, slot = new_site(w, space, size, "load", True)
     site, mask = _site_pointer(w, site_index), w.lanes_mask()
     mask = check_lanes(w, space, at.ACCESS_READ, size, address, site_index, mask)
-    found = _inline_loads(w, space, site, address, size, mask, signed, slot)
+    found = serve(w, item, site, address, slot) or _inline_loads(
+        w, space, site, address, size, mask, signed, slot
+    )
     imm = _put_address(w, space, address)
     _call(w, f"wl.{space}.load.{size}", site, mask, imm, slot)
     values = [_get(w, RESULTS + k) for k in range(max(1, size // 4))]
@@ -488,8 +491,10 @@ def _inline_loads(w: RegionWriter, space: str, site: str, address: tuple[Value, 
     if space == "shared":
         low, _, offset = address
         return inline_shared(w, site, low, offset, size, mask, signed, slot)
-    test, place = _fast_place(w, space, site, address, size, mask)
     fast, slow, done = (w.module.label(s) for s in ("row", "walk", "loaded"))
+    if size == 4:
+        _skip_scattered(w, site, slow)
+    test, place = _fast_place(w, space, site, address, size, mask)
     w.line(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
     w.module.start(fast)
     if size >= 4:
@@ -499,6 +504,15 @@ def _inline_loads(w: RegionWriter, space: str, site: str, address: tuple[Value, 
     w.line(f"br label %{done}")
     w.module.start(slow)
     return [(done, fast, words)]
+
+
+def _skip_scattered(w: RegionWriter, site: str, slow: str) -> None:
+    """Goes the general way at once where the last access was none to a row."""
+    place = w.emit(f"getelementptr i8, ptr {site}, i64 {at.SITE_SCATTERED}")
+    word = w.emit(f"load i32, ptr {place}, align 4")
+    maybe = w.module.label("maybe")
+    w.line(f"br i1 {w.emit(f'icmp eq i32 {word}, 0')}, label %{maybe}, label %{slow}, !prof !1")
+    w.module.start(maybe)
 
 
 def _write_words(w: RegionWriter, destination: Operand, values: list[str]) -> None:

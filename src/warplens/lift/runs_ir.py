@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from warplens.lift.runtime_ir import P, V, splat
 
-_UP = "<" + ", ".join(f"i32 {max(0, i - 1)}" for i in range(32)) + ">"
+UP = "<" + ", ".join(f"i32 {max(0, i - 1)}" for i in range(32)) + ">"
 
 
 def count_runs() -> dict[str, str]:
@@ -19,13 +19,13 @@ def count_runs() -> dict[str, str]:
     but the last are added to all ones, so that the last lane's bit becomes their carry.
     """
     rises = f"""define internal i32 @wl.rises({V} %off) alwaysinline {{
-  %before = shufflevector {V} %off, {V} poison, {V} {_UP}
+  %before = shufflevector {V} %off, {V} poison, {V} {UP}
   %up = icmp uge {V} %off, %before
   %bits = bitcast {P} %up to i32
   ret i32 %bits
 }}"""
     runs = f"""define internal i32 @wl.runs({V} %off, i32 %mask, i32 %grain) alwaysinline {{
-  %before = shufflevector {V} %off, {V} poison, {V} {_UP}
+  %before = shufflevector {V} %off, {V} poison, {V} {UP}
   %changed = xor {V} %off, %before
 {splat("%gv", "%grain")}
   %starts = icmp uge {V} %changed, %gv

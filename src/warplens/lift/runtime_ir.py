@@ -239,11 +239,10 @@ def _halves(name: str) -> list[str]:
 
 
 _THREE = "{ i32, i32, i32 }"
-_GRAINS = (("adr", 0), ("sec", 5), ("lin", 7))  # what counts as the same: offsets >> shift
 
 
 def _touched_conflict() -> str:
-    """Addresses, sectors and lines in one pass.
+    """Addresses, sectors and lines in one pass; when all lines differ there is no more to find.
 
     `conflict` compares within a half; the least difference to any lane of the other half tells
     whether address, sector and line were there before. Lanes that are off take the place of one
@@ -252,12 +251,8 @@ def _touched_conflict() -> str:
     h = "<16 x i32>"
     lines = [
         f"define internal {_THREE} @wl.touched({V} %off, i32 %mask) {{",
-        *(
-            f"  %{kind} = lshr {V} %off, splat (i32 {shift})" if shift else
-            f"  %{kind} = or {V} %off, zeroinitializer"
-            for kind, shift in _GRAINS
-        ),
-        *(line for kind, _ in _GRAINS for line in _halves(kind)),
+        f"  %adr = or {V} %off, zeroinitializer",
+        *_halves("adr"),
         "  %m.lo = trunc i32 %mask to i16",
         "  %m.up = lshr i32 %mask, 16",
         "  %m.hi = trunc i32 %m.up to i16",
@@ -280,41 +275,63 @@ def _touched_conflict() -> str:
         if least:
             lines.append(f"  %n{r} = call {h} @llvm.umin.v16i32({h} {least}, {h} %x{r})")
         least = f"%n{r}" if least else f"%x{r}"
-    for kind, shift in _GRAINS:
-        lines += [
-            f"  %{kind}.new = icmp uge {h} {least}, splat (i32 {1 << shift})",
-            f"  %{kind}.differ = bitcast <16 x i1> %{kind}.new to i16",
-            f"  %{kind}.other = or i16 %{kind}.differ, %free",
-        ]
-        for side in ("lo", "hi"):
-            name = f"{kind}.{side}"
-            lines += [
-                f"  %{name}.c = call {h} @llvm.x86.avx512.conflict.d.512({h} %{name})",
-                f"  %{name}.w = zext i16 %m.{side} to i32",
-                f"  %{name}.1 = insertelement {h} poison, i32 %{name}.w, i64 0",
-                f"  %{name}.s = shufflevector {h} %{name}.1, {h} poison, {h} zeroinitializer",
-                f"  %{name}.d = and {h} %{name}.c, %{name}.s",
-                f"  %{name}.z = icmp eq {h} %{name}.d, zeroinitializer",
-                f"  %{name}.b = bitcast <16 x i1> %{name}.z to i16",
-                f"  %{name}.u = and i16 %{name}.b, %m.{side}",
-            ]
-        lines += [
-            f"  %{kind}.v = and i16 %{kind}.hi.u, %{kind}.other",
-            f"  %{kind}.l32 = zext i16 %{kind}.lo.u to i32",
-            f"  %{kind}.h32 = zext i16 %{kind}.v to i32",
-            f"  %{kind}.h16 = shl i32 %{kind}.h32, 16",
-            f"  %{kind}.all = or i32 %{kind}.l32, %{kind}.h16",
-            f"  %{kind}.n = call i32 @llvm.ctpop.i32(i32 %{kind}.all)",
-        ]
-    return "\n".join([*lines, *_return_three("%adr.n", "%sec.n", "%lin.n")])
+    lines += [
+        *_grain("lin", 7, least),
+        "  %lanes = call i32 @llvm.ctpop.i32(i32 %mask)",
+        "  %apart = icmp eq i32 %lin.n, %lanes",
+        "  br i1 %apart, label %each, label %near",
+        "each:",
+        *_three("e", "%lanes", "%lanes", "%lanes"),
+        "near:",
+        *_grain("sec", 5, least),
+        *_grain("adr", 0, least),
+        *_three("t", "%adr.n", "%sec.n", "%lin.n"),
+        "}",
+    ]
+    return "\n".join(lines)
 
 
-def _return_three(*values: str) -> list[str]:
+def _grain(kind: str, shift: int, least: str) -> list[str]:
+    """%KIND.n: how many different offsets there are after a shift."""
+    h = "<16 x i32>"
+    lines = []
+    if shift:
+        lines = [f"  %{kind} = lshr {V} %off, splat (i32 {shift})", *_halves(kind)]
+    lines += [
+        f"  %{kind}.new = icmp uge {h} {least}, splat (i32 {1 << shift})",
+        f"  %{kind}.differ = bitcast <16 x i1> %{kind}.new to i16",
+        f"  %{kind}.other = or i16 %{kind}.differ, %free",
+    ]
+    for side in ("lo", "hi"):
+        name = f"{kind}.{side}"
+        lines += [
+            f"  %{name}.c = call {h} @llvm.x86.avx512.conflict.d.512({h} %{name})",
+            f"  %{name}.w = zext i16 %m.{side} to i32",
+            f"  %{name}.1 = insertelement {h} poison, i32 %{name}.w, i64 0",
+            f"  %{name}.s = shufflevector {h} %{name}.1, {h} poison, {h} zeroinitializer",
+            f"  %{name}.d = and {h} %{name}.c, %{name}.s",
+            f"  %{name}.z = icmp eq {h} %{name}.d, zeroinitializer",
+            f"  %{name}.b = bitcast <16 x i1> %{name}.z to i16",
+            f"  %{name}.u = and i16 %{name}.b, %m.{side}",
+        ]
+    return [
+        *lines,
+        f"  %{kind}.v = and i16 %{kind}.hi.u, %{kind}.other",
+        f"  %{kind}.l32 = zext i16 %{kind}.lo.u to i32",
+        f"  %{kind}.h32 = zext i16 %{kind}.v to i32",
+        f"  %{kind}.h16 = shl i32 %{kind}.h32, 16",
+        f"  %{kind}.all = or i32 %{kind}.l32, %{kind}.h16",
+        f"  %{kind}.n = call i32 @llvm.ctpop.i32(i32 %{kind}.all)",
+    ]
+
+
+def _three(stem: str, *values: str) -> list[str]:
+    """Lines that return three numbers."""
     lines, whole = [], "poison"
     for k, value in enumerate(values):
-        lines.append(f"  %t{k} = insertvalue {_THREE} {whole}, i32 {value}, {k}")
-        whole = f"%t{k}"
-    return [*lines, f"  ret {_THREE} {whole}", "}"]
+        lines.append(f"  %{stem}{k} = insertvalue {_THREE} {whole}, i32 {value}, {k}")
+        whole = f"%{stem}{k}"
+    return [*lines, f"  ret {_THREE} {whole}"]
 
 
 _TOUCHED_LOOP = "\n".join([
@@ -327,7 +344,8 @@ _TOUCHED_LOOP = "\n".join([
   %lin = lshr {V} %off, splat (i32 7)
   %lu = call i32 @wl.distinct({V} %lin, i32 %su)
   %ln = call i32 @llvm.ctpop.i32(i32 %lu)""",
-    *_return_three("%an", "%sn", "%ln"),
+    *_three("t", "%an", "%sn", "%ln"),
+    "}",
 ])  # fmt: skip
 
 
