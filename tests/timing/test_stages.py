@@ -44,15 +44,16 @@ def test_seven_is_no_scoreboard() -> None:
     assert not any(warp.release[i] for i in range(N_SCOREBOARDS))
 
 
+@pytest.mark.parametrize("interval", [1, 2])
 @pytest.mark.parametrize("passes", [1, 2, 4, 32])
-def test_conflicts_hold_the_data_path(passes: int) -> None:
-    sm, spec = _one(SM), _spec(shared_latency=23.5)
+def test_conflicts_hold_the_data_path(passes: int, interval: int) -> None:
+    sm, spec = _one(SM), _spec(shared_latency=23.5, shared_interval=interval)
     shared.access.py_func(sm, spec, passes, 32, 4, False, 100.0)
-    assert sm.data_free == 100 + passes
+    assert sm.data_free == 100 + passes * interval
 
 
 def test_ideal_banks_need_the_passes_of_the_bytes() -> None:
-    sm, spec = _one(SM), _spec(shared_latency=23.5, ideal=shared.IDEAL_BANKS)
+    sm, spec = _one(SM), _spec(shared_latency=23.5, shared_interval=1, ideal=shared.IDEAL_BANKS)
     shared.access.py_func(sm, spec, 32, 32, 8, False, 0.0)
     assert sm.data_free == 2
 
@@ -118,18 +119,32 @@ def test_l2_holds_lines_up_to_its_size() -> None:
     lines = np.concatenate([np.arange(64), np.arange(64)]) << 4 | 0b1111
     where = np.full(len(lines), 1 << 28)
     context = np.column_stack([np.zeros(len(lines), np.int64), where,
-                               np.arange(len(lines)) << 16 | 1])  # fmt: skip
-    large = l2.answer(context, lines, 1, 256 * 128)
+                               np.arange(len(lines)) << 16 | 1,
+                               np.ones(len(lines), np.int64)])  # fmt: skip
+    large = l2.answer(context, lines, 1, 256 * 128, 1)
     assert large.hits[:64].tolist() == [0] * 64
     assert (large.hits[64:] & 15 == 15).all()
-    small = l2.answer(context, lines, 1, 16 * 128)
+    assert np.array_equal(large.fetches[:64], large.fetches[64:])
+    assert (large.arrivals[large.fetches] == -1).all()  # nobody else makes these fetches
+    small = l2.answer(context, lines, 1, 16 * 128, 1)
     assert small.hits.max() == 0
+    assert not np.array_equal(small.fetches[:64], small.fetches[64:])
     assert large.footprint == 64 * 128
 
 
 def test_atomics_on_one_line_are_shared_by_their_blocks() -> None:
     lines = np.array([5, 5, 9, 11]) << 4 | 1
     block = np.array([0, 1, 0, 1])
-    context = np.column_stack([block << 12, np.full(4, 4 << 28), np.arange(4) << 16 | 1])
-    shares = l2.answer(context, lines, 2, 1 << 20).shares
+    rows = np.full(4, 4 << 28), np.arange(4) << 16 | 1, np.ones(4, np.int64)
+    shares = l2.answer(np.column_stack([block << 12, *rows]), lines, 2, 1 << 20, 1).shares
     assert shares.tolist() == [1.0, 1.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("sms", [1, 4])
+def test_a_fetch_that_several_sms_use_falls_to_one_of_them(sms: int) -> None:
+    n = 4000
+    lines = np.tile(np.arange(n), sms) << 4 | 0b0011
+    block = np.repeat(np.arange(sms), n)
+    rows = np.full(sms * n, 1 << 28), np.arange(sms * n) << 16 | 1, (block == 0).astype(np.int64)
+    found = l2.answer(np.column_stack([block << 12, *rows]), lines, sms, 1 << 20, sms)
+    assert np.count_nonzero(found.arrivals == -1) == pytest.approx(n / sms, rel=0.1)
