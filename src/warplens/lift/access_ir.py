@@ -2,8 +2,8 @@
 
 Scratch slots of the warp record (128 bytes each): 0 address low words or offsets, 1 address high
 words, 2-5 values to store, 6-9 loaded values, 10 second operand of CAS (10-11 when 64-bit),
-20-21 full addresses, 22-23 offsets of
-atomics.
+18-19 offsets of
+atomics, 20-21 full addresses, 22-23 the return-address register (mbarrier_ops.py).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from warplens.lift import runs_ir
 from warplens.lift.count_ir import LOAD, SLOTS, STORE
 from warplens.lift.runtime_ir import LANES, W64, P, V, scaled_lanes, splat
 
-ADDRESSES, VALUES, RESULTS, SWAP, FULL, OFFSETS = 0, 2, 6, 10, 20, 22
+ADDRESSES, VALUES, RESULTS, SWAP, OFFSETS, FULL = 0, 2, 6, 10, 18, 20
 
 GATHER = {
     f"llvm.masked.{op}.v32i{n}.v32p0": text
