@@ -16,7 +16,7 @@ from warplens.execute.constants import bank0
 from warplens.execute.cooperative import give_workspace
 from warplens.execute.memory import DeviceMemory, Segment
 from warplens.execute.observe import Observer
-from warplens.lift.memory_ops import atomic_operation
+from warplens.lift.atomic_ops import atomic_operation
 
 if TYPE_CHECKING:
     from warplens.execute.hooks import HeapWatch

@@ -15,7 +15,7 @@ from warplens.execute import layout as at
 ALIGNMENT = 512
 GUARD = 4096  # unmapped bytes behind every allocation
 _FIRST = (0x7F50 << 32) + 0x0200_0000
-_MARGIN = 0x0200_0000  # keep this far from 4 GiB boundaries, see memory_ops.py
+_MARGIN = 0x0200_0000  # keep this far from 4 GiB boundaries, see access_ir.py
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from warplens.lift.access_ir import ADDRESSES, RESULTS, VALUES
 from warplens.lift.binding import BindingError, Bound, access_bytes
 from warplens.lift.lifter import RegionWriter, role
 from warplens.lift.llvm_lanes import Value
-from warplens.lift.memory_ops import address_of, call_helper, new_site, own_shared, use_runtime
+from warplens.lift.memory_parts import address_of, call_helper, new_site, own_shared, use_runtime
 from warplens.lift.runtime_ir import V
 from warplens.lift.watching import check_lanes
 from warplens.sass.model import Mem, Pred, UPred

@@ -8,8 +8,14 @@ from warplens.lift.access_ir import ADDRESSES, VALUES, scratch
 from warplens.lift.binding import BindingError, Bound
 from warplens.lift.lifter import RegionWriter, role
 from warplens.lift.llvm_lanes import Value
-from warplens.lift.mbarrier_ops import put_scratch, report
-from warplens.lift.memory_ops import call_helper, new_site, own_shared, use_runtime
+from warplens.lift.mbarrier_ops import report
+from warplens.lift.memory_parts import (
+    call_helper,
+    new_site,
+    own_shared,
+    put_scratch,
+    use_runtime,
+)
 from warplens.sass.model import Mem, UReg
 
 _FORMS = {("S", "G"): "load", ("G", "S"): "store", ("S", "S"): "shared"}

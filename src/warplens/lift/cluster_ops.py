@@ -5,17 +5,18 @@ from __future__ import annotations
 from warplens.execute import layout as at
 from warplens.lift import access_ir, atomic_ir
 from warplens.lift.access_ir import ADDRESSES, VALUES
+from warplens.lift.atomic_ops import atomic_operation
 from warplens.lift.binding import BindingError, Bound, access_bytes
 from warplens.lift.control import leave_guarded
 from warplens.lift.lifter import RegionWriter, role
 from warplens.lift.llvm_lanes import Value
-from warplens.lift.mbarrier_ops import put_scratch, report
-from warplens.lift.memory_ops import (
-    atomic_operation,
+from warplens.lift.mbarrier_ops import report
+from warplens.lift.memory_parts import (
     call_helper,
     cluster_helper,
     memory_operand,
     new_site,
+    put_scratch,
     use_runtime,
 )
 from warplens.sass.model import Reg

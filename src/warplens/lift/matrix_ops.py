@@ -14,7 +14,13 @@ from warplens.lift.access_ir import ADDRESSES, RESULTS, VALUES, scratch
 from warplens.lift.binding import BindingError, Bound
 from warplens.lift.count_ir import STORE
 from warplens.lift.lifter import RegionWriter, role
-from warplens.lift.memory_ops import call_helper, memory_operand, new_site, own_shared, use_runtime
+from warplens.lift.memory_parts import (
+    call_helper,
+    memory_operand,
+    new_site,
+    own_shared,
+    use_runtime,
+)
 from warplens.lift.runtime_ir import W64, V
 from warplens.lift.watching import check_lanes
 from warplens.sass.model import RZ, Mem, Reg

@@ -11,13 +11,16 @@ from warplens.lift.binding import KEY_PREDICATE, BindingError, Bound
 from warplens.lift.lifter import RegionWriter, role
 from warplens.lift.llvm_lanes import Value
 from warplens.lift.mbarrier_ir import arrive
-from warplens.lift.memory_ops import (
+from warplens.lift.memory_parts import (
     address_of,
     call_helper,
     cluster_helper,
+    get_scratch,
     memory_operand,
     new_site,
     own_shared,
+    put_scratch,
+    scratch_place,
     use_runtime,
 )
 from warplens.lift.runtime_ir import V
@@ -28,17 +31,8 @@ _ARRIVALS = re.compile(r"A([01R])T([01RX])")
 _SPINS = 200  # fuel that a look at a barrier costs: the warp may be waiting for another
 
 
-def _slot(w: RegionWriter, slot: int) -> str:
-    return w.field(at.WARP_SCRATCH + 128 * slot)
-
-
-def put_scratch(w: RegionWriter, slot: int, value: Value) -> None:
-    """Hands a vector to a helper."""
-    w.line(f"store {V} {value.ref}, ptr {_slot(w, slot)}, align 64")
-
-
 def _get(w: RegionWriter, slot: int) -> Value:
-    return w.x.emit("u32", f"load {V}, ptr {_slot(w, slot)}, align 64")
+    return Value("u32", get_scratch(w, slot))
 
 
 def _shared_place(w: RegionWriter, mem: Mem, anywhere: bool = False) -> None:
@@ -187,7 +181,7 @@ def rpcmov(w: RegionWriter, item: Bound) -> None:
     destination, source = item.inst.operands
     names = [getattr(o, "name", "") for o in (destination, source)]
     half = next((n for n in names if n.startswith("Rpc.")), "")
-    place = _slot(w, 23 if half == "Rpc.HI" else 22)
+    place = scratch_place(w, 23 if half == "Rpc.HI" else 22)
     if names[0]:
         value = w.operands.bits_word(source, 0, False)
         w.store_vector(value.ref, place, w.executing())

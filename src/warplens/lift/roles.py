@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from warplens.lift import (
     async_ops,
+    atomic_ops,
     bulk_ops,
     cluster_ops,
+    constant_ops,
     control,
     matrix_ops,
     mbarrier_ops,
@@ -15,6 +17,6 @@ from warplens.lift import (
 from warplens.lift.lifter import ROLES
 
 __all__ = [
-    "ROLES", "async_ops", "bulk_ops", "cluster_ops", "control", "matrix_ops", "mbarrier_ops",
-    "memory_ops", "special",
+    "ROLES", "async_ops", "atomic_ops", "bulk_ops", "cluster_ops", "constant_ops", "control",
+    "matrix_ops", "mbarrier_ops", "memory_ops", "special",
 ]  # fmt: skip
