@@ -1,4 +1,4 @@
-"""How much each block of a run does: warp instructions, block by block.
+"""How much each block of a run does: instructions, warp by warp.
 
 An observer for blocks that run one after another on one worker.
 """
@@ -17,6 +17,8 @@ from warplens.execute.observe import Observer
 
 # the observer's state, int64 slots
 N_BLOCKS, BLOCK, AT_SIZES, AT_COUNTS, CAPACITY, N_STATE = range(6)
+
+WARPS = 32  # of a block, at most
 
 _VOID_BLOCK = types.void(types.pointer, types.int64, types.int32, types.int32)
 _I64, _I32 = types.int64, types.int32
@@ -38,7 +40,8 @@ def _on_block(env: Any, warp: int, number: int, mask: int) -> None:
         n += 1
         poke64(state + 8 * N_BLOCKS, n)
         poke64(state + 8 * BLOCK, slots[at.ENV_BLOCK])
-    place = _peek64(state + 8 * AT_COUNTS) + 8 * (n - 1)
+    index = peek32(warp + at.WARP_INDEX) & WARPS - 1
+    place = _peek64(state + 8 * AT_COUNTS) + 8 * ((n - 1) * WARPS + index)
     poke64(place, _peek64(place) + _peek64(_peek64(state + 8 * AT_SIZES) + 8 * number))
 
 
@@ -64,7 +67,7 @@ class Tally:
     def __init__(self, sizes: npt.NDArray[np.int64], blocks: int) -> None:
         """`sizes`: instructions of every lifted block."""
         self._sizes = np.ascontiguousarray(sizes)
-        self._counts = np.zeros(max(1, blocks), np.int64)
+        self._counts = np.zeros((max(1, blocks), WARPS), np.int64)
         self._state = np.zeros(N_STATE, np.int64)
         self._state[[BLOCK, CAPACITY]] = -1, blocks
         self._state[AT_SIZES] = self._sizes.ctypes.data
@@ -81,5 +84,5 @@ class Tally:
 
     @property
     def counts(self) -> npt.NDArray[np.int64]:
-        """Warp instructions of each block that ran."""
+        """Instructions by block, in the order in which they ran, and warp."""
         return self._counts[: self._state[N_BLOCKS]].copy()

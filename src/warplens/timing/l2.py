@@ -128,8 +128,7 @@ def count_bits(mask: int) -> int:
 @native
 def _walk(accesses: Ints, lines: Ints, order: Ints, steps: Ints,
           hits: npt.NDArray[np.uint8], fetches: npt.NDArray[np.int32], users: Ints,
-          tags: Ints, valid: npt.NDArray[np.uint8], used: Ints, fetched: Ints,
-          by: Ints) -> int:  # fmt: skip
+          tags: Ints, valid: npt.NDArray[np.uint8], fetched: Ints, by: Ints) -> int:  # fmt: skip
     """Sends accesses through the tag store; returns the sectors brought in."""
     brought = clock = 0
     n_sets = tags.shape[0]
@@ -141,18 +140,19 @@ def _walk(accesses: Ints, lines: Ints, order: Ints, steps: Ints,
             clock += 1
             index = (line ^ line >> 11 ^ line >> 19) % n_sets
             way = -1
-            victim = 0
+            empty = -1
             for w in range(tags.shape[1]):
                 if tags[index, w] == line + 1:
                     way = w
                     break
-                if used[index, w] < used[index, victim]:
-                    victim = w
+                if empty < 0 and tags[index, w] == 0:
+                    empty = w
             if way < 0:
-                way = victim
+                # Not the least recently used: the hardware's choice is not that, and any order of
+                # use that is kept would lose everything to a loop a little larger than the cache.
+                way = empty if empty >= 0 else (clock * 0x9E3779B1 >> 16) % tags.shape[1]
                 tags[index, way] = line + 1
                 valid[index, way] = 0
-            used[index, way] = clock
             found = valid[index, way] & sectors
             hits[j] = found | (found if fetched[index, way] == steps[i] else 0) << 4
             missing = sectors & ~found
@@ -207,8 +207,10 @@ def answer(context: Ints, lines: Ints, resident: int, size_bytes: float, sms: in
     wave = position // max(1, resident)
     # Among warps at the same point the order is arbitrary, but the same in every run.
     mixed = _scrambled(warp.astype(np.uint64) << np.uint64(32) | ordinal.astype(np.uint64))
-    order = np.lexsort((warp, mixed, ordinal, wave)).astype(np.int64)
-    steps = (wave * (int(ordinal.max()) + 1) + ordinal)[order] + 1
+    step = wave * (int(ordinal.max()) + 1) + ordinal
+    key = step.astype(np.uint64) << np.uint64(32) | mixed >> np.uint64(32)
+    order = np.argsort(key, kind="stable")
+    steps = step[order] + 1
     n_sets = max(1, int(size_bytes / 128 / _WAYS))
     tags = np.zeros((n_sets, _WAYS), np.int64)
     valid = np.zeros((n_sets, _WAYS), np.uint8)
@@ -216,13 +218,34 @@ def answer(context: Ints, lines: Ints, resident: int, size_bytes: float, sms: in
     rows[:, 3] = np.where(context[:, 3] != 0, _MINE, 2 << block % sms % 60)
     brought = _walk(
         rows, lines, order, steps, hits, fetches, users, tags, valid, np.zeros_like(tags),
-        np.zeros_like(tags), np.zeros((*tags.shape, 2), np.int64),
+        np.zeros((*tags.shape, 2), np.int64),
     )  # fmt: skip
     _contention(context, lines, block, len(names), shares)
     return L2Answer(
         hits=hits, shares=shares, fetches=fetches, arrivals=_by_lot(users[: brought // 2 + 1]),
         footprint=32 * int(brought),
     )  # fmt: skip
+
+
+def share_of(context: Ints, lines: Ints, wave: int, ratio: float) -> float:
+    """The part of L2's capacity that a sample has, where as many blocks run at once on the whole
+    chip as `ratio` samples of `wave` blocks have: the part of the lines in use that are its own.
+
+    How many lines further blocks add is seen from those that the second half of the sample adds to
+    the first: none if all blocks use the same ones.
+    """
+    if ratio <= 1.0 or not len(context):
+        return 1.0
+    names, position = np.unique(context[:, 0] >> 12, return_inverse=True)
+    wave = min(wave, len(names))
+    counts = context[:, 2] & 0xFFFF
+    first = np.repeat((context[:, 2] >> 16) - np.concatenate(([0], np.cumsum(counts)[:-1])), counts)
+    used = lines[first + np.arange(int(counts.sum()))] >> 4
+    owner = np.repeat(position, counts)
+    all_lines = len(np.unique(used[owner < wave]))
+    before = len(np.unique(used[owner < wave // 2])) if wave > 1 else 0
+    added = (all_lines - before) / max(1, wave - wave // 2)
+    return all_lines / (all_lines + (ratio - 1.0) * wave * added)
 
 
 def _by_lot(users: Ints) -> Floats:

@@ -130,9 +130,9 @@ class Model:
     def answer(self) -> l2.L2Answer:
         """What L2 holds when the sampled blocks ask."""
         trace, gpu = self.sample.trace, self.question.gpu
-        part = min(1.0, self.sample.sms / self.active_sms)
         wave = self.sample.sms * self.question.resident
-        size = gpu.l2_size_bytes * part
+        ratio = self.active_sms / self.sample.sms
+        size = gpu.l2_size_bytes * l2.share_of(trace.context, trace.lines, wave, ratio)
         return l2.answer(trace.context, trace.lines, wave, size, self.sample.sms)
 
     @cached_property

@@ -23,7 +23,7 @@ from warplens.execute import trace as tracing
 from warplens.execute.execution import Execution
 from warplens.execute.launch import turns_of
 from warplens.execute.memory import DeviceMemory
-from warplens.execute.tally import Tally
+from warplens.execute.tally import WARPS, Tally
 from warplens.execute.trace import BlockTrace, Recorder, Stretch, collect
 
 BUDGET = 4_000_000  # warp instructions run for a sample
@@ -233,7 +233,8 @@ def _windows(program: engine.Program, image: engine.ModuleImage, memory: DeviceM
     execution = engine.execute(
         program, image, memory, replace(config, observer=tally.observer, block_order=turns),
     )  # fmt: skip
-    works = tally.counts.reshape(len(places), -1).mean(axis=1)
+    counts = tally.counts.reshape(len(places), -1, WARPS)
+    works, longest = counts.sum(axis=2).mean(axis=1), counts.max(axis=(1, 2))
     found: list[Window] = []
     for members in kinds_of(works):
         if len(found) and works[members].sum() < _NOTHING * works.sum():
@@ -242,7 +243,9 @@ def _windows(program: engine.Program, image: engine.ModuleImage, memory: DeviceM
         costs = tuple(cost * max(1.0, work) / first.mean_work for cost in _costs(first))
         chosen = plan(total, config.sm_count, resident, costs, scale, cut=cut)
         place = int(places[members[len(members) // 2]])
-        window = _window(costs, chosen.part, prod(config.block), total, resident * config.sm_count)
+        warp = float(longest[members].mean()) / costs[0]
+        waves = total / (resident * config.sm_count)
+        window = _window(costs, chosen.part, warp, waves)
         sample = _run(program, image, memory, config, chosen.around(place, total), scale, window,
                       cut=cut and window is not None)  # fmt: skip
         found.append(Window(share=share, work=work, trace=sample.trace, sms=chosen.sms))
@@ -293,21 +296,20 @@ def blocks_differ(trace: BlockTrace) -> bool:
     return len(blocks) > 1 and float(blocks.std()) > _ALIKE * float(blocks.mean())
 
 
-def _window(costs: tuple[float, ...], part: float, threads: int, blocks: int,
-            wave: int) -> Stretch | None:  # fmt: skip
+def _window(costs: tuple[float, ...], part: float, warp: float, waves: float) -> Stretch | None:
     """What is kept of a warp: not its beginning, but what comes when caches are filled.
 
-    Blocks of a long grid are not in step: their windows begin at different points.
+    Blocks of a long grid are not in step: their windows begin at different points. `warp`: the
+    share of a block's work that its longest warp does.
     """
     if part >= 1.0:
         return None
     _, entries, _, _, shared_by_all = costs
-    warps = -(-threads // 32)
     start = min(_WARM_UP * part, (1.0 - part) / 2)
-    stagger = start * (blocks > _IN_STEP * wave) * _STAGGER
+    stagger = start * (waves > _IN_STEP) * _STAGGER
     start -= stagger
     before = max(0.0, start - part)
-    each, touched = entries / warps, shared_by_all / warps
+    each, touched = entries * warp, shared_by_all * warp
     return Stretch(
         first=int(start * each), last=max(1, int(start * each) + int(part * each)),
         before=int(before * each), accesses=(int(before * touched), int((start + part) * touched)),
