@@ -84,8 +84,24 @@ def population(typing_context: Any, value: Any) -> Any:
     return types.int64(types.int64), codegen
 
 
+@intrinsic
+def clear_line(typing_context: Any, address: Any) -> Any:
+    """Zeroes 64 bytes."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        line = ir.VectorType(_I64, 8)
+        pointer = builder.inttoptr(args[0], line.as_pointer())
+        builder.store(ir.Constant(line, None), pointer, align=8)
+        return context.get_dummy_value()
+
+    return types.void(types.int64), codegen
+
+
 @native
 def fill_zero(address: int, n_bytes: int) -> None:
-    """Zeroes memory, 8 bytes at a time (`n_bytes` is a multiple of 8)."""
-    for offset in range(0, n_bytes, 8):
+    """Zeroes memory (`n_bytes` is a multiple of 8)."""
+    lines = n_bytes & -64
+    for offset in range(0, lines, 64):
+        clear_line(address + offset)
+    for offset in range(lines, n_bytes, 8):
         poke64(address + offset, 0)

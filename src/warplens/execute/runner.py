@@ -57,6 +57,7 @@ WAITS = 9  # only inside: a block that waits for others of its cluster
 
 # per resident block
 BLOCK_INDEX, BLOCK_ALIVE, BLOCK_RUNNING, BLOCK_YIELDS, N_BLOCK = 0, 1, 2, 3, 8
+BLOCK_BARRIERS = 7  # named barriers below this number have been used; the rest: clusters.py
 BLOCK_CUT = 7  # an observer has seen enough of one of its warps
 # per named barrier of a resident block
 BARRIER_LANES, BARRIER_ROUNDED, BARRIER_NEED, BARRIER_TALLY, BARRIER_MODE = range(5)
@@ -217,6 +218,7 @@ def arrive(slot: int, i: int, w: int, control: Ints, blocks: Ints, barriers: Int
     mode = peek32(w + at.WARP_ARGS + 8)
     ballot = peek32(w + at.WARP_ARGS + 12)
     lanes = population(mask)
+    blocks[slot, BLOCK_BARRIERS] = max(blocks[slot, BLOCK_BARRIERS], number + 1)
     if peek32(w + at.WARP_SPLITS) == 0 and mode != at.BARRIER_ARRIVE:
         barriers[slot, number, BARRIER_LANES] += lanes
         barriers[slot, number, BARRIER_ROUNDED] += 32
@@ -259,7 +261,7 @@ def note_exits(slot: int, i: int, w: int, control: Ints, blocks: Ints, barriers:
     seen[slot, i] = exited
     blocks[slot, BLOCK_ALIVE] -= population(new)
     leave_cluster(slot, w, new, control[WARPS], control, blocks, warps, states)
-    for number in range(16):
+    for number in range(blocks[slot, BLOCK_BARRIERS]):
         if barriers[slot, number, BARRIER_LANES] > 0:
             check_barrier(slot, number, control, blocks, barriers, arrived, warps, states)
 

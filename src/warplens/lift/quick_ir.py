@@ -129,7 +129,7 @@ count:
 
 
 def shared_words() -> str:
-    """@wl.shared.store.4: words of a full warp, one store a lane; scatters cost more.
+    """@wl.shared.store.4: words inside shared memory, one store a lane; scatters cost more.
 
     The highest lane stores first: the lowest lane's value stays, as on hardware.
     """
@@ -160,7 +160,7 @@ def shared_words() -> str:
   %ok = and {P} %ok1, %straight
   %okb = bitcast {P} %ok to i32
   %hit = and i32 %okb, %mask
-  %all = icmp eq i32 %hit, -1
+  %all = icmp eq i32 %hit, %mask
   br i1 %all, label %quick, label %walk
 walk:
   %r = call i32 @{name}.walk(ptr %w, ptr %env, ptr %site, i32 %mask, i32 %imm, i32 %inst,
@@ -171,7 +171,27 @@ quick:
   %hosta = load i64, ptr %hostp, align 8
   %host = inttoptr i64 %hosta to ptr
 {scratch("io", VALUES)}
+  %full = icmp eq i32 %mask, -1
+  br i1 %full, label %every, label %some
+every:
 {stores}
+  br label %count
+some:
+  %rem = phi i32 [ %mask, %quick ], [ %rem2, %some ]
+  %up = call i32 @llvm.ctlz.i32(i32 %rem, i1 true)
+  %lane = sub i32 31, %up
+  %op = getelementptr i32, ptr %offp, i32 %lane
+  %o = load i32, ptr %op, align 4
+  %z = zext i32 %o to i64
+  %vp = getelementptr i32, ptr %io, i32 %lane
+  %v = load i32, ptr %vp, align 4
+  %p = getelementptr i8, ptr %host, i64 %z
+  store i32 %v, ptr %p, align 4
+  %bit = shl i32 1, %lane
+  %rem2 = xor i32 %rem, %bit
+  %more = icmp ne i32 %rem2, 0
+  br i1 %more, label %some, label %count
+count:
   call void @wl.wavefronts(ptr %env, ptr %site, {V} %off, i32 %mask, i32 4, i32 %counter,
     i32 {STORE})
   ret i32 0
