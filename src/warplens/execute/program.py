@@ -61,6 +61,11 @@ class Program:
         else:
             threading.Thread(target=self._compile_fast).start()
 
+    @property
+    def has_fast_code(self) -> bool:
+        """Whether tier 1 is in place (`is_fast` says that it was asked for)."""
+        return self._fast_code is not None
+
     def _compile_fast(self) -> None:
         lifted = lift(self.lifted.kernel, self.features, self.observed, tier=1)
         self._fast_code = jit.compile_lifted(lifted, self.features)
