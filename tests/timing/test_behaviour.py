@@ -9,7 +9,7 @@ import pytest
 
 import warplens as wl
 from warplens.api import LaunchOptions
-from warplens.timing.validation import kendall
+from warplens.timing.validation import alike, kendall
 
 SOURCE = r"""
 extern "C" __global__ void chase(const int* next, int* out, int n) {
@@ -152,6 +152,11 @@ def test_rank_correlation() -> None:
     assert kendall(a, a * 2) == 1.0
     assert kendall(a, -a) == -1.0
     assert kendall(a, np.array([1.0, 2.0, 4.0, 3.0])) == pytest.approx(4 / 6)
+
+
+def test_values_a_small_share_apart_are_alike() -> None:
+    values = np.array([15.1, 26.0, 15.0, 15.2, 16.0])
+    assert alike(values, 0.02).tolist() == [15.0, 26.0, 15.0, 15.0, 16.0]
 
 
 def test_bad_policy_is_refused_by_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from warplens.timing.published import Case, Outcome, judge, read_published, run_published
-from warplens.timing.validation import kendall, spearman
+from warplens.timing.validation import alike, kendall, spearman
 
+_ALIKE = 0.02  # times less apart than this are one step of a ladder
 VERDICTS = ("equal", "noise", "explained", "differs")
 Shown = tuple[str, float | None, float, str, str]  # metric, ours, published, verdict, cause
 
@@ -135,7 +136,13 @@ def ladder_lines(rows: Iterable[Row]) -> Iterator[str]:
             f"{name}: {len(mine)} steps, Spearman {spearman(left, right):.2f}, "
             f"Kendall {kendall(left, right):.2f}"
         )
-        yield text + (_scaled(left, right) if mine[0].case.common_factor else "")
+        if mine[0].case.common_factor:
+            yield text + _scaled(left, right)
+            continue
+        joined = spearman(alike(left, _ALIKE), alike(right, _ALIKE))
+        if len(set(alike(right, _ALIKE))) < len(right):
+            text += f"; steps less than {_ALIKE:.0%} apart as equal: Spearman {joined:.2f}"
+        yield text
 
 
 def _scaled(predicted: list[float], published: list[float]) -> str:

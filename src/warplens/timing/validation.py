@@ -152,6 +152,16 @@ def spearman(left: npt.ArrayLike, right: npt.ArrayLike) -> float:
     return float(((a - a.mean()) * (b - b.mean())).mean()) / spread if spread else 0.0
 
 
+def alike(values: npt.ArrayLike, share: float) -> npt.NDArray[np.float64]:
+    """The values with those that lie within a share of the next smaller one made equal to it."""
+    array = np.asarray(values, float)
+    order = np.argsort(array, kind="stable")
+    starts = np.concatenate(([True], np.diff(array[order]) > share * array[order][:-1]))
+    found = np.empty_like(array)
+    found[order] = array[order][starts][np.cumsum(starts) - 1]
+    return found
+
+
 def _ranks(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
     array = np.asarray(values, float)
     below = (array[None, :] < array[:, None]).sum(axis=1)
