@@ -100,13 +100,40 @@ def _waits_at_once(w: RegionWriter, target: int) -> bool:
     return first.op.role == "bsync" and first.inst.guard is None
 
 
+def _ends_at_once(w: RegionWriter, target: int) -> bool:
+    """Whether a lifted block does nothing but end lanes, and no observer wants to see it."""
+    first = w.layout.blocks[target].start
+    inst = w.bound[first].inst
+    plain = inst.guard is None and not inst.operands and w.bound[first].op.role == "exit"
+    return plain and not (w.watch.blocks or w.tells("exit") or first in w.watch.parts)
+
+
+def _end(w: RegionWriter, target: int, lanes: str) -> None:
+    """Ends lanes that come to such a block."""
+    first = w.layout.blocks[target].start
+    w.count(w.counter("inst_executed", first, first + 1), "1")
+    slot = w.counter("thread_inst_executed", first, first + 1)
+    w.counter("thread_inst_executed_true", first, first + 1, slot=slot)
+    w.count(slot, w.popcount(lanes))
+    ended = w.load_u32(at.WARP_EXITED)
+    w.store_u32(at.WARP_EXITED, w.emit(f"or i32 {ended}, {lanes}"))
+
+
 def _diverge(w: RegionWriter, target: int, taken: str, rest: str) -> None:
     """Two ways: the side with fewer lanes runs first, on a tie the one that falls through.
 
-    So does an H200. A side that would only wait at a convergence barrier is put aside first; that
-    changes nothing but saves a round trip.
+    So does an H200. A side that would only wait at a convergence barrier is put aside first, one
+    that would only end ends at once; that changes nothing but saves a round trip.
     """
     follow = w.next_block()
+    if _ends_at_once(w, target):
+        _end(w, target, taken)
+        w.goto(follow, rest)
+        return
+    if _ends_at_once(w, follow):
+        _end(w, follow, rest)
+        w.goto(target, taken)
+        return
     if _waits_at_once(w, target):
         w.park(target, taken)
         w.goto(follow, rest)
