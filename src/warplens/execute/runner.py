@@ -56,8 +56,8 @@ ALL_DONE, FAULTED, HOOK_CALL, STOPPED, DEADLOCKED, TRAPPED, BAD_PC, NEED_SLOT, S
 WAITS = 9  # only inside: a block that waits for others of its cluster
 
 # per resident block
-BLOCK_INDEX, BLOCK_ALIVE, BLOCK_RUNNING, BLOCK_YIELDS, N_BLOCK = 0, 1, 2, 3, 8
-BLOCK_BARRIERS = 7  # named barriers below this number have been used; the rest: clusters.py
+BLOCK_INDEX, BLOCK_ALIVE, BLOCK_RUNNING, BLOCK_YIELDS, N_BLOCK = 0, 1, 2, 3, 9
+BLOCK_BARRIERS = 8  # named barriers below this number have been used; 4 to 6: clusters.py
 BLOCK_CUT = 7  # an observer has seen enough of one of its warps
 # per named barrier of a resident block
 BARRIER_LANES, BARRIER_ROUNDED, BARRIER_NEED, BARRIER_TALLY, BARRIER_MODE = range(5)
