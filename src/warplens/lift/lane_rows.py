@@ -136,7 +136,8 @@ def serve(w: RegionWriter, item: Bound, site: str, address: tuple[Value, Value |
     w.module.start(taken)
     area = f"%area{group.area}"
     w.line(
-        f"call void @wl.rows.count(ptr %env, ptr {area}, i32 {w.mask}, i32 {shift}, i32 {slot})"
+        f"call void @wl.rows.count.{group.words}(ptr %env, ptr {area}, i32 {w.mask}, i32 {shift}, "
+        f"i32 {slot})"
     )
     place = w.emit(f"getelementptr i8, ptr {area}, i64 {128 + 32 * shift}")
     word = w.emit(f"load <32 x i32>, ptr {place}, align 64")

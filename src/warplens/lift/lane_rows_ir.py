@@ -16,6 +16,7 @@ from warplens.lift.runtime_ir import COUNTERS_POINTER, P, V, add_counter, splat
 _X, _Z = "<4 x i32>", "<16 x i32>"
 AREA = "[18 x <32 x i32>]"
 _APART = 17 * 128
+_HOST = _APART + 8
 _SPREAD = 256  # bytes from first to last lane; nearer ones are better gathered
 
 
@@ -78,8 +79,6 @@ def read_rows(words: int) -> str:
             f"  %o{lane} = load i32, ptr %op{lane}, align 4",
             f"  %oz{lane} = zext i32 %o{lane} to i64",
             f"  %lane{lane} = getelementptr i8, ptr %host, i64 %oz{lane}",
-            f"  %next{lane} = getelementptr i8, ptr %lane{lane}, i64 {4 * words + 60}",
-            f"  call void @llvm.prefetch.p0(ptr %next{lane}, i32 0, i32 3, i32 1)",
         ]
     for c in range(words // 4):
         for half in (0, 1):
@@ -143,14 +142,38 @@ read:
   %host.p = getelementptr i8, ptr %site, i64 {at.SITE_HOST}
   %host.a = load i64, ptr %host.p, align 8
   %host = inttoptr i64 %host.a to ptr
+  %kept.p = getelementptr i8, ptr %area, i64 {_HOST}
+  store i64 %host.a, ptr %kept.p, align 8
 {body}
   ret i1 true
 }}"""
 
 
-def count_word() -> str:
-    """@wl.rows.count: counts the load of the words at %shift; bytes count with the lanes."""
-    return f"""define internal void @wl.rows.count(ptr %env, ptr %area, i32 %mask, i32 %shift,
+def _fetch_ahead(words: int) -> str:
+    """Asks for what comes next, of some lanes at every load: all at once would have to wait."""
+    n = 32 // words
+    lines = [
+        f"  %h.p = getelementptr i8, ptr %area, i64 {_HOST}",
+        "  %h.a = load i64, ptr %h.p, align 8",
+        f"  %h.n = add i64 %h.a, {4 * words + 60}",
+        "  %h = inttoptr i64 %h.n to ptr",
+        f"  %h.b = mul i32 %shift, {n}",
+        "  %h.l = getelementptr i8, ptr %area, i32 %h.b",
+    ]
+    for j in range(n):
+        lines += [
+            f"  %h{j}.p = getelementptr i32, ptr %h.l, i64 {j}",
+            f"  %h{j}.o = load i32, ptr %h{j}.p, align 4",
+            f"  %h{j}.z = zext i32 %h{j}.o to i64",
+            f"  %h{j} = getelementptr i8, ptr %h, i64 %h{j}.z",
+            f"  call void @llvm.prefetch.p0(ptr %h{j}, i32 0, i32 3, i32 1)",
+        ]
+    return "\n".join(lines)
+
+
+def count_word(words: int) -> str:
+    """@wl.rows.count.N: counts the load of the words at %shift; bytes count with the lanes."""
+    return f"""define internal void @wl.rows.count.{words}(ptr %env, ptr %area, i32 %mask, i32 %shift,
     i32 %counter) noinline {{
 entry:
 {COUNTERS_POINTER}
@@ -184,6 +207,7 @@ add:
 {add_counter("c3", IDEAL_SECTORS, "%ideal.w")}
 {add_counter("c4", LINES, "%lin.w")}
 {add_counter("c5", SHARED_BYTES, "%dup.w")}
+{_fetch_ahead(words)}
   ret void
 }}"""
 
@@ -192,6 +216,6 @@ def functions(words: int) -> tuple[tuple[str, str], ...]:
     """What a group of loads of N words calls."""
     return (
         ("llvm.usub.sat.i32", "declare i32 @llvm.usub.sat.i32(i32, i32)"),
-        ("wl.rows.count", count_word()),
+        (f"wl.rows.count.{words}", count_word(words)),
         (f"wl.rows.{words}", read_rows(words)),
     )
