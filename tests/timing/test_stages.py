@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from warplens.execute.trace import ELSEWHERE
 from warplens.timing import dram, fetch, l1, l2, lsu, scoreboard, shared
 from warplens.timing.state import CODE, LINE, N_SCOREBOARDS, SET, SM, SPEC, SUB, WARP
 
@@ -120,7 +121,7 @@ def test_l2_holds_lines_up_to_its_size() -> None:
     where = np.full(len(lines), 1 << 28)
     context = np.column_stack([np.zeros(len(lines), np.int64), where,
                                np.arange(len(lines)) << 16 | 1,
-                               np.ones(len(lines), np.int64)])  # fmt: skip
+                               np.zeros(len(lines), np.int64)])  # fmt: skip
     large = l2.answer(context, lines, 1, 256 * 128, 1)
     assert large.hits[:64].tolist() == [0] * 64
     assert (large.hits[64:] & 15 == 15).all()
@@ -135,7 +136,7 @@ def test_l2_holds_lines_up_to_its_size() -> None:
 def test_atomics_on_one_line_are_shared_by_their_blocks() -> None:
     lines = np.array([5, 5, 9, 11]) << 4 | 1
     block = np.array([0, 1, 0, 1])
-    rows = np.full(4, 4 << 28), np.arange(4) << 16 | 1, np.ones(4, np.int64)
+    rows = np.full(4, 4 << 28), np.arange(4) << 16 | 1, np.zeros(4, np.int64)
     shares = l2.answer(np.column_stack([block << 12, *rows]), lines, 2, 1 << 20, 1).shares
     assert shares.tolist() == [1.0, 1.0, 0.0, 0.0]
 
@@ -145,6 +146,7 @@ def test_a_fetch_that_several_sms_use_falls_to_one_of_them(sms: int) -> None:
     n = 4000
     lines = np.tile(np.arange(n), sms) << 4 | 0b0011
     block = np.repeat(np.arange(sms), n)
-    rows = np.full(sms * n, 1 << 28), np.arange(sms * n) << 16 | 1, (block == 0).astype(np.int64)
-    found = l2.answer(np.column_stack([block << 12, *rows]), lines, sms, 1 << 20, sms)
+    whose = np.where(block == 0, 0, ELSEWHERE)
+    rows = block << 12, np.full(sms * n, 1 << 28), np.arange(sms * n) << 16 | 1, whose
+    found = l2.answer(np.column_stack(rows), lines, sms, 1 << 20, sms)
     assert np.count_nonzero(found.arrivals == -1) == pytest.approx(n / sms, rel=0.1)

@@ -87,7 +87,7 @@ def _sizes(kernel: str) -> np.ndarray:
 
 @pytest.mark.parametrize(("kernel", "turns"), [("turns", 5000), ("barriers", 3000)])
 def test_blocks_are_cut_behind_their_windows(kernel: str, turns: int) -> None:
-    window = Stretch(first=40, last=90, before=20, accesses=(20, 90))
+    window = Stretch(first=40, last=90, accesses=(20, 90))
     numbers = (turns, turns) if kernel == "turns" else (turns,)
     whole = Recorder(1, 1, window)
     cut = Recorder(1, 1, window, cut=True)
@@ -110,7 +110,7 @@ def test_blocks_are_cut_behind_their_windows(kernel: str, turns: int) -> None:
 
 
 def test_windows_of_blocks_may_begin_at_different_points() -> None:
-    window = Stretch(first=40, last=90, before=40, accesses=(40, 90), stagger=(1000, 1000))
+    window = Stretch(first=40, last=90, accesses=(40, 90), stagger=(1000, 1000))
     recorder = Recorder(1, 1, window, cut=True)
     executed = [
         _executed(_observed("barriers", blocks, recorder.observer, 3000)) for blocks in (1, 2, 3)

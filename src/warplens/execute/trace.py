@@ -28,8 +28,10 @@ Ints = npt.NDArray[np.int64]
 # header of the recorder's state, int64 slots
 N_ENTRIES, CAP_ENTRIES, AT_ENTRIES, N_ACCESSES, CAP_ACCESSES, AT_ACCESSES = range(6)
 N_LINES, CAP_LINES, AT_LINES, STRIDE, OVERFLOW = range(6, 11)
-FIRST, LAST, BEFORE, ACCESS_FIRST, ACCESS_LAST, AT_SEEN, CUT = range(11, 18)
-STAGGER, ACCESS_STAGGER, N_HEADER = 18, 19, 20
+FIRST, LAST, ACCESS_FIRST, ACCESS_LAST, AT_SEEN, CUT = range(11, 17)
+STAGGER, ACCESS_STAGGER, N_HEADER = 17, 18, 19
+# what an access belongs to, where no entry of a block that is recorded whole
+BEFORE, ELSEWHERE = -1, -2  # the time before its block's window; a block on another SM
 _SEEN = 1 << 16  # counters of a window, by block and warp
 
 ENTRY_BYTES, ACCESS_BYTES, LINE_BYTES = 16, 32, 8
@@ -67,18 +69,17 @@ def _shift(block: int, stagger: int) -> int:
 
 
 @native
-def _is_within(state: int, first: int, last: int, block: int, record: int) -> bool:
-    """Counts one more for a warp and tells whether it lies behind `first`, up to `last`."""
+def _count(state: int, last: int, block: int, record: int) -> int:
+    """Counts one more for a warp, up to one more than `last`."""
     place = _seen_place(state, block, peek32(record + at.WARP_INDEX))
-    seen = np.int64(peek32(place)) + 1
+    seen = int(np.int64(peek32(place))) + 1
     if seen > last:
-        poke32(place, last + 1)
+        seen = last + 1
         poke64(state + 8 * OVERFLOW, 1)
         if _peek64(state + 8 * CUT) != 0:
             poke64(record + at.WARP_FUEL, ENOUGH)
-        return False
     poke32(place, seen)
-    return bool(seen > first)
+    return int(seen)
 
 
 @cfunc(_VOID_BLOCK)
@@ -91,9 +92,8 @@ def _on_block(env: Any, warp: int, number: int, mask: int) -> None:
     last = _peek64(state + 8 * LAST)
     if last:
         shift = _shift(block, _peek64(state + 8 * STAGGER))
-        if not _is_within(
-            state, _peek64(state + 8 * FIRST) + shift, last + shift, block, warp
-        ):  # fmt: skip
+        seen = _count(state, last + shift, block, warp) - shift
+        if seen > last or seen <= _peek64(state + 8 * FIRST):
             return
     n = _peek64(state + 8 * N_ENTRIES)
     if n >= _peek64(state + 8 * CAP_ENTRIES):
@@ -222,20 +222,23 @@ def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int,
     whole = block % _peek64(state + 8 * STRIDE) == 0
     if not whole and space != at.SPACE_GLOBAL:
         return
+    entry = np.int64(_peek64(state + 8 * N_ENTRIES)) - 1 if whole else np.int64(ELSEWHERE)
     last = _peek64(state + 8 * LAST)
-    if last and whole:
-        seen = np.int64(peek32(_seen_place(state, block, peek32(warp + at.WARP_INDEX))))
-        seen -= _shift(block, _peek64(state + 8 * STAGGER))
-        if seen > last or seen <= _peek64(state + 8 * BEFORE):
+    if last:
+        first = _peek64(state + 8 * (FIRST if whole else ACCESS_FIRST))
+        if whole:
+            seen = np.int64(peek32(_seen_place(state, block, peek32(warp + at.WARP_INDEX))))
+            seen -= _shift(block, _peek64(state + 8 * STAGGER))
+        else:
+            shift = _shift(block, _peek64(state + 8 * ACCESS_STAGGER))
+            last = _peek64(state + 8 * ACCESS_LAST)
+            seen = np.int64(_count(state, last + shift, block, warp)) - shift
+        if seen <= 0 or seen > last:
             return
-        whole = seen > _peek64(state + 8 * FIRST)
-        if not whole and space != at.SPACE_GLOBAL:
-            return
-    elif last:
-        shift = _shift(block, _peek64(state + 8 * ACCESS_STAGGER))
-        first, last = _peek64(state + 8 * ACCESS_FIRST), _peek64(state + 8 * ACCESS_LAST)
-        if not _is_within(state, first + shift, last + shift, block, warp):
-            return
+        if seen <= first:
+            entry = np.int64(BEFORE)
+            if space != at.SPACE_GLOBAL:
+                return
     n, lines = _peek64(state + 8 * N_ACCESSES), _peek64(state + 8 * N_LINES)
     full = lines + 160 > _peek64(state + 8 * CAP_LINES)
     if n >= _peek64(state + 8 * CAP_ACCESSES) or full:
@@ -260,7 +263,7 @@ def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int,
             count = max(count, deep)
     row = _peek64(state + 8 * AT_ACCESSES) + ACCESS_BYTES * n
     poke64(row, block << 12 | peek32(warp + at.WARP_INDEX))
-    poke64(row + 8, _peek64(state + 8 * N_ENTRIES) - 1 if whole else -1)
+    poke64(row + 8, entry)
     where = inst | np.int64(space) << SPACE_SHIFT | np.int64(kind) << KIND_SHIFT
     where |= population(lanes) << LANES_SHIFT | np.int64(size) << SIZE_SHIFT
     where |= np.int64(deep) << DEPTH_SHIFT
@@ -285,13 +288,12 @@ def _address(function: Any) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stretch:
-    """What is kept of a warp: its entries behind `first` up to `last`, and the global accesses of
-    those behind `before`; of blocks on other SMs, these accesses by their own numbers. All of it
-    comes up to `stagger` (entries, accesses) later, by block."""
+    """What is kept of a warp: its entries behind `first` up to `last`, and its global accesses up
+    to there; of blocks on other SMs, `accesses` says the same by their own numbers. All of it
+    begins up to `stagger` (entries, accesses) later, by block."""
 
     first: int
     last: int
-    before: int
     accesses: tuple[int, int]
     stagger: tuple[int, int] = (0, 0)
 
@@ -314,7 +316,7 @@ class Recorder:
         self.header[STRIDE] = stride
         self._seen = np.zeros(_SEEN if window else 1, np.int32)
         if window:
-            self.header[[FIRST, LAST, BEFORE]] = window.first, window.last, window.before
+            self.header[[FIRST, LAST]] = window.first, window.last
             self.header[[ACCESS_FIRST, ACCESS_LAST]] = window.accesses
             self.header[[STAGGER, ACCESS_STAGGER]] = window.stagger
         self.header[CUT] = cut
@@ -358,8 +360,8 @@ class BlockTrace:
         accesses: (entry, where, first line << 16 | count) per access, warp after warp.
         warp_accesses: where each warp's accesses begin.
         lines: line << 4 | sector mask; hits: per line, sectors found in L2 (see timing/l2.py).
-        context: (block << 12 | warp, where, first line << 16 | count, 1 if it is in `accesses`) of
-            every global access of all sampled blocks, in executed order.
+        context: (block << 12 | warp, where, first line << 16 | count, BEFORE, ELSEWHERE or 0 if it
+            is in `accesses`) of every global access of all sampled blocks, in executed order.
         warps_per_block: warps of a block.
         truncated: something was left out: by a window the end of every block, else, where the
             tables overflowed, the end of the last one.
@@ -426,7 +428,7 @@ def collect(recorder: Recorder, lifted_blocks: list[Any], warps_per_block: int,
     rank[order] = np.arange(len(order))
     is_global = (accesses[:, 2] >> SPACE_SHIFT & 3) == at.SPACE_GLOBAL
     context = accesses[is_global].copy()
-    context[:, 1] = context[:, 1] >= 0
+    context[:, 1] = np.minimum(context[:, 1], 0)
     whole = accesses[:, 1] >= 0
     mine = accesses[whole]
     mine = mine[kept[mine[:, 1]]] if len(mine) else mine

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.compiled import native
-from warplens.execute.trace import KIND_SHIFT
+from warplens.execute.trace import BEFORE, KIND_SHIFT
 from warplens.timing import dram
 from warplens.timing.state import SLICES, Floats, Ints, Record, Trace, stage
 
@@ -24,6 +24,7 @@ IDEAL_L2 = 2
 _WAYS = 16
 _READ = 1
 _NO_READ = 1 << 62  # a fetch for what is written, which needs no DRAM, or for an atomic
+_BEFORE = 1 << 61  # a fetch before the window of what is replayed
 _MINE = 1  # among users of a fetch: accesses that are replayed; other bits: other SMs
 _PENDING = 0.6  # of DRAM's latency is left when another SM asks for what one has just asked for
 
@@ -166,6 +167,8 @@ def _walk(accesses: Ints, lines: Ints, order: Ints, steps: Ints,
                     by[index, way, half] = brought // 2
                     if row[1] >> KIND_SHIFT & 7 != _READ:
                         users[brought // 2] = _NO_READ
+                    elif row[3] == 0:
+                        users[brought // 2] = _BEFORE
                 fetches[j, half] = by[index, way, half]
                 if sectors & bits:
                     users[by[index, way, half]] |= row[3]
@@ -215,7 +218,8 @@ def answer(context: Ints, lines: Ints, resident: int, size_bytes: float, sms: in
     tags = np.zeros((n_sets, _WAYS), np.int64)
     valid = np.zeros((n_sets, _WAYS), np.uint8)
     rows = context.copy()
-    rows[:, 3] = np.where(context[:, 3] != 0, _MINE, 2 << block % sms % 60)
+    rows[:, 3] = np.where(context[:, 3] == 0, _MINE, 2 << block % sms % 60)
+    rows[context[:, 3] == BEFORE, 3] = 0
     brought = _walk(
         rows, lines, order, steps, hits, fetches, users, tags, valid, np.zeros_like(tags),
         np.zeros((*tags.shape, 2), np.int64),
@@ -252,7 +256,7 @@ def _by_lot(users: Ints) -> Floats:
     """Per fetch -1 if it falls to this SM, else 0."""
     number = np.unpackbits(users.view(np.uint8).reshape(-1, 8), axis=1).sum(axis=1)
     lot = _scrambled(np.arange(len(users), dtype=np.uint64)) % np.maximum(1, number)
-    is_mine = (users & (_MINE | _NO_READ) == _MINE) & (lot == 0)
+    is_mine = (users & (_MINE | _NO_READ | _BEFORE) == _MINE) & (lot == 0)
     return np.where(is_mine, -1.0, 0.0)
 
 

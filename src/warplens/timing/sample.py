@@ -126,9 +126,8 @@ def plan(total: int, sm_count: int, resident: int, costs: tuple[float, ...],
         # All that is kept shrinks; what is run does so only if blocks can be cut.
         budget = LONG_BUDGET * scale
         run *= min(1.0, (_WARM_UP + _OVERRUN) * part) if cut else 1.0
-        entries, accesses, lines, shared_by_all = (
-            part * cost for cost in (entries, accesses, lines, shared_by_all)
-        )  # fmt: skip
+        entries, accesses, lines = (part * cost for cost in (entries, accesses, lines))
+        shared_by_all *= (1.0 + _WARM_UP) * part
     whole = min(
         budget / instructions, filled * tracing.MAX_ENTRIES / entries,
         filled * tracing.MAX_ACCESSES / accesses, filled * tracing.MAX_LINES / lines,
@@ -308,11 +307,10 @@ def _window(costs: tuple[float, ...], part: float, warp: float, waves: float) ->
     start = min(_WARM_UP * part, (1.0 - part) / 2)
     stagger = start * (waves > _IN_STEP) * _STAGGER
     start -= stagger
-    before = max(0.0, start - part)
     each, touched = entries * warp, shared_by_all * warp
     return Stretch(
         first=int(start * each), last=max(1, int(start * each) + int(part * each)),
-        before=int(before * each), accesses=(int(before * touched), int((start + part) * touched)),
+        accesses=(int(start * touched), int((start + part) * touched)),
         stagger=(int(stagger * each), int(stagger * touched)),
     )  # fmt: skip
 
