@@ -1,4 +1,4 @@
-"""Different places among rising offsets, counted by runs of lanes, against sets of numbers."""
+"""Different places among offsets, counted by runs of lanes or by comparing, against sets."""
 
 from __future__ import annotations
 
@@ -48,3 +48,35 @@ def test_runs(host: str | None) -> None:
     falling[17] = 3
     run(falling.ctypes.data, answer.ctypes.data)
     assert answer[1] == 0xFFFFFFFF ^ 1 << 17
+
+
+TOUCHED = """
+define i32 @region0(ptr %w, ptr %env) {
+  %off = load <32 x i32>, ptr %w, align 4
+  %mask = load i32, ptr %env, align 4
+  %three = call { i32, i32, i32 } @wl.touched(<32 x i32> %off, i32 %mask)
+""" + "".join(
+    f"""  %n{k} = extractvalue {{ i32, i32, i32 }} %three, {k}
+  %p{k} = getelementptr i32, ptr %env, i64 {k + 1}
+  store i32 %n{k}, ptr %p{k}, align 4
+"""
+    for k in range(3)
+) + "  ret i32 0\n}\n"  # fmt: skip
+
+
+@pytest.mark.parametrize("host", [None, "avx2"])
+def test_touched(host: str | None) -> None:
+    features = host_features(None if host is None or not host_features().is_x86 else host)
+    functions = runtime_ir.DECLARATIONS | runtime_ir.distinct(features)
+    code = jit.compile_ir("\n".join((*functions.values(), TOUCHED)), 1, features, 1)
+    run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(code.addresses[0])
+    rng = np.random.default_rng(6)
+    for places in (1, 3, 30, 100, 1000, 10_000, 1 << 30):
+        for grain in (1, 4, 32, 128):
+            for mask in (0xFFFFFFFF, 1, 1 << 31, 0xFFFF0000, *rng.integers(1, 1 << 32, 40)):
+                offsets = (rng.integers(0, places, 32) * grain).astype(np.uint32)
+                answer = np.array([mask, 0, 0, 0], np.uint32)
+                run(offsets.ctypes.data, answer.ctypes.data)
+                on = [int(a) for lane, a in enumerate(offsets) if int(mask) >> lane & 1]
+                wanted = [len({a // size for a in on}) for size in (1, 32, 128)]
+                assert answer[1:].tolist() == wanted, (offsets, mask)
