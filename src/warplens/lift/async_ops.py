@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from warplens.execute import layout as at
-from warplens.lift import access_ir
+from warplens.lift import access_ir, move_ir
 from warplens.lift.access_ir import ADDRESSES, RESULTS, VALUES
 from warplens.lift.binding import BindingError, Bound, access_bytes
 from warplens.lift.lifter import RegionWriter, role
@@ -53,8 +53,8 @@ def copy_async(w: RegionWriter, item: Bound) -> None:
         low = w.x.and_(low, w.x.u32(-size & 0xFFFFFFFF))
     use_runtime(
         w,
-        (f"wl.mv.load.{size}", access_ir.move_load(size)),
-        (f"wl.mv.store.{size}", access_ir.move_store(size)),
+        (f"wl.mv.load.{size}", move_ir.move_load(size)),
+        (f"wl.mv.store.{size}", move_ir.move_store(size)),
         (f"wl.global.copy.{size}", access_ir.global_move("load", size, w.observe).replace(
             f"@wl.global.load.{size}(", f"@wl.global.copy.{size}(")),
         (f"wl.shared.store.{size}", access_ir.shared_move("store", size, w.observe)),

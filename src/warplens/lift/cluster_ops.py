@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from warplens.execute import layout as at
-from warplens.lift import access_ir, atomic_ir
+from warplens.lift import access_ir, atomic_ir, move_ir
 from warplens.lift.access_ir import ADDRESSES, VALUES
 from warplens.lift.atomic_ops import atomic_operation
 from warplens.lift.binding import BindingError, Bound, access_bytes
@@ -58,7 +58,7 @@ def store_async(w: RegionWriter, item: Bound) -> None:
         put_scratch(w, VALUES + k, w.operands.bits_word(source, k, False))
     own = f"wl.shared.store.{size}"
     use_runtime(
-        w, (f"wl.mv.store.{size}", access_ir.move_store(size)),
+        w, (f"wl.mv.store.{size}", move_ir.move_store(size)),
         (own, access_ir.shared_move("store", size, w.observe)),
     )  # fmt: skip
     name = cluster_helper(w, own, size, access_ir.shared_move("store", size))

@@ -9,7 +9,7 @@ are those of 16-byte accesses by the lanes that hold addresses.
 from __future__ import annotations
 
 from warplens.execute import layout as at
-from warplens.lift import access_ir
+from warplens.lift import access_ir, move_ir
 from warplens.lift.access_ir import ADDRESSES, RESULTS, VALUES, scratch
 from warplens.lift.binding import BindingError, Bound
 from warplens.lift.count_ir import STORE
@@ -102,7 +102,7 @@ def _matrix(w: RegionWriter, item: Bound, op: str) -> None:
     low = own_shared(w, low)
     w.line(f"store {V} {low.ref}, ptr {_slot(w, ADDRESSES)}, align 64")
     name, text = matrix_helper(op, count, is_transposed, w.observe)
-    mover = access_ir.move_load if op == "load" else access_ir.move_store
+    mover = move_ir.move_load if op == "load" else move_ir.move_store
     size = 2 if is_transposed else 4
     use_runtime(w, (f"wl.mv.{op}.{size}", mover(size)), (name, text))
     site, slot = new_site(w, "shared", 16)

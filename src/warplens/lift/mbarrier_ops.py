@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from warplens.execute import layout as at
-from warplens.lift import access_ir
+from warplens.lift import access_ir, move_ir
 from warplens.lift.access_ir import ADDRESSES, RESULTS, VALUES
 from warplens.lift.binding import KEY_PREDICATE, BindingError, Bound
 from warplens.lift.lifter import RegionWriter, role
@@ -79,7 +79,7 @@ def mbarrier_init(w: RegionWriter, item: Bound) -> None:
         put_scratch(w, VALUES + k, w.operands.bits_word(source, k, False))
     _shared_place(w, memory_operand(item))
     use_runtime(
-        w, ("wl.mv.store.8", access_ir.move_store(8)),
+        w, ("wl.mv.store.8", move_ir.move_store(8)),
         ("wl.shared.store.8", access_ir.shared_move("store", 8, w.observe)),
     )  # fmt: skip
     site, slot = new_site(w, "shared", 8, "store")
@@ -95,7 +95,7 @@ def mbarrier_check(w: RegionWriter, item: Bound) -> None:
     parity = item.inst.operands[-1]
     _shared_place(w, memory_operand(item))
     use_runtime(
-        w, ("wl.mv.load.8", access_ir.move_load(8)),
+        w, ("wl.mv.load.8", move_ir.move_load(8)),
         ("wl.shared.load.8", access_ir.shared_move("load", 8, w.observe)),
     )  # fmt: skip
     site, slot = new_site(w, "shared", 8, "load")

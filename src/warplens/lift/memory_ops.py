@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 
 from warplens.execute import layout as at
-from warplens.lift import access_ir, quick_ir
+from warplens.lift import access_ir, move_ir, quick_ir
 from warplens.lift.access_ir import RESULTS, VALUES
 from warplens.lift.binding import BindingError, Bound, access_bytes
 from warplens.lift.host import HostFeatures
@@ -43,7 +43,7 @@ from warplens.sass.model import PT, RZ, Const, Imm, Pred, Reg, UReg
 def _moves(features: HostFeatures, space: str, op: str, size: int, observe: bool,
            clusters: bool) -> tuple[tuple[str, str], ...]:  # fmt: skip
     """The helpers of loads or stores of a size."""
-    mover = access_ir.move_load if op == "load" else access_ir.move_store
+    mover = move_ir.move_load if op == "load" else move_ir.move_store
     sizes = {size, min(size, 4)}
     functions = [(f"wl.mv.{op}.{s}", mover(s)) for s in sorted(sizes)]
     spaces = SPACES[space]

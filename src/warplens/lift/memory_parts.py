@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 
 from warplens.execute import layout as at
-from warplens.lift import access_ir, cluster_ir, count_ir, runs_ir, runtime_ir
+from warplens.lift import cluster_ir, count_ir, move_ir, runs_ir, runtime_ir
 from warplens.lift.access_ir import ADDRESSES
 from warplens.lift.binding import BindingError, Bound, is_wide_address
 from warplens.lift.host import HostFeatures
@@ -54,7 +54,7 @@ def cluster_helper(w: RegionWriter, own: str, size: int, quiet: str) -> str:
 def _runtime(features: HostFeatures) -> tuple[tuple[str, str], ...]:
     """What all helpers call."""
     found: dict[str, str] = {}
-    for group in (runtime_ir.DECLARATIONS, access_ir.GATHER, access_ir.MASKED):
+    for group in (runtime_ir.DECLARATIONS, move_ir.GATHER, move_ir.MASKED):
         found.update(group)
     found["llvm.fabs.f64"] = "declare double @llvm.fabs.f64(double)"
     found["wl.fault"] = runtime_ir.fault()
