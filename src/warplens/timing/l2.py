@@ -231,15 +231,15 @@ def answer(context: Ints, lines: Ints, resident: int, size_bytes: float, sms: in
     )  # fmt: skip
 
 
-def share_of(context: Ints, lines: Ints, wave: int, ratio: float) -> float:
-    """The part of L2's capacity that a sample has, where as many blocks run at once on the whole
-    chip as `ratio` samples of `wave` blocks have: the part of the lines in use that are its own.
+def lines_in_use(context: Ints, lines: Ints, wave: int, ratio: float) -> tuple[float, float]:
+    """Lines that a wave of `wave` sampled blocks uses; those that the chip uses meanwhile, where
+    `ratio` times as many blocks run at once.
 
     How many lines further blocks add is seen from those that the second half of the sample adds to
     the first: none if all blocks use the same ones.
     """
-    if ratio <= 1.0 or not len(context):
-        return 1.0
+    if not len(context):
+        return 1.0, 1.0
     names, position = np.unique(context[:, 0] >> 12, return_inverse=True)
     wave = min(wave, len(names))
     counts = context[:, 2] & 0xFFFF
@@ -249,7 +249,7 @@ def share_of(context: Ints, lines: Ints, wave: int, ratio: float) -> float:
     all_lines = len(np.unique(used[owner < wave]))
     before = len(np.unique(used[owner < wave // 2])) if wave > 1 else 0
     added = (all_lines - before) / max(1, wave - wave // 2)
-    return all_lines / (all_lines + (ratio - 1.0) * wave * added)
+    return float(all_lines), all_lines + max(0.0, ratio - 1.0) * wave * added
 
 
 def _by_lot(users: Ints) -> Floats:

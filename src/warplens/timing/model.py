@@ -130,10 +130,17 @@ class Model:
     def answer(self) -> l2.L2Answer:
         """What L2 holds when the sampled blocks ask."""
         trace, gpu = self.sample.trace, self.question.gpu
+        mine, chip = self.lines_in_use
         wave = self.sample.sms * self.question.resident
-        ratio = self.active_sms / self.sample.sms
-        size = gpu.l2_size_bytes * l2.share_of(trace.context, trace.lines, wave, ratio)
+        size = gpu.l2_size_bytes * mine / chip
         return l2.answer(trace.context, trace.lines, wave, size, self.sample.sms)
+
+    @cached_property
+    def lines_in_use(self) -> tuple[float, float]:
+        """Lines that the sample uses at a time, and the whole chip."""
+        trace, sms = self.sample.trace, self.sample.sms
+        wave = sms * self.question.resident
+        return l2.lines_in_use(trace.context, trace.lines, wave, self.active_sms / sms)
 
     @cached_property
     def machine(self) -> Machine:
@@ -141,7 +148,9 @@ class Model:
         q, gpu = self.question, self.question.gpu
         footprint = self.answer.footprint * q.blocks / max(1, self.sample.trace.sampled)
         room = float(gpu.l2_size_bytes) * float(gpu.value("l2.dirty_fraction", 0.78))
+        # What SMs near both partitions use is kept in both, as far as half of L2 goes.
         two = int(gpu.value("l2.partitions", 1)) > 1
+        in_use = 128 * self.lines_in_use[1]
         return Machine(
             gpu=gpu,
             clock_mhz=q.clock_mhz,
@@ -151,7 +160,7 @@ class Model:
             active_sms=self.active_sms,
             balance=self._balance(),
             scheduler=q.scheduler,
-            far_share=0.5 if two and footprint > room / 2 else 0.0,
+            far_share=0.5 if two and in_use > gpu.l2_size_bytes / 2 else 0.0,
             dram_write_share=max(0.0, 1.0 - room / footprint) if footprint > room else 0.0,
             ideal=q.ideal,
         )
