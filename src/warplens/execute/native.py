@@ -99,9 +99,13 @@ def clear_line(typing_context: Any, address: Any) -> Any:
 
 @native
 def fill_zero(address: int, n_bytes: int) -> None:
-    """Zeroes memory (`n_bytes` is a multiple of 8)."""
-    lines = n_bytes & -64
-    for offset in range(0, lines, 64):
-        clear_line(address + offset)
-    for offset in range(lines, n_bytes, 8):
+    """Zeroes memory, 8 bytes at a time (`n_bytes` is a multiple of 8)."""
+    for offset in range(0, n_bytes, 8):
         poke64(address + offset, 0)
+
+
+@native
+def clear_lines(address: int, n_bytes: int) -> None:
+    """Zeroes memory, 64 bytes at a time: up to 56 bytes more than `n_bytes`."""
+    for offset in range(0, n_bytes, 64):
+        clear_line(address + offset)

@@ -25,6 +25,7 @@ from warplens.execute.clusters import (
 from warplens.execute.native import (
     call_region,
     call_release,
+    clear_lines,
     fill_zero,
     peek32,
     poke32,
@@ -85,7 +86,7 @@ def start_block(slot: int, block: int, control: Ints, blocks: Ints, barriers: In
     blocks[slot, BLOCK_WAITING] = 0
     blocks[slot, BLOCK_CUT] = 0
     barriers[slot] = 0
-    fill_zero(shared[slot], control[SHARED_BYTES])
+    clear_lines(shared[slot], control[SHARED_BYTES])  # has bytes to spare behind its end
     for i in range(n_warps):
         w = warps[slot, i]
         lanes = min(32, n_threads - 32 * i)
