@@ -109,6 +109,10 @@ def workloads(size: float) -> list[Workload]:
         values = rng.integers(1, 2**32, keys, dtype=np.uint32)
         return values, np.zeros(slots, np.uint32), slots - 1, keys
 
+    def is_table(arguments: tuple[Any, ...]) -> bool:
+        values, slots = arguments[:2]
+        return bool(np.array_equal(np.sort(slots[slots != 0]), np.unique(values)))
+
     def matrices() -> tuple[Any, ...]:
         i = np.arange(side * side)
         a, b = (i % 7).astype(np.float32), (i % 5).astype(np.float32)
@@ -130,7 +134,8 @@ def workloads(size: float) -> list[Workload]:
                  check=is_product),
         Workload(kernel="spmv_vector", grid=-(-rows // 4), block=128, arguments=spmv, target=100,
                  check=is_product),
-        Workload(kernel="hashing", grid=-(-keys // 128), block=128, arguments=table, target=100),
+        Workload(kernel="hashing", grid=-(-keys // 128), block=128, arguments=table, target=100,
+                 check=is_table),
         Workload(kernel="sgemm", grid=(side // 64, side // 64), block=64, arguments=matrices,
                  target=300),
         Workload(kernel="nbody", grid=bodies // 128, block=128, arguments=points, target=300),
