@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
+import re
+
+_LANES_OF_MASK = re.compile(r"^( *)(%[\w.]+) = bitcast i32 (%[\w.]+) to <32 x i1>$", re.MULTILINE)
+_BITS = "<" + ", ".join(f"i32 {1 << i}" for i in range(32)) + ">"
+
+
+def _spread_masks(text: str) -> str:
+    """Masks turned into lanes by comparing every lane with its bit.
+
+    Without registers for masks LLVM does it lane by lane, in 130 instructions.
+    """
+    v = "<32 x i32>"
+    return _LANES_OF_MASK.sub(
+        rf"""\1\2.one = insertelement {v} poison, i32 \3, i64 0
+\1\2.all = shufflevector {v} \2.one, {v} poison, {v} zeroinitializer
+\1\2.bit = and {v} \2.all, {_BITS}
+\1\2 = icmp eq {v} \2.bit, {_BITS}""",
+        text,
+    )
+
 
 class ModuleText:
     """Collects functions, helpers and declarations of one LLVM module."""
 
-    def __init__(self) -> None:
+    def __init__(self, has_masks: bool = True) -> None:
+        self._has_masks = has_masks  # whether the processor has registers for masks
         self._helpers: dict[str, str] = {}
         self._functions: list[str] = []
         self._lines: list[str] = []
@@ -53,5 +74,7 @@ class ModuleText:
         """
         attributes = 'attributes #0 = { "frame-pointer"="all" }'
         calls = '!9 = !{i32 7, !"RtLibUseGOT", i32 1}\n!llvm.module.flags = !{!9}'
-        return "\n".join((*self._helpers.values(), *self._functions, attributes, "!0 = !{}", "!1 = "
-                          '!{!"branch_weights", i32 2000, i32 1}', calls, ""))  # fmt: skip
+        weights = '!1 = !{!"branch_weights", i32 2000, i32 1}'
+        parts = (*self._helpers.values(), *self._functions, attributes, "!0 = !{}", weights, calls)
+        text = "\n".join((*parts, ""))
+        return text if self._has_masks else _spread_masks(text)

@@ -160,7 +160,7 @@ class RegionWriter:
         self.inline_rows = tier > 0 and not self.observe
         self.bound = bound
         self.features = features
-        self.module = ModuleText()
+        self.module = ModuleText(features.has_avx512)
         self.line = self.module.line
         self.name = self.module.name
         self.x = LlvmLanes(self.module, 32, None, features)
