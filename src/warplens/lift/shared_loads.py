@@ -133,47 +133,52 @@ def _remembered(w: RegionWriter, site: str, apart: str, mask: str) -> tuple[str,
     return word(at.SITE_WINDOW), span
 
 
+def _one_address(w: RegionWriter, site: str, first: str, size: int, mask: str) -> Pattern:
+    """The pattern of an address that is the same in all lanes."""
+    some = w.emit(f"icmp ne i32 {mask}, 0")
+    full = w.emit(f"icmp eq i32 {mask}, {mask if size <= 4 else -1}")
+    good = w.emit(f"and i1 {some}, {full}")
+    span = w.emit(f"select i1 {good}, i64 {size}, i64 {_NEVER}")
+    return Pattern(first=first, kind="", span=span, wrap=str(size - 1), apart="", site=site)
+
+
+def _lie_at(w: RegionWriter, apart: str, places: str, mask: str, wanted: str) -> str:
+    """i1: the lanes lie at these distances from lane 0, and some lane executes."""
+    hit = _lanes_where(w, w.emit(f"icmp eq {_V} {apart}, {places}"), mask)
+    same = w.emit(f"icmp eq i32 {hit}, {wanted}")
+    return w.emit(f"and i1 {same}, {w.emit(f'icmp ne i32 {mask}, 0')}")
+
+
 def _find_pattern(w: RegionWriter, site: str, low: Value, size: int, mask: str) -> Pattern:
     """Finds how the lanes' addresses lie, at the place of the first access."""
-    wanted = mask if size <= 4 else "-1"
-    some = w.emit(f"icmp ne i32 {mask}, 0")
     if low.scalar is not None:
-        full = w.emit(f"icmp eq i32 {mask}, {wanted}")
-        good = w.emit(f"and i1 {some}, {full}")
-        span = w.emit(f"select i1 {good}, i64 {size}, i64 {_NEVER}")
-        return Pattern(first=low.scalar, kind="", span=span, wrap=str(size - 1), apart="",
-                       site=site)  # fmt: skip
+        return _one_address(w, site, low.scalar, size, mask)
     first = w.emit(f"extractelement {_V} {low.ref}, i32 0")
     apart = w.emit(f"sub {_V} {low.ref}, {w.x.broadcast('u32', first).ref}")
-    places, is_row, is_same, other = (
-        w.module.label(s) for s in ("pattern", "isrow", "issame", "other")
+    found, is_row, not_row, is_same, other = (
+        w.module.label(s) for s in ("pattern", "isrow", "notrow", "issame", "other")
     )
-    row = w.emit(f"icmp eq {_V} {apart}, {runtime_ir.scaled_lanes(size)}")
-    row = w.emit(f"icmp eq i32 {_lanes_where(w, row, mask)}, {mask if size == 4 else -1}")
-    row = w.emit(f"and i1 {row}, {some}")
-    not_row = w.module.label("notrow")
+    row = _lie_at(w, apart, runtime_ir.scaled_lanes(size), mask, mask if size == 4 else "-1")
     w.line(f"br i1 {row}, label %{is_row}, label %{not_row}")
     w.module.start(is_row)
-    w.line(f"br label %{places}")
+    w.line(f"br label %{found}")
     w.module.start(not_row)
-    same = w.emit(f"icmp eq {_V} {apart}, zeroinitializer")
-    same = w.emit(f"icmp eq i32 {_lanes_where(w, same, mask)}, {wanted}")
-    same = w.emit(f"and i1 {same}, {some}")
+    same = _lie_at(w, apart, "zeroinitializer", mask, mask if size <= 4 else "-1")
     w.line(f"br i1 {same}, label %{is_same}, label %{other}")
     w.module.start(is_same)
-    w.line(f"br label %{places}")
+    w.line(f"br label %{found}")
     w.module.start(other)
     kind_of_other, span_of_other = (
         _remembered(w, site, apart, mask) if _has_window(w, size) else ("0", str(_NEVER))
     )
-    w.line(f"br label %{places}")
-    w.module.start(places)
-    row_wrap = 3 if size == 4 else min(128, 32 * size) - 1
+    w.line(f"br label %{found}")
+    w.module.start(found)
 
     def either(type: str, at_row: object, at_same: object, at_other: object) -> str:
         return w.emit(f"phi {type} [ {at_row}, %{is_row} ], [ {at_same}, %{is_same} ], "
                       f"[ {at_other}, %{other} ]")  # fmt: skip
 
+    row_wrap = 3 if size == 4 else min(128, 32 * size) - 1
     return Pattern(
         first=first, kind=either("i32", _ROW, _SAME, kind_of_other),
         span=either("i64", 32 * size, size, span_of_other),
@@ -213,18 +218,27 @@ def inline_shared(w: RegionWriter, site: str, low: Value, offset: int, size: int
     inside = w.emit(f"icmp sle i64 {end}, {w.env(at.ENV_SHARED_LIMIT)}")
     phase = w.emit(f"and i32 {start}, {pattern.wrap}")
     good = w.emit(f"and i1 {inside}, {w.emit(f'icmp eq i32 {phase}, 0')}")
-    fast, slow, done = (w.module.label(s) for s in ("quick", "walk", "loaded"))
+    fast, slow = w.module.label("quick"), w.module.label("walk")
     w.line(f"br i1 {good}, label %{fast}, label %{slow}, !prof !1")
     w.module.start(fast)
     host = w.emit(f"inttoptr i64 {w.env(at.ENV_SHARED)} to ptr")
     place = w.emit(f"getelementptr i8, ptr {host}, i32 {start}")
-    ways = [_SAME] if not pattern.kind else [_SAME, _ROW]
+    found = _load_ways(w, pattern, place, size, mask, signed, slot, fast)
+    w.module.start(slow)
+    return found
+
+
+def _load_ways(w: RegionWriter, pattern: Pattern, place: str, size: int, mask: str, signed: bool,
+               slot: int, label: str) -> Found:  # fmt: skip
+    """Loads from a checked place in the pattern's way; `label` is the present block."""
+    ways = [_SAME, _ROW] if pattern.kind else [_SAME]
     if pattern.kind and _has_window(w, size):
         w.module.helper(*next(iter(quick_ir.WINDOW_DECLARATIONS.items())))
         ways = [_SAME, _NEAR, _ROW, _WIDE]
+    done = w.module.label("loaded")
     found: Found = []
     for way in ways:
-        last = fast
+        last, other = label, ""
         if way != ways[-1]:
             last, other = w.module.label("way"), w.module.label("ways")
             test = w.emit(f"icmp eq i32 {pattern.kind}, {way}")
@@ -241,8 +255,7 @@ def inline_shared(w: RegionWriter, site: str, low: Value, offset: int, size: int
             _count_remembered(w, slot, pattern.site)
         w.line(f"br label %{done}")
         found.append((done, last, words))
-        if way != ways[-1]:
+        if other:
             w.module.start(other)
-            fast = other
-    w.module.start(slow)
+            label = other
     return found
