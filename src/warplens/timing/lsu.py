@@ -98,8 +98,11 @@ def _push_back(sm: Record, spec: Record) -> None:
 
 
 @stage
-def _data_path(sm: Record, spec: Record, sectors: int, begin: float) -> float:
-    cycles = max(1.0, sectors * 32 / spec.l1_bytes_per_cycle)
+def _data_path(sm: Record, spec: Record, sectors: int, filled: int, begin: float) -> float:
+    """When an access has passed L1's data: its sectors, as many lanes at a time as the SM has
+    load/store units, and before them those that misses bring in, which take the same path."""
+    cycles = max(spec.lsu_interval, sectors * 32 / spec.l1_bytes_per_cycle)
+    cycles += filled * 32 / spec.l1_bytes_per_cycle
     start = max(begin, sm.data_free)
     sm.data_free = start + cycles
     sm.data_cycles += cycles
@@ -131,7 +134,7 @@ def _load(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, spa
             l1.fill(group, way, line, sectors & ~hit, now, int(arrives))
             done = max(done, arrives)
     _note(sm, 2 if space == LOCAL else 0, total, hits)
-    busy = _data_path(sm, spec, total, begin)
+    busy = _data_path(sm, spec, total, total - hits, begin)
     return float(max(done, busy + spec.l1_hit))
 
 
@@ -156,7 +159,7 @@ def _store(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, sp
             known = trace.hits[first + i]
             done = max(done, l2.store(sm, spec, known, n, is_partial, begin + i))
     _note(sm, 3 if space == LOCAL else 1, total, hits)
-    _data_path(sm, spec, total, begin)
+    _data_path(sm, spec, total, 0, begin)
     return done
 
 

@@ -27,6 +27,7 @@ from warplens.timing.state import (
 from warplens.timing.table import code_of
 
 REPLAY_LIMIT = 3_000_000  # warp instructions of one replay
+_FOR_OTHERS = ("not_selected", "math_pipe_throttle", "lg_throttle", "mio_throttle")
 _NOTES = 1024  # kept of a replay's progress
 _NOTE_COST = 20_000_000  # entries of the stall table that notes may read
 
@@ -77,6 +78,13 @@ class Replay:
         """Cycles that passed."""
         return int(self.sm["now"])
 
+    @property
+    def alone(self) -> float:
+        """The share of its time that a warp would need if it had the SM for itself."""
+        time = self.counts.stalls.sum(axis=0).astype(np.float64)
+        waiting = float(sum(time[REASONS.index(name)] for name in _FOR_OTHERS))
+        return 1.0 - waiting / max(1.0, float(time.sum()))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
@@ -103,10 +111,16 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """Of a block of the grid on average: warp instructions, and its cycles of a busy SM's time."""
+    """Of a block of the grid on average: warp instructions, and its cycles of a busy SM's time.
+
+    `tail`: cycles that are lost at the end, when no blocks are left to take free places. Blocks
+    that are not in step have all shares of their way before them then; until so few are left that
+    they no longer wait for each other, those that remain are the faster for it.
+    """
 
     work: float
     cycles: float
+    tail: float
 
 
 class Model:
@@ -204,15 +218,17 @@ class Model:
     @cached_property
     def pace(self) -> Pace | None:
         """How long blocks of a busy SM take where only windows of them were replayed."""
-        windows = self.sample.windows
-        if not windows:
+        if not self.sample.windows:
             return None
-        cycles = windows[0].share * windows[0].work / _inner_rate(self.result)
-        for other in windows[1:]:
-            sample = replace(self.sample, trace=other.trace, sms=other.sms, windows=())
-            rate = _inner_rate(Model(self.question, sample).result)
-            cycles += other.share * other.work / rate
-        return Pace(work=self.sample.mean_work, cycles=cycles)
+        cycles = tail = 0.0
+        for number, window in enumerate(self.sample.windows):
+            sample = replace(self.sample, trace=window.trace, sms=window.sms, windows=())
+            replay = Model(self.question, sample).result if number else self.result
+            each = window.work / _inner_rate(replay)
+            cycles += window.share * each
+            if window.is_last:
+                tail = self.question.resident * each * replay.alone**2 / 2
+        return Pace(work=self.sample.mean_work, cycles=cycles, tail=tail)
 
     def with_trace(self, trace: BlockTrace) -> Sample:
         """The sample with another trace in its place."""
@@ -278,6 +294,8 @@ def extrapolate(question: Question, replay: Replay, active_sms: int,
     busiest, mean = cycles(most), cycles(share)
     if not n:  # blocks so long that none ended
         busiest, mean = most * mean_work / rate, max(1.0, share) * mean_work / rate
+        tail = pace.tail if pace and share > question.resident else 0.0
+        busiest, mean = busiest + tail, mean + tail
     hertz = question.clock_mhz * 1e6
     overhead = float(question.gpu.value("launch.overhead_ns", 1850.0)) * 1e-9 * hertz
     # Reductions and stores that nobody waits for are still on their way when the last warp ends.

@@ -80,6 +80,7 @@ class Window:
     work: float  # warp instructions of one, to its end
     trace: BlockTrace
     sms: int
+    is_last: bool  # the grid ends with blocks of this kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,7 +248,10 @@ def _windows(program: engine.Program, image: engine.ModuleImage, memory: DeviceM
         window = _window(costs, chosen.part, warp, waves)
         sample = _run(program, image, memory, config, chosen.around(place, total), scale, window,
                       cut=cut and window is not None)  # fmt: skip
-        found.append(Window(share=share, work=work, trace=sample.trace, sms=chosen.sms))
+        found.append(Window(
+            share=share, work=work, trace=sample.trace, sms=chosen.sms,
+            is_last=len(places) - 1 in members,
+        ))  # fmt: skip
     return Sample(
         trace=found[0].trace, sms=found[0].sms, execution=execution, executed=len(turns),
         windows=tuple(found),
