@@ -20,7 +20,7 @@ from warplens.execute.tally import Tally
 from warplens.execute.trace import Recorder, Stretch
 from warplens.timing import sample as sampling
 from warplens.timing.launch_timing import LaunchTiming
-from warplens.timing.sample import kinds_of
+from warplens.timing.sample import kinds_of, shares_of
 
 SOURCE = r"""
 extern "C" __global__ void turns(const float* a, float* b, int turns, int few) {
@@ -143,3 +143,13 @@ def test_kinds_are_blocks_of_like_work() -> None:
 def test_blocks_that_differ_in_turn_are_one_kind() -> None:
     works = np.array([100.0, 3.0, 102.0, 2.0, 99.0, 2.5])
     assert [kind.tolist() for kind in kinds_of(works)] == [[0, 1, 2, 3, 4, 5]]
+
+
+def test_the_border_between_kinds_is_found() -> None:
+    """Blocks up to 693 of 1,000 do ten times the work of the others."""
+    places = np.arange(8) * 125 + 62
+    works = np.where(places < 693, 100.0, 10.0)
+    kinds = kinds_of(works)
+    shares = shares_of(places, 1000, works, kinds, lambda asked: np.where(asked < 693, 100.0, 10.0))
+    assert shares[0] == pytest.approx(0.693, abs=0.125 / 16)
+    assert sum(shares) == pytest.approx(1.0)

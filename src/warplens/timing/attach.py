@@ -82,7 +82,8 @@ def predicted_execution(name: str, timing: LaunchTiming | None) -> Execution:
             hint="Launch it in full; sampling is off if WARPLENS_TIMING=0 is set.",
         )
     sampled = timing.sample.execution
-    factor = timing.question.blocks / timing.sample.executed
+    executed = float(sampled.columns["inst_executed"].sum())
+    factor = timing.question.blocks * timing.sample.mean_work / executed
     columns = {key: (column * factor).round().astype(column.dtype)
                for key, column in sampled.columns.items()}  # fmt: skip
     return replace(sampled, columns=columns)

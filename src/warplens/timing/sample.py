@@ -26,12 +26,15 @@ from warplens.execute.memory import DeviceMemory
 from warplens.execute.tally import WARPS, Tally
 from warplens.execute.trace import BlockTrace, Recorder, Stretch, collect
 
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 BUDGET = 4_000_000  # warp instructions run for a sample
 LONG_BUDGET = 14_000_000  # the same for long blocks: what is not kept is quick
 SPREAD = 16  # blocks all over the grid that tell how much work a long one is
 NEIGHBOURS = 20  # long blocks of other SMs that are worth a larger budget
 _ONE_KIND = 0.8  # of the work of a kind's longest block
 _KINDS = 3  # of long blocks that get windows
+_HALVINGS = 4  # of the way between two blocks of unlike kinds
 _NOTHING = 0.003  # of the grid's work: a kind that is not worth a window
 _IN_STEP = 3.0  # waves of blocks after which those of an SM are at different points
 _STAGGER = 0.5  # of what passes before a window, at most
@@ -102,6 +105,8 @@ class Sample:
     @property
     def mean_work(self) -> float:
         """Warp instructions of a block over the whole grid."""
+        if self.windows:
+            return sum(window.share * window.work for window in self.windows)
         return float(self.execution.columns["inst_executed"].sum()) / self.executed
 
 
@@ -226,20 +231,29 @@ def _windows(program: engine.Program, image: engine.ModuleImage, memory: DeviceM
              scale: int) -> Sample:  # fmt: skip
     """Long blocks from all over the grid, and a window for each kind of them."""
     total, cut = prod(config.grid), _can_cut(program)
-    places = np.unique(((np.arange(SPREAD) + 0.5) * total / SPREAD).astype(int))
-    turns = turns_of(tuple(places.tolist()), config.grid, program.lifted.kernel.cluster_shape)
-    lifted = program.lifted.layout.blocks
-    tally = Tally(np.array([block.end - block.start for block in lifted], np.int64), len(turns))
-    execution = engine.execute(
-        program, image, memory, replace(config, observer=tally.observer, block_order=turns),
-    )  # fmt: skip
-    counts = tally.counts.reshape(len(places), -1, WARPS)
+
+    def counted(places: Ints) -> tuple[Execution, Ints]:
+        """Blocks (with clusters, all of them) and the instructions of their warps."""
+        turns = turns_of(tuple(places.tolist()), config.grid, program.lifted.kernel.cluster_shape)
+        lifted = program.lifted.layout.blocks
+        tally = Tally(np.array([one.end - one.start for one in lifted], np.int64), len(turns))
+        execution = engine.execute(
+            program, image, memory, replace(config, observer=tally.observer, block_order=turns),
+        )  # fmt: skip
+        return execution, tally.counts.reshape(len(places), -1, WARPS)
+
+    places = np.unique(((np.arange(SPREAD) + 0.5) * total / SPREAD).astype(np.int64))
+    execution, counts = counted(places)
     works, longest = counts.sum(axis=2).mean(axis=1), counts.max(axis=(1, 2))
+    kinds = kinds_of(works)
+    shares = shares_of(
+        places, total, works, kinds, lambda asked: counted(asked)[1].sum(axis=2).mean(axis=1)
+    )
     found: list[Window] = []
-    for members in kinds_of(works):
+    for members, share in zip(kinds, shares, strict=True):
         if len(found) and works[members].sum() < _NOTHING * works.sum():
             continue
-        share, work = len(members) / len(places), float(works[members].mean())
+        work = float(works[members].mean())
         costs = tuple(cost * max(1.0, work) / first.mean_work for cost in _costs(first))
         chosen = plan(total, config.sm_count, resident, costs, scale, cut=cut)
         place = int(places[members[len(members) // 2]])
@@ -253,12 +267,12 @@ def _windows(program: engine.Program, image: engine.ModuleImage, memory: DeviceM
             is_last=len(places) - 1 in members,
         ))  # fmt: skip
     return Sample(
-        trace=found[0].trace, sms=found[0].sms, execution=execution, executed=len(turns),
-        windows=tuple(found),
+        trace=found[0].trace, sms=found[0].sms, execution=execution,
+        executed=counts.shape[0] * counts.shape[1], windows=tuple(found),
     )  # fmt: skip
 
 
-def kinds_of(works: npt.NDArray[np.float64]) -> list[npt.NDArray[np.int64]]:
+def kinds_of(works: Floats) -> list[Ints]:
     """Groups of blocks of about the same work, ascending inside; the one of the most work first.
 
     Blocks that differ but follow each other in turn run side by side: they are one kind.
@@ -278,6 +292,28 @@ def kinds_of(works: npt.NDArray[np.float64]) -> list[npt.NDArray[np.int64]]:
         return [np.arange(len(works))]
     kinds = [np.sort(np.array(group, np.int64)) for group in groups]
     return sorted(kinds, key=lambda members: -float(works[members].sum()))
+
+
+def shares_of(places: Ints, total: int, works: Floats, kinds: list[Ints],
+              work_at: Callable[[Ints], Floats]) -> list[float]:  # fmt: skip
+    """The part of the grid that is of each kind: where neighbouring places are of unlike kinds, the
+    border between them is looked for by halves, with the work of the blocks asked for."""
+    kind_of = np.empty(len(places), np.int64)
+    for number, members in enumerate(kinds):
+        kind_of[members] = number
+    means = np.array([works[members].mean() for members in kinds])
+    edges = np.concatenate(([0], (places[1:] + places[:-1] + 1) // 2, [total]))
+    left = np.flatnonzero(np.diff(kind_of))
+    low, high = places[left].copy(), places[left + 1].copy()
+    for _ in range(_HALVINGS if len(left) else 0):
+        middle = (low + high) // 2
+        # Where borders meet, blocks come in the order of the grid all the same.
+        work = work_at(middle) if len(set(middle.tolist())) == len(middle) else works[left]
+        near = np.abs(work - means[kind_of[left]]) <= np.abs(work - means[kind_of[left + 1]])
+        low, high = np.where(near, middle, low), np.where(near, high, middle)
+    edges[left + 1] = high
+    sizes = np.diff(edges)
+    return [float(sizes[members].sum()) / total for members in kinds]
 
 
 def _costs(sample: Sample, blocks: int = 1) -> tuple[float, ...]:
