@@ -119,7 +119,7 @@ def plan(total: int, sm_count: int, resident: int, costs: tuple[float, ...],
     """
     filled, budget = _FILLED * scale, float(BUDGET * scale)
     instructions, entries, accesses, lines, shared_by_all = (max(1.0, cost) for cost in costs)
-    run = instructions
+    run, kept = instructions, 1.0
     sms = min(sm_count, total)
     per_sm = -(-total // sms)
     room = min(
@@ -133,7 +133,8 @@ def plan(total: int, sm_count: int, resident: int, costs: tuple[float, ...],
         budget = LONG_BUDGET * scale
         run *= min(1.0, (_WARM_UP + _OVERRUN) * part) if cut else 1.0
         entries, accesses, lines = (part * cost for cost in (entries, accesses, lines))
-        shared_by_all *= (1.0 + _WARM_UP) * part
+        kept = 1.0 + _WARM_UP  # of global accesses, those before the window, too
+        shared_by_all *= kept * part
     whole = min(
         budget / instructions, filled * tracing.MAX_ENTRIES / entries,
         filled * tracing.MAX_ACCESSES / accesses, filled * tracing.MAX_LINES / lines,
@@ -149,9 +150,9 @@ def plan(total: int, sm_count: int, resident: int, costs: tuple[float, ...],
     waves = int(max(1, min(wanted, waves_in_grid, whole // min(resident, per_sm))))
     mine = max(1, int(min(whole, waves * resident, per_sm)))
     tables = _FILLED * max(scale, LONG)
-    light = 1.0 + min(
-        (tables * tracing.MAX_ACCESSES - mine * accesses) / (mine * shared_by_all),
-        (tables * tracing.MAX_LINES - mine * lines) / (mine * lines),
+    light = min(
+        1.0 + (tables * tracing.MAX_ACCESSES / mine - accesses) / shared_by_all,
+        tables * tracing.MAX_LINES / (mine * lines * kept),
     )  # fmt: skip
     budget = max(budget, min(LONG_BUDGET * scale, NEIGHBOURS * run))
     neighbours = int(max(1, min(sms, budget / run // mine, light)))
