@@ -227,6 +227,7 @@ def _slots(state: State, config: LaunchConfig, options: PassOptions, together: i
         st.AT_LANE_KNOWN: 8192 * n if lanes else 0,
         st.AT_SHARED_CELLS: int(head[st.SHARED_BYTES]) // 4 * st.CELL_BYTES if races else 0,
         st.AT_SHARED_INIT: int(head[st.SHARED_BYTES]) if starts else 0,
+        st.AT_SHARED_WHOLE: 24 if starts else 0,
         st.AT_LOCAL_INIT: (int(head[st.LOCAL_BYTES]) + 3) // 4 * 128 * n if starts else 0,
     }
     offset = 0

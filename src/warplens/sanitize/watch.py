@@ -9,7 +9,7 @@ from warplens.execute import layout as at
 from warplens.execute.native import poke32, poke64
 from warplens.sanitize import clocks
 from warplens.sanitize import state as st
-from warplens.sanitize.initcheck import check_initialised
+from warplens.sanitize.initcheck import check_initialised, is_known
 from warplens.sanitize.memcheck import (
     ADDRESSES,
     OFFSETS,
@@ -178,7 +178,7 @@ def check_group(head: int, slot: int, w: int, inst: int, lanes: int, kind: int, 
     if tools & st.TOOL_INITCHECK and initial != 0:
         is_quiet = False
         check_initialised(
-            head, w, inst, lanes, at.SPACE_GLOBAL, kind, size, base, initial, block
+            head, w, inst, lanes, at.SPACE_GLOBAL, kind, size, base, initial, 0, block
         )  # fmt: skip
     if tools & st.TOOL_RACECHECK:
         flags = peek64(peek64(head + 8 * st.INSTRUCTIONS) + 32 * inst)
@@ -235,6 +235,12 @@ def check_far(head: int, env: int, w: int, site: int, inst: int, mask: int, kind
 def check_near(head: int, env: int, w: int, inst: int, mask: int, space: int, kind: int,
                size: int, immediate: int) -> int:  # fmt: skip
     """Accesses to shared or local memory; returns the lanes that may go on."""
+    tools = peek64(head + 8 * st.TOOLS)
+    others = tools & (st.TOOL_RACECHECK | st.TOOL_SYNCCHECK)
+    if tools & st.TOOL_INITCHECK and others == 0 and space == at.SPACE_SHARED:
+        slot = clocks.slot_record(head, env)
+        if is_known(slot + peek64(head + 8 * st.AT_SHARED_WHOLE), w, mask, immediate, size):
+            return mask
     for lane in range(32):
         offset = peek32(w + at.WARP_SCRATCH + 4 * lane) + immediate
         poke32(w + OFFSETS + 4 * lane, offset)
@@ -247,7 +253,6 @@ def check_near(head: int, env: int, w: int, inst: int, mask: int, space: int, ki
         refuse_near(head, env, w, inst, mask & ~good, space, kind, size, first, limit)
         if good == 0:
             return good
-    tools = peek64(head + 8 * st.TOOLS)
     slot = clocks.slot_record(head, env)
     block = peek64(env + 8 * at.ENV_BLOCK)
     lanes_to_see(head, w, inst, good, slot, block)
@@ -265,7 +270,8 @@ def check_near(head: int, env: int, w: int, inst: int, mask: int, space: int, ki
             initial = slot + peek64(head + 8 * st.AT_LOCAL_INIT) + part * peek32(
                 w + at.WARP_INDEX
             )
-        check_initialised(head, w, inst, good, space, kind, size, 0, initial, block)
+        known = slot + peek64(head + 8 * st.AT_SHARED_WHOLE)
+        check_initialised(head, w, inst, good, space, kind, size, 0, initial, known, block)
     if tools & st.TOOL_RACECHECK and space == at.SPACE_SHARED:
         if flags & st.F_STRONG and peek64(head + 8 * st.MODE) == st.MODE_BLOCK:
             order_strong(head, slot, block, w, flags, good, space, kind)
