@@ -11,7 +11,7 @@ from warplens.execute.trace import BlockTrace
 from warplens.gpus.spec import GpuSpec
 from warplens.sass.model import SassKernel
 from warplens.timing import l2
-from warplens.timing.sample import Sample
+from warplens.timing.sample import IN_STEP, Sample
 from warplens.timing.sm import simulate
 from warplens.timing.spec import Machine
 from warplens.timing.stall import REASONS
@@ -294,7 +294,7 @@ def extrapolate(question: Question, replay: Replay, active_sms: int,
     busiest, mean = cycles(most), cycles(share)
     if not n:  # blocks so long that none ended
         busiest, mean = most * mean_work / rate, max(1.0, share) * mean_work / rate
-        tail = pace.tail if pace and share > question.resident else 0.0
+        tail = pace.tail if pace and share > IN_STEP * question.resident else 0.0
         busiest, mean = busiest + tail, mean + tail
     hertz = question.clock_mhz * 1e6
     overhead = float(question.gpu.value("launch.overhead_ns", 1850.0)) * 1e-9 * hertz

@@ -36,7 +36,7 @@ _ONE_KIND = 0.8  # of the work of a kind's longest block
 _KINDS = 3  # of long blocks that get windows
 _HALVINGS = 4  # of the way between two blocks of unlike kinds
 _NOTHING = 0.003  # of the grid's work: a kind that is not worth a window
-_IN_STEP = 3.0  # waves of blocks after which those of an SM are at different points
+IN_STEP = 3.0  # waves of blocks after which those of an SM are at different points
 _STAGGER = 0.5  # of what passes before a window, at most
 _WARM_UP = 2.0  # windows' worth of a block that pass before its window: caches are filled then
 _OVERRUN = 1.5  # a block that is cut runs on to the next back edges, and its barriers
@@ -346,7 +346,7 @@ def _window(costs: tuple[float, ...], part: float, warp: float, waves: float) ->
         return None
     _, entries, _, _, shared_by_all = costs
     start = min(_WARM_UP * part, (1.0 - part) / 2)
-    stagger = start * (waves > _IN_STEP) * _STAGGER
+    stagger = start * (waves > IN_STEP) * _STAGGER
     start -= stagger
     each, touched = entries * warp, shared_by_all * warp
     return Stretch(
