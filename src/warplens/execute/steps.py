@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from warplens.compiled import carray, cfunc, native, types
+from warplens.compiled import carray, cfunc, native
 from warplens.execute import layout as at
+from warplens.execute.callbacks import ACCESS, SPLIT, ignore_release, ignore_sync, peek64
 from warplens.execute.native import peek32, poke32, poke64
 from warplens.execute.observe import Observer
 
@@ -22,16 +23,6 @@ PREDICATES, UNIFORM_PREDICATES, UNIFORM, REGISTERS = 0, 8, 16, 272
 ACCESS_WORDS = 72  # step, instruction, mask, space, kind, size, 2 unused, 32 addresses of 2 words
 MAX_BYTES = 128 << 20
 
-_I32, _I64 = types.int32, types.int64
-_VOID_BLOCK = types.void(types.pointer, _I64, _I32, _I32)
-_ACCESS = types.void(types.pointer, _I64, _I32, _I32, _I32, _I32, _I32, _I64, _I64)
-_RELEASE = types.void(types.pointer, _I64, _I64)
-
-
-@native
-def _peek64(address: int) -> int:
-    return int(peek32(address) | peek32(address + 4) << 32)
-
 
 @native
 def _copy(to: int, start: int, words: int) -> None:
@@ -39,45 +30,45 @@ def _copy(to: int, start: int, words: int) -> None:
         poke32(to + 4 * k, peek32(start + 4 * k))
 
 
-@cfunc(_VOID_BLOCK)
+@cfunc(SPLIT)
 def _on_block(env: Any, warp: int, number: int, mask: int) -> None:
     slots = carray(env, (at.ENV_SLOTS,), np.int64)
     state = slots[at.ENV_OBSERVER]
-    if slots[at.ENV_BLOCK] != _peek64(state + 8 * BLOCK):
+    if slots[at.ENV_BLOCK] != peek64(state + 8 * BLOCK):
         return
-    if peek32(warp + at.WARP_INDEX) != _peek64(state + 8 * WARP):
+    if peek32(warp + at.WARP_INDEX) != peek64(state + 8 * WARP):
         return
-    n = _peek64(state + 8 * N_STEPS)
-    if n >= _peek64(state + 8 * CAP_STEPS):
+    n = peek64(state + 8 * N_STEPS)
+    if n >= peek64(state + 8 * CAP_STEPS):
         poke64(state + 8 * OVERFLOW, 1)
         return
-    words = _peek64(state + 8 * WORDS)
-    row = _peek64(state + 8 * AT_STEPS) + 4 * words * n
+    words = peek64(state + 8 * WORDS)
+    row = peek64(state + 8 * AT_STEPS) + 4 * words * n
     _copy(row + 4 * PREDICATES, warp + at.WARP_PREDICATES, 8)
     _copy(row + 4 * UNIFORM_PREDICATES, warp + at.WARP_UNIFORM_PREDICATES, 8)
     _copy(row + 4 * UNIFORM, warp + at.WARP_UNIFORM, 256)
     _copy(row + 4 * REGISTERS, warp + at.WARP_REGISTERS, words - REGISTERS)
-    place = _peek64(state + 8 * AT_PLACES) + 8 * n
+    place = peek64(state + 8 * AT_PLACES) + 8 * n
     poke32(place, number)
     poke32(place + 4, mask)
     poke64(state + 8 * N_STEPS, n + 1)
 
 
-@cfunc(_ACCESS)
+@cfunc(ACCESS)
 def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int, size: int,
                base: int, host: int) -> None:  # fmt: skip
     slots = carray(env, (at.ENV_SLOTS,), np.int64)
     state = slots[at.ENV_OBSERVER]
-    if slots[at.ENV_BLOCK] != _peek64(state + 8 * BLOCK):
+    if slots[at.ENV_BLOCK] != peek64(state + 8 * BLOCK):
         return
-    if peek32(warp + at.WARP_INDEX) != _peek64(state + 8 * WARP):
+    if peek32(warp + at.WARP_INDEX) != peek64(state + 8 * WARP):
         return
-    n = _peek64(state + 8 * N_ACCESSES)
-    if n >= _peek64(state + 8 * CAP_ACCESSES):
+    n = peek64(state + 8 * N_ACCESSES)
+    if n >= peek64(state + 8 * CAP_ACCESSES):
         poke64(state + 8 * OVERFLOW, 1)
         return
-    row = _peek64(state + 8 * AT_ACCESSES) + 4 * ACCESS_WORDS * n
-    poke32(row, _peek64(state + 8 * N_STEPS) - 1)
+    row = peek64(state + 8 * AT_ACCESSES) + 4 * ACCESS_WORDS * n
+    poke32(row, peek64(state + 8 * N_STEPS) - 1)
     poke32(row + 4, inst)
     poke32(row + 8, mask)
     poke32(row + 12, space)
@@ -90,16 +81,6 @@ def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int,
             poke32(row + 32 + 8 * lane, peek32(warp + at.WARP_SCRATCH + 4 * lane))
             poke32(row + 36 + 8 * lane, 0)
     poke64(state + 8 * N_ACCESSES, n + 1)
-
-
-@cfunc(_VOID_BLOCK)
-def _on_sync(env: Any, warp: int, inst: int, mask: int) -> None:
-    return
-
-
-@cfunc(_RELEASE)
-def _on_release(env: Any, slot: int, barrier: int) -> None:
-    return
 
 
 class StepRecorder:
@@ -124,8 +105,8 @@ class StepRecorder:
         return Observer(
             block=_on_block.address,
             access=_on_access.address,
-            sync=_on_sync.address,
-            release=_on_release.address,
+            sync=ignore_sync.address,
+            release=ignore_release.address,
             state=self.header.ctypes.data,
         )
 

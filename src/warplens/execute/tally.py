@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from warplens.compiled import carray, cfunc, native, types
+from warplens.compiled import carray, cfunc
 from warplens.execute import layout as at
+from warplens.execute.callbacks import SPLIT, ignore_access, ignore_release, ignore_sync, peek64
 from warplens.execute.native import peek32, poke64
 from warplens.execute.observe import Observer
 
@@ -20,45 +21,19 @@ N_BLOCKS, BLOCK, AT_SIZES, AT_COUNTS, CAPACITY, N_STATE = range(6)
 
 WARPS = 32  # of a block, at most
 
-_VOID_BLOCK = types.void(types.pointer, types.int64, types.int32, types.int32)
-_I64, _I32 = types.int64, types.int32
-_ACCESS = types.void(types.pointer, _I64, _I32, _I32, _I32, _I32, _I32, _I64, _I64)
-_RELEASE = types.void(types.pointer, _I64, _I64)
 
-
-@native
-def _peek64(address: int) -> int:
-    return int(peek32(address) | peek32(address + 4) << 32)
-
-
-@cfunc(_VOID_BLOCK)
+@cfunc(SPLIT)
 def _on_block(env: Any, warp: int, number: int, mask: int) -> None:
     slots = carray(env, (at.ENV_SLOTS,), np.int64)
     state = slots[at.ENV_OBSERVER]
-    n = _peek64(state + 8 * N_BLOCKS)
-    if slots[at.ENV_BLOCK] != _peek64(state + 8 * BLOCK) and n < _peek64(state + 8 * CAPACITY):
+    n = peek64(state + 8 * N_BLOCKS)
+    if slots[at.ENV_BLOCK] != peek64(state + 8 * BLOCK) and n < peek64(state + 8 * CAPACITY):
         n += 1
         poke64(state + 8 * N_BLOCKS, n)
         poke64(state + 8 * BLOCK, slots[at.ENV_BLOCK])
     index = peek32(warp + at.WARP_INDEX) & WARPS - 1
-    place = _peek64(state + 8 * AT_COUNTS) + 8 * ((n - 1) * WARPS + index)
-    poke64(place, _peek64(place) + _peek64(_peek64(state + 8 * AT_SIZES) + 8 * number))
-
-
-@cfunc(_ACCESS)
-def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int, size: int,
-               base: int, host: int) -> None:  # fmt: skip
-    return
-
-
-@cfunc(_VOID_BLOCK)
-def _on_sync(env: Any, warp: int, inst: int, mask: int) -> None:
-    return
-
-
-@cfunc(_RELEASE)
-def _on_release(env: Any, slot: int, barrier: int) -> None:
-    return
+    place = peek64(state + 8 * AT_COUNTS) + 8 * ((n - 1) * WARPS + index)
+    poke64(place, peek64(place) + peek64(peek64(state + 8 * AT_SIZES) + 8 * number))
 
 
 class Tally:
@@ -77,8 +52,8 @@ class Tally:
     def observer(self) -> Observer:
         """The native functions, with this tally's state."""
         return Observer(
-            block=int(_on_block.address), access=int(_on_access.address),
-            sync=int(_on_sync.address), release=int(_on_release.address),
+            block=int(_on_block.address), access=int(ignore_access.address),
+            sync=int(ignore_sync.address), release=int(ignore_release.address),
             state=self._state.ctypes.data,
         )  # fmt: skip
 

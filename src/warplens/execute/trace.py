@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from warplens.compiled import carray, cfunc, native, types
+from warplens.compiled import carray, cfunc, native
 from warplens.execute import layout as at
+from warplens.execute.callbacks import ACCESS, SPLIT, ignore_release, ignore_sync, peek64
 from warplens.execute.native import peek32, poke32, poke64, population
 from warplens.execute.observe import Observer
 from warplens.execute.runner import ENOUGH
@@ -41,24 +42,12 @@ MAX_ENTRIES, MAX_ACCESSES, MAX_LINES = 1_300_000, 750_000, 2_200_000  # 62 MB in
 # atomics << 46 the most lanes that use one word
 SPACE_SHIFT, KIND_SHIFT, LANES_SHIFT, SIZE_SHIFT, DEPTH_SHIFT = 24, 28, 32, 40, 46
 
-_VOID_BLOCK = types.void(types.pointer, types.int64, types.int32, types.int32)
-_I64, _I32 = types.int64, types.int32
-_ACCESS = types.void(
-    types.pointer, _I64, _I32, _I32, _I32, _I32, _I32, _I64, _I64
-)  # fmt: skip
-_RELEASE = types.void(types.pointer, _I64, _I64)
-
-
-@native
-def _peek64(address: int) -> int:
-    return int(peek32(address) | peek32(address + 4) << 32)
-
 
 @native
 def _seen_place(state: int, block: int, warp: int) -> int:
     """The address of the counter of what was kept of a warp."""
     number = (block ^ block >> 11) << 5 | warp & 31
-    return _peek64(state + 8 * AT_SEEN) + 4 * (number & _SEEN - 1)
+    return peek64(state + 8 * AT_SEEN) + 4 * (number & _SEEN - 1)
 
 
 @native
@@ -76,30 +65,30 @@ def _count(state: int, last: int, block: int, record: int) -> int:
     if seen > last:
         seen = last + 1
         poke64(state + 8 * OVERFLOW, 1)
-        if _peek64(state + 8 * CUT) != 0:
+        if peek64(state + 8 * CUT) != 0:
             poke64(record + at.WARP_FUEL, ENOUGH)
     poke32(place, seen)
     return int(seen)
 
 
-@cfunc(_VOID_BLOCK)
+@cfunc(SPLIT)
 def _on_block(env: Any, warp: int, number: int, mask: int) -> None:
     slots = carray(env, (at.ENV_SLOTS,), np.int64)
     state = slots[at.ENV_OBSERVER]
     block = slots[at.ENV_BLOCK]
-    if block % _peek64(state + 8 * STRIDE) != 0:
+    if block % peek64(state + 8 * STRIDE) != 0:
         return
-    last = _peek64(state + 8 * LAST)
+    last = peek64(state + 8 * LAST)
     if last:
-        shift = _shift(block, _peek64(state + 8 * STAGGER))
+        shift = _shift(block, peek64(state + 8 * STAGGER))
         seen = _count(state, last + shift, block, warp) - shift
-        if seen > last or seen <= _peek64(state + 8 * FIRST):
+        if seen > last or seen <= peek64(state + 8 * FIRST):
             return
-    n = _peek64(state + 8 * N_ENTRIES)
-    if n >= _peek64(state + 8 * CAP_ENTRIES):
+    n = peek64(state + 8 * N_ENTRIES)
+    if n >= peek64(state + 8 * CAP_ENTRIES):
         poke64(state + 8 * OVERFLOW, 1)
         return
-    row = _peek64(state + 8 * AT_ENTRIES) + ENTRY_BYTES * n
+    row = peek64(state + 8 * AT_ENTRIES) + ENTRY_BYTES * n
     poke32(row, block)
     poke32(row + 4, peek32(warp + at.WARP_INDEX))
     poke32(row + 8, number)
@@ -112,7 +101,7 @@ def _add_line(table: int, first: int, count: int, key: int, sectors: int) -> int
     """Joins a line with its sectors to the lines of one access; returns their new number."""
     for back in range(count):
         place = table + LINE_BYTES * (first + count - 1 - back)
-        known = _peek64(place)
+        known = peek64(place)
         if known >> 4 == key:
             poke64(place, known | sectors)
             return count
@@ -126,7 +115,7 @@ def _global_lines(warp: int, mask: int, size: int, table: int, first: int) -> in
     count = 0
     for lane in range(32):
         if mask >> lane & 1:
-            address = _peek64(base + 8 * lane)
+            address = peek64(base + 8 * lane)
             sector = (address >> 5) & 3
             bits = 1 << sector
             if ((address + size - 1) >> 5) & 3 != sector:
@@ -199,7 +188,7 @@ def _most_lanes_on_a_word(address: int, bytes_each: int, mask: int) -> int:
     for lane in range(32):
         if mask >> lane & 1:
             place = address + bytes_each * lane
-            word = (_peek64(place) if bytes_each == 8 else peek32(place)) >> 2
+            word = (peek64(place) if bytes_each == 8 else peek32(place)) >> 2
             found = n
             for i in range(n):
                 if words[i] == word:
@@ -213,25 +202,25 @@ def _most_lanes_on_a_word(address: int, bytes_each: int, mask: int) -> int:
     return worst
 
 
-@cfunc(_ACCESS)
+@cfunc(ACCESS)
 def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int, size: int,
                base: int, host: int) -> None:  # fmt: skip
     slots = carray(env, (at.ENV_SLOTS,), np.int64)
     state = slots[at.ENV_OBSERVER]
     block = slots[at.ENV_BLOCK]
-    whole = block % _peek64(state + 8 * STRIDE) == 0
+    whole = block % peek64(state + 8 * STRIDE) == 0
     if not whole and space != at.SPACE_GLOBAL:
         return
-    entry = np.int64(_peek64(state + 8 * N_ENTRIES)) - 1 if whole else np.int64(ELSEWHERE)
-    last = _peek64(state + 8 * LAST)
+    entry = np.int64(peek64(state + 8 * N_ENTRIES)) - 1 if whole else np.int64(ELSEWHERE)
+    last = peek64(state + 8 * LAST)
     if last:
-        first = _peek64(state + 8 * (FIRST if whole else ACCESS_FIRST))
+        first = peek64(state + 8 * (FIRST if whole else ACCESS_FIRST))
         if whole:
             seen = np.int64(peek32(_seen_place(state, block, peek32(warp + at.WARP_INDEX))))
-            seen -= _shift(block, _peek64(state + 8 * STAGGER))
+            seen -= _shift(block, peek64(state + 8 * STAGGER))
         else:
-            shift = _shift(block, _peek64(state + 8 * ACCESS_STAGGER))
-            last = _peek64(state + 8 * ACCESS_LAST)
+            shift = _shift(block, peek64(state + 8 * ACCESS_STAGGER))
+            last = peek64(state + 8 * ACCESS_LAST)
             seen = np.int64(_count(state, last + shift, block, warp)) - shift
         if seen <= 0 or seen > last:
             return
@@ -239,12 +228,12 @@ def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int,
             entry = np.int64(BEFORE)
             if space != at.SPACE_GLOBAL:
                 return
-    n, lines = _peek64(state + 8 * N_ACCESSES), _peek64(state + 8 * N_LINES)
-    full = lines + 160 > _peek64(state + 8 * CAP_LINES)
-    if n >= _peek64(state + 8 * CAP_ACCESSES) or full:
+    n, lines = peek64(state + 8 * N_ACCESSES), peek64(state + 8 * N_LINES)
+    full = lines + 160 > peek64(state + 8 * CAP_LINES)
+    if n >= peek64(state + 8 * CAP_ACCESSES) or full:
         poke64(state + 8 * OVERFLOW, 1)
         return
-    table = _peek64(state + 8 * AT_LINES)
+    table = peek64(state + 8 * AT_LINES)
     lanes: Any = np.int64(mask) & 0xFFFFFFFF
     if space == at.SPACE_GLOBAL:
         count = _global_lines(warp, lanes, size, table, lines)
@@ -261,7 +250,7 @@ def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int,
         deep = _most_lanes_on_a_word(warp + at.WARP_SCRATCH + 128 * slot, each, lanes)
         if space == at.SPACE_SHARED:
             count = max(count, deep)
-    row = _peek64(state + 8 * AT_ACCESSES) + ACCESS_BYTES * n
+    row = peek64(state + 8 * AT_ACCESSES) + ACCESS_BYTES * n
     poke64(row, block << 12 | peek32(warp + at.WARP_INDEX))
     poke64(row + 8, entry)
     where = inst | np.int64(space) << SPACE_SHIFT | np.int64(kind) << KIND_SHIFT
@@ -270,16 +259,6 @@ def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int,
     poke64(row + 16, where)
     poke64(row + 24, lines << 16 | count)
     poke64(state + 8 * N_ACCESSES, n + 1)
-
-
-@cfunc(_VOID_BLOCK)
-def _on_sync(env: Any, warp: int, inst: int, mask: int) -> None:
-    return
-
-
-@cfunc(_RELEASE)
-def _on_release(env: Any, slot: int, barrier: int) -> None:
-    return
 
 
 def _address(function: Any) -> int:
@@ -328,8 +307,8 @@ class Recorder:
         return Observer(
             block=_address(_on_block),
             access=_address(_on_access),
-            sync=_address(_on_sync),
-            release=_address(_on_release),
+            sync=_address(ignore_sync),
+            release=_address(ignore_release),
             state=self.header.ctypes.data,
         )
 
