@@ -15,6 +15,11 @@ from warplens.lift.runtime_ir import W64, P, V, scaled_lanes, splat
 
 ADDRESSES, VALUES, RESULTS, SWAP, OFFSETS, FULL = 0, 2, 6, 10, 18, 20
 
+# %host: where the running block's shared memory stands
+SHARED_HOST = f"""  %hostp = getelementptr i64, ptr %env, i64 {at.ENV_SHARED}
+  %hosta = load i64, ptr %hostp, align 8
+  %host = inttoptr i64 %hosta to ptr"""
+
 
 def scratch(stem: str, slot: int) -> str:
     """A line that defines `%stem` as a pointer to a scratch slot of %w."""
@@ -381,9 +386,7 @@ aligned:
 {_bounds(size, at.ENV_SHARED_LIMIT, at.FAULT_SHARED)}
   %off = zext {V} %off32 to {W64}
   %lane = call i32 @llvm.cttz.i32(i32 %mask, i1 true)
-  %hostp = getelementptr i64, ptr %env, i64 {at.ENV_SHARED}
-  %hosta = load i64, ptr %hostp, align 8
-  %host = inttoptr i64 %hosta to ptr
+{SHARED_HOST}
 {observed}
 {action}
   call void @wl.wavefronts(ptr %env, ptr %site, {V} %off32, i32 %mask, i32 {size}, i32 %counter,

@@ -6,7 +6,14 @@ They sit before the general paths of access_ir.py, which do whatever does not fi
 from __future__ import annotations
 
 from warplens.execute import layout as at
-from warplens.lift.access_ir import ADDRESSES, RESULTS, VALUES, prologue, scratch
+from warplens.lift.access_ir import (
+    ADDRESSES,
+    RESULTS,
+    SHARED_HOST,
+    VALUES,
+    prologue,
+    scratch,
+)
 from warplens.lift.count_ir import STORE
 from warplens.lift.host import HostFeatures
 from warplens.lift.runtime_ir import P, V, splat
@@ -104,9 +111,7 @@ walk:
     i32 %counter)
   ret i32 %r
 quick:
-  %hostp = getelementptr i64, ptr %env, i64 {at.ENV_SHARED}
-  %hosta = load i64, ptr %hostp, align 8
-  %host = inttoptr i64 %hosta to ptr
+{SHARED_HOST}
   %f64 = zext i32 %first to i64
   %row = getelementptr i8, ptr %host, i64 %f64
   %idx = lshr {V} %rel, splat (i32 2)
@@ -167,9 +172,7 @@ walk:
     i32 %counter)
   ret i32 %r
 quick:
-  %hostp = getelementptr i64, ptr %env, i64 {at.ENV_SHARED}
-  %hosta = load i64, ptr %hostp, align 8
-  %host = inttoptr i64 %hosta to ptr
+{SHARED_HOST}
 {scratch("io", VALUES)}
   %full = icmp eq i32 %mask, -1
   br i1 %full, label %every, label %some
