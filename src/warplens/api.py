@@ -42,7 +42,8 @@ class LaunchOptions:
         show_progress: on a terminal, runs over a second draw a progress bar.
         timing: keep a trace of sampled blocks, from which times are modelled when asked for.
         exact_timing: replay all blocks of an SM as far as memory allows instead of a sample.
-        scheduler: warp scheduling policy of the model: gty (greedy, then youngest), gto, lrr.
+        scheduler: warp scheduling policy of the model: oldest-block (as measured), gty (greedy,
+            then youngest), gto, lrr.
         carveout: preferred shared memory in percent of the most that an SM has, as
             cudaFuncAttributePreferredSharedMemoryCarveout; None: as much as the blocks need.
         pm_sampling: interval, buffer and passes of counters sampled over the launch's time.
@@ -56,7 +57,7 @@ class LaunchOptions:
     show_progress: bool = True
     timing: bool = True
     exact_timing: bool = False
-    scheduler: str = "gty"
+    scheduler: str = "oldest-block"
     carveout: int | None = None
     pm_sampling: PmSampling = field(default_factory=PmSampling)
 

@@ -96,9 +96,9 @@ def add_launch_options(group: Any) -> None:
            help="blocks that the timing model replays (sampled)")  # fmt: skip
     option("--carveout", type=int, metavar="PERCENT",
            help="preferred shared memory, in percent of the most that an SM has")  # fmt: skip
-    option("--scheduler", choices=("gty", "lrr", "gto"), default="gty",
-           help="warp scheduling: greedy then youngest (gty), loose round robin, greedy then "
-           "oldest")  # fmt: skip
+    option("--scheduler", choices=("oldest-block", "gty", "lrr", "gto"), default="oldest-block",
+           help="warp scheduling: as measured, greedy then youngest, loose round robin, greedy "
+           "then oldest")  # fmt: skip
     option("--set-gpu", action="append", default=[], metavar="KEY=VALUE",
            help="change a number of the GPU: l2.size_bytes=1048576 (repeatable)")  # fmt: skip
     option("--max-seconds", type=float, metavar="S", help="stop a launch after this time")

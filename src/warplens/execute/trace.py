@@ -30,10 +30,12 @@ Ints = npt.NDArray[np.int64]
 N_ENTRIES, CAP_ENTRIES, AT_ENTRIES, N_ACCESSES, CAP_ACCESSES, AT_ACCESSES = range(6)
 N_LINES, CAP_LINES, AT_LINES, STRIDE, OVERFLOW = range(6, 11)
 FIRST, LAST, ACCESS_FIRST, ACCESS_LAST, AT_SEEN, CUT = range(11, 17)
-STAGGER, ACCESS_STAGGER, N_HEADER = 17, 18, 19
+STAGGER, ACCESS_STAGGER, SOONER, ACCESS_SOONER, DRIFT, UNEVEN, WARPS, N_HEADER = range(17, 25)
 # what an access belongs to, where no entry of a block that is recorded whole
 BEFORE, ELSEWHERE = -1, -2  # the time before its block's window; a block on another SM
-_SEEN = 1 << 16  # counters of a window, by block and warp
+
+SUB_PARTITIONS = 4  # of every SM with a control word in its instructions
+_SEEN = 1 << 18  # counters of a window, by block and warp
 
 ENTRY_BYTES, ACCESS_BYTES, LINE_BYTES = 16, 32, 8
 MAX_ENTRIES, MAX_ACCESSES, MAX_LINES = 1_300_000, 750_000, 2_200_000  # 62 MB in all
@@ -46,15 +48,29 @@ SPACE_SHIFT, KIND_SHIFT, LANES_SHIFT, SIZE_SHIFT, DEPTH_SHIFT = 24, 28, 32, 40, 
 @native
 def _seen_place(state: int, block: int, warp: int) -> int:
     """The address of the counter of what was kept of a warp."""
-    number = (block ^ block >> 11) << 5 | warp & 31
+    stride = peek64(state + 8 * STRIDE)
+    number = (block // stride << 7 | block % stride & 127) << 5 | warp & 31
     return peek64(state + 8 * AT_SEEN) + 4 * (number & _SEEN - 1)
 
 
 @native
-def _shift(block: int, stagger: int) -> int:
-    """By how much a block's window begins later than others'."""
-    mixed = block * 0x9E3779B1 >> 12 & 0xFFFFF
-    return int(mixed * stagger >> 20)
+def _shift(state: int, block: int, warp: int, first: int, stagger: int, sooner: int) -> int:
+    """By how much a warp's window begins later than others': those of an SM's blocks are spread
+    evenly over their time. Of one block's warps that share a sub-partition the older are behind,
+    and all are behind those of a sub-partition that has fewer."""
+    stride = peek64(state + 8 * STRIDE)
+    # Multiples of the golden ratio's fraction lie far apart, however many there are.
+    mixed = block // stride * 0x9E3779B1 >> 12 & 0xFFFFF
+    later = (mixed * peek64(state + 8 * stagger) >> 20) - peek64(state + 8 * sooner)
+    warps = peek64(state + 8 * WARPS)
+    if warps <= SUB_PARTITIONS:  # none of them compete
+        return int(later)
+    fewest, place = warps // SUB_PARTITIONS, (warp & 31) % SUB_PARTITIONS
+    there = (warps - 1 - place) // SUB_PARTITIONS + 1
+    behind = (there - 1 - (warp & 31) // SUB_PARTITIONS) * peek64(state + 8 * DRIFT)
+    behind += (there - fewest) * peek64(state + 8 * UNEVEN)
+    begin = peek64(state + 8 * first) + later
+    return int(later - (begin * behind // there >> 20))
 
 
 @native
@@ -80,7 +96,8 @@ def _on_block(env: Any, warp: int, number: int, mask: int) -> None:
         return
     last = peek64(state + 8 * LAST)
     if last:
-        shift = _shift(block, peek64(state + 8 * STAGGER))
+        index = peek32(warp + at.WARP_INDEX)
+        shift = _shift(state, block, index, FIRST, STAGGER, SOONER)
         seen = _count(state, last + shift, block, warp) - shift
         if seen > last or seen <= peek64(state + 8 * FIRST):
             return
@@ -215,11 +232,12 @@ def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int,
     last = peek64(state + 8 * LAST)
     if last:
         first = peek64(state + 8 * (FIRST if whole else ACCESS_FIRST))
+        index = peek32(warp + at.WARP_INDEX)
         if whole:
-            seen = np.int64(peek32(_seen_place(state, block, peek32(warp + at.WARP_INDEX))))
-            seen -= _shift(block, peek64(state + 8 * STAGGER))
+            seen = np.int64(peek32(_seen_place(state, block, index)))
+            seen -= _shift(state, block, index, FIRST, STAGGER, SOONER)
         else:
-            shift = _shift(block, peek64(state + 8 * ACCESS_STAGGER))
+            shift = _shift(state, block, index, ACCESS_FIRST, ACCESS_STAGGER, ACCESS_SOONER)
             last = peek64(state + 8 * ACCESS_LAST)
             seen = np.int64(_count(state, last + shift, block, warp)) - shift
         if seen <= 0 or seen > last:
@@ -269,12 +287,18 @@ def _address(function: Any) -> int:
 class Stretch:
     """What is kept of a warp: its entries behind `first` up to `last`, and its global accesses up
     to there; of blocks on other SMs, `accesses` says the same by their own numbers. All of it
-    begins up to `stagger` (entries, accesses) later, by block."""
+    begins up to `stagger` (entries, accesses) later, by block, less `sooner`. Of a block's
+    `warps` those of one sub-partition are up to the share `drift` apart; where it has more of them
+    than others have, up to `uneven` behind."""
 
     first: int
     last: int
     accesses: tuple[int, int]
     stagger: tuple[int, int] = (0, 0)
+    sooner: tuple[int, int] = (0, 0)
+    drift: float = 0.0
+    uneven: float = 0.0
+    warps: int = 1
 
 
 class Recorder:
@@ -298,6 +322,10 @@ class Recorder:
             self.header[[FIRST, LAST]] = window.first, window.last
             self.header[[ACCESS_FIRST, ACCESS_LAST]] = window.accesses
             self.header[[STAGGER, ACCESS_STAGGER]] = window.stagger
+            self.header[[SOONER, ACCESS_SOONER]] = window.sooner
+            shares = np.array([window.drift, window.uneven]) * (1 << 20)
+            self.header[[DRIFT, UNEVEN]] = shares.astype(np.int64)
+            self.header[WARPS] = window.warps
         self.header[CUT] = cut
         self.header[AT_SEEN] = self._seen.ctypes.data
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
-from warplens.analysis.occupancy import Occupancy
 from warplens.errors import TimingUnavailable
 from warplens.execute import grid as engine
 from warplens.execute.execution import Execution
@@ -14,30 +13,23 @@ from warplens.timing import sample as sampling
 from warplens.timing.launch_timing import LaunchTiming
 from warplens.timing.model import REPLAY_LIMIT, Question
 from warplens.timing.pm_sampling import PmSampling
+from warplens.timing.residency import carveout_bytes, residency
+from warplens.timing.schedule import POLICIES
 
 if TYPE_CHECKING:
     from warplens.kernel import Kernel, LaunchShape
 
 
-def carveout_bytes(kernel: Kernel, shape: LaunchShape, occupancy: Occupancy) -> int:
-    """The smallest shared-memory setting that keeps the resident blocks, as the driver picks it."""
-    gpu = kernel.device.gpu
-    bytes_of_block = kernel.static_shared + shape.dynamic_shared + gpu.shared_reserved_bytes
-    wanted = int(occupancy.blocks) * -(-bytes_of_block // 1024) * 1024
-    sizes = sorted(size * 1024 for size in gpu.carveouts_kb)
-    return next((size for size in sizes if size >= wanted), sizes[-1])
-
-
 def take(kernel: Kernel, shape: LaunchShape, config: engine.LaunchConfig, *,
-         scheduler: str = "gty", exact: bool = False, carveout: int | None = None,
+         scheduler: str = POLICIES[0], exact: bool = False, carveout: int | None = None,
          sampling_over_time: PmSampling | None = None) -> LaunchTiming | None:  # fmt: skip
     """Samples a launch whose arguments are packed; memory is as before afterwards."""
     if sampling.is_disabled():
         return None
     occupancy = kernel.occupancy(shape.block, shape.dynamic_shared, carveout=carveout)
-    resident = max(1, int(occupancy.blocks))
+    places = residency(kernel, shape, occupancy)
     sample = sampling.record(
-        kernel.observed_program, kernel.memory_image, kernel.device.memory, config, resident,
+        kernel.observed_program, kernel.memory_image, kernel.device.memory, config, places,
         scale=sampling.EXACT if exact else 1,
     )
     if sample is None:
@@ -48,15 +40,16 @@ def take(kernel: Kernel, shape: LaunchShape, config: engine.LaunchConfig, *,
         gpu=kernel.device.gpu,
         clock_mhz=kernel.device.clock_mhz,
         blocks=prod(shape.grid),
-        warps_per_block=-(-prod(shape.block) // 32),
-        resident=resident,
+        warps_per_block=places.warps_per_block,
+        resident=places.blocks,
+        most_blocks=places.most,
         carveout_bytes=carveout_bytes(kernel, shape, occupancy),
         scheduler=scheduler,
         exact=exact,
         instructions=_all_instructions(sample, prod(shape.grid)),
     )
     return LaunchTiming(
-        question, sample, max(resident, min(int(n) for n in limits)), sampling_over_time
+        question, sample, max(places.blocks, min(int(n) for n in limits)), sampling_over_time
     )
 
 

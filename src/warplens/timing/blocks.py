@@ -21,49 +21,90 @@ IDEAL_BARRIERS, IDEAL_LAUNCH = 256, 512
 
 @stage
 def launch(state: State, counts: Counts, spec: Record, trace: Trace, now: int) -> None:
-    """Starts blocks whose place is free and whose turn has come."""
+    """Starts as many blocks as fit, when one has ended (and at first).
+
+    A warp that ends gives back its place and its registers at once, its block the shared memory:
+    if few warps of a block live on, there is room for further blocks. But it is the end of a block
+    that makes the SM look (measured, validation/data/residency_sm90.json).
+    """
     sm = state.sm[0]
-    if sm.empty == 0:
+    if sm.launch_at > now:
         return
-    for number in range(spec.slots):
-        if sm.next_block >= trace.order.size or sm.launch_free > now:
+    sm.launch_at = NEVER
+    while sm.next_block < trace.order.size:
+        number = _free_slot(state, now)
+        if number < 0 or not _fits(state, spec):
+            break
+        if sm.launch_free > now:
+            sm.launch_at = int(sm.launch_free + 0.999)
             return
+        _start(state, counts, spec, trace, number, now)
+    for number in range(state.slots.size):
         slot = state.slots[number]
-        if slot.live or slot.free > now:
-            continue
-        sm.empty -= 1
-        block = trace.order[sm.next_block]
-        sm.next_block += 1
-        if not spec.ideal & IDEAL_LAUNCH:
-            gap = spec.launch_first if sm.next_block <= spec.slots else spec.launch_interval
-            sm.launch_free = max(sm.launch_free, float(now)) + gap
-        for i in range(N_BARRIERS):
-            slot.arrived[i] = 0
-        n = spec.warps_per_block
-        for i in range(n):
-            _place(state, counts, spec, trace, number, number * n + i, block * n + i, now)
+        if not slot.live and slot.free > now:
+            sm.launch_at = min(sm.launch_at, slot.free)
 
 
 @stage
 def next_launch(state: State, trace: Trace) -> int:
     """When the next block can start, or NEVER."""
     sm = state.sm[0]
-    earliest = NEVER
-    if sm.empty and sm.next_block < trace.order.size:
-        for number in range(state.slots.size):
-            if not state.slots[number].live:
-                earliest = min(earliest, state.slots[number].free)
-    return earliest if earliest == NEVER else max(earliest, int(sm.launch_free + 0.999))
+    return int(sm.launch_at) if sm.next_block < trace.order.size else NEVER
 
 
 @stage
-def _place(state: State, counts: Counts, spec: Record, trace: Trace, slot: int, index: int,
+def _free_slot(state: State, now: int) -> int:
+    for number in range(state.slots.size):
+        if not state.slots[number].live and state.slots[number].free <= now:
+            return number
+    return -1
+
+
+@stage
+def _fits(state: State, spec: Record) -> bool:
+    """Whether every sub-partition has room for its warps of a block."""
+    n = spec.sub_partitions
+    for number in range(n):
+        more = (spec.warps_per_block - (number - state.sm[0].first_sub) % n + n - 1) // n
+        if state.subs[number].live + more > spec.warp_slots:
+            return False
+    return True
+
+
+@stage
+def _start(state: State, counts: Counts, spec: Record, trace: Trace, number: int,
+           now: int) -> None:  # fmt: skip
+    """Warps go to the sub-partitions in turn; the next block begins where this one ended, or with
+    as many warps for all one further on (measured, validation/data/residency_sm90.json)."""
+    sm, slot = state.sm[0], state.slots[number]
+    block = trace.order[sm.next_block]
+    sm.next_block += 1
+    if not spec.ideal & IDEAL_LAUNCH:
+        gap = spec.launch_first if sm.next_block <= spec.resident else spec.launch_interval
+        sm.launch_free = max(sm.launch_free, float(now)) + gap
+    for i in range(N_BARRIERS):
+        slot.arrived[i] = 0
+    n = spec.warps_per_block
+    for i in range(n):
+        part = (sm.first_sub + i) % spec.sub_partitions
+        _place(state, counts, spec, trace, number, part, block * n + i, now)
+    sm.first_sub = (sm.first_sub + max(1, n % spec.sub_partitions)) % spec.sub_partitions
+    if not slot.live:  # of a window: its warps had ended before
+        _end(state, counts, spec, number, now)
+
+
+@stage
+def _place(state: State, counts: Counts, spec: Record, trace: Trace, slot: int, part: int,
            source: int, now: int) -> None:  # fmt: skip
-    sm, warp = state.sm[0], state.warps[index]
-    warp.status = EMPTY
     first, last = trace.ranges[source, 0], trace.ranges[source + 1, 0]
     if first == last:
         return
+    sm, index = state.sm[0], part
+    while state.warps[index].status != EMPTY:
+        index += spec.sub_partitions
+    warp = state.warps[index]
+    sub = state.subs[part]
+    sub.live += 1
     warp.status, warp.trace, warp.block = RUNNING, source, slot
     warp.entry, warp.last_entry = first, last
     warp.access, warp.last_access = trace.ranges[source, 1], trace.ranges[source + 1, 1]
@@ -72,12 +113,10 @@ def _place(state: State, counts: Counts, spec: Record, trace: Trace, slot: int, 
     warp.issued_at = now
     warp.stores = 0
     scoreboard.clear(warp)
-    sm.age += 1
-    warp.age = sm.age
-    l0 = state.l0[index % spec.sub_partitions]
+    warp.age = sm.next_block
+    l0 = state.l0[part]
     warp.ready = fetch.ready(l0, state.l1i, spec, -16, warp.pc, now)
     state.ready[index] = warp.ready
-    sub = state.subs[index % spec.sub_partitions]
     sub.next = min(sub.next, warp.ready)
     stall.charge(sm, counts, index, warp, stall.NO_INSTRUCTION, now, warp.ready)
     state.slots[slot].live += 1
@@ -107,10 +146,9 @@ def open_barrier(state: State, counts: Counts, spec: Record, number: int, name: 
                  now: int) -> None:  # fmt: skip
     """Lets all warps of a block that wait at a barrier go on."""
     state.slots[number].arrived[name] = 0
-    n = spec.warps_per_block
-    for index in range(number * n, number * n + n):
+    for index in range(state.warps.size):
         warp = state.warps[index]
-        if warp.status == AT_BARRIER:
+        if warp.status == AT_BARRIER and warp.block == number:
             warp.status = RUNNING
             until = max(warp.ready, now + spec.barrier_latency)
             begin = warp.issued_at + 1
@@ -132,14 +170,22 @@ def finish(state: State, counts: Counts, spec: Record, warp: Record, index: int,
     state.ready[index] = NEVER
     slot.live -= 1
     sm.resident -= 1
+    state.subs[index % spec.sub_partitions].live -= 1
     slot.free = max(slot.free, leaves)
     if slot.live == 0:
-        counts.done[sm.finished, 0] = slot.free
-        counts.done[sm.finished, 1] = sm.issued
-        sm.finished += 1
-        sm.empty += 1
-        slot.free += 0 if spec.ideal & IDEAL_LAUNCH else spec.block_start
+        _end(state, counts, spec, warp.block, slot.free)
         return
     for name in range(N_BARRIERS):  # the others may have waited only for this warp
         if slot.arrived[name] and slot.arrived[name] >= slot.live:
             open_barrier(state, counts, spec, warp.block, name, now)
+
+
+@stage
+def _end(state: State, counts: Counts, spec: Record, number: int, now: int) -> None:
+    """A block has ended: its place can be taken again a while later."""
+    sm, slot = state.sm[0], state.slots[number]
+    counts.done[sm.finished, 0] = now
+    counts.done[sm.finished, 1] = sm.issued
+    sm.finished += 1
+    slot.free = now + (0 if spec.ideal & IDEAL_LAUNCH else spec.block_start)
+    sm.launch_at = min(sm.launch_at, slot.free)

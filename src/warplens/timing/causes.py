@@ -83,7 +83,7 @@ def endless_answer(model: Model) -> l2.L2Answer:
     trace = model.sample.trace
     wave = model.sample.sms * model.question.resident
     size = 64.0 * max(1 << 20, model.answer.footprint)
-    return l2.answer(trace.context, trace.lines, wave, size, model.sample.sms)
+    return l2.answer(trace.context, trace.lines, wave, size, model.sample.stride)
 
 
 CAUSES: dict[str, Callable[[Model], Model]] = {

@@ -188,8 +188,10 @@ class L2Answer:
     footprint: int  # bytes that the sample brought in
 
 
-def answer(context: Ints, lines: Ints, resident: int, size_bytes: float, sms: int) -> L2Answer:
-    """Runs the accesses sampled of `sms` SMs through L2 in the order of waves of `resident` blocks.
+def answer(context: Ints, lines: Ints, resident: int, size_bytes: float,
+           stride: int) -> L2Answer:  # fmt: skip
+    """Runs the accesses sampled through L2 in the order of waves of `resident` blocks; every
+    `stride`-th block of the grid runs on the same SM.
 
     Of one wave, every warp makes its first access, then every warp its second, and so on.
     """
@@ -218,7 +220,7 @@ def answer(context: Ints, lines: Ints, resident: int, size_bytes: float, sms: in
     tags = np.zeros((n_sets, _WAYS), np.int64)
     valid = np.zeros((n_sets, _WAYS), np.uint8)
     rows = context.copy()
-    rows[:, 3] = np.where(context[:, 3] == 0, _MINE, 2 << block % sms % 60)
+    rows[:, 3] = np.where(context[:, 3] == 0, _MINE, 2 << block % stride % 60)
     rows[context[:, 3] == BEFORE, 3] = 0
     brought = _walk(
         rows, lines, order, steps, hits, fetches, users, tags, valid, np.zeros_like(tags),
@@ -231,12 +233,13 @@ def answer(context: Ints, lines: Ints, resident: int, size_bytes: float, sms: in
     )  # fmt: skip
 
 
-def lines_in_use(context: Ints, lines: Ints, wave: int, ratio: float) -> tuple[float, float]:
+def lines_in_use(context: Ints, lines: Ints, wave: int, ratio: float,
+                 stride: int) -> tuple[float, float]:  # fmt: skip
     """Lines that a wave of `wave` sampled blocks uses; those that the chip uses meanwhile, where
     `ratio` times as many blocks run at once.
 
-    How many lines further blocks add is seen from those that the second half of the sample adds to
-    the first: none if all blocks use the same ones.
+    How many lines further SMs add is seen from those that the second half of the sampled SMs adds
+    to the first: none if all blocks use the same ones. (Of one SM, from its blocks.)
     """
     if not len(context):
         return 1.0, 1.0
@@ -246,8 +249,11 @@ def lines_in_use(context: Ints, lines: Ints, wave: int, ratio: float) -> tuple[f
     first = np.repeat((context[:, 2] >> 16) - np.concatenate(([0], np.cumsum(counts)[:-1])), counts)
     used = lines[first + np.arange(int(counts.sum()))] >> 4
     owner = np.repeat(position, counts)
+    rank = np.empty(len(names), np.int64)  # of the wave's blocks, by SM
+    rank[np.lexsort((names[:wave], names[:wave] % stride))] = np.arange(wave)
+    rank[wave:] = wave
     all_lines = len(np.unique(used[owner < wave]))
-    before = len(np.unique(used[owner < wave // 2])) if wave > 1 else 0
+    before = len(np.unique(used[rank[owner] < wave // 2])) if wave > 1 else 0
     added = (all_lines - before) / max(1, wave - wave // 2)
     return float(all_lines), all_lines + max(0.0, ratio - 1.0) * wave * added
 

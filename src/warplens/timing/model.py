@@ -12,6 +12,7 @@ from warplens.gpus.spec import GpuSpec
 from warplens.sass.model import SassKernel
 from warplens.timing import l2
 from warplens.timing.sample import IN_STEP, Sample
+from warplens.timing.schedule import POLICIES
 from warplens.timing.sm import simulate
 from warplens.timing.spec import Machine
 from warplens.timing.stall import REASONS
@@ -28,6 +29,7 @@ from warplens.timing.table import code_of
 
 REPLAY_LIMIT = 3_000_000  # warp instructions of one replay
 _FOR_OTHERS = ("not_selected", "math_pipe_throttle", "lg_throttle", "mio_throttle")
+_MOST = 0.4  # of a replay in which no block has ended
 _NOTES = 1024  # kept of a replay's progress
 _NOTE_COST = 20_000_000  # entries of the stall table that notes may read
 
@@ -38,6 +40,7 @@ class Question:
 
     Attributes:
         blocks: blocks of the grid; resident: how many an SM holds at once.
+        most_blocks: how many it holds if only few of their warps live; 0: no more.
         carveout_bytes: shared memory that L1 gives away.
         instructions: warp instructions of the whole launch (0: not known, take the sample's mean).
     """
@@ -49,8 +52,9 @@ class Question:
     warps_per_block: int
     resident: int
     carveout_bytes: int
+    most_blocks: int = 0
     instructions: float = 0.0
-    scheduler: str = "gty"
+    scheduler: str = POLICIES[0]
     ideal: int = 0
     exact: bool = False  # replay everything that was sampled, however long
 
@@ -135,6 +139,12 @@ class Model:
         """SMs that get at least one block."""
         return min(self.question.gpu.sm_count, self.question.blocks)
 
+    @property
+    def resident(self) -> int:
+        """Blocks of an SM in the sample."""
+        windows = self.sample.windows
+        return windows[0].resident if windows else self.question.resident
+
     @cached_property
     def code(self) -> Records:
         """The scheduler's view of the kernel."""
@@ -145,16 +155,17 @@ class Model:
         """What L2 holds when the sampled blocks ask."""
         trace, gpu = self.sample.trace, self.question.gpu
         mine, chip = self.lines_in_use
-        wave = self.sample.sms * self.question.resident
+        wave = self.sample.sms * self.resident
         size = gpu.l2_size_bytes * mine / chip
-        return l2.answer(trace.context, trace.lines, wave, size, self.sample.sms)
+        return l2.answer(trace.context, trace.lines, wave, size, self.sample.stride)
 
     @cached_property
     def lines_in_use(self) -> tuple[float, float]:
         """Lines that the sample uses at a time, and the whole chip."""
         trace, sms = self.sample.trace, self.sample.sms
-        wave = sms * self.question.resident
-        return l2.lines_in_use(trace.context, trace.lines, wave, self.active_sms / sms)
+        wave = sms * self.resident
+        ratio = self.active_sms / sms
+        return l2.lines_in_use(trace.context, trace.lines, wave, ratio, self.sample.stride)
 
     @cached_property
     def machine(self) -> Machine:
@@ -170,6 +181,8 @@ class Model:
             clock_mhz=q.clock_mhz,
             resident=max(1, q.resident),
             warps_per_block=q.warps_per_block,
+            most_blocks=min(q.most_blocks, len(self.sample.trace.blocks)),
+            registers=q.kernel.registers,
             carveout_bytes=q.carveout_bytes,
             active_sms=self.active_sms,
             balance=self._balance(),
@@ -222,12 +235,15 @@ class Model:
             return None
         cycles = tail = 0.0
         for number, window in enumerate(self.sample.windows):
-            sample = replace(self.sample, trace=window.trace, sms=window.sms, windows=())
-            replay = Model(self.question, sample).result if number else self.result
+            sample = replace(
+                self.sample, trace=window.trace, sms=window.sms, stride=window.stride, windows=()
+            )
+            question = replace(self.question, resident=window.resident)
+            replay = Model(question, sample).result if number else self.result
             each = window.work / _inner_rate(replay)
             cycles += window.share * each
             if window.is_last:
-                tail = self.question.resident * each * replay.alone**2 / 2
+                tail = window.resident * each * replay.alone**2 / 2
         return Pace(work=self.sample.mean_work, cycles=cycles, tail=tail)
 
     def with_trace(self, trace: BlockTrace) -> Sample:
@@ -315,10 +331,17 @@ def extrapolate(question: Question, replay: Replay, active_sms: int,
 
 
 def _inner_rate(replay: Replay) -> float:
-    """Warp instructions per cycle from two to eight tenths of a replay's instructions."""
+    """Warp instructions per cycle while all blocks run: when one has ended, the next would begin.
+    Without the first three tenths, in which caches fill; if a block ends early, from two to eight
+    tenths of all."""
     notes = replay.counts.progress[: int(replay.sm["notes"])]
-    now, issued = notes[:, PROGRESS.index("now")], notes[:, PROGRESS.index("issued")]
-    a, b = np.searchsorted(issued, (0.2 * replay.instructions, 0.8 * replay.instructions)).tolist()
+    now, issued, ended = (notes[:, PROGRESS.index(name)] for name in ("now", "issued", "finished"))
+    all_run = float(issued[ended == 0][-1]) if len(notes) and not ended[0] else 0.0
+    if all_run >= _MOST * replay.instructions:
+        limits = 0.3 * all_run, all_run
+    else:
+        limits = 0.2 * replay.instructions, 0.8 * replay.instructions
+    a, b = np.searchsorted(issued, limits).tolist()
     if not a < b < len(notes):
         return max(1, replay.instructions) / max(1, replay.cycles)
     return float((issued[b] - issued[a]) / max(1.0, now[b] - now[a]))

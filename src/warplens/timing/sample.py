@@ -25,6 +25,7 @@ from warplens.execute.launch import turns_of
 from warplens.execute.memory import DeviceMemory
 from warplens.execute.tally import WARPS, Tally
 from warplens.execute.trace import BlockTrace, Recorder, Stretch, collect
+from warplens.timing.residency import Residency
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -32,12 +33,16 @@ BUDGET = 4_000_000  # warp instructions run for a sample
 LONG_BUDGET = 14_000_000  # the same for long blocks: what is not kept is quick
 SPREAD = 16  # blocks all over the grid that tell how much work a long one is
 NEIGHBOURS = 20  # long blocks of other SMs that are worth a larger budget
-_ONE_KIND = 0.8  # of the work of a kind's longest block
+_ONE_KIND = 0.9  # of the work of a kind's longest block
 _KINDS = 3  # of long blocks that get windows
 _HALVINGS = 4  # of the way between two blocks of unlike kinds
 _NOTHING = 0.003  # of the grid's work: a kind that is not worth a window
 IN_STEP = 3.0  # waves of blocks after which those of an SM are at different points
-_STAGGER = 0.5  # of what passes before a window, at most
+# Share by which warps of a block that no barrier holds together come apart: those of one block
+# that compete for a pipe (measured, validation/data/residency_sm90.json).
+DRIFT = 0.05
+UNEVEN = 0.2
+_STAGGER_BUDGET = 150_000_000  # warp instructions run to come to windows at different points
 _WARM_UP = 2.0  # windows' worth of a block that pass before its window: caches are filled then
 _OVERRUN = 1.5  # a block that is cut runs on to the next back edges, and its barriers
 REPLAYED = 1_200_000  # of one SM's blocks, less than the limit of a replay
@@ -56,7 +61,8 @@ _MAX_STEPS = 20_000_000  # loop iterations of a sample; blocks that wait for oth
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Blocks to run, ascending; every `stride`-th block index is recorded whole.
+    """Blocks to run, ascending; every `stride`-th block index is recorded whole, those of `sms - 1`
+    neighbours behind it lightly.
 
     `part`: how much of every block is kept, from its beginning.
     """
@@ -68,11 +74,12 @@ class Plan:
 
 
     def around(self, place: int, total: int) -> Plan:
-        """As many blocks in a row elsewhere in the grid."""
-        size = len(self.blocks)
-        begin = min(max(0, place - size // 2), total - size)
-        begin = -(-begin // self.stride) * self.stride
-        return replace(self, blocks=tuple(range(begin, min(total, begin + size))))
+        """As many blocks in the same places elsewhere in the grid."""
+        rounds = -(-len(self.blocks) // self.sms)
+        last = max(0, -(-total // self.stride) - rounds)
+        first = min(max(0, place // self.stride - rounds // 2), last)
+        blocks = _of_neighbours(first * self.stride, rounds, self.stride, self.sms, total)
+        return replace(self, blocks=tuple(blocks))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +90,8 @@ class Window:
     work: float  # warp instructions of one, to its end
     trace: BlockTrace
     sms: int
+    stride: int
+    resident: int  # blocks of an SM
     is_last: bool  # the grid ends with blocks of this kind
 
 
@@ -91,13 +100,14 @@ class Sample:
     """A trace and how it was taken.
 
     Attributes:
-        sms: SMs of a wave that were sampled.
+        sms: SMs of a wave that were sampled; `stride`: from a block to the next of the same SM.
         execution: the counts of `executed` whole blocks.
         windows: of long blocks, the kinds of which the grid consists; `trace` is the first one's.
     """
 
     trace: BlockTrace
     sms: int
+    stride: int
     execution: Execution
     executed: int
     windows: tuple[Window, ...] = ()
@@ -167,22 +177,25 @@ def plan(total: int, sm_count: int, resident: int, costs: tuple[float, ...],
         picked = np.arange(waves)
     each = -(-mine // waves)
     for wave in picked.tolist():
-        # Waves of all SMs; the sampled part begins at a multiple of the stride.
-        begin = -(-wave * sms * resident // neighbours) * neighbours
-        size = min(each, resident) * neighbours
-        chosen.extend(range(begin, min(total, begin + size)))
-    blocks = tuple(dict.fromkeys(chosen))
-    return Plan(blocks=blocks, stride=neighbours, sms=neighbours, part=part)
+        begin, rounds = wave * sms * resident, min(each, resident)
+        chosen.extend(_of_neighbours(begin, rounds, sms, neighbours, total))
+    return Plan(blocks=tuple(dict.fromkeys(chosen)), stride=sms, sms=neighbours, part=part)
+
+
+def _of_neighbours(begin: int, rounds: int, stride: int, sms: int, total: int) -> list[int]:
+    """The blocks of `sms` SMs, where each of `stride` SMs takes one after another."""
+    starts = (begin + stride * k for k in range(rounds))
+    return [block for start in starts for block in range(start, min(total, start + sms))]
 
 
 def record(prepare: Callable[[], engine.Program], image: engine.ModuleImage,
-           memory: DeviceMemory, config: engine.LaunchConfig, resident: int, *,
+           memory: DeviceMemory, config: engine.LaunchConfig, places: Residency, *,
            scale: int = 1) -> Sample | None:  # fmt: skip
     """Runs sampled blocks under observation and puts memory back; None where that cannot be.
 
     Blocks that wait for others cannot be run alone: then the whole grid is, if it is small.
     """
-    total = prod(config.grid)
+    total, resident = prod(config.grid), places.blocks
     program = prepare()
     heap = {segment.base for segment in memory.segments if segment.on_device_heap}
     after = memory._next
@@ -199,14 +212,14 @@ def record(prepare: Callable[[], engine.Program], image: engine.ModuleImage,
         if chosen.blocks == (0,):
             return first
         if chosen.part < 1.0:
-            return _windows(program, image, memory, quiet, first, resident, scale)
+            return _windows(program, image, memory, quiet, first, places, scale)
         sample = _run(program, image, memory, quiet, chosen, scale)
         if not blocks_differ(sample.trace):
             return sample
         costs = _costs(sample, len(sample.trace.blocks))
         more = plan(total, config.sm_count, resident, costs, scale, MAX_WAVES)
         if len(more.blocks) // more.sms * costs[0] > REPLAYED * scale:
-            return _windows(program, image, memory, quiet, first, resident, scale)
+            return _windows(program, image, memory, quiet, first, places, scale)
         if more.part < 1.0 or more.blocks == chosen.blocks:
             return sample
         return _run(program, image, memory, quiet, more, scale)
@@ -228,10 +241,11 @@ def _can_cut(program: engine.Program) -> bool:
 
 
 def _windows(program: engine.Program, image: engine.ModuleImage, memory: DeviceMemory,
-             config: engine.LaunchConfig, first: Sample, resident: int,
+             config: engine.LaunchConfig, first: Sample, room: Residency,
              scale: int) -> Sample:  # fmt: skip
     """Long blocks from all over the grid, and a window for each kind of them."""
     total, cut = prod(config.grid), _can_cut(program)
+    together = any(one.opcode.startswith("BAR") for one in program.lifted.kernel.instructions)
 
     def counted(places: Ints) -> tuple[Execution, Ints]:
         """Blocks (with clusters, all of them) and the instructions of their warps."""
@@ -256,19 +270,25 @@ def _windows(program: engine.Program, image: engine.ModuleImage, memory: DeviceM
             continue
         work = float(works[members].mean())
         costs = tuple(cost * max(1.0, work) / first.mean_work for cost in _costs(first))
+        lengths = counts[members].reshape(-1, WARPS)
+        lengths = lengths[lengths.any(axis=1)]
+        resident = room.with_living(float((lengths.sum(axis=1) / lengths.max(axis=1)).mean()))
         chosen = plan(total, config.sm_count, resident, costs, scale, cut=cut)
         place = int(places[members[len(members) // 2]])
         warp = float(longest[members].mean()) / costs[0]
         waves = total / (resident * config.sm_count)
-        window = _window(costs, chosen.part, warp, waves)
+        window = _window(costs, chosen, warp, waves)
+        if window and not together:
+            window = replace(window, drift=DRIFT, uneven=UNEVEN, warps=room.warps_per_block)
         sample = _run(program, image, memory, config, chosen.around(place, total), scale, window,
                       cut=cut and window is not None)  # fmt: skip
         found.append(Window(
             share=share, work=work, trace=sample.trace, sms=chosen.sms,
+            stride=chosen.stride, resident=resident,
             is_last=len(places) - 1 in members,
         ))  # fmt: skip
     return Sample(
-        trace=found[0].trace, sms=found[0].sms, execution=execution,
+        trace=found[0].trace, sms=found[0].sms, stride=found[0].stride, execution=execution,
         executed=counts.shape[0] * counts.shape[1], windows=tuple(found),
     )  # fmt: skip
 
@@ -336,23 +356,29 @@ def blocks_differ(trace: BlockTrace) -> bool:
     return len(blocks) > 1 and float(blocks.std()) > _ALIKE * float(blocks.mean())
 
 
-def _window(costs: tuple[float, ...], part: float, warp: float, waves: float) -> Stretch | None:
+def _window(costs: tuple[float, ...], chosen: Plan, warp: float,
+            waves: float) -> Stretch | None:  # fmt: skip
     """What is kept of a warp: not its beginning, but what comes when caches are filled.
 
-    Blocks of a long grid are not in step: their windows begin at different points. `warp`: the
-    share of a block's work that its longest warp does.
+    Blocks of a long grid are not in step: their windows begin at different points, as far apart as
+    there is time to come to them. `warp`: the share of a block's work that its longest warp does.
     """
+    part = chosen.part
     if part >= 1.0:
         return None
-    _, entries, _, _, shared_by_all = costs
+    instructions, entries, _, _, shared_by_all = costs
     start = min(_WARM_UP * part, (1.0 - part) / 2)
-    stagger = start * (waves > IN_STEP) * _STAGGER
-    start -= stagger
+    stagger = sooner = 0.0
+    if waves > IN_STEP:
+        affordable = _STAGGER_BUDGET / (len(chosen.blocks) * instructions)
+        sooner = start if affordable > 0.5 else 0.0
+        stagger = min(1.0 - part - start + sooner, 2 * affordable)
     each, touched = entries * warp, shared_by_all * warp
     return Stretch(
         first=int(start * each), last=max(1, int(start * each) + int(part * each)),
         accesses=(int(start * touched), int((start + part) * touched)),
         stagger=(int(stagger * each), int(stagger * touched)),
+        sooner=(int(sooner * each), int(sooner * touched)),
     )  # fmt: skip
 
 
@@ -379,7 +405,9 @@ def _run(program: engine.Program, image: engine.ModuleImage, memory: DeviceMemor
     warps = -(-prod(config.block) // 32)
     run = turns_of(chosen.blocks, config.grid, program.lifted.kernel.cluster_shape)
     trace = collect(recorder, program.lifted.layout.blocks, warps, len(run))
-    return Sample(trace=trace, sms=chosen.sms, execution=execution, executed=len(run))
+    return Sample(
+        trace=trace, sms=chosen.sms, stride=chosen.stride, execution=execution, executed=len(run)
+    )  # fmt: skip
 
 
 def is_disabled() -> bool:

@@ -5,7 +5,12 @@ from __future__ import annotations
 from warplens.timing import dispatch, stall
 from warplens.timing.state import NEVER, Counts, Ints, Record, Records, stage
 
-POLICIES = ("gty", "lrr", "gto")  # greedy then youngest, loose round robin, greedy then oldest
+# As an H200 does it (measured, validation/data/residency_sm90.json): the oldest block first; of its
+# warps the last one again if it is ready at once, else the one that has waited longest. Others, to
+# see what a policy does: greedy then youngest, loose round robin, greedy then oldest.
+POLICIES = ("oldest-block", "gty", "lrr", "gto")
+OLDEST_BLOCK, GTY, LRR, GTO = range(len(POLICIES))
+_GREEDY = 1 << 60
 
 
 @stage
@@ -26,14 +31,7 @@ def pick(sm: Record, counts: Counts, warps: Records, ready: Ints, sub: Record, n
             following = min(following, dispatch.free_at(sub, spec, code[warp.pc], now))
             continue
         eligible += 1
-        if spec.policy == 1:
-            rank = n - (index - sub.last_warp - 1) % n
-        elif index == sub.last_warp:
-            rank = 1 << 50
-        elif spec.policy == 0:
-            rank = warp.age
-        else:
-            rank = (1 << 49) - warp.age
+        rank = _rank(spec, sub, warp, index, n, now)
         if rank > best_rank:
             best, best_rank = index, rank
     sm.eligible += eligible
@@ -48,6 +46,23 @@ def pick(sm: Record, counts: Counts, warps: Records, ready: Ints, sub: Record, n
                 stall.charge(sm, counts, index, warp, reason, now, now + 1)
     sub.next = following
     return best
+
+
+@stage
+def _rank(spec: Record, sub: Record, warp: Record, index: int, n: int, now: int) -> int:
+    """How much a ready warp is preferred."""
+    if spec.policy == LRR:
+        return int(n - (index - sub.last_warp - 1) % n)
+    is_last = index == sub.last_warp
+    youth = warp.age << 24 | warp.trace & 0xFFFFFF
+    if spec.policy == OLDEST_BLOCK:
+        waited = min(now - warp.issued_at, 1 << 18)
+        if is_last and warp.ready == now:
+            waited = 1 << 20
+        return int(_GREEDY - (warp.age << 24) + waited)
+    if is_last:
+        return _GREEDY
+    return int(youth if spec.policy == GTY else _GREEDY - youth)
 
 
 @stage

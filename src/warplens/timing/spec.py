@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from warplens.gpus.spec import GpuSpec
+from warplens.timing.residency import warp_slots
 from warplens.timing.schedule import POLICIES
 from warplens.timing.state import SPEC, Records
 
@@ -17,6 +18,8 @@ class Machine:
 
     Attributes:
         resident: blocks of the kernel that an SM holds; warps_per_block: warps of one.
+        most_blocks: that it holds if of most only few warps live; 0: as many as are resident.
+        registers: of a thread.
         carveout_bytes: shared memory that L1 gives away.
         active_sms: SMs that have work.
         balance: the mean work of these SMs over that of the busiest.
@@ -29,8 +32,10 @@ class Machine:
     warps_per_block: int
     carveout_bytes: int
     active_sms: int
+    most_blocks: int = 0
+    registers: int = 0
     balance: float = 1.0
-    scheduler: str = "gty"
+    scheduler: str = POLICIES[0]
     far_share: float = 0.0
     dram_write_share: float = 0.0
     ideal: int = 0
@@ -78,7 +83,9 @@ class Machine:
         return {
             "sub_partitions": gpu.sub_partitions,
             "policy": POLICIES.index(self.scheduler),
-            "slots": self.resident,
+            "resident": self.resident,
+            "slots": max(self.resident, self.most_blocks),
+            "warp_slots": warp_slots(gpu, self.registers, self.resident * self.warps_per_block),
             "warps_per_block": self.warps_per_block,
             "ideal": self.ideal,
             "shared_latency": latency["shared"],

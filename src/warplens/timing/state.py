@@ -38,7 +38,10 @@ NEVER = 1 << 60
 
 # the numbers of one GPU and launch, in SM cycles and bytes per SM cycle
 SPEC = np.dtype([
-    ("sub_partitions", "i8"), ("policy", "i8"), ("slots", "i8"), ("warps_per_block", "i8"),
+    ("sub_partitions", "i8"), ("policy", "i8"), ("warps_per_block", "i8"),
+    ("resident", "i8"),  # blocks that fit if all their warps live
+    ("slots", "i8"),  # blocks that fit if few of their warps do
+    ("warp_slots", "i8"),  # of a sub-partition: what it and its registers hold
     ("ideal", "i8"),  # bits of what is made ideal, see ablate.py
     ("agu_interval", "f8"), ("lsu_interval", "f8"), ("queue_entries", "f8"),
     ("l1_bytes_per_cycle", "f8"), ("l1_hit", "f8"),
@@ -83,6 +86,7 @@ WARP = np.dtype([
     ("ring", "i8", (N_SCOREBOARDS * RING,)),
 ])  # fmt: skip
 SUB = np.dtype([
+    ("live", "i8"),  # warps
     ("pipe_free", "f8", (len(PIPES),)), ("queue_free", "f8"), ("last_warp", "i8"),
     ("next", "i8"),  # when the scheduler must look again
     ("held_since", "i8"),  # since when all its ready warps wait for a unit; -1: they do not
@@ -101,7 +105,7 @@ L1_KINDS = ("global_ld", "global_st", "local_ld", "local_st")
 # the SM as a whole: counters of progress, when each shared unit is free again, sums
 SM = np.dtype([
     *((name, "i8") for name in ("now", "next_block", "finished", "n_events", "resident",
-                                "age", "issued", "empty", "notes", "note_at",
+                                "age", "issued", "launch_at", "first_sub", "notes", "note_at",
                                 "note_interval")),
     *((name, "f8") for name in ("lsu_free", "tag_free", "data_free", "l2_free",
                                 "dram_free", "dram_busy", "dram_owed", "atomic_free", "launch_free",
@@ -164,19 +168,17 @@ class Counts(NamedTuple):
 def new_state(spec: Record, l1_lines: int, l0_lines: int, l1i_lines: int, *,
               note_interval: int = 1 << 40) -> State:  # fmt: skip
     """An empty SM."""
-    n_warps = int(spec["slots"]) * int(spec["warps_per_block"])
+    n_warps = int(spec["warp_slots"]) * int(spec["sub_partitions"])
     subs = np.zeros(int(spec["sub_partitions"]), SUB)
     subs["last_warp"] = subs["held_since"] = -1
-    slots = int(spec["slots"])
     sm = np.zeros(1, SM)
-    sm["empty"] = slots
     sm["note_interval"] = note_interval
     return State(
         sm=sm,
         warps=np.zeros(n_warps, WARP),
         ready=np.full(n_warps, NEVER),
         subs=subs,
-        slots=np.zeros(slots, SLOT),
+        slots=np.zeros(int(spec["slots"]), SLOT),
         sets=np.zeros(max(1, l1_lines // WAYS), SET),
         l0=np.zeros((len(subs), max(1, l0_lines)), LINE),
         l1i=np.zeros(max(1, l1i_lines), LINE),

@@ -1,0 +1,75 @@
+"""What an SM holds: how many blocks at once, if all of their warps live or only few."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+from warplens.gpus.spec import GpuSpec
+
+if TYPE_CHECKING:
+    from warplens.analysis.occupancy import Occupancy
+    from warplens.kernel import Kernel, LaunchShape
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Residency:
+    """Places of an SM for one kernel.
+
+    A warp that ends gives back its place and its registers at once, its block the shared memory
+    (measured, validation/data/residency_sm90.json). So where few warps of a block live on, more
+    blocks come than the occupancy says.
+
+    Attributes:
+        blocks: that fit with all their warps; most: that fit however few of their warps live.
+        warp_slots: of a sub-partition: warps for which it has places and registers.
+    """
+
+    blocks: int
+    most: int
+    warp_slots: int
+    sub_partitions: int
+    warps_per_block: int
+
+    def with_living(self, warps: float) -> int:
+        """Blocks that come to be there if so many warps of each live on average: at the end of one,
+        another is started if it fits as a whole."""
+        room = self.warp_slots * self.sub_partitions - self.warps_per_block
+        return max(self.blocks, min(self.most, int(room / max(0.01, warps)) + 1))
+
+
+def carveout_bytes(kernel: Kernel, shape: LaunchShape, occupancy: Occupancy) -> int:
+    """The smallest shared-memory setting that keeps the resident blocks, as the driver picks it."""
+    gpu = kernel.device.gpu
+    bytes_of_block = kernel.static_shared + shape.dynamic_shared + gpu.shared_reserved_bytes
+    wanted = int(occupancy.blocks) * -(-bytes_of_block // 1024) * 1024
+    sizes = sorted(size * 1024 for size in gpu.carveouts_kb)
+    return next((size for size in sizes if size >= wanted), sizes[-1])
+
+
+def residency(kernel: Kernel, shape: LaunchShape, occupancy: Occupancy) -> Residency:
+    """The places of an SM of the kernel's device."""
+    gpu, blocks = kernel.device.gpu, max(1, int(occupancy.blocks))
+    warps = -(-prod(shape.block) // gpu.warp_size)
+    most = int(occupancy.limit_blocks)
+    used = kernel.static_shared + shape.dynamic_shared
+    if prod(kernel.sass.cluster_shape) > 1:
+        most = blocks
+    elif used:
+        unit = gpu.shared_unit_bytes
+        each = -(-(used + gpu.shared_reserved_bytes) // unit) * unit
+        most = min(most, carveout_bytes(kernel, shape, occupancy) // each)
+    return Residency(
+        blocks=blocks, most=max(blocks, most), sub_partitions=gpu.sub_partitions,
+        warps_per_block=warps,
+        warp_slots=warp_slots(gpu, kernel.registers, blocks * warps),
+    )  # fmt: skip
+
+
+def warp_slots(gpu: GpuSpec, registers: int, least: int) -> int:
+    """Warps that a sub-partition holds; `least`: that the SM is known to hold."""
+    parts, unit = gpu.sub_partitions, gpu.register_unit
+    each = max(1, -(-registers * gpu.warp_size // unit)) * unit
+    room = min(gpu.max_warps_per_sm // parts, gpu.registers_per_sm // parts // each)
+    return max(room, -(-least // parts))
