@@ -176,10 +176,11 @@ def plan(total: int, sm_count: int, resident: int, costs: tuple[float, ...],
         picked = np.unique(np.append(picked, waves_in_grid - 1))
     if waves == waves_in_grid:
         picked = np.arange(waves)
-    each = -(-mine // waves)
-    for wave in picked.tolist():
-        begin, rounds = wave * sms * resident, min(each, resident)
-        chosen.extend(_of_neighbours(begin, rounds, sms, neighbours, total))
+    left = mine
+    for done, wave in enumerate(picked.tolist()[::-1]):  # the last one may be small
+        rounds = min(resident, per_sm - wave * resident, -(-left // (len(picked) - done)))
+        chosen = _of_neighbours(wave * sms * resident, rounds, sms, neighbours, total) + chosen
+        left -= rounds
     return Plan(blocks=tuple(dict.fromkeys(chosen)), stride=sms, sms=neighbours, part=part)
 
 
