@@ -302,7 +302,8 @@ def _windows(program: engine.Program, image: engine.ModuleImage, memory: DeviceM
 
 def _kept(trace: BlockTrace) -> Ints:
     """Entries in a trace by warp of a block."""
-    return np.diff(trace.warp_entries).reshape(-1, trace.warps_per_block).sum(axis=0)
+    kept: Ints = np.diff(trace.warp_entries).reshape(-1, trace.warps_per_block).sum(axis=0)
+    return kept
 
 
 def kinds_of(works: Floats) -> list[Ints]:
