@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -59,17 +57,12 @@ def patterns() -> dict[str, Indices]:
 
 def main() -> None:
     """Records every kernel on every pattern."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("cubins", type=Path)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--dry-run", action="store_true")
-    args = parser.parse_args()
-    session = Session(args.cubins, args.out, args.dry_run)
+    session = Session.of_command_line(__doc__)
     driver = session.driver
     module = driver.load(session.cubin("joins"))
     functions = {name: driver.function(module, name) for name in KERNELS}
     cases = patterns()
-    if args.dry_run:
+    if session.dry_run:
         print(len(cases), "patterns")
         return
     out = driver.alloc(4096)

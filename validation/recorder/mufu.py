@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import lzma
 import multiprocessing as mp
-from pathlib import Path
 
 import build
 import numpy as np
@@ -60,15 +58,10 @@ def edge_inputs() -> npt.NDArray[np.uint32]:
 
 def main() -> None:
     """Dumps everything into a few files of packed blobs."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("cubins", type=Path)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--dry-run", action="store_true")
-    args = parser.parse_args()
-    session = Session(args.cubins, args.out, args.dry_run)
+    session = Session.of_command_line(__doc__)
     driver = session.driver
     cubin = session.cubin("mufu")
-    n_full = 1 << (10 if args.dry_run else 23)
+    n_full = 1 << (10 if session.dry_run else 23)
     out = driver.alloc(4 * n_full)
     edges = edge_inputs()
     jobs: dict[str, npt.NDArray[np.uint32]] = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 
@@ -17,12 +16,7 @@ TABLE_OF = {"COS": "sin", "RCP64H": "rcp", "RSQ64H": "rsq"}
 
 def main() -> None:
     """Prints one line per function and writes mufu_check.json."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("cubins", type=Path)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--dry-run", action="store_true")
-    args = parser.parse_args()
-    session = Session(args.cubins, args.out, args.dry_run)
+    session = Session.of_command_line(__doc__)
     driver = session.driver
     tables = json.loads(DATA.read_text())["tables"]
     report: dict[str, object] = {"metadata": session.metadata()}
@@ -41,7 +35,7 @@ def main() -> None:
         examples = found[1 : 1 + 3 * min(int(found[0]), 64)].reshape(-1, 3)
         report[name] = {"mismatches": int(found[0]), "examples": examples.tolist()}
         print(name, int(found[0]), [[hex(v) for v in row] for row in examples[:4]])
-    (args.out / "mufu_check.json").write_text(json.dumps(report, indent=1))
+    (session.out / "mufu_check.json").write_text(json.dumps(report, indent=1))
 
 
 if __name__ == "__main__":

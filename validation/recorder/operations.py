@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
 import re
-from pathlib import Path
 from typing import Any
 
 import build
@@ -119,12 +117,7 @@ def kernels() -> dict[str, int]:
 
 def main() -> None:
     """Runs every kernel with blocks of one warp."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("cubins", type=Path)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--dry-run", action="store_true")
-    args = parser.parse_args()
-    session = Session(args.cubins, args.out, args.dry_run)
+    session = Session.of_command_line(__doc__)
     driver = session.driver
     module = driver.load(session.cubin("operations"))
     given = inputs()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -112,12 +110,7 @@ def record_order(bench: Bench) -> dict[str, Any]:
 
 def main() -> None:
     """Writes residency_sm90.json."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("cubins", type=Path)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--dry-run", action="store_true")
-    options = parser.parse_args()
-    session = Session(options.cubins, options.out, options.dry_run)
+    session = Session.of_command_line(__doc__)
     bench = Bench(session)
     found = {
         "metadata": session.metadata(),
@@ -125,7 +118,7 @@ def main() -> None:
         "first_sub_partition_steps": record_steps(bench),
         "order": record_order(bench),
     }
-    (options.out / "residency_sm90.json").write_text(json.dumps(found, separators=(",", ":")))
+    (session.out / "residency_sm90.json").write_text(json.dumps(found, separators=(",", ":")))
     print(len(found["leaving"]), "shapes,", len(found["order"]), "competitions")
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import build
@@ -250,12 +248,7 @@ def f2i(x: Experiments, edges: Words) -> dict[str, Words]:
 
 def main() -> None:
     """Runs everything; what stops the context comes last."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("cubins", type=Path)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--dry-run", action="store_true")
-    args = parser.parse_args()
-    session = Session(args.cubins, args.out, args.dry_run)
+    session = Session.of_command_line(__doc__)
     from mufu import edge_inputs
 
     x = Experiments(session)
@@ -272,9 +265,9 @@ def main() -> None:
     session.save("semantics", **arrays)
     x.found["metadata"] = session.metadata()
     x.found["device"] = session.driver.describe()
-    (args.out / "semantics.json").write_text(json.dumps(x.found))
+    (session.out / "semantics.json").write_text(json.dumps(x.found))
     x.note("special", x.special_registers)
-    (args.out / "semantics.json").write_text(json.dumps(x.found))
+    (session.out / "semantics.json").write_text(json.dumps(x.found))
 
 
 if __name__ == "__main__":

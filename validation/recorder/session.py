@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import ctypes as ct
 import datetime
 import hashlib
@@ -71,6 +72,16 @@ class Session:
         self.cubins = cubins
         self.out = out
         out.mkdir(parents=True, exist_ok=True)
+
+    @classmethod
+    def of_command_line(cls, description: str | None) -> Session:
+        """From `CUBINS OUT [--dry-run]`."""
+        parser = argparse.ArgumentParser(description=description)
+        parser.add_argument("cubins", type=Path, help="compiled kernels and their manifest")
+        parser.add_argument("out", type=Path)
+        parser.add_argument("--dry-run", action="store_true")
+        given = parser.parse_args()
+        return cls(given.cubins, given.out, given.dry_run)
 
     def cubin(self, name: str) -> bytes:
         """The bytes of one compiled source."""

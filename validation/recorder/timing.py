@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import build
@@ -160,12 +158,7 @@ class Timing:
 
 def main() -> None:
     """Runs everything and writes timing_sm90.json."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("cubins", type=Path)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--dry-run", action="store_true")
-    args = parser.parse_args()
-    session = Session(args.cubins, args.out, args.dry_run)
+    session = Session.of_command_line(__doc__)
     timing = Timing(session)
     for _ in range(40):
         timing.seconds("rate_ffma", (1056, 256), 64, 5, 1)
@@ -178,7 +171,7 @@ def main() -> None:
             "clocks": session.clocks(),
             "values": timing.found,
         }
-        (args.out / "timing_sm90.json").write_text(json.dumps(report, separators=(",", ":")))
+        (session.out / "timing_sm90.json").write_text(json.dumps(report, separators=(",", ":")))
 
 
 if __name__ == "__main__":

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import ctypes as ct
 import json
 import statistics
 import time
-from pathlib import Path
 from typing import Any
 
 from session import Session
@@ -58,12 +56,7 @@ class Copies:
 
 def main() -> None:
     """Writes transfers.json."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("cubins", type=Path, help="for its manifest; no kernel runs")
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--dry-run", action="store_true")
-    options = parser.parse_args()
-    session = Session(options.cubins, options.out, options.dry_run)
+    session = Session.of_command_line(__doc__)
     copies = Copies(session)
     found: dict[str, Any] = {"metadata": session.metadata(), "copies": {}}
     for kind in copies.host:
@@ -72,7 +65,7 @@ def main() -> None:
                 str(size): copies.measure(kind, way, size)
                 for size in SIZES if size <= copies.size
             }  # fmt: skip
-    (options.out / "transfers.json").write_text(json.dumps(found, indent=1) + "\n")
+    (session.out / "transfers.json").write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

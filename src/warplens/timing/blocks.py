@@ -74,8 +74,7 @@ def _fits(state: State, spec: Record) -> bool:
 @stage
 def _start(state: State, counts: Counts, spec: Record, trace: Trace, number: int,
            now: int) -> None:  # fmt: skip
-    """Warps go to the sub-partitions in turn; the next block begins where this one ended, or with
-    as many warps for all one further on (measured, validation/data/residency_sm90.json)."""
+    """Warps go to the sub-partitions in turn (see residency.first_step)."""
     sm, slot = state.sm[0], state.slots[number]
     block = trace.order[sm.next_block]
     sm.next_block += 1
@@ -88,7 +87,7 @@ def _start(state: State, counts: Counts, spec: Record, trace: Trace, number: int
     for i in range(n):
         part = (sm.first_sub + i) % spec.sub_partitions
         _place(state, counts, spec, trace, number, part, block * n + i, now)
-    sm.first_sub = (sm.first_sub + max(1, n % spec.sub_partitions)) % spec.sub_partitions
+    sm.first_sub = (sm.first_sub + spec.first_step) % spec.sub_partitions
     if not slot.live:  # of a window: its warps had ended before
         _end(state, counts, spec, number, now)
 

@@ -46,7 +46,8 @@ class Residency:
 
 
 def first_step(warps: int, sub_partitions: int) -> int:
-    """How many sub-partitions a block begins behind the one before it (measured, see above)."""
+    """Sub-partitions from a block's first warp to the next block's: to where the block ended or,
+    with as many warps for all, one further on (measured, validation/data/residency_sm90.json)."""
     return max(1, warps % sub_partitions)
 
 

@@ -41,7 +41,7 @@ IN_STEP = 3.0  # waves of blocks after which those of an SM are at different poi
 # Share by which warps of a block that no barrier holds together come apart: those of one block
 # that compete for a pipe (measured, validation/data/residency_sm90.json).
 DRIFT = 0.05
-UNEVEN = 0.2
+UNEVEN = 0.2  # for each warp more than others have: fits L1 hits of dedispersion kernels on an H200
 _STAGGER_BUDGET = 150_000_000  # warp instructions run to come to windows at different points
 _WARM_UP = 2.0  # windows' worth of a block that pass before its window: caches are filled then
 _OVERRUN = 1.5  # a block that is cut runs on to the next back edges, and its barriers

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from warplens.gpus.spec import GpuSpec
-from warplens.timing.residency import warp_slots
+from warplens.timing.residency import first_step, warp_slots
 from warplens.timing.schedule import POLICIES
 from warplens.timing.state import SPEC, Records
 
@@ -86,6 +86,7 @@ class Machine:
             "resident": self.resident,
             "slots": max(self.resident, self.most_blocks),
             "warp_slots": warp_slots(gpu, self.registers, self.resident * self.warps_per_block),
+            "first_step": first_step(self.warps_per_block, gpu.sub_partitions),
             "warps_per_block": self.warps_per_block,
             "ideal": self.ideal,
             "shared_latency": latency["shared"],

@@ -42,6 +42,7 @@ SPEC = np.dtype([
     ("resident", "i8"),  # blocks that fit if all their warps live
     ("slots", "i8"),  # blocks that fit if few of their warps do
     ("warp_slots", "i8"),  # of a sub-partition: what it and its registers hold
+    ("first_step", "i8"),  # sub-partitions from a block's first warp to the next block's
     ("ideal", "i8"),  # bits of what is made ideal, see ablate.py
     ("agu_interval", "f8"), ("lsu_interval", "f8"), ("queue_entries", "f8"),
     ("l1_bytes_per_cycle", "f8"), ("l1_hit", "f8"),
@@ -105,7 +106,7 @@ L1_KINDS = ("global_ld", "global_st", "local_ld", "local_st")
 # the SM as a whole: counters of progress, when each shared unit is free again, sums
 SM = np.dtype([
     *((name, "i8") for name in ("now", "next_block", "finished", "n_events", "resident",
-                                "age", "issued", "launch_at", "first_sub", "notes", "note_at",
+                                "issued", "launch_at", "first_sub", "notes", "note_at",
                                 "note_interval")),
     *((name, "f8") for name in ("lsu_free", "tag_free", "data_free", "l2_free",
                                 "dram_free", "dram_busy", "dram_owed", "atomic_free", "launch_free",
