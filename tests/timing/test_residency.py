@@ -30,6 +30,11 @@ extern "C" __global__ void leave(float* out, int turns) {
         for (int i = 0; i < turns * (1 + blockIdx.x / 132 * 7 % 32); i++) v = v * 1.5f + 2.0f;
     out[blockIdx.x * blockDim.x + threadIdx.x] = v;
 }
+extern "C" __global__ void stay(float* out, int turns) {
+    float v = threadIdx.x;
+    for (int i = 0; i < turns * (3 + blockIdx.x / 132 * 5 % 8); i++) v = v * 1.5f + 2.0f;
+    out[blockIdx.x * blockDim.x + threadIdx.x] = v;
+}
 extern "C" __global__ void compete(float* out, int turns) {
     float a = threadIdx.x, b = a + 1, c = a + 2, d = a + 3;
     for (int i = 0; i < turns; i++)
@@ -95,6 +100,20 @@ def test_blocks_come_when_warps_have_left(module: wl.Module, warps: int, shared:
     lives = _lives(_events(module["leave"], blocks, 32 * warps, 60, shared), warps)
     living = [((lives[:, 0] <= t) & (lives[:, 1] > t)).sum() for t in lives[:, 0]]
     assert 0.66 * row["mean_blocks"] <= max(living) <= row["most_blocks"]
+
+
+@pytest.mark.parametrize(("resident", "warps"), [(8, 8), (16, 4), (2, 32)])
+def test_a_place_is_taken_again_as_late_as_recorded(module: wl.Module, resident: int,
+                                                    warps: int) -> None:  # fmt: skip
+    """From a block's end to the first cycle of the one that takes its place: what was recorded also
+    holds a block's last instructions, up to some hundred cycles where all warps end at once."""
+    row = next(row for row in RECORDED["turnaround"]
+               if (row["resident"], row["warps"]) == (resident, warps))  # fmt: skip
+    lives = _lives(_events(module["stay"], 132 * resident * 4, 32 * warps, 60), warps)
+    starts, ends = np.sort(lives[:, 0]), np.sort(lives[:, 1])
+    turn = np.median(starts[resident:] - ends[: len(starts) - resident])
+    alone = RECORDED["turnaround"][0]["turn"]
+    assert 0.75 * alone < turn < row["turn"]
 
 
 @pytest.mark.parametrize("warps", [1, 2, 3, 4, 5, 6, 7, 8, 13, 15])

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
 from warplens.execute.trace import ELSEWHERE
+from warplens.gpus import find_gpu
 from warplens.timing import dram, fetch, l1, l2, lsu, scoreboard, shared
+from warplens.timing.spec import Machine
 from warplens.timing.state import CODE, LINE, N_SCOREBOARDS, SET, SM, SPEC, SUB, WARP
+
+DATA = Path(__file__).parents[2] / "validation" / "data"
+LOADED: list[dict[str, Any]] = json.loads((DATA / "loaded_sm90.json").read_text())["loads"]
 
 
 def _spec(**values: float) -> np.void:
@@ -51,6 +60,7 @@ def test_conflicts_hold_the_data_path(passes: int, interval: int) -> None:
     sm, spec = _one(SM), _spec(shared_latency=23.5, shared_interval=interval)
     shared.access.py_func(sm, spec, passes, 32, 4, False, 100.0)
     assert sm.data_free == 100 + passes * interval
+    assert sm.lsu_free == 100 + (passes - 1) * interval  # what follows comes in order
 
 
 def test_ideal_banks_need_the_passes_of_the_bytes() -> None:
@@ -62,16 +72,18 @@ def test_ideal_banks_need_the_passes_of_the_bytes() -> None:
 @pytest.fixture
 def plain_dram(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stage of DRAM calls another one, which has no entry for Python when compiled."""
-    monkeypatch.setattr(dram, "_catch_up", dram._catch_up.py_func)
+    for name in ("_catch_up", "_lot"):
+        monkeypatch.setattr(dram, name, getattr(dram, name).py_func)
 
 
 @pytest.mark.usefixtures("plain_dram")
 def test_writes_wait_for_gaps_between_reads() -> None:
-    sm, spec = _one(SM), _spec(dram_rate=32.0, dram_write_cost=1.0, dram_backlog=100.0)
+    sm = _one(SM)
+    spec = _spec(dram_rate=32.0, l2_rate=64.0, dram_write_cost=1.0, dram_backlog=100.0)
     dram.write.py_func(sm, spec, 60.0, 0.0)
     assert (sm.dram_free, sm.dram_owed) == (0.0, 60.0)
-    assert dram.read.py_func(sm, spec, 10, 0.0) == 10.0  # before what is owed
-    dram.read.py_func(sm, spec, 10, 40.0)  # 30 idle cycles were used for writing
+    assert dram.read.py_func(sm, spec, 0, 10, 0.0) == 10.0  # before what is owed
+    dram.read.py_func(sm, spec, 0, 10, 40.0)  # 30 idle cycles were used for writing
     assert (sm.dram_free, sm.dram_owed) == (50.0, 30.0)
     dram.write.py_func(sm, spec, 90.0, 50.0)  # more than may be put off
     assert (sm.dram_free, sm.dram_owed) == (70.0, 100.0)
@@ -79,10 +91,68 @@ def test_writes_wait_for_gaps_between_reads() -> None:
 
 @pytest.mark.usefixtures("plain_dram")
 def test_dram_serves_at_its_rate() -> None:
-    sm, spec = _one(SM), _spec(dram_rate=16.0, dram_latency=600.0)
-    times = [dram.read.py_func(sm, spec, 4, 0.0) for _ in range(3)]
+    sm, spec = _one(SM), _spec(dram_rate=16.0, l2_rate=64.0, dram_latency=600.0)
+    times = [dram.read.py_func(sm, spec, 0, 4, 0.0) for _ in range(3)]
     assert np.diff(times).tolist() == [8.0, 8.0]  # 4 sectors of 32 bytes at 16 bytes per cycle
     assert sm.dram_read == 12
+
+
+@pytest.mark.usefixtures("plain_dram")
+def test_bandwidth_left_unused_is_used_later() -> None:
+    """After 1,000 idle cycles a burst comes as fast as L2 gives it, until those are used up."""
+    sm, spec = _one(SM), _spec(dram_rate=16.0, l2_rate=64.0)
+    assert dram.read.py_func(sm, spec, 0, 4, 0.0) == 8.0  # nobody left anything before that
+    times = [dram.read.py_func(sm, spec, 0, 4, 1000.0) for _ in range(150)]
+    assert times[0] == times[100] == 1002.0
+    assert times[-1] == 151 * 8.0
+
+
+def _h200() -> Any:
+    machine = Machine(
+        gpu=find_gpu("H200"), clock_mhz=1980.0, resident=1, warps_per_block=1, carveout_bytes=0,
+        active_sms=132,
+    )  # fmt: skip
+    return machine.spec().view(np.recarray)[0]
+
+
+def _latencies(read: float, written: float) -> Any:
+    """Of reads of lines far apart, while so many bytes per second are read and written."""
+    sm, spec, begin = _one(SM), _h200(), 1e6
+    peak = spec.dram_rate * 132 * 1.98e9
+    sm.dram_write_busy = written / peak * begin
+    sm.dram_busy = (read + written * spec.dram_write_cost) / peak * begin
+    times = []
+    for line in range(2000):
+        sm.dram_free = 0.0  # this SM asks for nothing else
+        times.append(dram.read.py_func(sm, spec, line << 12, 2, begin) - begin)
+    return np.array(times)
+
+
+@pytest.mark.usefixtures("plain_dram")
+def test_latencies_vary_as_recorded() -> None:
+    """Cycles from the shortest latency to quantiles, over those to the mean; idle H200."""
+    times = _latencies(0.0, 0.0)
+    assert times.mean() == pytest.approx(_h200().dram_latency, rel=0.02)
+    idle = next(row for row in LOADED if row["kernel"] == "loaded_copy" and not row["warps"])
+    shortest = idle["below"]["5"]
+    for share in (50, 75, 90, 95):
+        recorded = (idle["below"][str(share)] - shortest) / (idle["mean"] - shortest)
+        ours = np.percentile(times, share) - np.percentile(times, 5)
+        assert ours / (times.mean() - np.percentile(times, 5)) == pytest.approx(recorded, rel=0.35)
+
+
+@pytest.mark.usefixtures("plain_dram")
+@pytest.mark.parametrize(
+    "row", [one for one in LOADED if one["bytes_per_second"] < 2.5e12],
+    ids=lambda one: f"{one['kernel']}-{one['warps']}-{one['pause']}",
+)
+def test_latency_grows_with_load_as_recorded(row: dict[str, Any]) -> None:
+    """Cycles that a load takes longer, on average, than on an idle chip."""
+    idle = np.mean([one["mean"] for one in LOADED if not one["warps"]])
+    moved = row["bytes_per_second"]
+    written = moved / 2 if row["kernel"] == "loaded_copy" else 0.0
+    ours = _latencies(moved - written, written).mean() - _latencies(0.0, 0.0).mean()
+    assert ours == pytest.approx(row["mean"] - idle, abs=60.0)
 
 
 def test_l1_keeps_what_was_filled_and_replaces_the_oldest() -> None:

@@ -1,4 +1,4 @@
-"""Measures which blocks an SM holds while warps leave, where they go, and which warp goes first."""
+"""Measures which blocks an SM holds while warps leave, where they go, how soon, who goes first."""
 
 from __future__ import annotations
 
@@ -14,6 +14,13 @@ EARLY, LATE, STEP = 20_000, 200_000, 30_000  # cycles
 TURNS = {"xu": 64, "issue": 512, "load": 64}
 # blocks of an SM, warps of a block
 SHAPES = ((1, 16), (1, 32), (16, 1), (32, 1), (8, 4), (8, 8), (100, 1))
+TURNED = ((1, 1), (1, 4), (1, 8), (1, 16), (1, 32), (2, 16), (2, 32), (8, 8), (16, 4), (32, 2))
+# cycles that blocks stay; that all but their first warp stay less; stores of a lane, words apart
+ENDS = (
+    (20_000, 0, 0, 1), (20_000, 5_000, 0, 1), (2_000, 1_000, 0, 1), (20_000, 5_000, 4, 1),
+    (20_000, 5_000, 1, 32), (20_000, 5_000, 4, 32), (20_000, 0, 4, 1), (20_000, 0, 4, 32),
+)  # fmt: skip
+SCRATCH_BYTES = 128 << 20
 Clocks = npt.NDArray[np.int64]
 
 
@@ -24,8 +31,8 @@ class Bench:
         self.driver = session.driver
         self.module = self.driver.load(session.cubin("residency"))
         self.out = self.driver.alloc(4096 if session.dry_run else 64 << 20)
-        self.zeros = self.driver.alloc(1 << 20)
-        self.driver.fill(self.zeros, 0, 1 << 20)
+        self.zeros = self.driver.alloc(SCRATCH_BYTES)
+        self.driver.fill(self.zeros, 0, SCRATCH_BYTES)
 
     def run(self, name: str, blocks: int, warps: int, args: tuple[int, ...],
             shared: int = 0) -> Clocks:  # fmt: skip
@@ -45,7 +52,7 @@ class Bench:
     def attributes(self, name: str, warps: int, shared: int) -> tuple[int, int]:
         """Registers of a thread, blocks that the driver says an SM holds."""
         function = self.driver.function(self.module, name)
-        self.driver.set_dynamic_shared(function, 100_000)
+        self.driver.set_dynamic_shared(function, 200_000)
         occupancy = self.driver.occupancy(function, 32 * warps, shared)
         return self.driver.function_attribute(function, 4), occupancy
 
@@ -76,6 +83,32 @@ def record_leaving(bench: Bench) -> list[dict[str, float]]:
             rows = bench.run(name, SMS * occupancy * 8, warps, (EARLY, LATE, STEP), shared)
             found.append({"registers": registers, "warps": warps, "shared": shared,
                           "occupancy": occupancy, **living(rows)})  # fmt: skip
+    return found
+
+
+def record_turnaround(bench: Bench) -> list[dict[str, float]]:
+    """Cycles from a block's last instructions to the first one of the block that takes its place,
+    and from there to the first one of its last warp; by shape and by what its warps store."""
+    found = []
+    for resident, warps in TURNED:
+        shared = 200_000 // resident if resident * warps < 64 and resident < 32 else 0
+        bench.attributes("turn", warps, shared)
+        for stay, less, stores, apart in ENDS:
+            args = (stay, stay // 2, less, stores, apart)
+            rows = bench.run("turn", SMS * resident * 12, warps, args, shared)
+            turns, skews = [], []
+            for sm in range(0, SMS, 6):
+                begin, end = (rows[rows[:, 0, 0] == sm][:, :, i] for i in (2, 3))
+                starts, ends = np.sort(begin.min(axis=1)), np.sort(end.max(axis=1))
+                turns.append(starts[resident:] - ends[: max(0, len(starts) - resident)])
+                skews.append(begin.max(axis=1) - begin.min(axis=1))
+            turn, skew = np.concatenate(turns), np.concatenate(skews)
+            found.append({
+                "resident": resident, "warps": warps, "stay": stay, "less": less,
+                "stores": stores, "words_apart": apart, "turn": float(np.median(turn)),
+                "turn_p10": float(np.percentile(turn, 10)),
+                "turn_p90": float(np.percentile(turn, 90)), "last_warp": float(np.median(skew)),
+            })  # fmt: skip
     return found
 
 
@@ -115,6 +148,7 @@ def main() -> None:
     found = {
         "metadata": session.metadata(),
         "leaving": record_leaving(bench),
+        "turnaround": record_turnaround(bench),
         "first_sub_partition_steps": record_steps(bench),
         "order": record_order(bench),
     }

@@ -25,12 +25,15 @@ def launch(state: State, counts: Counts, spec: Record, trace: Trace, now: int) -
 
     A warp that ends gives back its place and its registers at once, its block the shared memory:
     if few warps of a block live on, there is room for further blocks. But it is the end of a block
-    that makes the SM look (measured, validation/data/residency_sm90.json).
+    that is told, with what room there was then, and answered a while later (measured,
+    validation/data/residency_sm90.json).
     """
     sm = state.sm[0]
     if sm.launch_at > now:
         return
     sm.launch_at = NEVER
+    for number in range(state.slots.size):
+        _tell(state, spec, number, now)
     while sm.next_block < trace.order.size:
         number = _free_slot(state, now)
         if number < 0 or not _fits(state, spec):
@@ -43,6 +46,16 @@ def launch(state: State, counts: Counts, spec: Record, trace: Trace, now: int) -
         slot = state.slots[number]
         if not slot.live and slot.free > now:
             sm.launch_at = min(sm.launch_at, slot.free)
+
+
+@stage
+def _tell(state: State, spec: Record, number: int, now: int) -> None:
+    """The end of a block, if it is known by now."""
+    slot = state.slots[number]
+    if slot.ended and slot.free <= now:
+        slot.ended = 0
+        for part in range(spec.sub_partitions):
+            state.subs[part].told = max(state.subs[part].told, slot.gone[part])
 
 
 @stage
@@ -66,7 +79,7 @@ def _fits(state: State, spec: Record) -> bool:
     n = spec.sub_partitions
     for number in range(n):
         more = (spec.warps_per_block - (number - state.sm[0].first_sub) % n + n - 1) // n
-        if state.subs[number].live + more > spec.warp_slots:
+        if state.subs[number].placed - state.subs[number].told + more > spec.warp_slots:
             return False
     return True
 
@@ -103,7 +116,7 @@ def _place(state: State, counts: Counts, spec: Record, trace: Trace, slot: int, 
         index += spec.sub_partitions
     warp = state.warps[index]
     sub = state.subs[part]
-    sub.live += 1
+    sub.placed += 1
     warp.status, warp.trace, warp.block = RUNNING, source, slot
     warp.entry, warp.last_entry = first, last
     warp.access, warp.last_access = trace.ranges[source, 1], trace.ranges[source + 1, 1]
@@ -169,7 +182,7 @@ def finish(state: State, counts: Counts, spec: Record, warp: Record, index: int,
     state.ready[index] = NEVER
     slot.live -= 1
     sm.resident -= 1
-    state.subs[index % spec.sub_partitions].live -= 1
+    state.subs[index % spec.sub_partitions].gone += 1
     slot.free = max(slot.free, leaves)
     if slot.live == 0:
         _end(state, counts, spec, warp.block, slot.free)
@@ -187,4 +200,7 @@ def _end(state: State, counts: Counts, spec: Record, number: int, now: int) -> N
     counts.done[sm.finished, 1] = sm.issued
     sm.finished += 1
     slot.free = now + (0 if spec.ideal & IDEAL_LAUNCH else spec.block_start)
+    slot.ended = 1
+    for part in range(spec.sub_partitions):
+        slot.gone[part] = state.subs[part].gone
     sm.launch_at = min(sm.launch_at, slot.free)

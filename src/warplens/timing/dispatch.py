@@ -50,12 +50,12 @@ def start(state: State, spec: Record, inst: Record, trace: Trace, warp: Record, 
     kind = inst.kind
     if kind in (MEMORY, SHARED):
         state.sm[0].pipe_busy[inst.pipe] += 1
-        done, read = lsu.perform(state, spec, inst, trace, warp, index, now)
+        done, read, left = lsu.perform(state, spec, inst, trace, warp, index, now)
         reason = LONG_SCOREBOARD if kind == MEMORY else SHORT_SCOREBOARD
         scoreboard.hold(warp, inst.write, int(done) + 1, reason)
         scoreboard.hold(warp, inst.read, int(read) + 1, reason)
         if inst.write == scoreboard.NO_BARRIER:
-            warp.stores = max(warp.stores, int(read))
+            warp.stores = max(warp.stores, int(left))
         return
     sub = state.subs[index % spec.sub_partitions]
     sub.pipe_free[inst.pipe] = max(sub.pipe_free[inst.pipe], float(now)) + inst.interval

@@ -5,21 +5,35 @@ from __future__ import annotations
 from warplens.timing.state import Record, stage
 
 IDEAL_DRAM = 1
+# Cycles by which SMs are out of step: the bandwidth that one leaves unused that long others use,
+# and it uses theirs later.
+_APART = 2000.0
+_ROW_SHIFT = 4  # from a line to what is read at once: 2 KiB
+_OTHER = 77  # so that a line's own lot is another one
+_MOST_LOAD = 0.7  # beyond, waiting for others grows no more: what is too much is in `dram_free`
+_LEAST = 0.2  # of the mean time beyond the shortest, which the luckiest read takes
 
 
 @stage
-def read(sm: Record, spec: Record, sectors: int, begin: float) -> float:
-    """When sectors asked for at `begin` are back at L1."""
+def read(sm: Record, spec: Record, line: int, sectors: int, begin: float) -> float:
+    """When sectors of a line asked for at `begin` are back at L1."""
     sm.dram_read += sectors
     if spec.ideal & IDEAL_DRAM:
         return float(begin + spec.l2_hit)
     cycles = sectors * 32 / spec.dram_rate
     _catch_up(sm, spec, begin)
-    sm.dram_free = max(begin, sm.dram_free) + cycles
+    sm.dram_free = max(begin - _APART, sm.dram_free) + cycles
     sm.dram_busy += cycles
-    # Requests of other SMs come at random times: on average they wait as u / (1 - u).
-    load = min(0.95, sm.dram_busy / (begin + 1000.0))
-    return float(sm.dram_free + spec.dram_latency + spec.dram_queue * load / (1.0 - load))
+    alone = begin + sectors * 32 / spec.l2_rate
+    # Requests of other SMs come at random times: on average a read waits as u / (1 - u) for reads,
+    # and in proportion for writes. It does not wait for its own SM's requests as well.
+    passed = begin + 1000.0
+    load = min(_MOST_LOAD, sm.dram_busy / passed)
+    written = sm.dram_write_busy / passed
+    lot = 0.5 * _lot(line >> _ROW_SHIFT) + 0.5 * _lot(line + _OTHER)
+    wait = lot * (spec.dram_queue * load / (1.0 - load) + spec.dram_write_wait * written)
+    begun = max(sm.dram_free, alone, begin + wait)
+    return float(begun + spec.dram_latency + spec.dram_spread * (lot - 1.0))
 
 
 @stage
@@ -27,13 +41,17 @@ def write(sm: Record, spec: Record, sectors: float, begin: float) -> None:
     """Takes the bandwidth of sectors that L2 writes back."""
     sm.dram_write += sectors
     if not spec.ideal & IDEAL_DRAM:
-        sm.dram_owed += sectors * 32 * spec.dram_write_cost / spec.dram_rate
+        cycles = sectors * 32 / spec.dram_rate
+        sm.dram_owed += cycles * spec.dram_write_cost
+        sm.dram_write_busy += cycles
         _catch_up(sm, spec, begin)
 
 
 @stage
 def _catch_up(sm: Record, spec: Record, now: float) -> None:
     """Writes in the gaps that reads left until now, and at once what is too much to keep."""
+    if sm.dram_busy == 0.0:
+        sm.dram_free = max(sm.dram_free, now)  # before the first access nobody else had any
     idle = min(sm.dram_owed, max(0.0, now - sm.dram_free))
     sm.dram_free += idle
     forced = max(0.0, sm.dram_owed - idle - spec.dram_backlog)
@@ -41,3 +59,16 @@ def _catch_up(sm: Record, spec: Record, now: float) -> None:
         sm.dram_free = max(now, sm.dram_free) + forced
     sm.dram_owed -= idle + forced
     sm.dram_busy += idle + forced
+
+
+@stage
+def _lot(number: int) -> float:
+    """How long a read takes against the mean, beyond the shortest: by chance, but always the same;
+    exponentially distributed (measured, validation/data/loaded_sm90.json)."""
+    mixed = (number * 0x9E3779B1 >> 7) * 0x85EBCA6B >> 5 & 0xFFFF
+    share, octaves = (mixed + 0.5) / 65536.0, 0.0
+    while share < 0.5:
+        share *= 2.0
+        octaves += 0.693147
+    rest = 1.0 - share
+    return float(_LEAST + (1.0 - _LEAST) * (octaves + rest * (1.0 + rest * (0.5 + rest * 0.4))))

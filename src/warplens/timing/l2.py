@@ -61,7 +61,7 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
         done += _PENDING * (spec.dram_latency - spec.l2_hit)
     if missing:
         pairs = _pairs(absent)  # DRAM is read by 64 bytes
-        done = max(done, dram.read(sm, spec, 2 * pairs, start))
+        done = max(done, dram.read(sm, spec, line, 2 * pairs, start))
         for half in range(2):
             if absent & 3 << 2 * half:
                 trace.arrivals[trace.fetches[place, half]] = done
@@ -86,12 +86,12 @@ def store(sm: Record, spec: Record, known: int, sectors: int, is_partial: bool,
         return begin
     back = (sectors - old) * spec.dram_write_share
     cost = (sectors + back * (spec.l2_fill - 1.0)) * 32 / spec.l2_rate
-    if is_partial:
-        cost = max(cost, sectors * spec.l2_partial)
     sm.l2_free = max(begin, sm.l2_free) + max(spec.l2_request, cost)
+    if is_partial:
+        sm.partial_free = max(begin, sm.partial_free) + sectors * spec.l2_partial
     if back > 0.0:
         dram.write(sm, spec, back, begin)
-    return float(sm.l2_free)
+    return float(max(sm.l2_free, sm.partial_free) if is_partial else sm.l2_free)
 
 
 @stage
@@ -115,7 +115,7 @@ def atomics(sm: Record, spec: Record, known: int, line: int, sectors: int, turns
     done = max(sm.slice_free[place], sm.atomic_free) + spec.atomic_latency
     missing = n - min(n, count_bits(known & 15))
     if missing:
-        extra = dram.read(sm, spec, missing, start) - spec.l2_hit - start
+        extra = dram.read(sm, spec, line, missing, start) - spec.l2_hit - start
         done += max(0.0, extra)
     return float(done)
 

@@ -32,14 +32,15 @@ def enter(sm: Record, sub: Record, spec: Record, now: int) -> float:
 
 @stage
 def perform(state: State, spec: Record, inst: Record, trace: Trace, warp: Record, index: int,
-            now: int) -> tuple[float, float]:  # fmt: skip
-    """Carries out a memory instruction: when its result is there, when its sources are read."""
+            now: int) -> tuple[float, float, float]:  # fmt: skip
+    """Carries out a memory instruction: when its result is there, when its sources are read, when
+    a store has left the SM."""
     sm = state.sm[0]
     start = enter(sm, state.subs[index % spec.sub_partitions], spec, now)
     read = start + spec.sources_load
     if inst.kind == SHARED and inst.depth == SHUFFLE:
-        return shared.shuffle(sm, spec, float(inst.latency), inst.interval, start), read
-    done = start + 8.0  # no lane takes part
+        return shared.shuffle(sm, spec, float(inst.latency), inst.interval, start), read, read
+    done, left = start + 8.0, read  # no lane takes part
     while warp.access < warp.last_access:
         row = trace.accesses[warp.access]
         if row[0] != warp.entry or row[1] & 0xFFFFFF != warp.pc:
@@ -48,7 +49,10 @@ def perform(state: State, spec: Record, inst: Record, trace: Trace, warp: Record
         done, read = _record(
             sm, state.sets, spec, trace, index, row[1], row[2], start, now, inst.float_atomic
         )  # fmt: skip
-    return done, read
+        left = read
+        if row[1] >> KIND_SHIFT & 7 == WRITE and row[1] >> SPACE_SHIFT & 3 == GLOBAL:
+            left = max(sm.tag_free, done - spec.in_flight)
+    return done, read, left
 
 
 @stage
@@ -91,7 +95,7 @@ def _record(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, w
 @stage
 def _push_back(sm: Record, spec: Record) -> None:
     """The miss path holds so much; beyond, the units in front of it wait."""
-    latest = max(sm.l2_free, sm.atomic_free) - spec.in_flight
+    latest = max(sm.l2_free, sm.partial_free, sm.atomic_free) - spec.in_flight
     latest = max(latest, sm.slowest_slice - _ATOMICS_IN_FLIGHT)
     if latest > sm.lsu_free:
         sm.lsu_free = latest

@@ -31,6 +31,7 @@ REPLAY_LIMIT = 3_000_000  # warp instructions of one replay
 _FOR_OTHERS = ("not_selected", "math_pipe_throttle", "lg_throttle", "mio_throttle")
 _MOST = 0.4  # of a replay: a share in which no warp or block has ended, to be worth while
 _ALL = 0.97  # of the warps
+_LAST_FREE = ("atomic_free", "l2_free", "partial_free", "dram_free")
 _NOTES = 1024  # kept of a replay's progress
 _NOTE_COST = 20_000_000  # entries of the stall table that notes may read
 
@@ -118,9 +119,8 @@ class Estimate:
 class Pace:
     """Of a block of the grid on average: warp instructions, and its cycles of a busy SM's time.
 
-    `tail`: cycles that are lost at the end, when no blocks are left to take free places. Blocks
-    that are not in step have all shares of their way before them then; until so few are left that
-    they no longer wait for each other, those that remain are the faster for it.
+    `tail`: cycles that are lost at the end, when no blocks are left to take free places: those that
+    remain are the faster for it until so few are left that they no longer wait for each other.
     """
 
     work: float
@@ -194,10 +194,9 @@ class Model:
         )
 
     def _balance(self) -> float:
-        """The mean blocks of a busy SM over the most; 1 where places are filled as they free."""
-        q = self.question
-        share = q.blocks / self.active_sms
-        return 1.0 if share > q.resident else share / float(-(-q.blocks // self.active_sms))
+        """The mean blocks of a busy SM over the most; 1 where SMs end together."""
+        share = self.question.blocks / self.active_sms
+        return share / most_of_an_sm(self.question, self.active_sms)
 
     def replay(self, *, events: int = 0, limit: int = 0) -> Replay:
         """Runs the cycle loop over the sampled blocks."""
@@ -234,19 +233,24 @@ class Model:
         """How long blocks of a busy SM take where only windows of them were replayed."""
         if not self.sample.windows:
             return None
-        cycles = tail = 0.0
+        cycles = tail = fastest = 0.0
         for number, window in enumerate(self.sample.windows):
             sample = replace(
                 self.sample, trace=window.trace, sms=window.sms, stride=window.stride, windows=()
             )
             question = replace(self.question, resident=window.resident)
             replay = Model(question, sample).result if number else self.result
-            each = window.work / _inner_rate(replay)
+            rate = _inner_rate(replay)
+            fastest = max(fastest, rate)
+            each = window.work / rate
             # In the window all sub-partitions have work; in the end the busiest one's counts.
             each *= 1.0 + (window.imbalance - 1.0) * (1.0 - replay.alone)
             cycles += window.share * each
             if window.is_last:
-                tail = window.resident * each * replay.alone**2 / 2
+                # The oldest block goes first, so the last one has all its way before it when it is
+                # alone. Blocks that leave the SM half idle as it is lose less by that.
+                lost = max(0.0, replay.alone - 1.0 / window.resident) * rate / fastest
+                tail = window.resident * each * lost
         return Pace(work=self.sample.mean_work, cycles=cycles, tail=tail)
 
     def with_trace(self, trace: BlockTrace) -> Sample:
@@ -281,6 +285,15 @@ def _tuple(trace: BlockTrace, answer: l2.L2Answer, order: np.ndarray) -> Trace:
     )
 
 
+def most_of_an_sm(question: Question, active_sms: int) -> float:
+    """Blocks that the busiest SM runs: after some waves places are filled as they become free, so
+    SMs end together."""
+    share = question.blocks / active_sms
+    if share > IN_STEP * question.resident:
+        return share
+    return float(-(-question.blocks // active_sms))
+
+
 def extrapolate(question: Question, replay: Replay, active_sms: int,
                 pace: Pace | None = None) -> Estimate:  # fmt: skip
     """Continues a replay's steady rate, or the pace of windows, to the whole grid."""
@@ -307,9 +320,7 @@ def extrapolate(question: Question, replay: Replay, active_sms: int,
             return float(below + (above - below) * (blocks - low))
         return float(done[-1] + (blocks - n) * work_per_block / rate)
 
-    most = float(-(-question.blocks // active_sms))
-    if share > 3 * question.resident:
-        most = share  # places are filled as they become free, so SMs end together
+    most = most_of_an_sm(question, active_sms)
     busiest, mean = cycles(most), cycles(share)
     if not n:  # blocks so long that none ended
         busiest, mean = most * mean_work / rate, max(1.0, share) * mean_work / rate
@@ -318,7 +329,7 @@ def extrapolate(question: Question, replay: Replay, active_sms: int,
     hertz = question.clock_mhz * 1e6
     overhead = float(question.gpu.value("launch.overhead_ns", 1850.0)) * 1e-9 * hertz
     # Reductions and stores that nobody waits for are still on their way when the last warp ends.
-    busy = max(float(replay.sm[name]) for name in ("atomic_free", "l2_free", "dram_free"))
+    busy = max(float(replay.sm[name]) for name in _LAST_FREE)
     left = max(busy, float(replay.sm["slowest_slice"])) - replay.cycles
     overhead += max(0.0, left) if n else 0.0
     return Estimate(

@@ -275,7 +275,7 @@ def _windows(program: engine.Program, image: engine.ModuleImage, memory: DeviceM
         lengths = counts[members].reshape(-1, WARPS)
         lengths = lengths[lengths.any(axis=1)]
         resident = room.with_living(float((lengths.sum(axis=1) / lengths.max(axis=1)).mean()))
-        resident = max(room.blocks, min(resident, int(share * total / config.sm_count / 2)))
+        resident = max(room.blocks, min(resident, int(share * total / config.sm_count)))
         chosen = plan(total, config.sm_count, resident, costs, scale, cut=cut)
         place = int(places[members[len(members) // 2]])
         warp = float(longest[members].mean()) / costs[0]

@@ -15,6 +15,7 @@ def access(sm: Record, spec: Record, passes: int, lanes: int, size: int, is_atom
         passes = max(1, (lanes * size + 127) // 128)
     start = max(begin, sm.data_free)
     sm.data_free = start + passes * spec.shared_interval
+    sm.lsu_free = max(sm.lsu_free, sm.data_free - spec.shared_interval)
     sm.shared_passes += passes
     sm.data_cycles += passes * spec.shared_interval
     latency = spec.shared_atomic if is_atomic else spec.shared_latency

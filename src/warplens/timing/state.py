@@ -28,6 +28,7 @@ PIPES = ("alu", "fma", "fp16", "fp64", "xu", "lsu", "adu", "cbu", "uniform", "te
 N_SCOREBOARDS = 6
 RING = 8  # outstanding releases that DEPBAR can tell apart
 N_BARRIERS = 16
+MAX_SUB_PARTITIONS = 8
 WAYS = 4  # of L1
 SLICES = 32
 CONSTANT_LINES = 32  # of 64 bytes
@@ -53,6 +54,8 @@ SPEC = np.dtype([
     ("dram_write_share", "f8"),  # part of newly written sectors that reach DRAM in time
     ("dram_backlog", "f8"),  # cycles of writing that L2 puts off in favour of reads
     ("dram_queue", "f8"),  # cycles of waiting at half load, growing as u / (1 - u)
+    ("dram_write_wait", "f8"),  # cycles of waiting for each share of the time taken by writes
+    ("dram_spread", "f8"),  # cycles from the shortest latency to the mean
     ("l2_request", "f8"),  # cycles that a request takes of the SM's way to L2 at least
     ("l2_fill", "f8"),  # sectors' worth of L2 time that a sector from or to DRAM takes
     ("l2_partial", "f8"),  # cycles of a sector that a store writes in part
@@ -87,12 +90,17 @@ WARP = np.dtype([
     ("ring", "i8", (N_SCOREBOARDS * RING,)),
 ])  # fmt: skip
 SUB = np.dtype([
-    ("live", "i8"),  # warps
+    ("placed", "i8"), ("gone", "i8"),  # warps that ever came, and that ended
+    ("told", "i8"),  # of those that ended, as far as what hands out blocks has been told
     ("pipe_free", "f8", (len(PIPES),)), ("queue_free", "f8"), ("last_warp", "i8"),
     ("next", "i8"),  # when the scheduler must look again
     ("held_since", "i8"),  # since when all its ready warps wait for a unit; -1: they do not
 ])  # fmt: skip
-SLOT = np.dtype([("free", "i8"), ("live", "i8"), ("arrived", "i8", (N_BARRIERS,))])
+SLOT = np.dtype([
+    ("free", "i8"), ("live", "i8"), ("arrived", "i8", (N_BARRIERS,)),
+    ("ended", "i8"),  # 1: from the end of its block until that is told
+    ("gone", "i8", (MAX_SUB_PARTITIONS,)),  # warps that had ended then, by sub-partition
+])  # fmt: skip
 # a set of L1: lines (+ 1) by way, their sectors, when the last fill arrives, last use
 SET = np.dtype([(name, "i8", (WAYS,)) for name in ("tag", "valid", "arrival", "used")])
 LINE = np.dtype([("tag", "i8"), ("ready", "i8")])  # of an instruction cache
@@ -108,9 +116,9 @@ SM = np.dtype([
     *((name, "i8") for name in ("now", "next_block", "finished", "n_events", "resident",
                                 "issued", "launch_at", "first_sub", "notes", "note_at",
                                 "note_interval")),
-    *((name, "f8") for name in ("lsu_free", "tag_free", "data_free", "l2_free",
-                                "dram_free", "dram_busy", "dram_owed", "atomic_free", "launch_free",
-                                "barrier_free")),
+    *((name, "f8") for name in ("lsu_free", "tag_free", "data_free", "l2_free", "partial_free",
+                                "dram_free", "dram_busy", "dram_write_busy", "dram_owed",
+                                "atomic_free", "launch_free", "barrier_free")),
     *((name, "f8") for name in SUMS),
     ("l1_looked", "f8", (len(L1_KINDS),)), ("l1_found", "f8", (len(L1_KINDS),)),
     ("pipe_busy", "f8", (len(PIPES),)),

@@ -77,3 +77,18 @@ COMPETE(load, const u32 *p = in + (threadIdx.x & 31) + a; u32 x = 0,
         asm volatile("ld.global.u32 %0, [%1];" : "=r"(x) : "l"(p + x) : "memory");
         asm volatile("ld.global.u32 %0, [%1];" : "=r"(x) : "l"(p + x + 32) : "memory");
         , x == 12345)
+
+// Warps stay a while, different for every block, all but the first so many cycles less; then they
+// store so many words a lane (together, or each lane in a line of its own) and end.
+extern "C" __global__ void turn(u32 *out, u32 *in, u32 stay, u32 spread, u32 less, u32 stores,
+                                u32 apart) {
+    u64 t[2] = {now(), 0};
+    u64 until = t[0] + stay + (blockIdx.x * 2654435761u >> 12) % spread;
+    if (threadIdx.x / 32) until -= less;
+    u32 *to = in + (warp_of_grid() & 8191) * 4096 + (threadIdx.x & 31) * apart;
+    while (now() < until) {}
+    for (u32 i = 0; i < stores; i++)
+        asm volatile("st.global.u32 [%0], %1;" ::"l"(to + i * 1024), "r"(i) : "memory");
+    t[1] = now();
+    note(out, warp_of_grid(), t, 2);
+}
