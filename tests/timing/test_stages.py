@@ -82,8 +82,8 @@ def test_writes_wait_for_gaps_between_reads() -> None:
     spec = _spec(dram_rate=32.0, l2_rate=64.0, dram_write_cost=1.0, dram_backlog=100.0)
     dram.write.py_func(sm, spec, 60.0, 0.0)
     assert (sm.dram_free, sm.dram_owed) == (0.0, 60.0)
-    assert dram.read.py_func(sm, spec, 0, 10, 0.0) == 10.0  # before what is owed
-    dram.read.py_func(sm, spec, 0, 10, 40.0)  # 30 idle cycles were used for writing
+    assert dram.read.py_func(sm, spec, 0, 0, 10, 0.0) == 10.0  # before what is owed
+    dram.read.py_func(sm, spec, 0, 0, 10, 40.0)  # 30 idle cycles were used for writing
     assert (sm.dram_free, sm.dram_owed) == (50.0, 30.0)
     dram.write.py_func(sm, spec, 90.0, 50.0)  # more than may be put off
     assert (sm.dram_free, sm.dram_owed) == (70.0, 100.0)
@@ -92,7 +92,7 @@ def test_writes_wait_for_gaps_between_reads() -> None:
 @pytest.mark.usefixtures("plain_dram")
 def test_dram_serves_at_its_rate() -> None:
     sm, spec = _one(SM), _spec(dram_rate=16.0, l2_rate=64.0, dram_latency=600.0)
-    times = [dram.read.py_func(sm, spec, 0, 4, 0.0) for _ in range(3)]
+    times = [dram.read.py_func(sm, spec, 0, 0, 4, 0.0) for _ in range(3)]
     assert np.diff(times).tolist() == [8.0, 8.0]  # 4 sectors of 32 bytes at 16 bytes per cycle
     assert sm.dram_read == 12
 
@@ -101,8 +101,8 @@ def test_dram_serves_at_its_rate() -> None:
 def test_bandwidth_left_unused_is_used_later() -> None:
     """After 1,000 idle cycles a burst comes as fast as L2 gives it, until those are used up."""
     sm, spec = _one(SM), _spec(dram_rate=16.0, l2_rate=64.0)
-    assert dram.read.py_func(sm, spec, 0, 4, 0.0) == 8.0  # nobody left anything before that
-    times = [dram.read.py_func(sm, spec, 0, 4, 1000.0) for _ in range(150)]
+    assert dram.read.py_func(sm, spec, 0, 0, 4, 0.0) == 8.0  # nobody left anything before that
+    times = [dram.read.py_func(sm, spec, 0, 0, 4, 1000.0) for _ in range(150)]
     assert times[0] == times[100] == 1002.0
     assert times[-1] == 151 * 8.0
 
@@ -124,7 +124,7 @@ def _latencies(read: float, written: float) -> Any:
     times = []
     for line in range(2000):
         sm.dram_free = 0.0  # this SM asks for nothing else
-        times.append(dram.read.py_func(sm, spec, line << 12, 2, begin) - begin)
+        times.append(dram.read.py_func(sm, spec, line << 8, line << 12, 2, begin) - begin)
     return np.array(times)
 
 

@@ -88,7 +88,7 @@ def _published(arguments: argparse.Namespace, files: list[Path]) -> None:
 def _line(one: Comparison) -> str:
     from warplens.timing.validation import DURATION
 
-    start = f"{one.file:<10}{one.name:<32}{one.part:<12}"
+    start = f"{one.file:<20} {one.name:<32}{one.part:<12}"
     error = one.error()
     if one.problem or error is None:
         return f"{start}{one.problem or 'no duration'}"

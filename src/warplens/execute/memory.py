@@ -12,7 +12,7 @@ import numpy.typing as npt
 from warplens.errors import InputError, MemoryFault
 from warplens.execute import layout as at
 
-ALIGNMENT = 512
+ALIGNMENT = 2048  # and a row of DRAM: what time depends on does not depend on other arrays
 GUARD = 4096  # unmapped bytes behind every allocation
 _FIRST = (0x7F50 << 32) + 0x0200_0000
 _MARGIN = 0x0200_0000  # keep this far from 4 GiB boundaries, see access_ir.py

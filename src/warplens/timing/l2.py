@@ -22,6 +22,7 @@ from warplens.timing.state import SLICES, Floats, Ints, Record, Trace, stage
 
 IDEAL_L2 = 2
 _WAYS = 16
+_ROW_SHIFT = 4 + 4  # from a line with its sectors to what DRAM has open at once: 2 KiB
 _READ = 1
 _NO_READ = 1 << 62  # a fetch for what is written, which needs no DRAM, or for an atomic
 _BEFORE = 1 << 61  # a fetch before the window of what is replayed
@@ -61,11 +62,20 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
         done += _PENDING * (spec.dram_latency - spec.l2_hit)
     if missing:
         pairs = _pairs(absent)  # DRAM is read by 64 bytes
-        done = max(done, dram.read(sm, spec, line, 2 * pairs, start))
+        row, own = _names(trace, place, line)
+        done = max(done, dram.read(sm, spec, row, own, 2 * pairs, start))
         for half in range(2):
             if absent & 3 << 2 * half:
                 trace.arrivals[trace.fetches[place, half]] = done
     return float(done)
+
+
+@stage
+def _names(trace: Trace, place: int, line: int) -> tuple[int, int]:
+    """Numbers of a line's DRAM row and of itself that do not depend on where arrays lie."""
+    if place < 0:
+        return line >> 4, line
+    return int(trace.rows[place]), int(trace.rows[place] << 4 | line & 15)
 
 
 @stage
@@ -95,13 +105,14 @@ def store(sm: Record, spec: Record, known: int, sectors: int, is_partial: bool,
 
 
 @stage
-def atomics(sm: Record, spec: Record, known: int, line: int, sectors: int, turns: float,
-            share: float, begin: float) -> float:  # fmt: skip
-    """When an atomic on one line has its result.
+def atomics(sm: Record, spec: Record, trace: Trace, at: int, turns: float,
+            begin: float) -> float:  # fmt: skip
+    """When an atomic on one line, at a place in the trace, has its result.
 
-    `turns` are the cycles of the lanes that use one word one after another; `share` is the part of
-    the grid's blocks that use the line: with them, this SM takes turns.
+    `turns` are the cycles of the lanes that use one word one after another; with the part of the
+    grid's blocks that use the line, too, this SM takes turns.
     """
+    known, line, sectors = trace.hits[at], trace.lines[at] >> 4, trace.lines[at] & 15
     n = count_bits(sectors)
     sm.l2_atomic += n
     sm.l2_requests += 1
@@ -109,13 +120,14 @@ def atomics(sm: Record, spec: Record, known: int, line: int, sectors: int, turns
     start = max(begin, sm.atomic_free)
     sm.atomic_free = start + max(spec.atomic_sector * n, own / 8.0)
     place = (line ^ line >> 5 ^ line >> 10) % SLICES
-    turn = max(own, 1.27 * n) * max(1.0, spec.sharers * share)
+    turn = max(own, 1.27 * n) * max(1.0, spec.sharers * trace.shares[at])
     sm.slice_free[place] = max(start, sm.slice_free[place]) + turn
     sm.slowest_slice = max(sm.slowest_slice, sm.slice_free[place])
     done = max(sm.slice_free[place], sm.atomic_free) + spec.atomic_latency
     missing = n - min(n, count_bits(known & 15))
     if missing:
-        extra = dram.read(sm, spec, line, missing, start) - spec.l2_hit - start
+        row, own_line = _names(trace, at, line)
+        extra = dram.read(sm, spec, row, own_line, missing, start) - spec.l2_hit - start
         done += max(0.0, extra)
     return float(done)
 
@@ -185,6 +197,7 @@ class L2Answer:
     shares: npt.NDArray[np.float32]
     fetches: npt.NDArray[np.int32]
     arrivals: Floats
+    rows: Ints  # per line of each access: of DRAM, in the order in which they are first met
     footprint: int  # bytes that the sample brought in
 
 
@@ -201,7 +214,8 @@ def answer(context: Ints, lines: Ints, resident: int, size_bytes: float,
     users = np.zeros(2 * len(lines) + 1, np.int64)
     if not len(context):
         return L2Answer(
-            hits=hits, shares=shares, fetches=fetches, arrivals=_by_lot(users), footprint=0
+            hits=hits, shares=shares, fetches=fetches, arrivals=_by_lot(users), footprint=0,
+            rows=np.zeros(len(lines), np.int64),
         )  # fmt: skip
     block = context[:, 0] >> 12
     names, position = np.unique(block, return_inverse=True)
@@ -229,8 +243,16 @@ def answer(context: Ints, lines: Ints, resident: int, size_bytes: float,
     _contention(context, lines, block, len(names), shares)
     return L2Answer(
         hits=hits, shares=shares, fetches=fetches, arrivals=_by_lot(users[: brought // 2 + 1]),
-        footprint=32 * int(brought),
+        footprint=32 * int(brought), rows=_rows(lines),
     )  # fmt: skip
+
+
+def _rows(lines: Ints) -> Ints:
+    """Numbers of lines' DRAM rows, in the order in which they are first met."""
+    _, first, place = np.unique(lines >> _ROW_SHIFT, return_index=True, return_inverse=True)
+    order = np.empty(len(first), np.int64)
+    order[np.argsort(first)] = np.arange(len(first))
+    return np.asarray(order[place])
 
 
 def lines_in_use(context: Ints, lines: Ints, wave: int, ratio: float,

@@ -72,10 +72,7 @@ def _record(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, w
         own = deep * (spec.float_atomic_lane if is_float else spec.atomic_lane) - 0.5
         done = start
         for i in range(first, first + count):
-            done = max(done, l2.atomics(
-                sm, spec, trace.hits[i], trace.lines[i] >> 4, trace.lines[i] & 15, own,
-                trace.shares[i], start,
-            ))  # fmt: skip
+            done = max(done, l2.atomics(sm, spec, trace, i, own, start))
         _push_back(sm, spec)
         return done, read
     if spec.ideal & IDEAL_COALESCING:
