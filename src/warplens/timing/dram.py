@@ -8,15 +8,13 @@ IDEAL_DRAM = 1
 # Cycles by which SMs are out of step: the bandwidth that one leaves unused that long others use,
 # and it uses theirs later.
 _APART = 2000.0
-# Steps through the fractions of 2 ** 32 that spread any number of them evenly; lots begin at 1.
-_GOLDEN, _SILVER, _FIRST = 0x9E3779B9, 0x6A09E668, 0x5E2D58D9
 _MOST_LOAD = 0.7  # beyond, waiting for others grows no more: what is too much is in `dram_free`
-_LEAST = 0.2  # of the mean time beyond the shortest, which the luckiest read takes
 
 
 @stage
-def read(sm: Record, spec: Record, row: int, line: int, sectors: int, begin: float) -> float:
-    """When sectors of a line asked for at `begin` are back at L1; `row` is what is open at once."""
+def read(sm: Record, spec: Record, lot: float, sectors: int, begin: float) -> float:
+    """When sectors asked for at `begin` are back at L1; `lot`: how much longer than the shortest
+    time this takes, 1 on average (see l2.lots)."""
     sm.dram_read += sectors
     if spec.ideal & IDEAL_DRAM:
         return float(begin + spec.l2_hit)
@@ -30,7 +28,6 @@ def read(sm: Record, spec: Record, row: int, line: int, sectors: int, begin: flo
     passed = begin + 1000.0
     load = min(_MOST_LOAD, sm.dram_busy / passed)
     written = sm.dram_write_busy / passed
-    lot = 0.5 * _lot(row, _GOLDEN) + 0.5 * _lot(line, _SILVER)
     wait = lot * (spec.dram_queue * load / (1.0 - load) + spec.dram_write_wait * written)
     begun = max(sm.dram_free, alone, begin + wait)
     return float(begun + spec.dram_latency + spec.dram_spread * (lot - 1.0))
@@ -59,16 +56,3 @@ def _catch_up(sm: Record, spec: Record, now: float) -> None:
         sm.dram_free = max(now, sm.dram_free) + forced
     sm.dram_owed -= idle + forced
     sm.dram_busy += idle + forced
-
-
-@stage
-def _lot(number: int, step: int) -> float:
-    """How long a read takes against the mean, beyond the shortest: by chance, but always the same;
-    exponentially distributed (measured, validation/data/loaded_sm90.json)."""
-    share = ((number * step + _FIRST & 0xFFFFFFFF) + 1) / 4294967296.0
-    octaves = 0.0
-    while share < 0.5:
-        share *= 2.0
-        octaves += 0.693147
-    rest = 1.0 - share
-    return float(_LEAST + (1.0 - _LEAST) * (octaves + rest * (1.0 + rest * (0.5 + rest * 0.4))))

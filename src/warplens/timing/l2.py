@@ -22,6 +22,9 @@ from warplens.timing.state import SLICES, Floats, Ints, Record, Trace, stage
 
 IDEAL_L2 = 2
 _WAYS = 16
+_STEPS = (5**0.5 - 1.0) / 2.0, 2.0**0.5 - 1.0
+_FIRST = 1.0 - np.exp(-1.0)  # whose lot is the mean
+_LEAST = 0.2  # of the mean: the lot of the luckiest
 _ROW_SHIFT = 4 + 4  # from a line with its sectors to what DRAM has open at once: 2 KiB
 _READ = 1
 _NO_READ = 1 << 62  # a fetch for what is written, which needs no DRAM, or for an atomic
@@ -62,20 +65,12 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
         done += _PENDING * (spec.dram_latency - spec.l2_hit)
     if missing:
         pairs = _pairs(absent)  # DRAM is read by 64 bytes
-        row, own = _names(trace, place, line)
-        done = max(done, dram.read(sm, spec, row, own, 2 * pairs, start))
+        lot = trace.lots[place] if place >= 0 else 1.0
+        done = max(done, dram.read(sm, spec, lot, 2 * pairs, start))
         for half in range(2):
             if absent & 3 << 2 * half:
                 trace.arrivals[trace.fetches[place, half]] = done
     return float(done)
-
-
-@stage
-def _names(trace: Trace, place: int, line: int) -> tuple[int, int]:
-    """Numbers of a line's DRAM row and of itself that do not depend on where arrays lie."""
-    if place < 0:
-        return line >> 4, line
-    return int(trace.rows[place]), int(trace.rows[place] << 4 | line & 15)
 
 
 @stage
@@ -126,8 +121,7 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, turns: float,
     done = max(sm.slice_free[place], sm.atomic_free) + spec.atomic_latency
     missing = n - min(n, count_bits(known & 15))
     if missing:
-        row, own_line = _names(trace, at, line)
-        extra = dram.read(sm, spec, row, own_line, missing, start) - spec.l2_hit - start
+        extra = dram.read(sm, spec, trace.lots[at], missing, start) - spec.l2_hit - start
         done += max(0.0, extra)
     return float(done)
 
@@ -197,7 +191,7 @@ class L2Answer:
     shares: npt.NDArray[np.float32]
     fetches: npt.NDArray[np.int32]
     arrivals: Floats
-    rows: Ints  # per line of each access: of DRAM, in the order in which they are first met
+    lots: Floats  # per line of each access, see `lots`
     footprint: int  # bytes that the sample brought in
 
 
@@ -215,7 +209,7 @@ def answer(context: Ints, lines: Ints, resident: int, size_bytes: float,
     if not len(context):
         return L2Answer(
             hits=hits, shares=shares, fetches=fetches, arrivals=_by_lot(users), footprint=0,
-            rows=np.zeros(len(lines), np.int64),
+            lots=np.ones(len(lines)),
         )  # fmt: skip
     block = context[:, 0] >> 12
     names, position = np.unique(block, return_inverse=True)
@@ -243,16 +237,25 @@ def answer(context: Ints, lines: Ints, resident: int, size_bytes: float,
     _contention(context, lines, block, len(names), shares)
     return L2Answer(
         hits=hits, shares=shares, fetches=fetches, arrivals=_by_lot(users[: brought // 2 + 1]),
-        footprint=32 * int(brought), rows=_rows(lines),
+        footprint=32 * int(brought), lots=lots(lines),
     )  # fmt: skip
 
 
-def _rows(lines: Ints) -> Ints:
-    """Numbers of lines' DRAM rows, in the order in which they are first met."""
+def lots(lines: Ints) -> Floats:
+    """How long reads of lines take in DRAM beyond the shortest time, against the mean of that:
+    exponentially distributed (measured, validation/data/loaded_sm90.json), half of it by rows.
+
+    Rows are numbered in the order in which they are first met, so where arrays lie does not matter,
+    and multiples of an irrational number spread the lots of any few of them evenly.
+    """
     _, first, place = np.unique(lines >> _ROW_SHIFT, return_index=True, return_inverse=True)
     order = np.empty(len(first), np.int64)
     order[np.argsort(first)] = np.arange(len(first))
-    return np.asarray(order[place])
+    row = order[place]
+    of_line = row << 4 | lines >> 4 & 15
+    numbers = zip((row, of_line), _STEPS, strict=True)
+    both = [-np.log(1.0 - (n * step + _FIRST) % 1.0) for n, step in numbers]
+    return np.asarray(_LEAST + (1.0 - _LEAST) * (both[0] + both[1]) / 2.0)
 
 
 def lines_in_use(context: Ints, lines: Ints, wave: int, ratio: float,

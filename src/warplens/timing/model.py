@@ -281,7 +281,7 @@ def _tuple(trace: BlockTrace, answer: l2.L2Answer, order: np.ndarray) -> Trace:
         shares=answer.shares,
         fetches=answer.fetches,
         arrivals=answer.arrivals.copy(),
-        rows=answer.rows,
+        lots=answer.lots,
         order=order,
     )
 

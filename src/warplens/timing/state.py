@@ -137,7 +137,7 @@ FIRST_REASON = FIRST_PIPE + len(PIPES)
 
 class Trace(NamedTuple):
     """The traces to replay, see execute/trace.py; `hits`, `shares` and `fetches` are L2's answers
-    and `rows` per line of an access, `arrivals` per fetch (see l2.py)."""
+    and `lots` per line of an access, `arrivals` per fetch (see l2.py)."""
 
     blocks: Ints  # (lifted block, 2): start, end
     entries: npt.NDArray[np.uint32]
@@ -148,7 +148,7 @@ class Trace(NamedTuple):
     shares: npt.NDArray[np.float32]
     fetches: npt.NDArray[np.int32]  # (line of an access, half of the line)
     arrivals: Floats
-    rows: Ints
+    lots: Floats
     order: Ints  # trace of the n-th block to run
 
 
