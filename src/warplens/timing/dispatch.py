@@ -15,6 +15,7 @@ from warplens.timing.state import (
     CONSTANT,
     FENCE,
     MEMORY,
+    PIPES,
     SHARED,
     VARIABLE,
     Record,
@@ -23,15 +24,20 @@ from warplens.timing.state import (
     stage,
 )
 
+_XU = PIPES.index("xu")
+
 
 @stage
 def blocked(sub: Record, spec: Record, inst: Record, now: int) -> int:
-    """The reason why a ready instruction cannot go to its unit now; 0 if it can."""
+    """The reason why a ready instruction cannot go to its unit now; 0 if it can. Special functions
+    and conversions wait in the queue of memory instructions, as ncu's description of it says."""
     if inst.kind == MEMORY:
         return 0 if lsu.has_room(sub, spec, now) else LG_THROTTLE
     if inst.kind == SHARED:
         return 0 if lsu.has_room(sub, spec, now) else MIO_THROTTLE
-    return MATH_PIPE_THROTTLE if sub.pipe_free[inst.pipe] > now else 0
+    if sub.pipe_free[inst.pipe] <= now:
+        return 0
+    return MIO_THROTTLE if inst.pipe == _XU else MATH_PIPE_THROTTLE
 
 
 @stage
