@@ -199,7 +199,10 @@ def test_processes_share_one_cache(tmp_path: Any) -> None:
     """Four that start at once with an empty cache all get a right answer; nothing is left over."""
     code = (
         "import numpy as np; from warplens.timing import l2;"
-        "print(l2.answer(np.zeros((0, 4), np.int64), np.zeros(0, np.int64), 1, 4096, 1).footprint,"
+        "from warplens.timing.sharing import Sharing;"
+        "from warplens.timing.touched import Touched;"
+        "print(l2.answer(Touched.of(np.zeros((0, 4), np.int64), np.zeros(0, np.int64)), 1, 4096, 1,"
+        "Sharing()).footprint,"
         "l2._walk(np.array([[0, 0, 1, 1]]), np.array([35]), np.array([0]), np.array([1]),"
         "np.zeros(1, np.uint8), np.zeros((1, 2), np.int32), np.zeros(3, np.int64),"
         "np.zeros((4, 16), np.int64), np.zeros((4, 16), np.uint8),"

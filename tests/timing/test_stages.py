@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,11 @@ import pytest
 
 from warplens.execute.trace import ELSEWHERE
 from warplens.gpus import find_gpu
-from warplens.timing import dram, fetch, l1, l2, lsu, scoreboard, shared
+from warplens.timing import dram, fetch, l1, l2, lsu, rows, scoreboard, shared
+from warplens.timing.sharing import Sharing
 from warplens.timing.spec import Machine
 from warplens.timing.state import CODE, LINE, N_SCOREBOARDS, SET, SM, SPEC, SUB, WARP
+from warplens.timing.touched import Touched
 
 DATA = Path(__file__).parents[2] / "validation" / "data"
 LOADED: list[dict[str, Any]] = json.loads((DATA / "loaded_sm90.json").read_text())["loads"]
@@ -28,6 +31,11 @@ def _spec(**values: float) -> np.void:
 
 def _one(dtype: np.dtype) -> np.void:
     return np.zeros(1, dtype).view(np.recarray)[0]
+
+
+def _line(lot: float = 1.0, piece: float = 0.0) -> Any:
+    """A trace of one line, which lies in a piece of a row of so many bytes."""
+    return SimpleNamespace(lots=np.array([lot]), pieces=np.array([piece]))
 
 
 def test_a_scoreboard_waits_for_its_last_release() -> None:
@@ -71,27 +79,28 @@ def test_ideal_banks_need_the_passes_of_the_bytes() -> None:
 
 @pytest.fixture
 def plain_dram(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stage of DRAM calls another one, which has no entry for Python when compiled."""
-    monkeypatch.setattr(dram, "_catch_up", dram._catch_up.py_func)
+    """A stage of DRAM calls others, which have no entry for Python when compiled."""
+    for name in ("_catch_up", "_stretch"):
+        monkeypatch.setattr(dram, name, getattr(dram, name).py_func)
 
 
 @pytest.mark.usefixtures("plain_dram")
 def test_writes_wait_for_gaps_between_reads() -> None:
     sm = _one(SM)
     spec = _spec(dram_rate=32.0, l2_rate=64.0, dram_write_cost=1.0, dram_backlog=100.0)
-    dram.write.py_func(sm, spec, 60.0, 0.0)
+    dram.write.py_func(sm, spec, _line(), 0, 60.0, 0.0)
     assert (sm.dram_free, sm.dram_owed) == (0.0, 60.0)
-    assert dram.read.py_func(sm, spec, 1.0, 10, 0.0) == 10.0  # before what is owed
-    dram.read.py_func(sm, spec, 1.0, 10, 40.0)  # 30 idle cycles were used for writing
+    assert dram.read.py_func(sm, spec, _line(), 0, 10, 0.0) == 10.0  # before what is owed
+    dram.read.py_func(sm, spec, _line(), 0, 10, 40.0)  # 30 idle cycles were used for writing
     assert (sm.dram_free, sm.dram_owed) == (50.0, 30.0)
-    dram.write.py_func(sm, spec, 90.0, 50.0)  # more than may be put off
+    dram.write.py_func(sm, spec, _line(), 0, 90.0, 50.0)  # more than may be put off
     assert (sm.dram_free, sm.dram_owed) == (70.0, 100.0)
 
 
 @pytest.mark.usefixtures("plain_dram")
 def test_dram_serves_at_its_rate() -> None:
     sm, spec = _one(SM), _spec(dram_rate=16.0, l2_rate=64.0, dram_latency=600.0)
-    times = [dram.read.py_func(sm, spec, 1.0, 4, 0.0) for _ in range(3)]
+    times = [dram.read.py_func(sm, spec, _line(), 0, 4, 0.0) for _ in range(3)]
     assert np.diff(times).tolist() == [8.0, 8.0]  # 4 sectors of 32 bytes at 16 bytes per cycle
     assert sm.dram_read == 12
 
@@ -100,8 +109,9 @@ def test_dram_serves_at_its_rate() -> None:
 def test_bandwidth_left_unused_is_used_later() -> None:
     """After 1,000 idle cycles a burst comes as fast as L2 gives it, until those are used up."""
     sm, spec = _one(SM), _spec(dram_rate=16.0, l2_rate=64.0)
-    assert dram.read.py_func(sm, spec, 1.0, 4, 0.0) == 8.0  # nobody left anything before that
-    times = [dram.read.py_func(sm, spec, 1.0, 4, 1000.0) for _ in range(150)]
+    # Nobody left anything before that.
+    assert dram.read.py_func(sm, spec, _line(), 0, 4, 0.0) == 8.0
+    times = [dram.read.py_func(sm, spec, _line(), 0, 4, 1000.0) for _ in range(150)]
     assert times[0] == times[100] == 1002.0
     assert times[-1] == 151 * 8.0
 
@@ -114,6 +124,10 @@ def _h200() -> Any:
     return machine.spec().view(np.recarray)[0]
 
 
+def _lots(lines: Any) -> Any:
+    return rows.lots(Touched.of(np.zeros((0, 4), np.int64), lines))
+
+
 def _latencies(read: float, written: float) -> Any:
     """Of reads of lines far apart, while so many bytes per second are read and written."""
     sm, spec, begin = _one(SM), _h200(), 1e6
@@ -121,9 +135,9 @@ def _latencies(read: float, written: float) -> Any:
     sm.dram_write_busy = written / peak * begin
     sm.dram_busy = (read + written * spec.dram_write_cost) / peak * begin
     times = []
-    for lot in l2.lots(np.arange(2000) << 16 | 0b0011):
+    for lot in _lots(np.arange(2000) << 16 | 0b0011):
         sm.dram_free = 0.0  # this SM asks for nothing else
-        times.append(dram.read.py_func(sm, spec, lot, 2, begin) - begin)
+        times.append(dram.read.py_func(sm, spec, _line(lot), 0, 2, begin) - begin)
     return np.array(times)
 
 
@@ -186,11 +200,11 @@ def test_instructions_of_one_line_are_fetched_once() -> None:
 
 def test_lots_do_not_depend_on_where_arrays_lie() -> None:
     lines = np.arange(64) << 4 | 0b1111
-    ours = l2.lots(lines)
-    np.testing.assert_array_equal(ours, l2.lots(lines + (12345 << 8)))
+    ours = _lots(lines)
+    np.testing.assert_array_equal(ours, _lots(lines + (12345 << 8)))
     assert ours[0] == pytest.approx(1.0)
     assert len(np.unique(ours)) == 64
-    assert l2.lots(np.arange(1 << 16) << 8).mean() == pytest.approx(1.0, rel=0.01)
+    assert _lots(np.arange(1 << 16) << 8).mean() == pytest.approx(1.0, rel=0.01)
 
 
 def test_l2_holds_lines_up_to_its_size() -> None:
@@ -200,12 +214,13 @@ def test_l2_holds_lines_up_to_its_size() -> None:
     context = np.column_stack([np.zeros(len(lines), np.int64), where,
                                np.arange(len(lines)) << 16 | 1,
                                np.zeros(len(lines), np.int64)])  # fmt: skip
-    large = l2.answer(context, lines, 1, 256 * 128, 1)
+    touched = Touched.of(context, lines)
+    large = l2.answer(touched, 1, 256 * 128, 1, Sharing())
     assert large.hits[:64].tolist() == [0] * 64
     assert (large.hits[64:] & 15 == 15).all()
     assert np.array_equal(large.fetches[:64], large.fetches[64:])
     assert (large.arrivals[large.fetches] == -1).all()  # nobody else makes these fetches
-    small = l2.answer(context, lines, 1, 16 * 128, 1)
+    small = l2.answer(touched, 1, 16 * 128, 1, Sharing())
     assert small.hits.max() == 0
     assert not np.array_equal(small.fetches[:64], small.fetches[64:])
     assert large.footprint == 64 * 128
@@ -214,8 +229,9 @@ def test_l2_holds_lines_up_to_its_size() -> None:
 def test_atomics_on_one_line_are_shared_by_their_blocks() -> None:
     lines = np.array([5, 5, 9, 11]) << 4 | 1
     block = np.array([0, 1, 0, 1])
-    rows = np.full(4, 4 << 28), np.arange(4) << 16 | 1, np.zeros(4, np.int64)
-    shares = l2.answer(np.column_stack([block << 12, *rows]), lines, 2, 1 << 20, 1).shares
+    others = np.full(4, 4 << 28), np.arange(4) << 16 | 1, np.zeros(4, np.int64)
+    touched = Touched.of(np.column_stack([block << 12, *others]), lines)
+    shares = l2.answer(touched, 2, 1 << 20, 1, Sharing()).shares
     assert shares.tolist() == [1.0, 1.0, 0.0, 0.0]
 
 
@@ -225,6 +241,7 @@ def test_a_fetch_that_several_sms_use_falls_to_one_of_them(sms: int) -> None:
     lines = np.tile(np.arange(n), sms) << 4 | 0b0011
     block = np.repeat(np.arange(sms), n)
     whose = np.where(block == 0, 0, ELSEWHERE)
-    rows = block << 12, np.full(sms * n, 1 << 28), np.arange(sms * n) << 16 | 1, whose
-    found = l2.answer(np.column_stack(rows), lines, sms, 1 << 20, sms)
+    context = block << 12, np.full(sms * n, 1 << 28), np.arange(sms * n) << 16 | 1, whose
+    touched = Touched.of(np.column_stack(context), lines)
+    found = l2.answer(touched, sms, 1 << 20, sms, Sharing())
     assert np.count_nonzero(found.arrivals == -1) == pytest.approx(n / sms, rel=0.1)

@@ -35,6 +35,8 @@ REPEATS = 3
 PARAMETERS = {  # of a source's templates
     "transpose_f64": "int, const double*, double*",
     "transpose_f32": "const float*, float*, int, int",
+    "gemm_guarded": "size_t, size_t, size_t, float, const float*, size_t, const float*, size_t, "
+                    "float, float*, size_t",
 }
 
 
@@ -104,7 +106,31 @@ def _vectors() -> list[Case]:
     ]  # fmt: skip
 
 
-CASES = (*_f64(), *_f32(), *_vectors())
+def _gemms() -> list[Case]:
+    kernels = {  # template arguments, elements of a side of a block's tile, threads, side
+        "plain": (("0", "1"), 32, (32, 32), 2048),
+        "tiled": (("0", "1"), 32, (32, 32), 2048),
+        "column_of_eight": (("0", "1"), 64, (512,), 2048),
+        "square_of_eight": (("0000", "0010", "1000", "1001", "1110", "1111"), 128, (256,), 4096),
+    }  # fmt: skip
+    found = []
+    for kernel, (choices, tile, block, n) in kernels.items():
+        for bits in choices:
+            words = ", ".join("true" if bit == "1" else "false" for bit in bits)
+            mangled = "".join(f"Lb{bit}E" for bit in bits)
+            found.append(Case(
+                name=f"{kernel}<{words}>/{n}", source="gemm_guarded", kernel=f"{kernel}<{words}>",
+                symbol=f"_Z{len(kernel)}{kernel}I{mangled}EvmmmfPKfmS1_mfPfm",
+                grid=(n // tile, n // tile), block=block,
+                arguments=(
+                    *[f"u64={n}"] * 3, "f32=1", f"f32[{n}*{n}]=0", f"u64={n}", f"f32[{n}*{n}]=1",
+                    f"u64={n}", "f32=1", f"f32[{n}*{n}]=2", f"u64={n}",
+                ),
+            ))  # fmt: skip
+    return found
+
+
+CASES = (*_f64(), *_f32(), *_vectors(), *_gemms())
 
 
 def build(out: Path) -> None:
@@ -123,7 +149,7 @@ def build(out: Path) -> None:
 
 
 class Bench:
-    """Buffers by their place among a kernel's arguments, and measured launches."""
+    """Buffers, and measured launches."""
 
     def __init__(self, session: Session) -> None:
         self.driver = session.driver
@@ -138,18 +164,21 @@ class Bench:
             stalls = (f"smsp__warps_issue_stalled_{reason}.sum" for reason in REASONS)
             self.counters.configure((*METRICS, *stalls))
 
-    def _argument(self, place: int, text: str) -> Any:
-        kind, _, value = text.partition("=")
-        if "[" in kind:
-            return self.buffers[place]
-        return {"i32": np.int32, "u64": np.uint64}[kind](int(value))
+    def _arguments(self, texts: tuple[str, ...]) -> tuple[Any, ...]:
+        """Arrays are the buffers in turn."""
+        numbers = {"i32": np.int32, "u64": np.uint64, "f32": np.float32}
+        buffers = iter(self.buffers)
+        pairs = (text.split("=") for text in texts)
+        return tuple(
+            next(buffers) if "[" in kind else numbers[kind](int(value)) for kind, value in pairs
+        )
 
     def measure(self, case: Case) -> dict[str, Any]:
         """The counters of the median launch, and its top stall reason."""
         if self.loaded[0] != case.source:
             self.loaded = case.source, self.driver.load(self.session.cubin(case.source))
         function = self.driver.function(self.loaded[1], case.symbol)
-        arguments = tuple(self._argument(i, text) for i, text in enumerate(case.arguments))
+        arguments = self._arguments(case.arguments)
 
         def launch() -> None:
             self.driver.launch(function, case.grid, case.block, arguments)

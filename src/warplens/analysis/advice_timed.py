@@ -33,7 +33,8 @@ CURES = {
     "sleeping": "Threads sleep or yield.",
     "tex_throttle": "The texture queue is full: fewer or wider texture accesses.",
     "drain": "Stores at the end of the kernel are waited for: coalesce them.",
-    "dispatch_stall": "The dispatcher holds instructions back.",
+    "dispatch_stall": "Operands wait for a port of the register file: instructions whose operands "
+    "have all even or all odd register numbers; other unrolling or tile sizes change the numbers.",
     "gmma": "Warpgroup matrix operations are waited for: keep more of them in flight.",
 }
 _BUSY = 80.0

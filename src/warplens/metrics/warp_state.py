@@ -9,7 +9,7 @@ from warplens.metrics.timed import share, timed
 STALL_REASONS = {
     "barrier": "the other warps at a block barrier",
     "branch_resolving": "a branch target to be known",
-    "dispatch_stall": "the dispatcher",
+    "dispatch_stall": "the dispatcher: a port of the register file",
     "drain": "memory stores to finish after EXIT",
     "gmma": "a warpgroup matrix operation",
     "imc_miss": "a constant operand not in its cache",

@@ -80,10 +80,7 @@ def _endless_l2(model: Model) -> Model:
 
 def endless_answer(model: Model) -> l2.L2Answer:
     """What an L2 without end would hold when the sampled blocks ask."""
-    trace = model.sample.trace
-    wave = model.sample.sms * model.question.resident
-    size = 64.0 * max(1 << 20, model.answer.footprint)
-    return l2.answer(trace.context, trace.lines, wave, size, model.sample.stride)
+    return model.answer_of(64.0 * max(1 << 20, model.answer.footprint))
 
 
 CAUSES: dict[str, Callable[[Model], Model]] = {

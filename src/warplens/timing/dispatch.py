@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from warplens.timing import lsu, scoreboard
+from warplens.timing import lsu, registers, scoreboard
 from warplens.timing.stall import (
+    DISPATCH_STALL,
     LG_THROTTLE,
     LONG_SCOREBOARD,
     MATH_PIPE_THROTTLE,
@@ -36,7 +37,7 @@ def blocked(sub: Record, spec: Record, inst: Record, now: int) -> int:
     if inst.kind == SHARED:
         return 0 if lsu.has_room(sub, spec, now) else MIO_THROTTLE
     if sub.pipe_free[inst.pipe] <= now:
-        return 0
+        return DISPATCH_STALL if registers.busy_until(sub, inst) > now else 0
     return MIO_THROTTLE if inst.pipe == _XU else MATH_PIPE_THROTTLE
 
 
@@ -46,7 +47,7 @@ def free_at(sub: Record, spec: Record, inst: Record, now: int) -> int:
     since the times of units are fractions."""
     if inst.kind == MEMORY or inst.kind == SHARED:
         return max(now + 1, int(sub.queue_free - spec.queue_entries * spec.agu_interval))
-    return max(now + 1, int(sub.pipe_free[inst.pipe]))
+    return max(now + 1, int(max(sub.pipe_free[inst.pipe], registers.busy_until(sub, inst))))
 
 
 @stage
@@ -64,6 +65,7 @@ def start(state: State, spec: Record, inst: Record, trace: Trace, warp: Record, 
             warp.stores = max(warp.stores, int(left))
         return
     sub = state.subs[index % spec.sub_partitions]
+    registers.read(sub, inst, now)
     sub.pipe_free[inst.pipe] = max(sub.pipe_free[inst.pipe], float(now)) + inst.interval
     state.sm[0].pipe_busy[inst.pipe] += inst.interval
     if kind == FENCE:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warplens.timing.state import Record, stage
+from warplens.timing.state import Record, Trace, stage
 
 IDEAL_DRAM = 1
 # Cycles by which SMs are out of step: the bandwidth that one leaves unused that long others use,
@@ -12,13 +12,15 @@ _MOST_LOAD = 0.7  # beyond, waiting for others grows no more: what is too much i
 
 
 @stage
-def read(sm: Record, spec: Record, lot: float, sectors: int, begin: float) -> float:
-    """When sectors asked for at `begin` are back at L1; `lot`: how much longer than the shortest
-    time this takes, 1 on average (see l2.lots)."""
+def read(sm: Record, spec: Record, trace: Trace, place: int, sectors: int,
+         begin: float) -> float:  # fmt: skip
+    """When sectors asked for at `begin` are back at L1; `place`: of the line in the trace, -1 for
+    local memory."""
     sm.dram_read += sectors
     if spec.ideal & IDEAL_DRAM:
         return float(begin + spec.l2_hit)
-    cycles = sectors * 32 / spec.dram_rate
+    lot = trace.lots[place] if place >= 0 else 1.0
+    cycles = sectors * 32 / spec.dram_rate * _stretch(trace, place, spec.dram_read_piece)
     _catch_up(sm, spec, begin)
     sm.dram_free = max(begin - _APART, sm.dram_free) + cycles
     sm.dram_busy += cycles
@@ -34,14 +36,23 @@ def read(sm: Record, spec: Record, lot: float, sectors: int, begin: float) -> fl
 
 
 @stage
-def write(sm: Record, spec: Record, sectors: float, begin: float) -> None:
-    """Takes the bandwidth of sectors that L2 writes back."""
+def write(sm: Record, spec: Record, trace: Trace, place: int, sectors: float,
+          begin: float) -> None:  # fmt: skip
+    """Takes the bandwidth of sectors that L2 writes back, of the line at a place in the trace."""
     sm.dram_write += sectors
     if not spec.ideal & IDEAL_DRAM:
-        cycles = sectors * 32 / spec.dram_rate
+        cycles = sectors * 32 / spec.dram_rate * _stretch(trace, place, spec.dram_write_piece)
         sm.dram_owed += cycles * spec.dram_write_cost
         sm.dram_write_busy += cycles
         _catch_up(sm, spec, begin)
+
+
+@stage
+def _stretch(trace: Trace, place: int, piece: float) -> float:
+    """By how much a piece of a row takes longer than so many bytes among others of the row: opening
+    the row costs as much as `piece` bytes, during which a quarter of its own can be moved."""
+    size = trace.pieces[place] if place >= 0 else 0.0
+    return max(1.0, piece / size + 0.25) if size > 0.0 else 1.0
 
 
 @stage

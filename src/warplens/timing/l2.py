@@ -17,19 +17,18 @@ import numpy.typing as npt
 
 from warplens.compiled import native
 from warplens.execute.trace import BEFORE, KIND_SHIFT
-from warplens.timing import dram
+from warplens.timing import dram, rows
+from warplens.timing.sharing import Sharing
 from warplens.timing.state import SLICES, Floats, Ints, Record, Trace, stage
+from warplens.timing.touched import Touched
 
 IDEAL_L2 = 2
 _WAYS = 16
-_STEPS = (5**0.5 - 1.0) / 2.0, 2.0**0.5 - 1.0
-_FIRST = 1.0 - np.exp(-1.0)  # whose lot is the mean
-_LEAST = 0.2  # of the mean: the lot of the luckiest
-_ROW_SHIFT = 4 + 4  # from a line with its sectors to what DRAM has open at once: 2 KiB
 _READ = 1
 _NO_READ = 1 << 62  # a fetch for what is written, which needs no DRAM, or for an atomic
 _BEFORE = 1 << 61  # a fetch before the window of what is replayed
-_MINE = 1  # among users of a fetch: accesses that are replayed; other bits: other SMs
+_MINE = 1  # among users of a fetch: accesses that are replayed; other bits: other SMs in turn
+_PLACES = 60  # of other SMs among these bits
 _PENDING = 0.6  # of DRAM's latency is left when another SM asks for what one has just asked for
 
 
@@ -65,8 +64,7 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
         done += _PENDING * (spec.dram_latency - spec.l2_hit)
     if missing:
         pairs = _pairs(absent)  # DRAM is read by 64 bytes
-        lot = trace.lots[place] if place >= 0 else 1.0
-        done = max(done, dram.read(sm, spec, lot, 2 * pairs, start))
+        done = max(done, dram.read(sm, spec, trace, place, 2 * pairs, start))
         for half in range(2):
             if absent & 3 << 2 * half:
                 trace.arrivals[trace.fetches[place, half]] = done
@@ -80,9 +78,10 @@ def _pairs(mask: int) -> int:
 
 
 @stage
-def store(sm: Record, spec: Record, known: int, sectors: int, is_partial: bool,
+def store(sm: Record, spec: Record, trace: Trace, place: int, is_partial: bool,
           begin: float) -> float:  # fmt: skip
-    """When a store of so many sectors has left the SM."""
+    """When a store to sectors of a line, at a place in the trace, has left the SM."""
+    sectors, known = count_bits(trace.lines[place] & 15), trace.hits[place]
     old = min(sectors, count_bits(known & 15))
     sm.l2_write += sectors
     sm.l2_write_hit += old
@@ -95,7 +94,7 @@ def store(sm: Record, spec: Record, known: int, sectors: int, is_partial: bool,
     if is_partial:
         sm.partial_free = max(begin, sm.partial_free) + sectors * spec.l2_partial
     if back > 0.0:
-        dram.write(sm, spec, back, begin)
+        dram.write(sm, spec, trace, place, back, begin)
     return float(max(sm.l2_free, sm.partial_free) if is_partial else sm.l2_free)
 
 
@@ -121,7 +120,7 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, turns: float,
     done = max(sm.slice_free[place], sm.atomic_free) + spec.atomic_latency
     missing = n - min(n, count_bits(known & 15))
     if missing:
-        extra = dram.read(sm, spec, trace.lots[at], missing, start) - spec.l2_hit - start
+        extra = dram.read(sm, spec, trace, at, missing, start) - spec.l2_hit - start
         done += max(0.0, extra)
     return float(done)
 
@@ -191,33 +190,32 @@ class L2Answer:
     shares: npt.NDArray[np.float32]
     fetches: npt.NDArray[np.int32]
     arrivals: Floats
-    lots: Floats  # per line of each access, see `lots`
+    lots: Floats  # see rows.py
+    pieces: npt.NDArray[np.float32]
     footprint: int  # bytes that the sample brought in
 
 
-def answer(context: Ints, lines: Ints, resident: int, size_bytes: float,
-           stride: int) -> L2Answer:  # fmt: skip
+def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
+           share: Sharing) -> L2Answer:  # fmt: skip
     """Runs the accesses sampled through L2 in the order of waves of `resident` blocks; every
     `stride`-th block of the grid runs on the same SM.
 
     Of one wave, every warp makes its first access, then every warp its second, and so on.
     """
+    context, lines = touched.context, touched.lines
     hits = np.zeros(len(lines), np.uint8)
     shares = np.zeros(len(lines), np.float32)
     fetches = np.zeros((len(lines), 2), np.int32)
     users = np.zeros(2 * len(lines) + 1, np.int64)
     if not len(context):
         return L2Answer(
-            hits=hits, shares=shares, fetches=fetches, arrivals=_by_lot(users), footprint=0,
-            lots=np.ones(len(lines)),
+            hits=hits, shares=shares, fetches=fetches, arrivals=_by_lot(users, share), footprint=0,
+            lots=np.ones(len(lines)), pieces=np.zeros(len(lines), np.float32),
         )  # fmt: skip
-    block = context[:, 0] >> 12
-    names, position = np.unique(block, return_inverse=True)
-    warp = context[:, 0]
-    by_warp = np.argsort(warp, kind="stable")
-    ordinal = np.empty(len(block), np.int64)
-    ordinal[by_warp] = np.arange(len(block)) - np.searchsorted(warp[by_warp], warp[by_warp])
-    wave = position // max(1, resident)
+    warp, by_warp = context[:, 0], touched.by_warp
+    ordinal = np.empty(len(warp), np.int64)
+    ordinal[by_warp] = np.arange(len(warp)) - np.searchsorted(warp[by_warp], warp[by_warp])
+    wave = touched.block // max(1, resident)
     # Among warps at the same point the order is arbitrary, but the same in every run.
     mixed = _scrambled(warp.astype(np.uint64) << np.uint64(32) | ordinal.astype(np.uint64))
     step = wave * (int(ordinal.max()) + 1) + ordinal
@@ -227,68 +225,34 @@ def answer(context: Ints, lines: Ints, resident: int, size_bytes: float,
     n_sets = max(1, int(size_bytes / 128 / _WAYS))
     tags = np.zeros((n_sets, _WAYS), np.int64)
     valid = np.zeros((n_sets, _WAYS), np.uint8)
-    rows = context.copy()
-    rows[:, 3] = np.where(context[:, 3] == 0, _MINE, 2 << block % stride % 60)
-    rows[context[:, 3] == BEFORE, 3] = 0
+    asked = context.copy()
+    place = np.unique(touched.blocks % stride, return_inverse=True)[1][touched.block]
+    asked[:, 3] = np.where(context[:, 3] == 0, _MINE, 2 << np.maximum(0, place - 1) % _PLACES)
+    asked[context[:, 3] == BEFORE, 3] = 0
     brought = _walk(
-        rows, lines, order, steps, hits, fetches, users, tags, valid, np.zeros_like(tags),
+        asked, lines, order, steps, hits, fetches, users, tags, valid, np.zeros_like(tags),
         np.zeros((*tags.shape, 2), np.int64),
     )  # fmt: skip
-    _contention(context, lines, block, len(names), shares)
+    _contention(touched, shares)
     return L2Answer(
-        hits=hits, shares=shares, fetches=fetches, arrivals=_by_lot(users[: brought // 2 + 1]),
-        footprint=32 * int(brought), lots=lots(lines),
+        hits=hits, shares=shares, fetches=fetches,
+        arrivals=_by_lot(users[: brought // 2 + 1], share),
+        footprint=32 * int(brought), lots=rows.lots(touched), pieces=rows.pieces(touched),
     )  # fmt: skip
 
 
-def lots(lines: Ints) -> Floats:
-    """How long reads of lines take in DRAM beyond the shortest time, against the mean of that:
-    exponentially distributed (measured, validation/data/loaded_sm90.json), half of it by rows.
-
-    Rows are numbered in the order in which they are first met, so where arrays lie does not matter,
-    and multiples of an irrational number spread the lots of any few of them evenly.
-    """
-    _, first, place = np.unique(lines >> _ROW_SHIFT, return_index=True, return_inverse=True)
-    order = np.empty(len(first), np.int64)
-    order[np.argsort(first)] = np.arange(len(first))
-    row = order[place]
-    of_line = row << 4 | lines >> 4 & 15
-    numbers = zip((row, of_line), _STEPS, strict=True)
-    both = [-np.log(1.0 - (n * step + _FIRST) % 1.0) for n, step in numbers]
-    return np.asarray(_LEAST + (1.0 - _LEAST) * (both[0] + both[1]) / 2.0)
-
-
-def lines_in_use(context: Ints, lines: Ints, wave: int, ratio: float,
-                 stride: int) -> tuple[float, float]:  # fmt: skip
-    """Lines that a wave of `wave` sampled blocks uses; those that the chip uses meanwhile, where
-    `ratio` times as many blocks run at once.
-
-    How many lines further SMs add is seen from those that the second half of the sampled SMs adds
-    to the first: none if all blocks use the same ones. (Of one SM, from its blocks.)
-    """
-    if not len(context):
-        return 1.0, 1.0
-    names, position = np.unique(context[:, 0] >> 12, return_inverse=True)
-    wave = min(wave, len(names))
-    counts = context[:, 2] & 0xFFFF
-    first = np.repeat((context[:, 2] >> 16) - np.concatenate(([0], np.cumsum(counts)[:-1])), counts)
-    used = lines[first + np.arange(int(counts.sum()))] >> 4
-    owner = np.repeat(position, counts)
-    rank = np.empty(len(names), np.int64)  # of the wave's blocks, by SM
-    rank[np.lexsort((names[:wave], names[:wave] % stride))] = np.arange(wave)
-    rank[wave:] = wave
-    all_lines = len(np.unique(used[owner < wave]))
-    before = len(np.unique(used[rank[owner] < wave // 2])) if wave > 1 else 0
-    added = (all_lines - before) / max(1, wave - wave // 2)
-    return float(all_lines), all_lines + max(0.0, ratio - 1.0) * wave * added
-
-
-def _by_lot(users: Ints) -> Floats:
-    """Per fetch -1 if it falls to this SM, else 0."""
-    number = np.unpackbits(users.view(np.uint8).reshape(-1, 8), axis=1).sum(axis=1)
-    lot = _scrambled(np.arange(len(users), dtype=np.uint64)) % np.maximum(1, number)
-    is_mine = (users & (_MINE | _NO_READ | _BEFORE) == _MINE) & (lot == 0)
-    return np.where(is_mine, -1.0, 0.0)
+def _by_lot(users: Ints, share: Sharing) -> Floats:
+    """Per fetch -1 if it falls to this SM, else 0: to one of the sampled SMs that use it, the more
+    rarely the more of them do, and to the SM's part of all in the end."""
+    bits = np.unpackbits(users.view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
+    near = bits[:, : min(share.beside, _PLACES + 1)].sum(axis=1)
+    far = bits[:, : _PLACES + 1].sum(axis=1) - near + bits[:, 0]
+    is_mine = users & (_MINE | _NO_READ | _BEFORE) == _MINE
+    chance = 1.0 / np.maximum(1.0, np.maximum(near, np.where(far > 1, far * share.ratio, 1.0)))
+    if share.part and is_mine.any():
+        chance *= share.part / chance[is_mine].mean()
+    lot = (_scrambled(np.arange(len(users), dtype=np.uint64)) >> np.uint64(11)) / 2.0**53
+    return np.where(is_mine & (lot < chance), -1.0, 0.0)
 
 
 def _scrambled(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
@@ -298,18 +262,14 @@ def _scrambled(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     return numbers ^ numbers >> np.uint64(31)
 
 
-def _contention(context: Ints, lines: Ints, block: Ints, n_blocks: int,
-                shares: npt.NDArray[np.float32]) -> None:  # fmt: skip
+def _contention(touched: Touched, shares: npt.NDArray[np.float32]) -> None:
     """Per line of an atomic access: the part of all blocks that touch the same line."""
-    mine = np.flatnonzero(context[:, 1] >> KIND_SHIFT & 7 == 4)
-    if not len(mine) or n_blocks < 2:
+    n_blocks = len(touched.blocks)
+    mine = (touched.context[:, 1] >> KIND_SHIFT & 7 == 4)[touched.access]
+    if not mine.any() or n_blocks < 2:
         return
-    counts = context[mine, 2] & 0xFFFF
-    first = context[mine, 2] >> 16
-    index = np.repeat(first - np.concatenate(([0], np.cumsum(counts)[:-1])), counts)
-    index = index + np.arange(int(counts.sum()))
-    owner = np.repeat(block[mine], counts)
-    pairs = np.unique(np.column_stack([lines[index] >> 4, owner]), axis=0)
-    names, users = np.unique(pairs[:, 0], return_counts=True)
-    part = users[np.searchsorted(names, lines[index] >> 4)] / n_blocks
-    shares[index] = np.where(part * n_blocks > 1, part, 0.0)
+    at = touched.at[mine]
+    line = touched.line[at]
+    pairs = np.unique(line * n_blocks + touched.block[touched.access[mine]])
+    part = np.bincount(pairs // n_blocks, minlength=touched.n_lines)[line] / n_blocks
+    shares[at] = np.where(part * n_blocks > 1, part, 0.0)

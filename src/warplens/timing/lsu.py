@@ -156,9 +156,7 @@ def _store(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, sp
         if space == LOCAL:
             l1.fill(group, way if way >= 0 else -1 - way, line, sectors, now, now)
         else:
-            n = l2.count_bits(sectors)
-            known = trace.hits[first + i]
-            done = max(done, l2.store(sm, spec, known, n, is_partial, begin + i))
+            done = max(done, l2.store(sm, spec, trace, first + i, is_partial, begin + i))
     _note(sm, 3 if space == LOCAL else 1, total, hits)
     _data_path(sm, spec, total, 0, begin)
     return done

@@ -13,6 +13,7 @@ from warplens.sass.model import SassKernel
 from warplens.timing import l2
 from warplens.timing.sample import IN_STEP, Sample
 from warplens.timing.schedule import POLICIES
+from warplens.timing.sharing import Sharing, sharing
 from warplens.timing.sm import simulate
 from warplens.timing.spec import Machine
 from warplens.timing.stall import REASONS
@@ -26,6 +27,7 @@ from warplens.timing.state import (
     new_state,
 )
 from warplens.timing.table import code_of
+from warplens.timing.touched import Touched
 
 REPLAY_LIMIT = 3_000_000  # warp instructions of one replay
 _FOR_OTHERS = ("not_selected", "math_pipe_throttle", "lg_throttle", "mio_throttle")
@@ -152,21 +154,30 @@ class Model:
         return code_of(self.question.kernel, self.question.gpu)
 
     @cached_property
-    def answer(self) -> l2.L2Answer:
-        """What L2 holds when the sampled blocks ask."""
-        trace, gpu = self.sample.trace, self.question.gpu
-        mine, chip = self.lines_in_use
-        wave = self.sample.sms * self.resident
-        size = gpu.l2_size_bytes * mine / chip
-        return l2.answer(trace.context, trace.lines, wave, size, self.sample.stride)
+    def touched(self) -> Touched:
+        """The lines that the sampled blocks touch."""
+        return Touched.of(self.sample.trace.context, self.sample.trace.lines)
 
     @cached_property
-    def lines_in_use(self) -> tuple[float, float]:
-        """Lines that the sample uses at a time, and the whole chip."""
-        trace, sms = self.sample.trace, self.sample.sms
-        wave = sms * self.resident
-        ratio = self.active_sms / sms
-        return l2.lines_in_use(trace.context, trace.lines, wave, ratio, self.sample.stride)
+    def answer(self) -> l2.L2Answer:
+        """What L2 holds when the sampled blocks ask."""
+        size = self.question.gpu.l2_size_bytes * self.sharing.lines / self.sharing.chip_lines
+        return self.answer_of(size)
+
+    def answer_of(self, size_bytes: float) -> l2.L2Answer:
+        """What an L2 of some size would hold, as the sample's share of it."""
+        wave = self.sample.sms * self.resident
+        return l2.answer(self.touched, wave, size_bytes, self.sample.stride, self.sharing)
+
+    @cached_property
+    def sharing(self) -> Sharing:
+        """The lines that the sample uses at a time, and those of the whole chip."""
+        wave = self.sample.sms * self.resident
+        return sharing(
+            self.touched, wave, self.active_sms, self.sample.stride,
+            blocks=0 if self.sample.windows else self.question.blocks,
+            size_lines=self.question.gpu.l2_size_bytes / 128,
+        )  # fmt: skip
 
     @cached_property
     def machine(self) -> Machine:
@@ -176,7 +187,7 @@ class Model:
         room = float(gpu.l2_size_bytes) * float(gpu.value("l2.dirty_fraction", 0.78))
         # What SMs near both partitions use is kept in both, as far as half of L2 goes.
         two = int(gpu.value("l2.partitions", 1)) > 1
-        in_use = 128 * self.lines_in_use[1]
+        in_use = 128 * self.sharing.chip_lines
         return Machine(
             gpu=gpu,
             clock_mhz=q.clock_mhz,
@@ -282,6 +293,7 @@ def _tuple(trace: BlockTrace, answer: l2.L2Answer, order: np.ndarray) -> Trace:
         fetches=answer.fetches,
         arrivals=answer.arrivals.copy(),
         lots=answer.lots,
+        pieces=answer.pieces,
         order=order,
     )
 

@@ -30,9 +30,9 @@ from warplens.timing.residency import Residency, imbalance
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 BUDGET = 4_000_000  # warp instructions run for a sample
-LONG_BUDGET = 14_000_000  # the same for long blocks: what is not kept is quick
+LONG_BUDGET = 56_000_000  # the same for long blocks: what is not kept is quick
 SPREAD = 16  # blocks all over the grid that tell how much work a long one is
-NEIGHBOURS = 20  # long blocks of other SMs that are worth a larger budget
+NEIGHBOURS = 80  # long blocks of other SMs that are worth a larger budget
 _ONE_KIND = 0.9  # of the work of a kind's longest block
 _KINDS = 3  # of long blocks that get windows
 _HALVINGS = 4  # of the way between two blocks of unlike kinds
@@ -51,6 +51,8 @@ WAVES = 4  # of an SM's resident blocks, more where blocks are short
 MAX_WAVES = 48
 _ALIKE = 0.1  # standard deviation of the blocks' instructions over their mean
 _STEADY = 40_000  # warp instructions of one SM that give a steady rate
+_BESIDE = 4  # SMs beside each other that are sampled, at most; others are spread over the chip
+_GOLDEN = (5**0.5 - 1.0) / 2.0  # multiples of it lie far apart, however many there are
 _FILLED = 0.85  # of a table's capacity
 LONG = 4  # times the ordinary tables, where one block fills them
 EXACT = 16  # times the ordinary budget and tables, for an exact replay
@@ -62,7 +64,7 @@ _MAX_STEPS = 20_000_000  # loop iterations of a sample; blocks that wait for oth
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """Blocks to run, ascending; every `stride`-th block index is recorded whole, those of `sms - 1`
-    neighbours behind it lightly.
+    other SMs lightly.
 
     `part`: how much of every block is kept, from its beginning.
     """
@@ -186,8 +188,23 @@ def plan(total: int, sm_count: int, resident: int, costs: tuple[float, ...],
 
 def _of_neighbours(begin: int, rounds: int, stride: int, sms: int, total: int) -> list[int]:
     """The blocks of `sms` SMs, where each of `stride` SMs takes one after another."""
-    starts = (begin + stride * k for k in range(rounds))
-    return [block for start in starts for block in range(start, min(total, start + sms))]
+    places = _spread(stride, sms)
+    blocks = [begin + stride * k + place for k in range(rounds) for place in places]
+    return [block for block in blocks if block < total]
+
+
+def _spread(stride: int, sms: int) -> list[int]:
+    """SMs to sample: some beside each other, whose blocks share what neighbours share, and others
+    all over the chip, who tell how much is shared at all."""
+    beside = sms if sms < 4 else min(_BESIDE, sms - 2)
+    places = list(range(stride if sms >= stride else beside))
+    turn = 0
+    while len(places) < sms:
+        turn += 1
+        place = int(turn * _GOLDEN % 1.0 * stride)
+        if place not in places:
+            places.append(place)
+    return sorted(places)
 
 
 def record(prepare: Callable[[], engine.Program], image: engine.ModuleImage,

@@ -138,6 +138,8 @@ class Machine:
             "dram_queue": float(value("dram.queue_ns")) * self.clock_mhz / 1000.0,
             "dram_write_wait": float(value("dram.write_wait_ns")) * self.clock_mhz / 1000.0,
             "dram_spread": float(value("dram.spread_ns")) * self.clock_mhz / 1000.0,
+            "dram_read_piece": value("dram.read_piece_bytes"),
+            "dram_write_piece": value("dram.write_piece_bytes"),
             "dram_latency": float(latency["l2_hit"]) + beyond,
             "dram_rate": min(link, self.dram_bytes_per_cycle * read / sms),
             "dram_write_cost": 2.0 * read / copy - 1.0,

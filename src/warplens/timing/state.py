@@ -29,6 +29,7 @@ N_SCOREBOARDS = 6
 RING = 8  # outstanding releases that DEPBAR can tell apart
 N_BARRIERS = 16
 MAX_SUB_PARTITIONS = 8
+BANKS = 2  # of the register file
 WAYS = 4  # of L1
 SLICES = 32
 CONSTANT_LINES = 32  # of 64 bytes
@@ -56,6 +57,7 @@ SPEC = np.dtype([
     ("dram_queue", "f8"),  # cycles of waiting at half load, growing as u / (1 - u)
     ("dram_write_wait", "f8"),  # cycles of waiting for each share of the time taken by writes
     ("dram_spread", "f8"),  # cycles from the shortest latency to the mean
+    ("dram_read_piece", "f8"), ("dram_write_piece", "f8"),  # bytes' worth of opening a row
     ("l2_request", "f8"),  # cycles that a request takes of the SM's way to L2 at least
     ("l2_fill", "f8"),  # sectors' worth of L2 time that a sector from or to DRAM takes
     ("l2_partial", "f8"),  # cycles of a sector that a store writes in part
@@ -78,6 +80,7 @@ CODE = np.dtype([
     ("kind", "i4"), ("pipe", "i4"), ("interval", "i4"), ("stall", "i4"), ("keep", "i4"),
     ("write", "i4"), ("read", "i4"), ("wait", "i4"), ("latency", "i4"),
     ("float_atomic", "i4"),  # 1: a global atomic on floats
+    ("reads", "i4", (BANKS,)),  # operands from the register file
     ("constant", "i4"),  # line of the constant bank that it reads, from 1; 0: none
     ("depth", "i4"),  # DEPBAR: scoreboard << 8 | allowed; BAR: number << 8 | warps; else below 0
 ])  # fmt: skip
@@ -92,7 +95,8 @@ WARP = np.dtype([
 SUB = np.dtype([
     ("placed", "i8"), ("gone", "i8"),  # warps that ever came, and that ended
     ("told", "i8"),  # of those that ended, as far as what hands out blocks has been told
-    ("pipe_free", "f8", (len(PIPES),)), ("queue_free", "f8"), ("last_warp", "i8"),
+    ("pipe_free", "f8", (len(PIPES),)), ("port_free", "f8", (BANKS,)), ("queue_free", "f8"),
+    ("last_warp", "i8"),
     ("next", "i8"),  # when the scheduler must look again
     ("held_since", "i8"),  # since when all its ready warps wait for a unit; -1: they do not
 ])  # fmt: skip
@@ -137,7 +141,7 @@ FIRST_REASON = FIRST_PIPE + len(PIPES)
 
 class Trace(NamedTuple):
     """The traces to replay, see execute/trace.py; `hits`, `shares` and `fetches` are L2's answers
-    and `lots` per line of an access, `arrivals` per fetch (see l2.py)."""
+    and `lots` and `pieces` per line of an access, `arrivals` per fetch (see l2.py)."""
 
     blocks: Ints  # (lifted block, 2): start, end
     entries: npt.NDArray[np.uint32]
@@ -149,6 +153,7 @@ class Trace(NamedTuple):
     fetches: npt.NDArray[np.int32]  # (line of an access, half of the line)
     arrivals: Floats
     lots: Floats
+    pieces: npt.NDArray[np.float32]
     order: Ints  # trace of the n-th block to run
 
 

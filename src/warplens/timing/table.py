@@ -8,6 +8,7 @@ from warplens.gpus.spec import GpuSpec
 from warplens.isa import families
 from warplens.isa.table import Op
 from warplens.sass.model import Const, Imm, Instruction, SassKernel, Scoreboard
+from warplens.timing import registers
 from warplens.timing.lsu import SHUFFLE
 from warplens.timing.state import (
     ARRIVE,
@@ -123,6 +124,7 @@ def code_of(kernel: SassKernel, gpu: GpuSpec) -> Records:
     """The table of one kernel for one GPU."""
     families.load_all()
     table = np.zeros(len(kernel.instructions), CODE)
+    table["reads"] = registers.reads_of(kernel)
     for row, inst in zip(table, kernel.instructions, strict=True):
         entry = families.find(inst)
         pipe = entry.pipe if entry is not None and entry.pipe in PIPES else "alu"

@@ -1,0 +1,72 @@
+"""The register file: two banks of a sub-partition, each of which reads one operand a cycle.
+
+Registers of even numbers lie in one bank, of odd numbers in the other. An operand that is marked
+for reuse stays at its place in the instruction until another one is read there, and needs no port.
+Reads of an instruction that a port is too slow for hold back the next one that needs the port;
+others go ahead (measured, validation/data/ports_sm90.json).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from warplens.isa import families
+from warplens.sass.model import RZ, Instruction, Reg, SassKernel
+from warplens.timing.state import BANKS, Ints, Record, stage
+
+_PIPES = frozenset({"alu", "fma", "fp16", "fp64"})  # those whose operands were measured, or fit
+_PAIRS = frozenset("dqwvk")  # kinds of operands that are two registers
+
+
+def reads_of(kernel: SassKernel) -> Ints:
+    """Per instruction and bank the registers that it reads from the register file; what stands at
+    two of its places is read once."""
+    found = np.zeros((len(kernel.instructions), BANKS), np.int64)
+    for block in kernel.blocks:
+        kept: dict[int, int] = {}  # place of an operand -> register
+        for index in range(block.start, block.end):
+            read: set[int] = set()
+            for place, (register, count) in _sources(kernel.instructions[index]).items():
+                if kept.pop(place, None) != register.index:
+                    read.update(range(register.index, register.index + count))
+                if register.reuse:
+                    kept[place] = register.index
+            for number in read:
+                found[index, number % BANKS] += 1
+    return found
+
+
+def _sources(inst: Instruction) -> dict[int, tuple[Reg, int]]:
+    """Registers read, and of how many numbers each consists, by place among the sources."""
+    entry = families.find(inst)
+    if entry is None or entry.pipe not in _PIPES:
+        return {}
+    writes = any(kind.kind != "p" for kind in entry.destinations)
+    registers = [place for place, one in enumerate(inst.operands) if isinstance(one, Reg)]
+    sources = range(registers[0] + 1 if writes and registers else 0, len(inst.operands))
+    kinds = [kind.kind for kind in entry.sources]
+    found = {}
+    for number, place in enumerate(reversed(sources)):
+        one = inst.operands[place]
+        if isinstance(one, Reg) and one.index != RZ:
+            kind = kinds[-1 - number] if number < len(kinds) else "r"
+            found[-number] = one, 2 if kind in _PAIRS else 1
+    return found
+
+
+@stage
+def busy_until(sub: Record, inst: Record) -> float:
+    """When the ports that an instruction needs are free."""
+    until = 0.0
+    for bank in range(BANKS):
+        if inst.reads[bank]:
+            until = max(until, sub.port_free[bank])
+    return float(until)
+
+
+@stage
+def read(sub: Record, inst: Record, now: int) -> None:
+    """Reads the operands of an instruction that issues."""
+    for bank in range(BANKS):
+        if inst.reads[bank]:
+            sub.port_free[bank] = max(sub.port_free[bank], float(now)) + inst.reads[bank]

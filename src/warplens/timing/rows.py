@@ -1,0 +1,100 @@
+"""DRAM rows: how long reads of a line take in DRAM, and how much of its row is moved with it."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from warplens.execute.trace import KIND_SHIFT
+from warplens.timing.state import Floats, Ints
+from warplens.timing.touched import ROW_LINES, Touched
+
+_READ, _WRITE = 1, 2
+_STEPS = (5**0.5 - 1.0) / 2.0, 2.0**0.5 - 1.0
+_FIRST = 1.0 - np.exp(-1.0)  # whose lot is the mean
+_LEAST = 0.2  # of the mean: the lot of the luckiest
+# Bytes written, or read, within which DRAM still joins accesses to one row, and accesses of one
+# kind that a warp makes one right after the other.
+_JOINED_BYTES, _JOINED_ACCESSES = 128 << 10, 4
+_BITS = np.array([bin(mask).count("1") for mask in range(16)])
+
+
+def lots(touched: Touched) -> Floats:
+    """Per element of the table of lines: how long reading it takes in DRAM beyond the shortest
+    time, against the mean of that: exponentially distributed (measured,
+    validation/data/loaded_sm90.json), half of it by rows.
+
+    Rows are numbered in the order in which they are first met, so where arrays lie does not matter,
+    and multiples of an irrational number spread the lots of any few of them evenly.
+    """
+    if not touched.n_lines:
+        return np.ones(0)
+    begins = np.flatnonzero(np.diff(touched.row, prepend=-1))
+    order = np.empty(len(begins), np.int64)
+    order[np.argsort(np.minimum.reduceat(touched.first, begins))] = np.arange(len(begins))
+    row = order[touched.row]
+    of_line = row * ROW_LINES + (touched.lines[touched.first] >> 4) % ROW_LINES
+    numbers = zip((row, of_line), _STEPS, strict=True)
+    both = [-np.log(1.0 - (n * step + _FIRST) % 1.0) for n, step in numbers]
+    found = _LEAST + (1.0 - _LEAST) * (both[0] + both[1]) / 2.0
+    return np.asarray(found[touched.line])
+
+
+def pieces(touched: Touched) -> npt.NDArray[np.float32]:
+    """Per element of the table of lines: how many bytes of its DRAM row are read, or written, about
+    the same time; 0 where that is not known.
+
+    About the same time are accesses of blocks that follow each other closely enough (measured,
+    validation/data/pieces_sm90.json), and of a warp few of one kind in a row. L2 writes whole
+    lines back, so all that is ever written of a line counts.
+    """
+    found = np.zeros(len(touched.lines), np.float32)
+    begins = np.diff(touched.blocks, prepend=touched.blocks[:1] - 2) > 1
+    if begins.all():
+        return found  # of the blocks beside those sampled nothing is known
+    number = np.arange(len(begins))
+    beside = number - np.maximum.accumulate(np.where(begins, number, 0))
+    kinds = touched.context[:, 1] >> KIND_SHIFT & 7
+    turn = _turns(touched, kinds)
+    for kind in (_READ, _WRITE):
+        mine = kinds[touched.access] == kind
+        if not mine.any():
+            continue
+        at, access = touched.at[mine], touched.access[mine]
+        line, sectors = touched.line[at], touched.lines[at] & 15
+        if kind == _READ:  # by 64 bytes
+            sectors = (sectors & 3 != 0) * 3 | (sectors & 12 != 0) * 12
+        else:
+            sectors = _joined(line, sectors, touched.n_lines)[line]
+        each = 32.0 * float(_BITS[sectors].sum()) / len(begins)  # of a block
+        near = np.cumsum(begins) * len(begins) + beside // max(1, int(_JOINED_BYTES / each))
+        both = near[touched.block] * (int(turn.max()) + 1) + turn
+        group = np.unique(both, return_inverse=True)[1][access]
+        names, of = np.unique(group * touched.n_lines + line, return_inverse=True)
+        size = 32.0 * _BITS[_joined(of, sectors, len(names))]
+        row = names // touched.n_lines * touched.n_lines + touched.row[names % touched.n_lines]
+        starts = np.flatnonzero(np.diff(row, prepend=-1))
+        sums = np.add.reduceat(size, starts)
+        found[at] = np.repeat(sums, np.diff(np.append(starts, len(row))))[of]
+    return found
+
+
+def _turns(touched: Touched, kinds: Ints) -> Ints:
+    """Per access the number of its turn in its warp: a few accesses of one kind in a row."""
+    warp, by_warp = touched.context[:, 0], touched.by_warp
+    new_warp = np.diff(warp[by_warp], prepend=-1) != 0
+    new_run = new_warp | (np.diff(kinds[by_warp], prepend=-1) != 0)
+    number = np.arange(len(by_warp))
+    in_run = number - np.maximum.accumulate(np.where(new_run, number, 0))
+    turn = np.cumsum(new_run | (in_run % _JOINED_ACCESSES == 0))
+    found = np.empty(len(by_warp), np.int64)
+    found[by_warp] = turn - np.maximum.accumulate(np.where(new_warp, turn, 0))
+    return found
+
+
+def _joined(group: Ints, sectors: Ints, groups: int) -> Ints:
+    """All sectors of each group."""
+    found = np.zeros(groups, np.int64)
+    for bit in (1, 2, 4, 8):
+        found[group[sectors & bit != 0]] |= bit
+    return found

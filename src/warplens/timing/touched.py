@@ -1,0 +1,58 @@
+"""What the sampled blocks touch: their lines and DRAM rows, numbered without gaps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from warplens.timing.state import Ints
+
+ROW_LINES = 16  # of what DRAM has open at once: 2 KiB
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Touched:
+    """Global accesses of sampled blocks (see execute/trace.py).
+
+    Attributes:
+        context: the accesses; lines: the table of lines that they refer to.
+        blocks: indices of the blocks, ascending; block: per access its place among them.
+        by_warp: accesses warp by warp, in order.
+        at: places in `lines` of one access after the other; access: which access that is.
+        line: per element of `lines` the line's number, ascending with addresses, of `n_lines`.
+        row: per line its DRAM row's number, ascending likewise.
+        first: per line where in `lines` it stands first.
+    """
+
+    context: Ints
+    lines: Ints
+    blocks: Ints
+    block: Ints
+    by_warp: Ints
+    at: Ints
+    access: Ints
+    line: Ints
+    row: Ints
+    first: Ints
+
+    @property
+    def n_lines(self) -> int:
+        """How many lines there are."""
+        return len(self.row)
+
+    @classmethod
+    def of(cls, context: Ints, lines: Ints) -> Touched:
+        """Of a trace's tables."""
+        blocks, block = np.unique(context[:, 0] >> 12, return_inverse=True)
+        counts = context[:, 2] & 0xFFFF
+        skipped = np.cumsum(counts) - counts
+        access = np.repeat(np.arange(len(context)), counts)
+        at = np.arange(len(access)) + ((context[:, 2] >> 16) - skipped)[access]
+        names, first, line = np.unique(lines >> 4, return_index=True, return_inverse=True)
+        row = np.cumsum(np.diff(names // ROW_LINES, prepend=-1) != 0) - 1
+        by_warp = np.argsort(context[:, 0], kind="stable")
+        return cls(
+            context=context, lines=lines, blocks=blocks, block=block, by_warp=by_warp, at=at,
+            access=access, line=line, row=row, first=first,
+        )  # fmt: skip

@@ -1,0 +1,86 @@
+"""Register-file ports: what the model reads of recorded patterns, against cycles of an H200."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from warplens.gpus import find_gpu
+from warplens.sass.parser import load_kernels
+from warplens.timing import registers
+from warplens.timing.state import CODE, PIPES, SUB
+from warplens.timing.table import code_of
+
+ROOT = Path(__file__).parents[2] / "validation"
+RECORDED = json.loads((ROOT / "data" / "ports_sm90.json").read_text())
+PATTERNS = [row for row in RECORDED["patterns"] if row[-2] == 4][::7]
+SEQUENCES = [row for row in RECORDED["sequences"] if row[-2] == 4]
+
+
+@pytest.fixture(scope="module")
+def ports() -> Iterator[Any]:
+    """The recorder's module that replaces registers."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "recorder"))
+        import ports
+
+        yield ports
+
+
+@pytest.fixture(scope="module")
+def cubin(ports: Any) -> bytes:
+    source = (ROOT / "recorder" / "kernels" / "ports.cu").read_text()
+    compiled: bytes = ports.build.Nvrtc().compile(source, "ports.cu", ("-arch=sm_90",))
+    return compiled
+
+
+def _cycles(cubin: bytes, name: str) -> float:
+    """Cycles per instruction: of the ports, or of the pipe if that takes longer."""
+    kernel = load_kernels(cubin)[f"ports_{name}"]
+    code = code_of(kernel, find_gpu("H200"))
+    mine = np.array([one.opcode == name.upper() for one in kernel.instructions])
+    mine &= np.array([one.control.keep for one in kernel.instructions])
+    places = np.flatnonzero(mine)[:256]
+    assert len(places) == 256
+    reads = code["reads"][places].sum(axis=0) / 256
+    return float(max(code["interval"][places].mean(), *reads))
+
+
+def _changed(ports: Any, cubin: bytes, name: str, replaced: Callable[..., int]) -> bytes:
+    changed: bytes = ports.pattern(cubin, name, replaced)
+    return changed
+
+
+@pytest.mark.parametrize("row", PATTERNS, ids=lambda row: "-".join(map(str, row[:6])))
+def test_operands_of_one_bank_are_read_one_after_another(row: Any, ports: Any,
+                                                         cubin: bytes) -> None:  # fmt: skip
+    name, a, bank_a, b, bank_b, bank_c, _, cycles = row
+    operands = (a, bank_a), (b, bank_b)
+    replaced = partial(ports.instruction, operands=operands, bank_c=bank_c)
+    assert _cycles(_changed(ports, cubin, name, replaced), name) == pytest.approx(cycles, rel=0.04)
+
+
+@pytest.mark.parametrize("row", SEQUENCES, ids=lambda row: row[0])
+def test_ports_that_are_free_serve_the_next_instruction(row: Any, ports: Any,
+                                                        cubin: bytes) -> None:  # fmt: skip
+    sequence, _, cycles = row
+    changed = _changed(ports, cubin, "ffma", partial(ports.mixed, sequence=sequence))
+    assert _cycles(changed, "ffma") == pytest.approx(cycles, rel=0.04)
+
+
+def test_a_busy_port_holds_back_those_that_need_it() -> None:
+    sub = np.zeros(1, SUB).view(np.recarray)[0]
+    even, odd = np.zeros(2, CODE).view(np.recarray)
+    even.reads, odd.reads = (3, 0), (0, 1)
+    assert len(sub.pipe_free) == len(PIPES)
+    registers.read.py_func(sub, even, 10)
+    assert registers.busy_until.py_func(sub, even) == 13.0
+    assert registers.busy_until.py_func(sub, odd) == 0.0
+    registers.read.py_func(sub, even, 11)  # queued behind the first
+    assert registers.busy_until.py_func(sub, even) == 16.0

@@ -1,0 +1,120 @@
+"""What blocks share, told from few SMs; pieces of DRAM rows, against bandwidths of an H200."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from warplens.execute.trace import ELSEWHERE
+from warplens.gpus import find_gpu
+from warplens.timing import dram, l2, rows
+from warplens.timing.sample import _spread
+from warplens.timing.sharing import Sharing, sharing
+from warplens.timing.touched import Touched
+
+DATA = Path(__file__).parents[2] / "validation" / "data"
+PIECES = json.loads((DATA / "pieces_sm90.json").read_text())
+SMS, SIDE, EACH = 132, 32, 200  # a grid of SIDE x SIDE blocks
+READ, WRITE = 1 << 28, 2 << 28
+Ints = npt.NDArray[np.int64]
+
+
+def _touched(blocks: Ints, lines_of: Any, kind: int = READ) -> Touched:
+    """Blocks of one warp that accesses each of its lines once."""
+    lines = [np.asarray(lines_of(block)) for block in blocks.tolist()]
+    block = np.repeat(blocks, [len(one) for one in lines])
+    whose = np.where(block % SMS == 0, 0, ELSEWHERE)
+    columns = block << 12, np.full(len(block), kind), np.arange(len(block)) << 16 | 1, whose
+    return Touched.of(np.column_stack(columns), np.concatenate(lines) << 4 | 0b1111)
+
+
+def _product(block: int) -> list[int]:
+    """As a tiled multiplication: lines of the block's row of one matrix, column of the other."""
+    y, x = divmod(block, SIDE)
+    return [*range(y * EACH, (y + 1) * EACH), *range(100_000 + x * EACH, 100_000 + (x + 1) * EACH)]
+
+
+def _sampled(sms: int, rounds: int) -> Ints:
+    places = _spread(SMS, sms)
+    return np.array(sorted(r * SMS + place for r in range(rounds) for place in places))
+
+
+@pytest.mark.parametrize("sms", [22, 40, 80])
+def test_lines_of_all_blocks_are_told_from_some(sms: int) -> None:
+    """A wave of 264 blocks: nine rows of blocks, all columns; then the grid's 1,024."""
+    touched = _touched(_sampled(sms, 2), _product)
+    found = sharing(touched, 2 * sms, SMS, SMS)
+    assert found.chip_lines == pytest.approx((9 + SIDE) * EACH, rel=0.3)
+    assert found.lines == len(np.unique(touched.lines))
+    whole = sharing(touched, 2 * sms, SMS, SMS, blocks=SIDE * SIDE, size_lines=1e6)
+    assert whole.chip_lines == pytest.approx(2 * SIDE * EACH, rel=0.4)
+
+
+@pytest.mark.parametrize("sms", [1, 2, 5, 22])
+def test_lines_of_one_block_each_are_all_counted(sms: int) -> None:
+    touched = _touched(_sampled(sms, 2), lambda block: range(block * EACH, (block + 1) * EACH))
+    found = sharing(touched, 2 * sms, SMS, SMS)
+    assert found.chip_lines == pytest.approx(2 * SMS * EACH, rel=0.01)
+
+
+def test_all_sms_sampled_leave_nothing_to_estimate() -> None:
+    touched = _touched(np.arange(2 * SMS), _product)
+    assert sharing(touched, 2 * SMS, SMS, SMS) == Sharing(lines=41.0 * EACH, chip_lines=41.0 * EACH)
+
+
+@pytest.mark.parametrize("sms", [22, 40])
+def test_a_fetch_falls_to_one_of_all_that_use_it(sms: int) -> None:
+    """Of the fetches of a wave, in halves of 41 x 200 lines, an SM of 132 makes its share."""
+    touched = _touched(_sampled(sms, 2), _product)
+    share = sharing(touched, 2 * sms, SMS, SMS)
+    found = l2.answer(touched, 2 * sms, 1 << 24, SMS, share)
+    made = np.count_nonzero(found.arrivals == -1)
+    assert made == pytest.approx(2 * 41 * EACH / SMS, rel=0.5)
+
+
+@pytest.mark.parametrize(("pitch", "size"), [(1, 512.0), (64, 128.0)])
+def test_pieces_of_a_row_that_neighbours_write(pitch: int, size: float) -> None:
+    """A line each: side by side in a row, or in different rows."""
+    touched = _touched(np.arange(4), lambda block: [block * pitch], WRITE)
+    assert rows.pieces(touched).tolist() == [size] * 4
+
+
+def test_pieces_are_not_known_of_one_block() -> None:
+    touched = _touched(np.array([0, SMS, 2 * SMS]), lambda block: [block])
+    assert not rows.pieces(touched).any()
+
+
+def test_reads_come_by_64_bytes_and_writes_by_lines() -> None:
+    """One sector of a line: DRAM reads two; of what is written later L2 makes the whole line."""
+    columns = np.array([0, 0, 1]) << 12, np.array([READ, WRITE, WRITE]), np.arange(3) << 16 | 1
+    context = np.column_stack([*columns, np.zeros(3, np.int64)])
+    found = rows.pieces(Touched.of(context, np.array([7, 99, 99]) << 4 | np.array([1, 1, 6])))
+    assert found.tolist() == [64.0, 96.0, 96.0]
+
+
+@pytest.mark.parametrize("what", ["read", "write"])
+@pytest.mark.parametrize("piece", [32, 64, 128, 256, 512, 1024])
+def test_bandwidth_of_scattered_pieces_as_recorded(what: str, piece: int) -> None:
+    """Against that of pieces of 4 KiB; what is read of 32 bytes is 64."""
+    table = [dict(zip(PIECES["columns"], row, strict=True)) for row in PIECES["rows"]]
+    rate = {
+        row["piece_bytes"]: row["gigabytes_per_second"] for row in table
+        if row["what"] == what and row["read_apart" if what == "read" else "write_apart"] == 0
+        and (row["quads_per_thread"], row["blocks_per_sm"], row["pitch_bytes"]) == (4, 8, 65536)
+    }  # fmt: skip
+    moved = max(piece, 64) if what == "read" else piece
+    recorded = rate[piece] / rate[4096] * moved / piece
+    opening = find_gpu("H200").value(f"dram.{what}_piece_bytes")
+    trace = _Trace(np.array([moved], np.float32))
+    ours = 1.0 / dram._stretch.py_func(trace, 0, opening)
+    assert ours == pytest.approx(recorded, rel=0.09)
+
+
+class _Trace:
+    def __init__(self, pieces: Any) -> None:
+        self.pieces = pieces
