@@ -268,8 +268,7 @@ def _contention(touched: Touched, shares: npt.NDArray[np.float32]) -> None:
     mine = (touched.context[:, 1] >> KIND_SHIFT & 7 == 4)[touched.access]
     if not mine.any() or n_blocks < 2:
         return
-    at = touched.at[mine]
-    line = touched.line[at]
-    pairs = np.unique(line * n_blocks + touched.block[touched.access[mine]])
+    at, line = touched.at[mine], touched.used[mine]
+    pairs = np.unique(line * n_blocks + touched.user[mine])
     part = np.bincount(pairs // n_blocks, minlength=touched.n_lines)[line] / n_blocks
     shares[at] = np.where(part * n_blocks > 1, part, 0.0)

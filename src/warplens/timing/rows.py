@@ -61,7 +61,7 @@ def pieces(touched: Touched) -> npt.NDArray[np.float32]:
         if not mine.any():
             continue
         at, access = touched.at[mine], touched.access[mine]
-        line, sectors = touched.line[at], touched.lines[at] & 15
+        line, sectors = touched.used[mine], touched.lines[at] & 15
         if kind == _READ:  # by 64 bytes
             sectors = (sectors & 3 != 0) * 3 | (sectors & 12 != 0) * 12
         else:

@@ -42,7 +42,7 @@ def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks
     names = touched.blocks
     if not len(names):
         return Sharing()
-    in_wave = np.arange(len(names)) < wave
+    in_wave, everywhere = np.arange(len(names)) < wave, np.ones(len(names), np.bool_)
     places, place = np.unique(names % stride, return_inverse=True)
     lines = _lines_of(touched, in_wave)
     if len(places) >= active_sms:
@@ -54,9 +54,9 @@ def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks
     if blocks > len(names) and apart >= _LEAST_APART:
         chip = _extrapolated(touched, np.arange(len(names)), far, blocks / int(far.sum()))
         if chip <= size_lines:
-            mine = _pairs(touched, place, len(places), far | True) / len(names)  # of a block
+            mine = _pairs(touched, place, len(places), everywhere) / len(names)  # of a block
             return Sharing(
-                lines=_lines_of(touched, far | True), chip_lines=chip, beside=beside, ratio=ratio,
+                lines=_lines_of(touched, everywhere), chip_lines=chip, beside=beside, ratio=ratio,
                 part=chip / blocks / mine,
             )  # fmt: skip
     chip = _along(touched, place, beside, in_wave, active_sms)
@@ -69,24 +69,18 @@ def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks
     )
 
 
-def _used(touched: Touched, among: Flags) -> tuple[Ints, Ints]:
-    """Lines that some of the blocks use, and by which block, with repetitions."""
-    block = touched.block[touched.access]
-    kept = among[block]
-    return touched.line[touched.at[kept]], block[kept]
-
-
 def _lines_of(touched: Touched, among: Flags) -> float:
     """Lines that some of the blocks use."""
     used = np.zeros(touched.n_lines, np.bool_)
-    used[_used(touched, among)[0]] = True
+    used[touched.used[among[touched.user]]] = True
     return float(np.count_nonzero(used))
 
 
 def _users(touched: Touched, unit: Ints, units: int, among: Flags) -> Ints:
     """How many units (of blocks) use each line."""
-    line, block = _used(touched, among)
-    return np.bincount(np.unique(line * units + unit[block]) // units, minlength=1)
+    kept = among[touched.user]
+    pairs = np.unique(touched.used[kept] * units + unit[touched.user[kept]])
+    return np.bincount(pairs // units, minlength=1)
 
 
 def _pairs(touched: Touched, unit: Ints, units: int, among: Flags) -> float:

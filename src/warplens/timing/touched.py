@@ -19,7 +19,8 @@ class Touched:
         context: the accesses; lines: the table of lines that they refer to.
         blocks: indices of the blocks, ascending; block: per access its place among them.
         by_warp: accesses warp by warp, in order.
-        at: places in `lines` of one access after the other; access: which access that is.
+        at: places in `lines` of one access after the other; access: which access that is; used:
+            which line's number stands there; user: the place of the access's block.
         line: per element of `lines` the line's number, ascending with addresses, of `n_lines`.
         row: per line its DRAM row's number, ascending likewise.
         first: per line where in `lines` it stands first.
@@ -32,6 +33,8 @@ class Touched:
     by_warp: Ints
     at: Ints
     access: Ints
+    used: Ints
+    user: Ints
     line: Ints
     row: Ints
     first: Ints
@@ -54,5 +57,5 @@ class Touched:
         by_warp = np.argsort(context[:, 0], kind="stable")
         return cls(
             context=context, lines=lines, blocks=blocks, block=block, by_warp=by_warp, at=at,
-            access=access, line=line, row=row, first=first,
+            access=access, used=line[at], user=block[access], line=line, row=row, first=first,
         )  # fmt: skip
