@@ -40,8 +40,8 @@ _SEEN = 1 << 18  # counters of a window, by block and warp
 ENTRY_BYTES, ACCESS_BYTES, LINE_BYTES = 16, 32, 8
 MAX_ENTRIES, MAX_ACCESSES, MAX_LINES = 1_300_000, 750_000, 2_200_000  # 62 MB in all
 
-# `where` of an access: instruction | space << 24 | kind << 28 | lanes << 32 | size << 40, and for
-# atomics << 46 the most lanes that use one word
+# `where` of an access: instruction | space << 24 | kind << 28 | lanes << 32 | size << 40, and << 46
+# for atomics the most lanes that use one word, for global reads the passes through L1's banks
 SPACE_SHIFT, KIND_SHIFT, LANES_SHIFT, SIZE_SHIFT, DEPTH_SHIFT = 24, 28, 32, 40, 46
 
 
@@ -154,15 +154,17 @@ def _local_lines(warp: int, mask: int, size: int, table: int, first: int) -> int
 
 
 @native
-def _pass_wavefronts(base: int, mask: int, size: int, first: int, lanes: int) -> int:
-    """Passes for the lanes [first, first + lanes): the most distinct words of one bank."""
+def _pass_wavefronts(base: int, each: int, mask: int, size: int, first: int, lanes: int) -> int:
+    """Passes for the lanes [first, first + lanes): the most distinct words of one bank. Offsets or
+    addresses take `each` bytes."""
     words = np.empty(64, np.int64)  # of two groups whose passes may be joined
     n = 0
     worst = 0
     counts = np.zeros(32, np.int64)
     for lane in range(first, first + lanes):
         if mask >> lane & 1:
-            start = peek32(base + 4 * lane) >> 2
+            place = base + each * lane
+            start = (peek64(place) if each == 8 else peek32(place)) >> 2
             for k in range(max(1, size >> 2)):
                 seen = False
                 for i in range(n):
@@ -187,13 +189,28 @@ def _shared_passes(warp: int, mask: int, size: int, is_load: bool) -> int:
     lanes = 32 // groups
     total = 0
     for g in range(0, groups, 2):
-        together = _pass_wavefronts(base, mask, size, g * lanes, lanes)
+        together = _pass_wavefronts(base, 4, mask, size, g * lanes, lanes)
         if groups > 1:
-            together += _pass_wavefronts(base, mask, size, (g + 1) * lanes, lanes)
+            together += _pass_wavefronts(base, 4, mask, size, (g + 1) * lanes, lanes)
             if is_load and together == 2:
-                together = _pass_wavefronts(base, mask, size, g * lanes, 2 * lanes)
+                together = _pass_wavefronts(base, 4, mask, size, g * lanes, 2 * lanes)
         total += together
     return max(1, total)
+
+
+@native
+def _global_passes(warp: int, mask: int, size: int, lines: int) -> int:
+    """Passes of a load through the banks of L1's data, which hold the words of a line; wide ones go
+    by groups of lanes, none of which are joined (recorded on an H200)."""
+    base = warp + at.WARP_SCRATCH + 128 * 20
+    groups = 1 if size <= 4 else size // 4
+    lanes, total = 32 // groups, 0
+    for g in range(groups):
+        if lines == 1:
+            total += int(mask >> g * lanes & (1 << lanes) - 1 != 0)
+        else:
+            total += _pass_wavefronts(base, 8, mask, size, g * lanes, lanes)
+    return int(total)
 
 
 @native
@@ -262,6 +279,8 @@ def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int,
     else:
         count = _shared_passes(warp, lanes, size, kind == at.ACCESS_READ)
     deep = 0
+    if whole and space == at.SPACE_GLOBAL and kind == at.ACCESS_READ:
+        deep = _global_passes(warp, lanes, size, count)
     if kind == at.ACCESS_ATOMIC:
         slot = 20 if space == at.SPACE_GLOBAL else 0
         each = 8 if space == at.SPACE_GLOBAL else 4

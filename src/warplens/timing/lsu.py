@@ -84,7 +84,10 @@ def _record(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, w
         done = _store(sm, sets, spec, trace, index, space, first, count, lanes * size,
                       begin, now)  # fmt: skip
     else:
-        done = _load(sm, sets, spec, trace, index, space, first, count, begin, now) + wide
+        passes = where >> DEPTH_SHIFT & 63
+        if spec.ideal & IDEAL_COALESCING:
+            passes = 0
+        done = _load(sm, sets, spec, trace, index, space, first, count, passes, begin, now) + wide
     _push_back(sm, spec)
     return done, max(read, begin)
 
@@ -99,10 +102,12 @@ def _push_back(sm: Record, spec: Record) -> None:
 
 
 @stage
-def _data_path(sm: Record, spec: Record, sectors: int, filled: int, begin: float) -> float:
-    """When an access has passed L1's data: its sectors, as many lanes at a time as the SM has
-    load/store units, and before them those that misses bring in, which take the same path."""
-    cycles = max(spec.lsu_interval, sectors * 32 / spec.l1_bytes_per_cycle)
+def _data_path(sm: Record, spec: Record, sectors: int, passes: int, filled: int,
+               begin: float) -> float:  # fmt: skip
+    """When an access has passed L1's data: its sectors, in so many passes at least, as many lanes
+    at a time as the SM has load/store units, and before them those that misses bring in, which take
+    the same path."""
+    cycles = max(spec.lsu_interval, sectors * 32 / spec.l1_bytes_per_cycle, float(passes))
     cycles += filled * 32 / spec.l1_bytes_per_cycle
     start = max(begin, sm.data_free)
     sm.data_free = start + cycles
@@ -112,7 +117,7 @@ def _data_path(sm: Record, spec: Record, sectors: int, filled: int, begin: float
 
 @stage
 def _load(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, space: int,
-          first: int, count: int, begin: float, now: int) -> float:  # fmt: skip
+          first: int, count: int, passes: int, begin: float, now: int) -> float:  # fmt: skip
     done, total, hits = 0.0, 0, 0
     for i in range(count):
         line, sectors = trace.lines[first + i] >> 4, trace.lines[first + i] & 15
@@ -135,7 +140,7 @@ def _load(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, spa
             l1.fill(group, way, line, sectors & ~hit, now, int(arrives))
             done = max(done, arrives)
     _note(sm, 2 if space == LOCAL else 0, total, hits)
-    busy = _data_path(sm, spec, total, total - hits, begin)
+    busy = _data_path(sm, spec, total, passes, total - hits, begin)
     return float(max(done, busy + spec.l1_hit))
 
 
@@ -158,7 +163,7 @@ def _store(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, sp
         else:
             done = max(done, l2.store(sm, spec, trace, first + i, is_partial, begin + i))
     _note(sm, 3 if space == LOCAL else 1, total, hits)
-    _data_path(sm, spec, total, 0, begin)
+    _data_path(sm, spec, total, 0, 0, begin)
     return done
 
 

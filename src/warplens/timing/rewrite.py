@@ -8,7 +8,14 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from warplens.execute.trace import KIND_SHIFT, LANES_SHIFT, SIZE_SHIFT, SPACE_SHIFT, BlockTrace
+from warplens.execute.trace import (
+    DEPTH_SHIFT,
+    KIND_SHIFT,
+    LANES_SHIFT,
+    SIZE_SHIFT,
+    SPACE_SHIFT,
+    BlockTrace,
+)
 from warplens.timing.lsu import ATOMIC, GLOBAL
 from warplens.timing.state import Records
 
@@ -116,4 +123,5 @@ def _moved(rows: Ints, column: int, old: Ints, new: Ints, count: Ints, chosen: M
     picked = order[at[hit]]
     changed = rows.copy()
     changed[hit, column] = new[picked] << 16 | count[picked]
+    changed[hit, 1] &= ~(63 << DEPTH_SHIFT)  # as many passes as the sectors need
     return changed
