@@ -88,7 +88,7 @@ SMALL: Arguments = lambda: (floats(1 << 18), floats(1 << 18), 1 << 18)  # noqa: 
 # resource -> kernel, grid and block, arguments, the least that it saves
 CASES: dict[str, tuple[str, tuple[Any, ...], Arguments, float]] = {
     "dram": ("copy", (16384, 256), lambda: (floats(1 << 24), floats(1 << 24), 1 << 22), 0.3),
-    "l2": ("again", (272, 256), lambda: (floats(1 << 17), floats(1 << 17), 1 << 14), 0.07),
+    "l2": ("again", (272, 256), lambda: (floats(1 << 19), floats(1 << 17), 1 << 16), 0.3),
     "l1": ("again", (272, 256), lambda: (floats(1 << 17), floats(1 << 17), 1 << 14), 0.08),
     "banks": ("columns", (136, 1024), SMALL, 0.5),
     "coalescing": ("strided", (1024, 256), SMALL, 0.3),

@@ -77,6 +77,23 @@ def test_a_fetch_falls_to_one_of_all_that_use_it(sms: int) -> None:
     assert made == pytest.approx(2 * 41 * EACH / SMS, rel=0.5)
 
 
+def test_what_blocks_write_for_themselves_is_not_fetched() -> None:
+    """All read 200 lines alike and write others: an SM of 132 fetches few of the 400 halves."""
+    blocks = _sampled(22, 2)
+    columns = [
+        (block << 12, kind, first)
+        for block in blocks.tolist() for kind, first in ((READ, 0), (WRITE, 1000 + block * EACH))
+    ]  # fmt: skip
+    warp, kind, first = (np.repeat(column, EACH) for column in zip(*columns, strict=True))
+    lines = first + np.tile(np.arange(EACH), len(columns))
+    whose = np.where((warp >> 12) % SMS == 0, 0, ELSEWHERE)
+    context = np.column_stack([warp, kind, np.arange(len(warp)) << 16 | 1, whose])
+    touched = Touched.of(context, lines << 4 | 0b1111)
+    share = sharing(touched, 44, SMS, SMS, blocks=4 * SMS, size_lines=1e6)
+    found = l2.answer(touched, 44, 1 << 28, SMS, share)
+    assert np.count_nonzero(found.arrivals == -1) <= 10
+
+
 @pytest.mark.parametrize(("pitch", "size"), [(1, 512.0), (64, 128.0)])
 def test_pieces_of_a_row_that_neighbours_write(pitch: int, size: float) -> None:
     """A line each: side by side in a row, or in different rows."""

@@ -243,14 +243,14 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
 
 def _by_lot(users: Ints, share: Sharing) -> Floats:
     """Per fetch -1 if it falls to this SM, else 0: to one of the sampled SMs that use it, the more
-    rarely the more of them do, and to the SM's part of all in the end."""
+    rarely the more of them do, but not to more than the SM's part of all."""
     bits = np.unpackbits(users.view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
     near = bits[:, : min(share.beside, _PLACES + 1)].sum(axis=1)
     far = bits[:, : _PLACES + 1].sum(axis=1) - near + bits[:, 0]
     is_mine = users & (_MINE | _NO_READ | _BEFORE) == _MINE
     chance = 1.0 / np.maximum(1.0, np.maximum(near, np.where(far > 1, far * share.ratio, 1.0)))
-    if share.part and is_mine.any():
-        chance *= share.part / chance[is_mine].mean()
+    if is_mine.any():
+        chance *= min(1.0, share.part / chance[is_mine].mean())
     lot = (_scrambled(np.arange(len(users), dtype=np.uint64)) >> np.uint64(11)) / 2.0**53
     return np.where(is_mine & (lot < chance), -1.0, 0.0)
 

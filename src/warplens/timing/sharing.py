@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from warplens.execute.trace import KIND_SHIFT
 from warplens.timing.state import Ints
 from warplens.timing.touched import Touched
 
 Flags = npt.NDArray[np.bool_]
+_READ = 1
 _LEAST_APART = 3  # SMs that are not beside each other, to tell from them what is shared
 
 
@@ -22,14 +24,14 @@ class Sharing:
         lines: that a wave of the sampled blocks uses; chip_lines: that the chip uses meanwhile.
         beside: SMs sampled beside each other, the replayed one first; the others are all over.
         ratio: SMs of the chip for each that is not beside others.
-        part: of an SM's lines, those that it has to fetch itself; 0: as sampled.
+        part: of the lines that an SM reads, those that it has to fetch itself at most.
     """
 
     lines: float = 1.0
     chip_lines: float = 1.0
     beside: int = 1 << 30
     ratio: float = 1.0
-    part: float = 0.0
+    part: float = 1.0
 
 
 def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks: int = 0,
@@ -42,71 +44,83 @@ def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks
     names = touched.blocks
     if not len(names):
         return Sharing()
-    in_wave, everywhere = np.arange(len(names)) < wave, np.ones(len(names), np.bool_)
     places, place = np.unique(names % stride, return_inverse=True)
-    lines = _lines_of(touched, in_wave)
+    every = np.ones(len(touched.user), np.bool_)
+    of_wave = (np.arange(len(names)) < wave)[touched.user]
+    reads = (touched.context[:, 1] >> KIND_SHIFT & 7 == _READ)[touched.access]
     if len(places) >= active_sms:
+        lines = _lines_of(touched, of_wave)
         return Sharing(lines=lines, chip_lines=lines)
     beside = int(np.argmax(np.append(np.diff(places) != 1, True))) + 1
     apart = len(places) - beside + 1
-    far = (place == 0) | (place >= beside)
     ratio = active_sms / apart
+    far = (place == 0) | (place >= beside)
     if blocks > len(names) and apart >= _LEAST_APART:
-        chip = _extrapolated(touched, np.arange(len(names)), far, blocks / int(far.sum()))
+
+        def of_grid(among: Flags) -> float:
+            seen = among & far[touched.user]
+            return _extrapolated(touched, np.arange(len(names)), seen, blocks / int(far.sum()))
+
+        chip = of_grid(every)
         if chip <= size_lines:
-            mine = _pairs(touched, place, len(places), everywhere) / len(names)  # of a block
+            mine = _pairs(touched, place, reads) / len(names)  # of a block
             return Sharing(
-                lines=_lines_of(touched, everywhere), chip_lines=chip, beside=beside, ratio=ratio,
-                part=chip / blocks / mine,
+                lines=_lines_of(touched, every), chip_lines=chip, beside=beside, ratio=ratio,
+                part=of_grid(reads) / blocks / max(1.0, mine),
             )  # fmt: skip
-    chip = _along(touched, place, beside, in_wave, active_sms)
-    if apart >= _LEAST_APART:
-        chip = min(chip, _extrapolated(touched, place, far & in_wave, ratio))
-    chip = max(chip, lines)
-    mine = _pairs(touched, place, len(places), in_wave) / len(places)
+
+    def of_chip(among: Flags) -> float:
+        chip = _along(touched, place, beside, among, active_sms)
+        if apart >= _LEAST_APART:
+            chip = min(chip, _extrapolated(touched, place, among & far[touched.user], ratio))
+        return max(chip, _lines_of(touched, among))
+
+    mine = _pairs(touched, place, of_wave & reads) / len(places)
     return Sharing(
-        lines=lines, chip_lines=chip, beside=beside, ratio=ratio, part=chip / active_sms / mine
-    )
+        lines=_lines_of(touched, of_wave), chip_lines=of_chip(of_wave), beside=beside, ratio=ratio,
+        part=of_chip(of_wave & reads) / active_sms / max(1.0, mine),
+    )  # fmt: skip
 
 
 def _lines_of(touched: Touched, among: Flags) -> float:
-    """Lines that some of the blocks use."""
+    """Lines of some accesses."""
     used = np.zeros(touched.n_lines, np.bool_)
-    used[touched.used[among[touched.user]]] = True
+    used[touched.used[among]] = True
     return float(np.count_nonzero(used))
 
 
-def _users(touched: Touched, unit: Ints, units: int, among: Flags) -> Ints:
+def _users(touched: Touched, unit: Ints, among: Flags) -> Ints:
     """How many units (of blocks) use each line."""
-    kept = among[touched.user]
-    pairs = np.unique(touched.used[kept] * units + unit[touched.user[kept]])
+    units = len(unit)
+    pairs = np.unique(touched.used[among] * units + unit[touched.user[among]])
     return np.bincount(pairs // units, minlength=1)
 
 
-def _pairs(touched: Touched, unit: Ints, units: int, among: Flags) -> float:
+def _pairs(touched: Touched, unit: Ints, among: Flags) -> float:
     """Lines of each unit, all together."""
-    return float(_users(touched, unit, units, among).sum())
+    return float(_users(touched, unit, among).sum())
 
 
-def _along(touched: Touched, place: Ints, beside: int, in_wave: Flags, active_sms: int) -> float:
+def _along(touched: Touched, place: Ints, beside: int, among: Flags, active_sms: int) -> float:
     """As many lines for every further SM as the second half of those beside each other adds to the
     first: what neighbours share. (Of one SM, its blocks.)"""
-    mine = in_wave & (place < beside)
+    mine = among & (place < beside)[touched.user]
     unit, units, all_units = place, beside, float(active_sms)
     if beside == 1:
-        unit, units = np.cumsum(mine) - 1, int(mine.sum())
+        unit = np.cumsum(np.bincount(touched.user[mine], minlength=len(place)) > 0) - 1
+        units = int(unit[-1]) + 1
         all_units = float(active_sms * units)
     if units == 1:
         return _lines_of(touched, mine) * all_units
     lines = _lines_of(touched, mine)
-    added = (lines - _lines_of(touched, mine & (unit < units // 2))) / (units - units // 2)
-    return lines + added * (all_units - units)
+    before = _lines_of(touched, mine & (unit < units // 2)[touched.user])
+    return lines + (lines - before) / (units - units // 2) * (all_units - units)
 
 
 def _extrapolated(touched: Touched, unit: Ints, among: Flags, ratio: float) -> float:
     """From lines that one and that two of some units use follows how many are used that none of
     them uses (Chao's estimator), at most as many as if the former were each used by one alone."""
-    users = _users(touched, unit, len(unit), among)
+    users = _users(touched, unit, among)
     once, twice = float((users == 1).sum()), float((users == 2).sum())
     unseen = once * (ratio - 1.0)
     if twice:
