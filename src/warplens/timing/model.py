@@ -34,6 +34,9 @@ _FOR_OTHERS = ("not_selected", "math_pipe_throttle", "lg_throttle", "mio_throttl
 _MOST = 0.4  # of a replay: a share in which no warp or block has ended, to be worth while
 _ALL = 0.97  # of the warps
 _LAST_FREE = ("atomic_free", "l2_free", "partial_free", "dram_free")
+# How surely those meet in L2 that share its lines in long blocks: between never (0) and always (1),
+# as the hit rates of six multiplications on an H200 (validation/timing/h200_gemm_guarded.json).
+_MEETING = 0.5
 _NOTES = 1024  # kept of a replay's progress
 _NOTE_COST = 20_000_000  # entries of the stall table that notes may read
 
@@ -173,11 +176,14 @@ class Model:
     def sharing(self) -> Sharing:
         """The lines that the sample uses at a time, and those of the whole chip."""
         wave = self.sample.sms * self.resident
-        return sharing(
+        found = sharing(
             self.touched, wave, self.active_sms, self.sample.stride,
             blocks=0 if self.sample.windows else self.question.blocks,
             size_lines=self.question.gpu.l2_size_bytes / 128,
         )  # fmt: skip
+        if self.sample.windows:  # SMs are not in step: some of what others use is gone by then
+            return replace(found, part=found.part**_MEETING)
+        return found
 
     @cached_property
     def machine(self) -> Machine:
