@@ -20,7 +20,7 @@ from warplens.execute.trace import BEFORE, KIND_SHIFT
 from warplens.timing import dram, rows
 from warplens.timing.sharing import Sharing
 from warplens.timing.state import SLICES, Floats, Ints, Record, Trace, stage
-from warplens.timing.touched import Touched
+from warplens.timing.touched import Touched, distinct
 
 IDEAL_L2 = 2
 _WAYS = 16
@@ -269,6 +269,6 @@ def _contention(touched: Touched, shares: npt.NDArray[np.float32]) -> None:
     if not mine.any() or n_blocks < 2:
         return
     at, line = touched.at[mine], touched.used[mine]
-    pairs = np.unique(line * n_blocks + touched.user[mine])
+    pairs = distinct(line * n_blocks + touched.user[mine])
     part = np.bincount(pairs // n_blocks, minlength=touched.n_lines)[line] / n_blocks
     shares[at] = np.where(part * n_blocks > 1, part, 0.0)

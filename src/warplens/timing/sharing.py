@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from warplens.execute.trace import KIND_SHIFT
 from warplens.timing.state import Ints
-from warplens.timing.touched import Touched
+from warplens.timing.touched import Touched, distinct
 
 Flags = npt.NDArray[np.bool_]
 _READ = 1
@@ -92,7 +92,7 @@ def _lines_of(touched: Touched, among: Flags) -> float:
 def _users(touched: Touched, unit: Ints, among: Flags) -> Ints:
     """How many units (of blocks) use each line."""
     units = len(unit)
-    pairs = np.unique(touched.used[among] * units + unit[touched.user[among]])
+    pairs = distinct(touched.used[among] * units + unit[touched.user[among]])
     return np.bincount(pairs // units, minlength=1)
 
 

@@ -59,3 +59,10 @@ class Touched:
             context=context, lines=lines, blocks=blocks, block=block, by_warp=by_warp, at=at,
             access=access, used=line[at], user=block[access], line=line, row=row, first=first,
         )  # fmt: skip
+
+
+def distinct(values: Ints) -> Ints:
+    """Values without repetitions, ascending: by sorting, several times as quick for millions of
+    them as NumPy's hashing."""
+    found: Ints = np.sort(values)
+    return found[np.diff(found, prepend=found[:1] - 1) != 0]
