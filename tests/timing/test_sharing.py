@@ -15,7 +15,7 @@ from warplens.gpus import find_gpu
 from warplens.timing import dram, l2, rows
 from warplens.timing.sample import _spread
 from warplens.timing.sharing import Sharing, sharing
-from warplens.timing.touched import Touched
+from warplens.timing.touched import Touched, distinct
 
 DATA = Path(__file__).parents[2] / "validation" / "data"
 PIECES = json.loads((DATA / "pieces_sm90.json").read_text())
@@ -75,6 +75,12 @@ def test_a_fetch_falls_to_one_of_all_that_use_it(sms: int) -> None:
     found = l2.answer(touched, 2 * sms, 1 << 24, SMS, share)
     made = np.count_nonzero(found.arrivals == -1)
     assert made == pytest.approx(2 * 41 * EACH / SMS, rel=0.5)
+
+
+@pytest.mark.parametrize("size", [0, 1, 1000])
+def test_distinct_values(size: int) -> None:
+    values = np.random.default_rng(1).integers(-50, 50, size)
+    np.testing.assert_array_equal(distinct(values), np.unique(values))
 
 
 def test_what_blocks_write_for_themselves_is_not_fetched() -> None:

@@ -65,4 +65,4 @@ def distinct(values: Ints) -> Ints:
     """Values without repetitions, ascending: by sorting, several times as quick for millions of
     them as NumPy's hashing."""
     found: Ints = np.sort(values)
-    return found[np.diff(found, prepend=found[:1] - 1) != 0]
+    return np.asarray(found[np.diff(found, prepend=found[:1] - 1) != 0])
