@@ -9,9 +9,11 @@ of counter_cases.py have little of.
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,8 @@ from session import Session
 
 from counters import Counters
 
-SOURCES = Path(__file__).parents[1] / "published" / "kernels"
+TIMING = Path(__file__).parents[1] / "timing"
+_FOLDERS = ("../published/kernels", "kernels")  # of sources, from validation/timing
 METRICS = (
     "gpu__time_duration.sum", "sm__cycles_active.avg",
     "sm__warps_active.avg.pct_of_peak_sustained_active",
@@ -37,13 +40,17 @@ PARAMETERS = {  # of a source's templates
     "transpose_f32": "const float*, float*, int, int",
     "gemm_guarded": "size_t, size_t, size_t, float, const float*, size_t, const float*, size_t, "
                     "float, float*, size_t",
+    "loop": "float*, float, int",
+    "either": "float*, float, int, unsigned",
+    "rests<float,": "const float*, float*, unsigned, int, int",
+    "rests<float4,": "const float4*, float4*, unsigned, int, int",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
     """One launch; `symbol` is the kernel's name in machine code, `arguments` as for `--arg`, where
-    arrays of the same text are the same array."""
+    arrays of the same text are the same array; `shared` is dynamic, in bytes."""
 
     name: str
     source: str
@@ -52,6 +59,7 @@ class Case:
     grid: tuple[int, ...]
     block: tuple[int, ...]
     arguments: tuple[str, ...]
+    shared: int = 0
 
 
 def _f64() -> list[Case]:
@@ -130,7 +138,81 @@ def _gemms() -> list[Case]:
     return found
 
 
-CASES = (*_f64(), *_f32(), *_vectors(), *_gemms())
+def _rests() -> list[Case]:
+    """A block an SM: bursts of accesses, of more than L2 holds in all, and rests."""
+    found = []
+    shapes = (
+        ("float", 1, 32), ("float", 4, 8), ("float", 4, 32), ("float4", 1, 8), ("float4", 1, 32),
+        ("float4", 2, 8), ("float4", 2, 32), ("float4", 4, 8), ("float4", 4, 32),
+    )  # fmt: skip
+    for (move, what), (name, each, warps), rest in itertools.product(
+        enumerate(("read", "write", "copy")), shapes, (0, 512)
+    ):
+        size = 16 if name == "float4" else 4
+        symbol = "6float4Li{}ELi{}EEvPKT_PS1_jii" if size == 16 else "fLi{}ELi{}EEvPKT_PS0_jii"
+        bursts = (256 << 20) // (132 * 32 * warps * each * size)
+        found.append(Case(
+            name=f"{what}/{name}x{each}/{warps}/{rest}", source="rests",
+            kernel=f"rests<{name}, {each}, {move}>", symbol="_Z5restsI" + symbol.format(each, move),
+            grid=(132,), block=(32 * warps,),
+            arguments=("f32[1<<26]=0", "f32[1<<26]=1", f"u32={(256 << 20) // size - 1}",
+                       f"i32={bursts}", f"i32={rest}"),
+        ))  # fmt: skip
+    return found
+
+
+def _loops() -> list[Case]:
+    """Short loops, for a branch's cost: of few warps and many, anywhere in a line of code."""
+    shapes = [(k, 0) for k in (1, 2, 4, 8, 16, 32)]
+    shapes += [(k, pad) for k in (4, 8) for pad in (1, 2, 3, 4, 5, 6, 7)]
+    found = [
+        Case(
+            name=f"loop/{k}/{pad}/{warps}", source="loops", kernel=f"loop<{k}, {pad}>",
+            symbol=f"_Z4loopILi{k}ELi{pad}EEvPffi", grid=(132,), block=(32 * warps,),
+            arguments=("f32[1<<18]=0", "f32=1", "i32=2048"),
+        )
+        for k, pad in shapes for warps in ((1, 4, 8, 16, 32) if pad == 0 else (4, 16))
+    ]  # fmt: skip
+    return found + [
+        Case(
+            name=f"either/{k}/{bits}/{warps}", source="loops", kernel=f"either<{k}>",
+            symbol=f"_Z6eitherILi{k}EEvPffij", grid=(132,), block=(32 * warps,),
+            arguments=("f32[1<<18]=0", "f32=1", "i32=2048", f"u32={bits}"),
+        )
+        for k in (4, 8, 16) for bits in (0, 0xFFFFFFFF, 0x55555555) for warps in (4, 16)
+    ]  # fmt: skip
+
+
+# Blocks of an SM, by dynamic shared memory that nothing uses.
+_RESIDENT = {1: 116_000, 2: 80_000, 4: 50_000, 6: 33_500}
+
+
+def _few() -> list[Case]:
+    """Launches again with fewer blocks on an SM, as GPUs with fewer places for warps hold."""
+    found = []
+    for case in (*_f32(), *_vectors()):
+        wide = math.prod(case.block) > 256
+        for resident in (1,) if wide else (1, 2, 4, 6):
+            if case.name.endswith(("/4096", "/128", "/512")):
+                continue
+            found.append(
+                replace(case, name=f"{case.name}/{resident}", shared=_RESIDENT[resident])
+            )
+    return found
+
+
+CASES = (*_f64(), *_f32(), *_vectors(), *_gemms(), *_few(), *_rests(), *_loops())
+
+
+def folder_of(source: str) -> str:
+    """The folder of a source, from validation/timing."""
+    return next(f for f in _FOLDERS if (TIMING / f / f"{source}.cu").exists())
+
+
+def parameters(source: str, kernel: str) -> str:
+    """Types of a template's parameters."""
+    names = source, kernel.split(" ")[0], kernel.split("<")[0]
+    return next(PARAMETERS[name] for name in names if name in PARAMETERS)
 
 
 def build(out: Path) -> None:
@@ -139,8 +221,8 @@ def build(out: Path) -> None:
     nvrtc = Nvrtc()
     for source in {case.source for case in CASES}:
         used = sorted({c.kernel for c in CASES if c.source == source and "<" in c.kernel})
-        text = (SOURCES / f"{source}.cu").read_text()
-        text += "".join(f"\ntemplate __global__ void {k}({PARAMETERS[source]});" for k in used)
+        text = (TIMING / folder_of(source) / f"{source}.cu").read_text()
+        text += "".join(f"\ntemplate __global__ void {k}({parameters(source, k)});" for k in used)
         cubin = nvrtc.compile(text, f"{source}.cu", ("-arch=sm_90", "-std=c++17"))
         (out / f"{source}.cubin").write_bytes(cubin)
     (out / "manifest.json").write_text(
@@ -159,14 +241,22 @@ class Bench:
         self.buffers = [self.driver.alloc(size) for _ in range(4)]
         for buffer in self.buffers:
             self.driver.fill(buffer, 0, size)
+        module = self.driver.load(session.cubin("rests"))
+        self.reader = self.driver.function(module, "_Z5restsIfLi4ELi0EEvPKT_PS0_jii")
         self.counters = None if session.dry_run else Counters(self.driver.context)
         if self.counters:
             stalls = (f"smsp__warps_issue_stalled_{reason}.sum" for reason in REASONS)
             self.counters.configure((*METRICS, *stalls))
 
+    def _flush(self) -> None:
+        """Fills L2 with clean lines of an array that no case uses, by reading it."""
+        numbers = np.uint32((1 << 26) - 1), np.int32(128), np.int32(0)
+        arguments = self.buffers[3], self.buffers[3], *numbers
+        self.driver.launch(self.reader, (132,), (1024,), arguments)
+
     def _arguments(self, texts: tuple[str, ...]) -> tuple[Any, ...]:
         """Arrays are the buffers in turn."""
-        numbers = {"i32": np.int32, "u64": np.uint64, "f32": np.float32}
+        numbers = {"i32": np.int32, "u32": np.uint32, "u64": np.uint64, "f32": np.float32}
         buffers = iter(self.buffers)
         pairs = (text.split("=") for text in texts)
         return tuple(
@@ -179,16 +269,19 @@ class Bench:
             self.loaded = case.source, self.driver.load(self.session.cubin(case.source))
         function = self.driver.function(self.loaded[1], case.symbol)
         arguments = self._arguments(case.arguments)
+        if case.shared:
+            self.driver.set_dynamic_shared(function, case.shared)
 
         def launch() -> None:
-            self.driver.launch(function, case.grid, case.block, arguments)
+            self.driver.launch(function, case.grid, case.block, arguments, case.shared)
 
         launch()
+        self._flush()
         self.driver.synchronize()
         if not self.counters:
             return dict.fromkeys((*METRICS, "stall"), 0.0)
         runs = [
-            self.counters.measure(launch, lambda: None, self.driver.synchronize)
+            self.counters.measure(launch, self._flush, self.driver.synchronize)
             for _ in range(REPEATS)
         ]
         values = sorted(runs, key=lambda run: run[METRICS[0]])[REPEATS // 2]
@@ -211,13 +304,14 @@ def main() -> None:
         cases = [
             {"name": case.name, "part": "tuning", "kernel": case.kernel, "grid": list(case.grid),
              "block": list(case.block), "arguments": list(case.arguments),
+             **({"shared": case.shared} if case.shared else {}),
              "measured": bench.measure(case)}
             for case in CASES if case.source == source
         ]  # fmt: skip
         document = {
-            "gpu": "H200", "clock_mhz": 1980, "source": f"../published/kernels/{source}.cu",
+            "gpu": "H200", "clock_mhz": 1980, "source": f"{folder_of(source)}/{source}.cu",
             "origin": f"CUPTI on an {meta['gpu']}, driver {meta['driver']}, NVRTC {meta['nvrtc']}, "
-                      f"{meta['date']}, caches as the launch before left them",
+                      f"{meta['date']}, caches flushed before each launch",
             "cases": cases,
         }  # fmt: skip
         (session.out / f"h200_{source}.json").write_text(json.dumps(document, indent=1) + "\n")
