@@ -171,5 +171,5 @@ def test_l1_thrashes_when_resident_warps_outgrow_it() -> None:
         hits.append(float(run["l1tex__t_sector_hit_rate.pct"]))
         rates.append(blocks / time(run))
 
-    assert hits[0] > 85 and hits[1] > 75 > 50 > hits[2]
+    assert hits[0] > 85 and hits[1] > 75 > 55 > hits[2]
     assert rates[1] > rates[0] and rates[2] < rates[1]

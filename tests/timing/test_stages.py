@@ -80,14 +80,14 @@ def test_ideal_banks_need_the_passes_of_the_bytes() -> None:
 @pytest.fixture
 def plain_dram(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stage of DRAM calls others, which have no entry for Python when compiled."""
-    for name in ("_catch_up", "_stretch"):
+    for name in ("_catch_up", "_stretch", "_queue"):
         monkeypatch.setattr(dram, name, getattr(dram, name).py_func)
 
 
 @pytest.mark.usefixtures("plain_dram")
 def test_writes_wait_for_gaps_between_reads() -> None:
     sm = _one(SM)
-    spec = _spec(dram_rate=32.0, l2_rate=64.0, dram_write_cost=1.0, dram_backlog=100.0)
+    spec = _spec(dram_rate=32.0, port_rate=64.0, dram_write_cost=1.0, dram_backlog=100.0)
     dram.write.py_func(sm, spec, _line(), 0, 60.0, 0.0)
     assert (sm.dram_free, sm.dram_owed) == (0.0, 60.0)
     assert dram.read.py_func(sm, spec, _line(), 0, 10, 0.0) == 10.0  # before what is owed
@@ -99,7 +99,7 @@ def test_writes_wait_for_gaps_between_reads() -> None:
 
 @pytest.mark.usefixtures("plain_dram")
 def test_dram_serves_at_its_rate() -> None:
-    sm, spec = _one(SM), _spec(dram_rate=16.0, l2_rate=64.0, dram_latency=600.0)
+    sm, spec = _one(SM), _spec(dram_rate=16.0, port_rate=64.0, dram_latency=600.0)
     times = [dram.read.py_func(sm, spec, _line(), 0, 4, 0.0) for _ in range(3)]
     assert np.diff(times).tolist() == [8.0, 8.0]  # 4 sectors of 32 bytes at 16 bytes per cycle
     assert sm.dram_read == 12
@@ -108,7 +108,7 @@ def test_dram_serves_at_its_rate() -> None:
 @pytest.mark.usefixtures("plain_dram")
 def test_bandwidth_left_unused_is_used_later() -> None:
     """After 1,000 idle cycles a burst comes as fast as L2 gives it, until those are used up."""
-    sm, spec = _one(SM), _spec(dram_rate=16.0, l2_rate=64.0)
+    sm, spec = _one(SM), _spec(dram_rate=16.0, port_rate=64.0, dram_apart=2000.0)
     # Nobody left anything before that.
     assert dram.read.py_func(sm, spec, _line(), 0, 4, 0.0) == 8.0
     times = [dram.read.py_func(sm, spec, _line(), 0, 4, 1000.0) for _ in range(150)]

@@ -276,6 +276,7 @@ class Answers:
         l2_slots = estimate.elapsed_cycles * float(gpu.l2_read_bytes_per_cycle) / 32
         l2_slots /= estimate.scale
         sectors = float(sums["l2_read"] + sums["l2_write"] + sums["l2_atomic"])
+        port = float(gpu.value("l2.sm_bytes_per_cycle")) / 32
         access = {
             "l1tex__data_pipe_lsu_wavefronts": float(sums["data_cycles"]) / sm_slots,
             "l1tex__data_bank_reads": float(sums["shared_passes"]) / sm_slots,
@@ -285,7 +286,7 @@ class Answers:
         }
         request = {
             "l1tex__lsuin_requests": float(sums["requests"]) / sm_slots,
-            "l1tex__m_xbar2l1tex_read_sectors": float(sums["l2_read"]) / (2 * sm_slots),
+            "l1tex__m_xbar2l1tex_read_sectors": float(sums["l2_read"]) / (port * sm_slots),
             "l1tex__m_l1tex2xbar_req_cycles_active": float(sums["l2_write"]) / sm_slots,
             "lts__d_sectors_fill_device": float(sums["dram_read"]) / l2_slots,
             "lts__lts2xbar_cycles_active": float(sums["l2_read"]) / l2_slots,

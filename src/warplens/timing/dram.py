@@ -5,10 +5,7 @@ from __future__ import annotations
 from warplens.timing.state import Record, Trace, stage
 
 IDEAL_DRAM = 1
-# Cycles by which SMs are out of step: the bandwidth that one leaves unused that long others use,
-# and it uses theirs later.
-_APART = 2000.0
-_MOST_LOAD = 0.7  # beyond, waiting for others grows no more: what is too much is in `dram_free`
+_MOST_LOAD = 0.78  # beyond, waiting for others grows no more: what is too much is in `dram_free`
 
 
 @stage
@@ -22,9 +19,9 @@ def read(sm: Record, spec: Record, trace: Trace, place: int, sectors: int,
     lot = trace.lots[place] if place >= 0 else 1.0
     cycles = sectors * 32 / spec.dram_rate * _stretch(trace, place, spec.dram_read_piece)
     _catch_up(sm, spec, begin)
-    sm.dram_free = max(begin - _APART, sm.dram_free) + cycles
+    sm.dram_free = max(begin - spec.dram_apart, sm.dram_free) + cycles
     sm.dram_busy += cycles
-    alone = begin + sectors * 32 / spec.l2_rate
+    alone = begin + sectors * 32 / spec.port_rate
     # Requests of other SMs come at random times: on average a read waits as u / (1 - u) for reads,
     # and in proportion for writes. It does not wait for its own SM's requests as well.
     passed = begin + 1000.0
@@ -44,7 +41,26 @@ def write(sm: Record, spec: Record, trace: Trace, place: int, sectors: float,
         cycles = sectors * 32 / spec.dram_rate * _stretch(trace, place, spec.dram_write_piece)
         sm.dram_owed += cycles * spec.dram_write_cost
         sm.dram_write_busy += cycles
+        _queue(sm, spec, cycles * spec.dram_write_cost, begin)
         _catch_up(sm, spec, begin)
+
+
+@stage
+def fill(sm: Record, spec: Record, sectors: int, begin: float) -> None:
+    """Takes the bandwidth of reading sectors of a line that stores write in part."""
+    sm.dram_read += sectors
+    if not spec.ideal & IDEAL_DRAM:
+        cycles = sectors * 32 / spec.dram_rate
+        _catch_up(sm, spec, begin)
+        sm.dram_free = max(begin - spec.dram_apart, sm.dram_free) + cycles
+        sm.dram_busy += cycles
+        _queue(sm, spec, cycles, begin)
+
+
+@stage
+def _queue(sm: Record, spec: Record, cycles: float, begin: float) -> None:
+    """What stores alone ask of DRAM: until then L2 has no room for more of them."""
+    sm.dram_write_free = max(begin - spec.dram_apart, sm.dram_write_free) + cycles
 
 
 @stage

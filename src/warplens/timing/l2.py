@@ -18,13 +18,14 @@ import numpy.typing as npt
 from warplens.compiled import native
 from warplens.execute.trace import BEFORE, KIND_SHIFT
 from warplens.timing import dram, rows
+from warplens.timing.fills import fills
 from warplens.timing.sharing import Sharing
 from warplens.timing.state import SLICES, Floats, Ints, Record, Trace, stage
 from warplens.timing.touched import Touched, distinct
 
 IDEAL_L2 = 2
 _WAYS = 16
-_READ = 1
+_READ, _WRITE = 1, 2
 _NO_READ = 1 << 62  # a fetch for what is written, which needs no DRAM, or for an atomic
 _BEFORE = 1 << 61  # a fetch before the window of what is replayed
 _MINE = 1  # among users of a fetch: accesses that are replayed; other bits: other SMs in turn
@@ -52,14 +53,16 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
     found, missing = count_bits(sectors & ~absent), count_bits(absent)
     sm.l2_read += found + missing
     sm.l2_read_hit += found
+    _start(sm, begin)
     sm.l2_requests += 1
     latency = spec.l2_far if (line ^ line >> 9) & 255 < spec.far_share else spec.l2_hit
     if spec.ideal & IDEAL_L2:
         return float(begin + latency)
     start = max(begin, sm.l2_free)
     cost = (found + missing * spec.l2_fill) * 32 / spec.l2_rate
-    sm.l2_free = start + max(spec.l2_request, cost)
-    done = max(sm.l2_free + latency, under_way)
+    sm.l2_free = max(sm.l2_free, begin - spec.l2_apart) + max(spec.l2_request, cost)
+    sm.port_free = max(begin, sm.port_free) + (found + missing) * 32 / spec.port_rate
+    done = max(max(sm.l2_free, sm.port_free) + latency, under_way)
     if late and under_way == 0.0 and not spec.ideal & dram.IDEAL_DRAM:
         done += _PENDING * (spec.dram_latency - spec.l2_hit)
     if missing:
@@ -72,30 +75,48 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
 
 
 @stage
+def _start(sm: Record, begin: float) -> None:
+    """Before its first request an SM leaves nothing unused: all begin at the same time."""
+    if sm.l2_requests == 0.0:
+        sm.l2_free = sm.l2_write_free = sm.partial_free = sm.fill_free = begin
+
+
+@stage
 def _pairs(mask: int) -> int:
     """Halves of a line with a sector in the mask."""
     return int((mask & 3) != 0) + int((mask & 12) != 0)
 
 
 @stage
-def store(sm: Record, spec: Record, trace: Trace, place: int, is_partial: bool,
+def store(sm: Record, spec: Record, trace: Trace, place: int, partial: int,
           begin: float) -> float:  # fmt: skip
-    """When a store to sectors of a line, at a place in the trace, has left the SM."""
+    """When a store to sectors of a line, at a place in the trace, has left the SM; `partial` of the
+    sectors it writes in part."""
     sectors, known = count_bits(trace.lines[place] & 15), trace.hits[place]
-    old = min(sectors, count_bits(known & 15))
+    old = min(sectors, count_bits(known >> 4))
     sm.l2_write += sectors
-    sm.l2_write_hit += old
+    sm.l2_write_hit += min(sectors, count_bits(known & 15))
+    _start(sm, begin)
     sm.l2_requests += 1
     if spec.ideal & IDEAL_L2:
         return begin
     back = (sectors - old) * spec.dram_write_share
     cost = (sectors + back * (spec.l2_fill - 1.0)) * 32 / spec.l2_rate
-    sm.l2_free = max(begin, sm.l2_free) + max(spec.l2_request, cost)
-    if is_partial:
-        sm.partial_free = max(begin, sm.partial_free) + sectors * spec.l2_partial
+    sm.l2_free = max(sm.l2_free, begin - spec.l2_apart) + max(spec.l2_request, cost)
+    sm.port_write_free = max(begin, sm.port_write_free) + sectors * 32 / spec.port_write_rate
+    shared = max(sm.l2_write_free, begin - spec.l2_apart, sm.dram_write_free - spec.dram_held)
+    sm.l2_write_free = shared + sectors * 32 / spec.l2_write_rate
+    left = max(sm.l2_free, sm.l2_write_free, sm.port_write_free)
+    if partial:
+        shared = max(sm.partial_free, begin - spec.l2_apart)
+        sm.partial_free = shared + partial * spec.l2_partial + spec.l2_partial_line
+        fill = count_bits(trace.fills[place] & ~known)
+        if fill and spec.l2_fill_line > 0.0:
+            sm.fill_free = max(sm.fill_free, begin - spec.l2_apart) + spec.l2_fill_line
+            dram.fill(sm, spec, fill, begin)
     if back > 0.0:
         dram.write(sm, spec, trace, place, back, begin)
-    return float(max(sm.l2_free, sm.partial_free) if is_partial else sm.l2_free)
+    return float(max(left, sm.partial_free, sm.fill_free) if partial else left)
 
 
 @stage
@@ -134,7 +155,8 @@ def count_bits(mask: int) -> int:
 @native
 def _walk(accesses: Ints, lines: Ints, order: Ints, steps: Ints,
           hits: npt.NDArray[np.uint8], fetches: npt.NDArray[np.int32], users: Ints,
-          tags: Ints, valid: npt.NDArray[np.uint8], fetched: Ints, by: Ints) -> int:  # fmt: skip
+          tags: Ints, valid: npt.NDArray[np.uint8],
+          written: npt.NDArray[np.uint8], fetched: Ints, by: Ints) -> int:  # fmt: skip
     """Sends accesses through the tag store; returns the sectors brought in."""
     brought = clock = 0
     n_sets = tags.shape[0]
@@ -158,19 +180,27 @@ def _walk(accesses: Ints, lines: Ints, order: Ints, steps: Ints,
                 # use that is kept would lose everything to a loop a little larger than the cache.
                 way = empty if empty >= 0 else (clock * 0x9E3779B1 >> 16) % tags.shape[1]
                 tags[index, way] = line + 1
-                valid[index, way] = 0
+                valid[index, way] = written[index, way] = 0
             found = valid[index, way] & sectors
-            hits[j] = found | (found if fetched[index, way] == steps[i] else 0) << 4
+            kind = row[1] >> KIND_SHIFT & 7
+            if kind == _WRITE:
+                hits[j] = found | (written[index, way] & sectors) << 4
+                written[index, way] |= sectors
+            else:
+                hits[j] = found | (found if fetched[index, way] == steps[i] else 0) << 4
             missing = sectors & ~found
             if missing:
                 fetched[index, way] = steps[i]
             for half in range(2):
                 bits = 3 << 2 * half
-                if missing & bits:
-                    valid[index, way] |= bits
+                if kind == _WRITE and missing & bits and valid[index, way] & bits:
+                    valid[index, way] |= missing & bits
+                elif missing & bits:
+                    # DRAM is read by 64 bytes, but nothing is read for what is written.
+                    valid[index, way] |= missing & bits if kind == _WRITE else bits
                     brought += 2
                     by[index, way, half] = brought // 2
-                    if row[1] >> KIND_SHIFT & 7 != _READ:
+                    if kind != _READ:
                         users[brought // 2] = _NO_READ
                     elif row[3] == 0:
                         users[brought // 2] = _BEFORE
@@ -182,9 +212,10 @@ def _walk(accesses: Ints, lines: Ints, order: Ints, steps: Ints,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class L2Answer:
-    """Per line of each access: sectors found; for atomics the part of all blocks that share it;
-    the fetches, numbered from 1, that brought its halves. `arrivals`, per fetch: -1 if an access
-    that is replayed must make it, 0 if others have."""
+    """Per line of each access: sectors found and << 4, of loads, those that another SM is only just
+    fetching, of stores, those written before; for atomics the part of all blocks that share it; the
+    fetches, numbered from 1, that brought its halves. `arrivals`, per fetch: -1 if an access that
+    is replayed must make it, 0 if others have."""
 
     hits: npt.NDArray[np.uint8]
     shares: npt.NDArray[np.float32]
@@ -192,6 +223,7 @@ class L2Answer:
     arrivals: Floats
     lots: Floats  # see rows.py
     pieces: npt.NDArray[np.float32]
+    fills: npt.NDArray[np.uint8]  # see fills.py
     footprint: int  # bytes that the sample brought in
 
 
@@ -211,6 +243,7 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
         return L2Answer(
             hits=hits, shares=shares, fetches=fetches, arrivals=_by_lot(users, share), footprint=0,
             lots=np.ones(len(lines)), pieces=np.zeros(len(lines), np.float32),
+            fills=np.zeros(len(lines), np.uint8),
         )  # fmt: skip
     warp, by_warp = context[:, 0], touched.by_warp
     ordinal = np.empty(len(warp), np.int64)
@@ -230,7 +263,8 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     asked[:, 3] = np.where(context[:, 3] == 0, _MINE, 2 << np.maximum(0, place - 1) % _PLACES)
     asked[context[:, 3] == BEFORE, 3] = 0
     brought = _walk(
-        asked, lines, order, steps, hits, fetches, users, tags, valid, np.zeros_like(tags),
+        asked, lines, order, steps, hits, fetches, users, tags, valid,
+        np.zeros_like(valid), np.zeros_like(tags),
         np.zeros((*tags.shape, 2), np.int64),
     )  # fmt: skip
     _contention(touched, shares)
@@ -238,6 +272,7 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
         hits=hits, shares=shares, fetches=fetches,
         arrivals=_by_lot(users[: brought // 2 + 1], share),
         footprint=32 * int(brought), lots=rows.lots(touched), pieces=rows.pieces(touched),
+        fills=fills(touched, step, int(place.max()) + 1),
     )  # fmt: skip
 
 

@@ -95,7 +95,9 @@ def _record(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, w
 @stage
 def _push_back(sm: Record, spec: Record) -> None:
     """The miss path holds so much; beyond, the units in front of it wait."""
-    latest = max(sm.l2_free, sm.partial_free, sm.atomic_free) - spec.in_flight
+    latest = max(sm.l2_free, sm.partial_free, sm.fill_free, sm.atomic_free) - spec.in_flight
+    latest = max(latest, max(sm.port_free, sm.l2_write_free) - spec.in_flight)
+    latest = max(latest, sm.port_write_free - spec.write_held)
     latest = max(latest, sm.slowest_slice - _ATOMICS_IN_FLIGHT)
     if latest > sm.lsu_free:
         sm.lsu_free = latest
@@ -150,7 +152,7 @@ def _store(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, sp
     done, total, hits = begin, 0, 0
     for i in range(count):
         total += l2.count_bits(trace.lines[first + i] & 15)
-    is_partial = n_bytes < 32 * total
+    lacking = total - n_bytes / 32.0  # less than two sectors: of a stretch, at both ends
     for i in range(count):
         line, sectors = trace.lines[first + i] >> 4, trace.lines[first + i] & 15
         if space == LOCAL:
@@ -161,7 +163,10 @@ def _store(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, sp
         if space == LOCAL:
             l1.fill(group, way if way >= 0 else -1 - way, line, sectors, now, now)
         else:
-            done = max(done, l2.store(sm, spec, trace, first + i, is_partial, begin + i))
+            partial = l2.count_bits(sectors) if lacking >= 2.0 else 0
+            if 0.0 < lacking < 2.0:
+                partial = min(l2.count_bits(sectors), int(i == 0) + int(i == count - 1))
+            done = max(done, l2.store(sm, spec, trace, first + i, partial, begin + i))
     _note(sm, 3 if space == LOCAL else 1, total, hits)
     _data_path(sm, spec, total, 0, 0, begin)
     return done

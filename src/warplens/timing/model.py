@@ -33,7 +33,10 @@ REPLAY_LIMIT = 3_000_000  # warp instructions of one replay
 _FOR_OTHERS = ("not_selected", "math_pipe_throttle", "lg_throttle", "mio_throttle")
 _MOST = 0.4  # of a replay: a share in which no warp or block has ended, to be worth while
 _ALL = 0.97  # of the warps
-_LAST_FREE = ("atomic_free", "l2_free", "partial_free", "dram_free")
+_LAST_FREE = (
+    "atomic_free", "l2_free", "l2_write_free", "partial_free", "fill_free", "dram_free",
+    "port_free", "port_write_free",
+)  # fmt: skip
 # How surely those meet in L2 that share its lines in long blocks: between never (0) and always (1),
 # as the hit rates of six multiplications on an H200 (validation/timing/h200_gemm_guarded.json).
 _MEETING = 0.5
@@ -300,6 +303,7 @@ def _tuple(trace: BlockTrace, answer: l2.L2Answer, order: np.ndarray) -> Trace:
         arrivals=answer.arrivals.copy(),
         lots=answer.lots,
         pieces=answer.pieces,
+        fills=answer.fills,
         order=order,
     )
 

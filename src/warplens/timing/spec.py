@@ -118,6 +118,8 @@ class Machine:
         beyond = (float(latency["dram"]) - float(latency["l2_hit"])) * ratio
         link = float(value("l2.sm_bytes_per_cycle", 64))
         l2_rate = min(link, float(gpu.l2_read_bytes_per_cycle) / sms)
+        apart = float(value("l2.apart_cycles"))
+        port_write = float(value("l2.sm_write_bytes_per_cycle"))
         # What keeps a slice busy takes as long as reading so many bytes: wide caches do more of it.
         l2_share = sms / float(gpu.l2_read_bytes_per_cycle)
         read, copy = float(value("dram.read_fraction")), float(value("dram.copy_fraction"))
@@ -131,10 +133,19 @@ class Machine:
             "l2_far": latency["l2_far"],
             "far_share": int(256 * self.far_share),
             "l2_rate": l2_rate,
-            "l2_request": 128.0 / link,
+            "port_rate": link,
+            "port_write_rate": port_write,
+            "l2_apart": apart,
+            "dram_apart": apart,
+            "l2_request": value("l2.request_cycles"),
             "l2_fill": value("l2.fill_cost", 2.0),
             "l2_partial": value("l2.partial_write_bytes") * l2_share,
+            "l2_partial_line": value("l2.partial_line_bytes") * l2_share,
+            "l2_fill_line": value("l2.partial_fill_bytes") * l2_share,
+            "l2_write_rate": value("l2.write_fraction") / l2_share,
+            "write_held": float(value("l2.sm_write_buffer_bytes")) / port_write,
             "dram_backlog": value("dram.backlog_cycles", 1000.0),
+            "dram_held": value("l2.write_backlog_cycles"),
             "dram_queue": float(value("dram.queue_ns")) * self.clock_mhz / 1000.0,
             "dram_write_wait": float(value("dram.write_wait_ns")) * self.clock_mhz / 1000.0,
             "dram_spread": float(value("dram.spread_ns")) * self.clock_mhz / 1000.0,

@@ -49,7 +49,10 @@ SPEC = np.dtype([
     ("agu_interval", "f8"), ("lsu_interval", "f8"), ("queue_entries", "f8"),
     ("l1_bytes_per_cycle", "f8"), ("l1_hit", "f8"),
     ("l2_hit", "f8"), ("l2_far", "f8"), ("far_share", "i8"),  # of 256 lines: far from the SM
-    ("l2_rate", "f8"),  # bytes per cycle for this SM, read and written
+    ("l2_rate", "f8"),  # bytes per cycle of L2's that fall to this SM, read and written
+    ("port_rate", "f8"), ("port_write_rate", "f8"),  # bytes per cycle from L2, and to it
+    # cycles that SMs are out of step: what one leaves unused of what they share, others use
+    ("l2_apart", "f8"), ("dram_apart", "f8"),
     ("dram_latency", "f8"), ("dram_rate", "f8"),
     ("dram_write_cost", "f8"),  # a written byte's share of the bandwidth against a read one
     ("dram_write_share", "f8"),  # part of newly written sectors that reach DRAM in time
@@ -60,7 +63,12 @@ SPEC = np.dtype([
     ("dram_read_piece", "f8"), ("dram_write_piece", "f8"),  # bytes' worth of opening a row
     ("l2_request", "f8"),  # cycles that a request takes of the SM's way to L2 at least
     ("l2_fill", "f8"),  # sectors' worth of L2 time that a sector from or to DRAM takes
-    ("l2_partial", "f8"),  # cycles of a sector that a store writes in part
+    # cycles of a sector that a store writes in part, and of each line with such sectors
+    ("l2_partial", "f8"), ("l2_partial_line", "f8"),
+    ("l2_fill_line", "f8"),  # cycles of a line with such sectors that are read from DRAM for it
+    ("l2_write_rate", "f8"),  # bytes per cycle of L2's that fall to this SM, written
+    ("dram_held", "f8"),  # cycles of DRAM's time for which L2 takes stores without waiting
+    ("write_held", "f8"),  # cycles of writing that the SM holds on their way to L2
     ("atomic_sector", "f8"), ("atomic_lane", "f8"), ("float_atomic_lane", "f8"),
     ("atomic_latency", "f8"), ("sharers", "f8"),
     ("shared_latency", "f8"), ("shared_atomic", "f8"), ("shuffle_latency", "f8"),
@@ -120,9 +128,11 @@ SM = np.dtype([
     *((name, "i8") for name in ("now", "next_block", "finished", "n_events", "resident",
                                 "issued", "launch_at", "first_sub", "notes", "note_at",
                                 "note_interval")),
-    *((name, "f8") for name in ("lsu_free", "tag_free", "data_free", "l2_free", "partial_free",
-                                "dram_free", "dram_busy", "dram_write_busy", "dram_owed",
-                                "atomic_free", "launch_free", "barrier_free")),
+    *((name, "f8") for name in ("lsu_free", "tag_free", "data_free", "port_free",
+                                "port_write_free", "l2_free", "l2_write_free", "partial_free",
+                                "fill_free", "dram_free", "dram_busy", "dram_write_free",
+                                "dram_write_busy", "dram_owed", "atomic_free", "launch_free",
+                                "barrier_free")),
     *((name, "f8") for name in SUMS),
     ("l1_looked", "f8", (len(L1_KINDS),)), ("l1_found", "f8", (len(L1_KINDS),)),
     ("pipe_busy", "f8", (len(PIPES),)),
@@ -141,7 +151,7 @@ FIRST_REASON = FIRST_PIPE + len(PIPES)
 
 class Trace(NamedTuple):
     """The traces to replay, see execute/trace.py; `hits`, `shares` and `fetches` are L2's answers
-    and `lots` and `pieces` per line of an access, `arrivals` per fetch (see l2.py)."""
+    and `lots`, `pieces` and `fills` per line of an access, `arrivals` per fetch (see l2.py)."""
 
     blocks: Ints  # (lifted block, 2): start, end
     entries: npt.NDArray[np.uint32]
@@ -154,6 +164,7 @@ class Trace(NamedTuple):
     arrivals: Floats
     lots: Floats
     pieces: npt.NDArray[np.float32]
+    fills: npt.NDArray[np.uint8]
     order: Ints  # trace of the n-th block to run
 
 
