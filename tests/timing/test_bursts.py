@@ -19,7 +19,7 @@ from warplens.timing.validation import DURATION, compare_file
 VALIDATION = Path(__file__).parents[2] / "validation"
 BURSTS = json.loads((VALIDATION / "data" / "bursts_sm90.json").read_text())
 WRITE = 2
-# Cases of validation/timing; these hold up to 10 %, all others up to 17 (README.md there).
+# Of validation/timing, where all cases and their errors are (results.txt).
 CASES = [
     ("h200_vectors", "add_wide/256/2"), ("h200_vectors", "add_wide/1024/1"),
     ("h200_vectors", "add_four_near/256/4"), ("h200_transpose_f32", "by_16_bytes/8192/1"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from warplens.timing.state import Record, Trace, stage
 
 IDEAL_DRAM = 1
-_MOST_LOAD = 0.78  # beyond, waiting for others grows no more: what is too much is in `dram_free`
+_MOST_LOAD = 0.7  # beyond, waiting for others grows no more: what is too much is in `dram_free`
 
 
 @stage

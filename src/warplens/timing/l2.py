@@ -130,6 +130,7 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, turns: float,
     known, line, sectors = trace.hits[at], trace.lines[at] >> 4, trace.lines[at] & 15
     n = count_bits(sectors)
     sm.l2_atomic += n
+    _start(sm, begin)
     sm.l2_requests += 1
     own = max(1.0, turns)
     start = max(begin, sm.atomic_free)
