@@ -205,7 +205,7 @@ def test_processes_share_one_cache(tmp_path: Any) -> None:
         "Sharing()).footprint,"
         "l2._walk(np.array([[0, 0, 1, 1]]), np.array([35]), np.array([0]), np.array([1]),"
         "np.zeros(1, np.uint8), np.zeros((1, 2), np.int32), np.zeros(3, np.int64),"
-        "np.zeros((4, 16), np.int64), np.zeros((4, 16), np.uint8),"
+        "np.zeros((4, 16), np.int64), *(np.zeros((4, 16), np.uint8) for _ in range(2)),"
         "np.zeros((4, 16), np.int64), np.zeros((4, 16, 2), np.int64)))"
     )
     environment = {**os.environ, "WARPLENS_CACHE_DIR": str(tmp_path)}

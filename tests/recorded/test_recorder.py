@@ -11,7 +11,7 @@ import pytest
 
 RECORDER = Path(__file__).parents[2] / "validation" / "recorder"
 SCRIPTS = ("semantics", "operations", "mma", "mufu", "mufu_check", "timing", "counters_record",
-           "joins", "residency", "loaded", "pieces", "ports")  # fmt: skip
+           "joins", "residency", "loaded", "pieces", "ports", "bursts", "stores")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def test_dry_run_of_launches(tmp_path: Path) -> None:
     subprocess.run(command, check=True)
     _dry_run("launches", tmp_path / "cubins", tmp_path)
     written = sorted(tmp_path.glob("h200_*.json"))
-    assert len(written) == 4
+    assert len(written) == 6
     for path in written:
         recorded = json.loads((RECORDER.parent / "timing" / path.name).read_text())
         new = json.loads(path.read_text())
