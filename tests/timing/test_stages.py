@@ -80,7 +80,7 @@ def test_ideal_banks_need_the_passes_of_the_bytes() -> None:
 @pytest.fixture
 def plain_dram(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stage of DRAM calls others, which have no entry for Python when compiled."""
-    for name in ("_catch_up", "_stretch", "_queue"):
+    for name in ("_catch_up", "_stretch", "_take", "_queue"):
         monkeypatch.setattr(dram, name, getattr(dram, name).py_func)
 
 
@@ -108,7 +108,7 @@ def test_dram_serves_at_its_rate() -> None:
 @pytest.mark.usefixtures("plain_dram")
 def test_bandwidth_left_unused_is_used_later() -> None:
     """After 1,000 idle cycles a burst comes as fast as L2 gives it, until those are used up."""
-    sm, spec = _one(SM), _spec(dram_rate=16.0, port_rate=64.0, dram_apart=2000.0)
+    sm, spec = _one(SM), _spec(dram_rate=16.0, port_rate=64.0, apart=2000.0)
     # Nobody left anything before that.
     assert dram.read.py_func(sm, spec, _line(), 0, 4, 0.0) == 8.0
     times = [dram.read.py_func(sm, spec, _line(), 0, 4, 1000.0) for _ in range(150)]

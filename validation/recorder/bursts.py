@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 from session import Session
 
@@ -66,12 +64,7 @@ def main() -> None:
         for what in ("read", "write", "copy") for size in (FROM_DRAM, FROM_L2) for shape in SHAPES
         for sms in BUSY for pause in PAUSES
     ]  # fmt: skip
-    found = {
-        "metadata": session.metadata(), "clocks": session.clocks(), "columns": COLUMNS,
-        "rows": rows,
-    }  # fmt: skip
-    (session.out / "bursts_sm90.json").write_text(json.dumps(found))
-    print(len(rows), "launches")
+    session.save_rows("bursts_sm90", COLUMNS, rows)
 
 
 if __name__ == "__main__":

@@ -189,16 +189,12 @@ _RESIDENT = {1: 116_000, 2: 80_000, 4: 50_000, 6: 33_500}
 
 def _few() -> list[Case]:
     """Launches again with fewer blocks on an SM, as GPUs with fewer places for warps hold."""
-    found = []
-    for case in (*_f32(), *_vectors()):
-        wide = math.prod(case.block) > 256
-        for resident in (1,) if wide else (1, 2, 4, 6):
-            if case.name.endswith(("/4096", "/128", "/512")):
-                continue
-            found.append(
-                replace(case, name=f"{case.name}/{resident}", shared=_RESIDENT[resident])
-            )
-    return found
+    return [
+        replace(case, name=f"{case.name}/{resident}", shared=_RESIDENT[resident])
+        for case in (*_f32(), *_vectors())
+        if not case.name.endswith(("/4096", "/128", "/512"))
+        for resident in ((1,) if math.prod(case.block) > 256 else _RESIDENT)
+    ]
 
 
 CASES = (*_f64(), *_f32(), *_vectors(), *_gemms(), *_few(), *_rests(), *_loops())

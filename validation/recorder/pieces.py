@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 from session import Session
 
@@ -68,12 +66,7 @@ def main() -> None:
             ("copy", apart, apart),
         )
     ]  # fmt: skip
-    found = {
-        "metadata": session.metadata(), "clocks": session.clocks(), "columns": COLUMNS,
-        "rows": rows,
-    }  # fmt: skip
-    (session.out / "pieces_sm90.json").write_text(json.dumps(found))
-    print(len(rows), "launches")
+    session.save_rows("pieces_sm90", COLUMNS, rows)
 
 
 if __name__ == "__main__":

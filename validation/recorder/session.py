@@ -112,6 +112,14 @@ class Session:
         query = ["nvidia-smi", "--query-gpu=clocks.sm,clocks.mem", "--format=csv,noheader"]
         return subprocess.run(query, capture_output=True, text=True).stdout.strip()
 
+    def save_rows(self, name: str, columns: tuple[str, ...], rows: list[Any]) -> None:
+        """Writes a table of launches with the metadata and clocks to NAME.json."""
+        found = {
+            "metadata": self.metadata(), "clocks": self.clocks(), "columns": columns, "rows": rows,
+        }  # fmt: skip
+        (self.out / f"{name}.json").write_text(json.dumps(found))
+        print(len(rows), "launches")
+
     def save(self, name: str, **arrays: Array) -> None:
         """Writes arrays with the metadata to NAME.npz."""
         text = json.dumps(self.metadata())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 from session import Session
 
@@ -53,12 +51,7 @@ def main() -> None:
         for pitch in (lane, *PITCHES) for apart in sorted({lane, 32, 64})
         if apart <= pitch and 32 * pitch <= size
     ]  # fmt: skip
-    found = {
-        "metadata": session.metadata(), "clocks": session.clocks(), "columns": COLUMNS,
-        "rows": rows,
-    }  # fmt: skip
-    (session.out / "stores_sm90.json").write_text(json.dumps(found))
-    print(len(rows), "launches")
+    session.save_rows("stores_sm90", COLUMNS, rows)
 
 
 if __name__ == "__main__":

@@ -18,9 +18,7 @@ def read(sm: Record, spec: Record, trace: Trace, place: int, sectors: int,
         return float(begin + spec.l2_hit)
     lot = trace.lots[place] if place >= 0 else 1.0
     cycles = sectors * 32 / spec.dram_rate * _stretch(trace, place, spec.dram_read_piece)
-    _catch_up(sm, spec, begin)
-    sm.dram_free = max(begin - spec.dram_apart, sm.dram_free) + cycles
-    sm.dram_busy += cycles
+    _take(sm, spec, cycles, begin)
     alone = begin + sectors * 32 / spec.port_rate
     # Requests of other SMs come at random times: on average a read waits as u / (1 - u) for reads,
     # and in proportion for writes. It does not wait for its own SM's requests as well.
@@ -51,16 +49,22 @@ def fill(sm: Record, spec: Record, sectors: int, begin: float) -> None:
     sm.dram_read += sectors
     if not spec.ideal & IDEAL_DRAM:
         cycles = sectors * 32 / spec.dram_rate
-        _catch_up(sm, spec, begin)
-        sm.dram_free = max(begin - spec.dram_apart, sm.dram_free) + cycles
-        sm.dram_busy += cycles
+        _take(sm, spec, cycles, begin)
         _queue(sm, spec, cycles, begin)
+
+
+@stage
+def _take(sm: Record, spec: Record, cycles: float, begin: float) -> None:
+    """Reads for so many cycles, at once if the SM left as many unused."""
+    _catch_up(sm, spec, begin)
+    sm.dram_free = max(begin - spec.apart, sm.dram_free) + cycles
+    sm.dram_busy += cycles
 
 
 @stage
 def _queue(sm: Record, spec: Record, cycles: float, begin: float) -> None:
     """What stores alone ask of DRAM: until then L2 has no room for more of them."""
-    sm.dram_write_free = max(begin - spec.dram_apart, sm.dram_write_free) + cycles
+    sm.dram_write_free = max(begin - spec.apart, sm.dram_write_free) + cycles
 
 
 @stage

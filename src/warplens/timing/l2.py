@@ -60,7 +60,7 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
         return float(begin + latency)
     start = max(begin, sm.l2_free)
     cost = (found + missing * spec.l2_fill) * 32 / spec.l2_rate
-    sm.l2_free = max(sm.l2_free, begin - spec.l2_apart) + max(spec.l2_request, cost)
+    sm.l2_free = max(sm.l2_free, begin - spec.apart) + max(spec.l2_request, cost)
     sm.port_free = max(begin, sm.port_free) + (found + missing) * 32 / spec.port_rate
     done = max(max(sm.l2_free, sm.port_free) + latency, under_way)
     if late and under_way == 0.0 and not spec.ideal & dram.IDEAL_DRAM:
@@ -102,17 +102,17 @@ def store(sm: Record, spec: Record, trace: Trace, place: int, partial: int,
         return begin
     back = (sectors - old) * spec.dram_write_share
     cost = (sectors + back * (spec.l2_fill - 1.0)) * 32 / spec.l2_rate
-    sm.l2_free = max(sm.l2_free, begin - spec.l2_apart) + max(spec.l2_request, cost)
+    sm.l2_free = max(sm.l2_free, begin - spec.apart) + max(spec.l2_request, cost)
     sm.port_write_free = max(begin, sm.port_write_free) + sectors * 32 / spec.port_write_rate
-    shared = max(sm.l2_write_free, begin - spec.l2_apart, sm.dram_write_free - spec.dram_held)
+    shared = max(sm.l2_write_free, begin - spec.apart, sm.dram_write_free - spec.dram_held)
     sm.l2_write_free = shared + sectors * 32 / spec.l2_write_rate
     left = max(sm.l2_free, sm.l2_write_free, sm.port_write_free)
     if partial:
-        shared = max(sm.partial_free, begin - spec.l2_apart)
+        shared = max(sm.partial_free, begin - spec.apart)
         sm.partial_free = shared + partial * spec.l2_partial + spec.l2_partial_line
         fill = count_bits(trace.fills[place] & ~known)
         if fill and spec.l2_fill_line > 0.0:
-            sm.fill_free = max(sm.fill_free, begin - spec.l2_apart) + spec.l2_fill_line
+            sm.fill_free = max(sm.fill_free, begin - spec.apart) + spec.l2_fill_line
             dram.fill(sm, spec, fill, begin)
     if back > 0.0:
         dram.write(sm, spec, trace, place, back, begin)

@@ -118,7 +118,6 @@ class Machine:
         beyond = (float(latency["dram"]) - float(latency["l2_hit"])) * ratio
         link = float(value("l2.sm_bytes_per_cycle", 64))
         l2_rate = min(link, float(gpu.l2_read_bytes_per_cycle) / sms)
-        apart = float(value("l2.apart_cycles"))
         port_write = float(value("l2.sm_write_bytes_per_cycle"))
         # What keeps a slice busy takes as long as reading so many bytes: wide caches do more of it.
         l2_share = sms / float(gpu.l2_read_bytes_per_cycle)
@@ -135,8 +134,7 @@ class Machine:
             "l2_rate": l2_rate,
             "port_rate": link,
             "port_write_rate": port_write,
-            "l2_apart": apart,
-            "dram_apart": apart,
+            "apart": value("l2.apart_cycles"),
             "l2_request": value("l2.request_cycles"),
             "l2_fill": value("l2.fill_cost", 2.0),
             "l2_partial": value("l2.partial_write_bytes") * l2_share,
