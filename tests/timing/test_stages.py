@@ -65,16 +65,24 @@ def test_seven_is_no_scoreboard() -> None:
 @pytest.mark.parametrize("interval", [1, 2])
 @pytest.mark.parametrize("passes", [1, 2, 4, 32])
 def test_conflicts_hold_the_data_path(passes: int, interval: int) -> None:
-    sm, spec = _one(SM), _spec(shared_latency=23.5, shared_interval=interval)
-    shared.access.py_func(sm, spec, passes, 32, 4, False, 100.0)
+    sm, sub, spec = _one(SM), _one(SUB), _spec(shared_latency=23.5, shared_interval=interval)
+    shared.access.py_func(sm, sub, spec, passes, 32, 4, False, False, 100.0)
     assert sm.data_free == 100 + passes * interval
     assert sm.lsu_free == 100 + (passes - 1) * interval  # what follows comes in order
 
 
 def test_ideal_banks_need_the_passes_of_the_bytes() -> None:
-    sm, spec = _one(SM), _spec(shared_latency=23.5, shared_interval=1, ideal=shared.IDEAL_BANKS)
-    shared.access.py_func(sm, spec, 32, 32, 8, False, 0.0)
+    sm, sub, spec = _one(SM), _one(SUB), _spec(shared_interval=1, ideal=shared.IDEAL_BANKS)
+    shared.access.py_func(sm, sub, spec, 32, 32, 8, False, False, 0.0)
     assert sm.data_free == 2
+
+
+def test_passes_of_one_sub_partition_return_one_by_one() -> None:
+    sm, sub, other = _one(SM), _one(SUB), _one(SUB)
+    spec = _spec(shared_latency=23, shared_interval=1, return_interval=2)
+    assert shared.access.py_func(sm, sub, spec, 32, 32, 4, False, False, 0.0) == 23 + 2 * 31
+    assert shared.access.py_func(sm, sub, spec, 32, 32, 4, False, False, 32.0) == 23 + 2 * 63
+    assert shared.access.py_func(sm, other, spec, 32, 32, 4, False, False, 64.0) == 87 + 2 * 31
 
 
 @pytest.fixture
@@ -181,13 +189,26 @@ def test_l1_keeps_what_was_filled_and_replaces_the_oldest() -> None:
 
 
 def test_the_memory_queue_fills_and_drains() -> None:
-    sm, sub, spec = _one(SM), _one(SUB), _spec(agu_interval=4, lsu_interval=1, queue_entries=5)
-    accepted = 0
-    while lsu.has_room.py_func(sub, spec, 0):
-        lsu.enter.py_func(sm, sub, spec, 0)
-        accepted += 1
-    assert accepted == 5
-    assert lsu.has_room.py_func(sub, spec, 4)
+    """Five instructions wait for their addresses, one of which is done every fourth cycle; ten more
+    for units that are busy."""
+    spec = _spec(agu_interval=4, lsu_interval=1, queue_entries=5, queue_held=10)
+    for busy_until, accepted in ((0, 5), (10_000, 5)):
+        sm, sub = _one(SM), _one(SUB)
+        sm.lsu_free = busy_until
+        n = 0
+        while lsu.room_at.py_func(sub) <= 0:
+            lsu.enter.py_func(sm, sub, spec, 0, 0.0)
+            n += 1
+        assert n == accepted
+        assert lsu.room_at.py_func(sub) == 4
+    n, now = 0, 0
+    sm, sub = _one(SM), _one(SUB)
+    sm.lsu_free = 10_000
+    while lsu.room_at.py_func(sub) < 10_000:
+        now = max(now, int(lsu.room_at.py_func(sub)))
+        lsu.enter.py_func(sm, sub, spec, now, 0.0)
+        n += 1
+    assert n == 15
 
 
 def test_instructions_of_one_line_are_fetched_once() -> None:

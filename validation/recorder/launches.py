@@ -42,6 +42,7 @@ PARAMETERS = {  # of a source's templates
                     "float, float*, size_t",
     "loop": "float*, float, int",
     "either": "float*, float, int, unsigned",
+    "ends": "float*, float, int",
     "rests<float,": "const float*, float*, unsigned, int, int",
     "rests<float4,": "const float4*, float4*, unsigned, int, int",
 }
@@ -183,6 +184,20 @@ def _loops() -> list[Case]:
     ]  # fmt: skip
 
 
+def _ends() -> list[Case]:
+    """Blocks that end with and without stores, one on an SM or as many as fit."""
+    return [
+        Case(
+            name=f"ends/{stores}/{warps}/{turns}/{resident or 'all'}", source="ends",
+            kernel=f"ends<{stores}>", symbol=f"_Z4endsILi{stores}EEvPffi",
+            grid=(132 * 20 * (resident or 64 // warps),), block=(32 * warps,),
+            arguments=("f32[1<<26]=0", "f32=1", f"i32={turns}"),
+            shared=_RESIDENT[resident] if resident else 0,
+        )
+        for stores in (0, 1, 4) for warps in (8, 32) for turns in (8, 64) for resident in (1, 0)
+    ]  # fmt: skip
+
+
 # Blocks of an SM, by dynamic shared memory that nothing uses.
 _RESIDENT = {1: 116_000, 2: 80_000, 4: 50_000, 6: 33_500}
 
@@ -197,7 +212,7 @@ def _few() -> list[Case]:
     ]
 
 
-CASES = (*_f64(), *_f32(), *_vectors(), *_gemms(), *_few(), *_rests(), *_loops())
+CASES = (*_f64(), *_f32(), *_vectors(), *_gemms(), *_few(), *_rests(), *_loops(), *_ends())
 
 
 def folder_of(source: str) -> str:

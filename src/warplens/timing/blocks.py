@@ -123,7 +123,7 @@ def _place(state: State, counts: Counts, spec: Record, trace: Trace, slot: int, 
     lifted = trace.entries[first, 0]
     warp.pc, warp.end = trace.blocks[lifted, 0], trace.blocks[lifted, 1]
     warp.issued_at = now
-    warp.stores = 0
+    warp.stores = warp.queued = 0
     scoreboard.clear(warp)
     warp.age = sm.next_block
     l0 = state.l0[part]
@@ -182,6 +182,8 @@ def finish(state: State, counts: Counts, spec: Record, warp: Record, index: int,
     state.ready[index] = NEVER
     slot.live -= 1
     sm.resident -= 1
+    sm.warp_cycles += leaves - now - 1
+    sm.drained = max(sm.drained, leaves)
     state.subs[index % spec.sub_partitions].gone += 1
     slot.free = max(slot.free, leaves)
     if slot.live == 0:

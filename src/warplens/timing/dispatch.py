@@ -33,9 +33,9 @@ def blocked(sub: Record, spec: Record, inst: Record, now: int) -> int:
     """The reason why a ready instruction cannot go to its unit now; 0 if it can. Special functions
     and conversions wait in the queue of memory instructions, as ncu's description of it says."""
     if inst.kind == MEMORY:
-        return 0 if lsu.has_room(sub, spec, now) else LG_THROTTLE
+        return 0 if lsu.room_at(sub) <= now else LG_THROTTLE
     if inst.kind == SHARED:
-        return 0 if lsu.has_room(sub, spec, now) else MIO_THROTTLE
+        return 0 if lsu.room_at(sub) <= now else MIO_THROTTLE
     if sub.pipe_free[inst.pipe] <= now:
         return DISPATCH_STALL if registers.busy_until(sub, inst) > now else 0
     return MIO_THROTTLE if inst.pipe == _XU else MATH_PIPE_THROTTLE
@@ -46,7 +46,7 @@ def free_at(sub: Record, spec: Record, inst: Record, now: int) -> int:
     """When a blocked instruction may go, if its sub-partition issues nothing else: or just before,
     since the times of units are fractions."""
     if inst.kind == MEMORY or inst.kind == SHARED:
-        return max(now + 1, int(sub.queue_free - spec.queue_entries * spec.agu_interval))
+        return max(now + 1, int(lsu.room_at(sub)))
     return max(now + 1, int(max(sub.pipe_free[inst.pipe], registers.busy_until(sub, inst))))
 
 

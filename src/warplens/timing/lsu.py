@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from warplens.execute.trace import DEPTH_SHIFT, KIND_SHIFT, LANES_SHIFT, SIZE_SHIFT, SPACE_SHIFT
 from warplens.timing import l1, l2, shared
-from warplens.timing.state import SHARED, Record, Records, State, Trace, stage
+from warplens.timing.scoreboard import NO_BARRIER
+from warplens.timing.state import MEMORY, SHARED, Record, Records, State, Trace, stage
 
 GLOBAL, SHARED_SPACE, LOCAL = 0, 1, 2
 READ, WRITE, ATOMIC = 1, 2, 4
@@ -15,19 +16,24 @@ SHUFFLE = -2  # Code.depth of shuffles and the like: `passes` through the data p
 
 
 @stage
-def has_room(sub: Record, spec: Record, now: int) -> bool:
-    """Whether the sub-partition's memory queue takes another instruction."""
-    return bool(sub.queue_free - now < spec.queue_entries * spec.agu_interval)
+def room_at(sub: Record) -> float:
+    """When the sub-partition's queue takes another memory instruction: one has its addresses."""
+    return float(sub.addressed[sub.next_addressed])
 
 
 @stage
-def enter(sm: Record, sub: Record, spec: Record, now: int) -> float:
-    """When an instruction issued now reaches the SM's shared units."""
-    begin = max(float(now), sub.queue_free)
-    start = max(begin, sm.lsu_free)
+def enter(sm: Record, sub: Record, spec: Record, now: int, room: float) -> tuple[float, float]:
+    """When an instruction issued now has its addresses, and when it reaches the SM's shared units,
+    where there is `room` for it from then on."""
+    begin = max(float(now), sub.queue_free, sub.left[sub.next_left])
+    start = max(begin, sm.lsu_free, room)
     sm.lsu_free = start + spec.lsu_interval
-    sub.queue_free = max(begin + spec.agu_interval, start)
-    return float(start)
+    sub.queue_free = begin + spec.agu_interval
+    sub.addressed[sub.next_addressed] = sub.queue_free
+    sub.next_addressed = (sub.next_addressed + 1) % spec.queue_entries
+    sub.left[sub.next_left] = start
+    sub.next_left = (sub.next_left + 1) % spec.queue_held
+    return float(begin), float(start)
 
 
 @stage
@@ -35,37 +41,44 @@ def perform(state: State, spec: Record, inst: Record, trace: Trace, warp: Record
             now: int) -> tuple[float, float, float]:  # fmt: skip
     """Carries out a memory instruction: when its result is there, when its sources are read, when
     a store has left the SM."""
-    sm = state.sm[0]
-    start = enter(sm, state.subs[index % spec.sub_partitions], spec, now)
-    read = start + spec.sources_load
+    sm, sub, room = state.sm[0], state.subs[index % spec.sub_partitions], 0.0
+    if inst.kind == MEMORY:
+        room = sm.tag_free if inst.write == NO_BARRIER else sm.tagged[sm.next_tagged]
+    begin, start = enter(sm, sub, spec, now, room)
+    warp.queued = max(warp.queued, int(start) - now)
+    read = begin + spec.sources_load
     if inst.kind == SHARED and inst.depth == SHUFFLE:
         return shared.shuffle(sm, spec, float(inst.latency), inst.interval, start), read, read
-    done, left = start + 8.0, read  # no lane takes part
+    done, left = start + 8.0, start + spec.sources_load  # no lane takes part
     while warp.access < warp.last_access:
         row = trace.accesses[warp.access]
         if row[0] != warp.entry or row[1] & 0xFFFFFF != warp.pc:
             break
         warp.access += 1
-        done, read = _record(
-            sm, state.sets, spec, trace, index, row[1], row[2], start, now, inst.float_atomic
+        done = _record(
+            sm, sub, state.sets, spec, trace, index, row[1], row[2], start, now, inst.float_atomic
         )  # fmt: skip
-        left = read
-        if row[1] >> KIND_SHIFT & 7 == WRITE and row[1] >> SPACE_SHIFT & 3 == GLOBAL:
+        kind, space = row[1] >> KIND_SHIFT & 7, row[1] >> SPACE_SHIFT & 3
+        sources = spec.sources_load
+        if kind != READ:
+            words = max(4, row[1] >> SIZE_SHIFT & 31) // 4
+            sources = spec.sources_store + int(spec.wide_extra * (words - 1))
+        read, left = begin + sources, start + sources
+        if kind == WRITE and space == GLOBAL:
             left = max(sm.tag_free, done - spec.in_flight)
     return done, read, left
 
 
 @stage
-def _record(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, where: int,
-            place: int, start: float, now: int,
-            is_float: int) -> tuple[float, float]:  # fmt: skip
+def _record(sm: Record, sub: Record, sets: Records, spec: Record, trace: Trace, index: int,
+            where: int, place: int, start: float, now: int, is_float: int) -> float:  # fmt: skip
+    """When an access has its data, or a store is on its way."""
     kind, space = where >> KIND_SHIFT & 7, where >> SPACE_SHIFT & 3
     lanes, size = where >> LANES_SHIFT & 63, where >> SIZE_SHIFT & 31
     first, count = place >> 16, place & 0xFFFF
-    wide = spec.wide_extra * (max(4, size) // 4 - 1)
-    read = start + (spec.sources_load if kind == READ else spec.sources_store + wide)
     if space == SHARED_SPACE:
-        return shared.access(sm, spec, count, lanes, size, kind == ATOMIC, start), read
+        is_atomic, is_store = kind == ATOMIC, kind == WRITE
+        return float(shared.access(sm, sub, spec, count, lanes, size, is_atomic, is_store, start))
     sm.requests += 1
     if kind == ATOMIC:
         deep = float(where >> DEPTH_SHIFT & 63)
@@ -74,7 +87,7 @@ def _record(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, w
         for i in range(first, first + count):
             done = max(done, l2.atomics(sm, spec, trace, i, own, start))
         _push_back(sm, spec)
-        return done, read
+        return float(done)
     if spec.ideal & IDEAL_COALESCING:
         count = min(count, max(1, (lanes * size + 127) // 128))
     begin = max(start, sm.tag_free)
@@ -87,9 +100,15 @@ def _record(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, w
         passes = where >> DEPTH_SHIFT & 63
         if spec.ideal & IDEAL_COALESCING:
             passes = 0
-        done = _load(sm, sets, spec, trace, index, space, first, count, passes, begin, now) + wide
+        sm.tagged[sm.next_tagged] = begin
+        sm.next_tagged = (sm.next_tagged + 1) % spec.tags_held
+        done = _load(sm, sets, spec, trace, index, space, first, count, passes, begin, now)
+        whole = max(count, passes, (lanes * size + 127) // 128)
+        last = max(begin, sub.l1_back) + (whole - 1) * spec.return_interval
+        sub.l1_back = last + spec.return_interval
+        done = max(done, last + spec.l1_hit)
     _push_back(sm, spec)
-    return done, max(read, begin)
+    return float(done)
 
 
 @stage

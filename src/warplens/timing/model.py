@@ -97,6 +97,7 @@ class Replay:
         """The share of its time that a warp would need if it had the SM for itself."""
         time = self.counts.stalls.sum(axis=0).astype(np.float64)
         waiting = float(sum(time[REASONS.index(name)] for name in _FOR_OTHERS))
+        waiting += float(self.sm["queued"])
         return 1.0 - waiting / max(1.0, float(time.sum()))
 
 
@@ -356,7 +357,7 @@ def extrapolate(question: Question, replay: Replay, active_sms: int,
     left = max(busy, float(replay.sm["slowest_slice"])) - replay.cycles
     overhead += max(0.0, left) if n else 0.0
     return Estimate(
-        active_cycles=mean * active_sms / question.gpu.sm_count,
+        active_cycles=mean * _active_share(replay) * active_sms / question.gpu.sm_count,
         busiest_cycles=busiest,
         elapsed_cycles=busiest + overhead,
         overhead_cycles=overhead,
@@ -365,6 +366,11 @@ def extrapolate(question: Question, replay: Replay, active_sms: int,
         sampling_error=error,
         active_sms=active_sms,
     )
+
+
+def _active_share(replay: Replay) -> float:
+    """The part of the replayed time in which the SM had warps."""
+    return min(1.0, float(replay.sm["cycles"]) / max(1, replay.cycles)) if replay.blocks else 1.0
 
 
 def _inner_rate(replay: Replay) -> float:

@@ -8,8 +8,8 @@ IDEAL_BANKS = 8
 
 
 @stage
-def access(sm: Record, spec: Record, passes: int, lanes: int, size: int, is_atomic: bool,
-           begin: float) -> float:  # fmt: skip
+def access(sm: Record, sub: Record, spec: Record, passes: int, lanes: int, size: int,
+           is_atomic: bool, is_store: bool, begin: float) -> float:  # fmt: skip
     """When an access that starts at `begin` has its data."""
     if spec.ideal & IDEAL_BANKS:
         passes = max(1, (lanes * size + 127) // 128)
@@ -18,9 +18,13 @@ def access(sm: Record, spec: Record, passes: int, lanes: int, size: int, is_atom
     sm.lsu_free = max(sm.lsu_free, sm.data_free - spec.shared_interval)
     sm.shared_passes += passes
     sm.data_cycles += passes * spec.shared_interval
+    if is_store:
+        return start
     latency = spec.shared_atomic if is_atomic else spec.shared_latency
-    # Further passes of a wide access overlap its return; those of conflicts do, too.
-    return float(start + latency + 2.0 * (passes - 1) * (1.0 if size > 4 else 0.5))
+    passes = max(passes, (lanes * size + 127) // 128)
+    last = max(start, sub.shared_back) + (passes - 1) * spec.return_interval
+    sub.shared_back = last + spec.return_interval
+    return float(last + latency)
 
 
 @stage

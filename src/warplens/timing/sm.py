@@ -59,6 +59,9 @@ def simulate(specs: Records, code: Records, trace: Trace, state: State, counts: 
         now = following
         if now >= sm.note_at:
             _note(state, counts, spec, code, now)
+    if sm.finished >= trace.order.size and sm.drained > now:
+        sm.cycles += sm.drained - now
+        now = sm.drained
     sm.now = now
     _note(state, counts, spec, code, now)
 
@@ -110,6 +113,9 @@ def _advance(state: State, counts: Counts, spec: Record, code: Records, trace: T
     ready = until
     until, reason = scoreboard.waits(warp, code[following])
     stall.charge(sm, counts, index, warp, reason, ready, until)
+    if until > ready:
+        sm.queued += min(until - ready, warp.queued)
+        warp.queued = 0
     warp.ready = max(ready, until)
     state.ready[index] = warp.ready
     sub = state.subs[index % spec.sub_partitions]
@@ -145,7 +151,7 @@ def _note(state: State, counts: Counts, spec: Record, code: Records, now: int) -
 @stage
 def _account(sm: Record, now: int, following: int, issued: int) -> None:
     passed = following - now
-    if sm.resident > 0 or issued:
-        sm.cycles += passed
-        sm.warp_cycles += passed * sm.resident
+    sm.warp_cycles += passed * sm.resident
+    # active until the last store of the last warp has left
+    sm.cycles += passed if sm.resident > 0 else max(min(1, issued), min(following, sm.drained) - now)
     sm.issue_active += issued

@@ -30,6 +30,7 @@ RING = 8  # outstanding releases that DEPBAR can tell apart
 N_BARRIERS = 16
 MAX_SUB_PARTITIONS = 8
 BANKS = 2  # of the register file
+MAX_HELD = 32  # memory instructions in a queue
 WAYS = 4  # of L1
 SLICES = 32
 CONSTANT_LINES = 32  # of 64 bytes
@@ -46,7 +47,11 @@ SPEC = np.dtype([
     ("warp_slots", "i8"),  # of a sub-partition: what it and its registers hold
     ("first_step", "i8"),  # sub-partitions from a block's first warp to the next block's
     ("ideal", "i8"),  # bits of what is made ideal, see ablate.py
-    ("agu_interval", "f8"), ("lsu_interval", "f8"), ("queue_entries", "f8"),
+    ("agu_interval", "f8"), ("lsu_interval", "f8"),
+    ("queue_entries", "i8"),  # memory instructions of a sub-partition that wait for their addresses
+    # memory instructions that wait for the SM's units, per sub-partition; loads that wait for tags
+    ("queue_held", "i8"), ("tags_held", "i8"),
+    ("return_interval", "f8"),  # cycles of a pass's way back to its sub-partition
     ("l1_bytes_per_cycle", "f8"), ("l1_hit", "f8"),
     ("l2_hit", "f8"), ("l2_far", "f8"), ("far_share", "i8"),  # of 256 lines: far from the SM
     ("l2_rate", "f8"),  # bytes per cycle of L2's that fall to this SM, read and written
@@ -97,6 +102,7 @@ WARP = np.dtype([
     ("status", "i8"), ("trace", "i8"), ("block", "i8"), ("entry", "i8"), ("last_entry", "i8"),
     ("access", "i8"), ("last_access", "i8"), ("pc", "i8"), ("end", "i8"), ("ready", "i8"),
     ("issued_at", "i8"), ("age", "i8"), ("stores", "i8"), ("blocked", "i8"),
+    ("queued", "i8"),  # the longest wait for the SM's units of an access that it has not waited for
     ("release", "i8", (N_SCOREBOARDS,)), ("cause", "i8", (N_SCOREBOARDS,)),
     ("ring", "i8", (N_SCOREBOARDS * RING,)),
 ])  # fmt: skip
@@ -104,6 +110,12 @@ SUB = np.dtype([
     ("placed", "i8"), ("gone", "i8"),  # warps that ever came, and that ended
     ("told", "i8"),  # of those that ended, as far as what hands out blocks has been told
     ("pipe_free", "f8", (len(PIPES),)), ("port_free", "f8", (BANKS,)), ("queue_free", "f8"),
+    # when each of the last memory instructions had its addresses, when it left for the SM's units,
+    # and the oldest of them
+    ("addressed", "f8", (MAX_HELD,)), ("left", "f8", (MAX_HELD,)),
+    ("next_addressed", "i8"), ("next_left", "i8"),
+    # when its way back from shared memory is free, and from L1
+    ("shared_back", "f8"), ("l1_back", "f8"),
     ("last_warp", "i8"),
     ("next", "i8"),  # when the scheduler must look again
     ("held_since", "i8"),  # since when all its ready warps wait for a unit; -1: they do not
@@ -126,16 +138,18 @@ L1_KINDS = ("global_ld", "global_st", "local_ld", "local_st")
 # the SM as a whole: counters of progress, when each shared unit is free again, sums
 SM = np.dtype([
     *((name, "i8") for name in ("now", "next_block", "finished", "n_events", "resident",
-                                "issued", "launch_at", "first_sub", "notes", "note_at",
+                                "issued", "launch_at", "drained", "first_sub", "notes", "note_at",
                                 "note_interval")),
     *((name, "f8") for name in ("lsu_free", "tag_free", "data_free", "port_free",
                                 "port_write_free", "l2_free", "l2_write_free", "partial_free",
                                 "fill_free", "dram_free", "dram_busy", "dram_write_free",
                                 "dram_write_busy", "dram_owed", "atomic_free", "launch_free",
                                 "barrier_free")),
+    ("queued", "f8"),  # warps' cycles of waiting for accesses while these waited for units
     *((name, "f8") for name in SUMS),
     ("l1_looked", "f8", (len(L1_KINDS),)), ("l1_found", "f8", (len(L1_KINDS),)),
     ("pipe_busy", "f8", (len(PIPES),)),
+    ("tagged", "f8", (MAX_HELD,)), ("next_tagged", "i8"),  # as SUB's `left`: loads, to the tags
     ("slowest_slice", "f8"),
     ("slice_free", "f8", (SLICES,)),  # L2 slices, for atomics that several SMs contend for
 ])  # fmt: skip

@@ -1,0 +1,88 @@
+"""Memory instructions that wait, and the ends of blocks: the replay against an H200.
+
+The recorder's own kernels (`validation/recorder/kernels/queues.cu`) run here; when a warp reads the
+clock is when the replay issues that instruction.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import warplens as wl
+from warplens.cli._launch_arguments import parse
+from warplens.timing.launch_timing import LaunchTiming
+from warplens.timing.stall import SELECTED
+from warplens.timing.validation import DURATION, OCCUPANCY, compare_file
+
+VALIDATION = Path(__file__).parents[2] / "validation"
+RECORDED = json.loads((VALIDATION / "data" / "queues_sm90.json").read_text())
+CLOCKS = {(kernel, warps, apart): np.array(t) for kernel, warps, apart, t in RECORDED["rows"]}
+PASSES = {16: 4, 32: 8, 64: 16, 128: 32}  # of a shared access, by the bytes between its lanes
+
+
+@pytest.fixture(scope="module")
+def module() -> wl.Module:
+    source = (VALIDATION / "recorder" / "kernels" / "queues.cu").read_text()
+    return wl.Device("H200").compile(source)
+
+
+def _replayed(kernel: wl.Kernel, warps: int, apart: int) -> Any:
+    """Per warp when it reads the clock, from the first reading on."""
+    clocks, data = np.zeros(32 * 17, np.uint32), np.zeros(34 * 8192, np.uint8)
+    timing = kernel.predict[1, 32 * warps](clocks, data, np.uint32(apart))._timing
+    assert isinstance(timing, LaunchTiming)
+    replay = timing.model.replay(events=100_000)
+    events = replay.counts.events[: int(replay.sm["n_events"])]
+    reads = [i for i, one in enumerate(kernel.sass.instructions) if "SR_CLOCK" in one.text]
+    mine = events[(events[:, 3] == SELECTED) & np.isin(events[:, 4], reads)]
+    found = np.array([np.sort(mine[mine[:, 5] == w, 1]) for w in range(warps)])
+    return found - found.min()
+
+
+@pytest.mark.parametrize("kernel", ["load_shared_4", "load_shared_16", "store_shared_4"])
+@pytest.mark.parametrize("apart", [64, 128])
+@pytest.mark.parametrize("warps", [8, 16])
+def test_sixty_instructions_wait_on_the_hardware(kernel: str, warps: int, apart: int) -> None:
+    """Those that have been issued and not served: a pass takes a cycle."""
+    issued = np.sort(CLOCKS[kernel, warps, apart][:, 1:].ravel())
+    served = np.maximum(0, issued - issued[0]) / PASSES[apart]
+    assert 58 <= (np.arange(1, len(issued) + 1) - served).max() <= 62
+
+
+@pytest.mark.parametrize("kernel", ["load_shared_4", "store_shared_4", "store_shared_16"])
+@pytest.mark.parametrize("apart", [16, 64, 128])
+@pytest.mark.parametrize("warps", [1, 4, 8, 16])
+def test_warps_wait_for_the_queue_as_recorded(module: wl.Module, kernel: str, warps: int,
+                                              apart: int) -> None:  # fmt: skip
+    """The last of sixteen instructions of every warp, and the one in the middle."""
+    recorded = CLOCKS[kernel, warps, apart]
+    replayed = _replayed(module[kernel], warps, apart)
+    assert replayed.shape == recorded.shape
+    assert replayed.max() == pytest.approx(recorded.max(), rel=0.07, abs=50)
+    assert np.median(replayed) == pytest.approx(np.median(recorded), rel=0.07, abs=40)
+
+
+@pytest.mark.parametrize("apart", [16, 64, 128])
+def test_conflicts_of_one_warp_do_not_hold_back_its_loads(module: wl.Module,
+                                                          apart: int) -> None:  # fmt: skip
+    """A load behind eight shared ones has its data when these have gone through the banks, long
+    before the last of them has returned; all in all they take two cycles a pass."""
+    (_, _, there, done), = CLOCKS["load_shared_then_global", 1, apart]
+    (replayed,) = _replayed(module["load_shared_then_global"], 1, apart)
+    assert replayed[2] == pytest.approx(there, abs=12)
+    assert replayed[3] == pytest.approx(done, rel=0.02, abs=15)
+
+
+@pytest.mark.parametrize("case", ["ends/0/32/8/1", "ends/1/8/8/all", "ends/4/32/8/1"])
+def test_an_sm_is_not_active_between_blocks(case: str) -> None:
+    """Blocks of about 1,200 to 2,700 cycles, one of an SM or all that fit."""
+    path = VALIDATION / "timing" / "h200_ends.json"
+    (found,) = [c for c in compare_file(path, parse, pattern=case) if c.name == case]
+    for metric in (DURATION, "sm__cycles_active.avg"):
+        assert found.predicted[metric] == pytest.approx(found.measured[metric], rel=0.08)
+    assert found.predicted[OCCUPANCY] == pytest.approx(found.measured[OCCUPANCY], abs=9)
