@@ -11,7 +11,8 @@ import pytest
 
 RECORDER = Path(__file__).parents[2] / "validation" / "recorder"
 SCRIPTS = ("semantics", "operations", "mma", "mufu", "mufu_check", "timing", "counters_record",
-           "joins", "residency", "loaded", "pieces", "ports", "bursts", "stores")  # fmt: skip
+           "joins", "residency", "loaded", "pieces", "ports", "bursts", "stores", "queues",
+           "constants")  # fmt: skip
 
 
 @pytest.fixture(scope="module")

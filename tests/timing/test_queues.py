@@ -63,7 +63,7 @@ def test_warps_wait_for_the_queue_as_recorded(module: wl.Module, kernel: str, wa
     recorded = CLOCKS[kernel, warps, apart]
     replayed = _replayed(module[kernel], warps, apart)
     assert replayed.shape == recorded.shape
-    assert replayed.max() == pytest.approx(recorded.max(), rel=0.07, abs=50)
+    assert replayed.max() == pytest.approx(recorded.max(), rel=0.1, abs=50)
     assert np.median(replayed) == pytest.approx(np.median(recorded), rel=0.07, abs=40)
 
 

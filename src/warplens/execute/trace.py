@@ -36,13 +36,16 @@ BEFORE, ELSEWHERE = -1, -2  # the time before its block's window; a block on ano
 
 SUB_PARTITIONS = 4  # of every SM with a control word in its instructions
 _SEEN = 1 << 18  # counters of a window, by block and warp
+_CONSTANTS = 1 << 44  # lines of constant banks, among those of memory
 
 ENTRY_BYTES, ACCESS_BYTES, LINE_BYTES = 16, 32, 8
 MAX_ENTRIES, MAX_ACCESSES, MAX_LINES = 1_300_000, 750_000, 2_200_000  # 62 MB in all
 
 # `where` of an access: instruction | space << 24 | kind << 28 | lanes << 32 | size << 40, and << 46
-# for atomics the most lanes that use one word, for global reads the passes through L1's banks
+# for atomics the most lanes that use one word, for global reads the passes through L1's banks, for
+# constants the different words but one
 SPACE_SHIFT, KIND_SHIFT, LANES_SHIFT, SIZE_SHIFT, DEPTH_SHIFT = 24, 28, 32, 40, 46
+SPACE_MASK = 7
 
 
 @native
@@ -151,6 +154,36 @@ def _local_lines(warp: int, mask: int, size: int, table: int, first: int) -> int
             for k in range(max(1, size >> 2)):
                 count = _add_line(table, first, count, word + k, 1 << (lane >> 3))
     return count
+
+
+@native
+def _constant_lines(warp: int, mask: int, bank: int, table: int, first: int) -> int:
+    """Lines of 64 bytes of a constant bank that lanes ask for."""
+    base = warp + at.WARP_SCRATCH
+    count = 0
+    for lane in range(32):
+        if mask >> lane & 1:
+            line = peek32(base + 4 * lane) >> 6
+            count = _add_line(table, first, count, _CONSTANTS | bank << 12 | line, 15)
+    return count
+
+
+@native
+def _distinct(warp: int, mask: int) -> int:
+    """How many different offsets lanes ask for."""
+    base = warp + at.WARP_SCRATCH
+    found = np.empty(32, np.int64)
+    n = 0
+    for lane in range(32):
+        if mask >> lane & 1:
+            offset = peek32(base + 4 * lane)
+            is_new = True
+            for i in range(n):
+                is_new = is_new and found[i] != offset
+            if is_new:
+                found[n] = offset
+                n += 1
+    return n
 
 
 @native
@@ -276,11 +309,16 @@ def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int,
     elif space == at.SPACE_LOCAL:
         count = _local_lines(warp, lanes, size, table, lines)
         poke64(state + 8 * N_LINES, lines + count)
+    elif space == at.SPACE_CONSTANT:
+        count = _constant_lines(warp, lanes, base, table, lines)
+        poke64(state + 8 * N_LINES, lines + count)
     else:
         count = _shared_passes(warp, lanes, size, kind == at.ACCESS_READ)
     deep = 0
     if whole and space == at.SPACE_GLOBAL and kind == at.ACCESS_READ:
         deep = _global_passes(warp, lanes, size, count)
+    if space == at.SPACE_CONSTANT:
+        deep = max(0, _distinct(warp, lanes) - 1)
     if kind == at.ACCESS_ATOMIC:
         slot = 20 if space == at.SPACE_GLOBAL else 0
         each = 8 if space == at.SPACE_GLOBAL else 4
@@ -452,7 +490,7 @@ def collect(recorder: Recorder, lifted_blocks: list[Any], warps_per_block: int,
     n_warps = len(blocks) * warps_per_block
     rank = np.full(len(entries), -1, np.int64)
     rank[order] = np.arange(len(order))
-    is_global = (accesses[:, 2] >> SPACE_SHIFT & 3) == at.SPACE_GLOBAL
+    is_global = (accesses[:, 2] >> SPACE_SHIFT & SPACE_MASK) == at.SPACE_GLOBAL
     context = accesses[is_global].copy()
     context[:, 1] = np.minimum(context[:, 1], 0)
     whole = accesses[:, 1] >= 0

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from warplens.execute import layout as at
+from warplens.lift.access_ir import ADDRESSES
 from warplens.lift.binding import KEY_UNIFORM, BindingError, Bound, access_bytes
 from warplens.lift.lifter import RegionWriter, role
 from warplens.lift.llvm_lanes import Value
-from warplens.lift.memory_parts import use_runtime
+from warplens.lift.memory_parts import put_scratch, use_runtime
 from warplens.sass.model import RZ, Const, Reg, UReg
 
 
@@ -66,6 +68,14 @@ def _gather_constant(w: RegionWriter, source: Const, size: int, words: int,
         raise BindingError("indexed constant bank")
     lanes = w.executing()
     bank = w.bank(source.bank)
+    if w.watch.constants:
+        put_scratch(w, ADDRESSES, x.and_(index, x.u32(0xFFFF)))
+        function = w.emit(f"inttoptr i64 {w.env(at.ENV_OBSERVE_ACCESS)} to ptr")
+        w.line(
+            f"call void {function}(ptr %env, ptr %w, i32 {w.index}, i32 {w.lanes_mask()}, "
+            f"i32 {at.SPACE_CONSTANT}, i32 {at.ACCESS_READ}, i32 {size}, i64 {source.bank}, "
+            f"ptr {bank})"
+        )
     values = []
     for k in range(words):
         where = x.and_(x.add(index, x.u32(4 * k)), x.u32(0xFFFF))

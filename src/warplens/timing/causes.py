@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from warplens.execute.trace import KIND_SHIFT, LANES_SHIFT, SPACE_SHIFT
+from warplens.execute.trace import KIND_SHIFT, LANES_SHIFT, SPACE_MASK, SPACE_SHIFT
 from warplens.gpus.spec import override
 from warplens.timing import l2
 from warplens.timing.lsu import ATOMIC, GLOBAL, READ
@@ -109,7 +109,8 @@ def l1_reuse(model: Model) -> Reuse | None:
     """The reuse of global and local loads; None where there are none."""
     trace, sm = model.sample.trace, model.result.sm
     where = trace.accesses[:, 1]
-    loads = trace.accesses[(where >> KIND_SHIFT & 7 == READ) & (where >> SPACE_SHIFT & 3 == 0)]
+    is_global = where >> SPACE_SHIFT & SPACE_MASK == GLOBAL
+    loads = trace.accesses[(where >> KIND_SHIFT & 7 == READ) & is_global]
     counts = loads[:, 2] & 0xFFFF
     looked = float(sm["l1_looked"][0])
     if not counts.sum() or not looked:
@@ -134,7 +135,7 @@ def updates_per_word(model: Model) -> float:
     """How often the sampled blocks' atomics update a word of global memory, at least."""
     trace = model.sample.trace
     where = trace.context[:, 1]
-    is_atomic = (where >> KIND_SHIFT & 7 == ATOMIC) & (where >> SPACE_SHIFT & 3 == GLOBAL)
+    is_atomic = (where >> KIND_SHIFT & 7 == ATOMIC) & (where >> SPACE_SHIFT & SPACE_MASK == GLOBAL)
     rows = trace.context[is_atomic]
     counts = rows[:, 2] & 0xFFFF
     if not counts.sum():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warplens.timing import lsu, registers, scoreboard
+from warplens.timing import constants, lsu, registers, scoreboard
 from warplens.timing.stall import (
     DISPATCH_STALL,
     LG_THROTTLE,
@@ -74,6 +74,8 @@ def start(state: State, spec: Record, inst: Record, trace: Trace, warp: Record, 
         scoreboard.hold(warp, inst.read, until, MEMBAR)
     elif kind in (VARIABLE, CONSTANT) or inst.write != scoreboard.NO_BARRIER:
         until = now + inst.latency + 1
+        if kind == CONSTANT:
+            until = int(constants.load(state, spec, inst, trace, warp, now)) + 1
         scoreboard.hold(warp, inst.write, until, SHORT_SCOREBOARD)
         soon = now + min(spec.sources_load, inst.latency) + 1
         scoreboard.hold(warp, inst.read, soon, SHORT_SCOREBOARD)

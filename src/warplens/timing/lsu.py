@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from warplens.execute.trace import DEPTH_SHIFT, KIND_SHIFT, LANES_SHIFT, SIZE_SHIFT, SPACE_SHIFT
+from warplens.execute.trace import (
+    DEPTH_SHIFT,
+    KIND_SHIFT,
+    LANES_SHIFT,
+    SIZE_SHIFT,
+    SPACE_MASK,
+    SPACE_SHIFT,
+)
 from warplens.timing import l1, l2, shared
 from warplens.timing.scoreboard import NO_BARRIER
 from warplens.timing.state import MEMORY, SHARED, Record, Records, State, Trace, stage
@@ -58,7 +65,7 @@ def perform(state: State, spec: Record, inst: Record, trace: Trace, warp: Record
         done = _record(
             sm, sub, state.sets, spec, trace, index, row[1], row[2], start, now, inst.float_atomic
         )  # fmt: skip
-        kind, space = row[1] >> KIND_SHIFT & 7, row[1] >> SPACE_SHIFT & 3
+        kind, space = row[1] >> KIND_SHIFT & 7, row[1] >> SPACE_SHIFT & SPACE_MASK
         sources = spec.sources_load
         if kind != READ:
             words = max(4, row[1] >> SIZE_SHIFT & 31) // 4
@@ -73,7 +80,7 @@ def perform(state: State, spec: Record, inst: Record, trace: Trace, warp: Record
 def _record(sm: Record, sub: Record, sets: Records, spec: Record, trace: Trace, index: int,
             where: int, place: int, start: float, now: int, is_float: int) -> float:  # fmt: skip
     """When an access has its data, or a store is on its way."""
-    kind, space = where >> KIND_SHIFT & 7, where >> SPACE_SHIFT & 3
+    kind, space = where >> KIND_SHIFT & 7, where >> SPACE_SHIFT & SPACE_MASK
     lanes, size = where >> LANES_SHIFT & 63, where >> SIZE_SHIFT & 31
     first, count = place >> 16, place & 0xFFFF
     if space == SHARED_SPACE:

@@ -13,6 +13,7 @@ from warplens.execute.trace import (
     KIND_SHIFT,
     LANES_SHIFT,
     SIZE_SHIFT,
+    SPACE_MASK,
     SPACE_SHIFT,
     BlockTrace,
 )
@@ -71,7 +72,7 @@ def coalesced(trace: BlockTrace) -> BlockTrace:
     touched = place & 0xFFFF
     size = (where >> LANES_SHIFT & 63) * (where >> SIZE_SHIFT & 31)
     needed = np.maximum(1, -(-size // _LINE))
-    is_global = where >> SPACE_SHIFT & 3 == GLOBAL
+    is_global = where >> SPACE_SHIFT & SPACE_MASK == GLOBAL
     chosen = (touched > needed) & is_global & (where >> KIND_SHIFT & 7 != ATOMIC)
     if not chosen.any():
         return trace
@@ -118,7 +119,7 @@ def _moved(rows: Ints, column: int, old: Ints, new: Ints, count: Ints, chosen: M
     if chosen is not None:
         hit &= chosen
     else:
-        space, kind = rows[:, 1] >> SPACE_SHIFT & 3, rows[:, 1] >> KIND_SHIFT & 7
+        space, kind = rows[:, 1] >> SPACE_SHIFT & SPACE_MASK, rows[:, 1] >> KIND_SHIFT & 7
         hit &= (space == GLOBAL) & (kind != ATOMIC)
     picked = order[at[hit]]
     changed = rows.copy()

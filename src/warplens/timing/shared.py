@@ -19,7 +19,7 @@ def access(sm: Record, sub: Record, spec: Record, passes: int, lanes: int, size:
     sm.shared_passes += passes
     sm.data_cycles += passes * spec.shared_interval
     if is_store:
-        return start
+        return float(start)
     latency = spec.shared_atomic if is_atomic else spec.shared_latency
     passes = max(passes, (lanes * size + 127) // 128)
     last = max(start, sub.shared_back) + (passes - 1) * spec.return_interval

@@ -2,7 +2,8 @@
 
     blocks.launch     a block takes a free place
     schedule.pick     per sub-partition, one of the ready warps      (dispatch.blocked)
-    dispatch.start    registers, pipes, memory path: lsu, shared, l1, l2, dram  (scoreboard.hold)
+    dispatch.start    registers, pipes, constants, memory path: lsu, shared, l1, l2, dram
+                      (scoreboard.hold)
     _advance          next instruction: stall count, fetch, scoreboards; barriers, end
     _account          who stood where and why; on to the next cycle in which anything can happen
     progress.note     now and then: all sums as they stand
@@ -152,6 +153,7 @@ def _note(state: State, counts: Counts, spec: Record, code: Records, now: int) -
 def _account(sm: Record, now: int, following: int, issued: int) -> None:
     passed = following - now
     sm.warp_cycles += passed * sm.resident
-    # active until the last store of the last warp has left
-    sm.cycles += passed if sm.resident > 0 else max(min(1, issued), min(following, sm.drained) - now)
+    if sm.resident == 0:  # still active until the last store of the last warp has left
+        passed = max(min(1, issued), min(following, sm.drained) - now)
+    sm.cycles += passed
     sm.issue_active += issued

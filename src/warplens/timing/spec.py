@@ -108,6 +108,9 @@ class Machine:
             "l0_miss": value("fetch.l0_miss_cycles", 20),
             "l1i_miss": value("fetch.l1_miss_cycles", 60),
             "constant_miss": value("fetch.constant_miss_cycles", 110),
+            "indexed_word": value("fetch.indexed_word_cycles"),
+            "indexed_turn": value("fetch.indexed_turn_cycles"),
+            "indexed_miss": value("fetch.indexed_miss_cycles"),
         }
 
     def _memory(self) -> dict[str, float]:

@@ -33,7 +33,8 @@ BANKS = 2  # of the register file
 MAX_HELD = 32  # memory instructions in a queue
 WAYS = 4  # of L1
 SLICES = 32
-CONSTANT_LINES = 32  # of 64 bytes
+BANK_LINES, BANKS_KNOWN = 1024, 8  # of 64 bytes in a constant bank; banks told apart
+CONSTANT_LINES = 32  # of 64 bytes: of operands; as many, in sets of WAYS, of loads
 
 # what a warp slot is doing
 EMPTY, RUNNING, AT_BARRIER = 0, 1, 2
@@ -86,6 +87,9 @@ SPEC = np.dtype([
     ("launch_first", "f8"),  # between the starts of two blocks of the first wave on this SM
     ("launch_interval", "f8"),  # the same later, when the chip hands out blocks one by one
     ("l0_miss", "i8"), ("l1i_miss", "i8"), ("constant_miss", "i8"),
+    # of loads from constant banks: cycles of a word on the SM, of a warp's word after another, and
+    # of a line that is not in its cache
+    ("indexed_word", "f8"), ("indexed_turn", "f8"), ("indexed_miss", "f8"),
 ])  # fmt: skip
 
 # one instruction, see table.py
@@ -144,7 +148,7 @@ SM = np.dtype([
                                 "port_write_free", "l2_free", "l2_write_free", "partial_free",
                                 "fill_free", "dram_free", "dram_busy", "dram_write_free",
                                 "dram_write_busy", "dram_owed", "atomic_free", "launch_free",
-                                "barrier_free")),
+                                "indexed_free", "barrier_free")),
     ("queued", "f8"),  # warps' cycles of waiting for accesses while these waited for units
     *((name, "f8") for name in SUMS),
     ("l1_looked", "f8", (len(L1_KINDS),)), ("l1_found", "f8", (len(L1_KINDS),)),
@@ -193,7 +197,9 @@ class State(NamedTuple):
     sets: Records
     l0: Records  # (sub-partition, line)
     l1i: Records
-    constants: Records  # constant cache of the SM
+    constants: Records  # constant cache of the SM, for operands
+    indexed: Records  # the same for loads: sets of lines
+    met: npt.NDArray[np.uint8]  # per line of the banks: 1 if the SM has had it
 
 
 class Counts(NamedTuple):
@@ -223,6 +229,8 @@ def new_state(spec: Record, l1_lines: int, l0_lines: int, l1i_lines: int, *,
         l0=np.zeros((len(subs), max(1, l0_lines)), LINE),
         l1i=np.zeros(max(1, l1i_lines), LINE),
         constants=np.zeros(CONSTANT_LINES, LINE),
+        indexed=np.zeros(CONSTANT_LINES // WAYS, SET),
+        met=np.zeros(BANKS_KNOWN * BANK_LINES, np.uint8),
     )
 
 

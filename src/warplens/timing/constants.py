@@ -1,0 +1,41 @@
+"""Loads from constant banks whose index is in a register: one word of a warp after another."""
+
+from __future__ import annotations
+
+from warplens.execute.trace import DEPTH_SHIFT
+from warplens.timing import l1
+from warplens.timing.fetch import IDEAL_FETCH
+from warplens.timing.state import BANK_LINES, BANKS_KNOWN, Record, State, Trace, stage
+
+
+@stage
+def load(state: State, spec: Record, inst: Record, trace: Trace, warp: Record,
+         now: int) -> float:  # fmt: skip
+    """When all lanes have their words. Lanes that ask for different ones take turns, a turn of one
+    warp long after the other; those of several warps interleave (measured,
+    validation/data/constants_sm90.json). A line that the SM never had comes from L2."""
+    words, first, count = 1, 0, 0
+    if warp.access < warp.last_access:
+        row = trace.accesses[warp.access]
+        if row[0] == warp.entry and row[1] & 0xFFFFFF == warp.pc:
+            warp.access += 1
+            words = (row[1] >> DEPTH_SHIFT & 63) + 1
+            first, count = row[2] >> 16, row[2] & 0xFFFF
+    if spec.ideal & IDEAL_FETCH:
+        return float(now + inst.latency)
+    sm = state.sm[0]
+    begin = max(float(now), sm.indexed_free)
+    sm.indexed_free = begin + words * spec.indexed_word
+    done = begin + inst.latency + (words - 1) * spec.indexed_turn
+    for i in range(first, first + count):
+        line = trace.lines[i] >> 4
+        group = state.indexed[line % state.indexed.size]
+        turn = now * 64 + i - first  # orders what is used in one cycle
+        way = l1.look_up(group, line, turn)
+        if way < 0:
+            place = line & BANK_LINES - 1 | (line >> 12 & BANKS_KNOWN - 1) * BANK_LINES
+            done += spec.indexed_miss if state.met[place] else spec.l2_hit
+            state.met[place] = 1
+            l1.fill(group, -1 - way, line, 15, turn, int(done))
+        done = max(done, float(group.arrival[way if way >= 0 else -1 - way]))
+    return float(done)
