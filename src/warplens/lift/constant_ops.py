@@ -68,7 +68,7 @@ def _gather_constant(w: RegionWriter, source: Const, size: int, words: int,
         raise BindingError("indexed constant bank")
     lanes = w.executing()
     bank = w.bank(source.bank)
-    if w.watch.constants:
+    if w.watch.constants and source.base.index != RZ:
         put_scratch(w, ADDRESSES, x.and_(index, x.u32(0xFFFF)))
         function = w.emit(f"inttoptr i64 {w.env(at.ENV_OBSERVE_ACCESS)} to ptr")
         w.line(
