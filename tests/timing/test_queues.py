@@ -86,3 +86,11 @@ def test_an_sm_is_not_active_between_blocks(case: str) -> None:
     for metric in (DURATION, "sm__cycles_active.avg"):
         assert found.predicted[metric] == pytest.approx(found.measured[metric], rel=0.08)
     assert found.predicted[OCCUPANCY] == pytest.approx(found.measured[OCCUPANCY], abs=9)
+
+
+@pytest.mark.parametrize("entries", [0, 33])
+def test_queues_have_so_many_entries_at_most(entries: int) -> None:
+    gpu = wl.override(wl.find_gpu("H200"), {"issue.memory_held": entries})
+    kernel = wl.Device(gpu).compile('extern "C" __global__ void k(int* p) { p[threadIdx.x] = 1; }')
+    with pytest.raises(wl.InputError, match="memory_held"):
+        float(kernel["k"].predict[1, 32](np.zeros(32, np.int32))[DURATION])

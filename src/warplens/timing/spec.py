@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from warplens.errors import InputError
 from warplens.gpus.spec import GpuSpec
 from warplens.timing.residency import first_step, warp_slots
 from warplens.timing.schedule import POLICIES
-from warplens.timing.state import SPEC, Records
+from warplens.timing.state import MAX_HELD, SPEC, Records
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,9 +129,9 @@ class Machine:
         return {
             "agu_interval": value("issue.memory_cycles_per_instruction"),
             "lsu_interval": max(1.0, 32.0 / gpu.lsu_lanes),
-            "queue_entries": value("issue.memory_queue_entries"),
-            "queue_held": value("issue.memory_held"),
-            "tags_held": value("issue.loads_held"),
+            "queue_entries": _entries(gpu, "issue.memory_queue_entries"),
+            "queue_held": _entries(gpu, "issue.memory_held"),
+            "tags_held": _entries(gpu, "issue.loads_held"),
             "return_interval": value("issue.return_cycles"),
             "l1_bytes_per_cycle": gpu.l1_bytes_per_cycle,
             "l1_hit": latency["l1_hit"],
@@ -166,3 +167,11 @@ class Machine:
             "sharers": sms,
             "in_flight": value("l1.in_flight_cycles", 1200.0),
         }
+
+
+def _entries(gpu: GpuSpec, key: str) -> int:
+    """Entries of a queue, as many as its record can hold."""
+    found = float(gpu.value(key))
+    if not 1 <= found <= MAX_HELD:
+        raise InputError(f"{key} = {found:g} for {gpu.name}: queues have 1 to {MAX_HELD} entries")
+    return int(found)
