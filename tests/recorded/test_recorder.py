@@ -43,7 +43,7 @@ def test_dry_run_of_launches(tmp_path: Path) -> None:
     subprocess.run(command, check=True)
     _dry_run("launches", tmp_path / "cubins", tmp_path)
     written = sorted(tmp_path.glob("h200_*.json"))
-    assert len(written) == 6
+    assert len(written) == 7
     for path in written:
         recorded = json.loads((RECORDER.parent / "timing" / path.name).read_text())
         new = json.loads(path.read_text())
