@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 import warplens as wl
-from warplens.timing.launch_timing import LaunchTiming
-from warplens.timing.stall import SELECTED
+from tests.timing.replayed import clock_reads
 
 VALIDATION = Path(__file__).parents[2] / "validation"
 RECORDED = json.loads((VALIDATION / "data" / "constants_sm90.json").read_text())
@@ -40,14 +39,8 @@ def _cycles_of_a_load(kernel: wl.Kernel, groups: int, apart: int, warps: int) ->
     """Of the slowest warp in the second round, as recorded."""
     shift = 6 - groups.bit_length()
     arguments = np.zeros(32, np.uint64), np.uint32(shift), np.uint32(apart), np.uint32(TURNS)
-    timing = kernel.predict[1, 32 * warps](*arguments)._timing
-    assert isinstance(timing, LaunchTiming)
-    replay = timing.model.replay(events=1_000_000)
-    events = replay.counts.events[: int(replay.sm["n_events"])]
-    reads = [i for i, one in enumerate(kernel.sass.instructions) if "SR_CLOCK" in one.text]
-    mine = events[(events[:, 3] == SELECTED) & np.isin(events[:, 4], reads)]
-    times = (np.sort(mine[mine[:, 5] == w, 1])[-2:] for w in range(warps))
-    return max(float(end - begin) for begin, end in times) / TURNS
+    times = clock_reads(kernel, warps, *arguments)
+    return float((times[:, -1] - times[:, -2]).max()) / TURNS
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from tests.timing.replayed import clock_reads
 from warplens.cli._launch_arguments import parse
-from warplens.timing.launch_timing import LaunchTiming
-from warplens.timing.stall import SELECTED
 from warplens.timing.validation import DURATION, OCCUPANCY, compare_file
 
 VALIDATION = Path(__file__).parents[2] / "validation"
@@ -34,13 +33,7 @@ def module() -> wl.Module:
 def _replayed(kernel: wl.Kernel, warps: int, apart: int) -> Any:
     """Per warp when it reads the clock, from the first reading on."""
     clocks, data = np.zeros(32 * 17, np.uint32), np.zeros(34 * 8192, np.uint8)
-    timing = kernel.predict[1, 32 * warps](clocks, data, np.uint32(apart))._timing
-    assert isinstance(timing, LaunchTiming)
-    replay = timing.model.replay(events=100_000)
-    events = replay.counts.events[: int(replay.sm["n_events"])]
-    reads = [i for i, one in enumerate(kernel.sass.instructions) if "SR_CLOCK" in one.text]
-    mine = events[(events[:, 3] == SELECTED) & np.isin(events[:, 4], reads)]
-    found = np.array([np.sort(mine[mine[:, 5] == w, 1]) for w in range(warps)])
+    found = clock_reads(kernel, warps, clocks, data, np.uint32(apart))
     return found - found.min()
 
 

@@ -14,10 +14,9 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from tests.timing.replayed import events_of
 from warplens.api import LaunchOptions
 from warplens.gpus import find_gpu
-from warplens.timing.launch_timing import LaunchTiming
-from warplens.timing.model import Replay
 from warplens.timing.residency import Residency, warp_slots
 
 DATA = Path(__file__).parents[2] / "validation" / "data" / "residency_sm90.json"
@@ -54,12 +53,7 @@ def module() -> wl.Module:
 def _events(kernel: wl.Kernel, blocks: int, threads: int, turns: int, shared: int = 0) -> Any:
     """Rows (slot of a warp, begin, end, reason, pc, warp of the sample) of one SM."""
     out = np.zeros(blocks * threads, np.float32)
-    timing = kernel.predict[blocks, threads, 0, shared](out, turns)._timing
-    assert isinstance(timing, LaunchTiming)
-    replay: Replay = timing.model.replay(events=8_000_000)
-    known = replay.counts.events[: int(replay.sm["n_events"])]
-    assert 0 < len(known) < 8_000_000
-    return known
+    return events_of(kernel.predict[blocks, threads, 0, shared](out, turns)._timing, 8_000_000)
 
 
 def _lives(events: Any, warps: int) -> Any:

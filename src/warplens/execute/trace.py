@@ -157,33 +157,15 @@ def _local_lines(warp: int, mask: int, size: int, table: int, first: int) -> int
 
 
 @native
-def _constant_lines(warp: int, mask: int, bank: int, table: int, first: int) -> int:
-    """Lines of 64 bytes of a constant bank that lanes ask for."""
+def _constant_parts(warp: int, mask: int, bank: int, shift: int, table: int, first: int) -> int:
+    """Parts of 1 << shift bytes of a constant bank that lanes ask for."""
     base = warp + at.WARP_SCRATCH
     count = 0
     for lane in range(32):
         if mask >> lane & 1:
-            line = peek32(base + 4 * lane) >> 6
-            count = _add_line(table, first, count, _CONSTANTS | bank << 12 | line, 15)
+            part = peek32(base + 4 * lane) >> shift
+            count = _add_line(table, first, count, _CONSTANTS | bank << 12 | part, 15)
     return count
-
-
-@native
-def _distinct(warp: int, mask: int) -> int:
-    """How many different offsets lanes ask for."""
-    base = warp + at.WARP_SCRATCH
-    found = np.empty(32, np.int64)
-    n = 0
-    for lane in range(32):
-        if mask >> lane & 1:
-            offset = peek32(base + 4 * lane)
-            is_new = True
-            for i in range(n):
-                is_new = is_new and found[i] != offset
-            if is_new:
-                found[n] = offset
-                n += 1
-    return n
 
 
 @native
@@ -303,6 +285,7 @@ def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int,
         return
     table = peek64(state + 8 * AT_LINES)
     lanes: Any = np.int64(mask) & 0xFFFFFFFF
+    deep = 0
     if space == at.SPACE_GLOBAL:
         count = _global_lines(warp, lanes, size, table, lines)
         poke64(state + 8 * N_LINES, lines + count)
@@ -310,15 +293,13 @@ def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int,
         count = _local_lines(warp, lanes, size, table, lines)
         poke64(state + 8 * N_LINES, lines + count)
     elif space == at.SPACE_CONSTANT:
-        count = _constant_lines(warp, lanes, base, table, lines)
+        deep = max(0, _constant_parts(warp, lanes, 0, 0, table, lines) - 1)  # only their number
+        count = _constant_parts(warp, lanes, base, 6, table, lines)
         poke64(state + 8 * N_LINES, lines + count)
     else:
         count = _shared_passes(warp, lanes, size, kind == at.ACCESS_READ)
-    deep = 0
     if whole and space == at.SPACE_GLOBAL and kind == at.ACCESS_READ:
         deep = _global_passes(warp, lanes, size, count)
-    if space == at.SPACE_CONSTANT:
-        deep = max(0, _distinct(warp, lanes) - 1)
     if kind == at.ACCESS_ATOMIC:
         slot = 20 if space == at.SPACE_GLOBAL else 0
         each = 8 if space == at.SPACE_GLOBAL else 4

@@ -68,14 +68,12 @@ def _gather_constant(w: RegionWriter, source: Const, size: int, words: int,
         raise BindingError("indexed constant bank")
     lanes = w.executing()
     bank = w.bank(source.bank)
-    if w.watch.constants and source.base.index != RZ:
+    if w.observe and source.base.index != RZ:
         put_scratch(w, ADDRESSES, x.and_(index, x.u32(0xFFFF)))
-        function = w.emit(f"inttoptr i64 {w.env(at.ENV_OBSERVE_ACCESS)} to ptr")
-        w.line(
-            f"call void {function}(ptr %env, ptr %w, i32 {w.index}, i32 {w.lanes_mask()}, "
-            f"i32 {at.SPACE_CONSTANT}, i32 {at.ACCESS_READ}, i32 {size}, i64 {source.bank}, "
-            f"ptr {bank})"
-        )
+        w.call_observer(
+            at.ENV_OBSERVE_ACCESS, str(w.index), w.lanes_mask(), f"i32 {at.SPACE_CONSTANT}",
+            f"i32 {at.ACCESS_READ}", f"i32 {size}", f"i64 {source.bank}", f"ptr {bank}",
+        )  # fmt: skip
     values = []
     for k in range(words):
         where = x.and_(x.add(index, x.u32(4 * k)), x.u32(0xFFFF))

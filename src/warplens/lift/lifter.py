@@ -381,10 +381,11 @@ class RegionWriter:
         """Whether code follows."""
         return self.block.index + 1 < len(self.layout.blocks)
 
-    def call_observer(self, slot: int, number: str, mask: str) -> None:
-        """Calls void f(env, warp, i32 number, i32 mask) of the observer."""
+    def call_observer(self, slot: int, number: str, mask: str, *more: str) -> None:
+        """Calls void f(env, warp, i32 number, i32 mask, more typed arguments) of the observer."""
         function = self.emit(f"inttoptr i64 {self.env(slot)} to ptr")
-        self.line(f"call void {function}(ptr %env, ptr %w, i32 {number}, i32 {mask})")
+        arguments = ", ".join(("ptr %env", "ptr %w", f"i32 {number}", f"i32 {mask}", *more))
+        self.line(f"call void {function}({arguments})")
 
     def tell_sync(self, mask: str) -> None:
         """Tells the observer that these lanes execute the instruction."""

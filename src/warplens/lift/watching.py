@@ -26,8 +26,8 @@ class Watch:
     """What a build shows.
 
     Attributes:
-        accesses: every access as it happens, its memory resolved; such code serves no row inline.
-        constants: loads from constant banks whose index is in a register, as accesses.
+        accesses: every access as it happens, its memory resolved, constant banks by an index in a
+            register included; such code serves no row inline.
         blocks: the start of every lifted block.
         syncs: roles out of SYNC_ROLES and COPY_ROLES.
         checks: every access goes to the check function first, which answers with the lanes that
@@ -37,7 +37,6 @@ class Watch:
     """
 
     accesses: bool = False
-    constants: bool = False
     blocks: bool = False
     syncs: frozenset[str] = frozenset()
     checks: bool = False
@@ -46,7 +45,7 @@ class Watch:
 
 
 UNWATCHED = Watch()
-WATCH_ALL = Watch(accesses=True, constants=True, blocks=True, syncs=SYNC_ROLES)
+WATCH_ALL = Watch(accesses=True, blocks=True, syncs=SYNC_ROLES)
 
 _SPACES = {"global": at.SPACE_GLOBAL, "shared": at.SPACE_SHARED, "local": at.SPACE_LOCAL,
            "generic": at.SPACE_GENERIC}  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from warplens.execute.trace import DEPTH_SHIFT
-from warplens.timing import l1
+from warplens.timing import l1, lsu
 from warplens.timing.fetch import IDEAL_FETCH
 from warplens.timing.state import BANK_LINES, BANKS_KNOWN, Record, State, Trace, stage
 
@@ -15,12 +15,11 @@ def load(state: State, spec: Record, inst: Record, trace: Trace, warp: Record,
     warp long after the other; those of several warps interleave (measured,
     validation/data/constants_sm90.json). A line that the SM never had comes from L2."""
     words, first, count = 1, 0, 0
-    if warp.access < warp.last_access:
+    if lsu.has_access(trace, warp):
         row = trace.accesses[warp.access]
-        if row[0] == warp.entry and row[1] & 0xFFFFFF == warp.pc:
-            warp.access += 1
-            words = (row[1] >> DEPTH_SHIFT & 63) + 1
-            first, count = row[2] >> 16, row[2] & 0xFFFF
+        warp.access += 1
+        words = (row[1] >> DEPTH_SHIFT & 63) + 1
+        first, count = row[2] >> 16, row[2] & 0xFFFF
     if spec.ideal & IDEAL_FETCH:
         return float(now + inst.latency)
     sm = state.sm[0]
@@ -36,6 +35,7 @@ def load(state: State, spec: Record, inst: Record, trace: Trace, warp: Record,
             place = line & BANK_LINES - 1 | (line >> 12 & BANKS_KNOWN - 1) * BANK_LINES
             done += spec.indexed_miss if state.met[place] else spec.l2_hit
             state.met[place] = 1
-            l1.fill(group, -1 - way, line, 15, turn, int(done))
-        done = max(done, float(group.arrival[way if way >= 0 else -1 - way]))
+            way = -1 - way
+            l1.fill(group, way, line, 15, turn, int(done))
+        done = max(done, float(group.arrival[way]))
     return float(done)

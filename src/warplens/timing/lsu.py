@@ -44,6 +44,15 @@ def enter(sm: Record, sub: Record, spec: Record, now: int, room: float) -> tuple
 
 
 @stage
+def has_access(trace: Trace, warp: Record) -> bool:
+    """Whether a warp's next access is of the instruction where it is."""
+    if warp.access >= warp.last_access:
+        return False
+    row = trace.accesses[warp.access]
+    return bool(row[0] == warp.entry and row[1] & 0xFFFFFF == warp.pc)
+
+
+@stage
 def perform(state: State, spec: Record, inst: Record, trace: Trace, warp: Record, index: int,
             now: int) -> tuple[float, float, float]:  # fmt: skip
     """Carries out a memory instruction: when its result is there, when its sources are read, when
@@ -57,10 +66,8 @@ def perform(state: State, spec: Record, inst: Record, trace: Trace, warp: Record
     if inst.kind == SHARED and inst.depth == SHUFFLE:
         return shared.shuffle(sm, spec, float(inst.latency), inst.interval, start), read, read
     done, left = start + 8.0, start + spec.sources_load  # no lane takes part
-    while warp.access < warp.last_access:
+    while has_access(trace, warp):
         row = trace.accesses[warp.access]
-        if row[0] != warp.entry or row[1] & 0xFFFFFF != warp.pc:
-            break
         warp.access += 1
         done = _record(
             sm, sub, state.sets, spec, trace, index, row[1], row[2], start, now, inst.float_atomic
@@ -111,9 +118,7 @@ def _record(sm: Record, sub: Record, sets: Records, spec: Record, trace: Trace, 
         sm.next_tagged = (sm.next_tagged + 1) % spec.tags_held
         done = _load(sm, sets, spec, trace, index, space, first, count, passes, begin, now)
         whole = max(count, passes, (lanes * size + 127) // 128)
-        last = max(begin, sub.l1_back) + (whole - 1) * spec.return_interval
-        sub.l1_back = last + spec.return_interval
-        done = max(done, last + spec.l1_hit)
+        done = max(done, spec.l1_hit + shared.back(sub, spec, shared.FROM_L1, whole, begin))
     _push_back(sm, spec)
     return float(done)
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from warplens.timing.state import Record, stage
 
 IDEAL_BANKS = 8
+FROM_SHARED, FROM_L1 = range(2)  # ways back to a sub-partition
 
 
 @stage
 def access(sm: Record, sub: Record, spec: Record, passes: int, lanes: int, size: int,
            is_atomic: bool, is_store: bool, begin: float) -> float:  # fmt: skip
     """When an access that starts at `begin` has its data."""
+    whole = (lanes * size + 127) // 128
     if spec.ideal & IDEAL_BANKS:
-        passes = max(1, (lanes * size + 127) // 128)
+        passes = max(1, whole)
     start = max(begin, sm.data_free)
     sm.data_free = start + passes * spec.shared_interval
     sm.lsu_free = max(sm.lsu_free, sm.data_free - spec.shared_interval)
@@ -21,10 +23,16 @@ def access(sm: Record, sub: Record, spec: Record, passes: int, lanes: int, size:
     if is_store:
         return float(start)
     latency = spec.shared_atomic if is_atomic else spec.shared_latency
-    passes = max(passes, (lanes * size + 127) // 128)
-    last = max(start, sub.shared_back) + (passes - 1) * spec.return_interval
-    sub.shared_back = last + spec.return_interval
-    return float(last + latency)
+    return float(latency + back(sub, spec, FROM_SHARED, max(passes, whole), start))
+
+
+@stage
+def back(sub: Record, spec: Record, way: int, passes: int, start: float) -> float:
+    """When the last of so many passes, the first of them at `start`, may go back to the
+    sub-partition."""
+    last = max(start, sub.back[way]) + (passes - 1) * spec.return_interval
+    sub.back[way] = last + spec.return_interval
+    return float(last)
 
 
 @stage

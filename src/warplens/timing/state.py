@@ -118,8 +118,7 @@ SUB = np.dtype([
     # and the oldest of them
     ("addressed", "f8", (MAX_HELD,)), ("left", "f8", (MAX_HELD,)),
     ("next_addressed", "i8"), ("next_left", "i8"),
-    # when its way back from shared memory is free, and from L1
-    ("shared_back", "f8"), ("l1_back", "f8"),
+    ("back", "f8", (2,)),  # when its way back from shared memory is free, and from L1
     ("last_warp", "i8"),
     ("next", "i8"),  # when the scheduler must look again
     ("held_since", "i8"),  # since when all its ready warps wait for a unit; -1: they do not

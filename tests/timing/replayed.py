@@ -1,0 +1,30 @@
+"""What a replay did, cycle by cycle, for comparison with clocks that hardware recorded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import warplens as wl
+from warplens.timing.launch_timing import LaunchTiming
+from warplens.timing.model import Replay
+from warplens.timing.stall import SELECTED
+
+
+def events_of(timing: Any, limit: int) -> Any:
+    """Rows (slot of a warp, begin, end, reason, pc, warp of the sample) of one SM, fewer than the
+    limit; `timing` is a launch's."""
+    assert isinstance(timing, LaunchTiming)
+    replay: Replay = timing.model.replay(events=limit)
+    known = replay.counts.events[: int(replay.sm["n_events"])]
+    assert 0 < len(known) < limit
+    return known
+
+
+def clock_reads(kernel: wl.Kernel, warps: int, *arguments: Any) -> Any:
+    """Per warp of one block the cycles in which it reads the clock, ascending."""
+    events = events_of(kernel.predict[1, 32 * warps](*arguments)._timing, 1_000_000)
+    reads = [i for i, one in enumerate(kernel.sass.instructions) if "SR_CLOCK" in one.text]
+    mine = events[(events[:, 3] == SELECTED) & np.isin(events[:, 4], reads)]
+    return np.array([np.sort(mine[mine[:, 5] == w, 1]) for w in range(warps)])
