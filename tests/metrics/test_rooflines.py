@@ -7,7 +7,7 @@ import pytest
 
 import warplens as wl
 from warplens.launch import Launch
-from warplens.metrics.rooflines import matrix_work
+from warplens.models.tensor import matrix_work
 from warplens.result import Body, Value
 from warplens.sass.model import Control, Instruction
 
@@ -123,6 +123,7 @@ def test_tensor_cores(module: wl.Module) -> None:
         ("HMMA", ("16816", "F16"), ("hmma_src_fp16_dst_fp16", 2 * 16 * 8 * 16)),
         ("IMMA", ("16832", "S8", "S8"), ("imma_src_int8", 2 * 16 * 8 * 32)),
         ("DMMA", ("8x8x4",), ("dmma_src_fp64", 2 * 8 * 8 * 4)),
+        ("DMMA", ("16x8x16",), ("dmma_src_fp64", 2 * 16 * 8 * 16)),
         ("FFMA", (), ("", 0)),
     ],
 )

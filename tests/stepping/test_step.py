@@ -25,6 +25,11 @@ __global__ void twice(float* data) { data[threadIdx.x] = data[threadIdx.x] * 2; 
 __global__ void wait(volatile int* flag) {
     if (blockIdx.x == 0) { while (*flag == 0) {} } else *flag = 1;
 }
+__constant__ int table[64];
+__global__ void look_up(const int* index, int* out) {
+    int i = threadIdx.x;
+    out[i] = table[index[i]] + __match_any_sync(~0u, index[i] & 3);
+}
 """
 N, BLOCKS = 250, 4
 
@@ -149,3 +154,12 @@ def test_bad_places(run: wl.Launch) -> None:
     for block, warp in ((4, 0), (0, 2), (-1, 0)):
         with pytest.raises(wl.InputError, match="4 blocks of 2 warps"):
             run.step(block, warp)
+
+
+def test_constants_by_index_and_matches_are_no_accesses(module: wl.Module) -> None:
+    """The timing model watches both; a step shows accesses to memory only."""
+    out = np.zeros(32, np.int32)
+    launch = module["look_up"][1, 32](np.arange(32, dtype=np.int32), out)
+    spaces = [a.space for step in launch.step(0, 0) for a in step.accesses]
+    assert spaces == ["global", "global"]
+    assert (out == np.array([0x11111111 << i % 4 for i in range(32)], np.uint32).view(np.int32)).all()

@@ -9,8 +9,9 @@ from warplens.analysis.roofline import roofline
 from warplens.errors import WarplensError
 from warplens.metrics.counters import Counters
 from warplens.metrics.registry import evaluate
-from warplens.metrics.rooflines import PRECISIONS, TENSOR, operations, peak_traffic, tensor_work
+from warplens.metrics.rooflines import PRECISIONS, operations, peak_traffic, tensor_work
 from warplens.metrics.warp_state import STALL_REASONS
+from warplens.models.tensor import RATES
 from warplens.result import Charts, OccupancyCurve, OccupancyStep, Roof
 
 _INTEGERS = "smsp__sass_thread_inst_executed_op_integer_pred_on.sum"
@@ -59,7 +60,7 @@ VALUES = (
 def charts_of(counters: Counters, *, clock_mhz: float, known: Iterable[str] = ()) -> Charts:
     """The plots' data of one launch; `known` sampled metrics are in the result already."""
     done = {name: operations(counters, name) for name in PRECISIONS}
-    done |= {kind: tensor_work(counters, kind) for kind in TENSOR}
+    done |= {kind: tensor_work(counters, kind) for kind in RATES}
     done["int32"] = float(evaluate(_INTEGERS, counters))
     shown = {name: int(number) for name, number in done.items() if number}
     sampled = {name for name in known if name.startswith("pmsampling:")}
@@ -106,7 +107,7 @@ def _plain(found: Curve, max_warps: int) -> OccupancyCurve:
 def _roofs(counters: Counters, executed: dict[str, int], clock_mhz: float) -> tuple[Roof, ...]:
     roofs = []
     for precision in executed or {"fp32": 0}:
-        key = TENSOR.get(precision, precision)
+        key = RATES.get(precision, precision)
         try:
             peak = roofline(counters.gpu, key, "dram", clock_mhz).peak
         except (WarplensError, KeyError, TypeError, ZeroDivisionError):

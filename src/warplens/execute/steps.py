@@ -59,7 +59,7 @@ def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int,
                base: int, host: int) -> None:  # fmt: skip
     slots = carray(env, (at.ENV_SLOTS,), np.int64)
     state = slots[at.ENV_OBSERVER]
-    if slots[at.ENV_BLOCK] != peek64(state + 8 * BLOCK):
+    if slots[at.ENV_BLOCK] != peek64(state + 8 * BLOCK) or space > at.SPACE_LOCAL:
         return
     if peek32(warp + at.WARP_INDEX) != peek64(state + 8 * WARP):
         return

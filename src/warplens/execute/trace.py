@@ -292,6 +292,9 @@ def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int,
     elif space == at.SPACE_LOCAL:
         count = _local_lines(warp, lanes, size, table, lines)
         poke64(state + 8 * N_LINES, lines + count)
+    elif space == at.SPACE_VALUES:
+        count = 0
+        deep = max(0, _constant_parts(warp, lanes, 0, 0, table, lines) - 1)
     elif space == at.SPACE_CONSTANT:
         deep = max(0, _constant_parts(warp, lanes, 0, 0, table, lines) - 1)  # only their number
         count = _constant_parts(warp, lanes, base, 6, table, lines)

@@ -57,7 +57,7 @@ def depbar() -> None:
     """Wait until a scoreboard has at most n outstanding operations."""
 
 
-@op("LDGDEPBAR", role="nop", **_NONE)
+@op("LDGDEPBAR", role="nop", **{**_NONE, "latency": "fence_block"})
 def ldgdepbar() -> None:
     """Close a group of asynchronous copies (they complete at once here)."""
 

@@ -9,6 +9,8 @@ from warplens.isa.table import op
 _CONTROL: dict[str, Any] = {
     "sig": "<-", "pipe": "cbu", "latency": "branch", "category": "control",
 }  # fmt: skip
+_JOIN = {**_CONTROL, "latency": "join"}
+_INDIRECT = {**_CONTROL, "latency": "indirect_branch"}
 
 
 @op("BRA", role="bra", mods="U DIV CONV ANY INC DEC DEPTH", **_CONTROL)
@@ -30,7 +32,7 @@ def bssy() -> None:
     """Bn = the executing lanes: they will meet again at BSYNC Bn."""
 
 
-@op("BSYNC", role="bsync", mods="RECONVERGENT RELIABLE", **_CONTROL)
+@op("BSYNC", role="bsync", mods="RECONVERGENT RELIABLE", **_JOIN)
 def bsync() -> None:
     """Wait until every lane of Bn has arrived, left it (BREAK) or ended."""
 
@@ -45,17 +47,17 @@ def call() -> None:
     """Jump to a function; the return address is an ordinary register pair set before."""
 
 
-@op("RET", role="ret", mods="REL ABS NODEC DEC", **_CONTROL)
+@op("RET", role="ret", mods="REL ABS NODEC DEC", **_INDIRECT)
 def ret() -> None:
     """Jump to the address in a register pair, lane by lane."""
 
 
-@op("BRX", "JMX", role="brx", mods="INC DEC", **_CONTROL)
+@op("BRX", "JMX", role="brx", mods="INC DEC", **_INDIRECT)
 def brx() -> None:
     """Jump through a table: target = register pair + address of the next instruction + offset."""
 
 
-@op("BRXU", "JMXU", role="brxu", mods="INC DEC", **_CONTROL)
+@op("BRXU", "JMXU", role="brxu", mods="INC DEC", **_INDIRECT)
 def brxu() -> None:
     """Jump through a table with a uniform register pair."""
 

@@ -203,7 +203,7 @@ def _double_product(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> Wor
     return tuple(words)
 
 
-_DMMA = {**_TENSOR, "latency": "dmma"}
+_DMMA = {**_TENSOR, "latency": "dmma"}  # beyond the time that its core is taken
 
 
 @op("DMMA", sig="r4 <- r2 r2 r4", requires="884", **_DMMA)
@@ -320,7 +320,7 @@ def bmma_16(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> Words:
 # ---------------------------------------------------------------------------------- transpose
 
 
-@op("MOVM", sig="r <- r", requires="16 MT88", pipe="xu", latency="convert", category="misc")
+@op("MOVM", sig="r <- r", requires="16 MT88", pipe="xu", latency="shuffle", category="misc")
 def movm(x: Lanes, m: Modifiers, a: Value) -> Value:
     """d = the 8 x 8 matrix of halves transposed: lane (g, t) gets A[2t][g] and A[2t + 1][g]."""
     lane = x.lane_id()
@@ -334,7 +334,7 @@ def movm(x: Lanes, m: Modifiers, a: Value) -> Value:
     return pack(x, *found)
 
 
-@op("MOVM", sig="r2 <- r", requires="U4TO8 M832", pipe="xu", latency="convert", category="misc")
+@op("MOVM", sig="r2 <- r", requires="U4TO8 M832", pipe="xu", latency="shuffle", category="misc")
 def movm_widen(x: Lanes, m: Modifiers, a: Value) -> tuple[Value, ...]:
     """d = 8 x 32 numbers of 4 bits as bytes, in the order of an 8-bit matrix's two registers.
 

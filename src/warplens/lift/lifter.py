@@ -523,10 +523,22 @@ class RegionWriter:
                 place = self.field(at.WARP_SCRATCH + 128 * slot)
                 self.line(f"store <32 x i32> {value.ref}, ptr {place}, align 64")
             self.tell_sync(self.lanes_mask())
+        if item.inst.opcode == "MATCH" and "ANY" in item.inst.modifiers and self.observe:
+            self._show_values(sources[0])
         result = item.op.function(x, table.Modifiers(item.inst.modifiers), *sources)
         results = result if len(item.destinations) > 1 else (result,)
         for (kind, operand), value in zip(item.destinations, results, strict=True):
             self.operands.destination(kind, operand, value, self.guard, uniform)
+
+    def _show_values(self, value: Value) -> None:
+        """Shows the observer what lanes compare: how many values differ decides the time."""
+        low = self.x.low32(value) if value.type == "u64" else value
+        place = self.field(at.WARP_SCRATCH)
+        self.line(f"store <32 x i32> {low.ref}, ptr {place}, align 64")
+        self.call_observer(
+            at.ENV_OBSERVE_ACCESS, str(self.index), self.lanes_mask(), f"i32 {at.SPACE_VALUES}",
+            f"i32 {at.ACCESS_READ}", "i32 4", "i64 0", "ptr null",
+        )  # fmt: skip
 
     def _exit(self, stem: str, target: int) -> str:
         """Label of a way out of the region, shared by all that store the same keys.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -19,8 +18,8 @@ from warplens.metrics.registry import (
     section,
 )
 from warplens.metrics.timed import timed
+from warplens.models.tensor import RATES, matrix_work
 from warplens.result import Body, Value
-from warplens.sass.model import Instruction
 
 LINE_BYTES, SECTOR_BYTES = 128, 32
 COLUMNS = ("Level", "Arithmetic Intensity", "Performance", "Attainable Performance",
@@ -43,36 +42,6 @@ PRECISIONS = {
     # An instruction on packed halves counts once per thread and does two of each.
     "fp16": Precision(title="Half Precision", work=(("hadd", 2), ("hmul", 2), ("hfma", 4))),
 }
-# kind of matrix instruction -> key of the GPU's table of tensor rates
-TENSOR = {
-    "hmma_src_fp16_dst_fp32": "fp16_fp32acc",
-    "hmma_src_fp16_dst_fp16": "fp16_fp16acc",
-    "hmma_src_bf16_dst_fp32": "bf16",
-    "hmma_src_tf32_dst_fp32": "tf32",
-    "imma_src_int8": "int8",
-    "dmma_src_fp64": "fp64",
-}
-_SHAPE = re.compile(r"(16|8)(8)(\d+)")
-
-
-def matrix_work(instruction: Instruction) -> tuple[str, int]:
-    """The kind of a dense matrix instruction and its operations; ("", 0) for all others.
-
-    A shape is written without separators: 16816 multiplies 16 x 16 with 16 x 8.
-    """
-    modifiers = instruction.modifiers
-    kinds = {"IMMA": "imma_src_int8", "DMMA": "dmma_src_fp64"}
-    kind = kinds.get(instruction.opcode, "")
-    if instruction.opcode == "HMMA":
-        source = next((name for name in ("BF16", "TF32") if name in modifiers), "FP16").lower()
-        kind = f"hmma_src_{source}_dst_{'fp32' if 'F32' in modifiers else 'fp16'}"
-    shape = next((found for name in modifiers if (found := _SHAPE.fullmatch(name))), None)
-    if not kind or {"SP", "S4", "U4"} & set(modifiers):
-        return "", 0
-    if shape is None:
-        return (kind, 2 * 8 * 8 * 4) if instruction.opcode == "DMMA" else ("", 0)
-    m, n, k = (int(part) for part in shape.groups())
-    return kind, 2 * m * n * k
 
 
 def tensor_work(c: Counters, kind: str) -> int:
@@ -120,7 +89,7 @@ metric(f"{_WRITEBACK}ds", kind="counter", unit="cycle", cycle_unit="", basis="mo
        doc="Cycles in which L1 returns 128 bytes of global, local or shared data.")  # fmt: skip
 timed("lts__lts2xbar_cycles_active", "cycle", "Cycles in which L2 slices send 32 bytes to the SMs.",
       cycle_unit="")  # fmt: skip
-for _kind in TENSOR:
+for _kind in RATES:
     if _kind != "dmma_src_fp64":
         metric(f"sm__ops_path_tensor_op_{_kind}", kind="counter", unit="op",
                formula=_tensor_formula(_kind), exists=lambda gpu: gpu.sm >= 90,
@@ -155,7 +124,7 @@ def peak_work(c: Counters, precision: str) -> float | None:
 
 def peak_tensor(c: Counters, kind: str) -> float | None:
     """Operations of a kind of matrix instruction that the GPU sustains, per second."""
-    rate = c.gpu.table("tensor").get(TENSOR[kind])
+    rate = c.gpu.table("tensor").get(RATES[kind])
     hertz = _number(c, "sm__cycles_elapsed.avg.per_second")
     return float(rate) * c.gpu.sm_count * hertz if rate and hertz else None
 
@@ -220,7 +189,7 @@ def _floating(names: tuple[str, ...], levels: tuple[str, ...]) -> Chart:
 
 def _tensor(c: Counters) -> tuple[Body, ...]:
     """A chart for each kind of matrix instruction that was executed."""
-    done = {kind: tensor_work(c, kind) for kind in TENSOR}
+    done = {kind: tensor_work(c, kind) for kind in RATES}
     return tuple(
         _body(c, f"Roofline, Tensor Core {kind.replace('_', ' ')}", float(work),
               peak_tensor(c, kind), ("L1", "L2", "DRAM"))
@@ -291,7 +260,7 @@ _hierarchical(
     "Tensor Core",
     tuple(
         Row(label="", name=f"sm__ops_path_tensor_op_{kind}.sum.per_cycle_elapsed", since=(9, 0))
-        for kind in TENSOR
+        for kind in RATES
         if kind != "dmma_src_fp64"
     ),
     _tensor,

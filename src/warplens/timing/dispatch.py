@@ -37,7 +37,7 @@ def blocked(sub: Record, spec: Record, inst: Record, now: int) -> int:
     if inst.kind == SHARED:
         return 0 if lsu.room_at(sub) <= now else MIO_THROTTLE
     if sub.pipe_free[inst.pipe] <= now:
-        return DISPATCH_STALL if registers.busy_until(sub, inst) > now else 0
+        return DISPATCH_STALL if registers.busy_until(sub, inst) > now + 1 else 0
     return MIO_THROTTLE if inst.pipe == _XU else MATH_PIPE_THROTTLE
 
 
@@ -69,13 +69,18 @@ def start(state: State, spec: Record, inst: Record, trace: Trace, warp: Record, 
     sub.pipe_free[inst.pipe] = max(sub.pipe_free[inst.pipe], float(now)) + inst.interval
     state.sm[0].pipe_busy[inst.pipe] += inst.interval
     if kind == FENCE:
-        until = max(now, warp.stores) + int(spec.fence_latency)
+        until = now + inst.latency
+        if inst.depth:  # holds the warp itself, without a scoreboard
+            until = warp.fenced = max(now, warp.stores) + int(spec.fence_latency)
         scoreboard.hold(warp, inst.write, until, MEMBAR)
         scoreboard.hold(warp, inst.read, until, MEMBAR)
     elif kind in (VARIABLE, CONSTANT) or inst.write != scoreboard.NO_BARRIER:
         until = now + inst.latency + 1
         if kind == CONSTANT:
             until = int(constants.load(state, spec, inst, trace, warp, now)) + 1
-        scoreboard.hold(warp, inst.write, until, SHORT_SCOREBOARD)
+        reason = SHORT_SCOREBOARD
+        if inst.depth == lsu.COPIED:
+            until, reason = max(until, warp.copied), LONG_SCOREBOARD
+        scoreboard.hold(warp, inst.write, until, reason)
         soon = now + min(spec.sources_load, inst.latency) + 1
         scoreboard.hold(warp, inst.read, soon, SHORT_SCOREBOARD)

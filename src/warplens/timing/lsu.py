@@ -19,7 +19,9 @@ READ, WRITE, ATOMIC = 1, 2, 4
 IDEAL_L1, IDEAL_COALESCING = 4, 16
 _LOCAL_BIT = 1 << 50
 _ATOMICS_IN_FLIGHT = 8000.0  # cycles of contended atomics that wait outside the SM
-SHUFFLE = -2  # Code.depth of shuffles and the like: `passes` through the data path, no access
+# Code.depth of shuffles and the like (`passes` through the data path, no access), of asynchronous
+# copies to shared memory, and of what closes a group of these
+SHUFFLE, COPY, COPIED = -2, -3, -4
 
 
 @stage
@@ -59,20 +61,26 @@ def perform(state: State, spec: Record, inst: Record, trace: Trace, warp: Record
     a store has left the SM."""
     sm, sub, room = state.sm[0], state.subs[index % spec.sub_partitions], 0.0
     if inst.kind == MEMORY:
-        room = sm.tag_free if inst.write == NO_BARRIER else sm.tagged[sm.next_tagged]
+        is_store = inst.write == NO_BARRIER and inst.depth != COPY
+        room = sm.tag_free if is_store else sm.tagged[sm.next_tagged]
     begin, start = enter(sm, sub, spec, now, room)
     warp.queued = max(warp.queued, int(start) - now)
     read = begin + spec.sources_load
     if inst.kind == SHARED and inst.depth == SHUFFLE:
-        return shared.shuffle(sm, spec, float(inst.latency), inst.interval, start), read, read
+        turns = 0
+        if has_access(trace, warp):  # values beyond the first that the lanes of a MATCH compare
+            turns = trace.accesses[warp.access, 1] >> DEPTH_SHIFT & 63
+            warp.access += 1
+        latency = inst.latency + turns * spec.match_turn
+        return shared.shuffle(sm, spec, latency, inst.interval * (1 + turns), start), read, read
     done, left = start + 8.0, start + spec.sources_load  # no lane takes part
     while has_access(trace, warp):
         row = trace.accesses[warp.access]
         warp.access += 1
-        done = _record(
-            sm, sub, state.sets, spec, trace, index, row[1], row[2], start, now, inst.float_atomic
-        )  # fmt: skip
+        done = _record(sm, sub, state.sets, spec, inst, trace, index, row[1], row[2], start, now)
         kind, space = row[1] >> KIND_SHIFT & 7, row[1] >> SPACE_SHIFT & SPACE_MASK
+        if inst.depth == COPY and space == GLOBAL:
+            warp.copied = max(warp.copied, int(done + spec.copy_extra))
         sources = spec.sources_load
         if kind != READ:
             words = max(4, row[1] >> SIZE_SHIFT & 31) // 4
@@ -84,19 +92,20 @@ def perform(state: State, spec: Record, inst: Record, trace: Trace, warp: Record
 
 
 @stage
-def _record(sm: Record, sub: Record, sets: Records, spec: Record, trace: Trace, index: int,
-            where: int, place: int, start: float, now: int, is_float: int) -> float:  # fmt: skip
+def _record(sm: Record, sub: Record, sets: Records, spec: Record, inst: Record, trace: Trace,
+            index: int, where: int, place: int, start: float, now: int) -> float:  # fmt: skip
     """When an access has its data, or a store is on its way."""
     kind, space = where >> KIND_SHIFT & 7, where >> SPACE_SHIFT & SPACE_MASK
     lanes, size = where >> LANES_SHIFT & 63, where >> SIZE_SHIFT & 31
     first, count = place >> 16, place & 0xFFFF
     if space == SHARED_SPACE:
         is_atomic, is_store = kind == ATOMIC, kind == WRITE
-        return float(shared.access(sm, sub, spec, count, lanes, size, is_atomic, is_store, start))
+        passes = count * inst.interval if is_atomic else count
+        return float(shared.access(sm, sub, spec, passes, lanes, size, is_atomic, is_store, start))
     sm.requests += 1
     if kind == ATOMIC:
         deep = float(where >> DEPTH_SHIFT & 63)
-        own = deep * (spec.float_atomic_lane if is_float else spec.atomic_lane) - 0.5
+        own = deep * (spec.float_atomic_lane if inst.float_atomic else spec.atomic_lane) - 0.5
         done = start
         for i in range(first, first + count):
             done = max(done, l2.atomics(sm, spec, trace, i, own, start))
@@ -116,7 +125,8 @@ def _record(sm: Record, sub: Record, sets: Records, spec: Record, trace: Trace, 
             passes = 0
         sm.tagged[sm.next_tagged] = begin
         sm.next_tagged = (sm.next_tagged + 1) % spec.tags_held
-        done = _load(sm, sets, spec, trace, index, space, first, count, passes, begin, now)
+        done = _load(sm, sets, spec, inst, trace, index, space, first, count, passes, begin,
+                     now)  # fmt: skip
         whole = max(count, passes, (lanes * size + 127) // 128)
         done = max(done, spec.l1_hit + shared.back(sub, spec, shared.FROM_L1, whole, begin))
     _push_back(sm, spec)
@@ -149,8 +159,9 @@ def _data_path(sm: Record, spec: Record, sectors: int, passes: int, filled: int,
 
 
 @stage
-def _load(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, space: int,
-          first: int, count: int, passes: int, begin: float, now: int) -> float:  # fmt: skip
+def _load(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, index: int,
+          space: int, first: int, count: int, passes: int, begin: float,
+          now: int) -> float:  # fmt: skip
     done, total, hits = 0.0, 0, 0
     for i in range(count):
         line, sectors = trace.lines[first + i] >> 4, trace.lines[first + i] & 15
@@ -159,7 +170,7 @@ def _load(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, spa
             line, known = line | _LOCAL_BIT | index << 36, sectors
         group = l1.find(sets, line)
         way = l1.look_up(group, line, now)
-        hit = group.valid[way] & sectors if way >= 0 else 0
+        hit = group.valid[way] & sectors if way >= 0 and not inst.passes_l1 else 0
         if spec.ideal & IDEAL_L1:
             hit = sectors
         elif hit:

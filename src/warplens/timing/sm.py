@@ -18,6 +18,9 @@ from warplens.timing.state import (
     ARRIVE,
     AT_BARRIER,
     BLOCK_BARRIER,
+    BRANCH,
+    FENCE,
+    JOIN,
     N_BARRIERS,
     NEVER,
     RUNNING,
@@ -101,10 +104,14 @@ def _advance(state: State, counts: Counts, spec: Record, code: Records, trace: T
         ready = now + 2
     if inst.kind != BLOCK_BARRIER:
         stall.charge(sm, counts, index, warp, stall.WAIT, now + 1, ready)
-    if following != before + 1:
-        until = ready + spec.branch_latency
+    if following != before + 1 or inst.kind == JOIN:
+        is_branch = inst.kind == BRANCH or (inst.kind == JOIN and following == before + 1)
+        until = ready + (inst.latency if is_branch else spec.branch_latency)
         stall.charge(sm, counts, index, warp, stall.BRANCH_RESOLVING, ready, until)
         ready = until
+    if inst.kind == FENCE:
+        stall.charge(sm, counts, index, warp, stall.MEMBAR, ready, warp.fenced)
+        ready = max(ready, warp.fenced)
     l0 = state.l0[index % spec.sub_partitions]
     until = fetch.ready(l0, state.l1i, spec, before, following, ready)
     stall.charge(sm, counts, index, warp, stall.NO_INSTRUCTION, ready, until)

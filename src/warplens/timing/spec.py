@@ -99,6 +99,8 @@ class Machine:
             "branch_latency": latency["branch"],
             "sources_load": latency["load_sources_read"],
             "sources_store": latency["store_sources_read"],
+            "match_turn": latency["match_turn"],
+            "copy_extra": latency["async_copy_extra"],
             "wide_extra": latency["memory_128bit_extra"] / 3.0,
             "block_start": value("launch.block_start_cycles", 300),
             "launch_first": max(

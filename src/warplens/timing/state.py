@@ -21,9 +21,8 @@ Record = Any  # one element of such an array
 stage = native  # a stage of the cycle loop is a compiled function over records
 
 # classes of instructions, by what their issue needs
-FIXED, VARIABLE, MEMORY, SHARED, CONSTANT, BLOCK_BARRIER, ARRIVE, EXIT, BRANCH, FENCE, SLEEP = (
-    range(11)
-)
+(FIXED, VARIABLE, MEMORY, SHARED, CONSTANT, BLOCK_BARRIER, ARRIVE, EXIT, BRANCH, JOIN, FENCE,
+ SLEEP) = range(12)  # fmt: skip
 PIPES = ("alu", "fma", "fp16", "fp64", "xu", "lsu", "adu", "cbu", "uniform", "tensor", "none")
 N_SCOREBOARDS = 6
 RING = 8  # outstanding releases that DEPBAR can tell apart
@@ -81,6 +80,8 @@ SPEC = np.dtype([
     ("shared_interval", "f8"),  # cycles of a pass through the banks
     ("barrier_latency", "i8"), ("barrier_arrival", "f8"), ("fence_latency", "f8"),
     ("branch_latency", "i8"), ("sources_load", "i8"), ("sources_store", "i8"),
+    ("match_turn", "f8"),  # of each further value that lanes compare
+    ("copy_extra", "f8"),  # of an asynchronous copy against a load
     ("wide_extra", "f8"),  # per further 32 bits of a lane's access
     ("in_flight", "f8"),  # cycles of backlog that the miss path accepts
     ("block_start", "i8"),  # from a block's end to the first instruction of the next in its place
@@ -97,15 +98,20 @@ CODE = np.dtype([
     ("kind", "i4"), ("pipe", "i4"), ("interval", "i4"), ("stall", "i4"), ("keep", "i4"),
     ("write", "i4"), ("read", "i4"), ("wait", "i4"), ("latency", "i4"),
     ("float_atomic", "i4"),  # 1: a global atomic on floats
+    ("passes_l1", "i4"),  # 1: a load that L1 never serves
     ("reads", "i4", (BANKS,)),  # operands from the register file
     ("constant", "i4"),  # line of the constant bank that it reads, from 1; 0: none
-    ("depth", "i4"),  # DEPBAR: scoreboard << 8 | allowed; BAR: number << 8 | warps; else below 0
+    # DEPBAR: scoreboard << 8 | allowed; BAR: number << 8 | warps; fences: 1 if beyond the block;
+    # else below 0: see lsu.py
+    ("depth", "i4"),
 ])  # fmt: skip
 
 WARP = np.dtype([
     ("status", "i8"), ("trace", "i8"), ("block", "i8"), ("entry", "i8"), ("last_entry", "i8"),
     ("access", "i8"), ("last_access", "i8"), ("pc", "i8"), ("end", "i8"), ("ready", "i8"),
     ("issued_at", "i8"), ("age", "i8"), ("stores", "i8"), ("blocked", "i8"),
+    ("fenced", "i8"),  # when its last fence lets it go on
+    ("copied", "i8"),  # when its asynchronous copies so far are done
     ("queued", "i8"),  # the longest wait for the SM's units of an access that it has not waited for
     ("release", "i8", (N_SCOREBOARDS,)), ("cause", "i8", (N_SCOREBOARDS,)),
     ("ring", "i8", (N_SCOREBOARDS * RING,)),

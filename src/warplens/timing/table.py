@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from warplens.gpus.spec import GpuSpec
 from warplens.isa import families
 from warplens.isa.table import Op
+from warplens.models import tensor
 from warplens.sass.model import Const, Imm, Instruction, SassKernel, Scoreboard
 from warplens.timing import registers
-from warplens.timing.lsu import SHUFFLE
+from warplens.timing.lsu import COPIED, COPY, SHUFFLE
 from warplens.timing.state import (
     ARRIVE,
     BLOCK_BARRIER,
@@ -19,6 +22,7 @@ from warplens.timing.state import (
     EXIT,
     FENCE,
     FIXED,
+    JOIN,
     MEMORY,
     PIPES,
     SHARED,
@@ -32,10 +36,25 @@ _MEMORY = frozenset({
     "UBLKCP", "UTMALDG", "UTMASTG", "SULD", "SUST", "TEX", "TLD", "TLD4",
 })  # fmt: skip
 _SHARED = frozenset({"LDS", "STS", "ATOMS", "REDS", "LDSM", "STSM", "STAS", "SYNCS"})
-_SHUFFLES = frozenset({"SHFL", "MATCH", "REDUX", "CREDUX"})
+_SHUFFLES = frozenset({"SHFL", "MATCH", "REDUX", "CREDUX", "MOVM"})
 _PASSES = {"MATCH": "match", "REDUX": "redux", "CREDUX": "redux"}
 _FENCES = frozenset({"MEMBAR", "ERRBAR", "FENCE"})
+_FLOW = {"DEPBAR": FIXED, "BSYNC": JOIN}
 _VARIABLE_PIPES = frozenset({"xu", "adu"})
+_TWO_PASSES = frozenset({"HI", "WIDE"})
+# parts of pipes that are slower than the whole, and who runs there
+_PARTS: dict[str, Callable[[Instruction], bool]] = {
+    "fma_wide": lambda i: i.opcode in ("IMAD", "IMUL") and bool(_TWO_PASSES & set(i.modifiers)),
+    "fma_heavy": lambda i: (
+        (i.opcode in ("IMAD", "IMUL") and "MOV" not in i.modifiers) or i.opcode.startswith("IDP")
+    ),
+    "fp16": lambda i: _halves_by_tensor(i),
+}
+
+
+def _halves_by_tensor(inst: Instruction) -> bool:
+    """HFMA2.MMA: every second half-precision instruction goes to the tensor cores' pipe."""
+    return inst.opcode == "HFMA2" and "MMA" in inst.modifiers
 
 
 def _kind(inst: Instruction, entry: Op | None) -> int:
@@ -56,7 +75,7 @@ def _kind(inst: Instruction, entry: Op | None) -> int:
         return SLEEP
     pipe = entry.pipe if entry is not None else "alu"
     if pipe == "cbu":
-        return BRANCH if name != "DEPBAR" else FIXED
+        return _FLOW.get(name, BRANCH)
     return VARIABLE if pipe in _VARIABLE_PIPES else FIXED
 
 
@@ -69,40 +88,52 @@ def _depth(inst: Instruction) -> int:
         numbers = [o.bits for o in inst.operands if isinstance(o, Imm)]
         threads = numbers[1] if len(numbers) > 1 else 0
         return (numbers[0] & 15 if numbers else 0) << 8 | (threads + 31) // 32 & 255
-    return SHUFFLE if inst.opcode in _SHUFFLES else -1
+    if inst.opcode in _FENCES:
+        return int(_is_wide(inst))
+    if inst.opcode in _SHUFFLES:
+        return SHUFFLE
+    return {"LDGSTS": COPY, "LDGDEPBAR": COPIED}.get(inst.opcode, -1)
+
+
+def _part(inst: Instruction, pipe: str) -> str:
+    """The pipe, or the part of it where the instruction runs."""
+    return next((part for part, matches in _PARTS.items() if matches(inst)), pipe)
 
 
 def _interval(gpu: GpuSpec, inst: Instruction, pipe: str) -> int:
     """Cycles for which a warp's instruction holds its pipe: 32 lanes over those of the pipe."""
-    name = pipe
     if inst.opcode in _SHUFFLES:
         return int(gpu.value(f"issue.{_PASSES.get(inst.opcode, 'shuffle')}_passes", 1))
-    if pipe == "fma" and inst.opcode in ("IMAD", "IMUL") and "MOV" not in inst.modifiers:
-        name = "fma_heavy"
-    if inst.opcode in ("HMMA", "IMMA", "DMMA", "BMMA", "QMMA"):
-        return _matrix_interval(gpu, inst)
-    lanes = float(gpu.value(f"pipes.{name}", 32))
+    if inst.opcode in tensor.OPCODES:
+        return tensor.interval(gpu, inst)
+    if inst.opcode == "ATOMS" and "CAS" in inst.modifiers:
+        return 2  # passes for one of others (measured, validation/data/paces_sm90.json)
+    lanes = float(gpu.value(f"pipes.{_part(inst, pipe)}", 32))
     return max(1, round(32 / lanes)) if pipe != "lsu" else 1
-
-
-def _matrix_interval(gpu: GpuSpec, inst: Instruction) -> int:
-    """A matrix instruction's multiply-adds over the rate of the sub-partition's tensor core."""
-    shape = next((m for m in inst.modifiers if m.isdigit() and len(m) >= 3), "16816")
-    sizes = {"16816": 16 * 8 * 16, "1688": 16 * 8 * 8, "884": 8 * 8 * 4, "16832": 16 * 8 * 32,
-             "8816": 8 * 8 * 16, "16864": 16 * 8 * 64, "8832": 8 * 8 * 32}  # fmt: skip
-    work = 2 * sizes.get(shape, 16 * 8 * 16)
-    key = {"IMMA": "int8", "DMMA": "fp64"}.get(inst.opcode, "fp16_fp32acc")
-    if "TF32" in inst.modifiers:
-        key = "tf32"
-    rate = float(gpu.value(f"tensor.{key}", 1024)) / gpu.sub_partitions
-    return max(1, round(work / rate * float(gpu.value("pipes.tensor_legacy_factor", 1))))
 
 
 def _latency(gpu: GpuSpec, inst: Instruction, entry: Op | None) -> int:
     name = entry.latency if entry is not None else "alu"
     if inst.opcode in ("DADD", "DMUL", "DFMA", "DSETP", "DMNMX"):
         name = "fp64_slow"
+    if inst.opcode == "DMMA":
+        rows = tensor.shape(inst)[0]
+        return tensor.interval(gpu, inst) + rows - 8 + int(gpu.value("latency.dmma"))
+    if _kind(inst, entry) == FENCE and not _is_wide(inst):
+        name = "fence_block"
     return int(gpu.value(f"latency.{name}", 4))
+
+
+def _is_wide(inst: Instruction) -> bool:
+    """Whether a fence waits for what the rest of the GPU sees."""
+    return inst.opcode == "MEMBAR" and not {"CTA", "SM"} & set(inst.modifiers)
+
+
+def _passes_l1(inst: Instruction) -> bool:
+    """Whether a load asks L2 whatever L1 has: those that must see what other SMs write, and copies
+    of 16 bytes that say so."""
+    names = set(inst.modifiers)
+    return "BYPASS" in names or ("STRONG" in names and bool({"GPU", "SYS"} & names))
 
 
 def _constant_line(inst: Instruction) -> int:
@@ -125,17 +156,22 @@ def code_of(kernel: SassKernel, gpu: GpuSpec) -> Records:
     families.load_all()
     table = np.zeros(len(kernel.instructions), CODE)
     table["reads"] = registers.reads_of(kernel)
+    wide = int(gpu.value("issue.wide_product_cycles"))
     for row, inst in zip(table, kernel.instructions, strict=True):
         entry = families.find(inst)
         pipe = entry.pipe if entry is not None and entry.pipe in PIPES else "alu"
+        if _halves_by_tensor(inst):
+            pipe = "tensor"
         control = inst.control
         row["kind"] = _kind(inst, entry)
         row["pipe"] = PIPES.index(pipe)
         row["interval"] = _interval(gpu, inst, pipe)
-        row["stall"], row["keep"] = control.stall, control.keep
+        row["stall"] = control.stall + (wide if _part(inst, pipe) == "fma_wide" else 0)
+        row["keep"] = control.keep
         row["write"], row["read"] = control.write_barrier, control.read_barrier
         row["wait"] = control.wait_mask
         row["latency"] = _latency(gpu, inst, entry)
+        row["passes_l1"] = _passes_l1(inst)
         row["constant"] = _constant_line(inst)
         row["depth"] = _depth(inst)
         row["float_atomic"] = _is_float_atomic(inst)
