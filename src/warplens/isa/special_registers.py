@@ -10,7 +10,7 @@ def s2r() -> None:
     """Rd = special register."""
 
 
-@op("S2UR", role="s2r", sig="<-", pipe="xu", latency="s2ur", category="misc")
+@op("S2UR", role="s2r", sig="<-", pipe="xu", latency="s2r", category="misc")
 def s2ur() -> None:
     """URd = special register."""
 

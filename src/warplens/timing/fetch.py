@@ -19,6 +19,9 @@ def ready(l0: Records, l1i: Records, spec: Record, before: int, pc: int, now: in
         return max(now, int(near.ready))
     sequential = line == (before >> 3) + 1
     far = l1i[line % l1i.size]
+    if sequential and far.tag == line + 1:  # lines come one after the other
+        last = l0[(line - 1) % l0.size]
+        now = max(now, int(last.ready) + spec.l0_line)
     if far.tag != line + 1:
         far.tag = line + 1
         late = spec.l1i_miss // _PREFETCHED if sequential else spec.l1i_miss
