@@ -18,12 +18,13 @@ import pytest
 
 import warplens as wl
 from tests.timing.replayed import clock_reads
+from warplens.timing.table import code_of
 
 VALIDATION = Path(__file__).parents[2] / "validation"
 RECORDED = json.loads((VALIDATION / "data" / "paces_sm90.json").read_text())
 PACES = {(name, chains, warps): pace for name, chains, warps, pace in RECORDED["rows"]}
-# What the model is known to get wrong (DEVIATIONS 55), and operations whose code is so long that one
-# warp is enough.
+# What the model is known to get wrong (DEVIATIONS 55), and long code, of which one warp is
+# enough.
 KNOWN = frozenset({
     "atomg_add", "redg_add", "stg_32", "stg_128", "skip_32", "skip_128", "barrier_red",
     "fence_block", "cp_async_4", "cp_async_16", "atoms_cas", "clock32", "smid",
@@ -74,7 +75,8 @@ def test_instructions_take_as_long_as_recorded(paces: Any, kernels: wl.Module, n
         if (name in ALONE and chains == "one") or (name in LONG and warps > 1):
             continue
         found = _replayed(paces, kernels, name, chains, warps)
-        assert found == pytest.approx(PACES[name, chains, warps], rel=0.15, abs=0.3), (chains, warps)
+        recorded = PACES[name, chains, warps]
+        assert found == pytest.approx(recorded, rel=0.15, abs=0.3), (chains, warps)
 
 
 def test_values_that_a_match_compares_take_turns(paces: Any, kernels: wl.Module) -> None:
@@ -105,8 +107,6 @@ def test_halves_added_up_in_halves_run_at_their_own_rate(gpu: str, accumulator: 
         {' '.join(f'out[threadIdx.x + {32 * i}] = {n};' for i, n in enumerate(names))}
     }}"""
     kernel = wl.Device(gpu).compile(source)["k"]
-    from warplens.timing.table import code_of
-
     table = code_of(kernel.sass, wl.find_gpu(gpu))
     (found,) = [
         int(row["interval"])

@@ -45,6 +45,7 @@ MAX_ENTRIES, MAX_ACCESSES, MAX_LINES = 1_300_000, 750_000, 2_200_000  # 62 MB in
 # for atomics the most lanes that use one word, for global reads the passes through L1's banks, for
 # constants the different words but one
 SPACE_SHIFT, KIND_SHIFT, LANES_SHIFT, SIZE_SHIFT, DEPTH_SHIFT = 24, 28, 32, 40, 46
+SENT_SHIFT, TURNS_SHIFT = 52, 58  # of global atomics: cycles, and turns less one
 SPACE_MASK = 7
 
 
@@ -251,6 +252,45 @@ def _most_lanes_on_a_word(address: int, bytes_each: int, mask: int) -> int:
     return worst
 
 
+@native
+def _atomic_turns(address: int, mask: int) -> int:
+    """Cycles (bits 0 to 5) and turns (above) in which an SM sends the atomics of a warp to L2.
+
+    Lanes on one word take turns, line by line; a turn with one word takes a cycle, one with several
+    a cycle and one for each of the line's sectors (measured, validation/data/reductions_sm90.json).
+    """
+    lines, words = np.empty(32, np.int64), np.empty(32, np.int64)
+    lanes = np.zeros(32, np.int64)  # by word
+    depth, many, sectors = np.zeros(32, np.int64), np.zeros(32, np.int64), np.zeros(32, np.int64)
+    n_lines = n_words = 0
+    for lane in range(32):
+        if mask >> lane & 1:
+            word = peek64(address + 8 * lane) >> 2
+            at_line = at_word = 0
+            while at_line < n_lines and lines[at_line] != word >> 5:
+                at_line += 1
+            if at_line == n_lines:
+                lines[n_lines] = word >> 5
+                n_lines += 1
+            while at_word < n_words and words[at_word] != word:
+                at_word += 1
+            if at_word == n_words:
+                words[n_words] = word
+                n_words += 1
+                many[at_line] += 1
+            lanes[at_word] += 1
+            depth[at_line] = max(depth[at_line], lanes[at_word])
+            sectors[at_line] |= 1 << (word >> 3 & 3)
+    cycles = turns = 0
+    for i in range(n_lines):
+        of_line = 0
+        for sector in range(4):
+            of_line += sectors[i] >> sector & 1
+        turns += depth[i]
+        cycles += depth[i] * (1 + of_line if many[i] > 1 else 1)
+    return min(63, cycles) | turns << 6
+
+
 @cfunc(ACCESS)
 def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int, size: int,
                base: int, host: int) -> None:  # fmt: skip
@@ -285,7 +325,7 @@ def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int,
         return
     table = peek64(state + 8 * AT_LINES)
     lanes: Any = np.int64(mask) & 0xFFFFFFFF
-    deep = 0
+    deep = sent = 0
     if space == at.SPACE_GLOBAL:
         count = _global_lines(warp, lanes, size, table, lines)
         poke64(state + 8 * N_LINES, lines + count)
@@ -307,6 +347,8 @@ def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int,
         slot = 20 if space == at.SPACE_GLOBAL else 0
         each = 8 if space == at.SPACE_GLOBAL else 4
         deep = _most_lanes_on_a_word(warp + at.WARP_SCRATCH + 128 * slot, each, lanes)
+        if space == at.SPACE_GLOBAL:
+            sent = _atomic_turns(warp + at.WARP_SCRATCH + 128 * slot, lanes)
         if space == at.SPACE_SHARED:
             count = max(count, deep)
     row = peek64(state + 8 * AT_ACCESSES) + ACCESS_BYTES * n
@@ -314,7 +356,8 @@ def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int,
     poke64(row + 8, entry)
     where = inst | np.int64(space) << SPACE_SHIFT | np.int64(kind) << KIND_SHIFT
     where |= population(lanes) << LANES_SHIFT | np.int64(size) << SIZE_SHIFT
-    where |= np.int64(deep) << DEPTH_SHIFT
+    where |= np.int64(deep) << DEPTH_SHIFT | np.int64(sent & 63) << SENT_SHIFT
+    where |= np.int64(max(0, (sent >> 6) - 1)) << TURNS_SHIFT
     poke64(row + 16, where)
     poke64(row + 24, lines << 16 | count)
     poke64(state + 8 * N_ACCESSES, n + 1)

@@ -123,7 +123,7 @@ def _place(state: State, counts: Counts, spec: Record, trace: Trace, slot: int, 
     lifted = trace.entries[first, 0]
     warp.pc, warp.end = trace.blocks[lifted, 0], trace.blocks[lifted, 1]
     warp.issued_at = now
-    warp.stores = warp.queued = warp.fenced = warp.copied = 0
+    warp.stores = warp.queued = warp.known = warp.fenced = warp.copied = 0
     scoreboard.clear(warp)
     warp.age = sm.next_block
     l0 = state.l0[part]

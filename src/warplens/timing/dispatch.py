@@ -71,7 +71,7 @@ def start(state: State, spec: Record, inst: Record, trace: Trace, warp: Record, 
     if kind == FENCE:
         until = now + inst.latency
         if inst.depth:  # holds the warp itself, without a scoreboard
-            until = warp.fenced = max(now, warp.stores) + int(spec.fence_latency)
+            until = warp.fenced = max(now, warp.known) + int(spec.fence_latency)
         scoreboard.hold(warp, inst.write, until, MEMBAR)
         scoreboard.hold(warp, inst.read, until, MEMBAR)
     elif kind in (VARIABLE, CONSTANT) or inst.write != scoreboard.NO_BARRIER:

@@ -6,9 +6,11 @@ from warplens.execute.trace import (
     DEPTH_SHIFT,
     KIND_SHIFT,
     LANES_SHIFT,
+    SENT_SHIFT,
     SIZE_SHIFT,
     SPACE_MASK,
     SPACE_SHIFT,
+    TURNS_SHIFT,
 )
 from warplens.timing import l1, l2, shared
 from warplens.timing.scoreboard import NO_BARRIER
@@ -88,6 +90,9 @@ def perform(state: State, spec: Record, inst: Record, trace: Trace, warp: Record
         read, left = begin + sources, start + sources
         if kind == WRITE and space == GLOBAL:
             left = max(sm.tag_free, done - spec.in_flight)
+            warp.known = max(warp.known, int(done + spec.l2_hit))
+        if kind == ATOMIC and space == GLOBAL:
+            warp.known = max(warp.known, int(done + spec.l2_hit - spec.atomic_latency))
     return done, read, left
 
 
@@ -106,6 +111,7 @@ def _record(sm: Record, sub: Record, sets: Records, spec: Record, inst: Record, 
     if kind == ATOMIC:
         deep = float(where >> DEPTH_SHIFT & 63)
         own = deep * (spec.float_atomic_lane if inst.float_atomic else spec.atomic_lane) - 0.5
+        start = _send_atomic(sm, spec, where, inst, start)
         done = start
         for i in range(first, first + count):
             done = max(done, l2.atomics(sm, spec, trace, i, own, start))
@@ -134,9 +140,24 @@ def _record(sm: Record, sub: Record, sets: Records, spec: Record, inst: Record, 
 
 
 @stage
+def _send_atomic(sm: Record, spec: Record, where: int, inst: Record, start: float) -> float:
+    """When the last lanes of a global atomic have left the SM: they go in turns, those that compare
+    and exchange with twice the data, and those that return something take a cycle more each."""
+    cycles, turns = where >> SENT_SHIFT & 63, (where >> TURNS_SHIFT & 31) + 1
+    if spec.ideal & IDEAL_COALESCING:
+        cycles, turns = 1, 1
+    cycles += (cycles - turns) * (inst.interval - 1)
+    if inst.write != NO_BARRIER:
+        cycles += turns
+    sm.sent_free = max(start, sm.sent_free) + cycles
+    return float(sm.sent_free - 1.0)
+
+
+@stage
 def _push_back(sm: Record, spec: Record) -> None:
     """The miss path holds so much; beyond, the units in front of it wait."""
     latest = max(sm.l2_free, sm.partial_free, sm.fill_free, sm.atomic_free) - spec.in_flight
+    latest = max(latest, sm.sent_free - spec.in_flight)
     latest = max(latest, max(sm.port_free, sm.l2_write_free) - spec.in_flight)
     latest = max(latest, sm.port_write_free - spec.write_held)
     latest = max(latest, sm.slowest_slice - _ATOMICS_IN_FLIGHT)

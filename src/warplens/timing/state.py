@@ -111,6 +111,7 @@ WARP = np.dtype([
     ("status", "i8"), ("trace", "i8"), ("block", "i8"), ("entry", "i8"), ("last_entry", "i8"),
     ("access", "i8"), ("last_access", "i8"), ("pc", "i8"), ("end", "i8"), ("ready", "i8"),
     ("issued_at", "i8"), ("age", "i8"), ("stores", "i8"), ("blocked", "i8"),
+    ("known", "i8"),  # when its stores are known to have arrived
     ("fenced", "i8"),  # when its last fence lets it go on
     ("copied", "i8"),  # when its asynchronous copies so far are done
     ("queued", "i8"),  # the longest wait for the SM's units of an access that it has not waited for
@@ -153,8 +154,8 @@ SM = np.dtype([
     *((name, "f8") for name in ("lsu_free", "tag_free", "data_free", "port_free",
                                 "port_write_free", "l2_free", "l2_write_free", "partial_free",
                                 "fill_free", "dram_free", "dram_busy", "dram_write_free",
-                                "dram_write_busy", "dram_owed", "atomic_free", "launch_free",
-                                "indexed_free", "barrier_free")),
+                                "dram_write_busy", "dram_owed", "atomic_free", "sent_free",
+                                "launch_free", "indexed_free", "barrier_free")),
     ("queued", "f8"),  # warps' cycles of waiting for accesses while these waited for units
     *((name, "f8") for name in SUMS),
     ("l1_looked", "f8", (len(L1_KINDS),)), ("l1_found", "f8", (len(L1_KINDS),)),

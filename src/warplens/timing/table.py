@@ -38,6 +38,7 @@ _MEMORY = frozenset({
 _SHARED = frozenset({"LDS", "STS", "ATOMS", "REDS", "LDSM", "STSM", "STAS", "SYNCS"})
 _SHUFFLES = frozenset({"SHFL", "MATCH", "REDUX", "CREDUX", "MOVM"})
 _PASSES = {"MATCH": "match", "REDUX": "redux", "CREDUX": "redux"}
+_ATOMICS = frozenset({"ATOM", "ATOMG", "ATOMS"})
 _FENCES = frozenset({"MEMBAR", "ERRBAR", "FENCE"})
 _FLOW = {"DEPBAR": FIXED, "BSYNC": JOIN}
 _VARIABLE_PIPES = frozenset({"xu", "adu"})
@@ -106,8 +107,8 @@ def _interval(gpu: GpuSpec, inst: Instruction, pipe: str) -> int:
         return int(gpu.value(f"issue.{_PASSES.get(inst.opcode, 'shuffle')}_passes", 1))
     if inst.opcode in tensor.OPCODES:
         return tensor.interval(gpu, inst)
-    if inst.opcode == "ATOMS" and "CAS" in inst.modifiers:
-        return 2  # passes for one of others (measured, validation/data/paces_sm90.json)
+    if inst.opcode in _ATOMICS and "CAS" in inst.modifiers:
+        return 2  # for one of others (measured, validation/data/paces_sm90.json)
     lanes = float(gpu.value(f"pipes.{_part(inst, pipe)}", 32))
     return max(1, round(32 / lanes)) if pipe != "lsu" else 1
 

@@ -1,0 +1,80 @@
+"""Atomics on global memory and long loops of code: the replay against an H200."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import warplens as wl
+from tests.timing.replayed import clock_reads
+
+VALIDATION = Path(__file__).parents[2] / "validation"
+KERNELS = VALIDATION / "recorder" / "kernels"
+REDUCTIONS = json.loads((VALIDATION / "data" / "reductions_sm90.json").read_text())["rows"]
+CYCLES = {tuple(row[:4]): row[4] for row in REDUCTIONS if row[0] != "latency"}
+LATENCIES = [row[4] for row in REDUCTIONS if row[0] == "latency"]
+LOOPS = json.loads((VALIDATION / "data" / "fetch_sm90.json").read_text())["rows"]
+
+
+@pytest.fixture(scope="module")
+def module() -> wl.Module:
+    return wl.Device("H200").compile((KERNELS / "reductions.cu").read_text())
+
+
+@pytest.fixture(scope="module")
+def loops() -> wl.Module:
+    return wl.Device("H200").compile((KERNELS / "fetch.cu").read_text())
+
+
+def _replayed(module: wl.Module, kernel: str, lanes: int, apart: int, warps: int) -> float:
+    numbers = [np.uint32(n) for n in (lanes.bit_length() - 1, apart, 0)]
+    arrays = np.zeros(32, np.uint32), np.zeros(1 << 20, np.uint8)
+    reads = clock_reads(module[kernel], warps, *arrays, *numbers)[:, -2:]
+    return float(reads[:, 1].max() - reads[:, 0].min()) / 16
+
+
+@pytest.mark.parametrize("apart", [1, 8, 32])
+@pytest.mark.parametrize("lanes", [1, 2, 4, 8, 16, 32])
+@pytest.mark.parametrize("kernel", ["red_add", "red_float", "red_max64"])
+def test_lanes_of_reductions_take_turns(module: wl.Module, kernel: str, lanes: int,
+                                        apart: int) -> None:  # fmt: skip
+    """Of sixteen warps, an SM sends a turn with one word in a cycle, others by their sectors."""
+    found = _replayed(module, kernel, lanes, apart, 16)
+    assert found == pytest.approx(CYCLES[kernel, lanes, apart, 16], rel=0.18)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "lanes", "apart"),
+    [("atom_add", 32, 1), ("atom_add", 1, 8), ("atom_add", 1, 32), ("atom_exch", 4, 32),
+     ("atom_cas", 1, 8), ("atom_cas", 32, 1)],
+)  # fmt: skip
+def test_atomics_with_results_take_longer(module: wl.Module, kernel: str, lanes: int,
+                                          apart: int) -> None:  # fmt: skip
+    found = _replayed(module, kernel, lanes, apart, 16)
+    assert found == pytest.approx(CYCLES[kernel, lanes, apart, 16], rel=0.1)
+
+
+def test_atomics_have_the_mean_latency_of_all_places(module: wl.Module) -> None:
+    """Half of the lines lie in the far half of L2; the model has one latency for both."""
+    numbers = [np.uint32(0)] * 3
+    arrays = np.zeros(32, np.uint32), np.zeros(1 << 20, np.uint8)
+    (reads,) = clock_reads(module["latency"], 1, *arrays, *numbers)
+    near = [cycles for cycles in LATENCIES if cycles < 400]
+    assert 0.4 < len(near) / len(LATENCIES) < 0.6
+    assert (reads[-1] - reads[-2]) / 16 == pytest.approx(np.mean(LATENCIES), rel=0.06)
+
+
+@pytest.mark.parametrize(
+    ("length", "warps", "recorded"),
+    [tuple(row) for row in LOOPS if row[:2] in ([512, 4], [1536, 1], [2048, 1], [4096, 1])],
+)
+def test_long_loops_wait_for_their_code(loops: wl.Module, length: int, warps: int,
+                                        recorded: float) -> None:  # fmt: skip
+    """Up to 32 KiB at full rate, beyond some 18 cycles for eight instructions."""
+    arrays = np.zeros(32, np.uint32), np.zeros(1 << 14, np.float32)
+    reads = clock_reads(loops[f"loop_{length}"], warps, *arrays, np.uint32(0))[:, -2:]
+    found = float(reads[:, 1].max() - reads[:, 0].min()) / 8 / length
+    assert found == pytest.approx(recorded, rel=0.16)
