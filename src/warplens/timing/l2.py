@@ -20,7 +20,7 @@ from warplens.execute.trace import BEFORE, KIND_SHIFT
 from warplens.timing import dram, rows
 from warplens.timing.fills import fills
 from warplens.timing.sharing import Sharing
-from warplens.timing.state import SLICES, Floats, Ints, Record, Trace, stage
+from warplens.timing.state import SLICE_LINES, SLICES, Floats, Ints, Record, Trace, stage
 from warplens.timing.touched import Touched, distinct
 
 IDEAL_L2 = 2
@@ -124,8 +124,9 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, turns: float,
             begin: float) -> float:  # fmt: skip
     """When an atomic on one line, at a place in the trace, has its result.
 
-    `turns` are the cycles of the lanes that use one word one after another; with the part of the
-    grid's blocks that use the line, too, this SM takes turns.
+    `turns` are the cycles of the lanes that use one word one after another, sector by sector; with
+    the part of the grid's blocks that use the line, too, this SM takes turns. Neighbouring lines
+    lie in one slice (measured, validation/data/contention_sm90.json).
     """
     known, line, sectors = trace.hits[at], trace.lines[at] >> 4, trace.lines[at] & 15
     n = count_bits(sectors)
@@ -135,8 +136,9 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, turns: float,
     own = max(1.0, turns)
     start = max(begin, sm.atomic_free)
     sm.atomic_free = start + max(spec.atomic_sector * n, own / 8.0)
-    place = (line ^ line >> 5 ^ line >> 10) % SLICES
-    turn = max(own, 1.27 * n) * max(1.0, spec.sharers * trace.shares[at])
+    group = line // SLICE_LINES
+    place = (group ^ group >> 5 ^ group >> 10) % SLICES
+    turn = n * max(own, 1.27) * max(1.0, spec.sharers * trace.shares[at])
     sm.slice_free[place] = max(start, sm.slice_free[place]) + turn
     sm.slowest_slice = max(sm.slowest_slice, sm.slice_free[place])
     done = max(sm.slice_free[place], sm.atomic_free) + spec.atomic_latency

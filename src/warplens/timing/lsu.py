@@ -110,7 +110,10 @@ def _record(sm: Record, sub: Record, sets: Records, spec: Record, inst: Record, 
     sm.requests += 1
     if kind == ATOMIC:
         deep = float(where >> DEPTH_SHIFT & 63)
-        own = deep * (spec.float_atomic_lane if inst.float_atomic else spec.atomic_lane) - 0.5
+        lane = spec.atomic_lane
+        if inst.float_atomic:
+            lane = spec.float_atomic_lane if count == 1 else spec.float_atomic_apart
+        own = deep * lane - 0.5
         start = _send_atomic(sm, spec, where, inst, start)
         done = start
         for i in range(first, first + count):

@@ -31,7 +31,7 @@ MAX_SUB_PARTITIONS = 8
 BANKS = 2  # of the register file
 MAX_HELD = 32  # memory instructions in a queue
 WAYS = 4  # of L1
-SLICES = 32
+SLICES, SLICE_LINES = 32, 4  # of L2, and neighbouring lines in one
 BANK_LINES, BANKS_KNOWN = 1024, 8  # of 64 bytes in a constant bank; banks told apart
 CONSTANT_LINES = 32  # of 64 bytes: of operands; as many, in sets of WAYS, of loads
 
@@ -75,6 +75,7 @@ SPEC = np.dtype([
     ("dram_held", "f8"),  # cycles of DRAM's time for which L2 takes stores without waiting
     ("write_held", "f8"),  # cycles of writing that the SM holds on their way to L2
     ("atomic_sector", "f8"), ("atomic_lane", "f8"), ("float_atomic_lane", "f8"),
+    ("float_atomic_apart", "f8"),  # of an access to several lines
     ("atomic_latency", "f8"), ("sharers", "f8"),
     ("shared_latency", "f8"), ("shared_atomic", "f8"), ("shuffle_latency", "f8"),
     ("shared_interval", "f8"),  # cycles of a pass through the banks
