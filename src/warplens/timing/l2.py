@@ -120,25 +120,27 @@ def store(sm: Record, spec: Record, trace: Trace, place: int, partial: int,
 
 
 @stage
-def atomics(sm: Record, spec: Record, trace: Trace, at: int, turns: float,
+def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, turns: float,
             begin: float) -> float:  # fmt: skip
     """When an atomic on one line, at a place in the trace, has its result.
 
-    `turns` are the cycles of the lanes that use one word one after another, sector by sector; with
-    the part of the grid's blocks that use the line, too, this SM takes turns. Neighbouring lines
-    lie in one slice (measured, validation/data/contention_sm90.json).
+    `turns` are the cycles of the lanes that use one word one after another, `deep` of them; sectors
+    are served in turn as well. With the part of the grid's blocks that use the line, too, this SM
+    takes turns. Neighbouring lines lie in one slice, and slices have other SMs' lines to serve
+    (measured, validation/data/contention_sm90.json).
     """
     known, line, sectors = trace.hits[at], trace.lines[at] >> 4, trace.lines[at] & 15
     n = count_bits(sectors)
     sm.l2_atomic += n
     _start(sm, begin)
     sm.l2_requests += 1
-    own = max(1.0, turns)
+    own = max(1.0, turns, 1.27 * n * deep)
     start = max(begin, sm.atomic_free)
-    sm.atomic_free = start + max(spec.atomic_sector * n, own / 8.0)
+    busy = max(1.0, spec.atomic_lane * n * deep)
+    sm.atomic_free = start + max(spec.atomic_sector * n, busy * spec.atomic_share)
     group = line // SLICE_LINES
     place = (group ^ group >> 5 ^ group >> 10) % SLICES
-    turn = n * max(own, 1.27) * max(1.0, spec.sharers * trace.shares[at])
+    turn = own * max(1.0, spec.sharers * trace.shares[at])
     sm.slice_free[place] = max(start, sm.slice_free[place]) + turn
     sm.slowest_slice = max(sm.slowest_slice, sm.slice_free[place])
     done = max(sm.slice_free[place], sm.atomic_free) + spec.atomic_latency

@@ -117,7 +117,7 @@ def _record(sm: Record, sub: Record, sets: Records, spec: Record, inst: Record, 
         start = _send_atomic(sm, spec, where, inst, start)
         done = start
         for i in range(first, first + count):
-            done = max(done, l2.atomics(sm, spec, trace, i, own, start))
+            done = max(done, l2.atomics(sm, spec, trace, i, deep, own, start))
         _push_back(sm, spec)
         return float(done)
     if spec.ideal & IDEAL_COALESCING:

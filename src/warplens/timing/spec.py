@@ -167,6 +167,7 @@ class Machine:
             "atomic_lane": value("l2.atomic_lane_cycles", 1.47),
             "float_atomic_lane": value("l2.float_atomic_lane_cycles"),
             "float_atomic_apart": value("l2.float_atomic_apart_cycles"),
+            "atomic_share": value("l2.atomic_slice_bytes") * l2_share,
             "atomic_latency": latency["global_atomic"],
             "sharers": sms,
             "in_flight": value("l1.in_flight_cycles", 1200.0),

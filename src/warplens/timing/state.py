@@ -76,6 +76,7 @@ SPEC = np.dtype([
     ("write_held", "f8"),  # cycles of writing that the SM holds on their way to L2
     ("atomic_sector", "f8"), ("atomic_lane", "f8"), ("float_atomic_lane", "f8"),
     ("float_atomic_apart", "f8"),  # of an access to several lines
+    ("atomic_share", "f8"),  # SMs for each of L2's slices
     ("atomic_latency", "f8"), ("sharers", "f8"),
     ("shared_latency", "f8"), ("shared_atomic", "f8"), ("shuffle_latency", "f8"),
     ("shared_interval", "f8"),  # cycles of a pass through the banks
