@@ -26,7 +26,7 @@ PACES = {(name, chains, warps): pace for name, chains, warps, pace in RECORDED["
 # What the model is known to get wrong (DEVIATIONS 55), and long code, of which one warp is
 # enough.
 KNOWN = frozenset({
-    "atomg_add", "redg_add", "stg_32", "stg_128", "skip_32", "skip_128", "barrier_red",
+    "atomg_add", "stg_32", "stg_128", "skip_32", "skip_128", "barrier_red",
     "fence_block", "cp_async_4", "cp_async_16", "atoms_cas", "clock32", "smid",
 })  # fmt: skip
 LONG = frozenset({
@@ -34,7 +34,7 @@ LONG = frozenset({
     "ddiv", "sqrt", "dsqrt", "div", "rem",
 })  # fmt: skip
 # One warp alone: operands of stores are read at no cost.
-ALONE = frozenset({"sts_64", "sts_128", "stmatrix_4"})
+ALONE = frozenset({"sts_64", "sts_128", "stmatrix_4", "redg_add"})
 
 
 @pytest.fixture(scope="module")
@@ -134,13 +134,13 @@ extern "C" __global__ void loads(const int* in, int* out) {
 
 
 def test_a_fence_for_the_gpu_holds_its_warp() -> None:
-    """The compiler gives it no scoreboard: the warp itself waits, some 260 cycles."""
+    """The compiler gives it no scoreboard: the warp itself waits, first for its store to arrive."""
     kernel = wl.Device("H200").compile(FENCED)["k"]
     metric = "sm__cycles_active.avg"
     near, far = (
         float(kernel.predict[132, 32](np.zeros(64, np.int32), wide)[metric]) for wide in (0, 1)
     )
-    assert 200 < far - near < 400
+    assert 450 < far - near < 650
 
 
 def test_copies_to_shared_memory_wait_for_their_data() -> None:

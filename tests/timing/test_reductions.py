@@ -16,6 +16,7 @@ KERNELS = VALIDATION / "recorder" / "kernels"
 REDUCTIONS = json.loads((VALIDATION / "data" / "reductions_sm90.json").read_text())["rows"]
 CYCLES = {tuple(row[:4]): row[4] for row in REDUCTIONS if row[0] != "latency"}
 LATENCIES = [row[4] for row in REDUCTIONS if row[0] == "latency"]
+CONTENTION = json.loads((VALIDATION / "data" / "contention_sm90.json").read_text())["rows"]
 LOOPS = json.loads((VALIDATION / "data" / "fetch_sm90.json").read_text())["rows"]
 
 
@@ -65,6 +66,29 @@ def test_atomics_have_the_mean_latency_of_all_places(module: wl.Module) -> None:
     near = [cycles for cycles in LATENCIES if cycles < 400]
     assert 0.4 < len(near) / len(LATENCIES) < 0.6
     assert (reads[-1] - reads[-2]) / 16 == pytest.approx(np.mean(LATENCIES), rel=0.06)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "lanes", "apart", "warps_apart"),
+    [("red_add", 1, 1, 0), ("red_add", 8, 1, 0), ("red_add", 32, 1, 0), ("red_add", 1, 32, 0),
+     ("red_add", 4, 32, 0), ("red_add", 4, 8, 0), ("red_add", 32, 0, 1024), ("red_float", 4, 1, 0),
+     ("red_float", 32, 1, 0), ("red_float", 4, 32, 0)],
+)  # fmt: skip
+def test_l2_serves_reductions_of_all_sms(kernel: str, lanes: int, apart: int,
+                                         warps_apart: int) -> None:  # fmt: skip
+    """1,056 warps on the same lines, or on lines all over L2: what a hundred more of each take."""
+    gpu = wl.Device("H200", clock=1980)
+    function = gpu.compile((KERNELS / "contention.cu").read_text())[kernel]
+    numbers = [np.uint32(n) for n in (lanes.bit_length() - 1, apart, warps_apart)]
+    data = np.zeros(1 << 23, np.uint8)
+    few, many = (
+        float(function.predict[132, 256](data, *numbers, np.uint32(n))["gpu__time_duration.sum"])
+        for n in (20, 120)
+    )
+    ((recorded,),) = [
+        row[-1:] for row in CONTENTION if row[:6] == [kernel, lanes, apart, warps_apart, 132, 8]
+    ]
+    assert (many - few) * 1.98 / 100 / 1056 == pytest.approx(recorded, rel=0.2)
 
 
 @pytest.mark.parametrize(
