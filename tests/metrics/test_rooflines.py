@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from warplens.isa.matrix_kinds import matrix_work
 from warplens.launch import Launch
-from warplens.models.tensor import matrix_work
 from warplens.result import Body, Value
 from warplens.sass.model import Control, Instruction
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from warplens.isa.matrix_kinds import RATES, matrix_work
 from warplens.metrics.counters import Counters, Quantity
 from warplens.metrics.registry import (
     Formula,
@@ -18,7 +19,6 @@ from warplens.metrics.registry import (
     section,
 )
 from warplens.metrics.timed import timed
-from warplens.models.tensor import RATES, matrix_work
 from warplens.result import Body, Value
 
 LINE_BYTES, SECTOR_BYTES = 128, 32

@@ -8,10 +8,10 @@ import numpy as np
 
 from warplens.gpus.spec import GpuSpec
 from warplens.isa import families
+from warplens.isa.matrix_kinds import OPCODES, shape
 from warplens.isa.table import Op
-from warplens.models import tensor
 from warplens.sass.model import Const, Imm, Instruction, SassKernel, Scoreboard
-from warplens.timing import registers
+from warplens.timing import registers, tensor
 from warplens.timing.lsu import COPIED, COPY, SHUFFLE
 from warplens.timing.state import (
     ARRIVE,
@@ -105,7 +105,7 @@ def _interval(gpu: GpuSpec, inst: Instruction, pipe: str) -> int:
     """Cycles for which a warp's instruction holds its pipe: 32 lanes over those of the pipe."""
     if inst.opcode in _SHUFFLES:
         return int(gpu.value(f"issue.{_PASSES.get(inst.opcode, 'shuffle')}_passes", 1))
-    if inst.opcode in tensor.OPCODES:
+    if inst.opcode in OPCODES:
         return tensor.interval(gpu, inst)
     if inst.opcode in _ATOMICS and "CAS" in inst.modifiers:
         return 2  # for one of others (measured, validation/data/paces_sm90.json)
@@ -118,7 +118,7 @@ def _latency(gpu: GpuSpec, inst: Instruction, entry: Op | None) -> int:
     if inst.opcode in ("DADD", "DMUL", "DFMA", "DSETP", "DMNMX"):
         name = "fp64_slow"
     if inst.opcode == "DMMA":
-        rows = tensor.shape(inst)[0]
+        rows = shape(inst)[0]
         return tensor.interval(gpu, inst) + rows - 8 + int(gpu.value("latency.dmma"))
     if _kind(inst, entry) == FENCE and not _is_wide(inst):
         name = "fence_block"
