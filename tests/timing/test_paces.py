@@ -27,7 +27,7 @@ PACES = {(name, chains, warps): pace for name, chains, warps, pace in RECORDED["
 # enough.
 KNOWN = frozenset({
     "atomg_add", "stg_32", "stg_128", "skip_32", "skip_128", "barrier_red",
-    "fence_block", "cp_async_4", "cp_async_16", "atoms_cas", "clock32", "smid",
+    "fence_block", "cp_async_4", "atoms_cas", "clock32", "smid",
 })  # fmt: skip
 LONG = frozenset({
     "imma_16864_s4", "imma_16832_s4", "imma_8832_s4", "enter_8", "lanes_part", "skip_8", "fdiv",
