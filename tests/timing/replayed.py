@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import warplens as wl
 from warplens.timing.launch_timing import LaunchTiming
 from warplens.timing.model import Replay
 from warplens.timing.stall import SELECTED
+
+
+@contextmanager
+def recorder_script(name: str) -> Iterator[Any]:
+    """A module of validation/recorder, which finds its neighbours by their names alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(Path(__file__).parents[2] / "validation" / "recorder"))
+        yield importlib.import_module(name)
 
 
 def events_of(timing: Any, limit: int) -> Any:

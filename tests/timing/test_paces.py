@@ -6,9 +6,7 @@ clock is when the replay issues that instruction.
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,7 @@ import numpy as np
 import pytest
 
 import warplens as wl
-from tests.timing.replayed import clock_reads
+from tests.timing.replayed import clock_reads, recorder_script
 from warplens.timing.table import code_of
 
 VALIDATION = Path(__file__).parents[2] / "validation"
@@ -39,17 +37,9 @@ ALONE = frozenset({"sts_64", "sts_128", "stmatrix_4", "redg_add"})
 
 @pytest.fixture(scope="module")
 def paces() -> Iterator[Any]:
-    """The recorder's script, which finds its neighbours by their names alone."""
-    folder = str(VALIDATION / "recorder")
-    sys.path.insert(0, folder)
-    try:
-        spec = importlib.util.find_spec("paces")
-        assert spec is not None and spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        yield module
-    finally:
-        sys.path.remove(folder)
+    """The recorder's script."""
+    with recorder_script("paces") as script:
+        yield script
 
 
 @pytest.fixture(scope="module")

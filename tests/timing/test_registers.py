@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.timing.replayed import recorder_script
 from warplens.gpus import find_gpu
 from warplens.sass.parser import load_kernels
 from warplens.timing import registers
@@ -26,11 +27,8 @@ SEQUENCES = [row for row in RECORDED["sequences"] if row[-2] == 4]
 @pytest.fixture(scope="module")
 def ports() -> Iterator[Any]:
     """The recorder's module that replaces registers."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(ROOT / "recorder"))
-        import ports
-
-        yield ports
+    with recorder_script("ports") as script:
+        yield script
 
 
 @pytest.fixture(scope="module")

@@ -230,15 +230,14 @@ def _global_passes(warp: int, mask: int, size: int, lines: int) -> int:
 
 
 @native
-def _most_lanes_on_a_word(address: int, bytes_each: int, mask: int) -> int:
-    """The most lanes whose offsets or addresses name one 32-bit word."""
+def _most_lanes_on_a_word(address: int, mask: int) -> int:
+    """The most lanes whose offsets name one 32-bit word of shared memory."""
     words = np.empty(32, np.int64)
     counts = np.zeros(32, np.int64)
     n = worst = 0
     for lane in range(32):
         if mask >> lane & 1:
-            place = address + bytes_each * lane
-            word = (peek64(place) if bytes_each == 8 else peek32(place)) >> 2
+            word = peek32(address + 4 * lane) >> 2
             found = n
             for i in range(n):
                 if words[i] == word:
@@ -254,7 +253,8 @@ def _most_lanes_on_a_word(address: int, bytes_each: int, mask: int) -> int:
 
 @native
 def _atomic_turns(address: int, mask: int) -> int:
-    """Cycles (bits 0 to 5) and turns (above) in which an SM sends the atomics of a warp to L2.
+    """Cycles (bits 0 to 5) and turns (6 to 11) in which an SM sends the atomics of a warp to L2,
+    and the most lanes that use one word (above).
 
     Lanes on one word take turns, line by line; a turn with one word takes a cycle, one with several
     a cycle and one for each of the line's sectors (measured, validation/data/reductions_sm90.json).
@@ -281,14 +281,12 @@ def _atomic_turns(address: int, mask: int) -> int:
             lanes[at_word] += 1
             depth[at_line] = max(depth[at_line], lanes[at_word])
             sectors[at_line] |= 1 << (word >> 3 & 3)
-    cycles = turns = 0
+    cycles = turns = deep = 0
     for i in range(n_lines):
-        of_line = 0
-        for sector in range(4):
-            of_line += sectors[i] >> sector & 1
         turns += depth[i]
-        cycles += depth[i] * (1 + of_line if many[i] > 1 else 1)
-    return min(63, cycles) | turns << 6
+        cycles += depth[i] * (1 + population(sectors[i]) if many[i] > 1 else 1)
+        deep = max(deep, depth[i])
+    return min(63, cycles) | turns << 6 | deep << 12
 
 
 @cfunc(ACCESS)
@@ -343,12 +341,11 @@ def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int,
         count = _shared_passes(warp, lanes, size, kind == at.ACCESS_READ)
     if whole and space == at.SPACE_GLOBAL and kind == at.ACCESS_READ:
         deep = _global_passes(warp, lanes, size, count)
-    if kind == at.ACCESS_ATOMIC:
-        slot = 20 if space == at.SPACE_GLOBAL else 0
-        each = 8 if space == at.SPACE_GLOBAL else 4
-        deep = _most_lanes_on_a_word(warp + at.WARP_SCRATCH + 128 * slot, each, lanes)
-        if space == at.SPACE_GLOBAL:
-            sent = _atomic_turns(warp + at.WARP_SCRATCH + 128 * slot, lanes)
+    if kind == at.ACCESS_ATOMIC and space == at.SPACE_GLOBAL:
+        sent = _atomic_turns(warp + at.WARP_SCRATCH + 128 * 20, lanes)
+        deep = sent >> 12
+    elif kind == at.ACCESS_ATOMIC:
+        deep = _most_lanes_on_a_word(warp + at.WARP_SCRATCH, lanes)
         if space == at.SPACE_SHARED:
             count = max(count, deep)
     row = peek64(state + 8 * AT_ACCESSES) + ACCESS_BYTES * n
@@ -357,7 +354,7 @@ def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int,
     where = inst | np.int64(space) << SPACE_SHIFT | np.int64(kind) << KIND_SHIFT
     where |= population(lanes) << LANES_SHIFT | np.int64(size) << SIZE_SHIFT
     where |= np.int64(deep) << DEPTH_SHIFT | np.int64(sent & 63) << SENT_SHIFT
-    where |= np.int64(max(0, (sent >> 6) - 1)) << TURNS_SHIFT
+    where |= np.int64(max(0, (sent >> 6 & 63) - 1)) << TURNS_SHIFT
     poke64(row + 16, where)
     poke64(row + 24, lines << 16 | count)
     poke64(state + 8 * N_ACCESSES, n + 1)

@@ -43,19 +43,21 @@ _FENCES = frozenset({"MEMBAR", "ERRBAR", "FENCE"})
 _FLOW = {"DEPBAR": FIXED, "BSYNC": JOIN}
 _VARIABLE_PIPES = frozenset({"xu", "adu"})
 _TWO_PASSES = frozenset({"HI", "WIDE"})
+
+
+def _halves_by_tensor(inst: Instruction) -> bool:
+    """HFMA2.MMA: every second half-precision instruction goes to the tensor cores' pipe."""
+    return inst.opcode == "HFMA2" and "MMA" in inst.modifiers
+
+
 # parts of pipes that are slower than the whole, and who runs there
 _PARTS: dict[str, Callable[[Instruction], bool]] = {
     "fma_wide": lambda i: i.opcode in ("IMAD", "IMUL") and bool(_TWO_PASSES & set(i.modifiers)),
     "fma_heavy": lambda i: (
         (i.opcode in ("IMAD", "IMUL") and "MOV" not in i.modifiers) or i.opcode.startswith("IDP")
     ),
-    "fp16": lambda i: _halves_by_tensor(i),
+    "fp16": _halves_by_tensor,
 }
-
-
-def _halves_by_tensor(inst: Instruction) -> bool:
-    """HFMA2.MMA: every second half-precision instruction goes to the tensor cores' pipe."""
-    return inst.opcode == "HFMA2" and "MMA" in inst.modifiers
 
 
 def _kind(inst: Instruction, entry: Op | None) -> int:
