@@ -149,7 +149,7 @@ def workloads(size: float) -> list[Workload]:
 def wait_for_fast_code(kernel: Any, launch: Callable[[], Any]) -> None:
     """Launches until the code that is compiled meanwhile is in place; small problems do without."""
     end = time.perf_counter() + 30.0
-    while kernel._program.is_fast and not kernel._program.has_fast_code:
+    while kernel.code.program.is_fast and not kernel.code.program.has_fast_code:
         if time.perf_counter() > end:
             raise SystemExit(f"{kernel.name}: no fast code after 30 s")
         launch()

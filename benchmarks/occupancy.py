@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 
-from warplens.analysis.occupancy import occupancy
+from warplens.occupancy_calculator.occupancy import occupancy
 
 BOUND_SECONDS = 2.0
 

@@ -23,8 +23,8 @@ import numpy as np
 import warplens as wl
 from warplens.api import LaunchOptions
 from warplens.errors import WarplensError
-from warplens.launch import Launch
 from warplens.metrics.registry import Metric, resolve, unit_of
+from warplens.session.launch import Launch
 
 HERE = Path(__file__).parent
 # Too long for an emulator, or retrying for as long as other warps interfere

@@ -30,44 +30,46 @@ from warplens.errors import (
     Unsupported,
     WarplensError,
 )
+from warplens.version import __version__
 
 if TYPE_CHECKING:
-    from warplens.analysis.launch_choices import (
+    from warplens.gpus.spec import GpuSpec, find_gpu, list_gpus, override
+    from warplens.occupancy_calculator.launch_choices import (
         available_dynamic_shared,
         max_potential_block_size,
         max_registers_for,
     )
-    from warplens.analysis.occupancy import Occupancy, max_active_blocks, occupancy
-    from warplens.analysis.occupancy_steps import explain
-    from warplens.api import Device, Kernel, Launch, Module
-    from warplens.arrays import DeviceArray
-    from warplens.gpus.spec import GpuSpec, find_gpu, list_gpus, override
+    from warplens.occupancy_calculator.occupancy import Occupancy, max_active_blocks, occupancy
+    from warplens.occupancy_calculator.steps import explain
     from warplens.result import Result, Value, load, save
-    from warplens.testing import assert_metric
-
-__version__ = "0.1.0"
+    from warplens.session.arrays import DeviceArray
+    from warplens.session.device import Device
+    from warplens.session.kernel import Kernel
+    from warplens.session.launch import Launch
+    from warplens.session.module import Module
+    from warplens.testing.assertions import assert_metric
 
 # NumPy, llvmlite and the rest load only when a name below is first used.
 _LAZY = {
-    "Device": "warplens.api",
-    "DeviceArray": "warplens.arrays",
+    "Device": "warplens.session.device",
+    "DeviceArray": "warplens.session.arrays",
     "GpuSpec": "warplens.gpus.spec",
-    "Kernel": "warplens.api",
-    "Launch": "warplens.api",
-    "Module": "warplens.api",
-    "Occupancy": "warplens.analysis.occupancy",
+    "Kernel": "warplens.session.kernel",
+    "Launch": "warplens.session.launch",
+    "Module": "warplens.session.module",
+    "Occupancy": "warplens.occupancy_calculator.occupancy",
     "Result": "warplens.result",
     "Value": "warplens.result",
-    "assert_metric": "warplens.testing",
-    "available_dynamic_shared": "warplens.analysis.launch_choices",
-    "explain": "warplens.analysis.occupancy_steps",
+    "assert_metric": "warplens.testing.assertions",
+    "available_dynamic_shared": "warplens.occupancy_calculator.launch_choices",
+    "explain": "warplens.occupancy_calculator.steps",
     "find_gpu": "warplens.gpus.spec",
     "list_gpus": "warplens.gpus.spec",
     "load": "warplens.result",
-    "max_active_blocks": "warplens.analysis.occupancy",
-    "max_potential_block_size": "warplens.analysis.launch_choices",
-    "max_registers_for": "warplens.analysis.launch_choices",
-    "occupancy": "warplens.analysis.occupancy",
+    "max_active_blocks": "warplens.occupancy_calculator.occupancy",
+    "max_potential_block_size": "warplens.occupancy_calculator.launch_choices",
+    "max_registers_for": "warplens.occupancy_calculator.launch_choices",
+    "occupancy": "warplens.occupancy_calculator.occupancy",
     "override": "warplens.gpus.spec",
     "save": "warplens.result",
 }
@@ -100,6 +102,7 @@ __all__ = [
     "Unsupported",
     "Value",
     "WarplensError",
+    "__version__",
     "assert_metric",
     "available_dynamic_shared",
     "explain",

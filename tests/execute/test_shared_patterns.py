@@ -76,7 +76,7 @@ def both(kernel: Any, shape: tuple[int, ...], *arguments: Any) -> Any:
     counts, results = [], []
     for is_fast in (False, True):
         if is_fast:
-            kernel._program.make_fast()
+            kernel.code.program.make_fast()
         own = tuple(a.copy() if isinstance(a, np.ndarray) else a for a in arguments)
         counts.append(kernel[shape](*own).execution.columns)
         results.append(next(a for a in reversed(own) if isinstance(a, np.ndarray)))
@@ -129,7 +129,7 @@ def test_beyond_the_end(module: Any, name: str) -> None:
     words = 4 if name == "quads" else 1
     for is_fast in (False, True):
         if is_fast:
-            kernel._program.make_fast()
+            kernel.code.program.make_fast()
         with pytest.raises(wl.ExecutionFault, match=r"thread \(6,0,0\)"):
             kernel[1, 32](where, np.zeros(8 * 2 * 32 * words, np.int32), len(where))
 

@@ -34,7 +34,7 @@ def test_tiers_agree(case: Case, architecture: str) -> None:
     counts = []
     for is_fast in (False, True):
         if is_fast:
-            kernel._program.make_fast()
+            kernel.code.program.make_fast()
         arguments, expected = case.problem()
         run = kernel[shape](*arguments)
         assert_results(case, arguments, expected, architecture)

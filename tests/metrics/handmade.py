@@ -8,8 +8,8 @@ import numpy as np
 
 from warplens.execute.execution import COLUMNS, Execution
 from warplens.gpus.spec import GpuSpec, find_gpu
-from warplens.launch import Launch
 from warplens.sass.model import Control, Instruction, SassKernel
+from warplens.session.launch import Launch
 
 _CONTROL = Control(1, False, 7, 7, 0, 0)
 

@@ -7,9 +7,9 @@ import pytest
 
 import warplens as wl
 from warplens.isa.matrix_kinds import matrix_work
-from warplens.launch import Launch
 from warplens.result import Body, Value
 from warplens.sass.model import Control, Instruction
+from warplens.session.launch import Launch
 
 SOURCE = r"""
 #include <cuda_fp16.h>

@@ -25,7 +25,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from warplens.analysis.occupancy_rules import (
+from warplens.gpus import list_architectures
+from warplens.occupancy_calculator.rules import (
     Points,
     Rules,
     block_limits,
@@ -34,7 +35,6 @@ from warplens.analysis.occupancy_rules import (
     other_capabilities,
     rules_of,
 )
-from warplens.gpus import list_architectures
 
 INPUTS = [
     "threads",

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from warplens.analysis.occupancy import occupancy
-from warplens.analysis.occupancy_curve import curve
-from warplens.analysis.sweep import sweep
 from warplens.cli import occupancy as verb
 from warplens.errors import InputError
 from warplens.gpus import find_gpu
+from warplens.occupancy_calculator.curve import curve
+from warplens.occupancy_calculator.occupancy import occupancy
+from warplens.occupancy_calculator.sweep import sweep
 
 
 def call(*words: str) -> int:

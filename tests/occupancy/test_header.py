@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 from tests.occupancy import occupancy_header as header
-from warplens.analysis.launch_choices import available_dynamic_shared, max_potential_block_size
 from warplens.errors import InputError
+from warplens.occupancy_calculator.launch_choices import (
+    available_dynamic_shared,
+    max_potential_block_size,
+)
 
 TABLE = pathlib.Path(__file__).parents[1] / "data" / "occupancy_header.npz"
 

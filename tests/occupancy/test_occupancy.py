@@ -9,21 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from warplens.analysis.clusters import gpc_sizes
-from warplens.analysis.launch_choices import (
+from warplens.errors import InputError, LaunchError, UnknownGpu
+from warplens.gpus import find_gpu, list_gpus, override
+from warplens.occupancy_calculator.clusters import gpc_sizes
+from warplens.occupancy_calculator.launch_choices import (
     available_dynamic_shared,
     max_potential_block_size,
     max_registers_for,
 )
-from warplens.analysis.occupancy import (
+from warplens.occupancy_calculator.occupancy import (
     NO_LIMIT,
     max_active_blocks,
     occupancy,
     occupancy_of_kernel,
 )
-from warplens.analysis.occupancy_steps import advise, explain
-from warplens.errors import InputError, LaunchError, UnknownGpu
-from warplens.gpus import find_gpu, list_gpus, override
+from warplens.occupancy_calculator.steps import advise, explain
 
 
 def test_h100_256_threads_40_registers_8_kb() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from warplens.cli._launch_arguments import parse
 from warplens.cli._published import Row, ladder_lines, part_lines
-from warplens.timing.published import Case, judge, read_published, run_published
+from warplens.validation.published import Case, judge, read_published, run_published
 
 FOLDER = Path(__file__).parent.parent.parent / "validation" / "published"
 FILES = sorted(FOLDER.glob("*.toml"))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import warplens as wl
-from warplens.stepping import KEPT_BYTES, keep
+from warplens.session.kept import KEPT_BYTES, keep
 
 CUDA = """
 __global__ void mixed(const float* in, float* out, int n) {

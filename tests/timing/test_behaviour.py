@@ -9,7 +9,7 @@ import pytest
 
 import warplens as wl
 from warplens.api import LaunchOptions
-from warplens.timing.validation import alike, kendall
+from warplens.validation.measured import alike, kendall
 
 SOURCE = r"""
 extern "C" __global__ void chase(const int* next, int* out, int n) {

@@ -14,7 +14,7 @@ from warplens.gpus import find_gpu
 from warplens.timing.fills import fills
 from warplens.timing.state import Ints
 from warplens.timing.touched import Touched
-from warplens.timing.validation import DURATION, compare_file
+from warplens.validation.measured import DURATION, compare_file
 
 VALIDATION = Path(__file__).parents[2] / "validation"
 BURSTS = json.loads((VALIDATION / "data" / "bursts_sm90.json").read_text())

@@ -8,7 +8,7 @@ import pytest
 
 import warplens as wl
 from warplens.api import LaunchOptions, PmSampling
-from warplens.launch import Launch
+from warplens.session.launch import Launch
 
 SOURCE = r"""
 extern "C" __global__ void phases(const float4* in, float4* out, int n, int rounds) {

@@ -16,7 +16,7 @@ import pytest
 import warplens as wl
 from tests.timing.replayed import clock_reads
 from warplens.cli._launch_arguments import parse
-from warplens.timing.validation import DURATION, OCCUPANCY, compare_file
+from warplens.validation.measured import DURATION, OCCUPANCY, compare_file
 
 VALIDATION = Path(__file__).parents[2] / "validation"
 RECORDED = json.loads((VALIDATION / "data" / "queues_sm90.json").read_text())

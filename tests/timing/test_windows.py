@@ -80,7 +80,7 @@ def test_a_tally_says_what_each_block_executes() -> None:
 def _sizes(kernel: str) -> np.ndarray:
     """Instructions of a kernel's lifted blocks."""
     taken: list[np.ndarray] = []
-    program = wl.Device("H200").compile(SOURCE)[kernel].observed_program()
+    program = wl.Device("H200").compile(SOURCE)[kernel].code.observed()
     taken.append(np.array([block.end - block.start for block in program.lifted.layout.blocks]))
     return taken[0].astype(np.int64)
 

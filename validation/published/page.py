@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from warplens.cli._published import VERDICTS, Row, ladder_lines, part_lines
-from warplens.timing.published import read_published
+from warplens.validation.published import read_published
 
 HERE = Path(__file__).parent
 

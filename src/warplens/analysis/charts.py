@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from warplens.analysis.occupancy_curve import Curve, curve
-from warplens.analysis.roofline import roofline
 from warplens.errors import WarplensError
 from warplens.isa.matrix_kinds import RATES
 from warplens.metrics.counters import Counters
 from warplens.metrics.registry import evaluate
 from warplens.metrics.rooflines import PRECISIONS, operations, peak_traffic, tensor_work
 from warplens.metrics.warp_state import STALL_REASONS
+from warplens.models.roofs import roofline
+from warplens.occupancy_calculator.curve import Curve, curve
 from warplens.result import Charts, OccupancyCurve, OccupancyStep, Roof
 
 _INTEGERS = "smsp__sass_thread_inst_executed_op_integer_pred_on.sum"

@@ -8,11 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-
-from warplens.arguments import Formal
 from warplens.errors import InputError
 from warplens.gpus.spec import GpuSpec
 from warplens.result import Value
@@ -110,33 +106,7 @@ def _shown(nanoseconds: float) -> str:
     return f"{nanoseconds / 1e6:,.1f} ms"
 
 
-def copied_arrays(formals: Sequence[Formal], arguments: Sequence[Any]) -> tuple[Copied, ...]:
-    """What a program copies around a launch: its host arrays, back those not behind `const`.
 
-    Arrays that are on the device already are not copied; an array given twice is copied once.
-    """
-    found: dict[int, Copied] = {}
-    for formal, value in zip(formals, arguments, strict=True):
-        if not isinstance(value, np.ndarray) or (value.ndim == 0 and formal.kind == "struct"):
-            continue
-        key = int(value.__array_interface__["data"][0])
-        back = 0 if _is_read_only(formal) else value.nbytes
-        known = found.get(key)
-        found[key] = Copied(
-            name=f"argument {formal.index}" if known is None else known.name,
-            to_device_bytes=max(value.nbytes, 0 if known is None else known.to_device_bytes),
-            to_host_bytes=max(back, 0 if known is None else known.to_host_bytes),
-        )
-    return tuple(found.values())
-
-
-def _is_read_only(formal: Formal) -> bool:
-    """Whether the parameter is spelled as a pointer to const."""
-    pointed = formal.spelled.rstrip().removesuffix("const").rstrip()
-    if not pointed.endswith("*"):
-        return False
-    words = pointed[:-1].split()
-    return "const" in (words[:1] + words[-1:])
 
 
 def link_name(gpu: GpuSpec) -> str:

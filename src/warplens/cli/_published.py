@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from warplens.timing.published import Case, Outcome, judge, read_published, run_published
-from warplens.timing.validation import alike, kendall, spearman
+from warplens.validation.measured import alike, kendall, spearman
+from warplens.validation.published import Case, Outcome, judge, read_published, run_published
 
 _ALIKE = 0.02  # times less apart than this are one step of a ladder
 VERDICTS = ("equal", "noise", "explained", "differs")

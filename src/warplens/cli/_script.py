@@ -6,7 +6,7 @@ import argparse
 import runpy
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,14 +16,18 @@ from warplens.cli._printing import LaunchFilter, nothing_matched
 from warplens.errors import InputError, WarplensError
 
 if TYPE_CHECKING:
-    from warplens.launch import Launch
     from warplens.result import LaunchResult
+    from warplens.session.launch import Launch
 
 
-def profile_script(arguments: argparse.Namespace, launches: list[LaunchResult]) -> int:
+Collect = Callable[["Launch", argparse.Namespace, int], "LaunchResult"]
+
+
+def profile_script(
+    arguments: argparse.Namespace, launches: list[LaunchResult], collect: Collect
+) -> int:
     """Runs the script; `launches` gets its launches, also when it fails. Returns the status."""
-    from warplens import config
-    from warplens.cli.profile import collected
+    from warplens.session.listeners import listening
 
     script = Path(arguments.target)
     refuse_launch_options(arguments, script)
@@ -38,10 +42,10 @@ def profile_script(arguments: argparse.Namespace, launches: list[LaunchResult]) 
             "mangled": kernel.name,
         }
         if chosen.keeps(names):
-            result = collected(launch, arguments, len(launches))
+            result = collect(launch, arguments, len(launches))
             launches.append(replace(result, process_name=script.name))
 
-    with config.listening(listener):
+    with listening(listener):
         is_quiet = arguments.csv or arguments.json
         status = run_script(script, arguments.script_arguments, quiet=is_quiet)
     if not launches:

@@ -171,9 +171,9 @@ def _is_source(text: str | None) -> bool:
 
 def _missing(arguments: argparse.Namespace) -> Table:
     """Every instruction of a source's kernels that is refused, per architecture."""
-    from warplens.api import Device
     from warplens.errors import CompileError
     from warplens.isa.existing import ARCHITECTURES
+    from warplens.session.device import Device
 
     headings = ("Architecture", "Kernel", "Offset", "Line", "SASS", "Reason", "Instead")
     rows: list[tuple[str, ...]] = []

@@ -10,8 +10,9 @@ import sys
 from collections.abc import Sequence
 from types import ModuleType
 
-from warplens import __version__, cli
+from warplens import cli
 from warplens.errors import WarplensError
+from warplens.version import __version__
 
 EPILOG = """a session:
   warplens profile reduce.cu -k 'reduce<256>' --grid 4096 --block 256 \\

@@ -9,8 +9,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from warplens.analysis.occupancy_curve import Curve
-    from warplens.analysis.occupancy_steps import Advice
+    from warplens.occupancy_calculator.curve import Curve
+    from warplens.occupancy_calculator.steps import Advice
 
 EPILOG = """examples:
   warplens occupancy --gpu H200 --threads 256 --registers 40 --static-shared 8192
@@ -53,9 +53,9 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Executes the verb; returns the exit code."""
-    from warplens.analysis.occupancy_curve import curve
-    from warplens.analysis.occupancy_steps import advise
     from warplens.errors import InputError
+    from warplens.occupancy_calculator.curve import curve
+    from warplens.occupancy_calculator.steps import advise
 
     if args.plot is not None and args.sweep is None:
         raise InputError("--plot draws a sweep", hint="add --sweep block, registers or shared")
@@ -116,13 +116,13 @@ def _point(args: argparse.Namespace, gpu: str) -> dict[str, Any]:
 
 def _compiled(args: argparse.Namespace, gpu: str, shape: tuple[int, ...]) -> dict[str, int]:
     """The resources of the kernel as compiled for this GPU."""
-    import warplens
-    from warplens.analysis.occupancy import occupancy_of_kernel
     from warplens.errors import InputError
+    from warplens.occupancy_calculator.occupancy import occupancy_of_kernel
+    from warplens.session.device import Device
 
     if args.kernel is None:
         raise InputError("-k is missing: which kernel of the file?")
-    kernel = warplens.Device(gpu).compile(args.file).sass(args.kernel)
+    kernel = Device(gpu).compile(args.file).sass(args.kernel)
     occupancy_of_kernel(kernel, gpu, shape, args.dynamic_shared)  # refuses broken launch bounds
     return {
         "registers": kernel.registers,
@@ -133,8 +133,8 @@ def _compiled(args: argparse.Namespace, gpu: str, shape: tuple[int, ...]) -> dic
 
 def _compare_register_caps(args: argparse.Namespace) -> int:
     """Recompiles the kernel with every cap; one table per GPU."""
-    import warplens
     from warplens.errors import InputError
+    from warplens.session.device import Device
 
     words = args.maxrregcount.split(",")
     if args.file is None or args.kernel is None or not all(word.isdecimal() for word in words):
@@ -142,7 +142,7 @@ def _compare_register_caps(args: argparse.Namespace) -> int:
     caps = [int(word) or None for word in words]
     block = _shape(args.block)
     tables = [
-        warplens.Device(gpu)
+        Device(gpu)
         .compile(args.file)[args.kernel]
         .sweep(maxrregcount=caps, block=(block,), dynamic_shared=args.dynamic_shared)
         for gpu in args.gpu or ["H200"]
@@ -167,7 +167,7 @@ def _json(advices: list[Advice], curves: list[Curve]) -> list[dict[str, Any]]:
 
 
 def _text(advices: list[Advice], curves: list[Curve]) -> str:
-    from warplens.analysis.occupancy_steps import explain_lines
+    from warplens.occupancy_calculator.steps import explain_lines
 
     lines: list[str] = []
     if len(advices) > 1:

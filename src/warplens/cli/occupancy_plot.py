@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from warplens.errors import InputError, WarplensError
 
 if TYPE_CHECKING:
-    from warplens.analysis.occupancy_curve import Curve
+    from warplens.occupancy_calculator.curve import Curve
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 # The Okabe-Ito colours: readers with any colour vision can tell them apart.

@@ -114,7 +114,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.target.endswith(".py"):
         from warplens.cli._script import profile_script
 
-        status = profile_script(arguments, launches)
+        status = profile_script(arguments, launches, collected)
     else:
         _profile_kernel(arguments, launches)
         status = 0
@@ -197,7 +197,7 @@ def collected(launch: Launch, arguments: argparse.Namespace, identifier: int) ->
 
 def _pm_sampling(arguments: argparse.Namespace) -> PmSampling:
     """How counters are sampled over time."""
-    from warplens.api import PmSampling
+    from warplens.timing.pm_sampling import PmSampling
 
     return PmSampling(
         interval=arguments.pm_sampling_interval,
@@ -233,7 +233,7 @@ def _profile_kernel(arguments: argparse.Namespace, launches: list[LaunchResult])
 
 def _run_once(arguments: argparse.Namespace, gpu: str) -> Launch:
     """Compiles or loads, makes the arguments, launches, saves what `--save-arg` asks for."""
-    from warplens.api import LaunchOptions
+    from warplens.session.options import LaunchOptions
 
     options = LaunchOptions(
         deterministic=arguments.deterministic == "yes",
@@ -256,8 +256,8 @@ def prepared_launch(
     arguments: argparse.Namespace, gpu: str, options: LaunchOptions
 ) -> tuple[Kernel, tuple[Any, ...], list[Any]]:
     """The kernel of a file, its launch configuration and its arguments; nothing has run."""
-    from warplens.api import Device
     from warplens.cli._launch_arguments import parse, save_target, triple
+    from warplens.session.device import Device
 
     changes = getattr(arguments, "set_gpu", [])
     device = Device(_gpu(gpu, changes), clock=_clock(arguments.clock), options=options)
@@ -365,8 +365,8 @@ def _only(module: Module, pattern: str | None, base: str) -> str:
 
 def _report(arguments: argparse.Namespace, launches: list[LaunchResult]) -> None:
     """Writes the result file and prints the page, as far as asked for."""
-    from warplens import __version__
     from warplens.result import Result
+    from warplens.version import __version__
 
     _output(arguments, Result(launches=tuple(launches), writer=__version__))
 

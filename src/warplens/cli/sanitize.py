@@ -12,8 +12,9 @@ from warplens.cli._printing import add_filter_options, write_text
 from warplens.cli.profile import add_launch_options
 
 if TYPE_CHECKING:
-    from warplens.kernel import Kernel, LaunchShape
+    from warplens.sanitize.passes import SanitizeOptions
     from warplens.sanitize.report import Report
+    from warplens.session.listeners import PendingLaunch
 
 EPILOG = """examples:
   warplens sanitize reduce.cu -k 'reduce<256>' --grid 16 --block 256 \\
@@ -80,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _tools(arguments: argparse.Namespace) -> tuple[str, ...]:
-    from warplens.sanitize.session import chosen_tools
+    from warplens.sanitize.passes import chosen_tools
 
     names = [name.strip() for text in arguments.tool for name in text.split(",") if name.strip()]
     return chosen_tools(names or ["all"])
@@ -104,32 +105,28 @@ def _check_before_running(arguments: argparse.Namespace) -> None:
             raise ReportError(f"{path} exists already", hint="Give -f to overwrite it.")
 
 
-def _launch(
-    kernel: Kernel, shape: LaunchShape, values: tuple[Any, ...], arguments: argparse.Namespace,
-    *, keep_results: bool,
-) -> Report:  # fmt: skip
-    from warplens.sanitize.session import SanitizeOptions, Session
+def _options(arguments: argparse.Namespace) -> SanitizeOptions:
+    from warplens.sanitize.passes import SanitizeOptions
 
-    options = SanitizeOptions(
+    return SanitizeOptions(
         tools=_tools(arguments),
         schedules=arguments.schedules,
         seed=arguments.schedule_seed,
         lane_blocks=arguments.lane_blocks,
     )
-    return Session(kernel, shape, options).run(values, keep_results=keep_results)
 
 
 def _sanitize_kernel(arguments: argparse.Namespace, reports: list[Report]) -> None:
     """Runs the kernel of a file once per GPU."""
-    from warplens.api import LaunchOptions
     from warplens.cli.profile import prepared_launch, save_arguments
+    from warplens.session.options import LaunchOptions
 
     options = LaunchOptions(max_steps=arguments.max_steps, max_seconds=arguments.max_seconds)
     for gpu in dict.fromkeys(arguments.gpu or ["H200"]):
         kernel, configuration, values = prepared_launch(arguments, gpu, options)
-        configured = kernel[configuration]
-        kernel, shape = configured.kernel, configured.shape
-        report = _launch(kernel, shape, tuple(values), arguments, keep_results=True)
+        report = kernel[configuration].sanitized(
+            tuple(values), _options(arguments), keep_results=True
+        )
         (sys.stderr if arguments.json else sys.stdout).write(report.output)
         save_arguments(arguments, values)
         reports.append(report)
@@ -137,25 +134,25 @@ def _sanitize_kernel(arguments: argparse.Namespace, reports: list[Report]) -> No
 
 def _sanitize_script(arguments: argparse.Namespace, reports: list[Report]) -> int:
     """Runs a script; every launch is checked first and then runs as usual."""
-    from warplens import config
     from warplens.cli._printing import LaunchFilter, nothing_matched
     from warplens.cli._script import refuse_launch_options, run_script
     from warplens.naming import bare_name
+    from warplens.session.listeners import checking
 
     script = Path(arguments.target)
     refuse_launch_options(arguments, script)
     chosen = LaunchFilter(arguments, kernel=arguments.kernel_name)
 
-    def check(kernel: Kernel, shape: LaunchShape, values: tuple[Any, ...]) -> None:
+    def check(pending: PendingLaunch, values: tuple[Any, ...]) -> None:
         names = {
-            "function": bare_name(kernel.name),
-            "demangled": kernel.name,
-            "mangled": kernel.sass.name,
+            "function": bare_name(pending.sass.demangled),
+            "demangled": pending.sass.demangled,
+            "mangled": pending.sass.name,
         }
         if chosen.keeps(names):
-            reports.append(_launch(kernel, shape, values, arguments, keep_results=False))
+            reports.append(pending.sanitized(values, _options(arguments), keep_results=False))
 
-    with config.checking(check):
+    with checking(check):
         status = run_script(script, arguments.script_arguments, quiet=arguments.json)
     if not reports:
         nothing_matched(chosen.seen)

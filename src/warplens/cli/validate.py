@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from warplens.timing.validation import Comparison
+    from warplens.validation.measured import Comparison
 
 EPILOG = """examples:
   warplens validate                                 all case files of validation/timing
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Executes the verb; returns the exit status."""
     from warplens.cli._launch_arguments import parse
     from warplens.errors import InputError
-    from warplens.timing.validation import compare_file
+    from warplens.validation.measured import compare_file
 
     files = arguments.files or [
         *sorted(Path("validation/timing").glob("*.json")),
@@ -86,7 +86,7 @@ def _published(arguments: argparse.Namespace, files: list[Path]) -> None:
 
 
 def _line(one: Comparison) -> str:
-    from warplens.timing.validation import DURATION
+    from warplens.validation.measured import DURATION
 
     start = f"{one.file:<20} {one.name:<32}{one.part:<12}"
     error = one.error()
@@ -109,7 +109,7 @@ def _csv(one: Comparison) -> str:
 
 
 def _summary(part: str, comparisons: list[Comparison]) -> None:
-    from warplens.timing.validation import (
+    from warplens.validation.measured import (
         ACTIVE,
         DURATION,
         occupancy_agreement,

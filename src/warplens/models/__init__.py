@@ -6,7 +6,6 @@ numbers, arrays give arrays.
 
 from __future__ import annotations
 
-from warplens.analysis.roofline import Roofline, attainable, intensity, roofline
 from warplens.models.banks import (
     BankAccess,
     affine_access,
@@ -42,6 +41,7 @@ from warplens.models.latency import (
     warps_to_hide,
     warps_to_saturate_dram,
 )
+from warplens.models.roofs import Roofline, attainable, intensity, roofline
 from warplens.models.spills import (
     break_even_registers,
     spill_bytes,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from warplens.analysis.scalars import Numbers, integers, plain
 from warplens.errors import InputError
+from warplens.models.scalars import Numbers, integers, plain
 
 BANKS = 32
 WORD_BYTES = 4

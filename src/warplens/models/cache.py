@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from warplens.analysis.scalars import FloatLike, Numbers, numbers, plain
 from warplens.errors import InputError
 from warplens.gpus.spec import GpuSpec, find_gpu
+from warplens.models.scalars import FloatLike, Numbers, numbers, plain
 
 
 def l1_bytes(gpu: str | GpuSpec, shared_bytes: int = 0) -> int:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from warplens.analysis.scalars import FloatLike, Numbers, integers, numbers, plain
 from warplens.errors import InputError
+from warplens.models.scalars import FloatLike, Numbers, integers, numbers, plain
 
 LANES = 32
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from warplens.analysis.scalars import FloatLike, Numbers, numbers, plain
 from warplens.gpus.spec import GpuSpec, find_gpu
+from warplens.models.scalars import FloatLike, Numbers, numbers, plain
 
 SCHEDULERS = 4  # per SM on every architecture from Volta on
 

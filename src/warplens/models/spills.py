@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warplens.analysis.scalars import FloatLike, Numbers, numbers, plain
+from warplens.models.scalars import FloatLike, Numbers, numbers, plain
 
 
 def spill_cycles(

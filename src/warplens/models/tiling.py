@@ -7,10 +7,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from warplens.analysis.occupancy import occupancy
-from warplens.analysis.scalars import integers
 from warplens.errors import InputError
 from warplens.gpus.spec import GpuSpec, find_gpu
+from warplens.models.scalars import integers
+from warplens.occupancy_calculator.occupancy import occupancy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from warplens.analysis.scalars import FloatLike, Numbers, integers, numbers, plain
 from warplens.errors import InputError
+from warplens.models.scalars import FloatLike, Numbers, integers, numbers, plain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

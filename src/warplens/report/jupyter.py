@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from html import escape
 
 from warplens.report.options import PrintOptions
@@ -23,15 +22,6 @@ def launch_html(launch: LaunchResult) -> str:
     parts.extend(_section(section) for section in launch.sections)
     parts.extend(f"<p>{escape(note)}</p>" for note in (*_legend(launch), *launch.notes))
     return "".join((*parts, "</div>"))
-
-
-def facts_html(title: str, rows: Sequence[tuple[str, object]]) -> str:
-    """A small table of names and values."""
-    cells = "".join(
-        f"<tr><th {_STYLE}>{escape(name)}</th><td>{escape(str(value))}</td></tr>"
-        for name, value in rows
-    )
-    return f"<div class='warplens'><p><b>{escape(title)}</b></p><table>{cells}</table></div>"
 
 
 def _legend(launch: LaunchResult) -> list[str]:

@@ -113,3 +113,30 @@ class Finding:
 
     def __str__(self) -> str:
         return self.text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchFindings:
+    """What the sanitizers found in one launch.
+
+    Attributes:
+        findings: every finding, harmless remarks (severity "info") included.
+        notes: what could not be checked, and why.
+        output: what the kernel printed.
+    """
+
+    kernel: str
+    findings: tuple[Finding, ...]
+    tools: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    output: str = ""
+    grid: tuple[int, int, int] = (1, 1, 1)
+    block: tuple[int, int, int] = (1, 1, 1)
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """The findings that count: all but harmless remarks."""
+        return tuple(finding for finding in self.findings if finding.is_counted)
+
+    def __bool__(self) -> bool:
+        return bool(self.errors)

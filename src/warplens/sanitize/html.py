@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from warplens.sanitize.finding import Finding
-from warplens.sanitize.report import Report
+from warplens.sanitize.finding import Finding, LaunchFindings
 from warplens.sanitize.text import plural, summary_line
 
 _STYLE = """
@@ -32,7 +31,7 @@ def _finding(finding: Finding) -> str:
     )
 
 
-def fragment(reports: Sequence[Report]) -> str:
+def fragment(reports: Sequence[LaunchFindings]) -> str:
     """All launches, errors first."""
     parts = [f'<div class="wl-sanitize"><style>{_STYLE}</style>']
     for report in reports:
@@ -47,7 +46,7 @@ def fragment(reports: Sequence[Report]) -> str:
     return "\n".join(parts)
 
 
-def document(reports: Sequence[Report]) -> str:
+def document(reports: Sequence[LaunchFindings]) -> str:
     """One file that needs nothing else."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'

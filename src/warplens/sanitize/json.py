@@ -6,9 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from warplens import __version__
-from warplens.sanitize.finding import Access, Finding
-from warplens.sanitize.report import Report
+from warplens.sanitize.finding import Access, Finding, LaunchFindings
+from warplens.version import __version__
 
 
 def access_data(access: Access) -> dict[str, Any]:
@@ -43,7 +42,7 @@ def finding_data(finding: Finding) -> dict[str, Any]:
     }
 
 
-def report_json(reports: Sequence[Report]) -> str:
+def report_json(reports: Sequence[LaunchFindings]) -> str:
     """All launches as one JSON document."""
     launches = [
         {

@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
-from warplens import __version__
-from warplens.sanitize.finding import Access, Finding
-from warplens.sanitize.report import Report
+from warplens.sanitize.finding import Access, Finding, LaunchFindings
+from warplens.version import __version__
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 
 
-def report_sarif(reports: Sequence[Report]) -> str:
+def report_sarif(reports: Sequence[LaunchFindings]) -> str:
     """All launches as one run of a SARIF log."""
     findings = [finding for report in reports for finding in report.findings]
     checks = sorted({(finding.check, finding.tool) for finding in findings})

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from warplens.errors import ExecutionFault
-from warplens.execute import grid as engine
+from warplens.execute.executable import ExecutableLaunch
+from warplens.execute.launch import LaunchConfig
 from warplens.execute.memory import Segment
 from warplens.sanitize.finding import Access, Finding
-
-if TYPE_CHECKING:
-    from warplens.kernel import Kernel
 
 Contents = Sequence[tuple[Segment, npt.NDArray[np.uint8]]]
 _MOST_BLOCKS = 1 << 20  # larger grids keep the order of their blocks
 
 
-def shuffled(config: engine.LaunchConfig, seed: int, *, blocks: bool) -> engine.LaunchConfig:
+def shuffled(config: LaunchConfig, seed: int, *, blocks: bool) -> LaunchConfig:
     """The launch with another order of warps and, if `blocks`, of blocks."""
     rng = np.random.default_rng(seed)
     threads = int(np.prod(config.block))
@@ -44,20 +41,20 @@ def differing(expected: Contents) -> tuple[str, int] | None:
 
 
 def run_schedule(
-    kernel: Kernel, config: engine.LaunchConfig, seed: int, expected: Contents, *, racy: bool
+    launch: ExecutableLaunch, seed: int, expected: Contents, *, racy: bool
 ) -> Finding | None:
     """One run in another order; a finding if it ends differently. Memory is left as it wrote it."""
-    program = kernel._program
-    changed = shuffled(config, seed, blocks=not program.lifted.ordered_reason.startswith("strong"))
-    name = kernel.sass.demangled or kernel.sass.name
-    first = kernel.sass.instructions[0]
+    is_strong = launch.code.program.lifted.ordered_reason.startswith("strong")
+    changed = shuffled(launch.config, seed, blocks=not is_strong)
+    name = launch.sass.demangled or launch.sass.name
+    first = launch.sass.instructions[0]
     access = Access(
         what="launch", kernel=name, offset=0, sass=first.text.strip(), file=first.file,
         line=first.line,
     )  # fmt: skip
     details: tuple[str, ...]
     try:
-        engine.execute(program, kernel._image.memory_image, kernel.device.memory, changed)
+        launch.with_config(changed).run()
     except ExecutionFault as error:
         details = (f"schedule seed {seed}: the launch fails", *error.message.splitlines())
     else:

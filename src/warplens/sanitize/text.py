@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from warplens.sanitize.finding import Finding
-from warplens.sanitize.report import Report
+from warplens.sanitize.finding import Finding, LaunchFindings
 
 PREFIX = "========= "
 
@@ -28,7 +27,7 @@ def plural(number: int, word: str) -> str:
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
-def summary_line(reports: Sequence[Report], displayed: int) -> str:
+def summary_line(reports: Sequence[LaunchFindings], displayed: int) -> str:
     """The last line: racecheck alone ends with its own."""
     tools = {tool for report in reports for tool in report.tools}
     counted = [finding for report in reports for finding in report.errors]
@@ -43,7 +42,7 @@ def summary_line(reports: Sequence[Report], displayed: int) -> str:
 
 
 def report_text(
-    reports: Sequence[Report], *, print_limit: int = 100, show_info: bool = False
+    reports: Sequence[LaunchFindings], *, print_limit: int = 100, show_info: bool = False
 ) -> str:
     """All findings of all launches, then the summary; `print_limit` 0 shows all."""
     rows = ["WARPLENS SANITIZER"]

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
-from warplens.execute import grid as engine
+from warplens.execute.executable import ExecutableLaunch, KernelCode
 from warplens.execute.program import ModuleImage, Program
 from warplens.lift.watching import Watch
 from warplens.sanitize import state as st
 from warplens.sanitize.ptx import OrderingLines, SharedArray, ordering_lines, shared_arrays
 from warplens.sanitize.tables import instruction_table
-
-if TYPE_CHECKING:
-    from warplens.kernel import Kernel
 
 UNOPTIMISED = "--ptxas-options=-O0"
 # What the two passes must be told of: what orders warps, and what orders lanes.
@@ -47,42 +44,30 @@ class Variant:
         return found.copy()
 
 
-_OBSERVED: dict[tuple[int, Watch], tuple[Kernel, Variant]] = {}
-_UNOPTIMISED: dict[int, tuple[Kernel, Kernel]] = {}
+_VARIANTS: WeakKeyDictionary[KernelCode, dict[Watch, Variant]] = WeakKeyDictionary()
 
 
-def observed(kernel: Kernel, watch: Watch) -> Variant:
+def observed(code: KernelCode, watch: Watch) -> Variant:
     """The kernel's build with the calls of an observer; kept, for it is costly."""
-    found = _OBSERVED.get((id(kernel), watch))
-    if found is None or found[0] is not kernel:
-        image = kernel._image
-        program = engine.prepare(kernel.sass, image.kernels.cubin, observe=watch)
-        ptx = image.ptx or ""
-        arrays = shared_arrays(ptx, kernel.sass)
-        found = (kernel, Variant(program, image.memory_image, ptx, arrays))
-        _OBSERVED[id(kernel), watch] = found
-    return found[1]
+    known = _VARIANTS.setdefault(code, {})
+    if watch not in known:
+        arrays = shared_arrays(code.ptx, code.sass)
+        known[watch] = Variant(code.observed(watch), code.image.variables, code.ptx, arrays)
+    return known[watch]
 
 
-def unoptimised(kernel: Kernel, watch: Watch) -> Variant:
+def unoptimised(launch: ExecutableLaunch, watch: Watch) -> Variant:
     """The kernel compiled without optimisation, its variables as the kernel's own are now."""
-    found = _UNOPTIMISED.get(id(kernel))
-    if found is None or found[0] is not kernel:
-        assert kernel.module.unit is not None
-        module = kernel.device.recompiled(kernel.module.unit, (UNOPTIMISED,))
-        other = module[kernel.asked].clustered(kernel.sass.cluster_shape)
-        found = _UNOPTIMISED[id(kernel)] = (kernel, other)
-    variant = observed(found[1], watch)
-    _copy_variables(kernel, variant)
+    variant = observed(launch.code.recompiled((UNOPTIMISED,)), watch)
+    _copy_variables(launch, variant)
     return variant
 
 
-def _copy_variables(kernel: Kernel, variant: Variant) -> None:
+def _copy_variables(launch: ExecutableLaunch, variant: Variant) -> None:
     """Gives the other build's module variables the present values of the kernel's own."""
-    memory = kernel.device.memory
-    cubin = kernel._image.kernels.cubin
-    for name, symbol in cubin.symbols.items():
-        source = kernel._image.memory_image.addresses.get(name)
+    memory = launch.memory
+    for name, symbol in launch.code.cubin.symbols.items():
+        source = launch.variables.addresses.get(name)
         target = variant.image.addresses.get(name)
         if source is None or target is None or not symbol.section.startswith(".nv.global"):
             continue

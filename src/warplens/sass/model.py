@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from warplens.toolchain.attributes import Parameter
+
 RZ = 255
 URZ = 255  # normalised: every architecture's URZ is stored as 255
 PT = 7
@@ -168,15 +170,6 @@ class BasicBlock:
     start: int
     end: int
     successors: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A kernel parameter: `offset` from the parameter base in constant bank 0, in bytes."""
-
-    ordinal: int
-    offset: int
-    size: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import prod
-from typing import TYPE_CHECKING
 
 from warplens.errors import TimingUnavailable
-from warplens.execute import grid as engine
+from warplens.execute.executable import ExecutableLaunch
 from warplens.execute.execution import Execution
+from warplens.occupancy_calculator.occupancy import occupancy_of_kernel
 from warplens.timing import sample as sampling
 from warplens.timing.launch_timing import LaunchTiming
 from warplens.timing.model import REPLAY_LIMIT, Question
@@ -16,37 +16,37 @@ from warplens.timing.pm_sampling import PmSampling
 from warplens.timing.residency import carveout_bytes, residency
 from warplens.timing.schedule import POLICIES
 
-if TYPE_CHECKING:
-    from warplens.kernel import Kernel, LaunchShape
 
-
-def take(kernel: Kernel, shape: LaunchShape, config: engine.LaunchConfig, *,
-         scheduler: str = POLICIES[0], exact: bool = False, carveout: int | None = None,
+def take(launch: ExecutableLaunch, *, scheduler: str = POLICIES[0], exact: bool = False,
+         carveout: int | None = None,
          sampling_over_time: PmSampling | None = None) -> LaunchTiming | None:  # fmt: skip
-    """Samples a launch whose arguments are packed; memory is as before afterwards."""
+    """Samples a launch; memory is as before afterwards."""
     if sampling.is_disabled():
         return None
-    occupancy = kernel.occupancy(shape.block, shape.dynamic_shared, carveout=carveout)
-    places = residency(kernel, shape, occupancy)
+    config, blocks = launch.config, prod(launch.config.grid)
+    occupancy = occupancy_of_kernel(
+        launch.sass, launch.gpu, config.block, config.dynamic_shared, carveout=carveout
+    )
+    places = residency(launch, occupancy)
     sample = sampling.record(
-        kernel.observed_program, kernel.memory_image, kernel.device.memory, config, places,
+        launch.code.observed, launch.variables, launch.memory, config, places,
         scale=sampling.EXACT if exact else 1,
     )
     if sample is None:
         return None
     limits = (occupancy.limit_shared, occupancy.limit_warps, occupancy.limit_blocks)
     question = Question(
-        kernel=kernel.sass,
-        gpu=kernel.device.gpu,
-        clock_mhz=kernel.device.clock_mhz,
-        blocks=prod(shape.grid),
+        kernel=launch.sass,
+        gpu=launch.gpu,
+        clock_mhz=launch.clock_mhz,
+        blocks=blocks,
         warps_per_block=places.warps_per_block,
         resident=places.blocks,
         most_blocks=places.most,
-        carveout_bytes=carveout_bytes(kernel, shape, occupancy),
+        carveout_bytes=carveout_bytes(launch, occupancy),
         scheduler=scheduler,
         exact=exact,
-        instructions=_all_instructions(sample, prod(shape.grid)),
+        instructions=_all_instructions(sample, blocks),
     )
     return LaunchTiming(
         question, sample, max(places.blocks, min(int(n) for n in limits)), sampling_over_time

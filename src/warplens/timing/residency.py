@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from warplens.execute.executable import ExecutableLaunch
 from warplens.gpus.spec import GpuSpec
-
-if TYPE_CHECKING:
-    from warplens.analysis.occupancy import Occupancy
-    from warplens.kernel import Kernel, LaunchShape
-
+from warplens.occupancy_calculator.occupancy import Occupancy
 
 _HARDLY = 0.05  # of the busiest sub-partition's work in a window: as good as none
 
@@ -68,31 +64,31 @@ def imbalance(work: npt.NDArray[np.int64], living: npt.NDArray[np.int64],
     return float(max(1.0, parts.max() / max(1.0, mean)))
 
 
-def carveout_bytes(kernel: Kernel, shape: LaunchShape, occupancy: Occupancy) -> int:
+def carveout_bytes(launch: ExecutableLaunch, occupancy: Occupancy) -> int:
     """The smallest shared-memory setting that keeps the resident blocks, as the driver picks it."""
-    gpu = kernel.device.gpu
-    bytes_of_block = kernel.static_shared + shape.dynamic_shared + gpu.shared_reserved_bytes
+    gpu = launch.gpu
+    bytes_of_block = launch.shared_bytes + gpu.shared_reserved_bytes
     wanted = int(occupancy.blocks) * -(-bytes_of_block // 1024) * 1024
     sizes = sorted(size * 1024 for size in gpu.carveouts_kb)
     return next((size for size in sizes if size >= wanted), sizes[-1])
 
 
-def residency(kernel: Kernel, shape: LaunchShape, occupancy: Occupancy) -> Residency:
-    """The places of an SM of the kernel's device."""
-    gpu, blocks = kernel.device.gpu, max(1, int(occupancy.blocks))
-    warps = -(-prod(shape.block) // gpu.warp_size)
+def residency(launch: ExecutableLaunch, occupancy: Occupancy) -> Residency:
+    """The places of an SM of the launch's GPU."""
+    gpu, blocks = launch.gpu, max(1, int(occupancy.blocks))
+    warps = -(-prod(launch.config.block) // gpu.warp_size)
     most = int(occupancy.limit_blocks)
-    used = kernel.static_shared + shape.dynamic_shared
-    if prod(kernel.sass.cluster_shape) > 1:
+    used = launch.shared_bytes
+    if prod(launch.sass.cluster_shape) > 1:
         most = blocks
     elif used:
         unit = gpu.shared_unit_bytes
         each = -(-(used + gpu.shared_reserved_bytes) // unit) * unit
-        most = min(most, carveout_bytes(kernel, shape, occupancy) // each)
+        most = min(most, carveout_bytes(launch, occupancy) // each)
     return Residency(
         blocks=blocks, most=max(blocks, most), sub_partitions=gpu.sub_partitions,
         warps_per_block=warps,
-        warp_slots=warp_slots(gpu, kernel.registers, blocks * warps),
+        warp_slots=warp_slots(gpu, launch.sass.registers, blocks * warps),
     )  # fmt: skip
 
 

@@ -6,7 +6,14 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from warplens.sass.model import Parameter
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A kernel parameter: `offset` from the parameter base in constant bank 0, in bytes."""
+
+    ordinal: int
+    offset: int
+    size: int
 
 
 class Attr:

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from warplens.errors import CubinError
-from warplens.sass.model import Parameter
-from warplens.toolchain.attributes import Attr, KernelFacts, records
+from warplens.toolchain.attributes import Attr, KernelFacts, Parameter, records
 from warplens.toolchain.demangle import demangle
 from warplens.toolchain.elf import ElfError, ElfFile, ElfRelocation, Section, Symbol
 from warplens.toolchain.lines import LineRow, Place, read_lines

@@ -4,77 +4,19 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from warplens.errors import CompileError, CubinError, InputError, UnknownKernel
-from warplens.execute import grid as engine
-from warplens.execute.memory import DeviceMemory
+from warplens.execute.executable import Image, KernelCode
 from warplens.execute.program import unknown_functions
 from warplens.gpus.spec import GpuSpec
-from warplens.kernel import Kernel
 from warplens.lift.coverage import Gap, gaps_of
-from warplens.naming import KernelNames, names_of, squeezed
+from warplens.naming import KernelNames, squeezed
 from warplens.sass.model import SassKernel
-from warplens.sass.parser import KernelSet, load_kernels
-from warplens.toolchain.nvrtc import Compiled, compile_source
-from warplens.toolchain.ptx import ParameterType, parameter_types, parse_parameters
-
-if TYPE_CHECKING:
-    from warplens.api import Device
+from warplens.session.kernel import Kernel
+from warplens.session.target import Target
+from warplens.toolchain.source import SourceUnit
 
 _TEMPLATE = re.compile(r"template\s*<[^;{]*?__global__[^;{(]*?\b(\w+)\s*\(", re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceUnit:
-    """A source and how to compile it."""
-
-    text: str
-    name: str
-    sm: int
-    options: tuple[str, ...]
-    include_dirs: tuple[Path, ...]
-
-    def compiled(self, expressions: Sequence[str] = ()) -> Compiled:
-        """The cubin and PTX, with the given template instances."""
-        return compile_source(
-            self.text,
-            name=self.name,
-            sm=self.sm,
-            options=self.options,
-            include_dirs=self.include_dirs,
-            name_expressions=expressions,
-        )
-
-
-class Image:
-    """One cubin: its kernels, their parameter types and, once launched, its module memory."""
-
-    def __init__(self, memory: DeviceMemory, cubin: bytes, ptx: str | None) -> None:
-        self.kernels: KernelSet = load_kernels(cubin)
-        self.ptx = ptx
-        self.parameters = parse_parameters(ptx) if ptx is not None else {}
-        self._memory = memory
-
-    @cached_property
-    def names(self) -> tuple[KernelNames, ...]:
-        """Every kernel's names; needs no disassembly."""
-        kernels = self.kernels.cubin.kernels.items()
-        return tuple(names_of(mangled, kernel.demangled) for mangled, kernel in kernels)
-
-    @cached_property
-    def memory_image(self) -> engine.ModuleImage:
-        """The module's variables in device memory."""
-        return engine.load_module(self.kernels.cubin, self._memory)
-
-    def types(self, kernel: SassKernel) -> tuple[ParameterType, ...] | None:
-        """Parameter types, where the PTX is known."""
-        found = self.parameters.get(kernel.name)
-        return None if found is None else parameter_types(kernel.demangled, found)
 
 
 class Module:
@@ -82,7 +24,7 @@ class Module:
 
     def __init__(
         self,
-        device: Device,
+        device: Target,
         *,
         unit: SourceUnit | None = None,
         cubin: bytes | None = None,
@@ -106,7 +48,10 @@ class Module:
         assert self.unit is not None
         compiled = self.unit.compiled(expressions)
         self.log = compiled.log or self.log
-        image = Image(self.device.memory, compiled.cubin, compiled.ptx)
+        image = Image(
+            self.device.memory, compiled.cubin, compiled.ptx, unit=self.unit,
+            expressions=expressions,
+        )  # fmt: skip
         self.images.append(image)
         for expression, mangled in compiled.lowered_names.items():
             self._names[squeezed(expression)] = (image, mangled)
@@ -130,7 +75,8 @@ class Module:
             image, mangled = self._find(name)
             key = (self.images.index(image), mangled)
             if key not in self._kernels:
-                self._kernels[key] = Kernel(self, image, image.kernels[mangled], asked=name)
+                code = KernelCode(image, image.kernels[mangled])
+                self._kernels[key] = Kernel(self.device, code)
             self._asked[name] = self._kernels[key]
         return self._asked[name]
 

@@ -2,67 +2,23 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from math import prod
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from warplens.arguments import pack
-from warplens.errors import InputError, LaunchError
-from warplens.execute import grid as engine
+from warplens.errors import InputError
 from warplens.execute import steps as recorded
+from warplens.execute.executable import ExecutableLaunch
 from warplens.result import WarpAccess, WarpStep, WarpTrace
-from warplens.sass.model import Instruction, Mem, Pred, Reg
-
-if TYPE_CHECKING:
-    from warplens.kernel import Kernel, LaunchShape
+from warplens.sass.model import Instruction, Mem, Pred, Reg, SassKernel
 
 Words = npt.NDArray[np.uint32]
-KEPT_BYTES = 8 << 20  # arrays up to this size in all are copied before a launch
 _MAX_STEPS = 20_000_000  # loop iterations; a block that waits for others would never end
 _SPACES = ("global", "shared", "local")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeptArguments:
-    """A launch's arguments as they were: small arrays copied, larger ones remembered weakly."""
-
-    values: tuple[Any, ...]
-    is_copied: bool
-
-    def restored(self) -> tuple[Any, ...]:
-        """The arguments for another run.
-
-        Raises:
-            LaunchError: an array that was too large to copy exists no more.
-        """
-        found = []
-        for value in self.values:
-            alive = value() if isinstance(value, weakref.ref) else value
-            if alive is None and isinstance(value, weakref.ref):
-                raise LaunchError(
-                    "an array of the launch exists no more; stepping runs the block again",
-                    hint="Keep the arguments, or step a smaller launch.",
-                )
-            found.append(np.array(alive) if isinstance(alive, np.ndarray) else alive)
-        return tuple(found)
-
-
-def keep(arguments: tuple[Any, ...]) -> KeptArguments:
-    """Remembers arguments before they are changed by a launch."""
-    arrays = [value for value in arguments if isinstance(value, np.ndarray)]
-    is_copied = sum(array.nbytes for array in arrays) <= KEPT_BYTES
-    values = tuple(
-        (value.copy() if is_copied else weakref.ref(value))
-        if isinstance(value, np.ndarray) else value
-        for value in arguments
-    )  # fmt: skip
-    return KeptArguments(values=values, is_copied=is_copied)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,55 +214,33 @@ def _access_text(access: Access) -> str:
 
 
 def step_warp(
-    kernel: Kernel, shape: LaunchShape, kept: KeptArguments, *, block: int, warp: int
+    launch: ExecutableLaunch, *, block: int, warp: int, notes: tuple[str, ...] = ()
 ) -> Stepper:
     """Runs one block again and records one warp of it; nothing that it writes stays."""
-    blocks, warps = prod(shape.grid), -(-prod(shape.block) // 32)
+    config, sass = launch.config, launch.sass
+    blocks, warps = prod(config.grid), -(-prod(config.block) // 32)
     if not 0 <= block < blocks or not 0 <= warp < warps:
         raise InputError(
             f"block {block} warp {warp}: the launch has {blocks} blocks of {warps} warps"
         )
-    program = kernel.stepped_program()
-    named = {o.index for i in kernel.sass.instructions for o in i.operands if isinstance(o, Reg)}
-    n_registers = max(kernel.sass.registers, max((n for n in named if n != 255), default=0) + 1)
+    named = {o.index for i in sass.instructions for o in i.operands if isinstance(o, Reg)}
+    n_registers = max(sass.registers, max((n for n in named if n != 255), default=0) + 1)
     recorder = recorded.StepRecorder(block, warp, n_registers)
-    memory = kernel.device.memory
-    arguments = kept.restored()
-    packed = pack(memory, kernel.parameters, kernel.sass.parameter_bytes, arguments)
-    try:
-        engine.execute(
-            program,
-            kernel.memory_image,
-            memory,
-            engine.LaunchConfig(
-                grid=shape.grid,
-                block=shape.block,
-                dynamic_shared=shape.dynamic_shared,
-                params=packed.parameters,
-                workers=1,
-                max_steps=kernel.device.options.max_steps or _MAX_STEPS,
-                max_seconds=kernel.device.options.max_seconds,
-                sm_count=kernel.device.gpu.sm_count,
-                observer=recorder.observer,
-                block_order=(block,),
-                restore=True,
-            ),
-        )
-    finally:
-        packed.finish(memory, write_back=False)
-    notes = []
-    if not kept.is_copied:
-        notes.append("The arrays were too large to keep: the block saw them as the launch left.")
+    alone = replace(
+        config, deterministic=True, workers=1, max_steps=config.max_steps or _MAX_STEPS,
+        observer=recorder.observer, block_order=(block,), restore=True, progress=None,
+    )  # fmt: skip
+    launch.with_config(alone).run(launch.code.stepped)
     if recorder.overflowed:
-        notes.append("The warp runs longer than what is kept; the steps end early.")
-    return Stepper(_steps(kernel, recorder), block=block, warp=warp, notes=tuple(notes))
+        notes = (*notes, "The warp runs longer than what is kept; the steps end early.")
+    return Stepper(_steps(sass, recorder), block=block, warp=warp, notes=notes)
 
 
-def _steps(kernel: Kernel, recorder: recorded.StepRecorder) -> tuple[Step, ...]:
+def _steps(kernel: SassKernel, recorder: recorded.StepRecorder) -> tuple[Step, ...]:
     accesses: dict[int, list[Access]] = {}
     for row in recorder.accesses:
         accesses.setdefault(int(row[0]), []).append(_access(row))
-    instructions = kernel.sass.instructions
+    instructions = kernel.instructions
     return tuple(
         Step(
             number=number,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from warplens.config import progress_wanted
+from warplens.session.process import progress_wanted
 
 _PATIENCE_SECONDS = 1.0
 

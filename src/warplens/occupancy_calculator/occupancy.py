@@ -18,14 +18,16 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from warplens.analysis.clusters import ClusterOccupancy, cluster_occupancy
-from warplens.analysis.occupancy_inputs import (
+from warplens.errors import InputError, LaunchError
+from warplens.gpus.spec import GpuSpec, find_gpu
+from warplens.occupancy_calculator.clusters import ClusterOccupancy, cluster_occupancy
+from warplens.occupancy_calculator.inputs import (
     IntLike,
     cache_number,
     check_inputs,
     whole_numbers,
 )
-from warplens.analysis.occupancy_rules import (
+from warplens.occupancy_calculator.rules import (
     FLAG_BARRIERS,
     FLAG_BLOCKS,
     FLAG_REGISTERS,
@@ -41,8 +43,7 @@ from warplens.analysis.occupancy_rules import (
     carveout_index,
     rules_of,
 )
-from warplens.errors import InputError, LaunchError
-from warplens.gpus.spec import GpuSpec, find_gpu
+from warplens.result.notebook import facts_html
 
 Numbers = Any  # a Python number for scalar input, an array otherwise
 
@@ -93,8 +94,6 @@ class Occupancy:
     cluster: ClusterOccupancy | None = None
 
     def _repr_html_(self) -> str:
-        from warplens.report.jupyter import facts_html
-
         names = ("threads", "registers", "static_shared", "dynamic_shared", "blocks", "warps",
                  "occupancy", "limiters", "limit_registers", "limit_shared", "limit_warps",
                  "limit_blocks")  # fmt: skip

@@ -6,16 +6,12 @@ import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING
 
-from warplens import __version__
 from warplens.analysis.advice import advise, ranked, with_advice
 from warplens.analysis.charts import charts_of
-from warplens.analysis.occupancy import occupancy_of_kernel
 from warplens.analysis.prediction import Prediction, prediction
 from warplens.analysis.stall_columns import lines_with_stalls, stalls_of, with_stalls
 from warplens.analysis.transfers import Copied, Transfers, transfers
-from warplens.config import process_name
 from warplens.errors import InputError, TimingUnavailable
 from warplens.execute.execution import Execution
 from warplens.gpus.spec import GpuSpec
@@ -33,6 +29,7 @@ from warplens.metrics.assemble import (
 from warplens.metrics.classes import Classes
 from warplens.metrics.counters import Counters, Sources
 from warplens.metrics.registry import evaluate, find_section
+from warplens.occupancy_calculator.occupancy import occupancy_of_kernel
 from warplens.report.jupyter import launch_html
 from warplens.report.terminal import details_page
 from warplens.result import (
@@ -45,13 +42,14 @@ from warplens.result import (
     Section,
     SourceTable,
     Value,
+    save,
 )
-
-if TYPE_CHECKING:
-    from warplens.stepping import Stepper
-    from warplens.timing.ablate import AblationTable
-    from warplens.timing.launch_timing import LaunchTiming
-    from warplens.timing.view import Schedule
+from warplens.session.process import process_name
+from warplens.stepping.stepper import Stepper
+from warplens.timing.ablate import AblationTable
+from warplens.timing.launch_timing import LaunchTiming
+from warplens.timing.view import Schedule
+from warplens.version import __version__
 
 DEFAULT_SET = "detailed"
 _OVER_TIME = ("PmSampling", "PmSampling_WarpStates")
@@ -305,8 +303,6 @@ class Launch:
 
         `warp` (block, warp) adds one warp, step by step, for the HTML report.
         """
-        from warplens.result import save
-
         every = self.result(section_set="full", sections=_OVER_TIME, warp=warp)
         result = Result(launches=(every,), writer=__version__)
         return str(save(result, path, overwrite=overwrite))

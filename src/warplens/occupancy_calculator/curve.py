@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from warplens.analysis.occupancy import Occupancy, _resolve, occupancy
 from warplens.errors import InputError
 from warplens.gpus.spec import GpuSpec
+from warplens.occupancy_calculator.occupancy import Occupancy, _resolve, occupancy
 
 AXES = {
     "block": ("threads", "threads per block"),

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from warplens.api import Device
-    from warplens.launch import Launch
     from warplens.result import Comparison, LaunchResult, Result
+    from warplens.session.device import Device
+    from warplens.session.launch import Launch
 
 _TEST = "test"  # the property that holds a launch's test
 _PART = ".part"
@@ -84,16 +84,16 @@ class WarplensFixture:
 
     def device(self, name: str | None = None, **options: Any) -> Device:
         """A device: the one named, else that of --warplens-gpu, else an H200."""
-        from warplens.api import Device
+        from warplens.session.device import Device
 
         return Device(name or self._gpu or "H200", **options)
 
     @staticmethod
     def assert_metric(run: Launch | LaunchResult, metric: str, comparison: str,
                       bound: float) -> None:  # fmt: skip
-        """Fails unless the metric compares as said; see `warplens.testing.assert_metric`."""
+        """Fails unless the metric compares as said; see `warplens.assert_metric`."""
         __tracebackhide__ = True
-        from warplens.testing import assert_metric
+        from warplens.testing.assertions import assert_metric
 
         assert_metric(run, metric, comparison, bound)
 
@@ -101,7 +101,7 @@ class WarplensFixture:
 @pytest.fixture
 def warplens(request: pytest.FixtureRequest) -> Iterator[WarplensFixture]:
     """Profiles kernels with no GPU; every launch of the test is recorded."""
-    from warplens.config import listening
+    from warplens.session.listeners import listening
 
     found = WarplensFixture(request.config)
     with listening(found.launches.append):
@@ -184,8 +184,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     target = _target(session.config)
     if target is None:
         return
-    from warplens import __version__
     from warplens.result import Result, load, save
+    from warplens.version import __version__
 
     launches = list(session.config.stash[_SESSION].launches)
     worker = getattr(session.config, "workerinput", {}).get("workerid")

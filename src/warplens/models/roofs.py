@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from warplens.analysis.scalars import FloatLike, Numbers, numbers, plain
 from warplens.errors import InputError
 from warplens.gpus.spec import GpuSpec, find_gpu
+from warplens.models.scalars import FloatLike, Numbers, numbers, plain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

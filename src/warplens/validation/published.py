@@ -16,12 +16,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from warplens.api import Device, LaunchOptions
 from warplens.errors import InputError, WarplensError
 from warplens.gpus.spec import GpuSpec, find_gpu, override
-from warplens.kernel import Kernel
-from warplens.launch import Launch
-from warplens.timing.validation import DURATION, Comparison
+from warplens.session.device import Device
+from warplens.session.kernel import Kernel
+from warplens.session.launch import Launch
+from warplens.session.options import LaunchOptions
+from warplens.validation.measured import DURATION, Comparison
 
 _REQUIRED = frozenset({"title", "part", "gpu", "clock", "kernels", "case"})
 

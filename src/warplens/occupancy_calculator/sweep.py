@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from warplens.analysis.occupancy import Occupancy, occupancy_of_kernel
 from warplens.errors import InputError
 from warplens.gpus.spec import GpuSpec
+from warplens.occupancy_calculator.occupancy import Occupancy, occupancy_of_kernel
 
 
 class _Instruction(Protocol):

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from warplens.analysis.occupancy import NO_LIMIT, Occupancy, _resolve, occupancy
 from warplens.gpus.spec import GpuSpec
+from warplens.occupancy_calculator.occupancy import NO_LIMIT, Occupancy, _resolve, occupancy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from warplens.analysis.occupancy_rules import CACHE_PREFERENCES, Rules
 from warplens.errors import InputError
+from warplens.occupancy_calculator.rules import CACHE_PREFERENCES, Rules
 
 IntLike = int | npt.ArrayLike
 

@@ -9,14 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from warplens.arguments import pack
 from warplens.errors import (
-    ArgumentError,
     Deadlock,
     ExecutionFault,
     InputError,
@@ -24,6 +21,7 @@ from warplens.errors import (
     WarplensError,
 )
 from warplens.execute import grid as engine
+from warplens.execute.executable import ExecutableLaunch
 from warplens.execute.execution import Execution
 from warplens.execute.launch import Launching
 from warplens.execute.memory import DeviceMemory, Segment
@@ -39,9 +37,6 @@ from warplens.sanitize.schedules import run_schedule
 from warplens.sanitize.shadows import PassOptions, State, make_state
 from warplens.sanitize.tables import passed_accesses, reserved_shared, uses_mbarriers
 from warplens.sanitize.variants import BLOCK_SYNCS, LANE_SYNCS, Variant, observed, unoptimised
-
-if TYPE_CHECKING:
-    from warplens.kernel import Kernel, LaunchShape
 
 _BITS = {"memcheck": 1, "racecheck": 2, "initcheck": 4, "synccheck": 8}
 
@@ -77,11 +72,10 @@ def chosen_tools(tools: Sequence[str]) -> tuple[str, ...]:
 
 
 @dataclass(slots=True)
-class Session:
-    """One sanitized launch."""
+class Sanitizer:
+    """One launch under the sanitizers."""
 
-    kernel: Kernel
-    shape: LaunchShape
+    launch: ExecutableLaunch
     options: SanitizeOptions
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -89,38 +83,26 @@ class Session:
     _shares_words: bool = True
     _sharing_blocks: tuple[int, ...] = ()
 
-    def run(self, arguments: tuple[Any, ...], *, keep_results: bool = True) -> Report:
-        """Runs every pass; the arguments end up as after one ordinary launch, or as before."""
-        kernel = self.kernel
-        if len(arguments) != len(kernel.parameters):
-            raise ArgumentError(
-                f"{kernel.name} takes {len(kernel.parameters)} arguments, "
-                f"{len(arguments)} were given"
-            )
-        memory = kernel.device.memory
-        packed = pack(memory, kernel.parameters, kernel.sass.parameter_bytes, arguments)
-        try:
-            execution = self._passes(memory, packed.parameters, keep_results)
-        finally:
-            packed.finish(memory, write_back=keep_results)
+    def run(self, *, keep_results: bool = True) -> Report:
+        """Runs every pass; memory ends up as after one ordinary launch, or as before."""
+        execution = self._passes(keep_results)
         return Report(
-            kernel=kernel.name,
+            kernel=self.launch.sass.demangled,
             findings=tuple(self.findings),
             tools=self.options.tools,
             notes=tuple(self.notes),
             output=execution.output if execution is not None else "",
-            grid=self.shape.grid,
-            block=self.shape.block,
+            grid=self.launch.config.grid,
+            block=self.launch.config.block,
         )
 
     # --- passes ----------------------------------------------------------------------------------
 
-    def _passes(
-        self, memory: DeviceMemory, parameters: bytes, keep_results: bool
-    ) -> Execution | None:
+    def _passes(self, keep_results: bool) -> Execution | None:
+        memory = self.launch.memory
         bits = self._followed(sum(_BITS[name] for name in self.options.tools))
         before = _Snapshot()
-        config = replace(self._config(parameters), snapshots=before.kept)
+        config = replace(self._config(), snapshots=before.kept)
         execution = self._light_pass(memory, config, bits, before)
         if execution is None:
             execution = self._real_pass(memory, config, bits, before)
@@ -141,7 +123,7 @@ class Session:
     def _followed(self, bits: int) -> int:
         """The tools that can be applied: races and first writes are not followed over clusters."""
         within = st.TOOL_RACECHECK | st.TOOL_INITCHECK
-        if self.kernel.sass.cluster_blocks == 1 or not bits & within:
+        if self.launch.sass.cluster_blocks == 1 or not bits & within:
             return bits
         self.notes.append(
             "launched in clusters: racecheck and initcheck do not follow the cluster barrier and "
@@ -156,7 +138,8 @@ class Session:
         for number in range(self.options.schedules):
             before.restore()
             seed = self.options.seed + number
-            finding = run_schedule(self.kernel, config, seed, results, racy=racy)
+            launch = self.launch.with_config(config)
+            finding = run_schedule(launch, seed, results, racy=racy)
             if finding is not None:
                 self._add(finding)
                 break
@@ -168,26 +151,23 @@ class Session:
                     before: _Snapshot) -> Execution | None:  # fmt: skip
         """memcheck and synccheck alone: the engine's own code checks every access and the
         observer sees barriers. None if that is not enough, or something was wrong."""
-        kernel = self.kernel
+        code, sass = self.launch.code, self.launch.sass
         syncs, memcheck = bits & st.TOOL_SYNCCHECK, bits & st.TOOL_MEMCHECK
         if bits & ~(st.TOOL_SYNCCHECK | st.TOOL_MEMCHECK) or (
-            (memcheck and kernel._program.uses_heap) or (syncs and uses_mbarriers(kernel.sass))
+            (memcheck and code.program.uses_heap) or (syncs and uses_mbarriers(sass))
         ):
             return None
-        sm_90 = kernel.sass.sm >= 90 and bool(kernel.sass.static_shared or config.dynamic_shared)
-        first = (reserved_shared(kernel.sass) if sm_90 else 0) if memcheck else 0
+        sm_90 = sass.sm >= 90 and bool(self.launch.shared_bytes)
+        first = (reserved_shared(sass) if sm_90 else 0) if memcheck else 0
         try:
             if not syncs and not first:
-                workers = kernel.device.options.workers
-                return engine.execute(
-                    kernel._program, kernel._image.memory_image, memory,
-                    replace(config, workers=workers),
-                )  # fmt: skip
+                workers = self.launch.config.workers
+                return self.launch.with_config(replace(config, workers=workers)).run()
             watch = Watch(
                 syncs=BLOCK_SYNCS if syncs else frozenset(), first_shared=first,
-                parts=passed_accesses(kernel.sass) if syncs else frozenset(),
+                parts=passed_accesses(sass) if syncs else frozenset(),
             )  # fmt: skip
-            variant = observed(kernel, watch)
+            variant = observed(code, watch)
             if not syncs:
                 return engine.execute(variant.program, variant.image, memory, config)
             options = PassOptions(mode=st.MODE_BLOCK, tools=st.TOOL_SYNCCHECK)
@@ -203,7 +183,7 @@ class Session:
                    before: _Snapshot) -> Execution | None:  # fmt: skip
         """The kernel as compiled; again with more shadow if reads came before writes."""
         options = PassOptions(mode=st.MODE_BLOCK, tools=bits)
-        real = observed(self.kernel, Watch(checks=True, syncs=BLOCK_SYNCS))
+        real = observed(self.launch.code, Watch(checks=True, syncs=BLOCK_SYNCS))
         found, output = len(self.findings), self._pass(real, memory, config, options)
         if self._late:
             options.tracked = self._late
@@ -216,9 +196,9 @@ class Session:
         """What the unoptimised build is to be checked for; 0 if it can show nothing new."""
         tools = bits & (st.TOOL_RACECHECK | st.TOOL_SYNCCHECK)
         memcheck = bits & st.TOOL_MEMCHECK
-        if not is_whole or self.kernel.module.unit is None:
+        if not is_whole or not self.launch.code.has_source:
             return tools | memcheck if tools else 0
-        sass, ptx = self.kernel.sass, self.kernel._image.ptx or ""
+        sass, ptx = self.launch.sass, self.launch.code.ptx
         if not has_warp_intrinsics(ptx, sass.name):
             tools &= ~st.TOOL_SYNCCHECK
         if not self._shares_words:
@@ -237,7 +217,7 @@ class Session:
         return tuple(sorted(spread | set(self._sharing_blocks[:most])))
 
     def _lane_pass(self, memory: DeviceMemory, config: engine.LaunchConfig, tools: int) -> None:
-        if self.kernel.module.unit is None:
+        if not self.launch.code.has_source:
             self.notes.append(
                 "loaded cubin: races between lanes of a warp and masks of warp intrinsics cannot "
                 "be checked; that needs the source"
@@ -245,7 +225,7 @@ class Session:
             return
         is_light = tools == st.TOOL_SYNCCHECK
         try:
-            variant = unoptimised(self.kernel, Watch(checks=not is_light, syncs=LANE_SYNCS))
+            variant = unoptimised(self.launch, Watch(checks=not is_light, syncs=LANE_SYNCS))
         except WarplensError as error:
             self.notes.append(f"no check inside warps: {error.message}")
             return
@@ -260,19 +240,9 @@ class Session:
         options.tracked = frozenset(segment.base for segment in memory.segments)
         self._pass(variant, memory, config, options)
 
-    def _config(self, parameters: bytes) -> engine.LaunchConfig:
-        options = self.kernel.device.options
-        return engine.LaunchConfig(
-            grid=self.shape.grid,
-            block=self.shape.block,
-            dynamic_shared=self.shape.dynamic_shared,
-            params=parameters,
-            workers=1,
-            max_steps=options.max_steps,
-            max_seconds=options.max_seconds,
-            max_resident=max(1, self.kernel._resident_blocks(self.shape)),
-            sm_count=self.kernel.device.gpu.sm_count,
-        )
+    def _config(self) -> engine.LaunchConfig:
+        """The launch as it is run here: in order, and without a progress bar."""
+        return replace(self.launch.config, deterministic=True, workers=1, progress=None)
 
     def _pass(self, variant: Variant, memory: DeviceMemory, config: engine.LaunchConfig,
               options: PassOptions, *, raises: bool = False) -> Execution | None:  # fmt: skip

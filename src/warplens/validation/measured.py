@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from warplens.api import Device
 from warplens.errors import InputError, WarplensError
-from warplens.kernel import Kernel
+from warplens.session.device import Device
+from warplens.session.kernel import Kernel
 
 DURATION, ACTIVE = "gpu__time_duration.sum", "sm__cycles_active.avg"
 OCCUPANCY = "sm__warps_active.avg.pct_of_peak_sustained_active"

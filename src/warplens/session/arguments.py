@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from warplens.arrays import Array, DeviceArray, check_dtype, map_array
+from warplens.analysis.transfers import Copied
 from warplens.errors import ArgumentError, InputError
 from warplens.execute.memory import DeviceMemory
-from warplens.sass.model import Parameter
+from warplens.session.arrays import Array, DeviceArray, check_dtype, map_array
+from warplens.toolchain.attributes import Parameter
 from warplens.toolchain.ptx import ParameterType
 
 _FLOATS = {2: "e", 4: "f", 8: "d"}
@@ -331,3 +332,32 @@ def dimensions(name: str, value: Any) -> tuple[int, int, int]:
         raise InputError(f"{name} {value!r} is not one to three whole numbers")
     x, y, z = (*(int(n) for n in sizes), 1, 1)[:3]
     return x, y, z
+
+
+def copied_arrays(formals: Sequence[Formal], arguments: Sequence[Any]) -> tuple[Copied, ...]:
+    """What a program copies around a launch: its host arrays, back those not behind `const`.
+
+    Arrays that are on the device already are not copied; an array given twice is copied once.
+    """
+    found: dict[int, Copied] = {}
+    for formal, value in zip(formals, arguments, strict=True):
+        if not isinstance(value, np.ndarray) or (value.ndim == 0 and formal.kind == "struct"):
+            continue
+        key = int(value.__array_interface__["data"][0])
+        back = 0 if _is_read_only(formal) else value.nbytes
+        known = found.get(key)
+        found[key] = Copied(
+            name=f"argument {formal.index}" if known is None else known.name,
+            to_device_bytes=max(value.nbytes, 0 if known is None else known.to_device_bytes),
+            to_host_bytes=max(back, 0 if known is None else known.to_host_bytes),
+        )
+    return tuple(found.values())
+
+
+def _is_read_only(formal: Formal) -> bool:
+    """Whether the parameter is spelled as a pointer to const."""
+    pointed = formal.spelled.rstrip().removesuffix("const").rstrip()
+    if not pointed.endswith("*"):
+        return False
+    words = pointed[:-1].split()
+    return "const" in (words[:1] + words[-1:])

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from warplens.analysis.occupancy import _resolve, occupancy
-from warplens.analysis.occupancy_rules import Rules, carveout_index
 from warplens.errors import InputError
 from warplens.gpus.spec import GpuSpec
+from warplens.occupancy_calculator.occupancy import _resolve, occupancy
+from warplens.occupancy_calculator.rules import Rules, carveout_index
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

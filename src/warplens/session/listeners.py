@@ -1,18 +1,31 @@
-"""What a process sets once: who listens to launches, and how a process is named in reports."""
+"""Who is told of launches in this process: scripts under a profiler or a sanitizer."""
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from warplens.api import Kernel, Launch, LaunchShape
+from warplens.sanitize.passes import SanitizeOptions
+from warplens.sanitize.report import Report
+from warplens.sass.model import SassKernel
+from warplens.session.launch import Launch
 
-Check = Callable[["Kernel", "LaunchShape", "tuple[Any, ...]"], None]
+
+class PendingLaunch(Protocol):
+    """What a check sees of a launch that is about to run."""
+
+    @property
+    def sass(self) -> SassKernel:
+        """The kernel's machine code and resources."""
+
+    def sanitized(
+        self, arguments: tuple[Any, ...], options: SanitizeOptions, *, keep_results: bool
+    ) -> Report:
+        """Runs the launch under the sanitizers."""
+
+
+Check = Callable[[PendingLaunch, tuple[Any, ...]], None]
 
 _listeners: list[Callable[[Launch], None]] = []
 _checks: list[Check] = []
@@ -38,26 +51,13 @@ def checking(check: Check) -> Iterator[None]:
         _checks.remove(check)
 
 
-def check_launch(kernel: Kernel, shape: LaunchShape, arguments: tuple[Any, ...]) -> None:
+def before_launch(pending: PendingLaunch, arguments: tuple[Any, ...]) -> None:
     """Tells every check about a launch that is about to run."""
     for check in tuple(_checks):
-        check(kernel, shape, arguments)
+        check(pending, arguments)
 
 
-def announce(launch: Launch) -> None:
+def after_launch(launch: Launch) -> None:
     """Tells every listener about a finished launch."""
     for listener in tuple(_listeners):
         listener(launch)
-
-
-def process_name() -> str:
-    """The name of the running program, as reports show it."""
-    return Path(sys.argv[0]).name or "python"
-
-
-def progress_wanted() -> bool:
-    """Whether a progress bar may be drawn: only on a terminal."""
-    try:
-        return os.isatty(sys.stderr.fileno())
-    except (OSError, ValueError, AttributeError):
-        return False

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from warplens.errors import InputError, UnknownMetric
 
 if TYPE_CHECKING:
-    from warplens.launch import Launch
     from warplens.result import LaunchResult, Value
+    from warplens.session.launch import Launch
 
 _COMPARISONS = {
     "<": operator.lt,

@@ -1,0 +1,191 @@
+"""An executable launch: everything that running a kernel needs, as plain data.
+
+Timing, sanitizers, stepping and predictions take one of these; how a user asked for it is not
+their business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from warplens.execute import grid as engine
+from warplens.execute.execution import Execution
+from warplens.execute.launch import LaunchConfig
+from warplens.execute.memory import DeviceMemory
+from warplens.gpus.spec import GpuSpec
+from warplens.lift.watching import Watch
+from warplens.naming import KernelNames, names_of
+from warplens.sass.model import SassKernel
+from warplens.sass.parser import KernelSet, load_kernels
+from warplens.toolchain.cubin import Cubin
+from warplens.toolchain.ptx import ParameterType, parameter_types, parse_parameters
+from warplens.toolchain.source import SourceUnit
+
+
+class Image:
+    """One cubin in device memory: its kernels, their parameter types and, once launched, its
+    variables. With `unit` it knows the source that it was compiled from, with `expressions` the
+    template instances that were asked for."""
+
+    def __init__(
+        self,
+        memory: DeviceMemory,
+        cubin: bytes,
+        ptx: str | None,
+        *,
+        unit: SourceUnit | None = None,
+        expressions: tuple[str, ...] = (),
+    ) -> None:
+        self.kernels: KernelSet = load_kernels(cubin)
+        self.ptx = ptx
+        self.unit = unit
+        self.parameters = parse_parameters(ptx) if ptx is not None else {}
+        self._expressions = expressions
+        self._memory = memory
+
+    @property
+    def memory(self) -> DeviceMemory:
+        """The device memory that holds the variables."""
+        return self._memory
+
+    @cached_property
+    def names(self) -> tuple[KernelNames, ...]:
+        """Every kernel's names; needs no disassembly."""
+        kernels = self.kernels.cubin.kernels.items()
+        return tuple(names_of(mangled, kernel.demangled) for mangled, kernel in kernels)
+
+    @cached_property
+    def variables(self) -> engine.ModuleImage:
+        """The module's variables in device memory and its constant banks."""
+        return engine.load_module(self.kernels.cubin, self._memory)
+
+    def types(self, kernel: SassKernel) -> tuple[ParameterType, ...] | None:
+        """Parameter types, where the PTX is known."""
+        found = self.parameters.get(kernel.name)
+        return None if found is None else parameter_types(kernel.demangled, found)
+
+    def recompiled(self, options: Sequence[str]) -> Image:
+        """The same source compiled with further options; its variables are its own."""
+        assert self.unit is not None
+        unit = self.unit.with_options(options)
+        compiled = unit.compiled(self._expressions)
+        return Image(
+            self._memory, compiled.cubin, compiled.ptx, unit=unit, expressions=self._expressions
+        )
+
+
+class KernelCode:
+    """One kernel of an image and the programs made of it, each when first needed.
+
+    Raises:
+        Unsupported: the kernel needs what warplens does not do; all gaps are listed.
+    """
+
+    def __init__(self, image: Image, sass: SassKernel) -> None:
+        self.image = image
+        self.sass = sass
+        self.program = engine.prepare(sass, self.cubin)
+        self._watched: dict[Watch | bool, engine.Program] = {}
+        self._clustered: dict[tuple[int, int, int], KernelCode] = {}
+        self._recompiled: dict[tuple[str, ...], KernelCode] = {}
+
+    @property
+    def cubin(self) -> Cubin:
+        """The cubin that holds the kernel."""
+        return self.image.kernels.cubin
+
+    @property
+    def ptx(self) -> str:
+        """The PTX of the same compile; empty for a loaded cubin."""
+        return self.image.ptx or ""
+
+    @property
+    def has_source(self) -> bool:
+        """Whether the kernel can be compiled again in another way."""
+        return self.image.unit is not None
+
+    def observed(self, watch: Watch | bool = True) -> engine.Program:
+        """The program that tells an observer what it does, all of it or what a watch names."""
+        if watch not in self._watched:
+            self._watched[watch] = engine.prepare(self.sass, self.cubin, observe=watch)
+        return self._watched[watch]
+
+    @cached_property
+    def stepped(self) -> engine.Program:
+        """The program that shows every instruction to an observer."""
+        return engine.prepare(self.sass, self.cubin, observe=True, single=True)
+
+    def clustered(self, shape: tuple[int, int, int]) -> KernelCode:
+        """The kernel launched in clusters of so many blocks along x, y, z."""
+        if shape == self.sass.cluster_shape:
+            return self
+        if shape not in self._clustered:
+            self._clustered[shape] = KernelCode(self.image, replace(self.sass, cluster=shape))
+        return self._clustered[shape]
+
+    def recompiled(self, options: Sequence[str]) -> KernelCode:
+        """The kernel compiled from its source with further options."""
+        key = tuple(options)
+        if key not in self._recompiled:
+            image = self.image.recompiled(key)
+            other = KernelCode(image, image.kernels[self.sass.name])
+            self._recompiled[key] = other.clustered(self.sass.cluster_shape)
+        return self._recompiled[key]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchShape:
+    """Grid, block and dynamic shared memory of a launch."""
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    dynamic_shared: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutableLaunch:
+    """A launch that can be run, as often as wanted.
+
+    Attributes:
+        code: the kernel and its programs.
+        memory: the device memory with every array mapped.
+        config: grid, block, parameter bytes, order and limits.
+        gpu: the GPU that is simulated; clock_mhz: the SM clock for everything that is a time.
+    """
+
+    code: KernelCode
+    memory: DeviceMemory
+    config: LaunchConfig
+    gpu: GpuSpec
+    clock_mhz: float
+
+    @property
+    def sass(self) -> SassKernel:
+        """The kernel's machine code and resources."""
+        return self.code.sass
+
+    @property
+    def variables(self) -> engine.ModuleImage:
+        """The module's variables and constant banks."""
+        return self.code.image.variables
+
+    @property
+    def shared_bytes(self) -> int:
+        """Static and dynamic shared memory of a block."""
+        return self.sass.static_shared + self.config.dynamic_shared
+
+    def with_config(self, config: LaunchConfig) -> ExecutableLaunch:
+        """The same launch, run in another way."""
+        return replace(self, config=config)
+
+    def run(self, program: engine.Program | None = None) -> Execution:
+        """Runs the grid to its end, by default with the kernel's ordinary program.
+
+        Raises:
+            ExecutionFault: the kernel did something illegal or met a limit.
+        """
+        return engine.execute(
+            program or self.code.program, self.variables, self.memory, self.config
+        )

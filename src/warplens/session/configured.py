@@ -1,0 +1,211 @@
+"""A kernel with its launch shape: packs the arguments, runs, predicts, sanitizes and steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from warplens.errors import ArgumentError
+from warplens.execute.executable import ExecutableLaunch, KernelCode, LaunchShape
+from warplens.execute.launch import LaunchConfig
+from warplens.naming import bare_name
+from warplens.occupancy_calculator.occupancy import occupancy_of_kernel
+from warplens.sanitize.finding import TOOLS
+from warplens.sanitize.passes import SanitizeOptions, Sanitizer, chosen_tools
+from warplens.sanitize.report import Report
+from warplens.sass.model import SassKernel
+from warplens.session.arguments import Formal, copied_arrays, pack
+from warplens.session.kept import KeptArguments, keep
+from warplens.session.launch import Launch
+from warplens.session.listeners import after_launch, before_launch
+from warplens.session.progress import Progress
+from warplens.session.target import Target
+from warplens.stepping.stepper import Stepper, step_warp
+from warplens.timing.attach import predicted_execution, take
+
+
+class ConfiguredKernel:
+    """A kernel with its launch shape; call it with the arguments."""
+
+    def __init__(
+        self, target: Target, code: KernelCode, parameters: tuple[Formal, ...],
+        shape: LaunchShape, stream: Any = 0,
+    ) -> None:  # fmt: skip
+        self.device = target
+        self.shape = shape
+        self.stream = stream
+        self._code = code
+        self._parameters = parameters
+
+    @property
+    def sass(self) -> SassKernel:
+        """The kernel's machine code and resources."""
+        return self._code.sass
+
+    def __call__(self, *arguments: Any) -> Launch:
+        """Runs the kernel and gives its counters."""
+        self._check_count(arguments)
+        before_launch(self, arguments)
+        return self._launch(arguments, predict=False)
+
+    def predicted(self, arguments: tuple[Any, ...]) -> Launch:
+        """Predicts time and counts from sampled blocks; arrays are left as they were."""
+        self._check_count(arguments)
+        return self._launch(arguments, predict=True)
+
+    def sanitized(
+        self, arguments: tuple[Any, ...], options: SanitizeOptions, *, keep_results: bool
+    ) -> Report:
+        """Runs the launch under the sanitizers; arrays end up as after it, or as before."""
+        self._check_count(arguments)
+        with self._packed(arguments, write_back=keep_results) as launch:
+            return Sanitizer(launch, options).run(keep_results=keep_results)
+
+    def _check_count(self, arguments: tuple[Any, ...]) -> None:
+        if len(arguments) != len(self._parameters):
+            raise ArgumentError(
+                f"{self.sass.demangled} takes {len(self._parameters)} arguments, "
+                f"{len(arguments)} were given"
+            )
+
+    def _launch(self, arguments: tuple[Any, ...], *, predict: bool) -> Launch:
+        options, kept = self.device.options, keep(arguments)
+        timing = None
+        bar = Progress(bare_name(self.sass.demangled), shown=options.show_progress)
+        try:
+            with self._packed(arguments, write_back=not predict, progress=bar) as launch:
+                if options.timing or predict:
+                    timing = take(
+                        launch, scheduler=options.scheduler, exact=options.exact_timing,
+                        carveout=options.carveout, sampling_over_time=options.pm_sampling,
+                    )  # fmt: skip
+                if predict:
+                    execution = predicted_execution(self.sass.demangled, timing)
+                else:
+                    execution = launch.run()
+        finally:
+            bar.close()
+        unit = self._code.image.unit
+        done = Launch(
+            execution,
+            self.device.gpu,
+            clock_mhz=self.device.clock_mhz,
+            function_name=bare_name(self.sass.demangled),
+            texts={} if unit is None else {unit.name: unit.text},
+            timing=timing,
+            predicted=predict,
+            stepper=partial(self._step, kept),
+            copied=copied_arrays(self._parameters, arguments),
+            carveout=options.carveout,
+        )
+        after_launch(done)
+        return done
+
+    def _step(self, kept: KeptArguments, *, block: int, warp: int) -> Stepper:
+        notes = () if kept.is_copied else (
+            "The arrays were too large to keep: the block saw them as the launch left.",
+        )  # fmt: skip
+        with self._packed(kept.restored(), write_back=False) as launch:
+            return step_warp(launch, block=block, warp=warp, notes=notes)
+
+    @contextmanager
+    def _packed(
+        self, arguments: tuple[Any, ...], *, write_back: bool,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Iterator[ExecutableLaunch]:  # fmt: skip
+        """The executable launch while its arrays are mapped; if all went well, arrays that had to
+        be copied in are copied back on the way out."""
+        memory, succeeded = self.device.memory, False
+        packed = pack(memory, self._parameters, self.sass.parameter_bytes, arguments)
+        try:
+            yield ExecutableLaunch(
+                code=self._code, memory=memory, config=self._config(packed.parameters, progress),
+                gpu=self.device.gpu, clock_mhz=self.device.clock_mhz,
+            )  # fmt: skip
+            succeeded = True
+        finally:
+            packed.finish(memory, write_back=write_back and succeeded)
+
+    def _config(
+        self, parameters: bytes, progress: Callable[[int, int], None] | None
+    ) -> LaunchConfig:
+        options, gpu, shape = self.device.options, self.device.gpu, self.shape
+        fits = occupancy_of_kernel(
+            self.sass, gpu, shape.block, shape.dynamic_shared, carveout=options.carveout
+        )
+        return LaunchConfig(
+            grid=shape.grid,
+            block=shape.block,
+            dynamic_shared=shape.dynamic_shared,
+            params=parameters,
+            deterministic=options.deterministic,
+            workers=options.workers,
+            max_steps=options.max_steps,
+            max_seconds=options.max_seconds,
+            max_resident=max(1, int(fits.blocks) * gpu.sm_count),
+            sm_count=gpu.sm_count,
+            progress=options.progress or progress,
+        )
+
+
+class PredictedKernel:
+    """A kernel with its launch shape whose call runs sampled blocks only."""
+
+    def __init__(self, configured: ConfiguredKernel) -> None:
+        self._configured = configured
+
+    def __call__(self, *arguments: Any) -> Launch:
+        """Predicts time and counts; arrays are left as they were."""
+        return self._configured.predicted(arguments)
+
+
+class Predictor:
+    """`kernel.predict`: takes grid and block like the kernel."""
+
+    def __init__(self, configure: Callable[[Any], ConfiguredKernel]) -> None:
+        self._configure = configure
+
+    def __getitem__(self, configuration: Any) -> PredictedKernel:
+        """The kernel with its grid and block."""
+        return PredictedKernel(self._configure(configuration))
+
+
+class SanitizedKernel:
+    """A launch shape under the sanitizers; call it with the arguments."""
+
+    def __init__(self, configured: ConfiguredKernel) -> None:
+        self._configured = configured
+
+    def __call__(
+        self,
+        *arguments: Any,
+        tools: Sequence[str] = TOOLS,
+        schedules: int = 0,
+        seed: int = 1,
+        lane_blocks: int = 128,
+    ) -> Report:
+        """Runs the kernel and returns what was found.
+
+        Args:
+            tools: out of memcheck, racecheck, initcheck, synccheck; or "all".
+            schedules: further runs in other orders of warps and blocks, to show that a race
+                changes the result; seed: of the first of them.
+            lane_blocks: how many blocks run unoptimised for the checks inside warps.
+        """
+        options = SanitizeOptions(
+            tools=chosen_tools(tools), schedules=schedules, seed=seed, lane_blocks=lane_blocks
+        )
+        return self._configured.sanitized(arguments, options, keep_results=True)
+
+
+class Sanitizing:
+    """`kernel.sanitize`: takes grid and block like the kernel."""
+
+    def __init__(self, configure: Callable[[Any], ConfiguredKernel]) -> None:
+        self._configure = configure
+
+    def __getitem__(self, configuration: Any) -> SanitizedKernel:
+        """The kernel under the sanitizers with its grid and block."""
+        return SanitizedKernel(self._configure(configuration))

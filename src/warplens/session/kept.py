@@ -1,0 +1,50 @@
+"""The arguments of a launch as they were before it, for running a block of it again."""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from warplens.errors import LaunchError
+
+KEPT_BYTES = 8 << 20  # arrays up to this size in all are copied before a launch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptArguments:
+    """A launch's arguments as they were: small arrays copied, larger ones remembered weakly."""
+
+    values: tuple[Any, ...]
+    is_copied: bool
+
+    def restored(self) -> tuple[Any, ...]:
+        """The arguments for another run.
+
+        Raises:
+            LaunchError: an array that was too large to copy exists no more.
+        """
+        found = []
+        for value in self.values:
+            alive = value() if isinstance(value, weakref.ref) else value
+            if alive is None and isinstance(value, weakref.ref):
+                raise LaunchError(
+                    "an array of the launch exists no more; stepping runs the block again",
+                    hint="Keep the arguments, or step a smaller launch.",
+                )
+            found.append(np.array(alive) if isinstance(alive, np.ndarray) else alive)
+        return tuple(found)
+
+
+def keep(arguments: tuple[Any, ...]) -> KeptArguments:
+    """Remembers arguments before they are changed by a launch."""
+    arrays = [value for value in arguments if isinstance(value, np.ndarray)]
+    is_copied = sum(array.nbytes for array in arrays) <= KEPT_BYTES
+    values = tuple(
+        (value.copy() if is_copied else weakref.ref(value))
+        if isinstance(value, np.ndarray) else value
+        for value in arguments
+    )  # fmt: skip
+    return KeptArguments(values=values, is_copied=is_copied)
