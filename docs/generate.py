@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from warplens.analysis.advice import rules
 from warplens.gpus.spec import list_gpus
 from warplens.isa.existing import ARCHITECTURES
 from warplens.lift.coverage import coverage
 from warplens.metrics.registry import all_metrics, all_sections, suffixes
+from warplens.reference import pages
+from warplens.reference.page import table
 
 
-def _cell(text: object) -> str:
-    return " ".join(str(text).split()).replace("|", "\\|")
-
-
-def _table(headings: tuple[str, ...], rows: list[tuple[object, ...]]) -> list[str]:
-    lines = ["| " + " | ".join(headings) + " |", "|" + " --- |" * len(headings)]
-    lines += ["| " + " | ".join(map(_cell, row)) + " |" for row in rows]
-    return [*lines, ""]
+def _listed(kind: str) -> str:
+    """All pages of a kind, each below its name."""
+    chosen = (page for page in pages() if page.kind == kind)
+    return "\n".join(f"## {page.name}\n\n{page.body().strip()}\n" for page in chosen)
 
 
 def metrics_page() -> str:
@@ -34,9 +31,9 @@ def metrics_page() -> str:
         "# Metrics", "",
         f"{len(rows)} declarations. A counter offers `.sum`, `.avg`, `.min`, `.max` and what "
         "follows from them; `warplens list metrics NAME` shows every full name.", "",
-        "## Sections", "", *_table(("identifier", "title", "sets", "metrics"), sections),
+        "## Sections", "", table(("identifier", "title", "sets", "metrics"), sections),
         "## Metrics", "",
-        *_table(("name", "kind", "unit", "basis", "values", "meaning"), rows),
+        table(("name", "kind", "unit", "basis", "values", "meaning"), rows),
     ])  # fmt: skip
 
 
@@ -55,7 +52,7 @@ def opcodes_page() -> str:
         "# Instructions", "",
         f"{len(every)} opcodes that nvdisasm knows on seven architectures, {executed} of them "
         "executed. `warplens list opcodes FILE.cu` says of a source what is refused where.", "",
-        *_table(("opcode", *(f"sm_{sm}" for sm in ARCHITECTURES), "pipe", "category", "meaning",
+        table(("opcode", *(f"sm_{sm}" for sm in ARCHITECTURES), "pipe", "category", "meaning",
                  "refused forms"), rows),
     ])  # fmt: skip
 
@@ -69,18 +66,21 @@ def gpus_page() -> str:
     ]  # fmt: skip
     return "\n".join([
         "# GPUs", "", f"{len(rows)} products.", "",
-        *_table(("name", "compute capability", "SMs", "FP32 lanes per SM", "FP64 lanes per SM",
+        table(("name", "compute capability", "SMs", "FP32 lanes per SM", "FP64 lanes per SM",
                  "DRAM GB/s", "L2 MiB"), rows),
     ])  # fmt: skip
 
 
 def rules_page() -> str:
-    """Every rule of the advice."""
-    rows = [(f"`{r.identifier}`", r.title, f"`{r.section}`", r.doc) for r in rules()]
-    return "\n".join([
-        "# Rules", "", "See [advice](../advice.md) for examples.", "",
-        *_table(("rule", "title", "section", "fires when"), rows),
-    ])  # fmt: skip
+    """Every rule of the advice, with examples."""
+    intro = "What each rule of the [advice](../advice.md) means; `warplens explain NAME` prints it."
+    return f"# Rules\n\n{intro}\n\n{_listed('rule')}"
+
+
+def checks_page() -> str:
+    """Every check of the sanitizers."""
+    intro = "What the [sanitizers](../sanitizers.md) find; `warplens explain NAME` prints it."
+    return f"# Checks\n\n{intro}\n\n{_listed('check')}"
 
 
 PAGES = {
@@ -88,6 +88,7 @@ PAGES = {
     "reference/opcodes.md": opcodes_page,
     "reference/gpus.md": gpus_page,
     "reference/rules.md": rules_page,
+    "reference/checks.md": checks_page,
 }
 
 

@@ -19,7 +19,7 @@ LAYERS = (
     ("isa", "lift", "execute"),
     ("occupancy_calculator", "models"),
     ("metrics", "timing", "analysis", "sanitize", "stepping"),
-    ("report",),
+    ("report", "reference"),
     ("session",),
     ("validation", "testing"),
     ("api", "cli"),

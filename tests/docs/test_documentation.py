@@ -163,10 +163,44 @@ def test_site(tmp_path: Path) -> None:
     assert "RTX 4060" in (site / "reference" / "gpus" / "index.html").read_text()
 
 
-def test_every_rule_is_documented() -> None:
-    """The page on advice has a heading for each rule."""
-    from warplens.analysis.advice import rules
+def test_reference_has_every_name() -> None:
+    """Every page of `warplens explain` has its place in the reference."""
+    from warplens.reference import pages
 
-    text = (DOCS / "advice.md").read_text()
+    made = runpy.run_path(str(DOCS / "generate.py"))["PAGES"]
+    places = {"rule": "rules", "check": "checks", "metric": "metrics", "section": "metrics",
+              "opcode": "opcodes"}  # fmt: skip
+    texts = {path: make() for path, make in made.items()}
+    missing = [page.name for page in pages()
+               if page.name not in texts[f"reference/{places[page.kind]}.md"]]  # fmt: skip
 
-    assert [r.identifier for r in rules() if f"## {r.identifier}" not in text] == []
+    assert missing == []
+
+
+def test_a_broken_anchor_fails_the_build(tmp_path: Path) -> None:
+    """A link to a heading that is not there is an error, as is a link to no page."""
+    from mkdocs.commands.build import build
+    from mkdocs.config import load_config
+    from mkdocs.exceptions import Abort
+
+    for target in ("index.md#no-such-heading", "nowhere.md", "/absolute.md"):
+        folder = tmp_path / target.strip("/").partition(".")[0]
+        source = folder / "docs"
+        source.mkdir(parents=True)
+        (source / "index.md").write_text(f"# Start\n\n[broken]({target})\n")
+        config = load_config(str(ROOT / "mkdocs.yml"), site_dir=str(folder / "site"), strict=True,
+                             docs_dir=str(source), nav=["index.md"], hooks=[])  # fmt: skip
+        with pytest.raises(Abort):
+            build(config)
+
+
+def test_no_message_points_to_a_file_of_the_checkout() -> None:
+    """What warplens prints names no page under docs/: the wheel does not have it."""
+    package = Path(wl.__file__).parent
+    texts = [path for path in sorted(package.rglob("*"))
+             if path.suffix in (".py", ".j2", ".js", ".toml")]  # fmt: skip
+    lines = [(path, line.strip()) for path in texts for line in path.read_text().splitlines()]
+    named = [f"{path.relative_to(package)}: {line}" for path, line in lines
+             if re.search(r"\bdocs/\w", line)]  # fmt: skip
+
+    assert named == ['result/file.py: _OLD_LINK = "docs/advice.md#"']

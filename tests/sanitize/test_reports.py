@@ -66,6 +66,9 @@ def test_json_and_sarif(report: Any) -> None:
     assert {4, 5} <= lines
     rules = [rule["id"] for rule in log["runs"][0]["tool"]["driver"]["rules"]]
     assert all(rules[r["ruleIndex"]] == r["ruleId"] for r in results)
+    helped = [rule["help"]["text"] for rule in log["runs"][0]["tool"]["driver"]["rules"]]
+    assert all(text.endswith(f"warplens explain {name}") for name, text in zip(
+        rules, helped, strict=True))
 
 
 def test_html_needs_nothing_else(report: Any) -> None:

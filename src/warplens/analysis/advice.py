@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 _MODULES = ("advice_counted", "advice_caches", "advice_timed")
 _NO_GAIN = 5.0  # percent: a cause that costs less of the modelled time is told, not advised
-DOCS = "docs/advice.md"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,7 +249,7 @@ def _rule(declared: Declared, found: Finding, context: Context, texts: dict[str,
         address=None if place is None else place.address,
         basis=basis if percent is not None else "",
         title=declared.title,
-        link=f"{DOCS}#{declared.identifier.lower()}",
+        link=f"warplens explain {declared.identifier}",
     )
 
 

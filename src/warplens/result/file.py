@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from warplens.result.plain import from_plain, to_plain
 FORMAT = "warplens-result"
 VERSION = 1
 SUFFIX = ".wlens"
+_OLD_LINK = "docs/advice.md#"
 _MAX_MEMBER_BYTES = 1 << 30  # a larger document is a damaged or hostile file
 
 
@@ -66,7 +68,7 @@ def load(path: str | os.PathLike[str]) -> Result:
             manifest = _document(archive, "manifest.json")
             count = _check_manifest(manifest, source)
             launches = tuple(
-                from_plain(LaunchResult, _document(archive, f"launches/{index}.json"))
+                _explained(from_plain(LaunchResult, _document(archive, f"launches/{index}.json")))
                 for index in range(count)
             )
     except FileNotFoundError as error:
@@ -95,6 +97,19 @@ def _check_manifest(manifest: Any, source: Path) -> int:
             hint="Upgrade with `pip install -U warplens`.",
         )
     return count
+
+
+def _explained(launch: LaunchResult) -> LaunchResult:
+    """Advice with the command that explains it, where 0.1 named a file of its sources."""
+    if not any(r.link.startswith(_OLD_LINK) for s in launch.sections for r in s.rules):
+        return launch
+    sections = tuple(
+        replace(section, rules=tuple(
+            replace(rule, link=f"warplens explain {rule.identifier}") for rule in section.rules
+        ))
+        for section in launch.sections
+    )  # fmt: skip
+    return replace(launch, sections=sections)
 
 
 def _document(archive: zipfile.ZipFile, name: str) -> Any:

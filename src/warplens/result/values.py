@@ -66,7 +66,8 @@ class Body:
 class Rule:
     """One piece of advice. `tag` is OPT, INF, WRN or ERR; `speedup` is in percent.
 
-    `basis` says where the speed-up comes from (exact, model); `link` is a documentation page.
+    `basis` says where the speed-up comes from (exact, model); `link` is the command that
+    explains the rule.
     """
 
     identifier: str

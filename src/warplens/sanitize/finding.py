@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from warplens.sanitize.checks import CHECKS
+
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 
 
@@ -51,7 +53,7 @@ class Finding:
 
     Attributes:
         tool: memcheck, racecheck, initcheck or synccheck.
-        check: the mistake's name, such as "shared-write-race".
+        check: the mistake's name, such as "shared-write-race": one of `CHECKS`.
         severity: "error", "warning", or "info": harmless as far as was seen.
         title: the first line of the report; details: its other lines.
         accesses: what happened; the access that the finding is about comes first.
@@ -72,6 +74,10 @@ class Finding:
     target: str = ""
     count: int = 1
     advice: str = ""
+
+    def __post_init__(self) -> None:
+        if self.check not in CHECKS:
+            raise ValueError(f"{self.check!r} is not declared in sanitize/checks.py")
 
     @property
     def where(self) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
+from warplens.sanitize.checks import CHECKS
 from warplens.sanitize.finding import Access, Finding, LaunchFindings
 from warplens.version import __version__
 
@@ -24,6 +25,8 @@ def report_sarif(reports: Sequence[LaunchFindings]) -> str:
             "id": check,
             "name": "".join(word.capitalize() for word in check.split("-")),
             "shortDescription": {"text": check.replace("-", " ")},
+            "fullDescription": {"text": CHECKS[check].meaning},
+            "help": {"text": f"{CHECKS[check].repair} More: warplens explain {check}"},
             "properties": {"tags": [tool]},
         }
         for check, tool in checks

@@ -1,9 +1,8 @@
-"""Writes docs/advice.md: every rule with its example, and what the examples gave when run.
+"""Writes the table of docs/advice.md: what the examples of the rules gave when run.
 
-    python docs/advice/page.py
+    python docs/advice_table.py
 
-The text of a rule comes from its declaration, the code from the file beside this one, the table
-from running all examples of tests/advice/planted.py and held_out.py.
+It runs all examples of tests/advice/planted.py and held_out.py.
 """
 
 from __future__ import annotations
@@ -12,29 +11,9 @@ import re
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "advice.md"
 _HEADINGS = ("kernel", "GPU", "first advice", "estimate", "gain of the repaired kernel", "ratio")
-
-
-def sections(examples: dict[tuple[str, str], str], gpus: dict[str, str]) -> str:
-    """The rules in the order of their declarations; `examples` maps (rule, title) to a file."""
-    from warplens.analysis.advice import rules
-
-    lines: list[str] = []
-    headed: set[str] = set()
-    for rule in rules():
-        if rule.identifier not in headed:
-            lines += [f"## {rule.identifier}", ""]
-            headed.add(rule.identifier)
-        lines += [f"**{rule.title}** (section `{rule.section}`). {rule.doc}", ""]
-        for (identifier, title), name in examples.items():
-            if (identifier, title) != (rule.identifier, rule.title):
-                continue
-            code = (ROOT / "docs" / "advice" / f"{name}.cu").read_text().rstrip()
-            lines += [f"Example on {gpus[name]}: [`docs/advice/{name}.cu`](advice/{name}.cu)", ""]
-            lines += ["```cuda", code, "```", ""]
-    return "\n".join(lines).rstrip() + "\n"
 
 
 def row(name: str, gpu: str, first: str, estimate: float, gain: float) -> str:
@@ -77,13 +56,9 @@ def replaced(text: str, mark: str, new: str) -> str:
 
 
 def main() -> None:
-    """Writes the page."""
+    """Writes the table."""
     sys.path.insert(0, str(ROOT))
-    from tests.advice.planted import CASES, TOLD, examples
-
-    gpus = {case.name: case.gpu for case in (*CASES, *TOLD)}
-    text = replaced(PAGE.read_text(), "rules", sections(examples(), gpus))
-    PAGE.write_text(replaced(text, "table", table(measured())))
+    PAGE.write_text(replaced(PAGE.read_text(), "table", table(measured())))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,20 @@
+"""Pages of the sanitizers' checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from warplens.reference.page import Page
+from warplens.sanitize.checks import CHECKS, Check
+
+
+def check_pages() -> Iterator[Page]:
+    """One page for each check."""
+    for one in CHECKS.values():
+        yield Page(kind="check", name=one.name, body=partial(_body, one))
+
+
+def _body(one: Check) -> str:
+    remark = " It is a remark, not an error: `--print-level info` shows it." * one.is_remark
+    return f"A check of {one.tool}.{remark}\n\n{one.meaning}\n\n{one.repair}"
