@@ -54,7 +54,7 @@ def save_plot(curves: list[Curve], path: pathlib.Path, *, overwrite: bool = Fals
         from matplotlib.figure import Figure
     except ImportError as error:
         raise WarplensError(
-            "plots in files need matplotlib", hint="pip install 'warplens[plot]'"
+            "plots in files need matplotlib", hint="pip install matplotlib"
         ) from error
     figure = Figure(figsize=(8, 4), layout="constrained")
     axes = figure.add_subplot()

@@ -94,7 +94,7 @@ def _check_manifest(manifest: Any, source: Path) -> int:
     if version > VERSION:
         raise ReportError(
             f"{source} has format version {version}; this warplens reads up to {VERSION}",
-            hint="Upgrade with `pip install -U warplens`.",
+            hint="Update the checkout of warplens, then `pip install .` there.",
         )
     return count
 
