@@ -285,7 +285,7 @@ def main() -> int:
         os.environ["WARPLENS_HOST"] = options.force
     import warplens as wl
     from warplens.api import LaunchOptions
-    from warplens.lift.host import host_features
+    from warplens.lift.engines.host import host_features
 
     features = host_features()
     width = 512 if features.has_avx512 else 256 if features.has_avx2 else 128

@@ -7,8 +7,10 @@ import ctypes
 import numpy as np
 import pytest
 
-from warplens.lift import jit, runs_ir, runtime_ir
-from warplens.lift.host import host_features
+from warplens.lift import jit
+from warplens.lift.counting import runs_ir
+from warplens.lift.engines.host import host_features
+from warplens.lift.runtime import runtime_ir
 
 # offsets at %w, mask at %env, then what the functions answer
 MAIN = """

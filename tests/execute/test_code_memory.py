@@ -13,7 +13,7 @@ import pytest
 _SCATTERED = """
 import ctypes
 from warplens.lift import jit
-from warplens.lift.host import host_features
+from warplens.lift.engines.host import host_features
 
 libc = ctypes.CDLL(None)
 libc.mmap.restype = ctypes.c_void_p

@@ -21,8 +21,8 @@ from warplens.execute import grid
 from warplens.execute.memory import DeviceMemory
 from warplens.execute.program import assemble, load_module
 from warplens.lift import jit
-from warplens.lift.host import host_features
-from warplens.lift.lifter import Lifted, lift
+from warplens.lift.engines.host import host_features
+from warplens.lift.regions.writer import Lifted, lift
 from warplens.sass.parser import KernelSet, load_kernels
 from warplens.toolchain.cache import Cache
 from warplens.toolchain.nvrtc import compile_source

@@ -11,7 +11,7 @@ import numpy as np
 from tests.isa.edges import edge_lanes
 from tests.isa.engines import Array, Compiled, Typed, assert_lanes_equal, run_numpy
 from warplens.isa.table import Modifiers, Op, find
-from warplens.lift.host import host_features
+from warplens.lift.engines.host import host_features
 from warplens.metrics.classes import load_isa
 
 Formula = Callable[..., "int | bool | tuple[int | bool | None, ...]"]

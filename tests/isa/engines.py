@@ -11,9 +11,9 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from warplens.lift.host import HostFeatures, host_features
-from warplens.lift.llvm_lanes import LlvmLanes, Value, prepare_symbols
-from warplens.lift.numpy_lanes import DTYPES, NumpyLanes, NumpyValue
+from warplens.lift.engines.host import HostFeatures, host_features
+from warplens.lift.engines.llvm_lanes import LlvmLanes, Value, prepare_symbols
+from warplens.lift.engines.numpy_lanes import DTYPES, NumpyLanes, NumpyValue
 
 Array = np.ndarray[Any, Any]
 STORED = {"u32": "i32", "u64": "i64", "f32": "float", "f64": "double", "f16": "half", "bf16": "i16"}

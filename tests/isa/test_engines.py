@@ -10,7 +10,7 @@ import pytest
 
 from tests.isa.edges import edge_lanes
 from tests.isa.engines import DTYPES, Array, Compiled, Typed, assert_lanes_equal, run_numpy
-from warplens.lift.host import host_features
+from warplens.lift.engines.host import host_features
 
 LAYOUT = {"f16": (10, 5), "bf16": (7, 8), "f32": (23, 8), "f64": (52, 11)}
 UNSIGNED = {"f16": np.uint16, "bf16": np.uint16, "f32": np.uint32, "f64": np.uint64}

@@ -17,7 +17,7 @@ from warplens.isa import (  # noqa: F401  (they fill the registry)
     special,
 )
 from warplens.isa.table import Kind, Modifiers, Op, find
-from warplens.lift.host import host_features
+from warplens.lift.engines.host import host_features
 
 Array = np.ndarray[Any, Any]
 

@@ -10,8 +10,8 @@ import ctypes
 from typing import TYPE_CHECKING
 
 from warplens.errors import MemoryFault
-from warplens.execute import layout as at
 from warplens.execute.hooks import HOOKS, hook, lanes_of, read_pair, read_register
+from warplens.lift import layout as at
 
 if TYPE_CHECKING:
     from warplens.execute.worker import Worker
@@ -23,7 +23,7 @@ _COUNT, _BYTES = (1 << 20) - 1, (1 << 21) - 1
 
 
 def _received(word: int, size: int) -> int:
-    """An mbarrier's word (lift/mbarrier_ir.py) after bytes have arrived."""
+    """An mbarrier's word (lift/runtime/mbarrier_ir.py) after bytes have arrived."""
     expected, pending, phase = word >> 1 & _COUNT, word >> 43 & _COUNT, word >> 63
     missing = ((word >> 22 & _BYTES) - size) & _BYTES
     if pending == 0 and missing == 0:

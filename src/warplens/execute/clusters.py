@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.compiled import native
-from warplens.execute import layout as at
 from warplens.execute.native import peek32, poke32, population
 from warplens.execute.splits import add_split, split_field
+from warplens.lift import layout as at
 
 Ints = npt.NDArray[np.int64]
 

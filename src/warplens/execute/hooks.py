@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from warplens.errors import KernelTrap, MemoryFault
-from warplens.execute import layout as at
+from warplens.lift import layout as at
 
 if TYPE_CHECKING:
     from warplens.execute.worker import Worker

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.errors import ExecutionFault, MemoryFault
-from warplens.execute import layout as at
-from warplens.execute.constants import bank0
 from warplens.execute.cooperative import give_workspace
 from warplens.execute.memory import DeviceMemory, Segment
 from warplens.execute.observe import Observer
-from warplens.lift.atomic_ops import atomic_operation
+from warplens.lift import layout as at
+from warplens.lift.constants import bank0
+from warplens.lift.memory.atomic_ops import atomic_operation
 
 if TYPE_CHECKING:
     from warplens.execute.hooks import HeapWatch

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.errors import InputError, MemoryFault
-from warplens.execute import layout as at
+from warplens.lift import layout as at
 
 ALIGNMENT = 2048  # and a row of DRAM: what time depends on does not depend on other arrays
 GUARD = 4096  # unmapped bytes behind every allocation

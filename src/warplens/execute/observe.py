@@ -10,11 +10,11 @@ A program prepared with `observe=True` calls four C functions (make them with `c
     check(env, warp, site, i32 instruction, i32 mask, i32 space, i32 kind, i32 size,
           i32 immediate)                                  returns the lanes that may go on
 
-A program prepared with a `Watch` (lift/watching.py) calls only what the watch names: traces want
-accesses as they happen, the sanitizers are asked before anything is looked at.
+A program prepared with a `Watch` (lift/regions/watch.py) calls only what the watch names: traces
+want accesses as they happen, the sanitizers are asked before anything is looked at.
 
-`env` and `warp` are the records of layout.py (int64 slots; byte offsets). Of an access, the lanes
-in `mask` take part; `space` is SPACE_*, `kind` ACCESS_*. Global: 32 u64 addresses stand at
+`env` and `warp` are the records of lift/layout.py (int64 slots; byte offsets). Of an access, the
+lanes in `mask` take part; `space` is SPACE_*, `kind` ACCESS_*. Global: 32 u64 addresses stand at
 scratch slot 20 of the warp record, `base`/`host` are device and host address of the allocation.
 Shared and local: 32 u32 offsets at scratch slot 0, `host` is the start of that memory (local
 memory is interleaved: word k of lane l at host + 128 * k + 4 * l). Constant, where the index may

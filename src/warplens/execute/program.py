@@ -11,18 +11,18 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.errors import Unsupported
-from warplens.execute import layout as at
 from warplens.execute.bulk_hooks import HOOKS
-from warplens.execute.constants import new_bank
 from warplens.execute.hooks import hook_address
 from warplens.execute.memory import DeviceMemory
 from warplens.isa import families
 from warplens.lift import jit
-from warplens.lift.binding import Bound, bind
-from warplens.lift.host import HostFeatures, host_features
-from warplens.lift.lifter import Lifted, lift
+from warplens.lift import layout as at
+from warplens.lift.constants import new_bank
+from warplens.lift.decode.binding import Bound, bind
+from warplens.lift.engines.host import HostFeatures, host_features
+from warplens.lift.memory.watching import Watch
+from warplens.lift.regions.writer import Lifted, lift
 from warplens.lift.roles import ROLES
-from warplens.lift.watching import Watch
 from warplens.sass.model import SassKernel
 from warplens.toolchain.cubin import Cubin
 

@@ -1,7 +1,7 @@
 """The block runner: warps of a block and resident blocks, with fair rotation.
 
-Functions over int64 arrays and raw warp records (layout.py), compiled by `warplens.compiled`. A run
-returns to Python only when blocks are finished or something needs attention.
+Functions over int64 arrays and raw warp records (lift/layout.py), compiled by `warplens.compiled`.
+A run returns to Python only when blocks are finished or something needs attention.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.compiled import native
-from warplens.execute import layout as at
 from warplens.execute.clusters import (
     BLOCK_WAITING,
     CLUSTER_ALIVE,
@@ -40,6 +39,7 @@ from warplens.execute.splits import (
     rotate,
     split_field,
 )
+from warplens.lift import layout as at
 
 Ints = npt.NDArray[np.int64]
 

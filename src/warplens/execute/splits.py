@@ -1,6 +1,6 @@
 """Splits of one warp: the split table, convergence barriers, WARPSYNC and indirect jumps.
 
-Functions over raw warp records (layout.py), compiled by `warplens.compiled`.
+Functions over raw warp records (lift/layout.py), compiled by `warplens.compiled`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.compiled import native
-from warplens.execute import layout as at
 from warplens.execute.native import peek32, poke32, population
+from warplens.lift import layout as at
 
 Ints = npt.NDArray[np.int64]
 

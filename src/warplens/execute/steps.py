@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.compiled import carray, cfunc, native
-from warplens.execute import layout as at
 from warplens.execute.callbacks import ACCESS, SPLIT, ignore_release, ignore_sync, peek64
 from warplens.execute.native import peek32, poke32, poke64
 from warplens.execute.observe import Observer
+from warplens.lift import layout as at
 
 # header of the recorder's state, int64 slots
 (

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.compiled import carray, cfunc
-from warplens.execute import layout as at
 from warplens.execute.callbacks import SPLIT, ignore_access, ignore_release, ignore_sync, peek64
 from warplens.execute.native import peek32, poke64
 from warplens.execute.observe import Observer
+from warplens.lift import layout as at
 
 # the observer's state, int64 slots
 N_BLOCKS, BLOCK, AT_SIZES, AT_COUNTS, CAPACITY, N_STATE = range(6)

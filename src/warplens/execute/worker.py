@@ -16,10 +16,10 @@ from warplens.errors import (
     WarplensError,
 )
 from warplens.execute import clusters, hooks, runner, splits
-from warplens.execute import layout as at
 from warplens.execute.launch import OrderNeeded
-from warplens.lift.binding import KEY_PREDICATE, members
-from warplens.lift.lifter import describe
+from warplens.lift import layout as at
+from warplens.lift.decode.binding import KEY_PREDICATE, members
+from warplens.lift.regions.writer import describe
 
 if TYPE_CHECKING:
     from warplens.execute.launch import Launching

@@ -1,7 +1,7 @@
 """Clusters: the cluster barrier, and accesses to shared memory of other blocks with an mbarrier.
 
 Ordinary accesses to other blocks' shared memory are generic ones. The lifter gives these roles
-their code (`lift/cluster_ops.py`).
+their code (`lift/memory/cluster_ops.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The primitives that semantics may use: one value per lane, 32 lanes at once (1 for uniform code).
 
-Two engines implement this protocol: `lift/llvm_lanes.py` emits LLVM IR, `lift/numpy_lanes.py`
-computes directly and is the readable reference. Functions under `isa/` see only this.
+Two engines (`lift/engines/`) implement this protocol: `llvm_lanes.py` emits LLVM IR,
+`numpy_lanes.py` computes directly and is the readable reference. Functions under `isa/` see only
+this.
 
 Value types (`Value.type`): "u32" and "u64" (bits; signedness belongs to the operation), "f32",
 "f64", "f16", "bf16", and "p" (one bit per lane). Values are immutable. A float value's NaN payload

@@ -1,6 +1,6 @@
 """Barriers in shared memory (mbarrier) and the copies that report to them.
 
-The lifter gives these roles their code (`lift/mbarrier_ops.py`).
+The lifter gives these roles their code (`lift/memory/mbarrier_ops.py`).
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from warplens.errors import Unsupported
 from warplens.isa import existing, families, refused, table
-from warplens.lift.binding import Bound
-from warplens.lift.host import host_features
-from warplens.lift.lifter import RegionWriter, bind_kernel
+from warplens.lift.decode.binding import Bound
+from warplens.lift.engines.host import host_features
+from warplens.lift.regions.writer import RegionWriter, bind_kernel
 from warplens.lift.roles import ROLES
 from warplens.sass.model import Instruction, SassKernel
 

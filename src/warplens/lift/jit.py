@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import llvmlite
 import llvmlite.binding as llvm
 
-from warplens.lift import llvm_lanes
-from warplens.lift.host import HostFeatures
-from warplens.lift.lifter import Lifted
+from warplens.lift.engines import llvm_lanes
+from warplens.lift.engines.host import HostFeatures
+from warplens.lift.regions.writer import Lifted
 from warplens.toolchain.cache import default_cache
 
 _lock = threading.Lock()

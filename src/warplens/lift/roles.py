@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from warplens.lift import (
+from warplens.lift.control import branches, special
+from warplens.lift.memory import (
     async_ops,
     atomic_ops,
     bulk_ops,
     cluster_ops,
     constant_ops,
-    control,
     matrix_ops,
     mbarrier_ops,
     memory_ops,
-    special,
 )
-from warplens.lift.lifter import ROLES
+from warplens.lift.regions.writer import ROLES
 
 __all__ = [
-    "ROLES", "async_ops", "atomic_ops", "bulk_ops", "cluster_ops", "constant_ops", "control",
+    "ROLES", "async_ops", "atomic_ops", "branches", "bulk_ops", "cluster_ops", "constant_ops",
     "matrix_ops", "mbarrier_ops", "memory_ops", "special",
 ]  # fmt: skip

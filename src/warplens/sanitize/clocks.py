@@ -10,8 +10,8 @@ hide a race between blocks but never invent one.
 from __future__ import annotations
 
 from warplens.compiled import native
-from warplens.execute import layout as at
 from warplens.execute.native import fill_zero, poke32, poke64
+from warplens.lift import layout as at
 from warplens.sanitize import state as st
 from warplens.sanitize.native import peek32, peek64
 

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.errors import Deadlock, ExecutionFault, KernelTrap, MemoryFault
-from warplens.execute import layout as at
 from warplens.execute.launch import LaunchConfig
 from warplens.execute.memory import DeviceMemory
+from warplens.lift import layout as at
 from warplens.sanitize import state as st
 from warplens.sanitize.finding import Access, Finding
 from warplens.sanitize.ptx import SharedArray

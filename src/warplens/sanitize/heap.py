@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from warplens.errors import MemoryFault
-from warplens.execute import layout as at
 from warplens.execute.hooks import HeapWatch, read_register
+from warplens.lift import layout as at
 from warplens.sanitize import state as st
 from warplens.sanitize.explain import Explainer
 from warplens.sanitize.finding import Access, Finding

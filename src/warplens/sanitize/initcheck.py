@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from warplens.compiled import native
-from warplens.execute import layout as at
 from warplens.execute.native import poke32, poke64
+from warplens.lift import layout as at
 from warplens.sanitize import state as st
 from warplens.sanitize.memcheck import ADDRESSES, OFFSETS
 from warplens.sanitize.native import peek8, peek32, peek64, poke8

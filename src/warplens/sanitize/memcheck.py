@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from warplens.compiled import native
-from warplens.execute import layout as at
 from warplens.execute.native import poke32, poke64
+from warplens.lift import layout as at
 from warplens.sanitize import state as st
 from warplens.sanitize.native import lowest_bit, peek32, peek64
 from warplens.sanitize.records import claim, fill

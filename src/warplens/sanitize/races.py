@@ -9,8 +9,8 @@ checks inside warps find anything.
 from __future__ import annotations
 
 from warplens.compiled import native
-from warplens.execute import layout as at
 from warplens.execute.native import poke64
+from warplens.lift import layout as at
 from warplens.sanitize import shadow
 from warplens.sanitize import state as st
 from warplens.sanitize.memcheck import ADDRESSES, OFFSETS

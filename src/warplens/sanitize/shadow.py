@@ -7,8 +7,8 @@ instruction; a write forgets the reads before it: what conflicts with them was f
 from __future__ import annotations
 
 from warplens.compiled import native
-from warplens.execute import layout as at
 from warplens.execute.native import poke64
+from warplens.lift import layout as at
 from warplens.sanitize import clocks
 from warplens.sanitize import state as st
 from warplens.sanitize.memcheck import ADDRESSES, OFFSETS

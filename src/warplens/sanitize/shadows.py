@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from warplens.execute import layout as at
 from warplens.execute.launch import LaunchConfig
 from warplens.execute.memory import DeviceMemory
 from warplens.execute.observe import Observer
+from warplens.lift import layout as at
 from warplens.sanitize import state as st
 from warplens.sanitize import watch
 from warplens.sanitize.tables import reserved_shared

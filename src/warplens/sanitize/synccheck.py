@@ -6,8 +6,8 @@ Masks are checked on the unoptimised cubin, where they survive.
 from __future__ import annotations
 
 from warplens.compiled import native
-from warplens.execute import layout as at
 from warplens.execute.native import fill_zero, poke64
+from warplens.lift import layout as at
 from warplens.sanitize import state as st
 from warplens.sanitize.memcheck import OFFSETS
 from warplens.sanitize.native import lowest_bit, peek32, peek64

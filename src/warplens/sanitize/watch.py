@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from warplens.compiled import cfunc, native, types
-from warplens.execute import layout as at
 from warplens.execute.native import poke32, poke64
+from warplens.lift import layout as at
 from warplens.sanitize import clocks
 from warplens.sanitize import state as st
 from warplens.sanitize.initcheck import check_initialised, is_known

@@ -1,0 +1,388 @@
+"""Helper functions in LLVM IR that count accesses: sectors, lines, distinct bytes, bank passes.
+
+The rules are those seen on an H200 (validation/README.md). What a pattern of offsets counts is
+remembered in the access site, see runtime_ir.py.
+"""
+
+from __future__ import annotations
+
+from warplens.lift import layout as at
+from warplens.lift.counting import window_ir
+from warplens.lift.runtime.runtime_ir import COUNTERS_POINTER, P, V, add_counter, splat
+
+SLOTS = 9  # counter slots of a site
+ROWS, REQUESTS = 0, 1  # of every space: inline rows, requests
+SECTORS, IDEAL_SECTORS, LINES, BYTES, SHARED_BYTES, REPEATED = 2, 3, 4, 5, 6, 7  # global, local
+LOCAL_SHARED_BYTES = 8
+PASSES, IDEAL, ASKED, REPEATED_BYTES, CONFLICTS, WAVEFRONTS, SAME = 2, 3, 4, 5, 6, 7, 8  # shared
+
+LOAD, STORE, ATOMIC, COMPARE = range(4)  # kinds of shared access
+
+
+def _remembered(*names: tuple[str, int]) -> str:
+    return "\n".join(
+        f"""  %{name}.rp = getelementptr i8, ptr %site, i64 {place}
+  %{name}.r = load i32, ptr %{name}.rp, align 4"""
+        for name, place in names
+    )
+
+
+def _kept(*names: tuple[str, int]) -> str:
+    return "\n".join(
+        f"""  %{name}.kp = getelementptr i8, ptr %site, i64 {place}
+  store i32 %{name}.f, ptr %{name}.kp, align 4"""
+        for name, place in names
+    )
+
+
+def _either(names: tuple[str, ...], *fresh: str) -> str:
+    phis = [
+        f"  %{n} = phi i32 [ %{n}.r, %repeat ]" + "".join(f", [ %{n}.f, %{f} ]" for f in fresh)
+        for n in names
+    ]
+    return "\n".join([*phis, *(f"  %{n}.w = zext i32 %{n} to i64" for n in names)])
+
+
+_SECTOR_COUNTS = (
+    ("sec", at.SITE_COUNT_A), ("lin", at.SITE_COUNT_B), ("dup", at.SITE_COUNT_C),
+    ("rep", at.SITE_COUNT_D),
+)  # fmt: skip
+
+
+def _passes_of_atomics() -> str:
+    """Lanes with one address take turns; each turn looks its own sectors up."""
+    return f"""  %shared = icmp ne i32 %more, 0
+  %sec.v = lshr {V} %off, splat (i32 5)
+  br i1 %shared, label %turn, label %keep
+turn:
+  %left = phi i32 [ %mask, %found ], [ %left2, %turn ]
+  %sum = phi i32 [ 0, %found ], [ %sum2, %turn ]
+  %tu = call i32 @wl.distinct({V} %off, i32 %left)
+  %ts = call i32 @wl.distinct({V} %sec.v, i32 %tu)
+  %tn = call i32 @llvm.ctpop.i32(i32 %ts)
+  %sum2 = add i32 %sum, %tn
+  %left2 = xor i32 %left, %tu
+  %again = icmp ne i32 %left2, 0
+  br i1 %again, label %turn, label %keep
+keep:
+  %all.f = phi i32 [ %sec.f, %found ], [ %sum2, %turn ]
+  %rep.f = sub i32 %all.f, %sec.f"""
+
+
+def count_sectors(is_atomic: bool = False) -> str:
+    """@wl.sectors (.atomic): adds sectors, lines and bytes of one group of lanes.
+
+    `%off` are the lanes' offsets (the segment's base is 128-byte aligned).
+    """
+    name = "wl.sectors.atomic" if is_atomic else "wl.sectors"
+    no_turns = "  %rep.f = add i32 0, 0\n  br label %keep\nkeep:"
+    turns = _passes_of_atomics() if is_atomic else no_turns
+    return f"""define internal void @{name}(ptr %env, ptr %site, {V} %off, i32 %mask, i32 %size,
+    i32 %counter) noinline {{
+entry:
+{COUNTERS_POINTER}
+  %lanes = call i32 @llvm.ctpop.i32(i32 %mask)
+  %bytes = mul i32 %lanes, %size
+  %one = icmp eq i32 %lanes, 1
+  br i1 %one, label %single, label %several
+single:
+  %bytes.1 = zext i32 %bytes to i64
+{add_counter("s1", SECTORS, "1")}
+{add_counter("s2", IDEAL_SECTORS, "1")}
+{add_counter("s3", LINES, "1")}
+{add_counter("s4", BYTES, "%bytes.1")}
+  ret void
+several:
+  %known = call i1 @wl.known(ptr %site, {V} %off, i32 %mask, i32 127)
+  br i1 %known, label %repeat, label %fresh
+repeat:
+{_remembered(*_SECTOR_COUNTS)}
+  br label %add
+fresh:
+  %up = call i32 @wl.rises({V} %off)
+  %rising = icmp eq i32 %up, -1
+  br i1 %rising, label %runs, label %mixed
+runs:
+  %an.r = call i32 @wl.runs({V} %off, i32 %mask, i32 1)
+  %sec.r2 = call i32 @wl.runs({V} %off, i32 %mask, i32 32)
+  %lin.r2 = call i32 @wl.runs({V} %off, i32 %mask, i32 128)
+  br label %found
+mixed:
+  %three = call {{ i32, i32, i32 }} @wl.touched({V} %off, i32 %mask)
+  %an.m = extractvalue {{ i32, i32, i32 }} %three, 0
+  %sec.m = extractvalue {{ i32, i32, i32 }} %three, 1
+  %lin.m = extractvalue {{ i32, i32, i32 }} %three, 2
+  br label %found
+found:
+  %an = phi i32 [ %an.r, %runs ], [ %an.m, %mixed ]
+  %sec.f = phi i32 [ %sec.r2, %runs ], [ %sec.m, %mixed ]
+  %lin.f = phi i32 [ %lin.r2, %runs ], [ %lin.m, %mixed ]
+  %more = sub i32 %lanes, %an
+  %dup.f = mul i32 %more, %size
+{turns}
+  call void @wl.remember(ptr %site, {V} %off, i32 %mask, i32 127)
+{_kept(*_SECTOR_COUNTS)}
+  br label %add
+add:
+{_either(("sec", "lin", "dup", "rep"), "keep")}
+  %round = add i32 %bytes, 31
+  %packed = lshr i32 %round, 5
+  %ideal = call i32 @llvm.umin.i32(i32 %packed, i32 %sec)
+  %ideal.w = zext i32 %ideal to i64
+  %bytes.w = zext i32 %bytes to i64
+{add_counter("cs", SECTORS, "%sec.w")}
+{add_counter("ci", IDEAL_SECTORS, "%ideal.w")}
+{add_counter("cl", LINES, "%lin.w")}
+{add_counter("cb", BYTES, "%bytes.w")}
+{add_counter("cd", SHARED_BYTES, "%dup.w")}
+{add_counter("cr", REPEATED, "%rep.w") if is_atomic else ""}
+  ret void
+}}"""
+
+
+def count_local_bytes() -> str:
+    """@wl.local.bytes: adds the bytes that lanes with one offset share."""
+    return f"""define internal void @wl.local.bytes(ptr %env, {V} %off, i32 %mask, i32 %lane,
+    i32 %size, i32 %counter) noinline {{
+entry:
+{COUNTERS_POINTER}
+  %lanes = call i32 @llvm.ctpop.i32(i32 %mask)
+  %first = extractelement {V} %off, i32 %lane
+{splat("%fv", "%first")}
+  %eq = icmp eq {V} %off, %fv
+  %eqb = bitcast {P} %eq to i32
+  %hit = and i32 %eqb, %mask
+  %all = icmp eq i32 %hit, %mask
+  br i1 %all, label %add, label %some
+some:
+  %u = call i32 @wl.distinct({V} %off, i32 %mask)
+  %n = call i32 @llvm.ctpop.i32(i32 %u)
+  br label %add
+add:
+  %own = phi i32 [ 1, %entry ], [ %n, %some ]
+  %more = sub i32 %lanes, %own
+  %dup = mul i32 %more, %size
+  %dup.w = zext i32 %dup to i64
+{add_counter("cd", LOCAL_SHARED_BYTES, "%dup.w")}
+  ret void
+}}"""
+
+
+def bank_group() -> str:
+    """@wl.group: the largest number of distinct elements of the given lanes in one bank."""
+    return f"""define internal i32 @wl.group({V} %v, i32 %lanes, i32 %banks) noinline {{
+entry:
+  %none = icmp eq i32 %lanes, 0
+  br i1 %none, label %no, label %some
+no:
+  ret i32 0
+some:
+  %u = call i32 @wl.distinct({V} %v, i32 %lanes)
+  %n = call i32 @wl.most({V} %v, i32 %u, i32 %banks)
+  ret i32 %n
+}}"""
+
+
+def _partner(step: int) -> str:
+    """%bad.STEP: lanes whose neighbour in the pair is active too and wants another address."""
+    order = "<" + ", ".join(f"i32 {i ^ step}" for i in range(32)) + ">"
+    return f"""  %ps.{step} = shufflevector {V} %off, {V} poison, {V} {order}
+  %pm.{step} = shufflevector {P} %lanes.v, {P} poison, {V} {order}
+  %pe.{step} = icmp ne {V} %off, %ps.{step}
+  %pb.{step} = and {P} %pm.{step}, %pe.{step}
+  %pc.{step} = and {P} %pb.{step}, %lanes.v
+  %bad.{step} = bitcast {P} %pc.{step} to i32"""
+
+
+def _group_mask(first: int, n: int) -> int:
+    mask = ((1 << n) - 1) << first
+    return mask - (1 << 32) if mask >> 31 else mask
+
+
+def _sum(name: str, parts: list[str]) -> str:
+    lines, total = [], parts[0]
+    for k, part in enumerate(parts[1:]):
+        lines.append(f"  %{name}.{k} = add i32 {total}, {part}")
+        total = f"%{name}.{k}"
+    lines.append(f"  %{name} = add i32 {total}, 0")
+    return "\n".join(lines)
+
+
+def wide_passes(size: int) -> str:
+    """@wl.wide.SIZE: {passes, conflicts, ideal, wavefronts} of an 8- or 16-byte access.
+
+    Half (quarter) warps take a pass each. Of a load two neighbouring passes become one when the two
+    lanes of every pair (i, i ^ 1), or of every pair (i, i ^ 2), agree or are inactive. The hardware
+    counter asks that of the whole warp; the count from addresses asks it of the lanes of the two
+    passes, and that neither these nor the joint pass have a conflict.
+    """
+    n, lanes, banks, shift = (2, 16, 16, 3) if size == 8 else (4, 8, 8, 4)
+    lines = [f"  %k = lshr {V} %off, splat (i32 {shift})", _partner(1), _partner(2)]
+    for g in range(n):
+        lines += [
+            f"  %gm{g} = and i32 %mask, {_group_mask(g * lanes, lanes)}",
+            f"  %g{g} = call i32 @wl.group({V} %k, i32 %gm{g}, i32 {banks})",
+            f"  %gb{g} = icmp ne i32 %gm{g}, 0",
+            f"  %ga{g} = zext i1 %gb{g} to i32",
+        ]
+    for j in range(n // 2):
+        joint, a, b = _group_mask(2 * j * lanes, 2 * lanes), 2 * j, 2 * j + 1
+        lines += [
+            f"  %x{j} = and i32 %bad.1, {joint}",
+            f"  %y{j} = and i32 %bad.2, {joint}",
+            f"  %xz{j} = icmp eq i32 %x{j}, 0",
+            f"  %yz{j} = icmp eq i32 %y{j}, 0",
+            f"  %xy{j} = or i1 %xz{j}, %yz{j}",
+            f"  %agree{j} = and i1 %xy{j}, %load",
+            f"  %jmask{j} = and i32 %mask, {joint}",
+            f"  %jm{j} = select i1 %agree{j}, i32 %jmask{j}, i32 0",
+            f"  %j{j} = call i32 @wl.group({V} %k, i32 %jm{j}, i32 {banks})",
+            f"  %ja{j} = or i32 %ga{a}, %ga{b}",
+            f"  %na{j} = add i32 %ga{a}, %ga{b}",
+            f"  %s{j} = add i32 %g{a}, %g{b}",
+            f"  %free{j} = icmp eq i32 %s{j}, %na{j}",
+            f"  %jfree{j} = icmp ule i32 %j{j}, 1",
+            f"  %m1{j} = and i1 %agree{j}, %free{j}",
+            f"  %merge{j} = and i1 %m1{j}, %jfree{j}",
+            f"  %w{j} = select i1 %merge{j}, i32 %j{j}, i32 %s{j}",
+            f"  %i{j} = select i1 %agree{j}, i32 %ja{j}, i32 %na{j}",
+        ]
+    pairs = range(n // 2)
+    lines += [
+        "  %z1 = icmp eq i32 %bad.1, 0",
+        "  %z2 = icmp eq i32 %bad.2, 0",
+        "  %z = or i1 %z1, %z2",
+        "  %all = and i1 %z, %load",
+        _sum("apart", [f"%s{j}" for j in pairs] if n > 2 else ["%s0"]),
+        _sum("active", [f"%na{j}" for j in pairs]),
+        _sum("joined", [f"%j{j}" for j in pairs]),
+        _sum("busy", [f"%ja{j}" for j in pairs]),
+        _sum("waves", [f"%w{j}" for j in pairs]),
+        _sum("ideal", [f"%i{j}" for j in pairs]),
+        "  %passes = select i1 %all, i32 %joined, i32 %apart",
+        "  %groups = select i1 %all, i32 %busy, i32 %active",
+        "  %conflicts = sub i32 %passes, %groups",
+    ]
+    body = "\n".join(lines)
+    results = ("passes", "conflicts", "ideal", "waves")
+    returned, last = [], "poison"
+    for k, name in enumerate(results):
+        returned.append(f"  %ret{k} = insertvalue {_FOUR} {last}, i32 %{name}, {k}")
+        last = f"%ret{k}"
+    return f"""define internal {_FOUR} @wl.wide.{size}({V} %off, i32 %mask, i1 %load) noinline {{
+entry:
+  %lanes.v = bitcast i32 %mask to {P}
+{body}
+{chr(10).join(returned)}
+  ret {_FOUR} {last}
+}}"""
+
+
+_FOUR = "{ i32, i32, i32, i32 }"
+_SHARED_COUNTS = (
+    ("pas", at.SITE_COUNT_A), ("con", at.SITE_COUNT_B), ("dup", at.SITE_COUNT_C),
+    ("ide", at.SITE_COUNT_D), ("wav", at.SITE_COUNT_E),
+)  # fmt: skip
+
+
+def count_wavefronts() -> str:
+    """@wl.wavefronts: adds a shared access: requests, passes, conflicts, bytes.
+
+    Up to 4 bytes a lane take one pass but for conflicts. Every lane of an atomic needs its bank for
+    itself, and compare-and-swap needs it twice.
+    """
+    wide = "\n".join(
+        f"""wide{size}:
+  %t{size} = call {_FOUR} @wl.wide.{size}({V} %off, i32 %mask, i1 %is.load)
+  br label %spread"""
+        for size in (8, 16)
+    )
+    fields = "\n".join(
+        f"  %x{k} = extractvalue {_FOUR} %t, {k}" for k in range(4)
+    )
+    fresh = {"pas": ("n", "x0", "am"), "con": ("n1", "x1", "a1"), "ide": ("one", "x2", "unit"),
+             "wav": ("n", "x3", "am")}  # fmt: skip
+    phis = "\n".join(
+        f"  %{name}.f = phi i32 [ %{a}, %narrow ], [ %{b}, %spread ], [ %{c}, %atomic ]"
+        for name, (a, b, c) in fresh.items()
+    )
+    return f"""define internal void @wl.wavefronts(ptr %env, ptr %site, {V} %off, i32 %mask,
+    i32 %size, i32 %counter, i32 %kind) noinline {{
+entry:
+{COUNTERS_POINTER}
+  %lanes = call i32 @llvm.ctpop.i32(i32 %mask)
+  %bytes = mul i32 %lanes, %size
+  %known = call i1 @wl.known(ptr %site, {V} %off, i32 %mask, i32 3)
+  br i1 %known, label %repeat, label %fresh
+repeat:
+{_remembered(*_SHARED_COUNTS)}
+  br label %add
+fresh:
+  %au = call i32 @wl.distinct({V} %off, i32 %mask)
+  %an = call i32 @llvm.ctpop.i32(i32 %au)
+  %more = sub i32 %lanes, %an
+  %dup.f = mul i32 %more, %size
+  %is.load = icmp eq i32 %kind, {LOAD}
+  %is.atomic = icmp uge i32 %kind, {ATOMIC}
+  br i1 %is.atomic, label %atomic, label %plain
+atomic:
+  %is.long = icmp eq i32 %size, 8
+  %ash = select i1 %is.long, i32 3, i32 2
+  %abanks = select i1 %is.long, i32 16, i32 32
+{splat("%asv", "%ash")}
+  %aw = lshr {V} %off, %asv
+  %am1 = call i32 @wl.most({V} %aw, i32 %mask, i32 %abanks)
+  %a1 = sub i32 %am1, 1
+  %is.cas = icmp eq i32 %kind, {COMPARE}
+  %unit = select i1 %is.cas, i32 2, i32 1
+  %am = mul i32 %am1, %unit
+  br label %computed
+plain:
+  switch i32 %size, label %narrow [ i32 8, label %wide8
+    i32 16, label %wide16 ]
+narrow:
+  %words = lshr {V} %off, splat (i32 2)
+  %n = call i32 @wl.group({V} %words, i32 %mask, i32 32)
+  %n1 = sub i32 %n, 1
+  %one = add i32 1, 0
+  br label %computed
+{wide}
+spread:
+  %t = phi {_FOUR} [ %t8, %wide8 ], [ %t16, %wide16 ]
+{fields}
+  br label %computed
+computed:
+{phis}
+  call void @wl.remember(ptr %site, {V} %off, i32 %mask, i32 3)
+{_kept(*_SHARED_COUNTS)}
+  br i1 %is.load, label %window, label %add
+window:
+  call void @wl.window(ptr %site, {V} %off, i32 %mask, i32 %size, i32 %pas.f, i32 %ide.f,
+    i32 %bytes, i32 %dup.f, i32 %con.f, i32 %wav.f)
+  br label %add
+add:
+{_either(("pas", "con", "dup", "ide", "wav"), "computed", "window")}
+  %bytes.w = zext i32 %bytes to i64
+{add_counter("c1", REQUESTS, "1")}
+{add_counter("c2", PASSES, "%pas.w")}
+{add_counter("c3", IDEAL, "%ide.w")}
+{add_counter("c4", ASKED, "%bytes.w")}
+{add_counter("c5", REPEATED_BYTES, "%dup.w")}
+{add_counter("c6", CONFLICTS, "%con.w")}
+{add_counter("c7", WAVEFRONTS, "%wav.w")}
+  ret void
+}}"""
+
+
+def functions() -> dict[str, str]:
+    """All functions of this module, callees first."""
+    return {
+        "wl.sectors": count_sectors(),
+        "wl.sectors.atomic": count_sectors(True),
+        "wl.local.bytes": count_local_bytes(),
+        "wl.group": bank_group(),
+        "wl.wide.8": wide_passes(8),
+        "wl.wide.16": wide_passes(16),
+        "wl.window": window_ir.remember_window(),
+        "wl.wavefronts": count_wavefronts(),
+    }

@@ -1,0 +1,71 @@
+"""Helper functions in LLVM IR that make use of offsets that rise with the lane.
+
+Threads that walk along rows of their own access offsets that rise with the lane: what is the same
+then stands side by side, and no lane need be compared with all others.
+"""
+
+from __future__ import annotations
+
+from warplens.lift.runtime.runtime_ir import P, V, splat
+
+UP = "<" + ", ".join(f"i32 {max(0, i - 1)}" for i in range(32)) + ">"
+
+
+def count_runs() -> dict[str, str]:
+    """@wl.rises: lanes whose offset is not below that of the lane before.
+
+    @wl.runs: of such offsets, how many different ones there are after a shift, on the lanes of a
+    mask. Equal ones form runs of lanes; a run counts if one of its lanes is on: the lanes of a run
+    but the last are added to all ones, so that the last lane's bit becomes their carry.
+    """
+    rises = f"""define internal i32 @wl.rises({V} %off) alwaysinline {{
+  %before = shufflevector {V} %off, {V} poison, {V} {UP}
+  %up = icmp uge {V} %off, %before
+  %bits = bitcast {P} %up to i32
+  ret i32 %bits
+}}"""
+    runs = f"""define internal i32 @wl.runs({V} %off, i32 %mask, i32 %grain) alwaysinline {{
+  %before = shufflevector {V} %off, {V} poison, {V} {UP}
+  %changed = xor {V} %off, %before
+{splat("%gv", "%grain")}
+  %starts = icmp uge {V} %changed, %gv
+  %first = bitcast {P} %starts to i32
+  %next = lshr i32 %first, 1
+  %last = or i32 %next, -2147483648
+  %inner = xor i32 %last, -1
+  %some = and i32 %mask, %inner
+  %carry = add i32 %some, %inner
+  %any = or i32 %carry, %mask
+  %runs = and i32 %any, %last
+  %n = call i32 @llvm.ctpop.i32(i32 %runs)
+  ret i32 %n
+}}"""
+    return {"wl.rises": rises, "wl.runs": runs}
+
+
+def load_eights() -> str:
+    """Lines that load four rows of eight lanes each, as tiles have them: four loads, no gather.
+
+    From offsets %win on %host to %io; other patterns go to label gather, these to label fetched.
+    """
+    leads = "<" + ", ".join(f"i32 {i & ~7}" for i in range(32)) + ">"
+    steps = "<" + ", ".join(f"i32 {4 * (i & 7)}" for i in range(32)) + ">"
+    loads = "\n".join(
+        f"""  %e{k}.o = extractelement {V} %win, i32 {8 * k}
+  %e{k}.z = zext i32 %e{k}.o to i64
+  %e{k}.p = getelementptr i8, ptr %host, i64 %e{k}.z
+  %e{k}.v = load <8 x i32>, ptr %e{k}.p, align 4
+  %e{k}.q = getelementptr i8, ptr %io, i64 {32 * k}
+  store <8 x i32> %e{k}.v, ptr %e{k}.q, align 32"""
+        for k in range(4)
+    )
+    return f"""  %lead = shufflevector {V} %win, {V} poison, {V} {leads}
+  %eight = add {V} %lead, {steps}
+  %ee = icmp eq {V} %win, %eight
+  %eb = bitcast {P} %ee to i32
+  %em = and i32 %eb, %mask
+  %iseight = icmp eq i32 %em, -1
+  br i1 %iseight, label %eights, label %gather
+eights:
+{loads}
+  br label %fetched"""

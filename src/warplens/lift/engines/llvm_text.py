@@ -1,0 +1,290 @@
+"""Values and lines of the LLVM engine: textual IR, constants folded on the way.
+
+Text and not llvmlite.ir, because a kernel of 20,000 instructions must be written in about a second.
+Constants are folded here, so that a shuffle by an immediate becomes one `shufflevector` and a sum
+with RZ costs nothing, even where LLVM runs no passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Protocol
+
+from warplens.lift.engines.host import HostFeatures
+
+Const = int | tuple[int, ...]
+
+
+class Emitter(Protocol):
+    """Where the lines go: the current basic block of the function being written."""
+
+    def line(self, text: str) -> None:
+        """Appends one instruction to the current block."""
+
+    def name(self) -> str:
+        """A fresh SSA name, with its `%`."""
+
+    def helper(self, name: str, ir: str) -> None:
+        """Adds a function, declaration or global to the module, once per `name`."""
+
+
+class Value:
+    """One value per lane: a type of the protocol and an SSA name or constant.
+
+    `const` holds the bits if they are known (an int: the same in all lanes), `scalar` the name of
+    the single value that all lanes share, if there is one. `inverse` is the value that this one is
+    the complement of, so that ~~a costs nothing.
+    """
+
+    __slots__ = ("const", "inverse", "ref", "scalar", "type")
+
+    def __init__(
+        self, type: str, ref: str, const: Const | None = None, scalar: str | None = None
+    ) -> None:
+        self.type = type
+        self.ref = ref
+        self.const = const
+        self.scalar = scalar
+        self.inverse: Value | None = None
+
+    def __repr__(self) -> str:
+        return f"Value({self.type} {self.ref})"
+
+
+ELEMENT = {
+    "u32": "i32",
+    "u64": "i64",
+    "f32": "float",
+    "f64": "double",
+    "f16": "half",
+    "bf16": "i16",
+    "p": "i1",
+}
+_BITS_ELEMENT = {
+    "u32": "i32",
+    "u64": "i64",
+    "f32": "i32",
+    "f64": "i64",
+    "f16": "i16",
+    "bf16": "i16",
+    "p": "i1",
+}
+SIZE = {"u32": 32, "u64": 64, "f32": 32, "f64": 64, "f16": 16, "bf16": 16, "p": 1}
+_constants: dict[tuple[int, str, Const], Value] = {}
+
+
+def _literal(width: int, type: str, const: Const) -> str:
+    element = _BITS_ELEMENT[type]
+    if width == 1:
+        number = const if isinstance(const, int) else const[0]
+        text = ("true" if number else "false") if type == "p" else str(number)
+        if element == ELEMENT[type]:
+            return text
+        return f"bitcast ({element} {text} to {ELEMENT[type]})"
+    if const == 0:
+        return "zeroinitializer"
+    if isinstance(const, int):
+        text = f"splat ({element} {const if type != 'p' else 'true'})"
+    else:
+        text = "<" + ", ".join(f"{element} {n}" for n in const) + ">"
+    if element == ELEMENT[type]:
+        return text
+    return f"bitcast (<{width} x {element}> {text} to <{width} x {ELEMENT[type]}>)"
+
+
+def constant(width: int, type: str, const: Const) -> Value:
+    """A constant value, made once."""
+    key = (width, type, const)
+    value = _constants.get(key)
+    if value is None:
+        scalar = _literal(1, type, const) if isinstance(const, int) else None
+        value = _constants[key] = Value(type, _literal(width, type, const), const, scalar)
+    return value
+
+
+def signed(n: int, size: int) -> int:
+    """The two's-complement reading of `n`."""
+    return n - (1 << size) if n >> (size - 1) else n
+
+
+class LlvmText:
+    """Constants, and how a line, a call and a module-level helper are written."""
+
+    def __init__(
+        self, emitter: Emitter, width: int, active: str | None, features: HostFeatures
+    ) -> None:
+        self.width = width
+        self.features = features
+        self._emitter = emitter
+        self._line = emitter.line
+        self._name = emitter.name
+        self._active = active
+        self._declared: set[str] = set()
+        self.types = {
+            type: element if width == 1 else f"<{width} x {element}>"
+            for type, element in ELEMENT.items()
+        }
+        self._suffix = {
+            type: ("" if width == 1 else f"v{width}") + short
+            for type, short in (
+                ("u32", "i32"),
+                ("u64", "i64"),
+                ("f32", "f32"),
+                ("f64", "f64"),
+                ("f16", "f16"),
+                ("bf16", "i16"),
+            )
+        }
+
+    # constants
+
+    def const(self, type: str, const: Const) -> Value:
+        """A constant of any type by its bits; a tuple gives one per lane."""
+        if isinstance(const, tuple) and const.count(const[0]) == len(const):
+            const = const[0]
+        return constant(self.width, type, const)
+
+    def u32(self, n: int) -> Value:
+        return constant(self.width, "u32", n & 0xFFFFFFFF)
+
+    def u64(self, n: int) -> Value:
+        return constant(self.width, "u64", n & 0xFFFFFFFFFFFFFFFF)
+
+    def f32(self, bits: int) -> Value:
+        return constant(self.width, "f32", bits & 0xFFFFFFFF)
+
+    def f64(self, bits: int) -> Value:
+        return constant(self.width, "f64", bits & 0xFFFFFFFFFFFFFFFF)
+
+    def true(self) -> Value:
+        return constant(self.width, "p", 1)
+
+    def false(self) -> Value:
+        return constant(self.width, "p", 0)
+
+    def known(self, a: Value) -> int | None:
+        return a.const if isinstance(a.const, int) else None
+
+    # building blocks
+
+    def emit(self, type: str, text: str) -> Value:
+        """One line whose result is a value of `type`."""
+        name = self._name()
+        self._line(f"{name} = {text}")
+        return Value(type, name)
+
+    def _raw(self, text: str) -> str:
+        name = self._name()
+        self._line(f"{name} = {text}")
+        return name
+
+    def _intrinsic(self, function: str, type: str, *args: str) -> Value:
+        """A call of an LLVM intrinsic; `args` are typed operands, `type` the result's."""
+        result = self.types[type]
+        return self.emit(type, self._call(function, result, *args))
+
+    def _call(self, function: str, result: str, *args: str) -> str:
+        if function not in self._declared:
+            kinds = ", ".join(_type_of(arg) for arg in args)
+            self._emitter.helper(function, f"declare {result} @{function}({kinds})")
+            self._declared.add(function)
+        return f"call {result} @{function}({', '.join(args)})"
+
+    def _arg(self, a: Value) -> str:
+        return f"{self.types[a.type]} {a.ref}"
+
+    def _fold(self, type: str, function: Callable[..., int], *args: Value) -> Value | None:
+        """The constant result if all arguments are constants."""
+        for arg in args:
+            if arg.const is None:
+                return None
+        mask = (1 << SIZE[type]) - 1
+        lanes = [arg.const for arg in args]
+        if all(isinstance(lane, int) for lane in lanes):
+            return constant(self.width, type, function(*lanes) & mask)
+        columns = [(c,) * self.width if isinstance(c, int) else c for c in lanes if c is not None]
+        return self.const(type, tuple(function(*row) & mask for row in zip(*columns, strict=True)))
+
+    def _binary(self, op: str, a: Value, b: Value) -> Value:
+        name = self._name()
+        self._line(f"{name} = {op} {self.types[a.type]} {a.ref}, {b.ref}")
+        return Value(a.type, name)
+
+    def cast(self, op: str, a: Value, type: str) -> Value:
+        """One LLVM cast instruction."""
+        name = self._name()
+        self._line(f"{name} = {op} {self.types[a.type]} {a.ref} to {self.types[type]}")
+        return Value(type, name)
+
+    def scalar(self, a: Value) -> str:
+        """The one value that all lanes share; lane 0's if that is not known to be so."""
+        if a.scalar is not None:
+            return a.scalar
+        if self.width == 1:
+            return a.ref
+        return self._raw(f"extractelement {self.types[a.type]} {a.ref}, i32 0")
+
+    def broadcast(self, type: str, scalar: str) -> Value:
+        """A value that is `scalar` in all lanes."""
+        if self.width == 1:
+            return Value(type, scalar, None, scalar)
+        vector = self.types[type]
+        one = self._raw(f"insertelement {vector} poison, {ELEMENT[type]} {scalar}, i64 0")
+        name = self._raw(
+            f"shufflevector {vector} {one}, {vector} poison, <{self.width} x i32> zeroinitializer"
+        )
+        return Value(type, name, None, scalar)
+
+    # pieces of vectors, for operations that exist only at the machine's own width
+
+    def add_helper(self, name: str, ir: str) -> None:
+        """Adds a module-level function; declarations it shares with others are split off."""
+        if name in self._declared:
+            return
+        self._declared.add(name)
+        body = []
+        for line in ir.splitlines():
+            if line.startswith("declare"):
+                start = line.index("@") + 1
+                self._emitter.helper(line[start : line.index("(", start)], line)
+            else:
+                body.append(line)
+        self._emitter.helper(name, "\n".join(body))
+
+    def call_raw(self, function: str, result: str, *args: str) -> str:
+        """A call of an intrinsic on typed operands; the result's name."""
+        return self._raw(self._call(function, result, *args))
+
+    def slice(self, a: Value, first: int, lanes: int) -> str:
+        """Lanes [first, first + lanes) as a shorter vector."""
+        vector = self.types[a.type]
+        mask = _lane_list(first, lanes)
+        return self._raw(f"shufflevector {vector} {a.ref}, {vector} poison, {mask}")
+
+    def join(self, type: str, pieces: list[str]) -> Value:
+        """The concatenation of equal pieces; the inverse of `slice`."""
+        lanes = self.width // len(pieces)
+        while len(pieces) > 1:
+            vector = f"<{lanes} x {ELEMENT[type]}>"
+            lanes *= 2
+            mask = _lane_list(0, lanes)
+            pieces = [
+                self._raw(f"shufflevector {vector} {left}, {vector} {right}, {mask}")
+                for left, right in zip(pieces[::2], pieces[1::2], strict=True)
+            ]
+        return Value(type, pieces[0])
+
+
+@cache
+def _lane_list(first: int, lanes: int) -> str:
+    """The mask of a `shufflevector` that takes consecutive lanes."""
+    numbers = ", ".join(f"i32 {n}" for n in range(first, first + lanes))
+    return f"<{lanes} x i32> <{numbers}>"
+
+
+def _type_of(arg: str) -> str:
+    """The type of a typed operand: `<32 x i32> %5` gives `<32 x i32>`."""
+    if arg[0] == "<":
+        return arg[: arg.index(">") + 1]
+    return arg[: arg.index(" ")]

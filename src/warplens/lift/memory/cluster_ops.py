@@ -1,0 +1,85 @@
+"""Code for clusters: the cluster barrier, stores and reductions that report to an mbarrier."""
+
+from __future__ import annotations
+
+from warplens.lift import layout as at
+from warplens.lift.control.branches import leave_guarded
+from warplens.lift.decode.binding import BindingError, Bound, access_bytes
+from warplens.lift.engines.llvm_lanes import Value
+from warplens.lift.memory.atomic_ops import atomic_operation
+from warplens.lift.memory.mbarrier_ops import report
+from warplens.lift.memory.memory_parts import (
+    call_helper,
+    cluster_helper,
+    memory_operand,
+    new_site,
+    put_scratch,
+    use_runtime,
+)
+from warplens.lift.regions.writer import RegionWriter, role
+from warplens.lift.runtime import access_ir, atomic_ir, move_ir
+from warplens.lift.runtime.access_ir import ADDRESSES, VALUES
+from warplens.sass.model import Reg
+
+
+@role("cluster_arrive", "cluster_wait")
+def cluster_barrier(w: RegionWriter, item: Bound) -> None:
+    """UCGABAR_ARV and UCGABAR_WAIT: the runner counts the cluster's lanes."""
+    if w.observe:
+        w.tell_sync(w.lanes_mask())
+    waits = item.op.role == "cluster_wait"
+    leave_guarded(w, at.EVENT_CLUSTER_WAIT if waits else at.EVENT_CLUSTER_ARRIVE)
+
+
+def _ends(w: RegionWriter, item: Bound) -> tuple[Value, Value, Reg]:
+    """Data address, mbarrier's address and first source register of [R.64], R."""
+    mem = memory_operand(item)
+    sources = [o for o in item.inst.operands if isinstance(o, Reg)]
+    if mem.base is None or mem.uniform is not None or not sources:
+        raise BindingError(f"operands of {item.inst.mnemonic}")
+    data, barrier = (w.operands.bits_word(mem.base, k, False) for k in range(2))
+    return w.x.add(data, w.x.u32(mem.offset)), barrier, sources[0]
+
+
+def _report_bytes(w: RegionWriter, barrier: Value, size: int) -> None:
+    put_scratch(w, ADDRESSES, barrier)
+    put_scratch(w, VALUES, w.x.u32(0))
+    put_scratch(w, VALUES + 1, w.x.u32(-size & 0xFFFFFFFF))
+    report(w, "words", w.lanes_mask(), True)
+
+
+@role("store_async")
+def store_async(w: RegionWriter, item: Bound) -> None:
+    """STAS [data, barrier], R: a store to any block's shared memory, then its bytes arrive."""
+    size = access_bytes(item.inst)
+    data, barrier, source = _ends(w, item)
+    put_scratch(w, ADDRESSES, data)
+    for k in range(size // 4):
+        put_scratch(w, VALUES + k, w.operands.bits_word(source, k, False))
+    own = f"wl.shared.store.{size}"
+    use_runtime(
+        w, (f"wl.mv.store.{size}", move_ir.move_store(size)),
+        (own, access_ir.shared_move("store", size, w.observe)),
+    )  # fmt: skip
+    name = cluster_helper(w, own, size, access_ir.shared_move("store", size))
+    site, slot = new_site(w, "cluster", size, "store")
+    call_helper(w, name, site, w.lanes_mask(), 0, slot)
+    _report_bytes(w, barrier, size)
+
+
+@role("reduce_async")
+def reduce_async(w: RegionWriter, item: Bound) -> None:
+    """REDAS.OP [data, barrier], R: a reduction in any block's shared memory, likewise."""
+    operation, kind, bits = atomic_operation(item)
+    data, barrier, source = _ends(w, item)
+    put_scratch(w, ADDRESSES, data)
+    for k in range(bits // 32):
+        put_scratch(w, VALUES + k, w.operands.bits_word(source, k, False))
+    own = f"wl.shared.{atomic_ir.atomic_stem(operation, kind, bits, False)}"
+    text = atomic_ir.atomic("shared", operation, kind, bits, w.observe, False)
+    use_runtime(w, (own, text))
+    quiet = atomic_ir.atomic("shared", operation, kind, bits, result=False)
+    name = cluster_helper(w, own, bits // 8, quiet)
+    site, slot = new_site(w, "cluster", bits // 8, "atomic")
+    call_helper(w, name, site, w.lanes_mask(), 0, slot)
+    _report_bytes(w, barrier, bits // 8)

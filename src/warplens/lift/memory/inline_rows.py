@@ -1,0 +1,173 @@
+"""Code that serves aligned rows of memory without helpers; for shared loads see shared_loads.py."""
+
+from __future__ import annotations
+
+from warplens.lift import layout as at
+from warplens.lift.engines.llvm_lanes import Value
+from warplens.lift.memory.shared_loads import inline_shared, load_row
+from warplens.lift.regions.writer import RegionWriter
+from warplens.lift.runtime import runtime_ir
+
+
+def _row_test(w: RegionWriter, offsets: str, limit: str, size: int, also: str | None,
+              mask: str, is_shared: bool) -> tuple[str, str]:  # fmt: skip
+    """i1: the lanes access one row inside the limit; and the row's first offset.
+
+    Global rows are those of full warps at a line's start. A shared row of words takes one pass
+    wherever it starts and whichever of its lanes take part.
+    """
+    first = w.emit(f"extractelement <32 x i32> {offsets}, i32 0")
+    start = w.x.broadcast("u32", first)
+    row = w.emit(f"add <32 x i32> {start.ref}, {runtime_ir.scaled_lanes(size)}")
+    same = w.emit(f"icmp eq <32 x i32> {offsets}, {row}")
+    test = same if also is None else w.emit(f"and <32 x i1> {same}, {also}")
+    bits = w.emit(f"bitcast <32 x i1> {test} to i32")
+    both = w.emit(f"and i32 {bits}, {mask}")
+    any_mask = is_shared and size == 4
+    full = w.emit(f"icmp eq i32 {both}, {mask if any_mask else -1}")
+    phase = w.emit(f"and i32 {first}, {3 if any_mask else min(128, 32 * size) - 1}")
+    aligned = w.emit(f"icmp eq i32 {phase}, 0")
+    end = w.emit(f"add i32 {first}, {31 * size}")
+    inside = w.emit(f"icmp ult i32 {end}, {limit}")
+    no_wrap = w.emit(f"icmp ult i32 {first}, {limit}")
+    ok = w.emit(f"and i1 {w.emit(f'and i1 {full}, {aligned}')}, {inside}")
+    ok = w.emit(f"and i1 {ok}, {no_wrap}")
+    if any_mask:
+        ok = w.emit(f"and i1 {ok}, {w.emit(f'icmp ne i32 {mask}, 0')}")
+    return ok, first
+
+
+def fast_place(w: RegionWriter, space: str, site: str, address: tuple[Value, Value | None, int],
+               size: int, mask: str) -> tuple[str, str]:  # fmt: skip
+    """i1 for the inline row, and the row's host pointer."""
+    low, high, offset = address
+    if space == "shared":
+        offsets = low if not offset else w.x.add(low, w.x.u32(offset))
+        limit64 = w.env(at.ENV_SHARED_LIMIT)
+        limit = w.emit(f"trunc i64 {w.emit(f'sub i64 {limit64}, {size - 1}')} to i32")
+        positive = w.emit(f"icmp sgt i64 {limit64}, {size - 1}")
+        limit = w.emit(f"select i1 {positive}, i32 {limit}, i32 0")
+        test, first = _row_test(w, offsets.ref, limit, size, None, mask, True)
+        host = w.emit(f"inttoptr i64 {w.env(at.ENV_SHARED)} to ptr")
+        return test, w.emit(f"getelementptr i8, ptr {host}, i32 {first}")
+    assert high is not None
+
+    def site_word(at_offset: int) -> str:
+        place = w.emit(f"getelementptr i8, ptr {site}, i64 {at_offset}")
+        return w.emit(f"load i32, ptr {place}, align 4")
+
+    seg_low, seg_high = site_word(at.SITE_LOW), site_word(at.SITE_HIGH)
+    limit = site_word(at.SITE_LIMIT)
+    delta = w.emit(f"sub i32 {offset & 0xFFFFFFFF}, {seg_low}")
+    offsets_ref = w.emit(f"add <32 x i32> {low.ref}, {w.x.broadcast('u32', delta).ref}")
+    same_high = w.emit(f"icmp eq <32 x i32> {high.ref}, {w.x.broadcast('u32', seg_high).ref}")
+    test, first = _row_test(w, offsets_ref, limit, size, same_high, mask, False)
+    place = w.emit(f"getelementptr i8, ptr {site}, i64 {at.SITE_HOST}")
+    host_address = w.emit(f"load i64, ptr {place}, align 8")
+    host = w.emit(f"inttoptr i64 {host_address} to ptr")
+    wide = w.emit(f"zext i32 {first} to i64")
+    return test, w.emit(f"getelementptr i8, ptr {host}, i64 {wide}")
+
+
+def _fetch_ahead(w: RegionWriter, site: str, place: str, size: int) -> None:
+    """Asks for a row that comes soon if rows go on as in the last two executions.
+
+    In a loop the warp's own rows count, elsewhere those of one warp after the other. Processors
+    follow small steps by themselves, but not across pages or among many other accesses.
+    """
+    slot = "0"
+    if w.block.in_loop:
+        slot = w.emit(f"and i32 {w.load_u32(at.WARP_INDEX)}, 15")
+    walks = w.emit(f"getelementptr i8, ptr {site}, i64 {at.SITE_WALKS}")
+    walk = w.emit(f"getelementptr [2 x i32], ptr {walks}, i32 {slot}")
+    first = w.emit(f"trunc i64 {w.emit(f'ptrtoint ptr {place} to i64')} to i32")
+    step = w.emit(f"sub i32 {first}, {w.emit(f'load i32, ptr {walk}, align 4')}")
+    step_place = w.emit(f"getelementptr i8, ptr {walk}, i64 4")
+    old_step = w.emit(f"load i32, ptr {step_place}, align 4")
+    w.line(f"store i32 {first}, ptr {walk}, align 4")
+    w.line(f"store i32 {step}, ptr {step_place}, align 4")
+    steady = w.emit(f"icmp eq i32 {step}, {old_step}")
+    ahead = w.emit(f"select i1 {steady}, i32 {step}, i32 0")
+    distance = w.emit(f"sext i32 {ahead} to i64")
+    if not w.block.in_loop:
+        distance = w.emit(f"shl i64 {distance}, 1")
+    for line in range(size // 2):
+        there = w.emit(f"add i64 {distance}, {64 * line}")
+        there = w.emit(f"getelementptr i8, ptr {place}, i64 {there}")
+        w.line(f"call void @llvm.prefetch.p0(ptr {there}, i32 0, i32 3, i32 1)")
+
+
+def store_row(w: RegionWriter, place: str, values: list[Value], size: int,
+              mask: str | None) -> None:  # fmt: skip
+    """Stores a row; `mask` names the lanes that take part if they may be fewer than all."""
+    v = "<32 x i32>"
+    if mask is not None:
+        lanes = w.vector_mask(mask)
+        w.line(
+            f"call void @llvm.masked.store.v32i32.p0({v} {values[0].ref}, ptr {place}, i32 4, "
+            f"<32 x i1> {lanes})"
+        )
+        return
+    if size <= 2:
+        n = 8 * size
+        narrow = w.emit(f"trunc {v} {values[0].ref} to <32 x i{n}>")
+        w.line(f"store <32 x i{n}> {narrow}, ptr {place}, align 1")
+        return
+    if size == 4:
+        w.line(f"store {v} {values[0].ref}, ptr {place}, align 4")
+        return
+    refs, n_lanes = [x.ref for x in values], 32
+    while len(refs) > 1:  # concatenate, then interleave
+        kind = f"<{n_lanes} x i32>"
+        every = ", ".join(f"i32 {i}" for i in range(2 * n_lanes))
+        refs = [
+            w.emit(f"shufflevector {kind} {a}, {kind} {b}, <{2 * n_lanes} x i32> <{every}>")
+            for a, b in zip(refs[::2], refs[1::2], strict=True)
+        ]
+        n_lanes *= 2
+    kind = f"<{n_lanes} x i32>"
+    words = size // 4
+    order = ", ".join(f"i32 {(i % words) * 32 + i // words}" for i in range(n_lanes))
+    mixed = w.emit(f"shufflevector {kind} {refs[0]}, {kind} poison, <{n_lanes} x i32> <{order}>")
+    w.line(f"store {kind} {mixed}, ptr {place}, align 4")
+
+
+def count_row(w: RegionWriter, slot: int) -> None:
+    """Counts a row."""
+    w.count(slot, "1")
+
+
+def _skip_scattered(w: RegionWriter, site: str, slow: str) -> None:
+    """Goes the general way at once where the last access was none to a row."""
+    place = w.emit(f"getelementptr i8, ptr {site}, i64 {at.SITE_SCATTERED}")
+    word = w.emit(f"load i32, ptr {place}, align 4")
+    maybe = w.module.label("maybe")
+    w.line(f"br i1 {w.emit(f'icmp eq i32 {word}, 0')}, label %{maybe}, label %{slow}, !prof !1")
+    w.module.start(maybe)
+
+
+def inline_loads(w: RegionWriter, space: str, site: str, address: tuple[Value, Value | None, int],
+                 size: int, mask: str, signed: bool,
+                 slot: int) -> list[tuple[str, str, list[str]]]:  # fmt: skip
+    """The patterns served inline: (label behind the load, last label, words) of each.
+
+    The code goes on where the general path is to be written.
+    """
+    if space not in ("global", "shared") or not w.inline_rows:
+        return []
+    if space == "shared":
+        low, _, offset = address
+        return inline_shared(w, site, low, offset, size, mask, signed, slot)
+    fast, slow, done = (w.module.label(s) for s in ("row", "walk", "loaded"))
+    if size == 4:
+        _skip_scattered(w, site, slow)
+    test, place = fast_place(w, space, site, address, size, mask)
+    w.line(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
+    w.module.start(fast)
+    if size >= 4:
+        _fetch_ahead(w, site, place, size)
+    words = load_row(w, place, size, signed)
+    count_row(w, slot)
+    w.line(f"br label %{done}")
+    w.module.start(slow)
+    return [(done, fast, words)]

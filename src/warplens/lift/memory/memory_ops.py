@@ -1,0 +1,185 @@
+"""Code for loads and stores.
+
+A full warp that reads or writes one aligned row of memory is served inline; everything else goes
+through the helpers of access_ir.py.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from warplens.lift import layout as at
+from warplens.lift.decode.binding import BindingError, Bound, access_bytes
+from warplens.lift.engines.host import HostFeatures
+from warplens.lift.memory.inline_rows import count_row, fast_place, inline_loads, store_row
+from warplens.lift.memory.lane_rows import serve
+from warplens.lift.memory.memory_parts import (
+    SPACES,
+    address_of,
+    call,
+    cluster_helper,
+    get_scratch,
+    is_wide,
+    memory_operand,
+    new_site,
+    own_shared,
+    placed,
+    put_address,
+    put_scratch,
+    site_pointer,
+    slow_down,
+    space_of,
+    use_runtime,
+    write_words,
+)
+from warplens.lift.memory.watching import check_lanes
+from warplens.lift.regions.writer import RegionWriter, role
+from warplens.lift.runtime import access_ir, move_ir, quick_ir
+from warplens.lift.runtime.access_ir import RESULTS, VALUES
+from warplens.sass.model import PT, RZ, Const, Imm, Pred, Reg, UReg
+
+
+@cache
+def _moves(features: HostFeatures, space: str, op: str, size: int, observe: bool,
+           clusters: bool) -> tuple[tuple[str, str], ...]:  # fmt: skip
+    """The helpers of loads or stores of a size."""
+    mover = move_ir.move_load if op == "load" else move_ir.move_store
+    sizes = {size, min(size, 4)}
+    functions = [(f"wl.mv.{op}.{s}", mover(s)) for s in sorted(sizes)]
+    spaces = SPACES[space]
+    make = {"global": access_ir.global_move, "shared": access_ir.shared_move,
+            "local": access_ir.local_move}  # fmt: skip
+    functions += [(f"wl.{s}.{op}.{size}", make[s](op, size, observe)) for s in spaces]
+    if size == 4 and "global" in spaces and not observe:
+        slow, name = f"wl.global.{op}.4.walk", f"wl.global.{op}.4"
+        walk = dict(functions)[name].replace(f"@{name}(", f"@{slow}(")
+        functions = [f for f in functions if f[0] != name]
+        functions += [(slow, walk), (name, access_ir.global_words(op))]
+    if op == "load" and "shared" in spaces and not observe and (
+        quick_ir.has_window(features, size)
+    ):
+        name = f"wl.shared.load.{size}"
+        walk = dict(functions)[name].replace(f"@{name}(", f"@{name}.walk(")
+        functions = [f for f in functions if f[0] != name]
+        functions += [*quick_ir.WINDOW_DECLARATIONS.items(), (f"{name}.walk", walk),
+                      (name, quick_ir.shared_window(size))]
+    if op == "store" and size == 4 and "shared" in spaces and not observe:
+        name = "wl.shared.store.4"
+        walk = dict(functions)[name].replace(f"@{name}(", f"@{name}.walk(")
+        functions = [f for f in functions if f[0] != name]
+        functions += [(f"{name}.walk", walk), (name, quick_ir.shared_words())]
+    if space == "generic":
+        functions.append((f"wl.generic.{op}.{size}", access_ir.generic_move(op, size, clusters)))
+    return tuple(functions)
+
+
+def _use_move(w: RegionWriter, space: str, op: str, size: int) -> None:
+    use_runtime(w, *_moves(w.features, space, op, size, w.observe, w.clusters))
+    if space == "generic" and w.clusters:
+        cluster_helper(w, f"wl.shared.{op}.{size}", size, access_ir.shared_move(op, size))
+
+
+@role("load")
+def load(w: RegionWriter, item: Bound) -> None:
+    """LDG, LDS, LDL, LD."""
+    space, size = space_of(item), access_bytes(item.inst)
+    mem = memory_operand(item)
+    signed = "S8" in item.inst.modifiers or "S16" in item.inst.modifiers
+    if space in ("global", "generic") and not is_wide(item, mem, space):
+        raise BindingError("32-bit global address")
+    address = placed(w, space, address_of(w, mem, is_wide(item, mem, space)))
+    _use_move(w, space, "load", size)
+    slow_down(w, item)
+    site_index, slot = new_site(w, space, size, "load", True)
+    site, mask = site_pointer(w, site_index), w.lanes_mask()
+    mask = check_lanes(w, space, at.ACCESS_READ, size, address, site_index, mask)
+    found = serve(w, item, site, address, slot) or inline_loads(
+        w, space, site, address, size, mask, signed, slot
+    )
+    imm = put_address(w, space, address)
+    call(w, f"wl.{space}.load.{size}", site, mask, imm, slot)
+    values = [get_scratch(w, RESULTS + k) for k in range(max(1, size // 4))]
+    if signed:
+        shift = 32 - 8 * size
+        up = w.emit(f"shl <32 x i32> {values[0]}, splat (i32 {shift})")
+        values = [w.emit(f"ashr <32 x i32> {up}, splat (i32 {shift})")]
+    if found:
+        slow_end, done = w.module.label("walked"), found[0][0]
+        w.line(f"br label %{slow_end}")
+        w.module.start(slow_end)
+        w.line(f"br label %{done}")
+        w.module.start(done)
+        values = [
+            w.emit("phi <32 x i32> " + ", ".join(
+                f"[ {words[k]}, %{end} ]" for end, words in
+                (*((end, words) for _, end, words in found), (slow_end, values))
+            ))
+            for k in range(len(values))
+        ]  # fmt: skip
+    destination = next(o for o in item.inst.operands if isinstance(o, Reg))
+    write_words(w, destination, values)
+
+
+@role("store")
+def store(w: RegionWriter, item: Bound) -> None:
+    """STG, STS, STL, ST."""
+    space, size = space_of(item), access_bytes(item.inst)
+    mem = memory_operand(item)
+    if space in ("global", "generic") and not is_wide(item, mem, space):
+        raise BindingError("32-bit global address")
+    sources = [o for o in item.inst.operands if isinstance(o, Reg | UReg | Imm | Const)]
+    words = max(1, size // 4)
+    values = [w.operands.bits_word(sources[0], k, False) for k in range(words)]
+    address = placed(w, space, address_of(w, mem, is_wide(item, mem, space)))
+    _use_move(w, space, "store", size)
+    slow_down(w, item)
+    site_index, slot = new_site(w, space, size, "store", True)
+    site, mask = site_pointer(w, site_index), w.lanes_mask()
+    if w.watch.checks:
+        for k, value in enumerate(values):
+            put_scratch(w, VALUES + k, value)
+    mask = check_lanes(w, space, at.ACCESS_WRITE, size, address, site_index, mask)
+    done = w.module.label("stored")
+    if space in ("global", "shared") and w.inline_rows:
+        test, place = fast_place(w, space, site, address, size, mask)
+        fast, slow = w.module.label("row"), w.module.label("walk")
+        w.line(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
+        w.module.start(fast)
+        store_row(w, place, values, size, mask if space == "shared" and size == 4 else None)
+        count_row(w, slot)
+        w.line(f"br label %{done}")
+        w.module.start(slow)
+    imm = put_address(w, space, address)
+    for k, value in enumerate(values):
+        put_scratch(w, VALUES + k, value)
+    call(w, f"wl.{space}.store.{size}", site, mask, imm, slot)
+    w.line(f"br label %{done}")
+    w.module.start(done)
+
+
+@role("query_space")
+def query_space(w: RegionWriter, item: Bound) -> None:
+    """QSPC: is a generic address in the shared (.S) or local (.L) window, or global (.G)?"""
+    mem = memory_operand(item)
+    low, high, _ = address_of(w, mem, True)
+    assert high is not None
+    x = w.x
+    shared = x.icmp("eq", high, x.u32(at.SHARED_WINDOW_HIGH))
+    local = x.icmp("eq", high, x.u32(at.LOCAL_WINDOW_HIGH))
+    modifiers = item.inst.modifiers
+    if "S" in modifiers:
+        offset = own_shared(w, low)
+        own = x.icmp("ult", offset, x.u32(1 << 24)) if w.clusters else x.true()
+        truth = x.pand(shared, own)
+    elif "D" in modifiers:  # shared memory of any block of the cluster
+        truth = shared
+    elif "L" in modifiers:
+        truth = local
+    else:
+        truth = x.pnot(x.por(shared, local))
+    for operand in item.inst.operands:
+        if isinstance(operand, Pred) and operand.index != PT:
+            w.operands.write_word(256 + operand.index, truth, w.guard)
+        elif isinstance(operand, Reg) and operand.index != RZ:
+            word = x.select(truth, x.u32(1), x.u32(0))
+            w.operands.write_word(operand.index, word, w.guard)
