@@ -22,7 +22,8 @@ from warplens.execute.memory import DeviceMemory
 from warplens.execute.program import assemble, load_module
 from warplens.lift import jit
 from warplens.lift.engines.host import host_features
-from warplens.lift.regions.writer import Lifted, lift
+from warplens.lift.lifter import lift
+from warplens.lift.regions.lifted import Lifted
 from warplens.sass.parser import KernelSet, load_kernels
 from warplens.toolchain.cache import Cache
 from warplens.toolchain.nvrtc import compile_source

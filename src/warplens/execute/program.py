@@ -20,8 +20,9 @@ from warplens.lift import layout as at
 from warplens.lift.constants import new_bank
 from warplens.lift.decode.binding import Bound, bind
 from warplens.lift.engines.host import HostFeatures, host_features
-from warplens.lift.memory.watching import Watch
-from warplens.lift.regions.writer import Lifted, lift
+from warplens.lift.lifter import lift
+from warplens.lift.regions.lifted import Lifted
+from warplens.lift.regions.watch import Watch
 from warplens.lift.roles import ROLES
 from warplens.sass.model import SassKernel
 from warplens.toolchain.cubin import Cubin

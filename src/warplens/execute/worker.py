@@ -19,7 +19,7 @@ from warplens.execute import clusters, hooks, runner, splits
 from warplens.execute.launch import OrderNeeded
 from warplens.lift import layout as at
 from warplens.lift.decode.binding import KEY_PREDICATE, members
-from warplens.lift.regions.writer import describe
+from warplens.lift.decode.gaps import describe
 
 if TYPE_CHECKING:
     from warplens.execute.launch import Launching

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from warplens.errors import Unsupported
 from warplens.isa import existing, families, refused, table
 from warplens.lift.decode.binding import Bound
+from warplens.lift.decode.gaps import bind_kernel
 from warplens.lift.engines.host import host_features
-from warplens.lift.regions.writer import RegionWriter, bind_kernel
+from warplens.lift.regions.kernel_writer import KernelWriter
 from warplens.lift.roles import ROLES
 from warplens.sass.model import Instruction, SassKernel
 
@@ -78,7 +79,7 @@ def gaps_of(kernel: SassKernel, unknown_functions: tuple[str, ...] = ()) -> tupl
     bound, gaps = bind_kernel(kernel)
     known = [_nothing(inst) if b is None else b
              for b, inst in zip(bound, kernel.instructions, strict=True)]  # fmt: skip
-    writer = RegionWriter(kernel, known, host_features(), tier=0)
+    writer = KernelWriter(kernel, known, host_features(), tier=0)
     try:
         writer.write()
     except Unsupported:

@@ -11,7 +11,7 @@ import llvmlite.binding as llvm
 
 from warplens.lift.engines import llvm_lanes
 from warplens.lift.engines.host import HostFeatures
-from warplens.lift.regions.writer import Lifted
+from warplens.lift.regions.lifted import Lifted
 from warplens.toolchain.cache import default_cache
 
 _lock = threading.Lock()

@@ -13,7 +13,7 @@ from warplens.lift.memory import (
     mbarrier_ops,
     memory_ops,
 )
-from warplens.lift.regions.writer import ROLES
+from warplens.lift.regions.generators import ROLES
 
 __all__ = [
     "ROLES", "async_ops", "atomic_ops", "branches", "bulk_ops", "cluster_ops", "constant_ops",

@@ -26,7 +26,7 @@ from warplens.execute.execution import Execution
 from warplens.execute.launch import Launching
 from warplens.execute.memory import DeviceMemory, Segment
 from warplens.execute.program import Program
-from warplens.lift.memory.watching import Watch
+from warplens.lift.regions.watch import Watch
 from warplens.sanitize import state as st
 from warplens.sanitize.explain import Explainer, from_error
 from warplens.sanitize.finding import TOOLS, Finding

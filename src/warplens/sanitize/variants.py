@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from warplens.execute.executable import ExecutableLaunch, KernelCode
 from warplens.execute.program import ModuleImage, Program
-from warplens.lift.memory.watching import Watch
+from warplens.lift.regions.watch import Watch
 from warplens.sanitize import state as st
 from warplens.sanitize.ptx import OrderingLines, SharedArray, ordering_lines, shared_arrays
 from warplens.sanitize.tables import instruction_table

@@ -6,7 +6,8 @@ from warplens.lift import layout as at
 from warplens.lift.decode.binding import KEY_UNIFORM, BindingError, Bound
 from warplens.lift.decode.blocks import ALL_KEYS
 from warplens.lift.engines.llvm_lanes import Value
-from warplens.lift.regions.writer import RegionWriter, role
+from warplens.lift.regions.generators import role
+from warplens.lift.regions.writer import RegionWriter
 from warplens.sass.model import (
     PT,
     RZ,

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from warplens.lift import layout as at
 from warplens.lift.decode.binding import KEY_PREDICATE, KEY_UNIFORM, BindingError, Bound
 from warplens.lift.engines.llvm_lanes import Value
-from warplens.lift.regions.writer import RegionWriter, role
+from warplens.lift.regions.generators import role
+from warplens.lift.regions.writer import RegionWriter
 from warplens.sass.model import RZ, Imm, Reg, Special, UReg
 
 SpecialReader = Callable[[RegionWriter], Value]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from warplens.lift import layout as at
 from warplens.lift.decode.binding import ATOMIC_VECTORS, BindingError, Bound
 from warplens.lift.engines.llvm_lanes import Value
+from warplens.lift.memory.checks import check_lanes
 from warplens.lift.memory.memory_parts import (
     address_of,
     call,
@@ -23,8 +24,8 @@ from warplens.lift.memory.memory_parts import (
     use_runtime,
     write_words,
 )
-from warplens.lift.memory.watching import check_lanes
-from warplens.lift.regions.writer import RegionWriter, role
+from warplens.lift.regions.generators import role
+from warplens.lift.regions.writer import RegionWriter
 from warplens.lift.runtime import atomic_ir
 from warplens.lift.runtime.access_ir import RESULTS, SWAP, VALUES
 from warplens.sass.model import PT, RZ, Operand, Pred, Reg, UPred

@@ -13,7 +13,8 @@ from warplens.lift.memory.memory_parts import (
     put_scratch,
     use_runtime,
 )
-from warplens.lift.regions.writer import RegionWriter, role
+from warplens.lift.regions.generators import role
+from warplens.lift.regions.writer import RegionWriter
 from warplens.lift.runtime import cluster_ir
 from warplens.lift.runtime.access_ir import ADDRESSES, VALUES, scratch
 from warplens.sass.model import Mem, UReg

@@ -16,7 +16,8 @@ from warplens.lift.memory.memory_parts import (
     put_scratch,
     use_runtime,
 )
-from warplens.lift.regions.writer import RegionWriter, role
+from warplens.lift.regions.generators import role
+from warplens.lift.regions.writer import RegionWriter
 from warplens.lift.runtime import access_ir, atomic_ir, move_ir
 from warplens.lift.runtime.access_ir import ADDRESSES, VALUES
 from warplens.sass.model import Reg

@@ -6,7 +6,8 @@ from warplens.lift import layout as at
 from warplens.lift.decode.binding import KEY_UNIFORM, BindingError, Bound, access_bytes
 from warplens.lift.engines.llvm_lanes import Value
 from warplens.lift.memory.memory_parts import put_scratch, use_runtime
-from warplens.lift.regions.writer import RegionWriter, role
+from warplens.lift.regions.generators import role
+from warplens.lift.regions.writer import RegionWriter
 from warplens.lift.runtime.access_ir import ADDRESSES
 from warplens.sass.model import RZ, Const, Reg, UReg
 

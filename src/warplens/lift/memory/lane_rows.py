@@ -6,10 +6,9 @@ each goes the general way. Nothing between the loads may write memory or change 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from warplens.lift.decode.binding import Bound, access_bytes
 from warplens.lift.engines.llvm_lanes import Value
+from warplens.lift.regions.address_patterns import LaneRows
 from warplens.lift.regions.writer import RegionWriter
 from warplens.lift.runtime import lane_rows_ir
 from warplens.sass.model import RZ, Mem
@@ -17,25 +16,6 @@ from warplens.sass.model import RZ, Mem
 _SPAN = 64  # bytes that a group reads per lane, at most
 _LEAST = 3  # loads that make a group worth it
 _HARMLESS = frozenset({"value", "load", "load_constant", "load_constant_uniform", "s2r"})
-
-
-@dataclass(slots=True)
-class LaneRows:
-    """A group of loads.
-
-    Attributes:
-        first: immediate offset of the first word read; words: how many.
-        last: index of the last load.
-        mask: lanes, as the code names them.
-        area: number of the memory that holds the words; is_there: i1, whether it does.
-    """
-
-    first: int
-    words: int
-    last: int
-    mask: str
-    area: int
-    is_there: str = ""
 
 
 def _offset(item: Bound, base: int) -> int | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from warplens.lift import layout as at
 from warplens.lift.counting.count_ir import STORE
 from warplens.lift.decode.binding import BindingError, Bound
+from warplens.lift.memory.checks import check_lanes
 from warplens.lift.memory.memory_parts import (
     call_helper,
     memory_operand,
@@ -18,8 +19,8 @@ from warplens.lift.memory.memory_parts import (
     own_shared,
     use_runtime,
 )
-from warplens.lift.memory.watching import check_lanes
-from warplens.lift.regions.writer import RegionWriter, role
+from warplens.lift.regions.generators import role
+from warplens.lift.regions.writer import RegionWriter
 from warplens.lift.runtime import access_ir, move_ir
 from warplens.lift.runtime.access_ir import ADDRESSES, RESULTS, VALUES, scratch
 from warplens.lift.runtime.runtime_ir import W64, V

@@ -7,6 +7,7 @@ import re
 from warplens.lift import layout as at
 from warplens.lift.decode.binding import KEY_PREDICATE, BindingError, Bound
 from warplens.lift.engines.llvm_lanes import Value
+from warplens.lift.memory.checks import check_lanes
 from warplens.lift.memory.memory_parts import (
     address_of,
     call_helper,
@@ -19,8 +20,8 @@ from warplens.lift.memory.memory_parts import (
     scratch_place,
     use_runtime,
 )
-from warplens.lift.memory.watching import check_lanes
-from warplens.lift.regions.writer import RegionWriter, role
+from warplens.lift.regions.generators import role
+from warplens.lift.regions.writer import RegionWriter
 from warplens.lift.runtime import access_ir, move_ir
 from warplens.lift.runtime.access_ir import ADDRESSES, RESULTS, VALUES
 from warplens.lift.runtime.mbarrier_ir import arrive

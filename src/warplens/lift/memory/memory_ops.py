@@ -11,6 +11,7 @@ from functools import cache
 from warplens.lift import layout as at
 from warplens.lift.decode.binding import BindingError, Bound, access_bytes
 from warplens.lift.engines.host import HostFeatures
+from warplens.lift.memory.checks import check_lanes
 from warplens.lift.memory.inline_rows import count_row, fast_place, inline_loads, store_row
 from warplens.lift.memory.lane_rows import serve
 from warplens.lift.memory.memory_parts import (
@@ -32,8 +33,8 @@ from warplens.lift.memory.memory_parts import (
     use_runtime,
     write_words,
 )
-from warplens.lift.memory.watching import check_lanes
-from warplens.lift.regions.writer import RegionWriter, role
+from warplens.lift.regions.generators import role
+from warplens.lift.regions.writer import RegionWriter
 from warplens.lift.runtime import access_ir, move_ir, quick_ir
 from warplens.lift.runtime.access_ir import RESULTS, VALUES
 from warplens.sass.model import PT, RZ, Const, Imm, Pred, Reg, UReg

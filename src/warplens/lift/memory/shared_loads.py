@@ -8,12 +8,11 @@ that lies within 256 bytes (quick_ir.py), by permutes of these bytes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from warplens.lift import layout as at
 from warplens.lift.counting import count_ir
 from warplens.lift.counting.window_ir import NEAR, WIDE
 from warplens.lift.engines.llvm_lanes import Value
+from warplens.lift.regions.address_patterns import Pattern
 from warplens.lift.regions.writer import RegionWriter
 from warplens.lift.runtime import quick_ir, runtime_ir
 
@@ -22,22 +21,6 @@ Found = list[tuple[str, str, list[str]]]
 _V, _H = "<32 x i32>", "<16 x i32>"
 _ROW, _SAME, _NEAR, _WIDE = 1, 2, NEAR, WIDE
 _NEVER = 1 << 40  # a span that fits nowhere
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pattern:
-    """How the addresses in a register lie to each other, as names of values.
-
-    `first` is lane 0's address, `span` (i64) how many bytes from there on all lanes access, `wrap`
-    which bits of the first offset must be zero, `apart` every lane's distance from the first.
-    """
-
-    first: str
-    kind: str
-    span: str
-    wrap: str
-    apart: str
-    site: str
 
 
 def load_same(w: RegionWriter, place: str, size: int, signed: bool) -> list[str]:

@@ -1,51 +1,12 @@
-"""What a build tells an observer (execute/observe.py), and the code that asks it about accesses."""
+"""Code that asks the check function of an observer (execute/observe.py) about an access."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
 from warplens.lift import layout as at
+from warplens.lift.engines.llvm_lanes import Value
+from warplens.lift.regions.writer import RegionWriter
 from warplens.lift.runtime.access_ir import window
 from warplens.lift.runtime.runtime_ir import V
-
-if TYPE_CHECKING:
-    from warplens.lift.engines.llvm_lanes import Value
-    from warplens.lift.regions.writer import RegionWriter
-
-# Instructions that an observer may be told of: they order threads or memory, or end lanes.
-SYNC_ROLES = frozenset({
-    "bar", "warpsync", "fence", "exit", "bssy", "bsync", "break", "call", "ret", "trap", "yield",
-    "cluster_arrive", "cluster_wait", "shuffle",
-})  # fmt: skip
-COPY_ROLES = frozenset({"copy_commit", "bulk"})  # groups of asynchronous copies, bulk copies
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Watch:
-    """What a build shows.
-
-    Attributes:
-        accesses: every access as it happens, its memory resolved, constant banks by an index in a
-            register included; such code serves no row inline.
-        blocks: the start of every lifted block.
-        syncs: roles out of SYNC_ROLES and COPY_ROLES.
-        checks: every access goes to the check function first, which answers with the lanes that
-            may go on; the code behind is the ordinary one.
-        first_shared: accesses to shared memory below it are faults: that is the system's.
-        parts: instructions that are shown when only a part of a warp's lanes executes them.
-    """
-
-    accesses: bool = False
-    blocks: bool = False
-    syncs: frozenset[str] = frozenset()
-    checks: bool = False
-    first_shared: int = 0
-    parts: frozenset[int] = frozenset()
-
-
-UNWATCHED = Watch()
-WATCH_ALL = Watch(accesses=True, blocks=True, syncs=SYNC_ROLES)
 
 _SPACES = {"global": at.SPACE_GLOBAL, "shared": at.SPACE_SHARED, "local": at.SPACE_LOCAL,
            "generic": at.SPACE_GENERIC}  # fmt: skip
@@ -140,17 +101,3 @@ def _guard_shared(w: RegionWriter, offsets: Value, size: int, mask: str) -> None
     )
     w.line(f"ret i32 {at.EVENT_FAULT}")
     w.module.start(good)
-
-
-def tell_part(w: RegionWriter) -> None:
-    """Tells the observer of an instruction that only a part of the warp's lanes executes."""
-    lanes = w.lanes_mask()
-    exited = w.load_u32(at.WARP_EXITED)
-    missing = w.emit(f"icmp ne i32 {w.emit(f'or i32 {lanes}, {exited}')}, -1")
-    some = w.emit(f"icmp ne i32 {lanes}, 0")
-    part, whole = w.module.label("part"), w.module.label("whole")
-    w.line(f"br i1 {w.emit(f'and i1 {missing}, {some}')}, label %{part}, label %{whole}, !prof !2")
-    w.module.start(part)
-    w.call_observer(at.ENV_OBSERVE_SYNC, str(w.index), lanes)
-    w.line(f"br label %{whole}")
-    w.module.start(whole)

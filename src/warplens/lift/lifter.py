@@ -1,0 +1,27 @@
+"""From a `SassKernel` to LLVM IR: the way in."""
+
+from __future__ import annotations
+
+from warplens.lift.decode.gaps import bind_kernel, raise_gaps
+from warplens.lift.engines.host import HostFeatures
+from warplens.lift.regions.kernel_writer import KernelWriter
+from warplens.lift.regions.lifted import Lifted
+from warplens.lift.regions.watch import Watch
+from warplens.sass.model import SassKernel
+
+
+def lift(kernel: SassKernel, features: HostFeatures, observe: bool | Watch = False,
+         tier: int = 1, single: bool = False) -> Lifted:  # fmt: skip
+    """Lifts a kernel; `observe` adds the calls of execute/observe.py, all or those of a
+    watch, for every instruction if `single`.
+
+    Tier 0 is compact and soon compiled, tier 1 fast; both share layout, state and counters, so a
+    running launch may change from one to the other between regions.
+
+    Raises:
+        Unsupported: it uses instructions that are not known; all of them are listed.
+    """
+    bound, gaps = bind_kernel(kernel)
+    raise_gaps(kernel, gaps)
+    known = [b for b in bound if b is not None]
+    return KernelWriter(kernel, known, features, observe, tier, single).write()

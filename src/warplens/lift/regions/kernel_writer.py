@@ -1,0 +1,207 @@
+"""Writes the module of a kernel: region by region, lifted block by lifted block."""
+
+from __future__ import annotations
+
+from warplens.isa import table
+from warplens.lift import layout as at
+from warplens.lift.decode import blocks as cut
+from warplens.lift.decode.binding import KEY_PREDICATE, BindingError, Bound, members
+from warplens.lift.decode.gaps import raise_gaps
+from warplens.lift.decode.order import order_reason
+from warplens.lift.engines.llvm_lanes import Value
+from warplens.lift.regions.generators import ROLES
+from warplens.lift.regions.lifted import Lifted
+from warplens.lift.regions.registers import record_offset, storage_name, storage_type
+from warplens.lift.regions.writer import RegionWriter
+from warplens.lift.runtime.lane_rows_ir import AREA
+from warplens.sass.model import UPred
+
+_TOLD_AS = {"CCTL": "fence", "LDGDEPBAR": "copy_commit", "DEPBAR": "copy_commit"}
+_TELL_THEMSELVES = frozenset({"bar", "warpsync"})  # roles that call the observer with arguments
+
+
+class KernelWriter(RegionWriter):
+    """Writes every function of a kernel, and the module that holds them."""
+
+    def write(self) -> Lifted:
+        """Writes every region and the module."""
+        self.module.helper("!2", '!2 = !{!"branch_weights", i32 1, i32 20000}')
+        if any(b.indirect and (not b.successors or self.bound[b.end - 1].op.role == "call")
+               for b in self.layout.blocks):  # fmt: skip
+            self.entries.update(range(len(self.layout.blocks)))
+        bodies: list[tuple[cut.Region, list[str], set[int], set[int]]] = []
+        for region in self.layout.regions:
+            self.region = region
+            self.registers.used = set()
+            self._exits = {}
+            for i in range(region.first, region.last):
+                self._write_block(self.layout.blocks[i])
+            self._write_exits()
+            bodies.append((region, self.module.take_lines(), self.registers.used, set()))
+        raise_gaps(self.kernel, self.gaps)
+        for region, lines, used, _ in bodies:
+            self._write_function(region, lines, used)
+        n_registers = 1 + max(
+            (k for item in self.bound for k in (*item.reads, *item.writes) if k < KEY_PREDICATE),
+            default=0,
+        )
+        return Lifted(
+            self.kernel, self.module.text(), self.layout, self.counters, self.n_counters,
+            self.sites, self.site_widths, max(n_registers, 32), order_reason(self.bound), self.tier,
+        )  # fmt: skip
+
+    def _write_block(self, block: cut.LiftedBlock) -> None:
+        self.block = block
+        self.terminated = False
+        if self.tier == 0 or not block.is_rest:
+            lazy = self.region.lazy if self.tier > 0 else 0
+            self.registers.start_block(lazy & ~block.dirty_in)
+            self.patterns.clear()
+            self._constants.clear()
+            self.module.start(f"b{block.index}")
+            self.mask = self.emit("load i32, ptr %mask")
+            self.split = self.vector_mask(self.mask)
+            self.x._active = self.split
+        slot = self.counter("inst_executed", block.start, block.end)
+        self.count(slot, "1")
+        slot = self.counter("thread_inst_executed", block.start, block.end)
+        self.count(slot, self.popcount(self.mask))
+        if self.watch.blocks:
+            self.call_observer(at.ENV_OBSERVE_BLOCK, str(block.index), self.mask)
+        for i in range(block.start, block.end):
+            self.index = i
+            self._write_instruction(self.bound[i], slot)
+        if not self.terminated:
+            if self.tier > 0 and self.has_next() and self.layout.blocks[block.index + 1].is_rest:
+                return
+            self.registers.flush()
+            if self.has_next():
+                self.goto(self.next_block())
+            else:
+                self.line(f"ret i32 {at.EVENT_FAULT}")
+
+    def _read_guard(self, item: Bound) -> Value | None:
+        guard = item.inst.guard
+        if guard is None or (guard.index == 7 and not guard.negate):
+            return None
+        uniform = item.op.uniform and item.op.role == "value"
+        return self.operands.predicate(guard, uniform)
+
+    def _write_instruction(self, item: Bound, threads_slot: int) -> None:
+        try:
+            self._write_bound(item, threads_slot)
+        except BindingError as error:
+            self.gaps.append((item.inst, str(error)))
+
+    def _write_bound(self, item: Bound, threads_slot: int) -> None:
+        inst, i = item.inst, self.index
+        self.guard = self._read_guard(item)
+        uniform = item.op.uniform and item.op.role == "value"
+        if self.guard is None:
+            self.true_slot = threads_slot
+            self.counter("thread_inst_executed_true", i, i + 1, slot=threads_slot)
+            saved = self.x._active
+        elif isinstance(inst.guard, UPred):
+            is_on = self.operands.predicate(inst.guard, True)
+            threads = self.emit(f"select i1 {is_on.ref}, i64 {self.popcount(self.mask)}, i64 0")
+            self.true_slot = self.counter("thread_inst_executed_true", i, i + 1)
+            self.count(self.true_slot, threads)
+            saved = self.x._active
+            if not uniform:
+                self.x._active = self.executing()
+        else:
+            saved = self.x._active
+            mask = self.lanes_mask()
+            self.true_slot = self.counter("thread_inst_executed_true", i, i + 1)
+            self.count(self.true_slot, self.popcount(mask))
+            self.x._active = self.vector_mask(mask)
+        if item.op.role == "value":
+            self._write_value(item, uniform)
+        else:
+            name = _TOLD_AS.get(inst.opcode, item.op.role)
+            if self.tells(name) and name not in _TELL_THEMSELVES:
+                self.tell_sync(self.lanes_mask())
+            if i in self.watch.parts:
+                self.tell_part()
+            ROLES[item.op.role](self, item)
+        self.x._active = saved
+
+    def _write_value(self, item: Bound, uniform: bool) -> None:
+        x = self.u if uniform else self.x
+        keep_sign = bool(item.op.attributes.get("ignore_absolute"))
+        sources = [self.operands.source(kind, o, uniform, keep_sign) for kind, o in item.sources]
+        assert item.op.function is not None
+        if item.inst.opcode == "SHFL" and self.tells("shuffle"):
+            for slot, value in enumerate(sources[1:3]):
+                place = self.field(at.WARP_SCRATCH + 128 * slot)
+                self.line(f"store <32 x i32> {value.ref}, ptr {place}, align 64")
+            self.tell_sync(self.lanes_mask())
+        if item.inst.opcode == "MATCH" and "ANY" in item.inst.modifiers and self.observe:
+            self._show_values(sources[0])
+        result = item.op.function(x, table.Modifiers(item.inst.modifiers), *sources)
+        results = result if len(item.destinations) > 1 else (result,)
+        for (kind, operand), value in zip(item.destinations, results, strict=True):
+            self.operands.destination(kind, operand, value, self.guard, uniform)
+
+    def _show_values(self, value: Value) -> None:
+        """Shows the observer what lanes compare: how many values differ decides the time."""
+        low = self.x.low32(value) if value.type == "u64" else value
+        place = self.field(at.WARP_SCRATCH)
+        self.line(f"store <32 x i32> {low.ref}, ptr {place}, align 64")
+        self.call_observer(
+            at.ENV_OBSERVE_ACCESS, str(self.index), self.lanes_mask(), f"i32 {at.SPACE_VALUES}",
+            f"i32 {at.ACCESS_READ}", "i32 4", "i64 0", "ptr null",
+        )  # fmt: skip
+
+    def _write_exits(self) -> None:
+        events = {"x": at.EVENT_JUMP, "y": at.EVENT_YIELD}
+        for (stem, target, keys), label in self._exits.items():
+            self.module.start(label)
+            self.leave(target, self.emit("load i32, ptr %mask"), events[stem], keys)
+
+    def _write_function(self, region: cut.Region, body: list[str], used: set[int]) -> None:
+        entries = [i for i in range(region.first, region.last) if i in self.entries]
+        region.entries = entries
+        keys_here = 0
+        for key in used:
+            keys_here |= 1 << key
+        for target in entries:
+            self.module.start(f"e{target}")
+            if self.tier > 0:
+                block = self.layout.blocks[target]
+                wanted = block.dirty_in | ~region.lazy
+                for key in members(block.live_in & keys_here & wanted):
+                    self._load_key(key)
+            self.line(f"br label %b{target}")
+        entry_lines = self.module.take_lines()
+        cases = " ".join(f"i32 {t}, label %e{t}" for t in entries)
+        head = [
+            f"define i32 @region{region.index}(ptr noalias %w, ptr noalias %env) #0 {{",
+            "start:",
+            *(self._storage(k) for k in sorted(used)),
+            *(f"%area{i} = alloca {AREA}, align 128"
+              for i in range(self.areas.get(region.index, 0))),
+            "%mask = alloca i32",
+            "%mask_in = load i32, ptr %w, align 4",
+            "store i32 %mask_in, ptr %mask",
+            "%bank_address = load i64, ptr %env, align 8",
+            "%bank0 = inttoptr i64 %bank_address to ptr",
+            f"%counters_place = getelementptr i64, ptr %env, i64 {at.ENV_COUNTERS}",
+            "%counters_address = load i64, ptr %counters_place, align 8",
+            "%counters = inttoptr i64 %counters_address to ptr",
+            f"%sites_place = getelementptr i64, ptr %env, i64 {at.ENV_SITES}",
+            "%sites_address = load i64, ptr %sites_place, align 8",
+            "%sites = inttoptr i64 %sites_address to ptr",
+            f"%pc_place = getelementptr i8, ptr %w, i64 {at.WARP_PC}",
+            "%pc = load i32, ptr %pc_place, align 4",
+            f"switch i32 %pc, label %bad_pc [ {cases} ]",
+            "bad_pc:",
+            f"ret i32 {at.EVENT_FAULT}",
+        ]
+        self.module.add_function("\n".join((*head, *entry_lines, *body, "}")))
+
+    def _storage(self, key: int) -> str:
+        """The line that gives a key its place: an alloca, or in tier 0 the warp record."""
+        if self.tier > 0:
+            return f"{storage_name(key)} = alloca {storage_type(key)}"
+        return f"{storage_name(key)} = getelementptr i8, ptr %w, i64 {record_offset(key)}"

@@ -1,0 +1,36 @@
+"""What lifting gives: a kernel's IR, and the tables by which the runner reads its counters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from warplens.lift.decode.blocks import Layout
+from warplens.sass.model import SassKernel
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """A counter slot: column += weight * slot for instructions [start, end)."""
+
+    slot: int
+    column: str
+    start: int
+    end: int
+    weight: int = 1
+
+
+@dataclass(slots=True)
+class Lifted:
+    """A lifted kernel: IR text and the tables that the runner needs."""
+
+    kernel: SassKernel
+    ir: str
+    layout: Layout
+    counters: list[Counter]
+    n_counters: int
+    sites: list[int]  # instruction index of each access site
+    site_widths: list[int]
+    n_registers: int
+    ordered_reason: str
+    tier: int
+    notes: list[str] = field(default_factory=list)
