@@ -25,6 +25,11 @@ LAYERS = (
     ("api", "cli"),
 )
 ORDER = {name: place for place, name in enumerate(name for layer in LAYERS for name in layer)}
+# The rooms of lift/, likewise; modules of its root come in between.
+LIFT = (
+    "layout", "vector_ir", "engines", "decode", "counting", "runtime", "regions", "control",
+    "memory",
+)  # fmt: skip
 MOST_ROOT_MODULES = 6
 OUTSIDE = {"isa": ("numpy", "llvmlite", "numba"), "report": ("llvmlite", "numba")}
 
@@ -107,6 +112,22 @@ def test_arrows_go_one_way(package: str) -> None:
             read = package_of(name)
             if read != package and ORDER.get(read, len(ORDER)) > ORDER[package]:
                 wrong.append(f"{path.relative_to(ROOT)}:{line} imports {name}")
+
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("room", LIFT)
+def test_rooms_of_lift_stand_in_order(room: str) -> None:
+    """A room of lift/ imports only the rooms before it; code of memory and of control stay apart."""
+    prefix = "warplens.lift."
+    allowed = set(LIFT[: LIFT.index(room) + 1]) - ({"control"} if room == "memory" else set())
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line} imports {name}"
+        for module, path in MODULES.items()
+        if f"{module}.".startswith(f"{prefix}{room}.")
+        for name, line in imports(path)
+        if name.startswith(prefix) and name.removeprefix(prefix).partition(".")[0] not in allowed
+    ]
 
     assert not wrong, "\n".join(wrong)
 

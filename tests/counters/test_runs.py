@@ -7,10 +7,9 @@ import ctypes
 import numpy as np
 import pytest
 
-from warplens.lift import jit
-from warplens.lift.counting import runs_ir
+from warplens.lift import jit, vector_ir
+from warplens.lift.counting import distinct_ir, runs_ir
 from warplens.lift.engines.host import host_features
-from warplens.lift.runtime import runtime_ir
 
 # offsets at %w, mask at %env, then what the functions answer
 MAIN = """
@@ -32,7 +31,7 @@ define i32 @region0(ptr %w, ptr %env) {
 @pytest.mark.parametrize("host", [None, "avx2"])
 def test_runs(host: str | None) -> None:
     features = host_features(None if host is None or not host_features().is_x86 else host)
-    functions = [runtime_ir.DECLARATIONS["llvm.ctpop.i32"], *runs_ir.count_runs().values()]
+    functions = [vector_ir.DECLARATIONS["llvm.ctpop.i32"], *runs_ir.count_runs().values()]
     code = jit.compile_ir("\n".join((*functions, MAIN)), 1, features, 1)
     run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(code.addresses[0])
     rng = np.random.default_rng(5)
@@ -69,7 +68,7 @@ define i32 @region0(ptr %w, ptr %env) {
 @pytest.mark.parametrize("host", [None, "avx2"])
 def test_touched(host: str | None) -> None:
     features = host_features(None if host is None or not host_features().is_x86 else host)
-    functions = runtime_ir.DECLARATIONS | runtime_ir.distinct(features)
+    functions = vector_ir.DECLARATIONS | distinct_ir.distinct(features)
     code = jit.compile_ir("\n".join((*functions.values(), TOUCHED)), 1, features, 1)
     run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(code.addresses[0])
     rng = np.random.default_rng(6)

@@ -15,7 +15,7 @@ from warplens.execute.execution import Execution
 from warplens.execute.launch import LaunchConfig
 from warplens.execute.memory import DeviceMemory
 from warplens.gpus.spec import GpuSpec
-from warplens.lift.memory.watching import Watch
+from warplens.lift.regions.watch import Watch
 from warplens.naming import KernelNames, names_of
 from warplens.sass.model import SassKernel
 from warplens.sass.parser import KernelSet, load_kernels

@@ -15,7 +15,7 @@ from warplens.lift import layout as at
 ALIGNMENT = 2048  # and a row of DRAM: what time depends on does not depend on other arrays
 GUARD = 4096  # unmapped bytes behind every allocation
 _FIRST = (0x7F50 << 32) + 0x0200_0000
-_MARGIN = 0x0200_0000  # keep this far from 4 GiB boundaries, see access_ir.py
+_MARGIN = 0x0200_0000  # keep this far from 4 GiB boundaries, see lift/runtime/global_ir.py
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Loads and stores. The lifter gives these roles their code (`lift/memory/memory_ops.py`)."""
+"""Loads and stores. The lifter gives these roles their code (`lift/memory/load_store_ops.py`)."""
 
 from __future__ import annotations
 

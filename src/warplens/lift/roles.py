@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from warplens.lift.control import branches, special
+from warplens.lift.control import barriers, branches, convergence, special
 from warplens.lift.memory import (
     async_ops,
     atomic_ops,
     bulk_ops,
     cluster_ops,
     constant_ops,
+    load_store_ops,
     matrix_ops,
     mbarrier_ops,
-    memory_ops,
 )
 from warplens.lift.regions.generators import ROLES
 
 __all__ = [
-    "ROLES", "async_ops", "atomic_ops", "branches", "bulk_ops", "cluster_ops", "constant_ops",
-    "matrix_ops", "mbarrier_ops", "memory_ops", "special",
+    "ROLES", "async_ops", "atomic_ops", "barriers", "branches", "bulk_ops", "cluster_ops",
+    "constant_ops", "convergence", "load_store_ops", "matrix_ops", "mbarrier_ops", "special",
 ]  # fmt: skip

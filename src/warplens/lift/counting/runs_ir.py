@@ -6,7 +6,7 @@ then stands side by side, and no lane need be compared with all others.
 
 from __future__ import annotations
 
-from warplens.lift.runtime.runtime_ir import P, V, splat
+from warplens.lift.vector_ir import P, V, splat
 
 UP = "<" + ", ".join(f"i32 {max(0, i - 1)}" for i in range(32)) + ">"
 

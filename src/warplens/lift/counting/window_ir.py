@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from warplens.lift import layout as at
-from warplens.lift.runtime.runtime_ir import P, V, splat
+from warplens.lift.vector_ir import P, V, splat
 
 WINDOW_WORDS = 64
 NEAR, WIDE = 3, 4  # SITE_WINDOW: loads within 128 and within 256 bytes

@@ -5,19 +5,14 @@ from __future__ import annotations
 from warplens.lift import layout as at
 from warplens.lift.decode.binding import BindingError, Bound, access_bytes
 from warplens.lift.engines.llvm_lanes import Value
+from warplens.lift.memory.addresses import address_of, own_shared
 from warplens.lift.memory.checks import check_lanes
-from warplens.lift.memory.memory_parts import (
-    address_of,
-    call_helper,
-    new_site,
-    own_shared,
-    use_runtime,
-)
+from warplens.lift.memory.sites import call_helper, new_site, use_runtime
 from warplens.lift.regions.generators import role
 from warplens.lift.regions.writer import RegionWriter
-from warplens.lift.runtime import access_ir, move_ir
+from warplens.lift.runtime import global_ir, move_ir, shared_ir
 from warplens.lift.runtime.access_ir import ADDRESSES, RESULTS, VALUES
-from warplens.lift.runtime.runtime_ir import V
+from warplens.lift.vector_ir import V
 from warplens.sass.model import Mem, Pred, UPred
 
 
@@ -62,9 +57,9 @@ def copy_async(w: RegionWriter, item: Bound) -> None:
         w,
         (f"wl.mv.load.{size}", move_ir.move_load(size)),
         (f"wl.mv.store.{size}", move_ir.move_store(size)),
-        (f"wl.global.copy.{size}", access_ir.global_move("load", size, w.observe).replace(
+        (f"wl.global.copy.{size}", global_ir.global_move("load", size, w.observe).replace(
             f"@wl.global.load.{size}(", f"@wl.global.copy.{size}(")),
-        (f"wl.shared.store.{size}", access_ir.shared_move("store", size, w.observe)),
+        (f"wl.shared.store.{size}", shared_ir.shared_move("store", size, w.observe)),
     )  # fmt: skip
     for k in range(words):
         w.line(f"store {V} zeroinitializer, ptr {_slot(w, RESULTS + k)}, align 64")

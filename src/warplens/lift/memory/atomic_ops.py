@@ -5,24 +5,26 @@ from __future__ import annotations
 from warplens.lift import layout as at
 from warplens.lift.decode.binding import ATOMIC_VECTORS, BindingError, Bound
 from warplens.lift.engines.llvm_lanes import Value
-from warplens.lift.memory.checks import check_lanes
-from warplens.lift.memory.memory_parts import (
+from warplens.lift.memory.addresses import (
     address_of,
-    call,
-    cluster_helper,
     get_scratch,
     is_wide,
     memory_operand,
-    new_site,
     own_shared,
     placed,
     put_address,
     put_scratch,
+    space_of,
+    write_words,
+)
+from warplens.lift.memory.checks import check_lanes
+from warplens.lift.memory.sites import (
+    call,
+    cluster_helper,
+    new_site,
     site_pointer,
     slow_down,
-    space_of,
     use_runtime,
-    write_words,
 )
 from warplens.lift.regions.generators import role
 from warplens.lift.regions.writer import RegionWriter

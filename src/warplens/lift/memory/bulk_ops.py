@@ -5,14 +5,9 @@ from __future__ import annotations
 from warplens.lift import layout as at
 from warplens.lift.decode.binding import BindingError, Bound
 from warplens.lift.engines.llvm_lanes import Value
+from warplens.lift.memory.addresses import own_shared, put_scratch
 from warplens.lift.memory.mbarrier_ops import report
-from warplens.lift.memory.memory_parts import (
-    call_helper,
-    new_site,
-    own_shared,
-    put_scratch,
-    use_runtime,
-)
+from warplens.lift.memory.sites import call_helper, new_site, use_runtime
 from warplens.lift.regions.generators import role
 from warplens.lift.regions.writer import RegionWriter
 from warplens.lift.runtime import cluster_ir

@@ -6,7 +6,7 @@ from warplens.lift import layout as at
 from warplens.lift.engines.llvm_lanes import Value
 from warplens.lift.regions.writer import RegionWriter
 from warplens.lift.runtime.access_ir import window
-from warplens.lift.runtime.runtime_ir import V
+from warplens.lift.vector_ir import V
 
 _SPACES = {"global": at.SPACE_GLOBAL, "shared": at.SPACE_SHARED, "local": at.SPACE_LOCAL,
            "generic": at.SPACE_GENERIC}  # fmt: skip

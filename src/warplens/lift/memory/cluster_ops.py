@@ -1,35 +1,18 @@
-"""Code for clusters: the cluster barrier, stores and reductions that report to an mbarrier."""
+"""Code for clusters: stores and reductions that report to an mbarrier of any block."""
 
 from __future__ import annotations
 
-from warplens.lift import layout as at
-from warplens.lift.control.branches import leave_guarded
 from warplens.lift.decode.binding import BindingError, Bound, access_bytes
 from warplens.lift.engines.llvm_lanes import Value
+from warplens.lift.memory.addresses import memory_operand, put_scratch
 from warplens.lift.memory.atomic_ops import atomic_operation
 from warplens.lift.memory.mbarrier_ops import report
-from warplens.lift.memory.memory_parts import (
-    call_helper,
-    cluster_helper,
-    memory_operand,
-    new_site,
-    put_scratch,
-    use_runtime,
-)
+from warplens.lift.memory.sites import call_helper, cluster_helper, new_site, use_runtime
 from warplens.lift.regions.generators import role
 from warplens.lift.regions.writer import RegionWriter
-from warplens.lift.runtime import access_ir, atomic_ir, move_ir
+from warplens.lift.runtime import atomic_ir, move_ir, shared_ir
 from warplens.lift.runtime.access_ir import ADDRESSES, VALUES
 from warplens.sass.model import Reg
-
-
-@role("cluster_arrive", "cluster_wait")
-def cluster_barrier(w: RegionWriter, item: Bound) -> None:
-    """UCGABAR_ARV and UCGABAR_WAIT: the runner counts the cluster's lanes."""
-    if w.observe:
-        w.tell_sync(w.lanes_mask())
-    waits = item.op.role == "cluster_wait"
-    leave_guarded(w, at.EVENT_CLUSTER_WAIT if waits else at.EVENT_CLUSTER_ARRIVE)
 
 
 def _ends(w: RegionWriter, item: Bound) -> tuple[Value, Value, Reg]:
@@ -60,9 +43,9 @@ def store_async(w: RegionWriter, item: Bound) -> None:
     own = f"wl.shared.store.{size}"
     use_runtime(
         w, (f"wl.mv.store.{size}", move_ir.move_store(size)),
-        (own, access_ir.shared_move("store", size, w.observe)),
+        (own, shared_ir.shared_move("store", size, w.observe)),
     )  # fmt: skip
-    name = cluster_helper(w, own, size, access_ir.shared_move("store", size))
+    name = cluster_helper(w, own, size, shared_ir.shared_move("store", size))
     site, slot = new_site(w, "cluster", size, "store")
     call_helper(w, name, site, w.lanes_mask(), 0, slot)
     _report_bytes(w, barrier, size)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from warplens.lift import layout as at
 from warplens.lift.decode.binding import KEY_UNIFORM, BindingError, Bound, access_bytes
 from warplens.lift.engines.llvm_lanes import Value
-from warplens.lift.memory.memory_parts import put_scratch, use_runtime
+from warplens.lift.memory.addresses import put_scratch
+from warplens.lift.memory.sites import use_runtime
 from warplens.lift.regions.generators import role
 from warplens.lift.regions.writer import RegionWriter
 from warplens.lift.runtime.access_ir import ADDRESSES

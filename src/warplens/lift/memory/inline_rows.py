@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from warplens.lift import layout as at
+from warplens.lift import vector_ir
 from warplens.lift.engines.llvm_lanes import Value
 from warplens.lift.memory.shared_loads import inline_shared, load_row
 from warplens.lift.regions.writer import RegionWriter
-from warplens.lift.runtime import runtime_ir
 
 
 def _row_test(w: RegionWriter, offsets: str, limit: str, size: int, also: str | None,
@@ -18,7 +18,7 @@ def _row_test(w: RegionWriter, offsets: str, limit: str, size: int, also: str | 
     """
     first = w.emit(f"extractelement <32 x i32> {offsets}, i32 0")
     start = w.x.broadcast("u32", first)
-    row = w.emit(f"add <32 x i32> {start.ref}, {runtime_ir.scaled_lanes(size)}")
+    row = w.emit(f"add <32 x i32> {start.ref}, {vector_ir.scaled_lanes(size)}")
     same = w.emit(f"icmp eq <32 x i32> {offsets}, {row}")
     test = same if also is None else w.emit(f"and <32 x i1> {same}, {also}")
     bits = w.emit(f"bitcast <32 x i1> {test} to i32")

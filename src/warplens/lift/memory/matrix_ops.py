@@ -9,21 +9,16 @@ are those of 16-byte accesses by the lanes that hold addresses.
 from __future__ import annotations
 
 from warplens.lift import layout as at
-from warplens.lift.counting.count_ir import STORE
+from warplens.lift.counting.slots import STORE
 from warplens.lift.decode.binding import BindingError, Bound
+from warplens.lift.memory.addresses import memory_operand, own_shared
 from warplens.lift.memory.checks import check_lanes
-from warplens.lift.memory.memory_parts import (
-    call_helper,
-    memory_operand,
-    new_site,
-    own_shared,
-    use_runtime,
-)
+from warplens.lift.memory.sites import call_helper, new_site, use_runtime
 from warplens.lift.regions.generators import role
 from warplens.lift.regions.writer import RegionWriter
-from warplens.lift.runtime import access_ir, move_ir
+from warplens.lift.runtime import move_ir, shared_ir
 from warplens.lift.runtime.access_ir import ADDRESSES, RESULTS, VALUES, scratch
-from warplens.lift.runtime.runtime_ir import W64, V
+from warplens.lift.vector_ir import W64, V
 from warplens.sass.model import RZ, Mem, Reg
 
 _HALVES = 12  # scratch slots for the two halves of a transposed register
@@ -81,7 +76,7 @@ def matrix_helper(op: str, count: int, is_transposed: bool, observe: bool) -> tu
     make = _transposed if is_transposed else _plain
     action = "\n".join(make(j, op) for j in range(count))
     kind = at.ACCESS_READ if op == "load" else at.ACCESS_WRITE
-    return name, access_ir.shared_access(name, 16, kind, action, observe, STORE)
+    return name, shared_ir.shared_access(name, 16, kind, action, observe, STORE)
 
 
 def _matrix(w: RegionWriter, item: Bound, op: str) -> None:

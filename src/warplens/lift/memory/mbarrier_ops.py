@@ -7,25 +7,22 @@ import re
 from warplens.lift import layout as at
 from warplens.lift.decode.binding import KEY_PREDICATE, BindingError, Bound
 from warplens.lift.engines.llvm_lanes import Value
-from warplens.lift.memory.checks import check_lanes
-from warplens.lift.memory.memory_parts import (
+from warplens.lift.memory.addresses import (
     address_of,
-    call_helper,
-    cluster_helper,
     get_scratch,
     memory_operand,
-    new_site,
     own_shared,
     put_scratch,
     scratch_place,
-    use_runtime,
 )
+from warplens.lift.memory.checks import check_lanes
+from warplens.lift.memory.sites import call_helper, cluster_helper, new_site, use_runtime
 from warplens.lift.regions.generators import role
 from warplens.lift.regions.writer import RegionWriter
-from warplens.lift.runtime import access_ir, move_ir
+from warplens.lift.runtime import move_ir, shared_ir
 from warplens.lift.runtime.access_ir import ADDRESSES, RESULTS, VALUES
 from warplens.lift.runtime.mbarrier_ir import arrive
-from warplens.lift.runtime.runtime_ir import V
+from warplens.lift.vector_ir import V
 from warplens.sass.model import PT, RZ, Mem, Pred, Reg, UReg
 
 _ARRIVALS = re.compile(r"A([01R])T([01RX])")
@@ -81,7 +78,7 @@ def mbarrier_init(w: RegionWriter, item: Bound) -> None:
     _shared_place(w, memory_operand(item))
     use_runtime(
         w, ("wl.mv.store.8", move_ir.move_store(8)),
-        ("wl.shared.store.8", access_ir.shared_move("store", 8, w.observe)),
+        ("wl.shared.store.8", shared_ir.shared_move("store", 8, w.observe)),
     )  # fmt: skip
     site, slot = new_site(w, "shared", 8, "store")
     mask = w.lanes_mask()
@@ -97,7 +94,7 @@ def mbarrier_check(w: RegionWriter, item: Bound) -> None:
     _shared_place(w, memory_operand(item))
     use_runtime(
         w, ("wl.mv.load.8", move_ir.move_load(8)),
-        ("wl.shared.load.8", access_ir.shared_move("load", 8, w.observe)),
+        ("wl.shared.load.8", shared_ir.shared_move("load", 8, w.observe)),
     )  # fmt: skip
     site, slot = new_site(w, "shared", 8, "load")
     mask = check_lanes(w, "shared", at.ACCESS_READ, 8, _placed(w), site, w.lanes_mask())

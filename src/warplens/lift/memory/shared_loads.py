@@ -9,12 +9,13 @@ that lies within 256 bytes (quick_ir.py), by permutes of these bytes.
 from __future__ import annotations
 
 from warplens.lift import layout as at
-from warplens.lift.counting import count_ir
+from warplens.lift import vector_ir
+from warplens.lift.counting import slots
 from warplens.lift.counting.window_ir import NEAR, WIDE
 from warplens.lift.engines.llvm_lanes import Value
 from warplens.lift.regions.address_patterns import Pattern
 from warplens.lift.regions.writer import RegionWriter
-from warplens.lift.runtime import quick_ir, runtime_ir
+from warplens.lift.runtime import quick_ir
 
 Found = list[tuple[str, str, list[str]]]
 
@@ -142,7 +143,7 @@ def _find_pattern(w: RegionWriter, site: str, low: Value, size: int, mask: str) 
     found, is_row, not_row, is_same, other = (
         w.module.label(s) for s in ("pattern", "isrow", "notrow", "issame", "other")
     )
-    row = _lie_at(w, apart, runtime_ir.scaled_lanes(size), mask, mask if size == 4 else "-1")
+    row = _lie_at(w, apart, vector_ir.scaled_lanes(size), mask, mask if size == 4 else "-1")
     w.line(f"br i1 {row}, label %{is_row}, label %{not_row}")
     w.module.start(is_row)
     w.line(f"br label %{found}")
@@ -172,15 +173,15 @@ def _find_pattern(w: RegionWriter, site: str, low: Value, size: int, mask: str) 
 
 def _count_same(w: RegionWriter, slot: int, size: int, mask: str) -> None:
     """Counts a load of one place: all lanes but one repeat its bytes."""
-    w.count(slot + count_ir.SAME, "1")
+    w.count(slot + slots.SAME, "1")
     others = w.emit(f"sub i64 {w.popcount(mask)}, 1")
-    w.count(slot + count_ir.REPEATED_BYTES, w.emit(f"mul i64 {others}, {size}"))
+    w.count(slot + slots.REPEATED_BYTES, w.emit(f"mul i64 {others}, {size}"))
 
 
 def _count_remembered(w: RegionWriter, slot: int, site: str) -> None:
     """Counts what the remembered pattern counts, all counters of the access at once."""
-    n = count_ir.SLOTS - count_ir.REQUESTS
-    place = w.emit(f"getelementptr i64, ptr %counters, i64 {slot + count_ir.REQUESTS}")
+    n = slots.SLOTS - slots.REQUESTS
+    place = w.emit(f"getelementptr i64, ptr %counters, i64 {slot + slots.REQUESTS}")
     more_place = w.emit(f"getelementptr i8, ptr {site}, i64 {at.SITE_COUNTS}")
     more = w.emit(f"load <{n} x i64>, ptr {more_place}, align 64")
     old = w.emit(f"load <{n} x i64>, ptr {place}, align 8")

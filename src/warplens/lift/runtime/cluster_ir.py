@@ -8,11 +8,10 @@ block's, so the helpers of shared memory do the rest.
 from __future__ import annotations
 
 from warplens.lift import layout as at
-from warplens.lift.counting.count_ir import ROWS, SLOTS
+from warplens.lift.counting.slots import EXECUTED, SLOTS
 from warplens.lift.runtime.access_ir import ADDRESSES, scratch
-from warplens.lift.runtime.runtime_ir import P, V, splat
+from warplens.lift.vector_ir import P, V, splat
 
-EXECUTED = ROWS  # slot of a remote site: instructions that accessed another block's memory
 LOW_BITS = (1 << 24) - 1
 
 

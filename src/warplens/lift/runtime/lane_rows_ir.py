@@ -9,9 +9,9 @@ whether all lanes are a sector apart.
 from __future__ import annotations
 
 from warplens.lift import layout as at
-from warplens.lift.counting.count_ir import IDEAL_SECTORS, LINES, REQUESTS, SECTORS, SHARED_BYTES
 from warplens.lift.counting.runs_ir import UP
-from warplens.lift.runtime.runtime_ir import COUNTERS_POINTER, P, V, add_counter, splat
+from warplens.lift.counting.slots import IDEAL_SECTORS, LINES, REQUESTS, SECTORS, SHARED_BYTES
+from warplens.lift.vector_ir import COUNTERS_POINTER, P, V, add_counter, splat
 
 _X, _Z = "<4 x i32>", "<16 x i32>"
 AREA = "[18 x <32 x i32>]"

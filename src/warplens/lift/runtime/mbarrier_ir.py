@@ -10,7 +10,8 @@ phase (negated).
 from __future__ import annotations
 
 from warplens.lift import layout as at
-from warplens.lift.runtime.access_ir import RESULTS, VALUES, scratch, shared_access
+from warplens.lift.runtime.access_ir import RESULTS, VALUES, scratch
+from warplens.lift.runtime.shared_ir import shared_access
 
 _LOW20 = (1 << 20) - 1
 

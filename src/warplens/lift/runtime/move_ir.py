@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warplens.lift.runtime.runtime_ir import W64, P, V, scaled_lanes, splat
+from warplens.lift.vector_ir import W64, P, V, scaled_lanes, splat
 
 GATHER = {
     f"llvm.masked.{op}.v32i{n}.v32p0": text

@@ -1,23 +1,17 @@
 """Helper functions in LLVM IR for frequent patterns of shared accesses.
 
-They sit before the general paths of access_ir.py, which do whatever does not fit, and count alike.
+They sit before the general paths of shared_ir.py, which do whatever does not fit, and count alike.
 """
 
 from __future__ import annotations
 
 from warplens.lift import layout as at
-from warplens.lift.counting.count_ir import STORE
+from warplens.lift.counting.slots import STORE
 from warplens.lift.counting.window_ir import WINDOW_WORDS
 from warplens.lift.engines.host import HostFeatures
-from warplens.lift.runtime.access_ir import (
-    ADDRESSES,
-    RESULTS,
-    SHARED_HOST,
-    VALUES,
-    prologue,
-    scratch,
-)
-from warplens.lift.runtime.runtime_ir import P, V, splat
+from warplens.lift.runtime.access_ir import ADDRESSES, RESULTS, VALUES, prologue, scratch
+from warplens.lift.runtime.shared_ir import SHARED_HOST
+from warplens.lift.vector_ir import P, V, splat
 
 _H = "<16 x i32>"
 WINDOW_DECLARATIONS = {

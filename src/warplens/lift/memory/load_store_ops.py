@@ -1,7 +1,7 @@
 """Code for loads and stores.
 
 A full warp that reads or writes one aligned row of memory is served inline; everything else goes
-through the helpers of access_ir.py.
+through the helpers of runtime/.
 """
 
 from __future__ import annotations
@@ -11,31 +11,33 @@ from functools import cache
 from warplens.lift import layout as at
 from warplens.lift.decode.binding import BindingError, Bound, access_bytes
 from warplens.lift.engines.host import HostFeatures
-from warplens.lift.memory.checks import check_lanes
-from warplens.lift.memory.inline_rows import count_row, fast_place, inline_loads, store_row
-from warplens.lift.memory.lane_rows import serve
-from warplens.lift.memory.memory_parts import (
-    SPACES,
+from warplens.lift.memory.addresses import (
     address_of,
-    call,
-    cluster_helper,
     get_scratch,
     is_wide,
     memory_operand,
-    new_site,
     own_shared,
     placed,
     put_address,
     put_scratch,
+    space_of,
+    write_words,
+)
+from warplens.lift.memory.checks import check_lanes
+from warplens.lift.memory.inline_rows import count_row, fast_place, inline_loads, store_row
+from warplens.lift.memory.lane_rows import serve
+from warplens.lift.memory.sites import (
+    SPACES,
+    call,
+    cluster_helper,
+    new_site,
     site_pointer,
     slow_down,
-    space_of,
     use_runtime,
-    write_words,
 )
 from warplens.lift.regions.generators import role
 from warplens.lift.regions.writer import RegionWriter
-from warplens.lift.runtime import access_ir, move_ir, quick_ir
+from warplens.lift.runtime import generic_ir, global_ir, local_ir, move_ir, quick_ir, shared_ir
 from warplens.lift.runtime.access_ir import RESULTS, VALUES
 from warplens.sass.model import PT, RZ, Const, Imm, Pred, Reg, UReg
 
@@ -48,14 +50,14 @@ def _moves(features: HostFeatures, space: str, op: str, size: int, observe: bool
     sizes = {size, min(size, 4)}
     functions = [(f"wl.mv.{op}.{s}", mover(s)) for s in sorted(sizes)]
     spaces = SPACES[space]
-    make = {"global": access_ir.global_move, "shared": access_ir.shared_move,
-            "local": access_ir.local_move}  # fmt: skip
+    make = {"global": global_ir.global_move, "shared": shared_ir.shared_move,
+            "local": local_ir.local_move}  # fmt: skip
     functions += [(f"wl.{s}.{op}.{size}", make[s](op, size, observe)) for s in spaces]
     if size == 4 and "global" in spaces and not observe:
         slow, name = f"wl.global.{op}.4.walk", f"wl.global.{op}.4"
         walk = dict(functions)[name].replace(f"@{name}(", f"@{slow}(")
         functions = [f for f in functions if f[0] != name]
-        functions += [(slow, walk), (name, access_ir.global_words(op))]
+        functions += [(slow, walk), (name, global_ir.global_words(op))]
     if op == "load" and "shared" in spaces and not observe and (
         quick_ir.has_window(features, size)
     ):
@@ -70,14 +72,14 @@ def _moves(features: HostFeatures, space: str, op: str, size: int, observe: bool
         functions = [f for f in functions if f[0] != name]
         functions += [(f"{name}.walk", walk), (name, quick_ir.shared_words())]
     if space == "generic":
-        functions.append((f"wl.generic.{op}.{size}", access_ir.generic_move(op, size, clusters)))
+        functions.append((f"wl.generic.{op}.{size}", generic_ir.generic_move(op, size, clusters)))
     return tuple(functions)
 
 
 def _use_move(w: RegionWriter, space: str, op: str, size: int) -> None:
     use_runtime(w, *_moves(w.features, space, op, size, w.observe, w.clusters))
     if space == "generic" and w.clusters:
-        cluster_helper(w, f"wl.shared.{op}.{size}", size, access_ir.shared_move(op, size))
+        cluster_helper(w, f"wl.shared.{op}.{size}", size, shared_ir.shared_move(op, size))
 
 
 @role("load")

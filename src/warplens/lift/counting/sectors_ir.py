@@ -1,0 +1,144 @@
+"""Helper functions in LLVM IR that count global and local accesses: sectors, lines, distinct bytes.
+
+The rules are those seen on an H200 (validation/README.md). What a pattern of offsets counts is
+remembered in the access site, see remember_ir.py.
+"""
+
+from __future__ import annotations
+
+from warplens.lift import layout as at
+from warplens.lift.counting.remember_ir import either, kept, remembered
+from warplens.lift.counting.slots import (
+    BYTES,
+    IDEAL_SECTORS,
+    LINES,
+    LOCAL_SHARED_BYTES,
+    REPEATED,
+    SECTORS,
+    SHARED_BYTES,
+)
+from warplens.lift.vector_ir import COUNTERS_POINTER, P, V, add_counter, splat
+
+_SECTOR_COUNTS = (
+    ("sec", at.SITE_COUNT_A), ("lin", at.SITE_COUNT_B), ("dup", at.SITE_COUNT_C),
+    ("rep", at.SITE_COUNT_D),
+)  # fmt: skip
+
+
+def _passes_of_atomics() -> str:
+    """Lanes with one address take turns; each turn looks its own sectors up."""
+    return f"""  %shared = icmp ne i32 %more, 0
+  %sec.v = lshr {V} %off, splat (i32 5)
+  br i1 %shared, label %turn, label %keep
+turn:
+  %left = phi i32 [ %mask, %found ], [ %left2, %turn ]
+  %sum = phi i32 [ 0, %found ], [ %sum2, %turn ]
+  %tu = call i32 @wl.distinct({V} %off, i32 %left)
+  %ts = call i32 @wl.distinct({V} %sec.v, i32 %tu)
+  %tn = call i32 @llvm.ctpop.i32(i32 %ts)
+  %sum2 = add i32 %sum, %tn
+  %left2 = xor i32 %left, %tu
+  %again = icmp ne i32 %left2, 0
+  br i1 %again, label %turn, label %keep
+keep:
+  %all.f = phi i32 [ %sec.f, %found ], [ %sum2, %turn ]
+  %rep.f = sub i32 %all.f, %sec.f"""
+
+
+def count_sectors(is_atomic: bool = False) -> str:
+    """@wl.sectors (.atomic): adds sectors, lines and bytes of one group of lanes.
+
+    `%off` are the lanes' offsets (the segment's base is 128-byte aligned).
+    """
+    name = "wl.sectors.atomic" if is_atomic else "wl.sectors"
+    no_turns = "  %rep.f = add i32 0, 0\n  br label %keep\nkeep:"
+    turns = _passes_of_atomics() if is_atomic else no_turns
+    return f"""define internal void @{name}(ptr %env, ptr %site, {V} %off, i32 %mask, i32 %size,
+    i32 %counter) noinline {{
+entry:
+{COUNTERS_POINTER}
+  %lanes = call i32 @llvm.ctpop.i32(i32 %mask)
+  %bytes = mul i32 %lanes, %size
+  %one = icmp eq i32 %lanes, 1
+  br i1 %one, label %single, label %several
+single:
+  %bytes.1 = zext i32 %bytes to i64
+{add_counter("s1", SECTORS, "1")}
+{add_counter("s2", IDEAL_SECTORS, "1")}
+{add_counter("s3", LINES, "1")}
+{add_counter("s4", BYTES, "%bytes.1")}
+  ret void
+several:
+  %known = call i1 @wl.known(ptr %site, {V} %off, i32 %mask, i32 127)
+  br i1 %known, label %repeat, label %fresh
+repeat:
+{remembered(*_SECTOR_COUNTS)}
+  br label %add
+fresh:
+  %up = call i32 @wl.rises({V} %off)
+  %rising = icmp eq i32 %up, -1
+  br i1 %rising, label %runs, label %mixed
+runs:
+  %an.r = call i32 @wl.runs({V} %off, i32 %mask, i32 1)
+  %sec.r2 = call i32 @wl.runs({V} %off, i32 %mask, i32 32)
+  %lin.r2 = call i32 @wl.runs({V} %off, i32 %mask, i32 128)
+  br label %found
+mixed:
+  %three = call {{ i32, i32, i32 }} @wl.touched({V} %off, i32 %mask)
+  %an.m = extractvalue {{ i32, i32, i32 }} %three, 0
+  %sec.m = extractvalue {{ i32, i32, i32 }} %three, 1
+  %lin.m = extractvalue {{ i32, i32, i32 }} %three, 2
+  br label %found
+found:
+  %an = phi i32 [ %an.r, %runs ], [ %an.m, %mixed ]
+  %sec.f = phi i32 [ %sec.r2, %runs ], [ %sec.m, %mixed ]
+  %lin.f = phi i32 [ %lin.r2, %runs ], [ %lin.m, %mixed ]
+  %more = sub i32 %lanes, %an
+  %dup.f = mul i32 %more, %size
+{turns}
+  call void @wl.remember(ptr %site, {V} %off, i32 %mask, i32 127)
+{kept(*_SECTOR_COUNTS)}
+  br label %add
+add:
+{either(("sec", "lin", "dup", "rep"), "keep")}
+  %round = add i32 %bytes, 31
+  %packed = lshr i32 %round, 5
+  %ideal = call i32 @llvm.umin.i32(i32 %packed, i32 %sec)
+  %ideal.w = zext i32 %ideal to i64
+  %bytes.w = zext i32 %bytes to i64
+{add_counter("cs", SECTORS, "%sec.w")}
+{add_counter("ci", IDEAL_SECTORS, "%ideal.w")}
+{add_counter("cl", LINES, "%lin.w")}
+{add_counter("cb", BYTES, "%bytes.w")}
+{add_counter("cd", SHARED_BYTES, "%dup.w")}
+{add_counter("cr", REPEATED, "%rep.w") if is_atomic else ""}
+  ret void
+}}"""
+
+
+def count_local_bytes() -> str:
+    """@wl.local.bytes: adds the bytes that lanes with one offset share."""
+    return f"""define internal void @wl.local.bytes(ptr %env, {V} %off, i32 %mask, i32 %lane,
+    i32 %size, i32 %counter) noinline {{
+entry:
+{COUNTERS_POINTER}
+  %lanes = call i32 @llvm.ctpop.i32(i32 %mask)
+  %first = extractelement {V} %off, i32 %lane
+{splat("%fv", "%first")}
+  %eq = icmp eq {V} %off, %fv
+  %eqb = bitcast {P} %eq to i32
+  %hit = and i32 %eqb, %mask
+  %all = icmp eq i32 %hit, %mask
+  br i1 %all, label %add, label %some
+some:
+  %u = call i32 @wl.distinct({V} %off, i32 %mask)
+  %n = call i32 @llvm.ctpop.i32(i32 %u)
+  br label %add
+add:
+  %own = phi i32 [ 1, %entry ], [ %n, %some ]
+  %more = sub i32 %lanes, %own
+  %dup = mul i32 %more, %size
+  %dup.w = zext i32 %dup to i64
+{add_counter("cd", LOCAL_SHARED_BYTES, "%dup.w")}
+  ret void
+}}"""

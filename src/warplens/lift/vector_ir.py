@@ -1,0 +1,50 @@
+"""What the text of functions in LLVM IR is made of: vector types, lanes, steps of counters."""
+
+from __future__ import annotations
+
+from warplens.lift import layout as at
+
+V = "<32 x i32>"  # a register
+W64 = "<32 x i64>"  # addresses
+P = "<32 x i1>"  # a predicate, or lanes
+
+DECLARATIONS = {
+    "llvm.cttz.i32": "declare i32 @llvm.cttz.i32(i32, i1)",
+    "llvm.ctlz.i32": "declare i32 @llvm.ctlz.i32(i32, i1)",
+    "llvm.ctpop.i32": "declare i32 @llvm.ctpop.i32(i32)",
+    "llvm.vector.reduce.or.v32i32": "declare i32 @llvm.vector.reduce.or.v32i32(<32 x i32>)",
+    "llvm.umin.v16i32": "declare <16 x i32> @llvm.umin.v16i32(<16 x i32>, <16 x i32>)",
+    "llvm.prefetch.p0": "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)",
+    "llvm.ctpop.v32i32": "declare <32 x i32> @llvm.ctpop.v32i32(<32 x i32>)",
+    "llvm.vector.reduce.umax.v32i32": "declare i32 @llvm.vector.reduce.umax.v32i32(<32 x i32>)",
+}
+
+LANES = "<" + ", ".join(f"i32 {i}" for i in range(32)) + ">"
+
+
+def scaled_lanes(size: int, element: str = "i32") -> str:
+    """The constant vector lane * size."""
+    return "<" + ", ".join(f"{element} {i * size}" for i in range(32)) + ">"
+
+
+def splat(name: str, scalar: str, kind: str = "i32", indent: str = "  ") -> str:
+    """Lines that define `name` as `scalar` in all lanes."""
+    v = f"<32 x {kind}>"
+    return (
+        f"{indent}{name}.1 = insertelement {v} poison, {kind} {scalar}, i64 0\n"
+        f"{indent}{name} = shufflevector {v} {name}.1, {v} poison, {V} zeroinitializer"
+    )
+
+
+def add_counter(stem: str, slot: int, amount: str) -> str:
+    """Lines that add an i64 to a counter of the site whose first one is %counter."""
+    return f"""  %{stem}.i = add i32 %counter, {slot}
+  %{stem}.p = getelementptr i64, ptr %counters, i32 %{stem}.i
+  %{stem}.o = load i64, ptr %{stem}.p, align 8
+  %{stem}.n = add i64 %{stem}.o, {amount}
+  store i64 %{stem}.n, ptr %{stem}.p, align 8"""
+
+
+COUNTERS_POINTER = f"""  %cp = getelementptr i64, ptr %env, i64 {at.ENV_COUNTERS}
+  %ca = load i64, ptr %cp, align 8
+  %counters = inttoptr i64 %ca to ptr"""
