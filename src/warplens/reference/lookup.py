@@ -33,19 +33,24 @@ def find(name: str) -> tuple[Page, ...]:
         InputError: nothing has that name; the message names some that are close.
     """
     wanted = name.strip()
-    instruction = with_modifiers(wanted)
-    found = _named(wanted) or _full_metric(wanted) or ((instruction,) if instruction else ())
+    found = _named(wanted) or _full_metric(wanted) or _instruction(wanted)
     if not found:
         raise InputError(f"nothing is named {name!r}", hint=_suggested(wanted))
     return found
 
 
+@cache
+def _spellings() -> dict[str, tuple[Page, ...]]:
+    """The pages of every name and alias, without capitals."""
+    found: dict[str, dict[str, Page]] = {}
+    for page in pages():
+        for spelt in (page.name, *page.aliases):
+            found.setdefault(spelt.casefold(), {})[f"{page.kind} {page.name}"] = page
+    return {spelt: tuple(several.values()) for spelt, several in found.items()}
+
+
 def _named(name: str) -> tuple[Page, ...]:
-    folded = name.casefold()
-    return tuple(
-        page for page in pages()
-        if folded in (page.name.casefold(), *(alias.casefold() for alias in page.aliases))
-    )  # fmt: skip
+    return _spellings().get(name.casefold(), ())
 
 
 def _full_metric(name: str) -> tuple[Page, ...]:
@@ -59,9 +64,13 @@ def _full_metric(name: str) -> tuple[Page, ...]:
         return ()
 
 
+def _instruction(text: str) -> tuple[Page, ...]:
+    page = with_modifiers(text)
+    return () if page is None else (page,)
+
+
 def _suggested(name: str) -> str:
-    every = {spelt.casefold(): page.name for page in pages()
-             for spelt in (page.name, *page.aliases)}  # fmt: skip
+    every = {spelt: several[0].name for spelt, several in _spellings().items()}
     close = difflib.get_close_matches(name.casefold(), every, n=_MOST, cutoff=0.6)
     near = _distinct(every[spelt] for spelt in (*close, *_holding(name, every)))
     seen = "`warplens explain --list` shows every name."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
+from functools import cache, partial
 
 from warplens.metrics.registry import (
     RATIOS,
@@ -62,7 +62,7 @@ def _metric(one: Metric) -> str:
         f"Basis `{one.basis}`: {BASES[one.basis]}.",
         *_values(one),
     ]
-    inside = [spec.identifier for spec in all_sections() if _shows(spec, one)]
+    inside = _sections_of().get(one.name, {})
     if inside:
         parts.append("Shown in " + ", ".join(f"`{name}`" for name in inside) + ".")
     return "\n\n".join(parts)
@@ -83,18 +83,20 @@ def _values(one: Metric) -> Iterator[str]:
     yield f"{only}: " + ", ".join(f"`.{sub}`" for sub in further) + "."
 
 
-def _shows(spec: SectionSpec, one: Metric) -> bool:
-    return any(_base(name) == one.name for name in _names(spec))
+@cache
+def _sections_of() -> dict[str, dict[str, None]]:
+    """The sections that show a metric, by its base name."""
+    found: dict[str, dict[str, None]] = {}
+    for spec in all_sections():
+        for full in _names(spec):
+            found.setdefault(resolve(full)[0].name, {})[spec.identifier] = None
+    return found
 
 
 def _names(spec: SectionSpec) -> Iterator[str]:
     yield from (row.name for row in (*spec.rows, *spec.extra))
     yield from (name for part in spec.tables for row in part.rows for name in row[1:] if name)
     yield from spec.instanced
-
-
-def _base(full: str) -> str:
-    return resolve(full)[0].name
 
 
 def section_pages() -> Iterator[Page]:
