@@ -122,7 +122,7 @@ def test_python_blocks(pytestconfig: pytest.Config) -> None:
     (block,) = re.findall(r"^```python\n(.*?)^```", text, flags=re.M | re.S)
     names: dict[str, object] = {}
     exec(compile(block, "ci.md", "exec"), names)
-    from warplens.testing.assertions.plugin import WarplensFixture
+    from warplens.testing.plugin import WarplensFixture
 
     test = names["test_transpose_stays_coalesced"]
     assert callable(test)

@@ -23,6 +23,7 @@ EPILOG = """a session:
   warplens compare first second
   warplens occupancy --gpu A100 --threads 512 --registers 33
   warplens list gpus
+  warplens explain UncoalescedGlobalAccess       what a name in a report means
 
 exit status: 0 clean, 1 findings or a failed comparison, 2 broken call
 """
