@@ -7,17 +7,12 @@ compiled code: destination R4, source R6:R7, bytes R8, ranks R9 (multicast), mba
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING
 
 from warplens.errors import MemoryFault
-from warplens.execute.hooks import HOOKS, hook, lanes_of, read_pair, read_register
-from warplens.lift import layout as at
+from warplens.execute.hook_registry import Caller, Hooks
+from warplens.execute.warp_registers import lanes_of, read_pair, read_register
 
-if TYPE_CHECKING:
-    from warplens.execute.worker import Worker
-
-__all__ = ["HOOKS"]
-
+HOOKS = Hooks()
 _LOW = (1 << 24) - 1
 _COUNT, _BYTES = (1 << 20) - 1, (1 << 21) - 1
 
@@ -31,22 +26,22 @@ def _received(word: int, size: int) -> int:
     return phase << 63 | pending << 43 | missing << 22 | expected << 1
 
 
-def _copy(worker: Worker, warp: int, index: int, lane: int, ranks: tuple[int, ...]) -> None:
+def _copy(caller: Caller, warp: int, index: int, lane: int, ranks: tuple[int, ...]) -> None:
     """One lane's copy into the blocks of some ranks, and the report to each one's mbarrier."""
     destination, barrier = (read_register(warp, r, lane) & _LOW for r in (4, 10))
     source, size = read_pair(warp, 6, lane), read_register(warp, 8, lane)
-    where = worker.thread_text(index, lane)
+    where = caller.thread_text(index, lane)
     if (destination | source | size) & 15:
         raise MemoryFault(
             f"bulk copy of {size} bytes from {source:#x} to {destination:#x} by {where}: addresses "
             "and sizes must be multiples of 16"
         )
     inst = (read_register(warp, 20, lane) >> 4) - 1  # the call before the return address
-    worker.launching.allow(worker, inst, lane, source, at.ACCESS_READ, size)
-    data = worker.memory.view(source, size).tobytes()
-    limit = worker.launching.shared_limit
+    caller.allow_read(inst, lane, source, size)
+    data = caller.memory.view(source, size).tobytes()
+    limit = caller.shared_limit
     for rank in ranks:
-        base = worker.cluster_shared(rank)
+        base = caller.cluster_shared(rank)
         if base == 0 or max(destination + size, barrier + 8) > limit:
             raise MemoryFault(
                 f"bulk copy of {size} bytes to {destination:#x} in the shared memory of block "
@@ -57,16 +52,16 @@ def _copy(worker: Worker, warp: int, index: int, lane: int, ranks: tuple[int, ..
         word.value = _received(word.value, size)
 
 
-@hook("__cuda_syscall_cp_async_bulk_unicast")
-def unicast(worker: Worker, warp: int, mask: int, index: int) -> None:
+@HOOKS.named("__cuda_syscall_cp_async_bulk_unicast")
+def unicast(caller: Caller, warp: int, mask: int, index: int) -> None:
     """A copy into one block's shared memory; the destination names the rank."""
     for lane in lanes_of(mask):
-        _copy(worker, warp, index, lane, (read_register(warp, 4, lane) >> 24,))
+        _copy(caller, warp, index, lane, (read_register(warp, 4, lane) >> 24,))
 
 
-@hook("__cuda_syscall_cp_async_bulk_multicast")
-def multicast(worker: Worker, warp: int, mask: int, index: int) -> None:
+@HOOKS.named("__cuda_syscall_cp_async_bulk_multicast")
+def multicast(caller: Caller, warp: int, mask: int, index: int) -> None:
     """A copy to the same place of several blocks' shared memory."""
     for lane in lanes_of(mask):
         named = read_register(warp, 9, lane)
-        _copy(worker, warp, index, lane, tuple(r for r in range(16) if named >> r & 1))
+        _copy(caller, warp, index, lane, tuple(r for r in range(16) if named >> r & 1))

@@ -6,83 +6,26 @@ import ctypes
 import re
 import struct
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from warplens.errors import KernelTrap, MemoryFault
+from warplens.execute.hook_registry import Caller, Hooks
+from warplens.execute.warp_registers import lanes_of, read_pair, read_register, write_register
 from warplens.lift import layout as at
 
-if TYPE_CHECKING:
-    from warplens.execute.worker import Worker
-
-class HeapWatch:
-    """Told of the device heap's use; with one, a bad free does not stop the launch."""
-
-    def allocated(self, worker: Worker, warp: int, lane: int, index: int, address: int,
-                  size: int) -> None:  # fmt: skip
-        """A lane of warp record `warp`, number `index` of its block, got memory (or null)."""
-
-    def freed(self, address: int) -> None:
-        """Memory was given back."""
-
-    def bad_free(self, worker: Worker, warp: int, lane: int, index: int, address: int,
-                 error: MemoryFault) -> None:  # fmt: skip
-        """A lane gave back what is not allocated."""
+HOOKS = Hooks()
 
 
-Hook = Callable[["Worker", int, int, int], None]  # worker, warp address, lane mask, warp index
-HOOKS: dict[str, Hook] = {}
-
-
-def hook(name: str) -> Callable[[Hook], Hook]:
-    """Registers the host function for an external symbol."""
-
-    def register(function: Hook) -> Hook:
-        HOOKS[name] = function
-        return function
-
-    return register
-
-
-def hook_address(name: str) -> int:
-    """The code address that stands for an external function."""
-    return (at.HOOK_WINDOW_HIGH << 32) + sorted(HOOKS).index(name)
-
-
-def read_register(warp: int, register: int, lane: int) -> int:
-    """A lane's 32-bit register of a suspended warp."""
-    return ctypes.c_uint32.from_address(
-        warp + at.WARP_REGISTERS + 128 * register + 4 * lane
-    ).value
-
-
-def write_register(warp: int, register: int, lane: int, value: int) -> None:
-    """Sets a lane's 32-bit register of a suspended warp."""
-    place = ctypes.c_uint32.from_address(warp + at.WARP_REGISTERS + 128 * register + 4 * lane)
-    place.value = value & 0xFFFFFFFF
-
-
-def read_pair(warp: int, register: int, lane: int) -> int:
-    """A lane's 64-bit register pair."""
-    low = read_register(warp, register, lane)
-    return low | read_register(warp, register + 1, lane) << 32
-
-
-def lanes_of(mask: int) -> list[int]:
-    """Lane numbers of a mask, ascending."""
-    return [lane for lane in range(32) if mask >> lane & 1]
-
-
-def _string(worker: Worker, address: int) -> bytes:
+def _string(caller: Caller, address: int) -> bytes:
     if address == 0:
         return b"(null)"
-    segment = worker.memory.find(address)
+    segment = caller.memory.find(address)
     if segment is None:
-        raise MemoryFault(f"string at {address:#x}: {worker.memory.describe(address)}")
+        raise MemoryFault(f"string at {address:#x}: {caller.memory.describe(address)}")
     data = segment.buffer[address - segment.base :].tobytes()
     return data.split(b"\0", 1)[0]
 
 
-def read_generic(worker: Worker, warp: int, lane: int, address: int, size: int) -> bytes:
+def read_generic(caller: Caller, warp: int, lane: int, address: int, size: int) -> bytes:
     """Bytes at a lane's generic address (local, shared or global)."""
     high, low = address >> 32, address & 0xFFFFFFFF
     if high == at.LOCAL_WINDOW_HIGH:
@@ -95,10 +38,10 @@ def read_generic(worker: Worker, warp: int, lane: int, address: int, size: int) 
         return data[low % 4 : low % 4 + size]
     if high == at.SHARED_WINDOW_HIGH:
         low &= 0xFFFFFF  # without the block's rank in its cluster
-        if low + size > worker.launching.shared_limit:
+        if low + size > caller.shared_limit:
             raise MemoryFault(f"{size} bytes at {address:#x}: beyond the block's shared memory")
-        return ctypes.string_at(worker.shared_address() + low, size)
-    return worker.memory.view(address, size).tobytes()
+        return ctypes.string_at(caller.shared_address() + low, size)
+    return caller.memory.view(address, size).tobytes()
 
 
 _CONVERSION = re.compile(
@@ -154,66 +97,66 @@ def _convert(spec: str, kind: str, length: bytes, fetch: Callable[[int], bytes],
     return (spec + ("d" if kind in "diu" else kind)) % number
 
 
-@hook("vprintf")
-def vprintf(worker: Worker, warp: int, mask: int, index: int) -> None:
+@HOOKS.named("vprintf")
+def vprintf(caller: Caller, warp: int, mask: int, index: int) -> None:
     """printf(format R4:R5, arguments R6:R7): lanes print in ascending order."""
     for lane in lanes_of(mask):
-        form = _string(worker, read_pair(warp, 4, lane))
+        form = _string(caller, read_pair(warp, 4, lane))
         arguments = read_pair(warp, 6, lane)
         offset = 0
 
         def fetch(size: int, lane: int = lane, arguments: int = arguments) -> bytes:
             nonlocal offset
             offset = (offset + size - 1) // size * size
-            data = read_generic(worker, warp, lane, arguments + offset, size)
+            data = read_generic(caller, warp, lane, arguments + offset, size)
             offset += size
             return data
 
-        text = format_printf(form, fetch, lambda address: _string(worker, address))
-        worker.print_text(text)
+        text = format_printf(form, fetch, lambda address: _string(caller, address))
+        caller.print_text(text)
         write_register(warp, 4, lane, len(form))
 
 
-@hook("__assertfail")
-def assertfail(worker: Worker, warp: int, mask: int, index: int) -> None:
+@HOOKS.named("__assertfail")
+def assertfail(caller: Caller, warp: int, mask: int, index: int) -> None:
     """A failed assert ends the launch."""
     lane = lanes_of(mask)[0]
-    message = _string(worker, read_pair(warp, 4, lane)).decode("utf-8", "replace")
-    file = _string(worker, read_pair(warp, 6, lane)).decode("utf-8", "replace")
+    message = _string(caller, read_pair(warp, 4, lane)).decode("utf-8", "replace")
+    file = _string(caller, read_pair(warp, 6, lane)).decode("utf-8", "replace")
     line = read_register(warp, 8, lane)
-    function = _string(worker, read_pair(warp, 10, lane)).decode("utf-8", "replace")
+    function = _string(caller, read_pair(warp, 10, lane)).decode("utf-8", "replace")
     raise KernelTrap(
-        f"{file}:{line}: {function}: {worker.thread_text(index, lane)} Assertion `{message}` failed"
+        f"{file}:{line}: {function}: {caller.thread_text(index, lane)} Assertion `{message}` failed"
     )
 
 
-@hook("malloc")
-def malloc(worker: Worker, warp: int, mask: int, index: int) -> None:
+@HOOKS.named("malloc")
+def malloc(caller: Caller, warp: int, mask: int, index: int) -> None:
     """Device heap: size R4:R5, pointer or null in R4:R5."""
-    watch = worker.launching.config.heap_watch
+    watch = caller.heap_watch
     for lane in lanes_of(mask):
         size = read_pair(warp, 4, lane)
-        address = worker.heap_allocate(size)
+        address = caller.heap_allocate(size)
         if watch is not None:
-            watch.allocated(worker, warp, lane, index, address, size)
+            watch.allocated(caller, warp, lane, index, address, size)
         write_register(warp, 4, lane, address)
         write_register(warp, 5, lane, address >> 32)
 
 
-@hook("free")
-def free(worker: Worker, warp: int, mask: int, index: int) -> None:
+@HOOKS.named("free")
+def free(caller: Caller, warp: int, mask: int, index: int) -> None:
     """Device heap: frees R4:R5 (null is ignored)."""
-    watch = worker.launching.config.heap_watch
+    watch = caller.heap_watch
     for lane in lanes_of(mask):
         address = read_pair(warp, 4, lane)
         if address:
             try:
-                worker.heap_free(address)
+                caller.heap_free(address)
                 if watch is not None:
                     watch.freed(address)
             except MemoryFault as error:
                 if watch is not None:
-                    watch.bad_free(worker, warp, lane, index, address, error)
+                    watch.bad_free(caller, warp, lane, index, address, error)
                     continue
-                where = worker.thread_text(index, lane)
+                where = caller.thread_text(index, lane)
                 raise MemoryFault(f"device free() by {where}: {error.message}") from None

@@ -5,23 +5,20 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from warplens.errors import ExecutionFault, MemoryFault
 from warplens.execute.cooperative import give_workspace
+from warplens.execute.hook_registry import HeapWatch
 from warplens.execute.memory import DeviceMemory, Segment
 from warplens.execute.observe import Observer
+from warplens.execute.program import ModuleImage, Program
 from warplens.lift import layout as at
 from warplens.lift.constants import bank0
 from warplens.lift.memory.atomic_ops import atomic_operation
-
-if TYPE_CHECKING:
-    from warplens.execute.hooks import HeapWatch
-    from warplens.execute.program import ModuleImage, Program
-    from warplens.execute.worker import Worker
 
 SNAPSHOT_LIMIT = 256 << 20  # bytes copied so that an optimistic parallel run can be taken back
 _MINIMUM_STACK = 1024
@@ -107,6 +104,19 @@ def turns_of(
     return tuple(c * size + rank for c in dict.fromkeys(found) for rank in range(size))
 
 
+class Member(Protocol):
+    """What a launch knows of each of its workers."""
+
+    def where(self, inst: int) -> str:
+        """An instruction in words."""
+
+    def running_thread(self, lane: int) -> str:
+        """`thread (x,y,z) in block (x,y,z)` for a lane of the running warp."""
+
+    def segments_changed(self, n_segments: int) -> None:
+        """The table of segments is another one."""
+
+
 class Launching:
     """The shared state of one launch."""
 
@@ -151,7 +161,7 @@ class Launching:
 
     # --- permissions -----------------------------------------------------------------------------
 
-    def allow(self, worker: Worker, inst: int, lane: int, address: int, kind: int,
+    def allow(self, worker: Member, inst: int, lane: int, address: int, kind: int,
               size: int) -> int:  # fmt: skip
         """Segment index for an access, or a typed error."""
         with self._lock:
@@ -162,7 +172,7 @@ class Launching:
                 raise self._outside(worker, inst, lane, address, kind, size)
             segment = segments[index]
             if kind != at.ACCESS_READ and not segment.writable:
-                where = worker._where(inst)
+                where = worker.where(inst)
                 raise MemoryFault(
                     f"write of size {size} bytes to read-only {segment.name} at {address:#x} by "
                     f"{where}",
@@ -176,10 +186,9 @@ class Launching:
             self.table[index, at.SEGMENT_ALLOWED] = allowed
             return index
 
-    def _outside(self, worker: Worker, inst: int, lane: int, address: int, kind: int,
+    def _outside(self, worker: Member, inst: int, lane: int, address: int, kind: int,
                  size: int) -> MemoryFault:  # fmt: skip
-        index = worker.running_warp()
-        where = f"{worker._where(inst)}, {worker.thread_text(index, lane)}"
+        where = f"{worker.where(inst)}, {worker.running_thread(lane)}"
         what = {at.ACCESS_READ: "read", at.ACCESS_WRITE: "write"}.get(kind, "atomic")
         return MemoryFault(
             f"invalid __global__ {what} of size {size} bytes at {address:#x}: "
@@ -247,12 +256,11 @@ class Launching:
             del self._groups[index]
             self._tell_segments()
 
-    workers: tuple[Worker, ...] = ()
+    workers: tuple[Member, ...] = ()
 
     def _tell_segments(self) -> None:
         for worker in self.workers:
-            worker.env[at.ENV_N_SEGMENTS] = self.n_segments
-            worker.forget_sites()
+            worker.segments_changed(self.n_segments)
 
     # --- faults ----------------------------------------------------------------------------------
 

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.errors import Unsupported
-from warplens.execute.bulk_hooks import HOOKS
-from warplens.execute.hooks import hook_address
+from warplens.execute.device_functions import HOOKS, hook_address
 from warplens.execute.memory import DeviceMemory
 from warplens.isa import families
 from warplens.lift import jit
@@ -113,7 +112,7 @@ def _refuse_unknown(kernel: SassKernel, cubin: Cubin) -> None:
         raise Unsupported(
             f"{kernel.demangled or kernel.name} calls {', '.join(unknown)}, which warplens does "
             "not provide",
-            hint=f"device functions provided: {', '.join(sorted(HOOKS))}",
+            hint=f"device functions provided: {', '.join(HOOKS)}",
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,14 +15,14 @@ from warplens.errors import (
     LimitExceeded,
     WarplensError,
 )
-from warplens.execute import clusters, hooks, runner, splits
-from warplens.execute.launch import OrderNeeded
+from warplens.execute import clusters, runner, splits
+from warplens.execute.device_functions import hook_at
+from warplens.execute.hook_registry import HeapWatch
+from warplens.execute.launch import Launching, OrderNeeded
+from warplens.execute.warp_registers import lanes_of, read_register
 from warplens.lift import layout as at
 from warplens.lift.decode.binding import KEY_PREDICATE, members
 from warplens.lift.decode.gaps import describe
-
-if TYPE_CHECKING:
-    from warplens.execute.launch import Launching
 
 _CALLBACK = ctypes.CFUNCTYPE(
     ctypes.c_int64, ctypes.c_void_p, ctypes.c_int32, ctypes.c_int32, ctypes.c_int64,
@@ -207,8 +207,7 @@ class Worker:
         slot, index, warp = self._current()
         while True:
             mask = int(self.control[runner.MASK])
-            name = sorted(hooks.HOOKS)[int(self.control[runner.HOOK])]
-            hooks.HOOKS[name](self, warp, mask, index)
+            hook_at(int(self.control[runner.HOOK]))(self, warp, mask, index)
             self._return_from_hook(warp, mask)
             rest = ctypes.c_uint32.from_address(warp + at.WARP_MASK).value
             if rest == 0:
@@ -228,8 +227,8 @@ class Worker:
         """Lanes go on at the return address in R20:R21."""
         code_map = self.launching.program.code_map
         groups: dict[int, int] = {}
-        for lane in hooks.lanes_of(mask):
-            target = hooks.read_register(warp, 20, lane)
+        for lane in lanes_of(mask):
+            target = read_register(warp, 20, lane)
             groups[target] = groups.get(target, 0) | 1 << lane
         for target, lanes in groups.items():
             index = target >> 4
@@ -274,17 +273,37 @@ class Worker:
         """Output of device printf."""
         self.launching.output.append(text)
 
-    def forget_sites(self) -> None:
-        """Access sites no longer remember segments: the table has changed."""
+    def segments_changed(self, n_segments: int) -> None:
+        """The table of segments is another one: access sites no longer remember any."""
+        self.env[at.ENV_N_SEGMENTS] = n_segments
         words = self._sites.view(np.uint32).reshape(-1, at.SITE_SIZE // 4)
         words[:, at.SITE_LIMIT // 4] = 0
         words[:, 3] = 0xFFFFFFFF
 
-    def running_warp(self) -> int:
-        """Index of the warp whose access is being resolved."""
-        return int(self.control[runner.WARP])
+    @property
+    def heap_watch(self) -> HeapWatch | None:
+        """Who is told of malloc and free."""
+        return self.launching.config.heap_watch
+
+    @property
+    def shared_limit(self) -> int:
+        """Bytes of a block's shared address space."""
+        return self.launching.shared_limit
+
+    @property
+    def block_index(self) -> int:
+        """Index of the running block in the grid."""
+        return int(self.env[at.ENV_BLOCK])
+
+    def allow_read(self, inst: int, lane: int, address: int, size: int) -> None:
+        """Refuses, as a load of instruction `inst` would be, what may not be read."""
+        self.launching.allow(self, inst, lane, address, at.ACCESS_READ, size)
 
     # --- errors ----------------------------------------------------------------------------------
+
+    def running_thread(self, lane: int) -> str:
+        """`thread (x,y,z) in block (x,y,z)` for a lane of the running warp."""
+        return self.thread_text(int(self.control[runner.WARP]), lane)
 
     def thread_text(self, warp_index: int, lane: int) -> str:
         """`thread (x,y,z) in block (x,y,z)`."""
@@ -293,7 +312,8 @@ class Worker:
         x, y, z = (int(v) for v in self.env[at.ENV_CTAID : at.ENV_CTAID + 3])
         return f"thread ({t % bx},{t // bx % by},{t // (bx * by)}) in block ({x},{y},{z})"
 
-    def _where(self, inst: int) -> str:
+    def where(self, inst: int) -> str:
+        """An instruction in words."""
         kernel = self._lifted.kernel
         return describe(kernel, kernel.instructions[inst])
 
@@ -310,11 +330,11 @@ class Worker:
         if status == runner.TRAPPED:
             inst = ctypes.c_uint32.from_address(warp + at.WARP_ARGS).value
             mask = ctypes.c_uint32.from_address(warp + at.WARP_ARGS + 4).value
-            lane = hooks.lanes_of(mask)[0]
-            raise KernelTrap(f"__trap() at {self._where(inst)}, {self.thread_text(index, lane)}")
+            lane = lanes_of(mask)[0]
+            raise KernelTrap(f"__trap() at {self.where(inst)}, {self.thread_text(index, lane)}")
         if status == runner.BAD_PC:
             inst = ctypes.c_uint32.from_address(warp + at.WARP_ARGS + 4).value
-            raise ExecutionFault(f"jump to an address that is not code: {self._where(inst)}")
+            raise ExecutionFault(f"jump to an address that is not code: {self.where(inst)}")
         if self._error is not None:
             raise self._error
         raise self._fault(index)
@@ -327,7 +347,7 @@ class Worker:
             return ExecutionFault(
                 f"{self._lifted.kernel.demangled}: a warp ran off the end of the code"
             )
-        where = f"{self._where(inst)}, {self.thread_text(warp_index, lane)}"
+        where = f"{self.where(inst)}, {self.thread_text(warp_index, lane)}"
         address &= (1 << 64) - 1
         return self.launching.fault(kind, inst, address, size, where)
 

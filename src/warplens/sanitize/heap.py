@@ -6,14 +6,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from warplens.errors import MemoryFault
-from warplens.execute.hooks import HeapWatch, read_register
-from warplens.lift import layout as at
+from warplens.execute.hook_registry import Caller, HeapWatch
+from warplens.execute.warp_registers import read_register
 from warplens.sanitize import state as st
 from warplens.sanitize.explain import Explainer
 from warplens.sanitize.finding import Access, Finding
 
 if TYPE_CHECKING:
-    from warplens.execute.worker import Worker
     from warplens.sanitize.shadows import State
 
 _MOST_SITES = 100
@@ -28,33 +27,32 @@ class HeapUse(HeapWatch):
     live: dict[int, tuple[Access, int]] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
 
-    def _access(self, worker: Worker, warp: int, lane: int, index: int, what: str) -> Access:
+    def _access(self, caller: Caller, warp: int, lane: int, index: int, what: str) -> Access:
         """The call: R20 holds where it returns to."""
         inst = max(0, read_register(warp, 20, lane) // 16 - 1)
-        block = int(worker.env[at.ENV_BLOCK])
-        return self.explainer.access(inst, what, index * 32 + lane, block)
+        return self.explainer.access(inst, what, index * 32 + lane, caller.block_index)
 
-    def allocated(self, worker: Worker, warp: int, lane: int, index: int, address: int,
+    def allocated(self, caller: Caller, warp: int, lane: int, index: int, address: int,
                   size: int) -> None:  # fmt: skip
         """Remembers who allocated; fresh memory is not initialised."""
         if not address:
             return
-        self.live[address] = (self._access(worker, warp, lane, index, "malloc"), size)
-        self.state.add_heap_segment(worker.memory, address)
+        self.live[address] = (self._access(caller, warp, lane, index, "malloc"), size)
+        self.state.add_heap_segment(caller.memory, address)
 
     def freed(self, address: int) -> None:
         """Forgets an allocation."""
         self.live.pop(address, None)
         self.state.drop_segment(address)
 
-    def bad_free(self, worker: Worker, warp: int, lane: int, index: int, address: int,
+    def bad_free(self, caller: Caller, warp: int, lane: int, index: int, address: int,
                  error: MemoryFault) -> None:  # fmt: skip
         """Records a double or wrong free and goes on."""
         if not int(self.state.header[st.TOOLS]) & st.TOOL_MEMCHECK:
             return
         if len(self.findings) >= _MOST_SITES:
             return
-        access = self._access(worker, warp, lane, index, "free")
+        access = self._access(caller, warp, lane, index, "free")
         double = "was freed before" in error.message
         self.findings.append(Finding(
             tool="memcheck",
