@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from warplens.compiled import NotCompilable, carray, cfunc, native, types
+from warplens.compiled import NotCompilable, carray, cfunc, native, record_at, types
 
 CELL = np.dtype([("count", "i4"), ("small", "u1"), ("time", "f8"), ("part", "f4"),
                  ("table", "i8", (4,))])  # fmt: skip
@@ -23,6 +23,10 @@ class Pair(NamedTuple):
 
     left: Any
     right: Any
+
+
+WINDOW = np.dtype([("first", "i4"), ("last", "i8")])
+HEAD = np.dtype([("n", "i8"), ("cells", "i8"), ("most", "u2"), ("own", WINDOW), ("other", WINDOW)])
 
 
 @native
@@ -179,6 +183,45 @@ def test_c_functions() -> None:
     assert call(total.address)(numbers.ctypes.data, 10, -2) == -90
 
 
+@native
+def _append(head: Any, window: Any, count: int) -> int:
+    """Puts a row into the table that a record points to, if it is within the record's window."""
+    if head.n >= head.most or not window.first <= count < window.last:
+        return -1
+    cell = carray(head.cells, (head.n + 1,), CELL)[head.n]
+    cell.count, cell.table[1] = count, -count
+    head.n += 1
+    return int(cell.count)
+
+
+@native
+def _append_at(address: int, count: int) -> tuple[int, int]:
+    head = record_at(address, HEAD)
+    window = head.own if count & 1 else head.other
+    return _append(head, window, count), head.n
+
+
+def test_records_at_addresses() -> None:
+    """A header that C code hands over, with a record in it and a table that it points to."""
+    cells, head = np.zeros(4, CELL), np.zeros((), HEAD)
+    head["cells"], head["most"] = cells.ctypes.data, 3
+    head["own"], head["other"] = (-2, 9), (4, 1 << 40)
+    found = [_append_at(head.ctypes.data, n) for n in (-1, 2, 7, 9, 6, 8)]
+    assert found == [(-1, 1), (-1, 1), (7, 2), (-1, 2), (6, 3), (-1, 3)]
+    assert cells["count"].tolist() == [-1, 7, 6, 0]
+    assert cells["table"][:, 1].tolist() == [1, -7, -6, 0]
+    assert head["own"].item() == (-2, 9)
+
+
+def test_records_need_a_structured_type() -> None:
+    @native
+    def wrong(address: int) -> Any:
+        return record_at(address, np.int64)
+
+    with pytest.raises(NotCompilable, match="structured type"):
+        wrong(0)
+
+
 def test_what_cannot_be_compiled_is_named_with_its_line() -> None:
     @native
     def wrong(n: int) -> Any:
@@ -199,12 +242,14 @@ def test_processes_share_one_cache(tmp_path: Any) -> None:
     """Four that start at once with an empty cache all get a right answer; nothing is left over."""
     code = (
         "import numpy as np; from warplens.timing import l2;"
+        "from warplens.execute.trace import ACCESS;"
         "from warplens.timing.sharing import Sharing;"
         "from warplens.timing.touched import Touched;"
-        "print(l2.answer(Touched.of(np.zeros((0, 4), np.int64), np.zeros(0, np.int64)), 1, 4096, 1,"
+        "print(l2.answer(Touched.of(np.zeros(0, ACCESS), np.zeros(0, np.int64)), 1, 4096, 1,"
         "Sharing()).footprint,"
-        "l2._walk(np.array([[0, 0, 1, 1]]), np.array([35]), np.array([0]), np.array([1]),"
-        "np.zeros(1, np.uint8), np.zeros((1, 2), np.int32), np.zeros(3, np.int64),"
+        "l2._walk(np.ones(1, ACCESS), np.array([1]), np.array([0, 35]), np.array([0]),"
+        "np.array([1]),"
+        "np.zeros(2, np.uint8), np.zeros((2, 2), np.int32), np.zeros(3, np.int64),"
         "np.zeros((4, 16), np.int64), *(np.zeros((4, 16), np.uint8) for _ in range(2)),"
         "np.zeros((4, 16), np.int64), np.zeros((4, 16, 2), np.int64)))"
     )

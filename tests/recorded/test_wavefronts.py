@@ -10,7 +10,6 @@ import pytest
 
 import warplens as wl
 from warplens.api import LaunchOptions
-from warplens.execute.trace import DEPTH_SHIFT, KIND_SHIFT
 from warplens.timing.lsu import READ
 
 DATA = np.load(Path(__file__).parents[2] / "validation" / "data" / "joins_sm90.npz")
@@ -124,8 +123,8 @@ def test_passes_of_loads_in_the_timing_model(width: int) -> None:
         given = np.zeros(1 << 16, np.int32)
         given[:32] = index
         run = module[kernel].predict[1, 32](np.zeros(1024, np.uint32), given)
-        where = run.timing.model.sample.trace.accesses[:, 1]
-        ours.append(int((where >> DEPTH_SHIFT & 63)[where >> KIND_SHIFT & 7 == READ].sum()))
+        accesses = run.timing.model.sample.trace.accesses
+        ours.append(int(accesses["passes"][accesses["kind"] == READ].sum()))
     assert np.mean(np.array(ours) == recorded) > 0.75
     assert sum(ours) == pytest.approx(sum(recorded), rel=0.2)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.timing.touching import accesses, touched
 from warplens.cli._launch_arguments import parse
-from warplens.execute.trace import ELSEWHERE, KIND_SHIFT, LANES_SHIFT, SIZE_SHIFT
 from warplens.gpus import find_gpu
 from warplens.timing.fills import fills
 from warplens.timing.state import Ints
@@ -64,12 +64,8 @@ def test_times_as_recorded(name: str, case: str) -> None:
 
 def _filled(masks: list[int], lanes: int, size: int, lines: list[int], step: list[int]) -> Ints:
     """Stores of one warp after another, a line each: the sectors to complete."""
-    n = len(masks)
-    where = WRITE << KIND_SHIFT | lanes << LANES_SHIFT | size << SIZE_SHIFT
-    columns = np.arange(n), np.full(n, where), np.arange(n) << 16 | 1, np.full(n, ELSEWHERE)
-    table = np.array(lines) << 4 | np.array(masks)
-    touched = Touched.of(np.column_stack(columns), table)
-    return np.asarray(fills(touched, np.array(step), 1), np.int64)
+    used = touched(lines, masks, kind=WRITE, lanes=lanes, size=size, warp=np.arange(len(masks)))
+    return np.asarray(fills(used, np.array(step), 1), np.int64)
 
 
 def test_a_sector_written_in_part_must_be_completed() -> None:
@@ -96,8 +92,8 @@ def test_what_comes_much_later_does_not_complete_a_sector() -> None:
 def test_of_a_misplaced_stretch_the_ends_are_written_in_part() -> None:
     """128 bytes from the middle of a sector on: 3 sectors of a line and 2 of the next, in any
     order of the lines."""
-    where = WRITE << KIND_SHIFT | 32 << LANES_SHIFT | 4 << SIZE_SHIFT
+    access = accesses(1, kind=WRITE, lanes=32, size=4, n_lines=2)
     for order in (1, -1):
         table = np.array([7 << 4 | 0b1110, 8 << 4 | 0b0011])[::order].copy()
-        touched = Touched.of(np.array([[0, where, 2, ELSEWHERE]]), table)
-        assert fills(touched, np.zeros(1, np.int64), 1)[::order].tolist() == [0b0010, 0b0010]
+        found = fills(Touched.of(access, table), np.zeros(1, np.int64), 1)
+        assert found[::order].tolist() == [0b0010, 0b0010]

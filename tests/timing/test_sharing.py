@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from tests.timing.touching import touched
 from warplens.execute.trace import ELSEWHERE
 from warplens.gpus import find_gpu
 from warplens.timing import dram, l2, rows
@@ -20,7 +21,7 @@ from warplens.timing.touched import Touched, distinct
 DATA = Path(__file__).parents[2] / "validation" / "data"
 PIECES = json.loads((DATA / "pieces_sm90.json").read_text())
 SMS, SIDE, EACH = 132, 32, 200  # a grid of SIDE x SIDE blocks
-READ, WRITE = 1 << 28, 2 << 28
+READ, WRITE = 1, 2
 Ints = npt.NDArray[np.int64]
 
 
@@ -29,8 +30,7 @@ def _touched(blocks: Ints, lines_of: Any, kind: int = READ) -> Touched:
     lines = [np.asarray(lines_of(block)) for block in blocks.tolist()]
     block = np.repeat(blocks, [len(one) for one in lines])
     whose = np.where(block % SMS == 0, 0, ELSEWHERE)
-    columns = block << 12, np.full(len(block), kind), np.arange(len(block)) << 16 | 1, whose
-    return Touched.of(np.column_stack(columns), np.concatenate(lines) << 4 | 0b1111)
+    return touched(np.concatenate(lines), 0b1111, block=block, kind=kind, entry=whose)
 
 
 def _product(block: int) -> list[int]:
@@ -87,24 +87,23 @@ def test_what_blocks_write_for_themselves_is_not_fetched() -> None:
     """All read 200 lines alike and write others: an SM of 132 fetches few of the 400 halves."""
     blocks = _sampled(22, 2)
     columns = [
-        (block << 12, kind, first)
+        (block, kind, first)
         for block in blocks.tolist() for kind, first in ((READ, 0), (WRITE, 1000 + block * EACH))
     ]  # fmt: skip
-    warp, kind, first = (np.repeat(column, EACH) for column in zip(*columns, strict=True))
+    block, kind, first = (np.repeat(column, EACH) for column in zip(*columns, strict=True))
     lines = first + np.tile(np.arange(EACH), len(columns))
-    whose = np.where((warp >> 12) % SMS == 0, 0, ELSEWHERE)
-    context = np.column_stack([warp, kind, np.arange(len(warp)) << 16 | 1, whose])
-    touched = Touched.of(context, lines << 4 | 0b1111)
-    share = sharing(touched, 44, SMS, SMS, blocks=4 * SMS, size_lines=1e6)
-    found = l2.answer(touched, 44, 1 << 28, SMS, share)
+    whose = np.where(block % SMS == 0, 0, ELSEWHERE)
+    used = touched(lines, 0b1111, block=block, kind=kind, entry=whose)
+    share = sharing(used, 44, SMS, SMS, blocks=4 * SMS, size_lines=1e6)
+    found = l2.answer(used, 44, 1 << 28, SMS, share)
     assert np.count_nonzero(found.arrivals == -1) <= 10
 
 
 @pytest.mark.parametrize(("pitch", "size"), [(1, 512.0), (64, 128.0)])
 def test_pieces_of_a_row_that_neighbours_write(pitch: int, size: float) -> None:
     """A line each: side by side in a row, or in different rows."""
-    touched = _touched(np.arange(4), lambda block: [block * pitch], WRITE)
-    assert rows.pieces(touched).tolist() == [size] * 4
+    used = _touched(np.arange(4), lambda block: [block * pitch], WRITE)
+    assert rows.pieces(used).tolist() == [size] * 4
 
 
 def test_pieces_are_not_known_of_one_block() -> None:
@@ -114,10 +113,8 @@ def test_pieces_are_not_known_of_one_block() -> None:
 
 def test_reads_come_by_64_bytes_and_writes_by_lines() -> None:
     """One sector of a line: DRAM reads two; of what is written later L2 makes the whole line."""
-    columns = np.array([0, 0, 1]) << 12, np.array([READ, WRITE, WRITE]), np.arange(3) << 16 | 1
-    context = np.column_stack([*columns, np.zeros(3, np.int64)])
-    found = rows.pieces(Touched.of(context, np.array([7, 99, 99]) << 4 | np.array([1, 1, 6])))
-    assert found.tolist() == [64.0, 96.0, 96.0]
+    used = touched([7, 99, 99], [1, 1, 6], block=[0, 0, 1], kind=[READ, WRITE, WRITE])
+    assert rows.pieces(used).tolist() == [64.0, 96.0, 96.0]
 
 
 @pytest.mark.parametrize("what", ["read", "write"])

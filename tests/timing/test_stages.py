@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.timing.touching import accesses, touched
 from warplens.execute.trace import ELSEWHERE
 from warplens.gpus import find_gpu
 from warplens.timing import dram, fetch, l1, l2, lsu, rows, scoreboard, shared
+from warplens.timing.lsu import ATOMIC, READ
 from warplens.timing.sharing import Sharing
 from warplens.timing.spec import Machine
 from warplens.timing.state import CODE, LINE, N_SCOREBOARDS, SET, SM, SPEC, SUB, WARP
@@ -133,7 +135,7 @@ def _h200() -> Any:
 
 
 def _lots(lines: Any) -> Any:
-    return rows.lots(Touched.of(np.zeros((0, 4), np.int64), lines))
+    return rows.lots(Touched.of(accesses(0), lines))
 
 
 def _latencies(read: float, written: float) -> Any:
@@ -230,39 +232,29 @@ def test_lots_do_not_depend_on_where_arrays_lie() -> None:
 
 def test_l2_holds_lines_up_to_its_size() -> None:
     """Blocks read the same 64 lines twice; an L2 of 256 lines keeps them, one of 16 does not."""
-    lines = np.concatenate([np.arange(64), np.arange(64)]) << 4 | 0b1111
-    where = np.full(len(lines), 1 << 28)
-    context = np.column_stack([np.zeros(len(lines), np.int64), where,
-                               np.arange(len(lines)) << 16 | 1,
-                               np.zeros(len(lines), np.int64)])  # fmt: skip
-    touched = Touched.of(context, lines)
-    large = l2.answer(touched, 1, 256 * 128, 1, Sharing())
+    used = touched(np.tile(np.arange(64), 2), 0b1111, kind=READ)
+    large = l2.answer(used, 1, 256 * 128, 1, Sharing())
     assert large.hits[:64].tolist() == [0] * 64
     assert (large.hits[64:] & 15 == 15).all()
     assert np.array_equal(large.fetches[:64], large.fetches[64:])
     assert (large.arrivals[large.fetches] == -1).all()  # nobody else makes these fetches
-    small = l2.answer(touched, 1, 16 * 128, 1, Sharing())
+    small = l2.answer(used, 1, 16 * 128, 1, Sharing())
     assert small.hits.max() == 0
     assert not np.array_equal(small.fetches[:64], small.fetches[64:])
     assert large.footprint == 64 * 128
 
 
 def test_atomics_on_one_line_are_shared_by_their_blocks() -> None:
-    lines = np.array([5, 5, 9, 11]) << 4 | 1
-    block = np.array([0, 1, 0, 1])
-    others = np.full(4, 4 << 28), np.arange(4) << 16 | 1, np.zeros(4, np.int64)
-    touched = Touched.of(np.column_stack([block << 12, *others]), lines)
-    shares = l2.answer(touched, 2, 1 << 20, 1, Sharing()).shares
+    used = touched([5, 5, 9, 11], 1, block=[0, 1, 0, 1], kind=ATOMIC)
+    shares = l2.answer(used, 2, 1 << 20, 1, Sharing()).shares
     assert shares.tolist() == [1.0, 1.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize("sms", [1, 4])
 def test_a_fetch_that_several_sms_use_falls_to_one_of_them(sms: int) -> None:
     n = 4000
-    lines = np.tile(np.arange(n), sms) << 4 | 0b0011
     block = np.repeat(np.arange(sms), n)
     whose = np.where(block == 0, 0, ELSEWHERE)
-    context = block << 12, np.full(sms * n, 1 << 28), np.arange(sms * n) << 16 | 1, whose
-    touched = Touched.of(np.column_stack(context), lines)
-    found = l2.answer(touched, sms, 1 << 20, sms, Sharing())
+    used = touched(np.tile(np.arange(n), sms), 0b0011, block=block, kind=READ, entry=whose)
+    found = l2.answer(used, sms, 1 << 20, sms, Sharing())
     assert np.count_nonzero(found.arrivals == -1) == pytest.approx(n / sms, rel=0.1)

@@ -16,8 +16,8 @@ from warplens.execute.execution import Execution
 from warplens.execute.grid import LaunchConfig, ModuleImage, Program, execute
 from warplens.execute.memory import DeviceMemory
 from warplens.execute.observe import Observer
+from warplens.execute.recorder import Recorder, Stretch
 from warplens.execute.tally import Tally
-from warplens.execute.trace import Recorder, Stretch
 from warplens.timing import sample as sampling
 from warplens.timing.launch_timing import LaunchTiming
 from warplens.timing.sample import kinds_of, shares_of
@@ -100,9 +100,9 @@ def test_blocks_are_cut_behind_their_windows(kernel: str, turns: int) -> None:
     of_whole = whole.tables()
     for block in (0, 1) if kernel == "barriers" else (0,):
         for warp in (0, 1):
-            mine = entries[(entries[:, 0] == block) & (entries[:, 1] == warp)]
+            mine = entries[(entries["block"] == block) & (entries["warp"] == warp)]
             theirs = of_whole[0]
-            theirs = theirs[(theirs[:, 0] == block) & (theirs[:, 1] == warp)]
+            theirs = theirs[(theirs["block"] == block) & (theirs["warp"] == warp)]
             assert len(mine) == 50
             np.testing.assert_array_equal(mine, theirs)
     assert len(accesses) == len(of_whole[1])

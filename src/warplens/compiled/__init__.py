@@ -1,5 +1,8 @@
 """Python functions compiled to machine code: a small subset of the language, typed by use.
 
+Here are the translator to LLVM, the decorators and what compiled functions may call besides each
+other. Of warplens this package imports the cache on disk and nothing else.
+
 Numbers are 64-bit integers and doubles, memory is NumPy arrays and records of them; `translate.py`
 tells what may be written. A decorated function is compiled when it is first called from Python (or
 its address is asked for), together with everything that it calls, for the types of its arguments.
@@ -26,7 +29,7 @@ from warplens.compiled.build import Intrinsic
 from warplens.compiled.entry import CFunction, Function
 from warplens.compiled.values import NotCompilable
 
-__all__ = ["NotCompilable", "carray", "cfunc", "intrinsic", "native", "types"]
+__all__ = ["NotCompilable", "carray", "cfunc", "intrinsic", "native", "record_at", "types"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -56,3 +59,8 @@ def intrinsic(function: Callable[..., Any]) -> Callable[..., Any]:
 def carray(address: int, shape: tuple[int, ...], dtype: Any) -> Any:
     """The array at an address; only compiled functions can call it."""
     raise NotCompilable("carray works in compiled functions only")
+
+
+def record_at(address: int, dtype: Any) -> Any:
+    """The record of a structured NumPy type at an address; only compiled functions can call it."""
+    raise NotCompilable("record_at works in compiled functions only")

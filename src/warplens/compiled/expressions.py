@@ -19,6 +19,7 @@ from warplens.compiled.values import (
     Array,
     Known,
     NotCompilable,
+    Record,
     Tuple,
     Type,
     Value,
@@ -239,6 +240,8 @@ class Expressions(Operations):
             return Value(INT, (self.value(args[0]).parts[1],))
         if name == "carray":
             return self._array_at(args)
+        if name == "record_at":
+            return self._record_at(args)
         if name in ("zeros", "empty") and getattr(callee, "__module__", "") == "numpy":
             return self._scratch(args, name == "zeros")
         raise NotCompilable(f"{name} cannot be called here")
@@ -264,7 +267,6 @@ class Expressions(Operations):
             self.clear(place, integer(n_bytes))
         return Value(kind, (place, integer(size)))
 
-
     def _array_at(self, args: list[Value | Known]) -> Value:
         """The array at an address: carray(address, (size,), dtype)."""
         address, shape, dtype = args
@@ -273,3 +275,11 @@ class Expressions(Operations):
         dims = [self.number(n, INT) for n in self.items(self.value(shape))]
         kind = Array(storage_of(np.dtype(dtype.value)), len(dims), "")
         return Value(kind, (self.address(address), *dims))
+
+    def _record_at(self, args: list[Value | Known]) -> Value:
+        """The record at an address: record_at(address, dtype)."""
+        address, dtype = args
+        item = storage_of(np.dtype(dtype.value)) if isinstance(dtype, Known) else None
+        if not isinstance(item, Record):
+            raise NotCompilable("a record needs a known structured type")
+        return Value(item, (self.address(address),))

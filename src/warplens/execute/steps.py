@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.compiled import carray, cfunc, native
-from warplens.execute.callbacks import ACCESS, SPLIT, ignore_release, ignore_sync, peek64
+from warplens.execute.callbacks import ON_ACCESS, ON_SPLIT, ignore_release, ignore_sync, peek64
 from warplens.execute.native import peek32, poke32, poke64
 from warplens.execute.observe import Observer
 from warplens.lift import layout as at
@@ -30,7 +30,7 @@ def _copy(to: int, start: int, words: int) -> None:
         poke32(to + 4 * k, peek32(start + 4 * k))
 
 
-@cfunc(SPLIT)
+@cfunc(ON_SPLIT)
 def _on_block(env: Any, warp: int, number: int, mask: int) -> None:
     slots = carray(env, (at.ENV_SLOTS,), np.int64)
     state = slots[at.ENV_OBSERVER]
@@ -54,7 +54,7 @@ def _on_block(env: Any, warp: int, number: int, mask: int) -> None:
     poke64(state + 8 * N_STEPS, n + 1)
 
 
-@cfunc(ACCESS)
+@cfunc(ON_ACCESS)
 def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int, size: int,
                base: int, host: int) -> None:  # fmt: skip
     slots = carray(env, (at.ENV_SLOTS,), np.int64)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.compiled import carray, cfunc
-from warplens.execute.callbacks import SPLIT, ignore_access, ignore_release, ignore_sync, peek64
+from warplens.execute.callbacks import ON_SPLIT, ignore_access, ignore_release, ignore_sync, peek64
 from warplens.execute.native import peek32, poke64
 from warplens.execute.observe import Observer
 from warplens.lift import layout as at
@@ -22,7 +22,7 @@ N_BLOCKS, BLOCK, AT_SIZES, AT_COUNTS, CAPACITY, N_STATE = range(6)
 WARPS = 32  # of a block, at most
 
 
-@cfunc(SPLIT)
+@cfunc(ON_SPLIT)
 def _on_block(env: Any, warp: int, number: int, mask: int) -> None:
     slots = carray(env, (at.ENV_SLOTS,), np.int64)
     state = slots[at.ENV_OBSERVER]

@@ -135,11 +135,11 @@ def packed(trace: BlockTrace, code: Records) -> BlockTrace:
         last = trace.warp_entries[warp + 1]
         if last <= first:
             continue
-        masks = entries[first:last, 1]
+        masks = entries["mask"][first:last]
         every = int(np.bitwise_or.reduce(masks))
         lanes = [lane for lane in range(32) if every >> lane & 1]
         if lanes:
             keep[first:last] = masks >> np.uint32(lanes[warp * _LANE_STEP % len(lanes)]) & 1
         keep[last - 1] = True
-    keep |= has_barrier[entries[:, 0].astype(np.int64)]
+    keep |= has_barrier[entries["lifted_block"]]
     return trace.with_entries(keep)

@@ -120,7 +120,7 @@ def _place(state: State, counts: Counts, spec: Record, trace: Trace, slot: int, 
     warp.status, warp.trace, warp.block = RUNNING, source, slot
     warp.entry, warp.last_entry = first, last
     warp.access, warp.last_access = trace.ranges[source, 1], trace.ranges[source + 1, 1]
-    lifted = trace.entries[first, 0]
+    lifted = trace.entries[first].lifted_block
     warp.pc, warp.end = trace.blocks[lifted, 0], trace.blocks[lifted, 1]
     warp.issued_at = now
     warp.stores = warp.queued = warp.known = warp.fenced = warp.copied = 0

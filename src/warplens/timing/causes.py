@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from warplens.execute.trace import KIND_SHIFT, LANES_SHIFT, SPACE_MASK, SPACE_SHIFT
+from warplens.execute.trace import lines_of
 from warplens.gpus.spec import override
 from warplens.timing import l2
 from warplens.timing.lsu import ATOMIC, GLOBAL, READ
@@ -108,15 +108,12 @@ class Reuse:
 def l1_reuse(model: Model) -> Reuse | None:
     """The reuse of global and local loads; None where there are none."""
     trace, sm = model.sample.trace, model.result.sm
-    where = trace.accesses[:, 1]
-    is_global = where >> SPACE_SHIFT & SPACE_MASK == GLOBAL
-    loads = trace.accesses[(where >> KIND_SHIFT & 7 == READ) & is_global]
-    counts = loads[:, 2] & 0xFFFF
+    accesses = trace.accesses
+    loads = accesses[(accesses["kind"] == READ) & (accesses["space"] == GLOBAL)]
     looked = float(sm["l1_looked"][0])
-    if not counts.sum() or not looked:
+    rows = trace.lines[lines_of(loads)]
+    if not len(rows) or not looked:
         return None
-    first = np.repeat((loads[:, 2] >> 16) - np.concatenate(([0], np.cumsum(counts)[:-1])), counts)
-    rows = trace.lines[first + np.arange(int(counts.sum()))]
     lines, position = np.unique(rows >> 4, return_inverse=True)
     held = np.zeros(len(lines), np.int64)
     np.bitwise_or.at(held, position, rows & 15)
@@ -134,16 +131,12 @@ def l1_reuse(model: Model) -> Reuse | None:
 def updates_per_word(model: Model) -> float:
     """How often the sampled blocks' atomics update a word of global memory, at least."""
     trace = model.sample.trace
-    where = trace.context[:, 1]
-    is_atomic = (where >> KIND_SHIFT & 7 == ATOMIC) & (where >> SPACE_SHIFT & SPACE_MASK == GLOBAL)
-    rows = trace.context[is_atomic]
-    counts = rows[:, 2] & 0xFFFF
-    if not counts.sum():
+    atomics = trace.context[trace.context["kind"] == ATOMIC]
+    if not atomics["n_lines"].any():
         return 0.0
-    first = np.repeat((rows[:, 2] >> 16) - np.concatenate(([0], np.cumsum(counts)[:-1])), counts)
-    found = np.unique(trace.lines[first + np.arange(int(counts.sum()))])
+    found = np.unique(trace.lines[lines_of(atomics)])
     sectors = sum(len(np.unique(found[found >> bit & 1 == 1] >> 4)) for bit in range(4))
-    lanes = float((rows[:, 1] >> LANES_SHIFT & 63).sum())
+    lanes = float(atomics["lanes"].sum())
     return lanes / (_SECTOR_WORDS * sectors)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from warplens.execute.trace import DEPTH_SHIFT
 from warplens.timing import l1, lsu
 from warplens.timing.fetch import IDEAL_FETCH
 from warplens.timing.state import BANK_LINES, BANKS_KNOWN, Record, State, Trace, stage
@@ -16,10 +15,9 @@ def load(state: State, spec: Record, inst: Record, trace: Trace, warp: Record,
     validation/data/constants_sm90.json). A line that the SM never had comes from L2."""
     words, first, count = 1, 0, 0
     if lsu.has_access(trace, warp):
-        row = trace.accesses[warp.access]
+        access = trace.accesses[warp.access]
         warp.access += 1
-        words = (row[1] >> DEPTH_SHIFT & 63) + 1
-        first, count = row[2] >> 16, row[2] & 0xFFFF
+        words, first, count = access.words, access.first_line, access.n_lines
     if spec.ideal & IDEAL_FETCH:
         return float(now + inst.latency)
     sm = state.sm[0]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from warplens.execute.trace import KIND_SHIFT, LANES_SHIFT, SIZE_SHIFT
+from warplens.execute.trace import bytes_of
 from warplens.timing.state import Ints
 from warplens.timing.touched import Touched
 
@@ -25,15 +25,14 @@ _IN_TIME = 384
 def fills(touched: Touched, step: Ints, sms: int) -> npt.NDArray[np.uint8]:
     """Per element of the table of lines: the sectors that stores leave incomplete when they first
     write them. `step`: per access, equal for those at about the same time; `sms`: sampled ones."""
-    where = touched.context[:, 1]
     found = np.zeros(len(touched.lines), np.uint8)
-    is_write = where >> KIND_SHIFT & 7 == _WRITE
+    is_write = touched.context["kind"] == _WRITE
     mine = is_write[touched.access]
     at, access, line = touched.at[mine], touched.access[mine], touched.used[mine]
     sectors = touched.lines[at] & 15
     count = np.bitwise_count(sectors.astype(np.uint8))
-    of_access = np.bincount(access, weights=count, minlength=len(where))
-    n_bytes = (where >> LANES_SHIFT & 63) * (where >> SIZE_SHIFT & 31)
+    of_access = np.bincount(access, weights=count, minlength=len(is_write))
+    n_bytes = bytes_of(touched.context)
     if not (is_write & (n_bytes < _SECTOR_BYTES * of_access)).any():
         return found
     # Of a stretch, a little of which is in the sectors at its ends, all others are whole.

@@ -16,16 +16,16 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.compiled import native
-from warplens.execute.trace import BEFORE, KIND_SHIFT
+from warplens.execute.trace import BEFORE
 from warplens.timing import dram, rows
 from warplens.timing.fills import fills
 from warplens.timing.sharing import Sharing
-from warplens.timing.state import SLICE_LINES, SLICES, Floats, Ints, Record, Trace, stage
+from warplens.timing.state import SLICE_LINES, SLICES, Floats, Ints, Record, Records, Trace, stage
 from warplens.timing.touched import Touched, distinct
 
 IDEAL_L2 = 2
 _WAYS = 16
-_READ, _WRITE = 1, 2
+_READ, _WRITE, _ATOMIC = 1, 2, 4
 _NO_READ = 1 << 62  # a fetch for what is written, which needs no DRAM, or for an atomic
 _BEFORE = 1 << 61  # a fetch before the window of what is replayed
 _MINE = 1  # among users of a fetch: accesses that are replayed; other bits: other SMs in turn
@@ -158,16 +158,17 @@ def count_bits(mask: int) -> int:
 
 
 @native
-def _walk(accesses: Ints, lines: Ints, order: Ints, steps: Ints,
+def _walk(accesses: Records, asking: Ints, lines: Ints, order: Ints, steps: Ints,
           hits: npt.NDArray[np.uint8], fetches: npt.NDArray[np.int32], users: Ints,
           tags: Ints, valid: npt.NDArray[np.uint8],
           written: npt.NDArray[np.uint8], fetched: Ints, by: Ints) -> int:  # fmt: skip
-    """Sends accesses through the tag store; returns the sectors brought in."""
+    """Sends accesses through the tag store; returns the sectors brought in. `asking`: per access
+    the user of fetches that it stands for, 0: none."""
     brought = clock = 0
     n_sets = tags.shape[0]
     for i in range(order.size):
-        row = accesses[order[i]]
-        first, count = row[2] >> 16, row[2] & 0xFFFF
+        access, asks = accesses[order[i]], asking[order[i]]
+        first, count = access.first_line, access.n_lines
         for j in range(first, first + count):
             line, sectors = lines[j] >> 4, lines[j] & 15
             clock += 1
@@ -187,7 +188,7 @@ def _walk(accesses: Ints, lines: Ints, order: Ints, steps: Ints,
                 tags[index, way] = line + 1
                 valid[index, way] = written[index, way] = 0
             found = valid[index, way] & sectors
-            kind = row[1] >> KIND_SHIFT & 7
+            kind = access.kind
             if kind == _WRITE:
                 hits[j] = found | (written[index, way] & sectors) << 4
                 written[index, way] |= sectors
@@ -207,11 +208,11 @@ def _walk(accesses: Ints, lines: Ints, order: Ints, steps: Ints,
                     by[index, way, half] = brought // 2
                     if kind != _READ:
                         users[brought // 2] = _NO_READ
-                    elif row[3] == 0:
+                    elif asks == 0:
                         users[brought // 2] = _BEFORE
                 fetches[j, half] = by[index, way, half]
                 if sectors & bits:
-                    users[by[index, way, half]] |= row[3]
+                    users[by[index, way, half]] |= asks
     return brought
 
 
@@ -250,7 +251,7 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
             lots=np.ones(len(lines)), pieces=np.zeros(len(lines), np.float32),
             fills=np.zeros(len(lines), np.uint8),
         )  # fmt: skip
-    warp, by_warp = context[:, 0], touched.by_warp
+    warp, by_warp = touched.warp, touched.by_warp
     ordinal = np.empty(len(warp), np.int64)
     ordinal[by_warp] = np.arange(len(warp)) - np.searchsorted(warp[by_warp], warp[by_warp])
     wave = touched.block // max(1, resident)
@@ -263,12 +264,12 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     n_sets = max(1, int(size_bytes / 128 / _WAYS))
     tags = np.zeros((n_sets, _WAYS), np.int64)
     valid = np.zeros((n_sets, _WAYS), np.uint8)
-    asked = context.copy()
     place = np.unique(touched.blocks % stride, return_inverse=True)[1][touched.block]
-    asked[:, 3] = np.where(context[:, 3] == 0, _MINE, 2 << np.maximum(0, place - 1) % _PLACES)
-    asked[context[:, 3] == BEFORE, 3] = 0
+    entry = context["entry"]
+    asking = np.where(entry == 0, _MINE, 2 << np.maximum(0, place - 1) % _PLACES)
+    asking[entry == BEFORE] = 0
     brought = _walk(
-        asked, lines, order, steps, hits, fetches, users, tags, valid,
+        context, asking, lines, order, steps, hits, fetches, users, tags, valid,
         np.zeros_like(valid), np.zeros_like(tags),
         np.zeros((*tags.shape, 2), np.int64),
     )  # fmt: skip
@@ -305,7 +306,7 @@ def _scrambled(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 def _contention(touched: Touched, shares: npt.NDArray[np.float32]) -> None:
     """Per line of an atomic access: the part of all blocks that touch the same line."""
     n_blocks = len(touched.blocks)
-    mine = (touched.context[:, 1] >> KIND_SHIFT & 7 == 4)[touched.access]
+    mine = (touched.context["kind"] == _ATOMIC)[touched.access]
     if not mine.any() or n_blocks < 2:
         return
     at, line = touched.at[mine], touched.used[mine]

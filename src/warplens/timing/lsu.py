@@ -2,16 +2,6 @@
 
 from __future__ import annotations
 
-from warplens.execute.trace import (
-    DEPTH_SHIFT,
-    KIND_SHIFT,
-    LANES_SHIFT,
-    SENT_SHIFT,
-    SIZE_SHIFT,
-    SPACE_MASK,
-    SPACE_SHIFT,
-    TURNS_SHIFT,
-)
 from warplens.timing import l1, l2, shared
 from warplens.timing.scoreboard import NO_BARRIER
 from warplens.timing.state import MEMORY, SHARED, Record, Records, State, Trace, stage
@@ -52,8 +42,8 @@ def has_access(trace: Trace, warp: Record) -> bool:
     """Whether a warp's next access is of the instruction where it is."""
     if warp.access >= warp.last_access:
         return False
-    row = trace.accesses[warp.access]
-    return bool(row[0] == warp.entry and row[1] & 0xFFFFFF == warp.pc)
+    access = trace.accesses[warp.access]
+    return bool(access.entry == warp.entry and access.instruction == warp.pc)
 
 
 @stage
@@ -71,21 +61,21 @@ def perform(state: State, spec: Record, inst: Record, trace: Trace, warp: Record
     if inst.kind == SHARED and inst.depth == SHUFFLE:
         turns = 0
         if has_access(trace, warp):  # values beyond the first that the lanes of a MATCH compare
-            turns = trace.accesses[warp.access, 1] >> DEPTH_SHIFT & 63
+            turns = trace.accesses[warp.access].words - 1
             warp.access += 1
         latency = inst.latency + turns * spec.match_turn
         return shared.shuffle(sm, spec, latency, inst.interval * (1 + turns), start), read, read
     done, left = start + 8.0, start + spec.sources_load  # no lane takes part
     while has_access(trace, warp):
-        row = trace.accesses[warp.access]
+        access = trace.accesses[warp.access]
         warp.access += 1
-        done = _record(sm, sub, state.sets, spec, inst, trace, index, row[1], row[2], start, now)
-        kind, space = row[1] >> KIND_SHIFT & 7, row[1] >> SPACE_SHIFT & SPACE_MASK
+        done = _serve(sm, sub, state.sets, spec, inst, trace, index, access, start, now)
+        kind, space = access.kind, access.space
         if inst.depth == COPY and space == GLOBAL:
             warp.copied = max(warp.copied, int(done + spec.copy_extra))
         sources = spec.sources_load
         if kind != READ:
-            words = max(4, row[1] >> SIZE_SHIFT & 31) // 4
+            words = max(4, access.size) // 4
             sources = spec.sources_store + int(spec.wide_extra * (words - 1))
         read, left = begin + sources, start + sources
         if kind == WRITE and space == GLOBAL:
@@ -97,24 +87,23 @@ def perform(state: State, spec: Record, inst: Record, trace: Trace, warp: Record
 
 
 @stage
-def _record(sm: Record, sub: Record, sets: Records, spec: Record, inst: Record, trace: Trace,
-            index: int, where: int, place: int, start: float, now: int) -> float:  # fmt: skip
+def _serve(sm: Record, sub: Record, sets: Records, spec: Record, inst: Record, trace: Trace,
+           index: int, access: Record, start: float, now: int) -> float:  # fmt: skip
     """When an access has its data, or a store is on its way."""
-    kind, space = where >> KIND_SHIFT & 7, where >> SPACE_SHIFT & SPACE_MASK
-    lanes, size = where >> LANES_SHIFT & 63, where >> SIZE_SHIFT & 31
-    first, count = place >> 16, place & 0xFFFF
+    kind, space, lanes, size = access.kind, access.space, access.lanes, access.size
+    first, count = access.first_line, access.n_lines
     if space == SHARED_SPACE:
         is_atomic, is_store = kind == ATOMIC, kind == WRITE
         passes = count * inst.interval if is_atomic else count
         return float(shared.access(sm, sub, spec, passes, lanes, size, is_atomic, is_store, start))
     sm.requests += 1
     if kind == ATOMIC:
-        deep = float(where >> DEPTH_SHIFT & 63)
+        deep = float(access.lanes_on_a_word)
         lane = spec.atomic_lane
         if inst.float_atomic:
             lane = spec.float_atomic_lane if count == 1 else spec.float_atomic_apart
         own = deep * lane - 0.5
-        start = _send_atomic(sm, spec, where, inst, start)
+        start = _send_atomic(sm, spec, access, inst, start)
         done = start
         for i in range(first, first + count):
             done = max(done, l2.atomics(sm, spec, trace, i, deep, own, start))
@@ -129,7 +118,7 @@ def _record(sm: Record, sub: Record, sets: Records, spec: Record, inst: Record, 
         done = _store(sm, sets, spec, trace, index, space, first, count, lanes * size,
                       begin, now)  # fmt: skip
     else:
-        passes = where >> DEPTH_SHIFT & 63
+        passes = access.passes
         if spec.ideal & IDEAL_COALESCING:
             passes = 0
         sm.tagged[sm.next_tagged] = begin
@@ -143,10 +132,10 @@ def _record(sm: Record, sub: Record, sets: Records, spec: Record, inst: Record, 
 
 
 @stage
-def _send_atomic(sm: Record, spec: Record, where: int, inst: Record, start: float) -> float:
+def _send_atomic(sm: Record, spec: Record, access: Record, inst: Record, start: float) -> float:
     """When the last lanes of a global atomic have left the SM: they go in turns, those that compare
     and exchange with twice the data, and those that return something take a cycle more each."""
-    cycles, turns = where >> SENT_SHIFT & 63, (where >> TURNS_SHIFT & 31) + 1
+    cycles, turns = access.cycles, access.turns
     if spec.ideal & IDEAL_COALESCING:
         cycles, turns = 1, 1
     cycles += (cycles - turns) * (inst.interval - 1)

@@ -8,21 +8,12 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from warplens.execute.trace import (
-    DEPTH_SHIFT,
-    KIND_SHIFT,
-    LANES_SHIFT,
-    SIZE_SHIFT,
-    SPACE_MASK,
-    SPACE_SHIFT,
-    BlockTrace,
-)
+from warplens.execute.trace import BlockTrace, bytes_of, warps_of
 from warplens.timing.lsu import ATOMIC, GLOBAL
 from warplens.timing.state import Records
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
-_PC = 0xFFFFFF
 _LINE, _SECTOR = 128, 32
 
 
@@ -44,16 +35,15 @@ def without(
         if following < len(left):
             left["wait"][following] |= left["wait"][index]
     before = np.concatenate(([0], np.cumsum(keep)))
-    where = trace.accesses[:, 1]
-    stays = keep[where & _PC]
-    accesses = trace.accesses[stays].copy()
-    accesses[:, 1] = where[stays] & ~_PC | before[where[stays] & _PC]
+    stays = keep[trace.accesses["instruction"]]
+    accesses = trace.accesses[stays]
+    accesses["instruction"] = before[accesses["instruction"]]
     counts = np.concatenate(([0], np.cumsum(stays)))
     rewritten = replace(
         trace,
         starts=before[trace.starts],
         ends=before[trace.ends],
-        accesses=np.ascontiguousarray(accesses),
+        accesses=accesses,
         warp_accesses=counts[trace.warp_accesses],
     )
     return rewritten, np.ascontiguousarray(left[keep])
@@ -68,16 +58,14 @@ def coalesced(trace: BlockTrace) -> BlockTrace:
     context = trace.context
     if not len(context):
         return trace
-    where, place = context[:, 1], context[:, 2]
-    touched = place & 0xFFFF
-    size = (where >> LANES_SHIFT & 63) * (where >> SIZE_SHIFT & 31)
+    touched, size = context["n_lines"].astype(np.int64), bytes_of(context)
     needed = np.maximum(1, -(-size // _LINE))
-    is_global = where >> SPACE_SHIFT & SPACE_MASK == GLOBAL
-    chosen = (touched > needed) & is_global & (where >> KIND_SHIFT & 7 != ATOMIC)
+    chosen = (touched > needed) & _is_movable(context)
     if not chosen.any():
         return trace
-    old, count, n_bytes = place[chosen] >> 16, touched[chosen], size[chosen]
-    turn = _ordinals(_numbered(context[chosen, 0]) << 32 | _numbered(trace.lines[old] >> 4))
+    old, count = context["first_line"][chosen].astype(np.int64), touched[chosen]
+    n_bytes = size[chosen]
+    turn = _ordinals(_numbered(warps_of(context[chosen])) << 32 | _numbered(trace.lines[old] >> 4))
     each = needed[chosen]
     begin = np.cumsum(each) - each
     row = np.repeat(np.arange(len(each)), each)
@@ -89,8 +77,10 @@ def coalesced(trace: BlockTrace) -> BlockTrace:
     return replace(
         trace,
         lines=np.concatenate([trace.lines, lines]),
-        context=_moved(context, 2, old, first, each, chosen),
-        accesses=_moved(trace.accesses, 2, old, first, each, None),
+        context=_moved(context, old, first, each, chosen),
+        accesses=_moved(
+            trace.accesses, old, first, each, _is_movable(trace.accesses)
+        ),
     )
 
 
@@ -110,19 +100,20 @@ def _ordinals(keys: Ints) -> Ints:
     return found
 
 
-def _moved(rows: Ints, column: int, old: Ints, new: Ints, count: Ints, chosen: Mask | None) -> Ints:
-    """Rows whose lines began at `old` point to the new ones."""
+def _is_movable(accesses: Records) -> Mask:
+    """Accesses whose lanes could touch neighbouring addresses instead."""
+    found: Mask = (accesses["space"] == GLOBAL) & (accesses["kind"] != ATOMIC)
+    return found
+
+
+def _moved(accesses: Records, old: Ints, new: Ints, count: Ints, chosen: Mask) -> Records:
+    """Accesses, of which those chosen whose lines began at `old` point to the new ones."""
     order = np.argsort(old)
-    starts = rows[:, column] >> 16
+    starts = accesses["first_line"]
     at = np.minimum(np.searchsorted(old[order], starts), len(old) - 1)
-    hit = old[order][at] == starts
-    if chosen is not None:
-        hit &= chosen
-    else:
-        space, kind = rows[:, 1] >> SPACE_SHIFT & SPACE_MASK, rows[:, 1] >> KIND_SHIFT & 7
-        hit &= (space == GLOBAL) & (kind != ATOMIC)
+    hit = (old[order][at] == starts) & chosen
     picked = order[at[hit]]
-    changed = rows.copy()
-    changed[hit, column] = new[picked] << 16 | count[picked]
-    changed[hit, 1] &= ~(63 << DEPTH_SHIFT)  # as many passes as the sectors need
+    changed = accesses.copy()
+    changed["first_line"][hit], changed["n_lines"][hit] = new[picked], count[picked]
+    changed["passes"][hit] = 0  # as many as the sectors need
     return changed

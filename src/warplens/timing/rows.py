@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from warplens.execute.trace import KIND_SHIFT
 from warplens.timing.state import Floats, Ints
 from warplens.timing.touched import ROW_LINES, Touched
 
@@ -54,7 +53,7 @@ def pieces(touched: Touched) -> npt.NDArray[np.float32]:
         return found  # of the blocks beside those sampled nothing is known
     number = np.arange(len(begins))
     beside = number - np.maximum.accumulate(np.where(begins, number, 0))
-    kinds = touched.context[:, 1] >> KIND_SHIFT & 7
+    kinds = touched.context["kind"]
     turn = _turns(touched, kinds)
     for kind in (_READ, _WRITE):
         mine = kinds[touched.access] == kind
@@ -81,9 +80,9 @@ def pieces(touched: Touched) -> npt.NDArray[np.float32]:
 
 def _turns(touched: Touched, kinds: Ints) -> Ints:
     """Per access the number of its turn in its warp: a few accesses of one kind in a row."""
-    warp, by_warp = touched.context[:, 0], touched.by_warp
+    warp, by_warp = touched.warp, touched.by_warp
     new_warp = np.diff(warp[by_warp], prepend=-1) != 0
-    new_run = new_warp | (np.diff(kinds[by_warp], prepend=-1) != 0)
+    new_run = new_warp | (np.diff(kinds[by_warp], prepend=0) != 0)
     number = np.arange(len(by_warp))
     in_run = number - np.maximum.accumulate(np.where(new_run, number, 0))
     turn = np.cumsum(new_run | (in_run % _JOINED_ACCESSES == 0))

@@ -19,12 +19,13 @@ import numpy.typing as npt
 
 from warplens.errors import Deadlock, LimitExceeded, WarplensError
 from warplens.execute import grid as engine
-from warplens.execute import trace as tracing
+from warplens.execute import recorder as tracing
 from warplens.execute.execution import Execution
 from warplens.execute.launch import turns_of
 from warplens.execute.memory import DeviceMemory
+from warplens.execute.recorder import Recorder, Stretch
 from warplens.execute.tally import WARPS, Tally
-from warplens.execute.trace import BlockTrace, Recorder, Stretch, collect
+from warplens.execute.trace import BlockTrace
 from warplens.timing.residency import Residency, imbalance
 
 Ints = npt.NDArray[np.int64]
@@ -380,7 +381,7 @@ def _costs(sample: Sample, blocks: int = 1) -> tuple[float, ...]:
 
 def blocks_differ(trace: BlockTrace) -> bool:
     """Whether blocks execute so different numbers of instructions that more of them must be met."""
-    sizes = (trace.ends - trace.starts)[trace.entries[:, 0].astype(np.int64)]
+    sizes = (trace.ends - trace.starts)[trace.entries["lifted_block"]]
     before = np.concatenate(([0], np.cumsum(sizes)))[trace.warp_entries]
     blocks = np.diff(before[:: trace.warps_per_block])
     return len(blocks) > 1 and float(blocks.std()) > _ALIKE * float(blocks.mean())
@@ -434,7 +435,7 @@ def _run(program: engine.Program, image: engine.ModuleImage, memory: DeviceMemor
     )  # fmt: skip
     warps = -(-prod(config.block) // 32)
     run = turns_of(chosen.blocks, config.grid, program.lifted.kernel.cluster_shape)
-    trace = collect(recorder, program.lifted.layout.blocks, warps, len(run))
+    trace = recorder.trace(program.lifted.layout.blocks, warps, len(run))
     return Sample(
         trace=trace, sms=chosen.sms, stride=chosen.stride, execution=execution, executed=len(run)
     )  # fmt: skip

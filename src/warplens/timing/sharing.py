@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from warplens.execute.trace import KIND_SHIFT
 from warplens.timing.state import Ints
 from warplens.timing.touched import Touched, distinct
 
@@ -47,7 +46,7 @@ def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks
     places, place = np.unique(names % stride, return_inverse=True)
     every = np.ones(len(touched.user), np.bool_)
     of_wave = (np.arange(len(names)) < wave)[touched.user]
-    reads = (touched.context[:, 1] >> KIND_SHIFT & 7 == _READ)[touched.access]
+    reads = (touched.context["kind"] == _READ)[touched.access]
     if len(places) >= active_sms:
         lines = _lines_of(touched, of_wave)
         return Sharing(lines=lines, chip_lines=lines)

@@ -96,7 +96,7 @@ def _advance(state: State, counts: Counts, spec: Record, code: Records, trace: T
         warp.entry += 1
         if warp.entry >= warp.last_entry:
             return False
-        lifted = trace.entries[warp.entry, 0]
+        lifted = trace.entries[warp.entry].lifted_block
         following, warp.end = trace.blocks[lifted, 0], trace.blocks[lifted, 1]
     warp.pc = following
     ready = now + max(1, inst.stall)

@@ -181,9 +181,9 @@ class Trace(NamedTuple):
     and `lots`, `pieces` and `fills` per line of an access, `arrivals` per fetch (see l2.py)."""
 
     blocks: Ints  # (lifted block, 2): start, end
-    entries: npt.NDArray[np.uint32]
+    entries: Records
     ranges: Ints  # (warp + 1, 2): first entry, first access
-    accesses: Ints
+    accesses: Records
     lines: Ints
     hits: npt.NDArray[np.uint8]
     shares: npt.NDArray[np.float32]

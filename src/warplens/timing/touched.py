@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from warplens.timing.state import Ints
+from warplens.execute.trace import lines_of, warps_of
+from warplens.timing.state import Ints, Records
 
 ROW_LINES = 16  # of what DRAM has open at once: 2 KiB
 
@@ -18,7 +19,7 @@ class Touched:
     Attributes:
         context: the accesses; lines: the table of lines that they refer to.
         blocks: indices of the blocks, ascending; block: per access its place among them.
-        by_warp: accesses warp by warp, in order.
+        warp: per access a number for its warp; by_warp: accesses warp by warp, in order.
         at: places in `lines` of one access after the other; access: which access that is; used:
             which line's number stands there; user: the place of the access's block.
         line: per element of `lines` the line's number, ascending with addresses, of `n_lines`.
@@ -26,10 +27,11 @@ class Touched:
         first: per line where in `lines` it stands first.
     """
 
-    context: Ints
+    context: Records
     lines: Ints
     blocks: Ints
     block: Ints
+    warp: Ints
     by_warp: Ints
     at: Ints
     access: Ints
@@ -45,19 +47,18 @@ class Touched:
         return len(self.row)
 
     @classmethod
-    def of(cls, context: Ints, lines: Ints) -> Touched:
+    def of(cls, context: Records, lines: Ints) -> Touched:
         """Of a trace's tables."""
-        blocks, block = np.unique(context[:, 0] >> 12, return_inverse=True)
-        counts = context[:, 2] & 0xFFFF
-        skipped = np.cumsum(counts) - counts
-        access = np.repeat(np.arange(len(context)), counts)
-        at = np.arange(len(access)) + ((context[:, 2] >> 16) - skipped)[access]
+        blocks, block = np.unique(context["block"], return_inverse=True)
+        access = np.repeat(np.arange(len(context)), context["n_lines"])
+        at, warp = lines_of(context), warps_of(context)
         names, first, line = np.unique(lines >> 4, return_index=True, return_inverse=True)
         row = np.cumsum(np.diff(names // ROW_LINES, prepend=-1) != 0) - 1
-        by_warp = np.argsort(context[:, 0], kind="stable")
+        by_warp = np.argsort(warp, kind="stable")
         return cls(
-            context=context, lines=lines, blocks=blocks, block=block, by_warp=by_warp, at=at,
-            access=access, used=line[at], user=block[access], line=line, row=row, first=first,
+            context=context, lines=lines, blocks=blocks, block=block, warp=warp, by_warp=by_warp,
+            at=at, access=access, used=line[at], user=block[access], line=line, row=row,
+            first=first,
         )  # fmt: skip
 
 

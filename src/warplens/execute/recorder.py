@@ -1,0 +1,305 @@
+"""Records traces of sampled blocks (trace.py): an observer that writes three bounded tables.
+
+Blocks whose index is a multiple of `stride` are recorded whole; of the others (they run on other
+SMs) only the global memory accesses are kept, since they share the L2 cache. Of long blocks only a
+stretch of every warp is kept, its window, so that as many blocks fit as an SM holds at once; global
+accesses are kept from some time before, so that L2 is found as it would be. Windows of different
+blocks may begin at different points, as blocks do that were not started together. Where no block
+waits for another, the rest of the block need not run (`cut`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from warplens.compiled import carray, cfunc, native, record_at
+from warplens.execute import coalescing
+from warplens.execute.callbacks import (
+    ON_ACCESS,
+    ON_SPLIT,
+    ignore_release,
+    ignore_sync,
+    lane_addresses,
+    lane_offsets,
+)
+from warplens.execute.native import peek32, poke64, population
+from warplens.execute.observe import Observer
+from warplens.execute.runner import ENOUGH
+from warplens.execute.trace import ACCESS, BEFORE, ELSEWHERE, ENTRY, BlockTrace
+from warplens.lift import layout as at
+
+Ints = npt.NDArray[np.int64]
+Records = npt.NDArray[Any]
+
+# what is kept of a warp, counted in its entries (of other SMs' blocks, in its accesses): those
+# behind `first` up to `last`, up to `stagger` later by block, less `sooner`
+WINDOW = np.dtype([(name, "i8") for name in ("first", "last", "stagger", "sooner")])
+# the recorder's state
+RECORDER = np.dtype([
+    ("stride", "i8"), ("overflowed", "i8"),  # 1: something did not fit, or came behind a window
+    # the tables: host address, rows in use, rows that there are
+    ("entries", "i8"), ("n_entries", "i8"), ("most_entries", "i8"),
+    ("accesses", "i8"), ("n_accesses", "i8"), ("most_accesses", "i8"),
+    ("lines", "i8"), ("n_lines", "i8"), ("most_lines", "i8"),
+    ("own", WINDOW), ("others", WINDOW),  # of blocks recorded whole (`last` 0: none), of the others
+    ("drift", "i8"), ("uneven", "i8"), ("warps", "i8"),  # see Stretch; shares times 1 << 20
+    ("cut", "i8"),  # 1: blocks end with the windows of their warps
+    ("seen", "i8"),  # host address of the counters of what passed, by block and warp
+])  # fmt: skip
+# an entry as it is recorded
+EXECUTED = np.dtype([("block", "u4"), ("warp", "i4"), ("entry", ENTRY)])
+
+SUB_PARTITIONS = 4  # of every SM with a control word in its instructions
+_SEEN = 1 << 18  # counters
+_MOST_OF_ONE = 160  # lines of an access are fewer
+MAX_ENTRIES, MAX_ACCESSES, MAX_LINES = 1_300_000, 750_000, 2_200_000  # 62 MB in all
+
+
+@native
+def _counter(header: Any, block: int, warp: int) -> int:
+    """The place of the counter of what passed of a warp."""
+    number = (block // header.stride << 7 | block % header.stride & 127) << 5 | warp & 31
+    return int(number & _SEEN - 1)
+
+
+@native
+def _shift(header: Any, window: Any, block: int, warp: int) -> int:
+    """By how much a warp's window begins later than others': those of an SM's blocks are spread
+    evenly over their time. Of one block's warps that share a sub-partition the older are behind,
+    and all are behind those of a sub-partition that has fewer."""
+    # Multiples of the golden ratio's fraction lie far apart, however many there are.
+    mixed = block // header.stride * 0x9E3779B1 >> 12 & 0xFFFFF
+    later = (mixed * window.stagger >> 20) - window.sooner
+    warps = header.warps
+    if warps <= SUB_PARTITIONS:  # none of them compete
+        return int(later)
+    fewest, place = warps // SUB_PARTITIONS, (warp & 31) % SUB_PARTITIONS
+    there = (warps - 1 - place) // SUB_PARTITIONS + 1
+    behind = (there - 1 - (warp & 31) // SUB_PARTITIONS) * header.drift
+    behind += (there - fewest) * header.uneven
+    begin = window.first + later
+    return int(later - (begin * behind // there >> 20))
+
+
+@native
+def _count(header: Any, last: int, block: int, warp: int) -> int:
+    """Counts one more for a warp (its record's address), up to one more than `last`."""
+    counters = carray(header.seen, (_SEEN,), np.uint32)
+    place = _counter(header, block, peek32(warp + at.WARP_INDEX))
+    seen = counters[place] + 1
+    if seen > last:
+        seen = last + 1
+        header.overflowed = 1
+        if header.cut:
+            poke64(warp + at.WARP_FUEL, ENOUGH)
+    counters[place] = seen
+    return int(seen)
+
+
+@cfunc(ON_SPLIT)
+def _on_block(env: Any, warp: int, number: int, mask: int) -> None:
+    slots = carray(env, (at.ENV_SLOTS,), np.int64)
+    header = record_at(slots[at.ENV_OBSERVER], RECORDER)
+    block = slots[at.ENV_BLOCK]
+    if block % header.stride != 0:
+        return
+    last = header.own.last
+    if last:
+        shift = _shift(header, header.own, block, peek32(warp + at.WARP_INDEX))
+        seen = _count(header, last + shift, block, warp) - shift
+        if seen > last or seen <= header.own.first:
+            return
+    n = header.n_entries
+    if n >= header.most_entries:
+        header.overflowed = 1
+        return
+    row = carray(header.entries, (n + 1,), EXECUTED)[n]
+    row.block, row.warp = block, peek32(warp + at.WARP_INDEX)
+    row.entry.lifted_block, row.entry.mask = number, mask
+    header.n_entries = n + 1
+
+
+@native
+def _entry_of(header: Any, block: int, warp: int, space: int) -> tuple[bool, int]:
+    """Whether an access is kept, and what it belongs to."""
+    whole = block % header.stride == 0
+    if not whole and space != at.SPACE_GLOBAL:
+        return False, ELSEWHERE
+    entry = header.n_entries - 1 if whole else ELSEWHERE
+    last = header.own.last
+    if last:
+        first, index = header.own.first, peek32(warp + at.WARP_INDEX)
+        if whole:
+            seen = carray(header.seen, (_SEEN,), np.uint32)[_counter(header, block, index)]
+            seen -= _shift(header, header.own, block, index)
+        else:
+            shift = _shift(header, header.others, block, index)
+            first, last = header.others.first, header.others.last
+            seen = _count(header, last + shift, block, warp) - shift
+        if seen <= 0 or seen > last:
+            return False, entry
+        if seen <= first:
+            return space == at.SPACE_GLOBAL, BEFORE
+    return True, entry
+
+
+@native
+def _measure(header: Any, row: Any, warp: int, lanes: int, whole: bool, base: int) -> None:
+    """The lines, passes and turns of an access of some lanes, whose instruction is known."""
+    space, kind, size = row.space, row.kind, row.size
+    first, count = header.n_lines, 0
+    lines = carray(header.lines, (first + _MOST_OF_ONE,), np.int64)
+    addresses, offsets = lane_addresses(warp), lane_offsets(warp)
+    row.words, row.passes, row.lanes_on_a_word, row.cycles, row.turns = 1, 0, 0, 0, 0
+    if space == at.SPACE_GLOBAL:
+        count = coalescing.global_lines(addresses, lanes, size, lines, first)
+        if kind == at.ACCESS_ATOMIC:
+            row.cycles, row.turns, row.lanes_on_a_word = coalescing.atomic_turns(addresses, lanes)
+        elif kind == at.ACCESS_READ and whole:
+            row.passes = coalescing.global_passes(addresses, lanes, size, count)
+    elif space == at.SPACE_LOCAL:
+        count = coalescing.local_lines(offsets, lanes, size, lines, first)
+    elif space == at.SPACE_VALUES or space == at.SPACE_CONSTANT:
+        row.words = max(1, coalescing.constant_parts(offsets, lanes, 0, 0, lines, first))
+        if space == at.SPACE_CONSTANT:
+            count = coalescing.constant_parts(offsets, lanes, base, 6, lines, first)
+    else:
+        count = coalescing.shared_passes(offsets, lanes, size, kind == at.ACCESS_READ)
+    if kind == at.ACCESS_ATOMIC and space != at.SPACE_GLOBAL:
+        row.lanes_on_a_word = coalescing.most_lanes_on_a_word(offsets, lanes)
+        if space == at.SPACE_SHARED:
+            count = max(count, row.lanes_on_a_word)
+    row.first_line, row.n_lines = first, count
+    if space != at.SPACE_SHARED:
+        header.n_lines = first + count
+
+
+@cfunc(ON_ACCESS)
+def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int, size: int,
+               base: int, host: int) -> None:  # fmt: skip
+    slots = carray(env, (at.ENV_SLOTS,), np.int64)
+    header = record_at(slots[at.ENV_OBSERVER], RECORDER)
+    block = slots[at.ENV_BLOCK]
+    is_kept, entry = _entry_of(header, block, warp, space)
+    if not is_kept:
+        return
+    n = header.n_accesses
+    if n >= header.most_accesses or header.n_lines + _MOST_OF_ONE > header.most_lines:
+        header.overflowed = 1
+        return
+    row = carray(header.accesses, (n + 1,), ACCESS)[n]
+    lanes = mask & 0xFFFFFFFF
+    row.block, row.warp, row.entry = block, peek32(warp + at.WARP_INDEX), entry
+    row.instruction, row.space, row.kind, row.size = inst, space, kind, size
+    row.lanes = population(lanes)
+    _measure(header, row, warp, lanes, block % header.stride == 0, base)
+    header.n_accesses = n + 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """What is kept of a warp: its entries behind `first` up to `last`, and its global accesses up
+    to there; of blocks on other SMs, `accesses` says the same by their own numbers. All of it
+    begins up to `stagger` (entries, accesses) later, by block, less `sooner`. Of a block's
+    `warps` those of one sub-partition are up to the share `drift` apart; where it has more of them
+    than others have, up to `uneven` behind."""
+
+    first: int
+    last: int
+    accesses: tuple[int, int]
+    stagger: tuple[int, int] = (0, 0)
+    sooner: tuple[int, int] = (0, 0)
+    drift: float = 0.0
+    uneven: float = 0.0
+    warps: int = 1
+
+
+class Recorder:
+    """The tables that one sampled run fills."""
+
+    def __init__(self, stride: int, scale: int = 1, window: Stretch | None = None, *,
+                 cut: bool = False) -> None:  # fmt: skip
+        """`window`: what is kept of a warp. `cut`: blocks end with the windows of their warps."""
+        self._entries = np.empty(scale * MAX_ENTRIES, EXECUTED)
+        self._accesses = np.empty(scale * MAX_ACCESSES, ACCESS)
+        self._lines = np.empty(scale * MAX_LINES, np.int64)
+        self._seen = np.zeros(_SEEN if window else 1, np.uint32)
+        header = self._header = np.zeros((), RECORDER)
+        for name, table in (
+            ("entries", self._entries), ("accesses", self._accesses), ("lines", self._lines)
+        ):  # fmt: skip
+            header[name], header[f"most_{name}"] = table.ctypes.data, len(table)
+        header["stride"], header["cut"], header["seen"] = stride, cut, self._seen.ctypes.data
+        if window:
+            firsts, lasts = zip((window.first, window.last), window.accesses, strict=True)
+            columns = firsts, lasts, window.stagger, window.sooner
+            header["own"], header["others"] = zip(*columns, strict=True)
+            header["drift"] = int(window.drift * (1 << 20))
+            header["uneven"] = int(window.uneven * (1 << 20))
+            header["warps"] = window.warps
+
+    @property
+    def observer(self) -> Observer:
+        """The native functions, with this recorder's state."""
+        return Observer(
+            block=_on_block.address,
+            access=_on_access.address,
+            sync=ignore_sync.address,
+            release=ignore_release.address,
+            state=self._header.ctypes.data,
+        )
+
+    @property
+    def overflowed(self) -> bool:
+        """Whether something did not fit."""
+        return bool(self._header["overflowed"])
+
+    def tables(self) -> tuple[Records, Records, Ints]:
+        """Entries (EXECUTED), accesses and lines, in executed order."""
+        return (
+            self._entries[: self._header["n_entries"]].copy(),
+            self._accesses[: self._header["n_accesses"]].copy(),
+            self._lines[: self._header["n_lines"]].copy(),
+        )
+
+    def trace(self, lifted_blocks: list[Any], warps_per_block: int, sampled: int) -> BlockTrace:
+        """What was recorded, sorted into traces, warp after warp."""
+        entries, accesses, lines = self.tables()
+        block_of = entries["block"].astype(np.int64)
+        blocks = np.unique(block_of)
+        if self.overflowed and len(blocks) > 1 and not self._header["own"]["last"]:
+            blocks = blocks[blocks != block_of[-1]]
+        kept = np.isin(block_of, blocks)
+        position = np.searchsorted(blocks, block_of)
+        key = np.where(kept, position * warps_per_block + entries["warp"], -1)
+        order = np.argsort(key, kind="stable")
+        order = order[np.count_nonzero(~kept) :]
+        n_warps = len(blocks) * warps_per_block
+        rank = np.full(len(entries), -1, np.int64)
+        rank[order] = np.arange(len(order))
+        context = accesses[accesses["space"] == at.SPACE_GLOBAL]
+        context["entry"] = np.minimum(context["entry"], 0)
+        mine = accesses[accesses["entry"] >= 0]
+        mine = mine[kept[mine["entry"]]]
+        mine["entry"] = rank[mine["entry"]]
+        mine = mine[np.argsort(mine["entry"], kind="stable")]
+        warp_of = key[order][mine["entry"]]
+        return BlockTrace(
+            blocks=blocks,
+            stride=int(self._header["stride"]),
+            starts=np.array([b.start for b in lifted_blocks], np.int64),
+            ends=np.array([b.end for b in lifted_blocks], np.int64),
+            entries=np.ascontiguousarray(entries["entry"][order]),
+            warp_entries=np.searchsorted(key[order], np.arange(n_warps + 1)).astype(np.int64),
+            accesses=mine,
+            warp_accesses=np.searchsorted(warp_of, np.arange(n_warps + 1)).astype(np.int64),
+            lines=lines,
+            context=context,
+            warps_per_block=warps_per_block,
+            truncated=self.overflowed,
+            sampled=sampled,
+        )
