@@ -10,14 +10,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from warplens.compiled import carray, cfunc
-from warplens.execute.callbacks import ON_SPLIT, ignore_access, ignore_release, ignore_sync, peek64
-from warplens.execute.native import peek32, poke64
+from warplens.compiled import carray, cfunc, record_at
+from warplens.execute.callbacks import ON_SPLIT, ignore_access, ignore_release, ignore_sync
+from warplens.execute.native import peek32
 from warplens.execute.observe import Observer
 from warplens.lift import layout as at
 
-# the observer's state, int64 slots
-N_BLOCKS, BLOCK, AT_SIZES, AT_COUNTS, CAPACITY, N_STATE = range(6)
+# the observer's state
+TALLY = np.dtype([
+    ("n_blocks", "i8"), ("most_blocks", "i8"), ("block", "i8"),  # the last one's index
+    ("sizes", "i8"), ("counts", "i8"),  # host addresses: see Tally
+])  # fmt: skip
 
 WARPS = 32  # of a block, at most
 
@@ -25,15 +28,13 @@ WARPS = 32  # of a block, at most
 @cfunc(ON_SPLIT)
 def _on_block(env: Any, warp: int, number: int, mask: int) -> None:
     slots = carray(env, (at.ENV_SLOTS,), np.int64)
-    state = slots[at.ENV_OBSERVER]
-    n = peek64(state + 8 * N_BLOCKS)
-    if slots[at.ENV_BLOCK] != peek64(state + 8 * BLOCK) and n < peek64(state + 8 * CAPACITY):
-        n += 1
-        poke64(state + 8 * N_BLOCKS, n)
-        poke64(state + 8 * BLOCK, slots[at.ENV_BLOCK])
-    index = peek32(warp + at.WARP_INDEX) & WARPS - 1
-    place = peek64(state + 8 * AT_COUNTS) + 8 * ((n - 1) * WARPS + index)
-    poke64(place, peek64(place) + peek64(peek64(state + 8 * AT_SIZES) + 8 * number))
+    tally = record_at(slots[at.ENV_OBSERVER], TALLY)
+    if slots[at.ENV_BLOCK] != tally.block and tally.n_blocks < tally.most_blocks:
+        tally.n_blocks += 1
+        tally.block = slots[at.ENV_BLOCK]
+    counts = carray(tally.counts, (tally.n_blocks, WARPS), np.int64)
+    sizes = carray(tally.sizes, (number + 1,), np.int64)
+    counts[tally.n_blocks - 1, peek32(warp + at.WARP_INDEX) & WARPS - 1] += sizes[number]
 
 
 class Tally:
@@ -43,10 +44,10 @@ class Tally:
         """`sizes`: instructions of every lifted block."""
         self._sizes = np.ascontiguousarray(sizes)
         self._counts = np.zeros((max(1, blocks), WARPS), np.int64)
-        self._state = np.zeros(N_STATE, np.int64)
-        self._state[[BLOCK, CAPACITY]] = -1, blocks
-        self._state[AT_SIZES] = self._sizes.ctypes.data
-        self._state[AT_COUNTS] = self._counts.ctypes.data
+        self._state = np.zeros((), TALLY)
+        self._state["block"], self._state["most_blocks"] = -1, blocks
+        self._state["sizes"] = self._sizes.ctypes.data
+        self._state["counts"] = self._counts.ctypes.data
 
     @property
     def observer(self) -> Observer:
@@ -60,4 +61,4 @@ class Tally:
     @property
     def counts(self) -> npt.NDArray[np.int64]:
         """Instructions by block, in the order in which they ran, and warp."""
-        return self._counts[: self._state[N_BLOCKS]].copy()
+        return self._counts[: self._state["n_blocks"]].copy()

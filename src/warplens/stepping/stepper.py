@@ -239,13 +239,13 @@ def step_warp(
 def _steps(kernel: SassKernel, recorder: recorded.StepRecorder) -> tuple[Step, ...]:
     accesses: dict[int, list[Access]] = {}
     for row in recorder.accesses:
-        accesses.setdefault(int(row[0]), []).append(_access(row))
+        accesses.setdefault(int(row["step"]), []).append(_access(row))
     instructions = kernel.instructions
     return tuple(
         Step(
             number=number,
-            instruction=instructions[int(place[0])],
-            mask=int(place[1]),
+            instruction=instructions[int(place["instruction"])],
+            mask=int(place["mask"]),
             state=state,
             accesses=tuple(accesses.get(number, ())),
         )
@@ -255,13 +255,12 @@ def _steps(kernel: SassKernel, recorder: recorded.StepRecorder) -> tuple[Step, .
     )
 
 
-def _access(row: Words) -> Access:
-    mask = int(row[2])
-    addresses = row[8:].view(np.uint64)
+def _access(row: np.void) -> Access:
+    mask, addresses = int(row["mask"]), row["addresses"].view(np.uint64)
     return Access(
-        space=_SPACES[int(row[3])],
-        is_store=bool(int(row[4]) & 2),
-        size=int(row[5]),
+        space=_SPACES[int(row["space"])],
+        is_store=bool(int(row["kind"]) & 2),
+        size=int(row["size"]),
         mask=mask,
         addresses=tuple(
             int(addresses[lane]) if mask >> lane & 1 else None for lane in range(32)
