@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import ast
 import ctypes
+import importlib
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
+import warplens
 from warplens.compiled import NotCompilable, carray, cfunc, native, record_at, types
+from warplens.compiled.build import files_of
+from warplens.compiled.entry import CFunction, Function
 
 CELL = np.dtype([("count", "i4"), ("small", "u1"), ("time", "f8"), ("part", "f4"),
                  ("table", "i8", (4,))])  # fmt: skip
@@ -236,6 +242,36 @@ def test_arrays_of_other_types_compile_anew() -> None:
     assert histogram(np.arange(5, dtype=np.int16), 0) == 1
     with pytest.raises(NotCompilable, match="contiguous"):
         histogram(np.arange(10)[::2], 0)
+
+
+def _read_by(module: Any) -> set[str]:
+    """The modules of warplens whose names a module's compiled functions read."""
+    functions = [
+        f.py_func for f in vars(module).values()
+        if isinstance(f, (Function, CFunction)) and f.py_func.__module__ == module.__name__
+    ]  # fmt: skip
+    used = {name for f in functions for name in f.__code__.co_names}
+    found = set()
+    for node in ast.walk(ast.parse(Path(module.__file__).read_text())):
+        for alias in node.names if isinstance(node, ast.ImportFrom) else ():
+            if (alias.asname or alias.name) in used and node.module:
+                inner = f"{node.module}.{alias.name}"
+                found.add(inner if inner in sys.modules else node.module)
+    return {name for name in found if name.startswith("warplens.")}
+
+
+@pytest.mark.parametrize("package", ["execute", "timing", "sanitize"])
+def test_machine_code_is_kept_under_all_that_it_is_made_from(package: str) -> None:
+    """A constant or function of another file that a compiled function reads is in its digest."""
+    known = {str(path) for path in files_of(package)}
+    modules = [
+        importlib.import_module(f"warplens.{package}.{path.stem}")
+        for path in Path(warplens.__file__).parent.glob(f"{package}/*.py")
+    ]
+    read = {name for module in modules for name in _read_by(module)}
+
+    assert read
+    assert not [name for name in read if str(sys.modules[name].__file__) not in known]
 
 
 def test_processes_share_one_cache(tmp_path: Any) -> None:

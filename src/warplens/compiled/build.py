@@ -38,7 +38,8 @@ lock = threading.RLock()
 _engines: list[Any] = []  # own the machine code, which lives as long as the process
 _ROOT = Path(__file__).parent.parent
 RESULTS: tuple[Type, ...] = (INT, FLOAT, BOOL)  # what an entry may return to Python, or tuples
-_SHARED = ("execute", "compiled")  # compiled into functions of other packages
+# compiled into functions of other packages
+_SHARED = ("compiled/*.py", "execute/*.py", "lift/layout.py")
 
 
 class Intrinsic:
@@ -175,11 +176,16 @@ def _located(error: NotCompilable, function: Any) -> NotCompilable:
     return NotCompilable(f"{code.co_filename}:{line}: {function.__name__}: {error}")
 
 
+def files_of(package: str) -> list[Path]:
+    """All files that functions of a package compile in."""
+    return sorted({path for one in (*_SHARED, f"{package}/*.py") for path in _ROOT.glob(one)})
+
+
 @functools.cache
 def sources(package: str) -> str:
     """A digest of all sources that functions of a package compile in."""
     digest = hashlib.sha256(f"{llvmlite.__version__} {llvm.llvm_version_info}".encode())
-    for path in sorted(p for name in {*_SHARED, package} for p in (_ROOT / name).glob("*.py")):
+    for path in files_of(package):
         digest.update(path.name.encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
