@@ -14,7 +14,7 @@ ROOT = Path(warplens.__file__).parent
 
 # From the ground up: a package reads those of the lines below it and those before it on its own.
 LAYERS = (
-    ("errors", "naming", "version"),
+    ("errors", "naming", "version", "wording"),
     ("toolchain", "sass", "gpus", "result", "compiled"),
     ("isa", "lift", "execute"),
     ("occupancy_calculator", "models"),

@@ -19,12 +19,13 @@ from warplens.metrics.assemble import breakdown
 from warplens.metrics.counters import Counters, Sources
 from warplens.metrics.registry import evaluate
 from warplens.result import Rule, Section
+from warplens.wording import percent
 
 if TYPE_CHECKING:
     from warplens.timing.model import Model
 
 _MODULES = ("advice_counted", "advice_caches", "advice_timed")
-_NO_GAIN = 5.0  # percent: a cause that costs less of the modelled time is told, not advised
+_NO_GAIN = 5.0  # percent: a cause that costs less of the modelled time only informs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +43,7 @@ class Place:
     def told(self) -> str:
         """`kernel.cu:12 (60 %)`, or the address where the line is not known."""
         name = f"{self.file.rsplit('/', 1)[-1]}:{self.line}" if self.file else f"{self.address:#x}"
-        return f"{name} ({100 * self.share:.0f} %)"
+        return f"{name} ({percent(self.share)})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +56,7 @@ class Finding:
         resource: the timing model's resource or cause whose replay without it estimates better.
         blocks: resident blocks per SM of the replay that estimates better; 0 for none.
         drops: instructions that the replay leaves out.
-        least: percent of the modelled time below which it is told, not advised.
+        least: percent of the modelled time below which it only informs.
         basis: where `percent` comes from.
     """
 
@@ -236,7 +237,7 @@ def _rule(declared: Declared, found: Finding, context: Context, texts: dict[str,
             percent, kind, basis = saving, "global", "model"
             if saving < found.least:
                 tag, percent = "INF", None
-                text += " A replay without it is hardly faster: other causes decide here."
+                text += " A replay without it is hardly faster: something else limits the launch."
     place = found.place
     return Rule(
         identifier=declared.identifier,

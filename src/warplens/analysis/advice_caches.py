@@ -7,6 +7,7 @@ from typing import Any
 
 from warplens.analysis.advice import Context, Finding, rule
 from warplens.timing.causes import CarveOut, Reuse, best_carveout, l1_reuse, l2_refetched
+from warplens.wording import count
 
 _LOST = 0.10  # of the sectors looked up: fewer lost hits are not worth a replay
 _LEAST = 10.0  # percent of the time
@@ -32,9 +33,9 @@ def _lost_reuse(c: Context) -> Reuse | None:
     return reuse if reuse.endless_hit_rate - reuse.hit_rate >= _LOST else None
 
 
-@rule("L1Thrash", section="MemoryWorkloadAnalysis", title="L1 gives lines up too early")
+@rule("L1Thrash", section="MemoryWorkloadAnalysis", title="L1 evicts lines before reuse")
 def l1_thrash(c: Context) -> Iterator[Finding]:
-    """Resident blocks touch more than L1 holds, so lines leave it before they are used again."""
+    """The resident blocks' working set exceeds L1, so lines are evicted before they are reused."""
     reuse = _lost_reuse(c)
     if reuse is None or _is_scattered(c):
         return
@@ -47,11 +48,11 @@ def l1_thrash(c: Context) -> Iterator[Finding]:
     most = f" Most loads are at {place.told}." if place else ""
     yield Finding(
         tag="INF" if told else "OPT",
-        text=f"Loads find {100 * reuse.hit_rate:.0f} % of their sectors in L1; "
-        f"{100 * reuse.endless_hit_rate:.0f} % would be there if it kept all. The resident blocks "
-        f"touch about {reuse.footprint_bytes / 1024:,.0f} KB, L1 has {reuse.size_bytes // 1024} "
-        f"KB.{most} Work on a tile that fits until it is done (in shared memory or registers), "
-        "let neighbouring threads share lines, or keep fewer blocks resident.",
+        text=f"The L1 hit rate of loads is {100 * reuse.hit_rate:.0f} %; an L1 that evicts nothing "
+        f"would reach {100 * reuse.endless_hit_rate:.0f} %. The resident blocks touch about "
+        f"{reuse.footprint_bytes / 1024:,.0f} KB, L1 holds {reuse.size_bytes // 1024} KB.{most} "
+        "Finish one tile that fits (in shared memory or registers) before loading the next, let "
+        "neighbouring threads share lines, or keep fewer blocks resident.",
         percent=None if told else percent,
         kind="global",
         basis="model",
@@ -59,9 +60,9 @@ def l1_thrash(c: Context) -> Iterator[Finding]:
     )
 
 
-@rule("L2Thrash", section="MemoryWorkloadAnalysis", title="L2 gives lines up too early")
+@rule("L2Thrash", section="MemoryWorkloadAnalysis", title="L2 evicts lines before reuse")
 def l2_thrash(c: Context) -> Iterator[Finding]:
-    """Data comes from DRAM again because L2 gave it up before its next use."""
+    """Data is read from DRAM again because L2 evicted it before its next use."""
     again = _refetched(c)
     if again < _AGAIN or _is_scattered(c):
         return
@@ -71,11 +72,11 @@ def l2_thrash(c: Context) -> Iterator[Finding]:
     told = percent < _LEAST
     yield Finding(
         tag="INF" if told else "OPT",
-        text=f"DRAM delivers {again:.1f} times the bytes that the kernel needs once: L2 "
-        f"({c.gpu.l2_size_bytes / 2**20:.0f} MB) gives lines up before they are used again.{most} "
-        "Do all that needs a part of the data before going to the next part (blocks over parts "
-        "that fit, several steps per pass), order the blocks so that those that share data run "
-        "together, or store it smaller.",
+        text=f"The kernel reads {again:.1f} times its data from DRAM: L2 "
+        f"({c.gpu.l2_size_bytes / 2**20:.0f} MB) evicts lines before they are reused.{most} "
+        "Process the data in parts that fit into L2 and finish each part before the next, order "
+        "the blocks so that those that share data run at the same time, or use a smaller data "
+        "type.",
         percent=None if told else percent,
         kind="global",
         basis="model",
@@ -90,18 +91,17 @@ def _refetched(c: Context) -> float:
 
 @rule("SharedMemoryCarveOut", section="Occupancy", title="Shared-memory carve-out")
 def carve_out(c: Context) -> Iterator[Finding]:
-    """A smaller carve-out would give L1 room that is worth more than the blocks it costs."""
+    """A smaller carve-out would raise the L1 hit rate by more than the lost occupancy costs."""
     found, model = _better_carveout(c), c.model
     if found is None or model is None or 100 * found.saving < _LEAST:
         return
     share = round(100 * found.bytes / c.gpu.shared_per_sm_bytes)
     yield Finding(
-        text=f"The carve-out for shared memory takes {model.question.carveout_bytes // 1024} KB "
-        f"of the {c.gpu.l1_shared_size_bytes // 1024} KB that L1 shares. With "
-        f"{found.bytes // 1024} KB an SM holds {found.blocks} "
-        f"block{'s' if found.blocks > 1 else ''} at a time and L1 keeps more: "
-        f"set cudaFuncAttributePreferredSharedMemoryCarveout to {share}, or use less shared "
-        "memory per block.",
+        text=f"The shared-memory carve-out is {model.question.carveout_bytes // 1024} KB of the "
+        f"{c.gpu.l1_shared_size_bytes // 1024} KB that L1 and shared memory divide. With "
+        f"{found.bytes // 1024} KB an SM still holds {count(found.blocks, 'block')} and L1 is "
+        f"larger: set cudaFuncAttributePreferredSharedMemoryCarveout to {share}, or use less "
+        "shared memory per block.",
         percent=100 * found.saving,
         kind="global",
         basis="model",

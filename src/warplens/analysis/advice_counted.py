@@ -10,13 +10,10 @@ import numpy as np
 from warplens.analysis.advice import Context, Finding, rule
 from warplens.analysis.local_slice import local_instructions
 from warplens.sass.model import Reg
+from warplens.wording import count, number, percent
 
 _MANY_UPDATES = 16  # of a word by atomics
 _FEW = 0.10  # a cause behind less than this share of what is counted is not worth a word
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.1f} %"
 
 
 _NEAR = 1.6  # sectors over the ideal up to which an access is misaligned rather than scattered
@@ -24,10 +21,10 @@ _NEAR = 1.6  # sectors over the ideal up to which an access is misaligned rather
 
 @rule("UncoalescedGlobalAccess", section="SourceCounters", title="Uncoalesced global accesses")
 def uncoalesced_global_access(c: Context) -> Iterator[Finding]:
-    """Lanes of a warp touch many more 32-byte sectors than their bytes fill."""
+    """A warp's lanes touch many more 32-byte sectors than their bytes would fill."""
     cure = (
-        "Let neighbouring threads touch neighbouring addresses; where the order of the data "
-        "forbids it, pass a tile through shared memory; prefer arrays of members over arrays of "
+        "Let neighbouring threads access neighbouring addresses; where the data layout forbids "
+        "it, stage a tile in shared memory; prefer a structure of arrays to an array of "
         "structures."
     )
     yield from _excess(c, cure, is_near=False)
@@ -35,11 +32,11 @@ def uncoalesced_global_access(c: Context) -> Iterator[Finding]:
 
 @rule("ExcessiveSectors", section="SourceCounters", title="Misaligned global accesses")
 def excessive_sectors(c: Context) -> Iterator[Finding]:
-    """Accesses in order touch sectors beyond those that their bytes fill: they are misaligned."""
+    """Contiguous accesses touch more sectors than their bytes would fill: they are misaligned."""
     cure = (
-        "Its first byte does not lie on a sector boundary, or the lanes leave gaps: align rows "
-        "and start offsets to 32 bytes (pad the pitch of a 2-D array), and keep what is read "
-        "together side by side."
+        "The access does not start on a sector boundary, or the lanes leave gaps: align rows and "
+        "start offsets to 32 bytes (pad the pitch of a 2-D array), and store together what is "
+        "read together."
     )
     yield from _excess(c, cure, is_near=True)
 
@@ -58,9 +55,8 @@ def _excess(c: Context, cure: str, *, is_near: bool) -> Iterator[Finding]:
     what = "load" if c.mask("op", "ld")[place.index] else what
     yield Finding(
         text=f"{excess:,.0f} of {total:,.0f} sectors of global accesses "
-        f"({_percent(excess / total)}) hold nothing that the threads asked for. "
-        f"Most come from {place.told}: a warp's {what} ({place.sass}) touches "
-        f"{sectors[place.index] / requests:.1f} sectors where its bytes fill "
+        f"({percent(excess / total)}) are excessive. Most are at {place.told}: a warp's {what} "
+        f"({place.sass}) touches {sectors[place.index] / requests:.1f} sectors, its bytes fill "
         f"{ideal[place.index] / requests:.1f}. {cure}",
         percent=100 * excess / total,
         resource="coalescing",
@@ -70,7 +66,7 @@ def _excess(c: Context, cure: str, *, is_near: bool) -> Iterator[Finding]:
 
 @rule("UncoalescedSharedAccess", section="SourceCounters", title="Shared memory bank conflicts")
 def uncoalesced_shared_access(c: Context) -> Iterator[Finding]:
-    """Lanes of a warp need different words of one bank, so an access takes several passes."""
+    """A warp's lanes access different words of one bank, which costs extra wavefronts."""
     total = float(c.column("shared_wavefronts").sum())
     excess_each = c.column("shared_wavefronts") - c.column("shared_wavefronts_ideal")
     excess = float(excess_each.sum())
@@ -81,11 +77,10 @@ def uncoalesced_shared_access(c: Context) -> Iterator[Finding]:
         1, c.column("shared_requests")[place.index]
     )
     yield Finding(
-        text=f"{excess:,.0f} of {total:,.0f} passes through shared memory "
-        f"({_percent(excess / total)}) are repeats because lanes meet in one bank. Most come from "
-        f"{place.told}: {place.sass} takes {passes:.1f} passes. Pad the rows of the array by one "
-        "word ([32][33] for [32][32]), exchange the roles of the indices, or permute the columns "
-        "with an exclusive or of the row.",
+        text=f"{excess:,.0f} of {total:,.0f} shared memory wavefronts ({percent(excess / total)}) "
+        f"are due to bank conflicts. Most are at {place.told}: {place.sass} needs "
+        f"{count(round(passes, 1), 'wavefront')} per request. Pad the rows of the array by one "
+        "word ([32][33] for [32][32]), swap the indices, or swizzle: XOR the column with the row.",
         percent=100 * excess / total,
         resource="banks",
         place=place,
@@ -94,7 +89,7 @@ def uncoalesced_shared_access(c: Context) -> Iterator[Finding]:
 
 @rule("ThreadDivergence", section="WarpStateStats", title="Divergent or idle lanes")
 def thread_divergence(c: Context) -> Iterator[Finding]:
-    """Instructions run with few of a warp's 32 lanes."""
+    """Instructions execute with few of a warp's 32 threads."""
     inst = c.count("smsp__inst_executed.sum")
     if not inst:
         return
@@ -105,21 +100,21 @@ def thread_divergence(c: Context) -> Iterator[Finding]:
     threads = prod(c.execution.block)
     full = min(32.0, threads / ceil(threads / 32))
     if active >= 0.75 * full and on >= 0.75 * full:
-        return  # partial warps: the block size rule tells
+        return  # partial warps: the rule about block sizes speaks of them
     divergent = c.column("branch_divergent")
     lost = 32 * c.executed - c.column("thread_inst_executed_true")
     place = c.worst(divergent) if divergent.sum() else c.worst(lost)
     assert place is not None
     cause = (
-        f"the threads of a warp part at {place.told} ({place.sass})"
+        f"branches diverge most at {place.told} ({place.sass})"
         if divergent.sum()
-        else f"guards switch lanes off, most at {place.told} ({place.sass})"
+        else f"most threads are predicated off at {place.told} ({place.sass})"
     )
     yield Finding(
-        text=f"On average {active:.1f} of 32 lanes take part in an instruction and {on:.1f} have a "
-        f"true guard: {cause}. Let the condition depend on the warp rather than on the lane (dense "
-        "thread numbers first), sort or group the work by its path, or make both paths one "
-        "computation.",
+        text=f"Of a warp's 32 threads, {active:.1f} are active and {on:.1f} predicated on per "
+        f"instruction on average; {cause}. Let the condition depend on the warp rather than on the "
+        "lane (let threads with consecutive indices work), sort or group the work by its path, or "
+        "replace the branches by one computation for all.",
         percent=100 * (1 - min(active, on) / 32),
         resource="divergence",
         place=place,
@@ -128,7 +123,7 @@ def thread_divergence(c: Context) -> Iterator[Finding]:
 
 @rule("LaunchConfiguration", section="LaunchStats", title="Block size")
 def block_size(c: Context) -> Iterator[Finding]:
-    """The last warp of every block is not full."""
+    """The last warp of each block is partly empty."""
     threads = prod(c.execution.block)
     rest = threads % 32
     if not rest:
@@ -136,8 +131,9 @@ def block_size(c: Context) -> Iterator[Finding]:
     warps = ceil(threads / 32)
     percent, basis = c.of_running((1 - rest / 32) / warps)
     yield Finding(
-        text=f"A block of {threads} threads has a last warp with {rest} of 32 lanes: those lanes "
-        f"idle in every instruction. Use a multiple of 32, such as {32 * warps}.",
+        text=f"The block size of {threads:,} is not a multiple of 32: the last warp has "
+        f"{count(rest, 'thread')}, and {count(32 - rest, 'lane')} idle in each of its "
+        f"instructions. Use a multiple of 32, such as {32 * warps:,}.",
         percent=percent,
         kind="global",
         basis=basis,
@@ -152,9 +148,9 @@ def small_grid(c: Context) -> Iterator[Finding]:
         return
     percent, basis = c.of_running((n_sm - blocks) / n_sm)
     yield Finding(
-        text=f"The grid has {blocks:,} blocks and the GPU {n_sm} SMs: {n_sm - blocks} SMs get "
-        "nothing. Give each thread less work, split the problem along another dimension (a "
-        "reduction can be split, its parts added later), or run several kernels at once.",
+        text=f"The grid of {count(blocks, 'block')} leaves {n_sm - blocks} of {n_sm} SMs idle. "
+        "Give each thread less work, split the problem along another dimension (a reduction can be "
+        "done in parts that are added up later), or run several kernels concurrently.",
         percent=percent,
         kind="global",
         basis=basis,
@@ -173,10 +169,9 @@ def tail_effect(c: Context) -> Iterator[Finding]:
     if estimate < 20:
         return
     yield Finding(
-        text=f"The grid makes {whole} whole wave{'s' if whole > 1 else ''} of blocks and "
-        f"{_percent(part)} of one more; while the last one runs, most of the GPU idles. Choose the "
-        "grid so that the last wave is nearly full, use smaller blocks, or let a fixed number of "
-        "blocks loop over the data.",
+        text=f"The grid runs in {count(whole, 'full wave')} and a partial wave of {percent(part)}, "
+        "which leaves SMs idle. Choose the grid so that the last wave is nearly full, use smaller "
+        "blocks, or launch a fixed number of blocks that loop over the data (grid-stride loop).",
         percent=estimate,
         kind="global",
         resource="tail",
@@ -194,10 +189,10 @@ def theoretical_occupancy(c: Context) -> Iterator[Finding]:
         "registers": (c.sources.occupancy.limit_registers, _register_cure(c)),
         "shared memory": (
             c.sources.occupancy.limit_shared,
-            f"a block takes {c.kernel.static_shared + c.execution.dynamic_shared:,} bytes: use "
-            "smaller tiles, keep part in registers, or a larger block that shares one tile",
+            f"a block uses {c.kernel.static_shared + c.execution.dynamic_shared:,} bytes: use "
+            "smaller tiles, keep a part in registers, or let a larger block share one tile",
         ),
-        "block size": (c.sources.occupancy.limit_warps, "other block sizes fill the warp slots"),
+        "block size": (c.sources.occupancy.limit_warps, "choose a size that fills the warp slots"),
         "blocks per SM": (c.sources.occupancy.limit_blocks, "use larger blocks"),
     }
     least = min(int(limit) for limit, _ in limits.values())
@@ -207,9 +202,10 @@ def theoretical_occupancy(c: Context) -> Iterator[Finding]:
     is_low = share < 0.5 and (busy is None or busy < 0.6)
     yield Finding(
         tag="OPT" if is_low else "INF",
-        text=f"An SM holds {int(c.sources.occupancy.warps)} of {c.gpu.max_warps_per_sm} warps "
-        f"({_percent(share)}). The limit is {' and '.join(name for name, _ in causes)}: "
-        f"{causes[0][1]}. More warps hide more latency; it helps only where warps wait.",
+        text=f"Theoretical occupancy is {percent(share)}: {int(c.sources.occupancy.warps)} of "
+        f"{c.gpu.max_warps_per_sm} warps fit on an SM, limited by "
+        f"{' and '.join(name for name, _ in causes)}: {causes[0][1]}. More warps hide more "
+        "latency, which helps only where warps stall.",
         percent=100 * (1 - share) if is_low else None,
         blocks=min(others, default=0),
     )
@@ -217,14 +213,14 @@ def theoretical_occupancy(c: Context) -> Iterator[Finding]:
 
 def _register_cure(c: Context) -> str:
     return (
-        f"a thread takes {c.kernel.registers} registers: cap them with __launch_bounds__ or "
-        "-maxrregcount (watch for spills), shorten live ranges, unroll less"
+        f"a thread uses {count(c.kernel.registers, 'register')}: cap them with __launch_bounds__ "
+        "or -maxrregcount (watch for spills), shorten live ranges, unroll less"
     )
 
 
 @rule("HighFp64", section="ComputeWorkloadAnalysis", title="Double precision on a slow pipe")
 def slow_fp64(c: Context) -> Iterator[Finding]:
-    """The GPU runs double precision at a small fraction of single precision."""
+    """The GPU's FP64 rate is a small fraction of its FP32 rate."""
     fp64 = c.column("inst_executed") * c.mask("pipe", "fp64")
     lanes, single = c.gpu.fp64_lanes, c.gpu.fp32_lanes
     total = float(c.executed.sum())
@@ -240,11 +236,11 @@ def slow_fp64(c: Context) -> Iterator[Finding]:
     place = c.worst(fp64)
     assert place is not None
     yield Finding(
-        text=f"{fp64.sum():,} warp instructions run in double precision, at {lanes} lanes per SM "
-        f"against {single} in single precision on {c.gpu.name}; most at {place.told} "
-        f"({place.sass}). Check for constants without an f (1.0 makes the whole expression "
-        "double) and functions of double (sqrt for sqrtf); keep sums in float with compensation "
-        "where that is accurate enough.",
+        text=f"The FP64 pipe executes {count(int(fp64.sum()), 'warp instruction')}, most at "
+        f"{place.told} ({place.sass}); {c.gpu.name} has {lanes} FP64 lanes per SM, but {single} "
+        "for FP32. Look for constants without an f suffix (1.0 makes the whole expression double) "
+        "and for double functions (sqrt for sqrtf); sum in float with compensation where that is "
+        "accurate enough.",
         percent=100 * gain,
         kind="global",
         resource="fp64",
@@ -254,7 +250,7 @@ def slow_fp64(c: Context) -> Iterator[Finding]:
 
 @rule("FPInstructions", section="InstructionStats", title="Multiplications and additions not fused")
 def not_fused(c: Context) -> Iterator[Finding]:
-    """A product goes into an addition as two instructions where one would do."""
+    """A multiplication and the addition of its product are two instructions instead of one."""
     for name, opcodes in (("FP32", ("FADD", "FMUL", "FFMA")), ("FP64", ("DADD", "DMUL", "DFMA"))):
         places = _fusable(c, opcodes[0], opcodes[1])
         every = float((c.executed * c.mask("opcode", *opcodes)).sum())
@@ -263,10 +259,10 @@ def not_fused(c: Context) -> Iterator[Finding]:
         if place is None or n < _FEW * every:
             continue
         yield Finding(
-            text=f"{n:,.0f} {name} additions take a product that a multiplication of their own "
-            f"made ({_percent(2 * n / every)} of the {name} instructions); most at {place.told}. "
-            "Fused, each pair is one instruction with one rounding: compile without -fmad=false, "
-            "or write fmaf(a, b, c) where intrinsics keep them apart.",
+            text=f"{count(n, f'{name} addition')} of a product could be fused with the "
+            f"multiplication; the pairs are {percent(2 * n / every)} of the {name} instructions, "
+            f"most at {place.told}. Fused, a pair is one instruction and rounds once: compile "
+            "without -fmad=false, or write fmaf(a, b, c) where intrinsics keep them apart.",
             percent=100 * n / max(every, 1),
             drops=tuple(np.flatnonzero(places).tolist()),
             place=place,
@@ -292,7 +288,7 @@ def _fusable(c: Context, add: str, multiply: str) -> np.ndarray[tuple[int], np.d
 
 @rule("LocalMemory", section="MemoryWorkloadAnalysis", title="Local memory: spills, indexed arrays")
 def local_memory(c: Context) -> Iterator[Finding]:
-    """Threads keep private data in memory instead of registers."""
+    """Private data of threads is in local memory instead of registers."""
     sectors = c.column("local_sectors")
     total = float(sectors.sum() + c.column("global_sectors").sum())
     place = c.worst(sectors)
@@ -300,11 +296,11 @@ def local_memory(c: Context) -> Iterator[Finding]:
         return
     yield Finding(
         text=f"{int(sectors.sum()):,} of {total:,.0f} sectors "
-        f"({_percent(float(sectors.sum()) / total)}) go to local memory, "
-        f"{c.kernel.local_bytes} bytes per thread; most at {place.told} ({place.sass}). Either "
-        "registers did not fit (raise the cap of __launch_bounds__ or -maxrregcount, or keep "
-        "fewer values alive) or an array is indexed with a value unknown to the compiler (unroll "
-        "the loop, or put the array into shared memory).",
+        f"({percent(float(sectors.sum()) / total)}) are local memory, {c.kernel.local_bytes:,} "
+        f"bytes per thread; most at {place.told} ({place.sass}). Either registers are spilled "
+        "(raise the limit of __launch_bounds__ or -maxrregcount, or keep fewer values live) or an "
+        "array is indexed with a value unknown at compile time (unroll the loop, or move the array "
+        "to shared memory).",
         percent=100 * float(sectors.sum()) / total,
         drops=local_instructions(c.kernel, c.mask("space", "local")),
         place=place,
@@ -313,7 +309,7 @@ def local_memory(c: Context) -> Iterator[Finding]:
 
 @rule("AtomicContention", section="MemoryWorkloadAnalysis", title="Atomics on one address")
 def atomic_contention(c: Context) -> Iterator[Finding]:
-    """Many threads update the same global address, one after another."""
+    """Atomics of many threads to one global address are serialised."""
     atomic = c.mask("op", "atom", "red") & ~c.mask("space", "shared")
     requests = c.column("global_requests") * atomic
     n = float(requests.sum())
@@ -328,29 +324,29 @@ def atomic_contention(c: Context) -> Iterator[Finding]:
         is_single = lanes < 2 * n and n >= 0.9 * c.execution.warps > 7 * c.gpu.sm_count
         if not shares and not is_single:
             return
-        told = f"an atomic has {lanes / n:.0f} lanes on {sectors / n:.1f} sectors"
+        told = f"a request has {lanes / n:.0f} lanes and touches {sectors / n:.1f} sectors"
     else:
         from warplens.timing.causes import updates_per_word
 
         per_word = updates_per_word(c.model)
         if per_word < _MANY_UPDATES:
             return
-        told = f"the sampled blocks update a word {per_word:,.0f} times or more"
+        told = f"the sampled blocks update the same word {per_word:,.0f} times or more"
     yield Finding(
-        text=f"{lanes:,.0f} lanes send atomics ({lanes / max(1, c.execution.warps):.1f} a warp), "
-        f"most at {place.told} ({place.sass}); {told}: updates of one address wait for each other "
-        "in L2. Add up in the warp first (__reduce_add_sync or shuffles), then in the block "
-        "through shared memory, and send one atomic per block; give histograms private copies in "
-        "shared memory.",
+        text=f"{count(lanes, 'atomic lane-operation')} "
+        f"({number(lanes / max(1, c.execution.warps))} per warp), most at {place.told} "
+        f"({place.sass}); {told}, and L2 serialises atomics to one address. Reduce within the warp "
+        "first (__reduce_add_sync or shuffles), then within the block in shared memory, and issue "
+        "one atomic per block; privatise histograms in shared memory.",
         drops=tuple(np.flatnonzero(atomic & (c.executed > 0)).tolist()),
         least=25.0,
         place=place,
     )
 
 
-@rule("SharedMemoryUnused", section="Occupancy", title="Shared memory set aside in vain")
+@rule("SharedMemoryUnused", section="Occupancy", title="Unused shared memory")
 def unused_shared(c: Context) -> Iterator[Finding]:
-    """A block reserves dynamic shared memory that no instruction touches."""
+    """The launch reserves dynamic shared memory that no instruction accesses."""
     if c.execution.dynamic_shared < 1024 or c.column("shared_requests").sum():
         return
     if c.mask("space", "shared", "generic").any():
@@ -358,8 +354,8 @@ def unused_shared(c: Context) -> Iterator[Finding]:
     held = c.sources.occupancy
     others = min(int(held.limit_registers), int(held.limit_warps), int(held.limit_blocks))
     yield Finding(
-        text=f"Each block reserves {c.execution.dynamic_shared:,} bytes of dynamic shared memory "
-        "that the kernel never touches. They shrink the L1 cache and can limit the resident "
-        "blocks: launch with less.",
+        text=f"Each block reserves {count(c.execution.dynamic_shared, 'byte')} of dynamic shared "
+        "memory that the kernel never accesses. They shrink L1 and can limit occupancy: launch "
+        "with less.",
         blocks=others,
     )

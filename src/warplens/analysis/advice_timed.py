@@ -1,4 +1,4 @@
-"""Rules that need the timing model: what warps wait for, and whether the GPU is busy."""
+"""Rules that need the timing model: why warps stall, and whether the GPU is busy."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from warplens.analysis.stall_columns import stalls_of
 _PER_ISSUE = "smsp__average_warps_issue_stalled_{}_per_issue_active.ratio"
 # reason -> what helps
 CURES = {
-    "long_scoreboard": "More loads in flight help: more warps, several independent loads per "
-    "thread before the first use, wider loads, or data kept in shared memory or registers.",
-    "short_scoreboard": "Results of shared memory, special functions or conversions are waited "
-    "for: space their use further apart, or do several independent ones at a time.",
-    "barrier": "Warps wait for their block at __syncthreads: balance the work before it, use "
-    "smaller blocks, or warp-level synchronisation where it is enough.",
-    "membar": "Memory fences are waited for: use fewer, or of a smaller scope.",
-    "lg_throttle": "The queue of local and global accesses is full: use fewer and wider accesses, "
-    "and avoid local memory.",
-    "mio_throttle": "The queue of shared memory and special functions is full: use wider shared "
-    "accesses, fewer of them, and remove bank conflicts.",
-    "math_pipe_throttle": "One execution pipe is full: that is good if it does useful work; else "
-    "use a cheaper operation or another pipe.",
-    "wait": "Fixed latencies between dependent instructions: more warps or more independent "
-    "operations per thread fill them.",
-    "no_instruction": "Instructions are fetched too slowly: the code jumps far or is longer than "
-    "the instruction cache; unroll less.",
-    "branch_resolving": "Branches are waited for: unroll short loops, replace short branches by "
-    "selections.",
-    "imc_miss": "Constants are not in their cache: let all threads of a warp read one constant.",
-    "sleeping": "Threads sleep or yield.",
-    "tex_throttle": "The texture queue is full: fewer or wider texture accesses.",
-    "drain": "Stores at the end of the kernel are waited for: coalesce them.",
-    "dispatch_stall": "Operands wait for a port of the register file: instructions whose operands "
-    "have all even or all odd register numbers; other unrolling or tile sizes change the numbers.",
-    "gmma": "Warpgroup matrix operations are waited for: keep more of them in flight.",
+    "long_scoreboard": "Keep more loads in flight (more warps, several independent loads per "
+    "thread before the first use, wider loads), or keep data in shared memory or registers.",
+    "short_scoreboard": "Warps wait for results of shared memory, special functions or "
+    "conversions: issue several independent ones before the first result is used.",
+    "barrier": "Warps wait for their block at __syncthreads(): balance the work before it, use "
+    "smaller blocks, or __syncwarp() where that suffices.",
+    "membar": "Warps wait for memory fences: use fewer, or a narrower scope.",
+    "lg_throttle": "The LSU queue for local and global accesses is full: use fewer and wider "
+    "accesses, and avoid local memory.",
+    "mio_throttle": "The MIO queue (shared memory, special functions) is full: use fewer and wider "
+    "shared memory accesses, and remove bank conflicts.",
+    "math_pipe_throttle": "An execution pipe is oversubscribed: fine if all of its work is "
+    "needed; else use a cheaper operation or another pipe.",
+    "wait": "Warps wait out fixed latencies between dependent instructions: more warps or more "
+    "independent operations per thread hide them.",
+    "no_instruction": "Instruction fetch is too slow: the code jumps far or exceeds the "
+    "instruction cache; unroll less.",
+    "branch_resolving": "Warps wait for branch targets: unroll short loops, replace short "
+    "branches by selections.",
+    "imc_miss": "Constant loads miss the cache: let all threads of a warp read the same constant.",
+    "sleeping": "Threads call __nanosleep() or yield.",
+    "tex_throttle": "The TEX queue is full: use fewer or wider texture accesses.",
+    "drain": "Warps that have exited wait for their stores: coalesce them.",
+    "dispatch_stall": "Register bank conflicts delay operands: all register numbers of an "
+    "instruction are even, or all odd; another unroll factor or tile size changes them.",
+    "gmma": "Warps wait for warpgroup matrix operations: keep more of them in flight.",
 }
 _BUSY = 80.0
 
@@ -50,28 +50,28 @@ def _most_used(c: Context) -> float | None:
 
 @rule("SOLBottleneck", section="SpeedOfLight", title="Bottleneck")
 def bottleneck(c: Context) -> Iterator[Finding]:
-    """Which part of the GPU comes nearest to its limit, or that none does."""
+    """Whether compute or memory throughput limits the kernel, or latency does."""
     compute = c.number("sm__throughput.avg.pct_of_peak_sustained_elapsed")
     memory = c.number("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed")
     if compute is None or memory is None:
         return
-    told = f"compute {compute:.0f} %, memory {memory:.0f} % of what the GPU sustains"
+    told = f"compute throughput {compute:.0f} %, memory throughput {memory:.0f} %"
     if max(compute, memory) >= _BUSY:
         what = "Compute" if compute >= memory else "Memory"
-        text = f"{what} is near its limit ({told}). Less of that work is what makes it faster."
+        text = f"{what} throughput is near its peak ({told}): only doing less of that work helps."
     elif max(compute, memory) < 60:
-        text = f"Neither limit is near ({told}): latency decides. See what warps wait for."
+        text = f"The kernel is latency-bound ({told}). The stall breakdown shows why warps wait."
     elif abs(compute - memory) >= 10:
         what = "compute" if compute > memory else "memory"
-        text = f"The kernel leans on {what} ({told}); look there first."
+        text = f"The kernel uses {what} more ({told}); look there first."
     else:
-        text = f"Compute and memory are balanced ({told}): faster code needs less of both."
+        text = f"Compute and memory are balanced ({told}): to run faster, reduce both."
     yield Finding(text=text, tag="INF")
 
 
 @rule("AchievedOccupancy", section="Occupancy", title="Achieved occupancy")
 def achieved_occupancy(c: Context) -> Iterator[Finding]:
-    """Fewer warps are resident on average than could be."""
+    """Achieved occupancy is well below theoretical occupancy."""
     theoretical = 100.0 * float(c.sources.occupancy.occupancy)
     achieved = c.number("sm__warps_active.avg.pct_of_peak_sustained_active")
     most = _most_used(c)
@@ -79,8 +79,8 @@ def achieved_occupancy(c: Context) -> Iterator[Finding]:
         return
     yield Finding(
         tag="INF",
-        text=f"{theoretical:.0f} % occupancy is possible, {achieved:.0f} % is reached on average: "
-        "blocks end at different times or the grid is small. Even out the work of blocks and "
+        text=f"Achieved occupancy is {achieved:.0f} %, theoretical occupancy {theoretical:.0f} %: "
+        "blocks end at different times, or the grid is small. Balance the work of blocks and "
         "warps, or launch more and smaller blocks.",
         basis="model",
     )
@@ -88,7 +88,7 @@ def achieved_occupancy(c: Context) -> Iterator[Finding]:
 
 @rule("IssueSlotUtilization", section="SchedulerStats", title="Issue slots")
 def issue_slots(c: Context) -> Iterator[Finding]:
-    """Schedulers find no warp that can issue in many cycles."""
+    """Schedulers have no eligible warp in many cycles."""
     active = c.number("smsp__issue_active.avg.per_cycle_active")
     if active is None or active >= 0.6:
         return
@@ -98,15 +98,15 @@ def issue_slots(c: Context) -> Iterator[Finding]:
     warps = c.number("smsp__warps_active.avg.per_cycle_active") or 0.0
     yield Finding(
         tag="INF",
-        text=f"A scheduler issues in {100 * active:.0f} % of its cycles; it has {warps:.1f} warps "
-        "to choose from and most of them wait. The warp states tell for what.",
+        text=f"A scheduler issues in {100 * active:.0f} % of its cycles; of its {warps:.1f} active "
+        "warps, most are stalled. The stall breakdown shows which reasons dominate.",
         basis="model",
     )
 
 
-@rule("CPIStall", section="WarpStateStats", title="Most frequent wait")
+@rule("CPIStall", section="WarpStateStats", title="Largest stall")
 def top_stall(c: Context) -> Iterator[Finding]:
-    """What warps wait for most."""
+    """One stall reason accounts for much of the time between two issues of a warp."""
     active = c.number("smsp__issue_active.avg.per_cycle_active")
     latency = c.number("smsp__average_warp_latency_per_inst_issued.ratio")
     if active is None or not latency or active >= 0.8:
@@ -118,11 +118,11 @@ def top_stall(c: Context) -> Iterator[Finding]:
     most = _most_used(c) or 0.0
     by_instruction = stalls_of(c.sources.timing).get(reason)
     place = None if by_instruction is None else c.worst(by_instruction)
-    where = f" Most of it at {place.told}, before {place.sass}." if place else ""
+    where = f" Most of it is at {place.told}, before {place.sass}." if place else ""
     yield Finding(
         tag="INF" if most >= _BUSY else "OPT",
-        text=f"A warp spends {cycles:.1f} of {latency:.1f} cycles between two instructions in "
-        f"'{reason.replace('_', ' ')}'.{where} {CURES[reason]}",
+        text=f"Of the {latency:.1f} cycles between two issues of a warp, it is stalled "
+        f"{cycles:.1f} for {reason.replace('_', ' ')}.{where} {CURES[reason]}",
         percent=None if most >= _BUSY else
         100 * min(cycles / latency, 1 - active, 1 - most / 100),
         kind="local",
@@ -133,7 +133,7 @@ def top_stall(c: Context) -> Iterator[Finding]:
 
 @rule("LaunchOverhead", section="LaunchStats", title="Launch overhead")
 def launch_overhead(c: Context) -> Iterator[Finding]:
-    """The kernel is so short that starting it is a large part of its time."""
+    """Launch overhead is a large part of the duration of a short kernel."""
     duration = c.number("gpu__time_duration.sum")
     if duration is None or duration > 10_000:
         return
@@ -141,9 +141,9 @@ def launch_overhead(c: Context) -> Iterator[Finding]:
     if saving is None or saving < 25:
         return
     yield Finding(
-        text=f"Of {duration / 1000:.1f} us, about {saving:.0f} % are the start of the kernel and "
-        "its blocks. Do more per launch: merge kernels, process several problems in one grid, or "
-        "record the launches in a graph.",
+        text=f"About {saving:.0f} % of the {duration / 1000:.1f} us is launch overhead: starting "
+        "the kernel and its blocks. Do more per launch: fuse kernels, process several problems in "
+        "one grid, or use a CUDA graph.",
         percent=saving,
         kind="global",
         basis="model",
@@ -151,15 +151,16 @@ def launch_overhead(c: Context) -> Iterator[Finding]:
     )
 
 
-@rule("PMSamplingData", section="PmSampling", title="Few samples over time")
+@rule("PMSamplingData", section="PmSampling", title="Too few PM samples")
 def few_samples(c: Context) -> Iterator[Finding]:
-    """The sampling interval is so long that the launch's phases cannot be seen."""
+    """The sampling interval is too long to resolve the phases of the launch."""
     interval = c.number("profiler__pmsampler_interval_time")
     duration = c.number("gpu__time_duration.sum")
     if not interval or not duration or interval <= 0.1 * duration:
         return
     yield Finding(
         tag="WRN",
-        text=f"A sample every {interval:,.0f} ns shows little of a launch of {duration:,.0f} ns. "
-        "Give a shorter --pm-sampling-interval, or 0 to have one chosen.",
+        text=f"A sampling interval of {interval:,.0f} ns is too long for a launch of "
+        f"{duration:,.0f} ns. Set a shorter --pm-sampling-interval, or 0 to choose one "
+        "automatically.",
     )

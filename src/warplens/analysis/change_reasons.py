@@ -1,25 +1,26 @@
-"""Why two launches differ: the counts that changed most, and the advice that came or went."""
+"""Why two launches differ: the counts that changed most, and advice that is new or gone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from warplens.result import LaunchResult, SourceTable
+from warplens.wording import change, number
 
 _TIME = "gpu__time_duration.sum"
-# metric -> what it is, in a sentence; the order in which they are told
+# metric -> what it is, in a sentence; the order in which they are listed
 _CAUSES = {
     "memory_l2_theoretical_sectors_global": "sectors of global accesses",
     "dram__bytes.sum": "bytes moved to and from DRAM",
-    "memory_l1_wavefronts_shared": "passes through shared memory",
+    "memory_l1_wavefronts_shared": "shared memory wavefronts",
     "smsp__inst_executed.sum": "warp instructions",
     "smsp__thread_inst_executed_per_inst_executed.ratio": "active threads per instruction",
     "launch__registers_per_thread": "registers per thread",
-    "sm__maximum_warps_per_active_cycle_pct": "theoretical occupancy in percent",
-    "sm__warps_active.avg.pct_of_peak_sustained_active": "achieved occupancy in percent",
+    "sm__maximum_warps_per_active_cycle_pct": "theoretical occupancy (%)",
+    "sm__warps_active.avg.pct_of_peak_sustained_active": "achieved occupancy (%)",
     "launch__waves_per_multiprocessor": "waves per SM",
-    "l1tex__t_sector_hit_rate.pct": "L1 hit rate in percent",
-    "lts__t_sector_hit_rate.pct": "L2 hit rate in percent",
+    "l1tex__t_sector_hit_rate.pct": "L1 hit rate (%)",
+    "lts__t_sector_hit_rate.pct": "L2 hit rate (%)",
 }
 _LEAST = 2.0  # percent
 
@@ -37,18 +38,18 @@ def _number(launch: LaunchResult, name: str) -> float | None:
 
 def _time(old: LaunchResult, new: LaunchResult) -> Iterator[str]:
     if old.gpu != new.gpu:
-        yield f"Another GPU: {old.gpu}, then {new.gpu}."
+        yield f"Different GPUs: {old.gpu} -> {new.gpu}."
     before, after = _number(old, _TIME), _number(new, _TIME)
     if not before or not after:
         return
     times = before / after
     told = f"{before / 1000:,.2f} us -> {after / 1000:,.2f} us"
     if abs(times - 1) < _LEAST / 100:
-        yield f"Modelled time about equal: {told}."
+        yield f"Modelled duration about equal: {told}."
     elif times > 1:
-        yield f"{times:.2f} times as fast in the model: {told}."
+        yield f"{times:.2f} times as fast (modelled duration {told})."
     else:
-        yield f"{1 / times:.2f} times as slow in the model: {told}."
+        yield f"{1 / times:.2f} times as slow (modelled duration {told})."
 
 
 def _causes(old: LaunchResult, new: LaunchResult) -> Iterator[str]:
@@ -56,15 +57,11 @@ def _causes(old: LaunchResult, new: LaunchResult) -> Iterator[str]:
         before, after = _number(old, name), _number(new, name)
         if before is None or after is None or before == after:
             continue
-        told = f"{what}: {_text(before)} -> {_text(after)}"
+        told = f"{what}: {number(before)} -> {number(after)}"
         if not before:
             yield f"{told}."
         elif abs(after - before) >= _LEAST / 100 * abs(before):
-            yield f"{told} ({100 * (after - before) / before:+.0f} %)."
-
-
-def _text(number: float) -> str:
-    return f"{number:,.0f}" if number.is_integer() or number >= 1000 else f"{number:,.2f}"
+            yield f"{told} ({change(100 * (after - before) / abs(before), 0)})."
 
 
 def _excess(table: SourceTable | None) -> dict[str, tuple[float, str]]:
@@ -86,15 +83,15 @@ def _lines(old: LaunchResult, new: LaunchResult) -> Iterator[str]:
     for heading in sorted(before.keys() | after.keys()):
         a, b = before.get(heading), after.get(heading)
         if a and not b:
-            yield f"{heading} gone: {a[0]:,.0f}, most at {a[1]}."
+            yield f"{heading}: {a[0]:,.0f} -> 0; they were mostly at {a[1]}."
         elif b and not a:
-            yield f"{heading} new: {b[0]:,.0f}, most at {b[1]}."
+            yield f"{heading}: 0 -> {b[0]:,.0f}, most at {b[1]}."
 
 
 def _advice(old: LaunchResult, new: LaunchResult) -> Iterator[str]:
     before = {r.identifier: r.title for s in old.sections for r in s.rules if r.tag == "OPT"}
     after = {r.identifier: r.title for s in new.sections for r in s.rules if r.tag == "OPT"}
     for identifier in sorted(before.keys() - after.keys()):
-        yield f"Advice no longer given: {before[identifier] or identifier}."
+        yield f"Advice that no longer applies: {before[identifier] or identifier}."
     for identifier in sorted(after.keys() - before.keys()):
         yield f"New advice: {after[identifier] or identifier}."

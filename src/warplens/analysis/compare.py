@@ -91,7 +91,7 @@ def threshold(text: str) -> Threshold:
     """
     match = re.fullmatch(r"\s*([\w.]+)\s*:\s*(\d+(?:\.\d+)?)\s*%?\s*", text)
     if match is None:
-        raise InputError(f"{text!r} is not METRIC:PERCENT%")
+        raise InputError(f"{text!r} is not of the form METRIC:PERCENT%")
     return Threshold(metric=match[1], percent=float(match[2]))
 
 
@@ -108,10 +108,10 @@ def failures(comparison: Comparison, limits: Sequence[Threshold]) -> tuple[str, 
                 if _grew(change, limit.percent):
                     found.append(
                         f"{limit.metric} of {pair.after}: {change.before} -> {change.after}, "
-                        f"more than {limit.percent:g} % up"
+                        f"an increase of more than {limit.percent:g} %"
                     )
         if not seen:
-            found.append(f"{limit.metric}: no pair of launches has it on both sides")
+            found.append(f"{limit.metric}: no pair of launches has this metric in both results")
     return tuple(found)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from warplens.errors import InputError
 from warplens.gpus.spec import GpuSpec
 from warplens.result import Value
+from warplens.wording import count
 
 MEMORY = ("pageable", "pinned")
 
@@ -42,8 +43,8 @@ class Transfers:
 
     Attributes:
         memory: "pageable" or "pinned" host memory.
-        link: what they go over, such as "PCIe 4.0 x8".
-        call_ns: what each blocking call takes besides, as the host sees it.
+        link: the link they use, such as "PCIe 4.0 x8".
+        call_ns: overhead of each blocking call, as the host sees it.
     """
 
     memory: str
@@ -93,8 +94,9 @@ class Transfers:
         """The totals in one line, for reports."""
         return (
             f"Copies over {self.link} ({self.memory} memory, modelled): "
-            f"{self.to_device_bytes} to the device {_shown(float(self.host_to_device))}, "
-            f"{self.to_host_bytes} to the host {_shown(float(self.device_to_host))}."
+            f"{count(float(self.to_device_bytes), 'byte')} to the device "
+            f"({_shown(float(self.host_to_device))}), {count(float(self.to_host_bytes), 'byte')} "
+            f"to the host ({_shown(float(self.device_to_host))})."
         )
 
 
@@ -143,7 +145,7 @@ def transfers(gpu: GpuSpec, copied: Sequence[Copied], memory: str = "pageable") 
     )
     return Transfers(
         memory=memory,
-        link=link or "the memory that host and GPU share",
+        link=link or "memory that host and GPU share",
         rows=rows,
         call_ns=float(gpu.value("host.call_ns")) if link else 0.0,
     )

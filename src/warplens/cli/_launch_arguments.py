@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.errors import InputError
+from warplens.wording import count as count_text
 
 Array = npt.NDArray[Any]
 
@@ -49,7 +50,7 @@ def parse(text: str, *, seed: int = 0) -> Any:
         )
     kind, value = match["type"], match["value"].strip()
     if kind not in TYPES:
-        raise InputError(f"--arg {text!r}: {kind!r} is none of {', '.join(TYPES)}")
+        raise InputError(f"--arg {text!r}: {kind!r} is not one of {', '.join(TYPES)}")
     if match["size"] is None:
         return _scalar(kind, value, text)
     return _buffer(kind, _sizes(match["size"], text), value, seed, text)
@@ -71,10 +72,10 @@ def _number(kind: str, value: str, text: str) -> int | float:
             return float(value)
         number = int(value, 0)
     except ValueError as error:
-        raise InputError(f"--arg {text!r}: {value!r} is no {kind} number") from error
+        raise InputError(f"--arg {text!r}: {value!r} is not a number of type {kind}") from error
     info = np.iinfo(TYPES[kind])
     if not info.min <= number <= info.max:
-        raise InputError(f"--arg {text!r}: {kind} holds {info.min} to {info.max}")
+        raise InputError(f"--arg {text!r}: {kind} ranges from {info.min:,} to {info.max:,}")
     return number
 
 
@@ -84,7 +85,7 @@ def _sizes(size: str, text: str) -> tuple[int, ...] | None:
         return None
     sizes = tuple(_size(part, text) for part in size.split(","))
     if any(n < 0 for n in sizes) or prod(sizes) > _MOST_BYTES:
-        raise InputError(f"--arg {text!r}: {size!r} is no usable size")
+        raise InputError(f"--arg {text!r}: {size!r} is negative or too large")
     return sizes
 
 
@@ -95,7 +96,7 @@ def _size(part: str, text: str) -> int:
             return int(base, 0) << min(int(shift, 0), 64)
         return prod(int(factor, 0) for factor in part.split("*"))
     except ValueError as error:
-        raise InputError(f"--arg {text!r}: {part!r} is no size") from error
+        raise InputError(f"--arg {text!r}: {part!r} is not a size") from error
 
 
 def _buffer(
@@ -127,7 +128,7 @@ def _filled(
     elif bounds is not None:
         low, high = (int(_number(kind, bound, text)) for bound in bounds.groups())
         if low >= high:
-            raise InputError(f"--arg {text!r}: {low} is not below {high}")
+            raise InputError(f"--arg {text!r}: {low} is not less than {high}")
         values = random.integers(low, high, count, dtype=np.int64 if is_float else dtype)
     else:
         number = _number(kind, init, text)
@@ -145,10 +146,10 @@ def _from_file(kind: str, sizes: tuple[int, ...] | None, path: Path, text: str) 
     except (OSError, ValueError, EOFError) as error:
         raise InputError(f"--arg {text!r}: cannot read {path}: {error}") from error
     if not isinstance(array, np.ndarray) or array.dtype != np.dtype(TYPES[kind]):
-        raise InputError(f"--arg {text!r}: {path} holds {array.dtype}, not {kind}")
+        raise InputError(f"--arg {text!r}: {path} has dtype {array.dtype}, not {kind}")
     if sizes is not None:
         if array.size != prod(sizes):
-            raise InputError(f"--arg {text!r}: {path} holds {array.size} elements")
+            raise InputError(f"--arg {text!r}: {path} has {count_text(array.size, 'element')}")
         array = array.reshape(sizes)
     return np.ascontiguousarray(array)
 
@@ -164,10 +165,11 @@ def save_target(text: str, count: int) -> tuple[int, Path]:
     """Reads `I=FILE.npy` of `--save-arg`; I counts from 0."""
     index, equals, name = text.partition("=")
     if not equals or not index.strip().isdigit() or not name.strip():
-        raise InputError(f"--save-arg {text!r} is not I=FILE.npy")
+        raise InputError(f"--save-arg {text!r} is not of the form I=FILE.npy")
     number = int(index)
     if number >= count:
-        raise InputError(f"--save-arg {text!r}: there are {count} --arg, counted from 0")
+        raise InputError(f"--save-arg {text!r}: no --arg has that index; they count from 0, and "
+                         f"there {'is' if count == 1 else 'are'} {count_text(count, 'argument')}")
     path = Path(name.strip())
     return number, path if path.suffix == ".npy" else path.with_name(path.name + ".npy")
 

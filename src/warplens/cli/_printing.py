@@ -15,32 +15,35 @@ if TYPE_CHECKING:
 def add_print_options(parser: Any) -> None:
     """Adds ncu's printing options."""
     option = parser.add_argument
-    option("--page", choices=("details", "raw", "source"), help="what to print (details)")
-    option("--csv", action="store_true", help="comma-separated output, in base units")
-    option("--json", action="store_true", help="JSON with raw numbers")
+    option("--page", choices=("details", "raw", "source"), help="page to print (default: details)")
+    option("--csv", action="store_true", help="print CSV, in base units")
+    option("--json", action="store_true", help="print JSON, with unrounded numbers")
     option("--print-source", choices=("sass", "cuda"), default="sass",
-           help="source page by instruction or by source line")  # fmt: skip
-    option("--print-units", choices=("auto", "base"), help="scale units (auto; base with --csv)")
+           help="source page per SASS instruction or per CUDA line (default: sass)")  # fmt: skip
+    option("--print-units", choices=("auto", "base"), help="scale units or not (default: auto; "
+        "base with --csv)")
     option("--print-details", choices=("header", "body", "all"), default="header",
-           help="header rows, tables, or all")  # fmt: skip
+           help="header rows, the sections' tables, or all (default: header)")  # fmt: skip
     option("--print-metric-name", choices=("label", "name", "label-name"), default="label",
-           help="what the first column shows")  # fmt: skip
+           help="metric names in the first column (default: label)")  # fmt: skip
     option("--print-metric-instances", choices=("none", "values", "details"), default="none",
-           help="the values of metrics that have several, alone or with their keys")  # fmt: skip
-    option("--print-fp", action="store_true", help="all numbers with decimals")
+           help="print instance values of metrics, alone or with correlation IDs (default: "
+                "none)")  # fmt: skip
+    option("--print-fp", action="store_true", help="print all numbers as floating point")
     option("--print-summary", choices=("none", "per-gpu", "per-kernel"), default="none",
-           help="minimum, maximum and average over launches")  # fmt: skip
+           help="print minimum, maximum and average over launches (default: none)")  # fmt: skip
 
 
 def add_filter_options(parser: Any, *, with_kernel: bool = True) -> None:
     """Adds ncu's launch filters."""
     option = parser.add_argument
     if with_kernel:
-        option("-k", "--kernel-name", metavar="NAME", help="the kernel, or regex:EXPR")
+        option("-k", "--kernel-name", metavar="NAME", help="kernel to profile, or regex:EXPR")
     option("--kernel-name-base", choices=("function", "demangled", "mangled"),
-           default="function", help="which name regex: and filters see")  # fmt: skip
-    option("-c", "--launch-count", type=int, metavar="N", help="at most N launches")
-    option("-s", "--launch-skip", type=int, default=0, metavar="N", help="leave out the first N")
+           default="function", help="name that -k matches (default: function)")  # fmt: skip
+    option("-c", "--launch-count", type=int, metavar="N", help="profile at most N launches")
+    option("-s", "--launch-skip", type=int, default=0, metavar="N", help="skip the first N "
+        "launches")
 
 
 def print_options(arguments: argparse.Namespace) -> PrintOptions:
@@ -96,7 +99,7 @@ def write_text(text: str, path: Path | None, *, overwrite: bool) -> None:
         sys.stdout.write(text)
         return
     if path.exists() and not overwrite:
-        raise ReportError(f"{path} exists already", hint="Give -f to overwrite it.")
+        raise ReportError(f"{path} already exists", hint="Use -f to overwrite it.")
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:

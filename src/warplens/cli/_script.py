@@ -60,8 +60,8 @@ def refuse_launch_options(arguments: argparse.Namespace, script: Path) -> None:
     for name in ("gpu", "grid", "block", "arg", "save_arg"):
         if getattr(arguments, name):
             raise InputError(
-                f"--{name.replace('_', '-')} is for kernels of a .cu file",
-                hint="A script chooses its devices and launches itself.",
+                f"--{name.replace('_', '-')} applies to .cu files and cubins only",
+                hint="A script creates its devices and launches itself.",
             )
 
 

@@ -10,9 +10,9 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "cache",
-        help="size and place of the cache of compiled kernels; clear it",
-        description="Cubins, listings and compiled code are kept on disk and used again. "
-        "WARPLENS_CACHE_DIR sets the place; `off` keeps nothing.",
+        help="show or clear the cache of compiled kernels",
+        description="Cubins, disassembly and compiled code are cached on disk. "
+        "WARPLENS_CACHE_DIR sets the directory; `off` disables the cache.",
     )
     parser.add_argument("action", choices=("info", "clear"))
     return parser
@@ -22,10 +22,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Executes the verb; returns the exit status."""
     from warplens.report.numbers import scaled
     from warplens.toolchain.cache import default_cache
+    from warplens.wording import count
 
     cache = default_cache()
     if arguments.action == "clear":
-        print(f"removed {cache.clear()} entries")
+        print(f"removed {count(cache.clear(), 'entry', 'entries')}")
         return 0
     info = cache.info()
     size, unit = scaled(info.size_bytes, "byte")
@@ -33,6 +34,6 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"directory  {info.directory if info.directory is not None else 'off'}")
     print(f"entries    {info.entries}")
     print(f"size       {size:.1f} {unit} of at most {limit:.1f} {limit_unit}")
-    for kind, count in sorted(info.kinds.items()):
-        print(f"  {kind:<8} {count}")
+    for kind, entries in sorted(info.kinds.items()):
+        print(f"  {kind:<8} {entries}")
     return 0

@@ -19,9 +19,9 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "compare",
-        help="what changed between two results",
+        help="compare two results",
         description="Pairs the launches of two results, by kernel name and order, and shows the "
-        "metrics that differ. --fail makes a growth an error (exit status 1).",
+        "metrics that differ. --fail turns an increase into exit status 1.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -29,13 +29,13 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     option("before", type=Path, metavar="A")
     option("after", type=Path, metavar="B")
     option("--all", action="store_true", help="show unchanged metrics too")
-    option("--metrics", metavar="A,B", help="only these metrics")
+    option("--metrics", metavar="A,B", help="compare these metrics only")
     option("--fail", action="append", default=[], metavar="METRIC:PERCENT%",
-           help="exit 1 if the metric grows by more (repeatable)")  # fmt: skip
-    option("--format", choices=("text", "json", "html"), help="form of the output (text)")
-    option("--json", action="store_true", help="the same as --format json")
-    option("-o", "--output", type=Path, metavar="OUT", help="write to this file")
-    option("-f", "--force-overwrite", action="store_true", help="overwrite it")
+           help="exit with status 1 if the metric increases by more (repeatable)")  # fmt: skip
+    option("--format", choices=("text", "json", "html"), help="output format (default: text)")
+    option("--json", action="store_true", help="same as --format json")
+    option("-o", "--output", type=Path, metavar="OUT", help="write the output to this file")
+    option("-f", "--force-overwrite", action="store_true", help="overwrite an existing OUT")
     return parser
 
 

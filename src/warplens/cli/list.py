@@ -18,7 +18,7 @@ EPILOG = """examples:
   warplens list metrics bank_conflicts
   warplens list rules
   warplens list opcodes HMMA
-  warplens list opcodes kernel.cu              (what of it is refused, per architecture)
+  warplens list opcodes kernel.cu              (unsupported instructions, per architecture)
   warplens list opcodes kernel.cu --gpu H200 --csv
 """
 
@@ -27,23 +27,25 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "list",
-        help="GPUs, sections, metrics, rules of advice, or opcodes",
-        description="What warplens knows.",
+        help="list GPUs, sections, metrics, advice rules, or opcodes",
+        description="Lists the GPUs, sections, metrics, advice rules and opcodes that warplens "
+        "supports.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     option = parser.add_argument
     option("what", choices=("gpus", "sections", "metrics", "rules", "opcodes"))
     option("pattern", nargs="?", metavar="PATTERN|FILE.cu",
-           help="only names that match this regular expression; for opcodes also a source: every "
-           "instruction of its kernels that is not executed")  # fmt: skip
+           help="names that match this regular expression; for opcodes also a source file: every "
+           "unsupported instruction of its kernels")  # fmt: skip
     option("--json", action="store_true", help="print JSON")
     option("--csv", action="store_true", help="print CSV")
     option("-k", "--kernel-name", action="append", default=[], metavar="NAME",
-           help="only this kernel of FILE.cu, or this instance of a template")  # fmt: skip
+           help="this kernel of FILE.cu only, or this template instance (repeatable)")  # fmt: skip
     option("--gpu", action="append", default=[], metavar="NAME",
-           help="compile FILE.cu for this GPU or architecture (all seven)")  # fmt: skip
-    option("--option", action="append", default=[], help="NVRTC option for FILE.cu")
+           help="compile FILE.cu for this GPU or architecture (default: all; "
+                "repeatable)")  # fmt: skip
+    option("--option", action="append", default=[], help="NVRTC option for FILE.cu (repeatable)")
     return parser
 
 
@@ -53,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     source = arguments.what == "opcodes" and _is_source(arguments.pattern)
     if not source and (arguments.gpu or arguments.option or arguments.kernel_name):
-        raise InputError("--gpu, --option and -k go with `list opcodes FILE.cu`")
+        raise InputError("--gpu, --option and -k apply to `list opcodes FILE.cu` only")
     if source:
         headings, rows = _missing(arguments)
     else:
@@ -62,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
         headings, rows = lister[arguments.what]()
         rows = _matching(rows, arguments.pattern)
     if source and not rows and not arguments.json and not arguments.csv:
-        print("none: every instruction is executed")
+        print("none: every instruction is supported")
     else:
         _print(headings, rows, arguments)
     return 1 if source and rows else 0

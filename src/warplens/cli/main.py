@@ -25,7 +25,7 @@ EPILOG = """a session:
   warplens list gpus
   warplens explain UncoalescedGlobalAccess       what a name in a report means
 
-exit status: 0 clean, 1 findings or a failed comparison, 2 broken call
+exit status: 0 clean, 1 findings or a failed comparison, 2 usage or internal error
 """
 
 

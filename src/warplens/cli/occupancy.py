@@ -25,29 +25,33 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "occupancy",
-        help="blocks and warps per SM, what limits them, what to change",
-        description="Theoretical occupancy by numbers or of a kernel in a .cu file.",
+        help="theoretical occupancy: limiters and what to change",
+        description="Computes theoretical occupancy from numbers, or of a kernel in a .cu file.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     option = parser.add_argument
-    option("file", nargs="?", metavar="FILE.cu", help="compile this and take the kernel's numbers")
-    option("-k", "--kernel", help="the kernel's name or template expression")
-    option("--gpu", action="append", help="a GPU or architecture; several give a table")
+    option("file", nargs="?", metavar="FILE.cu", help="compile this file and use the kernel's "
+        "resource usage")
+    option("-k", "--kernel", help="kernel name or template instance, such as 'reduce<256>'")
+    option("--gpu", action="append", help="GPU or architecture (default: H200); repeat for a table")
     option("--block", "--threads", dest="block", required=True, metavar="N[,N[,N]]",
-           help="threads per block, or a block's shape")  # fmt: skip
+           help="threads per block, or the block's dimensions")  # fmt: skip
     option("--registers", type=int, help="registers per thread (without FILE)")
-    option("--static-shared", type=int, help="bytes per block (without FILE)")
-    option("--dynamic-shared", type=int, default=0, help="bytes per block")
-    option("--carveout", type=int, help="shared memory preference in percent")
-    option("--barriers", type=int, help="block barriers (without FILE)")
+    option("--static-shared", type=int, help="static shared memory per block in bytes (without "
+        "FILE)")
+    option("--dynamic-shared", type=int, default=0,
+           help="dynamic shared memory per block in bytes")
+    option("--carveout", type=int, help="preferred shared memory carve-out in percent")
+    option("--barriers", type=int, help="barriers per block (without FILE)")
     option("--cluster", type=int, help="blocks per cluster")
     option("--maxrregcount", metavar="N[,N...]",
-           help="recompile with these register caps (0: none): spills, occupancy")  # fmt: skip
-    option("--sweep", choices=("block", "registers", "shared"), help="occupancy along a resource")
-    option("--plot", type=pathlib.Path, metavar="FILE.svg|.png", help="the sweep as a picture")
+           help="recompile with each register limit (0: none); show spills and "
+                "occupancy")  # fmt: skip
+    option("--sweep", choices=("block", "registers", "shared"), help="occupancy over a resource")
+    option("--plot", type=pathlib.Path, metavar="FILE.svg|.png", help="plot the sweep")
     option("--json", action="store_true", help="print JSON")
-    option("-f", "--force", action="store_true", help="overwrite the picture")
+    option("-f", "--force", action="store_true", help="overwrite an existing plot")
     return parser
 
 
@@ -58,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     from warplens.occupancy_calculator.steps import advise
 
     if args.plot is not None and args.sweep is None:
-        raise InputError("--plot draws a sweep", hint="add --sweep block, registers or shared")
+        raise InputError("--plot needs --sweep", hint="Add --sweep block, registers or shared.")
     if args.maxrregcount is not None:
         return _compare_register_caps(args)
     points = [(gpu, _point(args, gpu)) for gpu in args.gpu or ["H200"]]
@@ -81,7 +85,7 @@ def _shape(text: str) -> tuple[int, ...]:
 
     parts = text.split(",")
     if not 1 <= len(parts) <= 3 or not all(part.strip().isdecimal() for part in parts):
-        raise InputError(f"--block {text!r} is not one to three positive numbers such as 32,8")
+        raise InputError(f"--block {text!r} is not one to three positive integers, such as 32,8")
     return tuple(int(part) for part in parts)
 
 
@@ -106,11 +110,11 @@ def _point(args: argparse.Namespace, gpu: str) -> dict[str, Any]:
     given = {name: value for name, value in numbers.items() if value is not None}
     if args.file is None:
         if "registers" not in given:
-            raise InputError("--registers is missing", hint="or name a .cu file and a kernel (-k)")
+            raise InputError("--registers is missing", hint="Or give a .cu file and a kernel (-k).")
         return point | {"static_shared": 0, "barriers": 1} | given
     if given:
         option = next(iter(given)).replace("_", "-")
-        raise InputError(f"--{option} comes from {args.file}", hint="leave one of the two out")
+        raise InputError(f"--{option} contradicts {args.file}", hint="Give one or the other.")
     return point | _compiled(args, gpu, shape)
 
 
@@ -121,7 +125,7 @@ def _compiled(args: argparse.Namespace, gpu: str, shape: tuple[int, ...]) -> dic
     from warplens.session.device import Device
 
     if args.kernel is None:
-        raise InputError("-k is missing: which kernel of the file?")
+        raise InputError("-k is missing: name the kernel of the file")
     kernel = Device(gpu).compile(args.file).sass(args.kernel)
     occupancy_of_kernel(kernel, gpu, shape, args.dynamic_shared)  # refuses broken launch bounds
     return {
@@ -138,7 +142,7 @@ def _compare_register_caps(args: argparse.Namespace) -> int:
 
     words = args.maxrregcount.split(",")
     if args.file is None or args.kernel is None or not all(word.isdecimal() for word in words):
-        raise InputError("--maxrregcount takes numbers such as 0,64,32, a FILE and a kernel (-k)")
+        raise InputError("--maxrregcount needs numbers such as 0,64,32, a FILE and a kernel (-k)")
     caps = [int(word) or None for word in words]
     block = _shape(args.block)
     tables = [

@@ -47,14 +47,14 @@ def save_plot(curves: list[Curve], path: pathlib.Path, *, overwrite: bool = Fals
         WarplensError: matplotlib is not installed.
     """
     if path.suffix not in (".svg", ".png"):
-        raise InputError(f"{path}: a plot is written as .svg or .png")
+        raise InputError(f"{path}: a plot is a .svg or .png file")
     if path.exists() and not overwrite:
-        raise InputError(f"{path} exists", hint="-f overwrites it")
+        raise InputError(f"{path} exists", hint="Use -f to overwrite it.")
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise WarplensError(
-            "plots in files need matplotlib", hint="pip install matplotlib"
+            "plot files need matplotlib", hint="pip install matplotlib"
         ) from error
     figure = Figure(figsize=(8, 4), layout="constrained")
     axes = figure.add_subplot()
@@ -66,7 +66,7 @@ def save_plot(curves: list[Curve], path: pathlib.Path, *, overwrite: bool = Fals
         axes.plot([curve.present], [here], "o", color=colour)
     axes.axvline(curves[0].present, color="#666666", linewidth=0.8, linestyle="--")
     axes.set_xlabel(curves[0].label)
-    axes.set_ylabel("theoretical occupancy in %")
+    axes.set_ylabel("theoretical occupancy (%)")
     axes.set_ylim(0, 105)
     axes.legend(loc="upper right")
     axes.grid(alpha=0.3)

@@ -18,7 +18,7 @@ EPILOG = """arguments of the kernel, in order:
   --arg TYPE=VALUE      a scalar            --arg i32=1048576  --arg f32=0.5
   --arg TYPE[N]=INIT    a buffer            --arg 'i32[1<<20]=arange'  --arg 'f32[64,64]=rand'
   TYPE is i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64; INIT is a number, arange, rand,
-  randint(lo,hi) or a .npy file; --save-arg 1=out.npy writes the second argument after the run.
+  randint(lo,hi) or a .npy file; --save-arg 1=out.npy saves the second argument after the run.
 
 examples:
   warplens profile reduce.cu -k 'reduce<256>' --grid 4096 --block 256 \\
@@ -33,37 +33,38 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "profile",
-        help="run a kernel or a script and report",
-        description="Runs a kernel from its machine code on the CPU and counts what Nsight "
-        "Compute counts.",
+        help="profile a kernel or every launch of a script",
+        description="Executes a kernel's SASS on the CPU and reports Nsight Compute's metrics for "
+        "the simulated GPU.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("target", metavar="FILE", nargs="?",
                         help="a .cu file, a cubin, or a Python script")  # fmt: skip
     parser.add_argument("-i", "--import", dest="import_file", type=Path, metavar="FILE",
-                        help="run nothing: print or filter a result file")  # fmt: skip
+                        help="print or filter a result file instead of profiling")  # fmt: skip
     add_launch_options(parser.add_argument_group("launch (for .cu files and cubins)"))
     report = parser.add_argument_group("report")
     option = report.add_argument
-    option("--set", dest="section_set", metavar="ID", help="section set (basic): "
-           "basic, detailed, full, roofline, pmsampling")  # fmt: skip
+    option("--set", dest="section_set", metavar="ID", help="section set: basic, detailed, full, "
+           "roofline, pmsampling (default: basic)")  # fmt: skip
     option("--section", action="append", default=[], metavar="ID",
-           help="this section, or regex:EXPR (repeatable)")  # fmt: skip
+           help="section identifier, or regex:EXPR (repeatable)")  # fmt: skip
     option("--metrics", action="append", default=[], metavar="A,B",
-           help="these metrics; a base name means all its values; or regex:EXPR")  # fmt: skip
-    option("-o", "--export", type=Path, metavar="NAME", help="write NAME.wlens, print nothing else")
-    option("--warp", metavar="BLOCK,WARP", help="keep this warp, step by step, for the HTML page")
+           help="metrics; a base name selects all its rollups; or regex:EXPR")  # fmt: skip
+    option("-o", "--export", type=Path, metavar="NAME", help="write NAME.wlens instead of printing")
+    option("--warp", metavar="BLOCK,WARP", help="record this warp's steps for the HTML report")
     option("--schedule", metavar="FIRST,CYCLES",
-           help="keep these cycles of an SM's schedule for the HTML page")  # fmt: skip
+           help="record these cycles of an SM's schedule for the HTML report")  # fmt: skip
     option("--pm-sampling-interval", type=int, default=0, metavar="N",
-           help="time between samples in ns, up to compute capability 8.0 in cycles (0: automatic)")
+           help="sampling interval in ns (cycles up to compute capability 8.0; 0: automatic)")
     option("--pm-sampling-buffer-size", type=int, default=0, metavar="BYTES",
-           help="room for samples; more are dropped (0: automatic)")  # fmt: skip
+           help="size of the sample buffer; further samples are dropped (0: "
+                "automatic)")  # fmt: skip
     option("--pm-sampling-max-passes", type=int, default=0, metavar="N",
-           help="groups of sampled counters to collect (0: all)")  # fmt: skip
+           help="pass groups of sampled counters to collect (0: all)")  # fmt: skip
     option("-f", "--force-overwrite", action="store_true", help="overwrite existing files")
-    option("--log-file", type=Path, metavar="FILE", help="write the page there")
+    option("--log-file", type=Path, metavar="FILE", help="write the output to this file")
     add_filter_options(report)
     add_print_options(report)
     return parser
@@ -73,36 +74,42 @@ def add_launch_options(group: Any) -> None:
     """Adds what says which kernel runs where, and with which arguments."""
     option = group.add_argument
     option("--gpu", action="append", default=[], metavar="NAME",
-           help="GPU to simulate (H200); several give one column each")  # fmt: skip
-    option("--clock", default="base", metavar="base|boost|MHZ", help="SM clock (base)")
-    option("--grid", metavar="X[,Y[,Z]]", help="blocks")
-    option("--block", metavar="X[,Y[,Z]]", help="threads of a block")
-    option("--shared", type=int, default=0, metavar="BYTES", help="dynamic shared memory")
-    option("--cluster", metavar="X[,Y[,Z]]", help="blocks of a cluster (as compiled, or none)")
-    option("--arg", action="append", default=[], metavar="TYPE[N]=INIT", help="see below")
+           help="GPU to simulate (default: H200); repeat for one column each")  # fmt: skip
+    option("--clock", default="base", metavar="base|boost|MHZ", help="SM clock (default: base)")
+    option("--grid", metavar="X[,Y[,Z]]", help="grid size in blocks")
+    option("--block", metavar="X[,Y[,Z]]", help="block size in threads")
+    option("--shared", type=int, default=0, metavar="BYTES", help="dynamic shared memory per block")
+    option("--cluster", metavar="X[,Y[,Z]]", help="cluster size in blocks (default: as compiled)")
+    option("--arg", action="append", default=[], metavar="TYPE[N]=INIT", help="next kernel "
+        "argument, see below (repeatable)")
     option("--save-arg", action="append", default=[], metavar="I=FILE.npy",
-           help="write argument I, counted from 0, after the run")  # fmt: skip
-    option("--seed", type=int, default=0, help="for rand and randint (0)")
-    option("-I", "--include", action="append", default=[], metavar="DIR", help="search headers")
-    option("-D", "--define", action="append", default=[], metavar="NAME[=VALUE]", help="macro")
+           help="save argument I (counted from 0) after the run (repeatable)")  # fmt: skip
+    option("--seed", type=int, default=0, help="seed of rand and randint (default: 0)")
+    option("-I", "--include", action="append", default=[], metavar="DIR", help="header directory")
+    option("-D", "--define", action="append", default=[], metavar="NAME[=VALUE]", help="define a "
+        "macro")
     option("--option", action="append", default=[], metavar="OPT",
            help="NVRTC option, such as --option=-maxrregcount=32")  # fmt: skip
     option("--deterministic", choices=("yes", "no"), default="yes",
-           help="order-dependent kernels run their blocks in order (yes)")  # fmt: skip
-    option("--workers", type=int, metavar="N", help="threads that run blocks (all cores)")
+           help="run blocks in index order where the order can matter (default: yes)")  # fmt: skip
+    option("--workers", type=int, metavar="N", help="threads that execute blocks (default: all "
+        "cores)")
     option("--predict", action="store_true",
-           help="run sampled blocks only, model the time; outputs are not meaningful")  # fmt: skip
+           help="execute sampled blocks only and model the time; outputs are not "
+                "meaningful")  # fmt: skip
     option("--timing", choices=("sampled", "exact", "off"), default="sampled",
-           help="blocks that the timing model replays (sampled)")  # fmt: skip
+           help="blocks that the timing model replays (default: sampled)")  # fmt: skip
     option("--carveout", type=int, metavar="PERCENT",
-           help="preferred shared memory, in percent of the most that an SM has")  # fmt: skip
+           help="preferred shared memory carve-out, in percent of the largest")  # fmt: skip
     option("--scheduler", choices=("oldest-block", "gty", "lrr", "gto"), default="oldest-block",
-           help="warp scheduling: as measured, greedy then youngest, loose round robin, greedy "
-           "then oldest")  # fmt: skip
+           help="warp scheduling policy: as measured on hardware, greedy-then-youngest, loose "
+           "round-robin, greedy-then-oldest (default: oldest-block)")  # fmt: skip
     option("--set-gpu", action="append", default=[], metavar="KEY=VALUE",
-           help="change a number of the GPU: l2.size_bytes=1048576 (repeatable)")  # fmt: skip
-    option("--max-seconds", type=float, metavar="S", help="stop a launch after this time")
-    option("--max-steps", type=int, metavar="N", help="stop after this many instructions")
+           help="override a value of the GPU file, such as l2.size_bytes=1048576 "
+                "(repeatable)")  # fmt: skip
+    option("--max-seconds", type=float, metavar="S", help="abort a launch after S seconds")
+    option("--max-steps", type=int, metavar="N", help="abort a launch after N back edges (loop "
+        "iterations of warps)")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -129,7 +136,7 @@ def _import(arguments: argparse.Namespace) -> int:
     from warplens.errors import InputError
 
     if arguments.target is not None:
-        raise InputError("-i prints a result file; it runs no FILE")
+        raise InputError("-i prints a result file and takes no FILE to profile")
     shown = selection(arguments.import_file, arguments, metric_names(arguments))
     if shown is not None:
         _output(arguments, shown)
@@ -154,12 +161,12 @@ def _check_before_running(arguments: argparse.Namespace) -> None:
     _pair(arguments.warp, "--warp", "BLOCK,WARP")
     _pair(arguments.schedule, "--schedule", "FIRST,CYCLES")
     if arguments.csv and arguments.json:
-        raise InputError("--csv and --json exclude each other")
+        raise InputError("--csv and --json are mutually exclusive")
     if arguments.export is not None:
         name = arguments.export.name
         target = arguments.export.with_name(name if name.endswith(SUFFIX) else name + SUFFIX)
         if target.exists() and not arguments.force_overwrite:
-            raise ReportError(f"{target} exists already", hint="Give -f to overwrite it.")
+            raise ReportError(f"{target} already exists", hint="Use -f to overwrite it.")
 
 
 def metric_names(arguments: argparse.Namespace) -> list[str]:
@@ -297,7 +304,7 @@ def _gpu(name: str, changes: list[str]) -> GpuSpec:
         except ValueError:
             equals = ""
         if not equals:
-            raise InputError(f"--set-gpu {text}: not KEY=NUMBER")
+            raise InputError(f"--set-gpu {text!r} is not of the form KEY=NUMBER")
     spec = find_gpu(name)
     return override(spec, values) if values else spec
 
@@ -328,7 +335,7 @@ def _check_targets(
         if not isinstance(values[index], np.ndarray):
             raise InputError(f"--save-arg {index}: argument {index} is a scalar")
         if path.exists() and not arguments.force_overwrite:
-            raise ReportError(f"{path} exists already", hint="Give -f to overwrite it.")
+            raise ReportError(f"{path} already exists", hint="Use -f to overwrite it.")
 
 
 def _kernel(arguments: argparse.Namespace, device: Device) -> Kernel:

@@ -23,7 +23,7 @@ EPILOG = """examples:
   warplens sanitize reduce.cu ... --save findings.sarif --error-exitcode 86
   warplens sanitize reduce.cu ... --schedules 20         does a race change the result?
 
---arg is explained in `warplens profile --help`. Formats of --save: .json, .sarif, .html, or text.
+`warplens profile --help` explains --arg. Formats of --save: .json, .sarif, .html, or text.
 exit status: 0 clean, 1 findings (or --error-exitcode), 2 broken call
 """
 
@@ -32,10 +32,10 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "sanitize",
-        help="find memory errors, races and bad synchronisation",
-        description="Runs a kernel or a script and finds memory errors (memcheck), races in shared "
-        "and global memory (racecheck), reads of unwritten memory (initcheck) and bad "
-        "synchronisation (synccheck).",
+        help="check for memory errors, races and synchronisation errors",
+        description="Executes a kernel or a script and reports memory errors (memcheck), races in "
+        "shared and global memory (racecheck), reads of uninitialised memory (initcheck) and "
+        "synchronisation errors (synccheck).",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -44,23 +44,28 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     checks = parser.add_argument_group("checks")
     option = checks.add_argument
     option("--tool", action="append", default=[], metavar="NAME",
-           help="memcheck, racecheck, initcheck, synccheck, all (all); repeatable")  # fmt: skip
+           help="memcheck, racecheck, initcheck, synccheck or all (default: all; "
+                "repeatable)")  # fmt: skip
     option("--schedules", type=int, default=0, metavar="N",
-           help="also run N other orders of warps and blocks and compare the results")  # fmt: skip
-    option("--schedule-seed", type=int, default=1, metavar="SEED", help="of the first order (1)")
+           help="also run N other orders of warps and blocks and compare results")  # fmt: skip
+    option("--schedule-seed", type=int, default=1, metavar="SEED", help="seed of the first order "
+        "(default: 1)")
     option("--lane-blocks", type=int, default=128, metavar="N",
-           help="blocks that are checked inside their warps (128)")  # fmt: skip
+           help="blocks checked for races within a warp (default: 128)")  # fmt: skip
     add_filter_options(checks)
     report = parser.add_argument_group("report")
     option = report.add_argument
-    option("--print-limit", type=int, default=100, metavar="N", help="findings shown (100; 0: all)")
+    option("--print-limit", type=int, default=100, metavar="N", help="findings to print (default: "
+        "100; 0: all)")
     option("--print-level", choices=("info", "warn", "error"), default="warn",
-           help="info also shows harmless races (warn)")  # fmt: skip
+           help="least severity to print; info includes harmless races (default: "
+                "warn)")  # fmt: skip
     option("--json", action="store_true", help="print JSON")
-    option("--error-exitcode", type=int, metavar="N", help="exit status on findings (1)")
-    option("--log-file", type=Path, metavar="FILE", help="write the page there")
+    option("--error-exitcode", type=int, metavar="N", help="exit status if there are findings "
+        "(default: 1)")
+    option("--log-file", type=Path, metavar="FILE", help="write the report to this file")
     option("--save", type=Path, action="append", default=[], metavar="FILE",
-           help="also write the findings: .json, .sarif, .html, else text; repeatable")  # fmt: skip
+           help="also write the findings as .json, .sarif, .html or text (repeatable)")  # fmt: skip
     option("-f", "--force-overwrite", action="store_true", help="overwrite existing files")
     return parser
 
@@ -99,10 +104,10 @@ def _check_before_running(arguments: argparse.Namespace) -> None:
         raise InputError("--lane-blocks is less than 1")
     status = arguments.error_exitcode
     if status is not None and not 0 <= status <= 255:
-        raise InputError(f"--error-exitcode {status} is not 0 to 255")
+        raise InputError(f"--error-exitcode {status} is outside 0 to 255")
     for path in (*arguments.save, *([arguments.log_file] if arguments.log_file else [])):
         if path.exists() and not arguments.force_overwrite:
-            raise ReportError(f"{path} exists already", hint="Give -f to overwrite it.")
+            raise ReportError(f"{path} already exists", hint="Use -f to overwrite it.")
 
 
 def _options(arguments: argparse.Namespace) -> SanitizeOptions:

@@ -22,18 +22,18 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "show",
-        help="print a result file as text, CSV or JSON",
+        help="print a result file as text, CSV, JSON or HTML",
         description="Prints a result that `warplens profile -o` wrote.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     option = parser.add_argument
-    option("file", type=Path, metavar="FILE", help="a .wlens file; the ending may be left out")
-    option("--format", choices=_formats(), help="form of the output (text)")
-    option("-o", "--output", type=Path, metavar="OUT", help="write to this file")
+    option("file", type=Path, metavar="FILE", help="result file; the ending .wlens may be omitted")
+    option("--format", choices=_formats(), help="output format (default: text)")
+    option("-o", "--output", type=Path, metavar="OUT", help="write the output to this file")
     option("-f", "--force-overwrite", action="store_true", help="overwrite it")
-    option("--section", action="append", default=[], help="only this section (repeatable)")
-    option("--metrics", metavar="A,B", help="only these metrics of the file")
+    option("--section", action="append", default=[], help="print this section only (repeatable)")
+    option("--metrics", metavar="A,B", help="print these metrics of the file only")
     add_filter_options(parser)
     add_print_options(parser)
     return parser

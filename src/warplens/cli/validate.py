@@ -21,21 +21,23 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "validate",
-        help="predicted against measured times",
-        description="Predicts the time of every case of case files and prints it beside what was "
-        "measured, with mean, median, 90th percentile and maximum of the error.",
+        help="compare predicted with measured durations",
+        description="Predicts the duration of every case of the case files and prints it beside "
+        "the measured one, with mean, median, 90th percentile and maximum of the error.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     option = parser.add_argument
     option("files", nargs="*", type=Path, metavar="FILE", default=[],
-           help="case files (all of validation/timing and validation/published)")  # fmt: skip
+           help="case files (default: all of validation/timing and "
+                "validation/published)")  # fmt: skip
     option("--part", choices=("tuning", "validation", "all"), default="all",
-           help="cases that constants were tuned on, those held back, or all")  # fmt: skip
-    option("--kernel", default="", metavar="TEXT", help="only cases whose name holds this")
+           help="cases that constants were fitted to, cases held out, or all (default: "
+                "all)")  # fmt: skip
+    option("--kernel", default="", metavar="TEXT", help="cases whose name contains TEXT")
     option("--record", type=Path, metavar="FILE",
-           help="keep the outcomes of published cases in a JSON file, case by case")  # fmt: skip
-    option("--csv", action="store_true", help="comma-separated, without the summary")
+           help="write the outcome of each published case to a JSON file")  # fmt: skip
+    option("--csv", action="store_true", help="print CSV, without the summary")
     return parser
 
 

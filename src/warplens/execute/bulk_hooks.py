@@ -33,8 +33,8 @@ def _copy(caller: Caller, warp: int, index: int, lane: int, ranks: tuple[int, ..
     where = caller.thread_text(index, lane)
     if (destination | source | size) & 15:
         raise MemoryFault(
-            f"bulk copy of {size} bytes from {source:#x} to {destination:#x} by {where}: addresses "
-            "and sizes must be multiples of 16"
+            f"bulk copy of {size:,} bytes from {source:#x} to {destination:#x} by {where}: "
+            "addresses and sizes must be multiples of 16 bytes"
         )
     inst = (read_register(warp, 20, lane) >> 4) - 1  # the call before the return address
     caller.allow_read(inst, lane, source, size)
@@ -44,8 +44,9 @@ def _copy(caller: Caller, warp: int, index: int, lane: int, ranks: tuple[int, ..
         base = caller.cluster_shared(rank)
         if base == 0 or max(destination + size, barrier + 8) > limit:
             raise MemoryFault(
-                f"bulk copy of {size} bytes to {destination:#x} in the shared memory of block "
-                f"{rank} of the cluster by {where}: the block is not there, or has no such bytes"
+                f"bulk copy of {size:,} bytes to {destination:#x} in the shared memory of block "
+                f"{rank} of the cluster by {where}: there is no such block, or it does not have "
+                "these bytes"
             )
         ctypes.memmove(base + destination, data, size)
         word = ctypes.c_uint64.from_address(base + barrier)

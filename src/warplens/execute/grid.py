@@ -16,6 +16,7 @@ from warplens.execute.launch import LaunchConfig, Launching, OrderNeeded, turns_
 from warplens.execute.memory import DeviceMemory
 from warplens.execute.program import ModuleImage, Program, load_module, prepare
 from warplens.execute.worker import Worker, counts_of
+from warplens.wording import count
 
 __all__ = ["LaunchConfig", "ModuleImage", "Program", "execute", "load_module", "prepare"]
 
@@ -126,8 +127,9 @@ class _Crew:
         if config.max_seconds is not None and elapsed > config.max_seconds:
             raise LimitExceeded(
                 f"{self._launching.program.lifted.kernel.demangled}: stopped after "
-                f"{config.max_seconds} s with {self.finished()} of {self._total} blocks finished",
-                hint="raise max_seconds, or look for a loop that never ends",
+                f"{config.max_seconds:g} s with {self.finished():,} of "
+                f"{count(self._total, 'block')} finished",
+                hint="Raise max_seconds, or look for an endless loop.",
             )
 
 

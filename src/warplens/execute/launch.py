@@ -19,6 +19,7 @@ from warplens.execute.program import ModuleImage, Program
 from warplens.lift import layout as at
 from warplens.lift.constants import bank0
 from warplens.lift.memory.atomic_ops import atomic_operation
+from warplens.wording import count
 
 SNAPSHOT_LIMIT = 256 << 20  # bytes copied so that an optimistic parallel run can be taken back
 _MINIMUM_STACK = 1024
@@ -176,7 +177,7 @@ class Launching:
                 raise MemoryFault(
                     f"write of size {size} bytes to read-only {segment.name} at {address:#x} by "
                     f"{where}",
-                    hint="the argument is a read-only array or a constant",
+                    hint="The argument is a read-only array, or the memory is constant.",
                 )
             kept = self.config.snapshots
             if kept is not None and kind != at.ACCESS_READ and segment.base not in kept:
@@ -213,7 +214,7 @@ class Launching:
         if kind != at.ACCESS_READ and index not in self._snapshots:
             taken = sum(len(copy) for _, copy in self._snapshots.values())
             if taken + segment.size > SNAPSHOT_LIMIT:
-                self.order_reason = f"{segment.name} is too large to try blocks out of order"
+                self.order_reason = f"{segment.name} is too large to run blocks out of order first"
                 raise OrderNeeded
             self._snapshots[index] = (segment, segment.buffer.copy())
         self._uses[group] = uses
@@ -269,12 +270,14 @@ class Launching:
         what = f"invalid access of {size} bytes to the shared memory of a cluster's block {rank}"
         if kind == at.FAULT_CLUSTER_ENDED:
             return MemoryFault(
-                f"{what} at {address:#x}: that block has ended\n  at {where}",
-                hint="end with a cluster barrier: no block may end while others use its memory",
+                f"{what} at {address:#x}: that block has exited\n  at {where}",
+                hint="End the kernel with a cluster barrier: a block must not exit while others "
+                "use its shared memory.",
             )
         return MemoryFault(
-            f"{what} at {address:#x}: the cluster has {self.cluster_blocks} blocks\n  at {where}",
-            hint="check the rank given to map_shared_rank or mapa",
+            f"{what} at {address:#x}: the cluster has {count(self.cluster_blocks, 'block')}\n  at "
+            f"{where}",
+            hint="Check the rank passed to map_shared_rank or mapa.",
         )
 
     def fault(self, kind: int, inst: int, address: int, size: int, where: str) -> ExecutionFault:
@@ -285,7 +288,7 @@ class Launching:
             return MemoryFault(
                 f"misaligned {space} access of size {size} bytes at {address:#x}{near}\n"
                 f"  at {where}",
-                hint=f"the address must be a multiple of {size}",
+                hint=f"The address must be a multiple of {size}.",
             )
         if kind in (at.FAULT_CLUSTER_RANK, at.FAULT_CLUSTER_ENDED):
             return self._cluster_fault(kind, address, size, where)
@@ -293,7 +296,7 @@ class Launching:
             return MemoryFault(
                 f"invalid __shared__ access of size {size} bytes at {address:#x}: the block has "
                 f"{self.shared_limit:#x} bytes of shared address space\n  at {where}",
-                hint="check the index and the dynamic shared memory given at launch",
+                hint="Check the index, and the dynamic shared memory of the launch.",
             )
         if kind == at.FAULT_LOCAL:
             signed = address - (1 << 32) if address >= 1 << 31 else address
@@ -301,7 +304,8 @@ class Launching:
                 return MemoryFault(
                     f"invalid __local__ access of size {size} bytes at {signed:#x}: the thread has "
                     f"{self.local_bytes} bytes of local memory (stack overflow?)\n  at {where}",
-                    hint="recursion needs a larger stack; a local array may be indexed too far",
+                    hint="Deep recursion needs a larger stack; or an index into a local array is "
+                    "out of bounds.",
                 )
         return MemoryFault(f"invalid access of size {size} bytes at {address:#x}\n  at {where}")
 

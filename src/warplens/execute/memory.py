@@ -126,7 +126,7 @@ class DeviceMemory:
                     f"{segment.name} ({segment.size} bytes at {segment.base:#x}) was freed before"
                 )
         if address < 4096:
-            return "the address is null or nearly so"
+            return "a null pointer, or close to one"
         best: tuple[int, str] | None = None
         for segment in self._segments:
             offset = address - segment.base
@@ -140,7 +140,7 @@ class DeviceMemory:
             )  # fmt: skip
             if best is None or distance < best[0]:
                 best = (distance, text)
-        return best[1] if best else "nothing is allocated"
+        return best[1] if best else "there are no allocations"
 
     @property
     def segments(self) -> tuple[Segment, ...]:

@@ -233,7 +233,7 @@ class Worker:
         for target, lanes in groups.items():
             index = target >> 4
             if index >= code_map.size or code_map[index] < 0:
-                raise ExecutionFault(f"return to a bad code address {target:#x}")
+                raise ExecutionFault(f"return to {target:#x}, which is not code")
             splits.add_split(warp, lanes, int(code_map[index]), at.SPLIT_READY, 0, False)
 
     # --- memory ----------------------------------------------------------------------------------
@@ -321,9 +321,9 @@ class Worker:
         slot, index, warp = self._current()
         if status == runner.STEPS_SPENT:
             raise LimitExceeded(
-                f"{self._lifted.kernel.demangled}: the limit of {self.launching.config.max_steps} "
-                "back edges was reached",
-                hint="raise max_steps, or look for a loop that never ends",
+                f"{self._lifted.kernel.demangled}: the limit of "
+                f"{self.launching.config.max_steps:,} back edges was reached",
+                hint="Raise max_steps, or look for an endless loop.",
             )
         if status == runner.DEADLOCKED:
             raise self._deadlock(slot)
@@ -345,7 +345,7 @@ class Worker:
         )
         if kind == 0:
             return ExecutionFault(
-                f"{self._lifted.kernel.demangled}: a warp ran off the end of the code"
+                f"{self._lifted.kernel.demangled}: a warp ran past the end of the code"
             )
         where = f"{self.where(inst)}, {self.thread_text(warp_index, lane)}"
         address &= (1 << 64) - 1
@@ -364,7 +364,7 @@ class Worker:
                 ]
                 line = f" ({inst.file}:{inst.line})" if inst.line else ""
                 waits.append(
-                    f"  warp {i} waits at named barrier {state - runner.WARP_PARKED}{line}"
+                    f"  warp {i} waits at barrier {state - runner.WARP_PARKED}{line}"
                 )
             for j in range(ctypes.c_uint32.from_address(warp + at.WARP_SPLITS).value):
                 base = warp + at.WARP_SPLIT_TABLE + at.SPLIT_SIZE * j
@@ -374,7 +374,7 @@ class Worker:
                 block = self._lifted.layout.blocks[pc]
                 inst = self._lifted.kernel.instructions[block.start - 1]
                 what = {
-                    at.SPLIT_AT_BARRIER: f"named barrier {info}",
+                    at.SPLIT_AT_BARRIER: f"barrier {info}",
                     at.SPLIT_AT_WARPSYNC: f"warp synchronisation of mask {info:#010x}",
                     at.SPLIT_AT_BSYNC: f"BSYNC B{info} for other lanes of the warp",
                     at.SPLIT_AT_CLUSTER: "the cluster barrier",
@@ -390,13 +390,14 @@ class Worker:
             waits = [f"  block of rank {s - first}:{line[1:]}" for s in range(first, first + size)
                      for line in self._waits(s)]  # fmt: skip
             where = f"the cluster of block {self._coordinates(first)}"
-            hint = "the cluster barrier needs all threads of all its blocks that have not ended"
+            hint = "all threads of the cluster that have not exited must reach the cluster barrier"
         else:
             waits, where = self._waits(slot), f"block {self._coordinates(slot)}"
-            hint = "a barrier must be reached by all threads of the block that have not ended"
+            hint = "all threads of the block that have not exited must reach the barrier"
         shown = "\n".join(waits[:20]) + ("\n  …" if len(waits) > 20 else "")
         return Deadlock(
-            f"{self._lifted.kernel.demangled}: no thread of {where} can go on:\n{shown}", hint=hint
+            f"{self._lifted.kernel.demangled}: no thread of {where} can make "
+            f"progress:\n{shown}", hint=hint
         )
 
     def _coordinates(self, slot: int) -> str:

@@ -142,7 +142,7 @@ class GpuSpec:
             return float(self.boost_clock_mhz)
         if isinstance(clock, str) or not 1 <= clock <= 10_000:
             raise InputError(
-                f"clock {clock!r} is neither 'base', 'boost' nor a frequency from 1 to 10000 MHz"
+                f"clock {clock!r} is neither 'base' nor 'boost' nor a frequency of 1 to 10,000 MHz"
             )
         return float(clock)
 
@@ -160,7 +160,7 @@ class GpuSpec:
         close = difflib.get_close_matches(key, self.numbers, n=3)
         return InputError(
             f"the files of {self.name} have no value {key!r}",
-            hint=f"did you mean {', '.join(close)}?" if close else None,
+            hint=f"Did you mean {', '.join(close)}?" if close else None,
         )
 
 
@@ -200,7 +200,7 @@ def parse_gpu_file(text: str, file: str) -> tuple[dict[str, Any], dict[str, Sour
         else:
             raise GpuFileError(
                 f"{file}: {name} is outside any table",
-                hint="write numbers as `key = { value = ..., source = '...' }` inside a table",
+                hint="Write numbers as `key = { value = ..., source = '...' }` inside a table.",
             )
     return header, numbers
 
@@ -208,13 +208,13 @@ def parse_gpu_file(text: str, file: str) -> tuple[dict[str, Any], dict[str, Sour
 def _sourced(item: object, key: str, file: str) -> Sourced:
     if not isinstance(item, dict) or "value" not in item:
         raise GpuFileError(
-            f"{file}: {key} has no source", hint="write { value = ..., source = '...' }"
+            f"{file}: {key} has no source", hint="Write { value = ..., source = '...' }."
         )
     source = item.get("source")
     if not isinstance(source, str) or not source.strip():
         raise GpuFileError(f"{file}: {key} has no source")
     if set(item) != {"value", "source"}:
-        raise GpuFileError(f"{file}: {key} has other entries than value and source")
+        raise GpuFileError(f"{file}: {key} has entries other than value and source")
     value = item["value"]
     if isinstance(value, list):
         value = tuple(value)
@@ -315,7 +315,7 @@ def _build(
         if key is None:
             continue
         if key not in numbers:
-            raise GpuFileError(f"the files of {header['name']} do not give {key}")
+            raise GpuFileError(f"the files of {header['name']} have no {key}")
         typed[entry.name] = numbers[key].value
     capability = header["compute_capability"]
     return GpuSpec(

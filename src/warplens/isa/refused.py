@@ -17,15 +17,15 @@ class Feature:
 
 
 _GRAPHICS = "graphics shaders"
-_PLAIN = "read and write the data through plain pointers"
-_MMA = "build the version for mma.sync or nvcuda::wmma"
+_PLAIN = "access the data through plain pointers"
+_MMA = "use mma.sync or nvcuda::wmma"
 
 FEATURES = (
     Feature("sparse matrix products (mma.sp)", "multiply dense matrices",
             ("HMMA", "IMMA", "QMMA", "OMMA"), frozenset({"SP"})),
     Feature("first-generation matrix products (mma.m8n8k4 of halves)",
             "use mma.m16n8k8 or nvcuda::wmma", ("HMMA",), frozenset({"884"})),
-    Feature("minimum and maximum of packed halves as atomics",
+    Feature("atomic minimum and maximum of packed halves",
             "loop with atomicCAS: how the instruction treats NaN is not known",
             ("ATOM", "REDG"), frozenset({"F16x2", "BF16x2", "F16x4", "F16x8", "BF16x4", "BF16x8"})),
     Feature("TMA copies with tensor maps (cp.async.bulk.tensor)",
@@ -35,7 +35,7 @@ FEATURES = (
     Feature("tcgen05 tensor memory", _MMA, ("LDTM", "STTM", "UVIRTCOUNT")),
     Feature("warpgroup matrix instructions (wgmma)", _MMA,
             ("HGMMA", "IGMMA", "QGMMA", "BGMMA", "WARPGROUP")),
-    Feature("register reallocation between warpgroups (setmaxnreg)", "build without setmaxnreg",
+    Feature("register reallocation (setmaxnreg)", "compile without setmaxnreg",
             ("USETMAXREG",)),
     Feature("matrix products with block scaling", _MMA, ("OMMA",)),
     Feature("textures", _PLAIN, ("TEX", "TLD", "TMML", "TXD", "TXQ", "UTEX")),
@@ -43,19 +43,19 @@ FEATURES = (
     Feature("bulk reductions (cp.reduce.async.bulk)", "add with atomics", ("UBLKRED",)),
     Feature("bulk fills of shared memory (st.bulk)", "fill with a loop", ("UMEMSETS",)),
     Feature("cluster launch control", "loop over a counter in global memory", ("UGETNEXTWORKID",)),
-    Feature("accesses to several GPUs at once (multimem)", "access one GPU's memory",
+    Feature("multimem accesses (several GPUs at once)", "access one GPU's memory",
             ("LDGMC", "UREDGR", "USTGR")),
     Feature("carry-less multiplication (clmad)", "multiply with shifts and XOR", ("CLMAD",)),
-    Feature("sums of single and half precision in one instruction", "convert first",
+    Feature("mixed single and half precision additions", "convert first",
             ("FHADD", "FHFMA", "UFHADD", "UFHFMA")),
-    Feature("packed arithmetic of 8-bit floats", "convert to half precision",
+    Feature("packed 8-bit floating-point arithmetic", "convert to half precision",
             ("QADD4", "QFMA4", "QMUL4")),
-    Feature(_GRAPHICS, "nothing: no CUDA code has it",
+    Feature(_GRAPHICS, "no CUDA C++ compiles to it; please report the kernel",
             ("AL2P", "ALD", "AST", "CSMTEST", "FOOTPRINT", "FSWZADD", "IPA", "ISBERD", "ISBEWR",
              "LDTRAM", "OUT", "PIXLD")),
-    Feature("code of the driver", "nothing: no CUDA code has it",
+    Feature("driver code", "no CUDA C++ compiles to it; please report the kernel",
             ("ACQSHMINIT", "GETLMEMBASE", "SETCTAID", "SETLMEMBASE", "USETSHMSZ")),
-    Feature("instructions that no compiled code was seen to use", "please send us the kernel",
+    Feature("instructions never seen in compiled code", "please report the kernel",
             ("IMUL", "MOV64IUR", "UCLEA", "ULEPC", "UP2UR", "UR2UP")),
 )  # fmt: skip
 

@@ -86,7 +86,7 @@ def gaps_of(kernel: SassKernel, unknown_functions: tuple[str, ...] = ()) -> tupl
         gaps = sorted([*gaps, *writer.gaps], key=lambda gap: gap[0].address)
     calls = [
         Gap(kernel=kernel.demangled or kernel.name, sm=kernel.sm, offset=0, file="", line=0,
-            sass=f"call of {name}", reason="no such device function is provided", advice="")
+            sass=f"call of {name}", reason="this device function is not supported", advice="")
         for name in unknown_functions
     ]  # fmt: skip
     return (*(_gap(kernel, inst, reason) for inst, reason in gaps), *calls)

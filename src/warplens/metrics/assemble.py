@@ -171,7 +171,8 @@ def breakdown(name: str, sources: Sources) -> tuple[Number, ...]:
     declared, suffix = resolve(name)
     if not declared.per_instruction or declared.formula is None or "." in suffix:
         raise UnknownMetric(
-            f"{name} has no value per instruction", hint="Counts and ratios of counts have one."
+            f"{name} has no value per instruction", hint="Counts and ratios of counts have values "
+                "per instruction."
         )
     values = declared.formula(per_instruction(sources))
     if suffix == "pct" and declared.max_rate is not None:

@@ -32,7 +32,8 @@ for _op in ("", *_KINDS):
         metric(f"{_prefix}sass_inst_executed_op_dshared{_suffix}", kind="counter", unit="inst",
                formula=accesses("dshared_executed", _op or None), basis="definition",
                per_instruction=True, exists=_has_clusters,
-               doc=f"Executed {_what} of other blocks' shared memory.")  # fmt: skip
+               doc=f"Executed {_what} of distributed shared memory (other blocks of the "
+                   "cluster).")  # fmt: skip
 
 for _op in ("", *_REQUESTED):
     _suffix = f"_op_{_op}" if _op else ""
@@ -40,4 +41,5 @@ for _op in ("", *_REQUESTED):
     metric(f"l1tex__t_requests_pipe_lsu_mem_dshared{_suffix}", kind="counter", unit="request",
            formula=accesses("dshared_requests", _op or None), basis="definition",
            per_instruction=True, exists=_has_clusters,
-           doc=f"Requests of {_what} of other blocks' shared memory, one each.")  # fmt: skip
+           doc=f"Requests of {_what} of distributed shared memory; one per "
+               "instruction.")  # fmt: skip

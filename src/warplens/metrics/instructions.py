@@ -60,7 +60,7 @@ def executed(**choices: Choice) -> Formula:
 
 
 def threads_on(**choices: Choice) -> Formula:
-    """Threads with a true guard, over the instructions of the given classes."""
+    """Predicated-on threads, over the instructions of the given classes."""
 
     def formula(c: Counters) -> Quantity:
         return c.sum("thread_inst_executed_true", **choices)
@@ -128,24 +128,25 @@ def _fma_with_halves(c: Counters) -> Quantity:
 both_units("inst_executed", unit="inst", formula=executed(),
            doc="Warp instructions executed, predicated-off ones included.")  # fmt: skip
 both_units("sass_inst_executed", unit="inst", formula=executed(),
-           doc="Warp instructions executed, counted in the SASS.")  # fmt: skip
+           doc="Warp instructions executed, counted in SASS.")  # fmt: skip
 for _prefix in ("sm__", "smsp__"):
     metric(_prefix + "inst_issued", kind="counter", unit="inst", basis="model", formula=None,
-           doc="Issue slots used; more than executed where instructions are replayed.")  # fmt: skip
+           doc="Warp instructions issued; more than executed where instructions are "
+               "reissued.")  # fmt: skip
     metric(_prefix + "warps_launched", kind="counter", unit="warp",
            formula=lambda c: c.execution.warps, doc="Warps launched.")  # fmt: skip
 metric("sm__ctas_launched", kind="counter", unit="block", formula=lambda c: c.execution.blocks,
        doc="Blocks launched.")  # fmt: skip
 both_units("sass_thread_inst_executed", unit="inst",
            formula=lambda c: c.sum("thread_inst_executed"),
-           doc="Active threads, added up over instructions.")  # fmt: skip
+           doc="Active threads, summed over instructions.")  # fmt: skip
 both_units("sass_thread_inst_executed_pred_on", unit="inst", formula=threads_on(),
-           doc="Threads whose guard was true, added up over instructions.")  # fmt: skip
+           doc="Predicated-on threads, summed over instructions.")  # fmt: skip
 metric("smsp__thread_inst_executed", kind="counter", unit="inst", per_instruction=True,
        formula=lambda c: c.sum("thread_inst_executed"),
-       doc="Active threads, added up over instructions.")  # fmt: skip
+       doc="Active threads, summed over instructions.")  # fmt: skip
 metric("smsp__thread_inst_executed_pred_on", kind="counter", unit="inst", per_instruction=True,
-       formula=threads_on(), doc="Threads whose guard was true, added up.")  # fmt: skip
+       formula=threads_on(), doc="Predicated-on threads, summed over instructions.")  # fmt: skip
 for _name, _column in (("", "thread_inst_executed"), ("_pred_on", "thread_inst_executed_true")):
     for _base in (
         f"smsp__thread_inst_executed{_name}_per_inst_executed",
@@ -153,14 +154,15 @@ for _name, _column in (("", "thread_inst_executed"), ("_pred_on", "thread_inst_e
     ):
         metric(_base, kind="ratio", unit="", max_rate=32.0, per_instruction=True,
                formula=_column_per_instruction(_column),
-               doc="Mean threads per instruction; 32 uses every lane.")  # fmt: skip
+               doc="Average threads per warp instruction; 32 is a full warp.")  # fmt: skip
 metric("smsp__average_inst_executed_per_warp", kind="ratio", unit="inst/warp",
-       formula=_per_warp(), doc="Instructions a warp executes on average.")  # fmt: skip
+       formula=_per_warp(), doc="Average instructions executed per warp.")  # fmt: skip
 metric("smsp__average_threads_launched_per_warp", kind="ratio", unit="thread/warp",
        formula=lambda c: ratio(
            c.execution.blocks * c.execution.block[0] * c.execution.block[1]
            * c.execution.block[2], c.execution.warps),
-       doc="Threads of a warp on average; below 32 where blocks end in partial warps.")  # fmt: skip
+       doc="Average threads launched per warp; below 32 if blocks end in a partial "
+           "warp.")  # fmt: skip
 
 _OF_PIPE: dict[str, Formula] = {"fma": _fma_with_halves, "cbu": _cbu}
 for _pipe, _what in _PIPES.items():
@@ -172,7 +174,7 @@ for _pipe, _what in _PIPES.items():
                doc=f"Warp instructions of the {_pipe.upper()} pipe: {_what}.")  # fmt: skip
 both_units("inst_executed_pipe_fma_type_fp16", unit="inst", formula=executed(pipe="fp16"),
            exists=lambda gpu: not has_fp16_pipe(gpu),
-           doc="Warp instructions on packed halves, which run on the FMA pipe.")  # fmt: skip
+           doc="Packed half-precision warp instructions executed on the FMA pipe.")  # fmt: skip
 for _op, _opcode in (
     ("hmma", ("HMMA", "HFMA2")), ("imma", ("IMMA", "BMMA")), ("dmma", "DMMA"),
 ):  # fmt: skip
@@ -182,32 +184,35 @@ for _op, _opcode in (
 for _pipe in ("alu", "fma", "fp64", "lsu", "xu", "cbu", "uniform", "fp16", "tex"):
     metric(f"smsp__average_inst_executed_pipe_{_pipe}_per_warp", kind="ratio", unit="inst/warp",
            formula=_per_warp(pipe=_pipe),
-           doc=f"Instructions of the {_pipe.upper()} pipe a warp executes on average.")  # fmt: skip
+           doc=f"Instructions of the {_pipe.upper()} pipe executed per warp on "
+               "average.")  # fmt: skip
 
 for _op, _opcodes in _OPCODES.items():
     both_units(f"sass_thread_inst_executed_op_{_op}_pred_on", unit="inst",
                formula=threads_on(opcode=_opcodes),
-               doc=f"Threads that executed {_opcodes[0]} with a true guard.")  # fmt: skip
+               doc=f"{_opcodes[0]} instructions of predicated-on threads.")  # fmt: skip
 for _ops in (("fadd", "fmul", "ffma"), ("dadd", "dmul", "dfma"), ("hadd", "hmul", "hfma")):
     both_units(f"sass_thread_inst_executed_ops_{'_'.join(_ops)}_pred_on", unit="inst",
                formula=threads_on(opcode=tuple(o for op in _ops for o in _OPCODES[op])),
-               doc=f"Threads that executed {', '.join(_ops).upper()} with a true "
-               "guard.")  # fmt: skip
+               doc=f"{', '.join(_ops).upper()} instructions of predicated-on "
+               "threads.")  # fmt: skip
 for _category, _what in _CATEGORIES.items():
     _full = "inter_thread_communication" if _category == "inter_thread" else _category
     both_units(f"sass_thread_inst_executed_op_{_full}_pred_on", unit="inst",
                formula=threads_on(category=_category),
-               doc=f"Threads that executed {_what} instructions with a true guard.")  # fmt: skip
+               doc=f"{_what[0].upper()}{_what[1:]} instructions of predicated-on "
+                   "threads.")  # fmt: skip
 
 for _prefix in ("sm", "smsp"):
     for _op in ("ffma", "dfma"):
         metric(f"derived__{_prefix}__sass_thread_inst_executed_op_{_op}_pred_on_x2", unit="inst",
                formula=_twice_threads(_OPCODES[_op]),
-               doc=f"Twice the {_op.upper()} threads: a multiply-add is two operations.",
+               doc=f"Twice the predicated-on {_op.upper()} threads: a multiply-add is two "
+                   "operations.",
                per_instruction=True)  # fmt: skip
 metric("inst_executed", unit="inst", formula=executed(), per_instruction=True,
        doc="Warp instructions executed.")  # fmt: skip
 metric("thread_inst_executed", unit="thread", per_instruction=True,
        formula=lambda c: c.sum("thread_inst_executed"), doc="Active threads.")  # fmt: skip
 metric("thread_inst_executed_true", unit="thread", formula=threads_on(), per_instruction=True,
-       doc="Threads whose guard was true.")  # fmt: skip
+       doc="Predicated-on threads, summed over instructions.")  # fmt: skip

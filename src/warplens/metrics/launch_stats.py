@@ -47,64 +47,64 @@ def _cluster(c: Counters) -> int:
 
 
 metric("launch__grid_size", unit="", formula=lambda c: prod(c.execution.grid),
-       doc="Blocks of the launch.")  # fmt: skip
+       doc="Blocks launched.")  # fmt: skip
 metric("launch__block_size", unit="", formula=lambda c: prod(c.execution.block),
-       doc="Threads of a block; multiples of 32 leave no lane unused.")  # fmt: skip
+       doc="Threads per block; a multiple of 32 leaves no lane unused.")  # fmt: skip
 for _number, _name in enumerate("xyz"):
     metric(f"launch__grid_dim_{_name}", unit="", formula=_axis("grid", _number),
-           doc=f"Blocks along {_name}.")  # fmt: skip
+           doc=f"Grid size in {_name}, in blocks.")  # fmt: skip
     metric(f"launch__block_dim_{_name}", unit="", formula=_axis("block", _number),
-           doc=f"Threads of a block along {_name}.")  # fmt: skip
+           doc=f"Block size in {_name}, in threads.")  # fmt: skip
 metric("launch__thread_count", unit="thread",
        formula=lambda c: prod(c.execution.grid) * prod(c.execution.block),
-       doc="Threads of the launch.")  # fmt: skip
+       doc="Threads launched.")  # fmt: skip
 metric("launch__registers_per_thread", unit="register/thread",
        formula=lambda c: c.execution.kernel.registers,
-       doc="Registers the compiler gave each thread.")  # fmt: skip
+       doc="Registers per thread, as compiled.")  # fmt: skip
 metric("launch__registers_per_thread_allocated", unit="register/thread",
        formula=lambda c: -(-c.execution.kernel.registers * 32 // c.gpu.register_unit)
        * c.gpu.register_unit // 32,
-       doc="Registers each thread holds after rounding to the allocation unit.")  # fmt: skip
+       doc="Registers per thread, rounded up to the allocation granularity.")  # fmt: skip
 metric("launch__shared_mem_per_block_static", unit="byte/block",
        formula=lambda c: c.execution.kernel.static_shared,
-       doc="Shared memory declared in the kernel.")  # fmt: skip
+       doc="Static shared memory per block.")  # fmt: skip
 metric("launch__shared_mem_per_block_dynamic", unit="byte/block",
        formula=lambda c: c.execution.dynamic_shared,
-       doc="Shared memory asked for at the launch.")  # fmt: skip
+       doc="Dynamic shared memory per block, set at launch.")  # fmt: skip
 metric("launch__shared_mem_per_block_driver", unit="byte/block", basis="spec",
        formula=lambda c: c.gpu.shared_reserved_bytes,
-       doc="Shared memory that CUDA keeps of every block's.")  # fmt: skip
+       doc="Shared memory per block reserved for the CUDA driver.")  # fmt: skip
 metric("launch__shared_mem_per_block", unit="byte/block",
        formula=lambda c: c.execution.kernel.static_shared + c.execution.dynamic_shared
        + c.gpu.shared_reserved_bytes,
-       doc="Static, dynamic and driver shared memory together.")  # fmt: skip
+       doc="Static, dynamic and driver shared memory per block.")  # fmt: skip
 metric("launch__shared_mem_per_block_allocated", unit="byte/block", formula=shared_per_block,
-       doc="Shared memory a block holds, rounded to the allocation unit.")  # fmt: skip
+       doc="Shared memory per block, rounded up to the allocation granularity.")  # fmt: skip
 metric("launch__shared_mem_config_size", unit="byte", basis="spec", formula=shared_config_bytes,
-       doc="The shared-memory carve-out: the smallest that does not lower occupancy.")  # fmt: skip
+       doc="Shared memory carve-out: the smallest that does not lower occupancy.")  # fmt: skip
 metric("launch__func_cache_config", unit="", formula=lambda c: "CachePreferNone",
        doc="The kernel's cache preference.")  # fmt: skip
 metric("launch__waves_per_multiprocessor", unit="",
        formula=lambda c: ratio(prod(c.execution.grid), c.gpu.sm_count * limit(c)),
-       doc="Blocks over what all SMs hold at once; a small fraction above a whole number means "
-       "a tail in which most SMs idle.")  # fmt: skip
+       doc="Grid size over the blocks that all SMs hold at once; slightly above a whole number "
+       "means a tail in which most SMs idle.")  # fmt: skip
 metric("launch__sm_count", unit="SM", basis="spec", formula=lambda c: c.gpu.sm_count,
        doc="SMs of the GPU.")  # fmt: skip
 metric("launch__barrier_count", unit="", formula=lambda c: c.execution.kernel.n_barriers,
-       doc="Named barriers the kernel uses.")  # fmt: skip
-metric("launch__cluster_size", unit="", formula=_cluster, doc="Blocks of a cluster.")  # fmt: skip
+       doc="Barriers used per block.")  # fmt: skip
+metric("launch__cluster_size", unit="", formula=_cluster, doc="Blocks per cluster.")  # fmt: skip
 metric("launch__tpc_count", unit="", basis="spec", formula=lambda c: c.gpu.sm_count // 2,
-       doc="TPCs of the GPU, of two SMs each.")  # fmt: skip
+       doc="TPCs of the GPU; a TPC has two SMs.")  # fmt: skip
 metric("launch__tpc_enabled", unit="", formula=lambda c: "all",
        doc="The TPCs on which the launch may run.")  # fmt: skip
 metric("launch__stack_size", unit="", formula=lambda c: c.settings.stack_bytes,
-       doc="Bytes of stack a thread has, as the runtime sets it by default.")  # fmt: skip
+       doc="Stack size per thread (the runtime's default).")  # fmt: skip
 metric("launch__uses_green_context", unit="", formula=lambda c: 0,
-       doc="Whether the launch runs on a part of the GPU only.")  # fmt: skip
+       doc="Whether the launch uses a green context, a part of the GPU.")  # fmt: skip
 metric("launch__context_id", unit="", formula=lambda c: c.settings.context,
-       doc="The context.")  # fmt: skip
+       doc="CUDA context ID.")  # fmt: skip
 metric("launch__stream_id", unit="", formula=lambda c: c.settings.stream,
-       doc="The stream.")  # fmt: skip
+       doc="CUDA stream ID.")  # fmt: skip
 
 section(
     SectionSpec(

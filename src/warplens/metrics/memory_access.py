@@ -89,11 +89,12 @@ def _tag_stage(space: str, op: str) -> None:
     served = _SERVED.get(op, op)
     what = f"{space} {_DESCRIBED[op]}"
     _l1tex(f"t_requests_{name}", unit="request", formula=accesses(f"{space}_requests", served),
-           doc=f"Requests of {what}: one per instruction with an active lane.")  # fmt: skip
+           doc=f"Requests of {what}: one per instruction with at least one active "
+               "lane.")  # fmt: skip
     _l1tex(f"t_sectors_{name}", unit="sector", formula=_looked_up(space, served),
-           doc=f"Sectors of 32 bytes that {what} touched.")  # fmt: skip
+           doc=f"32-byte sectors accessed by {what}.")  # fmt: skip
     _l1tex(f"t_bytes_{name}", unit="byte", formula=_looked_up(space, served, SECTOR_BYTES),
-           doc=f"Bytes of the sectors that {what} touched.")  # fmt: skip
+           doc=f"Bytes of the sectors accessed by {what}.")  # fmt: skip
     metric(f"l1tex__average_t_sectors_per_request_{name}", kind="ratio",
            unit="sector/request", per_instruction=True, max_rate=32.0,
            formula=lambda c: ratio(_looked_up(space, served)(c),
@@ -102,14 +103,14 @@ def _tag_stage(space: str, op: str) -> None:
            "bytes = 4 sectors.")  # fmt: skip
     metric(f"l1tex__t_sector_{name}_hit_rate", kind="ratio", unit="", max_rate=1.0,
            basis="model", formula=None,
-           doc=f"Share of the sectors of {what} found in L1.")  # fmt: skip
+           doc=f"L1 hit rate of {what}, in sectors.")  # fmt: skip
     for outcome in ("hit", "miss"):
         metric(f"l1tex__t_sectors_{name}_lookup_{outcome}", kind="counter", unit="sector",
                basis="model", formula=None,
-               doc=f"Sectors of {what} that were a {outcome} in L1.")  # fmt: skip
+               doc=f"Sectors of {what} with an L1 {outcome}.")  # fmt: skip
     both_units(f"sass_l1tex_t_sectors_{name}", unit="sector",
                formula=accesses(f"{space}_sectors", op),
-               doc=f"Sectors that {what} touched, counted in the SASS.")  # fmt: skip
+               doc=f"Sectors accessed by {what}, counted in SASS.")  # fmt: skip
 
 
 for _op in _GLOBAL_OPS:
@@ -123,7 +124,7 @@ def _all_requests(c: Counters) -> Quantity:
 
 
 def _barriers(c: Counters) -> Quantity:
-    """Barriers that blocks passed: on hardware each is a request, and a pass of the data banks."""
+    """Barriers that blocks passed: on hardware each is a request and a wavefront."""
     return c.sum("inst_executed", opcode="BAR") * c.execution.blocks // c.execution.warps
 
 
@@ -145,21 +146,21 @@ for _name in ("", "_pipe_lsu"):
            doc="Requests of global and local memory.")  # fmt: skip
     # The hardware's counter repeats a few sectors when requests collide.
     _l1tex(f"t_sectors{_name}", unit="sector", formula=_all_sectors, basis="definition",
-           doc="Sectors of global and local memory that requests touched.")  # fmt: skip
+           doc="Sectors of global and local memory accesses.")  # fmt: skip
     _l1tex(f"t_bytes{_name}", unit="byte", basis="definition",
            formula=lambda c: SECTOR_BYTES * _all_sectors(c),
-           doc="Bytes of the sectors that requests touched.")  # fmt: skip
+           doc="Bytes of the sectors of global and local memory accesses.")  # fmt: skip
     metric(f"l1tex__average_t_sectors_per_request{_name}", kind="ratio", unit="sector/request",
            per_instruction=True, max_rate=32.0, basis="definition",
            formula=lambda c: ratio(_all_sectors(c), _all_requests(c)),
            doc="Sectors per request of global and local memory.")  # fmt: skip
 
 both_units("sass_sectors_mem_global", unit="sector", formula=accesses("global_sectors"),
-           doc="Sectors of global memory that instructions touched.")  # fmt: skip
+           doc="Sectors accessed in global memory.")  # fmt: skip
 both_units("sass_sectors_mem_local", unit="sector", formula=accesses("local_sectors"),
-           doc="Sectors of local memory that instructions touched.")  # fmt: skip
+           doc="Sectors accessed in local memory.")  # fmt: skip
 both_units("sass_l1tex_tags_mem_global", unit="tag", formula=accesses("global_lines"),
-           doc="128-byte lines of global memory that instructions touched.")  # fmt: skip
+           doc="128-byte lines accessed in global memory.")  # fmt: skip
 
 # Copies from global to shared memory exist only in the SASS-counted family on every chip.
 both_units("sass_l1tex_t_requests_pipe_lsu_mem_global_op_ldgsts", unit="request",
@@ -167,9 +168,9 @@ both_units("sass_l1tex_t_requests_pipe_lsu_mem_global_op_ldgsts", unit="request"
            doc="Requests of copies from global to shared memory.")  # fmt: skip
 both_units("sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts", unit="sector",
            formula=accesses("global_sectors", "ldgsts"),
-           doc="Sectors that copies from global to shared memory touched.")  # fmt: skip
+           doc="Sectors accessed by copies from global to shared memory.")  # fmt: skip
 
-# --- bytes that threads asked for -------------------------------------------------------------
+# --- bytes that threads access -----------------------------------------------------------------
 
 for _space, _ops in (
     ("global", ("", *_GLOBAL_OPS, "ldgsts")),
@@ -182,14 +183,14 @@ for _space, _ops in (
         _choice = _op or None
         both_units(f"sass_data_bytes_mem_{_space}{_suffix}", unit="byte",
                    formula=accesses(f"{_space}_bytes", _choice),
-                   doc=f"Bytes that threads asked for in {_what}.")  # fmt: skip
+                   doc=f"Bytes accessed by threads in {_what}.")  # fmt: skip
         _per = ("wavefront", "shared_wavefronts") if _space == "shared" else (
             "sector", f"{_space}_sectors")  # fmt: skip
         metric(f"smsp__sass_average_data_bytes_per_{_per[0]}_mem_{_space}{_suffix}",
                kind="ratio", unit=f"byte/{_per[0]}", per_instruction=True,
                max_rate=128.0 if _space == "shared" else 32.0,
                formula=_quotient(f"{_space}_bytes", _per[1], _choice),
-               doc=f"Bytes used of each {_per[0]} in {_what}; more than the maximum means that "
+               doc=f"Bytes used per {_per[0]} in {_what}; more than the maximum means that "
                "lanes share data.")  # fmt: skip
 
 # --- shared memory ------------------------------------------------------------------------------
@@ -214,25 +215,27 @@ for _suffix, _choices in _SHARED.items():
     _what = {"": "accesses"}.get(_suffix, _DESCRIBED.get(_suffix.removeprefix("_op_"), ""))
     _l1tex(f"data_pipe_lsu_wavefronts_mem_shared{_suffix}", unit="wavefront", basis="definition",
            formula=accesses("shared_passes", _choices) if _suffix else _all_passes,
-           doc=f"Passes that shared-memory {_what} took through the data banks.")  # fmt: skip
+           doc=f"Wavefronts of shared memory {_what} in the L1 data stage.")  # fmt: skip
     _l1tex(f"data_bank_conflicts_pipe_lsu_mem_shared{_suffix}", unit="", basis="definition",
            formula=accesses("shared_conflicts", _choices),
-           doc=f"Extra passes of shared-memory {_what}: the hardware's counter adds arbitration "
+           doc=f"Bank conflicts of shared memory {_what}; the hardware counter adds arbitration "
            "losses to these.")  # fmt: skip
 _l1tex("data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts", unit="", basis="definition",
        formula=_excess("ldgsts"),
-       doc="Extra passes of the shared-memory side of global-to-shared copies.")  # fmt: skip
+       doc="Bank conflicts of global-to-shared copies.")  # fmt: skip
 for _op in ("ld", "st", "atom", "ldgsts", "ldsm", "stsm"):
     both_units(f"sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{_op}", unit="wavefront",
                formula=accesses("shared_wavefronts", _op),
-               doc=f"Passes of shared-memory {_DESCRIBED[_op]}, from addresses.")  # fmt: skip
+               doc=f"Wavefronts of shared memory {_DESCRIBED[_op]}, computed from "
+                   "addresses.")  # fmt: skip
 for _op in ("ldgsts", "ldsm", "st", "stsm"):
     both_units(f"sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_{_op}", unit="",
                formula=_excess(_op),
-               doc=f"Extra passes of shared-memory {_DESCRIBED[_op]}, from addresses.")  # fmt: skip
+               doc=f"Bank conflicts of shared memory {_DESCRIBED[_op]}, computed from "
+                   "addresses.")  # fmt: skip
 both_units("sass_l1tex_pipe_lsu_wavefronts_mem_shared", unit="wavefront",
            formula=accesses("shared_wavefronts"),
-           doc="Passes of all shared-memory accesses, from addresses.")  # fmt: skip
+           doc="Wavefronts of all shared memory accesses, computed from addresses.")  # fmt: skip
 
 # --- instructions by opcode and by where they went ---------------------------------------------
 
@@ -247,7 +250,7 @@ for _space, _kinds in _EXECUTED_IN.items():
     for _op in _kinds:
         both_units(f"sass_inst_executed_op_{_space}_{_op}", unit="inst",
                    formula=_in_space(_space, _op),
-                   doc=f"{_space.capitalize()} {_DESCRIBED[_op]}, generic ones that went there "
+                   doc=f"{_space.capitalize()} {_DESCRIBED[_op]}, generic ones to that space "
                    "included.")  # fmt: skip
 for _name, _same in (
     ("ld", ("ld", "ldsm")), ("st", ("st", "stsm")), ("atom", ("atom",)), ("ldgsts", ("ldgsts",)),
@@ -255,12 +258,12 @@ for _name, _same in (
 ):  # fmt: skip
     both_units(f"sass_inst_executed_op_{_name}", unit="inst",
                formula=executed(op=_same, space=("generic", "global", "local", "shared")),
-               doc=f"Executed {_DESCRIBED[_same[0]]} of any space.")  # fmt: skip
+               doc=f"Executed {_DESCRIBED[_same[0]]}, in any memory space.")  # fmt: skip
 for _bits in (8, 16, 32, 64, 128):
     both_units(f"sass_inst_executed_op_memory_{_bits}b", unit="inst",
                formula=executed(width=_bits, op=_ANY_ACCESS,
                                 space=("generic", "global", "local", "shared")),
-               doc=f"Memory instructions that access {_bits} bits a thread.")  # fmt: skip
+               doc=f"Memory instructions that access {_bits} bits per thread.")  # fmt: skip
 
 _BY_OPCODE: dict[str, tuple[dict[str, Choice], str]] = {
     "generic_ld": ({"opcode": "LD"}, "LD"),
@@ -313,11 +316,11 @@ for _name in (*_ONE_SPACE, "ldsm"):
     metric(f"smsp__inst_executed_op_{_name}_pred_on_any", kind="counter", unit="inst",
            per_instruction=True, formula=_on_any(_space, _selected),
            basis="definition" if _name == "shared_ld" else "exact",
-           doc=f"Executed {_what} with at least one thread on.")  # fmt: skip
+           doc=f"Executed {_what} with at least one predicated-on thread.")  # fmt: skip
     metric(f"smsp__inst_executed_op_{_name}_pred_off_all", kind="counter", unit="inst",
            per_instruction=True, formula=_off_all(_space, _selected),
            basis="definition" if _name == "shared_ld" else "exact",
-           doc=f"Executed {_what} with every thread off.")  # fmt: skip
+           doc=f"Executed {_what} with all threads predicated off.")  # fmt: skip
 
 # --- asynchronous copies through L1 and around it -----------------------------------------------
 
@@ -357,7 +360,7 @@ for _name, _bypass in (("cache_access", False), ("cache_bypass", True)):
                    f"{_what}.")  # fmt: skip
     both_units(f"sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts_{_name}",
                unit="", formula=_copy_excess(_bypass),
-               doc=f"Extra passes of asynchronous copies {_what}.")  # fmt: skip
+               doc=f"Bank conflicts of asynchronous copies {_what}.")  # fmt: skip
 
 for _quantity, _unit, _formula in (
     ("requests", "request", _requests_and_barriers), ("sectors", "sector", _all_sectors),
@@ -370,26 +373,28 @@ for _quantity, _unit, _formula in (
 # --- ncu's per-instruction source metrics ---------------------------------------------------------
 
 _SOURCE = {
-    "memory_l1_tag_requests_global": ("global_lines", "tag", "128-byte lines touched"),
-    "memory_l1_wavefronts_shared": ("shared_wavefronts", "wavefront", "Shared-memory passes"),
+    "memory_l1_tag_requests_global": ("global_lines", "tag", "128-byte lines accessed"),
+    "memory_l1_wavefronts_shared": ("shared_wavefronts", "wavefront", "Shared memory wavefronts"),
     "memory_l1_wavefronts_shared_ideal": (
-        "shared_wavefronts_ideal", "wavefront", "Shared-memory passes without bank conflicts"),
+        "shared_wavefronts_ideal", "wavefront", "Shared memory wavefronts without bank conflicts"),
     "memory_l2_theoretical_sectors_global": ("global_sectors", "sector", "Sectors touched"),
     "memory_l2_theoretical_sectors_global_ideal": (
-        "global_sectors_ideal", "sector", "Sectors if the same bytes were packed"),
-    "memory_l2_theoretical_sectors_local": ("local_sectors", "sector", "Local sectors touched"),
+        "global_sectors_ideal", "sector", "Sectors if the same bytes were contiguous"),
+    "memory_l2_theoretical_sectors_local": ("local_sectors", "sector", "Sectors accessed in local "
+        "memory"),
 }  # fmt: skip
 for _name, (_column, _unit, _what) in _SOURCE.items():
     metric(_name, unit=_unit, formula=accesses(_column), per_instruction=True,
            doc=f"{_what}.")  # fmt: skip
 metric("derived__memory_l1_wavefronts_shared_excessive", unit="wavefront", formula=_excess(),
-       per_instruction=True, doc="Shared-memory passes above the ideal.")  # fmt: skip
+       per_instruction=True, doc="Shared memory wavefronts above the ideal: bank "
+                                 "conflicts.")  # fmt: skip
 metric("derived__memory_l2_theoretical_sectors_global_excessive", unit="sector",
        formula=lambda c: c.sum("global_sectors") - c.sum("global_sectors_ideal"),
        per_instruction=True, doc="Sectors above the ideal: uncoalesced accesses.")  # fmt: skip
 metric("derived__memory_l1_conflicts_shared_nway", unit="", per_instruction=True,
        formula=lambda c: ratio(c.sum("shared_wavefronts"), _in_space("shared")(c)),
-       doc="Passes per shared-memory instruction.")  # fmt: skip
+       doc="Wavefronts per shared memory instruction: N of an N-way bank conflict.")  # fmt: skip
 for _space, _name in (("global", "global"), ("local", "local"), ("shared", "shared")):
     for _op, _plural in (("ld", "loads"), ("st", "stores")):
         metric(f"sass__inst_executed_{_name}_{_plural}", unit="inst",

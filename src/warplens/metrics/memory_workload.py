@@ -6,10 +6,10 @@ from warplens.metrics.registry import Row, SectionSpec, Table, metric, rows, sec
 from warplens.metrics.timed import timed
 
 metric("derived__local_spilling_requests", unit="request", formula=None,
-       doc="Requests of register spills; the SASS does not tell them from other local "
+       doc="Requests of register spills; SASS does not distinguish them from other local "
        "accesses.")  # fmt: skip
 metric("derived__local_spilling_requests_pct", unit="%", formula=None,
-       doc="Requests of register spills over all local requests.")  # fmt: skip
+       doc="Requests of register spills over all local memory requests.")  # fmt: skip
 metric("launch__persisting_l2_cache_size", unit="byte", formula=lambda c: 0,
        doc="L2 set aside for persisting accesses.")  # fmt: skip
 timed("lts__gcomp_input_sectors", "sector", "Sectors that L2 tried to compress.")
@@ -18,7 +18,7 @@ for _name in (
     "lts__average_gcomp_input_sector_success_rate",
 ):
     metric(_name, kind="ratio", unit="", basis="model", formula=None, max_rate=1.0,
-           doc="L2 compression; no model of it is made.")  # fmt: skip
+           doc="L2 compression; not modelled.")  # fmt: skip
 
 _PCT = "avg.pct_of_peak_sustained_elapsed"
 section(

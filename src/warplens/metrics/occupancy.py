@@ -34,35 +34,35 @@ def _gpu_share(c: Counters) -> float:
 
 metric("launch__occupancy_limit_registers", unit="block",
        formula=lambda c: c.occupancy.limit_registers,
-       doc="Blocks an SM's registers allow.")  # fmt: skip
+       doc="Blocks per SM that registers allow.")  # fmt: skip
 metric("launch__occupancy_limit_shared_mem", unit="block", formula=_shared_limit,
-       doc="Blocks the configured shared memory allows; the carve-out is chosen so that it does "
+       doc="Blocks per SM that the shared memory carve-out allows; it is chosen so that it does "
        "not limit where it need not.")  # fmt: skip
 metric("launch__occupancy_limit_warps", unit="block", formula=lambda c: c.occupancy.limit_warps,
-       doc="Blocks an SM's warp slots allow.")  # fmt: skip
+       doc="Blocks per SM that warp slots allow.")  # fmt: skip
 metric("launch__occupancy_limit_blocks", unit="block", formula=lambda c: c.occupancy.limit_blocks,
-       doc="Blocks an SM can hold at most.")  # fmt: skip
+       doc="Maximum blocks per SM.")  # fmt: skip
 metric("launch__occupancy_limit_barriers", unit="block",
        formula=lambda c: min(c.occupancy.limit_barriers, c.gpu.max_blocks_per_sm),
-       doc="Blocks an SM's barriers allow, at most what an SM holds.")  # fmt: skip
+       doc="Blocks per SM that barriers allow, up to the maximum per SM.")  # fmt: skip
 metric("sm__maximum_warps_per_active_cycle_pct", unit="%",
        formula=lambda c: 100.0 * c.occupancy.occupancy,
-       doc="Theoretical occupancy: warps an SM can hold of this kernel over its warp "
+       doc="Theoretical occupancy: warps of this kernel that fit on an SM over its warp "
        "slots.")  # fmt: skip
 metric("sm__maximum_warps_avg_per_active_cycle", unit="warp", formula=lambda c: c.occupancy.warps,
-       doc="Warps an SM can hold of this kernel.")  # fmt: skip
+       doc="Warps of this kernel that fit on an SM.")  # fmt: skip
 metric("smsp__maximum_warps_avg_per_active_cycle", unit="warp",
        formula=lambda c: ratio(c.occupancy.warps, c.gpu.sub_partitions),
-       doc="Warps a scheduler can hold of this kernel.")  # fmt: skip
+       doc="Warps of this kernel that fit on a scheduler.")  # fmt: skip
 metric("sm__warps_active", unit="warp", kind="counter", basis="model", cycle_unit="warp",
-       formula=None, doc="Resident warps, added up over cycles.")  # fmt: skip
+       formula=None, doc="Active warps, summed over cycles.")  # fmt: skip
 
 metric("launch__cluster_max_active", unit="cluster", basis="model", formula=_active_clusters,
        exists=_has_clusters,
-       doc="Clusters the GPU holds at once; 0 for a launch without clusters.")  # fmt: skip
+       doc="Clusters that the GPU holds at once; 0 without clusters.")  # fmt: skip
 metric("launch__cluster_max_potential_size", unit="block", basis="spec", exists=_has_clusters,
        formula=lambda c: c.gpu.cluster_blocks_portable,
-       doc="Blocks of the largest cluster that every GPU of this kind runs.")  # fmt: skip
+       doc="Blocks of the largest portable cluster.")  # fmt: skip
 metric("launch__occupancy_cluster_pct", unit="%", basis="model", formula=_cluster_share,
        exists=_has_clusters,
        doc="Blocks of all active clusters over the blocks that fit without clusters; 0 without "

@@ -56,12 +56,14 @@ for _label, _name, _unit in SAMPLED:
     _sampled(PREFIX + _name, _unit, f"{_label} over the launch's time; one value per sample.")
 for _reason, _what in STALL_REASONS.items():
     _sampled(_STATE.format(_reason), "warp",
-             f"Warp cycles of a scheduler that wait for {_what}, in each sample.")  # fmt: skip
-_setting("profiler__pmsampler_interval_time", "ns", "Time between two samples.")
-_setting("profiler__pmsampler_interval_cycles", "cycle", "SM cycles between two samples.")
-_setting("profiler__pmsampler_pass_groups", "", "Groups of counters sampled one after another.")
-_setting("profiler__pmsampler_buffer_size_bytes", "byte", "Room for samples of a pass.")
-_setting("profiler__pmsampler_dropped_samples", "sample", "Samples that had no room.")
+             f"Warps of a scheduler stalled on {_what}, per sample.")  # fmt: skip
+_setting("profiler__pmsampler_interval_time", "ns", "Sampling interval.")
+_setting("profiler__pmsampler_interval_cycles", "cycle", "Sampling interval in SM cycles.")
+_setting("profiler__pmsampler_pass_groups", "", "Pass groups: groups of counters that are sampled "
+    "one after another.")
+_setting("profiler__pmsampler_buffer_size_bytes", "byte", "Size of the sample buffer per pass.")
+_setting("profiler__pmsampler_dropped_samples", "sample", "Samples dropped because the buffer was "
+    "full.")
 
 _HEADER = (
     Row(label="Maximum Sampling Interval", name="profiler__pmsampler_interval_cycles",

@@ -229,8 +229,8 @@ def resolve(name: str) -> tuple[Metric, str]:
     if suffix not in suffixes(declared):
         offered = ", ".join(f".{item}" for item in suffixes(declared)[:4])
         raise UnknownMetric(
-            f"{base} is a {declared.kind}; {name!r} is not one of its values",
-            hint=f"It offers {offered} and so on: `warplens list metrics {base}`.",
+            f"{base} is a {declared.kind}; {name!r} has no such value",
+            hint=f"It has {offered} and others: see `warplens list metrics {base}`.",
         )
     return declared, suffix
 

@@ -83,10 +83,11 @@ _WRITEBACK = "l1tex__lsu_writeback_active_mem_lg"
 metric(_WRITEBACK, kind="counter", unit="cycle", cycle_unit="", basis="model",
        formula=_register_fills,
        exists=lambda gpu: gpu.sm < 90, per_instruction=True,
-       doc="Cycles in which L1 returns 128 bytes of global or local data.")  # fmt: skip
+       doc="Cycles in which L1 returns 128 bytes of global or local memory data.")  # fmt: skip
 metric(f"{_WRITEBACK}ds", kind="counter", unit="cycle", cycle_unit="", basis="model",
        formula=_fills_with_shared, exists=lambda gpu: gpu.sm >= 90, per_instruction=True,
-       doc="Cycles in which L1 returns 128 bytes of global, local or shared data.")  # fmt: skip
+       doc="Cycles in which L1 returns 128 bytes of global, local or shared memory "
+           "data.")  # fmt: skip
 timed("lts__lts2xbar_cycles_active", "cycle", "Cycles in which L2 slices send 32 bytes to the SMs.",
       cycle_unit="")  # fmt: skip
 for _kind in RATES:

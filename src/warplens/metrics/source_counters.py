@@ -19,30 +19,30 @@ def _branches(c: Counters) -> Quantity:
 
 metric("smsp__inst_executed_op_branch", kind="counter", unit="inst", per_instruction=True,
        formula=_branches,
-       doc="Branches, calls, returns, exits and waits for reconvergence executed.")  # fmt: skip
+       doc="Branches, calls, returns, exits and reconvergence waits executed.")  # fmt: skip
 both_units("sass_inst_executed_op_branch", unit="inst", formula=executed(is_jump=True),
-           doc="Branches, jumps, calls and returns executed, counted in the SASS.")  # fmt: skip
+           doc="Branches, jumps, calls and returns executed, counted in SASS.")  # fmt: skip
 both_units("sass_branch_targets", unit="", formula=_targets,
            doc="Branch targets executed, fall-through included.")  # fmt: skip
 both_units("sass_branch_targets_threads_uniform", unit="",
            formula=lambda c: c.sum("branch_uniform"),
-           doc="Branch targets executed where all active threads went one way.")  # fmt: skip
+           doc="Branch targets executed where all active threads go the same way.")  # fmt: skip
 both_units("sass_branch_targets_threads_divergent", unit="",
            formula=lambda c: c.sum("branch_divergent"),
-           doc="Branch targets executed where active threads went different ways.")  # fmt: skip
+           doc="Branch targets executed where active threads go different ways.")  # fmt: skip
 for _prefix in ("sm", "smsp"):
     metric(f"{_prefix}__sass_average_branch_targets_threads_uniform", kind="ratio", unit="",
            max_rate=1.0, per_instruction=True,
            formula=lambda c: ratio(c.sum("branch_uniform"), _targets(c)),
-           doc="Branch efficiency: share of branches without divergence; 0 where there are no "
+           doc="Branch efficiency: share of non-divergent branches; 0 where there are no "
            "branches, as on hardware.")  # fmt: skip
 metric("derived__smsp__inst_executed_op_branch_pct", unit="%", per_instruction=True,
        formula=lambda c: ratio(_branches(c), c.sum("inst_executed")),
-       doc="Branches over all instructions, as a plain fraction although ncu's unit says "
+       doc="Branches over all instructions: a fraction, although ncu gives its unit as "
        "%.")  # fmt: skip
 metric("smsp__branch_targets_threads_divergent", kind="counter", unit="", per_instruction=True,
        formula=lambda c: c.sum("branch_divergent"),
-       doc="Branch targets executed where active threads went different ways.")  # fmt: skip
+       doc="Branch targets executed where active threads go different ways.")  # fmt: skip
 
 section(
     SectionSpec(

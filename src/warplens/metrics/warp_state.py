@@ -7,40 +7,41 @@ from warplens.metrics.timed import share, timed
 
 # reason -> what a warp in this state waits for
 STALL_REASONS = {
-    "barrier": "the other warps at a block barrier",
-    "branch_resolving": "a branch target to be known",
-    "dispatch_stall": "the dispatcher: a port of the register file",
-    "drain": "memory stores to finish after EXIT",
+    "barrier": "other warps at a block barrier",
+    "branch_resolving": "a branch target to be resolved",
+    "dispatch_stall": "the dispatch unit (register file port)",
+    "drain": "memory stores to complete after EXIT",
     "gmma": "a warpgroup matrix operation",
-    "imc_miss": "a constant operand not in its cache",
-    "lg_throttle": "room in the queue of local and global accesses",
-    "long_scoreboard": "the result of a global or local access",
+    "imc_miss": "a constant that missed the immediate constant cache",
+    "lg_throttle": "room in the LSU queue for local and global accesses",
+    "long_scoreboard": "the result of a global or local memory access",
     "math_pipe_throttle": "its execution pipe to be free",
     "membar": "a memory fence",
-    "mio_throttle": "room in the queue of shared memory, MUFU and the like",
+    "mio_throttle": "room in the MIO queue (shared memory, MUFU)",
     "misc": "something else",
     "no_instruction": "the instruction to be fetched",
-    "not_selected": "its turn: another warp was picked",
+    "not_selected": "the scheduler, which selected another warp",
     "selected": "nothing: it issued",
-    "short_scoreboard": "the result of shared memory, MUFU and the like",
+    "short_scoreboard": "an MIO result (shared memory, MUFU)",
     "sleeping": "the end of a sleep",
-    "tex_throttle": "room in the texture queue",
+    "tex_throttle": "room in the TEX queue",
     "wait": "a fixed latency",
 }
 _PER_ISSUE = "smsp__average_warps_issue_stalled_{}_per_issue_active"
 
 for _reason, _what in STALL_REASONS.items():
     share(_PER_ISSUE.format(_reason),
-          f"Warps that wait for {_what}, per issuing cycle.", max_rate=None,
+          f"Warps that wait for {_what}, per cycle with an issue.", max_rate=None,
           unit="inst")  # fmt: skip
     timed(f"smsp__warps_issue_stalled_{_reason}", "warp",
-          f"Warps that wait for {_what}, added up over cycles.", cycle_unit="warp")  # fmt: skip
+          f"Warps that wait for {_what}, summed over cycles.", cycle_unit="warp")  # fmt: skip
     share(f"smsp__average_warp_latency_issue_stalled_{_reason}",
           f"Cycles a warp waits for {_what}.", max_rate=None, unit="cycle")  # fmt: skip
 share("smsp__average_warp_latency_per_inst_issued",
-      "Cycles between two issues of one warp.", max_rate=None, unit="cycle")  # fmt: skip
+      "Average cycles between two issued instructions of a "
+      "warp.", max_rate=None, unit="cycle")  # fmt: skip
 share("smsp__average_warps_active_per_inst_executed",
-      "Warp cycles per executed instruction.", max_rate=None, unit="cycle")  # fmt: skip
+      "Average warp cycles per executed instruction.", max_rate=None, unit="cycle")  # fmt: skip
 
 section(
     SectionSpec(

@@ -105,9 +105,10 @@ def roofline(
         "shared": spec.shared_bytes_per_cycle * spec.sm_count * hertz,
     }
     if precision not in per_clock:
-        raise InputError(f"{spec.name} has no rate {precision!r}: it has {', '.join(per_clock)}")
+        raise InputError(f"{spec.name} has no peak rate {precision!r}; it has "
+                         f"{', '.join(per_clock)}")
     if level not in levels:
-        raise InputError(f"level {level!r} is none of {', '.join(levels)}")
+        raise InputError(f"level {level!r} is not one of {', '.join(levels)}")
     return Roofline(
         gpu=spec.name,
         precision=precision,

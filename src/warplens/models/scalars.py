@@ -30,7 +30,7 @@ def integers(name: str, value: npt.ArrayLike, low: int | None = None) -> npt.NDA
     if array.dtype.kind not in "iu" or array.size == 0:
         raise InputError(f"{name} = {value!r} is not an integer or an array of integers")
     if low is not None and int(array.min()) < low:
-        raise InputError(f"{name} = {value!r} is below {low}")
+        raise InputError(f"{name} = {value!r} is less than {low}")
     return array.astype(np.int64)
 
 

@@ -197,7 +197,7 @@ def choose_stencil_tile(
                 found.append(tile)
     if not found:
         raise InputError(
-            f"no tile of radius {radius} reaches occupancy {min_occupancy} on {spec.name}",
-            hint="ask for less occupancy, fewer registers or a smaller radius",
+            f"no tile of radius {radius} reaches an occupancy of {min_occupancy} on {spec.name}",
+            hint="Lower min_occupancy, registers or the radius.",
         )
     return min(found, key=lambda t: (t.reads_per_output, -t.occupancy, t.shared_bytes))

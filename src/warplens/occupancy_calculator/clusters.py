@@ -50,11 +50,12 @@ def cluster_occupancy(
 ) -> ClusterOccupancy:
     """Clusters of `size` blocks that run at once when an SM holds `blocks_per_sm` blocks."""
     if spec is None or spec.cluster_blocks_max < 2:
-        raise InputError(f"cluster = {size}: {gpu} has no clusters (compute capability 9.0 on)")
+        raise InputError(f"cluster = {size}: {gpu} has no thread block clusters; they need "
+                         "compute capability 9.0")
     if isinstance(size, bool) or not 1 <= size <= spec.cluster_blocks_max:
         raise InputError(
-            f"cluster = {size} is outside 1 to {spec.cluster_blocks_max}: the blocks per cluster "
-            f"of {gpu} (portable up to {spec.cluster_blocks_portable})"
+            f"cluster = {size} is outside 1 to {spec.cluster_blocks_max}, the blocks per cluster "
+            f"of {gpu} ({spec.cluster_blocks_portable} are portable)"
         )
     clusters = sum(sms * blocks_per_sm // size for sms in gpc_sizes(spec))
     room = spec.sm_count * blocks_per_sm

@@ -76,7 +76,7 @@ def curve(gpu: str | GpuSpec, axis: str, **point: Any) -> Curve:
     [(1, 32, 1.0), (33, 40, 0.75)]
     """
     if axis not in AXES:
-        raise InputError(f"sweep {axis!r} is none of {', '.join(AXES)}")
+        raise InputError(f"sweep {axis!r} is not one of {', '.join(AXES)}")
     name, label = AXES[axis]
     rules, _, gpu_name = _resolve(gpu)
     point.pop("cluster", None)  # packing clusters into the GPU does not change what an SM holds

@@ -14,7 +14,7 @@ IntLike = int | npt.ArrayLike
 def whole_numbers(name: str, value: IntLike) -> npt.NDArray[np.int64]:
     array = np.asarray(value)
     if array.dtype.kind not in "iu" or array.size == 0:
-        raise InputError(f"{name} = {value!r} is not an integer or a filled array of integers")
+        raise InputError(f"{name} = {value!r} is not an integer or a non-empty array of integers")
     wide_enough = array.dtype in (np.dtype(np.int32), np.dtype(np.int64))
     return array if wide_enough else array.astype(np.int64)
 
@@ -22,7 +22,7 @@ def whole_numbers(name: str, value: IntLike) -> npt.NDArray[np.int64]:
 def cache_number(preference: str) -> int:
     if preference not in CACHE_PREFERENCES:
         raise InputError(
-            f"cache_preference = {preference!r} is none of {', '.join(CACHE_PREFERENCES)}"
+            f"cache_preference = {preference!r} is not one of {', '.join(CACHE_PREFERENCES)}"
         )
     return CACHE_PREFERENCES[preference]
 
@@ -33,7 +33,7 @@ def _require(name: str, values: npt.NDArray[np.int64], low: int, high: int, limi
     flat = values.ravel()
     at = int(np.flatnonzero((flat < low) | (flat > high))[0])
     where = f" (element {at})" if flat.size > 1 else ""
-    raise InputError(f"{name} = {int(flat[at])}{where} is outside {low} to {high}: {limit}")
+    raise InputError(f"{name} = {int(flat[at])}{where} is outside {low:,} to {high:,}: {limit}")
 
 
 def check_inputs(
@@ -50,7 +50,7 @@ def check_inputs(
     _require("registers", values["registers"], 0, most, f"the registers per thread of {gpu}")
     static, dynamic = values["static_shared"], values["dynamic_shared"]
     default = rules.shared_per_block
-    text = f"the static shared memory per block of {gpu} in bytes (more only as dynamic)"
+    text = f"the static shared memory per block of {gpu} in bytes (dynamic may be larger)"
     _require("static_shared", static, 0, default, text)
     most = rules.shared_per_block_optin if optin else default
     which = "opt-in" if optin else "default"
@@ -62,4 +62,4 @@ def check_inputs(
     text = f"the virtual resources per SM of {gpu}"
     _require("virtual_resources", values["virtual_resources"], 0, rules.virtual_resources, text)
     if percent is not None:
-        _require("carveout", percent, 0, 100, "a percentage of the largest shared memory")
+        _require("carveout", percent, 0, 100, "percent of the largest carve-out")

@@ -73,7 +73,7 @@ def max_potential_block_size(
     best = int(np.argmax(on_sm))  # the first of equals: the largest block
     if on_sm[best] == 0:
         raise InputError(
-            f"no block size fits on {name}: {registers} registers per thread and "
+            f"no block size fits on {name} with {registers} registers per thread and "
             f"{static_shared} + {dynamic_shared} bytes of shared memory per block"
         )
     blocks = int(answer.blocks[best])
@@ -112,7 +112,7 @@ def available_dynamic_shared(
     )
     if not 1 <= blocks <= point.blocks:
         raise InputError(
-            f"blocks = {blocks} is outside 1 to {point.blocks}: the blocks per SM without dynamic "
+            f"blocks = {blocks} is outside 1 to {point.blocks}, the blocks per SM without dynamic "
             f"shared memory, limited by {', '.join(point.limiters)}"
         )
     rules, _, _ = _resolve(gpu)
@@ -143,7 +143,7 @@ def max_registers_for(
     (32, 64)
     """
     if not 0 < target <= 1:
-        raise InputError(f"occupancy {target} is outside (0, 1]: it is a fraction")
+        raise InputError(f"occupancy {target} is not a fraction above 0 and up to 1")
     rules, _, name = _resolve(gpu)
     counts = np.arange(1, min(255, rules.registers_per_thread) + 1)
     answer = occupancy(
@@ -158,7 +158,7 @@ def max_registers_for(
     enough = np.flatnonzero(answer.occupancy >= target)
     if enough.size == 0:
         raise InputError(
-            f"occupancy {target} is out of reach on {name} with any number of registers: "
+            f"occupancy {target} cannot be reached on {name} with any number of registers: "
             f"{', '.join(answer.limiters[0])} allow {100 * float(answer.occupancy[0]):.4g} %"
         )
     return int(counts[enough[-1]])

@@ -211,7 +211,7 @@ def occupancy(
     clusters = None
     if cluster is not None:
         if shape:
-            raise InputError("cluster works on one configuration, not on arrays of them")
+            raise InputError("cluster takes one configuration, not arrays of configurations")
         clusters = cluster_occupancy(spec, name, cluster, int(limits.blocks))
     return _answer(rules, name, values, limits, shape, clusters)
 
@@ -346,14 +346,14 @@ def occupancy_of_kernel(
     """
     sides = tuple(block) if isinstance(block, Sequence) else (block,)
     if not 1 <= len(sides) <= 3 or any(side < 1 for side in sides):
-        raise InputError(f"block {block!r} is not one to three positive sizes")
+        raise InputError(f"block {block!r} is not one to three positive integers")
     threads = int(np.prod(sides))
     bounds = getattr(kernel, "max_threads", None)
     if bounds is not None and threads > int(np.prod(bounds)):
         raise LaunchError(
-            f"{kernel.name}: a block of {threads} threads exceeds its launch bounds of "
+            f"{kernel.name}: a block of {threads} threads exceeds its __launch_bounds__ of "
             f"{int(np.prod(bounds))} threads",
-            hint="raise __launch_bounds__ or choose a smaller block",
+            hint="Raise __launch_bounds__ or choose a smaller block.",
         )
     return occupancy(
         gpu,

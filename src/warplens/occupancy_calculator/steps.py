@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from warplens.gpus.spec import GpuSpec
 from warplens.occupancy_calculator.occupancy import NO_LIMIT, Occupancy, _resolve, occupancy
+from warplens.wording import count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,18 +55,19 @@ def _percent(fraction: float) -> str:
 
 
 _NOUNS = {
-    "registers": ("register", "registers"),
+    "registers": ("register", ""),
     "dynamic_shared": ("byte of shared memory", "bytes of shared memory"),
     "static_shared": ("byte of shared memory", "bytes of shared memory"),
     "threads": ("thread per block", "threads per block"),
-    "barriers": ("barrier", "barriers"),
+    "barriers": ("barrier", ""),
 }
 
 
 def _sentence(resource: str, change: int, value: int, before: float, after: float) -> str:
-    noun = _NOUNS[resource][0 if abs(change) == 1 else 1]
     word = "fewer" if change < 0 else "more"
-    return f"{abs(change)} {word} {noun} ({value}): {_percent(before)} -> {_percent(after)}"
+    noun, plural = (f"{word} {name}" if name else "" for name in _NOUNS[resource])
+    amount = count(abs(change), noun, plural)
+    return f"{amount} ({value:,}): {_percent(before)} -> {_percent(after)}"
 
 
 def _first(
@@ -175,7 +177,7 @@ def _more_carveout(gpu: str | GpuSpec, point: Mapping[str, Any]) -> Step | None:
                 value=value,
                 before=before,
                 after=after,
-                text=f"shared memory carve-out of {value} % instead of {percent} %: {change}",
+                text=f"shared memory carve-out {value} % instead of {percent} %: {change}",
             )
     return None
 
@@ -184,16 +186,16 @@ def explain_lines(advice: Advice) -> list[str]:
     """The answer for one configuration as lines of text."""
     point = advice.point
     limits = {
-        "registers": (point.limit_registers, f"{point.allocated_registers} registers per block"),
-        "shared": (point.limit_shared, f"{point.allocated_shared} bytes per block"),
-        "warps": (point.limit_warps, f"{point.warps_per_block} warps per block"),
+        "registers": (point.limit_registers, f"{point.allocated_registers:,} registers per block"),
+        "shared": (point.limit_shared, f"{point.allocated_shared:,} bytes per block"),
+        "warps": (point.limit_warps, f"{count(point.warps_per_block, 'warp')} per block"),
         "blocks": (point.limit_blocks, "block slots"),
         "barriers": (point.limit_barriers, "block barriers"),
         "virtual": (point.limit_virtual, "virtual resources"),
     }
     lines = [
-        f"{point.gpu}: {point.blocks} blocks, {point.warps} of {point.max_warps} warps per SM, "
-        f"occupancy {_percent(point.occupancy)}",
+        f"{point.gpu}: {count(point.blocks, 'block')}, {point.warps} of {point.max_warps} warps "
+        f"per SM, occupancy {_percent(point.occupancy)}",
     ]
     for name, (limit, what) in limits.items():
         if limit != NO_LIMIT:
@@ -202,8 +204,8 @@ def explain_lines(advice: Advice) -> list[str]:
     if point.cluster is not None:
         found = point.cluster
         lines.append(
-            f"  clusters of {found.size}: {found.clusters} on the GPU, "
-            f"{_percent(found.occupancy)} of the blocks without clusters (model)"
+            f"  clusters of {found.size}: {found.clusters} active on the GPU, "
+            f"{_percent(found.occupancy)} of the blocks that fit without clusters (model)"
         )
     lines += [f"  up:   {step.text}" for step in advice.up]
     lines += [f"  down: {step.text}" for step in advice.down]

@@ -126,7 +126,8 @@ def sweep(
         raise InputError("a sweep needs at least one register cap and one block size")
     for cap in caps:
         if cap is not None and not 16 <= cap <= 255:
-            raise InputError(f"maxrregcount = {cap} is outside 16 to 255, what the compiler takes")
+            raise InputError(f"maxrregcount = {cap} is outside 16 to 255, the range of the "
+                             "compiler")
     variants = []
     name = ""
     for cap in caps:

@@ -67,7 +67,7 @@ def _predictions(result: Result) -> list[str]:
         rows.append(
             (launch.gpu, known["clock_mhz"], f"{time / 1e3:,.1f}", band, known["limiter"])
         )
-    heading = ("GPU", "SM MHz", "predicted us ~", "nine of ten within", "limited by")
+    heading = ("GPU", "SM MHz", "predicted us ~", "90 % within", "limited by")
     return ["Predicted time", *grid(heading, rows), ""]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from warplens.report.numbers import NOT_AVAILABLE, number_text
 from warplens.report.terminal import grid
 from warplens.result import Change, Comparison, LaunchComparison, Value
+from warplens.wording import change as percentage
 
 
 def comparison_page(
@@ -34,7 +35,7 @@ def _pair(pair: LaunchComparison, show_all: bool) -> list[str]:
             _unit(change),
             _number(change.before),
             _number(change.after),
-            "" if change.percent is None else f"{change.percent:+.2f} %",
+            "" if change.percent is None else percentage(change.percent, 2),
         )
         for change in shown
     ]

@@ -11,6 +11,7 @@ from warplens.report.html import page_of, style
 from warplens.report.numbers import NOT_AVAILABLE, cell
 from warplens.report.rows import BASIS_MARKS, LEGEND
 from warplens.result import Change, Comparison, LaunchComparison, Value
+from warplens.wording import change as percentage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +66,7 @@ def _row(change: Change) -> ChangeRow:
         name=change.metric,
         before=_text(change.before),
         after=_text(change.after),
-        change="" if percent is None else f"{percent:+,.1f} %",
+        change="" if percent is None else percentage(percent),
         width=min(100.0, abs(percent or 0.0)),
         side="more" if (percent or 0.0) > 0 else "less",
     )

@@ -46,20 +46,20 @@ _TILES = (
 # Counted efficiencies: label, metric, what 100 % is, what it means.
 _EFFICIENCIES = (
     ("Theoretical occupancy", "sm__maximum_warps_per_active_cycle_pct", 100.0,
-     "warps an SM can hold of this kernel over its warp slots"),
+     "warps of this kernel that fit on an SM over its warp slots"),
     ("Active threads per warp", "smsp__thread_inst_executed_per_inst_executed.ratio", 32.0,
-     "of 32 lanes, those that took part in an instruction on average"),
-    ("Threads with a true guard",
+     "average active threads per warp instruction, of 32"),
+    ("Predicated-on threads per warp",
      "smsp__thread_inst_executed_pred_on_per_inst_executed.ratio", 32.0,
-     "of 32 lanes, those that were not predicated off"),
+     "average predicated-on threads per warp instruction, of 32"),
     ("Branch efficiency", "smsp__sass_average_branch_targets_threads_uniform.pct", 100.0,
-     "share of branches on which all threads of the warp went one way"),
+     "share of branches without divergence within a warp"),
     ("Global loads: bytes used per sector",
      "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio", 32.0,
-     "bytes the threads asked for per 32-byte sector"),
+     "bytes read by threads per 32-byte sector"),
     ("Global stores: bytes used per sector",
      "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.ratio", 32.0,
-     "bytes the threads wrote per 32-byte sector"),
+     "bytes written by threads per 32-byte sector"),
 )  # fmt: skip
 
 
@@ -239,7 +239,7 @@ def _speed_of_light(launch: LaunchResult) -> tuple[Bar, ...]:
     section = next((s for s in launch.sections if s.identifier == "SpeedOfLight"), None)
     rows = () if section is None else section.rows
     return tuple(
-        _bar(row.label, row.value, 100.0, "of the most the GPU sustains")
+        _bar(row.label, row.value, 100.0, "of the sustained peak")
         for row in rows
         if row.value.unit == "%"
     )
@@ -257,8 +257,8 @@ def _efficiency(launch: LaunchResult) -> tuple[Bar, ...]:
     passes = values.get("memory_l1_wavefronts_shared")
     if ideal is not None and passes is not None and passes.number:
         share = Value(100.0 * float(ideal) / float(passes), "%", passes.basis)
-        hint = "passes without bank conflicts over passes made"
-        bars.append(_bar("Shared memory: ideal over actual passes", share, 100.0, hint))
+        hint = "wavefronts without bank conflicts over actual wavefronts"
+        bars.append(_bar("Shared memory: ideal over actual wavefronts", share, 100.0, hint))
     return tuple(bars)
 
 

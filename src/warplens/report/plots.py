@@ -11,6 +11,7 @@ from warplens.report.numbers import NOT_AVAILABLE, cell
 from warplens.report.rows import BASIS_MARKS
 from warplens.report.svg import Axis, box, dot, figure, line, path, short, superscript, text
 from warplens.result import Charts, OccupancyCurve, Roof, Value
+from warplens.wording import count
 
 _LEVEL_BYTES = (  # which counter there is depends on the chip
     ("l1", "l1tex__lsu_writeback_active_mem_lg.sum", 128),
@@ -77,15 +78,16 @@ def _occupancy(curve: OccupancyCurve) -> Plot:
     here = next((s for s in curve.steps if s.first <= curve.present <= s.last), curve.steps[0])
     place = (x.at(curve.present), y.at(here.warps))
     parts.append(line((place[0], 186), place, "marker"))
-    parts.append(dot(place, f"this launch: {curve.present:,}, {here.warps} warps"))
+    parts.append(dot(place, f"this launch: {curve.present:,}, {count(here.warps, 'warp')}"))
     parts.append(text(219, 220, curve.label, anchor="middle", kind="axis"))
     parts.append(
         '<text transform="translate(12 101) rotate(-90)" text-anchor="middle" '
         'class="axis">warps per SM</text>'
     )
     title = (
-        f"Occupancy over {curve.label}: this launch has {curve.present:,} and {here.warps} of "
-        f"{curve.max_warps} warps, limited by {', '.join(here.limiters) or 'nothing'}."
+        f"{curve.label[0].upper()}{curve.label[1:]}: {curve.present:,} in this launch, "
+        f"{here.warps} of {curve.max_warps} warps resident per SM, limited by "
+        f"{', '.join(here.limiters) or 'no resource'}."
     )
     rows = tuple(
         (f"{s.first:,} to {s.last:,}" if s.last > s.first else f"{s.first:,}", str(s.warps),
@@ -173,13 +175,13 @@ def roofline_plot(charts: Charts) -> Plot | None:
 
 def _roofline_note(points: tuple[RooflinePoint, ...]) -> str:
     if not points:
-        return "The launch executed no arithmetic instruction of a counted kind."
+        return "The launch executed no arithmetic instruction that the roofline counts."
     if points[0].rate is None:
         return (
-            "Without a time the launch is a vertical line at its operations per byte: it cannot "
-            "be above the roof there. Operations and L1 bytes are counted."
+            "Without a duration, the launch is a vertical line at its operations per byte, up to "
+            "the roof. Operations and L1 bytes are counted."
         )
-    return "Operations are counted; time and the bytes of L2 and DRAM come from the timing model."
+    return "Operations and L1 bytes are counted; duration, L2 and DRAM bytes are modelled (~)."
 
 
 def _roofline_axes(
@@ -310,8 +312,8 @@ def memory_plot(charts: Charts) -> Plot:
     parts.append(_arrow(120, 230, 178, flows.get(("Kernel", "Shared"))))
     rows = tuple((a, b, shown(value)) for a, b, value in memory_flows(charts))
     note = (
-        "Bytes per arrow: L1 counts 32 bytes per sector touched, shared memory 128 bytes per "
-        "pass. Values marked ~ come from the timing model; n/a needs it."
+        "Bytes per arrow: 32 per L1 sector, 128 per shared memory wavefront. ~: from the timing "
+        "model; n/a: needs the timing model."
     )
     told = "; ".join(f"{a} to {b}: {value}" for a, b, value in rows)
     return Plot(title="Memory chart", svg=figure(790, 222, f"Memory chart. {told}", parts),

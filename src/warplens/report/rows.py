@@ -20,8 +20,9 @@ from warplens.result import (
 COMMAND_LINE_SECTION = "Command line profiler metrics"
 BASIS_MARKS = {"model": "~", "definition": "="}
 LEGEND = {
-    "model": "~ from the timing model: not counted, an estimate",
-    "definition": "= by ncu's documented definition; the hardware's counter adds arbitration noise",
+    "model": "~ estimated by the timing model, not counted",
+    "definition": "= counted by ncu's documented definition; hardware counters add arbitration "
+                  "noise",
 }
 
 

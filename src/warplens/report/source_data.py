@@ -36,7 +36,7 @@ SHORT = {
     "L1 Tag Requests Global": "Tags",
     "L1 Conflicts Shared N-Way": "N-way",
     "L1 Wavefronts Shared Excessive": "Shared excess",
-    "L1 Wavefronts Shared": "Shared passes",
+    "L1 Wavefronts Shared": "Shared wavefronts",
     "L1 Wavefronts Shared Ideal": "Shared ideal",
     "L2 Theoretical Sectors Global Excessive": "Sector excess",
     "L2 Theoretical Sectors Global": "Sectors",

@@ -69,8 +69,8 @@ def warp_state_plot(launch: LaunchResult) -> Plot | None:
         for name, number in states
     )
     note = (
-        f"Warp cycles per issued instruction, by state; {total:.2f} in all. A warp is counted "
-        "in one state per cycle; 'selected' is the one that issued."
+        f"Warp cycles per issued instruction, by warp state; {total:.2f} in total. In each "
+        "cycle a warp is in one state; 'selected' means that it issued."
     )
     told = ", ".join(f"{name} {number}" for name, number, _ in rows[:4])
     return Plot(title="Warp states", svg=figure(600, height, f"Warp states: {told}", parts),

@@ -12,6 +12,7 @@ from warplens.report.plots import Plot
 from warplens.report.states import colour_of, letter_of
 from warplens.report.svg import Point, box, figure, line, text
 from warplens.result import LaunchResult, MetricRow
+from warplens.wording import count
 
 LEFT, RIGHT, WIDTH = 210.0, 900.0, 1000
 _STRIP, _GAP, _STACK = 30.0, 8.0, 150.0
@@ -166,10 +167,10 @@ def timeline_plot(timeline: Timeline | None) -> Plot | None:
         (one.label, one.unit, *(_shown(number) for number in _summary(one, timeline.times)))
         for one in (*timeline.series, *timeline.states)
     )
-    told = f"{len(timeline.times)} samples over {_time(timeline.times[-1])}."
+    told = f"{count(len(timeline.times), 'sample')} over {_time(timeline.times[-1])}."
     note = (
-        f"{told} From the timing model (~): the mean SM of the chip; the launch's start, the first "
-        "blocks, steady phases and the tail. Warps by state are those of one scheduler."
+        f"{told} From the timing model (~): averages over all SMs, with launch overhead, ramp-up, "
+        "steady state and tail. Warps by state are those of one scheduler."
     )
     return Plot(
         title="Counters over time", svg=figure(WIDTH, int(y + 34), f"Timeline. {told}", parts),

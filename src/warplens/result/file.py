@@ -30,7 +30,7 @@ def save(result: Result, path: str | os.PathLike[str], *, overwrite: bool = Fals
     if target.suffix != SUFFIX:
         target = target.with_name(target.name + SUFFIX)
     if target.exists() and not overwrite:
-        raise ReportError(f"{target} exists already", hint="Give -f to overwrite it.")
+        raise ReportError(f"{target} already exists", hint="Use -f to overwrite it.")
     manifest = {
         "format": FORMAT,
         "version": VERSION,
@@ -77,7 +77,7 @@ def load(path: str | os.PathLike[str]) -> Result:
         raise ReportError(f"cannot read {source}: {error.strerror or error}") from error
     except (zipfile.BadZipFile, KeyError, ValueError, EOFError, RecursionError) as error:
         raise ReportError(
-            f"{source} is not a warplens result, or it is damaged ({error})",
+            f"{source} is not a warplens result, or is damaged ({error})",
             hint="Write one with `warplens profile ... -o NAME`.",
         ) from error
     except (NotImplementedError, RuntimeError) as error:  # encrypted or odd compression
@@ -93,7 +93,7 @@ def _check_manifest(manifest: Any, source: Path) -> int:
         raise ValueError("its manifest is malformed")
     if version > VERSION:
         raise ReportError(
-            f"{source} has format version {version}; this warplens reads up to {VERSION}",
+            f"{source} has format version {version}; this version reads up to {VERSION}",
             hint="Update the checkout of warplens, then `pip install .` there.",
         )
     return count

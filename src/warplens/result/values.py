@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from warplens.wording import number
+
 Number = int | float | str | None
 # Advice that names what is felt, not its cause, comes after advice that does.
 _SYMPTOMS = frozenset(
@@ -40,7 +42,7 @@ class Value:
     def __str__(self) -> str:
         if self.number is None:
             return "n/a"
-        text = self.number if isinstance(self.number, str) else f"{self.number:,}"
+        text = self.number if isinstance(self.number, str) else number(self.number, 6)
         return f"{text} {self.unit}".rstrip()
 
 

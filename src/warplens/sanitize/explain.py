@@ -1,15 +1,13 @@
-"""Turns native records and engine errors into findings with words."""
+"""Explains native records: each becomes a finding with its title, details and advice."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from warplens.errors import Deadlock, ExecutionFault, KernelTrap, MemoryFault
 from warplens.execute.launch import LaunchConfig
 from warplens.execute.memory import DeviceMemory
 from warplens.lift import layout as at
@@ -17,12 +15,10 @@ from warplens.sanitize import state as st
 from warplens.sanitize.finding import Access, Finding
 from warplens.sanitize.ptx import SharedArray
 from warplens.sass.model import Instruction, SassKernel
+from warplens.wording import count
 
 Record = npt.NDArray[np.int64]
 _SPACES = {at.SPACE_GLOBAL: "global", at.SPACE_SHARED: "shared", at.SPACE_LOCAL: "local"}
-_WHERE = re.compile(r"\+0x([0-9a-f]+)")
-_LINE = re.compile(r"\((.*):(\d+)\)\s*$")
-_WAITS = {"named barrier": "BAR", "warp synchronisation": "WARPSYNC", "at BSYNC": "BSYNC"}
 _WINDOWS = {
     at.SHARED_WINDOW_HIGH: "shared", at.LOCAL_WINDOW_HIGH: "local", at.CODE_WINDOW_HIGH: "code",
 }  # fmt: skip
@@ -68,7 +64,7 @@ class Explainer:
         return number % gx, number // gx % gy, number // (gx * gy)
 
     def access(self, inst: int, what: str, thread: int | None, block: int) -> Access:
-        """One access in words."""
+        """One access, for messages."""
         found = self.kernel.instructions[inst]
         return Access(
             what=what,
@@ -86,11 +82,13 @@ class Explainer:
         for array in self.arrays:
             size = array.size or self.config.dynamic_shared
             if array.offset <= offset < array.offset + size:
-                return array.name, f"byte {offset - array.offset} of {array.name}[] ({size} bytes)"
+                return array.name, (
+                    f"byte {offset - array.offset:,} of {array.name}[] ({count(size, 'byte')})"
+                )
         return "", ""
 
     def near_shared(self, offset: int) -> str:
-        """What a bad shared address is near to."""
+        """The shared array nearest to an invalid address."""
         best: tuple[int, str] | None = None
         for array in self.arrays:
             size = array.size or self.config.dynamic_shared
@@ -99,7 +97,9 @@ class Explainer:
                 distance, words = offset - end, "after the end of"
             else:
                 distance, words = array.offset - offset, "before"
-            text = f"{distance} bytes {words} {array.name}[] ({size} bytes)"
+            text = (
+                f"{count(distance, 'byte')} {words} {array.name}[] ({count(size, 'byte')})"
+            )
             if best is None or distance < best[0]:
                 best = (distance, text)
         if best is not None:
@@ -116,7 +116,7 @@ class Explainer:
         segment = self.memory.find(base)
         if segment is None:
             return "", ""
-        return segment.name, f"byte {offset} of {segment.name} ({segment.size} bytes)"
+        return segment.name, f"byte {offset:,} of {segment.name} ({count(segment.size, 'byte')})"
 
 
 # --- memcheck -------------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ def _bad_access(e: Explainer, record: Record) -> Finding | None:
         tool="memcheck",
         check=check,
         severity="error",
-        title=f"Invalid __{space}__ {what} of size {size} bytes",
+        title=f"Invalid __{space}__ {what} of size {count(size, 'byte')}",
         details=(
             f"at {access.where}", f"by {access.by}", f"Access to {address:#x}: {reason}",
             *_times(record, "access"), f"SASS: {access.sass}",
@@ -149,20 +149,20 @@ def _bad_access(e: Explainer, record: Record) -> Finding | None:
 def _reason(e: Explainer, record: Record, space: str, address: int) -> tuple[str, str]:
     code, size = int(record[st.R_CHECK]), int(record[st.R_SIZE])
     if code == st.C_MISALIGNED:
-        return "misaligned-access", f"it is no multiple of {size}"
+        return "misaligned-access", f"not a multiple of {size}"
     if code == st.C_READ_ONLY:
-        return "write-to-read-only", f"{e.memory.describe(address)}; it may only be read"
+        return "write-to-read-only", f"{e.memory.describe(address)}; it is read-only"
     if space == "shared":
         return "out-of-bounds", e.near_shared(address)
     if space == "local":
         signed = address - (1 << 32) if address >= 1 << 31 else address
         return "stack-overflow" if e.kernel.uses_recursion else "out-of-bounds", (
-            f"offset {signed}; the thread has {e.kernel.local_bytes or e.kernel.frame_bytes} bytes "
-            "of local memory"
+            f"offset {signed:,}; the thread has "
+            f"{count(e.kernel.local_bytes or e.kernel.frame_bytes, 'byte')} of local memory"
         )
     window = _WINDOWS.get(address >> 32)
     if window is not None:
-        return "wrong-space", f"it lies in the {window} window, not in global memory"
+        return "wrong-space", f"in the {window} window, not in global memory"
     near = e.memory.describe(address)
     return "use-after-free" if near.endswith("was freed before") else "out-of-bounds", near
 
@@ -170,11 +170,11 @@ def _reason(e: Explainer, record: Record, space: str, address: int) -> tuple[str
 # --- racecheck ------------------------------------------------------------------------------------
 
 _REACH = {
-    0: ("different blocks", "The blocks are not ordered: use an atomic, or publish with "
-        "__threadfence() and a flag, or split the kernel."),
-    1: ("different warps of the block", "Nothing orders the two: a __syncthreads() between them "
-        "is missing."),
-    2: ("the same warp", "Nothing orders the two: a __syncwarp() between them is missing."),
+    0: ("different blocks", "Blocks are not ordered: use an atomic, __threadfence() with a "
+        "flag, or separate kernels."),
+    1: ("different warps of the block", "The accesses are not ordered: a __syncthreads() between "
+        "them is missing."),
+    2: ("the same warp", "The accesses are not ordered: a __syncwarp() between them is missing."),
 }  # fmt: skip
 
 
@@ -194,20 +194,20 @@ def _race(e: Explainer, record: Record) -> Finding | None:
     )  # fmt: skip
     severity, advice = "error", _REACH[reach][1]
     if one_step:
-        advice = "Lanes of one warp store different values to one word; which one stays is open."
+        advice = "Lanes of a warp store different values to one word; the result is undefined."
     if reach and e.kernel.instructions[first].opcode == "LDGSTS":
-        advice = ("The asynchronous copy may be under way: wait for its group "
+        advice = ("The asynchronous copy may still be in flight: wait for its group "
                   "(__pipeline_wait_prior), then for the other threads (__syncthreads()).")
     if int(record[st.R_CHECK]) == st.C_SCOPE:
         check, advice = "narrow-scope-atomic", (
-            "Both are atomic, but one only within its block: use a scope that covers both."
+            "One of the atomics has block scope: use a scope that includes both threads."
         )
     elif _is_retried(e.kernel.instructions[first], e.kernel.instructions[second]):
         check, severity = f"{space}-read-beside-compare-and-swap", "info"
-        advice = "A plain read beside a compare-and-swap, which checks the value again."
+        advice = "A plain read beside a compare-and-swap loop, which checks the value again."
     elif same:
         check, severity = f"{space}-same-value-write", "info"
-        advice = "All of them store the same value: harmless as far as was seen."
+        advice = "All threads store the same value: harmless as far as observed."
     base, offset = int(record[st.R_BASE]), int(record[st.R_OFFSET])
     target, place = e.target(space, base, offset)
     return Finding(
@@ -218,7 +218,7 @@ def _race(e: Explainer, record: Record) -> Finding | None:
               f"{accesses[1].where}",
         details=(
             f"and {accesses[0].what.capitalize()} access at {accesses[0].where} "
-            f"[{int(record[st.R_COUNT])} hazards]",
+            f"[{count(int(record[st.R_COUNT]), 'hazard')}]",
             f"{accesses[1].what} by {accesses[1].by}: {accesses[1].sass}",
             f"{accesses[0].what} by {accesses[0].by}: {accesses[0].sass}",
             f"between {_REACH[reach][0]}, __{space}__ {base + offset:#x}: {place}",
@@ -254,7 +254,8 @@ def _uninitialised(e: Explainer, record: Record) -> Finding | None:
         tool="initcheck",
         check=f"uninitialised-{space}-read",
         severity="error",
-        title=f"Uninitialized __{space}__ memory read of size {int(record[st.R_SIZE])} bytes",
+        title=f"Uninitialized __{space}__ memory read of size "
+              f"{count(int(record[st.R_SIZE]), 'byte')}",
         details=(
             f"at {access.where}", f"by {access.by}", f"Address {base + offset:#x}: {place}",
             *_times(record, "read"), f"SASS: {access.sass}",
@@ -265,14 +266,14 @@ def _uninitialised(e: Explainer, record: Record) -> Finding | None:
         size=int(record[st.R_SIZE]),
         target=target,
         count=int(record[st.R_COUNT]),
-        advice="No thread wrote it before this read.",
+        advice="No thread writes it before this read.",
     )  # fmt: skip
 
 
 def _times(record: Record, what: str) -> tuple[str, ...]:
-    count = int(record[st.R_COUNT])
-    words = "accesses" if what == "access" else f"{what}s"
-    return (f"first of {count} such {words}",) if count > 1 else ()
+    times = int(record[st.R_COUNT])
+    plural = f"such {what}es" if what == "access" else ""
+    return (f"first of {count(times, f'such {what}', plural)}",) if times > 1 else ()
 
 
 # --- synccheck ------------------------------------------------------------------------------------
@@ -296,7 +297,7 @@ def _sync(check: str, title: str, say: Callable[[Record], str]) -> Callable[
         if first != second:
             other = e.access(first, "synchronisation", None, block)
             accesses.append(other)
-            details.append(f"others are at {other.where}")
+            details.append(f"other threads are at {other.where}")
         return Finding(
             tool="synccheck",
             check=check,
@@ -318,7 +319,7 @@ _MASK_CHECKS = frozenset({
 
 
 def _is_internal(kernel: SassKernel, inst: int) -> bool:
-    """Whether an instruction belongs to a helper that the compiler put behind the kernel."""
+    """Whether an instruction belongs to a function that the compiler placed after the kernel."""
     address = kernel.instructions[inst].address
     starts = [start for start in kernel.functions if start]
     return any(start <= address for start in starts)
@@ -334,106 +335,45 @@ _EXPLAINED: dict[int, Callable[[Explainer, Record], Finding | None]] = {
     st.C_READ_ONLY: _bad_access,
     st.C_DIVERGENT_BARRIER: _sync(
         "divergent-barrier", "Barrier error detected. Divergent thread(s) in warp.",
-        lambda r: "Lanes of one warp arrive from different statements: move the barrier out of "
-                  "the condition.",
+        lambda r: "Lanes of a warp reach different barriers: move the barrier out of the "
+                  "condition.",
     ),
     st.C_BARRIER_LINES: _sync(
         "divergent-barrier", "Barrier error detected. Divergent thread(s) in block.",
-        lambda r: "Warps of the block arrive from different statements: every thread must reach "
-                  "the same __syncthreads().",
+        lambda r: "Warps of the block reach different barriers: all threads must reach the same "
+                  "__syncthreads().",
     ),
     st.C_BARRIER_COUNT: _sync(
         "barrier-count-mismatch", "Barrier error detected. Wrong thread count.",
-        lambda r: f"{int(r[st.R_OFFSET])} threads are given here, {int(r[st.R_EXTRA2])} before."
+        lambda r: f"The thread count is {int(r[st.R_OFFSET])} here, {int(r[st.R_EXTRA2])} at the "
+                  "first arrival."
         if int(r[st.R_OFFSET]) != int(r[st.R_EXTRA2])
-        else f"{int(r[st.R_OFFSET])} threads are no whole number of warps.",
+        else f"The thread count {int(r[st.R_OFFSET])} is not a multiple of 32.",
     ),
     st.C_MASK_WITHOUT_CALLER: _sync(
         "mask-without-caller", "Invalid mask of a warp intrinsic.",
-        lambda r: f"The mask {int(r[st.R_OFFSET]):#010x} leaves out lanes that execute it.",
+        lambda r: f"The mask {int(r[st.R_OFFSET]):#010x} does not name all lanes that execute the "
+                  "intrinsic.",
     ),
     st.C_MASK_DIFFERS: _sync(
         "differing-masks", "Invalid mask of a warp intrinsic.",
-        lambda r: f"Lanes that meet here give other masks than {int(r[st.R_OFFSET]):#010x}.",
+        lambda r: f"Lanes that converge here pass masks other than {int(r[st.R_OFFSET]):#010x}.",
     ),
     st.C_MASK_NAMES_ENDED: _sync(
         "mask-names-absent-lane", "Invalid mask of a warp intrinsic.",
-        lambda r: f"The mask {int(r[st.R_OFFSET]):#010x} names lanes that end without taking part.",
+        lambda r: f"The mask {int(r[st.R_OFFSET]):#010x} names lanes that exit without reaching "
+                  "it.",
     ),
     st.C_MBARRIER: _sync(
-        "uninitialised-mbarrier", "Barrier error detected. Arrival at an mbarrier that is not set "
-        "up.",
-        lambda r: f"The word at shared offset {int(r[st.R_OFFSET]):#x} is zero: mbarrier.init, or "
-                  "the constructor of cuda::barrier, did not run before, or a barrier is missing "
-                  "behind it.",
+        "uninitialised-mbarrier", "Barrier error detected. Arrival at an uninitialised "
+        "mbarrier.",
+        lambda r: f"The word at shared offset {int(r[st.R_OFFSET]):#x} is zero: mbarrier.init (or "
+                  "the constructor of cuda::barrier) was not executed, or no __syncthreads() "
+                  "follows it.",
     ),
     st.C_INACTIVE_SOURCE: _sync(
-        "shuffle-from-inactive-lane", "Shuffle from a lane that does not take part.",
+        "shuffle-from-inactive-lane", "Shuffle from an inactive lane.",
         lambda r: f"Lane {int(r[st.R_OFFSET])} does not execute the shuffle: its value is "
                   "undefined.",
     ),
 }  # fmt: skip
-
-
-# --- errors of the engine -------------------------------------------------------------------------
-
-
-def from_error(
-    error: ExecutionFault, kernel: SassKernel, mode: int, tools: Sequence[str]
-) -> Finding | None:
-    """The finding for an error that ended a pass."""
-    accesses = _accesses_of(error, kernel)
-    lines = tuple(error.message.splitlines())
-    if isinstance(error, Deadlock):
-        if "synccheck" not in tools:
-            return None
-        inside = mode == st.MODE_LANE and "warp synchronisation of mask" in error.message
-        return Finding(
-            tool="synccheck",
-            check="mask-names-absent-lane" if inside else "barrier-deadlock",
-            severity="error",
-            title="Invalid mask of a warp intrinsic." if inside
-            else "Barrier error detected. Threads wait for others that never come.",
-            details=tuple(line.strip() for line in lines),
-            accesses=accesses,
-            advice="The mask names lanes that do not take part." if inside
-            else "A barrier must be reached by all threads of the block that have not ended.",
-        )  # fmt: skip
-    if mode == st.MODE_LANE or "memcheck" not in tools:
-        return None
-    check = "invalid-access"
-    if isinstance(error, KernelTrap):
-        check = "kernel-trap"
-    elif "free" in error.message and isinstance(error, MemoryFault):
-        check = "double-free" if "was freed before" in error.message else "invalid-free"
-    return Finding(
-        tool="memcheck", check=check, severity="error", title=lines[0], details=lines[1:],
-        accesses=accesses, advice=error.hint or "",
-    )  # fmt: skip
-
-
-def _accesses_of(error: ExecutionFault, kernel: SassKernel) -> tuple[Access, ...]:
-    """The instructions that an error message names, by offset or by source line."""
-    name = kernel.demangled or kernel.name
-    what = "synchronisation" if isinstance(error, Deadlock) else "instruction"
-    found: list[Instruction] = []
-    by_address = {inst.address: inst for inst in kernel.instructions}
-    for text in dict.fromkeys(_WHERE.findall(error.message)):
-        inst = by_address.get(int(text, 16))
-        if inst is not None:
-            found.append(inst)
-    for row in error.message.splitlines() if isinstance(error, Deadlock) else ():
-        place = _LINE.search(row)
-        opcode = next((code for words, code in _WAITS.items() if words in row), "")
-        for inst in kernel.instructions if place else ():
-            assert place is not None
-            is_there = (inst.file, inst.line) == (place.group(1), int(place.group(2)))
-            if inst.opcode == opcode and is_there and inst not in found:
-                found.append(inst)
-                break
-    found.sort(key=lambda inst: inst.opcode == "BSYNC")  # who waits for the others comes last
-    return tuple(
-        Access(what=what, kernel=name, offset=inst.address, sass=inst.text.strip(),
-               file=inst.file, line=inst.line)
-        for inst in found
-    )  # fmt: skip

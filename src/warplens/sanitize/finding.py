@@ -1,4 +1,4 @@
-"""What a sanitizer finds: one finding per kind of mistake and pair of instructions."""
+"""What a sanitizer reports: one finding per kind of error and pair of instructions."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ class Finding:
     Attributes:
         tool: memcheck, racecheck, initcheck or synccheck.
         check: the mistake's name, such as "shared-write-race": one of `CHECKS`.
-        severity: "error", "warning", or "info": harmless as far as was seen.
+        severity: "error", "warning", or "info": harmless as far as observed.
         title: the first line of the report; details: its other lines.
-        accesses: what happened; the access that the finding is about comes first.
+        accesses: the accesses involved, the one that the finding is about first.
         space: "shared", "global", "local" or ""; address: the first one seen; size in bytes.
-        target: the array or allocation; count: how often it was seen.
-        advice: what is missing.
+        target: the array or allocation; count: how often it was observed.
+        advice: what to do.
     """
 
     tool: str

@@ -11,6 +11,7 @@ from warplens.execute.warp_registers import read_register
 from warplens.sanitize import state as st
 from warplens.sanitize.explain import Explainer
 from warplens.sanitize.finding import Access, Finding
+from warplens.wording import count
 
 if TYPE_CHECKING:
     from warplens.sanitize.shadows import State
@@ -47,7 +48,7 @@ class HeapUse(HeapWatch):
 
     def bad_free(self, caller: Caller, warp: int, lane: int, index: int, address: int,
                  error: MemoryFault) -> None:  # fmt: skip
-        """Records a double or wrong free and goes on."""
+        """Records a double or invalid free and continues."""
         if not int(self.state.header[st.TOOLS]) & st.TOOL_MEMCHECK:
             return
         if len(self.findings) >= _MOST_SITES:
@@ -76,10 +77,10 @@ class HeapUse(HeapWatch):
             total = sum(size for _, _, size in rows)
             found.append(Finding(
                 tool="memcheck", check="heap-leak", severity="error",
-                title=f"Leaked {total:,} bytes at {address:#x}",
+                title=f"Leaked {count(total, 'byte')} at {address:#x}",
                 details=(f"allocated at {access.where}", f"by {access.by}",
-                         f"{total} bytes leaked in {len(rows)} allocations"),
+                         f"{count(total, 'byte')} leaked in {count(len(rows), 'allocation')}"),
                 accesses=(access,), space="global", address=address, size=total,
-                count=len(rows), advice="The kernel ends without giving it back with free().",
+                count=len(rows), advice="No thread frees it before the kernel ends.",
             ))  # fmt: skip
         return found

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from html import escape
 
 from warplens.sanitize.finding import Finding, LaunchFindings
-from warplens.sanitize.text import plural, summary_line
+from warplens.sanitize.text import summary_line
+from warplens.wording import count
 
 _STYLE = """
 .wl-sanitize { font: 14px/1.45 system-ui, sans-serif; color: #1a1a1a; max-width: 70em; }
@@ -38,7 +39,7 @@ def fragment(reports: Sequence[LaunchFindings]) -> str:
         shape = f"{report.grid} blocks of {report.block} threads"
         parts.append(f"<h2><code>{escape(report.kernel)}</code></h2><p>{escape(shape)}; "
                      f"{escape(', '.join(report.tools))}; "
-                     f"{plural(len(report.errors), 'error')}</p>")  # fmt: skip
+                     f"{count(len(report.errors), 'error')}</p>")  # fmt: skip
         ordered = sorted(report.findings, key=lambda finding: not finding.is_counted)
         parts.extend(_finding(finding) for finding in ordered)
         parts.extend(f"<p>Note: {escape(note)}</p>" for note in report.notes)

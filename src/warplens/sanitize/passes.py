@@ -28,7 +28,8 @@ from warplens.execute.memory import DeviceMemory, Segment
 from warplens.execute.program import Program
 from warplens.lift.regions.watch import Watch
 from warplens.sanitize import state as st
-from warplens.sanitize.explain import Explainer, from_error
+from warplens.sanitize.engine_errors import from_error
+from warplens.sanitize.explain import Explainer
 from warplens.sanitize.finding import TOOLS, Finding
 from warplens.sanitize.heap import HeapUse
 from warplens.sanitize.ptx import has_warp_intrinsics, local_array_bytes
@@ -126,8 +127,8 @@ class Sanitizer:
         if self.launch.sass.cluster_blocks == 1 or not bits & within:
             return bits
         self.notes.append(
-            "launched in clusters: racecheck and initcheck do not follow the cluster barrier and "
-            "other blocks' shared memory, so they did not run"
+            "racecheck and initcheck did not run: they do not support launches with clusters "
+            "(cluster barrier, distributed shared memory)"
         )
         return bits & ~within or st.TOOL_MEMCHECK
 
@@ -219,22 +220,22 @@ class Sanitizer:
     def _lane_pass(self, memory: DeviceMemory, config: engine.LaunchConfig, tools: int) -> None:
         if not self.launch.code.has_source:
             self.notes.append(
-                "loaded cubin: races between lanes of a warp and masks of warp intrinsics cannot "
-                "be checked; that needs the source"
+                "a loaded cubin is not checked for races between lanes of a warp, nor for masks of "
+                "warp intrinsics: that needs the source"
             )
             return
         is_light = tools == st.TOOL_SYNCCHECK
         try:
             variant = unoptimised(self.launch, Watch(checks=not is_light, syncs=LANE_SYNCS))
         except WarplensError as error:
-            self.notes.append(f"no check inside warps: {error.message}")
+            self.notes.append(f"races and masks within warps were not checked: {error.message}")
             return
         order = self._sample(config, variant.program)
         if order is not None:
             config = replace(config, block_order=order)
             self.notes.append(
-                f"inside warps, {len(order)} of {int(np.prod(config.grid))} blocks were checked "
-                "(--lane-blocks)"
+                f"{len(order):,} of {int(np.prod(config.grid)):,} blocks were checked for races "
+                "and masks within warps (--lane-blocks)"
             )
         options = PassOptions(mode=st.MODE_LANE, tools=tools)
         options.tracked = frozenset(segment.base for segment in memory.segments)
@@ -294,8 +295,8 @@ class Sanitizer:
                     break
         if state.header[st.OVERFLOWS]:
             self.notes.append(
-                "more synchronisation variables than are tracked: some reported races between "
-                "blocks may be ordered by them"
+                "the kernel uses more synchronisation variables than are tracked: some of the "
+                "races between blocks may be false"
             )
 
     def _add(self, finding: Finding) -> None:

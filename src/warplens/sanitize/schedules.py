@@ -61,7 +61,7 @@ def run_schedule(
         found = differing(expected)
         if found is None:
             return None
-        details = (f"schedule seed {seed}: {found[0]} differs from byte {found[1]} on",)
+        details = (f"schedule seed {seed}: {found[0]} first differs at byte {found[1]:,}",)
     return Finding(
         tool="racecheck",
         check="schedule-dependent-result",
@@ -69,6 +69,6 @@ def run_schedule(
         title=f"Result of {name} depends on the order of warps and blocks",
         details=details,
         accesses=(access,),
-        advice="A race changes the result." if racy else "No race was found; atomics whose order "
-        "is open, such as sums of floats, do this too.",
+        advice="A race changes the result." if racy else "No race was found; unordered atomics, "
+        "such as floating-point sums, can also do this.",
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from warplens.sanitize.finding import Finding, LaunchFindings
+from warplens.wording import count
 
 PREFIX = "========= "
 
@@ -22,11 +23,6 @@ def finding_lines(finding: Finding) -> list[str]:
     return rows
 
 
-def plural(number: int, word: str) -> str:
-    """`1 error`, `2 errors`."""
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
-
-
 def summary_line(reports: Sequence[LaunchFindings], displayed: int) -> str:
     """The last line: racecheck alone ends with its own."""
     tools = {tool for report in reports for tool in report.tools}
@@ -35,10 +31,10 @@ def summary_line(reports: Sequence[LaunchFindings], displayed: int) -> str:
         errors = sum(finding.severity == "error" for finding in counted)
         warnings = len(counted) - errors
         return (
-            f"RACECHECK SUMMARY: {plural(displayed, 'hazard')} displayed "
-            f"({plural(errors, 'error')}, {plural(warnings, 'warning')})"
+            f"RACECHECK SUMMARY: {count(displayed, 'hazard')} displayed ({count(errors, 'error')}, "
+            f"{count(warnings, 'warning')})"
         )
-    return f"ERROR SUMMARY: {plural(len(counted), 'error')}"
+    return f"ERROR SUMMARY: {count(len(counted), 'error')}"
 
 
 def report_text(
@@ -61,8 +57,8 @@ def report_text(
             rows += [*finding_lines(finding), ""]
         rows += [f"Note: {note}" for note in report.notes]
     if hidden:
-        rows.append(f"{plural(hidden, 'more finding')} not shown (--print-limit {print_limit})")
+        rows.append(f"{count(hidden, 'more finding')} not shown (--print-limit {print_limit})")
     if quiet:
-        rows.append(f"{plural(quiet, 'harmless same-value race')} not shown (--print-level info)")
+        rows.append(f"{count(quiet, 'harmless race')} not shown (--print-level info)")
     rows.append(summary_line(reports, shown))
     return "\n".join((PREFIX + row).rstrip() for row in rows) + "\n"

@@ -16,6 +16,7 @@ from warplens.execute.memory import DeviceMemory
 from warplens.session.arrays import Array, DeviceArray, check_dtype, map_array
 from warplens.toolchain.attributes import Parameter
 from warplens.toolchain.ptx import ParameterType
+from warplens.wording import count
 
 _FLOATS = {2: "e", 4: "f", 8: "d"}
 _BYTE_TYPES = frozenset({"char", "signed char", "unsigned char", "void", "std::byte"})
@@ -133,7 +134,7 @@ def pack(
             raw = _argument(memory, formal, value, packed, known)
             if len(raw) != formal.size:
                 raise ArgumentError(
-                    f"{formal} has {formal.size} bytes, the argument {len(raw)}"
+                    f"{formal} has {count(formal.size, 'byte')}, the argument {len(raw):,}"
                 )
             data[formal.offset : formal.offset + formal.size] = raw
     except BaseException:
@@ -154,7 +155,7 @@ def _argument(
         if not value.belongs_to(memory):
             raise ArgumentError(
                 f"{formal}: the device array belongs to another Device",
-                hint="Make it with the to_device of the device that compiled the kernel.",
+                hint="Create it with to_device of the device that compiled the kernel.",
             )
         return _pointer(formal, value.address)
     array = _as_array(formal, value)
@@ -176,7 +177,7 @@ def _as_array(formal: Formal, value: Any) -> Array | None:
         except (BufferError, RuntimeError, TypeError, ValueError) as error:
             raise ArgumentError(
                 f"{formal}: {type(value).__name__} cannot be used in place ({error})",
-                hint="Pass an array in the host's memory.",
+                hint="Pass an array in host memory.",
             ) from error
     return None
 
@@ -219,7 +220,7 @@ def _check_pointee(formal: Formal, array: Array) -> None:
     if array.dtype.itemsize != size or array.dtype.kind not in kinds:
         raise ArgumentError(
             f"{formal} points to {formal.pointee}; the argument is an array of {array.dtype}",
-            hint="Give the array that type, or reinterpret it on purpose with array.view(...).",
+            hint="Convert the array with astype(...), or reinterpret it with view(...).",
         )
 
 
@@ -251,7 +252,7 @@ def _scalar(formal: Formal, value: Any) -> bytes:
             hint="Pass its bytes, or a NumPy void scalar of that layout.",
         )
     raise ArgumentError(
-        f"{formal}: a cubin tells only that it has {formal.size} bytes, not its type; "
+        f"{formal}: a cubin records its size ({count(formal.size, 'byte')}) but not its type; "
         f"the argument is {_shown(value)}",
         hint="Pass a NumPy scalar, such as np.int32(7).",
     )
@@ -270,7 +271,8 @@ def _address(formal: Formal, value: Any) -> bytes:
 
 def _raw_bytes(formal: Formal, data: bytes) -> bytes:
     if len(data) != formal.size:
-        raise ArgumentError(f"{formal} has {formal.size} bytes, the argument {len(data)}")
+        raise ArgumentError(f"{formal} has {count(formal.size, 'byte')}, the argument "
+                            f"{len(data):,}")
     return data
 
 
@@ -280,11 +282,11 @@ def _integer(formal: Formal, value: Any) -> bytes:
     if not isinstance(value, int | np.integer):
         raise ArgumentError(
             f"{formal} is {formal.described}; the argument is {_shown(value)}",
-            hint="A float is not turned into an integer silently: use int(...).",
+            hint="Floats are not converted to integers implicitly: use int(...).",
         )
     number, (low, high) = int(value), formal.bounds
     if not low <= number <= high:
-        raise ArgumentError(f"{formal} holds {low} to {high}; the argument is {number}")
+        raise ArgumentError(f"{formal} ranges from {low:,} to {high:,}; the argument is {number:,}")
     return (number & ((1 << 8 * formal.size) - 1)).to_bytes(formal.size, "little")
 
 
@@ -329,7 +331,7 @@ def dimensions(name: str, value: Any) -> tuple[int, int, int]:
     sizes = tuple(value) if isinstance(value, tuple | list) else (value,)
     whole = all(isinstance(n, int | np.integer) and not isinstance(n, bool) for n in sizes)
     if not 1 <= len(sizes) <= 3 or not whole:
-        raise InputError(f"{name} {value!r} is not one to three whole numbers")
+        raise InputError(f"{name} {value!r} is not one to three integers")
     x, y, z = (*(int(n) for n in sizes), 1, 1)[:3]
     return x, y, z
 

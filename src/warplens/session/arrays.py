@@ -108,7 +108,7 @@ class DeviceArray:
 
     def _alive(self) -> Array:
         if self._storage is None:
-            raise ArgumentError("this device array was freed")
+            raise ArgumentError("this device array has been freed")
         return self._storage
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
@@ -130,9 +130,9 @@ def map_array(memory: DeviceMemory, array: Array, name: str) -> int:
 def check_dtype(array: Array, what: str) -> None:
     """Refuses elements that have no fixed bytes in this machine's order."""
     if array.dtype.hasobject:
-        raise ArgumentError(f"{what}: an array of Python objects cannot go to a kernel")
+        raise ArgumentError(f"{what}: an array of Python objects cannot be passed to a kernel")
     if not array.dtype.isnative:
         raise ArgumentError(
-            f"{what}: {array.dtype} has foreign byte order",
+            f"{what}: {array.dtype} does not have the native byte order",
             hint="Convert it: array.astype(array.dtype.newbyteorder('='))",
         )

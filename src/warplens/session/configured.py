@@ -24,6 +24,7 @@ from warplens.session.progress import Progress
 from warplens.session.target import Target
 from warplens.stepping.stepper import Stepper, step_warp
 from warplens.timing.attach import predicted_execution, take
+from warplens.wording import count
 
 
 class ConfiguredKernel:
@@ -66,8 +67,8 @@ class ConfiguredKernel:
     def _check_count(self, arguments: tuple[Any, ...]) -> None:
         if len(arguments) != len(self._parameters):
             raise ArgumentError(
-                f"{self.sass.demangled} takes {len(self._parameters)} arguments, "
-                f"{len(arguments)} were given"
+                f"{self.sass.demangled} takes {count(len(self._parameters), 'argument')}, "
+                f"{len(arguments)} given"
             )
 
     def _launch(self, arguments: tuple[Any, ...], *, predict: bool) -> Launch:
@@ -105,7 +106,7 @@ class ConfiguredKernel:
 
     def _step(self, kept: KeptArguments, *, block: int, warp: int) -> Stepper:
         notes = () if kept.is_copied else (
-            "The arrays were too large to keep: the block saw them as the launch left.",
+            "The arrays were too large to copy: the block read what the launch had left in them.",
         )  # fmt: skip
         with self._packed(kept.restored(), write_back=False) as launch:
             return step_warp(launch, block=block, warp=warp, notes=notes)

@@ -61,7 +61,7 @@ class Device(Target):
         if self.gpu.sm not in ARCHITECTURES:
             known = ", ".join(f"sm_{sm}" for sm in ARCHITECTURES)
             raise Unsupported(
-                f"{self.gpu.name} is sm_{self.gpu.sm}; kernels are compiled for {known}",
+                f"{self.gpu.name} is sm_{self.gpu.sm}; warplens compiles kernels for {known}",
                 hint="Occupancy works for every GPU of `warplens list gpus`.",
             )
         text, name, folders = _source(source)
@@ -103,7 +103,7 @@ def _source(source: str | Path) -> tuple[str, str, tuple[Path, ...]]:
     except (OSError, ValueError) as error:  # ValueError: a null character in the name
         raise InputError(
             f"{path}: {getattr(error, 'strerror', None) or error}",
-            hint="A string with a newline or a brace is source text, any other one a path.",
+            hint="A string that holds a newline or a brace is source text, any other a path.",
         ) from error
     full = path.resolve()
     return text, str(full), (full.parent,)

@@ -24,15 +24,15 @@ class KeptArguments:
         """The arguments for another run.
 
         Raises:
-            LaunchError: an array that was too large to copy exists no more.
+            LaunchError: an array that was too large to copy no longer exists.
         """
         found = []
         for value in self.values:
             alive = value() if isinstance(value, weakref.ref) else value
             if alive is None and isinstance(value, weakref.ref):
                 raise LaunchError(
-                    "an array of the launch exists no more; stepping runs the block again",
-                    hint="Keep the arguments, or step a smaller launch.",
+                    "an array of the launch no longer exists; stepping executes the block again",
+                    hint="Keep references to the arguments, or step a launch with smaller arrays.",
                 )
             found.append(np.array(alive) if isinstance(alive, np.ndarray) else alive)
         return tuple(found)

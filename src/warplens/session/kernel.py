@@ -95,14 +95,14 @@ class Kernel:
         if fixed is not None and self.sass.cluster_shape != shape:
             raise LaunchError(
                 f"{self.name} was compiled with __cluster_dims__{self.sass.cluster_shape} and "
-                f"cannot be launched in clusters of {shape}"
+                f"cannot be launched with clusters of {shape}"
             )
         if min(shape) < 1:
-            raise LaunchError(f"cluster {shape} is not one to three positive sizes")
+            raise LaunchError(f"cluster {shape} is not one to three positive integers")
         if gpu.cluster_blocks_max == 1 and prod(shape) > 1:
             raise LaunchError(
                 f"{gpu.name} has no thread block clusters",
-                hint="They came with compute capability 9.0.",
+                hint="They need compute capability 9.0 or higher.",
             )
         if fixed is not None or prod(shape) == 1:
             return self
@@ -124,7 +124,8 @@ class Kernel:
 
     def __call__(self, *arguments: Any) -> NoReturn:
         raise LaunchError(
-            f"{self.name} needs a grid and a block", hint="kernel[grid, block](*arguments)"
+            f"{self.name} needs a grid and a block size", hint="Launch it as kernel[grid, "
+                "block](*arguments)."
         )
 
     def occupancy(
@@ -150,8 +151,8 @@ class Kernel:
         """Recompiles with register caps; registers, spills and occupancy of every variant."""
         if not self._code.has_source:
             raise Unsupported(
-                f"{self.name} comes from a cubin; a sweep needs the source to recompile",
-                hint="Make the module with Device.compile.",
+                f"{self.name} was loaded from a cubin; a sweep recompiles and needs the source",
+                hint="Compile the module with Device.compile.",
             )
 
         def variant(cap: int | None) -> SassKernel:

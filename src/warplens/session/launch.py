@@ -137,7 +137,7 @@ class Launch:
         """
         if self._timing is None:
             raise TimingUnavailable(
-                f"{self.execution.kernel.demangled}: no trace was kept",
+                f"{self.execution.kernel.demangled}: the launch kept no trace",
                 hint="Launch with LaunchOptions(timing=True), the default.",
             )
         return self._timing
@@ -169,7 +169,7 @@ class Launch:
         8 MB: as they are now). What other blocks would have written meanwhile is not there.
         """
         if self._stepper is None:
-            raise InputError("this launch cannot be run again")
+            raise InputError("this launch cannot be executed again")
         return self._stepper(block=block, warp=warp)
 
     def __getitem__(self, name: str) -> Value:
@@ -277,23 +277,25 @@ class Launch:
         return self._timing.window() if chosen is None else self._timing.window(*chosen)
 
     def notes(self) -> tuple[str, ...]:
-        """How the run was made, where a reader should know."""
+        """How the launch was executed, where it matters to the reader."""
         execution = self.execution
-        missing = "; n/a needs a timing model" if self.sources.timing is None else ""
+        missing = "; n/a: needs the timing model" if self.sources.timing is None else ""
         copies = (self.transfers().sentence(),) if self._copied else ()
         if self.predicted and self._timing is not None:
             return (
-                "Predicted from sampled blocks: counts are scaled, outputs are not meaningful.",
+                "Predicted from sampled blocks: counts are extrapolated, outputs are not "
+                "meaningful.",
                 self._timing.note(),
                 *copies,
             )
-        notes = [f"Executed on the CPU from SASS, as {self.gpu.name}{missing}."]
+        notes = [f"SASS executed on the CPU, simulating {self.gpu.name}{missing}."]
         if self._timing is not None:
             notes.append(self._timing.note())
         if execution.ordered:
-            notes.append(f"Blocks ran in index order: {execution.ordered_reason}")
+            notes.append("Blocks ran in index order, since results may depend on it: "
+                         f"{execution.ordered_reason}")
         if execution.spinning:
-            notes.append("Blocks waited on each other; they were scheduled fairly.")
+            notes.append("Blocks waited for each other; resident blocks were scheduled in turn.")
         return (*notes, *copies, *execution.notes)
 
     def save(

@@ -10,6 +10,7 @@ from warplens.execute.executable import LaunchShape
 from warplens.gpus.spec import GpuSpec
 from warplens.occupancy_calculator.occupancy import occupancy_of_kernel
 from warplens.sass.model import SassKernel
+from warplens.wording import count
 
 
 def shared_bytes(value: Any) -> int:
@@ -20,7 +21,7 @@ def shared_bytes(value: Any) -> int:
     except (TypeError, ValueError):
         exact = False
     if not exact or number < 0:
-        raise LaunchError(f"dynamic shared memory {value!r} is not a number of bytes")
+        raise LaunchError(f"dynamic shared memory {value!r} is not a size in bytes")
     return number
 
 
@@ -35,23 +36,24 @@ def check_launch(kernel: SassKernel, gpu: GpuSpec, shape: LaunchShape) -> None:
     threads = prod(shape.block)
     if threads > gpu.max_threads_per_block:
         raise LaunchError(
-            f"{kernel.demangled}: {threads} threads in a block; {gpu.name} allows "
-            f"{gpu.max_threads_per_block}"
+            f"{kernel.demangled}: {threads:,} threads per block; {gpu.name} allows "
+            f"{gpu.max_threads_per_block:,}"
         )
     _check_bounds(kernel, gpu, shape, threads)
     shared = kernel.static_shared + shape.dynamic_shared
     most = gpu.shared_per_block_optin_bytes
     if shared > most:
         raise LaunchError(
-            f"{kernel.demangled}: a block asks for {shared} bytes of shared memory "
-            f"({kernel.static_shared} static, {shape.dynamic_shared} dynamic); {gpu.name} allows "
-            f"{most}"
+            f"{kernel.demangled}: a block needs {shared:,} bytes of shared memory "
+            f"({kernel.static_shared:,} static, {shape.dynamic_shared:,} dynamic); {gpu.name} "
+            f"allows {most:,}"
         )
     fits = occupancy_of_kernel(kernel, gpu, shape.block, shape.dynamic_shared).blocks
     if fits == 0:
         raise LaunchError(
-            f"{kernel.demangled}: a block of {threads} threads with {kernel.registers} registers "
-            f"each does not fit on an SM of {gpu.name} ({gpu.registers_per_block} registers)",
+            f"{kernel.demangled}: a block of {threads:,} threads with {kernel.registers} "
+            f"registers each does not fit on an SM of {gpu.name} "
+            f"({gpu.registers_per_block:,} registers)",
             hint="Use a smaller block, or compile with -maxrregcount or __launch_bounds__.",
         )
 
@@ -63,7 +65,7 @@ def _check_dimensions(gpu: GpuSpec, shape: LaunchShape) -> None:
         for axis, size, limit in zip("xyz", sizes, limits, strict=True):
             if not 1 <= size <= limit:
                 raise LaunchError(
-                    f"{name} {axis} = {size} is outside 1 to {limit}, the limits of {gpu.name}"
+                    f"{name} {axis} = {size:,} is outside 1 to {limit:,}, the range of {gpu.name}"
                 )
 
 
@@ -77,7 +79,7 @@ def _check_bounds(
         )
     if kernel.max_threads is not None and threads > prod(kernel.max_threads):
         raise LaunchError(
-            f"{kernel.demangled}: {threads} threads exceed its launch bounds of "
+            f"{kernel.demangled}: {threads} threads per block exceed its __launch_bounds__ of "
             f"{prod(kernel.max_threads)}",
             hint="Raise __launch_bounds__ or choose a smaller block.",
         )
@@ -86,11 +88,11 @@ def _check_bounds(
         if kernel.cluster_blocks > most:
             raise LaunchError(
                 f"{kernel.demangled}: clusters of {kernel.cluster_blocks} blocks; {gpu.name} "
-                f"allows {most}"
+                f"allows {count(most, 'block')}"
             )
         for axis, blocks, per_cluster in zip("xyz", shape.grid, kernel.cluster_shape, strict=True):
             if blocks % per_cluster:
                 raise LaunchError(
-                    f"{kernel.demangled}: grid {axis} = {blocks} is not a multiple of its "
-                    f"cluster's {per_cluster}"
+                    f"{kernel.demangled}: grid {axis} = {blocks:,} is not a multiple of the "
+                    f"cluster size, {per_cluster}"
                 )

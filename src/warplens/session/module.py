@@ -70,7 +70,7 @@ class Module:
             Unsupported: the kernel needs what warplens does not do; all gaps are listed.
         """
         if not isinstance(name, str):
-            raise InputError(f"a kernel's name is a string, not {name!r}")
+            raise InputError(f"a kernel name is a string, not {name!r}")
         if name not in self._asked:
             image, mangled = self._find(name)
             key = (self.images.index(image), mangled)
@@ -118,8 +118,8 @@ class Module:
         if found:
             choices = [k.demangled for i in self.images for k in i.names if k.mangled in found]
             raise UnknownKernel(
-                f"{name!r} fits several kernels: {'; '.join(dict.fromkeys(choices))}",
-                hint="Give one of these names.",
+                f"{name!r} matches several kernels: {'; '.join(dict.fromkeys(choices))}",
+                hint="Use one of these names.",
             )
         if self.unit is not None and "<" in name:
             return self._instantiate(name)
@@ -166,5 +166,5 @@ def _check_architecture(image: Image, gpu: GpuSpec) -> None:
     if sm // 10 != gpu.sm // 10 or sm > gpu.sm:
         raise CubinError(
             f"the cubin is for sm_{sm}; {gpu.name} is sm_{gpu.sm}",
-            hint=f"Compile it with -arch=sm_{gpu.sm}.",
+            hint=f"Compile it with -arch=sm_{gpu.sm}, or choose a GPU of sm_{sm}.",
         )

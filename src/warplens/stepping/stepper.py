@@ -1,4 +1,4 @@
-"""`run.step(block, warp)`: a warp through its SASS, both ways, with every lane's registers."""
+"""`run.step(block, warp)`: steps a warp through its SASS, with every lane's registers."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from warplens.execute import steps as recorded
 from warplens.execute.executable import ExecutableLaunch
 from warplens.result import WarpAccess, WarpStep, WarpTrace
 from warplens.sass.model import Instruction, Mem, Pred, Reg, SassKernel
+from warplens.wording import count
 
 Words = npt.NDArray[np.uint32]
 _MAX_STEPS = 20_000_000  # loop iterations; a block that waits for others would never end
@@ -82,7 +83,7 @@ class Step:
 
     @property
     def executing(self) -> int:
-        """Active lanes whose guard holds."""
+        """The predicated-on lanes."""
         guard = self.instruction.guard
         if not isinstance(guard, Pred):
             return self.mask
@@ -117,11 +118,11 @@ class Stepper:
         return self.steps[self.position]
 
     def forward(self, count: int = 1) -> Step:
-        """Goes on; stays at the last step at the end."""
+        """Steps forward, up to the last step."""
         return self.goto(min(self.position + count, len(self.steps) - 1))
 
     def back(self, count: int = 1) -> Step:
-        """Goes back; stays at the first step."""
+        """Steps back, up to the first step."""
         return self.goto(max(self.position - count, 0))
 
     def goto(self, number: int) -> Step:
@@ -132,7 +133,7 @@ class Stepper:
         return self.current
 
     def find(self, text: str) -> Step:
-        """Goes on to the next step whose SASS contains a text.
+        """Steps forward to the next step whose SASS contains a text.
 
         Raises:
             InputError: there is none.
@@ -180,7 +181,7 @@ class Stepper:
 
 
 def _mask_text(mask: int, executing: int) -> str:
-    """Lane 0 on the left: # executes, o is active with a false guard, . is not active."""
+    """Lane 0 on the left: # is predicated on, o active but predicated off, . inactive."""
     return "".join(
         "#" if executing >> lane & 1 else "o" if mask >> lane & 1 else "." for lane in range(32)
     )
@@ -203,14 +204,15 @@ def _row(values: Words, mask: int) -> str:
 
 
 def _access_text(access: Access) -> str:
-    what = "stores" if access.is_store else "loads"
     lanes = sum(address is not None for address in access.addresses)
+    what = "store" if access.is_store else "load"
     if access.space == "shared":
         worst = max((len(words) for words in access.banks.values()), default=0)
-        place = f"{len(access.banks)} banks, at most {worst} words in one"
+        place = f"{count(len(access.banks), 'bank')}, at most {count(worst, 'word')} per bank"
     else:
-        place = f"{len(access.sectors)} sectors"
-    return f"{lanes} lanes: {what} {access.size} bytes each, {access.space} memory: {place}"
+        place = count(len(access.sectors), "sector")
+    each = count(access.size, "byte")
+    return f"{access.space} {what}: {count(lanes, 'lane')}, {each} each; {place}"
 
 
 def step_warp(
@@ -221,7 +223,8 @@ def step_warp(
     blocks, warps = prod(config.grid), -(-prod(config.block) // 32)
     if not 0 <= block < blocks or not 0 <= warp < warps:
         raise InputError(
-            f"block {block} warp {warp}: the launch has {blocks} blocks of {warps} warps"
+            f"block {block} warp {warp}: the launch has {count(blocks, 'block')} of "
+            f"{count(warps, 'warp')}"
         )
     named = {o.index for i in sass.instructions for o in i.operands if isinstance(o, Reg)}
     n_registers = max(sass.registers, max((n for n in named if n != 255), default=0) + 1)
@@ -232,7 +235,8 @@ def step_warp(
     )  # fmt: skip
     launch.with_config(alone).run(launch.code.stepped)
     if recorder.overflowed:
-        notes = (*notes, "The warp runs longer than what is kept; the steps end early.")
+        notes = (*notes, "The warp executes more steps than are recorded; the later ones are "
+                         "missing.")
     return Stepper(_steps(sass, recorder), block=block, warp=warp, notes=notes)
 
 

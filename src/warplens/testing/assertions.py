@@ -7,6 +7,7 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from warplens.errors import InputError, UnknownMetric
+from warplens.wording import number as number_text
 
 if TYPE_CHECKING:
     from warplens.result import LaunchResult, Value
@@ -24,7 +25,7 @@ _PLACES = 3
 
 
 def assert_metric(run: Launch | LaunchResult, metric: str, comparison: str, bound: float) -> None:
-    """Fails unless the metric of a launch compares as said.
+    """Fails unless a launch's metric satisfies the comparison.
 
     Args:
         run: a launch, or one of a loaded result.
@@ -33,21 +34,22 @@ def assert_metric(run: Launch | LaunchResult, metric: str, comparison: str, boun
         bound: in the metric's base unit (ns, byte, %).
 
     Raises:
-        AssertionError: it does not, or the metric has no value; the message names kernel, value,
-            basis and the source lines with most of it.
+        AssertionError: it does not, or the metric has no value; the message gives the kernel, the
+            value, its basis, and the source lines that contribute most.
     """
     __tracebackhide__ = True
     if comparison not in _COMPARISONS:
-        raise InputError(f"comparison {comparison!r} is none of {' '.join(_COMPARISONS)}")
+        raise InputError(f"comparison {comparison!r} is not one of {' '.join(_COMPARISONS)}")
     value = _value(run, metric)
     number = value.number
     if not isinstance(number, int | float):
-        raise AssertionError(f"{metric} of {_name(run)} has no number: {value}")
+        raise AssertionError(f"{metric} of {_name(run)} is not a number: {value}")
     is_met = _COMPARISONS[comparison](number, bound)
     if comparison in ("==", "!=") and isinstance(number, float):
         is_met = math.isclose(number, bound, rel_tol=1e-9) == (comparison == "==")
     if not is_met:
-        raise AssertionError("\n".join(_message(run, metric, value, f"{comparison} {bound:,}")))
+        raise AssertionError("\n".join(_message(run, metric, value, f"{comparison} "
+            f"{number_text(bound, 6)}")))
 
 
 def _value(run: Any, metric: str) -> Value:
@@ -71,10 +73,10 @@ def _message(run: Any, metric: str, value: Value, wanted: str) -> list[str]:
     lines = [
         f"{metric} of {_name(run)}",
         f"  is      {value} ({value.basis})",
-        f"  should  {wanted}",
+        f"  must be {wanted}",
     ]
     for (file, line), number in _worst_lines(run, metric):
-        lines.append(f"  most at {file.rsplit('/', 1)[-1]}:{line}: {number:,}")
+        lines.append(f"  most at {file.rsplit('/', 1)[-1]}:{line}: {number_text(number)}")
     return lines
 
 

@@ -1,4 +1,4 @@
-"""The pytest plugin: a `warplens` fixture, and options that save and compare what tests launch.
+"""The pytest plugin: a `warplens` fixture, and options that save and compare tests' launches.
 
     def test_transpose_is_coalesced(warplens):
         kernel = warplens.device("H200").compile("transpose.cu")["transpose"]
@@ -6,8 +6,8 @@
         warplens.assert_metric(run, "memory_l2_theoretical_sectors_global", "<=", 2 * n * n // 8)
 
 Every launch of a test that uses the fixture is recorded. `--warplens-save NAME` writes them to a
-result file, `--warplens-compare FILE` shows what changed against one, and
-`--warplens-compare-fail METRIC:5%` fails the tests whose launches grew by more.
+result file, `--warplens-compare FILE` shows what changed since one, and
+`--warplens-compare-fail METRIC:5%` fails tests in which the metric increased by more.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ _PART = ".part"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Adds the options."""
-    group = parser.getgroup("warplens", "kernels profiled with no GPU")
-    group.addoption("--warplens-gpu", metavar="NAME", help="GPU of warplens.device() (H200)")
+    group = parser.getgroup("warplens", "profiling CUDA kernels without a GPU")
+    group.addoption("--warplens-gpu", metavar="NAME", help="GPU that warplens.device() simulates "
+        "(default: H200)")
     group.addoption("--warplens-save", metavar="NAME",
-                    help="write the tests' launches to NAME.wlens, overwriting it")  # fmt: skip
+                    help="write the tests' launches to NAME.wlens, replacing it")  # fmt: skip
     group.addoption("--warplens-compare", metavar="FILE",
-                    help="show what changed against a result file")  # fmt: skip
+                    help="show what changed since a result file")  # fmt: skip
     group.addoption("--warplens-compare-fail", metavar="METRIC:PERCENT%", action="append",
-                    default=[], help="fail tests in which the metric grew by more "
+                    default=[], help="fail tests in which the metric increased by more "
                     "(repeatable)")  # fmt: skip
 
 
@@ -91,7 +92,7 @@ class WarplensFixture:
     @staticmethod
     def assert_metric(run: Launch | LaunchResult, metric: str, comparison: str,
                       bound: float) -> None:  # fmt: skip
-        """Fails unless the metric compares as said; see `warplens.assert_metric`."""
+        """Fails unless the metric satisfies the comparison; see `warplens.assert_metric`."""
         __tracebackhide__ = True
         from warplens.testing.assertions import assert_metric
 
@@ -141,7 +142,7 @@ def _compare(item: pytest.Function, session: _Session, kept: tuple[LaunchResult,
         one for one in session.baseline.launches if one.properties.get(_TEST) == item.nodeid
     )
     if not before:
-        session.changes.append(f"{item.nodeid}: new, the baseline does not have it")
+        session.changes.append(f"{item.nodeid}: not in the baseline")
         return
     comparison = compare(Result(launches=before), Result(launches=kept))
     session.changes.extend(_lines(item.nodeid, comparison))
@@ -162,10 +163,12 @@ _SHOWN = (
 
 
 def _lines(name: str, comparison: Comparison) -> Iterator[str]:
+    from warplens.wording import change as percentage
+
     for pair in comparison.launches:
         changed = [
             f"{change.metric} {change.before} -> {change.after}"
-            + (f" ({change.percent:+.1f} %)" if change.percent is not None else "")
+            + (f" ({percentage(change.percent)})" if change.percent is not None else "")
             for change in pair.changes
             if change.metric in _SHOWN and change.is_changed
         ]
@@ -204,7 +207,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Tells what changed and where the launches were written."""
+    """Shows what changed and where the launches were written."""
     session = config.stash[_SESSION]
     target = _target(config)
     if not session.changes and (target is None or not target.exists()):

@@ -1,4 +1,4 @@
-"""What each resource is worth: the same replay with one resource, or two, made ideal."""
+"""What each resource costs: the same replay with one resource, or two, made ideal."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from warplens.timing.state import BLOCK_BARRIER, Records
 
 # name -> (bit of Spec.ideal, what is made ideal)
 RESOURCES = {
-    "dram": (1, "every L2 miss takes as long as a hit, and DRAM has no limit of bandwidth"),
-    "l2": (2, "L2 answers every request after its latency, whatever the load, and never misses"),
-    "l1": (4, "every load finds its sectors in L1"),
+    "dram": (1, "an L2 miss takes as long as a hit, and DRAM bandwidth is unlimited"),
+    "l2": (2, "L2 never misses and answers after its latency whatever the load"),
+    "l1": (4, "every load hits in L1"),
     "banks": (8, "shared memory has no bank conflicts"),
-    "coalescing": (16, "every access touches as few lines as its bytes need"),
-    "divergence": (32, "lanes of divergent code are packed into full warps"),
-    "fetch": (64, "every instruction is in the buffer"),
-    "registers": (128, "registers do not limit the resident blocks"),
-    "barriers": (256, "warps do not wait for each other at block barriers"),
-    "launch": (512, "blocks start at once when a place is free; no launch overhead"),
+    "coalescing": (16, "every access is coalesced: it touches as few lines as its bytes need"),
+    "divergence": (32, "no divergence: the lanes of divergent code are packed into full warps"),
+    "fetch": (64, "every instruction fetch hits the instruction buffer"),
+    "registers": (128, "registers do not limit occupancy"),
+    "barriers": (256, "warps do not wait at block barriers"),
+    "launch": (512, "no launch overhead: a block starts as soon as an SM has room"),
 }
 COALESCING, DIVERGENCE, REGISTERS = 16, 32, 128
 _LANE_STEP = 11  # no factor in common with 32: 32 warps take 32 different lanes
@@ -46,10 +46,10 @@ class AblationTable:
     rows: tuple[Ablation, ...]
 
     def __str__(self) -> str:
-        lines = [f"modelled duration {self.nanoseconds:,.0f} ns; with one or two resources ideal:"]
+        lines = [f"modelled duration {self.nanoseconds:,.0f} ns; with resources made ideal:"]
         for row in self.rows:
             name = " + ".join(row.resources)
-            lines.append(f"  {name:<28}{row.nanoseconds:>16,.0f} ns{row.saving:>9.1%} less")
+            lines.append(f"  {name:<28}{row.nanoseconds:>16,.0f} ns{_difference(row.saving)}")
         return "\n".join(lines)
 
     def __bool__(self) -> bool:
@@ -62,6 +62,12 @@ class AblationTable:
             if frozenset(row.resources) == wanted:
                 return row
         raise KeyError(name)
+
+
+def _difference(saving: float) -> str:
+    if abs(saving) < 0.0005:
+        return f"{'equal':>9}"
+    return f"{100 * abs(saving):>9.1f} % {'less' if saving > 0 else 'more'}"
 
 
 def ablate(model: Model, unlimited_blocks: int, *, pairs: bool = True) -> AblationTable:

@@ -71,8 +71,8 @@ def predicted_execution(name: str, timing: LaunchTiming | None) -> Execution:
     """
     if timing is None:
         raise TimingUnavailable(
-            f"{name}: no block could be run alone",
-            hint="Launch it in full; sampling is off if WARPLENS_TIMING=0 is set.",
+            f"{name}: no block could be executed on its own",
+            hint="Launch the whole grid. Sampling is also off where WARPLENS_TIMING=0 is set.",
         )
     sampled = timing.sample.execution
     executed = float(sampled.columns["inst_executed"].sum())

@@ -16,6 +16,7 @@ from warplens.timing.pm_sampling import PmSampling, Sampled
 from warplens.timing.sample import Sample
 from warplens.timing.stall import REASONS
 from warplens.timing.view import Schedule, schedule, window
+from warplens.wording import count, number
 
 
 class LaunchTiming:
@@ -59,7 +60,7 @@ class LaunchTiming:
         return window(self.model, first=first, cycles=cycles)
 
     def ablate(self, *, pairs: bool = True) -> AblationTable:
-        """What each resource is worth."""
+        """What each resource costs: the replayed duration with it made ideal."""
         return ablate(self.model, self._unlimited_blocks, pairs=pairs)
 
     def saving(self, name: str) -> float:
@@ -80,8 +81,8 @@ class LaunchTiming:
     def note(self) -> str:
         """How the time was found, for reports."""
         trace, q = self.sample.trace, self.question
-        blocks = f"{len(trace.blocks)} of {q.blocks} blocks replayed on one SM"
-        note = f"Times are modelled at {q.clock_mhz:g} MHz: {blocks}."
+        blocks = f"{len(trace.blocks):,} of {count(q.blocks, 'block')} replayed on one SM"
+        note = f"Times are modelled at an SM clock of {number(q.clock_mhz)} MHz: {blocks}."
         if self.sample.execution.spinning:
-            note += " Blocks wait for each other: the time is a guide only."
+            note += " Blocks wait for each other, so the modelled time is a rough estimate."
         return note

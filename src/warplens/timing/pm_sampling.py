@@ -40,7 +40,7 @@ class PmSampling:
     def __post_init__(self) -> None:
         for name in ("interval", "buffer_bytes", "max_passes"):
             if getattr(self, name) < 0:
-                raise InputError(f"PM sampling: {name} must not be negative")
+                raise InputError(f"PM sampling: {name} is negative")
 
 
 class Deltas:

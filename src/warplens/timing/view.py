@@ -9,6 +9,7 @@ from warplens.errors import InputError
 from warplens.result import STATE_LETTERS, ScheduleWindow
 from warplens.timing.model import Model
 from warplens.timing.stall import REASONS, SELECTED
+from warplens.wording import count
 
 _EVENTS = 400_000
 _WINDOW = 128  # cycles that a report shows
@@ -43,7 +44,7 @@ class Schedule:
     def __str__(self) -> str:
         parts = [
             f"SM {self.sm}, cycles {self.first} to {self.first + self.cycles - 1}; "
-            "a column per warp: "
+            "one column per warp: "
             + ", ".join(f"{sign} {name}" for name, sign in STATE_LETTERS.items() if self._has(name))
         ]
         for sub in range(self.sub_partitions):
@@ -74,7 +75,7 @@ class Schedule:
                 repeated += 1
                 continue
             if repeated:
-                lines.append(f"     … {repeated} more like this")
+                lines.append(f"     … {count(repeated, 'more cycle')} like this")
                 repeated = 0
             cells = "".join(f"{cell:>{width}}" for cell in row)
             lines.append(f"{self.first + index:6d} {cells}  {text}".rstrip())
@@ -118,8 +119,8 @@ def schedule(model: Model, *, sm: int = 0, first: int = 0, cycles: int = 200) ->
     known = replay.counts.events
     if int(replay.sm["n_events"]) >= len(known) and int(known[-1][1]) < first + cycles:
         raise InputError(
-            f"cycles {first} to {first + cycles - 1} are more than a schedule keeps",
-            hint=f"Ask for cycles before {int(known[-1][1])}.",
+            f"cycles {first:,} to {first + cycles - 1:,} exceed the recorded schedule",
+            hint=f"Choose cycles before {int(known[-1][1]):,}.",
         )
     kernel = model.question.kernel
     trace = model.sample.trace
@@ -152,7 +153,7 @@ def schedule(model: Model, *, sm: int = 0, first: int = 0, cycles: int = 200) ->
 def window(model: Model, *, first: int | None = None, cycles: int = _WINDOW) -> ScheduleWindow:
     """Some cycles as plain data; without a first one, from the middle of the first blocks."""
     if not 1 <= cycles <= _LONGEST:
-        raise InputError(f"a report shows 1 to {_LONGEST} cycles of a schedule, not {cycles}")
+        raise InputError(f"a report shows 1 to {_LONGEST:,} cycles of a schedule, not {cycles:,}")
     if first is None:
         n = model.result.blocks
         ends = int(model.result.counts.done[:n, 0].min()) if n else model.result.cycles

@@ -165,7 +165,7 @@ def _read(w: RegionWriter, name: str, n_words: int) -> Value:
         return w.x.high32(timer) if name.endswith("HI") else w.x.low32(timer)
     reader = _READERS.get(name)
     if reader is None:
-        raise BindingError(f"special register {name} is not known")
+        raise BindingError(f"unknown special register {name}")
     value = reader(w)
     return w.x.zext64(value) if n_words == 2 else value
 

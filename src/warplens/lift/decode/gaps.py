@@ -7,6 +7,7 @@ from warplens.isa import table
 from warplens.isa.refused import feature_of
 from warplens.lift.decode.binding import BindingError, Bound, bind
 from warplens.sass.model import Instruction, SassKernel
+from warplens.wording import count
 
 
 def describe(kernel: SassKernel, inst: Instruction) -> str:
@@ -25,14 +26,14 @@ def bind_kernel(kernel: SassKernel) -> tuple[list[Bound | None], list[tuple[Inst
         item: Bound | None = None
         feature = feature_of(inst.opcode, inst.modifiers)
         if entry is None:
-            reason = f"opcode {inst.opcode} is not known"
-            reason = f"{feature.name} are not executed" if feature else reason
+            reason = f"unknown opcode {inst.opcode}"
+            reason = f"{feature.name} are not supported" if feature else reason
         else:
             unknown = [m for m in inst.modifiers if m not in entry.modifiers]
             if unknown and feature is not None:
-                reason = f"{feature.name} are not executed"
+                reason = f"{feature.name} are not supported"
             elif unknown:
-                reason = f"modifier .{unknown[0]} of {inst.opcode} is not known"
+                reason = f"unknown modifier .{unknown[0]} of {inst.opcode}"
             else:
                 try:
                     item = bind(inst, entry)
@@ -53,9 +54,9 @@ def raise_gaps(kernel: SassKernel, gaps: list[tuple[Instruction, str]]) -> None:
         shown.append(f"  … and {len(gaps) - 50} more")
     features = (feature_of(inst.opcode, inst.modifiers) for inst, _ in gaps)
     advice = dict.fromkeys(f.advice for f in features if f is not None)
-    see = "`warplens list opcodes FILE.cu` shows what is missing where; nothing was run"
+    see = "nothing was executed; `warplens list opcodes FILE.cu` lists them per architecture"
     raise Unsupported(
-        f"{kernel.demangled or kernel.name} (sm_{kernel.sm}) uses {len(gaps)} instruction(s) that "
-        "are not supported:\n" + "\n".join(shown),
+        f"{kernel.demangled or kernel.name} (sm_{kernel.sm}) uses "
+        f"{count(len(gaps), 'unsupported instruction')}:\n" + "\n".join(shown),
         hint="; ".join((*advice, see)),
     )

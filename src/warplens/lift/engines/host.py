@@ -59,8 +59,8 @@ def host_features(force: str | None = None) -> HostFeatures:
     if name not in _FORCED or not is_x86:
         known = ", ".join(_FORCED)
         raise InputError(
-            f"no host processor called {name!r}",
-            hint=f"on x86 these may be asked for: {known}; leave WARPLENS_HOST unset for the host",
+            f"unknown host processor {name!r}",
+            hint=f"Known on x86: {known}. Unset WARPLENS_HOST to use this machine's.",
         )
     return HostFeatures(
         cpu=_FORCED[name],

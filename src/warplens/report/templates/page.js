@@ -43,4 +43,5 @@ function told(value) {
   if (value === null || value === undefined) return "";
   return typeof value === "number" ? (value === 0 ? "" : grouped.format(value)) : value;
 }
+const counted = (n, noun) => `${grouped.format(n)} ${noun}${n === 1 ? "" : "s"}`;
 function short(path) { return path.split(/[\\/]/).pop(); }

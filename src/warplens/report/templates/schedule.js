@@ -67,7 +67,7 @@ function fillLegend() {
 }
 function goCell(row, cycle) {
   const d = plan.data;
-  if (!plan.rows.length) { byId("scheduletext").textContent = "No warp of this part was resident."; return; }
+  if (!plan.rows.length) { byId("scheduletext").textContent = "No warp was resident on this sub-partition."; return; }
   plan.row = Math.max(0, Math.min(plan.rows.length - 1, row));
   plan.cycle = Math.max(d.first, Math.min(d.first + d.cycles - 1, cycle));
   const x = plan.left + (plan.cycle - d.first) * plan.cell, y = 19 + plan.row * plan.line;

@@ -97,7 +97,7 @@ function fillCode() {
       rows.push(row);
     });
   }
-  if (!rows.length) rows.push({ head: "", text: "The text of this file is not in the result.", cells: [], key: "" });
+  if (!rows.length) rows.push({ head: "", text: "This result does not include the text of this file.", cells: [], key: "" });
   code.fill(headings("Line", state.file ? short(state.file) : "Source", columns), rows);
 }
 function firstOfInterest() {

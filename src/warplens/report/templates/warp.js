@@ -37,7 +37,7 @@ function goStep(number, follows = true) {
   const lanes = [...Array(32).keys()];
   byId("lanes").replaceChildren(...lanes.map((lane) =>
     span(String(lane), executing >>> lane & 1 ? "on" : mask >>> lane & 1 ? "off" : "")));
-  byId("lanes").setAttribute("aria-label", `${lanes.filter((l) => executing >>> l & 1).length} of 32 lanes execute`);
+  byId("lanes").setAttribute("aria-label", `${lanes.filter((l) => executing >>> l & 1).length} of 32 lanes predicated on`);
   byId("accesses").replaceChildren(...accesses.flatMap(([space, what, size, n, pieces]) => {
     const row = document.createElement("div");
     row.className = "pieces";
@@ -45,15 +45,15 @@ function goStep(number, follows = true) {
     const base = shared || !pieces.length ? 0 : pieces[0][0];
     for (const [place, count] of pieces) {
       const item = span(shared ? `b${place}: ${count}` : `+${(place - base) * 32}: ${count}`, "",
-        shared ? `bank ${place} serves ${count} words` : `sector at 0x${(place * 32).toString(16)}: ${count} lanes`);
+        shared ? `bank ${place}: ${counted(count, "word")}` : `sector at 0x${(place * 32).toString(16)}: ${counted(count, "lane")}`);
       item.style.background = `rgba(var(--heat),${(0.5 * count / most).toFixed(2)})`;
       row.append(item);
     }
     const text = document.createElement("p");
     text.className = "note";
     text.textContent = shared
-      ? `${n} lanes ${what} ${size} bytes each: ${pieces.length} banks, ${most} words in the busiest`
-      : `${n} lanes ${what} ${size} bytes each in ${space} memory: ${pieces.length} sectors (offset: lanes)`;
+      ? `shared ${what}: ${counted(n, "lane")}, ${counted(size, "byte")} each; ${counted(pieces.length, "bank")}, at most ${counted(most, "word")} per bank`
+      : `${space} ${what}: ${counted(n, "lane")}, ${counted(size, "byte")} each; ${counted(pieces.length, "sector")} (offset: lanes)`;
     return [text, row];
   }));
   drawRegisters(mask, new Map(changed));

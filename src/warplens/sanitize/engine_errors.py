@@ -1,0 +1,76 @@
+"""Explains errors of the engine: the fault that ended a pass becomes a finding."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from warplens.errors import Deadlock, ExecutionFault, KernelTrap, MemoryFault
+from warplens.sanitize import state as st
+from warplens.sanitize.finding import Access, Finding
+from warplens.sass.model import Instruction, SassKernel
+
+_WHERE = re.compile(r"\+0x([0-9a-f]+)")
+_LINE = re.compile(r"\((.*):(\d+)\)\s*$")
+_WAITS = {"at barrier": "BAR", "warp synchronisation": "WARPSYNC", "at BSYNC": "BSYNC"}
+
+
+def from_error(
+    error: ExecutionFault, kernel: SassKernel, mode: int, tools: Sequence[str]
+) -> Finding | None:
+    """The finding for the error that ended a pass; None if no selected tool reports it."""
+    accesses = _accesses_of(error, kernel)
+    lines = tuple(error.message.splitlines())
+    if isinstance(error, Deadlock):
+        if "synccheck" not in tools:
+            return None
+        inside = mode == st.MODE_LANE and "warp synchronisation of mask" in error.message
+        return Finding(
+            tool="synccheck",
+            check="mask-names-absent-lane" if inside else "barrier-deadlock",
+            severity="error",
+            title="Invalid mask of a warp intrinsic." if inside
+            else "Barrier error detected. Deadlock: other threads never arrive.",
+            details=tuple(line.strip() for line in lines),
+            accesses=accesses,
+            advice="The mask names lanes that never reach the intrinsic." if inside
+            else "All threads of the block that have not exited must reach the barrier.",
+        )  # fmt: skip
+    if mode == st.MODE_LANE or "memcheck" not in tools:
+        return None
+    check = "invalid-access"
+    if isinstance(error, KernelTrap):
+        check = "kernel-trap"
+    elif "free" in error.message and isinstance(error, MemoryFault):
+        check = "double-free" if "was freed before" in error.message else "invalid-free"
+    return Finding(
+        tool="memcheck", check=check, severity="error", title=lines[0], details=lines[1:],
+        accesses=accesses, advice=error.hint or "",
+    )  # fmt: skip
+
+
+def _accesses_of(error: ExecutionFault, kernel: SassKernel) -> tuple[Access, ...]:
+    """The instructions that an error message names, by offset or by source line."""
+    name = kernel.demangled or kernel.name
+    what = "synchronisation" if isinstance(error, Deadlock) else "instruction"
+    found: list[Instruction] = []
+    by_address = {inst.address: inst for inst in kernel.instructions}
+    for text in dict.fromkeys(_WHERE.findall(error.message)):
+        inst = by_address.get(int(text, 16))
+        if inst is not None:
+            found.append(inst)
+    for row in error.message.splitlines() if isinstance(error, Deadlock) else ():
+        place = _LINE.search(row)
+        opcode = next((code for words, code in _WAITS.items() if words in row), "")
+        for inst in kernel.instructions if place else ():
+            assert place is not None
+            is_there = (inst.file, inst.line) == (place.group(1), int(place.group(2)))
+            if inst.opcode == opcode and is_there and inst not in found:
+                found.append(inst)
+                break
+    found.sort(key=lambda inst: inst.opcode == "BSYNC")  # who waits for the others comes last
+    return tuple(
+        Access(what=what, kernel=name, offset=inst.address, sass=inst.text.strip(),
+               file=inst.file, line=inst.line)
+        for inst in found
+    )  # fmt: skip
