@@ -1,10 +1,10 @@
-"""The reduction ladder: one hundred million ints, summed in nine ways, profiled with no GPU.
+"""The reduction ladder: one hundred million ints, summed in nine ways, profiled without a GPU.
 
     python examples/ladder.py [--n 100000000] [--gpu "RTX 4060" --gpu H200] [--block 256]
 
-Every step's sum is checked. The table shows what each step changes: requests and sectors of the
-loads, passes and bank conflicts of shared memory, divergence, instructions. A second table holds
-what is modelled: duration, cycles, throughputs, and the copies to the device and back.
+Every step's sum is checked. The first table shows what each step changes: requests and sectors of the
+loads, shared memory wavefronts and bank conflicts, predicated-on threads, instructions. The second
+table is modelled: duration, cycles, throughputs, and the copies to the device and back.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ COLUMNS = {
     "requests": (f"l1tex__t_requests_{LOADS}.sum", ",d"),
     "sectors": (f"l1tex__t_sectors_{LOADS}.sum", ",d"),
     "per req": (f"l1tex__average_t_sectors_per_request_{LOADS}.ratio", ".1f"),
-    "shared passes": ("memory_l1_wavefronts_shared", ",d"),
+    "wavefronts": ("memory_l1_wavefronts_shared", ",d"),
     "conflicts": ("l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", ",d"),
     "threads/inst": ("smsp__thread_inst_executed_pred_on_per_inst_executed.ratio", ".1f"),
     "warp inst": ("smsp__inst_executed.sum", ",d"),
@@ -59,8 +59,8 @@ TIME_WIDTHS = (22, 6, 13, 18, 8, 10, 11, 14, 14, 14)
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Profile the reduction ladder.")
-    parser.add_argument("--n", type=int, default=100_000_000, help="how many ints")
-    parser.add_argument("--gpu", action="append", help="a GPU; may be given more than once")
+    parser.add_argument("--n", type=int, default=100_000_000, help="number of ints")
+    parser.add_argument("--gpu", action="append", help="GPU to simulate (repeatable)")
     parser.add_argument("--block", type=int, default=256, help="threads per block")
     return parser.parse_args()
 

@@ -34,20 +34,20 @@ RETRIES = ("atomic_shared_float",)
 
 CAUSES = {
     r"data_(bank_conflicts|pipe_lsu_wavefronts).*op_ldgsts": "The write of an asynchronous copy "
-    "that goes through L1 collides with other traffic.",
-    r"data_bank_conflicts": "The hardware adds passes lost to arbitration between warps; the "
+    "through L1 collides with other traffic.",
+    r"data_bank_conflicts": "The hardware adds wavefronts lost to arbitration between warps; the "
     "number differs from run to run.",
-    r"wavefronts_mem_shared\.sum": "As the conflicts; also depends on how many barriers and "
-    "fences meet, and on the way of asynchronous copies.",
-    r"data_pipe_lsu_wavefronts": "The hardware adds passes lost to arbitration between warps.",
-    r"t_requests_pipe_lsu_mem_lg": "Barriers and fences count too; how many depends on when the "
+    r"wavefronts_mem_shared\.sum": "As for conflicts; also depends on how many barriers and "
+    "fences coincide, and on the path of asynchronous copies.",
+    r"data_pipe_lsu_wavefronts": "The hardware adds wavefronts lost to arbitration between warps.",
+    r"t_requests_pipe_lsu_mem_lg": "Barriers and fences count too; their number depends on when the "
     "warps arrive.",
-    r"t_(sectors|bytes)": "A few sectors are looked up again when requests collide; the number "
+    r"t_(sectors|bytes)": "Some sectors are looked up again when requests collide; the number "
     "differs from run to run.",
     r"sm__inst_executed_pipe_adu": "The counter per SM, unlike that per sub-partition, counts "
     "constant loads again when they are replayed after a miss.",
-    r"shared_ld_pred": "Some loads that are switched off are taken for switched on while a copy or "
-    "a barrier is pending; the number differs from run to run.",
+    r"shared_ld_pred": "Some predicated-off loads count as predicated on while a copy or a barrier "
+    "is pending; the number differs from run to run.",
 }
 
 
@@ -179,15 +179,15 @@ def document(result: Comparison) -> str:
     lines = [
         "# Counters", "",
         "What warplens' counters count, and how they compare with the counters of an H200. The",
-        "hardware's values were recorded with CUPTI (`validation/README.md`); this page is written",
-        "by `python validation/compare_counters.py`.", "",
-        f"Compared: {m} counters in {n} launches, {m * n} values. Equal: "
-        f"{m * n - wrong} values ({100 * (1 - wrong / (m * n)):.2f} %);",
+        "hardware's values were recorded with CUPTI (`validation/README.md`).",
+        "`python validation/compare_counters.py` writes this page.", "",
+        f"Compared: {m} counters in {n} launches, {m * n:,} values. Equal: "
+        f"{m * n - wrong:,} values ({100 * (1 - wrong / (m * n)):.2f} %);",
         f"{m - len(result.different)} counters agree in every launch. Of the {len(exact)} that "
         f"warplens calls exact, {len(exact_equal)} do.",
-        "A counter of basis *definition* is counted by its rule, to which the hardware adds what",
-        "depends on time. Left out are launches too long for an emulator, and compare-and-swap",
-        "loops, which retry for as long as other warps interfere.", "",
+        "A counter of basis *definition* is counted by its documented definition; the hardware adds",
+        "what depends on timing. Not compared are launches too long for an emulator, and",
+        "compare-and-swap loops, which retry as long as other warps interfere.", "",
         "## By kernel", "", *_kernel_table(result), "",
         "## What differs", "", *_difference_table(result), "",
         "## What each counter counts", "", *_counted_table(result), "",

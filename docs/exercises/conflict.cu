@@ -1,4 +1,4 @@
-// Goal: no excess pass through shared memory. Launched with grid 64, block 32 x 8.
+// Goal: no excessive shared memory wavefronts. Launched with grid 64, block 32 x 8.
 // Every block mirrors a 32 x 32 tile at its diagonal.
 __global__ void mirror(const float* in, float* out) {
     __shared__ float tile[32][32];

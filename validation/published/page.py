@@ -13,15 +13,15 @@ HERE = Path(__file__).parent
 
 HEAD = """# Kernels that others measured
 
-Kernels of {sources} public sources, rewritten from their descriptions, compiled with NVRTC and run
-as the card of the source. Of {listed} cases in `validation/published`, {done} have been run so far:
-{times} published times, {tuned} timed configurations of a dedispersion kernel, {counted} cases with
+Kernels of {sources} public sources, rewritten from their descriptions, compiled with NVRTC and
+executed for the GPU of the source. {done} of the {listed} cases in `validation/published` have been
+run: {times} published durations, {tuned} timed configurations of a dedispersion kernel, {counted} cases with
 published counts. `python validation/published/page.py` writes this page from the outcomes that
-`warplens validate validation/published/*.toml --record FILE` keeps.
+`warplens validate validation/published/*.toml --record FILE` records.
 
-Sources were split into a tuning and a validation half by a fixed seed before times were compared;
-constants were set with the tuning half only. Clocks that a source does not state are taken as
-boost.
+Sources were split into a tuning and a validation half by a fixed seed before any durations were
+compared; constants were fitted to the tuning half only. Where a source does not state clocks, boost
+clocks are assumed.
 """
 TIMES = "| case | part | GPU | predicted µs | published µs | error |"
 DIFFERENT = "| case | metric | here | published | cause |"

@@ -83,9 +83,9 @@ def _lines(old: LaunchResult, new: LaunchResult) -> Iterator[str]:
     for heading in sorted(before.keys() | after.keys()):
         a, b = before.get(heading), after.get(heading)
         if a and not b:
-            yield f"{heading}: {a[0]:,.0f} -> 0; they were mostly at {a[1]}."
+            yield f"{heading}: {a[0]:,.0f} -> 0, mostly at {a[1]}."
         elif b and not a:
-            yield f"{heading}: 0 -> {b[0]:,.0f}, most at {b[1]}."
+            yield f"{heading}: 0 -> {b[0]:,.0f}, mostly at {b[1]}."
 
 
 def _advice(old: LaunchResult, new: LaunchResult) -> Iterator[str]:

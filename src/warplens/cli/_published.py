@@ -141,7 +141,7 @@ def ladder_lines(rows: Iterable[Row]) -> Iterator[str]:
             continue
         joined = spearman(alike(left, _ALIKE), alike(right, _ALIKE))
         if len(set(alike(right, _ALIKE))) < len(right):
-            text += f"; steps less than {_ALIKE:.0%} apart as equal: Spearman {joined:.2f}"
+            text += f"; with steps less than {_ALIKE:.0%} apart as ties: Spearman {joined:.2f}"
         yield text
 
 
@@ -153,7 +153,7 @@ def _scaled(predicted: list[float], published: list[float]) -> str:
     chosen = min(pairs)[1] / min(published) - 1.0
     return (
         f"; after a factor of {factor:.2f} mean error {error:.1%}; the predicted best is "
-        f"{chosen:.1%} off the true best"
+        f"{chosen:.1%} slower than the true best"
     )
 
 

@@ -1,4 +1,4 @@
-"""Shared memory banks: passes and conflict degree of any access pattern."""
+"""Shared memory banks: wavefronts and conflict degree of any access pattern."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ LANES = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BankAccess:
-    """What one warp-wide shared access costs; numbers, or arrays for arrays of patterns.
+    """The cost of one shared memory request; numbers, or arrays for arrays of patterns.
 
     Attributes:
         passes: wavefronts in all.
         ideal: wavefronts that the same number of lanes needs at best.
-        degree: the largest number of distinct words in one bank within one pass group (n-way).
+        degree: the largest number of distinct words in one bank within one group of lanes (n-way).
         conflicts: passes - ideal.
     """
 
@@ -34,12 +34,12 @@ class BankAccess:
 
 
 def bank_access(addresses: npt.ArrayLike, width: int = 4, *, is_store: bool = False) -> BankAccess:
-    """The passes of a warp access to any shared-memory addresses.
+    """The wavefronts of a warp's access to any shared memory addresses.
 
     Inputs: byte addresses along the last axis, one per active lane, each a multiple of `width`;
     width in bytes (1, 2, 4, 8, 16); whether the access is a store.
-    Formula: lanes go in groups of 32 (up to 4 bytes), 16 (8 bytes) or 8 (16 bytes); a group takes
-    max over banks of |{words in that bank}| passes, where word = a div 4 and bank = word mod 32.
+    Formula: lanes are served in groups of 32 (up to 4 bytes), 16 (8 bytes) or 8 (16 bytes); a group
+    needs max over banks of |{words in that bank}| wavefronts, where word = a div 4 and bank = word mod 32.
     The groups of 8- and 16-byte loads are twice as large when lanes 2i and 2i + 1 of the warp
     share their addresses.
     Source: CUDA C++ Programming Guide, shared memory: equal words are broadcast; the joining of
@@ -52,7 +52,7 @@ def bank_access(addresses: npt.ArrayLike, width: int = 4, *, is_store: bool = Fa
     """
     where = integers("addresses", addresses, 0)
     if width not in (1, 2, 4, 8, 16):
-        raise InputError(f"width = {width} is none of 1, 2, 4, 8, 16 bytes")
+        raise InputError(f"width = {width} is not one of 1, 2, 4, 8, 16 bytes")
     if where.ndim == 0 or bool((where % width).any()) or where.shape[-1] > LANES:
         raise InputError(f"addresses must be one per lane, at most 32, multiples of {width}")
     group = LANES // max(1, width // WORD_BYTES)
@@ -94,7 +94,7 @@ def _degree(addresses: npt.NDArray[np.int64], width: int) -> npt.NDArray[np.int6
 def affine_access(
     stride: npt.ArrayLike, width: int = 4, offset: npt.ArrayLike = 0, lanes: int = LANES
 ) -> BankAccess:
-    """The passes when lane i accesses element offset + stride * i of a shared array.
+    """The wavefronts when lane i accesses element offset + stride * i of a shared array.
 
     Inputs: stride and offset in elements (arrays broadcast); element width in bytes; lanes.
     Formula: `bank_access` of width * (offset + stride * i); for 4-byte words the degree is
@@ -128,7 +128,7 @@ def banks_used(stride_words: npt.ArrayLike) -> Numbers:
 
 
 def row_padding(row_words: int) -> int:
-    """The least padding, in words, that makes reading a column of a 2-D array conflict free.
+    """The least padding, in words, that makes reading a column of a 2-D array conflict-free.
 
     Inputs: words per row.
     Formula: least p >= 0 with gcd(row_words + p, 32) = 1.

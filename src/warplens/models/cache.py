@@ -13,7 +13,7 @@ from warplens.models.scalars import FloatLike, Numbers, numbers, plain
 
 
 def l1_bytes(gpu: str | GpuSpec, shared_bytes: int = 0) -> int:
-    """The L1 cache left over when an SM gives so much to shared memory.
+    """The L1 cache that remains beside a shared memory carve-out.
 
     Inputs: GPU; shared memory in use per SM in bytes (with what is reserved per block).
     Formula: unified size - smallest carve-out >= shared_bytes.

@@ -17,7 +17,7 @@ LANES = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """What one warp-wide access costs; numbers, or arrays for arrays of patterns.
+    """The cost of one request; numbers, or arrays for arrays of patterns.
 
     Attributes:
         sectors: distinct 32-byte sectors touched: what is moved.
@@ -42,7 +42,7 @@ def _distinct(cells: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 def warp_access(addresses: npt.ArrayLike, width: int = 4) -> Access:
-    """The cost of a warp access to any addresses.
+    """The cost of a warp's access to any addresses.
 
     Inputs: byte addresses along the last axis, one per active lane, each a multiple of `width`;
     width in bytes (1, 2, 4, 8, 16).
@@ -54,7 +54,7 @@ def warp_access(addresses: npt.ArrayLike, width: int = 4) -> Access:
     """
     where = integers("addresses", addresses, 0)
     if width not in (1, 2, 4, 8, 16):
-        raise InputError(f"width = {width} is none of 1, 2, 4, 8, 16 bytes")
+        raise InputError(f"width = {width} is not one of 1, 2, 4, 8, 16 bytes")
     if where.ndim == 0 or bool((where % width).any()):
         raise InputError(f"addresses must be one per lane and multiples of {width}")
     sectors = _distinct(where // SECTOR_BYTES)
@@ -132,7 +132,7 @@ def requests_and_sectors(threads: int, block: int, width: int = 4) -> tuple[int,
 
 
 def implied_peak(bytes_moved: FloatLike, seconds: FloatLike, fraction: FloatLike) -> Numbers:
-    """The peak bandwidth that a time and a percentage of peak imply together.
+    """The peak bandwidth that a duration and a fraction of peak imply.
 
     Inputs: bytes moved; duration in seconds; fraction of peak reported for the same run.
     Formula: bytes / seconds / fraction, in bytes per second.

@@ -14,7 +14,7 @@ LANES = 32
 
 
 def divergence_probability(taken: FloatLike, lanes: FloatLike = LANES) -> Numbers:
-    """The probability that a warp's lanes do not all go the same way.
+    """The probability that a warp diverges at a branch.
 
     Inputs: probability that one lane takes the branch, independent of the others; active lanes.
     Formula: 1 - p^n - (1 - p)^n.
@@ -30,7 +30,7 @@ def divergence_probability(taken: FloatLike, lanes: FloatLike = LANES) -> Number
 
 
 def path_efficiency(lanes: Sequence[int], cycles: Sequence[float], warp: int = LANES) -> float:
-    """The share of lane-cycles that do work while a warp runs its paths one after another.
+    """The share of useful lane-cycles while a warp executes its paths one after another.
 
     Inputs: lanes on each path (together at most `warp`); cycles of each path.
     Formula: sum(lanes_i * cycles_i) / (warp * sum of cycles of the paths that some lane takes).
@@ -65,7 +65,7 @@ def expected_branch_cycles(
 
 
 def loop_cycles(trips: npt.ArrayLike, cycles_per_trip: float = 1.0) -> float:
-    """The cycles of a loop whose lanes leave after different numbers of trips.
+    """The cycles of a loop whose lanes have different trip counts.
 
     Inputs: trips of each lane of one warp; cycles of one trip.
     Formula: cycles_per_trip * max(trips); the mean would be paid without a warp.
@@ -78,7 +78,7 @@ def loop_cycles(trips: npt.ArrayLike, cycles_per_trip: float = 1.0) -> float:
 
 
 def simt_throughput(lanes: FloatLike, path_ops: Sequence[float], overhead: FloatLike = 0) -> float:
-    """Elements per cycle of a SIMT warp that runs every path under a mask.
+    """Elements per cycle of a SIMT warp that executes every path under a mask.
 
     Inputs: lanes; operations of each path; operations for branching and reconverging.
     Formula: lanes / (sum of path_ops + overhead), one operation per cycle for all lanes.
@@ -169,4 +169,4 @@ def reduction_activity(threads: int, step: int, scheme: str) -> npt.NDArray[np.b
         return np.asarray(2 * distance * t + distance < threads)
     if scheme == "sequential":
         return np.asarray(t < distance)
-    raise InputError(f"scheme {scheme!r} is none of interleaved, packed, sequential")
+    raise InputError(f"scheme {scheme!r} is not one of interleaved, packed, sequential")

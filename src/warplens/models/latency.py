@@ -86,7 +86,7 @@ def readiness(ready_probability: FloatLike, warps: FloatLike) -> Numbers:
 def bytes_in_flight(
     gpu: str | GpuSpec, latency_cycles: float | None = None, clock: str | float = "boost"
 ) -> float:
-    """Bytes that must be on their way from DRAM to saturate a GPU's memory.
+    """Bytes in flight from DRAM that saturate a GPU's memory.
 
     Inputs: GPU; latency in SM cycles (its DRAM latency if left out); the clock they are counted in.
     Formula: bandwidth * latency_cycles / clock.
@@ -129,7 +129,7 @@ def bandwidth_reached(
     loads_in_flight: FloatLike = 1,
     latency_cycles: float | None = None,
 ) -> Numbers:
-    """DRAM bandwidth in bytes per second that so many waiting warps can draw.
+    """DRAM bandwidth in bytes per second that a number of waiting warps can reach.
 
     Inputs: as `warps_to_saturate_dram`.
     Formula: min(bandwidth, SMs * warps * 32 * bytes_per_lane * loads_in_flight / latency).

@@ -30,7 +30,7 @@ def spill_slowdown(
     load_cycles: FloatLike,
     store_cycles: FloatLike = 0,
 ) -> Numbers:
-    """How many times longer a warp takes with spills, unoverlapped: an upper bound.
+    """Slowdown of a warp by spills if nothing overlaps: an upper bound.
 
     Inputs: cycles without spills; the rest as `spill_cycles`.
     Formula: (base + spill_cycles) / base.
@@ -60,7 +60,7 @@ def spill_bytes(
 
 
 def break_even_registers(occupancy_gain: FloatLike, slowdown: FloatLike) -> Numbers:
-    """Whether more occupancy pays for spills: above 1 it does, in a latency-bound kernel.
+    """Whether more occupancy outweighs spills: above 1 it does, in a latency-bound kernel.
 
     Inputs: occupancy after / before; time of one warp after / before.
     Formula: occupancy_gain / slowdown, the ratio of warps finished per unit of time.

@@ -134,7 +134,7 @@ def stencil_tile(
     element_bytes: int = 4,
     registers: int = 32,
 ) -> StencilTile:
-    """What a tile of a stencil loads, keeps in shared memory and allows in occupancy.
+    """Loads, shared memory and occupancy of a stencil tile.
 
     Inputs: GPU; outputs per block along each axis; reach of the stencil; element size; registers
     per thread.
@@ -170,7 +170,7 @@ def choose_stencil_tile(
     registers: int = 32,
     min_occupancy: float = 0.5,
 ) -> StencilTile:
-    """The tile that loads fewest elements per output among those with enough occupancy.
+    """The tile that loads the fewest elements per output at sufficient occupancy.
 
     Inputs: as `stencil_tile`; 1 to 3 dimensions; the least occupancy that hides latency.
     Formula: minimum of `stencil_tile(...).reads_per_output` over all tiles with x a multiple of 32

@@ -114,7 +114,7 @@ def combined_gain(gains: Sequence[float]) -> float:
 def issue_limited_seconds(
     warp_instructions: float, sm_count: int, clock_mhz: float, schedulers: int = 4
 ) -> float:
-    """The least time in which a GPU can issue so many warp instructions.
+    """The least time in which a GPU can issue a number of warp instructions.
 
     Inputs: warp instructions of the whole grid; SMs; SM clock in MHz; schedulers per SM.
     Formula: instructions / (SMs * schedulers * clock), one instruction per scheduler and cycle.

@@ -1,10 +1,10 @@
-// Every thread updates one of eight counters in memory.
+// Every thread updates one of eight counters in global memory.
 __global__ void before(const int* in, int* out, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) atomicAdd(&out[i & 7], in[i]);
 }
 
-// Added up in the warp, then in the block; eight updates per block remain.
+// Summed in shared memory first: eight global atomics per block remain.
 __global__ void after(const int* in, int* out, int n) {
     __shared__ int part[8];
     int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,4 +1,4 @@
-// The columns of a 32-word row all lie in one bank.
+// Rows of 32 words: all elements of a column are in one bank.
 __global__ void before(const float* in, float* out, int n) {
     __shared__ float tile[32][32];
     int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
@@ -10,7 +10,7 @@ __global__ void before(const float* in, float* out, int n) {
         out[(y + i) * n + x] = tile[threadIdx.x][threadIdx.y + i];
 }
 
-// One word of padding moves each row to the next bank.
+// One word of padding shifts each row by one bank.
 __global__ void after(const float* in, float* out, int n) {
     __shared__ float tile[32][33];
     int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;

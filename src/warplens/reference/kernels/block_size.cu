@@ -1,4 +1,4 @@
-// Launched with 33 threads per block: the second warp has one lane.
+// Launched with 33 threads per block: the second warp has one thread.
 __global__ void before(const float* in, float* out, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;

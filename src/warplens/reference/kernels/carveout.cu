@@ -1,5 +1,5 @@
-// Five blocks fit with 16 KB of shared memory each, which leaves L1 too little for the 12 KB that
-// each of them reads again and again.
+// Five resident blocks of 16 KB of shared memory each leave an L1 too small for the 12 KB that each
+// of them reads repeatedly.
 __global__ void before(const float4* in, float* out, int n) {
     __shared__ float own[4 * 1024];
     own[threadIdx.x] = threadIdx.x;

@@ -1,4 +1,4 @@
-// Neighbouring lanes take different paths, one after the other.
+// Neighbouring lanes take different paths, which the warp executes one after the other.
 __global__ void before(const float* in, float* out, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
@@ -14,7 +14,7 @@ __global__ void before(const float* in, float* out, int n) {
     out[i] = x;
 }
 
-// The path depends on the warp: each warp takes one.
+// The path depends on the warp, so no warp diverges.
 __global__ void after(const float* in, float* out, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;

@@ -1,4 +1,4 @@
-// A constant without an f makes the whole computation double.
+// A constant without an f suffix makes the whole computation double.
 __global__ void before(const float* in, float* out, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;

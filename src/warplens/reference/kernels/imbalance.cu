@@ -1,4 +1,4 @@
-// One block in five has five times the work: in the end few warps are left.
+// One block in five has five times the work: towards the end few warps are active.
 __global__ void before(const float* in, float* out, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     float x = in[i];
@@ -7,7 +7,7 @@ __global__ void before(const float* in, float* out, int n) {
     out[i] = x;
 }
 
-// The same work in equal shares.
+// The same work in equal parts.
 __global__ void after(const float* in, float* out, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     float x = in[i];

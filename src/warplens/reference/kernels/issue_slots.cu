@@ -1,4 +1,4 @@
-// One warp per scheduler, and each of its operations needs the one before.
+// One warp per scheduler, and each instruction depends on the previous one.
 __global__ void before(const float* in, float* out, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     float x = in[i];

@@ -1,4 +1,4 @@
-// A block goes through 160 KB, sixteen times: each pass displaces what the next one needs from L1.
+// A block reads 160 KB sixteen times: each pass evicts from L1 what the next one needs.
 __global__ void before(const float* in, float* out, int n) {
     const float* mine = in + blockIdx.x * n;
     float sum = 0;
@@ -7,7 +7,7 @@ __global__ void before(const float* in, float* out, int n) {
     out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
 
-// Each part of 8 KB is used sixteen times before the next one comes.
+// Each part of 8 KB is read sixteen times before the next one.
 __global__ void after(const float* in, float* out, int n) {
     const float* mine = in + blockIdx.x * n;
     float sum = 0;

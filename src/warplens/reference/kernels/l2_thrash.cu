@@ -1,4 +1,4 @@
-// All blocks go through the whole array, three times: L2 has given its start up when a pass ends.
+// All blocks read the whole array three times: L2 has evicted its start when a pass ends.
 __global__ void before(const float4* in, float* out, int n) {
     float sum = 0;
     for (int pass = 0; pass < 3; pass++) {
@@ -9,7 +9,7 @@ __global__ void before(const float4* in, float* out, int n) {
     out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
 
-// The three passes over a part of the array that fits come before the next part.
+// Three passes over a part of the array that fits into L2, then the next part.
 __global__ void after(const float4* in, float* out, int n) {
     float sum = 0;
     int step = gridDim.x * blockDim.x;

@@ -1,4 +1,4 @@
-// The index is unknown to the compiler, so the array lies in memory.
+// The index is unknown to the compiler, so the array is in local memory.
 __global__ void before(const float* in, float* out, int n, int steps) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     float window[8];

@@ -1,4 +1,4 @@
-// Intrinsics with their own rounding keep product and sum apart.
+// Intrinsics that round separately prevent fusing.
 __global__ void before(const float* in, float* out, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     float a = in[i], b = a + 1, c = a + 2, d = a + 3;

@@ -1,4 +1,4 @@
-// Each block of two warps takes 48 KB of shared memory for a few words: few warps fit.
+// Each block of two warps uses 48 KB of shared memory for a few words: few warps fit.
 __global__ void before(const float* in, float* out, int n) {
     __shared__ float stage[12 * 1024];
     int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,4 +1,4 @@
-// Launched with 64 KB of dynamic shared memory that nothing touches: three blocks fit on an SM.
+// Launched with 64 KB of dynamic shared memory that nothing accesses: three blocks fit on an SM.
 __global__ void before(const float* in, float* out, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     float sum = 0;

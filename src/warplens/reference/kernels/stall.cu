@@ -1,4 +1,4 @@
-// One load at a time: each sum waits for its load before the loop asks for the next one.
+// One load at a time: each addition waits for its load before the next load is issued.
 __global__ void before(const float* in, float* out, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     float sum = 0;
@@ -7,7 +7,7 @@ __global__ void before(const float* in, float* out, int n) {
     out[i] = sum;
 }
 
-// Eight loads are on their way before the first sum.
+// Eight loads are in flight before the first addition.
 __global__ void after(const float* in, float* out, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     float sum = 0;

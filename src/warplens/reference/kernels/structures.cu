@@ -1,4 +1,4 @@
-// An array of structures: each lane wants 4 of the 32 bytes of its sector.
+// An array of structures: each lane uses 4 of the 32 bytes of its sector.
 struct Particle { float x, y, z, vx, vy, vz, mass, charge; };
 __global__ void before(const Particle* p, float* out, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

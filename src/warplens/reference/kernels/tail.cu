@@ -1,4 +1,4 @@
-// Launched as 280 large blocks where 264 fit: 16 SMs work half as long again as the others.
+// Launched as 280 large blocks where 264 fit: 16 SMs run half as long again as the others.
 __global__ void before(const float* in, float* out, int n) {
     float sum = 0;
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {

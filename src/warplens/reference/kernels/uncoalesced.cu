@@ -5,7 +5,7 @@ __global__ void before(const float* in, float* out, int n) {
         out[x * n + y + i] = in[(y + i) * n + x];
 }
 
-// The tile turns in shared memory; both sides go along rows.
+// The tile is transposed in shared memory; global loads and stores both follow rows.
 __global__ void after(const float* in, float* out, int n) {
     __shared__ float tile[32][33];
     int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
