@@ -2,9 +2,9 @@
 
     python examples/ladder.py [--n 100000000] [--gpu "RTX 4060" --gpu H200] [--block 256]
 
-Every step's sum is checked. The first table shows what each step changes: requests and sectors of the
-loads, shared memory wavefronts and bank conflicts, predicated-on threads, instructions. The second
-table is modelled: duration, cycles, throughputs, and the copies to the device and back.
+Every step's sum is checked. The first table shows what each step changes: requests and sectors of
+the loads, shared memory wavefronts and bank conflicts, predicated-on threads, instructions. The
+second table is modelled: duration, cycles, throughputs, and the copies to the device and back.
 """
 
 from __future__ import annotations

@@ -40,8 +40,8 @@ CAUSES = {
     r"wavefronts_mem_shared\.sum": "As for conflicts; also depends on how many barriers and "
     "fences coincide, and on the path of asynchronous copies.",
     r"data_pipe_lsu_wavefronts": "The hardware adds wavefronts lost to arbitration between warps.",
-    r"t_requests_pipe_lsu_mem_lg": "Barriers and fences count too; their number depends on when the "
-    "warps arrive.",
+    r"t_requests_pipe_lsu_mem_lg": "Barriers and fences count too; their number depends on when "
+    "the warps arrive.",
     r"t_(sectors|bytes)": "Some sectors are looked up again when requests collide; the number "
     "differs from run to run.",
     r"sm__inst_executed_pipe_adu": "The counter per SM, unlike that per sub-partition, counts "
@@ -185,8 +185,8 @@ def document(result: Comparison) -> str:
         f"{m * n - wrong:,} values ({100 * (1 - wrong / (m * n)):.2f} %);",
         f"{m - len(result.different)} counters agree in every launch. Of the {len(exact)} that "
         f"warplens calls exact, {len(exact_equal)} do.",
-        "A counter of basis *definition* is counted by its documented definition; the hardware adds",
-        "what depends on timing. Not compared are launches too long for an emulator, and",
+        "A counter of basis *definition* follows its documented definition; the hardware adds what",
+        "depends on timing. Not compared are launches too long for an emulator, and",
         "compare-and-swap loops, which retry as long as other warps interfere.", "",
         "## By kernel", "", *_kernel_table(result), "",
         "## What differs", "", *_difference_table(result), "",

@@ -22,6 +22,6 @@ def test_freed_bytes_are_given_back() -> None:
     del array
 
     assert alive() is None
-    assert memory.describe(base + 8) == f"argument 0 (65536 bytes at {base:#x}) was freed before"
-    with pytest.raises(MemoryFault, match="was freed before"):
+    assert memory.describe(base + 8) == f"argument 0 (65,536 bytes at {base:#x}) was already freed"
+    with pytest.raises(MemoryFault, match="was already freed"):
         memory.free(base)

@@ -145,7 +145,7 @@ def test_large_arrays(module: wl.Module) -> None:
     assert "too large to keep" in stepper.notes[0] and len(value)
     kept = keep((np.ones_like(data),))
     gc.collect()
-    with pytest.raises(wl.LaunchError, match="exists no more"):
+    with pytest.raises(wl.LaunchError, match="no longer exists"):
         kept.restored()
 
 

@@ -90,7 +90,7 @@ def test_of_a_launch() -> None:
     assert float(pinned.host_to_device) < float(found.host_to_device)
     assert float(found.calls) > float(found.host_to_device) + float(found.device_to_host)
     assert "PCIe 4.0 x16" in str(found)
-    assert "262,272 byte to the device" in str(run)
+    assert "262,272 bytes to the device" in str(run)
     with pytest.raises(wl.InputError, match="pinned"):
         run.transfers("mapped")
 

@@ -118,11 +118,11 @@ def top_stall(c: Context) -> Iterator[Finding]:
     most = _most_used(c) or 0.0
     by_instruction = stalls_of(c.sources.timing).get(reason)
     place = None if by_instruction is None else c.worst(by_instruction)
-    where = f" Most of it is at {place.told}, before {place.sass}." if place else ""
+    where = f" Most are at {place.told}, before {place.sass}." if place else ""
     yield Finding(
         tag="INF" if most >= _BUSY else "OPT",
-        text=f"Of the {latency:.1f} cycles between two issues of a warp, it is stalled "
-        f"{cycles:.1f} for {reason.replace('_', ' ')}.{where} {CURES[reason]}",
+        text=f"{reason.replace('_', ' ').capitalize()} stalls take {cycles:.1f} of the "
+        f"{latency:.1f} cycles between two issues of a warp.{where} {CURES[reason]}",
         percent=None if most >= _BUSY else
         100 * min(cycles / latency, 1 - active, 1 - most / 100),
         kind="local",

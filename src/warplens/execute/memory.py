@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from warplens.errors import InputError, MemoryFault
 from warplens.lift import layout as at
+from warplens.wording import count
 
 ALIGNMENT = 2048  # and a row of DRAM: what time depends on does not depend on other arrays
 GUARD = 4096  # unmapped bytes behind every allocation
@@ -33,6 +34,11 @@ class Segment:
     def host(self) -> int:
         """Host address of the first byte."""
         return int(self.buffer.ctypes.data)
+
+
+def _placed(segment: Segment) -> str:
+    """`argument 0 (1,024 bytes at 0x7f5002000000)`."""
+    return f"{segment.name} ({count(segment.size, 'byte')} at {segment.base:#x})"
 
 
 class DeviceMemory:
@@ -73,7 +79,7 @@ class DeviceMemory:
     def allocate(self, nbytes: int, *, name: str = "allocation", heap: bool = False) -> int:
         """Zeroed device memory; returns its address."""
         if nbytes < 0:
-            raise InputError(f"cannot allocate {nbytes} bytes")
+            raise InputError(f"cannot allocate {count(nbytes, 'byte')}")
         return self._add(np.zeros(nbytes, np.uint8), True, name, heap)
 
     def free(self, address: int) -> None:
@@ -85,7 +91,7 @@ class DeviceMemory:
         index = self._index(address)
         if index is None or self._segments[index].base != address:
             known = next((s for s in self._freed if s.base == address), None)
-            what = "was freed before" if known is not None else "is not an allocation"
+            what = "was already freed" if known is not None else "is not an allocation"
             raise MemoryFault(f"cannot free {address:#x}: it {what}")
         segment = self._segments.pop(index)
         self._bases.pop(index)
@@ -114,30 +120,28 @@ class DeviceMemory:
         """
         segment = self.find(address)
         if segment is None or address + nbytes > segment.base + segment.size:
-            raise MemoryFault(f"{nbytes} bytes at {address:#x}: {self.describe(address)}")
+            raise MemoryFault(
+                f"{count(nbytes, 'byte')} at {address:#x}: {self.describe(address)}"
+            )
         start = address - segment.base
         return segment.buffer[start : start + nbytes]
 
     def describe(self, address: int) -> str:
-        """What lies at or near an address, in words."""
+        """What is at or near an address, for messages."""
         for segment in reversed(self._freed):
             if 0 <= address - segment.base < segment.size:
-                return (
-                    f"{segment.name} ({segment.size} bytes at {segment.base:#x}) was freed before"
-                )
+                return f"{_placed(segment)} was already freed"
         if address < 4096:
             return "a null pointer, or close to one"
         best: tuple[int, str] | None = None
         for segment in self._segments:
             offset = address - segment.base
-            where = f"{segment.name} ({segment.size} bytes at {segment.base:#x})"
+            where = _placed(segment)
             if 0 <= offset < segment.size:
-                return f"inside {where}, {segment.size - offset} bytes before its end"
+                return f"inside {where}, {count(segment.size - offset, 'byte')} before its end"
             distance = -offset if offset < 0 else offset - segment.size
-            text = (
-                f"{distance} bytes before the nearest allocation, {where}" if offset < 0
-                else f"{distance} bytes after the nearest allocation, {where}"
-            )  # fmt: skip
+            side = "before" if offset < 0 else "after"
+            text = f"{count(distance, 'byte')} {side} the nearest allocation, {where}"
             if best is None or distance < best[0]:
                 best = (distance, text)
         return best[1] if best else "there are no allocations"

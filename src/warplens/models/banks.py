@@ -39,7 +39,8 @@ def bank_access(addresses: npt.ArrayLike, width: int = 4, *, is_store: bool = Fa
     Inputs: byte addresses along the last axis, one per active lane, each a multiple of `width`;
     width in bytes (1, 2, 4, 8, 16); whether the access is a store.
     Formula: lanes are served in groups of 32 (up to 4 bytes), 16 (8 bytes) or 8 (16 bytes); a group
-    needs max over banks of |{words in that bank}| wavefronts, where word = a div 4 and bank = word mod 32.
+    needs max over banks of |{words in that bank}| wavefronts, where word = a div 4 and
+    bank = word mod 32.
     The groups of 8- and 16-byte loads are twice as large when lanes 2i and 2i + 1 of the warp
     share their addresses.
     Source: CUDA C++ Programming Guide, shared memory: equal words are broadcast; the joining of

@@ -200,7 +200,8 @@ def explain_lines(advice: Advice) -> list[str]:
     for name, (limit, what) in limits.items():
         if limit != NO_LIMIT:
             mark = "  <- limits" if name in point.limiters else ""
-            lines.append(f"  {name:<9} {limit:>4} blocks  ({what}){mark}")
+            blocks = f"{limit:>4} {'block ' if limit == 1 else 'blocks'}"
+            lines.append(f"  {name:<9} {blocks}  ({what}){mark}")
     if point.cluster is not None:
         found = point.cluster
         lines.append(

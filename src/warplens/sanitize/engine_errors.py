@@ -42,7 +42,7 @@ def from_error(
     if isinstance(error, KernelTrap):
         check = "kernel-trap"
     elif "free" in error.message and isinstance(error, MemoryFault):
-        check = "double-free" if "was freed before" in error.message else "invalid-free"
+        check = "double-free" if "was already freed" in error.message else "invalid-free"
     return Finding(
         tool="memcheck", check=check, severity="error", title=lines[0], details=lines[1:],
         accesses=accesses, advice=error.hint or "",

@@ -164,7 +164,7 @@ def _reason(e: Explainer, record: Record, space: str, address: int) -> tuple[str
     if window is not None:
         return "wrong-space", f"in the {window} window, not in global memory"
     near = e.memory.describe(address)
-    return "use-after-free" if near.endswith("was freed before") else "out-of-bounds", near
+    return "use-after-free" if near.endswith("was already freed") else "out-of-bounds", near
 
 
 # --- racecheck ------------------------------------------------------------------------------------
