@@ -84,10 +84,10 @@ def test_plot_files(ending: str, tmp_path: pathlib.Path) -> None:
         ("--block 96", "--registers is missing"),
         ("--block 0,x --registers 3", "--block"),
         ("--block 2000 --registers 30", "threads per block"),
-        ("--block 64 --registers 30 --plot a.svg", "--plot draws a sweep"),
-        ("--block 64 --registers 30 --sweep block --plot a.gif", "written as .svg or .png"),
+        ("--block 64 --registers 30 --plot a.svg", "--plot needs --sweep"),
+        ("--block 64 --registers 30 --sweep block --plot a.gif", "a plot is a .svg or .png"),
         ("k.cu --block 64", "-k is missing"),
-        ("k.cu -k scale --block 64 --registers 30", "comes from k.cu"),
+        ("k.cu -k scale --block 64 --registers 30", "contradicts k.cu"),
         ("--block 64 --registers 30 --gpu nosuch", "no GPU named"),
     ],
 )

@@ -93,7 +93,7 @@ def test_save_and_compare(pytester: pytest.Pytester) -> None:
     ]
     same.assert_outcomes(passed=2)
     worse.assert_outcomes(passed=1, failed=1)
-    worse.stdout.fnmatch_lines(["*l1tex__t_sectors*512 sector -> 4,096 sector*5 % up*"])
+    worse.stdout.fnmatch_lines(["*l1tex__t_sectors*512 sector -> 4,096 sector*more than 5 %*"])
     shown.assert_outcomes(passed=2)
     shown.stdout.fnmatch_lines(["*memory_l2_theoretical_sectors_global*->*"])
 

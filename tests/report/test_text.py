@@ -49,7 +49,7 @@ DETAILS = "\n".join(
         "    Waves Per SM                                              6.40",
         "    ------------------------------ --------------- ---------------",
         "",
-        "    ~ from the timing model: not counted, an estimate",
+        "    ~ estimated by the timing model, not counted",
         "    Blocks ran in order.",
         "",
         "",

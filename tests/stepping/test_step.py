@@ -142,7 +142,7 @@ def test_large_arrays(module: wl.Module) -> None:
     stepper = run.step()
     value = stepper.find("STG").state
 
-    assert "too large to keep" in stepper.notes[0] and len(value)
+    assert "too large to copy" in stepper.notes[0] and len(value)
     kept = keep((np.ones_like(data),))
     gc.collect()
     with pytest.raises(wl.LaunchError, match="no longer exists"):

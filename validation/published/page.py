@@ -16,8 +16,8 @@ HEAD = """# Kernels that others measured
 Kernels of {sources} public sources, rewritten from their descriptions, compiled with NVRTC and
 executed for the GPU of the source. {done} of the {listed} cases in `validation/published` have been
 run: {times} published durations, {tuned} timed configurations of a dedispersion kernel,
-{counted} cases with published counts. `python validation/published/page.py` writes this page from the outcomes that
-`warplens validate validation/published/*.toml --record FILE` records.
+{counted} cases with published counts. `python validation/published/page.py` writes this page from
+the outcomes that `warplens validate validation/published/*.toml --record FILE` records.
 
 Sources were split into a tuning and a validation half by a fixed seed before any durations were
 compared; constants were fitted to the tuning half only. Where a source does not state clocks, boost

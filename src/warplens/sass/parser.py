@@ -221,7 +221,8 @@ class _Parser:
             raise SassError(
                 f"{self._kernel}+{self._base + address:#06x}: {error} in `{text}`"
                 + (f" ({place[0]}:{place[1]})" if place[0] else ""),
-                hint="Compile without -G if the code has it; else please report this instruction.",
+                hint="If the code was compiled with -G, compile without it; else please report "
+                     "this instruction.",
             ) from error
         return Instruction(
             self._base + address,
@@ -241,7 +242,7 @@ class _Parser:
             return None
         operand = parse_operand(text[1:])
         if not isinstance(operand, Pred | UPred):
-            raise ValueError(f"guard {text!r} is not understood")
+            raise ValueError(f"cannot parse guard {text!r}")
         return operand
 
     def _operands(
@@ -273,7 +274,7 @@ class _Parser:
             elif is_float(text):
                 _add_float(found, text, encoding >> 32 & WORD)
             else:
-                raise ValueError(f"operand {text!r} is not understood")
+                raise ValueError(f"cannot parse operand {text!r}")
         return tuple(found)
 
     def _label(

@@ -149,7 +149,7 @@ def read_cubin(data: bytes) -> Cubin:
     except (struct.error, ValueError, IndexError, KeyError, OverflowError) as error:
         raise CubinError(
             f"the cubin is damaged: {type(error).__name__}: {error}",
-            hint="Compile it again, or read it from its source.",
+            hint="Compile it again, or compile the source with warplens.",
         ) from error
 
 
@@ -165,7 +165,7 @@ def refuse_other_formats(data: bytes) -> None:
         raise CubinError("the cubin is empty")
     if b".version" in data[:4096] and b".target" in data[:4096] and head != b"\x7fELF":
         raise CubinError(
-            "this is PTX text, not a cubin", hint="Compile it to machine code: ptxas -arch=sm_90."
+            "this is PTX text, not a cubin", hint="Assemble it, for example with ptxas -arch=sm_90."
         )
 
 
@@ -178,7 +178,7 @@ def architecture_of(elf: ElfFile) -> int:
     if elf.machine != _MACHINE_CUDA:
         raise CubinError(
             f"the ELF file is not for NVIDIA GPUs (machine {elf.machine})",
-            hint="A host program holds its cubins inside: cuobjdump -xelf all FILE.",
+            hint="Extract the cubins of a host program: cuobjdump -xelf all FILE.",
         )
     sm = (elf.flags if elf.os_abi == _ABI_OLD else elf.flags >> 8) & 0xFF
     if elf.type == _RELOCATABLE:
@@ -187,10 +187,10 @@ def architecture_of(elf: ElfFile) -> int:
             hint="Compile without -rdc=true / -dc.",
         )
     if elf.type != _EXECUTABLE:
-        raise CubinError(f"the ELF file has type {elf.type}, not an executable's")
+        raise CubinError(f"the ELF file has type {elf.type}; it is not an executable")
     if sm not in ARCHITECTURES:
         known = ", ".join(f"sm_{number}" for number in ARCHITECTURES)
-        raise CubinError(f"the cubin is for sm_{sm}", hint=f"warplens reads {known}.")
+        raise CubinError(f"the cubin is for sm_{sm}", hint=f"warplens supports {known}.")
     return sm
 
 

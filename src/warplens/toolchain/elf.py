@@ -90,7 +90,7 @@ class ElfFile:
         if not raw:
             return ()
         if names_index >= count:
-            raise ElfError("there is no section of section names")
+            raise ElfError("the section name table is missing")
         names = self._contents(raw[names_index])
         return tuple(
             Section(

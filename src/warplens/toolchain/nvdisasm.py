@@ -78,7 +78,7 @@ def _run(cubin: bytes) -> bytes:
             os.unlink(name)
     if done.returncode:
         message = done.stderr.decode("utf-8", "replace").strip().replace(name, "the cubin")
-        raise CubinError(f"nvdisasm refuses the cubin: {message or f'exit {done.returncode}'}")
+        raise CubinError(f"nvdisasm rejects the cubin: {message or f'exit {done.returncode}'}")
     return done.stdout
 
 
@@ -100,7 +100,7 @@ def _read_listing(text: bytes) -> dict[str, tuple[ListedInstruction, ...]]:
         }
     except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         raise SassError(
-            f"nvdisasm's listing cannot be understood: {error}",
+            f"cannot parse nvdisasm's listing: {error}",
             hint=f'pip install --force-reinstall "{PACKAGE}>=13.0,<14"',
         ) from error
 

@@ -245,9 +245,10 @@ class _Job:
         ptx = library.read(program, "PTX").rstrip(b"\0").decode("utf-8", "replace")
         if not cubin:
             raise CompileError(
-                f"{self.name}: the options ask for no machine code: {' '.join(self.user_options)}",
+                f"{self.name}: with these options NVRTC generates no machine code: "
+                f"{' '.join(self.user_options)}",
                 log=log,
-                hint="Leave out -arch=compute_*, -dlto and similar; the device decides.",
+                hint="Omit -arch=compute_*, -dlto and similar; the device sets the architecture.",
             )
         return Compiled(
             cubin=cubin, ptx=ptx, sm=self.sm, lowered_names=self._lowered(library, program), log=log
@@ -269,16 +270,16 @@ class _Job:
         hint = None
         if _HOST_CODE.search(text) or _HOST_CODE.search(log):
             hint = (
-                "The source holds host code (main, <<<...>>>, cudaMalloc, <iostream> ...), and "
-                "NVRTC compiles device code only: move the kernels to a file of their own, or put "
-                "the host part between #ifndef __CUDACC_RTC__ and #endif."
+                "The source contains host code (main, <<<...>>>, cudaMalloc, <iostream> ...), but "
+                "NVRTC compiles device code only: move the kernels to a separate file, or put the "
+                "host code between #ifndef __CUDACC_RTC__ and #endif."
             )
         elif missing is not None:
             hint = (
-                f"Name the folder of {missing[1]} in include_dirs, or with the option -I. NVRTC "
-                "sees CUDA's headers and the C++ ones of libcu++, no other system headers."
+                f"Add the directory of {missing[1]} with include_dirs or -I. NVRTC finds CUDA's "
+                "headers and the C++ headers of libcu++, no other system headers."
             )
-        shown = log or "NVRTC gave no message"
+        shown = log or "NVRTC returned no message"
         return CompileError(
             f"{self.name} does not compile for sm_{self.sm}:\n{shown}", log=log, hint=hint
         )
