@@ -38,13 +38,13 @@ def test_reasons() -> None:
     (pair,) = compare(SLOW, FAST).launches
 
     assert pair.reasons == (
-        "3.00 times as fast in the model: 6.00 us -> 2.00 us.",
+        "3.00 times as fast (modelled duration 6.00 us -> 2.00 us).",
         "sectors of global accesses: 4,096 -> 1,024 (-75 %).",
-        "L2 Theoretical Sectors Global Excessive gone: 3,072, most at k.cu:4.",
+        "L2 Theoretical Sectors Global Excessive: 3,072 -> 0, mostly at k.cu:4.",
     )
     assert compare(FAST, SLOW).launches[0].reasons[0].startswith("3.00 times as slow")
     (same,) = compare(FAST, FAST).launches
-    assert same.reasons == ("Modelled time about equal: 2.00 us -> 2.00 us.",)
+    assert same.reasons == ("Modelled duration about equal: 2.00 us -> 2.00 us.",)
 
 
 def test_other_names_and_gpus() -> None:
@@ -52,7 +52,7 @@ def test_other_names_and_gpus() -> None:
     (pair,) = compare(SLOW, result(6000, 4096, 3072, function_name="other", gpu="H200")).launches
 
     assert pair.before and pair.after
-    assert pair.reasons[0] == "Another GPU: RTX 4060, then H200."
+    assert pair.reasons[0] == "Different GPUs: RTX 4060 -> H200."
 
 
 def test_html() -> None:

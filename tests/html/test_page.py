@@ -220,7 +220,7 @@ def test_missing_parts() -> None:
     plain = replace(launch(), source=None, by_line=None, sections=(), metrics={})
     page = html_page(Result(launches=(plain,), writer=""))
 
-    assert "holds no source page" in page
+    assert "has no source page" in page
     assert "holds no launch" in html_page(Result(launches=(), writer=""))
     assert SOURCE.sass[0] not in page
 

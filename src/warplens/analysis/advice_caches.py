@@ -72,7 +72,7 @@ def l2_thrash(c: Context) -> Iterator[Finding]:
     told = percent < _LEAST
     yield Finding(
         tag="INF" if told else "OPT",
-        text=f"The kernel reads {again:.1f} times its data from DRAM: L2 "
+        text=f"DRAM reads are {again:.1f} times the minimum: L2 "
         f"({c.gpu.l2_size_bytes / 2**20:.0f} MB) evicts lines before they are reused.{most} "
         "Process the data in parts that fit into L2 and finish each part before the next, order "
         "the blocks so that those that share data run at the same time, or use a smaller data "

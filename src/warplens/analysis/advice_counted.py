@@ -106,9 +106,9 @@ def thread_divergence(c: Context) -> Iterator[Finding]:
     place = c.worst(divergent) if divergent.sum() else c.worst(lost)
     assert place is not None
     cause = (
-        f"branches diverge most at {place.told} ({place.sass})"
+        f"branches diverge, mostly at {place.told} ({place.sass})"
         if divergent.sum()
-        else f"most threads are predicated off at {place.told} ({place.sass})"
+        else f"threads are predicated off, mostly at {place.told} ({place.sass})"
     )
     yield Finding(
         text=f"Of a warp's 32 threads, {active:.1f} are active and {on:.1f} predicated on per "
