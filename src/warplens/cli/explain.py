@@ -1,4 +1,4 @@
-"""`warplens explain`: what a name in a report means."""
+"""`warplens explain`: the meaning of a name in a report."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from warplens.reference import Page
 
 EPILOG = """examples:
-  warplens explain UncoalescedGlobalAccess           a rule of advice, with a kernel and its repair
+  warplens explain UncoalescedGlobalAccess           an advice rule, with an example and its fix
   warplens explain smsp__inst_executed.sum           a metric
   warplens explain Occupancy                         a section
-  warplens explain shared-write-race                 a check of the sanitizers
+  warplens explain shared-write-race                 a sanitizer check
   warplens explain HMMA                              an instruction
   warplens explain --list | grep stalled             every name
   warplens explain UncoalescedGlobalAccess --examples .
@@ -25,17 +25,17 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "explain",
-        help="what a rule, metric, section, check or opcode means",
-        description="Prints what a name in a report means.",
+        help="explain a rule, metric, section, check or opcode",
+        description="Explains a name that appears in reports.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     option = parser.add_argument
     option("name", nargs="?", metavar="RULE|METRIC|SECTION|CHECK|OPCODE",
-           help="the name as reports spell it, or a title")  # fmt: skip
+           help="name as printed in reports, or a title")  # fmt: skip
     option("--list", action="store_true", help="print every name with its kind")
     option("--examples", type=Path, metavar="FOLDER",
-           help="write the kernels of a rule's page into this folder")  # fmt: skip
+           help="write the example kernels of a rule to this directory")  # fmt: skip
     option("-f", "--force-overwrite", action="store_true", help="overwrite existing files")
     return parser
 
@@ -78,7 +78,8 @@ def _write_examples(found: tuple[Page, ...], arguments: argparse.Namespace) -> N
     examples = [one for page in found if page.kind == "rule" for one in examples_of(page.name)]
     if not examples:
         raise InputError(
-            f"{arguments.name} has no examples", hint="The rules of advice have: --list shows them."
+            f"{arguments.name} has no examples", hint="Advice rules have examples: --list shows "
+                "them."
         )
     for one in examples:
         target = arguments.examples / f"{one.name}.cu"

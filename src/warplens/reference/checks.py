@@ -16,5 +16,5 @@ def check_pages() -> Iterator[Page]:
 
 
 def _body(one: Check) -> str:
-    remark = " It is a remark, not an error: `--print-level info` shows it." * one.is_remark
-    return f"A check of {one.tool}.{remark}\n\n{one.meaning}\n\n{one.repair}"
+    remark = " It is not an error: only `--print-level info` shows it." * one.is_remark
+    return f"A {one.tool} check.{remark}\n\n{one.meaning}\n\n{one.repair}"

@@ -35,7 +35,8 @@ def find(name: str) -> tuple[Page, ...]:
     wanted = name.strip()
     found = _named(wanted) or _full_metric(wanted) or _instruction(wanted)
     if not found:
-        raise InputError(f"nothing is named {name!r}", hint=_suggested(wanted))
+        raise InputError("no rule, metric, section, check or opcode is named "
+                         f"{name!r}", hint=_suggested(wanted))
     return found
 
 

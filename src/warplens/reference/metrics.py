@@ -21,15 +21,15 @@ from warplens.metrics.registry import (
 from warplens.reference.page import BASES, Page, table
 
 _ROLLUP = {
-    "sum": "over all units of the GPU",
-    "avg": "the mean of the units",
-    "min": "the unit with the least",
-    "max": "the unit with the most",
+    "sum": "sum over all unit instances",
+    "avg": "average over unit instances",
+    "min": "minimum over unit instances",
+    "max": "maximum over unit instances",
 }
 _RATIO = {
-    "ratio": "the ratio itself",
-    "pct": "in percent of the largest possible ratio",
-    "max_rate": "the largest possible ratio",
+    "ratio": "the ratio",
+    "pct": "percent of the maximum ratio",
+    "max_rate": "the maximum ratio",
 }
 
 

@@ -29,10 +29,10 @@ def with_modifiers(text: str) -> Page | None:
         feature = feature_of(one.opcode, asked)
         unknown = [word for word in asked if word not in one.modifiers]
         if feature and one.is_supported:
-            told = f"Refused in this form: {feature.name}. Instead: {feature.advice}.\n\n"
+            told = f"Not supported in this form: {feature.name}. Instead: {feature.advice}.\n\n"
         elif unknown and one.is_supported:
             forms = ", ".join(f"`.{word}`" for word in unknown)
-            told = f"Refused with {forms}: not understood.\n\n"
+            told = f"Not supported with {forms}.\n\n"
         else:
             told = ""
         return told + _body(one)
@@ -42,17 +42,18 @@ def with_modifiers(text: str) -> Page | None:
 
 def _body(one: Coverage) -> str:
     where = ", ".join(f"sm_{sm}" for sm in sorted(one.architectures))
-    parts = [f"A machine instruction of {where}."]
+    parts = [f"A SASS instruction of {where}."]
     if not one.is_supported:
         feature = feature_of(one.opcode)
-        refused = f"Refused: {one.meaning}." if one.meaning else "Refused."
+        refused = f"Not supported: {one.meaning}." if one.meaning else "Not supported."
         return "\n\n".join([*parts, refused, *(_instead(feature.advice) if feature else ())])
     parts += [one.meaning, f"Pipe {one.pipe}, counted as {one.category}."]
     if one.modifiers:
-        parts.append("Modifiers that are understood: " + " ".join(f"`.{m}`" for m in one.modifiers))
+        parts.append("Supported modifiers: " + " ".join(f"`.{m}`" for m in one.modifiers))
     if one.refused:
-        parts.append("Refused: " + "; ".join(one.refused) + ".")
-    parts.append("`warplens list opcodes FILE.cu` says of a source what is refused where.")
+        parts.append("Unsupported forms: " + "; ".join(one.refused) + ".")
+    parts.append("`warplens list opcodes FILE.cu` lists the unsupported instructions of a source "
+                 "file.")
     return "\n\n".join(parts)
 
 

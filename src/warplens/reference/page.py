@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 BASES = {
-    "exact": "counted from the executed machine code",
-    "definition": "counted by the documented meaning; the hardware adds arbitration losses",
-    "model": "an estimate of the timing model",
-    "spec": "from the GPU's description file",
+    "exact": "counted from the executed SASS",
+    "definition": "counted by ncu's documented definition; hardware counters add arbitration noise",
+    "model": "estimated by the timing model",
+    "spec": "from the GPU's specification file",
 }
 
 

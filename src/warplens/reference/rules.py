@@ -22,7 +22,7 @@ def rule_pages() -> Iterator[Page]:
 
 def _body(several: list[Declared]) -> str:
     name = several[0].identifier
-    parts = [f"A rule of advice, in section `{several[0].section}`."]
+    parts = [f"An advice rule of section `{several[0].section}`."]
     examples = examples_of(name)
     for one in several:
         parts.append(f"**{one.title}.** {one.doc}")
@@ -34,6 +34,6 @@ def _body(several: list[Declared]) -> str:
 
 def _shown(example: Example) -> str:
     return (
-        f"Example `{example.name}.cu`, on {example.gpu}: `before` hears this advice, `after` is "
-        f"repaired.\n\n```cuda\n{example.text.rstrip()}\n```"
+        f"Example `{example.name}.cu`, on {example.gpu}: `before` gets this advice, `after` is the "
+        f"fix.\n\n```cuda\n{example.text.rstrip()}\n```"
     )

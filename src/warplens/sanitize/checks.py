@@ -1,4 +1,4 @@
-"""The sanitizers' checks: what each mistake is called, what it means, and what repairs it."""
+"""The sanitizers' checks: their names, what they mean, and how to fix the errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Check:
     Attributes:
         name: after the mistake; tool: which sanitizer finds it.
         meaning: what has happened; repair: what to do about it.
-        is_remark: harmless as far as was seen, so it does not make a run fail.
+        is_remark: harmless as far as observed, so it does not make a run fail.
     """
 
     name: str
@@ -30,68 +30,70 @@ def _memory() -> Iterator[Check]:
     yield check(
         "out-of-bounds",
         "An access outside every allocation, shared array or local frame. The finding names the "
-        "nearest one and how far away it is.",
-        "Compare the index with the array's length: often a guard such as `if (i < n)` is missing, "
-        "or the launch passes a shorter array than the kernel was told of.",
+        "nearest one and its distance.",
+        "Compare the index with the array's length: often a bounds check such as `if (i < n)` is "
+        "missing, or the launch passes an array shorter than the kernel expects.",
     )
     yield check(
         "misaligned-access",
-        "An address that is no multiple of the access's size, which the hardware refuses.",
-        "Align what is cast to a wider type (`float4*`) to that type's size, offsets included.",
+        "The address is not a multiple of the access size, which the hardware does not allow.",
+        "Align data that is accessed as a wider type (`float4*`), and offsets into it, to the size "
+        "of that type.",
     )
     yield check(
         "write-to-read-only",
-        "A store to memory that may only be read: a read-only NumPy array or constant memory.",
+        "A store to read-only memory: a read-only NumPy array, or constant memory.",
         "Pass a writable array, or declare the parameter const and write elsewhere.",
     )
     yield check(
         "wrong-space",
-        "A pointer to one address space is used in another, such as a shared-memory address in a "
+        "A pointer to one address space is used in another, such as a shared memory address in a "
         "load from global memory.",
-        "Keep pointers generic, or convert them with `__cvta_generic_to_shared` and its relatives.",
+        "Keep pointers generic, or convert them with `__cvta_generic_to_shared` and the like.",
     )
     yield check(
         "use-after-free",
-        "An access to an allocation of the device's heap that was freed before.",
-        "Free it after its last use by any thread; a barrier may be needed in between.",
+        "An access to a device heap allocation that was already freed.",
+        "Free it after the last use by any thread; this may need a barrier in between.",
     )
     yield check(
         "double-free",
-        "`free` of a heap allocation that was freed before.",
+        "`free` of a heap allocation that was already freed.",
         "Let one thread free it, once.",
     )
     yield check(
         "invalid-free",
         "`free` of an address that device `malloc` did not return.",
-        "Free the pointer that `malloc` gave, not one inside the allocation or of another space.",
+        "Free the pointer that `malloc` returned, not one inside the allocation or to another "
+        "space.",
     )
     yield check(
         "heap-leak",
-        "Heap allocations of the kernel that nobody freed when the launch ended.",
+        "Device heap allocations that were not freed when the launch ended.",
         "Call `free` for every `malloc`, on every path out of the kernel.",
     )
     yield check(
         "stack-overflow",
-        "Recursion needs more local memory than a thread's stack has. The pass ends there.",
-        "Bound the depth, or turn the recursion into a loop.",
+        "Recursion needs more local memory than the thread's stack has. The check stops there.",
+        "Limit the depth, or replace the recursion by a loop.",
     )
     yield check(
         "kernel-trap",
-        "The kernel stopped itself: a failed `assert`, or `__trap()`. The pass ends there.",
-        "The finding names the source line; for an assert also its condition.",
+        "The kernel stopped itself: a failed `assert`, or `__trap()`. The check stops there.",
+        "The finding names the source line and, for an assert, its condition.",
     )
     yield check(
         "invalid-access",
-        "The engine stopped the launch for another reason, which the finding tells.",
+        "The launch was aborted for another reason, which the finding states.",
         "See the finding's text.",
     )
 
 
 _SHARING = {
-    "shared": "Put `__syncthreads()` between the two, or `__syncwarp()` if both lanes are of one "
-    "warp.",
-    "global": "Blocks are not ordered within a launch: use an atomic, publish with "
-    "`__threadfence()` and a flag, or split the kernel in two.",
+    "shared": "Put `__syncthreads()` between the two accesses, or `__syncwarp()` if both lanes are "
+    "in the same warp.",
+    "global": "Blocks are not ordered within a launch: use an atomic, `__threadfence()` with a "
+    "flag, or separate kernels.",
 }
 
 
@@ -103,55 +105,56 @@ def _races() -> Iterator[Check]:
     for space, repair in _SHARING.items():
         yield check(
             f"{space}-write-race",
-            f"Two threads write one word of {space} memory and nothing orders the writes: which "
-            "value stays is open.",
+            f"Two threads write the same word of {space} memory and the writes are not ordered: "
+            "the result is undefined.",
             repair,
         )
         yield check(
             f"{space}-read-write-race",
-            f"One thread reads a word of {space} memory that another writes, and nothing orders "
-            "the two: the reader may get the old value or the new one.",
+            f"One thread reads a word of {space} memory that another writes, and the accesses are "
+            "not ordered: the reader may get the old or the new value.",
             repair,
         )
         yield check(
             f"{space}-same-value-write",
             f"Several threads write the same value to one word of {space} memory, unordered.",
-            "Nothing, as long as the values stay equal. One writing thread makes it certain.",
+            "None needed while the values are equal; let a single thread write to be safe.",
             is_remark=True,
         )
         yield check(
             f"{space}-read-beside-compare-and-swap",
             f"A plain read of {space} memory beside a compare-and-swap, as at the start of its "
             "loop.",
-            "Nothing, if the swap checks the value again. A volatile read says so.",
+            "None needed if the compare-and-swap checks the value again; a volatile read makes "
+            "this explicit.",
             is_remark=True,
         )
     yield check(
         "narrow-scope-atomic",
-        "Both accesses are atomic, but one of them only within its block (`atomicAdd_block`), and "
-        "the other block does not see it as one step.",
-        "Use a scope that covers both: `atomicAdd`, or `cuda::thread_scope_device`.",
+        "Both accesses are atomic, but one has block scope (`atomicAdd_block`) and is not atomic "
+        "for the other block.",
+        "Use a scope that includes both: `atomicAdd`, or `cuda::thread_scope_device`.",
     )
     yield check(
         "schedule-dependent-result",
-        "Under `--schedules N`, another order of warps and blocks ended with other bytes.",
-        "If races are reported, repair them first. Sums of floats with atomics do this too: add in "
-        "a fixed order where that matters.",
+        "With `--schedules N`, another order of warps and blocks gave a different result.",
+        "Fix reported races first. Floating-point sums with atomics also depend on the order: sum "
+        "in a fixed order where that matters.",
     )
 
 
 def _unwritten() -> Iterator[Check]:
     for space, repair in (
-        ("shared", "Write every word before the barrier behind which it is read; shared memory "
-         "starts undefined."),
+        ("shared", "Write every word before the barrier that precedes the read; shared memory is "
+         "initially undefined."),
         ("local", "Initialise the array or variable on every path."),
         ("global", "Device `malloc` does not clear memory: write it first. Host arrays count as "
-         "written."),
+         "initialised."),
     ):  # fmt: skip
         yield Check(
             name=f"uninitialised-{space}-read",
             tool="initcheck",
-            meaning=f"A read of {space} memory that no thread wrote before.",
+            meaning=f"A read of {space} memory that no thread has written.",
             repair=repair,
         )
 
@@ -162,44 +165,43 @@ def _synchronisation() -> Iterator[Check]:
 
     yield check(
         "divergent-barrier",
-        "Threads of one block meet at a barrier from different statements, or only some lanes of a "
-        "warp reach it.",
+        "Threads of a block reach different barriers, or only some lanes of a warp reach the "
+        "barrier.",
         "Move `__syncthreads()` out of the condition, so that every thread reaches the same one.",
     )
     yield check(
         "barrier-deadlock",
-        "Threads wait at a barrier for others that ended or wait elsewhere: the launch cannot end.",
-        "Every thread of the block that has not ended must reach the barrier.",
+        "Threads wait at a barrier for others that have exited or wait elsewhere: deadlock.",
+        "All threads of the block that have not exited must reach the barrier.",
     )
     yield check(
         "barrier-count-mismatch",
-        "A named barrier is given different numbers of threads, or one that is no whole number of "
-        "warps.",
-        "Pass the same multiple of 32 everywhere.",
+        "A named barrier gets different thread counts, or one that is not a multiple of 32.",
+        "Pass the same multiple of 32 at every use.",
     )
     yield check(
         "mask-names-absent-lane",
         "The mask of a warp intrinsic names lanes that never execute it.",
-        "Compute the mask before the branch with `__ballot_sync`, or let those lanes take part.",
+        "Compute the mask before the branch with `__ballot_sync`, or let those lanes execute it.",
     )
     yield check(
         "mask-without-caller",
-        "A lane executes a warp intrinsic whose mask leaves it out.",
-        "Add the lane to the mask, or keep it out by a branch.",
+        "A lane executes a warp intrinsic whose mask does not name it.",
+        "Add the lane to the mask, or exclude it with a branch.",
     )
     yield check(
         "differing-masks",
-        "Lanes that meet at one warp intrinsic give different masks.",
-        "Give every lane that takes part the same mask.",
+        "Lanes that converge at a warp intrinsic pass different masks.",
+        "Pass the same mask in all participating lanes.",
     )
     yield check(
         "shuffle-from-inactive-lane",
-        "A shuffle reads from a lane that does not execute it: the value is undefined.",
-        "Let the source lane take part, or do not use the value.",
+        "A shuffle reads from an inactive lane: the value is undefined.",
+        "Let the source lane execute the shuffle, or do not use the value.",
     )
     yield check(
         "uninitialised-mbarrier",
-        "An arrival at an mbarrier whose word is still zero.",
+        "An arrival at an mbarrier that is still zero.",
         "Initialise it in one thread (`mbarrier.init`, `init(&barrier, count)`), then "
         "`__syncthreads()`, before any thread arrives.",
     )
