@@ -50,8 +50,8 @@ def opcodes_page() -> str:
     executed = sum(one.is_supported for one in every)
     return "\n".join([
         "# Instructions", "",
-        f"{len(every)} opcodes that nvdisasm knows on seven architectures, {executed} of them "
-        "executed. `warplens list opcodes FILE.cu` says of a source what is refused where.", "",
+        f"{len(every):,} opcodes that nvdisasm lists for seven architectures; {executed:,} are "
+        "supported. `warplens list opcodes FILE.cu` lists a file's unsupported instructions.", "",
         table(("opcode", *(f"sm_{sm}" for sm in ARCHITECTURES), "pipe", "category", "meaning",
                  "refused forms"), rows),
     ])  # fmt: skip
@@ -73,13 +73,13 @@ def gpus_page() -> str:
 
 def rules_page() -> str:
     """Every rule of the advice, with examples."""
-    intro = "What each rule of the [advice](../advice.md) means; `warplens explain NAME` prints it."
+    intro = "The rules of [advice](../advice.md), which `warplens explain NAME` prints too."
     return f"# Rules\n\n{intro}\n\n{_listed('rule')}"
 
 
 def checks_page() -> str:
     """Every check of the sanitizers."""
-    intro = "What the [sanitizers](../sanitizers.md) find; `warplens explain NAME` prints it."
+    intro = "The checks of the [sanitizers](../sanitizers.md). `warplens explain NAME` prints each."
     return f"# Checks\n\n{intro}\n\n{_listed('check')}"
 
 

@@ -31,7 +31,7 @@ def test_rule(capsys: pytest.CaptureFixture[str]) -> None:
 
     assert (status, err) == (0, "")
     assert out.startswith("# UncoalescedGlobalAccess\n")
-    assert "Lanes of a warp touch many more 32-byte sectors" in out
+    assert "lanes touch many more 32-byte sectors" in out
     assert examples()["uncoalesced"].text.strip() in out
     assert explained(capsys, "uncoalesced global accesses")[1] == out
 
@@ -57,14 +57,14 @@ def test_check(capsys: pytest.CaptureFixture[str]) -> None:
     """A check's page names its tool and the repair."""
     _, out, _ = explained(capsys, "shared-read-write-race")
 
-    assert "A check of racecheck." in out and "`__syncthreads()`" in out
+    assert "A racecheck check." in out and "`__syncthreads()`" in out
 
 
 def test_opcode(capsys: pytest.CaptureFixture[str]) -> None:
     """An opcode's page says what it computes, or that and why it is refused."""
     assert "d = a + b." in explained(capsys, "fadd")[1]
     assert "Not supported: textures." in explained(capsys, "TEX")[1]
-    assert "ot supported" not in explained(capsys, "FADD.FTZ")[1]
+    assert "Not supported" not in explained(capsys, "FADD.FTZ")[1]
     assert "Not supported with `.NONSENSE`" in explained(capsys, "FADD.NONSENSE")[1]
     assert "Not supported in this form: sparse" in explained(capsys, "HMMA.SP.16832.F32")[1]
 
@@ -93,7 +93,7 @@ def test_wrong_suffix_of_a_metric(capsys: pytest.CaptureFixture[str]) -> None:
     """A suffix that a metric does not have is refused with those it has."""
     status, _, err = explained(capsys, "smsp__inst_executed.median")
 
-    assert status == 2 and "It offers .sum" in err
+    assert status == 2 and "It has .sum" in err
 
 
 def test_list(capsys: pytest.CaptureFixture[str]) -> None:
@@ -129,7 +129,7 @@ def test_examples(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert status == 0 and [Path(line).name for line in out.splitlines()] == [
         "block_size.cu", "small_grid.cu", "tail.cu",
     ]  # fmt: skip
-    assert again == 2 and "exists already" in err
+    assert again == 2 and "already exists" in err
     assert sorted(name.partition("(")[0] for name in kernels) == ["after", "before"]
     assert explained(capsys, "FADD", "--examples", str(tmp_path))[0] == 2
 
