@@ -111,8 +111,8 @@ def _refuse_unknown(kernel: SassKernel, cubin: Cubin) -> None:
     if unknown:
         raise Unsupported(
             f"{kernel.demangled or kernel.name} calls {', '.join(unknown)}, which warplens does "
-            "not provide",
-            hint=f"device functions provided: {', '.join(HOOKS)}",
+            "not support",
+            hint=f"Supported device functions: {', '.join(HOOKS)}.",
         )
 
 

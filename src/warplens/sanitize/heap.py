@@ -54,7 +54,7 @@ class HeapUse(HeapWatch):
         if len(self.findings) >= _MOST_SITES:
             return
         access = self._access(caller, warp, lane, index, "free")
-        double = "was freed before" in error.message
+        double = "was already freed" in error.message
         self.findings.append(Finding(
             tool="memcheck",
             check="double-free" if double else "invalid-free",
