@@ -221,7 +221,7 @@ def test_missing_parts() -> None:
     page = html_page(Result(launches=(plain,), writer=""))
 
     assert "has no source page" in page
-    assert "holds no launch" in html_page(Result(launches=(), writer=""))
+    assert "contains no launches" in html_page(Result(launches=(), writer=""))
     assert SOURCE.sass[0] not in page
 
 
