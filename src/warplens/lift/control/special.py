@@ -9,7 +9,7 @@ from warplens.lift.decode.binding import KEY_PREDICATE, KEY_UNIFORM, BindingErro
 from warplens.lift.engines.llvm_lanes import Value
 from warplens.lift.regions.generators import role
 from warplens.lift.regions.writer import RegionWriter
-from warplens.sass.model import RZ, Imm, Reg, Special, UReg
+from warplens.sass.model import RZ, Imm, Operand, Reg, Special, UReg
 
 SpecialReader = Callable[[RegionWriter], Value]
 _READERS: dict[str, SpecialReader] = {}
@@ -192,19 +192,29 @@ def s2r(w: RegionWriter, item: Bound) -> None:
         w.operands.write_word(key, value, guard)
 
 
+def _byte_shift(marks: tuple[str, ...]) -> int:
+    """Where the byte begins that `.B1` to `.B3` select."""
+    return next((8 * int(mark[1]) for mark in marks if mark in ("B1", "B2", "B3")), 0)
+
+
+def _predicate_mask(operand: Operand) -> int:
+    if not isinstance(operand, Imm) or operand.bits > 0x7F:
+        raise BindingError("mask that is no number of seven bits")
+    return operand.bits
+
+
 @role("p2r")
 def p2r(w: RegionWriter, item: Bound) -> None:
     """P2R: predicates as bits of a byte, merged into a register under a mask."""
     x = w.x
-    values = [o for o in item.inst.operands if isinstance(o, Reg | Imm)]
-    destination, base, mask = values[0], values[1], values[2]
-    shift = next((8 * int(m[1]) for m in item.inst.modifiers if m in ("B1", "B2", "B3")), 0)
+    destination, _, base, mask = item.inst.operands
     assert isinstance(destination, Reg)
+    shift = _byte_shift(item.inst.modifiers)
     packed = x.u32(0)
     for i in range(7):
         bit = x.select(w.registers.read(KEY_PREDICATE + i), x.u32(1 << i), x.u32(0))
         packed = x.or_(packed, bit)
-    select = x.shl(w.operands.bits_word(mask, 0, False), x.u32(shift))
+    select = x.u32(_predicate_mask(mask) << shift)
     old = x.and_(w.operands.bits_word(base, 0, False), x.not_(select))
     new = x.or_(old, x.and_(x.shl(packed, x.u32(shift)), select))
     if destination.index != RZ:
@@ -215,13 +225,11 @@ def p2r(w: RegionWriter, item: Bound) -> None:
 def r2p(w: RegionWriter, item: Bound) -> None:
     """R2P: predicates from the bits of a register byte, where the mask is set."""
     x = w.x
-    values = [o for o in item.inst.operands if isinstance(o, Reg | Imm)]
-    source, mask = values[0], values[1]
-    if not isinstance(mask, Imm):
-        raise BindingError("R2P with a register mask")
-    shift = next((8 * int(m[1]) for m in item.inst.modifiers if m in ("B1", "B2", "B3")), 0)
-    word = x.lshr(w.operands.bits_word(source, 0, False), x.u32(shift))
+    _, source, mask = item.inst.operands
+    assert isinstance(source, Reg)
+    chosen = _predicate_mask(mask)
+    word = x.lshr(w.operands.bits_word(source, 0, False), x.u32(_byte_shift(source.suffixes)))
     for i in range(7):
-        if mask.bits >> i & 1:
+        if chosen >> i & 1:
             bit = x.icmp("ne", x.and_(word, x.u32(1 << i)), x.u32(0))
             w.operands.write_word(KEY_PREDICATE + i, bit, w.guard)
