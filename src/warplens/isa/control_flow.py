@@ -18,7 +18,8 @@ def bra() -> None:
     """Jump to the target for lanes whose guard and extra predicate hold.
 
     `.DIV` is taken when not all lanes of the mask are converged here, `.CONV` when they are;
-    `.U` tests a uniform predicate; `.U.ANY` is taken while any lane's predicate holds.
+    `.U` sends all lanes the same way: to the target if the predicate of all of them holds, with
+    `.ANY` if that of any does. Code that falls through tests the predicate again.
     """
 
 

@@ -133,9 +133,9 @@ def bra(w: RegionWriter, item: Bound) -> None:
     else:
         extra_predicate(w, item)
     taken = None if w.guard is None else w.lanes_mask()
-    if "ANY" in modifiers and taken is not None:
-        any_ = w.emit(f"icmp ne i32 {taken}, 0")
-        taken = w.emit(f"select i1 {any_}, i32 {w.mask}, i32 0")
+    if "U" in modifiers and taken is not None:  # one way for all lanes, whatever the predicate
+        test = f"ne i32 {taken}, 0" if "ANY" in modifiers else f"eq i32 {taken}, {w.mask}"
+        taken = w.emit(f"select i1 {w.emit(f'icmp {test}')}, i32 {w.mask}, i32 0")
     if special is not None:
         taken = special if taken is None else w.emit(f"and i32 {special}, {taken}")
     _branch(w, target, taken, w.index)

@@ -1,0 +1,1 @@
+"""Forms of instructions: what every modifier and mark does, and what is refused."""
