@@ -11,6 +11,11 @@ ARITHMETIC = [
     for name in ("FADD", "FMUL", "FFMA")
     for suffix in ("", ".FTZ", ".SAT", ".FTZ.SAT", ".RM", ".RP", ".RZ", ".FTZ.RZ")
 ]
+ARITHMETIC += [
+    f"FMUL.{scale}{suffix}"
+    for scale in ("D2", "D4", "D8", "M2", "M4", "M8")
+    for suffix in ("", ".FTZ", ".RZ", ".FTZ.RP", ".SAT")
+]
 DOUBLES = [f"{name}{suffix}" for name in ("DADD", "DMUL", "DFMA") for suffix in ("", ".RM", ".RZ")]
 COMPARISONS = ["LT", "EQ", "LE", "GT", "NE", "GE", "NUM", "NAN", "LTU", "EQU", "LEU", "GTU", "NEU"]
 COMPARING = [

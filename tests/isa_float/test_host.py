@@ -77,6 +77,17 @@ def test_fused_multiply_add_rounds_as_the_host(type: str, mode: str) -> None:
     )
 
 
+@pytest.mark.parametrize("mode", ["RN", "RM", "RP", "RZ"])
+@pytest.mark.parametrize(("name", "scale"), [("D2", 0.5), ("D8", 0.125), ("M2", 2), ("M4", 4)])
+def test_scaled_products_round_once(name: str, scale: float, mode: str) -> None:
+    """FMUL.D2 and the like: a double holds the scaled product, which then is rounded."""
+    a, b = floats("f32", N, 13), floats("f32", N, 14)
+    with np.errstate(all="ignore"), rounding(mode):
+        product = (a.astype(np.float64) * b * scale).astype(np.float32)
+
+    same(product, run_llvm(f"FMUL.{name}.{mode}", a, b)[0])
+
+
 def test_flush_to_zero_keeps_signs() -> None:
     """FADD.FTZ flushes denormal sources and results to zeros of their sign."""
     a, b = floats("f32", N, 8), floats("f32", N, 9)

@@ -19,7 +19,7 @@ from warplens.lift.regions.watch import Watch
 from warplens.naming import KernelNames, names_of
 from warplens.sass.model import SassKernel
 from warplens.sass.parser import KernelSet, load_kernels
-from warplens.toolchain.cubin import Cubin
+from warplens.toolchain.cubin import Cubin, read_cubin
 from warplens.toolchain.ptx import ParameterType, parameter_types, parse_parameters
 from warplens.toolchain.source import SourceUnit
 
@@ -38,12 +38,14 @@ class Image:
         unit: SourceUnit | None = None,
         expressions: tuple[str, ...] = (),
     ) -> None:
-        self.kernels: KernelSet = load_kernels(cubin)
+        self.cubin = read_cubin(cubin)
         self.ptx = ptx
         self.unit = unit
         self.parameters = parse_parameters(ptx) if ptx is not None else {}
         self._expressions = expressions
         self._memory = memory
+        addresses = self.variables.addresses if self.cubin.code_names_variables else None
+        self.kernels: KernelSet = load_kernels(self.cubin, addresses=addresses)
 
     @property
     def memory(self) -> DeviceMemory:
@@ -59,7 +61,7 @@ class Image:
     @cached_property
     def variables(self) -> engine.ModuleImage:
         """The module's variables in device memory and its constant banks."""
-        return engine.load_module(self.kernels.cubin, self._memory)
+        return engine.load_module(self.cubin, self._memory)
 
     def types(self, kernel: SassKernel) -> tuple[ParameterType, ...] | None:
         """Parameter types, where the PTX is known."""

@@ -138,7 +138,7 @@ class Launching:
         self.banks[0] = bank0(
             kernel, grid=config.grid, block=config.block, dynamic_shared=config.dynamic_shared,
             local_bytes=self.local_bytes, sm_count=config.sm_count, parameters=config.params,
-            cluster=self.cluster,
+            cluster=self.cluster, constants=image.addresses.get(".nv.constant3", 0),
         )  # fmt: skip
         give_workspace(kernel, memory, self.banks[0])
         self.banks[2] = program.bank2

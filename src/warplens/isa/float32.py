@@ -7,6 +7,7 @@ from warplens.isa.lanes import Lanes, Value
 from warplens.isa.table import Modifiers, op
 
 _ARITHMETIC = "FTZ SAT RN RM RP RZ"
+_SCALES = {"D2": -1, "D4": -2, "D8": -3, "M2": 1, "M4": 2, "M8": 3}  # powers of two
 
 
 def _flushed(x: Lanes, m: Modifiers, *values: Value) -> tuple[Value, ...]:
@@ -26,14 +27,35 @@ def fadd(x: Lanes, m: Modifiers, a: Value, b: Value) -> Value:
     return _saturated(x, m, x.flush(total) if m.has("FTZ") else total)
 
 
-@op("FMUL", "UFMUL", sig="f <- f f", mods=_ARITHMETIC, pipe="fma", latency="fma", category="fp32")
+@op(
+    "FMUL",
+    "UFMUL",
+    sig="f <- f f",
+    mods=f"{_ARITHMETIC} D2 D4 D8 M2 M4 M8",
+    pipe="fma",
+    latency="fma",
+    category="fp32",
+)
 def fmul(x: Lanes, m: Modifiers, a: Value, b: Value) -> Value:
-    """d = a * b."""
+    """d = a * b; .D2 to .D8 divide and .M2 to .M8 multiply the product before it is rounded.
+
+    Compilers contract `a * b * 0.5f` to the scaled forms, and only where they may contract. That
+    neither overflow nor denormals come in between is inferred.
+    """
     a, b = _flushed(x, m, a, b)
-    mode = fc.rounding(m)
-    product = x.fmul(a, b, mode)
+    mode, scale = fc.rounding(m), m.one_of(*_SCALES, default="")
+
+    def times(a: Value) -> Value:
+        if not scale:
+            return x.fmul(a, b, mode)
+        # A double holds the product of two singles, scaled or not.
+        exact = x.fmul(x.float_to_float(a, "f64"), x.float_to_float(b, "f64"))
+        exact = x.fmul(exact, x.f64(1023 + _SCALES[scale] << 52))
+        return x.float_to_float(exact, "f32", mode)
+
+    product = times(a)
     if m.has("FTZ"):
-        product = fc.flush_result(x, product, x.fmul(fc.lift(x, a), b, mode))
+        product = fc.flush_result(x, product, times(fc.lift(x, a)))
     return _saturated(x, m, product)
 
 

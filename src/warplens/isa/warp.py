@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from warplens.isa import float_compare as fc
 from warplens.isa.lanes import Lanes, Value
 from warplens.isa.table import Modifiers, op
 
@@ -136,6 +137,32 @@ def redux(x: Lanes, m: Modifiers, a: Value) -> Value:
         other = x.gather_lane(total, x.xor(x.lane_id(), x.u32(distance)))
         total = combine(total, other)
     return total
+
+
+@op(
+    "CREDUX",
+    sig="b <- f",
+    requires="F32",
+    mods="MIN MAX MINABS MAXABS NAN",
+    pipe="adu",
+    latency="redux",
+    **_INTER,
+)
+def credux_float(x: Lanes, m: Modifiers, a: Value) -> Value:
+    """d = the least or greatest a, or |a| with .MINABS and .MAXABS, of the executing lanes.
+
+    A NaN loses against numbers, or wins with .NAN, as PTX says of redux.sync (sm_100a).
+    """
+    take_min = x.true() if m.has("MIN") or m.has("MINABS") else x.false()
+    a = x.fabs(a) if m.has("MINABS") or m.has("MAXABS") else a
+    infinity = x.select(take_min, x.u32(0x7F800000), x.u32(0xFF800000))
+    neutral = infinity if m.has("NAN") else x.u32(0x7FFFFFFF)
+    total = x.bits_to_f32(x.select(x.active(), x.raw_bits(a), neutral))
+    for distance in (16, 8, 4, 2, 1):
+        lane = x.xor(x.lane_id(), x.u32(distance))
+        other = x.bits_to_f32(x.gather_lane(x.raw_bits(total), lane))
+        total = fc.minimum_or_maximum(x, m, total, other, take_min)
+    return x.bits(total)
 
 
 @op("R2UR", sig="p? r <- r", mods="OR BROADCAST", pipe="alu", latency="alu", category="misc")

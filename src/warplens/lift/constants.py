@@ -25,10 +25,10 @@ def bank_offsets(sm: int) -> dict[str, int]:
     if sm >= 100:
         return {"block": 0x360, "grid": 0x370, "stack": 0x37C, "local_window": 0x2F8,
                 "shared_window": 0x2F0, "dynamic": 0x38, "sm_count": 0x2D0,
-                "grid_id": 0x140, "reserved": 0x16C}  # fmt: skip
+                "grid_id": 0x140, "reserved": 0x16C, "constants": 0x120}  # fmt: skip
     return {"block": 0x0, "grid": 0xC, "stack": 0x28, "local_window": 0x20,
             "shared_window": 0x18, "dynamic": 0x2C, "sm_count": 0x10C, "grid_id": 0x30,
-            "reserved": 0x114}  # fmt: skip
+            "reserved": 0x114, "constants": 0xD0 if sm >= 90 else 0x50}  # fmt: skip
 
 
 def bank0(
@@ -41,8 +41,13 @@ def bank0(
     sm_count: int,
     parameters: bytes,
     cluster: tuple[int, int, int] = (1, 1, 1),
+    constants: int = 0,
 ) -> npt.NDArray[np.uint8]:
-    """Bank 0 as the driver would fill it for a launch."""
+    """Bank 0 as the driver would fill it for a launch.
+
+    Args:
+        constants: device address of the module's `__constant__` variables.
+    """
     bank = new_bank(kernel.constants.get(0, b""))
     where = bank_offsets(kernel.sm)
 
@@ -58,6 +63,7 @@ def bank0(
     put("dynamic", "<I", dynamic_shared)
     put("grid_id", "<Q", 1)
     put("sm_count", "<I", sm_count)
+    put("constants", "<Q", constants)
     put("reserved", "<I", 0x400 if kernel.sm >= 90 else 0)
     if kernel.sm >= 90:
         _put_cluster(bank, kernel.sm, grid, cluster)

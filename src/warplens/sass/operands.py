@@ -38,7 +38,7 @@ _SPECIAL = re.compile(r"SR(?:_[\w.]+|Z)")
 _SCALE = re.compile(r"X(\d+)")
 # What has no type of its own: predicate sets, descriptors, tensor memory, texture shapes.
 _TOKEN = re.compile(
-    r"U?PR(?:\.B[0-3])?|[gti]desc\[[^\]]+\](?:\.\w+)*|tmem\[[^\]]+\](?:\.\w+)*|gsb\d"
+    r"U?PR(?:\.B[0-3])?|[gti]?desc\[[^\]]+\](?:\.\w+)*|tmem\[[^\]]+\](?:\.\w+)*|gsb\d"
     r"|(?:\d[A-Z]|[A-Z]{2})[A-Z0-9_]*(?:\.[A-Z0-9_]+)*|\{[\d,]*\}"
 )
 _FLOAT = re.compile(r"[+-]?(?:\d+(?:\.\d*)?(?:e[+-]?\d+)?|INF|QNAN|SNAN|NAN)", re.IGNORECASE)
@@ -61,9 +61,9 @@ def parse_operand(text: str, wide: bool = False) -> Operand | None:
     Args:
         wide: the instruction takes 64-bit addresses also where the text does not say `.64`.
     """
-    if text.startswith(("[", "desc[")):
-        memory = _MEMORY.fullmatch(text)
-        return _memory(memory, wide) if memory is not None else None
+    memory = _MEMORY.fullmatch(text)
+    if memory is not None:
+        return _memory(memory, wide)
     register = _REGISTER.fullmatch(text)
     if register is not None:
         return _register(register)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -39,6 +40,7 @@ _CONTROL_MASK = (1 << 21) - 1
 _LABELLED = frozenset(("BRA", "BSSY", "JMP", "LEPC", "ULEPC", "CALL", "RET", "BRX", "BRXU", "JMXU"))
 _RELATIVE = frozenset(("BRX", "BRXU"))
 _WORDS = struct.Struct("<QQ")
+_BETWEEN_COMMAS = re.compile(r"(?:\{[^}]*\}|[^,{])+")  # DEPBAR's {5,4} is one operand
 
 
 class KernelSet(Mapping[str, SassKernel]):
@@ -200,7 +202,7 @@ class _Parser:
         if split is None:
             opcode, *modifiers = listed.opcode.split(".")
             split = self._mnemonics[listed.opcode] = (opcode, tuple(modifiers))
-        texts = listed.operands.split(",") if listed.operands else []
+        texts = _BETWEEN_COMMAS.findall(listed.operands)
         if split[0] == "LDGSTS" and "][" in texts[0] and texts[0][0] == "[":
             # Up to sm_89 the shared and the global address are printed without a comma.
             first, _, second = texts[0].partition("][")

@@ -134,6 +134,14 @@ class Cubin:
     shared_symbols: tuple[GlobalSymbol, ...]
     data: bytes = field(repr=False)
 
+    @property
+    def code_names_variables(self) -> bool:
+        """Whether code holds addresses of variables, as debug builds do; else bank 4 does."""
+        return any(
+            relocation.section.startswith(".text.") and relocation.symbol in self.symbols
+            for relocation in self.relocations
+        )
+
 
 def read_cubin(data: bytes) -> Cubin:
     """Reads a cubin from memory.
