@@ -19,6 +19,8 @@ CASES = [
     ("surface", "75 86 90 100 120", "surfaces", "plain pointers", "SULD"),
     ("sparse", "80 86 89 90 100 120", "sparse matrix products", "dense", "HMMA.SP"),
     ("tensor_map", "90 100 120", "TMA copies with tensor maps", "cuda::memcpy_async", "UTMALDG"),
+    ("tensor_map_hint", "90 100 120", "TMA copies with tensor maps", "cuda::memcpy_async",
+     "UTMALDG"),
     ("packed_minimum", "90 100 120", "NaN is not known", "atomicCAS", "REDG.E.MIN"),
     ("warpgroup", "90a", "wgmma", "mma.sync", "HGMMA"),
     ("tensor_memory", "100a", "tcgen05 tensor memory", "mma.sync", "LDTM"),

@@ -227,6 +227,8 @@ OPERANDS = {
     "SB0": Scoreboard(0),
     "PR": Token("PR"),
     "gdesc[UR4]": Token("gdesc[UR4]"),
+    "desc[URZ]": Token("desc[URZ]"),
+    "{5,4,3,2,1,0}": Token("{5,4,3,2,1,0}"),
 }
 WIDE_OPERANDS = {
     "[R16]": Mem(base=Reg(16), wide=True),

@@ -182,7 +182,7 @@ def occupancy(
         barriers: block barriers that the kernel uses (checked from capability 9.0).
         cluster: blocks per cluster; adds how many clusters fit on the GPU (a model).
         virtual_resources: of the header's resource of that name, checked from 10.0; normally 0.
-        optin: dynamic shared memory above the default limit is allowed, as the runtime does after
+        optin: shared memory above the default limit is allowed, as the runtime does after
             `cudaFuncSetAttribute(..., MaxDynamicSharedMemorySize, ...)`.
         cache_preference: "none", "shared", "l1" or "equal", where no carve-out is given.
 

@@ -10,7 +10,7 @@ from warplens.gpus.spec import GpuSpec
 from warplens.isa import families
 from warplens.isa.matrix_kinds import OPCODES, shape
 from warplens.isa.table import Op
-from warplens.sass.model import Const, Imm, Instruction, SassKernel, Scoreboard
+from warplens.sass.model import Const, Imm, Instruction, SassKernel, Scoreboard, Token
 from warplens.timing import registers, tensor
 from warplens.timing.lsu import COPIED, COPY, SHUFFLE
 from warplens.timing.state import (
@@ -98,6 +98,12 @@ def _depth(inst: Instruction) -> int:
     return {"LDGSTS": COPY, "LDGDEPBAR": COPIED}.get(inst.opcode, -1)
 
 
+def _named_scoreboards(inst: Instruction) -> int:
+    """The scoreboards of a set such as DEPBAR's {5,4,3}, as a mask."""
+    sets = [o.text for o in inst.operands if isinstance(o, Token) and o.text[:1] == "{"]
+    return sum(1 << int(number) for text in sets for number in text[1:-1].split(",") if number)
+
+
 def _part(inst: Instruction, pipe: str) -> str:
     """The pipe, or the part of it where the instruction runs."""
     return next((part for part, matches in _PARTS.items() if matches(inst)), pipe)
@@ -172,7 +178,7 @@ def code_of(kernel: SassKernel, gpu: GpuSpec) -> Records:
         row["stall"] = control.stall + (wide if _part(inst, pipe) == "fma_wide" else 0)
         row["keep"] = control.keep
         row["write"], row["read"] = control.write_barrier, control.read_barrier
-        row["wait"] = control.wait_mask
+        row["wait"] = control.wait_mask | _named_scoreboards(inst)
         row["latency"] = _latency(gpu, inst, entry)
         row["passes_l1"] = _passes_l1(inst)
         row["constant"] = _constant_line(inst)
