@@ -209,6 +209,35 @@ def unstick(w: int) -> bool:
 
 
 @native
+def give_up_warpsync(w: int) -> bool:
+    """Frees lanes that wait at WARPSYNC for lanes that wait at BSYNC for them.
+
+    Up to sm_89 `if (t < 2) __syncwarp();` compiles to such a circle: the mask names all lanes, and
+    the others have gone on to the end of the branch. numba's reductions do it, and end on hardware.
+    """
+    exited = peek32(w + at.WARP_EXITED)
+    joining, syncing, awaited = 0, 0, 0
+    for i in range(peek32(w + at.WARP_SPLITS)):
+        lanes = peek32(split_field(w, i, 0))
+        if peek32(split_field(w, i, 2)) == at.SPLIT_AT_BSYNC:
+            joining |= lanes
+            awaited |= participants(w, peek32(split_field(w, i, 3)), lanes)
+        elif peek32(split_field(w, i, 2)) == at.SPLIT_AT_WARPSYNC:
+            syncing |= lanes
+    if syncing == 0 or awaited & ~(joining | syncing | exited) & _FULL != 0:
+        return False
+    freed = False
+    for i in range(peek32(w + at.WARP_SPLITS)):
+        if peek32(split_field(w, i, 2)) == at.SPLIT_AT_WARPSYNC and (
+            peek32(split_field(w, i, 3)) & ~(joining | syncing | exited) & _FULL == 0
+        ):
+            poke32(split_field(w, i, 2), at.SPLIT_READY)
+            poke32(split_field(w, i, 3), 0)
+            freed = True
+    return freed
+
+
+@native
 def pick_split(w: int) -> bool:
     """Makes a runnable split current; False if there is none."""
     if meet_any(w, False):
@@ -220,7 +249,7 @@ def pick_split(w: int) -> bool:
                 poke32(w + at.WARP_PC, peek32(split_field(w, i, 1)))
                 remove_split(w, i)
                 return True
-        if not release_warpsync(w) and not unstick(w):
+        if not release_warpsync(w) and not unstick(w) and not give_up_warpsync(w):
             return False
     return False
 
