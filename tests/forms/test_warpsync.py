@@ -7,7 +7,7 @@ import pytest
 
 import warplens as wl
 
-# The last step of numba.cuda.reduce: two lanes of the first warp synchronise, as they say, with all.
+# The last step of numba.cuda.reduce: two lanes say that they synchronise with the whole warp.
 SOURCE = """
 extern "C" __global__ void reduce(const int* in, int* out) {
     __shared__ int partial[4][32];

@@ -7,7 +7,6 @@ timing model gives the value; without one such a metric is not available.
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import math
 import pkgutil
@@ -23,6 +22,7 @@ from warplens import metrics as package
 from warplens.errors import InputError, UnknownMetric
 from warplens.gpus.spec import GpuSpec
 from warplens.metrics.counters import Counters, Quantity
+from warplens.metrics.near_names import near_names
 from warplens.result import Body, Number, Value
 
 Formula = Callable[[Counters], Quantity]
@@ -190,12 +190,18 @@ def find_section(name: str) -> SectionSpec:
         if name in (spec.identifier, spec.title):
             return spec
     raise UnknownMetric(
-        f"no section named {name!r}", hint=_close(name, (s.identifier for s in all_sections()))
+        f"no section named {name!r}", hint=_close(name, tuple(s.identifier for s in all_sections()))
     )
 
 
-def _close(name: str, names: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, list(names), n=3, cutoff=0.5)
+@cache
+def _names() -> tuple[str, ...]:
+    load_catalog()
+    return tuple(sorted(_METRICS))
+
+
+def _close(name: str, names: tuple[str, ...]) -> str:
+    near = near_names(name, names)
     seen = "`warplens list sections` and `warplens list metrics` show all."
     return f"Did you mean {', '.join(near)}? {seen}" if near else seen
 
@@ -225,7 +231,7 @@ def resolve(name: str) -> tuple[Metric, str]:
     base, _, suffix = name.partition(".")
     declared = _METRICS.get(base)
     if declared is None:
-        raise UnknownMetric(f"no metric named {name!r}", hint=_close(base, _METRICS))
+        raise UnknownMetric(f"no metric named {name!r}", hint=_close(base, _names()))
     if suffix not in suffixes(declared):
         offered = ", ".join(f".{item}" for item in suffixes(declared)[:4])
         raise UnknownMetric(
