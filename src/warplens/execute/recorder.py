@@ -29,7 +29,7 @@ from warplens.execute.callbacks import (
 from warplens.execute.native import peek32, poke64, population
 from warplens.execute.observe import Observer
 from warplens.execute.runner import ENOUGH
-from warplens.execute.trace import ACCESS, BEFORE, ELSEWHERE, ENTRY, BlockTrace
+from warplens.execute.trace import ACCESS, BEFORE, ELSEWHERE, ENTRY, BlockTrace, picked
 from warplens.lift import layout as at
 
 Ints = npt.NDArray[np.int64]
@@ -259,11 +259,11 @@ class Recorder:
         return bool(self._header["overflowed"])
 
     def tables(self) -> tuple[Records, Records, Ints]:
-        """Entries (EXECUTED), accesses and lines, in executed order."""
+        """Entries (EXECUTED), accesses and lines so far, in executed order."""
         return (
-            self._entries[: self._header["n_entries"]].copy(),
-            self._accesses[: self._header["n_accesses"]].copy(),
-            self._lines[: self._header["n_lines"]].copy(),
+            self._entries[: self._header["n_entries"]],
+            self._accesses[: self._header["n_accesses"]],
+            self._lines[: self._header["n_lines"]],
         )
 
     def trace(self, lifted_blocks: list[Any], warps_per_block: int, sampled: int) -> BlockTrace:
@@ -281,23 +281,23 @@ class Recorder:
         n_warps = len(blocks) * warps_per_block
         rank = np.full(len(entries), -1, np.int64)
         rank[order] = np.arange(len(order))
-        context = accesses[accesses["space"] == at.SPACE_GLOBAL]
+        context = picked(accesses, accesses["space"] == at.SPACE_GLOBAL)
         context["entry"] = np.minimum(context["entry"], 0)
-        mine = accesses[accesses["entry"] >= 0]
-        mine = mine[kept[mine["entry"]]]
+        mine = picked(accesses, accesses["entry"] >= 0)
+        mine = picked(mine, kept[mine["entry"]])
         mine["entry"] = rank[mine["entry"]]
-        mine = mine[np.argsort(mine["entry"], kind="stable")]
+        mine = picked(mine, np.argsort(mine["entry"], kind="stable"))
         warp_of = key[order][mine["entry"]]
         return BlockTrace(
             blocks=blocks,
             stride=int(self._header["stride"]),
             starts=np.array([b.start for b in lifted_blocks], np.int64),
             ends=np.array([b.end for b in lifted_blocks], np.int64),
-            entries=np.ascontiguousarray(entries["entry"][order]),
+            entries=picked(entries["entry"], order),
             warp_entries=np.searchsorted(key[order], np.arange(n_warps + 1)).astype(np.int64),
             accesses=mine,
             warp_accesses=np.searchsorted(warp_of, np.arange(n_warps + 1)).astype(np.int64),
-            lines=lines,
+            lines=lines.copy(),
             context=context,
             warps_per_block=warps_per_block,
             truncated=self.overflowed,

@@ -35,6 +35,14 @@ ACCESS = np.dtype([
 ])  # fmt: skip
 
 
+def picked(records: Records, which: npt.NDArray[Any]) -> Records:
+    """Some records (a mask, or their numbers), copied: as bytes, which is many times as quick as
+    field by field."""
+    plain = records.view(np.dtype((np.void, records.itemsize)))
+    found: Records = plain[which].view(records.dtype)
+    return found
+
+
 def bytes_of(accesses: Records) -> Ints:
     """Bytes of all lanes that take part, per access."""
     n_bytes: Ints = accesses["lanes"].astype(np.int64) * accesses["size"]
@@ -95,12 +103,12 @@ class BlockTrace:
         number = np.cumsum(keep) - 1
         offsets = np.concatenate(([0], np.cumsum(keep)))
         kept = keep[self.accesses["entry"]]
-        accesses = self.accesses[kept]
+        accesses = picked(self.accesses, kept)
         accesses["entry"] = number[accesses["entry"]]
         counts = np.concatenate(([0], np.cumsum(kept)))
         return replace(
             self,
-            entries=self.entries[keep],
+            entries=picked(self.entries, keep),
             warp_entries=offsets[self.warp_entries],
             accesses=accesses,
             warp_accesses=counts[self.warp_accesses],

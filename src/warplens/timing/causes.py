@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from warplens.execute.trace import lines_of
+from warplens.execute.trace import lines_of, picked
 from warplens.gpus.spec import override
 from warplens.timing import l2
 from warplens.timing.lsu import ATOMIC, GLOBAL, READ
@@ -109,7 +109,7 @@ def l1_reuse(model: Model) -> Reuse | None:
     """The reuse of global and local loads; None where there are none."""
     trace, sm = model.sample.trace, model.result.sm
     accesses = trace.accesses
-    loads = accesses[(accesses["kind"] == READ) & (accesses["space"] == GLOBAL)]
+    loads = picked(accesses, (accesses["kind"] == READ) & (accesses["space"] == GLOBAL))
     looked = float(sm["l1_looked"][0])
     rows = trace.lines[lines_of(loads)]
     if not len(rows) or not looked:
@@ -131,7 +131,7 @@ def l1_reuse(model: Model) -> Reuse | None:
 def updates_per_word(model: Model) -> float:
     """How often the sampled blocks' atomics update a word of global memory, at least."""
     trace = model.sample.trace
-    atomics = trace.context[trace.context["kind"] == ATOMIC]
+    atomics = picked(trace.context, trace.context["kind"] == ATOMIC)
     if not atomics["n_lines"].any():
         return 0.0
     found = np.unique(trace.lines[lines_of(atomics)])

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from warplens.execute.trace import BlockTrace, bytes_of, warps_of
+from warplens.execute.trace import BlockTrace, bytes_of, picked, warps_of
 from warplens.timing.lsu import ATOMIC, GLOBAL
 from warplens.timing.state import Records
 
@@ -36,7 +36,7 @@ def without(
             left["wait"][following] |= left["wait"][index]
     before = np.concatenate(([0], np.cumsum(keep)))
     stays = keep[trace.accesses["instruction"]]
-    accesses = trace.accesses[stays]
+    accesses = picked(trace.accesses, stays)
     accesses["instruction"] = before[accesses["instruction"]]
     counts = np.concatenate(([0], np.cumsum(stays)))
     rewritten = replace(
@@ -65,7 +65,7 @@ def coalesced(trace: BlockTrace) -> BlockTrace:
         return trace
     old, count = context["first_line"][chosen].astype(np.int64), touched[chosen]
     n_bytes = size[chosen]
-    turn = _ordinals(_numbered(warps_of(context[chosen])) << 32 | _numbered(trace.lines[old] >> 4))
+    turn = _ordinals(_numbered(warps_of(context)[chosen]) << 32 | _numbered(trace.lines[old] >> 4))
     each = needed[chosen]
     begin = np.cumsum(each) - each
     row = np.repeat(np.arange(len(each)), each)
@@ -112,8 +112,8 @@ def _moved(accesses: Records, old: Ints, new: Ints, count: Ints, chosen: Mask) -
     starts = accesses["first_line"]
     at = np.minimum(np.searchsorted(old[order], starts), len(old) - 1)
     hit = (old[order][at] == starts) & chosen
-    picked = order[at[hit]]
-    changed = accesses.copy()
-    changed["first_line"][hit], changed["n_lines"][hit] = new[picked], count[picked]
+    numbers = order[at[hit]]
+    changed = picked(accesses, np.arange(len(accesses)))
+    changed["first_line"][hit], changed["n_lines"][hit] = new[numbers], count[numbers]
     changed["passes"][hit] = 0  # as many as the sectors need
     return changed
