@@ -95,8 +95,8 @@ def test_step_and_sanitize() -> None:
     ("how", "rank", "error", "words"),
     [
         (0, 5, MemoryFault, "block 5 .*the cluster has 2 blocks"),
-        (1, 0, MemoryFault, "block has ended"),
-        (2, 0, Deadlock, "rank 1.*named barrier 1"),
+        (1, 0, MemoryFault, "block has exited"),
+        (2, 0, Deadlock, "rank 1.*wait at barrier 1"),
     ],
 )
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -116,12 +116,12 @@ def test_faults(
 @pytest.mark.parametrize(
     ("name", "architecture", "configuration", "error", "words"),
     [
-        ("chosen_places", "sm_90", (4, 32, 0, 0, 3), LaunchError, "multiple of its cluster"),
+        ("chosen_places", "sm_90", (4, 32, 0, 0, 3), LaunchError, "multiple of the cluster size"),
         ("chosen_places", "sm_90", (32, 32, 0, 0, 32), LaunchError, "clusters of 32 blocks"),
         ("chosen_places", "sm_90", (4, 32, 0, 0, 0), LaunchError, "positive"),
-        ("chosen_places", "sm_90", (4, 32, 0, 0, "2"), InputError, "whole numbers"),
+        ("chosen_places", "sm_90", (4, 32, 0, 0, "2"), InputError, "integers"),
         ("counted", "sm_90", (4, 32, 0, 0, 2), LaunchError, "__cluster_dims__"),
-        ("counted", "sm_90", (6, 32), LaunchError, "multiple of its cluster"),
+        ("counted", "sm_90", (6, 32), LaunchError, "multiple of the cluster size"),
     ],
 )
 def test_bad_clusters(

@@ -281,7 +281,7 @@ def test_roofline_meets_at_the_ridge() -> None:
     assert tensor.peak == pytest.approx(989.5e12, rel=0.01)  # the datasheet's dense rate
     assert (roof.bound(1), roof.bound(100)) == ("memory", "compute")
     assert m.roofline("T4").peak == pytest.approx(8.1e12, rel=0.01)
-    with pytest.raises(InputError, match="has no rate 'fp3'"):
+    with pytest.raises(InputError, match="has no peak rate 'fp3'"):
         m.roofline("H200", "fp3")
     with pytest.raises(InputError, match="level"):
         m.roofline("H200", level="disk")
