@@ -96,7 +96,7 @@ def test_step_and_sanitize() -> None:
     [
         (0, 5, MemoryFault, "block 5 .*the cluster has 2 blocks"),
         (1, 0, MemoryFault, "block has exited"),
-        (2, 0, Deadlock, "rank 1.*wait at barrier 1"),
+        (2, 0, Deadlock, "rank 1.*waits at barrier 1"),
     ],
 )
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
