@@ -171,7 +171,10 @@ def test_large_arrays_equal_their_parts() -> None:
         ({"registers": -1}, "registers = -1"),
         ({"static_shared": -4}, "static_shared = -4"),
         ({"static_shared": 232449}, "outside 0 to 232,448: the opt-in shared memory"),
-        ({"static_shared": 50000, "optin": False}, "outside 0 to 49,152: the default shared memory"),
+        (
+            {"static_shared": 50000, "optin": False},
+            "outside 0 to 49,152: the default shared memory",
+        ),
         ({"dynamic_shared": -1}, "dynamic_shared = -1"),
         ({"dynamic_shared": 232449}, "outside 0 to 232,448: the opt-in shared memory"),
         ({"static_shared": 40000, "dynamic_shared": 200000}, "opt-in shared memory"),
