@@ -34,7 +34,11 @@ from warplens.execute.native import (
 from warplens.execute.splits import (
     add_split,
     bsync,
+    can_go_on,
+    look_again,
+    meet_any,
     pick_split,
+    put_aside,
     resolve_targets,
     rotate,
     split_field,
@@ -48,13 +52,15 @@ NEXT_BLOCK, LAST_BLOCK, STOP, SLOT, WARP, HOOK, MASK, N_SLOTS, MAX_SLOTS, STEPS 
 SPINNING, CURRENT, ROUNDS, GRID_X, GRID_Y, WARPS, THREADS, ENV_ADDRESS, STEP_LIMIT, N_SM = range(
     10, 20
 )
-SHARED_BYTES, OBSERVE_RELEASE, FINISHED, N_CONTROL = 20, 21, 22, 32  # rest: clusters.py, spare
+SHARED_BYTES, OBSERVE_RELEASE, FINISHED, N_CONTROL = 20, 21, 22, 33  # 23 to 27: clusters.py
+# looks without success since anybody made progress; what was tried then; facts of the kernel
+FRUITLESS, TRIED, IS_CERTAIN, TAKES, IS_SHARED = range(28, 33)
 
 # what a run returns
 ALL_DONE, FAULTED, HOOK_CALL, STOPPED, DEADLOCKED, TRAPPED, BAD_PC, NEED_SLOT, STEPS_SPENT = range(
     9
 )
-WAITS = 9  # only inside: a block that waits for others of its cluster
+WAITS, STALLED = 9, 10  # only inside: a block that waits for its cluster; one that waits for writes
 
 # per resident block
 BLOCK_INDEX, BLOCK_ALIVE, BLOCK_RUNNING, BLOCK_YIELDS, N_BLOCK = 0, 1, 2, 3, 9
@@ -69,6 +75,7 @@ WARP_READY, WARP_BLOCKED, WARP_FINISHED, WARP_PARKED = 0, 1, 2, 16
 
 QUANTUM = 20000  # back edges before a split must let others run
 ENOUGH = -(1 << 62)  # an observer's fuel for a warp that need not run on: its block is cut short
+MANY_ROUNDS = 1000  # of a block whose warps wait for each other, before others run
 PATIENCE = 4  # rounds of a block without end before another block joins
 
 _FULL = 0xFFFFFFFF
@@ -269,6 +276,7 @@ def note_exits(slot: int, i: int, w: int, control: Ints, blocks: Ints, barriers:
 
 # how running one warp ended
 RAN_BLOCKED, RAN_YIELDED, RAN_FAULT, RAN_HOOK, RAN_TRAP, RAN_BAD_PC, RAN_PARKED, RAN_CUT = range(8)
+RAN_LOOKED = 8  # all of it waits, and none of its splits got on
 
 
 @native
@@ -278,6 +286,8 @@ def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arr
     """Runs a warp until it waits, ends, has used its quantum, or needs attention."""
     w = warps[slot, i]
     env = control[ENV_ADDRESS]
+    got_on = look_again(w)
+    poke32(w + at.WARP_PASSED, 0)
     if peek32(w + at.WARP_MASK) == 0 and (
         peek32(w + at.WARP_SPLITS) == 0 or not pick_split(w)
     ):
@@ -299,8 +309,19 @@ def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arr
                 return RAN_YIELDED
             pick_split(w)
             continue
-        if event == at.EVENT_BSYNC and bsync(w):
-            continue
+        if event == at.EVENT_WAIT:
+            if 0x80000000 <= peek32(w + at.WARP_FUEL + 4) < 0xF0000000:
+                return RAN_CUT
+            put_aside(w)
+            if pick_split(w):
+                continue
+            note_exits(slot, i, w, control, blocks, barriers, arrived, seen, warps, states)
+            return RAN_BLOCKED if got_on or peek32(w + at.WARP_PASSED) != 0 else RAN_LOOKED
+        if event == at.EVENT_BSYNC:
+            if bsync(w):
+                continue
+        elif event != at.EVENT_WARPSYNC:
+            got_on = True
         if event == at.EVENT_INDIRECT:
             outcome = resolve_targets(w, control, code_map)
             if outcome == 1:
@@ -334,7 +355,39 @@ def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arr
         if peek32(w + at.WARP_EXITED) != seen[slot, i]:
             note_exits(slot, i, w, control, blocks, barriers, arrived, seen, warps, states)
         if peek32(w + at.WARP_SPLITS) == 0 or not pick_split(w):
-            return RAN_BLOCKED
+            if got_on or peek32(w + at.WARP_PASSED) != 0 or not can_go_on(w):
+                return RAN_BLOCKED
+            return RAN_LOOKED
+
+
+@native
+def part_lanes(slot: int, control: Ints, warps: Ints) -> bool:
+    """Frees lanes from convergence barriers at which they wait for lanes that wait for a write, as
+    `meet` does for lanes that spin. False: there are none."""
+    parted = False
+    for i in range(control[WARPS]):
+        w = warps[slot, i]
+        if peek32(w + at.WARP_SPLITS) != 0 and meet_any(w, True):
+            parted = True
+    return parted
+
+
+@native
+def try_harder(control: Ints, env: Ints, blocks: Ints, warps: Ints) -> bool:
+    """No resident block makes progress. False: none ever will."""
+    control[FRUITLESS] = 0
+    control[TRIED] += 1
+    if control[TRIED] == 1:
+        for slot in range(control[N_SLOTS]):
+            if blocks[slot, BLOCK_RUNNING] != 0 and part_lanes(slot, control, warps):
+                control[TRIED] = 0
+        return True
+    if control[TRIED] == 2:
+        env[at.ENV_OUT_OF_TIME] = 1
+        return True
+    env[at.ENV_OUT_OF_TIME] = 0
+    control[TRIED] = 0
+    return control[IS_CERTAIN] == 0
 
 
 @native
@@ -342,9 +395,12 @@ def run_block(slot: int, control: Ints, blocks: Ints, barriers: Ints, arrived: I
               warps: Ints, states: Ints, regions: Ints, region_of: Ints,
               code_map: Ints) -> int:  # fmt: skip
     """One round over a block's ready warps, repeated while barriers free some. Returns a status."""
+    rounds = 0
     while True:
+        rounds += 1
         ran = False
         yielded = False
+        got_on = False
         for i in range(control[WARPS]):
             if states[slot, i] != WARP_READY:
                 continue
@@ -352,17 +408,16 @@ def run_block(slot: int, control: Ints, blocks: Ints, barriers: Ints, arrived: I
             control[WARP] = i
             outcome = run_warp(slot, i, control, blocks, barriers, arrived, seen, warps, states,
                                regions, region_of, code_map)  # fmt: skip
+            if outcome == RAN_LOOKED:
+                continue
+            got_on = True
             if outcome == RAN_PARKED:
                 continue
             if outcome == RAN_BLOCKED:
                 if peek32(warps[slot, i] + at.WARP_EXITED) == _FULL:
                     states[slot, i] = WARP_FINISHED
                 else:
-                    ready = False
-                    w = warps[slot, i]
-                    for j in range(peek32(w + at.WARP_SPLITS)):
-                        if peek32(split_field(w, j, 2)) == at.SPLIT_READY:
-                            ready = True
+                    ready = can_go_on(warps[slot, i])
                     states[slot, i] = WARP_READY if ready else WARP_BLOCKED
             elif outcome == RAN_YIELDED:
                 yielded = True
@@ -376,7 +431,7 @@ def run_block(slot: int, control: Ints, blocks: Ints, barriers: Ints, arrived: I
                 if outcome == RAN_HOOK:
                     return HOOK_CALL
                 return TRAPPED if outcome == RAN_TRAP else BAD_PC
-        if blocks[slot, BLOCK_ALIVE] <= 0 or (not ran and blocks[slot, BLOCK_CUT] != 0):
+        if blocks[slot, BLOCK_ALIVE] <= 0 or (not got_on and blocks[slot, BLOCK_CUT] != 0):
             blocks[slot, BLOCK_RUNNING] = 0
             return ALL_DONE
         if not ran:
@@ -385,9 +440,13 @@ def run_block(slot: int, control: Ints, blocks: Ints, barriers: Ints, arrived: I
                 return DEADLOCKED
             blocks[slot, BLOCK_WAITING] = 1
             return WAITS
-        if yielded:
+        if yielded or rounds == MANY_ROUNDS:
+            control[STEPS] += rounds - 1
             blocks[slot, BLOCK_YIELDS] += 1
             return NEED_SLOT
+        if not got_on:
+            if control[TAKES] == 0 or not part_lanes(slot, control, warps):
+                return STALLED
 
 
 @native
@@ -430,9 +489,19 @@ def run(control: Ints, env: Ints, blocks: Ints, barriers: Ints, arrived: Ints, s
             ):
                 start_cluster(first, control, blocks, barriers, seen, warps, states, shared,
                               zero_keys)  # fmt: skip
-        elif status == NEED_SLOT:
+        if status == STALLED:
+            control[STEPS] += 1
+            control[FRUITLESS] += 1
+        elif status != WAITS:
+            control[FRUITLESS] = 0
+            control[TRIED] = 0
+            env[at.ENV_OUT_OF_TIME] = 0
+        if status == NEED_SLOT or status == STALLED:
             control[CURRENT] = slot + 1
-            if blocks[slot, BLOCK_YIELDS] >= PATIENCE and control[NEXT_BLOCK] < control[LAST_BLOCK]:
+            wants = status == STALLED and control[IS_SHARED] == 0
+            if status == NEED_SLOT and blocks[slot, BLOCK_YIELDS] >= PATIENCE:
+                wants = True
+            if wants and control[NEXT_BLOCK] < control[LAST_BLOCK]:
                 free = -1
                 for k in range(0, n, control[CLUSTER_BLOCKS]):
                     if is_free(k, control, blocks):
@@ -442,7 +511,12 @@ def run(control: Ints, env: Ints, blocks: Ints, barriers: Ints, arrived: Ints, s
                     start_cluster(free, control, blocks, barriers, seen, warps, states, shared,
                                   zero_keys)  # fmt: skip
                     control[SPINNING] = 1
+                    control[FRUITLESS] = 0
                 elif n < control[MAX_SLOTS]:
+                    control[FRUITLESS] = 0
                     return NEED_SLOT
-        elif status != WAITS:
+            if control[FRUITLESS] > 2 * n and not try_harder(control, env, blocks, warps):
+                control[SLOT] = slot
+                return DEADLOCKED
+        elif status != WAITS and status != ALL_DONE:
             return status

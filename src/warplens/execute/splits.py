@@ -264,6 +264,36 @@ def rotate(w: int, exhausted: bool) -> None:
 
 
 @native
+def look_again(w: int) -> bool:
+    """Makes the splits that wait for a write ready; True if others were, or one is current."""
+    others = peek32(w + at.WARP_MASK) != 0
+    for i in range(peek32(w + at.WARP_SPLITS)):
+        state = peek32(split_field(w, i, 2))
+        if state == at.SPLIT_READY:
+            others = True
+        elif state == at.SPLIT_LOOKS:
+            poke32(split_field(w, i, 2), at.SPLIT_READY)
+    return others
+
+
+@native
+def put_aside(w: int) -> None:
+    """The running split waits for a write: it looks again when others have run."""
+    add_split(w, peek32(w + at.WARP_MASK), peek32(w + at.WARP_PC), at.SPLIT_LOOKS, 0, True)
+    poke32(w + at.WARP_MASK, 0)
+
+
+@native
+def can_go_on(w: int) -> bool:
+    """Whether some split of a warp is ready, or may look again."""
+    for i in range(peek32(w + at.WARP_SPLITS)):
+        state = peek32(split_field(w, i, 2))
+        if state == at.SPLIT_READY or state == at.SPLIT_LOOKS:
+            return True
+    return False
+
+
+@native
 def resolve_targets(w: int, control: Ints, code_map: Ints) -> int:
     """Splits the lanes of an indirect jump by target. 0: go on, 1: hook, 2: bad address."""
     mask = peek32(w + at.WARP_MASK)

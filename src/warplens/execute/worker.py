@@ -22,6 +22,7 @@ from warplens.execute.launch import Launching, OrderNeeded
 from warplens.execute.warp_registers import lanes_of, read_register
 from warplens.lift import layout as at
 from warplens.lift.decode.binding import KEY_PREDICATE, members
+from warplens.lift.decode.blocks import LiftedBlock
 from warplens.lift.decode.gaps import describe
 
 _CALLBACK = ctypes.CFUNCTYPE(
@@ -108,6 +109,11 @@ class Worker:
         control[clusters.CLUSTER_X : clusters.CLUSTER_Z + 1] = self.launching.cluster
         control[runner.MAX_SLOTS] = max(1, config.max_resident // size) * size
         control[runner.STEP_LIMIT] = config.max_steps or 0
+        waiting = self._lifted.layout.waiting
+        alone = waiting.is_shared or self.launching.n_workers == 1
+        control[runner.IS_CERTAIN] = int(waiting.is_certain and alone)
+        control[runner.TAKES] = int(waiting.takes)
+        control[runner.IS_SHARED] = int(waiting.is_shared)
         control[runner.N_SM] = max(1, config.sm_count)
         if config.observer is not None:
             control[runner.OBSERVE_RELEASE] = config.observer.release
@@ -372,16 +378,25 @@ class Worker:
                     ctypes.c_uint32.from_address(base + 4 * k).value for k in range(4)
                 )
                 block = self._lifted.layout.blocks[pc]
-                inst = self._lifted.kernel.instructions[block.start - 1]
+                looks = state == at.SPLIT_LOOKS
+                inst = self._lifted.kernel.instructions[block.start - (not looks)]
                 what = {
                     at.SPLIT_AT_BARRIER: f"barrier {info}",
                     at.SPLIT_AT_WARPSYNC: f"warp synchronisation of mask {info:#010x}",
                     at.SPLIT_AT_BSYNC: f"BSYNC B{info} for other lanes of the warp",
                     at.SPLIT_AT_CLUSTER: "the cluster barrier",
+                    at.SPLIT_LOOKS: self._awaited(block),
                 }.get(state, "nothing")
                 line = f" ({inst.file}:{inst.line})" if inst.line else ""
                 waits.append(f"  warp {i} lanes {mask:#010x} wait at {what}{line}")
         return waits
+
+    def _awaited(self, block: LiftedBlock) -> str:
+        """What a split waits for that looks again at memory, from there on."""
+        inst = self._lifted.kernel.instructions[block.start]
+        if inst.opcode == "SYNCS":
+            return "an mbarrier whose phase nobody completes"
+        return "a loop that looks at memory nobody writes"
 
     def _deadlock(self, slot: int) -> Deadlock:
         size = self.launching.cluster_blocks

@@ -14,6 +14,7 @@ WARP_LOCAL = 40  # i64: host address of the warp's local memory
 WARP_FUEL = 48  # i64: back-edges left before the split must yield
 WARP_INDEX = 56  # u32: index of the warp in its block
 WARP_YIELDED = 60  # u32: lanes that executed YIELD since waiting lanes were last released
+WARP_PASSED = 64  # u32: not 0 after a split has left a waiting loop or passed an mbarrier
 WARP_PREDICATES = 128  # 8 x u32
 WARP_UNIFORM_PREDICATES = 160  # 8 x u32 (0 or 1)
 WARP_SPLIT_TABLE = 320  # 64 x (mask, pc, state, info) u32
@@ -27,6 +28,7 @@ WARP_REGISTERS = 8128  # 128 bytes each
 
 SPLIT_SIZE = 16
 SPLIT_READY, SPLIT_AT_BARRIER, SPLIT_AT_WARPSYNC, SPLIT_AT_BSYNC, SPLIT_AT_CLUSTER = range(5)
+SPLIT_LOOKS = 5  # goes on, once others have run, to look again at what it waits for
 
 
 def warp_bytes(n_registers: int) -> int:
@@ -61,6 +63,7 @@ ENV_OBSERVE_RELEASE = 46
 ENV_OBSERVER = 47  # host address of the observer's own state
 ENV_SLOT = 48  # resident slot of the running block
 ENV_CHECK = 49  # an observer's function that drops lanes before an access
+ENV_OUT_OF_TIME = 50  # 1: nobody makes progress, so waits for mbarriers reach their time limit
 ENV_CLUSTER_RANK = 56  # rank of the running block in its cluster, in bits 31:24
 ENV_CLUSTER_SHARED = 57  # host address of the cluster's blocks' shared memories, 0 where one ended
 ENV_CLUSTER_BLOCKS = 58  # blocks of a cluster
@@ -105,6 +108,7 @@ EVENT_TRAP = 8
 EVENT_BSYNC = 9  # args: convergence barrier
 EVENT_CLUSTER_ARRIVE = 10
 EVENT_CLUSTER_WAIT = 11
+EVENT_WAIT = 12  # as YIELD, and the split waits for a write of another one
 
 BARRIER_SYNC, BARRIER_ARRIVE, BARRIER_POPC, BARRIER_AND, BARRIER_OR = 0, 1, 2, 3, 4
 INDIRECT_RELATIVE, INDIRECT_ABSOLUTE = 0, 1

@@ -67,6 +67,7 @@ def _ends_at_once(w: RegionWriter, target: int) -> bool:
 
 def _end(w: RegionWriter, target: int, lanes: str) -> None:
     """Ends lanes that come to such a block."""
+    w.note_way(target)
     first = w.layout.blocks[target].start
     w.count(w.counter("inst_executed", first, first + 1), "1")
     slot = w.counter("thread_inst_executed", first, first + 1)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 
 from warplens.lift.decode.binding import N_KEYS, Bound, bits
+from warplens.lift.decode.waiting import Waiting, find_waiting, suspends
 from warplens.sass.model import Label, Reg, SassKernel, UReg
 
 MAX_BLOCK = 250
@@ -65,6 +66,7 @@ class Layout:
     region_of: list[int]
     block_at: dict[int, int]  # instruction index -> lifted block that starts there
     return_points: tuple[int, ...]
+    waiting: Waiting
 
 
 def _leaders(kernel: SassKernel, bound: list[Bound | None]) -> list[int]:
@@ -75,6 +77,8 @@ def _leaders(kernel: SassKernel, bound: list[Bound | None]) -> list[int]:
             continue
         if item.op.role in _ENDS_BLOCK and i + 1 < n:
             leaders.add(i + 1)
+        if suspends(item):
+            leaders.add(i)
         for operand in item.inst.operands:
             if isinstance(operand, Label) and 0 <= operand.address // 16 < n:
                 leaders.add(operand.address // 16)
@@ -274,6 +278,7 @@ def _find_rests(blocks: list[LiftedBlock], layout: Layout, bound: list[Bound | N
             item is not None and item.op.role not in _ENDS_BLOCK
             and ways_in[block.index] == 1 and block.index not in first
             and block.index not in layout.return_points
+            and not suspends(bound[block.start])
         )  # fmt: skip
 
 
@@ -322,6 +327,6 @@ def lay_out(
     _find_loops(blocks)
     for region in regions:
         _find_dirty(blocks, region, bound)
-    layout = Layout(blocks, regions, region_of, at, returns)
+    layout = Layout(blocks, regions, region_of, at, returns, find_waiting(blocks, bound))
     _find_rests(blocks, layout, bound)
     return layout

@@ -6,6 +6,7 @@ import re
 
 from warplens.lift import layout as at
 from warplens.lift.decode.binding import KEY_PREDICATE, BindingError, Bound
+from warplens.lift.decode.waiting import suspends
 from warplens.lift.engines.llvm_lanes import Value
 from warplens.lift.memory.addresses import (
     address_of,
@@ -21,9 +22,9 @@ from warplens.lift.regions.generators import role
 from warplens.lift.regions.writer import RegionWriter
 from warplens.lift.runtime import move_ir, shared_ir
 from warplens.lift.runtime.access_ir import ADDRESSES, RESULTS, VALUES
-from warplens.lift.runtime.mbarrier_ir import arrive
+from warplens.lift.runtime.mbarrier_ir import arrive, waits
 from warplens.lift.vector_ir import V
-from warplens.sass.model import PT, RZ, Mem, Pred, Reg, UReg
+from warplens.sass.model import PT, RZ, Mem, Pred, Reg, UPred, UReg
 
 _ARRIVALS = re.compile(r"A([01R])T([01RX])")
 _SPINS = 200  # fuel that a look at a barrier costs: the warp may be waiting for another
@@ -99,13 +100,42 @@ def mbarrier_check(w: RegionWriter, item: Bound) -> None:
     site, slot = new_site(w, "shared", 8, "load")
     mask = check_lanes(w, "shared", at.ACCESS_READ, 8, _placed(w), site, w.lanes_mask())
     call_helper(w, "wl.shared.load.8", site, mask, 0, slot)
-    w.spend_fuel(_SPINS)
+    if not suspends(item):
+        w.spend_fuel(_SPINS)
     x = w.x
     differ = x.xor(_get(w, RESULTS + 1), w.operands.bits_word(parity, 0, False))
     passed = x.icmp("slt", differ, x.u32(0))
     for operand in item.inst.operands:
         if isinstance(operand, Pred) and operand.index != PT:
             w.operands.write_word(KEY_PREDICATE + operand.index, passed, w.guard)
+
+
+@role("mbarrier_wait")
+def mbarrier_wait(w: RegionWriter, item: Bound) -> None:
+    """Before SYNCS.PHASECHK.TRYWAIT: the split is put aside while no lane's phase has completed.
+
+    So does the hardware, for a limited time. The instruction executes once, when the wait is over.
+    """
+    uniform = isinstance(item.inst.guard, UPred)
+    is_guarded = item.inst.guard is not None and not (
+        item.inst.guard.index == PT and not item.inst.guard.negate
+    )
+    lanes = w.mask
+    if is_guarded and item.inst.guard is not None:
+        guard = w.operands.predicate(item.inst.guard, uniform)
+        if uniform:
+            lanes = w.emit(f"select i1 {guard.ref}, i32 {w.mask}, i32 0")
+        else:
+            lanes = w.emit(f"and i32 {w.x.ballot_scalar(guard)}, {w.mask}")
+    put_scratch(w, VALUES, w.operands.bits_word(item.inst.operands[-1], 0, False))
+    _shared_place(w, memory_operand(item))
+    use_runtime(w, waits())
+    aside = w.emit(f"call i1 @wl.mbarrier.waits(ptr %w, ptr %env, i32 {lanes})")
+    wait, go = w.module.label("suspended"), w.module.label("passed")
+    w.line(f"br i1 {aside}, label %{wait}, label %{go}, !prof !2")
+    w.module.start(wait)
+    w.leave(w.block.index, w.mask, at.EVENT_WAIT, w.block.dirty_in)
+    w.module.start(go)
 
 
 @role("mbarrier_arrive")

@@ -8,6 +8,7 @@ from warplens.lift.decode import blocks as cut
 from warplens.lift.decode.binding import KEY_PREDICATE, BindingError, Bound, members
 from warplens.lift.decode.gaps import raise_gaps
 from warplens.lift.decode.order import order_reason
+from warplens.lift.decode.waiting import suspends
 from warplens.lift.engines.llvm_lanes import Value
 from warplens.lift.regions.generators import ROLES
 from warplens.lift.regions.lifted import Lifted
@@ -62,6 +63,9 @@ class KernelWriter(RegionWriter):
             self.mask = self.emit("load i32, ptr %mask")
             self.split = self.vector_mask(self.mask)
             self.x._active = self.split
+        if suspends(self.bound[block.start]):
+            self.index = block.start
+            ROLES["mbarrier_wait"](self, self.bound[block.start])
         slot = self.counter("inst_executed", block.start, block.end)
         self.count(slot, "1")
         slot = self.counter("thread_inst_executed", block.start, block.end)
@@ -154,7 +158,7 @@ class KernelWriter(RegionWriter):
         )  # fmt: skip
 
     def _write_exits(self) -> None:
-        events = {"x": at.EVENT_JUMP, "y": at.EVENT_YIELD}
+        events = {"x": at.EVENT_JUMP, "y": at.EVENT_YIELD, "z": at.EVENT_WAIT}
         for (stem, target, keys), label in self._exits.items():
             self.module.start(label)
             self.leave(target, self.emit("load i32, ptr %mask"), events[stem], keys)

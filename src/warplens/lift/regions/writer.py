@@ -225,6 +225,7 @@ class RegionWriter:
     def park(self, target: int, mask: str) -> None:
         """Puts the lanes of `mask` aside as a ready split that goes on at `target`."""
         self.entries.add(target)
+        self.note_way(target)
         self.store_state(target, mask)
         n = self.load_u32(at.WARP_SPLITS)
         offset = self.emit(f"mul i32 {n}, {at.SPLIT_SIZE}")
@@ -241,7 +242,10 @@ class RegionWriter:
             self.line(f"store i32 {mask}, ptr %mask")
         inside = self.region.first <= target < self.region.last
         dirty = self.block.dirty
-        if not inside:
+        self.note_way(target)
+        if (self.block.index, target) in self.layout.waiting.bodies:
+            self.line(f"br label %{self._exit('z', target)}")
+        elif not inside:
             self.line(f"br label %{self._exit('x', target)}")
         elif target <= self.block.index:
             self._load_missing(target, ~dirty)
@@ -258,10 +262,15 @@ class RegionWriter:
             self._load_missing(target, ~dirty)
             self.line(f"br label %b{target}")
 
+    def note_way(self, target: int) -> None:
+        """Notes in the warp's record that a split leaves a waiting loop."""
+        if self.layout.waiting.leaves(self.block.index, target):
+            self.store_u32(at.WARP_PASSED, "1")
+
     def _exit(self, stem: str, target: int) -> str:
         """Label of a way out of the region, shared by all that store the same keys.
 
-        Stem x goes on at once, y lets others run first.
+        Stem x goes on at once, y lets others run first, z waits for others.
         """
         keys = self.block.dirty & self.layout.blocks[target].live_in
         label = f"{stem}{target}.{len(self._exits)}"

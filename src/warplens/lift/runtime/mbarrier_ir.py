@@ -10,8 +10,8 @@ phase (negated).
 from __future__ import annotations
 
 from warplens.lift import layout as at
-from warplens.lift.runtime.access_ir import RESULTS, VALUES, scratch
-from warplens.lift.runtime.shared_ir import shared_access
+from warplens.lift.runtime.access_ir import ADDRESSES, RESULTS, VALUES, scratch
+from warplens.lift.runtime.shared_ir import SHARED_HOST, shared_access
 
 _LOW20 = (1 << 20) - 1
 
@@ -103,3 +103,62 @@ at.loop:
   br i1 %r.more, label %at.loop, label %at.end
 at.end:"""
     return name, shared_access(name, 8, at.ACCESS_ATOMIC, action, observe)
+
+
+def waits() -> tuple[str, str]:
+    """Name and text of @wl.mbarrier.waits: whether none of some lanes' phases has completed.
+
+    Offsets and parities (bit 31) stand in scratch. A place that cannot be read does not wait: the
+    access says what is wrong. Nor does anybody where time is up.
+    """
+    name = "wl.mbarrier.waits"
+    return name, f"""define internal i1 @{name}(ptr %w, ptr %env, i32 %mask) noinline {{
+  %late.p = getelementptr i64, ptr %env, i64 {at.ENV_OUT_OF_TIME}
+  %late = load i64, ptr %late.p, align 8
+  %on = icmp eq i64 %late, 0
+  %some = icmp ne i32 %mask, 0
+  %start = and i1 %on, %some
+  br i1 %start, label %begin, label %no
+begin:
+{scratch("off.p", ADDRESSES)}
+{scratch("par.p", VALUES)}
+  %limit.p = getelementptr i64, ptr %env, i64 {at.ENV_SHARED_LIMIT}
+  %limit = load i64, ptr %limit.p, align 8
+{SHARED_HOST}
+  br label %lanes
+lanes:
+  %r = phi i32 [ %mask, %begin ], [ %r2, %more ]
+  %l = call i32 @llvm.cttz.i32(i32 %r, i1 true)
+  %o.p = getelementptr i32, ptr %off.p, i32 %l
+  %o = load i32, ptr %o.p, align 4
+  %q.p = getelementptr i32, ptr %par.p, i32 %l
+  %q = load i32, ptr %q.p, align 4
+  %o64 = zext i32 %o to i64
+  %end = add i64 %o64, 8
+  %inside = icmp ule i64 %end, %limit
+  %odd = and i64 %o64, 7
+  %even = icmp eq i64 %odd, 0
+  %good = and i1 %inside, %even
+  br i1 %good, label %look, label %no
+look:
+  %h = getelementptr i8, ptr %host, i64 %o64
+  %word = load i64, ptr %h, align 8
+  %high = lshr i64 %word, 32
+  %hi = trunc i64 %high to i32
+  %differ = xor i32 %hi, %q
+  %passed = icmp slt i32 %differ, 0
+  br i1 %passed, label %pass, label %more
+more:
+  %r1 = sub i32 %r, 1
+  %r2 = and i32 %r, %r1
+  %left = icmp ne i32 %r2, 0
+  br i1 %left, label %lanes, label %yes
+pass:
+  %note = getelementptr i8, ptr %w, i64 {at.WARP_PASSED}
+  store i32 1, ptr %note, align 4
+  br label %no
+no:
+  ret i1 false
+yes:
+  ret i1 true
+}}"""
