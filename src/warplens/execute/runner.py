@@ -375,7 +375,7 @@ def part_lanes(slot: int, control: Ints, warps: Ints) -> bool:
 @native
 def try_harder(control: Ints, env: Ints, blocks: Ints, warps: Ints) -> bool:
     """No resident block makes progress. False: none ever will."""
-    control[FRUITLESS] = 0
+    control[FRUITLESS] = 1
     control[TRIED] += 1
     if control[TRIED] == 1:
         for slot in range(control[N_SLOTS]):
@@ -385,8 +385,9 @@ def try_harder(control: Ints, env: Ints, blocks: Ints, warps: Ints) -> bool:
     if control[TRIED] == 2:
         env[at.ENV_OUT_OF_TIME] = 1
         return True
-    env[at.ENV_OUT_OF_TIME] = 0
     control[TRIED] = 0
+    control[FRUITLESS] = 0
+    env[at.ENV_OUT_OF_TIME] = 0
     return control[IS_CERTAIN] == 0
 
 
@@ -444,7 +445,9 @@ def run_block(slot: int, control: Ints, blocks: Ints, barriers: Ints, arrived: I
             control[STEPS] += rounds - 1
             blocks[slot, BLOCK_YIELDS] += 1
             return NEED_SLOT
-        if not got_on:
+        if got_on:
+            control[FRUITLESS] = -1
+        else:
             if control[TAKES] == 0 or not part_lanes(slot, control, warps):
                 return STALLED
 
@@ -494,6 +497,7 @@ def run(control: Ints, env: Ints, blocks: Ints, barriers: Ints, arrived: Ints, s
             control[FRUITLESS] += 1
         elif status != WAITS:
             control[FRUITLESS] = 0
+        if control[FRUITLESS] == 0:
             control[TRIED] = 0
             env[at.ENV_OUT_OF_TIME] = 0
         if status == NEED_SLOT or status == STALLED:
@@ -511,9 +515,9 @@ def run(control: Ints, env: Ints, blocks: Ints, barriers: Ints, arrived: Ints, s
                     start_cluster(free, control, blocks, barriers, seen, warps, states, shared,
                                   zero_keys)  # fmt: skip
                     control[SPINNING] = 1
-                    control[FRUITLESS] = 0
+                    control[FRUITLESS] = 1
                 elif n < control[MAX_SLOTS]:
-                    control[FRUITLESS] = 0
+                    control[FRUITLESS] = 1
                     return NEED_SLOT
             if control[FRUITLESS] > 2 * n and not try_harder(control, env, blocks, warps):
                 control[SLOT] = slot

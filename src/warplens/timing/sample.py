@@ -251,7 +251,8 @@ def record(prepare: Callable[[], engine.Program], image: engine.ModuleImage,
         for segment in memory.segments:
             if segment.on_device_heap and segment.base not in heap:
                 memory.free(segment.base)
-        memory._next = after
+        if not any(segment.base >= after for segment in memory.segments):  # a grid barrier stays
+            memory._next = after
 
 
 def _can_cut(program: engine.Program) -> bool:
