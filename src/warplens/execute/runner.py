@@ -492,7 +492,8 @@ def run(control: Ints, env: Ints, blocks: Ints, barriers: Ints, arrived: Ints, s
             ):
                 start_cluster(first, control, blocks, barriers, seen, warps, states, shared,
                               zero_keys)  # fmt: skip
-        if status == STALLED:
+        is_stalled = status == STALLED
+        if is_stalled:
             control[STEPS] += 1
             control[FRUITLESS] += 1
         elif status != WAITS:
@@ -500,9 +501,9 @@ def run(control: Ints, env: Ints, blocks: Ints, barriers: Ints, arrived: Ints, s
         if control[FRUITLESS] == 0:
             control[TRIED] = 0
             env[at.ENV_OUT_OF_TIME] = 0
-        if status == NEED_SLOT or status == STALLED:
+        if is_stalled or status == NEED_SLOT:
             control[CURRENT] = slot + 1
-            wants = status == STALLED and control[IS_SHARED] == 0
+            wants = is_stalled and control[IS_SHARED] == 0
             if status == NEED_SLOT and blocks[slot, BLOCK_YIELDS] >= PATIENCE:
                 wants = True
             if wants and control[NEXT_BLOCK] < control[LAST_BLOCK]:
