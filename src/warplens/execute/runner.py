@@ -35,6 +35,7 @@ from warplens.execute.splits import (
     add_split,
     bsync,
     can_go_on,
+    give_up_warpsync,
     look_again,
     meet_any,
     pick_split,
@@ -42,6 +43,7 @@ from warplens.execute.splits import (
     resolve_targets,
     rotate,
     split_field,
+    unstick,
 )
 from warplens.lift import layout as at
 
@@ -367,7 +369,9 @@ def part_lanes(slot: int, control: Ints, warps: Ints) -> bool:
     parted = False
     for i in range(control[WARPS]):
         w = warps[slot, i]
-        if peek32(w + at.WARP_SPLITS) != 0 and meet_any(w, True):
+        if peek32(w + at.WARP_SPLITS) != 0 and (
+            meet_any(w, True) or unstick(w) or give_up_warpsync(w)
+        ):
             parted = True
     return parted
 

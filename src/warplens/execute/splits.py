@@ -238,6 +238,16 @@ def give_up_warpsync(w: int) -> bool:
 
 
 @native
+def can_go_on(w: int) -> bool:
+    """Whether some split of a warp is ready, or may look again."""
+    for i in range(peek32(w + at.WARP_SPLITS)):
+        state = peek32(split_field(w, i, 2))
+        if state == at.SPLIT_READY or state == at.SPLIT_LOOKS:
+            return True
+    return False
+
+
+@native
 def pick_split(w: int) -> bool:
     """Makes a runnable split current; False if there is none."""
     if meet_any(w, False):
@@ -249,8 +259,10 @@ def pick_split(w: int) -> bool:
                 poke32(w + at.WARP_PC, peek32(split_field(w, i, 1)))
                 remove_split(w, i)
                 return True
-        if not release_warpsync(w) and not unstick(w) and not give_up_warpsync(w):
-            return False
+        if release_warpsync(w):
+            continue
+        if can_go_on(w) or (not unstick(w) and not give_up_warpsync(w)):
+            return False  # those that look at memory may still come
     return False
 
 
@@ -281,16 +293,6 @@ def put_aside(w: int) -> None:
     """The running split waits for a write: it looks again when others have run."""
     add_split(w, peek32(w + at.WARP_MASK), peek32(w + at.WARP_PC), at.SPLIT_LOOKS, 0, True)
     poke32(w + at.WARP_MASK, 0)
-
-
-@native
-def can_go_on(w: int) -> bool:
-    """Whether some split of a warp is ready, or may look again."""
-    for i in range(peek32(w + at.WARP_SPLITS)):
-        state = peek32(split_field(w, i, 2))
-        if state == at.SPLIT_READY or state == at.SPLIT_LOOKS:
-            return True
-    return False
 
 
 @native
