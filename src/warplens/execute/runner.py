@@ -392,7 +392,7 @@ def try_harder(control: Ints, env: Ints, blocks: Ints, warps: Ints) -> bool:
     control[TRIED] = 0
     control[FRUITLESS] = 0
     env[at.ENV_OUT_OF_TIME] = 0
-    return control[IS_CERTAIN] == 0
+    return bool(control[IS_CERTAIN] == 0)
 
 
 @native

@@ -285,7 +285,7 @@ def look_again(w: int) -> bool:
             others = True
         elif state == at.SPLIT_LOOKS:
             poke32(split_field(w, i, 2), at.SPLIT_READY)
-    return others
+    return bool(others)
 
 
 @native
