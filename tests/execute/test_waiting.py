@@ -92,3 +92,19 @@ def test_grid_barriers_one_launch_after_another(module):
         assert (a == rounds).all()
         assert executed(launch) < blocks * 2 * (rounds * 60 + 80)
         assert launch.metric("gpu__time_duration.sum") > 0
+
+
+def test_atomics_made_of_compare_and_swap_do_not_wait():
+    source = """extern "C" __global__ void k(float* out) {
+        __shared__ float s;
+        if (threadIdx.x == 0) s = 0;
+        __syncthreads();
+        atomicAdd(&s, 1.0f);
+        __syncthreads();
+        if (threadIdx.x == 0) *out = s;
+    }"""
+    kernel = wl.Device("H100").compile(source)["k"]
+    out = np.zeros(1, np.float32)
+    kernel[1, 64](out)
+    assert out[0] == 64
+    assert not kernel.code.program.lifted.layout.waiting.bodies

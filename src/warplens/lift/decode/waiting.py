@@ -85,6 +85,8 @@ def find_waiting(blocks: Sequence[_Block], bound: Sequence[Bound | None]) -> Wai
             is_same = not carried & blocks[head].live_in and not _reads_clock(items)
             if not is_same and ("atomic" in roles or not roles & _PAUSES):
                 continue
+            if roles >= {"atomic", "load"}:  # an operation made of compare-and-swap
+                continue
             bodies[block.index, head] = body
             certain = certain and is_same and "atomic" not in roles
             shared = shared and all(_looks_at_shared(item) for item in items)
