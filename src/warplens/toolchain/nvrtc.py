@@ -8,19 +8,20 @@ import os
 import re
 import struct
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from warplens.errors import CompileError, ToolchainError
-from warplens.toolchain import headers, packages
+from warplens.toolchain import as_nvcc, headers, packages
 from warplens.toolchain.cache import Cache, default_cache, key_of
 
 PACKAGE = "nvidia-cuda-nvrtc"
 DEFAULT_STANDARD = "--std=c++17"
+_DEVICE_CODE_RULES = "1"  # a new number when other parts of a file are left out
 _HOST_CODE = re.compile(
     r"<<<|\bint\s+main\s*\(|#\s*include\s*<(?:iostream|vector|string|fstream|chrono|map|thread)>"
     r"|\bcuda(?:Malloc|Memcpy|Free|DeviceSynchronize|GetLastError|LaunchKernel)\w*\s*\("
@@ -203,6 +204,8 @@ class _Job:
             "\n".join(self.options),
             "\n".join(self.name_expressions),
             "".join(self.headers),
+            _DEVICE_CODE_RULES,
+            *headers.host_headers("std::max").values(),
         ]
         if self.user_dirs:
             try:
@@ -215,28 +218,77 @@ class _Job:
         return key_of(*parts)
 
     def run(self) -> Compiled:
-        """Compiles; the PTX is of the same compile as the cubin."""
+        """Compiles the file as it is; else, if that helps, as nvcc would see its device code."""
+        try:
+            return self._attempt(self.source, self.headers, self.options)
+        except CompileError as error:
+            files = self._included()
+            texts = [self.source.decode("utf-8", "replace"), *(text for _, text in files.values())]
+            has_kernels = any("__global__" in text for text in texts)
+            if as_nvcc.DEFAULT_DEVICE in self.user_options or not has_kernels:
+                raise
+            first = error
+        source = self.source.decode("utf-8", "surrogateescape")
+        host = {
+            name: text
+            for name, text in headers.host_headers(source).items()
+            if not any((folder / name).is_file() for folder in self.user_dirs)
+        }
+        options = (*self.options, *as_nvcc.OPTIONS)
+
+        def attempt(texts: Mapping[str, str]) -> Compiled:
+            changed = {
+                spelled: f'#line 1 "{path}"\n{texts[path]}'
+                for path, (spelled, text) in files.items()
+                if texts[path] != text
+            }
+            main = texts[self.name].encode("utf-8", "surrogateescape")
+            return self._attempt(main, {**host, **self.headers, **changed}, options)
+
+        named = {path: text for path, (_, text) in files.items()} | {self.name: source}
+        try:
+            compiled, left_out = as_nvcc.compile_device_code(named, attempt)
+        except CompileError as error:
+            raise (first if headers.PREAMBLE_NAME in (error.log or "") else error) from None
+        log = "\n".join(filter(None, (compiled.log, as_nvcc.note(left_out))))
+        return replace(compiled, log=log)
+
+    def _included(self) -> dict[str, tuple[str, str]]:
+        """The user's headers by path: the name by which they are included, and their text."""
+        found = {}
+        with suppress(OSError):
+            for entry in headers.inclusions(self.source, self.user_dirs):
+                if entry is not None:
+                    spelled, path, content = entry
+                    found[str(path)] = spelled, content.decode("utf-8", "surrogateescape")
+        return found
+
+    def _attempt(
+        self, source: bytes, given: Mapping[str, str], options: Sequence[str]
+    ) -> Compiled:
+        """One compile; the PTX is of the same compile as the cubin."""
         library = _library()
         program = ctypes.c_void_p()
-        names = (name.encode() for name in self.headers)
         library.check(
             "nvrtcCreateProgram",
             ctypes.byref(program),
-            self.source,
+            source,
             self.name.encode("utf-8", "surrogateescape"),
-            len(self.headers),
-            _strings([text.encode() for text in self.headers.values()]),
-            _strings(list(names)),
+            len(given),
+            _strings([text.encode("utf-8", "surrogateescape") for text in given.values()]),
+            _strings([name.encode("utf-8", "surrogateescape") for name in given]),
         )
         try:
-            return self._compile(library, program)
+            return self._compile(library, program, options)
         finally:
             library.call("nvrtcDestroyProgram", ctypes.byref(program))
 
-    def _compile(self, library: _Library, program: ctypes.c_void_p) -> Compiled:
+    def _compile(
+        self, library: _Library, program: ctypes.c_void_p, given: Sequence[str]
+    ) -> Compiled:
         for expression in self.name_expressions:
             library.check("nvrtcAddNameExpression", program, expression.encode())
-        options = [option.encode("utf-8", "surrogateescape") for option in self.options]
+        options = [option.encode("utf-8", "surrogateescape") for option in given]
         status = library.call("nvrtcCompileProgram", program, len(options), _strings(options))
         log = library.read(program, "ProgramLog").rstrip(b"\0").decode("utf-8", "replace").strip()
         if status:
