@@ -100,6 +100,7 @@ template <class T> __device__ constexpr const T& min(const T& a, const T& b) {
 }
 }
 """
+_CUBLAS = "#pragma once\n#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n#include <cuComplex.h>\n"
 _MIN_MAX_USED = re.compile(r"\bstd::(?:min|max)\b")
 _ALGORITHMS = re.compile(r"#\s*include\s*[<\"](?:algorithm|utility|cuda/std/|cub/|thrust/)")
 # Headers for host code only: an empty text in their place.
@@ -113,7 +114,7 @@ _HOST_HEADERS = (
     " getopt.h pthread.h dirent.h fcntl.h strings.h libgen.h malloc.h sched.h dlfcn.h omp.h mpi.h"
     " sys/time.h sys/types.h sys/stat.h sys/mman.h sys/resource.h sys/wait.h sys/sysinfo.h"
     " windows.h helper_cuda.h helper_functions.h helper_timer.h helper_string.h helper_image.h"
-    " exception.h cublas.h cublas_v2.h cublasLt.h cufft.h curand.h cusparse.h"
+    " exception.h cufft.h curand.h cusparse.h"
     " cusolverDn.h cudnn.h nccl.h nvToolsExt.h nvtx3/nvToolsExt.h nvml.h cupti.h"
 ).split()
 _CUB_FOLDERS = ("block", "warp", "thread")
@@ -148,7 +149,9 @@ def host_headers(source: str) -> dict[str, str]:
     # Host headers bring std::max, which libcu++ has only with all of <algorithm>: five seconds.
     wanted = _MIN_MAX_USED.search(source) and not _ALGORITHMS.search(source)
     preamble = PREAMBLE + (_MIN_MAX if wanted else "")
-    return {**dict.fromkeys(_HOST_HEADERS, "#pragma once\n"), PREAMBLE_NAME: preamble}
+    found = dict.fromkeys(_HOST_HEADERS, "#pragma once\n")
+    found |= dict.fromkeys(("cublas.h", "cublas_v2.h", "cublasLt.h"), _CUBLAS)
+    return {**found, PREAMBLE_NAME: preamble}
 
 
 def _wrapped(target: str) -> str:
