@@ -20,7 +20,8 @@ _ERROR = re.compile(r"^(.+?)\((\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: (.*
 # Errors that come of host code; others in declarations are the user's mistakes.
 _OF_HOST_CODE = re.compile(
     r'identifier "(?!(?:concept|requires|consteval|constinit|char8_t|co_\w+)")\w+" is undefined'
-    r'|has no member|incomplete type|name followed by "::"|execution space|__host__|host function|not a template'
+    r'|has no member|incomplete type|name followed by "::"|execution space|__host__|host function'
+    r"|not a template"
 )
 _SHOWN_NAMES = 8
 DEFAULT_DEVICE = "-default-device"
