@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -41,11 +42,27 @@ def _placed(segment: Segment) -> str:
     return f"{segment.name} ({count(segment.size, 'byte')} at {segment.base:#x})"
 
 
-class DeviceMemory:
-    """All allocations of one device. Addresses are the same in every run of a program."""
+def _anywhere(address: int, nbytes: int) -> npt.NDArray[np.uint8]:
+    """Zeroed host memory, wherever the host has some."""
+    return np.zeros(nbytes, np.uint8)
 
-    def __init__(self) -> None:
-        self._next = _FIRST
+
+class DeviceMemory:
+    """All allocations of one device. Addresses are the same in every run of a program.
+
+    Args:
+        first: the lowest address; later ones are higher, and none is used twice.
+        bytes_at: gives the host memory behind (address, bytes).
+    """
+
+    def __init__(
+        self,
+        *,
+        first: int = _FIRST,
+        bytes_at: Callable[[int, int], npt.NDArray[np.uint8]] = _anywhere,
+    ) -> None:
+        self._first = self._next = first
+        self._bytes_at = bytes_at
         self._bases: list[int] = []
         self._segments: list[Segment] = []
         self._freed: list[Segment] = []
@@ -59,9 +76,8 @@ class DeviceMemory:
         self._next = (base + max(size, 1) + GUARD + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
         return base
 
-    def _add(self, buffer: npt.NDArray[np.uint8], writable: bool, name: str,
+    def _add(self, base: int, buffer: npt.NDArray[np.uint8], writable: bool, name: str,
              heap: bool = False) -> int:  # fmt: skip
-        base = self._place(buffer.nbytes)
         segment = Segment(base, buffer.nbytes, buffer, writable, name, heap)
         self._bases.append(base)
         self._segments.append(segment)
@@ -74,13 +90,14 @@ class DeviceMemory:
         view = array.ravel(order="K").view(np.uint8) if array.size else np.zeros(0, np.uint8)
         if array.size and not np.shares_memory(view, array):
             raise InputError(f"{name} cannot be used in place")
-        return self._add(view, writable, name)
+        return self._add(self._place(view.nbytes), view, writable, name)
 
     def allocate(self, nbytes: int, *, name: str = "allocation", heap: bool = False) -> int:
         """Zeroed device memory; returns its address."""
         if nbytes < 0:
             raise InputError(f"cannot allocate {count(nbytes, 'byte')}")
-        return self._add(np.zeros(nbytes, np.uint8), True, name, heap)
+        base = self._place(nbytes)
+        return self._add(base, self._bytes_at(base, nbytes), True, name, heap)
 
     def free(self, address: int) -> None:
         """Ends an allocation.
@@ -106,6 +123,10 @@ class DeviceMemory:
             return None
         segment = self._segments[i]
         return i if address - segment.base < max(segment.size, 1) else None
+
+    def owns(self, address: int) -> bool:
+        """Whether an address is, was or lies between allocations of this memory."""
+        return self._first <= address < self._next
 
     def find(self, address: int) -> Segment | None:
         """The live allocation that holds an address."""

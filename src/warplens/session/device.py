@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy.typing as npt
 
 from warplens.errors import InputError, Unsupported
+from warplens.execute.memory import DeviceMemory
 from warplens.gpus.spec import GpuSpec
 from warplens.session.arrays import DeviceArray
 from warplens.session.module import Module
@@ -24,6 +25,7 @@ class Device(Target):
         name: any name or alias of a GPU ("H200", "rtx 4090"), or "sm_90" for an architecture.
         clock: "base", "boost" or a frequency in MHz, for everything that is a time.
         options: how launches run.
+        memory: where its allocations lie; its own if None.
 
     >>> Device("RTX 4060").gpu.sm_count
     24
@@ -35,8 +37,9 @@ class Device(Target):
         *,
         clock: str | float = "base",
         options: LaunchOptions | None = None,
+        memory: DeviceMemory | None = None,
     ) -> None:
-        super().__init__(name, clock=clock, options=options)
+        super().__init__(name, clock=clock, options=options, memory=memory)
 
     def compile(
         self,

@@ -11,12 +11,17 @@ class Target:
     """A simulated GPU that modules are loaded into; `Device` adds compiling and loading."""
 
     def __init__(
-        self, name: str | GpuSpec, *, clock: str | float, options: LaunchOptions | None
+        self,
+        name: str | GpuSpec,
+        *,
+        clock: str | float,
+        options: LaunchOptions | None,
+        memory: DeviceMemory | None = None,
     ) -> None:
         self.gpu = find_gpu(name)
         self.clock_mhz = self.gpu.clock_mhz(clock)
         self.options = options or LaunchOptions()
-        self.memory = DeviceMemory()
+        self.memory = DeviceMemory() if memory is None else memory
 
     @property
     def name(self) -> str:

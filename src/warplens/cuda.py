@@ -1,0 +1,105 @@
+"""A simulated GPU for everything in this process that uses CUDA's driver.
+
+Importing this module puts the simulated driver in place, for an H200 or the GPU named by the
+environment variable WARPLENS_GPU. The module can be called: `with warplens.cuda("A100") as gpu:`
+names the GPU and collects the launches of the block in `gpu.launches`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import ModuleType, TracebackType
+from typing import Any
+
+from warplens.driver.machine import Driver
+from warplens.errors import InputError, WarplensError
+from warplens.gpus.spec import GpuSpec, find_gpu
+from warplens.libcuda.place import driver_in_place, put_in_place
+from warplens.session.launch import Launch
+
+DEFAULT_GPU = "H200"
+
+
+class Gpu:
+    """The GPUs of a `with` block: what was launched, and what went wrong last."""
+
+    def __init__(self, driver: Driver, *, timed: bool) -> None:
+        self._driver = driver
+        self._timed = timed
+
+    @property
+    def name(self) -> str:
+        """The name of device 0, as programs are told."""
+        return self._driver.gpus[0].name
+
+    @property
+    def launches(self) -> tuple[Launch, ...]:
+        """The launches since the block was entered, the last 1,000 at most."""
+        return tuple(self._driver.launches)
+
+    @property
+    def last_error(self) -> WarplensError | None:
+        """The last error that a caller in C was told only by a number."""
+        return self._driver.last_error
+
+    def recover(self) -> None:
+        """Makes the GPUs usable again after a kernel's fault; memory stays as it is."""
+        self._driver.recover()
+
+    def __enter__(self) -> Gpu:
+        self._driver.launches.clear()
+        self._driver.recover()
+        if self._timed:
+            self._driver.keep_times()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:  # fmt: skip
+        found = self._driver.last_error
+        self._driver.recover()
+        if error is not None and found is not None and not isinstance(error, WarplensError):
+            raise found from error
+
+
+def simulated(
+    *gpus: str | GpuSpec, clock: str | float = "base", timed: bool = True, prints: bool = True
+) -> Gpu:
+    """The GPUs of this process, simulated; `warplens.cuda(...)` is this function.
+
+    Args:
+        gpus: their names, device 0 first; those in place, or an H200, if none is given.
+        clock: "base", "boost" or a number of MHz.
+        timed: keep what times are modelled from.
+        prints: write what kernels print to standard output.
+
+    Raises:
+        InputError: this process has other GPUs already.
+    """
+    wanted = tuple(find_gpu(name) for name in gpus)
+
+    def make() -> Driver:
+        chosen = wanted or (os.environ.get("WARPLENS_GPU", DEFAULT_GPU),)
+        return Driver(chosen, clock=clock, prints=prints)
+
+    driver = driver_in_place() or put_in_place(make)
+    present = tuple(gpu.spec.name for gpu in driver.gpus)
+    if wanted and present != tuple(spec.name for spec in wanted):
+        raise InputError(
+            f"this process has {', '.join(present)}; a process keeps its GPUs",
+            hint="Name several GPUs at once, or use one process for each.",
+        )
+    driver.prints = prints
+    return Gpu(driver, timed=timed)
+
+
+class _Callable(ModuleType):
+    """This module, which can be called."""
+
+    def __call__(self, *gpus: str | GpuSpec, **options: Any) -> Gpu:
+        return simulated(*gpus, **options)
+
+
+sys.modules[__name__].__class__ = _Callable

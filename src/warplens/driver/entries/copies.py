@@ -1,0 +1,292 @@
+"""Copies between any two places, in one, two and three dimensions, and filling memory."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from warplens.driver.cells import get_bytes, get_u64
+from warplens.driver.entries.table import U8, U16, U32, U64, Pointer, entry
+from warplens.driver.machine import Driver
+from warplens.driver.status import DriverError, Status
+from warplens.driver.timeline import Stream
+
+_HOST, _ARRAY = 1, 3  # CUmemorytype; device and unified memory have one address
+
+
+def _copy(driver: Driver, target: int, source: int, nbytes: int, stream: int = 0) -> None:
+    queue, gpu = driver.stream(stream), driver.context().gpu
+
+    def work(_: Stream) -> Callable[[], float]:
+        driver.memory.copy(target, source, nbytes)
+        if not driver.is_timed:
+            return lambda: 0.0
+        nanoseconds = driver.memory.copy_nanoseconds(target, source, nbytes, gpu.spec)
+        return lambda: nanoseconds
+
+    driver.submit(queue, work)
+
+
+@entry("cuMemcpyHtoD_v2", "cuMemcpyDtoH_v2", "cuMemcpyDtoD_v2", "cuMemcpy")
+def copy(driver: Driver, target: Pointer, source: Pointer, nbytes: U64) -> None:
+    """A copy; which side an address is on follows from the address."""
+    _copy(driver, target, source, nbytes)
+
+
+@entry("cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2", "cuMemcpyAsync")
+def copy_async(
+    driver: Driver, target: Pointer, source: Pointer, nbytes: U64, stream: Pointer
+) -> None:
+    """A copy in a stream's order."""
+    _copy(driver, target, source, nbytes, stream)
+
+
+@entry("cuMemcpyPeer")
+def copy_peer(
+    driver: Driver, target: Pointer, to: Pointer, source: Pointer, of: Pointer, nbytes: U64
+) -> None:
+    """A copy between GPUs."""
+    _copy(driver, target, source, nbytes)
+
+
+@entry("cuMemcpyPeerAsync")
+def copy_peer_async(
+    driver: Driver, target: Pointer, to: Pointer, source: Pointer, of: Pointer, nbytes: U64,
+    stream: Pointer,
+) -> None:  # fmt: skip
+    """A copy between GPUs in a stream's order."""
+    _copy(driver, target, source, nbytes, stream)
+
+
+@entry("cuMemcpyWithAttributesAsync")
+def copy_with_attributes(
+    driver: Driver, target: Pointer, source: Pointer, nbytes: U64, attributes: Pointer,
+    stream: Pointer,
+) -> None:  # fmt: skip
+    """A copy whose attributes are hints."""
+    _copy(driver, target, source, nbytes, stream)
+
+
+def _batch(
+    driver: Driver, targets: int, sources: int, sizes: int, count: int, stream: int
+) -> None:
+    for place in range(0, 8 * count, 8):
+        _copy(
+            driver, get_u64(targets + place), get_u64(sources + place), get_u64(sizes + place),
+            stream,
+        )  # fmt: skip
+
+
+@entry("cuMemcpyBatchAsync")
+def copy_batch(
+    driver: Driver, targets: Pointer, sources: Pointer, sizes: Pointer, count: U64,
+    attributes: Pointer, indices: Pointer, attribute_count: U64, failed: Pointer, stream: Pointer,
+) -> None:  # fmt: skip
+    """Several copies."""
+    _batch(driver, targets, sources, sizes, count, stream)
+
+
+@entry("cuMemcpyBatchAsync_v2")
+def copy_batch_v2(
+    driver: Driver, targets: Pointer, sources: Pointer, sizes: Pointer, count: U64,
+    attributes: Pointer, indices: Pointer, attribute_count: U64, stream: Pointer,
+) -> None:  # fmt: skip
+    """Several copies."""
+    _batch(driver, targets, sources, sizes, count, stream)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Side:
+    """One side of a copy of rows: its first byte and the steps between rows and slices."""
+
+    start: int
+    row: int
+    slice: int
+
+
+def _side(fields: tuple[int, ...], heights: int) -> _Side:
+    x, y, z, kind, host, device, pitch = fields
+    if kind == _ARRAY:
+        raise DriverError(Status.CUDA_ERROR_NOT_SUPPORTED, "copies of CUDA arrays")
+    base = host if kind == _HOST else device
+    return _Side(start=base + z * pitch * heights + y * pitch + x, row=pitch,
+                 slice=pitch * heights)  # fmt: skip
+
+
+def _copy_rows(
+    driver: Driver, target: _Side, source: _Side, extent: tuple[int, int, int], stream: int
+) -> None:
+    width, height, depth = extent
+    queue = driver.stream(stream)
+    spec = driver.context().gpu.spec
+
+    def work(_: Stream) -> Callable[[], float]:
+        for z in range(depth):
+            for y in range(height):
+                driver.memory.copy(
+                    target.start + z * target.slice + y * target.row,
+                    source.start + z * source.slice + y * source.row,
+                    width,
+                )
+        moved = width * height * depth
+        nanoseconds = driver.memory.copy_nanoseconds(target.start, source.start, moved, spec)
+        return lambda: nanoseconds
+
+    if width and height and depth:
+        driver.submit(queue, work)
+
+
+def _copy_2d(driver: Driver, description: int, stream: int = 0) -> None:
+    words = struct.unpack("<QQQQQQQQQQQQQQQQ", get_bytes(description, 128))
+    sx, sy, skind, shost, sdevice, _, spitch, dx, dy, dkind, dhost, ddevice, _, dpitch, w, h = words
+    source = _side((sx, sy, 0, skind & 0xFFFFFFFF, shost, sdevice, spitch or w), h)
+    target = _side((dx, dy, 0, dkind & 0xFFFFFFFF, dhost, ddevice, dpitch or w), h)
+    _copy_rows(driver, target, source, (w, h, 1), stream)
+
+
+@entry("cuMemcpy2D_v2", "cuMemcpy2DUnaligned_v2")
+def copy_2d(driver: Driver, description: Pointer) -> None:
+    """A copy of rows."""
+    _copy_2d(driver, description)
+
+
+@entry("cuMemcpy2DAsync_v2")
+def copy_2d_async(driver: Driver, description: Pointer, stream: Pointer) -> None:
+    """A copy of rows in a stream's order."""
+    _copy_2d(driver, description, stream)
+
+
+def _copy_3d(driver: Driver, description: int, stream: int = 0) -> None:
+    words = struct.unpack("<25Q", get_bytes(description, 200))
+    sx, sy, sz, _, skind, shost, sdevice, _, _, spitch, sheight = words[:11]
+    dx, dy, dz, _, dkind, dhost, ddevice, _, _, dpitch, dheight = words[11:22]
+    w, h, d = words[22:]
+    source = (sx, sy, sz, skind & 0xFFFFFFFF, shost, sdevice, spitch or w)
+    target = (dx, dy, dz, dkind & 0xFFFFFFFF, dhost, ddevice, dpitch or w)
+    _copy_rows(
+        driver, _side(target, dheight or h), _side(source, sheight or h), (w, h, d), stream
+    )
+
+
+@entry("cuMemcpy3D_v2")
+def copy_3d(driver: Driver, description: Pointer) -> None:
+    """A copy of slices of rows."""
+    _copy_3d(driver, description)
+
+
+@entry("cuMemcpy3DAsync_v2")
+def copy_3d_async(driver: Driver, description: Pointer, stream: Pointer) -> None:
+    """A copy of slices of rows in a stream's order."""
+    _copy_3d(driver, description, stream)
+
+
+# --- filling -------------------------------------------------------------------------------------
+
+
+def _fill(
+    driver: Driver, target: int, pitch: int, value: int, width: int, count: int, rows: int,
+    stream: int,
+) -> None:  # fmt: skip
+    spec = driver.context().gpu.spec
+
+    def work(_: Stream) -> Callable[[], float]:
+        for row in range(rows):
+            driver.memory.fill(target + row * pitch, value, width, count)
+        written = width * count * rows
+        return lambda: written / spec.dram_bandwidth_bytes_per_second * 1e9
+
+    driver.submit(driver.stream(stream), work)
+
+
+@entry("cuMemsetD8_v2")
+def fill_8(driver: Driver, target: Pointer, value: U8, count: U64) -> None:
+    """Sets bytes."""
+    _fill(driver, target, 0, value, 1, count, 1, 0)
+
+
+@entry("cuMemsetD16_v2")
+def fill_16(driver: Driver, target: Pointer, value: U16, count: U64) -> None:
+    """Sets halves of words."""
+    _fill(driver, target, 0, value, 2, count, 1, 0)
+
+
+@entry("cuMemsetD32_v2")
+def fill_32(driver: Driver, target: Pointer, value: U32, count: U64) -> None:
+    """Sets words."""
+    _fill(driver, target, 0, value, 4, count, 1, 0)
+
+
+@entry("cuMemsetD8Async")
+def fill_8_async(
+    driver: Driver, target: Pointer, value: U8, count: U64, stream: Pointer
+) -> None:
+    """Sets bytes in a stream's order."""
+    _fill(driver, target, 0, value, 1, count, 1, stream)
+
+
+@entry("cuMemsetD16Async")
+def fill_16_async(
+    driver: Driver, target: Pointer, value: U16, count: U64, stream: Pointer
+) -> None:
+    """Sets halves of words in a stream's order."""
+    _fill(driver, target, 0, value, 2, count, 1, stream)
+
+
+@entry("cuMemsetD32Async")
+def fill_32_async(
+    driver: Driver, target: Pointer, value: U32, count: U64, stream: Pointer
+) -> None:
+    """Sets words in a stream's order."""
+    _fill(driver, target, 0, value, 4, count, 1, stream)
+
+
+@entry("cuMemsetD2D8_v2")
+def fill_2d_8(
+    driver: Driver, target: Pointer, pitch: U64, value: U8, width: U64, height: U64
+) -> None:
+    """Sets rows of bytes."""
+    _fill(driver, target, pitch, value, 1, width, height, 0)
+
+
+@entry("cuMemsetD2D16_v2")
+def fill_2d_16(
+    driver: Driver, target: Pointer, pitch: U64, value: U16, width: U64, height: U64
+) -> None:
+    """Sets rows of halves of words."""
+    _fill(driver, target, pitch, value, 2, width, height, 0)
+
+
+@entry("cuMemsetD2D32_v2")
+def fill_2d_32(
+    driver: Driver, target: Pointer, pitch: U64, value: U32, width: U64, height: U64
+) -> None:
+    """Sets rows of words."""
+    _fill(driver, target, pitch, value, 4, width, height, 0)
+
+
+@entry("cuMemsetD2D8Async")
+def fill_2d_8_async(
+    driver: Driver, target: Pointer, pitch: U64, value: U8, width: U64, height: U64,
+    stream: Pointer,
+) -> None:  # fmt: skip
+    """Sets rows of bytes in a stream's order."""
+    _fill(driver, target, pitch, value, 1, width, height, stream)
+
+
+@entry("cuMemsetD2D16Async")
+def fill_2d_16_async(
+    driver: Driver, target: Pointer, pitch: U64, value: U16, width: U64, height: U64,
+    stream: Pointer,
+) -> None:  # fmt: skip
+    """Sets rows of halves of words in a stream's order."""
+    _fill(driver, target, pitch, value, 2, width, height, stream)
+
+
+@entry("cuMemsetD2D32Async")
+def fill_2d_32_async(
+    driver: Driver, target: Pointer, pitch: U64, value: U32, width: U64, height: U64,
+    stream: Pointer,
+) -> None:  # fmt: skip
+    """Sets rows of words in a stream's order."""
+    _fill(driver, target, pitch, value, 4, width, height, stream)

@@ -1,0 +1,289 @@
+"""Streams, events, host functions, and capturing streams into graphs."""
+
+from __future__ import annotations
+
+import ctypes
+
+from warplens.driver.cells import put_f32, put_i32, put_u32, put_u64
+from warplens.driver.entries.table import I32, U32, U64, Pointer, entry
+from warplens.driver.graphs import (
+    ExecutableGraph,
+    Graph,
+    begin_capture,
+    end_capture,
+    record,
+    wait,
+)
+from warplens.driver.machine import Driver
+from warplens.driver.status import DriverError, Status
+from warplens.driver.timeline import Event, Stream
+
+_CAPTURING = 1
+_HostFunction = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_Callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
+
+
+def _create(driver: Driver, stream: int, flags: int, priority: int) -> None:
+    context = driver.context()
+    made = Stream(number=0, flags=flags, priority=priority, context=context.number)
+    made.number = driver.handle(made)
+    context.streams.append(made)
+    put_u64(stream, made.number)
+
+
+@entry("cuStreamCreate")
+def create(driver: Driver, stream: Pointer, flags: U32) -> None:
+    """A stream."""
+    _create(driver, stream, flags, 0)
+
+
+@entry("cuStreamCreateWithPriority")
+def create_with_priority(driver: Driver, stream: Pointer, flags: U32, priority: I32) -> None:
+    """A stream whose priority is remembered."""
+    _create(driver, stream, flags, max(-5, min(0, priority)))
+
+
+@entry("cuStreamDestroy_v2")
+def destroy(driver: Driver, stream: Pointer) -> None:
+    """Ends a stream."""
+    gone = driver.forget(stream, Stream)
+    driver.context_of(gone.context).streams.remove(gone)
+
+
+@entry("cuStreamSynchronize", "cuStreamQuery")
+def synchronize(driver: Driver, stream: Pointer) -> None:
+    """Everything is done already; a fault is told again."""
+    driver.context()
+    if driver.stream(stream).capture is not None:
+        raise DriverError(Status.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+
+
+@entry("cuStreamWaitEvent")
+def wait_event(driver: Driver, stream: Pointer, event: Pointer, flags: U32) -> None:
+    """Later work of the stream comes after the event."""
+    driver.context()
+    wait(driver, driver.stream(stream), driver.thing(event, Event))
+
+
+@entry("cuStreamGetCtx")
+def context(driver: Driver, stream: Pointer, context: Pointer) -> None:
+    """The stream's context."""
+    put_u64(context, driver.stream(stream).context)
+
+
+@entry("cuStreamGetCtx_v2")
+def context_v2(driver: Driver, stream: Pointer, context: Pointer, green: Pointer) -> None:
+    """The stream's context; none is a green one."""
+    put_u64(context, driver.stream(stream).context)
+    if green:
+        put_u64(green, 0)
+
+
+@entry("cuStreamGetDevice")
+def device(driver: Driver, stream: Pointer, device: Pointer) -> None:
+    """The stream's GPU."""
+    put_i32(device, driver.context_of(driver.stream(stream).context).gpu.index)
+
+
+@entry("cuStreamGetFlags")
+def flags(driver: Driver, stream: Pointer, flags: Pointer) -> None:
+    """The flags it was made with."""
+    put_u32(flags, driver.stream(stream).flags)
+
+
+@entry("cuStreamGetPriority")
+def priority(driver: Driver, stream: Pointer, priority: Pointer) -> None:
+    """The priority it was made with."""
+    put_i32(priority, driver.stream(stream).priority)
+
+
+@entry("cuStreamGetId")
+def identifier(driver: Driver, stream: Pointer, number: Pointer) -> None:
+    """A number that no other stream of the context has."""
+    put_u64(number, driver.stream(stream).number)
+
+
+@entry("cuStreamAddCallback")
+def add_callback(
+    driver: Driver, stream: Pointer, callback: Pointer, data: Pointer, flags: U32
+) -> None:
+    """Calls a host function when the stream is there, which is now."""
+    driver.submit(driver.stream(stream), lambda _: _Callback(callback)(stream, 0, data))
+
+
+@entry("cuLaunchHostFunc")
+def host_function(driver: Driver, stream: Pointer, function: Pointer, data: Pointer) -> None:
+    """Calls a host function when the stream is there, which is now."""
+    driver.submit(driver.stream(stream), lambda _: _HostFunction(function)(data))
+
+
+# --- events --------------------------------------------------------------------------------------
+
+
+@entry("cuEventCreate")
+def create_event(driver: Driver, event: Pointer, flags: U32) -> None:
+    """An event."""
+    driver.context()
+    put_u64(event, driver.handle(Event(flags=flags)))
+
+
+@entry("cuEventDestroy_v2")
+def destroy_event(driver: Driver, event: Pointer) -> None:
+    """Ends an event."""
+    driver.forget(event, Event)
+
+
+@entry("cuEventRecord")
+def record_event(driver: Driver, event: Pointer, stream: Pointer) -> None:
+    """Marks where the stream is."""
+    driver.context()
+    record(driver, driver.thing(event, Event), driver.stream(stream))
+
+
+@entry("cuEventRecordWithFlags")
+def record_with_flags(driver: Driver, event: Pointer, stream: Pointer, flags: U32) -> None:
+    """Marks where the stream is."""
+    driver.context()
+    record(driver, driver.thing(event, Event), driver.stream(stream))
+
+
+@entry("cuEventSynchronize", "cuEventQuery")
+def synchronize_event(driver: Driver, event: Pointer) -> None:
+    """What was recorded is done."""
+    driver.context()
+    driver.thing(event, Event)
+
+
+@entry("cuEventElapsedTime_v2", "cuEventElapsedTime")
+def elapsed(driver: Driver, milliseconds: Pointer, start: Pointer, end: Pointer) -> None:
+    """The modelled time between two events."""
+    first, last = driver.thing(start, Event), driver.thing(end, Event)
+    if first.moment is None or last.moment is None or not (first.is_timed and last.is_timed):
+        raise DriverError(Status.CUDA_ERROR_INVALID_HANDLE, "an event that was not recorded")
+    put_f32(milliseconds, (last.moment.nanoseconds() - first.moment.nanoseconds()) / 1e6)
+
+
+# --- graphs --------------------------------------------------------------------------------------
+
+
+@entry("cuStreamBeginCapture_v2")
+def begin(driver: Driver, stream: Pointer, mode: I32) -> None:
+    """From now on the stream's work is noted."""
+    driver.context()
+    begin_capture(driver.stream(stream))
+
+
+@entry("cuStreamEndCapture")
+def end(driver: Driver, stream: Pointer, graph: Pointer) -> None:
+    """What was noted, as a graph."""
+    put_u64(graph, driver.handle(end_capture(driver, driver.stream(stream))))
+
+
+@entry("cuStreamIsCapturing")
+def is_capturing(driver: Driver, stream: Pointer, status: Pointer) -> None:
+    """Whether work is noted."""
+    put_i32(status, _CAPTURING if driver.stream(stream).capture is not None else 0)
+
+
+def _capture_info(
+    driver: Driver, stream: int, status: int, number: int, refused: tuple[int, ...]
+) -> None:
+    capture = driver.stream(stream).capture
+    if capture is not None and any(refused):
+        raise DriverError(Status.CUDA_ERROR_NOT_SUPPORTED, "nodes of a capture under way")
+    put_i32(status, 0 if capture is None else _CAPTURING)
+    if capture is not None and number:
+        put_u64(number, id(capture))
+
+
+@entry("cuStreamGetCaptureInfo")
+def capture_info(driver: Driver, stream: Pointer, status: Pointer, number: Pointer) -> None:
+    """Whether work is noted, and a number of the capture."""
+    _capture_info(driver, stream, status, number, ())
+
+
+@entry("cuStreamGetCaptureInfo_v2")
+def capture_info_v2(
+    driver: Driver, stream: Pointer, status: Pointer, number: Pointer, graph: Pointer,
+    dependencies: Pointer, count: Pointer,
+) -> None:  # fmt: skip
+    """The same; the nodes are not shown before the capture has ended."""
+    _capture_info(driver, stream, status, number, (graph, dependencies))
+
+
+@entry("cuStreamGetCaptureInfo_v3")
+def capture_info_v3(
+    driver: Driver, stream: Pointer, status: Pointer, number: Pointer, graph: Pointer,
+    dependencies: Pointer, edges: Pointer, count: Pointer,
+) -> None:  # fmt: skip
+    """The same; the nodes are not shown before the capture has ended."""
+    _capture_info(driver, stream, status, number, (graph, dependencies))
+
+
+@entry("cuThreadExchangeStreamCaptureMode")
+def exchange_mode(driver: Driver, mode: Pointer) -> None:
+    """Nothing that a mode could forbid is unsafe here."""
+
+
+@entry("cuGraphCreate")
+def create_graph(driver: Driver, graph: Pointer, flags: U32) -> None:
+    """An empty graph."""
+    put_u64(graph, driver.handle(Graph()))
+
+
+@entry("cuGraphClone")
+def clone_graph(driver: Driver, clone: Pointer, graph: Pointer) -> None:
+    """A copy."""
+    put_u64(clone, driver.handle(Graph(list(driver.thing(graph, Graph).work))))
+
+
+@entry("cuGraphDestroy")
+def destroy_graph(driver: Driver, graph: Pointer) -> None:
+    """Ends a graph."""
+    driver.forget(graph, Graph)
+
+
+def _instantiate(driver: Driver, executable: int, graph: int) -> None:
+    work = tuple(driver.thing(graph, Graph).work)
+    put_u64(executable, driver.handle(ExecutableGraph(work)))
+
+
+@entry("cuGraphInstantiateWithFlags")
+def instantiate(driver: Driver, executable: Pointer, graph: Pointer, flags: U64) -> None:
+    """The graph as it is now, ready to be launched."""
+    _instantiate(driver, executable, graph)
+
+
+@entry("cuGraphInstantiateWithParams")
+def instantiate_with_parameters(
+    driver: Driver, executable: Pointer, graph: Pointer, parameters: Pointer
+) -> None:
+    """The same."""
+    _instantiate(driver, executable, graph)
+
+
+@entry("cuGraphInstantiate_v2")
+def instantiate_v2(
+    driver: Driver, executable: Pointer, graph: Pointer, node: Pointer, log: Pointer, room: U64
+) -> None:
+    """The same."""
+    _instantiate(driver, executable, graph)
+
+
+@entry("cuGraphUpload")
+def upload_graph(driver: Driver, executable: Pointer, stream: Pointer) -> None:
+    """Nothing is left to do before a launch."""
+    driver.thing(executable, ExecutableGraph)
+
+
+@entry("cuGraphLaunch")
+def launch_graph(driver: Driver, executable: Pointer, stream: Pointer) -> None:
+    """Does what was captured, once more."""
+    driver.context()
+    driver.thing(executable, ExecutableGraph).launch(driver, driver.stream(stream))
+
+
+@entry("cuGraphExecDestroy")
+def destroy_executable(driver: Driver, executable: Pointer) -> None:
+    """Ends it."""
+    driver.forget(executable, ExecutableGraph)

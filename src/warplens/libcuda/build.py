@@ -1,0 +1,55 @@
+"""Compiles the library with the host's C compiler; a library once built is kept in the cache."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from warplens.errors import ToolchainError
+from warplens.toolchain.cache import default_cache, key_of
+
+SONAME = "libcuda.so.1"
+_COMPILERS = ("cc", "gcc", "clang")
+_OPTIONS = ("-O2", "-shared", "-fPIC", "-fvisibility=hidden", f"-Wl,-soname,{SONAME}",
+            "-Wl,-Bsymbolic")  # fmt: skip
+
+
+def build(source: str) -> Path:
+    """The path of the compiled library.
+
+    Raises:
+        ToolchainError: there is no C compiler, or it fails.
+    """
+    key = key_of("libcuda", os.uname().machine, *_OPTIONS, source)
+    cache = default_cache()
+    data = cache.get("libcuda", key)
+    if data is None:
+        data = _compiled(source)
+        cache.put("libcuda", key, data)
+    # The dynamic linker needs a file of its own: cache entries begin with a digest.
+    folder = Path(tempfile.mkdtemp(prefix="warplens-libcuda-"))
+    path = folder / SONAME
+    path.write_bytes(data)
+    return path
+
+
+def _compiled(source: str) -> bytes:
+    compiler = os.environ.get("CC") or next(filter(shutil.which, _COMPILERS), None)
+    if compiler is None:
+        raise ToolchainError(
+            "the simulated driver's C library needs a C compiler, and none was found",
+            hint="Install one (apt-get install gcc), or name it in the environment variable CC.",
+        )
+    with tempfile.TemporaryDirectory(prefix="warplens-") as folder:
+        text, library = Path(folder) / "libcuda.c", Path(folder) / SONAME
+        text.write_text(source)
+        done = subprocess.run(
+            [*compiler.split(), *_OPTIONS, "-o", str(library), str(text)],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        if done.returncode:
+            raise ToolchainError(f"{compiler} does not build the C library:\n{done.stderr}")
+        return library.read_bytes()
