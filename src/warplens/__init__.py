@@ -33,6 +33,7 @@ from warplens.errors import (
 from warplens.version import __version__
 
 if TYPE_CHECKING:
+    from warplens.cuda import profile
     from warplens.gpus.spec import GpuSpec, find_gpu, list_gpus, override
     from warplens.occupancy_calculator.launch_choices import (
         available_dynamic_shared,
@@ -71,6 +72,7 @@ _LAZY = {
     "max_registers_for": "warplens.occupancy_calculator.launch_choices",
     "occupancy": "warplens.occupancy_calculator.occupancy",
     "override": "warplens.gpus.spec",
+    "profile": "warplens.cuda",
     "save": "warplens.result",
 }
 
@@ -114,6 +116,7 @@ __all__ = [
     "max_registers_for",
     "occupancy",
     "override",
+    "profile",
     "save",
 ]
 

@@ -1,6 +1,6 @@
 """A simulated GPU for everything in this process that uses CUDA's driver.
 
-Importing this module puts the simulated driver in place, for an H200 or the GPU named by the
+Importing this module puts the simulated driver in place: an H200, or the GPU named by the
 environment variable WARPLENS_GPU. The module can be called: `with warplens.cuda("A100") as gpu:`
 names the GPU and collects the launches of the block in `gpu.launches`.
 """
@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import ContextDecorator
 from types import ModuleType, TracebackType
 from typing import Any
 
 from warplens.driver.machine import Driver
 from warplens.errors import InputError, WarplensError
+from warplens.frontends.watch import watch
 from warplens.gpus.spec import GpuSpec, find_gpu
-from warplens.libcuda.place import driver_in_place, put_in_place
+from warplens.libcuda import place
 from warplens.session.launch import Launch
 
 DEFAULT_GPU = "H200"
 
 
-class Gpu:
+class Gpu(ContextDecorator):
     """The GPUs of a `with` block: what was launched, and what went wrong last."""
 
     def __init__(self, driver: Driver, *, timed: bool) -> None:
@@ -64,6 +66,36 @@ class Gpu:
             raise found from error
 
 
+class Profile(Gpu):
+    """The same, and at the end of the block the launches' details pages are printed."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:  # fmt: skip
+        for launch in self.launches:
+            print(launch)
+        super().__exit__(kind, error, traceback)
+
+
+def choose(
+    *gpus: str | GpuSpec, clock: str | float = "base", timed: bool = False, prints: bool = True
+) -> Driver:
+    """The process's driver, which must have these GPUs."""
+    wanted = tuple(find_gpu(name) for name in gpus)
+    driver = place.driver(lambda: Driver(wanted or _usual(), clock=clock, prints=prints))
+    present = tuple(gpu.spec.name for gpu in driver.gpus)
+    if wanted and present != tuple(spec.name for spec in wanted):
+        raise InputError(
+            f"this process has {', '.join(present)}; a process keeps its GPUs",
+            hint="Name several GPUs at once, or use one process for each.",
+        )
+    driver.prints = prints
+    if timed:
+        driver.keep_times()
+    return driver
+
+
 def simulated(
     *gpus: str | GpuSpec, clock: str | float = "base", timed: bool = True, prints: bool = True
 ) -> Gpu:
@@ -78,21 +110,16 @@ def simulated(
     Raises:
         InputError: this process has other GPUs already.
     """
-    wanted = tuple(find_gpu(name) for name in gpus)
+    return Gpu(choose(*gpus, clock=clock, prints=prints), timed=timed)
 
-    def make() -> Driver:
-        chosen = wanted or (os.environ.get("WARPLENS_GPU", DEFAULT_GPU),)
-        return Driver(chosen, clock=clock, prints=prints)
 
-    driver = driver_in_place() or put_in_place(make)
-    present = tuple(gpu.spec.name for gpu in driver.gpus)
-    if wanted and present != tuple(spec.name for spec in wanted):
-        raise InputError(
-            f"this process has {', '.join(present)}; a process keeps its GPUs",
-            hint="Name several GPUs at once, or use one process for each.",
-        )
-    driver.prints = prints
-    return Gpu(driver, timed=timed)
+def profile(*, gpu: str | GpuSpec | None = None, clock: str | float = "base") -> Profile:
+    """Around a function or a block: prints what its launches did, as `warplens profile` does."""
+    return Profile(choose(*(() if gpu is None else (gpu,)), clock=clock), timed=True)
+
+
+def _usual() -> tuple[str, ...]:
+    return (os.environ.get("WARPLENS_GPU") or DEFAULT_GPU,)
 
 
 class _Callable(ModuleType):
@@ -102,4 +129,7 @@ class _Callable(ModuleType):
         return simulated(*gpus, **options)
 
 
+if not place.is_in_place():
+    place.put_in_place(lambda: Driver(_usual()))
+    watch(place.driver)
 sys.modules[__name__].__class__ = _Callable

@@ -7,7 +7,7 @@ import runpy
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,6 +45,8 @@ def profile_script(
             result = collect(launch, arguments, len(launches))
             launches.append(replace(result, process_name=script.name))
 
+    timed = arguments.timing != "off"
+    put_driver_in_place(arguments, timed=timed, prints=False, required=False)
     with listening(listener):
         is_quiet = arguments.csv or arguments.json
         status = run_script(script, arguments.script_arguments, quiet=is_quiet)
@@ -57,18 +59,41 @@ def refuse_launch_options(arguments: argparse.Namespace, script: Path) -> None:
     """Raises InputError for a missing script and for options that only kernels of a file take."""
     if not script.is_file():
         raise InputError(f"{script}: no such file")
-    for name in ("gpu", "grid", "block", "arg", "save_arg"):
+    for name in ("grid", "block", "arg", "save_arg"):
         if getattr(arguments, name):
             raise InputError(
                 f"--{name.replace('_', '-')} applies to .cu files and cubins only",
-                hint="A script creates its devices and launches itself.",
+                hint="A script launches its kernels itself.",
             )
+    if len(arguments.gpu) > 1:
+        raise InputError("a script has one simulated GPU", hint="Give --gpu once.")
+
+
+def put_driver_in_place(
+    arguments: argparse.Namespace, *, timed: bool, prints: bool, required: bool
+) -> None:
+    """Lets what the script imports find a simulated GPU: numba-cuda, Triton, cuda.core and others.
+
+    Without `required`, a machine on which that cannot be only says so: the script may use warplens
+    alone.
+    """
+    try:
+        import warplens.cuda as cuda
+    except WarplensError as error:
+        if required:
+            raise
+        print(f"warplens: no simulated driver for other packages: {error}", file=sys.stderr)
+        return
+    clock: str | float = arguments.clock
+    with suppress(ValueError):
+        clock = float(clock)
+    cuda.choose(*arguments.gpu, clock=clock, timed=timed, prints=prints)
 
 
 def run_script(script: Path, words: list[str], *, quiet: bool) -> int:
     """Runs the script as __main__ and says how it ended, as ncu does."""
     code = 0
-    with _as_main(script, words, quiet=quiet):
+    with as_main(script, words, quiet=quiet):
         try:
             runpy.run_path(str(script), run_name="__main__")
         except SystemExit as error:
@@ -102,7 +127,7 @@ def _exit_code(error: SystemExit) -> int:
 
 
 @contextmanager
-def _as_main(script: Path, words: list[str], *, quiet: bool) -> Iterator[None]:
+def as_main(script: Path, words: list[str], *, quiet: bool) -> Iterator[None]:
     """Sets what a script sees of the process; its output must not mix with CSV or JSON."""
     saved = (sys.argv, sys.path, sys.stdout)
     sys.argv = [str(script), *words]

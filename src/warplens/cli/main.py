@@ -17,6 +17,7 @@ from warplens.version import __version__
 EPILOG = """a session:
   warplens profile reduce.cu -k 'reduce<256>' --grid 4096 --block 256 \\
            --arg 'i32[1048576]=arange' --arg 'i32[1]=0' --arg i32=1048576
+  warplens run script.py                         a program for GPUs, on this machine's CPU
   warplens profile script.py                     every launch the script makes
   warplens profile ... --gpu H200 --gpu 'RTX 4090' --set full -o first
   warplens show first --page source --csv
@@ -60,7 +61,7 @@ def build_parser() -> argparse.ArgumentParser:
 def script_split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """Parts `profile [options] script.py arguments` after the script: the rest is the script's."""
     for position, word in enumerate(words):
-        if position and words[0] in ("profile", "sanitize") and word.endswith(".py"):
+        if position and words[0] in ("run", "profile", "sanitize") and word.endswith(".py"):
             return list(words[: position + 1]), list(words[position + 1 :])
     return list(words), []
 

@@ -140,7 +140,7 @@ def _sanitize_kernel(arguments: argparse.Namespace, reports: list[Report]) -> No
 def _sanitize_script(arguments: argparse.Namespace, reports: list[Report]) -> int:
     """Runs a script; every launch is checked first and then runs as usual."""
     from warplens.cli._printing import LaunchFilter, nothing_matched
-    from warplens.cli._script import refuse_launch_options, run_script
+    from warplens.cli._script import put_driver_in_place, refuse_launch_options, run_script
     from warplens.naming import bare_name
     from warplens.session.listeners import checking
 
@@ -157,6 +157,7 @@ def _sanitize_script(arguments: argparse.Namespace, reports: list[Report]) -> in
         if chosen.keeps(names):
             reports.append(pending.sanitized(values, _options(arguments), keep_results=False))
 
+    put_driver_in_place(arguments, timed=False, prints=True, required=False)
     with checking(check):
         status = run_script(script, arguments.script_arguments, quiet=arguments.json)
     if not reports:

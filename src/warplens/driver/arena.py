@@ -8,27 +8,22 @@ up from fixed places far from where a process keeps its own memory, the same in 
 from __future__ import annotations
 
 import ctypes
+import gc
 import mmap
 import weakref
 from functools import lru_cache
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from warplens.errors import Unsupported
 
-FIRST = 0x2000_0200_0000
-_SPAN = 0x0800_0000_0000  # per device
-_MOST_DEVICES = 8
+_FIRST = 0x2000_0200_0000
+_SPAN = 0x0400_0000_0000
+_MOST_REGIONS = 20
 _NO_RESERVE, _FIXED_NO_REPLACE = 0x4000, 0x10_0000
 _FAILED = (1 << 64) - 1
-
-
-def first_address(device: int) -> int:
-    """Where a device's addresses begin."""
-    if device >= _MOST_DEVICES:
-        raise Unsupported(f"a process simulates at most {_MOST_DEVICES} GPUs")
-    return FIRST + device * _SPAN
 
 
 @lru_cache(maxsize=1)
@@ -42,23 +37,48 @@ def _libc() -> ctypes.CDLL:
     return libc
 
 
-def bytes_at(address: int, nbytes: int) -> npt.NDArray[np.uint8]:
-    """Zeroed memory at exactly this address; it goes back when no array looks at it any more.
+class Region:
+    """The addresses of one simulated GPU, its own until nothing of its memory is left.
 
     Raises:
-        MemoryError: the system has no memory, or something else lies there.
+        Unsupported: the process simulates too many GPUs.
     """
-    if nbytes == 0:
-        return np.zeros(0, np.uint8)
-    page = mmap.PAGESIZE
-    start = address // page * page
-    length = (address + nbytes - start + page - 1) // page * page
-    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE | _FIXED_NO_REPLACE
-    found = _libc().mmap(start, length, mmap.PROT_READ | mmap.PROT_WRITE, flags, -1, 0)
-    if found != start:
-        if found != _FAILED:  # a kernel before Linux 4.17 takes the address as a wish
-            _libc().munmap(found, length)
-        raise MemoryError(f"{nbytes} bytes at {address:#x}")
-    raw = (ctypes.c_uint8 * nbytes).from_address(address)
-    weakref.finalize(raw, _libc().munmap, start, length).atexit = False
-    return np.frombuffer(raw, np.uint8)
+
+    _taken: ClassVar[set[int]] = set()
+
+    def __init__(self) -> None:
+        if len(self._taken) == _MOST_REGIONS:
+            gc.collect()  # drivers that nobody uses any more may be part of cycles
+        left = [number for number in range(_MOST_REGIONS) if number not in self._taken]
+        if not left:
+            raise Unsupported(f"a process simulates at most {_MOST_REGIONS} GPUs at a time")
+        self.first = _FIRST + left[0] * _SPAN
+        self._taken.add(left[0])
+        weakref.finalize(self, self._taken.discard, left[0]).atexit = False
+
+    def bytes_at(self, address: int, nbytes: int) -> npt.NDArray[np.uint8]:
+        """Zeroed memory at exactly this address; it goes back when no array looks at it any more.
+
+        Raises:
+            MemoryError: the system has no memory, or something else lies there.
+        """
+        if nbytes == 0:
+            return np.zeros(0, np.uint8)
+        page = mmap.PAGESIZE
+        start = address // page * page
+        length = (address + nbytes - start + page - 1) // page * page
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE | _FIXED_NO_REPLACE
+        found = _libc().mmap(start, length, mmap.PROT_READ | mmap.PROT_WRITE, flags, -1, 0)
+        if found != start:
+            if found != _FAILED:  # a kernel before Linux 4.17 takes the address as a wish
+                _libc().munmap(found, length)
+            raise MemoryError(f"{nbytes} bytes at {address:#x}")
+        raw: Any = (ctypes.c_uint8 * nbytes).from_address(address)
+        weakref.finalize(raw, _unmap, self, start, length).atexit = False
+        array: npt.NDArray[np.uint8] = np.frombuffer(raw, np.uint8)
+        return array
+
+
+def _unmap(region: Region, start: int, length: int) -> None:
+    """Gives memory back; until then its region stays taken."""
+    _libc().munmap(start, length)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from warplens.driver import arena
+from warplens.driver.arena import Region
 from warplens.driver.memory import Memory
 from warplens.driver.status import DriverError, Status, described, status_of
 from warplens.driver.timeline import Moment, Stream, Work
@@ -63,7 +63,8 @@ class SimulatedGpu:
 
     def __init__(self, index: int, name: str | GpuSpec, clock: str | float) -> None:
         self.index = index
-        memory = DeviceMemory(first=arena.first_address(index), bytes_at=arena.bytes_at)
+        region = Region()
+        memory = DeviceMemory(first=region.first, bytes_at=region.bytes_at)
         options = LaunchOptions(timing=False)
         self.device = Device(name, clock=clock, options=options, memory=memory)
         self.spec = self.device.gpu

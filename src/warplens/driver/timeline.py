@@ -22,7 +22,7 @@ class Moment:
         self._before = tuple(dict.fromkeys(before))
         self._duration = duration
         self._nanoseconds: float | None = None
-        self.pending = 1 + max((moment.pending for moment in self._before), default=0)
+        self.pending: int = 1 + max((moment.pending for moment in self._before), default=0)
         if duration is None and not self._before:
             self._nanoseconds, self.pending = 0.0, 0
         elif self.pending > _MOST_PENDING:

@@ -11,7 +11,8 @@ from warplens.toolchain import packages
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _DECLARED = re.compile(r"\bCUresult\s+CUDAAPI\s+(cu\w+)\s*\(")
 _RENAMED = re.compile(
-    r"^[ \t]*#[ \t]*define[ \t]+(cu[A-Z]\w*)[ \t]+(?:__CUDA_API_(PTDS|PTSZ)\()?(cu[A-Z]\w*)\)?[ \t]*$",
+    r"^[ \t]*#[ \t]*define[ \t]+(cu[A-Z]\w*)[ \t]+"
+    r"(?:__CUDA_API_(PTDS|PTSZ)\()?(cu[A-Z]\w*)\)?[ \t]*$",
     re.MULTILINE,
 )
 _PER_THREAD = re.compile(r"__CUDA_API_(PTDS|PTSZ)\((cu\w+)\)")
@@ -44,7 +45,7 @@ def driver_api() -> DriverApi:
     folder = packages.include_dirs()[0]
     text = _COMMENT.sub("", (folder / "cuda.h").read_text())
     names = {name for name in _DECLARED.findall(text)} | set(_PROFILER)
-    current = {}
+    current: dict[str, str] = {}
     for name, _, target in _RENAMED.findall(text):
         names.add(target)
         current.setdefault(name, target)

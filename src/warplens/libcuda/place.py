@@ -7,6 +7,7 @@ import ctypes
 import os
 import shutil
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +18,7 @@ from warplens.errors import ToolchainError, Unsupported
 from warplens.libcuda.build import SONAME, build
 from warplens.libcuda.header import driver_api
 from warplens.libcuda.lookup import lookups
-from warplens.libcuda.source import DEINITIALIZED, NOT_INITIALIZED, library_source
+from warplens.libcuda.source import DEINITIALIZED, library_source
 
 
 class _PythonFunctions(ctypes.Structure):
@@ -29,10 +30,12 @@ class _PythonFunctions(ctypes.Structure):
 
 
 class _InPlace:
-    """The library of this process and the driver that it calls."""
+    """The library of this process; the driver behind it is made when it is first needed."""
 
-    def __init__(self) -> None:
-        self.driver: Driver | None = None
+    def __init__(self, make: Callable[[], Driver]) -> None:
+        self.make = make
+        self.started: Driver | None = None
+        self._lock = threading.Lock()
         api = driver_api()
         entries = {**served(), **lookups(api, self._address_of)}
         signatures = {name: entry.types for name, entry in entries.items()}
@@ -42,6 +45,14 @@ class _InPlace:
         finally:
             shutil.rmtree(path.parent, ignore_errors=True)
         self._callbacks = [self._callback(entry) for entry in entries.values()]
+        self._connect()
+
+    def driver(self) -> Driver:
+        """The driver, made now if nobody needed it before."""
+        with self._lock:
+            if self.started is None:
+                self.started = self.make()
+            return self.started
 
     def _address_of(self, name: str) -> int:
         return ctypes.cast(getattr(self.library, name), ctypes.c_void_p).value or 0
@@ -51,14 +62,11 @@ class _InPlace:
         call = entry.call
 
         def callback(*arguments: int) -> int:
-            driver = self.driver
-            return NOT_INITIALIZED if driver is None else call(driver, *arguments)
+            return call(self.started or self.driver(), *arguments)
 
         return prototype(callback)
 
-    def connect(self, driver: Driver) -> None:
-        """Serves calls by this driver."""
-        self.driver = driver
+    def _connect(self) -> None:
         interface = ctypes.pythonapi
         functions = _PythonFunctions(*(
             ctypes.cast(function, ctypes.c_void_p).value
@@ -74,39 +82,47 @@ class _InPlace:
     def disconnect(self) -> None:
         """Lets later calls fail: Python is going away."""
         self.library.warplens_disconnect(DEINITIALIZED)
-        self.driver = None
 
 
 _in_place: _InPlace | None = None
 
 
-def put_in_place(make: Callable[[], Driver]) -> Driver:
-    """Makes the simulated driver this process's, once; gives it.
+def put_in_place(make: Callable[[], Driver]) -> None:
+    """Makes the simulated `libcuda.so.1` this process's, once.
+
+    Args:
+        make: gives the driver when it is first needed.
 
     Raises:
         ToolchainError: another libcuda is loaded already, or the library cannot be built.
     """
     global _in_place
-    if _in_place is None:
-        if not sys.platform.startswith("linux"):
-            raise Unsupported("the simulated driver's C library is for Linux")
-        _refuse_other_driver()
-        _in_place = _InPlace()
-        atexit.register(_in_place.disconnect)
-    if _in_place.driver is None:
-        _in_place.connect(make())
-    assert _in_place.driver is not None
-    return _in_place.driver
+    if _in_place is not None:
+        return
+    if not sys.platform.startswith("linux"):
+        raise Unsupported("the simulated driver's C library is for Linux")
+    _refuse_other_driver()
+    _in_place = _InPlace(make)
+    atexit.register(_in_place.disconnect)
 
 
-def driver_in_place() -> Driver | None:
-    """The driver of this process, if one was put in place."""
-    return None if _in_place is None else _in_place.driver
+def is_in_place() -> bool:
+    """Whether this process's `libcuda.so.1` is the simulated one."""
+    return _in_place is not None
 
 
-def library_in_place() -> ctypes.CDLL | None:
-    """The C library of this process, if it was put in place."""
-    return None if _in_place is None else _in_place.library
+def driver(make: Callable[[], Driver] | None = None) -> Driver:
+    """The driver of this process; if nobody needed it before, `make` says which one it is."""
+    assert _in_place is not None
+    if make is not None and _in_place.started is None:
+        _in_place.make = make
+    return _in_place.driver()
+
+
+def library() -> ctypes.CDLL:
+    """The C library of this process."""
+    assert _in_place is not None
+    return _in_place.library
 
 
 def _refuse_other_driver() -> None:

@@ -1,6 +1,6 @@
 """Every function of the driver API that is served, by subject.
 
-A module per subject; each function is declared once with its C signature. `served()` gives them all.
+A module per subject; each function is declared once with its C signature. `served()` gives all.
 """
 
 from __future__ import annotations

@@ -160,3 +160,10 @@ def affinity(driver: Driver, answer: Pointer, kind: I32, device: I32) -> None:
 def profiler_range(driver: Driver) -> None:
     """Every launch is counted anyway."""
     driver.context()
+
+
+@entry("cuGetExportTable")
+def export_table(driver: Driver, table: Pointer, identifier: Pointer) -> None:
+    """Undocumented tables: there are none."""
+    put_u64(table, 0)
+    raise DriverError(Status.CUDA_ERROR_NOT_FOUND, "an undocumented table of the driver")
