@@ -21,6 +21,10 @@ LAYERS = (
     ("metrics", "timing", "analysis", "sanitize", "stepping"),
     ("report", "reference"),
     ("session",),
+    ("driver",),
+    ("libcuda",),
+    ("frontends",),
+    ("cuda",),
     ("validation", "testing"),
     ("api", "cli"),
 )

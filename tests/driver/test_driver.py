@@ -1,4 +1,4 @@
-"""The driver's semantics, called as C does it: results beside NumPy's, and the codes of mistakes."""
+"""The driver's semantics, called as C does: results beside NumPy's, the codes of mistakes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ extern "C" __global__ void follow(float **rows, float *out, int n) {
 extern "C" __global__ void beyond(float *x, int n) { x[n + threadIdx.x] = 1; }
 extern "C" __global__ void stage(float *out) {
     extern __shared__ float tile[];
-    tile[threadIdx.x] = threadIdx.x; __syncthreads(); out[threadIdx.x] = tile[blockDim.x - 1 - threadIdx.x];
+    tile[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    out[threadIdx.x] = tile[blockDim.x - 1 - threadIdx.x];
 }
 """
 CALLS = served()
@@ -296,7 +298,7 @@ def test_name_and_attributes(api: Api) -> None:
     ],
 )
 def test_mistakes(api: Api, name: str, arguments: tuple[Any, ...], status: Status) -> None:
-    """A wrong call gives the code that the driver's documentation names, and nothing else breaks."""
+    """A wrong call gives the code that its documentation names, and nothing else breaks."""
     assert api.status(name, *arguments) == status
     api("cuCtxSynchronize")
 
@@ -360,7 +362,7 @@ def test_fat_binaries() -> None:
 
     assert cubin_of(fatbin(0, cubin, len(cubin)), 89) == cubin
     assert cubin_of(fatbin(0x2000, lz4_literals(cubin), len(cubin)), 89) == cubin
-    overlapping = b"\x18ab" [:2] + b"\x01\x00"  # one literal, then twelve times the byte before
+    overlapping = b"\x18a\x01\x00"  # one literal, then twelve times the byte before
     assert cubin_of(fatbin(0x2000, overlapping, 13), 89) == b"a" * 13
     with pytest.raises(Exception, match="the fat binary has sm_89; the GPU is sm_90"):
         cubin_of(fatbin(0, cubin, len(cubin)), 90)

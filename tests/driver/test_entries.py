@@ -29,7 +29,7 @@ BY_VALUE = {"CUmemLocation"}
 
 def enumeration(name: str) -> dict[str, int]:
     """The names and numbers of an enumeration of the header."""
-    found = re.search(r"typedef enum %s \{(.*?)\n\} \w+" % name, TEXT, re.DOTALL)
+    found = re.search(rf"typedef enum {name} \{{(.*?)\n\}} \w+", TEXT, re.DOTALL)
     assert found is not None
     body, numbers, last = re.sub(r"#[^\n]*", "", found[1]), dict[str, int](), -1
     for part in filter(str.strip, body.split(",")):

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
+from numba import cuda, float32, vectorize
 
 import warplens
 
-gpu = warplens.cuda("RTX 4060")
-
-from numba import cuda, float32, vectorize  # noqa: E402
-
 
 @cuda.jit
-def _add(x, y, out):  # type: ignore[no-untyped-def]
+def _add(x, y, out):
     i = cuda.grid(1)
     if i < x.size:
         out[i] = x[i] + y[i]
 
 
 @cuda.jit
-def _matmul(a, b, c):  # type: ignore[no-untyped-def]
+def _matmul(a, b, c):
     left = cuda.shared.array((16, 16), float32)
     right = cuda.shared.array((16, 16), float32)
     x, y = cuda.grid(2)
@@ -39,21 +37,21 @@ def _matmul(a, b, c):  # type: ignore[no-untyped-def]
 
 
 @cuda.jit
-def _histogram(values, counts):  # type: ignore[no-untyped-def]
+def _histogram(values, counts):
     i = cuda.grid(1)
     if i < values.size:
         cuda.atomic.add(counts, values[i], 1)
 
 
 @cuda.jit(lineinfo=True)
-def _beyond(x, n):  # type: ignore[no-untyped-def]
+def _beyond(x, n):
     x[cuda.grid(1) + n] = 1.0  # the line that must be named
 
 
 LINE = _beyond.py_func.__code__.co_firstlineno + 2
 
 
-def test_vector_add() -> None:
+def test_vector_add(gpu: Any) -> None:
     """Host arrays go there and back; the launch is seen with its counters."""
     x, y = np.arange(1000, dtype=np.float32), np.ones(1000, np.float32)
     out = np.zeros_like(x)
@@ -63,10 +61,10 @@ def test_vector_add() -> None:
 
     assert np.array_equal(out, x + y)
     assert launch.metric("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum") == 125
-    assert cuda.get_current_device().name.endswith(b"(warplens)")
+    assert cuda.get_current_device().name.endswith("(warplens)")
 
 
-def test_shared_memory_matmul() -> None:
+def test_shared_memory_matmul(gpu: Any) -> None:
     """A tiled product of matrices equals NumPy's."""
     random = np.random.default_rng(1)
     a = random.integers(-4, 5, (64, 32)).astype(np.float32)
@@ -77,7 +75,7 @@ def test_shared_memory_matmul() -> None:
     assert np.array_equal(c.copy_to_host(), a @ b)
 
 
-def test_atomics() -> None:
+def test_atomics(gpu: Any) -> None:
     """Atomic additions count as numpy.bincount does."""
     values = np.random.default_rng(2).integers(0, 10, 5000).astype(np.int32)
     counts = cuda.to_device(np.zeros(10, np.int64))
@@ -86,11 +84,11 @@ def test_atomics() -> None:
     assert np.array_equal(counts.copy_to_host(), np.bincount(values, minlength=10))
 
 
-def test_ufunc() -> None:
+def test_ufunc(gpu: Any) -> None:
     """A vectorised function equals the same in NumPy."""
 
     @vectorize(["float64(float64, float64)"], target="cuda")
-    def hypotenuse(x, y):  # type: ignore[no-untyped-def]
+    def hypotenuse(x, y):
         return math.sqrt(x * x + y * y)
 
     x = np.arange(100.0)
@@ -98,7 +96,7 @@ def test_ufunc() -> None:
     assert np.array_equal(hypotenuse(x, x + 1), np.sqrt(x * x + (x + 1) * (x + 1)))
 
 
-def test_streams_and_events() -> None:
+def test_streams_and_events(gpu: Any) -> None:
     """Work in a stream between two events takes modelled time."""
     stream = cuda.stream()
     first, last = cuda.event(), cuda.event()
@@ -113,7 +111,7 @@ def test_streams_and_events() -> None:
     assert np.array_equal(out.copy_to_host(stream=stream), np.full(4096, 2))
 
 
-def test_fault_names_the_line() -> None:
+def test_fault_names_the_line(gpu: Any) -> None:
     """An access out of bounds raises the typed error with the Python line; the GPU stays usable."""
     x = cuda.device_array(32, np.float32)
     with pytest.raises(warplens.MemoryFault, match=rf"test_numba\.py:{LINE}\b"), gpu:
@@ -123,7 +121,7 @@ def test_fault_names_the_line() -> None:
     assert np.array_equal(x.copy_to_host(), np.ones(32))
 
 
-def test_another_gpu_is_refused() -> None:
+def test_another_gpu_is_refused(gpu: Any) -> None:
     """A process keeps its GPU."""
     with pytest.raises(warplens.InputError, match="a process keeps its GPUs"):
         warplens.cuda("A100")
