@@ -103,7 +103,7 @@ def _checked(function: Function, shape: Shape) -> Shape:
         )  # fmt: skip
     if shape.is_cooperative:
         spec = function.module.gpu.spec
-        fits = int(function.kernel.occupancy(shape.block, shape.shared).blocks) * spec.sm_count
+        fits = function.resident_blocks(shape.block, shape.shared) * spec.sm_count
         if prod(shape.grid) > fits:
             raise DriverError(Status.CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE)
     return shape

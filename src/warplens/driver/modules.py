@@ -8,6 +8,7 @@ from math import prod
 from warplens.driver.attributes import FunctionAttribute
 from warplens.driver.machine import Driver, SimulatedGpu
 from warplens.driver.status import DriverError, Status
+from warplens.occupancy_calculator.occupancy import occupancy_of_kernel
 from warplens.sass.model import SassKernel
 from warplens.session.kernel import Kernel
 from warplens.session.module import Module
@@ -47,6 +48,11 @@ class Function:
         if self.lifted is None:
             self.lifted = self.module.module[self.name]
         return self.lifted
+
+    def resident_blocks(self, block: int | tuple[int, int, int], dynamic_shared: int) -> int:
+        """Blocks of that shape that fit on an SM."""
+        spec = self.module.gpu.spec
+        return int(occupancy_of_kernel(self.sass, spec, block, dynamic_shared).blocks)
 
     @property
     def most_dynamic_shared(self) -> int:

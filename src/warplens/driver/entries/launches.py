@@ -56,16 +56,12 @@ def launch_ex(
 # --- occupancy -----------------------------------------------------------------------------------
 
 
-def _blocks(function: Function, threads: int, shared: int) -> int:
-    return int(function.kernel.occupancy(threads, shared).blocks)
-
-
 @entry("cuOccupancyMaxActiveBlocksPerMultiprocessor")
 def active_blocks(
     driver: Driver, count: Pointer, function: Pointer, threads: I32, shared: U64
 ) -> None:
     """Blocks that fit on an SM."""
-    put_i32(count, _blocks(driver.thing(function, Function), threads, shared))
+    put_i32(count, driver.thing(function, Function).resident_blocks(threads, shared))
 
 
 @entry("cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags")
@@ -73,7 +69,7 @@ def active_blocks_with_flags(
     driver: Driver, count: Pointer, function: Pointer, threads: I32, shared: U64, flags: U32
 ) -> None:
     """Blocks that fit on an SM."""
-    put_i32(count, _blocks(driver.thing(function, Function), threads, shared))
+    put_i32(count, driver.thing(function, Function).resident_blocks(threads, shared))
 
 
 @entry("cuOccupancyMaxPotentialBlockSize")
@@ -103,7 +99,7 @@ def _potential_block(
 
     def resident(threads: int) -> tuple[int, int]:
         nbytes = shared if ask is None else int(ask(threads))
-        return _blocks(function, threads, nbytes) * threads, threads
+        return function.resident_blocks(threads, nbytes) * threads, threads
 
     sizes = [*range(32, most + 1, 32), *([most] if most % 32 else [])]
     together, threads = max(map(resident, sizes))

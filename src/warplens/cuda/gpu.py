@@ -1,21 +1,13 @@
-"""A simulated GPU for everything in this process that uses CUDA's driver.
-
-Importing this module puts the simulated driver in place: an H200, or the GPU named by the
-environment variable WARPLENS_GPU. The module can be called: `with warplens.cuda("A100") as gpu:`
-names the GPU and collects the launches of the block in `gpu.launches`.
-"""
+"""The GPUs of the process: chosen once, seen through `with` blocks."""
 
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import ContextDecorator
-from types import ModuleType, TracebackType
-from typing import Any
+from types import TracebackType
 
 from warplens.driver.machine import Driver
 from warplens.errors import InputError, WarplensError
-from warplens.frontends.watch import watch
 from warplens.gpus.spec import GpuSpec, find_gpu
 from warplens.libcuda import place
 from warplens.session.launch import Launch
@@ -83,7 +75,7 @@ def choose(
 ) -> Driver:
     """The process's driver, which must have these GPUs."""
     wanted = tuple(find_gpu(name) for name in gpus)
-    driver = place.driver(lambda: Driver(wanted or _usual(), clock=clock, prints=prints))
+    driver = place.driver(lambda: Driver(wanted or usual_gpus(), clock=clock, prints=prints))
     present = tuple(gpu.spec.name for gpu in driver.gpus)
     if wanted and present != tuple(spec.name for spec in wanted):
         raise InputError(
@@ -118,18 +110,6 @@ def profile(*, gpu: str | GpuSpec | None = None, clock: str | float = "base") ->
     return Profile(choose(*(() if gpu is None else (gpu,)), clock=clock), timed=True)
 
 
-def _usual() -> tuple[str, ...]:
+def usual_gpus() -> tuple[str, ...]:
+    """What a process has that names no GPU."""
     return (os.environ.get("WARPLENS_GPU") or DEFAULT_GPU,)
-
-
-class _Callable(ModuleType):
-    """This module, which can be called."""
-
-    def __call__(self, *gpus: str | GpuSpec, **options: Any) -> Gpu:
-        return simulated(*gpus, **options)
-
-
-if not place.is_in_place():
-    place.put_in_place(lambda: Driver(_usual()))
-    watch(place.driver)
-sys.modules[__name__].__class__ = _Callable
