@@ -87,7 +87,7 @@ def put_driver_in_place(
     clock: str | float = arguments.clock
     with suppress(ValueError):
         clock = float(clock)
-    cuda.choose(*arguments.gpu, clock=clock, timed=timed, prints=prints)
+    cuda.prepare(*arguments.gpu, clock=clock, timed=timed, prints=prints)
 
 
 def run_script(script: Path, words: list[str], *, quiet: bool) -> int:

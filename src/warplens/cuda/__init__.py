@@ -11,13 +11,13 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from warplens.cuda.gpu import Gpu, Profile, choose, profile, simulated, usual_gpus
+from warplens.cuda.gpu import Gpu, Profile, choose, prepare, profile, simulated, usual_gpus
 from warplens.driver.machine import Driver
 from warplens.frontends.watch import watch
 from warplens.gpus.spec import GpuSpec
 from warplens.libcuda import place
 
-__all__ = ["Gpu", "Profile", "choose", "profile", "simulated"]
+__all__ = ["Gpu", "Profile", "choose", "prepare", "profile", "simulated"]
 
 
 class _Callable(ModuleType):

@@ -88,6 +88,15 @@ def choose(
     return driver
 
 
+def prepare(
+    *gpus: str | GpuSpec, clock: str | float, timed: bool, prints: bool
+) -> None:
+    """The same for a program that may not need a driver: it is made when it does."""
+    wanted = tuple(find_gpu(name) for name in gpus) or usual_gpus()
+    if not place.prefer(lambda: Driver(wanted, clock=clock, timed=timed, prints=prints)):
+        choose(*gpus, clock=clock, timed=timed, prints=prints)
+
+
 def simulated(
     *gpus: str | GpuSpec, clock: str | float = "base", timed: bool = True, prints: bool = True
 ) -> Gpu:

@@ -114,9 +114,18 @@ def is_in_place() -> bool:
 def driver(make: Callable[[], Driver] | None = None) -> Driver:
     """The driver of this process; if nobody needed it before, `make` says which one it is."""
     assert _in_place is not None
-    if make is not None and _in_place.started is None:
-        _in_place.make = make
+    if make is not None:
+        prefer(make)
     return _in_place.driver()
+
+
+def prefer(make: Callable[[], Driver]) -> bool:
+    """Says which driver is made when one is needed; False if there is one already."""
+    assert _in_place is not None
+    if _in_place.started is not None:
+        return False
+    _in_place.make = make
+    return True
 
 
 def library() -> ctypes.CDLL:
