@@ -324,7 +324,7 @@ BROKEN = {
     "unknown set": "profile k.cu -k other --grid 1 --block 1 --set nope",
     "bad regex": "profile -k regex:( s.py",
     "bad clock": "profile k.cu -k other --grid 1 --block 1 --clock fast --arg i32[1]=0",
-    "gpu for script": "profile --gpu H200 s.py",
+    "two GPUs for a script": "profile --gpu H200 --gpu A100 s.py",
     "two forms": "profile k.cu -k other --grid 1 --block 1 --csv --json",
     "no result": "show nowhere",
     "no result file": "show s.py",
