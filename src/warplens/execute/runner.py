@@ -177,7 +177,7 @@ def release_splits(slot: int, i: int, number: int, result: int, arrived: Ints, w
 def release_barrier(slot: int, number: int, control: Ints, barriers: Ints, arrived: Ints,
                     warps: Ints, states: Ints) -> None:  # fmt: skip
     """Lets everyone who waits at a named barrier go on, with the reduction's result."""
-    if control[OBSERVE_RELEASE] != 0:
+    if control[OBSERVE_RELEASE] != 0 and number < at.FIRST_WARPGROUP_BARRIER:
         call_release(control[OBSERVE_RELEASE], control[ENV_ADDRESS], slot, number)
     tally = barriers[slot, number, BARRIER_TALLY]
     mode = barriers[slot, number, BARRIER_MODE]
@@ -223,7 +223,7 @@ def arrive(slot: int, i: int, w: int, control: Ints, blocks: Ints, barriers: Int
     """A split arrives at the named barrier of its event. True: a whole warp that may go on or is
     parked; its record keeps mask and pc."""
     mask = peek32(w + at.WARP_MASK)
-    number = peek32(w + at.WARP_ARGS) & 15
+    number = peek32(w + at.WARP_ARGS)
     need = peek32(w + at.WARP_ARGS + 4)
     mode = peek32(w + at.WARP_ARGS + 8)
     ballot = peek32(w + at.WARP_ARGS + 12)

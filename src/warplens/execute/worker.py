@@ -122,8 +122,8 @@ class Worker:
     def _allocate_slots(self, capacity: int) -> None:
         n = self._n_warps
         self._blocks = np.zeros((capacity, runner.N_BLOCK), np.int64)
-        self._barriers = np.zeros((capacity, 16, runner.N_BARRIER), np.int64)
-        self._arrived = np.zeros((capacity, 16, n), np.int64)
+        self._barriers = np.zeros((capacity, at.N_BARRIERS, runner.N_BARRIER), np.int64)
+        self._arrived = np.zeros((capacity, at.N_BARRIERS, n), np.int64)
         self._seen = np.zeros((capacity, n), np.int64)
         self._warps = np.zeros((capacity, n), np.int64)
         self._states = np.zeros((capacity, n), np.int64)

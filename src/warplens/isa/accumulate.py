@@ -95,9 +95,14 @@ def _signed(x: Lanes, size: Value, sign: Value) -> Value:
 
 
 def accumulate(
-    x: Lanes, layout: Layout, a: list[Split], b: list[Split], c: Value, c_layout: Layout
-) -> Value:
-    """The bits of c + sum of a[k] * b[k], in c's format (f32 or f16)."""
+    x: Lanes, layout: Layout, a: list[Split], b: list[Split], c: Value, c_layout: Layout,
+    kept_bits: int = _KEPT_BITS,
+) -> Value:  # fmt: skip
+    """The bits of c + sum of a[k] * b[k], in c's format (f32 or f16).
+
+    Terms keep `kept_bits` below the largest exponent.
+    """
+    dropped = _KEPT_BITS - kept_bits
     shift_c = _KEPT_BITS - c_layout.fraction_bits
     start = split(x, c_layout, c, shift_c)
     # From here on exponents count from twice the bias of A and B.
@@ -108,7 +113,9 @@ def accumulate(
         largest = x.smax(largest, exponent)
 
     def aligned(size: Value, exponent: Value) -> Value:
-        return x.lshr(size, x.umin(x.sub(largest, exponent), x.u32(31)))
+        shift = x.sub(largest, exponent)
+        shift = x.add(shift, x.u32(dropped)) if dropped else shift
+        return x.lshr(size, x.umin(shift, x.u32(31)))
 
     total = x.int_to_float(
         _signed(x, aligned(start.mantissa, exponent_c), start.shape), "f64", True
@@ -121,7 +128,7 @@ def accumulate(
         if k % 8 == 7 or k + 1 == len(a):
             total = x.fadd(total, x.int_to_float(partial, "f64", True))
             partial = x.u32(0)
-    unit = x.add(largest, x.u32(1023 - 2 * layout.bias - _KEPT_BITS))
+    unit = x.add(largest, x.u32(1023 - 2 * layout.bias - kept_bits))
     scale = x.bits_to_f64(x.shl(x.zext64(x.smax(unit, x.u32(1))), x.u64(52)))
     bits = _rounded(x, x.fmul(total, scale), c_layout)
     is_special = x.icmp("sgt", largest, x.u32(_ANY_SPECIAL))

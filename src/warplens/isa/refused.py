@@ -22,7 +22,7 @@ _MMA = "use mma.sync or nvcuda::wmma"
 
 FEATURES = (
     Feature("sparse matrix products (mma.sp)", "multiply dense matrices",
-            ("HMMA", "IMMA", "QMMA", "OMMA"), frozenset({"SP"})),
+            ("HMMA", "IMMA", "QMMA", "OMMA", "HGMMA", "IGMMA", "QGMMA"), frozenset({"SP"})),
     Feature("first-generation matrix products (mma.m8n8k4 of halves)",
             "use mma.m16n8k8 or nvcuda::wmma", ("HMMA",), frozenset({"884"})),
     Feature("atomic minimum and maximum of packed halves",
@@ -33,10 +33,6 @@ FEATURES = (
             ("UTMA",)),
     Feature("tcgen05 matrix instructions", _MMA, ("UTC",)),
     Feature("tcgen05 tensor memory", _MMA, ("LDTM", "STTM", "UVIRTCOUNT")),
-    Feature("warpgroup matrix instructions (wgmma)", _MMA,
-            ("HGMMA", "IGMMA", "QGMMA", "BGMMA", "WARPGROUP")),
-    Feature("register reallocation (setmaxnreg)", "compile without setmaxnreg",
-            ("USETMAXREG",)),
     Feature("matrix products with block scaling", _MMA, ("OMMA",)),
     Feature("textures", _PLAIN, ("TEX", "TLD", "TMML", "TXD", "TXQ", "UTEX")),
     Feature("surfaces", _PLAIN, ("SULD", "SUST", "SUATOM", "SURED", "SUQUERY")),

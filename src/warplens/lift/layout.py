@@ -110,6 +110,8 @@ EVENT_CLUSTER_ARRIVE = 10
 EVENT_CLUSTER_WAIT = 11
 EVENT_WAIT = 12  # as YIELD, and the split waits for a write of another one
 
+# barriers of a block: 16 named ones, then one for each warpgroup of up to 1024 threads
+FIRST_WARPGROUP_BARRIER, N_BARRIERS = 16, 24
 BARRIER_SYNC, BARRIER_ARRIVE, BARRIER_POPC, BARRIER_AND, BARRIER_OR = 0, 1, 2, 3, 4
 INDIRECT_RELATIVE, INDIRECT_ABSOLUTE = 0, 1
 
@@ -117,6 +119,7 @@ INDIRECT_RELATIVE, INDIRECT_ABSOLUTE = 0, 1
 FAULT_GLOBAL, FAULT_MISALIGNED, FAULT_SHARED, FAULT_LOCAL, FAULT_TRAP, FAULT_CONSTANT = range(1, 7)
 FAULT_BAD_PC, FAULT_MISALIGNED_SHARED, FAULT_MISALIGNED_LOCAL, FAULT_STACK = range(7, 11)
 FAULT_CLUSTER_RANK, FAULT_CLUSTER_ENDED = 11, 12
+FAULT_PART_OF_WARP = 13  # a product of a warpgroup by some lanes only
 
 # --- address windows (high words) -----------------------------------------------------------------
 SHARED_WINDOW_HIGH = 0x7F10

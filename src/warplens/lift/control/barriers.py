@@ -21,7 +21,7 @@ def bar(w: RegionWriter, item: Bound) -> None:
     modifiers = item.inst.modifiers
     values = [o for o in item.inst.operands if isinstance(o, Reg | UReg | Imm)]
     predicates = [o for o in item.inst.operands if isinstance(o, Pred | UPred)]
-    number = scalar_operand(w, values[0]) if values else "0"
+    number = w.emit(f"and i32 {scalar_operand(w, values[0])}, 15") if values else "0"
     threads = scalar_operand(w, values[1]) if len(values) > 1 else "0"
     kind = at.BARRIER_ARRIVE if "ARV" in modifiers else at.BARRIER_SYNC
     ballot = "0"
@@ -34,13 +34,17 @@ def bar(w: RegionWriter, item: Bound) -> None:
     leave_guarded(w, at.EVENT_BARRIER, (number, threads, str(kind), ballot))
 
 
-def leave_guarded(w: RegionWriter, event: int, arguments: tuple[str, ...] = ()) -> None:
-    """Ends the region with an event of the executing lanes; the others go on behind."""
+def leave_guarded(w: RegionWriter, event: int, arguments: tuple[str, ...] = (),
+                  told: bool = True) -> None:  # fmt: skip
+    """Ends the region with an event of the executing lanes; the others go on behind.
+
+    Observers are told of barriers of the block (`told`).
+    """
     w.registers.flush()
     w.terminated = True
     follow = w.next_block()
     lanes = w.mask
-    if w.tells("bar") and arguments:
+    if told and w.tells("bar") and arguments:
         for i, value_ref in enumerate(arguments):
             w.store_u32(at.WARP_ARGS + 4 * i, value_ref)
         w.tell_sync(w.lanes_mask())

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from warplens.isa.table import Kind, Op
+from warplens.lift.decode.warpgroup import product_of
 from warplens.sass.model import (
     PT,
     RZ,
@@ -155,6 +156,8 @@ def _role_effects(inst: Instruction, op: Op) -> tuple[list[int], list[int]]:
     elif role in ("store_async", "reduce_async"):
         named = [o.base if isinstance(o, Mem) else o for o in operands]
         return [k for o in named for k in _keys(o, max(2, size))], []
+    elif role == "warpgroup_product":
+        return _product_effects(inst)
     elif role in ("bmov", "rpcmov") and operands and isinstance(operands[0], Reg):
         writes += _keys(operands.pop(0), 1)
     elif role == "r2p":
@@ -176,6 +179,22 @@ def _role_effects(inst: Instruction, op: Op) -> tuple[list[int], list[int]]:
             cas = role == "atomic" and "CAS" in inst.modifiers
             reads += _keys(operand, 2 * size if cas else max(size, 1))
     return reads, writes
+
+
+def _product_effects(inst: Instruction) -> tuple[list[int], list[int]]:
+    """Registers that a product of a warpgroup reads and writes."""
+    try:
+        product = product_of(inst)
+    except ValueError as error:
+        raise BindingError(str(error)) from error
+    writes = _keys(product.register(product.d_register), product.registers)
+    reads = _keys(product.register(product.c_register), product.registers)
+    if product.a_register is not None:
+        reads += _keys(product.register(product.a_register), 4)
+    else:
+        reads += _keys(UReg(product.descriptors), 2)
+    reads += _keys(UReg(product.descriptors + 2), 2)
+    return reads + _keys(product.adds, 1), writes
 
 
 def bind(inst: Instruction, op: Op) -> Bound:

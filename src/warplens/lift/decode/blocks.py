@@ -22,8 +22,11 @@ ALL_KEYS = (1 << N_KEYS) - 1
 # After these a split may be suspended, so the next instruction starts a lifted block.
 _ENDS_BLOCK = frozenset({
     "bra", "exit", "bsync", "call", "ret", "brx", "brxu", "bar", "warpsync", "yield", "sleep",
-    "trap", "cluster_arrive", "cluster_wait",
+    "trap", "cluster_arrive", "cluster_wait", "warpgroup_wait",
 })  # fmt: skip
+
+
+_BARRIERS = frozenset({"bar", "warpgroup_wait"})  # where a whole warp waits for others
 
 
 @dataclass(slots=True)
@@ -224,7 +227,7 @@ def _is_unguarded(item: Bound) -> bool:
 def _waits(block: LiftedBlock, bound: list[Bound | None]) -> bool:
     """Whether a block always ends at a barrier of the thread block: the region is left there."""
     item = bound[block.end - 1]
-    return item is not None and item.op.role == "bar" and _is_unguarded(item)
+    return item is not None and item.op.role in _BARRIERS and _is_unguarded(item)
 
 
 def _find_dirty(blocks: list[LiftedBlock], region: Region, bound: list[Bound | None]) -> None:

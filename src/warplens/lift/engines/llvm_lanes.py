@@ -198,7 +198,9 @@ class LlvmLanes(LlvmFloat):
             a.type, self._raw(f"extractelement {self.types[a.type]} {a.ref}, i32 {lane}")
         )
 
-    def shared(self, name: str, function: Callable[..., Any], *args: Value) -> Any:
+    def _shared_function(
+        self, name: str, function: Callable[..., Any], args: tuple[Value, ...]
+    ) -> tuple[str, _SharedFunction]:
         symbol = f"warplens.shared.{name}.{self.width}"
         key = symbol, self.features.key()
         made = _shared_functions.get(key)
@@ -209,6 +211,14 @@ class LlvmLanes(LlvmFloat):
             for helper, ir in made.helpers.items():
                 self._emitter.helper(helper, ir)
             self._emitter.helper(symbol, made.ir)
+        return symbol, made
+
+    def shared_name(self, name: str, function: Callable[..., Any], *args: Value) -> str:
+        """As `shared`, for helpers that call the function themselves: its name."""
+        return self._shared_function(name, function, args)[0]
+
+    def shared(self, name: str, function: Callable[..., Any], *args: Value) -> Any:
+        symbol, made = self._shared_function(name, function, args)
         kind = "{ " + ", ".join(self.types[t] for t in made.results) + " }"
         operands = ", ".join(self._arg(a) for a in args)
         whole = self._raw(f"call {kind} @{symbol}({operands})")
