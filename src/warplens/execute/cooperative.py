@@ -1,4 +1,4 @@
-"""What cooperative groups need of a launch: the place where the blocks of a grid meet."""
+"""What a launch may need in memory: where the blocks of a grid meet, the parameters' bytes."""
 
 from __future__ import annotations
 
@@ -48,3 +48,33 @@ def give_workspace(kernel: SassKernel, memory: DeviceMemory, bank: npt.NDArray[n
     for low, high in _places(kernel.sm):
         for place, word in ((low, address & 0xFFFFFFFF), (high, address >> 32)):
             bank[place : place + 4] = np.frombuffer(word.to_bytes(4, "little"), np.uint8)
+
+
+_parameters: weakref.WeakKeyDictionary[DeviceMemory, int] = weakref.WeakKeyDictionary()
+_PARAMETER_BYTES = 32768
+
+
+def give_parameters(
+    kernel: SassKernel, memory: DeviceMemory, parameters: bytes, bank: npt.NDArray[np.uint8]
+) -> None:
+    """Puts the address of the parameters into bank 0 if the kernel asks for it.
+
+    A tensor map that is a __grid_constant__ parameter is read by its address.
+    """
+    place = 0x348 if kernel.sm >= 100 else 0x198
+    used = (o for i in kernel.instructions for o in i.operands if isinstance(o, Const))
+    if kernel.sm < 90 or not any(o.bank == 0 and o.offset == place for o in used):
+        return
+    address = _parameters.get(memory)
+    segment = memory.find(address) if address is not None else None
+    if address is None or segment is None:
+        content = np.zeros(_PARAMETER_BYTES, np.uint8)
+        address = memory.map_host(content, writable=False, name="parameters")
+        segment = memory.find(address)
+        _parameters[memory] = address
+    if segment is not None:
+        # aligned as in the bank, where a parameter's alignment is that of its offset
+        start = kernel.parameter_base % 256
+        segment.buffer[start : start + len(parameters)] = np.frombuffer(parameters, np.uint8)
+        address += start
+    bank[place : place + 8] = np.frombuffer(address.to_bytes(8, "little"), np.uint8)

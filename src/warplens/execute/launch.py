@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.errors import ExecutionFault, MemoryFault
-from warplens.execute.cooperative import give_workspace
+from warplens.execute.cooperative import give_parameters, give_workspace
 from warplens.execute.hook_registry import HeapWatch
 from warplens.execute.memory import DeviceMemory, Segment
 from warplens.execute.observe import Observer
@@ -141,6 +141,7 @@ class Launching:
             cluster=self.cluster, constants=image.addresses.get(".nv.constant3", 0),
         )  # fmt: skip
         give_workspace(kernel, memory, self.banks[0])
+        give_parameters(kernel, memory, config.params, self.banks[0])
         self.banks[2] = program.bank2
         self.table = memory.table(spare=4096 if program.uses_heap else 64)
         self.n_segments = len(memory.segments)
@@ -292,6 +293,17 @@ class Launching:
             )
         if kind in (at.FAULT_CLUSTER_RANK, at.FAULT_CLUSTER_ENDED):
             return self._cluster_fault(kind, address, size, where)
+        if kind == at.FAULT_TENSOR_MAP:
+            return MemoryFault(
+                f"{address:#x} holds no tensor map for this copy: none at all, one of another rank "
+                f"or element type, or one not aligned to 64 bytes\n  at {where}",
+                hint="make it with warplens.TensorMap and pass it as a __grid_constant__ parameter",
+            )
+        if kind == at.FAULT_PART_OF_WARP:
+            return ExecutionFault(
+                f"a product of a warpgroup (wgmma) by a part of the warp's lanes\n  at {where}",
+                hint="all 128 threads of the warpgroup must execute it",
+            )
         if kind == at.FAULT_SHARED:
             return MemoryFault(
                 f"invalid __shared__ access of size {size} bytes at {address:#x}: the block has "

@@ -158,7 +158,10 @@ def op(
     return register
 
 
-_UNIFORM_EXCEPTIONS = frozenset({"UBLKCP", "UCGABAR_ARV", "UCGABAR_WAIT", "UTMACMDFLUSH"})
+_UNIFORM_EXCEPTIONS = frozenset({
+    "UBLKCP", "UCGABAR_ARV", "UCGABAR_WAIT", "UTMACCTL", "UTMACMDFLUSH", "UTMALDG", "UTMAPF",
+    "UTMAREDG", "UTMASTG",
+})  # fmt: skip
 
 
 def is_uniform(opcode: str) -> bool:

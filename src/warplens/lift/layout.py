@@ -119,6 +119,7 @@ INDIRECT_RELATIVE, INDIRECT_ABSOLUTE = 0, 1
 FAULT_GLOBAL, FAULT_MISALIGNED, FAULT_SHARED, FAULT_LOCAL, FAULT_TRAP, FAULT_CONSTANT = range(1, 7)
 FAULT_BAD_PC, FAULT_MISALIGNED_SHARED, FAULT_MISALIGNED_LOCAL, FAULT_STACK = range(7, 11)
 FAULT_CLUSTER_RANK, FAULT_CLUSTER_ENDED = 11, 12
+FAULT_TENSOR_MAP = 14  # what a tensor copy was given is no tensor map for it
 FAULT_PART_OF_WARP = 13  # a product of a warpgroup by some lanes only
 
 # --- address windows (high words) -----------------------------------------------------------------
@@ -126,6 +127,14 @@ SHARED_WINDOW_HIGH = 0x7F10
 LOCAL_WINDOW_HIGH = 0x7F20
 CODE_WINDOW_HIGH = 0x7F30
 HOOK_WINDOW_HIGH = 0x7F40
+
+# --- tensor map: 128 bytes that our driver makes (session/tensor_map.py), 32 u32 words -------------
+MAP_MAGIC = 0x50614D54
+MAP_MARK, MAP_RANK, MAP_TYPE, MAP_ELEMENT, MAP_PITCH, MAP_SWIZZLE, MAP_FILL = range(7)
+MAP_ADDRESS, MAP_STRIDES = 8, 10  # u64; 4 x u64, bytes along dimensions 1 to 4
+MAP_SIZES, MAP_BOX, MAP_STEPS = 18, 23, 28  # 5 x u32 each, innermost first; 4 steps, dimensions 1-4
+MAP_BYTES = 128
+MAP_TYPES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f64", "bf16")
 
 SPACE_GLOBAL, SPACE_SHARED, SPACE_LOCAL, SPACE_GENERIC, SPACE_CONSTANT = 0, 1, 2, 3, 4
 SPACE_VALUES = 5  # no memory: what the lanes of a MATCH compare

@@ -153,6 +153,8 @@ def _role_effects(inst: Instruction, op: Op) -> tuple[list[int], list[int]]:
     elif role == "bulk_copy":
         named = [o.uniform if isinstance(o, Mem) else o for o in operands]
         return [k for o in named for k in _keys(o, 2)], []
+    elif role in ("tensor_load", "tensor_store", "tensor_reduce"):
+        return _tensor_reads(inst), []
     elif role in ("store_async", "reduce_async"):
         named = [o.base if isinstance(o, Mem) else o for o in operands]
         return [k for o in named for k in _keys(o, max(2, size))], []
@@ -179,6 +181,16 @@ def _role_effects(inst: Instruction, op: Op) -> tuple[list[int], list[int]]:
             cas = role == "atomic" and "CAS" in inst.modifiers
             reads += _keys(operand, 2 * size if cas else max(size, 1))
     return reads, writes
+
+
+def _tensor_reads(inst: Instruction) -> list[int]:
+    """Registers of a tensor copy: place, for loads barrier, coordinates; map; mask of blocks."""
+    rank = next((int(m[0]) for m in inst.modifiers if m in ("1D", "2D", "3D", "4D", "5D")), 0)
+    places = [o.uniform for o in inst.operands if isinstance(o, Mem)]
+    if not rank or len(places) != 2 or None in places:
+        raise BindingError(f"operands of {inst.mnemonic}")
+    reads = _keys(places[0], rank + (2 if inst.opcode == "UTMALDG" else 1)) + _keys(places[1], 2)
+    return reads + [k for o in inst.operands if isinstance(o, UReg) for k in _keys(o, 1)]
 
 
 def _product_effects(inst: Instruction) -> tuple[list[int], list[int]]:

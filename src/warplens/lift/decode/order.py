@@ -18,6 +18,8 @@ def order_reason(bound: list[Bound]) -> str:
             return f"an atomic's result is used: {where}"
         if item.op.role == "reduction" and modifiers & _FLOATS_ADDED:
             return f"floating-point atomic: {where}"
+        if item.op.role == "tensor_reduce" and "ADD" in modifiers:
+            return f"sum of a tensor copy, perhaps of floats: {where}"
         if item.op.role in ("load", "store") and "STRONG" in modifiers:
             return f"strong or volatile access: {where}"
     return ""

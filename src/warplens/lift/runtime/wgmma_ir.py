@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from warplens.lift import layout as at
+from warplens.lift.runtime.text import Text, int_list
 from warplens.lift.vector_ir import P, V, splat
 
 F = "<32 x float>"
@@ -59,32 +60,6 @@ class Form:
         return self.sums != "s32"
 
 
-def _list(values: tuple[int, ...] | list[int]) -> str:
-    return f"<{len(values)} x i32> <" + ", ".join(f"i32 {n}" for n in values) + ">"
-
-
-class _Text:
-    """Lines under construction."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.count = 0
-
-    def __call__(self, text: str) -> str:
-        self.count += 1
-        name = f"%v{self.count}"
-        self.lines.append(f"  {name} = {text}")
-        return name
-
-    def do(self, text: str) -> None:
-        """A line without a result."""
-        self.lines.append(f"  {text}")
-
-    def label(self, name: str) -> None:
-        """Opens a block."""
-        self.lines.append(f"{name}:")
-
-
 GATHER = f"""define internal i64 @wl.wgmma.gather(ptr %raw, ptr %host, i64 %limit, i32 %first,
     i32 %near, i32 %far, i32 %swizzle, i32 %turn) noinline {{
 {splat("%firsts", "%first").replace("32 x", "16 x")}
@@ -92,8 +67,8 @@ GATHER = f"""define internal i64 @wl.wgmma.gather(ptr %raw, ptr %host, i64 %limi
 {splat("%fars", "%far").replace("32 x", "16 x")}
 {splat("%masks", "%swizzle").replace("32 x", "16 x")}
 {splat("%turns", "%turn").replace("32 x", "16 x")}
-  %a = mul <16 x i32> %nears, {_list([n // 2 for n in range(16)]).split(" ", 3)[3]}
-  %b = mul <16 x i32> %fars, {_list([n % 2 for n in range(16)]).split(" ", 3)[3]}
+  %a = mul <16 x i32> %nears, {int_list([n // 2 for n in range(16)]).split(" ", 3)[3]}
+  %b = mul <16 x i32> %fars, {int_list([n % 2 for n in range(16)]).split(" ", 3)[3]}
   %ab = add <16 x i32> %a, %b
   %at0 = add <16 x i32> %ab, %firsts
   %at = and <16 x i32> %at0, splat (i32 262143)
@@ -122,7 +97,7 @@ inside:
 }"""
 
 
-def _unpack_descriptor(t: _Text, word: str, is_transposed: bool) -> dict[str, str]:
+def _unpack_descriptor(t: Text, word: str, is_transposed: bool) -> dict[str, str]:
     """The parts of a matrix descriptor: places of a group of eight rows and of what is in it."""
     def field(shift: int) -> str:
         part = t(f"and i64 {t(f'lshr i64 {word}, {shift}')}, 16383")
@@ -146,7 +121,7 @@ def _unpack_descriptor(t: _Text, word: str, is_transposed: bool) -> dict[str, st
             "transposed": "1" if is_transposed else ""}  # fmt: skip
 
 
-def _group_place(t: _Text, d: dict[str, str], group: str) -> str:
+def _group_place(t: Text, d: dict[str, str], group: str) -> str:
     """Where the group-th eight rows begin."""
     start, outer, mask = d["start"], d["outer"], d["swizzle"]
     if not d["transposed"]:
@@ -158,7 +133,7 @@ def _group_place(t: _Text, d: dict[str, str], group: str) -> str:
     return t(f"add i32 {block}, {inside}")
 
 
-def _gather(t: _Text, d: dict[str, str], group: str, tag: str) -> None:
+def _gather(t: Text, d: dict[str, str], group: str, tag: str) -> None:
     place = _group_place(t, d, group)
     lost = t(
         f"call i64 @wl.wgmma.gather(ptr %raw, ptr %host, i64 %limit, i32 {place}, "
@@ -172,7 +147,7 @@ def _gather(t: _Text, d: dict[str, str], group: str, tag: str) -> None:
 # --- numbers out of rows of 32 bytes -------------------------------------------------------------
 
 
-def _numbers(t: _Text, kind: str, place: str) -> str:
+def _numbers(t: Text, kind: str, place: str) -> str:
     """Eight neighbouring elements as f32 (b1: words as i32 in f32's clothes)."""
     if kind in ("tf32", "b1"):
         words = t(f"load {ROW}, ptr {place}, align 4")
@@ -193,7 +168,7 @@ def _numbers(t: _Text, kind: str, place: str) -> str:
     return _eight_bit_floats(t, kind, codes)
 
 
-def _eight_bit_floats(t: _Text, kind: str, codes: str) -> str:
+def _eight_bit_floats(t: Text, kind: str, codes: str) -> str:
     short = t(f"zext <8 x i8> {codes} to <8 x i16>")
     if kind == "e5m2":  # the high byte of a half
         bits = t(f"shl <8 x i16> {short}, splat (i16 8)")
@@ -207,7 +182,7 @@ def _eight_bit_floats(t: _Text, kind: str, codes: str) -> str:
     return t(f"select <8 x i1> {is_nan}, {ROWF} splat (float 0x7FF8000000000000), {ROWF} {number}")
 
 
-def _transpose(t: _Text, rows: list[str]) -> list[str]:
+def _transpose(t: Text, rows: list[str]) -> list[str]:
     """Eight vectors of eight, rows and columns exchanged."""
     def zip_(a: str, b: str, size: int) -> list[str]:
         """Runs of `size` elements of both in turn, the first half and the second."""
@@ -216,7 +191,7 @@ def _transpose(t: _Text, rows: list[str]) -> list[str]:
             order: list[int] = []
             for run in range(first, first + 4, size):
                 order += [*range(run, run + size), *range(8 + run, 8 + run + size)]
-            found.append(t(f"shufflevector {ROWF} {a}, {ROWF} {b}, {_list(order)}"))
+            found.append(t(f"shufflevector {ROWF} {a}, {ROWF} {b}, {int_list(order)}"))
         return found
 
     pairs = [zip_(rows[i], rows[i + 1], 1) for i in range(0, 8, 2)]
@@ -228,7 +203,7 @@ def _transpose(t: _Text, rows: list[str]) -> list[str]:
     return found
 
 
-def _columns(t: _Text, kind: str, is_transposed: bool, order: tuple[int, ...]) -> list[str]:
+def _columns(t: Text, kind: str, is_transposed: bool, order: tuple[int, ...]) -> list[str]:
     """For every step of k the numbers of the eight rows at %raw, in the order asked for."""
     size = {"tf32": 4, "b1": 4, "f16": 2, "bf16": 2}.get(kind, 1)
     depth = 32 // size
@@ -238,7 +213,7 @@ def _columns(t: _Text, kind: str, is_transposed: bool, order: tuple[int, ...]) -
 
     if is_transposed:  # piece (k % 8, k / 8) holds eight rows
         found = [_numbers(t, kind, place(32 * (k % 8) + 16 * (k // 8))) for k in range(depth)]
-        return [t(f"shufflevector {ROWF} {n}, {ROWF} poison, {_list(order)}") for n in found]
+        return [t(f"shufflevector {ROWF} {n}, {ROWF} poison, {int_list(order)}") for n in found]
     found = []
     for first in range(0, depth, 8):
         rows = [_numbers(t, kind, place(32 * row + size * first)) for row in order]
@@ -246,7 +221,7 @@ def _columns(t: _Text, kind: str, is_transposed: bool, order: tuple[int, ...]) -
     return found
 
 
-def exponents(t: _Text, numbers: str, lanes: int, least: int) -> str:
+def exponents(t: Text, numbers: str, lanes: int, least: int) -> str:
     """Unbiased exponents; `least` is that of the format's denormals."""
     v = f"<{lanes} x i32>"
     bits = t(f"bitcast <{lanes} x float> {numbers} to {v}")
@@ -264,19 +239,19 @@ def exponents(t: _Text, numbers: str, lanes: int, least: int) -> str:
 LEAST = {"f16": -14, "bf16": -126, "tf32": -126, "e4m3": -6, "e5m2": -14, "f32": -126}
 
 
-def _negated(t: _Text, numbers: str, mask: str) -> str:
+def _negated(t: Text, numbers: str, mask: str) -> str:
     bits = t(f"bitcast {ROWF} {numbers} to {ROW}")
     return t(f"bitcast {ROW} {t(f'xor {ROW} {bits}, {mask}')} to {ROWF}")
 
 
-def _spread_mask(t: _Text, name: str) -> str:
+def _spread_mask(t: Text, name: str) -> str:
     one = t(f"insertelement {ROW} poison, i32 {name}, i64 0")
     return t(f"shufflevector {ROW} {one}, {ROW} poison, {ROW} zeroinitializer")
 
 
-def _store_a(t: _Text, form: Form, half: int, mask: str) -> None:
+def _store_a(t: Text, form: Form, half: int, mask: str) -> None:
     """Rows 8 half to 8 half + 7, every number in the four lanes that hold its row."""
-    lanes = _list([lane // 4 for lane in range(32)])
+    lanes = int_list([lane // 4 for lane in range(32)])
     for k, numbers in enumerate(_columns(t, form.a, form.is_a_transposed, ROWS)):
         if form.is_float:
             numbers = _negated(t, numbers, mask)
@@ -288,14 +263,14 @@ def _store_a(t: _Text, form: Form, half: int, mask: str) -> None:
             t.do(f"store {V} {wide}, ptr {t(f'getelementptr {V}, ptr %ae, i32 {2 * k + half}')}, align 128")
 
 
-def _take_a(t: _Text, form: Form) -> None:
+def _take_a(t: Text, form: Form) -> None:
     """A's rows of this warp, from registers or shared memory."""
     mask = _spread_mask(t, "%nega")
     if form.from_registers:
         words = [t(f"load {V}, ptr {t(f'getelementptr {V}, ptr %areg, i32 {i}')}, align 64") for i in range(4)]
         for half in (0, 1):
             order = [n for g in range(8) for n in (*range(4 * g, 4 * g + 4), *range(32 + 4 * g, 36 + 4 * g))]
-            rows = t(f"shufflevector {V} {words[half]}, {V} {words[2 + half]}, {_list(order)}")
+            rows = t(f"shufflevector {V} {words[half]}, {V} {words[2 + half]}, {int_list(order)}")
             t.do(f"store <64 x i32> {rows}, ptr %raw, align 128")
             _store_a(t, form, half, mask)
         return
@@ -310,30 +285,30 @@ def _take_a(t: _Text, form: Form) -> None:
 # --- sums ----------------------------------------------------------------------------------------
 
 
-def _b_vector(t: _Text, base: str, k: int, column: int, element: str) -> str:
+def _b_vector(t: Text, base: str, k: int, column: int, element: str) -> str:
     """Column `column` of the two that a lane holds, at step k."""
     kind = "float" if element == F else "i32"
     four = t(f"load <4 x {kind}>, ptr {t(f'getelementptr i8, ptr {base}, i32 {32 * k + 16 * column}')}, align 16")
-    lanes = _list([lane % 4 for lane in range(32)])
+    lanes = int_list([lane % 4 for lane in range(32)])
     return t(f"shufflevector <4 x {kind}> {four}, <4 x {kind}> poison, {lanes}")
 
 
-def _a_vector(t: _Text, base: str, k: int, half: int, element: str) -> str:
+def _a_vector(t: Text, base: str, k: int, half: int, element: str) -> str:
     return t(f"load {element}, ptr {t(f'getelementptr {element}, ptr {base}, i32 {2 * k + half}')}, align 128")
 
 
-def _largest(t: _Text, a: str, b: str) -> str:
+def _largest(t: Text, a: str, b: str) -> str:
     above = t(f"icmp sgt {V} {a}, {b}")
     return t(f"select {P} {above}, {V} {a}, {V} {b}")
 
 
-def _power(t: _Text, exponent: str) -> str:
+def _power(t: Text, exponent: str) -> str:
     """2 ** exponent as f32, of exponents in its range."""
     biased = t(f"shl {V} {t(f'add {V} {exponent}, splat (i32 127)')}, splat (i32 23)")
     return t(f"bitcast {V} {biased} to {F}")
 
 
-def _float_sums(t: _Text, form: Form, c: list[str]) -> tuple[str, list[str]]:
+def _float_sums(t: Text, form: Form, c: list[str]) -> tuple[str, list[str]]:
     """Whether the quick way holds (i1), and the sums as f32 or f16 bits in f32."""
     places = [(n // 2, n % 2) for n in range(4)]  # row half and column of the four registers
     top = [exponents(t, n, 32, LEAST[form.sums]) for n in c]
@@ -370,7 +345,7 @@ def _float_sums(t: _Text, form: Form, c: list[str]) -> tuple[str, list[str]]:
     return is_quick, [_rounded(t, form, sums[n], bounded[n]) for n in range(4)]
 
 
-def _rounded(t: _Text, form: Form, parts: list[str], exponent: str) -> str:
+def _rounded(t: Text, form: Form, parts: list[str], exponent: str) -> str:
     """The sum of whole numbers, each a multiple of the last kept bit, as f32 (or f16 in f32)."""
     total = ""
     for part in parts:
@@ -391,7 +366,7 @@ def _rounded(t: _Text, form: Form, parts: list[str], exponent: str) -> str:
     return t(f"fptrunc {D} {number} to {F}")
 
 
-def _integer_sums(t: _Text, form: Form, c: list[str]) -> list[str]:
+def _integer_sums(t: Text, form: Form, c: list[str]) -> list[str]:
     """Sums of whole numbers, exact in f32 without C; of b1 words the numbers of common ones."""
     found: list[str] = []
     for n in range(4):
@@ -413,7 +388,7 @@ def _integer_sums(t: _Text, form: Form, c: list[str]) -> list[str]:
     return found
 
 
-def _load_c(t: _Text, form: Form) -> list[str]:
+def _load_c(t: Text, form: Form) -> list[str]:
     """C's four elements per lane of the present eight columns, zeros without accumulation."""
     words = 2 if form.sums == "f16" else 4
     registers = []
@@ -428,18 +403,18 @@ def _load_c(t: _Text, form: Form) -> list[str]:
     for word in registers:
         halves = t(f"bitcast {V} {word} to <64 x half>")
         for odd in (0, 1):
-            order = _list([2 * lane + odd for lane in range(32)])
+            order = int_list([2 * lane + odd for lane in range(32)])
             part = t(f"shufflevector <64 x half> {halves}, <64 x half> poison, {order}")
             found.append(t(f"fpext <32 x half> {part} to {F}"))
     return found
 
 
-def _store_d(t: _Text, form: Form, d: list[str]) -> None:
+def _store_d(t: Text, form: Form, d: list[str]) -> None:
     if form.sums == "f16":
         words = []
         for n in (0, 2):
             low, high = (t(f"fptrunc {F} {d[n + i]} to <32 x half>") for i in (0, 1))
-            order = _list([lane // 2 + 32 * (lane % 2) for lane in range(64)])
+            order = int_list([lane // 2 + 32 * (lane % 2) for lane in range(64)])
             both = t(f"shufflevector <32 x half> {low}, <32 x half> {high}, {order}")
             bits = t(f"bitcast <64 x half> {both} to <64 x i16>")
             size = t(f"and <64 x i16> {bits}, splat (i16 32767)")
@@ -452,7 +427,7 @@ def _store_d(t: _Text, form: Form, d: list[str]) -> None:
         t.do(f"store {V} {word}, ptr {t(f'getelementptr {V}, ptr %cj, i32 {n}')}, align 64")
 
 
-def _slow(t: _Text, form: Form, slow: str) -> None:
+def _slow(t: Text, form: Form, slow: str) -> None:
     """The four registers by the function made from isa/accumulate.py."""
     c = _load_c(t, form)
     arguments: list[list[str]] = []
@@ -480,7 +455,7 @@ def product(form: Form, slow: str) -> str:
     Arguments: C and D's registers and A's in the warp's record, the descriptors, how many times
     eight columns, whether C counts, sign masks of A and B, the instruction.
     """
-    t = _Text()
+    t = Text()
     _take_a(t, form)
     place = _unpack_descriptor(t, "%db", form.is_b_transposed)
     mask = _spread_mask(t, "%negb")

@@ -1,0 +1,335 @@
+"""Helper functions in LLVM IR for tensor copies: a box of a tensor to or from shared memory.
+
+Rows of the box follow each other in shared memory, `pitch` bytes apart; pieces of 16 bytes move to
+where the swizzle puts them. What lies outside the tensor is filled, or not stored.
+
+Scratch slots of the first lane: 0, 1 the tensor map's address, 2 the shared address, 6 to 10 the
+coordinates; slot 11 gives the box's bytes back.
+"""
+
+from __future__ import annotations
+
+from warplens.lift import layout as at
+from warplens.lift.runtime import cluster_ir
+from warplens.lift.runtime.access_ir import ADDRESSES, RESULTS, VALUES
+from warplens.lift.runtime.text import Text
+from warplens.lift.vector_ir import V
+
+COORDINATES, BYTES = RESULTS, 11
+_CHUNK = "<16 x i8>"
+# what reductions combine: operation -> (element type, LLVM type, atomicrmw)
+_ADD = {"u32": ("i32", "add"), "s32": ("i32", "add"), "u64": ("i64", "add"), "f16": ("half", "fadd"),
+        "f32": ("float", "fadd"), "bf16": ("bfloat", "fadd")}  # fmt: skip
+
+
+def _extreme(which: str) -> dict[str, tuple[str, str]]:
+    return {"u32": ("i32", "u" + which), "s32": ("i32", which), "u64": ("i64", "u" + which),
+            "s64": ("i64", which), "f16": ("half", "f" + which),
+            "bf16": ("bfloat", "f" + which)}  # fmt: skip
+
+
+def _bits(which: str) -> dict[str, tuple[str, str]]:
+    return {"u32": ("i32", which), "s32": ("i32", which), "u64": ("i64", which),
+            "s64": ("i64", which)}  # fmt: skip
+
+
+REDUCTIONS: dict[str, dict[str, tuple[str, str]]] = {
+    "ADD": _ADD, "MIN": _extreme("min"), "MAX": _extreme("max"),
+    "INC": {"u32": ("i32", "uinc_wrap")}, "DEC": {"u32": ("i32", "udec_wrap")},
+    "AND": _bits("and"), "OR": _bits("or"), "XOR": _bits("xor"),
+}  # fmt: skip
+
+# host address of bytes that lie in one allocation, 0 after a fault
+PLACE = """define internal i64 @wl.tensor.place(ptr %env, ptr %site, i64 %a, i64 %bytes, i32 %kind,
+    i32 %inst, i32 %lane) noinline {
+  %l0 = add i64 %a, %bytes
+  %last = sub i64 %l0, 1
+  %end = call ptr @wl.find(ptr %env, ptr %site, i64 %last, i32 %kind, i32 1, i32 %inst, i32 %lane)
+  %lost = icmp eq ptr %end, null
+  br i1 %lost, label %bad, label %first
+first:
+  %seg = call ptr @wl.find(ptr %env, ptr %site, i64 %a, i32 %kind, i32 16, i32 %inst, i32 %lane)
+  %gone = icmp eq ptr %seg, null
+  br i1 %gone, label %bad, label %both
+both:
+  %same = icmp eq ptr %seg, %end
+  br i1 %same, label %good, label %apart
+apart:
+  %f = call i32 @wl.fault(ptr %env, i64 FAULT, i32 %inst, i32 %lane, i64 %last, i64 %bytes)
+  br label %bad
+bad:
+  ret i64 0
+good:
+  %base = load i64, ptr %seg, align 8
+  %hp = getelementptr i64, ptr %seg, i64 2
+  %host = load i64, ptr %hp, align 8
+  %off = sub i64 %a, %base
+  %found = add i64 %host, %off
+  ret i64 %found
+}""".replace("FAULT", str(at.FAULT_GLOBAL))
+
+
+def _lane_word(t: Text, slot: int) -> str:
+    """The first lane's word of a scratch slot."""
+    place = t(f"getelementptr i8, ptr %w, i64 {at.WARP_SCRATCH + 128 * slot}")
+    return t(f"load i32, ptr {t(f'getelementptr i32, ptr {place}, i32 %lane')}, align 4")
+
+
+def _map_word(t: Text, word: int) -> str:
+    return t(f"load i32, ptr {t(f'getelementptr i32, ptr %map, i32 {word}')}, align 4")
+
+
+def _wide(t: Text, word: str, signed: bool = False) -> str:
+    return t(f"{'sext' if signed else 'zext'} i32 {word} to i64")
+
+
+class _Loops:
+    """Nested counting loops with their counters in allocas."""
+
+    def __init__(self, t: Text) -> None:
+        self.t = t
+        self.storage: list[str] = []
+
+    def begin(self, name: str, limit: str, step: int = 1) -> str:
+        """Opens a loop over name = 0, step, ... below the limit (i64)."""
+        t = self.t
+        self.storage.append(f"  %{name}.p = alloca i64, align 8")
+        t.do(f"store i64 0, ptr %{name}.p, align 8")
+        t.do(f"br label %{name}.head")
+        t.label(f"{name}.head")
+        t.do(f"%{name} = load i64, ptr %{name}.p, align 8")
+        t.do(f"%{name}.n = add i64 %{name}, {step}")
+        t.do(f"store i64 %{name}.n, ptr %{name}.p, align 8")
+        t.do(f"br i1 {t(f'icmp slt i64 %{name}, {limit}')}, label %{name}.body, label %{name}.end")
+        t.label(f"{name}.body")
+        return f"%{name}"
+
+    def close(self, name: str) -> None:
+        """Ends the loop."""
+        self.t.do(f"br label %{name}.head")
+        self.t.label(f"{name}.end")
+
+
+def _read_map(t: Text, rank: int) -> None:
+    """Finds the map; leaves for %no_map when it is none of this rank."""
+    address = t(f"or i64 {_wide(t, _lane_word(t, ADDRESSES))}, "
+                f"{t(f'shl i64 {_wide(t, _lane_word(t, ADDRESSES + 1))}, 32')}")  # fmt: skip
+    t.do(f"%mapa = add i64 {address}, 0")
+    host = t(f"call i64 @wl.tensor.place(ptr %env, ptr %site, i64 %mapa, i64 {at.MAP_BYTES}, "
+             f"i32 {at.ACCESS_READ}, i32 %inst, i32 %lane)")  # fmt: skip
+    t.do(f"br i1 {t(f'icmp eq i64 {host}, 0')}, label %bad, label %have_map")
+    t.label("have_map")
+    t.do(f"%map = inttoptr i64 {host} to ptr")
+    is_marked = t(f"icmp eq i32 {_map_word(t, at.MAP_MARK)}, {at.MAP_MAGIC}")
+    has_rank = t(f"icmp eq i32 {_map_word(t, at.MAP_RANK)}, {rank}")
+    straight = t(f"icmp eq i64 {t('and i64 %mapa, 63')}, 0")
+    good = t(f"and i1 {t(f'and i1 {is_marked}, {has_rank}')}, {straight}")
+    t.do(f"br i1 {good}, label %good_map, label %no_map")
+    t.label("good_map")
+
+
+def _places(t: Text, rank: int, kind: int, clusters: bool) -> dict[str, str]:
+    """Checks the box's shared memory and the tensor's global memory; what loops need."""
+
+    def less_one(word: str) -> str:
+        return f"sub i32 {word}, 1"
+
+    element = _map_word(t, at.MAP_ELEMENT)
+    box = [_map_word(t, at.MAP_BOX + i) for i in range(rank)]
+    steps = ["1", *(_map_word(t, at.MAP_STEPS + i) for i in range(rank - 1))]
+    counts = [
+        t(f"udiv i32 {t(f'add i32 {size}, {t(less_one(step))}')}, {step}")
+        for size, step in zip(box, steps, strict=True)
+    ]
+    row_bytes = _wide(t, t(f"mul i32 {box[0]}, {element}"))
+    rows = "1"
+    for count in counts[1:]:
+        rows = t(f"mul i32 {rows}, {count}")
+    pitch = _wide(t, _map_word(t, at.MAP_PITCH))
+    pitch = t(f"select i1 {t(f'icmp eq i64 {pitch}, 0')}, i64 {row_bytes}, i64 {pitch}")
+    rows = _wide(t, rows)
+    near = _wide(t, _lane_word(t, VALUES))
+    t.do(f"%near = add i64 {near}, 0")
+    skew = t(f"icmp ne i64 {t('and i64 %near, 127')}, 0")
+    t.do(f"br i1 {skew}, label %misaligned, label %aligned")
+    t.label("aligned")
+    extent = t(f"mul i64 {rows}, {pitch}")
+    if clusters:
+        rank_ = t(f"trunc i64 {t('lshr i64 %near, 24')} to i32")
+        t.do(f"%off = and i64 %near, {cluster_ir.LOW_BITS}")
+        base = t(f"call i64 @wl.cluster.base(ptr %env, i32 {rank_}, i32 %inst, i32 %lane, "
+                 f"i64 %near, i64 {extent})")  # fmt: skip
+        t.do(f"br i1 {t(f'icmp eq i64 {base}, 0')}, label %bad, label %based")
+        t.label("based")
+    else:
+        t.do("%off = add i64 %near, 0")
+        base = t(f"load i64, ptr {t(f'getelementptr i64, ptr %env, i64 {at.ENV_SHARED}')}, align 8")
+    limit = t(f"load i64, ptr {t(f'getelementptr i64, ptr %env, i64 {at.ENV_SHARED_LIMIT}')}, align 8")
+    over = t(f"icmp ugt i64 {t(f'add i64 %off, {extent}')}, {limit}")
+    t.do(f"br i1 {over}, label %outside, label %inside")
+    t.label("inside")
+    t.do(f"%host = inttoptr i64 {base} to ptr")
+    sizes = [_wide(t, _map_word(t, at.MAP_SIZES + i)) for i in range(rank)]
+    strides = [
+        t(f"load i64, ptr {t(f'getelementptr i32, ptr %map, i32 {at.MAP_STRIDES + 2 * i}')}, align 8")
+        for i in range(rank - 1)
+    ]
+    tensor = t(f"load i64, ptr {t(f'getelementptr i32, ptr %map, i32 {at.MAP_ADDRESS}')}, align 8")
+    wide_element = _wide(t, element)
+    inner = t(f"mul i64 {sizes[0]}, {wide_element}")
+    whole = inner
+    for size, stride in zip(sizes[1:], strides, strict=True):
+        last = t(f"sub i64 {size}, 1")
+        whole = t(f"add i64 {whole}, {t(f'mul i64 {last}, {stride}')}")
+    start = t(f"mul i64 {_wide(t, _lane_word(t, COORDINATES), True)}, {wide_element}")
+    t.do(f"%slant = add i64 {tensor}, {start}")
+    is_slanted = t(f"icmp ne i64 {t('and i64 %slant, 15')}, 0")
+    t.do(f"br i1 {is_slanted}, label %slanted, label %straight")
+    t.label("straight")
+    found = t(f"call i64 @wl.tensor.place(ptr %env, ptr %site, i64 {tensor}, i64 {whole}, "
+              f"i32 {kind}, i32 %inst, i32 %lane)")  # fmt: skip
+    t.do(f"br i1 {t(f'icmp eq i64 {found}, 0')}, label %bad, label %go_on")
+    t.label("go_on")
+    t.do(f"%tensor = inttoptr i64 {found} to ptr")
+    return {"rows": rows, "row_bytes": row_bytes, "pitch": pitch, "inner": inner, "start": start,
+            "element": wide_element, "swizzle": _wide(t, _map_word(t, at.MAP_SWIZZLE)),
+            **{f"size{i}": n for i, n in enumerate(sizes)},
+            **{f"stride{i + 1}": n for i, n in enumerate(strides)},
+            **{f"count{i}": _wide(t, n) for i, n in enumerate(counts)},
+            **{f"step{i}": _wide(t, n) for i, n in enumerate(steps)}}  # fmt: skip
+
+
+def _row(t: Text, d: dict[str, str], rank: int) -> tuple[str, str]:
+    """Byte offset of the present row in the tensor, and whether it lies inside."""
+    rest, offset, inside = "%row", "0", "true"
+    for i in range(1, rank):
+        count, step, size, stride = (d[f"{n}{i}"] for n in ("count", "step", "size", "stride"))
+        index = t(f"urem i64 {rest}, {count}")
+        rest = t(f"udiv i64 {rest}, {count}")
+        first = _wide(t, _lane_word(t, COORDINATES + i), True)
+        place = t(f"add i64 {first}, {t(f'mul i64 {index}, {step}')}")
+        inside = t(f"and i1 {inside}, {t(f'icmp ult i64 {place}, {size}')}")
+        offset = t(f"add i64 {offset}, {t(f'mul i64 {place}, {stride}')}")
+    return offset, inside
+
+
+def _move(t: Text, to: str, source: str) -> None:
+    """Moves %count bytes, 0 to 16, and goes on at %moved."""
+    t.do(f"br i1 {t('icmp eq i64 %count, 16')}, label %at_once, label %bytewise")
+    t.label("at_once")
+    t.do(f"store {_CHUNK} {t(f'load {_CHUNK}, ptr {source}, align 1')}, ptr {to}, align 1")
+    t.do("br label %moved")
+    t.label("bytewise")
+    t.do("br label %one")
+    t.label("one")
+    t.do("%i = phi i64 [ 0, %bytewise ], [ %i1, %another ]")
+    t.do(f"br i1 {t('icmp ult i64 %i, %count')}, label %another, label %moved")
+    t.label("another")
+    byte = t(f"load i8, ptr {t(f'getelementptr i8, ptr {source}, i64 %i')}, align 1")
+    t.do(f"store i8 {byte}, ptr {t(f'getelementptr i8, ptr {to}, i64 %i')}, align 1")
+    t.do("%i1 = add i64 %i, 1")
+    t.do("br label %one")
+
+
+def _load_piece(t: Text) -> None:
+    """Fills 16 bytes of shared memory at %spot with %count bytes of the tensor at %from."""
+    fill = _map_word(t, at.MAP_FILL)
+    four = t(f"insertelement <4 x i32> poison, i32 {fill}, i64 0")
+    all_ = t(f"shufflevector <4 x i32> {four}, <4 x i32> poison, <4 x i32> zeroinitializer")
+    t.do(f"store <4 x i32> {all_}, ptr %spot, align 16")
+    _move(t, "%spot", "%from")
+
+
+def _reduce_piece(t: Text, operation: str) -> None:
+    """Combines %count bytes at %spot with the tensor's at %from."""
+    kinds = REDUCTIONS[operation]
+    cases = " ".join(f"i32 {at.MAP_TYPES.index(name)}, label %as.{name}" for name in kinds)
+    t.do(f"switch i32 {_map_word(t, at.MAP_TYPE)}, label %no_map [ {cases} ]")
+    for name, (kind, action) in kinds.items():
+        size = {"i32": 4, "float": 4, "i64": 8}.get(kind, 2)
+        t.label(f"as.{name}")
+        t.do(f"br label %in.{name}")
+        t.label(f"in.{name}")
+        t.do(f"%i.{name} = phi i64 [ 0, %as.{name} ], [ %n.{name}, %do.{name} ]")
+        more = t(f"icmp ult i64 %i.{name}, %count")
+        t.do(f"br i1 {more}, label %do.{name}, label %moved")
+        t.label(f"do.{name}")
+        value = t(f"load {kind}, ptr {t(f'getelementptr i8, ptr %spot, i64 %i.{name}')}, align {size}")
+        place = t(f"getelementptr i8, ptr %from, i64 %i.{name}")
+        t(f"atomicrmw {action} ptr {place}, {kind} {value} monotonic")
+        t.do(f"%n.{name} = add i64 %i.{name}, {size}")
+        t.do(f"br label %in.{name}")
+
+
+def _faults(t: Text) -> None:
+    for label, kind, where, size in (
+        ("no_map", at.FAULT_TENSOR_MAP, "%mapa", at.MAP_BYTES),
+        ("misaligned", at.FAULT_MISALIGNED_SHARED, "%near", 128),
+        ("outside", at.FAULT_SHARED, "%off", 128),
+        ("slanted", at.FAULT_MISALIGNED, "%slant", 16),
+    ):
+        t.label(label)
+        t(f"call i32 @wl.fault(ptr %env, i64 {kind}, i32 %inst, i32 %lane, i64 {where}, i64 {size})")
+        t.do("br label %bad")
+
+
+def tensor_copy(action: str, rank: int, clusters: bool) -> tuple[str, str]:
+    """Name and text of @wl.tensor.ACTION.RANK; the action is load, store or a reduction's name."""
+    name = f"wl.tensor.{action.lower()}.{rank}"
+    kind = at.ACCESS_READ if action == "load" else at.ACCESS_WRITE
+    kind = kind if action in ("load", "store") else at.ACCESS_ATOMIC
+    t = Text()
+    loops = _Loops(t)
+    _read_map(t, rank)
+    d = _places(t, rank, kind, clusters)
+    loops.begin("row", d["rows"])
+    offset, inside = _row(t, d, rank)
+    loops.begin("byte", d["row_bytes"], 16)
+    inner, pitch, swizzle = d["inner"], d["pitch"], d["swizzle"]
+    row = t(f"add i64 %off, {t(f'mul i64 %row, {pitch}')}")
+    shared = t(f"add i64 {row}, %byte")
+    line = t(f"lshr i64 {shared}, 7")
+    turn = t(f"shl i64 {t(f'and i64 {line}, {swizzle}')}, 4")
+    t.do(f"%spot = getelementptr i8, ptr %host, i64 {t(f'xor i64 {shared}, {turn}')}")
+    across = t(f"add i64 {d['start']}, %byte")
+    left = t(f"sub i64 {inner}, {across}")
+    full = t(f"select i1 {t(f'icmp slt i64 {left}, 16')}, i64 {left}, i64 16")
+    here = t(f"and i1 {inside}, {t(f'icmp ult i64 {across}, {inner}')}")
+    t.do(f"%count = select i1 {here}, i64 {full}, i64 0")
+    place = t(f"add i64 {offset}, {across}")
+    place = t(f"select i1 {here}, i64 {place}, i64 0")
+    t.do(f"%from = getelementptr i8, ptr %tensor, i64 {place}")
+    if action == "load":
+        _load_piece(t)
+    elif action == "store":
+        _move(t, "%from", "%spot")
+    else:
+        _reduce_piece(t, action)
+    t.label("moved")
+    loops.close("byte")
+    loops.close("row")
+    rows, row_bytes = d["rows"], d["row_bytes"]
+    total = t(f"trunc i64 {t(f'mul i64 {rows}, {row_bytes}')} to i32")
+    one = t(f"insertelement {V} poison, i32 {total}, i64 0")
+    every = t(f"shufflevector {V} {one}, {V} poison, {V} zeroinitializer")
+    slot = t(f"getelementptr i8, ptr %w, i64 {at.WARP_SCRATCH + 128 * BYTES}")
+    t.do(f"store {V} {every}, ptr {slot}, align 64")
+    t.do("ret i32 0")
+    _faults(t)
+    storage, body = "\n".join(loops.storage), "\n".join(t.lines)
+    return name, f"""define internal i32 @{name}(ptr %w, ptr %env, ptr %site, i32 %mask, i32 %imm,
+    i32 %inst, i32 %counter) noinline {{
+{storage}
+  %any = icmp ne i32 %mask, 0
+  br i1 %any, label %go, label %nothing
+nothing:
+  ret i32 0
+go:
+  %lane = call i32 @llvm.cttz.i32(i32 %mask, i1 true)
+{body}
+bad:
+  ret i32 1
+}}"""
+
+
+DECLARATIONS = {"wl.tensor.place": PLACE}
