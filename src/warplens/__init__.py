@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from warplens.session.kernel import Kernel
     from warplens.session.launch import Launch
     from warplens.session.module import Module
+    from warplens.session.tensor_map import TensorMap
     from warplens.testing.assertions import assert_metric
 
 # NumPy, llvmlite and the rest load only when a name below is first used.
@@ -60,6 +61,7 @@ _LAZY = {
     "Module": "warplens.session.module",
     "Occupancy": "warplens.occupancy_calculator.occupancy",
     "Result": "warplens.result",
+    "TensorMap": "warplens.session.tensor_map",
     "Value": "warplens.result",
     "assert_metric": "warplens.testing.assertions",
     "available_dynamic_shared": "warplens.occupancy_calculator.launch_choices",
@@ -102,6 +104,7 @@ __all__ = [
     "UnknownKernel",
     "UnknownMetric",
     "Unsupported",
+    "TensorMap",
     "Value",
     "WarplensError",
     "__version__",

@@ -14,6 +14,7 @@ from warplens.analysis.transfers import Copied
 from warplens.errors import ArgumentError, InputError
 from warplens.execute.memory import DeviceMemory
 from warplens.session.arrays import Array, DeviceArray, check_dtype, map_array
+from warplens.session.tensor_map import TensorMap
 from warplens.toolchain.attributes import Parameter
 from warplens.toolchain.ptx import ParameterType
 from warplens.wording import count
@@ -151,19 +152,28 @@ def _argument(
     packed: PackedArguments,
     known: dict[tuple[int, int, tuple[int, ...]], int],
 ) -> bytes:
+    if isinstance(value, TensorMap):
+        array = value.array
+        if isinstance(array, DeviceArray):
+            return value.packed(_device_address(memory, formal, array))
+        return value.packed(_map(memory, formal, array, packed, known))
     if isinstance(value, DeviceArray):
-        if not value.belongs_to(memory):
-            raise ArgumentError(
-                f"{formal}: the device array belongs to another Device",
-                hint="Create it with to_device of the device that compiled the kernel.",
-            )
-        return _pointer(formal, value.address)
+        return _pointer(formal, _device_address(memory, formal, value))
     array = _as_array(formal, value)
     if array is not None:
         return _pointer(formal, _map(memory, formal, array, packed, known))
     if value is None:
         return _pointer(formal, 0)
     return _scalar(formal, value)
+
+
+def _device_address(memory: DeviceMemory, formal: Formal, value: DeviceArray) -> int:
+    if not value.belongs_to(memory):
+        raise ArgumentError(
+            f"{formal}: the device array belongs to another Device",
+            hint="Create it with to_device of the device that compiled the kernel.",
+        )
+    return value.address
 
 
 def _as_array(formal: Formal, value: Any) -> Array | None:
@@ -342,7 +352,8 @@ def copied_arrays(formals: Sequence[Formal], arguments: Sequence[Any]) -> tuple[
     Arrays that are on the device already are not copied; an array given twice is copied once.
     """
     found: dict[int, Copied] = {}
-    for formal, value in zip(formals, arguments, strict=True):
+    for formal, given in zip(formals, arguments, strict=True):
+        value = given.array if isinstance(given, TensorMap) else given
         if not isinstance(value, np.ndarray) or (value.ndim == 0 and formal.kind == "struct"):
             continue
         key = int(value.__array_interface__["data"][0])

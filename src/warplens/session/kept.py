@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from warplens.errors import LaunchError
+from warplens.session.tensor_map import TensorMap
 
 KEPT_BYTES = 8 << 20  # arrays up to this size in all are copied before a launch
 
@@ -34,17 +35,25 @@ class KeptArguments:
                     "an array of the launch no longer exists; stepping executes the block again",
                     hint="Keep references to the arguments, or step a launch with smaller arrays.",
                 )
-            found.append(np.array(alive) if isinstance(alive, np.ndarray) else alive)
+            found.append(_copied(alive))
         return tuple(found)
+
+
+def _copied(value: Any) -> Any:
+    """An array, or a tensor map of one, with its own content; anything else as it is."""
+    if isinstance(value, TensorMap) and isinstance(value.array, np.ndarray):
+        return value.over(value.array.copy())
+    return value.copy() if isinstance(value, np.ndarray) else value
 
 
 def keep(arguments: tuple[Any, ...]) -> KeptArguments:
     """Remembers arguments before they are changed by a launch."""
-    arrays = [value for value in arguments if isinstance(value, np.ndarray)]
+    given = (v.array if isinstance(v, TensorMap) else v for v in arguments)
+    arrays = [value for value in given if isinstance(value, np.ndarray)]
     is_copied = sum(array.nbytes for array in arrays) <= KEPT_BYTES
     values = tuple(
         (value.copy() if is_copied else weakref.ref(value))
-        if isinstance(value, np.ndarray) else value
+        if isinstance(value, np.ndarray) else _copied(value) if is_copied else value
         for value in arguments
     )  # fmt: skip
     return KeptArguments(values=values, is_copied=is_copied)

@@ -152,6 +152,10 @@ def compile_source(
     return compiled
 
 
+_NEEDS_FEATURES = re.compile(r"not supported on \.target 'sm_90'")
+_PLAIN_HOPPER = "--gpu-architecture=sm_90"
+
+
 class _Job:
     """One compile: its inputs made complete."""
 
@@ -280,8 +284,14 @@ class _Job:
         )
         try:
             return self._compile(library, program, options)
+        except CompileError as error:
+            # wgmma and setmaxnreg exist for sm_90a only: code with them is compiled for that.
+            if _PLAIN_HOPPER not in options or not _NEEDS_FEATURES.search(error.log):
+                raise
         finally:
             library.call("nvrtcDestroyProgram", ctypes.byref(program))
+        changed = (f"{_PLAIN_HOPPER}a" if o == _PLAIN_HOPPER else o for o in options)
+        return self._attempt(source, given, tuple(changed))
 
     def _compile(
         self, library: _Library, program: ctypes.c_void_p, given: Sequence[str]

@@ -1,0 +1,122 @@
+"""Tensor maps: what tells the TMA unit how a tensor lies in global memory, and which box to copy."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from warplens.errors import ArgumentError
+from warplens.lift import layout as at
+from warplens.session.arrays import DeviceArray
+
+_PITCHES = {"32B": 32, "64B": 64, "128B": 128}
+_NAN = 0x7FF7  # in every two bytes, as the unit fills
+_OF_DTYPE = {"u1": "u8", "i1": "u8", "u2": "u16", "i2": "u16", "u4": "u32", "i4": "s32", "u8": "u64",
+             "i8": "s64", "f2": "f16", "f4": "f32", "f8": "f64"}  # fmt: skip
+
+
+class TensorMap:
+    """A tensor map (CUtensorMap) for a kernel's `const __grid_constant__` parameter of 128 bytes.
+
+    The tensor is an array in C order; axes are given in the array's order, the last one being the
+    innermost (dimension 0 of CUDA's coordinates).
+
+    Args:
+        array: a NumPy array, or an array on the device.
+        box: elements that a copy takes along every axis.
+        swizzle: "32B", "64B", "128B", or None.
+        fill: "zero" or "nan", what loads get outside the tensor.
+        steps: take every n-th element along an axis; the innermost one's must be 1.
+        dtype: the element type where NumPy has none: "bf16".
+
+    >>> TensorMap(np.zeros((64, 128), np.float16), box=(8, 64), swizzle="128B").box
+    (8, 64)
+    """
+
+    def __init__(
+        self,
+        array: npt.NDArray[Any] | DeviceArray,
+        box: Sequence[int],
+        *,
+        swizzle: str | None = None,
+        fill: str = "zero",
+        steps: Sequence[int] | None = None,
+        dtype: str | None = None,
+    ) -> None:
+        self.array = array
+        self.box = tuple(int(n) for n in box)
+        self.swizzle, self.fill = swizzle, fill
+        self.steps = tuple(int(n) for n in steps) if steps is not None else (1,) * len(self.box)
+        self.dtype = _element_type(array, dtype)
+        self._check()
+
+    def _check(self) -> None:
+        array, element = self.array, self.array.dtype.itemsize
+        if isinstance(array, np.ndarray) and not array.flags.c_contiguous:
+            raise ArgumentError("a tensor map needs an array in C order")
+        rank = array.ndim
+        if not 1 <= rank <= 5 or len(self.box) != rank or len(self.steps) != rank:
+            raise ArgumentError(
+                f"box {self.box} and steps {self.steps} need one number for each of 1 to 5 axes; "
+                f"the array has {rank}"
+            )
+        if not array.size or any(not 1 <= n <= 256 for n in self.box):
+            raise ArgumentError(f"box {self.box}: 1 to 256 elements along every axis of an array")
+        if any(not 1 <= n <= 8 for n in self.steps) or self.steps[-1] != 1:
+            raise ArgumentError(f"steps {self.steps}: 1 to 8, and 1 along the innermost axis")
+        inner = self.box[-1] * element
+        if inner % 16:
+            raise ArgumentError(f"the box's innermost axis has {inner} bytes, no multiple of 16")
+        if self.swizzle is not None and inner > _PITCHES.get(self.swizzle, 0):
+            known = ", ".join(_PITCHES)
+            raise ArgumentError(
+                f"swizzle {self.swizzle!r} with {inner} bytes along the box's innermost axis",
+                hint=f"Swizzles are {known}; the axis may have as many bytes.",
+            )
+        if any(n % 16 for n in array.strides[:-1]):
+            raise ArgumentError(f"the array's strides {array.strides} must be multiples of 16 bytes")
+        if self.fill not in ("zero", "nan") or (self.fill == "nan" and "f" not in self.dtype):
+            raise ArgumentError(f"fill {self.fill!r}: \"zero\", or for floats \"nan\"")
+
+    def over(self, array: npt.NDArray[Any]) -> TensorMap:
+        """The same map of another array of this shape and type."""
+        return TensorMap(
+            array, self.box, swizzle=self.swizzle, fill=self.fill, steps=self.steps,
+            dtype="bf16" if self.dtype == "bf16" else None,
+        )  # fmt: skip
+
+    def packed(self, address: int) -> bytes:
+        """The 128 bytes for a tensor at a device address."""
+        if address % 16:
+            raise ArgumentError(f"the tensor's address {address:#x} is no multiple of 16")
+        rank, pitch = len(self.box), _PITCHES.get(self.swizzle or "", 0)
+        words = np.zeros(at.MAP_BYTES // 4, np.uint32)
+        words[[at.MAP_MARK, at.MAP_RANK, at.MAP_TYPE, at.MAP_ELEMENT, at.MAP_PITCH]] = (
+            at.MAP_MAGIC, rank, at.MAP_TYPES.index(self.dtype), self.array.dtype.itemsize, pitch,
+        )  # fmt: skip
+        words[at.MAP_SWIZZLE] = max(pitch // 16 - 1, 0)
+        words[at.MAP_FILL] = _NAN * 0x10001 if self.fill == "nan" else 0
+        strides = self.array.strides[:-1][::-1]
+        for word, values, form in (
+            (at.MAP_ADDRESS, (address,), "Q"), (at.MAP_STRIDES, strides, "Q"),
+            (at.MAP_SIZES, self.array.shape[::-1], "I"), (at.MAP_BOX, self.box[::-1], "I"),
+            (at.MAP_STEPS, self.steps[::-1][1:], "I"),
+        ):  # fmt: skip
+            data = np.frombuffer(struct.pack(f"<{len(values)}{form}", *values), np.uint32)
+            words[word : word + len(data)] = data
+        return words.tobytes()
+
+
+def _element_type(array: npt.NDArray[Any] | DeviceArray, dtype: str | None) -> str:
+    kind = f"{array.dtype.kind}{array.dtype.itemsize}"
+    if dtype is not None:
+        if dtype != "bf16" or array.dtype.itemsize != 2:
+            raise ArgumentError(f"dtype {dtype!r} of an array of {array.dtype}: only \"bf16\"")
+        return dtype
+    if kind not in _OF_DTYPE:
+        raise ArgumentError(f"a tensor map of {array.dtype}: not an element type of the TMA unit")
+    return _OF_DTYPE[kind]
