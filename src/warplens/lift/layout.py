@@ -128,7 +128,7 @@ LOCAL_WINDOW_HIGH = 0x7F20
 CODE_WINDOW_HIGH = 0x7F30
 HOOK_WINDOW_HIGH = 0x7F40
 
-# --- tensor map: 128 bytes that our driver makes (session/tensor_map.py), 32 u32 words -------------
+# --- tensor map: 32 u32 words that session/tensor_map.py makes -----------------------------------
 MAP_MAGIC = 0x50614D54
 MAP_MARK, MAP_RANK, MAP_TYPE, MAP_ELEMENT, MAP_PITCH, MAP_SWIZZLE, MAP_FILL = range(7)
 MAP_ADDRESS, MAP_STRIDES = 8, 10  # u64; 4 x u64, bytes along dimensions 1 to 4

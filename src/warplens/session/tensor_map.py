@@ -1,4 +1,4 @@
-"""Tensor maps: what tells the TMA unit how a tensor lies in global memory, and which box to copy."""
+"""Tensor maps: how a tensor lies in global memory and which box the TMA unit copies."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from warplens.session.arrays import DeviceArray
 
 _PITCHES = {"32B": 32, "64B": 64, "128B": 128}
 _NAN = 0x7FF7  # in every two bytes, as the unit fills
-_OF_DTYPE = {"u1": "u8", "i1": "u8", "u2": "u16", "i2": "u16", "u4": "u32", "i4": "s32", "u8": "u64",
-             "i8": "s64", "f2": "f16", "f4": "f32", "f8": "f64"}  # fmt: skip
+_OF_DTYPE = {"u1": "u8", "i1": "u8", "u2": "u16", "i2": "u16", "u4": "u32", "i4": "s32",
+             "u8": "u64", "i8": "s64", "f2": "f16", "f4": "f32", "f8": "f64"}  # fmt: skip
 
 
 class TensorMap:
@@ -78,7 +78,7 @@ class TensorMap:
                 hint=f"Swizzles are {known}; the axis may have as many bytes.",
             )
         if any(n % 16 for n in array.strides[:-1]):
-            raise ArgumentError(f"the array's strides {array.strides} must be multiples of 16 bytes")
+            raise ArgumentError(f"strides {array.strides}: must be multiples of 16 bytes")
         if self.fill not in ("zero", "nan") or (self.fill == "nan" and "f" not in self.dtype):
             raise ArgumentError(f"fill {self.fill!r}: \"zero\", or for floats \"nan\"")
 

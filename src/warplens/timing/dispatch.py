@@ -5,6 +5,7 @@ from __future__ import annotations
 from warplens.timing import constants, lsu, registers, scoreboard
 from warplens.timing.stall import (
     DISPATCH_STALL,
+    GMMA,
     LG_THROTTLE,
     LONG_SCOREBOARD,
     MATH_PIPE_THROTTLE,
@@ -17,6 +18,7 @@ from warplens.timing.state import (
     FENCE,
     MEMORY,
     PIPES,
+    PRODUCTS,
     SHARED,
     VARIABLE,
     Record,
@@ -79,6 +81,8 @@ def start(state: State, spec: Record, inst: Record, trace: Trace, warp: Record, 
         if kind == CONSTANT:
             until = int(constants.load(state, spec, inst, trace, warp, now)) + 1
         reason = SHORT_SCOREBOARD
+        if inst.write == PRODUCTS:
+            reason = GMMA
         if inst.depth == lsu.COPIED:
             until, reason = max(until, warp.copied), LONG_SCOREBOARD
         scoreboard.hold(warp, inst.write, until, reason)

@@ -1,4 +1,4 @@
-"""The six scoreboards of a warp: when each is released, and for what reason one waits for it.
+"""A warp's scoreboards: when each is released, and for what reason one waits for it.
 
 Every latency is known at issue, so a scoreboard is kept as the times of its releases instead of a
 counter; `wait` needs all of them past, DEPBAR.LE all but the last few.

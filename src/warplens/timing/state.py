@@ -24,7 +24,8 @@ stage = native  # a stage of the cycle loop is a compiled function over records
 (FIXED, VARIABLE, MEMORY, SHARED, CONSTANT, BLOCK_BARRIER, ARRIVE, EXIT, BRANCH, JOIN, FENCE,
  SLEEP) = range(12)  # fmt: skip
 PIPES = ("alu", "fma", "fp16", "fp64", "xu", "lsu", "adu", "cbu", "uniform", "tensor", "none")
-N_SCOREBOARDS = 6
+N_SCOREBOARDS = 7  # six in the code, and one of groups of warpgroup products
+PRODUCTS = 6
 RING = 8  # outstanding releases that DEPBAR can tell apart
 N_BARRIERS = 16
 MAX_SUB_PARTITIONS = 8

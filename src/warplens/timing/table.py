@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from warplens.gpus.spec import GpuSpec
-from warplens.isa import families
+from warplens.isa import families, warpgroup
 from warplens.isa.matrix_kinds import OPCODES, shape
 from warplens.isa.table import Op
 from warplens.sass.model import Const, Imm, Instruction, SassKernel, Scoreboard, Token
@@ -25,6 +25,8 @@ from warplens.timing.state import (
     JOIN,
     MEMORY,
     PIPES,
+    PRODUCTS,
+    RING,
     SHARED,
     SLEEP,
     VARIABLE,
@@ -40,7 +42,7 @@ _SHUFFLES = frozenset({"SHFL", "MATCH", "REDUX", "CREDUX", "MOVM"})
 _PASSES = {"MATCH": "match", "REDUX": "redux", "CREDUX": "redux"}
 _ATOMICS = frozenset({"ATOM", "ATOMG", "ATOMS"})
 _FENCES = frozenset({"MEMBAR", "ERRBAR", "FENCE"})
-_FLOW = {"DEPBAR": FIXED, "BSYNC": JOIN}
+_FLOW = {"DEPBAR": FIXED, "WARPGROUP": FIXED, "BSYNC": JOIN}
 _VARIABLE_PIPES = frozenset({"xu", "adu"})
 _TWO_PASSES = frozenset({"HI", "WIDE"})
 
@@ -87,6 +89,9 @@ def _depth(inst: Instruction) -> int:
         boards = [o.index for o in inst.operands if isinstance(o, Scoreboard)]
         allowed = [o.bits for o in inst.operands if isinstance(o, Imm)]
         return boards[0] << 8 | (allowed[0] & 255 if allowed else 0) if boards else -1
+    if inst.opcode == "WARPGROUP" and "DEPBAR" in inst.modifiers:
+        allowed = [o.bits for o in inst.operands if isinstance(o, Imm)]
+        return PRODUCTS << 8 | (min(allowed[0], RING) if allowed else 0)
     if inst.opcode == "BAR":
         numbers = [o.bits for o in inst.operands if isinstance(o, Imm)]
         threads = numbers[1] if len(numbers) > 1 else 0
@@ -115,6 +120,8 @@ def _interval(gpu: GpuSpec, inst: Instruction, pipe: str) -> int:
         return int(gpu.value(f"issue.{_PASSES.get(inst.opcode, 'shuffle')}_passes", 1))
     if inst.opcode in OPCODES:
         return tensor.interval(gpu, inst)
+    if inst.opcode in warpgroup.OPCODES:
+        return tensor.warpgroup_interval(gpu, inst)
     if inst.opcode in _ATOMICS and "CAS" in inst.modifiers:
         return 2  # for one of others (measured, validation/data/paces_sm90.json)
     lanes = float(gpu.value(f"pipes.{_part(inst, pipe)}", 32))
@@ -128,6 +135,8 @@ def _latency(gpu: GpuSpec, inst: Instruction, entry: Op | None) -> int:
     if inst.opcode == "DMMA":
         rows = shape(inst)[0]
         return tensor.interval(gpu, inst) + rows - 8 + int(gpu.value("latency.dmma"))
+    if inst.opcode in warpgroup.OPCODES:
+        return tensor.warpgroup_interval(gpu, inst) + int(gpu.value("latency.wgmma", 46))
     if _kind(inst, entry) == FENCE and not _is_wide(inst):
         name = "fence_block"
     return int(gpu.value(f"latency.{name}", 4))
@@ -160,6 +169,12 @@ def _is_float_atomic(inst: Instruction) -> bool:
     return any(m.startswith(("F16", "F32", "F64", "BF16")) for m in inst.modifiers)
 
 
+def _ends_group(inst: Instruction) -> bool:
+    """Whether an instruction is the last of a group of warpgroup products."""
+    named = (o.text for o in inst.operands if isinstance(o, Token))
+    return inst.opcode in warpgroup.OPCODES and any(text.startswith("gsb") for text in named)
+
+
 def code_of(kernel: SassKernel, gpu: GpuSpec) -> Records:
     """The table of one kernel for one GPU."""
     families.load_all()
@@ -178,6 +193,8 @@ def code_of(kernel: SassKernel, gpu: GpuSpec) -> Records:
         row["stall"] = control.stall + (wide if _part(inst, pipe) == "fma_wide" else 0)
         row["keep"] = control.keep
         row["write"], row["read"] = control.write_barrier, control.read_barrier
+        if _ends_group(inst):
+            row["write"] = PRODUCTS
         row["wait"] = control.wait_mask | _named_scoreboards(inst)
         row["latency"] = _latency(gpu, inst, entry)
         row["passes_l1"] = _passes_l1(inst)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from warplens.gpus.spec import GpuSpec
 from warplens.isa.matrix_kinds import rate_key, shape
+from warplens.isa.warpgroup import product_of
 from warplens.sass.model import Instruction
 
 # rates that a chip's table lacks: as so many times another one
@@ -12,6 +13,14 @@ _OTHERS = {
     "b1": (8.0, "int8"), "fp8_fp32acc": (2.0, "fp16_fp32acc"), "fp8_fp16acc": (2.0, "fp16_fp16acc"),
     "int8": (2.0, "fp16_fp32acc"), "tf32": (0.5, "fp16_fp32acc"),
 }  # fmt: skip
+
+
+def warpgroup_interval(gpu: GpuSpec, instruction: Instruction) -> int:
+    """Cycles for which a product of a warpgroup holds each sub-partition's tensor core."""
+    columns = product_of(instruction).columns
+    path = {name: float(gpu.value(f"warpgroup_path.{name}", default))
+            for name, default in (("per_column", 0.5), ("base", 16), ("slope", 0.25))}  # fmt: skip
+    return round(max(columns * path["per_column"], path["base"] + columns * path["slope"]))
 
 
 def interval(gpu: GpuSpec, instruction: Instruction) -> int:

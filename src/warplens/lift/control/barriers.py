@@ -87,3 +87,11 @@ def b2r(w: RegionWriter, item: Bound) -> None:
         elif isinstance(operand, Pred) and operand.index != PT:
             truth = w.x.icmp("ne", value, w.x.u32(0))
             w.operands.write_word(256 + operand.index, truth, w.guard)
+
+
+@role("warpgroup_wait")
+def warpgroup_wait(w: RegionWriter, item: Bound) -> None:
+    """WARPGROUP.DEPBAR: goes on when all four warps are here: all have read their operands."""
+    warp = w.load_u32(at.WARP_INDEX)
+    number = w.emit(f"add i32 {w.emit(f'lshr i32 {warp}, 2')}, {at.FIRST_WARPGROUP_BARRIER}")
+    leave_guarded(w, at.EVENT_BARRIER, (number, "128", str(at.BARRIER_SYNC), "0"), told=False)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from warplens.isa.table import Kind, Op
-from warplens.lift.decode.warpgroup import product_of
+from warplens.isa.warpgroup import product_of
 from warplens.sass.model import (
     PT,
     RZ,

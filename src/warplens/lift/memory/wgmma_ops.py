@@ -1,16 +1,13 @@
-"""Code for wgmma: products of a warpgroup, done by each warp for its rows, and their waits."""
+"""Code for wgmma: products of a warpgroup, done at once by each warp for its rows."""
 
 from __future__ import annotations
-
-
 
 from warplens.isa.accumulate import BF16, F16, F32, TF32, Layout, accumulate, split_a, split_b
 from warplens.isa.lanes import Lanes
 from warplens.isa.lanes import Value as AnyValue
+from warplens.isa.warpgroup import Product, product_of
 from warplens.lift import layout as at
-from warplens.lift.control.barriers import leave_guarded
 from warplens.lift.decode.binding import BindingError, Bound
-from warplens.lift.decode.warpgroup import Product, product_of
 from warplens.lift.engines.llvm_lanes import Value
 from warplens.lift.memory.sites import use_runtime
 from warplens.lift.regions.generators import role
@@ -22,7 +19,6 @@ from warplens.lift.vector_ir import V
 from warplens.sass.model import RZ, UReg
 
 _LAYOUTS = {"f16": F16, "bf16": BF16, "tf32": TF32, "e4m3": F16, "e5m2": F16}
-_SIGNS = {"f16": 1 << 31, "bf16": 1 << 31, "tf32": 1 << 31}
 
 
 def _code(x: Lanes, kind: str, word: AnyValue) -> AnyValue:
@@ -116,9 +112,10 @@ def warpgroup_product(w: RegionWriter, item: Bound) -> None:
     use_runtime(w, *wgmma_ir.DECLARATIONS.items(), (form.name, wgmma_ir.product(form, slow)))
     sign = str(-(1 << 31))
     part = w.emit(f"icmp ne i32 {w.mask}, -1")
+    db = _descriptor(w, product.descriptors + 2)
     failed = w.emit(
         f"call i32 @{form.name}(ptr %w, ptr %env, ptr {_place(w, product.d_register)}, "
-        f"ptr {a_place}, i64 {da}, i64 {_descriptor(w, product.descriptors + 2)}, i32 {product.columns // 8}, "
+        f"ptr {a_place}, i64 {da}, i64 {db}, i32 {product.columns // 8}, "
         f"i1 {_adds(w, product)}, i32 {sign if 'negA' in product.marks else '0'}, "
         f"i32 {sign if 'negB' in product.marks else '0'}, i1 {part}, i32 {w.index})"
     )
@@ -131,11 +128,3 @@ def warpgroup_product(w: RegionWriter, item: Bound) -> None:
     for k in range(product.registers):
         word = w.emit(f"load {V}, ptr {_place(w, product.d_register + k)}, align 64")
         w.operands.write_word(product.d_register + k, Value("u32", word), None)
-
-
-@role("warpgroup_wait")
-def warpgroup_wait(w: RegionWriter, item: Bound) -> None:
-    """WARPGROUP.DEPBAR: goes on when all four warps are here: all have read their operands."""
-    warp = w.load_u32(at.WARP_INDEX)
-    number = w.emit(f"add i32 {w.emit(f'lshr i32 {warp}, 2')}, {at.FIRST_WARPGROUP_BARRIER}")
-    leave_guarded(w, at.EVENT_BARRIER, (number, "128", str(at.BARRIER_SYNC), "0"), told=False)
