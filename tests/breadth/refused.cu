@@ -14,8 +14,8 @@ struct alignas(64) Map { char bytes[128]; };
 extern "C" __global__ void tensor_map(const __grid_constant__ Map map, int *o) {
     __shared__ alignas(128) int s[64];
     __shared__ unsigned long long bar;
-    asm volatile("cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%0],[%1,{%2}],[%3];"
-                 ::"r"((unsigned)__cvta_generic_to_shared(s)), "l"(&map), "r"(0), "r"((unsigned)__cvta_generic_to_shared(&bar)) : "memory");
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%0],[%1,{%2,%2,%2}],[%3],{%4};"
+                 ::"r"((unsigned)__cvta_generic_to_shared(s)), "l"(&map), "r"(0), "r"((unsigned)__cvta_generic_to_shared(&bar)), "h"((short)0) : "memory");
     o[threadIdx.x] = s[threadIdx.x];
 }
 
@@ -34,8 +34,8 @@ extern "C" __global__ void packed_minimum(unsigned *p) {
 extern "C" __global__ void warpgroup(float *o, unsigned long long a, unsigned long long b) {
     float d[4] = {0, 0, 0, 0};
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-    asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0,%1,%2,%3},%4,%5,1,1,1,0,0;"
-                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "l"(a), "l"(b));
+    asm volatile("wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {%0,%1,%2,%3},%4,%5,%6,0,1,1,1,0,0;"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "l"(a), "l"(b), "r"(0));
     asm volatile("wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;" ::: "memory");
     o[threadIdx.x] = d[0] + d[1] + d[2] + d[3];
 }

@@ -18,11 +18,9 @@ CASES = [
     ("texture", "75 80 86 89 90 100 120", "textures", "plain pointers", "TLD"),
     ("surface", "75 86 90 100 120", "surfaces", "plain pointers", "SULD"),
     ("sparse", "80 86 89 90 100 120", "sparse matrix products", "dense", "HMMA.SP"),
-    ("tensor_map", "90 100 120", "TMA copies with tensor maps", "cuda::memcpy_async", "UTMALDG"),
-    ("tensor_map_hint", "90 100 120", "TMA copies with tensor maps", "cuda::memcpy_async",
-     "UTMALDG"),
+    ("tensor_map", "90 100 120", "TMA copies by im2col", "copy tiles", "UTMALDG.3D.IM2COL"),
     ("packed_minimum", "90 100 120", "NaN is not known", "atomicCAS", "REDG.E.MIN"),
-    ("warpgroup", "90a", "wgmma", "mma.sync", "HGMMA"),
+    ("warpgroup", "90a", "sparse matrix products", "dense", "HGMMA.SP"),
     ("tensor_memory", "100a", "tcgen05 tensor memory", "mma.sync", "LDTM"),
     ("tensor_multiply", "100a", "tcgen05 matrix", "mma.sync", "UTCHMMA"),
 ]

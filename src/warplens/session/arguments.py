@@ -153,10 +153,10 @@ def _argument(
     known: dict[tuple[int, int, tuple[int, ...]], int],
 ) -> bytes:
     if isinstance(value, TensorMap):
-        array = value.array
-        if isinstance(array, DeviceArray):
-            return value.packed(_device_address(memory, formal, array))
-        return value.packed(_map(memory, formal, array, packed, known))
+        tensor = value.array
+        if isinstance(tensor, DeviceArray):
+            return value.packed(_device_address(memory, formal, tensor))
+        return value.packed(_map(memory, formal, tensor, packed, known))
     if isinstance(value, DeviceArray):
         return _pointer(formal, _device_address(memory, formal, value))
     array = _as_array(formal, value)
