@@ -81,6 +81,21 @@ def is_before(known: int, stamp: int, warp: int) -> bool:
 
 
 @native
+def is_clear(known: int, cell: int, warp: int, space: int, block: int) -> bool:
+    """Whether all plain accesses kept beside atomic ones are ordered before this warp's."""
+    blocks = peek64(cell + 24)
+    for k in range(3):
+        stamp = peek64(cell + 8 * k)
+        if stamp == 0:
+            continue
+        if space == at.SPACE_GLOBAL and (blocks >> (21 * k)) & st.BLOCK_MASK != block:
+            return False
+        if not is_before(known, stamp, warp):
+            return False
+    return True
+
+
+@native
 def is_same_read(head: int, cell: int, read: int, place: int, now: int) -> bool:
     """Whether this warp has read the word before in this clock, no more strongly than now."""
     if (read ^ now) >> st.STAMP_WARP != 0:
@@ -99,16 +114,17 @@ def is_same_read(head: int, cell: int, read: int, place: int, now: int) -> bool:
 
 
 @native
-def reads_quickly(head: int, known: int, cell: int, now: int, warp: int, space: int,
-                  block: int) -> bool:  # fmt: skip
+def reads_quickly(head: int, known: int, cell: int, beside: int, now: int, warp: int,
+                  space: int, block: int) -> bool:  # fmt: skip
     """Settles a read of a word if nothing about it is in doubt."""
     a, b = peek64(cell + 8), peek64(cell + 16)
     if is_same_read(head, cell, a, 1, now) or is_same_read(head, cell, b, 2, now):
         return True
     written = peek64(cell)
-    blocks = 0
+    blocks = peek64(cell + 24)
+    if blocks < 0 and not is_clear(known, cell + beside, warp, space, block):
+        return False
     if space == at.SPACE_GLOBAL:
-        blocks = peek64(cell + 24)
         if written != 0 and blocks & st.BLOCK_MASK != block:
             return False
         if a != 0 and (blocks >> 21) & st.BLOCK_MASK != block:
@@ -129,16 +145,23 @@ def reads_quickly(head: int, known: int, cell: int, now: int, warp: int, space: 
 
 
 @native
-def writes_quickly(head: int, known: int, cell: int, now: int, warp: int, space: int,
-                   block: int, flags: int) -> bool:  # fmt: skip
+def writes_quickly(head: int, known: int, cell: int, beside: int, now: int, warp: int,
+                   space: int, block: int, flags: int) -> bool:  # fmt: skip
     """The same for a write of a whole word."""
     written, a, b = peek64(cell), peek64(cell + 8), peek64(cell + 16)
     own = now >> st.STAMP_WARP
     strong = flags & st.F_STRONG != 0
     is_same = written != 0 and (written ^ now) & st.INSTRUCTION_MASK == 0
     alike = strong and is_same and flags & st.F_BLOCK_SCOPE == 0
+    blocks = peek64(cell + 24)
+    if strong:
+        if a != 0 or (written != 0 and not is_same):
+            return False  # plain accesses are to be kept
+        if blocks < 0 and not is_clear(known, cell + beside, warp, space, block):
+            return False
+    elif blocks < 0:
+        return False
     if space == at.SPACE_GLOBAL:
-        blocks = peek64(cell + 24)
         if written != 0 and blocks & st.BLOCK_MASK != block and not alike:
             return False
         if a != 0 and (blocks >> 21) & st.BLOCK_MASK != block:
@@ -146,8 +169,6 @@ def writes_quickly(head: int, known: int, cell: int, now: int, warp: int, space:
         if b != 0 and (blocks >> 42) & st.BLOCK_MASK != block:
             return False
     if written >> st.STAMP_WARP == own:
-        if strong and not is_same:
-            return False
         find_sharing(head, written, now, block)
     elif written != 0 and not alike and not is_before(known, written, warp):
         return False
@@ -163,13 +184,14 @@ def writes_quickly(head: int, known: int, cell: int, now: int, warp: int, space:
     poke64(cell, now)
     poke64(cell + 8, 0)
     if space == at.SPACE_GLOBAL:
-        poke64(cell + 24, block)
+        poke64(cell + 24, block | (blocks & st.CELL_BESIDE))
     return True
 
 
 @native
 def races_of_warp(head: int, slot: int, w: int, inst: int, mask: int, space: int, kind: int,
-                  size: int, base: int, host: int, cells: int, block: int) -> None:  # fmt: skip
+                  size: int, base: int, host: int, cells: int, beside: int,
+                  block: int) -> None:  # fmt: skip
     """Every lane's access against the shadow of its words, the warp being one thread."""
     warp = peek32(w + at.WARP_INDEX)
     quick = peek64(head + 8 * st.HAS_ASYNC) == 0
@@ -205,13 +227,15 @@ def races_of_warp(head: int, slot: int, w: int, inst: int, mask: int, space: int
             if not quick or (writes and size < 4):
                 done = False
             elif not writes:
-                done = reads_quickly(head, known, cell, now, warp, space, short)
+                done = reads_quickly(head, known, cell, beside, now, warp, space, short)
             else:
-                done = writes_quickly(head, known, cell, now, warp, space, short, flags)
+                done = writes_quickly(
+                    head, known, cell, beside, now, warp, space, short, flags
+                )
             if not done:
                 _share_word(head, cell, now, writes, short)
                 shadow.check_word(
-                    head, slot, w, cell, now, block, space, base, offset, size, writes, k,
+                    head, slot, w, cell, beside, now, block, space, base, offset, size, writes, k,
                     host + 4 * ((offset >> 2) + k),
                 )  # fmt: skip
             cell += st.CELL_BYTES
@@ -219,7 +243,7 @@ def races_of_warp(head: int, slot: int, w: int, inst: int, mask: int, space: int
 
 @native
 def race_range(head: int, slot: int, w: int, inst: int, lane: int, space: int, writes: bool,
-               base: int, offset: int, size: int, host: int, cells: int,
+               base: int, offset: int, size: int, host: int, cells: int, beside: int,
                block: int) -> None:  # fmt: skip
     """One lane's access to many words."""
     warp = peek32(w + at.WARP_INDEX)
@@ -229,8 +253,8 @@ def race_range(head: int, slot: int, w: int, inst: int, lane: int, space: int, w
     )
     for word in range(offset >> 2, (offset + size) >> 2):
         shadow.check_word(
-            head, slot, w, cells + st.CELL_BYTES * word, now, block, space, base, 4 * word, 4,
-            writes, 0, host + 4 * word,
+            head, slot, w, cells + st.CELL_BYTES * word, beside, now, block, space, base, 4 * word,
+            4, writes, 0, host + 4 * word,
         )  # fmt: skip
 
 
@@ -245,7 +269,8 @@ def _share_word(head: int, cell: int, now: int, writes: bool, block: int) -> Non
 
 @native
 def races_of_lanes(head: int, slot: int, w: int, inst: int, mask: int, space: int, kind: int,
-                   size: int, base: int, host: int, cells: int, block: int) -> None:  # fmt: skip
+                   size: int, base: int, host: int, cells: int, beside: int,
+                  block: int) -> None:  # fmt: skip
     """Every lane's access against the shadow of its words, each lane being a thread."""
     warp = peek32(w + at.WARP_INDEX)
     clocks = slot + peek64(head + 8 * st.AT_LANE_CLOCKS) + 256 * warp
@@ -271,7 +296,7 @@ def races_of_lanes(head: int, slot: int, w: int, inst: int, mask: int, space: in
         for k in range(words):
             if writes or (now != peek64(cell + 8) and now != peek64(cell + 16)):
                 shadow.check_word(
-                    head, slot, w, cell, now, block, space, base, offset, size, writes, k,
+                    head, slot, w, cell, beside, now, block, space, base, offset, size, writes, k,
                     host + 4 * ((offset >> 2) + k),
                 )  # fmt: skip
             cell += st.CELL_BYTES

@@ -7,7 +7,7 @@ instruction; a write forgets the reads before it: what conflicts with them was f
 from __future__ import annotations
 
 from warplens.compiled import native
-from warplens.execute.native import poke64
+from warplens.execute.native import fill_zero, poke64
 from warplens.lift import layout as at
 from warplens.sanitize import clocks
 from warplens.sanitize import state as st
@@ -128,56 +128,100 @@ def report(head: int, w: int, stamp: int, now: int, block: int, other: int, spac
 
 
 @native
-def check_word(head: int, slot: int, w: int, cell: int, now: int, block: int, space: int,
-               base: int, offset: int, size: int, writes: bool, word: int,
-               host: int) -> None:  # fmt: skip
-    """One lane's access to one word: compares with the cell, then updates it."""
+def compare(head: int, slot: int, w: int, cell: int, now: int, block: int, space: int,
+            base: int, offset: int, size: int, writes: bool, word: int, host: int) -> None:  # fmt: skip
+    """Reports the accesses kept in a cell that race with the present one."""
     written = peek64(cell)
     own = now >> st.STAMP_WARP
     lanes = peek64(head + 8 * st.MODE) == st.MODE_LANE
-    short = block & st.BLOCK_MASK
-    blocks = 0
-    if space == at.SPACE_GLOBAL:
-        blocks = peek64(cell + 24)
+    blocks = peek64(cell + 24)
     is_open = written != 0 and not writes and is_open_copy(head, slot, written)
     if written != 0 and (written >> st.STAMP_WARP != own or lanes or is_open):
-        other = blocks & st.BLOCK_MASK if space == at.SPACE_GLOBAL else short
-        if conflicts(head, slot, written, now, short, other):
+        other = blocks & st.BLOCK_MASK if space == at.SPACE_GLOBAL else block
+        if conflicts(head, slot, written, now, block, other):
             same_step = (written ^ now) & ~(31 << st.STAMP_LANE) == 0 and is_same_step(
                 w, written, now, space
             )
-            report(head, w, written, now, short, other, space, base, offset, size,
+            report(head, w, written, now, block, other, space, base, offset, size,
                    FIRST_WRITE if writes else WRITE_THEN_READ, word, host, same_step)  # fmt: skip
     for k in range(2):
         read = peek64(cell + 8 + 8 * k)
         if read == 0:
             break
         if writes and (read >> st.STAMP_WARP != own or lanes):
-            other = short
+            other = block
             if space == at.SPACE_GLOBAL:
                 other = (blocks >> (21 + 21 * k)) & st.BLOCK_MASK
-            if conflicts(head, slot, read, now, short, other):
-                report(head, w, read, now, short, other, space, base, offset, size,
+            if conflicts(head, slot, read, now, block, other):
+                report(head, w, read, now, block, other, space, base, offset, size,
                        READ_THEN_WRITE, word, host, False)  # fmt: skip
-    if writes:
-        if (written ^ now) >> st.STAMP_WARP == 0 and (
-            (written ^ now) & st.INSTRUCTION_MASK == 0 and not lanes
-        ):
-            now |= written & _BYTES
-            if (written ^ now) & _LANE != 0:
-                now |= st.STAMP_MANY
-        shift = st.STAMP_LANE if lanes else st.STAMP_WARP
-        if (written ^ now) >> shift == 0 and is_weaker(head, written, now) and (
-            space != at.SPACE_GLOBAL or blocks & st.BLOCK_MASK == short
-        ):
-            now = written | (now & _BYTES)  # the plain access is the one that may race
-        poke64(cell, now)
-        poke64(cell + 8, 0)
-        poke64(cell + 16, 0)
-        if space == at.SPACE_GLOBAL:
-            poke64(cell + 24, short)
-    else:
+
+
+@native
+def check_word(head: int, slot: int, w: int, cell: int, beside: int, now: int, block: int,
+               space: int, base: int, offset: int, size: int, writes: bool, word: int,
+               host: int) -> None:  # fmt: skip
+    """One lane's access to one word: compares with the cell, then updates it."""
+    lanes = peek64(head + 8 * st.MODE) == st.MODE_LANE
+    short = block & st.BLOCK_MASK
+    compare(head, slot, w, cell, now, short, space, base, offset, size, writes, word, host)
+    blocks = peek64(cell + 24)
+    if blocks < 0:
+        compare(
+            head, slot, w, cell + beside, now, short, space, base, offset, size, writes, word, host
+        )  # fmt: skip
+    if not writes:
         note_read(head, slot, cell, now, short, blocks, space, lanes)
+        return
+    mark = 0
+    if is_strong(head, now):
+        mark = keep_plain(head, cell, beside)
+    written = peek64(cell)
+    if (written ^ now) >> st.STAMP_WARP == 0 and (
+        (written ^ now) & st.INSTRUCTION_MASK == 0 and not lanes
+    ):
+        now |= written & _BYTES
+        if (written ^ now) & _LANE != 0:
+            now |= st.STAMP_MANY
+    poke64(cell, now)
+    poke64(cell + 8, 0)
+    poke64(cell + 16, 0)
+    poke64(cell + 24, (short if space == at.SPACE_GLOBAL else 0) | mark)
+
+
+@native
+def is_strong(head: int, stamp: int) -> bool:
+    """Whether an access was atomic or volatile."""
+    table = peek64(head + 8 * st.INSTRUCTIONS)
+    return peek64(table + 32 * (stamp & st.INSTRUCTION_MASK)) & st.F_STRONG != 0
+
+
+@native
+def keep_plain(head: int, cell: int, beside: int) -> int:
+    """Puts the plain accesses of a cell beside it, before an atomic one takes their place.
+
+    Returns the mark of a cell that has another beside it.
+    """
+    blocks = peek64(cell + 24)
+    mark = blocks & st.CELL_BESIDE
+    for k in range(3):
+        stamp = peek64(cell + 8 * k)
+        if stamp == 0 or is_strong(head, stamp):
+            continue
+        if mark == 0:
+            mark = st.CELL_BESIDE
+            fill_zero(cell + beside, st.CELL_BYTES)
+        place = k
+        if k != 0 and peek64(cell + beside + 8) != 0:
+            place = 2
+            if peek64(cell + beside + 8) >> st.STAMP_WARP == stamp >> st.STAMP_WARP:
+                place = 1
+        poke64(cell + beside + 8 * place, stamp)
+        keep = ~(st.BLOCK_MASK << (21 * place))
+        number = (blocks >> (21 * k)) & st.BLOCK_MASK
+        kept = peek64(cell + beside + 24) & keep
+        poke64(cell + beside + 24, kept | number << (21 * place))
+    return mark
 
 
 @native

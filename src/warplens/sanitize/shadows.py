@@ -43,7 +43,11 @@ class PassOptions:
 
 
 def _shadow(words: int, sparse: bool) -> npt.NDArray[np.int64]:
-    """Zeroed cells. Sparse ones in small pages: a few touched words must not fill huge ones."""
+    """Zeroed cells, and as many beside them, which few words need: untouched they cost nothing.
+
+    Sparse ones in small pages: a few touched words must not fill huge ones.
+    """
+    words *= 2
     if not sparse or words < _LARGE_WORDS:
         return np.zeros((words, st.CELL_BYTES // 8), np.int64)
     memory = mmap.mmap(-1, words * st.CELL_BYTES)
@@ -77,7 +81,7 @@ class State:
         words = (segment.size + 3) // 4
         cells = initial = 0
         if tools & st.TOOL_RACECHECK:
-            cells = self.keep(np.zeros((words, st.CELL_BYTES // 8), np.int64))
+            cells = self.keep(_shadow(words, sparse=False))
         if tools & st.TOOL_INITCHECK:
             initial = self.keep(np.zeros(4 * words, np.uint8))
         place = int(np.searchsorted(rows[:n, st.S_BASE], segment.base))
@@ -171,7 +175,7 @@ def _segments(state: State, memory: DeviceMemory, options: PassOptions) -> None:
         # What nobody may write cannot race: it needs no shadow.
         if options.tools & st.TOOL_RACECHECK and segment.writable:
             words = (segment.size + 3) // 4
-            row[st.S_CELLS] = state.keep(_shadow(words, options.mode == st.MODE_LANE))
+            row[st.S_CELLS] = state.keep(_shadow(words, sparse=options.mode == st.MODE_LANE))
     state.header[st.SEGMENTS] = state.keep(rows)
     state.header[st.N_SEGMENTS] = len(memory.segments)
 
@@ -225,7 +229,7 @@ def _slots(state: State, config: LaunchConfig, options: PassOptions, together: i
         st.AT_COPIES: 8 * st.COPY_SLOTS * n if head[st.HAS_ASYNC] else 0,
         st.AT_LANE_CLOCKS: 256 * n if lanes else 0,
         st.AT_LANE_KNOWN: 8192 * n if lanes else 0,
-        st.AT_SHARED_CELLS: int(head[st.SHARED_BYTES]) // 4 * st.CELL_BYTES if races else 0,
+        st.AT_SHARED_CELLS: int(head[st.SHARED_BYTES]) // 2 * st.CELL_BYTES if races else 0,
         st.AT_SHARED_INIT: int(head[st.SHARED_BYTES]) if starts else 0,
         st.AT_SHARED_WHOLE: 24 if starts else 0,
         st.AT_LOCAL_INIT: (int(head[st.LOCAL_BYTES]) + 3) // 4 * 128 * n if starts else 0,

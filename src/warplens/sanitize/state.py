@@ -103,6 +103,9 @@ ALLOWED_HEAP = 8  # of S_ALLOWED: memory that the kernel allocates and frees its
 
 # --- shadow cells: one per 32-bit word ------------------------------------------------------------
 CELL_BYTES = 32  # write, two reads, and three 21-bit block numbers
+# Set in the block numbers: the cell beside it (as many bytes further as the segment has cells)
+# holds the plain accesses that came before the atomic ones.
+CELL_BESIDE = -(1 << 63)
 STAMP_CLOCK = 32  # clock above; warp, lane, bytes, instruction below
 STAMP_WARP, STAMP_LANE, STAMP_BYTES = 27, 22, 18
 STAMP_MANY = 1 << 17  # several lanes of the warp did it

@@ -98,6 +98,18 @@ def order_strong(head: int, slot: int, block: int, w: int, flags: int, mask: int
 
 
 @native
+def beside_row(row: int) -> int:
+    """How far the second cell of a word lies behind its first, in an allocation's shadow."""
+    return (peek64(row + 8 * st.S_BYTES) + 3) // 4 * st.CELL_BYTES
+
+
+@native
+def beside_shared(head: int) -> int:
+    """The same in the shadow of a block's shared memory."""
+    return peek64(head + 8 * st.SHARED_BYTES) // 4 * st.CELL_BYTES
+
+
+@native
 def at_bulk(head: int, env: int, slot: int, w: int, inst: int, lanes: int, block: int) -> None:
     """A bulk copy, taken as done at once by the lane that asks for it; its mbarrier releases it."""
     tools = peek64(head + 8 * st.TOOLS)
@@ -124,13 +136,13 @@ def at_bulk(head: int, env: int, slot: int, w: int, inst: int, lanes: int, block
     cells = slot + peek64(head + 8 * st.AT_SHARED_CELLS)
     host = peek64(env + 8 * at.ENV_SHARED)
     race_range(head, slot, w, inst, lane, at.SPACE_SHARED, arrives, 0, near, size, host, cells,
-               block)  # fmt: skip
+               beside_shared(head), block)  # fmt: skip
     row = row_of(head, inst, far, size)
     kind = at.ACCESS_READ if arrives else at.ACCESS_WRITE
     if row != 0 and peek64(row + 8 * st.S_CELLS) != 0 and not is_untracked(row, kind):
         race_range(head, slot, w, inst, lane, at.SPACE_GLOBAL, not arrives, peek64(row),
                    far - peek64(row), size, peek64(row + 8 * st.S_HOST),
-                   peek64(row + 8 * st.S_CELLS), block)  # fmt: skip
+                   peek64(row + 8 * st.S_CELLS), beside_row(row), block)  # fmt: skip
     if arrives:
         warp = peek32(w + at.WARP_INDEX)
         clocks.fence(head, slot, block, warp, st.F_FENCE)
@@ -190,7 +202,7 @@ def check_group(head: int, slot: int, w: int, inst: int, lanes: int, kind: int, 
             is_quiet = False
             check_races(
                 head, slot, w, inst, lanes, at.SPACE_GLOBAL, kind, size, base,
-                peek64(row + 8 * st.S_HOST), cells, block,
+                peek64(row + 8 * st.S_HOST), cells, beside_row(row), block,
             )  # fmt: skip
     return is_quiet
 
@@ -276,18 +288,24 @@ def check_near(head: int, env: int, w: int, inst: int, mask: int, space: int, ki
         if flags & st.F_STRONG and peek64(head + 8 * st.MODE) == st.MODE_BLOCK:
             order_strong(head, slot, block, w, flags, good, space, kind)
         cells = slot + peek64(head + 8 * st.AT_SHARED_CELLS)
-        check_races(head, slot, w, inst, good, space, kind, size, 0, host, cells, block)
+        check_races(
+            head, slot, w, inst, good, space, kind, size, 0, host, cells, beside_shared(head), block
+        )  # fmt: skip
     return good
 
 
 @native
 def check_races(head: int, slot: int, w: int, inst: int, mask: int, space: int, kind: int,
-                size: int, base: int, host: int, cells: int, block: int) -> None:  # fmt: skip
+                size: int, base: int, host: int, cells: int, beside: int, block: int) -> None:  # fmt: skip
     """Between warps, or between the lanes of a warp."""
     if peek64(head + 8 * st.MODE) == st.MODE_LANE:
-        races_of_lanes(head, slot, w, inst, mask, space, kind, size, base, host, cells, block)
+        races_of_lanes(
+            head, slot, w, inst, mask, space, kind, size, base, host, cells, beside, block
+        )
     else:
-        races_of_warp(head, slot, w, inst, mask, space, kind, size, base, host, cells, block)
+        races_of_warp(
+            head, slot, w, inst, mask, space, kind, size, base, host, cells, beside, block
+        )
 
 
 @native
