@@ -79,6 +79,10 @@ class Deadlock(ExecutionFault):
     """No warp can go on: a barrier that not all threads reach, or similar."""
 
 
+class EndlessWait(Deadlock):
+    """Threads go round in loops for ever, waiting for what no thread will write."""
+
+
 class LimitExceeded(ExecutionFault):
     """A step or time limit stopped the launch."""
 

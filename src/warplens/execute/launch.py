@@ -51,6 +51,7 @@ class LaunchConfig:
         warp_order: in which order the warps of a block come (None: ascending); a last warp that is
             not full must stay last.
         restore: afterwards memory is as it was before: nothing that the blocks write stays.
+        find_endless: raise EndlessWait where all that still runs goes round in loops for ever.
     """
 
     grid: tuple[int, int, int]
@@ -70,6 +71,7 @@ class LaunchConfig:
     block_order: tuple[int, ...] | None = None
     warp_order: tuple[int, ...] | None = None
     restore: bool = False
+    find_endless: bool = False
 
 
 class OrderNeeded(Exception):

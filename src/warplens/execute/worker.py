@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 
 from warplens.errors import (
     Deadlock,
+    EndlessWait,
     ExecutionFault,
     KernelTrap,
     LimitExceeded,
@@ -19,6 +21,7 @@ from warplens.execute import clusters, runner, splits
 from warplens.execute.device_functions import hook_at
 from warplens.execute.hook_registry import HeapWatch
 from warplens.execute.launch import Launching, OrderNeeded
+from warplens.execute.spinning import FIRST_LOOK, SpinWatch
 from warplens.execute.warp_registers import lanes_of, read_register
 from warplens.lift import layout as at
 from warplens.lift.decode.binding import KEY_PREDICATE, members
@@ -62,6 +65,7 @@ class Worker:
         self._zero_keys = np.array(zero, np.int64)
         self._callback = _CALLBACK(self._resolve)
         self._error: Exception | None = None
+        self._spins: SpinWatch | None = None
         self._set_environment()
         self.control = np.zeros(runner.N_CONTROL, np.int64)
         self._set_control()
@@ -114,6 +118,9 @@ class Worker:
         control[runner.IS_CERTAIN] = int(waiting.is_certain and alone)
         control[runner.TAKES] = int(waiting.takes)
         control[runner.IS_SHARED] = int(waiting.is_shared)
+        if config.find_endless and not config.max_steps:
+            self._spins = SpinWatch()
+            control[runner.STEP_LIMIT] = FIRST_LOOK
         control[runner.N_SM] = max(1, config.sm_count)
         if config.observer is not None:
             control[runner.OBSERVE_RELEASE] = config.observer.release
@@ -198,6 +205,10 @@ class Worker:
                 self._add_slots()
             elif status == runner.HOOK_CALL:
                 self._run_hook()
+            elif status == runner.STEPS_SPENT and self._spins is not None:
+                if self._spins.repeats(self):
+                    raise self._endless()
+                self.control[runner.STEP_LIMIT] = self._spins.next_look(self)
             else:
                 self._raise(status)
 
@@ -241,6 +252,34 @@ class Worker:
             if index >= code_map.size or code_map[index] < 0:
                 raise ExecutionFault(f"return to {target:#x}, which is not code")
             splits.add_split(warp, lanes, int(code_map[index]), at.SPLIT_READY, 0, False)
+
+    # --- what a SpinWatch looks at ---------------------------------------------------------------
+
+    def steps(self) -> int:
+        """Back edges taken so far."""
+        return int(self.control[runner.STEPS])
+
+    @property
+    def record_bytes(self) -> int:
+        """Bytes of a warp record."""
+        return at.warp_bytes(self._lifted.n_registers)
+
+    def _resident(self) -> Iterator[int]:
+        for slot in range(int(self.control[runner.N_SLOTS])):
+            if self._blocks[slot, runner.BLOCK_RUNNING]:
+                yield slot
+
+    def running(self) -> Iterator[int]:
+        """Addresses of the warp records of resident blocks."""
+        for slot in self._resident():
+            yield from (int(warp) for warp in self._warps[slot, : self._n_warps])
+
+    def shared_bytes(self) -> Iterator[bytes]:
+        """The shared memory of resident blocks."""
+        for slot in self._resident():
+            yield ctypes.string_at(
+                int(self._shared[slot]), int(self.control[runner.SHARED_BYTES])
+            )
 
     # --- memory ----------------------------------------------------------------------------------
 
@@ -397,6 +436,39 @@ class Worker:
         if inst.opcode == "SYNCS":
             return "an mbarrier whose phase nobody completes"
         return "a loop that looks at memory nobody writes"
+
+    def _spinning(self, slot: int) -> Iterator[str]:
+        """Where the warps of a resident block go round, in words."""
+        for i in range(self._n_warps):
+            warp = int(self._warps[slot, i])
+            entries = [warp + at.WARP_MASK]
+            for j in range(ctypes.c_uint32.from_address(warp + at.WARP_SPLITS).value):
+                entries.append(warp + at.WARP_SPLIT_TABLE + at.SPLIT_SIZE * j)
+            for entry in entries:
+                mask, pc = (ctypes.c_uint32.from_address(entry + 4 * k).value for k in (0, 1))
+                is_ready = entry == entries[0] or (
+                    ctypes.c_uint32.from_address(entry + 8).value == at.SPLIT_READY
+                )
+                if mask and is_ready and self._states[slot, i] == runner.WARP_READY:
+                    start = self._lifted.layout.blocks[pc].start
+                    inst = self._lifted.kernel.instructions[start]
+                    line = f" ({inst.file}:{inst.line})" if inst.line else ""
+                    yield f"  warp {i} lanes {mask:#010x} wait in a loop at +{start * 16:#x}{line}"
+
+    def _endless(self) -> EndlessWait:
+        rows: list[str] = []
+        waiting = [*self._resident()]
+        for slot in waiting:
+            words = f"  block {self._coordinates(slot)}:"
+            rows += [words + row[1:] for row in (*self._spinning(slot), *self._waits(slot))]
+        shown = "\n".join(rows[:20]) + ("\n  …" if len(rows) > 20 else "")
+        gx, gy, gz = self.launching.config.grid
+        ended = int(self.control[runner.FINISHED])
+        return EndlessWait(
+            f"{self._lifted.kernel.demangled}: {len(waiting)} of {gx * gy * gz} blocks wait for "
+            f"ever, {ended} have ended:\n{shown}",
+            hint="no thread is left that would write what the loops wait for",
+        )
 
     def _deadlock(self, slot: int) -> Deadlock:
         size = self.launching.cluster_blocks

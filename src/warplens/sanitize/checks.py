@@ -175,6 +175,13 @@ def _synchronisation() -> Iterator[Check]:
         "All threads of the block that have not exited must reach the barrier.",
     )
     yield check(
+        "endless-wait",
+        "Threads look at memory again and again for what no thread will write, such as a grid "
+        "barrier that only a part of the grid reaches, or a lock that nobody opens. The finding "
+        "names every place where threads wait.",
+        "Let every thread that is waited for arrive, write the flag or open the lock.",
+    )
+    yield check(
         "barrier-count-mismatch",
         "A named barrier gets different thread counts, or one that is not a multiple of 32.",
         "Pass the same multiple of 32 at every use.",

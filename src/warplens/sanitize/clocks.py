@@ -30,6 +30,7 @@ def begin_block(head: int, slot: int, block: int) -> None:
     n = peek64(head + 8 * st.N_WARPS)
     floor = peek64(head + 8 * st.CLOCK)
     poke64(slot + peek64(head + 8 * st.AT_BLOCK), block + 1)
+    poke64(slot + peek64(head + 8 * st.AT_BLOCK) + 8, 0)
     clocks = slot + peek64(head + 8 * st.AT_CLOCKS)
     known = slot + peek64(head + 8 * st.AT_KNOWN)
     for i in range(n * n):

@@ -4,23 +4,58 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import PurePath
 
-from warplens.errors import Deadlock, ExecutionFault, KernelTrap, MemoryFault
+from warplens.errors import Deadlock, EndlessWait, ExecutionFault, KernelTrap, MemoryFault
 from warplens.sanitize import state as st
 from warplens.sanitize.finding import Access, Finding
+from warplens.sanitize.ptx import Sites
 from warplens.sass.model import Instruction, SassKernel
 
 _WHERE = re.compile(r"\+0x([0-9a-f]+)")
+_LOOP = re.compile(r"in a loop at \+0x([0-9a-f]+)")
 _LINE = re.compile(r"\((.*):(\d+)\)\s*$")
 _WAITS = {"at barrier": "BAR", "warp synchronisation": "WARPSYNC", "at BSYNC": "BSYNC"}
 
 
+def _endless(error: EndlessWait, kernel: SassKernel, sites: Sites) -> Finding:
+    """The finding for threads that wait in loops."""
+    by_address = {inst.address: inst for inst in kernel.instructions}
+    accesses = tuple(
+        Access(
+            what="wait", kernel=kernel.demangled or kernel.name, offset=inst.address,
+            sass=inst.text.strip(), file=inst.file, line=inst.line,
+            callers=sites.get((PurePath(inst.file or "").name, inst.line or 0), ()),
+        )
+        for text in dict.fromkeys(_LOOP.findall(error.message))
+        for inst in (by_address[int(text, 16)],)
+    )  # fmt: skip
+    barriers = tuple(
+        access for access in _accesses_of(error, kernel)
+        if access.offset not in {wait.offset for wait in accesses}
+    )
+    waits = tuple(f"waiting at {access.where}" for access in accesses)
+    return Finding(
+        tool="synccheck",
+        check="endless-wait",
+        severity="error",
+        title="Threads wait in a loop that no other thread can end.",
+        details=(*(line.strip() for line in error.message.splitlines()), *waits),
+        accesses=(*accesses, *barriers),
+        advice="Registers and memory repeat: what the loops wait for is never written. Every "
+               "thread that is waited for must arrive, write the flag or release the lock.",
+    )  # fmt: skip
+
+
 def from_error(
-    error: ExecutionFault, kernel: SassKernel, mode: int, tools: Sequence[str]
-) -> Finding | None:
-    """The finding for the error that ended a pass; None if no selected tool reports it."""
+    error: ExecutionFault, kernel: SassKernel, mode: int, tools: Sequence[str],
+    sites: Sites,
+) -> Finding | None:  # fmt: skip
+    """The finding for an error that ended a pass; `sites`: where library code was called."""
     accesses = _accesses_of(error, kernel)
     lines = tuple(error.message.splitlines())
+    if isinstance(error, EndlessWait):
+        return _endless(error, kernel, sites)
     if isinstance(error, Deadlock):
         if "synccheck" not in tools:
             return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,7 @@ from warplens.execute.memory import DeviceMemory
 from warplens.lift import layout as at
 from warplens.sanitize import state as st
 from warplens.sanitize.finding import Access, Finding
-from warplens.sanitize.ptx import SharedArray
+from warplens.sanitize.ptx import SharedArray, Sites
 from warplens.sass.model import Instruction, SassKernel
 from warplens.wording import count
 
@@ -46,6 +47,7 @@ class Explainer:
     memory: DeviceMemory
     arrays: Sequence[SharedArray]
     mode: int
+    sites: Sites
 
     def finding(self, record: Record) -> Finding | None:
         """The finding of a record."""
@@ -73,6 +75,7 @@ class Explainer:
             sass=found.text.strip(),
             file=found.file,
             line=found.line,
+            callers=self.sites.get((PurePath(found.file or "").name, found.line or 0), ()),
             thread=None if thread is None else self.thread(thread),
             block=self.block(block),
         )
@@ -312,6 +315,30 @@ def _sync(check: str, title: str, say: Callable[[Record], str]) -> Callable[
     return explain
 
 
+def _ended(e: Explainer, record: Record) -> Finding | None:
+    """Threads ended without having reached a barrier at which others were."""
+    first, second = int(record[st.R_FIRST]), int(record[st.R_SECOND])
+    block, warp = int(record[st.R_SECOND_BLOCK]), int(record[st.R_SECOND_THREAD]) >> 5
+    there = e.access(second, "synchronisation", int(record[st.R_SECOND_THREAD]), block)
+    ended = e.access(first, "end", None, block)
+    lanes = int(record[st.R_EXTRA2])
+    return Finding(
+        tool="synccheck",
+        check="divergent-barrier",
+        severity="error",
+        title="Barrier error detected. Divergent thread(s) in block.",
+        details=(
+            f"at {there.where}", f"by warp {warp} in block {there.block}",
+            f"warp {int(record[st.R_OFFSET])}, lanes {lanes:#010x} ended at {ended.where}",
+            f"SASS: {there.sass}",
+        ),
+        accesses=(there, ended),
+        count=int(record[st.R_COUNT]),
+        advice="Threads reached the kernel's end without this barrier: move it out of the "
+               "condition or the loop.",
+    )  # fmt: skip
+
+
 _MASK_CHECKS = frozenset({
     "mask-without-caller", "differing-masks", "mask-names-absent-lane",
     "shuffle-from-inactive-lane",
@@ -343,6 +370,7 @@ _EXPLAINED: dict[int, Callable[[Explainer, Record], Finding | None]] = {
         lambda r: "Warps of the block reach different barriers: all threads must reach the same "
                   "__syncthreads().",
     ),
+    st.C_BARRIER_ENDED: _ended,
     st.C_BARRIER_COUNT: _sync(
         "barrier-count-mismatch", "Barrier error detected. Wrong thread count.",
         lambda r: f"The thread count is {int(r[st.R_OFFSET])} here, {int(r[st.R_EXTRA2])} at the "

@@ -26,6 +26,7 @@ class Access:
     sass: str
     file: str | None = None
     line: int | None = None
+    callers: tuple[tuple[str, int], ...] = ()
     thread: tuple[int, int, int] | None = None
     block: tuple[int, int, int] | None = None
 
@@ -34,6 +35,8 @@ class Access:
         """`kernel(int *)+0x90 in file.cu:41`."""
         name = PurePath(self.file).name if self.file else "?"
         source = f" in {name}:{self.line}" if self.line else ""
+        if self.callers:
+            source += ", called at " + " or ".join(f"{file}:{line}" for file, line in self.callers)
         return f"{self.kernel}+{self.offset:#x}{source}"
 
     @property
@@ -102,7 +105,10 @@ class Finding:
     @property
     def lines(self) -> tuple[int, ...]:
         """Source lines of all accesses."""
-        return tuple(access.line for access in self.accesses if access.line)
+        return tuple(
+            line for access in self.accesses
+            for line in (access.line, *(line for _, line in access.callers)) if line
+        )  # fmt: skip
 
     @property
     def text(self) -> str:

@@ -32,12 +32,12 @@ from warplens.sanitize.engine_errors import from_error
 from warplens.sanitize.explain import Explainer
 from warplens.sanitize.finding import TOOLS, Finding
 from warplens.sanitize.heap import HeapUse
-from warplens.sanitize.ptx import has_warp_intrinsics, local_array_bytes
+from warplens.sanitize.ptx import call_sites, has_warp_intrinsics, local_array_bytes
 from warplens.sanitize.report import Report
 from warplens.sanitize.schedules import run_schedule
 from warplens.sanitize.shadows import PassOptions, State, make_state
 from warplens.sanitize.tables import passed_accesses, reserved_shared, uses_mbarriers
-from warplens.sanitize.variants import BLOCK_SYNCS, LANE_SYNCS, Variant, observed, unoptimised
+from warplens.sanitize.variants import LANE_SYNCS, Variant, block_syncs, observed, unoptimised
 
 _BITS = {"memcheck": 1, "racecheck": 2, "initcheck": 4, "synccheck": 8}
 
@@ -165,7 +165,7 @@ class Sanitizer:
                 workers = self.launch.config.workers
                 return self.launch.with_config(replace(config, workers=workers)).run()
             watch = Watch(
-                syncs=BLOCK_SYNCS if syncs else frozenset(), first_shared=first,
+                syncs=block_syncs(sass) if syncs else frozenset(), first_shared=first,
                 parts=passed_accesses(sass) if syncs else frozenset(),
             )  # fmt: skip
             variant = observed(code, watch)
@@ -184,7 +184,7 @@ class Sanitizer:
                    before: _Snapshot) -> Execution | None:  # fmt: skip
         """The kernel as compiled; again with more shadow if reads came before writes."""
         options = PassOptions(mode=st.MODE_BLOCK, tools=bits)
-        real = observed(self.launch.code, Watch(checks=True, syncs=BLOCK_SYNCS))
+        real = observed(self.launch.code, Watch(checks=True, syncs=block_syncs(self.launch.sass)))
         found, output = len(self.findings), self._pass(real, memory, config, options)
         if self._late:
             options.tracked = self._late
@@ -243,7 +243,8 @@ class Sanitizer:
 
     def _config(self) -> engine.LaunchConfig:
         """The launch as it is run here: in order, and without a progress bar."""
-        return replace(self.launch.config, deterministic=True, workers=1, progress=None)
+        return replace(self.launch.config, deterministic=True, workers=1, progress=None,
+                       find_endless=True)
 
     def _pass(self, variant: Variant, memory: DeviceMemory, config: engine.LaunchConfig,
               options: PassOptions, *, raises: bool = False) -> Execution | None:  # fmt: skip
@@ -258,6 +259,7 @@ class Sanitizer:
         )  # fmt: skip
         explainer = Explainer(
             kernel=kernel, config=config, memory=memory, arrays=variant.arrays, mode=options.mode,
+            sites=call_sites(variant.ptx),
         )  # fmt: skip
         heap = HeapUse(explainer, state)
         config = replace(config, heap_watch=heap)
@@ -270,7 +272,9 @@ class Sanitizer:
         except ExecutionFault as error:
             if raises and not isinstance(error, Deadlock):
                 raise
-            problem = from_error(error, kernel, options.mode, self.options.tools)
+            problem = from_error(
+                error, kernel, options.mode, self.options.tools, explainer.sites
+            )
         if options.mode == st.MODE_BLOCK:
             self._late = state.read_before_written() - options.tracked
             self._shares_words, self._sharing_blocks = state.shares_words, state.sharing_blocks

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 from pathlib import PurePath
@@ -93,6 +95,46 @@ def local_array_bytes(ptx: str, kernel: str) -> int:
 
 
 Line = tuple[str, int]
+Sites = Mapping[Line, tuple[Line, ...]]  # where the code of a line was inlined
+_BAR = re.compile(r"^\s*(?:@!?%p\d+\s+)?(?:bar|barrier)\.(?:cta\.)?(?:sync|arrive|red)", re.M)
+_INLINED = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)\s+\d+.*inlined_at\s+(\d+)\s+(\d+)", re.M)
+
+
+def barrier_lines(ptx: str, kernel: str) -> Counter[Line]:
+    """How many block barriers the PTX of a kernel, and of functions that it may call, has on
+    every source line."""
+    files = {number: PurePath(path).name for number, path in _FILE.findall(ptx)}
+    found: Counter[Line] = Counter()
+    line = ("", 0)
+    runs = False
+    for row in ptx.splitlines():
+        start = _ENTRY.match(row)
+        if start:
+            runs = start.group(1) == kernel or ".func" in row
+            line = ("", 0)
+            continue
+        location = _LOC.match(row)
+        if location:
+            line = (files.get(location.group(1), ""), int(location.group(2)))
+        elif runs and _BAR.match(row):
+            found[line] += 1
+    return found
+
+
+def call_sites(ptx: str) -> Sites:
+    """Where the code of a line was inlined, by the outermost call."""
+    files = {number: PurePath(path).name for number, path in _FILE.findall(ptx)}
+    found: dict[Line, set[Line]] = {}
+    for file, line, other, at in _INLINED.findall(ptx):
+        place, site = (files.get(file, ""), int(line)), (files.get(other, ""), int(at))
+        found.setdefault(place, set()).add(site)
+    return {place: tuple(sorted(_outermost(place, found, ()))) for place in found}
+
+
+def _outermost(place: Line, found: Mapping[Line, set[Line]], on_way: tuple[Line, ...]) -> set[Line]:
+    if place not in found or place in on_way:
+        return {place}
+    return {end for site in found[place] for end in _outermost(site, found, (*on_way, place))}
 
 
 @dataclass(frozen=True, slots=True)

@@ -211,7 +211,7 @@ def _slots(state: State, config: LaunchConfig, options: PassOptions, together: i
     total = int(head[st.TOTAL_WARPS]) if head[st.CROSS] else 0
     starts = bool(options.tools & st.TOOL_INITCHECK)
     sizes = {
-        st.AT_BLOCK: 8,
+        st.AT_BLOCK: 32,
         st.AT_CLOCKS: 8 * n,
         st.AT_KNOWN: 8 * n * n,
         st.AT_BARRIERS: 128 * n,

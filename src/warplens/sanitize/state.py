@@ -45,7 +45,7 @@ SHARING_BLOCKS = 33  # host address of the first blocks that did so
 N_SHARING = 34
 HAS_ASYNC = 35  # 1: the code has asynchronous copies
 # offsets in a slot record
-AT_BLOCK = 40  # block index + 1
+AT_BLOCK = 40  # block index + 1; last skipping EXIT + 1, its warp, its lanes
 AT_CLOCKS = 41  # n_warps
 AT_KNOWN = 42  # n_warps x n_warps: clock of the column's warp up to which the row's warp knows
 AT_BARRIERS = 43  # 16 x n_warps: joined at arrivals
@@ -77,10 +77,9 @@ TOOL_MEMCHECK, TOOL_RACECHECK, TOOL_INITCHECK, TOOL_SYNCCHECK = 1, 2, 4, 8
 
 # --- instruction table ----------------------------------------------------------------------------
 INSTRUCTION_SLOTS = 4
-LINE_BITS = 32  # of I_LINE: the file above
 # I_BARRIER: of a barrier its bit; of an access the bits of barriers that it shows to be bypassed;
 # of a wait for copies the groups that may stay open; of a bulk copy 1 if from shared memory
-I_FLAGS, I_BARRIER, I_LINE, I_CACHE = 0, 1, 2, 3
+I_FLAGS, I_BARRIER, I_STATEMENT, I_CACHE = 0, 1, 2, 3
 
 F_STRONG, F_ATOMIC, F_BLOCK_SCOPE = 1, 2, 4  # of accesses
 F_FENCE, F_WIDE_FENCE, F_ACQUIRE = 8, 16, 32  # MEMBAR, wider than the block, CCTL.IVALL
@@ -93,6 +92,7 @@ F_AT_ONCE = 1 << 18  # acquires by itself, without a fence
 F_MBARRIER, F_RELEASE = 1 << 19, 1 << 20  # at an mbarrier; a release by itself
 F_ASYNC, F_COPY_COMMIT, F_COPY_WAIT = 1 << 21, 1 << 22, 1 << 23  # asynchronous copies
 F_BULK = 1 << 24
+F_SKIPS = 1 << 25  # an EXIT of threads that left out the barriers behind
 F_PASSED = 1 << 17  # an access that shows a barrier to be bypassed
 
 # --- allocation table -----------------------------------------------------------------------------
@@ -121,7 +121,7 @@ RECORD_SLOTS = 18
 # checks as the native code knows them
 (C_RACE, C_SAME_VALUE, C_UNINITIALISED, C_OUT_OF_BOUNDS, C_MISALIGNED, C_READ_ONLY,
  C_DIVERGENT_BARRIER, C_BARRIER_LINES, C_BARRIER_COUNT, C_MASK_WITHOUT_CALLER, C_MASK_DIFFERS,
- C_MASK_NAMES_ENDED, C_INACTIVE_SOURCE, C_SCOPE, C_MBARRIER) = range(1, 16)  # fmt: skip
+ C_MASK_NAMES_ENDED, C_INACTIVE_SOURCE, C_SCOPE, C_MBARRIER, C_BARRIER_ENDED) = range(1, 17)  # fmt: skip
 
 # --- synchronisation variables --------------------------------------------------------------------
 SYNC_HEAD = 4  # int64 slots before the row: key, floor, block + 1 of the publisher, spare

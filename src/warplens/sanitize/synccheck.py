@@ -29,21 +29,11 @@ def note(head: int, check: int, first: int, second: int, extra: int, warp: int, 
 
 
 @native
-def line_of(head: int, inst: int) -> int:
-    """Number of an instruction's source line; the same for all copies of a statement."""
+def statement_of(head: int, inst: int) -> int:
+    """Number of a barrier; the same for all copies of a statement."""
     return peek64(
-        peek64(head + 8 * st.INSTRUCTIONS) + 8 * (st.INSTRUCTION_SLOTS * inst + st.I_LINE)
+        peek64(head + 8 * st.INSTRUCTIONS) + 8 * (st.INSTRUCTION_SLOTS * inst + st.I_STATEMENT)
     )
-
-
-@native
-def differ_in_file(head: int, first: int, second: int) -> bool:
-    """Whether two barriers are different statements of one file.
-
-    A library's barrier may be compiled to copies of which one seems to stand in another header.
-    """
-    before, now = line_of(head, first), line_of(head, second)
-    return before != now and before >> st.LINE_BITS == now >> st.LINE_BITS
 
 
 @native
@@ -69,7 +59,7 @@ def at_barrier(head: int, slot: int, w: int, inst: int, lanes: int, number: int,
     need = peek32(w + at.WARP_ARGS + 4)
     arrivals = slot + peek64(head + 8 * st.AT_ARRIVALS) + 8 * (n + 3) * number
     before = peek64(arrivals + 8 * warp)
-    if before != 0 and line_of(head, before - 1) != line_of(head, inst):
+    if before != 0 and statement_of(head, before - 1) != statement_of(head, inst):
         note(head, st.C_DIVERGENT_BARRIER, before - 1, inst, number, warp, lanes, block, 0, 0)
     if before == 0 and lanes != live_lanes(w):
         find_bypassing(head, slot, w, inst, lanes, block)
@@ -84,7 +74,9 @@ def at_barrier(head: int, slot: int, w: int, inst: int, lanes: int, number: int,
     expected = peek64(arrivals + 8 * n)
     if expected != need:
         note(head, st.C_BARRIER_COUNT, first - 1, inst, number, warp, lanes, block, need, expected)
-    elif need == 0 and number == 0 and before == 0 and differ_in_file(head, first - 1, inst):
+    elif need == 0 and number == 0 and before == 0 and (
+        statement_of(head, first - 1) != statement_of(head, inst)
+    ):
         note(head, st.C_BARRIER_LINES, first - 1, inst, number, warp, lanes, block, 0, 0)
 
 
@@ -93,11 +85,35 @@ def opened(head: int, slot: int, number: int, block: int) -> None:
     """A barrier opens: its arrivals start anew."""
     n = peek64(head + 8 * st.N_WARPS)
     arrivals = slot + peek64(head + 8 * st.AT_ARRIVALS)
+    find_ended(head, slot, arrivals + 8 * (n + 3) * number, n, block)
     fill_zero(arrivals + 8 * (n + 3) * number, 8 * (n + 3))
     if peek64(arrivals + 8 * (n + 2)) != 0:  # diverged accesses were noted
         poke64(arrivals + 8 * (n + 2), 0)
         for i in range(n):
             fill_zero(slot + peek64(head + 8 * st.AT_CALLS) + 768 * i + 512, 256)
+
+
+@native
+def find_ended(head: int, slot: int, arrivals: int, n: int, block: int) -> None:
+    """The block's barrier opens: have threads ended that should have reached it?"""
+    ended = slot + peek64(head + 8 * st.AT_BLOCK)
+    if peek64(ended + 8) == 0 or peek64(arrivals + 8 * n) != 0:
+        return
+    for warp in range(n):
+        inst = peek64(arrivals + 8 * warp)
+        if inst != 0:
+            note(head, st.C_BARRIER_ENDED, peek64(ended + 8) - 1, inst - 1, 0, warp, 1, block,
+                 peek64(ended + 16), peek64(ended + 24))  # fmt: skip
+            return
+
+
+@native
+def at_end(head: int, slot: int, w: int, inst: int, lanes: int) -> None:
+    """Lanes end where the code does, without having returned early."""
+    ended = slot + peek64(head + 8 * st.AT_BLOCK)
+    poke64(ended + 8, inst + 1)
+    poke64(ended + 16, peek32(w + at.WARP_INDEX))
+    poke64(ended + 24, lanes)
 
 
 @native

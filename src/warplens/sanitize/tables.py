@@ -80,8 +80,6 @@ def orders_memory(instructions: tuple[Instruction, ...], index: int) -> bool:
 def instruction_table(kernel: SassKernel, ordering: OrderingLines) -> npt.NDArray[np.int64]:
     """The native table; `ordering` holds lines whose accesses are stronger than their SASS."""
     table = np.zeros((len(kernel.instructions), st.INSTRUCTION_SLOTS), np.int64)
-    lines: dict[tuple[str | None, int | None], int] = {}
-    files: dict[str | None, int] = {}
     # Where shared memory lacks an atomic, the compiler loads and tries to exchange in a loop.
     emulated = {
         i.line for i in kernel.instructions if i.opcode == "ATOMS" and "CAST" in i.modifiers
@@ -99,10 +97,7 @@ def instruction_table(kernel: SassKernel, ordering: OrderingLines) -> npt.NDArra
             flags |= st.F_STRONG | st.F_AT_ONCE | st.F_MBARRIER
         if source in ordering.acquire and flags & st.F_STRONG:
             flags |= st.F_AT_ONCE
-        place = (inst.file, inst.line) if inst.line else (None, -i)
-        file = files.setdefault(inst.file, len(files))
         table[i, st.I_FLAGS] = flags
-        table[i, st.I_LINE] = file << st.LINE_BITS | lines.setdefault(place, len(lines))
         if inst.opcode == "WARPSYNC" and _goes_with_barrier(kernel.instructions, i):
             table[i, st.I_FLAGS] |= st.F_BEFORE_BARRIER
         if flags & st.F_BULK:

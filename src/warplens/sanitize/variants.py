@@ -12,13 +12,21 @@ from warplens.execute.executable import ExecutableLaunch, KernelCode
 from warplens.execute.program import ModuleImage, Program
 from warplens.lift.regions.watch import Watch
 from warplens.sanitize import state as st
+from warplens.sanitize.barriers import skipping_exits, statements
 from warplens.sanitize.ptx import OrderingLines, SharedArray, ordering_lines, shared_arrays
 from warplens.sanitize.tables import instruction_table
+from warplens.sass.model import SassKernel
 
 UNOPTIMISED = "--ptxas-options=-O0"
 # What the two passes must be told of: what orders warps, and what orders lanes.
-BLOCK_SYNCS = frozenset({"bar", "fence", "copy_commit", "bulk"})
+_BLOCK_SYNCS = frozenset({"bar", "fence", "copy_commit", "bulk"})
 LANE_SYNCS = frozenset({"bar", "warpsync", "exit", "call", "shuffle", "bulk"})
+
+
+def block_syncs(kernel: SassKernel) -> frozenset[str]:
+    """What the pass over the kernel as compiled must be told of."""
+    has_barriers = any(inst.opcode == "BAR" for inst in kernel.instructions)
+    return _BLOCK_SYNCS | ({"exit"} if has_barriers else frozenset())
 
 
 @dataclass(slots=True)
@@ -29,6 +37,8 @@ class Variant:
     image: ModuleImage
     ptx: str
     arrays: tuple[SharedArray, ...]
+    source_name: str = ""
+    source: str = ""
     _tables: dict[int, npt.NDArray[np.int64]] = field(default_factory=dict)
 
     def table(self, mode: int) -> npt.NDArray[np.int64]:
@@ -41,6 +51,11 @@ class Variant:
             if mode == st.MODE_LANE:
                 lines = OrderingLines(waits=lines.waits)
             found = self._tables[mode] = instruction_table(kernel, lines)
+            for bar, statement in statements(kernel, self.ptx).items():
+                found[bar, st.I_STATEMENT] = statement
+            if mode == st.MODE_BLOCK:
+                skips = skipping_exits(kernel, self.source_name, self.source)
+                found[sorted(skips), st.I_FLAGS] |= st.F_SKIPS
         return found.copy()
 
 
@@ -52,7 +67,11 @@ def observed(code: KernelCode, watch: Watch) -> Variant:
     known = _VARIANTS.setdefault(code, {})
     if watch not in known:
         arrays = shared_arrays(code.ptx, code.sass)
-        known[watch] = Variant(code.observed(watch), code.image.variables, code.ptx, arrays)
+        unit = code.image.unit
+        name, text = (unit.name, unit.text) if unit is not None else ("", "")
+        known[watch] = Variant(
+            code.observed(watch), code.image.variables, code.ptx, arrays, name, text
+        )
     return known[watch]
 
 

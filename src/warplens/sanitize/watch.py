@@ -26,6 +26,7 @@ from warplens.sanitize.races import race_range, races_of_lanes, races_of_warp
 from warplens.sanitize.synccheck import (
     at_barrier,
     at_diverged_access,
+    at_end,
     at_exit,
     at_mbarrier,
     at_shuffle,
@@ -399,6 +400,8 @@ def on_sync(env: int, w: int, inst: int, mask: int) -> None:
     elif flags & st.F_EXIT:
         if checks and by_lane:
             at_exit(head, slot, w, lanes, block)
+        elif checks and flags & st.F_SKIPS:
+            at_end(head, slot, w, inst, lanes)
     elif flags & st.F_SHUFFLE:
         if checks and by_lane:
             at_shuffle(head, slot, w, inst, lanes, flags, block)

@@ -1,0 +1,97 @@
+"""Finds launches that can never end: nothing has changed between two looks, and everybody spins.
+
+The engine is deterministic. If all warps have the same registers and memory the same bytes as some
+loop iterations before, the same iterations follow for ever.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from warplens.execute.memory import DeviceMemory
+from warplens.lift import layout as at
+
+FIRST_LOOK = 1 << 21  # back edges until the first look; each later one waits twice as long
+_LOOKS = 64  # in a row: loops may repeat after several turns of the warps
+
+
+class Spinner(Protocol):
+    """What is looked at of a worker."""
+
+    memory: DeviceMemory
+
+    def steps(self) -> int:
+        """Back edges taken so far."""
+
+    def running(self) -> Iterator[int]:
+        """Addresses of the warp records of resident blocks."""
+
+    def shared_bytes(self) -> Iterator[bytes]:
+        """The shared memory of resident blocks."""
+
+    @property
+    def record_bytes(self) -> int:
+        """Bytes of a warp record."""
+
+
+@dataclass(slots=True)
+class SpinWatch:
+    """Looks at a worker now and then; remembers the first look of a row."""
+
+    warps: bytes = b""
+    memory: bytes = b""
+    left: int = 0
+    wait: int = FIRST_LOOK
+
+    def repeats(self, worker: Spinner) -> bool:
+        """Whether all is as it was at an earlier look."""
+        if self.left:
+            self.left -= 1
+            return _warps(worker) == self.warps and _memory(worker) == self.memory
+        self.warps, self.memory, self.left = _warps(worker), _memory(worker), _LOOKS
+        return False
+
+    def next_look(self, worker: Spinner) -> int:
+        """The number of back edges at which to look again."""
+        if self.left:
+            return worker.steps()
+        self.wait *= 2
+        return worker.steps() + self.wait
+
+
+def _word(address: int) -> int:
+    return ctypes.c_uint32.from_address(address).value
+
+
+def _warps(worker: Spinner) -> bytes:
+    digest = hashlib.blake2b()
+    for warp in worker.running():
+        splits = [(_word(warp + at.WARP_MASK), _word(warp + at.WARP_PC), at.SPLIT_READY, 0)]
+        for k in range(_word(warp + at.WARP_SPLITS)):
+            entry = warp + at.WARP_SPLIT_TABLE + at.SPLIT_SIZE * k
+            mask, pc, state, info = (_word(entry + 4 * j) for j in range(4))
+            splits.append((mask, pc, state, info))
+        digest.update(repr(sorted(s for s in splits if s[0])).encode())
+        for first, last in (
+            (at.WARP_EXITED, at.WARP_ARGS),
+            (at.WARP_PREDICATES, at.WARP_SPLIT_TABLE),
+            (at.WARP_UNIFORM, at.WARP_TID),
+            (at.WARP_BARRIERS, at.WARP_SCRATCH),
+            (at.WARP_REGISTERS, worker.record_bytes),
+        ):
+            digest.update(ctypes.string_at(warp + first, last - first))
+    return digest.digest()
+
+
+def _memory(worker: Spinner) -> bytes:
+    digest = hashlib.blake2b()
+    for segment in worker.memory.segments:
+        if segment.writable:
+            digest.update(memoryview(segment.buffer).cast("B"))
+    for part in worker.shared_bytes():
+        digest.update(part)
+    return digest.digest()
