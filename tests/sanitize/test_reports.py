@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ def report() -> Any:
 def test_summary_lines(report: Any) -> None:
     """The two summary lines are those that scripts look for."""
     assert str(report).splitlines()[-1] == (
-        "========= RACECHECK SUMMARY: 2 hazards displayed (2 errors, 0 warnings)"
+        "========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)"
     )
 
     clean = wl.Device("H200").compile(CLEAN)["clean"]
@@ -47,7 +48,7 @@ def test_summary_lines(report: Any) -> None:
 
 def test_print_limit(report: Any) -> None:
     """Only so many findings are printed."""
-    rows = report_text((report,), print_limit=1).splitlines()
+    rows = report_text((report, report), print_limit=1).splitlines()
 
     assert sum("Race reported" in row for row in rows) == 1
     assert any("1 more finding not shown" in row for row in rows)
@@ -60,7 +61,7 @@ def test_json_and_sarif(report: Any) -> None:
     results = log["runs"][0]["results"]
     lines = {r["locations"][0]["physicalLocation"]["region"]["startLine"] for r in results}
 
-    assert data["errors"] == 2
+    assert data["errors"] == 1
     assert {f["check"] for f in data["launches"][0]["findings"]} >= {"shared-read-write-race"}
     assert log["version"] == "2.1.0"
     assert {4, 5} <= lines
@@ -77,6 +78,33 @@ def test_html_needs_nothing_else(report: Any) -> None:
 
     assert "shared-read-write-race" in text
     assert "http" not in text.replace("https://", "http://").split("<style>")[0]
+
+
+def test_source_lines_of_both_accesses(report: Any) -> None:
+    """Text and HTML show the lines of both accesses, each with its neighbours."""
+    rows = [
+        ">    4 |     s[t] = 1000 + t;", ">    5 |     out[t] = s[63 - t];",
+        "     3 |     int t = threadIdx.x;",
+    ]  # fmt: skip
+
+    assert all(row in str(report) for row in rows)
+    assert all(escape(row) in document((report,)) for row in rows)
+
+
+@pytest.mark.parametrize(("update", "atomic"), [
+    ("*d += 1", "atomicAdd()"), ("*d |= 1 << threadIdx.x / 32", "atomicOr()"),
+    ("if (*d < 9) *d = 9 + blockIdx.x", ""),
+])  # fmt: skip
+def test_a_lost_update_asks_for_an_atomic(update: str, atomic: str) -> None:
+    """A barrier does not repair it, so the advice does not ask for one."""
+    source = f'extern "C" __global__ void add(int* d) {{ if (threadIdx.x % 32 == 0) {update}; }}'
+    kernel = wl.Device("H200").compile(source)["add"]
+    report = kernel.sanitize[2, 64](np.zeros(1, np.int32), tools=("racecheck",))
+
+    assert report.errors
+    for finding in report.errors:
+        assert ("update is lost" in finding.advice) == bool(atomic), str(report)
+        assert atomic in finding.advice
 
 
 def test_schedules_show_a_changed_result() -> None:

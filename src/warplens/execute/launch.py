@@ -52,6 +52,7 @@ class LaunchConfig:
             not full must stay last.
         restore: afterwards memory is as it was before: nothing that the blocks write stays.
         find_endless: raise EndlessWait where all that still runs goes round in loops for ever.
+        reversed_warps: the warps of a block take turns from the last to the first.
     """
 
     grid: tuple[int, int, int]
@@ -72,6 +73,7 @@ class LaunchConfig:
     warp_order: tuple[int, ...] | None = None
     restore: bool = False
     find_endless: bool = False
+    reversed_warps: bool = False
 
 
 class OrderNeeded(Exception):

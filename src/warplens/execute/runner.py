@@ -54,9 +54,10 @@ NEXT_BLOCK, LAST_BLOCK, STOP, SLOT, WARP, HOOK, MASK, N_SLOTS, MAX_SLOTS, STEPS 
 SPINNING, CURRENT, ROUNDS, GRID_X, GRID_Y, WARPS, THREADS, ENV_ADDRESS, STEP_LIMIT, N_SM = range(
     10, 20
 )
-SHARED_BYTES, OBSERVE_RELEASE, FINISHED, N_CONTROL = 20, 21, 22, 33  # 23 to 27: clusters.py
+SHARED_BYTES, OBSERVE_RELEASE, FINISHED, N_CONTROL = 20, 21, 22, 34  # 23 to 27: clusters.py
 # looks without success since anybody made progress; what was tried then; facts of the kernel
 FRUITLESS, TRIED, IS_CERTAIN, TAKES, IS_SHARED = range(28, 33)
+REVERSED = 33  # the warps of a block run from the last to the first
 
 # what a run returns
 ALL_DONE, FAULTED, HOOK_CALL, STOPPED, DEADLOCKED, TRAPPED, BAD_PC, NEED_SLOT, STEPS_SPENT = range(
@@ -406,7 +407,8 @@ def run_block(slot: int, control: Ints, blocks: Ints, barriers: Ints, arrived: I
         ran = False
         yielded = False
         got_on = False
-        for i in range(control[WARPS]):
+        for k in range(control[WARPS]):
+            i = control[WARPS] - 1 - k if control[REVERSED] != 0 else k
             if states[slot, i] != WARP_READY:
                 continue
             ran = True

@@ -91,7 +91,7 @@ def _memory(worker: Spinner) -> bytes:
     digest = hashlib.blake2b()
     for segment in worker.memory.segments:
         if segment.writable:
-            digest.update(memoryview(segment.buffer).cast("B"))
+            digest.update(ctypes.string_at(segment.host, segment.size))
     for part in worker.shared_bytes():
         digest.update(part)
     return digest.digest()

@@ -136,6 +136,14 @@ def _races() -> Iterator[Check]:
         "Use a scope that includes both: `atomicAdd`, or `cuda::thread_scope_device`.",
     )
     yield check(
+        "racy-volatile-access",
+        "Two threads use a word that at least one of them writes, one access or both are volatile, "
+        "and nothing orders them. An error where an update can be lost (`*p += 1`), otherwise a "
+        "warning. A loop that looks at a flag until it is set is not reported.",
+        "Use an atomic (`atomicAdd()`, `cuda::atomic_ref`), or order the accesses with a barrier, "
+        "or with fences and a flag.",
+    )
+    yield check(
         "schedule-dependent-result",
         "With `--schedules N`, another order of warps and blocks gave a different result.",
         "Fix reported races first. Floating-point sums with atomics also depend on the order: sum "

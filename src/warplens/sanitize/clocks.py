@@ -128,7 +128,7 @@ def arrive(head: int, slot: int, block: int, warp: int, number: int, waits: bool
     clocks = slot + peek64(head + 8 * st.AT_CLOCKS)
     row = slot + peek64(head + 8 * st.AT_KNOWN) + 8 * n * warp
     clock = peek64(clocks + 8 * warp)
-    learn(head, slot, block, warp, n)  # a thread polls a flag, then all go through a barrier
+    learn(head, slot, block, warp, n, True)  # a thread polls a flag, then all go through a barrier
     raise_to(row + 8 * warp, clock)
     floor = peek64(slot + peek64(head + 8 * st.AT_FLOORS) + 8 * warp)
     crossing = peek64(slot + peek64(head + 8 * st.AT_FLAGS)) != 0
@@ -175,12 +175,14 @@ def open_barrier(head: int, slot: int, block: int, number: int) -> None:
 
 
 @native
-def learn(head: int, slot: int, block: int, warp: int, n: int) -> None:
-    """What a warp's strong loads have seen becomes known to it."""
+def learn(head: int, slot: int, block: int, warp: int, n: int, wide: bool) -> None:
+    """What a warp's strong loads have seen becomes known to it, of other blocks only if `wide`."""
     if peek64(slot + peek64(head + 8 * st.AT_FLAGS)) == 0:
         return
     pending = slot + peek64(head + 8 * st.AT_PENDING) + 8 * n * warp
     join(slot + peek64(head + 8 * st.AT_KNOWN) + 8 * n * warp, pending, n)
+    if not wide:
+        return
     floors = slot + peek64(head + 8 * st.AT_FLOORS) + 8 * warp
     raise_to(floors, peek64(slot + peek64(head + 8 * st.AT_PENDING_FLOORS) + 8 * warp))
     if peek64(head + 8 * st.CROSS) != 0:
@@ -193,7 +195,7 @@ def learn(head: int, slot: int, block: int, warp: int, n: int) -> None:
 def fence(head: int, slot: int, block: int, warp: int, flags: int) -> None:
     """MEMBAR, or the CCTL.IVALL of an acquire: what strong loads saw is now known."""
     n = peek64(head + 8 * st.N_WARPS)
-    learn(head, slot, block, warp, n)
+    learn(head, slot, block, warp, n, flags & (st.F_WIDE_FENCE | st.F_ACQUIRE) != 0)
     if flags & st.F_FENCE == 0:
         return
     clocks = slot + peek64(head + 8 * st.AT_CLOCKS) + 8 * warp

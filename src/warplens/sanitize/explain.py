@@ -15,6 +15,7 @@ from warplens.lift import layout as at
 from warplens.sanitize import state as st
 from warplens.sanitize.finding import Access, Finding
 from warplens.sanitize.ptx import SharedArray, Sites
+from warplens.sanitize.updates import lost_update
 from warplens.sass.model import Instruction, SassKernel
 from warplens.wording import count
 
@@ -196,7 +197,11 @@ def _race(e: Explainer, record: Record) -> Finding | None:
                  int(record[st.R_FIRST_BLOCK])),
     )  # fmt: skip
     severity, advice = "error", _REACH[reach][1]
-    if one_step:
+    missing = lost_update(e.kernel, first, second)
+    if missing:
+        advice = (f"Both threads read the word, change it and write it back: one update is lost, "
+                  f"and a barrier does not help. Use {missing}.")
+    elif one_step:
         advice = "Lanes of a warp store different values to one word; the result is undefined."
     if reach and e.kernel.instructions[first].opcode == "LDGSTS":
         advice = ("The asynchronous copy may still be in flight: wait for its group "
@@ -205,6 +210,11 @@ def _race(e: Explainer, record: Record) -> Finding | None:
         check, advice = "narrow-scope-atomic", (
             "One of the atomics has block scope: use a scope that includes both threads."
         )
+    elif int(record[st.R_CHECK]) == st.C_VOLATILE:
+        check, severity = "racy-volatile-access", "error" if missing else "warning"
+        if not missing:
+            advice = ("volatile makes an access neither atomic nor ordered: use cuda::atomic_ref "
+                      f"or an atomic function. {advice}")
     elif _is_retried(e.kernel.instructions[first], e.kernel.instructions[second]):
         check, severity = f"{space}-read-beside-compare-and-swap", "info"
         advice = "A plain read beside a compare-and-swap loop, which checks the value again."
@@ -334,8 +344,8 @@ def _ended(e: Explainer, record: Record) -> Finding | None:
         ),
         accesses=(there, ended),
         count=int(record[st.R_COUNT]),
-        advice="Threads reached the kernel's end without this barrier: move it out of the "
-               "condition or the loop.",
+        advice="Threads exited without reaching this barrier: move it out of the condition or "
+               "the loop.",
     )  # fmt: skip
 
 
@@ -356,6 +366,7 @@ _EXPLAINED: dict[int, Callable[[Explainer, Record], Finding | None]] = {
     st.C_RACE: _race,
     st.C_SAME_VALUE: _race,
     st.C_SCOPE: _race,
+    st.C_VOLATILE: _race,
     st.C_UNINITIALISED: _uninitialised,
     st.C_OUT_OF_BOUNDS: _bad_access,
     st.C_MISALIGNED: _bad_access,

@@ -17,6 +17,7 @@ class Access:
     Attributes:
         what: "read", "write", "atomic", "barrier" and so on.
         kernel: the kernel's signature; offset: of the instruction in it; sass: its text.
+        callers: where the line's code, a library's say, was called.
         thread, block: x, y, z; thread is None where no single thread is meant.
     """
 
@@ -62,7 +63,7 @@ class Finding:
         accesses: the accesses involved, the one that the finding is about first.
         space: "shared", "global", "local" or ""; address: the first one seen; size in bytes.
         target: the array or allocation; count: how often it was observed.
-        advice: what to do.
+        advice: what to do; source: the lines that it is about, each with its neighbours.
     """
 
     tool: str
@@ -77,6 +78,7 @@ class Finding:
     target: str = ""
     count: int = 1
     advice: str = ""
+    source: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.check not in CHECKS:
@@ -113,7 +115,7 @@ class Finding:
     @property
     def text(self) -> str:
         """The whole finding as indented lines."""
-        rows = [self.title, *(f"    {row}" for row in self.details)]
+        rows = [self.title, *(f"    {row}" for row in (*self.details, *self.source))]
         if self.advice:
             rows.append(f"    {self.advice}")
         return "\n".join(rows)

@@ -23,7 +23,7 @@ _STYLE = """
 
 def _finding(finding: Finding) -> str:
     kind = "info" if not finding.is_counted else "error"
-    rows = "\n".join(escape(row) for row in finding.details)
+    rows = "\n".join(escape(row) for row in (*finding.details, *finding.source))
     advice = f"<p>{escape(finding.advice)}</p>" if finding.advice else ""
     return (
         f'<section class="{kind}"><span class="check"><code>{escape(finding.check)}</code></span>'

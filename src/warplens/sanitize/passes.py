@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,7 @@ from warplens.execute.program import Program
 from warplens.lift.regions.watch import Watch
 from warplens.sanitize import state as st
 from warplens.sanitize.engine_errors import from_error
+from warplens.sanitize.excerpt import Source, with_source
 from warplens.sanitize.explain import Explainer
 from warplens.sanitize.finding import TOOLS, Finding
 from warplens.sanitize.heap import HeapUse
@@ -72,7 +74,7 @@ def chosen_tools(tools: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in TOOLS if name in names)
 
 
-@dataclass(slots=True)
+@dataclass
 class Sanitizer:
     """One launch under the sanitizers."""
 
@@ -82,6 +84,7 @@ class Sanitizer:
     notes: list[str] = field(default_factory=list)
     _late: frozenset[int] = frozenset()
     _shares_words: bool = True
+    _has_flags: bool = False
     _sharing_blocks: tuple[int, ...] = ()
 
     def run(self, *, keep_results: bool = True) -> Report:
@@ -191,7 +194,23 @@ class Sanitizer:
             del self.findings[found:]
             before.restore()
             output = self._pass(real, memory, config, options)
+        if output is not None and bits & st.TOOL_RACECHECK and self._has_flags:
+            self._reversed_pass(real, memory, config, options, before)
         return output
+
+    def _reversed_pass(self, variant: Variant, memory: DeviceMemory, config: engine.LaunchConfig,
+                       options: PassOptions, before: _Snapshot) -> None:  # fmt: skip
+        """The other side first: a fence that only the later of two threads needs may be missing."""
+        total = int(np.prod(config.grid))
+        results = before.present()
+        before.restore()
+        config = replace(config, reversed_warps=True)
+        if 1 < total <= config.max_resident and self.launch.sass.cluster_blocks == 1:
+            config = replace(config, block_order=tuple(reversed(range(total))))
+        self._pass(variant, memory, config, options, only_races=True)
+        before.restore()
+        for segment, copy in results:
+            segment.buffer[:] = copy
 
     def _lane_tools(self, bits: int, is_whole: bool) -> int:
         """What the unoptimised build is to be checked for; 0 if it can show nothing new."""
@@ -241,13 +260,20 @@ class Sanitizer:
         options.tracked = frozenset(segment.base for segment in memory.segments)
         self._pass(variant, memory, config, options)
 
+    @cached_property
+    def _source(self) -> Source:
+        """The source that the kernel was compiled from."""
+        unit = self.launch.code.image.unit
+        return ("", ()) if unit is None else (unit.name, tuple(unit.text.splitlines()))
+
     def _config(self) -> engine.LaunchConfig:
         """The launch as it is run here: in order, and without a progress bar."""
         return replace(self.launch.config, deterministic=True, workers=1, progress=None,
                        find_endless=True)
 
     def _pass(self, variant: Variant, memory: DeviceMemory, config: engine.LaunchConfig,
-              options: PassOptions, *, raises: bool = False) -> Execution | None:  # fmt: skip
+              options: PassOptions, *, raises: bool = False,
+              only_races: bool = False) -> Execution | None:  # fmt: skip
         kernel = variant.program.lifted.kernel
         launching = Launching(variant.program, variant.image, memory, config, 1)
         state = make_state(
@@ -278,7 +304,10 @@ class Sanitizer:
         if options.mode == st.MODE_BLOCK:
             self._late = state.read_before_written() - options.tracked
             self._shares_words, self._sharing_blocks = state.shares_words, state.sharing_blocks
-        self._collect(state, explainer)
+        self._collect(state, explainer, only_races=only_races)
+        if only_races:
+            return execution
+        self._has_flags = bool(state.header[st.N_SYNC])
         for finding in heap.findings:
             self._add(finding)
         leaks = options.mode == st.MODE_BLOCK and "memcheck" in self.options.tools
@@ -287,14 +316,14 @@ class Sanitizer:
                 self._add(finding)
         overflown = any(finding.check == "stack-overflow" for finding in self.findings)
         if problem is not None and not overflown:  # after an overflow nothing makes sense
-            self._add(problem)
+            self._add(with_source(problem, self._source))
         return execution
 
-    def _collect(self, state: State, explainer: Explainer) -> None:
+    def _collect(self, state: State, explainer: Explainer, *, only_races: bool) -> None:
         for record in state.records():
             finding = explainer.finding(record)
-            if finding is not None:
-                self._add(finding)
+            if finding is not None and (finding.tool == "racecheck" or not only_races):
+                self._add(with_source(finding, self._source))
                 if finding.check == "stack-overflow":
                     break
         if state.header[st.OVERFLOWS]:
@@ -304,10 +333,13 @@ class Sanitizer:
             )
 
     def _add(self, finding: Finding) -> None:
-        """Adds a finding unless the other build showed the same one."""
-        key = (finding.check, finding.file, finding.lines, finding.severity)
-        for known in self.findings:
-            if (known.check, known.file, known.lines, known.severity) == key and finding.lines:
+        """Adds a finding unless there is one of the same cause: the other build's, or the same
+        two accesses the other way round."""
+        key = (finding.check, finding.file, sorted(finding.lines), finding.severity)
+        for place, known in enumerate(self.findings):
+            same = (known.check, known.file, sorted(known.lines), known.severity)
+            if same == key and finding.lines:
+                self.findings[place] = replace(known, count=max(known.count, finding.count))
                 return
         self.findings.append(finding)
 

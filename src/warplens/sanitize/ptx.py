@@ -21,6 +21,8 @@ _LOC = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)")
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.M)
 _LOCAL = re.compile(r"^\s*\.local\s[^;]*?__local_depot\d+\[(\d+)\]", re.M)
 _ACQUIRE = re.compile(r"\b(?:ld|atom)\.acq(?:uire|_rel)")
+_VOLATILE = re.compile(r"\b(?:ld|st)\.volatile\b")
+_RELAXED = re.compile(r"\b(?:ld|st)\.(?:relaxed|acquire|release)\b")
 _WAIT = re.compile(r"\bmbarrier\.(?:test|try)_wait")
 _STRONG_SHARED = re.compile(r"\b(?:ld|st)\.(?:volatile|relaxed|acquire|release)[\w.]*\.shared")
 
@@ -145,10 +147,12 @@ class OrderingLines:
         strong: accesses to shared memory that are volatile or strong.
         acquire: loads and atomics that acquire: within a block that costs no instruction.
         waits: reads of an mbarrier's phase.
+        volatile: loads and stores that are volatile, and no atomic objects' beside them.
     """
 
     strong: frozenset[Line] = frozenset()
     acquire: frozenset[Line] = frozenset()
+    volatile: frozenset[Line] = frozenset()
     waits: frozenset[Line] = frozenset()
 
 
@@ -159,12 +163,18 @@ def ordering_lines(ptx: str, kernel: str) -> OrderingLines:
     other: set[Line] = set()
     acquire: set[Line] = set()
     waits: set[Line] = set()
+    volatile: set[Line] = set()
+    relaxed: set[Line] = set()
     line = ("", 0)
     for row in _kernel_text(ptx, kernel)[1].splitlines():
         location = _LOC.match(row)
         if location:
             line = (files.get(location.group(1), ""), int(location.group(2)))
             continue
+        if _VOLATILE.search(row):
+            volatile.add(line)
+        elif _RELAXED.search(row):
+            relaxed.add(line)
         if _ACQUIRE.search(row):
             acquire.add(line)
         if _WAIT.search(row):
@@ -173,4 +183,7 @@ def ordering_lines(ptx: str, kernel: str) -> OrderingLines:
             strong.add(line)
         elif re.search(r"\b(?:ld|st)\.shared", row):
             other.add(line)
-    return OrderingLines(frozenset(strong - other), frozenset(acquire), frozenset(waits))
+    return OrderingLines(
+        strong=frozenset(strong - other), acquire=frozenset(acquire), waits=frozenset(waits),
+        volatile=frozenset(volatile - relaxed),
+    )  # fmt: skip

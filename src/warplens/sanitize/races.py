@@ -152,7 +152,7 @@ def writes_quickly(head: int, known: int, cell: int, beside: int, now: int, warp
     own = now >> st.STAMP_WARP
     strong = flags & st.F_STRONG != 0
     is_same = written != 0 and (written ^ now) & st.INSTRUCTION_MASK == 0
-    alike = strong and is_same and flags & st.F_BLOCK_SCOPE == 0
+    alike = strong and is_same and flags & (st.F_BLOCK_SCOPE | st.F_VOLATILE) == 0
     blocks = peek64(cell + 24)
     if strong:
         if a != 0 or (written != 0 and not is_same):

@@ -72,7 +72,10 @@ def conflicts(head: int, slot: int, stamp: int, now: int, block: int, other: int
     flags = peek64(table + 32 * (now & st.INSTRUCTION_MASK))
     if before & flags & st.F_STRONG == 0:
         return True
-    return other != block and (before | flags) & st.F_BLOCK_SCOPE != 0
+    if other != block and (before | flags) & st.F_BLOCK_SCOPE != 0:
+        return True
+    # Volatile is no atomic; but looking at a flag until it is set is what flags are for.
+    return (before | flags) & st.F_VOLATILE != 0 and (before | flags) & st.F_POLLS == 0
 
 
 @native
@@ -104,7 +107,11 @@ def report(head: int, w: int, stamp: int, now: int, block: int, other: int, spac
     table = peek64(head + 8 * st.INSTRUCTIONS)
     first, second = stamp & st.INSTRUCTION_MASK, now & st.INSTRUCTION_MASK
     flags = peek64(table + 32 * first) & peek64(table + 32 * second)
-    check = st.C_SCOPE if flags & st.F_STRONG else st.C_RACE
+    either = peek64(table + 32 * first) | peek64(table + 32 * second)
+    check = st.C_RACE
+    if flags & st.F_STRONG:
+        is_narrow = other != block and either & st.F_BLOCK_SCOPE != 0
+        check = st.C_SCOPE if is_narrow else st.C_VOLATILE
     plain = (peek64(table + 32 * second) & st.F_ATOMIC) == 0
     if kind == FIRST_WRITE and plain and stores_same(w, stamp, now, word, host, same_step):
         check = st.C_SAME_VALUE
@@ -129,7 +136,8 @@ def report(head: int, w: int, stamp: int, now: int, block: int, other: int, spac
 
 @native
 def compare(head: int, slot: int, w: int, cell: int, now: int, block: int, space: int,
-            base: int, offset: int, size: int, writes: bool, word: int, host: int) -> None:  # fmt: skip
+            base: int, offset: int, size: int, writes: bool, word: int,
+            host: int) -> None:  # fmt: skip
     """Reports the accesses kept in a cell that race with the present one."""
     written = peek64(cell)
     own = now >> st.STAMP_WARP
@@ -197,6 +205,14 @@ def is_strong(head: int, stamp: int) -> bool:
 
 
 @native
+def is_kept(head: int, stamp: int) -> bool:
+    """Whether an access may race with atomic ones."""
+    table = peek64(head + 8 * st.INSTRUCTIONS)
+    flags = peek64(table + 32 * (stamp & st.INSTRUCTION_MASK))
+    return flags & st.F_STRONG == 0 or flags & (st.F_VOLATILE | st.F_POLLS) == st.F_VOLATILE
+
+
+@native
 def keep_plain(head: int, cell: int, beside: int) -> int:
     """Puts the plain accesses of a cell beside it, before an atomic one takes their place.
 
@@ -206,7 +222,7 @@ def keep_plain(head: int, cell: int, beside: int) -> int:
     mark = blocks & st.CELL_BESIDE
     for k in range(3):
         stamp = peek64(cell + 8 * k)
-        if stamp == 0 or is_strong(head, stamp):
+        if stamp == 0 or not is_kept(head, stamp):
             continue
         if mark == 0:
             mark = st.CELL_BESIDE

@@ -93,6 +93,7 @@ F_MBARRIER, F_RELEASE = 1 << 19, 1 << 20  # at an mbarrier; a release by itself
 F_ASYNC, F_COPY_COMMIT, F_COPY_WAIT = 1 << 21, 1 << 22, 1 << 23  # asynchronous copies
 F_BULK = 1 << 24
 F_SKIPS = 1 << 25  # an EXIT of threads that left out the barriers behind
+F_VOLATILE, F_POLLS = 1 << 26, 1 << 27  # no atomic; a look that decides whether a loop goes on
 F_PASSED = 1 << 17  # an access that shows a barrier to be bypassed
 
 # --- allocation table -----------------------------------------------------------------------------
@@ -121,7 +122,8 @@ RECORD_SLOTS = 18
 # checks as the native code knows them
 (C_RACE, C_SAME_VALUE, C_UNINITIALISED, C_OUT_OF_BOUNDS, C_MISALIGNED, C_READ_ONLY,
  C_DIVERGENT_BARRIER, C_BARRIER_LINES, C_BARRIER_COUNT, C_MASK_WITHOUT_CALLER, C_MASK_DIFFERS,
- C_MASK_NAMES_ENDED, C_INACTIVE_SOURCE, C_SCOPE, C_MBARRIER, C_BARRIER_ENDED) = range(1, 17)  # fmt: skip
+ C_MASK_NAMES_ENDED, C_INACTIVE_SOURCE, C_SCOPE, C_MBARRIER,
+ C_BARRIER_ENDED, C_VOLATILE) = range(1, 18)  # fmt: skip
 
 # --- synchronisation variables --------------------------------------------------------------------
 SYNC_HEAD = 4  # int64 slots before the row: key, floor, block + 1 of the publisher, spare

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.sanitize import state as st
+from warplens.sanitize.polling import polling_loads, reachable
 from warplens.sass.model import Imm, Instruction, SassKernel
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ def instruction_table(kernel: SassKernel, ordering: OrderingLines) -> npt.NDArra
     emulated = {
         i.line for i in kernel.instructions if i.opcode == "ATOMS" and "CAST" in i.modifiers
     }
+    polls = polling_loads(kernel)
     for i, inst in enumerate(kernel.instructions):
         flags = flags_of(inst)
         if inst.opcode == "WARPSYNC" and orders_memory(kernel.instructions, i):
@@ -93,6 +95,10 @@ def instruction_table(kernel: SassKernel, ordering: OrderingLines) -> npt.NDArra
             source in ordering.strong or (inst.opcode == "LDS" and inst.line in emulated)
         ):
             flags |= st.F_STRONG
+        if source in ordering.volatile and flags & st.F_STRONG and not flags & st.F_ATOMIC:
+            flags |= st.F_VOLATILE
+        if flags & st.F_STRONG and i in polls:
+            flags |= st.F_POLLS
         if inst.opcode == "LDS" and source in ordering.waits:
             flags |= st.F_STRONG | st.F_AT_ONCE | st.F_MBARRIER
         if source in ordering.acquire and flags & st.F_STRONG:
@@ -127,7 +133,7 @@ def _mark_bypasses(kernel: SassKernel, table: npt.NDArray[np.int64]) -> None:
     That is code that follows the barrier and from which the barrier cannot be reached again: a
     lane that gets there while its fellows wait has gone past the barrier.
     """
-    reach = _reachable(kernel)
+    reach = reachable(kernel)
     block_of = {i: b.index for b in kernel.blocks for i in range(b.start, b.end)}
     bars = [
         i for i, inst in enumerate(kernel.instructions)
@@ -148,21 +154,6 @@ def _mark_bypasses(kernel: SassKernel, table: npt.NDArray[np.int64]) -> None:
             if behind:
                 table[i, st.I_BARRIER] |= 1 << bit
                 table[i, st.I_FLAGS] |= st.F_PASSED
-
-
-def _reachable(kernel: SassKernel) -> list[set[int]]:
-    """For every basic block, the blocks that can be reached from its end."""
-    reach: list[set[int]] = []
-    for block in kernel.blocks:
-        seen: set[int] = set()
-        stack = list(block.successors)
-        while stack:
-            index = stack.pop()
-            if index not in seen:
-                seen.add(index)
-                stack.extend(kernel.blocks[index].successors)
-        reach.append(seen)
-    return reach
 
 
 def passed_accesses(kernel: SassKernel) -> frozenset[int]:

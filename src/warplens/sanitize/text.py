@@ -16,7 +16,7 @@ def finding_lines(finding: Finding) -> list[str]:
     if finding.tool == "racecheck":
         words = {"error": "Error", "warning": "Warning", "info": "Info"}
         title = f"{words[finding.severity]}: {title}"
-    rows = [title, *(f"    {row}" for row in finding.details)]
+    rows = [title, *(f"    {row}" for row in (*finding.details, *finding.source))]
     if finding.advice:
         rows.append(f"    {finding.advice}")
     rows.append(f"    [{finding.check}]")

@@ -76,7 +76,7 @@ def order_strong(head: int, slot: int, block: int, w: int, flags: int, mask: int
     may_learn = kind != at.ACCESS_WRITE and peek64(head + 8 * st.N_SYNC) != 0
     if not can_publish and not may_learn:
         return
-    at_once = flags & st.F_AT_ONCE != 0 or (flags & st.F_ATOMIC != 0 and peek64(fenced) != 0)
+    at_once = flags & st.F_AT_ONCE != 0
     wide = flags & st.F_BLOCK_SCOPE == 0 and space == at.SPACE_GLOBAL
     previous = -1
     for lane in range(32):
@@ -297,7 +297,8 @@ def check_near(head: int, env: int, w: int, inst: int, mask: int, space: int, ki
 
 @native
 def check_races(head: int, slot: int, w: int, inst: int, mask: int, space: int, kind: int,
-                size: int, base: int, host: int, cells: int, beside: int, block: int) -> None:  # fmt: skip
+                size: int, base: int, host: int, cells: int, beside: int,
+                block: int) -> None:  # fmt: skip
     """Between warps, or between the lanes of a warp."""
     if peek64(head + 8 * st.MODE) == st.MODE_LANE:
         races_of_lanes(
