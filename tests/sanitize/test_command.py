@@ -93,6 +93,23 @@ def test_one_tool_alone(tool: str) -> None:
     assert checks == ({"mask-names-absent-lane"} if tool == "synccheck" else set()), str(report)
 
 
+def test_a_wait_with_a_timer_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where registers never repeat, the default limit of time ends the launch with a finding."""
+    from warplens.sanitize import passes
+
+    monkeypatch.setattr(passes, "MOST_SECONDS", 1.0)
+    text = """extern "C" __global__ void wait(int* flag, unsigned* looks) {
+        unsigned n = 0;
+        while (atomicAdd(flag, 0) == 0) n++;
+        *looks = n;
+    }"""
+    report: Any = wl.Device("H200").compile(text)["wait"].sanitize[1, 32](
+        np.zeros(1, np.int32), np.zeros(1, np.uint32), tools=("racecheck",)
+    )
+
+    assert {finding.check for finding in report.errors} == {"endless-wait"}
+
+
 def test_below_the_shared_array() -> None:
     """memcheck alone sees accesses to the system's part of shared memory."""
     text = RACY.replace("s[t] =", "s[t - 1] =")

@@ -6,7 +6,14 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePath
 
-from warplens.errors import Deadlock, EndlessWait, ExecutionFault, KernelTrap, MemoryFault
+from warplens.errors import (
+    Deadlock,
+    EndlessWait,
+    ExecutionFault,
+    KernelTrap,
+    LimitExceeded,
+    MemoryFault,
+)
 from warplens.sanitize import state as st
 from warplens.sanitize.finding import Access, Finding
 from warplens.sanitize.ptx import Sites
@@ -56,6 +63,12 @@ def from_error(
     lines = tuple(error.message.splitlines())
     if isinstance(error, EndlessWait):
         return _endless(error, kernel, sites)
+    if isinstance(error, LimitExceeded):
+        return Finding(
+            tool="synccheck", check="endless-wait", severity="error",
+            title="The launch does not end.", details=lines, accesses=accesses,
+            advice="A loop may wait for ever; give --max-seconds if the launch needs longer.",
+        )  # fmt: skip
     if isinstance(error, Deadlock):
         if "synccheck" not in tools:
             return None

@@ -41,6 +41,7 @@ from warplens.sanitize.shadows import PassOptions, State, make_state
 from warplens.sanitize.tables import passed_accesses, reserved_shared, uses_mbarriers
 from warplens.sanitize.variants import LANE_SYNCS, Variant, block_syncs, observed, unoptimised
 
+MOST_SECONDS = 600.0  # of a pass, where the user gives no limit
 _BITS = {"memcheck": 1, "racecheck": 2, "initcheck": 4, "synccheck": 8}
 
 
@@ -177,7 +178,11 @@ class Sanitizer:
             options = PassOptions(mode=st.MODE_BLOCK, tools=st.TOOL_SYNCCHECK)
             return self._pass(variant, memory, config, options, raises=True)
         except LimitExceeded:
-            raise
+            if self._is_limited:
+                raise
+            before.restore()
+            self.findings.clear()
+            return None
         except ExecutionFault:
             before.restore()
             self.findings.clear()
@@ -268,8 +273,20 @@ class Sanitizer:
 
     def _config(self) -> engine.LaunchConfig:
         """The launch as it is run here: in order, and without a progress bar."""
-        return replace(self.launch.config, deterministic=True, workers=1, progress=None,
-                       find_endless=True)
+        config = self.launch.config
+        seconds = config.max_seconds
+        if not self._is_limited:
+            seconds = MOST_SECONDS
+        return replace(
+            config, deterministic=True, workers=1, progress=None, find_endless=True,
+            max_seconds=seconds,
+        )  # fmt: skip
+
+    @property
+    def _is_limited(self) -> bool:
+        """Whether the user has limited the launch: then exceeding it is an error as elsewhere."""
+        config = self.launch.config
+        return config.max_seconds is not None or config.max_steps is not None
 
     def _pass(self, variant: Variant, memory: DeviceMemory, config: engine.LaunchConfig,
               options: PassOptions, *, raises: bool = False,
@@ -293,8 +310,12 @@ class Sanitizer:
         problem: Finding | None = None
         try:
             execution = engine.execute(variant.program, variant.image, memory, config)
-        except LimitExceeded:
-            raise
+        except LimitExceeded as error:
+            if self._is_limited:
+                raise
+            problem = from_error(
+                error, kernel, options.mode, self.options.tools, explainer.sites
+            )
         except ExecutionFault as error:
             if raises and not isinstance(error, Deadlock):
                 raise

@@ -201,7 +201,9 @@ def races_of_warp(head: int, slot: int, w: int, inst: int, mask: int, space: int
     short = block & st.BLOCK_MASK
     stamp = clock << st.STAMP_CLOCK | warp << st.STAMP_WARP | inst
     writes = kind != at.ACCESS_READ
-    words = 1 if size < 4 else size >> 2
+    shift = peek64(head + 8 * st.CELL_SHIFT)
+    unit = 1 << shift
+    n_cells = 1 if size < unit else size >> shift
     if is_doubled(w, mask, space):
         stamp |= st.STAMP_MANY
         if writes and flags & st.F_ATOMIC == 0:
@@ -219,12 +221,12 @@ def races_of_warp(head: int, slot: int, w: int, inst: int, mask: int, space: int
         if stamp & st.STAMP_MANY != 0 and (offset == previous or is_repeated(w, lane, space)):
             continue
         previous = offset
-        if size < 4:
-            covered = ((1 << size) - 1) << (offset & 3)
+        if size < unit:
+            covered = ((1 << size) - 1) << (offset & (unit - 1))
         now = stamp | lane << st.STAMP_LANE | covered << st.STAMP_BYTES
-        cell = cells + st.CELL_BYTES * (offset >> 2)
-        for k in range(words):
-            if not quick or (writes and size < 4):
+        cell = cells + st.CELL_BYTES * (offset >> shift)
+        for k in range(n_cells):
+            if not quick or (writes and size < unit):
                 done = False
             elif not writes:
                 done = reads_quickly(head, known, cell, beside, now, warp, space, short)
@@ -236,7 +238,7 @@ def races_of_warp(head: int, slot: int, w: int, inst: int, mask: int, space: int
                 _share_word(head, cell, now, writes, short)
                 shadow.check_word(
                     head, slot, w, cell, beside, now, block, space, base, offset, size, writes, k,
-                    host + 4 * ((offset >> 2) + k),
+                    host + unit * ((offset >> shift) + k),
                 )  # fmt: skip
             cell += st.CELL_BYTES
 
@@ -251,10 +253,12 @@ def race_range(head: int, slot: int, w: int, inst: int, lane: int, space: int, w
     now = (
         clock << st.STAMP_CLOCK | warp << st.STAMP_WARP | lane << st.STAMP_LANE | _BYTES | inst
     )
-    for word in range(offset >> 2, (offset + size) >> 2):
+    shift = peek64(head + 8 * st.CELL_SHIFT)
+    unit = 1 << shift
+    for number in range(offset >> shift, (offset + size) >> shift):
         shadow.check_word(
-            head, slot, w, cells + st.CELL_BYTES * word, beside, now, block, space, base, 4 * word,
-            4, writes, 0, host + 4 * word,
+            head, slot, w, cells + st.CELL_BYTES * number, beside, now, block, space, base,
+            unit * number, unit, writes, 0, host + unit * number,
         )  # fmt: skip
 
 
@@ -276,7 +280,9 @@ def races_of_lanes(head: int, slot: int, w: int, inst: int, mask: int, space: in
     clocks = slot + peek64(head + 8 * st.AT_LANE_CLOCKS) + 256 * warp
     stamp = warp << st.STAMP_WARP | inst
     writes = kind != at.ACCESS_READ
-    words = 1 if size < 4 else size >> 2
+    shift = peek64(head + 8 * st.CELL_SHIFT)
+    unit = 1 << shift
+    n_cells = 1 if size < unit else size >> shift
     covered = 15
     rest = mask
     while rest != 0:
@@ -286,17 +292,17 @@ def races_of_lanes(head: int, slot: int, w: int, inst: int, mask: int, space: in
             offset = peek64(w + ADDRESSES + 8 * lane) - base
         else:
             offset = peek32(w + OFFSETS + 4 * lane)
-        if size < 4:
-            covered = ((1 << size) - 1) << (offset & 3)
+        if size < unit:
+            covered = ((1 << size) - 1) << (offset & (unit - 1))
         clock = peek64(clocks + 8 * lane)
         now = (
             clock << st.STAMP_CLOCK | stamp | lane << st.STAMP_LANE | covered << st.STAMP_BYTES
         )
-        cell = cells + st.CELL_BYTES * (offset >> 2)
-        for k in range(words):
+        cell = cells + st.CELL_BYTES * (offset >> shift)
+        for k in range(n_cells):
             if writes or (now != peek64(cell + 8) and now != peek64(cell + 16)):
                 shadow.check_word(
                     head, slot, w, cell, beside, now, block, space, base, offset, size, writes, k,
-                    host + 4 * ((offset >> 2) + k),
+                    host + unit * ((offset >> shift) + k),
                 )  # fmt: skip
             cell += st.CELL_BYTES

@@ -79,21 +79,25 @@ def conflicts(head: int, slot: int, stamp: int, now: int, block: int, other: int
 
 
 @native
-def stores_same(w: int, stamp: int, now: int, word: int, host: int, same_step: bool) -> bool:
+def stores_same(
+    w: int, stamp: int, now: int, part: int, unit: int, host: int, same_step: bool
+) -> bool:
     """Whether a store puts down what is there already (or what the other lane stores)."""
     lane = (now >> st.STAMP_LANE) & 31
-    value = peek32(w + _VALUES + 128 * word + 4 * lane)
+    row = w + _VALUES + 128 * (part * unit >> 2)
+    value = peek32(row + 4 * lane)
     bytes_ = (now & stamp & _BYTES) >> st.STAMP_BYTES
     own = (now & _BYTES) >> st.STAMP_BYTES
-    shift = lowest_bit(own)  # a narrow value stands in the low bits of its word
-    for k in range(4):
+    # A narrow value stands in the low bits of its word, a narrow cell's part where it does there.
+    shift = lowest_bit(own) - (part * unit & 3)
+    for k in range(unit):
         if (bytes_ >> k) & 1 == 0:
             continue
         mine = (value >> (8 * (k - shift))) & 255
         theirs = peek8(host + k)
         if same_step:
             lane_before = (stamp >> st.STAMP_LANE) & 31
-            theirs = (peek32(w + _VALUES + 128 * word + 4 * lane_before) >> (8 * (k - shift))) & 255
+            theirs = (peek32(row + 4 * lane_before) >> (8 * (k - shift))) & 255
         if mine != theirs:
             return False
     return True
@@ -113,7 +117,9 @@ def report(head: int, w: int, stamp: int, now: int, block: int, other: int, spac
         is_narrow = other != block and either & st.F_BLOCK_SCOPE != 0
         check = st.C_SCOPE if is_narrow else st.C_VOLATILE
     plain = (peek64(table + 32 * second) & st.F_ATOMIC) == 0
-    if kind == FIRST_WRITE and plain and stores_same(w, stamp, now, word, host, same_step):
+    if kind == FIRST_WRITE and plain and stores_same(
+        w, stamp, now, word, 1 << peek64(head + 8 * st.CELL_SHIFT), host, same_step
+    ):
         check = st.C_SAME_VALUE
     reach = 0 if other != block else 1
     if other == block and (stamp ^ now) >> st.STAMP_WARP & 31 == 0:

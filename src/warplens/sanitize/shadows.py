@@ -16,7 +16,7 @@ from warplens.execute.observe import Observer
 from warplens.lift import layout as at
 from warplens.sanitize import state as st
 from warplens.sanitize import watch
-from warplens.sanitize.tables import reserved_shared
+from warplens.sanitize.tables import cell_shift, reserved_shared
 from warplens.sass.model import SassKernel
 
 MAX_RECORDS = 4096
@@ -81,7 +81,8 @@ class State:
         words = (segment.size + 3) // 4
         cells = initial = 0
         if tools & st.TOOL_RACECHECK:
-            cells = self.keep(_shadow(words, sparse=False))
+            n_cells = 4 * words >> int(self.header[st.CELL_SHIFT])
+            cells = self.keep(_shadow(n_cells, sparse=False))
         if tools & st.TOOL_INITCHECK:
             initial = self.keep(np.zeros(4 * words, np.uint8))
         place = int(np.searchsorted(rows[:n, st.S_BASE], segment.base))
@@ -159,6 +160,7 @@ def make_state(kernel: SassKernel, table: npt.NDArray[np.int64], memory: DeviceM
     head[st.SHARED_FIRST], head[st.SHARED_LIMIT] = reserved, limit
     head[st.SHARED_BYTES] = (limit + 7) // 8 * 8
     head[st.LOCAL_BYTES] = local_bytes
+    head[st.CELL_SHIFT] = cell_shift(kernel)
     _segments(state, memory, options)
     _synchronisation(state, table, options)
     _slots(state, config, options, kernel.cluster_blocks)
@@ -174,8 +176,8 @@ def _segments(state: State, memory: DeviceMemory, options: PassOptions) -> None:
         row[st.S_ALLOWED] = every if segment.writable else at.ACCESS_READ
         # What nobody may write cannot race: it needs no shadow.
         if options.tools & st.TOOL_RACECHECK and segment.writable:
-            words = (segment.size + 3) // 4
-            row[st.S_CELLS] = state.keep(_shadow(words, sparse=options.mode == st.MODE_LANE))
+            cells = ((segment.size + 3) // 4 * 4) >> int(state.header[st.CELL_SHIFT])
+            row[st.S_CELLS] = state.keep(_shadow(cells, sparse=options.mode == st.MODE_LANE))
     state.header[st.SEGMENTS] = state.keep(rows)
     state.header[st.N_SEGMENTS] = len(memory.segments)
 
@@ -210,6 +212,7 @@ def _slots(state: State, config: LaunchConfig, options: PassOptions, together: i
     lanes = options.mode == st.MODE_LANE
     total = int(head[st.TOTAL_WARPS]) if head[st.CROSS] else 0
     starts = bool(options.tools & st.TOOL_INITCHECK)
+    shared_cells = int(head[st.SHARED_BYTES]) >> int(head[st.CELL_SHIFT])
     sizes = {
         st.AT_BLOCK: 32,
         st.AT_CLOCKS: 8 * n,
@@ -229,7 +232,7 @@ def _slots(state: State, config: LaunchConfig, options: PassOptions, together: i
         st.AT_COPIES: 8 * st.COPY_SLOTS * n if head[st.HAS_ASYNC] else 0,
         st.AT_LANE_CLOCKS: 256 * n if lanes else 0,
         st.AT_LANE_KNOWN: 8192 * n if lanes else 0,
-        st.AT_SHARED_CELLS: int(head[st.SHARED_BYTES]) // 2 * st.CELL_BYTES if races else 0,
+        st.AT_SHARED_CELLS: 2 * shared_cells * st.CELL_BYTES if races else 0,
         st.AT_SHARED_INIT: int(head[st.SHARED_BYTES]) if starts else 0,
         st.AT_SHARED_WHOLE: 24 if starts else 0,
         st.AT_LOCAL_INIT: (int(head[st.LOCAL_BYTES]) + 3) // 4 * 128 * n if starts else 0,

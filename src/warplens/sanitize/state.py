@@ -44,6 +44,7 @@ SHARING = 32  # accesses of lanes of one warp to one word that only their order 
 SHARING_BLOCKS = 33  # host address of the first blocks that did so
 N_SHARING = 34
 HAS_ASYNC = 35  # 1: the code has asynchronous copies
+CELL_SHIFT = 36  # bytes of memory that a shadow cell stands for: 4, or less where stores are narrow
 # offsets in a slot record
 AT_BLOCK = 40  # block index + 1; last skipping EXIT + 1, its warp, its lanes
 AT_CLOCKS = 41  # n_warps
@@ -102,7 +103,7 @@ S_BASE, S_BYTES, S_CELLS, S_INIT, S_HOST, S_ALLOWED, S_TRACKED, S_SEEN = range(8
 SEEN_READ, SEEN_WRITE, SEEN_READ_FIRST = 1, 2, 4  # the last: read, untracked, then written
 ALLOWED_HEAP = 8  # of S_ALLOWED: memory that the kernel allocates and frees itself
 
-# --- shadow cells: one per 32-bit word ------------------------------------------------------------
+# --- shadow cells, one per 32-bit word or narrower ------------------------------------------------
 CELL_BYTES = 32  # write, two reads, and three 21-bit block numbers
 # Set in the block numbers: the cell beside it (as many bytes further as the segment has cells)
 # holds the plain accesses that came before the atomic ones.

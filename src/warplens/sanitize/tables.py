@@ -169,6 +169,17 @@ def uses_mbarriers(kernel: SassKernel) -> bool:
     return any(flags_of(inst) & st.F_MBARRIER for inst in kernel.instructions)
 
 
+def cell_shift(kernel: SassKernel) -> int:
+    """How many bytes, as a power of two, a shadow cell stands for: no more than a store writes."""
+    shift = 2
+    for inst in kernel.instructions:
+        if inst.opcode in _ACCESSES | {"STS"} and not inst.opcode.startswith("LD"):
+            modifiers = set(inst.modifiers)
+            shift = 0 if modifiers & {"U8", "S8"} else shift
+            shift = min(shift, 1) if modifiers & {"U16", "S16"} else shift
+    return shift
+
+
 def reserved_shared(kernel: SassKernel) -> int:
     """Bytes of shared memory before the user's own, which belong to the system."""
     if kernel.sm < 90:

@@ -99,15 +99,17 @@ def order_strong(head: int, slot: int, block: int, w: int, flags: int, mask: int
 
 
 @native
-def beside_row(row: int) -> int:
+def beside_row(head: int, row: int) -> int:
     """How far the second cell of a word lies behind its first, in an allocation's shadow."""
-    return (peek64(row + 8 * st.S_BYTES) + 3) // 4 * st.CELL_BYTES
+    size = (peek64(row + 8 * st.S_BYTES) + 3) // 4 * 4
+    return (size >> peek64(head + 8 * st.CELL_SHIFT)) * st.CELL_BYTES
 
 
 @native
 def beside_shared(head: int) -> int:
     """The same in the shadow of a block's shared memory."""
-    return peek64(head + 8 * st.SHARED_BYTES) // 4 * st.CELL_BYTES
+    cells = peek64(head + 8 * st.SHARED_BYTES) >> peek64(head + 8 * st.CELL_SHIFT)
+    return cells * st.CELL_BYTES
 
 
 @native
@@ -143,7 +145,7 @@ def at_bulk(head: int, env: int, slot: int, w: int, inst: int, lanes: int, block
     if row != 0 and peek64(row + 8 * st.S_CELLS) != 0 and not is_untracked(row, kind):
         race_range(head, slot, w, inst, lane, at.SPACE_GLOBAL, not arrives, peek64(row),
                    far - peek64(row), size, peek64(row + 8 * st.S_HOST),
-                   peek64(row + 8 * st.S_CELLS), beside_row(row), block)  # fmt: skip
+                   peek64(row + 8 * st.S_CELLS), beside_row(head, row), block)  # fmt: skip
     if arrives:
         warp = peek32(w + at.WARP_INDEX)
         clocks.fence(head, slot, block, warp, st.F_FENCE)
@@ -203,7 +205,7 @@ def check_group(head: int, slot: int, w: int, inst: int, lanes: int, kind: int, 
             is_quiet = False
             check_races(
                 head, slot, w, inst, lanes, at.SPACE_GLOBAL, kind, size, base,
-                peek64(row + 8 * st.S_HOST), cells, beside_row(row), block,
+                peek64(row + 8 * st.S_HOST), cells, beside_row(head, row), block,
             )  # fmt: skip
     return is_quiet
 
