@@ -59,7 +59,8 @@ def test_json_and_sarif(report: Any) -> None:
     data = json.loads(report_json((report,)))
     log = json.loads(report_sarif((report,)))
     results = log["runs"][0]["results"]
-    lines = {r["locations"][0]["physicalLocation"]["region"]["startLine"] for r in results}
+    places = [place for r in results for place in (*r["locations"], *r["relatedLocations"])]
+    lines = {place["physicalLocation"]["region"]["startLine"] for place in places}
 
     assert data["errors"] == 1
     assert {f["check"] for f in data["launches"][0]["findings"]} >= {"shared-read-write-race"}
