@@ -19,13 +19,6 @@ extern "C" __global__ void tensor_map(const __grid_constant__ Map map, int *o) {
     o[threadIdx.x] = s[threadIdx.x];
 }
 
-extern "C" __global__ void tensor_map_hint(const __grid_constant__ Map map, int *o) {
-    __shared__ alignas(128) int s[64];
-    __shared__ unsigned long long bar;
-    asm volatile("cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0],[%1,{%2}],[%3],%4;"
-                 ::"r"((unsigned)__cvta_generic_to_shared(s)), "l"(&map), "r"(0), "r"((unsigned)__cvta_generic_to_shared(&bar)), "l"(0x14f0000000000000ull) : "memory");
-    o[threadIdx.x] = s[threadIdx.x];
-}
 extern "C" __global__ void packed_minimum(unsigned *p) {
     asm volatile("red.global.min.noftz.v2.f16x2 [%0],{%1,%2};" ::"l"(p), "r"(1), "r"(2) : "memory");
 }
