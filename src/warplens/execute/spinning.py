@@ -16,7 +16,7 @@ from warplens.execute.memory import DeviceMemory
 from warplens.lift import layout as at
 
 FIRST_LOOK = 1 << 21  # back edges until the first look; each later one waits twice as long
-_LOOKS = 64  # in a row: loops may repeat after several turns of the warps
+_LOOKS = 256  # in a row: the state repeats when every split of every warp has had its turns
 
 
 class Spinner(Protocol):
@@ -26,6 +26,9 @@ class Spinner(Protocol):
 
     def steps(self) -> int:
         """Back edges taken so far."""
+
+    def turn(self) -> int:
+        """Which resident block comes next."""
 
     def running(self) -> Iterator[int]:
         """Addresses of the warp records of resident blocks."""
@@ -68,17 +71,15 @@ def _word(address: int) -> int:
 
 
 def _warps(worker: Spinner) -> bytes:
-    digest = hashlib.blake2b()
+    digest = hashlib.blake2b(repr(worker.turn()).encode())
     for warp in worker.running():
-        splits = [(_word(warp + at.WARP_MASK), _word(warp + at.WARP_PC), at.SPLIT_READY, 0)]
-        for k in range(_word(warp + at.WARP_SPLITS)):
-            entry = warp + at.WARP_SPLIT_TABLE + at.SPLIT_SIZE * k
-            mask, pc, state, info = (_word(entry + 4 * j) for j in range(4))
-            splits.append((mask, pc, state, info))
-        digest.update(repr(sorted(s for s in splits if s[0])).encode())
+        splits = at.WARP_SPLIT_TABLE + at.SPLIT_SIZE * _word(warp + at.WARP_SPLITS)
+        # With the order of the splits and what is left of their turns: it decides who runs next.
         for first, last in (
-            (at.WARP_EXITED, at.WARP_ARGS),
-            (at.WARP_PREDICATES, at.WARP_SPLIT_TABLE),
+            (at.WARP_MASK, at.WARP_ARGS),
+            (at.WARP_FUEL, at.WARP_INDEX),
+            (at.WARP_YIELDED, at.WARP_PREDICATES),
+            (at.WARP_PREDICATES, splits),
             (at.WARP_UNIFORM, at.WARP_TID),
             (at.WARP_BARRIERS, at.WARP_SCRATCH),
             (at.WARP_REGISTERS, worker.record_bytes),

@@ -260,6 +260,10 @@ class Worker:
         """Back edges taken so far."""
         return int(self.control[runner.STEPS])
 
+    def turn(self) -> int:
+        """Which resident block comes next."""
+        return int(self.control[runner.CURRENT])
+
     @property
     def record_bytes(self) -> int:
         """Bytes of a warp record."""

@@ -152,7 +152,9 @@ def compare(head: int, slot: int, w: int, cell: int, now: int, block: int, space
     is_open = written != 0 and not writes and is_open_copy(head, slot, written)
     if written != 0 and (written >> st.STAMP_WARP != own or lanes or is_open):
         other = blocks & st.BLOCK_MASK if space == at.SPACE_GLOBAL else block
-        if conflicts(head, slot, written, now, block, other):
+        if conflicts(head, slot, written, now, block, other) and not (
+            is_strong(head, written) and has_polled(head, cell, now, block, space)
+        ):
             same_step = (written ^ now) & ~(31 << st.STAMP_LANE) == 0 and is_same_step(
                 w, written, now, space
             )
@@ -208,6 +210,23 @@ def is_strong(head: int, stamp: int) -> bool:
     """Whether an access was atomic or volatile."""
     table = peek64(head + 8 * st.INSTRUCTIONS)
     return peek64(table + 32 * (stamp & st.INSTRUCTION_MASK)) & st.F_STRONG != 0
+
+
+@native
+def has_polled(head: int, cell: int, now: int, block: int, space: int) -> bool:
+    """Whether this warp has looked at the word until it was as it should be: a token handed on."""
+    table = peek64(head + 8 * st.INSTRUCTIONS)
+    if peek64(table + 32 * (now & st.INSTRUCTION_MASK)) & st.F_VOLATILE == 0:
+        return False
+    blocks = peek64(cell + 24)
+    for k in range(1, 3):
+        stamp = peek64(cell + 8 * k)
+        polls = peek64(table + 32 * (stamp & st.INSTRUCTION_MASK)) & st.F_POLLS
+        if stamp == 0 or polls == 0 or (stamp ^ now) >> st.STAMP_WARP & 31 != 0:
+            continue
+        if space != at.SPACE_GLOBAL or (blocks >> (21 * k)) & st.BLOCK_MASK == block:
+            return True
+    return False
 
 
 @native

@@ -49,7 +49,7 @@ class Variant:
             # Volatile accesses order lanes not at all.
             lines = ordering_lines(self.ptx, kernel.name)
             if mode == st.MODE_LANE:
-                lines = OrderingLines(waits=lines.waits, volatile=lines.volatile)
+                lines = OrderingLines(waits=lines.waits)
             found = self._tables[mode] = instruction_table(kernel, lines)
             for bar, statement in statements(kernel, self.ptx).items():
                 found[bar, st.I_STATEMENT] = statement
