@@ -71,23 +71,22 @@ def constant_parts(offsets: Any, mask: int, bank: int, shift: int, lines: Any, f
 def _pass_wavefronts(places: Any, mask: int, size: int, first: int, lanes: int) -> int:
     """Passes for the lanes [first, first + lanes) at some addresses or offsets: the most distinct
     words of one bank."""
-    words = np.empty(64, np.int64)  # of two groups whose passes may be joined
-    n = 0
-    worst = 0
-    counts = np.zeros(32, np.int64)
+    # of two groups, whose passes may be joined: words, and the number of the one before in its bank
+    words, before = np.empty(64, np.int64), np.empty(64, np.int64)
+    newest, counts = np.zeros(32, np.int64), np.zeros(32, np.int64)  # by bank; numbers from 1
+    n = worst = 0
     for lane in range(first, first + lanes):
         if mask >> lane & 1:
             start = places[lane] >> 2
             for k in range(max(1, size >> 2)):
-                seen = False
-                for i in range(n):
-                    if words[i] == start + k:
-                        seen = True
-                        break
-                if not seen:
-                    words[n] = start + k
+                word, bank = start + k, (start + k) & 31
+                i = newest[bank]
+                while i != 0 and words[i - 1] != word:
+                    i = before[i - 1]
+                if i == 0:
+                    words[n], before[n] = word, newest[bank]
                     n += 1
-                    bank = (start + k) & 31
+                    newest[bank] = n
                     counts[bank] += 1
                     worst = max(worst, counts[bank])
     return worst

@@ -148,9 +148,9 @@ def _entry_of(header: Any, block: int, warp: int, space: int) -> tuple[bool, int
 
 
 @native
-def _measure(header: Any, row: Any, warp: int, lanes: int, whole: bool, base: int) -> None:
-    """The lines, passes and turns of an access of some lanes, whose instruction is known."""
-    space, kind, size = row.space, row.kind, row.size
+def _measure(header: Any, row: Any, warp: int, lanes: int, whole: bool, space: int, kind: int,
+             size: int, base: int) -> None:  # fmt: skip
+    """Puts the lines, passes and turns of an access of some lanes into its record."""
     first, count = header.n_lines, 0
     lines = carray(header.lines, (first + _MOST_OF_ONE,), np.int64)
     addresses, offsets = lane_addresses(warp), lane_offsets(warp)
@@ -196,7 +196,8 @@ def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int,
     row.block, row.warp, row.entry = block, peek32(warp + at.WARP_INDEX), entry
     row.instruction, row.space, row.kind, row.size = inst, space, kind, size
     row.lanes = population(lanes)
-    _measure(header, row, warp, lanes, block % header.stride == 0, base)
+    whole = block % header.stride == 0
+    _measure(header, row, warp, lanes, whole, space, kind, size, base)
     header.n_accesses = n + 1
 
 
