@@ -107,6 +107,7 @@ extern "C" __global__ void nanosleep_backoff(int* lock, int* value) {
         __nanosleep(wait);
         if (wait < 256) wait *= 2;
     }
+    __threadfence();  // what the lock's last owner wrote is seen from here on
     *(volatile int*)value += 1;
     __threadfence();
     atomicExch(lock, 0);

@@ -53,6 +53,7 @@ class LaunchConfig:
         restore: afterwards memory is as it was before: nothing that the blocks write stays.
         find_endless: raise EndlessWait where all that still runs goes round in loops for ever.
         reversed_warps: the warps of a block take turns from the last to the first.
+        strict_masks: a WARPSYNC whose mask names lanes that never come is a deadlock.
     """
 
     grid: tuple[int, int, int]
@@ -74,6 +75,7 @@ class LaunchConfig:
     restore: bool = False
     find_endless: bool = False
     reversed_warps: bool = False
+    strict_masks: bool = False
 
 
 class OrderNeeded(Exception):

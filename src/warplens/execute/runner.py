@@ -54,10 +54,11 @@ NEXT_BLOCK, LAST_BLOCK, STOP, SLOT, WARP, HOOK, MASK, N_SLOTS, MAX_SLOTS, STEPS 
 SPINNING, CURRENT, ROUNDS, GRID_X, GRID_Y, WARPS, THREADS, ENV_ADDRESS, STEP_LIMIT, N_SM = range(
     10, 20
 )
-SHARED_BYTES, OBSERVE_RELEASE, FINISHED, N_CONTROL = 20, 21, 22, 34  # 23 to 27: clusters.py
+SHARED_BYTES, OBSERVE_RELEASE, FINISHED, N_CONTROL = 20, 21, 22, 35  # 23 to 27: clusters.py
 # looks without success since anybody made progress; what was tried then; facts of the kernel
 FRUITLESS, TRIED, IS_CERTAIN, TAKES, IS_SHARED = range(28, 33)
 REVERSED = 33  # the warps of a block run from the last to the first
+STRICT_MASKS = 34  # see pick_split
 
 # what a run returns
 ALL_DONE, FAULTED, HOOK_CALL, STOPPED, DEADLOCKED, TRAPPED, BAD_PC, NEED_SLOT, STEPS_SPENT = range(
@@ -292,7 +293,7 @@ def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arr
     got_on = look_again(w)
     poke32(w + at.WARP_PASSED, 0)
     if peek32(w + at.WARP_MASK) == 0 and (
-        peek32(w + at.WARP_SPLITS) == 0 or not pick_split(w)
+        peek32(w + at.WARP_SPLITS) == 0 or not pick_split(w, control[STRICT_MASKS])
     ):
         return RAN_BLOCKED
     while True:
@@ -310,13 +311,13 @@ def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arr
                 control[STEPS] += QUANTUM
                 note_exits(slot, i, w, control, blocks, barriers, arrived, seen, warps, states)
                 return RAN_YIELDED
-            pick_split(w)
+            pick_split(w, control[STRICT_MASKS])
             continue
         if event == at.EVENT_WAIT:
             if 0x80000000 <= peek32(w + at.WARP_FUEL + 4) < 0xF0000000:
                 return RAN_CUT
             put_aside(w)
-            if pick_split(w):
+            if pick_split(w, control[STRICT_MASKS]):
                 continue
             note_exits(slot, i, w, control, blocks, barriers, arrived, seen, warps, states)
             return RAN_BLOCKED if got_on or peek32(w + at.WARP_PASSED) != 0 else RAN_LOOKED
@@ -357,7 +358,7 @@ def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arr
         poke32(w + at.WARP_MASK, 0)
         if peek32(w + at.WARP_EXITED) != seen[slot, i]:
             note_exits(slot, i, w, control, blocks, barriers, arrived, seen, warps, states)
-        if peek32(w + at.WARP_SPLITS) == 0 or not pick_split(w):
+        if peek32(w + at.WARP_SPLITS) == 0 or not pick_split(w, control[STRICT_MASKS]):
             if got_on or peek32(w + at.WARP_PASSED) != 0 or not can_go_on(w):
                 return RAN_BLOCKED
             return RAN_LOOKED
@@ -370,9 +371,11 @@ def part_lanes(slot: int, control: Ints, warps: Ints) -> bool:
     parted = False
     for i in range(control[WARPS]):
         w = warps[slot, i]
-        if peek32(w + at.WARP_SPLITS) != 0 and (
-            meet_any(w, True) or unstick(w) or give_up_warpsync(w)
-        ):
+        if peek32(w + at.WARP_SPLITS) == 0:
+            continue
+        if meet_any(w, True) or unstick(w):
+            parted = True
+        elif control[STRICT_MASKS] == 0 and give_up_warpsync(w):
             parted = True
     return parted
 

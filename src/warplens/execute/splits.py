@@ -248,8 +248,11 @@ def can_go_on(w: int) -> bool:
 
 
 @native
-def pick_split(w: int) -> bool:
-    """Makes a runnable split current; False if there is none."""
+def pick_split(w: int, strict_masks: int) -> bool:
+    """Makes a runnable split current; False if there is none.
+
+    With strict masks, lanes that a WARPSYNC names are waited for even where they never come.
+    """
     if meet_any(w, False):
         return True
     for _ in range(3):
@@ -261,8 +264,10 @@ def pick_split(w: int) -> bool:
                 return True
         if release_warpsync(w):
             continue
-        if can_go_on(w) or (not unstick(w) and not give_up_warpsync(w)):
+        if can_go_on(w):
             return False  # those that look at memory may still come
+        if not unstick(w) and (strict_masks != 0 or not give_up_warpsync(w)):
+            return False
     return False
 
 

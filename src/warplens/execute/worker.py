@@ -122,6 +122,7 @@ class Worker:
             self._spins = SpinWatch()
             control[runner.STEP_LIMIT] = FIRST_LOOK
         control[runner.REVERSED] = int(config.reversed_warps)
+        control[runner.STRICT_MASKS] = int(config.strict_masks)
         control[runner.N_SM] = max(1, config.sm_count)
         if config.observer is not None:
             control[runner.OBSERVE_RELEASE] = config.observer.release

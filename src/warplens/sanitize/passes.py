@@ -263,7 +263,7 @@ class Sanitizer:
             )
         options = PassOptions(mode=st.MODE_LANE, tools=tools)
         options.tracked = frozenset(segment.base for segment in memory.segments)
-        self._pass(variant, memory, config, options)
+        self._pass(variant, memory, replace(config, strict_masks=True), options)
 
     @cached_property
     def _source(self) -> Source:
