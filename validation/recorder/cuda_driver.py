@@ -65,6 +65,10 @@ class Driver:
         self._call("cuModuleLoadData", ct.byref(module), ct.c_char_p(cubin))
         return module
 
+    def unload(self, module: ct.c_void_p) -> None:
+        """Unloads a module."""
+        self._call("cuModuleUnload", module)
+
     def function(self, module: ct.c_void_p, name: str) -> ct.c_void_p:
         """The kernel `name` of a module."""
         function = ct.c_void_p()
@@ -106,6 +110,14 @@ class Driver:
             self._call("cuMemFree_v2", pointer)
         self._buffers.clear()
 
+    def host_words(self, count: int) -> tuple[Array, ct.c_uint64]:
+        """Words of the host's memory that kernels can write, and their device address."""
+        place, pointer = ct.c_void_p(), ct.c_uint64()
+        self._call("cuMemHostAlloc", ct.byref(place), ct.c_size_t(4 * count), ct.c_uint(2))
+        self._call("cuMemHostGetDevicePointer_v2", ct.byref(pointer), place, ct.c_uint(0))
+        words = np.ctypeslib.as_array(ct.cast(place, ct.POINTER(ct.c_uint32)), (count,))
+        return words, pointer
+
     def upload(self, array: Array) -> ct.c_uint64:
         """A device copy of an array."""
         pointer = self.alloc(array.nbytes)
@@ -142,8 +154,8 @@ class Driver:
         args: tuple[Any, ...],
         shared: int = 0,
     ) -> None:
-        """Launches without waiting. Arguments are ctypes values or NumPy scalars."""
-        cells = [a if isinstance(a, ct._SimpleCData) else _cell(a) for a in args]
+        """Launches without waiting. Arguments are ctypes values or arrays, or NumPy scalars."""
+        cells = [a if isinstance(a, ct._SimpleCData | ct.Array) else _cell(a) for a in args]
         pointers = (ct.c_void_p * max(len(cells), 1))(
             *[ct.cast(ct.pointer(c), ct.c_void_p) for c in cells]
         )

@@ -8,6 +8,7 @@ import datetime
 import hashlib
 import json
 import subprocess
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,10 @@ class DryDriver:
         """A null pointer."""
         return ct.c_uint64()
 
+    def host_words(self, count: int) -> tuple[Array, ct.c_uint64]:
+        """Zeros and a null pointer."""
+        return np.zeros(count, np.uint32), ct.c_uint64()
+
     def elapsed_ms(self, start: ct.c_void_p, stop: ct.c_void_p) -> float:
         """One."""
         return 1.0
@@ -67,11 +72,15 @@ class Session:
     """A driver, the folder of cubins and the folder of results."""
 
     def __init__(self, cubins: Path, out: Path, dry_run: bool = False) -> None:
-        self.driver: Any = DryDriver() if dry_run else Driver()
         self.dry_run = dry_run
         self.cubins = cubins
         self.out = out
         out.mkdir(parents=True, exist_ok=True)
+
+    @cached_property
+    def driver(self) -> Any:
+        """A context on the GPU, made when it is first needed."""
+        return DryDriver() if self.dry_run else Driver()
 
     @classmethod
     def of_command_line(cls, description: str | None) -> Session:

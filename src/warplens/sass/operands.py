@@ -29,7 +29,7 @@ _REGISTER = re.compile(
 _PREDICATE = re.compile(r"(!)?(U)?P(\d+|T)")
 _CONSTANT = re.compile(
     r"(?P<minus>-)?(?P<tilde>~)?(?P<bar>\|)?c(?:\[(?P<bank>0x[0-9a-f]+)\]|x\[(?P<bindless>[^\]]+)\])"
-    r"\[(?P<address>[^\]]+)\](?(bar)\|)(?P<suffixes>(?:\.\w+)*)"
+    r"\[(?P<address>[^\]]+)\](?P<inner>(?:\.\w+)*)(?(bar)\|)(?P<suffixes>(?:\.\w+)*)"
 )
 _MEMORY = re.compile(r"(?:desc\[(?P<desc>UR\d+|URZ)\])?\[(?P<address>[^\]]*)\]")
 _ADDRESS_REGISTER = re.compile(r"(U)?R(\d+|Z)((?:\.\w+)*)")
@@ -147,7 +147,10 @@ def _constant(match: re.Match[str]) -> Const | None:
         negate=match["minus"] is not None,
         absolute=match["bar"] is not None,
         invert=match["tilde"] is not None,
-        suffixes=tuple(mark for mark in match["suffixes"].split(".") if mark and mark != "reuse"),
+        suffixes=tuple(
+            mark for mark in (match["inner"] + match["suffixes"]).split(".")
+            if mark and mark != "reuse"
+        ),
     )
 
 

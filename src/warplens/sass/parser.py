@@ -213,8 +213,10 @@ class _Parser:
                 texts[i : i + 2] = [first.removesuffix("desc"), f"desc{texts[i + 1]}"]
         predicate = listed.predicate
         if predicate and predicate[0] != "@":  # the JSON form misplaces P2R's second operand
+            guards = [text for text in texts if text.startswith("@")]  # it stands where PR belongs
+            texts = [text for text in texts if text not in guards]
             texts.insert(1, predicate)
-            predicate = ""
+            predicate = guards[0] if guards else ""
         text = f"{predicate} {listed.opcode} {', '.join(texts)}".strip()
         try:
             guard = self._guard(predicate)

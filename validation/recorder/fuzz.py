@@ -1,0 +1,152 @@
+"""Records what random programs of machine code (programs.py) do on the GPU.
+
+`fuzz.py CUBINS OUT` needs CUBINS/programs.npz and CUBINS/carrier.cubin; `fuzz.py --make COUNT FORMS
+CUBINS` writes the former from the list of forms (form_corpus.py), without a GPU. Each kernel of
+sixteen programs runs twice; what differs is marked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import assembler as a
+import form_corpus
+import isolated
+import numpy as np
+import programs
+import slots
+import words as w
+from cuda_driver import Driver
+from session import Session
+
+SECONDS = 200.0
+OPCODES = frozenset("""
+    IADD3 LOP3 IMAD SHF LEA ISETP FADD FMUL FFMA FSETP FSET SEL FSEL PRMT VIMNMX FMNMX HADD2 HFMA2
+    HMUL2 HSETP2 IABS POPC FLO BREV MUFU PLOP3 P2R VIADD MOV SGXT BMSK I2FP F2I I2F FRND VABSDIFF
+    IDP R2P VIADDMNMX
+""".split())
+PIECES_OF_OPCODE = 24
+
+
+def pieces(forms: Sequence[tuple[str, slots.Form]]) -> list[programs.Piece]:
+    """Forms that read and write 32-bit registers and predicates only."""
+    by_opcode: dict[str, list[slots.Form]] = {}
+    for name, form in forms:
+        opcode, *modifiers = name.split(" ")[0].split(".")
+        is_wide = {"WIDE", "64", "F64", "S64", "U64", "HI", "X"} & set(modifiers)
+        if opcode in OPCODES and not is_wide and not form.uniforms and not form.zone:
+            by_opcode.setdefault(opcode, []).append(form)
+    rng = random.Random(18)
+    chosen = [f for own in by_opcode.values() for f in
+              rng.sample(own, min(len(own), PIECES_OF_OPCODE))]  # fmt: skip
+    words = [form.word for form in chosen]
+    return [
+        programs.Piece(form.word, form.registers,
+                       tuple(f.low for f in own if f.kind == "P" and w.get(form.word, f.low, 3) != 7),
+                       form.is_variable)
+        for form, own in zip(chosen, w.fields(words, slots.PREDICATES), strict=True)
+    ]  # fmt: skip
+
+
+def made(count: int, known: Sequence[programs.Piece], seed: int = 0) -> dict[str, np.ndarray]:
+    """Kernels of sixteen programs each: their words one after another, and their lengths."""
+    codes, seeds, ordered = [], [], []
+    for start in range(seed, seed + count, programs.PROGRAMS):
+        own = [programs.generated(s, known) for s in range(start, start + programs.PROGRAMS)]
+        codes.append(programs.kernel(own))
+        seeds.append(start)
+        ordered.append([p.is_ordered for p in own])
+    return as_arrays(codes) | {"seeds": np.array(seeds), "ordered": np.array(ordered, bool)}
+
+
+def as_arrays(codes: Sequence[Sequence[int]]) -> dict[str, np.ndarray]:
+    """Machine code as two 64-bit halves of every word."""
+    mask = (1 << 64) - 1
+    halves = np.array([(x & mask, x >> 64) for code in codes for x in code], np.uint64)
+    return {"lengths": np.array([len(c) for c in codes]), "low": halves[:, 0], "high": halves[:, 1]}
+
+
+def as_codes(data: Any) -> list[list[int]]:
+    """The inverse of `as_arrays`."""
+    words = [low | high << 64 for low, high in
+             zip(data["low"].tolist(), data["high"].tolist(), strict=True)]  # fmt: skip
+    ends = np.cumsum(data["lengths"]).tolist()
+    return [words[end - n : end] for end, n in zip(ends, data["lengths"].tolist(), strict=True)]
+
+
+class Bench:
+    """Runs kernels of programs."""
+
+    def __init__(self, driver: Any, carrier: bytes, codes: list[list[int]], inputs: Any) -> None:
+        self.driver, self.carrier, self.codes = driver, carrier, codes
+        self.given = driver.upload(inputs)
+        self.count = programs.PROGRAMS * programs.ROWS * programs.THREADS * 4
+        self.out = driver.alloc(4 * self.count)
+        self.constants = slots.constants_cell()
+
+    def _run(self, code: list[int]) -> np.ndarray:
+        cubin = a.carried(self.carrier, code, programs.REGISTER_COUNT)
+        module = self.driver.load(cubin)
+        function = self.driver.function(module, a.CARRIER)
+        self.driver.fill(self.out, 0xEE, 4 * self.count)
+        self.driver.launch(function, (programs.PROGRAMS,), (programs.THREADS,),
+                           (self.given, self.out, self.out, self.constants))  # fmt: skip
+        self.driver.synchronize()
+        result = self.driver.download(self.out, self.count, np.uint32)
+        self.driver.unload(module)
+        return result.reshape(programs.PROGRAMS, programs.ROWS, programs.THREADS, 4)
+
+    def results(self, items: list[int]) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+        """Of each kernel: results [program, row, thread, 4] and which programs repeat them."""
+        found = {}
+        for i in items:
+            first, second = self._run(self.codes[i]), self._run(self.codes[i])
+            found[i] = first, (first == second).all(axis=(1, 2, 3))
+        return found
+
+
+def record(session: Session) -> None:
+    """Writes programs_results.npz."""
+    with np.load(session.cubins / "programs.npz") as data:
+        codes = as_codes(data)
+    carrier, inputs = session.cubin("carrier"), slots.pool()
+    found: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+    errors: dict[int, str] = {}
+    if session.dry_run:
+        found = Bench(session.driver, carrier, codes, inputs).results(list(range(len(codes)))[:4])
+    else:
+        crew = isolated.Crew(
+            lambda: Bench(Driver(), carrier, codes, inputs).results, found.update, SECONDS
+        )
+        errors = crew.run([[i] for i in range(len(codes))])
+    numbers = sorted(found)
+    session.save("programs_results", kernels=np.array(numbers),
+                 results=np.stack([found[i][0] for i in numbers]),
+                 agree=np.stack([found[i][1] for i in numbers]))  # fmt: skip
+    (session.out / "programs_errors.json").write_text(json.dumps(errors, indent=0))
+    print(len(numbers), "kernels recorded,", len(errors), "failed,",
+          sum(int((~found[i][1]).sum()) for i in numbers), "programs not repeatable")  # fmt: skip
+
+
+def main() -> None:
+    """Makes programs, or records them."""
+    if "--make" not in sys.argv:
+        record(Session.of_command_line(__doc__))
+        return
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--make", type=int)
+    parser.add_argument("forms", type=Path)
+    parser.add_argument("cubins", type=Path)
+    given = parser.parse_args()
+    known = pieces(form_corpus.from_rows(json.loads(given.forms.read_text())))
+    np.savez_compressed(given.cubins / "programs.npz", **made(given.make, known))
+
+
+if __name__ == "__main__":
+    main()
