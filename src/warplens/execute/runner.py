@@ -373,9 +373,8 @@ def part_lanes(slot: int, control: Ints, warps: Ints) -> bool:
         w = warps[slot, i]
         if peek32(w + at.WARP_SPLITS) == 0:
             continue
-        if meet_any(w, True) or unstick(w):
-            parted = True
-        elif control[STRICT_MASKS] == 0 and give_up_warpsync(w):
+        is_lenient = control[STRICT_MASKS] == 0
+        if meet_any(w, True) or unstick(w) or (is_lenient and give_up_warpsync(w)):
             parted = True
     return parted
 

@@ -53,31 +53,31 @@ def lea(x: Lanes, m: Modifiers, a: Carried, b: Carried, n: int) -> Sum:
     return _finish(x, _low(x, a, n), a, b, None)
 
 
-@op("LEA", "ULEA", sig="r p? <- c c i p", requires="X", **_LEA)
+@op("LEA", "ULEA", sig="r p? <- c c i p", requires="X", marks="no ~ first", **_LEA)
 def lea_x(x: Lanes, m: Modifiers, a: Carried, b: Carried, n: int, p: Value) -> Sum:
     """d = (a << n) + b + p; p = carry."""
     return _finish(x, _low(x, a, n), a, b, p)
 
 
-@op("LEA", "ULEA", sig="r p? <- c c r i", requires="HI", **_LEA)
+@op("LEA", "ULEA", sig="r p? <- c c r i", requires="HI", marks="no ~ first", **_LEA)
 def lea_hi(x: Lanes, m: Modifiers, a: Carried, b: Carried, high: Value, n: int) -> Sum:
     """d = high word of ({high, a} << n) + b."""
     return _finish(x, _high(x, a, high, n), a, b, None)
 
 
-@op("LEA", "ULEA", sig="r p? <- c c r i p", requires="HI X", **_LEA)
+@op("LEA", "ULEA", sig="r p? <- c c r i p", requires="HI X", marks="no ~ first", **_LEA)
 def lea_hi_x(x: Lanes, m: Modifiers, a: Carried, b: Carried, high: Value, n: int, p: Value) -> Sum:
     """d = high word of ({high, a} << n) + b + p: the second half of a 64-bit LEA."""
     return _finish(x, _high(x, a, high, n), a, b, p)
 
 
-@op("LEA", "ULEA", sig="r p? <- c c i", requires="HI SX32", **_LEA)
+@op("LEA", "ULEA", sig="r p? <- c c i", requires="HI SX32", marks="no ~ first", **_LEA)
 def lea_hi_sx32(x: Lanes, m: Modifiers, a: Carried, b: Carried, n: int) -> Sum:
     """d = high word of (sign-extended a << n) + b."""
     return _finish(x, _high(x, a, None, n), a, b, None)
 
 
-@op("LEA", "ULEA", sig="r p? <- c c i p", requires="HI X SX32", **_LEA)
+@op("LEA", "ULEA", sig="r p? <- c c i p", requires="HI X SX32", marks="no ~ first", **_LEA)
 def lea_hi_x_sx32(x: Lanes, m: Modifiers, a: Carried, b: Carried, n: int, p: Value) -> Sum:
     """d = high word of (sign-extended a << n) + b + p."""
     return _finish(x, _high(x, a, None, n), a, b, p)

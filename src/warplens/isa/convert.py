@@ -19,6 +19,13 @@ def widen_half(x: Lanes, kind: str, a: Value) -> Value:
     return x.float_to_float(fc.from_bits(x, kind, a), "f32")
 
 
+def _source_half(x: Lanes, m: Modifiers, a: Value) -> Value:
+    """As `widen_half`, with .FTZ zero in the place of a denormal half."""
+    kind = _half_kind(m)
+    half = fc.from_bits(x, kind, a)
+    return x.float_to_float(x.flush(half) if m.has("FTZ") else half, "f32")
+
+
 def _integral_rounding(m: Modifiers) -> str:
     for name, mode in _ROUND.items():
         if m.has(name):
@@ -51,8 +58,8 @@ def f2i(x: Lanes, m: Modifiers, a: Value) -> Value:
     from f64 or to 64 bits. Types narrower than 32 bits come extended to 32.
     """
     if a.type == "u32":
-        a = widen_half(x, _half_kind(m), a)
-    if m.has("FTZ") and a.type == "f32":
+        a = _source_half(x, m, a)
+    elif m.has("FTZ"):
         a = x.flush(a)
     target = m.one_of("U8", "S8", "U16", "S16", "U32", "U64", "S64", default="S32")
     signed = target[0] == "S"
@@ -66,8 +73,6 @@ def f2i(x: Lanes, m: Modifiers, a: Value) -> Value:
     if m.has("NTZ"):
         return number
     bits = 1 << (int(target[1:]) - 1)
-    if target in ("S8", "S16"):
-        bits = (1 << 32) - bits
     return x.select(fc.is_nan(x, a), x.u64(bits) if wide else x.u32(bits), number)
 
 
@@ -194,7 +199,8 @@ def f2f_f64_half(x: Lanes, m: Modifiers, a: Value) -> Value:
 @op("F2F", "UF2F", sig="r <- d", requires="BF16.F64", **_F2F)
 def f2f_half(x: Lanes, m: Modifiers, a: Value) -> Value:
     """d = a as a 16-bit float in the low half, zeros above."""
-    return x.bits(x.float_to_float(_prepared(x, m, a), _half_kind(m), fc.rounding(m)))
+    half = x.float_to_float(_prepared(x, m, a), _half_kind(m), fc.rounding(m))
+    return x.bits(x.flush(half) if m.has("FTZ") else half)
 
 
 @op("F2F", "UF2F", sig="r <- h", requires="F16.BF16", **_F2F)
@@ -225,9 +231,8 @@ def frnd(x: Lanes, m: Modifiers, a: Value) -> Value:
 @op("FRND", "UFRND", sig="r <- h", mods="FTZ FLOOR CEIL TRUNC", requires="BF16", **_FRND)
 def frnd_half(x: Lanes, m: Modifiers, a: Value) -> Value:
     """d = the low half of a rounded to an integral value, zeros above."""
-    kind = _half_kind(m)
-    whole = x.round_integral(widen_half(x, kind, a), _integral_rounding(m))
-    return x.bits(x.float_to_float(whole, kind))
+    whole = x.round_integral(_source_half(x, m, a), _integral_rounding(m))
+    return x.bits(x.float_to_float(whole, _half_kind(m)))
 
 
 # ---------------------------------------------------------------------------------- I2I

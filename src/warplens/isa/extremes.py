@@ -66,6 +66,8 @@ def _relu(x: Lanes, m: Modifiers, a: Value) -> Value:
 
 def _keeps_first(x: Lanes, m: Modifiers, take_min: Value, a: Value, b: Value) -> Value:
     """Whether the first source is the result, which it also is if both are equal."""
+    if m.has("RELU"):
+        return x.icmp("eq", a, _relu(x, m, _extreme(x, m, take_min, a, b)))
     kind = "s" if _unpacker(m)[2] else "u"
     return x.select(take_min, x.icmp(kind + "le", a, b), x.icmp(kind + "ge", a, b))
 
@@ -164,15 +166,14 @@ def _distance(x: Lanes, a: Value, b: Value, is_signed: bool) -> Value:
     return x.sub(x.umax(a, b), x.umin(a, b))
 
 
-@op("VABSDIFF4", sig="r <- r r r", mods="U8 S8 ACC", **_FAST)
+@op("VABSDIFF4", sig="r <- r r r", mods="U8 ACC", **_FAST)
 def vabsdiff4(x: Lanes, m: Modifiers, a: Value, b: Value, c: Value) -> Value:
-    """d = |a_i - b_i| of four bytes, added bytewise to c; .ACC adds all four to the word c."""
-    is_signed = m.has("S8")
+    """d = |a_i - b_i| of four bytes, signed unless .U8; .ACC adds all four to the word c."""
+    is_signed = not m.has("U8")
     columns = zip(_parts(x, a, 4, 8, is_signed), _parts(x, b, 4, 8, is_signed), strict=True)
     distances = [_distance(x, p, q, is_signed) for p, q in columns]
     if m.has("ACC"):
         for distance in distances:
             c = x.add(c, distance)
         return c
-    addends = _parts(x, c, 4, 8, False)
-    return _pack(x, [x.add(d, e) for d, e in zip(distances, addends, strict=True)], 8)
+    return _pack(x, distances, 8)

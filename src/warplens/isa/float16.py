@@ -152,6 +152,7 @@ def hmnmx2(x: Lanes, m: Modifiers, a: Value, b: Value, take_min: Value) -> Value
     mods="BF16_V2 FTZ NAN",
     requires="XORSIGN",
     ignore_absolute=True,
+    marks="magnitudes",
     **_FP16,
 )
 def hmnmx2_xorsign(x: Lanes, m: Modifiers, a: Value, b: Value, take_min: Value) -> Value:

@@ -125,6 +125,7 @@ def fmnmx(x: Lanes, m: Modifiers, a: Value, b: Value, take_min: Value) -> Value:
     latency="alu",
     category="fp32",
     ignore_absolute=True,
+    marks="magnitudes",
 )
 def fmnmx_xorsign(x: Lanes, m: Modifiers, a: Value, b: Value, take_min: Value) -> Value:
     """d = the lesser or greater of |a|, |b| with the sign of a * b.

@@ -45,17 +45,17 @@ def _choose_first(
 ) -> tuple[Value, Value]:
     better = x.fcmp("ogt" if maximum else "olt", a, b)
     # Equal operands differ at most in a zero's sign; signed integer order tells the zeros apart.
-    order = x.icmp("sgt" if maximum else "slt", x.raw_bits(a), x.raw_bits(b))
+    order = x.icmp("sgt" if maximum else "sle", x.raw_bits(a), x.raw_bits(b))
     better = x.por(better, x.pand(x.fcmp("oeq", a, b), order))
     nan_a, nan_b = fc.is_nan(x, a), fc.is_nan(x, b)
     first = x.por(better, x.pand(nan_b, x.pnot(nan_a)))
-    return fc.combine(x, m, first, q), fc.combine(x, m, x.pand(nan_a, nan_b), q)
+    return fc.combine(x, m, first, q), x.pand(nan_a, nan_b)
 
 
 @op(
     "DSETP",
     sig="p p <- d d p",
-    mods="AND OR XOR",
+    mods="AND",
     requires="MAX",
     pipe="fp64",
     latency="fp64",
@@ -69,7 +69,7 @@ def dsetp_max(x: Lanes, m: Modifiers, a: Value, b: Value, q: Value) -> tuple[Val
 @op(
     "DSETP",
     sig="p p <- d d p",
-    mods="AND OR XOR",
+    mods="AND",
     requires="MIN",
     pipe="fp64",
     latency="fp64",

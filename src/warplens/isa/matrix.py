@@ -147,7 +147,7 @@ def _float_product_f16(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> 
     return pack(x, d[0], d[1]), pack(x, d[2], d[3])
 
 
-_TENSOR = {"pipe": "tensor", "category": "misc"}
+_TENSOR = {"pipe": "tensor", "category": "misc", "marks": "none"}
 _HMMA_1688 = {**_TENSOR, "category": "fp16", "latency": "hmma_1688"}
 _HMMA_16816 = {**_TENSOR, "category": "fp16", "latency": "hmma_16816"}
 

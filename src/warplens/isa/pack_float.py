@@ -61,7 +61,8 @@ def f2fp_tf32(x: Lanes, m: Modifiers, a: Value) -> Value:
     return x.select(fc.is_nan(x, a), x.u32(0x7FFFE000), rounded)
 
 
-# An 8-bit format: fraction bits, exponent bias, largest finite code. NaN is 0x7f in conversions.
+# An 8-bit format: fraction bits, exponent bias, largest finite code; the code above it is E5M2's
+# infinity and E4M3's NaN. NaN is 0x7f in conversions.
 _FP8 = {"E4M3": (3, 7, 0x7E), "E5M2": (2, 15, 0x7B)}
 
 
@@ -70,7 +71,10 @@ def _fp8_format(m: Modifiers) -> tuple[int, int, int]:
 
 
 def _encode_fp8(x: Lanes, m: Modifiers, a: Value) -> Value:
-    """An f32 as an 8-bit float: nearest even, too large values become the largest finite one."""
+    """An f32 as an 8-bit float, to nearest even.
+
+    With .SATFINITE too large values become the largest finite one, else infinity (E5M2) or NaN.
+    """
     fraction_bits, bias, largest = _fp8_format(m)
     a = _ready(x, m, a)
     bits = x.raw_bits(a)
@@ -85,9 +89,12 @@ def _encode_fp8(x: Lanes, m: Modifiers, a: Value) -> Value:
     tiny = x.sub(x.raw_bits(shifted), x.u32(magic))
     smallest_normal = x.u32((127 + 1 - bias) << 23)
     code = x.select(x.icmp("ult", magnitude, smallest_normal), tiny, normal)
-    code = x.umin(code, x.u32(largest))
+    code = x.umin(code, x.u32(largest if m.has("SATFINITE") else largest + 1))
+    is_nan = fc.is_nan(x, a)
+    if m.has("E4M3"):
+        is_nan = x.por(is_nan, x.icmp("eq", code, x.u32(0x7F)))
     code = x.or_(code, x.and_(x.lshr(bits, x.u32(24)), x.u32(0x80)))
-    return x.select(fc.is_nan(x, a), x.u32(0x7F), code)
+    return x.select(is_nan, x.u32(0x7F), code)
 
 
 _FP8_MODS = "E4M3 E5M2 SATFINITE RELU F32 F16 RN"

@@ -362,6 +362,7 @@ def mufu_half(x: Lanes, m: Modifiers, a: Value) -> Value:
     half = x.bits(x.float_to_float(result, kind, "RZ"))
     if kind == "bf16":
         return half
-    # Cutting alone would stop at the largest finite half; 2^a is never negative.
-    too_large = x.fcmp("oge", result, x.f32((127 + 16) << 23))
-    return x.select(too_large, x.u32(0x7C00), half)
+    # Cutting alone would stop at the largest finite half.
+    infinite = x.or_(x.u32(0x7C00), x.and_(half, x.u32(0x8000)))
+    too_large = x.fcmp("oge", x.fabs(result), x.f32((127 + 16) << 23))
+    return x.select(too_large, infinite, half)

@@ -129,6 +129,9 @@ def op(
         pipe: the execution pipe (alu, fma, fp16, fp64, xu, lsu, adu, cbu, uniform, tensor).
         latency: the latency class, a key of the architecture's table in gpus/*.toml.
         category: the class in which ncu counts the instruction.
+        attributes: `marks` says which marks of operands are refused: "magnitudes" asks for `|x|`
+            on the first two sources, "no ~ first" for none of that kind on the first, "none" for
+            none at all; `ignore_absolute` leaves `|x|` to the function.
     """
     destinations, sources = parse_signature(sig)
 

@@ -19,6 +19,7 @@ from warplens.sass.link import (
     symbols_of,
 )
 from warplens.sass.model import (
+    PT,
     Imm,
     Instruction,
     Label,
@@ -40,6 +41,8 @@ _CONTROL_MASK = (1 << 21) - 1
 _LABELLED = frozenset(("BRA", "BSSY", "JMP", "LEPC", "ULEPC", "CALL", "RET", "BRX", "BRXU", "JMXU"))
 _RELATIVE = frozenset(("BRX", "BRXU"))
 _WORDS = struct.Struct("<QQ")
+_TWO_CARRIES = frozenset(("IADD3", "UIADD3"))
+_FIRST_CARRY, _SECOND_CARRY = 81, 84  # the lowest of three bits of the encoding
 _BETWEEN_COMMAS = re.compile(r"(?:\{[^}]*\}|[^,{])+")  # DEPBAR's {5,4} is one operand
 
 
@@ -279,6 +282,8 @@ class _Parser:
                 _add_float(found, text, encoding >> 32 & WORD)
             else:
                 raise ValueError(f"cannot parse operand {text!r}")
+        if opcode in _TWO_CARRIES and _is_second_carry_only(found, encoding):
+            found.insert(1, Pred(PT) if isinstance(found[1], Pred) else UPred(PT))
         return tuple(found)
 
     def _label(
@@ -298,6 +303,13 @@ class _Parser:
         if opcode in _RELATIVE:
             value += address + INSTRUCTION_BYTES
         return Label(value if "ABS" in modifiers else self._base + value)
+
+
+def _is_second_carry_only(found: list[Operand], encoding: int) -> bool:
+    """Whether the one carry-out that is printed is the second: up to sm_90 PT is left out."""
+    first, second = (encoding >> low & 7 for low in (_FIRST_CARRY, _SECOND_CARRY))
+    printed = sum(isinstance(operand, Pred | UPred) for operand in found[1:3])
+    return printed == 1 and first == PT and second != PT
 
 
 def _add_float(found: list[Operand], text: str, bits: int) -> None:

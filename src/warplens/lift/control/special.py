@@ -207,14 +207,15 @@ def _predicate_mask(operand: Operand) -> int:
 def p2r(w: RegionWriter, item: Bound) -> None:
     """P2R: predicates as bits of a byte, merged into a register under a mask."""
     x = w.x
-    destination, _, base, mask = item.inst.operands
+    destination = item.inst.operands[0]
+    base, mask = item.inst.operands[-2:]  # nvdisasm does not always print PR
     assert isinstance(destination, Reg)
     shift = _byte_shift(item.inst.modifiers)
     packed = x.u32(0)
     for i in range(7):
         bit = x.select(w.registers.read(KEY_PREDICATE + i), x.u32(1 << i), x.u32(0))
         packed = x.or_(packed, bit)
-    select = x.u32(_predicate_mask(mask) << shift)
+    select = x.shl(x.and_(w.operands.bits_word(mask, 0, False), x.u32(0xFF)), x.u32(shift))
     old = x.and_(w.operands.bits_word(base, 0, False), x.not_(select))
     new = x.or_(old, x.and_(x.shl(packed, x.u32(shift)), select))
     if destination.index != RZ:
@@ -225,8 +226,9 @@ def p2r(w: RegionWriter, item: Bound) -> None:
 def r2p(w: RegionWriter, item: Bound) -> None:
     """R2P: predicates from the bits of a register byte, where the mask is set."""
     x = w.x
-    _, source, mask = item.inst.operands
-    assert isinstance(source, Reg)
+    source, mask = item.inst.operands[-2:]  # nvdisasm does not always print PR
+    if not isinstance(source, Reg):
+        raise BindingError("R2P of something else than a register")
     chosen = _predicate_mask(mask)
     word = x.lshr(w.operands.bits_word(source, 0, False), x.u32(_byte_shift(source.suffixes)))
     for i in range(7):

@@ -209,6 +209,20 @@ def _product_effects(inst: Instruction) -> tuple[list[int], list[int]]:
     return reads + _keys(product.adds, 1), writes
 
 
+def _refuse_marks(rule: str, sources: list[Operand | None]) -> None:
+    """Raises BindingError for `-`, `~` or `|x|` where the operation's meaning is not known."""
+    marked = [o for o in sources if isinstance(o, Reg | UReg | Const)]
+    if rule == "none" and any(o.negate or o.absolute or o.invert for o in marked):
+        raise BindingError("sign of a matrix operand")
+    if rule == "no ~ first" and marked and marked[0] is sources[0] and marked[0].invert:
+        raise BindingError("~ of the pair that is shifted")
+    if rule == "magnitudes":
+        signed = [o for o in sources[:2] if isinstance(o, Imm) or (
+            isinstance(o, Reg | UReg | Const) and (o.negate or not o.absolute))]  # fmt: skip
+        if signed:
+            raise BindingError("XORSIGN of an operand other than |x|")
+
+
 def bind(inst: Instruction, op: Op) -> Bound:
     """Sorts the operands of `inst` into the places of `op`'s signature.
 
@@ -223,6 +237,7 @@ def bind(inst: Instruction, op: Op) -> Bound:
         sources = _take(op.sources, operands, False)
         if operands:
             raise BindingError(f"{len(operands)} operand(s) left over: {operands[0]!r}")
+        _refuse_marks(op.attributes.get("marks", ""), [o for _, o in sources])
         reads = [k for kind, o in sources for k in _keys(o, registers_of(kind))]
         writes = [k for kind, o in destinations for k in _keys(o, registers_of(kind))]
     else:
