@@ -23,7 +23,9 @@ SOURCES = {
     "assign_const": ("__global__ void k(const int* p) { *p = 1; }", "modifiable"),
     "missing_include": ('#include "not_there.h"\n__global__ void k() { }', "not_there.h"),
     "hash_error": ("#error no such thing\n__global__ void k() { }", "no such thing"),
-    "host_call": ("#include <vector>\nvoid h();\n__global__ void k() { h(); }", "error"),
+    "host_call": (
+        "#include <vector>\nvoid h();\n__global__ void k() { h(); }", "unresolved extern function",
+    ),
     "returns_value": ("__global__ int k() { return 1; }", "void"),
     "static_assertion": ('__global__ void k() { static_assert(1 == 2, "off"); }', "off"),
     "bad_template": ("template <int N> __global__ void k() { int a[N]; }\ntemplate __global__ "

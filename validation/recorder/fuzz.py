@@ -47,9 +47,11 @@ def pieces(forms: Sequence[tuple[str, slots.Form]]) -> list[programs.Piece]:
               rng.sample(own, min(len(own), PIECES_OF_OPCODE))]  # fmt: skip
     words = [form.word for form in chosen]
     return [
-        programs.Piece(form.word, form.registers,
-                       tuple(f.low for f in own if f.kind == "P" and w.get(form.word, f.low, 3) != 7),
-                       form.is_variable)
+        programs.Piece(
+            form.word, form.registers,
+            tuple(f.low for f in own if f.kind == "P" and w.get(form.word, f.low, 3) != 7),
+            form.is_variable,
+        )  # fmt: skip
         for form, own in zip(chosen, w.fields(words, slots.PREDICATES), strict=True)
     ]  # fmt: skip
 

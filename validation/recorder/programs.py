@@ -192,7 +192,8 @@ class Generator:
         """Which lanes are here, and for which a predicate holds."""
         word = w.put(0x000E0100 << 64 | 0x7806, 72, 2, self.rng.choice((0, 1, 1, 2)))
         number, negated = self.predicate()
-        word = w.put(w.put(w.put(word, 87, 3, number), 90, 1, negated), 81, 3, self.rng.randrange(6))
+        word = w.put(w.put(word, 87, 3, number), 90, 1, negated)
+        word = w.put(word, 81, 3, self.rng.randrange(6))
         self.emit(w.controlled(w.put(word, 16, 8, _T)), a.multiply_add(_MASKS, _MASKS, 9, _T))
 
     def exchange(self) -> None:
@@ -317,7 +318,7 @@ class Generator:
         self.emit(w.controlled(word, write=1), w.controlled(_FLOW | 0x7948), a.barrier())
 
     def rows(self, number: int) -> int:
-        """The offset of a row of the results; the kernel's place is added when it is put together."""
+        """The offset of a row of the results; the kernel's place is added at assembly."""
         return number * ROW
 
     def body(self, depth: int, limit: int = 5) -> None:

@@ -86,9 +86,12 @@ def _mixed(x: npt.NDArray[np.uint64], zone: int) -> npt.NDArray[np.uint64]:
     small = (bits % np.uint64(101)).astype(np.int64) - 50
     if zone:
         edges = np.array(known.DOUBLE_EDGES, np.uint64)
-        table = [edges[pick % len(edges)], edges[pick % len(edges)], ordinary.view(np.uint64),
-                 ordinary.view(np.uint64), small.view(np.uint64), bits * np.uint64(0x9E3779B97F4A7C15),
-                 small.astype(np.float64).view(np.uint64), bits & np.uint64(0xFFFFFFFF)]  # fmt: skip
+        table = [
+            edges[pick % len(edges)], edges[pick % len(edges)], ordinary.view(np.uint64),
+            ordinary.view(np.uint64), small.view(np.uint64),
+            bits * np.uint64(0x9E3779B97F4A7C15), small.astype(np.float64).view(np.uint64),
+            bits & np.uint64(0xFFFFFFFF),
+        ]  # fmt: skip
         return np.choose(kind.astype(np.int64), table)
     integers = np.array(known.INTEGER_EDGES, np.uint64)
     floats = np.array(known.FLOAT_EDGES, np.uint64)
@@ -127,7 +130,9 @@ def pool(seed: int = 18) -> Words:
     return np.concatenate([words, pairs.view(np.uint32).reshape(half, THREADS, 4)])
 
 
-def _relate(rows: npt.NDArray[np.unsignedinteger], chance: npt.NDArray[np.uint64], top: int) -> None:
+def _relate(
+    rows: npt.NDArray[np.unsignedinteger], chance: npt.NDArray[np.uint64], top: int
+) -> None:
     one = rows.dtype.type(1)
     kinds = (chance % np.uint64(16)).reshape(rows.shape)
     for i in range(1, len(rows)):

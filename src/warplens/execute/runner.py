@@ -54,11 +54,12 @@ NEXT_BLOCK, LAST_BLOCK, STOP, SLOT, WARP, HOOK, MASK, N_SLOTS, MAX_SLOTS, STEPS 
 SPINNING, CURRENT, ROUNDS, GRID_X, GRID_Y, WARPS, THREADS, ENV_ADDRESS, STEP_LIMIT, N_SM = range(
     10, 20
 )
-SHARED_BYTES, OBSERVE_RELEASE, FINISHED, N_CONTROL = 20, 21, 22, 35  # 23 to 27: clusters.py
+SHARED_BYTES, OBSERVE_RELEASE, FINISHED, N_CONTROL = 20, 21, 22, 36  # 23 to 27: clusters.py
 # looks without success since anybody made progress; what was tried then; facts of the kernel
 FRUITLESS, TRIED, IS_CERTAIN, TAKES, IS_SHARED = range(28, 33)
 REVERSED = 33  # the warps of a block run from the last to the first
 STRICT_MASKS = 34  # see pick_split
+SPINS = 35  # waits are not put aside but spin, for what looks for endless ones
 
 # what a run returns
 ALL_DONE, FAULTED, HOOK_CALL, STOPPED, DEADLOCKED, TRAPPED, BAD_PC, NEED_SLOT, STEPS_SPENT = range(
@@ -316,6 +317,12 @@ def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arr
         if event == at.EVENT_WAIT:
             if 0x80000000 <= peek32(w + at.WARP_FUEL + 4) < 0xF0000000:
                 return RAN_CUT
+            if control[SPINS] != 0:
+                rotate(w, True)
+                poke64(w + at.WARP_FUEL, QUANTUM)
+                control[STEPS] += QUANTUM
+                note_exits(slot, i, w, control, blocks, barriers, arrived, seen, warps, states)
+                return RAN_YIELDED
             put_aside(w)
             if pick_split(w, control[STRICT_MASKS]):
                 continue

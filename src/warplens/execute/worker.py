@@ -121,6 +121,7 @@ class Worker:
         if config.find_endless and not config.max_steps:
             self._spins = SpinWatch()
             control[runner.STEP_LIMIT] = FIRST_LOOK
+            control[runner.SPINS] = 1
         control[runner.REVERSED] = int(config.reversed_warps)
         control[runner.STRICT_MASKS] = int(config.strict_masks)
         control[runner.N_SM] = max(1, config.sm_count)

@@ -19,7 +19,7 @@ def _shapes(*depths: int) -> str:
 
 _PRODUCT: dict[str, Any] = {
     "role": "warpgroup_product", "sig": "<-", "pipe": "tensor", "category": "misc",
-    "latency": "wgmma",
+    "latency": "hmma_16816",
 }  # fmt: skip
 _WAIT: dict[str, Any] = {
     "sig": "<-", "pipe": "cbu", "latency": "branch", "category": "misc",

@@ -136,7 +136,7 @@ def _latency(gpu: GpuSpec, inst: Instruction, entry: Op | None) -> int:
         rows = shape(inst)[0]
         return tensor.interval(gpu, inst) + rows - 8 + int(gpu.value("latency.dmma"))
     if inst.opcode in warpgroup.OPCODES:
-        return tensor.warpgroup_interval(gpu, inst) + int(gpu.value("latency.wgmma", 46))
+        return tensor.warpgroup_interval(gpu, inst) + int(gpu.value("warpgroup_path.latency", 46))
     if _kind(inst, entry) == FENCE and not _is_wide(inst):
         name = "fence_block"
     return int(gpu.value(f"latency.{name}", 4))
