@@ -51,9 +51,9 @@ def pieces(forms: Sequence[tuple[str, slots.Form]]) -> list[programs.Piece]:
             form.word, form.registers,
             tuple(f.low for f in own if f.kind == "P" and w.get(form.word, f.low, 3) != 7),
             form.is_variable,
-        )  # fmt: skip
+        )
         for form, own in zip(chosen, w.fields(words, slots.PREDICATES), strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def made(count: int, known: Sequence[programs.Piece], seed: int = 0) -> dict[str, np.ndarray]:
