@@ -99,7 +99,7 @@ bad("assertion", wl.KernelTrap, "assert, limit, faults.cu",
     launch("assert_below", np.arange(64, dtype=np.int32), 20))  # fmt: skip
 
 STEPS = {"max_steps": 200_000}
-bad("endless_by_steps", wl.LimitExceeded, "endless, step",
+bad("endless_by_steps", wl.Deadlock, "endless, memory nobody writes",
     lambda: limited(**STEPS)["endless"][1, 32](ints()))  # fmt: skip
 bad("endless_count", wl.LimitExceeded, "step",
     lambda: limited(**STEPS)["endless_count"][2, 64](np.zeros(1, np.uint32)))  # fmt: skip
@@ -107,7 +107,7 @@ bad("endless_barrier", wl.LimitExceeded, "step",
     lambda: limited(**STEPS)["endless_barrier"][1, 64](ints()))  # fmt: skip
 bad("endless_by_seconds", wl.LimitExceeded, "second",
     lambda: limited(max_seconds=0.3)["endless_count"][1, 32](np.zeros(1, np.uint32)))  # fmt: skip
-bad("barrier_never_left", wl.LimitExceeded, "step",
+bad("barrier_never_left", wl.Deadlock, "barrier, memory nobody writes",
     lambda: limited(**STEPS)["barrier_never_left"][1, 64](ints()))  # fmt: skip
 bad("barriers_apart", wl.Deadlock, "barrier, block", launch("barriers_apart", block=64))
 bad("barrier_too_few", wl.Deadlock, "barrier", launch("barrier_too_few", block=64))
