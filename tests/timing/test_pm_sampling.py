@@ -179,3 +179,30 @@ def test_few_samples_are_told() -> None:
     told = [one for one in _phases(interval=50_000).advice() if one.identifier == "PMSamplingData"]
 
     assert [one.tag for one in told] == ["WRN"]
+
+
+@pytest.mark.parametrize(
+    ("gpu", "grid", "block"),
+    [("H200", 256, 256), ("H200", 2048, 32), ("H200", 7, 64), ("RTX 4060", 2048, 32)],
+)
+def test_no_more_warps_than_there_are(gpu: str, grid: int, block: int) -> None:
+    """No sample shows more warps than the launch has or the SMs hold, and states add up to them."""
+    device = wl.Device(gpu)
+    n = grid * block
+    launch = device.compile(SOURCE)["add"][grid, block](
+        np.ones(n, np.float32), np.ones(n, np.float32), n
+    )
+    warps = _values(launch, WARPS)
+    places = device.gpu.sm_count * device.gpu.max_warps_per_sm
+    per_sm = _values(launch, "pmsampling:tpc__warps_active_realtime.avg.per_cycle_active") / 2
+    sections = launch.section("PmSampling_WarpStates")
+    states = {row.name: sum(v for _, v in row.value.instances) for row in sections.extra}
+    whole = {row.name: float(row.value) for row in sections.extra}
+
+    assert warps.max() <= min(n // 32, places) * (1 + 1e-4)
+    assert per_sm.max() <= device.gpu.max_warps_per_sm * (1 + 1e-4)
+    assert states == pytest.approx(whole, rel=1e-3, abs=1e-3)
+    assert 4 * sum(whole.values()) == pytest.approx(
+        float(launch["pmsampling:tpc__warps_active_realtime.sum.per_cycle_active"])
+        * float(launch["gpc__cycles_elapsed.max"]) / device.gpu.sm_count, rel=0.01,
+    )  # fmt: skip

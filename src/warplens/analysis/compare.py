@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from warplens.analysis.change_reasons import reasons
+from warplens.analysis.directions import more_is_better, rank
 from warplens.errors import InputError
 from warplens.result import Change, Comparison, LaunchComparison, LaunchResult, Result, Value
 
@@ -22,20 +23,30 @@ class Threshold:
 def compare(before: Result, after: Result, *, metrics: Sequence[str] = ()) -> Comparison:
     """Pairs launches by function name and order, and compares their metrics.
 
+    The metrics that say most come first, then those that changed most.
+    """
+    return Comparison(
+        launches=tuple(_pair(old, new, metrics) for old, new in paired(before, after))
+    )
+
+
+def paired(
+    before: Result, after: Result
+) -> tuple[tuple[LaunchResult | None, LaunchResult | None], ...]:
+    """The launches that belong together, those without a partner too.
+
     Two results of one launch each are a pair whatever the kernels are called.
     """
     if len(before.launches) == len(after.launches) == 1:
-        pair = _pair(before.launches[0], after.launches[0], metrics)
-        return Comparison(launches=(pair,))
+        return ((before.launches[0], after.launches[0]),)
     rest = list(after.launches)
-    pairs: list[LaunchComparison] = []
+    pairs: list[tuple[LaunchResult | None, LaunchResult | None]] = []
     for old in before.launches:
         new = next((x for x in rest if x.function_name == old.function_name), None)
         if new is not None:
             rest.remove(new)
-        pairs.append(_pair(old, new, metrics))
-    pairs.extend(_pair(None, new, metrics) for new in rest)
-    return Comparison(launches=tuple(pairs))
+        pairs.append((old, new))
+    return (*pairs, *((None, new) for new in rest))
 
 
 def _pair(
@@ -49,21 +60,22 @@ def _pair(
         if unknown:
             raise InputError(f"neither result has a metric {unknown[0]!r}")
         names = list(metrics)
-    changes = tuple(
-        Change(
-            metric=name,
-            before=old_values.get(name),
-            after=new_values.get(name),
-            percent=_percent(old_values.get(name), new_values.get(name)),
-        )
-        for name in names
-    )
+    changes = [_change(name, old_values.get(name), new_values.get(name)) for name in names]
+    if not metrics:
+        changes.sort(key=lambda change: rank(change.metric, change.percent))
     return LaunchComparison(
         before=_heading(old),
         after=_heading(new),
-        changes=changes,
+        changes=tuple(changes),
         reasons=() if old is None or new is None else reasons(old, new),
     )
+
+
+def _change(name: str, old: Value | None, new: Value | None) -> Change:
+    percent = _percent(old, new)
+    good = more_is_better(name)
+    better = None if good is None or not percent else (percent > 0) == good
+    return Change(metric=name, before=old, after=new, percent=percent, is_better=better)
 
 
 def _heading(launch: LaunchResult | None) -> str:

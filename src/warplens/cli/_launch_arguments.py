@@ -1,17 +1,21 @@
-"""The `--arg` language: `TYPE=VALUE` is a scalar, `TYPE[N]=INIT` a buffer."""
+"""The `--arg` language: `TYPE=VALUE` is a scalar, `TYPE[N]=INIT` a buffer, `struct{...}={...}` a
+structure."""
 
 from __future__ import annotations
 
 import re
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from warplens.errors import InputError
 from warplens.wording import count as count_text
+
+if TYPE_CHECKING:
+    from warplens.execute.executable import Image
 
 Array = npt.NDArray[Any]
 
@@ -30,6 +34,8 @@ TYPES: dict[str, Any] = {
     "f64": np.float64,
 }
 _SHAPE = re.compile(r"^(?P<type>\w+)(?:\[(?P<size>[^\]]*)\])?=(?P<value>.*)$", re.DOTALL)
+_STRUCT = re.compile(r"^struct\s*\{(?P<members>[^}]*)\}\s*=\s*\{(?P<values>[^}]*)\}$")
+_MEMBER = re.compile(r"^(?P<type>\w+)\s+\w+(?:\[(?P<count>\d+)\])?$")
 _RANGE = re.compile(r"^randint\(\s*(-?\w+)\s*,\s*(-?\w+)\s*\)$")
 _MOST_BYTES = 1 << 40
 
@@ -42,11 +48,15 @@ def parse(text: str, *, seed: int = 0) -> Any:
     >>> float(parse("f32=2"))
     2.0
     """
+    structure = _STRUCT.match(text.strip())
+    if structure is not None:
+        return _structure(structure["members"], structure["values"], text)
     match = _SHAPE.match(text.strip())
     if match is None:
         raise InputError(
             f"--arg {text!r} is neither TYPE=VALUE nor TYPE[N]=INIT",
-            hint="For example i32=7, f32[1024]=rand, i32[1024]=arange, f32[1024]=data.npy.",
+            hint="For example i32=7, f32[1024]=rand, i32[1024]=arange, f32[1024]=data.npy, "
+            "'struct{f32 x; i32 n}={0.5, 7}', @0 for argument 0's array.",
         )
     kind, value = match["type"], match["value"].strip()
     if kind not in TYPES:
@@ -54,6 +64,31 @@ def parse(text: str, *, seed: int = 0) -> Any:
     if match["size"] is None:
         return _scalar(kind, value, text)
     return _buffer(kind, _sizes(match["size"], text), value, seed, text)
+
+
+def _structure(members: str, values: str, text: str) -> np.void:
+    """A structure laid out as C++ does it: members at multiples of their sizes."""
+    fields: list[tuple[str, str, int]] = []
+    for number, member in enumerate(filter(None, map(str.strip, members.split(";")))):
+        match = _MEMBER.match(member)
+        if match is None or match["type"] not in TYPES:
+            raise InputError(
+                f"--arg {text!r}: {member!r} is not a member, such as f32 x or i32 n[4]",
+                hint=f"Types are {', '.join(TYPES)}.",
+            )
+        fields.append((f"m{number}", match["type"], int(match["count"] or 1)))
+    given = [value.strip() for value in values.split(",") if value.strip()]
+    wanted = sum(n for _, _, n in fields)
+    if len(given) != wanted or not fields:
+        raise InputError(f"--arg {text!r}: {count_text(wanted, 'value')} for its members, "
+                         f"{len(given)} given")
+    layout = np.dtype([(name, TYPES[kind], (n,)) for name, kind, n in fields], align=True)
+    filled = np.zeros((), layout)
+    for name, kind, n in fields:
+        numbers, given = [_number(kind, value, text) for value in given[:n]], given[n:]
+        array = np.array(numbers)
+        filled[name] = _bf16_bits(array.astype(np.float64)) if kind == "bf16" else array
+    return np.void(filled[()])
 
 
 def _scalar(kind: str, value: str, text: str) -> Any:
@@ -183,3 +218,25 @@ def triple(name: str, text: str) -> tuple[int, ...]:
     if not 1 <= len(sizes) <= 3:
         raise InputError(f"--{name} {text!r} is not X, X,Y or X,Y,Z")
     return sizes
+
+
+def set_variable(image: Image, text: str, *, seed: int) -> None:
+    """Writes a variable of a module: `NAME=TYPE=VALUE` or `NAME=TYPE[N]=INIT`.
+
+    Raises:
+        InputError: there is no such variable, or the value has another size.
+    """
+    name, _, value = text.partition("=")
+    variables = image.cubin.symbols
+    if name not in variables:
+        known = ", ".join(sorted(variables)) or "none"
+        raise InputError(f"--constant {text!r}: there is no variable {name!r}",
+                         hint=f"The module has: {known}.")
+    raw = parse(value, seed=seed)
+    data = raw if isinstance(raw, bytes) else np.asarray(raw).tobytes()
+    size = variables[name].size
+    if len(data) != size:
+        raise InputError(f"--constant {text!r}: {name} has {count_text(size, 'byte')}, the value "
+                         f"{len(data):,}")
+    view = image.memory.view(image.variables.addresses[name], size)
+    view[:] = np.frombuffer(data, np.uint8)

@@ -30,6 +30,8 @@ def add_print_options(parser: Any) -> None:
            help="print instance values of metrics, alone or with correlation IDs (default: "
                 "none)")  # fmt: skip
     option("--print-fp", action="store_true", help="print all numbers as floating point")
+    option("--lines", type=int, default=5, metavar="N",
+           help="source lines to list that take most of the time (default: 5; 0: none)")
     option("--print-summary", choices=("none", "per-gpu", "per-kernel"), default="none",
            help="print minimum, maximum and average over launches (default: none)")  # fmt: skip
 
@@ -57,6 +59,7 @@ def print_options(arguments: argparse.Namespace) -> PrintOptions:
         always_float=arguments.print_fp,
         instances=arguments.print_metric_instances,
         separators=not arguments.csv,
+        lines=arguments.lines,
     )
 
 

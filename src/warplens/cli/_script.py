@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from warplens.session.launch import Launch
 
 
+# Options that are easily put behind the script, where they are the script's own.
+_OWN_OPTIONS = frozenset({
+    "-o", "--export", "-f", "--force-overwrite", "--gpu", "--set", "--section", "--metrics",
+    "--page", "--csv", "--json", "-k", "--kernel-name", "--tool", "--timing", "--lines",
+})  # fmt: skip
 Collect = Callable[["Launch", argparse.Namespace, int], "LaunchResult"]
 
 
@@ -59,6 +64,10 @@ def refuse_launch_options(arguments: argparse.Namespace, script: Path) -> None:
     """Raises InputError for a missing script and for options that only kernels of a file take."""
     if not script.is_file():
         raise InputError(f"{script}: no such file")
+    stray = [w for w in arguments.script_arguments if w.partition("=")[0] in _OWN_OPTIONS]
+    if stray:
+        print(f"warplens: {' '.join(stray)} stands after {script} and is passed to it; options of "
+              "warplens stand before the script", file=sys.stderr)  # fmt: skip
     for name in ("grid", "block", "arg", "save_arg"):
         if getattr(arguments, name):
             raise InputError(

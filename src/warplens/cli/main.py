@@ -66,6 +66,11 @@ def script_split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     return list(words), []
 
 
+def _notes(error: BaseException) -> list[str]:
+    """What was added to an error on its way: where a stopped launch stood."""
+    return list(getattr(error, "__notes__", ()))
+
+
 def main(words: Sequence[str] | None = None) -> int:
     """Runs the command; returns the exit status."""
     own, rest = script_split(sys.argv[1:] if words is None else words)
@@ -76,10 +81,10 @@ def main(words: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except WarplensError as error:
-        print(f"warplens: error: {error}", file=sys.stderr)
+        print(f"warplens: error: {error}", *_notes(error), sep="\n  ", file=sys.stderr)
         return error.exit_code
-    except KeyboardInterrupt:
-        print("warplens: stopped", file=sys.stderr)
+    except KeyboardInterrupt as stop:
+        print("warplens: stopped", *_notes(stop), sep="\n  ", file=sys.stderr)
         return 130
     except BrokenPipeError:
         # The reader of our output went away, as `| head` does; nobody is left to tell.

@@ -63,6 +63,10 @@ def run(args: argparse.Namespace) -> int:
 
     if args.plot is not None and args.sweep is None:
         raise InputError("--plot needs --sweep", hint="Add --sweep block, registers or shared.")
+    if args.plot is not None:
+        from warplens.cli.occupancy_plot import check_plot
+
+        check_plot(args.plot, overwrite=args.force)
     if args.maxrregcount is not None:
         return _compare_register_caps(args)
     points = [(gpu, _point(args, gpu)) for gpu in args.gpu or ["H200"]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from warplens.errors import InputError, WarplensError
@@ -39,8 +40,8 @@ def terminal_plot(curve: Curve, *, columns: int = 64, rows: int = 8) -> list[str
     return lines
 
 
-def save_plot(curves: list[Curve], path: pathlib.Path, *, overwrite: bool = False) -> None:
-    """Writes the curves (one per GPU, same axis) as SVG or PNG.
+def check_plot(path: pathlib.Path, *, overwrite: bool = False) -> None:
+    """Refuses what `save_plot` would refuse, before anything is computed or printed.
 
     Raises:
         InputError: another ending, or a file that exists and may not be overwritten.
@@ -50,12 +51,20 @@ def save_plot(curves: list[Curve], path: pathlib.Path, *, overwrite: bool = Fals
         raise InputError(f"{path}: a plot is a .svg or .png file")
     if path.exists() and not overwrite:
         raise InputError(f"{path} exists", hint="Use -f to overwrite it.")
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise WarplensError(
-            "plot files need matplotlib", hint="pip install matplotlib"
-        ) from error
+    if find_spec("matplotlib") is None:
+        raise WarplensError("plot files need matplotlib", hint="pip install matplotlib")
+
+
+def save_plot(curves: list[Curve], path: pathlib.Path, *, overwrite: bool = False) -> None:
+    """Writes the curves (one per GPU, same axis) as SVG or PNG.
+
+    Raises:
+        InputError: another ending, or a file that exists and may not be overwritten.
+        WarplensError: matplotlib is not installed.
+    """
+    check_plot(path, overwrite=overwrite)
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(8, 4), layout="constrained")
     axes = figure.add_subplot()
     for number, curve in enumerate(curves):

@@ -19,6 +19,9 @@ EPILOG = """arguments of the kernel, in order:
   --arg TYPE[N]=INIT    a buffer            --arg 'i32[1<<20]=arange'  --arg 'f32[64,64]=rand'
   TYPE is i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64; INIT is a number, arange, rand,
   randint(lo,hi) or a .npy file; --save-arg 1=out.npy saves the second argument after the run.
+  --arg 'struct{TYPE name; ...}={VALUE, ...}'   a structure    --arg 'struct{f32 x; i32 n}={0.5, 7}'
+  --arg @I, --arg @I+N  the array of argument I again, or from its element N on
+  --constant NAME=...   a __constant__ or __device__ variable: what follows is as for --arg
 
 examples:
   warplens profile reduce.cu -k 'reduce<256>' --grid 4096 --block 256 \\
@@ -82,6 +85,8 @@ def add_launch_options(group: Any) -> None:
     option("--cluster", metavar="X[,Y[,Z]]", help="cluster size in blocks (default: as compiled)")
     option("--arg", action="append", default=[], metavar="TYPE[N]=INIT", help="next kernel "
         "argument, see below (repeatable)")
+    option("--constant", action="append", default=[], metavar="NAME=TYPE[N]=INIT",
+           help="value of a __constant__ or __device__ variable (repeatable)")  # fmt: skip
     option("--save-arg", action="append", default=[], metavar="I=FILE.npy",
            help="save argument I (counted from 0) after the run (repeatable)")  # fmt: skip
     option("--seed", type=int, default=0, help="seed of rand and randint (default: 0)")
@@ -108,6 +113,9 @@ def add_launch_options(group: Any) -> None:
            help="override a value of the GPU file, such as l2.size_bytes=1048576 "
                 "(repeatable)")  # fmt: skip
     option("--max-seconds", type=float, metavar="S", help="abort a launch after S seconds")
+    option("--max-idle-seconds", type=float, default=120.0, metavar="S",
+           help="abort a launch in which no block ends for S seconds (default: 120; 0: "
+                "never)")  # fmt: skip
     option("--max-steps", type=int, metavar="N", help="abort a launch after N back edges (loop "
         "iterations of warps)")
 
@@ -196,10 +204,17 @@ def collected(launch: Launch, arguments: argparse.Namespace, identifier: int) ->
         sections=arguments.section,
         metrics=metric_names(arguments),
         identifier=identifier,
-        with_source=arguments.export is not None or arguments.page == "source",
+        with_source=_shows_source(arguments),
         warp=_pair(arguments.warp, "--warp", "BLOCK,WARP"),
         window=_pair(arguments.schedule, "--schedule", "FIRST,CYCLES"),
     )
+
+
+def _shows_source(arguments: argparse.Namespace) -> bool:
+    """Whether anything that is written needs values per instruction or per line."""
+    is_text = not arguments.csv and not arguments.json
+    lists_lines = is_text and arguments.lines > 0 and _set_of(arguments) is not None
+    return arguments.export is not None or arguments.page == "source" or lists_lines
 
 
 def _pm_sampling(arguments: argparse.Namespace) -> PmSampling:
@@ -247,6 +262,7 @@ def _run_once(arguments: argparse.Namespace, gpu: str) -> Launch:
         workers=arguments.workers,
         max_steps=arguments.max_steps,
         max_seconds=arguments.max_seconds,
+        max_idle_seconds=arguments.max_idle_seconds or None,
         timing=arguments.timing != "off",
         exact_timing=arguments.timing == "exact",
         scheduler=arguments.scheduler,
@@ -263,7 +279,8 @@ def prepared_launch(
     arguments: argparse.Namespace, gpu: str, options: LaunchOptions
 ) -> tuple[Kernel, tuple[Any, ...], list[Any]]:
     """The kernel of a file, its launch configuration and its arguments; nothing has run."""
-    from warplens.cli._launch_arguments import parse, save_target, triple
+    from warplens.cli._kernel_arguments import check_count, elsewhere, resolved
+    from warplens.cli._launch_arguments import parse, save_target, set_variable, triple
     from warplens.session.device import Device
 
     changes = getattr(arguments, "set_gpu", [])
@@ -271,9 +288,14 @@ def prepared_launch(
     kernel = _kernel(arguments, device)
     _need_shape(arguments)
     grid, block = triple("grid", arguments.grid), triple("block", arguments.block)
-    values = [
-        parse(text, seed=arguments.seed + index) for index, text in enumerate(arguments.arg)
-    ]
+    check_count(kernel, len(arguments.arg))
+    values = resolved(
+        [elsewhere(text) or parse(text, seed=arguments.seed + index)
+         for index, text in enumerate(arguments.arg)],
+        device,
+    )  # fmt: skip
+    for text in arguments.constant:
+        set_variable(kernel.code.image, text, seed=arguments.seed)
     targets = [save_target(text, len(values)) for text in arguments.save_arg]
     _check_targets(arguments, targets, values)
     cluster = None if arguments.cluster is None else triple("cluster", arguments.cluster)
@@ -288,7 +310,7 @@ def save_arguments(arguments: argparse.Namespace, values: list[Any]) -> None:
 
     for text in arguments.save_arg:
         index, path = save_target(text, len(values))
-        np.save(path, values[index], allow_pickle=False)
+        np.save(path, np.asarray(values[index]), allow_pickle=False)
 
 
 def _gpu(name: str, changes: list[str]) -> GpuSpec:
@@ -330,9 +352,10 @@ def _check_targets(
     import numpy as np
 
     from warplens.errors import InputError, ReportError
+    from warplens.session.arrays import DeviceArray
 
     for index, path in targets:
-        if not isinstance(values[index], np.ndarray):
+        if not isinstance(values[index], np.ndarray | DeviceArray):
             raise InputError(f"--save-arg {index}: argument {index} is a scalar")
         if path.exists() and not arguments.force_overwrite:
             raise ReportError(f"{path} already exists", hint="Use -f to overwrite it.")

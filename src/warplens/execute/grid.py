@@ -55,6 +55,7 @@ class _Crew:
         size = launching.cluster_blocks
         self._chunk = max(1, -(-self._total // (pieces * size))) * size
         self._next = 0
+        self._seen, self._seen_at = 0, 0.0  # blocks that had ended when last looked at
         self._lock = threading.Lock()
         self.error: BaseException | None = None
 
@@ -113,10 +114,11 @@ class _Crew:
                     if self._launching.program.seconds_run + elapsed > _FAST_AFTER_SECONDS:
                         self._launching.program.make_fast(wait=False)
                     self._watch(config, elapsed)
-        except BaseException:
+        except BaseException as error:
             self.stop()
             for thread in threads:
                 thread.join()
+            error.add_note(f"stopped: {self.workers[0].standing()}")
             raise
         if self.error is not None:
             raise self.error
@@ -124,6 +126,16 @@ class _Crew:
     def _watch(self, config: LaunchConfig, elapsed: float) -> None:
         if config.progress is not None:
             config.progress(self.finished(), self._total)
+        if (finished := self.finished()) > self._seen:
+            self._seen, self._seen_at = finished, elapsed
+        idle = elapsed - self._seen_at
+        if config.max_idle_seconds is not None and idle > config.max_idle_seconds:
+            raise LimitExceeded(
+                f"{self._launching.program.lifted.kernel.demangled}: stopped after "
+                f"{config.max_idle_seconds:g} s in which no block has ended, with {finished:,} of "
+                f"{count(self._total, 'block')} finished",
+                hint="Look for an endless loop, or raise the limit (--max-idle-seconds).",
+            )
         if config.max_seconds is not None and elapsed > config.max_seconds:
             raise LimitExceeded(
                 f"{self._launching.program.lifted.kernel.demangled}: stopped after "

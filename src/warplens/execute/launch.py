@@ -39,7 +39,8 @@ class LaunchConfig:
         params: the parameter block, as in constant bank 0 behind the parameter base.
         deterministic: order-dependent kernels run their blocks in index order on one worker.
         workers: threads (None: one per core).
-        max_steps: limit on loop iterations summed over warps; max_seconds: wall time limit.
+        max_steps: limit on loop iterations summed over warps; max_seconds: wall time limit;
+            max_idle_seconds: limit on the wall time in which no block ends.
         max_resident: blocks that may be resident together when blocks wait for each other.
         sm_count: what the kernel sees as the number of SMs.
         progress: called now and then with (blocks finished, blocks in all).
@@ -64,6 +65,7 @@ class LaunchConfig:
     workers: int | None = None
     max_steps: int | None = None
     max_seconds: float | None = None
+    max_idle_seconds: float | None = None
     max_resident: int = 4096
     sm_count: int = 1
     progress: Callable[[int, int], None] | None = None

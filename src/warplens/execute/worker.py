@@ -369,12 +369,25 @@ class Worker:
         kernel = self._lifted.kernel
         return describe(kernel, kernel.instructions[inst])
 
+    def standing(self) -> str:
+        """Where the warp that ran last stands, in words; for a launch that was stopped."""
+        slot, index, warp = self._current()
+        entries = [warp + at.WARP_MASK]
+        for j in range(ctypes.c_uint32.from_address(warp + at.WARP_SPLITS).value):
+            entries.append(warp + at.WARP_SPLIT_TABLE + at.SPLIT_SIZE * j)
+        for entry in entries:
+            mask, pc = (ctypes.c_uint32.from_address(entry + 4 * k).value for k in (0, 1))
+            if mask:
+                place = self.where(self._lifted.layout.blocks[pc].start)
+                return f"warp {index} of block {self._coordinates(slot)} stands at {place}"
+        return f"no warp of block {self._coordinates(slot)} is running"
+
     def _raise(self, status: int) -> None:
         slot, index, warp = self._current()
         if status == runner.STEPS_SPENT:
             raise LimitExceeded(
                 f"{self._lifted.kernel.demangled}: the limit of "
-                f"{self.launching.config.max_steps:,} back edges was reached",
+                f"{self.launching.config.max_steps:,} back edges was reached; {self.standing()}",
                 hint="Raise max_steps, or look for an endless loop.",
             )
         if status == runner.DEADLOCKED:

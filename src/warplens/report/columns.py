@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from warplens.report.numbers import scaled
 from warplens.report.options import PrintOptions
 from warplens.report.rows import (
     BASIS_MARKS,
@@ -29,18 +32,10 @@ def columns_page(result: Result, options: PrintOptions) -> str:
         f"[{first.process_id}] {first.process_name}@{first.host}",
         f"  {first.kernel_name} {dimensions(first.grid)}x{dimensions(first.block)}",
     ]
-    # Base units: one unit column must hold for every GPU.
-    base = PrintOptions(
-        units="base",
-        details=options.details,
-        metric_name=options.metric_name,
-        always_float=options.always_float,
-        separators=options.separators,
-    )
     lines.extend(f"    {line}" if line else "" for line in _predictions(result))
     identifiers = dict.fromkeys(s.identifier for x in result.launches for s in x.sections)
     for identifier in identifiers:
-        lines.extend(f"    {line}" if line else "" for line in _table(result, identifier, base))
+        lines.extend(f"    {line}" if line else "" for line in _table(result, identifier, options))
     bases = {
         row.value.basis
         for launch in result.launches
@@ -90,16 +85,33 @@ def _table(result: Result, identifier: str, options: PrintOptions) -> list[str]:
         values.append(found)
     if not names:
         return []
-    rows = [
-        (label, unit, *(_cell(found.get(name), options) for found in values))
-        for name, (label, unit) in sorted(names.items())
-    ]
+    rows = []
+    for name, (label, unit) in sorted(names.items()):
+        found_values = [found.get(name) for found in values]
+        told, cells = _in_one_unit(found_values, unit, options)
+        rows.append((label, told, *cells))
     heading = ("Metric Name", "Metric Unit", *(launch.gpu for launch in result.launches))
     return [f"Section: {title}", *grid(heading, rows), ""]
 
 
-def _cell(value: Value | None, options: PrintOptions) -> str:
+def _in_one_unit(
+    values: list[Value | None], unit: str, options: PrintOptions
+) -> tuple[str, list[str]]:
+    """One unit for the whole row, that of its largest value, and every GPU's cell in it."""
+    numbers = [v.number for v in values if v is not None and isinstance(v.number, int | float)]
+    divisor = 1.0
+    if options.units == "auto" and numbers:
+        largest = max(numbers, key=abs)
+        shown, unit = scaled(largest, unit)
+        divisor = largest / shown if shown else 1.0
+    base = replace(options, units="base")
+    return unit, [_cell(value, divisor, base) for value in values]
+
+
+def _cell(value: Value | None, divisor: float, options: PrintOptions) -> str:
     if value is None:
         return "-"
+    if divisor != 1.0 and isinstance(value.number, int | float):
+        value = Value(value.number / divisor, value.unit, value.basis)
     mark = BASIS_MARKS.get(value.basis, "") if value.available else ""
     return value_cells(value, options)[1] + (f" {mark}" if mark else "")

@@ -16,7 +16,8 @@ from warplens.wording import change as percentage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeRow:
-    """One metric on both sides; `width` is a bar's length in percent, `side` its direction."""
+    """One metric on both sides; `width` is a bar's length in percent, `side` its direction, and
+    `verdict` better, worse or nothing."""
 
     name: str
     before: str
@@ -24,6 +25,7 @@ class ChangeRow:
     change: str
     width: float
     side: str
+    verdict: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +53,7 @@ def comparison_html(
 
 
 def _pair(pair: LaunchComparison, show_all: bool) -> PairView:
-    changes = [one for one in pair.changes if show_all or one.is_changed]
+    changes = [one for one in pair.changes if show_all or one.is_visible(1)]
     return PairView(
         before=pair.before or "(no such launch)",
         after=pair.after or "(no such launch)",
@@ -69,6 +71,7 @@ def _row(change: Change) -> ChangeRow:
         change="" if percent is None else percentage(percent),
         width=min(100.0, abs(percent or 0.0)),
         side="more" if (percent or 0.0) > 0 else "less",
+        verdict={True: "better", False: "worse", None: ""}[change.is_better],
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import PurePath
 from jinja2 import Environment, FunctionLoader
 from markupsafe import Markup
 
+from warplens.report import hot_lines
 from warplens.report.numbers import NOT_AVAILABLE
 from warplens.report.options import PrintOptions
 from warplens.report.plots import (
@@ -34,6 +35,7 @@ from warplens.report.timeline import timeline_of, timeline_plot
 from warplens.result import Body, LaunchResult, Result, Rule, Section, Value
 
 _OPTIONS = PrintOptions(details="all")
+_HOT_LINES = 8
 _SCRIPTS = ("page", "listing", "source", "warp", "timeline", "schedule", "launches")
 _TILES = (
     ("Duration", "gpu__time_duration.sum"),
@@ -43,6 +45,16 @@ _TILES = (
     ("Waves per SM", "launch__waves_per_multiprocessor"),
     ("Achieved occupancy", "sm__warps_active.avg.pct_of_peak_sustained_active"),
 )
+# The column of the source page that shows where the cause of a piece of advice lies.
+_HEAT = {
+    "UncoalescedGlobalAccess": "L2 Theoretical Sectors Global Excessive",
+    "ExcessiveSectors": "L2 Theoretical Sectors Global Excessive",
+    "UncoalescedSharedAccess": "L1 Wavefronts Shared Excessive",
+    "ThreadDivergence": "Thread Instructions Executed",
+    "LocalMemory": "L2 Theoretical Sectors Local",
+    "AtomicContention": "Warp Stall Cycles",
+    "CPIStall": "Warp Stall Cycles",
+}
 # Counted efficiencies: label, metric, what 100 % is, what it means.
 _EFFICIENCIES = (
     ("Theoretical occupancy", "sm__maximum_warps_per_active_cycle_pct", 100.0,
@@ -101,6 +113,7 @@ class Advice:
     line: int
     link: str
     section: str
+    heat: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +156,7 @@ class LaunchView:
     timeline: Plot | None
     sections: tuple[SectionView, ...]
     advice: tuple[Advice, ...]
+    hottest: tuple[hot_lines.HotLine, ...]
     notes: tuple[str, ...]
     output: str
     has_source: bool
@@ -198,6 +212,7 @@ def _environment() -> Environment:
         loader=FunctionLoader(_file), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["svg"] = lambda plot: Markup(plot.svg)  # svg.py escapes its texts
+    environment.filters["share"] = hot_lines.percent
     return environment
 
 
@@ -223,6 +238,7 @@ def launch_view(index: int, launch: LaunchResult) -> LaunchView:
         timeline=timeline_plot(timeline_of(launch)),
         sections=tuple(s for s in sections if s.rows or s.tables or s.advice),
         advice=tuple(_advice(*pair) for pair in sorted(rules, key=lambda pair: pair[0].rank)),
+        hottest=hot_lines.hot_lines(launch, _HOT_LINES),
         notes=launch.notes,
         output=launch.output,
         has_source=has_source(launch),
@@ -331,4 +347,5 @@ def _advice(rule: Rule, section: Section) -> Advice:
         line=rule.line or 0,
         link=rule.link,
         section=section.identifier,
+        heat=_HEAT.get(rule.identifier, ""),
     )

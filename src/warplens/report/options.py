@@ -24,6 +24,7 @@ class PrintOptions:
         always_float: print every number with decimals.
         separators: thousands separators.
         instances: after a metric's value those of its instances, alone or with their keys.
+        lines: how many of the hottest source lines the details page lists, where it knows them.
     """
 
     units: str = "auto"
@@ -32,6 +33,7 @@ class PrintOptions:
     always_float: bool = False
     separators: bool = True
     instances: str = "none"
+    lines: int = 5
 
     def __post_init__(self) -> None:
         checks = (

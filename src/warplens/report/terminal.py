@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePath
 
+from warplens.report import hot_lines
 from warplens.report.options import PrintOptions
 from warplens.report.rows import (
     BASIS_MARKS,
@@ -85,7 +86,19 @@ def _details(launch: LaunchResult, options: PrintOptions) -> list[str]:
     lines: list[str] = []
     for section in launch.sections:
         lines.extend(_section(section, options))
-    return [*lines, *_closing(launch)]
+    return [*lines, *_hottest(launch, options.lines), *_closing(launch)]
+
+
+def _hottest(launch: LaunchResult, most: int) -> list[str]:
+    """The source lines that take most of the time, where the result knows them."""
+    rows = [hot_lines.cells(one) for one in hot_lines.hot_lines(launch, most)]
+    if not rows:
+        return []
+    shares = [row[:3] for row in rows]
+    numbers = _left_table(hot_lines.HEADINGS[:3], shares, n_left=0)
+    texts = _left_table(hot_lines.HEADINGS[3:], [row[3:] for row in rows], n_left=3)
+    table = [f"{left} {right}".rstrip() for left, right in zip(numbers, texts, strict=True)]
+    return ["Hottest Source Lines", *table, ""]
 
 
 def _section(section: Section, options: PrintOptions) -> list[str]:

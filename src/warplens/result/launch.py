@@ -62,12 +62,16 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One metric on both sides; None where a side does not have it."""
+    """One metric on both sides; None where a side does not have it.
+
+    `is_better` tells whether the change is a good sign; None where that depends.
+    """
 
     metric: str
     before: Value | None
     after: Value | None
     percent: float | None
+    is_better: bool | None = None
 
     @property
     def is_changed(self) -> bool:
@@ -75,6 +79,11 @@ class Change:
         old = None if self.before is None else self.before.number
         new = None if self.after is None else self.after.number
         return old != new
+
+    def is_visible(self, decimals: int) -> bool:
+        """Whether the values differ by so much that so many decimals of a percent show it."""
+        is_small = self.percent is not None and abs(self.percent) < 0.5 * 10.0**-decimals
+        return self.is_changed and not is_small
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ from warplens.toolchain.ptx import ParameterType
 from warplens.wording import count
 
 _FLOATS = {2: "e", 4: "f", 8: "d"}
-_BYTE_TYPES = frozenset({"char", "signed char", "unsigned char", "void", "std::byte"})
+_CHARACTERS = frozenset({"char", "signed char", "unsigned char"})  # also for raw bytes
 _POINTEES = {  # type pointed to -> (element size, NumPy kinds that may stand for it)
     "bool": (1, "biu"),
     "short": (2, "iu"),
@@ -220,18 +220,24 @@ def _map(
 
 def _check_pointee(formal: Formal, array: Array) -> None:
     """Refuses an array whose elements are not what the kernel's pointer says."""
+    if formal.pointee in _CHARACTERS and array.dtype.kind in "fc":
+        raise _other_elements(formal, array)
     expected = _POINTEES.get(formal.pointee)
-    if expected is None or formal.pointee in _BYTE_TYPES or array.dtype.kind == "V":
+    if expected is None or array.dtype.kind == "V":
         return
     size, kinds = expected
     is_complex = array.dtype.kind == "c" and array.dtype.itemsize == 2 * size
     if is_complex and "f" in kinds:
         return
     if array.dtype.itemsize != size or array.dtype.kind not in kinds:
-        raise ArgumentError(
-            f"{formal} points to {formal.pointee}; the argument is an array of {array.dtype}",
-            hint="Convert the array with astype(...), or reinterpret it with view(...).",
-        )
+        raise _other_elements(formal, array)
+
+
+def _other_elements(formal: Formal, array: Array) -> ArgumentError:
+    return ArgumentError(
+        f"{formal} points to {formal.pointee}; the argument is an array of {array.dtype}",
+        hint="Convert the array with astype(...), or reinterpret it with view(...).",
+    )
 
 
 def _pointer(formal: Formal, address: int) -> bytes:

@@ -145,6 +145,7 @@ class ConfiguredKernel:
             workers=options.workers,
             max_steps=options.max_steps,
             max_seconds=options.max_seconds,
+            max_idle_seconds=options.max_idle_seconds,
             max_resident=max(1, int(fits.blocks) * gpu.sm_count),
             sm_count=gpu.sm_count,
             progress=options.progress or progress,

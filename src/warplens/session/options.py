@@ -15,7 +15,8 @@ class LaunchOptions:
     Attributes:
         deterministic: order-dependent kernels run their blocks one after another.
         workers: threads that run blocks; None takes all cores.
-        max_steps, max_seconds: limits that stop a runaway kernel.
+        max_steps, max_seconds: limits that stop a runaway kernel; max_idle_seconds stops one in
+            which no block has ended for so long.
         progress: called with (blocks done, blocks) now and then, in place of the bar.
         show_progress: on a terminal, runs over a second draw a progress bar.
         timing: keep a trace of sampled blocks, from which times are modelled when asked for.
@@ -31,6 +32,7 @@ class LaunchOptions:
     workers: int | None = None
     max_steps: int | None = None
     max_seconds: float | None = None
+    max_idle_seconds: float | None = None
     progress: Callable[[int, int], None] | None = None
     show_progress: bool = True
     timing: bool = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -54,6 +55,34 @@ class Deltas:
         self._columns: dict[str, Floats] = dict(
             zip(COLUMNS, np.maximum(np.diff(sums, axis=0), 0.0).T, strict=True)
         )
+        self._bound_warps(model)
+
+    def _bound_warps(self, model: Model) -> None:
+        """Keeps warps within what there is: the launch's warps, and the SMs' places for them.
+
+        The mean SM is mixed from SMs that start and end at other times, and its sums are scaled to
+        the launch's; in a short sample both can make more warps than exist. The states of a sample
+        add up to its warps.
+        """
+        question = model.question
+        warps = question.blocks * question.warps_per_block / self.gpu.sm_count
+        most = min(float(warps), self.part * self.gpu.max_warps_per_sm)
+        active = np.minimum(self._columns["warp_cycles"], most * self.cycles)
+        self._columns["warp_cycles"] = active
+        names = [f"state_{reason}" for reason in REASONS]
+        states = sum((self._columns[name] for name in names), np.zeros_like(active))
+        factor = _part(active, states)
+        for name in names:
+            self._columns[name] = self._columns[name] * factor
+
+    def summed(self) -> Deltas:
+        """All samples as one."""
+        whole = copy(self)
+        whole.cycles = np.array([self.cycles.sum()])
+        whole._columns = {
+            name: np.array([column.sum()]) for name, column in self._columns.items()
+        }
+        return whole
 
     def __getitem__(self, column: str) -> Floats:
         return self._columns[column]
@@ -231,11 +260,10 @@ class Sampled:
         """Per sample, and the whole launch as one sample."""
         edges = np.concatenate(([0.0], self._ends))
         whole = np.array([0.0, self.timeline.cycles])
-        each, total = self.timeline.sums(edges), self.timeline.sums(whole)
-        return (
-            Deltas(self.model, each, np.maximum(np.diff(edges), 1e-9)),
-            Deltas(self.model, total, np.diff(whole)),
-        )
+        each = Deltas(self.model, self.timeline.sums(edges), np.maximum(np.diff(edges), 1e-9))
+        if self._kept == self._wanted:
+            return each, each.summed()
+        return each, Deltas(self.model, self.timeline.sums(whole), np.diff(whole))
 
     def value(self, name: str) -> float | None:
         """A sampled metric over the whole launch, or a setting of the sampler."""

@@ -44,19 +44,21 @@ function loadLaunch() {
 }
 function adviceMarks() {
   const marks = new Map();
-  for (const button of articles[state.launch].querySelectorAll("[data-name=summary] .goto")) {
+  for (const button of articles[state.launch].querySelectorAll("[data-name=summary] .rule .goto")) {
     const rule = button.closest(".rule").querySelector("b").textContent;
     const key = `${button.dataset.file}:${button.dataset.line}`;
     marks.set(key, marks.has(key) ? `${marks.get(key)}; ${rule}` : rule);
   }
   return marks;
 }
-const PREFERRED = ["L2 Theoretical Sectors Global Excessive", "L1 Wavefronts Shared Excessive",
-  "Divergent Branches", "Instructions Executed"];
+function advised() { // the columns that explain the advice, the first piece first
+  return [...articles[state.launch].querySelectorAll("[data-name=summary] .rule")].map((r) => r.dataset.heat).filter(Boolean);
+}
 function chooseHeat() {
   const offered = view.columns.filter((c) => !c.text && c.top > 0);
   const names = offered.map((c) => c.heading);
-  if (!names.includes(state.heat)) state.heat = PREFERRED.find((n) => names.includes(n)) || names[0] || "";
+  const wanted = state.picked ? [state.heat] : [...advised(), "Warp Stall Cycles", "Instructions Executed"];
+  state.heat = wanted.find((n) => names.includes(n)) || names[0] || "";
   byId("heat").replaceChildren(...offered.map((c) => new Option(c.heading, c.heading, false, c.heading === state.heat)));
 }
 function chooseFiles() {
@@ -177,9 +179,13 @@ function step(by) {
 const box = byId("search");
 if (box) {
   box.addEventListener("input", () => { state.search = box.value; search(); });
-  box.addEventListener("keydown", (event) => { if (event.key === "Enter") step(event.shiftKey ? -1 : 1); });
+  box.addEventListener("keydown", (event) => { if (event.key === "Escape") box.blur();
+    if (event.key !== "Enter") return;
+    step(event.shiftKey ? -1 : 1);
+    if (state.matches.length) state.matches[state.match][0].host.focus({ preventScroll: true }); // so that n and N go on
+  });
   byId("next").addEventListener("click", () => step(1));
   byId("previous").addEventListener("click", () => step(-1));
-  byId("heat").addEventListener("change", (event) => { state.heat = event.target.value; fillSass(); fillCode(); search(); });
+  byId("heat").addEventListener("change", (event) => { state.heat = event.target.value; state.picked = true; fillSass(); fillCode(); search(); });
   byId("file").addEventListener("change", (event) => { state.file = event.target.value; fillCode(); search(); });
 }
