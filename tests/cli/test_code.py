@@ -138,3 +138,21 @@ def test_options_behind_the_script(
     out, err = capsys.readouterr()
 
     assert "['-o', 'name']" in out and "-o stands after s.py" in err
+
+
+def test_names_beyond_ascii(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Files and folders with accents and ideographs keep their names, texts and URIs."""
+    place = folder / "größe" / "核é.cu"
+    place.parent.mkdir()
+    place.write_text(SOURCE, encoding="utf-8")
+    call = [str(place), "-k", "bytes", "--grid", "1", "--block", "32", "--arg"]
+
+    assert main(["profile", *call, "u8[32]=0", "--timing", "off"]) == 0
+    assert "核é.cu:14 __global__ void bytes" in capsys.readouterr().out
+    assert main(["profile", *call, "u8[16]=0", "--timing", "off"]) == 2
+    assert f"({place}:14)" in capsys.readouterr().err
+    assert main(["sanitize", *call, "u8[16]=0", "--save", "f.sarif"]) == 1
+    (run,) = json.loads((folder / "f.sarif").read_text())["runs"]
+    (finding,) = run["results"]
+    location = finding["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    assert location.endswith("gr%C3%B6%C3%9Fe/%E6%A0%B8%C3%A9.cu")

@@ -18,6 +18,7 @@ from tests.html import checks
 from tests.html.axe import findings
 from tests.html.browser import CHROMIUM, opened
 from tests.report.results import SOURCE, launch
+from warplens.report.hot_lines import hot_lines
 from warplens.report.html import html_page
 from warplens.report.source_data import packed, script_json
 from warplens.result import LaunchResult, Result, SourceColumn, SourceTable
@@ -254,13 +255,27 @@ window.addEventListener("load", () => {
   change(by("part"), "1", "change"); seen();
   press(grid, "Enter");
   told.push(by("sass").querySelector("tr.current .t").textContent);
-  const slider = document.querySelector(".timetools input");
+  const slider = document.querySelector(".timeslider");
   change(slider, "0", "input"); told.push(slider.getAttribute("aria-valuetext"));
   change(slider, slider.max, "input"); told.push(slider.getAttribute("aria-valuetext"));
   by("forward").click(); told.push(by("steptext").textContent);
   by("back").click(); told.push(by("steptext").textContent);
   change(by("search"), "bar.sync", "input"); told.push(by("matches").textContent);
   press(by("code"), "ArrowDown");
+  told.push(by("heat").value);
+  by("search").focus(); press(by("search"), "Enter");
+  told.push(String(by("search") === document.activeElement));
+  change(by("search"), "MOV", "input"); press(by("search"), "Enter");
+  told.push(String(by("search") === document.activeElement));
+  press(document.activeElement, "n"); told.push(by("matches").textContent);
+  press(document.activeElement, "N"); told.push(by("matches").textContent);
+  press(by("splitter"), "ArrowRight"); told.push(by("splitter").getAttribute("aria-valuenow"));
+  by("wrap").click(); told.push(getComputedStyle(by("code").querySelector("td.t")).whiteSpace);
+  told.push(String(by("sass").querySelectorAll("span.kw").length > 3));
+  told.push(by("stepline").textContent);
+  document.querySelector(".hottest .goto").click();
+  told.push(by("code").querySelector("tr.current th").textContent);
+  document.querySelectorAll(".chosen")[2].click(); told.push(by("picker").value);
   change(by("picker"), "3", "change"); told.push(String(by("warpview").hidden));
   const box = document.createElement("pre");
   box.id = "told"; box.textContent = JSON.stringify(told); document.body.append(box);
@@ -292,7 +307,23 @@ def test_by_keyboard(ladder: Result, page: str, tmp_path: Path) -> None:
     assert told[6].startswith("0 ns to ") and told[7].endswith("us")
     assert told[8].startswith("2 of ") and told[9].startswith("1 of ")
     assert re.fullmatch(r"\d+ found", told[10])
-    assert told[11] == "true"  # that launch has no stepped warp
+    assert told[11] == _first_advised_column(ladder, page)
+    assert told[12] == told[13] == "false"  # the keys go to the list
+    assert told[14].startswith("2 of ") and told[15].startswith("1 of ")
+    assert told[16] == "47" and told[17] == "pre-wrap" and told[18] == "true"
+    assert re.fullmatch(r"ladder\.cu:\d+ {2}\S.*", told[19])
+    assert told[20] == str(hot_lines(ladder.launches[0], 1)[0].line) and told[21] == "2"
+    assert told[22] == "true"  # that launch has no stepped warp
+
+
+def _first_advised_column(ladder: Result, page: str) -> str:
+    """The column of the first advice that has one with values."""
+    wanted = re.findall(r'<div class="rule [^"]*" data-heat="([^"]*)"', page.split("<article")[1])
+    source = ladder.launches[0].source
+    assert source is not None
+    filled = {c.heading for c in source.columns if any(isinstance(v, int | float) and v > 0
+                                                       for v in c.values)}  # fmt: skip
+    return next(name for name in [*wanted, "Warp Stall Cycles"] if name in filled)
 
 
 def test_schedule_is_the_models(ladder: Result, page: str) -> None:

@@ -66,7 +66,7 @@ def parse(text: str, *, seed: int = 0) -> Any:
     return _buffer(kind, _sizes(match["size"], text), value, seed, text)
 
 
-def _structure(members: str, values: str, text: str) -> np.void:
+def _structure(members: str, values: str, text: str) -> Any:
     """A structure laid out as C++ does it: members at multiples of their sizes."""
     fields: list[tuple[str, str, int]] = []
     for number, member in enumerate(filter(None, map(str.strip, members.split(";")))):
@@ -88,7 +88,7 @@ def _structure(members: str, values: str, text: str) -> np.void:
         numbers, given = [_number(kind, value, text) for value in given[:n]], given[n:]
         array = np.array(numbers)
         filled[name] = _bf16_bits(array.astype(np.float64)) if kind == "bf16" else array
-    return np.void(filled[()])
+    return filled[()]
 
 
 def _scalar(kind: str, value: str, text: str) -> Any:

@@ -141,6 +141,7 @@ class LaunchView:
     """A launch as shown."""
 
     index: int
+    share: float
     name: str
     function: str
     shape: str
@@ -164,7 +165,11 @@ class LaunchView:
 
 def html_page(result: Result) -> str:
     """The report of a result as one HTML document."""
-    views = tuple(launch_view(index, launch) for index, launch in enumerate(result.launches))
+    longest = max((_duration(launch) for launch in result.launches), default=0.0) or 1.0
+    views = tuple(
+        launch_view(index, launch, 100.0 * _duration(launch) / longest)
+        for index, launch in enumerate(result.launches)
+    )
     return page_of(
         "report.html.j2",
         launches=views,
@@ -216,13 +221,19 @@ def _environment() -> Environment:
     return environment
 
 
-def launch_view(index: int, launch: LaunchResult) -> LaunchView:
-    """Everything shown of one launch, as text ready to print."""
+def _duration(launch: LaunchResult) -> float:
+    value = launch.metrics.get("gpu__time_duration.sum")
+    return float(value) if value is not None and isinstance(value.number, int | float) else 0.0
+
+
+def launch_view(index: int, launch: LaunchResult, share: float = 100.0) -> LaunchView:
+    """Everything shown of one launch, as text ready to print; `share` of the longest, in %."""
     charts = launch.charts
     sections = tuple(_section(section) for section in launch.sections)
     rules = [(rule, section) for section in launch.sections for rule in section.rules]
     return LaunchView(
         index=index,
+        share=share,
         name=launch.kernel_name,
         function=launch.function_name,
         shape=f"{dimensions(launch.grid)} x {dimensions(launch.block)}",

@@ -6,17 +6,21 @@ from warplens.report.plots import Plot
 from warplens.report.svg import Axis, box, figure, text
 from warplens.result import STATE_LETTERS, LaunchResult
 
-# States of one colour are told apart by their letters.
+# Every state has a colour of its own; letters tell them apart without colours.
 _COLOURS = {
-    "selected": 5, "not_selected": 7, "wait": 3, "long_scoreboard": 0, "short_scoreboard": 1,
-    "barrier": 2, "membar": 6, "lg_throttle": 4, "mio_throttle": 4, "tex_throttle": 4,
-    "math_pipe_throttle": 6, "no_instruction": 7, "branch_resolving": 3, "drain": 1,
+    name: number
+    for number, name in enumerate((
+        "long_scoreboard", "short_scoreboard", "barrier", "wait", "lg_throttle", "selected",
+        "membar", "not_selected", "mio_throttle", "math_pipe_throttle", "no_instruction",
+        "branch_resolving", "drain", "dispatch_stall", "imc_miss", "tex_throttle", "sleeping",
+        "gmma", "misc",
+    ))
 }  # fmt: skip
 
 
 def colour_of(state: str) -> str:
     """The class of a state's colour."""
-    return f"s{_COLOURS.get(state.replace(' ', '_'), 7)}"
+    return f"s{_COLOURS.get(state.replace(' ', '_'), 18)}"
 
 
 def letter_of(state: str) -> str:

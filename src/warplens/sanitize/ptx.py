@@ -11,6 +11,7 @@ from pathlib import PurePath
 
 from warplens.sass.model import SassKernel
 from warplens.toolchain.demangle import demangle
+from warplens.toolchain.paths import unescaped
 
 _ENTRY = re.compile(r"^\.?(?:visible |weak )*\.(?:entry|func)\s*(?:\([^)]*\)\s*)?([\w$]+)", re.M)
 _SHARED = re.compile(r"^\s*(?:\.extern |\.visible |\.weak |\.static )*"
@@ -105,7 +106,7 @@ _INLINED = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)\s+\d+.*inlined_at\s+(\d+)\s+(\
 def barrier_lines(ptx: str, kernel: str) -> Counter[Line]:
     """How many block barriers the PTX of a kernel, and of functions that it may call, has on
     every source line."""
-    files = {number: PurePath(path).name for number, path in _FILE.findall(ptx)}
+    files = {number: PurePath(unescaped(path)).name for number, path in _FILE.findall(ptx)}
     found: Counter[Line] = Counter()
     line = ("", 0)
     runs = False
@@ -125,7 +126,7 @@ def barrier_lines(ptx: str, kernel: str) -> Counter[Line]:
 
 def call_sites(ptx: str) -> Sites:
     """Where the code of a line was inlined, by the outermost call."""
-    files = {number: PurePath(path).name for number, path in _FILE.findall(ptx)}
+    files = {number: PurePath(unescaped(path)).name for number, path in _FILE.findall(ptx)}
     found: dict[Line, set[Line]] = {}
     for file, line, other, at in _INLINED.findall(ptx):
         place, site = (files.get(file, ""), int(line)), (files.get(other, ""), int(at))
@@ -158,7 +159,7 @@ class OrderingLines:
 
 def ordering_lines(ptx: str, kernel: str) -> OrderingLines:
     """The lines of a kernel, and of what was inlined into it."""
-    files = {number: PurePath(path).name for number, path in _FILE.findall(ptx)}
+    files = {number: PurePath(unescaped(path)).name for number, path in _FILE.findall(ptx)}
     strong: set[Line] = set()
     other: set[Line] = set()
     acquire: set[Line] = set()

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path, PurePath
 from typing import Any
+from urllib.parse import quote
 
 from warplens.sanitize.checks import CHECKS
 from warplens.sanitize.finding import Access, Finding, LaunchFindings
@@ -78,6 +79,6 @@ def _uri(file: str) -> str:
     """Relative to the working directory where possible: reviews know files by that name."""
     path = Path(file)
     try:
-        return path.resolve().relative_to(Path.cwd()).as_posix()
+        return quote(path.resolve().relative_to(Path.cwd()).as_posix())
     except (ValueError, OSError):
-        return path.as_uri() if path.is_absolute() else PurePath(file).as_posix()
+        return path.as_uri() if path.is_absolute() else quote(PurePath(file).as_posix())

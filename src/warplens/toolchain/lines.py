@@ -6,6 +6,8 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from warplens.toolchain.paths import unescaped
+
 _END_SEQUENCE, _SET_ADDRESS = 1, 2
 _DIRECTORY_PATH, _DIRECTORY_INDEX = 1, 2
 _COPY, _ADVANCE_PC, _ADVANCE_LINE, _SET_FILE, _CONST_ADD_PC, _FIXED_ADVANCE_PC = 1, 2, 3, 4, 8, 9
@@ -191,8 +193,8 @@ def _read_form(reader: _Reader, form: int, word: int, strings: bytes) -> str | i
 
 def _join(folder: str, name: str) -> str:
     if not folder or name.startswith("/") or name[1:2] == ":":
-        return name
-    return f"{folder.rstrip('/')}/{name}"
+        return unescaped(name)
+    return unescaped(f"{folder.rstrip('/')}/{name}")
 
 
 def _run(

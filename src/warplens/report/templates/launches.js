@@ -9,6 +9,7 @@ function show(index) {
   loadWarp();
   loadSchedule();
   loadTimeline();
+  for (const link of document.querySelectorAll("[data-view]")) link.hidden = byId(link.dataset.view).hidden;
 }
 if (picker) {
   picker.addEventListener("change", () => {
@@ -16,6 +17,12 @@ if (picker) {
     history.replaceState(null, "", `#launch-${state.launch}`);
   });
 }
+document.addEventListener("click", (event) => {
+  const button = event.target.closest(".chosen");
+  if (!button) return;
+  show(Number(button.dataset.index));
+  articles[state.launch].scrollIntoView();
+});
 document.addEventListener("keydown", (event) => {
   if (/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "/" && view) { event.preventDefault(); box.focus(); box.select(); }

@@ -1,7 +1,43 @@
+// --- colours of words; what is not a token stays plain
+const CUDA = [
+  ["com", /\/\/.*|\/\*.*?(\*\/|$)/y], ["str", /"(\\.|[^"\\])*"|'(\\.|[^'\\])*'/y],
+  ["lit", /\b(0[xX][0-9a-fA-F]+|\d+\.?\d*([eE][-+]?\d+)?)[uUlLfF]*\b/y],
+  ["kw", /\b(__\w+__|alignas|auto|bool|break|case|char|class|const|constexpr|continue|default|do|double|else|enum|extern|false|float|for|if|inline|int|long|namespace|new|operator|return|short|signed|sizeof|static|struct|switch|template|this|true|typedef|typename|union|unsigned|using|void|volatile|while|def|import|from|as|in|not|and|or|None|lambda|with|yield)\b|#\s*\w+/y],
+];
+const SASS = [
+  ["com", /\/\*.*?\*\/|\/\/.*/y], ["str", /@!?U?P\w+/y], ["lit", /\b(0x[0-9a-f]+|\d+\.?\d*)\b/y],
+  ["kw", /\b[A-Z][A-Z0-9]{1,}(\.[A-Z0-9_]+)*(?=\s|$)/y],
+];
+function paint(cell, text, tokens) {
+  let plain = "", at = 0;
+  const flush = () => { if (plain) { cell.append(plain); plain = ""; } };
+  while (at < text.length) {
+    let length = 0;
+    const start = at === 0 || !/\w/.test(text[at - 1]) || !/\w/.test(text[at]);
+    for (const [kind, pattern] of start ? tokens : []) {
+      pattern.lastIndex = at;
+      const found = pattern.exec(text);
+      if (!found || !found[0]) continue;
+      flush();
+      const span = document.createElement("span");
+      span.className = kind;
+      span.textContent = found[0];
+      cell.append(span);
+      length = found[0].length;
+      break;
+    }
+    if (!length) { plain += text[at]; length = 1; }
+    at += length;
+  }
+  flush();
+}
+
 // --- a list of which only the visible rows exist
 class Listing {
-  constructor(host) {
+  constructor(host, tokens) {
     this.host = host;
+    this.tokens = tokens;
+    this.wrapped = false;
     this.rows = [];
     this.current = -1;
     this.linked = new Set();
@@ -37,6 +73,7 @@ class Listing {
   draw(force, all) {
     if (!this.body) return;
     const n = this.rows.length;
+    all = all || this.wrapped; // wrapped rows differ in height, so all of them exist
     const first = all ? 0 : Math.max(0, Math.floor(this.host.scrollTop / ROW) - MARGIN);
     const seen = Math.ceil((this.host.clientHeight || 700) / ROW);
     const last = all ? n : Math.min(n, first + seen + 2 * MARGIN);
@@ -79,7 +116,7 @@ class Listing {
     if (item.cells.length) value(item.cells[0]); else row.insertCell();
     const text = row.insertCell();
     text.className = "t";
-    text.textContent = item.text;
+    paint(text, item.text, this.tokens);
     item.cells.slice(1).forEach(value);
     return row;
   }
@@ -89,7 +126,8 @@ class Listing {
     this.draw(true);
   }
   reveal(index) {
-    const top = index * ROW, height = this.host.clientHeight - 2 * ROW;
+    const row = this.wrapped && this.body ? this.body.querySelector(`[data-row="${index}"]`) : null;
+    const top = row ? row.offsetTop : index * ROW, height = this.host.clientHeight - 2 * ROW;
     if (top < this.host.scrollTop + ROW || top > this.host.scrollTop + height) {
       this.host.scrollTop = Math.max(0, top - height / 3);
     }

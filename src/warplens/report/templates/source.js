@@ -1,4 +1,4 @@
-const code = new Listing(byId("code")), sass = new Listing(byId("sass"));
+const code = new Listing(byId("code"), CUDA), sass = new Listing(byId("sass"), SASS);
 let view = null; // what the chosen launch shows
 
 function heading(column) {
@@ -146,6 +146,8 @@ function goTo(file, line) {
 document.addEventListener("click", (event) => {
   const button = event.target.closest(".goto");
   if (button) goTo(button.dataset.file, Number(button.dataset.line));
+  const seen = event.target.closest("[data-view]");
+  if (seen) { event.preventDefault(); byId(seen.dataset.view).scrollIntoView(); }
   const part = event.target.closest("[data-part]");
   if (part) {
     event.preventDefault();
@@ -188,4 +190,41 @@ if (box) {
   byId("previous").addEventListener("click", () => step(-1));
   byId("heat").addEventListener("change", (event) => { state.heat = event.target.value; state.picked = true; fillSass(); fillCode(); search(); });
   byId("file").addEventListener("change", (event) => { state.file = event.target.value; fillCode(); search(); });
+}
+
+// --- the panes: their widths, wrapped lines, one column of values
+const splitter = byId("splitter");
+function widths(percent) {
+  const left = Math.max(15, Math.min(85, Math.round(percent)));
+  splitter.parentElement.style.setProperty("--left", `${left}fr`);
+  splitter.parentElement.style.setProperty("--right", `${100 - left}fr`);
+  splitter.setAttribute("aria-valuenow", String(left));
+  store.set("warplens-split", String(left));
+  code.draw(true);
+  sass.draw(true);
+}
+if (splitter) {
+  const kept = Number(store.get("warplens-split"));
+  if (kept) widths(kept);
+  splitter.addEventListener("pointerdown", (event) => {
+    splitter.setPointerCapture(event.pointerId);
+    event.preventDefault();
+  });
+  splitter.addEventListener("pointermove", (event) => {
+    if (!splitter.hasPointerCapture(event.pointerId)) return;
+    const area = splitter.parentElement.getBoundingClientRect();
+    widths(100 * (event.clientX - area.left) / area.width);
+  });
+  splitter.addEventListener("keydown", (event) => {
+    const by = { ArrowLeft: -3, ArrowRight: 3 }[event.key];
+    if (by) { event.preventDefault(); widths(Number(splitter.getAttribute("aria-valuenow")) + by); }
+  });
+  for (const [id, change] of [
+    ["wrap", (list, on) => { list.wrapped = on; list.host.classList.toggle("wrap", on); }],
+    ["bare", (list, on) => list.host.classList.toggle("bare", on)],
+  ]) {
+    byId(id).addEventListener("change", (event) => {
+      for (const list of [code, sass]) { change(list, event.target.checked); list.draw(true); }
+    });
+  }
 }

@@ -8,7 +8,7 @@ function loadTimeline() {
   if (!strips.times) return;
   strips.rows = known.rows;
   strips.tools = tools;
-  strips.slider = tools.querySelector("input");
+  strips.slider = articles[state.launch].querySelector(".timeslider");
   strips.cursor = articles[state.launch].querySelector(".timeline .cursor");
   const last = strips.times.length - 1;
   if (strips.slider.max === "0") { // opened for the first time

@@ -25,6 +25,14 @@ function loadWarp() {
   byId("step").max = String(warp.trace.steps.length - 1);
   goStep(0, false);
 }
+function sourceOf(instruction) { // "file:line  text" of an instruction
+  const k = view.kernel, line = k.lines[instruction];
+  if (!line) return "";
+  const name = k.names[k.files[instruction]];
+  const file = data.files.find((f) => f.name === name);
+  const run = (file ? file.lines : []).find(([first, texts]) => line >= first && line < first + texts.length);
+  return `${short(name)}:${line}  ${run ? run[1][line - run[0]].trim() : ""}`;
+}
 function goStep(number, follows = true) {
   if (!warp.trace) return;
   const steps = warp.trace.steps;
@@ -34,6 +42,7 @@ function goStep(number, follows = true) {
   byId("steptext").textContent =
     `${warp.at + 1} of ${warp.trace.total}, block ${warp.trace.block} warp ${warp.trace.warp}`;
   byId("stepsass").textContent = view ? view.kernel.sass[instruction] : "";
+  byId("stepline").textContent = view ? sourceOf(instruction) : "";
   const lanes = [...Array(32).keys()];
   byId("lanes").replaceChildren(...lanes.map((lane) =>
     span(String(lane), executing >>> lane & 1 ? "on" : mask >>> lane & 1 ? "off" : "")));
