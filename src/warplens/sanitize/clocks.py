@@ -74,6 +74,9 @@ def _begin_lanes(head: int, slot: int, n: int) -> None:
     clock = next_clock(head)
     for i in range(32 * n):
         poke64(clocks + 8 * i, clock)
+    if peek64(head + 8 * st.HAS_FENCES) != 0:
+        fill_zero(slot + peek64(head + 8 * st.AT_LANE_PENDING), 8192 * n)
+        fill_zero(slot + peek64(head + 8 * st.AT_LANE_FENCED), 256 * n)
 
 
 @native
@@ -344,33 +347,3 @@ def has_arrived(head: int, slot: int, stamp: int) -> bool:
     warp = (stamp >> st.STAMP_WARP) & 31
     copies = slot + peek64(head + 8 * st.AT_COPIES) + 8 * st.COPY_SLOTS * warp
     return stamp >> st.STAMP_CLOCK <= peek64(copies)
-
-
-# --- lanes ----------------------------------------------------------------------------------------
-
-
-@native
-def meet_lanes(head: int, slot: int, warp: int, mask: int) -> None:
-    """The lanes of `mask` synchronise: each knows what any of them did."""
-    known = slot + peek64(head + 8 * st.AT_LANE_KNOWN) + 8192 * warp
-    clocks = slot + peek64(head + 8 * st.AT_LANE_CLOCKS) + 256 * warp
-    first = -1
-    for lane in range(32):
-        if (mask >> lane) & 1 == 0:
-            continue
-        row = known + 256 * lane
-        raise_to(row + 8 * lane, peek64(clocks + 8 * lane))
-        if first < 0:
-            first = lane
-        else:
-            join(known + 256 * first, row, 32)
-    if first < 0:
-        return
-    clock = next_clock(head)
-    for lane in range(32):
-        if (mask >> lane) & 1 == 0:
-            continue
-        poke64(clocks + 8 * lane, clock)
-        if lane != first:
-            for k in range(32):
-                poke64(known + 256 * lane + 8 * k, peek64(known + 256 * first + 8 * k))

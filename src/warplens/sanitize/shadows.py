@@ -187,21 +187,24 @@ def _synchronisation(
 ) -> None:
     """Rows for synchronisation variables, if the kernel has what makes them."""
     head = state.header
-    head[st.SYNC_KEYS] = state.keep(np.zeros(4 * _SYNC_VARIABLES, np.int64))
-    head[st.SYNC_MASK] = 4 * _SYNC_VARIABLES - 1
+    lanes = options.mode == st.MODE_LANE
+    variables = 4 * _SYNC_VARIABLES if lanes else _SYNC_VARIABLES
+    head[st.SYNC_KEYS] = state.keep(np.zeros(4 * variables, np.int64))
+    head[st.SYNC_MASK] = 4 * variables - 1
     flags = int(np.bitwise_or.reduce(table[:, st.I_FLAGS], initial=0))
     head[st.HAS_FENCES] = int(bool(flags & (st.F_FENCE | st.F_RELEASE)))
     head[st.HAS_ASYNC] = int(bool(flags & st.F_ASYNC))
     if not flags & (st.F_STRONG | st.F_BULK) or not options.tools & st.TOOL_RACECHECK:
         return
     total = int(head[st.TOTAL_WARPS])
-    crosses = flags & st.F_WIDE_FENCE and total <= _MOST_CROSS_WARPS
+    crosses = not lanes and flags & st.F_WIDE_FENCE and total <= _MOST_CROSS_WARPS
     if crosses:
         head[st.CROSS] = state.keep(np.zeros((total, total), np.int32))
-    row = 8 * (st.SYNC_HEAD + int(head[st.N_WARPS]) + (total + 1) // 2 * int(bool(crosses)))
+    members = 32 if lanes else int(head[st.N_WARPS])
+    row = 8 * (st.SYNC_HEAD + members + (total + 1) // 2 * int(bool(crosses)))
     head[st.SYNC_ROW_BYTES] = row
-    head[st.SYNC_CAPACITY] = _SYNC_VARIABLES
-    head[st.SYNC_ROWS] = state.keep(np.zeros((_SYNC_VARIABLES, row), np.uint8))
+    head[st.SYNC_CAPACITY] = variables
+    head[st.SYNC_ROWS] = state.keep(np.zeros((variables, row), np.uint8))
 
 
 def _slots(state: State, config: LaunchConfig, options: PassOptions, together: int) -> None:
@@ -232,6 +235,8 @@ def _slots(state: State, config: LaunchConfig, options: PassOptions, together: i
         st.AT_COPIES: 8 * st.COPY_SLOTS * n if head[st.HAS_ASYNC] else 0,
         st.AT_LANE_CLOCKS: 256 * n if lanes else 0,
         st.AT_LANE_KNOWN: 8192 * n if lanes else 0,
+        st.AT_LANE_PENDING: 8192 * n if lanes and head[st.HAS_FENCES] else 0,
+        st.AT_LANE_FENCED: 256 * n if lanes and head[st.HAS_FENCES] else 0,
         st.AT_SHARED_CELLS: 2 * shared_cells * st.CELL_BYTES if races else 0,
         st.AT_SHARED_INIT: int(head[st.SHARED_BYTES]) if starts else 0,
         st.AT_SHARED_WHOLE: 24 if starts else 0,

@@ -68,6 +68,8 @@ AT_SHARED_INIT = 58  # one byte per byte
 AT_LOCAL_INIT = 59  # one byte per byte, interleaved as local memory is
 AT_COPIES = 60  # n_warps x COPY_SLOTS: clock of what has arrived, groups, clocks of the last ones
 AT_SHARED_WHOLE = 61  # a range of shared memory that is written throughout, attempts to widen it
+AT_LANE_PENDING = 62  # n_warps x 32 x 32: read from strong accesses, not yet fenced
+AT_LANE_FENCED = 63  # n_warps x 32: clock at the last fence
 HEADER_SLOTS = 72
 COPY_SLOTS, COPY_GROUPS = 18, 16
 

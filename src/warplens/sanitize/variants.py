@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -13,14 +13,14 @@ from warplens.execute.program import ModuleImage, Program
 from warplens.lift.regions.watch import Watch
 from warplens.sanitize import state as st
 from warplens.sanitize.barriers import skipping_exits, statements
-from warplens.sanitize.ptx import OrderingLines, SharedArray, ordering_lines, shared_arrays
+from warplens.sanitize.ptx import SharedArray, ordering_lines, shared_arrays
 from warplens.sanitize.tables import instruction_table
 from warplens.sass.model import SassKernel
 
 UNOPTIMISED = "--ptxas-options=-O0"
 # What the two passes must be told of: what orders warps, and what orders lanes.
 _BLOCK_SYNCS = frozenset({"bar", "fence", "copy_commit", "bulk"})
-LANE_SYNCS = frozenset({"bar", "warpsync", "exit", "call", "shuffle", "bulk"})
+LANE_SYNCS = frozenset({"bar", "warpsync", "exit", "call", "shuffle", "bulk", "fence"})
 
 
 def block_syncs(kernel: SassKernel) -> frozenset[str]:
@@ -46,10 +46,9 @@ class Variant:
         found = self._tables.get(mode)
         if found is None:
             kernel = self.program.lifted.kernel
-            # Volatile accesses order lanes not at all.
             lines = ordering_lines(self.ptx, kernel.name)
-            if mode == st.MODE_LANE:
-                lines = OrderingLines(waits=lines.waits)
+            if mode == st.MODE_LANE:  # volatile takes the place of __syncwarp() no more
+                lines = replace(lines, strong=lines.strong - lines.volatile)
             found = self._tables[mode] = instruction_table(kernel, lines)
             for bar, statement in statements(kernel, self.ptx).items():
                 found[bar, st.I_STATEMENT] = statement

@@ -7,7 +7,7 @@ from typing import Any
 from warplens.compiled import cfunc, native, types
 from warplens.execute.native import poke32, poke64
 from warplens.lift import layout as at
-from warplens.sanitize import clocks
+from warplens.sanitize import clocks, lane_clocks
 from warplens.sanitize import state as st
 from warplens.sanitize.initcheck import check_initialised, is_known
 from warplens.sanitize.memcheck import (
@@ -65,6 +65,10 @@ def is_untracked(row: int, kind: int) -> bool:
 def order_strong(head: int, slot: int, block: int, w: int, flags: int, mask: int, space: int,
                  kind: int) -> None:  # fmt: skip
     """Strong accesses publish what their warp fenced and learn what others published."""
+    if peek64(head + 8 * st.MODE) == st.MODE_LANE:
+        if peek64(head + 8 * st.HAS_FENCES) != 0:
+            lane_clocks.order_lanes(head, slot, block, w, flags, mask, space, kind)
+        return
     warp = peek32(w + at.WARP_INDEX)
     if flags & st.F_RELEASE:
         if flags & st.F_COPY_COMMIT and peek64(head + 8 * st.HAS_ASYNC) != 0:
@@ -153,25 +157,6 @@ def at_bulk(head: int, env: int, slot: int, w: int, inst: int, lanes: int, block
 
 
 @native
-def meet_groups(head: int, slot: int, w: int, warp: int, lanes: int) -> None:
-    """`__syncwarp()`: lanes that name the same mask meet, also with those that wait for them."""
-    rest = lanes
-    while rest != 0:
-        lane = lowest_bit(rest)
-        own = peek32(w + at.WARP_SCRATCH + 4 * lane)
-        group = 0
-        for k in range(32):
-            if (rest >> k) & 1 and peek32(w + at.WARP_SCRATCH + 4 * k) == own:
-                group |= 1 << k
-        rest &= ~group
-        for j in range(peek32(w + at.WARP_SPLITS)):
-            entry = w + at.WARP_SPLIT_TABLE + at.SPLIT_SIZE * j
-            if peek32(entry + 8) == at.SPLIT_AT_WARPSYNC and peek32(entry + 12) == own:
-                group |= peek32(entry)
-        clocks.meet_lanes(head, slot, warp, group & own)
-
-
-@native
 def lanes_to_see(head: int, w: int, inst: int, lanes: int, slot: int, block: int) -> None:
     """synccheck of an access by a part of a warp: have these lanes gone past a barrier?"""
     if peek64(head + 8 * st.TOOLS) & st.TOOL_SYNCCHECK == 0 or lanes == live_lanes(w):
@@ -199,8 +184,7 @@ def check_group(head: int, slot: int, w: int, inst: int, lanes: int, kind: int, 
         flags = peek64(peek64(head + 8 * st.INSTRUCTIONS) + 32 * inst)
         if flags & st.F_STRONG:
             is_quiet = False
-            if peek64(head + 8 * st.MODE) == st.MODE_BLOCK:
-                order_strong(head, slot, block, w, flags, lanes, at.SPACE_GLOBAL, kind)
+            order_strong(head, slot, block, w, flags, lanes, at.SPACE_GLOBAL, kind)
         if cells != 0 and not is_untracked(row, kind):
             is_quiet = False
             check_races(
@@ -275,7 +259,7 @@ def check_near(head: int, env: int, w: int, inst: int, mask: int, space: int, ki
     flags = peek64(peek64(head + 8 * st.INSTRUCTIONS) + 32 * inst)
     if flags & st.F_MBARRIER:
         if peek64(head + 8 * st.MODE) == st.MODE_LANE:
-            clocks.meet_lanes(head, slot, peek32(w + at.WARP_INDEX), live_lanes(w))
+            lane_clocks.meet_lanes(head, slot, peek32(w + at.WARP_INDEX), live_lanes(w))
         elif tools & st.TOOL_SYNCCHECK and flags & st.F_RELEASE:
             at_mbarrier(head, w, inst, good, host, block)
     if tools & st.TOOL_INITCHECK:
@@ -288,7 +272,7 @@ def check_near(head: int, env: int, w: int, inst: int, mask: int, space: int, ki
         known = slot + peek64(head + 8 * st.AT_SHARED_WHOLE)
         check_initialised(head, w, inst, good, space, kind, size, 0, initial, known, block)
     if tools & st.TOOL_RACECHECK and space == at.SPACE_SHARED:
-        if flags & st.F_STRONG and peek64(head + 8 * st.MODE) == st.MODE_BLOCK:
+        if flags & st.F_STRONG:
             order_strong(head, slot, block, w, flags, good, space, kind)
         cells = slot + peek64(head + 8 * st.AT_SHARED_CELLS)
         check_races(
@@ -388,18 +372,21 @@ def on_sync(env: int, w: int, inst: int, mask: int) -> None:
         if checks:
             at_barrier(head, slot, w, inst, lanes, number, block)
         if by_lane:
-            clocks.meet_lanes(head, slot, warp, lanes)
+            lane_clocks.meet_lanes(head, slot, warp, lanes)
         else:
             clocks.arrive(head, slot, block, warp, number, flags & st.F_ARRIVE == 0)
     elif flags & st.F_WARPSYNC:
         need = peek32(w + at.WARP_ARGS)
         if checks and by_lane:
             at_warpsync(head, slot, w, inst, lanes, need, block)
-        if by_lane and flags & st.F_ORDERS_MEMORY:
-            meet_groups(head, slot, w, warp, lanes)
+        if by_lane:
+            orders = flags & st.F_ORDERS_MEMORY != 0
+            lane_clocks.meet_groups(head, slot, w, warp, lanes, orders)
     elif flags & (st.F_FENCE | st.F_ACQUIRE):
         if not by_lane:
             clocks.fence(head, slot, block, warp, flags)
+        elif peek64(head + 8 * st.HAS_FENCES) != 0:
+            lane_clocks.fence_lanes(head, slot, warp, lanes, flags)
     elif flags & st.F_EXIT:
         if checks and by_lane:
             at_exit(head, slot, w, lanes, block)

@@ -1,0 +1,143 @@
+"""Runs all tools over GPUVerify's CUDA tests (github.com/mc-imperial/gpuverify).
+
+    python validation/sanitize_gpuverify.py FOLDER [--only NAME]
+
+FOLDER is a copy of the repository. Each kernel's first lines say whether it is right (`//pass`),
+what the verifier says of it otherwise, and the launch. Grids are cut to four blocks and blocks to
+256 threads. Arrays are larger than what the kernels index, filled with zeros; integers are the
+number of threads. The verifier's own annotations are left out. Prints a line for every kernel whose
+verdict is not the suite's and the figures: of kernels that the suite calls racy, divergent or wrong
+in memory, those found and missed, of right ones the clean and the reported, and those left out,
+whose expected failure is none of CUDA's (a contract, an invariant, a construct that the verifier
+does not read).
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import warplens as wl
+from warplens.errors import WarplensError
+
+ELEMENTS = 1 << 16
+# The verifier's own words, which CUDA does not know, and what its header declares.
+PRELUDE = r"""
+#include <cooperative_groups.h>
+#define __requires(...) ((void)0)
+#define __ensures(...) ((void)0)
+#define __global_requires(...) ((void)0)
+#define __global_ensures(...) ((void)0)
+#define __invariant(...) ((void)0)
+#define __global_invariant(...) ((void)0)
+#define __function_wide_invariant(...) ((void)0)
+#define __candidate_invariant(...) ((void)0)
+#define __assert(...) ((void)0)
+#define __global_assert(...) ((void)0)
+#define __assume(...) ((void)0)
+#define __axiom(...)
+#define __requires_fresh_array(...) ((void)0)
+#define __reads_from(...) ((void)0)
+#define __writes_to(...) ((void)0)
+#define uint unsigned int
+"""
+_DIMENSIONS = re.compile(r"--(blockDim|gridDim)=(\[[\d,]+\]|\d+)")
+# Kernels that fail for the verifier alone, by what stands in their way.
+REASONS = {
+    "function_pointers/soundness_issue": "an assertion of the verifier's",
+    "function_pointers/unknown_function": "a function that is declared only",
+    "return_val": "a contract",
+    "memset/unhandled_varval": "a construct that the verifier does not read; no race",
+    "atomics/test_abstraction_enforced": "an assertion of the verifier's",
+    "param_values/value_in_assert": "an assertion of the verifier's",
+    "misc/fail/miscfail8": "an assertion of the verifier's",
+    "misc/fail/miscfail2": "an invariant",
+    "misc/fail/miscfail1": "does not compile, on purpose",
+    "misc/fail/miscfail5": "does not compile as CUDA: constant memory is assigned",
+    "misc/fail/miscfail6": "an array without a size",
+    "misc/pass/misc3": "does not compile as CUDA: constant memory is assigned",
+    "globalarray/fail": "the verifier does not take the array's initial values",
+    "curand_tests": "needs cuRAND's header",
+}
+
+
+def shape(text: str, name: str, most: int) -> tuple[int, ...]:
+    """A launch's dimensions as the first lines give them, cut to a size that runs quickly."""
+    found = dict(_DIMENSIONS.findall(text)).get(name, "1")
+    sizes = [int(n) for n in re.findall(r"\d+", found)]
+    while np.prod(sizes) > most:
+        largest = sizes.index(max(sizes))
+        sizes[largest] = max(1, sizes[largest] // 2)
+    return tuple(sizes)
+
+
+def values(kernel: Any, threads: int) -> list[Any]:
+    """An argument for every parameter; structures are full of pointers."""
+    found: list[Any] = []
+    for formal in kernel.parameters:
+        array = kernel.device.to_device(np.zeros(ELEMENTS, np.uint64))
+        if formal.kind in ("pointer", "word"):
+            found.append(array)
+        elif formal.kind in ("float", "bfloat"):
+            found.append(1.0)
+        elif formal.kind == "struct":
+            found.append(array.address.to_bytes(8, "little") * -(-formal.size // 8))
+            found[-1] = found[-1][: formal.size]
+        else:
+            found.append(min(threads, formal.bounds[1]))
+    return found
+
+
+def verdict(text: str) -> list[str]:
+    """The checks that fire for one file's kernels."""
+    defines = tuple(re.findall(r"(?m)^//.*?(-D\w+=\w+)", text))
+    source = PRELUDE + re.sub(r'#include\s+[<"]cuda.h[>"]', "", text)
+    device = wl.Device("H200")
+    module = device.compile(source, options=defines)
+    grid, block = shape(text, "gridDim", 4), shape(text, "blockDim", 256)
+    checks: set[str] = set()
+    for name in module.kernels:
+        kernel = module[name]
+        given = values(kernel, int(np.prod(grid) * np.prod(block)))
+        report = kernel.sanitize[grid, block](*given)
+        checks |= {finding.check for finding in report.errors}
+    return sorted(checks)
+
+
+def main() -> None:
+    """Reads the folder and prints the figures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--only", default="", help="run the kernels whose path has this")
+    arguments = parser.parse_args()
+    figures: Counter[str] = Counter()
+    base = arguments.folder / "testsuite" / "CUDA"
+    for path in sorted(base.rglob("kernel.cu")):
+        name = str(path.parent.relative_to(base))
+        text = path.read_text()
+        if arguments.only not in name:
+            continue
+        reason = next((why for start, why in REASONS.items() if name.startswith(start)), "")
+        checks: list[str] = []
+        if not reason:
+            try:
+                checks = verdict(text)
+            except WarplensError as error:
+                reason = " ".join(error.message.split())[:150]
+        is_bad = not text.lower().startswith("//pass")
+        outcome = "left out" if reason else ("found" if checks else "MISSED") if is_bad else (
+            "REPORTED" if checks else "clean"
+        )  # fmt: skip
+        figures[outcome] += 1
+        if outcome not in ("found", "clean"):
+            print(f"{name:60} {outcome:8} {reason or ', '.join(checks)}", flush=True)
+    print(dict(figures))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""Runs memcheck and racecheck over the Indigo suite (github.com/burtscher/IndigoSuite).
+
+    python validation/sanitize_indigo.py FOLDER [--every 3]
+
+FOLDER is a copy of the repository; its own generator writes the CUDA programs into a temporary
+folder. Of these every n-th is compiled for sm_90 and run on a small random graph. A program is bad
+if its name says so. Prints a line for every wrong verdict and the figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import warplens as wl
+from warplens.errors import WarplensError
+
+THREADS = 64
+
+
+def generated(folder: Path, target: Path) -> list[Path]:
+    """The suite's CUDA programs, written by its own generator."""
+    generators = folder.resolve() / "Generators"
+    for source in sorted(generators.glob("CUDA_sources/*.idg")):
+        subprocess.run(
+            [sys.executable, "-W", "ignore", "generate_CUDA_codes.py", str(source),
+             str(folder.resolve() / "copyright.txt"), str(target)],
+            cwd=generators, check=True, stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+    return sorted(target.rglob("*.cu"))
+
+
+def problem(name: str) -> tuple[int, tuple[Any, ...]]:
+    """Blocks and arguments: a random graph with fewer vertices than there are workers.
+
+    The first vertex and the last have no neighbours: else missing bounds checks change nothing.
+    """
+    rng = np.random.default_rng(22)
+    if "_block" in name:
+        blocks, vertices, degree = 8, 7, 90
+    elif "_warp" in name:
+        blocks, vertices, degree = 4, 7, 40
+    else:
+        blocks, vertices, degree = 2, 100, 6
+    if "persistent" in name:
+        vertices = vertices * 2 - 1
+    counts = rng.integers(0, degree, vertices)
+    counts[[0, -1]] = 0
+    neighbours = [np.sort(rng.integers(0, vertices, n)) for n in counts]
+    index = np.zeros(vertices + 1, np.int32)
+    index[1:] = np.cumsum([len(row) for row in neighbours])
+    edges = np.concatenate(neighbours).astype(np.int32)
+    size = max(vertices, len(edges), 1)
+    first = rng.integers(0, vertices, size).astype(np.int32)
+    second = rng.integers(0, max(1, len(edges)), size).astype(np.int32)
+    first[0] = second[0] = 0
+    if name.startswith("path_compression"):
+        first = np.maximum(np.arange(size) - 1, 0).astype(np.int32)
+    return blocks, (index, edges, first, second, vertices)
+
+
+def verdict(path: Path) -> list[str]:
+    """The checks that fire for one program."""
+    text = path.read_text()
+    text = text[text.index("typedef int data_t;"):].replace('#include "indigo_cuda.h"', "")
+    kernels = re.split(r"^(?:void serial_code|int verify_result)", text, flags=re.M)[0]
+    blocks, arguments = problem(path.stem)
+    kernel = wl.Device("H200").compile(kernels)["test_kernel"]
+    report = kernel.sanitize[blocks, THREADS](*arguments, tools=["memcheck", "racecheck"])
+    return sorted({finding.check for finding in report.errors})
+
+
+def main() -> None:
+    """Reads the folder and prints the figures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--every", type=int, default=3, help="run every n-th program")
+    arguments = parser.parse_args()
+    figures: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as folder:
+        for path in generated(arguments.folder, Path(folder))[:: arguments.every]:
+            is_bad = "bug" in path.stem.lower()
+            try:
+                checks = verdict(path)
+            except WarplensError as error:
+                figures["error"] += 1
+                print(f"{path.stem:70} {error.message.splitlines()[0]}", flush=True)
+                continue
+            outcome = ("found" if checks else "MISSED") if is_bad else (
+                "REPORTED" if checks else "clean"
+            )  # fmt: skip
+            figures[outcome] += 1
+            if outcome.isupper():
+                print(f"{path.stem:70} {outcome:8} {', '.join(checks)}", flush=True)
+    print(dict(figures))
+
+
+if __name__ == "__main__":
+    main()
