@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from warplens.session.launch import Launch
     from warplens.session.module import Module
     from warplens.session.tensor_map import TensorMap
+    from warplens.session.unwritten import uninitialized
     from warplens.testing.assertions import assert_metric
 
 # NumPy, llvmlite and the rest load only when a name below is first used.
@@ -76,6 +77,7 @@ _LAZY = {
     "override": "warplens.gpus.spec",
     "profile": "warplens.cuda",
     "save": "warplens.result",
+    "uninitialized": "warplens.session.unwritten",
 }
 
 __all__ = [
@@ -121,6 +123,7 @@ __all__ = [
     "override",
     "profile",
     "save",
+    "uninitialized",
 ]
 
 

@@ -13,6 +13,7 @@ from warplens.driver.status import DriverError, Status
 from warplens.errors import MemoryFault
 from warplens.execute.memory import DeviceMemory, Segment
 from warplens.gpus.spec import GpuSpec
+from warplens.session.listeners import is_checking
 
 DEVICE, PINNED, MANAGED, REGISTERED = "device", "pinned", "managed", "registered"
 
@@ -45,7 +46,10 @@ class Memory:
         """Zeroed memory that a device and, through the same address, the host can use."""
         if nbytes <= 0:
             raise DriverError(Status.CUDA_ERROR_INVALID_VALUE, f"cannot allocate {nbytes} bytes")
-        address = self._spaces[device].allocate(nbytes, name=f"{kind} memory")
+        followed = kind == DEVICE and is_checking()
+        space = self._spaces[device]
+        space.has_wide_guards = followed
+        address = space.allocate(nbytes, name=f"{kind} memory", is_written=not followed)
         self._remember(address, Allocation(
             kind=kind, nbytes=nbytes, device=device, context=context, pool=pool
         ))  # fmt: skip
@@ -132,6 +136,7 @@ class Memory:
         """Copies bytes between any two places."""
         if nbytes:
             self.view(target, nbytes)[:] = self.view(source, nbytes)
+            self._set_written(target, nbytes, source)
 
     def fill(self, target: int, value: int, width: int, count: int) -> None:
         """Sets `count` elements of 1, 2 or 4 bytes."""
@@ -139,6 +144,12 @@ class Memory:
             raise DriverError(Status.CUDA_ERROR_INVALID_VALUE, f"{target:#x} is not aligned")
         if count:
             self.view(target, count * width).view(f"u{width}")[:] = value
+            self._set_written(target, count * width)
+
+    def _set_written(self, target: int, nbytes: int, source: int | None = None) -> None:
+        for space in self._spaces:
+            if space.owns(target):
+                space.set_written(target, nbytes, source=source)
 
     def copy_nanoseconds(self, target: int, source: int, nbytes: int, gpu: GpuSpec) -> float:
         """The modelled time of a copy: over the link, or twice through the GPU's memory."""

@@ -17,12 +17,14 @@ from warplens.wording import count
 ALIGNMENT = 2048  # and a row of DRAM: what time depends on does not depend on other arrays
 GUARD = 4096  # unmapped bytes behind every allocation
 _FIRST = (0x7F50 << 32) + 0x0200_0000
+_WIDE_GUARD, _WIDEST_GUARD = 16 << 20, 1 << 30
+_LAST = 0x7FF0 << 32  # wide guards end here: addresses are never used twice
 _MARGIN = 0x0200_0000  # keep this far from 4 GiB boundaries, see lift/runtime/global_ir.py
 
 
 @dataclass(slots=True)
 class Segment:
-    """One allocation: device address, bytes, host buffer and who may write."""
+    """One allocation: device address, bytes, host buffer, who may write and what is written."""
 
     base: int
     size: int
@@ -30,6 +32,7 @@ class Segment:
     writable: bool
     name: str
     on_device_heap: bool = False
+    written: npt.NDArray[np.uint8] | None = None  # a flag per byte; None: all count as written
 
     @property
     def host(self) -> int:
@@ -67,13 +70,18 @@ class DeviceMemory:
         self._segments: list[Segment] = []
         self._freed: list[Segment] = []
         self.heap_limit = 8 << 20
+        self.has_wide_guards = False  # so that no index out of bounds meets another allocation
 
     def _place(self, size: int) -> int:
         base = self._next
+        guard = GUARD
+        if self.has_wide_guards and base < _LAST:
+            guard = min(max(_WIDE_GUARD, 2 * size), _WIDEST_GUARD) // ALIGNMENT * ALIGNMENT
+            base += guard
         window = base >> 32
         if size < 1 << 31 and (base + size + _MARGIN) >> 32 != window:
             base = ((window + 1) << 32) + _MARGIN
-        self._next = (base + max(size, 1) + GUARD + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
+        self._next = (base + max(size, 1) + guard + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
         return base
 
     def _add(self, base: int, buffer: npt.NDArray[np.uint8], writable: bool, name: str,
@@ -83,21 +91,52 @@ class DeviceMemory:
         self._segments.append(segment)
         return base
 
-    def map_host(self, array: npt.NDArray[Any], *, writable: bool, name: str = "array") -> int:
+    def map_host(
+        self, array: npt.NDArray[Any], *, writable: bool, name: str = "array",
+        written: npt.NDArray[np.uint8] | None = None,
+    ) -> int:  # fmt: skip
         """Makes a contiguous host array visible to kernels, in place; returns its address."""
         if not array.flags.c_contiguous and not array.flags.f_contiguous:
             raise InputError(f"{name} is not contiguous")
         view = array.ravel(order="K").view(np.uint8) if array.size else np.zeros(0, np.uint8)
         if array.size and not np.shares_memory(view, array):
             raise InputError(f"{name} cannot be used in place")
-        return self._add(self._place(view.nbytes), view, writable, name)
+        address = self._add(self._place(view.nbytes), view, writable, name)
+        self._segments[-1].written = written
+        return address
 
-    def allocate(self, nbytes: int, *, name: str = "allocation", heap: bool = False) -> int:
-        """Zeroed device memory; returns its address."""
+    def allocate(
+        self, nbytes: int, *, name: str = "allocation", heap: bool = False,
+        is_written: bool = True,
+    ) -> int:  # fmt: skip
+        """Zeroed device memory, which may count as not written; returns its address."""
         if nbytes < 0:
             raise InputError(f"cannot allocate {count(nbytes, 'byte')}")
         base = self._place(nbytes)
-        return self._add(base, self._bytes_at(base, nbytes), True, name, heap)
+        address = self._add(base, self._bytes_at(base, nbytes), True, name, heap)
+        if not is_written:
+            self._segments[-1].written = np.zeros(nbytes, np.uint8)
+        return address
+
+    def set_written(self, address: int, nbytes: int, *, source: int | None = None) -> None:
+        """Bytes have been written by the host, or copied from `source` with what is known of it."""
+        segment = self.find(address)
+        if segment is None or segment.written is None or nbytes <= 0:
+            return
+        origin = None if source is None else self.find(source)
+        start = address - segment.base
+        flags: Any = 1
+        if origin is not None and origin.written is not None:
+            assert source is not None
+            first = source - origin.base
+            flags = origin.written[first : first + nbytes].copy()
+        segment.written[start : start + nbytes] = flags
+
+    def take_as_written(self) -> None:
+        """A kernel ran that nobody followed: whatever it wrote is not reported as unwritten."""
+        for segment in self._segments:
+            if segment.written is not None:
+                segment.written[:] = 1
 
     def free(self, address: int) -> None:
         """Ends an allocation.

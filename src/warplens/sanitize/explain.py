@@ -15,6 +15,7 @@ from warplens.lift import layout as at
 from warplens.sanitize import state as st
 from warplens.sanitize.finding import Access, Finding
 from warplens.sanitize.ptx import SharedArray, Sites
+from warplens.sanitize.tables import reserved_shared
 from warplens.sanitize.updates import lost_update
 from warplens.sass.model import Instruction, SassKernel
 from warplens.wording import count
@@ -167,6 +168,9 @@ def _reason(e: Explainer, record: Record, space: str, address: int) -> tuple[str
     window = _WINDOWS.get(address >> 32)
     if window is not None:
         return "wrong-space", f"in the {window} window, not in global memory"
+    first = reserved_shared(e.kernel)
+    if first and first <= address < first + e.kernel.static_shared + e.config.dynamic_shared:
+        return "wrong-space", "a 32-bit address of shared memory, used as a pointer"
     near = e.memory.describe(address)
     return "use-after-free" if near.endswith("was already freed") else "out-of-bounds", near
 

@@ -91,6 +91,8 @@ class Sanitizer:
     def run(self, *, keep_results: bool = True) -> Report:
         """Runs every pass; memory ends up as after one ordinary launch, or as before."""
         execution = self._passes(keep_results)
+        if "initcheck" not in self.options.tools:
+            self.launch.memory.take_as_written()
         return Report(
             kernel=self.launch.sass.demangled,
             findings=tuple(self.findings),
@@ -326,6 +328,7 @@ class Sanitizer:
             self._late = state.read_before_written() - options.tracked
             self._shares_words, self._sharing_blocks = state.shares_words, state.sharing_blocks
         self._collect(state, explainer, only_races=only_races)
+        state.keep_written()
         if only_races:
             return execution
         self._has_flags = bool(state.header[st.N_SYNC])

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.execute.launch import LaunchConfig
-from warplens.execute.memory import DeviceMemory
+from warplens.execute.memory import DeviceMemory, Segment
 from warplens.execute.observe import Observer
 from warplens.lift import layout as at
 from warplens.sanitize import state as st
@@ -63,6 +63,13 @@ class State:
     header: npt.NDArray[np.int64]
     arrays: list[npt.NDArray[Any]] = field(default_factory=list)
     capacity: int = 1
+    unwritten: list[tuple[Segment, npt.NDArray[np.uint8]]] = field(default_factory=list)
+
+    def keep_written(self) -> None:
+        """What the pass has written counts as written from now on."""
+        for segment, flags in self.unwritten:
+            if segment.written is not None:
+                np.maximum(segment.written, flags, out=segment.written)
 
     def keep(self, array: npt.NDArray[Any]) -> int:
         """Keeps an array alive; returns its address."""
@@ -178,6 +185,10 @@ def _segments(state: State, memory: DeviceMemory, options: PassOptions) -> None:
         if options.tools & st.TOOL_RACECHECK and segment.writable:
             cells = ((segment.size + 3) // 4 * 4) >> int(state.header[st.CELL_SHIFT])
             row[st.S_CELLS] = state.keep(_shadow(cells, sparse=options.mode == st.MODE_LANE))
+        if options.tools & st.TOOL_INITCHECK and segment.written is not None:
+            flags = segment.written.copy()
+            row[st.S_INIT] = state.keep(flags)
+            state.unwritten.append((segment, flags))
     state.header[st.SEGMENTS] = state.keep(rows)
     state.header[st.N_SEGMENTS] = len(memory.segments)
 

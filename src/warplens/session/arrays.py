@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from warplens.errors import ArgumentError
 from warplens.execute.memory import DeviceMemory
+from warplens.session.unwritten import UnwrittenArray
 
 Array = npt.NDArray[Any]
 
@@ -21,11 +22,13 @@ class DeviceArray:
     __slots__ = ("_address", "_memory", "_storage")
 
     def __init__(self, memory: DeviceMemory, source: npt.ArrayLike) -> None:
-        array = np.asarray(source)
+        array = np.asanyarray(source)
         check_dtype(array, "the array")
         self._memory = memory
         self._storage: Array | None = np.array(array, order="C", copy=True)
-        self._address = map_array(memory, self._storage, "device array")
+        flags = array.flat_flags() if isinstance(array, UnwrittenArray) else None
+        written = None if flags is None else flags.copy()
+        self._address = map_array(memory, self._storage, "device array", written)
 
     @property
     def address(self) -> int:
@@ -94,6 +97,7 @@ class DeviceArray:
                 f"{list(storage.shape)}"
             )
         storage[...] = array
+        self._memory.set_written(self._address, storage.nbytes)
 
     def free(self) -> None:
         """Gives the memory back; a kernel that still uses the address faults."""
@@ -120,11 +124,19 @@ class DeviceArray:
         return f"DeviceArray({self.dtype}{list(self.shape)} at {self._address:#x})"
 
 
-def map_array(memory: DeviceMemory, array: Array, name: str) -> int:
+def map_array(
+    memory: DeviceMemory, array: Array, name: str,
+    written: npt.NDArray[np.uint8] | None = None,
+) -> int:  # fmt: skip
     """The device address at which an array's own memory is seen; 0 for an empty array."""
     if array.nbytes == 0:
         return 0
-    return memory.map_host(array, writable=bool(array.flags.writeable), name=name)
+    if isinstance(array, UnwrittenArray):
+        written = array.flat_flags()
+        array = array.view(np.ndarray)
+    return memory.map_host(
+        array, writable=bool(array.flags.writeable), name=name, written=written
+    )
 
 
 def check_dtype(array: Array, what: str) -> None:

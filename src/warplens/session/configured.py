@@ -39,6 +39,7 @@ class ConfiguredKernel:
         self.stream = stream
         self._code = code
         self._parameters = parameters
+        self._is_followed = False  # by initcheck, which knows what the launch writes
 
     @property
     def sass(self) -> SassKernel:
@@ -48,6 +49,7 @@ class ConfiguredKernel:
     def __call__(self, *arguments: Any) -> Launch:
         """Runs the kernel and gives its counters."""
         self._check_count(arguments)
+        self._is_followed = False
         before_launch(self, arguments)
         return self._launch(arguments, predict=False)
 
@@ -61,7 +63,8 @@ class ConfiguredKernel:
     ) -> Report:
         """Runs the launch under the sanitizers; arrays end up as after it, or as before."""
         self._check_count(arguments)
-        with self._packed(arguments, write_back=keep_results) as launch:
+        self._is_followed = True
+        with self._packed(arguments, write_back=keep_results, apart=True) as launch:
             return Sanitizer(launch, options).run(keep_results=keep_results)
 
     def _check_count(self, arguments: tuple[Any, ...]) -> None:
@@ -86,6 +89,8 @@ class ConfiguredKernel:
                     execution = predicted_execution(self.sass.demangled, timing)
                 else:
                     execution = launch.run()
+                    if not self._is_followed:
+                        launch.memory.take_as_written()
         finally:
             bar.close()
         unit = self._code.image.unit
@@ -114,11 +119,12 @@ class ConfiguredKernel:
     @contextmanager
     def _packed(
         self, arguments: tuple[Any, ...], *, write_back: bool,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Callable[[int, int], None] | None = None, apart: bool = False,
     ) -> Iterator[ExecutableLaunch]:  # fmt: skip
-        """The executable launch while its arrays are mapped; if all went well, arrays that had to
-        be copied in are copied back on the way out."""
+        """The executable launch while its arrays are mapped, far apart if wanted; if all went well,
+        arrays that had to be copied in are copied back on the way out."""
         memory, succeeded = self.device.memory, False
+        memory.has_wide_guards = apart
         packed = pack(memory, self._parameters, self.sass.parameter_bytes, arguments)
         try:
             yield ExecutableLaunch(

@@ -51,6 +51,11 @@ def checking(check: Check) -> Iterator[None]:
         _checks.remove(check)
 
 
+def is_checking() -> bool:
+    """Whether launches are checked, so that it matters who writes which memory."""
+    return bool(_checks)
+
+
 def before_launch(pending: PendingLaunch, arguments: tuple[Any, ...]) -> None:
     """Tells every check about a launch that is about to run."""
     for check in tuple(_checks):
