@@ -1,6 +1,6 @@
 """Runs all tools over GPUVerify's CUDA tests (github.com/mc-imperial/gpuverify).
 
-    python validation/sanitize_gpuverify.py FOLDER [--only NAME]
+    python validation/sanitize_gpuverify.py FOLDER [--only REGEX]
 
 FOLDER is a copy of the repository. Each kernel's first lines say whether it is right (`//pass`),
 what the verifier says of it otherwise, and the launch. Grids are cut to four blocks and blocks to
@@ -45,6 +45,9 @@ PRELUDE = r"""
 #define __reads_from(...) ((void)0)
 #define __writes_to(...) ((void)0)
 #define uint unsigned int
+namespace cooperative_groups {
+template <typename Group> __device__ void synchronize(Group& group) { group.sync(); }
+}
 """
 _DIMENSIONS = re.compile(r"--(blockDim|gridDim)=(\[[\d,]+\]|\d+)")
 # Kernels that fail for the verifier alone, by what stands in their way.
@@ -113,14 +116,15 @@ def main() -> None:
     """Reads the folder and prints the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--only", default="", help="run the kernels whose path has this")
+    parser.add_argument("--only", default="", metavar="REGEX",
+                        help="run the kernels whose path matches")
     arguments = parser.parse_args()
     figures: Counter[str] = Counter()
     base = arguments.folder / "testsuite" / "CUDA"
     for path in sorted(base.rglob("kernel.cu")):
         name = str(path.parent.relative_to(base))
         text = path.read_text()
-        if arguments.only not in name:
+        if not re.search(arguments.only, name):
             continue
         reason = next((why for start, why in REASONS.items() if name.startswith(start)), "")
         checks: list[str] = []

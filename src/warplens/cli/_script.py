@@ -74,6 +74,11 @@ def refuse_launch_options(arguments: argparse.Namespace, script: Path) -> None:
                 f"--{name.replace('_', '-')} applies to .cu files and cubins only",
                 hint="A script launches its kernels itself.",
             )
+    if getattr(arguments, "interleave", False):
+        raise InputError(
+            "--interleave applies to .cu files and cubins only",
+            hint="In a script: Device(options=LaunchOptions(interleave=True)).",
+        )
     if len(arguments.gpu) > 1:
         raise InputError("a script has one simulated GPU", hint="Give --gpu once.")
 

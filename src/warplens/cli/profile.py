@@ -47,6 +47,10 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("-i", "--import", dest="import_file", type=Path, metavar="FILE",
                         help="print or filter a result file instead of profiling")  # fmt: skip
     add_launch_options(parser.add_argument_group("launch (for .cu files and cubins)"))
+    parser.add_argument(
+        "--interleave", action="store_true",
+        help="warps take turns of a few instructions, as on a GPU: for kernels with races",
+    )  # fmt: skip
     report = parser.add_argument_group("report")
     option = report.add_argument
     option("--set", dest="section_set", metavar="ID", help="section set: basic, detailed, full, "
@@ -263,6 +267,7 @@ def _run_once(arguments: argparse.Namespace, gpu: str) -> Launch:
         max_steps=arguments.max_steps,
         max_seconds=arguments.max_seconds,
         max_idle_seconds=arguments.max_idle_seconds or None,
+        interleave=arguments.interleave,
         timing=arguments.timing != "off",
         exact_timing=arguments.timing == "exact",
         scheduler=arguments.scheduler,

@@ -24,7 +24,7 @@ EPILOG = """examples:
   warplens sanitize reduce.cu ... --schedules 20         does a race change the result?
 
 `warplens profile --help` explains --arg. Formats of --save: .json, .sarif, .html, or text.
-exit status: 0 clean, 1 findings (or --error-exitcode), 2 broken call
+exit status: 0 clean, 1 findings (or --error-exitcode), 2 broken call or failed script
 """
 
 
@@ -52,6 +52,10 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         "(default: 1)")
     option("--lane-blocks", type=int, default=128, metavar="N",
            help="blocks checked for races within a warp (default: 128)")  # fmt: skip
+    option("--leak-check", choices=("full", "no"), default="no",
+           help="report device memory that a script does not free (default: no)")  # fmt: skip
+    option("--suppressions", type=Path, metavar="FILE",
+           help="leave out the findings that this TOML file names")  # fmt: skip
     add_filter_options(checks)
     report = parser.add_argument_group("report")
     option = report.add_argument
@@ -61,8 +65,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
            help="least severity to print; info includes harmless races (default: "
                 "warn)")  # fmt: skip
     option("--json", action="store_true", help="print JSON")
-    option("--error-exitcode", type=int, metavar="N", help="exit status if there are findings "
-        "(default: 1)")
+    option("--error-exitcode", type=int, metavar="N", help="exit status if there are findings and "
+        "the program succeeded (default: 1)")
     option("--log-file", type=Path, metavar="FILE", help="write the report to this file")
     option("--save", type=Path, action="append", default=[], metavar="FILE",
            help="also write the findings as .json, .sarif, .html or text (repeatable)")  # fmt: skip
@@ -79,8 +83,13 @@ def run(arguments: argparse.Namespace) -> int:
         status = _sanitize_script(arguments, reports)
     else:
         _sanitize_kernel(arguments, reports)
+    if arguments.suppressions is not None:
+        from warplens.sanitize.suppressions import read_suppressions, without_suppressed
+
+        rules = read_suppressions(arguments.suppressions)
+        reports = [without_suppressed(report, rules) for report in reports]
     _write(arguments, reports)
-    if any(reports):
+    if any(reports) and not status:
         return 1 if arguments.error_exitcode is None else int(arguments.error_exitcode)
     return status
 
@@ -97,6 +106,10 @@ def _check_before_running(arguments: argparse.Namespace) -> None:
     from warplens.errors import InputError, ReportError
 
     _tools(arguments)
+    if arguments.suppressions is not None:
+        from warplens.sanitize.suppressions import read_suppressions
+
+        read_suppressions(arguments.suppressions)
     for name in ("print_limit", "schedules"):
         if getattr(arguments, name) < 0:
             raise InputError(f"--{name.replace('_', '-')} is negative")
@@ -142,6 +155,7 @@ def _sanitize_script(arguments: argparse.Namespace, reports: list[Report]) -> in
     from warplens.cli._printing import LaunchFilter, nothing_matched
     from warplens.cli._script import put_driver_in_place, refuse_launch_options, run_script
     from warplens.naming import bare_name
+    from warplens.sanitize.report import Report
     from warplens.session.listeners import checking
 
     script = Path(arguments.target)
@@ -158,8 +172,13 @@ def _sanitize_script(arguments: argparse.Namespace, reports: list[Report]) -> in
             reports.append(pending.sanitized(values, _options(arguments), keep_results=False))
 
     put_driver_in_place(arguments, timed=False, prints=True, required=False)
-    with checking(check):
+    with checking(check) as host:
         status = run_script(script, arguments.script_arguments, quiet=arguments.json)
+    mistakes = [*host.findings, *(host.leaks() if arguments.leak_check == "full" else ())]
+    if mistakes and "memcheck" in _tools(arguments):
+        reports.append(Report(
+            kernel=script.name, findings=tuple(mistakes), tools=("memcheck",)
+        ))  # fmt: skip
     if not reports:
         nothing_matched(chosen.seen)
     return status

@@ -13,7 +13,7 @@ from warplens.driver.status import DriverError, Status
 from warplens.errors import MemoryFault
 from warplens.execute.memory import DeviceMemory, Segment
 from warplens.gpus.spec import GpuSpec
-from warplens.session.listeners import is_checking
+from warplens.session.listeners import is_checking, watched_memory
 
 DEVICE, PINNED, MANAGED, REGISTERED = "device", "pinned", "managed", "registered"
 
@@ -53,6 +53,8 @@ class Memory:
         self._remember(address, Allocation(
             kind=kind, nbytes=nbytes, device=device, context=context, pool=pool
         ))  # fmt: skip
+        for host in watched_memory():
+            host.allocated(address, nbytes)
         return address
 
     def _remember(self, address: int, allocation: Allocation) -> None:
@@ -67,12 +69,16 @@ class Memory:
         """Ends an allocation of one of these kinds."""
         found = self.allocations.get(address)
         if found is None or found.kind not in kinds:
+            for host in watched_memory():
+                host.bad_free(address)
             raise DriverError(
                 Status.CUDA_ERROR_INVALID_VALUE,
                 f"{address:#x} is no {' or '.join(kinds)} memory that could be freed",
             )
         del self.allocations[address]
         self._spaces[found.device].free(address)
+        for host in watched_memory():
+            host.freed(address)
         return found
 
     def register(self, host: int, nbytes: int, *, device: int, context: int) -> int:

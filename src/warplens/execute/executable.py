@@ -92,6 +92,17 @@ class KernelCode:
         self._watched: dict[Watch | bool, engine.Program] = {}
         self._clustered: dict[tuple[int, int, int], KernelCode] = {}
         self._recompiled: dict[tuple[str, ...], KernelCode] = {}
+        self.has_races: bool | None = None  # what racecheck has found; None: it has not looked
+
+    @property
+    def race_note(self) -> str:
+        """What is known of races, where warps share memory between barriers."""
+        if self.has_races:
+            return "racecheck has found races in this kernel: on a GPU its results may differ."
+        opcodes = {inst.opcode for inst in self.sass.instructions}
+        if self.has_races is None and "BAR" in opcodes and opcodes & {"STS", "ATOMS", "STG"}:
+            return "racecheck has not looked for races in this kernel (warplens sanitize)."
+        return ""
 
     @property
     def cubin(self) -> Cubin:
@@ -118,6 +129,13 @@ class KernelCode:
     def stepped(self) -> engine.Program:
         """The program that shows every instruction to an observer."""
         return engine.prepare(self.sass, self.cubin, observe=True, single=True)
+
+    @cached_property
+    def interleaved(self) -> engine.Program:
+        """The program whose warps can be stopped after every instruction."""
+        program = engine.prepare(self.sass, self.cubin, single=True)
+        program.is_fast = True  # the fast code has no such places
+        return program
 
     def clustered(self, shape: tuple[int, int, int]) -> KernelCode:
         """The kernel launched in clusters of so many blocks along x, y, z."""
@@ -188,6 +206,6 @@ class ExecutableLaunch:
         Raises:
             ExecutionFault: the kernel did something illegal or met a limit.
         """
-        return engine.execute(
-            program or self.code.program, self.variables, self.memory, self.config
-        )
+        if program is None:
+            program = self.code.interleaved if self.config.interleave else self.code.program
+        return engine.execute(program, self.variables, self.memory, self.config)

@@ -53,7 +53,10 @@ class LaunchConfig:
             not full must stay last.
         restore: afterwards memory is as it was before: nothing that the blocks write stays.
         find_endless: raise EndlessWait where all that still runs goes round in loops for ever.
-        reversed_warps: the warps of a block take turns from the last to the first.
+        warp_turns: which warp of a block runs first, and how many further the next one is; the
+            second has no divisor in common with the number of warps.
+        interleave: instructions that a warp executes before the next warp does (0: until it waits);
+            needs the program `KernelCode.interleaved`.
         strict_masks: a WARPSYNC whose mask names lanes that never come is a deadlock.
     """
 
@@ -76,7 +79,8 @@ class LaunchConfig:
     warp_order: tuple[int, ...] | None = None
     restore: bool = False
     find_endless: bool = False
-    reversed_warps: bool = False
+    warp_turns: tuple[int, int] = (0, 1)
+    interleave: int = 0
     strict_masks: bool = False
 
 

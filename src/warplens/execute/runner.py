@@ -54,12 +54,14 @@ NEXT_BLOCK, LAST_BLOCK, STOP, SLOT, WARP, HOOK, MASK, N_SLOTS, MAX_SLOTS, STEPS 
 SPINNING, CURRENT, ROUNDS, GRID_X, GRID_Y, WARPS, THREADS, ENV_ADDRESS, STEP_LIMIT, N_SM = range(
     10, 20
 )
-SHARED_BYTES, OBSERVE_RELEASE, FINISHED, N_CONTROL = 20, 21, 22, 36  # 23 to 27: clusters.py
+SHARED_BYTES, OBSERVE_RELEASE, FINISHED, N_CONTROL = 20, 21, 22, 38  # 23 to 27: clusters.py
 # looks without success since anybody made progress; what was tried then; facts of the kernel
 FRUITLESS, TRIED, IS_CERTAIN, TAKES, IS_SHARED = range(28, 33)
-REVERSED = 33  # the warps of a block run from the last to the first
+FIRST_TURN = 33  # the warp of a block that runs first
 STRICT_MASKS = 34  # see pick_split
 SPINS = 35  # waits are not put aside but spin, for what looks for endless ones
+TURN_STEP = 36  # from one warp to the next that runs; no divisor of their number
+TURN = 37  # regions that a warp runs before the next warp does; 0: until it waits
 
 # what a run returns
 ALL_DONE, FAULTED, HOOK_CALL, STOPPED, DEADLOCKED, TRAPPED, BAD_PC, NEED_SLOT, STEPS_SPENT = range(
@@ -281,7 +283,7 @@ def note_exits(slot: int, i: int, w: int, control: Ints, blocks: Ints, barriers:
 
 # how running one warp ended
 RAN_BLOCKED, RAN_YIELDED, RAN_FAULT, RAN_HOOK, RAN_TRAP, RAN_BAD_PC, RAN_PARKED, RAN_CUT = range(8)
-RAN_LOOKED = 8  # all of it waits, and none of its splits got on
+RAN_LOOKED, RAN_TURN = 8, 9  # all of it waits, and none of its splits got on; its turn is over
 
 
 @native
@@ -297,9 +299,14 @@ def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arr
         peek32(w + at.WARP_SPLITS) == 0 or not pick_split(w, control[STRICT_MASKS])
     ):
         return RAN_BLOCKED
+    left = control[TURN]
     while True:
         event = call_region(regions[region_of[peek32(w + at.WARP_PC)]], w, env)
         if event == at.EVENT_JUMP:
+            left -= 1
+            if left == 0:
+                note_exits(slot, i, w, control, blocks, barriers, arrived, seen, warps, states)
+                return RAN_TURN
             continue
         if event == at.EVENT_YIELD:
             fuel = peek32(w + at.WARP_FUEL + 4)
@@ -417,7 +424,7 @@ def run_block(slot: int, control: Ints, blocks: Ints, barriers: Ints, arrived: I
         yielded = False
         got_on = False
         for k in range(control[WARPS]):
-            i = control[WARPS] - 1 - k if control[REVERSED] != 0 else k
+            i = (control[FIRST_TURN] + control[TURN_STEP] * k) % control[WARPS]
             if states[slot, i] != WARP_READY:
                 continue
             ran = True
@@ -428,6 +435,8 @@ def run_block(slot: int, control: Ints, blocks: Ints, barriers: Ints, arrived: I
                 continue
             got_on = True
             if outcome == RAN_PARKED:
+                continue
+            if outcome == RAN_TURN:
                 continue
             if outcome == RAN_BLOCKED:
                 if peek32(warps[slot, i] + at.WARP_EXITED) == _FULL:

@@ -122,7 +122,10 @@ class Worker:
             self._spins = SpinWatch()
             control[runner.STEP_LIMIT] = FIRST_LOOK
             control[runner.SPINS] = 1
-        control[runner.REVERSED] = int(config.reversed_warps)
+        first, step = config.warp_turns
+        control[runner.FIRST_TURN] = first % self._n_warps
+        control[runner.TURN_STEP] = step % self._n_warps
+        control[runner.TURN] = config.interleave
         control[runner.STRICT_MASKS] = int(config.strict_masks)
         control[runner.N_SM] = max(1, config.sm_count)
         if config.observer is not None:

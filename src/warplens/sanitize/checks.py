@@ -73,6 +73,12 @@ def _memory() -> Iterator[Check]:
         "Call `free` for every `malloc`, on every path out of the kernel.",
     )
     yield check(
+        "device-memory-leak",
+        "With `--leak-check full`: memory that a script has allocated on the device and not freed "
+        "when it ended.",
+        "Free it, or let the package's objects that own it be deleted before the end.",
+    )
+    yield check(
         "stack-overflow",
         "Recursion needs more local memory than the thread's stack has. The check stops there.",
         "Limit the depth, or replace the recursion by a loop.",

@@ -36,6 +36,8 @@ class Access:
         """`kernel(int *)+0x90 in file.cu:41`."""
         name = PurePath(self.file).name if self.file else "?"
         source = f" in {name}:{self.line}" if self.line else ""
+        if not self.sass:
+            return f"{self.kernel}{source}"
         if self.callers:
             source += ", called at " + " or ".join(f"{file}:{line}" for file, line in self.callers)
         return f"{self.kernel}+{self.offset:#x}{source}"

@@ -36,7 +36,7 @@ from warplens.sanitize.finding import TOOLS, Finding
 from warplens.sanitize.heap import HeapUse
 from warplens.sanitize.ptx import call_sites, has_warp_intrinsics, local_array_bytes
 from warplens.sanitize.report import Report
-from warplens.sanitize.schedules import run_schedule
+from warplens.sanitize.schedules import changed_config, run_schedule
 from warplens.sanitize.shadows import PassOptions, State, make_state
 from warplens.sanitize.tables import passed_accesses, reserved_shared, uses_mbarriers
 from warplens.sanitize.variants import LANE_SYNCS, Variant, block_syncs, observed, unoptimised
@@ -93,6 +93,9 @@ class Sanitizer:
         execution = self._passes(keep_results)
         if "initcheck" not in self.options.tools:
             self.launch.memory.take_as_written()
+        if "racecheck" in self.options.tools:
+            racy = any(found.tool == "racecheck" and found.is_counted for found in self.findings)
+            self.launch.code.has_races = racy or bool(self.launch.code.has_races)
         return Report(
             kernel=self.launch.sass.demangled,
             findings=tuple(self.findings),
@@ -139,14 +142,18 @@ class Sanitizer:
         return bits & ~within or st.TOOL_MEMCHECK
 
     def _schedules(self, config: engine.LaunchConfig, before: _Snapshot) -> None:
-        """Runs the kernel in other orders until one gives another result."""
+        """Looks for races in other orders too, until one gives another result."""
         results = before.present()
-        racy = any(finding.tool == "racecheck" for finding in self.findings)
         for number in range(self.options.schedules):
-            before.restore()
             seed = self.options.seed + number
             launch = self.launch.with_config(config)
-            finding = run_schedule(launch, seed, results, racy=racy)
+            changed = changed_config(launch, seed)
+            if "racecheck" in self.options.tools and self.launch.sass.cluster_blocks == 1:
+                before.restore()
+                self._other_order(self._real, launch.memory, changed)
+            before.restore()
+            racy = any(finding.tool == "racecheck" for finding in self.findings)
+            finding = run_schedule(launch, changed, seed, results, racy=racy)
             if finding is not None:
                 self._add(finding)
                 break
@@ -194,7 +201,7 @@ class Sanitizer:
                    before: _Snapshot) -> Execution | None:  # fmt: skip
         """The kernel as compiled; again with more shadow if reads came before writes."""
         options = PassOptions(mode=st.MODE_BLOCK, tools=bits)
-        real = observed(self.launch.code, Watch(checks=True, syncs=block_syncs(self.launch.sass)))
+        real = self._real
         found, output = len(self.findings), self._pass(real, memory, config, options)
         if self._late:
             options.tracked = self._late
@@ -202,19 +209,27 @@ class Sanitizer:
             before.restore()
             output = self._pass(real, memory, config, options)
         if output is not None and bits & st.TOOL_RACECHECK and self._has_flags:
-            self._reversed_pass(real, memory, config, options, before)
+            self._reversed_pass(real, memory, config, before)
         return output
 
+    def _other_order(
+        self, variant: Variant, memory: DeviceMemory, config: engine.LaunchConfig
+    ) -> None:
+        """Races in another order: reads count from the start, whoever writes later."""
+        options = PassOptions(mode=st.MODE_BLOCK, tools=st.TOOL_RACECHECK)
+        options.tracked = frozenset(segment.base for segment in memory.segments)
+        self._pass(variant, memory, config, options, only_races=True)
+
     def _reversed_pass(self, variant: Variant, memory: DeviceMemory, config: engine.LaunchConfig,
-                       options: PassOptions, before: _Snapshot) -> None:  # fmt: skip
+                       before: _Snapshot) -> None:  # fmt: skip
         """The other side first: a fence that only the later of two threads needs may be missing."""
         total = int(np.prod(config.grid))
         results = before.present()
         before.restore()
-        config = replace(config, reversed_warps=True)
+        config = replace(config, warp_turns=(-1, -1))
         if 1 < total <= config.max_resident and self.launch.sass.cluster_blocks == 1:
             config = replace(config, block_order=tuple(reversed(range(total))))
-        self._pass(variant, memory, config, options, only_races=True)
+        self._other_order(variant, memory, config)
         before.restore()
         for segment, copy in results:
             segment.buffer[:] = copy
@@ -266,6 +281,11 @@ class Sanitizer:
         options = PassOptions(mode=st.MODE_LANE, tools=tools)
         options.tracked = frozenset(segment.base for segment in memory.segments)
         self._pass(variant, memory, replace(config, strict_masks=True), options)
+
+    @cached_property
+    def _real(self) -> Variant:
+        """The kernel as compiled, with every access and synchronisation shown."""
+        return observed(self.launch.code, Watch(checks=True, syncs=block_syncs(self.launch.sass)))
 
     @cached_property
     def _source(self) -> Source:

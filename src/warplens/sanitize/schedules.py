@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import gcd
 
 import numpy as np
 import numpy.typing as npt
@@ -19,16 +20,20 @@ _MOST_BLOCKS = 1 << 20  # larger grids keep the order of their blocks
 
 
 def shuffled(config: LaunchConfig, seed: int, *, blocks: bool) -> LaunchConfig:
-    """The launch with another order of warps and, if `blocks`, of blocks."""
+    """The launch with another order of warps, partial ones included, and, if `blocks`, of blocks.
+
+    The order of warps is told by the first one and the step to the next, so that any of them,
+    the last with its few threads too, may come first or in the middle.
+    """
     rng = np.random.default_rng(seed)
-    threads = int(np.prod(config.block))
-    full, rest = threads // 32, -(-threads // 32) - threads // 32
-    warps = (*(int(i) for i in rng.permutation(full)), *range(full, full + rest))
+    n_warps = -(-int(np.prod(config.block)) // 32)
+    steps = [step for step in range(1, n_warps + 1) if gcd(step, n_warps) == 1]
+    turns = (int(rng.integers(n_warps)), int(rng.choice(steps)))
     total = int(np.prod(config.grid))
     order = None
     if blocks and 1 < total <= _MOST_BLOCKS:
         order = tuple(int(i) for i in rng.permutation(total))
-    return replace(config, observer=None, heap_watch=None, warp_order=warps, block_order=order)
+    return replace(config, observer=None, heap_watch=None, warp_turns=turns, block_order=order)
 
 
 def differing(expected: Contents) -> tuple[str, int] | None:
@@ -40,12 +45,17 @@ def differing(expected: Contents) -> tuple[str, int] | None:
     return None
 
 
+def changed_config(launch: ExecutableLaunch, seed: int) -> LaunchConfig:
+    """The launch's configuration under the order of a seed; blocks that wait for each other keep
+    theirs."""
+    is_strong = launch.code.program.lifted.ordered_reason.startswith("strong")
+    return shuffled(launch.config, seed, blocks=not is_strong)
+
+
 def run_schedule(
-    launch: ExecutableLaunch, seed: int, expected: Contents, *, racy: bool
+    launch: ExecutableLaunch, config: LaunchConfig, seed: int, expected: Contents, *, racy: bool
 ) -> Finding | None:
     """One run in another order; a finding if it ends differently. Memory is left as it wrote it."""
-    is_strong = launch.code.program.lifted.ordered_reason.startswith("strong")
-    changed = shuffled(launch.config, seed, blocks=not is_strong)
     name = launch.sass.demangled or launch.sass.name
     first = launch.sass.instructions[0]
     access = Access(
@@ -54,7 +64,7 @@ def run_schedule(
     )  # fmt: skip
     details: tuple[str, ...]
     try:
-        launch.with_config(changed).run()
+        launch.with_config(config).run()
     except ExecutionFault as error:
         details = (f"schedule seed {seed}: the launch fails", *error.message.splitlines())
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -25,6 +26,8 @@ from warplens.session.target import Target
 from warplens.stepping.stepper import Stepper, step_warp
 from warplens.timing.attach import predicted_execution, take
 from warplens.wording import count
+
+_TURN = 4  # instructions of a warp's turn under `interleave`
 
 
 class ConfiguredKernel:
@@ -89,6 +92,7 @@ class ConfiguredKernel:
                     execution = predicted_execution(self.sass.demangled, timing)
                 else:
                     execution = launch.run()
+                    execution = replace(execution, notes=(*execution.notes, *self._notes()))
                     if not self._is_followed:
                         launch.memory.take_as_written()
         finally:
@@ -108,6 +112,12 @@ class ConfiguredKernel:
         )
         after_launch(done)
         return done
+
+    def _notes(self) -> tuple[str, ...]:
+        """What a reader should know of races."""
+        turns = f"The warps of a block took turns of {_TURN} instructions."
+        notes = (turns if self.device.options.interleave else "", self._code.race_note)
+        return tuple(note for note in notes if note)
 
     def _step(self, kept: KeptArguments, *, block: int, warp: int) -> Stepper:
         notes = () if kept.is_copied else (
@@ -148,6 +158,7 @@ class ConfiguredKernel:
             dynamic_shared=shape.dynamic_shared,
             params=parameters,
             deterministic=options.deterministic,
+            interleave=_TURN if options.interleave else 0,
             workers=options.workers,
             max_steps=options.max_steps,
             max_seconds=options.max_seconds,

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from warplens.sanitize.passes import SanitizeOptions
 from warplens.sanitize.report import Report
 from warplens.sass.model import SassKernel
+from warplens.session.host_memory import HostMemory
 from warplens.session.launch import Launch
 
 
@@ -29,6 +30,7 @@ Check = Callable[[PendingLaunch, tuple[Any, ...]], None]
 
 _listeners: list[Callable[[Launch], None]] = []
 _checks: list[Check] = []
+_watched: list[HostMemory] = []
 
 
 @contextmanager
@@ -42,13 +44,24 @@ def listening(listener: Callable[[Launch], None]) -> Iterator[None]:
 
 
 @contextmanager
-def checking(check: Check) -> Iterator[None]:
-    """Calls `check` before every launch made in the block; `warplens sanitize script.py` does."""
+def checking(check: Check) -> Iterator[HostMemory]:
+    """Calls `check` before every launch made in the block; `warplens sanitize script.py` does.
+
+    What the host does with device memory is noted meanwhile.
+    """
+    host = HostMemory()
     _checks.append(check)
+    _watched.append(host)
     try:
-        yield
+        yield host
     finally:
         _checks.remove(check)
+        _watched.remove(host)
+
+
+def watched_memory() -> tuple[HostMemory, ...]:
+    """Who wants to know of the host's allocations and frees."""
+    return tuple(_watched)
 
 
 def is_checking() -> bool:

@@ -19,6 +19,8 @@ class LaunchOptions:
             which no block has ended for so long.
         progress: called with (blocks done, blocks) now and then, in place of the bar.
         show_progress: on a terminal, runs over a second draw a progress bar.
+        interleave: the warps of a block take turns of a few instructions, as they may on a GPU:
+            slow, but shows what races do that the order warp after warp hides or invents.
         timing: keep a trace of sampled blocks, from which times are modelled when asked for.
         exact_timing: replay all blocks of an SM as far as memory allows instead of a sample.
         scheduler: warp scheduling policy of the model: oldest-block (as measured), gty (greedy,
@@ -35,6 +37,7 @@ class LaunchOptions:
     max_idle_seconds: float | None = None
     progress: Callable[[int, int], None] | None = None
     show_progress: bool = True
+    interleave: bool = False
     timing: bool = True
     exact_timing: bool = False
     scheduler: str = "oldest-block"
