@@ -38,7 +38,7 @@ def _endless(error: EndlessWait, kernel: SassKernel, sites: Sites) -> Finding:
         for inst in (by_address[int(text, 16)],)
     )  # fmt: skip
     barriers = tuple(
-        access for access in _accesses_of(error, kernel)
+        access for access in _accesses_of(error, kernel, sites)
         if access.offset not in {wait.offset for wait in accesses}
     )
     waits = tuple(f"waiting at {access.where}" for access in accesses)
@@ -59,7 +59,7 @@ def from_error(
     sites: Sites,
 ) -> Finding | None:  # fmt: skip
     """The finding for an error that ended a pass; `sites`: where library code was called."""
-    accesses = _accesses_of(error, kernel)
+    accesses = _accesses_of(error, kernel, sites)
     lines = tuple(error.message.splitlines())
     if isinstance(error, EndlessWait):
         return _endless(error, kernel, sites)
@@ -97,7 +97,9 @@ def from_error(
     )  # fmt: skip
 
 
-def _accesses_of(error: ExecutionFault, kernel: SassKernel) -> tuple[Access, ...]:
+def _accesses_of(
+    error: ExecutionFault, kernel: SassKernel, sites: Sites
+) -> tuple[Access, ...]:
     """The instructions that an error message names, by offset or by source line."""
     name = kernel.demangled or kernel.name
     what = "synchronisation" if isinstance(error, Deadlock) else "instruction"
@@ -119,6 +121,7 @@ def _accesses_of(error: ExecutionFault, kernel: SassKernel) -> tuple[Access, ...
     found.sort(key=lambda inst: inst.opcode == "BSYNC")  # who waits for the others comes last
     return tuple(
         Access(what=what, kernel=name, offset=inst.address, sass=inst.text.strip(),
-               file=inst.file, line=inst.line)
+               file=inst.file, line=inst.line,
+               callers=sites.get((PurePath(inst.file or "").name, inst.line or 0), ()))
         for inst in found
     )  # fmt: skip

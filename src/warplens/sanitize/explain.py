@@ -407,6 +407,11 @@ _EXPLAINED: dict[int, Callable[[Explainer, Record], Finding | None]] = {
         lambda r: f"The mask {int(r[st.R_OFFSET]):#010x} names lanes that exit without reaching "
                   "it.",
     ),
+    st.C_GROUP_ENDED: _sync(
+        "mask-names-absent-lane", "Collective operation of a group whose members have exited.",
+        lambda r: f"Lanes {int(r[st.R_OFFSET]):#010x} of the group have returned: all members must "
+                  "take part, so let them return later, or make the group of those that are left.",
+    ),
     st.C_MBARRIER: _sync(
         "uninitialised-mbarrier", "Barrier error detected. Arrival at an uninitialised "
         "mbarrier.",

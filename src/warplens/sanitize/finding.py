@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -156,3 +157,18 @@ class LaunchFindings:
 
     def __bool__(self) -> bool:
         return bool(self.errors)
+
+
+def by_cause(findings: Sequence[Finding]) -> list[tuple[str, tuple[Finding, ...]]]:
+    """Findings that one mistake can explain, together, in the order of the first of each.
+
+    That is one check on one array (or, where no array is known, at one instruction).
+    """
+    groups: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        about = f"line {finding.line}" if finding.line else finding.where
+        groups.setdefault((finding.check, finding.target or about), []).append(finding)
+    return [
+        (f"{len(rows)} findings that may have one cause: {check}, {about}", tuple(rows))
+        for (check, about), rows in groups.items()
+    ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from warplens.sanitize.finding import Finding, LaunchFindings
+from warplens.sanitize.finding import Finding, LaunchFindings, by_cause
 from warplens.sanitize.text import summary_line
 from warplens.wording import count
 
@@ -41,7 +41,10 @@ def fragment(reports: Sequence[LaunchFindings]) -> str:
                      f"{escape(', '.join(report.tools))}; "
                      f"{count(len(report.errors), 'error')}</p>")  # fmt: skip
         ordered = sorted(report.findings, key=lambda finding: not finding.is_counted)
-        parts.extend(_finding(finding) for finding in ordered)
+        for cause, findings in by_cause(ordered):
+            if len(findings) > 1:
+                parts.append(f"<p>{escape(cause)}</p>")
+            parts.extend(_finding(finding) for finding in findings)
         parts.extend(f"<p>Note: {escape(note)}</p>" for note in report.notes)
     parts.append(f"<p><strong>{summary_line(reports, 0)}</strong></p></div>")
     return "\n".join(parts)

@@ -7,6 +7,7 @@ masks and what the lanes of a warp do to each other. Memory is put back before i
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -41,7 +42,8 @@ from warplens.sanitize.shadows import PassOptions, State, make_state
 from warplens.sanitize.tables import passed_accesses, reserved_shared, uses_mbarriers
 from warplens.sanitize.variants import LANE_SYNCS, Variant, block_syncs, observed, unoptimised
 
-MOST_SECONDS = 600.0  # of a pass, where the user gives no limit
+MOST_SECONDS = 300.0  # of all passes together, where the user gives no limit
+_LEAST_SECONDS = 5.0  # of a pass that still has to say where the launch waits
 _BITS = {"memcheck": 1, "racecheck": 2, "initcheck": 4, "synccheck": 8}
 
 
@@ -87,6 +89,8 @@ class Sanitizer:
     _shares_words: bool = True
     _has_flags: bool = False
     _sharing_blocks: tuple[int, ...] = ()
+    _ran_out: bool = False
+    _began: float = field(default_factory=time.monotonic)
 
     def run(self, *, keep_results: bool = True) -> Report:
         """Runs every pass; memory ends up as after one ordinary launch, or as before."""
@@ -117,7 +121,7 @@ class Sanitizer:
         if execution is None:
             execution = self._real_pass(memory, config, bits, before)
         inside = self._lane_tools(bits, execution is not None)
-        if inside:
+        if inside and not self._ran_out:
             results = before.present()
             before.restore()
             self._lane_pass(memory, config, inside)
@@ -298,7 +302,7 @@ class Sanitizer:
         config = self.launch.config
         seconds = config.max_seconds
         if not self._is_limited:
-            seconds = MOST_SECONDS
+            seconds = max(_LEAST_SECONDS, self._began + MOST_SECONDS - time.monotonic())
         return replace(
             config, deterministic=True, workers=1, progress=None, find_endless=True,
             max_seconds=seconds,
@@ -315,6 +319,7 @@ class Sanitizer:
               only_races: bool = False) -> Execution | None:  # fmt: skip
         kernel = variant.program.lifted.kernel
         launching = Launching(variant.program, variant.image, memory, config, 1)
+        config = replace(config, max_seconds=self._config().max_seconds)
         state = make_state(
             kernel, variant.table(options.mode), memory, config, options, launching.local_bytes
         )
@@ -335,6 +340,7 @@ class Sanitizer:
         except LimitExceeded as error:
             if self._is_limited:
                 raise
+            self._ran_out = True
             problem = from_error(
                 error, kernel, options.mode, self.options.tools, explainer.sites
             )

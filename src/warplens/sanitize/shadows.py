@@ -151,6 +151,7 @@ def make_state(kernel: SassKernel, table: npt.NDArray[np.int64], memory: DeviceM
     n_warps = (int(np.prod(config.block)) + 31) // 32
     blocks = int(np.prod(config.grid))
     head[st.N_WARPS] = n_warps
+    head[st.N_THREADS] = int(np.prod(config.block))
     head[st.CLOCK] = 1
     head[st.MODE] = options.mode
     head[st.TOOLS] = options.tools

@@ -45,6 +45,7 @@ SHARING_BLOCKS = 33  # host address of the first blocks that did so
 N_SHARING = 34
 HAS_ASYNC = 35  # 1: the code has asynchronous copies
 CELL_SHIFT = 36  # bytes of memory that a shadow cell stands for: 4, or less where stores are narrow
+N_THREADS = 37  # of a block
 # offsets in a slot record
 AT_BLOCK = 40  # block index + 1; last skipping EXIT + 1, its warp, its lanes
 AT_CLOCKS = 41  # n_warps
@@ -97,6 +98,7 @@ F_ASYNC, F_COPY_COMMIT, F_COPY_WAIT = 1 << 21, 1 << 22, 1 << 23  # asynchronous 
 F_BULK = 1 << 24
 F_SKIPS = 1 << 25  # an EXIT of threads that left out the barriers behind
 F_VOLATILE, F_POLLS = 1 << 26, 1 << 27  # no atomic; a look that decides whether a loop goes on
+F_OF_GROUP = 1 << 28  # of cooperative groups, all of whose members have to come
 F_PASSED = 1 << 17  # an access that shows a barrier to be bypassed
 
 # --- allocation table -----------------------------------------------------------------------------
@@ -126,7 +128,7 @@ RECORD_SLOTS = 18
 (C_RACE, C_SAME_VALUE, C_UNINITIALISED, C_OUT_OF_BOUNDS, C_MISALIGNED, C_READ_ONLY,
  C_DIVERGENT_BARRIER, C_BARRIER_LINES, C_BARRIER_COUNT, C_MASK_WITHOUT_CALLER, C_MASK_DIFFERS,
  C_MASK_NAMES_ENDED, C_INACTIVE_SOURCE, C_SCOPE, C_MBARRIER,
- C_BARRIER_ENDED, C_VOLATILE) = range(1, 18)  # fmt: skip
+ C_BARRIER_ENDED, C_VOLATILE, C_GROUP_ENDED) = range(1, 19)  # fmt: skip
 
 # --- synchronisation variables --------------------------------------------------------------------
 SYNC_HEAD = 4  # int64 slots before the row: key, floor, block + 1 of the publisher, spare

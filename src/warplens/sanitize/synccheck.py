@@ -185,6 +185,13 @@ def at_warpsync(head: int, slot: int, w: int, inst: int, lanes: int, need: int,
         note(head, st.C_MASK_WITHOUT_CALLER, inst, inst, caller, warp, left_out, block, own, caller)
     elif differing != 0:
         note(head, st.C_MASK_DIFFERS, inst, inst, caller, warp, differing, block, need, caller)
+    flags = peek64(peek64(head + 8 * st.INSTRUCTIONS) + 8 * st.INSTRUCTION_SLOTS * inst)
+    if flags & st.F_OF_GROUP:
+        born = min(32, peek64(head + 8 * st.N_THREADS) - 32 * warp)
+        gone = peek32(w + at.WARP_EXITED) & ((1 << born) - 1)
+        own = peek32(w + at.WARP_SCRATCH + 4 * lowest_bit(lanes))
+        if own & gone != 0:
+            note(head, st.C_GROUP_ENDED, inst, inst, caller, warp, lanes, block, own & gone, caller)
     rest = lanes
     while rest != 0:
         poke64(calls + 256 + 8 * lowest_bit(rest), inst + 1)

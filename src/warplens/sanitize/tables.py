@@ -90,6 +90,8 @@ def instruction_table(kernel: SassKernel, ordering: OrderingLines) -> npt.NDArra
         flags = flags_of(inst)
         if inst.opcode == "WARPSYNC" and orders_memory(kernel.instructions, i):
             flags |= st.F_ORDERS_MEMORY
+        if inst.opcode == "WARPSYNC" and "cooperative_groups" in (inst.file or ""):
+            flags |= st.F_OF_GROUP
         source = (PurePath(inst.file).name if inst.file else "", inst.line or 0)
         if inst.opcode in ("LDS", "STS") and (
             source in ordering.strong or (inst.opcode == "LDS" and inst.line in emulated)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from warplens.sanitize.finding import Finding, LaunchFindings
+from warplens.sanitize.finding import Finding, LaunchFindings, by_cause
 from warplens.wording import count
 
 PREFIX = "========= "
@@ -46,15 +46,17 @@ def report_text(
     hidden = 0
     quiet = 0
     for report in reports:
-        for finding in report.findings:
-            if not finding.is_counted and not show_info:
-                quiet += 1
-                continue
-            if print_limit and shown >= print_limit:
-                hidden += 1
-                continue
-            shown += finding.is_counted
-            rows += [*finding_lines(finding), ""]
+        visible = [one for one in report.findings if one.is_counted or show_info]
+        quiet += len(report.findings) - len(visible)
+        for cause, findings in by_cause(visible):
+            if len(findings) > 1 and (not print_limit or shown < print_limit):
+                rows += [cause, ""]
+            for finding in findings:
+                if print_limit and shown >= print_limit:
+                    hidden += 1
+                    continue
+                shown += finding.is_counted
+                rows += [*finding_lines(finding), ""]
         rows += [f"Note: {note}" for note in report.notes]
     if hidden:
         rows.append(f"{count(hidden, 'more finding')} not shown (--print-limit {print_limit})")

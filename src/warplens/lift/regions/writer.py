@@ -222,8 +222,9 @@ class RegionWriter:
         self.store_u32(at.WARP_PC, str(target))
         self.line(f"ret i32 {event}")
 
-    def park(self, target: int, mask: str) -> None:
-        """Puts the lanes of `mask` aside as a ready split that goes on at `target`."""
+    def park(self, target: int, mask: str, *, absent: str = "", need: str = "") -> None:
+        """Puts the lanes of `mask` aside as a split that goes on at `target`: a ready one, or one
+        that waits at WARPSYNC with the mask `need` if lanes of it are `absent`."""
         self.entries.add(target)
         self.note_way(target)
         self.store_state(target, mask)
@@ -233,6 +234,13 @@ class RegionWriter:
         place = self.emit(f"getelementptr i8, ptr {base}, i32 {offset}")
         entry = f"<4 x i32> <i32 0, i32 {target}, i32 {at.SPLIT_READY}, i32 0>"
         full = self.emit(f"insertelement {entry}, i32 {mask}, i32 0")
+        if absent:
+            waits = self.emit(f"icmp ne i32 {absent}, 0")
+            states = f"i32 {at.SPLIT_AT_WARPSYNC}, i32 {at.SPLIT_READY}"
+            state = self.emit(f"select i1 {waits}, {states}")
+            full = self.emit(f"insertelement <4 x i32> {full}, i32 {state}, i32 2")
+            awaited = self.emit(f"select i1 {waits}, i32 {need}, i32 0")
+            full = self.emit(f"insertelement <4 x i32> {full}, i32 {awaited}, i32 3")
         self.line(f"store <4 x i32> {full}, ptr {place}, align 4")
         self.store_u32(at.WARP_SPLITS, self.emit(f"add i32 {n}, 1"))
 
