@@ -15,6 +15,8 @@ from warplens.execute.execution import Execution
 from warplens.execute.launch import LaunchConfig
 from warplens.execute.memory import DeviceMemory
 from warplens.gpus.spec import GpuSpec
+from warplens.lift.decode.dependence import depends_on_memory
+from warplens.lift.decode.gaps import bind_kernel
 from warplens.lift.regions.watch import Watch
 from warplens.naming import KernelNames, names_of
 from warplens.sass.model import SassKernel
@@ -119,6 +121,20 @@ class KernelCode:
         """Whether the kernel can be compiled again in another way."""
         return self.image.unit is not None
 
+    @cached_property
+    def depends_on_memory(self) -> bool:
+        """Whether what is executed, and where it goes, may depend on what memory holds."""
+        bound, _ = bind_kernel(self.sass)
+        known = [item for item in bound if item is not None]
+        blocks = self.program.lifted.layout.blocks
+        return self.calls_functions or depends_on_memory(blocks, known.__getitem__)
+
+    @property
+    def calls_functions(self) -> bool:
+        """Whether it calls functions that the runtime provides, as malloc or printf."""
+        known = self.cubin.kernels.get(self.sass.name)
+        return known is None or bool(known.externs)
+
     def observed(self, watch: Watch | bool = True) -> engine.Program:
         """The program that tells an observer what it does, all of it or what a watch names."""
         if watch not in self._watched:
@@ -173,6 +189,7 @@ class ExecutableLaunch:
         memory: the device memory with every array mapped.
         config: grid, block, parameter bytes, order and limits.
         gpu: the GPU that is simulated; clock_mhz: the SM clock for everything that is a time.
+        image: the variables and constant banks, if not the module's own.
     """
 
     code: KernelCode
@@ -180,6 +197,7 @@ class ExecutableLaunch:
     config: LaunchConfig
     gpu: GpuSpec
     clock_mhz: float
+    image: engine.ModuleImage | None = None
 
     @property
     def sass(self) -> SassKernel:
@@ -189,7 +207,7 @@ class ExecutableLaunch:
     @property
     def variables(self) -> engine.ModuleImage:
         """The module's variables and constant banks."""
-        return self.code.image.variables
+        return self.image or self.code.image.variables
 
     @property
     def shared_bytes(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +19,7 @@ GUARD = 4096  # unmapped bytes behind every allocation
 _FIRST = (0x7F50 << 32) + 0x0200_0000
 _WIDE_GUARD, _WIDEST_GUARD = 16 << 20, 1 << 30
 _LAST = 0x7FF0 << 32  # wide guards end here: addresses are never used twice
+_NOTHING = np.zeros(0, np.uint8)
 _MARGIN = 0x0200_0000  # keep this far from 4 GiB boundaries, see lift/runtime/global_ir.py
 
 
@@ -38,6 +39,28 @@ class Segment:
     def host(self) -> int:
         """Host address of the first byte."""
         return int(self.buffer.ctypes.data)
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """Where allocations were, without what they held."""
+
+    memory: DeviceMemory  # over no bytes
+
+    def place(self, address: int) -> tuple[int, int] | None:
+        """Base and size of the allocation that holds an address, or at whose end it is."""
+        segments, bases = self.memory._segments, self.memory._bases
+        i = bisect.bisect_right(bases, address) - 1
+        if i < 0 or address > bases[i] + segments[i].size:
+            return None
+        return bases[i], segments[i].size
+
+    def filled(self, contents: Sequence[npt.NDArray[np.uint8]] | None) -> DeviceMemory:
+        """The same allocations at the same addresses over these bytes, or over zeroes."""
+        memory = self.memory._copied()
+        for i, segment in enumerate(memory._segments):
+            segment.buffer = np.zeros(segment.size, np.uint8) if contents is None else contents[i]
+        return memory
 
 
 def _placed(segment: Segment) -> str:
@@ -210,6 +233,21 @@ class DeviceMemory:
     def segments(self) -> tuple[Segment, ...]:
         """Live allocations by address."""
         return tuple(self._segments)
+
+    def outline(self) -> Outline:
+        """Where the allocations are now."""
+        memory = self._copied()
+        for segment in memory._segments:
+            segment.buffer = _NOTHING
+        return Outline(memory)
+
+    def _copied(self) -> DeviceMemory:
+        """The same allocations, apart from what comes and goes from now on."""
+        other = DeviceMemory(first=self._first)
+        other._next, other.heap_limit = self._next, self.heap_limit
+        other._bases, other._freed = list(self._bases), list(self._freed)
+        other._segments = [replace(segment) for segment in self._segments]
+        return other
 
     def table(self, spare: int = 64) -> npt.NDArray[np.int64]:
         """The segment table for generated code (nothing allowed yet), with room for more."""

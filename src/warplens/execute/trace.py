@@ -114,6 +114,12 @@ class BlockTrace:
             warp_accesses=counts[self.warp_accesses],
         )
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all tables."""
+        tables = self.entries, self.accesses, self.lines, self.context
+        return sum(table.nbytes for table in tables)
+
     def instructions(self) -> int:
         """Warp instructions of the blocks recorded whole."""
         sizes = self.ends - self.starts

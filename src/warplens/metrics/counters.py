@@ -7,6 +7,7 @@ So the same formula gives the total of a launch, a value per instruction or per 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -77,8 +78,13 @@ class Sources:
     occupancy: OccupancyView
     classes: Classes
     settings: LaunchSettings = LaunchSettings()
-    timing: Timing | None = None
+    timer: Callable[[], Timing | None] | None = None  # models times when they are asked for
     sampled: bool = False  # the counts are scaled from a sample of blocks
+
+    @property
+    def timing(self) -> Timing | None:
+        """The timing model's results, or None."""
+        return None if self.timer is None else self.timer()
 
 
 class Counters:

@@ -24,7 +24,9 @@ from warplens.session.listeners import after_launch, before_launch
 from warplens.session.progress import Progress
 from warplens.session.target import Target
 from warplens.stepping.stepper import Stepper, step_warp
-from warplens.timing.attach import predicted_execution, take
+from warplens.timing.attach import TimingOptions, predicted_execution, take
+from warplens.timing.deferred import defer
+from warplens.timing.launch_timing import LaunchTiming
 from warplens.wording import count
 
 _TURN = 4  # instructions of a warp's turn under `interleave`
@@ -79,18 +81,20 @@ class ConfiguredKernel:
 
     def _launch(self, arguments: tuple[Any, ...], *, predict: bool) -> Launch:
         options, kept = self.device.options, keep(arguments)
-        timing = None
+        timed = TimingOptions(
+            scheduler=options.scheduler, exact=options.exact_timing, carveout=options.carveout,
+            over_time=options.pm_sampling,
+        )  # fmt: skip
+        timing: Callable[[], LaunchTiming | None] | None = None
         bar = Progress(bare_name(self.sass.demangled), shown=options.show_progress)
         try:
             with self._packed(arguments, write_back=not predict, progress=bar) as launch:
-                if options.timing or predict:
-                    timing = take(
-                        launch, scheduler=options.scheduler, exact=options.exact_timing,
-                        carveout=options.carveout, sampling_over_time=options.pm_sampling,
-                    )  # fmt: skip
                 if predict:
-                    execution = predicted_execution(self.sass.demangled, timing)
+                    taken = take(launch, timed)
+                    timing = partial(_same, taken)
+                    execution = predicted_execution(self.sass.demangled, taken)
                 else:
+                    timing = defer(launch, timed) if options.timing else None
                     execution = launch.run()
                     execution = replace(execution, notes=(*execution.notes, *self._notes()))
                     if not self._is_followed:
@@ -167,6 +171,10 @@ class ConfiguredKernel:
             sm_count=gpu.sm_count,
             progress=options.progress or progress,
         )
+
+
+def _same(timing: LaunchTiming | None) -> LaunchTiming | None:
+    return timing
 
 
 class PredictedKernel:

@@ -70,7 +70,7 @@ class Launch:
         clock_mhz: float | None = None,
         function_name: str = "",
         texts: dict[str, str] | None = None,
-        timing: LaunchTiming | None = None,
+        timing: Callable[[], LaunchTiming | None] | None = None,
         stepper: Callable[..., Stepper] | None = None,
         predicted: bool = False,
         copied: tuple[Copied, ...] = (),
@@ -81,7 +81,7 @@ class Launch:
         self.clock_mhz = gpu.clock_mhz() if clock_mhz is None else clock_mhz
         self.function_name = function_name or execution.kernel.name
         self._texts = texts or {}
-        self._timing = timing
+        self._timer = timing
         self._stepper = stepper
         self.predicted = predicted
         self._copied = copied
@@ -119,7 +119,7 @@ class Launch:
                 cluster=None if cluster is None else prod(cluster),
             ),
             classes=Classes(execution.kernel),
-            timing=self._timing,
+            timer=lambda: self._timing,
             sampled=self.predicted,
         )
 
@@ -127,6 +127,10 @@ class Launch:
     def counters(self) -> Counters:
         """The view that metric formulas read."""
         return Counters(self.sources)
+
+    @cached_property
+    def _timing(self) -> LaunchTiming | None:
+        return None if self._timer is None else self._timer()
 
     @property
     def timing(self) -> LaunchTiming:

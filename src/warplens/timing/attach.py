@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 
 from warplens.errors import TimingUnavailable
@@ -17,20 +17,31 @@ from warplens.timing.residency import carveout_bytes, residency
 from warplens.timing.schedule import POLICIES
 
 
-def take(launch: ExecutableLaunch, *, scheduler: str = POLICIES[0], exact: bool = False,
-         carveout: int | None = None,
-         sampling_over_time: PmSampling | None = None) -> LaunchTiming | None:  # fmt: skip
-    """Samples a launch; memory is as before afterwards."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimingOptions:
+    """How a launch is timed; see `LaunchOptions`."""
+
+    scheduler: str = POLICIES[0]
+    exact: bool = False
+    carveout: int | None = None
+    over_time: PmSampling | None = None
+
+
+def take(
+    launch: ExecutableLaunch, options: TimingOptions, *, is_blind: bool = False
+) -> LaunchTiming | None:
+    """Samples a launch; memory is as before afterwards, unless it does not matter what memory
+    holds (`is_blind`)."""
     if sampling.is_disabled():
         return None
     config, blocks = launch.config, prod(launch.config.grid)
     occupancy = occupancy_of_kernel(
-        launch.sass, launch.gpu, config.block, config.dynamic_shared, carveout=carveout
+        launch.sass, launch.gpu, config.block, config.dynamic_shared, carveout=options.carveout
     )
     places = residency(launch, occupancy)
     sample = sampling.record(
         launch.code.observed, launch.variables, launch.memory, config, places,
-        scale=sampling.EXACT if exact else 1,
+        scale=sampling.EXACT if options.exact else 1, restore=not is_blind,
     )
     if sample is None:
         return None
@@ -44,12 +55,12 @@ def take(launch: ExecutableLaunch, *, scheduler: str = POLICIES[0], exact: bool 
         resident=places.blocks,
         most_blocks=places.most,
         carveout_bytes=carveout_bytes(launch, occupancy),
-        scheduler=scheduler,
-        exact=exact,
+        scheduler=options.scheduler,
+        exact=options.exact,
         instructions=_all_instructions(sample, blocks),
     )
     return LaunchTiming(
-        question, sample, max(places.blocks, min(int(n) for n in limits)), sampling_over_time
+        question, sample, max(places.blocks, min(int(n) for n in limits)), options.over_time
     )
 
 

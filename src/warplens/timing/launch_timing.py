@@ -23,16 +23,19 @@ class LaunchTiming:
     """A launch's sample with the question that the model answers when a value is asked."""
 
     def __init__(self, question: Question, sample: Sample, unlimited_blocks: int,
-                 sampling: PmSampling | None = None) -> None:  # fmt: skip
+                 sampling: PmSampling | None = None,
+                 model: Model | None = None) -> None:  # fmt: skip
         self.question = question
         self.sampling = sampling
         self.sample = sample
         self._unlimited_blocks = unlimited_blocks
+        self.model = model or Model(question, sample)  # it replays when first asked
 
-    @cached_property
-    def model(self) -> Model:
-        """The model; it replays when first asked."""
-        return Model(self.question, self.sample)
+    def again(self, sampling: PmSampling | None) -> LaunchTiming:
+        """The same for another launch that does the same, with one model."""
+        return LaunchTiming(
+            self.question, self.sample, self._unlimited_blocks, sampling, self.model
+        )
 
     @cached_property
     def answers(self) -> Answers:

@@ -117,6 +117,12 @@ class Sample:
     windows: tuple[Window, ...] = ()
 
     @property
+    def nbytes(self) -> int:
+        """Bytes of its traces."""
+        traces = {id(t): t for t in (self.trace, *(window.trace for window in self.windows))}
+        return sum(trace.nbytes for trace in traces.values())
+
+    @property
     def mean_work(self) -> float:
         """Warp instructions of a block over the whole grid."""
         if self.windows:
@@ -210,8 +216,9 @@ def _spread(stride: int, sms: int) -> list[int]:
 
 def record(prepare: Callable[[], engine.Program], image: engine.ModuleImage,
            memory: DeviceMemory, config: engine.LaunchConfig, places: Residency, *,
-           scale: int = 1) -> Sample | None:  # fmt: skip
-    """Runs sampled blocks under observation and puts memory back; None where that cannot be.
+           scale: int = 1, restore: bool = True) -> Sample | None:  # fmt: skip
+    """Runs sampled blocks under observation and, to `restore` it, puts memory back; None where that
+    cannot be.
 
     Blocks that wait for others cannot be run alone: then the whole grid is, if it is small.
     """
@@ -219,7 +226,9 @@ def record(prepare: Callable[[], engine.Program], image: engine.ModuleImage,
     program = prepare()
     heap = {segment.base for segment in memory.segments if segment.on_device_heap}
     after = memory._next
-    quiet = replace(config, restore=True, workers=1, progress=None, max_steps=_MAX_STEPS * scale)
+    quiet = replace(
+        config, restore=restore, workers=1, progress=None, max_steps=_MAX_STEPS * scale
+    )
     try:
         # Only a kernel whose blocks can see each other can wait for another block.
         probe = replace(quiet, max_steps=_WAITING) if program.lifted.ordered_reason else quiet

@@ -103,6 +103,11 @@ def _keys(operand: Operand | None, n: int) -> list[int]:
     return []
 
 
+def operand_keys(operand: Operand | None) -> list[int]:
+    """The register or predicate that an operand names; none for RZ and PT."""
+    return _keys(operand, 1)
+
+
 def memory_keys(mem: Mem, wide: bool) -> list[int]:
     """Registers that a memory operand reads."""
     keys = _keys(mem.base, 2 if wide and not mem.base_u32 else 1)

@@ -1,0 +1,131 @@
+"""Whether what a kernel does depends on what memory holds: its branches, masks and addresses.
+
+Registers that come from memory, from other warps or from a clock are followed through the kernel.
+If none of them decides a branch, guards an access or is part of an address, every run with the same
+parameters executes the same instructions and touches the same places, whatever arrays hold. Where
+that is not certain, the answer is that it depends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from warplens.lift.decode.binding import (
+    KEY_PREDICATE,
+    KEY_UNIFORM,
+    KEY_UNIFORM_PREDICATE,
+    N_KEYS,
+    Bound,
+    bits,
+    is_wide_address,
+    memory_keys,
+    operand_keys,
+)
+from warplens.sass.model import Const, Mem
+
+# banks that are the same in every launch with these parameters: parameters, literals, addresses
+_FIXED_BANKS = (0, 2, 4)
+_MOVES = frozenset({"bmov", "rpcmov", "p2r", "r2p", "nop", "fence"})
+_LOADS = frozenset({"load", "atomic", "load_matrix"})
+_STORES = frozenset({"store", "reduction", "store_matrix", "copy_async"})
+_CONSTANTS = frozenset({"load_constant", "load_constant_uniform"})
+# what these read decides what is executed
+_DECIDES = frozenset({
+    "bra", "brx", "brxu", "bssy", "bsync", "break", "call", "exit", "ret", "warpsync", "bar",
+    "yield", "sleep", "lepc", "query_space",
+})  # fmt: skip
+_CLOCKS = ("CLOCK", "GLOBALTIMER")
+
+# What an instruction is to the search: its guard (key << 1 | negated; -1: none), keys that must not
+# come from memory, keys whose origin is passed on, keys that are written, and whether its results
+# come from memory in any case.
+_Step = tuple[int, int, int, int, bool]
+_PREDICATES = bits(range(KEY_PREDICATE, KEY_UNIFORM)) | bits(range(KEY_UNIFORM_PREDICATE, N_KEYS))
+
+
+class _Block(Protocol):
+    start: int
+    end: int
+    successors: tuple[int, ...]
+    indirect: bool
+
+
+def depends_on_memory(blocks: Sequence[_Block], bind: Callable[[int], Bound]) -> bool:
+    """Whether the ways and addresses of a kernel may depend on what memory holds; `bind` gives an
+    instruction by its index."""
+    steps: list[list[_Step]] = []
+    for block in blocks:
+        items = [bind(i) for i in range(block.start, block.end)]
+        found = [step for step in map(_step, items) if step is not None]
+        is_known = not block.indirect or (block.successors and items[-1].op.role == "ret")
+        if len(found) < len(items) or not is_known:
+            return True
+        steps.append(found)
+    at_start: list[int | None] = [None] * len(blocks)  # keys that come from memory
+    at_start[0] = 0
+    todo = [0]
+    while todo:
+        number = todo.pop()
+        state = _through(steps[number], at_start[number] or 0)
+        if state is None:
+            return True
+        for successor in blocks[number].successors:
+            before = at_start[successor]
+            if before is None or state & ~before:
+                at_start[successor] = state | (before or 0)
+                todo.append(successor)
+    return False
+
+
+def _through(steps: list[_Step], state: int) -> int | None:
+    """The keys from memory at the end of straight code; None if one of them decides something.
+
+    What is written under a predicate and read under it is known there, whatever the lanes that it
+    leaves out keep.
+    """
+    clean_under: dict[int, int] = {}  # by guard: keys that do not come from memory where it holds
+    for guard, decides, passes, writes, is_source in steps:
+        clean = clean_under.get(guard, 0)
+        if state & decides & ~clean:
+            return None
+        tainted = is_source or bool(state & passes & ~clean)
+        if writes & _PREDICATES:
+            clean_under = {g: m for g, m in clean_under.items() if not writes >> (g >> 1) & 1}
+        if tainted:
+            state |= writes
+            clean_under = {g: m & ~writes for g, m in clean_under.items()}
+        elif guard >= 0:
+            clean_under[guard] = clean_under.get(guard, 0) | writes
+        else:
+            state &= ~writes
+    return state
+
+
+def _step(item: Bound) -> _Step | None:
+    """What an instruction is to the search; None for one whose effects are not followed."""
+    role, inst = item.op.role, item.inst
+    reads, writes = bits(item.reads), bits(item.writes)
+    guard, number = bits(operand_keys(inst.guard)), -1
+    if guard and inst.guard is not None:
+        number = (guard.bit_length() - 1) << 1 | inst.guard.negate
+    elif inst.guard is not None and inst.guard.negate:  # @!PT: never executed
+        return number, 0, 0, 0, False
+    is_set = any(isinstance(o, Const) and o.bank not in _FIXED_BANKS for o in inst.operands)
+    if role in _MOVES or (role == "value" and inst.opcode != "MATCH"):
+        # SHFL may name lanes that went another way.
+        return number, 0, reads, writes, is_set or inst.opcode == "SHFL"
+    if role in _LOADS or role in _STORES:
+        places = [o for o in inst.operands if isinstance(o, Mem)]
+        if not places or any(isinstance(o, Const) for o in inst.operands):
+            return None
+        address = bits(k for o in places for k in memory_keys(o, is_wide_address(inst, o)))
+        return number, guard | address, 0, writes, role in _LOADS
+    if role == "s2r":
+        return number, guard, 0, writes, any(name in inst.text for name in _CLOCKS)
+    if role == "b2r":
+        return number, guard, 0, writes, True
+    # Traces hold the values of a MATCH, since lanes take turns by value.
+    if role in _DECIDES or role in _CONSTANTS or role == "value":
+        return number, reads, 0, writes, is_set
+    return None

@@ -1,0 +1,222 @@
+"""A launch's timing, made when it is first asked for.
+
+A launch whose time nobody asks for should not pay for it. What is executed and where it goes
+depends for many kernels on parameters alone (`lift/decode/dependence.py`): their blocks can be
+traced at any time later, over memory that holds nothing. For others what the arrays held is copied
+before the launch. Where that is too much, or where a trace from copies would not be the same, the
+trace is taken at once.
+
+Launches of one kernel with the same shape, parameters and array sizes share one trace and one
+model, if they do not depend on what arrays hold or if that is the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import threading
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from warplens.execute.executable import ExecutableLaunch, KernelCode
+from warplens.execute.memory import Segment
+from warplens.execute.program import ModuleImage
+from warplens.timing.attach import TimingOptions, take
+from warplens.timing.launch_timing import LaunchTiming
+from warplens.timing.sample import is_disabled
+
+Bytes = npt.NDArray[np.uint8]
+KEPT_BYTES = 128 << 20  # arrays up to this size in all are copied for a launch
+_WAITING_BYTES = 256 << 20  # copies of all launches whose times were not asked for yet
+_SPARE_BYTES = 128 << 20  # buffers of launches that are gone, for others: new pages cost more
+_SHARED_BYTES = 192 << 20  # traces that are kept for further launches
+_CONSTANT_BANK = 3  # the one that programs set
+
+_lock = threading.RLock()
+_spare: list[Bytes] = []
+_waiting: OrderedDict[int, weakref.ref[Deferred]] = OrderedDict()
+_shared: OrderedDict[tuple[Any, ...], LaunchTiming] = OrderedDict()
+_numbers: weakref.WeakKeyDictionary[KernelCode, int] = weakref.WeakKeyDictionary()
+
+
+def defer(
+    launch: ExecutableLaunch, options: TimingOptions
+) -> Callable[[], LaunchTiming | None]:
+    """What gives the timing of a launch that is about to run; None: it cannot be sampled."""
+    if is_disabled():
+        return lambda: None
+    assert launch.variables  # places them in memory
+    segments = launch.memory.segments
+    is_blind = not launch.code.depends_on_memory
+    if not is_blind and not _can_be_copied(launch, segments):
+        taken = take(launch, options)
+        return lambda: taken
+    return Deferred(launch, options, is_blind)
+
+
+def _can_be_copied(launch: ExecutableLaunch, segments: tuple[Segment, ...]) -> bool:
+    """Whether a trace over copies is the same: blocks must neither share memory under two addresses
+    nor call what acts on the program's own state (malloc, printf)."""
+    if launch.code.calls_functions or sum(s.size for s in segments) > KEPT_BYTES:
+        return False
+    places = sorted((s.host, s.size) for s in segments if s.size)
+    ends = [host + size for host, size in places]
+    return all(end <= host for end, (host, _) in zip(ends, places[1:], strict=False))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kept:
+    """What the arrays held, one after another in a buffer; `constants`: the bank programs set."""
+
+    buffer: Bytes
+    contents: tuple[Bytes, ...]
+    constants: Bytes
+
+    @classmethod
+    def of(cls, segments: tuple[Segment, ...], image: ModuleImage) -> _Kept:
+        """A copy of all of it."""
+        buffer = _buffer(sum(s.size for s in segments))
+        contents, begin = [], 0
+        for segment in segments:
+            place = buffer[begin : begin + segment.size]
+            place[:] = segment.buffer
+            contents.append(place)
+            begin += segment.size
+        constants = image.banks[_CONSTANT_BANK].copy()
+        return cls(buffer=buffer, contents=tuple(contents), constants=constants)
+
+    def digest(self) -> bytes:
+        """The same for the same contents."""
+        found = hashlib.sha256(self.constants.data)
+        for content in self.contents:
+            found.update(struct.pack("<Q", len(content)))
+            found.update(content.data)
+        return found.digest()
+
+
+def _buffer(size: int) -> Bytes:
+    """A buffer of at least some size, if possible one whose pages are there already."""
+    with _lock:
+        fitting = [b for b in _spare if size <= len(b) <= 4 * size]
+        if fitting:
+            best = min(fitting, key=len)
+            _spare[:] = [b for b in _spare if b is not best]
+            return best
+    return np.empty(size, np.uint8)
+
+
+def _give_back(buffer: Bytes) -> None:
+    with _lock:
+        _spare.append(buffer)
+        while sum(len(b) for b in _spare) > _SPARE_BYTES:
+            del _spare[0]
+
+
+class Deferred:
+    """A launch's timing that has not been asked for; called, it gives it."""
+
+    def __init__(self, launch: ExecutableLaunch, options: TimingOptions, is_blind: bool) -> None:
+        """`is_blind`: what memory holds does not matter."""
+        segments, image = launch.memory.segments, launch.variables
+        self._memory = launch.memory.outline()
+        self._kept = None if is_blind else _Kept.of(segments, image)
+        self._config = replace(launch.config, progress=None)
+        self._launch: ExecutableLaunch | None = replace(launch, config=self._config)
+        self._options = options
+        self._timing: LaunchTiming | None = None
+        self._turn = threading.Lock()
+        if self._kept is not None:
+            self._free = weakref.finalize(self, _give_back, self._kept.buffer)
+            _wait(self, len(self._kept.buffer))
+
+    @property
+    def kept_bytes(self) -> int:
+        """Bytes that are kept until the timing is asked for."""
+        kept = self._kept
+        return 0 if kept is None else len(kept.buffer)
+
+    def __call__(self) -> LaunchTiming | None:
+        """The timing; the first call traces the sampled blocks, unless another launch did."""
+        with self._turn:
+            if self._launch is None:
+                return self._timing
+            key = self._key(self._launch)
+            with _lock:
+                known = _shared.get(key)
+                if known is not None:
+                    _shared.move_to_end(key)
+            found = self._take() if known is None else known.again(self._options.over_time)
+            if known is None and found is not None:
+                _share(key, found)
+            self._timing, self._launch = found, None
+            if self._kept is not None:
+                self._kept = None
+                self._free()
+            return found
+
+    def _take(self) -> LaunchTiming | None:
+        launch, kept = self._launch, self._kept
+        assert launch is not None
+        image = launch.variables
+        if kept is not None:
+            image = ModuleImage({**image.banks, _CONSTANT_BANK: kept.constants}, image.addresses)
+        memory = self._memory.filled(None if kept is None else kept.contents)
+        there = replace(launch, memory=memory, image=image)
+        return take(there, self._options, is_blind=kept is None)
+
+    def _key(self, launch: ExecutableLaunch) -> tuple[Any, ...]:
+        with _lock:
+            number = _numbers.setdefault(launch.code, len(_numbers) + 1)
+        c, o = self._config, self._options
+        return (
+            number, c.grid, c.block, c.dynamic_shared, c.max_resident, c.sm_count, id(launch.gpu),
+            launch.clock_mhz, o.scheduler, o.exact, o.carveout,
+            _relative(c.params, self._memory), None if self._kept is None else self._kept.digest(),
+        )  # fmt: skip
+
+
+def _relative(parameters: bytes, memory: Any) -> tuple[Any, ...]:
+    """Parameters with addresses as places in the arrays they lead to, in order of appearance."""
+    order: dict[int, int] = {}
+    found: list[Any] = []
+    whole = len(parameters) // 8 * 8
+    for (word,) in struct.iter_unpack("<Q", parameters[:whole]):
+        place = memory.place(word)
+        if place is None:
+            found.append(word)
+            continue
+        base, size = place
+        found.append((order.setdefault(base, len(order)), word - base, size))
+    return (*found, parameters[whole:])
+
+
+def _wait(one: Deferred, size: int) -> None:
+    """Notes a launch that holds copies; of too many the oldest are traced now."""
+    with _lock:
+        _waiting[id(one)] = weakref.ref(one)
+        alive = [(key, other) for key, ref in _waiting.items() if (other := ref()) is not None]
+        kept = {key: other for key, other in alive if other.kept_bytes}
+        for key in [key for key in _waiting if key not in kept]:
+            del _waiting[key]
+    total = sum(other.kept_bytes for other in kept.values())
+    for other in list(kept.values())[:-1]:
+        if total <= _WAITING_BYTES:
+            return
+        total -= other.kept_bytes
+        other()
+
+
+def _share(key: tuple[Any, ...], timing: LaunchTiming) -> None:
+    """Keeps a timing for further launches; those unused for longest go."""
+    with _lock:
+        _shared[key] = timing
+        total = sum(one.sample.nbytes for one in _shared.values())
+        while total > _SHARED_BYTES and len(_shared) > 1:
+            _, oldest = _shared.popitem(last=False)
+            total -= oldest.sample.nbytes
