@@ -10,20 +10,26 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "cache",
-        help="show or clear the cache of compiled kernels",
+        help="show, clear or prepare the cache of compiled code",
         description="Cubins, disassembly and compiled code are cached on disk. "
-        "WARPLENS_CACHE_DIR sets the directory; `off` disables the cache.",
+        "WARPLENS_CACHE_DIR sets the directory; `off` disables the cache. `prepare` compiles "
+        "what every first run needs into the installation, for all its users.",
     )
-    parser.add_argument("action", choices=("info", "clear"))
+    parser.add_argument("action", choices=("info", "clear", "prepare"))
     return parser
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Executes the verb; returns the exit status."""
+    from warplens.cli._prepare import prepare
     from warplens.report.numbers import scaled
-    from warplens.toolchain.cache import default_cache
+    from warplens.toolchain.cache import SHIPPED, default_cache
     from warplens.wording import count
 
+    if arguments.action == "prepare":
+        ready = prepare()
+        print(f"{count(ready, 'function')} compiled in {SHIPPED}")
+        return 0
     cache = default_cache()
     if arguments.action == "clear":
         print(f"removed {count(cache.clear(), 'entry', 'entries')}")

@@ -11,7 +11,6 @@ import threading
 from pathlib import Path
 from typing import Any
 
-import llvmlite
 import llvmlite.binding as llvm
 from llvmlite import ir
 
@@ -32,10 +31,12 @@ from warplens.compiled.values import (
     describe,
     llvm_types,
 )
-from warplens.toolchain.cache import default_cache
+from warplens.toolchain.cache import default_cache, shipped_cache
 
 lock = threading.RLock()
 _engines: list[Any] = []  # own the machine code, which lives as long as the process
+KIND = "compiled"  # in the cache
+_X86_64_V3 = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
 _ROOT = Path(__file__).parent.parent
 RESULTS: tuple[Type, ...] = (INT, FLOAT, BOOL)  # what an entry may return to Python, or tuples
 # compiled into functions of other packages
@@ -184,7 +185,7 @@ def files_of(package: str) -> list[Path]:
 @functools.cache
 def sources(package: str) -> str:
     """A digest of all sources that functions of a package compile in."""
-    digest = hashlib.sha256(f"{llvmlite.__version__} {llvm.llvm_version_info}".encode())
+    digest = hashlib.sha256()
     for path in files_of(package):
         digest.update(path.name.encode())
         digest.update(path.read_bytes())
@@ -197,8 +198,17 @@ def key_of(function: Any, kinds: Any) -> str:
     if module[0] != "warplens":
         return ""
     names = f"{function.__module__}.{function.__qualname__} {kinds}"
-    host = f"{llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
-    return f"{sources(module[1])} {host} {names}"
+    return f"{sources(module[1])} {llvm.get_default_triple()} {' '.join(_processor())} {names}"
+
+
+@functools.cache
+def _processor() -> tuple[str, str]:
+    """Processor and features to compile for: of x86 what all have had for ten years, so that code
+    compiled elsewhere can be used. There are no vectors in these functions."""
+    features = llvm.get_host_cpu_features()
+    if all(features.get(name) for name in _X86_64_V3):
+        return "x86-64-v3", ""
+    return llvm.get_host_cpu_name(), features.flatten()
 
 
 def _optimise(module: Any, machine: Any) -> None:
@@ -228,15 +238,15 @@ def load(key: str, make: Any) -> int:
         llvm.initialize_native_asmprinter()
         target = llvm.Target.from_default_triple()
         machine = target.create_target_machine(
-            cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(),
+            cpu=_processor()[0], features=_processor()[1],
             opt=2, reloc="static", codemodel="large",
         )  # fmt: skip
         cache = default_cache()
-        data = cache.get("compiled", key) if key else None
+        data = (shipped_cache().get(KIND, key) or cache.get(KIND, key)) if key else None
         if data is None:
             data = _compile(make(), machine, target)
             if key:
-                cache.put("compiled", key, data)
+                cache.put(KIND, key, data)
         # one block for all sections: see lift/jit.py
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine, use_lmm=True)
         engine.add_object_file(llvm.ObjectFileRef.from_data(data))

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import importlib.metadata
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ _DIGEST_BYTES = 32
 _PUTS_BETWEEN_PRUNES = 64
 _TEMPORARY = ".tmp"
 DEFAULT_LIMIT_BYTES = 1 << 30
+SHIPPED = Path(__file__).parent.parent / "ready"
 OFF = ("", "0", "off", "none")
 
 
@@ -34,7 +36,8 @@ class CacheInfo:
 
 
 class Cache:
-    """Bytes on disk by kind and key; every failure of the disk only means a miss.
+    """Bytes on disk by kind and key; every failure of the disk only means a miss. What cannot be
+    written goes to a temporary directory from then on, which is said once.
 
     Entries carry a digest of their payload: a truncated or altered file is a miss and is written
     anew. Writers go through a temporary file and a rename, so that processes may share a cache.
@@ -75,7 +78,8 @@ class Cache:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=path.parent, suffix=_TEMPORARY)
-        except OSError:
+        except OSError as error:
+            self._go_elsewhere(error)
             return
         try:
             with os.fdopen(handle, "wb") as stream:
@@ -89,6 +93,17 @@ class Cache:
         if self._puts % _PUTS_BETWEEN_PRUNES == 0:
             self.prune()
         self._puts += 1
+
+    def _go_elsewhere(self, error: OSError) -> None:
+        """Goes on in a temporary directory of this user where nothing can be kept, and says so."""
+        elsewhere = _temporary_directory()
+        if elsewhere is None or self.directory in (None, elsewhere):
+            return
+        print(
+            f"warplens: the cache {self.directory} cannot be written ({error.strerror}); using "
+            f"{elsewhere}. WARPLENS_CACHE_DIR sets another directory.", file=sys.stderr,
+        )  # fmt: skip
+        self.directory = elsewhere
 
     def prune(self) -> None:
         """Removes the entries unused for longest until the cache is well below its limit."""
@@ -149,6 +164,19 @@ class Cache:
                 yield path, stat
 
 
+def _temporary_directory() -> Path | None:
+    """A directory for temporary files that only this user can write; None if there is none."""
+    user = os.getuid() if hasattr(os, "getuid") else "user"
+    found = Path(tempfile.gettempdir()) / f"warplens-{user}"
+    try:
+        found.mkdir(mode=0o700, exist_ok=True)
+        stat = found.lstat()
+    except OSError:
+        return None
+    is_ours = not hasattr(os, "getuid") or (stat.st_uid == user and stat.st_mode & 0o7777 == 0o700)
+    return found if is_ours and not found.is_symlink() else None
+
+
 @lru_cache(maxsize=1)
 def _version() -> str:
     try:
@@ -169,6 +197,13 @@ def _cache_at(setting: str | None) -> Cache:
 def default_cache() -> Cache:
     """The user's cache; `WARPLENS_CACHE_DIR` moves it, or turns it off when empty or `off`."""
     return _cache_at(os.environ.get("WARPLENS_CACHE_DIR"))
+
+
+@lru_cache(maxsize=1)
+def shipped_cache() -> Cache:
+    """What was compiled when the package was built or installed (`warplens cache prepare`)."""
+    is_off = os.environ.get("WARPLENS_SHIPPED", "on").lower() in OFF
+    return Cache(None if is_off else SHIPPED)
 
 
 def key_of(*parts: str | bytes) -> bytes:
