@@ -14,7 +14,7 @@ from tests.timing.touching import touched
 from warplens.execute.trace import ELSEWHERE
 from warplens.gpus import find_gpu
 from warplens.timing import dram, l2, rows
-from warplens.timing.sample import _spread
+from warplens.timing.plans import spread
 from warplens.timing.sharing import Sharing, sharing
 from warplens.timing.touched import Touched, distinct
 
@@ -40,7 +40,7 @@ def _product(block: int) -> list[int]:
 
 
 def _sampled(sms: int, rounds: int) -> Ints:
-    places = _spread(SMS, sms)
+    places = spread(SMS, sms)
     return np.array(sorted(r * SMS + place for r in range(rounds) for place in places))
 
 

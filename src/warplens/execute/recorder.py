@@ -40,7 +40,9 @@ Records = npt.NDArray[Any]
 WINDOW = np.dtype([(name, "i8") for name in ("first", "last", "stagger", "sooner")])
 # the recorder's state
 RECORDER = np.dtype([
-    ("stride", "i8"), ("overflowed", "i8"),  # 1: something did not fit, or came behind a window
+    # blocks recorded whole: from `first` on every `stride`-th
+    ("stride", "i8"), ("first", "i8"),
+    ("overflowed", "i8"),  # 1: something did not fit, or came behind a window
     # the tables: host address, rows in use, rows that there are
     ("entries", "i8"), ("n_entries", "i8"), ("most_entries", "i8"),
     ("accesses", "i8"), ("n_accesses", "i8"), ("most_accesses", "i8"),
@@ -49,10 +51,15 @@ RECORDER = np.dtype([
     ("drift", "i8"), ("uneven", "i8"), ("warps", "i8"),  # see Stretch; shares times 1 << 20
     ("cut", "i8"),  # 1: blocks end with the windows of their warps
     ("seen", "i8"),  # host address of the counters of what passed, by block and warp
+    # work of every block: names of blocks, ascending, instructions of lifted blocks, counts by
+    # block and warp (host addresses), and the block that runs with its row
+    ("names", "i8"), ("n_names", "i8"), ("sizes", "i8"), ("works", "i8"),
+    ("running", "i8"), ("row", "i8"),
 ])  # fmt: skip
 # an entry as it is recorded
 EXECUTED = np.dtype([("block", "u4"), ("warp", "i4"), ("entry", ENTRY)])
 
+WARPS = 32  # of a block, at most
 SUB_PARTITIONS = 4  # of every SM with a control word in its instructions
 _SEEN = 1 << 18  # counters
 _MOST_OF_ONE = 160  # lines of an access are fewer
@@ -100,12 +107,34 @@ def _count(header: Any, last: int, block: int, warp: int) -> int:
     return int(seen)
 
 
+@native
+def _add_work(header: Any, block: int, warp: int, number: int) -> None:
+    """Adds a lifted block to the work of a warp."""
+    if header.n_names == 0:
+        return
+    if block != header.running:
+        names = carray(header.names, (header.n_names,), np.int64)
+        low, high = 0, header.n_names - 1
+        while low < high:
+            middle = (low + high) // 2
+            if names[middle] < block:
+                low = middle + 1
+            else:
+                high = middle
+        header.running, header.row = block, low
+    row = header.row
+    works = carray(header.works, (row + 1, WARPS), np.int64)
+    sizes = carray(header.sizes, (number + 1,), np.int64)
+    works[row, peek32(warp + at.WARP_INDEX) & WARPS - 1] += sizes[number]
+
+
 @cfunc(ON_SPLIT)
 def _on_block(env: Any, warp: int, number: int, mask: int) -> None:
     slots = carray(env, (at.ENV_SLOTS,), np.int64)
     header = record_at(slots[at.ENV_OBSERVER], RECORDER)
     block = slots[at.ENV_BLOCK]
-    if block % header.stride != 0:
+    _add_work(header, block, warp, number)
+    if (block - header.first) % header.stride != 0:
         return
     last = header.own.last
     if last:
@@ -126,7 +155,7 @@ def _on_block(env: Any, warp: int, number: int, mask: int) -> None:
 @native
 def _entry_of(header: Any, block: int, warp: int, space: int) -> tuple[bool, int]:
     """Whether an access is kept, and what it belongs to."""
-    whole = block % header.stride == 0
+    whole = (block - header.first) % header.stride == 0
     if not whole and space != at.SPACE_GLOBAL:
         return False, ELSEWHERE
     entry = header.n_entries - 1 if whole else ELSEWHERE
@@ -196,7 +225,7 @@ def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int,
     row.block, row.warp, row.entry = block, peek32(warp + at.WARP_INDEX), entry
     row.instruction, row.space, row.kind, row.size = inst, space, kind, size
     row.lanes = population(lanes)
-    whole = block % header.stride == 0
+    whole = (block - header.first) % header.stride == 0
     _measure(header, row, warp, lanes, whole, space, kind, size, base)
     header.n_accesses = n + 1
 
@@ -223,8 +252,14 @@ class Recorder:
     """The tables that one sampled run fills."""
 
     def __init__(self, stride: int, scale: int = 1, window: Stretch | None = None, *,
-                 cut: bool = False) -> None:  # fmt: skip
-        """`window`: what is kept of a warp. `cut`: blocks end with the windows of their warps."""
+                 first: int = 0, cut: bool = False, names: Ints | None = None,
+                 sizes: Ints | None = None) -> None:  # fmt: skip
+        """From the block `first` on every `stride`-th is recorded whole.
+
+        `window`: what is kept of a warp. `cut`: blocks end with the windows of their warps.
+        `names`: of the blocks whose work is counted, ascending; `sizes`: instructions of every
+        lifted block.
+        """
         self._entries = np.empty(scale * MAX_ENTRIES, EXECUTED)
         self._accesses = np.empty(scale * MAX_ACCESSES, ACCESS)
         self._lines = np.empty(scale * MAX_LINES, np.int64)
@@ -234,7 +269,14 @@ class Recorder:
             ("entries", self._entries), ("accesses", self._accesses), ("lines", self._lines)
         ):  # fmt: skip
             header[name], header[f"most_{name}"] = table.ctypes.data, len(table)
-        header["stride"], header["cut"], header["seen"] = stride, cut, self._seen.ctypes.data
+        header["stride"], header["first"] = stride, first
+        header["cut"], header["seen"] = cut, self._seen.ctypes.data
+        self._names = np.zeros(0, np.int64) if names is None else np.ascontiguousarray(names)
+        self._sizes = np.zeros(1, np.int64) if sizes is None else np.ascontiguousarray(sizes)
+        self.works = np.zeros((len(self._names), WARPS), np.int64)  # instructions by block and warp
+        header["n_names"], header["running"] = len(self._names), -1
+        for name, table in (("names", self._names), ("sizes", self._sizes), ("works", self.works)):
+            header[name] = table.ctypes.data
         if window:
             firsts, lasts = zip((window.first, window.last), window.accesses, strict=True)
             columns = firsts, lasts, window.stagger, window.sooner
@@ -292,6 +334,7 @@ class Recorder:
         return BlockTrace(
             blocks=blocks,
             stride=int(self._header["stride"]),
+            first=int(self._header["first"]),
             starts=np.array([b.start for b in lifted_blocks], np.int64),
             ends=np.array([b.end for b in lifted_blocks], np.int64),
             entries=picked(entries["entry"], order),

@@ -69,7 +69,7 @@ class BlockTrace:
 
     Attributes:
         blocks: indices of the blocks recorded whole, ascending.
-        stride: every `stride`-th block of a sampled wave is recorded whole.
+        stride: every `stride`-th block of a sampled wave, from `first` on, is recorded whole.
         starts, ends: first instruction and end of every lifted block.
         entries: ENTRY per executed lifted block, warp after warp.
         warp_entries: where each warp's entries begin; warps of `blocks` in order.
@@ -97,6 +97,7 @@ class BlockTrace:
     warps_per_block: int
     truncated: bool
     sampled: int
+    first: int = 0
 
     def with_entries(self, keep: npt.NDArray[np.bool_]) -> BlockTrace:
         """The same trace with only some entries, and their accesses."""

@@ -71,7 +71,9 @@ class Answers:
             if rollup == "max":
                 return estimate.busiest_cycles
             idle = estimate.active_sms < self.gpu.sm_count
-            return 0.0 if rollup == "min" and idle else estimate.active_cycles
+            if rollup == "min":
+                return 0.0 if idle else estimate.idlest_cycles or estimate.active_cycles
+            return estimate.active_cycles
         if unit == "dram":
             return elapsed * self._dram_share()
         return elapsed
@@ -99,6 +101,7 @@ class Answers:
         """Chip-wide sums of the counters that the model gives."""
         model, gpu = self.model, self.gpu
         sums = {name: float(model.result.sm[name]) * model.estimate.scale for name in SUMS}
+        sums["warp_cycles"] *= self._longer
         busy = dict(zip(PIPES, model.result.sm["pipe_busy"] * model.estimate.scale, strict=True))
         issued = float(sums["issue_active"])
         active = model.estimate.active_cycles * gpu.sm_count * gpu.sub_partitions
@@ -148,6 +151,15 @@ class Answers:
         return found
 
     @cached_property
+    def _longer(self) -> float:
+        """Cycles of all warps over those that follow from the replay's instructions."""
+        estimate = self.model.estimate
+        if not estimate.warp_cycles:
+            return 1.0
+        replayed = float(self.model.result.sm["warp_cycles"]) * estimate.scale
+        return estimate.warp_cycles / max(1.0, replayed)
+
+    @cached_property
     def _own(self) -> dict[str, float]:
         """Sums of the replay itself."""
         return {name: float(self.model.result.sm[name]) for name in SUMS}
@@ -166,6 +178,7 @@ class Answers:
     def stalls(self) -> dict[str, float]:
         """Warp cycles in each state, over the whole launch."""
         totals = self.model.result.counts.stalls.sum(axis=0) * self.model.estimate.scale
+        totals[1:] *= self._longer  # all but issuing, of which there is as much as work
         return dict(zip(REASONS, (float(t) for t in totals), strict=True))
 
     # --- ratios ----------------------------------------------------------------------------------

@@ -69,7 +69,7 @@ def _all_instructions(sample: sampling.Sample, blocks: int) -> float:
     of other SMs say more; else 0: the trace tells."""
     trace = sample.trace
     is_whole = not trace.truncated and trace.instructions() < REPLAY_LIMIT
-    if is_whole and not sampling.blocks_differ(trace):
+    if is_whole and (sample.works is None or not sample.works.differ):
         return 0.0
     return sample.mean_work * blocks
 

@@ -90,6 +90,7 @@ def _start(state: State, counts: Counts, spec: Record, trace: Trace, number: int
     """Warps go to the sub-partitions in turn (see residency.first_step)."""
     sm, slot = state.sm[0], state.slots[number]
     block = trace.order[sm.next_block]
+    slot.began, slot.trace = now, block
     sm.next_block += 1
     if not spec.ideal & IDEAL_LAUNCH:
         gap = spec.launch_first if sm.next_block <= spec.resident else spec.launch_interval
@@ -200,6 +201,7 @@ def _end(state: State, counts: Counts, spec: Record, number: int, now: int) -> N
     sm, slot = state.sm[0], state.slots[number]
     counts.done[sm.finished, 0] = now
     counts.done[sm.finished, 1] = sm.issued
+    counts.done[sm.finished, 2], counts.done[sm.finished, 3] = slot.began, slot.trace
     sm.finished += 1
     slot.free = now + (0 if spec.ideal & IDEAL_LAUNCH else spec.block_start)
     slot.ended = 1

@@ -264,7 +264,7 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     n_sets = max(1, int(size_bytes / 128 / _WAYS))
     tags = np.zeros((n_sets, _WAYS), np.int64)
     valid = np.zeros((n_sets, _WAYS), np.uint8)
-    place = np.unique(touched.blocks % stride, return_inverse=True)[1][touched.block]
+    place = np.unique(touched.sm_of(stride), return_inverse=True)[1][touched.block]
     entry = context["entry"]
     asking = np.where(entry == 0, _MINE, 2 << np.maximum(0, place - 1) % _PLACES)
     asking[entry == BEFORE] = 0

@@ -28,6 +28,7 @@ from warplens.timing.state import (
 )
 from warplens.timing.table import code_of
 from warplens.timing.touched import Touched
+from warplens.timing.uneven import MOST_PLACED, Grid, Replayed, busiest, grid_of
 
 REPLAY_LIMIT = 3_000_000  # warp instructions of one replay
 _FOR_OTHERS = ("not_selected", "math_pipe_throttle", "lg_throttle", "mio_throttle")
@@ -112,6 +113,8 @@ class Estimate:
         scale: the launch's work over the replayed work: what sums are multiplied with.
         steady_blocks_per_cycle: rate of one SM in the middle of the launch.
         sampling_error: relative difference between two halves of the steady part.
+        idlest_cycles: of the SM that works least; warp_cycles: of all warps, if not as in the
+            replay; 0: not known.
     """
 
     active_cycles: float
@@ -122,6 +125,8 @@ class Estimate:
     steady_blocks_per_cycle: float
     sampling_error: float
     active_sms: int
+    idlest_cycles: float = 0.0
+    warp_cycles: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +168,8 @@ class Model:
     @cached_property
     def touched(self) -> Touched:
         """The lines that the sampled blocks touch."""
-        return Touched.of(self.sample.trace.context, self.sample.trace.lines)
+        trace = self.sample.trace
+        return Touched.of(trace.context, trace.lines, trace.first)
 
     @cached_property
     def answer(self) -> l2.L2Answer:
@@ -215,7 +221,14 @@ class Model:
         )
 
     def _balance(self) -> float:
-        """The mean blocks of a busy SM over the most; 1 where SMs end together."""
+        """The mean blocks of a busy SM over the most; 1 where SMs end together. Of unlike blocks,
+        the mean work of an SM over that of the one that is replayed."""
+        works, resident = self.sample.works, self.question.resident
+        if works is not None and works.differ and works.total <= self.active_sms * resident:
+            of_sm = np.arange(works.total) % self.active_sms
+            work = np.bincount(of_sm, works.every[0], self.active_sms)
+            mine = float(work[self.sample.trace.first % self.active_sms])
+            return min(1.0, float(work.mean()) / max(1.0, mine))
         share = self.question.blocks / self.active_sms
         return share / most_of_an_sm(self.question, self.active_sms)
 
@@ -247,7 +260,21 @@ class Model:
     @cached_property
     def estimate(self) -> Estimate:
         """The whole launch."""
-        return extrapolate(self.question, self.result, self.active_sms, self.pace)
+        found = extrapolate(self.question, self.result, self.active_sms, self.pace)
+        return found if self.grid is None else on_chip(found, self.grid, self.result)
+
+    @cached_property
+    def grid(self) -> Grid | None:
+        """Where all blocks go, if they are of unlike work."""
+        works, q = self.sample.works, self.question
+        if works is None or not works.differ or q.blocks != works.total:
+            return None
+        if works.total > MOST_PLACED:
+            return None
+        pace = self.pace.work / self.pace.cycles if self.pace else 0.0
+        together = min(float(self.resident), q.blocks / self.active_sms)
+        replayed = replayed_blocks(self.sample, self.result, (pace, together))
+        return grid_of(works, replayed, self.result.spec, q.gpu.sm_count)
 
     @cached_property
     def pace(self) -> Pace | None:
@@ -368,6 +395,35 @@ def extrapolate(question: Question, replay: Replay, active_sms: int,
     )
 
 
+def on_chip(estimate: Estimate, grid: Grid, replay: Replay) -> Estimate:
+    """An estimate with the times of a grid whose blocks were placed one by one."""
+    placement, share = grid.placement, _active_share(replay)
+    return replace(
+        estimate,
+        active_cycles=float(placement.active.mean()) * share,
+        busiest_cycles=placement.makespan,
+        idlest_cycles=float(placement.active.min()) * share,
+        elapsed_cycles=placement.makespan + estimate.overhead_cycles,
+        warp_cycles=grid.warp_cycles,
+    )
+
+
+def replayed_blocks(sample: Sample, replay: Replay, pace: tuple[float, float]) -> Replayed:
+    """Work and time of the blocks that ended in a replay; `pace`: see Replayed."""
+    trace, n = sample.trace, 0 if sample.windows else replay.blocks
+    sizes = (trace.ends - trace.starts)[trace.entries["lifted_block"]]
+    warps = np.diff(np.concatenate(([0], np.cumsum(sizes)))[trace.warp_entries])
+    work = warps.reshape(-1, trace.warps_per_block).astype(np.float64)
+    done = replay.counts.done[:n]
+    done = done[np.argsort(done[:, 3])]
+    return Replayed(
+        whole=work[done[:, 3]].sum(axis=1), longest=work[done[:, 3]].max(axis=1, initial=0.0),
+        cycles=(done[:, 0] - done[:, 2]).astype(np.float64), span=float(replay.cycles),
+        warp_cycles=float(replay.sm["warp_cycles"]), pace=pace,
+        rate=replay.instructions / max(1.0, busiest(replay.sm, replay.spec)),
+    )  # fmt: skip
+
+
 def _active_share(replay: Replay) -> float:
     """The part of the replayed time in which the SM had warps."""
     return min(1.0, float(replay.sm["cycles"]) / max(1, replay.cycles)) if replay.blocks else 1.0
@@ -399,7 +455,7 @@ def _steady(replay: Replay, resident: int) -> tuple[float, float]:
     if not n:
         return 0.0, 0.0
     order = np.argsort(replay.counts.done[:n, 0], kind="stable")
-    done, work = replay.counts.done[:n][order].astype(np.float64).T
+    done, work = replay.counts.done[:n, :2][order].astype(np.float64).T
     first, last = resident - 1, n - resident
     if last - first < max(2, resident // 2):
         return float(work[-1] / max(1.0, done[-1])), 0.0

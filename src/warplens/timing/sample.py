@@ -19,21 +19,19 @@ import numpy.typing as npt
 
 from warplens.errors import Deadlock, LimitExceeded, WarplensError
 from warplens.execute import grid as engine
-from warplens.execute import recorder as tracing
 from warplens.execute.execution import Execution
 from warplens.execute.launch import turns_of
 from warplens.execute.memory import DeviceMemory
 from warplens.execute.recorder import Recorder, Stretch
 from warplens.execute.tally import WARPS, Tally
 from warplens.execute.trace import BlockTrace
+from warplens.timing.plans import LONG, MAX_WAVES, WARM_UP, Plan, plan
 from warplens.timing.residency import Residency, imbalance
+from warplens.timing.works import Works, all_works, first_works, joined, strewn, works_of
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-BUDGET = 4_000_000  # warp instructions run for a sample
-LONG_BUDGET = 56_000_000  # the same for long blocks: what is not kept is quick
 SPREAD = 16  # blocks all over the grid that tell how much work a long one is
-NEIGHBOURS = 80  # long blocks of other SMs that are worth a larger budget
 _ONE_KIND = 0.9  # of the work of a kind's longest block
 _KINDS = 3  # of long blocks that get windows
 _HALVINGS = 4  # of the way between two blocks of unlike kinds
@@ -44,45 +42,11 @@ IN_STEP = 3.0  # waves of blocks after which those of an SM are at different poi
 DRIFT = 0.05
 UNEVEN = 0.2  # for each warp more than others have: fits L1 hits of dedispersion kernels on an H200
 _STAGGER_BUDGET = 150_000_000  # warp instructions run to come to windows at different points
-_WARM_UP = 2.0  # windows' worth of a block that pass before its window: caches are filled then
-_OVERRUN = 1.5  # a block that is cut runs on to the next back edges, and its barriers
-REPLAYED = 1_200_000  # of one SM's blocks, less than the limit of a replay
-_IN_WINDOWS = 700_000  # of one SM's blocks, where they are longer
-WAVES = 4  # of an SM's resident blocks, more where blocks are short
-MAX_WAVES = 48
-_ALIKE = 0.1  # standard deviation of the blocks' instructions over their mean
-_STEADY = 40_000  # warp instructions of one SM that give a steady rate
-_BESIDE = 4  # SMs beside each other that are sampled, at most; others are spread over the chip
-_GOLDEN = (5**0.5 - 1.0) / 2.0  # multiples of it lie far apart, however many there are
-_FILLED = 0.85  # of a table's capacity
-LONG = 4  # times the ordinary tables, where one block fills them
+_RATE, _LATENCY = 1.5, 12.0  # instructions a cycle, cycles of one: to tell the busiest SM
 EXACT = 16  # times the ordinary budget and tables, for an exact replay
 _MAX_TOGETHER = 20_000  # blocks that are run in full because they wait for each other
 _WAITING = 200_000  # loop iterations after which a block alone seems to wait for others
 _MAX_STEPS = 20_000_000  # loop iterations of a sample; blocks that wait for others never end
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """Blocks to run, ascending; every `stride`-th block index is recorded whole, those of `sms - 1`
-    other SMs lightly.
-
-    `part`: how much of every block is kept, from its beginning.
-    """
-
-    blocks: tuple[int, ...]
-    stride: int
-    sms: int
-    part: float = 1.0
-
-
-    def around(self, place: int, total: int) -> Plan:
-        """As many blocks in the same places elsewhere in the grid."""
-        rounds = -(-len(self.blocks) // self.sms)
-        last = max(0, -(-total // self.stride) - rounds)
-        first = min(max(0, place // self.stride - rounds // 2), last)
-        blocks = _of_neighbours(first * self.stride, rounds, self.stride, self.sms, total)
-        return replace(self, blocks=tuple(blocks))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +71,7 @@ class Sample:
         sms: SMs of a wave that were sampled; `stride`: from a block to the next of the same SM.
         execution: the counts of `executed` whole blocks.
         windows: of long blocks, the kinds of which the grid consists; `trace` is the first one's.
+        works: the work of blocks all over the grid; None: it is taken to be alike.
     """
 
     trace: BlockTrace
@@ -115,6 +80,7 @@ class Sample:
     execution: Execution
     executed: int
     windows: tuple[Window, ...] = ()
+    works: Works | None = None
 
     @property
     def nbytes(self) -> int:
@@ -125,93 +91,11 @@ class Sample:
     @property
     def mean_work(self) -> float:
         """Warp instructions of a block over the whole grid."""
+        if self.works is not None and self.works.differ:
+            return float(self.works.every[0].mean())
         if self.windows:
             return sum(window.share * window.work for window in self.windows)
         return float(self.execution.columns["inst_executed"].sum()) / self.executed
-
-
-def plan(total: int, sm_count: int, resident: int, costs: tuple[float, ...],
-         scale: int = 1, least_waves: int = WAVES, *, cut: bool = False) -> Plan:  # fmt: skip
-    """Chooses blocks. `costs`: instructions, entries, accesses, lines and global accesses of one.
-
-    `scale` multiplies what may be run and kept; above 1, all waves are taken as far as they fit.
-    `cut`: of long blocks, only what is kept is run.
-    """
-    filled, budget = _FILLED * scale, float(BUDGET * scale)
-    instructions, entries, accesses, lines, shared_by_all = (max(1.0, cost) for cost in costs)
-    run, kept = instructions, 1.0
-    sms = min(sm_count, total)
-    per_sm = -(-total // sms)
-    room = min(
-        REPLAYED * scale / instructions, filled * tracing.MAX_ENTRIES / entries,
-        filled * tracing.MAX_ACCESSES / accesses, filled * tracing.MAX_LINES / lines,
-    )  # fmt: skip
-    part = min(1.0, room / min(resident, per_sm))
-    if part < 1.0:
-        part *= _IN_WINDOWS / REPLAYED
-        # All that is kept shrinks; what is run does so only if blocks can be cut.
-        budget = LONG_BUDGET * scale
-        run *= min(1.0, (_WARM_UP + _OVERRUN) * part) if cut else 1.0
-        entries, accesses, lines = (part * cost for cost in (entries, accesses, lines))
-        kept = 1.0 + _WARM_UP  # of global accesses, those before the window, too
-        shared_by_all *= kept * part
-    whole = min(
-        budget / instructions, filled * tracing.MAX_ENTRIES / entries,
-        filled * tracing.MAX_ACCESSES / accesses, filled * tracing.MAX_LINES / lines,
-    )  # fmt: skip
-    if part < 1.0:
-        whole = max(whole, float(min(resident, per_sm)))
-    waves_in_grid = -(-per_sm // resident)
-    wanted = min(MAX_WAVES, max(least_waves, int(_STEADY / (resident * instructions))))
-    if part < 1.0:
-        wanted = 1  # wherever the kinds of blocks are
-    elif scale > 1:
-        wanted = waves_in_grid
-    waves = int(max(1, min(wanted, waves_in_grid, whole // min(resident, per_sm))))
-    mine = max(1, int(min(whole, waves * resident, per_sm)))
-    tables = _FILLED * max(scale, LONG)
-    light = min(
-        1.0 + (tables * tracing.MAX_ACCESSES / mine - accesses) / shared_by_all,
-        tables * tracing.MAX_LINES / (mine * lines * kept),
-    )  # fmt: skip
-    budget = max(budget, min(LONG_BUDGET * scale, NEIGHBOURS * run))
-    neighbours = int(max(1, min(sms, budget / run // mine, light)))
-    chosen: list[int] = []
-    # The middles of equal parts of the grid, so that blocks that differ are met in proportion, and
-    # the last wave, which may be a small one.
-    parts = max(1, waves - 1)
-    picked = (2 * np.arange(parts) + 1) * waves_in_grid // (2 * parts)
-    if waves > 1:
-        picked = np.unique(np.append(picked, waves_in_grid - 1))
-    if waves == waves_in_grid:
-        picked = np.arange(waves)
-    left = mine
-    for done, wave in enumerate(picked.tolist()[::-1]):  # the last one may be small
-        rounds = min(resident, per_sm - wave * resident, -(-left // (len(picked) - done)))
-        chosen = _of_neighbours(wave * sms * resident, rounds, sms, neighbours, total) + chosen
-        left -= rounds
-    return Plan(blocks=tuple(dict.fromkeys(chosen)), stride=sms, sms=neighbours, part=part)
-
-
-def _of_neighbours(begin: int, rounds: int, stride: int, sms: int, total: int) -> list[int]:
-    """The blocks of `sms` SMs, where each of `stride` SMs takes one after another."""
-    places = _spread(stride, sms)
-    blocks = [begin + stride * k + place for k in range(rounds) for place in places]
-    return [block for block in blocks if block < total]
-
-
-def _spread(stride: int, sms: int) -> list[int]:
-    """SMs to sample: some beside each other, whose blocks share what neighbours share, and others
-    all over the chip, who tell how much is shared at all."""
-    beside = sms if sms < 4 else min(_BESIDE, sms - 2)
-    places = list(range(stride if sms >= stride else beside))
-    turn = 0
-    while len(places) < sms:
-        turn += 1
-        place = int(turn * _GOLDEN % 1.0 * stride)
-        if place not in places:
-            places.append(place)
-    return sorted(places)
 
 
 def record(prepare: Callable[[], engine.Program], image: engine.ModuleImage,
@@ -222,38 +106,30 @@ def record(prepare: Callable[[], engine.Program], image: engine.ModuleImage,
 
     Blocks that wait for others cannot be run alone: then the whole grid is, if it is small.
     """
-    total, resident = prod(config.grid), places.blocks
-    program = prepare()
+    total, program = prod(config.grid), prepare()
     heap = {segment.base for segment in memory.segments if segment.on_device_heap}
     after = memory._next
     quiet = replace(
         config, restore=restore, workers=1, progress=None, max_steps=_MAX_STEPS * scale
     )
+    ground = Ground(program=program, image=image, memory=memory, config=quiet)
     try:
         # Only a kernel whose blocks can see each other can wait for another block.
         probe = replace(quiet, max_steps=_WAITING) if program.lifted.ordered_reason else quiet
-        alone = Plan(blocks=(0,), stride=1, sms=1)
-        first = _run(program, image, memory, probe, alone, max(scale, LONG))
+        first = replace(ground, config=probe).run(_alone(0), max(scale, LONG))
         if total == 1:
             return first
-        cut = _can_cut(program)
-        chosen = plan(total, config.sm_count, resident, _costs(first), scale, cut=cut)
-        if chosen.blocks == (0,):
-            return first
-        if chosen.part < 1.0:
-            return _windows(program, image, memory, quiet, first, places, scale)
-        sample = _run(program, image, memory, quiet, chosen, scale)
-        if not blocks_differ(sample.trace):
-            return sample
-        costs = _costs(sample, len(sample.trace.blocks))
-        more = plan(total, config.sm_count, resident, costs, scale, MAX_WAVES)
-        if len(more.blocks) // more.sms * costs[0] > REPLAYED * scale:
-            return _windows(program, image, memory, quiet, first, places, scale)
-        if more.part < 1.0 or more.blocks == chosen.blocks:
-            return sample
-        return _run(program, image, memory, quiet, more, scale)
+        if ground.has_clusters:
+            return _alike(ground, first, places, scale)
+        works = first_works(config.grid, replace(ground, config=probe).counted)
+        if not works.differ:
+            sample = _alike(ground, first, places, scale)
+            if sample.works is None or not sample.works.differ:
+                return replace(sample, works=None)
+            works = joined(works, sample.works)
+        return _unlike(ground, works, places, scale)
     except (Deadlock, LimitExceeded):
-        return _all(program, image, memory, quiet, total) if total <= _MAX_TOGETHER else None
+        return _all(ground) if total <= _MAX_TOGETHER else None
     except WarplensError:
         return None  # the ordinary run will say what is wrong
     finally:
@@ -264,36 +140,144 @@ def record(prepare: Callable[[], engine.Program], image: engine.ModuleImage,
             memory._next = after
 
 
-def _can_cut(program: engine.Program) -> bool:
-    """Whether a block may end early: no other one waits for what it does."""
-    x, y, z = program.lifted.kernel.cluster_shape
-    return not program.lifted.ordered_reason and x * y * z == 1
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """What sampled blocks run on."""
 
+    program: engine.Program
+    image: engine.ModuleImage
+    memory: DeviceMemory
+    config: engine.LaunchConfig
 
-def _windows(program: engine.Program, image: engine.ModuleImage, memory: DeviceMemory,
-             config: engine.LaunchConfig, first: Sample, room: Residency,
-             scale: int) -> Sample:  # fmt: skip
-    """Long blocks from all over the grid, and a window for each kind of them."""
-    total, cut = prod(config.grid), _can_cut(program)
-    together = any(one.opcode.startswith("BAR") for one in program.lifted.kernel.instructions)
+    @property
+    def has_clusters(self) -> bool:
+        """Whether blocks come in clusters."""
+        x, y, z = self.program.lifted.kernel.cluster_shape
+        return x * y * z > 1
 
-    def counted(places: Ints) -> tuple[Execution, Ints]:
-        """Blocks (with clusters, all of them) and the instructions of their warps."""
-        turns = turns_of(tuple(places.tolist()), config.grid, program.lifted.kernel.cluster_shape)
-        lifted = program.lifted.layout.blocks
-        tally = Tally(np.array([one.end - one.start for one in lifted], np.int64), len(turns))
+    @property
+    def can_cut(self) -> bool:
+        """Whether a block may end early: no other one waits for what it does."""
+        return not self.program.lifted.ordered_reason and not self.has_clusters
+
+    @property
+    def sizes(self) -> Ints:
+        """Instructions of every lifted block."""
+        lifted = self.program.lifted.layout.blocks
+        return np.array([one.end - one.start for one in lifted], np.int64)
+
+    def turns(self, places: tuple[int, ...]) -> tuple[int, ...]:
+        """The turns at which blocks come; with clusters, of all their fellows."""
+        return turns_of(places, self.config.grid, self.program.lifted.kernel.cluster_shape)
+
+    def tallied(self, places: Ints) -> tuple[Execution, Ints]:
+        """Runs blocks; with clusters, all of them: their counts, instructions by block and warp."""
+        turns = self.turns(tuple(places.tolist()))
+        tally = Tally(self.sizes, len(turns))
         execution = engine.execute(
-            program, image, memory, replace(config, observer=tally.observer, block_order=turns),
+            self.program, self.image, self.memory,
+            replace(self.config, observer=tally.observer, block_order=turns),
         )  # fmt: skip
         return execution, tally.counts.reshape(len(places), -1, WARPS)
 
-    places = np.unique(((np.arange(SPREAD) + 0.5) * total / SPREAD).astype(np.int64))
-    execution, counts = counted(places)
+    def counted(self, places: Ints) -> Ints:
+        """Instructions of the warps of some blocks."""
+        found: Ints = self.tallied(places)[1].reshape(-1, WARPS)
+        return found
+
+    def run(self, chosen: Plan, scale: int = 1, window: Stretch | None = None, *,
+            cut: bool = False) -> Sample:  # fmt: skip
+        """Runs the blocks of a plan and records them."""
+        run = self.turns(chosen.blocks)
+        names = None if window or self.has_clusters else np.array(sorted(run), np.int64)
+        recorder = Recorder(
+            chosen.stride, max(scale, LONG), window, cut=cut, first=chosen.first, names=names,
+            sizes=self.sizes,
+        )  # fmt: skip
+        every = len(chosen.blocks) == prod(self.config.grid)
+        order = None if every else chosen.blocks
+        execution = engine.execute(
+            self.program, self.image, self.memory,
+            replace(self.config, observer=recorder.observer, block_order=order),
+        )  # fmt: skip
+        warps = -(-prod(self.config.block) // 32)
+        trace = recorder.trace(self.program.lifted.layout.blocks, warps, len(run))
+        works = None if names is None else works_of(self.config.grid, names, recorder.works)
+        return Sample(
+            trace=trace, sms=chosen.sms, stride=chosen.stride, execution=execution,
+            executed=len(run), works=works,
+        )  # fmt: skip
+
+
+def _alone(block: int) -> Plan:
+    """One block, recorded whole."""
+    return Plan(blocks=(block,), stride=1, sms=1)
+
+
+def _alike(ground: Ground, first: Sample, places: Residency, scale: int) -> Sample:
+    """A sample of blocks that are as much work as the first one."""
+    total, config = prod(ground.config.grid), ground.config
+    chosen = plan(
+        total, config.sm_count, places.blocks, _costs(first), scale, cut=ground.can_cut
+    )
+    if chosen.blocks == (0,):
+        return first
+    if chosen.part < 1.0:
+        spread = np.unique(((np.arange(SPREAD) + 0.5) * total / SPREAD).astype(np.int64))
+        return _windows(ground, first, places, scale, spread)
+    return ground.run(chosen, scale)
+
+
+def _unlike(ground: Ground, known: Works, places: Residency, scale: int) -> Sample:
+    """A sample of blocks that are not the same work: first it is found out what work they are."""
+    config, total = ground.config, prod(ground.config.grid)
+    works = all_works(known, ground.counted)
+    sms = min(config.sm_count, total)
+    first, mean = _typical_sm(works, sms, places.blocks)
+    most = int(np.argmax(works.whole))
+    long = ground.run(_alone(int(works.places[most])), max(scale, LONG))
+    per_work = mean / max(1.0, float(works.whole[most]))
+    costs = tuple(cost * per_work for cost in _costs(long))
+    chosen = plan(
+        total, config.sm_count, places.blocks, costs, scale, MAX_WAVES, first=first,
+        cut=ground.can_cut,
+    )  # fmt: skip
+    if chosen.part < 1.0:
+        sample = _windows(ground, long, places, scale, strewn(total, SPREAD))
+    else:
+        sample = ground.run(chosen, scale)
+    return replace(sample, works=works)
+
+
+def _typical_sm(works: Works, sms: int, resident: int) -> tuple[int, float]:
+    """The SM to replay, and the mean work of its blocks: where all blocks are resident at once the
+    one that ends last, else one with as much work as others."""
+    whole, longest = works.every
+    of_sm = np.arange(len(whole)) % sms
+    work = np.bincount(of_sm, whole, sms)
+    blocks = np.bincount(of_sm, minlength=sms)
+    if len(whole) <= resident * sms:
+        slowest = np.zeros(sms)
+        np.maximum.at(slowest, of_sm, longest)
+        chosen = int(np.argmax((work / _RATE) ** 2 + (slowest * _LATENCY) ** 2))
+    else:
+        chosen = int(np.argmin(np.abs(work / blocks - whole.mean())))
+    return chosen, float(work[chosen] / blocks[chosen])
+
+
+def _windows(ground: Ground, first: Sample, room: Residency, scale: int,
+             places: Ints) -> Sample:  # fmt: skip
+    """Long blocks from all over the grid, at `places`, and a window for each kind of them."""
+    program, config = ground.program, ground.config
+    total, cut = prod(config.grid), ground.can_cut
+    together = any(one.opcode.startswith("BAR") for one in program.lifted.kernel.instructions)
+    execution, counts = ground.tallied(places)
     works, longest = counts.sum(axis=2).mean(axis=1), counts.max(axis=(1, 2))
     kinds = kinds_of(works)
     shares = shares_of(
-        places, total, works, kinds, lambda asked: counted(asked)[1].sum(axis=2).mean(axis=1)
-    )
+        places, total, works, kinds,
+        lambda asked: ground.tallied(asked)[1].sum(axis=2).mean(axis=1),
+    )  # fmt: skip
     found: list[Window] = []
     for members, share in zip(kinds, shares, strict=True):
         if len(found) and works[members].sum() < _NOTHING * works.sum():
@@ -311,8 +295,9 @@ def _windows(program: engine.Program, image: engine.ModuleImage, memory: DeviceM
         window = _window(costs, chosen, warp, waves)
         if window and not together:
             window = replace(window, drift=DRIFT, uneven=UNEVEN, warps=room.warps_per_block)
-        sample = _run(program, image, memory, config, chosen.around(place, total), scale, window,
-                      cut=cut and window is not None)  # fmt: skip
+        sample = ground.run(
+            chosen.around(place, total), scale, window, cut=cut and window is not None
+        )
         found.append(Window(
             share=share, work=work, trace=sample.trace, sms=chosen.sms,
             stride=chosen.stride, resident=resident,
@@ -389,14 +374,6 @@ def _costs(sample: Sample, blocks: int = 1) -> tuple[float, ...]:
     return tuple(lost * size / share for size, share in zip(sizes, shares, strict=True))
 
 
-def blocks_differ(trace: BlockTrace) -> bool:
-    """Whether blocks execute so different numbers of instructions that more of them must be met."""
-    sizes = (trace.ends - trace.starts)[trace.entries["lifted_block"]]
-    before = np.concatenate(([0], np.cumsum(sizes)))[trace.warp_entries]
-    blocks = np.diff(before[:: trace.warps_per_block])
-    return len(blocks) > 1 and float(blocks.std()) > _ALIKE * float(blocks.mean())
-
-
 def _window(costs: tuple[float, ...], chosen: Plan, warp: float,
             waves: float) -> Stretch | None:  # fmt: skip
     """What is kept of a warp: not its beginning, but what comes when caches are filled.
@@ -408,7 +385,7 @@ def _window(costs: tuple[float, ...], chosen: Plan, warp: float,
     if part >= 1.0:
         return None
     instructions, entries, _, _, shared_by_all = costs
-    start = min(_WARM_UP * part, (1.0 - part) / 2)
+    start = min(WARM_UP * part, (1.0 - part) / 2)
     stagger = sooner = 0.0
     if waves > IN_STEP:
         affordable = _STAGGER_BUDGET / (len(chosen.blocks) * instructions)
@@ -423,32 +400,14 @@ def _window(costs: tuple[float, ...], chosen: Plan, warp: float,
     )  # fmt: skip
 
 
-def _all(program: engine.Program, image: engine.ModuleImage, memory: DeviceMemory,
-         config: engine.LaunchConfig, total: int) -> Sample | None:  # fmt: skip
-    sms = min(config.sm_count, total)
-    chosen = Plan(blocks=tuple(range(total)), stride=sms, sms=sms)
+def _all(ground: Ground) -> Sample | None:
+    """The whole grid."""
+    total = prod(ground.config.grid)
+    sms = min(ground.config.sm_count, total)
     try:
-        return _run(program, image, memory, config, chosen)
+        return ground.run(Plan(blocks=tuple(range(total)), stride=sms, sms=sms))
     except WarplensError:
         return None
-
-
-def _run(program: engine.Program, image: engine.ModuleImage, memory: DeviceMemory,
-         config: engine.LaunchConfig, chosen: Plan, scale: int = 1,
-         window: Stretch | None = None, *, cut: bool = False) -> Sample:  # fmt: skip
-    recorder = Recorder(chosen.stride, max(scale, LONG), window, cut=cut)
-    every = len(chosen.blocks) == prod(config.grid)
-    order = None if every else chosen.blocks
-    execution = engine.execute(
-        program, image, memory,
-        replace(config, observer=recorder.observer, block_order=order),
-    )  # fmt: skip
-    warps = -(-prod(config.block) // 32)
-    run = turns_of(chosen.blocks, config.grid, program.lifted.kernel.cluster_shape)
-    trace = recorder.trace(program.lifted.layout.blocks, warps, len(run))
-    return Sample(
-        trace=trace, sms=chosen.sms, stride=chosen.stride, execution=execution, executed=len(run)
-    )  # fmt: skip
 
 
 def is_disabled() -> bool:

@@ -43,7 +43,7 @@ def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks
     names = touched.blocks
     if not len(names):
         return Sharing()
-    places, place = np.unique(names % stride, return_inverse=True)
+    places, place = np.unique(touched.sm_of(stride), return_inverse=True)
     every = np.ones(len(touched.user), np.bool_)
     of_wave = (np.arange(len(names)) < wave)[touched.user]
     reads = (touched.context["kind"] == _READ)[touched.access]

@@ -136,6 +136,7 @@ SUB = np.dtype([
 ])  # fmt: skip
 SLOT = np.dtype([
     ("free", "i8"), ("live", "i8"), ("arrived", "i8", (N_BARRIERS,)),
+    ("began", "i8"), ("trace", "i8"),  # of its block: when, and which
     ("ended", "i8"),  # 1: from the end of its block until that is told
     ("gone", "i8", (MAX_SUB_PARTITIONS,)),  # warps that had ended then, by sub-partition
 ])  # fmt: skip
@@ -216,7 +217,9 @@ class Counts(NamedTuple):
     """What grows with the launch."""
 
     stalls: Ints  # (instruction, reason)
-    done: Ints  # (block in order of completion, 2): time, instructions issued up to then
+    # (block in order of completion, 4): time, instructions issued up to then, when it began, and
+    # its trace
+    done: Ints
     progress: Floats  # (note, PROGRESS column)
     events: Ints  # (n, 6): warp slot, begin, end, reason, pc, trace
 
@@ -249,7 +252,7 @@ def new_counts(n_instructions: int, n_reasons: int, n_blocks: int, *, notes: int
     """Zeroed sums."""
     return Counts(
         stalls=np.zeros((max(1, n_instructions), n_reasons), np.int64),
-        done=np.zeros((max(1, n_blocks), 2), np.int64),
+        done=np.zeros((max(1, n_blocks), 4), np.int64),
         progress=np.zeros((max(2, notes), FIRST_REASON + n_reasons)),
         events=np.zeros((events, 6), np.int64),
     )

@@ -25,6 +25,7 @@ class Touched:
         line: per element of `lines` the line's number, ascending with addresses, of `n_lines`.
         row: per line its DRAM row's number, ascending likewise.
         first: per line where in `lines` it stands first.
+        offset: the first block of the SM that is replayed.
     """
 
     context: Records
@@ -40,6 +41,13 @@ class Touched:
     line: Ints
     row: Ints
     first: Ints
+    offset: int = 0
+
+    def sm_of(self, stride: int) -> Ints:
+        """Per block the SM that runs it, from the one that is replayed; every `stride`-th block of
+        the grid runs on the same."""
+        found: Ints = (self.blocks - self.offset) % stride
+        return found
 
     @property
     def n_lines(self) -> int:
@@ -47,7 +55,7 @@ class Touched:
         return len(self.row)
 
     @classmethod
-    def of(cls, context: Records, lines: Ints) -> Touched:
+    def of(cls, context: Records, lines: Ints, offset: int = 0) -> Touched:
         """Of a trace's tables."""
         blocks, block = np.unique(context["block"], return_inverse=True)
         access = np.repeat(np.arange(len(context)), context["n_lines"])
@@ -58,7 +66,7 @@ class Touched:
         return cls(
             context=context, lines=lines, blocks=blocks, block=block, warp=warp, by_warp=by_warp,
             at=at, access=access, used=line[at], user=block[access], line=line, row=row,
-            first=first,
+            first=first, offset=offset,
         )  # fmt: skip
 
 

@@ -1,0 +1,149 @@
+"""Grids whose blocks are of unlike length: every block's cycles, and when the last SM ends.
+
+The replay tells how long a block takes for its work and what an SM gets done; the work of the
+others is known (works.py). So each block of the grid is given a length and put on an SM
+(placement.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from warplens.timing.placement import Placement, place, speeds_of
+from warplens.timing.state import Record
+from warplens.timing.works import Works
+
+Floats = npt.NDArray[np.float64]
+MOST_PLACED = 4_000_000  # blocks
+_SHARPNESS = 3.0  # of the bend from blocks at full speed to blocks that share an SM
+_STEPS = 40  # of the search for the length of blocks
+_SHORTEST = 0.02  # of the time that they took among others
+_LEAST_BLOCKS = 4  # replayed, to tell what a block costs beyond its instructions
+_ALIKE = 0.05  # standard deviation of their work over its mean: too little to tell that from
+_FLATTEST = 0.3  # of the mean cycles of an instruction
+_FULL = 0.97  # of what its busiest unit can do an SM does at most
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """Of a block: `start` cycles, `each` more per instruction of its longest warp, alone on an SM
+    that gets `rate` warp instructions done in a cycle when it has many blocks."""
+
+    start: float
+    each: float
+    rate: float
+
+    def lengths(self, longest: Floats) -> Floats:
+        """Cycles of blocks that have an SM for themselves."""
+        return np.maximum(1.0, self.start + self.each * longest)
+
+    def loads(self, whole: Floats, longest: Floats) -> Floats:
+        """What blocks ask of an SM meanwhile."""
+        return whole / self.lengths(longest) / self.rate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replayed:
+    """What a replay says of blocks.
+
+    Attributes:
+        whole, longest, cycles: the work of each, that of its longest warp, and its time.
+        span, warp_cycles: of all, and of all warps.
+        rate: instructions a cycle with the busiest unit always busy.
+        pace: where only windows of blocks were replayed, instructions a cycle, and the blocks
+            resident meanwhile.
+    """
+
+    whole: Floats
+    longest: Floats
+    cycles: Floats
+    span: float
+    warp_cycles: float
+    rate: float
+    pace: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """A grid on the chip: where its blocks go, and cycles of all its warps."""
+
+    placement: Placement
+    warp_cycles: float
+    cost: Cost
+
+
+def grid_of(works: Works, replayed: Replayed, spec: Record, sms: int) -> Grid:
+    """Places the whole grid."""
+    whole, longest = works.every
+    speeds = speeds_of(_SHARPNESS)
+    slots, gaps = int(spec["resident"]), _gaps(spec)
+    cost = _fitted(replayed, spec, speeds) if len(replayed.whole) else _of_windows(works, replayed)
+    found = place(cost.lengths(longest), cost.loads(whole, longest), sms, slots, gaps, speeds)
+    # Warps that have ended before their block's longest are not there any more.
+    living = whole / np.maximum(1.0, longest)
+    warp_cycles = float((found.durations * living).sum())
+    if len(replayed.whole):
+        mine = replayed.cycles * replayed.whole / np.maximum(1.0, replayed.longest)
+        warp_cycles *= replayed.warp_cycles / max(1.0, float(mine.sum()))
+    return Grid(placement=found, warp_cycles=warp_cycles, cost=cost)
+
+
+def _gaps(spec: Record) -> tuple[float, float]:
+    """Cycles between two starts of blocks on an SM: of the first ones, and later."""
+    return float(spec["launch_first"]), float(spec["launch_interval"])
+
+
+def _line(longest: Floats, cycles: Floats) -> tuple[float, float]:
+    """Cycles of a block that does nothing, and those of an instruction of its longest warp."""
+    each = float(cycles.sum() / max(1.0, longest.sum()))
+    if len(longest) < _LEAST_BLOCKS or longest.std() < _ALIKE * longest.mean():
+        return 0.0, each
+    slope = float(np.cov(longest, cycles)[0, 1] / longest.var(ddof=1))
+    slope = min(max(slope, _FLATTEST * each), each)
+    return max(0.0, float(cycles.mean() - slope * longest.mean())), slope
+
+
+def _fitted(replayed: Replayed, spec: Record, speeds: Floats) -> Cost:
+    """Blocks so long that those that were replayed, placed on an SM, end when the replay did."""
+    slots, gaps = int(spec["resident"]), _gaps(spec)
+    start, each = _line(replayed.longest, replayed.cycles)
+
+    def cost(factor: float) -> Cost:
+        return Cost(start=factor * start, each=factor * each, rate=replayed.rate)
+
+    def span(factor: float) -> float:
+        tried = cost(factor)
+        lengths = tried.lengths(replayed.longest)
+        loads = tried.loads(replayed.whole, replayed.longest)
+        return place(lengths, loads, 1, slots, gaps, speeds).makespan
+
+    low, high = _SHORTEST, 1.0 / _SHORTEST
+    for _ in range(_STEPS):
+        middle = float(np.sqrt(low * high))
+        low, high = (low, middle) if span(middle) > replayed.span else (middle, high)
+    return cost(low)
+
+
+def _of_windows(works: Works, replayed: Replayed) -> Cost:
+    """Blocks so long that an SM full of them has the pace of the windows."""
+    whole, longest = works.every
+    pace, resident = replayed.pace
+    used = min(_FULL, pace / replayed.rate)
+    rate = pace / used
+    load = used / (1.0 - used**_SHARPNESS) ** (1.0 / _SHARPNESS)
+    each = resident * float(whole.sum()) / float(longest.sum()) / (load * rate)
+    return Cost(start=0.0, each=each, rate=rate)
+
+
+def busiest(replay_sm: Record, spec: Record) -> float:
+    """Cycles that a replay would take at least: those of its busiest unit."""
+    parts, sm = int(spec["sub_partitions"]), replay_sm
+    sectors = float(sm["l2_read"] + sm["l2_write"] + sm["l2_atomic"])
+    return max(
+        float(sm["issue_active"]) / parts, float(sm["pipe_busy"].max()) / parts,
+        float(sm["tags"]), float(sm["data_cycles"]), float(sm["dram_busy"]),
+        32.0 * sectors / float(spec["l2_rate"]),
+    )  # fmt: skip

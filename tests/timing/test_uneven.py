@@ -1,0 +1,104 @@
+"""Blocks of unlike length: what is known of their work, and where and when they run."""
+
+from __future__ import annotations
+
+import heapq
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import warplens as wl
+from warplens.timing.placement import place, speeds_of
+from warplens.timing.works import all_works, first_works, nearest, strewn
+
+Floats = npt.NDArray[np.float64]
+SPEEDS = speeds_of(3.0)
+
+
+def _scheduled(lengths: Floats, places: int) -> float:
+    """Makespan of jobs that a list scheduler hands to places that do not disturb each other."""
+    free = [0.0] * places
+    for length in lengths.tolist():
+        heapq.heapreplace(free, free[0] + length)
+    return max(free)
+
+
+def test_blocks_that_ask_for_little_run_as_from_a_list() -> None:
+    """Where an SM is never busy, the grid ends as jobs handed out to all places in order."""
+    lengths = np.random.default_rng(3).uniform(100.0, 9000.0, 700)
+    found = place(lengths, np.full(700, 1e-9), 7, 3, (0.0, 0.0), SPEEDS)
+
+    assert found.makespan == pytest.approx(_scheduled(lengths, 21), rel=1e-6)
+    assert found.blocks.sum() == 700
+    assert np.allclose(found.durations, lengths)
+
+
+def test_an_sm_that_is_busy_does_its_work_at_its_rate() -> None:
+    """Blocks that ask for ten times what an SM can do take as long as their work, together."""
+    lengths = np.full(64, 500.0)
+    found = place(lengths, np.full(64, 10.0 / 8), 1, 8, (0.0, 0.0), SPEEDS)
+
+    assert found.makespan == pytest.approx(64 * 500.0 * 10.0 / 8, rel=0.01)
+
+
+def test_one_long_block_is_the_end_of_the_grid() -> None:
+    """A grid ends with its longest block, however short the others are; its SM works longest."""
+    lengths = np.full(5000, 10.0)
+    lengths[4321] = 1e6
+    found = place(lengths, np.full(5000, 0.01), 16, 4, (0.0, 0.0), SPEEDS)
+
+    assert 1e6 < found.makespan < 1.001e6 + 5000 * 10.0 / 64
+    assert found.ends.argmax() == found.sm_of[4321]
+    assert np.median(found.active) < 0.01 * found.makespan
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_work_along_an_axis_is_told_from_few_blocks(axis: int) -> None:
+    """If work depends on one axis of the grid, a few of its blocks tell all of them."""
+    grid = (32, 24, 10)
+    every = np.arange(32 * 24 * 10)
+    at = (every % 32, every // 32 % 24, every // (32 * 24))[axis]
+    work = 1000.0 + 300.0 * at
+    places = strewn(len(every), 300)
+    source, left = nearest(grid, places, work[places])
+
+    assert left < 0.1 * work.std()
+    assert np.abs(work[places][source] - work).mean() < 0.05 * work.std()
+
+
+def test_work_without_order_keeps_its_distribution() -> None:
+    """Rare long blocks that nothing tells are met in proportion."""
+    rng = np.random.default_rng(5)
+    work = np.where(rng.random(200_000) < 0.01, 50_000.0, 40.0)
+    known = first_works((200_000, 1, 1), lambda at: work[at][:, None].astype(np.int64))
+    works = all_works(known, lambda at: work[at][:, None].astype(np.int64))
+
+    assert works.every[0].mean() == pytest.approx(work.mean(), rel=0.5)
+    assert set(np.unique(works.every[0])) <= {40.0, 50_000.0}
+    assert not works.is_known  # a few dozen long blocks in a sample are not enough to be sure
+
+
+UNEVEN = """
+__global__ void uneven(float* out, int rounds) {
+    float x = threadIdx.x;
+    int n = blockIdx.x % 8 == 0 ? rounds : 1;
+    for (int i = 0; i < n; i++) x = x * 1.0001f + 0.5f;
+    out[blockIdx.x * blockDim.x + threadIdx.x] = x;
+}
+"""
+
+
+def test_a_launch_takes_as_long_as_its_longest_block() -> None:
+    """One block in eight runs a long chain of operations: the launch takes one such chain, as it
+    does when all blocks run it, but SMs are less active."""
+    kernel = wl.Device("H200").compile(UNEVEN)["uneven"]
+    out = np.zeros(264 * 32, np.float32)
+    launch = kernel.predict[264, 32](out, 4000)
+    alike = kernel.predict[1, 32](out, 4000)
+
+    long = alike.metric("gpu__time_duration.sum")
+    assert launch.metric("gpu__time_duration.sum") == pytest.approx(long, rel=0.1)
+    busy = launch.metric("sm__cycles_active.max")
+    assert launch.metric("sm__cycles_active.avg") < 0.5 * busy
+    assert launch.metric("sm__cycles_active.min") < 0.1 * busy
