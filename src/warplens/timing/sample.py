@@ -217,9 +217,7 @@ def _alone(block: int) -> Plan:
 def _alike(ground: Ground, first: Sample, places: Residency, scale: int) -> Sample:
     """A sample of blocks that are as much work as the first one."""
     total, config = prod(ground.config.grid), ground.config
-    chosen = plan(
-        total, config.sm_count, places.blocks, _costs(first), scale, cut=ground.can_cut
-    )
+    chosen = plan(total, config.sm_count, places.blocks, _costs(first), scale, cut=ground.can_cut)
     if chosen.blocks == (0,):
         return first
     if chosen.part < 1.0:

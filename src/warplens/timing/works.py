@@ -54,9 +54,7 @@ class Works:
     @property
     def spread(self) -> float:
         """Standard deviation of the work over its mean; of the longest warps', if that is more."""
-        parts = [
-            float(one.std() / max(1.0, one.mean())) for one in (self.whole, self.longest)
-        ]
+        parts = [float(one.std() / max(1.0, one.mean())) for one in (self.whole, self.longest)]
         return max(parts)
 
     @property
