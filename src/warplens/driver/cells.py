@@ -1,14 +1,49 @@
-"""Reads and writes what a C caller's pointers point to."""
+"""Reads and writes what a C caller's pointers point to.
+
+The caller is in this process, or its thread has said (`serve`) through whom its memory is reached.
+"""
 
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+import struct
+import threading
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from warplens.driver.status import DriverError, Status
+
+
+class Caller(Protocol):
+    """The memory of a caller in another process."""
+
+    def read(self, address: int, nbytes: int) -> bytes:
+        """Bytes there."""
+
+    def text(self, address: int) -> bytes:
+        """The bytes before the next zero byte there."""
+
+    def write(self, address: int, data: bytes) -> None:
+        """Changes bytes there."""
+
+
+class _Serving(threading.local):
+    caller: Caller | None = None
+
+
+_serving = _Serving()
+
+
+def serve(caller: Caller | None) -> None:
+    """Says whose memory this thread's pointers point to from now on; None: this process's."""
+    _serving.caller = caller
+
+
+def served_caller() -> Caller | None:
+    """Whose memory this thread's pointers point to."""
+    return _serving.caller
 
 
 def _needed(address: int) -> int:
@@ -19,26 +54,41 @@ def _needed(address: int) -> int:
 
 def put_i32(address: int, value: int) -> None:
     """*address = value, for int."""
+    if _serving.caller is not None:
+        _serving.caller.write(_needed(address), struct.pack("<i", value))
+        return
     ctypes.c_int32.from_address(_needed(address)).value = value
 
 
 def put_u32(address: int, value: int) -> None:
     """*address = value, for unsigned int."""
+    if _serving.caller is not None:
+        _serving.caller.write(_needed(address), struct.pack("<I", value))
+        return
     ctypes.c_uint32.from_address(_needed(address)).value = value
 
 
 def put_u64(address: int, value: int) -> None:
     """*address = value, for size_t, pointers and handles."""
+    if _serving.caller is not None:
+        _serving.caller.write(_needed(address), struct.pack("<Q", value))
+        return
     ctypes.c_uint64.from_address(_needed(address)).value = value
 
 
 def put_f32(address: int, value: float) -> None:
     """*address = value, for float."""
+    if _serving.caller is not None:
+        _serving.caller.write(_needed(address), struct.pack("<f", value))
+        return
     ctypes.c_float.from_address(_needed(address)).value = value
 
 
 def put_bytes(address: int, data: bytes) -> None:
     """Copies bytes to an address."""
+    if _serving.caller is not None:
+        _serving.caller.write(_needed(address), data)
+        return
     ctypes.memmove(_needed(address), data, len(data))
 
 
@@ -51,30 +101,46 @@ def put_text(address: int, text: str, room: int) -> None:
 
 def get_i32(address: int) -> int:
     """The int at an address."""
+    if _serving.caller is not None:
+        return int(struct.unpack("<i", _serving.caller.read(_needed(address), 4))[0])
     return ctypes.c_int32.from_address(_needed(address)).value
 
 
 def get_u32(address: int) -> int:
     """The unsigned int at an address."""
+    if _serving.caller is not None:
+        return int(struct.unpack("<I", _serving.caller.read(_needed(address), 4))[0])
     return ctypes.c_uint32.from_address(_needed(address)).value
 
 
 def get_u64(address: int) -> int:
     """The size_t, pointer or handle at an address."""
+    if _serving.caller is not None:
+        return int(struct.unpack("<Q", _serving.caller.read(_needed(address), 8))[0])
     return ctypes.c_uint64.from_address(_needed(address)).value
 
 
 def get_bytes(address: int, nbytes: int) -> bytes:
     """Bytes at an address."""
+    if _serving.caller is not None:
+        return _serving.caller.read(_needed(address), nbytes)
     return ctypes.string_at(_needed(address), nbytes)
 
 
 def get_text(address: int) -> str:
     """The text that ends with a zero byte."""
+    if _serving.caller is not None:
+        return _serving.caller.text(_needed(address)).decode("utf-8", "surrogateescape")
     return ctypes.string_at(_needed(address)).decode("utf-8", "surrogateescape")
 
 
 def host_view(address: int, nbytes: int) -> npt.NDArray[np.uint8]:
-    """A host range as an array, in place."""
+    """A host range as an array, in place.
+
+    Raises:
+        DriverError: the range is another process's.
+    """
+    if _serving.caller is not None:
+        raise DriverError(Status.CUDA_ERROR_INVALID_VALUE, f"{address:#x} is host memory")
     raw: Any = (ctypes.c_uint8 * nbytes).from_address(_needed(address))
     return np.frombuffer(raw, np.uint8)

@@ -7,7 +7,7 @@ import sys
 import threading
 import traceback
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -61,9 +61,10 @@ class Pool:
 class SimulatedGpu:
     """One GPU of the process."""
 
-    def __init__(self, index: int, name: str | GpuSpec, clock: str | float) -> None:
+    def __init__(
+        self, index: int, name: str | GpuSpec, clock: str | float, region: Region
+    ) -> None:
         self.index = index
-        region = Region()
         memory = DeviceMemory(first=region.first, bytes_at=region.bytes_at)
         options = LaunchOptions(timing=False)
         self.device = Device(name, clock=clock, options=options, memory=memory)
@@ -85,6 +86,7 @@ class Driver:
         timed: keep traces of every launch, so that times can be modelled; else only once a
             program has made an event that can tell time.
         prints: write what kernels print to standard output.
+        region: gives each GPU the addresses of its memory.
     """
 
     def __init__(
@@ -94,10 +96,13 @@ class Driver:
         clock: str | float = "base",
         timed: bool = False,
         prints: bool = True,
+        region: Callable[[], Region] = Region,
     ) -> None:
         if not gpus:
             raise InputError("a driver needs at least one GPU")
-        self.gpus = tuple(SimulatedGpu(index, name, clock) for index, name in enumerate(gpus))
+        self.gpus = tuple(
+            SimulatedGpu(index, name, clock, region()) for index, name in enumerate(gpus)
+        )
         self.memory = Memory(tuple(gpu.device.memory for gpu in self.gpus))
         self.lock = threading.RLock()
         self.launches: deque[Launch] = deque(maxlen=KEPT_LAUNCHES)
