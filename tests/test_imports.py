@@ -23,6 +23,7 @@ LAYERS = (
     ("session",),
     ("driver",),
     ("libcuda",),
+    ("programs",),
     ("frontends",),
     ("cuda",),
     ("validation", "testing"),

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from warplens import cli
+from warplens.cli._program import is_program
 from warplens.errors import WarplensError
 from warplens.version import __version__
 
@@ -18,6 +19,7 @@ EPILOG = """a session:
   warplens profile reduce.cu -k 'reduce<256>' --grid 4096 --block 256 \\
            --arg 'i32[1048576]=arange' --arg 'i32[1]=0' --arg i32=1048576
   warplens run script.py                         a program for GPUs, on this machine's CPU
+  warplens run app.cu 100                        the same for a CUDA program
   warplens profile script.py                     every launch the script makes
   warplens profile ... --gpu H200 --gpu 'RTX 4090' --set full -o first
   warplens show first --page source --csv
@@ -59,11 +61,57 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def script_split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Parts `profile [options] script.py arguments` after the script: the rest is the script's."""
+    """Parts the command from what is not its own.
+
+    After `profile [options] script.py`, or a program, the rest is the script's; `build` leaves to
+    nvcc what it does not know; `profile app.cu -- arguments` says where the program's begin.
+    """
+    if words and words[0] == "build":
+        return _build_split(words)
+    verb_takes_target = bool(words) and words[0] in ("run", "profile", "sanitize")
     for position, word in enumerate(words):
-        if position and words[0] in ("run", "profile", "sanitize") and word.endswith(".py"):
+        if not (position and verb_takes_target):
+            continue
+        is_value = words[position - 1] in _WITH_VALUE
+        if word.endswith(".py") or (not is_value and _is_whole_program(words, position)):
             return list(words[: position + 1]), list(words[position + 1 :])
+        if word == "--":
+            return list(words[:position]), list(words[position:])
     return list(words), []
+
+
+# Options before a program whose values could be taken for it.
+_WITH_VALUE = frozenset({
+    "--gpu", "--clock", "-o", "--export", "--log-file", "-k", "--kernel-name", "--save", "-i",
+    "--import", "--report", "-X",
+})  # fmt: skip
+
+
+def _is_whole_program(words: Sequence[str], position: int) -> bool:
+    """Whether a word is a program: built, or a source that `run` builds."""
+    word = words[position]
+    if word.startswith("-"):
+        return False
+    if word.endswith(".cu"):
+        return words[0] == "run"
+    return "/" in word and is_program(word)
+
+
+def _build_split(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    own, rest, at = ["build"], [], 1
+    while at < len(words):
+        word = words[at]
+        if word in ("-h", "--help"):
+            own.append(word)
+        elif word in ("--gpu", "-o", "--output") and at + 1 < len(words):
+            own += words[at : at + 2]
+            at += 1
+        elif word.startswith(("--gpu=", "--output=")):
+            own.append(word)
+        else:
+            rest.append(word)
+        at += 1
+    return own, rest
 
 
 def _notes(error: BaseException) -> list[str]:

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from warplens.errors import ToolchainError
@@ -13,8 +14,7 @@ from warplens.toolchain.cache import default_cache, key_of
 
 SONAME = "libcuda.so.1"
 _COMPILERS = ("cc", "gcc", "clang")
-_OPTIONS = ("-O2", "-shared", "-fPIC", "-fvisibility=hidden", f"-Wl,-soname,{SONAME}",
-            "-Wl,-Bsymbolic")  # fmt: skip
+_OPTIONS = ("-O2", "-shared", "-fPIC", "-fvisibility=hidden", "-Wl,-Bsymbolic")
 
 
 def build(source: str) -> Path:
@@ -27,7 +27,7 @@ def build(source: str) -> Path:
     cache = default_cache()
     data = cache.get("libcuda", key)
     if data is None:
-        data = _compiled(source)
+        data = compiled(source)
         cache.put("libcuda", key, data)
     # The dynamic linker needs a file of its own: cache entries begin with a digest.
     folder = Path(tempfile.mkdtemp(prefix="warplens-libcuda-"))
@@ -36,7 +36,19 @@ def build(source: str) -> Path:
     return path
 
 
-def _compiled(source: str) -> bytes:
+def compiled(
+    source: str, *, soname: str = SONAME, options: Sequence[str] = (),
+    beside: Mapping[str, bytes] | None = None,
+) -> bytes:  # fmt: skip
+    """A shared library of C text.
+
+    Args:
+        options: further ones of the compiler.
+        beside: files that the options name, by name.
+
+    Raises:
+        ToolchainError: there is no C compiler, or it fails.
+    """
     compiler = os.environ.get("CC") or next(filter(shutil.which, _COMPILERS), None)
     if compiler is None:
         raise ToolchainError(
@@ -44,12 +56,13 @@ def _compiled(source: str) -> bytes:
             hint="Install one (apt-get install gcc), or name it in the environment variable CC.",
         )
     with tempfile.TemporaryDirectory(prefix="warplens-") as folder:
-        text, library = Path(folder) / "libcuda.c", Path(folder) / SONAME
+        text, library = Path(folder) / "library.c", Path(folder) / "library.so"
         text.write_text(source)
-        done = subprocess.run(
-            [*compiler.split(), *_OPTIONS, "-o", str(library), str(text)],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        for name, data in (beside or {}).items():
+            (Path(folder) / name).write_bytes(data)
+        words = [*compiler.split(), *_OPTIONS, f"-Wl,-soname,{soname}", "-o", library.name,
+                 text.name, *options]  # fmt: skip
+        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode:
             raise ToolchainError(f"{compiler} does not build the C library:\n{done.stderr}")
         return library.read_bytes()

@@ -12,7 +12,7 @@ _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 _REL = struct.Struct("<QQ")
 _RELA = struct.Struct("<QQq")
-_SYMTAB, _RELA_TYPE, _REL_TYPE = 2, 4, 9
+_SYMTAB, _RELA_TYPE, _REL_TYPE, _DYNSYM = 2, 4, 9, 11
 
 
 class ElfError(ValueError):
@@ -117,8 +117,11 @@ class ElfFile:
     @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
         """The symbol table, empty if there is none."""
+        return self._symbols(_SYMTAB)
+
+    def _symbols(self, kind: int) -> tuple[Symbol, ...]:
         for section in self.sections:
-            if section.type == _SYMTAB:
+            if section.type == kind:
                 if section.link >= len(self.sections) or len(section.data) % _SYMBOL.size:
                     raise ElfError("the symbol table is malformed")
                 names = self.sections[section.link].data
@@ -134,6 +137,10 @@ class ElfFile:
                     for name, info, other, index, value, size in _SYMBOL.iter_unpack(section.data)
                 )
         return ()
+
+    def exported(self) -> tuple[str, ...]:
+        """The names that a shared library defines."""
+        return tuple(one.name for one in self._symbols(_DYNSYM) if one.section and one.name)
 
     def relocations(self) -> tuple[ElfRelocation, ...]:
         """Every relocation entry, in file order."""

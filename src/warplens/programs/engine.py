@@ -1,0 +1,104 @@
+"""The engine: serves the calls of the programs that were started with its name."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import struct
+import threading
+from collections.abc import Mapping
+
+from warplens.driver.cells import serve
+from warplens.programs.calls import Call, calls
+from warplens.programs.program import Program, Settings
+from warplens.programs.wire import HELLO, REGISTRATIONS, Peer
+
+_MOST_REGIONS = 20
+_CREDENTIALS = struct.Struct("<iII")
+
+
+class Engine:
+    """Listens at a socket without a place in the file system; only the same user is served."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.name = f"warplens-{os.getpid()}-{secrets.token_hex(16)}"
+        self._calls: Mapping[int, Call] = calls()
+        self._programs: dict[int, Program] = {}
+        self._lock = threading.Lock()
+        self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._listening.bind("\0" + self.name)
+        self._listening.listen(64)
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self) -> None:
+        """Serves nobody new."""
+        self._listening.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listening.accept()
+            except OSError:
+                return
+            size = _CREDENTIALS.size
+            raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+            if _CREDENTIALS.unpack(raw)[1] != os.getuid():
+                connection.close()
+                continue
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        program: Program | None = None
+        try:
+            with connection:
+                peer = Peer(connection, lambda address: program.file_of(address) if program else 0)
+                program = self._greeted(peer, connection)
+                if program is not None:
+                    _serve_thread(program, peer, self._calls)
+        except (EOFError, OSError):
+            pass  # the program has ended, however it did
+        finally:
+            serve(None)
+            if program is not None:
+                self._left(program)
+
+    def _greeted(self, peer: Peer, connection: socket.socket) -> Program | None:
+        hello = peer.request()
+        if hello is None or hello.slot != HELLO:
+            return None
+        nonce, process, is_first = struct.unpack("<QQQ", hello.words)
+        with self._lock:
+            program = self._programs.get(nonce)
+            if program is None:
+                if not is_first:
+                    return None
+                program = self._programs[nonce] = Program(self.settings, process)
+            program.n_threads += 1
+            program.nonce = nonce
+        if is_first:
+            firsts = [region.first for region in program.regions]
+            spans = [region.span for region in program.regions]
+            pad = [0] * (_MOST_REGIONS - len(firsts))
+            told = struct.pack(f"<{1 + 2 * _MOST_REGIONS}Q", len(firsts), *firsts, *pad, *spans,
+                               *pad)  # fmt: skip
+            socket.send_fds(connection, [told], [region.file for region in program.regions])
+        return program
+
+    def _left(self, program: Program) -> None:
+        with self._lock:
+            program.n_threads -= 1
+            if not program.n_threads:
+                self._programs.pop(program.nonce, None)
+
+
+def _serve_thread(program: Program, peer: Peer, known: Mapping[int, Call]) -> None:
+    serve(peer)
+    program.served_by(peer)
+    while (request := peer.request()) is not None:
+        if request.slot == REGISTRATIONS:
+            program.register(request.data)
+            peer.returns(0)
+        else:
+            peer.returns(known[request.slot](program, request))

@@ -1,0 +1,195 @@
+"""Builds the libraries that a program finds in place of NVIDIA's: C text, compiled and kept.
+
+`libcuda.so.1` holds the connection to the engine and the driver's functions; `libcudart.so.13`,
+and the same as `.12`, the runtime's. Which functions there are is read from NVIDIA's own runtime
+library and header, so that every program finds what it was linked with; a function that is not
+served says so once and fails with cudaErrorNotSupported.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from warplens.driver.entries import served as driver_served
+from warplens.libcuda.build import compiled
+from warplens.libcuda.header import driver_api
+from warplens.libcuda.source import served_name
+from warplens.programs.calls import driver_slots, runtime_slots
+from warplens.programs.runtime import served as runtime_served
+from warplens.programs.runtime.table import SHAPES, STRUCTURES
+from warplens.toolchain import packages
+from warplens.toolchain.cache import default_cache, key_of
+from warplens.toolchain.elf import ElfFile
+
+DRIVER = "libcuda.so.1"
+RUNTIMES = ("libcudart.so.13", "libcudart.so.12")
+_WORDS = {"Dim": 2, "Extent": 3, "Pitched": 4}
+_WRITTEN = re.compile(r"\b(_?_?cuda[A-Z]\w*)[(,]")
+_SHARED = """\
+#include <stddef.h>
+#include <stdint.h>
+#include <stdatomic.h>
+#include <string.h>
+#define EXPORTED __attribute__((visibility("default")))
+int warplens_call(int slot, const uint64_t *words, size_t n, const void *data, size_t bytes);
+void warplens_register(const uint64_t *words, size_t n, const char *name);
+int warplens_missing(atomic_int *is_told, const char *name);
+"""
+_RESULT = """\
+#include <stdio.h>
+static __thread int last_error;
+static int result(int status) {
+    if (status && status != 600) last_error = status; /* not ready is no error */
+    return status;
+}
+"""
+_STUB = """\
+EXPORTED int %(name)s(%(parameters)s) {
+    uint64_t words[%(n)d] = {0};
+%(packing)s    return %(result)s(warplens_call(%(slot)d, words, %(n)d, NULL, 0));
+}
+"""
+_MISSING = """\
+EXPORTED int %(name)s(void) {
+    static atomic_int is_told;
+    return %(result)s(warplens_missing(&is_told, "%(name)s"));
+}
+"""
+# The driver's texts stay where they are made; the program keeps copies of its own.
+_DRIVER_TEXTS = """\
+#include <dlfcn.h>
+static int kept_text(int slot, int code, const char **text) {
+    static struct { int slot, code; char *text; } known[256];
+    static int count;
+    char room[512] = "";
+    uint64_t words[] = {(uint32_t)code, (uint64_t)room, sizeof room};
+    for (int i = 0; i < count; i++)
+        if (known[i].slot == slot && known[i].code == code) return *text = known[i].text, 0;
+    int status = warplens_call(slot, words, 3, NULL, 0);
+    *text = NULL;
+    if (status) return status;
+    *text = strdup(room);
+    if (count < 256) known[count].slot = slot, known[count].code = code, known[count++].text =
+        (char *)*text;
+    return 0;
+}
+EXPORTED int cuGetErrorString(int code, const char **text) {
+    return kept_text(%(string)d, code, text);
+}
+EXPORTED int cuGetErrorName(int code, const char **text) { return kept_text(%(name)d, code, text); }
+
+EXPORTED int cuGetProcAddress_v2(const char *symbol, void **function, int version, uint64_t flags,
+                                 int *status) {
+    char name[256] = "";
+    int32_t found = 1;
+    uint64_t words[] = {(uint64_t)symbol, (uint32_t)version, (uint64_t)name, (uint64_t)&found};
+    int failed = warplens_call(%(lookup)d, words, 4, NULL, 0);
+    static void *self;
+    Dl_info info;
+    if (!self && dladdr((void *)cuGetProcAddress_v2, &info))
+        self = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    *function = !failed && *name ? dlsym(self, name) : NULL;
+    if (status) *status = found;
+    return failed ? failed : *function ? 0 : 500;
+}
+EXPORTED int cuGetProcAddress(const char *symbol, void **function, int version, uint64_t flags) {
+    return cuGetProcAddress_v2(symbol, function, version, flags, NULL);
+}
+"""
+
+
+def placed(folder: Path) -> dict[str, Path]:
+    """Puts the libraries into a folder; gives their paths by name."""
+    here = Path(__file__).parent
+    driver = _library(DRIVER, _driver_text((here / "client.c").read_text()), folder)
+    found = {DRIVER: driver}
+    text = _runtime_text((here / "runtime.c").read_text())
+    for name in RUNTIMES:
+        found[name] = _library(name, text, folder)
+    for name in found:
+        link = folder / f"{name.split('.so')[0]}.so"
+        if not link.exists():
+            link.symlink_to(name)
+    return found
+
+
+def _library(soname: str, text: str, folder: Path) -> Path:
+    """One library, from the cache if it was built before."""
+    headers = packages.include_dirs()[0]
+    script = f"{soname} {{ global: *; }};\n"
+    is_runtime = soname != DRIVER
+    options = ["-pthread", f"-I{headers}", "-Wno-unused-parameter"]
+    if is_runtime:
+        options += ["-Wl,-rpath,$ORIGIN", "-Wl,--version-script,version"]
+    key = key_of("programs", os.uname().machine, soname, script, *options, text)
+    cache = default_cache()
+    data = cache.get("programs", key)
+    if data is None:
+        beside = {"version": script.encode()}
+        if is_runtime:
+            beside[DRIVER] = (folder / DRIVER).read_bytes()
+            options.append(DRIVER)
+        data = compiled(text, soname=soname, options=options, beside=beside)
+        cache.put("programs", key, data)
+    path = folder / soname
+    path.write_bytes(data)
+    return path
+
+
+def _driver_text(client: str) -> str:
+    served, slots = driver_served(), driver_slots()
+    signatures = {name: entry.types for name, entry in served.items()}
+    own = {"cuGetErrorString", "cuGetErrorName", "cuGetProcAddress", "cuGetProcAddress_v2"}
+    parts = [client, STRUCTURES, _DRIVER_TEXTS % {
+        "string": runtime_slots()["__warplens_driver_error_string"],
+        "name": runtime_slots()["__warplens_driver_error_name"],
+        "lookup": runtime_slots()["__warplens_exported_name"],
+    }]  # fmt: skip
+    for name in sorted({*driver_api().names, *served} - own):
+        entry = served_name(name, signatures)
+        if entry:
+            parts.append(_stub(name, signatures[entry], slots[entry], ""))
+        else:
+            parts.append(_MISSING % {"name": name, "result": ""})
+    return "\n".join(parts)
+
+
+def _runtime_text(written: str) -> str:
+    served, slots = runtime_served(), runtime_slots()
+    by_hand = set(_WRITTEN.findall(written))
+    by_hand |= {name for name, entry in served.items() if entry.written or entry.is_internal}
+    defined = [f"#define SLOT_{name} {slot}" for name, slot in slots.items()]
+    parts = [_SHARED, STRUCTURES, _RESULT, *defined, written]
+    signatures = {name: entry.types for name, entry in served.items()}
+    for name in _without(exported_runtime_names(), by_hand):
+        entry = served_name(name, signatures)
+        if entry:
+            parts.append(_stub(name, signatures[entry], slots[entry], "result"))
+        else:
+            parts.append(_MISSING % {"name": name, "result": "result"})
+    return "\n".join(parts)
+
+
+def exported_runtime_names() -> tuple[str, ...]:
+    """Every function of NVIDIA's runtime library, and those that only earlier versions had."""
+    path = packages.find_binary("nvidia-cuda-runtime", "libcudart.so.13")
+    found = {name for name in ElfFile(path.read_bytes()).exported() if "cuda" in name[:6]}
+    return tuple(sorted(found | {"cudaGetDeviceProperties_v2"}))
+
+
+def _without(names: Iterable[str], others: Iterable[str]) -> list[str]:
+    left = set(others)
+    return [name for name in names if name not in left]
+
+
+def _stub(name: str, types: tuple[str, ...], slot: int, result: str) -> str:
+    packing, place = [], 0
+    for index, kind in enumerate(types):
+        packing.append(f"    memcpy(&words[{place}], &a{index}, sizeof a{index});\n")
+        place += _WORDS.get(kind, 1)
+    parameters = ", ".join(f"{SHAPES[kind][0]} a{i}" for i, kind in enumerate(types)) or "void"
+    return _STUB % {"name": name, "parameters": parameters, "n": max(place, 1),
+                    "packing": "".join(packing), "slot": slot, "result": result}  # fmt: skip

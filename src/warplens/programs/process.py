@@ -1,0 +1,107 @@
+"""Starts a program with the engine behind it, and passes on signals and how it ended."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from warplens.errors import InputError, Unsupported
+from warplens.programs.engine import Engine
+from warplens.programs.library import placed
+from warplens.programs.program import Settings
+
+_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
+_PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1,
+              signal.SIGUSR2)  # fmt: skip
+_FROM_KERNEL = 0x80  # si_code of a signal that the terminal sent to the whole process group
+
+
+def run_program(
+    path: Path, words: Sequence[str], settings: Settings, *, is_quiet: bool = False
+) -> int:
+    """Runs a program to its end.
+
+    Args:
+        is_quiet: what it prints goes to standard error.
+
+    Returns:
+        Its exit status; if a signal ended it, minus the signal's number.
+    """
+    if not sys.platform.startswith("linux"):
+        raise Unsupported("programs run on Linux only")
+    folder = Path(tempfile.mkdtemp(prefix="warplens-run-"))
+    engine = None
+    try:
+        placed(folder)
+        engine = Engine(settings)
+        return _supervised(path, words, _environment(folder, engine.name), is_quiet)
+    finally:
+        if engine is not None:
+            engine.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _environment(folder: Path, name: str) -> dict[str, str]:
+    found = dict(os.environ)
+    paths = [str(folder), *filter(None, [found.get("LD_LIBRARY_PATH")])]
+    found["LD_LIBRARY_PATH"] = ":".join(paths)
+    found["WARPLENS_ENGINE"] = name
+    return found
+
+
+def _supervised(
+    path: Path, words: Sequence[str], environment: Mapping[str, str], is_quiet: bool
+) -> int:
+    libc = ctypes.CDLL(None)
+    waited = {*_PASSED_ON, signal.SIGCHLD}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, waited)
+    parent = os.getpid()
+
+    def prepare() -> None:  # in the child: it ends with us, and takes signals as usual
+        libc.prctl(_DEATH_SIGNAL, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    try:
+        sys.stdout.flush()
+        try:
+            child = subprocess.Popen(
+                [str(path), *words], executable=str(path.resolve()), env=dict(environment),
+                preexec_fn=prepare, stdout=sys.stderr if is_quiet else None,
+            )  # fmt: skip
+        except OSError as error:
+            raise InputError(f"{path} cannot be started: {error.strerror}") from error
+        while True:
+            found = signal.sigwaitinfo(waited)
+            if child.poll() is not None:
+                return child.returncode
+            if found.si_signo != signal.SIGCHLD and found.si_code != _FROM_KERNEL:
+                with contextlib.suppress(ProcessLookupError):
+                    child.send_signal(found.si_signo)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def end_like(status: int) -> int:
+    """The exit status for a program's; a signal that ended it ends this process as well."""
+    if status >= 0:
+        return status
+    number = -status
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdout.flush()
+        if number in (signal.SIGKILL, signal.SIGSTOP):
+            os.kill(os.getpid(), number)
+        ctypes.CDLL(None).prctl(4, 0)  # PR_SET_DUMPABLE: the program has left its own core
+        signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
+        os.kill(os.getpid(), number)
+    return 128 + number

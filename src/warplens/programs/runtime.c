@@ -1,0 +1,227 @@
+/* The functions of CUDA's runtime that do more than pass their arguments on. */
+#include <driver_types.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#define INVALID_VALUE 1
+#define MOST_PARAMETERS 4096
+#define MOST_CALLS 64
+
+struct dim { uint32_t x, y, z; };
+struct configuration { struct dim grid, block; uint64_t shared; void *stream; };
+
+static __thread struct configuration pushed[MOST_CALLS];
+static __thread int n_pushed;
+
+EXPORTED unsigned __cudaPushCallConfiguration(struct dim grid, struct dim block, size_t shared,
+                                              void *stream) {
+    if (n_pushed == MOST_CALLS) return INVALID_VALUE;
+    pushed[n_pushed++] = (struct configuration){grid, block, shared, stream};
+    return 0;
+}
+EXPORTED int __cudaPopCallConfiguration(struct dim *grid, struct dim *block, size_t *shared,
+                                        void **stream) {
+    if (!n_pushed) return INVALID_VALUE;
+    struct configuration *top = &pushed[--n_pushed];
+    *grid = top->grid, *block = top->block, *shared = top->shared, *stream = top->stream;
+    return 0;
+}
+
+/* --- registration ---------------------------------------------------------------------------- */
+
+enum { FATBIN = 1, FUNCTION, VARIABLE, MANAGED };
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+EXPORTED void **__cudaRegisterFatBinary(void *wrapper) {
+    static uint64_t count;
+    uint64_t *handle = malloc(sizeof *handle);
+    pthread_mutex_lock(&lock);
+    *handle = ++count;
+    pthread_mutex_unlock(&lock);
+    warplens_register((uint64_t[]){FATBIN, *handle, (uint64_t)wrapper}, 3, NULL);
+    return (void **)handle;
+}
+EXPORTED void __cudaRegisterFatBinaryEnd(void **handle) { (void)handle; }
+EXPORTED void __cudaUnregisterFatBinary(void **handle) { (void)handle; }
+
+EXPORTED void __cudaRegisterFunction(void **handle, const char *host, char *device,
+                                     const char *name, int limit, void *tid, void *bid, void *block,
+                                     void *grid, int *warp) {
+    warplens_register((uint64_t[]){FUNCTION, *(uint64_t *)handle, (uint64_t)host}, 3, name);
+}
+EXPORTED void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int ext,
+                                size_t size, int constant, int global) {
+    warplens_register((uint64_t[]){VARIABLE, *(uint64_t *)handle, (uint64_t)host, size}, 4, name);
+}
+EXPORTED void __cudaRegisterHostVar(void **handle, const char *name, char *host, size_t size) {
+    warplens_register((uint64_t[]){VARIABLE, *(uint64_t *)handle, (uint64_t)host, size}, 4, name);
+}
+EXPORTED void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name,
+                                       int ext, size_t size, int constant, int global) {
+    warplens_register((uint64_t[]){MANAGED, *(uint64_t *)handle, (uint64_t)host, size}, 4, name);
+}
+EXPORTED char __cudaInitModule(void **handle) {
+    uint64_t word = *(uint64_t *)handle;
+    return result(warplens_call(SLOT___cudaInitModule, &word, 1, NULL, 0)) == 0;
+}
+
+/* --- launches: the parameters' sizes are asked for once per kernel, then calls carry the bytes --- */
+
+struct layout { const void *function; uint32_t count, *sizes; };
+static struct layout *layouts;
+static size_t n_layouts, room;
+
+static struct layout layout_of(const void *function, int *status) {
+    struct layout found = {0};
+    *status = 0;
+    pthread_mutex_lock(&lock);
+    size_t at = room ? ((uint64_t)function >> 4) * 0x9E3779B97F4A7C15u % room : 0;
+    while (room && layouts[at].function && layouts[at].function != function) at = (at + 1) % room;
+    if (room && layouts[at].function) found = layouts[at];
+    pthread_mutex_unlock(&lock);
+    if (found.function) return found;
+    uint32_t *told = malloc(sizeof(uint32_t) * (MOST_PARAMETERS + 1));
+    uint64_t words[] = {(uint64_t)function, (uint64_t)told};
+    *status = warplens_call(SLOT___warplens_layout, words, 2, NULL, 0);
+    if (*status) {
+        free(told);
+        return found;
+    }
+    found = (struct layout){function, told[0], told + 1};
+    pthread_mutex_lock(&lock);
+    if (2 * (n_layouts + 1) > room) {
+        size_t old_room = room;
+        struct layout *old = layouts;
+        room = room ? 4 * room : 64;
+        layouts = calloc(room, sizeof *layouts);
+        for (size_t i = 0; i < old_room; i++) {
+            if (!old[i].function) continue;
+            size_t to = ((uint64_t)old[i].function >> 4) * 0x9E3779B97F4A7C15u % room;
+            while (layouts[to].function) to = (to + 1) % room;
+            layouts[to] = old[i];
+        }
+        free(old);
+    }
+    at = ((uint64_t)function >> 4) * 0x9E3779B97F4A7C15u % room;
+    while (layouts[at].function && layouts[at].function != function) at = (at + 1) % room;
+    if (!layouts[at].function) layouts[at] = found, n_layouts++;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+static int launched(int slot, const void *function, const uint64_t *words, size_t n, void **args) {
+    int status;
+    struct layout layout = layout_of(function, &status);
+    if (status) return result(status);
+    size_t total = 0, at = 0;
+    for (uint32_t i = 0; i < layout.count; i++) total += layout.sizes[i];
+    if (total && !args) return result(INVALID_VALUE);
+    char small[4096], *bytes = total > sizeof small ? malloc(total) : small;
+    for (uint32_t i = 0; i < layout.count; at += layout.sizes[i++])
+        memcpy(bytes + at, args[i], layout.sizes[i]);
+    status = warplens_call(slot, words, n, bytes, total);
+    if (bytes != small) free(bytes);
+    return result(status);
+}
+
+static int launch(const void *function, struct dim grid, struct dim block, void **args,
+                  size_t shared, void *stream, uint64_t cooperative) {
+    uint64_t words[] = {(uint64_t)function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                        shared, (uint64_t)stream, cooperative};
+    return launched(SLOT_cudaLaunchKernel, function, words, 10, args);
+}
+
+#define LAUNCH(name, type, cooperative)                                                            \
+    EXPORTED int name(type function, struct dim grid, struct dim block, void **args,               \
+                      size_t shared, void *stream) {                                               \
+        return launch((const void *)function, grid, block, args, shared, stream, cooperative);     \
+    }
+LAUNCH(cudaLaunchKernel, const void *, 0)
+LAUNCH(cudaLaunchKernel_ptsz, const void *, 0)
+LAUNCH(__cudaLaunchKernel, void *, 0)
+LAUNCH(__cudaLaunchKernel_ptsz, void *, 0)
+LAUNCH(cudaLaunchCooperativeKernel, const void *, 1)
+LAUNCH(cudaLaunchCooperativeKernel_ptsz, const void *, 1)
+
+EXPORTED int cudaLaunchKernelExC(const void *config, const void *function, void **args) {
+    uint64_t words[] = {(uint64_t)config, (uint64_t)function};
+    return launched(SLOT_cudaLaunchKernelExC, function, words, 2, args);
+}
+EXPORTED int cudaLaunchKernelExC_ptsz(const void *config, const void *function, void **args) {
+    return cudaLaunchKernelExC(config, function, args);
+}
+
+EXPORTED int __cudaGetKernel(void **kernel, const void *function) {
+    *kernel = (void *)function;
+    return 0;
+}
+EXPORTED int cudaGetKernel(void **kernel, const void *function) {
+    return __cudaGetKernel(kernel, function);
+}
+EXPORTED int cudaGetFuncBySymbol(void **found, const void *function) {
+    return __cudaGetKernel(found, function);
+}
+
+/* --- errors, texts, properties ----------------------------------------------------------------- */
+
+EXPORTED int cudaGetLastError(void) {
+    int found = last_error;
+    last_error = 0;
+    return found;
+}
+EXPORTED int cudaPeekAtLastError(void) { return last_error; }
+
+static const char *text_of(int slot, int code) {
+    static struct { int slot, code; char *text; } known[256];
+    static int count;
+    char text[512] = "unrecognized error code";
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < count; i++)
+        if (known[i].slot == slot && known[i].code == code) {
+            pthread_mutex_unlock(&lock);
+            return known[i].text;
+        }
+    pthread_mutex_unlock(&lock);
+    uint64_t words[] = {(uint32_t)code, (uint64_t)text, sizeof text};
+    warplens_call(slot, words, 3, NULL, 0);
+    pthread_mutex_lock(&lock);
+    char *kept = strdup(text);
+    if (count < 256) known[count].slot = slot, known[count].code = code, known[count++].text = kept;
+    pthread_mutex_unlock(&lock);
+    return kept;
+}
+EXPORTED const char *cudaGetErrorString(int code) {
+    return text_of(SLOT___warplens_error_string, code);
+}
+EXPORTED const char *cudaGetErrorName(int code) { return text_of(SLOT___warplens_error_name, code); }
+
+EXPORTED struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
+                                                            enum cudaChannelFormatKind kind) {
+    return (struct cudaChannelFormatDesc){x, y, z, w, kind};
+}
+
+/* --- the driver's functions by name ------------------------------------------------------------ */
+
+int cuGetProcAddress_v2(const char *symbol, void **function, int version, uint64_t flags,
+                        int *status);
+
+EXPORTED int cudaGetDriverEntryPointByVersion(const char *symbol, void **function,
+                                              unsigned version, unsigned long long flags,
+                                              int *found) {
+    int kind = 1, status = cuGetProcAddress_v2(symbol, function, (int)version, flags, &kind);
+    if (found) *found = kind;
+    return result(status == 500 ? 0 : status);
+}
+EXPORTED int cudaGetDriverEntryPointByVersion_ptsz(const char *symbol, void **function,
+                                                   unsigned version, unsigned long long flags,
+                                                   int *found) {
+    return cudaGetDriverEntryPointByVersion(symbol, function, version, flags, found);
+}
+EXPORTED int cudaGetDriverEntryPoint(const char *symbol, void **function, unsigned long long flags,
+                                     int *found) {
+    return cudaGetDriverEntryPointByVersion(symbol, function, 13000, flags, found);
+}
+EXPORTED int cudaGetDriverEntryPoint_ptsz(const char *symbol, void **function,
+                                          unsigned long long flags, int *found) {
+    return cudaGetDriverEntryPoint(symbol, function, flags, found);
+}

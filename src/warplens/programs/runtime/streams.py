@@ -1,0 +1,49 @@
+"""Streams, events and host functions."""
+
+from __future__ import annotations
+
+from warplens.driver.entries import streams as driver_streams
+from warplens.driver.timeline import Stream
+from warplens.programs.program import Program
+from warplens.programs.runtime.table import U32, Pointer, entry
+from warplens.programs.wire import HOST_FUNCTION, STREAM_CALLBACK
+
+
+@entry("cudaStreamCreate", kind="plain")
+def create(program: Program, stream: Pointer) -> None:
+    """A stream."""
+    program.context()
+    driver_streams.create(program.driver, stream, 0)
+
+
+@entry("cudaEventCreate", kind="plain")
+def create_event(program: Program, event: Pointer) -> None:
+    """An event that can tell time."""
+    program.context()
+    driver_streams.create_event(program.driver, event, 0)
+
+
+@entry("cudaLaunchHostFunc", kind="work")
+def host_function(program: Program, stream: Pointer, function: Pointer, data: Pointer) -> None:
+    """Calls a function of the program when the stream is there, which is now."""
+    program.context()
+
+    def work(_: Stream) -> None:
+        program.print()
+        program.peer.call(HOST_FUNCTION, function, data)
+
+    program.driver.submit(program.driver.stream(stream), work)
+
+
+@entry("cudaStreamAddCallback", kind="work")
+def callback(
+    program: Program, stream: Pointer, function: Pointer, data: Pointer, flags: U32
+) -> None:
+    """The same with the stream and its state."""
+    program.context()
+
+    def work(_: Stream) -> None:
+        program.print()
+        program.peer.call(STREAM_CALLBACK, function, stream, 0, data)
+
+    program.driver.submit(program.driver.stream(stream), work)

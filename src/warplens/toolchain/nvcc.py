@@ -1,0 +1,103 @@
+"""NVIDIA's nvcc from pip: whole programs, host code and device code."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from warplens.errors import CompileError, ToolchainError
+from warplens.toolchain import packages
+
+# What nvcc needs, by the file that tells whether it is there, below the packages' folder.
+_NEEDED = (
+    ("nvidia-cuda-nvcc", "bin/nvcc"),
+    ("nvidia-nvvm", "nvvm/bin/cicc"),
+    ("nvidia-cuda-crt", "include/crt/host_config.h"),
+    ("nvidia-cuda-runtime", "include/cuda_runtime.h"),
+    ("nvidia-cuda-cccl", "include/cccl/cuda/std/cstdint"),
+)
+EXTRA = 'pip install "warplens[programs]"'
+_ARCHITECTURE = ("-arch", "--gpu-architecture", "-gencode", "--generate-code")
+_RUNTIME = ("-cudart", "--cudart")
+_NO_PROGRAM = ("-c", "--compile", "-E", "--preprocess", "-ptx", "--ptx", "-cubin", "--cubin",
+               "-fatbin", "--fatbin", "-dc", "--device-c", "-dw", "--device-w", "-lib", "--lib",
+               "-M", "-MM")  # fmt: skip
+
+
+def nvcc() -> Path:
+    """The compiler.
+
+    Raises:
+        ToolchainError: it, one of the packages it needs, or the host's C++ compiler is missing.
+    """
+    trees = packages.trees()
+    absent = [
+        package
+        for package, marker in _NEEDED
+        if not any((tree / marker).is_file() for tree in trees)
+    ]
+    if absent:
+        raise ToolchainError(
+            f"programs are compiled by nvcc; not installed: {', '.join(absent)}", hint=EXTRA
+        )
+    if host_compiler() is None:
+        raise ToolchainError(
+            "nvcc needs a C++ compiler for host code, and none was found",
+            hint="Install one (apt-get install g++), or name it in the environment variable "
+            "NVCC_CCBIN.",
+        )
+    return next(tree / "bin/nvcc" for tree in trees if (tree / "bin/nvcc").is_file())
+
+
+def host_compiler() -> str | None:
+    """The C++ compiler that nvcc will use."""
+    return os.environ.get("NVCC_CCBIN") or shutil.which("g++")
+
+
+def command(
+    words: Sequence[str], *, sm: int, libraries: Path | None = None, output: Path | None = None
+) -> list[str]:
+    """The command line for nvcc: the user's words with what makes a program of them.
+
+    Args:
+        sm: the architecture, unless the words choose one.
+        libraries: where `-lcuda` and further libraries of the simulated GPU are.
+    """
+    found = [str(nvcc())]
+    if not any(word.partition("=")[0] in _ARCHITECTURE for word in words):
+        found.append(f"-arch=sm_{sm}")
+    links = not any(word in _NO_PROGRAM for word in words)
+    if links and not any(word.partition("=")[0] in _RUNTIME for word in words):
+        runtime = packages.find_binary("nvidia-cuda-runtime", "libcudart.so.13")
+        found += ["-cudart", "none", "-Xlinker", str(runtime)]
+    found += words
+    if libraries is not None:
+        found += ["-L", str(libraries)]
+    if output is not None:
+        found += ["-o", str(output)]
+    return found
+
+
+def run(words: Sequence[str], *, shows: bool = True) -> None:
+    """Runs nvcc; its messages go to standard error.
+
+    Raises:
+        CompileError: it fails.
+    """
+    done = subprocess.run(words, env=_environment(os.environ), capture_output=True, text=True,
+                          check=False)  # fmt: skip
+    messages = done.stdout + done.stderr
+    if done.returncode:
+        raise CompileError(f"nvcc fails:\n{messages.rstrip()}", log=messages)
+    if shows and messages:
+        print(messages, end="", file=sys.stderr)
+
+
+def _environment(found: Mapping[str, str]) -> dict[str, str]:
+    """The user's without what would lead nvcc to another toolkit's parts."""
+    kept = {key: value for key, value in found.items() if key not in ("CUDA_HOME", "CUDA_PATH")}
+    return kept
