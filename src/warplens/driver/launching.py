@@ -14,10 +14,12 @@ from warplens.driver.machine import Driver
 from warplens.driver.modules import Function
 from warplens.driver.status import DriverError, Status
 from warplens.driver.timeline import Stream
+from warplens.session.configured import ConfiguredKernel
 from warplens.session.launch import Launch
 
 _END, _BUFFER, _BUFFER_SIZE = 0, 1, 2  # CU_LAUNCH_PARAM_*
 _ATTRIBUTE_BYTES = 72
+_KEPT_SHAPES = 256  # launch shapes of a kernel that are remembered as checked
 _COOPERATIVE, _CLUSTER = 2, 4
 # Hints about priority, memory windows, synchronisation, completion events and scheduling, which
 # change nothing in what a kernel computes.
@@ -112,13 +114,23 @@ def _checked(function: Function, shape: Shape) -> Shape:
 def _run(
     driver: Driver, function: Function, shape: Shape, arguments: tuple[bytes, ...]
 ) -> Callable[[], float]:
-    cluster = None if shape.cluster in (None, (1, 1, 1)) else shape.cluster
-    configured = function.kernel[shape.grid, shape.block, 0, shape.shared, cluster]
-    done = configured(*arguments)
+    done = _configured(function, shape)(*arguments)
     driver.launches.append(done)
     if driver.prints and done.output:
         _print(done.output)
     return lambda: duration(done)
+
+
+def _configured(function: Function, shape: Shape) -> ConfiguredKernel:
+    """The kernel with that shape, checked once."""
+    found = function.configured.get(shape)
+    if found is None:
+        if len(function.configured) == _KEPT_SHAPES:
+            function.configured.clear()
+        cluster = None if shape.cluster in (None, (1, 1, 1)) else shape.cluster
+        found = function.kernel[shape.grid, shape.block, 0, shape.shared, cluster]
+        function.configured[shape] = found
+    return found
 
 
 def duration(done: Launch) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from math import prod
 
@@ -10,6 +11,7 @@ from warplens.driver.machine import Driver, SimulatedGpu
 from warplens.driver.status import DriverError, Status
 from warplens.occupancy_calculator.occupancy import occupancy_of_kernel
 from warplens.sass.model import SassKernel
+from warplens.session.configured import ConfiguredKernel
 from warplens.session.kernel import Kernel
 from warplens.session.module import Module
 
@@ -41,6 +43,7 @@ class Function:
     sass: SassKernel
     attributes: dict[int, int] = field(default_factory=dict)
     lifted: Kernel | None = None
+    configured: dict[Hashable, ConfiguredKernel] = field(default_factory=dict)
 
     @property
     def kernel(self) -> Kernel:

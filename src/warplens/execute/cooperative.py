@@ -24,7 +24,8 @@ def _places(sm: int) -> tuple[tuple[int, int], ...]:
     return ((0x48, 0x44),) if sm >= 90 else ((0x90, 0x8C),)
 
 
-def _asks(kernel: SassKernel) -> bool:
+def asks_for_workspace(kernel: SassKernel) -> bool:
+    """Whether a kernel reads where the grid's blocks meet."""
     offsets = {0x258, 0x254} if kernel.sm >= 100 else set(_places(kernel.sm)[0])
     for instruction in kernel.instructions:
         for operand in instruction.operands:
@@ -34,9 +35,7 @@ def _asks(kernel: SassKernel) -> bool:
 
 
 def give_workspace(kernel: SassKernel, memory: DeviceMemory, bank: npt.NDArray[np.uint8]) -> None:
-    """Puts the grid barrier's address into bank 0 if the kernel asks for it, the barrier zeroed."""
-    if not _asks(kernel):
-        return
+    """Puts the grid barrier's address into bank 0, the barrier zeroed."""
     address = _workspaces.get(memory)
     segment = memory.find(address) if address is not None else None
     if address is None or segment is None:
@@ -54,17 +53,25 @@ _parameters: weakref.WeakKeyDictionary[DeviceMemory, int] = weakref.WeakKeyDicti
 _PARAMETER_BYTES = 32768
 
 
-def give_parameters(
-    kernel: SassKernel, memory: DeviceMemory, parameters: bytes, bank: npt.NDArray[np.uint8]
-) -> None:
-    """Puts the address of the parameters into bank 0 if the kernel asks for it.
+def _parameters_place(sm: int) -> int:
+    return 0x348 if sm >= 100 else 0x198
+
+
+def asks_for_parameters(kernel: SassKernel) -> bool:
+    """Whether a kernel reads the address of its parameters.
 
     A tensor map that is a __grid_constant__ parameter is read by its address.
     """
-    place = 0x348 if kernel.sm >= 100 else 0x198
+    place = _parameters_place(kernel.sm)
     used = (o for i in kernel.instructions for o in i.operands if isinstance(o, Const))
-    if kernel.sm < 90 or not any(o.bank == 0 and o.offset == place for o in used):
-        return
+    return kernel.sm >= 90 and any(o.bank == 0 and o.offset == place for o in used)
+
+
+def give_parameters(
+    kernel: SassKernel, memory: DeviceMemory, parameters: bytes, bank: npt.NDArray[np.uint8]
+) -> None:
+    """Puts the address of the parameters into bank 0."""
+    place = _parameters_place(kernel.sm)
     address = _parameters.get(memory)
     segment = memory.find(address) if address is not None else None
     if address is None or segment is None:

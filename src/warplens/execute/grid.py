@@ -21,6 +21,7 @@ from warplens.wording import count
 __all__ = ["LaunchConfig", "ModuleImage", "Program", "execute", "load_module", "prepare"]
 
 _POLL_SECONDS = 0.1
+_SMALL = 20_000  # warps times instructions: no thread is worth starting for less
 _FAST_AFTER_SECONDS = 0.1  # a launch that runs longer gets better code while it runs
 _FAST_FROM_WARPS = 20_000  # a launch this large gets it at once
 
@@ -57,6 +58,7 @@ class _Crew:
         self._next = 0
         self._seen, self._seen_at = 0, 0.0  # blocks that had ended when last looked at
         self._lock = threading.Lock()
+        self._began = False
         self.error: BaseException | None = None
 
     def _take(self) -> tuple[int, int] | None:
@@ -70,6 +72,9 @@ class _Crew:
     def _work(self, worker: Worker) -> None:
         try:
             order = self._launching.config.block_order
+            if self._began:
+                worker.go_on()
+                return
             if order is not None:
                 config, cluster = self._launching.config, self._launching.cluster
                 for first, last in _runs(turns_of(order, config.grid, cluster)):
@@ -98,30 +103,56 @@ class _Crew:
     def run(self) -> None:
         """Runs all blocks; raises the first error."""
         config = self._launching.config
-        threads = [
-            threading.Thread(target=self._work, args=(w,), daemon=True) for w in self.workers
-        ]
+        if self._ends_at_once():
+            return
         started = time.perf_counter()
-        for thread in threads:
-            thread.start()
+        ended: list[threading.Event] = []
         try:
-            for thread in threads:
+            for worker in self.workers:
+                ended.append(threading.Event())
+                self._start(worker, ended[-1])
+            for one in ended:
                 wait = 0.005
-                while thread.is_alive():
-                    thread.join(wait)
+                while not one.wait(wait):
                     wait = _POLL_SECONDS
                     elapsed = time.perf_counter() - started
                     if self._launching.program.seconds_run + elapsed > _FAST_AFTER_SECONDS:
                         self._launching.program.make_fast(wait=False)
                     self._watch(config, elapsed)
         except BaseException as error:
+            # Not Thread.join: once interrupted, it takes a running thread for one that has ended.
             self.stop()
-            for thread in threads:
-                thread.join()
+            for one in ended:
+                one.wait()
             error.add_note(f"stopped: {self.workers[0].standing()}")
             raise
         if self.error is not None:
             raise self.error
+
+    def _start(self, worker: Worker, ended: threading.Event) -> None:
+        def work() -> None:
+            try:
+                self._work(worker)
+            finally:
+                ended.set()
+
+        try:
+            threading.Thread(target=work, daemon=True).start()
+        except RuntimeError:
+            ended.set()  # the system has no thread left
+            raise
+
+    def _ends_at_once(self) -> bool:
+        """Runs a small launch here, without a thread; False if its loops go on for longer."""
+        config, program = self._launching.config, self._launching.program
+        is_alone = len(self.workers) == 1 and config.block_order is None
+        is_limited = config.max_steps is not None or config.find_endless
+        if is_limited or not is_alone or self._total * warps_of(config) * len(
+            program.lifted.kernel.instructions
+        ) > _SMALL:
+            return False
+        self._began = True
+        return self.workers[0].run_briefly(0, self._total)
 
     def _watch(self, config: LaunchConfig, elapsed: float) -> None:
         if config.progress is not None:
@@ -145,22 +176,30 @@ class _Crew:
             )
 
 
+def warps_of(config: LaunchConfig) -> int:
+    """Warps of a block."""
+    bx, by, bz = config.block
+    return (bx * by * bz + 31) // 32
+
+
 def _columns(launching: Launching, crew: _Crew) -> dict[str, np.ndarray]:
-    lifted = launching.program.lifted
-    totals = counts_of(list(crew.workers))
-    n = len(lifted.kernel.instructions)
-    steps = {name: [0] * (n + 1) for name in COLUMNS}  # from one instruction to the next
-    amounts = totals.tolist()
-    for counter in lifted.counters:
-        amount = counter.weight * amounts[counter.slot]
-        if amount:
-            column = steps[counter.column]
-            column[counter.start] += amount
-            column[counter.end] -= amount
-    return {
-        name: np.cumsum(np.array(column[:-1], np.int64)) if any(column) else np.zeros(n, np.int64)
-        for name, column in steps.items()
-    }
+    tables = launching.program.count_tables
+    amounts = counts_of(list(crew.workers))[tables.slots] * tables.weights
+    steps = np.zeros((len(tables.used), tables.zeros.size + 1), np.int64)  # from row to row
+    np.add.at(steps, (tables.columns, tables.starts), amounts)
+    np.subtract.at(steps, (tables.columns, tables.ends), amounts)
+    counts = dict(zip(tables.used, np.cumsum(steps[:, :-1], axis=1), strict=True))
+    return {name: counts.get(name, tables.zeros) for name in COLUMNS}
+
+
+def _wanted_workers(program: Program, config: LaunchConfig, blocks: int) -> int:
+    """Threads for a launch whose blocks may run in any order."""
+    if config.observer is not None or config.block_order is not None or config.restore:
+        return 1
+    work = blocks * warps_of(config) * len(program.lifted.kernel.instructions)
+    if config.workers is None and work <= _SMALL and not program.has_loops:
+        return 1
+    return max(1, min(config.workers or _cores(), blocks))
 
 
 def _attempt(make: Callable[[int], Launching], n_workers: int) -> tuple[Launching, _Crew]:
@@ -179,17 +218,13 @@ def execute(program: Program, image: ModuleImage, memory: DeviceMemory,
         KeyboardInterrupt: the user stopped it; the process stays usable.
     """
     gx, gy, gz = config.grid
-    bx, by, bz = config.block
     blocks = gx * gy * gz
     reason = program.lifted.ordered_reason if config.deterministic else ""
     if not config.deterministic and program.lifted.ordered_reason.startswith("strong"):
         reason = program.lifted.ordered_reason
-    wanted = config.workers or _cores()
-    if config.observer is not None or config.block_order is not None or config.restore:
-        wanted = 1
-    n_workers = 1 if reason else max(1, min(wanted, blocks))
+    n_workers = 1 if reason else _wanted_workers(program, config, blocks)
     started = time.perf_counter()
-    is_large = blocks * ((bx * by * bz + 31) // 32) >= _FAST_FROM_WARPS
+    is_large = blocks * warps_of(config) >= _FAST_FROM_WARPS
     if is_large or program.seconds_run > _FAST_AFTER_SECONDS:
         program.make_fast(wait=False)
 
@@ -216,7 +251,7 @@ def execute(program: Program, image: ModuleImage, memory: DeviceMemory,
         dynamic_shared=config.dynamic_shared,
         columns=_columns(launching, crew),
         blocks=blocks,
-        warps=blocks * ((bx * by * bz + 31) // 32),
+        warps=blocks * warps_of(config),
         ordered=bool(reason),
         ordered_reason=reason,
         workers=len(crew.workers),

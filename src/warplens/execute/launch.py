@@ -152,8 +152,10 @@ class Launching:
             local_bytes=self.local_bytes, sm_count=config.sm_count, parameters=config.params,
             cluster=self.cluster, constants=image.addresses.get(".nv.constant3", 0),
         )  # fmt: skip
-        give_workspace(kernel, memory, self.banks[0])
-        give_parameters(kernel, memory, config.params, self.banks[0])
+        if program.asks_for_workspace:
+            give_workspace(kernel, memory, self.banks[0])
+        if program.asks_for_parameters:
+            give_parameters(kernel, memory, config.params, self.banks[0])
         self.banks[2] = program.bank2
         self.table = memory.table(spare=4096 if program.uses_heap else 64)
         self.n_segments = len(memory.segments)

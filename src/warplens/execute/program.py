@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.errors import Unsupported
+from warplens.execute.cooperative import asks_for_parameters, asks_for_workspace
 from warplens.execute.device_functions import HOOKS, hook_address
 from warplens.execute.memory import DeviceMemory
 from warplens.isa import families
@@ -31,6 +32,43 @@ families.load_all()
 _ADDRESS_RELOCATIONS = ("R_CUDA_64", "R_CUDA_G64", "R_CUDA_FUNC_DESC_64")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountTables:
+    """Where a kernel's counters go: row i adds slot times weight to a column's [start, end).
+
+    `used` names the columns that the kernel can have; `zeros` stands for all others.
+    """
+
+    used: tuple[str, ...]
+    slots: npt.NDArray[np.int64]
+    weights: npt.NDArray[np.int64]
+    columns: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.int64]
+    ends: npt.NDArray[np.int64]
+    zeros: npt.NDArray[np.int64]
+
+
+def _count_tables(lifted: Lifted) -> CountTables:
+    used = tuple(dict.fromkeys(counter.column for counter in lifted.counters))
+    rows = [(c.slot, c.weight, used.index(c.column), c.start, c.end) for c in lifted.counters]
+    table = np.array(rows, np.int64).reshape(-1, 5).T
+    zeros = np.zeros(len(lifted.kernel.instructions), np.int64)
+    zeros.flags.writeable = False
+    return CountTables(
+        used=used, slots=table[0], weights=table[1], columns=table[2], starts=table[3],
+        ends=table[4], zeros=zeros,
+    )  # fmt: skip
+
+
+def _has_loops(lifted: Lifted) -> bool:
+    """Whether control can go back, or anywhere; the branch to itself behind the end is none."""
+    return any(
+        block.indirect or any(after <= block.index for after in block.successors)
+        for block in lifted.layout.blocks
+        if block.successors != (block.index,) or block.end - block.start > 1
+    )
+
+
 @dataclass(slots=True)
 class Program:
     """A kernel's machine code and tables."""
@@ -43,6 +81,10 @@ class Program:
     bank2: npt.NDArray[np.uint8]
     uses_heap: bool
     features: HostFeatures
+    count_tables: CountTables
+    has_loops: bool
+    asks_for_workspace: bool
+    asks_for_parameters: bool
     observed: bool | Watch = False
     is_fast: bool = False
     seconds_run: float = 0.0  # in all launches so far; a busy kernel deserves fast code
@@ -132,6 +174,10 @@ def assemble(lifted: Lifted, code: jit.MachineCode, cubin: Cubin, features: Host
         bank2=new_bank(kernel.constants.get(2, b"")),
         uses_heap="malloc" in _externs(kernel, cubin),
         features=features,
+        count_tables=_count_tables(lifted),
+        has_loops=_has_loops(lifted),
+        asks_for_workspace=asks_for_workspace(kernel),
+        asks_for_parameters=asks_for_parameters(kernel),
         observed=observe,
         is_fast=single,
     )

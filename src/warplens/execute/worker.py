@@ -33,6 +33,7 @@ _CALLBACK = ctypes.CFUNCTYPE(
     ctypes.c_int32, ctypes.c_int32,
 )  # fmt: skip
 _REFUSED = -1
+_FEW_STEPS = 64  # back edges, which are counted by the quantum, and looks of waiting blocks
 
 
 def aligned(n_bytes: int, alignment: int = 64) -> npt.NDArray[np.uint8]:
@@ -196,8 +197,21 @@ class Worker:
         Raises:
             ExecutionFault: the kernel did something illegal; all other workers should stop.
         """
+        self._begin(first, last)
+        self.go_on()
+
+    def run_briefly(self, first: int, last: int) -> bool:
+        """The same for as long as loops take few turns; False: `go_on` does the rest."""
+        self._begin(first, last)
+        self.control[runner.STEP_LIMIT] = _FEW_STEPS
+        return self.go_on(is_brief=True)
+
+    def _begin(self, first: int, last: int) -> None:
         self.control[runner.NEXT_BLOCK] = first
         self.control[runner.LAST_BLOCK] = last
+
+    def go_on(self, *, is_brief: bool = False) -> bool:
+        """Runs what was begun to its end; a brief run may stop before, and then gives False."""
         while True:
             status = runner.run(
                 self.control, self.env, self._blocks, self._barriers, self._arrived, self._seen,
@@ -206,7 +220,10 @@ class Worker:
                 self.launching.program.code_map,
             )  # fmt: skip
             if status == runner.ALL_DONE or status == runner.STOPPED:
-                return
+                return True
+            if is_brief and status == runner.STEPS_SPENT:
+                self.control[runner.STEP_LIMIT] = 0
+                return False
             if status == runner.NEED_SLOT:
                 self._add_slots()
             elif status == runner.HOOK_CALL:

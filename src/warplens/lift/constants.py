@@ -52,8 +52,7 @@ def bank0(
     where = bank_offsets(kernel.sm)
 
     def put(name: str, form: str, *values: int) -> None:
-        data = struct.pack(form, *values)
-        bank[where[name] : where[name] + len(data)] = np.frombuffer(data, np.uint8)
+        struct.pack_into(form, bank.data, where[name], *values)
 
     put("block", "<3I", *block)
     put("grid", "<3I", *grid)

@@ -45,6 +45,7 @@ class ConfiguredKernel:
         self._code = code
         self._parameters = parameters
         self._is_followed = False  # by initcheck, which knows what the launch writes
+        self._fits: dict[int | None, int] = {}
 
     @property
     def sass(self) -> SassKernel:
@@ -153,9 +154,6 @@ class ConfiguredKernel:
         self, parameters: bytes, progress: Callable[[int, int], None] | None
     ) -> LaunchConfig:
         options, gpu, shape = self.device.options, self.device.gpu, self.shape
-        fits = occupancy_of_kernel(
-            self.sass, gpu, shape.block, shape.dynamic_shared, carveout=options.carveout
-        )
         return LaunchConfig(
             grid=shape.grid,
             block=shape.block,
@@ -167,10 +165,18 @@ class ConfiguredKernel:
             max_steps=options.max_steps,
             max_seconds=options.max_seconds,
             max_idle_seconds=options.max_idle_seconds,
-            max_resident=max(1, int(fits.blocks) * gpu.sm_count),
+            max_resident=max(1, self._blocks_per_sm(options.carveout) * gpu.sm_count),
             sm_count=gpu.sm_count,
             progress=options.progress or progress,
         )
+
+    def _blocks_per_sm(self, carveout: int | None) -> int:
+        if carveout not in self._fits:
+            shape = self.shape
+            self._fits[carveout] = int(occupancy_of_kernel(
+                self.sass, self.device.gpu, shape.block, shape.dynamic_shared, carveout=carveout
+            ).blocks)  # fmt: skip
+        return self._fits[carveout]
 
 
 def _same(timing: LaunchTiming | None) -> LaunchTiming | None:
