@@ -53,6 +53,21 @@ def store_shared(ra: int, rb: int, offset: int = 0) -> int:
     return controlled(put(word, 40, 24, offset), read=0)
 
 
+def load_local(rd: int, ra: int) -> int:
+    """LDL.128 Rd, [Ra]."""
+    return controlled(put(put(0x00100C00_0000000000007983, 16, 8, rd), 24, 8, ra), write=0)
+
+
+def store_local(ra: int, rb: int) -> int:
+    """STL.128 [Ra], Rb."""
+    return controlled(put(put(0x00100C00_0000000000007387, 24, 8, ra), 32, 8, rb), read=0)
+
+
+def copies_done() -> list[int]:
+    """LDGDEPBAR and DEPBAR.LE SB0, 0x0: asynchronous copies have ended."""
+    return [controlled(0x79AF), controlled(0x000080000000791A)]
+
+
 def parameter(rd: int, offset: int) -> int:
     """LDC.64 Rd, c[0x0][offset]."""
     return controlled(put(put(0x00000A00_00000000FF007B82, 16, 8, rd), 38, 16, offset), write=0)

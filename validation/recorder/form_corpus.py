@@ -13,6 +13,8 @@ import random
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import cells
+import form_memory
 import slots
 import words as w
 from build import text_section
@@ -204,15 +206,19 @@ def _immediate_bits(forms: list[tuple[str, slots.Form]]) -> list[list[int]]:
 def as_rows(forms: list[tuple[str, slots.Form]]) -> list[list[object]]:
     """The forms as lists for JSON."""
     return [[name, f"{f.word:032x}", f.registers, f.uniforms, int(f.has_uniform_predicates),
-             int(f.is_matrix), int(f.is_variable), f.zone] for name, f in forms]  # fmt: skip
+             int(f.is_matrix), int(f.is_variable), f.zone, form_memory.as_row(f), f.compare,
+             int(f.is_alone)] for name, f in forms]  # fmt: skip
 
 
 def from_rows(rows: list[list[object]]) -> list[tuple[str, slots.Form]]:
     """The forms of a JSON file."""
     return [
         (str(name), slots.Form(int(str(word), 16), tuple(registers), tuple(uniforms),
-                               bool(up), bool(matrix), bool(variable), int(zone)))
-        for name, word, registers, uniforms, up, matrix, variable, zone in rows
+                               bool(up), bool(matrix), bool(variable), int(zone),
+                               tuple(cells.Cell(*own) for own in memory), int(compare),
+                               bool(alone)))
+        for name, word, registers, uniforms, up, matrix, variable, zone, memory, compare, alone
+        in rows
     ]  # fmt: skip
 
 
@@ -224,7 +230,8 @@ def main() -> None:
     given = parser.parse_args()
     found = harvested(path.read_bytes() for path in given.cubins) + by_chance()
     near = neighbours(found)
-    forms = with_immediates(placed(list(near.values())))
+    memory = form_memory.words_of(found)
+    forms = [*with_immediates(placed(list(near.values()))), *form_memory.placed(memory)]
     given.out.write_text(json.dumps(as_rows(forms), separators=(",", ":")))
     print(len(found), "words,", len(near), "forms found,", len({n for n, _ in forms}),
           "forms placed,", len(forms), "words to record")  # fmt: skip

@@ -30,7 +30,7 @@ class Bench:
     def __init__(self, driver: Any, carrier: bytes, entries: Entries, inputs: slots.Words) -> None:
         self.driver, self.carrier, self.entries, self.inputs = driver, carrier, entries, inputs
         self.given = driver.upload(inputs)
-        self.out_bytes = slots.OUT_ROWS * slots.ROW
+        self.out_bytes = (slots.OUT_ROWS + slots.FIRST_ROW) * slots.ROW
         self.out = driver.alloc(self.out_bytes)
         self.notes, self.noted = driver.host_words(slots.THREADS)
         self.constants = slots.constants_cell()
@@ -52,6 +52,7 @@ class Bench:
                 raise isolated.ItemFailed(items[int(self.notes.max()) - 1], str(error)) from error
             raise
         rows = sum(form.rows for form in forms)
+        rows += slots.FIRST_ROW
         words = self.driver.download(self.out, rows * slots.ROW // 4, np.uint32)
         self.driver.unload(module)
         split = slots.split(words.reshape(rows, slots.THREADS, 4), forms)

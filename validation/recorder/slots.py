@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import assembler as a
+import cells
 import numpy as np
 import numpy.typing as npt
 import words as w
@@ -31,6 +32,7 @@ _TEMPORARY, _UNIFORM_TEMPORARY = 8, 41
 _IN, _OUT, _NOTES = 2, 4, 6
 _DRAIN = 3  # NOPs behind an instruction, 15 cycles each
 _PLAIN, _WIDE = 4, 16  # registers of an operand
+FIRST_ROW = 8  # rows before it make room for negative offsets
 
 Words = npt.NDArray[np.uint32]
 
@@ -47,6 +49,9 @@ class Form:
         is_matrix: operands may be sixteen registers wide.
         is_variable: it signals its end by a scoreboard.
         zone: which part of the pool it reads: 0 words of every kind, 1 doubles.
+        cells: its memory operands.
+        compare: the place of registers that half the threads' cells hold as well, or -1.
+        is_alone: only the first lane of each warp runs it, under P6.
     """
 
     word: int
@@ -56,6 +61,14 @@ class Form:
     is_matrix: bool = False
     is_variable: bool = False
     zone: int = 0
+    cells: tuple[cells.Cell, ...] = ()
+    compare: int = -1
+    is_alone: bool = False
+
+    @property
+    def stored(self) -> tuple[cells.Cell, ...]:
+        """The cells that have a row of results."""
+        return tuple(c for c in self.cells if cells.SPACES[c.space] != "constant")
 
     @property
     def quads(self) -> int:
@@ -65,13 +78,13 @@ class Form:
     @property
     def rows(self) -> int:
         """Rows that the slot stores."""
-        return len(self.registers) * self.quads + len(self.uniforms) + 1
+        return len(self.registers) * self.quads + len(self.uniforms) + 1 + len(self.stored)
 
     @property
     def instructions(self) -> int:
         """About how long the slot is."""
         own = 2 * len(self.registers) * self.quads + 10 * len(self.uniforms) + 16
-        return own + 30 * self.has_uniform_predicates
+        return own + 30 * self.has_uniform_predicates + 20 * len(self.cells)
 
 
 def _mixed(x: npt.NDArray[np.uint64], zone: int) -> npt.NDArray[np.uint64]:
@@ -155,18 +168,23 @@ def constants_cell() -> ct.Array[ct.c_uint32]:
 
 
 class _Writer:
-    """Code of one kernel; with `is_noted` it tells the host's memory which slot it is at."""
+    """Code of one kernel.
 
-    def __init__(self, is_noted: bool = False) -> None:
-        self.is_noted = is_noted
+    With `is_noted` it tells the host's memory which slot it is at; with `is_light` it leaves out
+    what only a GPU needs to wait for.
+    """
+
+    def __init__(self, is_noted: bool = False, is_light: bool = False) -> None:
+        self.is_noted, self.is_light = is_noted, is_light
+        self.drain = 0 if is_light else _DRAIN
         self.slots = 0
         self.code = [
             a.special(0, 33), a.descriptor(), a.parameter(_IN, a.PARAMETERS),
             a.parameter(_OUT, a.PARAMETERS + 8), a.wide(_IN, 0, 16, _IN),
             a.wide(_OUT, 0, 16, _OUT), a.parameter(_NOTES, a.PARAMETERS + 16),
-            a.wide(_NOTES, 0, 4, _NOTES),
+            a.wide(_NOTES, 0, 4, _NOTES), *cells.prologue(),
         ]  # fmt: skip
-        self.row = 0
+        self.row = FIRST_ROW
 
     def load(self, register: int, form: Form, number: int) -> None:
         """Loads four registers; `number` is the row of the pool, counted from the form's zone."""
@@ -200,13 +218,40 @@ class _Writer:
             self.code.append(a.to_uniform(_UNIFORM_TEMPORARY, _TEMPORARY + 1))
             for i in range(7):
                 self.code.append(a.uniform_predicate(i, _UNIFORM_TEMPORARY, 1 << i))
+        if form.is_alone:
+            self.code += [a.logic(_TEMPORARY, _TEMPORARY, 0x3F, 0xC0),
+                          a.add(_TEMPORARY, _TEMPORARY, cells.FIRST_LANE)]  # fmt: skip
         self.code += [a.to_predicates(_TEMPORARY), a.nop()]
+        self.memory(form, number + 1)
         write = 1 if form.is_variable else w.NO_SCOREBOARD
-        self.code += [w.controlled(form.word, write=write), *[a.nop()] * _DRAIN]
+        read = 2 if form.cells else w.NO_SCOREBOARD
+        self.code += [w.controlled(form.word, write=write, read=read), *[a.nop()] * self.drain]
         self.results(form)
 
+    def memory(self, form: Form, number: int) -> None:
+        """Fills the cells and sets the addresses; rows of results are those of `results`."""
+        own = self.row
+        for cell in form.cells:
+            if cell in form.stored:
+                self.load(_TEMPORARY, form, number)
+                self.code += cells.filled(self, cell, _TEMPORARY, _OUT)
+                number += 1
+                if form.compare >= 0:
+                    mixed = cells.filled(self, cell, REGISTERS[form.compare], _OUT)
+                    self.code += [a.guarded(word, 6) for word in mixed]
+            self.code += cells.addressed(self, cell, _OUT, REGISTERS, UNIFORMS)
+            self.row += cell in form.stored
+        if form.cells and not self.is_light:
+            self.code.append(a.fence())
+        self.row = own
+
     def results(self, form: Form) -> None:
-        """Stores every operand, then predicates in a row of their own."""
+        """Stores cells and every operand, then predicates in a row of their own."""
+        if len(form.stored) > 1:
+            self.code += a.copies_done()
+        for cell in form.stored:
+            self.code += cells.fetched(self, cell, _OUT)
+            self.row += 1
         for place in form.registers:
             for quad in range(form.quads):
                 self.store(REGISTERS[place] + 4 * quad)
@@ -227,12 +272,26 @@ class _Writer:
         self.store(_TEMPORARY)
 
 
-def code_of(forms: Sequence[Form], firsts: Sequence[int], is_noted: bool = False) -> list[int]:
+def code_of(forms: Sequence[Form], firsts: Sequence[int], is_noted: bool = False,
+            is_light: bool = False) -> list[int]:  # fmt: skip
     """A kernel that runs these forms one after another."""
-    writer = _Writer(is_noted)
+    writer = _Writer(is_noted, is_light)
     for form, first in zip(forms, firsts, strict=True):
         writer.slot(form, first)
     return [*writer.code, a.leave()]
+
+
+def places(forms: Sequence[Form], is_light: bool = False) -> dict[int, int]:
+    """Where the instructions that are recorded stand in a kernel of these forms: form by index."""
+    writer, found = _Writer(is_light=is_light), {}
+    for i, form in enumerate(forms):
+        start = len(writer.code)
+        writer.slot(form, 0)
+        for at in range(len(writer.code) - 1, start, -1):
+            if w.plain(writer.code[at]) == w.plain(form.word):
+                found[at] = i
+                break
+    return found
 
 
 def batches(forms: Sequence[Form], limit: int = 64, room: int = 4800) -> list[range]:
@@ -255,20 +314,26 @@ def first_row(number: int) -> int:
 
 def split(out: Words, forms: Sequence[Form]) -> list[Words]:
     """The rows [row, thread, 4] of each form, from what a kernel stored."""
-    ends = np.cumsum([form.rows for form in forms])
-    return np.split(out[: ends[-1]], ends[:-1])
+    ends = np.cumsum([form.rows for form in forms]) + FIRST_ROW
+    return np.split(out[FIRST_ROW : ends[-1]], ends[:-1] - FIRST_ROW)
 
 
 def given(form: Form, first: int, inputs: Words) -> Words:
-    """What the rows of a form would be if its instruction did nothing (predicates: 0)."""
-    half, number = POOL_ROWS // 2, first
-    places = [(number + i) % half + half * form.zone for i in range(form.rows)]
-    rows = inputs[places]
+    """What the rows of a form would be if its instruction did nothing: cells, registers, flags."""
+    half = POOL_ROWS // 2
+    rows = inputs[[(first + i) % half + half * form.zone for i in range(form.rows)]]
     n = len(form.uniforms)
     per_warp = np.repeat(rows[:n].reshape(n, THREADS // 32, 32, 4)[:, :, :1], 32, axis=2)
-    values = rows[n:-1]
+    end = n + len(form.registers) * form.quads
+    flags = rows[end]
     last = np.zeros((1, THREADS, 4), np.uint32)
-    last[0, :, 0] = rows[-1][:, 0] & 0x7F
+    last[0, :, 0] = flags[:, 0] & 0x7F
+    if form.is_alone:
+        last[0, :, 0] = (flags[:, 0] & 0x3F) + 0x40 * (np.arange(THREADS) % 32 == 0)
     if form.has_uniform_predicates:
-        last[0, :, 1] = np.repeat(rows[-1][::32, 1] & 0x7F, 32)
-    return np.concatenate([values, per_warp.reshape(n, THREADS, 4), last])
+        last[0, :, 1] = np.repeat(flags[::32, 1] & 0x7F, 32)
+    memory = rows[end + 1 :].copy()
+    if form.compare >= 0:
+        same = last[0, :, 0] & 0x40 != 0
+        memory[:, same] = rows[n + form.registers.index(form.compare) * form.quads, same]
+    return np.concatenate([memory, rows[n:end], per_warp.reshape(n, THREADS, 4), last])

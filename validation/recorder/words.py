@@ -126,7 +126,7 @@ def _numbers(text: str) -> list[tuple[str, str]]:
     return re.findall(r"(?<![\w.])[!~|-]*(UR|R|UP|P)(\d+|Z|T)\b", text)
 
 
-def _followed(first: str | None, second: str | None, one: int, two: int) -> str | None:
+def followed(first: str | None, second: str | None, one: int, two: int) -> str | None:
     """The kind of the single operand that went from number one to number two."""
     if first is None or second is None:
         return None
@@ -152,7 +152,7 @@ def fields(words: Sequence[int], places: Iterable[int] = ()) -> list[tuple[Field
     for _ in words:
         own = []
         for low, width, one, two in tried:
-            kind = _followed(next(found), next(found), one, two)
+            kind = followed(next(found), next(found), one, two)
             if kind is not None and (width == 8) == (kind in ("R", "UR")):
                 own.append(Field(kind, low))
         result.append(tuple(own))

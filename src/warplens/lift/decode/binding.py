@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from warplens.isa.table import Kind, Op
 from warplens.isa.warpgroup import product_of
+from warplens.lift.decode.unread import unread
 from warplens.sass.model import (
     PT,
     RZ,
@@ -247,6 +248,9 @@ def bind(inst: Instruction, op: Op) -> Bound:
         writes = [k for kind, o in destinations for k in _keys(o, registers_of(kind))]
     else:
         reads, writes = _role_effects(inst, op)
+    left = unread(inst, op, sources, destinations)
+    if left:
+        raise BindingError(f"{left} is not read by any rule of {inst.mnemonic}")
     reads += _keys(inst.guard, 1)
     return Bound(
         inst, op, tuple(destinations), tuple(sources), frozenset(reads), frozenset(writes)
