@@ -16,6 +16,7 @@ PARAMETERS = 0x210  # of the carrier in constant bank 0: in, out, scratch, then 
 CONSTANTS = PARAMETERS + 24
 DESCRIPTOR = 4  # the uniform register pair of every desc[...]
 _REGISTER_COUNT = 0x2F
+_BRANCH_TARGETS = 0x34
 
 
 def guarded(word: int, predicate: int, negated: bool = False) -> int:
@@ -192,13 +193,30 @@ def with_registers(cubin: bytes, count: int) -> bytes:
     return bytes(data)
 
 
-def carried(cubin: bytes, code: list[int], registers: int, kernel: str = CARRIER) -> bytes:
-    """The carrier with this code in the place of its own."""
+def carried(
+    cubin: bytes, code: list[int], registers: int, targets: dict[int, list[int]] | None = None,
+    kernel: str = CARRIER,
+) -> bytes:
+    """The carrier with this code in the place of its own, and where each BRX in it may go."""
+    code = [*code, branch(-1)]  # as compiled code ends
     room = build.text_section(cubin, kernel)[1] // 16
     if len(code) > room:
         raise ValueError(f"{len(code)} instructions, and room for {room}")
     padding = [controlled(0x7918)] * (room - len(code))
-    return build.with_words(with_registers(cubin, registers), kernel, code + padding)
+    made = build.with_words(with_registers(cubin, registers), kernel, code + padding)
+    return with_targets(made, kernel, targets) if targets else made
+
+
+def with_targets(cubin: bytes, kernel: str, targets: dict[int, list[int]]) -> bytes:
+    """The cubin with the places to which each BRX of a kernel may go."""
+    entries = b"".join(
+        struct.pack(f"<IHHI{len(to)}I", at, 0, 0, len(to), *to) for at, to in targets.items()
+    )
+    place, offset, size = build.section(cubin, f".nv.info.{kernel}")
+    record = struct.pack("<BBH", 4, _BRANCH_TARGETS, len(entries)) + entries
+    data = bytearray(cubin + b"\0" * (-len(cubin) % 8))
+    struct.pack_into("<QQ", data, place + 24, len(data), size + len(record))
+    return bytes(data + cubin[offset : offset + size] + record)
 
 
 __all__ = ["PT", "RZ", "URZ"]

@@ -88,17 +88,22 @@ class Nvrtc:
         return cubin.raw[: size.value]
 
 
-def text_section(cubin: bytes, kernel: str) -> tuple[int, int]:
-    """File offset and size of one kernel's instructions (a minimal ELF64 reader)."""
+def section(cubin: bytes, wanted: str) -> tuple[int, int, int]:
+    """Where a section's header is, and its file offset and size (a minimal ELF64 reader)."""
     table, = struct.unpack_from("<Q", cubin, 0x28)
     entry, count, strings = struct.unpack_from("<HHH", cubin, 0x3A)
     headers = [struct.unpack_from("<IIQQQQ", cubin, table + i * entry) for i in range(count)]
     names_at = headers[strings][4]
-    for name, _, _, _, offset, size in headers:
+    for i, (name, _, _, _, offset, size) in enumerate(headers):
         start = names_at + name
-        if cubin[start : cubin.index(0, start)] == f".text.{kernel}".encode():
-            return offset, size
-    raise KeyError(f"no kernel {kernel} in this cubin")
+        if cubin[start : cubin.index(0, start)] == wanted.encode():
+            return table + i * entry, offset, size
+    raise KeyError(f"no section {wanted} in this cubin")
+
+
+def text_section(cubin: bytes, kernel: str) -> tuple[int, int]:
+    """File offset and size of one kernel's instructions."""
+    return section(cubin, f".text.{kernel}")[1:]
 
 
 def words(cubin: bytes, kernel: str) -> list[int]:

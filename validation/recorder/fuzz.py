@@ -32,6 +32,7 @@ OPCODES = frozenset("""
     IDP R2P VIADDMNMX
 """.split())
 PIECES_OF_OPCODE = 24
+WITHOUT_PREDICATES = frozenset(("FLO", "VABSDIFF"))  # a second result that is refused here
 
 
 def pieces(forms: Sequence[tuple[str, slots.Form]]) -> list[programs.Piece]:
@@ -46,7 +47,7 @@ def pieces(forms: Sequence[tuple[str, slots.Form]]) -> list[programs.Piece]:
     chosen = [f for own in by_opcode.values() for f in
               rng.sample(own, min(len(own), PIECES_OF_OPCODE))]  # fmt: skip
     words = [form.word for form in chosen]
-    return [
+    found = [
         programs.Piece(
             form.word, form.registers,
             tuple(f.low for f in own if f.kind == "P" and w.get(form.word, f.low, 3) != 7),
@@ -54,46 +55,56 @@ def pieces(forms: Sequence[tuple[str, slots.Form]]) -> list[programs.Piece]:
         )
         for form, own in zip(chosen, w.fields(words, slots.PREDICATES), strict=True)
     ]
+    names = [w.opcode(text or "") for text in w.texts(words)]
+    return [piece for piece, name in zip(found, names, strict=True)
+            if not (piece.predicates and name in WITHOUT_PREDICATES)]  # fmt: skip
 
 
 def made(count: int, known: Sequence[programs.Piece], seed: int = 0) -> dict[str, np.ndarray]:
     """Kernels of sixteen programs each: their words one after another, and their lengths."""
-    codes, seeds, ordered = [], [], []
+    kernels, seeds, ordered = [], [], []
     for start in range(seed, seed + count, programs.PROGRAMS):
         own = [programs.generated(s, known) for s in range(start, start + programs.PROGRAMS)]
-        codes.append(programs.kernel(own))
+        kernels.append(programs.kernel(own))
         seeds.append(start)
         ordered.append([p.is_ordered for p in own])
-    return as_arrays(codes) | {"seeds": np.array(seeds), "ordered": np.array(ordered, bool)}
+    return as_arrays(kernels) | {"seeds": np.array(seeds), "ordered": np.array(ordered, bool)}
 
 
-def as_arrays(codes: Sequence[Sequence[int]]) -> dict[str, np.ndarray]:
-    """Machine code as two 64-bit halves of every word."""
+def as_arrays(kernels: Sequence[programs.Kernel]) -> dict[str, np.ndarray]:
+    """Machine code as two 64-bit halves of every word, and rows of BRX and their targets."""
     mask = (1 << 64) - 1
-    halves = np.array([(x & mask, x >> 64) for code in codes for x in code], np.uint64)
-    return {"lengths": np.array([len(c) for c in codes]), "low": halves[:, 0], "high": halves[:, 1]}
+    halves = np.array([(x & mask, x >> 64) for k in kernels for x in k.code], np.uint64)
+    rows = [(i, at, t) for i, k in enumerate(kernels) for at, to in k.targets.items() for t in to]
+    return {"lengths": np.array([len(k.code) for k in kernels]), "low": halves[:, 0],
+            "high": halves[:, 1], "targets": np.array(rows, np.int32).reshape(-1, 3)}  # fmt: skip
 
 
-def as_codes(data: Any) -> list[list[int]]:
+def as_kernels(data: Any) -> list[programs.Kernel]:
     """The inverse of `as_arrays`."""
     words = [low | high << 64 for low, high in
              zip(data["low"].tolist(), data["high"].tolist(), strict=True)]  # fmt: skip
     ends = np.cumsum(data["lengths"]).tolist()
-    return [words[end - n : end] for end, n in zip(ends, data["lengths"].tolist(), strict=True)]
+    found = [programs.Kernel(words[end - n : end]) for end, n in
+             zip(ends, data["lengths"].tolist(), strict=True)]  # fmt: skip
+    for i, at, target in data["targets"].tolist():
+        found[i].targets.setdefault(at, []).append(target)
+    return found
 
 
 class Bench:
     """Runs kernels of programs."""
 
-    def __init__(self, driver: Any, carrier: bytes, codes: list[list[int]], inputs: Any) -> None:
-        self.driver, self.carrier, self.codes = driver, carrier, codes
+    def __init__(self, driver: Any, carrier: bytes, kernels: list[programs.Kernel],
+                 inputs: Any) -> None:  # fmt: skip
+        self.driver, self.carrier, self.kernels = driver, carrier, kernels
         self.given = driver.upload(inputs)
         self.count = programs.PROGRAMS * programs.ROWS * programs.THREADS * 4
         self.out = driver.alloc(4 * self.count)
         self.constants = slots.constants_cell()
 
-    def _run(self, code: list[int]) -> np.ndarray:
-        cubin = a.carried(self.carrier, code, programs.REGISTER_COUNT)
+    def _run(self, kernel: programs.Kernel) -> np.ndarray:
+        cubin = a.carried(self.carrier, kernel.code, programs.REGISTER_COUNT, kernel.targets)
         module = self.driver.load(cubin)
         function = self.driver.function(module, a.CARRIER)
         self.driver.fill(self.out, 0xEE, 4 * self.count)
@@ -108,7 +119,7 @@ class Bench:
         """Of each kernel: results [program, row, thread, 4] and which programs repeat them."""
         found = {}
         for i in items:
-            first, second = self._run(self.codes[i]), self._run(self.codes[i])
+            first, second = self._run(self.kernels[i]), self._run(self.kernels[i])
             found[i] = first, (first == second).all(axis=(1, 2, 3))
         return found
 
@@ -116,17 +127,17 @@ class Bench:
 def record(session: Session) -> None:
     """Writes programs_results.npz."""
     with np.load(session.cubins / "programs.npz") as data:
-        codes = as_codes(data)
+        kernels = as_kernels(data)
     carrier, inputs = session.cubin("carrier"), slots.pool()
     found: dict[int, tuple[np.ndarray, np.ndarray]] = {}
     errors: dict[int, str] = {}
     if session.dry_run:
-        found = Bench(session.driver, carrier, codes, inputs).results(list(range(len(codes)))[:4])
+        found = Bench(session.driver, carrier, kernels, inputs).results(list(range(len(kernels)))[:4])
     else:
         crew = isolated.Crew(
-            lambda: Bench(Driver(), carrier, codes, inputs).results, found.update, SECONDS
+            lambda: Bench(Driver(), carrier, kernels, inputs).results, found.update, SECONDS
         )
-        errors = crew.run([[i] for i in range(len(codes))])
+        errors = crew.run([[i] for i in range(len(kernels))])
     numbers = sorted(found)
     session.save("programs_results", kernels=np.array(numbers),
                  results=np.stack([found[i][0] for i in numbers]),
