@@ -71,7 +71,7 @@ _ROLES: dict[str, Reads] = {
     "b2r": Reads(predicates=2), "warpsync": Reads(marks="~"),
     "mbarrier_check": Reads(predicates=1),
     "r2p": Reads(suffixes=frozenset(("B0", "B1", "B2", "B3")), tokens="PR"),
-    "p2r": Reads(tokens="PR"),
+    "p2r": Reads(tokens="PR"), "warpgroup_wait": Reads(tokens=r"gsb\d"),
 }  # fmt: skip
 
 
