@@ -13,6 +13,7 @@ model, if they do not depend on what arrays hold or if that is the same.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import struct
 import threading
 import weakref
@@ -43,6 +44,7 @@ _spare: list[Bytes] = []
 _waiting: OrderedDict[int, weakref.ref[Deferred]] = OrderedDict()
 _shared: OrderedDict[tuple[Any, ...], LaunchTiming] = OrderedDict()
 _numbers: weakref.WeakKeyDictionary[KernelCode, int] = weakref.WeakKeyDictionary()
+_count = itertools.count(1)
 
 
 def defer(
@@ -172,7 +174,9 @@ class Deferred:
 
     def _key(self, launch: ExecutableLaunch) -> tuple[Any, ...]:
         with _lock:
-            number = _numbers.setdefault(launch.code, len(_numbers) + 1)
+            number = _numbers.get(launch.code)
+            if number is None:
+                number = _numbers[launch.code] = next(_count)  # never that of one that is gone
         c, o = self._config, self._options
         return (
             number, c.grid, c.block, c.dynamic_shared, c.max_resident, c.sm_count, id(launch.gpu),
