@@ -10,7 +10,7 @@ import pytest
 import warplens as wl
 from tests.breadth.every import counts
 from tests.breadth.model import FEATURES, FOLDER
-from tests.kernels.model import ARCHITECTURES, Case, assert_results
+from tests.kernels.model import ARCHITECTURES, Case, assert_results, in_turn
 from warplens.isa.existing import existing
 
 
@@ -23,11 +23,12 @@ def compiled(source: str, options: tuple[str, ...], architecture: str) -> Any:
 def in_file_order() -> list[Any]:
     """Cases of one file and architecture stand next to each other."""
     return [
-        pytest.param(one.case, architecture, id=f"{one.case.name}-{architecture}")
+        pytest.param(one.case, architecture, id=f"{one.case.name}-{architecture}",
+                     marks=in_turn(number, architecture))
         for architecture in ARCHITECTURES
-        for one in sorted(FEATURES, key=lambda one: one.case.source)
+        for number, one in enumerate(sorted(FEATURES, key=lambda one: one.case.source))
         if architecture in one.architectures
-    ]
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("case", "architecture"), in_file_order())

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 FOLDER = Path(__file__).parent
@@ -52,6 +53,14 @@ class Case:
 
 
 CASES: list[Case] = []
+
+
+def in_turn(number: int, architecture: str) -> tuple[pytest.MarkDecorator, ...]:
+    """Marks for a case on an architecture: sm_90 and, in turn, half of the others are run always,
+    the rest with `-m long`."""
+    place = ARCHITECTURES.index(architecture)
+    is_ordinary = architecture == "sm_90" or (number + place) % 2 == 0
+    return () if is_ordinary else (pytest.mark.long,)
 
 
 def case(

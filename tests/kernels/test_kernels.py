@@ -9,7 +9,7 @@ import pytest
 
 import tests.kernels.every  # noqa: F401
 import warplens as wl
-from tests.kernels.model import ARCHITECTURES, CASES, FOLDER, Case, assert_results
+from tests.kernels.model import ARCHITECTURES, CASES, FOLDER, Case, assert_results, in_turn
 
 
 @cache
@@ -21,10 +21,11 @@ def compiled(source: str, options: tuple[str, ...], architecture: str) -> Any:
 def in_file_order() -> list[Any]:
     """Cases of one file and architecture stand next to each other: one compile."""
     return [
-        pytest.param(case, architecture, id=f"{case.name}-{architecture}")
+        pytest.param(case, architecture, id=f"{case.name}-{architecture}",
+                     marks=in_turn(number, architecture))
         for architecture in ARCHITECTURES
-        for case in sorted(CASES, key=lambda case: case.source)
-    ]
+        for number, case in enumerate(sorted(CASES, key=lambda case: case.source))
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("case", "architecture"), in_file_order())
