@@ -26,6 +26,7 @@ LAYERS = (
     ("programs",),
     ("frontends",),
     ("cuda",),
+    ("tune",),
     ("validation", "testing"),
     ("api", "cli"),
 )

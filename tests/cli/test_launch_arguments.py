@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from warplens.cli._launch_arguments import TYPES, parse, save_target, triple
+from warplens.cli._launch_arguments import parse, save_target, triple
 from warplens.errors import InputError
+from warplens.session.written_arguments import TYPES
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,279 @@
+"""`warplens.tune(...)`: facts of all configurations, predictions of those that are worth it, full
+runs of the best."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from warplens.errors import InputError, WarplensError
+from warplens.tune.evaluate import TIME, Answer, Task
+from warplens.tune.problem import Job, Problem, Shape
+from warplens.tune.record import Record, purpose_of
+from warplens.tune.result import Row, Tuned
+from warplens.tune.search import strategy_of
+from warplens.tune.space import Configuration, Restriction, Space
+from warplens.tune.workers import Workers, workers_of
+
+_SPILLS = 64  # bytes of local memory a thread above the least of the space: not worth predicting
+_BUDGET = re.compile(r"^(\d+(?:\.\d+)?)\s*(s|sec|min|h)$")
+Progress = Callable[[str, int, int], None]
+
+
+def tune(
+    source: str | Path | Mapping[Any, str | Path],
+    *,
+    kernel: str,
+    space: Mapping[str, Sequence[Any]],
+    grid: Shape,
+    block: Shape,
+    args: Sequence[Any] | Callable[[Configuration], Sequence[Any]],
+    shared: Shape = 0,
+    cluster: Shape | None = None,
+    options: Sequence[str] = (),
+    restrictions: Sequence[Restriction] = (),
+    constants: Mapping[str, Any] | None = None,
+    reference: Mapping[int, Any] | Callable[..., Any] | None = None,
+    gpus: Sequence[str] = ("H200",),
+    **search: Any,
+) -> Tuned:
+    """Finds the best configuration of a kernel by predicted time, for one GPU or several.
+
+    Args:
+        source: CUDA text or a file; a dictionary of variants by the parameter SOURCE.
+        kernel: its name, with parameters as in `tiled<{TILE}>`; the others are definitions (-D).
+        space: parameter -> values; restrictions: expressions or functions that must be true.
+        grid, block, shared, cluster: sizes, expressions, or functions of the configuration.
+        args: launch arguments, or a function that gives them; constants: further names for
+            expressions, such as problem sizes.
+        reference: argument index -> expected array, or a function of the arguments.
+        gpus: one or several; the first one is `best`'s.
+        search: strategy ("exhaustive", "random", "tpe", "evolutionary"), budget ("10min"),
+            evaluations (at most so many predictions), confirm (how many of the best are run in
+            full), seed, objective (a metric that is minimised; default: the time), record (a file
+            that is resumed), scheduler (a Dask address), processes, clock, progress.
+
+    Raises:
+        InputError: the space, an expression or the search's settings make no sense. Problems of
+            single configurations do not raise: their rows tell them.
+    """
+    problem = Problem(
+        source=source, kernel=kernel, space=Space(dict(space), tuple(restrictions)), grid=grid,
+        block=block, shared=shared, cluster=cluster, args=args, options=tuple(options),
+        reference=reference, constants=dict(constants or {}),
+    )  # fmt: skip
+    return Search(problem, tuple(gpus), **search).run()
+
+
+def seconds_of(budget: str | float | None) -> float | None:
+    """Seconds of `90s`, `10min`, `1.5h` or a number; None for no limit."""
+    if budget is None or isinstance(budget, int | float):
+        return budget
+    found = _BUDGET.match(budget.strip())
+    if found is None:
+        raise InputError(f"budget {budget!r} is not a time, such as 90s, 10min or 1h")
+    return float(found[1]) * {"s": 1, "sec": 1, "min": 60, "h": 3600}[found[2]]
+
+
+class Search:
+    """One search; `run` does it."""
+
+    def __init__(
+        self, problem: Problem, gpus: tuple[str, ...], *, strategy: str = "exhaustive",
+        budget: str | float | None = None, evaluations: int | None = None, confirm: int = 3,
+        seed: int = 0, objective: str = TIME, record: str | Path | None = None,
+        scheduler: str | None = None, processes: int | None = None,
+        clock: str | float = "base", progress: Progress | None = None,
+    ) -> None:  # fmt: skip
+        if not gpus:
+            raise InputError("no GPU to tune for")
+        self.problem, self.gpus, self.clock = problem, gpus, clock
+        self.configurations = list(problem.space)
+        if not self.configurations:
+            raise InputError("the restrictions leave no configuration")
+        self.jobs = [problem.job(one) for one in self.configurations]
+        self.objective, self.confirm, self.evaluations = objective, confirm, evaluations
+        self._strategy, self._seed = strategy, seed
+        self._limit, self._begin = seconds_of(budget), time.monotonic()
+        self._progress = progress or (lambda stage, done, total: None)
+        self._scheduler, self._processes = scheduler, processes
+        self._record = Record(None if record is None else Path(record), self._purpose())
+        self.stopped = ""
+        self.rows = {
+            (gpu, index): Row(configuration=one, gpu=gpu, launch=job.launch)
+            for gpu in gpus
+            for index, (one, job) in enumerate(zip(self.configurations, self.jobs, strict=True))
+        }
+
+    def _purpose(self) -> str:
+        paths = dict.fromkeys(job.source for job in self.jobs)
+        texts = [p.read_text() if isinstance(p, Path) and p.is_file() else str(p) for p in paths]
+        arguments = self.problem.arguments(self.configurations[0])
+        return purpose_of(texts, arguments, f"{self.objective} {self.clock}")
+
+    def run(self) -> Tuned:
+        """Facts, predictions, full runs; what an interrupt or the budget leaves is kept."""
+        workers = workers_of(self._scheduler, self._processes)
+        try:
+            self._facts(workers)
+            self._predictions(workers)
+            self._confirmations(workers)
+        except KeyboardInterrupt:
+            self.stopped = "interrupted"
+        finally:
+            workers.close()
+        return Tuned(rows=tuple(self.rows.values()), gpus=self.gpus, objective=self.objective,
+                     stopped=self.stopped)  # fmt: skip
+
+    def _is_spent(self) -> bool:
+        if self._limit is not None and time.monotonic() - self._begin > self._limit:
+            self.stopped = self.stopped or "the budget is spent"
+            return True
+        return False
+
+    def _answers(
+        self, workers: Workers, stage: str, wanted: Sequence[tuple[str, int]]
+    ) -> list[tuple[tuple[str, int], Answer]]:
+        """Answers for (GPU, configuration), from the record where it has them."""
+        found, tasks, places = [], [], []
+        for gpu, index in wanted:
+            known = self._record.find(stage, gpu, self.jobs[index])
+            if known is not None and stage != "confirm":
+                found.append(((gpu, index), known))
+                continue
+            tasks.append(self._task(stage, gpu, index))
+            places.append((gpu, index))
+        for number, answer in workers.answers(tasks):
+            gpu, index = places[number]
+            self._record.keep(stage, gpu, self.jobs[index], answer)
+            found.append(((gpu, index), answer))
+        return found
+
+    def _task(self, stage: str, gpu: str, index: int) -> Task:
+        needs = stage != "facts"
+        arguments = self.problem.arguments(self.configurations[index]) if needs else []
+        metrics = () if self.objective == TIME else (self.objective,)
+        return Task(stage=stage, job=self.jobs[index], gpu=gpu, clock=self.clock, metrics=metrics,
+                    arguments=tuple(arguments))  # fmt: skip
+
+    def _batches(self, places: Sequence[Any], workers: Workers) -> list[Sequence[Any]]:
+        size = 4 * workers.size
+        return [places[i : i + size] for i in range(0, len(places), size)]
+
+    def _facts(self, workers: Workers) -> None:
+        """Compiles everything; what cannot be launched, or spills beside others, is pruned."""
+        places, done = list(self.rows), 0
+        for batch in self._batches(places, workers):
+            if self._is_spent():
+                return
+            for place, answer in self._answers(workers, "facts", batch):
+                row = self.rows[place]
+                if answer.facts is None:
+                    row.status, row.problem = "failed", answer.problem
+                else:
+                    row.facts, row.status = dict(answer.facts), "compiled"
+            done += len(batch)
+            self._progress("compiled", done, len(places))
+        for gpu in self.gpus:
+            self._prune(gpu)
+
+    def _prune(self, gpu: str) -> None:
+        rows = [row for (name, _), row in self.rows.items() if name == gpu and row.facts]
+        least = min((row.facts["local_bytes"] for row in rows), default=0.0)
+        for row in rows:
+            spilled = row.facts["local_bytes"] - least
+            if spilled > _SPILLS:
+                row.status = "pruned"
+                row.problem = f"spills {spilled:.0f} bytes a thread more than others"
+
+    def _predictions(self, workers: Workers) -> None:
+        open_ = [
+            one for index, one in enumerate(self.configurations)
+            if any(self.rows[gpu, index].status == "compiled" for gpu in self.gpus)
+        ]
+        strategy = strategy_of(self._strategy, open_, self._seed)
+        number = {id(one): index for index, one in enumerate(self.configurations)}
+        left, done = self.evaluations or len(open_), 0
+        total = min(left, len(open_))
+        while left > 0 and not self._is_spent():
+            proposed = strategy.propose(min(4 * workers.size, left))
+            if not proposed:
+                return
+            indices = [number[id(one)] for one in proposed]
+            wanted = [(gpu, index) for index in indices for gpu in self.gpus
+                      if self.rows[gpu, index].status == "compiled"]  # fmt: skip
+            for place, answer in self._answers(workers, "predict", wanted):
+                self._predicted(self.rows[place], answer)
+            for one, index in zip(proposed, indices, strict=True):
+                strategy.learn(one, self._cost(index))
+            left, done = left - len(proposed), done + len(proposed)
+            self._progress("predicted", done, total)
+
+    def _predicted(self, row: Row, answer: Answer) -> None:
+        if answer.metrics is None:
+            row.status, row.problem = "failed", answer.problem
+            return
+        row.metrics, row.limiter = dict(answer.metrics), answer.limiter
+        row.time_ns, row.objective = answer.metrics[TIME], answer.metrics[self.objective]
+        row.status = "predicted"
+
+    def _cost(self, index: int) -> float | None:
+        """The geometric mean of the objective over all GPUs."""
+        values = [self.rows[gpu, index].objective for gpu in self.gpus]
+        if any(value is None for value in values):
+            return None
+        return float(np.exp(np.mean(np.log([max(v or 0.0, 1e-12) for v in values]))))
+
+    def _confirmations(self, workers: Workers) -> None:
+        """Runs the best in full, with the reference; a wrong one makes place for the next."""
+        for gpu in self.gpus:
+            ranked = sorted(
+                (place for place, row in self.rows.items()
+                 if place[0] == gpu and row.status == "predicted"),
+                key=lambda place: (self.rows[place].objective, place[1]),
+            )  # fmt: skip
+            confirmed = 0
+            for place in ranked:
+                if confirmed >= self.confirm or self._is_spent():
+                    break
+                ((_, answer),) = self._answers(workers, "confirm", [place])
+                confirmed += self._confirmed(place, answer)
+                self._progress(f"run in full on {gpu}", confirmed, self.confirm)
+
+    def _confirmed(self, place: tuple[str, int], answer: Answer) -> bool:
+        row = self.rows[place]
+        wrong = answer.problem or self._wrong(answer.arguments)
+        if wrong or answer.metrics is None:
+            row.status, row.problem, row.objective = "failed", wrong, None
+            return False
+        row.status, row.confirmed_ns = "confirmed", answer.metrics[TIME]
+        row.objective = answer.metrics[self.objective]
+        return True
+
+    def _wrong(self, arguments: Sequence[Any]) -> str:
+        """Why the results are wrong, or nothing."""
+        reference = self.problem.reference
+        if reference is None:
+            return ""
+        if callable(reference):
+            try:
+                is_right = reference(*arguments)
+            except (AssertionError, WarplensError) as error:
+                return f"wrong result: {str(error).splitlines()[0] if str(error) else 'refused'}"
+            return "wrong result" if is_right is False else ""
+        for index, expected in reference.items():
+            found, wanted = np.asarray(arguments[index]), np.asarray(expected)
+            close = found.shape == wanted.shape and np.allclose(
+                found, wanted, rtol=self.problem.rtol, atol=self.problem.atol, equal_nan=True
+            )
+            if not close:
+                return f"wrong result in argument {index}"
+        return ""
+
+
+__all__ = ["Job", "Search", "seconds_of", "tune"]

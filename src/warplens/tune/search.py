@@ -1,0 +1,120 @@
+"""Which configurations are predicted next: all, at random, or what a study of Optuna proposes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any, Protocol
+
+from warplens.errors import InputError
+from warplens.tune.space import Configuration, name_of
+
+STRATEGIES = ("exhaustive", "random", "tpe", "evolutionary")
+
+
+class Strategy(Protocol):
+    """Proposes configurations and learns what they cost."""
+
+    def propose(self, most: int) -> list[Configuration]:
+        """Up to `most` configurations that were not proposed before; none: the search is over."""
+
+    def learn(self, configuration: Configuration, cost: float | None) -> None:
+        """The cost of a configuration; None where it has none."""
+
+
+class InOrder:
+    """All configurations, in the order given."""
+
+    def __init__(self, configurations: Sequence[Configuration]) -> None:
+        self._rest: Iterator[Configuration] = iter(configurations)
+
+    def propose(self, most: int) -> list[Configuration]:
+        """The next ones."""
+        return list(islice(self._rest, most))
+
+    def learn(self, configuration: Configuration, cost: float | None) -> None:
+        """Nothing: the order is fixed."""
+
+
+class Study:
+    """Optuna's samplers over the positions of the values, restricted to what is allowed."""
+
+    def __init__(self, configurations: Sequence[Configuration], kind: str, seed: int) -> None:
+        try:
+            import optuna
+        except ImportError as error:
+            raise InputError(
+                f"strategy {kind!r} needs Optuna", hint="pip install 'warplens[tune]'"
+            ) from error
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        sampler: Any = (
+            optuna.samplers.TPESampler(seed=seed, multivariate=True) if kind == "tpe"
+            else optuna.samplers.NSGAIISampler(seed=seed)
+        )  # fmt: skip
+        self._study: Any = optuna.create_study(sampler=sampler)
+        self._open = {name_of(one): one for one in configurations}
+        self._values = {
+            name: list(dict.fromkeys(one[name] for one in configurations))
+            for name in (configurations[0] if configurations else {})
+        }
+        self._trials: dict[str, Any] = {}
+        self._random = random.Random(seed)
+
+    def propose(self, most: int) -> list[Configuration]:
+        """What the sampler asks for; what is not allowed or known is told back as costly."""
+        found: list[Configuration] = []
+        misses = 0
+        while self._open and len(found) < most:
+            trial: Any = self._study.ask()
+            one = {
+                name: values[trial.suggest_int(name, 0, len(values) - 1)]
+                for name, values in self._values.items()
+            }
+            key = name_of(one)
+            if key not in self._open:
+                misses += 1
+                self._study.tell(trial, state=_failed())
+                if misses < 100:
+                    continue
+                key = self._random.choice(sorted(self._open))
+                trial = None
+            misses = 0
+            found.append(self._open.pop(key))
+            if trial is not None:
+                self._trials[key] = trial
+        return found
+
+    def learn(self, configuration: Configuration, cost: float | None) -> None:
+        """Tells the study."""
+        trial = self._trials.pop(name_of(configuration), None)
+        if trial is None:
+            return
+        if cost is None:
+            self._study.tell(trial, state=_failed())
+        else:
+            self._study.tell(trial, cost)
+
+
+def _failed() -> Any:
+    import optuna
+
+    return optuna.trial.TrialState.FAIL
+
+
+def strategy_of(name: str, configurations: Sequence[Configuration], seed: int) -> Strategy:
+    """The strategy of that name.
+
+    Raises:
+        InputError: there is none, or its package is not installed.
+    """
+    if name == "exhaustive":
+        return InOrder(configurations)
+    if name == "random":
+        mixed = list(configurations)
+        random.Random(seed).shuffle(mixed)
+        return InOrder(mixed)
+    if name in STRATEGIES:
+        return Study(configurations, name, seed)
+    known = ", ".join(STRATEGIES)
+    raise InputError(f"there is no strategy {name!r}", hint=f"It is one of {known}.")

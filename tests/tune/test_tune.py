@@ -1,0 +1,188 @@
+"""Searches over small spaces, compared with predicting every configuration by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import warplens as wl
+from warplens.cli.main import main
+from warplens.errors import InputError
+from warplens.tune import Tuned
+
+SOURCE = """
+template <int PER> __global__ void twice(const float* a, float* b, int n) {
+    int i = blockIdx.x * BX * PER + threadIdx.x;
+#pragma unroll
+    for (int k = 0; k < PER; k++, i += BX) if (i < n) b[i] = a[i] * (PER == WRONG ? 3 : 2);
+}
+"""
+N = 1 << 15
+SPACE = {"BX": [32, 64, 256, 2048], "PER": [1, 2, 4]}
+A = np.arange(N, dtype=np.float32)
+
+
+def search(wrong: int = 0, **options: Any) -> Tuned:
+    """The small search of all tests."""
+    settings: dict[str, Any] = {"processes": 1, "gpus": ["H200", "RTX 4060"], "confirm": 2}
+    return wl.tune(
+        SOURCE, kernel="twice<{PER}>", space=SPACE, restrictions=["BX * PER <= 2048"],
+        grid=lambda c: (-(-N // (c["BX"] * c["PER"])),), block="BX",
+        args=[A, np.zeros(N, np.float32), N], options=[f"-DWRONG={wrong}"], reference={1: 2 * A},
+        **settings | options,
+    )  # fmt: skip
+
+
+def by_hand(gpu: str, bx: int, per: int) -> float:
+    """The predicted time of one configuration."""
+    module = wl.Device(gpu).compile(SOURCE, options=[f"-DBX={bx}", "-DWRONG=0"])
+    launch = module[f"twice<{per}>"].predict[-(-N // (bx * per)), bx](A, np.zeros(N, np.float32), N)
+    return float(launch["gpu__time_duration.sum"])
+
+
+@pytest.fixture(scope="module")
+def found() -> Tuned:
+    """One exhaustive search."""
+    return search()
+
+
+@pytest.mark.parametrize("gpu", ["H200", "RTX 4060"])
+def test_the_best_is_the_best(found: Tuned, gpu: str) -> None:
+    """Predicted by hand, no configuration is faster than the one that was found."""
+    times = {
+        f"BX={bx} PER={per}": by_hand(gpu, bx, per)
+        for bx in SPACE["BX"][:3] for per in SPACE["PER"]
+    }  # fmt: skip
+    rows = {row.name: row for row in found.of(gpu)}
+
+    assert {name: row.time_ns for name, row in rows.items()} == pytest.approx(times, rel=1e-6)
+    assert times[found.of(gpu)[0].name] == min(times.values())
+    best = found.best_on(gpu)
+    assert best is not None and best.status == "confirmed"
+    assert best.confirmed_ns == pytest.approx(times[best.name], rel=0.05)
+
+
+def test_failures_have_reasons(found: Tuned) -> None:
+    """A block that no GPU takes is a row with its reason, and ends nothing."""
+    failed = found.failures()
+
+    assert {row.name for row in failed} == {"BX=2048 PER=1"}
+    assert all("block x = 2,048" in row.problem for row in failed)
+    assert found.stopped == ""
+
+
+def test_regrets_and_compromise(found: Tuned) -> None:
+    """Losses are against each GPU's best; the compromise has the smallest mean loss."""
+    regrets = found.regrets()
+    means = {name: sum(losses.values()) for name, losses in regrets.items() if len(losses) == 2}
+
+    for gpu in found.gpus:
+        assert min(losses[gpu] for losses in regrets.values() if gpu in losses) == 0
+    assert means[str(found.compromise())] == min(means.values())
+
+
+def test_a_wrong_result_is_no_result() -> None:
+    """A configuration whose output differs from the reference is dropped for the next best."""
+    usual = search(gpus=["H200"])
+    assert usual.best is not None
+    fastest = usual.best.configuration["PER"]
+    other = search(wrong=fastest, gpus=["H200"])
+
+    assert other.best is not None and other.best.configuration["PER"] != fastest
+    wrong = [row for row in other.failures() if "wrong result in argument 1" in row.problem]
+    assert wrong and {row.configuration["PER"] for row in wrong} == {fastest}
+
+
+def test_a_record_is_resumed(tmp_path: Path) -> None:
+    """What stands in the file is not computed again; a damaged line is named, one cut short at the
+    end is dropped."""
+    path = tmp_path / "known.jsonl"
+    first = search(record=path, gpus=["H200"])
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join(lines) + '\n{"stage": "pre')  # killed while it wrote
+    again = search(record=path, gpus=["H200"])
+    repeated = path.read_text().splitlines()[len(lines):]
+
+    assert [(r.name, r.time_ns) for r in again.rows] == [(r.name, r.time_ns) for r in first.rows]
+    assert {json.loads(line)["stage"] for line in repeated} == {"confirm"}
+    path.write_text("\n".join([*lines[:3], "nonsense", *lines[3:]]) + "\n")
+    with pytest.raises(InputError, match=r"known\.jsonl:4: not JSON"):
+        search(record=path, gpus=["H200"])
+    with pytest.raises(InputError, match="another kernel"):
+        path.write_text("\n".join(lines) + "\n")
+        search(record=path, gpus=["H200"], clock=1200)
+
+
+def test_random_and_limits() -> None:
+    """A seed gives the same choice; so many evaluations and no more are made."""
+    runs = [search(strategy="random", seed=5, evaluations=4, gpus=["H200"]) for _ in range(2)]
+    chosen = [{r.name for r in run.rows if r.time_ns is not None} for run in runs]
+
+    assert chosen[0] == chosen[1] and len(chosen[0]) == 4
+    assert search(budget="0s", gpus=["H200"]).stopped == "the budget is spent"
+
+
+def test_occupancy_or_any_metric() -> None:
+    """Another metric can be minimised."""
+    found = search(objective="smsp__inst_executed.sum", gpus=["H200"], confirm=1)
+    counts = {r.name: r.objective for r in found.of()}
+
+    assert found.best is not None and counts[found.best.name] == min(counts.values())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"strategy": "luck"}, {"gpus": []}, {"budget": "soon"}],
+)
+def test_settings_that_make_no_sense(options: dict[str, Any]) -> None:
+    """They are refused."""
+    with pytest.raises(InputError):
+        search(**options)
+
+
+def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A specification in TOML, text and JSON out of it, and what is wrong with one."""
+    (tmp_path / "k.cu").write_text(SOURCE)
+    spec = tmp_path / "spec.toml"
+    spec.write_text(
+        f"""source = "k.cu"
+kernel = "twice<{{PER}}>"
+grid = "(n + BX * PER - 1) // (BX * PER)"
+block = "BX"
+args = ["f32[{N}]=arange", "f32[{N}]=0", "i32={N}"]
+options = ["-DWRONG=0"]
+restrictions = ["BX <= 64"]
+gpus = ["RTX 4060"]
+[constants]
+n = {N}
+[space]
+BX = [32, 64, 256]
+PER = [1, 2]
+"""
+    )
+    assert main(["tune", str(spec), "--processes", "1", "--confirm", "1"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("RTX 4060: best is BX=") and "4 configurations with a value" in text
+    assert main(["tune", str(spec), "--processes", "1", "--confirm", "0", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["rows"]) == 4
+    spec.write_text(spec.read_text().replace("grid =", "gird ="))
+    assert main(["tune", str(spec)]) == 2
+    assert "'gird'" in capsys.readouterr().err
+
+
+@pytest.mark.long
+def test_processes_give_the_same(found: Tuned) -> None:
+    """Two processes, a study of Optuna and a cluster of Dask find the same best configuration."""
+    pytest.importorskip("optuna")
+    pytest.importorskip("distributed")
+    runs = [search(processes=2), search(strategy="tpe", seed=1), search(strategy="evolutionary"),
+            search(scheduler="local")]  # fmt: skip
+
+    for run in runs:
+        assert {(r.gpu, r.name, r.time_ns) for r in run.rows} == {
+            (r.gpu, r.name, r.time_ns) for r in found.rows
+        }
