@@ -15,6 +15,7 @@ from warplens.compiled.values import BOOL, FLOAT, INT, NotCompilable, Record, Tu
 
 P = ParamSpec("P")
 R = TypeVar("R")
+_RESULTS = 8  # slots that a result may take
 _Entry = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
 _array_of = functools.lru_cache(maxsize=None)(array_of)
 
@@ -82,18 +83,30 @@ class Function(Generic[P, R]):
         """Runs the machine code for the types of the arguments."""
         if kwargs:
             raise NotCompilable("keyword arguments in a call of a compiled function")
+        return self.prepared(*args, **kwargs)()
+
+    def prepared(self, *args: P.args, **_: P.kwargs) -> Callable[[], R]:
+        """A call with these arguments, to be made as often as wanted: arrays are not looked at
+        again, so they must live on."""
         kinds = tuple(kind_of(arg) for arg in args)
-        entry = self._entries.get(kinds)
-        if entry is None:
+        found = self._entries.get(kinds)
+        if found is None:
             with build.lock:  # threads that start together compile it once
-                entry = self._entries.get(kinds) or _Entry(self._address(kinds))
-                self._entries[kinds] = entry
+                found = self._entries.get(kinds) or _Entry(self._address(kinds))
+                self._entries[kinds] = found
+        entry = found
         slots: list[int] = []
         for arg in args:
             _pack(arg, slots)
         block = (ctypes.c_int64 * (len(slots) + 8))(*slots)
-        result: R = _result(entry(ctypes.addressof(block)), block)
-        return result
+        address, begin = ctypes.addressof(block), (ctypes.c_int64 * _RESULTS)(*block[:_RESULTS])
+
+        def call() -> R:
+            result: R = _result(entry(address), block)
+            ctypes.memmove(block, begin, ctypes.sizeof(begin))  # the result stood there
+            return result
+
+        return call
 
     def _address(self, kinds: tuple[Type, ...]) -> int:
         key = build.key_of(self.py_func, kinds)

@@ -23,6 +23,7 @@ __all__ = ["LaunchConfig", "ModuleImage", "Program", "execute", "load_module", "
 _POLL_SECONDS = 0.1
 _SMALL = 20_000  # warps times instructions: no thread is worth starting for less
 _FAST_AFTER_SECONDS = 0.1  # a launch that runs longer gets better code while it runs
+_OBSERVED_FAST_AFTER_SECONDS = 0.5  # observers take most of the time, and see few blocks
 _FAST_FROM_WARPS = 20_000  # a launch this large gets it at once
 
 
@@ -30,6 +31,11 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (
         os.cpu_count() or 1
     )
+
+
+def _patience(program: Program) -> float:
+    """Seconds that a program runs before it is worth better code."""
+    return _OBSERVED_FAST_AFTER_SECONDS if program.observed else _FAST_AFTER_SECONDS
 
 
 def _runs(order: tuple[int, ...]) -> list[tuple[int, int]]:
@@ -105,7 +111,7 @@ class _Crew:
         config = self._launching.config
         if self._ends_at_once():
             return
-        started = time.perf_counter()
+        started, patience = time.perf_counter(), _patience(self._launching.program)
         ended: list[threading.Event] = []
         try:
             for worker in self.workers:
@@ -116,7 +122,7 @@ class _Crew:
                 while not one.wait(wait):
                     wait = _POLL_SECONDS
                     elapsed = time.perf_counter() - started
-                    if self._launching.program.seconds_run + elapsed > _FAST_AFTER_SECONDS:
+                    if self._launching.program.seconds_run + elapsed > patience:
                         self._launching.program.make_fast(wait=False)
                     self._watch(config, elapsed)
         except BaseException as error:
@@ -224,8 +230,8 @@ def execute(program: Program, image: ModuleImage, memory: DeviceMemory,
         reason = program.lifted.ordered_reason
     n_workers = 1 if reason else _wanted_workers(program, config, blocks)
     started = time.perf_counter()
-    is_large = blocks * warps_of(config) >= _FAST_FROM_WARPS
-    if is_large or program.seconds_run > _FAST_AFTER_SECONDS:
+    is_large = blocks * warps_of(config) >= _FAST_FROM_WARPS and not config.block_order
+    if is_large or program.seconds_run > _patience(program):
         program.make_fast(wait=False)
 
     def make(n: int) -> Launching:

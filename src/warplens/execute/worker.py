@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -135,6 +135,7 @@ class Worker:
 
     def _allocate_slots(self, capacity: int) -> None:
         n = self._n_warps
+        self._call: Callable[[], int] | None = None  # of the runner with these arrays
         self._blocks = np.zeros((capacity, runner.N_BLOCK), np.int64)
         self._barriers = np.zeros((capacity, at.N_BARRIERS, runner.N_BARRIER), np.int64)
         self._arrived = np.zeros((capacity, at.N_BARRIERS, n), np.int64)
@@ -213,12 +214,14 @@ class Worker:
     def go_on(self, *, is_brief: bool = False) -> bool:
         """Runs what was begun to its end; a brief run may stop before, and then gives False."""
         while True:
-            status = runner.run(
-                self.control, self.env, self._blocks, self._barriers, self._arrived, self._seen,
-                self._warps, self._states, self._shared, self._zero_keys,
-                self.launching.program.regions, self.launching.program.region_of,
-                self.launching.program.code_map,
-            )  # fmt: skip
+            if self._call is None:
+                self._call = runner.run.prepared(
+                    self.control, self.env, self._blocks, self._barriers, self._arrived, self._seen,
+                    self._warps, self._states, self._shared, self._zero_keys,
+                    self.launching.program.regions, self.launching.program.region_of,
+                    self.launching.program.code_map,
+                )  # fmt: skip
+            status = self._call()
             if status == runner.ALL_DONE or status == runner.STOPPED:
                 return True
             if is_brief and status == runner.STEPS_SPENT:
