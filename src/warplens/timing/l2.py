@@ -259,7 +259,7 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     mixed = _scrambled(warp.astype(np.uint64) << np.uint64(32) | ordinal.astype(np.uint64))
     step = wave * (int(ordinal.max()) + 1) + ordinal
     key = step.astype(np.uint64) << np.uint64(32) | mixed >> np.uint64(32)
-    order = np.argsort(key, kind="stable")
+    order = _sorted(key)
     steps = step[order] + 1
     n_sets = max(1, int(size_bytes / 128 / _WAYS))
     tags = np.zeros((n_sets, _WAYS), np.int64)
@@ -280,6 +280,18 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
         footprint=32 * int(brought), lots=rows.lots(touched), pieces=rows.pieces(touched),
         fills=fills(touched, step, int(place.max()) + 1),
     )  # fmt: skip
+
+
+def _sorted(keys: npt.NDArray[np.uint64]) -> Ints:
+    """The stable order of keys that are nearly all different: several times as quick as asking for
+    a stable one."""
+    order = np.argsort(keys)
+    ordered = keys[order]
+    same = np.flatnonzero(ordered[1:] == ordered[:-1])
+    for first in same[np.diff(same, prepend=-2) > 1].tolist():
+        last = int(np.searchsorted(ordered, ordered[first], "right"))
+        order[first:last].sort()
+    return order
 
 
 def _by_lot(users: Ints, share: Sharing) -> Floats:

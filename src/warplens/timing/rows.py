@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from warplens.compiled import native
 from warplens.timing.state import Floats, Ints
-from warplens.timing.touched import ROW_LINES, Touched
+from warplens.timing.touched import ROW_LINES, Touched, numbered, order_of_pairs
 
 _READ, _WRITE = 1, 2
 _STEPS = (5**0.5 - 1.0) / 2.0, 2.0**0.5 - 1.0
@@ -68,14 +69,31 @@ def pieces(touched: Touched) -> npt.NDArray[np.float32]:
         each = 32.0 * float(_BITS[sectors].sum()) / len(begins)  # of a block
         near = np.cumsum(begins) * len(begins) + beside // max(1, int(_JOINED_BYTES / each))
         both = near[touched.block] * (int(turn.max()) + 1) + turn
-        group = np.unique(both, return_inverse=True)[1][access]
-        names, of = np.unique(group * touched.n_lines + line, return_inverse=True)
-        size = 32.0 * _BITS[_joined(of, sectors, len(names))]
-        row = names // touched.n_lines * touched.n_lines + touched.row[names % touched.n_lines]
-        starts = np.flatnonzero(np.diff(row, prepend=-1))
-        sums = np.add.reduceat(size, starts)
-        found[at] = np.repeat(sums, np.diff(np.append(starts, len(row))))[of]
+        names, group = numbered(both)
+        of = group[access]
+        order = order_of_pairs(of, line, len(names), touched.n_lines)
+        _sum_rows(order, of, line, touched.row, sectors, at, _BITS, found)
     return found
+
+
+@native
+def _sum_rows(order: Ints, group: Ints, line: Ints, row: Ints, sectors: Ints, at: Ints, bits: Ints,
+              found: npt.NDArray[np.float32]) -> None:  # fmt: skip
+    """Gives every element, by its place, the bytes that its group moves of its row: of each line
+    the sectors that any element names. `order`: by group and line."""
+    i = 0
+    while i < order.size:
+        j, moved = i, 0
+        its_group, its_row = group[order[i]], row[line[order[i]]]
+        while j < order.size and group[order[j]] == its_group and row[line[order[j]]] == its_row:
+            its_line, mask = line[order[j]], 0
+            while j < order.size and group[order[j]] == its_group and line[order[j]] == its_line:
+                mask |= sectors[order[j]]
+                j += 1
+            moved += 32 * bits[mask]
+        for k in range(i, j):
+            found[at[order[k]]] = float(moved)
+        i = j
 
 
 def _turns(touched: Touched, kinds: Ints) -> Ints:

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from warplens.compiled import native
 from warplens.execute.trace import lines_of, warps_of
 from warplens.timing.state import Ints, Records
 
+_SPARSE = 8  # places of a table for each value: beyond that sorting is as quick
 ROW_LINES = 16  # of what DRAM has open at once: 2 KiB
 
 
@@ -57,10 +59,12 @@ class Touched:
     @classmethod
     def of(cls, context: Records, lines: Ints, offset: int = 0) -> Touched:
         """Of a trace's tables."""
-        blocks, block = np.unique(context["block"], return_inverse=True)
+        blocks, block = numbered(context["block"])
         access = np.repeat(np.arange(len(context)), context["n_lines"])
         at, warp = lines_of(context), warps_of(context)
-        names, first, line = np.unique(lines >> 4, return_index=True, return_inverse=True)
+        names, line = numbered(lines >> 4)
+        first = np.empty(len(names), np.int64)
+        first[line[::-1]] = np.arange(len(lines) - 1, -1, -1)  # the last one written stays
         row = np.cumsum(np.diff(names // ROW_LINES, prepend=-1) != 0) - 1
         by_warp = np.argsort(warp, kind="stable")
         return cls(
@@ -68,6 +72,50 @@ class Touched:
             at=at, access=access, used=line[at], user=block[access], line=line, row=row,
             first=first, offset=offset,
         )  # fmt: skip
+
+
+def numbered(values: Ints) -> tuple[Ints, Ints]:
+    """Values without repetitions, ascending, and per element the place of its value among them.
+
+    As `np.unique`; where values lie close together with a table in place of sorting.
+    """
+    low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
+    if high - low > _SPARSE * len(values) + 1024:
+        names, place = np.unique(values, return_inverse=True)
+        return names, place
+    offsets = values - low
+    there = np.zeros(high - low + 1, np.bool_)
+    there[offsets] = True
+    if not len(values):
+        there[0] = False
+    rank = np.cumsum(there) - 1
+    return np.flatnonzero(there) + low, rank[offsets]
+
+
+@native
+def _sort_by(keys: Ints, before: Ints, after: Ints, counts: Ints) -> None:
+    """Sorts indices by their keys, those of equal keys in the order in which they stood."""
+    for i in range(counts.size):
+        counts[i] = 0
+    for i in range(keys.size):
+        counts[keys[i]] += 1
+    total = 0
+    for i in range(counts.size):
+        count = counts[i]
+        counts[i] = total
+        total += count
+    for i in range(before.size):
+        index = before[i]
+        after[counts[keys[index]]] = index
+        counts[keys[index]] += 1
+
+
+def order_of_pairs(group: Ints, item: Ints, groups: int, items: int) -> Ints:
+    """Indices by group and, within one, by item; of equal pairs in the order of indices."""
+    by_item, order = np.empty(len(item), np.int64), np.empty(len(item), np.int64)
+    _sort_by(item, np.arange(len(item)), by_item, np.empty(items, np.int64))
+    _sort_by(group, by_item, order, np.empty(groups, np.int64))
+    return order
 
 
 def distinct(values: Ints) -> Ints:
