@@ -54,6 +54,12 @@ def begin_block(head: int, slot: int, block: int) -> None:
         fill_zero(slot + peek64(head + 8 * st.AT_BARRIER_CROSS), 128 * total)
         fill_zero(slot + peek64(head + 8 * st.AT_PENDING_CROSS), 8 * n * total)
     poke64(flags, 0)
+    if peek64(head + 8 * st.CLUSTER) > 1:
+        fill_zero(slot + peek64(head + 8 * st.AT_CLUSTER), 16 * n)
+        if peek64(head + 8 * st.TOOLS) & st.TOOL_RACECHECK:  # cells name blocks: none of the last
+            cells = peek64(head + 8 * st.SHARED_BYTES) >> peek64(head + 8 * st.CELL_SHIFT)
+            size = 2 * cells * st.CELL_BYTES
+            fill_zero(slot + peek64(head + 8 * st.AT_SHARED_CELLS), size)
     if peek64(head + 8 * st.MODE) == st.MODE_LANE:
         _begin_lanes(head, slot, n)
     if peek64(head + 8 * st.TOOLS) & st.TOOL_INITCHECK:

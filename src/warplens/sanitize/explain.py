@@ -201,6 +201,8 @@ def _race(e: Explainer, record: Record) -> Finding | None:
                  int(record[st.R_FIRST_BLOCK])),
     )  # fmt: skip
     severity, advice = "error", _REACH[reach][1]
+    if reach == 0 and space == "shared":
+        advice = "Blocks of a cluster are ordered by the cluster's barrier: cluster.sync()."
     missing = lost_update(e.kernel, first, second)
     if missing:
         advice = (f"Both threads read the word, change it and write it back: one update is lost, "

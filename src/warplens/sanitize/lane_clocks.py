@@ -92,7 +92,7 @@ def publish_lane(head: int, slot: int, warp: int, lane: int, row: int) -> None:
 
 @native
 def order_lanes(head: int, slot: int, block: int, w: int, flags: int, mask: int, space: int,
-                kind: int) -> None:  # fmt: skip
+                kind: int, base: int) -> None:  # fmt: skip
     """Strong accesses publish what their lanes fenced and learn what other lanes published."""
     warp = peek32(w + at.WARP_INDEX)
     if flags & st.F_RELEASE:
@@ -110,7 +110,7 @@ def order_lanes(head: int, slot: int, block: int, w: int, flags: int, mask: int,
         if space == at.SPACE_GLOBAL:
             key = peek64(w + ADDRESSES + 8 * lane)
         else:
-            key = (1 << 42) + peek32(w + OFFSETS + 4 * lane)
+            key = base + peek32(w + OFFSETS + 4 * lane)
         key &= ~7  # a wide atomic may be read by halves
         if kind != at.ACCESS_WRITE and peek64(head + 8 * st.N_SYNC) != 0:
             row = lane_variable(head, slot, block, warp, key, False)

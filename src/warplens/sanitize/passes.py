@@ -114,7 +114,7 @@ class Sanitizer:
 
     def _passes(self, keep_results: bool) -> Execution | None:
         memory = self.launch.memory
-        bits = self._followed(sum(_BITS[name] for name in self.options.tools))
+        bits = sum(_BITS[name] for name in self.options.tools)
         before = _Snapshot()
         config = replace(self._config(), snapshots=before.kept)
         execution = self._light_pass(memory, config, bits, before)
@@ -134,17 +134,6 @@ class Sanitizer:
             before.restore()
         return execution
 
-    def _followed(self, bits: int) -> int:
-        """The tools that can be applied: races and first writes are not followed over clusters."""
-        within = st.TOOL_RACECHECK | st.TOOL_INITCHECK
-        if self.launch.sass.cluster_blocks == 1 or not bits & within:
-            return bits
-        self.notes.append(
-            "racecheck and initcheck did not run: they do not support launches with clusters "
-            "(cluster barrier, distributed shared memory)"
-        )
-        return bits & ~within or st.TOOL_MEMCHECK
-
     def _schedules(self, config: engine.LaunchConfig, before: _Snapshot) -> None:
         """Looks for races in other orders too, until one gives another result."""
         results = before.present()
@@ -152,7 +141,7 @@ class Sanitizer:
             seed = self.options.seed + number
             launch = self.launch.with_config(config)
             changed = changed_config(launch, seed)
-            if "racecheck" in self.options.tools and self.launch.sass.cluster_blocks == 1:
+            if "racecheck" in self.options.tools:
                 before.restore()
                 self._other_order(self._real, launch.memory, changed)
             before.restore()

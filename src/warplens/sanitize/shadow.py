@@ -22,6 +22,12 @@ _VALUES = at.WARP_SCRATCH + 128 * 2
 
 
 @native
+def names_blocks(head: int, space: int) -> bool:
+    """Whether cells hold whose accesses they keep: several blocks may reach that memory."""
+    return space == at.SPACE_GLOBAL or peek64(head + 8 * st.CLUSTER) > 1
+
+
+@native
 def is_ordered(head: int, slot: int, stamp: int, now: int, block: int, other: int) -> bool:
     """Whether the access of `stamp` (of block `other`) happens before the access of `now`."""
     warp = (now >> st.STAMP_WARP) & 31
@@ -151,7 +157,7 @@ def compare(head: int, slot: int, w: int, cell: int, now: int, block: int, space
     blocks = peek64(cell + 24)
     is_open = written != 0 and not writes and is_open_copy(head, slot, written)
     if written != 0 and (written >> st.STAMP_WARP != own or lanes or is_open):
-        other = blocks & st.BLOCK_MASK if space == at.SPACE_GLOBAL else block
+        other = blocks & st.BLOCK_MASK if names_blocks(head, space) else block
         if conflicts(head, slot, written, now, block, other) and not (
             is_strong(head, written) and has_polled(head, cell, now, block, space)
         ):
@@ -166,7 +172,7 @@ def compare(head: int, slot: int, w: int, cell: int, now: int, block: int, space
             break
         if writes and (read >> st.STAMP_WARP != own or lanes):
             other = block
-            if space == at.SPACE_GLOBAL:
+            if names_blocks(head, space):
                 other = (blocks >> (21 + 21 * k)) & st.BLOCK_MASK
             if conflicts(head, slot, read, now, block, other):
                 report(head, w, read, now, block, other, space, base, offset, size,
@@ -202,7 +208,7 @@ def check_word(head: int, slot: int, w: int, cell: int, beside: int, now: int, b
     poke64(cell, now)
     poke64(cell + 8, 0)
     poke64(cell + 16, 0)
-    poke64(cell + 24, (short if space == at.SPACE_GLOBAL else 0) | mark)
+    poke64(cell + 24, (short if names_blocks(head, space) else 0) | mark)
 
 
 @native
@@ -224,7 +230,7 @@ def has_polled(head: int, cell: int, now: int, block: int, space: int) -> bool:
         polls = peek64(table + 32 * (stamp & st.INSTRUCTION_MASK)) & st.F_POLLS
         if stamp == 0 or polls == 0 or (stamp ^ now) >> st.STAMP_WARP & 31 != 0:
             continue
-        if space != at.SPACE_GLOBAL or (blocks >> (21 * k)) & st.BLOCK_MASK == block:
+        if not names_blocks(head, space) or (blocks >> (21 * k)) & st.BLOCK_MASK == block:
             return True
     return False
 
@@ -304,7 +310,7 @@ def note_read(head: int, slot: int, cell: int, now: int, block: int, blocks: int
     if a != 0 and (a ^ now) >> shift == 0:
         bytes_ = a & _BYTES
         if bytes_ | (now & _BYTES) == bytes_ and (
-            space != at.SPACE_GLOBAL or (blocks >> 21) & st.BLOCK_MASK == block
+            not names_blocks(head, space) or (blocks >> 21) & st.BLOCK_MASK == block
         ) and not is_weaker(head, now, a):
             return
         now |= bytes_ | many_lanes(a, now, lanes)
@@ -316,13 +322,13 @@ def note_read(head: int, slot: int, cell: int, now: int, block: int, blocks: int
         place = 2
     elif a != 0:
         other = block
-        if space == at.SPACE_GLOBAL:
+        if names_blocks(head, space):
             other = (blocks >> 21) & st.BLOCK_MASK
         if not is_ordered(head, slot, a, now, block, other) or peek64(
             head + 8 * st.MODE
         ) == st.MODE_LANE:
             place = 2
     poke64(cell + 8 * place, now)
-    if space == at.SPACE_GLOBAL:
+    if names_blocks(head, space):
         keep = ~(st.BLOCK_MASK << (21 * place))
         poke64(cell + 24, (blocks & keep) | block << (21 * place))

@@ -151,6 +151,9 @@ def make_state(kernel: SassKernel, table: npt.NDArray[np.int64], memory: DeviceM
     n_warps = (int(np.prod(config.block)) + 31) // 32
     blocks = int(np.prod(config.grid))
     head[st.N_WARPS] = n_warps
+    head[st.CLUSTER] = kernel.cluster_blocks
+    head[st.GRID_X], head[st.GRID_Y] = config.grid[:2]
+    head[[st.CLUSTER_X, st.CLUSTER_Y, st.CLUSTER_Z]] = kernel.cluster_shape
     head[st.N_THREADS] = int(np.prod(config.block))
     head[st.CLOCK] = 1
     head[st.MODE] = options.mode
@@ -206,10 +209,12 @@ def _synchronisation(
     flags = int(np.bitwise_or.reduce(table[:, st.I_FLAGS], initial=0))
     head[st.HAS_FENCES] = int(bool(flags & (st.F_FENCE | st.F_RELEASE)))
     head[st.HAS_ASYNC] = int(bool(flags & st.F_ASYNC))
-    if not flags & (st.F_STRONG | st.F_BULK) or not options.tools & st.TOOL_RACECHECK:
+    orders = flags & (st.F_STRONG | st.F_BULK | st.F_CLUSTER)
+    if not orders or not options.tools & st.TOOL_RACECHECK:
         return
     total = int(head[st.TOTAL_WARPS])
-    crosses = not lanes and flags & st.F_WIDE_FENCE and total <= _MOST_CROSS_WARPS
+    is_wide = flags & st.F_WIDE_FENCE or int(head[st.CLUSTER]) > 1
+    crosses = not lanes and is_wide and total <= _MOST_CROSS_WARPS
     if crosses:
         head[st.CROSS] = state.keep(np.zeros((total, total), np.int32))
     members = 32 if lanes else int(head[st.N_WARPS])
@@ -244,6 +249,7 @@ def _slots(state: State, config: LaunchConfig, options: PassOptions, together: i
         st.AT_PENDING_CROSS: 8 * n * total,
         st.AT_ARRIVALS: 128 * (n + 3),
         st.AT_CALLS: 768 * n,
+        st.AT_CLUSTER: 16 * n,
         st.AT_COPIES: 8 * st.COPY_SLOTS * n if head[st.HAS_ASYNC] else 0,
         st.AT_LANE_CLOCKS: 256 * n if lanes else 0,
         st.AT_LANE_KNOWN: 8192 * n if lanes else 0,

@@ -46,6 +46,8 @@ N_SHARING = 34
 HAS_ASYNC = 35  # 1: the code has asynchronous copies
 CELL_SHIFT = 36  # bytes of memory that a shadow cell stands for: 4, or less where stores are narrow
 N_THREADS = 37  # of a block
+CLUSTER = 38  # blocks of a cluster
+GRID_X, GRID_Y, CLUSTER_X, CLUSTER_Y, CLUSTER_Z = 39, 64, 65, 66, 67
 # offsets in a slot record
 AT_BLOCK = 40  # block index + 1; last skipping EXIT + 1, its warp, its lanes
 AT_CLOCKS = 41  # n_warps
@@ -71,6 +73,7 @@ AT_COPIES = 60  # n_warps x COPY_SLOTS: clock of what has arrived, groups, clock
 AT_SHARED_WHOLE = 61  # a range of shared memory that is written throughout, attempts to widen it
 AT_LANE_PENDING = 62  # n_warps x 32 x 32: read from strong accesses, not yet fenced
 AT_LANE_FENCED = 63  # n_warps x 32: clock at the last fence
+AT_CLUSTER = 68  # n_warps x 2: arrivals at the cluster's barrier, lanes that wait there
 HEADER_SLOTS = 72
 COPY_SLOTS, COPY_GROUPS = 18, 16
 
@@ -98,6 +101,7 @@ F_ASYNC, F_COPY_COMMIT, F_COPY_WAIT = 1 << 21, 1 << 22, 1 << 23  # asynchronous 
 F_BULK = 1 << 24
 F_SKIPS = 1 << 25  # an EXIT of threads that left out the barriers behind
 F_VOLATILE, F_POLLS = 1 << 26, 1 << 27  # no atomic; a look that decides whether a loop goes on
+F_TENSOR = 1 << 29  # a bulk copy whose global side is a box of a tensor
 F_OF_GROUP = 1 << 28  # of cooperative groups, all of whose members have to come
 F_PASSED = 1 << 17  # an access that shows a barrier to be bypassed
 

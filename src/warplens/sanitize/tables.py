@@ -43,7 +43,9 @@ def flags_of(inst: Instruction) -> int:
         return st.F_SHUFFLE | mode << st.F_SHUFFLE_MODE
     plain = {"LDGSTS": st.F_ASYNC, "LDGDEPBAR": st.F_COPY_COMMIT, "UBLKCP": st.F_BULK,
              "EXIT": st.F_EXIT, "KILL": st.F_EXIT, "CALL": st.F_CALL,
-             "WARPSYNC": st.F_WARPSYNC}  # fmt: skip
+             "WARPSYNC": st.F_WARPSYNC, "UTMALDG": st.F_BULK | st.F_TENSOR,
+             "UTMASTG": st.F_BULK | st.F_TENSOR, "UTMAREDG": st.F_BULK | st.F_TENSOR,
+             "UCGABAR_ARV": st.F_CLUSTER | st.F_ARRIVE, "UCGABAR_WAIT": st.F_CLUSTER}  # fmt: skip
     return plain.get(inst.opcode, 0)
 
 
@@ -110,7 +112,8 @@ def instruction_table(kernel: SassKernel, ordering: OrderingLines) -> npt.NDArra
             table[i, st.I_FLAGS] |= st.F_BEFORE_BARRIER
         if flags & st.F_BULK:
             forms = [m for m in inst.modifiers if m in ("S", "G")]
-            table[i, st.I_BARRIER] = int(forms[:1] == ["G"])  # from shared memory
+            from_shared = forms[:1] == ["G"] or inst.opcode in ("UTMASTG", "UTMAREDG")
+            table[i, st.I_BARRIER] = int(from_shared)
         if flags & st.F_COPY_WAIT:
             table[i, st.I_BARRIER] = next(
                 (o.bits for o in inst.operands if isinstance(o, Imm)), 0

@@ -19,8 +19,11 @@ from warplens.sass.model import SassKernel
 
 UNOPTIMISED = "--ptxas-options=-O0"
 # What the two passes must be told of: what orders warps, and what orders lanes.
-_BLOCK_SYNCS = frozenset({"bar", "fence", "copy_commit", "bulk"})
-LANE_SYNCS = frozenset({"bar", "warpsync", "exit", "call", "shuffle", "bulk", "fence"})
+_CLUSTER_SYNCS = frozenset({"cluster_arrive", "cluster_wait"})
+_BLOCK_SYNCS = frozenset({"bar", "fence", "copy_commit", "bulk"}) | _CLUSTER_SYNCS
+LANE_SYNCS = frozenset({
+    "bar", "warpsync", "exit", "call", "shuffle", "bulk", "fence",
+}) | _CLUSTER_SYNCS  # fmt: skip
 
 
 def block_syncs(kernel: SassKernel) -> frozenset[str]:

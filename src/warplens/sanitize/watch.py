@@ -7,8 +7,17 @@ from typing import Any
 from warplens.compiled import cfunc, native, types
 from warplens.execute.native import poke32, poke64
 from warplens.lift import layout as at
-from warplens.sanitize import clocks, lane_clocks
+from warplens.sanitize import clocks, clusters, lane_clocks
 from warplens.sanitize import state as st
+from warplens.sanitize.accesses import (
+    beside_row,
+    beside_shared,
+    check_races,
+    is_untracked,
+    order_strong,
+)
+from warplens.sanitize.bulk import at_bulk
+from warplens.sanitize.distant import check_ranks, other_blocks
 from warplens.sanitize.initcheck import check_initialised, is_known
 from warplens.sanitize.memcheck import (
     ADDRESSES,
@@ -21,8 +30,7 @@ from warplens.sanitize.memcheck import (
     set_quiet,
     window_good,
 )
-from warplens.sanitize.native import lowest_bit, peek32, peek64, poke8
-from warplens.sanitize.races import race_range, races_of_lanes, races_of_warp
+from warplens.sanitize.native import lowest_bit, peek32, peek64
 from warplens.sanitize.synccheck import (
     at_barrier,
     at_diverged_access,
@@ -41,119 +49,6 @@ _WIDE: Any = types.int64  # 32-bit arguments become int64 before they are shifte
 SYNC = types.void(_I64, _I64, _I32, _I32)
 CHECK = types.int32(_I64, _I64, _I64, _I32, _I32, _I32, _I32, _I32, _I32)
 RELEASE = types.void(_I64, _I64, _I64)
-
-
-@native
-def is_untracked(row: int, kind: int) -> bool:
-    """Whether reads of an allocation need no shadow yet: nobody has written it.
-
-    If somebody does later, the pass is run again with this allocation tracked from the start.
-    """
-    seen = peek64(row + 8 * st.S_SEEN)
-    if kind == at.ACCESS_READ:
-        if seen & st.SEEN_WRITE or peek64(row + 8 * st.S_TRACKED):
-            return False
-        poke64(row + 8 * st.S_SEEN, seen | st.SEEN_READ)
-        return True
-    if seen & st.SEEN_WRITE == 0:
-        first = st.SEEN_READ_FIRST if seen & st.SEEN_READ else 0
-        poke64(row + 8 * st.S_SEEN, seen | st.SEEN_WRITE | first)
-    return False
-
-
-@native
-def order_strong(head: int, slot: int, block: int, w: int, flags: int, mask: int, space: int,
-                 kind: int) -> None:  # fmt: skip
-    """Strong accesses publish what their warp fenced and learn what others published."""
-    if peek64(head + 8 * st.MODE) == st.MODE_LANE:
-        if peek64(head + 8 * st.HAS_FENCES) != 0:
-            lane_clocks.order_lanes(head, slot, block, w, flags, mask, space, kind)
-        return
-    warp = peek32(w + at.WARP_INDEX)
-    if flags & st.F_RELEASE:
-        if flags & st.F_COPY_COMMIT and peek64(head + 8 * st.HAS_ASYNC) != 0:
-            clocks.close_copies(head, slot, warp)  # who waits at the mbarrier waits for them
-            clocks.await_copies(head, slot, warp, 0)
-        clocks.fence(head, slot, block, warp, st.F_FENCE)
-    fenced = slot + peek64(head + 8 * st.AT_FENCED) + 16 * warp
-    can_publish = kind != at.ACCESS_READ and (peek64(fenced) != 0 or peek64(fenced + 8) != 0)
-    may_learn = kind != at.ACCESS_WRITE and peek64(head + 8 * st.N_SYNC) != 0
-    if not can_publish and not may_learn:
-        return
-    at_once = flags & st.F_AT_ONCE != 0
-    wide = flags & st.F_BLOCK_SCOPE == 0 and space == at.SPACE_GLOBAL
-    previous = -1
-    for lane in range(32):
-        if (mask >> lane) & 1 == 0:
-            continue
-        if space == at.SPACE_GLOBAL:
-            key = peek64(w + ADDRESSES + 8 * lane)
-        else:
-            key = (1 << 42) + peek32(w + OFFSETS + 4 * lane)
-        key &= ~7  # a wide atomic may be read by halves
-        if key == previous:
-            continue
-        previous = key
-        if may_learn:
-            clocks.observe_strong(head, slot, block, warp, key, at_once)
-        if can_publish:
-            clocks.publish(head, slot, block, warp, key, False)
-            if wide:
-                clocks.publish(head, slot, block, warp, key, True)
-
-
-@native
-def beside_row(head: int, row: int) -> int:
-    """How far the second cell of a word lies behind its first, in an allocation's shadow."""
-    size = (peek64(row + 8 * st.S_BYTES) + 3) // 4 * 4
-    return (size >> peek64(head + 8 * st.CELL_SHIFT)) * st.CELL_BYTES
-
-
-@native
-def beside_shared(head: int) -> int:
-    """The same in the shadow of a block's shared memory."""
-    cells = peek64(head + 8 * st.SHARED_BYTES) >> peek64(head + 8 * st.CELL_SHIFT)
-    return cells * st.CELL_BYTES
-
-
-@native
-def at_bulk(head: int, env: int, slot: int, w: int, inst: int, lanes: int, block: int) -> None:
-    """A bulk copy, taken as done at once by the lane that asks for it; its mbarrier releases it."""
-    tools = peek64(head + 8 * st.TOOLS)
-    if peek64(env + 8 * at.ENV_CLUSTER_BLOCKS) > 1 or tools & (
-        st.TOOL_RACECHECK | st.TOOL_INITCHECK
-    ) == 0:
-        return
-    lane = lowest_bit(lanes)
-    place = w + at.WARP_SCRATCH + 4 * lane
-    far = peek32(place + 128) << 32 | peek32(place)
-    near, size, barrier = peek32(place + 256), peek32(place + 384), peek32(place + 512)
-    limit = peek64(head + 8 * st.SHARED_LIMIT)
-    if near + size > limit:
-        return  # the engine reports it
-    arrives = peek64(
-        peek64(head + 8 * st.INSTRUCTIONS) + 32 * inst + 8 * st.I_BARRIER
-    ) == 0
-    if tools & st.TOOL_INITCHECK and arrives:
-        initial = slot + peek64(head + 8 * st.AT_SHARED_INIT) + near
-        for k in range(size):
-            poke8(initial + k, 1)
-    if tools & st.TOOL_RACECHECK == 0 or peek64(head + 8 * st.MODE) == st.MODE_LANE:
-        return
-    cells = slot + peek64(head + 8 * st.AT_SHARED_CELLS)
-    host = peek64(env + 8 * at.ENV_SHARED)
-    race_range(head, slot, w, inst, lane, at.SPACE_SHARED, arrives, 0, near, size, host, cells,
-               beside_shared(head), block)  # fmt: skip
-    row = row_of(head, inst, far, size)
-    kind = at.ACCESS_READ if arrives else at.ACCESS_WRITE
-    if row != 0 and peek64(row + 8 * st.S_CELLS) != 0 and not is_untracked(row, kind):
-        race_range(head, slot, w, inst, lane, at.SPACE_GLOBAL, not arrives, peek64(row),
-                   far - peek64(row), size, peek64(row + 8 * st.S_HOST),
-                   peek64(row + 8 * st.S_CELLS), beside_row(head, row), block)  # fmt: skip
-    if arrives:
-        warp = peek32(w + at.WARP_INDEX)
-        clocks.fence(head, slot, block, warp, st.F_FENCE)
-        clocks.publish(head, slot, block, warp, (1 << 42) + (barrier & ~7), False)
 
 
 @native
@@ -184,7 +79,7 @@ def check_group(head: int, slot: int, w: int, inst: int, lanes: int, kind: int, 
         flags = peek64(peek64(head + 8 * st.INSTRUCTIONS) + 32 * inst)
         if flags & st.F_STRONG:
             is_quiet = False
-            order_strong(head, slot, block, w, flags, lanes, at.SPACE_GLOBAL, kind)
+            order_strong(head, slot, block, w, flags, lanes, at.SPACE_GLOBAL, kind, 0)
         if cells != 0 and not is_untracked(row, kind):
             is_quiet = False
             check_races(
@@ -207,6 +102,8 @@ def check_far(head: int, env: int, w: int, site: int, inst: int, mask: int, kind
         refuse_far(head, env, w, inst, skewed, st.C_MISALIGNED, kind, size)
     slot = clocks.slot_record(head, env)
     block = peek64(env + 8 * at.ENV_BLOCK)
+    if peek64(head + 8 * st.CLUSTER) > 1:
+        clusters.passed(head, slot, block, w, mask)
     good = mask & ~skewed
     lanes_to_see(head, w, inst, good, slot, block)
     rest = good
@@ -254,6 +151,8 @@ def check_near(head: int, env: int, w: int, inst: int, mask: int, space: int, ki
             return good
     slot = clocks.slot_record(head, env)
     block = peek64(env + 8 * at.ENV_BLOCK)
+    if peek64(head + 8 * st.CLUSTER) > 1:
+        clusters.passed(head, slot, block, w, mask)
     lanes_to_see(head, w, inst, good, slot, block)
     host = peek64(env + 8 * at.ENV_SHARED)
     flags = peek64(peek64(head + 8 * st.INSTRUCTIONS) + 32 * inst)
@@ -273,27 +172,13 @@ def check_near(head: int, env: int, w: int, inst: int, mask: int, space: int, ki
         check_initialised(head, w, inst, good, space, kind, size, 0, initial, known, block)
     if tools & st.TOOL_RACECHECK and space == at.SPACE_SHARED:
         if flags & st.F_STRONG:
-            order_strong(head, slot, block, w, flags, good, space, kind)
+            key = clusters.shared_key(head, slot)
+            order_strong(head, slot, block, w, flags, good, space, kind, key)
         cells = slot + peek64(head + 8 * st.AT_SHARED_CELLS)
         check_races(
             head, slot, w, inst, good, space, kind, size, 0, host, cells, beside_shared(head), block
         )  # fmt: skip
     return good
-
-
-@native
-def check_races(head: int, slot: int, w: int, inst: int, mask: int, space: int, kind: int,
-                size: int, base: int, host: int, cells: int, beside: int,
-                block: int) -> None:  # fmt: skip
-    """Between warps, or between the lanes of a warp."""
-    if peek64(head + 8 * st.MODE) == st.MODE_LANE:
-        races_of_lanes(
-            head, slot, w, inst, mask, space, kind, size, base, host, cells, beside, block
-        )
-    else:
-        races_of_warp(
-            head, slot, w, inst, mask, space, kind, size, base, host, cells, beside, block
-        )
 
 
 @native
@@ -303,19 +188,6 @@ def lanes_in_window(w: int, mask: int, window: int) -> int:
     for lane in range(32):
         is_there = peek32(w + at.WARP_SCRATCH + 128 + 4 * lane) == window
         lanes |= (1 if is_there else 0) << lane
-    return lanes & mask
-
-
-@native
-def other_blocks(env: int, w: int, mask: int, immediate: int) -> int:
-    """The lanes whose shared address lies in another block of the cluster: not followed."""
-    if peek64(env + 8 * at.ENV_CLUSTER_BLOCKS) <= 1:
-        return 0
-    rank = peek64(env + 8 * at.ENV_CLUSTER_RANK) >> 24
-    lanes = 0
-    for lane in range(32):
-        address = peek32(w + at.WARP_SCRATCH + 4 * lane) + immediate
-        lanes |= (1 if (address >> 24) & 255 != rank else 0) << lane
     return lanes & mask
 
 
@@ -338,6 +210,8 @@ def on_check(env: int, w: int, site: int, inst: int, mask: int, space: int, kind
     shared = lanes_in_window(w, lanes, at.SHARED_WINDOW_HIGH)
     distant = other_blocks(env, w, shared, wide)
     shared &= ~distant
+    if distant != 0:
+        check_ranks(head, env, w, _WIDE(inst), distant, kind, size, wide)
     own = wide - peek64(env + 8 * at.ENV_CLUSTER_RANK)
     local = lanes_in_window(w, lanes, at.LOCAL_WINDOW_HIGH)
     far = lanes & ~(shared | local | distant)
@@ -365,6 +239,8 @@ def on_sync(env: int, w: int, inst: int, mask: int) -> None:
     slot = clocks.slot_record(head, env)
     block = peek64(env + 8 * at.ENV_BLOCK)
     warp = peek32(w + at.WARP_INDEX)
+    if peek64(head + 8 * st.CLUSTER) > 1:
+        clusters.passed(head, slot, block, w, lanes)
     checks = peek64(head + 8 * st.TOOLS) & st.TOOL_SYNCCHECK
     by_lane = peek64(head + 8 * st.MODE) == st.MODE_LANE
     if flags & st.F_BARRIER:
@@ -401,6 +277,11 @@ def on_sync(env: int, w: int, inst: int, mask: int) -> None:
         while rest != 0:
             poke64(calls + 8 * lowest_bit(rest), _WIDE(inst) + 1)
             rest &= rest - 1
+    elif flags & st.F_CLUSTER:
+        if by_lane:
+            lane_clocks.meet_lanes(head, slot, warp, lanes)
+        elif peek64(head + 8 * st.CLUSTER) > 1 and peek64(head + 8 * st.SYNC_CAPACITY) != 0:
+            clusters.at_barrier(head, slot, block, w, lanes, flags & st.F_ARRIVE != 0)
     elif flags & st.F_BULK:
         at_bulk(head, env, slot, w, _WIDE(inst), lanes, block)
     elif flags & (st.F_COPY_COMMIT | st.F_COPY_WAIT):

@@ -49,6 +49,16 @@ def _copy(w: RegionWriter, action: str, item: Bound, coordinates: int, shared: V
     call_helper(w, name, site, lanes, 0, slot)
 
 
+def _tell(w: RegionWriter, shared: Value, barrier: Value, lanes: str) -> None:
+    """Shows an observer a copy that is done: place in shared memory, bytes, mbarrier."""
+    if not w.tells("bulk"):
+        return
+    size = Value("u32", get_scratch(w, tensor_ir.BYTES))
+    for slot, value in ((VALUES, shared), (VALUES + 1, size), (VALUES + 2, barrier)):
+        put_scratch(w, slot, value)
+    w.tell_sync(lanes)
+
+
 def _lowest(w: RegionWriter) -> str:
     mask = w.lanes_mask()
     return w.emit(f"and i32 {mask}, {w.emit(f'sub i32 0, {mask}')}")
@@ -57,6 +67,7 @@ def _lowest(w: RegionWriter) -> str:
 def _load_to(w: RegionWriter, item: Bound, shared: Value, barrier: Value, lanes: str) -> None:
     x, (near, _) = w.x, _registers(item)
     _copy(w, "load", item, near + 2, shared, lanes)
+    _tell(w, shared, barrier, lanes)
     size = Value("u32", get_scratch(w, tensor_ir.BYTES))
     put_scratch(w, ADDRESSES, barrier)
     put_scratch(w, VALUES, x.u32(0))
@@ -93,4 +104,6 @@ def tensor_store(w: RegionWriter, item: Bound) -> None:
     shared = _word(w, near)
     if not w.clusters:
         shared = own_shared(w, shared)
-    _copy(w, action, item, near + 1, shared, _lowest(w))
+    lanes = _lowest(w)
+    _copy(w, action, item, near + 1, shared, lanes)
+    _tell(w, shared, w.x.u32(0), lanes)

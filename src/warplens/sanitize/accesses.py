@@ -1,0 +1,103 @@
+"""What every followed access goes through: order by strong accesses, then the race checks."""
+
+from __future__ import annotations
+
+from warplens.compiled import native
+from warplens.execute.native import poke64
+from warplens.lift import layout as at
+from warplens.sanitize import clocks, lane_clocks, shadow
+from warplens.sanitize import state as st
+from warplens.sanitize.memcheck import ADDRESSES, OFFSETS
+from warplens.sanitize.native import peek32, peek64
+from warplens.sanitize.races import races_of_lanes, races_of_warp
+
+
+@native
+def is_untracked(row: int, kind: int) -> bool:
+    """Whether reads of an allocation need no shadow yet: nobody has written it.
+
+    If somebody does later, the pass is run again with this allocation tracked from the start.
+    """
+    seen = peek64(row + 8 * st.S_SEEN)
+    if kind == at.ACCESS_READ:
+        if seen & st.SEEN_WRITE or peek64(row + 8 * st.S_TRACKED):
+            return False
+        poke64(row + 8 * st.S_SEEN, seen | st.SEEN_READ)
+        return True
+    if seen & st.SEEN_WRITE == 0:
+        first = st.SEEN_READ_FIRST if seen & st.SEEN_READ else 0
+        poke64(row + 8 * st.S_SEEN, seen | st.SEEN_WRITE | first)
+    return False
+
+
+@native
+def order_strong(head: int, slot: int, block: int, w: int, flags: int, mask: int, space: int,
+                 kind: int, base: int) -> None:  # fmt: skip
+    """Strong accesses publish what their warp fenced and learn what others published.
+
+    `base` tells shared memory's addresses from global ones.
+    """
+    if peek64(head + 8 * st.MODE) == st.MODE_LANE:
+        if peek64(head + 8 * st.HAS_FENCES) != 0:
+            lane_clocks.order_lanes(head, slot, block, w, flags, mask, space, kind, base)
+        return
+    warp = peek32(w + at.WARP_INDEX)
+    if flags & st.F_RELEASE:
+        if flags & st.F_COPY_COMMIT and peek64(head + 8 * st.HAS_ASYNC) != 0:
+            clocks.close_copies(head, slot, warp)  # who waits at the mbarrier waits for them
+            clocks.await_copies(head, slot, warp, 0)
+        clocks.fence(head, slot, block, warp, st.F_FENCE)
+    fenced = slot + peek64(head + 8 * st.AT_FENCED) + 16 * warp
+    can_publish = kind != at.ACCESS_READ and (peek64(fenced) != 0 or peek64(fenced + 8) != 0)
+    may_learn = kind != at.ACCESS_WRITE and peek64(head + 8 * st.N_SYNC) != 0
+    if not can_publish and not may_learn:
+        return
+    at_once = flags & st.F_AT_ONCE != 0
+    wide = flags & st.F_BLOCK_SCOPE == 0 and shadow.names_blocks(head, space)
+    previous = -1
+    for lane in range(32):
+        if (mask >> lane) & 1 == 0:
+            continue
+        if space == at.SPACE_GLOBAL:
+            key = peek64(w + ADDRESSES + 8 * lane)
+        else:
+            key = base + peek32(w + OFFSETS + 4 * lane)
+        key &= ~7  # a wide atomic may be read by halves
+        if key == previous:
+            continue
+        previous = key
+        if may_learn:
+            clocks.observe_strong(head, slot, block, warp, key, at_once)
+        if can_publish:
+            clocks.publish(head, slot, block, warp, key, False)
+            if wide:
+                clocks.publish(head, slot, block, warp, key, True)
+
+
+@native
+def beside_row(head: int, row: int) -> int:
+    """How far the second cell of a word lies behind its first, in an allocation's shadow."""
+    size = (peek64(row + 8 * st.S_BYTES) + 3) // 4 * 4
+    return (size >> peek64(head + 8 * st.CELL_SHIFT)) * st.CELL_BYTES
+
+
+@native
+def beside_shared(head: int) -> int:
+    """The same in the shadow of a block's shared memory."""
+    cells = peek64(head + 8 * st.SHARED_BYTES) >> peek64(head + 8 * st.CELL_SHIFT)
+    return cells * st.CELL_BYTES
+
+
+@native
+def check_races(head: int, slot: int, w: int, inst: int, mask: int, space: int, kind: int,
+                size: int, base: int, host: int, cells: int, beside: int,
+                block: int) -> None:  # fmt: skip
+    """Between warps, or between the lanes of a warp."""
+    if peek64(head + 8 * st.MODE) == st.MODE_LANE:
+        races_of_lanes(
+            head, slot, w, inst, mask, space, kind, size, base, host, cells, beside, block
+        )
+    else:
+        races_of_warp(
+            head, slot, w, inst, mask, space, kind, size, base, host, cells, beside, block
+        )
