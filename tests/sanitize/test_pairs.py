@@ -44,6 +44,8 @@ def pairs() -> list[Pair]:
 
 
 PAIRS = pairs()
+# Who reads too early may read what nobody has written yet.
+CONSEQUENCES = {"uninitialised-shared-read"}
 
 
 @cache
@@ -68,8 +70,8 @@ def test_mistake_is_found(pair: Pair) -> None:
     """The build with the mistake gives a finding of its check and of no other."""
     found = {finding.check for finding in report_of(pair, bugged=True).errors}
 
-    assert found
-    assert found <= pair.checks
+    assert found & pair.checks
+    assert found <= pair.checks | CONSEQUENCES
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)

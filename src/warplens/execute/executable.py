@@ -87,10 +87,11 @@ class KernelCode:
         Unsupported: the kernel needs what warplens does not do; all gaps are listed.
     """
 
-    def __init__(self, image: Image, sass: SassKernel) -> None:
+    def __init__(self, image: Image, sass: SassKernel, *, is_plain: bool = True) -> None:
         self.image = image
         self.sass = sass
-        self.program = engine.prepare(sass, self.cubin)
+        if is_plain:  # gaps are refused here; builds for observers alone need no such program
+            _ = self.program
         self._watched: dict[Watch | bool, engine.Program] = {}
         self._clustered: dict[tuple[int, int, int], KernelCode] = {}
         self._recompiled: dict[tuple[str, ...], KernelCode] = {}
@@ -105,6 +106,11 @@ class KernelCode:
         if self.has_races is None and "BAR" in opcodes and opcodes & {"STS", "ATOMS", "STG"}:
             return "racecheck has not looked for races in this kernel (warplens sanitize)."
         return ""
+
+    @cached_property
+    def program(self) -> engine.Program:
+        """The ordinary program."""
+        return engine.prepare(self.sass, self.cubin)
 
     @property
     def cubin(self) -> Cubin:
@@ -166,7 +172,7 @@ class KernelCode:
         key = tuple(options)
         if key not in self._recompiled:
             image = self.image.recompiled(key)
-            other = KernelCode(image, image.kernels[self.sass.name])
+            other = KernelCode(image, image.kernels[self.sass.name], is_plain=False)
             self._recompiled[key] = other.clustered(self.sass.cluster_shape)
         return self._recompiled[key]
 

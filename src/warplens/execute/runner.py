@@ -299,7 +299,7 @@ def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arr
         peek32(w + at.WARP_SPLITS) == 0 or not pick_split(w, control[STRICT_MASKS])
     ):
         return RAN_BLOCKED
-    left = control[TURN]
+    left, hops = control[TURN], 0
     while True:
         event = call_region(regions[region_of[peek32(w + at.WARP_PC)]], w, env)
         if event == at.EVENT_JUMP:
@@ -346,6 +346,11 @@ def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arr
                 return RAN_HOOK
             if outcome == 2:
                 return RAN_BAD_PC
+            hops += 1
+            if hops == QUANTUM:  # a function that calls itself for ever spends no fuel
+                control[STEPS] += QUANTUM
+                note_exits(slot, i, w, control, blocks, barriers, arrived, seen, warps, states)
+                return RAN_YIELDED
             continue
         if event == at.EVENT_FAULT:
             return RAN_FAULT

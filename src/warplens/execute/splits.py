@@ -332,7 +332,8 @@ def resolve_targets(w: int, control: Ints, code_map: Ints) -> int:
             return 1
         index = low >> 4
         if index >= code_map.size or low & 15 or code_map[index] < 0 or (
-            absolute and high not in (at.CODE_WINDOW_HIGH, 0)
+            low == 0  # a null function pointer: the kernel's own first instruction is no target
+            or (absolute and high not in (at.CODE_WINDOW_HIGH, 0))
         ):
             control[MASK] = same
             return 2

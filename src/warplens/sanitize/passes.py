@@ -40,7 +40,14 @@ from warplens.sanitize.report import Report
 from warplens.sanitize.schedules import changed_config, run_schedule
 from warplens.sanitize.shadows import PassOptions, State, make_state
 from warplens.sanitize.tables import passed_accesses, reserved_shared, uses_mbarriers
-from warplens.sanitize.variants import LANE_SYNCS, Variant, block_syncs, observed, unoptimised
+from warplens.sanitize.variants import (
+    LANE_SYNCS,
+    Variant,
+    block_syncs,
+    lost_shared,
+    observed,
+    unoptimised,
+)
 
 MOST_SECONDS = 300.0  # of all passes together, where the user gives no limit
 _LEAST_SECONDS = 5.0  # of a pass that still has to say where the launch waits
@@ -236,7 +243,7 @@ class Sanitizer:
         sass, ptx = self.launch.sass, self.launch.code.ptx
         if not has_warp_intrinsics(ptx, sass.name):
             tools &= ~st.TOOL_SYNCCHECK
-        if not self._shares_words:
+        if not self._shares_words and not lost_shared(self.launch):
             tools &= ~st.TOOL_RACECHECK
         if tools or local_array_bytes(ptx, sass.name) > max(sass.local_bytes, sass.frame_bytes):
             return tools | memcheck

@@ -11,13 +11,16 @@ import numpy.typing as npt
 from warplens.execute.executable import ExecutableLaunch, KernelCode
 from warplens.execute.program import ModuleImage, Program
 from warplens.lift.regions.watch import Watch
+from warplens.naming import bare_name
 from warplens.sanitize import state as st
 from warplens.sanitize.barriers import skipping_exits, statements
 from warplens.sanitize.ptx import SharedArray, ordering_lines, shared_arrays
 from warplens.sanitize.tables import instruction_table
 from warplens.sass.model import SassKernel
 
-UNOPTIMISED = "--ptxas-options=-O0"
+UNOPTIMISED, DEBUG = "--ptxas-options=-O0", "--device-debug"
+_SHARED = frozenset({"LD", "ST", "ATOM", "LDS", "STS", "ATOMS", "REDS", "LDGSTS", "SYNCS", "UBLKCP",
+                     "UTMALDG", "LDSM", "STSM"})  # fmt: skip
 # What the two passes must be told of: what orders warps, and what orders lanes.
 _CLUSTER_SYNCS = frozenset({"cluster_arrive", "cluster_wait"})
 _BLOCK_SYNCS = frozenset({"bar", "fence", "copy_commit", "bulk"}) | _CLUSTER_SYNCS
@@ -77,9 +80,24 @@ def observed(code: KernelCode, watch: Watch) -> Variant:
     return known[watch]
 
 
+def lost_shared(launch: ExecutableLaunch) -> bool:
+    """Whether the compiler has left out all that a kernel does with shared memory.
+
+    Stores that nobody reads are dropped before there is machine code: only a debug build has them.
+    """
+    unit, sass = launch.code.image.unit, launch.sass
+    if unit is None or any(inst.opcode in _SHARED for inst in sass.instructions):
+        return False
+    text = unit.text
+    start = text.find(f"{bare_name(sass.demangled or sass.name)}(")
+    end = text.find("__global__", start)
+    return start >= 0 and "__shared__" in text[start : end if end >= 0 else len(text)]
+
+
 def unoptimised(launch: ExecutableLaunch, watch: Watch) -> Variant:
     """The kernel compiled without optimisation, its variables as the kernel's own are now."""
-    variant = observed(launch.code.recompiled((UNOPTIMISED,)), watch)
+    options = (DEBUG,) if lost_shared(launch) else (UNOPTIMISED,)
+    variant = observed(launch.code.recompiled(options), watch)
     _copy_variables(launch, variant)
     return variant
 

@@ -53,7 +53,7 @@ KERNEL(third_warp_left_out) {
   __shared__ int s[96];
   s[T] = T;
   if (W < 2) asm volatile("bar.sync 1, 64;" ::: "memory");
-  if (W BUG(< 3) FIX(< 2)) c[T] = s[T ^ 32];
+  if (W BUG(< 3) FIX(< 2)) c[T] = s[(T + 32) % 64];
 }
 // @ both_buffers_are_one: shared-read-write-race <<<1, 64>>>
 KERNEL(both_buffers_are_one) {
