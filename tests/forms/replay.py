@@ -12,7 +12,9 @@ import numpy as np
 
 import warplens as wl
 from warplens.api import LaunchOptions
+from warplens.errors import Unsupported
 from warplens.lift.coverage import gaps_of
+from warplens.lift.decode.gaps import bind_kernel
 
 RECORDER = Path(__file__).parents[2] / "validation" / "recorder"
 sys.path.insert(0, str(RECORDER))
@@ -50,12 +52,29 @@ def results(items: Sequence[Item], inputs: slots.Words, threads: int) -> list[sl
     return slots.split(out, [form for _, form in items])
 
 
-def refused(items: Sequence[Item]) -> dict[int, str]:
-    """Which of these forms are refused, by position, and why."""
-    module = loaded(items)
+def refused(items: Sequence[Item], is_thorough: bool = False) -> dict[int, str]:
+    """Which of these forms are refused, by position, and why; `is_thorough` lifts them, too."""
+    kernel = loaded(items).sass(assembler.CARRIER)
     starts = slots.places([form for _, form in items], is_light=True)
-    found = {}
-    for gap in gaps_of(module.sass(assembler.CARRIER)):
-        if gap.offset // 16 in starts:
-            found[starts[gap.offset // 16]] = gap.reason
-    return found
+    if is_thorough:
+        gaps = {gap.offset: gap.reason for gap in gaps_of(kernel)}
+    else:
+        gaps = {inst.address: reason for inst, reason in bind_kernel(kernel)[1]}
+    return {starts[at // 16]: why for at, why in gaps.items() if at // 16 in starts}
+
+
+def accepted(items: Sequence[Item], inputs: slots.Words, threads: int) -> dict[int, slots.Words]:
+    """The results of those forms that are executed, by position; see `results`."""
+    left = dict(enumerate(items))
+    for is_thorough in (False, True):
+        own = list(left)
+        for place in refused([left[i] for i in own], is_thorough):
+            del left[own[place]]
+        if not left:
+            return {}
+        try:
+            found = results(list(left.values()), inputs, threads)
+        except Unsupported:
+            continue
+        return dict(zip(left, found, strict=True))
+    raise AssertionError("refused for no reason that is found beforehand")

@@ -69,12 +69,12 @@ def is_taken(text: str) -> bool:
         special = form.split(", ")[-1]
         return special in SPECIAL and not (name == "S2UR" and "TID" in special)
     if "[" not in text:
-        return (name in QUIET or mnemonic in QUIET) and not re.search(r"\bU?R\d", text)
+        return (name in QUIET or mnemonic in QUIET) and not re.search(r"\bU?R[\dZ]", text)
     if name not in MEMORY or "gdesc" in text or "cx[" in text or "tmem" in text:
         return False
     if name in SHARED | LOCAL | {"LDC"}:
         return True
-    return ".E" in mnemonic
+    return "E" in mnemonic.split(".")
 
 
 def placed(found: Sequence[int]) -> list[tuple[str, slots.Form]]:

@@ -18,6 +18,7 @@ EPILOG = """examples:
   warplens list metrics bank_conflicts
   warplens list rules
   warplens list opcodes HMMA
+  warplens list opcodes HMMA --forms           (every form, and what it was compared with)
   warplens list opcodes kernel.cu              (unsupported instructions, per architecture)
   warplens list opcodes kernel.cu --gpu H200 --csv
 """
@@ -38,6 +39,9 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     option("pattern", nargs="?", metavar="PATTERN|FILE.cu",
            help="names that match this regular expression; for opcodes also a source file: every "
            "unsupported instruction of its kernels")  # fmt: skip
+    option("--forms", action="store_true",
+           help="opcodes: every form (modifiers and operand kinds) with what its meaning was "
+           "compared with: recorded on a GPU, exact, inferred or refused")  # fmt: skip
     option("--json", action="store_true", help="print JSON")
     option("--csv", action="store_true", help="print CSV")
     option("-k", "--kernel-name", action="append", default=[], metavar="NAME",
@@ -56,8 +60,13 @@ def run(arguments: argparse.Namespace) -> int:
     source = arguments.what == "opcodes" and _is_source(arguments.pattern)
     if not source and (arguments.gpu or arguments.option or arguments.kernel_name):
         raise InputError("--gpu, --option and -k apply to `list opcodes FILE.cu` only")
+    if arguments.forms and (source or arguments.what != "opcodes"):
+        raise InputError("--forms applies to `list opcodes` and a pattern of names only")
     if source:
         headings, rows = _missing(arguments)
+    elif arguments.forms:
+        headings, rows = _forms()
+        rows = _matching(rows, arguments.pattern)
     else:
         lister = {"gpus": _gpus, "sections": _sections, "metrics": _metrics, "rules": _rules,
                   "opcodes": _opcodes}  # fmt: skip
@@ -165,6 +174,17 @@ def _opcodes() -> Table:
         rows.append((one.opcode, *there, one.pipe, one.category, one.meaning,
                      "; ".join(one.refused), " ".join(one.modifiers)))  # fmt: skip
     return headings, rows
+
+
+def _forms() -> Table:
+    """One row per form of an instruction on sm_90."""
+    from warplens.isa.forms import table
+
+    rows: list[tuple[str, ...]] = [
+        (one.name, one.status, str(one.inputs or ""), one.where, "yes" if one.in_corpus else "")
+        for one in table().values()
+    ]
+    return ("Form", "Status", "Inputs", "Where or why", "In compiled code"), rows
 
 
 def _is_source(text: str | None) -> bool:

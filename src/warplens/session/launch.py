@@ -15,6 +15,7 @@ from warplens.analysis.transfers import Copied, Transfers, transfers
 from warplens.errors import InputError, TimingUnavailable
 from warplens.execute.execution import Execution
 from warplens.gpus.spec import GpuSpec
+from warplens.isa import forms
 from warplens.metrics.assemble import (
     all_values,
     breakdown,
@@ -50,6 +51,7 @@ from warplens.timing.ablate import AblationTable
 from warplens.timing.launch_timing import LaunchTiming
 from warplens.timing.view import Schedule
 from warplens.version import __version__
+from warplens.wording import count
 
 DEFAULT_SET = "detailed"
 _OVER_TIME = ("PmSampling", "PmSampling_WarpStates")
@@ -280,6 +282,16 @@ class Launch:
             return None
         return self._timing.window() if chosen is None else self._timing.window(*chosen)
 
+    def _inferred_forms(self) -> list[str]:
+        """A note if the kernel has instructions whose meaning was not compared with a GPU."""
+        found = forms.inferred(self.execution.kernel)
+        if not found:
+            return []
+        shown = ", ".join(f"`{name}`" for name in found[:3])
+        more = f" and {len(found) - 3} more" if len(found) > 3 else ""
+        return [f"The meaning of {count(len(found), 'instruction form')} is inferred, not recorded "
+                f"on a GPU: {shown}{more}; see `warplens list opcodes --forms`."]  # fmt: skip
+
     def notes(self) -> tuple[str, ...]:
         """How the launch was executed, where it matters to the reader."""
         execution = self.execution
@@ -300,6 +312,7 @@ class Launch:
                          f"{execution.ordered_reason}")
         if execution.spinning:
             notes.append("Blocks waited for each other; resident blocks were scheduled in turn.")
+        notes += self._inferred_forms()
         return (*notes, *copies, *execution.notes)
 
     def save(
