@@ -210,7 +210,7 @@ def test_empty_launch_divides_by_nothing() -> None:
 def test_recorder_finds_columns() -> None:
     """What a metric needs is found by running its formula."""
     loads = needs(["smsp__sass_sectors_mem_global.sum"])
-    time = needs(["smsp__inst_executed.sum.per_second"])
+    time = needs(["smsp__sass_inst_executed.sum.per_second"])
 
     assert (loads.columns, loads.timing) == ({"global_sectors"}, False)
     assert (time.columns, time.timing) == ({"inst_executed"}, True)

@@ -16,6 +16,9 @@ COLUMNS: dict[str, str] = {
     "inst_executed": "warp-level executions, predicated-off ones included",
     "thread_inst_executed": "sum of active lanes over executions",
     "thread_inst_executed_true": "the same, predicated-on lanes only",
+    "inst_repeated": "executions that a GPU adds: of WARPSYNC by lanes that have met there, of a "
+    "jump for each further target",
+    "thread_inst_repeated": "active lanes of those executions",
     "branch_uniform": "branches executed with all active lanes going the same way",
     "branch_divergent": "branches executed with active lanes going different ways",
     "global_requests": "executions with at least one lane that accessed global memory",

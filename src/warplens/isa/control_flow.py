@@ -88,7 +88,7 @@ def nanosleep() -> None:
     """Suspend the warp for about the given number of nanoseconds."""
 
 
-@op("BMOV", role="bmov", mods="32 64 CLEAR PQUAD", **_CONTROL)
+@op("BMOV", role="bmov", mods="32 64 CLEAR PQUAD", **{**_CONTROL, "category": "misc"})
 def bmov() -> None:
     """Move a convergence barrier's mask to or from a register; `.CLEAR` empties the source."""
 

@@ -201,7 +201,7 @@ def brev(x: Lanes, m: Modifiers, a: Value) -> Value:
     return x.reverse_bits(a)
 
 
-@op("FLO", "UFLO", sig="r <- r", mods="U32 SH", pipe="xu", latency="bit_count", category="bit")
+@op("FLO", "UFLO", sig="r <- r", mods="U32 SH", pipe="xu", latency="bit_count", category="integer")
 def flo(x: Lanes, m: Modifiers, a: Value) -> Value:
     """d = place of the leading one (signed: of the bit that first differs from the sign), or -1.
 
@@ -227,7 +227,7 @@ def bmsk(x: Lanes, m: Modifiers, position: Value, width: Value) -> Value:
     return x.and_(_shl(x, ones, position), x.not_(above))
 
 
-@op("SGXT", "USGXT", sig="r <- r r", mods="U32 W", pipe="alu", latency="alu", category="bit")
+@op("SGXT", "USGXT", sig="r <- r r", mods="U32 W", pipe="alu", latency="alu", category="integer")
 def sgxt(x: Lanes, m: Modifiers, a: Value, n: Value) -> Value:
     """d = the low n bits of a, sign-extended, or zero-extended with .U32; n modulo 32 with .W."""
     n = x.and_(n, x.u32(31)) if m.has("W") else x.umin(n, x.u32(32))

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from warplens import isa
 from warplens.isa.table import Op, find
 from warplens.metrics.pipes import counted_pipes, is_thread_register
-from warplens.sass.model import Instruction, SassKernel
+from warplens.sass.model import Instruction, Reg, SassKernel
 
 Mask = npt.NDArray[np.bool_]
 
@@ -62,7 +62,7 @@ MEMORY: dict[str, tuple[str, str]] = {
 }
 JUMPS = frozenset({"BRA", "BRX", "BRXU", "JMP", "JMX", "JMXU", "CALL", "RET"})
 # As counted on an H200: also what ends a thread and what waits for the others of a branch
-BRANCHES = JUMPS | {"BSYNC", "BREAK", "EXIT"}
+BRANCHES = JUMPS | {"BSYNC", "BREAK", "EXIT", "NANOSLEEP", "WARPSYNC", "YIELD"}
 _WIDTHS = {
     "128": 128, "64": 64, "U64": 64, "S64": 64, "F64": 64,
     "16": 16, "U16": 16, "S16": 16, "F16": 16, "BF16": 16, "8": 8, "U8": 8, "S8": 8,
@@ -89,6 +89,7 @@ class InstructionClass:
     width: int
     is_branch: bool
     is_jump: bool
+    is_indirect: bool  # a call of what a register names
     is_cas: bool
     is_bypass: bool  # an asynchronous copy that goes around L1
     uses_banks: bool  # takes a pass of the shared-memory data path without accessing memory
@@ -109,11 +110,22 @@ def classify(instruction: Instruction) -> InstructionClass:
         op=op,
         width=_width(op, instruction.modifiers),
         is_branch=instruction.opcode in BRANCHES,
-        is_jump=instruction.opcode in JUMPS,
+        is_jump=_is_jump(instruction),
+        is_indirect=_is_indirect(instruction),
         is_cas=bool(modifiers & {"CAS", "CAST"}),
         is_bypass="BYPASS" in modifiers,
         uses_banks=instruction.opcode == "SHFL" or is_thread_register(instruction),
     )
+
+
+def _is_jump(instruction: Instruction) -> bool:
+    """Jumps as patched code counts them: parting lanes by their masks is one."""
+    parts = instruction.opcode == "WARPSYNC" and "EXCLUSIVE" in instruction.modifiers
+    return parts or instruction.opcode in JUMPS
+
+
+def _is_indirect(instruction: Instruction) -> bool:
+    return instruction.opcode == "CALL" and any(isinstance(o, Reg) for o in instruction.operands)
 
 
 def _category(entry: Op | None, space: str) -> str:
@@ -123,8 +135,8 @@ def _category(entry: Op | None, space: str) -> str:
 
 
 def _width(op: str, modifiers: Iterable[str]) -> int:
-    if op in ("ldsm", "stsm"):  # a register for each matrix; another number is the element's size
-        return 32 * next((int(name) for name in modifiers if name in ("2", "4")), 1)
+    if op in ("ldsm", "stsm"):  # however many matrices: every lane names a row of 16 bytes
+        return 128
     return next((_WIDTHS[name] for name in modifiers if name in _WIDTHS), 32)
 
 

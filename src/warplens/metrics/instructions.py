@@ -59,6 +59,16 @@ def executed(**choices: Choice) -> Formula:
     return formula
 
 
+def on_chip(column: str = "inst", **choices: Choice) -> Formula:
+    """Executions, or with `thread_inst` threads, as the chip counts them: see `inst_repeated`."""
+
+    def formula(c: Counters) -> Quantity:
+        counted = column + ("_executed_true" if column == "thread_inst" else "_executed")
+        return c.sum(counted, **choices) + c.sum(f"{column}_repeated", **choices)
+
+    return formula
+
+
 def threads_on(**choices: Choice) -> Formula:
     """Predicated-on threads, over the instructions of the given classes."""
 
@@ -89,15 +99,6 @@ def _per_warp(**choices: Choice) -> Formula:
     return formula
 
 
-def twice_counted(c: Counters) -> Quantity:
-    """BREAK counts twice, as a branch and on the CBU pipe."""
-    return c.sum("inst_executed", opcode="BREAK")
-
-
-def _cbu(c: Counters) -> Quantity:
-    return c.sum("inst_executed", pipe="cbu") + twice_counted(c)
-
-
 def both_units(
     name: str,
     *,
@@ -120,12 +121,16 @@ def has_fp16_pipe(gpu: GpuSpec) -> bool:
     return gpu.sm <= 80
 
 
+def _active_on_chip(c: Counters) -> Quantity:
+    return c.sum("thread_inst_executed") + c.sum("thread_inst_repeated")
+
+
 def _fma_with_halves(c: Counters) -> Quantity:
     halves = c.sum("inst_executed", pipe="fp16") * (not has_fp16_pipe(c.gpu))
     return c.sum("inst_executed", pipe="fma") + halves
 
 
-both_units("inst_executed", unit="inst", formula=executed(),
+both_units("inst_executed", unit="inst", formula=on_chip(),
            doc="Warp instructions executed, predicated-off ones included.")  # fmt: skip
 both_units("sass_inst_executed", unit="inst", formula=executed(),
            doc="Warp instructions executed, counted in SASS.")  # fmt: skip
@@ -143,10 +148,11 @@ both_units("sass_thread_inst_executed", unit="inst",
 both_units("sass_thread_inst_executed_pred_on", unit="inst", formula=threads_on(),
            doc="Predicated-on threads, summed over instructions.")  # fmt: skip
 metric("smsp__thread_inst_executed", kind="counter", unit="inst", per_instruction=True,
-       formula=lambda c: c.sum("thread_inst_executed"),
+       formula=_active_on_chip,
        doc="Active threads, summed over instructions.")  # fmt: skip
 metric("smsp__thread_inst_executed_pred_on", kind="counter", unit="inst", per_instruction=True,
-       formula=threads_on(), doc="Predicated-on threads, summed over instructions.")  # fmt: skip
+       formula=on_chip("thread_inst"),
+       doc="Predicated-on threads, summed over instructions.")  # fmt: skip
 for _name, _column in (("", "thread_inst_executed"), ("_pred_on", "thread_inst_executed_true")):
     for _base in (
         f"smsp__thread_inst_executed{_name}_per_inst_executed",
@@ -164,10 +170,15 @@ metric("smsp__average_threads_launched_per_warp", kind="ratio", unit="thread/war
        doc="Average threads launched per warp; below 32 if blocks end in a partial "
            "warp.")  # fmt: skip
 
-_OF_PIPE: dict[str, Formula] = {"fma": _fma_with_halves, "cbu": _cbu}
+def _adu(c: Counters) -> Quantity:
+    """A call of what a register names counts twice."""
+    return on_chip(pipe="adu")(c) + on_chip(is_indirect=True)(c)
+
+
+_OF_PIPE: dict[str, Formula] = {"fma": _fma_with_halves, "adu": _adu}
 for _pipe, _what in _PIPES.items():
     both_units(f"inst_executed_pipe_{_pipe}", unit="inst",
-               formula=_OF_PIPE.get(_pipe) or executed(pipe=_pipe),
+               formula=_OF_PIPE.get(_pipe) or on_chip(pipe=_pipe),
                exists=has_fp16_pipe if _pipe == "fp16" else None,
                # The SM's own counter also counts constant loads replayed after a miss.
                sm_basis="definition" if _pipe == "adu" else "exact",

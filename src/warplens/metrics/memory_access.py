@@ -37,6 +37,28 @@ def accesses(column: str, op: Choice = None, factor: int = 1) -> Formula:
     return formula
 
 
+_OTHERS = {"global": ("local", "shared"), "local": ("global", "shared"),
+           "shared": ("global", "local")}  # fmt: skip
+
+
+def _bytes(space: str, op: Choice = None) -> Formula:
+    """Bytes that threads access: generic accesses count in every space that has the kind.
+
+    The sum over all kinds of a space does so too, but for global memory.
+    """
+
+    def formula(c: Counters) -> Quantity:
+        own = c.sum(f"{space}_bytes", op=op)
+        if op is None and space == "global":
+            return own
+        kinds = op if op is not None else ("ld", "st") if space == "local" else ("ld", "st", "atom")
+        for other in _OTHERS[space]:
+            own = own + c.sum(f"{other}_bytes", space="generic", op=kinds)
+        return own
+
+    return formula
+
+
 def _quotient(top: str, bottom: str, op: Choice = None) -> Formula:
     def formula(c: Counters) -> Quantity:
         return ratio(c.sum(top, op=op), c.sum(bottom, op=op))
@@ -182,8 +204,9 @@ for _space, _ops in (
         _what = f"{_space} {_DESCRIBED.get(_op, 'accesses')}"
         _choice = _op or None
         both_units(f"sass_data_bytes_mem_{_space}{_suffix}", unit="byte",
-                   formula=accesses(f"{_space}_bytes", _choice),
-                   doc=f"Bytes accessed by threads in {_what}.")  # fmt: skip
+                   formula=_bytes(_space, _choice),
+                   doc=f"Bytes accessed by threads in {_what}, generic ones in any memory "
+                   "included.")  # fmt: skip
         _per = ("wavefront", "shared_wavefronts") if _space == "shared" else (
             "sector", f"{_space}_sectors")  # fmt: skip
         metric(f"smsp__sass_average_data_bytes_per_{_per[0]}_mem_{_space}{_suffix}",

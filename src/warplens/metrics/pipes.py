@@ -11,20 +11,32 @@ from __future__ import annotations
 from warplens.isa.table import Op, is_uniform
 from warplens.sass.model import Instruction, Special
 
-_NONE = frozenset({"BRA", "JMP", "NOP", "WARPSYNC", "ENDCOLLECTIVE", "YIELD", "DEPBAR", "VOTEU"})
+_NONE = frozenset({"BRA", "JMP", "NOP", "ENDCOLLECTIVE", "DEPBAR", "VOTEU"})
 _COUNTED = {
     "BAR": ("adu",),
+    "BRX": ("cbu", "adu"),
     "CALL": ("cbu", "adu"),
     "CCTL": ("tex",),
     "CGAERRBAR": ("adu",),
-    "REDUX": ("adu", "uniform"),
-    "VIADD": ("fma",),
+    "CLMAD": ("fp64",),
+    "F2IP": ("alu",),
+    "FSWZADD": ("fma",),
+    "HMNMX2": ("alu",),
+    "HSET2": ("alu",),
+    "HSETP2": ("alu",),
+    "I2I": ("alu",),
+    "I2IP": ("alu",),
+    "MOVM": ("lsu",),
+    "NANOSLEEP": ("cbu", "adu"),
     "R2UR": ("alu",),
+    "REDUX": ("adu",),
+    "VIADD": ("fma",),
 }
 _UNIFORM = frozenset({"UIADD3", "UIADD3_64", "UIADD", "ULEA", "USHF", "ULOP3", "UPOPC", "UIMAD",
-                      "UIABS", "UBREV", "UBMSK", "USGXT", "UPRMT", "USEL", "UISETP", "UPLOP3",
-                      "UVIADD", "UVIMNMX", "UIMNMX"})  # fmt: skip
-_THREAD_REGISTERS = ("SR_TID", "SR_LANEID")
+                      "UIABS", "UBREV", "UBMSK", "UFLO", "USGXT", "UPRMT", "USEL", "UISETP",
+                      "UPLOP3", "UR2UP", "UP2UR", "UVIADD", "UVIMNMX", "UIMNMX"})  # fmt: skip
+_THREAD_REGISTERS = ("SR_TID", "SR_LANEID", "SR_VIRTID", "SR_EQMASK", "SR_LTMASK", "SR_LEMASK",
+                     "SR_GTMASK", "SR_GEMASK")  # fmt: skip
 _SPACES = {"": (), "texture": ("tex",), "constant": ("adu",), "tma": ("tma",), "tmem": ("tmem",)}
 
 
@@ -43,6 +55,8 @@ def counted_pipes(instruction: Instruction, entry: Op | None, space: str) -> fro
         return frozenset()
     if opcode in _COUNTED:
         return frozenset(_COUNTED[opcode])
+    if opcode == "WARPSYNC":  # a mask in a register is read on the way through the ADU
+        return frozenset({"cbu"} if "ALL" in modifiers else {"cbu", "adu"})
     if opcode in ("S2R", "S2UR"):
         return frozenset({"lsu" if is_thread_register(instruction) else "adu"})
     if opcode == "HFMA2" and "MMA" in modifiers:

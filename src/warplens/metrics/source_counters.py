@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from warplens.metrics.counters import Counters, Quantity, ratio
-from warplens.metrics.instructions import both_units, executed, twice_counted
+from warplens.metrics.instructions import both_units, executed, on_chip
 from warplens.metrics.registry import SectionSpec, metric, rows, section
 
 
@@ -14,7 +14,7 @@ def _targets(c: Counters) -> Quantity:
 
 
 def _branches(c: Counters) -> Quantity:
-    return c.sum("inst_executed", is_branch=True) + twice_counted(c)
+    return on_chip(is_branch=True)(c)
 
 
 metric("smsp__inst_executed_op_branch", kind="counter", unit="inst", per_instruction=True,

@@ -9,6 +9,7 @@ from warplens.lift.control.participants import (
     not_ended,
     scalar_operand,
 )
+from warplens.lift.control.repeats import count_targets
 from warplens.lift.decode.binding import BindingError, Bound
 from warplens.lift.decode.blocks import ALL_KEYS
 from warplens.lift.engines.llvm_lanes import Value
@@ -192,8 +193,7 @@ def _indirect(w: RegionWriter, low: Value, high: Value, kind: int) -> None:
     for offset, value in ((at.WARP_TARGETS, low), (at.WARP_TARGETS_HIGH, high)):
         w.line(f"store <32 x i32> {value.ref}, ptr {w.field(offset)}, align 64")
     lanes = w.mask if w.guard is None else w.lanes_mask()
-    executed = w.counter("branch_uniform", w.index, w.index + 1)
-    w.count(executed, "1")
+    count_targets(w, low, lanes)
     if w.guard is not None:
         rest = w.emit(f"xor i32 {lanes}, {w.mask}")
         some, go, none = (w.module.label(s) for s in ("others", "go", "none"))

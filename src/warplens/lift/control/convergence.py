@@ -10,6 +10,7 @@ from warplens.lift.control.participants import (
     not_ended,
     scalar_operand,
 )
+from warplens.lift.control.repeats import count_group, count_meeting
 from warplens.lift.decode.binding import KEY_UNIFORM, BindingError, Bound
 from warplens.lift.engines.llvm_lanes import Value
 from warplens.lift.regions.generators import role
@@ -119,6 +120,7 @@ def warpsync(w: RegionWriter, item: Bound) -> None:
     go, wait = w.module.label("synced"), w.module.label("unsynced")
     w.line(f"br i1 {missing_lanes(w, need)}, label %{wait}, label %{go}")
     w.module.start(wait)
+    count_meeting(w, need)
     w.store_u32(at.WARP_ARGS, need)
     w.leave(follow, w.mask, at.EVENT_WARPSYNC)
     w.module.start(go)
@@ -146,8 +148,11 @@ def _exclusive(w: RegionWriter, own: Value) -> None:
     group = w.emit(f"and i32 {same}, {rest}")
     left = w.emit(f"xor i32 {rest}, {group}")
     w.store_u32(remaining, left)
+    only = w.emit(f"zext i1 {w.emit(f'icmp eq i32 {group}, {w.mask}')} to i64")
+    w.count(w.counter("branch_uniform", w.index, w.index + 1), only)
     w.line(f"br i1 {w.emit(f'icmp eq i32 {left}, 0')}, label %{last}, label %{more}")
     w.module.start(more)
+    count_group(w, group, left)
     others = w.emit(f"xor i32 {w.mask}, -1")
     awaited = not_ended(w, w.emit(f"and i32 {need}, {others}"))
     w.park(follow, group, absent=awaited, need=need)
