@@ -44,7 +44,7 @@ def write(sm: Record, spec: Record, trace: Trace, place: int, sectors: float,
 
 
 @stage
-def fill(sm: Record, spec: Record, sectors: int, begin: float) -> None:
+def fill(sm: Record, spec: Record, sectors: float, begin: float) -> None:
     """Takes the bandwidth of reading sectors of a line that stores write in part."""
     sm.dram_read += sectors
     if not spec.ideal & IDEAL_DRAM:

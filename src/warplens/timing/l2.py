@@ -19,6 +19,7 @@ from warplens.compiled import native
 from warplens.execute.trace import BEFORE
 from warplens.timing import dram, rows
 from warplens.timing.fills import fills
+from warplens.timing.joins import joins
 from warplens.timing.sharing import Sharing
 from warplens.timing.state import SLICE_LINES, SLICES, Floats, Ints, Record, Records, Trace, stage
 from warplens.timing.touched import Touched, distinct
@@ -30,6 +31,9 @@ _NO_READ = 1 << 62  # a fetch for what is written, which needs no DRAM, or for a
 _BEFORE = 1 << 61  # a fetch before the window of what is replayed
 _MINE = 1  # among users of a fetch: accesses that are replayed; other bits: other SMs in turn
 _PLACES = 60  # of other SMs among these bits
+# Warps that share a line for each round of a loop that compares and exchanges: fits 264 blocks that
+# add packed halves to the same twelve lines on an H200.
+_TRIES = 19.0
 _PENDING = 0.6  # of DRAM's latency is left when another SM asks for what one has just asked for
 
 
@@ -91,8 +95,11 @@ def _pairs(mask: int) -> int:
 def store(sm: Record, spec: Record, trace: Trace, place: int, partial: int,
           begin: float) -> float:  # fmt: skip
     """When a store to sectors of a line, at a place in the trace, has left the SM; `partial` of the
-    sectors it writes in part."""
-    sectors, known = count_bits(trace.lines[place] & 15), trace.hits[place]
+    sectors it writes in part. What an earlier store has taken along is not sent again."""
+    joined, known = trace.joins[place], trace.hits[place]
+    sectors = count_bits(trace.lines[place] & 15 & ~joined)
+    if sectors == 0:
+        return begin
     old = min(sectors, count_bits(known >> 4))
     sm.l2_write += sectors
     sm.l2_write_hit += min(sectors, count_bits(known & 15))
@@ -110,9 +117,11 @@ def store(sm: Record, spec: Record, trace: Trace, place: int, partial: int,
     if partial:
         shared = max(sm.partial_free, begin - spec.apart)
         sm.partial_free = shared + partial * spec.l2_partial + spec.l2_partial_line
-        fill = count_bits(trace.fills[place] & ~known)
-        if fill and spec.l2_fill_line > 0.0:
-            sm.fill_free = max(sm.fill_free, begin - spec.apart) + spec.l2_fill_line
+        # It is what reaches DRAM in time that has to be completed from there.
+        fill = count_bits(trace.fills[place] & ~known & ~(joined >> 4)) * spec.dram_write_share
+        if fill > 0.0 and spec.l2_fill_line > 0.0:
+            line = spec.l2_fill_line * spec.dram_write_share
+            sm.fill_free = max(sm.fill_free, begin - spec.apart) + line
             dram.fill(sm, spec, fill, begin)
     if back > 0.0:
         dram.write(sm, spec, trace, place, back, begin)
@@ -121,13 +130,15 @@ def store(sm: Record, spec: Record, trace: Trace, place: int, partial: int,
 
 @stage
 def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, turns: float,
-            begin: float) -> float:  # fmt: skip
+            begin: float, compares: int) -> float:  # fmt: skip
     """When an atomic on one line, at a place in the trace, has its result.
 
     `turns` are the cycles of the lanes that use one word one after another, `deep` of them; sectors
     are served in turn as well. With the part of the grid's blocks that use the line, too, this SM
     takes turns. Neighbouring lines lie in one slice, and slices have other SMs' lines to serve
-    (measured, validation/data/contention_sm90.json).
+    (measured, validation/data/contention_sm90.json). A loop that `compares` and exchanges is traced
+    without the rounds in which another warp comes first, of which there are the more the more share
+    the line.
     """
     known, line, sectors = trace.hits[at], trace.lines[at] >> 4, trace.lines[at] & 15
     n = count_bits(sectors)
@@ -135,6 +146,8 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, turns:
     _start(sm, begin)
     sm.l2_requests += 1
     own = max(1.0, turns, 1.27 * n * deep)
+    if compares:
+        own *= max(1.0, spec.sharers * spec.resident * trace.shares[at] / _TRIES)
     start = max(begin, sm.atomic_free)
     busy = max(1.0, spec.atomic_lane * n * deep)
     sm.atomic_free = start + max(spec.atomic_sector * n, busy * spec.atomic_share)
@@ -230,6 +243,7 @@ class L2Answer:
     lots: Floats  # see rows.py
     pieces: npt.NDArray[np.float32]
     fills: npt.NDArray[np.uint8]  # see fills.py
+    joins: npt.NDArray[np.uint8]  # see joins.py
     footprint: int  # bytes that the sample brought in
 
 
@@ -249,7 +263,7 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
         return L2Answer(
             hits=hits, shares=shares, fetches=fetches, arrivals=_by_lot(users, share), footprint=0,
             lots=np.ones(len(lines)), pieces=np.zeros(len(lines), np.float32),
-            fills=np.zeros(len(lines), np.uint8),
+            fills=np.zeros(len(lines), np.uint8), joins=np.zeros(len(lines), np.uint8),
         )  # fmt: skip
     warp, by_warp = touched.warp, touched.by_warp
     ordinal = np.empty(len(warp), np.int64)
@@ -278,7 +292,7 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
         hits=hits, shares=shares, fetches=fetches,
         arrivals=_by_lot(users[: brought // 2 + 1], share),
         footprint=32 * int(brought), lots=rows.lots(touched), pieces=rows.pieces(touched),
-        fills=fills(touched, step, int(place.max()) + 1),
+        fills=fills(touched, step, int(place.max()) + 1), joins=joins(touched),
     )  # fmt: skip
 
 

@@ -106,7 +106,8 @@ def _serve(sm: Record, sub: Record, sets: Records, spec: Record, inst: Record, t
         start = _send_atomic(sm, spec, access, inst, start)
         done = start
         for i in range(first, first + count):
-            done = max(done, l2.atomics(sm, spec, trace, i, deep, own, start))
+            at = l2.atomics(sm, spec, trace, i, deep, own, start, inst.compares)
+            done = max(done, at)
         _push_back(sm, spec)
         return float(done)
     if spec.ideal & IDEAL_COALESCING:
@@ -221,6 +222,8 @@ def _store(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, sp
             partial = l2.count_bits(sectors) if lacking >= 2.0 else 0
             if 0.0 < lacking < 2.0:
                 partial = min(l2.count_bits(sectors), int(i == 0) + int(i == count - 1))
+            if partial:
+                partial = min(partial, l2.count_bits(sectors & ~(trace.joins[first + i] >> 4)))
             done = max(done, l2.store(sm, spec, trace, first + i, partial, begin + i))
     _note(sm, 3 if space == LOCAL else 1, total, hits)
     _data_path(sm, spec, total, 0, 0, begin)

@@ -332,6 +332,7 @@ def _tuple(trace: BlockTrace, answer: l2.L2Answer, order: np.ndarray) -> Trace:
         lots=answer.lots,
         pieces=answer.pieces,
         fills=answer.fills,
+        joins=answer.joins,
         order=order,
     )
 

@@ -102,6 +102,7 @@ CODE = np.dtype([
     ("kind", "i4"), ("pipe", "i4"), ("interval", "i4"), ("stall", "i4"), ("keep", "i4"),
     ("write", "i4"), ("read", "i4"), ("wait", "i4"), ("latency", "i4"),
     ("float_atomic", "i4"),  # 1: a global atomic on floats
+    ("compares", "i4"),  # 1: one that compares and exchanges
     ("passes_l1", "i4"),  # 1: a load that L1 never serves
     ("reads", "i4", (BANKS,)),  # operands from the register file
     ("constant", "i4"),  # line of the constant bank that it reads, from 1; 0: none
@@ -180,7 +181,8 @@ FIRST_REASON = FIRST_PIPE + len(PIPES)
 
 class Trace(NamedTuple):
     """The traces to replay, see execute/trace.py; `hits`, `shares` and `fetches` are L2's answers
-    and `lots`, `pieces` and `fills` per line of an access, `arrivals` per fetch (see l2.py)."""
+    and `lots`, `pieces`, `fills` and `joins` per line of an access, `arrivals` per fetch (see
+    l2.py)."""
 
     blocks: Ints  # (lifted block, 2): start, end
     entries: Records
@@ -194,6 +196,7 @@ class Trace(NamedTuple):
     lots: Floats
     pieces: npt.NDArray[np.float32]
     fills: npt.NDArray[np.uint8]
+    joins: npt.NDArray[np.uint8]
     order: Ints  # trace of the n-th block to run
 
 

@@ -201,4 +201,5 @@ def code_of(kernel: SassKernel, gpu: GpuSpec) -> Records:
         row["constant"] = _constant_line(inst)
         row["depth"] = _depth(inst)
         row["float_atomic"] = _is_float_atomic(inst)
+        row["compares"] = inst.opcode in ("ATOM", "ATOMG") and "CAS" in inst.modifiers
     return table
