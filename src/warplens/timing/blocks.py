@@ -17,6 +17,8 @@ from warplens.timing.state import (
 )
 
 IDEAL_BARRIERS, IDEAL_LAUNCH = 256, 512
+# Cycles of a warp behind its last instruction, of one whose stores are on their way behind them.
+EXIT_BRANCH, EXIT_DRAIN, EXIT_STORE = 8, 9, 22
 
 
 @stage
@@ -178,12 +180,16 @@ def finish(state: State, counts: Counts, spec: Record, warp: Record, index: int,
     """A warp ran its last instruction; the last one of a block frees its place."""
     sm, slot = state.sm[0], state.slots[warp.block]
     leaves = max(now + 1, warp.stores)
-    stall.charge(sm, counts, index, warp, stall.DRAIN, now + 1, leaves)
+    # It is there a little longer, though its place is free: so every kernel's states on an H200.
+    resolved = now + 1 + EXIT_BRANCH
+    gone = max(resolved + EXIT_DRAIN, leaves + EXIT_STORE if warp.known > now else 0)
+    stall.charge(sm, counts, index, warp, stall.BRANCH_RESOLVING, now + 1, resolved)
+    stall.charge(sm, counts, index, warp, stall.DRAIN, resolved, gone)
     warp.status = EMPTY
     state.ready[index] = NEVER
     slot.live -= 1
     sm.resident -= 1
-    sm.warp_cycles += leaves - now - 1
+    sm.warp_cycles += gone - now - 1
     sm.drained = max(sm.drained, leaves)
     state.subs[index % spec.sub_partitions].gone += 1
     slot.free = max(slot.free, leaves)
