@@ -92,10 +92,11 @@ def _pairs(mask: int) -> int:
 
 
 @stage
-def store(sm: Record, spec: Record, trace: Trace, place: int, partial: int,
+def store(sm: Record, spec: Record, trace: Trace, place: int, partial: int, narrow: bool,
           begin: float) -> float:  # fmt: skip
     """When a store to sectors of a line, at a place in the trace, has left the SM; `partial` of the
-    sectors it writes in part. What an earlier store has taken along is not sent again."""
+    sectors it writes in part, words of them too if it is `narrow`. What an earlier store has taken
+    along is not sent again."""
     joined, known = trace.joins[place], trace.hits[place]
     sectors = count_bits(trace.lines[place] & 15 & ~joined)
     if sectors == 0:
@@ -116,7 +117,8 @@ def store(sm: Record, spec: Record, trace: Trace, place: int, partial: int,
     left = max(sm.l2_free, sm.l2_write_free, sm.port_write_free)
     if partial:
         shared = max(sm.partial_free, begin - spec.apart)
-        sm.partial_free = shared + partial * spec.l2_partial + spec.l2_partial_line
+        cost = partial * spec.l2_partial + spec.l2_partial_line
+        sm.partial_free = shared + cost * (spec.l2_narrow if narrow else 1.0)
         # It is what reaches DRAM in time that has to be completed from there.
         fill = count_bits(trace.fills[place] & ~known & ~(joined >> 4)) * spec.dram_write_share
         if fill > 0.0 and spec.l2_fill_line > 0.0:

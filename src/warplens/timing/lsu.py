@@ -117,7 +117,7 @@ def _serve(sm: Record, sub: Record, sets: Records, spec: Record, inst: Record, t
     sm.tags += count
     if kind == WRITE:
         done = _store(sm, sets, spec, trace, index, space, first, count, lanes * size,
-                      begin, now)  # fmt: skip
+                      size < 4, begin, now)  # fmt: skip
     else:
         passes = access.passes
         if spec.ideal & IDEAL_COALESCING:
@@ -204,7 +204,8 @@ def _load(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, i
 
 @stage
 def _store(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, space: int,
-           first: int, count: int, n_bytes: int, begin: float, now: int) -> float:  # fmt: skip
+           first: int, count: int, n_bytes: int, narrow: bool, begin: float,
+           now: int) -> float:  # fmt: skip
     done, total, hits = begin, 0, 0
     for i in range(count):
         total += l2.count_bits(trace.lines[first + i] & 15)
@@ -224,7 +225,8 @@ def _store(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, sp
                 partial = min(l2.count_bits(sectors), int(i == 0) + int(i == count - 1))
             if partial:
                 partial = min(partial, l2.count_bits(sectors & ~(trace.joins[first + i] >> 4)))
-            done = max(done, l2.store(sm, spec, trace, first + i, partial, begin + i))
+            gone = l2.store(sm, spec, trace, first + i, partial, narrow, begin + i)
+            done = max(done, gone)
     _note(sm, 3 if space == LOCAL else 1, total, hits)
     _data_path(sm, spec, total, 0, 0, begin)
     return done

@@ -41,8 +41,8 @@ _LAST_FREE = (
 # How surely those meet in L2 that share its lines in long blocks: between never (0) and always (1),
 # as the hit rates of six multiplications on an H200 (validation/timing/h200_gemm_guarded.json).
 _MEETING = 0.5
-# Of a block's time that it waits for memory: from the end of the mean SM to that of the last; a dozen
-# launches of one to three waves on an H200 lie between 0.04 and 0.2.
+# Of a block's time that it waits for memory: from the end of the mean SM to that of the last. A
+# dozen launches of one to three waves on an H200 lie between 0.04 and 0.2.
 SM_APART = 0.08
 _NOTES = 1024  # kept of a replay's progress
 _NOTE_COST = 20_000_000  # entries of the stall table that notes may read
@@ -227,7 +227,8 @@ class Model:
         """The mean blocks of a busy SM over the most; 1 where SMs end together. Of unlike blocks,
         the mean work of an SM over that of the one that is replayed."""
         works, resident = self.sample.works, self.question.resident
-        if works is not None and works.differ and works.total <= self.active_sms * resident:
+        most = IN_STEP * self.active_sms * resident
+        if works is not None and works.differ and works.total <= most:
             of_sm = np.arange(works.total) % self.active_sms
             work = np.bincount(of_sm, works.every[0], self.active_sms)
             mine = float(work[self.sample.trace.first % self.active_sms])

@@ -248,18 +248,19 @@ def _unlike(ground: Ground, known: Works, places: Residency, scale: int) -> Samp
 
 
 def _typical_sm(works: Works, sms: int, resident: int) -> tuple[int, float]:
-    """The SM to replay, and the mean work of its blocks: where all blocks are resident at once the
-    one that ends last, else one with as much work as others."""
+    """The SM to replay, and the mean work of its blocks: of few waves the one that ends last, of
+    many one with as much work as others, not less."""
     whole, longest = works.every
     of_sm = np.arange(len(whole)) % sms
     work = np.bincount(of_sm, whole, sms)
     blocks = np.bincount(of_sm, minlength=sms)
-    if len(whole) <= resident * sms:
+    if len(whole) <= IN_STEP * resident * sms:
         slowest = np.zeros(sms)
         np.maximum.at(slowest, of_sm, longest)
         chosen = int(np.argmax((work / _RATE) ** 2 + (slowest * _LATENCY) ** 2))
     else:
-        chosen = int(np.argmin(np.abs(work / blocks - whole.mean())))
+        more = work / blocks - whole.mean()
+        chosen = int(np.argmin(np.where(more >= 0.0, more, np.inf)))
     return chosen, float(work[chosen] / blocks[chosen])
 
 

@@ -149,6 +149,7 @@ class Machine:
             "l2_fill": value("l2.fill_cost", 2.0),
             "l2_partial": value("l2.partial_write_bytes") * l2_share,
             "l2_partial_line": value("l2.partial_line_bytes") * l2_share,
+            "l2_narrow": value("l2.narrow_write_cost"),
             "l2_fill_line": value("l2.partial_fill_bytes") * l2_share,
             "l2_write_rate": value("l2.write_fraction") / l2_share,
             "write_held": float(value("l2.sm_write_buffer_bytes")) / port_write,

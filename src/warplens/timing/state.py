@@ -71,6 +71,7 @@ SPEC = np.dtype([
     ("l2_fill", "f8"),  # sectors' worth of L2 time that a sector from or to DRAM takes
     # cycles of a sector that a store writes in part, and of each line with such sectors
     ("l2_partial", "f8"), ("l2_partial_line", "f8"),
+    ("l2_narrow", "f8"),  # times that, of stores that write words in part
     ("l2_fill_line", "f8"),  # cycles of a line with such sectors that are read from DRAM for it
     ("l2_write_rate", "f8"),  # bytes per cycle of L2's that fall to this SM, written
     ("dram_held", "f8"),  # cycles of DRAM's time for which L2 takes stores without waiting
