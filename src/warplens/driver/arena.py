@@ -22,7 +22,7 @@ from warplens.errors import Unsupported
 _FIRST = 0x2000_0200_0000
 _SPAN = 0x0400_0000_0000
 _MOST_REGIONS = 20
-_NO_RESERVE, _FIXED_NO_REPLACE = 0x4000, 0x10_0000
+_FIXED, _NO_RESERVE, _FIXED_NO_REPLACE = 0x10, 0x4000, 0x10_0000
 _FAILED = (1 << 64) - 1
 _HUGE_PAGES, _HUGE_FROM = 14, 4 << 20  # as NumPy asks for its arrays
 
@@ -81,6 +81,23 @@ class Region:
         weakref.finalize(raw, _unmap, self, start, length).atexit = False
         array: npt.NDArray[np.uint8] = np.frombuffer(raw, np.uint8)
         return array
+
+    def show(self, address: int, nbytes: int, file: int, offset: int) -> None:
+        """Puts a part of a file's memory at addresses that `bytes_at` gave."""
+        access = mmap.PROT_READ | mmap.PROT_WRITE
+        self._replace(address, nbytes, access, mmap.MAP_SHARED, file, offset)
+
+    def hide(self, address: int, nbytes: int) -> None:
+        """Puts fresh memory there instead."""
+        access, kind = mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+        self._replace(address, nbytes, access, kind | _NO_RESERVE, -1, 0)
+
+    @staticmethod
+    def _replace(
+        address: int, nbytes: int, access: int, kind: int, file: int, offset: int
+    ) -> None:
+        if _libc().mmap(address, nbytes, access, kind | _FIXED, file, offset) != address:
+            raise MemoryError(f"{nbytes} bytes at {address:#x}")
 
 
 def _unmap(region: Region, start: int, length: int) -> None:

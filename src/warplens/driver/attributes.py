@@ -53,10 +53,12 @@ class DeviceAttribute(IntEnum):
     COOPERATIVE_LAUNCH = 95
     MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97
     HOST_REGISTER_SUPPORTED = 99
+    VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 102
     MAX_BLOCKS_PER_MULTIPROCESSOR = 106
     RESERVED_SHARED_MEMORY_PER_BLOCK = 111
     MEMORY_POOLS_SUPPORTED = 115
     CLUSTER_LAUNCH = 120
+    TENSOR_MAP_ACCESS_SUPPORTED = 127
     NUMA_ID = 131
     HOST_NUMA_ID = 134
 
@@ -131,10 +133,12 @@ def device_attributes(gpu: SimulatedGpu) -> dict[int, int]:
         a.COOPERATIVE_LAUNCH: 1,
         a.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: spec.shared_per_block_optin_bytes,
         a.HOST_REGISTER_SUPPORTED: 1,
+        a.VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED: 1,
         a.MAX_BLOCKS_PER_MULTIPROCESSOR: spec.max_blocks_per_sm,
         a.RESERVED_SHARED_MEMORY_PER_BLOCK: spec.shared_reserved_bytes,
         a.MEMORY_POOLS_SUPPORTED: 1,
         a.CLUSTER_LAUNCH: int(spec.cluster_blocks_max > 1),
+        a.TENSOR_MAP_ACCESS_SUPPORTED: int(spec.sm >= 90),
         a.NUMA_ID: -1,
         a.HOST_NUMA_ID: -1,
     }

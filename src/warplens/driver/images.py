@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import struct
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ _WRAPPER, _FATBIN = 0x466243B1, 0xBA55ED50
 _NO_BITS = 8
 _KIND_PTX, _KIND_ELF = 1, 2
 _LZ4, _ZSTD = 0x2000, 0x8000
+_OLD_VERSION = re.compile(rb"(\.version\s+)(?:[12]\.\d|3\.0)(?!\d)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +59,9 @@ def compiled(ptx: bytes, sm: int) -> bytes:
     """PTX compiled for a GPU."""
     if b".version" not in ptx:
         raise CubinError("the image is no cubin, fat binary or PTX")
-    return link([LinkInput(kind=PTX, data=ptx, name="ptx")], sm=sm)
-
-
+    # The linker takes no text before 3.1, of which older text is a part; drivers take it.
+    text = _OLD_VERSION.sub(rb"\g<1>3.1", ptx, count=1)
+    return link([LinkInput(kind=PTX, data=text, name="ptx")], sm=sm)
 
 
 def _elf_bytes(address: int) -> bytes:

@@ -13,7 +13,7 @@ from warplens.driver.cells import get_bytes, get_i32, get_u64
 from warplens.driver.machine import Driver
 from warplens.driver.modules import Function
 from warplens.driver.status import DriverError, Status
-from warplens.driver.timeline import Stream
+from warplens.driver.timeline import NodeKind, Stream, Work
 from warplens.session.configured import ConfiguredKernel
 from warplens.session.launch import Launch
 
@@ -35,6 +35,28 @@ class Shape:
     shared: int = 0
     cluster: tuple[int, int, int] | None = None
     is_cooperative: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelCall:
+    """A kernel with its shape and the bytes of its parameters."""
+
+    function: Function
+    shape: Shape
+    arguments: tuple[bytes, ...]
+
+    def work(self, driver: Driver) -> Work:
+        """The launch as work of a stream."""
+        return lambda _: _run(driver, self.function, self.shape, self.arguments)
+
+
+def checked_call(function: Function, shape: Shape, arguments: tuple[bytes, ...]) -> KernelCall:
+    """A launch that the GPU would take.
+
+    Raises:
+        DriverError: it would refuse it.
+    """
+    return KernelCall(function=function, shape=_checked(function, shape), arguments=arguments)
 
 
 def arguments_at(function: Function, parameters: int, extra: int) -> tuple[bytes, ...]:
@@ -85,8 +107,8 @@ def launch(
     driver: Driver, function: Function, shape: Shape, stream: Stream, arguments: tuple[bytes, ...]
 ) -> None:
     """Runs a kernel, or notes it while its stream is captured."""
-    shape = _checked(function, shape)
-    driver.submit(stream, lambda _: _run(driver, function, shape, arguments))
+    call = checked_call(function, shape, arguments)
+    driver.submit(stream, call.work(driver), NodeKind.KERNEL, call)
 
 
 def _checked(function: Function, shape: Shape) -> Shape:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from warplens.driver.arena import Region
 from warplens.driver.memory import Memory
 from warplens.driver.status import DriverError, Status, described, status_of
-from warplens.driver.timeline import Moment, Stream, Work
+from warplens.driver.timeline import Moment, NodeKind, Stream, Work
 from warplens.errors import ExecutionFault, InputError, WarplensError
 from warplens.execute.memory import DeviceMemory
 from warplens.gpus.spec import GpuSpec
@@ -46,6 +46,7 @@ class Context:
     limits: dict[int, int] = field(default_factory=dict)
     default: dict[int, Stream] = field(default_factory=dict)
     streams: list[Stream] = field(default_factory=list)
+    peers: set[int] = field(default_factory=set)  # GPUs whose memory its kernels may access
 
 
 @dataclass(slots=True, eq=False)
@@ -65,11 +66,13 @@ class SimulatedGpu:
         self, index: int, name: str | GpuSpec, clock: str | float, region: Region
     ) -> None:
         self.index = index
+        self.region = region
         memory = DeviceMemory(first=region.first, bytes_at=region.bytes_at)
         options = LaunchOptions(timing=False)
         self.device = Device(name, clock=clock, options=options, memory=memory)
         self.spec = self.device.gpu
         self.used_bytes = 0
+        self.shown: set[int] = set()  # GPUs whose mapped memory this one was given access to
 
     @property
     def name(self) -> str:
@@ -100,14 +103,20 @@ class Driver:
     ) -> None:
         if not gpus:
             raise InputError("a driver needs at least one GPU")
+        host = region()  # the lowest addresses: kernels' own allocations come last
         self.gpus = tuple(
             SimulatedGpu(index, name, clock, region()) for index, name in enumerate(gpus)
         )
-        self.memory = Memory(tuple(gpu.device.memory for gpu in self.gpus))
+        self.memory = Memory(
+            tuple(gpu.device.memory for gpu in self.gpus),
+            DeviceMemory(first=host.first, bytes_at=host.bytes_at),
+        )
         self.lock = threading.RLock()
         self.launches: deque[Launch] = deque(maxlen=KEPT_LAUNCHES)
         self.last_error: WarplensError | None = None
         self.prints = prints
+        self.graph_memory: set[int] = set()  # what graphs have allocated and nobody freed yet
+        self.reservations: dict[int, Any] = {}  # see virtual.py
         self._objects: dict[int, Any] = {}
         self._next_handle = _FIRST_HANDLE
         self._threads = threading.local()
@@ -139,6 +148,11 @@ class Driver:
                 Status.CUDA_ERROR_INVALID_HANDLE, f"{handle:#x} is no {kind.__name__.lower()}"
             )
         return found
+
+    def handle_of(self, thing: object) -> int:
+        """The handle that a thing has, or a new one."""
+        found = (number for number, known in self._objects.items() if known is thing)
+        return next(found, 0) or self.handle(thing)
 
     def forget(self, handle: int, kind: type[Kind]) -> Kind:
         """Ends a handle; gives its thing."""
@@ -224,10 +238,12 @@ class Driver:
             return self.context().default[handle]
         return self.thing(handle, Stream)
 
-    def submit(self, stream: Stream, work: Work) -> None:
+    def submit(
+        self, stream: Stream, work: Work, kind: NodeKind = NodeKind.EMPTY, given: object = None
+    ) -> None:
         """Does work of a stream now, or notes it while the stream is captured into a graph."""
         if stream.capture is not None:
-            stream.capture.append(work)
+            stream.capture.note(stream, work, kind, given)
         else:
             self.do(stream, work)
 

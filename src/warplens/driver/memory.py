@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,7 @@ from warplens.gpus.spec import GpuSpec
 from warplens.session.listeners import is_checking, watched_memory
 
 DEVICE, PINNED, MANAGED, REGISTERED = "device", "pinned", "managed", "registered"
+MAPPED = "mapped"  # addresses of their own, behind which a program puts memory of its own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,10 +34,17 @@ class Allocation:
 
 
 class Memory:
-    """All memory that the GPUs of a process see."""
+    """All memory that the GPUs of a process see.
 
-    def __init__(self, spaces: tuple[DeviceMemory, ...]) -> None:
-        self._spaces = spaces
+    Args:
+        spaces: each GPU's own.
+        host: pinned, managed and registered memory, which every GPU sees.
+    """
+
+    def __init__(self, spaces: tuple[DeviceMemory, ...], host: DeviceMemory) -> None:
+        self._devices, self._host, self._spaces = spaces, host, (host, *spaces)
+        for space in spaces:
+            space.peers = (host,)
         self.allocations: dict[int, Allocation] = {}
         self._registered: dict[int, int] = {}  # host address -> device address
         self._numbers = 0
@@ -47,7 +56,7 @@ class Memory:
         if nbytes <= 0:
             raise DriverError(Status.CUDA_ERROR_INVALID_VALUE, f"cannot allocate {nbytes} bytes")
         followed = kind == DEVICE and is_checking()
-        space = self._spaces[device]
+        space = self._devices[device] if kind == DEVICE else self._host
         space.has_wide_guards = followed
         address = space.allocate(nbytes, name=f"{kind} memory", is_written=not followed)
         self._remember(address, Allocation(
@@ -76,7 +85,7 @@ class Memory:
                 f"{address:#x} is no {' or '.join(kinds)} memory that could be freed",
             )
         del self.allocations[address]
-        self._spaces[found.device].free(address)
+        (self._devices[found.device] if found.kind == DEVICE else self._host).free(address)
         for host in watched_memory():
             host.freed(address)
         return found
@@ -86,7 +95,7 @@ class Memory:
         if host in self._registered:
             raise DriverError(Status.CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)
         array = host_view(host, nbytes)
-        address = self._spaces[device].map_host(array, writable=True, name="registered memory")
+        address = self._host.map_host(array, writable=True, name="registered memory")
         self._registered[host] = address
         self._remember(address, Allocation(
             kind=REGISTERED, nbytes=nbytes, device=device, context=context, host=host
@@ -107,6 +116,29 @@ class Memory:
             if 0 <= host - start < self.allocations[address].nbytes:
                 return address + host - start
         raise DriverError(Status.CUDA_ERROR_INVALID_VALUE, f"{host:#x} is not pinned memory")
+
+    def space(self, device: int) -> DeviceMemory:
+        """A device's own memory."""
+        return self._devices[device]
+
+    def attach(
+        self, address: int, array: npt.NDArray[np.uint8], *, writable: bool, device: int
+    ) -> None:
+        """Puts memory behind addresses that were reserved."""
+        self._devices[device].attach(address, array, writable=writable, name="mapped memory")
+        self._remember(address, Allocation(
+            kind=MAPPED, nbytes=array.nbytes, device=device, context=0
+        ))  # fmt: skip
+
+    def detach(self, address: int, device: int) -> None:
+        """Takes it away again."""
+        del self.allocations[address]
+        self._devices[device].free(address)
+
+    def let_see(self, device: int, others: Iterable[int]) -> None:
+        """A device's kernels reach the memory of these other devices, and no longer of more."""
+        shown = (self._devices[other] for other in sorted(set(others) - {device}))
+        self._devices[device].peers = (self._host, *shown)
 
     def find(self, address: int) -> Segment | None:
         """What of a device's memory holds an address: also module variables."""

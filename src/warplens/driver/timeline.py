@@ -7,6 +7,8 @@ what it waits for.
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import IntEnum
+from typing import Protocol
 
 _MOST_PENDING = 256  # moments in a row that wait to be computed; what they hold is not small
 
@@ -54,8 +56,30 @@ class Moment:
         self._before, self._duration, self.pending = (), None, 0
 
 
+class NodeKind(IntEnum):
+    """CUgraphNodeType: what a piece of work is, for those who look at graphs."""
+
+    KERNEL = 0
+    MEMCPY = 1
+    MEMSET = 2
+    HOST = 3
+    GRAPH = 4
+    EMPTY = 5
+    WAIT_EVENT = 6
+    EVENT_RECORD = 7
+    MEM_ALLOC = 10
+    MEM_FREE = 11
+
+
 # Work of a stream; gives a function for its modelled duration in ns, or None where none counts.
 Work = Callable[["Stream"], Callable[[], float] | None]
+
+
+class Capture(Protocol):
+    """Notes the work of streams instead of doing it."""
+
+    def note(self, stream: Stream, work: Work, kind: NodeKind, given: object) -> None:
+        """One more piece of work; `given` is what a program asked for."""
 
 
 class Stream:
@@ -67,7 +91,7 @@ class Stream:
         self.priority = priority
         self.context = context
         self.now = Moment()
-        self.capture: list[Work] | None = None
+        self.capture: Capture | None = None
         self.began_capture = False
 
     @property
@@ -82,7 +106,8 @@ class Event:
     def __init__(self, *, flags: int = 0) -> None:
         self.flags = flags
         self.moment: Moment | None = None
-        self.capture: list[Work] | None = None
+        self.capture: Capture | None = None
+        self.after: tuple[object, ...] = ()  # the nodes of that capture that it comes after
 
     @property
     def is_timed(self) -> bool:

@@ -17,4 +17,6 @@ def hook_address(name: str) -> int:
 
 def hook_at(number: int) -> Hook:
     """The host function of a code address, by the address's low word."""
+    if number >= at.FIRST_SYSTEM_CALL:
+        return HOOKS[at.SYSTEM_CALLS[number - at.FIRST_SYSTEM_CALL]]
     return _BY_NUMBER[number]

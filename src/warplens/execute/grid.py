@@ -228,6 +228,8 @@ def execute(program: Program, image: ModuleImage, memory: DeviceMemory,
     reason = program.lifted.ordered_reason if config.deterministic else ""
     if not config.deterministic and program.lifted.ordered_reason.startswith("strong"):
         reason = program.lifted.ordered_reason
+    if program.meets_as_grid:
+        reason = reason or "its blocks wait for each other at the grid's barrier"
     n_workers = 1 if reason else _wanted_workers(program, config, blocks)
     started = time.perf_counter()
     is_large = blocks * warps_of(config) >= _FAST_FROM_WARPS and not config.block_order

@@ -59,6 +59,9 @@ class Caller(Protocol):
     def print_text(self, text: str) -> None:
         """Output of device printf."""
 
+    def wait_for_grid(self, mask: int) -> None:
+        """The lanes that call go on when every thread of the grid has come."""
+
     def thread_text(self, warp_index: int, lane: int) -> str:
         """`thread (x,y,z) in block (x,y,z)`."""
 

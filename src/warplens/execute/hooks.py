@@ -13,6 +13,7 @@ from warplens.execute.warp_registers import lanes_of, read_pair, read_register, 
 from warplens.lift import layout as at
 
 HOOKS = Hooks()
+_GRID = 1
 
 
 def _string(caller: Caller, address: int) -> bytes:
@@ -160,3 +161,19 @@ def free(caller: Caller, warp: int, mask: int, index: int) -> None:
                     continue
                 where = caller.thread_text(index, lane)
                 raise MemoryFault(f"device free() by {where}: {error.message}") from None
+
+
+@HOOKS.named("__cuda_syscall_CGS_get_intrinsic_handle")
+def grid_handle(caller: Caller, warp: int, mask: int, index: int) -> None:
+    """What stands for the grid in R4:R5; any number but 0."""
+    for lane in lanes_of(mask):
+        write_register(warp, 4, lane, _GRID)
+        write_register(warp, 5, lane, 0)
+
+
+@HOOKS.named("__cuda_syscall_CGS_sync")
+def grid_barrier(caller: Caller, warp: int, mask: int, index: int) -> None:
+    """All threads of the grid wait for each other; R4 says that all went well."""
+    for lane in lanes_of(mask):
+        write_register(warp, 4, lane, 1)
+    caller.wait_for_grid(mask)

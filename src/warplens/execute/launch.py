@@ -249,7 +249,13 @@ class Launching:
                 return 0
             address = self.memory.allocate(size, name=f"device malloc of {size} bytes", heap=True)
             self._heap_used += size
-            segment = self.memory.segments[-1]
+            segment = self.memory.find(address)
+            assert segment is not None
+            if self.n_segments and self.table[self.n_segments - 1, 0] > address:
+                raise ExecutionFault(
+                    "device malloc while the memory of another GPU of a higher number is mapped",
+                    hint="Disable peer access, or launch on the GPU of the highest number.",
+                )
             every = at.ACCESS_READ | at.ACCESS_WRITE | at.ACCESS_ATOMIC
             self.table[self.n_segments] = (segment.base, segment.size, segment.host, every)
             self._groups.append(max(self._groups, default=-1) + 1)

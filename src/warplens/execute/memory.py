@@ -49,16 +49,16 @@ class Outline:
 
     def place(self, address: int) -> tuple[int, int] | None:
         """Base and size of the allocation that holds an address, or at whose end it is."""
-        segments, bases = self.memory._segments, self.memory._bases
-        i = bisect.bisect_right(bases, address) - 1
-        if i < 0 or address > bases[i] + segments[i].size:
-            return None
-        return bases[i], segments[i].size
+        for space in (self.memory, *self.memory.peers):
+            i = bisect.bisect_right(space._bases, address) - 1
+            if i >= 0 and address <= space._bases[i] + space._segments[i].size:
+                return space._bases[i], space._segments[i].size
+        return None
 
     def filled(self, contents: Sequence[npt.NDArray[np.uint8]] | None) -> DeviceMemory:
         """The same allocations at the same addresses over these bytes, or over zeroes."""
         memory = self.memory._copied()
-        for i, segment in enumerate(memory._segments):
+        for i, segment in enumerate(memory.segments):
             segment.buffer = np.zeros(segment.size, np.uint8) if contents is None else contents[i]
         return memory
 
@@ -94,12 +94,13 @@ class DeviceMemory:
         self._freed: list[Segment] = []
         self.heap_limit = 8 << 20
         self.has_wide_guards = False  # so that no index out of bounds meets another allocation
+        self.peers: tuple[DeviceMemory, ...] = ()  # others whose allocations kernels see too
 
-    def _place(self, size: int) -> int:
-        base = self._next
+    def _place(self, size: int, alignment: int = ALIGNMENT) -> int:
+        base = -(-self._next // alignment) * alignment
         guard = GUARD
         if self.has_wide_guards and base < _LAST:
-            guard = min(max(_WIDE_GUARD, 2 * size), _WIDEST_GUARD) // ALIGNMENT * ALIGNMENT
+            guard = min(max(_WIDE_GUARD, 2 * size), _WIDEST_GUARD) // alignment * alignment
             base += guard
         window = base >> 32
         if size < 1 << 31 and (base + size + _MARGIN) >> 32 != window:
@@ -157,9 +158,21 @@ class DeviceMemory:
 
     def take_as_written(self) -> None:
         """A kernel ran that nobody followed: whatever it wrote is not reported as unwritten."""
-        for segment in self._segments:
+        for segment in self.segments:
             if segment.written is not None:
                 segment.written[:] = 1
+
+    def reserve(self, nbytes: int, alignment: int) -> int:
+        """Addresses that nothing is behind yet, and that no allocation will get."""
+        return self._place(nbytes, max(alignment, ALIGNMENT))
+
+    def attach(
+        self, base: int, buffer: npt.NDArray[np.uint8], *, writable: bool, name: str
+    ) -> None:
+        """Puts memory behind reserved addresses."""
+        index = bisect.bisect_left(self._bases, base)
+        self._bases.insert(index, base)
+        self._segments.insert(index, Segment(base, buffer.nbytes, buffer, writable, name))
 
     def free(self, address: int) -> None:
         """Ends an allocation.
@@ -191,9 +204,12 @@ class DeviceMemory:
         return self._first <= address < self._next
 
     def find(self, address: int) -> Segment | None:
-        """The live allocation that holds an address."""
+        """The live allocation that holds an address, this memory's or a peer's."""
         i = self._index(address)
-        return None if i is None else self._segments[i]
+        if i is not None:
+            return self._segments[i]
+        found = (peer.find(address) for peer in self.peers if peer.owns(address))
+        return next(found, None)
 
     def view(self, address: int, nbytes: int) -> npt.NDArray[np.uint8]:
         """Bytes of one allocation.
@@ -211,6 +227,9 @@ class DeviceMemory:
 
     def describe(self, address: int) -> str:
         """What is at or near an address, for messages."""
+        for peer in self.peers:
+            if peer.owns(address):
+                return peer.describe(address)
         for segment in reversed(self._freed):
             if 0 <= address - segment.base < segment.size:
                 return f"{_placed(segment)} was already freed"
@@ -231,27 +250,33 @@ class DeviceMemory:
 
     @property
     def segments(self) -> tuple[Segment, ...]:
-        """Live allocations by address."""
-        return tuple(self._segments)
+        """Live allocations by address, peers' as well."""
+        if not self.peers:
+            return tuple(self._segments)
+        spaces = sorted((self, *self.peers), key=lambda space: space._first)
+        return tuple(segment for space in spaces for segment in space._segments)
 
     def outline(self) -> Outline:
         """Where the allocations are now."""
         memory = self._copied()
-        for segment in memory._segments:
+        for segment in memory.segments:
             segment.buffer = _NOTHING
         return Outline(memory)
 
-    def _copied(self) -> DeviceMemory:
-        """The same allocations, apart from what comes and goes from now on."""
+    def _copied(self, *, is_whole: bool = True) -> DeviceMemory:
+        """The same allocations, apart from what comes and goes from now on; peers', too."""
         other = DeviceMemory(first=self._first)
         other._next, other.heap_limit = self._next, self.heap_limit
         other._bases, other._freed = list(self._bases), list(self._freed)
         other._segments = [replace(segment) for segment in self._segments]
+        if is_whole:
+            other.peers = tuple(peer._copied(is_whole=False) for peer in self.peers)
         return other
 
     def table(self, spare: int = 64) -> npt.NDArray[np.int64]:
         """The segment table for generated code (nothing allowed yet), with room for more."""
-        table = np.zeros((len(self._segments) + spare, at.SEGMENT_SLOTS), np.int64)
-        for i, segment in enumerate(self._segments):
+        segments = self.segments
+        table = np.zeros((len(segments) + spare, at.SEGMENT_SLOTS), np.int64)
+        for i, segment in enumerate(segments):
             table[i, : at.SEGMENT_ALLOWED] = (segment.base, segment.size, segment.host)
         return table

@@ -85,6 +85,7 @@ class Program:
     has_loops: bool
     asks_for_workspace: bool
     asks_for_parameters: bool
+    meets_as_grid: bool  # its blocks wait for each other at the grid's barrier
     observed: bool | Watch = False
     is_fast: bool = False
     seconds_run: float = 0.0  # in all launches so far; a busy kernel deserves fast code
@@ -178,6 +179,7 @@ def assemble(lifted: Lifted, code: jit.MachineCode, cubin: Cubin, features: Host
         has_loops=_has_loops(lifted),
         asks_for_workspace=asks_for_workspace(kernel),
         asks_for_parameters=asks_for_parameters(kernel),
+        meets_as_grid="__cuda_syscall_CGS_sync" in _externs(kernel, cubin),
         observed=observe,
         is_fast=single,
     )

@@ -54,11 +54,12 @@ NEXT_BLOCK, LAST_BLOCK, STOP, SLOT, WARP, HOOK, MASK, N_SLOTS, MAX_SLOTS, STEPS 
 SPINNING, CURRENT, ROUNDS, GRID_X, GRID_Y, WARPS, THREADS, ENV_ADDRESS, STEP_LIMIT, N_SM = range(
     10, 20
 )
-SHARED_BYTES, OBSERVE_RELEASE, FINISHED, N_CONTROL = 20, 21, 22, 38  # 23 to 27: clusters.py
+SHARED_BYTES, OBSERVE_RELEASE, FINISHED, N_CONTROL = 20, 21, 22, 39  # 23 to 27: clusters.py
 # looks without success since anybody made progress; what was tried then; facts of the kernel
 FRUITLESS, TRIED, IS_CERTAIN, TAKES, IS_SHARED = range(28, 33)
 FIRST_TURN = 33  # the warp of a block that runs first
 STRICT_MASKS = 34  # see pick_split
+GRID_WAITS = 38  # lanes that wait at the grid's barrier
 SPINS = 35  # waits are not put aside but spin, for what looks for endless ones
 TURN_STEP = 36  # from one warp to the next that runs; no divisor of their number
 TURN = 37  # regions that a warp runs before the next warp does; 0: until it waits
@@ -142,6 +143,15 @@ def is_free(first: int, control: Ints, blocks: Ints) -> bool:
         if blocks[slot, BLOCK_RUNNING] != 0:
             return False
     return True
+
+
+@native
+def free_slot(control: Ints, blocks: Ints) -> int:
+    """The first slot of a cluster in which no block runs, or -1."""
+    for first in range(0, control[N_SLOTS], control[CLUSTER_BLOCKS]):
+        if is_free(first, control, blocks):
+            return first
+    return -1
 
 
 @native
@@ -466,7 +476,7 @@ def run_block(slot: int, control: Ints, blocks: Ints, barriers: Ints, arrived: I
             return ALL_DONE
         if not ran:
             control[SLOT] = slot
-            if control[CLUSTER_BLOCKS] == 1:
+            if control[CLUSTER_BLOCKS] == 1 and control[GRID_WAITS] == 0:
                 return DEADLOCKED
             blocks[slot, BLOCK_WAITING] = 1
             return WAITS
@@ -501,12 +511,17 @@ def run(control: Ints, env: Ints, blocks: Ints, barriers: Ints, arrived: Ints, s
                     slot = candidate
                     break
         if slot < 0:
+            is_left = control[NEXT_BLOCK] < control[LAST_BLOCK]
+            slot = 0
             if stuck >= 0:
                 control[SLOT] = stuck
-                return DEADLOCKED
-            if control[NEXT_BLOCK] >= control[LAST_BLOCK]:
+                if control[GRID_WAITS] == 0 or not is_left:
+                    return DEADLOCKED
+                slot = free_slot(control, blocks)
+                if slot < 0:
+                    return NEED_SLOT if n < control[MAX_SLOTS] else DEADLOCKED
+            elif not is_left:
                 return ALL_DONE
-            slot = 0
             start_cluster(slot, control, blocks, barriers, seen, warps, states, shared, zero_keys)
         enter_block(slot, control, env, blocks, shared)
         status = run_block(slot, control, blocks, barriers, arrived, seen, warps, states, regions,
@@ -536,11 +551,7 @@ def run(control: Ints, env: Ints, blocks: Ints, barriers: Ints, arrived: Ints, s
             if status == NEED_SLOT and blocks[slot, BLOCK_YIELDS] >= PATIENCE:
                 wants = True
             if wants and control[NEXT_BLOCK] < control[LAST_BLOCK]:
-                free = -1
-                for k in range(0, n, control[CLUSTER_BLOCKS]):
-                    if is_free(k, control, blocks):
-                        free = k
-                        break
+                free = free_slot(control, blocks)
                 if free >= 0:
                     start_cluster(free, control, blocks, barriers, seen, warps, states, shared,
                                   zero_keys)  # fmt: skip

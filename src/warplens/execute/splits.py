@@ -5,6 +5,7 @@ Functions over raw warp records (lift/layout.py), compiled by `warplens.compiled
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
@@ -291,6 +292,17 @@ def look_again(w: int) -> bool:
         elif state == at.SPLIT_LOOKS:
             poke32(split_field(w, i, 2), at.SPLIT_READY)
     return bool(others)
+
+
+def release_grid(w: int) -> bool:
+    """Lets the splits of a warp go on that wait at the grid's barrier; whether there were any."""
+    found = False
+    for i in range(ctypes.c_uint32.from_address(w + at.WARP_SPLITS).value):
+        state = ctypes.c_uint32.from_address(w + at.WARP_SPLIT_TABLE + at.SPLIT_SIZE * i + 8)
+        if state.value == at.SPLIT_AT_GRID:
+            state.value = at.SPLIT_READY
+            found = True
+    return found
 
 
 @native

@@ -67,6 +67,8 @@ class Worker:
         self._callback = _CALLBACK(self._resolve)
         self._error: Exception | None = None
         self._spins: SpinWatch | None = None
+        self._at_grid: dict[int, int] = {}  # lanes of the block in a slot at the grid's barrier
+        self._returned = at.SPLIT_READY  # what becomes of lanes that come back from a hook
         self._set_environment()
         self.control = np.zeros(runner.N_CONTROL, np.int64)
         self._set_control()
@@ -252,6 +254,8 @@ class Worker:
             mask = int(self.control[runner.MASK])
             hook_at(int(self.control[runner.HOOK]))(self, warp, mask, index)
             self._return_from_hook(warp, mask)
+            if self._at_grid:
+                self._open_grid()
             rest = ctypes.c_uint32.from_address(warp + at.WARP_MASK).value
             if rest == 0:
                 break
@@ -277,7 +281,30 @@ class Worker:
             index = target >> 4
             if index >= code_map.size or code_map[index] < 0:
                 raise ExecutionFault(f"return to {target:#x}, which is not code")
-            splits.add_split(warp, lanes, int(code_map[index]), at.SPLIT_READY, 0, False)
+            splits.add_split(warp, lanes, int(code_map[index]), self._returned, 0, False)
+        self._returned = at.SPLIT_READY
+
+    def wait_for_grid(self, mask: int) -> None:
+        """The lanes that call go on when every thread of the grid has come."""
+        slot = int(self.control[runner.SLOT])
+        self.control[runner.GRID_WAITS] += mask.bit_count()
+        self._at_grid[slot] = self._at_grid.get(slot, 0) + mask.bit_count()
+        self._returned = at.SPLIT_AT_GRID
+
+    def _open_grid(self) -> None:
+        """Lets everybody go on if every thread of every block has come."""
+        gx, gy, gz = self.launching.config.grid
+        alive = self._blocks[:, runner.BLOCK_ALIVE]
+        come = sum(lanes >= alive[slot] for slot, lanes in self._at_grid.items())
+        if come < gx * gy * gz:
+            return
+        self._at_grid.clear()
+        self.control[runner.GRID_WAITS] = 0
+        for slot in self._resident():
+            self._blocks[slot, clusters.BLOCK_WAITING] = 0
+            for index in range(self._n_warps):
+                if splits.release_grid(int(self._warps[slot, index])):
+                    self._states[slot, index] = runner.WARP_READY
 
     # --- what a SpinWatch looks at ---------------------------------------------------------------
 
@@ -467,6 +494,7 @@ class Worker:
                     at.SPLIT_AT_WARPSYNC: f"warp synchronisation of mask {info:#010x}",
                     at.SPLIT_AT_BSYNC: f"BSYNC B{info} for other lanes of the warp",
                     at.SPLIT_AT_CLUSTER: "the cluster barrier",
+                    at.SPLIT_AT_GRID: "the grid's barrier",
                     at.SPLIT_LOOKS: self._awaited(block),
                 }.get(state, "nothing")
                 line = f" ({inst.file}:{inst.line})" if inst.line else ""
@@ -523,6 +551,8 @@ class Worker:
             hint = "all threads of the cluster that have not exited must reach the cluster barrier"
         else:
             waits, where = self._waits(slot), f"block {self._coordinates(slot)}"
+            if self._at_grid:
+                where += ", which waits for the whole grid,"
             hint = "all threads of the block that have not exited must reach the barrier"
         shown = "\n".join(waits[:20]) + ("\n  …" if len(waits) > 20 else "")
         return Deadlock(

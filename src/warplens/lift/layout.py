@@ -28,6 +28,7 @@ WARP_REGISTERS = 8128  # 128 bytes each
 
 SPLIT_SIZE = 16
 SPLIT_READY, SPLIT_AT_BARRIER, SPLIT_AT_WARPSYNC, SPLIT_AT_BSYNC, SPLIT_AT_CLUSTER = range(5)
+SPLIT_AT_GRID = 6  # waits at the grid's barrier
 SPLIT_LOOKS = 5  # goes on, once others have run, to look again at what it waits for
 
 
@@ -127,6 +128,9 @@ SHARED_WINDOW_HIGH = 0x7F10
 LOCAL_WINDOW_HIGH = 0x7F20
 CODE_WINDOW_HIGH = 0x7F30
 HOOK_WINDOW_HIGH = 0x7F40
+# Functions of the driver that code calls by name; their numbers stand behind all other hooks'.
+SYSTEM_CALLS = ("__cuda_syscall_CGS_get_intrinsic_handle", "__cuda_syscall_CGS_sync")
+FIRST_SYSTEM_CALL = 0x10000
 
 # --- tensor map: 32 u32 words that session/tensor_map.py makes -----------------------------------
 MAP_MAGIC = 0x50614D54

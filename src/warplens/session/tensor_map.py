@@ -93,22 +93,37 @@ class TensorMap:
         """The 128 bytes for a tensor at a device address."""
         if address % 16:
             raise ArgumentError(f"the tensor's address {address:#x} is no multiple of 16")
-        rank, pitch = len(self.box), _PITCHES.get(self.swizzle or "", 0)
-        words = np.zeros(at.MAP_BYTES // 4, np.uint32)
-        words[[at.MAP_MARK, at.MAP_RANK, at.MAP_TYPE, at.MAP_ELEMENT, at.MAP_PITCH]] = (
-            at.MAP_MAGIC, rank, at.MAP_TYPES.index(self.dtype), self.array.dtype.itemsize, pitch,
+        return map_bytes(
+            kind=self.dtype, element=self.array.dtype.itemsize, address=address,
+            sizes=self.array.shape[::-1], strides=self.array.strides[:-1][::-1],
+            box=self.box[::-1], steps=self.steps[::-1],
+            pitch=_PITCHES.get(self.swizzle or "", 0), fills_nan=self.fill == "nan",
         )  # fmt: skip
-        words[at.MAP_SWIZZLE] = max(pitch // 16 - 1, 0)
-        words[at.MAP_FILL] = _NAN * 0x10001 if self.fill == "nan" else 0
-        strides = self.array.strides[:-1][::-1]
-        for word, values, form in (
-            (at.MAP_ADDRESS, (address,), "Q"), (at.MAP_STRIDES, strides, "Q"),
-            (at.MAP_SIZES, self.array.shape[::-1], "I"), (at.MAP_BOX, self.box[::-1], "I"),
-            (at.MAP_STEPS, self.steps[::-1][1:], "I"),
-        ):  # fmt: skip
-            data = np.frombuffer(struct.pack(f"<{len(values)}{form}", *values), np.uint32)
-            words[word : word + len(data)] = data
-        return words.tobytes()
+
+
+def map_bytes(
+    *, kind: str, element: int, address: int, sizes: Sequence[int], strides: Sequence[int],
+    box: Sequence[int], steps: Sequence[int], pitch: int, fills_nan: bool,
+) -> bytes:  # fmt: skip
+    """The 128 bytes of a map; dimensions are in CUDA's order, the innermost first.
+
+    Args:
+        kind, element: element type, out of `layout.MAP_TYPES`, and its bytes.
+        strides: bytes along dimensions 1 and up; pitch: what the swizzle spans in bytes, or 0.
+    """
+    words = np.zeros(at.MAP_BYTES // 4, np.uint32)
+    words[[at.MAP_MARK, at.MAP_RANK, at.MAP_TYPE, at.MAP_ELEMENT, at.MAP_PITCH]] = (
+        at.MAP_MAGIC, len(box), at.MAP_TYPES.index(kind), element, pitch,
+    )  # fmt: skip
+    words[at.MAP_SWIZZLE] = max(pitch // 16 - 1, 0)
+    words[at.MAP_FILL] = _NAN * 0x10001 if fills_nan else 0
+    for word, values, form in (
+        (at.MAP_ADDRESS, (address,), "Q"), (at.MAP_STRIDES, strides, "Q"),
+        (at.MAP_SIZES, sizes, "I"), (at.MAP_BOX, box, "I"), (at.MAP_STEPS, steps[1:], "I"),
+    ):  # fmt: skip
+        data = np.frombuffer(struct.pack(f"<{len(values)}{form}", *values), np.uint32)
+        words[word : word + len(data)] = data
+    return words.tobytes()
 
 
 def _element_type(array: npt.NDArray[Any] | DeviceArray, dtype: str | None) -> str:

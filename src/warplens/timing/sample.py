@@ -136,7 +136,8 @@ def record(prepare: Callable[[], engine.Program], image: engine.ModuleImage,
         for segment in memory.segments:
             if segment.on_device_heap and segment.base not in heap:
                 memory.free(segment.base)
-        if not any(segment.base >= after for segment in memory.segments):  # a grid barrier stays
+        placed = range(after, memory._next)
+        if not any(segment.base in placed for segment in memory.segments):  # a grid barrier stays
             memory._next = after
 
 

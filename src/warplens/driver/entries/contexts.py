@@ -220,7 +220,27 @@ def reset_persisting(driver: Driver) -> None:
     driver.context()
 
 
+def _share(driver: Driver, context: Context) -> None:
+    driver.memory.let_see(context.gpu.index, context.peers | context.gpu.shown)
+
+
 @entry("cuCtxEnablePeerAccess")
 def enable_peer(driver: Driver, peer: Pointer, flags: U32) -> None:
-    """No kernel reads another GPU's memory here."""
-    raise DriverError(Status.CUDA_ERROR_PEER_ACCESS_UNSUPPORTED)
+    """Kernels of the current context reach the memory of the peer's GPU."""
+    context, other = driver.context(), driver.context_of(peer)
+    if other.gpu is context.gpu or flags:
+        raise DriverError(Status.CUDA_ERROR_INVALID_DEVICE, "a GPU is no peer of itself")
+    if other.gpu.index in context.peers:
+        raise DriverError(Status.CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED)
+    context.peers.add(other.gpu.index)
+    _share(driver, context)
+
+
+@entry("cuCtxDisablePeerAccess")
+def disable_peer(driver: Driver, peer: Pointer) -> None:
+    """They no longer do."""
+    context, other = driver.context(), driver.context_of(peer)
+    if other.gpu.index not in context.peers:
+        raise DriverError(Status.CUDA_ERROR_PEER_ACCESS_NOT_ENABLED)
+    context.peers.remove(other.gpu.index)
+    _share(driver, context)

@@ -10,8 +10,9 @@ from warplens.driver.cells import get_bytes, get_u64
 from warplens.driver.entries.table import U8, U16, U32, U64, Pointer, entry
 from warplens.driver.machine import Driver
 from warplens.driver.status import DriverError, Status
-from warplens.driver.timeline import Stream
+from warplens.driver.timeline import NodeKind, Stream, Work
 
+COPY_3D_BYTES = 200  # CUDA_MEMCPY3D
 _HOST, _ARRAY = 1, 3  # CUmemorytype; device and unified memory have one address
 
 
@@ -25,7 +26,7 @@ def _copy(driver: Driver, target: int, source: int, nbytes: int, stream: int = 0
         nanoseconds = driver.memory.copy_nanoseconds(target, source, nbytes, gpu.spec)
         return lambda: nanoseconds
 
-    driver.submit(queue, work)
+    driver.submit(queue, work, NodeKind.MEMCPY)
 
 
 @entry("cuMemcpyHtoD_v2", "cuMemcpyDtoH_v2", "cuMemcpyDtoD_v2", "cuMemcpy")
@@ -114,11 +115,10 @@ def _side(fields: tuple[int, ...], heights: int) -> _Side:
                  slice=pitch * heights)  # fmt: skip
 
 
-def _copy_rows(
-    driver: Driver, target: _Side, source: _Side, extent: tuple[int, int, int], stream: int
-) -> None:
+def _rows_work(
+    driver: Driver, target: _Side, source: _Side, extent: tuple[int, int, int]
+) -> Work:
     width, height, depth = extent
-    queue = driver.stream(stream)
     spec = driver.context().gpu.spec
 
     def work(_: Stream) -> Callable[[], float]:
@@ -133,8 +133,15 @@ def _copy_rows(
         nanoseconds = driver.memory.copy_nanoseconds(target.start, source.start, moved, spec)
         return lambda: nanoseconds
 
-    if width and height and depth:
-        driver.submit(queue, work)
+    return work
+
+
+def _copy_rows(
+    driver: Driver, target: _Side, source: _Side, extent: tuple[int, int, int], stream: int
+) -> None:
+    queue, work = driver.stream(stream), _rows_work(driver, target, source, extent)
+    if all(extent):
+        driver.submit(queue, work, NodeKind.MEMCPY)
 
 
 def _copy_2d(driver: Driver, description: int, stream: int = 0) -> None:
@@ -157,16 +164,21 @@ def copy_2d_async(driver: Driver, description: Pointer, stream: Pointer) -> None
     _copy_2d(driver, description, stream)
 
 
-def _copy_3d(driver: Driver, description: int, stream: int = 0) -> None:
-    words = struct.unpack("<25Q", get_bytes(description, 200))
+def copy_3d_work(driver: Driver, description: bytes) -> Work:
+    """The work of a CUDA_MEMCPY3D."""
+    words = struct.unpack("<25Q", description)
     sx, sy, sz, _, skind, shost, sdevice, _, _, spitch, sheight = words[:11]
     dx, dy, dz, _, dkind, dhost, ddevice, _, _, dpitch, dheight = words[11:22]
     w, h, d = words[22:]
     source = (sx, sy, sz, skind & 0xFFFFFFFF, shost, sdevice, spitch or w)
     target = (dx, dy, dz, dkind & 0xFFFFFFFF, dhost, ddevice, dpitch or w)
-    _copy_rows(
-        driver, _side(target, dheight or h), _side(source, sheight or h), (w, h, d), stream
-    )
+    return _rows_work(driver, _side(target, dheight or h), _side(source, sheight or h), (w, h, d))
+
+
+def _copy_3d(driver: Driver, description: int, stream: int = 0) -> None:
+    data = get_bytes(description, COPY_3D_BYTES)
+    queue, work = driver.stream(stream), copy_3d_work(driver, data)
+    driver.submit(queue, work, NodeKind.MEMCPY, data)
 
 
 @entry("cuMemcpy3D_v2")
@@ -184,19 +196,37 @@ def copy_3d_async(driver: Driver, description: Pointer, stream: Pointer) -> None
 # --- filling -------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """Rows of elements of one value, as in CUDA_MEMSET_NODE_PARAMS."""
+
+    target: int
+    pitch: int
+    value: int
+    width: int
+    count: int
+    rows: int
+
+    def work(self, driver: Driver) -> Work:
+        """The fill as work of a stream."""
+        spec = driver.context().gpu.spec
+
+        def work(_: Stream) -> Callable[[], float]:
+            for row in range(self.rows):
+                place = self.target + row * self.pitch
+                driver.memory.fill(place, self.value, self.width, self.count)
+            written = self.width * self.count * self.rows
+            return lambda: written / spec.dram_bandwidth_bytes_per_second * 1e9
+
+        return work
+
+
 def _fill(
     driver: Driver, target: int, pitch: int, value: int, width: int, count: int, rows: int,
     stream: int,
 ) -> None:  # fmt: skip
-    spec = driver.context().gpu.spec
-
-    def work(_: Stream) -> Callable[[], float]:
-        for row in range(rows):
-            driver.memory.fill(target + row * pitch, value, width, count)
-        written = width * count * rows
-        return lambda: written / spec.dram_bandwidth_bytes_per_second * 1e9
-
-    driver.submit(driver.stream(stream), work)
+    fill = Fill(target, pitch, value, width, count, rows)
+    driver.submit(driver.stream(stream), fill.work(driver), NodeKind.MEMSET, fill)
 
 
 @entry("cuMemsetD8_v2")

@@ -13,6 +13,7 @@ from warplens.driver.status import DriverError, Status
 
 VERSION = 13000  # the API that is served: CUDA 13.0
 _UUID = b"warplens-simgpu"
+_PEER_ACCESS, _PEER_ATOMICS = 2, 3  # CUdevice_P2PAttribute
 
 
 @entry("cuInit")
@@ -124,20 +125,20 @@ def by_pci_bus(driver: Driver, device: Pointer, text: Pointer) -> None:
 
 @entry("cuDeviceCanAccessPeer")
 def can_access_peer(driver: Driver, answer: Pointer, device: I32, peer: I32) -> None:
-    """No kernel reads another GPU's memory here."""
-    driver.gpu(device)
-    driver.gpu(peer)
-    put_i32(answer, 0)
+    """Every other GPU's memory can be made accessible."""
+    put_i32(answer, int(driver.gpu(device) is not driver.gpu(peer)))
 
 
 @entry("cuDeviceGetP2PAttribute")
 def peer_attribute(
     driver: Driver, value: Pointer, attribute: I32, source: I32, target: I32
 ) -> None:
-    """Nothing is possible between GPUs."""
-    driver.gpu(source)
-    driver.gpu(target)
-    put_i32(value, 0)
+    """Accesses and atomics are possible between GPUs; arrays are not served."""
+    if driver.gpu(source) is driver.gpu(target):
+        raise DriverError(Status.CUDA_ERROR_INVALID_DEVICE, "a GPU is no peer of itself")
+    if not 1 <= attribute <= 5:
+        raise DriverError(Status.CUDA_ERROR_INVALID_VALUE, f"peer attribute {attribute}")
+    put_i32(value, int(attribute in (_PEER_ACCESS, _PEER_ATOMICS)))
 
 
 @entry("cuDeviceGetTexture1DLinearMaxWidth")

@@ -6,9 +6,11 @@ from collections.abc import Callable
 
 from warplens.driver.cells import get_i32, get_u64, put_i32, put_u32, put_u64
 from warplens.driver.entries.table import I32, U32, U64, Pointer, entry
+from warplens.driver.graphs import Graph, NodeWork, capture_of
 from warplens.driver.machine import Driver, Pool
-from warplens.driver.memory import DEVICE, MANAGED, PINNED
+from warplens.driver.memory import DEVICE, MANAGED, PINNED, REGISTERED
 from warplens.driver.status import DriverError, Status
+from warplens.driver.timeline import NodeKind
 
 _PITCH = 512
 _TYPE_HOST, _TYPE_DEVICE = 1, 2
@@ -74,7 +76,9 @@ def alloc_pitch(
 def free(driver: Driver, address: Pointer) -> None:
     """Ends device or managed memory."""
     driver.context()
-    if address:
+    if address in driver.graph_memory:
+        driver.graph_memory.discard(address)
+    elif address:
         _free(driver, address, DEVICE, MANAGED)
 
 
@@ -93,17 +97,44 @@ def alloc_from_pool(
 
 
 def _alloc_of_pool(driver: Driver, address: int, nbytes: int, pool: int, stream: int) -> None:
-    if driver.stream(stream).capture is not None:
-        raise DriverError(Status.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
-    put_u64(address, _allocate(driver, nbytes, DEVICE, pool))
+    queue = driver.stream(stream)
+    capture = capture_of(queue)
+    if capture is None:
+        put_u64(address, _allocate(driver, nbytes, DEVICE, pool))
+        return
+    made, where = graph_allocation(driver, capture.graph, nbytes)
+    driver.submit(queue, made.work, made.kind, made.given)
+    put_u64(address, where)
+
+
+def graph_allocation(driver: Driver, graph: Graph, nbytes: int) -> tuple[NodeWork, int]:
+    """A node that allocates, and where: a graph's memory lies at one place in all its launches."""
+    address = _allocate(driver, nbytes, DEVICE)
+    graph.memory.addresses.append(address)
+
+    def allocate(_: object) -> None:
+        driver.graph_memory.add(address)
+
+    return NodeWork(NodeKind.MEM_ALLOC, allocate, (address, nbytes)), address
+
+
+def free_in_graph(driver: Driver, address: int) -> NodeWork:
+    """A node that ends such memory: it may not be freed again before the next launch."""
+    return NodeWork(
+        NodeKind.MEM_FREE, lambda _: driver.graph_memory.discard(address), address
+    )
 
 
 @entry("cuMemFreeAsync")
 def free_async(driver: Driver, address: Pointer, stream: Pointer) -> None:
     """Ends device memory in a stream's order."""
-    if driver.stream(stream).capture is not None:
-        raise DriverError(Status.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
-    if address:
+    queue = driver.stream(stream)
+    if queue.capture is not None:
+        made = free_in_graph(driver, address)
+        driver.submit(queue, made.work, made.kind, made.given)
+    elif address in driver.graph_memory:
+        driver.graph_memory.discard(address)
+    elif address:
         _free(driver, address, DEVICE)
 
 
@@ -192,8 +223,8 @@ def _write_attribute(driver: Driver, data: int, attribute: int, address: int) ->
     if found is None and segment is None:
         raise _not_ours(address)
     base, allocation = found if found is not None else (0, None)
-    on_host = allocation is not None and allocation.kind not in (DEVICE, MANAGED)
-    has_host = allocation is not None and allocation.kind != DEVICE
+    on_host = allocation is not None and allocation.kind in (PINNED, REGISTERED)
+    has_host = on_host or (allocation is not None and allocation.kind == MANAGED)
     device = 0 if allocation is None else allocation.device
     start = base if allocation is not None or segment is None else segment.base
     nbytes = segment.size if segment is not None else 0

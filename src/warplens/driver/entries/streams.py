@@ -1,24 +1,16 @@
-"""Streams, events, host functions, and capturing streams into graphs."""
+"""Streams, events and host functions."""
 
 from __future__ import annotations
 
 import ctypes
 
 from warplens.driver.cells import put_f32, put_i32, put_u32, put_u64
-from warplens.driver.entries.table import I32, U32, U64, Pointer, entry
-from warplens.driver.graphs import (
-    ExecutableGraph,
-    Graph,
-    begin_capture,
-    end_capture,
-    record,
-    wait,
-)
+from warplens.driver.entries.table import I32, U32, Pointer, entry
+from warplens.driver.graphs import record, wait
 from warplens.driver.machine import Driver
 from warplens.driver.status import DriverError, Status
-from warplens.driver.timeline import Event, Stream
+from warplens.driver.timeline import Event, NodeKind, Stream, Work
 
-_CAPTURING = 1
 _HostFunction = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _Callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
 
@@ -108,13 +100,21 @@ def add_callback(
     driver: Driver, stream: Pointer, callback: Pointer, data: Pointer, flags: U32
 ) -> None:
     """Calls a host function when the stream is there, which is now."""
-    driver.submit(driver.stream(stream), lambda _: _Callback(callback)(stream, 0, data))
+    work = _Callback(callback)
+    driver.submit(driver.stream(stream), lambda _: work(stream, 0, data), NodeKind.HOST)
+
+
+def host_work(function: int, data: int) -> Work:
+    """A call of a host function as work of a stream."""
+    call = _HostFunction(function)
+    return lambda _: call(data)
 
 
 @entry("cuLaunchHostFunc")
 def host_function(driver: Driver, stream: Pointer, function: Pointer, data: Pointer) -> None:
     """Calls a host function when the stream is there, which is now."""
-    driver.submit(driver.stream(stream), lambda _: _HostFunction(function)(data))
+    given = (function, data)
+    driver.submit(driver.stream(stream), host_work(*given), NodeKind.HOST, given)
 
 
 # --- events --------------------------------------------------------------------------------------
@@ -161,129 +161,3 @@ def elapsed(driver: Driver, milliseconds: Pointer, start: Pointer, end: Pointer)
     if first.moment is None or last.moment is None or not (first.is_timed and last.is_timed):
         raise DriverError(Status.CUDA_ERROR_INVALID_HANDLE, "an event that was not recorded")
     put_f32(milliseconds, (last.moment.nanoseconds() - first.moment.nanoseconds()) / 1e6)
-
-
-# --- graphs --------------------------------------------------------------------------------------
-
-
-@entry("cuStreamBeginCapture_v2")
-def begin(driver: Driver, stream: Pointer, mode: I32) -> None:
-    """From now on the stream's work is noted."""
-    driver.context()
-    begin_capture(driver.stream(stream))
-
-
-@entry("cuStreamEndCapture")
-def end(driver: Driver, stream: Pointer, graph: Pointer) -> None:
-    """What was noted, as a graph."""
-    put_u64(graph, driver.handle(end_capture(driver, driver.stream(stream))))
-
-
-@entry("cuStreamIsCapturing")
-def is_capturing(driver: Driver, stream: Pointer, status: Pointer) -> None:
-    """Whether work is noted."""
-    put_i32(status, _CAPTURING if driver.stream(stream).capture is not None else 0)
-
-
-def _capture_info(
-    driver: Driver, stream: int, status: int, number: int, refused: tuple[int, ...]
-) -> None:
-    capture = driver.stream(stream).capture
-    if capture is not None and any(refused):
-        raise DriverError(Status.CUDA_ERROR_NOT_SUPPORTED, "nodes of a capture under way")
-    put_i32(status, 0 if capture is None else _CAPTURING)
-    if capture is not None and number:
-        put_u64(number, id(capture))
-
-
-@entry("cuStreamGetCaptureInfo")
-def capture_info(driver: Driver, stream: Pointer, status: Pointer, number: Pointer) -> None:
-    """Whether work is noted, and a number of the capture."""
-    _capture_info(driver, stream, status, number, ())
-
-
-@entry("cuStreamGetCaptureInfo_v2")
-def capture_info_v2(
-    driver: Driver, stream: Pointer, status: Pointer, number: Pointer, graph: Pointer,
-    dependencies: Pointer, count: Pointer,
-) -> None:  # fmt: skip
-    """The same; the nodes are not shown before the capture has ended."""
-    _capture_info(driver, stream, status, number, (graph, dependencies))
-
-
-@entry("cuStreamGetCaptureInfo_v3")
-def capture_info_v3(
-    driver: Driver, stream: Pointer, status: Pointer, number: Pointer, graph: Pointer,
-    dependencies: Pointer, edges: Pointer, count: Pointer,
-) -> None:  # fmt: skip
-    """The same; the nodes are not shown before the capture has ended."""
-    _capture_info(driver, stream, status, number, (graph, dependencies))
-
-
-@entry("cuThreadExchangeStreamCaptureMode")
-def exchange_mode(driver: Driver, mode: Pointer) -> None:
-    """Nothing that a mode could forbid is unsafe here."""
-
-
-@entry("cuGraphCreate")
-def create_graph(driver: Driver, graph: Pointer, flags: U32) -> None:
-    """An empty graph."""
-    put_u64(graph, driver.handle(Graph()))
-
-
-@entry("cuGraphClone")
-def clone_graph(driver: Driver, clone: Pointer, graph: Pointer) -> None:
-    """A copy."""
-    put_u64(clone, driver.handle(Graph(list(driver.thing(graph, Graph).work))))
-
-
-@entry("cuGraphDestroy")
-def destroy_graph(driver: Driver, graph: Pointer) -> None:
-    """Ends a graph."""
-    driver.forget(graph, Graph)
-
-
-def _instantiate(driver: Driver, executable: int, graph: int) -> None:
-    work = tuple(driver.thing(graph, Graph).work)
-    put_u64(executable, driver.handle(ExecutableGraph(work)))
-
-
-@entry("cuGraphInstantiateWithFlags")
-def instantiate(driver: Driver, executable: Pointer, graph: Pointer, flags: U64) -> None:
-    """The graph as it is now, ready to be launched."""
-    _instantiate(driver, executable, graph)
-
-
-@entry("cuGraphInstantiateWithParams")
-def instantiate_with_parameters(
-    driver: Driver, executable: Pointer, graph: Pointer, parameters: Pointer
-) -> None:
-    """The same."""
-    _instantiate(driver, executable, graph)
-
-
-@entry("cuGraphInstantiate_v2")
-def instantiate_v2(
-    driver: Driver, executable: Pointer, graph: Pointer, node: Pointer, log: Pointer, room: U64
-) -> None:
-    """The same."""
-    _instantiate(driver, executable, graph)
-
-
-@entry("cuGraphUpload")
-def upload_graph(driver: Driver, executable: Pointer, stream: Pointer) -> None:
-    """Nothing is left to do before a launch."""
-    driver.thing(executable, ExecutableGraph)
-
-
-@entry("cuGraphLaunch")
-def launch_graph(driver: Driver, executable: Pointer, stream: Pointer) -> None:
-    """Does what was captured, once more."""
-    driver.context()
-    driver.thing(executable, ExecutableGraph).launch(driver, driver.stream(stream))
-
-
-@entry("cuGraphExecDestroy")
-def destroy_executable(driver: Driver, executable: Pointer) -> None:
-    """Ends it."""
-    driver.forget(executable, ExecutableGraph)

@@ -15,7 +15,7 @@ from warplens.lift.decode.blocks import ALL_KEYS
 from warplens.lift.engines.llvm_lanes import Value
 from warplens.lift.regions.generators import role
 from warplens.lift.regions.writer import RegionWriter
-from warplens.sass.model import Imm, Label, Operand, Reg, UReg
+from warplens.sass.model import Imm, Label, Operand, Reg, Token, UReg
 
 
 def _target(w: RegionWriter, item: Bound) -> int:
@@ -243,6 +243,12 @@ def call(w: RegionWriter, item: Bound) -> None:
     registers = [o for o in item.inst.operands if isinstance(o, Reg | UReg)]
     if registers:
         _indirect(w, *_jump_words(w, item, registers[0]), _jump_kind(item))
+        return
+    names = [o.text for o in item.inst.operands if isinstance(o, Token)]
+    if names and names[0] in at.SYSTEM_CALLS:
+        number = at.FIRST_SYSTEM_CALL + at.SYSTEM_CALLS.index(names[0])
+        high = w.x.u32(at.HOOK_WINDOW_HIGH)
+        _indirect(w, w.x.u32(number), high, at.INDIRECT_ABSOLUTE)
         return
     if not labels:
         raise BindingError("CALL without a target")

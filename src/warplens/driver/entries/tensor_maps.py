@@ -1,0 +1,45 @@
+"""Tensor maps (CUtensorMap)."""
+
+from __future__ import annotations
+
+import struct
+
+from warplens.driver.cells import get_bytes, put_bytes
+from warplens.driver.entries.table import I32, U32, Pointer, entry
+from warplens.driver.machine import Driver
+from warplens.driver.status import DriverError, Status
+from warplens.driver.tensor_maps import encoded
+from warplens.lift.layout import MAP_ADDRESS, MAP_BYTES, MAP_MAGIC
+
+_MOST_DIMENSIONS = 5
+
+
+def _numbers(form: str, address: int, count: int) -> tuple[int, ...]:
+    return struct.unpack(f"<{count}{form}", get_bytes(address, count * struct.calcsize(form)))
+
+
+@entry("cuTensorMapEncodeTiled")
+def encode_tiled(
+    driver: Driver, tensor_map: Pointer, kind: I32, rank: U32, address: Pointer, sizes: Pointer,
+    strides: Pointer, box: Pointer, steps: Pointer, interleave: I32, swizzle: I32, promotion: I32,
+    fill: I32,
+) -> None:  # fmt: skip
+    """A map of tiles; how much L2 fetches ahead is a hint."""
+    if not 1 <= rank <= _MOST_DIMENSIONS or tensor_map % 64:
+        raise DriverError(Status.CUDA_ERROR_INVALID_VALUE, f"rank {rank}, at {tensor_map:#x}")
+    put_bytes(tensor_map, encoded(
+        kind=kind, address=address, sizes=_numbers("Q", sizes, rank),
+        strides=_numbers("Q", strides, rank - 1) if rank > 1 else (),
+        box=_numbers("I", box, rank), steps=_numbers("I", steps, rank), interleave=interleave,
+        swizzle=swizzle, fill=fill,
+    ))  # fmt: skip
+
+
+@entry("cuTensorMapReplaceAddress")
+def replace_address(driver: Driver, tensor_map: Pointer, address: Pointer) -> None:
+    """The same map of a tensor that lies elsewhere."""
+    data = get_bytes(tensor_map, MAP_BYTES)
+    if struct.unpack_from("<I", data)[0] != MAP_MAGIC or address % 16:
+        raise DriverError(Status.CUDA_ERROR_INVALID_VALUE, f"{tensor_map:#x} or {address:#x}")
+    place = 4 * MAP_ADDRESS
+    put_bytes(tensor_map, data[:place] + struct.pack("<Q", address) + data[place + 8 :])

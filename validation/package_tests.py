@@ -1,0 +1,202 @@
+"""Runs the tests that installed packages bring along, on a simulated GPU.
+
+    python validation/package_tests.py [--gpu "RTX 4090"] [--out results.json] [MODULE ...]
+
+Nothing of those tests is kept here: the modules are imported from the installed packages, one
+process for each, and every test's outcome is written to the result file as soon as it is known. A
+module that is in the file already is not run again.
+`--table` prints the file as the table of the docs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.metadata
+import json
+import pkgutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+ROOT = "numba.cuda.tests"
+PACKAGE = "numba-cuda"
+GROUPS = ("doc_examples", "cudadrv", "cudapy", "nrt")
+TEST_SECONDS, MODULE_SECONDS = 90, 900
+
+
+class Slow(BaseException):
+    """A test took longer than its limit."""
+
+
+class Outcomes(unittest.TestResult):
+    """Writes a line for every test."""
+
+    def _tell(self, test: unittest.TestCase, outcome: str, reason: str = "") -> None:
+        signal.alarm(0)
+        print(json.dumps([test.id().removeprefix(ROOT + "."), outcome, reason]), flush=True)
+
+    def startTest(self, test: unittest.TestCase) -> None:
+        """Begins to count a test's time."""
+        super().startTest(test)
+        signal.alarm(TEST_SECONDS)
+
+    def addSuccess(self, test: unittest.TestCase) -> None:
+        """Passed."""
+        self._tell(test, "passed")
+
+    def addSkip(self, test: unittest.TestCase, reason: str) -> None:
+        """Skipped by itself."""
+        self._tell(test, "skipped", reason)
+
+    def addExpectedFailure(self, test: unittest.TestCase, err: Any) -> None:
+        """Failed as its author expects."""
+        self._tell(test, "passed")
+
+    def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:
+        """Passed, which its author does not expect."""
+        self._tell(test, "failed", "passes unexpectedly")
+
+    def _failed(self, test: unittest.TestCase, err: Any) -> None:
+        last = str(err[1]).strip().splitlines() or [""]
+        self._tell(test, "failed", f"{err[0].__name__}: {last[0][:200]} … {last[-1][:200]}")
+
+    addError = addFailure = _failed
+
+    def addSubTest(self, test: unittest.TestCase, subtest: unittest.TestCase, err: Any) -> None:
+        """A part of a test failed."""
+        if err is not None:
+            self._failed(test, err)
+
+
+def run_module(name: str, gpu: str) -> None:
+    """Runs one module in this process; outcomes go to standard output."""
+
+    def too_slow(*_: Any) -> None:
+        raise Slow(f"longer than {TEST_SECONDS} s")
+
+    signal.signal(signal.SIGALRM, too_slow)
+    import warplens.cuda
+
+    warplens.cuda.choose(gpu, prints=True)
+    tests = [
+        test for test in _flat(unittest.defaultTestLoader.loadTestsFromModule(
+            importlib.import_module(f"{ROOT}.{name}")
+        ))
+    ]  # fmt: skip
+    result, suite = Outcomes(), unittest.TestSuite()
+    for test in tests:
+        suite.addTest(_Guarded(test))
+    suite.run(result)
+
+
+class _Guarded:
+    """A test whose time limit counts as a failure of this test alone."""
+
+    def __init__(self, test: Any) -> None:
+        self._test = test
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._test, name)
+
+    def __call__(self, result: Any) -> None:
+        try:
+            self._test(result)
+        except Slow as slow:
+            result._tell(self._test, "failed", str(slow))
+
+
+def _flat(tests: Any) -> Any:
+    for test in tests:
+        if isinstance(test, unittest.TestSuite):
+            yield from _flat(test)
+        else:
+            yield test
+
+
+def modules() -> list[str]:
+    """Every test module of the installed package."""
+    found = []
+    for group in GROUPS:
+        package = importlib.import_module(f"{ROOT}.{group}")
+        found += [
+            f"{group}.{module.name}" for module in pkgutil.iter_modules(package.__path__)
+            if module.name.startswith("test_")
+        ]  # fmt: skip
+    return found
+
+
+def of_module(name: str, gpu: str) -> dict[str, Any]:
+    """One module's outcomes, from a process of its own."""
+    started = time.monotonic()
+    command = [sys.executable, __file__, "--gpu", gpu, "--one", name]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=MODULE_SECONDS, check=False
+        )
+        output, ended = done.stdout, "" if done.returncode == 0 else done.stderr[-400:]
+    except subprocess.TimeoutExpired as late:
+        output = late.stdout.decode() if isinstance(late.stdout, bytes) else late.stdout or ""
+        ended = f"stopped after {MODULE_SECONDS} s"
+    tests = []
+    for line in output.splitlines():
+        if line.startswith('["'):
+            tests.append(json.loads(line))
+    return {"tests": tests, "ended": ended, "seconds": round(time.monotonic() - started)}
+
+
+def table(results: dict[str, Any]) -> str:
+    """The results as Markdown: a row for each group of modules, then every failure."""
+    rows = ["| modules | passed | failed | skipped by themselves |", "| --- | --- | --- | --- |"]
+    failures, total = [], Counter[str]()
+    for group in GROUPS:
+        named = {name: of for name, of in results["modules"].items() if name.startswith(group)}
+        counts = Counter(test[1] for of in named.values() for test in of["tests"])
+        total += counts
+        rows.append(
+            f"| `{group}`, {len(named)} modules | {counts['passed']} | {counts['failed']} | "
+            f"{counts['skipped']} |"
+        )
+        failures += [t for of in named.values() for t in of["tests"] if t[1] == "failed"]
+    share = 100 * total["passed"] / max(1, total["passed"] + total["failed"])
+    rows.append(f"| together | {total['passed']} ({share:.0f} %) | {total['failed']} | "
+                f"{total['skipped']} |")
+    rows += ["", *(f"- `{name}`: {reason}" for name, _, reason in failures)]
+    return "\n".join(rows)
+
+
+def main() -> None:
+    """Runs what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("modules", nargs="*", help="such as cudapy.test_atomics; all if none")
+    parser.add_argument("--gpu", default="RTX 4090")
+    parser.add_argument("--out", type=Path, default=Path("package_tests.json"))
+    parser.add_argument("--again", action="store_true", help="also what is in the file already")
+    parser.add_argument("--table", action="store_true", help="print the file as a table")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.one:
+        run_module(arguments.one, arguments.gpu)
+        return
+    results: dict[str, Any] = {"modules": {}}
+    if arguments.out.exists():
+        results = json.loads(arguments.out.read_text())
+    if not arguments.table:
+        results |= {"package": f"{PACKAGE} {importlib.metadata.version(PACKAGE)}",
+                    "gpu": arguments.gpu}  # fmt: skip
+        for name in arguments.modules or modules():
+            if arguments.again or name not in results["modules"]:
+                results["modules"][name] = of_module(name, arguments.gpu)
+                arguments.out.write_text(json.dumps(results, indent=1))
+                found = Counter(test[1] for test in results["modules"][name]["tests"])
+                print(name, dict(found), results["modules"][name]["ended"][-80:], flush=True)
+    print(table(results))
+
+
+if __name__ == "__main__":
+    main()
