@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warplens.cli._printing import add_filter_options, add_print_options
+from warplens.cli._program import is_whole, profile_program
+from warplens.cli._system import add_system_options
 
 if TYPE_CHECKING:
     from warplens.api import Device, Kernel, Launch, LaunchOptions, Module, PmSampling
@@ -29,6 +31,8 @@ examples:
   warplens profile reduce.cu ... --set full -o first
   warplens profile reduce.cu ... --metrics smsp__inst_executed.sum,l1tex__t_sectors --csv
   warplens profile -k regex:reduce script.py 100
+  warplens profile --stats --gpu 'RTX 4060' app.cu -- 100      a whole program: where time goes
+  warplens profile -k regex:reduce --launch-count 2 ./app 100
 """
 
 
@@ -43,7 +47,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("target", metavar="FILE", nargs="?",
-                        help="a .cu file, a cubin, or a Python script")  # fmt: skip
+                        help="a .cu file, a cubin, a program, or a Python script")  # fmt: skip
     parser.add_argument("-i", "--import", dest="import_file", type=Path, metavar="FILE",
                         help="print or filter a result file instead of profiling")  # fmt: skip
     add_launch_options(parser.add_argument_group("launch (for .cu files and cubins)"))
@@ -74,6 +78,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     option("--log-file", type=Path, metavar="FILE", help="write the output to this file")
     add_filter_options(report)
     add_print_options(report)
+    add_system_options(parser.add_argument_group("programs with main()"))
     return parser
 
 
@@ -130,6 +135,8 @@ def run(arguments: argparse.Namespace) -> int:
         return _import(arguments)
     _check_before_running(arguments)
     launches: list[LaunchResult] = []
+    if is_whole(arguments):
+        return _profile_program(arguments, launches)
     if arguments.target.endswith(".py"):
         from warplens.cli._script import profile_script
 
@@ -140,6 +147,27 @@ def run(arguments: argparse.Namespace) -> int:
     if launches:
         _report(arguments, launches)
     return status
+
+
+def _profile_program(arguments: argparse.Namespace, launches: list[LaunchResult]) -> int:
+    """A program with its host code: launches, or with --stats what it did over time."""
+    from warplens.cli._system import write_timeline
+    from warplens.programs.process import end_like
+    from warplens.result import Result
+    from warplens.version import __version__
+
+    wants_time = bool(arguments.stats or arguments.report or arguments.perfetto)
+    asked = arguments.section_set or arguments.section or arguments.metrics or arguments.page
+    status, timeline = profile_program(
+        arguments, launches, collected, with_launches=bool(asked or not wants_time),
+        with_timeline=wants_time or arguments.export is not None,
+    )  # fmt: skip
+    result = Result(launches=tuple(launches), writer=__version__, timeline=timeline)
+    if launches or arguments.export is not None:
+        _output(arguments, result)
+    if wants_time and timeline is not None:
+        write_timeline(arguments, timeline)
+    return end_like(status)
 
 
 def _import(arguments: argparse.Namespace) -> int:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from contextlib import redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warplens.cli._printing import add_filter_options, write_text
+from warplens.cli._program import is_whole, sanitize_program
 from warplens.cli.profile import add_launch_options
 
 if TYPE_CHECKING:
@@ -79,7 +81,10 @@ def run(arguments: argparse.Namespace) -> int:
     _check_before_running(arguments)
     reports: list[Report] = []
     status = 0
-    if arguments.target.endswith(".py"):
+    ended = 0
+    if is_whole(arguments):
+        ended = sanitize_program(arguments, reports, partial(_checked, arguments))
+    elif arguments.target.endswith(".py"):
         status = _sanitize_script(arguments, reports)
     else:
         _sanitize_kernel(arguments, reports)
@@ -91,7 +96,17 @@ def run(arguments: argparse.Namespace) -> int:
     _write(arguments, reports)
     if any(reports) and not status:
         return 1 if arguments.error_exitcode is None else int(arguments.error_exitcode)
+    if ended:
+        from warplens.programs.process import end_like
+
+        return end_like(ended)
     return status
+
+
+def _checked(
+    arguments: argparse.Namespace, pending: PendingLaunch, values: tuple[Any, ...]
+) -> Report:
+    return pending.sanitized(values, _options(arguments), keep_results=False)
 
 
 def _tools(arguments: argparse.Namespace) -> tuple[str, ...]:

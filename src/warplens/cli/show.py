@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warplens.cli._printing import add_filter_options, add_print_options
+from warplens.cli._system import add_system_options
 
 if TYPE_CHECKING:
     from warplens.result import LaunchResult, Result
@@ -36,6 +37,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     option("--metrics", metavar="A,B", help="print these metrics of the file only")
     add_filter_options(parser)
     add_print_options(parser)
+    add_system_options(parser)
     return parser
 
 
@@ -50,6 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Executes the verb; returns the exit status."""
     from warplens.cli._printing import rendered, write_text
 
+    if arguments.stats or arguments.report or arguments.perfetto:
+        return _show_timeline(arguments)
     metrics = [name.strip() for name in (arguments.metrics or "").split(",") if name.strip()]
     shown = selection(arguments.file, arguments, metrics)
     if shown is None:
@@ -61,6 +65,20 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.json = arguments.json or arguments.format == "json"
         text = rendered(shown, arguments)
     write_text(text, arguments.output, overwrite=arguments.force_overwrite)
+    return 0
+
+
+def _show_timeline(arguments: argparse.Namespace) -> int:
+    """What a program did over time."""
+    from warplens.cli._system import write_timeline
+    from warplens.errors import ReportError
+    from warplens.result import load
+
+    timeline = load(arguments.file).timeline
+    if timeline is None:
+        raise ReportError(f"{arguments.file} is of no whole program")
+    arguments.log_file = arguments.output
+    write_timeline(arguments, timeline)
     return 0
 
 
@@ -78,6 +96,7 @@ def selection(file: Path, arguments: argparse.Namespace, metrics: list[str]) -> 
     return Result(
         launches=tuple(_selected(launch, arguments.section, metrics) for launch in kept),
         writer=result.writer,
+        timeline=result.timeline,
     )
 
 

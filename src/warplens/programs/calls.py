@@ -44,10 +44,11 @@ def _runtime_call(entry: RuntimeEntry) -> Call:
     layout, waits, is_work = entry.layout, entry.kind == "waits", entry.kind == "work"
 
     def call(program: Program, request: Request) -> int:
-        arguments = layout.unpack(request.words)
+        arguments = layout.unpack_from(request.words)
         more = (request.data,) if entry.takes_data else ()
         try:
             with program.driver.lock:
+                program.entered(request.host_ns)
                 if waits:
                     program.wait()
                 elif is_work and program.has_fault():
@@ -60,6 +61,7 @@ def _runtime_call(entry: RuntimeEntry) -> Call:
                     program.defer(fault)
                 finally:
                     program.took()
+                    program.left(entry.name, arguments)
         except RuntimeFault as refusal:
             return refusal.code
         except BaseException as error:
@@ -73,7 +75,7 @@ def _driver_call(entry: Entry) -> Call:
     layout = struct.Struct("<" + "".join(SHAPES[kind][1] for kind in entry.types))
 
     def call(program: Program, request: Request) -> int:
-        status = entry.call(program.driver, *layout.unpack(request.words))
+        status = entry.call(program.driver, *layout.unpack_from(request.words))
         with program.driver.lock:
             program.took()
             program.print()

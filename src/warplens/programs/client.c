@@ -42,6 +42,7 @@ static int n_regions;
 static char *registered;
 static atomic_size_t n_registered, n_sent;
 static size_t room;
+static int anchor = -1; /* tells the engine that the process lives, though a thread has ended */
 static __thread int connection = -1;
 static __thread uint64_t returned_ns;
 
@@ -53,8 +54,10 @@ static uint64_t now(void) {
 
 static void closed(void *value) { close((int)(intptr_t)value - 1); }
 static void in_child(void) {
-    connection = -1;
-    if (atomic_load(&state) == 1) atomic_store(&state, 2);
+    if (connection >= 0) close(connection);
+    if (anchor >= 0) close(anchor);
+    connection = anchor = -1;
+    if (atomic_load(&state) == 1) atomic_store(&state, 2); /* as CUDA: of no use in a child */
     pthread_mutex_init(&lock, NULL);
 }
 static void prepare(void) {
@@ -159,7 +162,14 @@ static int ready(void) {
     struct { struct request head; uint64_t nonce, pid, is_first; } hello = {
         {HELLO, 3, 0, 0}, nonce, (uint64_t)getpid(), (uint64_t)first};
     send_all(&hello, sizeof hello);
-    if (first) take_regions();
+    if (first) {
+        take_regions();
+        int own = connection;
+        hello.is_first = 0;
+        anchor = connection = connected();
+        if (anchor >= 0) send_all(&hello, sizeof hello);
+        connection = own;
+    }
     pthread_setspecific(key, (void *)(intptr_t)(connection + 1));
     atomic_store(&state, 1);
     pthread_mutex_unlock(&lock);

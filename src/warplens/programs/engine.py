@@ -6,6 +6,7 @@ import os
 import secrets
 import socket
 import struct
+import sys
 import threading
 from collections.abc import Mapping
 
@@ -26,6 +27,7 @@ class Engine:
         self.name = f"warplens-{os.getpid()}-{secrets.token_hex(16)}"
         self._calls: Mapping[int, Call] = calls()
         self._programs: dict[int, Program] = {}
+        self._ended: list[Program] = []
         self._lock = threading.Lock()
         self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listening.bind("\0" + self.name)
@@ -33,8 +35,13 @@ class Engine:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def close(self) -> None:
-        """Serves nobody new."""
+        """Serves nobody new; tells of faults that no program has asked for."""
         self._listening.close()
+        with self._lock:
+            programs, self._programs = list(self._programs.values()), {}
+        for program in (*programs, *self._ended):
+            for fault in program.faults.values():
+                print(f"warplens: nobody looked at a kernel's error: {fault}", file=sys.stderr)
 
     def _accept(self) -> None:
         while True:
@@ -91,6 +98,8 @@ class Engine:
             program.n_threads -= 1
             if not program.n_threads:
                 self._programs.pop(program.nonce, None)
+                if program.faults:
+                    self._ended.append(program)
 
 
 def _serve_thread(program: Program, peer: Peer, known: Mapping[int, Call]) -> None:

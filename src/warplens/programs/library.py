@@ -8,9 +8,12 @@ served says so once and fails with cudaErrorNotSupported.
 
 from __future__ import annotations
 
+import ctypes
+import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 from warplens.driver.entries import served as driver_served
@@ -26,6 +29,7 @@ from warplens.toolchain.elf import ElfFile
 
 DRIVER = "libcuda.so.1"
 RUNTIMES = ("libcudart.so.13", "libcudart.so.12")
+_CODES = (*range(1000), 10_000)
 _WORDS = {"Dim": 2, "Extent": 3, "Pitched": 4}
 _WRITTEN = re.compile(r"\b(_?_?cuda[A-Z]\w*)[(,]")
 _SHARED = """\
@@ -104,11 +108,13 @@ EXPORTED int cuGetProcAddress(const char *symbol, void **function, int version, 
 def placed(folder: Path) -> dict[str, Path]:
     """Puts the libraries into a folder; gives their paths by name."""
     here = Path(__file__).parent
-    driver = _library(DRIVER, _driver_text((here / "client.c").read_text()), folder)
-    found = {DRIVER: driver}
-    text = _runtime_text((here / "runtime.c").read_text())
+    texts = tuple((here / name).read_text() for name in ("client.c", "runtime.c", "library.py"))
+    made_of = key_of(*texts, str(driver_slots()), str(runtime_slots()), *_signatures(), *(
+        packages.version_of("nvidia-cuda-runtime"),
+    ))  # fmt: skip
+    found = {DRIVER: _library(DRIVER, made_of, partial(_driver_text, texts[0]), folder)}
     for name in RUNTIMES:
-        found[name] = _library(name, text, folder)
+        found[name] = _library(name, made_of, partial(_runtime_text, texts[1]), folder)
     for name in found:
         link = folder / f"{name.split('.so')[0]}.so"
         if not link.exists():
@@ -116,7 +122,12 @@ def placed(folder: Path) -> dict[str, Path]:
     return found
 
 
-def _library(soname: str, text: str, folder: Path) -> Path:
+def _signatures() -> tuple[str, ...]:
+    tables = (driver_served(), runtime_served())
+    return tuple(str(entry.types) for table in tables for entry in table.values())
+
+
+def _library(soname: str, made_of: bytes, text: Callable[[], str], folder: Path) -> Path:
     """One library, from the cache if it was built before."""
     headers = packages.include_dirs()[0]
     script = f"{soname} {{ global: *; }};\n"
@@ -124,7 +135,7 @@ def _library(soname: str, text: str, folder: Path) -> Path:
     options = ["-pthread", f"-I{headers}", "-Wno-unused-parameter"]
     if is_runtime:
         options += ["-Wl,-rpath,$ORIGIN", "-Wl,--version-script,version"]
-    key = key_of("programs", os.uname().machine, soname, script, *options, text)
+    key = key_of("programs", os.uname().machine, soname, script, *options, made_of)
     cache = default_cache()
     data = cache.get("programs", key)
     if data is None:
@@ -132,7 +143,7 @@ def _library(soname: str, text: str, folder: Path) -> Path:
         if is_runtime:
             beside[DRIVER] = (folder / DRIVER).read_bytes()
             options.append(DRIVER)
-        data = compiled(text, soname=soname, options=options, beside=beside)
+        data = compiled(text(), soname=soname, options=options, beside=beside)
         cache.put("programs", key, data)
     path = folder / soname
     path.write_bytes(data)
@@ -162,6 +173,7 @@ def _runtime_text(written: str) -> str:
     by_hand = set(_WRITTEN.findall(written))
     by_hand |= {name for name, entry in served.items() if entry.written or entry.is_internal}
     defined = [f"#define SLOT_{name} {slot}" for name, slot in slots.items()]
+    defined.append(f"#define TEXTS {_error_texts()}")
     parts = [_SHARED, STRUCTURES, _RESULT, *defined, written]
     signatures = {name: entry.types for name, entry in served.items()}
     for name in _without(exported_runtime_names(), by_hand):
@@ -171,6 +183,21 @@ def _runtime_text(written: str) -> str:
         else:
             parts.append(_MISSING % {"name": name, "result": "result"})
     return "\n".join(parts)
+
+
+def _error_texts() -> str:
+    """The names and texts of the runtime's codes, from the installed library: no driver needed."""
+    library = ctypes.CDLL(str(packages.find_binary("nvidia-cuda-runtime", "libcudart.so.13")))
+    texts = (library.cudaGetErrorName, library.cudaGetErrorString)
+    for function in texts:
+        function.restype = ctypes.c_char_p
+    unknown = texts[0](_CODES[-1] + 1)
+    rows = []
+    for code in _CODES:
+        name, text = (json.dumps(function(code).decode()) for function in texts)
+        if name != json.dumps(unknown.decode()):
+            rows.append(f"{{{code}, {name}, {text}}}")
+    return ", ".join(rows)
 
 
 def exported_runtime_names() -> tuple[str, ...]:

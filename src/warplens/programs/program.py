@@ -10,16 +10,21 @@ from dataclasses import dataclass, field
 
 from warplens.driver.entries import served
 from warplens.driver.images import cubin_at
-from warplens.driver.machine import Context, Driver, SimulatedGpu
+from warplens.driver.machine import Context, SimulatedGpu
 from warplens.driver.memory import REGISTERED
 from warplens.driver.modules import Function, LoadedModule, function_of, load, variable_of
 from warplens.driver.status import DriverError, Status
+from warplens.driver.timeline import Event, Moment
 from warplens.errors import ExecutionFault
 from warplens.gpus.spec import GpuSpec
 from warplens.programs.shared import SharedMemory, SharedRegion
+from warplens.programs.timeline import Recorder, RecordingDriver, call_nanoseconds
 from warplens.programs.wire import Peer
 from warplens.session.launch import Launch
 
+_WAITING_FOR_ALL = frozenset({
+    "cudaDeviceSynchronize", "cudaFree", "cudaFreeHost", "cudaDeviceReset",
+})  # fmt: skip
 INVALID_DEVICE_FUNCTION, INVALID_SYMBOL = 98, 13
 _FATBIN, _FUNCTION, _VARIABLE, _MANAGED = 1, 2, 3, 4
 
@@ -50,6 +55,7 @@ class Settings:
     clock: str | float = "base"
     timed: bool = False
     on_launch: Callable[[Launch, int], None] | None = None
+    recorder: Recorder | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -73,12 +79,15 @@ class Program:
             regions.append(SharedRegion())
             return regions[-1]
 
-        self.driver = Driver(settings.gpus, clock=settings.clock, timed=settings.timed,
+        self.driver = RecordingDriver(settings.gpus, clock=settings.clock, timed=settings.timed,
                              prints=False, region=region)  # fmt: skip
+        self.recorder = settings.recorder
         self.driver.launches = deque()
         self.regions = tuple(regions)
         self.memory = SharedMemory(self.driver, self.regions)
         self.driver.memory = self.memory
+        if settings.recorder is not None:
+            self.driver.record(settings.recorder, process, self.memory.noted)
         self.symbols: dict[int, Symbol] = {}
         self._images = _Images()
         self._functions: dict[tuple[int, int], Function] = {}
@@ -115,6 +124,8 @@ class Program:
     def choose(self, device: int) -> None:
         """cudaSetDevice."""
         primary = self.driver.primary(self.driver.gpu(device))
+        if self.recorder is not None and not primary.references:
+            self.recorder.spend(float(primary.gpu.spec.value("host.context_ns")))
         primary.references = max(primary.references, 1)
         self.driver.stack[-1:] = [primary]
 
@@ -211,6 +222,39 @@ class Program:
         if symbol is None or symbol.kind == _FUNCTION:
             raise RuntimeFault(INVALID_SYMBOL, f"{host:#x} is no variable of a device")
         return variable_of(self.image(symbol.image, self.gpu()), symbol.name)
+
+    # --- time ------------------------------------------------------------------------------------
+
+    def entered(self, host_ns: int) -> None:
+        """A call begins."""
+        if self.recorder is not None:
+            self.recorder.enter(host_ns)
+
+    def left(self, name: str, arguments: tuple[int, ...]) -> None:
+        """A call ends: how long the host was in it is modelled."""
+        recorder, stack = self.recorder, self.driver.stack
+        if recorder is None or name.startswith("__"):
+            return
+        if stack:
+            for moment in self._waited_for(name, arguments, stack[-1]):
+                recorder.wait_until(moment.nanoseconds())
+            recorder.spend(call_nanoseconds(name, stack[-1].gpu.spec))
+        recorder.leave(name, self.process, threading.get_native_id())
+
+    def _waited_for(
+        self, name: str, arguments: tuple[int, ...], context: Context
+    ) -> tuple[Moment, ...]:
+        streams = [*context.default.values(), *context.streams]
+        if name == "cudaStreamSynchronize":
+            return (self.driver.stream(arguments[0]).now,)
+        if name == "cudaEventSynchronize":
+            event = self.driver.thing(arguments[0], Event)
+            return () if event.moment is None else (event.moment,)
+        if name in _WAITING_FOR_ALL:
+            return tuple(stream.now for stream in streams)
+        if name.startswith("cudaMemcpy") and not name.endswith("Async"):
+            return (context.default[0].now,)
+        return ()
 
     # --- what becomes visible later --------------------------------------------------------------
 

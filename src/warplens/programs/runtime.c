@@ -171,29 +171,18 @@ EXPORTED int cudaGetLastError(void) {
 }
 EXPORTED int cudaPeekAtLastError(void) { return last_error; }
 
-static const char *text_of(int slot, int code) {
-    static struct { int slot, code; char *text; } known[256];
-    static int count;
-    char text[512] = "unrecognized error code";
-    pthread_mutex_lock(&lock);
-    for (int i = 0; i < count; i++)
-        if (known[i].slot == slot && known[i].code == code) {
-            pthread_mutex_unlock(&lock);
-            return known[i].text;
-        }
-    pthread_mutex_unlock(&lock);
-    uint64_t words[] = {(uint32_t)code, (uint64_t)text, sizeof text};
-    warplens_call(slot, words, 3, NULL, 0);
-    pthread_mutex_lock(&lock);
-    char *kept = strdup(text);
-    if (count < 256) known[count].slot = slot, known[count].code = code, known[count++].text = kept;
-    pthread_mutex_unlock(&lock);
-    return kept;
-}
+static const struct { int code; const char *name, *text; } texts[] = {TEXTS};
+
 EXPORTED const char *cudaGetErrorString(int code) {
-    return text_of(SLOT___warplens_error_string, code);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i].code == code) return texts[i].text;
+    return "unrecognized error code";
 }
-EXPORTED const char *cudaGetErrorName(int code) { return text_of(SLOT___warplens_error_name, code); }
+EXPORTED const char *cudaGetErrorName(int code) {
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i].code == code) return texts[i].name;
+    return "unrecognized error code";
+}
 
 EXPORTED struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
                                                             enum cudaChannelFormatKind kind) {

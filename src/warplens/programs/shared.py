@@ -21,7 +21,10 @@ from warplens.driver.cells import served_caller
 from warplens.driver.machine import Driver
 from warplens.driver.memory import DEVICE, MANAGED, PINNED, REGISTERED, Allocation, Memory
 from warplens.driver.status import DriverError, Status
+from warplens.gpus.spec import GpuSpec
+from warplens.programs.timeline import Noted, direction
 from warplens.programs.wire import Peer
+from warplens.result.system import FILL
 
 SPAN = 0x0400_0000_0000  # of each GPU's addresses, and of its file, which has no size before use
 _NO_RESERVE, _FIXED_NO_REPLACE = 0x4000, 0x10_0000
@@ -83,6 +86,7 @@ class SharedMemory(Memory):
         super().__init__(spaces)
         self._regions = regions
         self._devices = spaces
+        self.noted: list[Noted] = []  # what a piece of work has moved
         self._shared_ranges: dict[int, tuple[int, int, int]] = {}
 
     def region_of(self, address: int) -> int:
@@ -159,24 +163,69 @@ class SharedMemory(Memory):
         """Copies bytes: inside of devices here, to and from the program by the program."""
         if not nbytes:
             return
+        self._note(target, source, nbytes)
         ends = [self._checked(place, nbytes) for place in (target, source)]
         if all(ends):
             super().copy(target, source, nbytes)
-        else:
+        elif self._is_shared(target if ends[0] else source):
             _peer().copy(target, source, nbytes)
+        elif ends[0]:
+            self.view(target, nbytes)[:] = np.frombuffer(_peer().read(source, nbytes), np.uint8)
+        else:
+            _peer().write(target, self.view(source, nbytes).tobytes())
+
+    def _is_shared(self, address: int) -> bool:
+        """Whether the program reaches a device address: constant variables lie in the engine."""
+        segment = self.find(address)
+        return segment is None or segment.host == segment.base
 
     def copy_rows(
         self, target: int, source: int, width: int, rows: int, steps: tuple[int, int]
     ) -> bool:
         """Copies rows in one go; False if both sides are on devices."""
+        self._note(target, source, width * rows)
         ends = [
             self._checked(place, step * (rows - 1) + width)
             for place, step in zip((target, source), steps, strict=True)
         ]
-        if all(ends):
+        if all(ends) or not self._is_shared(target if ends[0] else source):
+            self.noted.clear()  # the rows are copied one by one
             return False
         _peer().copy(target, source, width, rows=rows, steps=steps)
         return True
+
+    def fill(self, target: int, value: int, width: int, count: int) -> None:
+        """Sets `count` elements of 1, 2 or 4 bytes."""
+        super().fill(target, value, width, count)
+        self.noted.append(Noted("", count * width, False, FILL))
+
+    def copy_nanoseconds(self, target: int, source: int, nbytes: int, gpu: GpuSpec) -> float:
+        """The modelled time of a copy."""
+        return super().copy_nanoseconds(self._known(target), self._known(source), nbytes, gpu)
+
+    def _known(self, address: int) -> int:
+        """The device's address of registered memory."""
+        if not self._shared_ranges or self.find(address) is not None:
+            return address
+        try:
+            return self.device_address(address)
+        except DriverError:
+            return address
+
+    def _note(self, target: int, source: int, nbytes: int) -> None:
+        kinds, devices = [], []
+        for place in map(self._known, (target, source)):
+            found = self.allocation(place)
+            is_variable = found is None and self.find(place) is not None
+            kinds.append("variable" if is_variable else None if found is None else found[1].kind)
+            devices.append(max(self.region_of(place), 0))
+        operation = direction((kinds[0], kinds[1]), (devices[0], devices[1]))
+        is_pinned = any(kind in (PINNED, REGISTERED) for kind in kinds)
+        last = self.noted[-1] if self.noted else None
+        if last is not None and last.operation == operation:
+            last.nbytes += nbytes  # rows of one copy
+        else:
+            self.noted.append(Noted(operation, nbytes, is_pinned))
 
     def is_device_only(self, address: int) -> bool:
         """Whether only a device reaches an address."""

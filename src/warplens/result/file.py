@@ -1,7 +1,7 @@
 """Result files: a zip archive of JSON documents and nothing else.
 
-`manifest.json` holds the format version; then there is one `launches/N.json` per launch. Reading a
-file never runs code from it.
+`manifest.json` holds the format version; then there is one `launches/N.json` per launch, and a
+`timeline.json` of a whole program. Reading a file never runs code from it.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from typing import Any
 from warplens.errors import ReportError
 from warplens.result.launch import LaunchResult, Result
 from warplens.result.plain import from_plain, to_plain
+from warplens.result.system import SystemTimeline
 
 FORMAT = "warplens-result"
 VERSION = 1
 SUFFIX = ".wlens"
+_TIMELINE = "timeline.json"
 _OLD_LINK = "docs/advice.md#"
 _MAX_MEMBER_BYTES = 1 << 30  # a larger document is a damaged or hostile file
 
@@ -43,6 +45,8 @@ def save(result: Result, path: str | os.PathLike[str], *, overwrite: bool = Fals
             _put(archive, "manifest.json", manifest)
             for index, launch in enumerate(result.launches):
                 _put(archive, f"launches/{index}.json", to_plain(launch))
+            if result.timeline is not None:
+                _put(archive, _TIMELINE, to_plain(result.timeline))
         temporary.replace(target)
     except OSError as error:
         temporary.unlink(missing_ok=True)
@@ -71,6 +75,9 @@ def load(path: str | os.PathLike[str]) -> Result:
                 _explained(from_plain(LaunchResult, _document(archive, f"launches/{index}.json")))
                 for index in range(count)
             )
+            timeline = None
+            if _TIMELINE in archive.namelist():
+                timeline = from_plain(SystemTimeline, _document(archive, _TIMELINE))
     except FileNotFoundError as error:
         raise ReportError(f"{source}: no such file") from error
     except OSError as error:
@@ -82,7 +89,8 @@ def load(path: str | os.PathLike[str]) -> Result:
         ) from error
     except (NotImplementedError, RuntimeError) as error:  # encrypted or odd compression
         raise ReportError(f"{source} is not a warplens result ({error})") from error
-    return Result(launches=launches, writer=str(manifest.get("writer", "")))
+    writer = str(manifest.get("writer", ""))
+    return Result(launches=launches, writer=writer, timeline=timeline)
 
 
 def _check_manifest(manifest: Any, source: Path) -> int:

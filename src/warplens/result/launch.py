@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from warplens.result.pictures import Charts, ScheduleWindow, WarpTrace
+from warplens.result.system import SystemTimeline
 from warplens.result.values import LineTable, Section, SourceTable, Value
 
 
@@ -54,10 +55,11 @@ class LaunchResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """A profile: one or more launches."""
+    """A profile: launches and, of a whole program, what it did over time."""
 
     launches: tuple[LaunchResult, ...]
     writer: str = ""
+    timeline: SystemTimeline | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

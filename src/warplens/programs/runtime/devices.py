@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import re
 import struct
 from functools import lru_cache
@@ -186,30 +185,6 @@ def _values(gpu: SimulatedGpu) -> dict[str, Any]:
         "memoryClockRate": known[a.MEMORY_CLOCK_RATE],
         "deviceOverlap": 1,
     }
-
-
-# --- what codes mean -----------------------------------------------------------------------------
-
-
-@lru_cache(maxsize=1)
-def _library() -> ctypes.CDLL:
-    """NVIDIA's runtime, for its texts only: it needs no driver for them."""
-    library = ctypes.CDLL(str(packages.find_binary("nvidia-cuda-runtime", "libcudart.so.13")))
-    for name in ("cudaGetErrorString", "cudaGetErrorName"):
-        getattr(library, name).restype = ctypes.c_char_p
-    return library
-
-
-@entry("__warplens_error_string", kind="plain", internal=True)
-def error_string(program: Program, code: I32, text: Pointer, room: U64) -> None:
-    """A code in words."""
-    put_text(text, _library().cudaGetErrorString(code).decode(), room)
-
-
-@entry("__warplens_error_name", kind="plain", internal=True)
-def error_name(program: Program, code: I32, text: Pointer, room: U64) -> None:
-    """The name of a code."""
-    put_text(text, _library().cudaGetErrorName(code).decode(), room)
 
 
 @entry("cudaDeviceGetGraphMemAttribute", kind="plain")

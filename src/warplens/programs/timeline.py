@@ -1,0 +1,186 @@
+"""A program over time: when the host calls, when GPUs copy and compute.
+
+The time between calls is the host's own, measured where the program runs. What the simulated GPU
+takes is modelled: copies by the link, kernels by the timing model. Kernels of several streams run
+together as far as their blocks leave SMs free; a GPU has one copy engine for each direction.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import prod
+
+from warplens.driver.launching import duration
+from warplens.driver.machine import Context, Driver
+from warplens.driver.memory import DEVICE, MANAGED
+from warplens.driver.timeline import Moment, Stream, Work
+from warplens.gpus.spec import GpuSpec
+from warplens.occupancy_calculator.occupancy import occupancy_of_kernel
+from warplens.result.system import COPY, FILL, KERNEL, ApiCall, DeviceWork
+from warplens.session.launch import Launch
+
+_TO_DEVICE, _TO_HOST = "Host-to-Device", "Device-to-Host"
+_ON_DEVICE, _BETWEEN = "Device-to-Device", "Peer-to-Peer"
+
+
+@dataclass(slots=True)
+class Noted:
+    """Bytes that a piece of work moved."""
+
+    operation: str
+    nbytes: int
+    pinned: bool
+    kind: str = COPY
+
+
+@dataclass(slots=True)
+class _Gpu:
+    """Until when each engine of a GPU is busy, and which kernels run with what share of its SMs."""
+
+    engines: dict[str, float] = field(default_factory=dict)
+    running: list[tuple[float, float, float]] = field(default_factory=list)
+
+    def kernel_start(self, ready: float, share: float, nanoseconds: float) -> float:
+        """When a kernel finds room; it is running from then on."""
+        ends = sorted({ready, *(end for _, end, _ in self.running if end > ready)})
+        start = next(
+            at for at in ends
+            if sum(s for begin, end, s in self.running if begin <= at < end) + share <= 1 + 1e-9
+        )
+        self.running = [one for one in self.running if one[1] > start - 1e9]
+        self.running.append((start, start + nanoseconds, share))
+        return start
+
+
+class Clock(threading.local):
+    """The host's time of the calling thread, in ns since the program began."""
+
+    now: float = 0.0
+    entered: float = 0.0
+    is_new: bool = True
+
+
+class Recorder:
+    """Collects calls and work of all processes of a program."""
+
+    def __init__(self) -> None:
+        self.calls: list[ApiCall] = []
+        self.work: list[DeviceWork] = []
+        self.clock = Clock()
+        self._latest = 0.0
+
+    def enter(self, host_ns: int) -> None:
+        """The host calls, so long after it came back from the last call."""
+        if self.clock.is_new:
+            self.clock.is_new, self.clock.now = False, self._latest
+        self.clock.now += host_ns
+        self.clock.entered = self.clock.now
+
+    def spend(self, nanoseconds: float) -> None:
+        """The call itself takes the host so long."""
+        self.clock.now += nanoseconds
+
+    def wait_until(self, nanoseconds: float) -> None:
+        """The host waits in the call."""
+        self.clock.now = max(self.clock.now, nanoseconds)
+
+    def leave(self, name: str, process: int, thread: int) -> None:
+        """The call returns."""
+        entered, now = self.clock.entered, self.clock.now
+        self._latest = max(self._latest, now)
+        self.calls.append(ApiCall(
+            name=name, process=process, thread=thread, start_ns=entered, duration_ns=now - entered
+        ))  # fmt: skip
+
+
+class RecordingDriver(Driver):
+    """The driver, with the times of work in streams."""
+
+    recorder: Recorder
+    process: int
+    noted: list[Noted]
+
+    def record(self, recorder: Recorder, process: int, noted: list[Noted]) -> None:
+        """From now on work is recorded."""
+        self.recorder, self.process, self.noted = recorder, process, noted
+        self._gpus_busy = [_Gpu() for _ in self.gpus]
+        self.keep_times()
+
+    def do(self, stream: Stream, work: Work) -> None:
+        """Does work of a stream and says when a GPU would have done it."""
+        if not hasattr(self, "recorder"):
+            super().do(stream, work)
+            return
+        before = max(moment.nanoseconds() for moment in self.moments_before(stream))
+        ready = max(before, self.recorder.clock.now)
+        stream.now = _at(ready)
+        self.noted.clear()
+        n_launches = len(self.launches)
+        taken = work(stream)
+        if taken is None:
+            return
+        device = self.thing(stream.context, Context).gpu.index
+        end = ready
+        if len(self.launches) > n_launches:
+            end = self._kernel(self.launches[-1], device, stream, ready)
+        for noted in self.noted:
+            end = self._moved(noted, device, stream, end, taken)
+        stream.now = _at(end)
+
+    def _kernel(self, launch: Launch, device: int, stream: Stream, ready: float) -> float:
+        nanoseconds = duration(launch)
+        start = self._gpus_busy[device].kernel_start(ready, _share(launch), nanoseconds)
+        self.recorder.work.append(DeviceWork(
+            kind=KERNEL, name=launch.execution.kernel.demangled, process=self.process,
+            device=device, stream=stream.number, start_ns=start, duration_ns=nanoseconds,
+            grid=launch.grid, block=launch.block,
+        ))  # fmt: skip
+        return start + nanoseconds
+
+    def _moved(
+        self, noted: Noted, device: int, stream: Stream, ready: float, taken: Callable[[], float]
+    ) -> float:
+        nanoseconds = taken() / max(len(self.noted), 1)
+        engines = self._gpus_busy[device].engines
+        start = max(ready, engines.get(noted.operation, 0.0))
+        if noted.operation in (_TO_DEVICE, _TO_HOST):
+            engines[noted.operation] = start + nanoseconds
+        name = "[CUDA memset]" if noted.kind == FILL else f"[CUDA memcpy {noted.operation}]"
+        self.recorder.work.append(DeviceWork(
+            kind=noted.kind, name=name, process=self.process, device=device, stream=stream.number,
+            start_ns=start, duration_ns=nanoseconds, nbytes=noted.nbytes, pinned=noted.pinned,
+        ))  # fmt: skip
+        if noted.operation in (_TO_DEVICE, _TO_HOST) and not noted.pinned:
+            self.recorder.wait_until(start + nanoseconds)  # the host fills the driver's buffers
+        return start + nanoseconds
+
+
+def _at(nanoseconds: float) -> Moment:
+    moment = Moment((), lambda: nanoseconds)
+    moment.nanoseconds()
+    return moment
+
+
+def _share(launch: Launch) -> float:
+    """The part of a GPU's SMs that a launch's blocks fill."""
+    execution, spec = launch.execution, launch.gpu
+    fits = int(occupancy_of_kernel(execution.kernel, spec, launch.block, 0).blocks) or 1
+    return min(1.0, prod(launch.grid) / (fits * spec.sm_count))
+
+
+def direction(kinds: tuple[str | None, str | None], devices: tuple[int, int]) -> str:
+    """What a copy is called: its target's and its source's kind of memory say."""
+    on_device = [kind in (DEVICE, MANAGED, "variable") for kind in kinds]
+    if all(on_device):
+        return _ON_DEVICE if devices[0] == devices[1] else _BETWEEN
+    return _TO_DEVICE if on_device[0] else _TO_HOST if on_device[1] else "Host-to-Host"
+
+
+def call_nanoseconds(name: str, spec: GpuSpec) -> float:
+    """What a call takes the host beside waiting."""
+    kind = "launch_ns" if "Launch" in name or name.endswith("Async") else "call_ns"
+    short = ("cudaGet", "cudaSetDevice", "cudaEvent", "cudaStream", "cudaDevice")
+    is_short = name.startswith(short)
+    return float(spec.value("host.launch_ns" if is_short else f"host.{kind}"))

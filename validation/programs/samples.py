@@ -1,0 +1,161 @@
+"""Runs NVIDIA's cuda-samples, unmodified, on a simulated GPU: each checks its own results.
+
+    python validation/programs/samples.py FOLDER [NAME ...] [--gpu H200] [-o results.json]
+
+FOLDER is a clone of https://github.com/NVIDIA/cuda-samples. A sample holds if it is built, ends with
+0 in time and does not say that something failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+INTRODUCTION, CONCEPTS = "0_Introduction", "2_Concepts_and_Techniques"
+FEATURES, DOMAIN, PERFORMANCE = "3_CUDA_Features", "5_Domain_Specific", "6_Performance"
+FAILED = re.compile(r"\bFAIL(?:ED|URE)?\b|Test failed|CUDA error|incorrect", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A sample: where it is, how it is built and run, and how it ends on a GPU."""
+
+    name: str
+    group: str
+    words: str = ""
+    options: str = ""
+    gpus: int = 1
+    status: int = 0
+    library: bool = False
+
+
+SAMPLES = (
+    Sample("vectorAdd", INTRODUCTION),
+    Sample("template", INTRODUCTION),
+    Sample("asyncAPI", INTRODUCTION),
+    Sample("clock", INTRODUCTION),
+    Sample("cppIntegration", INTRODUCTION),
+    Sample("cudaOpenMP", INTRODUCTION, options="-Xcompiler -fopenmp"),
+    Sample("fp16ScalarProduct", INTRODUCTION),
+    Sample("simpleAssert", INTRODUCTION),
+    Sample("simpleAtomicIntrinsics", INTRODUCTION),
+    Sample("simpleAttributes", INTRODUCTION),
+    Sample("simpleAWBarrier", INTRODUCTION),
+    Sample("simpleCallback", INTRODUCTION),
+    Sample("simpleCooperativeGroups", INTRODUCTION),
+    Sample("simpleMultiCopy", INTRODUCTION),
+    Sample("simpleMultiGPU", INTRODUCTION, gpus=2),
+    Sample("simpleOccupancy", INTRODUCTION),
+    Sample("simpleP2P", INTRODUCTION, gpus=2, status=2),
+    Sample("simplePrintf", INTRODUCTION),
+    Sample("simpleSeparateCompilation", INTRODUCTION, options="-rdc=true"),
+    Sample("simpleStreams", INTRODUCTION),
+    Sample("simpleTemplates", INTRODUCTION),
+    Sample("simpleVoteIntrinsics", INTRODUCTION),
+    Sample("simpleZeroCopy", INTRODUCTION),
+    Sample("systemWideAtomics", INTRODUCTION),
+    Sample("UnifiedMemoryStreams", INTRODUCTION),
+    Sample("matrixMul", INTRODUCTION, words="-wA=64 -hA=64 -wB=64 -hB=64"),
+    Sample("mergeSort", INTRODUCTION),
+    Sample("vectorAddDrv", INTRODUCTION, options="-lcuda"),
+    Sample("deviceQuery", "1_Utilities"),
+    Sample("eigenvalues", CONCEPTS),
+    Sample("inlinePTX", CONCEPTS),
+    Sample("interval", CONCEPTS),
+    Sample("radixSortThrust", CONCEPTS, words="-n=65536"),
+    Sample("reduction", CONCEPTS, words="--n=65536"),
+    Sample("reductionMultiBlockCG", CONCEPTS, options="-rdc=true"),
+    Sample("scalarProd", CONCEPTS),
+    Sample("scan", CONCEPTS),
+    Sample("segmentationTreeThrust", CONCEPTS),
+    Sample("shfl_scan", CONCEPTS),
+    Sample("sortingNetworks", CONCEPTS),
+    Sample("streamOrderedAllocation", CONCEPTS),
+    Sample("threadFenceReduction", CONCEPTS, words="--n=65536"),
+    Sample("binaryPartitionCG", FEATURES),
+    Sample("newdelete", FEATURES),
+    Sample("simpleCudaGraphs", FEATURES),
+    Sample("StreamPriorities", FEATURES),
+    Sample("warpAggregatedAtomicsCG", FEATURES),
+    Sample("lineOfSight", "4_CUDA_Libraries"),
+    Sample("BlackScholes", DOMAIN),
+    Sample("dwtHaar1D", DOMAIN),
+    Sample("fastWalshTransform", DOMAIN),
+    Sample("MonteCarloMultiGPU", DOMAIN),
+    Sample("alignedTypes", PERFORMANCE),
+    Sample("LargeKernelParameter", PERFORMANCE),
+    Sample("transpose", PERFORMANCE),
+)
+
+
+def warplens(*words: str, folder: Path, limit: float) -> tuple[int, str, float]:
+    """Runs the command; gives status, output and seconds."""
+    began = time.perf_counter()
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "warplens.cli.main", *words], cwd=folder, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=limit, check=False,
+            errors="replace", stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as error:
+        output = error.stdout or b""
+        text = output.decode(errors="replace") if isinstance(output, bytes) else output
+        return 124, text, limit
+    return done.returncode, done.stdout, time.perf_counter() - began
+
+
+def tried(sample: Sample, root: Path, gpu: str, limit: float) -> dict[str, object]:
+    """Builds and runs a sample; says how that ended."""
+    folder = root / "Samples" / sample.group / sample.name
+    sources = [str(p) for kind in ("*.cu", "*.cpp") for p in sorted(folder.glob(kind))]
+    sources = [name for name in sources if "_kernel.cu" not in name or "_kernels" in name]
+    found: dict[str, object] = {"name": sample.name}
+    with tempfile.TemporaryDirectory() as place:
+        program = Path(place) / sample.name
+        options = ["-std=c++17", f"-I{root / 'Common'}", *sample.options.split()]
+        status, text, seconds = warplens("build", "--gpu", gpu, *sources, *options, "-o",
+                                         str(program), folder=folder, limit=limit)  # fmt: skip
+        found["build_seconds"] = round(seconds, 1)
+        if status:
+            return {**found, "outcome": "not built", "output": text[-3000:]}
+        gpus = [word for _ in range(sample.gpus) for word in ("--gpu", gpu)]
+        status, text, seconds = warplens("run", *gpus, str(program), *sample.words.split(),
+                                         folder=folder, limit=limit)  # fmt: skip
+    found |= {"run_seconds": round(seconds, 1), "status": status, "output": text[-3000:]}
+    is_right = status == sample.status and not FAILED.search(text)
+    outcome = "holds" if is_right else "too slow" if status == 124 else "fails"
+    return {**found, "outcome": outcome}
+
+
+def main() -> int:
+    """Tries all samples, or those that are named."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--gpu", default="H200")
+    parser.add_argument("--limit", type=float, default=300, help="seconds for each step")
+    parser.add_argument("-o", "--output", type=Path)
+    arguments = parser.parse_args()
+    results = []
+    for sample in SAMPLES:
+        if arguments.names and sample.name not in arguments.names:
+            continue
+        found = tried(sample, arguments.folder.resolve(), arguments.gpu, arguments.limit)
+        results.append(found)
+        print(f"{found['name']:28}{found['outcome']:12}{found.get('run_seconds', '')}", flush=True)
+        if arguments.output is not None:
+            arguments.output.write_text(json.dumps(results, indent=1))
+    n_right = sum(found["outcome"] == "holds" for found in results)
+    print(f"{n_right} of {len(results)} samples hold")
+    return 0 if n_right == len(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
