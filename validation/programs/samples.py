@@ -2,8 +2,8 @@
 
     python validation/programs/samples.py FOLDER [NAME ...] [--gpu H200] [-o results.json]
 
-FOLDER is a clone of https://github.com/NVIDIA/cuda-samples. A sample holds if it is built, ends with
-0 in time and does not say that something failed.
+FOLDER is a clone of https://github.com/NVIDIA/cuda-samples. A sample holds if it is built, ends
+with 0 in time and does not say that something failed.
 """
 
 from __future__ import annotations

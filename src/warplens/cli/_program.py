@@ -45,15 +45,13 @@ def is_program(target: str) -> bool:
 
 def built(words: Sequence[str], sm: int, output: Path | None) -> None:
     """Compiles with nvcc."""
-    from warplens.programs.library import placed
+    from warplens.programs.library import libraries
     from warplens.toolchain import nvcc
 
-    with tempfile.TemporaryDirectory(prefix="warplens-libraries-") as folder:
-        libraries = None
-        if any(word in ("-lcuda", "-lcublas", "-lcufft") for word in words):
-            placed(Path(folder))
-            libraries = Path(folder)
-        nvcc.run(nvcc.command(words, sm=sm, libraries=libraries, output=output))
+    needs_driver = "-lcuda" in words
+    nvcc.run(nvcc.command(
+        words, sm=sm, libraries=libraries() if needs_driver else None, output=output
+    ))  # fmt: skip
 
 
 @contextmanager

@@ -8,12 +8,16 @@ served says so once and fails with cudaErrorNotSupported.
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import json
 import os
 import re
+import shutil
+import tempfile
 from collections.abc import Callable, Iterable
-from functools import partial
+from contextlib import suppress
+from functools import lru_cache, partial
 from pathlib import Path
 
 from warplens.driver.entries import served as driver_served
@@ -29,10 +33,12 @@ from warplens.toolchain.elf import ElfFile
 
 DRIVER = "libcuda.so.1"
 RUNTIMES = ("libcudart.so.13", "libcudart.so.12")
+_COMPLETE = "complete"
 _CODES = (*range(1000), 10_000)
 _WORDS = {"Dim": 2, "Extent": 3, "Pitched": 4}
 _WRITTEN = re.compile(r"\b(_?_?cuda[A-Z]\w*)[(,]")
 _SHARED = """\
+#define _GNU_SOURCE
 #include <stddef.h>
 #include <stdint.h>
 #include <stdatomic.h>
@@ -105,21 +111,49 @@ EXPORTED int cuGetProcAddress(const char *symbol, void **function, int version, 
 """
 
 
-def placed(folder: Path) -> dict[str, Path]:
-    """Puts the libraries into a folder; gives their paths by name."""
+def libraries() -> Path:
+    """The folder that holds the libraries: kept, so that nothing is left when a program ends."""
+    texts, made_of = _ingredients()
+    root = (default_cache().directory or _temporary()) / "libraries"
+    folder = root / made_of.hex()[:32]
+    if (folder / _COMPLETE).exists():
+        return folder
+    root.mkdir(parents=True, exist_ok=True)
+    building = Path(tempfile.mkdtemp(prefix="building-", dir=root))
+    try:
+        _place(building, texts, made_of)
+        (building / _COMPLETE).touch()
+        with suppress(OSError):  # another process was faster
+            building.rename(folder)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+    return folder
+
+
+@lru_cache(maxsize=1)
+def _temporary() -> Path:
+    """Where the libraries are if nothing is to be kept."""
+    folder = Path(tempfile.mkdtemp(prefix="warplens-libraries-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _ingredients() -> tuple[tuple[str, ...], bytes]:
+    """The written parts' texts, and a key of everything that the libraries are made of."""
     here = Path(__file__).parent
     texts = tuple((here / name).read_text() for name in ("client.c", "runtime.c", "library.py"))
     made_of = key_of(*texts, str(driver_slots()), str(runtime_slots()), *_signatures(), *(
         packages.version_of("nvidia-cuda-runtime"),
     ))  # fmt: skip
-    found = {DRIVER: _library(DRIVER, made_of, partial(_driver_text, texts[0]), folder)}
+    return texts, made_of
+
+
+def _place(folder: Path, texts: tuple[str, ...], made_of: bytes) -> None:
+    _library(DRIVER, made_of, partial(_driver_text, texts[0]), folder)
     for name in RUNTIMES:
-        found[name] = _library(name, made_of, partial(_runtime_text, texts[1]), folder)
-    for name in found:
-        link = folder / f"{name.split('.so')[0]}.so"
-        if not link.exists():
-            link.symlink_to(name)
-    return found
+        _library(name, made_of, partial(_runtime_text, texts[1]), folder)
+    for name in (DRIVER, RUNTIMES[0]):
+        (folder / f"{name.split('.so')[0]}.so").symlink_to(name)
 
 
 def _signatures() -> tuple[str, ...]:

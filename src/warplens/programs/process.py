@@ -5,18 +5,17 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from warplens.errors import InputError, Unsupported
 from warplens.programs.engine import Engine
-from warplens.programs.library import placed
+from warplens.programs.library import RUNTIMES, libraries
 from warplens.programs.program import Settings
+from warplens.toolchain.elf import ElfError, ElfFile
 
 _DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 _PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1,
@@ -37,24 +36,36 @@ def run_program(
     """
     if not sys.platform.startswith("linux"):
         raise Unsupported("programs run on Linux only")
-    folder = Path(tempfile.mkdtemp(prefix="warplens-run-"))
-    engine = None
+    engine = Engine(settings)
     try:
-        placed(folder)
-        engine = Engine(settings)
-        return _supervised(path, words, _environment(folder, engine.name), is_quiet)
+        environment = _environment(path, libraries(), engine.name)
+        return _supervised(path, words, environment, is_quiet)
     finally:
-        if engine is not None:
-            engine.close()
-        shutil.rmtree(folder, ignore_errors=True)
+        engine.close()
 
 
-def _environment(folder: Path, name: str) -> dict[str, str]:
+def _environment(path: Path, folder: Path, name: str) -> dict[str, str]:
     found = dict(os.environ)
+    if _holds_runtime(path):
+        found["WARPLENS_STATIC_RUNTIME"] = "1"
+        preloaded = [str(folder / RUNTIMES[0]), *filter(None, [found.get("LD_PRELOAD")])]
+        found["LD_PRELOAD"] = ":".join(preloaded)
     paths = [str(folder), *filter(None, [found.get("LD_LIBRARY_PATH")])]
     found["LD_LIBRARY_PATH"] = ":".join(paths)
     found["WARPLENS_ENGINE"] = name
     return found
+
+
+def _holds_runtime(path: Path) -> bool:
+    """Whether a program was linked with CUDA's runtime as a part of it, nvcc's usual way."""
+    with path.open("rb") as file:
+        if file.read(4) != b"\x7fELF":
+            return False
+    try:
+        found = ElfFile(path.read_bytes())
+    except ElfError:
+        return False
+    return any(one.name == "__cudaRegisterFatBinary" and one.section for one in found.symbols)
 
 
 def _supervised(

@@ -32,7 +32,7 @@ def _times(pairs: Iterable[tuple[str, float]], count: str, name: str) -> tuple[R
     groups = _grouped(pairs)
     whole = sum(sum(values) for _, values in groups) or 1.0
     heading = ("Time (%)", *(title.format(count) for title in _TIMES), name)
-    rows = []
+    rows: list[Row] = []
     for label, values in groups:
         mean, median, least, most, deviation = _spread(values)
         rows.append((
@@ -63,7 +63,7 @@ def cuda_gpu_mem_time_sum(timeline: SystemTimeline) -> tuple[Row, list[Row]]:
 def cuda_gpu_mem_size_sum(timeline: SystemTimeline) -> tuple[Row, list[Row]]:
     """Bytes of copies and fills, by operation."""
     work = (w for w in timeline.work if w.kind in (COPY, FILL))
-    rows = []
+    rows: list[Row] = []
     for label, values in _grouped((w.name, w.nbytes / _MEGA) for w in work):
         cells = [f"{value:.3f}" for value in _spread(values)]
         rows.append((f"{sum(values):.3f}", str(len(values)), *cells, label))

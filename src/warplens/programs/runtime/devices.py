@@ -21,6 +21,14 @@ from warplens.toolchain import packages
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _STRUCTURE = re.compile(r"struct __device_builtin__ cudaDeviceProp\s*\{(.*?)\n\};", re.DOTALL)
 _FIELD = re.compile(r"(unsigned int|size_t|int|char|cudaUUID_t)\s+(\w+)(?:\[(\d+)\])?\s*;")
+# Fields that CUDA 12 had behind others.
+_ONLY_12 = {
+    "maxGridSize": "clockRate", "texturePitchAlignment": "deviceOverlap",
+    "multiProcessorCount": "kernelExecTimeoutEnabled", "canMapHostMemory": "computeMode",
+    "maxTexture1DMipmap": "maxTexture1DLinear", "unifiedAddressing": "memoryClockRate",
+    "hostNativeAtomicSupported": "singleToDoublePrecisionPerfRatio",
+    "cooperativeLaunch": "cooperativeMultiDeviceLaunch",
+}  # fmt: skip
 _FORMATS = {"unsigned int": "I", "size_t": "Q", "int": "i"}
 
 
@@ -97,15 +105,21 @@ def disable_peer(program: Program, peer: I32) -> None:
 # --- properties ----------------------------------------------------------------------------------
 
 
-@entry("cudaGetDeviceProperties", "cudaGetDeviceProperties_v2", kind="plain")
+@entry("cudaGetDeviceProperties", kind="plain")
 def properties(program: Program, properties: Pointer, device: I32) -> None:
     """All there is to know about a GPU."""
     put_bytes(properties, properties_of(program.driver.gpu(device)))
 
 
-def properties_of(gpu: SimulatedGpu) -> bytes:
+@entry("cudaGetDeviceProperties_v2", kind="plain")
+def properties_12(program: Program, properties: Pointer, device: I32) -> None:
+    """The same in the structure of CUDA 12."""
+    put_bytes(properties, properties_of(program.driver.gpu(device), is_12=True))
+
+
+def properties_of(gpu: SimulatedGpu, *, is_12: bool = False) -> bytes:
     """A cudaDeviceProp as the installed headers declare it; what is not known is 0."""
-    fields, size = _layout()
+    fields, size = _layout(is_12)
     data, values = bytearray(size), _values(gpu)
     for name, (offset, kind, count) in fields.items():
         value = values.get(name)
@@ -117,15 +131,21 @@ def properties_of(gpu: SimulatedGpu) -> bytes:
     return bytes(data)
 
 
-@lru_cache(maxsize=1)
-def _layout() -> tuple[dict[str, tuple[int, str, int]], int]:
+@lru_cache(maxsize=2)
+def _layout(is_12: bool) -> tuple[dict[str, tuple[int, str, int]], int]:
     """Offset, type and length of every field, by the rules of C; and the structure's size."""
     text = _COMMENT.sub("", (packages.include_dirs()[0] / "driver_types.h").read_text())
     found = _STRUCTURE.search(text)
     assert found is not None
     fields: dict[str, tuple[int, str, int]] = {}
     place = 0
-    for kind, name, count in _FIELD.findall(found[1]):
+    declared = [
+        row
+        for field in _FIELD.findall(found[1])
+        for row in (field, *([("int", _ONLY_12[field[1]], "")] if is_12 and field[1] in _ONLY_12
+                             else []))
+    ]  # fmt: skip
+    for kind, name, count in declared:
         n = int(count or 1) * (16 if kind == "cudaUUID_t" else 1)
         step = {"size_t": 8, "int": 4, "unsigned int": 4}.get(kind, 1)
         place = -(-place // step) * step
@@ -184,6 +204,7 @@ def _values(gpu: SimulatedGpu) -> dict[str, Any]:
         "clockRate": known[a.CLOCK_RATE],
         "memoryClockRate": known[a.MEMORY_CLOCK_RATE],
         "deviceOverlap": 1,
+        "singleToDoublePrecisionPerfRatio": known[a.SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO],
     }
 
 
