@@ -5,11 +5,20 @@ What is expected is arithmetic, or what CUDA's documentation says.
 
 from __future__ import annotations
 
+import ctypes
+import json
+import os
 import signal
+import subprocess
+import time
+from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
-from tests.programs.conftest import Run
+from tests.programs.conftest import WARPLENS, Results
+from warplens.toolchain import packages
+from warplens.toolchain.elf import ElfFile
 
 # Words, what is printed, the exit status.
 PROGRAMS = {
@@ -51,57 +60,44 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("words", PROGRAMS)
-def test_prints_and_ends_as_on_a_gpu(run: Run, words: str) -> None:
+def test_prints_and_ends_as_on_a_gpu(results: Results, words: str) -> None:
     """Standard output and exit status are those of a GPU."""
-    expected, status = PROGRAMS[words]
+    output, errors, status = results[words]
 
-    done = run(*words.split())
-
-    assert (done.stdout, done.returncode) == (expected, status), done.stderr
+    assert (output, status) == PROGRAMS[words], errors
 
 
-def test_names_the_line_of_a_fault(run: Run) -> None:
+@pytest.mark.parametrize("words", ["fault", "unchecked"])
+def test_names_the_line_of_a_fault(results: Results, words: str) -> None:
     """Standard error says where a kernel's fault was, though nobody looked at it."""
-    for words in ("fault", "unchecked"):
-        done = run(words)
+    errors = results[words][1]
 
-        assert "invalid __global__ write of size 4 bytes" in done.stderr
-        assert "many.cu:34" in done.stderr
+    assert "invalid __global__ write of size 4 bytes" in errors
+    assert "many.cu:34" in errors
 
 
-def test_assertions_are_told(run: Run) -> None:
+def test_assertions_are_told(results: Results) -> None:
     """A failed assert() names file, line, block, thread and condition on standard error."""
-    done = run("asserts")
+    errors = results["asserts"][1]
 
-    assert "many.cu:35" in done.stderr
-    assert "thread (24,0,0) in block (0,0,0) Assertion `x[threadIdx.x] < 3` failed" in done.stderr
+    assert "many.cu:35" in errors
+    assert "thread (24,0,0) in block (0,0,0) Assertion `x[threadIdx.x] < 3` failed" in errors
 
 
-def test_prints_of_kernels_come_when_the_program_waits(run: Run) -> None:
+def test_prints_of_kernels_come_when_the_program_waits(results: Results) -> None:
     """A kernel's printf comes out after what the host printed before it waited."""
-    lines = run("talks").stdout.splitlines()
+    lines = results["talks"][0].splitlines()
 
     assert lines[0] == "launched"
     assert sorted(lines[1:3]) == ["kernel 1, block 0", "kernel 1, block 1"]
     assert lines[3:] == ["kernel 2, block 0", "kernel 3, block 0", "done"]
 
 
-def test_device_is_the_chosen_one(run: Run) -> None:
-    """Programs see the GPUs that were asked for, and that they are simulated."""
-    done = run("devices", options=("--gpu", "A100", "--gpu", "RTX 4060"))
-
-    assert done.stdout.splitlines() == [
-        "NVIDIA A100 80GB SXM (warplens): 8.0, 108 SMs, 49152 bytes of shared memory, warp 32, 1",
-        "NVIDIA RTX 4060 (warplens): 8.9, 24 SMs, 49152 bytes of shared memory, warp 32, 1",
-        "1 1",
-    ]
-
-
-def test_copies_between_gpus(run: Run) -> None:
+def test_copies_between_gpus(results: Results) -> None:
     """A kernel on a second GPU sees what was copied from the first."""
-    done = run("peer", options=("--gpu", "H200", "--gpu", "H200"))
+    output, errors, _ = results["peer"]
 
-    assert done.stdout == f"device 1, type 2\n{4096 + 2 * 4095 * 2048}\n", done.stderr
+    assert output == f"device 1, type 2\n{4096 + 2 * 4095 * 2048}\n", errors
 
 
 @pytest.mark.parametrize(
@@ -109,8 +105,154 @@ def test_copies_between_gpus(run: Run) -> None:
     [("abort", signal.SIGABRT), ("raise 15", signal.SIGTERM), ("raise 9", signal.SIGKILL),
      ("host_reads_device", signal.SIGSEGV)],
 )  # fmt: skip
-def test_signals_are_passed_on(run: Run, words: str, number: int) -> None:
-    """A program that a signal ends ends `warplens run` in the same way."""
-    done = run(*words.split())
+def test_signals_that_end_a_program_are_known(results: Results, words: str, number: int) -> None:
+    """A program that a signal ends has that signal's status."""
+    assert results[words][2] == -number
 
-    assert done.returncode == -number
+
+# --- the command line ----------------------------------------------------------------------------
+
+
+def test_the_command_ends_as_the_program_does(many: Path) -> None:
+    """A signal that ends the program ends `warplens run`; the GPUs are those asked for."""
+    options = ("--gpu", "A100", "--gpu", "RTX 4060")
+    ended = subprocess.run([*WARPLENS, "run", str(many), "abort"], check=False)
+    shown = subprocess.run([*WARPLENS, "run", *options, str(many), "devices"], check=False,
+                           capture_output=True, text=True)  # fmt: skip
+
+    assert ended.returncode == -signal.SIGABRT
+    assert shown.stdout.splitlines() == [
+        "NVIDIA A100 80GB SXM (warplens): 8.0, 108 SMs, 49152 bytes of shared memory, warp 32, 1",
+        "NVIDIA RTX 4060 (warplens): 8.9, 24 SMs, 49152 bytes of shared memory, warp 32, 1",
+        "1 1",
+    ]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_nothing_is_left_behind(many: Path, number: int) -> None:
+    """A program that hangs ends with `warplens run`, however that is ended."""
+    engine = subprocess.Popen(
+        [*WARPLENS, "run", str(many), "hangs"], stdout=subprocess.PIPE, text=True
+    )
+    assert engine.stdout is not None
+    assert engine.stdout.readline() == "ready\n"
+    children = Path(f"/proc/{engine.pid}/task/{engine.pid}/children").read_text().split()
+    assert len(children) == 1
+
+    engine.send_signal(number)
+
+    assert engine.wait(60) == -number
+    deadline = time.monotonic() + 60
+    while _lives(int(children[0])) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not _lives(int(children[0]))
+    assert f"warplens-{engine.pid}-" not in Path("/proc/net/unix").read_text()
+
+
+def _lives(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def test_profile_of_a_program(many: Path, tmp_path: Path) -> None:
+    """Launches, filtered as ncu does, and the tables of calls, kernels and copies."""
+    name = tmp_path / "run"
+    command = [*WARPLENS, "profile", "-k", "regex:scale", "-c", "2", "--metrics",
+               "smsp__inst_executed.sum", "-o", str(name), "--perfetto", str(tmp_path / "t.json"),
+               str(many), "streams", "1"]  # fmt: skip
+    subprocess.run(command, check=True, capture_output=True)
+    show = [*WARPLENS, "show", f"{name}.wlens"]
+    launches = subprocess.run([*show, "--csv"], check=True, capture_output=True, text=True).stdout
+    tables = json.loads(
+        subprocess.run([*show, "--stats", "--json"], check=True, capture_output=True).stdout
+    )
+
+    assert launches.count("scale(float *, int, float)") + launches.count(
+        "scale(float*, int, float)") == 2  # fmt: skip
+    kernels = tables["cuda_gpu_kern_sum"]
+    assert [(row["Instances"], row["Name"].split("(")[0]) for row in kernels] == [(4, "scale")]
+    copies = {row["Operation"]: (row["Count"], row["Total (MB)"])
+              for row in tables["cuda_gpu_mem_size_sum"]}  # fmt: skip
+    assert copies == {
+        "[CUDA memcpy Host-to-Device]": (4, 1.049), "[CUDA memcpy Device-to-Host]": (4, 1.049),
+    }  # fmt: skip
+    calls = {row["Name"]: row["Num Calls"] for row in tables["cuda_api_sum"]}
+    assert calls["cudaMemcpyAsync"] == 8
+    assert calls["cudaLaunchKernel"] == calls["cudaStreamCreate"] == 4
+    trace = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+    work = [one for one in trace if one.get("cat") in ("kernel", "memcpy")]
+    assert len(work) == 12
+    # Copies of one direction never overlap; some copy overlaps a kernel or another's copy.
+    for way in ("Host-to-Device", "Device-to-Host"):
+        spans = sorted((one["ts"], one["ts"] + one["dur"]) for one in work if way in one["name"])
+        assert all(a[1] <= b[0] + 1e-6 for a, b in pairwise(spans))
+    spans = sorted((one["ts"], one["ts"] + one["dur"]) for one in work)
+    assert any(a[1] > b[0] + 1e-6 for a, b in pairwise(spans))
+
+
+def test_sanitize_of_a_program(many: Path) -> None:
+    """Memory errors of a program's kernels are findings."""
+    done = subprocess.run([*WARPLENS, "sanitize", str(many), "unchecked"], check=False,
+                          capture_output=True, text=True)  # fmt: skip
+
+    assert done.returncode == 1
+    assert "many.cu:34" in done.stdout
+
+
+# --- the libraries -------------------------------------------------------------------------------
+
+
+def test_libraries_export_what_nvidias_do() -> None:
+    """A program linked with NVIDIA's shared runtime finds every function in ours."""
+    from warplens.programs.library import libraries
+
+    theirs = packages.find_binary("nvidia-cuda-runtime", "libcudart.so.13")
+    ours = libraries() / "libcudart.so.13"
+
+    names = [set(ElfFile(path.read_bytes()).exported()) for path in (theirs, ours)]
+
+    assert {name for name in names[0] - names[1] if "cuda" in name[:6]} == set()
+
+
+def test_a_program_started_by_itself_has_no_device(many: Path) -> None:
+    """Without `warplens run` the library says what is missing, and every call fails."""
+    from warplens.programs.library import libraries
+
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(libraries())}
+    environment.pop("WARPLENS_ENGINE", None)
+
+    done = subprocess.run([str(many), "managed"], env=environment, capture_output=True, text=True,
+                          check=False)  # fmt: skip
+
+    assert (done.stdout, done.returncode) == ("cudaErrorNoDevice: no CUDA-capable device is "
+                                              "detected\n", 1)  # fmt: skip
+    assert "warplens run" in done.stderr
+
+
+def test_properties_have_the_layout_of_the_header(tmp_path: Path) -> None:
+    """Offsets of cudaDeviceProp's fields are those that the host's compiler gives them."""
+    from warplens.programs.runtime.devices import _layout
+
+    fields, size = _layout(False)
+    lines = [f'printf("%zu\\n", offsetof(struct cudaDeviceProp, {name}));' for name in fields]
+    source = ("#include <stddef.h>\n#include <stdio.h>\n#include <driver_types.h>\n"
+              f"int main() {{ {' '.join(lines)} "
+              'printf("%zu\\n", sizeof(struct cudaDeviceProp)); }')  # fmt: skip
+    (tmp_path / "p.c").write_text(source)
+    include = packages.include_dirs()[0]
+    subprocess.run(["cc", "p.c", f"-I{include}", "-o", "p"], cwd=tmp_path, check=True)
+
+    told = subprocess.run(["./p"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+
+    assert told.split() == [str(place) for place, _, _ in fields.values()] + [str(size)]
+
+
+def test_error_texts_are_nvidias(results: Results) -> None:
+    """What errors are called is what NVIDIA's runtime calls them."""
+    library = ctypes.CDLL(str(packages.find_binary("nvidia-cuda-runtime", "libcudart.so.13")))
+    library.cudaGetErrorString.restype = ctypes.c_char_p
+
+    assert f"wait: {library.cudaGetErrorString(700).decode()}" in results["fault"][0]
