@@ -117,6 +117,11 @@ class Memory:
                 return address + host - start
         raise DriverError(Status.CUDA_ERROR_INVALID_VALUE, f"{host:#x} is not pinned memory")
 
+    @property
+    def host_space(self) -> DeviceMemory:
+        """Pinned, managed and registered memory."""
+        return self._host
+
     def space(self, device: int) -> DeviceMemory:
         """A device's own memory."""
         return self._devices[device]

@@ -106,7 +106,7 @@ class Program:
         self._threads.peer = peer
 
     def file_of(self, address: int) -> int:
-        """Which GPU's file is behind an address."""
+        """Which region's file is behind an address."""
         return self.memory.region_of(address)
 
     # --- devices ---------------------------------------------------------------------------------

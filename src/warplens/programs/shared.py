@@ -79,18 +79,21 @@ def _unmap(region: SharedRegion, start: int, length: int) -> None:
 
 
 class SharedMemory(Memory):
-    """All memory of a program's GPUs; what the host may reach is mapped in the program."""
+    """All memory of a program's GPUs; what the host may reach is mapped in the program.
+
+    The first region holds pinned, managed and registered memory, the others the GPUs' own.
+    """
 
     def __init__(self, driver: Driver, regions: tuple[SharedRegion, ...]) -> None:
-        spaces = tuple(gpu.device.memory for gpu in driver.gpus)
-        super().__init__(spaces)
+        super().__init__(
+            tuple(gpu.device.memory for gpu in driver.gpus), driver.memory.host_space
+        )
         self._regions = regions
-        self._devices = spaces
         self.noted: list[Noted] = []  # what a piece of work has moved
         self._shared_ranges: dict[int, tuple[int, int, int]] = {}
 
     def region_of(self, address: int) -> int:
-        """The number of the GPU whose addresses these are, -1 for the program's own."""
+        """The number of the region whose addresses these are, -1 for the program's own."""
         for number, region in enumerate(self._regions):
             if region.first <= address < region.first + SPAN:
                 return number
@@ -123,15 +126,15 @@ class SharedMemory(Memory):
         if host in self._registered:
             raise DriverError(Status.CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)
         start, length = _pages(host, nbytes)
-        base = super().allocate(length, kind=DEVICE, device=device, context=context)
-        first = self._regions[device].first
+        base = super().allocate(length, kind=REGISTERED, device=device, context=context)
+        first = self._regions[0].first
         aligned = -(-base // mmap.PAGESIZE) * mmap.PAGESIZE
         if aligned != base:  # the file's pages must be whole
-            super().free(base, DEVICE)
-            base = super().allocate(length + mmap.PAGESIZE, kind=DEVICE, device=device,
+            super().free(base, REGISTERED)
+            base = super().allocate(length + mmap.PAGESIZE, kind=REGISTERED, device=device,
                                     context=context)  # fmt: skip
             aligned = -(-base // mmap.PAGESIZE) * mmap.PAGESIZE
-        _peer().share(start, length, aligned - first, device)
+        _peer().share(start, length, aligned - first, 0)
         self.allocations[base] = Allocation(
             kind=REGISTERED, nbytes=self.allocations[base].nbytes, device=device, context=context,
             host=start - (aligned - base), number=self.allocations[base].number,
@@ -155,8 +158,7 @@ class SharedMemory(Memory):
             raise DriverError(Status.CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED)
         base = self._registered.pop(host)
         start, length, aligned = self._shared_ranges.pop(host)
-        device = self.allocations[base].device
-        _peer().unshare(start, length, aligned - self._regions[device].first, device)
+        _peer().unshare(start, length, aligned - self._regions[0].first, 0)
         super().free(base, REGISTERED)
 
     def copy(self, target: int, source: int, nbytes: int) -> None:
@@ -218,7 +220,7 @@ class SharedMemory(Memory):
             found = self.allocation(place)
             is_variable = found is None and self.find(place) is not None
             kinds.append("variable" if is_variable else None if found is None else found[1].kind)
-            devices.append(max(self.region_of(place), 0))
+            devices.append(max(self.region_of(place) - 1, 0))
         operation = direction((kinds[0], kinds[1]), (devices[0], devices[1]))
         is_pinned = any(kind in (PINNED, REGISTERED) for kind in kinds)
         last = self.noted[-1] if self.noted else None
@@ -241,7 +243,7 @@ class SharedMemory(Memory):
 
     def _checked(self, address: int, nbytes: int) -> bool:
         """Whether an address is on a device; the range must then be inside one allocation."""
-        for space in self._devices:
+        for space in self._spaces:
             if space.owns(address):
                 self.view(address, nbytes)
                 return True
