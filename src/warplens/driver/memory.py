@@ -118,7 +118,7 @@ class Memory:
         raise DriverError(Status.CUDA_ERROR_INVALID_VALUE, f"{host:#x} is not pinned memory")
 
     @property
-    def host_space(self) -> DeviceMemory:
+    def host(self) -> DeviceMemory:
         """Pinned, managed and registered memory."""
         return self._host
 

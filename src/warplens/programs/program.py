@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from warplens.driver.entries import served
 from warplens.driver.images import cubin_at
 from warplens.driver.machine import Context, SimulatedGpu
-from warplens.driver.memory import REGISTERED
+from warplens.driver.memory import DEVICE, MANAGED, PINNED
 from warplens.driver.modules import Function, LoadedModule, function_of, load, variable_of
 from warplens.driver.status import DriverError, Status
 from warplens.driver.timeline import Event, Moment
@@ -106,7 +106,7 @@ class Program:
         self._threads.peer = peer
 
     def file_of(self, address: int) -> int:
-        """Which region's file is behind an address."""
+        """Which GPU's file is behind an address."""
         return self.memory.region_of(address)
 
     # --- devices ---------------------------------------------------------------------------------
@@ -133,9 +133,8 @@ class Program:
         """cudaDeviceReset: what the calling thread's GPU holds is gone."""
         context = self.context()
         for address, one in list(self.memory.allocations.items()):
-            if one.device == context.gpu.index and one.context == context.number:
-                if one.kind == REGISTERED:
-                    continue
+            is_ours = one.device == context.gpu.index and one.context == context.number
+            if is_ours and one.kind in (DEVICE, PINNED, MANAGED):
                 self.memory.free(address, one.kind)
         context.gpu.used_bytes = 0
         context.fault = None

@@ -19,7 +19,15 @@ import numpy.typing as npt
 from warplens.driver.arena import Region
 from warplens.driver.cells import served_caller
 from warplens.driver.machine import Driver
-from warplens.driver.memory import DEVICE, MANAGED, PINNED, REGISTERED, Allocation, Memory
+from warplens.driver.memory import (
+    DEVICE,
+    MANAGED,
+    MAPPED,
+    PINNED,
+    REGISTERED,
+    Allocation,
+    Memory,
+)
 from warplens.driver.status import DriverError, Status
 from warplens.gpus.spec import GpuSpec
 from warplens.programs.timeline import Noted, direction
@@ -79,21 +87,16 @@ def _unmap(region: SharedRegion, start: int, length: int) -> None:
 
 
 class SharedMemory(Memory):
-    """All memory of a program's GPUs; what the host may reach is mapped in the program.
-
-    The first region holds pinned, managed and registered memory, the others the GPUs' own.
-    """
+    """All memory of a program's GPUs; what the host may reach is mapped in the program."""
 
     def __init__(self, driver: Driver, regions: tuple[SharedRegion, ...]) -> None:
-        super().__init__(
-            tuple(gpu.device.memory for gpu in driver.gpus), driver.memory.host_space
-        )
-        self._regions = regions
+        super().__init__(tuple(gpu.device.memory for gpu in driver.gpus), driver.memory.host)
+        self._regions = regions  # the host's, then the GPUs'
         self.noted: list[Noted] = []  # what a piece of work has moved
         self._shared_ranges: dict[int, tuple[int, int, int]] = {}
 
     def region_of(self, address: int) -> int:
-        """The number of the region whose addresses these are, -1 for the program's own."""
+        """0 for what the host shares, 1 for GPU 0's addresses, ...; -1 for the program's own."""
         for number, region in enumerate(self._regions):
             if region.first <= address < region.first + SPAN:
                 return number
@@ -126,15 +129,11 @@ class SharedMemory(Memory):
         if host in self._registered:
             raise DriverError(Status.CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)
         start, length = _pages(host, nbytes)
-        base = super().allocate(length, kind=REGISTERED, device=device, context=context)
-        first = self._regions[0].first
+        base = super().allocate(  # a page more: the file's pages must be whole
+            length + mmap.PAGESIZE, kind=REGISTERED, device=device, context=context
+        )
         aligned = -(-base // mmap.PAGESIZE) * mmap.PAGESIZE
-        if aligned != base:  # the file's pages must be whole
-            super().free(base, REGISTERED)
-            base = super().allocate(length + mmap.PAGESIZE, kind=REGISTERED, device=device,
-                                    context=context)  # fmt: skip
-            aligned = -(-base // mmap.PAGESIZE) * mmap.PAGESIZE
-        _peer().share(start, length, aligned - first, 0)
+        _peer().share(start, length, aligned - self._regions[0].first, 0)
         self.allocations[base] = Allocation(
             kind=REGISTERED, nbytes=self.allocations[base].nbytes, device=device, context=context,
             host=start - (aligned - base), number=self.allocations[base].number,
@@ -178,7 +177,9 @@ class SharedMemory(Memory):
 
     def _is_shared(self, address: int) -> bool:
         """Whether the program reaches a device address: constant variables lie in the engine."""
-        segment = self.find(address)
+        segment, found = self.find(address), self.allocation(address)
+        if found is not None and found[1].kind == MAPPED:
+            return False  # cuMemMap's memory has files of its own
         return segment is None or segment.host == segment.base
 
     def copy_rows(
@@ -220,7 +221,7 @@ class SharedMemory(Memory):
             found = self.allocation(place)
             is_variable = found is None and self.find(place) is not None
             kinds.append("variable" if is_variable else None if found is None else found[1].kind)
-            devices.append(max(self.region_of(place) - 1, 0))
+            devices.append(self.region_of(place))
         operation = direction((kinds[0], kinds[1]), (devices[0], devices[1]))
         is_pinned = any(kind in (PINNED, REGISTERED) for kind in kinds)
         last = self.noted[-1] if self.noted else None

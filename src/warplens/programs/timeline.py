@@ -14,7 +14,7 @@ from math import prod
 
 from warplens.driver.launching import duration
 from warplens.driver.machine import Context, Driver
-from warplens.driver.memory import DEVICE, MANAGED
+from warplens.driver.memory import DEVICE, MANAGED, MAPPED
 from warplens.driver.timeline import Moment, Stream, Work
 from warplens.gpus.spec import GpuSpec
 from warplens.occupancy_calculator.occupancy import occupancy_of_kernel
@@ -150,7 +150,9 @@ class RecordingDriver(Driver):
         name = "[CUDA memset]" if noted.kind == FILL else f"[CUDA memcpy {noted.operation}]"
         self.recorder.work.append(DeviceWork(
             kind=noted.kind, name=name, process=self.process, device=device, stream=stream.number,
-            start_ns=start, duration_ns=nanoseconds, nbytes=noted.nbytes, pinned=noted.pinned,
+            start_ns=start, duration_ns=nanoseconds, nbytes=noted.nbytes,
+            memory="" if noted.operation not in (_TO_DEVICE, _TO_HOST)
+            else "pinned" if noted.pinned else "pageable",
         ))  # fmt: skip
         if noted.operation in (_TO_DEVICE, _TO_HOST) and not noted.pinned:
             self.recorder.wait_until(start + nanoseconds)  # the host fills the driver's buffers
@@ -172,7 +174,7 @@ def _share(launch: Launch) -> float:
 
 def direction(kinds: tuple[str | None, str | None], devices: tuple[int, int]) -> str:
     """What a copy is called: its target's and its source's kind of memory say."""
-    on_device = [kind in (DEVICE, MANAGED, "variable") for kind in kinds]
+    on_device = [kind in (DEVICE, MANAGED, MAPPED, "variable") for kind in kinds]
     if all(on_device):
         return _ON_DEVICE if devices[0] == devices[1] else _BETWEEN
     return _TO_DEVICE if on_device[0] else _TO_HOST if on_device[1] else "Host-to-Host"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from warplens.driver.cells import get_bytes
 from warplens.driver.entries import copies as driver_copies
 from warplens.driver.status import DriverError, Status
-from warplens.driver.timeline import Stream
+from warplens.driver.timeline import NodeKind, Stream, Work
 from warplens.programs.program import Program, RuntimeFault
 from warplens.programs.runtime.table import I32, U64, Extent, Pitched, Pointer, entry
 
@@ -16,7 +17,7 @@ INVALID_DIRECTION, INVALID_PITCH = 21, 12
 _TO_DEVICE, _TO_HOST, _ON_DEVICE, _MOST_KIND = 1, 2, 3, 4
 
 
-def _check(program: Program, target: int, source: int, kind: int) -> None:
+def check_direction(program: Program, target: int, source: int, kind: int) -> None:
     """Refuses what the runtime refuses: a direction that the pointers contradict."""
     if not 0 <= kind <= _MOST_KIND:
         raise RuntimeFault(INVALID_DIRECTION, f"{kind} is no direction of a copy")
@@ -41,7 +42,7 @@ def _copy(
 ) -> None:
     program.context()
     if nbytes:
-        _check(program, target, source, kind)
+        check_direction(program, target, source, kind)
         driver_copies.copy_async(program.driver, target, source, nbytes, stream)
 
 
@@ -62,7 +63,7 @@ def copy_async(
 # --- symbols -------------------------------------------------------------------------------------
 
 
-def _part(program: Program, symbol: int, nbytes: int, offset: int) -> int:
+def part_of_symbol(program: Program, symbol: int, nbytes: int, offset: int) -> int:
     address, size = program.variable(symbol)
     if offset + nbytes > size:
         raise DriverError(Status.CUDA_ERROR_INVALID_VALUE, "behind the variable's end")
@@ -74,7 +75,7 @@ def to_symbol(
     program: Program, symbol: Pointer, source: Pointer, nbytes: U64, offset: U64, kind: I32
 ) -> None:
     """A copy to a variable of the device."""
-    _copy(program, _part(program, symbol, nbytes, offset), source, nbytes, kind)
+    _copy(program, part_of_symbol(program, symbol, nbytes, offset), source, nbytes, kind)
 
 
 @entry("cudaMemcpyFromSymbol")
@@ -82,7 +83,7 @@ def from_symbol(
     program: Program, target: Pointer, symbol: Pointer, nbytes: U64, offset: U64, kind: I32
 ) -> None:
     """A copy from a variable of the device."""
-    _copy(program, target, _part(program, symbol, nbytes, offset), nbytes, kind)
+    _copy(program, target, part_of_symbol(program, symbol, nbytes, offset), nbytes, kind)
 
 
 @entry("cudaMemcpyToSymbolAsync", kind="work")
@@ -91,7 +92,7 @@ def to_symbol_async(
     stream: Pointer,
 ) -> None:  # fmt: skip
     """A copy to a variable of the device in a stream's order."""
-    _copy(program, _part(program, symbol, nbytes, offset), source, nbytes, kind, stream)
+    _copy(program, part_of_symbol(program, symbol, nbytes, offset), source, nbytes, kind, stream)
 
 
 @entry("cudaMemcpyFromSymbolAsync", kind="work")
@@ -100,27 +101,21 @@ def from_symbol_async(
     stream: Pointer,
 ) -> None:  # fmt: skip
     """A copy from a variable of the device in a stream's order."""
-    _copy(program, target, _part(program, symbol, nbytes, offset), nbytes, kind, stream)
+    _copy(program, target, part_of_symbol(program, symbol, nbytes, offset), nbytes, kind, stream)
 
 
 # --- rows ----------------------------------------------------------------------------------------
 
 
-def _rows(
+def rows_work(
     program: Program, sides: tuple[int, int], steps: tuple[int, int], width: int, height: int,
-    kind: int, stream: int,
-) -> None:  # fmt: skip
-    context = program.context()
+) -> Work:  # fmt: skip
+    """A copy of rows as work of a stream."""
+    memory, spec = program.memory, program.gpu().spec
     target, source = sides
-    if width > min(steps):
-        raise RuntimeFault(INVALID_PITCH, f"rows of {width} bytes, {min(steps)} bytes apart")
-    if not width or not height:
-        return
-    _check(program, target, source, kind)
-    memory, spec = program.memory, context.gpu.spec
 
     def work(_: Stream) -> Callable[[], float]:
-        if not memory.copy_rows(target, source, width, height, steps):
+        if height == 1 or not memory.copy_rows(target, source, width, height, steps):
             for row in range(height):
                 memory.copy(target + row * steps[0], source + row * steps[1], width)
         if not program.driver.is_timed:
@@ -128,7 +123,21 @@ def _rows(
         nanoseconds = memory.copy_nanoseconds(target, source, width * height, spec)
         return lambda: nanoseconds
 
-    program.driver.submit(program.driver.stream(stream), work)
+    return work
+
+
+def _rows(
+    program: Program, sides: tuple[int, int], steps: tuple[int, int], width: int, height: int,
+    kind: int, stream: int,
+) -> None:  # fmt: skip
+    program.context()
+    if width > min(steps):
+        raise RuntimeFault(INVALID_PITCH, f"rows of {width} bytes, {min(steps)} bytes apart")
+    if not width or not height:
+        return
+    check_direction(program, *sides, kind)
+    work = rows_work(program, sides, steps, width, height)
+    program.driver.submit(program.driver.stream(stream), work, NodeKind.MEMCPY)
 
 
 @entry("cudaMemcpy2D")
@@ -151,23 +160,45 @@ def copy_2d_async(
     _rows(program, (target, source), steps, width, height, kind, stream)
 
 
-def _copy_3d(program: Program, description: int, stream: int) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slices:
     """Slices of rows, as a cudaMemcpy3DParms describes them."""
-    words = struct.unpack("<19Qi4x", get_bytes(description, 160))
+
+    sides: tuple[int, int]
+    pitches: tuple[int, int]
+    heights: tuple[int, int]
+    extent: tuple[int, int, int]
+    kind: int
+
+    def each(self) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+        """The addresses of each slice, target and source, and the steps between its rows."""
+        width, _, depth = self.extent
+        for z in range(depth):
+            steps = [pitch * height for pitch, height in zip(self.pitches, self.heights,
+                                                             strict=True)]  # fmt: skip
+            sides = (self.sides[0] + z * steps[0], self.sides[1] + z * steps[1])
+            yield sides, (self.pitches[0] or width, self.pitches[1] or width)
+
+
+def slices_at(address: int) -> Slices:
+    """A cudaMemcpy3DParms."""
+    words = struct.unpack("<19Qi4x", get_bytes(address, 160))
     source_array, sx, sy, sz, source, source_pitch, _, source_height = words[:8]
     target_array, tx, ty, tz, target, target_pitch, _, target_height = words[8:16]
-    width, height, depth, kind = words[16:20]
     if source_array or target_array:
         raise DriverError(Status.CUDA_ERROR_NOT_SUPPORTED, "copies of CUDA arrays")
-    from_here = source + sx + source_pitch * (sy + sz * source_height)
-    to_here = target + tx + target_pitch * (ty + tz * target_height)
-    for z in range(depth):
-        sides = (
-            to_here + z * target_pitch * target_height,
-            from_here + z * source_pitch * source_height,
-        )
-        steps = (target_pitch or width, source_pitch or width)
-        _rows(program, sides, steps, width, height, kind, stream)
+    return Slices(
+        sides=(target + tx + target_pitch * (ty + tz * target_height),
+               source + sx + source_pitch * (sy + sz * source_height)),
+        pitches=(target_pitch, source_pitch), heights=(target_height, source_height),
+        extent=(words[16], words[17], words[18]), kind=words[19],
+    )  # fmt: skip
+
+
+def _copy_3d(program: Program, description: int, stream: int) -> None:
+    found = slices_at(description)
+    for sides, steps in found.each():
+        _rows(program, sides, steps, found.extent[0], found.extent[1], found.kind, stream)
 
 
 @entry("cudaMemcpy3D")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from warplens.driver.entries import streams as driver_streams
-from warplens.driver.timeline import Stream
+from warplens.driver.timeline import NodeKind, Stream, Work
 from warplens.programs.program import Program
 from warplens.programs.runtime.table import U32, Pointer, entry
 from warplens.programs.wire import HOST_FUNCTION, STREAM_CALLBACK
@@ -28,11 +28,18 @@ def host_function(program: Program, stream: Pointer, function: Pointer, data: Po
     """Calls a function of the program when the stream is there, which is now."""
     program.context()
 
+    work = host_work(program, function, data)
+    program.driver.submit(program.driver.stream(stream), work, NodeKind.HOST)
+
+
+def host_work(program: Program, function: int, data: int) -> Work:
+    """A call of a function of the program, as work of a stream."""
+
     def work(_: Stream) -> None:
         program.print()
         program.peer.call(HOST_FUNCTION, function, data)
 
-    program.driver.submit(program.driver.stream(stream), work)
+    return work
 
 
 @entry("cudaStreamAddCallback", kind="work")
@@ -46,4 +53,4 @@ def callback(
         program.print()
         program.peer.call(STREAM_CALLBACK, function, stream, 0, data)
 
-    program.driver.submit(program.driver.stream(stream), work)
+    program.driver.submit(program.driver.stream(stream), work, NodeKind.HOST)
