@@ -2,7 +2,8 @@
 
 A case is a line `// @ name: check|check <<<grid, block, shared>>>` before its kernel. Built with
 BUGGED, at least one of the checks must be reported and none that is not named; built without, none
-at all. Every kernel takes three arrays of 4,096 bytes; with `unwritten` nobody has written the first.
+at all. Every kernel takes three arrays of 4,096 bytes; with `unwritten` nobody has written the
+first.
 """
 
 from __future__ import annotations
