@@ -97,11 +97,14 @@ class Sanitizer:
     _has_flags: bool = False
     _sharing_blocks: tuple[int, ...] = ()
     _ran_out: bool = False
+    _writes: State | None = None  # of the pass that knows what arrays count as written now
     _began: float = field(default_factory=time.monotonic)
 
     def run(self, *, keep_results: bool = True) -> Report:
         """Runs every pass; memory ends up as after one ordinary launch, or as before."""
         execution = self._passes(keep_results)
+        if self._writes is not None:
+            self._writes.keep_written()
         if "initcheck" not in self.options.tools:
             self.launch.memory.take_as_written()
         if "racecheck" in self.options.tools:
@@ -350,10 +353,11 @@ class Sanitizer:
             self._late = state.read_before_written() - options.tracked
             self._shares_words, self._sharing_blocks = state.shares_words, state.sharing_blocks
         self._collect(state, explainer, only_races=only_races)
-        state.keep_written()
         if only_races:
             return execution
         self._has_flags = bool(state.header[st.N_SYNC])
+        if state.unwritten:
+            self._writes = state
         for finding in heap.findings:
             self._add(finding)
         leaks = options.mode == st.MODE_BLOCK and "memcheck" in self.options.tools

@@ -156,3 +156,9 @@ KERNEL(added_to_what_nobody_wrote) {
   FIX(if (T == 0) a[0] = 0; __syncwarp();)
   atomicAdd(a, 1);
 }
+// @ changed_in_place: uninitialised-global-read <<<2, 32>>> unwritten
+KERNEL(changed_in_place) {
+  int i = blockIdx.x * 32 + T;
+  FIX(a[i] = 1;)
+  a[i] += i;
+}
