@@ -159,7 +159,7 @@ def perfetto_trace(timeline: SystemTimeline) -> str:
                        "args": {"name": name}})  # fmt: skip
     for work in timeline.work:
         more = {"grid": work.grid, "block": work.block} if work.kind == KERNEL else {
-            "bytes": work.nbytes, "host memory": "pinned" if work.pinned else "pageable",
+            "bytes": work.nbytes, "host memory": work.memory,
         }  # fmt: skip
         events.append({
             "ph": "X", "name": work.name, "cat": work.kind, "pid": -1 - work.device,

@@ -24,7 +24,7 @@ class DeviceWork:
 
     Attributes:
         name: the kernel's signature, or the operation as in "[CUDA memcpy Host-to-Device]".
-        pinned: of a copy: whether the host's memory was pinned.
+        memory: of a copy: what the host's memory was, "pinned" or "pageable".
     """
 
     kind: str
@@ -35,7 +35,7 @@ class DeviceWork:
     start_ns: float
     duration_ns: float
     nbytes: int = 0
-    pinned: bool = False
+    memory: str = ""
     grid: tuple[int, int, int] = (0, 0, 0)
     block: tuple[int, int, int] = (0, 0, 0)
 
