@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -80,15 +81,37 @@ def test_info_and_clear(tmp_path: Path) -> None:
     assert (tmp_path / "notes.txt").exists()
 
 
-def test_unusable_directory_means_no_cache(tmp_path: Path) -> None:
-    """A directory that cannot be made is no error."""
+def test_unusable_directory_is_said_once_and_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where nothing can be written a temporary directory takes over, private to the user."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    blocker = tmp_path / "file"
+    blocker.write_text("")
+    cache = Cache(blocker / "below")
+    cache.put("cubin", "key", b"data")
+    cache.put("cubin", "other", b"more")
+
+    assert (cache.get("cubin", "key"), cache.get("cubin", "other")) == (b"data", b"more")
+    assert capsys.readouterr().err.count("cannot be written") == 1
+    assert cache.directory is not None and cache.directory.parent == tmp_path
+    assert cache.directory.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_temporary_directory_of_others_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that others may write to could hold machine code of theirs."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    open_to_all = tmp_path / f"warplens-{os.getuid()}"
+    open_to_all.mkdir()
+    open_to_all.chmod(0o777)
     blocker = tmp_path / "file"
     blocker.write_text("")
     cache = Cache(blocker / "below")
     cache.put("cubin", "key", b"data")
 
-    assert cache.get("cubin", "key") is None
-    assert cache.info().entries == 0
+    assert cache.get("cubin", "key") is None and not any(open_to_all.iterdir())
 
 
 def test_environment_moves_and_disables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

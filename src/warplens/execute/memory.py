@@ -47,6 +47,11 @@ class Outline:
 
     memory: DeviceMemory  # over no bytes
 
+    @property
+    def bases(self) -> list[int]:
+        """The address of each."""
+        return self.memory._bases
+
     def place(self, address: int) -> tuple[int, int] | None:
         """Base and size of the allocation that holds an address, or at whose end it is."""
         for space in (self.memory, *self.memory.peers):

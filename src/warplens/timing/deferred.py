@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.execute.executable import ExecutableLaunch, KernelCode
-from warplens.execute.memory import Segment
+from warplens.execute.memory import Outline, Segment
 from warplens.execute.program import ModuleImage
 from warplens.timing.attach import TimingOptions, take
 from warplens.timing.launch_timing import LaunchTiming
@@ -93,13 +93,9 @@ class _Kept:
         constants = image.banks[_CONSTANT_BANK].copy()
         return cls(buffer=buffer, contents=tuple(contents), constants=constants)
 
-    def digest(self) -> bytes:
-        """The same for the same contents."""
-        found = hashlib.sha256(self.constants.data)
-        for content in self.contents:
-            found.update(struct.pack("<Q", len(content)))
-            found.update(content.data)
-        return found.digest()
+    def digests(self) -> list[bytes]:
+        """Of each content, the constants last."""
+        return [hashlib.sha256(c.data).digest() for c in (*self.contents, self.constants)]
 
 
 def _buffer(size: int) -> Bytes:
@@ -178,15 +174,20 @@ class Deferred:
             if number is None:
                 number = _numbers[launch.code] = next(_count)  # never that of one that is gone
         c, o = self._config, self._options
+        held = [] if self._kept is None else self._kept.digests()
+        by_base = dict(zip(self._memory.bases, held, strict=False))
         return (
             number, c.grid, c.block, c.dynamic_shared, c.max_resident, c.sm_count, id(launch.gpu),
             launch.clock_mhz, o.scheduler, o.exact, o.carveout,
-            _relative(c.params, self._memory), None if self._kept is None else self._kept.digest(),
+            _relative(c.params, self._memory, by_base), *sorted(held),
         )  # fmt: skip
 
 
-def _relative(parameters: bytes, memory: Any) -> tuple[Any, ...]:
-    """Parameters with addresses as places in the arrays they lead to, in order of appearance."""
+def _relative(
+    parameters: bytes, memory: Outline, held: dict[int, bytes]
+) -> tuple[Any, ...]:
+    """Parameters with addresses as places in the arrays they lead to, in order of appearance, with
+    what those `held`."""
     order: dict[int, int] = {}
     found: list[Any] = []
     whole = len(parameters) // 8 * 8
@@ -196,7 +197,7 @@ def _relative(parameters: bytes, memory: Any) -> tuple[Any, ...]:
             found.append(word)
             continue
         base, size = place
-        found.append((order.setdefault(base, len(order)), word - base, size))
+        found.append((order.setdefault(base, len(order)), word - base, size, held.get(base)))
     return (*found, parameters[whole:])
 
 

@@ -79,7 +79,8 @@ class Cache:
             path.parent.mkdir(parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=path.parent, suffix=_TEMPORARY)
         except OSError as error:
-            self._go_elsewhere(error)
+            if self._goes_elsewhere(error):
+                self.put(kind, key, data)
             return
         try:
             with os.fdopen(handle, "wb") as stream:
@@ -94,16 +95,17 @@ class Cache:
             self.prune()
         self._puts += 1
 
-    def _go_elsewhere(self, error: OSError) -> None:
+    def _goes_elsewhere(self, error: OSError) -> bool:
         """Goes on in a temporary directory of this user where nothing can be kept, and says so."""
         elsewhere = _temporary_directory()
         if elsewhere is None or self.directory in (None, elsewhere):
-            return
+            return False
         print(
             f"warplens: the cache {self.directory} cannot be written ({error.strerror}); using "
             f"{elsewhere}. WARPLENS_CACHE_DIR sets another directory.", file=sys.stderr,
         )  # fmt: skip
         self.directory = elsewhere
+        return True
 
     def prune(self) -> None:
         """Removes the entries unused for longest until the cache is well below its limit."""

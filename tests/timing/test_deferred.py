@@ -1,0 +1,159 @@
+"""Times asked for after the launch: the same as taken before it, whatever has become of arrays."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import numpy as np
+import pytest
+
+import warplens as wl
+from warplens.timing import deferred
+
+TIME = "gpu__time_duration.sum"
+SOURCE = """
+extern "C" __global__ void walk(const int* in, int* out, int n) {  // ways follow from parameters
+    __shared__ int part[128];
+    int t = threadIdx.x, i = blockIdx.x * 128 + t;
+    part[t] = i < n ? in[i] : 0;
+    for (int d = 64; d; d /= 2) {
+        __syncthreads();
+        if (t < d) part[t] += part[t + d];
+    }
+    if (t == 0) atomicAdd(out, part[0]);
+}
+extern "C" __global__ void masked(const int* in, int* out, int n) {  // a value is chosen, no way
+    int i = blockIdx.x * 128 + threadIdx.x;
+    out[i] = in[i] > 3 ? in[i] * n : 7;
+}
+extern "C" __global__ void branch(const int* in, int* out, int n) {
+    int i = blockIdx.x * 128 + threadIdx.x, sum = 0;
+    for (int k = 0; k < in[i]; ++k) sum += k ^ sum;
+    out[i] = sum;
+}
+extern "C" __global__ void gather(const int* in, int* out, int n) {
+    int i = blockIdx.x * 128 + threadIdx.x;
+    out[i] = in[in[i]];
+}
+extern "C" __global__ void guarded(const int* in, int* out, int n) {
+    int i = blockIdx.x * 128 + threadIdx.x;
+    if (in[i] > 3) out[i] = 1;
+}
+extern "C" __global__ void asked(const int* in, int* out, int n) {  // by way of another lane
+    int i = blockIdx.x * 128 + threadIdx.x;
+    int j = __shfl_sync(~0u, in[i], 0);
+    out[(i + j) % n] = 1;
+}
+extern "C" __global__ void table(const int* in, int* out, int n) {  // by way of shared memory
+    __shared__ int place[128];
+    int i = blockIdx.x * 128 + threadIdx.x;
+    place[threadIdx.x] = in[i];
+    __syncthreads();
+    out[place[127 - threadIdx.x] % n] = 1;
+}
+extern "C" __global__ void timed(const int* in, int* out, int n) {
+    long long begin = clock64();
+    if (begin & 1) out[threadIdx.x] = in[threadIdx.x];
+}
+__constant__ int setting = 3;
+extern "C" __global__ void settings(const int* in, int* out, int n) {
+    for (int i = 0; i < setting; ++i) out[blockIdx.x * 128 + threadIdx.x] += i;
+}
+"""
+BLIND = ("walk", "masked")
+SEEING = ("branch", "gather", "guarded", "asked", "table", "timed", "settings")
+N = 16 * 128
+
+
+def arguments(seed: int) -> tuple[Any, ...]:
+    """Small numbers and an empty result."""
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, 64, N, dtype=np.int32), np.zeros(N, np.int32), N
+
+
+def kernel(name: str) -> Any:
+    """A kernel on a device of its own, so that addresses are those of a first launch."""
+    return wl.Device("H200").compile(SOURCE)[name]
+
+
+def taken_at_once(name: str, given: tuple[Any, ...]) -> float:
+    """A prediction samples the arrays themselves, before anything runs."""
+    return float(kernel(name).predict[16, 128](*given).metric(TIME))
+
+
+@pytest.mark.parametrize("name", [*BLIND, *SEEING])
+def test_dependence_is_known(name: str) -> None:
+    """Only what decides branches, guards accesses or is part of an address counts."""
+    code = kernel(name)[16, 128]._code
+
+    assert code.depends_on_memory == (name in SEEING)
+
+
+@pytest.mark.parametrize("name", [*BLIND, *SEEING])
+def test_time_is_the_same_as_if_taken_at_once(name: str) -> None:
+    """Arrays may have been overwritten meanwhile, by the kernel or by the program."""
+    given = arguments(1)
+    run = kernel(name)[16, 128](*given)
+    given[0][:], given[1][:] = 1, 5
+    del given
+    gc.collect()
+
+    assert run.metric(TIME) == taken_at_once(name, arguments(1))
+
+
+def test_what_is_tested_depends_on_arrays() -> None:
+    """Else the test above could not fail: with other arrays the time is another one."""
+    ones = np.ones(N, np.int32), np.full(N, 5, np.int32), N
+
+    assert taken_at_once("branch", arguments(1)) != taken_at_once("branch", ones)
+
+
+def test_nothing_is_traced_until_a_time_is_asked_for() -> None:
+    """Counters alone need no observed run."""
+    launch = kernel("walk")[16, 128]
+    run = launch(*arguments(1))
+
+    assert run.metric("smsp__inst_executed.sum") and not launch._code._watched
+    assert run.metric(TIME) and launch._code._watched
+
+
+def test_launches_that_do_the_same_share_a_model() -> None:
+    """If they do not look at arrays, all of one shape; else those of equal arrays."""
+    walk, branch = kernel("walk")[16, 128], kernel("branch")[16, 128]
+    other = kernel("walk")
+
+    def model(launch: Any, seed: int) -> Any:
+        return launch(*arguments(seed)).timing.model
+
+    assert model(walk, 1) is model(walk, 2)
+    assert model(branch, 1) is model(branch, 1)
+    assert model(branch, 1) is not model(branch, 2)
+    first, second, n = arguments(1)
+    swapped = branch(second, first, n)
+    assert swapped.timing.model is not model(branch, 1)
+    assert model(other[8, 128], 1) is not model(other[16, 128], 1)
+
+
+def test_too_many_copies_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest launches are traced when copies of arrays would take too much memory."""
+    monkeypatch.setattr(deferred, "_WAITING_BYTES", 5 * 4 * N)
+    launch = kernel("branch")[16, 128]
+    runs = [launch(*arguments(seed)) for seed in range(4)]
+    kept = [run._timer.kept_bytes for run in runs]
+
+    assert kept[0] == kept[1] == 0 and kept[-1] >= 2 * 4 * N
+    assert [run.metric(TIME) for run in runs] == [
+        pytest.approx(taken_at_once("branch", arguments(seed)), rel=0.01) for seed in range(4)
+    ]
+
+
+def test_large_arrays_are_sampled_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rather than copied."""
+    monkeypatch.setattr(deferred, "KEPT_BYTES", 1000)
+    launch = kernel("branch")[16, 128]
+    given = arguments(1)
+    run = launch(*given)
+
+    assert launch._code._watched
+    assert run.metric(TIME) == taken_at_once("branch", arguments(1))
