@@ -23,8 +23,10 @@ def ready(l0: Records, l1i: Records, spec: Record, before: int, pc: int, now: in
         last = l0[(line - 1) % l0.size]
         now = max(now, int(last.ready) + spec.l0_line)
     if far.tag != line + 1:
-        far.tag = line + 1
         late = spec.l1i_miss // _PREFETCHED if sequential else spec.l1i_miss
+        if sequential and far.tag != 0:  # code larger than the cache, again and again
+            late = spec.l1i_line
+        far.tag = line + 1
         far.ready = now + (late if before >= 0 else 0)  # a launch brings the first lines
     until = max(far.ready, now if sequential or before < 0 else now + spec.l0_miss)
     near.tag = line + 1

@@ -111,7 +111,7 @@ class Estimate:
 
     Attributes:
         active_cycles: cycles in which an SM works, mean over all SMs of the chip.
-        busiest_cycles: of the SM that works longest.
+        mean_cycles: until the mean busy SM ends; busiest_cycles: of the SM that works longest.
         elapsed_cycles: launch to end; `overhead_cycles` of them without a block.
         scale: the launch's work over the replayed work: what sums are multiplied with.
         steady_blocks_per_cycle: rate of one SM in the middle of the launch.
@@ -121,6 +121,7 @@ class Estimate:
     """
 
     active_cycles: float
+    mean_cycles: float
     busiest_cycles: float
     elapsed_cycles: float
     overhead_cycles: float
@@ -390,6 +391,7 @@ def extrapolate(question: Question, replay: Replay, active_sms: int,
     overhead += max(0.0, left) if n else 0.0
     return Estimate(
         active_cycles=mean * _active_share(replay) * active_sms / question.gpu.sm_count,
+        mean_cycles=mean,
         busiest_cycles=busiest,
         elapsed_cycles=busiest + overhead,
         overhead_cycles=overhead,
@@ -419,6 +421,7 @@ def on_chip(estimate: Estimate, grid: Grid, replay: Replay) -> Estimate:
     return replace(
         estimate,
         active_cycles=float(placement.active.mean()) * share,
+        mean_cycles=float(placement.ends[placement.blocks > 0].mean()),
         busiest_cycles=busiest,
         idlest_cycles=float(placement.active.min()) * share,
         elapsed_cycles=busiest + estimate.overhead_cycles,

@@ -25,7 +25,7 @@ from warplens.execute.memory import DeviceMemory
 from warplens.execute.recorder import Recorder, Stretch
 from warplens.execute.tally import WARPS, Tally
 from warplens.execute.trace import BlockTrace
-from warplens.timing.plans import LONG, MAX_WAVES, WARM_UP, Plan, plan
+from warplens.timing.plans import LONG, MAX_WAVES, REPLAYED, WARM_UP, Plan, plan
 from warplens.timing.residency import Residency, imbalance
 from warplens.timing.works import Works, all_works, first_works, joined, strewn, works_of
 
@@ -241,11 +241,19 @@ def _unlike(ground: Ground, known: Works, places: Residency, scale: int) -> Samp
         total, config.sm_count, places.blocks, costs, scale, MAX_WAVES, first=first,
         cut=ground.can_cut,
     )  # fmt: skip
+    if len(chosen.blocks) // chosen.sms * mean > REPLAYED * scale and not _in_turn(works):
+        chosen = replace(chosen, part=0.0)  # each kind by itself
     if chosen.part < 1.0:
         sample = _windows(ground, long, places, scale, strewn(total, SPREAD))
     else:
         sample = ground.run(chosen, scale)
     return replace(sample, works=works)
+
+
+def _in_turn(works: Works) -> bool:
+    """Whether unlike blocks follow each other all over the grid."""
+    some = np.linspace(0, len(works.places) - 1, min(64, len(works.places))).astype(np.int64)
+    return len(kinds_of(works.whole[some])) == 1
 
 
 def _typical_sm(works: Works, sms: int, resident: int) -> tuple[int, float]:

@@ -110,6 +110,7 @@ class Machine:
             "launch_interval": self.active_sms / float(value("launch.blocks_per_cycle", 0.83)),
             "l0_miss": value("fetch.l0_miss_cycles", 20),
             "l0_line": value("fetch.l0_line_cycles"),
+            "l1i_line": value("fetch.l1_line_cycles"),
             "l1i_miss": value("fetch.l1_miss_cycles", 60),
             "constant_miss": value("fetch.constant_miss_cycles", 110),
             "indexed_word": value("fetch.indexed_word_cycles"),

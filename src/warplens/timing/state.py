@@ -92,6 +92,7 @@ SPEC = np.dtype([
     ("launch_first", "f8"),  # between the starts of two blocks of the first wave on this SM
     ("launch_interval", "f8"),  # the same later, when the chip hands out blocks one by one
     ("l0_miss", "i8"), ("l1i_miss", "i8"), ("constant_miss", "i8"),
+    ("l1i_line", "i8"),  # from one line of instructions to the next, from beyond the SM
     ("l0_line", "i8"),  # from one line of instructions to the next, from the SM's cache
     # of loads from constant banks: cycles of a word on the SM, of a warp's word after another, and
     # of a line that is not in its cache

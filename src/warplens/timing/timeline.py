@@ -22,6 +22,7 @@ Floats = npt.NDArray[np.float64]
 # Per column; a pipe's busy cycles are "pipe_NAME", a state's warp cycles "state_NAME".
 COLUMNS = (*PROGRESS, *(f"pipe_{p}" for p in PIPES), *(f"state_{r}" for r in REASONS))
 _TIMES = (COLUMNS.index("now"), COLUMNS.index("cycles"))
+_ENDS = 8  # of SMs that end at unlike times, as many as are told apart
 _MIXED_WAVES = 3  # up to so many blocks per place, SMs with a block less are told apart
 
 
@@ -128,16 +129,33 @@ class Timeline:
         sums[:, _TIMES] = kept
         return sums
 
+    def _of_unlike(self, active: Floats, times: Floats) -> Floats:
+        """(time, column) of the mean busy SM where SMs end at unlike times: the replay, stretched
+        to the ends of some of them."""
+        ends = np.sort(active[active > 0])
+        some = ends[((np.arange(_ENDS) + 0.5) * len(ends) / _ENDS).astype(np.int64)]
+        some *= ends.mean() / some.mean()
+        last = float(self.curve.times[-1])
+        found = np.zeros((len(times), len(COLUMNS)))
+        for end in some.tolist():
+            stretch = max(1.0, end) / max(1.0, float(self.replay.cycles))
+            sums = self.curve.at(np.minimum(times / stretch, last))
+            sums[:, _TIMES] *= stretch
+            found += sums / _ENDS
+        return found
+
     def _unscaled(self, times: Floats) -> Floats:
         """(time, column) of the mean busy SM."""
         q, estimate = self.model.question, self.model.estimate
         inside = np.maximum(0.0, times - self._overheads[0])
         each = q.blocks / estimate.active_sms
+        if self.model.grid is not None:
+            return self._of_unlike(self.model.grid.placement.active, inside)
         mean = estimate.active_cycles * q.gpu.sm_count / estimate.active_sms
         most = -(-q.blocks // estimate.active_sms)
         share = each - (most - 1)  # of the SMs that run `most` blocks
         if each > _MIXED_WAVES * q.resident or not self.replay.blocks or share >= 1.0:
-            return self._of_one(each, estimate.busiest_cycles, inside)
+            return self._of_one(each, estimate.mean_cycles, inside)
         fewer = (mean - share * estimate.busiest_cycles) / (1.0 - share)
         return share * self._of_one(float(most), estimate.busiest_cycles, inside) + (
             1.0 - share
