@@ -149,7 +149,7 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, turns:
     sm.l2_requests += 1
     own = max(1.0, turns, 1.27 * n * deep)
     if compares:
-        own *= max(1.0, spec.sharers * spec.resident * trace.shares[at] / _TRIES)
+        own *= max(1.0, spec.together * trace.shares[at] / _TRIES)
     start = max(begin, sm.atomic_free)
     busy = max(1.0, spec.atomic_lane * n * deep)
     sm.atomic_free = start + max(spec.atomic_sector * n, busy * spec.atomic_share)

@@ -222,6 +222,7 @@ class Model:
             far_share=0.5 if two and in_use > gpu.l2_size_bytes / 2 else 0.0,
             dram_write_share=max(0.0, 1.0 - room / footprint) if footprint > room else 0.0,
             ideal=q.ideal,
+            together=float(min(q.blocks, max(1, q.resident) * self.active_sms)),
         )
 
     def _balance(self) -> float:

@@ -24,7 +24,7 @@ class Machine:
         carveout_bytes: shared memory that L1 gives away.
         active_sms: SMs that have work.
         balance: the mean work of these SMs over that of the busiest.
-        blocks_per_sm: blocks that a busy SM runs in all.
+        together: blocks that the chip holds at once; 0: as many as fit.
     """
 
     gpu: GpuSpec
@@ -40,6 +40,7 @@ class Machine:
     far_share: float = 0.0
     dram_write_share: float = 0.0
     ideal: int = 0
+    together: float = 0.0
 
     @property
     def hertz(self) -> float:
@@ -172,6 +173,7 @@ class Machine:
             "atomic_share": value("l2.atomic_slice_bytes") * l2_share,
             "atomic_latency": latency["global_atomic"],
             "sharers": sms,
+            "together": self.together or float(self.resident * self.active_sms),
             "in_flight": value("l1.in_flight_cycles", 1200.0),
         }
 

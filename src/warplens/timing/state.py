@@ -80,6 +80,7 @@ SPEC = np.dtype([
     ("float_atomic_apart", "f8"),  # of an access to several lines
     ("atomic_share", "f8"),  # SMs for each of L2's slices
     ("atomic_latency", "f8"), ("sharers", "f8"),
+    ("together", "f8"),  # blocks that the chip holds at once
     ("shared_latency", "f8"), ("shared_atomic", "f8"), ("shuffle_latency", "f8"),
     ("shared_interval", "f8"),  # cycles of a pass through the banks
     ("barrier_latency", "i8"), ("barrier_arrival", "f8"), ("fence_latency", "f8"),
