@@ -29,6 +29,7 @@ from warplens.execute.callbacks import (
 from warplens.execute.native import peek32, poke64, population
 from warplens.execute.observe import Observer
 from warplens.execute.runner import ENOUGH
+from warplens.execute.tally import WARPS, row_of
 from warplens.execute.trace import ACCESS, BEFORE, ELSEWHERE, ENTRY, BlockTrace, picked
 from warplens.lift import layout as at
 
@@ -59,7 +60,6 @@ RECORDER = np.dtype([
 # an entry as it is recorded
 EXECUTED = np.dtype([("block", "u4"), ("warp", "i4"), ("entry", ENTRY)])
 
-WARPS = 32  # of a block, at most
 SUB_PARTITIONS = 4  # of every SM with a control word in its instructions
 _SEEN = 1 << 18  # counters
 _MOST_OF_ONE = 160  # lines of an access are fewer
@@ -113,15 +113,7 @@ def _add_work(header: Any, block: int, warp: int, number: int) -> None:
     if header.n_names == 0:
         return
     if block != header.running:
-        names = carray(header.names, (header.n_names,), np.int64)
-        low, high = 0, header.n_names - 1
-        while low < high:
-            middle = (low + high) // 2
-            if names[middle] < block:
-                low = middle + 1
-            else:
-                high = middle
-        header.running, header.row = block, low
+        header.running, header.row = block, row_of(header.names, header.n_names, block)
     row = header.row
     works = carray(header.works, (row + 1, WARPS), np.int64)
     sizes = carray(header.sizes, (number + 1,), np.int64)

@@ -174,12 +174,15 @@ class Ground:
     def tallied(self, places: Ints) -> tuple[Execution, Ints]:
         """Runs blocks; with clusters, all of them: their counts, instructions by block and warp."""
         turns = self.turns(tuple(places.tolist()))
-        tally = Tally(self.sizes, len(turns))
+        names = None if self.has_clusters else np.unique(places)
+        tally = Tally(self.sizes, len(turns), names)
         execution = engine.execute(
             self.program, self.image, self.memory,
             replace(self.config, observer=tally.observer, block_order=turns),
         )  # fmt: skip
-        return execution, tally.counts.reshape(len(places), -1, WARPS)
+        if names is None:
+            return execution, tally.counts.reshape(len(places), -1, WARPS)
+        return execution, tally.counts[np.searchsorted(names, places)][:, None]
 
     def counted(self, places: Ints) -> Ints:
         """Instructions of the warps of some blocks."""
