@@ -2,10 +2,11 @@
 
     python classes.py CUBINS OUT [--seconds N] [--dry-run]
 
-CUBINS holds classes.cubin and carrier.cubin (build.py), counters.so (counters.cpp) and forms.json
-(form_corpus.py or `--forms`): `classes_sm90.npz` gets every counter of the launches in
-class_cases.py but accesses, the named ones several times; `accesses_sm90.npz` the accesses; `class_forms_sm90.npz` gets, for each form of an
-instruction, a warp's counts of `COPIES` copies of it less those of none.
+CUBINS holds classes.cubin, carrier.cubin and carriers.cubin (build.py), counters.so (counters.cpp)
+and forms.json (form_corpus.py). `classes_sm90.npz` gets every counter of the launches in
+class_cases.py but accesses, the named ones several times, `accesses_sm90.npz` those of accesses;
+`class_forms_sm90.npz` for each form of an instruction a warp's counts of COPIES copies of it less
+those of none; `form_classes_sm90.npz` the classes of groups of forms.
 """
 
 from __future__ import annotations
@@ -174,6 +175,7 @@ def record_classes(session: Session) -> None:
         run = lambda f=function: driver.launch(f, (1,), (32,), (output, output, output, cell))  # noqa: E731
         values = counters.measure(run, lambda: None, driver.synchronize)
         table[n] = [values[m] for m in metrics]
+    counters.close()
     names = np.array([[row[0] for row in g] + [""] * (BITS - len(g)) for g in groups])
     session.save(
         "form_classes_sm90", forms=names, metrics=np.array(metrics), values=table[1:] - table[0]

@@ -19,6 +19,7 @@ COLUMNS: dict[str, str] = {
     "inst_repeated": "executions that a GPU adds: of WARPSYNC by lanes that have met there, of a "
     "jump for each further target",
     "thread_inst_repeated": "active lanes of those executions",
+    "thread_inst_held": "predicated-on lanes that a second predicate (`@P0 EXIT P1`) keeps",
     "branch_uniform": "branches executed with all active lanes going the same way",
     "branch_divergent": "branches executed with active lanes going different ways",
     "global_requests": "executions with at least one lane that accessed global memory",

@@ -50,11 +50,11 @@ MEMORY: dict[str, tuple[str, str]] = {
     "TXD": ("texture", "ld"),
     "TMML": ("texture", "ld"),
     "TXQ": ("texture", "ld"),
-    "UTMALDG": ("tma", "ld"),
-    "UTMASTG": ("tma", "st"),
-    "UTMAREDG": ("tma", "red"),
-    "UBLKCP": ("tma", "ld"),
-    "UBLKRED": ("tma", "red"),
+    "UTMALDG": ("tma", "tma"),
+    "UTMASTG": ("tma", "tma"),
+    "UTMAREDG": ("tma", "tma"),
+    "UBLKCP": ("tma", "tma"),
+    "UBLKRED": ("tma", "tma"),
     "LDT": ("tmem", "ld"),
     "LDTM": ("tmem", "ld"),
     "STT": ("tmem", "st"),
@@ -63,6 +63,13 @@ MEMORY: dict[str, tuple[str, str]] = {
 JUMPS = frozenset({"BRA", "BRX", "BRXU", "JMP", "JMX", "JMXU", "CALL", "RET"})
 # As counted on an H200: also what ends a thread and what waits for the others of a branch
 BRANCHES = JUMPS | {"BSYNC", "BREAK", "EXIT", "NANOSLEEP", "WARPSYNC", "YIELD"}
+# Where an H200 counts otherwise than the opcode table classes
+_CATEGORIES = {
+    "ACQBULK": "misc", "BMMA": "bit", "CCTL": "memory", "CLMAD": "integer", "DMMA": "fp64",
+    "ERRBAR": "control", "FENCE": "misc", "FSWZADD": "fp32", "I2I": "integer", "I2IP": "integer",
+    "IMMA": "integer", "PREEXIT": "misc", "SYNCS": "misc", "UCGABAR_ARV": "control",
+    "UCGABAR_WAIT": "control", "UR2UP": "uniform", "VABSDIFF": "misc", "VABSDIFF4": "misc",
+}  # fmt: skip
 _WIDTHS = {
     "128": 128, "64": 64, "U64": 64, "S64": 64, "F64": 64,
     "16": 16, "U16": 16, "S16": 16, "F16": 16, "BF16": 16, "8": 8, "U8": 8, "S8": 8,
@@ -89,7 +96,7 @@ class InstructionClass:
     width: int
     is_branch: bool
     is_jump: bool
-    is_indirect: bool  # a call of what a register names
+    is_twice: bool  # counts twice on the ADU or LSU
     is_cas: bool
     is_bypass: bool  # an asynchronous copy that goes around L1
     uses_banks: bool  # takes a pass of the shared-memory data path without accessing memory
@@ -105,13 +112,13 @@ def classify(instruction: Instruction) -> InstructionClass:
         opcode=instruction.opcode,
         modifiers=modifiers,
         pipe=counted_pipes(instruction, entry, space),
-        category=_category(entry, space),
+        category=_CATEGORIES.get(instruction.opcode) or _category(entry, space),
         space=space,
         op=op,
         width=_width(op, instruction.modifiers),
         is_branch=instruction.opcode in BRANCHES,
         is_jump=_is_jump(instruction),
-        is_indirect=_is_indirect(instruction),
+        is_twice=_is_twice(instruction),
         is_cas=bool(modifiers & {"CAS", "CAST"}),
         is_bypass="BYPASS" in modifiers,
         uses_banks=instruction.opcode == "SHFL" or is_thread_register(instruction),
@@ -124,7 +131,10 @@ def _is_jump(instruction: Instruction) -> bool:
     return parts or instruction.opcode in JUMPS
 
 
-def _is_indirect(instruction: Instruction) -> bool:
+def _is_twice(instruction: Instruction) -> bool:
+    """Calls of what a register names, and fences beyond the block."""
+    if instruction.opcode == "MEMBAR":
+        return "CTA" not in instruction.modifiers
     return instruction.opcode == "CALL" and any(isinstance(o, Reg) for o in instruction.operands)
 
 

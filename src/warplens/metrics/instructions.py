@@ -59,12 +59,11 @@ def executed(**choices: Choice) -> Formula:
     return formula
 
 
-def on_chip(column: str = "inst", **choices: Choice) -> Formula:
-    """Executions, or with `thread_inst` threads, as the chip counts them: see `inst_repeated`."""
+def on_chip(**choices: Choice) -> Formula:
+    """Executions as the chip counts them: see `inst_repeated`."""
 
     def formula(c: Counters) -> Quantity:
-        counted = column + ("_executed_true" if column == "thread_inst" else "_executed")
-        return c.sum(counted, **choices) + c.sum(f"{column}_repeated", **choices)
+        return c.sum("inst_executed", **choices) + c.sum("inst_repeated", **choices)
 
     return formula
 
@@ -125,6 +124,11 @@ def _active_on_chip(c: Counters) -> Quantity:
     return c.sum("thread_inst_executed") + c.sum("thread_inst_repeated")
 
 
+def _on_on_chip(c: Counters) -> Quantity:
+    on = c.sum("thread_inst_executed_true") - c.sum("thread_inst_held")
+    return on + c.sum("thread_inst_repeated")
+
+
 def _fma_with_halves(c: Counters) -> Quantity:
     halves = c.sum("inst_executed", pipe="fp16") * (not has_fp16_pipe(c.gpu))
     return c.sum("inst_executed", pipe="fma") + halves
@@ -151,7 +155,7 @@ metric("smsp__thread_inst_executed", kind="counter", unit="inst", per_instructio
        formula=_active_on_chip,
        doc="Active threads, summed over instructions.")  # fmt: skip
 metric("smsp__thread_inst_executed_pred_on", kind="counter", unit="inst", per_instruction=True,
-       formula=on_chip("thread_inst"),
+       formula=_on_on_chip,
        doc="Predicated-on threads, summed over instructions.")  # fmt: skip
 for _name, _column in (("", "thread_inst_executed"), ("_pred_on", "thread_inst_executed_true")):
     for _base in (
@@ -170,12 +174,16 @@ metric("smsp__average_threads_launched_per_warp", kind="ratio", unit="thread/war
        doc="Average threads launched per warp; below 32 if blocks end in a partial "
            "warp.")  # fmt: skip
 
-def _adu(c: Counters) -> Quantity:
-    """A call of what a register names counts twice."""
-    return on_chip(pipe="adu")(c) + on_chip(is_indirect=True)(c)
+def _with_twice(pipe: str) -> Formula:
+    def formula(c: Counters) -> Quantity:
+        return on_chip(pipe=pipe)(c) + on_chip(pipe=pipe, is_twice=True)(c)
+
+    return formula
 
 
-_OF_PIPE: dict[str, Formula] = {"fma": _fma_with_halves, "adu": _adu}
+_OF_PIPE: dict[str, Formula] = {
+    "fma": _fma_with_halves, "adu": _with_twice("adu"), "lsu": _with_twice("lsu"),
+}  # fmt: skip
 for _pipe, _what in _PIPES.items():
     both_units(f"inst_executed_pipe_{_pipe}", unit="inst",
                formula=_OF_PIPE.get(_pipe) or on_chip(pipe=_pipe),

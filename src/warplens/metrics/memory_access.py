@@ -37,8 +37,8 @@ def accesses(column: str, op: Choice = None, factor: int = 1) -> Formula:
     return formula
 
 
-_OTHERS = {"global": ("local", "shared"), "local": ("global", "shared"),
-           "shared": ("global", "local")}  # fmt: skip
+_OTHERS = {"global": ("local", "shared", "dshared"), "local": ("global", "shared", "dshared"),
+           "shared": ("global", "local", "dshared")}  # fmt: skip
 
 
 def _bytes(space: str, op: Choice = None) -> Formula:
@@ -48,7 +48,7 @@ def _bytes(space: str, op: Choice = None) -> Formula:
     """
 
     def formula(c: Counters) -> Quantity:
-        own = c.sum(f"{space}_bytes", op=op)
+        own = c.sum(f"{space}_bytes", op=_ANY_ACCESS if op is None else op)
         if op is None and space == "global":
             return own
         kinds = op if op is not None else ("ld", "st") if space == "local" else ("ld", "st", "atom")
@@ -142,7 +142,7 @@ for _op in _LOCAL_OPS:
 
 
 def _all_requests(c: Counters) -> Quantity:
-    return c.sum("global_requests") + c.sum("local_requests")
+    return c.sum("global_requests") + c.sum("local_requests") + c.sum("dshared_requests")
 
 
 def _barriers(c: Counters) -> Quantity:
@@ -225,7 +225,7 @@ def _all_passes(c: Counters) -> Quantity:
     idle = c.sum("inst_executed", space="shared") - c.sum("shared_requests", space="shared")
     others = c.sum("inst_executed", uses_banks=True) + _barriers(c) + _fences(c)
     around = c.sum("shared_passes", is_bypass=True)  # copies around L1 are counted elsewhere
-    return c.sum("shared_passes") - around + idle + others
+    return c.sum("shared_passes", op=_ANY_ACCESS) - around + idle + others
 
 
 _SHARED = {
@@ -257,7 +257,7 @@ for _op in ("ldgsts", "ldsm", "st", "stsm"):
                doc=f"Bank conflicts of shared memory {_DESCRIBED[_op]}, computed from "
                    "addresses.")  # fmt: skip
 both_units("sass_l1tex_pipe_lsu_wavefronts_mem_shared", unit="wavefront",
-           formula=accesses("shared_wavefronts"),
+           formula=accesses("shared_wavefronts", _ANY_ACCESS),
            doc="Wavefronts of all shared memory accesses, computed from addresses.")  # fmt: skip
 
 # --- instructions by opcode and by where they went ---------------------------------------------
@@ -276,12 +276,16 @@ for _space, _kinds in _EXECUTED_IN.items():
                    doc=f"{_space.capitalize()} {_DESCRIBED[_op]}, generic ones to that space "
                    "included.")  # fmt: skip
 for _name, _same in (
-    ("ld", ("ld", "ldsm")), ("st", ("st", "stsm")), ("atom", ("atom",)), ("ldgsts", ("ldgsts",)),
+    ("ld", ("ld", "ldsm")), ("st", ("st", "stsm")), ("atom", ("atom",)),
     ("ldsm", ("ldsm",)), ("shared_stsm", ("stsm",)),
 ):  # fmt: skip
     both_units(f"sass_inst_executed_op_{_name}", unit="inst",
                formula=executed(op=_same, space=("generic", "global", "local", "shared")),
                doc=f"Executed {_DESCRIBED[_same[0]]}, in any memory space.")  # fmt: skip
+# Copies with every thread off do not count
+both_units("sass_inst_executed_op_ldgsts", unit="inst",
+           formula=accesses("shared_requests", "ldgsts"),
+           doc=f"Executed {_DESCRIBED['ldgsts']}.")  # fmt: skip
 for _bits in (8, 16, 32, 64, 128):
     both_units(f"sass_inst_executed_op_memory_{_bits}b", unit="inst",
                formula=executed(width=_bits, op=_ANY_ACCESS,
@@ -367,7 +371,7 @@ def _copy_excess(bypass: bool) -> Formula:
 for _name, _bypass in (("cache_access", False), ("cache_bypass", True)):
     _what = "around L1" if _bypass else "through L1"
     for _base, _column, _unit in (
-        ("sass_inst_executed_op_ldgsts", "inst_executed", "inst"),
+        ("sass_inst_executed_op_ldgsts", "shared_requests", "inst"),
         ("sass_data_bytes_mem_global_op_ldgsts", "global_bytes", "byte"),
         ("sass_data_bytes_mem_shared_op_ldgsts", "shared_bytes", "byte"),
         ("sass_l1tex_t_requests_pipe_lsu_mem_global_op_ldgsts", "global_requests", "request"),

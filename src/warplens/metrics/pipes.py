@@ -14,12 +14,15 @@ from warplens.sass.model import Instruction, Special
 _NONE = frozenset({"BRA", "JMP", "NOP", "ENDCOLLECTIVE", "DEPBAR", "VOTEU"})
 _COUNTED = {
     "BAR": ("adu",),
+    "ACQBULK": ("adu",),
     "BRX": ("cbu", "adu"),
     "CALL": ("cbu", "adu"),
     "CCTL": ("tex",),
     "CGAERRBAR": ("adu",),
     "CLMAD": ("fp64",),
+    "ERRBAR": (),
     "F2IP": ("alu",),
+    "FENCE": ("tex",),
     "FSWZADD": ("fma",),
     "HMNMX2": ("alu",),
     "HSET2": ("alu",),
@@ -28,8 +31,13 @@ _COUNTED = {
     "I2IP": ("alu",),
     "MOVM": ("lsu",),
     "NANOSLEEP": ("cbu", "adu"),
+    "PREEXIT": (),
     "R2UR": ("alu",),
     "REDUX": ("adu",),
+    "SYNCS": ("adu",),
+    "UBLKCP": (),
+    "UCGABAR_ARV": ("adu",),
+    "UCGABAR_WAIT": (),
     "VIADD": ("fma",),
 }
 _UNIFORM = frozenset({"UIADD3", "UIADD3_64", "UIADD", "ULEA", "USHF", "ULOP3", "UPOPC", "UIMAD",
@@ -53,6 +61,8 @@ def counted_pipes(instruction: Instruction, entry: Op | None, space: str) -> fro
     opcode, modifiers = instruction.opcode, instruction.modifiers
     if opcode in _NONE:
         return frozenset()
+    if opcode == "CCTL" and not modifiers[-1].startswith("IV"):  # prefetches
+        return frozenset({"lsu"})
     if opcode in _COUNTED:
         return frozenset(_COUNTED[opcode])
     if opcode == "WARPSYNC":  # a mask in a register is read on the way through the ADU

@@ -415,7 +415,7 @@ KERNEL shared_wide_cas(ARGUMENTS) {
     out[ME] = (u32)(wide[threadIdx.x] + v);
 }
 KERNEL global_reductions(ARGUMENTS) {
-    u32 *at = out + WORD(0) + 1024 * (ME / 32);
+    u32 *at = out + 2 * WORD(0) + 1024 * (ME / 32);
     if (LANE < s) {
         atomicAdd(at, 1);
         atomicAdd((float *)at + 256, 1.0f);
@@ -426,7 +426,7 @@ KERNEL global_reductions(ARGUMENTS) {
     }
 }
 KERNEL global_returns(ARGUMENTS) {
-    u32 *at = out + WORD(0) + 1024 * (ME / 32), v = 0;
+    u32 *at = out + 2 * WORD(0) + 1024 * (ME / 32), v = 0;
     if (LANE < s) {
         v += atomicAdd(at, 1) + atomicCAS(at + 128, 0, 5) + atomicExch(at + 256, 7);
         v += (u32)atomicAdd((float *)at + 384, 1.0f) + (u32)atomicAdd((u64 *)at + 256, 1ull);

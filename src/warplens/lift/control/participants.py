@@ -9,11 +9,17 @@ from warplens.sass.model import PT, RZ, Barrier, Operand, Pred, Reg, UPred
 
 
 def extra_predicate(w: RegionWriter, item: Bound) -> None:
-    """Folds a second predicate operand (`@P0 EXIT P1`) into the guard."""
+    """Folds a second predicate operand (`@P0 EXIT P1`) into the guard.
+
+    The chip counts the lanes that it keeps as predicated off, patched code as predicated on.
+    """
     for operand in item.inst.operands:
         if isinstance(operand, Pred | UPred) and not (operand.index == PT and not operand.negate):
+            before = w.popcount(w.lanes_mask())
             extra = w.operands.predicate(operand, False)
             w.guard = extra if w.guard is None else w.x.pand(w.guard, extra)
+            held = w.emit(f"sub i64 {before}, {w.popcount(w.lanes_mask())}")
+            w.count(w.counter("thread_inst_held", w.index, w.index + 1), held)
 
 
 def convergence_barrier(item: Bound) -> int:

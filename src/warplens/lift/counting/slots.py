@@ -39,9 +39,9 @@ def _sector_columns(space: str, size: int, op: str) -> dict[str, dict[int, int]]
         "lines": {ROWS: max(1, size // 4), LINES: 1},
     }
     if space == "local":
-        # A wide store asks for its words one after the other.
+        # A wide access asks for its words one after the other.
         columns["executed"] = {REQUESTS: 1}
-        columns["requests"][REQUESTS] = max(1, size // 4) if op == "store" else 1
+        columns["requests"][REQUESTS] = max(1, size // 4)
         columns["bytes"] = {BYTES: 1, LOCAL_SHARED_BYTES: -1}
         return columns
     columns["sectors_ideal"] = {ROWS: size, IDEAL_SECTORS: 1}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from warplens.lift import layout as at
-from warplens.lift.counting.slots import ATOMIC, COMPARE, SLOTS
+from warplens.lift.counting.slots import ATOMIC, COMPARE, LOAD, SLOTS
 from warplens.lift.runtime.access_ir import OFFSETS, RESULTS, SWAP, VALUES, scratch
 from warplens.lift.runtime.combine_ir import combine, vector_of
 from warplens.lift.runtime.global_ir import global_access
@@ -234,6 +234,8 @@ def atomic(
     if space == "shared":
         action = f"  br label %at.before\nat.before:\n{loop(operation, kind, bits, '%mask', True, result)}"
         counted = COMPARE if operation in ("CAS", "CAST") else ATOMIC
+        if operation == "POPC":  # lanes that count in one word are added up first
+            counted = LOAD
         return shared_access(name, size, at.ACCESS_ATOMIC, action, observe, counted)
     lanes = loop(operation, kind, bits, "%in", False, result)
     action = f"""  br label %at.before
