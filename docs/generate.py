@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from warplens.gpus.spec import list_gpus
+from warplens.isa import forms
 from warplens.isa.existing import ARCHITECTURES
 from warplens.lift.coverage import coverage
 from warplens.metrics.registry import all_metrics, all_sections, suffixes
@@ -57,6 +58,47 @@ def opcodes_page() -> str:
     ])  # fmt: skip
 
 
+_MEANINGS = (
+    (forms.RECORDED, "the results of edge-biased inputs on a GPU, or those of whole kernels, are "
+     "replayed by the tests, bit for bit"),
+    (forms.EXACT, "an integer or IEEE operation that the tests compare with host arithmetic, and "
+     "that was recorded in another form"),
+    (forms.INFERRED, "taken from documentation or from what compiled code does with it"),
+    (forms.REFUSED, "a kernel that has it is refused by name"),
+)  # fmt: skip
+
+
+def forms_page() -> str:
+    """What the meaning of every form of an instruction was compared with."""
+    every = list(forms.table().values())
+    statuses = [status for status, _ in _MEANINGS]
+    summary = [
+        (status, meaning, sum(f.status == status for f in every),
+         sum(f.status == status and f.in_corpus for f in every))
+        for status, meaning in _MEANINGS
+    ]  # fmt: skip
+    by_opcode: dict[str, list[forms.Form]] = {}
+    for form in every:
+        by_opcode.setdefault(forms.opcode_of(form.name), []).append(form)
+    counts = [
+        (f"`{opcode}`", *(sum(f.status == s for f in own) or "" for s in statuses))
+        for opcode, own in sorted(by_opcode.items())
+    ]
+    common = [(f"`{f.name}`", f.status, f.inputs or "", f.where) for f in every if f.in_corpus]
+    origin = forms.origin()
+    return "\n".join([
+        "# Instruction forms", "",
+        "A form is an opcode with its modifiers and the kinds of its operands. Those of sm_90 were "
+        f"recorded on an {origin['gpu']}, driver {origin['driver']}, on {origin['date']}. "
+        "`warplens list opcodes --forms` lists all of them; a report says so where a kernel has "
+        "forms whose meaning is inferred.", "",
+        table(("status", "what it says", "forms", "in compiled code"), summary),
+        "## By opcode", "", table(("opcode", *statuses), counts),
+        "## Forms of compiled code", "",
+        table(("form", "status", "inputs", "where, or why refused"), common),
+    ])  # fmt: skip
+
+
 def gpus_page() -> str:
     """Every GPU with its main numbers."""
     rows = [
@@ -86,6 +128,7 @@ def checks_page() -> str:
 PAGES = {
     "reference/metrics.md": metrics_page,
     "reference/opcodes.md": opcodes_page,
+    "reference/forms.md": forms_page,
     "reference/gpus.md": gpus_page,
     "reference/rules.md": rules_page,
     "reference/checks.md": checks_page,

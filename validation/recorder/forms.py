@@ -1,6 +1,7 @@
 """Records what every form of instruction does to edge-biased registers and predicates.
 
-`forms.py CUBINS OUT` needs CUBINS/forms.json (form_corpus.py) and CUBINS/carrier.cubin (build.py).
+`forms.py CUBINS OUT` needs CUBINS/forms.json (form_corpus.py) and CUBINS/carrier.cubin (build.py);
+CUBINS/forms_wanted.json may list the numbers of those to record, the most wanted first.
 Each form runs twice, among others and in reverse order: what depends on anything but its inputs is
 marked. Every form's changed registers are kept, one row of 256 inputs each.
 """
@@ -18,7 +19,7 @@ import slots
 from cuda_driver import CudaError, Driver
 from session import Session
 
-SECONDS = 200.0
+SECONDS = 80.0
 FILES = 6  # the results are spread over so many files
 Entries = list[tuple[str, slots.Form]]
 Found = dict[int, tuple[bool, np.ndarray, np.ndarray]]
@@ -70,6 +71,12 @@ class Bench:
         return found
 
 
+def wanted(session: Session, count: int) -> list[int]:
+    """The numbers of the forms to record, in order: those of forms_wanted.json, or all."""
+    path = session.cubins / "forms_wanted.json"
+    return list(json.loads(path.read_text())) if path.exists() else list(range(count))
+
+
 def save(session: Session, entries: list[tuple[str, slots.Form]], found: Found,
          errors: dict[int, str]) -> None:  # fmt: skip
     """Writes forms_0.npz and so on, and forms_errors.json."""
@@ -97,8 +104,9 @@ def main() -> None:
     entries = form_corpus.from_rows(json.loads((session.cubins / "forms.json").read_text()))
     carrier, inputs = session.cubin("carrier"), slots.pool()
     found: Found = {}
-    tasks = [list(batch) for batch in slots.batches([form for _, form in entries])]
-    tasks.sort(key=lambda task: not entries[task[0]][1].cells)
+    chosen = wanted(session, len(entries))
+    batches = slots.batches([entries[i][1] for i in chosen])
+    tasks = [[chosen[i] for i in batch] for batch in batches]
     errors: dict[int, str] = {}
     if session.dry_run:
         bench = Bench(session.driver, carrier, entries, inputs)

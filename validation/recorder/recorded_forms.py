@@ -1,7 +1,8 @@
 """The recordings of forms as they are kept: some lanes in full, a digest of all inputs.
 
-`recorded_forms.py FORMS.json RECORDED_DIR OUT.npz.xz` makes the file from what `forms.py` wrote. Of
-every form one word is kept. Results that two runs in different order did not repeat are left out.
+`recorded_forms.py FORMS.json CORPUS.json.xz OUT.npz.xz RECORDED_DIR...` makes the file from what
+`forms.py` wrote. Of every form one word is kept. Results that two runs in different order did not
+repeat are left out. CORPUS has the instruction words of compiled code.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 import form_corpus
 import numpy as np
 import slots
+import words as w
 
 LANES = 32  # of each form, kept in full: the first warp
 _NAN = 0xFFF8000000000000
@@ -83,6 +85,12 @@ class Recording:
             ))  # fmt: skip
         return found
 
+    @property
+    def in_corpus(self) -> list[int]:
+        """The places of those forms that compiled code has."""
+        found: list[int] = np.flatnonzero(self._data["in_corpus"]).tolist()
+        return found
+
     def words(self) -> list[int]:
         """Their instruction words."""
         return [form.word for _, form in self.entries]
@@ -93,7 +101,8 @@ class Recording:
 
     def names(self) -> Iterator[str]:
         """The table's names of what was recorded."""
-        return iter({self._names[form.word]: None for _, form in self.entries})
+        own = (self._names.get(form.word) for _, form in self.entries)
+        return iter({name: None for name in own if name is not None})
 
     def inputs(self, name: str) -> int:
         """How many inputs were recorded."""
@@ -121,10 +130,17 @@ def _chosen(entries: list[tuple[str, slots.Form]], raw: Iterable[int]) -> list[i
     return sorted(first.values())
 
 
-def pack(forms: Path, folder: Path) -> bytes:
+def _corpus_names(path: Path) -> set[str]:
+    words = [int(word, 16) for word in json.loads(lzma.decompress(path.read_bytes()))["words"]]
+    return {w.form(text) for text in w.texts(words) if text is not None}
+
+
+def pack(forms: Path, corpus: Path, folders: list[Path]) -> bytes:
     """The file's bytes."""
     entries = form_corpus.from_rows(json.loads(forms.read_text()))
-    raw, inputs = _raw(folder), slots.pool()
+    raw, inputs = {}, slots.pool()
+    for folder in folders:
+        raw |= _raw(folder)
     numbers = _chosen(entries, [i for i in sorted(raw) if raw[i][0]])
     digests = []
     for i in numbers:
@@ -132,8 +148,9 @@ def pack(forms: Path, folder: Path) -> bytes:
         for (row, part), values in zip(raw[i][1], raw[i][2], strict=True):
             rows[row, :, part] = values
         digests.append(np.frombuffer(digest_of(entries[i][1], rows), np.uint8))
-    with np.load(next(folder.glob("forms_0.npz"))) as data:
+    with np.load(folders[0] / "forms_0.npz") as data:
         metadata = str(data["metadata"])
+    common = _corpus_names(corpus)
     buffer = io.BytesIO()
     np.savez(
         buffer, metadata=np.array(metadata), numbers=np.array(numbers, np.int32),
@@ -142,14 +159,15 @@ def pack(forms: Path, folder: Path) -> bytes:
         places=np.concatenate([raw[i][1] for i in numbers]),
         values=np.concatenate([raw[i][2][:, :LANES] for i in numbers]),
         digests=np.array(digests),
+        in_corpus=np.array([entries[i][0] in common for i in numbers]),
     )  # fmt: skip
     return lzma.compress(buffer.getvalue(), preset=9)
 
 
 def main() -> None:
     """Writes the file."""
-    forms, folder, out = map(Path, sys.argv[1:4])
-    out.write_bytes(pack(forms, folder))
+    forms, corpus, out, *folders = map(Path, sys.argv[1:])
+    out.write_bytes(pack(forms, corpus, folders))
     print(out.stat().st_size, "bytes")
 
 

@@ -57,7 +57,6 @@ _MODIFIERS: tuple[tuple[str, str, str], ...] = (
     ("NANOSLEEP", "WARP", _SCHEDULING),
     ("MEMBAR FENCE ERRBAR CGAERRBAR CCTL CCTLL CCTLT DEPBAR LDGDEPBAR", "*", _ORDER),
     ("R2UR", "BROADCAST", "the register's value is the first lane's in any case"),
-    ("HMMA IMMA BMMA DMMA QMMA HGMMA", "*SHAPE*", _WIDTH),
 )  # fmt: skip
 
 
@@ -67,6 +66,3 @@ def modifier(opcode: str, name: str) -> str | None:
         if opcode in opcodes.split() and (names == "*" or name in names.split()):
             return reason
     return None
-
-
-__all__ = ["OPERANDS", "SUFFIXES", "modifier"]

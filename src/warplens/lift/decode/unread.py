@@ -65,6 +65,7 @@ _ROLES: dict[str, Reads] = {
     "trap": _ANYTHING, "warpgroup_product": _ANYTHING,
     "load": Reads(is_scaled=True), "store": Reads(is_scaled=True),
     "atomic": Reads(is_scaled=True, predicates=1), "reduction": Reads(is_scaled=True),
+    "load_matrix": Reads(is_scaled=True), "store_matrix": Reads(is_scaled=True),
     "copy_async": Reads(is_scaled=True, predicates=1), "query_space": Reads(predicates=1),
     "bra": Reads(predicates=1, marks="~"), "exit": Reads(predicates=1),
     "break": Reads(predicates=1), "bar": Reads(predicates=1, marks="~"),
@@ -72,7 +73,7 @@ _ROLES: dict[str, Reads] = {
     "mbarrier_check": Reads(predicates=1),
     "r2p": Reads(suffixes=frozenset(("B0", "B1", "B2", "B3")), tokens="PR"),
     "p2r": Reads(tokens="PR"), "warpgroup_wait": Reads(tokens=r"gsb\d"),
-    "call": Reads(tokens=r"[\w$.]+"),  # what a name means is known, or refused, when it is linked
+    "call": Reads(tokens=r"[\w$.]+"),  # what a name means is known, or refused, when linked
 }  # fmt: skip
 
 

@@ -50,7 +50,8 @@ def copy_async(w: RegionWriter, item: Bound) -> None:
     assert high is not None
     kept = None
     if "ZFILL" in item.inst.modifiers:  # the address's low bits say how many bytes are zero
-        assert not offset % size
+        if offset % size:
+            raise BindingError("LDGSTS.ZFILL with an offset that is no multiple of its size")
         kept = w.x.sub(w.x.u32(size), w.x.and_(low, w.x.u32(size - 1)))
         low = w.x.and_(low, w.x.u32(-size & 0xFFFFFFFF))
     use_runtime(

@@ -97,8 +97,11 @@ def atomic(w: RegionWriter, item: Bound) -> None:
     site, mask = site_pointer(w, site_index), w.lanes_mask()
     mask = check_lanes(w, space, at.ACCESS_ATOMIC, bits // 8, address, site_index, mask)
     flags = [o for o in outputs if isinstance(o, Pred) and o.index != PT and operation != "CAST"]
-    if flags:
-        served = _served(w, space, address, operation, kind)
+    if flags and space != "generic":  # recorded: ATOMG's predicate is false, the atomic is done
+        for flag in flags:
+            w.operands.write_word(256 + flag.index, w.x.false(), w.guard)
+    elif flags:
+        served = _served(w, address, operation, kind)
         mask = w.emit(f"and i32 {mask}, {w.x.ballot_scalar(served)}")
         for flag in flags:
             w.operands.write_word(256 + flag.index, served, w.guard)
@@ -112,7 +115,7 @@ def atomic(w: RegionWriter, item: Bound) -> None:
         write_words(w, registers[0], [get_scratch(w, RESULTS + k) for k in range(words)])
 
 
-def _served(w: RegionWriter, space: str, address: tuple[Value, Value | None, int], operation: str,
+def _served(w: RegionWriter, address: tuple[Value, Value | None, int], operation: str,
             kind: str) -> Value:  # fmt: skip
     """Where an atomic with a predicate is done; the predicate sends other lanes to a loop.
 
@@ -120,8 +123,7 @@ def _served(w: RegionWriter, space: str, address: tuple[Value, Value | None, int
     shared memory, other integer operations that of other blocks, sums of floats none.
     """
     low, high, offset = address
-    if space != "generic" or high is None:
-        return w.x.true()
+    assert high is not None
     x = w.x
     served = x.icmp("ne", high, x.u32(at.LOCAL_WINDOW_HIGH))
     if operation in ("EXCH", "CAS"):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from warplens.lift import layout as at
 from warplens.lift.counting.slots import STORE
 from warplens.lift.decode.binding import BindingError, Bound
-from warplens.lift.memory.addresses import memory_operand, own_shared
+from warplens.lift.memory.addresses import address_of, memory_operand, own_shared
 from warplens.lift.memory.checks import check_lanes
 from warplens.lift.memory.sites import call_helper, new_site, use_runtime
 from warplens.lift.regions.generators import role
@@ -86,10 +86,8 @@ def _matrix(w: RegionWriter, item: Bound, op: str) -> None:
     count = next((int(m) for m in modifiers if m in ("2", "4")), 1)
     is_transposed = "MT88" in modifiers or "T" in modifiers
     mem: Mem = memory_operand(item)
-    low = w.operands.bits_word(mem.base, 0, False) if mem.base is not None else w.x.u32(0)
-    if mem.uniform is not None:
-        low = w.x.add(low, w.operands.word(mem.uniform, 0, False))
-    low = w.x.add(low, w.x.u32(mem.offset))
+    low, _, offset = address_of(w, mem, False)
+    low = w.x.add(low, w.x.u32(offset))
     registers = [o for o in item.inst.operands if isinstance(o, Reg)]
     if op == "store":
         for j in range(count):
