@@ -11,6 +11,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -155,11 +156,11 @@ def main() -> None:
     parser.add_argument("--repositories", nargs="*", default=list(REPOSITORIES))
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--seconds", type=float, default=900.0)
-    parser.add_argument("--only", default="", help="units whose name contains this")
+    parser.add_argument("--only", default="", help="a pattern of units' names")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     units = [*own_units(), *public_units(given.mirror, given.out / "repos", given.repositories)]
-    todo = [(unit, sm) for sm in given.sm for unit in units if given.only in unit.name]
+    todo = [(unit, sm) for sm in given.sm for unit in units if re.search(given.only, unit.name)]
     with ThreadPoolExecutor(given.jobs) as pool:
         errors = list(pool.map(lambda t: compile_unit(*t, given.out, given.seconds), todo))
     failed = {f"sm_{sm} {unit.name}": e for (unit, sm), e in zip(todo, errors, strict=True) if e}

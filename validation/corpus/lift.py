@@ -52,7 +52,8 @@ def read(path: Path) -> list[tuple[str, str, str, int, frozenset[str]]]:
 def gaps(work: tuple[str, tuple[str, ...]]) -> list[tuple[str, str, str]]:
     """Of some kernels of a cubin: name, refused instruction's form, and the reason."""
     path, names = work
-    kernels = load_kernels(read_cubin(Path(path).read_bytes()), addresses=None)
+    data = Path(path).read_bytes()
+    kernels, listings = load_kernels(read_cubin(data)), disassemble(data)
     found = []
     for name in names:
         if name not in kernels:
@@ -60,11 +61,11 @@ def gaps(work: tuple[str, tuple[str, ...]]) -> list[tuple[str, str, str]]:
         try:
             kernel = kernels[name]
             for gap in gaps_of(kernel, unknown_functions(kernel, kernels.cubin)):
-                sass = re.sub(r"^@!?U?P\w+ ", "", gap.sass)
-                opcode, _, operands = sass.partition(" ")
-                found.append((name, form(opcode, operands), gap.reason))
+                listed = listings[name][gap.offset // 16]
+                own = gap.sass if gap.sass.startswith("call of") else ""
+                found.append((name, own or form(listed.opcode, listed.operands), gap.reason))
         except Exception as error:
-            found.append((name, f"{type(error).__name__}: {error}"[:200], "error"))
+            found.append((name, f"{name}: {type(error).__name__}: {error}"[:300], "error"))
     return found
 
 

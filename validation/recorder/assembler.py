@@ -207,6 +207,19 @@ def carried(
     return with_targets(made, kernel, targets) if targets else made
 
 
+def trimmed(cubin: bytes, length: int, kernel: str = CARRIER) -> bytes:
+    """The cubin without what pads a kernel's code behind `length` instructions and their end."""
+    data = bytearray(cubin)
+    size = 16 * (length + 1)
+    place, _, old = build.section(cubin, f".text.{kernel}")
+    struct.pack_into("<Q", data, place + 32, size)
+    _, symbols, room = build.section(cubin, ".symtab")
+    for at in range(symbols + 16, symbols + room, 24):
+        if struct.unpack_from("<Q", data, at)[0] == old:
+            struct.pack_into("<Q", data, at, size)
+    return bytes(data)
+
+
 def with_targets(cubin: bytes, kernel: str, targets: dict[int, list[int]]) -> bytes:
     """The cubin with the places to which each BRX of a kernel may go."""
     entries = b"".join(

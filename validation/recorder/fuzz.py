@@ -8,9 +8,11 @@ sixteen programs runs twice; what differs is marked.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import random
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -25,13 +27,17 @@ import words as w
 from cuda_driver import Driver
 from session import Session
 
-SECONDS = 200.0
+SECONDS, COUNTER_SECONDS = 120.0, 90.0
 OPCODES = frozenset("""
     IADD3 LOP3 IMAD SHF LEA ISETP FADD FMUL FFMA FSETP FSET SEL FSEL PRMT VIMNMX FMNMX HADD2 HFMA2
     HMUL2 HSETP2 IABS POPC FLO BREV MUFU PLOP3 P2R VIADD MOV SGXT BMSK I2FP F2I I2F FRND VABSDIFF
     IDP R2P VIADDMNMX
 """.split())
 PIECES_OF_OPCODE = 24
+COUNTERS = (
+    "smsp__inst_executed.sum", "smsp__thread_inst_executed.sum",
+    "smsp__thread_inst_executed_pred_on.sum", "smsp__inst_executed_pipe_cbu.sum",
+)  # fmt: skip
 WITHOUT_PREDICATES = frozenset(("FLO", "VABSDIFF"))  # a second result that is refused here
 
 
@@ -92,6 +98,13 @@ def as_kernels(data: Any) -> list[programs.Kernel]:
     return found
 
 
+def digests(results: np.ndarray) -> np.ndarray:
+    """A 64-bit digest of every row of every program, from [program, row, ...]."""
+    rows = results.reshape(results.shape[0] * results.shape[1], -1)
+    found = [int.from_bytes(hashlib.sha256(row.tobytes()).digest()[:8], "little") for row in rows]
+    return np.array(found, np.uint64).reshape(results.shape[:2])
+
+
 class Bench:
     """Runs kernels of programs."""
 
@@ -103,48 +116,94 @@ class Bench:
         self.out = driver.alloc(4 * self.count)
         self.constants = slots.constants_cell()
 
-    def _run(self, kernel: programs.Kernel) -> np.ndarray:
-        cubin = a.carried(self.carrier, kernel.code, programs.REGISTER_COUNT, kernel.targets)
-        module = self.driver.load(cubin)
-        function = self.driver.function(module, a.CARRIER)
-        self.driver.fill(self.out, 0xEE, 4 * self.count)
+    def launch(self, function: Any) -> None:
+        """One launch, not waited for."""
         self.driver.launch(function, (programs.PROGRAMS,), (programs.THREADS,),
                            (self.given, self.out, self.out, self.constants))  # fmt: skip
-        self.driver.synchronize()
-        result = self.driver.download(self.out, self.count, np.uint32)
-        self.driver.unload(module)
-        return result.reshape(programs.PROGRAMS, programs.ROWS, programs.THREADS, 4)
+
+    def clear(self) -> None:
+        """Fills the results."""
+        self.driver.fill(self.out, 0xEE, 4 * self.count)
+
+    def module(self, i: int) -> Any:
+        """Loads a kernel."""
+        kernel = self.kernels[i]
+        cubin = a.carried(self.carrier, kernel.code, programs.REGISTER_COUNT, kernel.targets)
+        return self.driver.load(cubin)
 
     def results(self, items: list[int]) -> dict[int, tuple[np.ndarray, np.ndarray]]:
         """Of each kernel: results [program, row, thread, 4] and which programs repeat them."""
         found = {}
         for i in items:
-            first, second = self._run(self.kernels[i]), self._run(self.kernels[i])
-            found[i] = first, (first == second).all(axis=(1, 2, 3))
+            module = self.module(i)
+            function = self.driver.function(module, a.CARRIER)
+            runs = []
+            for _ in range(3):
+                self.clear()
+                self.launch(function)
+                self.driver.synchronize()
+                result = self.driver.download(self.out, self.count, np.uint32)
+                runs.append(result.reshape(programs.PROGRAMS, programs.ROWS, programs.THREADS, 4))
+            self.driver.unload(module)
+            found[i] = runs[0], np.logical_and.reduce(
+                [(runs[0] == run).all(axis=(1, 2, 3)) for run in runs[1:]]
+            )
         return found
 
 
+def counted(driver: Any, bench: Bench, library: str, items: list[int], seconds: float) -> np.ndarray:
+    """Hardware counters of kernels that run to their end, until the time is up."""
+    from counters import Counters
+
+    found = np.full((len(items), len(COUNTERS)), np.nan)
+    counters = Counters(driver.context, library)
+    counters.configure(COUNTERS)
+    end = time.monotonic() + seconds
+    for n, i in enumerate(items):
+        if time.monotonic() > end:
+            break
+        module = bench.module(i)
+        function = driver.function(module, a.CARRIER)
+        values = counters.measure(
+            lambda f=function: bench.launch(f), bench.clear, driver.synchronize
+        )
+        found[n] = [values[name] for name in COUNTERS]
+        driver.unload(module)
+    counters.close()
+    return found
+
+
 def record(session: Session) -> None:
-    """Writes programs_results.npz."""
+    """Writes programs_results.npz and, smaller, programs_digests.npz."""
     with np.load(session.cubins / "programs.npz") as data:
         kernels = as_kernels(data)
     carrier, inputs = session.cubin("carrier"), slots.pool()
     found: dict[int, tuple[np.ndarray, np.ndarray]] = {}
     errors: dict[int, str] = {}
     if session.dry_run:
-        found = Bench(session.driver, carrier, kernels, inputs).results(list(range(len(kernels)))[:4])
+        found = Bench(session.driver, carrier, kernels, inputs).results(list(range(4)))
     else:
         crew = isolated.Crew(
             lambda: Bench(Driver(), carrier, kernels, inputs).results, found.update, SECONDS
         )
         errors = crew.run([[i] for i in range(len(kernels))])
     numbers = sorted(found)
-    session.save("programs_results", kernels=np.array(numbers),
-                 results=np.stack([found[i][0] for i in numbers]),
-                 agree=np.stack([found[i][1] for i in numbers]))  # fmt: skip
-    (session.out / "programs_errors.json").write_text(json.dumps(errors, indent=0))
+    agree = np.stack([found[i][1] for i in numbers])
+    whole = np.full((len(numbers), len(COUNTERS)), np.nan)
+    kept = {"kernels": np.array(numbers), "agree": agree}
+    own = np.stack([digests(found[i][0]) for i in numbers])
+    session.save("programs_digests", **kept, digests=own, counters=whole)
     print(len(numbers), "kernels recorded,", len(errors), "failed,",
-          sum(int((~found[i][1]).sum()) for i in numbers), "programs not repeatable")  # fmt: skip
+          int((~agree).sum()), "programs not repeatable", flush=True)  # fmt: skip
+    (session.out / "programs_errors.json").write_text(json.dumps(errors, indent=0))
+    np.save(session.out / "programs_results.npy", np.stack([found[i][0] for i in numbers]))
+    if not session.dry_run:
+        driver = Driver()
+        bench = Bench(driver, carrier, kernels, inputs)
+        library = str(session.cubins / "counters.so")
+        whole = counted(driver, bench, library, numbers, COUNTER_SECONDS)
+        session.save("programs_digests", **kept, digests=own, counters=whole)
+        print(int(np.isfinite(whole[:, 0]).sum()), "kernels counted", flush=True)
 
 
 def main() -> None:

@@ -318,12 +318,12 @@ def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arr
                 note_exits(slot, i, w, control, blocks, barriers, arrived, seen, warps, states)
                 return RAN_TURN
             continue
-        if event == at.EVENT_YIELD:
+        if event == at.EVENT_YIELD or event == at.EVENT_REST or event == at.EVENT_SLEEP:
             fuel = peek32(w + at.WARP_FUEL + 4)
             if 0x80000000 <= fuel < 0xF0000000:  # ENOUGH, less a little
                 return RAN_CUT
             exhausted = fuel & 0x80000000 != 0
-            rotate(w, exhausted)
+            rotate(w, event == at.EVENT_REST or (exhausted and event == at.EVENT_SLEEP))
             if exhausted:
                 poke64(w + at.WARP_FUEL, QUANTUM)
                 control[STEPS] += QUANTUM

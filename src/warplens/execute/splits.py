@@ -115,11 +115,11 @@ def participants(w: int, number: int, mask: int) -> int:
 def meet(w: int, number: int, need: int, union: int, forced: bool) -> bool:
     """Resumes the splits that wait at one convergence barrier if all participants are there.
 
-    `union` holds lanes that are about to wait and are not in the table. `forced`: the others spin
-    in YIELD loops, perhaps for a lane that waits here; the waiting lanes leave the barrier.
+    `union` holds lanes that are about to wait and are not in the table. `forced`: lanes that rest in
+    a YIELD are not waited for. So an H200 does it; those that wait here leave the barrier.
     """
     exited = peek32(w + at.WARP_EXITED)
-    pc = -1
+    arriving, pc = union, -1
     for i in range(peek32(w + at.WARP_SPLITS)):
         if peek32(split_field(w, i, 2)) == at.SPLIT_AT_BSYNC and (
             peek32(split_field(w, i, 3)) == number
@@ -129,9 +129,7 @@ def meet(w: int, number: int, need: int, union: int, forced: bool) -> bool:
                 union |= lanes
                 pc = peek32(split_field(w, i, 1))
     missing = need & ~(union | exited) & _FULL
-    if missing != 0 and not (
-        forced and missing & ~peek32(w + at.WARP_YIELDED) & _FULL == 0 and pc >= 0
-    ):
+    if missing != 0 and not (forced and missing & ~peek32(w + at.WARP_YIELDED) & _FULL == 0):
         return False
     i = 0
     while i < peek32(w + at.WARP_SPLITS):
@@ -148,9 +146,9 @@ def meet(w: int, number: int, need: int, union: int, forced: bool) -> bool:
             place = w + at.WARP_BARRIERS + 128 * number + 4 * lane
             if (missing >> lane) & 1 and peek32(place) == need:
                 poke32(place, need & ~union)
-        poke32(w + at.WARP_YIELDED, 0)
-        add_split(w, union, pc, at.SPLIT_READY, 0, False)
-        return True
+        if arriving == 0:
+            add_split(w, union, pc, at.SPLIT_READY, 0, False)
+            return True
     poke32(w + at.WARP_MASK, union)
     if pc >= 0:
         poke32(w + at.WARP_PC, pc)
@@ -162,7 +160,7 @@ def bsync(w: int) -> bool:
     """A split has reached BSYNC without its fellows. True: they all wait, go on together."""
     mask, number = peek32(w + at.WARP_MASK), peek32(w + at.WARP_ARGS)
     pc = peek32(w + at.WARP_PC)
-    if meet(w, number, participants(w, number, mask), mask, False):
+    if meet(w, number, participants(w, number, mask), mask, True):
         poke32(w + at.WARP_PC, pc)
         return True
     add_split(w, mask, pc, at.SPLIT_AT_BSYNC, number, False)
@@ -205,8 +203,11 @@ def unstick(w: int) -> bool:
         return False
     number = peek32(split_field(w, best, 3))
     need = participants(w, number, peek32(split_field(w, best, 0)))
+    resting = peek32(w + at.WARP_YIELDED)
     poke32(w + at.WARP_YIELDED, blocked)
-    return meet(w, number, need, 0, True)
+    freed: bool = meet(w, number, need, 0, True)
+    poke32(w + at.WARP_YIELDED, resting)
+    return freed
 
 
 @native
@@ -262,6 +263,8 @@ def pick_split(w: int, strict_masks: int) -> bool:
                 poke32(w + at.WARP_MASK, peek32(split_field(w, i, 0)))
                 poke32(w + at.WARP_PC, peek32(split_field(w, i, 1)))
                 remove_split(w, i)
+                resting = peek32(w + at.WARP_YIELDED)
+                poke32(w + at.WARP_YIELDED, resting & ~peek32(w + at.WARP_MASK))
                 return True
         if release_warpsync(w):
             continue
@@ -273,11 +276,13 @@ def pick_split(w: int, strict_masks: int) -> bool:
 
 
 @native
-def rotate(w: int, exhausted: bool) -> None:
-    """The running split goes below all others; waiting lanes may be freed from spinning ones."""
-    add_split(w, peek32(w + at.WARP_MASK), peek32(w + at.WARP_PC), at.SPLIT_READY, 0, True)
+def rotate(w: int, rests: bool) -> None:
+    """The running split goes below all others; if it rests, lanes at BSYNC do not wait for it."""
+    mask = peek32(w + at.WARP_MASK)
+    add_split(w, mask, peek32(w + at.WARP_PC), at.SPLIT_READY, 0, True)
     poke32(w + at.WARP_MASK, 0)
-    if exhausted:
+    if rests:
+        poke32(w + at.WARP_YIELDED, peek32(w + at.WARP_YIELDED) | mask)
         meet_any(w, True)
 
 

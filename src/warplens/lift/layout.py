@@ -13,7 +13,7 @@ WARP_BAR_RESULT = 36  # u32: result of the last BAR.RED
 WARP_LOCAL = 40  # i64: host address of the warp's local memory
 WARP_FUEL = 48  # i64: back-edges left before the split must yield
 WARP_INDEX = 56  # u32: index of the warp in its block
-WARP_YIELDED = 60  # u32: lanes that executed YIELD since waiting lanes were last released
+WARP_YIELDED = 60  # u32: lanes that executed YIELD and have not gone on since
 WARP_PASSED = 64  # u32: not 0 after a split has left a waiting loop or passed an mbarrier
 WARP_PREDICATES = 128  # 8 x u32
 WARP_UNIFORM_PREDICATES = 160  # 8 x u32 (0 or 1)
@@ -110,6 +110,8 @@ EVENT_BSYNC = 9  # args: convergence barrier
 EVENT_CLUSTER_ARRIVE = 10
 EVENT_CLUSTER_WAIT = 11
 EVENT_WAIT = 12  # as YIELD, and the split waits for a write of another one
+EVENT_REST = 13  # as YIELD, by a YIELD instruction: lanes at BSYNC do not wait for the split
+EVENT_SLEEP = 14  # as YIELD, by NANOSLEEP
 
 # barriers of a block: 16 named ones, then one for each warpgroup of up to 1024 threads
 FIRST_WARPGROUP_BARRIER, N_BARRIERS = 16, 24

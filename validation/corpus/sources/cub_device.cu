@@ -37,7 +37,6 @@ void reduce(void *t, size_t &s, T *in, T *out, int *keys, int *runs, int n, int 
   cub::DeviceReduce::ReduceByKey(t, s, keys, keys + n, in, out, runs, Product(), n);
   cub::DeviceSegmentedReduce::Sum(t, s, in, out, n, ends, ends + 1);
   cub::DeviceSegmentedReduce::Reduce(t, s, in, out, n, ends, ends + 1, Product(), T(1));
-  cub::DeviceSegmentedReduce::Max(t, s, in, out, n, 16);
 #ifdef CORPUS_RADIX
   cub::DeviceReduce::ArgMin(t, s, in, out, runs, n);
   cub::DeviceReduce::ArgMax(t, s, in, out, runs, n);

@@ -102,8 +102,10 @@ template __global__ void cluster_sum<double>(const double *, double *);
 #endif
 
 #define WARP(name, expression) __global__ void warp_##name(const int *in, int *out, int k) { int x = in[threadIdx.x], p = 0; (void)p; out[threadIdx.x] = expression; }
+#if __CUDA_ARCH__ >= 800 || !defined(__CUDA_ARCH__)
 WARP(add, __reduce_add_sync(~0u, x)) WARP(most, __reduce_max_sync(~0u, x)) WARP(least, __reduce_min_sync(~0u, (u32)x))
 WARP(bits_and, __reduce_and_sync(~0u, x)) WARP(bits_or, __reduce_or_sync(~0u, x)) WARP(bits_xor, __reduce_xor_sync(~0u, x))
+#endif
 WARP(any, __any_sync(~0u, x)) WARP(all, __all_sync(~0u, x > k)) WARP(ballot, __ballot_sync(~0u, x > k))
 WARP(match, __match_any_sync(~0u, x)) WARP(match_all, __match_all_sync(~0u, x, &p) + p) WARP(wide, __match_any_sync(~0u, (i64)x * x))
 WARP(active, __activemask() + __popc(__activemask())) WARP(block, __syncthreads_count(x) + __syncthreads_or(x > k) * 7 + __syncthreads_and(x < k))

@@ -119,6 +119,7 @@ __global__ void primitive_copies(const int4 *in, int4 *out, int n) {
   out[threadIdx.x] = tile[255 - threadIdx.x];
 }
 
+#if __CUDA_ARCH__ >= 900 || !defined(__CUDA_ARCH__)
 __global__ void primitive_barrier(int *data) {
   __shared__ __mbarrier_t bar;
   if (threadIdx.x == 0) __mbarrier_init(&bar, blockDim.x);
@@ -131,6 +132,7 @@ __global__ void primitive_barrier(int *data) {
   __syncthreads();
   if (threadIdx.x == 0) __mbarrier_inval(&bar);
 }
+#endif
 
 template <cuda::thread_scope Scope>
 __global__ void latch_and_semaphore(cuda::latch<Scope> *latch, cuda::counting_semaphore<Scope, 4> *gate, int *data) {

@@ -121,16 +121,19 @@ def bra(w: RegionWriter, item: Bound) -> None:
     if "DIV" in modifiers or "CONV" in modifiers:
         masks = [o for o in item.inst.operands if isinstance(o, Reg | UReg | Imm)]
         need = scalar_operand(w, masks[0]) if masks else "-1"
-        if "DIV" in modifiers and w.guard is not None:
-            # Lanes whose guard is false count as not being here; all lanes jump.
-            absent = w.emit(f"xor i32 {w.lanes_mask()}, -1")
-            absent = not_ended(w, w.emit(f"and i32 {need}, {absent}"))
+        if w.guard is not None:
+            # Lanes whose guard is false count as not being here; all lanes jump, or none.
+            here = w.lanes_mask()
+            absent = not_ended(w, w.emit(f"and i32 {need}, {w.emit(f'xor i32 {here}, -1')}"))
             missing = w.emit(f"icmp ne i32 {absent}, 0")
             w.guard = None
         else:
+            here = ""
             missing = missing_lanes(w, need)
         if "CONV" in modifiers:
             missing = w.emit(f"xor i1 {missing}, true")
+        if here:  # under a guard that is false for all, it does nothing
+            missing = w.emit(f"and i1 {missing}, {w.emit(f'icmp ne i32 {here}, 0')}")
         special = w.emit(f"select i1 {missing}, i32 {w.mask}, i32 0")
     else:
         extra_predicate(w, item)

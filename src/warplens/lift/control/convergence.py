@@ -175,12 +175,11 @@ def yield_(w: RegionWriter, item: Bound) -> None:
     w.terminated = True
     follow = w.next_block()
     w.spend_fuel(200 if item.op.role == "yield" else 2000)
-    yielded = w.load_u32(at.WARP_YIELDED)
-    w.store_u32(at.WARP_YIELDED, w.emit(f"or i32 {yielded}, {w.mask}"))
     others = w.emit(f"icmp ne i32 {w.load_u32(at.WARP_SPLITS)}, 0")
     rotate, stay = w.module.label("rotate"), w.module.label("stay")
     w.line(f"br i1 {others}, label %{rotate}, label %{stay}")
     w.module.start(rotate)
-    w.leave(follow, w.mask, at.EVENT_YIELD)
+    event = at.EVENT_REST if item.op.role == "yield" else at.EVENT_SLEEP
+    w.leave(follow, w.mask, event)
     w.module.start(stay)
     w.goto(follow)
