@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -87,3 +88,31 @@ def test_another_gpu_is_refused(gpu: Any) -> None:
     """A process keeps its GPU."""
     with pytest.raises(warplens.InputError, match="a process keeps its GPUs"):
         warplens.cuda("A100")
+
+
+def test_memory_is_shared_with_other_packages(gpu: Any, kernels: Any) -> None:
+    """numba writes into memory that cuda.bindings allocated, by `__cuda_array_interface__`."""
+    from tests.frontends.device_arrays import Shown, make_current
+
+    make_current()
+    x = np.arange(64, dtype=np.float32)
+    shared = Shown(x)
+    kernels.add[1, 64](shared, shared, shared)
+
+    assert np.array_equal(shared.read(), 2 * x)
+
+
+def test_a_child_by_fork_is_told_so(gpu: Any, kernels: Any) -> None:
+    """A process made by fork after the driver started works on its own copy; the parent's stays."""
+    x = kernels.cuda.to_device(np.ones(32, np.float32))
+    child = os.fork()
+    if child == 0:
+        try:
+            kernels.add[1, 32](x, x, x)
+            os._exit(0 if np.array_equal(x.copy_to_host(), np.full(32, 2)) else 1)
+        finally:
+            os._exit(2)
+    _, status = os.waitpid(child, 0)
+
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert np.array_equal(x.copy_to_host(), np.ones(32))

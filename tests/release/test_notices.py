@@ -48,11 +48,18 @@ def test_every_dependency_is_noticed() -> None:
     assert {name: extra for name, (extra, _, _) in rows.items()} == declared()
     assert all(licence and use for _, licence, use in rows.values())
 
+LARGE = {"triton", "cutile", "cute", "tinygrad"}  # extras that the tests do without
+
 
 @pytest.mark.parametrize("name", sorted(declared()))
 def test_licence_is_the_one_the_package_names(name: str) -> None:
     """The first licence named in the notices is the one in the installed package's metadata."""
-    metadata = importlib.metadata.metadata(name)
+    try:
+        metadata = importlib.metadata.metadata(name)
+    except importlib.metadata.PackageNotFoundError:
+        if declared()[name] not in LARGE:
+            raise
+        pytest.skip(f"{name} is not installed")
     fields = [metadata.get("License-Expression"), metadata.get("License"),
               *(metadata.get_all("Classifier") or ())]  # fmt: skip
     told = " ".join(field for field in fields if field)

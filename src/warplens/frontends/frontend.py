@@ -21,13 +21,15 @@ class Frontend:
         module: whose import means that the framework is used.
         package: its name on PyPI.
         first, before: the supported versions, from `first` on and below `before`.
-        activate: what to do after the import, if anything.
+        prepare: what to do before the import, if anything.
+        activate: what to do after it, if anything.
     """
 
     module: str
     package: str
     first: str
     before: str
+    prepare: Callable[[], None] | None = None
     activate: Callable[[GiveDriver], None] | None = None
 
     def check_version(self) -> None:

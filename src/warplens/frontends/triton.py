@@ -7,117 +7,20 @@ there is no PyTorch; memory of the simulated GPU is used as it is. Benchmarks gi
 from __future__ import annotations
 
 import importlib
-import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from warplens.driver.cells import host_view
-from warplens.driver.launching import Shape, duration, launch
+from warplens.driver.launching import duration, launch
 from warplens.driver.machine import Driver
-from warplens.driver.memory import DEVICE
 from warplens.driver.modules import Function, LoadedModule, function_of, load
 from warplens.driver.timeline import Event
 from warplens.errors import ArgumentError, Unsupported
 from warplens.frontends.frontend import Frontend, GiveDriver
-
-_FLOATS = {"fp16": "e", "fp32": "f", "f32": "f", "fp64": "d"}
-_INTEGER_BYTES = {"1": 1, "8": 1, "16": 2, "32": 4, "64": 8}
-_DESCRIPTOR = "nvTmaDesc"
-
-
-class HostArray:
-    """A NumPy array as a kernel's argument, in place: what Triton asks of a tensor."""
-
-    def __init__(self, array: npt.NDArray[Any]) -> None:
-        if not array.flags.c_contiguous:
-            raise ArgumentError("a Triton kernel's array is not contiguous")
-        self.array = array
-        self.dtype = array.dtype
-        self.shape = array.shape
-
-    def data_ptr(self) -> int:
-        """Where the elements are."""
-        return int(self.array.ctypes.data)
-
-    def stride(self, axis: int) -> int:
-        """The step along an axis, in elements."""
-        return self.array.strides[axis] // self.array.itemsize
-
-    def storage(self) -> tuple[int, int]:
-        """First address and bytes."""
-        return self.data_ptr(), self.array.nbytes
-
-
-def array(source: npt.NDArray[Any]) -> HostArray:
-    """A NumPy array for Triton kernels, without PyTorch."""
-    return HostArray(source)
-
-
-def _storage_of(value: Any) -> tuple[int, int]:
-    """First address and bytes of the memory behind a tensor."""
-    value = getattr(value, "base", value) if not hasattr(value, "untyped_storage") else value
-    if isinstance(value, HostArray):
-        return value.storage()
-    if hasattr(value, "untyped_storage"):
-        found = value.untyped_storage()
-        return int(found.data_ptr()), int(found.nbytes())
-    raise ArgumentError(
-        f"{type(value).__name__} does not say where its memory begins and ends",
-        hint="Pass a PyTorch tensor, or warplens.frontends.triton.array(numpy_array).",
-    )
-
-
-@dataclass(slots=True)
-class _Mapped:
-    """Host memory that kernels of one launch see, by its first address."""
-
-    driver: Driver
-    known: dict[int, int]
-
-    def address(self, value: Any) -> int:
-        """The device address of a pointer argument."""
-        if value is None or isinstance(value, int):
-            return value or 0
-        pointer = int(value.data_ptr())
-        if pointer == 0 or self.driver.memory.find(pointer) is not None:
-            return pointer
-        start, nbytes = _storage_of(value)
-        if start not in self.known:
-            self.known[start] = self.driver.gpus[0].device.memory.map_host(
-                host_view(start, nbytes), writable=True, name="tensor"
-            )
-        return self.known[start] + pointer - start
-
-    def release(self) -> None:
-        """Takes the memory away from the GPU again."""
-        for address in self.known.values():
-            self.driver.gpus[0].device.memory.free(address)
-
-
-def _scalar(kind: str, value: Any) -> bytes:
-    if kind in _FLOATS:
-        return struct.pack("<" + _FLOATS[kind], value)
-    if kind == "bf16":
-        bits = int(np.float32(value).view(np.uint32))
-        return struct.pack("<H", bits + 0x7FFF + (bits >> 16 & 1) >> 16)
-    nbytes = _INTEGER_BYTES.get(kind[1:]) if kind[:1] in "iu" else None
-    if nbytes is None:
-        raise Unsupported(f"a Triton argument of type {kind}")
-    return (int(value) & (1 << 8 * nbytes) - 1).to_bytes(nbytes, "little")
-
-
-def _pairs(signature: Iterable[Any], values: Sequence[Any]) -> Iterator[tuple[str, Any]]:
-    """Types and values of the arguments that reach the machine code, tuples taken apart."""
-    for kind, value in zip(signature, values, strict=True):
-        if isinstance(kind, tuple):
-            yield from _pairs(kind, value)
-        elif kind != "constexpr":
-            yield kind, value
+from warplens.frontends.torch_cuda import put_in_place
+from warplens.frontends.triton_arguments import Arguments, HostArray, Mapped, Scratch, array
+from warplens.gpus.spec import GpuSpec
 
 
 class _Utils:
@@ -160,84 +63,30 @@ class _Launcher:
 
     def __init__(self, source: Any, metadata: Any) -> None:
         backend = importlib.import_module("triton.backends.driver")
-        self._metadata = metadata
-        descriptors = getattr(metadata, "tensordesc_meta", None)
-        signature = dict(source.signature.items())
-        self._signature = tuple(
-            backend.expand_signature(signature.values(), descriptors, _DESCRIPTOR)
-        )
-        self._launch = backend.wrap_handle_tensordesc_impl(
-            self._run, signature, descriptors, self._descriptor(backend)
-        )
-
-    @staticmethod
-    def _descriptor(backend: Any) -> Callable[[Any, Any, Any], Any]:
-        def arguments(value: Any, metadata: Any, _: Any) -> Any:
-            if metadata is not None:
-                raise Unsupported("Triton's tensor descriptors made by the host (TMA)")
-            return backend.decompose_descriptor(value)
-
-        return arguments
+        self._arguments = Arguments(source, metadata, backend)
 
     def __call__(
         self, gx: int, gy: int, gz: int, stream: int, function: Function, packed: Any,
         launch_metadata: Any, enter: Any, leave: Any, *values: Any,
     ) -> None:  # fmt: skip
-        if gx * gy * gz:
-            self._launch((gx, gy, gz), function, launch_metadata, enter, leave, values)
-
-    def _run(
-        self, grid: tuple[int, int, int], function: Function, launch_metadata: Any, enter: Any,
-        leave: Any, values: Sequence[Any],
-    ) -> None:  # fmt: skip
-        driver, metadata = active().simulated, self._metadata
-        mapped, scratch = _Mapped(driver, {}), _Scratch(driver)
+        if not gx * gy * gz:
+            return
+        driver, shape = active().simulated, self._arguments.shape((gx, gy, gz))
+        memory = driver.gpus[0].device.memory
+        mapped, scratch = Mapped(memory, driver), Scratch(memory)
         context = driver.primary(driver.gpus[0])
-        blocks = grid[0] * grid[1] * grid[2] * metadata.num_ctas
         try:
-            arguments = [
-                struct.pack("<Q", mapped.address(value)) if kind.startswith("*")
-                else _scalar(kind, value)
-                for kind, value in _pairs(self._signature, values)
-            ]  # fmt: skip
-            for nbytes in (metadata.global_scratch_size, metadata.profile_scratch_size):
-                arguments.append(struct.pack("<Q", scratch.allocate(nbytes * blocks)))
+            blocks = shape.grid[0] * gy * gz
+            arguments = self._arguments.packed(values, blocks, mapped, scratch)
             if enter is not None:
                 enter(launch_metadata)
-            shape = Shape(
-                grid=(grid[0] * metadata.num_ctas, grid[1], grid[2]),
-                block=(32 * metadata.num_warps, 1, 1),
-                shared=metadata.shared,
-                cluster=(metadata.num_ctas, 1, 1) if metadata.num_ctas > 1 else None,
-                is_cooperative=metadata.launch_cooperative_grid,
-            )
             expected = len(function.sass.parameters)
-            launch(driver, function, shape, context.default[0], tuple(arguments[:expected]))
+            launch(driver, function, shape, context.default[0], arguments[:expected])
             if leave is not None:
                 leave(launch_metadata)
         finally:
             mapped.release()
             scratch.release()
-
-
-class _Scratch:
-    """Memory that a kernel needs besides its arguments, for one launch."""
-
-    def __init__(self, driver: Driver) -> None:
-        self._driver, self._addresses = driver, list[int]()
-
-    def allocate(self, nbytes: int) -> int:
-        """So many bytes, or a null pointer for none."""
-        if not nbytes:
-            return 0
-        address = self._driver.memory.allocate(nbytes, kind=DEVICE, device=0, context=0)
-        self._addresses.append(address)
-        return address
-
-    def release(self) -> None:
-        """Gives it back."""
-        for address in self._addresses:
-            self._driver.memory.free(address, DEVICE)
 
 
 class _Event:
@@ -303,6 +152,7 @@ class SimulatedDevice:
 
     def __init__(self, give_driver: GiveDriver) -> None:
         self._give_driver = give_driver
+        self.pretended: GpuSpec | None = None  # what kernels are compiled for instead
         self._target = importlib.import_module("triton.backends.compiler").GPUTarget
         self._spelled = importlib.import_module("triton.backends.nvidia.driver").ty_to_cpp
 
@@ -327,15 +177,16 @@ class SimulatedDevice:
 
     def get_current_target(self) -> Any:
         """What kernels are compiled for."""
-        return self._target("cuda", self.simulated.gpus[0].spec.sm, 32)
+        spec = self.pretended or self.simulated.gpus[0].spec
+        return self._target("cuda", spec.sm, 32)
 
     def get_device_capability(self, device: int = 0) -> tuple[int, int]:
         """The compute capability."""
         return divmod(self.simulated.gpu(device).spec.sm, 10)
 
     def get_current_device(self) -> int:
-        """Triton runs on the first GPU."""
-        return 0
+        """Triton runs on the first GPU; kernels for another architecture are kept apart."""
+        return 0 if self.pretended is None else _OTHERS + self.pretended.sm
 
     def set_current_device(self, device: int) -> None:
         """The first GPU is the only one."""
@@ -348,6 +199,7 @@ class SimulatedDevice:
 
     def get_active_torch_device(self) -> Any:
         """Tensors are the host's."""
+        put_in_place(self._give_driver, _Event)
         return importlib.import_module("torch").device("cpu")
 
     def get_device_interface(self) -> _DeviceInterface:
@@ -365,6 +217,7 @@ class SimulatedDevice:
         """Modelled times begin with cold caches anyway."""
 
 
+_OTHERS = 1000  # device numbers from here on stand for architectures
 _active: list[SimulatedDevice] = []
 
 
@@ -380,7 +233,11 @@ def activate(give_driver: GiveDriver) -> None:
     importlib.import_module("triton.runtime.driver").driver.set_active(device)
     testing: Any = importlib.import_module("triton.testing")
     testing.do_bench = do_bench
+    if "torch" in sys.modules:
+        put_in_place(give_driver, _Event)
 
+
+__all__ = ["FRONTEND", "HostArray", "array", "do_bench"]
 
 FRONTEND = Frontend(
     module="triton", package="triton", first="3.8", before="3.10", activate=activate

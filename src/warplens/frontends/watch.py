@@ -60,6 +60,8 @@ class _Watch(MetaPathFinder):
         if frontend is None:
             return None
         frontend.check_version()
+        if frontend.prepare is not None:
+            frontend.prepare()
         if frontend.activate is None:
             return None
         spec = PathFinder.find_spec(name, path, target)

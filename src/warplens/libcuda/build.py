@@ -17,21 +17,21 @@ _COMPILERS = ("cc", "gcc", "clang")
 _OPTIONS = ("-O2", "-shared", "-fPIC", "-fvisibility=hidden", "-Wl,-Bsymbolic")
 
 
-def build(source: str) -> Path:
+def build(source: str, soname: str = SONAME) -> Path:
     """The path of the compiled library.
 
     Raises:
         ToolchainError: there is no C compiler, or it fails.
     """
-    key = key_of("libcuda", os.uname().machine, *_OPTIONS, source)
+    key = key_of("libcuda", os.uname().machine, *_OPTIONS, soname, source)
     cache = default_cache()
     data = cache.get("libcuda", key)
     if data is None:
-        data = compiled(source)
+        data = compiled(source, soname=soname)
         cache.put("libcuda", key, data)
     # The dynamic linker needs a file of its own: cache entries begin with a digest.
     folder = Path(tempfile.mkdtemp(prefix="warplens-libcuda-"))
-    path = folder / SONAME
+    path = folder / soname
     path.write_bytes(data)
     return path
 

@@ -9,6 +9,7 @@ import shutil
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from warplens.driver.entries import served
@@ -39,11 +40,10 @@ class _InPlace:
         api = driver_api()
         entries = {**served(), **lookups(api, self._address_of)}
         signatures = {name: entry.types for name, entry in entries.items()}
-        path = build(library_source(api.names, signatures))
-        try:
-            self.library = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
-        finally:
-            shutil.rmtree(path.parent, ignore_errors=True)
+        self.path = build(library_source(api.names, signatures))
+        # Some programs look for the file, so it stays for as long as the process.
+        atexit.register(_remove, self.path.parent, os.getpid())
+        self.library = ctypes.CDLL(str(self.path), mode=ctypes.RTLD_GLOBAL)
         self._callbacks = [self._callback(entry) for entry in entries.values()]
         self._connect()
 
@@ -82,6 +82,12 @@ class _InPlace:
     def disconnect(self) -> None:
         """Lets later calls fail: Python is going away."""
         self.library.warplens_disconnect(DEINITIALIZED)
+
+
+def _remove(folder: Path, process: int) -> None:
+    """Removes the library's folder, unless this is a child that another process made by fork."""
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 _in_place: _InPlace | None = None
@@ -126,6 +132,12 @@ def prefer(make: Callable[[], Driver]) -> bool:
         return False
     _in_place.make = make
     return True
+
+
+def path() -> Path:
+    """The library's file."""
+    assert _in_place is not None
+    return _in_place.path
 
 
 def library() -> ctypes.CDLL:

@@ -7,12 +7,15 @@ error and return CUDA_ERROR_NOT_SUPPORTED.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from warplens.driver.entries.table import C_TYPES
 
 NOT_INITIALIZED, DEINITIALIZED, NOT_SUPPORTED = 3, 4, 801
 PER_THREAD_SUFFIXES = ("_ptds", "_ptsz")
+# Programs end things when the process ends, and Python with it: that must not look like an error.
+_ENDS = re.compile("Unload|Destroy|Free|Release")
 
 _HEAD = """\
 #include <stdatomic.h>
@@ -61,7 +64,7 @@ _SERVED = """\
 EXPORTED int %(name)s(%(parameters)s) {
     struct held held;
     int status = atomic_load(&state);
-    if (status) return status;
+    if (status) return %(late)s;
     enter(&held);
     status = ((int (*)(%(types)s))targets[%(slot)d])(%(arguments)s);
     leave(&held);
@@ -107,6 +110,7 @@ def library_source(names: Sequence[str], served: Mapping[str, tuple[str, ...]]) 
             "name": name,
             "slot": slots[entry],
             "types": ", ".join(types) or "void",
+            "late": "0" if _ENDS.search(name) else "status",
             "parameters": ", ".join(f"{kind} a{i}" for i, kind in enumerate(types)) or "void",
             "arguments": ", ".join(f"a{i}" for i in range(len(types))),
         })  # fmt: skip

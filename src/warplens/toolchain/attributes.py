@@ -29,6 +29,7 @@ class Attr:
     CBANK_PARAM_SIZE = 0x19
     REGCOUNT = 0x2F
     INDIRECT_BRANCH_TARGETS = 0x34
+    KPARAM_INFO_V2 = 0x45
     CTA_PER_CLUSTER = 0x3D
     SYSCALL_OFFSETS = 0x46
     NUM_BARRIERS = 0x4C
@@ -56,6 +57,9 @@ class KernelFacts:
         elif attribute == Attr.KPARAM_INFO:
             _, ordinal, offset, packed = struct.unpack("<IHHI", payload)
             self.parameters.append(Parameter(ordinal, offset, packed >> 18))
+        elif attribute == Attr.KPARAM_INFO_V2:
+            _, ordinal, offset, size, _ = struct.unpack("<IHHHH", payload)
+            self.parameters.append(Parameter(ordinal, offset, size))
         elif attribute in (Attr.MAX_THREADS, Attr.REQNTID, Attr.CTA_PER_CLUSTER):
             x, y, z = struct.unpack("<III", payload)
             self.triples[attribute] = (x, y, z)

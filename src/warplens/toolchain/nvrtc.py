@@ -48,6 +48,13 @@ class Compiled:
     log: str = ""
 
 
+def library_path() -> Path:
+    """The library's file."""
+    return packages.find_binary(
+        PACKAGE, "libnvrtc.so.13*", "nvrtc64_130_0.dll", "nvrtc64_13*.dll"
+    )
+
+
 class _Library:
     """NVRTC's C interface."""
 
@@ -56,9 +63,7 @@ class _Library:
         built_ins = packages.find_binary(
             PACKAGE, "libnvrtc-builtins.so.13*", "nvrtc-builtins64_13*.dll"
         )
-        library = packages.find_binary(
-            PACKAGE, "libnvrtc.so.13*", "nvrtc64_130_0.dll", "nvrtc64_13*.dll"
-        )
+        library = library_path()
         try:
             add_directory = getattr(os, "add_dll_directory", None)
             if add_directory is not None:

@@ -1,0 +1,20 @@
+"""CuTe DSL's kernels for the tests."""
+
+import cutlass.cute as cute
+
+
+@cute.kernel
+def _add(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor):
+    thread, _, _ = cute.arch.thread_idx()
+    block, _, _ = cute.arch.block_idx()
+    threads, _, _ = cute.arch.block_dim()
+    i = block * threads + thread
+    c[i] = a[i] + b[i]
+
+
+@cute.jit
+def add(a: cute.Pointer, b: cute.Pointer, c: cute.Pointer):
+    """c = a + b over 1,024 elements."""
+    layout = cute.make_layout(1024)
+    x, y, z = (cute.make_tensor(one, layout) for one in (a, b, c))
+    _add(x, y, z).launch(grid=(8, 1, 1), block=(128, 1, 1))

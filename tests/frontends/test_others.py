@@ -1,0 +1,94 @@
+"""cuTile, CuTe DSL and tinygrad on the simulated driver, beside NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import warplens
+
+pytestmark = pytest.mark.long
+
+
+def test_cutile(gpu: Any) -> None:
+    """A sum; a product of matrices before compute capability 9.0, from where on it is refused."""
+    pytest.importorskip("cuda.tile")
+    import cuda.tile as ct
+    from cuda.core import Device
+
+    from tests.frontends import tile_kernels
+    from tests.frontends.device_arrays import Shown, make_current
+
+    make_current()
+    x = np.arange(1024, dtype=np.float32)
+    a, b, c = Shown(x), Shown(2 * x), Shown(0 * x)
+    ct.launch(0, (8,), tile_kernels.add, (a, b, c, 128))
+    random = np.random.default_rng(1)
+    left, right = (random.integers(-3, 4, (64, 64)).astype(np.float16) for _ in range(2))
+    product = Shown(np.zeros((64, 64), np.float32))
+    arguments = (Shown(left), Shown(right), product, 32, 32, 32)
+
+    assert np.array_equal(c.read(), 3 * x)
+    if Device().compute_capability >= (9, 0):  # the maps would be the driver's to make
+        with pytest.raises(warplens.MemoryFault, match="no tensor map"), gpu:
+            ct.launch(0, (2, 2), tile_kernels.matmul, arguments)
+        return
+    ct.launch(0, (2, 2), tile_kernels.matmul, arguments)
+    assert np.array_equal(product.read(), left.astype(np.float32) @ right.astype(np.float32))
+
+
+def test_cute_dsl(gpu: Any) -> None:
+    """An elementwise sum through a compiled host function; its line is the Python file's."""
+    pytest.importorskip("cutlass")
+    import cutlass
+    import cutlass.cute as cute
+    from cutlass.cute.runtime import make_ptr
+
+    from tests.frontends import cute_kernels
+    from tests.frontends.device_arrays import Shown, make_current
+
+    make_current()
+    x = np.arange(1024, dtype=np.float32)
+    arrays = [Shown(x), Shown(2 * x), Shown(0 * x)]
+    space = cute.AddressSpace.gmem
+    pointers = [make_ptr(cutlass.Float32, one.address, space, assumed_align=16) for one in arrays]
+    with gpu:
+        cute.compile(cute_kernels.add, *pointers)(*pointers)
+        launch = gpu.launches[-1]
+
+    assert np.array_equal(arrays[2].read(), 3 * x)
+    assert (launch.grid, launch.block) == ((8, 1, 1), (128, 1, 1))
+
+
+def test_tinygrad(gpu: Any) -> None:
+    """Reductions, products, indexing and a convolution, as NumPy has them."""
+    pytest.importorskip("tinygrad")
+    from tinygrad import Device, Tensor
+
+    random = np.random.default_rng(2)
+    a = random.integers(-3, 4, (24, 16)).astype(np.float32)
+    b = random.integers(-3, 4, (16, 40)).astype(np.float32)
+    image, kernel = a.reshape(1, 1, 24, 16), np.ones((1, 1, 3, 3), np.float32)
+    windows = np.lib.stride_tricks.sliding_window_view(a, (3, 3)).sum(axis=(2, 3))
+    with gpu:
+        found = {
+            "matmul": (Tensor(a) @ Tensor(b)).numpy(),
+            "sum": Tensor(a).sum(axis=1).numpy(),
+            "max": Tensor(a).max(axis=0).numpy(),
+            "index": Tensor(a)[Tensor([3, 1, 20])].numpy(),
+            "where": (Tensor(a) > 0).where(Tensor(a), 0).numpy(),
+            "cumsum": Tensor(a).cumsum(axis=0).numpy(),
+            "convolution": Tensor(image).conv2d(Tensor(kernel)).numpy()[0, 0],
+        }
+        launches = len(gpu.launches)
+    expected = {
+        "matmul": a @ b, "sum": a.sum(axis=1), "max": a.max(axis=0), "index": a[[3, 1, 20]],
+        "where": np.maximum(a, 0), "cumsum": a.cumsum(axis=0), "convolution": windows,
+    }  # fmt: skip
+
+    assert Device.DEFAULT == "CUDA"
+    assert launches >= len(expected)
+    for name, value in expected.items():
+        np.testing.assert_array_equal(found[name], value, err_msg=name)
