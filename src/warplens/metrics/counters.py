@@ -170,6 +170,14 @@ class Counters:
                 values = values * self._mask(attribute, choice)
         return self._folded(values)
 
+    def larger(self, column: str, other: str, *, op: Choice, is_bypass: Choice) -> Quantity:
+        """The larger one of two columns of each instruction, added up over the given classes."""
+        values = np.maximum(self._column(column), self._column(other))
+        for attribute, choice in (("op", op), ("is_bypass", is_bypass)):
+            if choice is not None:
+                values = values * self._mask(attribute, choice)
+        return self._folded(values)
+
     def _column(self, column: str) -> Counts:
         columns = self._sources.execution.columns
         if column not in COLUMNS:

@@ -228,6 +228,28 @@ def _all_passes(c: Counters) -> Quantity:
     return c.sum("shared_passes", op=_ANY_ACCESS) - around + idle + others
 
 
+def copy_wavefronts(is_bypass: Choice = None) -> Formula:
+    """Wavefronts of asynchronous copies: through L1, each line that they read needs its own."""
+
+    def formula(c: Counters) -> Quantity:
+        through = around = 0
+        if is_bypass is not True:
+            through = c.larger("shared_wavefronts", "global_lines", op="ldgsts", is_bypass=False)
+        if is_bypass is not False:
+            around = c.sum("shared_wavefronts", op="ldgsts", is_bypass=True)
+        return through + around
+
+    return formula
+
+
+def _copy_excess(is_bypass: Choice = None) -> Formula:
+    def formula(c: Counters) -> Quantity:
+        ideal = c.sum("shared_wavefronts_ideal", op="ldgsts", is_bypass=is_bypass)
+        return copy_wavefronts(is_bypass)(c) - ideal
+
+    return formula
+
+
 _SHARED = {
     "": None,
     "_op_ld": ("ld", "ldsm"),  # the hardware's op_ld covers matrix loads too
@@ -244,20 +266,20 @@ for _suffix, _choices in _SHARED.items():
            doc=f"Bank conflicts of shared memory {_what}; the hardware counter adds arbitration "
            "losses to these.")  # fmt: skip
 _l1tex("data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts", unit="", basis="definition",
-       formula=_excess("ldgsts"),
+       formula=_copy_excess(),
        doc="Bank conflicts of global-to-shared copies.")  # fmt: skip
 for _op in ("ld", "st", "atom", "ldgsts", "ldsm", "stsm"):
     both_units(f"sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{_op}", unit="wavefront",
-               formula=accesses("shared_wavefronts", _op),
+               formula=copy_wavefronts() if _op == "ldgsts" else accesses("shared_wavefronts", _op),
                doc=f"Wavefronts of shared memory {_DESCRIBED[_op]}, computed from "
                    "addresses.")  # fmt: skip
 for _op in ("ldgsts", "ldsm", "st", "stsm"):
     both_units(f"sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_{_op}", unit="",
-               formula=_excess(_op),
+               formula=_copy_excess() if _op == "ldgsts" else _excess(_op),
                doc=f"Bank conflicts of shared memory {_DESCRIBED[_op]}, computed from "
                    "addresses.")  # fmt: skip
 both_units("sass_l1tex_pipe_lsu_wavefronts_mem_shared", unit="wavefront",
-           formula=accesses("shared_wavefronts", _ANY_ACCESS),
+           formula=lambda c: c.sum("shared_wavefronts", op=_NOT_COPIES) + copy_wavefronts()(c),
            doc="Wavefronts of all shared memory accesses, computed from addresses.")  # fmt: skip
 
 # --- instructions by opcode and by where they went ---------------------------------------------
@@ -337,16 +359,19 @@ def _off_all(space: str, choices: dict[str, Choice]) -> Formula:
     return formula
 
 
+# Of these the chip counts some with every thread off as on, from run to run other ones
+_LOADS_AND_STORES = ("global_ld", "global_st", "shared_ld", "shared_st")
+
 for _name in (*_ONE_SPACE, "ldsm"):
     _selected, _what = _BY_OPCODE[_name]
     _space = "shared" if _name == "ldsm" else _name.partition("_")[0]
     metric(f"smsp__inst_executed_op_{_name}_pred_on_any", kind="counter", unit="inst",
            per_instruction=True, formula=_on_any(_space, _selected),
-           basis="definition" if _name == "shared_ld" else "exact",
+           basis="definition" if _name in _LOADS_AND_STORES else "exact",
            doc=f"Executed {_what} with at least one predicated-on thread.")  # fmt: skip
     metric(f"smsp__inst_executed_op_{_name}_pred_off_all", kind="counter", unit="inst",
            per_instruction=True, formula=_off_all(_space, _selected),
-           basis="definition" if _name == "shared_ld" else "exact",
+           basis="definition" if _name in _LOADS_AND_STORES else "exact",
            doc=f"Executed {_what} with all threads predicated off.")  # fmt: skip
 
 # --- asynchronous copies through L1 and around it -----------------------------------------------
@@ -359,15 +384,6 @@ def _copies(column: str, bypass: bool) -> Formula:
     return formula
 
 
-def _copy_excess(bypass: bool) -> Formula:
-    def formula(c: Counters) -> Quantity:
-        return _copies("shared_wavefronts", bypass)(c) - _copies(
-            "shared_wavefronts_ideal", bypass
-        )(c)
-
-    return formula
-
-
 for _name, _bypass in (("cache_access", False), ("cache_bypass", True)):
     _what = "around L1" if _bypass else "through L1"
     for _base, _column, _unit in (
@@ -376,15 +392,13 @@ for _name, _bypass in (("cache_access", False), ("cache_bypass", True)):
         ("sass_data_bytes_mem_shared_op_ldgsts", "shared_bytes", "byte"),
         ("sass_l1tex_t_requests_pipe_lsu_mem_global_op_ldgsts", "global_requests", "request"),
         ("sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts", "global_sectors", "sector"),
-        (
-            "sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts",
-            "shared_wavefronts",
-            "wavefront",
-        ),
     ):
         both_units(f"{_base}_{_name}", unit=_unit, formula=_copies(_column, _bypass),
                    doc=f"{_column.replace('_', ' ').capitalize()} of asynchronous copies "
                    f"{_what}.")  # fmt: skip
+    both_units(f"sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts_{_name}",
+               unit="wavefront", formula=copy_wavefronts(_bypass),
+               doc=f"Shared memory wavefronts of asynchronous copies {_what}.")  # fmt: skip
     both_units(f"sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts_{_name}",
                unit="", formula=_copy_excess(_bypass),
                doc=f"Bank conflicts of asynchronous copies {_what}.")  # fmt: skip

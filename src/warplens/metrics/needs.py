@@ -100,6 +100,11 @@ class Recorder(Counters):
         self.columns.add(column)
         return 1
 
+    def larger(self, column: str, other: str, *, op: Choice, is_bypass: Choice) -> Quantity:
+        """Notes both columns."""
+        self.columns |= {column, other}
+        return 1
+
     @property
     def timing(self) -> Timing | None:
         """Notes that time is needed."""
