@@ -205,8 +205,7 @@ for _space, _ops in (
         _choice = _op or None
         both_units(f"sass_data_bytes_mem_{_space}{_suffix}", unit="byte",
                    formula=_bytes(_space, _choice),
-                   doc=f"Bytes accessed by threads in {_what}, generic ones in any memory "
-                   "included.")  # fmt: skip
+                   doc=f"Bytes accessed by threads in {_what}.")  # fmt: skip
         _per = ("wavefront", "shared_wavefronts") if _space == "shared" else (
             "sector", f"{_space}_sectors")  # fmt: skip
         metric(f"smsp__sass_average_data_bytes_per_{_per[0]}_mem_{_space}{_suffix}",
@@ -384,6 +383,11 @@ def _copies(column: str, bypass: bool) -> Formula:
     return formula
 
 
+def _of_copies(name: str, column: str) -> str:
+    counted = "inst_executed" if name.startswith("sass_inst_executed") else column
+    return counted.replace("_", " ").capitalize()
+
+
 for _name, _bypass in (("cache_access", False), ("cache_bypass", True)):
     _what = "around L1" if _bypass else "through L1"
     for _base, _column, _unit in (
@@ -394,11 +398,10 @@ for _name, _bypass in (("cache_access", False), ("cache_bypass", True)):
         ("sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts", "global_sectors", "sector"),
     ):
         both_units(f"{_base}_{_name}", unit=_unit, formula=_copies(_column, _bypass),
-                   doc=f"{_column.replace('_', ' ').capitalize()} of asynchronous copies "
-                   f"{_what}.")  # fmt: skip
+                   doc=f"{_of_copies(_base, _column)} of asynchronous copies {_what}.")  # fmt: skip
     both_units(f"sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts_{_name}",
                unit="wavefront", formula=copy_wavefronts(_bypass),
-               doc=f"Shared memory wavefronts of asynchronous copies {_what}.")  # fmt: skip
+               doc=f"Shared wavefronts of asynchronous copies {_what}.")  # fmt: skip
     both_units(f"sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts_{_name}",
                unit="", formula=_copy_excess(_bypass),
                doc=f"Bank conflicts of asynchronous copies {_what}.")  # fmt: skip
