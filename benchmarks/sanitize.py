@@ -29,7 +29,7 @@ from engine import HERE, Workload, workloads
 
 KERNELS = ("sgemm", "histogram", "ladder")
 TOOLS = ("memcheck", "synccheck", "initcheck", "racecheck")
-TARGETS = {"memcheck": 2, "synccheck": 2, "initcheck": 3, "racecheck": 10}
+TARGETS = {"memcheck": 2, "synccheck": 3, "initcheck": 3, "racecheck": 6}
 
 
 def best(action: Any, make: Any, repeats: int) -> float:
