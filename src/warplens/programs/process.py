@@ -20,6 +20,7 @@ from warplens.toolchain.elf import ElfError, ElfFile
 _DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 _PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1,
               signal.SIGUSR2)  # fmt: skip
+_LOOK_AGAIN = 0.2  # seconds
 _FROM_KERNEL = 0x80  # si_code of a signal that the terminal sent to the whole process group
 
 
@@ -36,12 +37,16 @@ def run_program(
     """
     if not sys.platform.startswith("linux"):
         raise Unsupported("programs run on Linux only")
+    waited = {*_PASSED_ON, signal.SIGCHLD}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, waited)  # in the engine's threads as well
     engine = Engine(settings)
     try:
         environment = _environment(path, libraries(), engine.name)
-        return _supervised(path, words, environment, is_quiet)
+        child = _started(path, words, environment, before, is_quiet)
+        return _supervised(child, waited)
     finally:
         engine.close()
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _environment(path: Path, folder: Path, name: str) -> dict[str, str]:
@@ -68,38 +73,42 @@ def _holds_runtime(path: Path) -> bool:
     return any(one.name == "__cudaRegisterFatBinary" and one.section for one in found.symbols)
 
 
-def _supervised(
-    path: Path, words: Sequence[str], environment: Mapping[str, str], is_quiet: bool
-) -> int:
-    libc = ctypes.CDLL(None)
-    waited = {*_PASSED_ON, signal.SIGCHLD}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, waited)
-    parent = os.getpid()
+def _started(
+    path: Path, words: Sequence[str], environment: Mapping[str, str], mask: set[signal.Signals],
+    is_quiet: bool,
+) -> subprocess.Popen[bytes]:  # fmt: skip
+    libc, parent = ctypes.CDLL(None), os.getpid()
 
     def prepare() -> None:  # in the child: it ends with us, and takes signals as usual
         libc.prctl(_DEATH_SIGNAL, signal.SIGKILL)
         if os.getppid() != parent:
             os._exit(1)
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
+    sys.stdout.flush()
     try:
-        sys.stdout.flush()
-        try:
-            child = subprocess.Popen(
-                [str(path), *words], executable=str(path.resolve()), env=dict(environment),
-                preexec_fn=prepare, stdout=sys.stderr if is_quiet else None,
-            )  # fmt: skip
-        except OSError as error:
-            raise InputError(f"{path} cannot be started: {error.strerror}") from error
-        while True:
-            found = signal.sigwaitinfo(waited)
-            if child.poll() is not None:
-                return child.returncode
-            if found.si_signo != signal.SIGCHLD and found.si_code != _FROM_KERNEL:
-                with contextlib.suppress(ProcessLookupError):
-                    child.send_signal(found.si_signo)
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        return subprocess.Popen(
+            [str(path), *words], executable=str(path.resolve()), env=dict(environment),
+            preexec_fn=prepare, stdout=sys.stderr if is_quiet else None,
+        )  # fmt: skip
+    except OSError as error:
+        raise InputError(f"{path} cannot be started: {error.strerror}") from error
+
+
+def _supervised(child: subprocess.Popen[bytes], waited: set[signal.Signals]) -> int:
+    """Waits for the program's end and hands signals on; gives its status.
+
+    The wait has a limit, since threads that others started (NumPy's) may take SIGCHLD away.
+    """
+    while True:
+        status = child.poll()
+        if status is not None:
+            return status
+        found = signal.sigtimedwait(waited, _LOOK_AGAIN)
+        if found is None or found.si_signo == signal.SIGCHLD or found.si_code == _FROM_KERNEL:
+            continue
+        with contextlib.suppress(ProcessLookupError):
+            child.send_signal(found.si_signo)
 
 
 def end_like(status: int) -> int:
