@@ -33,7 +33,7 @@ class Sample:
     options: str = ""
     gpus: int = 1
     status: int = 0
-    library: bool = False
+    says_failed: bool = False  # what it shows is a failure
 
 
 SAMPLES = (
@@ -44,9 +44,9 @@ SAMPLES = (
     Sample("cppIntegration", INTRODUCTION),
     Sample("cudaOpenMP", INTRODUCTION, options="-Xcompiler -fopenmp"),
     Sample("fp16ScalarProduct", INTRODUCTION),
-    Sample("simpleAssert", INTRODUCTION),
+    Sample("simpleAssert", INTRODUCTION, says_failed=True),
     Sample("simpleAtomicIntrinsics", INTRODUCTION),
-    Sample("simpleAttributes", INTRODUCTION),
+    Sample("simpleAttributes", INTRODUCTION, status=2),  # no L2 cache that persists: waived
     Sample("simpleAWBarrier", INTRODUCTION),
     Sample("simpleCallback", INTRODUCTION),
     Sample("simpleCooperativeGroups", INTRODUCTION),
@@ -129,7 +129,7 @@ def tried(sample: Sample, root: Path, gpu: str, limit: float) -> dict[str, objec
         status, text, seconds = warplens("run", *gpus, str(program), *sample.words.split(),
                                          folder=folder, limit=limit)  # fmt: skip
     found |= {"run_seconds": round(seconds, 1), "status": status, "output": text[-3000:]}
-    is_right = status == sample.status and not FAILED.search(text)
+    is_right = status == sample.status and (sample.says_failed or not FAILED.search(text))
     outcome = "holds" if is_right else "too slow" if status == 124 else "fails"
     return {**found, "outcome": outcome}
 

@@ -167,7 +167,7 @@ def _profile_program(arguments: argparse.Namespace, launches: list[LaunchResult]
         _output(arguments, result)
     if wants_time and timeline is not None:
         write_timeline(arguments, timeline)
-    return end_like(status)
+    end_like(status)
 
 
 def _import(arguments: argparse.Namespace) -> int:

@@ -55,7 +55,7 @@ def _run_program(arguments: argparse.Namespace) -> int:
     gpu = (arguments.gpu or ["H200"])[0]
     with program_of(arguments.target, arguments.nvcc_option, gpu) as program:
         status = run_program(program, program_words(arguments), settings_of(arguments))
-    return end_like(status)
+    end_like(status)
 
 
 def _run_script(arguments: argparse.Namespace, script: Path) -> int:

@@ -81,9 +81,9 @@ def run(arguments: argparse.Namespace) -> int:
     _check_before_running(arguments)
     reports: list[Report] = []
     status = 0
-    ended = 0
-    if is_whole(arguments):
-        ended = sanitize_program(arguments, reports, partial(_checked, arguments))
+    whole = is_whole(arguments)
+    if whole:
+        status = sanitize_program(arguments, reports, partial(_checked, arguments))
     elif arguments.target.endswith(".py"):
         status = _sanitize_script(arguments, reports)
     else:
@@ -95,11 +95,11 @@ def run(arguments: argparse.Namespace) -> int:
         reports = [without_suppressed(report, rules) for report in reports]
     _write(arguments, reports)
     if any(reports) and not status:
-        return 1 if arguments.error_exitcode is None else int(arguments.error_exitcode)
-    if ended:
+        status = 1 if arguments.error_exitcode is None else int(arguments.error_exitcode)
+    if whole:
         from warplens.programs.process import end_like
 
-        return end_like(ended)
+        end_like(status)
     return status
 
 

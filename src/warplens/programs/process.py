@@ -8,8 +8,9 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from warplens.errors import InputError, Unsupported
 from warplens.programs.engine import Engine
@@ -17,7 +18,7 @@ from warplens.programs.library import RUNTIMES, libraries
 from warplens.programs.program import Settings
 from warplens.toolchain.elf import ElfError, ElfFile
 
-_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
+_DEATH_SIGNAL, _DUMPABLE = 1, 4  # PR_SET_PDEATHSIG, PR_SET_DUMPABLE
 _PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1,
               signal.SIGUSR2)  # fmt: skip
 _LOOK_AGAIN = 0.2  # seconds
@@ -74,7 +75,7 @@ def _holds_runtime(path: Path) -> bool:
 
 
 def _started(
-    path: Path, words: Sequence[str], environment: Mapping[str, str], mask: set[signal.Signals],
+    path: Path, words: Sequence[str], environment: Mapping[str, str], mask: Iterable[int],
     is_quiet: bool,
 ) -> subprocess.Popen[bytes]:  # fmt: skip
     libc, parent = ctypes.CDLL(None), os.getpid()
@@ -95,7 +96,7 @@ def _started(
         raise InputError(f"{path} cannot be started: {error.strerror}") from error
 
 
-def _supervised(child: subprocess.Popen[bytes], waited: set[signal.Signals]) -> int:
+def _supervised(child: subprocess.Popen[bytes], waited: Iterable[int]) -> int:
     """Waits for the program's end and hands signals on; gives its status.
 
     The wait has a limit, since threads that others started (NumPy's) may take SIGCHLD away.
@@ -111,17 +112,21 @@ def _supervised(child: subprocess.Popen[bytes], waited: set[signal.Signals]) -> 
             child.send_signal(found.si_signo)
 
 
-def end_like(status: int) -> int:
-    """The exit status for a program's; a signal that ended it ends this process as well."""
+def end_like(status: int) -> NoReturn:
+    """Ends this process as the program ended: with its exit status, or by the signal that ended it.
+
+    At once, without Python's own end: threads of the engine may still compile, and LLVM must not be
+    taken down under them.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
     if status >= 0:
-        return status
+        os._exit(status)
     number = -status
+    ctypes.CDLL(None).prctl(_DUMPABLE, 0)  # the program has left its own core
     with contextlib.suppress(OSError, ValueError):
-        sys.stdout.flush()
-        if number in (signal.SIGKILL, signal.SIGSTOP):
-            os.kill(os.getpid(), number)
-        ctypes.CDLL(None).prctl(4, 0)  # PR_SET_DUMPABLE: the program has left its own core
         signal.signal(number, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
-        os.kill(os.getpid(), number)
-    return 128 + number
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
+    os.kill(os.getpid(), number)
+    os._exit(128 + number)
