@@ -48,10 +48,7 @@ def built(words: Sequence[str], sm: int, output: Path | None) -> None:
     from warplens.programs.library import libraries
     from warplens.toolchain import nvcc
 
-    needs_driver = "-lcuda" in words
-    nvcc.run(nvcc.command(
-        words, sm=sm, libraries=libraries() if needs_driver else None, output=output
-    ))  # fmt: skip
+    nvcc.run(nvcc.command(words, sm=sm, libraries=libraries(), output=output))
 
 
 @contextmanager

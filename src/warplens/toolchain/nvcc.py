@@ -65,15 +65,15 @@ def command(
 
     Args:
         sm: the architecture, unless the words choose one.
-        libraries: where `-lcuda` and further libraries of the simulated GPU are.
+        libraries: where the linker finds `-lcudart` and `-lcuda`, which pip's packages do not have
+            by these names.
     """
     found = [str(nvcc())]
     if not any(word.partition("=")[0] in _ARCHITECTURE for word in words):
         found.append(f"-arch=sm_{sm}")
     links = not any(word in _NO_PROGRAM for word in words)
     if links and not any(word.partition("=")[0] in _RUNTIME for word in words):
-        runtime = packages.find_binary("nvidia-cuda-runtime", "libcudart.so.13")
-        found += ["-cudart", "none", "-Xlinker", str(runtime)]
+        found += ["-cudart", "shared"]
     found += words
     if libraries is not None:
         found += ["-L", str(libraries)]
