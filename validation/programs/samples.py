@@ -53,7 +53,7 @@ SAMPLES = (
     Sample("simpleMultiCopy", INTRODUCTION),
     Sample("simpleMultiGPU", INTRODUCTION, gpus=2),
     Sample("simpleOccupancy", INTRODUCTION),
-    Sample("simpleP2P", INTRODUCTION, gpus=2, status=2),
+    Sample("simpleP2P", INTRODUCTION, gpus=2),
     Sample("simplePrintf", INTRODUCTION),
     Sample("simpleSeparateCompilation", INTRODUCTION, options="-rdc=true"),
     Sample("simpleStreams", INTRODUCTION),
