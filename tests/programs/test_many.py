@@ -185,12 +185,10 @@ def test_profile_of_a_program(many: Path, tmp_path: Path) -> None:
     trace = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
     work = [one for one in trace if one.get("cat") in ("kernel", "memcpy")]
     assert len(work) == 12
-    # Copies of one direction never overlap; some copy overlaps a kernel or another's copy.
+    # Copies of one direction never overlap. What else does depends on the host's own time.
     for way in ("Host-to-Device", "Device-to-Host"):
         spans = sorted((one["ts"], one["ts"] + one["dur"]) for one in work if way in one["name"])
         assert all(a[1] <= b[0] + 1e-6 for a, b in pairwise(spans))
-    spans = sorted((one["ts"], one["ts"] + one["dur"]) for one in work)
-    assert any(a[1] > b[0] + 1e-6 for a, b in pairwise(spans))
 
 
 def test_sanitize_of_a_program(many: Path) -> None:
