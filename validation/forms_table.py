@@ -23,9 +23,11 @@ import assembler  # noqa: E402
 import build  # noqa: E402
 import numpy as np  # noqa: E402
 import slots  # noqa: E402
+import wgmma_kernels  # noqa: E402
 import words as w  # noqa: E402
 from form_corpus import harvested  # noqa: E402
 from recorded_forms import Recording  # noqa: E402
+from tests.hopper.test_tensor_copies import module as tensor_copies  # noqa: E402
 
 import fuzz  # noqa: E402
 from warplens.errors import SassError  # noqa: E402
@@ -41,7 +43,8 @@ from warplens.toolchain.nvdisasm import disassemble  # noqa: E402
 DATA = Path(__file__).parent / "data"
 TABLE = ROOT / "src" / "warplens" / "isa" / "data" / "forms_sm90.json.xz"
 ROOM = 4000
-# Kernels of the recorder whose results or counters the ordinary tests compare with recordings.
+# Kernels of the recorder whose results or counters the ordinary tests compare with recordings;
+# so they do those of wgmma and of tensor copies.
 REPLAYED = ("operations", "counters", "joins")
 # Opcodes whose results the tests compare with integers or IEEE arithmetic of the host.
 COMPARED = frozenset("""
@@ -122,12 +125,16 @@ def replayed_words() -> list[int]:
         text = path.read_text()
         options = ("-arch=sm_90", "-std=c++17", *build._options(text))
         found |= dict.fromkeys(harvested([nvrtc.compile(text, path.name, options)]))
+    source = wgmma_kernels.source(list(wgmma_kernels.KERNELS.values()))
+    products = nvrtc.compile(source, "wgmma.cu", ("-arch=sm_90a", "-std=c++17"))
+    copies = tensor_copies().unit.compiled(()).cubin
+    found |= dict.fromkeys(harvested([products, copies]))
     for path in DATA.glob("programs*.npz"):
         with np.load(path) as data:
             if {"lengths", "low", "high"} <= set(data):
                 codes = fuzz.as_codes(data)
                 found |= dict.fromkeys(w.plain(word) for code in codes for word in code)
-    return list(found)
+    return [word for word, text in zip(found, w.texts(list(found)), strict=True) if text]
 
 
 Row = tuple[str, str, int, str, bool]
@@ -150,7 +157,7 @@ def rows(recording: Recording, corpus: Iterable[str], refusals: dict[str, str],
         if forms.core(name) in alike:
             return forms.RECORDED, slots.THREADS, f"{gpu}, as {alike[forms.core(name)]}"
         if name in kernels:
-            return forms.RECORDED, 0, f"{gpu}, in recorded kernels"
+            return forms.RECORDED, 0, "in recorded kernels"
         is_exact = forms.opcode_of(name) in COMPARED & opcodes
         return (forms.EXACT if is_exact else forms.INFERRED), 0, ""
 
@@ -174,12 +181,17 @@ def made() -> tuple[bytes, list[Row]]:
     corpus = json.loads(lzma.decompress((DATA / "corpus_sm90.json.xz").read_bytes()))["words"]
     kernels, common = replayed_words(), [int(word, 16) for word in corpus]
     every = list(dict.fromkeys([*recording.words(), *common, *kernels]))
-    refusals, names = {}, {}
+    refusals, names = dict[str, str](), dict[int, str]()
+    accepted = set()
     for word, (inst, reason) in zip(every, read(every), strict=True):
         if inst is not None:
             names[word] = forms.form_of(inst)
             if reason:
                 refusals[names[word]] = reason
+            else:
+                accepted.add(names[word])
+    # Forms with offsets are refused if those of no word are taken.
+    refusals = {name: why for name, why in refusals.items() if name not in accepted}
     recording.name(names)
     in_corpus, in_kernels = ([names[x] for x in own if x in names] for own in (common, kernels))
     found = rows(recording, in_corpus, refusals, in_kernels)

@@ -41,9 +41,10 @@ def common() -> list[Recorded]:
 def of_doubles(name: str, rows: slots.Words) -> slots.Words:
     """Rows in which a conversion's NaNs are one: of doubles, payloads are not modelled."""
     mnemonic = name.split(" ")[0].split(".")
-    if mnemonic[0] != "F2F" or mnemonic[-1] != "F64":
+    types = [m for m in mnemonic if m in ("F64", *_WIDTHS)]
+    if mnemonic[0] != "F2F" or types[-1] != "F64" or types[0] == "F64":
         return rows
-    magnitude, infinity = next(_WIDTHS[m] for m in mnemonic if m in _WIDTHS)
+    magnitude, infinity = _WIDTHS[types[0]]
     is_nan = (rows & magnitude) > infinity
     is_nan[1:] = False  # the result stands in the first row
     return np.where(is_nan, np.uint32(magnitude), rows)

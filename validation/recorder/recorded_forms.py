@@ -137,7 +137,9 @@ def _corpus_names(path: Path) -> set[str]:
 
 def pack(forms: Path, corpus: Path, folders: list[Path]) -> bytes:
     """The file's bytes."""
-    entries = form_corpus.from_rows(json.loads(forms.read_text()))
+    listed = [form for _, form in form_corpus.from_rows(json.loads(forms.read_text()))]
+    texts = w.texts([form.word for form in listed])
+    entries = [(w.form(text or ""), form) for text, form in zip(texts, listed, strict=True)]
     raw, inputs = {}, slots.pool()
     for folder in folders:
         raw |= _raw(folder)

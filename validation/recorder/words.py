@@ -111,7 +111,7 @@ def form(text: str) -> str:
     operands = re.sub(r"\bUR(\d+|Z)\b", "UR", operands)
     operands = re.sub(r"\bP[\dT]\b", "P", operands)
     operands = re.sub(r"\bUP[\dT]\b", "UP", operands)
-    operands = re.sub(r"\bB\d+(?=$|[,\s])", "B", operands)
+    operands = re.sub(r"(?<!\.)\bB\d+(?=$|[,\s])", "B", operands)
     operands = re.sub(r"(c|cx)\[(0x\w+)\]\[(0x\w+)\]", r"\1[imm][imm]", operands)
     operands = re.sub(r"(?<![\w.\]])[+-]?(?:0x[0-9a-f]+|\d[\w.+-]*|INF|QNAN|SNAN)", "imm", operands)
     return f"{mnemonic} {operands}".strip()

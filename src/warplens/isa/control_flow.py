@@ -83,7 +83,7 @@ def yield_() -> None:
     """Let another split or warp run first."""
 
 
-@op("NANOSLEEP", role="sleep", mods="WARP SYNCS", **_CONTROL)
+@op("NANOSLEEP", role="sleep", mods="WARP SYNCS RAND", **_CONTROL)
 def nanosleep() -> None:
     """Suspend the warp for about the given number of nanoseconds."""
 

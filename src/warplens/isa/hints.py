@@ -54,7 +54,7 @@ _MODIFIERS: tuple[tuple[str, str, str], ...] = (
     ("EXIT", "KEEPREFCOUNT PREEMPTED NO_ATEXIT", "nothing runs at the end of a lane here"),
     ("BAR", "DEFER_BLOCKING", _SCHEDULING),
     ("BAR", "SYNC SYNCALL", _NAME),
-    ("NANOSLEEP", "WARP", _SCHEDULING),
+    ("NANOSLEEP", "WARP SYNCS RAND", _SCHEDULING),
     ("MEMBAR FENCE ERRBAR CGAERRBAR CCTL CCTLL CCTLT DEPBAR LDGDEPBAR", "*", _ORDER),
     ("R2UR", "BROADCAST", "the register's value is the first lane's in any case"),
 )  # fmt: skip
