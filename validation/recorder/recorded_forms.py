@@ -43,12 +43,13 @@ class Recorded:
         rows = slots.given(self.form, slots.first_row(self.number), inputs)[:, :LANES].copy()
         for (row, part), values in zip(self.places, self.values, strict=True):
             rows[row, :, part] = values
-        return canonical(self.form, rows)
+        return canonical(self.name, rows)
 
 
-def canonical(form: slots.Form, rows: slots.Words) -> slots.Words:
+def canonical(name: str, rows: slots.Words) -> slots.Words:
     """The rows of a form with doubles: every NaN as one, since payloads are not modelled."""
-    if not form.zone:
+    opcode, *modifiers = name.split(" ")[0].split(".")
+    if "F64" not in modifiers and opcode not in form_corpus.DOUBLE:
         return rows
     pairs = np.ascontiguousarray(rows).view(np.uint64)
     is_nan = np.isnan(pairs.view(np.float64))
@@ -56,9 +57,9 @@ def canonical(form: slots.Form, rows: slots.Words) -> slots.Words:
     return np.where(is_nan, np.uint64(_NAN), pairs).view(np.uint32)
 
 
-def digest_of(form: slots.Form, rows: slots.Words) -> bytes:
+def digest_of(name: str, rows: slots.Words) -> bytes:
     """Eight bytes that stand for the results of all inputs."""
-    data = np.ascontiguousarray(canonical(form, rows)).tobytes()
+    data = np.ascontiguousarray(canonical(name, rows)).tobytes()
     return hashlib.blake2b(data, digest_size=8).digest()
 
 
@@ -149,7 +150,7 @@ def pack(forms: Path, corpus: Path, folders: list[Path]) -> bytes:
         rows = slots.given(entries[i][1], slots.first_row(i), inputs).copy()
         for (row, part), values in zip(raw[i][1], raw[i][2], strict=True):
             rows[row, :, part] = values
-        digests.append(np.frombuffer(digest_of(entries[i][1], rows), np.uint8))
+        digests.append(np.frombuffer(digest_of(entries[i][0], rows), np.uint8))
     with np.load(folders[0] / "forms_0.npz") as data:
         metadata = str(data["metadata"])
     common = _corpus_names(corpus)

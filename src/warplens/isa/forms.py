@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -37,6 +38,7 @@ from warplens.sass.model import (
 
 RECORDED, EXACT, INFERRED, REFUSED = "recorded", "exact", "inferred", "refused"
 _UNMARKED = frozenset(("reuse", "noreuse"))
+_BYTE = re.compile(r"\.B[1-3]\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,11 +177,14 @@ def opcode_of(name: str) -> str:
 
 
 def core(name: str) -> str:
-    """The form without hints: modifiers that change no result, memory descriptors."""
+    """The form without hints: modifiers that change no result, memory descriptors.
+
+    Nor does it say which byte `.B1` to `.B3` select.
+    """
     mnemonic, _, operands = name.partition(" ")
     opcode, *modifiers = mnemonic.split(".")
     kept = [m for m in modifiers if hints.modifier(opcode, m) is None]
-    return ".".join((opcode, *kept)) + " " + operands.replace("desc[UR]", "")
+    return ".".join((opcode, *kept)) + " " + _BYTE.sub(".B", operands.replace("desc[UR]", ""))
 
 
 _RANKS = {RECORDED: 0, EXACT: 1, INFERRED: 2, REFUSED: 3}

@@ -136,14 +136,22 @@ def _served(w: RegionWriter, address: tuple[Value, Value | None, int], operation
 
 
 def _cast_result(w: RegionWriter, outputs: list[Operand], words: int) -> None:
-    """ATOMS.CAST.SPIN: whether the exchange happened, as 0/1 (of its width) or as a predicate."""
+    """ATOMS.CAST.SPIN: whether the exchange happened, as 0/1 (of its width) or as a predicate.
+
+    ATOM.CAST, which has the predicate, leaves the register where it does not hold: recorded on
+    global memory, where it never does.
+    """
     won = Value("u32", get_scratch(w, RESULTS))
+    happened = w.x.icmp("ne", won, w.x.u32(0))
+    guard = happened if w.guard is None else w.x.pand(happened, w.guard)
+    has_flag = any(isinstance(operand, Pred) for operand in outputs)
     for operand in outputs:
         if isinstance(operand, Reg) and operand.index != RZ:
-            write_words(w, operand, [get_scratch(w, RESULTS + k) for k in range(words)])
+            for k in range(words):
+                word = Value("u32", get_scratch(w, RESULTS + k))
+                w.operands.write_word(operand.index + k, word, guard if has_flag else w.guard)
         elif isinstance(operand, Pred) and operand.index != PT:
-            truth = w.x.icmp("ne", won, w.x.u32(0))
-            w.operands.write_word(256 + operand.index, truth, w.guard)
+            w.operands.write_word(256 + operand.index, happened, w.guard)
 
 
 def _use_atomic(w: RegionWriter, space: str, operation: str, kind: str, bits: int,
