@@ -177,14 +177,15 @@ def opcode_of(name: str) -> str:
 
 
 def core(name: str) -> str:
-    """The form without hints: modifiers that change no result, memory descriptors.
+    """The form without hints: modifiers that change no result, memory descriptors, PR.
 
     Nor does it say which byte `.B1` to `.B3` select.
     """
     mnemonic, _, operands = name.partition(" ")
     opcode, *modifiers = mnemonic.split(".")
     kept = [m for m in modifiers if hints.modifier(opcode, m) is None]
-    return ".".join((opcode, *kept)) + " " + _BYTE.sub(".B", operands.replace("desc[UR]", ""))
+    operands = _BYTE.sub(".B", operands.replace("desc[UR]", "").removeprefix("PR, "))
+    return ".".join((opcode, *kept)) + " " + operands
 
 
 _RANKS = {RECORDED: 0, EXACT: 1, INFERRED: 2, REFUSED: 3}
