@@ -37,7 +37,7 @@ def without(name: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _less(operand: str) -> Iterator[tuple[str, str]]:
-    if operand[:1] in "-~!" and operand not in ("-", "~", "!"):
+    if operand[:1] in ("-", "~", "!"):
         yield operand[0], operand[1:]
     if "|" in operand:
         yield "|", operand.replace("|", "")

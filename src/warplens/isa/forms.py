@@ -38,6 +38,8 @@ from warplens.sass.model import (
 
 RECORDED, EXACT, INFERRED, REFUSED = "recorded", "exact", "inferred", "refused"
 _UNMARKED = frozenset(("reuse", "noreuse"))
+_ADDRESS = re.compile(r"(?:desc\[UR\]|(?<![\w\]]))\[[^\]]*\]")
+_RENAMED = {"RED": "REDG", "LDCU": "ULDC"}  # between architectures
 _BYTE = re.compile(r"\.B[1-3]\b")
 
 
@@ -179,12 +181,13 @@ def opcode_of(name: str) -> str:
 def core(name: str) -> str:
     """The form without hints: modifiers that change no result, memory descriptors, PR.
 
-    Nor does it say which byte `.B1` to `.B3` select.
+    Nor does it say which byte `.B1` to `.B3` select, or which registers make an address.
     """
     mnemonic, _, operands = name.partition(" ")
     opcode, *modifiers = mnemonic.split(".")
+    opcode = _RENAMED.get(opcode, opcode)
     kept = [m for m in modifiers if hints.modifier(opcode, m) is None]
-    operands = _BYTE.sub(".B", operands.replace("desc[UR]", "").removeprefix("PR, "))
+    operands = _BYTE.sub(".B", _ADDRESS.sub("[R]", operands).removeprefix("PR, "))
     return ".".join((opcode, *kept)) + " " + operands
 
 
