@@ -1,7 +1,7 @@
 """Builds the corpus: kernels of public and own sources as cubins, for any architectures.
 
 `python validation/corpus/build.py OUT --sm 90 75 ...` needs nvcc and, for the public repositories,
-git. Each source is one translation unit for one type; kernels with the same machine code count once.
+git. Each source is one translation unit for one type; the same machine code counts once.
 Repositories are taken from --mirror (a folder of clones, owner+name each) or cloned from GitHub.
 """
 
@@ -64,8 +64,8 @@ def own_units() -> Iterator[Unit]:
     for name in TYPED:
         for label, (kind, *options) in TYPES.items():
             if name != "thrust" or label not in ("half", "bf16", "complex"):
-                yield Unit(f"{name}.{label}", SOURCES / f"{name}.cu",
-                           ("-include", str(SOURCES / "pair.h"), f"-DCORPUS_TYPE={kind}", *options))  # fmt: skip
+                own = ("-include", str(SOURCES / "pair.h"), f"-DCORPUS_TYPE={kind}", *options)
+                yield Unit(f"{name}.{label}", SOURCES / f"{name}.cu", own)
     for folder in OWN:
         for path in sorted((ROOT / folder).rglob("*.cu")):
             label = str(path.relative_to(ROOT).with_suffix("")).replace("/", ".")

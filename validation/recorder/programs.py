@@ -3,9 +3,9 @@
 A program works on sixteen data registers, six predicates and shared memory. It is built from
 statements: recorded forms of instructions, branches of every kind with and without a convergence
 barrier, jumps through registers, loops whose lanes leave at different times, BREAK, nested calls,
-early EXIT, WARPSYNC, votes, shuffles, uniform predicates, barriers. Every lane notes in a hash which
-places it came by, in half of the programs also with which other lanes; some programs draw tickets,
-which tell in which order the parts of a warp ran.
+early EXIT, WARPSYNC, votes, shuffles, uniform predicates, barriers. Every lane notes in a hash
+which places it came by, in half of the programs also with which other lanes; some programs draw
+tickets, which tell in which order the parts of a warp ran.
 
 Every program ends: loops count down, branches else go forward, and lanes leave a convergence region
 only by its BSYNC, by BREAK or by EXIT.
@@ -197,8 +197,9 @@ class Generator:
         word = piece.word
         for low in piece.registers:
             word = w.put(word, low, 8, self.data())
-        for low in piece.predicates:
-            word = w.put(word, low, 3, self.rng.randrange(6))
+        numbers = self.rng.sample(range(6), len(piece.predicates))  # no two results in one place
+        for low, number in zip(piece.predicates, numbers, strict=True):
+            word = w.put(word, low, 3, number)
         if self.rng.random() < 0.3:
             word = self.guarded(word)
         self.emit(w.controlled(word, write=1 if piece.is_variable else w.NO_SCOREBOARD))
@@ -327,9 +328,7 @@ class Generator:
         join, after = self.label(), self.label()
         self.emit(self.region(depth, after), _Address(_T, cases[0]), a.move(_T + 1, 0))
         self.emit(*[_Address(_T, case, self.predicate()) for case in cases[1:]])
-        word = w.controlled(w.put(_FLOW | 0x7949, 24, 8, _T))
-        word = self.guarded(word) if self.rng.random() < 0.2 else word
-        self.emit(_Switch(word, cases))
+        self.emit(_Switch(w.controlled(w.put(_FLOW | 0x7949, 24, 8, _T)), cases))
         for case in cases:
             # a label that nothing else jumps to begins behind a branch
             self.emit(_Label(case))
@@ -397,7 +396,7 @@ class Generator:
             word |= 2 << 85
             self.emit(self.lanes_here(), _Jump(w.controlled(word), after))
             self.vote()
-            self.emit(_Label(after))
+            self.emit(w.controlled(_FLOW | 0x791B), _Label(after))  # ENDCOLLECTIVE
         else:  # plain or EXCLUSIVE
             self.emit(self.lanes_here(), w.controlled(word | kind << 85))
 

@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import assembler as a
-import fuzz
 import numpy as np
 import programs
 import slots
+
+import fuzz
 
 SHAPE = (programs.PROGRAMS, programs.ROWS, programs.THREADS, 4)
 COUNTERS = fuzz.COUNTERS
@@ -97,12 +98,14 @@ def compare(out: Path, recorded: Path) -> int:
         rows = (digests[numbers[n]] != known[n]) & agree[n][:, None]
         for program in np.argwhere(rows.any(axis=1)).ravel():
             differs += 1
-            print("kernel", numbers[n], "program", program, "rows", np.argwhere(rows[program]).ravel())
+            own = np.argwhere(rows[program]).ravel()
+            print("kernel", numbers[n], "program", program, "rows", own)
         if agree[n].all() and np.isfinite(hardware[n]).all():
             for name, mine, theirs in zip(COUNTERS, counters[numbers[n]], hardware[n], strict=True):
                 if mine != theirs:
                     print("kernel", numbers[n], name, mine, "recorded", theirs)
-    print(sum(int(agree[n].sum()) for n in both), "repeatable programs compared:", differs, "differ")
+    count = sum(int(agree[n].sum()) for n in both)
+    print(count, "repeatable programs compared:", differs, "differ")
     return differs
 
 

@@ -43,6 +43,7 @@ from warplens.execute.splits import (
     resolve_targets,
     rotate,
     split_field,
+    take_ready,
     unstick,
 )
 from warplens.lift import layout as at
@@ -330,6 +331,8 @@ def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arr
                 note_exits(slot, i, w, control, blocks, barriers, arrived, seen, warps, states)
                 return RAN_YIELDED
             pick_split(w, control[STRICT_MASKS])
+            if event == at.EVENT_REST:
+                take_ready(w)
             continue
         if event == at.EVENT_WAIT:
             if 0x80000000 <= peek32(w + at.WARP_FUEL + 4) < 0xF0000000:

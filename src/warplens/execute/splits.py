@@ -115,8 +115,8 @@ def participants(w: int, number: int, mask: int) -> int:
 def meet(w: int, number: int, need: int, union: int, forced: bool) -> bool:
     """Resumes the splits that wait at one convergence barrier if all participants are there.
 
-    `union` holds lanes that are about to wait and are not in the table. `forced`: lanes that rest in
-    a YIELD are not waited for. So an H200 does it; those that wait here leave the barrier.
+    `union` holds lanes that are about to wait and are not in the table. `forced`: lanes that rest
+    in a YIELD are not waited for. So an H200 does it; those that wait here leave the barrier.
     """
     exited = peek32(w + at.WARP_EXITED)
     arriving, pc = union, -1
@@ -142,10 +142,10 @@ def meet(w: int, number: int, need: int, union: int, forced: bool) -> bool:
         else:
             i += 1
     if missing != 0:
-        for lane in range(32):
+        for lane in range(32):  # nobody waits at this barrier for lanes that have left it
             place = w + at.WARP_BARRIERS + 128 * number + 4 * lane
-            if (missing >> lane) & 1 and peek32(place) == need:
-                poke32(place, need & ~union)
+            if not (union >> lane) & 1:
+                poke32(place, peek32(place) & ~union)
         if arriving == 0:
             add_split(w, union, pc, at.SPLIT_READY, 0, False)
             return True
@@ -250,6 +250,21 @@ def can_go_on(w: int) -> bool:
 
 
 @native
+def take_ready(w: int) -> None:
+    """Lanes that are ready at the same place as the running split go with it from here on.
+
+    An H200 does so where a YIELD gives way and where its lanes go on, and not elsewhere.
+    """
+    i, pc = 0, peek32(w + at.WARP_PC)
+    while i < peek32(w + at.WARP_SPLITS):
+        if peek32(split_field(w, i, 2)) == at.SPLIT_READY and peek32(split_field(w, i, 1)) == pc:
+            poke32(w + at.WARP_MASK, peek32(w + at.WARP_MASK) | peek32(split_field(w, i, 0)))
+            remove_split(w, i)
+        else:
+            i += 1
+
+
+@native
 def pick_split(w: int, strict_masks: int) -> bool:
     """Makes a runnable split current; False if there is none.
 
@@ -264,6 +279,8 @@ def pick_split(w: int, strict_masks: int) -> bool:
                 poke32(w + at.WARP_PC, peek32(split_field(w, i, 1)))
                 remove_split(w, i)
                 resting = peek32(w + at.WARP_YIELDED)
+                if resting & peek32(w + at.WARP_MASK) != 0:
+                    take_ready(w)
                 poke32(w + at.WARP_YIELDED, resting & ~peek32(w + at.WARP_MASK))
                 return True
         if release_warpsync(w):

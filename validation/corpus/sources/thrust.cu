@@ -2,6 +2,7 @@
 #include <thrust/adjacent_difference.h>
 #include <thrust/binary_search.h>
 #include <thrust/count.h>
+#include <thrust/equal.h>
 #include <thrust/execution_policy.h>
 #include <thrust/extrema.h>
 #include <thrust/functional.h>
