@@ -86,6 +86,17 @@ class LaunchTiming:
         trace, q = self.sample.trace, self.question
         blocks = f"{len(trace.blocks):,} of {count(q.blocks, 'block')} replayed on one SM"
         note = f"Times are modelled at an SM clock of {number(q.clock_mhz)} MHz: {blocks}."
+        works = self.sample.works
+        if works is not None and works.differ:
+            least, most = float(works.whole.min()), float(works.whole.max())
+            note += f" Blocks execute {least:,.0f} to {most:,.0f} warp instructions"
+            ran = f"{len(works.places):,} of {count(works.total, 'block')}"
+            note += f" ({ran} executed), and are placed on all SMs."
+            if not works.is_known:
+                note += (
+                    f" Their mean is only known to {100 * works.error:.0f} %, so the modelled time"
+                    " is a rough estimate."
+                )
         if self.sample.execution.spinning:
             note += " Blocks wait for each other, so the modelled time is a rough estimate."
         return note
