@@ -21,11 +21,12 @@ import assembler as a
 import form_corpus
 import isolated
 import numpy as np
-import programs
 import slots
 import words as w
 from cuda_driver import Driver
 from session import Session
+
+import programs
 
 SECONDS, COUNTER_SECONDS = 36.0, 9.0
 OPCODES = frozenset("""

@@ -18,10 +18,10 @@ from typing import Any
 
 import assembler as a
 import numpy as np
-import programs
 import slots
 
 import fuzz
+import programs
 
 SHAPE = (programs.PROGRAMS, programs.ROWS, programs.THREADS, 4)
 COUNTERS = fuzz.COUNTERS
