@@ -27,6 +27,12 @@ extern "C" __global__ void masked(const int* in, int* out, int n) {  // a value 
     int i = blockIdx.x * 128 + threadIdx.x;
     out[i] = in[i] > 3 ? in[i] * n : 7;
 }
+extern "C" __global__ void switched(const int* in, int* out, int n) {  // guards alone depend
+    int i = blockIdx.x * 128 + threadIdx.x, v = in[i], w = v * n;
+    asm("{.reg .pred p; setp.gt.s32 p, %1, 3; @p mad.lo.s32 %0, %0, %2, %1;"
+        " @p popc.b32 %0, %0;}" : "+r"(w) : "r"(v), "r"(n));
+    out[i] = w;
+}
 extern "C" __global__ void branch(const int* in, int* out, int n) {
     int i = blockIdx.x * 128 + threadIdx.x, sum = 0;
     for (int k = 0; k < in[i]; ++k) sum += k ^ sum;
@@ -61,7 +67,7 @@ extern "C" __global__ void settings(const int* in, int* out, int n) {
     for (int i = 0; i < setting; ++i) out[blockIdx.x * 128 + threadIdx.x] += i;
 }
 """
-BLIND = ("walk", "masked")
+BLIND = ("walk", "masked", "switched")
 SEEING = ("branch", "gather", "guarded", "asked", "table", "timed", "settings")
 N = 16 * 128
 
@@ -107,6 +113,19 @@ def test_what_is_tested_depends_on_arrays() -> None:
     ones = np.ones(N, np.int32), np.full(N, 5, np.int32), N
 
     assert taken_at_once("branch", arguments(1)) != taken_at_once("branch", ones)
+
+
+@pytest.mark.parametrize("name", BLIND)
+def test_predicted_counts_are_those_of_the_arrays(name: str) -> None:
+    """Lanes for which an instruction is switched off follow from data in some kernels."""
+    counts = "smsp__thread_inst_executed_pred_on.sum", "smsp__thread_inst_executed.sum"
+    code, given = kernel(name), arguments(1)
+    for small in (False, True):  # the second time a model may be shared
+        if small:
+            given[0][:] = 0
+        told, run = code.predict[16, 128](*given), code[16, 128](*given)
+        for metric in counts:
+            assert told.metric(metric) == run.metric(metric)
 
 
 def test_nothing_is_traced_until_a_time_is_asked_for() -> None:

@@ -130,10 +130,20 @@ class KernelCode:
     @cached_property
     def depends_on_memory(self) -> bool:
         """Whether what is executed, and where it goes, may depend on what memory holds."""
+        return self._depends(guards=False)
+
+    @cached_property
+    def counts_depend_on_memory(self) -> bool:
+        """Whether, beyond that, what lanes an instruction is switched off for may."""
+        return self.depends_on_memory or self._depends(guards=True)
+
+    def _depends(self, *, guards: bool) -> bool:
         bound, _ = bind_kernel(self.sass)
         known = [item for item in bound if item is not None]
         blocks = self.program.lifted.layout.blocks
-        return self.calls_functions or depends_on_memory(blocks, known.__getitem__)
+        return self.calls_functions or depends_on_memory(
+            blocks, known.__getitem__, guards=guards
+        )
 
     @property
     def calls_functions(self) -> bool:

@@ -51,9 +51,11 @@ class _Block(Protocol):
     indirect: bool
 
 
-def depends_on_memory(blocks: Sequence[_Block], bind: Callable[[int], Bound]) -> bool:
+def depends_on_memory(
+    blocks: Sequence[_Block], bind: Callable[[int], Bound], *, guards: bool = False
+) -> bool:
     """Whether the ways and addresses of a kernel may depend on what memory holds; `bind` gives an
-    instruction by its index."""
+    instruction by its index. With `guards`, whether any instruction's guard may, too."""
     steps: list[list[_Step]] = []
     for block in blocks:
         items = [bind(i) for i in range(block.start, block.end)]
@@ -67,7 +69,7 @@ def depends_on_memory(blocks: Sequence[_Block], bind: Callable[[int], Bound]) ->
     todo = [0]
     while todo:
         number = todo.pop()
-        state = _through(steps[number], at_start[number] or 0)
+        state = _through(steps[number], at_start[number] or 0, guards)
         if state is None:
             return True
         for successor in blocks[number].successors:
@@ -78,7 +80,7 @@ def depends_on_memory(blocks: Sequence[_Block], bind: Callable[[int], Bound]) ->
     return False
 
 
-def _through(steps: list[_Step], state: int) -> int | None:
+def _through(steps: list[_Step], state: int, guards: bool) -> int | None:
     """The keys from memory at the end of straight code; None if one of them decides something.
 
     What is written under a predicate and read under it is known there, whatever the lanes that it
@@ -87,6 +89,8 @@ def _through(steps: list[_Step], state: int) -> int | None:
     clean_under: dict[int, int] = {}  # by guard: keys that do not come from memory where it holds
     for guard, decides, passes, writes, is_source in steps:
         clean = clean_under.get(guard, 0)
+        if guards and guard >= 0:
+            decides |= 1 << (guard >> 1)
         if state & decides & ~clean:
             return None
         tainted = is_source or bool(state & passes & ~clean)
