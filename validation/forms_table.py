@@ -21,7 +21,6 @@ sys.path[:0] = [str(ROOT / "validation" / "recorder"), str(ROOT)]
 
 import assembler  # noqa: E402
 import build  # noqa: E402
-import numpy as np  # noqa: E402
 import slots  # noqa: E402
 import wgmma_kernels  # noqa: E402
 import words as w  # noqa: E402
@@ -29,7 +28,6 @@ from form_corpus import harvested  # noqa: E402
 from recorded_forms import Recording  # noqa: E402
 from tests.hopper.test_tensor_copies import module as tensor_copies  # noqa: E402
 
-import fuzz  # noqa: E402
 from warplens.errors import SassError  # noqa: E402
 from warplens.isa import families, forms, refused  # noqa: E402
 from warplens.lift.coverage import gaps_of  # noqa: E402
@@ -129,11 +127,6 @@ def replayed_words() -> list[int]:
     products = nvrtc.compile(source, "wgmma.cu", ("-arch=sm_90a", "-std=c++17"))
     copies = tensor_copies().unit.compiled(()).cubin
     found |= dict.fromkeys(harvested([products, copies]))
-    for path in DATA.glob("programs*.npz"):
-        with np.load(path) as data:
-            if {"lengths", "low", "high"} <= set(data):
-                codes = fuzz.as_codes(data)
-                found |= dict.fromkeys(w.plain(word) for code in codes for word in code)
     return [word for word, text in zip(found, w.texts(list(found)), strict=True) if text]
 
 

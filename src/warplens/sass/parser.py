@@ -281,7 +281,7 @@ class _Parser:
             elif is_float(text):
                 _add_float(found, text, encoding >> 32 & WORD)
             else:
-                raise ValueError(f"cannot parse operand {text!r}")
+                found.append(Token(text))  # no rule will read it: the instruction is refused
         if opcode in _TWO_CARRIES and _is_second_carry_only(found, encoding):
             found.insert(1, Pred(PT) if isinstance(found[1], Pred) else UPred(PT))
         return tuple(found)
