@@ -81,7 +81,7 @@ def test_any_number_of_workers(workers: int) -> None:
 
 
 def test_step_and_sanitize() -> None:
-    """A warp of a cluster's block can be stepped; the sanitizers follow clusters and find nothing."""
+    """A warp of a cluster's block can be stepped; sanitizers follow clusters and find nothing."""
     data, out = np.arange(512, dtype=np.int32), np.zeros(512, np.int32)
     ring = kernel("ring_exchange")
     run = ring[8, 64](data, out, 2)
