@@ -1,0 +1,19 @@
+"""Which of many like cases an ordinary run takes; `-m long` takes the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+
+def one_in(
+    share: int, cases: Sequence[Any], name: Callable[[Any], str], *, first: int = 0
+) -> list[Any]:
+    """Parameters for all cases: one in `share`, from `first` on, in every run, the rest long."""
+    return [
+        pytest.param(case, id=name(case),
+                     marks=() if number % share == first % share else pytest.mark.long)
+        for number, case in enumerate(cases)
+    ]  # fmt: skip
