@@ -289,7 +289,7 @@ def test_processes_share_one_cache(tmp_path: Any) -> None:
         "np.zeros((4, 16), np.int64), *(np.zeros((4, 16), np.uint8) for _ in range(2)),"
         "np.zeros((4, 16), np.int64), np.zeros((4, 16, 2), np.int64)))"
     )
-    environment = {**os.environ, "WARPLENS_CACHE_DIR": str(tmp_path)}
+    environment = {**os.environ, "WARPLENS_CACHE_DIR": str(tmp_path), "WARPLENS_SHIPPED": "off"}
     running = [
         subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE)
         for _ in range(4)
