@@ -160,13 +160,14 @@ def test_steps_run(tmp_path: Path) -> None:
 
 
 def test_findings_are_written(tmp_path: Path) -> None:
-    """The sanitized script gets its arguments; findings fail the step and are kept as SARIF."""
+    """The sanitized script gets its arguments; a launch that faults fails it, and so the step; the
+    findings are kept as SARIF."""
     (tmp_path / "copy.cu").write_text(KERNEL)
     (tmp_path / "launches.py").write_text(SCRIPT)
     done = Runner(tmp_path, sanitize="launches.py 'two words'").run("Sanitize")
     log = json.loads((tmp_path / "warplens-results" / "findings.sarif").read_text())
 
-    assert done.returncode == 1, done.stderr
+    assert done.returncode == 2, done.stderr
     assert {one["ruleId"] for one in log["runs"][0]["results"]} == {"out-of-bounds"}
     assert (tmp_path / "warplens-results" / "findings.html").exists()
 
