@@ -280,8 +280,10 @@ class _Parser:
                 found.append(Imm(bits, False, text))
             elif is_float(text):
                 _add_float(found, text, encoding >> 32 & WORD)
-            else:
+            elif text.isalnum():
                 found.append(Token(text))  # no rule will read it: the instruction is refused
+            else:
+                raise ValueError(f"cannot parse operand {text!r}")
         if opcode in _TWO_CARRIES and _is_second_carry_only(found, encoding):
             found.insert(1, Pred(PT) if isinstance(found[1], Pred) else UPred(PT))
         return tuple(found)
