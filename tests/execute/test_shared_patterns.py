@@ -39,6 +39,17 @@ extern "C" __global__ void scatter(const int* where, int* out, int rounds) {
     for (int i = threadIdx.x; i < 256; i += 32) out[i] = data[i];
 }
 
+extern "C" __global__ void guarded(const int* at, int wanted, int other, int* out) {
+    __shared__ int data[256];
+    for (int i = threadIdx.x; i < 256; i += 32) data[i] = 7 * i;
+    __syncthreads();
+    int lane = threadIdx.x, found = -1;
+    int place = lane == wanted ? 4 * at[lane] : other;
+    asm volatile("{ .reg .pred p; setp.eq.s32 p, %1, %2; @p ld.shared.u32 %0, [%3 + 12]; }"
+                 : "+r"(found) : "r"(lane), "r"(wanted), "r"((int)__cvta_generic_to_shared(data) + place));
+    out[lane] = found;
+}
+
 extern "C" __global__ void across(int* out, int rounds) {
     __shared__ int data[64];
     int t = threadIdx.x, a = 3 * t, b = t ^ 5, kept = 11 * t;
@@ -146,3 +157,16 @@ def test_registers_live_across_barriers(module: Any) -> None:
     got = both(module["across"], (1, 64), np.zeros(192, np.int32), rounds)
 
     np.testing.assert_array_equal(got, np.concatenate([a, b, 11 * t + rounds]))
+
+
+@pytest.mark.parametrize("other", [-1, 1, -11, 1 << 30])
+def test_lanes_that_do_not_load_may_have_any_address(module: Any, other: int) -> None:
+    """One lane loads; the others, lane 0 among them, hold addresses that nobody may load from."""
+    at = np.arange(32, dtype=np.int32)
+    for wanted in (1, 9, 31):
+        out = np.zeros(32, np.int32)
+        got = both(module["guarded"], (1, 32), at, wanted, other, out)
+        expected = np.full(32, -1, np.int32)
+        expected[wanted] = 7 * (wanted + 3)
+
+        np.testing.assert_array_equal(got, expected)

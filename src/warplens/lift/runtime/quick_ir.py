@@ -99,7 +99,11 @@ def shared_window(size: int) -> str:
   %all = icmp eq i32 %hit, %mask
   %fin = icmp ult i32 %first, %lim
   %go1 = and i1 %all, %fin
-  br i1 %go1, label %quick, label %walk
+  ; lane 0 need not execute, and its address may then be anything
+  %fph = and i32 %first, 3
+  %fword = icmp eq i32 %fph, 0
+  %go2 = and i1 %go1, %fword
+  br i1 %go2, label %quick, label %walk
 walk:
   %r = call i32 @{name}.walk(ptr %w, ptr %env, ptr %site, i32 %mask, i32 %imm, i32 %inst,
     i32 %counter)
