@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,10 +75,7 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
     """What the program runs on."""
     from warplens.programs.program import Settings
 
-    clock: str | float = arguments.clock
-    with suppress(ValueError):
-        clock = float(clock)
-    return Settings(gpus=tuple(arguments.gpu or ("H200",)), clock=clock)
+    return Settings(gpus=tuple(arguments.gpu or ("H200",)), clock=arguments.clock)
 
 
 def program_words(arguments: argparse.Namespace) -> list[str]:
