@@ -54,6 +54,7 @@ class GpuSpec:
     sm_count: int = _key("counts.sm")
     base_clock_mhz: float = _key("clock.base_mhz")
     boost_clock_mhz: float = _key("clock.boost_mhz")
+    tensor_clock_mhz: float = _key("clock.tensor_mhz")
     memory_clock_mhz: float = _key("clock.memory_mhz")
     dram_bandwidth_bytes_per_second: int = _key("dram.bandwidth_bytes_per_second")
     dram_bus_bits: int = _key("dram.bus_bits")

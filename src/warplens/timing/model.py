@@ -333,6 +333,7 @@ def _tuple(trace: BlockTrace, answer: l2.L2Answer, order: np.ndarray) -> Trace:
         lines=trace.lines,
         hits=answer.hits,
         shares=answer.shares,
+        passes=answer.passes,
         fetches=answer.fetches,
         arrivals=answer.arrivals.copy(),
         lots=answer.lots,
