@@ -19,7 +19,7 @@ COLUMNS = ("kernel", "blocks", "threads", "words", "spread", "us", "tries")
 
 
 def main() -> None:
-    """Writes exchanges_sm90.json: the shortest of some launches, and the tries of all its threads."""
+    """Writes exchanges_sm90.json: the shortest of some launches, and all tries in it."""
     session = Session.of_command_line(__doc__)
     driver = session.driver
     module = driver.load(session.cubin("exchanges"))

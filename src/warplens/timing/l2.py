@@ -179,7 +179,8 @@ def _rounds(spec: Record, sharers: float, own: float) -> float:
     """
     one = spec.atomic_latency + _TRY
     few = min(sharers, one / own)
-    return float(one * few + own * (sharers * sharers - few * few) / 2) * spec.sharers / sharers
+    all_rounds = one * few + own * (sharers * sharers - few * few) / 2
+    return float(all_rounds * spec.sharers / sharers)
 
 
 @stage
@@ -250,8 +251,9 @@ def _walk(accesses: Records, asking: Ints, lines: Ints, order: Ints, steps: Ints
 @dataclass(frozen=True, slots=True, kw_only=True)
 class L2Answer:
     """Per line of each access: sectors found and << 4, of loads, those that another SM is only just
-    fetching, of stores, those written before; for atomics the part of all blocks that share it, and
-    how many atomics the warp makes, and how much longer each takes for those of other lines; the fetches, numbered from 1, that brought its halves. `arrivals`, per fetch: -1 if an access that
+    fetching, of stores, those written before; for atomics the part of all blocks that share it; how
+    many atomics the warp makes, and how much longer each takes for those of other lines; the
+    fetches, numbered from 1, that brought its halves. `arrivals`, per fetch: -1 if an access that
     is replayed must make it, 0 if others have."""
 
     hits: npt.NDArray[np.uint8]

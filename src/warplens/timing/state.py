@@ -185,9 +185,9 @@ FIRST_REASON = FIRST_PIPE + len(PIPES)
 
 
 class Trace(NamedTuple):
-    """The traces to replay, see execute/trace.py; `hits`, `shares`, `passes` and `fetches` are L2's
-    answers and `lots`, `pieces`, `fills` and `joins` per line of an access, `arrivals` per fetch (see
-    l2.py)."""
+    """The traces to replay, see execute/trace.py; `hits`, `shares`, `passes` and `fetches` are
+    L2's answers and `lots`, `pieces`, `fills` and `joins` per line of an access, `arrivals` per
+    fetch (see l2.py)."""
 
     blocks: Ints  # (lifted block, 2): start, end
     entries: Records
