@@ -54,7 +54,7 @@ def built(words: Sequence[str], sm: int, output: Path | None) -> None:
 @contextmanager
 def program_of(target: str, options: Sequence[str], gpu: str) -> Iterator[Path]:
     """The program to run: the target itself, or what is built of it for the time being."""
-    from warplens.gpus.spec import find_gpu
+    from warplens.gpus.find import find_gpu
 
     path = Path(target)
     if not path.is_file():
@@ -138,7 +138,7 @@ def profile_program(
 
 def _timeline(settings: Settings, recorder: Any) -> SystemTimeline:
     from warplens.analysis.transfers import link_name
-    from warplens.gpus.spec import find_gpu
+    from warplens.gpus.find import find_gpu
     from warplens.result.system import SystemTimeline
 
     specs = [find_gpu(gpu) for gpu in settings.gpus]

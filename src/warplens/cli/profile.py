@@ -350,7 +350,8 @@ def save_arguments(arguments: argparse.Namespace, values: list[Any]) -> None:
 def _gpu(name: str, changes: list[str]) -> GpuSpec:
     """The GPU with the numbers that `--set-gpu` changes."""
     from warplens.errors import InputError
-    from warplens.gpus.spec import find_gpu, override
+    from warplens.gpus.find import find_gpu
+    from warplens.gpus.spec import override
 
     values: dict[str, int | float | tuple[int, ...]] = {}
     for text in changes:

@@ -42,8 +42,8 @@ _LAST_FREE = (
 # as the hit rates of six multiplications on an H200 (validation/timing/h200_gemm_guarded.json).
 _MEETING = 0.5
 # Of a block's time that it waits for memory: from the end of the mean SM to that of the last. A
-# dozen launches of one to three waves on an H200 lie between 0.04 and 0.2; a dozen of no more blocks
-# than SMs between 0.02 and 0.06.
+# dozen launches of one to three waves on an H200 lie between 0.04 and 0.2; a dozen of no more
+# blocks than SMs between 0.02 and 0.06.
 SM_APART, FEW_APART = 0.08, 0.04
 _NOTES = 1024  # kept of a replay's progress
 _NOTE_COST = 20_000_000  # entries of the stall table that notes may read
