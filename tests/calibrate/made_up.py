@@ -58,7 +58,8 @@ class MadeUpCard:
         c = self.constants
         if name == "stream_again":
             count, turns = args[-2:]
-            return 0.845 * 16e3 * count * turns / (c["l2.read_bytes_per_cycle"] * c["clock.boost_mhz"])
+            rate = c["l2.read_bytes_per_cycle"] * c["clock.boost_mhz"]
+            return 0.845 * 16e3 * count * turns / rate
         kind = name.removeprefix("stream_")
         if kind not in ("read", "write", "copy"):
             return 0.0 if name == "nothing" else 1e6

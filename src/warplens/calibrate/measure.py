@@ -110,4 +110,5 @@ def _streams(card: Card, gpu: GpuSpec, mhz: float) -> Iterator[tuple[str, tuple[
         yield key, (round(min(1.0, found), 3), f"{kernel} of {size >> 20} MiB over the peak")
     small, turns = int(_IN_L2 * l2) // 4096 * 4096, 8
     within = rate("stream_again", turns * small, one, two, small // 16, turns)
-    yield "l2.read_bytes_per_cycle", (round(_ONCE * within / (1e6 * mhz)), f"{small >> 20} MiB, read again")
+    rounded = round(_ONCE * within / (1e6 * mhz))
+    yield "l2.read_bytes_per_cycle", (rounded, f"{small >> 20} MiB, read again")
