@@ -54,7 +54,6 @@ class GpuSpec:
     sm_count: int = _key("counts.sm")
     base_clock_mhz: float = _key("clock.base_mhz")
     boost_clock_mhz: float = _key("clock.boost_mhz")
-    tensor_clock_mhz: float = _key("clock.tensor_mhz")
     memory_clock_mhz: float = _key("clock.memory_mhz")
     dram_bandwidth_bytes_per_second: int = _key("dram.bandwidth_bytes_per_second")
     dram_bus_bits: int = _key("dram.bus_bits")
@@ -134,6 +133,11 @@ class GpuSpec:
             for key, entry in self.numbers.items()
             if key.startswith(prefix)
         }
+
+    @property
+    def tensor_clock_mhz(self) -> float:
+        """The SM clock that matrix instructions leave: the boost clock where no lower one is known."""
+        return float(self.value("clock.tensor_mhz", self.boost_clock_mhz))
 
     def clock_mhz(self, clock: str | float = "base") -> float:
         """The SM clock in MHz for "base", "boost" or a number of MHz."""
