@@ -136,7 +136,7 @@ class GpuSpec:
 
     @property
     def tensor_clock_mhz(self) -> float:
-        """The SM clock that matrix instructions leave: the boost clock where no lower one is known."""
+        """The SM clock that matrix instructions leave: the boost clock if no lower one is known."""
         return float(self.value("clock.tensor_mhz", self.boost_clock_mhz))
 
     def clock_mhz(self, clock: str | float = "base") -> float:
