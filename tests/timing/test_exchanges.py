@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from warplens.timing.retries import retries
 
 ROOT = Path(__file__).parents[2] / "validation"
 RECORDED = json.loads((ROOT / "data" / "exchanges_sm90.json").read_text())
@@ -40,3 +41,24 @@ def test_time_grows_with_the_square_of_the_contenders(
     )
     predicted = launch.metric("gpu__time_duration.sum") / 1e3
     assert predicted == pytest.approx(recorded, rel=within)
+
+
+ONCE = """
+__global__ void once(unsigned* data, int n) {
+    for (int i = 0; i < n; i++) data[32 + threadIdx.x] += atomicCAS(data, threadIdx.x, blockIdx.x);
+}
+__global__ void again(double* data) {
+    unsigned long long* at = (unsigned long long*)data;
+    unsigned long long old = *at, seen;
+    do {
+        seen = old;
+        old = atomicCAS(at, seen, __double_as_longlong(1.5 * __longlong_as_double(seen)));
+    } while (old != seen);
+}
+"""
+
+
+def test_only_loops_that_look_at_what_they_found_try_again() -> None:
+    module = wl.Device("H200", clock=1980).compile(ONCE)
+    again = {name: retries(module[name].sass) for name in ("once", "again")}
+    assert again == {"once": False, "again": True}

@@ -13,6 +13,7 @@ from warplens.isa.table import Op
 from warplens.sass.model import Const, Imm, Instruction, SassKernel, Scoreboard, Token
 from warplens.timing import registers, tensor
 from warplens.timing.lsu import COPIED, COPY, SHUFFLE
+from warplens.timing.retries import exchanges, retries
 from warplens.timing.state import (
     ARRIVE,
     BLOCK_BARRIER,
@@ -180,7 +181,7 @@ def code_of(kernel: SassKernel, gpu: GpuSpec) -> Records:
     families.load_all()
     table = np.zeros(len(kernel.instructions), CODE)
     table["reads"], table["again"] = registers.reads_of(kernel)
-    wide = int(gpu.value("issue.wide_product_cycles"))
+    wide, tries_again = int(gpu.value("issue.wide_product_cycles")), retries(kernel)
     for row, inst in zip(table, kernel.instructions, strict=True):
         entry = families.find(inst)
         pipe = entry.pipe if entry is not None and entry.pipe in PIPES else "alu"
@@ -202,5 +203,5 @@ def code_of(kernel: SassKernel, gpu: GpuSpec) -> Records:
         row["depth"] = _depth(inst)
         row["delivers"] = registers.delivery(inst)
         row["float_atomic"] = _is_float_atomic(inst)
-        row["compares"] = inst.opcode in ("ATOM", "ATOMG") and "CAS" in inst.modifiers
+        row["compares"] = tries_again and exchanges(inst)
     return table
