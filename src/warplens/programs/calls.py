@@ -9,13 +9,15 @@ from functools import lru_cache
 from warplens.driver.entries import served as driver_served
 from warplens.driver.entries.table import Entry
 from warplens.errors import ExecutionFault
+from warplens.programs.libraries import served as libraries_served
+from warplens.programs.libraries.calls import library_call
 from warplens.programs.program import Program, RuntimeFault
 from warplens.programs.runtime import served as runtime_served
 from warplens.programs.runtime.table import SHAPES, RuntimeEntry
 from warplens.programs.wire import Request
 
 Call = Callable[[Program, Request], int]
-DRIVER_SLOTS = 10_000
+DRIVER_SLOTS, LIBRARY_SLOTS = 10_000, 20_000
 
 
 @lru_cache(maxsize=1)
@@ -30,6 +32,12 @@ def driver_slots() -> Mapping[str, int]:
     return {name: DRIVER_SLOTS + slot for slot, name in enumerate(driver_served())}
 
 
+@lru_cache(maxsize=1)
+def library_slots() -> Mapping[str, int]:
+    """The host libraries' functions by name."""
+    return {name: LIBRARY_SLOTS + slot for slot, name in enumerate(libraries_served())}
+
+
 def calls() -> Mapping[int, Call]:
     """What serves each number."""
     table: dict[int, Call] = {}
@@ -37,6 +45,8 @@ def calls() -> Mapping[int, Call]:
         table[runtime_slots()[name]] = _runtime_call(entry)
     for name, driver_entry in driver_served().items():
         table[driver_slots()[name]] = _driver_call(driver_entry)
+    for name, library_entry in libraries_served().items():
+        table[library_slots()[name]] = library_call(library_entry)
     return table
 
 

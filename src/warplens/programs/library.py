@@ -1,9 +1,9 @@
 """Builds the libraries that a program finds in place of NVIDIA's: C text, compiled and kept.
 
 `libcuda.so.1` holds the connection to the engine and the driver's functions; `libcudart.so.13`,
-and the same as `.12`, the runtime's. Which functions there are is read from NVIDIA's own runtime
-library and header, so that every program finds what it was linked with; a function that is not
-served says so once and fails with cudaErrorNotSupported.
+and the same as `.12`, the runtime's; `libcublas` and others the host libraries'. Which functions
+there are is read from NVIDIA's own runtime library and headers, so that every program finds what it
+was linked with; a function that is not served says so once and fails with the code for that.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ from warplens.driver.entries import served as driver_served
 from warplens.libcuda.build import compiled
 from warplens.libcuda.header import driver_api
 from warplens.libcuda.source import served_name
-from warplens.programs.calls import driver_slots, runtime_slots
+from warplens.programs.calls import driver_slots, library_slots, runtime_slots
+from warplens.programs.libraries import built
+from warplens.programs.libraries import served as libraries_served
+from warplens.programs.libraries.table import LIBRARIES, Library
 from warplens.programs.runtime import served as runtime_served
 from warplens.programs.runtime.table import SHAPES, STRUCTURES
 from warplens.toolchain import packages
@@ -36,6 +39,7 @@ RUNTIMES = ("libcudart.so.13", "libcudart.so.12")
 _COMPLETE = "complete"
 _CODES = (*range(1000), 10_000)
 _WORDS = {"Dim": 2, "Extent": 3, "Pitched": 4}
+_EXPORTED = re.compile(r"EXPORTED [^(]*?\b(\w+)\(")
 _WRITTEN = re.compile(r"\b(_?_?cuda[A-Z]\w*)[(,]")
 _SHARED = """\
 #define _GNU_SOURCE
@@ -142,9 +146,12 @@ def _ingredients() -> tuple[tuple[str, ...], bytes]:
     """The written parts' texts, and a key of everything that the libraries are made of."""
     here = Path(__file__).parent
     texts = tuple((here / name).read_text() for name in ("client.c", "runtime.c", "library.py"))
-    made_of = key_of(*texts, str(driver_slots()), str(runtime_slots()), *_signatures(), *(
-        packages.version_of("nvidia-cuda-runtime"),
-    ))  # fmt: skip
+    made_of = key_of(
+        *texts, str(driver_slots()), str(runtime_slots()), str(library_slots()), *_signatures(),
+        packages.version_of("nvidia-cuda-runtime"), built.versions(),
+        *(text for one in LIBRARIES.values()
+          for text in (built.library_head(one), *built.declared_names(one))),
+    )  # fmt: skip
     return texts, made_of
 
 
@@ -152,13 +159,18 @@ def _place(folder: Path, texts: tuple[str, ...], made_of: bytes) -> None:
     _library(DRIVER, made_of, partial(_driver_text, texts[0]), folder)
     for name in RUNTIMES:
         _library(name, made_of, partial(_runtime_text, texts[1]), folder)
-    for name in (DRIVER, RUNTIMES[0]):
+    for library in LIBRARIES.values():
+        for name in library.sonames:
+            _library(name, made_of, partial(_host_library_text, library), folder)
+    for name in (DRIVER, RUNTIMES[0], *(one.sonames[0] for one in LIBRARIES.values())):
         (folder / f"{name.split('.so')[0]}.so").symlink_to(name)
 
 
 def _signatures() -> tuple[str, ...]:
-    tables = (driver_served(), runtime_served())
-    return tuple(str(entry.types) for table in tables for entry in table.values())
+    signatures = [entry.types for entry in driver_served().values()]
+    signatures += [entry.types for entry in runtime_served().values()]
+    signatures += [entry.types for entry in libraries_served().values()]
+    return tuple(map(str, signatures))
 
 
 def _library(soname: str, made_of: bytes, text: Callable[[], str], folder: Path) -> Path:
@@ -207,6 +219,20 @@ def _runtime_text(written: str) -> str:
     signatures = {name: entry.types for name, entry in served.items()}
     names = _without(exported_runtime_names(), by_hand)
     parts += _stubs(names, signatures, slots, "result")
+    return "\n".join(parts)
+
+
+def _host_library_text(library: Library) -> str:
+    head = built.library_head(library)
+    parts = [_SHARED, STRUCTURES, head]
+    mine = {name: one for name, one in libraries_served().items() if one.library is library}
+    slots = library_slots()
+    by_hand = set(_EXPORTED.findall(head))
+    for name in sorted({*mine, *built.declared_names(library)} - by_hand):
+        if name in mine:
+            parts.append(_stub(name, mine[name].types, slots[name], "result"))
+        else:
+            parts.append(_MISSING % {"name": name, "result": "unsupported"})
     return "\n".join(parts)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -89,9 +91,12 @@ class Program:
         if settings.recorder is not None:
             self.driver.record(settings.recorder, process, self.memory.noted)
         self.symbols: dict[int, Symbol] = {}
+        self.libraries: dict[int, object] = {}  # what host libraries' handles stand for
+        self._numbers = itertools.count(1)
         self._images = _Images()
         self._functions: dict[tuple[int, int], Function] = {}
         self._output: list[str] = []
+        self._told: set[str] = set()
         self._threads = threading.local()
         self.faults: dict[int, ExecutionFault] = {}  # by context: told at the next wait
 
@@ -161,6 +166,18 @@ class Program:
             raise DriverError(Status.CUDA_ERROR_NOT_SUPPORTED, name)
         found.function(self.driver, other.number, *more)
 
+    # --- what host libraries keep ----------------------------------------------------------------
+
+    def keep(self, thing: object) -> int:
+        """A handle for a library's thing: looks like a pointer, and leads nowhere."""
+        number = 0x7000_0000_0000_0000 + 16 * next(self._numbers)
+        self.libraries[number] = thing
+        return number
+
+    def next_plan(self) -> int:
+        """A small number, as cuFFT's plans have."""
+        return next(self._numbers)
+
     # --- code ------------------------------------------------------------------------------------
 
     def register(self, blob: bytes) -> None:
@@ -229,7 +246,7 @@ class Program:
         if self.recorder is not None:
             self.recorder.enter(host_ns)
 
-    def left(self, name: str, arguments: tuple[int, ...]) -> None:
+    def left(self, name: str, arguments: tuple[int, ...], *, is_listed: bool = True) -> None:
         """A call ends: how long the host was in it is modelled."""
         recorder, stack = self.recorder, self.driver.stack
         if recorder is None or name.startswith("__"):
@@ -238,7 +255,7 @@ class Program:
             for moment in self._waited_for(name, arguments, stack[-1]):
                 recorder.wait_until(moment.nanoseconds())
             recorder.spend(call_nanoseconds(name, stack[-1].gpu.spec))
-        recorder.leave(name, self.process, threading.get_native_id())
+        recorder.leave(name, self.process, threading.get_native_id(), is_listed=is_listed)
 
     def _waited_for(
         self, name: str, arguments: tuple[int, ...], context: Context
@@ -254,6 +271,12 @@ class Program:
         if name.startswith("cudaMemcpy") and not name.endswith("Async"):
             return (context.default[0].now,)
         return ()
+
+    def wait_for_stream(self, number: int) -> None:
+        """The host waits until a stream is done."""
+        if self.recorder is not None:
+            self.recorder.wait_until(self.driver.stream(number).now.nanoseconds())
+        self.print()
 
     # --- what becomes visible later --------------------------------------------------------------
 
@@ -286,6 +309,12 @@ class Program:
             if context.fault is not None:
                 raise context.fault
             raise fault
+
+    def tell_once(self, text: str) -> None:
+        """Says on standard error what the program cannot know, once."""
+        if text not in self._told:
+            self._told.add(text)
+            print(f"warplens: {text}", file=sys.stderr)
 
     def print(self) -> None:
         """Shows what kernels have printed, as CUDA does when a program waits."""

@@ -202,6 +202,10 @@ class SharedMemory(Memory):
         super().fill(target, value, width, count)
         self.noted.append(Noted("", count * width, False, FILL))
 
+    def wrote(self, address: int, nbytes: int) -> None:
+        """Says that something other than a kernel or a copy has written there."""
+        self._set_written(address, nbytes)
+
     def copy_nanoseconds(self, target: int, source: int, nbytes: int, gpu: GpuSpec) -> float:
         """The modelled time of a copy."""
         return super().copy_nanoseconds(self._known(target), self._known(source), nbytes, gpu)

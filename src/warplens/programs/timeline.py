@@ -86,10 +86,12 @@ class Recorder:
         """The host waits in the call."""
         self.clock.now = max(self.clock.now, nanoseconds)
 
-    def leave(self, name: str, process: int, thread: int) -> None:
+    def leave(self, name: str, process: int, thread: int, *, is_listed: bool = True) -> None:
         """The call returns."""
         entered, now = self.clock.entered, self.clock.now
         self._latest = max(self._latest, now)
+        if not is_listed:
+            return
         self.calls.append(ApiCall(
             name=name, process=process, thread=thread, start_ns=entered, duration_ns=now - entered
         ))  # fmt: skip
@@ -147,7 +149,9 @@ class RecordingDriver(Driver):
         start = max(ready, engines.get(noted.operation, 0.0))
         if noted.operation in (_TO_DEVICE, _TO_HOST):
             engines[noted.operation] = start + nanoseconds
-        name = "[CUDA memset]" if noted.kind == FILL else f"[CUDA memcpy {noted.operation}]"
+        name = {FILL: "[CUDA memset]", COPY: f"[CUDA memcpy {noted.operation}]"}.get(
+            noted.kind, noted.operation
+        )
         self.recorder.work.append(DeviceWork(
             kind=noted.kind, name=name, process=self.process, device=device, stream=stream.number,
             start_ns=start, duration_ns=nanoseconds, nbytes=noted.nbytes,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,9 @@ _NEEDED = (
     ("nvidia-cuda-runtime", "include/cuda_runtime.h"),
     ("nvidia-cuda-cccl", "include/cccl/cuda/std/cstdint"),
 )
+LIBRARIES = 'pip install "warplens[libraries]"'
+_LIBRARY_HEADER = re.compile(r"((?:cublas|cufft|cusparse|cusolver|curand)\w*\.h)\W*:? "
+                             r"No such file or directory")  # fmt: skip
 EXTRA = 'pip install "warplens[programs]"'
 _ARCHITECTURE = ("-arch", "--gpu-architecture", "-gencode", "--generate-code")
 _RUNTIME = ("-cudart", "--cudart")
@@ -87,10 +91,16 @@ def run(words: Sequence[str], *, shows: bool = True) -> None:
 
     Raises:
         CompileError: it fails.
+        ToolchainError: a host library's header is missing.
     """
     done = subprocess.run(words, env=_environment(os.environ), capture_output=True, text=True,
                           check=False)  # fmt: skip
     messages = done.stdout + done.stderr
+    absent = _LIBRARY_HEADER.search(messages)
+    if done.returncode and absent:
+        raise ToolchainError(
+            f"{absent[1]} is not installed: it comes with the library's package", hint=LIBRARIES
+        )
     if done.returncode:
         raise CompileError(f"nvcc fails:\n{messages.rstrip()}", log=messages)
     if shows and messages:
