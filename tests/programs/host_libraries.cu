@@ -114,14 +114,17 @@ static int blas() {
     OK(cublasSgemm_v2(h, 0, 1, m, n, k, scalars.at, A.at, m, B.at, n, scalars.at + 1, X2.at, m));
     OK(cublasSetPointerMode_v2(h, 0));
     told("gemm, scalars on the device", apart(X2.host(), want), 0);
-    Device<signed char> A8(std::vector<signed char>(a.begin(), a.end())),
-        B8(std::vector<signed char>(b.begin(), b.end()));
-    Device<int> X8{std::vector<int>(m * n)};
+    const int s = 8; // bytes must come in fours
+    auto p8 = numbers<signed char>(s * s, 4), q8 = numbers<signed char>(s * s, 5);
+    Device<signed char> P8(p8), Q8(q8);
+    Device<int> X8{std::vector<int>(s * s)};
     int one = 1, zero = 0;
-    OK(cublasGemmEx(h, 0, 1, m, n, k, &one, A8.at, 3, m, B8.at, 3, n, &zero, X8.at, 10, m, 72, -1));
-    auto x8 = X8.host();
-    for (int i = 0; i < m * n; i++) want[i] = (want[i] - beta * c[i]) / alpha - x8[i];
-    told("gemm of bytes", apart(want, std::vector<float>(m * n)), 0);
+    OK(cublasGemmEx(h, 1, 0, s, s, s, &one, P8.at, 3, s, Q8.at, 3, s, &zero, X8.at, 10, s, 72, -1));
+    std::vector<int> wanted8(s * s);
+    for (int i = 0; i < s; i++)
+        for (int j = 0; j < s; j++)
+            for (int l = 0; l < s; l++) wanted8[i + j * s] += p8[l + i * s] * q8[l + j * s];
+    told("gemm of bytes", X8.host() != wanted8, 0);
 
     auto d = numbers<double>(3 * m * k, 4), e = numbers<double>(3 * k * n, 5);
     Device<double> D(d), E(e), F{std::vector<double>(3 * m * n)};

@@ -99,7 +99,6 @@ static int errors() {
     printf("%s\n", cudaGetErrorName(cudaFree(&host)));
     printf("%s\n", cudaGetErrorName(cudaMemcpy(&host, &host, 4, cudaMemcpyHostToDevice)));
     printf("%s\n", cudaGetErrorName(cudaMemcpy(&host, &host, 4, (cudaMemcpyKind)7)));
-    printf("%s\n", cudaGetErrorName(cudaEventRecord((cudaEvent_t)0x1234, 0)));
     printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
     return 0;
 }
@@ -164,7 +163,7 @@ static int events() {
     CHECK(cudaEventRecord(end));
     CHECK(cudaEventSynchronize(end));
     CHECK(cudaEventElapsedTime(&ms, begin, end));
-    printf("%d\n", ms > 0.001 && ms < 1);
+    printf("%d\n", ms > 0.001 && ms < 100); // a GPU loads the code in between
     return 0;
 }
 

@@ -40,7 +40,7 @@ PROGRAMS = {
         "cudaErrorMemoryAllocation\ncudaErrorMemoryAllocation\nno error\ncudaErrorInvalidDevice\n"
         "cudaErrorInvalidConfiguration\ninvalid configuration argument\ncudaErrorInvalidValue\n"
         "cudaErrorInvalidValue\ncudaErrorInvalidValue\ncudaErrorInvalidMemcpyDirection\n"
-        "cudaErrorInvalidResourceHandle\ncudaSuccess\n",
+        "cudaSuccess\n",
         0,
     ),
     "fault": (

@@ -14,7 +14,7 @@ from warplens.programs.libraries.calls import library_call
 from warplens.programs.program import Program, RuntimeFault
 from warplens.programs.runtime import served as runtime_served
 from warplens.programs.runtime.table import SHAPES, RuntimeEntry
-from warplens.programs.wire import Request
+from warplens.programs.wire import GONE, Request
 
 Call = Callable[[Program, Request], int]
 DRIVER_SLOTS, LIBRARY_SLOTS = 10_000, 20_000
@@ -74,6 +74,8 @@ def _runtime_call(entry: RuntimeEntry) -> Call:
                     program.left(entry.name, arguments)
         except RuntimeFault as refusal:
             return refusal.code
+        except GONE:
+            raise
         except BaseException as error:
             return program.driver.failed(entry.name, error)
         return 0

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from warplens.driver.cells import serve
 from warplens.programs.calls import Call, calls
 from warplens.programs.program import Program, Settings
-from warplens.programs.wire import HELLO, REGISTRATIONS, Peer
+from warplens.programs.wire import HELLO, REGISTRATIONS, Malformed, Peer
 
 _MOST_REGIONS = 20
 _CREDENTIALS = struct.Struct("<iII")
@@ -64,6 +64,8 @@ class Engine:
                 program = self._greeted(peer, connection)
                 if program is not None:
                     _serve_thread(program, peer, self._calls)
+        except (Malformed, struct.error) as error:
+            print(f"warplens: a connection is closed: {error}", file=sys.stderr)
         except (EOFError, OSError):
             pass  # the program has ended, however it did
         finally:
@@ -110,4 +112,7 @@ def _serve_thread(program: Program, peer: Peer, known: Mapping[int, Call]) -> No
             program.register(request.data)
             peer.returns(0)
         else:
-            peer.returns(known[request.slot](program, request))
+            call = known.get(request.slot)
+            if call is None:
+                raise Malformed(f"there is no call {request.slot}")
+            peer.returns(call(program, request))

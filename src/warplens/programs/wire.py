@@ -7,6 +7,8 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from warplens.driver.status import DriverError, Status
+
 HELLO, REGISTRATIONS = -1, -2
 (RETURN, READ, TEXT, WRITE, COPY, CALL, MAP, UNMAP, PRINT, SHARE, UNSHARE) = range(11)
 HOST_FUNCTION, STREAM_CALLBACK, SIZE_FUNCTION = range(3)  # what CALL calls
@@ -14,7 +16,15 @@ HOST_FUNCTION, STREAM_CALLBACK, SIZE_FUNCTION = range(3)  # what CALL calls
 _REQUEST = struct.Struct("<iIQQ")
 _ANSWER = struct.Struct("<Ii6Q")
 _WORD = struct.Struct("<Q")
-_ROOM = 1 << 16
+_ROOM, _MOST_AT_ONCE = 1 << 16, 1 << 24
+_MOST_WORDS, _MOST_BYTES, _MOST_TEXT = 1 << 12, 1 << 28, 1 << 24
+
+
+class Malformed(EOFError):
+    """A message that no library of ours sends; its connection ends."""
+
+
+GONE = (EOFError, ConnectionError)  # the program has ended, or makes no sense any more
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +52,8 @@ class Peer:
         if head is None:
             return None
         slot, words, host_ns, nbytes = _REQUEST.unpack(head)
+        if words > _MOST_WORDS or nbytes > _MOST_BYTES:
+            raise Malformed(f"a call of {words} words and {nbytes} bytes")
         body = self._take(8 * words + nbytes) or b""
         return Request(slot, body[: 8 * words], body[8 * words :], host_ns)
 
@@ -67,7 +79,10 @@ class Peer:
         """The bytes before the next zero byte."""
         self._flush()
         self._ask(TEXT, 0, address)
-        return self._take(self._word()) or b""
+        nbytes = self._word()
+        if nbytes > _MOST_TEXT:
+            raise Malformed(f"a text of {nbytes} bytes")
+        return self._take(nbytes) or b""
 
     def write(self, address: int, data: bytes) -> None:
         """Changes the program's memory, at the latest when the call returns."""
@@ -126,14 +141,19 @@ class Peer:
 
     def _ask(self, operation: int, status: int, *words: int) -> None:
         padded = (*words, 0, 0, 0, 0, 0, 0)[:6]
-        self._connection.sendall(_ANSWER.pack(operation, status, *padded))
+        try:
+            message = _ANSWER.pack(operation, status, *padded)
+        except struct.error as error:
+            raise DriverError(Status.CUDA_ERROR_INVALID_VALUE, f"{words}: {error}") from error
+        self._connection.sendall(message)
 
     def _word(self) -> int:
         return int(_WORD.unpack(self._take(8) or b"")[0])
 
     def _take(self, nbytes: int, *, may_end: bool = False) -> bytes | None:
         while len(self._read) < nbytes:
-            got = self._connection.recv(max(_ROOM, nbytes - len(self._read)))
+            missing = nbytes - len(self._read)
+            got = self._connection.recv(min(max(_ROOM, missing), _MOST_AT_ONCE))
             if not got:
                 if may_end and not self._read:
                     return None

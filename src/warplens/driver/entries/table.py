@@ -42,6 +42,8 @@ class Entry:
         try:
             with driver.lock:
                 self.function(driver, *arguments)
+        except (EOFError, ConnectionError):
+            raise  # the caller's process is gone
         except BaseException as error:
             return driver.failed(self.name, error)
         return 0

@@ -11,7 +11,7 @@ from warplens.errors import WarplensError
 from warplens.programs.libraries.table import LibraryEntry, LibraryFault, NotServed
 from warplens.programs.libraries.work import Call
 from warplens.programs.program import Program
-from warplens.programs.wire import Request
+from warplens.programs.wire import GONE, Request
 
 
 def library_call(entry: LibraryEntry) -> Callable[[Program, Request], int]:
@@ -26,6 +26,8 @@ def library_call(entry: LibraryEntry) -> Callable[[Program, Request], int]:
                 if program.has_fault():
                     return entry.library.failed  # a GPU does nothing after a fault
                 entry.function(Call(program, entry), *arguments)
+            except GONE:
+                raise
             except Exception as error:
                 return _code(program, entry, error)
             finally:

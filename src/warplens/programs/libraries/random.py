@@ -16,7 +16,7 @@ from warplens.driver.cells import put_i32, put_u64
 from warplens.programs.libraries.arrays import Array, written
 from warplens.programs.libraries.table import LibraryFault, NotServed, add, entry
 from warplens.programs.libraries.work import Call
-from warplens.programs.libraries.xorwow import Xorwow
+from warplens.programs.libraries.xorwow import SEQUENCES, Xorwow
 
 CURAND = "curand"
 _DEFAULT, _XORWOW, _MOST_PSEUDO = 100, 101, 199
@@ -49,6 +49,12 @@ class Generator:
             return self.state.next(n)
         drawn: Array = self.state.integers(0, 1 << 32, n, np.uint32)
         return drawn
+
+    def draws(self, words: int, n: int) -> Array:
+        """The next `n` draws of so many words: each sequence in turn gives all words of one."""
+        rounds = -(-n // SEQUENCES)
+        drawn = self.bits(rounds * words * SEQUENCES).reshape(rounds, words, SEQUENCES)
+        return drawn.transpose(1, 0, 2).reshape(words, -1)[:, :n]
 
 
 def _create(on_host: bool) -> Callable[..., None]:
@@ -130,31 +136,31 @@ def _uniform(bits: Array) -> Array:
     return bits.astype(np.float32) * small + small / np.float32(2)
 
 
-def _uniform_double(bits: Array) -> Array:
+def _uniform_double(low: Array, high: Array) -> Array:
     """(0, 1] of two numbers each: 53 bits."""
-    low, high = bits[0::2].astype(np.uint64), bits[1::2].astype(np.uint64)
-    joined = (low ^ (high << np.uint64(21))) & np.uint64((1 << 53) - 1)
+    joined = low.astype(np.uint64) ^ (high.astype(np.uint64) << np.uint64(21))
     return joined.astype(np.float64) * 2.0**-53 + 2.0**-54
 
 
-def _normal(bits: Array, mean: float, deviation: float) -> Array:
-    """Two normal numbers of two uniform ones."""
-    u = bits[0::2].astype(np.float32) * np.float32(2**-32) + np.float32(2**-33)
+def _normal(generator: Generator, n: int, mean: float, deviation: float) -> Array:
+    """Pairs of normal numbers of two words each."""
+    first, second = generator.draws(2, n // 2)
+    u = first.astype(np.float32) * np.float32(2**-32) + np.float32(2**-33)
     turn = np.float32(2**-32 * 2 * np.pi)
-    v = bits[1::2].astype(np.float32) * turn + turn / np.float32(2)
-    radius = np.sqrt(np.float32(-2) * np.log(u))
-    found = np.empty(2 * len(u), np.float32)
-    found[0::2], found[1::2] = radius * np.sin(v), radius * np.cos(v)
+    v = second.astype(np.float32) * turn + turn / np.float32(2)
+    found = _pairs(np.sqrt(np.float32(-2) * np.log(u)), v)
     return found * np.float32(deviation) + np.float32(mean)
 
 
-def _normal_double(bits: Array, mean: float, deviation: float) -> Array:
-    """The same in doubles, of four numbers each pair."""
-    uniform = _uniform_double(bits)
-    radius, turn = np.sqrt(-2 * np.log(uniform[0::2])), 2 * np.pi * uniform[1::2]
-    found = np.empty(len(uniform), np.float64)
-    found[0::2], found[1::2] = radius * np.sin(turn), radius * np.cos(turn)
-    return found * deviation + mean
+def _normal_double(generator: Generator, n: int, mean: float, deviation: float) -> Array:
+    """The same in doubles, of four words each pair."""
+    words = generator.draws(4, n // 2)
+    radius = np.sqrt(-2 * np.log(_uniform_double(words[0], words[1])))
+    return _pairs(radius, 2 * np.pi * _uniform_double(words[2], words[3])) * deviation + mean
+
+
+def _pairs(radius: Array, angle: Array) -> Array:
+    return np.stack([radius * np.sin(angle), radius * np.cos(angle)], axis=1).ravel()
 
 
 def _fills(
@@ -194,11 +200,11 @@ def generate_uniform(call: Call, number: int, target: int, n: int) -> None:
 @entry(CURAND, "curandGenerateUniformDouble", "h p z")
 def generate_uniform_double(call: Call, number: int, target: int, n: int) -> None:
     """Doubles in (0, 1]."""
-    _fills(call, number, target, n, _F64, lambda g: _uniform_double(g.bits(2 * n)))
+    _fills(call, number, target, n, _F64, lambda g: _uniform_double(*g.draws(2, n)))
 
 
 def _normals(name: str, letter: str, dtype: Any, is_log: bool) -> None:
-    per_number, draw = (1, _normal) if dtype == _F32 else (2, _normal_double)
+    draw = _normal if dtype == _F32 else _normal_double
 
     def function(
         call: Call, number: int, target: int, n: int, mean: float, deviation: float
@@ -207,7 +213,7 @@ def _normals(name: str, letter: str, dtype: Any, is_log: bool) -> None:
             raise LibraryFault(_LENGTH_NOT_MULTIPLE, f"{n} normal numbers are no pairs")
 
         def value(generator: Generator) -> Array:
-            found = draw(generator.bits(per_number * n), mean, deviation)
+            found = draw(generator, n, mean, deviation)
             return np.exp(found) if is_log else found
 
         _fills(call, number, target, n, dtype, value)
