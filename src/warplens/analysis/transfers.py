@@ -151,6 +151,20 @@ def transfers(gpu: GpuSpec, copied: Sequence[Copied], memory: str = "pageable") 
     )
 
 
+def staging_ns(gpu: GpuSpec, size: int, *, to_device: bool) -> float:
+    """How long a pageable copy's host is busy before the link is, or after it.
+
+    What fits into one of the driver's pinned buffers is copied there before the copy begins (or
+    from there after it has ended); longer copies fill one buffer while another is sent.
+    """
+    if not link_name(gpu):
+        return 0.0
+    way = "host_to_device" if to_device else "device_to_host"
+    staged = min(size, int(gpu.value("host.staged_bytes")))
+    slow, fast = (_rate(gpu, way, memory) for memory in MEMORY)
+    return staged * (1 / slow - 1 / fast) * 1e9
+
+
 def _rate(gpu: GpuSpec, way: str, memory: str) -> float:
     """Bytes per second of a large copy."""
     generation = gpu.value("board.pcie_generation") if gpu.has("board.pcie_generation") else None

@@ -28,6 +28,9 @@ class Caller(Protocol):
     def write(self, address: int, data: bytes) -> None:
         """Changes bytes there."""
 
+    def call(self, kind: int, function: int, *arguments: int) -> int:
+        """Calls a function there."""
+
 
 class _Serving(threading.local):
     caller: Caller | None = None
@@ -44,6 +47,21 @@ def serve(caller: Caller | None) -> None:
 def served_caller() -> Caller | None:
     """Whose memory this thread's pointers point to."""
     return _serving.caller
+
+
+HOST_FUNCTION, STREAM_CALLBACK, SIZE_FUNCTION = range(3)  # kinds of a caller's functions
+_FUNCTIONS: tuple[Any, ...] = (
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p),
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p),
+    ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_int),
+)
+
+
+def called(kind: int, function: int, *arguments: int) -> int:
+    """Calls a function of the caller, in the caller's process."""
+    if _serving.caller is not None:
+        return _serving.caller.call(kind, _needed(function), *arguments)
+    return int(_FUNCTIONS[kind](_needed(function))(*arguments) or 0)
 
 
 def _needed(address: int) -> int:

@@ -21,6 +21,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 from warplens.driver.entries import served as driver_served
+from warplens.errors import ToolchainError
 from warplens.libcuda.build import compiled
 from warplens.libcuda.header import driver_api
 from warplens.libcuda.source import served_name
@@ -162,8 +163,16 @@ def _place(folder: Path, texts: tuple[str, ...], made_of: bytes) -> None:
     for library in LIBRARIES.values():
         for name in library.sonames:
             _library(name, made_of, partial(_host_library_text, library), folder)
+    _link_compilers(folder)
     for name in (DRIVER, RUNTIMES[0], *(one.sonames[0] for one in LIBRARIES.values())):
         (folder / f"{name.split('.so')[0]}.so").symlink_to(name)
+
+
+def _link_compilers(folder: Path) -> None:
+    """What programs link with by names that pip's packages do not have."""
+    for package, name in (("nvidia-cuda-nvrtc", "nvrtc"), ("nvidia-nvjitlink", "nvJitLink")):
+        with suppress(ToolchainError):
+            (folder / f"lib{name}.so").symlink_to(packages.find_binary(package, f"lib{name}.so.13"))
 
 
 def _signatures() -> tuple[str, ...]:

@@ -12,10 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from warplens.errors import InputError, Unsupported
+from warplens.errors import InputError, ToolchainError, Unsupported
 from warplens.programs.engine import Engine
 from warplens.programs.library import RUNTIMES, libraries
 from warplens.programs.program import Settings
+from warplens.toolchain import packages
 from warplens.toolchain.elf import ElfError, ElfFile
 
 _DEATH_SIGNAL, _DUMPABLE = 1, 4  # PR_SET_PDEATHSIG, PR_SET_DUMPABLE
@@ -56,10 +57,18 @@ def _environment(path: Path, folder: Path, name: str) -> dict[str, str]:
         found["WARPLENS_STATIC_RUNTIME"] = "1"
         preloaded = [str(folder / RUNTIMES[0]), *filter(None, [found.get("LD_PRELOAD")])]
         found["LD_PRELOAD"] = ":".join(preloaded)
-    paths = [str(folder), *filter(None, [found.get("LD_LIBRARY_PATH")])]
+    paths = [str(folder), *_compilers(), *filter(None, [found.get("LD_LIBRARY_PATH")])]
     found["LD_LIBRARY_PATH"] = ":".join(paths)
     found["WARPLENS_ENGINE"] = name
     return found
+
+
+def _compilers() -> list[str]:
+    """Where NVRTC and nvJitLink are, which run without a GPU."""
+    try:
+        return [str(packages.find_binary("nvidia-cuda-nvrtc", "libnvrtc.so.13").parent)]
+    except ToolchainError:
+        return []
 
 
 def _holds_runtime(path: Path) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import prod
 
+from warplens.analysis.transfers import staging_ns
 from warplens.driver.launching import duration
 from warplens.driver.machine import Context, Driver
 from warplens.driver.memory import DEVICE, MANAGED, MAPPED
@@ -22,6 +23,7 @@ from warplens.result.system import COPY, FILL, KERNEL, ApiCall, DeviceWork
 from warplens.session.launch import Launch
 
 _TO_DEVICE, _TO_HOST = "Host-to-Device", "Device-to-Host"
+_SHORTEST_NS = 500.0
 _ON_DEVICE, _BETWEEN = "Device-to-Device", "Peer-to-Peer"
 
 
@@ -132,7 +134,8 @@ class RecordingDriver(Driver):
         stream.now = _at(end)
 
     def _kernel(self, launch: Launch, device: int, stream: Stream, ready: float) -> float:
-        nanoseconds = duration(launch)
+        edges = float(launch.gpu.value("host.kernel_edges_ns"))
+        nanoseconds = max(duration(launch) - edges, _SHORTEST_NS)
         start = self._gpus_busy[device].kernel_start(ready, _share(launch), nanoseconds)
         self.recorder.work.append(DeviceWork(
             kind=KERNEL, name=launch.execution.kernel.demangled, process=self.process,
@@ -145,8 +148,10 @@ class RecordingDriver(Driver):
         self, noted: Noted, device: int, stream: Stream, ready: float, taken: Callable[[], float]
     ) -> float:
         nanoseconds = taken() / max(len(self.noted), 1)
+        before, after = self._staged(noted, device)
+        nanoseconds = max(nanoseconds - before - after, 0.0)
         engines = self._gpus_busy[device].engines
-        start = max(ready, engines.get(noted.operation, 0.0))
+        start = max(ready + before, engines.get(noted.operation, 0.0))
         if noted.operation in (_TO_DEVICE, _TO_HOST):
             engines[noted.operation] = start + nanoseconds
         name = {FILL: "[CUDA memset]", COPY: f"[CUDA memcpy {noted.operation}]"}.get(
@@ -159,8 +164,17 @@ class RecordingDriver(Driver):
             else "pinned" if noted.pinned else "pageable",
         ))  # fmt: skip
         if noted.operation in (_TO_DEVICE, _TO_HOST) and not noted.pinned:
-            self.recorder.wait_until(start + nanoseconds)  # the host fills the driver's buffers
+            # The host fills the driver's buffers, or empties them.
+            self.recorder.wait_until(start + nanoseconds + after)
         return start + nanoseconds
+
+    def _staged(self, noted: Noted, device: int) -> tuple[float, float]:
+        """How long the host alone is busy for a pageable copy, before the link is and after it."""
+        if noted.pinned or noted.operation not in (_TO_DEVICE, _TO_HOST):
+            return 0.0, 0.0
+        is_first = noted.operation == _TO_DEVICE
+        spent = staging_ns(self.gpus[device].spec, noted.nbytes, to_device=is_first)
+        return (spent, 0.0) if is_first else (0.0, spent)
 
 
 def _at(nanoseconds: float) -> Moment:

@@ -11,7 +11,6 @@ from warplens.driver.status import DriverError, Status
 
 HELLO, REGISTRATIONS = -1, -2
 (RETURN, READ, TEXT, WRITE, COPY, CALL, MAP, UNMAP, PRINT, SHARE, UNSHARE) = range(11)
-HOST_FUNCTION, STREAM_CALLBACK, SIZE_FUNCTION = range(3)  # what CALL calls
 
 _REQUEST = struct.Struct("<iIQQ")
 _ANSWER = struct.Struct("<Ii6Q")

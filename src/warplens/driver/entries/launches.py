@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
-
-from warplens.driver.cells import put_i32, put_u64
+from warplens.driver.cells import SIZE_FUNCTION, called, put_i32, put_u64
 from warplens.driver.entries.table import I32, U32, U64, Pointer, entry
 from warplens.driver.launching import Shape, arguments_at, launch, shape_at
 from warplens.driver.machine import Driver
 from warplens.driver.modules import Function
 from warplens.occupancy_calculator.launch_choices import available_dynamic_shared
-
-_SharedOfBlock = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_int)
 
 
 def _launch(
@@ -95,10 +91,8 @@ def _potential_block(
 ) -> None:
     function = driver.thing(handle, Function)
     most = min(function.most_threads, limit or function.most_threads)
-    ask = _SharedOfBlock(shared_of) if shared_of else None
-
     def resident(threads: int) -> tuple[int, int]:
-        nbytes = shared if ask is None else int(ask(threads))
+        nbytes = called(SIZE_FUNCTION, shared_of, threads) if shared_of else shared
         return function.resident_blocks(threads, nbytes) * threads, threads
 
     sizes = [*range(32, most + 1, 32), *([most] if most % 32 else [])]

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import ctypes
-
-from warplens.driver.cells import put_f32, put_i32, put_u32, put_u64
+from warplens.driver.cells import (
+    HOST_FUNCTION,
+    STREAM_CALLBACK,
+    called,
+    put_f32,
+    put_i32,
+    put_u32,
+    put_u64,
+)
 from warplens.driver.entries.table import I32, U32, Pointer, entry
 from warplens.driver.graphs import record, wait
 from warplens.driver.machine import Driver
 from warplens.driver.status import DriverError, Status
 from warplens.driver.timeline import Event, NodeKind, Stream, Work
-
-_HostFunction = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-_Callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
 
 
 def _create(driver: Driver, stream: int, flags: int, priority: int) -> None:
@@ -100,14 +103,20 @@ def add_callback(
     driver: Driver, stream: Pointer, callback: Pointer, data: Pointer, flags: U32
 ) -> None:
     """Calls a host function when the stream is there, which is now."""
-    work = _Callback(callback)
-    driver.submit(driver.stream(stream), lambda _: work(stream, 0, data), NodeKind.HOST)
+
+    def work(_: Stream) -> None:
+        called(STREAM_CALLBACK, callback, stream, 0, data)
+
+    driver.submit(driver.stream(stream), work, NodeKind.HOST)
 
 
 def host_work(function: int, data: int) -> Work:
     """A call of a host function as work of a stream."""
-    call = _HostFunction(function)
-    return lambda _: call(data)
+
+    def work(_: Stream) -> None:
+        called(HOST_FUNCTION, function, data)
+
+    return work
 
 
 @entry("cuLaunchHostFunc")

@@ -9,6 +9,7 @@ import numpy as np
 
 from warplens.programs.libraries.arrays import Array, written
 from warplens.programs.libraries.blas import blas
+from warplens.programs.libraries.factors import solved
 from warplens.programs.libraries.work import Call, precision_of
 
 LOWER, UPPER = 0, 1
@@ -127,7 +128,7 @@ def trsv(
 
     def value() -> Array:
         left = transposed(triangle(call.matrix(a, n, n, lda, dtype), fill, diagonal), trans)
-        return np.linalg.solve(left, call.vector(x, n, incx, dtype))
+        return solved(left, call.vector(x, n, incx, dtype))
 
     _to_vector(call, dtype, n * n // 2, (x, n, incx), value)
 

@@ -19,7 +19,7 @@ from warplens.programs.libraries.blas_matrices import (
 )
 from warplens.programs.libraries.blas_products import pointers
 from warplens.programs.libraries.blas_vectors import real_of
-from warplens.programs.libraries.factors import inverse, lu, lu_solve
+from warplens.programs.libraries.factors import inverse, lu, lu_solve, solved
 from warplens.programs.libraries.work import Call, precision_of
 
 RIGHT = 1
@@ -116,8 +116,8 @@ def syr2k(
 
 def _solved(left: Array, right: Array, side: int) -> Array:
     if side == RIGHT:
-        return np.linalg.solve(left.T, right.T).T
-    return np.linalg.solve(left, right)
+        return solved(left.T, right.T).T
+    return solved(left, right)
 
 
 @blas("cublas{}trsm_v2", "SDCZ", "i i i i n n p p n p n")

@@ -121,8 +121,7 @@ def _gives(
 
     call.does(compute, operations=2 * n, moved=len(parts) * n * dtype.itemsize,
               precision=precision_of(dtype))  # fmt: skip
-    if call.handle is not None and not call.handle.on_device:
-        call.waits()
+    call.waits_for_result()
 
 
 def _dot(is_conjugate: bool) -> Callable[..., None]:

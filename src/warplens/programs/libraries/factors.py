@@ -46,12 +46,20 @@ def lu_solve(factors: Array, order: Array | None, right: Array, trans: int = 0) 
     lower = np.tril(factors, -1) + np.eye(factors.shape[0], dtype=factors.dtype)
     upper = np.triu(factors)
     if not trans:
-        found = np.linalg.solve(lower, exchanged(right, order))
-        return np.linalg.solve(upper, found)
+        found = solved(lower, exchanged(right, order))
+        return solved(upper, found)
     if trans == 2:
         lower, upper = lower.conj(), upper.conj()
-    found = np.linalg.solve(lower.T, np.linalg.solve(upper.T, right))
+    found = solved(lower.T, solved(upper.T, right))
     return exchanged(found, order, back=True)
+
+
+def solved(left: Array, right: Array) -> Array:
+    """The solution of a system; NaN where there is none, as no library says so."""
+    try:
+        return np.linalg.solve(left, right)
+    except np.linalg.LinAlgError:
+        return np.full(right.shape, np.nan, right.dtype)
 
 
 def inverse(values: Array) -> tuple[Array, int]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from warplens.driver.cells import get_bytes, put_i32, put_u64
 from warplens.programs.libraries.arrays import Array, written
-from warplens.programs.libraries.table import LibraryFault, add, entry
+from warplens.programs.libraries.table import LibraryFault, NotServed, add, entry
 from warplens.programs.libraries.work import Call
 
 CUFFT = "cufft"
@@ -22,6 +22,8 @@ _C64, _C128 = np.dtype(np.complex64), np.dtype(np.complex128)
 # cufftType: what goes in and what comes out.
 _TYPES = {0x2A: (_F32, _C64), 0x2C: (_C64, _F32), 0x29: (_C64, _C64),
           0x6A: (_F64, _C128), 0x6C: (_C128, _F64), 0x69: (_C128, _C128)}  # fmt: skip
+# cudaDataType of both sides, as cufftXt has them.
+_KINDS = {(0, 4): 0x2A, (4, 0): 0x2C, (4, 4): 0x29, (1, 5): 0x6A, (5, 1): 0x6C, (5, 5): 0x69}
 FORWARD = -1
 
 
@@ -211,6 +213,20 @@ def make_many_64(
     put_u64(room, 0)
 
 
+@entry(CUFFT, "cufftXtMakePlanMany", "i i p p l l i p l l i l p i")
+def make_xt(
+    call: Call, plan: int, rank: int, sizes: int, ie: int, istep: int, idist: int, itype: int,
+    oe: int, ostep: int, odist: int, otype: int, batch: int, room: int, execution: int,
+) -> None:  # fmt: skip
+    """The same with the types of both sides."""
+    if (itype, otype) not in _KINDS:
+        raise NotServed(f"a transform of type {itype} to {otype}")
+    sides = (ie, istep, idist, oe, ostep, odist)
+    kind = _KINDS[itype, otype]
+    _many(call, _plan(call, plan), "q", rank, sizes, sides, kind, batch)
+    put_u64(room, 0)
+
+
 @entry(CUFFT, "cufftSetStream", "i p")
 def set_stream(call: Call, plan: int, stream: int) -> None:
     """Where work goes from now on."""
@@ -273,7 +289,7 @@ def _transformed(values: Array, plan: Plan, direction: int) -> Array:
 def _executes(kind: int, name: str, letters: str) -> None:
     def function(call: Call, number: int, source: int, target: int, direction: int = 1) -> None:
         plan = _plan(call, number)
-        if plan.kind != kind:
+        if plan.kind != kind and (kind or not plan.kind):
             raise LibraryFault(_INVALID_TYPE if plan.kind else _INVALID_PLAN, name)
 
         def compute() -> None:
@@ -290,7 +306,7 @@ def _executes(kind: int, name: str, letters: str) -> None:
         scale = 5.0 if plan.types[0] == plan.types[1] else 2.5
         moved = sum(prod(plan.shape(i)) * plan.types[i].itemsize for i in (0, 1)) * plan.batch
         call.does(compute, operations=scale * n * log2(max(n, 2)) * plan.batch, moved=moved,
-                  precision="fp64" if kind & 0x40 else "fp32", stream=plan.stream)  # fmt: skip
+                  precision="fp64" if plan.kind & 0x40 else "fp32", stream=plan.stream)  # fmt: skip
 
     add(CUFFT, name, letters, function)
 
@@ -299,5 +315,6 @@ for _kind, _name, _letters in (
     (0x29, "cufftExecC2C", "i p p i"), (0x2A, "cufftExecR2C", "i p p"),
     (0x2C, "cufftExecC2R", "i p p"), (0x69, "cufftExecZ2Z", "i p p i"),
     (0x6A, "cufftExecD2Z", "i p p"), (0x6C, "cufftExecZ2D", "i p p"),
+    (0, "cufftXtExec", "i p p i"),
 ):  # fmt: skip
     _executes(_kind, _name, _letters)

@@ -11,7 +11,7 @@ from warplens.driver.cells import put_i32, put_u64
 from warplens.programs.libraries.arrays import OF_LETTER, Array, written
 from warplens.programs.libraries.blas_matrices import LOWER, symmetric, triangle
 from warplens.programs.libraries.blas_vectors import real_of
-from warplens.programs.libraries.factors import householder, lu, lu_solve, reflected
+from warplens.programs.libraries.factors import householder, lu, lu_solve, reflected, solved
 from warplens.programs.libraries.sparse import CSR, Description, SparseMatrix
 from warplens.programs.libraries.table import NotServed, add, entry
 from warplens.programs.libraries.work import Call, Handle, precision_of
@@ -185,7 +185,7 @@ def potrs(
     def change(right: Array) -> None:
         half = triangle(call.matrix(a, n, n, lda, dtype), fill)
         lower = half if fill == LOWER else half.T.conj()
-        right[:] = np.linalg.solve(lower.T.conj(), np.linalg.solve(lower, right))
+        right[:] = solved(lower.T.conj(), solved(lower, right))
 
     _changes(call, dtype, (b, n, count, ldb), 2.0 * n * n * count, info, change)
 
@@ -370,7 +370,7 @@ def _solves_sparse(name: str, dtype: Any, letter: str) -> None:
         left = SparseMatrix(CSR, n, n, count, [offsets, columns, values], (2, 2), base, dtype)
 
         def compute() -> None:
-            call.elements(x, n, dtype)[:] = np.linalg.solve(
+            call.elements(x, n, dtype)[:] = solved(
                 left.dense(call), call.elements(b, n, dtype)
             )
             written(call.program, x, n, dtype)

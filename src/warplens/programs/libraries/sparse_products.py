@@ -10,6 +10,7 @@ import numpy as np
 from warplens.driver.cells import get_u64, put_i32, put_u64
 from warplens.programs.libraries.arrays import Array, data_type, loaded, stored, written
 from warplens.programs.libraries.blas_matrices import added, transposed
+from warplens.programs.libraries.factors import solved
 from warplens.programs.libraries.sparse import (
     CSC,
     CSR,
@@ -242,7 +243,7 @@ def spsv(
     alphas = call.scalar(alpha, data_type(compute_type))
 
     def compute() -> None:
-        found = np.linalg.solve(_triangle(call, left, operation), alphas() * right.array(call))
+        found = solved(_triangle(call, left, operation), alphas() * right.array(call))
         target.array(call)[:] = found
         written(call.program, target.values, target.size, target.dtype)
 
@@ -260,7 +261,7 @@ def spsm(
     alphas = call.scalar(alpha, data_type(compute_type))
 
     def compute() -> None:
-        target.array(call)[:] = np.linalg.solve(
+        target.array(call)[:] = solved(
             _triangle(call, left, ta), alphas() * _columns(call, b, tb)
         )
         written(call.program, target.values, target.extent, target.dtype)

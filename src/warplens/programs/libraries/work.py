@@ -108,6 +108,11 @@ class Call:
         seconds = max(operations / roof.peak, moved / roof.bandwidth)
         return max(seconds * 1e9, _LEAST_NS)
 
+    def waits_for_result(self) -> None:
+        """The call returns when its result is on the host, if it goes there."""
+        if self.handle is not None and not self.handle.on_device:
+            self.waits()
+
     def waits(self) -> None:
         """The call returns when its stream is done."""
         stream = self.handle.stream if self.handle is not None else 0

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from warplens.driver.cells import HOST_FUNCTION, STREAM_CALLBACK
 from warplens.driver.entries import streams as driver_streams
 from warplens.driver.timeline import NodeKind, Stream, Work
 from warplens.programs.program import Program
 from warplens.programs.runtime.table import U32, Pointer, entry
-from warplens.programs.wire import HOST_FUNCTION, STREAM_CALLBACK
 
 
 @entry("cudaStreamCreate", kind="plain")
