@@ -27,6 +27,7 @@ LAYERS = (
     ("frontends",),
     ("cuda",),
     ("tune",),
+    ("studio",),
     ("validation", "testing"),
     ("api", "cli"),
 )

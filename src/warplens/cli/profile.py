@@ -312,9 +312,9 @@ def prepared_launch(
     arguments: argparse.Namespace, gpu: str, options: LaunchOptions
 ) -> tuple[Kernel, tuple[Any, ...], list[Any]]:
     """The kernel of a file, its launch configuration and its arguments; nothing has run."""
-    from warplens.cli._kernel_arguments import check_count, elsewhere, resolved
     from warplens.cli._launch_arguments import parse, save_target, set_variable, triple
     from warplens.session.device import Device
+    from warplens.session.kernel_arguments import check_count, elsewhere, resolved
 
     changes = getattr(arguments, "set_gpu", [])
     device = Device(_gpu(gpu, changes), clock=_clock(arguments.clock), options=options)
