@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shutil
+import signal
 import socket
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,11 +75,25 @@ async def _serve(target: Path | None, port: int, limits: Limits, results: Path) 
         print(bundle.MISSING, file=sys.stderr)
     warming = asyncio.create_task(_warm(quick, runs, models))
     try:
-        with contextlib.suppress(KeyboardInterrupt, asyncio.CancelledError):
-            await uvicorn.Server(config).serve(sockets=[listener])
+        await _Server(config).serve(sockets=[listener])
     finally:
         warming.cancel()
         await studio.close()
+
+
+class _Server(uvicorn.Server):
+    """A server that Ctrl-C ends quietly, workers last; uvicorn's own would raise it once more."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Takes Ctrl-C and termination as the wish to end."""
+        before = {which: signal.signal(which, self.handle_exit)
+                  for which in (signal.SIGINT, signal.SIGTERM)}  # fmt: skip
+        try:
+            yield
+        finally:
+            for which, handler in before.items():
+                signal.signal(which, handler)
 
 
 async def _warm(quick: Pool, runs: Pool, models: Pool) -> None:
@@ -92,6 +108,7 @@ def _listener(port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(("127.0.0.1", port))
+        listener.listen(128)  # before the address is told
     except (OSError, OverflowError) as error:
         listener.close()
         raise InputError(f"port {port}: {getattr(error, 'strerror', None) or error}") from error

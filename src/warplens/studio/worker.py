@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Any, TextIO
@@ -20,12 +21,22 @@ def main(words: list[str]) -> int:
     """Answers requests until the server goes away."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
+    _end_with_the_server()
     _limit_memory(int(words[1]))
     server = Server(Path(words[0]))
     for line in sys.stdin:
         reply = server.answer(json.loads(line))
-        _write(answers, reply)
+        with contextlib.suppress(BrokenPipeError):  # the server went away meanwhile
+            _write(answers, reply)
     return 0
+
+
+def _end_with_the_server() -> None:
+    """On Linux a worker ends with the process that started it, whatever it is doing."""
+    with contextlib.suppress(OSError, AttributeError):
+        import ctypes
+
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
 
 
 def _write(answers: TextIO, reply: dict[str, Any]) -> None:

@@ -80,7 +80,7 @@ export function createEditor({ parent, text, language, onChange, onLine, label }
         syntaxHighlighting(colours), marks, values, mode.of(modeOf(language)),
         // Tab leaves the editor after Escape, so that the keyboard alone gets out of it.
         keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...searchKeymap, ...historyKeymap, ...completionKeymap, indentWithTab]),
-        EditorView.contentAttributes.of({ "aria-label": label }),
+        EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
         EditorView.updateListener.of((update) => {
           if (update.docChanged) onChange();
           if (update.selectionSet) onLine(update.state.doc.lineAt(update.state.selection.main.head).number);

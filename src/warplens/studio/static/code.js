@@ -19,8 +19,10 @@ export class Listings {
     this.colours = new Map(lines.map((line, i) => [line, `c${i % COLOURS}`]));
     this.fill("sass", kernel.sass.map(([address, text, line]) => [`${address.toString(16).padStart(4, "0")}`, text, line]));
     this.fill("ptx", kernel.ptx.map(([text, line]) => ["", text, line]));
+    this.pick(this.picked, "both");
   }
   clear() {
+    this.picked = 0;
     this.colours = new Map();
     for (const name of ["sass", "ptx"]) this.fill(name, []);
   }
@@ -54,7 +56,7 @@ export class Listings {
         row.classList.toggle("picked", of === line && line > 0);
         if (!first && of === line && line > 0) first = row;
       }
-      if (first && name !== from) {
+      if (first && name !== from && from !== "both") {
         const host = byId(name);
         const place = first.offsetTop - host.offsetTop;
         if (place < host.scrollTop || place > host.scrollTop + host.clientHeight - 40) host.scrollTop = place - host.clientHeight / 3;

@@ -6,7 +6,7 @@ import { again, fillHistory, results, showEntry, showFindings, showPage, open } 
 import { begin, toLaunch, whatif } from "/static/whatif.js";
 
 const PAUSE = 150;
-const page = { file: "kernel.cu", exercise: "", isFile: false, gallery: [], compiled: null, problems: [], lines: {}, busy: false };
+const page = { file: "kernel.cu", exercise: "", isFile: false, gallery: [], compiled: null, problems: [], found: { source: "", list: [] }, lines: {}, busy: false };
 let editor = null, pause = 0;
 
 // --- theme
@@ -31,11 +31,12 @@ whatif.request = request;
 // --- compiling
 const compile = latest(async () => {
   const kernel = byId("kernel").value.trim();
-  const sent = performance.now();
-  const answer = await ask("compile", { ...request(), kernel });
+  const sent = performance.now(), asked = request();
+  const answer = await ask("compile", { ...asked, kernel });
   if (answer.error) { if (answer.error.kind !== "stale") say(answer.error.message, "error"); return; }
   page.compiled = answer;
   page.problems = answer.diagnostics.map((d) => ({ ...d, source: "compiler" }));
+  if (page.found.source === asked.source) page.problems.push(...page.found.list); // of the same text
   showProblems();
   byId("kernels").replaceChildren(...answer.kernels.map((name) => new Option(name, name.split("(")[0])));
   const errors = answer.diagnostics.filter((d) => d.severity === "error").length;
@@ -126,11 +127,13 @@ function failed(error) {
 async function check() {
   if (page.busy) return;
   busy(true, "Checking...");
-  const answer = await ask("sanitize", { ...request(), ...launch.read() });
+  const asked = request();
+  const answer = await ask("sanitize", { ...asked, ...launch.read() });
   busy(false);
   if (answer.error) { failed(answer.error); return; }
-  page.problems = page.problems.filter((p) => p.source === "compiler").concat(answer.findings.flatMap((one) =>
-    one.lines.map((line) => ({ line, severity: one.severity === "error" ? "error" : "warning", text: `${one.check}: ${one.title}`, source: one.tool }))));
+  page.found = { source: asked.source, list: answer.findings.flatMap((one) =>
+    one.lines.map((line) => ({ line, severity: one.severity === "error" ? "error" : "warning", text: `${one.check}: ${one.title}`, source: one.tool }))) };
+  page.problems = page.problems.filter((p) => p.source === "compiler").concat(page.found.list);
   showProblems();
   showFindings(answer.findings);
   say(answer.findings.length ? `${answer.findings.length} finding${answer.findings.length === 1 ? "" : "s"}` : "No findings.", answer.findings.length ? "error" : "done");
