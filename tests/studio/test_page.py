@@ -167,6 +167,7 @@ def test_errors_while_typing(chromium: Any, studio: Served) -> None:
     assert "threadIdxx" in page.text("#problems")
     page.write(source)
     page.page.wait_for_selector("#problems:empty", state="attached")
+    page.page.wait_for_selector('#ptx .row[data-line="8"]', state="attached")
     page.page.locator("#sass .row", has_text="BAR.SYNC").first.click()
     picked = page.page.get_attribute("#ptx .picked", "data-line")
     assert picked == "8"

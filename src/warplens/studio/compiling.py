@@ -21,6 +21,7 @@ from warplens.toolchain.source import SourceUnit
 _MESSAGE = re.compile(r"^(?P<file>.+?)\((?P<line>\d+)\): (?P<kind>[a-z ]*error|warning)[^:]*: "
                       r"(?P<text>.*)$", re.MULTILINE)  # fmt: skip
 _KEPT = 6
+_NOWHERE = Path("/studio")  # of sources that are no files
 _LOC = re.compile(r"\s*\.loc\s+(\d+)\s+(\d+)")
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.MULTILINE)
 _modules: OrderedDict[tuple[Any, ...], Module] = OrderedDict()
@@ -46,8 +47,8 @@ def module_of(request: CodeRequest, folder: Path | None) -> Module:
 
 
 def source_name(request: CodeRequest, folder: Path | None) -> str:
-    """The name that messages and line tables have for the source."""
-    return request.file if folder is None else str(folder / request.file)
+    """The name that messages and line tables have for the source; the compiler's are absolute."""
+    return str((folder or _NOWHERE) / request.file)
 
 
 def compiled(request: CodeRequest, folder: Path | None) -> dict[str, Any]:

@@ -42,6 +42,7 @@ class Exercise:
     steps: tuple[str, ...]
     goals: tuple[Goal, ...]
     same: bool
+    reference: str
 
     @property
     def source(self) -> str:
@@ -73,7 +74,7 @@ def _exercise(name: str, table: dict[str, Any]) -> Exercise:
     lists = {key: tuple(table[key]) for key in ("grid", "block", "arguments", "steps")}
     return Exercise(
         identifier=name, title=table["title"], file=table["file"], kernel=table["kernel"],
-        goals=goals, same=table["same"], **lists,
+        goals=goals, same=table["same"], reference=table.get("reference", ""), **lists,
     )  # fmt: skip
 
 
