@@ -27,7 +27,7 @@ LAYERS = (
     ("frontends",),
     ("cuda",),
     ("tune",),
-    ("studio",),
+    ("studio", "notebook"),
     ("validation", "testing"),
     ("api", "cli"),
 )

@@ -16,7 +16,9 @@ function setTheme(dark) {
   document.documentElement.dataset.theme = dark ? "dark" : "light";
   theme.setAttribute("aria-pressed", String(dark));
 }
-const saved = new URLSearchParams(location.search).get("theme") || store.get("warplens-theme");
+// A page around this one asks for a theme by the address or by the frame's name.
+const named = /^warplens-theme-(dark|light)$/.exec(window.name);
+const saved = new URLSearchParams(location.search).get("theme") || (named && named[1]) || store.get("warplens-theme");
 setTheme(saved ? saved === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
 theme.addEventListener("click", () => {
   const dark = document.documentElement.dataset.theme !== "dark";

@@ -134,10 +134,10 @@ sass.onEnter = (index) => { follow(index, true); const at = [...code.linked][0];
 code.onSelect = (index) => back(index, true);
 code.onEnter = (index) => { const found = back(index, true); if (found.length) { sass.select(found[0], true); sass.host.focus(); } };
 
-// Shown by `warplens studio`, the page around it marks the line in its editor.
-const isInStudio = parent !== window && location.pathname.startsWith("/result/");
+// In the studio or a notebook, the page around this one marks the line.
+const isFramed = parent !== window && (location.pathname.startsWith("/result/") || named);
 function goTo(file, line) {
-  if (isInStudio) parent.postMessage({ warplens: "goto", file, line }, "*");
+  if (isFramed) parent.postMessage({ warplens: "goto", file, line }, "*");
   if (!view) return;
   const known = [...byId("file").options].some((o) => o.value === file);
   if (known && file !== state.file) { state.file = file; byId("file").value = file; fillCode(); }

@@ -92,13 +92,13 @@ async function table(points, label) {
   const body = element("tbody");
   byId("predictions").replaceChildren(element("table", { class: "bars" }, body));
   const rows = points.map((p) => {
-    const row = { p, fill: element("span", { class: "fill" }), num: element("td", { class: "num" }, "...") };
+    const row = { p, fill: element("span", { class: "fill", style: "width:0" }), num: element("td", { class: "num" }, "...") };
     body.append(element("tr", {}, element("th", { scope: "row" }, label(p)), element("td", { class: "track" }, row.fill), row.num));
     return row;
   });
   for (const row of rows) {
     row.found = await predicted(row.p);
-    row.num.textContent = row.found ? `${inUnit(row.found.nanoseconds)} ~` : "n/a";
+    row.num.textContent = row.found ? `${inUnit(row.found.nanoseconds)} ~` : "does not run";
     const most = Math.max(...rows.map((r) => (r.found ? r.found.nanoseconds : 0)));
     for (const r of rows) if (r.found) r.fill.style.width = `${(100 * r.found.nanoseconds / most).toFixed(1)}%`;
   }
