@@ -2,13 +2,15 @@ const ROW = 20, MARGIN = 40;
 const byId = (id) => document.getElementById(id);
 const data = JSON.parse(byId("data").textContent);
 const articles = [...document.querySelectorAll(".launch")];
-const state = { launch: 0, heat: "", file: "", search: "", matches: [], match: -1 };
+const state = { launch: 0, heat: "", file: "", search: "", matches: [], match: -1, hidden: new Set() };
 const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 });
 
 const store = {
   get(key) { try { return localStorage.getItem(key); } catch { return null; } },
   set(key, value) { try { localStorage.setItem(key, value); } catch { /* private mode */ } },
 };
+
+try { state.hidden = new Set(JSON.parse(store.get("warplens-hidden") || "[]")); } catch { /* not ours */ }
 
 // --- theme
 const theme = byId("theme");
