@@ -26,7 +26,7 @@ LAYERS = (
     ("programs",),
     ("frontends",),
     ("cuda",),
-    ("tune",),
+    ("tune", "calibrate"),
     ("studio", "notebook"),
     ("validation", "testing"),
     ("api", "cli"),

@@ -34,7 +34,8 @@ from warplens.version import __version__
 
 if TYPE_CHECKING:
     from warplens.cuda import profile
-    from warplens.gpus.spec import GpuSpec, find_gpu, list_gpus, override
+    from warplens.gpus.find import find_gpu
+    from warplens.gpus.spec import GpuSpec, list_gpus, override
     from warplens.occupancy_calculator.launch_choices import (
         available_dynamic_shared,
         max_potential_block_size,
@@ -67,7 +68,7 @@ _LAZY = {
     "assert_metric": "warplens.testing.assertions",
     "available_dynamic_shared": "warplens.occupancy_calculator.launch_choices",
     "explain": "warplens.occupancy_calculator.steps",
-    "find_gpu": "warplens.gpus.spec",
+    "find_gpu": "warplens.gpus.find",
     "list_gpus": "warplens.gpus.spec",
     "load": "warplens.result",
     "max_active_blocks": "warplens.occupancy_calculator.occupancy",

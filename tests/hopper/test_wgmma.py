@@ -134,7 +134,7 @@ extern "C" __global__ void f(unsigned long long a, unsigned long long b, float* 
 @pytest.mark.parametrize(("name", "cycles"), [("lay_f16_00", 64)])
 def test_a_product_holds_the_tensor_cores_half_a_cycle_a_column(name: str, cycles: int) -> None:
     """The rate behind predicted times is the recorded one."""
-    from warplens.gpus.spec import find_gpu
+    from warplens.gpus.find import find_gpu
     from warplens.timing.tensor import warpgroup_interval
 
     product = next(i for i in module()[name].sass.instructions if i.opcode == "HGMMA")

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from warplens.execute.execution import COLUMNS, Execution
-from warplens.gpus.spec import GpuSpec, find_gpu
+from warplens.gpus.find import find_gpu
+from warplens.gpus.spec import GpuSpec
 from warplens.sass.model import Control, Instruction, SassKernel
 from warplens.session.launch import Launch
 

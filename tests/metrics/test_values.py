@@ -8,7 +8,8 @@ import pytest
 
 from tests.metrics.handmade import launch, line
 from warplens.errors import UnknownMetric
-from warplens.gpus.spec import find_gpu, override
+from warplens.gpus.find import find_gpu
+from warplens.gpus.spec import override
 from warplens.metrics.needs import needs, needs_of_sections
 from warplens.session.launch import Launch
 

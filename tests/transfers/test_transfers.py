@@ -11,7 +11,8 @@ import pytest
 import warplens as wl
 from warplens.analysis.transfers import Copied, link_name, transfers
 from warplens.api import LaunchOptions
-from warplens.gpus.spec import find_gpu, list_gpus, override
+from warplens.gpus.find import find_gpu
+from warplens.gpus.spec import list_gpus, override
 
 RECORDED = Path(__file__).parents[2] / "validation" / "data" / "transfers_sm90.json"
 LANE = {3: 0.985e9, 4: 1.969e9, 5: 3.938e9, 6: 7.877e9}  # bytes/s of a lane after encoding

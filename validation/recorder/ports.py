@@ -107,7 +107,7 @@ class Bench:
         function = driver.function(driver.load(cubin), f"ports_{name}")
         for _ in range(2):
             arguments = (self.clocks, self.values, np.uint32(TURNS))
-            driver.launch(function, (1,), (128 * warps,), arguments)
+            driver.launch(function, (1,), (128 * warps,), arguments, 2048)
             driver.synchronize()
         times = driver.download(self.clocks, 8 * warps, np.uint64).astype(np.int64)
         return round(int(times[1::2].max() - times[::2].min()) / (TURNS * 256 * warps), 4)

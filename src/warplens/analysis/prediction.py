@@ -5,14 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from warplens.isa.matrix_kinds import has_products
+
 if TYPE_CHECKING:
+    from warplens.gpus.spec import GpuSpec
     from warplens.timing.launch_timing import LaunchTiming
 
 _BUSY = 0.6  # of what a unit sustains: from here on it is named as the limit
 _OVERHEAD = 0.5  # of the time without a block
-# p90 of |predicted - measured| / measured where no launch of an architecture was kept aside:
-# twice that of the H200, whose file gives its own.
-_UNKNOWN_PERCENT = 52.0
+_SHORT_US = 8.0
+_ATOMIC = 0.1  # of the sectors that L2 is asked for
+# Of architectures none of whose launches was compared with recorded ones: twice the H200's
+_UNKNOWN = 2.0
+_DEFAULT_PERCENT = 26.0
+KINDS = ("matrix", "atomic", "uneven", "short", "memory", "other")
 _UNITS = {
     "dram__": "DRAM bandwidth",
     "gpu__dram": "DRAM bandwidth",
@@ -33,13 +39,17 @@ class Prediction:
 
     Attributes:
         limiter: the unit nearest to its peak, or what warps wait for where none is near.
-        error_percent: nine of ten launches of the validation set were off by less.
+        error_percent: of ten recorded launches of this kind nine were off by less.
+        kind: what the error depends on, the first of KINDS that a launch is: `matrix` instructions
+            are in it; a tenth of what L2 is asked for is `atomic`; its blocks are `uneven`; it is
+            `short`, below 8 us; DRAM, L2 or L1 (`memory`) is nearest to its peak.
     """
 
     gpu: str
     nanoseconds: float
     limiter: str
     error_percent: float
+    kind: str = "other"
 
     @property
     def low(self) -> float:
@@ -55,13 +65,32 @@ class Prediction:
 def prediction(timing: LaunchTiming) -> Prediction:
     """The prediction of a launch with a timing model."""
     gpu = timing.question.gpu
-    key = "validation.duration_p90_percent"
+    nanoseconds, limiter = float(timing.value("gpu__time_duration.sum") or 0.0), _limiter(timing)
+    kind = _kind(timing, nanoseconds, limiter)
     return Prediction(
-        gpu=gpu.name,
-        nanoseconds=float(timing.value("gpu__time_duration.sum") or 0.0),
-        limiter=_limiter(timing),
-        error_percent=float(gpu.value(key, _UNKNOWN_PERCENT)),
-    )
+        gpu=gpu.name, nanoseconds=nanoseconds, limiter=limiter, kind=kind,
+        error_percent=error_percent(gpu, kind),
+    )  # fmt: skip
+
+
+def error_percent(gpu: GpuSpec, kind: str) -> float:
+    """The error band of a kind of launch on a GPU."""
+    found = float(gpu.value(f"validation.{kind}_p90_percent", 0.0))
+    return found or _UNKNOWN * _DEFAULT_PERCENT
+
+
+def _kind(timing: LaunchTiming, nanoseconds: float, limiter: str) -> str:
+    works, sm = timing.sample.works, timing.model.result.sm
+    asked = float(sm["l2_read"] + sm["l2_write"] + sm["l2_atomic"])
+    if has_products(timing.question.kernel):
+        return "matrix"
+    if float(sm["l2_atomic"]) > _ATOMIC * asked:
+        return "atomic"
+    if works is not None and works.differ:
+        return "uneven"
+    if nanoseconds < 1e3 * _SHORT_US:
+        return "short"
+    return "memory" if limiter.startswith(("DRAM", "L2", "L1")) else "other"
 
 
 def _limiter(timing: LaunchTiming) -> str:

@@ -12,6 +12,14 @@ if TYPE_CHECKING:
     from warplens.result import LaunchResult, Result
 
 
+def clock(text: str) -> str | float:
+    """What `--clock` means: base, boost, or MHz."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
 def add_print_options(parser: Any) -> None:
     """Adds ncu's printing options."""
     option = parser.add_argument

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,7 +54,7 @@ def built(words: Sequence[str], sm: int, output: Path | None) -> None:
 @contextmanager
 def program_of(target: str, options: Sequence[str], gpu: str) -> Iterator[Path]:
     """The program to run: the target itself, or what is built of it for the time being."""
-    from warplens.gpus.spec import find_gpu
+    from warplens.gpus.find import find_gpu
 
     path = Path(target)
     if not path.is_file():
@@ -75,10 +75,7 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
     """What the program runs on."""
     from warplens.programs.program import Settings
 
-    clock: str | float = arguments.clock
-    with suppress(ValueError):
-        clock = float(clock)
-    return Settings(gpus=tuple(arguments.gpu or ("H200",)), clock=clock)
+    return Settings(gpus=tuple(arguments.gpu or ("H200",)), clock=arguments.clock)
 
 
 def program_words(arguments: argparse.Namespace) -> list[str]:
@@ -141,7 +138,7 @@ def profile_program(
 
 def _timeline(settings: Settings, recorder: Any) -> SystemTimeline:
     from warplens.analysis.transfers import link_name
-    from warplens.gpus.spec import find_gpu
+    from warplens.gpus.find import find_gpu
     from warplens.result.system import SystemTimeline
 
     specs = [find_gpu(gpu) for gpu in settings.gpus]

@@ -7,7 +7,7 @@ import runpy
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -98,10 +98,7 @@ def put_driver_in_place(
             raise
         print(f"warplens: no simulated driver for other packages: {error}", file=sys.stderr)
         return
-    clock: str | float = arguments.clock
-    with suppress(ValueError):
-        clock = float(clock)
-    cuda.prepare(*arguments.gpu, clock=clock, timed=timed, prints=prints)
+    cuda.prepare(*arguments.gpu, clock=arguments.clock, timed=timed, prints=prints)
 
 
 def run_script(script: Path, words: list[str], *, quiet: bool) -> int:

@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Executes the verb; returns the exit status."""
     from warplens.cli._program import built
     from warplens.errors import InputError
-    from warplens.gpus.spec import find_gpu
+    from warplens.gpus.find import find_gpu
 
     words = list(arguments.script_arguments)
     if not words:

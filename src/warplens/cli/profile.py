@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warplens.cli._printing import add_filter_options, add_print_options
+from warplens.cli._printing import add_filter_options, add_print_options, clock
 from warplens.cli._program import is_whole, profile_program
 from warplens.cli._system import add_system_options
 
@@ -89,7 +89,8 @@ def add_launch_options(group: Any) -> None:
     option = group.add_argument
     option("--gpu", action="append", default=[], metavar="NAME",
            help="GPU to simulate (default: H200); repeat for one column each")  # fmt: skip
-    option("--clock", default="base", metavar="base|boost|MHZ", help="SM clock (default: base)")
+    option("--clock", type=clock, default="base", metavar="base|boost|MHZ",
+           help="SM clock (default: base)")  # fmt: skip
     option("--grid", metavar="X[,Y[,Z]]", help="grid size in blocks")
     option("--block", metavar="X[,Y[,Z]]", help="block size in threads")
     option("--shared", type=int, default=0, metavar="BYTES", help="dynamic shared memory per block")
@@ -324,7 +325,7 @@ def prepared_launch(
     from warplens.session.kernel_arguments import check_count, elsewhere, resolved
 
     changes = getattr(arguments, "set_gpu", [])
-    device = Device(_gpu(gpu, changes), clock=_clock(arguments.clock), options=options)
+    device = Device(_gpu(gpu, changes), clock=arguments.clock, options=options)
     kernel = _kernel(arguments, device)
     _need_shape(arguments)
     grid, block = triple("grid", arguments.grid), triple("block", arguments.block)
@@ -356,7 +357,8 @@ def save_arguments(arguments: argparse.Namespace, values: list[Any]) -> None:
 def _gpu(name: str, changes: list[str]) -> GpuSpec:
     """The GPU with the numbers that `--set-gpu` changes."""
     from warplens.errors import InputError
-    from warplens.gpus.spec import find_gpu, override
+    from warplens.gpus.find import find_gpu
+    from warplens.gpus.spec import override
 
     values: dict[str, int | float | tuple[int, ...]] = {}
     for text in changes:
@@ -377,13 +379,6 @@ def _need_shape(arguments: argparse.Namespace) -> None:
     for name in ("grid", "block"):
         if getattr(arguments, name) is None:
             raise InputError(f"--{name} is missing", hint="For example --grid 4096 --block 256.")
-
-
-def _clock(text: str) -> str | float:
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 def _check_targets(

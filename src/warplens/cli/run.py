@@ -7,6 +7,8 @@ import runpy
 from pathlib import Path
 from typing import Any
 
+from warplens.cli._printing import clock
+
 EPILOG = """examples:
   warplens run script.py                 numba-cuda, Triton, cuda.core and others find an H200
   warplens run --gpu 'RTX 4090' script.py 100
@@ -31,7 +33,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
                         help="what to run; its arguments follow")  # fmt: skip
     parser.add_argument("--gpu", action="append", default=[], metavar="NAME",
                         help="GPU to simulate (H200); programs may have several")  # fmt: skip
-    parser.add_argument("--clock", default="base", metavar="base|boost|MHZ", help="SM clock (base)")
+    parser.add_argument("--clock", type=clock, default="base", metavar="base|boost|MHZ",
+                        help="SM clock (base)")  # fmt: skip
     parser.add_argument("-X", "--nvcc-option", action="append", default=[], metavar="OPTION",
                         help="option of nvcc for a .cu file, as in -X=-std=c++20 "
                         "(repeatable)")  # fmt: skip

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from warplens.cli._printing import clock
+
 EPILOG = """a specification (TOML):
   source = "matmul.cu"
   kernel = "tiled<{TILE}>"            # other parameters become -D definitions
@@ -40,7 +42,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     option("spec", type=Path, metavar="SPEC", help="what to tune: a TOML file")
     option("--gpu", action="append", default=[], metavar="NAME",
            help="GPU to tune for (default: those of SPEC, else H200; repeatable)")  # fmt: skip
-    option("--clock", default="base", metavar="base|boost|MHZ", help="SM clock (default: base)")
+    option("--clock", type=clock, default="base", metavar="base|boost|MHZ",
+           help="SM clock (default: base)")  # fmt: skip
     option("--strategy", default="exhaustive", metavar="NAME",
            help="exhaustive, random, tpe, evolutionary (default: exhaustive)")  # fmt: skip
     option("--budget", metavar="TIME", help="stop after this time, such as 90s or 10min")
@@ -70,20 +73,13 @@ def run(arguments: argparse.Namespace) -> int:
         problem, tuple(arguments.gpu) or named or ("H200",), strategy=arguments.strategy,
         budget=arguments.budget, evaluations=arguments.evaluations, confirm=arguments.confirm,
         seed=arguments.seed, objective=arguments.objective, record=arguments.record,
-        scheduler=arguments.scheduler, processes=arguments.processes, clock=_clock(arguments.clock),
+        scheduler=arguments.scheduler, processes=arguments.processes, clock=arguments.clock,
         progress=_progress if sys.stderr.isatty() else None,
     )  # fmt: skip
     found = search.run()
     text = found.json() if arguments.json else str(found)
     write_text(text + "\n", arguments.output, overwrite=arguments.force_overwrite)
     return 0 if found.best is not None else 1
-
-
-def _clock(text: str) -> str | float:
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 def _progress(stage: str, done: int, total: int) -> None:

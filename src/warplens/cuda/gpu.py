@@ -8,7 +8,8 @@ from types import TracebackType
 
 from warplens.driver.machine import Driver
 from warplens.errors import InputError, WarplensError
-from warplens.gpus.spec import GpuSpec, find_gpu
+from warplens.gpus.find import find_gpu
+from warplens.gpus.spec import GpuSpec
 from warplens.libcuda import place
 from warplens.session.launch import Launch
 

@@ -422,11 +422,7 @@ class Worker:
     def standing(self) -> str:
         """Where the warp that ran last stands, in words; for a launch that was stopped."""
         slot, index, warp = self._current()
-        entries = [warp + at.WARP_MASK]
-        for j in range(ctypes.c_uint32.from_address(warp + at.WARP_SPLITS).value):
-            entries.append(warp + at.WARP_SPLIT_TABLE + at.SPLIT_SIZE * j)
-        for entry in entries:
-            mask, pc = (ctypes.c_uint32.from_address(entry + 4 * k).value for k in (0, 1))
+        for mask, pc, _ in _lanes_at(warp):
             if mask:
                 place = self.where(self._lifted.layout.blocks[pc].start)
                 return f"warp {index} of block {self._coordinates(slot)} stands at {place}"
@@ -512,14 +508,7 @@ class Worker:
         """Where the warps of a resident block go round, in words."""
         for i in range(self._n_warps):
             warp = int(self._warps[slot, i])
-            entries = [warp + at.WARP_MASK]
-            for j in range(ctypes.c_uint32.from_address(warp + at.WARP_SPLITS).value):
-                entries.append(warp + at.WARP_SPLIT_TABLE + at.SPLIT_SIZE * j)
-            for entry in entries:
-                mask, pc = (ctypes.c_uint32.from_address(entry + 4 * k).value for k in (0, 1))
-                is_ready = entry == entries[0] or (
-                    ctypes.c_uint32.from_address(entry + 8).value == at.SPLIT_READY
-                )
+            for mask, pc, is_ready in _lanes_at(warp):
                 if mask and is_ready and self._states[slot, i] == runner.WARP_READY:
                     start = self._lifted.layout.blocks[pc].start
                     inst = self._lifted.kernel.instructions[start]
@@ -564,6 +553,16 @@ class Worker:
         gx, gy, _ = self.launching.config.grid
         block = int(self._blocks[slot, runner.BLOCK_INDEX])
         return f"({block % gx},{block // gx % gy},{block // (gx * gy)})"
+
+
+def _lanes_at(warp: int) -> Iterator[tuple[int, int, bool]]:
+    """(lanes, lifted block, whether they could run) of a warp's splits, the running one first."""
+    mask, pc = (ctypes.c_uint32.from_address(warp + at.WARP_MASK + 4 * k).value for k in (0, 1))
+    yield mask, pc, True
+    for j in range(ctypes.c_uint32.from_address(warp + at.WARP_SPLITS).value):
+        base = warp + at.WARP_SPLIT_TABLE + at.SPLIT_SIZE * j
+        mask, pc, state = (ctypes.c_uint32.from_address(base + 4 * k).value for k in range(3))
+        yield mask, pc, state == at.SPLIT_READY
 
 
 def counts_of(workers: list[Worker]) -> npt.NDArray[Any]:

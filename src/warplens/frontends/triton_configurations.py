@@ -16,7 +16,8 @@ from typing import Any
 from warplens.errors import InputError, WarplensError
 from warplens.frontends.triton import SimulatedDevice, active
 from warplens.frontends.triton_arguments import Arguments, Mapped, Scratch
-from warplens.gpus.spec import GpuSpec, find_gpu
+from warplens.gpus.find import find_gpu
+from warplens.gpus.spec import GpuSpec
 from warplens.session.device import Device
 from warplens.session.launch import Launch
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from warplens.gpus.find import find_gpu
 from warplens.gpus.spec import (
     GpuFileError,
     GpuSpec,
     Sourced,
-    find_gpu,
     gpu_names,
     list_architectures,
     list_gpus,

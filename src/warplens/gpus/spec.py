@@ -134,6 +134,11 @@ class GpuSpec:
             if key.startswith(prefix)
         }
 
+    @property
+    def tensor_clock_mhz(self) -> float:
+        """The SM clock that matrix instructions leave: the boost clock if no lower one is known."""
+        return float(self.value("clock.tensor_mhz", self.boost_clock_mhz))
+
     def clock_mhz(self, clock: str | float = "base") -> float:
         """The SM clock in MHz for "base", "boost" or a number of MHz."""
         if clock == "base":
@@ -333,17 +338,8 @@ def _build(
     )
 
 
-def find_gpu(name: str | GpuSpec) -> GpuSpec:
-    """The GPU of that name or alias, whatever its case and blanks; a GpuSpec is returned as it is.
-
-    "sm_90" (also "9.0" or "sm_90a") gives the plain limits of the architecture with the counts and
-    clocks of a nominal card.
-
-    >>> find_gpu("rtx4090").sm_count
-    128
-    >>> find_gpu("sm_90").max_warps_per_sm
-    64
-    """
+def named_gpu(name: str | GpuSpec) -> GpuSpec:
+    """The GPU of that name or alias; see `find_gpu`."""
     if isinstance(name, GpuSpec):
         return name
     wanted = _normal(str(name))
@@ -374,7 +370,7 @@ def list_gpus() -> tuple[GpuSpec, ...]:
 
 def list_architectures() -> tuple[GpuSpec, ...]:
     """Every architecture as `find_gpu("sm_NN")` gives it, ordered by number."""
-    found = [find_gpu(name) for name in gpu_names("architecture")]
+    found = [named_gpu(name) for name in gpu_names("architecture")]
     return tuple(sorted(found, key=lambda spec: spec.sm))
 
 
@@ -383,11 +379,22 @@ def override(
 ) -> GpuSpec:
     """A copy of the GPU with other numbers, for what-if questions.
 
-    >>> override(find_gpu("H200"), {"l2.size_bytes": 1 << 20}).l2_size_bytes
+    >>> override(named_gpu("H200"), {"l2.size_bytes": 1 << 20}).l2_size_bytes
     1048576
     """
+    given = {key: Sourced(value, source) for key, value in changes.items()}
+    return renamed(spec, spec.name, given)
+
+
+def renamed(spec: GpuSpec, name: str, changes: Mapping[str, Sourced]) -> GpuSpec:
+    """A copy of the GPU with another name and other numbers.
+
+    Raises:
+        InputError: GPUs have no such number, or not one like that.
+    """
     numbers = dict(spec.numbers)
-    for key, value in changes.items():
+    for key, entry in changes.items():
+        value = entry.value
         if key not in numbers:
             raise spec._unknown_key(key)
         old = numbers[key].value
@@ -397,10 +404,10 @@ def override(
         )
         if bad:
             raise InputError(f"{key} = {value!r} is not a value like {old!r}")
-        numbers[key] = Sourced(value, source)
+        numbers[key] = entry
     header = {
-        entry.name: getattr(spec, entry.name)
-        for entry in fields(GpuSpec)
-        if "key" not in entry.metadata and entry.name not in ("numbers", "sm", "is_architecture")
+        one.name: getattr(spec, one.name)
+        for one in fields(GpuSpec)
+        if "key" not in one.metadata and one.name not in ("numbers", "sm", "is_architecture")
     }
-    return _build(header, numbers, is_architecture=spec.is_architecture)
+    return _build({**header, "name": name}, numbers, is_architecture=spec.is_architecture)

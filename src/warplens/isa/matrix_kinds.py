@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from warplens.sass.model import Instruction
+from warplens.isa import warpgroup
+from warplens.sass.model import Instruction, SassKernel
 
 OPCODES = frozenset({"HMMA", "IMMA", "DMMA", "BMMA", "QMMA"})
 # kind of matrix instruction, as ncu names it -> key of the GPU's table of tensor rates
@@ -57,3 +58,8 @@ def rate_key(instruction: Instruction) -> str:
     if instruction.opcode == "IMMA" and names & {"S4", "U4"}:
         return "int4"
     return RATES.get(matrix_work(instruction)[0], "fp16_fp32acc")
+
+
+def has_products(kernel: SassKernel) -> bool:
+    """Whether a kernel has matrix instructions of any kind."""
+    return any(inst.opcode in OPCODES | warpgroup.OPCODES for inst in kernel.instructions)

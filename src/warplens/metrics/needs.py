@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from warplens.execute.execution import Execution
-from warplens.gpus.spec import find_gpu
+from warplens.gpus.find import find_gpu
 from warplens.metrics.classes import Classes
 from warplens.metrics.counters import Choice, Counters, Quantity, Sources, Timing
 from warplens.metrics.registry import all_sections, expand, resolve

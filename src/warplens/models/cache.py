@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.errors import InputError
-from warplens.gpus.spec import GpuSpec, find_gpu
+from warplens.gpus.find import find_gpu
+from warplens.gpus.spec import GpuSpec
 from warplens.models.scalars import FloatLike, Numbers, numbers, plain
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from warplens.gpus.spec import GpuSpec, find_gpu
+from warplens.gpus.find import find_gpu
+from warplens.gpus.spec import GpuSpec
 from warplens.models.scalars import FloatLike, Numbers, numbers, plain
 
 SCHEDULERS = 4  # per SM on every architecture from Volta on

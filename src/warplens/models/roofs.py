@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from warplens.errors import InputError
-from warplens.gpus.spec import GpuSpec, find_gpu
+from warplens.gpus.find import find_gpu
+from warplens.gpus.spec import GpuSpec
 from warplens.models.scalars import FloatLike, Numbers, numbers, plain
 
 

@@ -19,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.errors import InputError, LaunchError
-from warplens.gpus.spec import GpuSpec, find_gpu
+from warplens.gpus.find import find_gpu
+from warplens.gpus.spec import GpuSpec
 from warplens.occupancy_calculator.clusters import ClusterOccupancy, cluster_occupancy
 from warplens.occupancy_calculator.inputs import (
     IntLike,

@@ -15,7 +15,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache, partial
 from pathlib import Path
@@ -193,12 +193,7 @@ def _driver_text(client: str) -> str:
         "name": runtime_slots()["__warplens_driver_error_name"],
         "lookup": runtime_slots()["__warplens_exported_name"],
     }]  # fmt: skip
-    for name in sorted({*driver_api().names, *served} - own):
-        entry = served_name(name, signatures)
-        if entry:
-            parts.append(_stub(name, signatures[entry], slots[entry], ""))
-        else:
-            parts.append(_MISSING % {"name": name, "result": ""})
+    parts += _stubs(sorted({*driver_api().names, *served} - own), signatures, slots, "")
     return "\n".join(parts)
 
 
@@ -210,12 +205,8 @@ def _runtime_text(written: str) -> str:
     defined.append(f"#define TEXTS {_error_texts()}")
     parts = [_SHARED, STRUCTURES, _RESULT, *defined, written]
     signatures = {name: entry.types for name, entry in served.items()}
-    for name in _without(exported_runtime_names(), by_hand):
-        entry = served_name(name, signatures)
-        if entry:
-            parts.append(_stub(name, signatures[entry], slots[entry], "result"))
-        else:
-            parts.append(_MISSING % {"name": name, "result": "result"})
+    names = _without(exported_runtime_names(), by_hand)
+    parts += _stubs(names, signatures, slots, "result")
     return "\n".join(parts)
 
 
@@ -244,6 +235,23 @@ def exported_runtime_names() -> tuple[str, ...]:
 def _without(names: Iterable[str], others: Iterable[str]) -> list[str]:
     left = set(others)
     return [name for name in names if name not in left]
+
+
+def _stubs(
+    names: Iterable[str],
+    signatures: Mapping[str, tuple[str, ...]],
+    slots: Mapping[str, int],
+    result: str,
+) -> list[str]:
+    """The functions of a library: those that are served ask the engine, the others refuse."""
+    parts = []
+    for name in names:
+        entry = served_name(name, signatures)
+        if entry:
+            parts.append(_stub(name, signatures[entry], slots[entry], result))
+        else:
+            parts.append(_MISSING % {"name": name, "result": result})
+    return parts
 
 
 def _stub(name: str, types: tuple[str, ...], slot: int, result: str) -> str:

@@ -39,14 +39,12 @@ def aligned(before: LaunchResult, after: LaunchResult) -> tuple[Pair, ...]:
     keys = [[_NAMES.sub("_", text.strip()) for text in table.sass] for table in (old, new)]
     pairs: list[Pair] = []
     steps = SequenceMatcher(None, keys[0], keys[1], autojunk=False).get_opcodes()
+    left, right = _sides(old), _sides(new)
     for what, a, b, c, d in steps:
-        if what == "equal":
-            pairs += [Pair(mark=" ", before=_side(old, i), after=_side(new, j))
-                      for i, j in zip(range(a, b), range(c, d), strict=True)]  # fmt: skip
-            continue
-        for i, j in zip_longest(range(a, b), range(c, d)):
-            mark = "|" if i is not None and j is not None else "<" if j is None else ">"
-            pairs.append(Pair(mark=mark, before=_side(old, i), after=_side(new, j)))
+        for before_one, after_one in zip_longest(left[a:b], right[c:d]):
+            both = "|" if what != "equal" else " "
+            mark = ">" if before_one is None else "<" if after_one is None else both
+            pairs.append(Pair(mark=mark, before=before_one, after=after_one))
     return tuple(pairs)
 
 
@@ -64,10 +62,15 @@ def sass_page(before: LaunchResult, after: LaunchResult) -> list[str]:
     return lines
 
 
-def _side(table: SourceTable, index: int | None) -> Side | None:
-    if index is None:
-        return None
-    values = next((c.values for c in table.columns if c.metric == "inst_executed"), ())
-    value: Number = values[index] if values else None
-    told = number_text(value, separators=True) if isinstance(value, int | float) else ""
-    return Side(text=table.sass[index].strip(), executed=told)
+def _sides(table: SourceTable) -> list[Side]:
+    """Every instruction of a kernel."""
+    column = next((c.values for c in table.columns if c.metric == "inst_executed"), ())
+    return [
+        Side(text=text.strip(), executed=_told(value))
+        for text, value in zip_longest(table.sass, column[: len(table.sass)], fillvalue=None)
+        if text is not None
+    ]
+
+
+def _told(value: Number) -> str:
+    return number_text(value, separators=True) if isinstance(value, int | float) else ""

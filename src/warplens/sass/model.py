@@ -157,6 +157,12 @@ class Instruction:
     line: int | None = None
 
     @property
+    def is_unguarded(self) -> bool:
+        """Whether all lanes that come here execute it: it has no guard, or PT."""
+        guard = self.guard
+        return guard is None or (guard.index == PT and not guard.negate)
+
+    @property
     def mnemonic(self) -> str:
         """The opcode with its modifiers, as nvdisasm prints it."""
         return ".".join((self.opcode, *self.modifiers))

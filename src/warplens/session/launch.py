@@ -272,6 +272,7 @@ class Launch:
         found = {"clock_mhz": f"{self.clock_mhz:g}"}
         if self._timing is not None:
             told = self.prediction()
+            found["clock_mhz"] = f"{self._timing.question.clock_mhz:g}"
             found["predicted_ns"] = f"{told.nanoseconds:.6g}"
             found["limiter"] = told.limiter
             found["error_percent"] = f"{told.error_percent:g}"

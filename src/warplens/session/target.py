@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from warplens.execute.memory import DeviceMemory
-from warplens.gpus.spec import GpuSpec, find_gpu
+from warplens.gpus.find import find_gpu
+from warplens.gpus.spec import GpuSpec
 from warplens.session.options import LaunchOptions
 
 

@@ -15,7 +15,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from warplens.errors import InputError, WarplensError
-from warplens.gpus.spec import find_gpu, list_gpus
+from warplens.gpus.find import find_gpu
+from warplens.gpus.spec import list_gpus
 from warplens.studio import bundle, gallery
 from warplens.studio.files import Workspace
 from warplens.studio.pool import Answer, Pool, failure

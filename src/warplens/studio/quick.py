@@ -12,7 +12,8 @@ from math import ceil
 from typing import Any
 
 from warplens.errors import WarplensError
-from warplens.gpus.spec import GpuSpec, find_gpu
+from warplens.gpus.find import find_gpu
+from warplens.gpus.spec import GpuSpec
 from warplens.occupancy_calculator.occupancy import Occupancy, occupancy
 
 _OVERHEAD_NS = 2000.0  # of a launch without work, about

@@ -10,6 +10,7 @@ from warplens.execute.executable import ExecutableLaunch
 from warplens.execute.execution import Execution
 from warplens.occupancy_calculator.occupancy import occupancy_of_kernel
 from warplens.timing import sample as sampling
+from warplens.timing.clock import kept_mhz
 from warplens.timing.launch_timing import LaunchTiming
 from warplens.timing.model import REPLAY_LIMIT, Question
 from warplens.timing.pm_sampling import PmSampling
@@ -49,7 +50,7 @@ def take(
     question = Question(
         kernel=launch.sass,
         gpu=launch.gpu,
-        clock_mhz=launch.clock_mhz,
+        clock_mhz=kept_mhz(launch.gpu, launch.sass, launch.clock_mhz),
         blocks=blocks,
         warps_per_block=places.warps_per_block,
         resident=places.blocks,

@@ -59,6 +59,7 @@ def start(state: State, spec: Record, inst: Record, trace: Trace, warp: Record, 
     kind = inst.kind
     if kind in (MEMORY, SHARED):
         state.sm[0].pipe_busy[inst.pipe] += 1
+        registers.write(state.subs[index % spec.sub_partitions], inst, now)
         done, read, left = lsu.perform(state, spec, inst, trace, warp, index, now)
         reason = LONG_SCOREBOARD if kind == MEMORY else SHORT_SCOREBOARD
         scoreboard.hold(warp, inst.write, int(done) + 1, reason)

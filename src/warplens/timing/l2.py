@@ -31,9 +31,9 @@ _NO_READ = 1 << 62  # a fetch for what is written, which needs no DRAM, or for a
 _BEFORE = 1 << 61  # a fetch before the window of what is replayed
 _MINE = 1  # among users of a fetch: accesses that are replayed; other bits: other SMs in turn
 _PLACES = 60  # of other SMs among these bits
-# Warps that share a line for each round of a loop that compares and exchanges: fits 264 blocks that
-# add packed halves to the same twelve lines on an H200.
-_TRIES = 19.0
+# Cycles from one try of a loop that compares and exchanges to the next, beyond an atomic's latency
+_TRY = 60.0
+_LINES = 0.57  # L2 takes the longer for each of several lines that warps contend for: power
 _PENDING = 0.6  # of DRAM's latency is left when another SM asks for what one has just asked for
 
 
@@ -138,9 +138,8 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, turns:
     `turns` are the cycles of the lanes that use one word one after another, `deep` of them; sectors
     are served in turn as well. With the part of the grid's blocks that use the line, too, this SM
     takes turns. Neighbouring lines lie in one slice, and slices have other SMs' lines to serve
-    (measured, validation/data/contention_sm90.json). A loop that `compares` and exchanges is traced
-    without the rounds in which another warp comes first, of which there are the more the more share
-    the line.
+    (measured, validation/data/contention_sm90.json). Of a loop that `compares` and exchanges see
+    `_rounds`.
     """
     known, line, sectors = trace.hits[at], trace.lines[at] >> 4, trace.lines[at] & 15
     n = count_bits(sectors)
@@ -148,22 +147,40 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, turns:
     _start(sm, begin)
     sm.l2_requests += 1
     own = max(1.0, turns, 1.27 * n * deep)
-    if compares:
-        own *= max(1.0, spec.together * trace.shares[at] / _TRIES)
     start = max(begin, sm.atomic_free)
     busy = max(1.0, spec.atomic_lane * n * deep)
     sm.atomic_free = start + max(spec.atomic_sector * n, busy * spec.atomic_share)
     group = line // SLICE_LINES
     place = (group ^ group >> 5 ^ group >> 10) % SLICES
     turn = own * max(1.0, spec.sharers * trace.shares[at])
+    if compares and trace.shares[at] > 0.0:
+        place = line % SLICES
+        sharers, crowd = spec.together * trace.shares[at], trace.passes[at, 1]
+        turn = max(turn, _rounds(spec, sharers, own * crowd) / trace.passes[at, 0])
     sm.slice_free[place] = max(start, sm.slice_free[place]) + turn
-    sm.slowest_slice = max(sm.slowest_slice, sm.slice_free[place])
+    if not compares:  # who compares waits for the answer before it asks again
+        sm.slowest_slice = max(sm.slowest_slice, sm.slice_free[place])
     done = max(sm.slice_free[place], sm.atomic_free) + spec.atomic_latency
     missing = n - min(n, count_bits(known & 15))
     if missing:
         extra = dram.read(sm, spec, trace, at, missing, start) - spec.l2_hit - start
         done += max(0.0, extra)
     return float(done)
+
+
+@stage
+def _rounds(spec: Record, sharers: float, own: float) -> float:
+    """Cycles that a warp on this SM adds to a line whose `sharers` compare and exchange in loops.
+
+    It is traced without the rounds in which another warp comes first. In each round one of those
+    that are left succeeds; a round takes as long as a try, or as long as L2 takes for all of them
+    (measured, validation/data/exchanges_sm90.json). Warps that do so line after line meet in the
+    first of them and then stay apart: all together take hardly longer than one line.
+    """
+    one = spec.atomic_latency + _TRY
+    few = min(sharers, one / own)
+    all_rounds = one * few + own * (sharers * sharers - few * few) / 2
+    return float(all_rounds * spec.sharers / sharers)
 
 
 @stage
@@ -234,12 +251,14 @@ def _walk(accesses: Records, asking: Ints, lines: Ints, order: Ints, steps: Ints
 @dataclass(frozen=True, slots=True, kw_only=True)
 class L2Answer:
     """Per line of each access: sectors found and << 4, of loads, those that another SM is only just
-    fetching, of stores, those written before; for atomics the part of all blocks that share it; the
+    fetching, of stores, those written before; for atomics the part of all blocks that share it; how
+    many atomics the warp makes, and how much longer each takes for those of other lines; the
     fetches, numbered from 1, that brought its halves. `arrivals`, per fetch: -1 if an access that
     is replayed must make it, 0 if others have."""
 
     hits: npt.NDArray[np.uint8]
     shares: npt.NDArray[np.float32]
+    passes: npt.NDArray[np.float32]
     fetches: npt.NDArray[np.int32]
     arrivals: Floats
     lots: Floats  # see rows.py
@@ -259,11 +278,13 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     context, lines = touched.context, touched.lines
     hits = np.zeros(len(lines), np.uint8)
     shares = np.zeros(len(lines), np.float32)
+    passes = np.ones((len(lines), 2), np.float32)
     fetches = np.zeros((len(lines), 2), np.int32)
     users = np.zeros(2 * len(lines) + 1, np.int64)
     if not len(context):
         return L2Answer(
-            hits=hits, shares=shares, fetches=fetches, arrivals=_by_lot(users, share), footprint=0,
+            hits=hits, shares=shares, passes=passes, fetches=fetches,
+            arrivals=_by_lot(users, share), footprint=0,
             lots=np.ones(len(lines)), pieces=np.zeros(len(lines), np.float32),
             fills=np.zeros(len(lines), np.uint8), joins=np.zeros(len(lines), np.uint8),
         )  # fmt: skip
@@ -289,9 +310,9 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
         np.zeros_like(valid), np.zeros_like(tags),
         np.zeros((*tags.shape, 2), np.int64),
     )  # fmt: skip
-    _contention(touched, shares)
+    _contention(touched, shares, passes)
     return L2Answer(
-        hits=hits, shares=shares, fetches=fetches,
+        hits=hits, shares=shares, passes=passes, fetches=fetches,
         arrivals=_by_lot(users[: brought // 2 + 1], share),
         footprint=32 * int(brought), lots=rows.lots(touched), pieces=rows.pieces(touched),
         fills=fills(touched, step, int(place.max()) + 1), joins=joins(touched),
@@ -331,8 +352,10 @@ def _scrambled(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     return numbers ^ numbers >> np.uint64(31)
 
 
-def _contention(touched: Touched, shares: npt.NDArray[np.float32]) -> None:
-    """Per line of an atomic access: the part of all blocks that touch the same line."""
+def _contention(touched: Touched, shares: npt.NDArray[np.float32],
+                passes: npt.NDArray[np.float32]) -> None:  # fmt: skip
+    """Per line of an atomic access: the part of all blocks that touch the same line, the atomics
+    of its warp, and how much longer one takes for the lines that are used at the same time."""
     n_blocks = len(touched.blocks)
     mine = (touched.context["kind"] == _ATOMIC)[touched.access]
     if not mine.any() or n_blocks < 2:
@@ -341,3 +364,7 @@ def _contention(touched: Touched, shares: npt.NDArray[np.float32]) -> None:
     pairs = distinct(line * n_blocks + touched.user[mine])
     part = np.bincount(pairs // n_blocks, minlength=touched.n_lines)[line] / n_blocks
     shares[at] = np.where(part * n_blocks > 1, part, 0.0)
+    is_atomic = touched.context["kind"] == _ATOMIC
+    made = np.bincount(touched.warp[is_atomic], minlength=int(touched.warp.max()) + 1)
+    passes[at, 0] = np.sqrt(made[touched.warp[touched.access[mine]]])
+    passes[at, 1] = np.maximum(1.0, len(distinct(line)) / passes[at, 0] ** 2) ** _LINES

@@ -11,6 +11,7 @@ from warplens.result import ScheduleWindow
 from warplens.timing.ablate import AblationTable, ablate, saving, tail_saving
 from warplens.timing.answers import Answers
 from warplens.timing.causes import CAUSES, saving_without
+from warplens.timing.clock import is_lowered
 from warplens.timing.model import Model, Question
 from warplens.timing.pm_sampling import PmSampling, Sampled
 from warplens.timing.sample import Sample
@@ -85,7 +86,8 @@ class LaunchTiming:
         """How the time was found, for reports."""
         trace, q = self.sample.trace, self.question
         blocks = f"{len(trace.blocks):,} of {count(q.blocks, 'block')} replayed on one SM"
-        note = f"Times are modelled at an SM clock of {number(q.clock_mhz)} MHz: {blocks}."
+        why = " that matrix instructions leave" if is_lowered(q.gpu, q.kernel, q.clock_mhz) else ""
+        note = f"Times are modelled at an SM clock of {number(q.clock_mhz)} MHz{why}: {blocks}."
         works = self.sample.works
         if works is not None and works.differ:
             least, most = float(works.whole.min()), float(works.whole.max())

@@ -42,8 +42,9 @@ _LAST_FREE = (
 # as the hit rates of six multiplications on an H200 (validation/timing/h200_gemm_guarded.json).
 _MEETING = 0.5
 # Of a block's time that it waits for memory: from the end of the mean SM to that of the last. A
-# dozen launches of one to three waves on an H200 lie between 0.04 and 0.2.
-SM_APART = 0.08
+# dozen launches of one to three waves on an H200 lie between 0.04 and 0.2; a dozen of no more
+# blocks than SMs between 0.02 and 0.06.
+SM_APART, FEW_APART = 0.08, 0.04
 _NOTES = 1024  # kept of a replay's progress
 _NOTE_COST = 20_000_000  # entries of the stall table that notes may read
 
@@ -333,6 +334,7 @@ def _tuple(trace: BlockTrace, answer: l2.L2Answer, order: np.ndarray) -> Trace:
         lines=trace.lines,
         hits=answer.hits,
         shares=answer.shares,
+        passes=answer.passes,
         fetches=answer.fetches,
         arrivals=answer.arrivals.copy(),
         lots=answer.lots,
@@ -379,7 +381,7 @@ def extrapolate(question: Question, replay: Replay, active_sms: int,
         return float(done[-1] + (blocks - n) * work_per_block / rate)
 
     most = most_of_an_sm(question, active_sms)
-    busiest, mean = cycles(most) + _apart(replay), cycles(share)
+    busiest, mean = cycles(most) + _apart(replay, question.blocks <= active_sms), cycles(share)
     if not n:  # blocks so long that none ended
         busiest, mean = most * mean_work / rate, max(1.0, share) * mean_work / rate
         tail = pace.tail if pace and share > IN_STEP * question.resident else 0.0
@@ -403,16 +405,18 @@ def extrapolate(question: Question, replay: Replay, active_sms: int,
     )
 
 
-def _apart(replay: Replay) -> float:
+def _apart(replay: Replay, few: bool = False) -> float:
     """From the mean SM's end to the last one's, where all have the same blocks: memory is not as
-    near to all of them, and nothing makes up for that in the blocks with which they end."""
+    near to all of them, and nothing makes up for that in the blocks with which they end. `few`: an
+    SM has no more than one block."""
     n = replay.blocks
     if not n:
         return 0.0
     done = replay.counts.done[:n]
     time = replay.counts.stalls.sum(axis=0).astype(np.float64)
     waits = float(time[REASONS.index("long_scoreboard")]) / max(1.0, float(time.sum()))
-    return SM_APART * waits * float((done[:, 0] - done[:, 2]).mean())
+    part = FEW_APART if few else SM_APART
+    return part * waits * float((done[:, 0] - done[:, 2]).mean())
 
 
 def on_chip(estimate: Estimate, grid: Grid, replay: Replay) -> Estimate:

@@ -15,25 +15,31 @@ from warplens.sass.model import RZ, Instruction, Reg, SassKernel
 from warplens.timing.state import BANKS, Ints, Record, stage
 
 _PIPES = frozenset({"alu", "fma", "fp16", "fp64"})  # those whose operands were measured, or fit
+_QUAD_WRITE = 2.4
 _PAIRS = frozenset("dqwvk")  # kinds of operands that are two registers
 
 
-def reads_of(kernel: SassKernel) -> Ints:
-    """Per instruction and bank the registers that it reads from the register file; what stands at
-    two of its places is read once."""
+def reads_of(kernel: SassKernel) -> tuple[Ints, Ints]:
+    """Per instruction and bank the registers that it reads from the register file, and those that
+    it finds kept for reuse; what stands at two of its places is read once."""
     found = np.zeros((len(kernel.instructions), BANKS), np.int64)
+    held = np.zeros_like(found)
     for block in kernel.blocks:
         kept: dict[int, int] = {}  # place of an operand -> register
         for index in range(block.start, block.end):
             read: set[int] = set()
+            reused: set[int] = set()
             for place, (register, count) in _sources(kernel.instructions[index]).items():
-                if kept.pop(place, None) != register.index:
-                    read.update(range(register.index, register.index + count))
+                is_kept = kept.pop(place, None) == register.index
+                numbers = range(register.index, register.index + count)
+                (reused if is_kept else read).update(numbers)
                 if register.reuse:
                     kept[place] = register.index
             for number in read:
                 found[index, number % BANKS] += 1
-    return found
+            for number in reused - read:
+                held[index, number % BANKS] += 1
+    return found, held
 
 
 def _sources(inst: Instruction) -> dict[int, tuple[Reg, int]]:
@@ -54,6 +60,20 @@ def _sources(inst: Instruction) -> dict[int, tuple[Reg, int]]:
     return found
 
 
+def delivery(inst: Instruction) -> float:
+    """Cycles of both banks that the result of a load from shared memory takes: those of four
+    registers hold up reads (measured between multiply-adds, validation/data/mixes_sm90.json)."""
+    return _QUAD_WRITE if inst.opcode == "LDS" and "128" in inst.modifiers else 0.0
+
+
+@stage
+def write(sub: Record, inst: Record, now: int) -> None:
+    """Takes the ports for the result of a load."""
+    if inst.delivers > 0.0:
+        for bank in range(BANKS):
+            sub.port_free[bank] = max(sub.port_free[bank], float(now)) + inst.delivers
+
+
 @stage
 def busy_until(sub: Record, inst: Record) -> float:
     """When the ports that an instruction needs are free."""
@@ -70,3 +90,5 @@ def read(sub: Record, inst: Record, now: int) -> None:
     for bank in range(BANKS):
         if inst.reads[bank]:
             sub.port_free[bank] = max(sub.port_free[bank], float(now)) + inst.reads[bank]
+        if sub.switched and inst.again[bank]:
+            sub.port_free[bank] = max(sub.port_free[bank], float(now)) + inst.again[bank]

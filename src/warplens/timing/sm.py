@@ -51,6 +51,7 @@ def simulate(specs: Records, code: Records, trace: Trace, state: State, counts: 
             )  # fmt: skip
             if index >= 0:
                 issued += 1
+                sub.switched = int(sub.last_warp != index)
                 sub.last_warp = index
                 _issue(state, counts, spec, code, trace, index, now)
         following = blocks.next_launch(state, trace)

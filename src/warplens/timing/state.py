@@ -108,6 +108,8 @@ CODE = np.dtype([
     ("compares", "i4"),  # 1: one that compares and exchanges
     ("passes_l1", "i4"),  # 1: a load that L1 never serves
     ("reads", "i4", (BANKS,)),  # operands from the register file
+    ("again", "i4", (BANKS,)),  # those kept for reuse, to be read if another warp came between
+    ("delivers", "f4"),  # cycles of both banks in which its result is written
     ("constant", "i4"),  # line of the constant bank that it reads, from 1; 0: none
     # DEPBAR: scoreboard << 8 | allowed; BAR: number << 8 | warps; fences: 1 if beyond the block;
     # else below 0: see lsu.py
@@ -134,7 +136,7 @@ SUB = np.dtype([
     ("addressed", "f8", (MAX_HELD,)), ("left", "f8", (MAX_HELD,)),
     ("next_addressed", "i8"), ("next_left", "i8"),
     ("back", "f8", (2,)),  # when its way back from shared memory is free, and from L1
-    ("last_warp", "i8"),
+    ("last_warp", "i8"), ("switched", "i8"),  # 1: the one before it was another
     ("next", "i8"),  # when the scheduler must look again
     ("held_since", "i8"),  # since when all its ready warps wait for a unit; -1: they do not
 ])  # fmt: skip
@@ -183,9 +185,9 @@ FIRST_REASON = FIRST_PIPE + len(PIPES)
 
 
 class Trace(NamedTuple):
-    """The traces to replay, see execute/trace.py; `hits`, `shares` and `fetches` are L2's answers
-    and `lots`, `pieces`, `fills` and `joins` per line of an access, `arrivals` per fetch (see
-    l2.py)."""
+    """The traces to replay, see execute/trace.py; `hits`, `shares`, `passes` and `fetches` are
+    L2's answers and `lots`, `pieces`, `fills` and `joins` per line of an access, `arrivals` per
+    fetch (see l2.py)."""
 
     blocks: Ints  # (lifted block, 2): start, end
     entries: Records
@@ -194,6 +196,7 @@ class Trace(NamedTuple):
     lines: Ints
     hits: npt.NDArray[np.uint8]
     shares: npt.NDArray[np.float32]
+    passes: npt.NDArray[np.float32]
     fetches: npt.NDArray[np.int32]  # (line of an access, half of the line)
     arrivals: Floats
     lots: Floats

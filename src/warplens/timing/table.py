@@ -179,7 +179,7 @@ def code_of(kernel: SassKernel, gpu: GpuSpec) -> Records:
     """The table of one kernel for one GPU."""
     families.load_all()
     table = np.zeros(len(kernel.instructions), CODE)
-    table["reads"] = registers.reads_of(kernel)
+    table["reads"], table["again"] = registers.reads_of(kernel)
     wide = int(gpu.value("issue.wide_product_cycles"))
     for row, inst in zip(table, kernel.instructions, strict=True):
         entry = families.find(inst)
@@ -200,6 +200,7 @@ def code_of(kernel: SassKernel, gpu: GpuSpec) -> Records:
         row["passes_l1"] = _passes_l1(inst)
         row["constant"] = _constant_line(inst)
         row["depth"] = _depth(inst)
+        row["delivers"] = registers.delivery(inst)
         row["float_atomic"] = _is_float_atomic(inst)
         row["compares"] = inst.opcode in ("ATOM", "ATOMG") and "CAS" in inst.modifiers
     return table

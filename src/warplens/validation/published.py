@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from warplens.errors import InputError, WarplensError
-from warplens.gpus.spec import GpuSpec, find_gpu, override
+from warplens.gpus.find import find_gpu
+from warplens.gpus.spec import GpuSpec, override
 from warplens.session.device import Device
 from warplens.session.kernel import Kernel
 from warplens.session.launch import Launch

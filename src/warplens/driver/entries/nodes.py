@@ -15,9 +15,10 @@ from warplens.driver.status import DriverError, Status
 from warplens.driver.timeline import NodeKind
 
 
-def _add(
+def add_work(
     driver: Driver, node: int, graph: int, dependencies: int, count: int, made: NodeWork
 ) -> None:
+    """A node that comes after others; its handle goes to `node`."""
     before = nodes_at(driver, dependencies, count)
     found = driver.thing(graph, Graph).add(made.kind, made.work, made.given, before)
     put_u64(node, found.number)
@@ -30,7 +31,7 @@ def add_kernel(
 ) -> None:  # fmt: skip
     """A launch."""
     made = given.kernel_at(driver, parameters)
-    _add(driver, node, graph, dependencies, count, made)
+    add_work(driver, node, graph, dependencies, count, made)
 
 
 @entry("cuGraphAddMemcpyNode")
@@ -40,7 +41,7 @@ def add_copy(
 ) -> None:  # fmt: skip
     """A copy."""
     made = given.copy_at(driver, parameters)
-    _add(driver, node, graph, dependencies, count, made)
+    add_work(driver, node, graph, dependencies, count, made)
 
 
 @entry("cuGraphAddMemsetNode")
@@ -50,7 +51,7 @@ def add_fill(
 ) -> None:  # fmt: skip
     """A fill."""
     made = given.fill_at(driver, parameters)
-    _add(driver, node, graph, dependencies, count, made)
+    add_work(driver, node, graph, dependencies, count, made)
 
 
 @entry("cuGraphAddHostNode")
@@ -59,7 +60,7 @@ def add_host(
     parameters: Pointer,
 ) -> None:  # fmt: skip
     """A call of a host function."""
-    _add(driver, node, graph, dependencies, count, given.host_at(driver, parameters))
+    add_work(driver, node, graph, dependencies, count, given.host_at(driver, parameters))
 
 
 @entry("cuGraphAddChildGraphNode")
@@ -68,7 +69,7 @@ def add_child(
     child: Pointer,
 ) -> None:  # fmt: skip
     """A graph as it is now."""
-    _add(driver, node, graph, dependencies, count, given.child_of(driver, child))
+    add_work(driver, node, graph, dependencies, count, given.child_of(driver, child))
 
 
 @entry("cuGraphAddEmptyNode")
@@ -77,7 +78,7 @@ def add_empty(
 ) -> None:
     """Nothing: a place where edges meet."""
     made = NodeWork(NodeKind.EMPTY, given.nothing)
-    _add(driver, node, graph, dependencies, count, made)
+    add_work(driver, node, graph, dependencies, count, made)
 
 
 @entry("cuGraphAddEventRecordNode")
@@ -86,7 +87,7 @@ def add_record(
     event: Pointer,
 ) -> None:  # fmt: skip
     """Records an event."""
-    _add(driver, node, graph, dependencies, count, given.recording(driver, event))
+    add_work(driver, node, graph, dependencies, count, given.recording(driver, event))
 
 
 @entry("cuGraphAddEventWaitNode")
@@ -95,7 +96,7 @@ def add_wait(
     event: Pointer,
 ) -> None:  # fmt: skip
     """Waits for an event."""
-    _add(driver, node, graph, dependencies, count, given.waiting(driver, event))
+    add_work(driver, node, graph, dependencies, count, given.waiting(driver, event))
 
 
 @entry("cuGraphAddMemAllocNode")
@@ -107,7 +108,7 @@ def add_allocation(
     owner = driver.thing(graph, Graph)
     made, address = graph_allocation(driver, owner, get_u64(parameters + given.ALLOCATE_BYTES))
     put_u64(parameters + given.ALLOCATE_ADDRESS, address)
-    _add(driver, node, graph, dependencies, count, made)
+    add_work(driver, node, graph, dependencies, count, made)
 
 
 @entry("cuGraphAddMemFreeNode")
@@ -116,7 +117,7 @@ def add_free(
     address: Pointer,
 ) -> None:  # fmt: skip
     """The end of such memory."""
-    _add(driver, node, graph, dependencies, count, free_in_graph(driver, address))
+    add_work(driver, node, graph, dependencies, count, free_in_graph(driver, address))
 
 
 def _add_any(
@@ -128,7 +129,7 @@ def _add_any(
     elif kind == NodeKind.MEM_FREE:
         add_free(driver, node, graph, dependencies, count, get_u64(parameters + place))
     else:
-        _add(driver, node, graph, dependencies, count, given.node_at(driver, parameters))
+        add_work(driver, node, graph, dependencies, count, given.node_at(driver, parameters))
 
 
 @entry("cuGraphAddNode")
@@ -161,18 +162,15 @@ def _of_kind(driver: Driver, node: int, kind: NodeKind) -> Node:
     return found
 
 
-def _change(driver: Driver, node: int, made: NodeWork) -> None:
+def change_work(driver: Driver, node: int, made: NodeWork, executable: int = 0) -> None:
+    """Other work for a node, or for its place in a graph that was instantiated."""
     found = driver.thing(node, Node)
     if found.kind is not made.kind:
         raise DriverError(Status.CUDA_ERROR_INVALID_VALUE, f"a node of kind {found.kind.name}")
-    found.work, found.given = made.work, made.given
-
-
-def _change_ready(driver: Driver, executable: int, node: int, made: NodeWork) -> None:
-    found = driver.thing(node, Node)
-    if found.kind is not made.kind:
-        raise DriverError(Status.CUDA_ERROR_INVALID_VALUE, f"a node of kind {found.kind.name}")
-    driver.thing(executable, ExecutableGraph).replace(found, made.work)
+    if executable:
+        driver.thing(executable, ExecutableGraph).replace(found, made.work)
+    else:
+        found.work, found.given = made.work, made.given
 
 
 @entry("cuGraphKernelNodeGetParams_v2")
@@ -188,7 +186,7 @@ def kernel_parameters(driver: Driver, node: Pointer, parameters: Pointer) -> Non
 @entry("cuGraphKernelNodeSetParams_v2")
 def set_kernel(driver: Driver, node: Pointer, parameters: Pointer) -> None:
     """Another launch."""
-    _change(driver, node, given.kernel_at(driver, parameters))
+    change_work(driver, node, given.kernel_at(driver, parameters))
 
 
 @entry("cuGraphMemcpyNodeGetParams")
@@ -202,7 +200,7 @@ def copy_parameters(driver: Driver, node: Pointer, parameters: Pointer) -> None:
 @entry("cuGraphMemcpyNodeSetParams")
 def set_copy(driver: Driver, node: Pointer, parameters: Pointer) -> None:
     """Another copy."""
-    _change(driver, node, given.copy_at(driver, parameters))
+    change_work(driver, node, given.copy_at(driver, parameters))
 
 
 @entry("cuGraphMemsetNodeGetParams")
@@ -216,13 +214,13 @@ def fill_parameters(driver: Driver, node: Pointer, parameters: Pointer) -> None:
 @entry("cuGraphMemsetNodeSetParams")
 def set_fill(driver: Driver, node: Pointer, parameters: Pointer) -> None:
     """Another fill."""
-    _change(driver, node, given.fill_at(driver, parameters))
+    change_work(driver, node, given.fill_at(driver, parameters))
 
 
 @entry("cuGraphHostNodeSetParams")
 def set_host(driver: Driver, node: Pointer, parameters: Pointer) -> None:
     """Another function."""
-    _change(driver, node, given.host_at(driver, parameters))
+    change_work(driver, node, given.host_at(driver, parameters))
 
 
 @entry("cuGraphChildGraphNodeGetGraph")
@@ -246,7 +244,7 @@ def set_ready_kernel(
     driver: Driver, executable: Pointer, node: Pointer, parameters: Pointer
 ) -> None:
     """Another launch in an instantiated graph."""
-    _change_ready(driver, executable, node, given.kernel_at(driver, parameters))
+    change_work(driver, node, given.kernel_at(driver, parameters), executable)
 
 
 @entry("cuGraphExecMemcpyNodeSetParams")
@@ -254,7 +252,7 @@ def set_ready_copy(
     driver: Driver, executable: Pointer, node: Pointer, parameters: Pointer, context: Pointer
 ) -> None:
     """Another copy in an instantiated graph."""
-    _change_ready(driver, executable, node, given.copy_at(driver, parameters))
+    change_work(driver, node, given.copy_at(driver, parameters), executable)
 
 
 @entry("cuGraphExecMemsetNodeSetParams")
@@ -262,7 +260,7 @@ def set_ready_fill(
     driver: Driver, executable: Pointer, node: Pointer, parameters: Pointer, context: Pointer
 ) -> None:
     """Another fill in an instantiated graph."""
-    _change_ready(driver, executable, node, given.fill_at(driver, parameters))
+    change_work(driver, node, given.fill_at(driver, parameters), executable)
 
 
 @entry("cuGraphExecHostNodeSetParams")
@@ -270,7 +268,7 @@ def set_ready_host(
     driver: Driver, executable: Pointer, node: Pointer, parameters: Pointer
 ) -> None:
     """Another function in an instantiated graph."""
-    _change_ready(driver, executable, node, given.host_at(driver, parameters))
+    change_work(driver, node, given.host_at(driver, parameters), executable)
 
 
 @entry("cuGraphExecNodeSetParams")
@@ -278,10 +276,10 @@ def set_ready_any(
     driver: Driver, executable: Pointer, node: Pointer, parameters: Pointer
 ) -> None:
     """Other work in an instantiated graph."""
-    _change_ready(driver, executable, node, given.node_at(driver, parameters))
+    change_work(driver, node, given.node_at(driver, parameters), executable)
 
 
 @entry("cuGraphNodeSetParams", "cuGraphNodeSetParams_v2")
 def set_any(driver: Driver, node: Pointer, parameters: Pointer) -> None:
     """Other work."""
-    _change(driver, node, given.node_at(driver, parameters))
+    change_work(driver, node, given.node_at(driver, parameters))

@@ -99,8 +99,7 @@ def _leaders(kernel: SassKernel, bound: list[Bound | None]) -> list[int]:
 
 
 def _is_conditional(item: Bound) -> bool:
-    guard = item.inst.guard
-    if guard is not None and not (guard.index == 7 and not guard.negate):
+    if not item.inst.is_unguarded:
         return True
     extra = [o for o in item.inst.operands if type(o).__name__ in ("Pred", "UPred")]
     special = {"DIV", "CONV", "ANY"} & set(item.inst.modifiers)
@@ -150,8 +149,7 @@ def _summarise(block: LiftedBlock, bound: list[Bound | None]) -> None:
         reads |= bits(item.reads) & ~kills
         written = bits(item.writes)
         writes |= written
-        guard = item.inst.guard
-        if guard is None or (guard.index == 7 and not guard.negate):
+        if item.inst.is_unguarded:
             kills |= written
     block.reads, block.writes, block.kills = reads, writes, kills
 
@@ -219,15 +217,10 @@ def _find_loops(blocks: list[LiftedBlock]) -> None:
         block.in_loop = loops > 0
 
 
-def _is_unguarded(item: Bound) -> bool:
-    guard = item.inst.guard
-    return guard is None or (guard.index == 7 and not guard.negate)
-
-
 def _waits(block: LiftedBlock, bound: list[Bound | None]) -> bool:
     """Whether a block always ends at a barrier of the thread block: the region is left there."""
     item = bound[block.end - 1]
-    return item is not None and item.op.role in _BARRIERS and _is_unguarded(item)
+    return item is not None and item.op.role in _BARRIERS and item.inst.is_unguarded
 
 
 def _find_dirty(blocks: list[LiftedBlock], region: Region, bound: list[Bound | None]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warplens.lift.decode.binding import KEY_PREDICATE, Bound, bits
+from warplens.lift.decode.binding import KEY_PREDICATE, bits
 from warplens.lift.decode.blocks import lay_out
 from warplens.lift.decode.gaps import bind_kernel
 from warplens.sass.model import SassKernel
@@ -33,11 +33,6 @@ def live_registers(kernel: SassKernel) -> tuple[int, ...]:
             reads, written = bits(item.reads), bits(item.writes)
             around = (live | reads | written) & _REGISTERS
             counts[index] = around.bit_count()
-            live = (live & ~written if _is_certain(item) else live) | reads
+            live = (live & ~written if item.inst.is_unguarded else live) | reads
     return tuple(counts)
 
-
-def _is_certain(item: Bound) -> bool:
-    """Whether all lanes that are here execute the instruction."""
-    guard = item.inst.guard
-    return guard is None or (guard.index == 7 and not guard.negate)

@@ -21,14 +21,13 @@ _HARMLESS = frozenset({"value", "load", "load_constant", "load_constant_uniform"
 def _offset(item: Bound, base: int) -> int | None:
     """The immediate offset of a plain load of a word from the address in registers `base`."""
     mem = next((o for o in item.inst.operands if isinstance(o, Mem)), None)
-    guard = item.inst.guard
     if (
         mem is None
         or item.op.role != "load"
         or item.op.attributes.get("space") != "global"
         or access_bytes(item.inst) != 4
         or "STRONG" in item.inst.modifiers
-        or not (guard is None or (guard.index == 7 and not guard.negate))
+        or not item.inst.is_unguarded
         or mem.base is None
         or mem.base.index != base
         or mem.base_u32

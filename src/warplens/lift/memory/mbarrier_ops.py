@@ -117,11 +117,8 @@ def mbarrier_wait(w: RegionWriter, item: Bound) -> None:
     So does the hardware, for a limited time. The instruction executes once, when the wait is over.
     """
     uniform = isinstance(item.inst.guard, UPred)
-    is_guarded = item.inst.guard is not None and not (
-        item.inst.guard.index == PT and not item.inst.guard.negate
-    )
     lanes = w.mask
-    if is_guarded and item.inst.guard is not None:
+    if item.inst.guard is not None and not item.inst.is_unguarded:
         guard = w.operands.predicate(item.inst.guard, uniform)
         if uniform:
             lanes = w.emit(f"select i1 {guard.ref}, i32 {w.mask}, i32 0")

@@ -86,7 +86,7 @@ class KernelWriter(RegionWriter):
 
     def _read_guard(self, item: Bound) -> Value | None:
         guard = item.inst.guard
-        if guard is None or (guard.index == 7 and not guard.negate):
+        if guard is None or item.inst.is_unguarded:
             return None
         uniform = item.op.uniform and item.op.role == "value"
         return self.operands.predicate(guard, uniform)

@@ -6,9 +6,9 @@ import struct
 from collections.abc import Callable
 
 from warplens.driver import node_parameters as given
-from warplens.driver.cells import get_bytes, get_i32, put_u64
-from warplens.driver.entries.captures import nodes_at
-from warplens.driver.graphs import ExecutableGraph, Graph, Node, NodeWork
+from warplens.driver.cells import get_bytes, get_i32
+from warplens.driver.entries.nodes import add_work, change_work
+from warplens.driver.graphs import NodeWork
 from warplens.driver.launching import Shape, arguments_at, checked_call
 from warplens.driver.status import DriverError, Status
 from warplens.driver.timeline import NodeKind, Stream
@@ -62,32 +62,13 @@ def _host(program: Program, parameters: int) -> NodeWork:
     return NodeWork(NodeKind.HOST, host_work(program, function, data), (function, data))
 
 
-def _add(
-    program: Program, node: int, graph: int, dependencies: int, count: int, made: NodeWork
-) -> None:
-    driver = program.driver
-    before = nodes_at(driver, dependencies, count)
-    found = driver.thing(graph, Graph).add(made.kind, made.work, made.given, before)
-    put_u64(node, found.number)
-
-
-def _change(program: Program, node: int, made: NodeWork, executable: int = 0) -> None:
-    found = program.driver.thing(node, Node)
-    if found.kind is not made.kind:
-        raise DriverError(Status.CUDA_ERROR_INVALID_VALUE, f"a node of kind {found.kind.name}")
-    if executable:
-        program.driver.thing(executable, ExecutableGraph).replace(found, made.work)
-    else:
-        found.work, found.given = made.work, made.given
-
-
 @entry("cudaGraphAddKernelNode", kind="plain")
 def add_kernel(
     program: Program, node: Pointer, graph: Pointer, dependencies: Pointer, count: U64,
     parameters: Pointer,
 ) -> None:  # fmt: skip
     """A launch."""
-    _add(program, node, graph, dependencies, count, _kernel(program, parameters))
+    add_work(program.driver, node, graph, dependencies, count, _kernel(program, parameters))
 
 
 @entry("cudaGraphAddMemcpyNode", kind="plain")
@@ -96,7 +77,7 @@ def add_copy(
     parameters: Pointer,
 ) -> None:  # fmt: skip
     """A copy of slices of rows."""
-    _add(program, node, graph, dependencies, count, _slices(program, parameters))
+    add_work(program.driver, node, graph, dependencies, count, _slices(program, parameters))
 
 
 @entry("cudaGraphAddMemcpyNode1D", kind="plain")
@@ -106,7 +87,7 @@ def add_copy_1d(
 ) -> None:  # fmt: skip
     """A copy."""
     made = _copy(program, target, source, nbytes, kind)
-    _add(program, node, graph, dependencies, count, made)
+    add_work(program.driver, node, graph, dependencies, count, made)
 
 
 @entry("cudaGraphAddMemcpyNodeToSymbol", kind="plain")
@@ -116,7 +97,7 @@ def add_copy_to_symbol(
 ) -> None:  # fmt: skip
     """A copy to a variable of the device."""
     made = _copy(program, part_of_symbol(program, symbol, nbytes, offset), source, nbytes, kind)
-    _add(program, node, graph, dependencies, count, made)
+    add_work(program.driver, node, graph, dependencies, count, made)
 
 
 @entry("cudaGraphAddMemcpyNodeFromSymbol", kind="plain")
@@ -126,7 +107,7 @@ def add_copy_from_symbol(
 ) -> None:  # fmt: skip
     """A copy from a variable of the device."""
     made = _copy(program, target, part_of_symbol(program, symbol, nbytes, offset), nbytes, kind)
-    _add(program, node, graph, dependencies, count, made)
+    add_work(program.driver, node, graph, dependencies, count, made)
 
 
 @entry("cudaGraphAddMemsetNode", kind="plain")
@@ -136,7 +117,8 @@ def add_fill(
 ) -> None:  # fmt: skip
     """A fill."""
     program.context()
-    _add(program, node, graph, dependencies, count, given.fill_at(program.driver, parameters))
+    made = given.fill_at(program.driver, parameters)
+    add_work(program.driver, node, graph, dependencies, count, made)
 
 
 @entry("cudaGraphAddHostNode", kind="plain")
@@ -145,7 +127,7 @@ def add_host(
     parameters: Pointer,
 ) -> None:  # fmt: skip
     """A call of a function of the program."""
-    _add(program, node, graph, dependencies, count, _host(program, parameters))
+    add_work(program.driver, node, graph, dependencies, count, _host(program, parameters))
 
 
 @entry("cudaGraphAddNode", kind="plain")
@@ -163,13 +145,13 @@ def add_node(
         raise DriverError(Status.CUDA_ERROR_NOT_SUPPORTED, "cudaGraphAddNode of a copy")
     else:
         made = given.node_at(program.driver, parameters)
-    _add(program, node, graph, dependencies, count, made)
+    add_work(program.driver, node, graph, dependencies, count, made)
 
 
 @entry("cudaGraphKernelNodeSetParams", kind="plain")
 def set_kernel(program: Program, node: Pointer, parameters: Pointer) -> None:
     """Another launch."""
-    _change(program, node, _kernel(program, parameters))
+    change_work(program.driver, node, _kernel(program, parameters))
 
 
 @entry("cudaGraphExecKernelNodeSetParams", kind="plain")
@@ -177,13 +159,13 @@ def set_ready_kernel(
     program: Program, executable: Pointer, node: Pointer, parameters: Pointer
 ) -> None:
     """Another launch in a graph that was instantiated."""
-    _change(program, node, _kernel(program, parameters), executable)
+    change_work(program.driver, node, _kernel(program, parameters), executable)
 
 
 @entry("cudaGraphHostNodeSetParams", kind="plain")
 def set_host(program: Program, node: Pointer, parameters: Pointer) -> None:
     """Another call."""
-    _change(program, node, _host(program, parameters))
+    change_work(program.driver, node, _host(program, parameters))
 
 
 @entry("cudaGraphExecHostNodeSetParams", kind="plain")
@@ -191,7 +173,7 @@ def set_ready_host(
     program: Program, executable: Pointer, node: Pointer, parameters: Pointer
 ) -> None:
     """Another call in a graph that was instantiated."""
-    _change(program, node, _host(program, parameters), executable)
+    change_work(program.driver, node, _host(program, parameters), executable)
 
 
 @entry("cudaGraphExecMemcpyNodeSetParams1D", kind="plain")
@@ -200,7 +182,7 @@ def set_ready_copy(
     nbytes: U64, kind: I32,
 ) -> None:  # fmt: skip
     """Another copy in a graph that was instantiated."""
-    _change(program, node, _copy(program, target, source, nbytes, kind), executable)
+    change_work(program.driver, node, _copy(program, target, source, nbytes, kind), executable)
 
 
 @entry("cudaGraphExecMemsetNodeSetParams", kind="plain")
@@ -208,4 +190,4 @@ def set_ready_fill(
     program: Program, executable: Pointer, node: Pointer, parameters: Pointer
 ) -> None:
     """Another fill in a graph that was instantiated."""
-    _change(program, node, given.fill_at(program.driver, parameters), executable)
+    change_work(program.driver, node, given.fill_at(program.driver, parameters), executable)

@@ -1,0 +1,62 @@
+"""The clock that matrix instructions leave, against what an H200 kept."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from pathlib import Path
+
+import numpy as np
+
+import warplens as wl
+from warplens.gpus import find_gpu
+
+DATA = Path(__file__).parents[2] / "validation" / "data"
+RECORDED = json.loads((DATA / "droop_sm90.json").read_text())
+PRODUCT = """
+__global__ void product(float* out, const unsigned* in) {
+    float c[4] = {};
+    unsigned a[4], b[2];
+    for (int i = 0; i < 4; i++) a[i] = in[threadIdx.x + i];
+    for (int i = 0; i < 2; i++) b[i] = in[threadIdx.x + i];
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9},"
+        " {%0,%1,%2,%3};" : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+    out[threadIdx.x] = c[0];
+}
+__global__ void sum(float* out, const unsigned* in) { out[threadIdx.x] = in[threadIdx.x] + 1.0f; }
+"""
+
+
+def _kept(*kernels: str) -> list[float]:
+    """Clocks of launches of a millisecond or more."""
+    return [row[7] for row in RECORDED["rows"] if row[0] in kernels and row[6] > 9e5]
+
+
+def test_clock_of_matrix_instructions_is_what_was_recorded() -> None:
+    kept = _kept("half_float", "bf16_float", "tf32_float", "bytes_int", "half_half")
+    assert find_gpu("H200").tensor_clock_mhz >= max(kept) - 1
+    assert abs(statistics.median(kept) / find_gpu("H200").tensor_clock_mhz - 1) < 0.01
+    assert min(_kept("fma_float", "double_mma")) > 1970
+
+
+def test_only_kernels_with_matrix_instructions_slow_down() -> None:
+    module = wl.Device("H200", clock="boost").compile(PRODUCT)
+    notes = {}
+    for name in ("product", "sum"):
+        out, values = np.zeros(32, np.float32), np.zeros(64, np.uint32)
+        launch = module[name][1, 32](out, values)
+        seconds = launch.metric("gpu__time_duration.sum") * 1e-9
+        mhz = launch.metric("gpc__cycles_elapsed.max") / seconds / 1e6
+        notes[name] = round(mhz), " ".join(launch.notes())
+    assert notes["sum"][0] == 1980
+    assert notes["product"][0] == 1800
+    assert "that matrix instructions leave" in notes["product"][1]
+    assert "matrix instructions" not in notes["sum"][1]
+
+
+def test_a_lower_clock_stays_as_it_is_asked_for() -> None:
+    launch = wl.Device("H200", clock=1200).compile(PRODUCT)["product"][1, 32](
+        np.zeros(32, np.float32), np.zeros(64, np.uint32)
+    )
+    assert "1,200 MHz" in " ".join(launch.notes())
