@@ -27,6 +27,7 @@ LAYERS = (
     ("frontends",),
     ("cuda",),
     ("tune", "calibrate"),
+    ("studio", "notebook"),
     ("validation", "testing"),
     ("api", "cli"),
 )

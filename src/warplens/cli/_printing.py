@@ -77,6 +77,10 @@ def rendered(result: Result, arguments: argparse.Namespace) -> str:
 
     options = print_options(arguments)
     page = arguments.page or "details"
+    if getattr(arguments, "format", "") == "vscode":
+        from warplens.report.problems import problems_of
+
+        return problems_of(result)
     if arguments.json:
         return json.json_page(result, page=page)
     if arguments.print_summary != "none":

@@ -76,6 +76,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
            help="pass groups of sampled counters to collect (0: all)")  # fmt: skip
     option("-f", "--force-overwrite", action="store_true", help="overwrite existing files")
     option("--log-file", type=Path, metavar="FILE", help="write the output to this file")
+    option("--format", choices=("text", "vscode"), default="text",
+           help="vscode: advice as lines for an editor's problem matcher (default: text)")
     add_filter_options(report)
     add_print_options(report)
     add_system_options(parser.add_argument_group("programs with main()"))
@@ -201,6 +203,8 @@ def _check_before_running(arguments: argparse.Namespace) -> None:
     _pm_sampling(arguments)
     _pair(arguments.warp, "--warp", "BLOCK,WARP")
     _pair(arguments.schedule, "--schedule", "FIRST,CYCLES")
+    if arguments.format == "vscode" and (arguments.csv or arguments.json):
+        raise InputError("--format vscode, --csv and --json are mutually exclusive")
     if arguments.csv and arguments.json:
         raise InputError("--csv and --json are mutually exclusive")
     if arguments.export is not None:
@@ -225,6 +229,8 @@ def _set_of(arguments: argparse.Namespace) -> str | None:
     """The section set: basic, unless sections or metrics alone were asked for."""
     chosen: str | None = arguments.section_set
     alone = chosen is None and not arguments.section and not arguments.metrics
+    if alone and arguments.format == "vscode":
+        return "detailed"  # the sections that know source lines
     return "basic" if alone else chosen
 
 
@@ -247,6 +253,7 @@ def _shows_source(arguments: argparse.Namespace) -> bool:
     """Whether anything that is written needs values per instruction or per line."""
     is_text = not arguments.csv and not arguments.json
     lists_lines = is_text and arguments.lines > 0 and _set_of(arguments) is not None
+    lists_lines = lists_lines or arguments.format == "vscode"
     return arguments.export is not None or arguments.page == "source" or lists_lines
 
 
@@ -313,9 +320,9 @@ def prepared_launch(
     arguments: argparse.Namespace, gpu: str, options: LaunchOptions
 ) -> tuple[Kernel, tuple[Any, ...], list[Any]]:
     """The kernel of a file, its launch configuration and its arguments; nothing has run."""
-    from warplens.cli._kernel_arguments import check_count, elsewhere, resolved
     from warplens.cli._launch_arguments import parse, save_target, set_variable, triple
     from warplens.session.device import Device
+    from warplens.session.kernel_arguments import check_count, elsewhere, resolved
 
     changes = getattr(arguments, "set_gpu", [])
     device = Device(_gpu(gpu, changes), clock=arguments.clock, options=options)

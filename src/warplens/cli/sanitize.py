@@ -67,6 +67,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
            help="least severity to print; info includes harmless races (default: "
                 "warn)")  # fmt: skip
     option("--json", action="store_true", help="print JSON")
+    option("--format", choices=("text", "vscode"), default="text",
+           help="vscode: findings as lines for an editor's problem matcher (default: text)")
     option("--error-exitcode", type=int, metavar="N", help="exit status if there are findings and "
         "the program succeeded (default: 1)")
     option("--log-file", type=Path, metavar="FILE", help="write the report to this file")
@@ -201,11 +203,16 @@ def _sanitize_script(arguments: argparse.Namespace, reports: list[Report]) -> in
 
 def _write(arguments: argparse.Namespace, reports: list[Report]) -> None:
     from warplens.sanitize.json import report_json
+    from warplens.sanitize.problems import report_problems
     from warplens.sanitize.text import report_text
 
-    page = report_json(reports) if arguments.json else report_text(
-        reports, print_limit=arguments.print_limit, show_info=arguments.print_level == "info"
-    )  # fmt: skip
+    show_info = arguments.print_level == "info"
+    if arguments.format == "vscode":
+        page = report_problems(reports, show_info=show_info)
+    elif arguments.json:
+        page = report_json(reports)
+    else:
+        page = report_text(reports, print_limit=arguments.print_limit, show_info=show_info)
     write_text(page, arguments.log_file, overwrite=arguments.force_overwrite)
     # With --json standard output is the JSON and nothing else.
     with redirect_stdout(sys.stderr if arguments.json else sys.stdout):

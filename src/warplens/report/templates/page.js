@@ -2,7 +2,7 @@ const ROW = 20, MARGIN = 40;
 const byId = (id) => document.getElementById(id);
 const data = JSON.parse(byId("data").textContent);
 const articles = [...document.querySelectorAll(".launch")];
-const state = { launch: 0, heat: "", file: "", search: "", matches: [], match: -1 };
+const state = { launch: 0, heat: "", file: "", search: "", matches: [], match: -1, hidden: new Set() };
 const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 });
 
 const store = {
@@ -10,13 +10,17 @@ const store = {
   set(key, value) { try { localStorage.setItem(key, value); } catch { /* private mode */ } },
 };
 
+try { state.hidden = new Set(JSON.parse(store.get("warplens-hidden") || "[]")); } catch { /* not ours */ }
+
 // --- theme
 const theme = byId("theme");
 function setTheme(dark) {
   document.documentElement.dataset.theme = dark ? "dark" : "light";
   theme.setAttribute("aria-pressed", String(dark));
 }
-const saved = new URLSearchParams(location.search).get("theme") || store.get("warplens-theme");
+// A page around this one asks for a theme by the address or by the frame's name.
+const named = /^warplens-theme-(dark|light)$/.exec(window.name);
+const saved = new URLSearchParams(location.search).get("theme") || (named && named[1]) || store.get("warplens-theme");
 setTheme(saved ? saved === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
 theme.addEventListener("click", () => {
   const dark = document.documentElement.dataset.theme !== "dark";

@@ -7,8 +7,23 @@ function heading(column) {
 }
 function heatFirst(columns) { // the coloured column stands next to the text, always in view
   const first = columns.filter((c) => c.heading === state.heat);
-  return first.concat(columns.filter((c) => c.heading !== state.heat && !c.text),
-    columns.filter((c) => c.text));
+  const others = columns.filter((c) => c.heading !== state.heat && !state.hidden.has(c.heading));
+  return first.concat(others.filter((c) => !c.text), others.filter((c) => c.text));
+}
+function offerColumns() { // each can be hidden; the coloured one stays
+  byId("columnlist").replaceChildren(...view.columns.map((column) => {
+    const label = document.createElement("label"), box = document.createElement("input");
+    box.type = "checkbox";
+    box.checked = !state.hidden.has(column.heading);
+    box.addEventListener("change", () => {
+      if (box.checked) state.hidden.delete(column.heading); else state.hidden.add(column.heading);
+      store.set("warplens-hidden", JSON.stringify([...state.hidden]));
+      fillSass();
+      fillCode();
+    });
+    label.append(box, ` ${column.heading}`);
+    return label;
+  }));
 }
 function headings(head, text, columns) {
   const all = columns.map(heading);
@@ -34,6 +49,7 @@ function loadLaunch() {
   view = { kernel, columns: prepare(launch.columns), lines: null, marks: adviceMarks() };
   if (launch.lines) view.lines = { ...launch.lines, columns: prepare(launch.lines.columns) };
   chooseHeat();
+  offerColumns();
   chooseFiles();
   fillSass();
   fillCode();
@@ -134,7 +150,10 @@ sass.onEnter = (index) => { follow(index, true); const at = [...code.linked][0];
 code.onSelect = (index) => back(index, true);
 code.onEnter = (index) => { const found = back(index, true); if (found.length) { sass.select(found[0], true); sass.host.focus(); } };
 
+// In the studio or a notebook, the page around this one marks the line.
+const isFramed = parent !== window && (location.pathname.startsWith("/result/") || named);
 function goTo(file, line) {
+  if (isFramed) parent.postMessage({ warplens: "goto", file, line }, "*");
   if (!view) return;
   const known = [...byId("file").options].some((o) => o.value === file);
   if (known && file !== state.file) { state.file = file; byId("file").value = file; fillCode(); }

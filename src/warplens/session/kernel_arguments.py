@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warplens.errors import InputError
+from warplens.session.arrays import DeviceArray
 from warplens.wording import count
 
 if TYPE_CHECKING:
     from warplens.session.arguments import Formal
-    from warplens.session.device import Device
     from warplens.session.kernel import Kernel
+    from warplens.session.target import Target
 
 _SHARED = re.compile(r"^@(\d+)(?:\+(\d+))?$")
 _SPELLED = {
@@ -41,7 +42,7 @@ def elsewhere(text: str) -> Elsewhere | None:
     return None if found is None else Elsewhere(int(found[1]), int(found[2] or 0))
 
 
-def resolved(values: Sequence[Any], device: Device) -> list[Any]:
+def resolved(values: Sequence[Any], device: Target) -> list[Any]:
     """The arguments with every `@I+N` replaced by the array, or an address inside it.
 
     An array that others point into is put on the device, so that all of them see one memory.
@@ -63,7 +64,7 @@ def resolved(values: Sequence[Any], device: Device) -> list[Any]:
             found[index] = found[value.index]
             continue
         if isinstance(found[value.index], np.ndarray):
-            found[value.index] = device.to_device(base)
+            found[value.index] = DeviceArray(device.memory, base)
         found[index] = np.uint64(found[value.index].address + value.first * base.itemsize)
     return [found[v.index] if isinstance(v, Elsewhere) and not v.first else f
             for v, f in zip(values, found, strict=True)]  # fmt: skip
