@@ -1,7 +1,8 @@
 """Finds launches that can never end: nothing has changed between two looks, and everybody spins.
 
 The engine is deterministic. If all warps have the same registers and memory the same bytes as some
-loop iterations before, the same iterations follow for ever.
+loop iterations before, the same iterations follow for ever. Registers that decide nothing in the
+loop that a lane is in, such as a count of its rounds, may differ (`lift/decode/idle.py`).
 """
 
 from __future__ import annotations
@@ -12,8 +13,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+import numpy.typing as npt
+
 from warplens.execute.memory import DeviceMemory
 from warplens.lift import layout as at
+from warplens.lift.decode.binding import KEY_PREDICATE, members
+from warplens.lift.regions.registers import record_offset
 
 FIRST_LOOK = 1 << 21  # back edges until the first look; each later one waits twice as long
 _LOOKS = 256  # in a row: the state repeats when every split of every warp has had its turns
@@ -35,6 +41,9 @@ class Spinner(Protocol):
 
     def shared_bytes(self) -> Iterator[bytes]:
         """The shared memory of resident blocks."""
+
+    def idle(self, pc: int) -> int:
+        """The keys of registers that decide nothing in the loops around a lifted block."""
 
     @property
     def record_bytes(self) -> int:
@@ -72,7 +81,9 @@ def _word(address: int) -> int:
 
 def _warps(worker: Spinner) -> bytes:
     digest = hashlib.blake2b(repr(worker.turn()).encode())
-    for warp in worker.running():
+    for address in worker.running():
+        record = _without_idle(worker, address)
+        warp = int(record.ctypes.data)
         splits = at.WARP_SPLIT_TABLE + at.SPLIT_SIZE * _word(warp + at.WARP_SPLITS)
         # With the order of the splits and what is left of their turns: it decides who runs next.
         for first, last in (
@@ -86,6 +97,28 @@ def _warps(worker: Spinner) -> bytes:
         ):
             digest.update(ctypes.string_at(warp + first, last - first))
     return digest.digest()
+
+
+def _without_idle(worker: Spinner, warp: int) -> npt.NDArray[np.uint8]:
+    """A copy of a warp's record in which the registers that decide nothing are zero."""
+    record = np.frombuffer(ctypes.string_at(warp, worker.record_bytes), np.uint8).copy()
+    words = record.view(np.uint32)
+    entries = [at.WARP_MASK] + [
+        at.WARP_SPLIT_TABLE + at.SPLIT_SIZE * j for j in range(int(words[at.WARP_SPLITS // 4]))
+    ]
+    everywhere = -1
+    for entry in entries:
+        mask, pc = int(words[entry // 4]), int(words[entry // 4 + 1])
+        if mask == 0:
+            continue
+        idle = worker.idle(pc)
+        everywhere &= idle
+        lanes = np.flatnonzero(mask >> np.arange(32) & 1)
+        for key in members(idle & ((1 << KEY_PREDICATE) - 1)):
+            words[record_offset(key) // 4 + lanes] = 0
+    for key in members(everywhere >> KEY_PREDICATE) if everywhere > 0 else ():
+        words[record_offset(key + KEY_PREDICATE) // 4] = 0
+    return record
 
 
 def _memory(worker: Spinner) -> bytes:

@@ -24,9 +24,10 @@ from warplens.execute.launch import Launching, OrderNeeded
 from warplens.execute.spinning import FIRST_LOOK, SpinWatch
 from warplens.execute.warp_registers import lanes_of, read_register
 from warplens.lift import layout as at
-from warplens.lift.decode.binding import KEY_PREDICATE, members
+from warplens.lift.decode.binding import KEY_PREDICATE, Bound, members
 from warplens.lift.decode.blocks import LiftedBlock
-from warplens.lift.decode.gaps import describe
+from warplens.lift.decode.gaps import bind_kernel, describe
+from warplens.lift.decode.idle import idle_keys
 
 _CALLBACK = ctypes.CFUNCTYPE(
     ctypes.c_int64, ctypes.c_void_p, ctypes.c_int32, ctypes.c_int32, ctypes.c_int64,
@@ -67,6 +68,8 @@ class Worker:
         self._callback = _CALLBACK(self._resolve)
         self._error: Exception | None = None
         self._spins: SpinWatch | None = None
+        self._bound: list[Bound | None] = []
+        self._idle: dict[int, int] = {}
         self._at_grid: dict[int, int] = {}  # lanes of the block in a slot at the grid's barrier
         self._returned = at.SPLIT_READY  # what becomes of lanes that come back from a hook
         self._set_environment()
@@ -316,6 +319,14 @@ class Worker:
         """Which resident block comes next."""
         return int(self.control[runner.CURRENT])
 
+    def idle(self, pc: int) -> int:
+        """Registers that decide nothing in the loops around a lifted block, as a set of keys."""
+        if pc not in self._idle:
+            if not self._bound:
+                self._bound = bind_kernel(self._lifted.kernel)[0]
+            self._idle[pc] = idle_keys(self._lifted.layout.blocks, self._bound.__getitem__, pc)
+        return self._idle[pc]
+
     @property
     def record_bytes(self) -> int:
         """Bytes of a warp record."""
@@ -492,9 +503,10 @@ class Worker:
                     at.SPLIT_AT_CLUSTER: "the cluster barrier",
                     at.SPLIT_AT_GRID: "the grid's barrier",
                     at.SPLIT_LOOKS: self._awaited(block),
-                }.get(state, "nothing")
+                }.get(state, "")
                 line = f" ({inst.file}:{inst.line})" if inst.line else ""
-                waits.append(f"  warp {i} lanes {mask:#010x} wait at {what}{line}")
+                if what:
+                    waits.append(f"  warp {i} lanes {mask:#010x} wait at {what}{line}")
         return waits
 
     def _awaited(self, block: LiftedBlock) -> str:

@@ -1,18 +1,22 @@
 """Which barrier a machine instruction is, and which ends of threads leave out barriers.
 
-One `__syncthreads()` may be several BAR instructions: behind a BRA.DIV stands the copy for divided
-warps, and the assembler unrolls loops. Two statements may share a line: both branches of an `if`,
-a library's function or one of the program's own. So instructions are told apart where the PTX has
-at least as many barriers on the line as the machine code, and lines elsewhere.
+One `__syncthreads()` may be several BAR instructions: there is a copy for divided warps, where a
+BRA.DIV leads to and behind a BRA.CONV, and the assembler unrolls loops. Two statements may share a
+line: both branches of an `if`, a library's function or one of the program's own. So instructions
+are told apart where the PTX has at least as many barriers on the line as the machine code, and
+lines elsewhere. A barrier in a function that was not inlined is another one for every statement
+that calls it.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import PurePath
 
-from warplens.sanitize.ptx import barrier_lines
+from warplens.sanitize.ptx import barrier_lines, call_lines
 from warplens.sass.model import Instruction, Label, SassKernel
 
 _RETURN = re.compile(r"\breturn\s*;|\bexit\b|\bgoto\b|__trap|\bassert\b")
@@ -24,21 +28,29 @@ def _copies(kernel: SassKernel) -> dict[int, int]:
     index = {inst.address: i for i, inst in enumerate(kernel.instructions)}
     found: dict[int, int] = {}
     for i, inst in enumerate(kernel.instructions):
-        if inst.opcode != "BRA" or "DIV" not in inst.modifiers:
+        if inst.opcode != "BRA" or not {"DIV", "CONV"} & set(inst.modifiers):
             continue
-        own = next((k for k in range(i + 1, min(i + 4, len(kernel.instructions)))
-                    if kernel.instructions[k].opcode == "BAR"), None)  # fmt: skip
         target = next((o.address for o in inst.operands if isinstance(o, Label)), None)
         place = index.get(target) if target is not None else None
-        if own is None or place is None:
+        if place is None:
             continue
-        for k in range(place, len(kernel.instructions)):
-            opcode = kernel.instructions[k].opcode
-            if opcode == "BAR":
-                found[k] = own
-            if opcode in ("BAR", "ENDCOLLECTIVE", "EXIT", "RET"):
-                break
+        together, divided = (i + 1, place) if "DIV" in inst.modifiers else (place, i + 1)
+        own = _next_barrier(kernel, together, 3)
+        copy = _next_barrier(kernel, divided, len(kernel.instructions))
+        if own is not None and copy is not None:
+            found[copy] = own
     return found
+
+
+def _next_barrier(kernel: SassKernel, start: int, most: int) -> int | None:
+    """The first barrier from an instruction on, before the code goes elsewhere."""
+    for k in range(start, min(start + most, len(kernel.instructions))):
+        opcode = kernel.instructions[k].opcode
+        if opcode == "BAR":
+            return k
+        if opcode in ("ENDCOLLECTIVE", "EXIT", "RET"):
+            return None
+    return None
 
 
 def statements(kernel: SassKernel, ptx: str) -> dict[int, int]:
@@ -46,15 +58,48 @@ def statements(kernel: SassKernel, ptx: str) -> dict[int, int]:
     copies = _copies(kernel)
     bars = [i for i, inst in enumerate(kernel.instructions) if inst.opcode == "BAR"]
     written = barrier_lines(ptx, kernel.name)
-    compiled = Counter(_line(kernel.instructions[i]) for i in bars if i not in copies)
+    # A library's barrier may stand at the line that called it; its copy has kept its own.
+    lines = {i: _line(kernel.instructions[i]) for i in bars}
+    lines |= {own: lines[i] for i, own in copies.items() if written[lines[i]]}
+    compiled = Counter(lines[i] for i in bars if i not in copies)
     first: dict[tuple[str, int], int] = {}
     found: dict[int, int] = {}
     for i in bars:
         own = copies.get(i, i)
-        line = _line(kernel.instructions[own])
+        line = lines[own]
         first.setdefault(line, own)
         is_exact = compiled[line] <= written[line]
         found[i] = own if is_exact or not line[1] else first[line]
+    return found
+
+
+def shared_functions(kernel: SassKernel) -> dict[int, int]:
+    """For barriers in functions, and for calls of these, the number of the function."""
+    starts = sorted(kernel.functions)
+    bars = {
+        i: bisect_right(starts, inst.address)
+        for i, inst in enumerate(kernel.instructions) if inst.opcode == "BAR"
+    }  # fmt: skip
+    found = {i: number for i, number in bars.items() if number}
+    for i, inst in enumerate(kernel.instructions if found else ()):
+        target = next((o.address for o in inst.operands if isinstance(o, Label)), None)
+        if inst.opcode == "CALL" and target in starts:
+            number = starts.index(target) + 1
+            if number in bars.values():
+                found[i] = number
+    return found
+
+
+def calls(kernel: SassKernel, ptx: str, indices: Iterable[int]) -> dict[int, int]:
+    """For every call a number that those of one statement share."""
+    found: dict[int, int] = {}
+    written = call_lines(ptx, kernel.name)
+    lines = {i: _line(kernel.instructions[i]) for i in indices}
+    compiled = Counter(lines.values())
+    first: dict[tuple[str, int], int] = {}
+    for i, line in lines.items():
+        first.setdefault(line, i)
+        found[i] = i if compiled[line] <= written[line] or not line[1] else first[line]
     return found
 
 

@@ -103,9 +103,21 @@ _BAR = re.compile(r"^\s*(?:@!?%p\d+\s+)?(?:bar|barrier)\.(?:cta\.)?(?:sync|arriv
 _INLINED = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)\s+\d+.*inlined_at\s+(\d+)\s+(\d+)", re.M)
 
 
+_CALL = re.compile(r"^\s*(?:@!?%p\d+\s+)?call\b", re.M)
+
+
 def barrier_lines(ptx: str, kernel: str) -> Counter[Line]:
     """How many block barriers the PTX of a kernel, and of functions that it may call, has on
     every source line."""
+    return _lines_with(_BAR, ptx, kernel)
+
+
+def call_lines(ptx: str, kernel: str) -> Counter[Line]:
+    """The same of calls."""
+    return _lines_with(_CALL, ptx, kernel)
+
+
+def _lines_with(pattern: re.Pattern[str], ptx: str, kernel: str) -> Counter[Line]:
     files = {number: PurePath(unescaped(path)).name for number, path in _FILE.findall(ptx)}
     found: Counter[Line] = Counter()
     line = ("", 0)
@@ -119,7 +131,7 @@ def barrier_lines(ptx: str, kernel: str) -> Counter[Line]:
         location = _LOC.match(row)
         if location:
             line = (files.get(location.group(1), ""), int(location.group(2)))
-        elif runs and _BAR.match(row):
+        elif runs and pattern.match(row):
             found[line] += 1
     return found
 

@@ -86,6 +86,8 @@ TOOL_MEMCHECK, TOOL_RACECHECK, TOOL_INITCHECK, TOOL_SYNCCHECK = 1, 2, 4, 8
 INSTRUCTION_SLOTS = 4
 # I_BARRIER: of a barrier its bit; of an access the bits of barriers that it shows to be bypassed;
 # of a wait for copies the groups that may stay open; of a bulk copy 1 if from shared memory
+# I_CACHE: of an access the allocation used last; of barriers in functions, and of calls of these,
+# the number of the function
 I_FLAGS, I_BARRIER, I_STATEMENT, I_CACHE = 0, 1, 2, 3
 
 F_STRONG, F_ATOMIC, F_BLOCK_SCOPE = 1, 2, 4  # of accesses

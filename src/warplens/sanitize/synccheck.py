@@ -51,6 +51,40 @@ def at_mbarrier(head: int, w: int, inst: int, lanes: int, host: int, block: int)
 
 
 @native
+def function_of(head: int, inst: int) -> int:
+    """The number of the function that a barrier stands in, or that a call goes to."""
+    return peek64(
+        peek64(head + 8 * st.INSTRUCTIONS) + 8 * (st.INSTRUCTION_SLOTS * inst + st.I_CACHE)
+    )
+
+
+@native
+def place_of(head: int, slot: int, warp: int, inst: int, lane: int) -> int:
+    """What tells a barrier from others: its instruction, or the call of the function it is in."""
+    call = peek64(slot + peek64(head + 8 * st.AT_CALLS) + 768 * warp + 8 * lane) - 1
+    if call < 0 or function_of(head, inst) == 0:
+        return inst
+    return call if function_of(head, call) == function_of(head, inst) else inst
+
+
+@native
+def compare_calls(head: int, slot: int, warp: int, inst: int, lanes: int, number: int,
+                  block: int) -> int:  # fmt: skip
+    """The place of lanes that arrive together; notes those that came by another call."""
+    place = place_of(head, slot, warp, inst, lowest_bit(lanes))
+    rest = lanes if place != inst else 0
+    while rest != 0:
+        lane = lowest_bit(rest)
+        rest &= rest - 1
+        other = place_of(head, slot, warp, inst, lane)
+        if statement_of(head, other) != statement_of(head, place):
+            note(head, st.C_DIVERGENT_BARRIER, place, other, number, warp, rest | 1 << lane, block,
+                 0, 0)  # fmt: skip
+            return place
+    return place
+
+
+@native
 def at_barrier(head: int, slot: int, w: int, inst: int, lanes: int, number: int,
                block: int) -> None:  # fmt: skip
     """A split arrives at a named barrier."""
@@ -59,15 +93,16 @@ def at_barrier(head: int, slot: int, w: int, inst: int, lanes: int, number: int,
     need = peek32(w + at.WARP_ARGS + 4)
     arrivals = slot + peek64(head + 8 * st.AT_ARRIVALS) + 8 * (n + 3) * number
     before = peek64(arrivals + 8 * warp)
-    if before != 0 and statement_of(head, before - 1) != statement_of(head, inst):
-        note(head, st.C_DIVERGENT_BARRIER, before - 1, inst, number, warp, lanes, block, 0, 0)
+    place = compare_calls(head, slot, warp, inst, lanes, number, block)
+    if before != 0 and statement_of(head, before - 1) != statement_of(head, place):
+        note(head, st.C_DIVERGENT_BARRIER, before - 1, place, number, warp, lanes, block, 0, 0)
     if before == 0 and lanes != live_lanes(w):
         find_bypassing(head, slot, w, inst, lanes, block)
-    poke64(arrivals + 8 * warp, inst + 1)
+    poke64(arrivals + 8 * warp, place + 1)
     first = peek64(arrivals + 8 * (n + 1))
     if first == 0:
         poke64(arrivals + 8 * n, need)
-        poke64(arrivals + 8 * (n + 1), inst + 1)
+        poke64(arrivals + 8 * (n + 1), place + 1)
         if need % 32 != 0:
             note(head, st.C_BARRIER_COUNT, inst, inst, number, warp, lanes, block, need, need)
         return
@@ -75,9 +110,9 @@ def at_barrier(head: int, slot: int, w: int, inst: int, lanes: int, number: int,
     if expected != need:
         note(head, st.C_BARRIER_COUNT, first - 1, inst, number, warp, lanes, block, need, expected)
     elif need == 0 and number == 0 and before == 0 and (
-        statement_of(head, first - 1) != statement_of(head, inst)
+        statement_of(head, first - 1) != statement_of(head, place)
     ):
-        note(head, st.C_BARRIER_LINES, first - 1, inst, number, warp, lanes, block, 0, 0)
+        note(head, st.C_BARRIER_LINES, first - 1, place, number, warp, lanes, block, 0, 0)
 
 
 @native

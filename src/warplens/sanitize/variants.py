@@ -13,7 +13,7 @@ from warplens.execute.program import ModuleImage, Program
 from warplens.lift.regions.watch import Watch
 from warplens.naming import bare_name
 from warplens.sanitize import state as st
-from warplens.sanitize.barriers import skipping_exits, statements
+from warplens.sanitize.barriers import calls, shared_functions, skipping_exits, statements
 from warplens.sanitize.ptx import SharedArray, ordering_lines, shared_arrays
 from warplens.sanitize.tables import instruction_table
 from warplens.sass.model import SassKernel
@@ -32,7 +32,8 @@ LANE_SYNCS = frozenset({
 def block_syncs(kernel: SassKernel) -> frozenset[str]:
     """What the pass over the kernel as compiled must be told of."""
     has_barriers = any(inst.opcode == "BAR" for inst in kernel.instructions)
-    return _BLOCK_SYNCS | ({"exit"} if has_barriers else frozenset())
+    ends = frozenset({"exit"} if has_barriers else ())
+    return _BLOCK_SYNCS | ends | ({"call"} if shared_functions(kernel) else frozenset())
 
 
 @dataclass(slots=True)
@@ -58,6 +59,12 @@ class Variant:
             found = self._tables[mode] = instruction_table(kernel, lines)
             for bar, statement in statements(kernel, self.ptx).items():
                 found[bar, st.I_STATEMENT] = statement
+            functions = shared_functions(kernel)
+            for index, number in functions.items():
+                found[index, st.I_CACHE] = number
+            of_calls = [i for i in functions if kernel.instructions[i].opcode == "CALL"]
+            for call, statement in calls(kernel, self.ptx, of_calls).items():
+                found[call, st.I_STATEMENT] = statement
             if mode == st.MODE_BLOCK:
                 skips = skipping_exits(kernel, self.source_name, self.source)
                 found[sorted(skips), st.I_FLAGS] |= st.F_SKIPS
