@@ -5,11 +5,12 @@
 FOLDER is a copy of the repository. Each kernel's first lines say whether it is right (`//pass`),
 what the verifier says of it otherwise, and the launch. Grids are cut to four blocks and blocks to
 256 threads. Arrays are larger than what the kernels index, filled with zeros; integers are the
-number of threads and, where the suite expects a failure, 1 as well. The verifier's own annotations
-are left out. Prints a line per kernel and the figures: of kernels that the suite calls racy,
-divergent or wrong in memory, those found and missed, of right ones the clean and the reported, and
-those left out, whose expected failure is none of CUDA's (a contract, an invariant, a construct that
-the verifier does not read).
+number of threads, or what a `__requires(n == ...)` asks for, and where the suite expects a failure
+1 as well. The verifier's own annotations are left out. Prints a line per kernel and the figures: of
+kernels that the suite calls racy, divergent or wrong in memory, those found, found as a remark (all
+threads store the same value) and missed; of right ones the clean, the reported and those that read
+what nobody wrote, of which the verifier says nothing; and those left out, whose expected failure is
+none of CUDA's (a contract, an invariant, a construct that the verifier does not read).
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ PRELUDE = r"""
 #define __reads_from(...) ((void)0)
 #define __writes_to(...) ((void)0)
 #define uint unsigned int
+#define __builtin_memcpy(target, source, size) (memcpy)(target, source, size)
 namespace cooperative_groups {
 template <typename Group> __device__ void synchronize(Group& group) { group.sync(); }
 }
@@ -60,6 +62,7 @@ REASONS = {
     "param_values/value_in_assert": "an assertion of the verifier's",
     "misc/fail/miscfail8": "an assertion of the verifier's",
     "misc/fail/miscfail2": "an invariant",
+    "misc/fail/miscfail7": "the array might be null: a contract",
     "misc/fail/miscfail1": "does not compile, on purpose",
     "misc/fail/miscfail5": "does not compile as CUDA: constant memory is assigned",
     "misc/fail/miscfail6": "an array without a size",
@@ -81,7 +84,13 @@ def shape(text: str, name: str, most: int) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def values(kernel: Any, number: int) -> list[Any]:
+def required(text: str, number: int) -> int:
+    """What a kernel's first condition asks an integer to be, else a number."""
+    asked = re.search(r"__requires\(\w+ == (\d+)", text)
+    return int(asked.group(1)) if asked else number
+
+
+def values(kernel: Any, text: str, number: int) -> list[Any]:
     """An argument for every parameter: integers a number, structures full of pointers."""
     found: list[Any] = []
     for formal in kernel.parameters:
@@ -96,25 +105,36 @@ def values(kernel: Any, number: int) -> list[Any]:
             found.append(array.address.to_bytes(8, "little") * -(-formal.size // 8))
             found[-1] = found[-1][: formal.size]
         else:
-            found.append(min(number, formal.bounds[1]))
+            found.append(min(required(text, number), formal.bounds[1]))
     return found
 
 
-def verdict(text: str, is_bad: bool) -> list[str]:
-    """The checks that fire for one file's kernels; what fails may do so for some numbers only."""
+def verdict(text: str, is_bad: bool) -> tuple[list[str], list[str]]:
+    """The checks and remarks for one file's kernels; what fails may do so for some numbers only."""
     defines = tuple(re.findall(r"(?m)^//.*?(-D\w+=\w+)", text))
     source = PRELUDE + re.sub(r'#include\s+[<"]cuda.h[>"]', "", text)
     device = wl.Device("H200")
     module = device.compile(source, options=defines)
     grid, block = shape(text, "gridDim", 4), shape(text, "blockDim", 256)
     checks: set[str] = set()
+    remarks: set[str] = set()
     for name in module.kernels:
         kernel = module[name]
         threads = int(np.prod(grid) * np.prod(block))
         for number in (threads, 1) if is_bad else (threads,):
-            report = kernel.sanitize[grid, block](*values(kernel, number))
+            report = kernel.sanitize[grid, block](*values(kernel, text, number))
             checks |= {finding.check for finding in report.errors}
-    return sorted(checks)
+            remarks |= {f.check for f in report.findings if "same-value" in f.check}
+    return sorted(checks), sorted(remarks)
+
+
+def outcome_of(is_bad: bool, checks: list[str], remarks: list[str]) -> str:
+    """What a kernel's checks mean, the suite's opinion given."""
+    if is_bad:
+        return "found" if checks else "remark" if remarks else "MISSED"
+    if checks and all(check.startswith("uninitialised-") for check in checks):
+        return "unwritten"
+    return "REPORTED" if checks else "clean"
 
 
 def main() -> None:
@@ -132,18 +152,16 @@ def main() -> None:
         if not re.search(arguments.only, name):
             continue
         reason = next((why for start, why in REASONS.items() if name.startswith(start)), "")
-        checks: list[str] = []
+        checks, remarks = [], []
         is_bad = not text.lower().startswith("//pass")
         if not reason:
             try:
-                checks = verdict(text, is_bad)
+                checks, remarks = verdict(text, is_bad)
             except WarplensError as error:
                 reason = " ".join(error.message.split())[:150]
-        outcome = "left out" if reason else ("found" if checks else "MISSED") if is_bad else (
-            "REPORTED" if checks else "clean"
-        )  # fmt: skip
+        outcome = "left out" if reason else outcome_of(is_bad, checks, remarks)
         figures[outcome] += 1
-        print(f"{name:60} {outcome:8} {reason or ', '.join(checks)}", flush=True)
+        print(f"{name:60} {outcome:8} {reason or ', '.join(checks or remarks)}", flush=True)
     print(dict(figures))
 
 

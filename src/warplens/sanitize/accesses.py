@@ -46,7 +46,8 @@ def order_strong(head: int, slot: int, block: int, w: int, flags: int, mask: int
         if flags & st.F_COPY_COMMIT and peek64(head + 8 * st.HAS_ASYNC) != 0:
             clocks.close_copies(head, slot, warp)  # who waits at the mbarrier waits for them
             clocks.await_copies(head, slot, warp, 0)
-        clocks.fence(head, slot, block, warp, st.F_FENCE)
+        wide = st.F_WIDE_FENCE if flags & st.F_FAR_RELEASE else 0
+        clocks.fence(head, slot, block, warp, st.F_FENCE | wide)
     fenced = slot + peek64(head + 8 * st.AT_FENCED) + 16 * warp
     can_publish = kind != at.ACCESS_READ and (peek64(fenced) != 0 or peek64(fenced + 8) != 0)
     may_learn = kind != at.ACCESS_WRITE and peek64(head + 8 * st.N_SYNC) != 0

@@ -150,6 +150,13 @@ def _races() -> Iterator[Check]:
         "or with fences and a flag.",
     )
     yield check(
+        "missing-proxy-fence",
+        "A bulk copy, a tensor copy or wgmma reads shared memory that threads have written, with "
+        "no `fence.proxy.async` in between: it may see what was there before.",
+        "Execute `fence.proxy.async` behind the stores, in the threads that store, before the "
+        "barrier that precedes the copy or the product.",
+    )
+    yield check(
         "schedule-dependent-result",
         "With `--schedules N`, another order of warps and blocks gave a different result.",
         "Fix reported races first. Floating-point sums with atomics also depend on the order: sum "

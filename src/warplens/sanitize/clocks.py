@@ -27,25 +27,27 @@ def next_clock(head: int) -> int:
 @native
 def begin_block(head: int, slot: int, block: int) -> None:
     """A new block has come into a slot: its warps know all that the slot held before."""
-    n = peek64(head + 8 * st.N_WARPS)
+    n, wide = peek64(head + 8 * st.N_WARPS), peek64(head + 8 * st.COLUMNS)
     floor = peek64(head + 8 * st.CLOCK)
     poke64(slot + peek64(head + 8 * st.AT_BLOCK), block + 1)
     poke64(slot + peek64(head + 8 * st.AT_BLOCK) + 8, 0)
     clocks = slot + peek64(head + 8 * st.AT_CLOCKS)
     known = slot + peek64(head + 8 * st.AT_KNOWN)
-    for i in range(n * n):
+    for i in range(n * wide):
         poke64(known + 8 * i, floor)
     for i in range(n):
         poke64(clocks + 8 * i, next_clock(head))
-    fill_zero(slot + peek64(head + 8 * st.AT_BARRIERS), 128 * n)
+    fill_zero(slot + peek64(head + 8 * st.AT_BARRIERS), 128 * wide)
     fill_zero(slot + peek64(head + 8 * st.AT_WAITING), 128)
     fill_zero(slot + peek64(head + 8 * st.AT_FENCED), 16 * n)
-    fill_zero(slot + peek64(head + 8 * st.AT_PENDING), 8 * n * n)
+    fill_zero(slot + peek64(head + 8 * st.AT_PENDING), 8 * n * wide)
     fill_zero(slot + peek64(head + 8 * st.AT_FLOORS), 8 * n)
     fill_zero(slot + peek64(head + 8 * st.AT_BARRIER_FLOORS), 128)
     fill_zero(slot + peek64(head + 8 * st.AT_PENDING_FLOORS), 8 * n)
     if peek64(head + 8 * st.HAS_ASYNC) != 0:
         fill_zero(slot + peek64(head + 8 * st.AT_COPIES), 8 * st.COPY_SLOTS * n)
+    if peek64(head + 8 * st.HAS_BULK) != 0:
+        fill_zero(slot + peek64(head + 8 * st.AT_GROUPS), 16 * st.COPY_SLOTS * n)
     fill_zero(slot + peek64(head + 8 * st.AT_ARRIVALS), 128 * (n + 3))
     fill_zero(slot + peek64(head + 8 * st.AT_CALLS), 768 * n)
     flags = slot + peek64(head + 8 * st.AT_FLAGS)
@@ -133,7 +135,7 @@ def cross_row(head: int, block: int, warp: int) -> int:
 @native
 def arrive(head: int, slot: int, block: int, warp: int, number: int, waits: bool) -> None:
     """A warp arrives at a named barrier, perhaps without waiting for the others."""
-    n = peek64(head + 8 * st.N_WARPS)
+    n = peek64(head + 8 * st.COLUMNS)
     clocks = slot + peek64(head + 8 * st.AT_CLOCKS)
     row = slot + peek64(head + 8 * st.AT_KNOWN) + 8 * n * warp
     clock = peek64(clocks + 8 * warp)
@@ -160,8 +162,8 @@ def arrive(head: int, slot: int, block: int, warp: int, number: int, waits: bool
 @native
 def open_barrier(head: int, slot: int, block: int, number: int) -> None:
     """A barrier opens: every warp that waits at it knows what all who arrived knew."""
-    n = peek64(head + 8 * st.N_WARPS)
-    joined = slot + peek64(head + 8 * st.AT_BARRIERS) + 8 * n * number
+    n, wide = peek64(head + 8 * st.N_WARPS), peek64(head + 8 * st.COLUMNS)
+    joined = slot + peek64(head + 8 * st.AT_BARRIERS) + 8 * wide * number
     crossing = peek64(slot + peek64(head + 8 * st.AT_FLAGS)) != 0
     total = peek64(head + 8 * st.TOTAL_WARPS)
     floor = peek64(slot + peek64(head + 8 * st.AT_BARRIER_FLOORS) + 8 * number)
@@ -171,13 +173,13 @@ def open_barrier(head: int, slot: int, block: int, number: int) -> None:
     for i in range(n):
         if (waiting >> i) & 1 == 0:
             continue
-        join(slot + peek64(head + 8 * st.AT_KNOWN) + 8 * n * i, joined, n)
+        join(slot + peek64(head + 8 * st.AT_KNOWN) + 8 * wide * i, joined, wide)
         if crossing:
             raise_to(slot + peek64(head + 8 * st.AT_FLOORS) + 8 * i, floor)
             if peek64(head + 8 * st.CROSS) != 0:
                 row = slot + peek64(head + 8 * st.AT_BARRIER_CROSS) + 4 * total * number
                 join_cross(cross_row(head, block, i), row, total)
-    fill_zero(joined, 8 * n)
+    fill_zero(joined, 8 * wide)
 
 
 # --- fences and strong accesses -------------------------------------------------------------------
@@ -203,7 +205,7 @@ def learn(head: int, slot: int, block: int, warp: int, n: int, wide: bool) -> No
 @native
 def fence(head: int, slot: int, block: int, warp: int, flags: int) -> None:
     """MEMBAR, or the CCTL.IVALL of an acquire: what strong loads saw is now known."""
-    n = peek64(head + 8 * st.N_WARPS)
+    n = peek64(head + 8 * st.COLUMNS)
     learn(head, slot, block, warp, n, flags & (st.F_WIDE_FENCE | st.F_ACQUIRE) != 0)
     if flags & st.F_FENCE == 0:
         return
@@ -263,18 +265,18 @@ def publish(head: int, slot: int, block: int, warp: int, key: int, wide: bool) -
     clock = peek64(fenced + 8) if wide else peek64(fenced)
     if clock == 0:
         return
-    n = peek64(head + 8 * st.N_WARPS)
+    n, columns = peek64(head + 8 * st.N_WARPS), peek64(head + 8 * st.COLUMNS)
     variable = 0
     if wide:
         variable = sync_variable(head, key, True)
     else:
-        variable = near_variable(head, slot, block, key, n, True)
+        variable = near_variable(head, slot, block, key, columns, True)
     if variable == 0:
         return
-    known = slot + peek64(head + 8 * st.AT_KNOWN) + 8 * n * warp
+    known = slot + peek64(head + 8 * st.AT_KNOWN) + 8 * columns * warp
     if not wide:  # within the block: a row over its warps
         row = variable + 8 * st.SYNC_HEAD
-        for u in range(n):
+        for u in range(columns):
             value = clock if u == warp else peek64(known + 8 * u)
             if value > peek64(row + 8 * u):
                 poke64(row + 8 * u, value)
@@ -283,7 +285,7 @@ def publish(head: int, slot: int, block: int, warp: int, key: int, wide: bool) -
     raise_to(variable + 8, peek64(slot + peek64(head + 8 * st.AT_FLOORS) + 8 * warp))
     if peek64(head + 8 * st.CROSS) == 0:
         return
-    row = variable + 8 * st.SYNC_HEAD + 8 * n
+    row = variable + 8 * st.SYNC_HEAD + 8 * columns
     for u in range(n):
         value = clock if u == warp else peek64(known + 8 * u)
         place = row + 4 * (block * n + u)
@@ -296,16 +298,17 @@ def publish(head: int, slot: int, block: int, warp: int, key: int, wide: bool) -
 @native
 def observe_strong(head: int, slot: int, block: int, warp: int, key: int, at_once: bool) -> None:
     """A strong read: what was published there becomes known at the next fence, or at once."""
-    n = peek64(head + 8 * st.N_WARPS)
+    n, columns = peek64(head + 8 * st.N_WARPS), peek64(head + 8 * st.COLUMNS)
     flags = slot + peek64(head + 8 * st.AT_FLAGS)
-    near = near_variable(head, slot, block, key, n, False)
+    near = near_variable(head, slot, block, key, columns, False)
     far = sync_variable(head, key, False)
     if near == 0 and far == 0:
         return
     poke64(flags, 1)
-    target = slot + peek64(head + 8 * (st.AT_KNOWN if at_once else st.AT_PENDING)) + 8 * n * warp
+    place = peek64(head + 8 * (st.AT_KNOWN if at_once else st.AT_PENDING))
+    target = slot + place + 8 * columns * warp
     if near != 0:
-        join(target, near + 8 * st.SYNC_HEAD, n)
+        join(target, near + 8 * st.SYNC_HEAD, columns)
     if far == 0:
         return
     total = peek64(head + 8 * st.TOTAL_WARPS)
@@ -315,7 +318,7 @@ def observe_strong(head: int, slot: int, block: int, warp: int, key: int, at_onc
         for u in range(n):
             raise_to(target + 8 * u, peek64(far + 8))
         return
-    row = far + 8 * st.SYNC_HEAD + 8 * n
+    row = far + 8 * st.SYNC_HEAD + 8 * columns
     for u in range(n):
         raise_to(target + 8 * u, peek32(row + 4 * (block * n + u)))
     cross = cross_row(head, block, warp)

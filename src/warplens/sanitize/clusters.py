@@ -1,8 +1,9 @@
 """Blocks of a cluster: their barrier, and whose shared memory an address lies in.
 
 The blocks of a cluster stand in neighbouring slots, in the order of their ranks. Their barrier is
-a strong variable with a release at the arrival and an acquire behind the wait: two of them, taken
-in turn, since nobody arrives at a phase before all have left the one before the last.
+a strong variable, written at the arrival, which releases by the fence before it, and acquired
+behind the wait: two of them, taken in turn, since nobody arrives at a phase before all have left
+the one before the last.
 """
 
 from __future__ import annotations
@@ -81,8 +82,9 @@ def at_barrier(head: int, slot: int, block: int, w: int, lanes: int, arrives: bo
         poke64(place + 8, lanes)
         return
     phase = peek64(place)
-    clocks.fence(head, slot, block, warp, st.F_FENCE | st.F_WIDE_FENCE)
-    clocks.publish(head, slot, block, warp, barrier_key(head, slot, block, phase), True)
+    key = barrier_key(head, slot, block, phase)
+    clocks.publish(head, slot, block, warp, key, True)
+    clocks.publish(head, slot, block, warp, key, False)
     live = ~peek32(w + at.WARP_EXITED) & 0xFFFFFFFF
     if (lanes >> lowest_bit(live)) & 1:  # the parts of a divided warp arrive once
         poke64(place, phase + 1)

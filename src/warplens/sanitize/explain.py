@@ -27,7 +27,12 @@ _WINDOWS = {
 }  # fmt: skip
 
 
-_COPIES = {"LDGSTS": "asynchronous copy", "UBLKCP": "bulk copy"}
+_COPIES = {"LDGSTS": "asynchronous copy", "UBLKCP": "bulk copy", "UTMALDG": "tensor copy",
+           "UTMASTG": "tensor copy", "UTMAREDG": "tensor copy", "HGMMA": "product",
+           "QGMMA": "product", "IGMMA": "product", "BGMMA": "product"}  # fmt: skip
+
+
+_APART = frozenset(_COPIES) - {"LDGSTS"}
 
 
 def kind_of(inst: Instruction) -> str:
@@ -209,12 +214,20 @@ def _race(e: Explainer, record: Record) -> Finding | None:
                   f"and a barrier does not help. Use {missing}.")
     elif one_step:
         advice = "Lanes of a warp store different values to one word; the result is undefined."
+    if reach and e.kernel.instructions[first].opcode in _APART:
+        advice = ("It goes on beside the threads: wait for its mbarrier, or for its group "
+                  "(cp.async.bulk.wait_group, wgmma.wait_group), then for the other threads.")
     if reach and e.kernel.instructions[first].opcode == "LDGSTS":
         advice = ("The asynchronous copy may still be in flight: wait for its group "
                   "(__pipeline_wait_prior), then for the other threads (__syncthreads()).")
     if int(record[st.R_CHECK]) == st.C_SCOPE:
         check, advice = "narrow-scope-atomic", (
             "One of the atomics has block scope: use a scope that includes both threads."
+        )
+    elif int(record[st.R_CHECK]) == st.C_PROXY:
+        check, advice = "missing-proxy-fence", (
+            "Bulk copies and wgmma may not see the store: fence.proxy.async "
+            "(cde::fence_proxy_async_shared_cta) is missing between it and the barrier."
         )
     elif int(record[st.R_CHECK]) == st.C_VOLATILE:
         check, severity = "racy-volatile-access", "error" if missing else "warning"
@@ -373,6 +386,7 @@ _EXPLAINED: dict[int, Callable[[Explainer, Record], Finding | None]] = {
     st.C_SAME_VALUE: _race,
     st.C_SCOPE: _race,
     st.C_VOLATILE: _race,
+    st.C_PROXY: _race,
     st.C_UNINITIALISED: _uninitialised,
     st.C_OUT_OF_BOUNDS: _bad_access,
     st.C_MISALIGNED: _bad_access,

@@ -194,8 +194,10 @@ def races_of_warp(head: int, slot: int, w: int, inst: int, mask: int, space: int
                   block: int) -> None:  # fmt: skip
     """Every lane's access against the shadow of its words, the warp being one thread."""
     warp = peek32(w + at.WARP_INDEX)
-    quick = peek64(head + 8 * st.HAS_ASYNC) == 0 and peek64(head + 8 * st.CLUSTER) <= 1
-    known = slot + peek64(head + 8 * st.AT_KNOWN) + 8 * peek64(head + 8 * st.N_WARPS) * warp
+    quick = (peek64(head + 8 * st.HAS_ASYNC) | peek64(head + 8 * st.HAS_BULK)) == 0 and (
+        peek64(head + 8 * st.CLUSTER) <= 1
+    )
+    known = slot + peek64(head + 8 * st.AT_KNOWN) + 8 * peek64(head + 8 * st.COLUMNS) * warp
     clock = peek64(slot + peek64(head + 8 * st.AT_CLOCKS) + 8 * warp)
     flags = peek64(peek64(head + 8 * st.INSTRUCTIONS) + 32 * inst)
     short = block & st.BLOCK_MASK

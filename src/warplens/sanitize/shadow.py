@@ -45,8 +45,10 @@ def is_ordered(head: int, slot: int, stamp: int, now: int, block: int, other: in
             table = peek64(head + 8 * st.INSTRUCTIONS)
             flags = peek64(table + 32 * (now & st.INSTRUCTION_MASK))
             return theirs == warp and flags & st.F_ASYNC != 0
-        n = peek64(head + 8 * st.N_WARPS)
-        row = slot + peek64(head + 8 * st.AT_KNOWN) + 8 * n * warp
+        row = slot + peek64(head + 8 * st.AT_KNOWN) + 8 * peek64(head + 8 * st.COLUMNS) * warp
+        if is_apart(head, stamp):
+            n = peek64(head + 8 * st.N_WARPS)
+            return clock <= peek64(row + 8 * (n + theirs))
         return warp == theirs or clock <= peek64(row + 8 * theirs)
     if peek64(slot + peek64(head + 8 * st.AT_FLAGS)) == 0:
         return False
@@ -55,6 +57,15 @@ def is_ordered(head: int, slot: int, stamp: int, now: int, block: int, other: in
     n = peek64(head + 8 * st.N_WARPS)
     row = clocks.cross_row(head, block & st.BLOCK_MASK, warp)
     return clock <= peek32(row + 4 * (other * n + theirs))
+
+
+@native
+def is_apart(head: int, stamp: int) -> bool:
+    """Whether an access is a bulk copy's or a warpgroup product's, which end when waited for."""
+    if peek64(head + 8 * st.HAS_BULK) == 0:
+        return False
+    flags = peek64(peek64(head + 8 * st.INSTRUCTIONS) + 32 * (stamp & st.INSTRUCTION_MASK))
+    return flags & st.F_APART != 0
 
 
 @native
@@ -122,7 +133,7 @@ def report(head: int, w: int, stamp: int, now: int, block: int, other: int, spac
     if flags & st.F_STRONG:
         is_narrow = other != block and either & st.F_BLOCK_SCOPE != 0
         check = st.C_SCOPE if is_narrow else st.C_VOLATILE
-    plain = (peek64(table + 32 * second) & st.F_ATOMIC) == 0
+    plain = (peek64(table + 32 * second) & (st.F_ATOMIC | st.F_APART)) == 0
     if kind == FIRST_WRITE and plain and stores_same(
         w, stamp, now, word, 1 << peek64(head + 8 * st.CELL_SHIFT), host, same_step
     ):

@@ -150,7 +150,7 @@ def make_state(kernel: SassKernel, table: npt.NDArray[np.int64], memory: DeviceM
     head = state.header
     n_warps = (int(np.prod(config.block)) + 31) // 32
     blocks = int(np.prod(config.grid))
-    head[st.N_WARPS] = n_warps
+    head[st.N_WARPS] = head[st.COLUMNS] = n_warps
     head[st.CLUSTER] = kernel.cluster_blocks
     head[st.GRID_X], head[st.GRID_Y] = config.grid[:2]
     head[[st.CLUSTER_X, st.CLUSTER_Y, st.CLUSTER_Z]] = kernel.cluster_shape
@@ -209,7 +209,9 @@ def _synchronisation(
     flags = int(np.bitwise_or.reduce(table[:, st.I_FLAGS], initial=0))
     head[st.HAS_FENCES] = int(bool(flags & (st.F_FENCE | st.F_RELEASE)))
     head[st.HAS_ASYNC] = int(bool(flags & st.F_ASYNC))
-    orders = flags & (st.F_STRONG | st.F_BULK | st.F_CLUSTER)
+    if flags & st.F_APART and not lanes:
+        head[st.HAS_BULK], head[st.COLUMNS] = 1, 3 * head[st.N_WARPS]
+    orders = flags & (st.F_STRONG | st.F_APART | st.F_CLUSTER)
     if not orders or not options.tools & st.TOOL_RACECHECK:
         return
     total = int(head[st.TOTAL_WARPS])
@@ -217,7 +219,7 @@ def _synchronisation(
     crosses = not lanes and is_wide and total <= _MOST_CROSS_WARPS
     if crosses:
         head[st.CROSS] = state.keep(np.zeros((total, total), np.int32))
-    members = 32 if lanes else int(head[st.N_WARPS])
+    members = 32 if lanes else int(head[st.COLUMNS])
     row = 8 * (st.SYNC_HEAD + members + (total + 1) // 2 * int(bool(crosses)))
     head[st.SYNC_ROW_BYTES] = row
     head[st.SYNC_CAPACITY] = variables
@@ -227,7 +229,7 @@ def _synchronisation(
 def _slots(state: State, config: LaunchConfig, options: PassOptions, together: int) -> None:
     """One record per resident block; its parts in the order of the header."""
     head = state.header
-    n = int(head[st.N_WARPS])
+    n, wide = int(head[st.N_WARPS]), int(head[st.COLUMNS])
     races = bool(options.tools & st.TOOL_RACECHECK)
     lanes = options.mode == st.MODE_LANE
     total = int(head[st.TOTAL_WARPS]) if head[st.CROSS] else 0
@@ -236,11 +238,11 @@ def _slots(state: State, config: LaunchConfig, options: PassOptions, together: i
     sizes = {
         st.AT_BLOCK: 32,
         st.AT_CLOCKS: 8 * n,
-        st.AT_KNOWN: 8 * n * n,
-        st.AT_BARRIERS: 128 * n,
+        st.AT_KNOWN: 8 * n * wide,
+        st.AT_BARRIERS: 128 * wide,
         st.AT_WAITING: 128,
         st.AT_FENCED: 16 * n,
-        st.AT_PENDING: 8 * n * n,
+        st.AT_PENDING: 8 * n * wide,
         st.AT_FLOORS: 8 * n,
         st.AT_BARRIER_FLOORS: 128,
         st.AT_PENDING_FLOORS: 8 * n,
@@ -251,6 +253,7 @@ def _slots(state: State, config: LaunchConfig, options: PassOptions, together: i
         st.AT_CALLS: 768 * n,
         st.AT_CLUSTER: 16 * n,
         st.AT_COPIES: 8 * st.COPY_SLOTS * n if head[st.HAS_ASYNC] else 0,
+        st.AT_GROUPS: 16 * st.COPY_SLOTS * n if head[st.HAS_BULK] else 0,
         st.AT_LANE_CLOCKS: 256 * n if lanes else 0,
         st.AT_LANE_KNOWN: 8192 * n if lanes else 0,
         st.AT_LANE_PENDING: 8192 * n if lanes and head[st.HAS_FENCES] else 0,

@@ -51,11 +51,11 @@ GRID_X, GRID_Y, CLUSTER_X, CLUSTER_Y, CLUSTER_Z = 39, 64, 65, 66, 67
 # offsets in a slot record
 AT_BLOCK = 40  # block index + 1; last skipping EXIT + 1, its warp, its lanes
 AT_CLOCKS = 41  # n_warps
-AT_KNOWN = 42  # n_warps x n_warps: clock of the column's warp up to which the row's warp knows
-AT_BARRIERS = 43  # 16 x n_warps: joined at arrivals
+AT_KNOWN = 42  # n_warps x COLUMNS: clock of the column's warp up to which the row's warp knows
+AT_BARRIERS = 43  # 16 x COLUMNS: joined at arrivals
 AT_WAITING = 44  # 16 masks of warps that wait at a barrier
 AT_FENCED = 45  # n_warps x 2: clock at the last fence of block scope, of wider scope
-AT_PENDING = 46  # n_warps x n_warps: read from strong accesses, not yet fenced
+AT_PENDING = 46  # n_warps x COLUMNS: read from strong accesses, not yet fenced
 AT_FLOORS = 47  # n_warps: everything before this clock is known, whatever the block
 AT_BARRIER_FLOORS = 48  # 16
 AT_PENDING_FLOORS = 49  # n_warps
@@ -74,6 +74,11 @@ AT_SHARED_WHOLE = 61  # a range of shared memory that is written throughout, att
 AT_LANE_PENDING = 62  # n_warps x 32 x 32: read from strong accesses, not yet fenced
 AT_LANE_FENCED = 63  # n_warps x 32: clock at the last fence
 AT_CLUSTER = 68  # n_warps x 2: arrivals at the cluster's barrier, lanes that wait there
+# n_warps; in kernels with bulk copies or wgmma three times as many: what the column's warp did,
+# what of its bulk copies and products is complete, what of its stores their proxy may see
+COLUMNS = 69
+HAS_BULK = 70  # 1: the code has bulk copies or products of warpgroups
+AT_GROUPS = 71  # n_warps x 2 x COPY_SLOTS, as AT_COPIES: groups of bulk copies, of products
 HEADER_SLOTS = 72
 COPY_SLOTS, COPY_GROUPS = 18, 16
 
@@ -85,7 +90,8 @@ TOOL_MEMCHECK, TOOL_RACECHECK, TOOL_INITCHECK, TOOL_SYNCCHECK = 1, 2, 4, 8
 # --- instruction table ----------------------------------------------------------------------------
 INSTRUCTION_SLOTS = 4
 # I_BARRIER: of a barrier its bit; of an access the bits of barriers that it shows to be bypassed;
-# of a wait for copies the groups that may stay open; of a bulk copy 1 if from shared memory
+# of a wait for copies the groups that may stay open; of a bulk copy 1 if from shared memory; of a
+# product its columns by eight, 256: A in registers, 512: A transposed, 1024: B transposed
 # I_CACHE: of an access the allocation used last; of barriers in functions, and of calls of these,
 # the number of the function
 I_FLAGS, I_BARRIER, I_STATEMENT, I_CACHE = 0, 1, 2, 3
@@ -105,6 +111,11 @@ F_SKIPS = 1 << 25  # an EXIT of threads that left out the barriers behind
 F_VOLATILE, F_POLLS = 1 << 26, 1 << 27  # no atomic; a look that decides whether a loop goes on
 F_TENSOR = 1 << 29  # a bulk copy whose global side is a box of a tensor
 F_OF_GROUP = 1 << 28  # of cooperative groups, all of whose members have to come
+F_PROXY = 1 << 30  # FENCE.VIEW.ASYNC
+F_PRODUCT, F_PRODUCT_WAIT = 1 << 31, 1 << 33  # wgmma
+F_BULK_COMMIT = 1 << 32  # closes a group of bulk copies; of products: the last of its group
+F_FAR_RELEASE = 1 << 34  # for other blocks of the cluster as well
+F_APART = F_BULK | F_PRODUCT  # what goes on beside the threads, seen by another proxy
 F_PASSED = 1 << 17  # an access that shows a barrier to be bypassed
 
 # --- allocation table -----------------------------------------------------------------------------
@@ -134,7 +145,7 @@ RECORD_SLOTS = 18
 (C_RACE, C_SAME_VALUE, C_UNINITIALISED, C_OUT_OF_BOUNDS, C_MISALIGNED, C_READ_ONLY,
  C_DIVERGENT_BARRIER, C_BARRIER_LINES, C_BARRIER_COUNT, C_MASK_WITHOUT_CALLER, C_MASK_DIFFERS,
  C_MASK_NAMES_ENDED, C_INACTIVE_SOURCE, C_SCOPE, C_MBARRIER,
- C_BARRIER_ENDED, C_VOLATILE, C_GROUP_ENDED) = range(1, 19)  # fmt: skip
+ C_BARRIER_ENDED, C_VOLATILE, C_GROUP_ENDED, C_PROXY) = range(1, 20)  # fmt: skip
 
 # --- synchronisation variables --------------------------------------------------------------------
 SYNC_HEAD = 4  # int64 slots before the row: key, floor, block + 1 of the publisher, spare

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from warplens.isa.warpgroup import OPCODES, product_of
 from warplens.sanitize import state as st
 from warplens.sanitize.polling import polling_loads, reachable
-from warplens.sass.model import Imm, Instruction, SassKernel
+from warplens.sass.model import Imm, Instruction, SassKernel, Token
 
 if TYPE_CHECKING:
     from warplens.sanitize.ptx import OrderingLines
@@ -36,6 +37,15 @@ def flags_of(inst: Instruction) -> int:
         return st.F_FENCE | (0 if modifiers & _NEAR else st.F_WIDE_FENCE)
     if inst.opcode == "CCTL":
         return st.F_ACQUIRE if "IVALL" in modifiers else 0
+    if inst.opcode in ("STAS", "REDAS"):  # what they write is released by their arrival
+        return st.F_STRONG | st.F_ATOMIC | st.F_RELEASE | st.F_FAR_RELEASE
+    if inst.opcode == "FENCE":
+        return st.F_PROXY if "ASYNC" in modifiers else 0
+    if inst.opcode in OPCODES:
+        closes = any(isinstance(o, Token) and o.text.startswith("gsb") for o in inst.operands)
+        return st.F_PRODUCT | (st.F_BULK_COMMIT if closes else 0)
+    if inst.opcode == "WARPGROUP":
+        return st.F_PRODUCT_WAIT if "DEPBAR" in modifiers else 0
     if inst.opcode == "BAR":
         return st.F_BARRIER | (st.F_ARRIVE if "ARV" in modifiers else 0)
     if inst.opcode == "SHFL":
@@ -45,6 +55,7 @@ def flags_of(inst: Instruction) -> int:
              "EXIT": st.F_EXIT, "KILL": st.F_EXIT, "CALL": st.F_CALL,
              "WARPSYNC": st.F_WARPSYNC, "UTMALDG": st.F_BULK | st.F_TENSOR,
              "UTMASTG": st.F_BULK | st.F_TENSOR, "UTMAREDG": st.F_BULK | st.F_TENSOR,
+             "UTMACMDFLUSH": st.F_BULK_COMMIT,
              "UCGABAR_ARV": st.F_CLUSTER | st.F_ARRIVE, "UCGABAR_WAIT": st.F_CLUSTER}  # fmt: skip
     return plain.get(inst.opcode, 0)
 
@@ -114,12 +125,22 @@ def instruction_table(kernel: SassKernel, ordering: OrderingLines) -> npt.NDArra
             forms = [m for m in inst.modifiers if m in ("S", "G")]
             from_shared = forms[:1] == ["G"] or inst.opcode in ("UTMASTG", "UTMAREDG")
             table[i, st.I_BARRIER] = int(from_shared)
-        if flags & st.F_COPY_WAIT:
+        if flags & st.F_PRODUCT:
+            table[i, st.I_BARRIER] = _product_form(inst)
+        if flags & (st.F_COPY_WAIT | st.F_PRODUCT_WAIT):
             table[i, st.I_BARRIER] = next(
                 (o.bits for o in inst.operands if isinstance(o, Imm)), 0
             )
     _mark_bypasses(kernel, table)
     return table
+
+
+def _product_form(inst: Instruction) -> int:
+    """What at_product must know of a product beside its descriptors."""
+    product = product_of(inst)
+    forms = ((256, product.a_register is not None), (512, "tnspA" in product.marks),
+             (1024, "tnspB" in product.marks))  # fmt: skip
+    return product.columns // 8 + sum(bit for bit, holds in forms if holds)
 
 
 def _goes_with_barrier(instructions: tuple[Instruction, ...], index: int) -> bool:

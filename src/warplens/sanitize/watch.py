@@ -16,6 +16,14 @@ from warplens.sanitize.accesses import (
     is_untracked,
     order_strong,
 )
+from warplens.sanitize.apart import (
+    BULK_GROUPS,
+    PRODUCT_GROUPS,
+    at_product,
+    await_groups,
+    close_group,
+    fence_proxy,
+)
 from warplens.sanitize.bulk import at_bulk
 from warplens.sanitize.distant import check_ranks, other_blocks
 from warplens.sanitize.initcheck import check_initialised, is_known
@@ -227,6 +235,25 @@ def on_check(env: int, w: int, site: int, inst: int, mask: int, space: int, kind
     return good
 
 
+@native
+def beside_threads(head: int, env: int, slot: int, w: int, inst: int, lanes: int,
+                   block: int) -> None:  # fmt: skip
+    """Products, the groups of them and of bulk copies, and the fence between proxies."""
+    entry = peek64(head + 8 * st.INSTRUCTIONS) + 32 * inst
+    flags, detail = peek64(entry), peek64(entry + 8 * st.I_BARRIER)
+    warp = peek32(w + at.WARP_INDEX)
+    if flags & st.F_PRODUCT:
+        at_product(head, env, slot, w, inst, lanes, detail, block)
+        if flags & st.F_BULK_COMMIT:
+            close_group(head, slot, warp, PRODUCT_GROUPS)
+    elif flags & st.F_BULK_COMMIT:
+        close_group(head, slot, warp, BULK_GROUPS)
+    elif flags & st.F_PRODUCT_WAIT:
+        await_groups(head, slot, warp, PRODUCT_GROUPS, detail)
+    else:
+        fence_proxy(head, slot, warp)
+
+
 @cfunc(SYNC)
 def on_sync(env: int, w: int, inst: int, mask: int) -> None:
     """Orders what comes before and after barriers, fences and warp synchronisation."""
@@ -284,7 +311,13 @@ def on_sync(env: int, w: int, inst: int, mask: int) -> None:
             clusters.at_barrier(head, slot, block, w, lanes, flags & st.F_ARRIVE != 0)
     elif flags & st.F_BULK:
         at_bulk(head, env, slot, w, _WIDE(inst), lanes, block)
+    elif flags & (st.F_PROXY | st.F_PRODUCT | st.F_PRODUCT_WAIT | st.F_BULK_COMMIT):
+        if not by_lane and peek64(head + 8 * st.HAS_BULK) != 0:
+            beside_threads(head, env, slot, w, _WIDE(inst), lanes, block)
     elif flags & (st.F_COPY_COMMIT | st.F_COPY_WAIT):
+        if flags & st.F_COPY_WAIT and not by_lane and peek64(head + 8 * st.HAS_BULK) != 0:
+            left = peek64(entry + 8 * st.I_BARRIER)
+            await_groups(head, slot, warp, BULK_GROUPS, left)
         if not by_lane and peek64(head + 8 * st.HAS_ASYNC) != 0:
             if flags & st.F_COPY_COMMIT:
                 clocks.close_copies(head, slot, warp)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from warplens.lift import layout as at
 from warplens.lift.decode.binding import BindingError, Bound, access_bytes
 from warplens.lift.engines.llvm_lanes import Value
 from warplens.lift.memory.addresses import memory_operand, put_scratch
 from warplens.lift.memory.atomic_ops import atomic_operation
+from warplens.lift.memory.checks import check_lanes
 from warplens.lift.memory.mbarrier_ops import report
 from warplens.lift.memory.sites import call_helper, cluster_helper, new_site, use_runtime
 from warplens.lift.regions.generators import role
@@ -32,6 +34,16 @@ def _report_bytes(w: RegionWriter, barrier: Value, size: int) -> None:
     report(w, "words", w.lanes_mask(), True)
 
 
+def _checked(w: RegionWriter, data: Value, kind: int, size: int, site: int) -> str:
+    """The lanes that may access the data, as an observer says."""
+    mask = w.lanes_mask()
+    if not w.watch.checks:
+        return mask
+    return check_lanes(
+        w, "generic", kind, size, (data, w.x.u32(at.SHARED_WINDOW_HIGH), 0), site, mask
+    )
+
+
 @role("store_async")
 def store_async(w: RegionWriter, item: Bound) -> None:
     """STAS [data, barrier], R: a store to any block's shared memory, then its bytes arrive."""
@@ -47,7 +59,8 @@ def store_async(w: RegionWriter, item: Bound) -> None:
     )  # fmt: skip
     name = cluster_helper(w, own, size, shared_ir.shared_move("store", size))
     site, slot = new_site(w, "cluster", size, "store")
-    call_helper(w, name, site, w.lanes_mask(), 0, slot)
+    mask = _checked(w, data, at.ACCESS_WRITE, size, site)
+    call_helper(w, name, site, mask, 0, slot)
     _report_bytes(w, barrier, size)
 
 
@@ -65,5 +78,6 @@ def reduce_async(w: RegionWriter, item: Bound) -> None:
     quiet = atomic_ir.atomic("shared", operation, kind, bits, result=False)
     name = cluster_helper(w, own, bits // 8, quiet)
     site, slot = new_site(w, "cluster", bits // 8, "atomic")
-    call_helper(w, name, site, w.lanes_mask(), 0, slot)
+    mask = _checked(w, data, at.ACCESS_ATOMIC, bits // 8, site)
+    call_helper(w, name, site, mask, 0, slot)
     _report_bytes(w, barrier, bits // 8)

@@ -27,6 +27,7 @@ from warplens.lift.vector_ir import V
 from warplens.sass.model import PT, RZ, Mem, Pred, Reg, UPred, UReg
 
 _ARRIVALS = re.compile(r"A([01R])T([01RX])")
+_COPIES = frozenset({"bulk_copy", "tensor_load"})
 _SPINS = 200  # fuel that a look at a barrier costs: the warp may be waiting for another
 
 
@@ -56,7 +57,12 @@ def report(w: RegionWriter, kind: str, mask: str, anywhere: bool = False) -> Non
     if anywhere:
         name = cluster_helper(w, name, 8, arrive(kind, False)[1])
     site, slot = new_site(w, "cluster" if anywhere else "shared", 8, "atomic")
-    if not anywhere and w.bound[w.index].op.role != "bulk_copy":
+    item = w.bound[w.index]
+    is_copy = item is not None and item.op.role in _COPIES  # observers are told of it as a whole
+    if not is_copy and anywhere and w.watch.checks:
+        place = _get(w, ADDRESSES), w.x.u32(at.SHARED_WINDOW_HIGH), 0
+        mask = check_lanes(w, "generic", at.ACCESS_ATOMIC, 8, place, site, mask)
+    elif not is_copy and not anywhere:
         mask = check_lanes(w, "shared", at.ACCESS_ATOMIC, 8, _placed(w), site, mask)
     call_helper(w, name, site, mask, 0, slot)
 

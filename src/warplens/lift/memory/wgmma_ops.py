@@ -9,6 +9,7 @@ from warplens.isa.warpgroup import Product, product_of
 from warplens.lift import layout as at
 from warplens.lift.decode.binding import BindingError, Bound
 from warplens.lift.engines.llvm_lanes import Value
+from warplens.lift.memory.addresses import put_scratch
 from warplens.lift.memory.sites import use_runtime
 from warplens.lift.regions.generators import role
 from warplens.lift.regions.registers import record_offset
@@ -108,6 +109,11 @@ def warpgroup_product(w: RegionWriter, item: Bound) -> None:
             w.line(f"store {V} {value.ref}, ptr {_place(w, product.a_register + k)}, align 64")
         a_place = _place(w, product.a_register)
     da = "0" if form.from_registers else _descriptor(w, product.descriptors)
+    if w.tells("bulk"):
+        for k in range(4 if product.a_register is None else 2):
+            slot = k if product.a_register is None else k + 2
+            put_scratch(w, slot, w.operands.bits_word(UReg(product.descriptors + slot), 0, False))
+        w.tell_sync(w.lanes_mask())
     slow = _slow_function(w, form) if form.is_float else ""
     use_runtime(w, *wgmma_ir.DECLARATIONS.items(), (form.name, wgmma_ir.product(form, slow)))
     sign = str(-(1 << 31))

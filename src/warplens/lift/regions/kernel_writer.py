@@ -17,7 +17,8 @@ from warplens.lift.regions.writer import RegionWriter
 from warplens.lift.runtime.lane_rows_ir import AREA
 from warplens.sass.model import UPred
 
-_TOLD_AS = {"CCTL": "fence", "LDGDEPBAR": "copy_commit", "DEPBAR": "copy_commit"}
+_TOLD_AS = {"CCTL": "fence", "LDGDEPBAR": "copy_commit", "DEPBAR": "copy_commit",
+            "UTMACMDFLUSH": "bulk", "WARPGROUP": "bulk"}  # fmt: skip
 _TELL_THEMSELVES = frozenset({"bar", "warpsync"})  # roles that call the observer with arguments
 
 

@@ -9,7 +9,8 @@ SYNC_ROLES = frozenset({
     "bar", "warpsync", "fence", "exit", "bssy", "bsync", "break", "call", "ret", "trap", "yield",
     "cluster_arrive", "cluster_wait", "shuffle",
 })  # fmt: skip
-COPY_ROLES = frozenset({"copy_commit", "bulk"})  # groups of asynchronous copies, bulk copies
+# groups of asynchronous copies; bulk copies, products of warpgroups and their groups
+COPY_ROLES = frozenset({"copy_commit", "bulk"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
