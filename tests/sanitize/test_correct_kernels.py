@@ -20,13 +20,9 @@ SAMPLE = (
 CASES = [(path, case) for path, case in every_case("sm_90") if case.name in SAMPLE]
 
 
-# `fences` takes a minute.
 @pytest.mark.parametrize(
-    ("path", "case"),
-    [pytest.param(path, case, id=case.name,
-                  marks=pytest.mark.long if case.name == "fences" else ())
-     for path, case in CASES],
-)  # fmt: skip
+    ("path", "case"), [pytest.param(path, case, id=case.name) for path, case in CASES]
+)
 def test_nothing_is_found(path: Path, case: Case) -> None:
     """A correct kernel has no finding."""
     assert errors_of(path, case, "sm_90") == ""

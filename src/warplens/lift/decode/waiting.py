@@ -68,17 +68,22 @@ def find_waiting(blocks: Sequence[_Block], bound: Sequence[Bound | None]) -> Wai
     for block in blocks:
         for s in block.successors:
             before.setdefault(s, []).append(block.index)
+    works = frozenset(
+        block.index for block in blocks if _works(bound[block.start : block.end])
+    )
     bodies: dict[tuple[int, int], frozenset[int]] = {}
     certain, shared, takes = True, True, False
     for block in blocks:
         for head in block.successors:
             if head > block.index:
                 continue
-            body = _body(block.index, head, before)
-            items = [bound[i] for b in body for i in range(blocks[b].start, blocks[b].end)]
-            if not _only_looks(items):
+            body = _body(block.index, head, before, works)
+            if not body:
                 continue
+            items = [bound[i] for b in body for i in range(blocks[b].start, blocks[b].end)]
             roles = {item.op.role for item in items if item is not None}
+            if not roles & _LOOKS:
+                continue
             carried = 0
             for b in body:
                 carried |= blocks[b].writes
@@ -94,20 +99,30 @@ def find_waiting(blocks: Sequence[_Block], bound: Sequence[Bound | None]) -> Wai
     return Waiting(bodies=bodies, is_certain=certain, is_shared=shared, takes=takes)
 
 
-def _body(last: int, head: int, before: dict[int, list[int]]) -> frozenset[int]:
-    """The blocks of a loop: those that lead to its last one without passing its first."""
+def _body(
+    last: int, head: int, before: dict[int, list[int]], works: frozenset[int]
+) -> frozenset[int]:
+    """The blocks of a loop: those that lead to its last one without passing its first.
+
+    None if one of them does more than look. That is asked on the way: where functions return to
+    many places nearly all blocks lead to each other.
+    """
+    if last in works or head in works:
+        return frozenset()
     body, rest = {last, head}, [last] if last != head else []
     while rest:
         for b in before.get(rest.pop(), ()):
+            if b in works:
+                return frozenset()
             if b not in body:
                 body.add(b)
                 rest.append(b)
     return frozenset(body)
 
 
-def _only_looks(items: list[Bound | None]) -> bool:
-    roles = {item.op.role if item is not None else "store" for item in items}
-    return bool(roles & _LOOKS) and not roles & _WORK
+def _works(items: Sequence[Bound | None]) -> bool:
+    """Whether one of the instructions does more than look."""
+    return any(item is None or item.op.role in _WORK for item in items)
 
 
 def _reads_clock(items: list[Bound | None]) -> bool:
