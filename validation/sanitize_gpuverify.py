@@ -46,6 +46,7 @@ PRELUDE = r"""
 #define __reads_from(...) ((void)0)
 #define __writes_to(...) ((void)0)
 #define uint unsigned int
+#define __builtin_memset(target, value, size) (memset)(target, value, size)
 #define __builtin_memcpy(target, source, size) (memcpy)(target, source, size)
 namespace cooperative_groups {
 template <typename Group> __device__ void synchronize(Group& group) { group.sync(); }
@@ -62,6 +63,7 @@ REASONS = {
     "param_values/value_in_assert": "an assertion of the verifier's",
     "misc/fail/miscfail8": "an assertion of the verifier's",
     "misc/fail/miscfail2": "an invariant",
+    "warpsync/equality_abstraction_issue": "an assertion of the verifier's",
     "misc/fail/miscfail7": "the array might be null: a contract",
     "misc/fail/miscfail1": "does not compile, on purpose",
     "misc/fail/miscfail5": "does not compile as CUDA: constant memory is assigned",

@@ -61,8 +61,10 @@ def function_of(head: int, inst: int) -> int:
 @native
 def place_of(head: int, slot: int, warp: int, inst: int, lane: int) -> int:
     """What tells a barrier from others: its instruction, or the call of the function it is in."""
+    if function_of(head, inst) == 0:
+        return inst
     call = peek64(slot + peek64(head + 8 * st.AT_CALLS) + 768 * warp + 8 * lane) - 1
-    if call < 0 or function_of(head, inst) == 0:
+    if call < 0:
         return inst
     return call if function_of(head, call) == function_of(head, inst) else inst
 
