@@ -6,7 +6,8 @@ FOLDER is a copy of the repository. Each kernel's first lines say whether it is 
 what the verifier says of it otherwise, and the launch. Grids are cut to four blocks and blocks to
 256 threads. Arrays are larger than what the kernels index, filled with zeros; integers are the
 number of threads, or what a `__requires(n == ...)` asks for, and where the suite expects a failure
-1 as well. The verifier's own annotations are left out. Prints a line per kernel and the figures: of
+1 as well, and the value that its counterexample has. The verifier's own annotations are left out.
+Prints a line per kernel and the figures: of
 kernels that the suite calls racy, divergent or wrong in memory, those found, found as a remark (all
 threads store the same value) and missed; of right ones the clean, the reported and those that read
 what nobody wrote, of which the verifier says nothing; and those left out, whose expected failure is
@@ -64,6 +65,7 @@ REASONS = {
     "misc/fail/miscfail8": "an assertion of the verifier's",
     "misc/fail/miscfail2": "an invariant",
     "warpsync/equality_abstraction_issue": "an assertion of the verifier's",
+    "memcpy_simplification": "a function that is declared only, or a texture",
     "misc/fail/miscfail7": "the array might be null: a contract",
     "misc/fail/miscfail1": "does not compile, on purpose",
     "misc/fail/miscfail5": "does not compile as CUDA: constant memory is assigned",
@@ -123,7 +125,8 @@ def verdict(text: str, is_bad: bool) -> tuple[list[str], list[str]]:
     for name in module.kernels:
         kernel = module[name]
         threads = int(np.prod(grid) * np.prod(block))
-        for number in (threads, 1) if is_bad else (threads,):
+        witness = [int(n) for n in re.findall(r"(?m)^//\s*\w+ = (\d+)\s*$", text)]
+        for number in (threads, 1, *witness) if is_bad else (threads,):
             report = kernel.sanitize[grid, block](*values(kernel, text, number))
             checks |= {finding.check for finding in report.errors}
             remarks |= {f.check for f in report.findings if "same-value" in f.check}
