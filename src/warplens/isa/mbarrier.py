@@ -52,6 +52,13 @@ def ublkcp() -> None:
     """Bulk copy between global memory and shared memory of the cluster (cp.async.bulk), at once."""
 
 
+@op("UBLKRED", role="bulk_reduce", sig="<-", pipe="uniform", latency="global_load",
+    mods="S G ADD MIN MAX INC DEC AND OR XOR S32 U64 S64 F32 F64 F16 BF16 RN",
+    category="memory")  # fmt: skip
+def ublkred() -> None:
+    """Bulk reduction in global memory or shared memory of the cluster, at once."""
+
+
 @op("UBLKPF", role="nop", mods="L2", sig="<-", pipe="uniform", latency="global_load",
     category="memory")  # fmt: skip
 def ublkpf() -> None:

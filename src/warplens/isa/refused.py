@@ -22,12 +22,9 @@ _MMA = "use mma.sync or nvcuda::wmma"
 
 FEATURES = (
     Feature("sparse matrix products (mma.sp)", "multiply dense matrices",
-            ("HMMA", "IMMA", "QMMA", "OMMA", "HGMMA", "IGMMA", "QGMMA"), frozenset({"SP"})),
+            ("QMMA", "OMMA", "HGMMA", "IGMMA", "QGMMA"), frozenset({"SP"})),
     Feature("first-generation matrix products (mma.m8n8k4 of halves)",
             "use mma.m16n8k8 or nvcuda::wmma", ("HMMA",), frozenset({"884"})),
-    Feature("atomic minimum and maximum of packed halves",
-            "loop with atomicCAS: how the instruction treats NaN is not known",
-            ("ATOM", "REDG"), frozenset({"F16x2", "BF16x2", "F16x4", "F16x8", "BF16x4", "BF16x8"})),
     Feature("TMA copies by im2col or gather (cp.async.bulk.tensor)", "copy tiles",
             ("UTMA",), frozenset({"IM2COL", "IM2COL_W", "GATHER4", "SCATTER4"})),
     Feature("tcgen05 matrix instructions", _MMA, ("UTC",)),
@@ -35,7 +32,6 @@ FEATURES = (
     Feature("matrix products with block scaling", _MMA, ("OMMA",)),
     Feature("textures", _PLAIN, ("TEX", "TLD", "TMML", "TXD", "TXQ", "UTEX")),
     Feature("surfaces", _PLAIN, ("SULD", "SUST", "SUATOM", "SURED", "SUQUERY")),
-    Feature("bulk reductions (cp.reduce.async.bulk)", "add with atomics", ("UBLKRED",)),
     Feature("bulk fills of shared memory (st.bulk)", "fill with a loop", ("UMEMSETS",)),
     Feature("cluster launch control", "loop over a counter in global memory", ("UGETNEXTWORKID",)),
     Feature("multimem accesses (several GPUs at once)", "access one GPU's memory",

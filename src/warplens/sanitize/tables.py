@@ -55,7 +55,7 @@ def flags_of(inst: Instruction) -> int:
              "EXIT": st.F_EXIT, "KILL": st.F_EXIT, "CALL": st.F_CALL,
              "WARPSYNC": st.F_WARPSYNC, "UTMALDG": st.F_BULK | st.F_TENSOR,
              "UTMASTG": st.F_BULK | st.F_TENSOR, "UTMAREDG": st.F_BULK | st.F_TENSOR,
-             "UTMACMDFLUSH": st.F_BULK_COMMIT,
+             "UTMACMDFLUSH": st.F_BULK_COMMIT, "UBLKRED": st.F_BULK,
              "UCGABAR_ARV": st.F_CLUSTER | st.F_ARRIVE, "UCGABAR_WAIT": st.F_CLUSTER}  # fmt: skip
     return plain.get(inst.opcode, 0)
 

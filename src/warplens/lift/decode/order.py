@@ -20,6 +20,8 @@ def order_reason(bound: list[Bound]) -> str:
             return f"floating-point atomic: {where}"
         if item.op.role == "tensor_reduce" and "ADD" in modifiers:
             return f"sum of a tensor copy, perhaps of floats: {where}"
+        if item.op.role == "bulk_reduce" and modifiers & {"F16", "BF16", "F32", "F64"}:
+            return f"floating-point bulk reduction: {where}"
         if item.op.role in ("load", "store") and "STRONG" in modifiers:
             return f"strong or volatile access: {where}"
     return ""

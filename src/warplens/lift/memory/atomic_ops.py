@@ -48,12 +48,13 @@ def atomic_operation(item: Bound) -> tuple[str, str, int]:
         return operation, "U128", 128
     for name, bits in ATOMIC_VECTORS.items():
         if name in modifiers:
-            if operation != "ADD":
+            if operation not in (("ADD",) if "F32" in name else ("ADD", "MIN", "MAX")):
                 raise BindingError(f"atomic {operation} on {name}: how it treats NaN is not known")
             return operation, name, bits
     for name in ("F16x2", "BF16x2", "F32", "F64", "U64", "S64", "S32"):
         if name in modifiers:
-            if name[0] in "FB" and operation not in ("ADD", "EXCH", "CAS"):
+            packed = ("MIN", "MAX") if name.endswith("16x2") else ()
+            if name[0] in "FB" and operation not in ("ADD", "EXCH", "CAS", *packed):
                 raise BindingError(f"atomic {operation} on {name}: how it treats NaN is not known")
             return operation, name, 64 if name.endswith("64") else 32
     if "BF16_V2" in modifiers:

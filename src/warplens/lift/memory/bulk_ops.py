@@ -1,4 +1,4 @@
-"""Code for bulk copies (UBLKCP): done at once, by the lowest executing lane."""
+"""Code for bulk copies and reductions (UBLKCP, UBLKRED): done at once, by the lowest lane."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from warplens.lift.regions.generators import role
 from warplens.lift.regions.writer import RegionWriter
 from warplens.lift.runtime import cluster_ir
 from warplens.lift.runtime.access_ir import ADDRESSES, VALUES, scratch
+from warplens.lift.runtime.combine_ir import combine, vector_of
 from warplens.sass.model import Mem, UReg
 
 _FORMS = {("S", "G"): "load", ("G", "S"): "store", ("S", "S"): "shared"}
@@ -63,7 +64,7 @@ same:
   %issame = icmp eq ptr %seg, %segl
   br i1 %issame, label %copy, label %apart
 apart:
-  %f3 = call i32 @wl.fault(ptr %env, i64 {at.FAULT_GLOBAL}, i32 %inst, i32 %lane, i64 %last,
+  %fault3 = call i32 @wl.fault(ptr %env, i64 {at.FAULT_GLOBAL}, i32 %inst, i32 %lane, i64 %last,
     i64 %sz)
   ret i32 1
 copy:
@@ -75,14 +76,46 @@ copy:
   %far.p = inttoptr i64 %far.a to ptr"""
 
 
-def bulk_copy(form: str, clusters: bool) -> tuple[str, str]:
-    """Name and text of @wl.bulk.FORM: one copy to or from shared memory.
+_PIECE = """  %bytes = load <16 x i8>, ptr %from, align 16
+  store <16 x i8> %bytes, ptr %to, align 16
+  br label %next
+next:
+  %i2 = add i64 %i, 16"""
+
+
+def _combined(operation: str, kind: str, bits: int) -> str:
+    """Lines that combine the number at %from with that at %to; other blocks may do so too."""
+    word, t, size = vector_of(kind)[0], f"i{bits}", bits // 8
+    return f"""  %b = load {t}, ptr %from, align {size}
+  %old0 = load {t}, ptr %to, align {size}
+  br label %again
+again:
+  %old = phi {t} [ %old0, %piece ], [ %seen, %again ]
+{combine(operation, word, bits)}
+  %pair = cmpxchg ptr %to, {t} %old, {t} %new monotonic monotonic
+  %seen = extractvalue {{ {t}, i1 }} %pair, 0
+  %done1 = extractvalue {{ {t}, i1 }} %pair, 1
+  br i1 %done1, label %next, label %again
+next:
+  %i2 = add i64 %i, {size}"""
+
+
+Reduction = tuple[str, str, int]  # operation, kind and bits as of an atomic
+
+
+def bulk_copy(form: str, clusters: bool, reduction: Reduction | None = None) -> tuple[str, str]:
+    """Name and text of @wl.bulk.FORM: one copy to or from shared memory, or reduction.
 
     The first lane's words in scratch: the far address (slots 0, 1: of global memory, or an offset
     in the block's shared memory), shared address and bytes (first two value slots).
     """
     name = f"wl.bulk.{form}"
     kind = at.ACCESS_WRITE if form == "store" else at.ACCESS_READ
+    piece = _PIECE
+    if reduction is not None:
+        name += f".{reduction[0]}.{reduction[1]}".lower()
+        kind = at.ACCESS_ATOMIC if form == "store" else kind
+        piece = _combined(*reduction)
     far_end = _shared_end("far", False) if form == "shared" else _global_end(kind)
     ends = ("%far.p", "%near.p") if form == "store" else ("%near.p", "%far.p")
     last = "far.inside" if form == "shared" else "copy"
@@ -116,7 +149,7 @@ go:
   %skew = icmp ne i64 %low4, 0
   br i1 %skew, label %misaligned, label %aligned
 misaligned:
-  %f1 = call i32 @wl.fault(ptr %env, i64 {at.FAULT_MISALIGNED}, i32 %inst, i32 %lane, i64 %far,
+  %fault1 = call i32 @wl.fault(ptr %env, i64 {at.FAULT_MISALIGNED}, i32 %inst, i32 %lane, i64 %far,
     i64 16)
   ret i32 1
 aligned:
@@ -124,15 +157,13 @@ aligned:
 {far_end}
   br label %move
 move:
-  %i = phi i64 [ 0, %{last} ], [ %i2, %piece ]
+  %i = phi i64 [ 0, %{last} ], [ %i2, %next ]
   %more = icmp ult i64 %i, %sz
   br i1 %more, label %piece, label %done
 piece:
   %from = getelementptr i8, ptr {ends[1]}, i64 %i
   %to = getelementptr i8, ptr {ends[0]}, i64 %i
-  %bytes = load <16 x i8>, ptr %from, align 16
-  store <16 x i8> %bytes, ptr %to, align 16
-  %i2 = add i64 %i, 16
+{piece}
   br label %move
 done:
   ret i32 0
@@ -147,7 +178,7 @@ def _registers(item: Bound) -> tuple[str, list[int], UReg]:
     if len(places) != 2 or len(sizes) != 1 or kinds not in _FORMS:
         raise BindingError(f"operands of {item.inst.mnemonic}")
     if any(p.uniform is None or p.base is not None for p in places):
-        raise BindingError("UBLKCP with a vector address")
+        raise BindingError(f"{item.inst.opcode} with a vector address")
     return _FORMS[kinds], [p.uniform.index for p in places if p.uniform is not None], sizes[0]
 
 
@@ -181,9 +212,39 @@ def bulk_copy_(w: RegionWriter, item: Bound) -> None:
         _copy(w, form, far, size, x.or_(data, top), x.or_(barrier, top), lanes)
 
 
+_KINDS = {"S32": ("S32", 32), "U64": ("U64", 64), "S64": ("S64", 64), "F32": ("F32", 32),
+          "F64": ("F64", 64), "F16": ("F16x2", 32), "BF16": ("BF16x2", 32)}  # fmt: skip
+_OPERATIONS = frozenset({"ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR"})
+
+
+def _reduction(item: Bound) -> Reduction:
+    operation = next((m for m in item.inst.modifiers if m in _OPERATIONS), "")
+    if not operation:
+        raise BindingError(f"reduction of {item.inst.mnemonic}")
+    named = next((m for m in item.inst.modifiers if m in _KINDS), None)
+    return (operation, *(_KINDS[named] if named else ("U32", 32)))
+
+
+@role("bulk_reduce")
+def bulk_reduce(w: RegionWriter, item: Bound) -> None:
+    """UBLKRED.G.S [global], [shared], size; .S.S [shared, barrier], [own shared], size."""
+    form, places, units = _registers(item)
+    if form == "load":
+        raise BindingError(f"direction of {item.inst.mnemonic}")
+    near, far = (places[1], places[0]) if form == "store" else places
+    mask = w.lanes_mask()
+    lowest = w.emit(f"and i32 {mask}, {w.emit(f'sub i32 0, {mask}')}")
+
+    def word(index: int) -> Value:
+        return w.operands.bits_word(UReg(index), 0, False)
+
+    size = w.x.shl(word(units.index), w.x.u32(4))
+    _copy(w, form, far, size, word(near), word(near + 1), lowest, _reduction(item))
+
+
 def _copy(w: RegionWriter, form: str, far: int, size: Value, near: Value, barrier: Value,
-          lanes: str) -> None:  # fmt: skip
-    """One copy and, unless to global memory, the report of its bytes."""
+          lanes: str, reduction: Reduction | None = None) -> None:  # fmt: skip
+    """One copy or reduction and, unless to global memory, the report of its bytes."""
     x = w.x
     low, high = (w.operands.bits_word(UReg(far + k), 0, False) for k in range(2))
     if form == "shared":
@@ -194,7 +255,7 @@ def _copy(w: RegionWriter, form: str, far: int, size: Value, near: Value, barrie
     if w.tells("bulk"):
         put_scratch(w, VALUES + 2, barrier)
         w.tell_sync(lanes)
-    name, text = bulk_copy(form, w.clusters)
+    name, text = bulk_copy(form, w.clusters, reduction)
     w.module.helper("wl.cluster.base", cluster_ir.base())
     use_runtime(w, (name, text))
     site, slot = new_site(w, "global", 16, "store" if form == "store" else "load")

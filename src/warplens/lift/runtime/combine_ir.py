@@ -119,11 +119,44 @@ def _round_bf16(i: int) -> list[str]:
     ]
 
 
+_INFINITY = {"F16": 0x7C00, "BF16": 0x7F80}
+
+
+def _packed_extreme(operation: str, kind: str) -> str:
+    """The smaller or larger of each half: a number before NaN, -0 below +0 (an H200's)."""
+    lines, compare = [], "slt" if operation == "MIN" else "sgt"
+    for i, shift in enumerate((0, 16)):
+        for stem, source in (("x", "%old"), ("y", "%b")):
+            lines += [
+                f"  %{stem}{i}.s = lshr i32 {source}, {shift}",
+                f"  %{stem}{i} = trunc i32 %{stem}{i}.s to i16",
+                f"  %{stem}{i}.m = and i16 %{stem}{i}, 32767",
+                f"  %{stem}{i}.n = icmp ugt i16 %{stem}{i}.m, {_INFINITY[kind]}",
+                f"  %{stem}{i}.g = ashr i16 %{stem}{i}, 15",
+                f"  %{stem}{i}.f = and i16 %{stem}{i}.g, 32767",
+                f"  %{stem}{i}.k = xor i16 %{stem}{i}, %{stem}{i}.f",
+            ]
+        lines += [
+            f"  %c{i} = icmp {compare} i16 %x{i}.k, %y{i}.k",
+            f"  %e{i} = select i1 %c{i}, i16 %x{i}, i16 %y{i}",
+            f"  %u{i} = select i1 %x{i}.n, i16 %y{i}, i16 %e{i}",
+            f"  %v{i} = select i1 %y{i}.n, i16 %x{i}, i16 %u{i}",
+            f"  %a{i} = and i1 %x{i}.n, %y{i}.n",
+            f"  %r{i} = select i1 %a{i}, i16 32767, i16 %v{i}",
+            f"  %w{i}.z = zext i16 %r{i} to i32",
+            f"  %w{i} = shl i32 %w{i}.z, {shift}",
+        ]
+    lines.append("  %new = or i32 %w0, %w1")
+    return "\n".join(lines)
+
+
 def combine(operation: str, kind: str, bits: int) -> str:
     """Lines that define %new from %old, %b and (CAS) %c, all i`bits`."""
     t = f"i{bits}"
     if operation in _INTEGER and kind in ("U32", "S32", "U64", "S64"):
         return f"  %new = {_INTEGER[operation]} {t} %old, %b"
+    if operation in ("MIN", "MAX") and kind.endswith("F16x2"):
+        return _packed_extreme(operation, kind[:-2])
     if operation in ("MIN", "MAX"):
         compare = _EXTREME[operation, kind.startswith("S")]
         return f"  %cmp = icmp {compare} {t} %b, %old\n  %new = select i1 %cmp, {t} %b, {t} %old{_EVEN}"
