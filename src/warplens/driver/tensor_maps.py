@@ -5,12 +5,45 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from warplens.driver.status import DriverError, Status
-from warplens.lift.layout import MAP_TYPES
+from warplens.lift.layout import MAP_IM2COL, MAP_TYPES
 from warplens.session.tensor_map import map_bytes
 
 _ELEMENT_BYTES = (1, 2, 4, 4, 8, 8, 2, 4, 8, 2)  # of MAP_TYPES, whose order is the driver's
 _PITCHES = (0, 32, 64, 128)
 _FLOATS = frozenset({"f16", "f32", "f64", "bf16"})
+
+
+def _rules(
+    *, name: str, element: int, address: int, sizes: Sequence[int], strides: Sequence[int],
+    steps: Sequence[int], inner: int, pitch: int, fill: int,
+) -> dict[str, bool]:  # fmt: skip
+    """What must hold of every map, by the words that name it."""
+    return {
+        f"rank {len(sizes)}": 1 <= len(sizes) <= 5,
+        f"address {address:#x}": address % 16 == 0,
+        f"sizes {sizes}": all(1 <= size <= 1 << 31 for size in sizes),
+        f"strides {strides}": all(not n % 16 and n < 1 << 40 for n in strides),
+        f"steps {steps}": all(1 <= step <= 8 for step in steps),
+        f"{inner * element} bytes along the innermost axis": inner * element % 16 == 0,
+        f"swizzle {pitch} of {inner * element} bytes": not pitch or inner * element <= pitch,
+        f"fill {fill} of {name}": fill == 0 or (fill == 1 and name in _FLOATS),
+    }
+
+
+def _kind(kind: int, interleave: int, swizzle: int) -> tuple[str, int, int]:
+    """Name and bytes of an element type, and what a swizzle spans."""
+    if kind >= len(MAP_TYPES) or interleave or swizzle >= len(_PITCHES):
+        raise DriverError(
+            Status.CUDA_ERROR_NOT_SUPPORTED,
+            f"tensor maps of element type {kind}, interleave {interleave}, swizzle {swizzle}",
+        )
+    return MAP_TYPES[kind], _ELEMENT_BYTES[kind], _PITCHES[swizzle]
+
+
+def _check(rules: dict[str, bool]) -> None:
+    for words, is_kept in rules.items():
+        if not is_kept:
+            raise DriverError(Status.CUDA_ERROR_INVALID_VALUE, f"a tensor map with {words}")
 
 
 def encoded(
@@ -22,28 +55,43 @@ def encoded(
     Raises:
         DriverError: what the driver refuses too, or a layout that is not served.
     """
-    if kind >= len(MAP_TYPES) or interleave or swizzle >= len(_PITCHES):
-        raise DriverError(
-            Status.CUDA_ERROR_NOT_SUPPORTED,
-            f"tensor maps of element type {kind}, interleave {interleave}, swizzle {swizzle}",
-        )
-    element, pitch, name = _ELEMENT_BYTES[kind], _PITCHES[swizzle], MAP_TYPES[kind]
-    rules = {
-        f"rank {len(sizes)}": 1 <= len(sizes) <= 5,
-        f"address {address:#x}": address % 16 == 0,
-        f"sizes {sizes}": all(1 <= size <= 1 << 31 for size in sizes),
-        f"strides {strides}": all(not n % 16 and n < 1 << 40 for n in strides),
-        f"box {box}": all(1 <= size <= 256 for size in box),
-        f"steps {steps}": all(1 <= step <= 8 for step in steps),
-        f"{box[0] * element} bytes along the innermost axis": box[0] * element % 16 == 0,
-        f"swizzle {pitch} of {box[0] * element} bytes": not pitch or box[0] * element <= pitch,
-        f"fill {fill} of {name}": fill == 0 or (fill == 1 and name in _FLOATS),
-    }
-    for words, is_kept in rules.items():
-        if not is_kept:
-            raise DriverError(Status.CUDA_ERROR_INVALID_VALUE, f"a tensor map with {words}")
+    name, element, pitch = _kind(kind, interleave, swizzle)
+    _check(_rules(
+        name=name, element=element, address=address, sizes=sizes, strides=strides, steps=steps,
+        inner=box[0], pitch=pitch, fill=fill,
+    ) | {f"box {box}": all(1 <= size <= 256 for size in box)})  # fmt: skip
     return map_bytes(
         kind=name, element=element, address=address,
         sizes=sizes, strides=strides, box=box, steps=steps,
         pitch=pitch, fills_nan=bool(fill),
+    )  # fmt: skip
+
+
+_CORNERS = {3: 1 << 15, 4: 1 << 7, 5: 1 << 4}  # how far a corner may lie off, by rank
+
+
+def encoded_im2col(
+    *, kind: int, address: int, sizes: Sequence[int], strides: Sequence[int],
+    lower: Sequence[int], upper: Sequence[int], channels: int, pixels: int, steps: Sequence[int],
+    interleave: int, swizzle: int, fill: int,
+) -> bytes:  # fmt: skip
+    """As `encoded`, for copies of the channels of pixels; corners are of W, H and D."""
+    name, element, pitch = _kind(kind, interleave, swizzle)
+    most = _CORNERS.get(len(sizes), 0)
+    _check({f"rank {len(sizes)} by im2col": most > 0})
+    _check(_rules(
+        name=name, element=element, address=address, sizes=sizes, strides=strides, steps=steps,
+        inner=channels, pitch=pitch, fill=fill,
+    ) | {
+        f"corners {lower}, {upper}": all(-most <= n < most for n in (*lower, *upper)) and all(
+            n + u > low for n, low, u in zip(sizes[1:-1], lower, upper, strict=True)
+        ),
+        f"{channels} channels": 1 <= channels <= 256,
+        f"{pixels} pixels": 1 <= pixels <= 1024,
+    })  # fmt: skip
+    corners = [(low & 0xFFFF) | (up & 0xFFFF) << 16 for low, up in zip(lower, upper, strict=True)]
+    return map_bytes(
+        kind=name, element=element, address=address, sizes=sizes, strides=strides,
+        box=(channels, pixels, *corners), steps=steps, pitch=pitch, fills_nan=bool(fill),
+        mode=MAP_IM2COL,
     )  # fmt: skip

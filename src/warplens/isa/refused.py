@@ -22,11 +22,11 @@ _MMA = "use mma.sync or nvcuda::wmma"
 
 FEATURES = (
     Feature("sparse matrix products (mma.sp)", "multiply dense matrices",
-            ("QMMA", "OMMA", "HGMMA", "IGMMA", "QGMMA"), frozenset({"SP"})),
+            ("QMMA", "OMMA"), frozenset({"SP"})),
     Feature("first-generation matrix products (mma.m8n8k4 of halves)",
             "use mma.m16n8k8 or nvcuda::wmma", ("HMMA",), frozenset({"884"})),
-    Feature("TMA copies by im2col or gather (cp.async.bulk.tensor)", "copy tiles",
-            ("UTMA",), frozenset({"IM2COL", "IM2COL_W", "GATHER4", "SCATTER4"})),
+    Feature("TMA copies by im2col::w or gather (cp.async.bulk.tensor)", "copy tiles or by im2col",
+            ("UTMA",), frozenset({"IM2COL_W", "GATHER4", "SCATTER4"})),
     Feature("tcgen05 matrix instructions", _MMA, ("UTC",)),
     Feature("tcgen05 tensor memory", _MMA, ("LDTM", "STTM", "UVIRTCOUNT")),
     Feature("matrix products with block scaling", _MMA, ("OMMA",)),

@@ -15,22 +15,23 @@ _TMA: dict[str, Any] = {
 }  # fmt: skip
 
 
-@op("UTMALDG", role="tensor_load", mods=f"{_RANKS} MULTICAST", **_TMA)
+@op("UTMALDG", role="tensor_load", mods=f"{_RANKS} MULTICAST IM2COL", **_TMA)
 def utmaldg() -> None:
     """Copy a box of a tensor to shared memory of the cluster, reporting its bytes, at once."""
 
 
-@op("UTMASTG", role="tensor_store", mods=_RANKS, **_TMA)
+@op("UTMASTG", role="tensor_store", mods=f"{_RANKS} IM2COL", **_TMA)
 def utmastg() -> None:
     """Copy a box from shared memory to a tensor, at once."""
 
 
-@op("UTMAREDG", role="tensor_reduce", mods=f"{_RANKS} ADD MIN MAX INC DEC AND OR XOR", **_TMA)
+@op("UTMAREDG", role="tensor_reduce", **_TMA,
+    mods=f"{_RANKS} IM2COL ADD MIN MAX INC DEC AND OR XOR")  # fmt: skip
 def utmaredg() -> None:
     """Combine a box from shared memory with a tensor, element by element, at once."""
 
 
-@op("UTMAPF", role="nop", mods=f"{_RANKS} L2", **_TMA)
+@op("UTMAPF", role="nop", mods=f"{_RANKS} L2 IM2COL", **_TMA)
 def utmapf() -> None:
     """Prefetch a box to the L2 cache."""
 

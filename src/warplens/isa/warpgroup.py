@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from warplens.sass.model import Instruction, Pred, Reg, Token, UPred
+from warplens.sass.model import RZ, Imm, Instruction, Pred, Reg, Token, UPred
 
 OPCODES = frozenset({"HGMMA", "QGMMA", "IGMMA", "BGMMA"})
 _SHAPE = re.compile(r"64x(\d+)x(\d+)")
-_DESCRIPTORS = re.compile(r"gdesc\[UR(\d+)\]((?:\.\w+)*)")
+_DESCRIPTORS = re.compile(r"gdesc\[UR(\d+|Z)\]((?:\.\w+)*)")
 _MARKS = frozenset({"tnspA", "tnspB", "negA", "negB"})
 _TYPES = ("E4M3", "E5M2", "S8", "U8")
 # fraction bits below the largest exponent that sums keep, as recorded
 _KEPT_BITS, _KEPT_BITS_FP8 = 25, 13
+_NO_DESCRIPTORS = 255  # URZ
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,11 +32,18 @@ class Product:
     marks: frozenset[str]  # tnspA tnspB negA negB
     adds: Pred | UPred | None
     saturates: bool
+    metadata: int | None = None  # register with the places of a sparse A's numbers
+    selector: int = 0
 
     @property
     def registers(self) -> int:
         """Registers of D per lane."""
         return self.columns // (4 if self.sums == "f16" else 2)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing comes of it: compilers close a group with a product into RZ."""
+        return self.d_register == RZ
 
     @property
     def kept_bits(self) -> int:
@@ -69,8 +77,12 @@ def product_of(inst: Instruction) -> Product:
     tokens = [o.text for o in inst.operands if isinstance(o, Token)]
     found = next((m for text in tokens if (m := _DESCRIPTORS.fullmatch(text))), None)
     others = [t for t in tokens if not t.startswith("gdesc[") and not re.fullmatch(r"gsb\d", t)]
+    is_sparse = "SP" in inst.modifiers
+    metadata = registers.pop() if is_sparse and len(registers) > 2 else None
     if shape is None or found is None or others or len(registers) not in (2, 3):
         raise ValueError(f"operands of {inst.mnemonic}")
+    if is_sparse and metadata is None:
+        raise ValueError(f"metadata of {inst.mnemonic}")
     marks = {mark for mark in found[2].split(".") if mark}
     is_register = len(registers) == 3
     if is_register and registers[1].negate:
@@ -83,8 +95,10 @@ def product_of(inst: Instruction) -> Product:
     return Product(
         a=a, b=b, sums="f16" if sums == "f32" and "F32" not in inst.modifiers else sums,
         columns=int(shape[1]), d_register=registers[0].index, c_register=registers[-1].index,
-        a_register=registers[1].index if is_register else None, descriptors=int(found[1]),
+        a_register=registers[1].index if is_register else None, descriptors=int(found[1]) if found[1] != "Z" else _NO_DESCRIPTORS,
         marks=frozenset(marks),
         adds=next((o for o in inst.operands if isinstance(o, Pred | UPred)), None),
         saturates="SAT" in inst.modifiers,
+        metadata=metadata.index if metadata else None,
+        selector=next((o.bits for o in inst.operands if isinstance(o, Imm)), 0),
     )  # fmt: skip

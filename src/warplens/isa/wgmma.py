@@ -26,17 +26,17 @@ _WAIT: dict[str, Any] = {
 }  # fmt: skip
 
 
-@op("HGMMA", mods=f"F16 F32 BF16 TF32 {_shapes(8, 16)}", **_PRODUCT)
+@op("HGMMA", mods=f"SP F16 F32 BF16 TF32 {_shapes(8, 16, 32)}", **_PRODUCT)
 def hgmma() -> None:
     """D = A * B + D in f32 or f16; 16 steps of k, 8 of TF32."""
 
 
-@op("QGMMA", mods=f"F16 F32 E4M3 E5M2 {_shapes(32)}", **_PRODUCT)
+@op("QGMMA", mods=f"SP F16 F32 E4M3 E5M2 {_shapes(32, 64)}", **_PRODUCT)
 def qgmma() -> None:
     """D = A * B + D of 8-bit floats, in f32 or f16; 32 steps of k."""
 
 
-@op("IGMMA", mods=f"S8 U8 SAT {_shapes(32)}", **_PRODUCT)
+@op("IGMMA", mods=f"SP S8 U8 SAT {_shapes(32, 64)}", **_PRODUCT)
 def igmma() -> None:
     """D = A * B + D in 32-bit integers; 32 steps of k; SAT clamps the sum."""
 

@@ -103,17 +103,19 @@ class TensorMap:
 
 def map_bytes(
     *, kind: str, element: int, address: int, sizes: Sequence[int], strides: Sequence[int],
-    box: Sequence[int], steps: Sequence[int], pitch: int, fills_nan: bool,
+    box: Sequence[int], steps: Sequence[int], pitch: int, fills_nan: bool, mode: int = at.MAP_TILE,
 ) -> bytes:  # fmt: skip
     """The 128 bytes of a map; dimensions are in CUDA's order, the innermost first.
+
+    The box of im2col holds channels, pixels and, for W, H and D, the corners' words.
 
     Args:
         kind, element: element type, out of `layout.MAP_TYPES`, and its bytes.
         strides: bytes along dimensions 1 and up; pitch: what the swizzle spans in bytes, or 0.
     """
     words = np.zeros(at.MAP_BYTES // 4, np.uint32)
-    words[[at.MAP_MARK, at.MAP_RANK, at.MAP_TYPE, at.MAP_ELEMENT, at.MAP_PITCH]] = (
-        at.MAP_MAGIC, len(box), at.MAP_TYPES.index(kind), element, pitch,
+    words[[at.MAP_MARK, at.MAP_RANK, at.MAP_TYPE, at.MAP_ELEMENT, at.MAP_PITCH, at.MAP_MODE]] = (
+        at.MAP_MAGIC, len(sizes), at.MAP_TYPES.index(kind), element, pitch, mode,
     )  # fmt: skip
     words[at.MAP_SWIZZLE] = max(pitch // 16 - 1, 0)
     words[at.MAP_FILL] = _NAN * 0x10001 if fills_nan else 0

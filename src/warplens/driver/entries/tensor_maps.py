@@ -8,7 +8,7 @@ from warplens.driver.cells import get_bytes, put_bytes
 from warplens.driver.entries.table import I32, U32, Pointer, entry
 from warplens.driver.machine import Driver
 from warplens.driver.status import DriverError, Status
-from warplens.driver.tensor_maps import encoded
+from warplens.driver.tensor_maps import encoded, encoded_im2col
 from warplens.lift.layout import MAP_ADDRESS, MAP_BYTES, MAP_MAGIC
 
 _MOST_DIMENSIONS = 5
@@ -32,6 +32,23 @@ def encode_tiled(
         strides=_numbers("Q", strides, rank - 1) if rank > 1 else (),
         box=_numbers("I", box, rank), steps=_numbers("I", steps, rank), interleave=interleave,
         swizzle=swizzle, fill=fill,
+    ))  # fmt: skip
+
+
+@entry("cuTensorMapEncodeIm2col")
+def encode_im2col(
+    driver: Driver, tensor_map: Pointer, kind: I32, rank: U32, address: Pointer, sizes: Pointer,
+    strides: Pointer, lower: Pointer, upper: Pointer, channels: U32, pixels: U32, steps: Pointer,
+    interleave: I32, swizzle: I32, promotion: I32, fill: I32,
+) -> None:  # fmt: skip
+    """A map of pixels and their channels, for convolutions."""
+    if not 3 <= rank <= _MOST_DIMENSIONS or tensor_map % 64:
+        raise DriverError(Status.CUDA_ERROR_INVALID_VALUE, f"rank {rank}, at {tensor_map:#x}")
+    put_bytes(tensor_map, encoded_im2col(
+        kind=kind, address=address, sizes=_numbers("Q", sizes, rank),
+        strides=_numbers("Q", strides, rank - 1), lower=_numbers("i", lower, rank - 2),
+        upper=_numbers("i", upper, rank - 2), channels=channels, pixels=pixels,
+        steps=_numbers("I", steps, rank), interleave=interleave, swizzle=swizzle, fill=fill,
     ))  # fmt: skip
 
 

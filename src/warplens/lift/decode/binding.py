@@ -205,6 +205,8 @@ def _product_effects(inst: Instruction) -> tuple[list[int], list[int]]:
         product = product_of(inst)
     except ValueError as error:
         raise BindingError(str(error)) from error
+    if product.is_empty:
+        return [], []
     writes = _keys(product.register(product.d_register), product.registers)
     reads = _keys(product.register(product.c_register), product.registers)
     if product.a_register is not None:
@@ -212,6 +214,8 @@ def _product_effects(inst: Instruction) -> tuple[list[int], list[int]]:
     else:
         reads += _keys(UReg(product.descriptors), 2)
     reads += _keys(UReg(product.descriptors + 2), 2)
+    if product.metadata is not None:
+        reads += _keys(product.register(product.metadata), 1)
     return reads + _keys(product.adds, 1), writes
 
 

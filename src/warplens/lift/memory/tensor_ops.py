@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from warplens.lift import layout as at
 from warplens.lift.decode.binding import BindingError, Bound
 from warplens.lift.engines.llvm_lanes import Value
 from warplens.lift.memory.addresses import get_scratch, own_shared, put_scratch
@@ -42,7 +43,13 @@ def _copy(w: RegionWriter, action: str, item: Bound, coordinates: int, shared: V
     put_scratch(w, VALUES, shared)
     for i in range(rank):
         put_scratch(w, tensor_ir.COORDINATES + i, _word(w, coordinates + i))
-    name, text = tensor_ir.tensor_copy(action, rank, w.clusters)
+    mode = at.MAP_IM2COL if "IM2COL" in item.inst.modifiers else at.MAP_TILE
+    if mode == at.MAP_IM2COL:
+        # offsets of loads stand below the mask of a multicast
+        given = [o for o in item.inst.operands if isinstance(o, UReg)]
+        offsets = w.operands.bits_word(given[0], 0, False) if given else w.x.u32(0)
+        put_scratch(w, tensor_ir.OFFSETS, w.x.and_(offsets, w.x.u32(0xFFFF)))
+    name, text = tensor_ir.tensor_copy(action, rank, w.clusters, mode)
     w.module.helper("wl.cluster.base", cluster_ir.base())
     use_runtime(w, *tensor_ir.DECLARATIONS.items(), (name, text))
     site, slot = new_site(w, "global", 16, "load" if action == "load" else "store")

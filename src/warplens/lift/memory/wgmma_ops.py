@@ -67,6 +67,7 @@ def _form(product: Product) -> Form:
         from_registers=product.a_register is not None,
         is_a_transposed="tnspA" in product.marks, is_b_transposed="tnspB" in product.marks,
         saturates=product.saturates, kept_bits=product.kept_bits,
+        selector=None if product.metadata is None else product.selector,
     )  # fmt: skip
 
 
@@ -97,6 +98,8 @@ def warpgroup_product(w: RegionWriter, item: Bound) -> None:
     product = product_of(item.inst)
     if w.guard is not None:
         raise BindingError(f"{item.inst.opcode} under a guard")
+    if product.is_empty:
+        return
     form = _form(product)
     if product.c_register != RZ:
         for k in range(product.registers):
@@ -108,6 +111,11 @@ def warpgroup_product(w: RegionWriter, item: Bound) -> None:
             value = w.operands.bits_word(product.register(product.a_register + k), 0, False)
             w.line(f"store {V} {value.ref}, ptr {_place(w, product.a_register + k)}, align 64")
         a_place = _place(w, product.a_register)
+    meta = "null"
+    if product.metadata is not None:
+        value = w.operands.bits_word(product.register(product.metadata), 0, False)
+        meta = _place(w, product.metadata)
+        w.line(f"store {V} {value.ref}, ptr {meta}, align 64")
     da = "0" if form.from_registers else _descriptor(w, product.descriptors)
     if w.tells("bulk"):
         for k in range(4 if product.a_register is None else 2):
@@ -122,7 +130,7 @@ def warpgroup_product(w: RegionWriter, item: Bound) -> None:
     failed = w.emit(
         f"call i32 @{form.name}(ptr %w, ptr %env, ptr {_place(w, product.d_register)}, "
         f"ptr {a_place}, i64 {da}, i64 {db}, i32 {product.columns // 8}, "
-        f"i1 {_adds(w, product)}, i32 {sign if 'negA' in product.marks else '0'}, "
+        f"ptr {meta}, i1 {_adds(w, product)}, i32 {sign if 'negA' in product.marks else '0'}, "
         f"i32 {sign if 'negB' in product.marks else '0'}, i1 {part}, i32 {w.index})"
     )
     bad, good = w.module.label("bad"), w.module.label("good")

@@ -3,8 +3,11 @@
 Rows of the box follow each other in shared memory, `pitch` bytes apart; pieces of 16 bytes move to
 where the swizzle puts them. What lies outside the tensor is filled, or not stored.
 
-Scratch slots of the first lane: 0, 1 the tensor map's address, 2 the shared address, 6 to 10 the
-coordinates; slot 11 gives the box's bytes back.
+By im2col the rows are the channels of pixels: the pixels of a bounding box in turn, from the
+coordinates on, each moved by the copy's offsets.
+
+Scratch slots of the first lane: 0, 1 the tensor map's address, 2 the shared address, 3 the offsets
+of im2col, 6 to 10 the coordinates; slot 11 gives the box's bytes back.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from warplens.lift.runtime.access_ir import ADDRESSES, RESULTS, VALUES
 from warplens.lift.runtime.text import Text
 from warplens.lift.vector_ir import V
 
-COORDINATES, BYTES = RESULTS, 11
+COORDINATES, BYTES, OFFSETS = RESULTS, 11, VALUES + 1
 _CHUNK = "<16 x i8>"
 # what reductions combine: operation -> (element type, LLVM type, atomicrmw)
 _ADD = {"u32": ("i32", "add"), "s32": ("i32", "add"), "u64": ("i64", "add"), "f16": ("half", "fadd"),
@@ -110,8 +113,8 @@ class _Loops:
         self.t.label(f"{name}.end")
 
 
-def _read_map(t: Text, rank: int) -> None:
-    """Finds the map; leaves for %no_map when it is none of this rank."""
+def _read_map(t: Text, rank: int, mode: int) -> None:
+    """Finds the map; leaves for %no_map when it is none of this rank and mode."""
     address = t(f"or i64 {_wide(t, _lane_word(t, ADDRESSES))}, "
                 f"{t(f'shl i64 {_wide(t, _lane_word(t, ADDRESSES + 1))}, 32')}")  # fmt: skip
     t.do(f"%mapa = add i64 {address}, 0")
@@ -123,12 +126,13 @@ def _read_map(t: Text, rank: int) -> None:
     is_marked = t(f"icmp eq i32 {_map_word(t, at.MAP_MARK)}, {at.MAP_MAGIC}")
     has_rank = t(f"icmp eq i32 {_map_word(t, at.MAP_RANK)}, {rank}")
     straight = t(f"icmp eq i64 {t('and i64 %mapa, 63')}, 0")
-    good = t(f"and i1 {t(f'and i1 {is_marked}, {has_rank}')}, {straight}")
+    has_mode = t(f"icmp eq i32 {_map_word(t, at.MAP_MODE)}, {mode}")
+    good = t(f"and i1 {t(f'and i1 {is_marked}, {has_rank}')}, {t(f'and i1 {straight}, {has_mode}')}")
     t.do(f"br i1 {good}, label %good_map, label %no_map")
     t.label("good_map")
 
 
-def _places(t: Text, rank: int, kind: int, clusters: bool) -> dict[str, str]:
+def _places(t: Text, rank: int, kind: int, clusters: bool, mode: int) -> dict[str, str]:
     """Checks the box's shared memory and the tensor's global memory; what loops need."""
 
     def less_one(word: str) -> str:
@@ -145,6 +149,8 @@ def _places(t: Text, rank: int, kind: int, clusters: bool) -> dict[str, str]:
     rows = "1"
     for count in counts[1:]:
         rows = t(f"mul i32 {rows}, {count}")
+    if mode == at.MAP_IM2COL:
+        rows = box[1]
     pitch = _wide(t, _map_word(t, at.MAP_PITCH))
     pitch = t(f"select i1 {t(f'icmp eq i64 {pitch}, 0')}, i64 {row_bytes}, i64 {pitch}")
     rows = _wide(t, rows)
@@ -213,6 +219,49 @@ def _row(t: Text, d: dict[str, str], rank: int) -> tuple[str, str]:
     return offset, inside
 
 
+class _Pixels:
+    """The pixel of im2col that is copied: its coordinates W, H, D and N in memory."""
+
+    _BITS = {3: 16, 4: 8, 5: 5}  # of an offset
+
+    def __init__(self, t: Text, loops: _Loops, rank: int) -> None:
+        self.t, self.rank = t, rank
+        for i in range(1, rank):
+            loops.storage.append(f"  %pixel{i} = alloca i64, align 8")
+            t.do(f"store i64 {_wide(t, _lane_word(t, COORDINATES + i), True)}, ptr %pixel{i}, align 8")
+
+    def row(self, d: dict[str, str]) -> tuple[str, str]:
+        """Byte offset of the pixel in the tensor, and whether it lies inside."""
+        t, offset, inside = self.t, "0", "true"
+        packed, bits = _lane_word(t, OFFSETS), self._BITS[self.rank]
+        for i in range(1, self.rank):
+            place = t(f"load i64, ptr %pixel{i}, align 8")
+            if i + 1 < self.rank:
+                shifted = t(f"lshr i32 {packed}, {bits * (i - 1)}")
+                moved = _wide(t, t(f"and i32 {shifted}, {(1 << bits) - 1}"))
+                place = t(f"add i64 {place}, {moved}")
+            size, stride = d[f"size{i}"], d[f"stride{i}"]
+            inside = t(f"and i1 {inside}, {t(f'icmp ult i64 {place}, {size}')}")
+            offset = t(f"add i64 {offset}, {t(f'mul i64 {place}, {stride}')}")
+        return offset, inside
+
+    def advance(self, d: dict[str, str]) -> None:
+        """On to the next pixel of the bounding box; behind its end a row begins at its corner."""
+        t, carry = self.t, "true"
+        for i in range(1, self.rank):
+            step = t(f"select i1 {carry}, i64 {d[f'step{i}']}, i64 0")
+            place = t(f"add i64 {t(f'load i64, ptr %pixel{i}, align 8')}, {step}")
+            if i + 1 < self.rank:
+                corners = _map_word(t, at.MAP_BOX + 1 + i)
+                lower = _wide(t, t(f"ashr i32 {t(f'shl i32 {corners}, 16')}, 16"), True)
+                upper = _wide(t, t(f"ashr i32 {corners}, 16"), True)
+                end = t(f"add i64 {d[f'size{i}']}, {upper}")
+                over = t(f"icmp sge i64 {place}, {end}")
+                carry = t(f"and i1 {carry}, {over}")
+                place = t(f"select i1 {carry}, i64 {lower}, i64 {place}")
+            t.do(f"store i64 {place}, ptr %pixel{i}, align 8")
+
+
 def _move(t: Text, to: str, source: str) -> None:
     """Moves %count bytes, 0 to 16, and goes on at %moved."""
     t.do(f"br i1 {t('icmp eq i64 %count, 16')}, label %at_once, label %bytewise")
@@ -273,17 +322,18 @@ def _faults(t: Text) -> None:
         t.do("br label %bad")
 
 
-def tensor_copy(action: str, rank: int, clusters: bool) -> tuple[str, str]:
+def tensor_copy(action: str, rank: int, clusters: bool, mode: int = at.MAP_TILE) -> tuple[str, str]:
     """Name and text of @wl.tensor.ACTION.RANK; the action is load, store or a reduction's name."""
-    name = f"wl.tensor.{action.lower()}.{rank}"
+    name = f"wl.tensor.{action.lower()}.{rank}" + (".im2col" if mode == at.MAP_IM2COL else "")
     kind = at.ACCESS_READ if action == "load" else at.ACCESS_WRITE
     kind = kind if action in ("load", "store") else at.ACCESS_ATOMIC
     t = Text()
     loops = _Loops(t)
-    _read_map(t, rank)
-    d = _places(t, rank, kind, clusters)
+    _read_map(t, rank, mode)
+    d = _places(t, rank, kind, clusters, mode)
+    pixels = _Pixels(t, loops, rank) if mode == at.MAP_IM2COL else None
     loops.begin("row", d["rows"])
-    offset, inside = _row(t, d, rank)
+    offset, inside = pixels.row(d) if pixels else _row(t, d, rank)
     loops.begin("byte", d["row_bytes"], 16)
     inner, pitch, swizzle = d["inner"], d["pitch"], d["swizzle"]
     row = t(f"add i64 %off, {t(f'mul i64 %row, {pitch}')}")
@@ -307,6 +357,8 @@ def tensor_copy(action: str, rank: int, clusters: bool) -> tuple[str, str]:
         _reduce_piece(t, action)
     t.label("moved")
     loops.close("byte")
+    if pixels:
+        pixels.advance(d)
     loops.close("row")
     rows, row_bytes = d["rows"], d["row_bytes"]
     total = t(f"trunc i64 {t(f'mul i64 {rows}, {row_bytes}')} to i32")

@@ -40,6 +40,7 @@ class Form:
     is_b_transposed: bool
     saturates: bool = False
     kept_bits: int = 25
+    selector: int | None = None  # which lanes' metadata count where A is sparse
 
     @property
     def name(self) -> str:
@@ -47,12 +48,23 @@ class Form:
         source = "r" if self.from_registers else "t" if self.is_a_transposed else "s"
         other = "t" if self.is_b_transposed else "s"
         last = ".sat" if self.saturates else ""
+        last += f".sp{self.selector}" if self.is_sparse else ""
         return f"wl.wgmma.{self.a}.{self.b}.{self.sums}.{source}{other}{last}"
 
     @property
-    def depth(self) -> int:
-        """Steps of k; words of b1."""
+    def is_sparse(self) -> bool:
+        """Whether A's rows hold half of their numbers."""
+        return self.selector is not None
+
+    @property
+    def kept(self) -> int:
+        """Numbers in 32 bytes of a row; words of b1."""
         return {"f16": 16, "bf16": 16, "tf32": 8, "b1": 8}.get(self.a, 32)
+
+    @property
+    def depth(self) -> int:
+        """Steps of k."""
+        return 2 * self.kept if self.is_sparse else self.kept
 
     @property
     def is_float(self) -> bool:
@@ -249,10 +261,55 @@ def _spread_mask(t: Text, name: str) -> str:
     return t(f"shufflevector {ROW} {one}, {ROW} poison, {ROW} zeroinitializer")
 
 
+def _places(t: Text, form: Form, half: int) -> list[str]:
+    """Where each kept number of the eight rows stands among four (tf32: two), as isa/sparse.py."""
+    word = t(f"load {V}, ptr %meta, align 64")
+    lanes = 4 if form.kept == 32 else 2
+    found: list[str] = []
+    for lane in range(half, lanes, 2) if form.kept == 32 else range(lanes):
+        at_lane = lane + (form.selector or 0) * lanes
+        order = int_list([4 * row + at_lane for row in ROWS])
+        rows = t(f"shufflevector {V} {word}, {V} poison, {order}")
+        if form.kept == 32:
+            starts, mask = [2 * n for n in range(16)], 3
+        elif form.kept == 16:
+            starts, mask = [16 * half + 2 * n for n in range(8)], 3
+        else:
+            starts, mask = [16 * half + 4 * n + 1 for n in range(4)], 1
+        for start in starts:
+            shifted = t(f"lshr {ROW} {rows}, splat (i32 {start})")
+            found.append(t(f"and {ROW} {shifted}, splat (i32 {mask})"))
+    return found
+
+
+def _spread(t: Text, form: Form, half: int, kept: list[str]) -> list[str]:
+    """All numbers of the eight rows: those that are not kept are zeros; notes which are kept."""
+    places, found = _places(t, form, half), []
+    group, each = (2, 1) if form.kept == 8 else (4, 2)
+    lanes = int_list([lane // 4 for lane in range(32)])
+    for first in range(0, len(kept), each):
+        for place in range(group):
+            number, is_kept = f"{ROWF} zeroinitializer", "zeroinitializer"
+            for n in range(first, first + each):
+                here = t(f"icmp eq {ROW} {places[n]}, splat (i32 {place})")
+                number = f"{ROWF} " + t(f"select <8 x i1> {here}, {ROWF} {kept[n]}, {number}")
+                is_kept = t(f"or <8 x i1> {here}, {is_kept}")
+            wide = t(f"sext <8 x i1> {is_kept} to {ROW}")
+            mask = t(f"shufflevector {ROW} {wide}, {ROW} poison, {lanes}")
+            k = len(found)
+            t.do(f"store {V} {mask}, ptr {t(f'getelementptr {V}, ptr %keep, i32 {2 * k + half}')}, "
+                 "align 128")  # fmt: skip
+            found.append(number.split(" ", 3)[3])
+    return found
+
+
 def _store_a(t: Text, form: Form, half: int, mask: str) -> None:
     """Rows 8 half to 8 half + 7, every number in the four lanes that hold its row."""
     lanes = int_list([lane // 4 for lane in range(32)])
-    for k, numbers in enumerate(_columns(t, form.a, form.is_a_transposed, ROWS)):
+    columns = _columns(t, form.a, form.is_a_transposed, ROWS)
+    if form.is_sparse:
+        columns = _spread(t, form, half, columns)
+    for k, numbers in enumerate(columns):
         if form.is_float:
             numbers = _negated(t, numbers, mask)
         wide = t(f"shufflevector {ROWF} {numbers}, {ROWF} poison, {lanes}")
@@ -434,6 +491,9 @@ def _slow(t: Text, form: Form, slow: str) -> None:
     for n in range(4):
         a = [_a_vector(t, "%a", k, n // 2, V) for k in range(form.depth)]
         b = [_b_vector(t, "%b", k, n % 2, V) for k in range(form.depth)]
+        if form.is_sparse:  # a zero that is not kept does not meet an infinity
+            kept = [_a_vector(t, "%keep", k, n // 2, V) for k in range(form.depth)]
+            b = [t(f"and {V} {word}, {mask}") for word, mask in zip(b, kept, strict=True)]
         arguments.append([*a, *b, t(f"bitcast {F} {c[n]} to {V}")])
     results = []
     for words in arguments:
@@ -447,6 +507,17 @@ def _slow(t: Text, form: Form, slow: str) -> None:
         return
     for n, word in enumerate(results):
         t.do(f"store {V} {word}, ptr {t(f'getelementptr {V}, ptr %cj, i32 {n}')}, align 64")
+
+
+def _store_b(t: Text, form: Form, mask: str, first: int) -> None:
+    """Numbers of eight columns at %raw, as steps `first` and on of k."""
+    columns = _columns(t, form.b, form.is_b_transposed, COLUMNS)
+    for k, numbers in enumerate(columns, first):
+        if form.is_float:
+            numbers = _negated(t, numbers, mask)
+            of = exponents(t, numbers, 8, LEAST[form.b])
+            t.do(f"store {ROW} {of}, ptr {t(f'getelementptr {ROW}, ptr %be, i32 {k}')}, align 32")
+        t.do(f"store {ROWF} {numbers}, ptr {t(f'getelementptr {ROWF}, ptr %b, i32 {k}')}, align 32")
 
 
 def product(form: Form, slow: str) -> str:
@@ -464,12 +535,12 @@ def product(form: Form, slow: str) -> str:
     t.label("loop")
     t.do("%j = load i32, ptr %jp, align 4")
     _gather(t, place, "%j", "b0")
-    for k, numbers in enumerate(_columns(t, form.b, form.is_b_transposed, COLUMNS)):
-        if form.is_float:
-            numbers = _negated(t, numbers, mask)
-            of = exponents(t, numbers, 8, LEAST[form.b])
-            t.do(f"store {ROW} {of}, ptr {t(f'getelementptr {ROW}, ptr %be, i32 {k}')}, align 32")
-        t.do(f"store {ROWF} {numbers}, ptr {t(f'getelementptr {ROWF}, ptr %b, i32 {k}')}, align 32")
+    _store_b(t, form, mask, 0)
+    if form.is_sparse:  # twice as many numbers
+        two = t(f"shl i32 {place['far']}, 1")
+        further = t(f"add i32 {place['start']}, {two}")
+        _gather(t, {**place, "start": further}, "%j", "b1")
+        _store_b(t, form, mask, form.kept)
     registers = 2 if form.sums == "f16" else 4
     t.do(f"%jr = mul i32 %j, {registers}")
     t.do(f"%cj = getelementptr {V}, ptr %c, i32 %jr")
@@ -491,12 +562,13 @@ def product(form: Form, slow: str) -> str:
     t.do(f"br i1 {t('icmp ult i32 %j1, %groups')}, label %loop, label %done")
     body = "\n".join(t.lines)
     return f"""define internal i32 @{form.name}(ptr %w, ptr %env, ptr %c, ptr %areg, i64 %da, i64 %db,
-    i32 %groups, i1 %adds, i32 %nega, i32 %negb, i1 %part, i32 %inst) noinline {{
+    i32 %groups, ptr %meta, i1 %adds, i32 %nega, i32 %negb, i1 %part, i32 %inst) noinline {{
   %raw = alloca [256 x i8], align 128
   %a = alloca [{2 * form.depth} x {F}], align 128
   %ae = alloca [{2 * form.depth} x {V}], align 128
   %b = alloca [{form.depth} x {ROWF}], align 128
   %be = alloca [{form.depth} x {ROW}], align 128
+  %keep = alloca [{2 * form.depth if form.is_sparse else 1} x {V}], align 128
   %jp = alloca i32, align 4
   %lost = alloca i64, align 8
   %hostp = getelementptr i64, ptr %env, i64 {at.ENV_SHARED}
