@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 from validation.recorder.wgmma_kernels import KERNELS, descriptor, source
 
-from warplens import Device, Kernel, Unsupported
+from warplens import Device, Kernel
 
 Array = npt.NDArray[Any]
 DATA = Path(__file__).parents[2] / "validation" / "data"
@@ -112,23 +112,6 @@ def test_a_descriptor_beyond_shared_memory_is_a_fault() -> None:
     places = descriptor(0, 128, 256, 0), descriptor(200000, 128, 256, 0)
     with pytest.raises(Exception, match="invalid __shared__ access"):
         run("f16_f32", image, places, True, np.zeros(4, np.uint32), zeros)
-
-
-def test_sparse_products_are_refused_by_name() -> None:
-    """wgmma.mma_async.sp is not executed as a dense product."""
-    text = """
-extern "C" __global__ void f(unsigned long long a, unsigned long long b, float* out, int meta) {
-  float c[4] = {0, 0, 0, 0};
-  asm volatile("wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {%0,%1,%2,%3}, %4, %5, %6, 0,"
-               " 1, 1, 1, 0, 0;" : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-               : "l"(a), "l"(b), "r"(meta));
-  asm volatile("wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;");
-  out[threadIdx.x] = c[0] + c[1] + c[2] + c[3];
-}
-"""
-    compiled = Device("H200").compile(text)
-    with pytest.raises(Unsupported, match="sparse"):
-        compiled["f"][1, 128](0, 0, np.zeros(128, np.float32), 0)
 
 
 @pytest.mark.parametrize(("name", "cycles"), [("lay_f16_00", 64)])

@@ -26,7 +26,7 @@ def encode(driver: Driver, given: Map, address: int) -> Any:
     sizes = (ct.c_uint64 * rank)(*given.sizes)
     strides = (ct.c_uint64 * rank)(*given.strides)
     steps = (ct.c_uint32 * rank)(*given.steps)
-    common = (ct.c_int(given.interleave), ct.c_int(given.swizzle), ct.c_int(0), ct.c_int(given.fill))
+    common = [ct.c_int(n) for n in (given.interleave, given.swizzle, 0, given.fill)]
     start = (ct.c_void_p(place), ct.c_int(given.kind), ct.c_uint(rank), ct.c_void_p(address), sizes,
              strides)  # fmt: skip
     if given.corners is None:
@@ -41,8 +41,8 @@ def encode(driver: Driver, given: Map, address: int) -> Any:
     return (ct.c_uint64 * 16).from_buffer_copy(ct.string_at(place, 128))
 
 
-def run(driver: Driver, module: Any, case: Case) -> list[Array]:
-    """One launch; the arrays that it leaves."""
+def arguments_of(driver: Driver, case: Case) -> tuple[list[Any], dict[int, Any]]:
+    """The arguments of a launch, and device copies of its arrays."""
     buffers = {k: driver.upload(array) for k, array in case.hidden.items()}
     arguments: list[Any] = []
     for i, given in enumerate(case.arguments):
@@ -53,6 +53,12 @@ def run(driver: Driver, module: Any, case: Case) -> list[Array]:
             arguments.append(buffers[i])
         else:
             arguments.append(given)
+    return arguments, buffers
+
+
+def run(driver: Driver, module: Any, case: Case) -> list[Array]:
+    """One launch; the arrays that it leaves."""
+    arguments, buffers = arguments_of(driver, case)
     function = driver.function(module, case.kernel)
     if case.shared > 48 << 10:
         driver.set_dynamic_shared(function, case.shared)

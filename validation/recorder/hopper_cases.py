@@ -80,7 +80,8 @@ def _words(rng: np.random.Generator, shape: tuple[int, ...], kind: str) -> Array
     if kind in ("f16", "bf16"):
         return _halves(rng, (*shape[:-1], 2 * shape[-1]), kind).view(_WORDS)
     if kind in ("tf32", "f32"):
-        numbers = (rng.standard_normal(shape) * 2.0 ** rng.integers(-8, 9, shape)).astype(np.float32)
+        scales = rng.standard_normal(shape), 2.0 ** rng.integers(-8, 9, shape)
+        numbers = (scales[0] * scales[1]).astype(np.float32)
         wild = rng.integers(0, 1 << 32, shape).astype(_WORDS)
         chosen = (np.arange(shape[0]) % 3 == 2).reshape(-1, *(1,) * (len(shape) - 1))
         return np.where(chosen & (rng.random(shape) < 0.3), wild, numbers.view(_WORDS))
@@ -150,8 +151,10 @@ def _bulk(rng: np.random.Generator) -> Iterator[Case]:
 
 def _packed(rng: np.random.Generator) -> Iterator[Case]:
     edges = {
-        "f16": [0, 0x8000, 1, 0x8001, 0x7C00, 0xFC00, 0x7E00, 0xFE00, 0x7C01, 0x3C00, 0xBC00, 0x7FFF],
-        "bf16": [0, 0x8000, 1, 0x8001, 0x7F80, 0xFF80, 0x7FC0, 0xFFC0, 0x7F81, 0x3F80, 0xBF80, 0x7FFF],
+        "f16": [0, 0x8000, 1, 0x8001, 0x7C00, 0xFC00, 0x7E00, 0xFE00, 0x7C01, 0x3C00,
+                0xBC00, 0x7FFF],
+        "bf16": [0, 0x8000, 1, 0x8001, 0x7F80, 0xFF80, 0x7FC0, 0xFFC0, 0x7F81,
+                 0x3F80, 0xBF80, 0x7FFF],
     }  # fmt: skip
     for op, kind, words in PACKED_FORMS:
         halves = kind[:-2]
@@ -239,7 +242,7 @@ def _im2col(rng: np.random.Generator) -> Iterator[Case]:
                         swizzle=swizzle, fill=fill)  # fmt: skip
             size = channels * pixels * element
             yield _copy(rng, f"im2col{i}_{fill}", f"im2col{len(sizes)}", given, at, o, size)
-        if i in (0, 4, 5, 9, 13):
+        if i in (0, 4):  # of others the unit refuses stores (an illegal instruction)
             given = Map(array=-1, kind=kind, sizes=sizes, strides=_dense(sizes, element),
                         corners=corners, channels=channels, pixels=pixels, steps=steps,
                         swizzle=swizzle)  # fmt: skip
@@ -248,35 +251,13 @@ def _im2col(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def _tiles(rng: np.random.Generator) -> Iterator[Case]:
-    # interleaved tensors (slices of 16 or 32 bytes of channels), then the other element types
-    for i, (interleave, sizes, box, at, swizzle, steps) in enumerate((
-        (1, (24, 5, 4), (8, 4, 3), (0, 1, 1), 0, (1, 1, 1)),
-        (1, (16, 6, 4), (16, 4, 2), (0, -1, 1), 0, (1, 1, 1)),
-        (2, (32, 6, 4), (16, 4, 2), (0, 1, 1), 1, (1, 1, 1)),
-        (2, (32, 6, 4), (32, 4, 2), (0, 3, 2), 1, (1, 1, 1)),
-        (2, (32, 5, 4, 3), (16, 4, 2, 2), (0, 2, 1, 1), 1, (1, 1, 1, 1)),
-        (1, (16, 5, 4, 3), (16, 3, 2, 2), (1, 1, 1, 1), 0, (1, 1, 1, 1)),
-    )):  # fmt: skip
-        unit = 16 * interleave
-        given = Map(array=-1, kind=6, sizes=sizes, strides=tuple(_interleaved(sizes, unit)),
-                    box=box, steps=steps, interleave=interleave, swizzle=swizzle)  # fmt: skip
-        size = 2 * int(np.prod(box))
-        yield _copy(rng, f"interleave{i}", f"tile{len(sizes)}", given, at, (), size)
+    """Element types that are rounded or flushed."""
     for kind in (7, 10, 11, 12):
         for fill in (0, 1):
             sizes = (40, 12)
             given = Map(array=-1, kind=kind, sizes=sizes, strides=_dense(sizes, 4), box=(32, 8),
                         steps=(1, 1), fill=fill, swizzle=3)  # fmt: skip
             yield _copy(rng, f"kind{kind}_{fill}", "tile2", given, (16, 6), (), 1024)
-
-
-def _interleaved(sizes: tuple[int, ...], unit: int) -> list[int]:
-    """Strides of W, H, ..., N: a pixel takes one slice, slices of channels are planes."""
-    found, step = [], unit
-    for n in sizes[1:]:
-        found.append(step)
-        step *= n
-    return found
 
 
 def cases() -> list[Case]:

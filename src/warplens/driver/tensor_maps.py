@@ -8,9 +8,10 @@ from warplens.driver.status import DriverError, Status
 from warplens.lift.layout import MAP_IM2COL, MAP_TYPES
 from warplens.session.tensor_map import map_bytes
 
-_ELEMENT_BYTES = (1, 2, 4, 4, 8, 8, 2, 4, 8, 2)  # of MAP_TYPES, whose order is the driver's
+# of MAP_TYPES, whose order is the driver's
+_ELEMENT_BYTES = (1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4)
 _PITCHES = (0, 32, 64, 128)
-_FLOATS = frozenset({"f16", "f32", "f64", "bf16"})
+_FLOATS = frozenset({"f16", "f32", "f64", "bf16", "f32.ftz", "tf32", "tf32.ftz"})
 
 
 def _rules(

@@ -1,10 +1,11 @@
-"""Sparse matrix products (mma.sp): of every four numbers of A's row two are kept, of tf32 one of two.
+"""Sparse matrix products (mma.sp): of four numbers of A's row two are kept, of tf32 one of two.
 
 A's registers hold the kept ones; metadata name their places, two bits each (tf32: a nibble), in the
 words of some of a row's four lanes, which the selector names: a word's low half belongs to row g,
 its high half to row g + 8; with bytes the words of even lanes belong to row g, of odd ones to row
-g + 8. All of it is what an H200 gives (`validation/data/hopper_sm90.npz`). A column of B is read at those places. Products with zeros do not
-change a tensor core's sum, so what remains is the sum of isa/accumulate.py.
+g + 8, as recorded on an H200 (`validation/data/hopper_sm90.npz`). A column of B is read at those
+places. Products with zeros do not change a tensor core's sum, so what remains is the sum of
+isa/accumulate.py.
 """
 
 from __future__ import annotations

@@ -95,7 +95,8 @@ def product_of(inst: Instruction) -> Product:
     return Product(
         a=a, b=b, sums="f16" if sums == "f32" and "F32" not in inst.modifiers else sums,
         columns=int(shape[1]), d_register=registers[0].index, c_register=registers[-1].index,
-        a_register=registers[1].index if is_register else None, descriptors=int(found[1]) if found[1] != "Z" else _NO_DESCRIPTORS,
+        a_register=registers[1].index if is_register else None,
+        descriptors=int(found[1]) if found[1] != "Z" else _NO_DESCRIPTORS,
         marks=frozenset(marks),
         adds=next((o for o in inst.operands if isinstance(o, Pred | UPred)), None),
         saturates="SAT" in inst.modifiers,

@@ -141,7 +141,8 @@ MAP_TILE, MAP_IM2COL = 0, 1  # modes; im2col has channels, pixels and corners in
 MAP_ADDRESS, MAP_STRIDES = 8, 10  # u64; 4 x u64, bytes along dimensions 1 to 4
 MAP_SIZES, MAP_BOX, MAP_STEPS = 18, 23, 28  # 5 x u32 each, innermost first; 4 steps, dimensions 1-4
 MAP_BYTES = 128
-MAP_TYPES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f64", "bf16")
+MAP_TYPES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f64", "bf16", "f32.ftz",
+             "tf32", "tf32.ftz")  # fmt: skip
 
 SPACE_GLOBAL, SPACE_SHARED, SPACE_LOCAL, SPACE_GENERIC, SPACE_CONSTANT = 0, 1, 2, 3, 4
 SPACE_VALUES = 5  # no memory: what the lanes of a MATCH compare

@@ -27,7 +27,7 @@ from warplens.lift.vector_ir import V
 from warplens.sass.model import PT, RZ, Mem, Pred, Reg, UPred, UReg
 
 _ARRIVALS = re.compile(r"A([01R])T([01RX])")
-_COPIES = frozenset({"bulk_copy", "tensor_load"})
+_COPIES = frozenset({"bulk_copy", "bulk_reduce", "tensor_load"})
 _SPINS = 200  # fuel that a look at a barrier costs: the warp may be waiting for another
 
 

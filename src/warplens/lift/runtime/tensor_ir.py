@@ -219,10 +219,11 @@ def _row(t: Text, d: dict[str, str], rank: int) -> tuple[str, str]:
     return offset, inside
 
 
+_OFFSET_BITS = {3: 16, 4: 8, 5: 5}  # of im2col, by rank
+
+
 class _Pixels:
     """The pixel of im2col that is copied: its coordinates W, H, D and N in memory."""
-
-    _BITS = {3: 16, 4: 8, 5: 5}  # of an offset
 
     def __init__(self, t: Text, loops: _Loops, rank: int) -> None:
         self.t, self.rank = t, rank
@@ -233,7 +234,7 @@ class _Pixels:
     def row(self, d: dict[str, str]) -> tuple[str, str]:
         """Byte offset of the pixel in the tensor, and whether it lies inside."""
         t, offset, inside = self.t, "0", "true"
-        packed, bits = _lane_word(t, OFFSETS), self._BITS[self.rank]
+        packed, bits = _lane_word(t, OFFSETS), _OFFSET_BITS[self.rank]
         for i in range(1, self.rank):
             place = t(f"load i64, ptr %pixel{i}, align 8")
             if i + 1 < self.rank:
@@ -287,6 +288,24 @@ def _load_piece(t: Text) -> None:
     all_ = t(f"shufflevector <4 x i32> {four}, <4 x i32> poison, <4 x i32> zeroinitializer")
     t.do(f"store <4 x i32> {all_}, ptr %spot, align 16")
     _move(t, "%spot", "%from")
+
+
+def _round_tf32(t: Text) -> None:
+    """Rounds what was copied to %spot where elements are TF32: to nearest, NaN to one NaN."""
+    four = "<4 x i32>"
+    is_tf32 = t(f"icmp sge i32 {_map_word(t, at.MAP_TYPE)}, {at.MAP_TYPES.index('tf32')}")
+    words = t(f"load {four}, ptr %spot, align 16")
+    short = t("trunc i64 %count to i32")
+    one = t(f"insertelement {four} poison, i32 {short}, i64 0")
+    counts = t(f"shufflevector {four} {one}, {four} poison, {four} zeroinitializer")
+    there = t(f"icmp ugt {four} {counts}, <i32 0, i32 4, i32 8, i32 12>")
+    raised = t(f"and {four} {t(f'add {four} {words}, splat (i32 4096)')}, splat (i32 -8192)")
+    size = t(f"and {four} {words}, splat (i32 2147483647)")
+    is_nan = t(f"icmp ugt {four} {size}, splat (i32 2139095040)")
+    number = t(f"select <4 x i1> {is_nan}, {four} splat (i32 2147475456), {four} {raised}")
+    inside = t(f"select <4 x i1> {there}, {four} {number}, {four} {words}")
+    kept = t(f"select i1 {is_tf32}, {four} {inside}, {four} {words}")
+    t.do(f"store {four} {kept}, ptr %spot, align 16")
 
 
 def _reduce_piece(t: Text, operation: str) -> None:
@@ -356,6 +375,8 @@ def tensor_copy(action: str, rank: int, clusters: bool, mode: int = at.MAP_TILE)
     else:
         _reduce_piece(t, action)
     t.label("moved")
+    if action == "load":
+        _round_tf32(t)
     loops.close("byte")
     if pixels:
         pixels.advance(d)

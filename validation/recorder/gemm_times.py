@@ -1,0 +1,106 @@
+"""Records times and counters of whole Hopper kernels (`gemm_cases.py`), and what single tensor
+copies and accesses to another block's shared memory cost (`copy_costs.py`).
+
+`python gemm_times.py CUBINS OUT`, with the units that `gemms.py --build` made.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from copy_costs import record
+from gemm_cases import large
+from hopper_cases import Case
+from session import Session
+
+from hopper import arguments_of
+
+METRICS = (
+    "gpu__time_duration.sum", "sm__cycles_active.avg", "sm__cycles_active.max",
+    "smsp__inst_executed.sum", "sm__inst_executed_pipe_tensor_op_gmma.sum",
+    "sm__pipe_tensor_op_hmma_type_hmma_hgmma_qgmma_cycles_active.sum",
+    "sm__ops_path_tensor_op_hgmma_src_fp16.sum",
+    "sm__sass_inst_executed_op_shared_gmma.sum", "sm__sass_data_bytes_mem_shared_op_gmma.sum",
+    "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_gmma.sum",
+    "lts__t_sectors_op_read.sum", "lts__t_sectors_op_write.sum", "dram__bytes_read.sum",
+    "smsp__average_warps_issue_stalled_gmma_per_issue_active.ratio",
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum",
+    "smsp__inst_executed_pipe_uniform.sum", "smsp__sass_inst_executed_op_tma.sum",
+    "l1tex__m_xbar2l1tex_read_bytes.sum", "smsp__thread_inst_executed.sum",
+)  # fmt: skip
+
+
+class Bench:
+    """Loaded units, and memory that empties L2."""
+
+    def __init__(self, session: Session) -> None:
+        self.session, self.driver = session, session.driver
+        self.modules: dict[str, Any] = {}
+
+    def module(self, unit: str) -> Any:
+        """A loaded unit."""
+        if unit not in self.modules or self.session.dry_run:
+            self.modules[unit] = self.driver.load(self.session.cubin(unit))
+        return self.modules[unit]
+
+    def time(self, case: Case, counters: Any) -> dict[str, Any]:
+        """Times by events, warm and with an empty L2, and counters."""
+        driver = self.driver
+        arguments, _ = arguments_of(driver, case)
+        scratch = driver.alloc(256 << 20)
+        function = driver.function(self.module(case.unit), case.kernel)
+        driver.set_dynamic_shared(function, max(case.shared, 1024))
+        flags = case.arguments[-1] if case.kernel == "gemm_stream" else None
+
+        def launch() -> None:
+            driver.launch(function, (case.grid,), (case.block,), tuple(arguments), case.shared)
+
+        def prepare() -> None:
+            if flags is not None:
+                driver.write(arguments[-1], flags)
+            driver.fill(scratch, 1, 256 << 20)
+
+        found: dict[str, Any] = {"cold_us": [], "warm_us": []}
+        start, stop = driver.event(), driver.event()
+        for name in ("cold_us", "warm_us"):
+            for _ in range(7):
+                if name == "cold_us" or flags is not None:
+                    prepare()
+                driver.record(start)
+                launch()
+                driver.record(stop)
+                found[name].append(round(1000 * driver.elapsed_ms(start, stop), 3))
+        for metric in METRICS if counters else ():
+            try:
+                counters.configure([metric])
+                found[metric] = counters.measure(launch, prepare, driver.synchronize)[metric]
+            except (RuntimeError, KeyError) as error:
+                found[metric] = str(error)[:80]
+        driver.free_all()
+        return found
+
+
+def main() -> None:
+    """Costs first, then every kernel."""
+    session = Session.of_command_line(__doc__)
+    bench, times = Bench(session), {}
+
+    def keep(name: str, rows: Any) -> None:
+        told = {"metadata": session.metadata(), "clocks": session.clocks(), "rows": rows}
+        (session.out / f"{name}.json").write_text(json.dumps(told))
+
+    keep("copy_costs_sm90", record(bench))
+    counters = None
+    if not session.dry_run:
+        from counters import Counters
+
+        counters = Counters(bench.driver.context)
+    for case in large():
+        print(case.name, flush=True)
+        times[case.name] = bench.time(case, counters)
+        keep("gemm_times_sm90", times)
+
+
+if __name__ == "__main__":
+    main()
