@@ -284,7 +284,8 @@ def _places(t: Text, form: Form, half: int) -> list[str]:
 
 def _spread(t: Text, form: Form, half: int, kept: list[str]) -> list[str]:
     """All numbers of the eight rows: those that are not kept are zeros; notes which are kept."""
-    places, found = _places(t, form, half), []
+    places = _places(t, form, half)
+    found: list[str] = []
     group, each = (2, 1) if form.kept == 8 else (4, 2)
     lanes = int_list([lane // 4 for lane in range(32)])
     for first in range(0, len(kept), each):
