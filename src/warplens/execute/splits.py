@@ -28,20 +28,23 @@ def split_field(w: int, i: int, field: int) -> Any:
 
 
 @native
-def add_split(w: int, mask: int, pc: int, state: int, info: int, at_bottom: bool) -> None:
-    """Adds an entry on top of the split table, or below all others."""
+def insert_split(w: int, place: int, mask: int, pc: int, state: int, info: int) -> None:
+    """Puts an entry into the split table, below those at `place` and above."""
     n = peek32(w + at.WARP_SPLITS)
-    place = n
-    if at_bottom:
-        place = 0
-        for i in range(n, 0, -1):
-            for field in range(4):
-                poke32(split_field(w, i, field), peek32(split_field(w, i - 1, field)))
+    for i in range(n, place, -1):
+        for field in range(4):
+            poke32(split_field(w, i, field), peek32(split_field(w, i - 1, field)))
     poke32(split_field(w, place, 0), mask)
     poke32(split_field(w, place, 1), pc)
     poke32(split_field(w, place, 2), state)
     poke32(split_field(w, place, 3), info)
     poke32(w + at.WARP_SPLITS, n + 1)
+
+
+@native
+def add_split(w: int, mask: int, pc: int, state: int, info: int, at_bottom: bool) -> None:
+    """Adds an entry on top of the split table, or below all others."""
+    insert_split(w, 0 if at_bottom else peek32(w + at.WARP_SPLITS), mask, pc, state, info)
 
 
 @native
@@ -335,35 +338,58 @@ def put_aside(w: int) -> None:
 
 
 @native
+def same_target(w: int, lanes: int, absolute: bool) -> int:
+    """Those of `lanes` that jump where the lowest of them does."""
+    lane = lowest_lane(lanes)
+    low = peek32(w + at.WARP_TARGETS + 4 * lane)
+    high = peek32(w + at.WARP_TARGETS_HIGH + 4 * lane)
+    same = 0
+    for j in range(32):
+        if (lanes >> j) & 1 and peek32(w + at.WARP_TARGETS + 4 * j) == low and (
+            not absolute or peek32(w + at.WARP_TARGETS_HIGH + 4 * j) == high
+        ):
+            same |= 1 << j
+    return same
+
+
+@native
+def has_hook(w: int, control: Ints, mask: int) -> bool:
+    """Whether lanes call a function that is served outside; the others come back to the jump."""
+    rest = mask
+    while rest != 0:
+        same = same_target(w, rest, True)
+        lane = lowest_lane(same)
+        if peek32(w + at.WARP_TARGETS_HIGH + 4 * lane) == at.HOOK_WINDOW_HIGH:
+            control[HOOK] = peek32(w + at.WARP_TARGETS + 4 * lane)
+            control[MASK] = same
+            poke32(w + at.WARP_MASK, mask & ~same)
+            return True
+        rest &= ~same
+    return False
+
+
+@native
 def resolve_targets(w: int, control: Ints, code_map: Ints) -> int:
-    """Splits the lanes of an indirect jump by target. 0: go on, 1: hook, 2: bad address."""
+    """Splits the lanes of an indirect jump by target. 0: go on, 1: hook, 2: bad address.
+
+    As recorded on an H200, the lanes that go where the lowest lane goes are split off; they run
+    first if they are not more than those left at the jump and those put off by it before. The lanes
+    that are left jump again, and those put off run when all others wait or have ended.
+    """
     mask = peek32(w + at.WARP_MASK)
     absolute = peek32(w + at.WARP_ARGS) == at.INDIRECT_ABSOLUTE
+    if absolute and has_hook(w, control, mask):
+        return 1
     rest = mask
-    first = True
+    bottom = peek32(w + at.WARP_SPLITS)  # of the table; above it those put off, then those left
+    put_off = 0
     current_mask = current_pc = 0
     while rest != 0:
-        lane = 0
-        while (rest >> lane) & 1 == 0:
-            lane += 1
+        same = same_target(w, rest, absolute)
+        lane = lowest_lane(same)
         low = peek32(w + at.WARP_TARGETS + 4 * lane)
         high = peek32(w + at.WARP_TARGETS_HIGH + 4 * lane)
-        same = 0
-        for j in range(32):
-            if (rest >> j) & 1 and peek32(w + at.WARP_TARGETS + 4 * j) == low and (
-                not absolute or peek32(w + at.WARP_TARGETS_HIGH + 4 * j) == high
-            ):
-                same |= 1 << j
         rest &= ~same
-        if absolute and high == at.HOOK_WINDOW_HIGH:
-            control[HOOK] = low
-            control[MASK] = same
-            if rest != 0:  # the others come back to this jump later
-                control[MASK] = same
-                poke32(w + at.WARP_MASK, rest)
-            else:
-                poke32(w + at.WARP_MASK, 0)
-            return 1
         index = low >> 4
         if index >= code_map.size or low & 15 or code_map[index] < 0 or (
             low == 0  # a null function pointer: the kernel's own first instruction is no target
@@ -371,10 +397,14 @@ def resolve_targets(w: int, control: Ints, code_map: Ints) -> int:
         ):
             control[MASK] = same
             return 2
-        if first:
-            current_mask, current_pc, first = same, code_map[index], False
-        else:
-            add_split(w, same, code_map[index], at.SPLIT_READY, 0, False)
+        waits = rest != 0 and population(same) > population(rest) + put_off
+        if not waits and current_mask == 0:
+            current_mask, current_pc = same, code_map[index]
+            continue
+        insert_split(w, bottom, same, code_map[index], at.SPLIT_READY, 0)
+        if waits:
+            bottom += 1
+            put_off += population(same)
     poke32(w + at.WARP_MASK, current_mask)
     poke32(w + at.WARP_PC, current_pc)
     return 0
