@@ -2,8 +2,8 @@
 
 `python validation/forms_table.py` reads what was recorded (`data/forms_sm90.npz.xz`), the forms
 that compiled public code has (`data/corpus_sm90.json.xz`), the kernels whose recordings the tests
-replay, and the rules of the instruction set, which say what is refused. Nothing in it is written
-by hand.
+replay, the forms executed in kernels that left the GPU's bits (`data/kernels_sm90.json`), and the
+rules of the instruction set, which say what is refused. Nothing in it is written by hand.
 """
 
 from __future__ import annotations
@@ -187,7 +187,8 @@ def made() -> tuple[bytes, list[Row]]:
     refusals = {name: why for name, why in refusals.items() if name not in accepted}
     recording.name(names)
     in_corpus, in_kernels = ([names[x] for x in own if x in names] for own in (common, kernels))
-    found = rows(recording, in_corpus, refusals, in_kernels)
+    executed = json.loads((DATA / "kernels_sm90.json").read_text())["forms"]
+    found = rows(recording, in_corpus, refusals, [*in_kernels, *executed])
     return packed(found, recording.metadata), found
 
 

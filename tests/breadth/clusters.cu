@@ -100,7 +100,7 @@ KERNEL __cluster_dims__(2, 1, 1) remote_atomics(int *o, u64 *wide, float *real, 
     int old = atomicAdd(p + 6, 1);
     atomicAnd(p + 7, ~(1 << t));
     atomicAdd(q, (u64)t << 33);
-    atomicMin(q + 1, (u64)(99 - t) << 20);
+    if (t == 31) atomicMin(q + 1, (u64)(99 - t) << 20);  // compiled to a plain load and store
     for (u64 was = q[2];;) {
         u64 got = atomicCAS(q + 2, was, was + 3);
         if (got == was) break;
@@ -114,7 +114,7 @@ KERNEL __cluster_dims__(2, 1, 1) remote_atomics(int *o, u64 *wide, float *real, 
     if (t < 4) wide[blockIdx.x * 4 + t] = w[t];
     if (t == 0) real[blockIdx.x] = f;
 }
-// Work between arriving and waiting; only some threads use the other form.
+// Work between arriving and waiting; one warp uses another form than the others.
 KERNEL __cluster_dims__(2, 1, 1) split_barrier(const int *a, int *o) {
     __shared__ int s[96];
     auto c = cg::this_cluster();
@@ -124,7 +124,7 @@ KERNEL __cluster_dims__(2, 1, 1) split_barrier(const int *a, int *o) {
     int own = 3 * a[i];
     c.barrier_wait(std::move(token));
     own += *c.map_shared_rank(s + (95 - t), c.block_rank() ^ 1);
-    if (t % 5 == 0) asm volatile("barrier.cluster.arrive.release; barrier.cluster.wait.acquire;" ::: "memory");
+    if (t / 32 == 1) asm volatile("barrier.cluster.arrive.release; barrier.cluster.wait.acquire;" ::: "memory");
     else asm volatile("barrier.cluster.arrive.relaxed; barrier.cluster.wait;" ::: "memory");
     o[i] = own;
 }

@@ -5,14 +5,19 @@ from __future__ import annotations
 import io
 import random
 import struct
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from elftools.elf.elffile import ELFFile
 
+import warplens as wl
 from tests.sass.corpus import compiled
+from warplens.api import LaunchOptions
 from warplens.errors import CubinError
 from warplens.sass.model import Parameter
+from warplens.sass.parser import load_kernels
 from warplens.toolchain.cache import Cache
 from warplens.toolchain.cubin import ARCHITECTURES, Cubin, GlobalSymbol, read_cubin
 from warplens.toolchain.nvrtc import compile_source
@@ -123,11 +128,28 @@ def test_runtime_functions_are_listed(sm: int) -> None:
 @pytest.mark.parametrize("sm", [75, 90, 120])
 def test_recursion_is_noticed(sm: int) -> None:
     """A kernel without a bound on its stack says so; others do not."""
-    kernels = read_cubin(compiled("control", sm).cubin).kernels
+    kernels = load_kernels(compiled("control", sm).cubin)
 
     assert kernels["_Z9recursionPi"].uses_recursion
     assert not kernels["nothing"].uses_recursion
+    assert not kernels["_Z10call_tablePii"].uses_recursion
     assert "fibonacci(int)" in kernels["_Z9recursionPi"].functions.values()
+
+
+def test_recursion_is_noticed_in_code_alone() -> None:
+    """Toolkit 13.0 says of no kernel that its stack has no bound; what calls itself is seen.
+
+    The file is what nvcc 13.0.88 made for sm_90 of corpus/control.cu's fibonacci and nothing.
+    """
+    cubin = (Path(__file__).parent / "recursion_13_0.cubin").read_bytes()
+    assert not any(kernel.uses_recursion for kernel in read_cubin(cubin).kernels.values())
+
+    module = wl.Device("H200", options=LaunchOptions(timing=False)).load(cubin)
+    out = np.zeros(12, np.int32)
+    module["recursion"][1, 12](out)
+
+    assert out.tolist() == [0, 1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89]
+    assert not load_kernels(cubin)["nothing"].uses_recursion
 
 
 @pytest.mark.parametrize("sm", [75, 90, 120])

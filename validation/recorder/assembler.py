@@ -66,7 +66,7 @@ def store_local(ra: int, rb: int) -> int:
 
 def copies_done() -> list[int]:
     """LDGDEPBAR and DEPBAR.LE SB0, 0x0: asynchronous copies have ended."""
-    return [controlled(0x79AF), controlled(0x000080000000791A)]
+    return [controlled(0x79AF, write=0), controlled(0x000080000000791A)]
 
 
 def parameter(rd: int, offset: int) -> int:

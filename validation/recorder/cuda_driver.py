@@ -155,21 +155,19 @@ class Driver:
         shared: int = 0,
     ) -> None:
         """Launches without waiting. Arguments are ctypes values or arrays, or NumPy scalars."""
-        cells = [a if isinstance(a, ct._SimpleCData | ct.Array) else _cell(a) for a in args]
-        pointers = (ct.c_void_p * max(len(cells), 1))(
-            *[ct.cast(ct.pointer(c), ct.c_void_p) for c in cells]
-        )
-        g = (*grid, 1, 1)[:3]
-        b = (*block, 1, 1)[:3]
-        self._call(
-            "cuLaunchKernel",
-            function,
-            *[ct.c_uint(v) for v in (*g, *b)],
-            ct.c_uint(shared),
-            ct.c_void_p(0),
-            pointers,
-            ct.c_void_p(0),
-        )
+        pointers, cells = _pointers(args)
+        shape = [ct.c_uint(v) for v in (*(*grid, 1, 1)[:3], *(*block, 1, 1)[:3], shared)]
+        self._call("cuLaunchKernel", function, *shape, ct.c_void_p(0), pointers, ct.c_void_p(0))
+        del cells
+
+    def launch_cooperative(self, function: ct.c_void_p, grid: tuple[int, ...],
+                           block: tuple[int, ...], args: tuple[Any, ...],
+                           shared: int = 0) -> None:  # fmt: skip
+        """The same for kernels whose blocks all meet."""
+        pointers, cells = _pointers(args)
+        shape = [ct.c_uint(v) for v in (*(*grid, 1, 1)[:3], *(*block, 1, 1)[:3], shared)]
+        self._call("cuLaunchCooperativeKernel", function, *shape, ct.c_void_p(0), pointers)
+        del cells
 
     def event(self) -> ct.c_void_p:
         """A timing event."""
@@ -187,6 +185,13 @@ class Driver:
         value = ct.c_float()
         self._call("cuEventElapsedTime", ct.byref(value), start, stop)
         return value.value
+
+
+def _pointers(args: tuple[Any, ...]) -> tuple[Any, list[Any]]:
+    """The array of pointers to arguments, and the cells that it points to."""
+    cells = [a if isinstance(a, ct._SimpleCData | ct.Array) else _cell(a) for a in args]
+    count = max(len(cells), 1)
+    return (ct.c_void_p * count)(*[ct.cast(ct.pointer(c), ct.c_void_p) for c in cells]), cells
 
 
 def _cell(value: Any) -> Any:

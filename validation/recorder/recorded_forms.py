@@ -23,10 +23,9 @@ import numpy as np
 import slots
 import words as w
 
-# Not all copies of LDGSTS were waited for: shared memory was read before they had ended. What QSPC
-# says of an address depends on where the process has its windows. All rows of a matrix stored
-# through one uniform address go to one place, and which of them stays is not defined.
-DOUBTFUL = ("LDGSTS", "QSPC", "STSM.16.M88 [UR")
+# What QSPC says of an address depends on where the process has its windows. All rows of a matrix
+# stored through one uniform address go to one place, and which of them stays is not defined.
+DOUBTFUL = ("QSPC", "STSM.16.M88 [UR")
 LANES = 32  # of each form, kept in full: the first warp
 _NAN = 0xFFF8000000000000
 

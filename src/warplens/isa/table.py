@@ -131,7 +131,8 @@ def op(
         category: the class in which ncu counts the instruction.
         attributes: `marks` says which marks of operands are refused: "magnitudes" asks for `|x|`
             on the first two sources, "no ~ first" for none of that kind on the first, "none" for
-            none at all; `ignore_absolute` leaves `|x|` to the function.
+            none at all; `ignore_absolute` leaves `|x|` to the function; `reads_first_result` gives
+            what the first destination held as one more argument.
     """
     destinations, sources = parse_signature(sig)
 

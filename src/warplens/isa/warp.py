@@ -167,17 +167,21 @@ def credux_float(x: Lanes, m: Modifiers, a: Value) -> Value:
 
 @op("R2UR", sig="p? r <- r", mods="BROADCAST", pipe="alu", latency="alu", category="misc")
 def r2ur(x: Lanes, m: Modifiers, a: Value) -> tuple[Callable[[], Value], Value]:
-    """d = a of the lowest executing lane; p = this lane holds another value.
-
-    The predicate's meaning is inferred from its use: loops over the different values of a register
-    go on for the lanes where it holds.
-    """
+    """d = a of the lowest executing lane; p = this lane holds another value."""
     first = x.first_active(a)
 
     def differs() -> Value:
         return x.icmp("ne", a, first)
 
     return differs, first
+
+
+@op("R2UR", sig="p r <- r", mods="BROADCAST", requires="OR", pipe="alu", latency="alu",
+    category="misc", reads_first_result=True)  # fmt: skip
+def r2ur_or(x: Lanes, m: Modifiers, a: Value, before: Value) -> tuple[Callable[[], Value], Value]:
+    """d = a of the lowest executing lane; p is set, too, where this lane holds another value."""
+    first = x.first_active(a)
+    return (lambda: x.por(before, x.icmp("ne", a, first))), first
 
 
 @op("ELECT", sig="p r <- p", pipe="alu", latency="vote", **_INTER)

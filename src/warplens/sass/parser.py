@@ -7,6 +7,7 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 
 from warplens.errors import SassError
+from warplens.sass.calls import calls_itself
 from warplens.sass.cfg import basic_blocks
 from warplens.sass.control import CONTROL_SHIFT, decode_control
 from warplens.sass.link import (
@@ -140,7 +141,7 @@ def parse_kernel(
         max_threads=kernel.max_threads,
         required_threads=kernel.required_threads,
         cluster=kernel.cluster,
-        uses_recursion=kernel.uses_recursion,
+        uses_recursion=kernel.uses_recursion or calls_itself(instructions, functions),
         constants=kernel.constants,
         functions=functions,
         branch_targets=kernel.branch_targets,

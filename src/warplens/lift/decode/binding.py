@@ -56,7 +56,7 @@ class Bound:
 
 def _fits(kind: Kind, operand: Operand, is_destination: bool) -> bool:
     if kind.kind == "p":
-        return isinstance(operand, Pred | UPred)
+        return isinstance(operand, Pred | UPred) or (not is_destination and is_sign(operand))
     if kind.kind == "i":
         return isinstance(operand, Imm)
     if kind.kind == "s":
@@ -64,6 +64,11 @@ def _fits(kind: Kind, operand: Operand, is_destination: bool) -> bool:
     if is_destination:
         return isinstance(operand, Reg | UReg)
     return isinstance(operand, Reg | UReg | Imm | Const)
+
+
+def is_sign(operand: Operand) -> bool:
+    """Whether a register stands for the predicate that is its top bit."""
+    return isinstance(operand, Reg | UReg) and "SIGN" in operand.suffixes
 
 
 def _take(
@@ -247,6 +252,8 @@ def bind(inst: Instruction, op: Op) -> Bound:
         sources = _take(op.sources, operands, False)
         if operands:
             raise BindingError(f"{len(operands)} operand(s) left over: {operands[0]!r}")
+        if op.attributes.get("reads_first_result"):
+            sources.append(destinations[0])
         _refuse_marks(op.attributes.get("marks", ""), [o for _, o in sources])
         reads = [k for kind, o in sources for k in _keys(o, registers_of(kind))]
         writes = [k for kind, o in destinations for k in _keys(o, registers_of(kind))]

@@ -33,7 +33,7 @@ _PARTS = frozenset(("B0", "B1", "B2", "B3", "H0", "H1"))
 _SUFFIXES: dict[str, frozenset[str]] = {
     "r": _PARTS, "c": _PARTS, "b": _PARTS,
     "h": frozenset(("H0_H0", "H1_H1", "H0", "H1", "H0_NH1", "F32")),
-    "v": frozenset(("F32", "LO_HI", "NP")),
+    "v": frozenset(("F32", "LO_HI", "NP")), "p": frozenset(("SIGN",)),
 }  # fmt: skip
 _NOTHING: frozenset[str] = frozenset()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from warplens.lift import layout as at
 from warplens.lift.decode.binding import BindingError, Bound, access_bytes
-from warplens.lift.engines.llvm_lanes import Value
+from warplens.lift.engines.llvm_lanes import LlvmLanes, Value
 from warplens.lift.memory.addresses import address_of, own_shared
 from warplens.lift.memory.checks import check_lanes
 from warplens.lift.memory.sites import call_helper, new_site, use_runtime
@@ -29,6 +29,19 @@ def _first_bytes(w: RegionWriter, word: Value, kept: Value, k: int) -> Value:
     return x.select(x.icmp("eq", here, x.u32(0)), x.u32(0), x.and_(word, mask))
 
 
+def _split_address(x: LlvmLanes, low: Value, high: Value, offset: int,
+                   size: int) -> tuple[Value, Value, int, Value]:  # fmt: skip
+    """The row that a copy with zeros reads, and how many of its bytes.
+
+    The low bits of the address, its offset included, say how many bytes at the end are zero.
+    """
+    if offset % size:
+        sum_ = x.add(x.pair(low, high), x.u64(offset & 0xFFFFFFFFFFFFFFFF))
+        low, high, offset = x.low32(sum_), x.high32(sum_), 0
+    kept = x.sub(x.u32(size), x.and_(low, x.u32(size - 1)))
+    return x.and_(low, x.u32(-size & 0xFFFFFFFF)), high, offset, kept
+
+
 @role("copy_async")
 def copy_async(w: RegionWriter, item: Bound) -> None:
     """LDGSTS [shared], [global]: 4, 8 or 16 bytes a lane; a false predicate copies zeros."""
@@ -49,11 +62,8 @@ def copy_async(w: RegionWriter, item: Bound) -> None:
     low, high, offset = address_of(w, places[1], True)
     assert high is not None
     kept = None
-    if "ZFILL" in item.inst.modifiers:  # the address's low bits say how many bytes are zero
-        if offset % size:
-            raise BindingError("LDGSTS.ZFILL with an offset that is no multiple of its size")
-        kept = w.x.sub(w.x.u32(size), w.x.and_(low, w.x.u32(size - 1)))
-        low = w.x.and_(low, w.x.u32(-size & 0xFFFFFFFF))
+    if "ZFILL" in item.inst.modifiers:
+        low, high, offset, kept = _split_address(w.x, low, high, offset, size)
     use_runtime(
         w,
         (f"wl.mv.load.{size}", move_ir.move_load(size)),

@@ -10,6 +10,7 @@ from warplens.lift.decode.binding import (
     KEY_UNIFORM,
     KEY_UNIFORM_PREDICATE,
     BindingError,
+    is_sign,
 )
 from warplens.lift.engines.llvm_lanes import LlvmLanes, Value
 from warplens.lift.regions.registers import RegisterFile
@@ -85,8 +86,10 @@ class Operands:
         return x.pair(self.word(operand, 0, uniform), self.word(operand, 1, uniform))
 
     def predicate(self, operand: Operand, uniform: bool) -> Value:
-        """A predicate operand with its negation."""
+        """A predicate operand with its negation, or the sign of a register that stands for one."""
         x = self._scalar if uniform else self._vector
+        if is_sign(operand):
+            return x.icmp("slt", self.bits_word(operand, 0, uniform), x.u32(0))
         assert isinstance(operand, Pred | UPred)
         if operand.index == PT:
             value = x.true()
