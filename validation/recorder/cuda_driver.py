@@ -75,6 +75,14 @@ class Driver:
         self._call("cuModuleGetFunction", ct.byref(function), module, name.encode())
         return function
 
+    def variable(self, module: ct.c_void_p, name: str) -> ct.c_uint64:
+        """The address of a module's variable."""
+        pointer, size = ct.c_uint64(), ct.c_size_t()
+        self._call(
+            "cuModuleGetGlobal_v2", ct.byref(pointer), ct.byref(size), module, name.encode()
+        )
+        return pointer
+
     def set_dynamic_shared(self, function: ct.c_void_p, size_bytes: int) -> None:
         """Raises the limit of dynamic shared memory of one kernel."""
         self._call("cuFuncSetAttribute", function, ct.c_int(8), ct.c_int(size_bytes))

@@ -1,0 +1,102 @@
+"""Compares predicted with recorded times of the three spaces.
+
+    python validation/tuning/compare.py [--space NAME] [--every N] [--predicted FILE]
+
+Predicts every configuration (or every N-th) for an H200 at the clock of the recording, and prints
+Kendall's tau, errors, how far the predicted best is from the true best, and what is lost when only
+a twentieth of the space, drawn at random, is predicted. `--predicted` reads predictions that
+`record.py --predict` made. Events around a launch cost time of their own: what they show for an
+empty kernel, less 2 us for the kernel itself, is taken off.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+HERE = Path(__file__).resolve().parent
+EMPTY_KERNEL_NS = 2000
+DATA = HERE.parent / "data" / "spaces_sm90.json"
+Floats = npt.NDArray[np.float64]
+
+
+def recorded() -> dict[str, Any]:
+    """The recording: names and values of parameters, median ns, registers, by space."""
+    document: dict[str, Any] = json.loads(DATA.read_text())
+    return document
+
+
+def kendall(a: Floats, b: Floats) -> float:
+    """Kendall's tau-b."""
+    x, y = (np.sign(v[:, None] - v[None, :])[np.triu_indices(len(v), 1)] for v in (a, b))
+    return float((x * y).sum() / np.sqrt(np.abs(x).sum() * np.abs(y).sum()))
+
+
+def figures(true: Floats, predicted: Floats, seed: int = 0) -> dict[str, float]:
+    """What the page shows; losses are fractions above the true best."""
+    error = np.abs(predicted / true - 1)
+    rng, few = np.random.default_rng(seed), max(1, len(true) // 20)
+    chosen = [rng.choice(len(true), few, replace=False) for _ in range(1000)]
+    losses = [true[c[predicted[c].argmin()]] / true.min() - 1 for c in chosen]
+    bests = [true[c].min() / true.min() - 1 for c in chosen]
+    return {
+        "configurations": len(true), "tau": kendall(true, predicted),
+        "mean_error": float(error.mean()), "p90_error": float(np.quantile(error, 0.9)),
+        "loss": float(true[predicted.argmin()] / true.min() - 1),
+        "top3_loss": float(true[np.argsort(predicted)[:3]].min() / true.min() - 1),
+        "random_5pct_loss": float(np.median(losses)),
+        "random_5pct_possible": float(np.median(bests)),
+    }  # fmt: skip
+
+
+def _predict(place: tuple[str, dict[str, Any]]) -> float:
+    sys.path[:0] = [str(HERE), str(HERE.parent / "recorder")]
+    from record import predicted
+
+    answer = predicted(*place)
+    return float(answer.get("predicted_ns", np.nan))
+
+
+def _predicted(name: str, space: dict[str, Any], every: int, pool: ProcessPoolExecutor) -> Floats:
+    names, rows = space["parameters"], space["configurations"][::every]
+    places = [(name, dict(zip(names, row, strict=True))) for row in rows]
+    return np.array(list(pool.map(_predict, places, chunksize=4)))
+
+
+def main() -> None:
+    """Prints a line for each space."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    document = recorded()
+    parser.add_argument("--space", choices=list(document["spaces"]), action="append")
+    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--predicted", type=Path)
+    parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
+    options = parser.parse_args()
+    known = json.loads(options.predicted.read_text()) if options.predicted else []
+    pool = ProcessPoolExecutor(options.processes, mp_context=get_context("spawn"))
+    for name in options.space or document["spaces"]:
+        space = document["spaces"][name]
+        events = document["empty_ns"] - EMPTY_KERNEL_NS
+        true = np.array(space["ns"])[:: options.every] - events
+        if known:
+            found = {row["index"]: row["predicted_ns"] for row in known if row["space"] == name}
+            predicted = np.array([found[i] for i in range(len(space["ns"]))])[:: options.every]
+        else:
+            predicted = _predicted(name, space, options.every, pool)
+        keep = ~np.isnan(predicted)
+        told = figures(true[keep], predicted[keep])
+        print(name, " ".join(f"{key}={value:.3g}" for key, value in told.items()), flush=True)
+    pool.shutdown()
+
+
+if __name__ == "__main__":
+    main()
