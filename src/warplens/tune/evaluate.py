@@ -13,6 +13,8 @@ from warplens.errors import WarplensError
 from warplens.occupancy_calculator.occupancy import occupancy_of_kernel
 from warplens.session.device import Device
 from warplens.session.kernel import Kernel
+from warplens.session.options import LaunchOptions
+from warplens.tune.arguments import resolved
 from warplens.tune.problem import Job
 
 TIME = "gpu__time_duration.sum"
@@ -28,6 +30,7 @@ class Task:
     clock: str | float
     metrics: tuple[str, ...]
     arguments: tuple[Any, ...]
+    timeout: float | None = None  # seconds of a full run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,22 +63,26 @@ def answer(task: Task) -> Answer:
 
 
 @lru_cache(maxsize=8)
-def _device(gpu: str, clock: str | float) -> Device:
-    return Device(gpu, clock=clock)
+def _device(gpu: str, clock: str | float, timeout: float | None) -> Device:
+    return Device(gpu, clock=clock, options=LaunchOptions(max_seconds=timeout))
 
 
 @lru_cache(maxsize=4)
-def _kernel(job: Job, gpu: str, clock: str | float) -> Kernel:
+def _kernel(job: Job, gpu: str, clock: str | float, timeout: float | None) -> Kernel:
     expressions = (job.kernel,) if "<" in job.kernel else ()
-    module = _device(gpu, clock).compile(
+    module = _device(gpu, clock, timeout).compile(
         job.source, options=job.options, name_expressions=expressions
     )
     kernel = module[job.kernel]
     return kernel if job.cluster is None else kernel.clustered(job.cluster)
 
 
+def _kernel_of(task: Task) -> Kernel:
+    return _kernel(task.job, task.gpu, task.clock, task.timeout)
+
+
 def _facts(task: Task) -> dict[str, Any]:
-    kernel, job = _kernel(task.job, task.gpu, task.clock), task.job
+    kernel, job = _kernel_of(task), task.job
     kernel[job.grid, job.block, 0, job.shared]  # raises what a GPU would refuse
     occupancy = occupancy_of_kernel(kernel.sass, kernel.device.gpu, job.block, job.shared)
     return {"facts": {
@@ -88,8 +95,8 @@ def _facts(task: Task) -> dict[str, Any]:
 
 
 def _predict(task: Task) -> dict[str, Any]:
-    kernel, job = _kernel(task.job, task.gpu, task.clock), task.job
-    launch = kernel.predict[job.grid, job.block, 0, job.shared](*task.arguments)
+    kernel, job = _kernel_of(task), task.job
+    launch = kernel.predict[job.grid, job.block, 0, job.shared](*resolved(task.arguments))
     told = launch.prediction()
     metrics = {TIME: float(told.nanoseconds)}
     metrics |= {name: float(launch[name]) for name in task.metrics}
@@ -97,9 +104,10 @@ def _predict(task: Task) -> dict[str, Any]:
 
 
 def _confirm(task: Task) -> dict[str, Any]:
-    kernel, job = _kernel(task.job, task.gpu, task.clock), task.job
+    kernel, job = _kernel_of(task), task.job
     arguments = tuple(
-        value.copy() if isinstance(value, np.ndarray) else value for value in task.arguments
+        value.copy() if isinstance(value, np.ndarray) else value
+        for value in resolved(task.arguments)
     )
     launch = kernel[job.grid, job.block, 0, job.shared](*arguments)
     told = launch.prediction()

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from warplens.errors import InputError, WarplensError
+from warplens.tune import settings
+from warplens.tune.arguments import Store
 from warplens.tune.evaluate import TIME, Answer, Task
 from warplens.tune.problem import Job, Problem, Shape
 from warplens.tune.record import Record, purpose_of
@@ -56,7 +58,8 @@ def tune(
         search: strategy ("exhaustive", "random", "tpe", "evolutionary"), budget ("10min"),
             evaluations (at most so many predictions), confirm (how many of the best are run in
             full), seed, objective (a metric that is minimised; default: the time), record (a file
-            that is resumed), scheduler (a Dask address), processes, clock, progress.
+            that is resumed), scheduler (a Dask address), processes, clock, progress, timeout (of
+            one full run, such as "30s").
 
     Raises:
         InputError: the space, an expression or the search's settings make no sense. Problems of
@@ -67,7 +70,10 @@ def tune(
         block=block, shared=shared, cluster=cluster, args=args, options=tuple(options),
         reference=reference, constants=dict(constants or {}),
     )  # fmt: skip
-    return Search(problem, tuple(gpus), **search).run()
+    chosen = {"gpus": tuple(gpus), **search, **settings.overrides}
+    found = Search(problem, tuple(chosen.pop("gpus")), **chosen).run()
+    settings.heard(found)
+    return found
 
 
 def seconds_of(budget: str | float | None) -> float | None:
@@ -88,11 +94,13 @@ class Search:
         budget: str | float | None = None, evaluations: int | None = None, confirm: int = 3,
         seed: int = 0, objective: str = TIME, record: str | Path | None = None,
         scheduler: str | None = None, processes: int | None = None,
-        clock: str | float = "base", progress: Progress | None = None,
+        clock: str | float = "base", timeout: str | float | None = None,
+        progress: Progress | None = None,
     ) -> None:  # fmt: skip
         if not gpus:
             raise InputError("no GPU to tune for")
         self.problem, self.gpus, self.clock = problem, gpus, clock
+        self.timeout, self._store = seconds_of(timeout), Store()
         self.configurations = list(problem.space)
         if not self.configurations:
             raise InputError("the restrictions leave no configuration")
@@ -127,6 +135,7 @@ class Search:
             self.stopped = "interrupted"
         finally:
             workers.close()
+            self._store.close()
         return Tuned(rows=tuple(self.rows.values()), gpus=self.gpus, objective=self.objective,
                      stopped=self.stopped)  # fmt: skip
 
@@ -138,28 +147,27 @@ class Search:
 
     def _answers(
         self, workers: Workers, stage: str, wanted: Sequence[tuple[str, int]]
-    ) -> list[tuple[tuple[str, int], Answer]]:
-        """Answers for (GPU, configuration), from the record where it has them."""
-        found, tasks, places = [], [], []
+    ) -> Iterator[tuple[tuple[str, int], Answer]]:
+        """Answers for (GPU, configuration) as they come, from the record where it has them."""
+        tasks, places = [], []
         for gpu, index in wanted:
             known = self._record.find(stage, gpu, self.jobs[index])
             if known is not None and stage != "confirm":
-                found.append(((gpu, index), known))
+                yield (gpu, index), known
                 continue
             tasks.append(self._task(stage, gpu, index))
             places.append((gpu, index))
         for number, answer in workers.answers(tasks):
             gpu, index = places[number]
             self._record.keep(stage, gpu, self.jobs[index], answer)
-            found.append(((gpu, index), answer))
-        return found
+            yield (gpu, index), answer
 
     def _task(self, stage: str, gpu: str, index: int) -> Task:
         needs = stage != "facts"
         arguments = self.problem.arguments(self.configurations[index]) if needs else []
         metrics = () if self.objective == TIME else (self.objective,)
         return Task(stage=stage, job=self.jobs[index], gpu=gpu, clock=self.clock, metrics=metrics,
-                    arguments=tuple(arguments))  # fmt: skip
+                    arguments=self._store.stored(arguments), timeout=self.timeout)  # fmt: skip
 
     def _batches(self, places: Sequence[Any], workers: Workers) -> list[Sequence[Any]]:
         size = 4 * workers.size

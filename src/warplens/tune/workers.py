@@ -7,9 +7,13 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from typing import Any, Protocol
 
+import numpy as np
+
 from warplens.errors import InputError
+from warplens.tune.arguments import resolved
 from warplens.tune.evaluate import Answer, Task, answer
 
 _TRIES = 2  # of a task whose worker died
@@ -96,18 +100,26 @@ def _one_core() -> None:
 
 
 class Cluster:
-    """Workers of a Dask scheduler; arrays are sent once."""
+    """Workers of a Dask scheduler, or of a cluster on this machine: processes with a core each.
 
-    def __init__(self, address: str) -> None:
+    Large arrays are in files; workers on other machines get them with their tasks.
+    """
+
+    def __init__(self, address: str, size: int) -> None:
+        self._is_local = address == "local"
         try:
-            from distributed import Client
+            from distributed import Client, LocalCluster
         except ImportError as error:
             raise InputError(
                 "--scheduler needs Dask", hint="pip install 'warplens[tune]'"
             ) from error
         make: Any = Client
+        local: Any = LocalCluster
+        self._own: Any = None
         try:
-            self._client: Any = make(None if address == "local" else address, timeout="20s")
+            if self._is_local:
+                self._own = local(n_workers=size, threads_per_worker=1, processes=True)
+            self._client: Any = make(self._own or address, timeout="20s")
         except (OSError, TimeoutError, ValueError) as error:
             raise InputError(f"no Dask scheduler at {address}: {error}") from error
         threads: dict[str, Any] = self._client.nthreads()
@@ -118,7 +130,8 @@ class Cluster:
         import distributed
 
         completed: Any = distributed.as_completed
-        futures = [self._client.submit(answer, task, pure=False, retries=_TRIES) for task in tasks]
+        sent = tasks if self._is_local else [_carrying(task) for task in tasks]
+        futures = [self._client.submit(answer, task, pure=False, retries=_TRIES) for task in sent]
         number = {future.key: i for i, future in enumerate(futures)}
         for future in completed(futures):
             if future.status == "finished":
@@ -128,14 +141,22 @@ class Cluster:
                 yield number[future.key], Answer(problem=problem)
 
     def close(self) -> None:
-        """Leaves the cluster."""
+        """Leaves the cluster; one of its own ends."""
         self._client.close()
+        if self._own is not None:
+            self._own.close()
+
+
+def _carrying(task: Task) -> Task:
+    """The task with its arrays in it, for a worker that may not see this machine's files."""
+    return replace(task, arguments=tuple(np.array(v) if isinstance(v, np.ndarray) else v
+                                         for v in resolved(task.arguments)))  # fmt: skip
 
 
 def workers_of(scheduler: str | None, size: int | None) -> Workers:
     """The workers asked for: a Dask scheduler, or as many processes as there are cores."""
-    if scheduler is not None:
-        return Cluster(scheduler)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     wanted = size or cores or 1
+    if scheduler is not None:
+        return Cluster(scheduler, wanted)
     return Here() if wanted == 1 else Processes(wanted)
