@@ -11,7 +11,8 @@ import pytest
 
 from warplens.errors import InputError
 from warplens.tune.measured import agreement, cache_text, kendall, read_measured, t4_text
-from warplens.tune.result import Row, Tuned
+from warplens.tune.result import Tuned
+from warplens.tune.rows import Row
 
 SPACE = {"block_size_x": [32, 64, 4096], "PER": [1, 2]}
 TIMES = {(32, 1): 9e6, (32, 2): 8e6, (64, 1): 4e6, (64, 2): 2e6}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 import warplens as wl
 from warplens.cli.main import main
 from warplens.errors import InputError
-from warplens.tune import Tuned
+from warplens.tune import Problem, Search, Space, Tuned
 
 SOURCE = """
 template <int PER> __global__ void twice(const float* a, float* b, int n) {
@@ -167,8 +168,12 @@ PER = [1, 2]
     assert main(["tune", str(spec), "--processes", "1", "--confirm", "1"]) == 0
     text = capsys.readouterr().out
     assert text.startswith("RTX 4060: best is BX=") and "4 configurations with a value" in text
-    assert main(["tune", str(spec), "--processes", "1", "--confirm", "0", "--json"]) == 0
+    cache = tmp_path / "cache.json"
+    options = ["--processes", "1", "--confirm", "0"]
+    assert main(["tune", str(spec), *options, "--json", "--cache-file", str(cache)]) == 0
     assert len(json.loads(capsys.readouterr().out)["rows"]) == 4
+    assert main(["tune", str(spec), *options, "--measured", str(cache)]) == 0
+    assert "Kendall's tau 1.00, the predicted best 0.0 %" in capsys.readouterr().out
     spec.write_text(spec.read_text().replace("grid =", "gird ="))
     assert main(["tune", str(spec)]) == 2
     assert "'gird'" in capsys.readouterr().err
@@ -186,3 +191,77 @@ def test_processes_give_the_same(found: Tuned) -> None:
         assert {(r.gpu, r.name, r.time_ns) for r in run.rows} == {
             (r.gpu, r.name, r.time_ns) for r in found.rows
         }
+
+
+def test_a_worker_that_dies(tmp_path: Path) -> None:
+    """Killed in the middle, it costs its task a second try; the result has the same bytes."""
+    plain = search(gpus=["RTX 4060"], confirm=0)
+    problem = Problem(
+        source=SOURCE, kernel="twice<{PER}>", space=Space(SPACE, ("BX * PER <= 2048",)),
+        grid=lambda c: (-(-N // (c["BX"] * c["PER"])),), block="BX",
+        args=[A, np.zeros(N, np.float32), N], options=["-DWRONG=0"],
+    )  # fmt: skip
+    killed: list[int] = []
+
+    def kill_one(stage: str, done: int, total: int) -> None:
+        children = multiprocessing.active_children()
+        if stage == "compiled" and not killed and children:
+            killed.append(children[0].pid or 0)
+            children[0].kill()
+
+    other = Search(problem, ("RTX 4060",), processes=2, confirm=0, progress=kill_one).run()
+
+    assert killed and other.json() == plain.json()
+
+
+def test_a_run_that_takes_too_long() -> None:
+    """It is a failure of its configuration, and the next best is confirmed."""
+    source = SOURCE.replace("twice(", "slow(").replace(
+        "int i =", "if (PER == 4) for (volatile int spin = 0; spin >= 0;) spin = spin & 7; int i ="
+    )
+    found = wl.tune(
+        source, kernel="slow<{PER}>", space={"BX": [64], "PER": [1, 4]}, timeout="1s",
+        grid=lambda c: (N // (64 * c["PER"]),), block="BX", processes=1, confirm=2,
+        args=[A, np.zeros(N, np.float32), N], options=["-DWRONG=0"],
+    )  # fmt: skip
+
+    assert [row.configuration["PER"] for row in found.of()] == [1]
+    assert [row.configuration["PER"] for row in found.failures()] == [4]
+
+
+def test_the_landscape(found: Tuned) -> None:
+    """The best of each pair, shaded from 1; pairs without a value are empty; the page says why."""
+    told = found.landscape()
+    assert told is not None
+    best = {
+        (str(r.configuration[told.down]), str(r.configuration[told.across])): r.objective
+        for r in reversed(found.of())
+    }
+    drawn = {
+        (down, across): row.objective
+        for down, line in zip(told.rows, told.cells, strict=True)
+        for across, row in zip(told.columns, line, strict=True) if row is not None
+    }  # fmt: skip
+
+    assert drawn == best and {"BX", "PER"} == {told.down, told.across}
+    text = str(found)
+    assert "warps wait most for" in text and "L1 hit rate" in text and "1.00" in text
+    assert found.html().count("<table>") == 2 and "http" not in found.html()
+
+
+def test_a_script(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The command line's settings take the place of the script's."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import sys, numpy as np, warplens as wl\n"
+        "assert sys.argv[1:] == ['7']\n"
+        f"wl.tune({'__global__ void k(float* a) { a[threadIdx.x] += BX; }'!r}, kernel='k',"
+        "space={'BX': [32, 64]}, grid=1, block='BX', args=[np.zeros(64, np.float32)],"
+        "gpus=['H200'], processes=1, confirm=3)\n"
+    )
+
+    assert main(["tune", "--gpu", "T4", "--confirm", "0", "--json", str(script), "7"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert {row["gpu"] for row in rows} == {"T4"} and len(rows) == 2
+    assert {row["status"] for row in rows} == {"predicted"}
+    assert main(["tune", "--t4", "x.json", str(script), "7"]) == 2

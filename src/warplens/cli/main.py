@@ -68,7 +68,7 @@ def script_split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """
     if words and words[0] == "build":
         return _build_split(words)
-    verb_takes_target = bool(words) and words[0] in ("run", "profile", "sanitize")
+    verb_takes_target = bool(words) and words[0] in ("run", "profile", "sanitize", "tune")
     for position, word in enumerate(words):
         if not (position and verb_takes_target):
             continue

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from warplens.cli._printing import clock
+
+if TYPE_CHECKING:
+    from warplens.tune.result import Tuned
 
 EPILOG = """a specification (TOML):
   source = "matmul.cu"
@@ -25,7 +29,15 @@ EPILOG = """a specification (TOML):
 examples:
   warplens tune matmul.toml --gpu H200 --gpu A100
   warplens tune matmul.toml --strategy tpe --evaluations 50 --record matmul.jsonl
+  warplens tune matmul.toml --html matmul.html --cache-file matmul.json
+  warplens tune matmul.toml --measured a100_T4.json.gz
+  warplens tune script.py --gpu A100     (searches that a script makes, Kernel Tuner's too)
 """
+
+
+_SEARCH = ("strategy", "budget", "evaluations", "confirm", "seed", "objective", "record",
+           "scheduler", "processes", "timeout", "clock")  # fmt: skip
+_FILES = ("measured", "cache_file", "t4", "html")
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -39,47 +51,115 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     option = parser.add_argument
-    option("spec", type=Path, metavar="SPEC", help="what to tune: a TOML file")
+    option("spec", type=Path, metavar="SPEC|SCRIPT.py",
+           help="a TOML file, or a script with warplens.tune or Kernel Tuner")  # fmt: skip
+    _add_search(option)
+    option("--measured", type=Path, metavar="FILE",
+           help="compare with measured times: Kernel Tuner's cache, or T4 results")  # fmt: skip
+    option("--cache-file", type=Path, metavar="FILE", help="write a cache file of Kernel Tuner")
+    option("--t4", type=Path, metavar="FILE", help="write T4 results")
+    option("--html", type=Path, metavar="FILE", help="write the landscape and the tables as a page")
+    option("--json", action="store_true", help="print JSON")
+    option("-o", "--output", type=Path, metavar="OUT", help="write the output to this file")
+    option("-f", "--force-overwrite", action="store_true", help="overwrite existing files")
+    return parser
+
+
+def _add_search(option: Any) -> None:
+    """How to search; what is not given is the script's, or the default."""
     option("--gpu", action="append", default=[], metavar="NAME",
            help="GPU to tune for (default: those of SPEC, else H200; repeatable)")  # fmt: skip
-    option("--clock", type=clock, default="base", metavar="base|boost|MHZ",
-           help="SM clock (default: base)")  # fmt: skip
-    option("--strategy", default="exhaustive", metavar="NAME",
+    option("--clock", type=clock, metavar="base|boost|MHZ", help="SM clock (default: base)")
+    option("--strategy", metavar="NAME",
            help="exhaustive, random, tpe, evolutionary (default: exhaustive)")  # fmt: skip
     option("--budget", metavar="TIME", help="stop after this time, such as 90s or 10min")
     option("--evaluations", type=int, metavar="N", help="predict at most N configurations")
-    option("--confirm", type=int, default=3, metavar="N",
-           help="run the N best in full (default: 3)")  # fmt: skip
-    option("--seed", type=int, default=0, help="seed of the strategy (default: 0)")
-    option("--objective", default="gpu__time_duration.sum", metavar="METRIC",
+    option("--confirm", type=int, metavar="N", help="run the N best in full (default: 3)")
+    option("--timeout", metavar="TIME", help="a full run that takes longer is a failure")
+    option("--seed", type=int, help="seed of the strategy (default: 0)")
+    option("--objective", metavar="METRIC",
            help="metric that is minimised (default: the duration)")  # fmt: skip
     option("--record", type=Path, metavar="FILE", help="keep answers here, and resume from them")
     option("--scheduler", metavar="ADDRESS", help="Dask scheduler, or local")
     option("--processes", type=int, metavar="N", help="processes (default: one per core)")
-    option("--json", action="store_true", help="print JSON")
-    option("-o", "--output", type=Path, metavar="OUT", help="write the output to this file")
-    option("-f", "--force-overwrite", action="store_true", help="overwrite an existing OUT")
-    return parser
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Executes the verb: 0 if a configuration was found, else 1."""
-    from warplens.cli._printing import write_text
+    """Executes the verb: 0 if every search found a configuration, else 1."""
+    if arguments.spec.suffix == ".py":
+        return _script(arguments)
     from warplens.tune.reading import read_problem
     from warplens.tune.run import Search
 
     problem, named = read_problem(arguments.spec)
-    search = Search(
-        problem, tuple(arguments.gpu) or named or ("H200",), strategy=arguments.strategy,
-        budget=arguments.budget, evaluations=arguments.evaluations, confirm=arguments.confirm,
-        seed=arguments.seed, objective=arguments.objective, record=arguments.record,
-        scheduler=arguments.scheduler, processes=arguments.processes, clock=arguments.clock,
-        progress=_progress if sys.stderr.isatty() else None,
-    )  # fmt: skip
-    found = search.run()
-    text = found.json() if arguments.json else str(found)
-    write_text(text + "\n", arguments.output, overwrite=arguments.force_overwrite)
+    given = _given(arguments)
+    gpus = given.pop("gpus", None) or named or ("H200",)
+    found = Search(problem, gpus, **given).run()
+    _show(found, arguments)
+    _write_files(found, problem, arguments)
     return 0 if found.best is not None else 1
+
+
+def _given(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The settings that the command line gives."""
+    given = {n: getattr(arguments, n) for n in _SEARCH if getattr(arguments, n) is not None}
+    if arguments.gpu:
+        given["gpus"] = tuple(arguments.gpu)
+    if sys.stderr.isatty():
+        given["progress"] = _progress
+    return given
+
+
+def _script(arguments: argparse.Namespace) -> int:
+    """Runs a script; every search that it makes is shown."""
+    from warplens.cli._script import put_driver_in_place, run_script
+    from warplens.errors import InputError
+    from warplens.tune import settings
+
+    if not arguments.spec.is_file():
+        raise InputError(f"{arguments.spec}: no such file")
+    for name in _FILES:
+        if getattr(arguments, name) is not None:
+            raise InputError(f"--{name.replace('_', '-')} applies to a TOML file only")
+    searches: list[Tuned] = []
+    simulated = argparse.Namespace(
+        gpu=arguments.gpu[:1] or ["H200"], clock=arguments.clock or "base"
+    )
+    put_driver_in_place(simulated, timed=True, prints=True, required=False)
+    with settings.listening(searches.append, **_given(arguments)):
+        status = run_script(arguments.spec, arguments.script_arguments, quiet=arguments.json)
+    if searches:
+        _show(searches, arguments)
+    return status or int(any(found.best is None for found in searches))
+
+
+def _show(found: Tuned | list[Tuned], arguments: argparse.Namespace) -> None:
+    from warplens.cli._printing import write_text
+
+    every = found if isinstance(found, list) else [found]
+    text = "\n\n".join(one.json() if arguments.json else str(one) for one in every)
+    write_text(text + "\n", arguments.output, overwrite=arguments.force_overwrite)
+
+
+def _write_files(found: Tuned, problem: Any, arguments: argparse.Namespace) -> None:
+    """What else was asked for, of the first GPU."""
+    from warplens.cli._printing import write_text
+    from warplens.tune.measured import agreement, cache_text, read_measured, t4_text
+
+    gpu = found.gpus[0]
+    if arguments.measured is not None:
+        print(agreement(found, read_measured(arguments.measured)))
+    texts = {
+        arguments.cache_file: lambda: cache_text(
+            found, gpu, problem.kernel, problem.space.values
+        ),
+        arguments.t4: lambda: t4_text(found, gpu),
+        arguments.html: found.html,
+    }
+    for path, made in texts.items():
+        if path is not None:
+            with redirect_stdout(sys.stderr):
+                write_text(made(), path, overwrite=arguments.force_overwrite)
 
 
 def _progress(stage: str, done: int, total: int) -> None:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from warplens.errors import ExecutionFault, InputError, LaunchError
+from warplens.errors import ExecutionFault, InputError, LaunchError, TimingUnavailable
 from warplens.execute.executable import Image
 from warplens.frontends.frontend import GiveDriver
 from warplens.session.device import Device
@@ -145,8 +145,7 @@ class Simulated:
                 return
             key = (id(func), *sizes)
             if key not in self._predicted:
-                launch = func.predict[sizes[0], sizes[1], 0, sizes[2]](*gpu_args)
-                self._predicted[key] = launch.prediction().nanoseconds / 1e6
+                self._predicted[key] = _milliseconds(func, sizes, gpu_args)
             self.elapsed_ms = self._predicted[key]
         except (LaunchError, ExecutionFault) as error:
             raise RuntimeError(f"{_NOT_LAUNCHED}: {error}") from error
@@ -187,6 +186,16 @@ class Simulated:
     def memcpy_htod(self, dest: Array, src: Array) -> None:
         """Copies bytes from the host."""
         _copy_bytes(dest, src)
+
+
+def _milliseconds(kernel: Kernel, sizes: Any, arguments: Sequence[Any]) -> float:
+    """The modelled time; of blocks that cannot run on their own, from a full run."""
+    grid, block, shared = sizes
+    try:
+        launch = kernel.predict[grid, block, 0, shared](*arguments)
+    except TimingUnavailable:
+        launch = kernel[grid, block, 0, shared](*arguments)
+    return launch.prediction().nanoseconds / 1e6
 
 
 def _copy(value: Any) -> Any:

@@ -13,7 +13,8 @@ from types import ModuleType
 from typing import Any
 
 from warplens.tune.problem import Problem
-from warplens.tune.result import Row, Tuned
+from warplens.tune.result import Tuned
+from warplens.tune.rows import Row
 from warplens.tune.run import Search, tune
 from warplens.tune.space import Space
 

@@ -16,6 +16,7 @@ from warplens.session.kernel import Kernel
 from warplens.session.options import LaunchOptions
 from warplens.tune.arguments import resolved
 from warplens.tune.problem import Job
+from warplens.tune.why import explained
 
 TIME = "gpu__time_duration.sum"
 
@@ -112,6 +113,7 @@ def _confirm(task: Task) -> dict[str, Any]:
     launch = kernel[job.grid, job.block, 0, job.shared](*arguments)
     told = launch.prediction()
     metrics = {TIME: float(told.nanoseconds)}
+    metrics |= explained(launch.metric)
     metrics |= {name: float(launch[name]) for name in task.metrics}
     return {"metrics": metrics, "limiter": told.limiter, "arguments": arguments}
 

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from warplens.errors import InputError
-from warplens.tune.result import Row, Tuned
+from warplens.tune.result import Tuned
+from warplens.tune.rows import Row
 from warplens.tune.space import Configuration, name_of
 
 _UNITS = {"nanoseconds": 1.0, "microseconds": 1e3, "milliseconds": 1e6, "seconds": 1e9}

@@ -5,45 +5,18 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from statistics import fmean
 
 from warplens.report.terminal import grid
 from warplens.tune.evaluate import TIME
-from warplens.tune.space import Configuration, name_of
+from warplens.tune.landscape import Landscape, html, landscape, lines
+from warplens.tune.rows import Row
+from warplens.tune.why import reasons
 from warplens.wording import change, count, number
 
 _BEST = 10
 _FAILURES = 8
-
-
-@dataclass(kw_only=True)
-class Row:
-    """One configuration on one GPU.
-
-    Attributes:
-        status: unknown, pruned, predicted, confirmed, or failed.
-        objective: what is minimised (ns unless another metric was asked for); None without one.
-        time_ns: predicted duration, `confirmed_ns` that of the full run.
-        problem: why it is pruned or failed.
-    """
-
-    configuration: Configuration
-    gpu: str
-    launch: str
-    status: str = "unknown"
-    objective: float | None = None
-    time_ns: float | None = None
-    confirmed_ns: float | None = None
-    limiter: str = ""
-    facts: dict[str, float] = field(default_factory=dict)
-    metrics: dict[str, float] = field(default_factory=dict)
-    problem: str = ""
-
-    @property
-    def name(self) -> str:
-        """`BX=128 PER=4`."""
-        return name_of(self.configuration)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,6 +97,23 @@ class Tuned:
                 front.append(row)
         return tuple(front)
 
+    def landscape(self, gpu: str | None = None) -> Landscape | None:
+        """The best of every pair of values of the two parameters that matter most; None with fewer
+        than two."""
+        effects = self.effects(gpu)
+        spread = {name: max(v.values()) - min(v.values()) for name, v in effects.items()}
+        names = sorted(spread, key=lambda name: -spread[name])[:2]
+        if len(names) < 2:
+            return None
+        chosen = self.gpus[0] if gpu is None else gpu
+        every = [row for row in self.rows if row.gpu == chosen]
+        return landscape(self.of(gpu), every, *names)
+
+    def html(self) -> str:
+        """A page of its own: the landscape of every GPU, then the tables as text."""
+        maps = [told for gpu in self.gpus if (told := self.landscape(gpu)) is not None]
+        return html(maps, str(self))
+
     def failures(self) -> tuple[Row, ...]:
         """Configurations that were pruned or failed, with their reasons."""
         return tuple(r for r in self.rows if r.problem)
@@ -141,15 +131,16 @@ class Tuned:
 
 def page(found: Tuned) -> str:
     """The best of every GPU, regrets, effects and failures."""
-    lines: list[str] = []
+    text: list[str] = []
     for gpu in found.gpus:
-        lines += [*_ranking(found, gpu), ""]
+        text += [*_ranking(found, gpu), *reasons(found.of(gpu)), ""]
     if len(found.gpus) > 1:
-        lines += [*_regrets(found), ""]
-    lines += [*_effects(found), *_failures(found.failures())]
+        text += [*_regrets(found), ""]
+    told = found.landscape()
+    text += [*_effects(found), *([] if told is None else lines(told)), *_failures(found.failures())]
     if found.stopped:
-        lines += [f"Stopped: {found.stopped}."]
-    return "\n".join(lines).rstrip("\n")
+        text += [f"Stopped: {found.stopped}."]
+    return "\n".join(text).rstrip("\n")
 
 
 def _ranking(found: Tuned, gpu: str) -> list[str]:

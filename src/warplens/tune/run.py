@@ -17,7 +17,8 @@ from warplens.tune.arguments import Store
 from warplens.tune.evaluate import TIME, Answer, Task
 from warplens.tune.problem import Job, Problem, Shape
 from warplens.tune.record import Record, purpose_of
-from warplens.tune.result import Row, Tuned
+from warplens.tune.result import Tuned
+from warplens.tune.rows import Row
 from warplens.tune.search import strategy_of
 from warplens.tune.space import Configuration, Restriction, Space
 from warplens.tune.workers import Workers, workers_of
@@ -260,6 +261,7 @@ class Search:
             row.status, row.problem, row.objective = "failed", wrong, None
             return False
         row.status, row.confirmed_ns = "confirmed", answer.metrics[TIME]
+        row.metrics |= answer.metrics
         row.objective = answer.metrics[self.objective]
         return True
 
