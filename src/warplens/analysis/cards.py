@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from warplens.errors import InputError, UnknownGpu
-from warplens.gpus.spec import find_gpu
+from warplens.gpus.find import find_gpu
 from warplens.result import LaunchResult, Result
 
 POWER = "board.power_watts"
