@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from warplens.cli.main import main
-from warplens.gpus.spec import find_gpu
+from warplens.gpus.find import find_gpu
 from warplens.result import load
 
 SOURCE = "__global__ void k(const float* a, float* b) { int i = blockIdx.x * 256 + threadIdx.x;" \

@@ -74,7 +74,7 @@ def tried(root: Path, name: str, words: list[str], gpu: str, limit: float) -> di
 
 
 def _sm(gpu: str) -> int:
-    from warplens.gpus.spec import find_gpu
+    from warplens.gpus.find import find_gpu
 
     return find_gpu(gpu).sm
 
