@@ -16,6 +16,7 @@ from tests.programs.conftest import WARPLENS
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.long
 def test_nonsense_does_not_reach_the_engine() -> None:
     """Malformed messages, every call with bad words, copies at the engine's own addresses.
 

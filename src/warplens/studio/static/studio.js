@@ -233,7 +233,9 @@ addEventListener("message", (event) => { // a report's link to a source line
 });
 
 async function start() {
-  const [told, module] = await Promise.all([ask("start"), import("/static/editor.js").catch(() => import("/static/plain.js"))]);
+  const told = await ask("start");
+  const plain = () => import("/static/plain.js");
+  const module = await (told.note ? plain() : import("/static/editor.js").catch(plain));
   editor = module.createEditor({ parent: byId("editor"), text: "", language: "cpp", onChange: changed, onLine, label: "Source" });
   if (told.error) { say(told.error.message, "error"); return; }
   byId("note").hidden = !told.note;
