@@ -47,8 +47,8 @@ def _is_gone(process: int) -> bool:
         return True
 
 
-def _waits(condition: object) -> bool:
-    deadline = time.monotonic() + 60
+def _waits(condition: object, seconds: float = 60) -> bool:
+    deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if condition():  # type: ignore[operator]
             return True
@@ -69,7 +69,9 @@ def test_nothing_is_left(many: Path, to_program: bool, number: int) -> None:
     if to_program:
         os.kill(program, number)
     elif number == signal.SIGINT:
-        os.killpg(engine.pid, number)  # as a terminal does
+        while engine.poll() is None:  # as a terminal does, and a person who waits in vain again
+            os.killpg(engine.pid, number)
+            _waits(lambda: engine.poll() is not None, 15)
     else:
         os.kill(engine.pid, number)
 
