@@ -63,8 +63,6 @@ def counted_pipes(instruction: Instruction, entry: Op | None, space: str) -> fro
         return frozenset()
     if opcode == "CCTL" and not modifiers[-1].startswith("IV"):  # prefetches
         return frozenset({"lsu"})
-    if opcode == "FENCE" and modifiers[-1] == "S":  # of shared memory alone
-        return frozenset({"lsu"})
     if opcode in _COUNTED:
         return frozenset(_COUNTED[opcode])
     if opcode == "WARPSYNC":  # a mask in a register is read on the way through the ADU
