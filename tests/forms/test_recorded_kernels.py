@@ -46,7 +46,7 @@ def by_case() -> dict[str, set[str]]:
 CASES = kernels_table.cases()
 
 
-@pytest.mark.parametrize("name", one_in(3, sorted(by_case()), str))
+@pytest.mark.parametrize("name", one_in(8, sorted(by_case()), str))
 def test_kernels_that_stand_for_forms(name: str) -> None:
     """The H200's bits, and the forms for which the kernel stands are executed."""
     if name == kernels_table.TRAPPED:

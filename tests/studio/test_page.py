@@ -16,6 +16,8 @@ from tests.studio.page import WAIT, browser, opened
 from tests.studio.server import Served, served
 from warplens.studio.gallery import exercises
 
+pytestmark = pytest.mark.long
+
 FIXED_TRANSPOSE = """__global__ void naive(const float* in, float* out, int n) {
     __shared__ float tile[32][33];
     int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;

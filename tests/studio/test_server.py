@@ -21,6 +21,8 @@ pytest.importorskip("starlette")
 
 from tests.studio.server import Served, served
 
+pytestmark = pytest.mark.long
+
 SCALE = """__global__ void scale(float* a, float f) {
     a[blockIdx.x * blockDim.x + threadIdx.x] *= f;
 }
