@@ -249,6 +249,7 @@ def test_the_landscape(found: Tuned) -> None:
     assert found.html().count("<table>") == 2 and "http" not in found.html()
 
 
+@pytest.mark.long
 def test_a_script(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The command line's settings take the place of the script's."""
     script = tmp_path / "script.py"
