@@ -9,16 +9,14 @@ something failed; most check their own results.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
+
+from trying import Found, every, ran
 
 HERE = Path(__file__).parent
 FAILED = re.compile(r"\bFAIL(?:ED|URE)?\b|Test failed|CUDA error|incorrect|mismatch", re.IGNORECASE)
@@ -34,21 +32,10 @@ def shim(folder: Path) -> Path:
     return folder
 
 
-def ran(words: list[str], folder: Path, limit: float, path: str) -> tuple[int, str, float]:
-    """Status, output and seconds of a command."""
-    began = time.perf_counter()
-    try:
-        done = subprocess.run(
-            words, cwd=folder, env={**os.environ, "PATH": path}, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, timeout=limit, check=False,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired as error:
-        return 124, (error.stdout or b"").decode(errors="replace"), limit
-    return done.returncode, done.stdout.decode(errors="replace"), time.perf_counter() - began
-
-
-def tried(root: Path, name: str, words: list[str], gpu: str, limit: float) -> dict[str, object]:
-    """Builds and runs one program in a copy of its folder; says how that ended."""
+def tried(program: list[str], root: Path, gpu: str, limit: float) -> Found:
+    """Builds and runs a program, its name and arguments, in a copy of its folder; says how that
+    ended."""
+    name, *words = program
     source = root / "src" / f"{name}-cuda"
     if not source.is_dir():
         return {"name": name, "outcome": "not there"}
@@ -61,12 +48,12 @@ def tried(root: Path, name: str, words: list[str], gpu: str, limit: float) -> di
                 (copy.parent / other).symlink_to(root / "src" / other)
         path = f"{shim(Path(place))}:{os.environ['PATH']}"
         status, text, seconds = ran(["make", "CC=nvcc", f"ARCH=sm_{_sm(gpu)}"], copy, limit, path)
-        found: dict[str, object] = {"name": name, "build_seconds": round(seconds, 1)}
+        found: Found = {"name": name, "build_seconds": round(seconds, 1)}
         if status:
             return {**found, "outcome": "not built", "output": text[-3000:]}
-        program = _PROGRAM.search(makefile)
+        binary = _PROGRAM.search(makefile)
         command = [sys.executable, "-m", "warplens.cli.main", "run", "--gpu", gpu,
-                   str(copy / (program[1] if program else "main")), *words]  # fmt: skip
+                   str(copy / (binary[1] if binary else "main")), *words]  # fmt: skip
         status, text, seconds = ran(command, copy, limit, path)
     outcome = "holds" if not status and not FAILED.search(text) else "fails"
     return {**found, "run_seconds": round(seconds, 1), "status": status, "output": text[-3000:],
@@ -81,26 +68,8 @@ def _sm(gpu: str) -> int:
 
 def main() -> int:
     """Tries all programs, or those that are named."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("names", nargs="*")
-    parser.add_argument("--gpu", default="H200")
-    parser.add_argument("--limit", type=float, default=300, help="seconds for each step")
-    parser.add_argument("-o", "--output", type=Path)
-    arguments = parser.parse_args()
-    results = []
-    for line in (HERE / "hecbench.txt").read_text().splitlines():
-        name, *words = line.split()
-        if arguments.names and name not in arguments.names:
-            continue
-        found = tried(arguments.folder.resolve(), name, words, arguments.gpu, arguments.limit)
-        results.append(found)
-        print(f"{name:28}{found['outcome']:12}{found.get('run_seconds', '')}", flush=True)
-        if arguments.output is not None:
-            arguments.output.write_text(json.dumps(results, indent=1))
-    n_right = sum(found["outcome"] == "holds" for found in results)
-    print(f"{n_right} of {len(results)} programs hold")
-    return 0 if n_right == len(results) else 1
+    listed = [line.split() for line in (HERE / "hecbench.txt").read_text().splitlines()]
+    return every(listed, lambda program: program[0], tried, __doc__ or "", "programs")
 
 
 if __name__ == "__main__":

@@ -8,15 +8,13 @@ with 0 in time and does not say that something failed.
 
 from __future__ import annotations
 
-import argparse
-import json
 import re
-import subprocess
 import sys
 import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
+
+from trying import Found, every, ran
 
 INTRODUCTION, CONCEPTS = "0_Introduction", "2_Concepts_and_Techniques"
 FEATURES, DOMAIN, PERFORMANCE = "3_CUDA_Features", "5_Domain_Specific", "6_Performance"
@@ -97,28 +95,17 @@ SAMPLES = (
 
 def warplens(*words: str, folder: Path, limit: float) -> tuple[int, str, float]:
     """Runs the command; gives status, output and seconds."""
-    began = time.perf_counter()
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", "warplens.cli.main", *words], cwd=folder, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=limit, check=False,
-            errors="replace", stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired as error:
-        output = error.stdout or b""
-        text = output.decode(errors="replace") if isinstance(output, bytes) else output
-        return 124, text, limit
-    return done.returncode, done.stdout, time.perf_counter() - began
+    return ran([sys.executable, "-m", "warplens.cli.main", *words], folder, limit)
 
 
-def tried(sample: Sample, root: Path, gpu: str, limit: float) -> dict[str, object]:
+def tried(sample: Sample, root: Path, gpu: str, limit: float) -> Found:
     """Builds and runs a sample; says how that ended."""
     folder = next((root / "Samples").glob(f"*/{sample.name}"), None)
     if folder is None:
         return {"name": sample.name, "outcome": "not there"}
     sources = [str(p) for kind in ("*.cu", "*.cpp") for p in sorted(folder.glob(kind))]
     sources = [name for name in sources if "_kernel.cu" not in name or "_kernels" in name]
-    found: dict[str, object] = {"name": sample.name}
+    found: Found = {"name": sample.name}
     with tempfile.TemporaryDirectory() as place:
         program = Path(place) / sample.name
         options = ["-std=c++17", f"-I{root / 'Common'}", *sample.options.split()]
@@ -138,25 +125,7 @@ def tried(sample: Sample, root: Path, gpu: str, limit: float) -> dict[str, objec
 
 def main() -> int:
     """Tries all samples, or those that are named."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("names", nargs="*")
-    parser.add_argument("--gpu", default="H200")
-    parser.add_argument("--limit", type=float, default=300, help="seconds for each step")
-    parser.add_argument("-o", "--output", type=Path)
-    arguments = parser.parse_args()
-    results = []
-    for sample in SAMPLES:
-        if arguments.names and sample.name not in arguments.names:
-            continue
-        found = tried(sample, arguments.folder.resolve(), arguments.gpu, arguments.limit)
-        results.append(found)
-        print(f"{found['name']:28}{found['outcome']:12}{found.get('run_seconds', '')}", flush=True)
-        if arguments.output is not None:
-            arguments.output.write_text(json.dumps(results, indent=1))
-    n_right = sum(found["outcome"] == "holds" for found in results)
-    print(f"{n_right} of {len(results)} samples hold")
-    return 0 if n_right == len(results) else 1
+    return every(SAMPLES, lambda sample: sample.name, tried, __doc__ or "", "samples")
 
 
 if __name__ == "__main__":

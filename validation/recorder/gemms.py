@@ -5,40 +5,26 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from build import Nvrtc
 from cuda_driver import CudaError
 from gemm_cases import small
-from session import Session, sha256
+from session import Session
 
-from hopper import run
-
-
-def build(folder: Path) -> None:
-    """Compiles every unit for sm_90a."""
-    import copy_costs
-    import gemm_kernels
-
-    folder.mkdir(parents=True, exist_ok=True)
-    nvrtc, digests = Nvrtc(), {}
-    for name, text in {**gemm_kernels.sources(), "costs": copy_costs.source()}.items():
-        cubin = nvrtc.compile(text, f"{name}.cu", ("-arch=sm_90a", "-default-device"))
-        (folder / f"{name}.cubin").write_bytes(cubin)
-        digests[name] = sha256(cubin)
-    (folder / "manifest.json").write_text(
-        json.dumps({"nvrtc": nvrtc.version, "arch": "sm_90a", "sha256": digests})
-    )
+from hopper import build, run
 
 
 def main() -> None:
     """Compiles, or runs every case and keeps what it left."""
     if sys.argv[1] == "--build":
-        build(Path(sys.argv[2]))
+        import copy_costs
+        import gemm_kernels
+
+        units = {**gemm_kernels.sources(), "costs": copy_costs.source()}
+        build(Path(sys.argv[2]), units)
         return
     session = Session.of_command_line(__doc__)
     driver, arrays, failed = session.driver, {}, []

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes as ct
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -72,13 +73,11 @@ def run(driver: Driver, module: Any, case: Case) -> list[Array]:
     return found
 
 
-def build(folder: Path) -> None:
-    """Compiles every unit for sm_90a."""
-    from hopper_units import sources
-
+def build(folder: Path, sources: Mapping[str, str]) -> None:
+    """Compiles units, texts by name, for sm_90a."""
     folder.mkdir(parents=True, exist_ok=True)
     nvrtc, digests = Nvrtc(), {}
-    for name, text in sources().items():
+    for name, text in sources.items():
         cubin = nvrtc.compile(text, f"{name}.cu", ("-arch=sm_90a", "-default-device"))
         (folder / f"{name}.cubin").write_bytes(cubin)
         digests[name] = sha256(cubin)
@@ -90,7 +89,9 @@ def build(folder: Path) -> None:
 def main() -> None:
     """Compiles, or runs every case and keeps what it left."""
     if sys.argv[1] == "--build":
-        build(Path(sys.argv[2]))
+        from hopper_units import sources
+
+        build(Path(sys.argv[2]), sources())
         return
     session = Session.of_command_line(__doc__)
     driver, modules, arrays, failed = session.driver, {}, {}, []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from warplens.isa.matrix_kinds import has_products
+from warplens.isa.matrix_kinds import products
 
 if TYPE_CHECKING:
     from warplens.gpus.spec import GpuSpec
@@ -15,9 +15,8 @@ _BUSY = 0.6  # of what a unit sustains: from here on it is named as the limit
 _OVERHEAD = 0.5  # of the time without a block
 _SHORT_US = 8.0
 _ATOMIC = 0.1  # of the sectors that L2 is asked for
-# Of architectures none of whose launches was compared with recorded ones: twice the H200's
-_UNKNOWN = 2.0
-_DEFAULT_PERCENT = 26.0
+# Of architectures none of whose launches was compared with recorded ones: about twice the H200's
+_UNKNOWN_PERCENT = 52.0
 KINDS = ("matrix", "atomic", "uneven", "short", "memory", "other")
 _UNITS = {
     "dram__": "DRAM bandwidth",
@@ -75,14 +74,13 @@ def prediction(timing: LaunchTiming) -> Prediction:
 
 def error_percent(gpu: GpuSpec, kind: str) -> float:
     """The error band of a kind of launch on a GPU."""
-    found = float(gpu.value(f"validation.{kind}_p90_percent", 0.0))
-    return found or _UNKNOWN * _DEFAULT_PERCENT
+    return float(gpu.value(f"validation.{kind}_p90_percent", _UNKNOWN_PERCENT))
 
 
 def _kind(timing: LaunchTiming, nanoseconds: float, limiter: str) -> str:
     works, sm = timing.sample.works, timing.model.result.sm
     asked = float(sm["l2_read"] + sm["l2_write"] + sm["l2_atomic"])
-    if has_products(timing.question.kernel):
+    if products(timing.question.kernel):
         return "matrix"
     if float(sm["l2_atomic"]) > _ATOMIC * asked:
         return "atomic"

@@ -51,11 +51,7 @@ def _latencies(card: Card) -> Iterator[tuple[str, tuple[float, str]]]:
 
     def chase(kernel: str, size: int) -> float:
         """Cycles of a pointer, in a ring of lines that covers so many bytes."""
-        count, apart = size // 256, 32  # every other line of 128 bytes, in pointers of 8
-        hop = next(n for n in range(int(0.618 * count), count) if np.gcd(n, count) == 1)
-        data = card.alloc(size)
-        card.launch("link", (1024,), (_THREADS,), data, count, apart, hop)
-        times = []
+        data, times = _ring(card, size), []
         for _ in range(_TURNS):
             card.launch(kernel, (1,), (1,), data, out, np.uint32(_STEPS))
             times.append(float(card.read(out, 1, np.uint64)[0]) / _STEPS)
@@ -73,14 +69,18 @@ def _latencies(card: Card) -> Iterator[tuple[str, tuple[float, str]]]:
         yield key, (round(shared, 1), "addresses in shared memory")
 
 
-def _cold(card: Card, out: int, size: int) -> float:
-    """Cycles of a pointer that no cache holds: another part of a large ring each time."""
-    count, apart = size // 256, 32
+def _ring(card: Card, size: int) -> int:
+    """Pointers in every other line of so many bytes, each to one far away; all in one ring."""
+    count, apart = size // 256, 32  # lines of 128 bytes, in pointers of 8
     hop = next(n for n in range(int(0.618 * count), count) if np.gcd(n, count) == 1)
     data = card.alloc(size)
     card.launch("link", (1024,), (_THREADS,), data, count, apart, hop)
-    flushed = card.alloc(size)
-    times = []
+    return data
+
+
+def _cold(card: Card, out: int, size: int) -> float:
+    """Cycles of a pointer that no cache holds: another part of a large ring each time."""
+    data, flushed, times = _ring(card, size), card.alloc(size), []
     for turn in range(_TURNS):
         card.launch("stream_write", (1024,), (_THREADS,), flushed, size // 16)
         start = data + turn * 256 * 1024 % size

@@ -60,6 +60,6 @@ def rate_key(instruction: Instruction) -> str:
     return RATES.get(matrix_work(instruction)[0], "fp16_fp32acc")
 
 
-def has_products(kernel: SassKernel) -> bool:
-    """Whether a kernel has matrix instructions of any kind."""
-    return any(inst.opcode in OPCODES | warpgroup.OPCODES for inst in kernel.instructions)
+def products(kernel: SassKernel) -> frozenset[str]:
+    """The opcodes of a kernel's matrix instructions."""
+    return frozenset(inst.opcode for inst in kernel.instructions) & (OPCODES | warpgroup.OPCODES)

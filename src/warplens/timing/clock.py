@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from warplens.gpus.spec import GpuSpec
-from warplens.isa import matrix_kinds, warpgroup
+from warplens.isa.matrix_kinds import products
 from warplens.sass.model import SassKernel
-
-# Products of doubles leave the clock as it is (measured, validation/data/droop_sm90.json).
-_SLOWING = (matrix_kinds.OPCODES | warpgroup.OPCODES) - {"DMMA"}
 
 
 def kept_mhz(gpu: GpuSpec, kernel: SassKernel, asked_mhz: float) -> float:
@@ -25,4 +22,5 @@ def is_lowered(gpu: GpuSpec, kernel: SassKernel, clock_mhz: float) -> bool:
 
 
 def _multiplies(kernel: SassKernel) -> bool:
-    return any(inst.opcode in _SLOWING for inst in kernel.instructions)
+    """Products of doubles leave the clock as it is (measured, validation/data/droop_sm90.json)."""
+    return bool(products(kernel) - {"DMMA"})
