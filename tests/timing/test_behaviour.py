@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -165,3 +168,28 @@ def test_bad_policy_is_refused_by_the_command_line(capsys: pytest.CaptureFixture
     with pytest.raises(SystemExit):
         main(["profile", "x.cu", "--scheduler", "fastest"])
     assert "invalid choice" in capsys.readouterr().err
+
+
+def test_many_small_blocks_with_an_atomic_each() -> None:
+    """A grid of 12.5 million blocks costs no memory for each of them, and a hundred times as
+    many blocks on one counter take about a hundred times as long."""
+    source = "__global__ void add(int* sum) { if (threadIdx.x == 0) atomicAdd(sum, 1); }"
+    kernel = wl.Device("RTX 4060").compile(source)["add"]
+    few, many = (
+        kernel.predict[grid, 8](np.zeros(1, np.int32)).metric(DURATION)
+        for grid in (125_000, 12_500_000)
+    )
+
+    assert 80 < many / few < 125
+
+
+@pytest.mark.long
+def test_the_example_of_the_readme_runs_to_its_end() -> None:
+    """The ladder of reductions, with blocks of eight threads at its end."""
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, str(root / "examples" / "ladder.py")], capture_output=True, text=True
+    )
+
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "wrong" not in done.stdout

@@ -364,7 +364,6 @@ def _contention(touched: Touched, shares: npt.NDArray[np.float32],
     pairs = distinct(line * n_blocks + touched.user[mine])
     part = np.bincount(pairs // n_blocks, minlength=touched.n_lines)[line] / n_blocks
     shares[at] = np.where(part * n_blocks > 1, part, 0.0)
-    is_atomic = touched.context["kind"] == _ATOMIC
-    made = np.bincount(touched.warp[is_atomic], minlength=int(touched.warp.max()) + 1)
-    passes[at, 0] = np.sqrt(made[touched.warp[touched.access[mine]]])
+    warps, made = np.unique(touched.warp[touched.context["kind"] == _ATOMIC], return_counts=True)
+    passes[at, 0] = np.sqrt(made[np.searchsorted(warps, touched.warp[touched.access[mine]])])
     passes[at, 1] = np.maximum(1.0, len(distinct(line)) / passes[at, 0] ** 2) ** _LINES
