@@ -17,6 +17,7 @@ from warplens.execute.memory import DeviceMemory
 from warplens.gpus.spec import GpuSpec
 from warplens.lift.decode.dependence import depends_on_memory
 from warplens.lift.decode.gaps import bind_kernel
+from warplens.lift.regions.lifted import Lifted
 from warplens.lift.regions.watch import Watch
 from warplens.naming import KernelNames, names_of
 from warplens.sass.model import SassKernel
@@ -90,8 +91,8 @@ class KernelCode:
     def __init__(self, image: Image, sass: SassKernel, *, is_plain: bool = True) -> None:
         self.image = image
         self.sass = sass
-        if is_plain:  # gaps are refused here; builds for observers alone need no such program
-            _ = self.program
+        if is_plain:  # gaps are refused here; builds for observers alone need no such code
+            _ = self.lifted
         self._watched: dict[Watch | bool, engine.Program] = {}
         self._clustered: dict[tuple[int, int, int], KernelCode] = {}
         self._recompiled: dict[tuple[str, ...], KernelCode] = {}
@@ -108,9 +109,14 @@ class KernelCode:
         return ""
 
     @cached_property
+    def lifted(self) -> Lifted:
+        """The ordinary program before it is compiled."""
+        return engine.lifted_of(self.sass, self.cubin)
+
+    @cached_property
     def program(self) -> engine.Program:
-        """The ordinary program."""
-        return engine.prepare(self.sass, self.cubin)
+        """The ordinary program; predictions alone do without."""
+        return engine.prepare(self.sass, self.cubin, lifted=self.lifted)
 
     @property
     def cubin(self) -> Cubin:
@@ -140,7 +146,7 @@ class KernelCode:
     def _depends(self, *, guards: bool) -> bool:
         bound, _ = bind_kernel(self.sass)
         known = [item for item in bound if item is not None]
-        blocks = self.program.lifted.layout.blocks
+        blocks = self.lifted.layout.blocks
         return self.calls_functions or depends_on_memory(
             blocks, known.__getitem__, guards=guards
         )

@@ -14,11 +14,13 @@ from warplens.execute import runner
 from warplens.execute.execution import COLUMNS, Execution
 from warplens.execute.launch import LaunchConfig, Launching, OrderNeeded, turns_of
 from warplens.execute.memory import DeviceMemory
-from warplens.execute.program import ModuleImage, Program, load_module, prepare
+from warplens.execute.program import ModuleImage, Program, lifted_of, load_module, prepare
 from warplens.execute.worker import Worker, counts_of
 from warplens.wording import count
 
-__all__ = ["LaunchConfig", "ModuleImage", "Program", "execute", "load_module", "prepare"]
+__all__ = [
+    "LaunchConfig", "ModuleImage", "Program", "execute", "lifted_of", "load_module", "prepare",
+]  # fmt: skip
 
 _POLL_SECONDS = 0.1
 _SMALL = 20_000  # warps times instructions: no thread is worth starting for less

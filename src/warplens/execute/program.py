@@ -124,18 +124,30 @@ class Program:
         return bind(inst, entry)
 
 
-def prepare(kernel: SassKernel, cubin: Cubin, features: HostFeatures | None = None,
-            observe: bool | Watch = False, single: bool = False) -> Program:  # fmt: skip
-    """Lifts and compiles a kernel; `observe` adds an observer's calls (observe.py; all, or those
-    that a watch names), with `single` for every instruction and with all registers in memory.
+def lifted_of(kernel: SassKernel, cubin: Cubin, features: HostFeatures | None = None,
+              observe: bool | Watch = False, single: bool = False) -> Lifted:  # fmt: skip
+    """Lifts a kernel; `observe` adds an observer's calls (observe.py; all, or those that a watch
+    names), with `single` for every instruction and with all registers in memory.
 
     Raises:
         Unsupported: it uses instructions or device functions that are not known.
     """
     assert ROLES
-    features = features or host_features()
-    lifted = lift(kernel, features, observe, tier=0, single=single)
+    lifted = lift(kernel, features or host_features(), observe, tier=0, single=single)
     _refuse_unknown(kernel, cubin)
+    return lifted
+
+
+def prepare(kernel: SassKernel, cubin: Cubin, features: HostFeatures | None = None,
+            observe: bool | Watch = False, single: bool = False,
+            lifted: Lifted | None = None) -> Program:  # fmt: skip
+    """Lifts a kernel, if that is not done, and compiles it; see `lifted_of`.
+
+    Raises:
+        Unsupported: it uses instructions or device functions that are not known.
+    """
+    features = features or host_features()
+    lifted = lifted or lifted_of(kernel, cubin, features, observe, single)
     code = jit.compile_lifted(lifted, features)
     return assemble(lifted, code, cubin, features, observe=observe, single=single)
 

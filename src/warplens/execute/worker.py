@@ -323,7 +323,7 @@ class Worker:
         """Registers that decide nothing in the loops around a lifted block, as a set of keys."""
         if pc not in self._idle:
             if not self._bound:
-                self._bound = bind_kernel(self._lifted.kernel)[0]
+                self._bound = list(bind_kernel(self._lifted.kernel)[0])
             self._idle[pc] = idle_keys(self._lifted.layout.blocks, self._bound.__getitem__, pc)
         return self._idle[pc]
 

@@ -83,7 +83,7 @@ def gaps_of(kernel: SassKernel, unknown_functions: tuple[str, ...] = ()) -> tupl
     try:
         writer.write()
     except Unsupported:
-        gaps = sorted([*gaps, *writer.gaps], key=lambda gap: gap[0].address)
+        gaps = tuple(sorted([*gaps, *writer.gaps], key=lambda gap: gap[0].address))
     calls = [
         Gap(kernel=kernel.demangled or kernel.name, sm=kernel.sm, offset=0, file="", line=0,
             sass=f"call of {name}", reason="this device function is not supported", advice="")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Sequence
+
 from warplens.errors import Unsupported
 from warplens.isa import table
 from warplens.isa.refused import feature_of
@@ -16,11 +19,34 @@ def describe(kernel: SassKernel, inst: Instruction) -> str:
     return f"{kernel.demangled or kernel.name}+{inst.address:#06x}{source}: {inst.text.strip()}"
 
 
-def bind_kernel(kernel: SassKernel) -> tuple[list[Bound | None], list[tuple[Instruction, str]]]:
-    """Every instruction with its table entry, and the gaps with their reasons."""
+Binding = tuple[tuple[Bound | None, ...], tuple[tuple[Instruction, str], ...]]
+_RECENT = 8  # kernels
+_recent: dict[int, tuple[tuple[Instruction, ...], Binding]] = {}
+_guard = threading.Lock()
+
+
+def bind_kernel(kernel: SassKernel) -> Binding:
+    """Every instruction with its table entry, and the gaps with their reasons.
+
+    A kernel is bound anew for each of its programs, so those of the last ones are kept: by the
+    identity of their instructions, which stay alive with them.
+    """
+    code = kernel.instructions
+    with _guard:
+        if id(code) in _recent:
+            return _recent[id(code)][1]
+    found = _bind(code)
+    with _guard:
+        _recent[id(code)] = (code, found)
+        while len(_recent) > _RECENT:
+            del _recent[next(iter(_recent))]
+    return found
+
+
+def _bind(code: tuple[Instruction, ...]) -> Binding:
     bound: list[Bound | None] = []
     gaps: list[tuple[Instruction, str]] = []
-    for inst in kernel.instructions:
+    for inst in code:
         entry = table.find(inst.opcode, inst.modifiers)
         reason = ""
         item: Bound | None = None
@@ -42,10 +68,10 @@ def bind_kernel(kernel: SassKernel) -> tuple[list[Bound | None], list[tuple[Inst
         if reason:
             gaps.append((inst, reason))
         bound.append(item)
-    return bound, gaps
+    return tuple(bound), tuple(gaps)
 
 
-def raise_gaps(kernel: SassKernel, gaps: list[tuple[Instruction, str]]) -> None:
+def raise_gaps(kernel: SassKernel, gaps: Sequence[tuple[Instruction, str]]) -> None:
     """Refuses a kernel that has gaps, naming all of them."""
     if not gaps:
         return

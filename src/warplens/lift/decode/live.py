@@ -17,7 +17,7 @@ def live_registers(kernel: SassKernel) -> tuple[int, ...]:
     understood read and write nothing.
     """
     bound, _ = bind_kernel(kernel)
-    layout = lay_out(kernel, bound)
+    layout = lay_out(kernel, list(bound))
     counts = [0] * len(kernel.instructions)
     for block in layout.blocks:
         live = 0
