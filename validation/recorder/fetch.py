@@ -8,7 +8,8 @@ import numpy as np
 from session import Session
 
 TURNS = 8
-LENGTHS = (256, 512, 1024, 1536, 2048, 3072, 4096, 8192, 16384)  # instructions of 16 bytes
+# instructions of 16 bytes
+LENGTHS = (256, 512, 1024, 1536, 2048, 3072, 4096, 8192, 8704, 9216, 10240, 12288, 16384)
 WARPS = (1, 4, 16)
 COLUMNS = "instructions", "warps", "cycles_of_an_instruction"  # from the first warp's to the last's
 

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
-from warplens.timing.state import Record, Records, stage
+from warplens.timing.state import CODE_WAYS, Record, Records, stage
 
 IDEAL_FETCH = 64
 _PREFETCHED = 8  # a stream buffer runs so many lines ahead
+
+
+@stage
+def _place(l1i: Records, line: int) -> int:
+    """Where a line is in the SM's cache, or else the line of its set that was not used longest."""
+    first = line % max(1, l1i.size // CODE_WAYS) * CODE_WAYS
+    oldest = first
+    for way in range(first, min(first + CODE_WAYS, l1i.size)):
+        if l1i[way].tag == line + 1:
+            return way
+        if l1i[way].used < l1i[oldest].used:
+            oldest = way
+    return oldest
 
 
 @stage
@@ -18,7 +31,8 @@ def ready(l0: Records, l1i: Records, spec: Record, before: int, pc: int, now: in
     if near.tag == line + 1:
         return max(now, int(near.ready))
     sequential = line == (before >> 3) + 1
-    far = l1i[line % l1i.size]
+    far = l1i[_place(l1i, line)]
+    far.used = now
     if sequential and far.tag == line + 1:  # lines come one after the other
         last = l0[(line - 1) % l0.size]
         now = max(now, int(last.ready) + spec.l0_line)

@@ -10,6 +10,8 @@ GLOBAL, SHARED_SPACE, LOCAL = 0, 1, 2
 READ, WRITE, ATOMIC = 1, 2, 4
 IDEAL_L1, IDEAL_COALESCING = 4, 16
 _LOCAL_BIT = 1 << 50
+# L1 looks up four lines at a time, of unlike numbers modulo four (l1_lines_sm90.json)
+_COUNTER_BITS, _COUNTER = 16, 0xFFFF
 _ATOMICS_IN_FLIGHT = 8000.0  # cycles of contended atomics that wait outside the SM
 # Code.depth of shuffles and the like (`passes` through the data path, no access), of asynchronous
 # copies to shared memory, and of what closes a group of these
@@ -113,9 +115,9 @@ def _serve(sm: Record, sub: Record, sets: Records, spec: Record, inst: Record, t
     if spec.ideal & IDEAL_COALESCING:
         count = min(count, max(1, (lanes * size + 127) // 128))
     begin = max(start, sm.tag_free)
-    sm.tag_free = begin + count
     sm.tags += count
     if kind == WRITE:
+        sm.tag_free = begin + count
         done = _store(sm, sets, spec, trace, index, space, first, count, lanes * size,
                       size < 4, begin, now)  # fmt: skip
     else:
@@ -126,7 +128,7 @@ def _serve(sm: Record, sub: Record, sets: Records, spec: Record, inst: Record, t
         sm.next_tagged = (sm.next_tagged + 1) % spec.tags_held
         done = _load(sm, sets, spec, inst, trace, index, space, first, count, passes, begin,
                      now)  # fmt: skip
-        whole = max(count, passes, (lanes * size + 127) // 128)
+        whole = max(int(sm.tag_free - begin), passes, (lanes * size + 127) // 128)
         done = max(done, spec.l1_hit + shared.back(sub, spec, shared.FROM_L1, whole, begin))
     _push_back(sm, spec)
     return float(done)
@@ -161,10 +163,11 @@ def _push_back(sm: Record, spec: Record) -> None:
 @stage
 def _data_path(sm: Record, spec: Record, sectors: int, passes: int, filled: int,
                begin: float) -> float:  # fmt: skip
-    """When an access has passed L1's data: its sectors, in so many passes at least, as many lanes
-    at a time as the SM has load/store units, and before them those that misses bring in, which take
-    the same path."""
-    cycles = max(spec.lsu_interval, sectors * 32 / spec.l1_bytes_per_cycle, float(passes))
+    """When an access has passed L1's data: in so many passes through its banks (0: not known,
+    as its sectors need), as many lanes at a time as the SM has load/store units, and before them
+    the sectors that misses bring in, which take the same path."""
+    wanted = float(passes) if passes else sectors * 32 / spec.l1_bytes_per_cycle
+    cycles = max(spec.lsu_interval, wanted)
     cycles += filled * 32 / spec.l1_bytes_per_cycle
     start = max(begin, sm.data_free)
     sm.data_free = start + cycles
@@ -176,12 +179,13 @@ def _data_path(sm: Record, spec: Record, sectors: int, passes: int, filled: int,
 def _load(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, index: int,
           space: int, first: int, count: int, passes: int, begin: float,
           now: int) -> float:  # fmt: skip
-    done, total, hits = 0.0, 0, 0
+    done, total, hits, missing, banks = 0.0, 0, 0, 0, 0
     for i in range(count):
         line, sectors = trace.lines[first + i] >> 4, trace.lines[first + i] & 15
         known = trace.hits[first + i]
         if space == LOCAL:
             line, known = line | _LOCAL_BIT | index << 36, sectors
+        banks += 1 << (line & 3) * _COUNTER_BITS
         group = l1.find(sets, line)
         way = l1.look_up(group, line, now)
         hit = group.valid[way] & sectors if way >= 0 and not inst.passes_l1 else 0
@@ -193,10 +197,16 @@ def _load(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, i
         total += l2.count_bits(sectors)
         if hit != sectors:
             fetch = -1 if space == LOCAL else first + i
-            arrives = l2.load(sm, spec, trace, fetch, known, line, sectors & ~hit, begin + i)
+            arrives = l2.load(sm, spec, trace, fetch, known, line, sectors & ~hit,
+                              begin + missing)
+            missing += 1
             way = way if way >= 0 else -1 - way
             l1.fill(group, way, line, sectors & ~hit, now, int(arrives))
             done = max(done, arrives)
+    turns = missing  # one by one
+    for bank in range(4):
+        turns = max(turns, banks >> bank * _COUNTER_BITS & _COUNTER)
+    sm.tag_free = begin + turns
     _note(sm, 2 if space == LOCAL else 0, total, hits)
     busy = _data_path(sm, spec, total, passes, total - hits, begin)
     return float(max(done, busy + spec.l1_hit))
@@ -206,7 +216,7 @@ def _load(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, i
 def _store(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, space: int,
            first: int, count: int, n_bytes: int, narrow: bool, begin: float,
            now: int) -> float:  # fmt: skip
-    done, total, hits = begin, 0, 0
+    done, total, hits, longer = begin, 0, 0, 0.0
     for i in range(count):
         total += l2.count_bits(trace.lines[first + i] & 15)
     lacking = total - n_bytes / 32.0  # less than two sectors: of a stretch, at both ends
@@ -225,10 +235,14 @@ def _store(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, sp
                 partial = min(l2.count_bits(sectors), int(i == 0) + int(i == count - 1))
             if partial:
                 partial = min(partial, l2.count_bits(sectors & ~(trace.joins[first + i] >> 4)))
+            if partial:
+                longer += spec.l1_partial_line
             gone = l2.store(sm, spec, trace, first + i, partial, narrow, begin + i)
             done = max(done, gone)
     _note(sm, 3 if space == LOCAL else 1, total, hits)
     _data_path(sm, spec, total, 0, 0, begin)
+    if longer > 0.0:  # sectors leave one by one; what is written in part takes its time
+        sm.data_free += longer + total * (1.0 - 32 / spec.l1_bytes_per_cycle)
     return done
 
 

@@ -139,6 +139,7 @@ class Machine:
             "tags_held": _entries(gpu, "issue.loads_held"),
             "return_interval": value("issue.return_cycles"),
             "l1_bytes_per_cycle": gpu.l1_bytes_per_cycle,
+            "l1_partial_line": value("l1.partial_line_cycles"),
             "l1_hit": latency["l1_hit"],
             "l2_hit": latency["l2_hit"],
             "l2_far": latency["l2_far"],

@@ -31,6 +31,7 @@ N_BARRIERS = 16
 MAX_SUB_PARTITIONS = 8
 BANKS = 2  # of the register file
 MAX_HELD = 32  # memory instructions in a queue
+CODE_WAYS = 8  # of the SM's instruction cache: loops of 136 KiB miss half of their lines
 WAYS = 4  # of L1
 SLICES, SLICE_LINES = 32, 4  # of L2, and neighbouring lines in one
 BANK_LINES, BANKS_KNOWN = 1024, 8  # of 64 bytes in a constant bank; banks told apart
@@ -53,7 +54,7 @@ SPEC = np.dtype([
     # memory instructions that wait for the SM's units, per sub-partition; loads that wait for tags
     ("queue_held", "i8"), ("tags_held", "i8"),
     ("return_interval", "f8"),  # cycles of a pass's way back to its sub-partition
-    ("l1_bytes_per_cycle", "f8"), ("l1_hit", "f8"),
+    ("l1_bytes_per_cycle", "f8"), ("l1_partial_line", "f8"), ("l1_hit", "f8"),
     ("l2_hit", "f8"), ("l2_far", "f8"), ("far_share", "i8"),  # of 256 lines: far from the SM
     ("l2_rate", "f8"),  # bytes per cycle of L2's that fall to this SM, read and written
     ("port_rate", "f8"), ("port_write_rate", "f8"),  # bytes per cycle from L2, and to it
@@ -148,7 +149,7 @@ SLOT = np.dtype([
 ])  # fmt: skip
 # a set of L1: lines (+ 1) by way, their sectors, when the last fill arrives, last use
 SET = np.dtype([(name, "i8", (WAYS,)) for name in ("tag", "valid", "arrival", "used")])
-LINE = np.dtype([("tag", "i8"), ("ready", "i8")])  # of an instruction cache
+LINE = np.dtype([("tag", "i8"), ("ready", "i8"), ("used", "i8")])  # of an instruction cache
 
 SUMS = (
     "cycles", "warp_cycles", "eligible", "issue_active", "l1_sectors", "l1_hits",
@@ -249,7 +250,7 @@ def new_state(spec: Record, l1_lines: int, l0_lines: int, l1i_lines: int, *,
         slots=np.zeros(int(spec["slots"]), SLOT),
         sets=np.zeros(max(1, l1_lines // WAYS), SET),
         l0=np.zeros((len(subs), max(1, l0_lines)), LINE),
-        l1i=np.zeros(max(1, l1i_lines), LINE),
+        l1i=np.zeros(max(CODE_WAYS, l1i_lines - l1i_lines % CODE_WAYS), LINE),
         constants=np.zeros(CONSTANT_LINES, LINE),
         indexed=np.zeros(CONSTANT_LINES // WAYS, SET),
         met=np.zeros(BANKS_KNOWN * BANK_LINES, np.uint8),

@@ -36,4 +36,5 @@ template <int N> __device__ void loop(u32 *clocks, const float *data, u32 never)
     extern "C" __global__ void loop_##N(u32 *clocks, const float *data, u32 never) {       \
         loop<N>(clocks, data, never);                                                      \
     }
-KERNEL(256) KERNEL(512) KERNEL(1024) KERNEL(1536) KERNEL(2048) KERNEL(3072) KERNEL(4096) KERNEL(8192) KERNEL(16384)
+KERNEL(256) KERNEL(512) KERNEL(1024) KERNEL(1536) KERNEL(2048) KERNEL(3072) KERNEL(4096) KERNEL(8192)
+KERNEL(8704) KERNEL(9216) KERNEL(10240) KERNEL(12288) KERNEL(16384)
