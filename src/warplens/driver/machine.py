@@ -59,6 +59,14 @@ class Pool:
     most_used: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class ObjectBytes:
+    """What a texture object, or without a view a surface object, was made of."""
+
+    resource: bytes
+    view: bytes | None = None
+
+
 class SimulatedGpu:
     """One GPU of the process."""
 
@@ -72,6 +80,7 @@ class SimulatedGpu:
         self.device = Device(name, clock=clock, options=options, memory=memory)
         self.spec = self.device.gpu
         self.used_bytes = 0
+        self.objects: dict[int, ObjectBytes] = {}  # texture and surface objects
         self.shown: set[int] = set()  # GPUs whose mapped memory this one was given access to
 
     @property

@@ -16,6 +16,7 @@ from warplens.execute.hook_registry import HeapWatch
 from warplens.execute.memory import DeviceMemory, Segment
 from warplens.execute.observe import Observer
 from warplens.execute.program import ModuleImage, Program
+from warplens.execute.textures.faults import texture_fault
 from warplens.lift import layout as at
 from warplens.lift.constants import bank0
 from warplens.lift.memory.atomic_ops import atomic_operation
@@ -159,6 +160,7 @@ class Launching:
         self.banks[2] = program.bank2
         self.table = memory.table(spare=4096 if program.uses_heap else 64)
         self.n_segments = len(memory.segments)
+        self.textures = memory.textures.packed() if program.samples else None
         self.output: list[str] = []
         self.order_reason = ""
         self._lock = threading.Lock()
@@ -319,6 +321,8 @@ class Launching:
                 f"or element type, or one not aligned to 64 bytes\n  at {where}",
                 hint="make it with warplens.TensorMap and pass it as a __grid_constant__ parameter",
             )
+        if kind in (at.FAULT_TEXTURE, at.FAULT_SURFACE):
+            return texture_fault(kind, address, size, where)
         if kind == at.FAULT_PART_OF_WARP:
             return ExecutionFault(
                 f"a product of a warpgroup (wgmma) by a part of the warp's lanes\n  at {where}",

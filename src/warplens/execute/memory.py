@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.errors import InputError, MemoryFault
+from warplens.execute.textures.objects import ObjectTable
 from warplens.lift import layout as at
 from warplens.wording import count
 
@@ -100,6 +101,7 @@ class DeviceMemory:
         self.heap_limit = 8 << 20
         self.has_wide_guards = False  # so that no index out of bounds meets another allocation
         self.peers: tuple[DeviceMemory, ...] = ()  # others whose allocations kernels see too
+        self.textures = ObjectTable()  # texture and surface objects
 
     def _place(self, size: int, alignment: int = ALIGNMENT) -> int:
         base = -(-self._next // alignment) * alignment
@@ -274,6 +276,7 @@ class DeviceMemory:
         other._next, other.heap_limit = self._next, self.heap_limit
         other._bases, other._freed = list(self._bases), list(self._freed)
         other._segments = [replace(segment) for segment in self._segments]
+        other.textures = self.textures.copied()
         if is_whole:
             other.peers = tuple(peer._copied(is_whole=False) for peer in self.peers)
         return other

@@ -85,6 +85,7 @@ class Program:
     has_loops: bool
     asks_for_workspace: bool
     asks_for_parameters: bool
+    samples: bool  # it uses textures or surfaces
     meets_as_grid: bool  # its blocks wait for each other at the grid's barrier
     observed: bool | Watch = False
     is_fast: bool = False
@@ -152,6 +153,9 @@ def prepare(kernel: SassKernel, cubin: Cubin, features: HostFeatures | None = No
     return assemble(lifted, code, cubin, features, observe=observe, single=single)
 
 
+_SAMPLING = frozenset({"TEX", "TLD", "TLD4", "TXD", "TXQ", "SULD", "SUST", "SURED"})
+
+
 def _externs(kernel: SassKernel, cubin: Cubin) -> tuple[str, ...]:
     return cubin.kernels[kernel.name].externs if kernel.name in cubin.kernels else ()
 
@@ -191,6 +195,7 @@ def assemble(lifted: Lifted, code: jit.MachineCode, cubin: Cubin, features: Host
         has_loops=_has_loops(lifted),
         asks_for_workspace=asks_for_workspace(kernel),
         asks_for_parameters=asks_for_parameters(kernel),
+        samples=any(i.opcode in _SAMPLING for i in kernel.instructions),
         meets_as_grid="__cuda_syscall_CGS_sync" in _externs(kernel, cubin),
         observed=observe,
         is_fast=single,

@@ -22,6 +22,7 @@ from warplens.execute.device_functions import hook_at
 from warplens.execute.hook_registry import HeapWatch
 from warplens.execute.launch import Launching, OrderNeeded
 from warplens.execute.spinning import FIRST_LOOK, SpinWatch
+from warplens.execute.textures.unit import serve
 from warplens.execute.warp_registers import lanes_of, read_register
 from warplens.lift import layout as at
 from warplens.lift.decode.binding import KEY_PREDICATE, Bound, members
@@ -94,6 +95,11 @@ class Worker:
         env[at.ENV_EXCLUSIVE] = 1 if launching.n_workers == 1 else 0
         env[at.ENV_CLOCK] = 1000
         env[at.ENV_TIMER] = 1_000_000_000
+        if launching.textures is not None:
+            table, _ = launching.textures
+            env[at.ENV_TEXTURES] = table.ctypes.data
+            env[at.ENV_N_TEXTURES] = len(table)
+            env[at.ENV_TEXTURE_UNIT] = serve.address
         observer = launching.config.observer
         if observer is not None:
             env[at.ENV_OBSERVE_BLOCK] = observer.block

@@ -64,6 +64,9 @@ ENV_OBSERVE_RELEASE = 46
 ENV_OBSERVER = 47  # host address of the observer's own state
 ENV_SLOT = 48  # resident slot of the running block
 ENV_CHECK = 49  # an observer's function that drops lanes before an access
+ENV_TEXTURES = 51  # host address of the table of texture and surface objects, and their number
+ENV_N_TEXTURES = 52
+ENV_TEXTURE_UNIT = 53  # host address of the function that serves textures and surfaces
 ENV_OUT_OF_TIME = 50  # 1: nobody makes progress, so waits for mbarriers reach their time limit
 ENV_CLUSTER_RANK = 56  # rank of the running block in its cluster, in bits 31:24
 ENV_CLUSTER_SHARED = 57  # host address of the cluster's blocks' shared memories, 0 where one ended
@@ -123,6 +126,8 @@ FAULT_GLOBAL, FAULT_MISALIGNED, FAULT_SHARED, FAULT_LOCAL, FAULT_TRAP, FAULT_CON
 FAULT_BAD_PC, FAULT_MISALIGNED_SHARED, FAULT_MISALIGNED_LOCAL, FAULT_STACK = range(7, 11)
 FAULT_CLUSTER_RANK, FAULT_CLUSTER_ENDED = 11, 12
 FAULT_TENSOR_MAP = 14  # what a tensor copy was given is no tensor map for it
+FAULT_TEXTURE = 15  # no object, or not one of this use; extra says which
+FAULT_SURFACE = 16  # beside a surface whose mode is to trap
 FAULT_PART_OF_WARP = 13  # a product of a warpgroup by some lanes only
 
 # --- address windows (high words) -----------------------------------------------------------------
@@ -149,3 +154,19 @@ SPACE_VALUES = 5  # no memory: what the lanes of a MATCH compare
 
 # access kinds (bits of SEGMENT_ALLOWED)
 ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC = 1, 2, 4
+
+# --- texture and surface instructions: what the unit is asked for, bits of a word ----------------
+UNIT_TEX, UNIT_TLD, UNIT_GATHER, UNIT_GRADIENT, UNIT_QUERY, UNIT_READ, UNIT_WRITE, UNIT_REDUCE = (
+    range(8)
+)  # bits 3:0
+UNIT_RANK = 4  # 2 bits
+UNIT_LAYERED, UNIT_CUBE, UNIT_LEVEL = 6, 7, 8  # a bit each
+UNIT_COMPONENT = 10  # 2 bits: of a gather
+UNIT_WIDTH = 12  # 3 bits: log2 of the bytes of a surface access
+UNIT_BOUNDARY = 16  # 2 bits
+UNIT_OPERATION = 20  # 3 bits, out of UNIT_OPERATIONS
+UNIT_SIGNED = 24
+BOUNDARY_TRAP, BOUNDARY_CLAMP, BOUNDARY_ZERO = range(3)
+UNIT_OPERATIONS = ("ADD", "MIN", "MAX", "AND", "OR", "XOR")
+# scratch slots: layer and coordinates; level of detail or values; gradients; object; results
+UNIT_PLACES, UNIT_VALUES, UNIT_GRADIENTS, UNIT_HANDLE, UNIT_RESULTS = 0, 4, 8, 14, 16

@@ -6,6 +6,7 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from warplens.driver.arrays import CudaArray
 from warplens.driver.cells import get_bytes, get_u64
 from warplens.driver.entries.table import U8, U16, U32, U64, Pointer, entry
 from warplens.driver.machine import Driver
@@ -16,7 +17,10 @@ COPY_3D_BYTES = 200  # CUDA_MEMCPY3D
 _HOST, _ARRAY = 1, 3  # CUmemorytype; device and unified memory have one address
 
 
-def _copy(driver: Driver, target: int, source: int, nbytes: int, stream: int = 0) -> None:
+def copy_bytes(
+    driver: Driver, target: int, source: int, nbytes: int, stream: int = 0
+) -> None:
+    """Copies bytes between two addresses in a stream's order."""
     queue, gpu = driver.stream(stream), driver.context().gpu
 
     def work(_: Stream) -> Callable[[], float]:
@@ -32,7 +36,7 @@ def _copy(driver: Driver, target: int, source: int, nbytes: int, stream: int = 0
 @entry("cuMemcpyHtoD_v2", "cuMemcpyDtoH_v2", "cuMemcpyDtoD_v2", "cuMemcpy")
 def copy(driver: Driver, target: Pointer, source: Pointer, nbytes: U64) -> None:
     """A copy; which side an address is on follows from the address."""
-    _copy(driver, target, source, nbytes)
+    copy_bytes(driver, target, source, nbytes)
 
 
 @entry("cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2", "cuMemcpyAsync")
@@ -40,7 +44,7 @@ def copy_async(
     driver: Driver, target: Pointer, source: Pointer, nbytes: U64, stream: Pointer
 ) -> None:
     """A copy in a stream's order."""
-    _copy(driver, target, source, nbytes, stream)
+    copy_bytes(driver, target, source, nbytes, stream)
 
 
 @entry("cuMemcpyPeer")
@@ -48,7 +52,7 @@ def copy_peer(
     driver: Driver, target: Pointer, to: Pointer, source: Pointer, of: Pointer, nbytes: U64
 ) -> None:
     """A copy between GPUs."""
-    _copy(driver, target, source, nbytes)
+    copy_bytes(driver, target, source, nbytes)
 
 
 @entry("cuMemcpyPeerAsync")
@@ -57,7 +61,7 @@ def copy_peer_async(
     stream: Pointer,
 ) -> None:  # fmt: skip
     """A copy between GPUs in a stream's order."""
-    _copy(driver, target, source, nbytes, stream)
+    copy_bytes(driver, target, source, nbytes, stream)
 
 
 @entry("cuMemcpyWithAttributesAsync")
@@ -66,14 +70,14 @@ def copy_with_attributes(
     stream: Pointer,
 ) -> None:  # fmt: skip
     """A copy whose attributes are hints."""
-    _copy(driver, target, source, nbytes, stream)
+    copy_bytes(driver, target, source, nbytes, stream)
 
 
 def _batch(
     driver: Driver, targets: int, sources: int, sizes: int, count: int, stream: int
 ) -> None:
     for place in range(0, 8 * count, 8):
-        _copy(
+        copy_bytes(
             driver, get_u64(targets + place), get_u64(sources + place), get_u64(sizes + place),
             stream,
         )  # fmt: skip
@@ -106,10 +110,16 @@ class _Side:
     slice: int
 
 
-def _side(fields: tuple[int, ...], heights: int) -> _Side:
-    x, y, z, kind, host, device, pitch = fields
+def _side(driver: Driver, fields: tuple[int, ...], heights: int, extent: tuple[int, int, int]
+          ) -> _Side:  # fmt: skip
+    x, y, z, kind, host, device, array, pitch = fields
     if kind == _ARRAY:
-        raise DriverError(Status.CUDA_ERROR_NOT_SUPPORTED, "copies of CUDA arrays")
+        found = driver.thing(array, CudaArray)
+        sizes = found.row, max(found.shape.height, 1), found.shape.slices
+        if any(a + n > size for a, n, size in zip((x, y, z), extent, sizes, strict=True)):
+            raise DriverError(Status.CUDA_ERROR_INVALID_VALUE, "a copy beyond an array's end")
+        start = found.address + z * found.slice + y * found.row + x
+        return _Side(start=start, row=found.row, slice=found.slice)
     base = host if kind == _HOST else device
     return _Side(start=base + z * pitch * heights + y * pitch + x, row=pitch,
                  slice=pitch * heights)  # fmt: skip
@@ -146,10 +156,13 @@ def _copy_rows(
 
 def _copy_2d(driver: Driver, description: int, stream: int = 0) -> None:
     words = struct.unpack("<QQQQQQQQQQQQQQQQ", get_bytes(description, 128))
-    sx, sy, skind, shost, sdevice, _, spitch, dx, dy, dkind, dhost, ddevice, _, dpitch, w, h = words
-    source = _side((sx, sy, 0, skind & 0xFFFFFFFF, shost, sdevice, spitch or w), h)
-    target = _side((dx, dy, 0, dkind & 0xFFFFFFFF, dhost, ddevice, dpitch or w), h)
-    _copy_rows(driver, target, source, (w, h, 1), stream)
+    sx, sy, skind, shost, sdevice, sarray, spitch = words[:7]
+    dx, dy, dkind, dhost, ddevice, darray, dpitch, w, h = words[7:]
+    extent = w, h, 1
+    source = sx, sy, 0, skind & 0xFFFFFFFF, shost, sdevice, sarray, spitch or w
+    target = dx, dy, 0, dkind & 0xFFFFFFFF, dhost, ddevice, darray, dpitch or w
+    sides = [_side(driver, side, h, extent) for side in (target, source)]
+    _copy_rows(driver, sides[0], sides[1], extent, stream)
 
 
 @entry("cuMemcpy2D_v2", "cuMemcpy2DUnaligned_v2")
@@ -167,12 +180,13 @@ def copy_2d_async(driver: Driver, description: Pointer, stream: Pointer) -> None
 def copy_3d_work(driver: Driver, description: bytes) -> Work:
     """The work of a CUDA_MEMCPY3D."""
     words = struct.unpack("<25Q", description)
-    sx, sy, sz, _, skind, shost, sdevice, _, _, spitch, sheight = words[:11]
-    dx, dy, dz, _, dkind, dhost, ddevice, _, _, dpitch, dheight = words[11:22]
+    sx, sy, sz, _, skind, shost, sdevice, sarray, _, spitch, sheight = words[:11]
+    dx, dy, dz, _, dkind, dhost, ddevice, darray, _, dpitch, dheight = words[11:22]
     w, h, d = words[22:]
-    source = (sx, sy, sz, skind & 0xFFFFFFFF, shost, sdevice, spitch or w)
-    target = (dx, dy, dz, dkind & 0xFFFFFFFF, dhost, ddevice, dpitch or w)
-    return _rows_work(driver, _side(target, dheight or h), _side(source, sheight or h), (w, h, d))
+    source = (sx, sy, sz, skind & 0xFFFFFFFF, shost, sdevice, sarray, spitch or w)
+    target = (dx, dy, dz, dkind & 0xFFFFFFFF, dhost, ddevice, darray, dpitch or w)
+    to = _side(driver, target, dheight or h, (w, h, d))
+    return _rows_work(driver, to, _side(driver, source, sheight or h, (w, h, d)), (w, h, d))
 
 
 def _copy_3d(driver: Driver, description: int, stream: int = 0) -> None:

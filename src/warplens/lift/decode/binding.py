@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from warplens.isa.table import Kind, Op
+from warplens.isa.texture import Sample, query_of, sample_of, surface_of
 from warplens.isa.warpgroup import product_of
 from warplens.lift.decode.unread import unread
 from warplens.sass.model import (
@@ -35,6 +36,8 @@ N_KEYS = 528
 ATOMIC_VECTORS = {"F32x2": 64, "F32x4": 128, "F16x4": 64, "F16x8": 128, "BF16x4": 64,
                   "BF16x8": 128}  # fmt: skip
 
+SAMPLING = frozenset({"texture", "texture_query", "surface_load", "surface_store",
+                      "surface_reduce"})  # fmt: skip
 _WIDE_ROLES = frozenset({"load", "store", "atomic", "reduction", "copy_async", "query_space"})
 
 
@@ -171,6 +174,8 @@ def _role_effects(inst: Instruction, op: Op) -> tuple[list[int], list[int]]:
         return [k for o in named for k in _keys(o, max(2, size))], []
     elif role == "warpgroup_product":
         return _product_effects(inst)
+    elif role in SAMPLING:
+        return _sample_effects(inst, role)
     elif role in ("bmov", "rpcmov") and operands and isinstance(operands[0], Reg):
         writes += _keys(operands.pop(0), 1)
     elif role == "r2p":
@@ -202,6 +207,25 @@ def _tensor_reads(inst: Instruction) -> list[int]:
         raise BindingError(f"operands of {inst.mnemonic}")
     reads = _keys(places[0], rank + (2 if inst.opcode == "UTMALDG" else 1)) + _keys(places[1], 2)
     return reads + [k for o in inst.operands if isinstance(o, UReg) for k in _keys(o, 1)]
+
+
+def sample(inst: Instruction, role: str) -> Sample:
+    """The operands of a texture or surface instruction."""
+    try:
+        if role == "texture":
+            return sample_of(inst)
+        if role == "texture_query":
+            return query_of(inst)
+        return surface_of(inst, (access_bytes(inst) + 3) // 4)
+    except ValueError as error:
+        raise BindingError(str(error)) from error
+
+
+def _sample_effects(inst: Instruction, role: str) -> tuple[list[int], list[int]]:
+    """Registers that a texture or surface instruction reads and writes."""
+    found = sample(inst, role)
+    reads = [k for register in found.registers for k in _keys(register, 1)]
+    return reads, [KEY_REGISTER + index for index in found.results if index != RZ]
 
 
 def _product_effects(inst: Instruction) -> tuple[list[int], list[int]]:

@@ -1,0 +1,1 @@
+"""Textures and surfaces: objects, and the unit that serves the instructions for them."""

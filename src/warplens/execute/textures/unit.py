@@ -1,0 +1,241 @@
+"""The texture unit: serves texture and surface instructions of generated code, lane by lane.
+
+Operands stand in the warp's scratch area (`lift/layout.py`, UNIT_...), results go there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from warplens.compiled import carray, cfunc, native, record_at, types
+from warplens.execute.native import peek32, poke32
+from warplens.execute.textures.memory import host_of
+from warplens.execute.textures.numbers import bits_of
+from warplens.execute.textures.objects import (
+    FLOAT,
+    LEVEL,
+    LINEAR,
+    OBJECT,
+    SURFACE,
+    TEXTURE,
+)
+from warplens.execute.textures.places import between, nearest, texel
+from warplens.execute.textures.surfaces import access
+from warplens.execute.textures.texels import pair_weight, shown, value
+from warplens.lift import layout as at
+
+NO_OBJECT, OTHER_USE, OTHER_SHAPE, NO_FILTER, NO_LEVELS, NO_CUBE = range(6)
+_ROW = OBJECT.itemsize
+
+
+@native
+def word(warp: int, slot: int, lane: int) -> int:
+    """An operand of a lane."""
+    return int(peek32(warp + at.WARP_SCRATCH + 128 * slot + 4 * lane))
+
+
+@native
+def give(warp: int, component: int, lane: int, bits: int) -> None:
+    """A result of a lane."""
+    poke32(warp + at.WARP_SCRATCH + 128 * (at.UNIT_RESULTS + component) + 4 * lane, bits)
+
+
+@native
+def refuse(slots: Any, kind: int, inst: int, lane: int, handle: int, reason: int) -> int:
+    """Notes a fault for the launch."""
+    slots[at.ENV_FAULT] = kind
+    slots[at.ENV_FAULT + 1] = inst
+    slots[at.ENV_FAULT + 2] = lane
+    slots[at.ENV_FAULT + 3] = handle
+    slots[at.ENV_FAULT + 4] = reason
+    return 1
+
+
+@native
+def image_place(level: Any, base: int, x: int, y: int, z: int, size: int) -> int:
+    """The host address of a texel, 0 for the border."""
+    if x < 0 or y < 0 or z < 0:
+        return 0
+    return int(base + z * level[5] + y * level[4] + x * size)
+
+
+@native
+def layer_of(made: Any, form: int, warp: int, lane: int) -> int:
+    """The slice that a sample names; layers beyond the last one are the last one."""
+    if not form >> at.UNIT_LAYERED & 1:
+        return 0
+    named = word(warp, at.UNIT_PLACES, lane)
+    return int(min(named, made.layers - 1))
+
+
+@native
+def point(made: Any, level: Any, base: int, form: int, warp: int, lane: int) -> int:
+    """The address of the texel that coordinates lie in."""
+    size, norm = made.bytes * made.channels, made.is_normalised
+    x = texel(nearest(word(warp, 1, lane), level[1], norm), level[1], made.mode_x)
+    y, z = 0, layer_of(made, form, warp, lane)
+    if made.rank > 1:
+        y = texel(nearest(word(warp, 2, lane), level[2], norm), level[2], made.mode_y)
+    if made.rank > 2:
+        z = texel(nearest(word(warp, 3, lane), level[3], norm), level[3], made.mode_z)
+    return image_place(level, base, x, y, z, size)
+
+
+@native
+def corners(made: Any, level: Any, base: int, form: int, warp: int, lane: int, places: Any,
+            weights: Any) -> int:  # fmt: skip
+    """Addresses and weights of the texels of a linear filter; how many there are."""
+    size, norm = made.bytes * made.channels, made.is_normalised
+    fx, fy, fz = between(word(warp, 1, lane), level[1], norm), 0, 0
+    if made.rank > 1:
+        fy = between(word(warp, 2, lane), level[2], norm)
+    if made.rank > 2:
+        fz = between(word(warp, 3, lane), level[3], norm)
+    count = int(1 << made.rank)
+    layer = layer_of(made, form, warp, lane)
+    for k in range(count):
+        x = texel((fx >> 8) + (k & 1), level[1], made.mode_x)
+        weight = pair_weight(fx & 255, k & 1)
+        y, z = 0, layer
+        if made.rank > 1:
+            y = texel((fy >> 8) + (k >> 1 & 1), level[2], made.mode_y)
+            weight = weight * pair_weight(fy & 255, k >> 1 & 1)
+        if made.rank > 2:
+            z = texel((fz >> 8) + (k >> 2), level[3], made.mode_z)
+            weight = weight * pair_weight(fz & 255, k >> 2)
+        places[k] = image_place(level, base, x, y, z, size)
+        weights[k] = weight
+    return count
+
+
+@native
+def sample(made: Any, level: Any, base: int, form: int, warp: int, lane: int) -> None:
+    """One sample of one level."""
+    if made.filter != LINEAR:
+        address = point(made, level, base, form, warp, lane)
+        for c in range(4):
+            give(warp, c, lane, shown(made, address, c))
+        return
+    places, weights = np.empty(8, np.int64), np.empty(8, np.float64)
+    count = corners(made, level, base, form, warp, lane, places, weights)
+    for c in range(4):
+        total = 0.0
+        for k in range(count):
+            total = total + weights[k] * value(made, places[k], c)
+        give(warp, c, lane, bits_of(total))
+
+
+@native
+def gather(made: Any, level: Any, base: int, form: int, warp: int, lane: int) -> None:
+    """One component of four texels, counter-clockwise from the lower left."""
+    places, weights = np.empty(8, np.int64), np.empty(8, np.float64)
+    corners(made, level, base, form, warp, lane, places, weights)
+    c = form >> at.UNIT_COMPONENT & 3
+    give(warp, 0, lane, shown(made, places[2], c))
+    give(warp, 1, lane, shown(made, places[3], c))
+    give(warp, 2, lane, shown(made, places[1], c))
+    give(warp, 3, lane, shown(made, places[0], c))
+
+
+@native
+def whole(warp: int, slot: int, lane: int) -> int:
+    """A signed operand."""
+    bits = word(warp, slot, lane)
+    return bits - (1 << 32) if bits >> 31 else bits
+
+
+@native
+def fetch(made: Any, level: Any, base: int, form: int, warp: int, lane: int) -> None:
+    """The texel at integer coordinates; beside the image there are zeroes."""
+    x, y, z = whole(warp, 1, lane), 0, layer_of(made, form, warp, lane)
+    inside = 0 <= x < level[1]
+    if made.rank > 1:
+        y = whole(warp, 2, lane)
+        inside = inside and 0 <= y < level[2]
+    if made.rank > 2:
+        z = whole(warp, 3, lane)
+        inside = inside and 0 <= z < level[3]
+    if inside:
+        address = image_place(level, base, x, y, z, made.bytes * made.channels)
+        for c in range(4):
+            give(warp, c, lane, shown(made, address, c))
+        return
+    for c in range(4):
+        give(warp, c, lane, 0)
+
+
+@native
+def query(made: Any, level: Any, warp: int, lane: int) -> None:
+    """Width, height, depth or layers, levels."""
+    give(warp, 0, lane, level[1])
+    give(warp, 1, lane, level[2])
+    give(warp, 2, lane, made.layers if made.is_layered else level[3])
+    give(warp, 3, lane, made.n_levels)
+
+
+@native
+def shape_fits(made: Any, form: int) -> int:
+    """Whether an instruction names the object's own dimensions; one row also counts as 1-D."""
+    rank, is_cube = form >> at.UNIT_RANK & 3, form >> at.UNIT_CUBE & 1
+    is_fetch = (form & 15) == at.UNIT_TLD
+    if (form >> at.UNIT_LAYERED & 1) != made.is_layered or is_cube != made.is_cube:
+        return 0
+    if made.is_memory:
+        return int(is_fetch and rank == 1)
+    if is_cube:
+        return 1
+    is_row = made.rank == 1 and rank == 2 and not is_fetch
+    return int(rank == made.rank or is_row)
+
+
+@native
+def problem(made: Any, form: int) -> int:
+    """Why a texture instruction cannot be served, or -1."""
+    action = form & 15
+    if made.use != TEXTURE:
+        return NO_OBJECT if made.use != SURFACE else OTHER_USE
+    if action != at.UNIT_QUERY and not shape_fits(made, form):
+        return OTHER_SHAPE
+    if made.filter == LINEAR and made.kind != FLOAT and not made.promotes:
+        return NO_FILTER
+    if made.n_levels > 1:
+        return NO_LEVELS
+    return NO_CUBE if made.is_cube else -1
+
+
+@cfunc(types.int32(types.pointer, types.int64, types.int32, types.int64, types.int32))
+def serve(env: int, warp: int, mask: int, form: int, inst: int) -> int:
+    """What generated code calls: 0, or 1 after a fault."""
+    slots = carray(env, (at.ENV_SLOTS,), np.int64)
+    action, last, base = form & 15, -1, 0
+    for lane in range(32):
+        if not mask >> lane & 1:
+            continue
+        handle = word(warp, at.UNIT_HANDLE, lane)
+        known = handle if handle < slots[at.ENV_N_TEXTURES] else 0
+        made = record_at(slots[at.ENV_TEXTURES] + known * _ROW, OBJECT)
+        if action >= at.UNIT_READ:
+            if access(slots, env, warp, lane, form, inst, made, handle):
+                return 1
+            continue
+        if handle != last:
+            reason = problem(made, form)
+            if reason >= 0:
+                return refuse(slots, at.FAULT_TEXTURE, inst, lane, handle, reason)
+            first = carray(made.levels, (LEVEL,), np.int64)
+            base = host_of(slots, env, inst, lane, first[0], at.ACCESS_READ, 1)
+            if base == 0:
+                return 1
+            last = handle
+        level = carray(made.levels, (LEVEL,), np.int64)
+        if action == at.UNIT_QUERY:
+            query(made, level, warp, lane)
+        elif action == at.UNIT_TLD:
+            fetch(made, level, base, form, warp, lane)
+        elif action == at.UNIT_GATHER:
+            gather(made, level, base, form, warp, lane)
+        else:
+            sample(made, level, base, form, warp, lane)
+    return 0

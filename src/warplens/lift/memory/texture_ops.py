@@ -1,0 +1,93 @@
+"""Code for textures and surfaces: operands go to the warp's scratch area, a unit does the rest."""
+
+from __future__ import annotations
+
+from warplens.isa.texture import COMPONENTS, Sample
+from warplens.lift import layout as at
+from warplens.lift.decode.binding import SAMPLING, BindingError, Bound, access_bytes, sample
+from warplens.lift.engines.llvm_lanes import Value
+from warplens.lift.memory.addresses import get_scratch, put_scratch
+from warplens.lift.memory.sites import slow_down
+from warplens.lift.regions.generators import role
+from warplens.lift.regions.writer import RegionWriter
+from warplens.sass.model import RZ, Instruction
+
+_ACTIONS = {"TEX": at.UNIT_TEX, "TLD": at.UNIT_TLD, "TLD4": at.UNIT_GATHER,
+            "TXD": at.UNIT_GRADIENT, "TXQ": at.UNIT_QUERY, "SULD": at.UNIT_READ,
+            "SUST": at.UNIT_WRITE, "SURED": at.UNIT_REDUCE}  # fmt: skip
+
+
+def _form(inst: Instruction, found: Sample) -> int:
+    """What the unit is asked for, as bits."""
+    named = inst.modifiers
+    form = _ACTIONS[inst.opcode] | found.rank << at.UNIT_RANK
+    form |= found.is_layered << at.UNIT_LAYERED | found.is_cube << at.UNIT_CUBE
+    form |= (found.level is not None) << at.UNIT_LEVEL
+    if inst.opcode == "TLD4":
+        wanted = [COMPONENTS.index(m) for m in named if m in COMPONENTS]
+        if len(wanted) != 1:
+            raise BindingError(f"component of {inst.mnemonic}")
+        form |= wanted[0] << at.UNIT_COMPONENT
+    if inst.opcode in ("SULD", "SUST", "SURED"):
+        if "BA" not in named:
+            raise BindingError(f"{inst.mnemonic}: not by bytes")
+        boundary = at.BOUNDARY_CLAMP
+        if "TRAP" in named or "IGN" in named:
+            boundary = at.BOUNDARY_TRAP if "TRAP" in named else at.BOUNDARY_ZERO
+        size = access_bytes(inst) if inst.opcode != "SURED" else 4
+        form |= (size.bit_length() - 1) << at.UNIT_WIDTH | boundary << at.UNIT_BOUNDARY
+    if inst.opcode == "SURED":
+        wanted = [at.UNIT_OPERATIONS.index(m) for m in named if m in at.UNIT_OPERATIONS]
+        if len(wanted) != 1:
+            raise BindingError(f"operation of {inst.mnemonic}")
+        form |= wanted[0] << at.UNIT_OPERATION | ("S32" in named) << at.UNIT_SIGNED
+    return form
+
+
+def _put_operands(w: RegionWriter, found: Sample) -> None:
+    """Hands everything that the instruction reads to the unit."""
+    def word(operand: object) -> Value:
+        return w.operands.bits_word(operand, 0, False)  # type: ignore[arg-type]
+
+    first = at.UNIT_PLACES if found.is_layered or not found.rank else at.UNIT_PLACES + 1
+    for k, register in enumerate(found.coordinates):
+        put_scratch(w, first + k, word(register))
+    if found.level is not None:
+        put_scratch(w, at.UNIT_VALUES, word(found.level))
+    for k, register in enumerate(found.values):
+        put_scratch(w, at.UNIT_VALUES + k, word(register))
+    for k, register in enumerate(found.gradients):
+        put_scratch(w, at.UNIT_GRADIENTS + k, word(register))
+    put_scratch(w, at.UNIT_HANDLE, word(found.handle))
+
+
+def _call(w: RegionWriter, form: int) -> None:
+    """Calls the unit; a fault leaves the region."""
+    address = w.env(at.ENV_TEXTURE_UNIT)
+    unit = w.emit(f"inttoptr i64 {address} to ptr")
+    warp = w.emit("ptrtoint ptr %w to i64")
+    failed = w.emit(
+        f"call i32 {unit}(ptr %env, i64 {warp}, i32 {w.lanes_mask()}, i64 {form}, i32 {w.index})"
+    )
+    bad, good = w.module.label("bad"), w.module.label("good")
+    is_bad = w.emit(f"icmp ne i32 {failed}, 0")
+    w.line(f"br i1 {is_bad}, label %{bad}, label %{good}, !prof !2")
+    w.module.start(bad)
+    w.line(f"ret i32 {at.EVENT_FAULT}")
+    w.module.start(good)
+
+
+@role(*sorted(SAMPLING))
+def texture(w: RegionWriter, item: Bound) -> None:
+    """TEX, TLD, TLD4, TXD, TXQ, SULD, SUST, SURED."""
+    found = sample(item.inst, item.op.role)
+    form = _form(item.inst, found)
+    _put_operands(w, found)
+    if item.op.role.startswith("surface"):
+        slow_down(w, item)
+    _call(w, form)
+    components = [k for k in range(4) if found.mask >> k & 1]
+    for component, index in zip(components, found.results, strict=False):
+        if index != RZ:
+            value = Value("u32", get_scratch(w, at.UNIT_RESULTS + component))
+            w.operands.write_word(index, value, w.guard)
