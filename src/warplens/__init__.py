@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from warplens.session.launch import Launch
     from warplens.session.module import Module
     from warplens.session.tensor_map import TensorMap
+    from warplens.session.texture import Surface, Texture
     from warplens.session.unwritten import uninitialized
     from warplens.testing.assertions import assert_metric
 
@@ -63,7 +64,9 @@ _LAZY = {
     "Module": "warplens.session.module",
     "Occupancy": "warplens.occupancy_calculator.occupancy",
     "Result": "warplens.result",
+    "Surface": "warplens.session.texture",
     "TensorMap": "warplens.session.tensor_map",
+    "Texture": "warplens.session.texture",
     "Value": "warplens.result",
     "assert_metric": "warplens.testing.assertions",
     "available_dynamic_shared": "warplens.occupancy_calculator.launch_choices",
@@ -102,7 +105,9 @@ __all__ = [
     "ReportError",
     "Result",
     "SassError",
+    "Surface",
     "TensorMap",
+    "Texture",
     "ToolchainError",
     "UnknownGpu",
     "UnknownKernel",

@@ -179,7 +179,7 @@ def _located(error: NotCompilable, function: Any) -> NotCompilable:
 
 def files_of(package: str) -> list[Path]:
     """All files that functions of a package compile in."""
-    return sorted({path for one in (*_SHARED, f"{package}/*.py") for path in _ROOT.glob(one)})
+    return sorted({path for one in (*_SHARED, f"{package}/**/*.py") for path in _ROOT.glob(one)})
 
 
 @functools.cache

@@ -82,6 +82,8 @@ def texture(driver: Driver, resource: bytes, view: bytes) -> tx.TextureObject:
         raise DriverError(Status.CUDA_ERROR_NOT_SUPPORTED, f"texture flags {flags:#x}")
     promotes = plain.kind != tx.FLOAT and plain.size < 4 and not flags & _AS_INTEGER
     is_linear = filtering == tx.LINEAR
+    if not flags & _NORMALISED:  # others need normalised coordinates, and are clamped without
+        modes = tuple(mode if mode == tx.BORDER else tx.CLAMP for mode in modes)
     if is_linear and plain.kind != tx.FLOAT and not promotes:
         raise _invalid("a linear filter of integers")
     if len(source.levels) > 1 and not flags & _NORMALISED:

@@ -43,6 +43,7 @@ _MODIFIERS: tuple[tuple[str, str, str], ...] = (
     ("ATOM ATOMG ATOMS RED REDG", "RN", "the only rounding of such a sum"),
     ("LDC LDCU ULDC", "32 U", _WIDTH),
     ("LDC", "IL IS ISL", "which bits of an index select a bank; within a bank all are alike"),
+    ("TEX TLD TLD4 TXD TXQ", "NODEP", _SCHEDULING),
     ("LDSM STSM", "16 1", _WIDTH),
     ("IMAD UIMAD", "MOV SHL IADD", _NAME),
     ("IMAD UIMAD", "U32", "the low word of a product is the same with and without signs"),

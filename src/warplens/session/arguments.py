@@ -15,6 +15,7 @@ from warplens.errors import ArgumentError, InputError
 from warplens.execute.memory import DeviceMemory
 from warplens.session.arrays import Array, DeviceArray, check_dtype, map_array
 from warplens.session.tensor_map import TensorMap
+from warplens.session.texture import Surface, Texture
 from warplens.toolchain.attributes import Parameter
 from warplens.toolchain.ptx import ParameterType
 from warplens.wording import count
@@ -109,6 +110,7 @@ class PackedArguments:
     parameters: bytes
     mapped: list[int] = field(default_factory=list)
     copies: list[tuple[Array, Array]] = field(default_factory=list)  # (original, copy)
+    objects: list[int] = field(default_factory=list)  # textures and surfaces
 
     def finish(self, memory: DeviceMemory, *, write_back: bool) -> None:
         """Copies back what was copied in and gives the addresses back."""
@@ -117,6 +119,8 @@ class PackedArguments:
                 original[...] = copy
         for address in self.mapped:
             memory.free(address)
+        for number in self.objects:
+            memory.textures.objects.pop(number, None)
 
 
 def pack(
@@ -152,6 +156,8 @@ def _argument(
     packed: PackedArguments,
     known: dict[tuple[int, int, tuple[int, ...]], int],
 ) -> bytes:
+    if isinstance(value, Texture | Surface):
+        return _object(memory, formal, value, packed, known)
     if isinstance(value, TensorMap):
         tensor = value.array
         if isinstance(tensor, DeviceArray):
@@ -165,6 +171,17 @@ def _argument(
     if value is None:
         return _pointer(formal, 0)
     return _scalar(formal, value)
+
+
+def _object(
+    memory: DeviceMemory, formal: Formal, value: Texture | Surface, packed: PackedArguments,
+    known: dict[tuple[int, int, tuple[int, ...]], int],
+) -> bytes:  # fmt: skip
+    """The number of an object that lives as long as the launch."""
+    address = _map(memory, formal, value.array, packed, known)
+    number = value.placed(memory, address)
+    packed.objects.append(number)
+    return struct.pack("<Q", number)
 
 
 def _device_address(memory: DeviceMemory, formal: Formal, value: DeviceArray) -> int:
@@ -359,7 +376,7 @@ def copied_arrays(formals: Sequence[Formal], arguments: Sequence[Any]) -> tuple[
     """
     found: dict[int, Copied] = {}
     for formal, given in zip(formals, arguments, strict=True):
-        value = given.array if isinstance(given, TensorMap) else given
+        value = given.array if isinstance(given, TensorMap | Texture | Surface) else given
         if not isinstance(value, np.ndarray) or (value.ndim == 0 and formal.kind == "struct"):
             continue
         key = int(value.__array_interface__["data"][0])

@@ -10,6 +10,7 @@ import numpy as np
 
 from warplens.errors import LaunchError
 from warplens.session.tensor_map import TensorMap
+from warplens.session.texture import Surface, Texture
 
 KEPT_BYTES = 8 << 20  # arrays up to this size in all are copied before a launch
 
@@ -43,12 +44,14 @@ def _copied(value: Any) -> Any:
     """An array, or a tensor map of one, with its own content; anything else as it is."""
     if isinstance(value, TensorMap) and isinstance(value.array, np.ndarray):
         return value.over(value.array.copy())
+    if isinstance(value, Texture | Surface):
+        return value.over(value.array.copy())
     return value.copy() if isinstance(value, np.ndarray) else value
 
 
 def keep(arguments: tuple[Any, ...]) -> KeptArguments:
     """Remembers arguments before they are changed by a launch."""
-    given = (v.array if isinstance(v, TensorMap) else v for v in arguments)
+    given = (v.array if isinstance(v, TensorMap | Texture | Surface) else v for v in arguments)
     arrays = [value for value in given if isinstance(value, np.ndarray)]
     is_copied = sum(array.nbytes for array in arrays) <= KEPT_BYTES
     values = tuple(

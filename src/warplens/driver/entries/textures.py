@@ -9,7 +9,16 @@ from warplens.driver.status import DriverError, Status
 from warplens.driver.textures import RESOURCE_BYTES, TEXTURE_BYTES, surface, texture
 
 
-def _kept(driver: Driver, number: int, is_surface: bool) -> ObjectBytes:
+def add_object(driver: Driver, resource: bytes, view: bytes | None) -> int:
+    """The number of a new texture object, or without a view of a surface object."""
+    gpu = driver.context().gpu
+    made = surface(driver, resource) if view is None else texture(driver, resource, view)
+    number = gpu.device.memory.textures.add(made)
+    gpu.objects[number] = ObjectBytes(resource, view)
+    return number
+
+
+def object_bytes(driver: Driver, number: int, is_surface: bool) -> ObjectBytes:
     """What an object was made of."""
     found = driver.context().gpu.objects.get(number)
     if found is None or (found.view is None) != is_surface:
@@ -17,8 +26,9 @@ def _kept(driver: Driver, number: int, is_surface: bool) -> ObjectBytes:
     return found
 
 
-def _end(driver: Driver, number: int, is_surface: bool) -> None:
-    _kept(driver, number, is_surface)
+def end_object(driver: Driver, number: int, is_surface: bool) -> None:
+    """Ends an object."""
+    object_bytes(driver, number, is_surface)
     gpu = driver.context().gpu
     del gpu.objects[number]
     gpu.device.memory.textures.objects.pop(number, None)
@@ -29,50 +39,43 @@ def create_texture(
     driver: Driver, handle: Pointer, resource: Pointer, view: Pointer, other: Pointer
 ) -> None:
     """A texture object; views of other formats or parts are not served."""
-    gpu = driver.context().gpu
     if other and any(get_bytes(other, 4)):
         raise DriverError(Status.CUDA_ERROR_NOT_SUPPORTED, "a resource view of another format")
     named, seen = get_bytes(resource, RESOURCE_BYTES), get_bytes(view, TEXTURE_BYTES)
-    number = gpu.device.memory.textures.add(texture(driver, named, seen))
-    gpu.objects[number] = ObjectBytes(named, seen)
-    put_u64(handle, number)
+    put_u64(handle, add_object(driver, named, seen))
 
 
 @entry("cuTexObjectDestroy")
 def destroy_texture(driver: Driver, number: Pointer) -> None:
     """Ends a texture object."""
-    _end(driver, number, is_surface=False)
+    end_object(driver, number, is_surface=False)
 
 
 @entry("cuTexObjectGetResourceDesc")
 def texture_resource(driver: Driver, description: Pointer, number: Pointer) -> None:
     """What a texture is of."""
-    put_bytes(description, _kept(driver, number, is_surface=False).resource)
+    put_bytes(description, object_bytes(driver, number, is_surface=False).resource)
 
 
 @entry("cuTexObjectGetTextureDesc")
 def texture_view(driver: Driver, description: Pointer, number: Pointer) -> None:
     """How a texture is sampled."""
-    put_bytes(description, _kept(driver, number, is_surface=False).view or b"")
+    put_bytes(description, object_bytes(driver, number, is_surface=False).view or b"")
 
 
 @entry("cuSurfObjectCreate")
 def create_surface(driver: Driver, handle: Pointer, resource: Pointer) -> None:
     """A surface object."""
-    gpu = driver.context().gpu
-    named = get_bytes(resource, RESOURCE_BYTES)
-    number = gpu.device.memory.textures.add(surface(driver, named))
-    gpu.objects[number] = ObjectBytes(named)
-    put_u64(handle, number)
+    put_u64(handle, add_object(driver, get_bytes(resource, RESOURCE_BYTES), None))
 
 
 @entry("cuSurfObjectDestroy")
 def destroy_surface(driver: Driver, number: Pointer) -> None:
     """Ends a surface object."""
-    _end(driver, number, is_surface=True)
+    end_object(driver, number, is_surface=True)
 
 
 @entry("cuSurfObjectGetResourceDesc")
 def surface_resource(driver: Driver, description: Pointer, number: Pointer) -> None:
     """What a surface is of."""
-    put_bytes(description, _kept(driver, number, is_surface=True).resource)
+    put_bytes(description, object_bytes(driver, number, is_surface=True).resource)

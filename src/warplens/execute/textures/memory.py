@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from warplens.compiled import carray, native
-from warplens.execute.textures.numbers import ask
+from warplens.execute.textures.words import ask
 from warplens.lift import layout as at
 
 

@@ -7,6 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from warplens.execute.textures.srgb import SRGB
+
+# What an H200 makes of 8-bit sRGB values, in 1/65536.
+LIGHT = np.array(SRGB, np.int64)
 UNSIGNED, SIGNED, FLOAT = range(3)
 WRAP, CLAMP, MIRROR, BORDER = range(4)
 POINT, LINEAR = range(2)
@@ -17,7 +21,7 @@ OBJECT = np.dtype(
         "use", "rank", "is_cube", "is_layered", "is_memory", "layers", "kind", "bytes", "channels",
         "promotes", "is_srgb", "is_normalised", "mode_x", "mode_y", "mode_z", "filter",
         "is_seamless", "mip_filter", "n_levels", "levels", "anisotropy",
-        "border_0", "border_1", "border_2", "border_3",
+        "border_0", "border_1", "border_2", "border_3", "srgb",
     )] + [(name, np.float64) for name in ("bias", "low", "high")]
 )  # fmt: skip
 LEVEL = 6  # int64: address, width, height, depth, bytes of a row, bytes of a slice or layer
@@ -111,6 +115,21 @@ def _fill(row: np.void, made: TextureObject, levels: int) -> None:
         row[name] = getattr(made, name)
     row["mode_x"], row["mode_y"], row["mode_z"] = made.modes
     row["n_levels"], row["levels"] = len(made.levels), levels
-    colours = np.array(made.border, np.float32).view(np.uint32)
+    row["srgb"] = LIGHT.ctypes.data
     for k in range(4):
-        row[f"border_{k}"] = colours[k]
+        row[f"border_{k}"] = _border(made, k) if k < made.channels else 0
+
+
+def _border(made: TextureObject, channel: int) -> int:
+    """The border's colour as a texel of the object has it: cut, never rounded up."""
+    colour = np.float32(made.border[channel])
+    bits, whole = int(colour.view(np.uint32)), (1 << 8 * made.size) - 1
+    if made.kind == FLOAT and made.size == 2:
+        near = np.float16(colour)
+        towards = np.nextafter(near, np.float16(0)) if abs(near) > abs(colour) else near
+        return int(np.float16(towards).view(np.uint16))
+    if made.kind == FLOAT or not made.promotes:
+        return bits & whole
+    if made.kind == SIGNED:
+        return int(np.floor(np.clip(float(colour), -1, 1) * (whole >> 1))) & whole
+    return int(np.floor(np.clip(float(colour), 0, 1) * whole))

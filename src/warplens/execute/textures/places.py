@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from warplens.compiled import native
-from warplens.execute.textures.numbers import float_of, floor_of
 from warplens.execute.textures.objects import BORDER, MIRROR, WRAP
+from warplens.execute.textures.words import float_of, floor_of
 
-_LARGE = 1 << 30
+_FAR = float(1 << 40)
+_STEPS = float(1 << 21)  # of a normalised coordinate
 _OUTSIDE = -1
 
 
@@ -29,9 +30,10 @@ def scaled(bits: int, size: int, is_normalised: int) -> float:
     x = float(float_of(bits))
     if x != x:
         return 0.0
+    x = min(max(x, -_FAR), _FAR)
     if is_normalised:
-        x = x * size
-    return min(max(x, -float(_LARGE)), float(_LARGE))
+        return float(floor_of(x * _STEPS)) * size / _STEPS
+    return x
 
 
 @native
@@ -41,6 +43,7 @@ def nearest(bits: int, size: int, is_normalised: int) -> int:
 
 
 @native
-def between(bits: int, size: int, is_normalised: int) -> int:
-    """Where a coordinate lies between the middles of texels, in 1/256."""
-    return int(floor_of(scaled(bits, size, is_normalised) * 256.0 + 0.5)) - 128
+def between(bits: int, size: int, is_normalised: int, is_held: int) -> int:
+    """Where a coordinate lies between the middles of texels, in 1/256, or held within them."""
+    place = int(floor_of(scaled(bits, size, is_normalised) * 256.0 + 0.5)) - 128
+    return min(max(place, 0), (size - 1) * 256) if is_held else place

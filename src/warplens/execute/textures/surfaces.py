@@ -9,8 +9,8 @@ import numpy as np
 from warplens.compiled import carray, native
 from warplens.execute.native import peek32, poke32
 from warplens.execute.textures.memory import host_of
-from warplens.execute.textures.numbers import peek8, peek16, poke8, poke16
 from warplens.execute.textures.objects import LEVEL, SURFACE, TEXTURE
+from warplens.execute.textures.words import peek8, peek16, poke8, poke16
 from warplens.lift import layout as at
 
 NO_OBJECT, OTHER_USE, OTHER_SHAPE, ODD_PLACE = 0, 1, 2, 6

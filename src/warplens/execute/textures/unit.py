@@ -11,22 +11,25 @@ import numpy as np
 
 from warplens.compiled import carray, cfunc, native, record_at, types
 from warplens.execute.native import peek32, poke32
+from warplens.execute.textures.filters import filtered, weigh
 from warplens.execute.textures.memory import host_of
-from warplens.execute.textures.numbers import bits_of
 from warplens.execute.textures.objects import (
+    CLAMP,
     FLOAT,
     LEVEL,
     LINEAR,
     OBJECT,
+    SIGNED,
     SURFACE,
     TEXTURE,
 )
 from warplens.execute.textures.places import between, nearest, texel
 from warplens.execute.textures.surfaces import access
-from warplens.execute.textures.texels import pair_weight, shown, value
+from warplens.execute.textures.texels import shown
 from warplens.lift import layout as at
 
 NO_OBJECT, OTHER_USE, OTHER_SHAPE, NO_FILTER, NO_LEVELS, NO_CUBE = range(6)
+NO_SIGNED, NO_LIGHT, NO_LAYERS = 8, 9, 10
 _ROW = OBJECT.itemsize
 
 
@@ -71,43 +74,46 @@ def layer_of(made: Any, form: int, warp: int, lane: int) -> int:
 
 
 @native
+def rank_of(made: Any, form: int) -> int:
+    """Coordinates of a sample: an image of one row may be sampled as one of two dimensions."""
+    return int(made.rank if form >> at.UNIT_CUBE & 1 else form >> at.UNIT_RANK & 3)
+
+
+@native
 def point(made: Any, level: Any, base: int, form: int, warp: int, lane: int) -> int:
     """The address of the texel that coordinates lie in."""
-    size, norm = made.bytes * made.channels, made.is_normalised
+    norm, rank = made.is_normalised, rank_of(made, form)
     x = texel(nearest(word(warp, 1, lane), level[1], norm), level[1], made.mode_x)
     y, z = 0, layer_of(made, form, warp, lane)
-    if made.rank > 1:
+    if rank > 1:
         y = texel(nearest(word(warp, 2, lane), level[2], norm), level[2], made.mode_y)
-    if made.rank > 2:
+    if rank > 2:
         z = texel(nearest(word(warp, 3, lane), level[3], norm), level[3], made.mode_z)
-    return image_place(level, base, x, y, z, size)
+    return image_place(level, base, x, y, z, made.bytes * made.channels)
 
 
 @native
 def corners(made: Any, level: Any, base: int, form: int, warp: int, lane: int, places: Any,
             weights: Any) -> int:  # fmt: skip
     """Addresses and weights of the texels of a linear filter; how many there are."""
-    size, norm = made.bytes * made.channels, made.is_normalised
-    fx, fy, fz = between(word(warp, 1, lane), level[1], norm), 0, 0
-    if made.rank > 1:
-        fy = between(word(warp, 2, lane), level[2], norm)
-    if made.rank > 2:
-        fz = between(word(warp, 3, lane), level[3], norm)
-    count = int(1 << made.rank)
+    size, norm, rank = made.bytes * made.channels, made.is_normalised, rank_of(made, form)
+    held = (form & 15) != at.UNIT_GATHER
+    fx, fy, fz = between(word(warp, 1, lane), level[1], norm, held and made.mode_x == CLAMP), 0, 0
+    if rank > 1:
+        fy = between(word(warp, 2, lane), level[2], norm, held and made.mode_y == CLAMP)
+    if rank > 2:
+        fz = between(word(warp, 3, lane), level[3], norm, held and made.mode_z == CLAMP)
     layer = layer_of(made, form, warp, lane)
-    for k in range(count):
+    weigh(weights, rank, fx & 255, fy & 255, fz & 255)
+    for k in range(1 << rank):
         x = texel((fx >> 8) + (k & 1), level[1], made.mode_x)
-        weight = pair_weight(fx & 255, k & 1)
         y, z = 0, layer
-        if made.rank > 1:
+        if rank > 1:
             y = texel((fy >> 8) + (k >> 1 & 1), level[2], made.mode_y)
-            weight = weight * pair_weight(fy & 255, k >> 1 & 1)
-        if made.rank > 2:
+        if rank > 2:
             z = texel((fz >> 8) + (k >> 2), level[3], made.mode_z)
-            weight = weight * pair_weight(fz & 255, k >> 2)
         places[k] = image_place(level, base, x, y, z, size)
-        weights[k] = weight
-    return count
+    return int(1 << rank)
 
 
 @native
@@ -118,19 +124,16 @@ def sample(made: Any, level: Any, base: int, form: int, warp: int, lane: int) ->
         for c in range(4):
             give(warp, c, lane, shown(made, address, c))
         return
-    places, weights = np.empty(8, np.int64), np.empty(8, np.float64)
+    places, weights = np.empty(8, np.int64), np.empty(8, np.int64)
     count = corners(made, level, base, form, warp, lane, places, weights)
     for c in range(4):
-        total = 0.0
-        for k in range(count):
-            total = total + weights[k] * value(made, places[k], c)
-        give(warp, c, lane, bits_of(total))
+        give(warp, c, lane, filtered(made, places, weights, count, c))
 
 
 @native
 def gather(made: Any, level: Any, base: int, form: int, warp: int, lane: int) -> None:
     """One component of four texels, counter-clockwise from the lower left."""
-    places, weights = np.empty(8, np.int64), np.empty(8, np.float64)
+    places, weights = np.empty(8, np.int64), np.empty(8, np.int64)
     corners(made, level, base, form, warp, lane, places, weights)
     c = form >> at.UNIT_COMPONENT & 3
     give(warp, 0, lane, shown(made, places[2], c))
@@ -168,10 +171,10 @@ def fetch(made: Any, level: Any, base: int, form: int, warp: int, lane: int) -> 
 
 @native
 def query(made: Any, level: Any, warp: int, lane: int) -> None:
-    """Width, height, depth or layers, levels."""
+    """Width, height, depth of a volume, levels."""
     give(warp, 0, lane, level[1])
     give(warp, 1, lane, level[2])
-    give(warp, 2, lane, made.layers if made.is_layered else level[3])
+    give(warp, 2, lane, level[3] if made.rank == 3 else 0)
     give(warp, 3, lane, made.n_levels)
 
 
@@ -200,6 +203,12 @@ def problem(made: Any, form: int) -> int:
         return OTHER_SHAPE
     if made.filter == LINEAR and made.kind != FLOAT and not made.promotes:
         return NO_FILTER
+    if made.filter == LINEAR and made.kind == SIGNED and made.bytes == 1:
+        return NO_SIGNED
+    if made.filter == LINEAR and made.is_srgb:
+        return NO_LIGHT
+    if action == at.UNIT_QUERY and made.is_layered:
+        return NO_LAYERS
     if made.n_levels > 1:
         return NO_LEVELS
     return NO_CUBE if made.is_cube else -1

@@ -6,6 +6,7 @@ import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from warplens.driver.arrays import CudaArray
 from warplens.driver.cells import get_bytes
 from warplens.driver.entries import copies as driver_copies
 from warplens.driver.status import DriverError, Status
@@ -126,10 +127,11 @@ def rows_work(
     return work
 
 
-def _rows(
+def copy_rows_between(
     program: Program, sides: tuple[int, int], steps: tuple[int, int], width: int, height: int,
     kind: int, stream: int,
 ) -> None:  # fmt: skip
+    """Copies rows in a stream's order."""
     program.context()
     if width > min(steps):
         raise RuntimeFault(INVALID_PITCH, f"rows of {width} bytes, {min(steps)} bytes apart")
@@ -147,7 +149,7 @@ def copy_2d(
 ) -> None:  # fmt: skip
     """A copy of rows."""
     steps = (target_pitch, source_pitch)
-    _rows(program, (target, source), steps, width, height, kind, 0)
+    copy_rows_between(program, (target, source), steps, width, height, kind, 0)
 
 
 @entry("cudaMemcpy2DAsync", kind="work")
@@ -157,7 +159,7 @@ def copy_2d_async(
 ) -> None:  # fmt: skip
     """A copy of rows in a stream's order."""
     steps = (target_pitch, source_pitch)
-    _rows(program, (target, source), steps, width, height, kind, stream)
+    copy_rows_between(program, (target, source), steps, width, height, kind, stream)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,13 +182,44 @@ class Slices:
             yield sides, (self.pitches[0] or width, self.pitches[1] or width)
 
 
-def slices_at(address: int) -> Slices:
+def _with_arrays(
+    arrays: list[CudaArray | None], places: tuple[tuple[int, ...], ...],
+    extent: tuple[int, int, int], kind: int,
+) -> Slices:  # fmt: skip
+    """A copy with arrays: their places, and the extent, count elements."""
+    element = next(array.shape.element for array in arrays if array is not None)
+    starts, pitches, heights = [], [], []
+    width, height, depth = extent[0] * element, extent[1], extent[2]
+    for array, (pointer, x, y, z, pitch, rows) in zip(arrays, places, strict=True):
+        if array is None:
+            starts.append(pointer + x + pitch * (y + z * rows))
+            pitches.append(pitch)
+            heights.append(rows)
+            continue
+        high = max(array.shape.height, 1)
+        x *= array.shape.element
+        if x + width > array.row or y + height > high or z + depth > array.shape.slices:
+            raise DriverError(Status.CUDA_ERROR_INVALID_VALUE, "a copy beyond an array's end")
+        starts.append(array.address + z * array.slice + y * array.row + x)
+        pitches.append(array.row)
+        heights.append(high)
+    return Slices(
+        sides=(starts[0], starts[1]), pitches=(pitches[0], pitches[1]),
+        heights=(heights[0], heights[1]), extent=(width, height, depth), kind=kind,
+    )  # fmt: skip
+
+
+def slices_at(program: Program, address: int) -> Slices:
     """A cudaMemcpy3DParms."""
     words = struct.unpack("<19Qi4x", get_bytes(address, 160))
     source_array, sx, sy, sz, source, source_pitch, _, source_height = words[:8]
     target_array, tx, ty, tz, target, target_pitch, _, target_height = words[8:16]
-    if source_array or target_array:
-        raise DriverError(Status.CUDA_ERROR_NOT_SUPPORTED, "copies of CUDA arrays")
+    arrays = [program.driver.thing(number, CudaArray) if number else None
+              for number in (target_array, source_array)]  # fmt: skip
+    if any(arrays):
+        places = ((target, tx, ty, tz, target_pitch, target_height),
+                  (source, sx, sy, sz, source_pitch, source_height))  # fmt: skip
+        return _with_arrays(arrays, places, (words[16], words[17], words[18]), words[19])
     return Slices(
         sides=(target + tx + target_pitch * (ty + tz * target_height),
                source + sx + source_pitch * (sy + sz * source_height)),
@@ -196,9 +229,10 @@ def slices_at(address: int) -> Slices:
 
 
 def _copy_3d(program: Program, description: int, stream: int) -> None:
-    found = slices_at(description)
+    found = slices_at(program, description)
     for sides, steps in found.each():
-        _rows(program, sides, steps, found.extent[0], found.extent[1], found.kind, stream)
+        width, height, _ = found.extent
+        copy_rows_between(program, sides, steps, width, height, found.kind, stream)
 
 
 @entry("cudaMemcpy3D")

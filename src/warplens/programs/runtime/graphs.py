@@ -45,7 +45,7 @@ def _copy(program: Program, target: int, source: int, nbytes: int, kind: int) ->
 
 def _slices(program: Program, parameters: int) -> NodeWork:
     """A cudaMemcpy3DParms."""
-    found = slices_at(parameters)
+    found = slices_at(program, parameters)
     width, height, _ = found.extent
     parts = [rows_work(program, sides, steps, width, height) for sides, steps in found.each()]
 

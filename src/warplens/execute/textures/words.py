@@ -44,6 +44,16 @@ def double_of(typing_context: Any, bits: Any) -> Any:
 
 
 @intrinsic
+def bits_of_double(typing_context: Any, value: Any) -> Any:
+    """The 64 bits of a double."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bitcast(args[0], _I64)
+
+    return types.int64(types.float64), codegen
+
+
+@intrinsic
 def floor_of(typing_context: Any, value: Any) -> Any:
     """The largest whole number that is not larger; of numbers below 2**62."""
 

@@ -1,0 +1,160 @@
+"""Linear filters as an H200 computes them: weights of 8 bits, texels in a common exponent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from warplens.compiled import native
+from warplens.execute.textures.objects import FLOAT, SIGNED
+from warplens.execute.textures.texels import real, whole
+from warplens.execute.textures.words import bits_of, bits_of_double, power_of_two
+
+_NAN, _NAN_OF_HALVES, _INFINITY = 0x7FFFFFFF, 0x7FFFE000, 0x7F800000
+_GUARD = 4  # bits below a texel's own that the common exponent keeps
+_LEAST = -900
+
+
+@native
+def split(weight: int, fraction: int) -> int:
+    """The second one's part of a weight, in 1/256, rounded half up."""
+    return (weight * fraction + 128) >> 8
+
+
+@native
+def weigh(weights: Any, rank: int, fx: int, fy: int, fz: int) -> None:
+    """Weights of 2, 4 or 8 texels, x first: they sum to 256."""
+    if rank == 1:
+        weights[0] = 256 - fx
+        weights[1] = fx
+        return
+    for z in range(2 if rank == 3 else 1):
+        part = 256
+        if rank == 3:
+            part = fz if z else 256 - fz
+        right = split(part, fx)
+        left = part - right
+        weights[4 * z + 3] = split(right, fy)
+        weights[4 * z + 1] = right - split(right, fy)
+        weights[4 * z] = split(left, 256 - fy)
+        weights[4 * z + 2] = left - split(left, 256 - fy)
+
+
+@native
+def integers(made: Any, places: Any, weights: Any, count: int, channel: int) -> int:
+    """Normalised integers: 16 bits, rounded half up, as a float's bits."""
+    total = 0
+    for k in range(count):
+        total = total + weights[k] * whole(made, places[k], channel)
+    largest = 32767 if made.kind == SIGNED else 65535
+    return int(bits_of(float((total + 128) >> 8) / largest))
+
+
+@native
+def exponent_of(value: float) -> int:
+    """n where 2**(n - 1) <= |value| < 2**n; far below all others for zero."""
+    field = bits_of_double(value) >> 52 & 2047
+    return int(field - 1022) if field else _LEAST
+
+
+@native
+def rounded(total: int, unit: int, digits: int, least: int) -> int:
+    """total * 2**unit with so many digits, half away from zero, as a float's bits."""
+    size, length = abs(total), 0
+    while size >> length:
+        length = length + 1
+    drop = max(length - digits, least - unit)
+    if drop > 62:
+        return 0x80000000 if total < 0 else 0
+    if drop > 0:
+        size = (size + (1 << (drop - 1))) >> drop
+        unit = unit + drop
+    value = float(size) * power_of_two(unit)
+    if digits == 11 and value >= 65536.0:
+        return 0xFF800000 if total < 0 else _INFINITY
+    return int(bits_of(-value if total < 0 else value))
+
+
+@native
+def quad(made: Any, places: Any, weights: Any, first: int, count: int, channel: int, top: int
+         ) -> int:  # fmt: skip
+    """The weighted sum of some texels, each cut to a multiple of 2**top."""
+    total, scale = 0, power_of_two(-top)
+    for k in range(first, first + count):
+        if weights[k]:
+            total = total + weights[k] * int(real(made, places[k], channel) * scale)
+    return total
+
+
+@native
+def common(made: Any, places: Any, weights: Any, first: int, count: int, channel: int) -> int:
+    """The largest exponent of texels that have a weight."""
+    top = _LEAST
+    for k in range(first, first + count):
+        if weights[k]:
+            top = max(top, exponent_of(real(made, places[k], channel)))
+    return top
+
+
+@native
+def special(made: Any, places: Any, weights: Any, count: int, channel: int) -> int:
+    """What infinities, NaN and zeroes alone give, or -1 if there is something to sum."""
+    high, low, negative, plain = 0, 0, 1, 0
+    nan = _NAN_OF_HALVES if made.bytes == 2 else _NAN
+    for k in range(count):
+        if weights[k]:
+            value = real(made, places[k], channel)
+            if value != value:
+                return nan
+            if exponent_of(value) > 1000:
+                high, low = high | (value > 0), low | (value < 0)
+            if value != 0.0:
+                plain = 1
+            if bits_of_double(value) >= 0:
+                negative = 0
+    if high and low:
+        return nan
+    if high or low:
+        return _INFINITY if high else 0xFF800000
+    if plain:
+        return -1
+    return 0x80000000 if negative else 0
+
+
+@native
+def floats(made: Any, places: Any, weights: Any, count: int, channel: int) -> int:
+    """Floats and halves: exact over a common exponent, for 3-D one for each of both planes."""
+    known = special(made, places, weights, count, channel)
+    if known >= 0:
+        return known
+    digits, least = (11, -24) if made.bytes == 2 else (24, -149)
+    kept = digits + _GUARD
+    near = min(count, 4)
+    top = common(made, places, weights, 0, near, channel)
+    total = 0
+    if top > _LEAST:
+        total = quad(made, places, weights, 0, near, channel, top - kept)
+    if count == 8:
+        other = common(made, places, weights, 4, 4, channel)
+        if other > _LEAST:
+            more = quad(made, places, weights, 4, 4, channel, other - kept)
+            total = planes(total, top, more, other)
+            top = max(top, other)
+    return rounded(total, top - kept - 8, digits, least)
+
+
+@native
+def planes(a: int, top_a: int, b: int, top_b: int) -> int:
+    """The sum of two planes' sums over the larger exponent; the other one is cut below."""
+    if top_a >= top_b:
+        return a + (b >> min(top_a - top_b, 62))
+    return (a >> min(top_b - top_a, 62)) + b
+
+
+@native
+def filtered(made: Any, places: Any, weights: Any, count: int, channel: int) -> int:
+    """A channel of a linearly filtered sample, as a float's bits."""
+    if channel >= made.channels:
+        return 0
+    if made.kind == FLOAT:
+        return floats(made, places, weights, count, channel)
+    return integers(made, places, weights, count, channel)

@@ -1,0 +1,68 @@
+"""Samples of textures and accesses of surfaces equal an H200 bit for bit.
+
+The recorder itself runs here, on the simulated driver; of long tables the first 512 rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import warplens as wl
+from tests.in_turn import one_in
+from tests.timing.replayed import recorder_script
+from warplens.toolchain.nvrtc import compile_source
+
+ROOT = Path(__file__).parents[2] / "validation"
+ROWS = 512
+with recorder_script("texture_cases") as CASES, recorder_script("textures") as RECORDER:
+    ALL = CASES.cases()
+# sums of two planes whose numbers differ by 2**10 and more: 2 to 7 of 3,072 samples
+_WIDE = ("arithmetic/tex3/f4/10", "arithmetic/tex3/f4/40", "arithmetic/tex3/f4/140",
+         "arithmetic/tex3/f2/24", "arithmetic/tex3/f4/special",
+         "arithmetic/tex3/f2/special")  # fmt: skip
+
+
+def is_served(case: Any) -> bool:
+    """What is not refused by name, and no clock."""
+    is_linear = case.filter == 1 and not case.flags & 1
+    signed = is_linear and case.texels[0].dtype == np.int8
+    light = is_linear and case.flags & CASES.SRGB
+    parts = ("clocks", "trap", "surface/formatted", "cube", "surface/2dl/clamp")
+    return case.kind != "mipmap" and not signed and not light and not case.name.startswith(parts)
+
+
+SERVED = [case for case in ALL if is_served(case)]
+
+
+@cache
+def recorded() -> dict[str, npt.NDArray[np.uint8]]:
+    """The recording."""
+    return dict(np.load(ROOT / "data" / "textures_sm90.npz"))
+
+
+@pytest.fixture(scope="module")
+def machine() -> Iterator[Any]:
+    """The recorder's driver calls over a simulated H200."""
+    text = (ROOT / "recorder" / "kernels" / "textures.cu").read_text()
+    with wl.cuda("H200"):
+        yield RECORDER.Machine(compile_source(text, sm=90).cubin)
+
+
+@pytest.mark.parametrize("case", one_in(6, SERVED, lambda case: str(case.name)))
+def test_samples_and_accesses_are_an_h200s(machine: Any, case: Any) -> None:
+    """Fractions, address modes, filters' sums, types, borders, layers, gathers, surfaces."""
+    if not case.whole:
+        case.coordinates = np.ascontiguousarray(case.coordinates[:, :ROWS])
+    data = [level.tobytes() for level in case.texels]
+    found = RECORDER.run(machine, RECORDER.described(case), data, case.coordinates.tobytes())
+    known = recorded()[case.name]
+    differ = np.frombuffer(found, np.uint32) != known.view(np.uint32)
+
+    assert differ.sum() <= (7 if case.name in _WIDE else 0)
