@@ -50,6 +50,7 @@ def additions() -> Iterator[Case]:
     yield Case("IADD.64", "-k k", lambda a, b: _sum64((~a & M64) + 1, b)[:2])
     yield Case("IADD.64.X", "~k k p", lambda a, b, p: _sum64(~a & M64, b, p)[:2])
     yield Case("VIADD", "c -c", lambda a, b: a - b)
+    yield Case("VIADD.S32.ISAT", "r r", lambda a, b: min(max(s32(a) + s32(b), -(2**31)), M32 >> 1))
     yield Case("VIADD.16x2", "c c", lambda a, b: _packed(16, lambda p, q: p + q, a, b))
     yield Case("VIADD.16x2", "-c c", lambda a, b: _packed(16, lambda p, q: q - p, a, b))
     yield Case("VIADD.U8x4", "c -c", lambda a, b: _packed(8, lambda p, q: p - q, a, b))

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pytest
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
+OTHERS = ("sm_87", "sm_103", "sm_110", "sm_121")
 FOLDER = Path(__file__).parent
 
 Array = npt.NDArray[Any]

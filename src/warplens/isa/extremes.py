@@ -141,6 +141,16 @@ def viadd(x: Lanes, m: Modifiers, a: Carried, b: Carried) -> Value:
     return x.add(x.add(a[0], b[0]), x.u32(a[1] + b[1]))
 
 
+@op("VIADD", sig="r <- r r", mods="S32", requires="ISAT", marks="none", pipe="alu",
+    latency="viadd", category="integer")  # fmt: skip
+def viadd_saturating(x: Lanes, m: Modifiers, a: Value, b: Value) -> Value:
+    """d = a + b as signed integers, the nearest one there is if the sum is none."""
+    total = x.add(a, b)
+    overflows = x.icmp("slt", x.and_(x.xor(a, total), x.xor(b, total)), x.u32(0))
+    edge = x.xor(x.ashr(a, x.u32(31)), x.u32(0x7FFFFFFF))
+    return x.select(overflows, edge, total)
+
+
 @op("VIADDMNMX", sig="r <- c c r p", mods=_TYPES, **_FAST)
 def viaddmnmx(x: Lanes, m: Modifiers, a: Carried, b: Carried, c: Value, take_min: Value) -> Value:
     """d = p ? min(a + b, c) : max(a + b, c), the sum wrapping; .RELU takes the maximum with 0."""

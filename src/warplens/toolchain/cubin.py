@@ -13,7 +13,7 @@ from warplens.toolchain.demangle import demangle
 from warplens.toolchain.elf import ElfError, ElfFile, ElfRelocation, Section, Symbol
 from warplens.toolchain.lines import LineRow, Place, read_lines
 
-ARCHITECTURES = (75, 80, 86, 87, 89, 90, 100, 103, 120, 121)
+ARCHITECTURES = (75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121)
 RESERVED_SHARED_BYTES = 0x400  # sm_90 and newer: the system's part of every block's shared memory
 _MACHINE_CUDA, _EXECUTABLE, _RELOCATABLE = 190, 2, 1
 _ABI_OLD = 51

@@ -78,20 +78,21 @@ def bsync(w: RegionWriter, item: Bound) -> None:
 
 @role("bmov")
 def bmov(w: RegionWriter, item: Bound) -> None:
-    """BMOV between a convergence barrier and a register, lane by lane."""
+    """BMOV between a convergence barrier and a register or another barrier, lane by lane."""
     destination, source = item.inst.operands[0], item.inst.operands[1]
     lanes = w.executing()
-    if isinstance(destination, Barrier):
+    if isinstance(source, Barrier):
+        place = _barrier_place(w, source.index)
+        value = Value("u32", w.emit(f"load <32 x i32>, ptr {place}, align 64"))
+        if "CLEAR" in item.inst.modifiers:
+            w.store_vector("zeroinitializer", place, lanes)
+    elif isinstance(destination, Barrier):
         value = w.operands.bits_word(source, 0, False)
-        w.store_vector(value.ref, _barrier_place(w, destination.index), lanes)
-        return
-    if not isinstance(source, Barrier):
+    else:
         raise BindingError(f"BMOV source {source!r}")
-    place = _barrier_place(w, source.index)
-    value = Value("u32", w.emit(f"load <32 x i32>, ptr {place}, align 64"))
-    if "CLEAR" in item.inst.modifiers:
-        w.store_vector("zeroinitializer", place, lanes)
-    if isinstance(destination, Reg) and destination.index != RZ:
+    if isinstance(destination, Barrier):
+        w.store_vector(value.ref, _barrier_place(w, destination.index), lanes)
+    elif isinstance(destination, Reg) and destination.index != RZ:
         w.operands.write_word(destination.index, value, w.guard)
     elif isinstance(destination, UReg) and destination.index != RZ:
         scalar = w.x.scalar(w.x.first_active(value))

@@ -252,7 +252,7 @@ def _refuse_marks(rule: str, sources: list[Operand | None]) -> None:
     """Raises BindingError for `-`, `~` or `|x|` where the operation's meaning is not known."""
     marked = [o for o in sources if isinstance(o, Reg | UReg | Const)]
     if rule == "none" and any(o.negate or o.absolute or o.invert for o in marked):
-        raise BindingError("sign of a matrix operand")
+        raise BindingError("sign of an operand that has none")
     if rule == "no ~ first" and marked and marked[0] is sources[0] and marked[0].invert:
         raise BindingError("~ of the pair that is shifted")
     if rule == "magnitudes":

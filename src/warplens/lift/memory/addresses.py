@@ -77,7 +77,8 @@ def put_address(w: RegionWriter, space: str, address: tuple[Value, Value | None,
     if space in ("shared", "local"):
         put_scratch(w, ADDRESSES, low if not offset else w.x.add(low, w.x.u32(offset)))
         return 0
-    assert high is not None
+    if high is None:
+        raise BindingError(f"an address of 32 bits in {space} memory")
     put_scratch(w, ADDRESSES, low)
     put_scratch(w, ADDRESSES + 1, high)
     return offset

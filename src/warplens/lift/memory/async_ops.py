@@ -60,7 +60,8 @@ def copy_async(w: RegionWriter, item: Bound) -> None:
         reading = w.emit(f"and i32 {lanes}, {wanted}")
     shared_low, _, shared_offset = address_of(w, places[0], False)
     low, high, offset = address_of(w, places[1], True)
-    assert high is not None
+    if high is None:
+        raise BindingError("an address of 32 bits in global memory")
     kept = None
     if "ZFILL" in item.inst.modifiers:
         low, high, offset, kept = _split_address(w.x, low, high, offset, size)
