@@ -12,18 +12,20 @@ from pathlib import Path
 PAGE = Path(__file__).parents[2] / "docs" / "architectures.md"
 HEAD = """# Architectures
 
-Which instructions of compiled code are executed, by architecture. Kernels of CUB's block-wide algorithms
-for `int`, libcu++'s barriers and atomics, cooperative groups, matrix instructions and the intrinsics of
-CUDA C++ were compiled ({compiler}), disassembled and lifted on {date}; nothing was run. The smallest
-kernels that together hold every form of an architecture's instructions were lifted whole.
+Which instructions of compiled code are executed, by architecture. Kernels of CUB's block-wide
+algorithms for `int`, libcu++'s barriers and atomics, cooperative groups, matrix instructions and
+the intrinsics of CUDA C++ were compiled ({compiler}), disassembled and lifted on {date}; nothing
+was run. The smallest kernels that together hold every form of an architecture's instructions were
+lifted whole.
 
-Device-wide algorithms of CUB, Thrust, other types and public repositories are part of the corpus too, but
-were not lifted for these architectures (row 109 of DEVIATIONS.md). Where one PTX text serves several
-architectures, it was assembled for each: sm_86 to sm_88 and sm_120, sm_121 of the same; code that asks for
-no single architecture's instructions was compiled to PTX for compute_80 and compute_100.
+Device-wide algorithms of CUB, Thrust, other types and public repositories are part of the corpus
+too, but were not lifted for these architectures (row 109 of DEVIATIONS.md). Where one PTX text
+serves several architectures, it was assembled for each: sm_86 to sm_88 and sm_120, sm_121 of the
+same; code that asks for no single architecture's instructions was compiled to PTX for compute_80
+and compute_100.
 
 ```console
-python validation/corpus/census.py OUT --sm 86 87 88 89 103 110 120 121   # nvcc; --only, --cover N: less
+python validation/corpus/census.py OUT --sm 86 87 88 89 103 110 120 121   # needs nvcc
 python validation/corpus/lift.py OUT --sm 86 87 88 89 103 110 120 121
 python validation/corpus/page.py DATE COMPILER OUT/lifted.json            # this page
 ```
