@@ -8,7 +8,8 @@ from pathlib import Path
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _LINE = re.compile(r"^\s*#[^\n]*(?:\\\n[^\n]*)*", re.MULTILINE)
 _PROTOTYPE = re.compile(r"\b((?:cublas|cufft|cusparse|cusolver|curand)\w+)\s*\(([^(){};]*)\)\s*;")
-_POINTERS = re.compile(r"\w*(?:Handle_t|Descr_t|Info_t|Params_t|Stream_t|curandGenerator_t|"
+_POINTERS = re.compile(r"\w*(?:Handle_t|Descr_t|Info_t|Params_t|Stream_t|Desc_t|"
+                       r"Layout_t|Preference_t|curandGenerator_t|"
                        r"curandDirectionVectors32_t|Info|Plan_t|Distribution_t)$")  # fmt: skip
 _PLAIN = {
     "int": "I32", "int64_t": "I64", "size_t": "U64", "float": "F32", "double": "F64",

@@ -52,6 +52,25 @@ def test_libraries_compute_what_they_should(program: Path) -> None:
     assert kernels["cufftExecC2C [roofline of the call]"] == 3
 
 
+@pytest.mark.long
+def test_cublas_lt(tmp_path: Path) -> None:
+    """Products of cuBLASLt with epilogues, layouts and small types agree with loops."""
+    path = tmp_path / "lt"
+    subprocess.run([*WARPLENS, "build", str(HERE / "cublas_lt.cu"), "-lcublasLt", "-o", str(path)],
+                   check=True)  # fmt: skip
+
+    done = subprocess.run([*WARPLENS, "run", str(path)], capture_output=True, text=True,
+                          check=False)  # fmt: skip
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    *lines, misfit, half = done.stdout.splitlines()
+    assert lines == [f"{name} right" for name in (
+        "half, bias, gelu", "rows in batches", "relu", "and back", "bytes", "8-bit floats",
+        "columns to rows", "rounded to 8 bits",
+    )]  # fmt: skip
+    assert (misfit, half) == ("do not fit: 7", "half an attribute: 7")
+
+
 def test_missing_headers_name_the_extra(tmp_path: Path) -> None:
     """A program whose library's header is not installed gets one line that says what to install."""
     (tmp_path / "app.cu").write_text("#include <cublas_nowhere.h>\nint main() {}\n")

@@ -1,4 +1,4 @@
-"""The host libraries that programs call: cuBLAS, cuFFT, cuSPARSE, cuSOLVER and cuRAND.
+"""The host libraries that programs call: cuBLAS, cuBLASLt, cuFFT, cuSPARSE, cuSOLVER and cuRAND.
 
 What a call computes is computed by NumPy in the GPU's memory; its time is the roofline of the call,
 and its name in reports says so. Each function is declared once with its C signature (`table.py`);

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from warplens.programs.libraries import lt_forms
 from warplens.programs.libraries.table import LIBRARIES, Library
 from warplens.toolchain import packages
 
@@ -17,10 +18,8 @@ HEAD = """\
 static int result(int status) { return status == NO_DEVICE ? %(none)d : status; }
 static int unsupported(int status) { return status ? %(unsupported)d : 0; }
 """
-# Functions that give a text need no engine.
-TEXTS: Mapping[str, str] = {
-    "cublas": """\
-EXPORTED const char *cublasGetStatusName(int status) {
+_STATUS = """\
+EXPORTED const char *NAMEName(int status) {
     switch (status) {
     case 0: return "CUBLAS_STATUS_SUCCESS";
     case 1: return "CUBLAS_STATUS_NOT_INITIALIZED";
@@ -35,9 +34,14 @@ EXPORTED const char *cublasGetStatusName(int status) {
     default: return "CUBLAS_STATUS_UNKNOWN";
     }
 }
-EXPORTED const char *cublasGetStatusString(int status) { return cublasGetStatusName(status); }
+EXPORTED const char *NAMEString(int status) { return NAMEName(status); }
+"""
+# Functions that give a text need no engine.
+TEXTS: Mapping[str, str] = {
+    "cublas": _STATUS.replace("NAME", "cublasGetStatus") + """\
 EXPORTED size_t cublasGetCudartVersion(void) { return 13000; }
 """,
+    "cublasLt": _STATUS.replace("NAME", "cublasLtGetStatus") + lt_forms.TEXT,
     "cusparse": """\
 EXPORTED const char *cusparseGetErrorName(int status) {
     static const char *const names[] = {
@@ -69,7 +73,8 @@ def declared_names(library: Library) -> tuple[str, ...]:
                 continue
             text = _INLINE.sub("", _COMMENT.sub("", header.read_text(errors="replace")))
             found |= {name for name in _DECLARED.findall(text) if name.startswith(library.prefix)}
-    mine = {name for name in found if not name.startswith(("cublasLt", "cublasXt"))}
+    others = tuple({"cublasLt", "cublasXt"} - {library.prefix})
+    mine = {name for name in found if not name.startswith(others)}
     return tuple(sorted(name for name in mine if not name.endswith("_t")))
 
 

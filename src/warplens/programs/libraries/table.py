@@ -40,6 +40,9 @@ class Library:
 LIBRARIES = {one.name: one for one in (
     Library(name="cublas", sonames=("libcublas.so.13", "libcublas.so.12"), header="cublas_api.h",
             package="nvidia-cublas", prefix="cublas", invalid=7, failed=13, not_supported=15),
+    Library(name="cublasLt", sonames=("libcublasLt.so.13", "libcublasLt.so.12"),
+            header="cublasLt.h", package="nvidia-cublas", prefix="cublasLt", invalid=7, failed=13,
+            not_supported=15),
     Library(name="cufft", sonames=("libcufft.so.12", "libcufft.so.11"), header="cufft.h",
             package="nvidia-cufft", prefix="cufft", not_initialized=5, invalid=4, failed=6,
             not_supported=16),

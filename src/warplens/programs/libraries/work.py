@@ -16,7 +16,8 @@ from warplens.programs.program import Program
 from warplens.programs.timeline import Noted
 from warplens.result.system import KERNEL
 
-_TENSOR = {"fp16": "fp16_fp32acc", "bf16": "bf16_fp32acc", "int8": "int8"}
+_TENSOR = {"fp16": "fp16_fp32acc", "bf16": "bf16_fp32acc", "int8": "int8",
+           "fp8": "fp8_fp32acc"}  # fmt: skip
 _LEAST_NS = 2000.0  # an empty kernel's time, about
 
 Kind = TypeVar("Kind")
