@@ -136,7 +136,8 @@ LOCAL_WINDOW_HIGH = 0x7F20
 CODE_WINDOW_HIGH = 0x7F30
 HOOK_WINDOW_HIGH = 0x7F40
 # Functions of the driver that code calls by name; their numbers stand behind all other hooks'.
-SYSTEM_CALLS = ("__cuda_syscall_CGS_get_intrinsic_handle", "__cuda_syscall_CGS_sync")
+SYSTEM_CALLS = ("__cuda_syscall_CGS_get_intrinsic_handle", "__cuda_syscall_CGS_sync", "vprintf",
+                "malloc", "free", "__assertfail")  # fmt: skip
 FIRST_SYSTEM_CALL = 0x10000
 
 # --- tensor map: 32 u32 words that session/tensor_map.py makes -----------------------------------

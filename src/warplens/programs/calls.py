@@ -18,6 +18,10 @@ from warplens.programs.wire import GONE, Request
 
 Call = Callable[[Program, Request], int]
 DRIVER_SLOTS, LIBRARY_SLOTS = 10_000, 20_000
+# The driver's functions that are done in a stream's order, and those that wait for it.
+_DRIVER_WORK = ("cuLaunch", "cuGraphLaunch")
+_DRIVER_WAITING = ("cuCtxSynchronize", "cuStreamSynchronize", "cuStreamQuery", "cuEventSynchronize",
+                   "cuEventQuery", "cuMemcpy", "cuMemFree", "cuCtxDestroy")  # fmt: skip
 
 
 @lru_cache(maxsize=1)
@@ -85,12 +89,29 @@ def _runtime_call(entry: RuntimeEntry) -> Call:
 
 def _driver_call(entry: Entry) -> Call:
     layout = struct.Struct("<" + "".join(SHAPES[kind][1] for kind in entry.types))
+    base = entry.name.removesuffix("_v2")
+    is_work = base.startswith(_DRIVER_WORK) or base.endswith("Async")
+    waits = not is_work and entry.name.startswith(_DRIVER_WAITING)
 
     def call(program: Program, request: Request) -> int:
-        status = entry.call(program.driver, *layout.unpack_from(request.words))
+        arguments = layout.unpack_from(request.words)
         with program.driver.lock:
-            program.took()
-            program.print()
-        return status
+            try:
+                if waits:
+                    program.wait()
+                elif is_work and program.has_fault():
+                    return 0  # as in the runtime: a call that waits tells of it
+                entry.function(program.driver, *arguments)
+            except GONE:
+                raise
+            except BaseException as error:
+                if not (is_work and isinstance(error, ExecutionFault)):
+                    return program.driver.failed(entry.name, error)
+                program.defer(error)
+            finally:
+                program.took()
+            if waits:
+                program.print()
+        return 0
 
     return call

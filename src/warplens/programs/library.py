@@ -73,7 +73,7 @@ EXPORTED int %(name)s(void) {
     return %(result)s(warplens_missing(&is_told, "%(name)s"));
 }
 """
-# The driver's texts stay where they are made; the program keeps copies of its own.
+# Names of the driver's codes are asked for once; the program keeps copies of its own.
 _DRIVER_TEXTS = """\
 #include <dlfcn.h>
 static int kept_text(int slot, int code, const char **text) {
@@ -91,8 +91,12 @@ static int kept_text(int slot, int code, const char **text) {
         (char *)*text;
     return 0;
 }
+static const struct { int code; const char *name, *text; } texts[] = {%(texts)s};
 EXPORTED int cuGetErrorString(int code, const char **text) {
-    return kept_text(%(string)d, code, text);
+    *text = NULL;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i].code == code) *text = texts[i].text;
+    return *text ? 0 : 1;
 }
 EXPORTED int cuGetErrorName(int code, const char **text) { return kept_text(%(name)d, code, text); }
 
@@ -210,7 +214,7 @@ def _driver_text(client: str) -> str:
     signatures = {name: entry.types for name, entry in served.items()}
     own = {"cuGetErrorString", "cuGetErrorName", "cuGetProcAddress", "cuGetProcAddress_v2"}
     parts = [client, STRUCTURES, _DRIVER_TEXTS % {
-        "string": runtime_slots()["__warplens_driver_error_string"],
+        "texts": _error_texts(),  # the same as the runtime's for the same codes
         "name": runtime_slots()["__warplens_driver_error_name"],
         "lookup": runtime_slots()["__warplens_exported_name"],
     }]  # fmt: skip

@@ -11,7 +11,7 @@ from warplens.driver.cells import (
     put_u32,
     put_u64,
 )
-from warplens.driver.entries.table import I32, U32, Pointer, entry
+from warplens.driver.entries.table import I32, U32, U64, Pointer, entry
 from warplens.driver.graphs import record, wait
 from warplens.driver.machine import Driver
 from warplens.driver.status import DriverError, Status
@@ -51,6 +51,13 @@ def synchronize(driver: Driver, stream: Pointer) -> None:
     driver.context()
     if driver.stream(stream).capture is not None:
         raise DriverError(Status.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+
+
+@entry("cuStreamAttachMemAsync")
+def attach_memory(driver: Driver, stream: Pointer, address: U64, nbytes: U64, flags: U32) -> None:
+    """Managed memory is the host's and every stream's at any time."""
+    driver.context()
+    driver.stream(stream)
 
 
 @entry("cuStreamWaitEvent")

@@ -228,17 +228,6 @@ def export_table(program: Program, table: Pointer, identifier: Pointer) -> None:
     raise DriverError(Status.CUDA_ERROR_NOT_SUPPORTED, "an undocumented table of the runtime")
 
 
-
-
-@entry("__warplens_driver_error_string", kind="plain", internal=True)
-def driver_error_string(program: Program, code: I32, text: Pointer, room: U64) -> None:
-    """A code of the driver in words; a kernel's fault says where it was."""
-    words = program.driver.explained(code)
-    if not words:
-        raise DriverError(Status.CUDA_ERROR_INVALID_VALUE, f"code {code}")
-    put_text(text, words, room)
-
-
 @entry("__warplens_driver_error_name", kind="plain", internal=True)
 def driver_error_name(program: Program, code: I32, text: Pointer, room: U64) -> None:
     """The name of a code of the driver."""
