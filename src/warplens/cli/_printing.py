@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from warplens.programs.ranges import Active, RangeFilter
     from warplens.report.options import PrintOptions
     from warplens.result import LaunchResult, Result
 
@@ -133,9 +135,15 @@ class LaunchFilter:
         self._pattern = compiled_pattern(kernel)
         self._matched = 0
         self.seen: list[str] = []
+        self._inside = _range_filters(getattr(arguments, "nvtx_include", ()))
+        self._outside = _range_filters(getattr(arguments, "nvtx_exclude", ()))
 
-    def keeps(self, names: dict[str, str]) -> bool:
-        """Whether a launch with these names (function, demangled, mangled) is wanted."""
+    def keeps(self, names: dict[str, str], ranges: Active | None = None) -> bool:
+        """Whether a launch with these names (function, demangled, mangled) is wanted.
+
+        Args:
+            ranges: the NVTX ranges around it.
+        """
         name = names[self._base]
         if names["function"] not in self.seen:
             self.seen.append(names["function"])
@@ -144,9 +152,25 @@ class LaunchFilter:
                 return False
         elif self._kernel is not None and self._kernel not in names.values():
             return False
+        if ranges is not None and not self._is_inside(ranges):
+            return False
         self._matched += 1
         position = self._matched - self._skip
         return position > 0 and (self._count is None or position <= self._count)
+
+
+    def _is_inside(self, ranges: Active) -> bool:
+        if any(one.keeps(ranges) for one in self._outside):
+            return False
+        return not self._inside or any(one.keeps(ranges) for one in self._inside)
+
+
+def _range_filters(texts: Sequence[str]) -> list[RangeFilter]:
+    if not texts:
+        return []
+    from warplens.programs.ranges import RangeFilter
+
+    return [RangeFilter.of(text) for text in texts]
 
 
 def compiled_pattern(kernel: str | None) -> Any:

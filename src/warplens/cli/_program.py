@@ -20,6 +20,7 @@ from warplens.errors import InputError
 
 if TYPE_CHECKING:
     from warplens.programs.program import Settings
+    from warplens.programs.ranges import Active
     from warplens.result import LaunchResult
     from warplens.result.system import SystemTimeline
     from warplens.sanitize.report import Report
@@ -118,15 +119,16 @@ def profile_program(
     chosen = LaunchFilter(arguments, kernel=arguments.kernel_name)
     lock, name = threading.Lock(), Path(arguments.target).stem
 
-    def listener(launch: Launch, process: int) -> None:
+    def listener(launch: Launch, process: int, ranges: Active) -> None:
         with lock:
-            if with_launches and chosen.keeps(_names(launch)):
+            if with_launches and chosen.keeps(_names(launch), ranges):
                 result = collect(launch, arguments, len(launches))
                 launches.append(replace(result, process_name=name, process_id=process))
 
     settings = settings_of(arguments)
     settings.timed = arguments.timing != "off"
     settings.on_launch = listener
+    settings.has_ranges = bool(with_timeline or arguments.nvtx_include or arguments.nvtx_exclude)
     recorder = settings.recorder = Recorder() if with_timeline else None
     status = _run(arguments, settings, is_quiet=arguments.csv or arguments.json)
     if with_launches and not launches:
@@ -144,7 +146,7 @@ def _timeline(settings: Settings, recorder: Any) -> SystemTimeline:
     specs = [find_gpu(gpu) for gpu in settings.gpus]
     return SystemTimeline(
         gpus=tuple(spec.name for spec in specs), link=link_name(specs[0]),
-        calls=tuple(recorder.calls), work=tuple(recorder.work),
+        calls=tuple(recorder.calls), work=tuple(recorder.work), ranges=tuple(recorder.ranges),
     )  # fmt: skip
 
 

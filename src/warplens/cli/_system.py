@@ -18,22 +18,30 @@ def add_system_options(parser: Any) -> None:
     option("--stats", action="store_true", help="print where time goes in a program: calls, "
            "kernels, copies, by Nsight Systems' tables")  # fmt: skip
     option("--report", action="append", default=[], metavar="NAME", help="one of these tables: "
-           "cuda_api_sum, cuda_gpu_kern_sum, cuda_gpu_mem_time_sum, cuda_gpu_mem_size_sum "
+           "cuda_api_sum, cuda_gpu_kern_sum, cuda_gpu_mem_time_sum, cuda_gpu_mem_size_sum, "
+           "nvtx_sum "
            "(repeatable)")  # fmt: skip
     option("--perfetto", type=Path, metavar="FILE", help="write the program's timeline as a trace "
            "for ui.perfetto.dev")  # fmt: skip
 
 
+    option("--nvtx", action="store_true", help="nothing more: NVTX ranges are always followed")
+    for name, which in (("include", "inside"), ("exclude", "outside of")):
+        option(f"--nvtx-{name}", action="append", default=[], metavar="RANGES",
+               help=f"profile launches {which} NVTX ranges: domain@range,range (started), "
+               "[outer/*/inner] or range/ (pushed), regex:EXPR (repeatable)")  # fmt: skip
+
+
 def system_page(arguments: argparse.Namespace, timeline: SystemTimeline) -> str:
     """The tables that were asked for, in the form that was asked for."""
-    from warplens.report.system import REPORTS, system_csv, system_json, system_text
+    from warplens.report.system import NVTX_SUM, REPORTS, system_csv, system_json, system_text
 
     names = [name.strip() for text in arguments.report for name in text.split(",")]
     for name in names:
         if name not in REPORTS:
             known = ", ".join(REPORTS)
             raise InputError(f"there is no report {name!r}", hint=f"There are {known}.")
-    chosen = names or list(REPORTS)
+    chosen = names or [name for name in REPORTS if name != NVTX_SUM or timeline.ranges]
     if arguments.json:
         return system_json(timeline, chosen)
     if arguments.csv:

@@ -140,6 +140,10 @@ def run(arguments: argparse.Namespace) -> int:
     launches: list[LaunchResult] = []
     if is_whole(arguments):
         return _profile_program(arguments, launches)
+    if arguments.nvtx_include or arguments.nvtx_exclude:
+        from warplens.errors import InputError
+
+        raise InputError("NVTX ranges are followed in programs with main() only")
     if arguments.target.endswith(".py"):
         from warplens.cli._script import profile_script
 

@@ -36,6 +36,7 @@ from warplens.toolchain.cache import default_cache, key_of
 from warplens.toolchain.elf import ElfFile
 
 DRIVER = "libcuda.so.1"
+NVTX = "libnvToolsExt.so.1"
 RUNTIMES = ("libcudart.so.13", "libcudart.so.12")
 _COMPLETE = "complete"
 _CODES = (*range(1000), 10_000)
@@ -150,7 +151,8 @@ def _temporary() -> Path:
 def _ingredients() -> tuple[tuple[str, ...], bytes]:
     """The written parts' texts, and a key of everything that the libraries are made of."""
     here = Path(__file__).parent
-    texts = tuple((here / name).read_text() for name in ("client.c", "runtime.c", "library.py"))
+    texts = tuple((here / name).read_text() for name in ("client.c", "runtime.c", "nvtx.c",
+                                                            "library.py"))  # fmt: skip
     made_of = key_of(
         *texts, str(driver_slots()), str(runtime_slots()), str(library_slots()), *_signatures(),
         packages.version_of("nvidia-cuda-runtime"), built.versions(),
@@ -164,11 +166,12 @@ def _place(folder: Path, texts: tuple[str, ...], made_of: bytes) -> None:
     _library(DRIVER, made_of, partial(_driver_text, texts[0]), folder)
     for name in RUNTIMES:
         _library(name, made_of, partial(_runtime_text, texts[1]), folder)
+    _library(NVTX, made_of, partial(_nvtx_text, texts[2]), folder)
     for library in LIBRARIES.values():
         for name in library.sonames:
             _library(name, made_of, partial(_host_library_text, library), folder)
     _link_compilers(folder)
-    for name in (DRIVER, RUNTIMES[0], *(one.sonames[0] for one in LIBRARIES.values())):
+    for name in (DRIVER, RUNTIMES[0], NVTX, *(one.sonames[0] for one in LIBRARIES.values())):
         (folder / f"{name.split('.so')[0]}.so").symlink_to(name)
 
 
@@ -233,6 +236,11 @@ def _runtime_text(written: str) -> str:
     names = _without(exported_runtime_names(), by_hand)
     parts += _stubs(names, signatures, slots, "result")
     return "\n".join(parts)
+
+
+def _nvtx_text(written: str) -> str:
+    slot = runtime_slots()["__warplens_nvtx"]
+    return "\n".join((_SHARED, f"#define SLOT___warplens_nvtx {slot}", written))
 
 
 def _host_library_text(library: Library) -> str:

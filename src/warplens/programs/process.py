@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from warplens.errors import InputError, ToolchainError, Unsupported
 from warplens.programs.engine import Engine
-from warplens.programs.library import RUNTIMES, libraries
+from warplens.programs.library import NVTX, RUNTIMES, libraries
 from warplens.programs.program import Settings
 from warplens.toolchain import packages
 from warplens.toolchain.elf import ElfError, ElfFile
@@ -44,6 +44,8 @@ def run_program(
     engine = Engine(settings)
     try:
         environment = _environment(path, libraries(), engine.name)
+        if settings.has_ranges:
+            environment.setdefault("NVTX_INJECTION64_PATH", str(libraries() / NVTX))
         child = _started(path, words, environment, before, is_quiet)
         return _supervised(child, waited)
     finally:

@@ -19,6 +19,7 @@ from warplens.driver.status import DriverError, Status
 from warplens.driver.timeline import Event, Moment
 from warplens.errors import ExecutionFault
 from warplens.gpus.spec import GpuSpec
+from warplens.programs.ranges import Active, Ranges
 from warplens.programs.shared import SharedMemory, SharedRegion
 from warplens.programs.timeline import Recorder, RecordingDriver, call_nanoseconds
 from warplens.programs.wire import Peer
@@ -56,8 +57,9 @@ class Settings:
     gpus: tuple[str | GpuSpec, ...] = ("H200",)
     clock: str | float = "base"
     timed: bool = False
-    on_launch: Callable[[Launch, int], None] | None = None
+    on_launch: Callable[[Launch, int, Active], None] | None = None
     recorder: Recorder | None = None
+    has_ranges: bool = False  # the program's NVTX ranges are wanted
 
 
 @dataclass(slots=True, eq=False)
@@ -84,6 +86,7 @@ class Program:
         self.driver = RecordingDriver(settings.gpus, clock=settings.clock, timed=settings.timed,
                              prints=False, region=region)  # fmt: skip
         self.recorder = settings.recorder
+        self.ranges = Ranges(None if settings.recorder is None else settings.recorder.ranges)
         self.driver.launches = deque()
         self.regions = tuple(regions)
         self.memory = SharedMemory(self.driver, self.regions)
@@ -288,7 +291,7 @@ class Program:
             if launch.output:
                 self._output.append(launch.output)
             if self.settings.on_launch is not None:
-                self.settings.on_launch(launch, self.process)
+                self.settings.on_launch(launch, self.process, self.ranges.active())
 
     def defer(self, fault: ExecutionFault) -> None:
         """Keeps a kernel's fault for the next call that waits for the kernel."""

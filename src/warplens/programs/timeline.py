@@ -19,7 +19,7 @@ from warplens.driver.memory import DEVICE, MANAGED, MAPPED
 from warplens.driver.timeline import Moment, Stream, Work
 from warplens.gpus.spec import GpuSpec
 from warplens.occupancy_calculator.occupancy import occupancy_of_kernel
-from warplens.result.system import COPY, FILL, KERNEL, ApiCall, DeviceWork
+from warplens.result.system import COPY, FILL, KERNEL, ApiCall, DeviceWork, NvtxRange
 from warplens.session.launch import Launch
 
 _TO_DEVICE, _TO_HOST = "Host-to-Device", "Device-to-Host"
@@ -70,6 +70,7 @@ class Recorder:
     def __init__(self) -> None:
         self.calls: list[ApiCall] = []
         self.work: list[DeviceWork] = []
+        self.ranges: list[NvtxRange] = []
         self.clock = Clock()
         self._latest = 0.0
 

@@ -70,11 +70,23 @@ def cuda_gpu_mem_size_sum(timeline: SystemTimeline) -> tuple[Row, list[Row]]:
     return (*_SIZES, "Operation"), rows
 
 
+def nvtx_sum(timeline: SystemTimeline) -> tuple[Row, list[Row]]:
+    """Time in NVTX ranges, by range."""
+    heading, rows = _times(
+        ((f"{one.style}\0{one.domain}:{one.name}", one.duration_ns) for one in timeline.ranges),
+        "Instances", "Style",
+    )  # fmt: skip
+    return (*heading, "Range"), [(*row[:-1], *row[-1].split("\0", 1)) for row in rows]
+
+
+NVTX_SUM = "nvtx_sum"
+_WORDS = ("Name", "Operation", "Style", "Range")
 REPORTS: dict[str, tuple[str, Callable[[SystemTimeline], tuple[Row, list[Row]]]]] = {
     "cuda_api_sum": ("CUDA API Summary", cuda_api_sum),
     "cuda_gpu_kern_sum": ("CUDA GPU Kernel Summary", cuda_gpu_kern_sum),
     "cuda_gpu_mem_time_sum": ("CUDA GPU MemOps Summary (by Time)", cuda_gpu_mem_time_sum),
     "cuda_gpu_mem_size_sum": ("CUDA GPU MemOps Summary (by Size)", cuda_gpu_mem_size_sum),
+    NVTX_SUM: ("NVTX Range Summary", nvtx_sum),
 }
 NOTE = (
     "Kernels, copies and calls: modelled for {gpus}; the host's own time between calls: measured "
@@ -130,7 +142,7 @@ def system_json(timeline: SystemTimeline, names: Sequence[str]) -> str:
         heading, rows = REPORTS[name][1](timeline)
         found[name] = [
             {
-                title: cell if title in ("Name", "Operation") else float(cell)
+                title: cell if title in _WORDS else float(cell)
                 for title, cell in zip(heading, row, strict=True)
             }
             for row in rows
@@ -145,6 +157,11 @@ def perfetto_trace(timeline: SystemTimeline) -> str:
         events.append({
             "ph": "X", "name": call.name, "cat": "cuda_api", "pid": call.process,
             "tid": call.thread, "ts": call.start_ns / 1e3, "dur": call.duration_ns / 1e3,
+        })  # fmt: skip
+    for one in timeline.ranges:
+        events.append({
+            "ph": "X", "name": one.name, "cat": f"nvtx {one.domain}".strip(), "pid": one.process,
+            "tid": one.thread, "ts": one.start_ns / 1e3, "dur": one.duration_ns / 1e3,
         })  # fmt: skip
     rows = dict.fromkeys((w.device, w.stream) for w in timeline.work)
     numbers = {row: number for number, row in enumerate(rows)}

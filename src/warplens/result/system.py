@@ -41,6 +41,24 @@ class DeviceWork:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NvtxRange:
+    """A range that a program has marked by NVTX, in the host's time.
+
+    Attributes:
+        domain: empty for the default one.
+        style: "PushPop" or "StartEnd".
+    """
+
+    domain: str
+    name: str
+    style: str
+    process: int
+    thread: int
+    start_ns: float
+    duration_ns: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SystemTimeline:
     """Calls and work in the order in which they began to be served."""
 
@@ -48,3 +66,4 @@ class SystemTimeline:
     link: str
     calls: tuple[ApiCall, ...]
     work: tuple[DeviceWork, ...]
+    ranges: tuple[NvtxRange, ...] = ()

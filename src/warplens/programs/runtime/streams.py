@@ -6,7 +6,7 @@ from warplens.driver.cells import HOST_FUNCTION, STREAM_CALLBACK
 from warplens.driver.entries import streams as driver_streams
 from warplens.driver.timeline import NodeKind, Stream, Work
 from warplens.programs.program import Program
-from warplens.programs.runtime.table import U32, Pointer, entry
+from warplens.programs.runtime.table import U32, U64, Data, Pointer, entry
 
 
 @entry("cudaStreamCreate", kind="plain")
@@ -54,3 +54,11 @@ def callback(
         program.peer.call(STREAM_CALLBACK, function, stream, 0, data)
 
     program.driver.submit(program.driver.stream(stream), work, NodeKind.HOST)
+
+
+@entry("__warplens_nvtx", kind="plain", internal=True)
+def nvtx(program: Program, kind: U32, number: U64, length: U64, text: Data) -> None:
+    """A range of the program begins or ends: its domain's name and its own."""
+    now = program.recorder.clock.now if program.recorder is not None else 0.0
+    domain, name = (part.decode("utf-8", "replace") for part in (text[:length], text[length:]))
+    program.ranges.event(kind, number, domain, name, now, program.process)
