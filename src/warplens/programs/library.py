@@ -157,7 +157,7 @@ def _ingredients() -> tuple[tuple[str, ...], bytes]:
         *texts, str(driver_slots()), str(runtime_slots()), str(library_slots()), *_signatures(),
         packages.version_of("nvidia-cuda-runtime"), built.versions(),
         *(text for one in LIBRARIES.values()
-          for text in (built.library_head(one), *built.declared_names(one))),
+          for text in (built.library_head(one), *built.header_marks(one))),
     )  # fmt: skip
     return texts, made_of
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 
 from warplens.programs.libraries import lt_forms
 from warplens.programs.libraries.table import LIBRARIES, Library
@@ -64,15 +65,28 @@ def library_head(library: Library) -> str:
     return head + TEXTS.get(library.name, "")
 
 
+def _headers(library: Library) -> list[Path]:
+    """The library's installed headers that declare functions of the host."""
+    return [
+        header
+        for tree in packages.trees()
+        for header in sorted((tree / "include").glob(f"{library.name}*.h"))
+        if "device" not in header.name and "_" not in header.stem.removesuffix("_api")
+    ]
+
+
+def header_marks(library: Library) -> tuple[str, ...]:
+    """What tells that headers have changed, without reading them."""
+    states = ((header, header.stat()) for header in _headers(library))
+    return tuple(f"{header} {state.st_size} {state.st_mtime_ns}" for header, state in states)
+
+
 def declared_names(library: Library) -> tuple[str, ...]:
     """Every function of the library's header, if that is installed."""
     found: set[str] = set()
-    for tree in packages.trees():
-        for header in sorted((tree / "include").glob(f"{library.name}*.h")):
-            if "device" in header.name or "_" in header.stem.removesuffix("_api"):
-                continue
-            text = _INLINE.sub("", _COMMENT.sub("", header.read_text(errors="replace")))
-            found |= {name for name in _DECLARED.findall(text) if name.startswith(library.prefix)}
+    for header in _headers(library):
+        text = _INLINE.sub("", _COMMENT.sub("", header.read_text(errors="replace")))
+        found |= {name for name in _DECLARED.findall(text) if name.startswith(library.prefix)}
     others = tuple({"cublasLt", "cublasXt"} - {library.prefix})
     mine = {name for name in found if not name.startswith(others)}
     return tuple(sorted(name for name in mine if not name.endswith("_t")))
