@@ -104,7 +104,7 @@ def device_attributes(gpu: SimulatedGpu) -> dict[int, int]:
         a.WARP_SIZE: spec.warp_size,
         a.MAX_PITCH: 2**31 - 1,
         a.MAX_REGISTERS_PER_BLOCK: spec.registers_per_block,
-        a.CLOCK_RATE: int(gpu.device.clock_mhz * 1000),
+        a.CLOCK_RATE: int(gpu.clock_mhz * 1000),
         a.TEXTURE_ALIGNMENT: 512,
         a.GPU_OVERLAP: 1,
         a.MULTIPROCESSOR_COUNT: spec.sm_count,

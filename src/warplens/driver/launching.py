@@ -8,14 +8,17 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
+from typing import TYPE_CHECKING
 
 from warplens.driver.cells import get_bytes, get_i32, get_u64
 from warplens.driver.machine import Driver
 from warplens.driver.modules import Function
 from warplens.driver.status import DriverError, Status
 from warplens.driver.timeline import NodeKind, Stream, Work
-from warplens.session.configured import ConfiguredKernel
-from warplens.session.launch import Launch
+
+if TYPE_CHECKING:
+    from warplens.session.configured import ConfiguredKernel
+    from warplens.session.launch import Launch
 
 _END, _BUFFER, _BUFFER_SIZE = 0, 1, 2  # CU_LAUNCH_PARAM_*
 _ATTRIBUTE_BYTES = 72

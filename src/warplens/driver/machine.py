@@ -9,7 +9,8 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from warplens.driver.arena import Region
 from warplens.driver.memory import Memory
@@ -17,10 +18,12 @@ from warplens.driver.status import DriverError, Status, described, status_of
 from warplens.driver.timeline import Moment, NodeKind, Stream, Work
 from warplens.errors import ExecutionFault, InputError, WarplensError
 from warplens.execute.memory import DeviceMemory
+from warplens.gpus.find import find_gpu
 from warplens.gpus.spec import GpuSpec
-from warplens.session.device import Device
-from warplens.session.launch import Launch
-from warplens.session.options import LaunchOptions
+
+if TYPE_CHECKING:
+    from warplens.session.device import Device
+    from warplens.session.launch import Launch
 
 KEPT_LAUNCHES = 1000
 DEFAULT_STREAMS = (0, 1, 2)  # null, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD
@@ -75,13 +78,28 @@ class SimulatedGpu:
     ) -> None:
         self.index = index
         self.region = region
-        memory = DeviceMemory(first=region.first, bytes_at=region.bytes_at)
-        options = LaunchOptions(timing=False)
-        self.device = Device(name, clock=clock, options=options, memory=memory)
-        self.spec = self.device.gpu
+        self.memory = DeviceMemory(first=region.first, bytes_at=region.bytes_at)
+        self.spec = find_gpu(name)
+        self.clock_mhz = self.spec.clock_mhz(clock)
+        self.is_timed = False
         self.used_bytes = 0
         self.objects: dict[int, ObjectBytes] = {}  # texture and surface objects
         self.shown: set[int] = set()  # GPUs whose mapped memory this one was given access to
+
+    @cached_property
+    def device(self) -> Device:
+        """What modules are loaded into; what runs them is imported when it is first needed."""
+        from warplens.session.device import Device
+        from warplens.session.options import LaunchOptions
+
+        options = LaunchOptions(timing=self.is_timed)
+        return Device(self.spec, clock=self.clock_mhz, options=options, memory=self.memory)
+
+    def keep_times(self) -> None:
+        """From now on launches keep what times are modelled from."""
+        self.is_timed = True
+        if "device" in vars(self):
+            self.device.options = replace(self.device.options, timing=True)
 
     @property
     def name(self) -> str:
@@ -117,7 +135,7 @@ class Driver:
             SimulatedGpu(index, name, clock, region()) for index, name in enumerate(gpus)
         )
         self.memory = Memory(
-            tuple(gpu.device.memory for gpu in self.gpus),
+            tuple(gpu.memory for gpu in self.gpus),
             DeviceMemory(first=host.first, bytes_at=host.bytes_at),
         )
         self.lock = threading.RLock()
@@ -284,7 +302,7 @@ class Driver:
             return
         self._timed = True
         for gpu in self.gpus:
-            gpu.device.options = replace(gpu.device.options, timing=True)
+            gpu.keep_times()
 
     # --- errors ----------------------------------------------------------------------------------
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from math import prod
+from typing import TYPE_CHECKING
 
 from warplens.driver.attributes import FunctionAttribute
 from warplens.driver.machine import Driver, SimulatedGpu
 from warplens.driver.status import DriverError, Status
 from warplens.occupancy_calculator.occupancy import occupancy_of_kernel
-from warplens.sass.model import SassKernel
-from warplens.session.configured import ConfiguredKernel
-from warplens.session.kernel import Kernel
-from warplens.session.module import Module
+
+if TYPE_CHECKING:
+    from warplens.sass.model import SassKernel
+    from warplens.session.configured import ConfiguredKernel
+    from warplens.session.kernel import Kernel
+    from warplens.session.module import Module
 
 DEFAULT_SHARED = 49152
 

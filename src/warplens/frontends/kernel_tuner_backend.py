@@ -72,7 +72,7 @@ class Simulated:
     units: ClassVar[dict[str, str]] = {"time": "ms"}
 
     def __init__(self, gpu: Any, iterations: int, options: Sequence[str]) -> None:
-        self.device = Device(gpu.spec, clock=gpu.device.clock_mhz)
+        self.device = Device(gpu.spec, clock=gpu.clock_mhz)
         self.name = gpu.name
         self.max_threads = gpu.spec.max_threads_per_block
         self.cc = str(gpu.spec.sm)

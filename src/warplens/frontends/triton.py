@@ -38,7 +38,7 @@ class _Utils:
             "max_num_regs": spec.registers_per_block,
             "multiprocessor_count": spec.sm_count,
             "warpSize": spec.warp_size,
-            "sm_clock_rate": int(gpu.device.clock_mhz * 1000),
+            "sm_clock_rate": int(gpu.clock_mhz * 1000),
             "mem_clock_rate": int(spec.memory_clock_mhz * 1000),
             "mem_bus_width": spec.dram_bus_bits,
         }
@@ -72,7 +72,7 @@ class _Launcher:
         if not gx * gy * gz:
             return
         driver, shape = active().simulated, self._arguments.shape((gx, gy, gz))
-        memory = driver.gpus[0].device.memory
+        memory = driver.gpus[0].memory
         mapped, scratch = Mapped(memory, driver), Scratch(memory)
         context = driver.primary(driver.gpus[0])
         try:

@@ -111,14 +111,14 @@ class Lasting:
         if pointer == 0 or driver.memory.find(pointer) is not None:
             return pointer
         if start not in self.addresses:
-            memory = driver.gpus[0].device.memory
+            memory = driver.gpus[0].memory
             at = memory.map_host(host_view(start, nbytes), writable=True, name="tensor")
             self.addresses[start] = at
             weakref.finalize(tensor.untyped_storage(), self._end, driver, start).atexit = False
         return self.addresses[start] + pointer - start
 
     def _end(self, driver: Driver, start: int) -> None:
-        driver.gpus[0].device.memory.free(self.addresses.pop(start))
+        driver.gpus[0].memory.free(self.addresses.pop(start))
 
 
 LASTING = Lasting()

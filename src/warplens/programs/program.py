@@ -9,6 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from warplens.driver.entries import served
 from warplens.driver.images import cubin_at
@@ -23,7 +24,9 @@ from warplens.programs.ranges import Active, Ranges
 from warplens.programs.shared import SharedMemory, SharedRegion
 from warplens.programs.timeline import Recorder, RecordingDriver, call_nanoseconds
 from warplens.programs.wire import Peer
-from warplens.session.launch import Launch
+
+if TYPE_CHECKING:
+    from warplens.session.launch import Launch
 
 _WAITING_FOR_ALL = frozenset({
     "cudaDeviceSynchronize", "cudaFree", "cudaFreeHost", "cudaDeviceReset",

@@ -90,7 +90,7 @@ class SharedMemory(Memory):
     """All memory of a program's GPUs; what the host may reach is mapped in the program."""
 
     def __init__(self, driver: Driver, regions: tuple[SharedRegion, ...]) -> None:
-        super().__init__(tuple(gpu.device.memory for gpu in driver.gpus), driver.memory.host)
+        super().__init__(tuple(gpu.memory for gpu in driver.gpus), driver.memory.host)
         self._regions = regions  # the host's, then the GPUs'
         self.noted: list[Noted] = []  # what a piece of work has moved
         self._shared_ranges: dict[int, tuple[int, int, int]] = {}

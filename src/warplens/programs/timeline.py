@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import prod
+from typing import TYPE_CHECKING
 
 from warplens.analysis.transfers import staging_ns
 from warplens.driver.launching import duration
@@ -20,7 +21,9 @@ from warplens.driver.timeline import Moment, Stream, Work
 from warplens.gpus.spec import GpuSpec
 from warplens.occupancy_calculator.occupancy import occupancy_of_kernel
 from warplens.result.system import COPY, FILL, KERNEL, ApiCall, DeviceWork, NvtxRange
-from warplens.session.launch import Launch
+
+if TYPE_CHECKING:
+    from warplens.session.launch import Launch
 
 _TO_DEVICE, _TO_HOST = "Host-to-Device", "Device-to-Host"
 _SHORTEST_NS = 500.0

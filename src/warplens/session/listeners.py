@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from warplens.sanitize.passes import SanitizeOptions
-from warplens.sanitize.report import Report
-from warplens.sass.model import SassKernel
-from warplens.session.host_memory import HostMemory
-from warplens.session.launch import Launch
+if TYPE_CHECKING:
+    from warplens.sanitize.passes import SanitizeOptions
+    from warplens.sanitize.report import Report
+    from warplens.sass.model import SassKernel
+    from warplens.session.host_memory import HostMemory
+    from warplens.session.launch import Launch
 
 
 class PendingLaunch(Protocol):
@@ -49,6 +50,8 @@ def checking(check: Check) -> Iterator[HostMemory]:
 
     What the host does with device memory is noted meanwhile.
     """
+    from warplens.session.host_memory import HostMemory
+
     host = HostMemory()
     _checks.append(check)
     _watched.append(host)

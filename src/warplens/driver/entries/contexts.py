@@ -177,7 +177,7 @@ def limit(driver: Driver, value: Pointer, limit: I32) -> None:
     if limit not in _LIMITS:
         raise DriverError(Status.CUDA_ERROR_UNSUPPORTED_LIMIT, f"limit {limit}")
     if limit == _HEAP_SIZE:
-        put_u64(value, context.gpu.device.memory.heap_limit)
+        put_u64(value, context.gpu.memory.heap_limit)
     else:
         put_u64(value, context.limits.get(limit, _LIMITS[limit]))
 
@@ -190,7 +190,7 @@ def set_limit(driver: Driver, limit: I32, value: U64) -> None:
         raise DriverError(Status.CUDA_ERROR_UNSUPPORTED_LIMIT, f"limit {limit}")
     context.limits[limit] = value
     if limit == _HEAP_SIZE:
-        context.gpu.device.memory.heap_limit = value
+        context.gpu.memory.heap_limit = value
 
 
 @entry("cuCtxGetStreamPriorityRange")
