@@ -57,7 +57,8 @@ def _run_program(arguments: argparse.Namespace) -> int:
 
     gpu = (arguments.gpu or ["H200"])[0]
     with program_of(arguments.target, arguments.nvcc_option, gpu) as program:
-        status = run_program(program, program_words(arguments), settings_of(arguments))
+        status = run_program(program, program_words(arguments), settings_of(arguments),
+                             ends=True)  # fmt: skip
     end_like(status)
 
 

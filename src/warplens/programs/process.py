@@ -8,7 +8,9 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -22,17 +24,20 @@ from warplens.toolchain.elf import ElfError, ElfFile
 _DEATH_SIGNAL, _DUMPABLE = 1, 4  # PR_SET_PDEATHSIG, PR_SET_DUMPABLE
 _PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1,
               signal.SIGUSR2)  # fmt: skip
+_OF_TERMINALS = (signal.SIGINT, signal.SIGQUIT)
 _LOOK_AGAIN = 0.2  # seconds
 _FROM_KERNEL = 0x80  # si_code of a signal that the terminal sent to the whole process group
 
 
 def run_program(
-    path: Path, words: Sequence[str], settings: Settings, *, is_quiet: bool = False
-) -> int:
+    path: Path, words: Sequence[str], settings: Settings, *, is_quiet: bool = False,
+    ends: bool = False,
+) -> int:  # fmt: skip
     """Runs a program to its end.
 
     Args:
         is_quiet: what it prints goes to standard error.
+        ends: `end_like` comes next, so that signals stay blocked; they were for the program.
 
     Returns:
         Its exit status; if a signal ended it, minus the signal's number.
@@ -41,16 +46,37 @@ def run_program(
         raise Unsupported("programs run on Linux only")
     waited = {*_PASSED_ON, signal.SIGCHLD}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, waited)  # in the engine's threads as well
-    engine = Engine(settings)
+    engine, heard = Engine(settings), deque[int]()
     try:
         environment = _environment(path, libraries(), engine.name)
         if settings.has_ranges:
             environment.setdefault("NVTX_INJECTION64_PATH", str(libraries() / NVTX))
-        child = _started(path, words, environment, before, is_quiet)
-        return _supervised(child, waited)
+        with _hearing(heard, for_good=ends):
+            child = _started(path, words, environment, before, is_quiet)
+            status = _supervised(child, waited, heard)
+            # What is still on its way was meant for the program as well.
+            while signal.sigtimedwait(_PASSED_ON, 0) is not None:
+                pass
+        before = {*before, *_PASSED_ON} if ends else before
+        return status
     finally:
         engine.close()
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _hearing(heard: deque[int], *, for_good: bool) -> Iterator[None]:
+    """Notes signals that a thread took which was started before they were blocked (NumPy's)."""
+    kept = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in _PASSED_ON:
+            if signal.getsignal(number) not in (signal.SIG_IGN, None):
+                kept[number] = signal.signal(number, lambda found, _: heard.append(found))
+    try:
+        yield
+    finally:
+        for number, handler in () if for_good else kept.items():
+            signal.signal(number, handler)
 
 
 def _environment(path: Path, folder: Path, name: str) -> dict[str, str]:
@@ -95,6 +121,9 @@ def _started(
         libc.prctl(_DEATH_SIGNAL, signal.SIGKILL)
         if os.getppid() != parent:
             os._exit(1)
+        for number in _PASSED_ON:  # one that comes before `exec` ends it too
+            if signal.getsignal(number) not in (signal.SIG_IGN, None):
+                signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
     sys.stdout.flush()
@@ -107,20 +136,40 @@ def _started(
         raise InputError(f"{path} cannot be started: {error.strerror}") from error
 
 
-def _supervised(child: subprocess.Popen[bytes], waited: Iterable[int]) -> int:
+def _supervised(
+    child: subprocess.Popen[bytes], waited: Iterable[int], heard: deque[int]
+) -> int:
     """Waits for the program's end and hands signals on; gives its status.
 
-    The wait has a limit, since threads that others started (NumPy's) may take SIGCHLD away.
+    The wait has a limit, since threads that others started (NumPy's) may take signals away.
     """
     while True:
         status = child.poll()
         if status is not None:
             return status
+        while heard:
+            number = heard.popleft()
+            if not (number in _OF_TERMINALS and _is_in_front()):
+                child.send_signal(number)
         found = signal.sigtimedwait(waited, _LOOK_AGAIN)
         if found is None or found.si_signo == signal.SIGCHLD or found.si_code == _FROM_KERNEL:
             continue
         with contextlib.suppress(ProcessLookupError):
             child.send_signal(found.si_signo)
+
+
+def _is_in_front() -> bool:
+    """Whether a terminal's keys reach this process, and so the program, which is of its group."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)
 
 
 def end_like(status: int) -> NoReturn:
