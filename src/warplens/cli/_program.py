@@ -44,12 +44,15 @@ def is_program(target: str) -> bool:
     return (is_elf and head[18] in (62, 183)) or (head[:2] == b"#!" and os.access(path, os.X_OK))
 
 
-def built(words: Sequence[str], sm: int, output: Path | None) -> None:
+def built(
+    words: Sequence[str], sm: int, output: Path | None, *, must_run: bool = True
+) -> None:
     """Compiles with nvcc."""
     from warplens.programs.library import libraries
     from warplens.toolchain import nvcc
 
-    nvcc.run(nvcc.command(words, sm=sm, libraries=libraries(), output=output))
+    nvcc.run(nvcc.command(words, sm=sm, libraries=libraries(), output=output,
+                          must_run=must_run))  # fmt: skip
 
 
 @contextmanager

@@ -28,7 +28,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--gpu", default="H200", metavar="NAME", help="GPU to compile for (H200)")
+    parser.add_argument("--gpu", metavar="NAME", help="GPU to compile for (H200)")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="the program "
                         "(a.out)")  # fmt: skip
     return parser
@@ -43,5 +43,6 @@ def run(arguments: argparse.Namespace) -> int:
     words = list(arguments.script_arguments)
     if not words:
         raise InputError("nothing to build", hint="For example: warplens build app.cu -o app")
-    built(words, find_gpu(arguments.gpu).sm, arguments.output)
+    built(words, find_gpu(arguments.gpu or "H200").sm, arguments.output,
+          must_run=arguments.gpu is not None)  # fmt: skip
     return 0

@@ -25,7 +25,11 @@ LIBRARIES = 'pip install "warplens[libraries]"'
 _LIBRARY_HEADER = re.compile(r"((?:cublas|cufft|cusparse|cusolver|curand)\w*\.h)\W*:? "
                              r"No such file or directory")  # fmt: skip
 EXTRA = 'pip install "warplens[programs]"'
-_ARCHITECTURE = ("-arch", "--gpu-architecture", "-gencode", "--generate-code")
+_ARCHITECTURE = ("-arch", "--gpu-architecture", "-gencode", "--generate-code", "-code",
+                 "--gpu-code")  # fmt: skip
+_OLDEST = 75  # older architectures are unknown to nvcc 13
+_CODE = re.compile(r"\bcode=")
+_TARGET = re.compile(r"(sm|compute|lto)_(\d+)[af]?")
 _RUNTIME = ("-cudart", "--cudart")
 _NO_PROGRAM = ("-c", "--compile", "-E", "--preprocess", "-ptx", "--ptx", "-cubin", "--cubin",
                "-fatbin", "--fatbin", "-dc", "--device-c", "-dw", "--device-w", "-lib", "--lib",
@@ -63,18 +67,20 @@ def host_compiler() -> str | None:
 
 
 def command(
-    words: Sequence[str], *, sm: int, libraries: Path | None = None, output: Path | None = None
-) -> list[str]:
+    words: Sequence[str], *, sm: int, libraries: Path | None = None, output: Path | None = None,
+    must_run: bool = False,
+) -> list[str]:  # fmt: skip
     """The command line for nvcc: the user's words with what makes a program of them.
 
     Args:
-        sm: the architecture, unless the words choose one.
+        sm: the architecture, unless the words choose others that this nvcc knows.
+        must_run: the program is for this architecture: it counts if what the words choose does not
+            run there.
         libraries: where the linker finds `-lcudart` and `-lcuda`, which pip's packages do not have
             by these names.
     """
     found = [str(nvcc())]
-    if not any(word.partition("=")[0] in _ARCHITECTURE for word in words):
-        found.append(f"-arch=sm_{sm}")
+    words = architectures(words, sm=sm, must_run=must_run)
     links = not any(word in _NO_PROGRAM for word in words)
     if links and not any(word.partition("=")[0] in _RUNTIME for word in words):
         found += ["-cudart", "shared"]
@@ -84,6 +90,54 @@ def command(
     if output is not None:
         found += ["-o", str(output)]
     return found
+
+
+def architectures(words: Sequence[str], *, sm: int, must_run: bool) -> list[str]:
+    """The words with architectures that nvcc knows, and code for one of them at least.
+
+    Makefiles name GPUs of their time, and `native`, which asks a driver.
+    """
+    others: list[str] = []
+    chosen: list[tuple[str, ...]] = []
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        name, equals, _ = word.partition("=")
+        if name not in _ARCHITECTURE:
+            others.append(word)
+        elif equals or not rest:
+            chosen.append((word,))
+        else:
+            chosen.append((word, rest.pop(0)))
+    known = [one for one in chosen if not _is_unknown(one)]
+    codes = [one for one in known if one[0].startswith(("-code", "--gpu-code"))] or known
+    if known and (any(_runs(one, sm) for one in codes) or not must_run):
+        return [*(word for one in known for word in one), *others]
+    if chosen:
+        left_out = ", ".join(" ".join(one) for one in chosen)
+        print(f"warplens: built for sm_{sm}, in place of {left_out}", file=sys.stderr)
+    return [f"-arch=sm_{sm}", *others]
+
+
+def _is_unknown(option: Sequence[str]) -> bool:
+    text = " ".join(option)
+    targets = _TARGET.findall(text)
+    return "native" in text or any(int(number) < _OLDEST for _, number in targets)
+
+
+def _runs(option: Sequence[str], sm: int) -> bool:
+    """Whether an option makes code for a GPU: machine code of its generation, or PTX before it."""
+    text = " ".join(option)
+    if "all" in text:
+        return True
+    code = "".join(_CODE.split(text)[1:])
+    made = _TARGET.findall(code or text)
+    if not code and made and made[0][0] == "sm":
+        made.append(("compute", made[0][1]))  # -arch=sm_80 keeps PTX as well
+    return any(
+        int(number) <= sm and (kind == "compute" or int(number) // 10 == sm // 10)
+        for kind, number in made
+    )
 
 
 def run(words: Sequence[str], *, shows: bool = True) -> None:
