@@ -13,7 +13,7 @@ from warplens.compiled import native
 from warplens.execute.native import fill_zero, poke32, poke64
 from warplens.lift import layout as at
 from warplens.sanitize import state as st
-from warplens.sanitize.native import peek32, peek64
+from warplens.sanitize.native import lowest_bit, peek32, peek64
 
 
 @native
@@ -25,12 +25,41 @@ def next_clock(head: int) -> int:
 
 
 @native
+def touch(head: int, slot: int, barriers: int, warps: int) -> None:
+    """Notes which rows of arrivals and of calls a block has written to."""
+    touched = slot + peek64(head + 8 * st.AT_BLOCK) + 32
+    poke64(touched, peek64(touched) | barriers)
+    poke64(touched + 8, peek64(touched + 8) | warps)
+
+
+@native
+def forget_synchronisation(head: int, slot: int, n: int) -> None:
+    """Clears what the slot's last block has written of arrivals and calls."""
+    touched = slot + peek64(head + 8 * st.AT_BLOCK) + 32
+    barriers, warps = peek64(touched), peek64(touched + 8)
+    arrivals = slot + peek64(head + 8 * st.AT_ARRIVALS)
+    while barriers != 0:
+        fill_zero(arrivals + 8 * (n + 3) * lowest_bit(barriers), 8 * (n + 3))
+        barriers &= barriers - 1
+    while warps != 0:
+        fill_zero(slot + peek64(head + 8 * st.AT_CALLS) + 768 * lowest_bit(warps), 768)
+        warps &= warps - 1
+    poke64(touched, 0)
+    poke64(touched + 8, 0)
+
+
+@native
 def begin_block(head: int, slot: int, block: int) -> None:
     """A new block has come into a slot: its warps know all that the slot held before."""
     n, wide = peek64(head + 8 * st.N_WARPS), peek64(head + 8 * st.COLUMNS)
     floor = peek64(head + 8 * st.CLOCK)
     poke64(slot + peek64(head + 8 * st.AT_BLOCK), block + 1)
     poke64(slot + peek64(head + 8 * st.AT_BLOCK) + 8, 0)
+    forget_synchronisation(head, slot, n)
+    if peek64(head + 8 * st.CLUSTER) > 1:
+        fill_zero(slot + peek64(head + 8 * st.AT_CLUSTER), 16 * n)
+    if peek64(head + 8 * st.TOOLS) & (st.TOOL_RACECHECK | st.TOOL_INITCHECK) == 0:
+        return
     clocks = slot + peek64(head + 8 * st.AT_CLOCKS)
     known = slot + peek64(head + 8 * st.AT_KNOWN)
     for i in range(n * wide):
@@ -48,20 +77,16 @@ def begin_block(head: int, slot: int, block: int) -> None:
         fill_zero(slot + peek64(head + 8 * st.AT_COPIES), 8 * st.COPY_SLOTS * n)
     if peek64(head + 8 * st.HAS_BULK) != 0:
         fill_zero(slot + peek64(head + 8 * st.AT_GROUPS), 16 * st.COPY_SLOTS * n)
-    fill_zero(slot + peek64(head + 8 * st.AT_ARRIVALS), 128 * (n + 3))
-    fill_zero(slot + peek64(head + 8 * st.AT_CALLS), 768 * n)
     flags = slot + peek64(head + 8 * st.AT_FLAGS)
     total = peek64(head + 8 * st.TOTAL_WARPS)
     if peek64(flags) != 0 and peek64(head + 8 * st.CROSS) != 0:
         fill_zero(slot + peek64(head + 8 * st.AT_BARRIER_CROSS), 128 * total)
         fill_zero(slot + peek64(head + 8 * st.AT_PENDING_CROSS), 8 * n * total)
     poke64(flags, 0)
-    if peek64(head + 8 * st.CLUSTER) > 1:
-        fill_zero(slot + peek64(head + 8 * st.AT_CLUSTER), 16 * n)
-        if peek64(head + 8 * st.TOOLS) & st.TOOL_RACECHECK:  # cells name blocks: none of the last
-            cells = peek64(head + 8 * st.SHARED_BYTES) >> peek64(head + 8 * st.CELL_SHIFT)
-            size = 2 * cells * st.CELL_BYTES
-            fill_zero(slot + peek64(head + 8 * st.AT_SHARED_CELLS), size)
+    # cells of shared memory name blocks in clusters: none of the last
+    if peek64(head + 8 * st.CLUSTER) > 1 and peek64(head + 8 * st.TOOLS) & st.TOOL_RACECHECK:
+        cells = peek64(head + 8 * st.SHARED_BYTES) >> peek64(head + 8 * st.CELL_SHIFT)
+        fill_zero(slot + peek64(head + 8 * st.AT_SHARED_CELLS), 2 * cells * st.CELL_BYTES)
     if peek64(head + 8 * st.MODE) == st.MODE_LANE:
         _begin_lanes(head, slot, n)
     if peek64(head + 8 * st.TOOLS) & st.TOOL_INITCHECK:

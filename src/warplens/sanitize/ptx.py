@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 from pathlib import PurePath
 
@@ -136,6 +137,7 @@ def _lines_with(pattern: re.Pattern[str], ptx: str, kernel: str) -> Counter[Line
     return found
 
 
+@lru_cache(maxsize=8)
 def call_sites(ptx: str) -> Sites:
     """Where the code of a line was inlined, by the outermost call."""
     files = {number: PurePath(unescaped(path)).name for number, path in _FILE.findall(ptx)}

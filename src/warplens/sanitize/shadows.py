@@ -236,7 +236,7 @@ def _slots(state: State, config: LaunchConfig, options: PassOptions, together: i
     starts = bool(options.tools & st.TOOL_INITCHECK)
     shared_cells = int(head[st.SHARED_BYTES]) >> int(head[st.CELL_SHIFT])
     sizes = {
-        st.AT_BLOCK: 32,
+        st.AT_BLOCK: 48,
         st.AT_CLOCKS: 8 * n,
         st.AT_KNOWN: 8 * n * wide,
         st.AT_BARRIERS: 128 * wide,

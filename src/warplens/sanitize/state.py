@@ -49,7 +49,9 @@ N_THREADS = 37  # of a block
 CLUSTER = 38  # blocks of a cluster
 GRID_X, GRID_Y, CLUSTER_X, CLUSTER_Y, CLUSTER_Z = 39, 64, 65, 66, 67
 # offsets in a slot record
-AT_BLOCK = 40  # block index + 1; last skipping EXIT + 1, its warp, its lanes
+# block index + 1; last skipping EXIT + 1, its warp, its lanes; masks of what this block has touched:
+# barriers' rows of AT_ARRIVALS, warps' rows of AT_CALLS
+AT_BLOCK = 40
 AT_CLOCKS = 41  # n_warps
 AT_KNOWN = 42  # n_warps x COLUMNS: clock of the column's warp up to which the row's warp knows
 AT_BARRIERS = 43  # 16 x COLUMNS: joined at arrivals

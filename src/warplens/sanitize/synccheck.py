@@ -9,6 +9,7 @@ from warplens.compiled import native
 from warplens.execute.native import fill_zero, poke64
 from warplens.lift import layout as at
 from warplens.sanitize import state as st
+from warplens.sanitize.clocks import touch
 from warplens.sanitize.memcheck import OFFSETS
 from warplens.sanitize.native import lowest_bit, peek32, peek64
 from warplens.sanitize.records import claim, fill
@@ -101,6 +102,7 @@ def at_barrier(head: int, slot: int, w: int, inst: int, lanes: int, number: int,
     if before == 0 and lanes != live_lanes(w):
         find_bypassing(head, slot, w, inst, lanes, block)
     poke64(arrivals + 8 * warp, place + 1)
+    touch(head, slot, 1 << number, 0)
     first = peek64(arrivals + 8 * (n + 1))
     if first == 0:
         poke64(arrivals + 8 * n, need)
@@ -189,6 +191,7 @@ def at_diverged_access(head: int, slot: int, w: int, inst: int, lanes: int, bloc
     accesses = slot + peek64(head + 8 * st.AT_CALLS) + 768 * warp + 512
     arrivals = slot + peek64(head + 8 * st.AT_ARRIVALS)
     poke64(arrivals + 8 * (n + 2), 1)
+    touch(head, slot, 1, 1 << warp)
     rest = lanes
     while rest != 0:
         poke64(accesses + 8 * lowest_bit(rest), inst + 1)
@@ -229,6 +232,7 @@ def at_warpsync(head: int, slot: int, w: int, inst: int, lanes: int, need: int,
         own = peek32(w + at.WARP_SCRATCH + 4 * lowest_bit(lanes))
         if own & gone != 0:
             note(head, st.C_GROUP_ENDED, inst, inst, caller, warp, lanes, block, own & gone, caller)
+    touch(head, slot, 0, 1 << warp)
     rest = lanes
     while rest != 0:
         poke64(calls + 256 + 8 * lowest_bit(rest), inst + 1)

@@ -269,11 +269,14 @@ def on_sync(env: int, w: int, inst: int, mask: int) -> None:
     if peek64(head + 8 * st.CLUSTER) > 1:
         clusters.passed(head, slot, block, w, lanes)
     checks = peek64(head + 8 * st.TOOLS) & st.TOOL_SYNCCHECK
+    races = peek64(head + 8 * st.TOOLS) & st.TOOL_RACECHECK
     by_lane = peek64(head + 8 * st.MODE) == st.MODE_LANE
     if flags & st.F_BARRIER:
         number = peek32(w + at.WARP_ARGS) & 15
         if checks:
             at_barrier(head, slot, w, inst, lanes, number, block)
+        if not races:
+            return
         if by_lane:
             lane_clocks.meet_lanes(head, slot, warp, lanes)
         else:
@@ -282,7 +285,7 @@ def on_sync(env: int, w: int, inst: int, mask: int) -> None:
         need = peek32(w + at.WARP_ARGS)
         if checks and by_lane:
             at_warpsync(head, slot, w, inst, lanes, need, block)
-        if by_lane:
+        if races and by_lane:
             orders = flags & st.F_ORDERS_MEMORY != 0
             lane_clocks.meet_groups(head, slot, w, warp, lanes, orders)
     elif flags & (st.F_FENCE | st.F_ACQUIRE):
@@ -300,6 +303,7 @@ def on_sync(env: int, w: int, inst: int, mask: int) -> None:
             at_shuffle(head, slot, w, inst, lanes, flags, block)
     elif flags & st.F_CALL:
         calls = slot + peek64(head + 8 * st.AT_CALLS) + 768 * warp
+        clocks.touch(head, slot, 0, 1 << warp)
         rest = lanes
         while rest != 0:
             poke64(calls + 8 * lowest_bit(rest), _WIDE(inst) + 1)
@@ -335,7 +339,8 @@ def on_release(env: int, number_of_slot: int, number: int) -> None:
     block = peek64(slot + peek64(head + 8 * st.AT_BLOCK)) - 1
     if block < 0:
         return
-    if peek64(head + 8 * st.TOOLS) & st.TOOL_SYNCCHECK:
+    tools = peek64(head + 8 * st.TOOLS)
+    if tools & st.TOOL_SYNCCHECK:
         opened(head, slot, number, block)
-    if peek64(head + 8 * st.MODE) == st.MODE_BLOCK:
+    if tools & st.TOOL_RACECHECK and peek64(head + 8 * st.MODE) == st.MODE_BLOCK:
         clocks.open_barrier(head, slot, block, number)
