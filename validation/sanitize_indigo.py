@@ -3,8 +3,9 @@
     python validation/sanitize_indigo.py FOLDER [--sample 300]
 
 FOLDER is a copy of the repository; its own generator writes the CUDA programs into a temporary
-folder. They are compiled for sm_90, a batch at a time, and run on a small random graph; the order is
-drawn by lot, so that the first n are a fair sample. A program is bad if its name says so. Prints a line per program and the figures.
+folder. They are compiled for sm_90, a batch at a time, and run on a small random graph; their order
+is drawn by lot, so that the first n are a fair sample. A program is bad if its name says so. Prints
+a line per program and the figures.
 """
 
 from __future__ import annotations

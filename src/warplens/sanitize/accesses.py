@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from warplens.compiled import native
-from warplens.execute.native import poke64
+from warplens.execute.native import poke32, poke64
 from warplens.lift import layout as at
 from warplens.sanitize import clocks, lane_clocks, shadow
 from warplens.sanitize import state as st
 from warplens.sanitize.memcheck import ADDRESSES, OFFSETS
 from warplens.sanitize.native import peek32, peek64
 from warplens.sanitize.races import races_of_lanes, races_of_warp
+
+VALUES, SWAPS = at.WARP_SCRATCH + 128 * 2, at.WARP_SCRATCH + 128 * 10  # of an exchange
 
 
 @native
@@ -28,6 +30,16 @@ def is_untracked(row: int, kind: int) -> bool:
         first = st.SEEN_READ_FIRST if seen & st.SEEN_READ else 0
         poke64(row + 8 * st.S_SEEN, seen | st.SEEN_WRITE | first)
     return False
+
+
+@native
+def grid_round(head: int, slot: int, kind: int) -> int:
+    """Whether the grid meets for an odd or an even time: who waits need not know what others do
+    before they meet again, even if it looks late."""
+    count = slot + peek64(head + 8 * st.AT_FLAGS) + 8
+    if kind != at.ACCESS_READ:
+        poke64(count, peek64(count) + 1)
+    return peek64(count) & 1
 
 
 @native
@@ -64,6 +76,8 @@ def order_strong(head: int, slot: int, block: int, w: int, flags: int, mask: int
         else:
             key = base + peek32(w + OFFSETS + 4 * lane)
         key &= ~7  # a wide atomic may be read by halves
+        if flags & st.F_GRID:
+            key |= 4 * grid_round(head, slot, kind)
         if key == previous:
             continue
         previous = key
@@ -73,6 +87,35 @@ def order_strong(head: int, slot: int, block: int, w: int, flags: int, mask: int
             clocks.publish(head, slot, block, warp, key, False)
             if wide:
                 clocks.publish(head, slot, block, warp, key, True)
+
+
+@native
+def seen_bytes(flags: int, size: int) -> int:
+    """The bytes of an access that the program uses."""
+    return size - 4 * (flags >> st.F_UNREAD & 3)
+
+
+@native
+def narrowed(w: int, lanes: int, space: int) -> int:
+    """Puts the addresses of exchanges of a word to the half that they are for.
+
+    That is the half in which what is compared differs from what is stored; returns the lanes
+    where there is a difference.
+    """
+    found = 0
+    for lane in range(32):
+        if (lanes >> lane) & 1 == 0:
+            continue
+        old, new = peek32(w + VALUES + 4 * lane), peek32(w + SWAPS + 4 * lane)
+        if old == new:
+            continue
+        found |= 1 << lane
+        high = 2 if (old ^ new) & 0xFFFF == 0 else 0
+        if space == at.SPACE_GLOBAL:
+            poke64(w + ADDRESSES + 8 * lane, peek64(w + ADDRESSES + 8 * lane) + high)
+        else:
+            poke32(w + OFFSETS + 4 * lane, peek32(w + OFFSETS + 4 * lane) + high)
+    return found
 
 
 @native

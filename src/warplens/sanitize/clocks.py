@@ -83,6 +83,7 @@ def begin_block(head: int, slot: int, block: int) -> None:
         fill_zero(slot + peek64(head + 8 * st.AT_BARRIER_CROSS), 128 * total)
         fill_zero(slot + peek64(head + 8 * st.AT_PENDING_CROSS), 8 * n * total)
     poke64(flags, 0)
+    poke64(flags + 8, 0)
     # cells of shared memory name blocks in clusters: none of the last
     if peek64(head + 8 * st.CLUSTER) > 1 and peek64(head + 8 * st.TOOLS) & st.TOOL_RACECHECK:
         cells = peek64(head + 8 * st.SHARED_BYTES) >> peek64(head + 8 * st.CELL_SHIFT)

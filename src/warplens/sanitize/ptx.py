@@ -26,6 +26,7 @@ _ACQUIRE = re.compile(r"\b(?:ld|atom)\.acq(?:uire|_rel)")
 _VOLATILE = re.compile(r"\b(?:ld|st)\.volatile\b")
 _RELAXED = re.compile(r"\b(?:ld|st)\.(?:relaxed|acquire|release)\b")
 _WAIT = re.compile(r"\bmbarrier\.(?:test|try)_wait")
+_NARROW = re.compile(r"\b(?:atom|red)\.[\w.:]*\.(?:b16|f16|bf16)\b")
 _STRONG_SHARED = re.compile(r"\b(?:ld|st)\.(?:volatile|relaxed|acquire|release)[\w.]*\.shared")
 
 
@@ -163,12 +164,14 @@ class OrderingLines:
         acquire: loads and atomics that acquire: within a block that costs no instruction.
         waits: reads of an mbarrier's phase.
         volatile: loads and stores that are volatile, and no atomic objects' beside them.
+        narrow: atomics of 16 bits, for which there are no instructions.
     """
 
     strong: frozenset[Line] = frozenset()
     acquire: frozenset[Line] = frozenset()
     volatile: frozenset[Line] = frozenset()
     waits: frozenset[Line] = frozenset()
+    narrow: frozenset[Line] = frozenset()
 
 
 def ordering_lines(ptx: str, kernel: str) -> OrderingLines:
@@ -180,6 +183,7 @@ def ordering_lines(ptx: str, kernel: str) -> OrderingLines:
     waits: set[Line] = set()
     volatile: set[Line] = set()
     relaxed: set[Line] = set()
+    narrow: set[Line] = set()
     line = ("", 0)
     for row in _kernel_text(ptx, kernel)[1].splitlines():
         location = _LOC.match(row)
@@ -194,11 +198,13 @@ def ordering_lines(ptx: str, kernel: str) -> OrderingLines:
             acquire.add(line)
         if _WAIT.search(row):
             waits.add(line)
+        if _NARROW.search(row):
+            narrow.add(line)
         if _STRONG_SHARED.search(row):
             strong.add(line)
         elif re.search(r"\b(?:ld|st)\.shared", row):
             other.add(line)
     return OrderingLines(
         strong=frozenset(strong - other), acquire=frozenset(acquire), waits=frozenset(waits),
-        volatile=frozenset(volatile - relaxed),
+        volatile=frozenset(volatile - relaxed), narrow=frozenset(narrow),
     )  # fmt: skip

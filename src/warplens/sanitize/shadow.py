@@ -91,6 +91,8 @@ def conflicts(head: int, slot: int, stamp: int, now: int, block: int, other: int
         return True
     if other != block and (before | flags) & st.F_BLOCK_SCOPE != 0:
         return True
+    if before & flags & st.F_ATOMIC != 0 and (before ^ flags) & st.F_WIDE_ATOMIC != 0:
+        return (before | flags) & st.F_MBARRIER == 0
     # Volatile is no atomic; but looking at a flag until it is set is what flags are for.
     return (before | flags) & st.F_VOLATILE != 0 and (before | flags) & st.F_POLLS == 0
 
@@ -129,8 +131,11 @@ def report(head: int, w: int, stamp: int, now: int, block: int, other: int, spac
     first, second = stamp & st.INSTRUCTION_MASK, now & st.INSTRUCTION_MASK
     flags = peek64(table + 32 * first) & peek64(table + 32 * second)
     either = peek64(table + 32 * first) | peek64(table + 32 * second)
+    mixed = peek64(table + 32 * first) ^ peek64(table + 32 * second)
     check = st.C_RACE
-    if flags & st.F_STRONG:
+    if flags & st.F_STRONG and not (
+        flags & st.F_ATOMIC and mixed & st.F_WIDE_ATOMIC
+    ):
         is_narrow = other != block and either & st.F_BLOCK_SCOPE != 0
         check = st.C_SCOPE if is_narrow else st.C_VOLATILE
     plain = (peek64(table + 32 * second) & (st.F_ATOMIC | st.F_APART)) == 0

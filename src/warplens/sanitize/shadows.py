@@ -246,7 +246,7 @@ def _slots(state: State, config: LaunchConfig, options: PassOptions, together: i
         st.AT_FLOORS: 8 * n,
         st.AT_BARRIER_FLOORS: 128,
         st.AT_PENDING_FLOORS: 8 * n,
-        st.AT_FLAGS: 8,
+        st.AT_FLAGS: 16,
         st.AT_BARRIER_CROSS: 128 * total,
         st.AT_PENDING_CROSS: 8 * n * total,
         st.AT_ARRIVALS: 128 * (n + 3),

@@ -49,8 +49,8 @@ N_THREADS = 37  # of a block
 CLUSTER = 38  # blocks of a cluster
 GRID_X, GRID_Y, CLUSTER_X, CLUSTER_Y, CLUSTER_Z = 39, 64, 65, 66, 67
 # offsets in a slot record
-# block index + 1; last skipping EXIT + 1, its warp, its lanes; masks of what this block has touched:
-# barriers' rows of AT_ARRIVALS, warps' rows of AT_CALLS
+# block index + 1; last skipping EXIT + 1, its warp, its lanes; masks of what this block has
+# touched: barriers' rows of AT_ARRIVALS, warps' rows of AT_CALLS
 AT_BLOCK = 40
 AT_CLOCKS = 41  # n_warps
 AT_KNOWN = 42  # n_warps x COLUMNS: clock of the column's warp up to which the row's warp knows
@@ -61,7 +61,7 @@ AT_PENDING = 46  # n_warps x COLUMNS: read from strong accesses, not yet fenced
 AT_FLOORS = 47  # n_warps: everything before this clock is known, whatever the block
 AT_BARRIER_FLOORS = 48  # 16
 AT_PENDING_FLOORS = 49  # n_warps
-AT_FLAGS = 50  # bit 0: some warp knows clocks of other blocks
+AT_FLAGS = 50  # bit 0: some warp knows clocks of other blocks; how often at the grid's barrier
 AT_BARRIER_CROSS = 51  # 16 rows of total_warps
 AT_PENDING_CROSS = 52  # n_warps rows of total_warps
 AT_ARRIVALS = 53  # 16 x (n_warps + 2): line of arrival per warp, count, first instruction
@@ -117,6 +117,10 @@ F_PROXY = 1 << 30  # FENCE.VIEW.ASYNC
 F_PRODUCT, F_PRODUCT_WAIT = 1 << 31, 1 << 33  # wgmma
 F_BULK_COMMIT = 1 << 32  # closes a group of bulk copies; of products: the last of its group
 F_FAR_RELEASE = 1 << 34  # for other blocks of the cluster as well
+F_WIDE_ATOMIC = 1 << 35  # of 64 bits: not atomic to those of 32
+F_NARROW, F_OF_NARROW = 1 << 36, 1 << 37  # exchange that stands for one of 16 bits; its load
+F_GRID = 1 << 38  # of the grid's barrier
+F_UNREAD = 40  # shift: how many words at the end of a load nobody reads (2 bits)
 F_APART = F_BULK | F_PRODUCT  # what goes on beside the threads, seen by another proxy
 F_PASSED = 1 << 17  # an access that shows a barrier to be bypassed
 

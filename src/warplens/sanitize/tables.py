@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy.typing as npt
 from warplens.isa.warpgroup import OPCODES, product_of
 from warplens.sanitize import state as st
 from warplens.sanitize.polling import polling_loads, reachable
+from warplens.sanitize.widths import place_of, width_flags
 from warplens.sass.model import Imm, Instruction, SassKernel, Token
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def instruction_table(kernel: SassKernel, ordering: OrderingLines) -> npt.NDArra
             flags |= st.F_ORDERS_MEMORY
         if inst.opcode == "WARPSYNC" and "cooperative_groups" in (inst.file or ""):
             flags |= st.F_OF_GROUP
-        source = (PurePath(inst.file).name if inst.file else "", inst.line or 0)
+        source = place_of(inst)
         if inst.opcode in ("LDS", "STS") and (
             source in ordering.strong or (inst.opcode == "LDS" and inst.line in emulated)
         ):
@@ -131,6 +131,8 @@ def instruction_table(kernel: SassKernel, ordering: OrderingLines) -> npt.NDArra
             table[i, st.I_BARRIER] = next(
                 (o.bits for o in inst.operands if isinstance(o, Imm)), 0
             )
+    for i, bits in width_flags(kernel, ordering.narrow).items():
+        table[i, st.I_FLAGS] |= bits
     _mark_bypasses(kernel, table)
     return table
 

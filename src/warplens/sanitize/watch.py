@@ -14,7 +14,9 @@ from warplens.sanitize.accesses import (
     beside_shared,
     check_races,
     is_untracked,
+    narrowed,
     order_strong,
+    seen_bytes,
 )
 from warplens.sanitize.apart import (
     BULK_GROUPS,
@@ -73,9 +75,15 @@ def check_group(head: int, slot: int, w: int, inst: int, lanes: int, kind: int, 
                 row: int, block: int) -> bool:  # fmt: skip
     """Lanes that access one allocation; True if such accesses need no more looking at."""
     tools = peek64(head + 8 * st.TOOLS)
+    flags = peek64(peek64(head + 8 * st.INSTRUCTIONS) + 32 * inst)
     cells, initial = peek64(row + 8 * st.S_CELLS), peek64(row + 8 * st.S_INIT)
     base = peek64(row)
     is_quiet = peek64(row + 8 * st.S_ALLOWED) & st.ALLOWED_HEAP == 0
+    if flags & st.F_OF_NARROW:
+        return is_quiet
+    if flags & st.F_NARROW:
+        lanes, size = narrowed(w, lanes, at.SPACE_GLOBAL), _WIDE(2)
+    size = seen_bytes(flags, size)
     if tools & st.TOOL_SYNCCHECK and bypass_bits(head, inst) != 0:
         is_quiet = False
     if tools & st.TOOL_INITCHECK and initial != 0:
@@ -84,7 +92,6 @@ def check_group(head: int, slot: int, w: int, inst: int, lanes: int, kind: int, 
             head, w, inst, lanes, at.SPACE_GLOBAL, kind, size, base, initial, 0, block
         )  # fmt: skip
     if tools & st.TOOL_RACECHECK:
-        flags = peek64(peek64(head + 8 * st.INSTRUCTIONS) + 32 * inst)
         if flags & st.F_STRONG:
             is_quiet = False
             order_strong(head, slot, block, w, flags, lanes, at.SPACE_GLOBAL, kind, 0)
@@ -169,6 +176,12 @@ def check_near(head: int, env: int, w: int, inst: int, mask: int, space: int, ki
             lane_clocks.meet_lanes(head, slot, peek32(w + at.WARP_INDEX), live_lanes(w))
         elif tools & st.TOOL_SYNCCHECK and flags & st.F_RELEASE:
             at_mbarrier(head, w, inst, good, host, block)
+    if flags & st.F_OF_NARROW:
+        return good
+    seen = good
+    if flags & st.F_NARROW:
+        seen, size = narrowed(w, good, space), _WIDE(2)
+    size = seen_bytes(flags, size)
     if tools & st.TOOL_INITCHECK:
         initial = slot + peek64(head + 8 * st.AT_SHARED_INIT)
         if space == at.SPACE_LOCAL:
@@ -177,14 +190,14 @@ def check_near(head: int, env: int, w: int, inst: int, mask: int, space: int, ki
                 w + at.WARP_INDEX
             )
         known = slot + peek64(head + 8 * st.AT_SHARED_WHOLE)
-        check_initialised(head, w, inst, good, space, kind, size, 0, initial, known, block)
+        check_initialised(head, w, inst, seen, space, kind, size, 0, initial, known, block)
     if tools & st.TOOL_RACECHECK and space == at.SPACE_SHARED:
         if flags & st.F_STRONG:
             key = clusters.shared_key(head, slot)
-            order_strong(head, slot, block, w, flags, good, space, kind, key)
+            order_strong(head, slot, block, w, flags, seen, space, kind, key)
         cells = slot + peek64(head + 8 * st.AT_SHARED_CELLS)
         check_races(
-            head, slot, w, inst, good, space, kind, size, 0, host, cells, beside_shared(head), block
+            head, slot, w, inst, seen, space, kind, size, 0, host, cells, beside_shared(head), block
         )  # fmt: skip
     return good
 
