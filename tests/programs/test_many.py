@@ -200,6 +200,15 @@ def test_sanitize_of_a_program(many: Path) -> None:
     assert "many.cu:34" in done.stdout
 
 
+@pytest.mark.parametrize("words", ["rows", "streams 3"])
+def test_what_is_copied_counts_as_written(many: Path, words: str) -> None:
+    """Copies of the host to cudaMalloc's memory, whole or by rows, leave nothing unwritten."""
+    done = subprocess.run([*WARPLENS, "sanitize", "--tool", "initcheck", str(many), "--",
+                           *words.split()], check=False, capture_output=True, text=True)  # fmt: skip
+
+    assert done.returncode == 0, done.stdout
+
+
 # --- the libraries -------------------------------------------------------------------------------
 
 

@@ -174,6 +174,8 @@ class SharedMemory(Memory):
             self.view(target, nbytes)[:] = np.frombuffer(_peer().read(source, nbytes), np.uint8)
         else:
             _peer().write(target, self.view(source, nbytes).tobytes())
+        if ends[0] and not ends[1]:
+            self._set_written(target, nbytes)
 
     def _is_shared(self, address: int) -> bool:
         """Whether the program reaches a device address: constant variables lie in the engine."""
@@ -195,6 +197,9 @@ class SharedMemory(Memory):
             self.noted.clear()  # the rows are copied one by one
             return False
         _peer().copy(target, source, width, rows=rows, steps=steps)
+        if ends[0]:
+            for row in range(rows):
+                self._set_written(target + row * steps[0], width)
         return True
 
     def fill(self, target: int, value: int, width: int, count: int) -> None:

@@ -45,6 +45,7 @@ def report_text(
     shown = 0
     hidden = 0
     quiet = 0
+    told: set[str] = set()  # what is to be said of many launches is said once
     for report in reports:
         visible = [one for one in report.findings if one.is_counted or show_info]
         quiet += len(report.findings) - len(visible)
@@ -57,7 +58,8 @@ def report_text(
                     continue
                 shown += finding.is_counted
                 rows += [*finding_lines(finding), ""]
-        rows += [f"Note: {note}" for note in report.notes]
+        rows += [f"Note: {note}" for note in report.notes if note not in told]
+        told.update(report.notes)
     if hidden:
         rows.append(f"{count(hidden, 'more finding')} not shown (--print-limit {print_limit})")
     if quiet:

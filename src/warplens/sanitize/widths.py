@@ -60,7 +60,7 @@ def _unread_words(kernel: SassKernel) -> dict[int, int]:
     if not wide:
         return {}
     bound, _ = bind_kernel(kernel)
-    layout = lay_out(kernel, bound)
+    layout = lay_out(kernel, list(bound))
     found: dict[int, int] = {}
     for block in layout.blocks:
         live = -1 if block.indirect and not block.successors else 0
