@@ -204,7 +204,7 @@ def test_sanitize_of_a_program(many: Path) -> None:
 def test_what_is_copied_counts_as_written(many: Path, words: str) -> None:
     """Copies of the host to cudaMalloc's memory, whole or by rows, leave nothing unwritten."""
     done = subprocess.run([*WARPLENS, "sanitize", "--tool", "initcheck", str(many), "--",
-                           *words.split()], check=False, capture_output=True, text=True)  # fmt: skip
+                           *words.split()], capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stdout
 

@@ -93,6 +93,8 @@ def begin_block(head: int, slot: int, block: int) -> None:
     if peek64(head + 8 * st.TOOLS) & st.TOOL_INITCHECK:
         size = (peek64(head + 8 * st.SHARED_BYTES) + 7) // 8 * 8
         fill_zero(slot + peek64(head + 8 * st.AT_SHARED_INIT), size)
+        for place in range(0, peek64(head + 8 * st.LENT_SHARED), 8):
+            poke64(slot + peek64(head + 8 * st.AT_SHARED_INIT) + place, 0x0101010101010101)
         fill_zero(slot + peek64(head + 8 * st.AT_SHARED_WHOLE), 24)
         size = (peek64(head + 8 * st.LOCAL_BYTES) + 3) // 4 * 128 * n
         fill_zero(slot + peek64(head + 8 * st.AT_LOCAL_INIT), size)

@@ -16,7 +16,7 @@ from warplens.execute.observe import Observer
 from warplens.lift import layout as at
 from warplens.sanitize import state as st
 from warplens.sanitize import watch
-from warplens.sanitize.tables import cell_shift, reserved_shared
+from warplens.sanitize.tables import cell_shift, lent_shared, reserved_shared
 from warplens.sass.model import SassKernel
 
 MAX_RECORDS = 4096
@@ -170,6 +170,7 @@ def make_state(kernel: SassKernel, table: npt.NDArray[np.int64], memory: DeviceM
     limit = max(kernel.shared_section, kernel.static_shared, reserved) + config.dynamic_shared
     head[st.SHARED_FIRST], head[st.SHARED_LIMIT] = reserved, limit
     head[st.SHARED_BYTES] = (limit + 7) // 8 * 8
+    head[st.LENT_SHARED] = min(lent_shared(kernel), limit)
     head[st.LOCAL_BYTES] = local_bytes
     head[st.CELL_SHIFT] = cell_shift(kernel)
     _segments(state, memory, options)

@@ -81,7 +81,8 @@ AT_CLUSTER = 68  # n_warps x 2: arrivals at the cluster's barrier, lanes that wa
 COLUMNS = 69
 HAS_BULK = 70  # 1: the code has bulk copies or products of warpgroups
 AT_GROUPS = 71  # n_warps x 2 x COPY_SLOTS, as AT_COPIES: groups of bulk copies, of products
-HEADER_SLOTS = 72
+LENT_SHARED = 72  # bytes of the system's shared memory that the kernel may use: they are zero
+HEADER_SLOTS = 73
 COPY_SLOTS, COPY_GROUPS = 18, 16
 
 MAX_SHARING = 64  # blocks remembered

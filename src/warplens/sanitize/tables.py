@@ -208,8 +208,15 @@ def cell_shift(kernel: SassKernel) -> int:
     return shift
 
 
+def lent_shared(kernel: SassKernel) -> int:
+    """Bytes of the system's shared memory that cooperative groups use for tiles of many warps."""
+    lends = any((i.file or "").endswith("cooperative_groups/details/memory.h")
+                for i in kernel.instructions)  # fmt: skip
+    return 0x400 if lends else 0
+
+
 def reserved_shared(kernel: SassKernel) -> int:
     """Bytes of shared memory before the user's own, which belong to the system."""
-    if kernel.sm < 90:
+    if kernel.sm < 90 or lent_shared(kernel):
         return 0
     return kernel.shared_section - kernel.static_shared if kernel.shared_section else 0x400
