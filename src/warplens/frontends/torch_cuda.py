@@ -31,6 +31,8 @@ def put_in_place(give_driver: GiveDriver, event: type) -> None:
     _in_place.append(mode)
     mode.__enter__()
     _say_so(torch.cuda, give_driver, event)
+    if not hasattr(torch.cpu, "set_stream"):  # programs ask the module that a device's type names
+        torch.cpu.set_stream = lambda *_: None
 
 
 def _mode(torch: Any, base: Any, give_driver: GiveDriver) -> Any:

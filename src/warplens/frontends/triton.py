@@ -7,6 +7,7 @@ there is no PyTorch; memory of the simulated GPU is used as it is. Benchmarks gi
 from __future__ import annotations
 
 import importlib
+import math
 import sys
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -29,9 +30,9 @@ class _Utils:
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
 
-    def get_device_properties(self, device: int) -> dict[str, int]:
-        """The limits that compiled kernels are checked against."""
-        gpu = self._driver.gpu(device)
+    def get_device_properties(self, device: int | None) -> dict[str, int]:
+        """The limits that compiled kernels are checked against; None is the index of "cuda"."""
+        gpu = self._driver.gpu(device or 0)
         spec = gpu.spec
         return {
             "max_shared_mem": spec.shared_per_block_optin_bytes,
@@ -131,7 +132,10 @@ def do_bench(
     fn: Callable[[], Any], warmup: int = 25, rep: int = 100, grad_to_none: Any = None,
     quantiles: Sequence[float] | None = None, return_mode: str = "mean",
 ) -> float | list[float]:  # fmt: skip
-    """The modelled time of the launches of one call in ms; it needs no repetitions."""
+    """The modelled time of the launches of one call in ms; it needs no repetitions.
+
+    What launches nothing, such as PyTorch's own operations, has no modelled time: it gets NaN.
+    """
     driver = active().simulated
     driver.keep_times()
     first = len(driver.launches)
@@ -139,7 +143,8 @@ def do_bench(
         driver.launches.clear()
         first = 0
     fn()
-    milliseconds = sum(duration(one) for one in list(driver.launches)[first:]) / 1e6
+    launches = list(driver.launches)[first:]
+    milliseconds = sum(map(duration, launches)) / 1e6 if launches else math.nan
     if quantiles is not None:
         return [milliseconds] * len(quantiles)
     return [milliseconds] if return_mode == "all" else milliseconds

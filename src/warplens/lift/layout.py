@@ -140,15 +140,22 @@ SYSTEM_CALLS = ("__cuda_syscall_CGS_get_intrinsic_handle", "__cuda_syscall_CGS_s
                 "malloc", "free", "__assertfail")  # fmt: skip
 FIRST_SYSTEM_CALL = 0x10000
 
-# --- tensor map: 32 u32 words that session/tensor_map.py makes -----------------------------------
+# --- tensor map, taken apart: 32 u32 words; maps of im2col lie in memory like this ---------------
 MAP_MAGIC = 0x50614D54
 MAP_MARK, MAP_RANK, MAP_TYPE, MAP_ELEMENT, MAP_PITCH, MAP_SWIZZLE, MAP_FILL, MAP_MODE = range(8)
 MAP_TILE, MAP_IM2COL = 0, 1  # modes; im2col has channels, pixels and corners in place of a box
 MAP_ADDRESS, MAP_STRIDES = 8, 10  # u64; 4 x u64, bytes along dimensions 1 to 4
 MAP_SIZES, MAP_BOX, MAP_STEPS = 18, 23, 28  # 5 x u32 each, innermost first; 4 steps, dimensions 1-4
 MAP_BYTES = 128
+MAP_NAN = 0x7FF77FF7  # what loads outside of the tensor get, if not zeros
 MAP_TYPES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f64", "bf16", "f32.ftz",
              "tf32", "tf32.ftz")  # fmt: skip
+# A map of tiles lies in memory as the TMA unit reads it: words; first bits and masks of fields.
+UNIT_ADDRESS, UNIT_FLAGS, UNIT_STRIDES, UNIT_STRIDE_TOPS, UNIT_SIZES = 0, 2, 3, 7, 8
+UNIT_STEPS, UNIT_BOX, UNIT_MADE = 13, 14, 31  # the last one marks what the host made
+UNIT_RANK, UNIT_TYPE, UNIT_SWIZZLE = (4, 0x70), (7, 0x780), (13, 0x6000)
+UNIT_NAN, UNIT_TF32 = (15, 0x8000), (16, 0x10000)
+UNIT_TYPES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f32.ftz", "f64", "bf16")
 
 SPACE_GLOBAL, SPACE_SHARED, SPACE_LOCAL, SPACE_GENERIC, SPACE_CONSTANT = 0, 1, 2, 3, 4
 SPACE_VALUES = 5  # no memory: what the lanes of a MATCH compare

@@ -14,7 +14,6 @@ from warplens.lift import layout as at
 from warplens.session.arrays import DeviceArray
 
 _PITCHES = {"32B": 32, "64B": 64, "128B": 128}
-_NAN = 0x7FF7  # in every two bytes, as the unit fills
 _OF_DTYPE = {"u1": "u8", "i1": "u8", "u2": "u16", "i2": "u16", "u4": "u32", "i4": "s32",
              "u8": "u64", "i8": "s64", "f2": "f16", "f4": "f32", "f8": "f64"}  # fmt: skip
 
@@ -113,18 +112,48 @@ def map_bytes(
         kind, element: element type, out of `layout.MAP_TYPES`, and its bytes.
         strides: bytes along dimensions 1 and up; pitch: what the swizzle spans in bytes, or 0.
     """
+    if mode == at.MAP_TILE:
+        return _tile_bytes(
+            kind, address, sizes, strides, box, steps, pitch=pitch, fills_nan=fills_nan
+        )
     words = np.zeros(at.MAP_BYTES // 4, np.uint32)
     words[[at.MAP_MARK, at.MAP_RANK, at.MAP_TYPE, at.MAP_ELEMENT, at.MAP_PITCH, at.MAP_MODE]] = (
         at.MAP_MAGIC, len(sizes), at.MAP_TYPES.index(kind), element, pitch, mode,
     )  # fmt: skip
     words[at.MAP_SWIZZLE] = max(pitch // 16 - 1, 0)
-    words[at.MAP_FILL] = _NAN * 0x10001 if fills_nan else 0
+    words[at.MAP_FILL] = at.MAP_NAN if fills_nan else 0
     for word, values, form in (
         (at.MAP_ADDRESS, (address,), "Q"), (at.MAP_STRIDES, strides, "Q"),
         (at.MAP_SIZES, sizes, "I"), (at.MAP_BOX, box, "I"), (at.MAP_STEPS, steps[1:], "I"),
     ):  # fmt: skip
         data = np.frombuffer(struct.pack(f"<{len(values)}{form}", *values), np.uint32)
         words[word : word + len(data)] = data
+    return words.tobytes()
+
+
+def _tile_bytes(
+    kind: str, address: int, sizes: Sequence[int], strides: Sequence[int], box: Sequence[int],
+    steps: Sequence[int], *, pitch: int, fills_nan: bool,
+) -> bytes:  # fmt: skip
+    """A map of tiles as the TMA unit reads it, with a mark where nothing was seen to stand."""
+    words = np.zeros(at.MAP_BYTES // 4, np.uint32)
+    is_tf32 = kind.startswith("tf32")
+    number = at.UNIT_TYPES.index(kind.removeprefix("t") if is_tf32 else kind)
+    words[at.UNIT_FLAGS] = (
+        len(sizes) - 1 << at.UNIT_RANK[0] | number << at.UNIT_TYPE[0]
+        | {0: 0, 32: 1, 64: 2, 128: 3}[pitch] << at.UNIT_SWIZZLE[0]
+        | fills_nan << at.UNIT_NAN[0] | is_tf32 << at.UNIT_TF32[0]
+    )  # fmt: skip
+    words[at.UNIT_ADDRESS : at.UNIT_ADDRESS + 2] = address & 0xFFFFFFFF, address >> 32
+    words[at.UNIT_STEPS] = box[0] - 1 << 24
+    for i, (size, step) in enumerate(zip(sizes, steps, strict=True)):
+        words[at.UNIT_SIZES + i] = size - 1
+        words[at.UNIT_STEPS] |= step - 1 << 3 * i
+        if i:
+            words[at.UNIT_BOX] |= box[i] - 1 << 8 * (i - 1)
+            words[at.UNIT_STRIDES + i - 1] = strides[i - 1] >> 4 & 0xFFFFFFFF
+            words[at.UNIT_STRIDE_TOPS] |= strides[i - 1] >> 36 << 4 * (i - 1)
+    words[at.UNIT_MADE] = at.MAP_MAGIC
     return words.tobytes()
 
 

@@ -9,7 +9,14 @@ from warplens.driver.entries.table import I32, U32, Pointer, entry
 from warplens.driver.machine import Driver
 from warplens.driver.status import DriverError, Status
 from warplens.driver.tensor_maps import encoded, encoded_im2col
-from warplens.lift.layout import MAP_ADDRESS, MAP_BYTES, MAP_MAGIC
+from warplens.lift.layout import (
+    MAP_ADDRESS,
+    MAP_BYTES,
+    MAP_MAGIC,
+    MAP_MARK,
+    UNIT_ADDRESS,
+    UNIT_MADE,
+)
 
 _MOST_DIMENSIONS = 5
 
@@ -56,7 +63,9 @@ def encode_im2col(
 def replace_address(driver: Driver, tensor_map: Pointer, address: Pointer) -> None:
     """The same map of a tensor that lies elsewhere."""
     data = get_bytes(tensor_map, MAP_BYTES)
-    if struct.unpack_from("<I", data)[0] != MAP_MAGIC or address % 16:
+    words = struct.unpack("<32I", data)
+    is_tile = words[UNIT_MADE] == MAP_MAGIC
+    if not (is_tile or words[MAP_MARK] == MAP_MAGIC) or address % 16:
         raise DriverError(Status.CUDA_ERROR_INVALID_VALUE, f"{tensor_map:#x} or {address:#x}")
-    place = 4 * MAP_ADDRESS
+    place = 4 * (UNIT_ADDRESS if is_tile else MAP_ADDRESS)
     put_bytes(tensor_map, data[:place] + struct.pack("<Q", address) + data[place + 8 :])

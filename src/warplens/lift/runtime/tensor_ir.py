@@ -13,7 +13,7 @@ of im2col, 6 to 10 the coordinates; slot 11 gives the box's bytes back.
 from __future__ import annotations
 
 from warplens.lift import layout as at
-from warplens.lift.runtime import cluster_ir
+from warplens.lift.runtime import cluster_ir, map_ir
 from warplens.lift.runtime.access_ir import ADDRESSES, RESULTS, VALUES
 from warplens.lift.runtime.text import Text
 from warplens.lift.vector_ir import V
@@ -122,7 +122,14 @@ def _read_map(t: Text, rank: int, mode: int) -> None:
              f"i32 {at.ACCESS_READ}, i32 %inst, i32 %lane)")  # fmt: skip
     t.do(f"br i1 {t(f'icmp eq i64 {host}, 0')}, label %bad, label %have_map")
     t.label("have_map")
-    t.do(f"%map = inttoptr i64 {host} to ptr")
+    t.do(f"%raw = inttoptr i64 {host} to ptr")
+    if mode == at.MAP_TILE:
+        read = t("call i1 @wl.tensor.unpack(ptr %raw, ptr %map)")
+        t.do(f"br i1 {read}, label %is_map, label %no_map")
+    else:
+        t.do("%map = getelementptr i8, ptr %raw, i64 0")
+        t.do("br label %is_map")
+    t.label("is_map")
     is_marked = t(f"icmp eq i32 {_map_word(t, at.MAP_MARK)}, {at.MAP_MAGIC}")
     has_rank = t(f"icmp eq i32 {_map_word(t, at.MAP_RANK)}, {rank}")
     straight = t(f"icmp eq i64 {t('and i64 %mapa, 63')}, 0")
@@ -348,6 +355,8 @@ def tensor_copy(action: str, rank: int, clusters: bool, mode: int = at.MAP_TILE)
     kind = kind if action in ("load", "store") else at.ACCESS_ATOMIC
     t = Text()
     loops = _Loops(t)
+    if mode == at.MAP_TILE:
+        loops.storage.append(f"  %map = alloca [{at.MAP_BYTES} x i8], align 16")
     _read_map(t, rank, mode)
     d = _places(t, rank, kind, clusters, mode)
     pixels = _Pixels(t, loops, rank) if mode == at.MAP_IM2COL else None
@@ -405,4 +414,4 @@ bad:
 }}"""
 
 
-DECLARATIONS = {"wl.tensor.place": PLACE}
+DECLARATIONS = {"wl.tensor.place": PLACE, "wl.tensor.unpack": map_ir.unpack()}
