@@ -5,6 +5,7 @@
 Nothing of those tests is kept here: the modules are imported from the installed packages, one
 process for each, and every test's outcome is written to the result file as soon as it is known. A
 module that is in the file already is not run again.
+A test's limit is of processor time, so that a busy machine fails nothing.
 `--table` prints the file as the table of the docs.
 """
 
@@ -27,7 +28,7 @@ from typing import Any
 ROOT = "numba.cuda.tests"
 PACKAGE = "numba-cuda"
 GROUPS = ("doc_examples", "cudadrv", "cudapy", "nrt")
-TEST_SECONDS, MODULE_SECONDS = 150, 900
+TEST_SECONDS, MODULE_SECONDS = 150, 3600  # of the processor; of the clock
 
 
 class Slow(BaseException):
@@ -38,13 +39,14 @@ class Outcomes(unittest.TestResult):
     """Writes a line for every test."""
 
     def _tell(self, test: unittest.TestCase, outcome: str, reason: str = "") -> None:
-        signal.alarm(0)
-        print(json.dumps([test.id().removeprefix(ROOT + "."), outcome, reason]), flush=True)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        line = json.dumps([test.id().removeprefix(ROOT + "."), outcome, reason])
+        print(line, file=sys.__stdout__, flush=True)  # a test may hold sys.stdout
 
     def startTest(self, test: unittest.TestCase) -> None:
         """Begins to count a test's time."""
         super().startTest(test)
-        signal.alarm(TEST_SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, TEST_SECONDS)
 
     def addSuccess(self, test: unittest.TestCase) -> None:
         """Passed."""
@@ -81,9 +83,9 @@ def run_module(name: str, gpu: str) -> None:
     """Runs one module in this process; outcomes go to standard output."""
 
     def too_slow(*_: Any) -> None:
-        raise Slow(f"longer than {TEST_SECONDS} s")
+        raise Slow(f"longer than {TEST_SECONDS} s of processor time")
 
-    signal.signal(signal.SIGALRM, too_slow)
+    signal.signal(signal.SIGPROF, too_slow)
     import warplens.cuda
 
     warplens.cuda.choose(gpu, prints=True)

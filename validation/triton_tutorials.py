@@ -112,7 +112,7 @@ def run_one(path: Path, gpu: str) -> None:
     else:
         runpy.run_path(str(path), run_name="__main__")
     last = simulated.launches[-1]
-    print(f"{len(simulated.launches)} launches; the last, {last.kernel.name}: "
+    print(f"{len(simulated.launches)} launches; the last, {last.function_name}: "
           f"{last.metric('gpu__time_duration.sum')} ns, "
           f"{last.metric('smsp__inst_executed.sum')} warp instructions")
 

@@ -150,6 +150,21 @@ def do_bench(
     return [milliseconds] if return_mode == "all" else milliseconds
 
 
+class _HostBlas:
+    """What Triton's programs call as cuBLAS: PyTorch's products on the CPU, which take no time."""
+
+    def __init__(self, workspace: Any) -> None:
+        self._torch: Any = importlib.import_module("torch")
+
+    def matmul(self, a: Any, b: Any, c: Any) -> None:
+        """c = a times the transpose of b."""
+        c.copy_(self._torch.matmul(a.float(), b.float().T))
+
+    def gemm(self, a: Any, b: Any, c: Any, d: Any, alpha: float, beta: float) -> None:
+        """d = alpha times a times the transpose of b, plus beta times c."""
+        d.copy_(alpha * self._torch.matmul(a.float(), b.float().T) + beta * c.float())
+
+
 class SimulatedDevice:
     """Triton's driver interface over the simulated driver."""
 
@@ -238,6 +253,8 @@ def activate(give_driver: GiveDriver) -> None:
     importlib.import_module("triton.runtime.driver").driver.set_active(device)
     testing: Any = importlib.import_module("triton.testing")
     testing.do_bench = do_bench
+    nvidia: Any = importlib.import_module("triton._C.libtriton").nvidia
+    nvidia.cublas.CublasLt = _HostBlas
     if "torch" in sys.modules:
         put_in_place(give_driver, _Event)
 

@@ -49,7 +49,7 @@ FEATURES = (
     Feature("driver code", "no CUDA C++ compiles to it; please report the kernel",
             ("ACQSHMINIT", "GETLMEMBASE", "SETCTAID", "SETLMEMBASE", "USETSHMSZ")),
     Feature("instructions never seen in compiled code", "please report the kernel",
-            ("IMUL", "MOV64IUR", "UCLEA", "ULEPC", "UP2UR", "UR2UP", "WARPGROUPSET")),
+            ("IMUL", "MOV64IUR", "UCLEA", "ULEPC", "UR2UP", "WARPGROUPSET")),
 )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from warplens.lift.decode.binding import KEY_PREDICATE, KEY_UNIFORM, BindingErro
 from warplens.lift.engines.llvm_lanes import Value
 from warplens.lift.regions.generators import role
 from warplens.lift.regions.writer import RegionWriter
-from warplens.sass.model import RZ, Imm, Operand, Reg, Special, UReg
+from warplens.sass.model import RZ, Imm, Operand, Pred, Reg, Special, UPred, UReg
 
 SpecialReader = Callable[[RegionWriter], Value]
 _READERS: dict[str, SpecialReader] = {}
@@ -205,20 +205,25 @@ def _predicate_mask(operand: Operand) -> int:
 
 @role("p2r")
 def p2r(w: RegionWriter, item: Bound) -> None:
-    """P2R: predicates as bits of a byte, merged into a register under a mask."""
+    """P2R and UP2UR: predicates as bits of a byte, merged into a register under a mask."""
     x = w.x
     destination = item.inst.operands[0]
     base, mask = item.inst.operands[-2:]  # nvdisasm does not always print PR
-    assert isinstance(destination, Reg)
+    is_uniform = isinstance(destination, UReg)
+    if is_uniform and item.inst.guard is not None:
+        raise BindingError("UP2UR under a predicate")
     shift = _byte_shift(item.inst.modifiers)
     packed = x.u32(0)
     for i in range(7):
-        bit = x.select(w.registers.read(KEY_PREDICATE + i), x.u32(1 << i), x.u32(0))
-        packed = x.or_(packed, bit)
+        set_ = w.operands.predicate(UPred(i) if is_uniform else Pred(i), False)
+        packed = x.or_(packed, x.select(set_, x.u32(1 << i), x.u32(0)))
     select = x.shl(x.and_(w.operands.bits_word(mask, 0, False), x.u32(0xFF)), x.u32(shift))
     old = x.and_(w.operands.bits_word(base, 0, False), x.not_(select))
     new = x.or_(old, x.and_(x.shl(packed, x.u32(shift)), select))
-    if destination.index != RZ:
+    if isinstance(destination, UReg) and destination.index != RZ:
+        scalar = x.scalar(x.first_active(new))
+        w.operands.write_word(KEY_UNIFORM + destination.index, Value("u32", scalar), None)
+    elif isinstance(destination, Reg) and destination.index != RZ:
         w.operands.write_word(destination.index, new, w.guard)
 
 

@@ -184,8 +184,9 @@ def _role_effects(inst: Instruction, op: Op) -> tuple[list[int], list[int]]:
         writes += [KEY_PREDICATE + i for i in range(7) if bits >> i & 1]
         reads += [KEY_PREDICATE + i for i in range(7)]
     elif role == "p2r":
+        first = KEY_UNIFORM_PREDICATE if isinstance(operands[0], UReg) else KEY_PREDICATE
         writes += _keys(operands.pop(0), 1)
-        reads += [KEY_PREDICATE + i for i in range(7)]
+        reads += [first + i for i in range(7)]
     for operand in operands:
         if isinstance(operand, Mem):
             reads += memory_keys(operand, is_wide_address(inst, operand))

@@ -72,7 +72,7 @@ _ROLES: dict[str, Reads] = {
     "b2r": Reads(predicates=2), "warpsync": Reads(marks="~"),
     "mbarrier_check": Reads(predicates=1),
     "r2p": Reads(suffixes=frozenset(("B0", "B1", "B2", "B3")), tokens="PR"),
-    "p2r": Reads(tokens="PR"), "warpgroup_wait": Reads(tokens=r"gsb\d"),
+    "p2r": Reads(tokens="U?PR"), "warpgroup_wait": Reads(tokens=r"gsb\d"),
     "texture": Reads(tokens="(ARRAY_)?([123]D|CUBE)"), "texture_query": Reads(tokens=r"[A-Z_]+"),
     "call": Reads(tokens=r"[\w$.]+"),  # what a name means is known, or refused, when linked
 }  # fmt: skip
