@@ -5,7 +5,8 @@ from __future__ import annotations
 from warplens.isa.table import op
 
 
-@op("P2R", "UP2UR", role="p2r", sig="<-", mods="B1 B2 B3", pipe="alu", latency="alu", category="bit")
+@op("P2R", "UP2UR", role="p2r", sig="<-", mods="B1 B2 B3", pipe="alu", latency="alu",
+    category="bit")  # fmt: skip
 def p2r() -> None:
     """A byte of d (the lowest, or .B1 to .B3) = predicates where the mask is set; else d = a."""
 

@@ -30,6 +30,18 @@ class _PythonFunctions(ctypes.Structure):
     )
 
 
+def python_functions() -> ctypes.Structure:
+    """What a C library needs to call into Python, whatever its caller holds."""
+    interface = ctypes.pythonapi
+    return _PythonFunctions(*(
+        ctypes.cast(function, ctypes.c_void_p).value
+        for function in (
+            interface.PyGILState_Ensure, interface.PyGILState_Release,
+            interface.PyErr_Fetch, interface.PyErr_Restore,
+        )
+    ))  # fmt: skip
+
+
 class _InPlace:
     """The library of this process; the driver behind it is made when it is first needed."""
 
@@ -67,17 +79,9 @@ class _InPlace:
         return prototype(callback)
 
     def _connect(self) -> None:
-        interface = ctypes.pythonapi
-        functions = _PythonFunctions(*(
-            ctypes.cast(function, ctypes.c_void_p).value
-            for function in (
-                interface.PyGILState_Ensure, interface.PyGILState_Release,
-                interface.PyErr_Fetch, interface.PyErr_Restore,
-            )
-        ))  # fmt: skip
         pointers = [ctypes.cast(one, ctypes.c_void_p).value for one in self._callbacks]
         table = (ctypes.c_void_p * len(pointers))(*pointers)
-        self.library.warplens_connect(ctypes.byref(functions), table)
+        self.library.warplens_connect(ctypes.byref(python_functions()), table)
 
     def disconnect(self) -> None:
         """Lets later calls fail: Python is going away."""

@@ -230,7 +230,7 @@ def _runtime_text(written: str) -> str:
     by_hand = set(_WRITTEN.findall(written))
     by_hand |= {name for name, entry in served.items() if entry.written or entry.is_internal}
     defined = [f"#define SLOT_{name} {slot}" for name, slot in slots.items()]
-    defined.append(f"#define TEXTS {_error_texts()}")
+    defined.append(f"#define TEXTS {error_texts()}")
     parts = [_SHARED, STRUCTURES, _RESULT, *defined, written]
     signatures = {name: entry.types for name, entry in served.items()}
     names = _without(exported_runtime_names(), by_hand)
@@ -257,7 +257,7 @@ def _host_library_text(library: Library) -> str:
     return "\n".join(parts)
 
 
-def _error_texts() -> str:
+def error_texts() -> str:
     """The names and texts of the runtime's codes, from the installed library: no driver needed."""
     library = ctypes.CDLL(str(packages.find_binary("nvidia-cuda-runtime", "libcudart.so.13")))
     texts = (library.cudaGetErrorName, library.cudaGetErrorString)

@@ -1,0 +1,44 @@
+"""CuPy: the CUDA runtime inside its modules is replaced by ours; kernels are NVRTC's."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+from pathlib import Path
+
+from warplens.errors import Unsupported
+from warplens.frontends.frontend import Frontend
+from warplens.frontends.runtime_inside import take_over
+
+_PACKAGE = "cupy-cuda13x"
+
+
+def _prepare() -> None:
+    """Before its import: replaces the runtime; CUB's kernels in its modules are not used."""
+    others = [name for name in ("cupy-cuda12x", "cupy-cuda11x") if _is_installed(name)]
+    if others:
+        raise Unsupported(
+            f"{others[0]} is not supported by the simulated driver",
+            hint=f'pip uninstall {others[0]}; pip install "{_PACKAGE}>=14.2,<14.3"',
+        )
+    found = importlib.util.find_spec("cupy_backends")
+    if found is None or found.submodule_search_locations is None:
+        return
+    os.environ.setdefault("CUPY_ACCELERATORS", "")
+    folder = Path(next(iter(found.submodule_search_locations)))
+    for path in (folder / "cuda" / "api").glob("runtime.*.so"):
+        take_over(path)
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+FRONTEND = Frontend(
+    module="cupy", package=_PACKAGE, first="14.2", before="14.3", prepare=_prepare
+)
