@@ -92,7 +92,8 @@ def test_version_stands_in_one_place(built: tuple[Path, Path]) -> None:
 
     assert heading is not None and heading[1] == warplens.__version__
     assert re.fullmatch(rf"warplens-{version}\.tar\.gz", archive.name)
-    assert re.fullmatch(rf"warplens-{version}-py3-none-any\.whl", wheel.name)
+    platform = "any" if not sys.platform.startswith("linux") else r"manylinux_2_\d+_\w+"
+    assert re.fullmatch(rf"warplens-{version}-py3-none-{platform}\.whl", wheel.name)
 
 
 def test_wheel_holds_the_package_and_nothing_else(built: tuple[Path, Path]) -> None:
@@ -108,6 +109,8 @@ def test_wheel_holds_the_package_and_nothing_else(built: tuple[Path, Path]) -> N
         text = archive.read(metadata).decode()
     information = {name.partition("/")[2] for name in names if ".dist-info/" in name}
 
+    if sys.platform.startswith("linux"):  # the simulated driver's C library, compiled
+        sources |= {f"warplens/libcuda/prebuilt/{name}" for name in ("libcuda.so.1", "api.json")}
     assert {name for name in names if ".dist-info/" not in name} == sources
     assert information == {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE",
                            "licenses/THIRD_PARTY_NOTICES.md"}  # fmt: skip
@@ -171,6 +174,21 @@ def test_installed_wheel_works(built: tuple[Path, Path], tmp_path: Path) -> None
     # The folders themselves, so that the .pth file of an editable warplens there has no effect.
     (packages / "needed.pth").write_text("\n".join(site.getsitepackages()) + "\n")
     use(commands, tmp_path)
+    if sys.platform.startswith("linux"):
+        uses_library_without_a_compiler(commands / "python", tmp_path)
+
+
+def uses_library_without_a_compiler(python: Path, folder: Path) -> None:
+    """The simulated driver is in place and answers with no compiler and no cache."""
+    program = (
+        "import warplens.cuda, ctypes; n = ctypes.c_int();"
+        "print(ctypes.CDLL('libcuda.so.1').cuDeviceGetCount(ctypes.byref(n)), n.value)"
+    )
+    alone = {"PATH": str(folder / "nothing"), "WARPLENS_CACHE_DIR": "off"}
+    done = subprocess.run(
+        [python, "-c", program], capture_output=True, text=True, cwd=folder, check=False, env=alone
+    )
+    assert done.stdout == "0 1\n", done.stderr
 
 
 def test_every_other_python_starts(

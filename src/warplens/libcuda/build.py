@@ -29,7 +29,11 @@ def build(source: str, soname: str = SONAME) -> Path:
     if data is None:
         data = compiled(source, soname=soname)
         cache.put("libcuda", key, data)
-    # The dynamic linker needs a file of its own: cache entries begin with a digest.
+    return placed(data, soname)
+
+
+def placed(data: bytes, soname: str = SONAME) -> Path:
+    """A file of its own for the dynamic linker: cache entries begin with a digest."""
     folder = Path(tempfile.mkdtemp(prefix="warplens-libcuda-"))
     path = folder / soname
     path.write_bytes(data)

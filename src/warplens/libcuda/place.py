@@ -16,9 +16,10 @@ from warplens.driver.entries import served
 from warplens.driver.entries.table import C_TYPES, Entry
 from warplens.driver.machine import Driver
 from warplens.errors import ToolchainError, Unsupported
-from warplens.libcuda.build import SONAME, build
+from warplens.libcuda.build import SONAME, build, placed
 from warplens.libcuda.header import driver_api
 from warplens.libcuda.lookup import lookups
+from warplens.libcuda.shipped import shipped_api, shipped_library
 from warplens.libcuda.source import DEINITIALIZED, library_source
 
 
@@ -49,10 +50,14 @@ class _InPlace:
         self.make = make
         self.started: Driver | None = None
         self._lock = threading.Lock()
-        api = driver_api()
+        known = shipped_api()
+        api = known or driver_api()
         entries = {**served(), **lookups(api, self._address_of)}
         signatures = {name: entry.types for name, entry in entries.items()}
-        self.path = build(library_source(api.names, signatures))
+        if known is not None:
+            self.path = placed(shipped_library())
+        else:
+            self.path = build(library_source(api.names, signatures))
         # Some programs look for the file, so it stays for as long as the process.
         atexit.register(_remove, self.path.parent, os.getpid())
         self.library = ctypes.CDLL(str(self.path), mode=ctypes.RTLD_GLOBAL)
