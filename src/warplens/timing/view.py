@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+import numpy as np
+
 from warplens.errors import InputError
 from warplens.result import STATE_LETTERS, ScheduleWindow
-from warplens.timing.model import Model
+from warplens.timing.model import Model, Replay
 from warplens.timing.stall import REASONS, SELECTED
 from warplens.wording import count
 
@@ -113,9 +115,16 @@ class Schedule:
         return json.dumps({"traceEvents": events, "displayTimeUnit": "ms"})
 
 
-def schedule(model: Model, *, sm: int = 0, first: int = 0, cycles: int = 200) -> Schedule:
+def _replayed(model: Model, cycles: int) -> Replay:
+    """The beginning of a launch with every warp's states, so many cycles of it at least."""
+    return model.replay(events=_EVENTS, limit=max(2000, cycles * 8))
+
+
+def schedule(
+    model: Model, *, sm: int = 0, first: int = 0, cycles: int = 200, replay: Replay | None = None
+) -> Schedule:
     """Replays the beginning of a launch and keeps every warp's state."""
-    replay = model.replay(events=_EVENTS, limit=max(2000, (first + cycles) * 8))
+    replay = replay or _replayed(model, first + cycles)
     known = replay.counts.events
     if int(replay.sm["n_events"]) >= len(known) and int(known[-1][1]) < first + cycles:
         raise InputError(
@@ -151,14 +160,18 @@ def schedule(model: Model, *, sm: int = 0, first: int = 0, cycles: int = 200) ->
 
 
 def window(model: Model, *, first: int | None = None, cycles: int = _WINDOW) -> ScheduleWindow:
-    """Some cycles as plain data; without a first one, from the middle of the first blocks."""
+    """Some cycles as plain data; without a first one, near the middle of the first blocks, from
+    a cycle in which an instruction is issued."""
     if not 1 <= cycles <= _LONGEST:
         raise InputError(f"a report shows 1 to {_LONGEST:,} cycles of a schedule, not {cycles:,}")
+    replay = None
     if first is None:
         n = model.result.blocks
         ends = int(model.result.counts.done[:n, 0].min()) if n else model.result.cycles
-        first = max(0, min(ends // 2 - cycles // 2, _LATEST))
-    found = schedule(model, first=first, cycles=cycles)
+        near = max(0, min(ends // 2 - cycles // 2, _LATEST))
+        replay = _replayed(model, near + 2 * cycles)
+        first = _busy(replay, near, cycles)
+    found = schedule(model, first=first, cycles=cycles, replay=replay)
     index = {one.address: i for i, one in enumerate(model.question.kernel.instructions)}
     end = first + cycles
     blocks: dict[tuple[int, int], int] = {}
@@ -177,3 +190,15 @@ def window(model: Model, *, first: int | None = None, cycles: int = _WINDOW) -> 
         ),
         blocks=tuple((warp, begin, block) for (warp, block), begin in blocks.items()),
     )
+
+
+def _busy(replay: Replay, near: int, cycles: int) -> int:
+    """The issue nearest to a cycle that begins a window with half as many issues as any other."""
+    known = replay.counts.events[: int(replay.sm["n_events"])]
+    begins = known[(known[:, 3] == SELECTED) & (known[:, 2] > known[:, 1]), 1]
+    issues = np.sort(begins[begins <= near + cycles])
+    if not len(issues):
+        return near
+    held = np.searchsorted(issues, issues + cycles) - np.arange(len(issues))
+    rich = issues[2 * held >= held.max()]
+    return int(rich[np.argmin(np.abs(rich - near))])
