@@ -36,6 +36,7 @@ from warplens.result import (
     SourceTable,
     Value,
 )
+from warplens.toolchain.ptx_lines import kernel_lines
 
 COMMAND_LINE = "Command line profiler metrics"
 _SPACES = {
@@ -235,9 +236,12 @@ def line_table(sources: Sources, texts: dict[str, str] | None = None) -> LineTab
     )
 
 
-def source_table(sources: Sources, texts: dict[str, str] | None = None) -> SourceTable:
+def source_table(
+    sources: Sources, texts: dict[str, str] | None = None, ptx: str = ""
+) -> SourceTable:
     """The source page: one row per instruction. `texts` holds sources that are not on disk."""
     instructions = sources.execution.kernel.instructions
+    lines = kernel_lines(ptx, sources.execution.kernel.name)
     files = tuple(_shown_file(one.file, texts or {}) for one in instructions)
     return SourceTable(
         addresses=tuple(one.address for one in instructions),
@@ -246,6 +250,9 @@ def source_table(sources: Sources, texts: dict[str, str] | None = None) -> Sourc
         lines=tuple(one.line for one in instructions),
         columns=tuple(_column(c.heading, c.metric, sources) for c in SOURCE_COLUMNS),
         sources=_source_texts({file for file in files if file}, texts or {}),
+        ptx=tuple(one.text for one in lines),
+        ptx_files=tuple(_shown_file(one.file, texts or {}) for one in lines),
+        ptx_lines=tuple(one.line for one in lines),
     )
 
 

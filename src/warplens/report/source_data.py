@@ -61,7 +61,7 @@ def source_view(result: Result) -> dict[str, Any]:
         for name, text in table.sources.items():
             if name not in files:
                 files[name] = {"name": name, "lines": _excerpt(text, used.get(name, set()))}
-        key = (launch.mangled, table.sass, table.lines, table.files)
+        key = (launch.mangled, table.sass, table.lines, table.files, table.ptx)
         if key not in kernels:
             kernels[key] = len(listings)
             listings.append(_listing(table))
@@ -147,15 +147,18 @@ def _excerpt(text: str, used: set[int]) -> list[list[Any]]:
 
 
 def _listing(table: SourceTable) -> dict[str, Any]:
-    names = sorted({file for file in table.files if file})
+    names = sorted({file for file in (*table.files, *table.ptx_files) if file})
     position = {name: index for index, name in enumerate(names)}
+    ptx = zip(table.ptx, table.ptx_files, table.ptx_lines, strict=True)
     return {
         "addresses": list(table.addresses),
         "sass": list(table.sass),
         "names": names,
         "files": [-1 if file is None else position[file] for file in table.files],
         "lines": [line or 0 for line in table.lines],
-    }
+        "ptx": [[text, -1 if file is None else position[file], line or 0]
+                for text, file, line in ptx],
+    }  # fmt: skip
 
 
 def _line_columns(table: LineTable | None) -> dict[str, Any] | None:

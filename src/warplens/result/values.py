@@ -126,7 +126,11 @@ class SourceColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceTable:
-    """The SASS of a kernel with its source lines and per-instruction values, in program order."""
+    """The SASS of a kernel with its source lines and per-instruction values, in program order.
+
+    `ptx` holds the kernel's PTX line by line, where a source was compiled, with source places of
+    its own.
+    """
 
     addresses: tuple[int, ...]
     sass: tuple[str, ...]
@@ -134,6 +138,9 @@ class SourceTable:
     lines: tuple[int | None, ...]
     columns: tuple[SourceColumn, ...]
     sources: dict[str, str] = field(default_factory=dict)  # file name -> text
+    ptx: tuple[str, ...] = ()
+    ptx_files: tuple[str | None, ...] = ()
+    ptx_lines: tuple[int | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

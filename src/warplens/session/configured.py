@@ -103,13 +103,15 @@ class ConfiguredKernel:
                         launch.memory.take_as_written()
         finally:
             bar.close()
-        unit = self._code.image.unit
+        image = self._code.image
+        unit = image.unit
         done = Launch(
             execution,
             self.device.gpu,
             clock_mhz=self.device.clock_mhz,
             function_name=bare_name(self.sass.demangled),
             texts={} if unit is None else {unit.name: unit.text},
+            ptx=image.ptx,
             timing=timing,
             predicted=predict,
             stepper=partial(self._step, kept),

@@ -72,6 +72,7 @@ class Launch:
         clock_mhz: float | None = None,
         function_name: str = "",
         texts: dict[str, str] | None = None,
+        ptx: str | None = None,
         timing: Callable[[], LaunchTiming | None] | None = None,
         stepper: Callable[..., Stepper] | None = None,
         predicted: bool = False,
@@ -83,6 +84,7 @@ class Launch:
         self.clock_mhz = gpu.clock_mhz() if clock_mhz is None else clock_mhz
         self.function_name = function_name or execution.kernel.name
         self._texts = texts or {}
+        self._ptx = ptx or ""
         self._timer = timing
         self._stepper = stepper
         self.predicted = predicted
@@ -204,7 +206,7 @@ class Launch:
 
     def source(self) -> SourceTable:
         """The source page: SASS, source lines and per-instruction values."""
-        table = source_table(self.sources, self._texts)
+        table = source_table(self.sources, self._texts, self._ptx)
         return with_stalls(table, stalls_of(self.sources.timing))
 
     @cached_property

@@ -16,14 +16,13 @@ from warplens.session.kernel_arguments import example
 from warplens.session.module import Module
 from warplens.session.options import LaunchOptions
 from warplens.studio.requests import CodeRequest
+from warplens.toolchain.ptx_lines import kernel_lines
 from warplens.toolchain.source import SourceUnit
 
 _MESSAGE = re.compile(r"^(?P<file>.+?)\((?P<line>\d+)\): (?P<kind>[a-z ]*error|warning)[^:]*: "
                       r"(?P<text>.*)$", re.MULTILINE)  # fmt: skip
 _KEPT = 6
 _NOWHERE = Path("/studio")  # of sources that are no files
-_LOC = re.compile(r"\s*\.loc\s+(\d+)\s+(\d+)")
-_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.MULTILINE)
 _modules: OrderedDict[tuple[Any, ...], Module] = OrderedDict()
 
 
@@ -148,24 +147,8 @@ def sass_rows(kernel: SassKernel, name: str) -> list[list[Any]]:
 
 def ptx_rows(ptx: str, mangled: str, name: str) -> list[list[Any]]:
     """[text, line of the source or 0] for every line of a kernel's PTX."""
-    begin = re.search(rf"^[^\n]*\.entry\s+{re.escape(mangled)}\s*\(", ptx, re.MULTILINE)
-    if begin is None:
-        return []
-    files = {int(number): path for number, path in _FILE.findall(ptx)}
-    rows: list[list[Any]] = []
-    line, depth = 0, 0
-    for text in ptx[begin.start() :].splitlines():
-        place = _LOC.match(text)
-        if place is not None:
-            line = int(place[2]) if files.get(int(place[1])) == name else 0
-            continue
-        depth += text.count("{") - text.count("}")
-        if text.strip():
-            is_code = depth > 0 and text.startswith("\t") and not text.strip().startswith(".")
-            rows.append([text.rstrip().expandtabs(4), line if is_code else 0])
-        if depth == 0 and "}" in text:
-            break
-    return rows
+    return [[one.text, (one.line or 0) if one.file == name else 0]
+            for one in kernel_lines(ptx, mangled)]  # fmt: skip
 
 
 def placed_arguments(arguments: Sequence[str], folder: Path | None) -> tuple[str, ...]:

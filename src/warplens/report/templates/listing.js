@@ -8,6 +8,10 @@ const SASS = [
   ["com", /\/\*.*?\*\/|\/\/.*/y], ["str", /@!?U?P\w+/y], ["lit", /\b(0x[0-9a-f]+|\d+\.?\d*)\b/y],
   ["kw", /\b[A-Z][A-Z0-9]{1,}(\.[A-Z0-9_]+)*(?=\s|$)/y],
 ];
+const PTX = [
+  ["com", /\/\/.*|\/\*.*?\*\//y], ["str", /@!?%\w+/y], ["lit", /\b(0[fFdDxX][0-9a-fA-F]+|\d+\.?\d*)\b/y],
+  ["kw", /\.(visible|entry|func|param|reg|pred|shared|local|const|global|align|maxntid|reqntid|minnctapersm|[usbf]\d+)\b|\b[a-z]\w*(\.[a-z_]\w*)*(?=[\s;])/y],
+];
 function paint(cell, text, tokens) {
   let plain = "", at = 0;
   const flush = () => { if (plain) { cell.append(plain); plain = ""; } };

@@ -1,4 +1,5 @@
-const code = new Listing(byId("code"), CUDA), sass = new Listing(byId("sass"), SASS);
+const code = new Listing(byId("code"), CUDA), sass = new Listing(byId("sass"), SASS), ptx = new Listing(byId("ptx"), PTX);
+const listings = [code, sass, ptx];
 let view = null; // what the chosen launch shows
 
 function heading(column) {
@@ -52,9 +53,10 @@ function loadLaunch() {
   offerColumns();
   chooseFiles();
   fillSass();
+  fillPtx();
   fillCode();
   search();
-  code.host.scrollTop = sass.host.scrollTop = 0;
+  for (const list of listings) list.host.scrollTop = 0;
   const first = firstOfInterest();
   if (first >= 0) { sass.select(first, true); follow(first, true); }
 }
@@ -97,6 +99,13 @@ function fillSass() {
   for (const row of rows) if (view.marks.has(row.key)) row.advice = view.marks.get(row.key);
   sass.fill(headings("Address", "SASS", columns), rows);
 }
+function fillPtx() {
+  const k = view.kernel;
+  byId("withptx").hidden = !k.ptx.length;
+  ptx.host.hidden = !k.ptx.length || !byId("showptx").checked;
+  ptx.fill([{ short: "" }, { short: "" }, { short: "PTX", left: true }], k.ptx.map(([text, file, line], i) => (
+    { head: String(i + 1), text, cells: [], key: file >= 0 && line ? `${k.names[file]}:${line}` : "" })));
+}
 function fillCode() {
   const file = data.files.find((f) => f.name === state.file);
   const lines = view.lines;
@@ -123,30 +132,33 @@ function firstOfInterest() {
   return column && column.top > 0 ? column.values.indexOf(column.top) : -1;
 }
 
-// --- links both ways
-function follow(index, scroll) { // from a SASS row to its source line
-  const k = view.kernel;
-  if (index < 0 || !sass.rows[index]) return;
-  const file = k.files[index];
-  if (file >= 0 && k.names[file] !== state.file && scroll) {
-    state.file = k.names[file];
-    byId("file").value = state.file;
+// --- links between source, SASS and PTX
+const withKey = (list, key) => (key ? list.rows.flatMap((r, i) => (r.key === key ? [i] : [])) : []);
+function follow(index, scroll, list = sass) { // from a row of SASS or PTX to its source line
+  const row = list.rows[index];
+  if (!row) return;
+  const file = row.key.slice(0, row.key.lastIndexOf(":"));
+  if (row.key && file !== state.file && scroll) {
+    state.file = file;
+    byId("file").value = file;
     fillCode();
   }
-  const key = sass.rows[index].key;
-  const at = key ? code.rows.findIndex((row) => row.key === key) : -1;
-  code.link(at < 0 ? [] : [at], at >= 0);
-  sass.link([], false);
+  for (const other of listings) {
+    if (other === list) { other.link([], false); continue; }
+    const found = withKey(other, row.key);
+    other.link(other === code ? found.slice(0, 1) : found, found.length > 0);
+  }
 }
-function back(index, scroll) { // from a source line to its SASS
-  const row = code.rows[index];
-  const found = row && row.key ? sass.rows.flatMap((r, i) => (r.key === row.key ? [i] : [])) : [];
-  sass.link(found, scroll !== false);
+function back(index, scroll) { // from a source line to its SASS and PTX
+  const row = code.rows[index], key = row ? row.key : "";
+  for (const list of [sass, ptx]) list.link(withKey(list, key), scroll !== false);
   code.link([], false);
-  return found;
+  return [...sass.linked];
 }
-sass.onSelect = (index) => follow(index, true);
-sass.onEnter = (index) => { follow(index, true); const at = [...code.linked][0]; if (at !== undefined) { code.select(at, true); code.host.focus(); } };
+for (const list of [sass, ptx]) {
+  list.onSelect = (index) => follow(index, true, list);
+  list.onEnter = (index) => { follow(index, true, list); const at = [...code.linked][0]; if (at !== undefined) { code.select(at, true); code.host.focus(); } };
+}
 code.onSelect = (index) => back(index, true);
 code.onEnter = (index) => { const found = back(index, true); if (found.length) { sass.select(found[0], true); sass.host.focus(); } };
 
@@ -179,7 +191,7 @@ function search() {
   const wanted = state.search.toLowerCase();
   state.matches = [];
   state.match = -1;
-  for (const list of [code, sass]) {
+  for (const list of ptx.host.hidden ? [code, sass] : listings) {
     list.rows.forEach((row, i) => {
       row.hit = wanted !== "" && row.text.toLowerCase().includes(wanted);
       if (row.hit) state.matches.push([list, i]);
@@ -194,7 +206,7 @@ function step(by) {
   state.match = (state.match + by + n) % n;
   const [list, index] = state.matches[state.match];
   list.select(index, true);
-  if (list === sass) follow(index, true); else back(index, true);
+  if (list === code) back(index, true); else follow(index, true, list);
   byId("matches").textContent = `${state.match + 1} of ${n}`;
 }
 const box = byId("search");
@@ -219,10 +231,18 @@ function widths(percent) {
   splitter.parentElement.style.setProperty("--right", `${100 - left}fr`);
   splitter.setAttribute("aria-valuenow", String(left));
   store.set("warplens-split", String(left));
-  code.draw(true);
-  sass.draw(true);
+  for (const list of listings) list.draw(true);
 }
 if (splitter) {
+  const both = byId("showptx"); // from the start where there is room for three columns
+  both.checked = store.get("warplens-ptx") === null ? innerWidth >= 1700 : store.get("warplens-ptx") === "1";
+  both.addEventListener("change", () => {
+    store.set("warplens-ptx", both.checked ? "1" : "0");
+    if (!view) return;
+    fillPtx();
+    search();
+    if (sass.current >= 0) follow(sass.current, false);
+  });
   const kept = Number(store.get("warplens-split"));
   if (kept) widths(kept);
   splitter.addEventListener("pointerdown", (event) => {
@@ -243,7 +263,7 @@ if (splitter) {
     ["bare", (list, on) => list.host.classList.toggle("bare", on)],
   ]) {
     byId(id).addEventListener("change", (event) => {
-      for (const list of [code, sass]) { change(list, event.target.checked); list.draw(true); }
+      for (const list of listings) { change(list, event.target.checked); list.draw(true); }
     });
   }
 }
