@@ -24,7 +24,8 @@ from warplens.wording import percent
 if TYPE_CHECKING:
     from warplens.timing.model import Model
 
-_MODULES = ("advice_counted", "advice_work", "advice_caches", "advice_timed")
+_MODULES = ("advice_counted", "advice_work", "advice_addresses", "advice_predicates",
+            "advice_caches", "advice_timed")
 _NO_GAIN = 5.0  # percent: a cause that costs less of the modelled time only informs
 
 

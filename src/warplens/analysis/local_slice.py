@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from warplens.sass.model import RZ, Instruction, Mem, Reg, SassKernel
 
-_ADDRESS_MAKERS = frozenset(
+ADDRESS_MAKERS = frozenset(
     {"IADD", "IADD3", "IMAD", "LEA", "LOP3", "MOV", "PRMT", "SEL", "SHF", "VIADD"}
 )
 
@@ -38,7 +38,7 @@ def _add_producer(
     code = kernel.instructions
     writers = [i for i in range(start, end) if _written(code[i]) == register]
     before = [i for i in writers if i < index]
-    if not before or code[before[-1]].opcode not in _ADDRESS_MAKERS:
+    if not before or code[before[-1]].opcode not in ADDRESS_MAKERS:
         return
     writer = before[-1]
     later = [i for i in writers if i > writer]

@@ -54,6 +54,9 @@ _HEAT = {
     "LocalMemory": "L2 Theoretical Sectors Local",
     "AtomicContention": "Warp Stall Cycles",
     "CPIStall": "Warp Stall Cycles",
+    "AddressArithmetic": "Instructions Executed",
+    "IntegerDivision": "Instructions Executed",
+    "PredicatedOff": "Instructions Executed",
 }
 # Counted efficiencies: label, metric, what 100 % is, what it means.
 _EFFICIENCIES = (

@@ -15,6 +15,7 @@ from warplens.session.device import Device
 from warplens.session.kernel_arguments import example
 from warplens.session.module import Module
 from warplens.session.options import LaunchOptions
+from warplens.studio import scripts
 from warplens.studio.requests import CodeRequest
 from warplens.toolchain.ptx_lines import kernel_lines
 from warplens.toolchain.source import SourceUnit
@@ -53,7 +54,7 @@ def source_name(request: CodeRequest, folder: Path | None) -> str:
 def compiled(request: CodeRequest, folder: Path | None) -> dict[str, Any]:
     """Everything that the editor shows of a source that is not run."""
     if request.file.endswith(".py"):
-        return _python(request)
+        return scripts.read(request)
     try:
         module = module_of(request, folder)
     except CompileError as error:
@@ -79,18 +80,6 @@ def _chosen(request: CodeRequest, module: Module) -> SassKernel | None:
     if request.kernel:
         return module.sass(request.kernel)
     return module.sass(module.names[0].mangled) if module.names else None
-
-
-def _python(request: CodeRequest) -> dict[str, Any]:
-    """A script is only read: what it compiles shows when it has run."""
-    found = []
-    try:
-        compile(request.source, request.file, "exec", dont_inherit=True)
-    except (SyntaxError, ValueError) as error:
-        line = getattr(error, "lineno", None) or 1
-        found.append({"line": line, "severity": "error", "text": getattr(error, "msg", str(error))})
-    return {"diagnostics": found, "kernels": [], "kernel": None,
-            "message": "" if found else "Run the script to see the kernels that it launches."}
 
 
 def diagnostics(log: str, name: str) -> list[dict[str, Any]]:

@@ -21,6 +21,7 @@ from warplens.studio.checking import checked
 from warplens.studio.compiling import module_of, placed_arguments, source_name
 from warplens.studio.gallery import find_exercise
 from warplens.studio.requests import LaunchRequest
+from warplens.studio.scripts import code_of
 from warplens.version import __version__
 
 _SECTIONS = ("PmSampling", "PmSampling_WarpStates")
@@ -91,6 +92,9 @@ class Runner:
         return {**self._keep(result, identifier), "source": text}
 
     def _prepared(self, request: LaunchRequest) -> tuple[Any, tuple[Any, ...], list[Any]]:
+        if request.file.endswith(".py"):
+            raise InputError("scripts are run as a whole", hint="Use Run; in a terminal, "
+                             f"`warplens sanitize {request.file}` checks them.")  # fmt: skip
         module = module_of(request, self._folder)
         if not request.kernel and not module.names:
             raise InputError("the source has no kernel", hint="Templates need name<...>.")
@@ -121,7 +125,9 @@ class Runner:
     def _script(self, request: LaunchRequest, identifier: str) -> dict[str, Any]:
         """Runs a Python script; its launches are those of `warplens profile`."""
         folder = self._folder or self._results
-        script = self._results / f"{identifier}.py"
+        place = self._results / identifier
+        place.mkdir(exist_ok=True)
+        script = place / Path(request.file).name
         script.write_text(request.source, encoding="utf-8")
         target = self._results / f"{identifier}.wlens"
         done = subprocess.run(
@@ -131,8 +137,13 @@ class Runner:
         )  # fmt: skip
         if done.returncode or not target.exists():
             raise InputError(done.stderr.strip()[-4000:] or "the script launched no kernel")
-        return {**self._keep(load(target), identifier), "output": done.stdout[:20_000],
-                "arrays": []}  # fmt: skip
+        result = load(target)
+        if not result.launches:
+            raise InputError("the script launched no kernel")
+        longest = max(result.launches, key=_nanoseconds)
+        return {**self._keep(result, identifier), "output": done.stdout[:20_000], "arrays": [],
+                "code": code_of(longest, str(script)),
+                "lines": _line_values(longest, str(script))}  # fmt: skip
 
 
 def summary(launch: LaunchResult) -> dict[str, Any]:
@@ -160,12 +171,18 @@ def summary(launch: LaunchResult) -> dict[str, Any]:
     }
 
 
-def _line_values(launch: LaunchResult) -> dict[str, dict[int, float]]:
+def _nanoseconds(launch: LaunchResult) -> float:
+    value = launch.metrics.get("gpu__time_duration.sum")
+    return float(value.number) if value is not None and isinstance(value.number, int | float) \
+        else 0.0  # fmt: skip
+
+
+def _line_values(launch: LaunchResult, own: str = "") -> dict[str, dict[int, float]]:
     """Per source line of the kernel's own file: warp instructions and stall cycles."""
     table = launch.by_line
     if table is None or launch.source is None or not launch.source.sources:
         return {}
-    own = next(iter(launch.source.sources))
+    own = own or next(iter(launch.source.sources))
     wanted = {"Instructions Executed": "instructions", "Warp Stall Cycles": "stalls",
               "L2 Theoretical Sectors Global": "sectors"}  # fmt: skip
     found: dict[str, dict[int, float]] = {}

@@ -14,6 +14,11 @@ export const launch = {
     if (shared !== undefined) byId("shared").value = String(shared);
     if (given) this.pending = [...given];
   },
+  // A script launches its kernels itself.
+  scripted(on) {
+    for (const id of ["kernel", "grid", "block", "shared", "apply", "sizes", "compare3", "s-block", "s-registers", "s-shared", "s-gpu"]) byId(id).disabled = on;
+    if (on) byId("arguments").replaceChildren(element("p", { class: "note" }, "The script launches its kernels itself."));
+  },
   // The parameters of the kernel as compiled; what was typed stays while they are the same.
   parameters(list) {
     const signature = JSON.stringify(list.map((p) => p.type));

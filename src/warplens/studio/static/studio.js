@@ -41,8 +41,9 @@ const compile = latest(async () => {
   byId("kernels").replaceChildren(...answer.kernels.map((name) => new Option(name, name.split("(")[0])));
   const errors = answer.diagnostics.filter((d) => d.severity === "error").length;
   document.body.classList.toggle("stale", !answer.kernel);
+  launch.scripted(page.file.endsWith(".py"));
   if (!answer.kernel) {
-    say(answer.message || `${errors} error${errors === 1 ? "" : "s"}`, errors || answer.message ? "error" : "");
+    say(answer.message || `${errors} error${errors === 1 ? "" : "s"}`, errors || (answer.message && !answer.python) ? "error" : "");
     document.body.dataset.compiled = String(Number(document.body.dataset.compiled || 0) + 1);
     return;
   }
@@ -73,12 +74,12 @@ function showProblems() {
     d.line ? element("button", { type: "button", class: "link", on: { click: () => editor.goTo(d.line) } }, `line ${d.line}`) : null, ` ${d.text}`)));
 }
 async function showFacts(k) {
-  const shared = Number(byId("shared").value) || 0;
-  const threads = launch.read().block.reduce((a, b) => a * b, 1);
+  const shared = k.dynamic_shared ?? (Number(byId("shared").value) || 0);
+  const threads = (k.block || launch.read().block).reduce((a, b) => a * b, 1);
   const answer = await ask("occupancy", { gpu: byId("gpu").value, threads, registers: k.registers, static: k.static_shared, shared });
   const o = answer.occupancy || { error: answer.error.message };
   const rows = [
-    ["Registers", `${k.registers} per thread, at most ${k.live} alive`],
+    ["Registers", `${k.registers} per thread${k.live === null ? "" : `, at most ${k.live} alive`}`],
     ["Local memory", k.local ? `${grouped.format(k.local)} B per thread, ${k.spills} stores (spills or arrays)` : "none: nothing spilled"],
     ["Shared memory", `${grouped.format(k.static_shared)} B static, ${grouped.format(shared)} B dynamic`],
     ["Occupancy", o.error ? o.error : `${o.percent.toFixed(0)} %: ${o.blocks} blocks, ${o.warps} of ${o.max_warps} warps per SM`],
@@ -103,12 +104,19 @@ async function run() {
   const answer = await ask("run", { ...request(), ...launch.read(), exercise: page.exercise });
   busy(false);
   if (answer.error) { failed(answer.error); return; }
-  page.lines = answer.launches[0].lines;
+  page.lines = answer.lines || answer.launches[0].lines;
   showValues();
+  if (answer.code) { // of a script, whose kernels are compiled by its run
+    document.body.classList.remove("stale");
+    whatif.code = answer.code;
+    listings.show(answer.code);
+    editor.setMarks(listings.marks());
+    showFacts(answer.code);
+  }
   results.history.push(answer.entry);
   fillHistory();
   whatif.base = answer.entry.id;
-  toLaunch();
+  if (!answer.code) toLaunch();
   byId("output").hidden = !answer.output;
   byId("output").textContent = answer.output;
   showEntry(answer.entry);
