@@ -47,7 +47,8 @@ def _kind(decorator: ast.expr) -> str:
 
 
 def _signature(function: ast.FunctionDef) -> str:
-    plain, fixed = [], []
+    plain: list[str] = []
+    fixed: list[str] = []
     for argument in function.args.args + function.args.kwonlyargs:
         note = "" if argument.annotation is None else ast.unparse(argument.annotation)
         (fixed if note.endswith("constexpr") else plain).append(argument.arg)
