@@ -30,7 +30,7 @@ def address_instructions(
     """
     found = np.zeros(len(kernel.instructions), bool)
     bound, _ = bind_kernel(kernel)
-    layout = lay_out(kernel, bound)
+    layout = lay_out(kernel, list(bound))
     nothing: Registers = frozenset()
     reads = [nothing if one is None else _vector(one.reads) for one in bound]
     writes = [nothing if one is None else _vector(one.writes) for one in bound]

@@ -217,7 +217,7 @@ def _driver_text(client: str) -> str:
     signatures = {name: entry.types for name, entry in served.items()}
     own = {"cuGetErrorString", "cuGetErrorName", "cuGetProcAddress", "cuGetProcAddress_v2"}
     parts = [client, STRUCTURES, _DRIVER_TEXTS % {
-        "texts": _error_texts(),  # the same as the runtime's for the same codes
+        "texts": error_texts(),  # the same as the runtime's for the same codes
         "name": runtime_slots()["__warplens_driver_error_name"],
         "lookup": runtime_slots()["__warplens_exported_name"],
     }]  # fmt: skip

@@ -138,22 +138,22 @@ def _tile_bytes(
     """A map of tiles as the TMA unit reads it, with a mark where nothing was seen to stand."""
     words = np.zeros(at.MAP_BYTES // 4, np.uint32)
     is_tf32 = kind.startswith("tf32")
-    number = at.UNIT_TYPES.index(kind.removeprefix("t") if is_tf32 else kind)
-    words[at.UNIT_FLAGS] = (
-        len(sizes) - 1 << at.UNIT_RANK[0] | number << at.UNIT_TYPE[0]
-        | {0: 0, 32: 1, 64: 2, 128: 3}[pitch] << at.UNIT_SWIZZLE[0]
-        | fills_nan << at.UNIT_NAN[0] | is_tf32 << at.UNIT_TF32[0]
+    number = at.TMA_TYPES.index(kind.removeprefix("t") if is_tf32 else kind)
+    words[at.TMA_FLAGS] = (
+        len(sizes) - 1 << at.TMA_RANK[0] | number << at.TMA_TYPE[0]
+        | {0: 0, 32: 1, 64: 2, 128: 3}[pitch] << at.TMA_SWIZZLE[0]
+        | fills_nan << at.TMA_NAN[0] | is_tf32 << at.TMA_TF32[0]
     )  # fmt: skip
-    words[at.UNIT_ADDRESS : at.UNIT_ADDRESS + 2] = address & 0xFFFFFFFF, address >> 32
-    words[at.UNIT_STEPS] = box[0] - 1 << 24
+    words[at.TMA_ADDRESS : at.TMA_ADDRESS + 2] = address & 0xFFFFFFFF, address >> 32
+    words[at.TMA_STEPS] = box[0] - 1 << 24
     for i, (size, step) in enumerate(zip(sizes, steps, strict=True)):
-        words[at.UNIT_SIZES + i] = size - 1
-        words[at.UNIT_STEPS] |= step - 1 << 3 * i
+        words[at.TMA_SIZES + i] = size - 1
+        words[at.TMA_STEPS] |= step - 1 << 3 * i
         if i:
-            words[at.UNIT_BOX] |= box[i] - 1 << 8 * (i - 1)
-            words[at.UNIT_STRIDES + i - 1] = strides[i - 1] >> 4 & 0xFFFFFFFF
-            words[at.UNIT_STRIDE_TOPS] |= strides[i - 1] >> 36 << 4 * (i - 1)
-    words[at.UNIT_MADE] = at.MAP_MAGIC
+            words[at.TMA_BOX] |= box[i] - 1 << 8 * (i - 1)
+            words[at.TMA_STRIDES + i - 1] = strides[i - 1] >> 4 & 0xFFFFFFFF
+            words[at.TMA_STRIDE_TOPS] |= strides[i - 1] >> 36 << 4 * (i - 1)
+    words[at.TMA_MADE] = at.MAP_MAGIC
     return words.tobytes()
 
 

@@ -14,8 +14,8 @@ from warplens.lift.layout import (
     MAP_BYTES,
     MAP_MAGIC,
     MAP_MARK,
-    UNIT_ADDRESS,
-    UNIT_MADE,
+    TMA_ADDRESS,
+    TMA_MADE,
 )
 
 _MOST_DIMENSIONS = 5
@@ -64,8 +64,8 @@ def replace_address(driver: Driver, tensor_map: Pointer, address: Pointer) -> No
     """The same map of a tensor that lies elsewhere."""
     data = get_bytes(tensor_map, MAP_BYTES)
     words = struct.unpack("<32I", data)
-    is_tile = words[UNIT_MADE] == MAP_MAGIC
+    is_tile = words[TMA_MADE] == MAP_MAGIC
     if not (is_tile or words[MAP_MARK] == MAP_MAGIC) or address % 16:
         raise DriverError(Status.CUDA_ERROR_INVALID_VALUE, f"{tensor_map:#x} or {address:#x}")
-    place = 4 * (UNIT_ADDRESS if is_tile else MAP_ADDRESS)
+    place = 4 * (TMA_ADDRESS if is_tile else MAP_ADDRESS)
     put_bytes(tensor_map, data[:place] + struct.pack("<Q", address) + data[place + 8 :])

@@ -11,14 +11,14 @@ from warplens.lift import layout as at
 from warplens.lift.runtime.text import Text
 
 # nibbles by the unit's number of the element type, 0 to 10
-_TYPES = sum(at.MAP_TYPES.index(name) << 4 * i for i, name in enumerate(at.UNIT_TYPES))
+_TYPES = sum(at.MAP_TYPES.index(name) << 4 * i for i, name in enumerate(at.TMA_TYPES))
 _LOG_BYTES = {"8": 0, "16": 1, "32": 2, "64": 3}
 _ELEMENTS = sum(
     _LOG_BYTES[name.partition(".")[0].strip("abfsu")] << 4 * i
-    for i, name in enumerate(at.UNIT_TYPES)
+    for i, name in enumerate(at.TMA_TYPES)
 )
-_LAST = len(at.UNIT_TYPES) - 1
-_KNOWN = at.UNIT_RANK[1] | at.UNIT_TYPE[1] | at.UNIT_SWIZZLE[1] | at.UNIT_NAN[1] | at.UNIT_TF32[1]
+_LAST = len(at.TMA_TYPES) - 1
+_KNOWN = at.TMA_RANK[1] | at.TMA_TYPE[1] | at.TMA_SWIZZLE[1] | at.TMA_NAN[1] | at.TMA_TF32[1]
 
 
 def _word(t: Text, word: int) -> str:
@@ -43,8 +43,8 @@ def _nibble(t: Text, table: int, index: str) -> str:
 
 def _element(t: Text, flags: str) -> str:
     """Stores the element type; gives whether there is such a one."""
-    number = _bits(t, flags, at.UNIT_TYPE[0], 15)
-    is_tf32 = t(f"icmp ne i32 {t(f'and i32 {flags}, {at.UNIT_TF32[1]}')}, 0")
+    number = _bits(t, flags, at.TMA_TYPE[0], 15)
+    is_tf32 = t(f"icmp ne i32 {t(f'and i32 {flags}, {at.TMA_TF32[1]}')}, 0")
     exists = t(f"icmp ule i32 {number}, {_LAST}")
     least = t(f"select i1 {exists}, i32 {number}, i32 0")
     is_f32 = t(f"or i1 {t(f'icmp eq i32 {number}, 7')}, {t(f'icmp eq i32 {number}, 8')}")
@@ -57,16 +57,16 @@ def _element(t: Text, flags: str) -> str:
 
 
 def _dimensions(t: Text) -> None:
-    steps, boxes = _word(t, at.UNIT_STEPS), _word(t, at.UNIT_BOX)
+    steps, boxes = _word(t, at.TMA_STEPS), _word(t, at.TMA_BOX)
     _put(t, at.MAP_BOX, _bits(t, steps, 24, 255, 1))
     for i in range(5):
-        _put(t, at.MAP_SIZES + i, t(f"add i32 {_word(t, at.UNIT_SIZES + i)}, 1"))
+        _put(t, at.MAP_SIZES + i, t(f"add i32 {_word(t, at.TMA_SIZES + i)}, 1"))
         if i:
             _put(t, at.MAP_BOX + i, _bits(t, boxes, 8 * (i - 1), 255, 1))
             _put(t, at.MAP_STEPS + i - 1, _bits(t, steps, 3 * i, 7, 1))
-    tops = _word(t, at.UNIT_STRIDE_TOPS)
+    tops = _word(t, at.TMA_STRIDE_TOPS)
     for i in range(4):
-        low = t(f"zext i32 {_word(t, at.UNIT_STRIDES + i)} to i64")
+        low = t(f"zext i32 {_word(t, at.TMA_STRIDES + i)} to i64")
         top = t(f"zext i32 {_bits(t, tops, 4 * i, 15)} to i64")
         whole = t(f"or i64 {low}, {t(f'shl i64 {top}, 32')}")
         stride = t(f"shl i64 {whole}, 4")
@@ -76,20 +76,20 @@ def _dimensions(t: Text) -> None:
 def unpack() -> str:
     """Text of @wl.tensor.unpack: whether %raw is a map of tiles; if so, %own has its fields."""
     t = Text()
-    flags = _word(t, at.UNIT_FLAGS)
+    flags = _word(t, at.TMA_FLAGS)
     for word, value in ((at.MAP_MARK, at.MAP_MAGIC), (at.MAP_MODE, at.MAP_TILE)):
         _put(t, word, str(value))
-    _put(t, at.MAP_RANK, _bits(t, flags, at.UNIT_RANK[0], 7, 1))
+    _put(t, at.MAP_RANK, _bits(t, flags, at.TMA_RANK[0], 7, 1))
     has_type = _element(t, flags)
-    swizzle = _bits(t, flags, at.UNIT_SWIZZLE[0], 3)
+    swizzle = _bits(t, flags, at.TMA_SWIZZLE[0], 3)
     is_plain = t(f"icmp eq i32 {swizzle}, 0")
     pitch = t(f"select i1 {is_plain}, i32 0, i32 {t(f'shl i32 16, {swizzle}')}")
     _put(t, at.MAP_PITCH, pitch)
     turns = t(f"sub i32 {t(f'lshr i32 {pitch}, 4')}, 1")
     _put(t, at.MAP_SWIZZLE, t(f"select i1 {is_plain}, i32 0, i32 {turns}"))
-    fills_nan = t(f"icmp ne i32 {t(f'and i32 {flags}, {at.UNIT_NAN[1]}')}, 0")
+    fills_nan = t(f"icmp ne i32 {t(f'and i32 {flags}, {at.TMA_NAN[1]}')}, 0")
     _put(t, at.MAP_FILL, t(f"select i1 {fills_nan}, i32 {at.MAP_NAN}, i32 0"))
-    address = t(f"load i64, ptr {t(f'getelementptr i32, ptr %raw, i32 {at.UNIT_ADDRESS}')}, align 8")
+    address = t(f"load i64, ptr {t(f'getelementptr i32, ptr %raw, i32 {at.TMA_ADDRESS}')}, align 8")
     _put(t, at.MAP_ADDRESS, address, "i64")
     _dimensions(t)
     straight = t(f"icmp eq i64 {t(f'and i64 {address}, 15')}, 0")
