@@ -70,7 +70,7 @@ def _offset(made: Any, level: Any, form: int, warp: int, lane: int) -> int:
     if made.rank > 2:
         z = _held(_number(warp, 3, lane), level[3], boundary)
     if made.is_layered:
-        z = _held(_number(warp, 0, lane), made.layers, boundary)
+        z = _held(_word(warp, 0, lane), made.layers, boundary)  # without a sign
     if x < 0 or y < 0 or z < 0:
         return _NOWHERE
     return int(z * level[5] + y * level[4] + x)
