@@ -117,8 +117,8 @@ CASES = (
             arguments=lambda: (_floats(1056 * 256), np.zeros(1056 * 256, np.int32),
                                np.zeros(1056 * 256, np.float32), 200)),
     Planted(name="misaligned", title="Misaligned",
-            before=(1056, 256), after=(1056, 256), at="table[1 + 32 * k",
-            arguments=lambda: (_floats(4096), np.zeros(1056 * 256, np.float32), 100)),
+            before=(1056, 256), after=(1056, 256), at="* 64 + 1 + threadIdx.x",
+            arguments=lambda: (_floats(1056 * 8 * 64 * 16), np.zeros(1056 * 256, np.float32), 16)),
 )  # fmt: skip
 
 # Rules that tell a symptom, or that come with the cause: told before, and faster after.

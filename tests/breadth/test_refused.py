@@ -15,8 +15,6 @@ from warplens.errors import Unsupported
 SOURCE = Path(__file__).parent / "refused.cu"
 # kernel, architectures, what the message calls it, what it advises, the SASS
 CASES = [
-    ("texture", "75 80 86 89 90 100 120", "textures", "plain pointers", "TLD"),
-    ("surface", "75 86 90 100 120", "surfaces", "plain pointers", "SULD"),
     ("tensor_memory", "100a", "tcgen05 tensor memory", "mma.sync", "LDTM"),
     ("tensor_multiply", "100a", "tcgen05 matrix", "mma.sync", "UTCHMMA"),
 ]

@@ -11,7 +11,7 @@ import pytest
 from warplens.cli.main import main
 
 ROOT = Path(__file__).parents[2]
-TRANSPOSE = ROOT / "docs" / "kernels" / "transpose.cu"
+TRANSPOSE = ROOT / "src" / "warplens" / "studio" / "kernels" / "transpose.cu"
 RACE = ROOT / "docs" / "exercises" / "race.cu"
 TASKS = json.loads(re.sub(r"^\s*//.*$", "", (ROOT / "examples" / "vscode" / "tasks.json")
                           .read_text(), flags=re.MULTILINE))  # fmt: skip

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,14 @@ def test_nonsense_does_not_reach_the_engine() -> None:
                           capture_output=True, text=True, timeout=600, check=False)  # fmt: skip
 
     assert done.returncode == 0, done.stderr[-3000:]
+
+
+@pytest.fixture(autouse=True)
+def interrupts() -> Iterator[None]:
+    """A shell starts what runs in its background deaf to Ctrl-C, and children inherit that."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def _started(many: Path) -> tuple[subprocess.Popen[str], int]:

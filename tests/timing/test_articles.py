@@ -11,6 +11,7 @@ import warplens as wl
 from tests.advice import held_out
 
 DOCS = Path(__file__).parents[2] / "docs"
+STUDIO = DOCS.parent / "src" / "warplens" / "studio" / "kernels"
 DURATION = "gpu__time_duration.sum"
 SOURCE = r"""
 // One load per iteration and thread; the sum keeps it alive.
@@ -105,7 +106,7 @@ def test_three_matrix_multiplications() -> None:
 
 def test_padding_removes_conflicts() -> None:
     """One word of padding: no conflicts, and the transpose takes less time."""
-    module = wl.Device("H200").compile(DOCS / "kernels" / "transpose.cu")
+    module = wl.Device("H200").compile(STUDIO / "transpose.cu")
     a, b = np.zeros((1024, 1024), np.float32), np.zeros((1024, 1024), np.float32)
     tiled, padded = (
         module[name].predict[(32, 32), (32, 8)](a, b, 1024) for name in ("tiled", "padded")
