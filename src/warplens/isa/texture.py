@@ -26,27 +26,27 @@ _ORDER = "STRONG WEAK CTA SM GPU SYS"
 COMPONENTS = ("R", "G", "B", "A")
 
 
-@op("TEX", role="texture", mods="SCR B LL LZ", **_TEX)
+@op("TEX", role="texture", mods="SCR B LL LZ NODEP", **_TEX)
 def tex() -> None:
     """Sample a texture at coordinates, filtered as the texture object says."""
 
 
-@op("TLD", role="texture", mods="SCR B LZ", **_TEX)
+@op("TLD", role="texture", mods="SCR B LZ NODEP", **_TEX)
 def tld() -> None:
     """Read the texel at integer coordinates."""
 
 
-@op("TLD4", role="texture", mods="SCR R G B A", **_TEX)
+@op("TLD4", role="texture", mods="SCR R G B A NODEP", **_TEX)
 def tld4() -> None:
     """One component of the four texels that a linear filter would take."""
 
 
-@op("TXD", role="texture", mods="", **_TEX)
+@op("TXD", role="texture", mods="NODEP", **_TEX)
 def txd() -> None:
     """Sample a texture at the level of detail that gradients ask for."""
 
 
-@op("TXQ", role="texture_query", mods="", **_TEX)
+@op("TXQ", role="texture_query", mods="NODEP", **_TEX)
 def txq() -> None:
     """Width, height, depth and levels of a texture or surface."""
 
