@@ -172,8 +172,8 @@ class Simulated:
         self.smem_size = int(smem_args["size"])
 
     def copy_texture_memory_args(self, texmem_args: dict[str, Any]) -> None:
-        """Textures are not executed."""
-        raise NotImplementedError("warplens does not execute textures (DEVIATIONS, row 24)")
+        """Texture references are not served."""
+        raise NotImplementedError("texture references are not served (DEVIATIONS, row 151)")
 
     def memset(self, allocation: Array, value: int, size: int) -> None:
         """Sets bytes."""

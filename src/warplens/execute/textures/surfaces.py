@@ -8,34 +8,26 @@ import numpy as np
 
 from warplens.compiled import carray, native
 from warplens.execute.native import peek32, poke32
+from warplens.execute.textures.lanes import (
+    NO_OBJECT,
+    ODD_PLACE,
+    OTHER_SHAPE,
+    OTHER_USE,
+    refuse,
+    word,
+)
 from warplens.execute.textures.memory import host_of
 from warplens.execute.textures.objects import LEVEL, SURFACE, TEXTURE
 from warplens.execute.textures.words import peek8, peek16, poke8, poke16
 from warplens.lift import layout as at
 
-NO_OBJECT, OTHER_USE, OTHER_SHAPE, ODD_PLACE = 0, 1, 2, 6
 _NOWHERE = -1
 
 
 @native
-def _word(warp: int, slot: int, lane: int) -> int:
-    return int(peek32(warp + at.WARP_SCRATCH + 128 * slot + 4 * lane))
-
-
-@native
 def _number(warp: int, slot: int, lane: int) -> int:
-    bits = _word(warp, slot, lane)
+    bits = word(warp, slot, lane)
     return bits - (1 << 32) if bits >> 31 else bits
-
-
-@native
-def _note(slots: Any, kind: int, inst: int, lane: int, handle: int, extra: int) -> int:
-    slots[at.ENV_FAULT] = kind
-    slots[at.ENV_FAULT + 1] = inst
-    slots[at.ENV_FAULT + 2] = lane
-    slots[at.ENV_FAULT + 3] = handle
-    slots[at.ENV_FAULT + 4] = extra
-    return 1
 
 
 @native
@@ -70,7 +62,7 @@ def _offset(made: Any, level: Any, form: int, warp: int, lane: int) -> int:
     if made.rank > 2:
         z = _held(_number(warp, 3, lane), level[3], boundary)
     if made.is_layered:
-        z = _held(_word(warp, 0, lane), made.layers, boundary)  # without a sign
+        z = _held(word(warp, 0, lane), made.layers, boundary)  # without a sign
     if x < 0 or y < 0 or z < 0:
         return _NOWHERE
     return int(z * level[5] + y * level[4] + x)
@@ -93,14 +85,14 @@ def _read(warp: int, lane: int, host: int, width: int) -> None:
 
 @native
 def _write(warp: int, lane: int, host: int, width: int) -> None:
-    first = _word(warp, at.UNIT_VALUES, lane)
+    first = word(warp, at.UNIT_VALUES, lane)
     if width == 1:
         poke8(host, first)
     elif width == 2:
         poke16(host, first)
     else:
         for k in range(width >> 2):
-            poke32(host + 4 * k, _word(warp, at.UNIT_VALUES + k, lane))
+            poke32(host + 4 * k, word(warp, at.UNIT_VALUES + k, lane))
 
 
 @native
@@ -124,11 +116,11 @@ def access(slots: Any, env: int, warp: int, lane: int, form: int, inst: int, mad
     """Serves a lane's access; 1 after a fault."""
     reason = _problem(made, form)
     if reason >= 0:
-        return _note(slots, at.FAULT_TEXTURE, inst, lane, handle, reason)
+        return refuse(slots, at.FAULT_TEXTURE, inst, lane, handle, reason)
     action, width = form & 15, 1 << (form >> at.UNIT_WIDTH & 7)
     level = carray(made.levels, (LEVEL,), np.int64)
-    if _word(warp, 1, lane) & (width - 1):
-        return _note(slots, at.FAULT_TEXTURE, inst, lane, handle, ODD_PLACE)
+    if word(warp, 1, lane) & (width - 1):
+        return refuse(slots, at.FAULT_TEXTURE, inst, lane, handle, ODD_PLACE)
     offset = _offset(made, level, form, warp, lane)
     host = 0
     if offset >= 0:
@@ -141,14 +133,14 @@ def access(slots: Any, env: int, warp: int, lane: int, form: int, inst: int, mad
             if host == 0:
                 return 1
     elif (form >> at.UNIT_BOUNDARY & 3) == at.BOUNDARY_TRAP:
-        return _note(slots, at.FAULT_SURFACE, inst, lane, handle, _word(warp, 1, lane))
+        return refuse(slots, at.FAULT_SURFACE, inst, lane, handle, word(warp, 1, lane))
     if action == at.UNIT_READ:
         _read(warp, lane, host, width)
     elif host:
         if action == at.UNIT_WRITE:
             _write(warp, lane, host, width)
         else:
-            given = _word(warp, at.UNIT_VALUES, lane)
+            given = word(warp, at.UNIT_VALUES, lane)
             operation = form >> at.UNIT_OPERATION & 7
             found = _combined(peek32(host), given, operation, form >> at.UNIT_SIGNED & 1)
             poke32(host, found)

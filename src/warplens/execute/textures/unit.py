@@ -10,8 +10,21 @@ from typing import Any
 import numpy as np
 
 from warplens.compiled import carray, cfunc, native, record_at, types
-from warplens.execute.native import peek32, poke32
 from warplens.execute.textures.filters import filtered, weigh
+from warplens.execute.textures.lanes import (
+    NO_CUBE,
+    NO_FILTER,
+    NO_LAYERS,
+    NO_LEVELS,
+    NO_LIGHT,
+    NO_OBJECT,
+    NO_SIGNED,
+    OTHER_SHAPE,
+    OTHER_USE,
+    give,
+    refuse,
+    word,
+)
 from warplens.execute.textures.memory import host_of
 from warplens.execute.textures.objects import (
     CLAMP,
@@ -28,32 +41,7 @@ from warplens.execute.textures.surfaces import access
 from warplens.execute.textures.texels import shown
 from warplens.lift import layout as at
 
-NO_OBJECT, OTHER_USE, OTHER_SHAPE, NO_FILTER, NO_LEVELS, NO_CUBE = range(6)
-NO_SIGNED, NO_LIGHT, NO_LAYERS = 8, 9, 10
 _ROW = OBJECT.itemsize
-
-
-@native
-def word(warp: int, slot: int, lane: int) -> int:
-    """An operand of a lane."""
-    return int(peek32(warp + at.WARP_SCRATCH + 128 * slot + 4 * lane))
-
-
-@native
-def give(warp: int, component: int, lane: int, bits: int) -> None:
-    """A result of a lane."""
-    poke32(warp + at.WARP_SCRATCH + 128 * (at.UNIT_RESULTS + component) + 4 * lane, bits)
-
-
-@native
-def refuse(slots: Any, kind: int, inst: int, lane: int, handle: int, reason: int) -> int:
-    """Notes a fault for the launch."""
-    slots[at.ENV_FAULT] = kind
-    slots[at.ENV_FAULT + 1] = inst
-    slots[at.ENV_FAULT + 2] = lane
-    slots[at.ENV_FAULT + 3] = handle
-    slots[at.ENV_FAULT + 4] = reason
-    return 1
 
 
 @native
