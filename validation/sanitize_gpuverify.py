@@ -1,6 +1,6 @@
 """Runs all tools over GPUVerify's CUDA tests (github.com/mc-imperial/gpuverify).
 
-    python validation/sanitize_gpuverify.py FOLDER [--only REGEX]
+    python validation/sanitize_gpuverify.py FOLDER [--only REGEX] [--part 3/40]
 
 FOLDER is a copy of the repository. Each kernel's first lines say whether it is right (`//pass`),
 what the verifier says of it otherwise, and the launch. Grids are cut to four blocks and blocks to
@@ -148,10 +148,12 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", default="", metavar="REGEX",
                         help="run the kernels whose path matches")
+    parser.add_argument("--part", default="1/1", metavar="I/N", help="run the I-th of N parts")
     arguments = parser.parse_args()
     figures: Counter[str] = Counter()
     base = arguments.folder / "testsuite" / "CUDA"
-    for path in sorted(base.rglob("kernel.cu")):
+    part, parts = map(int, arguments.part.split("/"))
+    for path in sorted(base.rglob("kernel.cu"))[part - 1 :: parts]:
         name = str(path.parent.relative_to(base))
         text = path.read_text()
         if not re.search(arguments.only, name):

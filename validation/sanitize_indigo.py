@@ -1,11 +1,11 @@
 """Runs memcheck and racecheck over the Indigo suite (github.com/burtscher/IndigoSuite).
 
-    python validation/sanitize_indigo.py FOLDER [--sample 300]
+    python validation/sanitize_indigo.py FOLDER [--part 3/40]
 
 FOLDER is a copy of the repository; its own generator writes the CUDA programs into a temporary
 folder. They are compiled for sm_90, a batch at a time, and run on a small random graph; their order
-is drawn by lot, so that the first n are a fair sample. A program is bad if its name says so. Prints
-a line per program and the figures.
+is drawn by lot, so that a part of them is a fair sample: `--part 3/40` runs the third of forty. A
+program is bad if its name says so. Prints a line per program and the figures.
 """
 
 from __future__ import annotations
@@ -111,14 +111,17 @@ def main() -> None:
     """Reads the folder and prints the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--sample", type=int, help="run so many programs, drawn by lot")
-    parser.add_argument("--skip", type=int, default=0, help="leave out the first of the sample")
+    parser.add_argument("--part", default="1/1", metavar="I/N", help="run the I-th of N parts")
+    parser.add_argument("--only", default="", metavar="REGEX",
+                        help="run the programs whose name matches")
     arguments = parser.parse_args()
     figures: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
         paths = generated(arguments.folder, Path(folder))
         random.Random(22).shuffle(paths)
-        for batch in batches(paths[arguments.skip : arguments.sample]):
+        part, parts = map(int, arguments.part.split("/"))
+        chosen = [path for path in paths if re.search(arguments.only, path.stem)]
+        for batch in batches(chosen[part - 1 :: parts]):
             module = wl.Device("H200").compile("\n".join(map(kernel_of, batch)))
             for path in batch:
                 outcome = outcome_of(module, path.stem)
