@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.driver.calls import COMPILED, Api, pointer
-from warplens.driver.images import cubin_of
+from warplens.driver.images import code_of
 from warplens.driver.machine import Driver
 from warplens.driver.status import Status
 from warplens.errors import CubinError, InputError
@@ -269,11 +269,11 @@ def test_fat_binaries() -> None:
     """The cubin of a fat binary is found, plain and compressed; another architecture's is not."""
     cubin = COMPILED.cubin
 
-    assert cubin_of(fatbin(0, cubin, len(cubin)), 89) == cubin
-    assert cubin_of(fatbin(0x2000, lz4_literals(cubin), len(cubin)), 89) == cubin
+    assert code_of(fatbin(0, cubin, len(cubin)), 89).cubin == cubin
+    assert code_of(fatbin(0x2000, lz4_literals(cubin), len(cubin)), 89).cubin == cubin
     overlapping = b"\x18a\x01\x00"  # one literal, then twelve times the byte before
-    assert cubin_of(fatbin(0x2000, overlapping, 13), 89) == b"a" * 13
+    assert code_of(fatbin(0x2000, overlapping, 13), 89).cubin == b"a" * 13
     with pytest.raises(Exception, match="the fat binary has sm_89; the GPU is sm_90"):
-        cubin_of(fatbin(0, cubin, len(cubin)), 90)
+        code_of(fatbin(0, cubin, len(cubin)), 90)
     with pytest.raises(CubinError, match="no cubin, fat binary or PTX"):
-        cubin_of(b"hello", 89)
+        code_of(b"hello", 89)

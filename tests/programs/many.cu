@@ -439,6 +439,29 @@ static int hangs() {
     for (;;) sleep(1);
 }
 
+__constant__ int is_wrong;
+__global__ void lanes(int *out) {
+    __shared__ int values[32];
+    values[threadIdx.x] = threadIdx.x;
+    if (is_wrong) out[threadIdx.x] = values[31 - threadIdx.x];
+    if (threadIdx.x < 16 * is_wrong) out[threadIdx.x] += __shfl_sync(~0u, threadIdx.x, 3);
+}
+static int mistakes() {
+    int *x, *y, *z, one = 1;
+    CHECK(cudaMemcpyToSymbol(is_wrong, &one, sizeof one));
+    CHECK(cudaMalloc(&x, 256));
+    CHECK(cudaMallocAsync(&y, 256, 0));
+    CHECK(cudaMalloc(&z, 512));
+    lanes<<<1, 32>>>(x);
+    CHECK(cudaFreeAsync(y, 0));
+    cudaFreeAsync(y, 0);
+    CHECK(cudaFree(x));
+    cudaFree(x + 3);
+    scale<<<1, 32>>>((float *)x, 32, 2);
+    cudaDeviceSynchronize();
+    return 0;
+}
+
 int main(int argc, char **argv) {
     std::string name = argc > 1 ? argv[1] : "";
     int number = argc > 2 ? atoi(argv[2]) : 0;
@@ -463,7 +486,7 @@ int main(int argc, char **argv) {
         {"graph", graph}, {"grid_sync", grid_sync}, {"talks", talks}, {"leak", leak},
         {"exceptions", exceptions}, {"threads", threads}, {"registered", registered},
         {"rows", rows}, {"host_functions", host_functions}, {"attributes", attributes},
-        {"host_reads_device", host_reads_device}, {"hangs", hangs},
+        {"host_reads_device", host_reads_device}, {"hangs", hangs}, {"mistakes", mistakes},
     };
     return programs.count(name) ? programs[name]() : 64;
 }

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.programs.conftest import WARPLENS, Results
+from tests.programs.conftest import HERE, WARPLENS, Results
 from warplens.toolchain import packages
 from warplens.toolchain.elf import ElfFile
 
@@ -198,6 +198,24 @@ def test_sanitize_of_a_program(many: Path) -> None:
 
     assert done.returncode == 1
     assert "many.cu:34" in done.stdout
+
+
+def test_mistakes_of_kernels_and_of_the_host(many: Path) -> None:
+    """Lanes are looked at by way of the PTX that the program carries; frees and leaks as well."""
+    lines = (HERE / "many.cu").read_text().splitlines()
+    done = subprocess.run([*WARPLENS, "sanitize", "--leak-check", "full", "--json", str(many),
+                           "mistakes"], capture_output=True, text=True, check=False)  # fmt: skip
+    launches = json.loads(done.stdout)["launches"]
+    found = [finding for launch in launches for finding in launch["findings"]]
+
+    assert done.returncode == 1
+    assert [finding["check"] for finding in found if finding["severity"] == "error"] == [
+        "shared-read-write-race", "mask-names-absent-lane", "use-after-free", "double-free",
+        "invalid-free", "device-memory-leak",
+    ]  # fmt: skip
+    race = sorted(lines[access["line"] - 1].strip() for access in found[0]["accesses"])
+    assert [line[:6] for line in race] == ["if (is", "values"]
+    assert "512 bytes" in found[-1]["text"]
 
 
 @pytest.mark.parametrize("words", ["rows", "streams 3"])

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from warplens.result import LaunchResult
     from warplens.result.system import SystemTimeline
     from warplens.sanitize.report import Report
+    from warplens.session.host_memory import HostMemory
     from warplens.session.launch import Launch
     from warplens.session.listeners import PendingLaunch
 
@@ -156,8 +157,13 @@ def _timeline(settings: Settings, recorder: Any) -> SystemTimeline:
 def sanitize_program(
     arguments: argparse.Namespace, reports: list[Report],
     checked: Callable[[PendingLaunch, tuple[Any, ...]], Report],
+    of_host: Callable[[HostMemory], list[Report]],
 ) -> int:  # fmt: skip
-    """Runs a program; every launch is checked first and then runs as usual. Returns its end."""
+    """Runs a program; every launch is checked first and then runs as usual. Returns its end.
+
+    Args:
+        of_host: what is to be reported of the host's allocations and frees at the end.
+    """
     from warplens.naming import bare_name
     from warplens.session.listeners import checking
 
@@ -173,8 +179,9 @@ def sanitize_program(
             if chosen.keeps(names):
                 reports.append(checked(pending, values))
 
-    with checking(check):
+    with checking(check) as host:
         status = _run(arguments, settings_of(arguments), is_quiet=arguments.json)
+    reports += of_host(host)
     if not reports:
         nothing_matched(chosen.seen)
     return status

@@ -16,6 +16,7 @@ from warplens.cli.profile import add_launch_options
 if TYPE_CHECKING:
     from warplens.sanitize.passes import SanitizeOptions
     from warplens.sanitize.report import Report
+    from warplens.session.host_memory import HostMemory
     from warplens.session.listeners import PendingLaunch
 
 EPILOG = """examples:
@@ -41,7 +42,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("target", metavar="FILE", help="a .cu file, a cubin, or a Python script")
+    parser.add_argument("target", metavar="FILE",
+                        help="a .cu file, a cubin, a Python script, or a program")
     add_launch_options(parser.add_argument_group("launch (for .cu files and cubins)"))
     checks = parser.add_argument_group("checks")
     option = checks.add_argument
@@ -55,7 +57,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     option("--lane-blocks", type=int, default=128, metavar="N",
            help="blocks checked for races within a warp (default: 128)")  # fmt: skip
     option("--leak-check", choices=("full", "no"), default="no",
-           help="report device memory that a script does not free (default: no)")  # fmt: skip
+           help="report device memory that a script or program does not free (default: "
+                "no)")  # fmt: skip
     option("--suppressions", type=Path, metavar="FILE",
            help="leave out the findings that this TOML file names")  # fmt: skip
     add_filter_options(checks)
@@ -85,7 +88,9 @@ def run(arguments: argparse.Namespace) -> int:
     status = 0
     whole = is_whole(arguments)
     if whole:
-        status = sanitize_program(arguments, reports, partial(_checked, arguments))
+        status = sanitize_program(
+            arguments, reports, partial(_checked, arguments), partial(_of_host, arguments)
+        )
     elif arguments.target.endswith(".py"):
         status = _sanitize_script(arguments, reports)
     else:
@@ -109,6 +114,17 @@ def _checked(
     arguments: argparse.Namespace, pending: PendingLaunch, values: tuple[Any, ...]
 ) -> Report:
     return pending.sanitized(values, _options(arguments), keep_results=False)
+
+
+def _of_host(arguments: argparse.Namespace, host: HostMemory) -> list[Report]:
+    """The host's mistakes with device memory, as if a kernel had made them."""
+    from warplens.sanitize.report import Report
+
+    mistakes = [*host.findings, *(host.leaks() if arguments.leak_check == "full" else ())]
+    if not mistakes or "memcheck" not in _tools(arguments):
+        return []
+    name = Path(arguments.target).name
+    return [Report(kernel=name, findings=tuple(mistakes), tools=("memcheck",))]
 
 
 def _tools(arguments: argparse.Namespace) -> tuple[str, ...]:
@@ -172,7 +188,6 @@ def _sanitize_script(arguments: argparse.Namespace, reports: list[Report]) -> in
     from warplens.cli._printing import LaunchFilter, nothing_matched
     from warplens.cli._script import put_driver_in_place, refuse_launch_options, run_script
     from warplens.naming import bare_name
-    from warplens.sanitize.report import Report
     from warplens.session.listeners import checking
 
     script = Path(arguments.target)
@@ -191,11 +206,7 @@ def _sanitize_script(arguments: argparse.Namespace, reports: list[Report]) -> in
     put_driver_in_place(arguments, timed=False, prints=True, required=False)
     with checking(check) as host:
         status = run_script(script, arguments.script_arguments, quiet=arguments.json)
-    mistakes = [*host.findings, *(host.leaks() if arguments.leak_check == "full" else ())]
-    if mistakes and "memcheck" in _tools(arguments):
-        reports.append(Report(
-            kernel=script.name, findings=tuple(mistakes), tools=("memcheck",)
-        ))  # fmt: skip
+    reports += _of_host(arguments, host)
     if not reports:
         nothing_matched(chosen.seen)
     return status

@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib
 import re
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from warplens.driver.cells import get_bytes, get_text, get_u32, get_u64
@@ -22,6 +24,14 @@ _OLD_VERSION = re.compile(rb"(\.version\s+)(?:[12]\.\d|3\.0)(?!\d)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Code:
+    """Machine code for a GPU; `ptx` gives the text of the same compile, where it is known."""
+
+    cubin: bytes
+    ptx: Callable[[], str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Entry:
     """One piece of a fat binary."""
 
@@ -32,36 +42,41 @@ class _Entry:
     full_size: int
 
 
-def cubin_at(address: int, sm: int) -> bytes:
-    """The cubin for a GPU from what a program's pointer shows.
+def code_at(address: int, sm: int) -> Code:
+    """The code for a GPU from what a program's pointer shows.
 
     Raises:
         DriverError, CubinError, CompileError: there is none, or PTX that does not compile.
     """
     head = get_bytes(address, 4)
     if head == _ELF:
-        return _elf_bytes(address)
+        return Code(cubin=_elf_bytes(address))
     if get_u32(address) in (_WRAPPER, _FATBIN):
         return _of_fatbin(address, sm)
     return compiled(get_text(address).encode("utf-8", "surrogateescape"), sm)
 
 
-def cubin_of(data: bytes, sm: int) -> bytes:
-    """The cubin for a GPU from a file's bytes."""
+def code_of(data: bytes, sm: int) -> Code:
+    """The code for a GPU from a file's bytes."""
     if data[:4] == _ELF:
-        return data
+        return Code(cubin=data)
     if data[:4] == struct.pack("<I", _FATBIN):
         return _chosen(_entries(data), sm)
     return compiled(data, sm)
 
 
-def compiled(ptx: bytes, sm: int) -> bytes:
+def compiled(ptx: bytes, sm: int) -> Code:
     """PTX compiled for a GPU."""
     if b".version" not in ptx:
         raise CubinError("the image is no cubin, fat binary or PTX")
     # The linker takes no text before 3.1, of which older text is a part; drivers take it.
     text = _OLD_VERSION.sub(rb"\g<1>3.1", ptx, count=1)
-    return link([LinkInput(kind=PTX, data=text, name="ptx")], sm=sm)
+    cubin = link([LinkInput(kind=PTX, data=text, name="ptx")], sm=sm)
+    return Code(cubin=cubin, ptx=partial(_decoded, text))
+
+
+def _decoded(ptx: bytes) -> str:
+    return ptx.rstrip(b"\0").decode("utf-8", "surrogateescape")
 
 
 def _elf_bytes(address: int) -> bytes:
@@ -79,7 +94,7 @@ def _elf_bytes(address: int) -> bytes:
     return get_bytes(address, end)
 
 
-def _of_fatbin(address: int, sm: int) -> bytes:
+def _of_fatbin(address: int, sm: int) -> Code:
     if get_u32(address) == _WRAPPER:
         address = get_u64(address + 8)
     header, size = struct.unpack_from("<HQ", get_bytes(address, 16), 6)
@@ -99,18 +114,25 @@ def _entries(data: bytes) -> list[_Entry]:
     return found
 
 
-def _chosen(entries: list[_Entry], sm: int) -> bytes:
+def _chosen(entries: list[_Entry], sm: int) -> Code:
     """The newest machine code that the GPU runs, else PTX that is old enough for it."""
     codes = [e for e in entries if e.kind == _KIND_ELF and e.sm // 10 == sm // 10 and e.sm <= sm]
-    if codes:
-        return _unpacked(max(codes, key=lambda entry: entry.sm))
     texts = [e for e in entries if e.kind == _KIND_PTX and e.sm <= sm]
+    if codes:
+        code = max(codes, key=lambda entry: entry.sm)
+        beside = [entry for entry in texts if entry.sm == code.sm]
+        ptx = partial(_text, beside[0]) if beside else None
+        return Code(cubin=_unpacked(code), ptx=ptx)
     if texts:
         return compiled(_unpacked(max(texts, key=lambda entry: entry.sm)), sm)
     has = ", ".join(sorted({f"sm_{entry.sm}" for entry in entries})) or "nothing"
     raise DriverError(
         Status.CUDA_ERROR_NO_BINARY_FOR_GPU, f"the fat binary has {has}; the GPU is sm_{sm}"
     )
+
+
+def _text(entry: _Entry) -> str:
+    return _decoded(_unpacked(entry))
 
 
 def _unpacked(entry: _Entry) -> bytes:

@@ -8,15 +8,16 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from warplens.driver.attributes import FunctionAttribute
+from warplens.driver.images import Code
 from warplens.driver.machine import Driver, SimulatedGpu
 from warplens.driver.status import DriverError, Status
 from warplens.occupancy_calculator.occupancy import occupancy_of_kernel
+from warplens.session.module import Module
 
 if TYPE_CHECKING:
     from warplens.sass.model import SassKernel
     from warplens.session.configured import ConfiguredKernel
     from warplens.session.kernel import Kernel
-    from warplens.session.module import Module
 
 DEFAULT_SHARED = 49152
 
@@ -78,9 +79,9 @@ class Function:
         return min(bound, spec.registers_per_block // per_warp * spec.warp_size)
 
 
-def load(driver: Driver, gpu: SimulatedGpu, cubin: bytes) -> int:
-    """Loads a cubin; gives the module's handle."""
-    module = LoadedModule(0, gpu, gpu.device.load(cubin))
+def load(driver: Driver, gpu: SimulatedGpu, code: Code) -> int:
+    """Loads machine code; gives the module's handle."""
+    module = LoadedModule(0, gpu, Module(gpu.device, cubin=code.cubin, shipped=code.ptx))
     module.number = driver.handle(module)
     return module.number
 

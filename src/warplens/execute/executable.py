@@ -6,7 +6,7 @@ their business.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -24,13 +24,14 @@ from warplens.sass.model import SassKernel
 from warplens.sass.parser import KernelSet, load_kernels
 from warplens.toolchain.cubin import Cubin, read_cubin
 from warplens.toolchain.ptx import ParameterType, parameter_types, parse_parameters
+from warplens.toolchain.shipped import assembled, with_places
 from warplens.toolchain.source import SourceUnit
 
 
 class Image:
     """One cubin in device memory: its kernels, their parameter types and, once launched, its
     variables. With `unit` it knows the source that it was compiled from, with `expressions` the
-    template instances that were asked for."""
+    template instances that were asked for. `shipped` gives PTX that came beside machine code."""
 
     def __init__(
         self,
@@ -40,12 +41,14 @@ class Image:
         *,
         unit: SourceUnit | None = None,
         expressions: tuple[str, ...] = (),
+        shipped: Callable[[], str] | None = None,
     ) -> None:
         self.cubin = read_cubin(cubin)
         self.ptx = ptx
         self.unit = unit
         self.parameters = parse_parameters(ptx) if ptx is not None else {}
         self._expressions = expressions
+        self._shipped = shipped
         self._memory = memory
         addresses = self.variables.addresses if self.cubin.code_names_variables else None
         self.kernels: KernelSet = load_kernels(self.cubin, addresses=addresses)
@@ -70,6 +73,16 @@ class Image:
         """Parameter types, where the PTX is known."""
         found = self.parameters.get(kernel.name)
         return None if found is None else parameter_types(kernel.demangled, found)
+
+    @cached_property
+    def shipped_ptx(self) -> str:
+        """The PTX that came with a loaded cubin, every instruction placed; empty if none did."""
+        return "" if self._shipped is None else with_places(self._shipped())
+
+    def reassembled(self) -> Image:
+        """The PTX that came with a loaded cubin, not optimised; its variables are its own."""
+        cubin = assembled(self.shipped_ptx, sm=self.cubin.sm, options=("-O0", "-lineinfo"))
+        return Image(self._memory, cubin, None, shipped=lambda: self.shipped_ptx)
 
     def recompiled(self, options: Sequence[str]) -> Image:
         """The same source compiled with further options; its variables are its own."""
@@ -125,13 +138,18 @@ class KernelCode:
 
     @property
     def ptx(self) -> str:
-        """The PTX of the same compile; empty for a loaded cubin."""
-        return self.image.ptx or ""
+        """The PTX of the same compile; empty for a cubin that came without."""
+        return self.image.ptx or self.image.shipped_ptx
 
     @property
     def has_source(self) -> bool:
         """Whether the kernel can be compiled again in another way."""
         return self.image.unit is not None
+
+    @property
+    def has_text(self) -> bool:
+        """Whether there is a source, or PTX that came beside the machine code."""
+        return self.has_source or bool(self.image.shipped_ptx)
 
     @cached_property
     def depends_on_memory(self) -> bool:
@@ -184,10 +202,11 @@ class KernelCode:
         return self._clustered[shape]
 
     def recompiled(self, options: Sequence[str]) -> KernelCode:
-        """The kernel compiled from its source with further options."""
-        key = tuple(options)
+        """The kernel compiled from its source with further options; without a source, its PTX
+        assembled without optimisation."""
+        key = tuple(options) if self.has_source else ()
         if key not in self._recompiled:
-            image = self.image.recompiled(key)
+            image = self.image.recompiled(key) if self.has_source else self.image.reassembled()
             other = KernelCode(image, image.kernels[self.sass.name], is_plain=False)
             self._recompiled[key] = other.clustered(self.sass.cluster_shape)
         return self._recompiled[key]

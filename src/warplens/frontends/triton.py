@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
+from warplens.driver.images import Code
 from warplens.driver.launching import duration, launch
 from warplens.driver.machine import Driver
 from warplens.driver.modules import Function, LoadedModule, function_of, load
@@ -48,7 +49,7 @@ class _Utils:
         self, name: str, code: bytes, shared: int, device: int
     ) -> tuple[int, Function, int, int, int]:
         """A compiled kernel on the GPU, with its registers, spilled words and most threads."""
-        module = load(self._driver, self._driver.gpu(device), code)
+        module = load(self._driver, self._driver.gpu(device), Code(cubin=code))
         loaded = self._driver.thing(module, LoadedModule)
         function = self._driver.thing(function_of(self._driver, loaded, name), Function)
         function.attributes[8] = max(shared, function.most_dynamic_shared)

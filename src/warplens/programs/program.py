@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from warplens.driver.entries import served
-from warplens.driver.images import cubin_at
+from warplens.driver.images import code_at
 from warplens.driver.machine import Context, SimulatedGpu
 from warplens.driver.memory import DEVICE, MANAGED, PINNED
 from warplens.driver.modules import Function, LoadedModule, function_of, load, variable_of
@@ -204,8 +204,8 @@ class Program:
         """A fat binary, loaded on a GPU when it is first needed there."""
         found = self._images.loaded.get((number, gpu.index))
         if found is None:
-            cubin = cubin_at(self._images.wrappers[number], gpu.spec.sm)
-            found = self.driver.thing(load(self.driver, gpu, cubin), LoadedModule)
+            code = code_at(self._images.wrappers[number], gpu.spec.sm)
+            found = self.driver.thing(load(self.driver, gpu, code), LoadedModule)
             self._images.loaded[number, gpu.index] = found
             self._place_managed(number, found)
         return found

@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import PurePath
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +32,7 @@ from warplens.execute.program import Program
 from warplens.lift.regions.watch import Watch
 from warplens.sanitize import state as st
 from warplens.sanitize.engine_errors import from_error
-from warplens.sanitize.excerpt import Source, with_source
+from warplens.sanitize.excerpt import Source, source_at, with_source
 from warplens.sanitize.explain import Explainer
 from warplens.sanitize.finding import TOOLS, Finding
 from warplens.sanitize.heap import HeapUse
@@ -241,7 +242,7 @@ class Sanitizer:
         """What the unoptimised build is to be checked for; 0 if it can show nothing new."""
         tools = bits & (st.TOOL_RACECHECK | st.TOOL_SYNCCHECK)
         memcheck = bits & st.TOOL_MEMCHECK
-        if not is_whole or not self.launch.code.has_source:
+        if not is_whole or not self.launch.code.has_text:
             return tools | memcheck if tools else 0
         sass, ptx = self.launch.sass, self.launch.code.ptx
         if not has_warp_intrinsics(ptx, sass.name):
@@ -262,10 +263,10 @@ class Sanitizer:
         return tuple(sorted(spread | set(self._sharing_blocks[:most])))
 
     def _lane_pass(self, memory: DeviceMemory, config: engine.LaunchConfig, tools: int) -> None:
-        if not self.launch.code.has_source:
+        if not self.launch.code.has_text:
             self.notes.append(
                 "a loaded cubin is not checked for races between lanes of a warp, nor for masks of "
-                "warp intrinsics: that needs the source"
+                "warp intrinsics: that needs the source, or PTX beside the machine code"
             )
             return
         is_light = tools == st.TOOL_SYNCCHECK
@@ -290,11 +291,15 @@ class Sanitizer:
         """The kernel as compiled, with every access and synchronisation shown."""
         return observed(self.launch.code, Watch(checks=True, syncs=block_syncs(self.launch.sass)))
 
-    @cached_property
-    def _source(self) -> Source:
-        """The source that the kernel was compiled from."""
-        unit = self.launch.code.image.unit
-        return ("", ()) if unit is None else (unit.name, tuple(unit.text.splitlines()))
+    def _source(self, finding: Finding) -> Source:
+        """The source that the kernel was compiled from, or the file that a finding names."""
+        image = self.launch.code.image
+        if image.unit is not None:
+            return image.unit.name, tuple(image.unit.text.splitlines())
+        paths = {PurePath(i.file).name: i.file for i in self.launch.sass.instructions if i.file}
+        callers = [paths.get(name) for one in finding.accesses for name, _ in one.callers]
+        files = [name for name in (*callers, *(one.file for one in finding.accesses)) if name]
+        return source_at(files[0], image.shipped_ptx) if files else ("", ())
 
     def _config(self) -> engine.LaunchConfig:
         """The launch as it is run here: in order, and without a progress bar."""
@@ -366,14 +371,14 @@ class Sanitizer:
                 self._add(finding)
         overflown = any(finding.check == "stack-overflow" for finding in self.findings)
         if problem is not None and not overflown:  # after an overflow nothing makes sense
-            self._add(with_source(problem, self._source))
+            self._add(with_source(problem, self._source(problem)))
         return execution
 
     def _collect(self, state: State, explainer: Explainer, *, only_races: bool) -> None:
         for record in state.records():
             finding = explainer.finding(record)
             if finding is not None and (finding.tool == "racecheck" or not only_races):
-                self._add(with_source(finding, self._source))
+                self._add(with_source(finding, self._source(finding)))
                 if finding.check == "stack-overflow":
                     break
         if state.header[st.OVERFLOWS]:

@@ -133,7 +133,7 @@ def _lines_with(pattern: re.Pattern[str], ptx: str, kernel: str) -> Counter[Line
         location = _LOC.match(row)
         if location:
             line = (files.get(location.group(1), ""), int(location.group(2)))
-        elif runs and pattern.match(row):
+        elif runs and line[1] and pattern.match(row):
             found[line] += 1
     return found
 
@@ -190,6 +190,8 @@ def ordering_lines(ptx: str, kernel: str) -> OrderingLines:
         if location:
             line = (files.get(location.group(1), ""), int(location.group(2)))
             continue
+        if not line[1]:
+            continue  # nobody knows which instructions are meant
         if _VOLATILE.search(row):
             volatile.add(line)
         elif _RELAXED.search(row):

@@ -21,6 +21,7 @@ from warplens.sass.model import SassKernel
 UNOPTIMISED, DEBUG = "--ptxas-options=-O0", "--device-debug"
 _SHARED = frozenset({"LD", "ST", "ATOM", "LDS", "STS", "ATOMS", "REDS", "LDGSTS", "SYNCS", "UBLKCP",
                      "UTMALDG", "LDSM", "STSM"})  # fmt: skip
+_VARIABLES = (".nv.global", ".nv.constant3")
 # What the two passes must be told of: what orders warps, and what orders lanes.
 _CLUSTER_SYNCS = frozenset({"cluster_arrive", "cluster_wait"})
 _BLOCK_SYNCS = frozenset({"bar", "fence", "copy_commit", "bulk"}) | _CLUSTER_SYNCS
@@ -115,6 +116,6 @@ def _copy_variables(launch: ExecutableLaunch, variant: Variant) -> None:
     for name, symbol in launch.code.cubin.symbols.items():
         source = launch.variables.addresses.get(name)
         target = variant.image.addresses.get(name)
-        if source is None or target is None or not symbol.section.startswith(".nv.global"):
+        if source is None or target is None or not symbol.section.startswith(_VARIABLES):
             continue
         memory.view(target, symbol.size)[:] = memory.view(source, symbol.size)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Callable
 
 from warplens.errors import CompileError, CubinError, InputError, UnknownKernel
 from warplens.execute.executable import Image, KernelCode
@@ -29,6 +30,7 @@ class Module:
         unit: SourceUnit | None = None,
         cubin: bytes | None = None,
         expressions: tuple[str, ...] = (),
+        shipped: Callable[[], str] | None = None,
     ) -> None:
         self.device = device
         self.unit = unit
@@ -38,7 +40,7 @@ class Module:
         self._kernels: dict[tuple[int, str], Kernel] = {}
         self._asked: dict[str, Kernel] = {}  # by the names that users gave
         if cubin is not None:
-            image = Image(device.memory, cubin, None)
+            image = Image(device.memory, cubin, None, shipped=shipped)
             _check_architecture(image, device.gpu)
             self.images.append(image)
         else:

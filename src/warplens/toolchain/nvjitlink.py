@@ -37,14 +37,16 @@ def _library() -> ctypes.CDLL:
         ) from error
 
 
-def link(inputs: Sequence[LinkInput], *, sm: int, options: Sequence[str] = ()) -> bytes:
-    """One cubin of all inputs.
+def link(
+    inputs: Sequence[LinkInput], *, sm: int, features: str = "", options: Sequence[str] = ()
+) -> bytes:
+    """One cubin of all inputs; `features` is the letter of an architecture such as sm_90a.
 
     Raises:
         CompileError: nvJitLink refused them; `.log` holds its messages.
         ToolchainError: nvJitLink is not installed.
     """
-    words = (f"-arch=sm_{sm}", *options)
+    words = (f"-arch=sm_{sm}{features}", *options)
     key = key_of("nvjitlink", packages.version_of(PACKAGE), *words, *(
         part for one in inputs for part in (str(one.kind), one.name, one.data)
     ))  # fmt: skip

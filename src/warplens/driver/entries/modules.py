@@ -9,7 +9,7 @@ from pathlib import Path
 from warplens.driver.cells import get_bytes, get_text, put_i32, put_u32, put_u64
 from warplens.driver.entries.devices import kept_text
 from warplens.driver.entries.table import I32, U32, U64, Pointer, entry
-from warplens.driver.images import cubin_at, cubin_of
+from warplens.driver.images import code_at, code_of
 from warplens.driver.machine import Driver, SimulatedGpu
 from warplens.driver.modules import (
     Function,
@@ -42,14 +42,14 @@ def _load_file(driver: Driver, gpu: SimulatedGpu, path: int) -> int:
         data = Path(name).read_bytes()
     except OSError as error:
         raise DriverError(Status.CUDA_ERROR_FILE_NOT_FOUND, name) from error
-    return load(driver, gpu, cubin_of(data, gpu.spec.sm))
+    return load(driver, gpu, code_of(data, gpu.spec.sm))
 
 
 @entry("cuModuleLoadData", "cuModuleLoadFatBinary")
 def load_data(driver: Driver, module: Pointer, image: Pointer) -> None:
     """A module from a cubin, a fat binary or PTX."""
     gpu = driver.context().gpu
-    put_u64(module, load(driver, gpu, cubin_at(image, gpu.spec.sm)))
+    put_u64(module, load(driver, gpu, code_at(image, gpu.spec.sm)))
 
 
 @entry("cuModuleLoadDataEx")
@@ -58,7 +58,7 @@ def load_data_ex(
 ) -> None:
     """The same; options of the PTX compiler are not taken."""
     gpu = driver.context().gpu
-    put_u64(module, load(driver, gpu, cubin_at(image, gpu.spec.sm)))
+    put_u64(module, load(driver, gpu, code_at(image, gpu.spec.sm)))
 
 
 @entry("cuModuleLoad")
@@ -74,7 +74,7 @@ def load_library(
 ) -> None:  # fmt: skip
     """A library from a cubin, a fat binary or PTX."""
     gpu = _library_gpu(driver)
-    put_u64(library, load(driver, gpu, cubin_at(image, gpu.spec.sm)))
+    put_u64(library, load(driver, gpu, code_at(image, gpu.spec.sm)))
 
 
 @entry("cuLibraryLoadFromFile")
