@@ -232,7 +232,7 @@ def test_in_a_browser(page: str, tmp_path: Path) -> None:
     path = tmp_path / "ladder.html"
     path.write_text(page, encoding="utf-8")
     seen = opened(path, tmp_path / "profile")
-    rows = re.findall(r'<tr data-row="\d+"', seen.tree)
+    rows = re.findall(r'<tr role="row" data-row="\d+"', seen.tree)
 
     assert seen.console == ()
     assert len(rows) > 20 and "rgba(var(--heat)" in seen.tree
@@ -429,7 +429,7 @@ def test_large_kernel_in_a_browser(tmp_path: Path) -> None:
     path = tmp_path / "large.html"
     path.write_text(html_page(Result(launches=(large(5000),), writer="1")), encoding="utf-8")
     seen = opened(path, tmp_path / "profile")
-    rows = re.findall(r'<tr data-row="\d+"', seen.tree)
+    rows = re.findall(r'<tr role="row" data-row="\d+"', seen.tree)
 
     assert seen.console == ()
     assert 40 < len(rows) < 600

@@ -33,7 +33,8 @@ document.addEventListener("keydown", (event) => {
   else if (event.key === "n") step(1);
   else if (event.key === "N") step(-1);
 });
-addEventListener("beforeprint", () => { code.draw(true, true); sass.draw(true, true); });
-addEventListener("afterprint", () => { code.draw(true); sass.draw(true); });
+for (const [name, printed] of [["beforeprint", true], ["afterprint", false]]) {
+  addEventListener(name, () => { for (const list of [code, sass]) { list.printed = printed; list.draw(true); } });
+}
 const asked = /^#launch-(\d+)$/.exec(location.hash);
 show(asked ? Number(asked[1]) : 0);

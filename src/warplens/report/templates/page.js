@@ -1,4 +1,4 @@
-const ROW = 20, MARGIN = 40;
+const ROW = 20, MARGIN = 20;
 const byId = (id) => document.getElementById(id);
 const data = JSON.parse(byId("data").textContent);
 const articles = [...document.querySelectorAll(".launch")];

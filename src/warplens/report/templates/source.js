@@ -93,18 +93,18 @@ function fillSass() {
   const rows = k.sass.map((text, i) => ({
     head: `0x${k.addresses[i].toString(16).padStart(4, "0")}`,
     text,
-    cells: cells(columns, i),
+    at: i,
     key: k.files[i] >= 0 && k.lines[i] ? `${k.names[k.files[i]]}:${k.lines[i]}` : "",
   }));
   for (const row of rows) if (view.marks.has(row.key)) row.advice = view.marks.get(row.key);
-  sass.fill(headings("Address", "SASS", columns), rows);
+  sass.fill(headings("Address", "SASS", columns), rows, columns);
 }
 function fillPtx() {
   const k = view.kernel;
   byId("withptx").hidden = !k.ptx.length;
   ptx.host.hidden = !k.ptx.length || !byId("showptx").checked;
   ptx.fill([{ short: "" }, { short: "" }, { short: "PTX", left: true }], k.ptx.map(([text, file, line], i) => (
-    { head: String(i + 1), text, cells: [], key: file >= 0 && line ? `${k.names[file]}:${line}` : "" })));
+    { head: String(i + 1), text, at: -1, key: file >= 0 && line ? `${k.names[file]}:${line}` : "" })));
 }
 function fillCode() {
   const file = data.files.find((f) => f.name === state.file);
@@ -114,18 +114,18 @@ function fillCode() {
   const columns = lines ? heatFirst(lines.columns) : [];
   const rows = [];
   for (const [first, texts] of file ? file.lines : []) {
-    if (rows.length) rows.push({ head: "…", text: "", cells: [], key: "" });
+    if (rows.length) rows.push({ head: "…", text: "", at: -1, key: "" });
     texts.forEach((text, i) => {
       const number = first + i;
       const key = `${state.file}:${number}`;
       const index = places.has(number) ? places.get(number) : -1;
-      const row = { head: String(number), text: text.replaceAll("\t", "    "), cells: cells(columns, index), key, number };
+      const row = { head: String(number), text: text.replaceAll("\t", "    "), at: index, key };
       if (view.marks.has(key)) row.advice = view.marks.get(key);
       rows.push(row);
     });
   }
-  if (!rows.length) rows.push({ head: "", text: "This result does not include the text of this file.", cells: [], key: "" });
-  code.fill(headings("Line", state.file ? short(state.file) : "Source", columns), rows);
+  if (!rows.length) rows.push({ head: "", text: "This result does not include the text of this file.", at: -1, key: "" });
+  code.fill(headings("Line", state.file ? short(state.file) : "Source", columns), rows, columns);
 }
 function firstOfInterest() {
   const column = view.columns.find((c) => c.heading === state.heat);
@@ -196,7 +196,7 @@ function search() {
       row.hit = wanted !== "" && row.text.toLowerCase().includes(wanted);
       if (row.hit) state.matches.push([list, i]);
     });
-    list.draw(true);
+    list.remark();
   }
   byId("matches").textContent = wanted ? `${state.matches.length} found` : "";
 }
