@@ -27,7 +27,8 @@ SOLUTIONS: dict[str, list[tuple[str, str]]] = {
     "banks": [("tile[32][32]", "tile[32][33]")],
     "race": [("        if (t < s) part[t] += part[t + s];",
               "    { if (t < s) part[t] += part[t + s]; __syncthreads(); }")],
-    "reduction": [("for (int s = 1; s < 256; s *= 2)", "for (int s = 128; s; s /= 2)"),
+    "reduction": [("for (int s = 1; s < blockDim.x; s *= 2)",
+                   "for (int s = blockDim.x / 2; s; s /= 2)"),
                   ("t % (2 * s) == 0", "t < s")],
     "matmul": [
         ("    float sum = 0;\n",

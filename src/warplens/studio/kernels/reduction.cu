@@ -5,7 +5,7 @@ __global__ void sum(const int* in, int* out, int n) {
     int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
     part[t] = i < n ? in[i] : 0;
     __syncthreads();
-    for (int s = 1; s < 256; s *= 2) {
+    for (int s = 1; s < blockDim.x; s *= 2) {
         if (t % (2 * s) == 0) part[t] += part[t + s];
         __syncthreads();
     }
