@@ -83,7 +83,15 @@ def test_what_matters_comes_first() -> None:
     ("metric", "grows"),
     [("gpu__time_duration.sum", False), ("l1tex__t_sector_hit_rate.pct", True),
      ("smsp__inst_executed.sum", False), ("launch__grid_size", None),
-     ("sm__warps_active.avg.pct_of_peak_sustained_active", True)],
+     ("sm__warps_active.avg.pct_of_peak_sustained_active", True),
+     ("smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio", False),
+     ("smsp__average_warp_latency_per_inst_issued.ratio", False),
+     ("smsp__average_warps_active_per_inst_executed.ratio", False),
+     ("smsp__issue_active.avg.per_cycle_active", True),
+     ("dram__bytes.sum.per_second", True),
+     ("dram__bytes.sum", False),
+     ("sm__inst_executed_pipe_lsu.avg.pct_of_peak_sustained_active", None),
+     ("profiler__pmsampler_buffer_size_bytes", None)],
 )  # fmt: skip
 def test_better_or_worse(metric: str, grows: bool | None) -> None:
     """A growing time is worse, a growing hit rate better, a larger grid neither."""

@@ -24,10 +24,14 @@ _FIRST = (
     "lts__t_sector_hit_rate.pct",
 )
 _RANK = {name: rank for rank, name in enumerate(_FIRST)}
+# How busy a pipe is says which one the kernel uses; settings say nothing about it at all.
+_NEITHER = re.compile(r"^profiler__|pipe_\w+\.(avg|max|min)\.pct_of_peak|_op_\w+_pct$")
+# Their names hold words of what is good: an issue that stalled, warps that were active meanwhile.
+_WAITING = re.compile(r"issue_stalled|warp_latency|warps_active_per_inst")
 _BETTER = re.compile(
     r"hit_rate|warps_active|maximum_warps|occupancy|per_inst_executed|threads_uniform|"
     r"branch_efficiency|bytes_per_sector|inst_(executed|issued).*per_cycle|ipc|"
-    r"throughput|issue_active|_ideal_pct|warps_eligible",
+    r"throughput|per_second|issue_active|_ideal_pct|warps_eligible",
 )
 _WORSE = re.compile(
     r"duration|cycles_elapsed|cycles_active\.(avg|max|sum)$|inst_executed|inst_issued|sectors|"
@@ -44,6 +48,10 @@ def rank(metric: str, percent: float | None) -> tuple[int, float, str]:
 
 def more_is_better(metric: str) -> bool | None:
     """Whether a growing value is a good sign; None where it depends."""
+    if _NEITHER.search(metric):
+        return None
+    if _WAITING.search(metric):
+        return False
     if _BETTER.search(metric):
         return True
     return False if _WORSE.search(metric) else None
