@@ -20,10 +20,13 @@ from tests.studio.server import served  # noqa: E402
 _COLOURS = 64
 
 
-def take(page: Page, name: str, selector: str = "") -> None:
-    """A picture of what is in view, or of an element, in few colours."""
+def take(page: Page, name: str, selector: str = "", *, inside: bool = False) -> None:
+    """A picture of what is in view, or of an element, also one of the report, in few colours."""
     page.page.wait_for_timeout(1500)
     chosen = page.page.locator(selector) if selector else page.page
+    if inside:
+        chosen = page.page.frame_locator("#report").locator(selector)
+        chosen.scroll_into_view_if_needed()
     picture = Image.open(io.BytesIO(chosen.screenshot()))
     target = HERE / "images" / f"studio_{name}.png"
     picture.convert("RGB").quantize(_COLOURS).save(target, optimize=True)
@@ -39,6 +42,14 @@ def main() -> None:
         take(page, "edit")
         page.page.locator("#report").scroll_into_view_if_needed()
         take(page, "report", "#report")
+        page.page.set_viewport_size({"width": 1280, "height": 2600})
+        take(page, "source", "#sourceview", inside=True)
+        take(page, "timeline", ".timeline", inside=True)
+        take(page, "schedule", "#scheduleview", inside=True)
+        for _ in range(18):
+            page.page.frame_locator("#report").locator("#forward").click()
+        take(page, "warp", "#warpview", inside=True)
+        page.page.set_viewport_size({"width": 1280, "height": 1000})
         page.page.fill("#kernel", "padded")
         page.page.dispatch_event("#kernel", "change")
         page.run()

@@ -205,3 +205,12 @@ def test_no_message_points_to_a_file_of_the_checkout() -> None:
              if re.search(r"\bdocs/\w", line)]  # fmt: skip
 
     assert named == ['result/file.py: _OLD_LINK = "docs/advice.md#"']
+
+
+def test_faults_have_tests() -> None:
+    """Every test that the list of users' faults names is there."""
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", (DOCS / "usability.md").read_text())
+    missing = [(file, name) for file, name in named
+               if not re.search(rf"^def {name}\(", (ROOT / file).read_text(), re.M)]  # fmt: skip
+
+    assert len(named) > 40 and missing == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ pytest.importorskip("playwright.sync_api")
 import warplens as wl
 from tests.html.test_page import LADDER
 from tests.studio.page import Page, browser
+from warplens.analysis.compare import compare
+from warplens.report.comparison_html import comparison_html
 from warplens.report.html import html_page
 from warplens.result import STATE_LETTERS, Result
 
@@ -29,7 +32,7 @@ def chromium() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def result() -> Result:
     """Two steps of the ladder, with everything that a report can show."""
     data, out = np.ones(1 << 14, np.int32), np.zeros(1, np.int32)
     module = wl.Device("RTX 4060").compile(LADDER, name_expressions=NAMES)
@@ -39,8 +42,25 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         for number, name in enumerate(NAMES)
     )
+    return Result(launches=launches, writer="test")
+
+
+@pytest.fixture(scope="module")
+def report(result: Result, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Their report."""
     path = tmp_path_factory.mktemp("layout") / "ladder.html"
-    path.write_text(html_page(Result(launches=launches, writer="test")), encoding="utf-8")
+    path.write_text(html_page(result), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def comparison(result: Result, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page that compares them."""
+    before, after = (
+        Result(launches=(replace(one, id=0),), writer="test") for one in result.launches
+    )
+    path = tmp_path_factory.mktemp("layout") / "comparison.html"
+    path.write_text(comparison_html(compare(before, after)), encoding="utf-8")
     return path
 
 
@@ -56,15 +76,20 @@ def shown(chromium: Any, report: Path, *, width: int = 1440, scheme: str = "ligh
 
 
 @pytest.mark.parametrize(
-    "width", [420, *(pytest.param(n, marks=pytest.mark.long) for n in (768, 1024, 1920)), 2560]
+    "width",
+    [420, *(pytest.param(n, marks=pytest.mark.long) for n in (768, 1024, 1440, 1920)), 2560],
 )
 def test_widths(chromium: Any, report: Path, width: int) -> None:
     """Nothing sticks out, and code has room, from a telephone's width to a wall's."""
     page = shown(chromium, report, width=width)
-    characters = page.page.evaluate("() => document.getElementById('code').clientWidth / 7.6")
+    characters = page.page.evaluate(
+        """() => { const host = document.getElementById("code");
+          const text = host.querySelector("tr.linked .t").getBoundingClientRect();
+          return (host.getBoundingClientRect().right - text.left) / 7.6; }"""
+    )
 
     assert page.overflow() <= 0
-    assert characters > (40 if width == 420 else 50)
+    assert characters > (60 if width >= 1440 else 40 if width > 420 else 30)
     assert page.complaints == []
 
 
@@ -179,3 +204,25 @@ def test_states_have_colours_of_their_own(chromium: Any, report: Path) -> None:
             len(names),
         )
         assert len(set(colours)) == len(names), scheme
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [420, 2560])
+def test_a_comparison(chromium: Any, comparison: Path, width: int, scheme: str) -> None:
+    """Better and worse have a colour each, nothing sticks out, and axe has nothing to say."""
+    context = chromium.new_context(
+        viewport={"width": width, "height": 1000}, color_scheme=scheme, bypass_csp=True
+    )
+    page = Page(context.new_page())
+    page.page.goto(comparison.as_uri())
+    colours = [
+        page.page.locator(f".change .{name}").first.evaluate(
+            "(bar) => getComputedStyle(bar).backgroundColor"
+        )
+        for name in ("better", "worse")
+    ]
+    text = page.text("main")
+
+    assert len(set(colours)) == 2
+    assert "-0.0 %" not in text and "gpu__time_duration.sum" in text
+    assert page.overflow() <= 0 and page.axe() == []

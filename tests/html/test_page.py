@@ -310,7 +310,7 @@ def test_by_keyboard(ladder: Result, page: str, tmp_path: Path) -> None:
     assert told[11] == _first_advised_column(ladder, page)
     assert told[12] == told[13] == "false"  # the keys go to the list
     assert told[14].startswith("2 of ") and told[15].startswith("1 of ")
-    assert told[16] == "47" and told[17] == "pre-wrap" and told[18] == "true"
+    assert told[16] == "55" and told[17] == "pre-wrap" and told[18] == "true"
     assert re.fullmatch(r"ladder\.cu:\d+ {2}\S.*", told[19])
     assert told[20] == str(hot_lines(ladder.launches[0], 1)[0].line) and told[21] == "2"
     assert told[22] == "true"  # that launch has no stepped warp
