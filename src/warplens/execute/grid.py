@@ -15,6 +15,7 @@ from warplens.execute.execution import COLUMNS, Execution
 from warplens.execute.launch import LaunchConfig, Launching, OrderNeeded, turns_of
 from warplens.execute.memory import DeviceMemory
 from warplens.execute.program import ModuleImage, Program, lifted_of, load_module, prepare
+from warplens.execute.spares import give_back, worker_for
 from warplens.execute.worker import Worker, counts_of
 from warplens.wording import count
 
@@ -56,7 +57,7 @@ class _Crew:
 
     def __init__(self, launching: Launching) -> None:
         self._launching = launching
-        self.workers = tuple(Worker(launching) for _ in range(launching.n_workers))
+        self.workers = tuple(worker_for(launching) for _ in range(launching.n_workers))
         launching.workers = self.workers
         gx, gy, gz = launching.config.grid
         self._total = gx * gy * gz
@@ -243,6 +244,7 @@ def execute(program: Program, image: ModuleImage, memory: DeviceMemory,
 
     launching = make(n_workers)
     crew = _Crew(launching)
+    began = time.perf_counter()  # what a launch costs beside its blocks needs no better code
     try:
         crew.run()
     except OrderNeeded:
@@ -252,9 +254,9 @@ def execute(program: Program, image: ModuleImage, memory: DeviceMemory,
     finally:
         if config.restore:
             launching.take_back()
-    program.seconds_run += time.perf_counter() - started
+    program.seconds_run += time.perf_counter() - began
     spinning = any(int(w.control[runner.SPINNING]) for w in crew.workers)
-    return Execution(
+    done = Execution(
         kernel=program.lifted.kernel,
         grid=config.grid,
         block=config.block,
@@ -269,3 +271,5 @@ def execute(program: Program, image: ModuleImage, memory: DeviceMemory,
         output="".join(launching.output),
         elapsed_seconds=time.perf_counter() - started,
     )
+    give_back(launching, crew.workers)
+    return done

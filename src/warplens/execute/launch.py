@@ -23,6 +23,7 @@ from warplens.lift.memory.atomic_ops import atomic_operation
 from warplens.wording import count
 
 SNAPSHOT_LIMIT = 256 << 20  # bytes copied so that an optimistic parallel run can be taken back
+_MOST_BANKS = 32
 _MINIMUM_STACK = 1024
 
 _SPACE_OF_FAULT = {
@@ -148,11 +149,7 @@ class Launching:
         self.cluster_blocks = kernel.cluster_blocks
         self.shared_limit = max(reserved, kernel.static_shared) + config.dynamic_shared
         self.banks = dict(image.banks)
-        self.banks[0] = bank0(
-            kernel, grid=config.grid, block=config.block, dynamic_shared=config.dynamic_shared,
-            local_bytes=self.local_bytes, sm_count=config.sm_count, parameters=config.params,
-            cluster=self.cluster, constants=image.addresses.get(".nv.constant3", 0),
-        )  # fmt: skip
+        self.banks[0] = self._bank0()
         if program.asks_for_workspace:
             give_workspace(kernel, memory, self.banks[0])
         if program.asks_for_parameters:
@@ -171,6 +168,25 @@ class Launching:
         self._heap_used = 0
         if n_workers == 1 and not config.restore and config.snapshots is None:
             self._allow_everything()
+
+    def _bank0(self) -> npt.NDArray[np.uint8]:
+        """A bank of its own; what does not change from launch to launch is made once."""
+        kernel, config, known = self.program.lifted.kernel, self.config, self.program.banks
+        constants = self.image.addresses.get(".nv.constant3", 0)
+        shape = (config.grid, config.block, config.dynamic_shared, self.local_bytes,
+                 config.sm_count, self.cluster, constants)  # fmt: skip
+        if shape not in known:
+            if len(known) >= _MOST_BANKS:
+                known.clear()
+            known[shape] = bank0(
+                kernel, grid=config.grid, block=config.block, dynamic_shared=config.dynamic_shared,
+                local_bytes=self.local_bytes, sm_count=config.sm_count, parameters=b"",
+                cluster=self.cluster, constants=constants,
+            )  # fmt: skip
+        bank = known[shape].copy()
+        start = kernel.parameter_base
+        bank[start : start + len(config.params)] = np.frombuffer(config.params, np.uint8)
+        return bank
 
     def _allow_everything(self) -> None:
         every = at.ACCESS_READ | at.ACCESS_WRITE | at.ACCESS_ATOMIC

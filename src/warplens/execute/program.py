@@ -90,6 +90,9 @@ class Program:
     observed: bool | Watch = False
     is_fast: bool = False
     seconds_run: float = 0.0  # in all launches so far; a busy kernel deserves fast code
+    # Workers of small launches that are over, and constant banks without parameters, by shape.
+    spares: dict[object, list[Any]] = field(default_factory=dict)
+    banks: dict[object, npt.NDArray[np.uint8]] = field(default_factory=dict)
 
     def make_fast(self, wait: bool = True) -> None:
         """Compiles tier 1 and puts it in place; a running launch goes on with the new code.

@@ -35,6 +35,7 @@ _CALLBACK = ctypes.CFUNCTYPE(
     ctypes.c_int32, ctypes.c_int32,
 )  # fmt: skip
 _REFUSED = -1
+_KEPT_BYTES = 1 << 18
 _FEW_STEPS = 64  # back edges, which are counted by the quantum, and looks of waiting blocks
 
 
@@ -59,10 +60,9 @@ class Worker:
         self.env = np.zeros(at.ENV_SLOTS, np.int64)
         self.counters = np.zeros(max(1, self._lifted.n_counters), np.int64)
         self._sites = aligned(at.SITE_SIZE * max(1, len(self._lifted.sites)))
-        sites32 = self._sites.view(np.uint32).reshape(-1, at.SITE_SIZE // 4)
-        sites32[:, at.SITE_PHASE // 4] = 0xFFFFFFFF
-        sites32[:, 3] = 0xFFFFFFFF
+        self._forget_sites()
         self._buffers: list[npt.NDArray[np.uint8]] = []
+        self._fresh: list[npt.NDArray[np.uint8]] = []  # warp records before the first block
         live = self._lifted.layout.blocks[0].live_in
         zero = [k for k in members(live) if k < min(KEY_PREDICATE, self._lifted.n_registers)]
         self._zero_keys = np.array(zero, np.int64)
@@ -78,6 +78,42 @@ class Worker:
         self._set_control()
         self._allocate_slots(0)
         self._add_slots()
+
+    def _forget_sites(self) -> None:
+        sites32 = self._sites.view(np.uint32).reshape(-1, at.SITE_SIZE // 4)
+        sites32[:, at.SITE_PHASE // 4] = 0xFFFFFFFF
+        sites32[:, 3] = 0xFFFFFFFF
+
+    # --- again, for another launch of the same shape ----------------------------------------------
+
+    def is_small(self) -> bool:
+        """Whether what it holds is little enough to be kept and cleared for another launch."""
+        return sum(buffer.size for buffer in self._buffers) <= _KEPT_BYTES
+
+    def leave(self) -> None:
+        """The launch is over; nothing of it is kept alive."""
+        del self.launching, self.memory
+
+    def enter(self, launching: Launching) -> None:
+        """Everything as if new, in the same places, for a launch of the same shape."""
+        self.launching, self.memory = launching, launching.memory
+        self._error, self._spins = None, None
+        self._at_grid.clear()
+        self._returned = at.SPLIT_READY
+        n_slots = self.control[runner.N_SLOTS]
+        for array in (self.env, self.control, self.counters, self._sites, self._blocks,
+                      self._barriers, self._arrived, self._seen, self._states):  # fmt: skip
+            array.fill(0)
+        for index, buffer in enumerate(self._buffers):
+            if index % 3:  # local and shared memory
+                buffer.fill(0)
+            else:
+                buffer[:] = self._fresh[index // 3]
+        self._forget_sites()
+        self._set_environment()
+        self._set_control()
+        self.control[runner.N_SLOTS] = n_slots
+        self.control[clusters.SHARED_TABLE] = self._visible.ctypes.data
 
     # --- set-up ----------------------------------------------------------------------------------
 
@@ -199,6 +235,7 @@ class Worker:
             -1, 2
         )
         self._warps[slot] = records.ctypes.data + size * np.arange(self._n_warps)
+        self._fresh.append(records.copy())
         self.control[runner.N_SLOTS] = slot + 1
 
     # --- running ---------------------------------------------------------------------------------

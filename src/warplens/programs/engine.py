@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import secrets
 import socket
@@ -17,12 +18,14 @@ from warplens.programs.wire import HELLO, REGISTRATIONS, Malformed, Peer
 
 _MOST_REGIONS = 20
 _CREDENTIALS = struct.Struct("<iII")
+_TURN_SECONDS = 0.0005  # a thread that compiles lets one that answers go on
 
 
 class Engine:
     """Listens at a socket without a place in the file system; only the same user is served."""
 
     def __init__(self, settings: Settings) -> None:
+        sys.setswitchinterval(min(sys.getswitchinterval(), _TURN_SECONDS))
         self.settings = settings
         self.name = f"warplens-{os.getpid()}-{secrets.token_hex(16)}"
         self._calls: Mapping[int, Call] = calls()
@@ -107,6 +110,7 @@ class Engine:
 def _serve_thread(program: Program, peer: Peer, known: Mapping[int, Call]) -> None:
     serve(peer)
     program.served_by(peer)
+    is_settled = False
     while (request := peer.request()) is not None:
         if request.slot == REGISTRATIONS:
             program.register(request.data)
@@ -116,3 +120,6 @@ def _serve_thread(program: Program, peer: Peer, known: Mapping[int, Call]) -> No
             if call is None:
                 raise Malformed(f"there is no call {request.slot}")
             peer.returns(call(program, request))
+            if program.has_code and not is_settled:
+                gc.freeze()  # modules and tables stay; looking through them again costs launches
+                is_settled = True

@@ -210,6 +210,11 @@ class Program:
             self._place_managed(number, found)
         return found
 
+    @property
+    def has_code(self) -> bool:
+        """Whether a kernel was asked for, so that all that runs kernels is there."""
+        return bool(self._functions)
+
     def load_managed(self, number: int) -> None:
         """Gives managed variables of a fat binary their place before the host uses them."""
         self.image(number, self.gpu())
