@@ -1,4 +1,5 @@
 // Thrust's sort and reduce, CUB's device-wide scan: header code, compiled as it is.
+#include <algorithm>
 #include <cstdio>
 #include <cub/cub.cuh>
 #include <numeric>

@@ -38,6 +38,20 @@ from warplens.toolchain.elf import ElfFile
 DRIVER = "libcuda.so.1"
 NVTX = "libnvToolsExt.so.1"
 RUNTIMES = ("libcudart.so.13", "libcudart.so.12")
+# What CUDA 12's runtime calls otherwise than CUDA 13's; its old forms are in runtime12.c.
+_NAMED_EARLIER = {
+    **{f"{name}_v2": name for name in (
+        "cudaEventElapsedTime", "cudaGraphAddDependencies", "cudaGraphAddNode", "cudaGraphGetEdges",
+        "cudaGraphNodeGetDependencies", "cudaGraphNodeGetDependentNodes",
+        "cudaGraphRemoveDependencies", "cudaMemAdvise",
+    )},
+    **{f"{name}_v2{stream}": name + stream for stream in ("", "_ptsz") for name in (
+        "cudaMemPrefetchAsync", "cudaSignalExternalSemaphoresAsync",
+        "cudaStreamUpdateCaptureDependencies", "cudaWaitExternalSemaphoresAsync",
+    )},
+    "cudaStreamGetCaptureInfo_v3": "cudaStreamGetCaptureInfo",
+    "cudaStreamGetCaptureInfo_v3_ptsz": "cudaStreamGetCaptureInfo_ptsz",
+}  # fmt: skip
 _COMPLETE = "complete"
 _CODES = (*range(1000), 10_000)
 _WORDS = {"Dim": 2, "Extent": 3, "Pitched": 4}
@@ -152,7 +166,7 @@ def _ingredients() -> tuple[tuple[str, ...], bytes]:
     """The written parts' texts, and a key of everything that the libraries are made of."""
     here = Path(__file__).parent
     texts = tuple((here / name).read_text() for name in ("client.c", "runtime.c", "nvtx.c",
-                                                            "library.py"))  # fmt: skip
+                                                            "runtime12.c", "library.py"))  # fmt: skip
     made_of = key_of(
         *texts, str(driver_slots()), str(runtime_slots()), str(library_slots()), *_signatures(),
         packages.version_of("nvidia-cuda-runtime"), built.versions(),
@@ -164,8 +178,8 @@ def _ingredients() -> tuple[tuple[str, ...], bytes]:
 
 def _place(folder: Path, texts: tuple[str, ...], made_of: bytes) -> None:
     _library(DRIVER, made_of, partial(_driver_text, texts[0]), folder)
-    for name in RUNTIMES:
-        _library(name, made_of, partial(_runtime_text, texts[1]), folder)
+    for name, earlier in zip(RUNTIMES, ("", texts[3]), strict=True):
+        _library(name, made_of, partial(_runtime_text, texts[1], earlier), folder)
     _library(NVTX, made_of, partial(_nvtx_text, texts[2]), folder)
     for library in LIBRARIES.values():
         for name in library.sonames:
@@ -225,16 +239,22 @@ def _driver_text(client: str) -> str:
     return "\n".join(parts)
 
 
-def _runtime_text(written: str) -> str:
-    served, slots = runtime_served(), runtime_slots()
-    by_hand = set(_WRITTEN.findall(written))
+def _runtime_text(written: str, earlier: str) -> str:
+    """The runtime's text; `earlier`: the functions that only CUDA 12's has in that form."""
+    served, slots = runtime_served(), dict(runtime_slots())
+    by_hand = {*_WRITTEN.findall(written), *_EXPORTED.findall(earlier)}
     by_hand |= {name for name, entry in served.items() if entry.written or entry.is_internal}
     defined = [f"#define SLOT_{name} {slot}" for name, slot in slots.items()]
     defined.append(f"#define TEXTS {error_texts()}")
     parts = [_SHARED, STRUCTURES, _RESULT, *defined, written]
     signatures = {name: entry.types for name, entry in served.items()}
-    names = _without(exported_runtime_names(), by_hand)
-    parts += _stubs(names, signatures, slots, "result")
+    names = [*exported_runtime_names()]
+    if earlier:
+        names += _NAMED_EARLIER
+        for name, now in _NAMED_EARLIER.items():
+            if entry := served_name(now, signatures):
+                signatures[name], slots[name] = signatures[entry], slots[entry]
+    parts += [*_stubs(_without(names, by_hand), signatures, slots, "result"), earlier]
     return "\n".join(parts)
 
 

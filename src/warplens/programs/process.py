@@ -25,6 +25,7 @@ _DEATH_SIGNAL, _DUMPABLE = 1, 4  # PR_SET_PDEATHSIG, PR_SET_DUMPABLE
 _PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1,
               signal.SIGUSR2)  # fmt: skip
 _OF_TERMINALS = (signal.SIGINT, signal.SIGQUIT)
+_ONLY_IN_12 = "cudaThreadSynchronize"  # a function that CUDA 13's runtime has no more
 _LOOK_AGAIN = 0.2  # seconds
 _FROM_KERNEL = 0x80  # si_code of a signal that the terminal sent to the whole process group
 
@@ -81,9 +82,9 @@ def _hearing(heard: deque[int], *, for_good: bool) -> Iterator[None]:
 
 def _environment(path: Path, folder: Path, name: str) -> dict[str, str]:
     found = dict(os.environ)
-    if _holds_runtime(path):
+    if runtime := _runtime_inside(path):
         found["WARPLENS_STATIC_RUNTIME"] = "1"
-        preloaded = [str(folder / RUNTIMES[0]), *filter(None, [found.get("LD_PRELOAD")])]
+        preloaded = [str(folder / runtime), *filter(None, [found.get("LD_PRELOAD")])]
         found["LD_PRELOAD"] = ":".join(preloaded)
     paths = [str(folder), *_compilers(), *filter(None, [found.get("LD_LIBRARY_PATH")])]
     found["LD_LIBRARY_PATH"] = ":".join(paths)
@@ -99,16 +100,19 @@ def _compilers() -> list[str]:
         return []
 
 
-def _holds_runtime(path: Path) -> bool:
-    """Whether a program was linked with CUDA's runtime as a part of it, nvcc's usual way."""
+def _runtime_inside(path: Path) -> str:
+    """The library to take for CUDA's runtime that was linked into a program, nvcc's usual way."""
     with path.open("rb") as file:
         if file.read(4) != b"\x7fELF":
-            return False
+            return ""
     try:
         found = ElfFile(path.read_bytes())
     except ElfError:
-        return False
-    return any(one.name == "__cudaRegisterFatBinary" and one.section for one in found.symbols)
+        return ""
+    names = {one.name for one in found.symbols if one.section}
+    if "__cudaRegisterFatBinary" not in names:
+        return ""
+    return RUNTIMES[1] if _ONLY_IN_12 in names else RUNTIMES[0]
 
 
 def _started(
