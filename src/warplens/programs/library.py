@@ -165,8 +165,8 @@ def _temporary() -> Path:
 def _ingredients() -> tuple[tuple[str, ...], bytes]:
     """The written parts' texts, and a key of everything that the libraries are made of."""
     here = Path(__file__).parent
-    texts = tuple((here / name).read_text() for name in ("client.c", "runtime.c", "nvtx.c",
-                                                            "runtime12.c", "library.py"))  # fmt: skip
+    names = ("client.c", "runtime.c", "nvtx.c", "runtime12.c", "library.py")
+    texts = tuple((here / name).read_text() for name in names)
     made_of = key_of(
         *texts, str(driver_slots()), str(runtime_slots()), str(library_slots()), *_signatures(),
         packages.version_of("nvidia-cuda-runtime"), built.versions(),
