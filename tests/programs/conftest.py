@@ -17,7 +17,7 @@ CASES: dict[str, int] = {
     "managed": 1, "symbols": 1, "graph": 1, "grid_sync": 1, "exceptions": 1, "threads": 1,
     "registered": 1, "rows": 1, "attributes": 1, "streams 3": 1, "events": 1, "exit 7": 1,
     "leak": 1, "unchecked": 1, "errors": 1, "fault": 1, "asserts": 1, "host_functions": 1,
-    "forks": 1, "talks": 1, "peer": 2, "abort": 1, "raise 15": 1, "raise 9": 1,
+    "forks": 1, "talks": 1, "peer": 2, "pools": 2, "abort": 1, "raise 15": 1, "raise 9": 1,
     "host_reads_device": 1,
 }  # fmt: skip
 

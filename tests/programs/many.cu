@@ -106,7 +106,7 @@ static int errors() {
 static int fault() {
     int *x;
     CHECK(cudaMalloc(&x, 128));
-    bad_store<<<1, 32>>>(x);
+    bad_store<<<1, 32>>>(nullptr); // near an allocation a GPU would not notice
     printf("launch: %s\n", cudaGetErrorString(cudaGetLastError()));
     cudaError_t status = cudaDeviceSynchronize();
     printf("wait: %s\n", cudaGetErrorString(status));
@@ -216,6 +216,30 @@ static int peer() {
     cudaPointerAttributes of;
     CHECK(cudaPointerGetAttributes(&of, b));
     printf("device %d, type %d\n", of.device, of.type);
+    return sums_to(y);
+}
+
+static int pools() { // a pool's memory is another GPU's as well once that has access
+    const int n = 4096;
+    int *x;
+    cudaMemPool_t pool;
+    cudaMemAccessFlags flags;
+    cudaMemAccessDesc access = {{cudaMemLocationTypeDevice, 1}, cudaMemAccessFlagsProtReadWrite};
+    std::vector<int> y(n);
+    CHECK(cudaDeviceGetDefaultMemPool(&pool, 0));
+    CHECK(cudaMemPoolGetAccess(&flags, pool, &access.location));
+    printf("%d ", flags);
+    CHECK(cudaMemPoolSetAccess(pool, &access, 1));
+    CHECK(cudaMemPoolGetAccess(&flags, pool, &access.location));
+    printf("%d\n", flags);
+    CHECK(cudaMallocAsync(&x, n * 4, nullptr));
+    CHECK(cudaMemsetAsync(x, 0, n * 4, nullptr));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaSetDevice(1));
+    count_up<<<n / 256, 256>>>(x, n);
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaSetDevice(0));
+    CHECK(cudaMemcpy(y.data(), x, n * 4, cudaMemcpyDeviceToHost));
     return sums_to(y);
 }
 
@@ -482,7 +506,7 @@ int main(int argc, char **argv) {
     }
     std::map<std::string, int (*)()> programs = {
         {"devices", devices}, {"errors", errors}, {"fault", fault}, {"asserts", asserts},
-        {"events", events}, {"managed", managed}, {"symbols", symbols}, {"peer", peer},
+        {"events", events}, {"managed", managed}, {"symbols", symbols}, {"peer", peer}, {"pools", pools},
         {"graph", graph}, {"grid_sync", grid_sync}, {"talks", talks}, {"leak", leak},
         {"exceptions", exceptions}, {"threads", threads}, {"registered", registered},
         {"rows", rows}, {"host_functions", host_functions}, {"attributes", attributes},

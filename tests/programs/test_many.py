@@ -24,6 +24,7 @@ from warplens.toolchain.elf import ElfFile
 PROGRAMS = {
     "managed": ("500500\n", 0),  # 1000 ones and 0 + 1 + ... + 999
     "symbols": ("49 4 100 16 42 4321\n", 0),
+    "pools": (f"0 3\n{4095 * 2048}\n", 0),
     "graph": (f"{15 * 1023 * 512}\n", 0),  # fifteen times 0 + 1 + ... + 1023
     "grid_sync": ("16 49995000\ncudaErrorCooperativeLaunchTooLarge\n", 0),
     "exceptions": ("freed\ncaught: no memory\n", 0),

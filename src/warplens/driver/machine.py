@@ -60,6 +60,7 @@ class Pool:
     attributes: dict[int, int] = field(default_factory=dict)
     used: int = 0
     most_used: int = 0
+    access: dict[int, int] = field(default_factory=dict)  # of other GPUs, flags by device
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +211,12 @@ class Driver:
         for number in DEFAULT_STREAMS:
             context.default[number] = Stream(number=number, context=context.number)
         return context
+
+    def show(self, gpu: SimulatedGpu, other: SimulatedGpu) -> None:
+        """Lets kernels of one GPU reach another's memory, in whatever context."""
+        if gpu is not other:
+            gpu.shown.add(other.index)
+            self.memory.let_see(gpu.index, self.primary(gpu).peers | gpu.shown)
 
     def primary(self, gpu: SimulatedGpu) -> Context:
         """A GPU's primary context."""

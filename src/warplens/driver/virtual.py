@@ -152,10 +152,8 @@ def set_access(
     for mapping in found.within(address, nbytes):
         mapping.access.update(rights)
     for device, flags in rights.items():
-        if flags and device != found.gpu.index:
-            driver.gpu(device).shown.add(found.gpu.index)
-            peers = driver.primary(driver.gpu(device)).peers
-            driver.memory.let_see(device, peers | driver.gpu(device).shown)
+        if flags:
+            driver.show(driver.gpu(device), found.gpu)
     _attach(driver, found)
 
 

@@ -138,7 +138,7 @@ EXPORTED int cuGetProcAddress(const char *symbol, void **function, int version, 
 def libraries() -> Path:
     """The folder that holds the libraries: kept, so that nothing is left when a program ends."""
     texts, made_of = _ingredients()
-    root = (default_cache().directory or _temporary()) / "libraries"
+    root = kept_folder()
     folder = root / made_of.hex()[:32]
     if (folder / _COMPLETE).exists():
         return folder
@@ -152,6 +152,11 @@ def libraries() -> Path:
     finally:
         shutil.rmtree(building, ignore_errors=True)
     return folder
+
+
+def kept_folder() -> Path:
+    """Where libraries lie for as long as they are of use."""
+    return (default_cache().directory or _temporary()) / "libraries"
 
 
 @lru_cache(maxsize=1)

@@ -18,6 +18,7 @@ from warplens.errors import InputError, ToolchainError, Unsupported
 from warplens.programs.engine import Engine
 from warplens.programs.library import NVTX, RUNTIMES, libraries
 from warplens.programs.program import Settings
+from warplens.programs.undefined import library_of_undefined
 from warplens.toolchain import packages
 from warplens.toolchain.elf import ElfError, ElfFile
 
@@ -81,10 +82,14 @@ def _hearing(heard: deque[int], *, for_good: bool) -> Iterator[None]:
 
 
 def _environment(path: Path, folder: Path, name: str) -> dict[str, str]:
-    found = dict(os.environ)
-    if runtime := _runtime_inside(path):
+    found, program, preloaded = dict(os.environ), _elf_of(path), []
+    if program is not None and (runtime := _runtime_inside(program)):
         found["WARPLENS_STATIC_RUNTIME"] = "1"
-        preloaded = [str(folder / runtime), *filter(None, [found.get("LD_PRELOAD")])]
+        preloaded.append(str(folder / runtime))
+    if program is not None and (lacking := library_of_undefined(program, folder)):
+        preloaded.append(str(lacking))
+    if preloaded:
+        preloaded += filter(None, [found.get("LD_PRELOAD")])
         found["LD_PRELOAD"] = ":".join(preloaded)
     paths = [str(folder), *_compilers(), *filter(None, [found.get("LD_LIBRARY_PATH")])]
     found["LD_LIBRARY_PATH"] = ":".join(paths)
@@ -100,16 +105,19 @@ def _compilers() -> list[str]:
         return []
 
 
-def _runtime_inside(path: Path) -> str:
-    """The library to take for CUDA's runtime that was linked into a program, nvcc's usual way."""
+def _elf_of(path: Path) -> ElfFile | None:
     with path.open("rb") as file:
         if file.read(4) != b"\x7fELF":
-            return ""
+            return None
     try:
-        found = ElfFile(path.read_bytes())
+        return ElfFile(path.read_bytes())
     except ElfError:
-        return ""
-    names = {one.name for one in found.symbols if one.section}
+        return None
+
+
+def _runtime_inside(program: ElfFile) -> str:
+    """The library to take for CUDA's runtime that was linked into a program, nvcc's usual way."""
+    names = {one.name for one in program.symbols if one.section}
     if "__cudaRegisterFatBinary" not in names:
         return ""
     return RUNTIMES[1] if _ONLY_IN_12 in names else RUNTIMES[0]

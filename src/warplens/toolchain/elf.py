@@ -142,6 +142,10 @@ class ElfFile:
         """The names that a shared library defines."""
         return tuple(one.name for one in self._symbols(_DYNSYM) if one.section and one.name)
 
+    def undefined(self) -> tuple[str, ...]:
+        """The names that a program or library expects from others."""
+        return tuple(one.name for one in self._symbols(_DYNSYM) if not one.section and one.name)
+
     def relocations(self) -> tuple[ElfRelocation, ...]:
         """Every relocation entry, in file order."""
         found = []

@@ -19,6 +19,7 @@ _POOL_RELEASE_THRESHOLD = 4
 _POOL_RESERVED, _POOL_RESERVED_HIGH, _POOL_USED, _POOL_USED_HIGH = 5, 6, 7, 8
 _SWITCHES = {1: 1, 2: 1, 3: 1}  # how pools reuse memory; nothing is reused here
 _READ_WRITE = 3
+_ACCESS_BYTES, _LOCATION_DEVICE = 12, 1  # CUmemAccessDesc
 
 
 def _allocate(driver: Driver, nbytes: int, kind: str, pool: int = 0) -> int:
@@ -355,15 +356,27 @@ def pool_attribute(driver: Driver, pool: Pointer, attribute: I32, value: Pointer
 
 @entry("cuMemPoolSetAccess")
 def set_pool_access(driver: Driver, pool: Pointer, access: Pointer, count: U64) -> None:
-    """A pool's own GPU always has access; others never do."""
-    driver.thing(pool, Pool)
+    """A pool's own GPU always has access; others get it, to all memory of that GPU."""
+    found = driver.thing(pool, Pool)
+    for index in range(count):
+        place = access + _ACCESS_BYTES * index
+        kind, device, flags = (get_i32(place + 4 * word) for word in range(3))
+        if kind != _LOCATION_DEVICE or (not flags and device == found.gpu.index):
+            raise DriverError(Status.CUDA_ERROR_INVALID_VALUE, f"access of location {kind}")
+        gpu = driver.gpu(device)
+        if flags:
+            found.access[device] = flags
+            driver.show(gpu, found.gpu)
+        else:
+            found.access.pop(device, None)
 
 
 @entry("cuMemPoolGetAccess")
 def pool_access(driver: Driver, access: Pointer, pool: Pointer, location: Pointer) -> None:
     """The same, asked."""
-    driver.thing(pool, Pool)
-    put_i32(access, _READ_WRITE)
+    found, device = driver.thing(pool, Pool), get_i32(location + 4)
+    is_own = device == found.gpu.index
+    put_i32(access, _READ_WRITE if is_own else found.access.get(device, 0))
 
 
 # --- hints about managed memory ------------------------------------------------------------------
