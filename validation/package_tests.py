@@ -5,7 +5,8 @@
 Nothing of those tests is kept here: the modules are imported from the installed packages, one
 process for each, and every test's outcome is written to the result file as soon as it is known. A
 module that is in the file already is not run again.
-A test's limit is of processor time, so that a busy machine fails nothing.
+A test's limit is of processor time, so that a busy machine fails nothing. `MODULE:2/3` is the
+second third of a module's tests, for runs on many cores; the table puts several FILEs together.
 `--table` prints the file as the table of the docs.
 """
 
@@ -89,11 +90,12 @@ def run_module(name: str, gpu: str) -> None:
     import warplens.cuda
 
     warplens.cuda.choose(gpu, prints=True)
-    tests = [
-        test for test in _flat(unittest.defaultTestLoader.loadTestsFromModule(
-            importlib.import_module(f"{ROOT}.{name}")
-        ))
-    ]  # fmt: skip
+    name, _, part = name.partition(":")
+    module = importlib.import_module(f"{ROOT}.{name}")
+    tests = list(_flat(unittest.defaultTestLoader.loadTestsFromModule(module)))
+    if part:
+        nth, parts = map(int, part.split("/"))
+        tests = tests[nth - 1 :: parts]
     result, suite = Outcomes(), unittest.TestSuite()
     for test in tests:
         suite.addTest(_Guarded(test))
@@ -136,18 +138,18 @@ def modules() -> list[str]:
     return found
 
 
-def of_module(name: str, gpu: str) -> dict[str, Any]:
+def of_module(name: str, gpu: str, seconds: int) -> dict[str, Any]:
     """One module's outcomes, from a process of its own."""
     started = time.monotonic()
     command = [sys.executable, __file__, "--gpu", gpu, "--one", name]
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=MODULE_SECONDS, check=False
+            command, capture_output=True, text=True, timeout=seconds, check=False
         )
         output, ended = done.stdout, "" if done.returncode == 0 else done.stderr[-400:]
     except subprocess.TimeoutExpired as late:
         output = late.stdout.decode() if isinstance(late.stdout, bytes) else late.stdout or ""
-        ended = f"stopped after {MODULE_SECONDS} s"
+        ended = f"stopped after {seconds} s"
     tests = []
     for line in output.splitlines():
         if line.startswith('["'):
@@ -161,10 +163,11 @@ def table(results: dict[str, Any]) -> str:
     failures, total = [], Counter[str]()
     for group in GROUPS:
         named = {name: of for name, of in results["modules"].items() if name.startswith(group)}
+        whole = {name.partition(":")[0] for name in named}
         counts = Counter(test[1] for of in named.values() for test in of["tests"])
         total += counts
         rows.append(
-            f"| `{group}`, {len(named)} modules | {counts['passed']} | {counts['failed']} | "
+            f"| `{group}`, {len(whole)} modules | {counts['passed']} | {counts['failed']} | "
             f"{counts['skipped']} |"
         )
         failures += [t for of in named.values() for t in of["tests"] if t[1] == "failed"]
@@ -181,6 +184,9 @@ def main() -> None:
     parser.add_argument("modules", nargs="*", help="such as cudapy.test_atomics; all if none")
     parser.add_argument("--gpu", default="RTX 4090")
     parser.add_argument("--out", type=Path, default=Path("package_tests.json"))
+    parser.add_argument("--with", type=Path, nargs="*", default=[], dest="others",
+                        help="further files for the table")
+    parser.add_argument("--seconds", type=int, default=MODULE_SECONDS, help="of a module")
     parser.add_argument("--again", action="store_true", help="also what is in the file already")
     parser.add_argument("--table", action="store_true", help="print the file as a table")
     parser.add_argument("--one", help=argparse.SUPPRESS)
@@ -189,14 +195,17 @@ def main() -> None:
         run_module(arguments.one, arguments.gpu)
         return
     results: dict[str, Any] = {"modules": {}}
-    if arguments.out.exists():
-        results = json.loads(arguments.out.read_text())
+    for path in filter(Path.exists, [*arguments.others, arguments.out]):
+        found = json.loads(path.read_text())
+        results = found | {"modules": results["modules"] | found["modules"]}
     if not arguments.table:
         results |= {"package": f"{PACKAGE} {importlib.metadata.version(PACKAGE)}",
                     "gpu": arguments.gpu}  # fmt: skip
         for name in arguments.modules or modules():
             if arguments.again or name not in results["modules"]:
-                results["modules"][name] = of_module(name, arguments.gpu)
+                results["modules"][name] = of_module(
+                    name, arguments.gpu, arguments.seconds
+                )
                 arguments.out.write_text(json.dumps(results, indent=1))
                 found = Counter(test[1] for test in results["modules"][name]["tests"])
                 print(name, dict(found), results["modules"][name]["ended"][-80:], flush=True)

@@ -72,8 +72,6 @@ def _run_script(arguments: argparse.Namespace, script: Path) -> int:
         raise InputError(
             f"{script} is no Python script, .cu file or program", hint="Is it executable?"
         )
-    if len(arguments.gpu) > 1:
-        raise InputError("a script has one simulated GPU", hint="Give --gpu once.")
     put_driver_in_place(arguments, timed=False, prints=True, required=True)
     with as_main(script, arguments.script_arguments, quiet=False):
         runpy.run_path(str(script), run_name="__main__")

@@ -9,6 +9,7 @@ from warplens.driver.machine import Driver
 from warplens.driver.memory import DEVICE
 from warplens.driver.status import DriverError, Status
 from warplens.driver.timeline import Event, Moment, NodeKind, Stream, Work
+from warplens.driver.user_objects import Held, UserObject
 
 
 @dataclass(slots=True, eq=False)
@@ -57,6 +58,7 @@ class Graph:
         self.number = 0
         self.nodes: list[Node] = []
         self.memory = GraphMemory(driver)
+        self.held = Held()
         self.copies: dict[Node, Node] = {}  # of the graph that this one is a clone of
 
     def add(self, kind: NodeKind, work: Work, given: object, before: Iterable[Node]) -> Node:
@@ -98,6 +100,7 @@ class Graph:
         made = Graph(self.driver)
         made.memory = self.memory
         made.memory.users += 1
+        made.held = self.held.copy()
         for node in self.ordered():
             made.copies[node] = made.add(
                 node.kind, node.work, node.given, [made.copies[other] for other in node.before]
@@ -117,6 +120,7 @@ class ExecutableGraph:
         self._driver = graph.driver
         self.memory = graph.memory
         self.memory.users += 1
+        self.held = graph.held.copy()
 
     def launch(self, driver: Driver, stream: Stream) -> None:
         """Does the work in a stream; in modelled time branches run side by side."""
@@ -151,6 +155,13 @@ class ExecutableGraph:
                 return other
         self.work = {n: o.work for n, o in zip(self.order, others, strict=True)}
         return None
+
+
+def leave(driver: Driver, graph: Graph | ExecutableGraph) -> None:
+    """Gives back what a graph holds at its end."""
+    graph.memory.leave()
+    for ended in graph.held.leave():
+        driver.forget(ended.number, UserObject)
 
 
 def _latest(moments: list[Moment]) -> Moment | None:

@@ -184,7 +184,7 @@ def _text(names: Iterable[str], entries: dict[str, RuntimeEntry]) -> str:
     return "\n".join(parts) + "\n"
 
 
-class _Library:
+class Runtime:
     """Our runtime for the functions of some modules."""
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -232,7 +232,7 @@ def take_over(path: Path) -> None:
         raise Unsupported(f"the CUDA runtime inside {path.name}: its functions have no names")
     module = ctypes.CDLL(str(path))
     base = ctypes.c_uint64.from_address(module._handle).value  # of glibc's link_map
-    library = _Library(functions)
+    library = Runtime(functions)
     _kept.extend((module, library))
     first = min(place for place, _ in functions.values()) // mmap.PAGESIZE * mmap.PAGESIZE
     last = max(place for place, _ in functions.values()) + mmap.PAGESIZE

@@ -76,5 +76,7 @@ def watch(give_driver: GiveDriver) -> None:
     for frontend in known_frontends():
         if frontend.module in sys.modules:
             frontend.check_version()
+            if frontend.prepare is not None:
+                frontend.prepare()
             if frontend.activate is not None:
                 frontend.activate(give_driver)

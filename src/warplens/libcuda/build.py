@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -30,6 +31,15 @@ def build(source: str, soname: str = SONAME) -> Path:
         data = compiled(source, soname=soname)
         cache.put("libcuda", key, data)
     return placed(data, soname)
+
+
+def built_or_said(source: str, soname: str) -> Path | None:
+    """The same for a library that not every program needs: without a compiler this is only said."""
+    try:
+        return build(source, soname)
+    except ToolchainError as error:
+        print(f"warplens: {soname} is not there: {error}", file=sys.stderr)
+        return None
 
 
 def placed(data: bytes, soname: str = SONAME) -> Path:

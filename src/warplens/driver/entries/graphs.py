@@ -7,7 +7,7 @@ from pathlib import Path
 from warplens.driver.cells import get_text, get_u64, put_i32, put_u32, put_u64
 from warplens.driver.entries.captures import nodes_at
 from warplens.driver.entries.table import I32, U32, U64, Pointer, entry
-from warplens.driver.graphs import ExecutableGraph, Graph, Node
+from warplens.driver.graphs import ExecutableGraph, Graph, Node, leave
 from warplens.driver.machine import Driver
 from warplens.driver.status import DriverError, Status
 
@@ -50,7 +50,7 @@ def destroy(driver: Driver, graph: Pointer) -> None:
     found = driver.forget(graph, Graph)
     for node in found.nodes:
         driver.forget(node.number, Node)
-    found.memory.leave()
+    leave(driver, found)
 
 
 @entry("cuGraphDestroyNode")
@@ -268,7 +268,7 @@ def launch(driver: Driver, executable: Pointer, stream: Pointer) -> None:
 @entry("cuGraphExecDestroy")
 def destroy_executable(driver: Driver, executable: Pointer) -> None:
     """Ends it."""
-    driver.forget(executable, ExecutableGraph).memory.leave()
+    leave(driver, driver.forget(executable, ExecutableGraph))
 
 
 @entry("cuDeviceGraphMemTrim")
