@@ -193,6 +193,7 @@ def _measure(header: Any, row: Any, warp: int, lanes: int, whole: bool, space: i
     if kind == at.ACCESS_ATOMIC and space != at.SPACE_GLOBAL:
         row.lanes_on_a_word = coalescing.most_lanes_on_a_word(offsets, lanes)
         if space == at.SPACE_SHARED:
+            row.passes = count  # of units that join the lanes of one word
             count = max(count, row.lanes_on_a_word)
     row.first_line, row.n_lines = first, count
     if space != at.SPACE_SHARED:

@@ -41,11 +41,18 @@ def enter(sm: Record, sub: Record, spec: Record, now: int, room: float) -> tuple
 
 @stage
 def has_access(trace: Trace, warp: Record) -> bool:
-    """Whether a warp's next access is of the instruction where it is."""
-    if warp.access >= warp.last_access:
-        return False
-    access = trace.accesses[warp.access]
-    return bool(access.entry == warp.entry and access.instruction == warp.pc)
+    """Whether a warp's next access is of the instruction where it is. Accesses of instructions that
+    are no memory instructions here are left behind: they must not hide those that follow."""
+    while warp.access < warp.last_access:
+        access = trace.accesses[warp.access]
+        if access.entry == warp.entry and access.instruction == warp.pc:
+            return True
+        if access.entry > warp.entry:
+            return False
+        if access.entry == warp.entry and access.instruction > warp.pc:
+            return False
+        warp.access += 1
+    return False
 
 
 @stage
@@ -97,6 +104,8 @@ def _serve(sm: Record, sub: Record, sets: Records, spec: Record, inst: Record, t
     if space == SHARED_SPACE:
         is_atomic, is_store = kind == ATOMIC, kind == WRITE
         passes = count * inst.interval if is_atomic else count
+        if is_atomic and inst.merges:
+            passes = access.passes
         return float(shared.access(sm, sub, spec, passes, lanes, size, is_atomic, is_store, start))
     sm.requests += 1
     if kind == ATOMIC:

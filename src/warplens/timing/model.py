@@ -45,6 +45,7 @@ _MEETING = 0.5
 # dozen launches of one to three waves on an H200 lie between 0.04 and 0.2; a dozen of no more
 # blocks than SMs between 0.02 and 0.06.
 SM_APART, FEW_APART = 0.08, 0.04
+_FEW = 2.0  # waves of blocks, in which it matters how long a block takes alone
 _NOTES = 1024  # kept of a replay's progress
 _NOTE_COST = 20_000_000  # entries of the stall table that notes may read
 
@@ -239,10 +240,10 @@ class Model:
         share = self.question.blocks / self.active_sms
         return share / most_of_an_sm(self.question, self.active_sms)
 
-    def replay(self, *, events: int = 0, limit: int = 0) -> Replay:
-        """Runs the cycle loop over the sampled blocks."""
+    def replay(self, *, events: int = 0, limit: int = 0, only: int = -1) -> Replay:
+        """Runs the cycle loop over the sampled blocks, or `only` over one of them."""
         trace, answer = self.sample.trace, self.answer
-        order = np.arange(len(trace.blocks), dtype=np.int64)
+        order = np.arange(len(trace.blocks), dtype=np.int64) if only < 0 else np.array([only])
         machine = self.machine
         limit = limit or (1 << 60 if self.question.exact else REPLAY_LIMIT)
         spec = machine.spec()
@@ -281,6 +282,9 @@ class Model:
         pace = self.pace.work / self.pace.cycles if self.pace else 0.0
         together = min(float(self.resident), q.blocks / self.active_sms)
         replayed = replayed_blocks(self.sample, self.result, (pace, together))
+        if len(replayed.whole) > 1 and 1 < q.blocks / self.active_sms <= _FEW * self.resident:
+            longest = int(replayed.numbers[replayed.longest.argmax()])
+            replayed = replace(replayed, alone=float(self.replay(only=longest).cycles))
         return grid_of(works, replayed, self.result.spec, q.gpu.sm_count)
 
     @cached_property
@@ -443,6 +447,7 @@ def replayed_blocks(sample: Sample, replay: Replay, pace: tuple[float, float]) -
     done = replay.counts.done[:n]
     done = done[np.argsort(done[:, 3])]
     return Replayed(
+        numbers=done[:, 3],
         whole=work[done[:, 3]].sum(axis=1), longest=work[done[:, 3]].max(axis=1, initial=0.0),
         cycles=(done[:, 0] - done[:, 2]).astype(np.float64), span=float(replay.cycles),
         warp_cycles=float(replay.sm["warp_cycles"]), pace=pace,

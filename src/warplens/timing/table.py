@@ -38,7 +38,7 @@ _MEMORY = frozenset({
     "LD", "LDG", "LDL", "ST", "STG", "STL", "ATOM", "ATOMG", "RED", "REDG", "LDGSTS", "CCTL",
     "UBLKCP", "UTMALDG", "UTMASTG", "SULD", "SUST", "TEX", "TLD", "TLD4",
 })  # fmt: skip
-_SHARED = frozenset({"LDS", "STS", "ATOMS", "REDS", "LDSM", "STSM", "STAS", "SYNCS"})
+_SHARED = frozenset({"LDS", "STS", "ATOMS", "REDS", "LDSM", "STSM", "STAS", "SYNCS", "ARRIVES"})
 _SHUFFLES = frozenset({"SHFL", "MATCH", "REDUX", "CREDUX", "MOVM"})
 _PASSES = {"MATCH": "match", "REDUX": "redux", "CREDUX": "redux"}
 _ATOMICS = frozenset({"ATOM", "ATOMG", "ATOMS"})
@@ -170,6 +170,13 @@ def _is_float_atomic(inst: Instruction) -> bool:
     return any(m.startswith(("F16", "F32", "F64", "BF16")) for m in inst.modifiers)
 
 
+def _merges(inst: Instruction) -> bool:
+    """Whether lanes on one word of shared memory take one pass together: arrivals at mbarriers and
+    additions of one (validation/data/shared_atomics_sm90.json)."""
+    added = inst.opcode == "ATOMS" and {"POPC", "INC"} <= set(inst.modifiers)
+    return added or inst.opcode in ("SYNCS", "ARRIVES")
+
+
 def _ends_group(inst: Instruction) -> bool:
     """Whether an instruction is the last of a group of warpgroup products."""
     named = (o.text for o in inst.operands if isinstance(o, Token))
@@ -202,6 +209,7 @@ def code_of(kernel: SassKernel, gpu: GpuSpec) -> Records:
         row["constant"] = _constant_line(inst)
         row["depth"] = _depth(inst)
         row["delivers"] = registers.delivery(inst)
+        row["merges"] = _merges(inst)
         row["float_atomic"] = _is_float_atomic(inst)
         row["compares"] = tries_again and exchanges(inst)
     return table

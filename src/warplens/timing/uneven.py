@@ -7,6 +7,7 @@ others is known (works.py). So each block of the grid is given a length and put 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,7 @@ _SHORTEST = 0.02  # of the time that they took among others
 _LEAST_BLOCKS = 4  # replayed, to tell what a block costs beyond its instructions
 _ALIKE = 0.05  # standard deviation of their work over its mean: too little to tell that from
 _FLATTEST = 0.3  # of the mean cycles of an instruction
+_LEAST_RATE = 0.1  # of what its busiest unit can do, if one block alone is no faster than several
 _FULL = 0.97  # of what its busiest unit can do an SM does at most
 
 
@@ -50,13 +52,17 @@ class Replayed:
     """What a replay says of blocks.
 
     Attributes:
+        numbers: of the blocks in the sample.
         whole, longest, cycles: the work of each, that of its longest warp, and its time.
         span, warp_cycles: of all, and of all warps.
         rate: instructions a cycle with the busiest unit always busy.
         pace: where only windows of blocks were replayed, instructions a cycle, and the blocks
             resident meanwhile.
+        alone: cycles of the block with the longest warp when it has the SM for itself; 0: not
+            known.
     """
 
+    numbers: npt.NDArray[np.int64]
     whole: Floats
     longest: Floats
     cycles: Floats
@@ -64,6 +70,7 @@ class Replayed:
     warp_cycles: float
     rate: float
     pace: tuple[float, float]
+    alone: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,23 +114,34 @@ def _line(longest: Floats, cycles: Floats) -> tuple[float, float]:
 
 
 def _fitted(replayed: Replayed, spec: Record, speeds: Floats) -> Cost:
-    """Blocks so long that those that were replayed, placed on an SM, end when the replay did."""
+    """Blocks so long that those that were replayed, placed on an SM, end when the replay did. If it
+    is known how long one is alone, an SM gets as much done as then follows from the others."""
     slots, gaps = int(spec["resident"]), _gaps(spec)
     start, each = _line(replayed.longest, replayed.cycles)
 
-    def cost(factor: float) -> Cost:
-        return Cost(start=factor * start, each=factor * each, rate=replayed.rate)
-
-    def span(factor: float) -> float:
-        tried = cost(factor)
+    def span(tried: Cost) -> float:
         lengths = tried.lengths(replayed.longest)
         loads = tried.loads(replayed.whole, replayed.longest)
         return place(lengths, loads, 1, slots, gaps, speeds).makespan
 
-    low, high = _SHORTEST, 1.0 / _SHORTEST
+    def cost(factor: float, rate: float = replayed.rate) -> Cost:
+        return Cost(start=factor * start, each=factor * each, rate=rate)
+
+    if replayed.alone:
+        factor = replayed.alone / (start + each * float(replayed.longest.max()))
+        slowest = _LEAST_RATE * replayed.rate
+        if span(cost(factor)) <= replayed.span:
+            return _searched(lambda part: cost(factor, replayed.rate / part), span, replayed.span,
+                             1.0, replayed.rate / slowest)  # fmt: skip
+    return _searched(cost, span, replayed.span, _SHORTEST, 1.0 / _SHORTEST)
+
+
+def _searched(cost: Callable[[float], Cost], span: Callable[[Cost], float], wanted: float,
+              low: float, high: float) -> Cost:  # fmt: skip
+    """The cost of a family, by one number with which it grows, that gives the wanted span."""
     for _ in range(_STEPS):
         middle = float(np.sqrt(low * high))
-        low, high = (low, middle) if span(middle) > replayed.span else (middle, high)
+        low, high = (low, middle) if span(cost(middle)) > wanted else (middle, high)
     return cost(low)
 
 
