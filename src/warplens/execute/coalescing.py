@@ -14,6 +14,8 @@ from warplens.compiled import native
 from warplens.execute.native import population
 
 _CONSTANTS = 1 << 44  # lines of constant banks, among those of memory
+# above a line and its sectors: what its slice does for an atomic (see note_depths)
+DEPTH_SHIFT, DEPTH_BITS = 50, 6
 
 
 @native
@@ -42,6 +44,33 @@ def global_lines(addresses: Any, mask: int, size: int, lines: Any, first: int) -
                 bits |= 1 << (((address + size - 1) >> 5) & 3)
             count = _add_line(lines, first, count, address >> 7, bits)
     return count
+
+
+@native
+def note_depths(addresses: Any, mask: int, lines: Any, first: int, count: int) -> None:
+    """Adds to each line of an atomic access what its slice of L2 does one after another: the most
+    lanes on a word of the line, and that of each of its sectors, summed up."""
+    words, on_word = np.empty(32, np.int64), np.zeros(32, np.int64)
+    n_words = 0
+    for lane in range(32):
+        if mask >> lane & 1:
+            word, at_word = addresses[lane] >> 2, 0
+            while at_word < n_words and words[at_word] != word:
+                at_word += 1
+            if at_word == n_words:
+                words[n_words] = word
+                n_words += 1
+            on_word[at_word] += 1
+    for i in range(count):
+        line, deepest, turns = lines[first + i] >> 4, 0, 0
+        for sector in range(4):
+            deep = 0
+            for k in range(n_words):
+                if words[k] >> 5 == line and words[k] >> 3 & 3 == sector:
+                    deep = max(deep, on_word[k])
+            turns += deep
+            deepest = max(deepest, deep)
+        lines[first + i] |= (turns << DEPTH_BITS | deepest) << DEPTH_SHIFT
 
 
 @native

@@ -180,6 +180,7 @@ def _measure(header: Any, row: Any, warp: int, lanes: int, whole: bool, space: i
         count = coalescing.global_lines(addresses, lanes, size, lines, first)
         if kind == at.ACCESS_ATOMIC:
             row.cycles, row.turns, row.lanes_on_a_word = coalescing.atomic_turns(addresses, lanes)
+            coalescing.note_depths(addresses, lanes, lines, first, count)
         elif kind == at.ACCESS_READ and whole:
             row.passes = coalescing.global_passes(addresses, lanes, size, count)
     elif space == at.SPACE_LOCAL:
@@ -334,7 +335,8 @@ class Recorder:
             warp_entries=np.searchsorted(key[order], np.arange(n_warps + 1)).astype(np.int64),
             accesses=mine,
             warp_accesses=np.searchsorted(warp_of, np.arange(n_warps + 1)).astype(np.int64),
-            lines=lines.copy(),
+            lines=lines & (1 << coalescing.DEPTH_SHIFT) - 1,
+            depths=(lines >> coalescing.DEPTH_SHIFT).astype(np.int16),
             context=context,
             warps_per_block=warps_per_block,
             truncated=self.overflowed,

@@ -78,6 +78,8 @@ class BlockTrace:
         accesses: ACCESS per access of these entries, warp after warp.
         warp_accesses: where each warp's accesses begin.
         lines: line << 4 | sector mask.
+        depths: per line of an atomic what its slice of L2 does one after another, see note_depths
+            in coalescing.py; fewer than lines, where others were added behind.
         context: ACCESS per global access of all sampled blocks, in executed order; `entry` is
             BEFORE, ELSEWHERE, or 0 if the access is among `accesses`.
         warps_per_block: warps of a block.
@@ -95,6 +97,7 @@ class BlockTrace:
     accesses: Records
     warp_accesses: Ints
     lines: Ints
+    depths: npt.NDArray[np.int16]
     context: Records
     warps_per_block: int
     truncated: bool

@@ -34,6 +34,6 @@ def load(state: State, spec: Record, inst: Record, trace: Trace, warp: Record,
             done += spec.indexed_miss if state.met[place] else spec.l2_hit
             state.met[place] = 1
             way = -1 - way
-            l1.fill(group, way, line, 15, turn, int(done))
+            l1.fill(group, way, line, 15, turn, int(done), 0)
         done = max(done, float(group.arrival[way]))
     return float(done)

@@ -5,14 +5,15 @@ from __future__ import annotations
 from warplens.timing.state import Record, Trace, stage
 
 IDEAL_DRAM = 1
+APART = -2  # a place: local memory, of which each lane's word lies in another line
 _MOST_LOAD = 0.7  # beyond, waiting for others grows no more: what is too much is in `dram_free`
 
 
 @stage
 def read(sm: Record, spec: Record, trace: Trace, place: int, sectors: int,
          begin: float) -> float:  # fmt: skip
-    """When sectors asked for at `begin` are back at L1; `place`: of the line in the trace, -1 for
-    local memory."""
+    """When sectors asked for at `begin` are back at L1; `place`: of the line in the trace, below
+    0 for local memory."""
     sm.dram_read += sectors
     if spec.ideal & IDEAL_DRAM:
         return float(begin + spec.l2_hit)
@@ -72,6 +73,8 @@ def _stretch(trace: Trace, place: int, piece: float) -> float:
     """By how much a piece of a row takes longer than so many bytes among others of the row: opening
     the row costs as much as `piece` bytes, during which a quarter of its own can be moved."""
     size = trace.pieces[place] if place >= 0 else 0.0
+    if place == APART:
+        size = 32.0
     return max(1.0, piece / size + 0.25) if size > 0.0 else 1.0
 
 

@@ -25,12 +25,19 @@ def look_up(group: Record, line: int, now: int) -> int:
 
 
 @stage
-def fill(group: Record, way: int, line: int, sectors: int, now: int, arrives: int) -> None:
-    """Puts sectors of a line in place; they can be used from `arrives` on."""
+def fill(group: Record, way: int, line: int, sectors: int, now: int, arrives: int,
+         written: int) -> int:  # fmt: skip
+    """Puts sectors of a line in place, which can be used from `arrives` on and are `written` or
+    not; returns those of another line that must go back to L2 for it."""
+    back = 0
     if group.tag[way] != line + 1:
+        back = int(group.dirty[way])
+        group.dirty[way] = 0
         group.tag[way] = line + 1
         group.valid[way] = 0
         group.arrival[way] = 0
     group.valid[way] |= sectors
     group.arrival[way] = max(group.arrival[way], arrives)
     group.used[way] = now
+    group.dirty[way] |= written
+    return back

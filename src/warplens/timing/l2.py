@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.compiled import native
+from warplens.execute.coalescing import DEPTH_BITS
 from warplens.execute.trace import BEFORE
 from warplens.timing import dram, rows
 from warplens.timing.fills import fills
@@ -25,6 +26,7 @@ from warplens.timing.state import SLICE_LINES, SLICES, Floats, Ints, Record, Rec
 from warplens.timing.touched import Touched, distinct
 
 IDEAL_L2 = 2
+_DEPTH = (1 << DEPTH_BITS) - 1
 _WAYS = 16
 _READ, _WRITE, _ATOMIC = 1, 2, 4
 _NO_READ = 1 << 62  # a fetch for what is written, which needs no DRAM, or for an atomic
@@ -42,7 +44,7 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
          begin: float) -> float:  # fmt: skip
     """When sectors that L1 asks for at `begin` arrive.
 
-    `place` is the line's place in the trace, -1 for local memory; `known` are the sectors that L2
+    `place` is the line's place in the trace, below 0 for local memory; `known` are the sectors that L2
     holds, << 4 those of them that another SM is only just fetching.
     """
     absent, under_way = 0, 0.0
@@ -67,6 +69,12 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
     sm.l2_free = max(sm.l2_free, begin - spec.apart) + max(spec.l2_request, cost)
     sm.port_free = max(begin, sm.port_free) + (found + missing) * 32 / spec.port_rate
     done = max(max(sm.l2_free, sm.port_free) + latency, under_way)
+    if place < 0 and spec.local_missing > 0.0:  # as often as L2 had to give it up
+        lot = int(sm.l2_requests) * 0x9E3779B1 >> 8 & 0xFFFF
+        if lot < spec.local_missing * 0x10000:
+            sm.l2_read_hit -= found
+            wanted = found if place == dram.APART else 2 * _pairs(sectors)
+            done = max(done, dram.read(sm, spec, trace, place, wanted, start))
     if late and under_way == 0.0 and not spec.ideal & dram.IDEAL_DRAM:
         done += _PENDING * (spec.dram_latency - spec.l2_hit)
     if missing:
@@ -76,6 +84,29 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
             if absent & 3 << 2 * half:
                 trace.arrivals[trace.fetches[place, half]] = done
     return float(done)
+
+
+@stage
+def write_back(sm: Record, spec: Record, trace: Trace, sectors: int, apart: bool,
+               begin: float) -> float:  # fmt: skip
+    """When sectors of local memory that L1 had no room for have left the SM; `apart`: they were
+    written word by word, in lines of their own."""
+    sm.l2_write += sectors
+    _start(sm, begin)
+    if spec.ideal & IDEAL_L2:
+        return begin
+    sm.l2_free = max(sm.l2_free, begin - spec.apart) + sectors * 32 / spec.l2_rate
+    sm.port_write_free = max(begin, sm.port_write_free) + sectors * 32 / spec.port_write_rate
+    shared = max(sm.l2_write_free, begin - spec.apart, sm.dram_write_free - spec.dram_held)
+    sm.l2_write_free = shared + sectors * 32 / spec.l2_write_rate
+    if apart:
+        shared = max(sm.partial_free, begin - spec.apart)
+        sm.partial_free = shared + sectors * spec.l2_partial + spec.l2_partial_line
+    if spec.local_missing > 0.0:
+        place = dram.APART if apart else -1
+        dram.write(sm, spec, trace, place, sectors * spec.local_missing, begin)
+    left = max(sm.l2_free, sm.l2_write_free, sm.port_write_free)
+    return float(max(left, sm.partial_free) if apart else left)
 
 
 @stage
@@ -131,12 +162,12 @@ def store(sm: Record, spec: Record, trace: Trace, place: int, partial: int, narr
 
 
 @stage
-def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, turns: float,
+def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: float,
             begin: float, compares: int) -> float:  # fmt: skip
     """When an atomic on one line, at a place in the trace, has its result.
 
-    `turns` are the cycles of the lanes that use one word one after another, `deep` of them; sectors
-    are served in turn as well. With the part of the grid's blocks that use the line, too, this SM
+    `lane` are the cycles of each of the lanes that use one word one after another, of which the
+    most are `deep` in all lines; sectors are served in turn as well. With the part of the grid's blocks that use the line, too, this SM
     takes turns. Neighbouring lines lie in one slice, and slices have other SMs' lines to serve
     (measured, validation/data/contention_sm90.json). Of a loop that `compares` and exchanges see
     `_rounds`.
@@ -146,9 +177,13 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, turns:
     sm.l2_atomic += n
     _start(sm, begin)
     sm.l2_requests += 1
-    own = max(1.0, turns, 1.27 * n * deep)
+    served = float(n) * deep
+    if at < trace.depths.size and trace.depths[at] > 0:
+        deep = float(trace.depths[at] & _DEPTH)
+        served = float(trace.depths[at] >> DEPTH_BITS)
+    own = max(1.0, deep * lane - 0.5, 1.27 * served)
     start = max(begin, sm.atomic_free)
-    busy = max(1.0, spec.atomic_lane * n * deep)
+    busy = max(1.0, spec.atomic_lane * served)
     sm.atomic_free = start + max(spec.atomic_sector * n, busy * spec.atomic_share)
     group = line // SLICE_LINES
     place = (group ^ group >> 5 ^ group >> 10) % SLICES

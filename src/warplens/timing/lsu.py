@@ -113,11 +113,10 @@ def _serve(sm: Record, sub: Record, sets: Records, spec: Record, inst: Record, t
         lane = spec.atomic_lane
         if inst.float_atomic:
             lane = spec.float_atomic_lane if count == 1 else spec.float_atomic_apart
-        own = deep * lane - 0.5
         start = _send_atomic(sm, spec, access, inst, start)
         done = start
         for i in range(first, first + count):
-            at = l2.atomics(sm, spec, trace, i, deep, own, start, inst.compares)
+            at = l2.atomics(sm, spec, trace, i, deep, lane, start, inst.compares)
             done = max(done, at)
         _push_back(sm, spec)
         return float(done)
@@ -135,8 +134,8 @@ def _serve(sm: Record, sub: Record, sets: Records, spec: Record, inst: Record, t
             passes = 0
         sm.tagged[sm.next_tagged] = begin
         sm.next_tagged = (sm.next_tagged + 1) % spec.tags_held
-        done = _load(sm, sets, spec, inst, trace, index, space, first, count, passes, begin,
-                     now)  # fmt: skip
+        done = _load(sm, sets, spec, inst, trace, index, space, first, count, passes, size < 4,
+                     begin, now)  # fmt: skip
         whole = max(int(sm.tag_free - begin), passes, (lanes * size + 127) // 128)
         done = max(done, spec.l1_hit + shared.back(sub, spec, shared.FROM_L1, whole, begin))
     _push_back(sm, spec)
@@ -186,7 +185,7 @@ def _data_path(sm: Record, spec: Record, sectors: int, passes: int, filled: int,
 
 @stage
 def _load(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, index: int,
-          space: int, first: int, count: int, passes: int, begin: float,
+          space: int, first: int, count: int, passes: int, narrow: bool, begin: float,
           now: int) -> float:  # fmt: skip
     done, total, hits, missing, banks = 0.0, 0, 0, 0, 0
     for i in range(count):
@@ -205,18 +204,22 @@ def _load(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, i
         hits += l2.count_bits(hit)
         total += l2.count_bits(sectors)
         if hit != sectors:
-            fetch = -1 if space == LOCAL else first + i
+            fetch = -1 - int(count > 1) if space == LOCAL else first + i
             arrives = l2.load(sm, spec, trace, fetch, known, line, sectors & ~hit,
                               begin + missing)
             missing += 1
             way = way if way >= 0 else -1 - way
-            l1.fill(group, way, line, sectors & ~hit, now, int(arrives))
+            back = l1.fill(group, way, line, sectors & ~hit, now, int(arrives), 0)
+            if back:
+                l2.write_back(sm, spec, trace, l2.count_bits(back), count > 1, begin)
             done = max(done, arrives)
     turns = missing  # one by one
     for bank in range(4):
         turns = max(turns, banks >> bank * _COUNTER_BITS & _COUNTER)
     sm.tag_free = begin + turns
     _note(sm, 2 if space == LOCAL else 0, total, hits)
+    if narrow:
+        passes = max(passes, int(spec.l1_narrow))
     busy = _data_path(sm, spec, total, passes, total - hits, begin)
     return float(max(done, busy + spec.l1_hit))
 
@@ -237,7 +240,10 @@ def _store(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, sp
         way = l1.look_up(group, line, now)
         hits += l2.count_bits(group.valid[way] & sectors) if way >= 0 else 0
         if space == LOCAL:
-            l1.fill(group, way if way >= 0 else -1 - way, line, sectors, now, now)
+            back = l1.fill(group, way if way >= 0 else -1 - way, line, sectors, now, now, sectors)
+            if back:
+                gone = l2.write_back(sm, spec, trace, l2.count_bits(back), count > 1, begin)
+                done = max(done, gone)
         else:
             partial = l2.count_bits(sectors) if lacking >= 2.0 else 0
             if 0.0 < lacking < 2.0:

@@ -46,6 +46,7 @@ _MEETING = 0.5
 # blocks than SMs between 0.02 and 0.06.
 SM_APART, FEW_APART = 0.08, 0.04
 _FEW = 2.0  # waves of blocks, in which it matters how long a block takes alone
+_STEPS_TO_HITS = 60
 _NOTES = 1024  # kept of a replay's progress
 _NOTE_COST = 20_000_000  # entries of the stall table that notes may read
 
@@ -224,8 +225,22 @@ class Model:
             far_share=0.5 if two and in_use > gpu.l2_size_bytes / 2 else 0.0,
             dram_write_share=max(0.0, 1.0 - room / footprint) if footprint > room else 0.0,
             ideal=q.ideal,
+            local_missing=self._local_missing(room),
             together=float(min(q.blocks, max(1, q.resident) * self.active_sms)),
         )
+
+    def _local_missing(self, room: float) -> float:
+        """The share of local memory that L2 has lost when it is asked for: lines are replaced in
+        no order, so of a footprint F in a cache of C bytes h = exp(-(1 - h) F / C) is found."""
+        q = self.question
+        blocks = min(q.blocks, max(1, q.resident) * self.active_sms)
+        footprint = 32.0 * q.kernel.local_bytes * q.warps_per_block * blocks
+        if footprint <= room:
+            return 0.0
+        found = 0.0
+        for _ in range(_STEPS_TO_HITS):
+            found = float(np.exp(-(1.0 - found) * footprint / room))
+        return 1.0 - found
 
     def _balance(self) -> float:
         """The mean blocks of a busy SM over the most; 1 where SMs end together. Of unlike blocks,
@@ -336,6 +351,7 @@ def _tuple(trace: BlockTrace, answer: l2.L2Answer, order: np.ndarray) -> Trace:
         ranges=np.column_stack([trace.warp_entries, trace.warp_accesses]),
         accesses=trace.accesses,
         lines=trace.lines,
+        depths=trace.depths,
         hits=answer.hits,
         shares=answer.shares,
         passes=answer.passes,

@@ -25,6 +25,7 @@ class Machine:
         active_sms: SMs that have work.
         balance: the mean work of these SMs over that of the busiest.
         together: blocks that the chip holds at once; 0: as many as fit.
+        local_missing: the share of what threads keep in local memory that L2 has given up.
     """
 
     gpu: GpuSpec
@@ -41,6 +42,7 @@ class Machine:
     dram_write_share: float = 0.0
     ideal: int = 0
     together: float = 0.0
+    local_missing: float = 0.0
 
     @property
     def hertz(self) -> float:
@@ -140,7 +142,9 @@ class Machine:
             "return_interval": value("issue.return_cycles"),
             "l1_bytes_per_cycle": gpu.l1_bytes_per_cycle,
             "l1_partial_line": value("l1.partial_line_cycles"),
+            "l1_narrow": value("l1.narrow_cycles", 2),
             "l1_hit": latency["l1_hit"],
+            "local_missing": self.local_missing,
             "l2_hit": latency["l2_hit"],
             "l2_far": latency["l2_far"],
             "far_share": int(256 * self.far_share),

@@ -55,6 +55,8 @@ SPEC = np.dtype([
     ("queue_held", "i8"), ("tags_held", "i8"),
     ("return_interval", "f8"),  # cycles of a pass's way back to its sub-partition
     ("l1_bytes_per_cycle", "f8"), ("l1_partial_line", "f8"), ("l1_hit", "f8"),
+    ("l1_narrow", "f8"),  # cycles in L1's data at least, of accesses to parts of words
+    ("local_missing", "f8"),  # the share of local memory that L2 cannot hold
     ("l2_hit", "f8"), ("l2_far", "f8"), ("far_share", "i8"),  # of 256 lines: far from the SM
     ("l2_rate", "f8"),  # bytes per cycle of L2's that fall to this SM, read and written
     ("port_rate", "f8"), ("port_write_rate", "f8"),  # bytes per cycle from L2, and to it
@@ -149,7 +151,7 @@ SLOT = np.dtype([
     ("gone", "i8", (MAX_SUB_PARTITIONS,)),  # warps that had ended then, by sub-partition
 ])  # fmt: skip
 # a set of L1: lines (+ 1) by way, their sectors, when the last fill arrives, last use
-SET = np.dtype([(name, "i8", (WAYS,)) for name in ("tag", "valid", "arrival", "used")])
+SET = np.dtype([(name, "i8", (WAYS,)) for name in ("tag", "valid", "arrival", "used", "dirty")])
 LINE = np.dtype([("tag", "i8"), ("ready", "i8"), ("used", "i8")])  # of an instruction cache
 
 SUMS = (
@@ -196,6 +198,7 @@ class Trace(NamedTuple):
     ranges: Ints  # (warp + 1, 2): first entry, first access
     accesses: Records
     lines: Ints
+    depths: npt.NDArray[np.int16]
     hits: npt.NDArray[np.uint8]
     shares: npt.NDArray[np.float32]
     passes: npt.NDArray[np.float32]
