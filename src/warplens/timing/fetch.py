@@ -41,7 +41,8 @@ def ready(l0: Records, l1i: Records, spec: Record, before: int, pc: int, now: in
         if sequential and far.tag != 0:  # code larger than the cache, again and again
             late = spec.l1i_line
         far.tag = line + 1
-        far.ready = now + (late if before >= 0 else 0)  # a launch brings the first lines
+        # A launch brings the first lines; its first block waits for them, and its parameters.
+        far.ready = now + (late if before >= 0 else spec.launch_cold)
     until = max(far.ready, now if sequential or before < 0 else now + spec.l0_miss)
     near.tag = line + 1
     near.ready = until

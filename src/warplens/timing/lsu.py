@@ -134,8 +134,8 @@ def _serve(sm: Record, sub: Record, sets: Records, spec: Record, inst: Record, t
             passes = 0
         sm.tagged[sm.next_tagged] = begin
         sm.next_tagged = (sm.next_tagged + 1) % spec.tags_held
-        done = _load(sm, sets, spec, inst, trace, index, space, first, count, passes, size < 4,
-                     begin, now)  # fmt: skip
+        done = _load(sm, sets, spec, inst, trace, index, space, first, count, passes,
+                     lanes * size if size < 4 else 0, begin, now)  # fmt: skip
         whole = max(int(sm.tag_free - begin), passes, (lanes * size + 127) // 128)
         done = max(done, spec.l1_hit + shared.back(sub, spec, shared.FROM_L1, whole, begin))
     _push_back(sm, spec)
@@ -185,7 +185,7 @@ def _data_path(sm: Record, spec: Record, sectors: int, passes: int, filled: int,
 
 @stage
 def _load(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, index: int,
-          space: int, first: int, count: int, passes: int, narrow: bool, begin: float,
+          space: int, first: int, count: int, passes: int, narrow: int, begin: float,
           now: int) -> float:  # fmt: skip
     done, total, hits, missing, banks = 0.0, 0, 0, 0, 0
     for i in range(count):
@@ -218,7 +218,7 @@ def _load(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, i
         turns = max(turns, banks >> bank * _COUNTER_BITS & _COUNTER)
     sm.tag_free = begin + turns
     _note(sm, 2 if space == LOCAL else 0, total, hits)
-    if narrow:
+    if narrow and total > (narrow + 31) // 32:  # bytes that straddle sectors
         passes = max(passes, int(spec.l1_narrow))
     busy = _data_path(sm, spec, total, passes, total - hits, begin)
     return float(max(done, busy + spec.l1_hit))

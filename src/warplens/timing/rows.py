@@ -12,6 +12,7 @@ from warplens.timing.touched import ROW_LINES, Touched, numbered, order_of_pairs
 _READ, _WRITE = 1, 2
 _STEPS = (5**0.5 - 1.0) / 2.0, 2.0**0.5 - 1.0
 _FIRST = 1.0 - np.exp(-1.0)  # whose lot is the mean
+_BY_ROW = 0.85  # of what lots differ by
 _LEAST = 0.2  # of the mean: the lot of the luckiest
 # Bytes written, or read, within which DRAM still joins accesses to one row, and accesses of one
 # kind that a warp makes one right after the other.
@@ -36,7 +37,7 @@ def lots(touched: Touched) -> Floats:
     of_line = row * ROW_LINES + (touched.lines[touched.first] >> 4) % ROW_LINES
     numbers = zip((row, of_line), _STEPS, strict=True)
     both = [-np.log(1.0 - (n * step + _FIRST) % 1.0) for n, step in numbers]
-    found = _LEAST + (1.0 - _LEAST) * (both[0] + both[1]) / 2.0
+    found = _LEAST + (1.0 - _LEAST) * (_BY_ROW * both[0] + (1.0 - _BY_ROW) * both[1])
     return np.asarray(found[touched.line])
 
 

@@ -111,6 +111,7 @@ class Machine:
                 float(value("launch.first_warp_cycles", 8)) * self.warps_per_block,
             ),
             "launch_interval": self.active_sms / float(value("launch.blocks_per_cycle", 0.83)),
+            "launch_cold": value("launch.cold_cycles", 0),
             "l0_miss": value("fetch.l0_miss_cycles", 20),
             "l0_line": value("fetch.l0_line_cycles"),
             "l1i_line": value("fetch.l1_line_cycles"),

@@ -95,6 +95,7 @@ SPEC = np.dtype([
     ("block_start", "i8"),  # from a block's end to the first instruction of the next in its place
     ("launch_first", "f8"),  # between the starts of two blocks of the first wave on this SM
     ("launch_interval", "f8"),  # the same later, when the chip hands out blocks one by one
+    ("launch_cold", "i8"),  # until the first block's first instruction
     ("l0_miss", "i8"), ("l1i_miss", "i8"), ("constant_miss", "i8"),
     ("l1i_line", "i8"),  # from one line of instructions to the next, from beyond the SM
     ("l0_line", "i8"),  # from one line of instructions to the next, from the SM's cache
