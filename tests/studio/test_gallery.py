@@ -11,8 +11,6 @@ from warplens.studio.gallery import Exercise, exercises
 from warplens.studio.requests import LaunchRequest
 from warplens.studio.running import Runner
 
-pytestmark = pytest.mark.long
-
 # What a user may change: (text, in place of it); block and grid where they are what changes.
 SOLUTIONS: dict[str, list[tuple[str, str]]] = {
     "warps": [("threadIdx.x % 2", "threadIdx.x / 32 % 2")],

@@ -16,8 +16,6 @@ from tests.studio.page import WAIT, browser, opened
 from tests.studio.server import Served, served
 from warplens.studio.gallery import exercises
 
-pytestmark = pytest.mark.long
-
 FIXED_TRANSPOSE = """__global__ void naive(const float* in, float* out, int n) {
     __shared__ float tile[32][33];
     int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
@@ -185,7 +183,8 @@ def test_widths(chromium: Any, studio: Served, width: int) -> None:
     assert page.overflow() <= 0
 
 
-@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe(chromium: Any, studio: Served, scheme: str) -> None:
     """The accessibility checker finds nothing, in either theme, before and after a run."""
     page = opened(chromium, studio, scheme=scheme)
@@ -215,6 +214,7 @@ def test_a_killed_worker_leaves_the_page(chromium: Any, studio: Served) -> None:
     assert page.complaints == []
 
 
+@pytest.mark.long
 def test_names_are_text(chromium: Any, tmp_path: Path) -> None:
     """A file and a kernel with markup in their names are shown as what they are."""
     name = "<img src=x onerror=alert(1)>.cu"
@@ -230,3 +230,32 @@ def test_names_are_text(chromium: Any, tmp_path: Path) -> None:
         assert page.page.frame_locator("#report").locator("img").count() == 0
         assert page.complaints == []
 
+
+_LISTED = """async () => {
+  const { Listings } = await import("/static/code.js");
+  const lines = Array.from({ length: 20000 }, (_, i) => 1 + i % 5000);
+  const kernel = { sass: lines.map((line, i) => [16 * i, `FFMA R${i % 99}, R1, R2, R3`, line]),
+                   ptx: lines.map((line, i) => [`  fma.rn.f32 %f${i}, %f1, %f2, %f3;`, line]) };
+  const listings = new Listings(() => {}), began = performance.now();
+  listings.show(kernel);
+  listings.pick(4321, "");
+  document.body.offsetHeight;
+  const took = performance.now() - began, host = document.getElementById("sass");
+  await new Promise((done) => setTimeout(done, 500));
+  const top = host.getBoundingClientRect().top;
+  const picked = [...host.querySelectorAll(".picked")].map((row) =>
+    [row.textContent.slice(0, 5), row.getBoundingClientRect().top - top]);
+  return { took, height: host.scrollHeight, seen: host.clientHeight,
+           rows: host.querySelectorAll(".row").length, picked };
+}"""
+
+
+def test_twenty_thousand_instructions(chromium: Any, studio: Served) -> None:
+    """A kernel of 20,000 instructions is listed at once; the row of a line comes into view."""
+    page = opened(chromium, studio)
+    told = page.page.evaluate(_LISTED)
+    (name, place), *_ = told["picked"]
+
+    assert told["took"] < 500 and told["rows"] < 4000
+    assert told["height"] == pytest.approx(20 * 20_000, abs=40)
+    assert name == f"{16 * 4320:x}" and 0 < place < told["seen"]
