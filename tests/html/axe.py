@@ -51,7 +51,7 @@ def findings(page: str, folder: Path, *, launches: tuple[int, ...] = (0,),
     if "script-src" not in page:  # a page without scripts forbids them
         page = page.replace("style-src", "script-src 'unsafe-inline'; style-src")
     path.write_text(page, encoding="utf-8")
-    seen = opened(path, folder / "profile", budget=60_000)
+    seen = opened(path, folder / "profile", budget=60_000, seconds=120 * len(launches))
     found = re.search(r'<pre id="axe">(.*?)</pre>', seen.tree, re.S)
     assert found is not None, seen.console
     result: list[list[Any]] = json.loads(html.unescape(found[1]))

@@ -22,14 +22,15 @@ class Opened:
     console: tuple[str, ...]
 
 
-def opened(path: Path, folder: Path, *, suffix: str = "", budget: int = 3000) -> Opened:
+def opened(path: Path, folder: Path, *, suffix: str = "", budget: int = 3000,
+           seconds: int = 120) -> Opened:  # fmt: skip
     """Loads a file in a headless browser."""
     assert CHROMIUM is not None
     done = subprocess.run(
         [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr",
          "--v=0", f"--user-data-dir={folder}", f"--virtual-time-budget={budget}", "--dump-dom",
          f"file://{path}{suffix}"],
-        capture_output=True, text=True, timeout=120, check=False,
+        capture_output=True, text=True, timeout=seconds, check=False,
     )  # fmt: skip
     console = tuple(re.findall(r"CONSOLE.*", done.stderr))
     return Opened(tree=done.stdout, console=console)

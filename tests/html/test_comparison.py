@@ -69,10 +69,8 @@ def test_html() -> None:
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 def test_axe(tmp_path: Path) -> None:
-    """The accessibility checker finds nothing serious on the page."""
-    found = findings(comparison_html(compare(SLOW, FAST)), tmp_path)
-
-    assert [one for one in found if one[2] in ("serious", "critical")] == []
+    """The accessibility checker finds nothing on the page."""
+    assert findings(comparison_html(compare(SLOW, FAST)), tmp_path) == []
 
 
 def test_command(tmp_path: Path) -> None:

@@ -93,8 +93,9 @@ def test_widths(chromium: Any, report: Path, width: int) -> None:
     assert page.complaints == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [420, pytest.param(1440, marks=pytest.mark.long)])
+@pytest.mark.parametrize("width", [420, 1440])
 def test_axe(chromium: Any, report: Path, width: int, scheme: str) -> None:
     """The accessibility checker has nothing to say, small or large, light or dark."""
     page = shown(chromium, report, width=width, scheme=scheme)
