@@ -215,6 +215,42 @@ def test_a_killed_worker_leaves_the_page(chromium: Any, studio: Served) -> None:
 
 
 @pytest.mark.long
+def test_ten_tabs_at_once(chromium: Any, studio: Served) -> None:
+    """Ten tabs, all running at the same time, each end with a report of their own kernel."""
+    tabs = [opened(chromium, studio) for _ in range(10)]
+    names = ["banks", "coalescing", "race", "warps", "transpose"] * 2
+    for page, name in zip(tabs, names, strict=True):
+        page.exercise(name)
+    for page in tabs:
+        page.page.click("#run")
+    for page, name in zip(tabs, names, strict=True):
+        page.wait("runs", 1)
+        report = page.page.frame_locator("#report")
+        report.locator("#code tr[data-row]").first.wait_for(timeout=WAIT)
+        assert f"{name}.cu" in report.locator("#code thead").inner_text()
+        assert page.complaints == []
+
+
+@pytest.mark.long
+def test_every_slider_redraws(chromium: Any, studio: Served) -> None:
+    """Block size, registers, shared memory and GPU: time and occupancy follow each of them."""
+    page = opened(chromium, studio)
+    page.exercise("latency")
+    page.run()
+    moves = [("block", "1024"), ("registers", "16"), ("shared", "131072"), ("shared", "0"),
+             ("gpu", "0")]  # fmt: skip
+    told = {(page.text("#time"), page.text("#occupancy"))}
+    for name, value in moves:
+        drawn = page.page.get_attribute("#whatif", "data-drawn")
+        page.page.fill(f"#s-{name}", value)
+        page.page.wait_for_selector(f'#whatif:not([data-drawn="{drawn}"])', timeout=WAIT)
+        told.add((page.text("#time"), page.text("#occupancy")))
+        assert "n/a" not in page.text("#time")
+
+    assert len(told) >= 4  # a kernel of few registers does not feel their cap
+
+
+@pytest.mark.long
 def test_names_are_text(chromium: Any, tmp_path: Path) -> None:
     """A file and a kernel with markup in their names are shown as what they are."""
     name = "<img src=x onerror=alert(1)>.cu"
