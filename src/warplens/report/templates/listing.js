@@ -156,7 +156,8 @@ class Listing {
     this.from = first;
   }
   complete() { // at rest: a cell for each value, as a screen reader wants them
-    if (!getSelection().isCollapsed) return; // which would be lost
+    const chosen = getSelection();
+    if (chosen && !chosen.isCollapsed) return; // it would be lost
     for (const row of this.shown) {
       if (row.isQuick) row.lastChild.replaceWith(...this.values(row.index));
       row.isQuick = false;
