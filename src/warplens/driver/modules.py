@@ -68,6 +68,13 @@ class Function:
         return self.attributes.get(FunctionAttribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, usual)
 
     @property
+    def most_cluster_blocks(self) -> int:
+        """Blocks that a cluster of this kernel may have."""
+        spec = self.module.gpu.spec
+        may = self.attributes.get(FunctionAttribute.NON_PORTABLE_CLUSTER_SIZE_ALLOWED)
+        return spec.cluster_blocks_max if may else spec.cluster_blocks_portable
+
+    @property
     def most_threads(self) -> int:
         """Threads of a block that its registers and launch bounds allow."""
         spec = self.module.gpu.spec

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from warplens.driver.cells import SIZE_FUNCTION, called, put_i32, put_u64
 from warplens.driver.entries.table import I32, U32, U64, Pointer, entry
 from warplens.driver.launching import Shape, arguments_at, launch, shape_at
 from warplens.driver.machine import Driver
 from warplens.driver.modules import Function
+from warplens.driver.status import DriverError, Status
+from warplens.occupancy_calculator.clusters import cluster_occupancy
 from warplens.occupancy_calculator.launch_choices import available_dynamic_shared
 
 
@@ -99,6 +103,33 @@ def _potential_block(
     together, threads = max(map(resident, sizes))
     put_i32(block, threads)
     put_i32(grid, together // threads * function.module.gpu.spec.sm_count)
+
+
+@entry("cuOccupancyMaxActiveClusters")
+def active_clusters(driver: Driver, count: Pointer, function: Pointer, config: Pointer) -> None:
+    """Clusters of a launch that the GPU holds at a time."""
+    found = driver.thing(function, Function)
+    shape, _ = shape_at(config)
+    size = prod(shape.cluster or found.sass.cluster or (1, 1, 1))
+    if size > found.most_cluster_blocks:
+        raise DriverError(Status.CUDA_ERROR_INVALID_CLUSTER_SIZE, f"{size} blocks in a cluster")
+    put_i32(count, _clusters(found, shape, size))
+
+
+@entry("cuOccupancyMaxPotentialClusterSize")
+def potential_cluster(driver: Driver, size: Pointer, function: Pointer, config: Pointer) -> None:
+    """Blocks of the largest cluster that could be launched."""
+    found = driver.thing(function, Function)
+    shape, _ = shape_at(config)
+    most = found.most_cluster_blocks
+    fitting = (n for n in range(most, 1, -1) if not n & n - 1 and _clusters(found, shape, n))
+    put_i32(size, next(fitting, 1))
+
+
+def _clusters(found: Function, shape: Shape, size: int) -> int:
+    blocks = found.resident_blocks(shape.block, shape.shared)
+    spec = found.module.gpu.spec
+    return cluster_occupancy(spec, spec.name, size, blocks).clusters
 
 
 @entry("cuOccupancyAvailableDynamicSMemPerBlock")

@@ -149,3 +149,21 @@ def available_shared(
     """Dynamic shared memory with which so many blocks still fit."""
     number = program.function(function).number
     driver_launches.available_shared(program.driver, nbytes, number, blocks, threads)
+
+
+@entry("cudaOccupancyMaxActiveClusters", kind="plain")
+def active_clusters(
+    program: Program, count: Pointer, function: Pointer, config: Pointer
+) -> None:
+    """Clusters of a launch that the GPU holds at a time."""
+    number = program.function(function).number
+    driver_launches.active_clusters(program.driver, count, number, config)
+
+
+@entry("cudaOccupancyMaxPotentialClusterSize", kind="plain")
+def potential_cluster(
+    program: Program, size: Pointer, function: Pointer, config: Pointer
+) -> None:
+    """Blocks of the largest cluster that could be launched."""
+    number = program.function(function).number
+    driver_launches.potential_cluster(program.driver, size, number, config)
