@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <cuda_profiler_api.h>
 #include <map>
 #include <numeric>
 #include <stdexcept>
@@ -447,6 +448,17 @@ static int attributes() {
     return 0;
 }
 
+static int profiled() { // what is launched before, while and after profiling is asked for
+    CHECK(cudaFree(nullptr));
+    scale<<<1, 32>>>(nullptr, 0, 1);
+    CHECK(cudaProfilerStart());
+    count_up<<<1, 32>>>(nullptr, 0);
+    CHECK(cudaProfilerStop());
+    talk<<<1, 32>>>(1);
+    CHECK(cudaDeviceSynchronize());
+    return 0;
+}
+
 static int host_reads_device() {
     int *x;
     CHECK(cudaMalloc(&x, 4));
@@ -506,7 +518,7 @@ int main(int argc, char **argv) {
     }
     std::map<std::string, int (*)()> programs = {
         {"devices", devices}, {"errors", errors}, {"fault", fault}, {"asserts", asserts},
-        {"events", events}, {"managed", managed}, {"symbols", symbols}, {"peer", peer}, {"pools", pools},
+        {"events", events}, {"managed", managed}, {"symbols", symbols}, {"peer", peer}, {"pools", pools}, {"profiled", profiled},
         {"graph", graph}, {"grid_sync", grid_sync}, {"talks", talks}, {"leak", leak},
         {"exceptions", exceptions}, {"threads", threads}, {"registered", registered},
         {"rows", rows}, {"host_functions", host_functions}, {"attributes", attributes},

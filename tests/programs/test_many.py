@@ -74,14 +74,14 @@ def test_names_the_line_of_a_fault(results: Results, words: str) -> None:
     errors = results[words][1]
 
     assert "invalid __global__ write of size 4 bytes" in errors
-    assert "many.cu:34" in errors
+    assert "many.cu:35" in errors
 
 
 def test_assertions_are_told(results: Results) -> None:
     """A failed assert() names file, line, block, thread and condition on standard error."""
     errors = results["asserts"][1]
 
-    assert "many.cu:35" in errors
+    assert "many.cu:36" in errors
     assert "thread (24,0,0) in block (0,0,0) Assertion `x[threadIdx.x] < 3` failed" in errors
 
 
@@ -127,6 +127,22 @@ def test_the_command_ends_as_the_program_does(many: Path) -> None:
         "NVIDIA RTX 4060 (warplens): 8.9, 24 SMs, 49152 bytes of shared memory, warp 32, 1",
         "1 1",
     ]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [((), ["scale", "count_up"]), (("--profile-from-start", "off"), ["count_up"]),
+     (("--disable-profiler-start-stop",), ["scale", "count_up", "talk"])],
+)  # fmt: skip
+def test_a_program_chooses_what_is_profiled(
+    many: Path, options: tuple[str, ...], expected: list[str]
+) -> None:
+    """cudaProfilerStart and -Stop bound what is profiled, as Nsight Compute documents it."""
+    command = [*WARPLENS, "profile", "--timing", "off", *options, str(many), "profiled"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+
+    names = ("scale", "count_up", "talk")
+    assert [name for name in names if f"  {name}(" in done.stdout] == expected
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
@@ -198,7 +214,7 @@ def test_sanitize_of_a_program(many: Path) -> None:
                           capture_output=True, text=True)  # fmt: skip
 
     assert done.returncode == 1
-    assert "many.cu:34" in done.stdout
+    assert "many.cu:35" in done.stdout
 
 
 def test_mistakes_of_kernels_and_of_the_host(many: Path) -> None:

@@ -133,6 +133,8 @@ def profile_program(
     settings.timed = arguments.timing != "off"
     settings.on_launch = listener
     settings.has_ranges = bool(with_timeline or arguments.nvtx_include or arguments.nvtx_exclude)
+    settings.from_start = arguments.profile_from_start == "on"
+    settings.obeys_program = not arguments.disable_profiler_start_stop
     recorder = settings.recorder = Recorder() if with_timeline else None
     status = _run(arguments, settings, is_quiet=arguments.csv or arguments.json)
     if with_launches and not launches:

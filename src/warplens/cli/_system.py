@@ -25,6 +25,10 @@ def add_system_options(parser: Any) -> None:
            "for ui.perfetto.dev")  # fmt: skip
 
 
+    option("--profile-from-start", choices=("on", "off"), default="on",
+           help="off: profile launches of programs only after cudaProfilerStart()")  # fmt: skip
+    option("--disable-profiler-start-stop", action="store_true",
+           help="profile also where the program has stopped profiling")  # fmt: skip
     option("--nvtx", action="store_true", help="nothing more: NVTX ranges are always followed")
     for name, which in (("include", "inside"), ("exclude", "outside of")):
         option(f"--nvtx-{name}", action="append", default=[], metavar="RANGES",

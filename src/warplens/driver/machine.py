@@ -143,6 +143,7 @@ class Driver:
         self.launches: deque[Launch] = deque(maxlen=KEPT_LAUNCHES)
         self.last_error: WarplensError | None = None
         self.prints = prints
+        self.is_profiled: bool | None = None  # what the program said last, if it did
         self.graph_memory: set[int] = set()  # what graphs have allocated and nobody freed yet
         self.reservations: dict[int, Any] = {}  # see virtual.py
         self._objects: dict[int, Any] = {}

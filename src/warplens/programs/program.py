@@ -63,6 +63,8 @@ class Settings:
     on_launch: Callable[[Launch, int, Active], None] | None = None
     recorder: Recorder | None = None
     has_ranges: bool = False  # the program's NVTX ranges are wanted
+    from_start: bool = True  # launches are told of before the program starts or stops profiling
+    obeys_program: bool = True  # it may start and stop
 
 
 @dataclass(slots=True, eq=False)
@@ -298,8 +300,13 @@ class Program:
             launch = launches.popleft()
             if launch.output:
                 self._output.append(launch.output)
-            if self.settings.on_launch is not None:
+            if self.settings.on_launch is not None and self._is_profiled():
                 self.settings.on_launch(launch, self.process, self.ranges.active())
+
+    def _is_profiled(self) -> bool:
+        """Whether launches are wanted now."""
+        said = self.driver.is_profiled if self.settings.obeys_program else None
+        return self.settings.from_start if said is None else said
 
     def defer(self, fault: ExecutionFault) -> None:
         """Keeps a kernel's fault for the next call that waits for the kernel."""

@@ -157,10 +157,18 @@ def affinity(driver: Driver, answer: Pointer, kind: I32, device: I32) -> None:
     put_i32(answer, 0)
 
 
-@entry("cuProfilerStart", "cuProfilerStop")
-def profiler_range(driver: Driver) -> None:
-    """Every launch is counted anyway."""
+@entry("cuProfilerStart")
+def start_profiling(driver: Driver) -> None:
+    """Launches are to be profiled from now on."""
     driver.context()
+    driver.is_profiled = True
+
+
+@entry("cuProfilerStop")
+def stop_profiling(driver: Driver) -> None:
+    """Launches are no longer to be profiled."""
+    driver.context()
+    driver.is_profiled = False
 
 
 @entry("cuGetExportTable")
