@@ -13,8 +13,10 @@ import json
 import multiprocessing as mp
 import os
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import assembler as a
 import numpy as np
@@ -29,19 +31,23 @@ _state: dict[str, Any] = {}
 
 
 def executed(
-    kernel: programs.Kernel, carrier: bytes, inputs: np.ndarray
+    kernel: programs.Kernel, carrier: bytes, inputs: np.ndarray, order: int = 0
 ) -> tuple[np.ndarray, list[float]]:
-    """The results of one kernel of programs, and its counters."""
+    """The results of one kernel of programs, and its counters; `order` draws which part of a warp
+    goes on where that is not known of the chip."""
     import warplens as wl
     from warplens.api import LaunchOptions
+    from warplens.session import configured
 
     cubin = a.carried(carrier, kernel.code, programs.REGISTER_COUNT, kernel.targets)
     cubin = a.trimmed(cubin, len(kernel.code))
     module = wl.Device("H200", options=LaunchOptions(timing=False, workers=1)).load(cubin)
     out = np.full(SHAPE, 0xEEEEEEEE, np.uint32)
-    launch = module[a.CARRIER][programs.PROGRAMS, programs.THREADS](
-        inputs.copy(), out, np.zeros(4, np.uint32), bytes(slots.constants_cell())
-    )
+    ordered = partial(configured.LaunchConfig, part_order=order)
+    with mock.patch.object(configured, "LaunchConfig", ordered):
+        launch = module[a.CARRIER][programs.PROGRAMS, programs.THREADS](
+            inputs.copy(), out, np.zeros(4, np.uint32), bytes(slots.constants_cell())
+        )
     return out, [float(launch.metric(name)) for name in COUNTERS]
 
 

@@ -60,6 +60,8 @@ class LaunchConfig:
         interleave: instructions that a warp executes before the next warp does (0: until it waits);
             needs the program `KernelCode.interleaved`.
         strict_masks: a WARPSYNC whose mask names lanes that never come is a deadlock.
+        part_order: draws which part of a warp goes on where a GPU's choice is not known (0: the
+            most frequent one).
     """
 
     grid: tuple[int, int, int]
@@ -84,6 +86,7 @@ class LaunchConfig:
     warp_turns: tuple[int, int] = (0, 1)
     interleave: int = 0
     strict_masks: bool = False
+    part_order: int = 0
 
 
 class OrderNeeded(Exception):

@@ -31,12 +31,24 @@ from warplens.execute.native import (
     poke64,
     population,
 )
+from warplens.execute.parts import (
+    ENDED,
+    STRICT_MASKS,
+    come_to_barrier,
+    give_way,
+    leave_barrier,
+    next_part,
+    part,
+    release_ended,
+    rest,
+)
 from warplens.execute.splits import (
     add_split,
     bsync,
     can_go_on,
     give_up_warpsync,
     look_again,
+    lowest_lane,
     meet_any,
     pick_split,
     put_aside,
@@ -55,11 +67,11 @@ NEXT_BLOCK, LAST_BLOCK, STOP, SLOT, WARP, HOOK, MASK, N_SLOTS, MAX_SLOTS, STEPS 
 SPINNING, CURRENT, ROUNDS, GRID_X, GRID_Y, WARPS, THREADS, ENV_ADDRESS, STEP_LIMIT, N_SM = range(
     10, 20
 )
-SHARED_BYTES, OBSERVE_RELEASE, FINISHED, N_CONTROL = 20, 21, 22, 39  # 23 to 27: clusters.py
+SHARED_BYTES, OBSERVE_RELEASE, FINISHED, N_CONTROL = 20, 21, 22, 42  # 23 to 27: clusters.py
 # looks without success since anybody made progress; what was tried then; facts of the kernel
 FRUITLESS, TRIED, IS_CERTAIN, TAKES, IS_SHARED = range(28, 33)
 FIRST_TURN = 33  # the warp of a block that runs first
-STRICT_MASKS = 34  # see pick_split
+PARTS = 39  # the kernel's warps part and meet as in parts.py
 GRID_WAITS = 38  # lanes that wait at the grid's barrier
 SPINS = 35  # waits are not put aside but spin, for what looks for endless ones
 TURN_STEP = 36  # from one warp to the next that runs; no divisor of their number
@@ -117,6 +129,9 @@ def start_block(slot: int, block: int, control: Ints, blocks: Ints, barriers: In
         fill_zero(w + at.WARP_PREDICATES, 64)
         for k in range(zero_keys.size):
             fill_zero(w + at.WARP_REGISTERS + 128 * zero_keys[k], 128)
+        if control[PARTS] != 0:
+            for number in range(16):
+                poke32(w + at.WARP_BARRIERS + 128 * number, 0)
         seen[slot, i] = _FULL & ~mask
         states[slot, i] = WARP_READY
 
@@ -184,7 +199,7 @@ def release_splits(slot: int, i: int, number: int, result: int, arrived: Ints, w
             and peek32(split_field(w, j, 3)) == number
         ):
             poke32(split_field(w, j, 2), at.SPLIT_READY)
-            poke32(split_field(w, j, 3), 0)
+            poke32(split_field(w, j, 3), at.IN_POOL)
             poke32(w + at.WARP_BAR_RESULT, result)
             states[slot, i] = WARP_READY
 
@@ -298,6 +313,14 @@ RAN_LOOKED, RAN_TURN = 8, 9  # all of it waits, and none of its splits got on; i
 
 
 @native
+def pick(w: int, control: Ints) -> bool:
+    """Makes a part of the warp that can go on the running one; False if there is none."""
+    if control[PARTS] != 0:
+        return next_part(w, control)
+    return pick_split(w, control[STRICT_MASKS])
+
+
+@native
 def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arrived: Ints,
              seen: Ints, warps: Ints, states: Ints, regions: Ints, region_of: Ints,
              code_map: Ints) -> int:  # fmt: skip
@@ -307,7 +330,7 @@ def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arr
     got_on = look_again(w)
     poke32(w + at.WARP_PASSED, 0)
     if peek32(w + at.WARP_MASK) == 0 and (
-        peek32(w + at.WARP_SPLITS) == 0 or not pick_split(w, control[STRICT_MASKS])
+        peek32(w + at.WARP_SPLITS) == 0 or not pick(w, control)
     ):
         return RAN_BLOCKED
     left, hops = control[TURN], 0
@@ -324,13 +347,19 @@ def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arr
             if 0x80000000 <= fuel < 0xF0000000:  # ENOUGH, less a little
                 return RAN_CUT
             exhausted = fuel & 0x80000000 != 0
-            rotate(w, event == at.EVENT_REST or (exhausted and event == at.EVENT_SLEEP))
+            if control[PARTS] != 0 and not exhausted and event == at.EVENT_REST:
+                rest(w, control)
+                continue
+            if control[PARTS] != 0:
+                give_way(w)
+            else:
+                rotate(w, event == at.EVENT_REST or (exhausted and event == at.EVENT_SLEEP))
             if exhausted:
                 poke64(w + at.WARP_FUEL, QUANTUM)
                 control[STEPS] += QUANTUM
                 note_exits(slot, i, w, control, blocks, barriers, arrived, seen, warps, states)
                 return RAN_YIELDED
-            pick_split(w, control[STRICT_MASKS])
+            pick(w, control)
             if event == at.EVENT_REST:
                 take_ready(w)
             continue
@@ -338,19 +367,25 @@ def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arr
             if 0x80000000 <= peek32(w + at.WARP_FUEL + 4) < 0xF0000000:
                 return RAN_CUT
             if control[SPINS] != 0:
-                rotate(w, True)
+                if control[PARTS] != 0:
+                    give_way(w)
+                else:
+                    rotate(w, True)
                 poke64(w + at.WARP_FUEL, QUANTUM)
                 control[STEPS] += QUANTUM
                 note_exits(slot, i, w, control, blocks, barriers, arrived, seen, warps, states)
                 return RAN_YIELDED
             put_aside(w)
-            if pick_split(w, control[STRICT_MASKS]):
+            if pick(w, control):
                 continue
             note_exits(slot, i, w, control, blocks, barriers, arrived, seen, warps, states)
             return RAN_BLOCKED if got_on or peek32(w + at.WARP_PASSED) != 0 else RAN_LOOKED
         if event == at.EVENT_BSYNC:
-            if bsync(w):
+            if come_to_barrier(w) if control[PARTS] != 0 else bsync(w):
                 continue
+        elif event == at.EVENT_BREAK:
+            leave_barrier(w, control)
+            continue
         elif event != at.EVENT_WARPSYNC:
             got_on = True
         if event == at.EVENT_INDIRECT:
@@ -388,9 +423,15 @@ def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arr
                 peek32(w + at.WARP_ARGS), False,
             )  # fmt: skip
         poke32(w + at.WARP_MASK, 0)
+        if control[PARTS] != 0:
+            ended = peek32(w + at.WARP_EXITED) & ~seen[slot, i] & _FULL
+            is_end = event == at.EVENT_DONE and ended != 0
+            control[ENDED] = lowest_lane(ended) if is_end else -1
+            if is_end and release_ended(w, ended):
+                continue
         if peek32(w + at.WARP_EXITED) != seen[slot, i]:
             note_exits(slot, i, w, control, blocks, barriers, arrived, seen, warps, states)
-        if peek32(w + at.WARP_SPLITS) == 0 or not pick_split(w, control[STRICT_MASKS]):
+        if peek32(w + at.WARP_SPLITS) == 0 or not pick(w, control):
             if got_on or peek32(w + at.WARP_PASSED) != 0 or not can_go_on(w):
                 return RAN_BLOCKED
             return RAN_LOOKED
@@ -406,7 +447,8 @@ def part_lanes(slot: int, control: Ints, warps: Ints) -> bool:
         if peek32(w + at.WARP_SPLITS) == 0:
             continue
         is_lenient = control[STRICT_MASKS] == 0
-        if meet_any(w, True) or unstick(w) or (is_lenient and give_up_warpsync(w)):
+        freed = part(w) if control[PARTS] != 0 else meet_any(w, True) or unstick(w)
+        if freed or (is_lenient and give_up_warpsync(w)):
             parted = True
     return parted
 

@@ -333,7 +333,7 @@ def release_grid(w: int) -> bool:
 @native
 def put_aside(w: int) -> None:
     """The running split waits for a write: it looks again when others have run."""
-    add_split(w, peek32(w + at.WARP_MASK), peek32(w + at.WARP_PC), at.SPLIT_LOOKS, 0, True)
+    add_split(w, peek32(w + at.WARP_MASK), peek32(w + at.WARP_PC), at.SPLIT_LOOKS, at.IN_POOL, True)
     poke32(w + at.WARP_MASK, 0)
 
 

@@ -17,7 +17,7 @@ from warplens.errors import (
     LimitExceeded,
     WarplensError,
 )
-from warplens.execute import clusters, runner, splits
+from warplens.execute import clusters, parts, runner, splits
 from warplens.execute.device_functions import hook_at
 from warplens.execute.hook_registry import HeapWatch
 from warplens.execute.launch import Launching, OrderNeeded
@@ -174,7 +174,9 @@ class Worker:
         control[runner.FIRST_TURN] = first % self._n_warps
         control[runner.TURN_STEP] = step % self._n_warps
         control[runner.TURN] = config.interleave
-        control[runner.STRICT_MASKS] = int(config.strict_masks)
+        control[runner.PARTS] = int(self._lifted.layout.has_parts)
+        control[parts.PART_ORDER] = config.part_order
+        control[parts.STRICT_MASKS] = int(config.strict_masks)
         control[runner.N_SM] = max(1, config.sm_count)
         if config.observer is not None:
             control[runner.OBSERVE_RELEASE] = config.observer.release

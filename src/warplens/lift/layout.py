@@ -22,13 +22,15 @@ WARP_UNIFORM = 1344  # 256 x u32
 WARP_TID = 2368  # 3 x 32 x u32
 WARP_TARGETS = 2752  # 32 x u32: targets of an indirect branch, low words
 WARP_TARGETS_HIGH = 2880
-WARP_BARRIERS = 3008  # 16 x 32 x u32: participants of B0..B15, as each lane knows them
+WARP_BARRIERS = 3008  # 16 x 32 x u32: participants of B0..B15, as each lane knows them,
+# or in the first word those of the warp (Layout.has_parts)
 WARP_SCRATCH = 5056  # 24 x 128 bytes: vectors handed to helpers and back
 WARP_REGISTERS = 8128  # 128 bytes each
 
 SPLIT_SIZE = 16
 SPLIT_READY, SPLIT_AT_BARRIER, SPLIT_AT_WARPSYNC, SPLIT_AT_BSYNC, SPLIT_AT_CLUSTER = range(5)
 SPLIT_AT_GRID = 6  # waits at the grid's barrier
+IN_POOL = 2  # info of a ready split that no branch put aside last, see execute/parts.py
 SPLIT_LOOKS = 5  # goes on, once others have run, to look again at what it waits for
 
 
@@ -115,6 +117,7 @@ EVENT_CLUSTER_WAIT = 11
 EVENT_WAIT = 12  # as YIELD, and the split waits for a write of another one
 EVENT_REST = 13  # as YIELD, by a YIELD instruction: lanes at BSYNC do not wait for the split
 EVENT_SLEEP = 14  # as YIELD, by NANOSLEEP
+EVENT_BREAK = 15  # args: convergence barrier that may be complete now; goes on as JUMP
 
 # barriers of a block: 16 named ones, then one for each warpgroup of up to 1024 threads
 FIRST_WARPGROUP_BARRIER, N_BARRIERS = 16, 24

@@ -85,6 +85,9 @@ def _diverge(w: RegionWriter, target: int, taken: str, rest: str) -> None:
     that would only end ends at once; that changes nothing but saves a round trip.
     """
     follow = w.next_block()
+    if w.layout.has_parts:
+        _smaller_first(w, target, taken, rest)
+        return
     if _ends_at_once(w, target):
         _end(w, target, taken)
         w.goto(follow, rest)
@@ -101,6 +104,11 @@ def _diverge(w: RegionWriter, target: int, taken: str, rest: str) -> None:
         w.park(follow, rest)
         w.goto(target, taken)
         return
+    _smaller_first(w, target, taken, rest)
+
+
+def _smaller_first(w: RegionWriter, target: int, taken: str, rest: str) -> None:
+    follow = w.next_block()
     fewer = w.emit(f"icmp ult i64 {w.popcount(taken)}, {w.popcount(rest)}")
     jump, fall = w.module.label("jump"), w.module.label("fall")
     w.line(f"br i1 {fewer}, label %{jump}, label %{fall}")

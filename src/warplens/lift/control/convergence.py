@@ -35,6 +35,11 @@ def _barrier_of_split(w: RegionWriter, number: int, mask: str) -> str:
 def bssy(w: RegionWriter, item: Bound) -> None:
     """BSSY: the executing lanes are the barrier's participants."""
     lanes = w.lanes_mask()
+    if w.layout.has_parts:
+        place = _barrier_place(w, convergence_barrier(item))
+        members = w.emit(f"load i32, ptr {place}, align 4")
+        w.line(f"store i32 {w.emit(f'or i32 {members}, {lanes}')}, ptr {place}, align 4")
+        return
     value = w.x.broadcast("u32", lanes)
     w.store_vector(value.ref, _barrier_place(w, convergence_barrier(item)), w.vector_mask(lanes))
 
@@ -45,6 +50,9 @@ def break_(w: RegionWriter, item: Bound) -> None:
     extra_predicate(w, item)
     n = convergence_barrier(item)
     lanes = w.lanes_mask()
+    if w.layout.has_parts:
+        _break_of_warp(w, n, lanes)
+        return
     value = w.x.broadcast("u32", _barrier_of_split(w, n, lanes))
     place = _barrier_place(w, n)
     old = Value("u32", w.emit(f"load <32 x i32>, ptr {place}, align 64"))
@@ -53,6 +61,28 @@ def break_(w: RegionWriter, item: Bound) -> None:
     same = w.x.pand(w.x.icmp("eq", old, value), some)
     new = w.x.select(same, w.x.and_(old, keep), old)
     w.line(f"store <32 x i32> {new.ref}, ptr {place}, align 64")
+
+
+def _break_of_warp(w: RegionWriter, n: int, lanes: str) -> None:
+    """BREAK of a barrier whose mask is the warp's; those that wait there may go on now."""
+    w.registers.flush()
+    w.terminated = True
+    follow = w.next_block()
+    place = _barrier_place(w, n)
+    before = w.emit(f"load i32, ptr {place}, align 4")
+    members = w.emit(f"and i32 {before}, {w.emit(f'xor i32 {lanes}, -1')}")
+    w.line(f"store i32 {members}, ptr {place}, align 4")
+    left = w.emit(f"icmp ne i32 {w.emit(f'and i32 {before}, {lanes}')}, 0")
+    here = w.emit(f"icmp eq i32 {w.emit(f'and i32 {members}, {w.mask}')}, 0")
+    others = w.emit(f"icmp ne i32 {w.load_u32(at.WARP_SPLITS)}, 0")
+    ask = w.emit(f"and i1 {others}, {w.emit(f'and i1 {left}, {here}')}")
+    look, go = w.module.label("complete"), w.module.label("broken")
+    w.line(f"br i1 {ask}, label %{look}, label %{go}")
+    w.module.start(look)
+    w.store_u32(at.WARP_ARGS, str(n))
+    w.leave(follow, w.mask, at.EVENT_BREAK)
+    w.module.start(go)
+    w.goto(follow)
 
 
 @role("bsync")
@@ -64,12 +94,17 @@ def bsync(w: RegionWriter, item: Bound) -> None:
     w.registers.flush()
     w.terminated = True
     follow = w.next_block()
-    need = _barrier_of_split(w, n, w.mask)
+    if w.layout.has_parts:
+        need = w.emit(f"load i32, ptr {_barrier_place(w, n)}, align 4")
+    else:
+        need = _barrier_of_split(w, n, w.mask)
     others = not_ended(w, w.emit(f"and i32 {need}, {w.emit(f'xor i32 {w.mask}, -1')}"))
     alone, wait = w.module.label("alone"), w.module.label("wait")
     nobody = w.emit(f"icmp eq i32 {others}, 0")
     w.line(f"br i1 {nobody}, label %{alone}, label %{wait}")
     w.module.start(alone)
+    if w.layout.has_parts:
+        w.line(f"store i32 0, ptr {_barrier_place(w, n)}, align 4")
     w.goto(follow)
     w.module.start(wait)
     w.store_u32(at.WARP_ARGS, str(n))

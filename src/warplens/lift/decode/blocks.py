@@ -8,6 +8,7 @@ linear.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 
@@ -70,17 +71,33 @@ class Layout:
     block_at: dict[int, int]  # instruction index -> lifted block that starts there
     return_points: tuple[int, ...]
     waiting: Waiting
+    has_parts: bool  # barriers' masks and the order of parts are those of execute/parts.py
+
+
+def has_parts(bound: Sequence[Bound | None]) -> bool:
+    """Whether it matters in which order parts of a warp run and when they meet.
+
+    Nested regions without BREAK and YIELD give the same in any order. Kernels that save barriers
+    in registers (BMOV), which was not recorded, keep a mask for each lane.
+    """
+    items = [item for item in bound if item is not None]
+    roles = {item.op.role for item in items}
+    saves = any(item.op.role == "bmov" for item in items)
+    marked = any(item.op.role == "bssy" and item.inst.modifiers for item in items)
+    return "bssy" in roles and bool(roles & {"break", "yield"}) and not (saves or marked)
 
 
 def _leaders(kernel: SassKernel, bound: list[Bound | None]) -> list[int]:
     leaders = {b.start for b in kernel.blocks} | {0}
     n = len(bound)
+    parts = has_parts(bound)
+    ends = _ENDS_BLOCK | {"break"} if parts else _ENDS_BLOCK
     for i, item in enumerate(bound):
         if item is None:
             continue
-        if item.op.role in _ENDS_BLOCK and i + 1 < n:
+        if item.op.role in ends and i + 1 < n:
             leaders.add(i + 1)
-        if suspends(item):
+        if suspends(item) or (parts and item.op.role == "bsync"):
             leaders.add(i)
         for operand in item.inst.operands:
             if isinstance(operand, Label) and 0 <= operand.address // 16 < n:
@@ -323,6 +340,7 @@ def lay_out(
     _find_loops(blocks)
     for region in regions:
         _find_dirty(blocks, region, bound)
-    layout = Layout(blocks, regions, region_of, at, returns, find_waiting(blocks, bound))
+    waiting = find_waiting(blocks, bound)
+    layout = Layout(blocks, regions, region_of, at, returns, waiting, has_parts(bound))
     _find_rests(blocks, layout, bound)
     return layout
