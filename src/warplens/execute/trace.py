@@ -28,8 +28,8 @@ ACCESS = np.dtype([
     ("n_lines", "i2"),  # how many; of shared memory, the passes
     ("warp", "u1"), ("space", "u1"), ("kind", "u1"),  # in its block; SPACE_*, ACCESS_* of layout.py
     ("lanes", "u1"), ("size", "u1"),  # that take part; bytes of each
-    # of global reads of blocks recorded whole, through the banks of L1's data; of shared atomics, if
-    # lanes on a word take one together
+    # of global reads of blocks recorded whole, through the banks of L1's data; of shared atomics,
+    # if lanes on a word take one together
     ("passes", "u1"),
     ("words", "u1"),  # different ones, of constant banks or among the values of a MATCH
     # of atomics: the most on one word; of global ones the turns of lanes, and their cycles
