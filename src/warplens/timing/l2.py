@@ -44,8 +44,8 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
          begin: float) -> float:  # fmt: skip
     """When sectors that L1 asks for at `begin` arrive.
 
-    `place` is the line's place in the trace, below 0 for local memory; `known` are the sectors
-    that L2 holds, << 4 those of them that another SM is only just fetching.
+    `place` is the line's place in the trace, below 0 for local memory; `known` are the sectors that
+    L2 holds, << 4 those of them that another SM is only just fetching.
     """
     absent, under_way = 0, 0.0
     for half in range(2 if place >= 0 else 0):
@@ -166,8 +166,8 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
             begin: float, compares: int) -> float:  # fmt: skip
     """When an atomic on one line, at a place in the trace, has its result.
 
-    `lane` are the cycles of each of the lanes that use one word one after another, of which the
-    most are `deep` in all lines; sectors are served in turn as well. With the part of the grid's
+    `lane` are the cycles of each of the lanes that use one word one after another, the most of
+    which, in all lines, are `deep`; sectors are served in turn as well. With the part of the grid's
     blocks that use the line, too, this SM takes turns. Neighbouring lines lie in one slice, and
     slices have other SMs' lines to serve (measured, validation/data/contention_sm90.json). Of a
     loop that `compares` and exchanges see `_rounds`.

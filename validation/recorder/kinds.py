@@ -1,0 +1,91 @@
+"""Measures times and counters of small kernels of many kinds, caches filled before each launch."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from kind_cases import CASES, Case
+from session import Session
+
+from counters import Counters
+from warplens.cli._launch_arguments import parse
+
+TIMES = (
+    "gpu__time_duration.sum", "sm__cycles_active.avg", "sm__cycles_active.max",
+    "sm__cycles_elapsed.max", "sm__warps_active.avg.pct_of_peak_sustained_active",
+)  # fmt: skip
+COUNTS = (
+    "sm__cycles_active.min", "l1tex__data_pipe_lsu_wavefronts.sum", "l1tex__t_sector_hit_rate.pct",
+    "lts__t_sectors_srcunit_tex.sum", "lts__t_sectors_srcunit_tex_lookup_miss.sum",
+    "dram__bytes_read.sum", "dram__bytes_write.sum", "smsp__inst_executed.sum",
+    "lts__t_sectors_op_red.sum", "lts__t_sectors_op_atom.sum",
+)  # fmt: skip
+STATES = (
+    "barrier", "branch_resolving", "dispatch_stall", "drain", "imc_miss", "lg_throttle",
+    "long_scoreboard", "math_pipe_throttle", "membar", "mio_throttle", "misc", "no_instruction",
+    "not_selected", "short_scoreboard", "sleeping", "tex_throttle", "wait",
+)  # fmt: skip
+FLUSHED_BYTES, REPEATS = 256 << 20, 3
+
+
+class Bench:
+    """The kernels, and what fills L2 before they run."""
+
+    def __init__(self, session: Session) -> None:
+        self.driver = session.driver
+        self.module = self.driver.load(session.cubin("kinds"))
+        self.filler = self.driver.function(self.driver.load(session.cubin("rounds")), "rounds1")
+        self.flushed = self.driver.alloc(4096 if session.dry_run else FLUSHED_BYTES)
+        self.out = self.driver.alloc(1 << 20)
+        self.counters = None if session.dry_run else Counters(self.driver.context)
+
+    def flush(self) -> None:
+        """Reads an array that no case uses."""
+        words = np.uint32(0), np.uint32(FLUSHED_BYTES // 4)
+        arrays = self.out, self.flushed, self.flushed
+        self.driver.launch(self.filler, (1056,), (256,), (*arrays, *words))
+        self.driver.synchronize()
+
+    def measured(self, case: Case, metrics: tuple[str, ...], repeats: int) -> dict[str, float]:
+        """The middle one of some launches, by the first metric."""
+        function = self.driver.function(self.module, case["kernel"])
+        given = [parse(text, seed=index) for index, text in enumerate(case["arguments"])]
+        passed = [self.driver.upload(one) if isinstance(one, np.ndarray) else one for one in given]
+        shape = tuple(case["grid"]), tuple(case["block"]), tuple(passed), case.get("shared", 0)
+
+        def launch() -> None:
+            self.driver.launch(function, *shape)
+
+        launch()
+        if self.counters is None:
+            return dict.fromkeys(metrics, 0.0)
+        self.counters.configure(metrics)
+        runs = [
+            self.counters.measure(launch, self.flush, self.driver.synchronize)
+            for _ in range(repeats)
+        ]
+        return sorted(runs, key=lambda run: run[metrics[0]])[repeats // 2]
+
+
+def main() -> None:
+    """Writes kinds_sm90.json."""
+    session = Session.of_command_line(__doc__)
+    bench = Bench(session)
+    states = tuple(f"smsp__warps_issue_stalled_{name}.sum" for name in STATES)
+    cases: list[dict[str, Any]] = []
+    for case in CASES:
+        found = bench.measured(case, TIMES, REPEATS)
+        more = bench.measured(case, (*states, *COUNTS), 1)
+        top = max(STATES, key=lambda name: more[f"smsp__warps_issue_stalled_{name}.sum"])
+        found |= {name: more[name] for name in COUNTS}
+        measured = {name: round(value, 3) for name, value in found.items()} | {"stall": top}
+        cases.append({**case, "measured": measured})
+    found_all = {"metadata": session.metadata(), "clocks": session.clocks(), "cases": cases}
+    (session.out / "kinds_sm90.json").write_text(json.dumps(found_all))
+    print(len(cases), "launches")
+
+
+if __name__ == "__main__":
+    main()
