@@ -184,10 +184,12 @@ def test_l1_keeps_what_was_filled_and_replaces_the_oldest() -> None:
     for time, line in enumerate((10, 20, 30, 40), start=1):
         way = l1.look_up.py_func(group, line, time)
         assert way < 0
-        l1.fill.py_func(group, -1 - way, line, 0b0011, time, time + 100)
+        assert l1.fill.py_func(group, -1 - way, line, 0b0011, time, time + 100, 0b0001) == 0
     assert l1.look_up.py_func(group, 10, 5) >= 0
     victim = -1 - l1.look_up.py_func(group, 50, 6)
     assert group.tag[victim] == 20 + 1  # 10 was used since
+    back = l1.fill.py_func(group, victim, 50, 0b0011, 6, 106, 0)
+    assert back == 0b0001  # of 20, what was written goes back to L2
 
 
 def test_the_memory_queue_fills_and_drains() -> None:
