@@ -178,7 +178,7 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
     _start(sm, begin)
     sm.l2_requests += 1
     served = float(n) * deep
-    if at < trace.depths.size and trace.depths[at] > 0:
+    if not compares and at < trace.depths.size and trace.depths[at] > 0:
         deep = float(trace.depths[at] & _DEPTH)
         served = float(trace.depths[at] >> DEPTH_BITS)
     own = max(1.0, deep * lane - 0.5, 1.27 * served)

@@ -45,7 +45,7 @@ _MEETING = 0.5
 # dozen launches of one to three waves on an H200 lie between 0.04 and 0.2; a dozen of no more
 # blocks than SMs between 0.02 and 0.06.
 SM_APART, FEW_APART = 0.08, 0.04
-_FEW = 2.0  # waves of blocks, in which it matters how long a block takes alone
+_FEW = 1.0  # waves of blocks, in which it matters how long a block takes alone
 _STEPS_TO_HITS = 60
 _NOTES = 1024  # kept of a replay's progress
 _NOTE_COST = 20_000_000  # entries of the stall table that notes may read
@@ -297,7 +297,8 @@ class Model:
         pace = self.pace.work / self.pace.cycles if self.pace else 0.0
         together = min(float(self.resident), q.blocks / self.active_sms)
         replayed = replayed_blocks(self.sample, self.result, (pace, together))
-        if len(replayed.whole) > 1 and 1 < q.blocks / self.active_sms <= _FEW * self.resident:
+        few = 1 < q.blocks / self.active_sms <= _FEW * self.resident
+        if few and len(replayed.whole) > 1 and not self.code["compares"].any():
             longest = int(replayed.numbers[replayed.longest.argmax()])
             replayed = replace(replayed, alone=float(self.replay(only=longest).cycles))
         return grid_of(works, replayed, self.result.spec, q.gpu.sm_count)

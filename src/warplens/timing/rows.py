@@ -12,8 +12,6 @@ from warplens.timing.touched import ROW_LINES, Touched, numbered, order_of_pairs
 _READ, _WRITE = 1, 2
 _STEPS = (5**0.5 - 1.0) / 2.0, 2.0**0.5 - 1.0
 _FIRST = 1.0 - np.exp(-1.0)  # whose lot is the mean
-_BY_ROW = 0.5  # of what lots differ by
-_AT_ONCE = False
 _LEAST = 0.2  # of the mean: the lot of the luckiest
 # Bytes written, or read, within which DRAM still joins accesses to one row, and accesses of one
 # kind that a warp makes one right after the other.
@@ -36,22 +34,10 @@ def lots(touched: Touched) -> Floats:
     order[np.argsort(np.minimum.reduceat(touched.first, begins))] = np.arange(len(begins))
     row = order[touched.row]
     of_line = row * ROW_LINES + (touched.lines[touched.first] >> 4) % ROW_LINES
-    if _AT_ONCE:
-        row = numbered(row * (1 << 24) + _ordinals(touched)[touched.first])[1]
     numbers = zip((row, of_line), _STEPS, strict=True)
     both = [-np.log(1.0 - (n * step + _FIRST) % 1.0) for n, step in numbers]
-    found = _LEAST + (1.0 - _LEAST) * (_BY_ROW * both[0] + (1.0 - _BY_ROW) * both[1])
+    found = _LEAST + (1.0 - _LEAST) * (both[0] + both[1]) / 2.0
     return np.asarray(found[touched.line])
-
-
-def _ordinals(touched: Touched) -> Ints:
-    """Per element of the table of lines the number of its access among those of its warp."""
-    warp, by_warp = touched.warp, touched.by_warp
-    ordinal = np.empty(len(warp), np.int64)
-    ordinal[by_warp] = np.arange(len(warp)) - np.searchsorted(warp[by_warp], warp[by_warp])
-    found = np.zeros(len(touched.lines), np.int64)
-    found[touched.at] = ordinal[touched.access]
-    return found
 
 
 def pieces(touched: Touched) -> npt.NDArray[np.float32]:
