@@ -12,6 +12,38 @@ import warplens
 pytestmark = pytest.mark.long
 
 
+def test_tensors_of_pytorch(gpu: Any) -> None:
+    """PyTorch's CPU build says "cuda": cuTile and CuTe DSL see its tensors' memory by DLPack."""
+    torch, ct = pytest.importorskip("torch"), pytest.importorskip("cuda.tile")
+    if torch.version.cuda is not None:
+        pytest.skip("PyTorch's build for GPUs")
+
+    from tests.frontends import tile_kernels
+
+    x = torch.arange(1024, dtype=torch.float32, device="cuda")
+    total = torch.zeros_like(x)
+    view = total[512:]  # of the same storage
+    ct.launch(torch.cuda.current_stream(), (8,), tile_kernels.add, (x, 2 * x, total, 128))
+
+    assert torch.equal(total, 3 * x)
+    assert torch.equal(view, total[512:])
+    assert x.__dlpack_device__() == (2, 0)
+    assert np.array_equal(torch.utils.dlpack.from_dlpack(_OfHost(x)).numpy(), np.arange(1024))
+
+
+class _OfHost:
+    """A tensor that is asked for the host's memory, as NumPy may ask."""
+
+    def __init__(self, tensor: Any) -> None:
+        self._tensor = tensor
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self._tensor.__dlpack__(dl_device=(1, 0))
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+
 def test_cutile(gpu: Any) -> None:
     """A sum; a product of matrices before compute capability 9.0, from where on it is refused."""
     pytest.importorskip("cuda.tile")
@@ -31,8 +63,8 @@ def test_cutile(gpu: Any) -> None:
     arguments = (Shown(left), Shown(right), product, 32, 32, 32)
 
     assert np.array_equal(c.read(), 3 * x)
-    if Device().compute_capability >= (9, 0):  # the maps would be the driver's to make
-        with pytest.raises(warplens.MemoryFault, match="no tensor map"), gpu:
+    if Device().compute_capability >= (9, 0):  # maps are the driver's to make
+        with pytest.raises(warplens.WarplensError, match=r"UTMALDG|no tensor map"), gpu:
             ct.launch(0, (2, 2), tile_kernels.matmul, arguments)
         return
     ct.launch(0, (2, 2), tile_kernels.matmul, arguments)

@@ -62,6 +62,13 @@ def test_lines_of_one_block_each_are_all_counted(sms: int) -> None:
     assert found.chip_lines == pytest.approx(2 * SMS * EACH, rel=0.01)
 
 
+def test_kernels_that_only_write() -> None:
+    """One SM is sampled beside others; there are no reads to estimate."""
+    touched = _touched(np.array([0, 5]), lambda block: range(EACH), kind=WRITE)
+    found = sharing(touched, 2, SMS, SMS)
+    assert (found.lines, found.part) == (EACH, 0)
+
+
 def test_all_sms_sampled_leave_nothing_to_estimate() -> None:
     touched = _touched(np.arange(2 * SMS), _product)
     assert sharing(touched, 2 * SMS, SMS, SMS) == Sharing(lines=41.0 * EACH, chip_lines=41.0 * EACH)

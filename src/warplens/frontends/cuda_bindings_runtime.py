@@ -60,8 +60,9 @@ def _change_words(module: str, changed: dict[int, int]) -> None:
         if is_its and mode.startswith("rw"):
             cells = (ctypes.c_uint64 * ((end - start) // 8)).from_address(start)
             words = np.ctypeslib.as_array(cells)
-            for at in np.flatnonzero(np.isin(words, np.array(list(changed), np.uint64))):
-                words[at] = changed[int(words[at])]
+            seen = words.copy()  # memory of others may follow, and change meanwhile
+            for at in np.flatnonzero(np.isin(seen, np.array(list(changed), np.uint64))):
+                words[at] = changed[int(seen[at])]
 
 
 FRONTEND = Frontend(

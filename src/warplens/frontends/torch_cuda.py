@@ -10,19 +10,18 @@ import importlib
 from types import SimpleNamespace
 from typing import Any
 
+from warplens.driver import timeline
 from warplens.driver.machine import Driver
-from warplens.frontends.frontend import GiveDriver
+from warplens.errors import ArgumentError
+from warplens.frontends import torch_dlpack
+from warplens.frontends.frontend import Frontend, GiveDriver
 from warplens.frontends.triton_arguments import LASTING
 
 _in_place: list[Any] = []
 
 
-def put_in_place(give_driver: GiveDriver, event: type) -> None:
-    """Lets this thread's PyTorch say that there is a GPU, once.
-
-    Args:
-        event: what `torch.cuda.Event` becomes.
-    """
+def put_in_place(give_driver: GiveDriver) -> None:
+    """Lets this thread's PyTorch say that there is a GPU, once."""
     if _in_place:
         return
     torch: Any = importlib.import_module("torch")
@@ -30,7 +29,8 @@ def put_in_place(give_driver: GiveDriver, event: type) -> None:
     mode = _mode(torch, overrides.TorchFunctionMode, give_driver)
     _in_place.append(mode)
     mode.__enter__()
-    _say_so(torch.cuda, give_driver, event)
+    _say_so(torch.cuda, give_driver)
+    torch_dlpack.put_in_place(torch, give_driver)
     if not hasattr(torch.cpu, "set_stream"):  # programs ask the module that a device's type names
         torch.cpu.set_stream = lambda *_: None
 
@@ -54,13 +54,25 @@ def _mode(torch: Any, base: Any, give_driver: GiveDriver) -> Any:
             options.pop("pin_memory", None)
             if function == torch.Tensor.is_cuda.__get__:
                 return True
-            if function in (torch.Tensor.cuda, torch.Tensor.pin_memory):
-                return arguments[0]
             if function is torch.Tensor.data_ptr:
                 return LASTING.address(give_driver(), arguments[0])
+            if function in (torch.Tensor.cuda, torch.Tensor.pin_memory):
+                return arguments[0]
             return function(*map(on_host, arguments), **options)
 
     return CudaIsHost()
+
+
+class _Stream:
+    """The default stream."""
+
+    cuda_stream, device_index = 0, 0
+
+    def synchronize(self) -> None:
+        """Everything is done already."""
+
+    def wait_stream(self, other: object) -> None:
+        """Work is done in the order in which it is asked for."""
 
 
 def _properties(driver: Driver) -> SimpleNamespace:
@@ -77,8 +89,9 @@ def _properties(driver: Driver) -> SimpleNamespace:
     )  # fmt: skip
 
 
-def _say_so(cuda: Any, give_driver: GiveDriver, event: type) -> None:
-    stream = SimpleNamespace(cuda_stream=0, synchronize=lambda: None)
+def _say_so(cuda: Any, give_driver: GiveDriver) -> None:
+    stream = _Stream()
+    cuda.Stream = _Stream
     cuda.is_available = lambda: True
     cuda.device_count = lambda: 1
     cuda.current_device = lambda: 0
@@ -89,4 +102,37 @@ def _say_so(cuda: Any, give_driver: GiveDriver, event: type) -> None:
     cuda.get_device_name = lambda *_: give_driver().gpus[0].name
     cuda.get_device_capability = lambda *_: divmod(give_driver().gpus[0].spec.sm, 10)
     cuda.get_device_properties = lambda *_: _properties(give_driver())
-    cuda.Event = event
+    Event.give_driver = staticmethod(give_driver)
+    cuda.Event = Event
+
+
+class Event:
+    """An event of `torch.cuda`, on modelled time."""
+
+    give_driver: GiveDriver
+
+    def __init__(self, enable_timing: bool = False, **_: Any) -> None:
+        self._event = timeline.Event(flags=0 if enable_timing else 2)
+
+    def record(self, *_: Any) -> None:
+        """Marks where the default stream is."""
+        driver = self.give_driver()
+        driver.keep_times()
+        self._event.moment = driver.primary(driver.gpus[0]).default[0].now
+
+    def elapsed_time(self, end: Event) -> float:
+        """The time to a later event in ms."""
+        first, last = self._event.moment, end._event.moment
+        if first is None or last is None:
+            raise ArgumentError("an event that was not recorded has no time")
+        return (last.nanoseconds() - first.nanoseconds()) / 1e6
+
+    def synchronize(self) -> None:
+        """Everything is done already."""
+
+    wait = synchronize
+
+
+FRONTEND = Frontend(
+    module="torch", package="torch", first="2.0", before="3", activate=put_in_place
+)

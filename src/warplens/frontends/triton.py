@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import math
-import sys
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
@@ -17,10 +16,9 @@ from warplens.driver.images import Code
 from warplens.driver.launching import duration, launch
 from warplens.driver.machine import Driver
 from warplens.driver.modules import Function, LoadedModule, function_of, load
-from warplens.driver.timeline import Event
-from warplens.errors import ArgumentError, Unsupported
+from warplens.errors import Unsupported
 from warplens.frontends.frontend import Frontend, GiveDriver
-from warplens.frontends.torch_cuda import put_in_place
+from warplens.frontends.torch_cuda import Event, put_in_place
 from warplens.frontends.triton_arguments import Arguments, HostArray, Mapped, Scratch, array
 from warplens.gpus.spec import GpuSpec
 
@@ -91,35 +89,10 @@ class _Launcher:
             scratch.release()
 
 
-class _Event:
-    """An event of Triton's device interface, on modelled time."""
-
-    def __init__(self, enable_timing: bool = False, **_: Any) -> None:
-        self._event = Event(flags=0 if enable_timing else 2)
-
-    def record(self, *_: Any) -> None:
-        """Marks where the default stream is."""
-        driver = active().simulated
-        driver.keep_times()
-        self._event.moment = driver.primary(driver.gpus[0]).default[0].now
-
-    def elapsed_time(self, end: _Event) -> float:
-        """The time to a later event in ms."""
-        first, last = self._event.moment, end._event.moment
-        if first is None or last is None:
-            raise ArgumentError("an event that was not recorded has no time")
-        return (last.nanoseconds() - first.nanoseconds()) / 1e6
-
-    def synchronize(self) -> None:
-        """Everything is done already."""
-
-    wait = synchronize
-
-
 class _DeviceInterface:
     """What Triton's own benchmarks ask of `torch.cuda`."""
 
-    Event = _Event
+    Event = Event
 
     def synchronize(self, *_: Any) -> None:
         """Everything is done already."""
@@ -220,7 +193,7 @@ class SimulatedDevice:
 
     def get_active_torch_device(self) -> Any:
         """Tensors are the host's."""
-        put_in_place(self._give_driver, _Event)
+        put_in_place(self._give_driver)
         return importlib.import_module("torch").device("cpu")
 
     def get_device_interface(self) -> _DeviceInterface:
@@ -256,8 +229,6 @@ def activate(give_driver: GiveDriver) -> None:
     testing.do_bench = do_bench
     nvidia: Any = importlib.import_module("triton._C.libtriton").nvidia
     nvidia.cublas.CublasLt = _HostBlas
-    if "torch" in sys.modules:
-        put_in_place(give_driver, _Event)
 
 
 __all__ = ["FRONTEND", "HostArray", "array", "do_bench"]

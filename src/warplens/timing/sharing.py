@@ -109,7 +109,7 @@ def _along(touched: Touched, place: Ints, beside: int, among: Flags, active_sms:
         unit = np.cumsum(np.bincount(touched.user[mine], minlength=len(place)) > 0) - 1
         units = int(unit[-1]) + 1
         all_units = float(active_sms * units)
-    if units == 1:
+    if units <= 1:  # none if those beside each other touch nothing
         return _lines_of(touched, mine) * all_units
     lines = _lines_of(touched, mine)
     before = _lines_of(touched, mine & (unit < units // 2)[touched.user])
