@@ -52,6 +52,7 @@ from warplens.sanitize.variants import (
 
 MOST_SECONDS = 300.0  # of all passes together, where the user gives no limit
 _LEAST_SECONDS = 5.0  # of a pass that still has to say where the launch waits
+_MOST_REVERSED = 1 << 20  # blocks
 _BITS = {"memcheck": 1, "racecheck": 2, "initcheck": 4, "synccheck": 8}
 
 
@@ -96,6 +97,7 @@ class Sanitizer:
     _late: frozenset[int] = frozenset()
     _shares_words: bool = True
     _has_flags: bool = False
+    _hides: bool = False
     _sharing_blocks: tuple[int, ...] = ()
     _ran_out: bool = False
     _writes: State | None = None  # of the pass that knows what arrays count as written now
@@ -212,7 +214,7 @@ class Sanitizer:
             del self.findings[found:]
             before.restore()
             output = self._pass(real, memory, config, options)
-        if output is not None and bits & st.TOOL_RACECHECK and self._has_flags:
+        if output is not None and bits & st.TOOL_RACECHECK and (self._has_flags or self._hides):
             self._reversed_pass(real, memory, config, before)
         return output
 
@@ -226,12 +228,14 @@ class Sanitizer:
 
     def _reversed_pass(self, variant: Variant, memory: DeviceMemory, config: engine.LaunchConfig,
                        before: _Snapshot) -> None:  # fmt: skip
-        """The other side first: a fence that only the later of two threads needs may be missing."""
+        """The other side first: a fence that only the later of two threads needs may be missing,
+        and an atomic hides what other blocks did before it from its own block."""
         total = int(np.prod(config.grid))
         results = before.present()
         before.restore()
         config = replace(config, warp_turns=(-1, -1))
-        if 1 < total <= config.max_resident and self.launch.sass.cluster_blocks == 1:
+        most = config.max_resident if self._has_flags else _MOST_REVERSED  # who waits needs all
+        if 1 < total <= most and self.launch.sass.cluster_blocks == 1:
             config = replace(config, block_order=tuple(reversed(range(total))))
         self._other_order(variant, memory, config)
         before.restore()
@@ -361,6 +365,7 @@ class Sanitizer:
         if only_races:
             return execution
         self._has_flags = bool(state.header[st.N_SYNC])
+        self._hides = bool(state.header[st.MIXED])
         if state.unwritten:
             self._writes = state
         for finding in heap.findings:

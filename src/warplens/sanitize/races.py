@@ -125,7 +125,9 @@ def reads_quickly(head: int, known: int, cell: int, beside: int, now: int, warp:
     if blocks < 0 and not is_clear(known, cell + beside, warp, space, block):
         return False
     if space == at.SPACE_GLOBAL:
-        if written != 0 and blocks & st.BLOCK_MASK != block:
+        if written != 0 and (
+            blocks & st.BLOCK_MASK != block or shadow.hides_others(head, written, now)
+        ):
             return False
         if a != 0 and (blocks >> 21) & st.BLOCK_MASK != block:
             return False
@@ -163,6 +165,8 @@ def writes_quickly(head: int, known: int, cell: int, beside: int, now: int, warp
         return False
     if space == at.SPACE_GLOBAL:
         if written != 0 and blocks & st.BLOCK_MASK != block and not alike:
+            return False
+        if written != 0 and shadow.hides_others(head, written, now):
             return False
         if a != 0 and (blocks >> 21) & st.BLOCK_MASK != block:
             return False

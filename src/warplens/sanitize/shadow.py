@@ -171,6 +171,11 @@ def compare(head: int, slot: int, w: int, cell: int, now: int, block: int, space
     own = now >> st.STAMP_WARP
     lanes = peek64(head + 8 * st.MODE) == st.MODE_LANE
     blocks = peek64(cell + 24)
+    if (
+        space == at.SPACE_GLOBAL and written != 0 and blocks & st.BLOCK_MASK == block
+        and hides_others(head, written, now)
+    ):  # fmt: skip
+        poke64(head + 8 * st.MIXED, 1)
     is_open = written != 0 and not writes and is_open_copy(head, slot, written)
     if written != 0 and (written >> st.STAMP_WARP != own or lanes or is_open):
         other = blocks & st.BLOCK_MASK if names_blocks(head, space) else block
@@ -232,6 +237,19 @@ def is_strong(head: int, stamp: int) -> bool:
     """Whether an access was atomic or volatile."""
     table = peek64(head + 8 * st.INSTRUCTIONS)
     return peek64(table + 32 * (stamp & st.INSTRUCTION_MASK)) & st.F_STRONG != 0
+
+
+@native
+def hides_others(head: int, written: int, now: int) -> bool:
+    """Whether a plain access meets its own block's atomic, which took the place of others'.
+
+    Theirs is not compared with any more: the blocks have to run in another order, once.
+    """
+    return (
+        peek64(head + 8 * st.MIXED) == 0
+        and is_strong(head, written)
+        and not is_strong(head, now)
+    )
 
 
 @native

@@ -82,7 +82,8 @@ COLUMNS = 69
 HAS_BULK = 70  # 1: the code has bulk copies or products of warpgroups
 AT_GROUPS = 71  # n_warps x 2 x COPY_SLOTS, as AT_COPIES: groups of bulk copies, of products
 LENT_SHARED = 72  # bytes of the system's shared memory that the kernel may use: they are zero
-HEADER_SLOTS = 73
+MIXED = 73  # 1: a block accessed plainly what it had changed by an atomic last
+HEADER_SLOTS = 74
 COPY_SLOTS, COPY_GROUPS = 18, 16
 
 MAX_SHARING = 64  # blocks remembered

@@ -229,9 +229,15 @@ def at_warpsync(head: int, slot: int, w: int, inst: int, lanes: int, need: int,
     if flags & st.F_OF_GROUP:
         born = min(32, peek64(head + 8 * st.N_THREADS) - 32 * warp)
         gone = peek32(w + at.WARP_EXITED) & ((1 << born) - 1)
-        own = peek32(w + at.WARP_SCRATCH + 4 * lowest_bit(lanes))
-        if own & gone != 0:
-            note(head, st.C_GROUP_ENDED, inst, inst, caller, warp, lanes, block, own & gone, caller)
+        named = 0
+        for lane in range(32):  # tiles of one warp come together, each with a mask of its own
+            if (lanes >> lane) & 1 != 0:
+                named |= peek32(w + at.WARP_SCRATCH + 4 * lane)
+        if named & gone != 0:
+            note(
+                head, st.C_GROUP_ENDED, inst, inst, caller, warp, lanes, block, named & gone,
+                caller,
+            )  # fmt: skip
     touch(head, slot, 0, 1 << warp)
     rest = lanes
     while rest != 0:

@@ -229,3 +229,17 @@ KERNEL(three_blocks_in_a_chain) {
   if (B == 1) { while (atomicAdd(b, 0) != 1); FIX(__threadfence();) atomicExch(b + 2, 1); }
   if (B == 2) { while (atomicAdd(b + 2, 0) != 1); __threadfence(); c[0] = a[0]; }
 }
+// @ last_number_reads_the_total: global-read-write-race <<<3, 32>>>
+KERNEL(last_number_reads_the_total) {
+  if (T) return;
+  atomicAdd(a, B + 1);
+  FIX(__threadfence();)
+  if (BUG(B == gridDim.x - 1) FIX(atomicAdd(b, 1) == gridDim.x - 1)) { FIX(__threadfence();) c[0] = a[0]; }
+}
+// @ first_number_clears_the_total: global-write-race|global-read-write-race <<<3, 32>>>
+KERNEL(first_number_clears_the_total) {
+  if (T) return;
+  FIX(atomicAdd(a + 1, B);)
+  BUG(atomicAdd(a, B + 1);)
+  if (B == 2) a[0] = 0;
+}

@@ -194,3 +194,10 @@ KERNEL(list_walked_while_it_grows) {
   if (B == 0) { b[1] = 77; FIX(__threadfence();) atomicExch(a, 1); }
   else { int n; while ((n = atomicAdd(a, 0)) == 0); FIX(__threadfence();) c[0] = b[n]; }
 }
+// @ second_tile_has_left: mask-names-absent-lane <<<1, 32>>>
+KERNEL(second_tile_has_left) {
+  auto tile = cg::tiled_partition<8>(cg::this_thread_block());
+  int v = a[T];
+  BUG(if (tile.meta_group_rank() == 1 && tile.thread_rank() > 5) return;)
+  c[T] = tile.shfl_xor(v, 1);
+}
