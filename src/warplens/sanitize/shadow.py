@@ -164,9 +164,13 @@ def report(head: int, w: int, stamp: int, now: int, block: int, other: int, spac
 
 @native
 def compare(head: int, slot: int, w: int, cell: int, now: int, block: int, space: int,
-            base: int, offset: int, size: int, writes: bool, word: int,
-            host: int) -> None:  # fmt: skip
-    """Reports the accesses kept in a cell that race with the present one."""
+            base: int, offset: int, size: int, writes: bool, word: int, host: int,
+            polled: bool) -> None:  # fmt: skip
+    """Reports the accesses kept in a cell that race with the present one.
+
+    Args:
+        polled: the warp has looked at the word until it was as it should be.
+    """
     written = peek64(cell)
     own = now >> st.STAMP_WARP
     lanes = peek64(head + 8 * st.MODE) == st.MODE_LANE
@@ -180,7 +184,7 @@ def compare(head: int, slot: int, w: int, cell: int, now: int, block: int, space
     if written != 0 and (written >> st.STAMP_WARP != own or lanes or is_open):
         other = blocks & st.BLOCK_MASK if names_blocks(head, space) else block
         if conflicts(head, slot, written, now, block, other) and not (
-            is_strong(head, written) and has_polled(head, cell, now, block, space)
+            polled and is_strong(head, written)
         ):
             same_step = (written ^ now) & ~(31 << st.STAMP_LANE) == 0 and is_same_step(
                 w, written, now, space
@@ -207,11 +211,15 @@ def check_word(head: int, slot: int, w: int, cell: int, beside: int, now: int, b
     """One lane's access to one word: compares with the cell, then updates it."""
     lanes = peek64(head + 8 * st.MODE) == st.MODE_LANE
     short = block & st.BLOCK_MASK
-    compare(head, slot, w, cell, now, short, space, base, offset, size, writes, word, host)
+    polled = has_polled(head, cell, now, short, space)
+    compare(
+        head, slot, w, cell, now, short, space, base, offset, size, writes, word, host, polled
+    )
     blocks = peek64(cell + 24)
     if blocks < 0:
         compare(
-            head, slot, w, cell + beside, now, short, space, base, offset, size, writes, word, host
+            head, slot, w, cell + beside, now, short, space, base, offset, size, writes, word,
+            host, polled,
         )  # fmt: skip
     if not writes:
         note_read(head, slot, cell, now, short, blocks, space, lanes)

@@ -261,3 +261,20 @@ KERNEL(bulk_copy_not_awaited) {
   BUG(if (W == 0) __syncwarp();)
   c[T] = s[63 - T];
 }
+// @ token_of_four_warps: shared-read-write-race|shared-write-race <<<1, 128>>>
+KERNEL(token_of_four_warps) {
+  __shared__ int s[32];
+  __shared__ volatile int turn;
+  if (T == 0) turn = 0;
+  if (T < 32) s[T] = 0;
+  __syncthreads();
+  if (T % 32 == 0) while (turn != W);
+  __syncwarp();
+  FIX(__threadfence_block();)
+  s[T % 32] += T;
+  FIX(__threadfence_block();)
+  __syncwarp();
+  if (T % 32 == 0) turn = W + 1;
+  __syncthreads();
+  c[T] = s[T % 32];
+}
