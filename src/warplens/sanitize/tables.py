@@ -110,6 +110,8 @@ def instruction_table(kernel: SassKernel, ordering: OrderingLines) -> npt.NDArra
             source in ordering.strong or (inst.opcode == "LDS" and inst.line in emulated)
         ):
             flags |= st.F_STRONG
+        if inst.opcode == "LD" and inst.line in emulated:  # of a fellow's shared memory
+            flags |= st.F_STRONG
         if source in ordering.volatile and flags & st.F_STRONG and not flags & st.F_ATOMIC:
             flags |= st.F_VOLATILE
         if flags & st.F_STRONG and i in polls:

@@ -30,7 +30,8 @@ def width_flags(kernel: SassKernel, narrow: frozenset[Line]) -> dict[int, int]:
         found[index] = words << st.F_UNREAD
     for index, inst in enumerate(kernel.instructions):
         flags = 0
-        if inst.opcode.startswith(("ATOM", "RED")) and "64" in inst.modifiers:
+        is_wide = any(modifier in ("64", "F64", "U64", "S64") for modifier in inst.modifiers)
+        if inst.opcode.startswith(("ATOM", "RED")) and is_wide:
             flags |= st.F_WIDE_ATOMIC
         if is_of_grid_barrier(inst):
             flags |= st.F_GRID
