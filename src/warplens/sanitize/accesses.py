@@ -44,14 +44,16 @@ def grid_round(head: int, slot: int, kind: int) -> int:
 
 @native
 def order_strong(head: int, slot: int, block: int, w: int, flags: int, mask: int, space: int,
-                 kind: int, base: int) -> None:  # fmt: skip
+                 kind: int, size: int, base: int) -> None:  # fmt: skip
     """Strong accesses publish what their warp fenced and learn what others published.
 
-    `base` tells shared memory's addresses from global ones.
+    Each of the words that an access of `size` bytes touches is a variable of its own: locks lie
+    side by side, and a wide atomic may be read by halves. `base` tells shared memory's addresses
+    from global ones.
     """
     if peek64(head + 8 * st.MODE) == st.MODE_LANE:
         if peek64(head + 8 * st.HAS_FENCES) != 0:
-            lane_clocks.order_lanes(head, slot, block, w, flags, mask, space, kind, base)
+            lane_clocks.order_lanes(head, slot, block, w, flags, mask, space, kind, size, base)
         return
     warp = peek32(w + at.WARP_INDEX)
     if flags & st.F_RELEASE:
@@ -67,6 +69,7 @@ def order_strong(head: int, slot: int, block: int, w: int, flags: int, mask: int
         return
     at_once = flags & st.F_AT_ONCE != 0
     wide = flags & st.F_BLOCK_SCOPE == 0 and shadow.names_blocks(head, space)
+    words = 1 if size < 8 else size >> 2
     previous = -1
     for lane in range(32):
         if (mask >> lane) & 1 == 0:
@@ -75,18 +78,20 @@ def order_strong(head: int, slot: int, block: int, w: int, flags: int, mask: int
             key = peek64(w + ADDRESSES + 8 * lane)
         else:
             key = base + peek32(w + OFFSETS + 4 * lane)
-        key &= ~7  # a wide atomic may be read by halves
+        key &= ~3
         if flags & st.F_GRID:
-            key |= 4 * grid_round(head, slot, kind)
+            key |= grid_round(head, slot, kind)
         if key == previous:
             continue
         previous = key
-        if may_learn:
-            clocks.observe_strong(head, slot, block, warp, key, at_once)
-        if can_publish:
-            clocks.publish(head, slot, block, warp, key, False)
-            if wide:
-                clocks.publish(head, slot, block, warp, key, True)
+        for _ in range(words):
+            if may_learn:
+                clocks.observe_strong(head, slot, block, warp, key, at_once)
+            if can_publish:
+                clocks.publish(head, slot, block, warp, key, False)
+                if wide:
+                    clocks.publish(head, slot, block, warp, key, True)
+            key += 4
 
 
 @native

@@ -92,7 +92,7 @@ def publish_lane(head: int, slot: int, warp: int, lane: int, row: int) -> None:
 
 @native
 def order_lanes(head: int, slot: int, block: int, w: int, flags: int, mask: int, space: int,
-                kind: int, base: int) -> None:  # fmt: skip
+                kind: int, size: int, base: int) -> None:  # fmt: skip
     """Strong accesses publish what their lanes fenced and learn what other lanes published."""
     warp = peek32(w + at.WARP_INDEX)
     if flags & st.F_RELEASE:
@@ -103,6 +103,7 @@ def order_lanes(head: int, slot: int, block: int, w: int, flags: int, mask: int,
         target += peek64(head + 8 * st.AT_LANE_KNOWN)
     else:
         target += peek64(head + 8 * st.AT_LANE_PENDING)
+    words = 1 if size < 8 else size >> 2
     rest = mask
     while rest != 0:
         lane = lowest_bit(rest)
@@ -111,15 +112,17 @@ def order_lanes(head: int, slot: int, block: int, w: int, flags: int, mask: int,
             key = peek64(w + ADDRESSES + 8 * lane)
         else:
             key = base + peek32(w + OFFSETS + 4 * lane)
-        key &= ~7  # a wide atomic may be read by halves
-        if kind != at.ACCESS_WRITE and peek64(head + 8 * st.N_SYNC) != 0:
-            row = lane_variable(head, slot, block, warp, key, False)
-            if row != 0:
-                clocks.join(target + 256 * lane, row + 8 * st.SYNC_HEAD, 32)
-        if kind != at.ACCESS_READ and peek64(fenced + 8 * lane) != 0:
-            row = lane_variable(head, slot, block, warp, key, True)
-            if row != 0:
-                publish_lane(head, slot, warp, lane, row + 8 * st.SYNC_HEAD)
+        key &= ~3
+        for _ in range(words):
+            if kind != at.ACCESS_WRITE and peek64(head + 8 * st.N_SYNC) != 0:
+                row = lane_variable(head, slot, block, warp, key, False)
+                if row != 0:
+                    clocks.join(target + 256 * lane, row + 8 * st.SYNC_HEAD, 32)
+            if kind != at.ACCESS_READ and peek64(fenced + 8 * lane) != 0:
+                row = lane_variable(head, slot, block, warp, key, True)
+                if row != 0:
+                    publish_lane(head, slot, warp, lane, row + 8 * st.SYNC_HEAD)
+            key += 4
 
 
 @native

@@ -21,7 +21,7 @@ from warplens.sass.model import SassKernel
 
 MAX_RECORDS = 4096
 _LARGE_WORDS = 1 << 16
-_SYNC_VARIABLES = 4096
+_SYNC_VARIABLES = 8192
 _HEAP_SEGMENTS = 4096  # as many as the engine's own table has room for
 _MOST_CROSS_WARPS = 4096  # larger grids keep floors instead of rows of clocks
 _SLOT_BUDGET = 6 << 30  # virtual bytes; only resident blocks touch theirs

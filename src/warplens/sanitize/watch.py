@@ -94,7 +94,7 @@ def check_group(head: int, slot: int, w: int, inst: int, lanes: int, kind: int, 
     if tools & st.TOOL_RACECHECK:
         if flags & st.F_STRONG:
             is_quiet = False
-            order_strong(head, slot, block, w, flags, lanes, at.SPACE_GLOBAL, kind, 0)
+            order_strong(head, slot, block, w, flags, lanes, at.SPACE_GLOBAL, kind, size, 0)
         if cells != 0 and not is_untracked(row, kind):
             is_quiet = False
             check_races(
@@ -194,7 +194,7 @@ def check_near(head: int, env: int, w: int, inst: int, mask: int, space: int, ki
     if tools & st.TOOL_RACECHECK and space == at.SPACE_SHARED:
         if flags & st.F_STRONG:
             key = clusters.shared_key(head, slot)
-            order_strong(head, slot, block, w, flags, seen, space, kind, key)
+            order_strong(head, slot, block, w, flags, seen, space, kind, size, key)
         cells = slot + peek64(head + 8 * st.AT_SHARED_CELLS)
         check_races(
             head, slot, w, inst, seen, space, kind, size, 0, host, cells, beside_shared(head), block

@@ -243,3 +243,19 @@ KERNEL(first_number_clears_the_total) {
   BUG(atomicAdd(a, B + 1);)
   if (B == 2) a[0] = 0;
 }
+// @ locks_side_by_side: global-read-write-race|global-write-race <<<2, 32>>>
+KERNEL(locks_side_by_side) {
+  if (T) return;
+  int* lock = b BUG(+ B);
+  while (atomicCAS(lock, 0, 1)) ;
+  __threadfence();
+  a[0] += 1;
+  __threadfence();
+  atomicExch(lock, 0);
+}
+// @ waits_for_the_flag_beside: global-read-write-race <<<3, 32>>>
+KERNEL(waits_for_the_flag_beside) {
+  if (T) return;
+  if (B < 2) { a[B] = 1; __threadfence(); atomicExch(b + B, 1); }
+  else { while (atomicAdd(b BUG(+ 1), 0) == 0); __threadfence(); c[0] = a[0]; }
+}

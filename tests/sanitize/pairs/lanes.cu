@@ -141,3 +141,16 @@ KERNEL(copies_of_other_lanes) {
   FIX(__syncwarp();)
   c[T] = s[31 - T];
 }
+// @ lanes_take_locks_side_by_side: global-read-write-race|global-write-race <<<1, 2>>>
+KERNEL(lanes_take_locks_side_by_side) {
+  int* lock = b BUG(+ T);
+  for (bool done = false; !done;) {
+    if (atomicCAS(lock, 0, 1) == 0) {
+      __threadfence();
+      a[0] += 1;
+      __threadfence();
+      atomicExch(lock, 0);
+      done = true;
+    }
+  }
+}
