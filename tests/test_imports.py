@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -179,3 +181,11 @@ def test_command_line_starts_lightly() -> None:
                 names.add((node.module or "").split(".")[0])
 
         assert not names & slow, path
+
+
+def test_programs_start_lightly() -> None:
+    """What runs kernels is imported with a program's first module, not before it starts."""
+    asked = "import sys, warplens.programs.process; print('llvmlite' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "False\n"

@@ -12,12 +12,12 @@ from warplens.driver.images import Code
 from warplens.driver.machine import Driver, SimulatedGpu
 from warplens.driver.status import DriverError, Status
 from warplens.occupancy_calculator.occupancy import occupancy_of_kernel
-from warplens.session.module import Module
 
 if TYPE_CHECKING:
     from warplens.sass.model import SassKernel
     from warplens.session.configured import ConfiguredKernel
     from warplens.session.kernel import Kernel
+    from warplens.session.module import Module
 
 DEFAULT_SHARED = 49152
 
@@ -88,6 +88,8 @@ class Function:
 
 def load(driver: Driver, gpu: SimulatedGpu, code: Code) -> int:
     """Loads machine code; gives the module's handle."""
+    from warplens.session.module import Module  # with it comes all that runs kernels
+
     module = LoadedModule(0, gpu, Module(gpu.device, cubin=code.cubin, shipped=code.ptx))
     module.number = driver.handle(module)
     return module.number
