@@ -60,8 +60,6 @@ def simulate(specs: Records, code: Records, trace: Trace, state: State, counts: 
         following = max(now + 1, following)
         if following >= NEVER:
             following = _unlock(state, counts, spec, now)
-        if sm.notes == 0 and following > now + 1:  # blocks are there, and wait for their code
-            _note(state, counts, spec, code, now + 1)
         _account(sm, now, following, issued)
         now = following
         if now >= sm.note_at:

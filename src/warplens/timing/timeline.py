@@ -59,10 +59,13 @@ class Timeline:
         """What was replayed, with the memory's traffic at the time it is served."""
         n = int(self.replay.sm["notes"])
         rows = self.replay.counts.progress[:n].astype(np.float64)
-        rows = np.vstack([np.zeros((1, rows.shape[1])), rows])
+        at = {name: index for index, name in enumerate(COLUMNS)}
+        begin = np.zeros((2, rows.shape[1]))
+        begin[1, 0] = min(1.0, rows[0, 0] / 2)  # the first blocks start at once, and wait for code
+        begin[1, at["started"]] = min(rows[0, at["started"]], self.model.question.resident)
+        rows = np.vstack([begin, rows])
         after = rows[-1].copy()
         after[0] += max(1.0, self._overheads[1])
-        at = {name: index for index, name in enumerate(COLUMNS)}
         after[at["l2_backlog"]] = after[at["dram_backlog"]] = 0.0
         rows = np.vstack([rows, after])
         rows[:, FIRST_PIPE:] = np.maximum.accumulate(rows[:, FIRST_PIPE:], axis=0)
