@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from kind_cases import CASES, Case
+from launches import REASONS
 from session import Session
 
 from counters import Counters
@@ -21,11 +22,6 @@ COUNTS = (
     "lts__t_sectors_srcunit_tex.sum", "lts__t_sectors_srcunit_tex_lookup_miss.sum",
     "dram__bytes_read.sum", "dram__bytes_write.sum", "smsp__inst_executed.sum",
     "lts__t_sectors_op_red.sum", "lts__t_sectors_op_atom.sum",
-)  # fmt: skip
-STATES = (
-    "barrier", "branch_resolving", "dispatch_stall", "drain", "imc_miss", "lg_throttle",
-    "long_scoreboard", "math_pipe_throttle", "membar", "mio_throttle", "misc", "no_instruction",
-    "not_selected", "short_scoreboard", "sleeping", "tex_throttle", "wait",
 )  # fmt: skip
 FLUSHED_BYTES, REPEATS = 256 << 20, 3
 
@@ -73,12 +69,12 @@ def main() -> None:
     """Writes kinds_sm90.json."""
     session = Session.of_command_line(__doc__)
     bench = Bench(session)
-    states = tuple(f"smsp__warps_issue_stalled_{name}.sum" for name in STATES)
+    states = tuple(f"smsp__warps_issue_stalled_{name}.sum" for name in REASONS)
     cases: list[dict[str, Any]] = []
     for case in CASES:
         found = bench.measured(case, TIMES, REPEATS)
         more = bench.measured(case, (*states, *COUNTS), 1)
-        top = max(STATES, key=lambda name: more[f"smsp__warps_issue_stalled_{name}.sum"])
+        top = max(REASONS, key=lambda name: more[f"smsp__warps_issue_stalled_{name}.sum"])
         found |= {name: more[name] for name in COUNTS}
         measured = {name: round(value, 3) for name, value in found.items()} | {"stall": top}
         cases.append({**case, "measured": measured})

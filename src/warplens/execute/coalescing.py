@@ -47,6 +47,15 @@ def global_lines(addresses: Any, mask: int, size: int, lines: Any, first: int) -
 
 
 @native
+def _place_of(values: Any, n: int, value: int) -> int:
+    """Where a value stands among the first n; n if it is not there."""
+    at = 0
+    while at < n and values[at] != value:
+        at += 1
+    return at
+
+
+@native
 def note_depths(addresses: Any, mask: int, lines: Any, first: int, count: int) -> None:
     """Adds to each line of an atomic access what its slice of L2 does one after another: the most
     lanes on a word of the line, and that of each of its sectors, summed up."""
@@ -54,9 +63,8 @@ def note_depths(addresses: Any, mask: int, lines: Any, first: int, count: int) -
     n_words = 0
     for lane in range(32):
         if mask >> lane & 1:
-            word, at_word = addresses[lane] >> 2, 0
-            while at_word < n_words and words[at_word] != word:
-                at_word += 1
+            word = addresses[lane] >> 2
+            at_word = _place_of(words, n_words, word)
             if at_word == n_words:
                 words[n_words] = word
                 n_words += 1
@@ -161,11 +169,7 @@ def most_lanes_on_a_word(offsets: Any, mask: int) -> int:
     for lane in range(32):
         if mask >> lane & 1:
             word = offsets[lane] >> 2
-            found = n
-            for i in range(n):
-                if words[i] == word:
-                    found = i
-                    break
+            found = _place_of(words, n, word)
             if found == n:
                 words[n] = word
                 n += 1
@@ -189,14 +193,11 @@ def atomic_turns(addresses: Any, mask: int) -> tuple[int, int, int]:
     for lane in range(32):
         if mask >> lane & 1:
             word = addresses[lane] >> 2
-            at_line = at_word = 0
-            while at_line < n_lines and lines[at_line] != word >> 5:
-                at_line += 1
+            at_line = _place_of(lines, n_lines, word >> 5)
             if at_line == n_lines:
                 lines[n_lines] = word >> 5
                 n_lines += 1
-            while at_word < n_words and words[at_word] != word:
-                at_word += 1
+            at_word = _place_of(words, n_words, word)
             if at_word == n_words:
                 words[n_words] = word
                 n_words += 1
