@@ -17,6 +17,9 @@ Array = npt.NDArray[Any]
 DATA = Path(__file__).parents[2] / "validation" / "data"
 # CUtensorMapDataType, as recorded
 TYPES = {0: "u1", 1: "u2", 2: "u4", 3: "i4", 4: "u8", 5: "i8", 6: "f2", 7: "f4", 8: "f8", 9: "u2"}
+HEAD = """struct alignas(64) Map { unsigned long long words[16]; };
+extern __shared__ __align__(1024) unsigned char box[];
+"""
 SWIZZLES = (None, "32B", "64B", "128B")
 
 
@@ -78,9 +81,7 @@ def module() -> Any:
     """Loads of every rank, stores and reductions."""
     names = ("store", "add", "min", "max", "inc", "and")
     return Device("H200").compile(
-        "struct alignas(64) Map { unsigned long long words[16]; };\n"
-        "extern __shared__ __align__(1024) unsigned char box[];\n"
-        + "".join(map(_load, range(1, 6))) + "".join(map(_store, names))
+        HEAD + "".join(map(_load, range(1, 6))) + "".join(map(_store, names))
     )  # fmt: skip
 
 
@@ -124,6 +125,30 @@ def test_stores_and_reductions_are_an_h100s(i: int) -> None:
 
     assert np.array_equal(data, recorded()[f"store{i}_out"]), case
     assert not np.array_equal(data, recorded()[f"store{i}_in"])
+
+
+@pytest.mark.parametrize("policy", ["0ull", "0x12f0000000000000ull"])
+def test_a_cache_policy_changes_no_byte(policy: str) -> None:
+    """`.L2::cache_hint`, which stands as `desc[URZ]` or `desc[UR]`, in loads and reductions."""
+    hint, given = ".L2::cache_hint", f', "l"({policy})'
+    load = _load(2).replace("::bytes [%0], [%1, {%3, %4}], [%2];",
+                            f'::bytes{hint} [%0], [%1, {{%3, %4}}], [%2], %5;')
+    load = load.replace('"r"(c1)', f'"r"(c1){given}')
+    add = _store("add").replace("bulk_group [%0, {%2, %3}], [%1];",
+                                f"bulk_group{hint} [%0, {{%2, %3}}], [%1], %4;")
+    add = add.replace('"r"(c1)', f'"r"(c1){given}')
+    assert load.count("%5") == add.count("%4") == 1
+    device = Device("H200").compile(HEAD + load + add)
+    tensor = np.arange(64 * 96, dtype=np.int32).reshape(64, 96)
+    before, box = tensor.copy(), np.zeros((16, 32), np.uint32)
+    map_ = TensorMap(tensor, box=(16, 32))
+
+    device["load2"][1, 128, 0, 4096](map_, 32, 8, 0, 0, 0, 2048, 128, box)
+    device["add2"][1, 128, 0, 4096](map_, 32, 8, 128, box)
+
+    assert np.array_equal(box, before[8:24, 32:64])
+    before[8:24, 32:64] *= 2
+    assert np.array_equal(tensor, before)
 
 
 def test_a_box_is_numpys_slice() -> None:

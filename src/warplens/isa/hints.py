@@ -28,7 +28,7 @@ SUFFIXES: dict[str, str] = {
 
 # Operands that are accepted and not read.
 OPERANDS: dict[str, str] = {
-    "desc[]": "the descriptor of global memory: caching policy of an access",
+    "desc[]": "the caching policy of an access or of a bulk or tensor copy",
     "PR": "all predicates, which the operation says too",
 }
 

@@ -60,6 +60,7 @@ class Reads:
 
 
 _ANYTHING = Reads(is_anything=True)
+_POLICY = Reads(tokens=r"desc\[UR(\d+|Z)\]")  # a cache policy: `isa/hints.py`
 _ROLES: dict[str, Reads] = {
     "nop": _ANYTHING, "fence": _ANYTHING, "yield": _ANYTHING, "sleep": _ANYTHING,
     "trap": _ANYTHING, "warpgroup_product": _ANYTHING,
@@ -70,7 +71,8 @@ _ROLES: dict[str, Reads] = {
     "bra": Reads(predicates=1, marks="~"), "exit": Reads(predicates=1),
     "break": Reads(predicates=1), "bar": Reads(predicates=1, marks="~"),
     "b2r": Reads(predicates=2), "warpsync": Reads(marks="~"),
-    "mbarrier_check": Reads(predicates=1),
+    "mbarrier_check": Reads(predicates=1), "bulk_copy": _POLICY, "bulk_reduce": _POLICY,
+    "tensor_load": _POLICY, "tensor_store": _POLICY, "tensor_reduce": _POLICY,
     "r2p": Reads(suffixes=frozenset(("B0", "B1", "B2", "B3")), tokens="PR"),
     "p2r": Reads(tokens="U?PR"), "warpgroup_wait": Reads(tokens=r"gsb\d"),
     "texture": Reads(tokens="(ARRAY_)?([123]D|CUBE)"), "texture_query": Reads(tokens=r"[A-Z_]+"),
