@@ -9,6 +9,8 @@ import pytest
 
 from tests.sass.corpus import CASES, TEXT_CASES, kernels, nvdisasm_text
 from warplens.errors import SassError
+from warplens.isa import families, table
+from warplens.lift.decode.binding import BindingError, bind
 from warplens.sass.link import Piece, Symbols
 from warplens.sass.model import (
     RZ,
@@ -263,14 +265,27 @@ def piece(listed: list[ListedInstruction], code: bytes) -> Piece:
     return Piece(base=0, code=code, listed=listed, lines=(), relocations={})
 
 
+@pytest.mark.parametrize("text", ["what?", ".nv.unified.texrefDescSize", "[R4.Q2]"])
+def test_unknown_operands_stay_as_text(text: str) -> None:
+    """An operand that is not understood stops no parser; no rule reads it."""
+    listed = [ListedInstruction("@P0", "MOV", f"R1,{text}", {})]
+    inst = parse_instructions(piece(listed, bytes(16)), symbols=NO_SYMBOLS, kernel="k")[0]
+    assert inst.operands == (Reg(1), Token(text))
+    families.load_all()
+    entry = table.find("MOV", ())
+    assert entry is not None
+    with pytest.raises(BindingError, match=re.escape(text)):
+        bind(inst, entry)
+
+
 def test_error_names_kernel_offset_and_text() -> None:
-    """An operand that is not understood names where it stands."""
-    listed = [ListedInstruction("@P0", "MOV", "R1,what?", {})]
+    """A guard that is not understood names where it stands."""
+    listed = [ListedInstruction("@PX", "MOV", "R1,what?", {})]
     with pytest.raises(SassError) as caught:
         parse_instructions(piece(listed, bytes(16)), symbols=NO_SYMBOLS, kernel="scale(float*)")
 
     assert "scale(float*)+0x0000" in str(caught.value)
-    assert "@P0 MOV R1, what?" in str(caught.value)
+    assert "@PX MOV R1, what?" in str(caught.value)
 
 
 def test_listing_must_fit_the_code() -> None:

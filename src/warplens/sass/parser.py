@@ -110,7 +110,7 @@ def parse_kernel(
         addresses: device addresses of the module's variables, which debug builds hold in code.
 
     Raises:
-        SassError: an operand is not understood, or listing and code do not fit.
+        SassError: a guard or label is not understood, or listing and code do not fit.
     """
     pieces = pieces_of(cubin, kernel, listing)
     symbols = symbols_of(cubin, kernel, addresses or {})
@@ -281,10 +281,8 @@ class _Parser:
                 found.append(Imm(bits, False, text))
             elif is_float(text):
                 _add_float(found, text, encoding >> 32 & WORD)
-            elif text.isalnum():
-                found.append(Token(text))  # no rule will read it: the instruction is refused
             else:
-                raise ValueError(f"cannot parse operand {text!r}")
+                found.append(Token(text))  # no rule will read it: the instruction is refused
         if opcode in _TWO_CARRIES and _is_second_carry_only(found, encoding):
             found.insert(1, Pred(PT) if isinstance(found[1], Pred) else UPred(PT))
         return tuple(found)
