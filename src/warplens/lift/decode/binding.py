@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from warplens.isa.table import Kind, Op
 from warplens.isa.texture import Sample, query_of, sample_of, surface_of
 from warplens.isa.warpgroup import product_of
-from warplens.lift.decode.unread import unread
+from warplens.lift.decode.unread import unknown_text, unread
 from warplens.sass.model import (
     PT,
     RZ,
@@ -75,7 +75,7 @@ def is_sign(operand: Operand) -> bool:
 
 
 def _take(
-    kinds: tuple[Kind, ...], operands: list[Operand], is_destination: bool
+    kinds: tuple[Kind, ...], operands: list[Operand], is_destination: bool, other: str
 ) -> list[tuple[Kind, Operand | None]]:
     taken: list[tuple[Kind, Operand | None]] = []
     for i, kind in enumerate(kinds):
@@ -87,8 +87,8 @@ def _take(
         elif kind.optional:
             taken.append((kind, None))
         else:
-            shown = operands[0] if operands else "nothing"
-            raise BindingError(f"operand {shown!r} where kind {kind.kind!r} is expected")
+            shown = repr(operands[0]) if operands else other or "nothing"
+            raise BindingError(f"operand {shown} where kind {kind.kind!r} is expected")
     return taken
 
 
@@ -273,8 +273,9 @@ def bind(inst: Instruction, op: Op) -> Bound:
     sources: list[tuple[Kind, Operand | None]] = []
     if op.role == "value":
         operands: list[Operand] = [o for o in inst.operands if not isinstance(o, Token)]
-        destinations = _take(op.destinations, operands, True)
-        sources = _take(op.sources, operands, False)
+        other = unknown_text(inst)
+        destinations = _take(op.destinations, operands, True, other)
+        sources = _take(op.sources, operands, False, other)
         if operands:
             raise BindingError(f"{len(operands)} operand(s) left over: {operands[0]!r}")
         if op.attributes.get("reads_first_result"):

@@ -85,9 +85,8 @@ def unread(inst: Instruction, op: Op, sources: Iterable[tuple[Kind, Operand | No
     """What no rule reads of the instruction's operands, or nothing."""
     if op.role != "value":
         return _of_role(inst, _ROLES.get(op.role, Reads()))
-    for operand in inst.operands:
-        if isinstance(operand, Token) and operand.text not in hints.OPERANDS:
-            return f"operand {operand.text}"
+    if text := unknown_text(inst):
+        return f"operand {text}"
     for kind, source in sources:
         left = _of_value(source, _MARKS.get(kind.kind, "") if kind.count == 1 else "",
                          _SUFFIXES.get(kind.kind, _NOTHING) if kind.count == 1 else _NOTHING)
@@ -98,6 +97,12 @@ def unread(inst: Instruction, op: Op, sources: Iterable[tuple[Kind, Operand | No
         if left:
             return f"{left} of the result"
     return ""
+
+
+def unknown_text(inst: Instruction) -> str:
+    """An untyped operand that no operation on values reads, or nothing."""
+    texts = (o.text for o in inst.operands if isinstance(o, Token))
+    return next((text for text in texts if text not in hints.OPERANDS), "")
 
 
 def _of_role(inst: Instruction, reads: Reads) -> str:
