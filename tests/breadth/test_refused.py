@@ -15,8 +15,7 @@ from warplens.errors import Unsupported
 SOURCE = Path(__file__).parent / "refused.cu"
 # kernel, architectures, what the message calls it, what it advises, the SASS
 CASES = [
-    ("tensor_memory", "100a", "tcgen05 tensor memory", "mma.sync", "LDTM"),
-    ("tensor_multiply", "100a", "tcgen05 matrix", "mma.sync", "UTCHMMA"),
+    ("tensor_shift", "100a", "shifts in tensor memory", "write the rows", "UTCSHIFT"),
 ]
 
 

@@ -16,6 +16,7 @@ from warplens.execute.hook_registry import HeapWatch
 from warplens.execute.memory import DeviceMemory, Segment
 from warplens.execute.observe import Observer
 from warplens.execute.program import ModuleImage, Program
+from warplens.execute.tensor_memory.faults import tensor_memory_fault
 from warplens.execute.textures.faults import texture_fault
 from warplens.lift import layout as at
 from warplens.lift.constants import bank0
@@ -342,6 +343,8 @@ class Launching:
             )
         if kind in (at.FAULT_TEXTURE, at.FAULT_SURFACE):
             return texture_fault(kind, address, size, where)
+        if kind == at.FAULT_TENSOR_MEMORY:
+            return tensor_memory_fault(address, size, where)
         if kind == at.FAULT_PART_OF_WARP:
             return ExecutionFault(
                 f"a product of a warpgroup (wgmma) by a part of the warp's lanes\n  at {where}",

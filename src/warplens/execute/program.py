@@ -15,6 +15,7 @@ from warplens.execute.cooperative import asks_for_parameters, asks_for_workspace
 from warplens.execute.device_functions import HOOKS, hook_address
 from warplens.execute.memory import DeviceMemory
 from warplens.isa import families
+from warplens.isa.tensor_memory import PRODUCTS
 from warplens.lift import jit
 from warplens.lift import layout as at
 from warplens.lift.constants import new_bank
@@ -86,6 +87,7 @@ class Program:
     asks_for_workspace: bool
     asks_for_parameters: bool
     samples: bool  # it uses textures or surfaces
+    has_tensor_memory: bool
     meets_as_grid: bool  # its blocks wait for each other at the grid's barrier
     observed: bool | Watch = False
     is_fast: bool = False
@@ -158,6 +160,8 @@ def prepare(kernel: SassKernel, cubin: Cubin, features: HostFeatures | None = No
 
 _SAMPLING = frozenset({"TEX", "TLD", "TLD4", "TXD", "TXQ", "SULD", "SUST", "SURED"})
 
+_TENSOR_MEMORY = frozenset({"LDTM", "STTM", "UTCCP", "UTCATOMSWS", "UTCBAR", *PRODUCTS})
+
 
 def _externs(kernel: SassKernel, cubin: Cubin) -> tuple[str, ...]:
     return cubin.kernels[kernel.name].externs if kernel.name in cubin.kernels else ()
@@ -199,6 +203,7 @@ def assemble(lifted: Lifted, code: jit.MachineCode, cubin: Cubin, features: Host
         asks_for_workspace=asks_for_workspace(kernel),
         asks_for_parameters=asks_for_parameters(kernel),
         samples=any(i.opcode in _SAMPLING for i in kernel.instructions),
+        has_tensor_memory=any(i.opcode in _TENSOR_MEMORY for i in kernel.instructions),
         meets_as_grid="__cuda_syscall_CGS_sync" in _externs(kernel, cubin),
         observed=observe,
         is_fast=single,

@@ -22,6 +22,7 @@ from warplens.execute.device_functions import hook_at
 from warplens.execute.hook_registry import HeapWatch
 from warplens.execute.launch import Launching, OrderNeeded
 from warplens.execute.spinning import FIRST_LOOK, SpinWatch
+from warplens.execute.tensor_memory.unit import serve as serve_tensor_memory
 from warplens.execute.textures.unit import serve
 from warplens.execute.warp_registers import lanes_of, read_register
 from warplens.lift import layout as at
@@ -136,6 +137,11 @@ class Worker:
             env[at.ENV_TEXTURES] = table.ctypes.data
             env[at.ENV_N_TEXTURES] = len(table)
             env[at.ENV_TEXTURE_UNIT] = serve.address
+        if launching.program.has_tensor_memory:
+            self._work = np.zeros(at.TM_WORK_BYTES // 8, np.int64)
+            env[at.ENV_TENSOR_UNIT] = serve_tensor_memory.address
+            env[at.ENV_TENSOR_MEMORY] = (launching.shared_limit + 63) // 64 * 64
+            env[at.ENV_TENSOR_WORK] = self._work.ctypes.data
         observer = launching.config.observer
         if observer is not None:
             env[at.ENV_OBSERVE_BLOCK] = observer.block
@@ -181,6 +187,9 @@ class Worker:
         if config.observer is not None:
             control[runner.OBSERVE_RELEASE] = config.observer.release
         control[runner.SHARED_BYTES] = (self.launching.shared_limit + 7) // 8 * 8
+        if self.launching.program.has_tensor_memory:
+            control[runner.TENSOR_MEMORY] = self.env[at.ENV_TENSOR_MEMORY]
+            control[runner.SHARED_BYTES] = self.env[at.ENV_TENSOR_MEMORY] + at.TM_BYTES
 
     def _allocate_slots(self, capacity: int) -> None:
         n = self._n_warps

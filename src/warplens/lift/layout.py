@@ -70,9 +70,12 @@ ENV_TEXTURES = 51  # host address of the table of texture and surface objects, a
 ENV_N_TEXTURES = 52
 ENV_TEXTURE_UNIT = 53  # host address of the function that serves textures and surfaces
 ENV_OUT_OF_TIME = 50  # 1: nobody makes progress, so waits for mbarriers reach their time limit
+ENV_TENSOR_UNIT = 54  # host address of the function that serves tensor memory
+ENV_TENSOR_MEMORY = 55  # where a block's tensor memory begins, from its shared memory on
 ENV_CLUSTER_RANK = 56  # rank of the running block in its cluster, in bits 31:24
 ENV_CLUSTER_SHARED = 57  # host address of the cluster's blocks' shared memories, 0 where one ended
 ENV_CLUSTER_BLOCKS = 58  # blocks of a cluster
+ENV_TENSOR_WORK = 59  # host address of memory in which products of tensor memory are made
 ENV_SLOTS = 64
 
 # --- access sites: what a memory instruction touched last ----------------------------------------
@@ -131,6 +134,7 @@ FAULT_CLUSTER_RANK, FAULT_CLUSTER_ENDED = 11, 12
 FAULT_TENSOR_MAP = 14  # what a tensor copy was given is no tensor map for it
 FAULT_TEXTURE = 15  # no object, or not one of this use; extra says which
 FAULT_SURFACE = 16  # beside a surface whose mode is to trap
+FAULT_TENSOR_MEMORY = 17  # extra says why, see execute/tensor_memory/faults.py
 FAULT_PART_OF_WARP = 13  # a product of a warpgroup by some lanes only
 
 # --- address windows (high words) -----------------------------------------------------------------
@@ -181,3 +185,23 @@ BOUNDARY_TRAP, BOUNDARY_CLAMP, BOUNDARY_ZERO = range(3)
 UNIT_OPERATIONS = ("ADD", "MIN", "MAX", "AND", "OR", "XOR")
 # scratch slots: layer and coordinates; level of detail or values; gradients; object; results
 UNIT_PLACES, UNIT_VALUES, UNIT_GRADIENTS, UNIT_HANDLE, UNIT_RESULTS = 0, 4, 8, 14, 16
+
+# --- tensor memory: what its unit is asked for, bits of a word ------------------------------------
+TM_LOAD, TM_STORE, TM_PRODUCT, TM_COPY, TM_FIND, TM_GIVE, TM_COMMIT = range(7)  # bits 3:0
+TM_SHAPE = 4  # 4 bits: of a move or copy; of a product the kind: halves, bytes, integers, 4 bits
+TM_PACKED, TM_PAIR = 8, 9  # a bit each
+TM_FROM_MEMORY, TM_STATIONARY, TM_SCALED, TM_FOUR, TM_LANES, TM_SHIFTS = 10, 11, 12, 13, 14, 15
+TM_SHIFT = 16  # 4 bits: D's old value counts 2**-n times
+TM_WORDS, TM_REGISTER = 24, 40  # 16 bits each: repetitions of a move, its first register
+# scratch slots of lane 0: address; of a product A, B, D, metadata, descriptor, scales, whether D
+# counts, masks of lanes; results of an allocation
+TM_A, TM_B, TM_D, TM_METADATA, TM_DESCRIPTOR, TM_SCALES, TM_ADDS, TM_MASKS = 0, 2, 4, 5, 6, 7, 9, 10
+TM_RESULTS = 20
+# a block's tensor memory lies behind its shared memory: state, then 128 lanes of 512 words
+TM_STATE_BYTES, TM_LANES_OF_BLOCK, TM_COLUMNS = 256, 128, 512
+TM_BYTES = TM_STATE_BYTES + 4 * TM_LANES_OF_BLOCK * TM_COLUMNS
+TM_TAKEN, TM_PENDING, TM_TAKER = 0, 4, 8  # u32 of the state: 32 columns a bit, allocated and
+# under way; the instruction that took the last ones
+TM_DEPTH = 128  # steps of k for which the working memory has room
+TM_NUMBERS = 384  # rows of A and columns of B
+TM_WORK_BYTES = TM_NUMBERS * TM_DEPTH * 12

@@ -12,6 +12,7 @@ from warplens.lift.memory import (
     load_store_ops,
     matrix_ops,
     mbarrier_ops,
+    tensor_memory_ops,
     tensor_ops,
     texture_ops,
     wgmma_ops,
@@ -21,5 +22,5 @@ from warplens.lift.regions.generators import ROLES
 __all__ = [
     "ROLES", "async_ops", "atomic_ops", "barriers", "branches", "bulk_ops", "cluster_ops",
     "constant_ops", "convergence", "load_store_ops", "matrix_ops", "mbarrier_ops", "special",
-    "tensor_ops", "texture_ops", "wgmma_ops",
+    "tensor_memory_ops", "tensor_ops", "texture_ops", "wgmma_ops",
 ]  # fmt: skip

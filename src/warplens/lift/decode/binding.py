@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from warplens.isa.table import Kind, Op
+from warplens.isa.tensor_memory import registers_of as tensor_memory_registers
 from warplens.isa.texture import Sample, query_of, sample_of, surface_of
 from warplens.isa.warpgroup import product_of
 from warplens.lift.decode.unread import unknown_text, unread
@@ -38,6 +39,9 @@ ATOMIC_VECTORS = {"F32x2": 64, "F32x4": 128, "F16x4": 64, "F16x8": 128, "BF16x4"
 
 SAMPLING = frozenset({"texture", "texture_query", "surface_load", "surface_store",
                       "surface_reduce"})  # fmt: skip
+_TENSOR_MEMORY = frozenset(
+    f"tensor_memory_{what}" for what in ("load", "store", "product", "copy", "state")
+)
 _WIDE_ROLES = frozenset({"load", "store", "atomic", "reduction", "copy_async", "query_space"})
 
 
@@ -176,6 +180,8 @@ def _role_effects(inst: Instruction, op: Op) -> tuple[list[int], list[int]]:
         return _product_effects(inst)
     elif role in SAMPLING:
         return _sample_effects(inst, role)
+    elif role in _TENSOR_MEMORY:
+        return _tensor_memory_effects(inst, role)
     elif role in ("bmov", "rpcmov") and operands and isinstance(operands[0], Reg):
         writes += _keys(operands.pop(0), 1)
     elif role == "r2p":
@@ -227,6 +233,18 @@ def _sample_effects(inst: Instruction, role: str) -> tuple[list[int], list[int]]
     found = sample(inst, role)
     reads = [k for register in found.registers for k in _keys(register, 1)]
     return reads, [KEY_REGISTER + index for index in found.results if index != RZ]
+
+
+def _tensor_memory_effects(inst: Instruction, role: str) -> tuple[list[int], list[int]]:
+    """Registers that an instruction of tensor memory reads and writes."""
+    try:
+        reads, writes = tensor_memory_registers(inst, role)
+    except ValueError as error:
+        raise BindingError(str(error)) from error
+    return (
+        [k for register, n in reads for k in _keys(register, n)],
+        [k for register in writes for k in _keys(register, 1)],
+    )
 
 
 def _product_effects(inst: Instruction) -> tuple[list[int], list[int]]:

@@ -63,7 +63,9 @@ _ANYTHING = Reads(is_anything=True)
 _POLICY = Reads(tokens=r"desc\[UR(\d+|Z)\]")  # a cache policy: `isa/hints.py`
 _ROLES: dict[str, Reads] = {
     "nop": _ANYTHING, "fence": _ANYTHING, "yield": _ANYTHING, "sleep": _ANYTHING,
-    "trap": _ANYTHING, "warpgroup_product": _ANYTHING,
+    "trap": _ANYTHING, "warpgroup_product": _ANYTHING, "tensor_memory_load": _ANYTHING,
+    "tensor_memory_store": _ANYTHING, "tensor_memory_product": _ANYTHING,
+    "tensor_memory_copy": _ANYTHING, "tensor_memory_state": Reads(predicates=1),
     "load": Reads(is_scaled=True), "store": Reads(is_scaled=True),
     "atomic": Reads(is_scaled=True, predicates=1), "reduction": Reads(is_scaled=True),
     "load_matrix": Reads(is_scaled=True), "store_matrix": Reads(is_scaled=True),
