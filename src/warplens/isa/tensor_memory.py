@@ -2,7 +2,7 @@
 
 A block has 128 lanes of 512 columns of 32 bits; an address is lane << 16 | column. Products and
 copies are asked for by one thread and done at once here. What the operands mean follows the PTX
-manual; no such chip was at hand (docs/architectures.md). The lifter gives these roles their code
+manual; no such chip was at hand. The lifter gives these roles their code
 (`lift/memory/tensor_memory_ops.py`), a compiled unit serves them (`execute/tensor_memory/`).
 """
 
