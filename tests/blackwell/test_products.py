@@ -298,8 +298,9 @@ def test_old_values_scaled() -> None:
     first, da = along_k(bytes_of(bits16(a, 0)), 2, 0)
     second, db = along_k(bytes_of(bits16(b, 0)), 2, len(first))
 
-    after = run("f16_shifted", np.concatenate([first, second]), da, db,
-                instruction(128, 16, a=0, b=0, d=1), c.astype(np.float32).view(np.uint32))  # fmt: skip
+    idesc, before = instruction(128, 16, a=0, b=0, d=1), c.astype(np.float32).view(np.uint32)
+
+    after = run("f16_shifted", np.concatenate([first, second]), da, db, idesc, before)
 
     assert np.array_equal(after[:, :16].view(np.float32), a @ b.T + c / 8)
 
