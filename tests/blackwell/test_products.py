@@ -87,7 +87,7 @@ def test_halves(m: int, n: int, layout: int) -> None:
 
 
 def narrow(rng: np.random.Generator, kind: int, *shape: int) -> tuple[Array, Array]:
-    """Random codes of a format of 8 bits or fewer, by its number in descriptors, and their values."""
+    """Random codes of a format of at most 8 bits, by its number in descriptors; their values."""
     sizes = {0: (4, 3), 1: (5, 2), 3: (2, 3), 4: (3, 2), 5: (2, 1)}  # exponent, fraction bits
     n, p = sizes[kind]
     codes = rng.integers(0, 1 << (n + p + 1), shape)
@@ -266,8 +266,9 @@ def test_weight_stationary(m: int, n: int) -> None:
     first, da = along_k(bytes_of(bits16(a, 0)), 2, 0)
     second, db = along_k(bytes_of(bits16(b, 0)), 2, len(first))
 
-    after = run("f16_ws", np.concatenate([first, second]), da, db,
-                instruction(m, n, a=0, b=0, d=1), np.zeros((128, 8), np.uint32), adds=0)  # fmt: skip
+    idesc, before = instruction(m, n, a=0, b=0, d=1), np.zeros((128, 8), np.uint32)
+
+    after = run("f16_ws", np.concatenate([first, second]), da, db, idesc, before, adds=0)
 
     parts = 128 // m
     d = after[:, : n // parts].view(np.float32).reshape(parts, m, n // parts)

@@ -15,7 +15,7 @@ from warplens.execute.cooperative import asks_for_parameters, asks_for_workspace
 from warplens.execute.device_functions import HOOKS, hook_address
 from warplens.execute.memory import DeviceMemory
 from warplens.isa import families
-from warplens.isa.tensor_memory import PRODUCTS
+from warplens.isa.tensor_memory import has_tensor_memory
 from warplens.lift import jit
 from warplens.lift import layout as at
 from warplens.lift.constants import new_bank
@@ -160,7 +160,6 @@ def prepare(kernel: SassKernel, cubin: Cubin, features: HostFeatures | None = No
 
 _SAMPLING = frozenset({"TEX", "TLD", "TLD4", "TXD", "TXQ", "SULD", "SUST", "SURED"})
 
-_TENSOR_MEMORY = frozenset({"LDTM", "STTM", "UTCCP", "UTCATOMSWS", "UTCBAR", *PRODUCTS})
 
 
 def _externs(kernel: SassKernel, cubin: Cubin) -> tuple[str, ...]:
@@ -203,7 +202,7 @@ def assemble(lifted: Lifted, code: jit.MachineCode, cubin: Cubin, features: Host
         asks_for_workspace=asks_for_workspace(kernel),
         asks_for_parameters=asks_for_parameters(kernel),
         samples=any(i.opcode in _SAMPLING for i in kernel.instructions),
-        has_tensor_memory=any(i.opcode in _TENSOR_MEMORY for i in kernel.instructions),
+        has_tensor_memory=has_tensor_memory(kernel),
         meets_as_grid="__cuda_syscall_CGS_sync" in _externs(kernel, cubin),
         observed=observe,
         is_fast=single,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from warplens.isa.table import op
-from warplens.sass.model import Imm, Instruction, Pred, Reg, Token, UPred, UReg
+from warplens.sass.model import Imm, Instruction, Pred, Reg, SassKernel, Token, UPred, UReg
 
 # how lanes of a warp hold cells: words of a lane for each repetition
 SHAPES = {"": 1, "16dp64bit": 1, "16dp128bit": 2, "16dp256bit": 4, "16dp32bit_t0_t15": 1,
@@ -21,6 +21,7 @@ SHAPES = {"": 1, "16dp64bit": 1, "16dp128bit": 2, "16dp256bit": 4, "16dp32bit_t0
 COPIES = ("", "4dp256bit", "128dp128bit", "2x64dp128bit_lw02_lw13", "2x64dp128bit_lw01_lw23",
           "4x32dp128bit")  # fmt: skip
 PRODUCTS = ("UTCHMMA", "UTCQMMA", "UTCIMMA", "UTCOMMA")
+_OPCODES = frozenset({"LDTM", "STTM", "UTCCP", "UTCATOMSWS", "UTCBAR", *PRODUCTS})
 _REPEATS = tuple(f"x{1 << n}" for n in range(8))
 _PLACE = re.compile(r"tmem\[UR(\d+|Z)(?:\+(-?0x[0-9a-f]+))?\]")
 _GROUP = re.compile(r"([gi])desc\[UR(\d+|Z)\]((?:\.\w+)*)")
@@ -110,6 +111,11 @@ def _words(inst: Instruction) -> _Words:
         else:
             raise ValueError(f"operand {operand.text}")
     return found
+
+
+def has_tensor_memory(kernel: SassKernel) -> bool:
+    """Whether a kernel has instructions of tensor memory."""
+    return any(inst.opcode in _OPCODES for inst in kernel.instructions)
 
 
 def move_of(inst: Instruction) -> Move:

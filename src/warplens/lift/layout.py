@@ -187,7 +187,7 @@ UNIT_OPERATIONS = ("ADD", "MIN", "MAX", "AND", "OR", "XOR")
 UNIT_PLACES, UNIT_VALUES, UNIT_GRADIENTS, UNIT_HANDLE, UNIT_RESULTS = 0, 4, 8, 14, 16
 
 # --- tensor memory: what its unit is asked for, bits of a word ------------------------------------
-TM_LOAD, TM_STORE, TM_PRODUCT, TM_COPY, TM_FIND, TM_GIVE, TM_COMMIT = range(7)  # bits 3:0
+TM_LOAD, TM_STORE, TM_PRODUCT, TM_COPY, TM_FIND, TM_GIVE, TM_COMMIT, TM_LOOK = range(8)  # bits 3:0
 TM_SHAPE = 4  # 4 bits: of a move or copy; of a product the kind: halves, bytes, integers, 4 bits
 TM_PACKED, TM_PAIR = 8, 9  # a bit each
 TM_FROM_MEMORY, TM_STATIONARY, TM_SCALED, TM_FOUR, TM_LANES, TM_SHIFTS = 10, 11, 12, 13, 14, 15
@@ -200,8 +200,9 @@ TM_RESULTS = 20
 # a block's tensor memory lies behind its shared memory: state, then 128 lanes of 512 words
 TM_STATE_BYTES, TM_LANES_OF_BLOCK, TM_COLUMNS = 256, 128, 512
 TM_BYTES = TM_STATE_BYTES + 4 * TM_LANES_OF_BLOCK * TM_COLUMNS
-TM_TAKEN, TM_PENDING, TM_TAKER = 0, 4, 8  # u32 of the state: 32 columns a bit, allocated and
-# under way; the instruction that took the last ones
+# u32 of the state: 32 columns a bit, allocated, under way, committed and not waited for; the
+# instruction that took the last ones
+TM_TAKEN, TM_PENDING, TM_COMMITTED, TM_TAKER = 0, 4, 8, 12
 TM_DEPTH = 128  # steps of k for which the working memory has room
 TM_NUMBERS = 384  # rows of A and columns of B
 TM_WORK_BYTES = TM_NUMBERS * TM_DEPTH * 12

@@ -80,3 +80,11 @@ def note_pending(memory: int, first: int, count: int) -> None:
     """Products and copies into these columns are under way until they are committed."""
     before = peek32(memory + at.TM_PENDING)
     poke32(memory + at.TM_PENDING, before | columns_mask(first, count))
+
+
+@native
+def commit(memory: int) -> None:
+    """What is under way is complete for who waits for the commit's mbarrier."""
+    before = peek32(memory + at.TM_COMMITTED)
+    poke32(memory + at.TM_COMMITTED, before | peek32(memory + at.TM_PENDING))
+    poke32(memory + at.TM_PENDING, 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from warplens.errors import ExecutionFault, MemoryFault
 
 (NOT_TAKEN, OTHER_LANES, PART, NO_ROOM, NOT_COMMITTED, BAD_DESCRIPTOR, BAD_SHARED, BAD_SHAPE,
- NO_FELLOW, SPARSE, NOT_FREED, MISPLACED, DOUBLE_FREE) = range(13)  # fmt: skip
+ NO_FELLOW, SPARSE, NOT_FREED, MISPLACED, NOT_AWAITED) = range(13)  # fmt: skip
 _REASONS = {
     NOT_TAKEN: ("tensor memory at {0} is not allocated",
                 "Allocate columns with tcgen05.alloc, and free them last."),
@@ -30,7 +30,8 @@ _REASONS = {
                 "tcgen05.dealloc frees it."),
     MISPLACED: ("tensor memory at {0} is not where this product may keep its operand",
                 "Matrices begin in lane 0, those of 64 rows in lane 0 or 16."),
-    DOUBLE_FREE: ("tensor memory that is not allocated is freed", ""),
+    NOT_AWAITED: ("tensor memory at {0} is read, and no thread has waited for the products and "
+                  "copies that write it", "Wait for the mbarrier that tcgen05.commit names."),
 }  # fmt: skip
 
 

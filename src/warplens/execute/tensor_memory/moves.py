@@ -88,6 +88,8 @@ def move(slots: Any, warp: int, mask: int, form: int, inst: int) -> int:
     is_load = form & 15 == at.TM_LOAD
     if is_load and peek32(memory + at.TM_PENDING) & columns_mask(first, count):
         return fail(slots, inst, address, faults.NOT_COMMITTED)
+    if is_load and peek32(memory + at.TM_COMMITTED) & columns_mask(first, count):
+        return fail(slots, inst, address, faults.NOT_AWAITED)
     record = warp + at.WARP_REGISTERS + 128 * (form >> at.TM_REGISTER & 0xFFFF)
     lowest, end = (16 if shape == 5 else 0), (16 if shape == 4 else 32)
     for r in range(registers_of(shape) * times):

@@ -9,7 +9,7 @@ import numpy as np
 
 from warplens.compiled import carray, cfunc, types
 from warplens.execute.native import poke32
-from warplens.execute.tensor_memory.cells import memory_of, shared_of
+from warplens.execute.tensor_memory.cells import commit, memory_of, shared_of
 from warplens.execute.tensor_memory.moves import allocate, copy, give_back, move
 from warplens.execute.tensor_memory.products import multiply
 from warplens.lift import layout as at
@@ -33,7 +33,13 @@ def serve(env: int, warp: int, mask: int, form: int, inst: int) -> int:
         return int(allocate(slots, warp, form, inst))
     if action == at.TM_GIVE:
         return int(give_back(slots, warp, inst))
-    poke32(memory_of(slots) + at.TM_PENDING, 0)
-    if form >> at.TM_PAIR & 1 and shared_of(slots, 1) != 0:
-        poke32(shared_of(slots, 1) + slots[at.ENV_TENSOR_MEMORY] + at.TM_PENDING, 0)
+    fellow = shared_of(slots, 1)
+    if action == at.TM_LOOK:
+        poke32(memory_of(slots) + at.TM_COMMITTED, 0)
+        if fellow != 0:
+            poke32(fellow + slots[at.ENV_TENSOR_MEMORY] + at.TM_COMMITTED, 0)
+        return 0
+    commit(memory_of(slots))
+    if form >> at.TM_PAIR & 1 and fellow != 0:
+        commit(fellow + slots[at.ENV_TENSOR_MEMORY])
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from warplens.isa.tensor_memory import has_tensor_memory
 from warplens.lift import layout as at
 from warplens.lift.decode.binding import KEY_PREDICATE, BindingError, Bound
 from warplens.lift.decode.waiting import suspends
@@ -17,7 +18,13 @@ from warplens.lift.memory.addresses import (
     scratch_place,
 )
 from warplens.lift.memory.checks import check_lanes
-from warplens.lift.memory.sites import call_helper, cluster_helper, new_site, use_runtime
+from warplens.lift.memory.sites import (
+    call_helper,
+    call_tensor_memory,
+    cluster_helper,
+    new_site,
+    use_runtime,
+)
 from warplens.lift.regions.generators import role
 from warplens.lift.regions.writer import RegionWriter
 from warplens.lift.runtime import move_ir, shared_ir
@@ -111,6 +118,9 @@ def mbarrier_check(w: RegionWriter, item: Bound) -> None:
     x = w.x
     differ = x.xor(_get(w, RESULTS + 1), w.operands.bits_word(parity, 0, False))
     passed = x.icmp("slt", differ, x.u32(0))
+    if has_tensor_memory(w.kernel):
+        lanes = w.emit(f"and i32 {mask}, {x.ballot_scalar(passed)}")
+        call_tensor_memory(w, at.TM_LOOK, lanes)
     for operand in item.inst.operands:
         if isinstance(operand, Pred) and operand.index != PT:
             w.operands.write_word(KEY_PREDICATE + operand.index, passed, w.guard)

@@ -100,3 +100,18 @@ def slow_down(w: RegionWriter, item: Bound) -> None:
     """Strong accesses may belong to a spin loop: such a warp yields sooner."""
     if "STRONG" in item.inst.modifiers:
         w.spend_fuel(32)
+
+
+def call_tensor_memory(w: RegionWriter, form: int, lanes: str) -> None:
+    """Calls the unit of tensor memory; a fault leaves the region."""
+    unit = w.emit(f"inttoptr i64 {w.env(at.ENV_TENSOR_UNIT)} to ptr")
+    warp = w.emit("ptrtoint ptr %w to i64")
+    failed = w.emit(
+        f"call i32 {unit}(ptr %env, i64 {warp}, i32 {lanes}, i64 {form}, i32 {w.index})"
+    )
+    bad, good = w.module.label("bad"), w.module.label("good")
+    is_bad = w.emit(f"icmp ne i32 {failed}, 0")
+    w.line(f"br i1 {is_bad}, label %{bad}, label %{good}, !prof !2")
+    w.module.start(bad)
+    w.line(f"ret i32 {at.EVENT_FAULT}")
+    w.module.start(good)

@@ -14,6 +14,7 @@ from warplens.lift.decode.binding import (
 from warplens.lift.engines.llvm_lanes import Value
 from warplens.lift.memory.addresses import get_scratch, put_scratch
 from warplens.lift.memory.mbarrier_ops import report
+from warplens.lift.memory.sites import call_tensor_memory
 from warplens.lift.regions.generators import role
 from warplens.lift.regions.registers import record_offset
 from warplens.lift.regions.writer import RegionWriter
@@ -32,21 +33,6 @@ def _put(w: RegionWriter, slot: int, register: int, words: int = 1) -> None:
         put_scratch(w, slot + k, w.operands.bits_word(operand, 0, False))
 
 
-def _call(w: RegionWriter, form: int, lanes: str) -> None:
-    """Calls the unit; a fault leaves the region."""
-    unit = w.emit(f"inttoptr i64 {w.env(at.ENV_TENSOR_UNIT)} to ptr")
-    warp = w.emit("ptrtoint ptr %w to i64")
-    failed = w.emit(
-        f"call i32 {unit}(ptr %env, i64 {warp}, i32 {lanes}, i64 {form}, i32 {w.index})"
-    )
-    bad, good = w.module.label("bad"), w.module.label("good")
-    is_bad = w.emit(f"icmp ne i32 {failed}, 0")
-    w.line(f"br i1 {is_bad}, label %{bad}, label %{good}, !prof !2")
-    w.module.start(bad)
-    w.line(f"ret i32 {at.EVENT_FAULT}")
-    w.module.start(good)
-
-
 @role("tensor_memory_load", "tensor_memory_store")
 def tensor_memory_move(w: RegionWriter, item: Bound) -> None:
     """LDTM R, tmem[UR + offset] and STTM tmem[UR + offset], R."""
@@ -63,7 +49,7 @@ def tensor_memory_move(w: RegionWriter, item: Bound) -> None:
     form = (at.TM_LOAD if is_load else at.TM_STORE) | move.is_packed << at.TM_PACKED
     form |= list(SHAPES).index(move.shape) << at.TM_SHAPE
     form |= move.repeats << at.TM_WORDS | move.register << at.TM_REGISTER
-    _call(w, form, w.lanes_mask())
+    call_tensor_memory(w, form, w.lanes_mask())
     if is_load:
         for k in range(move.registers):
             place = w.field(record_offset(move.register + k))
@@ -102,7 +88,7 @@ def tensor_memory_product(w: RegionWriter, item: Bound) -> None:
         form |= 1 << at.TM_LANES
     if product.shift is not None:
         form |= 1 << at.TM_SHIFTS | (product.shift & 15) << at.TM_SHIFT
-    _call(w, form, w.lanes_mask())
+    call_tensor_memory(w, form, w.lanes_mask())
 
 
 @role("tensor_memory_copy")
@@ -113,7 +99,7 @@ def tensor_memory_copy(w: RegionWriter, item: Bound) -> None:
     _put(w, at.TM_A, group, 2)
     put_scratch(w, at.TM_D, w.x.add(address, w.x.u32(offset & 0xFFFFFFFF)))
     is_pair = "2CTA" in item.inst.modifiers
-    _call(w, at.TM_COPY | shape << at.TM_SHAPE | is_pair << at.TM_PAIR, w.lanes_mask())
+    call_tensor_memory(w, at.TM_COPY | shape << at.TM_SHAPE | is_pair << at.TM_PAIR, w.lanes_mask())
 
 
 @role("tensor_memory_state")
@@ -126,7 +112,7 @@ def tensor_memory_state(w: RegionWriter, item: Bound) -> None:
     put_scratch(w, at.TM_A, w.operands.bits_word(item.inst.operands[-1], 0, False))
     is_pair = "2CTA" in item.inst.modifiers
     form = (at.TM_FIND if finds else at.TM_GIVE) | is_pair << at.TM_PAIR
-    _call(w, form, w.lanes_mask())
+    call_tensor_memory(w, form, w.lanes_mask())
     for operand in results:
         if operand.index == (7 if isinstance(operand, UPred) else RZ):
             continue
@@ -149,7 +135,7 @@ def tensor_memory_commit(w: RegionWriter, item: Bound) -> None:
     if len(places) != 1 or places[0] is None or not plain or plain[0].index != RZ:
         raise BindingError(f"operands of {item.inst.mnemonic}")
     is_pair = "2CTA" in item.inst.modifiers
-    _call(w, at.TM_COMMIT | is_pair << at.TM_PAIR, w.lanes_mask())
+    call_tensor_memory(w, at.TM_COMMIT | is_pair << at.TM_PAIR, w.lanes_mask())
     mask = w.lanes_mask()
     lowest = w.emit(f"and i32 {mask}, {w.emit(f'sub i32 0, {mask}')}")
     barrier = w.operands.bits_word(places[0], 0, False)
