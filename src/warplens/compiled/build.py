@@ -204,7 +204,7 @@ def key_of(function: Any, kinds: Any) -> str:
 @functools.cache
 def _processor() -> tuple[str, str]:
     """Processor and features to compile for: of x86 what all have had for ten years, so that code
-    compiled elsewhere can be used. There are no vectors in these functions."""
+    compiled elsewhere can be used. The few vectors in these functions need no more."""
     features = llvm.get_host_cpu_features()
     if all(features.get(name) for name in _X86_64_V3):
         return "x86-64-v3", ""

@@ -15,6 +15,8 @@ from warplens.lift import layout as at
 from warplens.sanitize import state as st
 from warplens.sanitize.native import lowest_bit, peek32, peek64
 
+_LAST_NUMBER = (1 << 20) - 1  # of an interval
+
 
 @native
 def next_clock(head: int) -> int:
@@ -49,6 +51,23 @@ def forget_synchronisation(head: int, slot: int, n: int) -> None:
 
 
 @native
+def next_interval(head: int, slot: int) -> None:
+    """All that was done before is ordered before what comes: nothing of it is needed any more."""
+    book = slot + peek64(head + 8 * st.AT_INTERVAL)
+    number = peek64(book + 8 * st.B_NUMBER) + 1
+    if number > _LAST_NUMBER:
+        number = 1
+        cells = peek64(head + 8 * st.SHARED_BYTES) >> peek64(head + 8 * st.CELL_SHIFT)
+        fill_zero(slot + peek64(head + 8 * st.AT_OWNERS), 4 * cells)
+    poke64(book + 8 * st.B_NUMBER, number)
+    poke64(book + 8 * st.B_COUNT, 0)
+    strikes = peek64(book + 8 * st.B_STRIKES)
+    poke64(book + 8 * st.B_PHASE, st.PHASE_READS if strikes < st.MOST_STRIKES else st.PHASE_CELLS)
+    if 0 < strikes < st.MOST_STRIKES:
+        poke64(book + 8 * st.B_STRIKES, strikes - 1)
+
+
+@native
 def begin_block(head: int, slot: int, block: int) -> None:
     """A new block has come into a slot: its warps know all that the slot held before."""
     n, wide = peek64(head + 8 * st.N_WARPS), peek64(head + 8 * st.COLUMNS)
@@ -77,6 +96,9 @@ def begin_block(head: int, slot: int, block: int) -> None:
         fill_zero(slot + peek64(head + 8 * st.AT_COPIES), 8 * st.COPY_SLOTS * n)
     if peek64(head + 8 * st.HAS_BULK) != 0:
         fill_zero(slot + peek64(head + 8 * st.AT_GROUPS), 16 * st.COPY_SLOTS * n)
+    if peek64(head + 8 * st.INTERVALS) != 0:
+        poke64(slot + peek64(head + 8 * st.AT_INTERVAL) + 8 * st.B_PARTS, 0)
+        next_interval(head, slot)
     flags = slot + peek64(head + 8 * st.AT_FLAGS)
     total = peek64(head + 8 * st.TOTAL_WARPS)
     if peek64(flags) != 0 and peek64(head + 8 * st.CROSS) != 0:

@@ -8,6 +8,7 @@ from warplens.lift import layout as at
 from warplens.sanitize import state as st
 from warplens.sanitize.native import lowest_bit, peek32, peek64
 from warplens.sanitize.records import claim, fill
+from warplens.sanitize.vectors import lanes_between
 
 OFFSETS = at.WARP_SCRATCH + 128 * 12  # where the checks put a lane's offset or address
 ADDRESSES = at.WARP_SCRATCH + 128 * 20
@@ -62,12 +63,9 @@ def lanes_skewed(w: int, lanes: int, size: int) -> int:
 @native
 def window_good(w: int, lanes: int, size: int, first: int, limit: int) -> int:
     """The lanes whose offset lies whole in a window and is a multiple of the size."""
-    good = 0
-    for lane in range(32):
-        offset = peek32(w + OFFSETS + 4 * lane)
-        is_good = first <= offset <= limit - size and offset & (size - 1) == 0
-        good |= (1 if is_good else 0) << lane
-    return good & lanes
+    if limit < first + size:
+        return 0
+    return lanes & lanes_between(w + OFFSETS, first, limit - size - first, size - 1)
 
 
 @native

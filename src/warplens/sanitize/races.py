@@ -22,29 +22,29 @@ _FULL = 0xFFFFFFFF
 
 
 @native
-def is_doubled(w: int, mask: int, space: int) -> bool:
+def is_doubled(places: int, mask: int, space: int) -> bool:
     """Whether neighbours, or lanes eight apart, use the same place (seen in full warps only)."""
     if mask != _FULL:
         return False
     same = 0
     if space == at.SPACE_GLOBAL:
         for lane in range(31):
-            here = peek64(w + ADDRESSES + 8 * lane)
-            same |= 1 if peek64(w + ADDRESSES + 8 * lane + 8) == here else 0
+            here = peek64(places + 8 * lane)
+            same |= 1 if peek64(places + 8 * lane + 8) == here else 0
         return same != 0
     for lane in range(31):
-        same |= 1 if peek32(w + OFFSETS + 4 * lane + 4) == peek32(w + OFFSETS + 4 * lane) else 0
+        same |= 1 if peek32(places + 4 * lane + 4) == peek32(places + 4 * lane) else 0
     for lane in range(24):
-        same |= 1 if peek32(w + OFFSETS + 4 * lane + 32) == peek32(w + OFFSETS + 4 * lane) else 0
+        same |= 1 if peek32(places + 4 * lane + 32) == peek32(places + 4 * lane) else 0
     return same != 0
 
 
 @native
-def is_repeated(w: int, lane: int, space: int) -> bool:
+def is_repeated(places: int, lane: int, space: int) -> bool:
     """Whether the lane eight before, in a full warp, uses the same place of shared memory."""
     if lane < 8 or space == at.SPACE_GLOBAL:
         return False
-    place = w + OFFSETS + 4 * lane
+    place = places + 4 * lane
     return peek32(place) == peek32(place - 32)
 
 
@@ -198,19 +198,32 @@ def races_of_warp(head: int, slot: int, w: int, inst: int, mask: int, space: int
                   block: int) -> None:  # fmt: skip
     """Every lane's access against the shadow of its words, the warp being one thread."""
     warp = peek32(w + at.WARP_INDEX)
+    clock = peek64(slot + peek64(head + 8 * st.AT_CLOCKS) + 8 * warp)
+    places = w + (ADDRESSES if space == at.SPACE_GLOBAL else OFFSETS)
+    races_at(
+        head, slot, w, places, clock << st.STAMP_CLOCK | warp << st.STAMP_WARP, inst, mask, space,
+        kind, size, base, host, cells, beside, block,
+    )  # fmt: skip
+
+
+@native
+def races_at(head: int, slot: int, w: int, places: int, stamp: int, inst: int, mask: int,
+             space: int, kind: int, size: int, base: int, host: int, cells: int, beside: int,
+             block: int) -> None:  # fmt: skip
+    """The same for lanes' addresses or offsets anywhere, at a clock of a warp."""
+    warp = (stamp >> st.STAMP_WARP) & 31
+    stamp |= inst
     quick = (peek64(head + 8 * st.HAS_ASYNC) | peek64(head + 8 * st.HAS_BULK)) == 0 and (
         peek64(head + 8 * st.CLUSTER) <= 1
     )
     known = slot + peek64(head + 8 * st.AT_KNOWN) + 8 * peek64(head + 8 * st.COLUMNS) * warp
-    clock = peek64(slot + peek64(head + 8 * st.AT_CLOCKS) + 8 * warp)
     flags = peek64(peek64(head + 8 * st.INSTRUCTIONS) + 32 * inst)
     short = block & st.BLOCK_MASK
-    stamp = clock << st.STAMP_CLOCK | warp << st.STAMP_WARP | inst
     writes = kind != at.ACCESS_READ
     shift = peek64(head + 8 * st.CELL_SHIFT)
     unit = 1 << shift
     n_cells = 1 if size < unit else size >> shift
-    if is_doubled(w, mask, space):
+    if is_doubled(places, mask, space):
         stamp |= st.STAMP_MANY
         if writes and flags & st.F_ATOMIC == 0:
             note_sharing(head, stamp, stamp, block)
@@ -221,10 +234,10 @@ def races_of_warp(head: int, slot: int, w: int, inst: int, mask: int, space: int
         lane = lowest_bit(rest)
         rest &= rest - 1
         if space == at.SPACE_GLOBAL:
-            offset = peek64(w + ADDRESSES + 8 * lane) - base
+            offset = peek64(places + 8 * lane) - base
         else:
-            offset = peek32(w + OFFSETS + 4 * lane)
-        if stamp & st.STAMP_MANY != 0 and (offset == previous or is_repeated(w, lane, space)):
+            offset = peek32(places + 4 * lane)
+        if stamp & st.STAMP_MANY != 0 and (offset == previous or is_repeated(places, lane, space)):
             continue
         previous = offset
         if size < unit:

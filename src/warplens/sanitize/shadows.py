@@ -212,6 +212,8 @@ def _synchronisation(
     head[st.HAS_ASYNC] = int(bool(flags & st.F_ASYNC))
     if flags & st.F_APART and not lanes:
         head[st.HAS_BULK], head[st.COLUMNS] = 1, 3 * head[st.N_WARPS]
+    is_simple = not head[[st.HAS_FENCES, st.HAS_ASYNC, st.HAS_BULK]].any() and head[st.CLUSTER] <= 1
+    head[st.INTERVALS] = int(is_simple and not lanes)
     orders = flags & (st.F_STRONG | st.F_APART | st.F_CLUSTER)
     if not orders or not options.tools & st.TOOL_RACECHECK:
         return
@@ -236,6 +238,8 @@ def _slots(state: State, config: LaunchConfig, options: PassOptions, together: i
     total = int(head[st.TOTAL_WARPS]) if head[st.CROSS] else 0
     starts = bool(options.tools & st.TOOL_INITCHECK)
     shared_cells = int(head[st.SHARED_BYTES]) >> int(head[st.CELL_SHIFT])
+    followed = bool(races and shared_cells and head[st.INTERVALS])
+    head[st.INTERVALS] = int(followed)
     sizes = {
         st.AT_BLOCK: 48,
         st.AT_CLOCKS: 8 * n,
@@ -260,6 +264,8 @@ def _slots(state: State, config: LaunchConfig, options: PassOptions, together: i
         st.AT_LANE_PENDING: 8192 * n if lanes and head[st.HAS_FENCES] else 0,
         st.AT_LANE_FENCED: 256 * n if lanes and head[st.HAS_FENCES] else 0,
         st.AT_SHARED_CELLS: 2 * shared_cells * st.CELL_BYTES if races else 0,
+        st.AT_INTERVAL: 8 * st.BOOK_SLOTS + st.LOG_BYTES * st.MOST_LOGGED if followed else 0,
+        st.AT_OWNERS: 4 * shared_cells if followed else 0,
         st.AT_SHARED_INIT: int(head[st.SHARED_BYTES]) if starts else 0,
         st.AT_SHARED_WHOLE: 24 if starts else 0,
         st.AT_LOCAL_INIT: (int(head[st.LOCAL_BYTES]) + 3) // 4 * 128 * n if starts else 0,

@@ -83,7 +83,10 @@ HAS_BULK = 70  # 1: the code has bulk copies or products of warpgroups
 AT_GROUPS = 71  # n_warps x 2 x COPY_SLOTS, as AT_COPIES: groups of bulk copies, of products
 LENT_SHARED = 72  # bytes of the system's shared memory that the kernel may use: they are zero
 MIXED = 73  # 1: a block accessed plainly what it had changed by an atomic last
-HEADER_SLOTS = 74
+INTERVALS = 74  # 1: shared memory is followed from barrier to barrier, see intervals.py
+AT_INTERVAL = 75  # BOOK_SLOTS, then the log
+AT_OWNERS = 76  # an entry of 32 bits for each cell of shared memory
+HEADER_SLOTS = 77
 COPY_SLOTS, COPY_GROUPS = 18, 16
 
 MAX_SHARING = 64  # blocks remembered
@@ -142,6 +145,15 @@ STAMP_WARP, STAMP_LANE, STAMP_BYTES = 27, 22, 18
 STAMP_MANY = 1 << 17  # several lanes of the warp did it
 INSTRUCTION_MASK = STAMP_MANY - 1
 BLOCK_MASK = (1 << 21) - 1
+
+# --- the interval between two barriers of a whole block -------------------------------------------
+# its number; what is known of it; accesses logged; barriers at which parts of warps wait; how often
+# it came to nothing of late; warp record and shared memory of who logged last
+B_NUMBER, B_PHASE, B_COUNT, B_PARTS, B_STRIKES, B_WARP, B_HOST = range(7)
+BOOK_SLOTS = 8
+PHASE_READS, PHASE_OWNERS, PHASE_CELLS = range(3)  # only reads so far; one lane a cell; anything
+LOG_SLOTS, LOG_BYTES = 4, 160  # lanes, stamp, kind and size, spare; then the lanes' offsets
+MOST_LOGGED, MOST_STRIKES = 1024, 8
 
 # --- records --------------------------------------------------------------------------------------
 RECORD_SLOTS = 18

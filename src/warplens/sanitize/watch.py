@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from warplens.compiled import cfunc, native, types
-from warplens.execute.native import poke32, poke64
+from warplens.execute.native import poke64
 from warplens.lift import layout as at
 from warplens.sanitize import clocks, clusters, lane_clocks
 from warplens.sanitize import state as st
 from warplens.sanitize.accesses import (
     beside_row,
-    beside_shared,
     check_races,
     is_untracked,
     narrowed,
@@ -29,6 +28,7 @@ from warplens.sanitize.apart import (
 from warplens.sanitize.bulk import at_bulk
 from warplens.sanitize.distant import check_ranks, other_blocks
 from warplens.sanitize.initcheck import check_initialised, is_known
+from warplens.sanitize.intervals import at_arrival, at_release, check_shared
 from warplens.sanitize.memcheck import (
     ADDRESSES,
     OFFSETS,
@@ -53,6 +53,7 @@ from warplens.sanitize.synccheck import (
     live_lanes,
     opened,
 )
+from warplens.sanitize.vectors import add_lanes
 
 _I32, _I64 = types.int32, types.int64
 _WIDE: Any = types.int64  # 32-bit arguments become int64 before they are shifted
@@ -152,9 +153,7 @@ def check_near(head: int, env: int, w: int, inst: int, mask: int, space: int, ki
         slot = clocks.slot_record(head, env)
         if is_known(slot + peek64(head + 8 * st.AT_SHARED_WHOLE), w, mask, immediate, size):
             return mask
-    for lane in range(32):
-        offset = peek32(w + at.WARP_SCRATCH + 4 * lane) + immediate
-        poke32(w + OFFSETS + 4 * lane, offset)
+    add_lanes(w + OFFSETS, w + at.WARP_SCRATCH, immediate)
     first, limit = _WIDE(0), peek64(head + 8 * st.LOCAL_BYTES)
     if space == at.SPACE_SHARED:
         first = peek64(head + 8 * st.SHARED_FIRST)
@@ -195,10 +194,7 @@ def check_near(head: int, env: int, w: int, inst: int, mask: int, space: int, ki
         if flags & st.F_STRONG:
             key = clusters.shared_key(head, slot)
             order_strong(head, slot, block, w, flags, seen, space, kind, size, key)
-        cells = slot + peek64(head + 8 * st.AT_SHARED_CELLS)
-        check_races(
-            head, slot, w, inst, seen, space, kind, size, 0, host, cells, beside_shared(head), block
-        )  # fmt: skip
+        check_shared(head, slot, w, inst, seen, kind, size, flags, host, block)
     return good
 
 
@@ -293,6 +289,7 @@ def on_sync(env: int, w: int, inst: int, mask: int) -> None:
         if by_lane:
             lane_clocks.meet_lanes(head, slot, warp, lanes)
         else:
+            at_arrival(head, slot, number, lanes == live_lanes(w))
             clocks.arrive(head, slot, block, warp, number, flags & st.F_ARRIVE == 0)
     elif flags & st.F_WARPSYNC:
         need = peek32(w + at.WARP_ARGS)
@@ -356,4 +353,5 @@ def on_release(env: int, number_of_slot: int, number: int) -> None:
     if tools & st.TOOL_SYNCCHECK:
         opened(head, slot, number, block)
     if tools & st.TOOL_RACECHECK and peek64(head + 8 * st.MODE) == st.MODE_BLOCK:
+        at_release(head, slot, number, block)
         clocks.open_barrier(head, slot, block, number)
