@@ -142,6 +142,15 @@ def _races() -> Iterator[Check]:
         "Use a scope that includes both: `atomicAdd`, or `cuda::thread_scope_device`.",
     )
     yield check(
+        "ordered-by-lock-only",
+        "A warning: two accesses to a word, at least one a write, are separated by nothing but the "
+        "order in which their threads took a lock that they do not both hold at them. In another "
+        "order they race. Data that is handed over under a lock, by a value that decides a branch "
+        "or an address, is not reported.",
+        "Hold the same lock at both accesses, or order them with a barrier, or with fences and a "
+        "flag.",
+    )
+    yield check(
         "racy-volatile-access",
         "Two threads use a word that at least one of them writes, one access or both are volatile, "
         "and nothing orders them. An error where an update can be lost (`*p += 1`), otherwise a "

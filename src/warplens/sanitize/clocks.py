@@ -94,6 +94,8 @@ def begin_block(head: int, slot: int, block: int) -> None:
     fill_zero(slot + peek64(head + 8 * st.AT_PENDING_FLOORS), 8 * n)
     if peek64(head + 8 * st.HAS_ASYNC) != 0:
         fill_zero(slot + peek64(head + 8 * st.AT_COPIES), 8 * st.COPY_SLOTS * n)
+    if peek64(head + 8 * st.LOCK_SETS) != 0:
+        fill_zero(slot + peek64(head + 8 * st.AT_HOLDS), 16 * n)
     if peek64(head + 8 * st.HAS_BULK) != 0:
         fill_zero(slot + peek64(head + 8 * st.AT_GROUPS), 16 * st.COPY_SLOTS * n)
     if peek64(head + 8 * st.INTERVALS) != 0:
@@ -346,28 +348,29 @@ def publish(head: int, slot: int, block: int, warp: int, key: int, wide: bool) -
 
 
 @native
-def observe_strong(head: int, slot: int, block: int, warp: int, key: int, at_once: bool) -> None:
-    """A strong read: what was published there becomes known at the next fence, or at once."""
+def observe_strong(head: int, slot: int, block: int, warp: int, key: int, at_once: bool) -> bool:
+    """A strong read: what was published there becomes known at the next fence, or at once; False
+    if nothing was."""
     n, columns = peek64(head + 8 * st.N_WARPS), peek64(head + 8 * st.COLUMNS)
     flags = slot + peek64(head + 8 * st.AT_FLAGS)
     near = near_variable(head, slot, block, key, columns, False)
     far = sync_variable(head, key, False)
     if near == 0 and far == 0:
-        return
+        return False
     poke64(flags, 1)
     place = peek64(head + 8 * (st.AT_KNOWN if at_once else st.AT_PENDING))
     target = slot + place + 8 * columns * warp
     if near != 0:
         join(target, near + 8 * st.SYNC_HEAD, columns)
     if far == 0:
-        return
+        return True
     total = peek64(head + 8 * st.TOTAL_WARPS)
     if peek64(head + 8 * st.CROSS) == 0:
         floors = st.AT_FLOORS if at_once else st.AT_PENDING_FLOORS
         raise_to(slot + peek64(head + 8 * floors) + 8 * warp, peek64(far + 8))
         for u in range(n):
             raise_to(target + 8 * u, peek64(far + 8))
-        return
+        return True
     row = far + 8 * st.SYNC_HEAD + 8 * columns
     for u in range(n):
         raise_to(target + 8 * u, peek32(row + 4 * (block * n + u)))
@@ -375,6 +378,7 @@ def observe_strong(head: int, slot: int, block: int, warp: int, key: int, at_onc
     if not at_once:
         cross = slot + peek64(head + 8 * st.AT_PENDING_CROSS) + 4 * total * warp
     join_cross(cross, row, total)
+    return True
 
 
 # --- asynchronous copies --------------------------------------------------------------------------

@@ -57,7 +57,7 @@ def check_distant(head: int, env: int, w: int, inst: int, mask: int, rank: int, 
     flags = peek64(peek64(head + 8 * st.INSTRUCTIONS) + 32 * inst)
     if flags & st.F_STRONG:
         key = clusters.shared_key(head, memory)
-        order_strong(head, slot, block, w, flags, good, at.SPACE_SHARED, kind, size, key)
+        order_strong(head, slot, block, w, flags, good, at.SPACE_SHARED, kind, size, key, 0)
     host = peek64(peek64(env + 8 * at.ENV_CLUSTER_SHARED) + 8 * rank)
     cells = memory + peek64(head + 8 * st.AT_SHARED_CELLS)
     check_races(

@@ -46,7 +46,8 @@ def fragment(reports: Sequence[LaunchFindings]) -> str:
                 parts.append(f"<p>{escape(cause)}</p>")
             parts.extend(_finding(finding) for finding in findings)
         parts.extend(f"<p>Note: {escape(note)}</p>" for note in report.notes)
-    parts.append(f"<p><strong>{summary_line(reports, 0)}</strong></p></div>")
+    shown = sum(len(report.errors) for report in reports)
+    parts.append(f"<p><strong>{summary_line(reports, shown)}</strong></p></div>")
     return "\n".join(parts)
 
 

@@ -31,11 +31,13 @@ from warplens.execute.memory import DeviceMemory, Segment
 from warplens.execute.program import Program
 from warplens.lift.regions.watch import Watch
 from warplens.sanitize import state as st
+from warplens.sanitize.deciding import deciding_loads
 from warplens.sanitize.engine_errors import from_error
 from warplens.sanitize.excerpt import Source, source_at, with_source
 from warplens.sanitize.explain import Explainer
 from warplens.sanitize.finding import TOOLS, Finding
 from warplens.sanitize.heap import HeapUse
+from warplens.sanitize.lock_findings import lock_finding
 from warplens.sanitize.ptx import call_sites, has_warp_intrinsics, local_array_bytes
 from warplens.sanitize.report import Report
 from warplens.sanitize.schedules import changed_config, run_schedule
@@ -100,6 +102,7 @@ class Sanitizer:
     _hides: bool = False
     _sharing_blocks: tuple[int, ...] = ()
     _ran_out: bool = False
+    _locks: npt.NDArray[np.int64] | None = None  # the words that were used as locks
     _writes: State | None = None  # of the pass that knows what arrays count as written now
     _began: float = field(default_factory=time.monotonic)
 
@@ -216,13 +219,24 @@ class Sanitizer:
             output = self._pass(real, memory, config, options)
         if output is not None and bits & st.TOOL_RACECHECK and (self._has_flags or self._hides):
             self._reversed_pass(real, memory, config, before)
+        if output is not None and self._locks is not None:
+            self._lock_pass(real, memory, config, before)
         return output
 
-    def _other_order(
-        self, variant: Variant, memory: DeviceMemory, config: engine.LaunchConfig
-    ) -> None:
+    def _lock_pass(self, variant: Variant, memory: DeviceMemory, config: engine.LaunchConfig,
+                   before: _Snapshot) -> None:  # fmt: skip
+        """What a lock orders counts only while it is held: what races now is a second opinion."""
+        results = before.present()
+        before.restore()
+        self._other_order(variant, memory, config, locks=self._locks)
+        before.restore()
+        for segment, copy in results:
+            segment.buffer[:] = copy
+
+    def _other_order(self, variant: Variant, memory: DeviceMemory, config: engine.LaunchConfig,
+                     locks: npt.NDArray[np.int64] | None = None) -> None:  # fmt: skip
         """Races in another order: reads count from the start, whoever writes later."""
-        options = PassOptions(mode=st.MODE_BLOCK, tools=st.TOOL_RACECHECK)
+        options = PassOptions(mode=st.MODE_BLOCK, tools=st.TOOL_RACECHECK, locks=locks)
         options.tracked = frozenset(segment.base for segment in memory.segments)
         self._pass(variant, memory, config, options, only_races=True)
 
@@ -328,9 +342,10 @@ class Sanitizer:
         kernel = variant.program.lifted.kernel
         launching = Launching(variant.program, variant.image, memory, config, 1)
         config = replace(config, max_seconds=self._config().max_seconds)
-        state = make_state(
-            kernel, variant.table(options.mode), memory, config, options, launching.local_bytes
-        )
+        table = variant.table(options.mode)
+        if options.locks is not None:
+            table[sorted(deciding_loads(kernel)), st.I_FLAGS] |= st.F_DECIDES
+        state = make_state(kernel, table, memory, config, options, launching.local_bytes)
         config = replace(
             config, observer=state.observer(),
             max_resident=min(config.max_resident, state.capacity),
@@ -366,6 +381,8 @@ class Sanitizer:
             return execution
         self._has_flags = bool(state.header[st.N_SYNC])
         self._hides = bool(state.header[st.MIXED])
+        if options.mode == st.MODE_BLOCK:
+            self._locks = state.found_locks()
         if state.unwritten:
             self._writes = state
         for finding in heap.findings:
@@ -382,6 +399,10 @@ class Sanitizer:
     def _collect(self, state: State, explainer: Explainer, *, only_races: bool) -> None:
         for record in state.records():
             finding = explainer.finding(record)
+            if finding is not None and state.header[st.LOCK_SETS]:
+                finding = lock_finding(
+                    finding, explainer.kernel, state.held(), explainer.memory, self.findings
+                )
             if finding is not None and (finding.tool == "racecheck" or not only_races):
                 self._add(with_source(finding, self._source(finding)))
                 if finding.check == "stack-overflow":

@@ -213,9 +213,8 @@ def races_at(head: int, slot: int, w: int, places: int, stamp: int, inst: int, m
     """The same for lanes' addresses or offsets anywhere, at a clock of a warp."""
     warp = (stamp >> st.STAMP_WARP) & 31
     stamp |= inst
-    quick = (peek64(head + 8 * st.HAS_ASYNC) | peek64(head + 8 * st.HAS_BULK)) == 0 and (
-        peek64(head + 8 * st.CLUSTER) <= 1
-    )
+    others = peek64(head + 8 * st.HAS_ASYNC) | peek64(head + 8 * st.HAS_BULK)
+    quick = others | peek64(head + 8 * st.LOCK_SETS) == 0 and peek64(head + 8 * st.CLUSTER) <= 1
     known = slot + peek64(head + 8 * st.AT_KNOWN) + 8 * peek64(head + 8 * st.COLUMNS) * warp
     flags = peek64(peek64(head + 8 * st.INSTRUCTIONS) + 32 * inst)
     short = block & st.BLOCK_MASK

@@ -39,6 +39,8 @@ def is_ordered(head: int, slot: int, stamp: int, now: int, block: int, other: in
         lane, before = (now >> st.STAMP_LANE) & 31, (stamp >> st.STAMP_LANE) & 31
         row = slot + peek64(head + 8 * st.AT_LANE_KNOWN) + 8192 * warp + 256 * lane
         return lane == before or clock <= peek64(row + 8 * before)
+    if peek64(head + 8 * st.LOCK_SETS) != 0 and is_outside(head, slot, stamp, warp):
+        return is_before_lock(head, slot, stamp, warp, block, other)
     if other == block:
         if is_open_copy(head, slot, stamp):
             # Of copies over copies of the same warp their missing wait is what is reported.
@@ -57,6 +59,32 @@ def is_ordered(head: int, slot: int, stamp: int, now: int, block: int, other: in
     n = peek64(head + 8 * st.N_WARPS)
     row = clocks.cross_row(head, block & st.BLOCK_MASK, warp)
     return clock <= peek32(row + 4 * (other * n + theirs))
+
+
+@native
+def is_outside(head: int, slot: int, stamp: int, warp: int) -> bool:
+    """Whether the earlier access was made under no lock, and this warp holds one from which it
+    has learned nothing that would let it go on."""
+    hold = slot + peek64(head + 8 * st.AT_HOLDS) + 16 * warp
+    held = peek64(head + 8 * st.HELD) + 16 * (stamp & st.INSTRUCTION_MASK)
+    return peek64(hold) != 0 and peek64(hold + 8) == 0 and peek64(held + 8) == 0
+
+
+@native
+def is_before_lock(
+    head: int, slot: int, stamp: int, warp: int, block: int, other: int
+) -> bool:
+    """Whether an access was ordered before what this warp did when it took its lock."""
+    theirs, clock = (stamp >> st.STAMP_WARP) & 31, stamp >> st.STAMP_CLOCK
+    columns = peek64(head + 8 * st.COLUMNS)
+    kept = slot + peek64(head + 8 * st.AT_KEPT) + 8 * (columns + 1) * warp
+    if other == block:
+        return warp == theirs or clock <= peek64(kept + 8 * theirs)
+    if peek64(head + 8 * st.CROSS) == 0:
+        return clock <= peek64(kept + 8 * columns)
+    total = peek64(head + 8 * st.TOTAL_WARPS)
+    row = slot + peek64(head + 8 * st.AT_KEPT_CROSS) + 4 * total * warp
+    return clock <= peek32(row + 4 * (other * peek64(head + 8 * st.N_WARPS) + theirs))
 
 
 @native

@@ -39,6 +39,7 @@ class PassOptions:
     mode: int
     tools: int
     strong_lines: frozenset[int] = frozenset()
+    locks: npt.NDArray[np.int64] | None = None  # what the first pass has found, for lock sets
     tracked: frozenset[int] = frozenset()  # allocations whose reads count from the start
 
 
@@ -109,7 +110,7 @@ class State:
 
     @property
     def _rows(self) -> npt.NDArray[np.int64]:
-        return next(a for a in self.arrays if a.ctypes.data == self.header[st.SEGMENTS])
+        return self._array(st.SEGMENTS)
 
     def read_before_written(self) -> frozenset[int]:
         """Allocations that were read untracked and written later."""
@@ -134,12 +135,29 @@ class State:
     @property
     def sharing_blocks(self) -> tuple[int, ...]:
         """The first blocks in which lanes of a warp share words."""
-        table = next(a for a in self.arrays if a.ctypes.data == self.header[st.SHARING_BLOCKS])
+        table = self._array(st.SHARING_BLOCKS)
         return tuple(int(block) for block in table[: int(self.header[st.N_SHARING])])
+
+    def found_locks(self) -> npt.NDArray[np.int64] | None:
+        """The words that were used as locks only, as the pass for lock sets wants them."""
+        if not self.header[st.LOCKS] or self.header[st.LOCKS_LOST]:
+            return None
+        table = self._array(st.LOCKS).copy()
+        table[:, st.L_OTHERS] |= table[:, st.L_RELEASES] == 0
+        table[:, [st.L_HOLDER, st.L_RELEASES]] = 0
+        is_lock = (table[:, st.L_KEY] != 0) & (table[:, st.L_OTHERS] == 0)
+        return table if is_lock.any() else None
+
+    def held(self) -> npt.NDArray[np.int64]:
+        """Of each instruction: whether it was executed under no lock, and under which."""
+        return self._array(st.HELD)
+
+    def _array(self, slot: int) -> npt.NDArray[np.int64]:
+        return next(a for a in self.arrays if a.ctypes.data == self.header[slot])
 
     def records(self) -> Iterator[npt.NDArray[np.int64]]:
         """Every record, in the order in which they were found."""
-        table = next(a for a in self.arrays if a.ctypes.data == self.header[st.RECORDS])
+        table = self._array(st.RECORDS)
         yield from table[: int(self.header[st.N_RECORDS])]
 
 
@@ -217,6 +235,14 @@ def _synchronisation(
     orders = flags & (st.F_STRONG | st.F_APART | st.F_CLUSTER)
     if not orders or not options.tools & st.TOOL_RACECHECK:
         return
+    exchanges = flags & (st.F_CAS | st.F_EXCHANGE) and head[st.HAS_FENCES] and not lanes
+    if exchanges and head[st.CLUSTER] <= 1:
+        locks = options.locks
+        head[st.LOCK_SETS] = int(locks is not None)
+        if locks is None:
+            locks = np.zeros((st.LOCK_ROWS, st.LOCK_SLOTS), np.int64)
+        head[st.LOCKS] = state.keep(locks)
+        head[st.HELD] = state.keep(np.zeros((len(table), 2), np.int64))
     total = int(head[st.TOTAL_WARPS])
     is_wide = flags & st.F_WIDE_FENCE or int(head[st.CLUSTER]) > 1
     crosses = not lanes and is_wide and total <= _MOST_CROSS_WARPS
@@ -259,6 +285,9 @@ def _slots(state: State, config: LaunchConfig, options: PassOptions, together: i
         st.AT_CLUSTER: 16 * n,
         st.AT_COPIES: 8 * st.COPY_SLOTS * n if head[st.HAS_ASYNC] else 0,
         st.AT_GROUPS: 16 * st.COPY_SLOTS * n if head[st.HAS_BULK] else 0,
+        st.AT_HOLDS: 16 * n if head[st.LOCK_SETS] else 0,
+        st.AT_KEPT: 8 * n * (wide + 1) if head[st.LOCK_SETS] else 0,
+        st.AT_KEPT_CROSS: 4 * n * total if head[st.LOCK_SETS] else 0,
         st.AT_LANE_CLOCKS: 256 * n if lanes else 0,
         st.AT_LANE_KNOWN: 8192 * n if lanes else 0,
         st.AT_LANE_PENDING: 8192 * n if lanes and head[st.HAS_FENCES] else 0,

@@ -86,7 +86,14 @@ MIXED = 73  # 1: a block accessed plainly what it had changed by an atomic last
 INTERVALS = 74  # 1: shared memory is followed from barrier to barrier, see intervals.py
 AT_INTERVAL = 75  # BOOK_SLOTS, then the log
 AT_OWNERS = 76  # an entry of 32 bits for each cell of shared memory
-HEADER_SLOTS = 77
+LOCKS = 77  # host address of LOCK_ROWS of words that may be locks; 0: no exchange in the code
+LOCKS_LOST = 78  # 1: there were more
+LOCK_SETS = 79  # 1: what a lock orders counts only while it is held, see locks.py
+HELD = 80  # host address, per instruction: executed under no lock; the lock under which it was
+AT_HOLDS = 81  # n_warps x 2: the lock that a warp holds; whether what it learned counts behind it
+AT_KEPT = 82  # n_warps x (COLUMNS + 1): what was known when it took it, the floor last
+AT_KEPT_CROSS = 83  # n_warps rows of total_warps
+HEADER_SLOTS = 84
 COPY_SLOTS, COPY_GROUPS = 18, 16
 
 MAX_SHARING = 64  # blocks remembered
@@ -125,6 +132,8 @@ F_FAR_RELEASE = 1 << 34  # for other blocks of the cluster as well
 F_WIDE_ATOMIC = 1 << 35  # of 64 bits: not atomic to those of 32
 F_NARROW, F_OF_NARROW = 1 << 36, 1 << 37  # exchange that stands for one of 16 bits; its load
 F_GRID = 1 << 38  # of the grid's barrier
+F_CAS, F_EXCHANGE = 1 << 42, 1 << 43  # of atomics
+F_DECIDES = 1 << 44  # a branch or an address depends on what it reads
 F_UNREAD = 40  # shift: how many words at the end of a load nobody reads (2 bits)
 F_APART = F_BULK | F_PRODUCT  # what goes on beside the threads, seen by another proxy
 F_PASSED = 1 << 17  # an access that shows a barrier to be bypassed
@@ -145,6 +154,12 @@ STAMP_WARP, STAMP_LANE, STAMP_BYTES = 27, 22, 18
 STAMP_MANY = 1 << 17  # several lanes of the warp did it
 INSTRUCTION_MASK = STAMP_MANY - 1
 BLOCK_MASK = (1 << 21) - 1
+
+# --- words that may be locks ----------------------------------------------------------------------
+LOCK_ROWS, LOCK_SLOTS = 4096, 5
+# who holds it, by number of the warp in the grid + 1; its free value + 1; whether it was used in
+# another way; how often it was left
+L_KEY, L_HOLDER, L_FREE, L_OTHERS, L_RELEASES = range(LOCK_SLOTS)
 
 # --- the interval between two barriers of a whole block -------------------------------------------
 # its number; what is known of it; accesses logged; barriers at which parts of warps wait; how often

@@ -7,7 +7,7 @@ from typing import Any
 from warplens.compiled import cfunc, native, types
 from warplens.execute.native import poke64
 from warplens.lift import layout as at
-from warplens.sanitize import clocks, clusters, lane_clocks
+from warplens.sanitize import clocks, clusters, lane_clocks, locks
 from warplens.sanitize import state as st
 from warplens.sanitize.accesses import (
     beside_row,
@@ -93,14 +93,20 @@ def check_group(head: int, slot: int, w: int, inst: int, lanes: int, kind: int, 
             head, w, inst, lanes, at.SPACE_GLOBAL, kind, size, base, initial, 0, block
         )  # fmt: skip
     if tools & st.TOOL_RACECHECK:
+        host = peek64(row + 8 * st.S_HOST)
+        if peek64(head + 8 * st.LOCK_SETS) != 0:
+            is_quiet = False
+            locks.see(head, slot, w, inst, lanes, flags, base, cells)
         if flags & st.F_STRONG:
             is_quiet = False
-            order_strong(head, slot, block, w, flags, lanes, at.SPACE_GLOBAL, kind, size, 0)
+            order_strong(
+                head, slot, block, w, flags, lanes, at.SPACE_GLOBAL, kind, size, 0, host - base
+            )  # fmt: skip
         if cells != 0 and not is_untracked(row, kind):
             is_quiet = False
             check_races(
-                head, slot, w, inst, lanes, at.SPACE_GLOBAL, kind, size, base,
-                peek64(row + 8 * st.S_HOST), cells, beside_row(head, row), block,
+                head, slot, w, inst, lanes, at.SPACE_GLOBAL, kind, size, base, host, cells,
+                beside_row(head, row), block,
             )  # fmt: skip
     return is_quiet
 
@@ -191,9 +197,11 @@ def check_near(head: int, env: int, w: int, inst: int, mask: int, space: int, ki
         known = slot + peek64(head + 8 * st.AT_SHARED_WHOLE)
         check_initialised(head, w, inst, seen, space, kind, size, 0, initial, known, block)
     if tools & st.TOOL_RACECHECK and space == at.SPACE_SHARED:
+        if peek64(head + 8 * st.LOCK_SETS) != 0:
+            locks.see(head, slot, w, inst, seen, flags, 0, _WIDE(-1))
         if flags & st.F_STRONG:
             key = clusters.shared_key(head, slot)
-            order_strong(head, slot, block, w, flags, seen, space, kind, size, key)
+            order_strong(head, slot, block, w, flags, seen, space, kind, size, key, 0)
         check_shared(head, slot, w, inst, seen, kind, size, flags, host, block)
     return good
 
@@ -290,6 +298,7 @@ def on_sync(env: int, w: int, inst: int, mask: int) -> None:
             lane_clocks.meet_lanes(head, slot, warp, lanes)
         else:
             at_arrival(head, slot, number, lanes == live_lanes(w))
+            locks.keep_learned(head, slot, warp)
             clocks.arrive(head, slot, block, warp, number, flags & st.F_ARRIVE == 0)
     elif flags & st.F_WARPSYNC:
         need = peek32(w + at.WARP_ARGS)

@@ -1,0 +1,67 @@
+"""Findings of the pass for lock sets: accesses that only the order of taking a lock separates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from warplens.execute.memory import DeviceMemory
+from warplens.sanitize.finding import Access, Finding
+from warplens.sass.model import SassKernel
+from warplens.wording import count
+
+ADVICE = (
+    "Whoever takes the lock first goes first; in the other order these accesses race. Hold one "
+    "lock at both of them, or order them with a barrier, or with fences and a flag."
+)
+
+
+def lock_finding(
+    finding: Finding, kernel: SassKernel, held: npt.NDArray[np.int64], memory: DeviceMemory,
+    known: Sequence[Finding],
+) -> Finding | None:
+    """A race that only this pass has found, told as what it is; None for remarks and known ones."""
+    if finding.tool != "racecheck" or not finding.is_counted or len(finding.accesses) != 2:
+        return None
+    pair = _pair(finding)
+    if any(_pair(other) == pair for other in known if other.tool == "racecheck"):
+        return None
+    second, first = finding.accesses
+    return replace(
+        finding,
+        check="ordered-by-lock-only",
+        severity="warning",
+        title=f"Only the order of taking a lock separates {first.what.capitalize()} access at "
+              f"{first.where}",
+        details=(
+            *finding.details,
+            f"{first.what} first: {_locks_of(first, kernel, held, memory)}",
+            f"{second.what} then: {_locks_of(second, kernel, held, memory)}",
+        ),
+        advice=ADVICE,
+    )  # fmt: skip
+
+
+def _pair(finding: Finding) -> list[int]:
+    """The two instructions, in either order; with lines, the lines."""
+    return sorted(finding.lines) or sorted(access.offset for access in finding.accesses)
+
+
+def _locks_of(
+    access: Access, kernel: SassKernel, held: npt.NDArray[np.int64], memory: DeviceMemory
+) -> str:
+    """Under which lock an access's instruction was executed."""
+    index = next(
+        (i for i, inst in enumerate(kernel.instructions) if inst.address == access.offset), None
+    )
+    without, key = (0, 0) if index is None else (int(value) for value in held[index])
+    if not key:
+        return "no lock is held"
+    segment = memory.find(key)
+    place = f"{key:#x}"
+    if segment is not None:
+        place = f"byte {key - segment.base:,} of {segment.name} ({count(segment.size, 'byte')})"
+    return f"the lock at {place} is held" + (", but not always" if without else "")
