@@ -61,6 +61,7 @@ class Execution:
         spinning: blocks waited on each other (fair scheduling was needed).
         output: what device printf wrote.
         elapsed_seconds: wall time of the run.
+        strays: what instructions did outside of all allocations where a GPU goes on.
     """
 
     kernel: SassKernel
@@ -77,3 +78,4 @@ class Execution:
     output: str = ""
     elapsed_seconds: float = 0.0
     notes: tuple[str, ...] = field(default=())
+    strays: tuple[str, ...] = ()

@@ -270,6 +270,7 @@ def execute(program: Program, image: ModuleImage, memory: DeviceMemory,
         spinning=spinning,
         output="".join(launching.output),
         elapsed_seconds=time.perf_counter() - started,
+        strays=launching.strays.told,
     )
     give_back(launching, crew.workers)
     return done

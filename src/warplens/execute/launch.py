@@ -16,6 +16,7 @@ from warplens.execute.hook_registry import HeapWatch
 from warplens.execute.memory import DeviceMemory, Segment
 from warplens.execute.observe import Observer
 from warplens.execute.program import ModuleImage, Program
+from warplens.execute.strays import MOST, Strays
 from warplens.execute.tensor_memory.faults import tensor_memory_fault
 from warplens.execute.textures.faults import texture_fault
 from warplens.lift import layout as at
@@ -161,6 +162,7 @@ class Launching:
         self.banks[2] = program.bank2
         self.table = memory.table(spare=4096 if program.uses_heap else 64)
         self.n_segments = len(memory.segments)
+        self.strays = Strays(memory, self.table)
         self.textures = memory.textures.packed() if program.samples else None
         self.output: list[str] = []
         self.order_reason = ""
@@ -207,7 +209,7 @@ class Launching:
             index = int(np.searchsorted(self.table[: self.n_segments, 0], address, "right")) - 1
             segments = self.memory.segments
             if index < 0 or address + size > segments[index].base + segments[index].size:
-                raise self._outside(worker, inst, lane, address, kind, size)
+                return self._stray(worker, inst, lane, address, kind, size)
             segment = segments[index]
             if kind != at.ACCESS_READ and not segment.writable:
                 where = worker.where(inst)
@@ -223,6 +225,25 @@ class Launching:
             allowed = int(self.table[index, at.SEGMENT_ALLOWED]) | kind
             self.table[index, at.SEGMENT_ALLOWED] = allowed
             return index
+
+    def _stray(self, worker: Member, inst: int, lane: int, address: int, kind: int,
+               size: int) -> int:  # fmt: skip
+        """The row of an access outside of all allocations that a GPU would go on after."""
+        every = at.ACCESS_READ | at.ACCESS_WRITE | at.ACCESS_ATOMIC
+        found = self.strays.row(address, size, every)
+        if found is None:
+            raise self._outside(worker, inst, lane, address, kind, size)
+        if self.n_workers > 1 and self.config.deterministic:
+            self.order_reason = "it accesses what lies outside of its allocations"
+            raise OrderNeeded
+        index, segment = found
+        if self.config.restore and index not in self._snapshots:
+            self._snapshots[index] = (segment, segment.buffer.copy())
+        if not self.strays.is_told(inst):
+            self.strays.tell(
+                inst, self._outside(worker, inst, lane, address, kind, size).message
+            )
+        return index
 
     def _outside(self, worker: Member, inst: int, lane: int, address: int, kind: int,
                  size: int) -> MemoryFault:  # fmt: skip
@@ -266,7 +287,7 @@ class Launching:
     def heap_allocate(self, size: int) -> int:
         """Device malloc: 0 when the heap limit or the segment table is full."""
         with self._lock:
-            full = self.n_segments >= len(self.table)
+            full = self.n_segments >= len(self.table) - MOST
             if size == 0 or full or self._heap_used + size > self.memory.heap_limit:
                 return 0
             address = self.memory.allocate(size, name=f"device malloc of {size} bytes", heap=True)

@@ -100,6 +100,8 @@ class DeviceMemory:
         self._freed: list[Segment] = []
         self.heap_limit = 8 << 20
         self.has_wide_guards = False  # so that no index out of bounds meets another allocation
+        self.maps_pages = False  # as a GPU does; see strays.py
+        self.pages: dict[int, npt.NDArray[np.uint8]] = {}  # what kernels wrote out of bounds
         self.peers: tuple[DeviceMemory, ...] = ()  # others whose allocations kernels see too
         self.textures = ObjectTable()  # texture and surface objects
 
@@ -276,7 +278,7 @@ class DeviceMemory:
         other._next, other.heap_limit = self._next, self.heap_limit
         other._bases, other._freed = list(self._bases), list(self._freed)
         other._segments = [replace(segment) for segment in self._segments]
-        other.textures = self.textures.copied()
+        other.textures, other.maps_pages = self.textures.copied(), self.maps_pages
         if is_whole:
             other.peers = tuple(peer._copied(is_whole=False) for peer in self.peers)
         return other

@@ -24,6 +24,7 @@ from warplens.programs.ranges import Active, Ranges
 from warplens.programs.shared import SharedMemory, SharedRegion
 from warplens.programs.timeline import Recorder, RecordingDriver, call_nanoseconds
 from warplens.programs.wire import Peer
+from warplens.session.listeners import is_checking
 
 if TYPE_CHECKING:
     from warplens.session.launch import Launch
@@ -94,6 +95,8 @@ class Program:
         self.ranges = Ranges(None if settings.recorder is None else settings.recorder.ranges)
         self.driver.launches = deque()
         self.regions = tuple(regions)
+        for gpu in self.driver.gpus:
+            gpu.memory.maps_pages = not is_checking()
         self.memory = SharedMemory(self.driver, self.regions)
         self.driver.memory = self.memory
         if settings.recorder is not None:
@@ -300,6 +303,8 @@ class Program:
             launch = launches.popleft()
             if launch.output:
                 self._output.append(launch.output)
+            for text in launch.execution.strays:
+                self._tell_stray(text)
             if self.settings.on_launch is not None and self._is_profiled():
                 self.settings.on_launch(launch, self.process, self.ranges.active())
 
@@ -328,10 +333,19 @@ class Program:
                 raise context.fault
             raise fault
 
-    def tell_once(self, text: str) -> None:
-        """Says on standard error what the program cannot know, once."""
-        if text not in self._told:
-            self._told.add(text)
+    def _tell_stray(self, text: str) -> None:
+        place = text.partition("\n")[2].partition(", thread")[0]
+        self.tell_once(
+            f"out of bounds: {text}\n  note: a GPU maps pages of 2 MB and does not notice, so the "
+            "program goes on; `warplens sanitize` makes it a finding",
+            place,
+        )
+
+    def tell_once(self, text: str, what: str = "") -> None:
+        """Says on standard error what the program cannot know, once; `what`: if not in the same
+        words."""
+        if (what or text) not in self._told:
+            self._told.add(what or text)
             print(f"warplens: {text}", file=sys.stderr)
 
     def print(self) -> None:

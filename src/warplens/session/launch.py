@@ -315,6 +315,7 @@ class Launch:
                          f"{execution.ordered_reason}")
         if execution.spinning:
             notes.append("Blocks waited for each other; resident blocks were scheduled in turn.")
+        notes += (f"Out of bounds, where a GPU goes on: {text}" for text in execution.strays)
         notes += self._inferred_forms()
         return (*notes, *copies, *execution.notes)
 

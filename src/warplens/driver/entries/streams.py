@@ -29,6 +29,8 @@ def _create(driver: Driver, stream: int, flags: int, priority: int) -> None:
 @entry("cuStreamCreate")
 def create(driver: Driver, stream: Pointer, flags: U32) -> None:
     """A stream."""
+    if flags & ~1:
+        raise DriverError(Status.CUDA_ERROR_INVALID_VALUE, f"flags {flags:#x}")
     _create(driver, stream, flags, 0)
 
 
@@ -173,6 +175,8 @@ def synchronize_event(driver: Driver, event: Pointer) -> None:
 @entry("cuEventElapsedTime_v2", "cuEventElapsedTime")
 def elapsed(driver: Driver, milliseconds: Pointer, start: Pointer, end: Pointer) -> None:
     """The modelled time between two events."""
+    if not start or not end:
+        raise DriverError(Status.CUDA_ERROR_INVALID_VALUE, "no event")
     first, last = driver.thing(start, Event), driver.thing(end, Event)
     if first.moment is None or last.moment is None or not (first.is_timed and last.is_timed):
         raise DriverError(Status.CUDA_ERROR_INVALID_HANDLE, "an event that was not recorded")

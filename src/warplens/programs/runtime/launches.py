@@ -58,8 +58,15 @@ def _check(function: Function, shape: Shape) -> None:
     )
     if not fits:
         raise RuntimeFault(INVALID_CONFIGURATION, f"grid {shape.grid}, block {shape.block}")
+    bounds = function.sass.max_threads
+    if bounds is not None and prod(shape.block) > prod(bounds):
+        raise DriverError(Status.CUDA_ERROR_INVALID_VALUE, f"launch bounds of {prod(bounds)}")
     if prod(shape.block) > function.most_threads:
         raise DriverError(Status.CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES)
+    cluster = shape.cluster or (1, 1, 1)
+    whole = all(n % size == 0 for n, size in zip(shape.grid, cluster, strict=True) if size)
+    if not whole or not 0 < prod(cluster) <= function.most_cluster_blocks:
+        raise DriverError(Status.CUDA_ERROR_INVALID_CLUSTER_SIZE, f"cluster {cluster}")
 
 
 @entry("cudaLaunchKernel", kind="work", written=True)
@@ -131,7 +138,7 @@ def active_blocks(
     program: Program, count: Pointer, function: Pointer, threads: I32, shared: U64
 ) -> None:
     """Blocks that fit on an SM."""
-    put_i32(count, program.function(function).resident_blocks(threads, shared))
+    _put_blocks(program, count, function, threads, shared)
 
 
 @entry("cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", kind="plain")
@@ -139,7 +146,16 @@ def active_blocks_with_flags(
     program: Program, count: Pointer, function: Pointer, threads: I32, shared: U64, flags: U32
 ) -> None:
     """Blocks that fit on an SM."""
-    put_i32(count, program.function(function).resident_blocks(threads, shared))
+    _put_blocks(program, count, function, threads, shared)
+
+
+def _put_blocks(program: Program, count: int, host: int, threads: int, shared: int) -> None:
+    """How many fit; of blocks that are too large none, which is no error."""
+    function = program.function(host)
+    fits = threads <= function.module.gpu.spec.max_threads_per_block
+    bounds = function.sass.max_threads
+    fits = fits and (bounds is None or threads <= prod(bounds))
+    put_i32(count, function.resident_blocks(threads, shared) if fits else 0)
 
 
 @entry("cudaOccupancyAvailableDynamicSMemPerBlock", kind="plain")

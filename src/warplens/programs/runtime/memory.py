@@ -69,6 +69,17 @@ def advise(
 ) -> None:  # fmt: skip
     """Managed memory is near to everybody."""
     program.context()
+    _check_managed(program, address)
+
+
+def _check_managed(program: Program, address: int) -> None:
+    """Hints are about memory that moves, which neither a device's own nor the program's does."""
+    found = program.memory.allocation(address)
+    if program.memory.find(address) is None or (found is not None and found[1].kind == DEVICE):
+        raise DriverError(
+            Status.CUDA_ERROR_INVALID_VALUE,
+            f"{program.memory.words(address)} at {address:#x} is not managed",
+        )
 
 
 @entry("cudaMemPrefetchAsync", kind="plain")
@@ -78,6 +89,7 @@ def prefetch(
 ) -> None:  # fmt: skip
     """Managed memory is near to everybody."""
     program.context()
+    _check_managed(program, address)
     program.driver.stream(stream)
 
 
