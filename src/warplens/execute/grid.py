@@ -250,10 +250,12 @@ def execute(program: Program, image: ModuleImage, memory: DeviceMemory,
     except OrderNeeded:
         reason = launching.order_reason
         launching.take_back()
+        launching.forget_copies()
         launching, crew = _attempt(make, 1)
     finally:
         if config.restore:
             launching.take_back()
+        launching.forget_copies()
     program.seconds_run += time.perf_counter() - began
     spinning = any(int(w.control[runner.SPINNING]) for w in crew.workers)
     done = Execution(

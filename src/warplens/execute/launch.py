@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.errors import ExecutionFault, MemoryFault
+from warplens.execute import buffers
 from warplens.execute.cooperative import give_parameters, give_workspace
 from warplens.execute.hook_registry import HeapWatch
 from warplens.execute.memory import DeviceMemory, Segment
@@ -171,6 +172,7 @@ class Launching:
         self._uses: dict[int, int] = {}
         self._operations: dict[int, str] = {}
         self._snapshots: dict[int, tuple[Segment, npt.NDArray[np.uint8]]] = {}
+        self._taken: list[npt.NDArray[np.uint8]] = []
         self._heap_used = 0
         if n_workers == 1 and not config.restore and config.snapshots is None:
             self._allow_everything()
@@ -256,7 +258,7 @@ class Launching:
 
     def _check_order(self, index: int, segment: Segment, kind: int, inst: int) -> None:
         if self.config.restore and kind != at.ACCESS_READ and index not in self._snapshots:
-            self._snapshots[index] = (segment, segment.buffer.copy())
+            self._snapshots[index] = self._copied(segment)
         if self.n_workers == 1 or not self.config.deterministic:
             return
         group = self._groups[index]
@@ -274,13 +276,26 @@ class Launching:
             if taken + segment.size > SNAPSHOT_LIMIT:
                 self.order_reason = f"{segment.name} is too large to run blocks out of order first"
                 raise OrderNeeded
-            self._snapshots[index] = (segment, segment.buffer.copy())
+            self._snapshots[index] = self._copied(segment)
         self._uses[group] = uses
+
+    def _copied(self, segment: Segment) -> tuple[Segment, npt.NDArray[np.uint8]]:
+        buffer = buffers.take(segment.size)
+        self._taken.append(buffer)
+        copy = buffer[: segment.size]
+        copy[:] = segment.buffer
+        return segment, copy
 
     def take_back(self) -> None:
         """Restores all memory as it was before the launch."""
         for segment, copy in self._snapshots.values():
             segment.buffer[:] = copy
+
+    def forget_copies(self) -> None:
+        """The launch is over and nothing will be taken back."""
+        self._snapshots.clear()
+        while self._taken:
+            buffers.give_back(self._taken.pop())
 
     # --- device heap -----------------------------------------------------------------------------
 

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from warplens.execute import buffers
 from warplens.execute.executable import ExecutableLaunch, KernelCode
 from warplens.execute.memory import Outline, Segment
 from warplens.execute.program import ModuleImage
@@ -35,12 +36,10 @@ from warplens.timing.sample import is_disabled
 Bytes = npt.NDArray[np.uint8]
 KEPT_BYTES = 128 << 20  # arrays up to this size in all are copied for a launch
 _WAITING_BYTES = 256 << 20  # copies of all launches whose times were not asked for yet
-_SPARE_BYTES = 128 << 20  # buffers of launches that are gone, for others: new pages cost more
 _SHARED_BYTES = 192 << 20  # traces that are kept for further launches
 _CONSTANT_BANK = 3  # the one that programs set
 
 _lock = threading.RLock()
-_spare: list[Bytes] = []
 _waiting: OrderedDict[int, weakref.ref[Deferred]] = OrderedDict()
 _shared: OrderedDict[tuple[Any, ...], LaunchTiming] = OrderedDict()
 _numbers: weakref.WeakKeyDictionary[KernelCode, int] = weakref.WeakKeyDictionary()
@@ -83,7 +82,7 @@ class _Kept:
     @classmethod
     def of(cls, segments: tuple[Segment, ...], image: ModuleImage) -> _Kept:
         """A copy of all of it."""
-        buffer = _buffer(sum(s.size for s in segments))
+        buffer = buffers.take(sum(s.size for s in segments))
         contents, begin = [], 0
         for segment in segments:
             place = buffer[begin : begin + segment.size]
@@ -96,24 +95,6 @@ class _Kept:
     def digests(self) -> list[bytes]:
         """Of each content, the constants last."""
         return [hashlib.sha256(c.data).digest() for c in (*self.contents, self.constants)]
-
-
-def _buffer(size: int) -> Bytes:
-    """A buffer of at least some size, if possible one whose pages are there already."""
-    with _lock:
-        fitting = [b for b in _spare if size <= len(b) <= 4 * size]
-        if fitting:
-            best = min(fitting, key=len)
-            _spare[:] = [b for b in _spare if b is not best]
-            return best
-    return np.empty(size, np.uint8)
-
-
-def _give_back(buffer: Bytes) -> None:
-    with _lock:
-        _spare.append(buffer)
-        while sum(len(b) for b in _spare) > _SPARE_BYTES:
-            del _spare[0]
 
 
 class Deferred:
@@ -130,7 +111,7 @@ class Deferred:
         self._timing: LaunchTiming | None = None
         self._turn = threading.Lock()
         if self._kept is not None:
-            self._free = weakref.finalize(self, _give_back, self._kept.buffer)
+            self._free = weakref.finalize(self, buffers.give_back, self._kept.buffer)
             _wait(self, len(self._kept.buffer))
 
     @property
