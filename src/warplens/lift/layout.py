@@ -162,6 +162,7 @@ TMA_ADDRESS, TMA_FLAGS, TMA_STRIDES, TMA_STRIDE_TOPS, TMA_SIZES = 0, 2, 3, 7, 8
 TMA_STEPS, TMA_BOX, TMA_MADE = 13, 14, 31  # the last one marks what the host made
 TMA_RANK, TMA_TYPE, TMA_SWIZZLE = (4, 0x70), (7, 0x780), (13, 0x6000)
 TMA_NAN, TMA_TF32 = (15, 0x8000), (16, 0x10000)
+TMA_BY_DRIVER, TMA_L2 = (1, 0x200002), (17, 0x60000)  # how L2 is asked; changes no values
 TMA_TYPES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f32.ftz", "f64", "bf16")
 
 SPACE_GLOBAL, SPACE_SHARED, SPACE_LOCAL, SPACE_GENERIC, SPACE_CONSTANT = 0, 1, 2, 3, 4

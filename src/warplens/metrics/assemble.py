@@ -243,16 +243,22 @@ def source_table(
     instructions = sources.execution.kernel.instructions
     lines = kernel_lines(ptx, sources.execution.kernel.name)
     files = tuple(_shown_file(one.file, texts or {}) for one in instructions)
+    callers = tuple(
+        tuple((_shown_file(file, texts or {}) or "", line) for file, line in one.callers)
+        for one in instructions
+    )
+    calling = {file for calls in callers for file, _ in calls}
     return SourceTable(
         addresses=tuple(one.address for one in instructions),
         sass=tuple(one.text for one in instructions),
         files=files,
         lines=tuple(one.line for one in instructions),
         columns=tuple(_column(c.heading, c.metric, sources) for c in SOURCE_COLUMNS),
-        sources=_source_texts({file for file in files if file}, texts or {}),
+        sources=_source_texts({*filter(None, files), *calling}, texts or {}),
         ptx=tuple(one.text for one in lines),
         ptx_files=tuple(_shown_file(one.file, texts or {}) for one in lines),
         ptx_lines=tuple(one.line for one in lines),
+        callers=callers if any(callers) else (),
     )
 
 

@@ -25,6 +25,7 @@ class HotLine:
         sectors: share of the 32-byte sectors of global and local memory asked for; None where the
             launch has none.
         stall: the state in which most of the line's warp cycles pass; empty without a model.
+        inlined: `file.py:30` of every kernel's line into which the line's code was inlined.
         text: the line as written, without indentation; empty if the source is not at hand.
     """
 
@@ -35,6 +36,7 @@ class HotLine:
     sectors: float | None
     stall: str
     text: str
+    inlined: tuple[str, ...] = ()
 
     @property
     def where(self) -> str:
@@ -63,6 +65,7 @@ def hot_lines(launch: LaunchResult, most: int = 10) -> tuple[HotLine, ...]:
             sectors=None if sectors is None else sectors[i],
             stall=_top_stall(table, i),
             text=_text(launch, table.files[i], table.lines[i]),
+            inlined=_inlined(launch, table.files[i], table.lines[i]),
         )
         for i in order[:most]
         if instructions[i] > 0
@@ -71,7 +74,10 @@ def hot_lines(launch: LaunchResult, most: int = 10) -> tuple[HotLine, ...]:
 
 def cells(one: HotLine) -> tuple[str, ...]:
     """The line as the columns of `HEADINGS`."""
-    text = one.text if len(one.text) <= _TEXT_WIDTH else one.text[: _TEXT_WIDTH - 3] + "..."
+    into = f"  [inlined at {', '.join(one.inlined)}]" if one.inlined else ""
+    text = one.text + into
+    if len(text) > _TEXT_WIDTH:
+        text = one.text[: max(0, _TEXT_WIDTH - 3 - len(into))] + "..." + into
     shares = (percent(share) for share in (one.time, one.instructions, one.sectors))
     return (*shares, one.stall or "-", one.where, text)
 
@@ -99,6 +105,19 @@ def _shares(values: Sequence[Number] | None) -> list[float] | None:
 
 def _number(value: Number) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _inlined(launch: LaunchResult, file: str, line: int) -> tuple[str, ...]:
+    """The kernel's lines that hold a line's code, which was inlined there."""
+    table = launch.source
+    if table is None or not table.callers:
+        return ()
+    found = {
+        calls[-1]
+        for *place, calls in zip(table.files, table.lines, table.callers, strict=True)
+        if calls and place == [file, line]
+    }
+    return tuple(f"{PurePath(name).name}:{at}" for name, at in sorted(found))
 
 
 def _top_stall(table: LineTable, index: int) -> str:

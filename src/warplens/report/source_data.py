@@ -61,7 +61,7 @@ def source_view(result: Result) -> dict[str, Any]:
         for name, text in table.sources.items():
             if name not in files:
                 files[name] = {"name": name, "lines": _excerpt(text, used.get(name, set()))}
-        key = (launch.mangled, table.sass, table.lines, table.files, table.ptx)
+        key = (launch.mangled, table.sass, table.lines, table.files, table.ptx, table.callers)
         if key not in kernels:
             kernels[key] = len(listings)
             listings.append(_listing(table))
@@ -125,6 +125,8 @@ def _used_lines(result: Result) -> dict[str, set[int]]:
             for file, number in zip(launch.source.files, launch.source.lines, strict=True):
                 if file and number:
                     used.setdefault(file, set()).add(number)
+            for file, number in {place for calls in launch.source.callers for place in calls}:
+                used.setdefault(file, set()).add(number)
     return used
 
 
@@ -147,7 +149,8 @@ def _excerpt(text: str, used: set[int]) -> list[list[Any]]:
 
 
 def _listing(table: SourceTable) -> dict[str, Any]:
-    names = sorted({file for file in (*table.files, *table.ptx_files) if file})
+    calling = {file for calls in table.callers for file, _ in calls}
+    names = sorted(calling | {file for file in (*table.files, *table.ptx_files) if file})
     position = {name: index for index, name in enumerate(names)}
     ptx = zip(table.ptx, table.ptx_files, table.ptx_lines, strict=True)
     return {
@@ -156,6 +159,8 @@ def _listing(table: SourceTable) -> dict[str, Any]:
         "names": names,
         "files": [-1 if file is None else position[file] for file in table.files],
         "lines": [line or 0 for line in table.lines],
+        "callers": {str(i): [[position[file], line] for file, line in calls]
+                    for i, calls in enumerate(table.callers) if calls},
         "ptx": [[text, -1 if file is None else position[file], line or 0]
                 for text, file, line in ptx],
     }  # fmt: skip

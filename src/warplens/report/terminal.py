@@ -185,8 +185,9 @@ def _source(launch: LaunchResult, options: PrintOptions) -> list[str]:
     rows = []
     for index in range(len(table.addresses)):
         cells = source_row(table, index, separators=options.separators)
-        file = PurePath(table.files[index] or "").name
-        where = f"{file}:{table.lines[index]}" if table.lines[index] else "-"
+        places = ((table.files[index] or "", table.lines[index]), *table.inlined(index))
+        named = [f"{PurePath(file).name}:{line}" for file, line in places if line]
+        where = " < ".join(named) or "-"
         rows.append((cells[0], where, cells[1].strip(), *cells[2:]))
     address, source, *rest = source_headings(table)
     return [*_used_columns((address, "Line", source, *rest), rows), ""]

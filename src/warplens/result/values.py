@@ -129,7 +129,8 @@ class SourceTable:
     """The SASS of a kernel with its source lines and per-instruction values, in program order.
 
     `ptx` holds the kernel's PTX line by line, where a source was compiled, with source places of
-    its own.
+    its own. `callers` holds the calls that inlined each instruction, as file and line, the nearest
+    one first; it is empty where nothing was inlined.
     """
 
     addresses: tuple[int, ...]
@@ -141,6 +142,11 @@ class SourceTable:
     ptx: tuple[str, ...] = ()
     ptx_files: tuple[str | None, ...] = ()
     ptx_lines: tuple[int | None, ...] = ()
+    callers: tuple[tuple[tuple[str, int], ...], ...] = ()
+
+    def inlined(self, index: int) -> tuple[tuple[str, int], ...]:
+        """The calls that inlined an instruction."""
+        return self.callers[index] if self.callers else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from pathlib import PurePath
 
 from warplens.errors import (
     Deadlock,
@@ -16,7 +15,7 @@ from warplens.errors import (
 )
 from warplens.sanitize import state as st
 from warplens.sanitize.finding import Access, Finding
-from warplens.sanitize.ptx import Sites
+from warplens.sanitize.ptx import Sites, callers_of
 from warplens.sass.model import Instruction, SassKernel
 
 _WHERE = re.compile(r"\+0x([0-9a-f]+)")
@@ -32,7 +31,7 @@ def _endless(error: EndlessWait, kernel: SassKernel, sites: Sites) -> Finding:
         Access(
             what="wait", kernel=kernel.demangled or kernel.name, offset=inst.address,
             sass=inst.text.strip(), file=inst.file, line=inst.line,
-            callers=sites.get((PurePath(inst.file or "").name, inst.line or 0), ()),
+            callers=callers_of(inst, sites),
         )
         for text in dict.fromkeys(_LOOP.findall(error.message))
         for inst in (by_address[int(text, 16)],)
@@ -122,6 +121,6 @@ def _accesses_of(
     return tuple(
         Access(what=what, kernel=name, offset=inst.address, sass=inst.text.strip(),
                file=inst.file, line=inst.line,
-               callers=sites.get((PurePath(inst.file or "").name, inst.line or 0), ()))
+               callers=callers_of(inst, sites))
         for inst in found
     )  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +13,7 @@ from warplens.execute.memory import DeviceMemory
 from warplens.lift import layout as at
 from warplens.sanitize import state as st
 from warplens.sanitize.finding import Access, Finding
-from warplens.sanitize.ptx import SharedArray, Sites
+from warplens.sanitize.ptx import SharedArray, Sites, callers_of
 from warplens.sanitize.tables import reserved_shared
 from warplens.sanitize.updates import lost_update
 from warplens.sass.model import Instruction, SassKernel
@@ -82,7 +81,7 @@ class Explainer:
             sass=found.text.strip(),
             file=found.file,
             line=found.line,
-            callers=self.sites.get((PurePath(found.file or "").name, found.line or 0), ()),
+            callers=callers_of(found, self.sites),
             thread=None if thread is None else self.thread(thread),
             block=self.block(block),
         )

@@ -10,7 +10,7 @@ from functools import lru_cache
 from math import prod
 from pathlib import PurePath
 
-from warplens.sass.model import SassKernel
+from warplens.sass.model import Instruction, SassKernel
 from warplens.toolchain.demangle import demangle
 from warplens.toolchain.paths import unescaped
 
@@ -147,6 +147,14 @@ def call_sites(ptx: str) -> Sites:
         place, site = (files.get(file, ""), int(line)), (files.get(other, ""), int(at))
         found.setdefault(place, set()).add(site)
     return {place: tuple(sorted(_outermost(place, found, ()))) for place in found}
+
+
+def callers_of(inst: Instruction, sites: Sites) -> tuple[Line, ...]:
+    """Where an instruction's code was called if it was inlined: by the line table, else by PTX."""
+    if inst.callers:
+        file, line = inst.callers[-1]
+        return ((PurePath(file).name, line),)
+    return sites.get((PurePath(inst.file or "").name, inst.line or 0), ())
 
 
 def _outermost(place: Line, found: Mapping[Line, set[Line]], on_way: tuple[Line, ...]) -> set[Line]:

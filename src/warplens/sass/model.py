@@ -155,6 +155,15 @@ class Instruction:
     text: str
     file: str | None = None
     line: int | None = None
+    callers: tuple[tuple[str, int], ...] = ()  # of inlined code: the calls, the nearest first
+
+    @property
+    def place(self) -> str:
+        """Where it comes from: `file.cu:12`, and the calls that inlined it; empty if unknown."""
+        if not self.line:
+            return ""
+        calls = (f", inlined at {file}:{line}" for file, line in self.callers)
+        return f"{self.file}:{self.line}{''.join(calls)}"
 
     @property
     def is_unguarded(self) -> bool:

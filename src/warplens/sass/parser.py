@@ -173,18 +173,18 @@ def parse_instructions(
     )
 
 
-Place = tuple[str | None, int | None]
+Place = tuple[str | None, int | None, tuple[tuple[str, int], ...]]
 
 
 def _places(lines: Sequence[LineRow], count: int) -> list[Place]:
-    """File and line of every instruction."""
-    places: list[Place] = [(None, None)] * count
+    """File and line of every instruction, and of the calls that inlined it."""
+    places: list[Place] = [(None, None, ())] * count
     ends = [row.address // INSTRUCTION_BYTES for row in lines[1:]] + [count]
     for row, row_end in zip(lines, ends, strict=False):
         if row.file is None or row.line <= 0:
             continue
         start, end = row.address // INSTRUCTION_BYTES, min(row_end, count)
-        places[start:end] = [(row.file, row.line)] * (end - start)
+        places[start:end] = [(row.file, row.line, row.callers)] * (end - start)
     return places
 
 
@@ -243,6 +243,7 @@ class _Parser:
             text,
             place[0],
             place[1],
+            place[2],
         )
 
     def _guard(self, text: str) -> Pred | UPred | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from warplens.toolchain.paths import unescaped
 
-_END_SEQUENCE, _SET_ADDRESS = 1, 2
+_END_SEQUENCE, _SET_ADDRESS, _INLINED_CALL = 1, 2, 0x90
 _DIRECTORY_PATH, _DIRECTORY_INDEX = 1, 2
 _COPY, _ADVANCE_PC, _ADVANCE_LINE, _SET_FILE, _CONST_ADD_PC, _FIXED_ADVANCE_PC = 1, 2, 3, 4, 8, 9
 _FORM_SIZES = {0x0B: 1, 0x05: 2, 0x06: 4, 0x07: 8, 0x1E: 16}
@@ -19,11 +19,16 @@ Place = tuple[int, int]  # section index, address in it
 
 @dataclass(slots=True)
 class LineRow:
-    """From `address` to the next row, code comes from this place; file None: from nowhere."""
+    """From `address` to the next row, code comes from this place; file None: from nowhere.
+
+    Attributes:
+        callers: file and line of the calls by which the code was inlined, the nearest one first.
+    """
 
     address: int
     file: str | None
     line: int
+    callers: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(slots=True)
@@ -241,11 +246,19 @@ class _State:
     address: int = 0
     file: int = 1
     line: int = 1
+    context: int = 0  # the row, counted from 1, of the call that inlined what comes; 0: none
+    made: list[LineRow] = field(default_factory=list)  # all rows of the program
 
     def emit(self, file: str | None, rows: dict[int, list[LineRow]]) -> None:
         """Adds a row at the present place."""
+        callers: tuple[tuple[str, int], ...] = ()
+        if 0 < self.context <= len(self.made):
+            call = self.made[self.context - 1]
+            callers = ((call.file, call.line), *call.callers) if call.file else call.callers
+        row = LineRow(self.address, file, self.line, callers)
+        self.made.append(row)
         if self.section >= 0:
-            rows.setdefault(self.section, []).append(LineRow(self.address, file, self.line))
+            rows.setdefault(self.section, []).append(row)
 
 
 def _extended(
@@ -254,14 +267,16 @@ def _extended(
     relocated: Mapping[int, Place],
     rows: dict[int, list[LineRow]],
 ) -> _State:
-    """An extended operation; NVIDIA's own ones (inlining) are passed over."""
+    """An extended operation, NVIDIA's own for inlined calls among them."""
     size = reader.unsigned()
     start = reader.at
     kind = reader.number(1) if size else 0
     if kind == _END_SEQUENCE:
         state.emit(None, rows)
-        state = _State()
+        state = _State(made=state.made)
     elif kind == _SET_ADDRESS:
         state.section, state.address = relocated.get(reader.at, (-1, 0))
+    elif kind == _INLINED_CALL:  # followed by the function's name, which nobody needs
+        state.context = reader.unsigned()
     reader.at = start + size
     return state

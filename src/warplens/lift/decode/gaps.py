@@ -15,7 +15,7 @@ from warplens.wording import count
 
 def describe(kernel: SassKernel, inst: Instruction) -> str:
     """Where an instruction stands: kernel, offset, source line and text."""
-    source = f" ({inst.file}:{inst.line})" if inst.line else ""
+    source = f" ({inst.place})" if inst.place else ""
     return f"{kernel.demangled or kernel.name}+{inst.address:#06x}{source}: {inst.text.strip()}"
 
 

@@ -18,7 +18,10 @@ _ELEMENTS = sum(
     for i, name in enumerate(at.TMA_TYPES)
 )
 _LAST = len(at.TMA_TYPES) - 1
-_KNOWN = at.TMA_RANK[1] | at.TMA_TYPE[1] | at.TMA_SWIZZLE[1] | at.TMA_NAN[1] | at.TMA_TF32[1]
+_KNOWN = (
+    at.TMA_RANK[1] | at.TMA_TYPE[1] | at.TMA_SWIZZLE[1] | at.TMA_NAN[1] | at.TMA_TF32[1]
+    | at.TMA_BY_DRIVER[1] | at.TMA_L2[1]
+)  # fmt: skip
 
 
 def _word(t: Text, word: int) -> str:

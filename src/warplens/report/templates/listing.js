@@ -182,6 +182,7 @@ class Listing {
     this.mark(row, index);
     head.textContent = item.head;
     head.title = item.advice || "";
+    text.title = item.told || "";
     head.classList.toggle("advice", Boolean(item.advice));
     const [value] = cells(this.columns.slice(0, 1), item.at);
     heat.textContent = value ? value.told : "";

@@ -80,12 +80,18 @@ function chooseHeat() {
   byId("heat").replaceChildren(...offered.map((c) => new Option(c.heading, c.heading, false, c.heading === state.heat)));
 }
 function chooseFiles() {
-  const counts = new Map();
-  view.kernel.files.forEach((f) => { if (f >= 0) counts.set(view.kernel.names[f], (counts.get(view.kernel.names[f]) || 0) + 1); });
+  const counts = new Map(), calls = view.kernel.callers;
+  const outermost = (f, i) => (calls[i] ? calls[i].at(-1)[0] : f);
+  view.kernel.files.map(outermost).forEach((f) => { if (f >= 0) counts.set(view.kernel.names[f], (counts.get(view.kernel.names[f]) || 0) + 1); });
   const names = [...counts.keys()].sort((a, b) => counts.get(b) - counts.get(a));
+  for (const f of view.kernel.files) if (f >= 0 && !names.includes(view.kernel.names[f])) names.push(view.kernel.names[f]);
   const own = names.find((n) => /\.cu$/.test(n));
   if (!names.includes(state.file)) state.file = own || names[0] || "";
   byId("file").replaceChildren(...names.map((n) => new Option(short(n), n, false, n === state.file)));
+}
+function inlinedAt(i) { // ", inlined at b.py:30" of an instruction; empty if it was not
+  const k = view.kernel;
+  return (k.callers[i] || []).map(([f, line]) => `, inlined at ${short(k.names[f])}:${line}`).join("");
 }
 function fillSass() {
   const k = view.kernel;
@@ -96,7 +102,11 @@ function fillSass() {
     at: i,
     key: k.files[i] >= 0 && k.lines[i] ? `${k.names[k.files[i]]}:${k.lines[i]}` : "",
   }));
-  for (const row of rows) if (view.marks.has(row.key)) row.advice = view.marks.get(row.key);
+  for (const row of rows) {
+    const told = k.callers[row.at] ? `${short(k.names[k.files[row.at]])}:${k.lines[row.at]}${inlinedAt(row.at)}` : "";
+    if (told) row.told = told;
+    if (view.marks.has(row.key)) row.advice = view.marks.get(row.key);
+  }
   sass.fill(headings("Address", "SASS", columns), rows, columns);
 }
 function fillPtx() {

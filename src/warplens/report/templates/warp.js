@@ -31,7 +31,7 @@ function sourceOf(instruction) { // "file:line  text" of an instruction
   const name = k.names[k.files[instruction]];
   const file = data.files.find((f) => f.name === name);
   const run = (file ? file.lines : []).find(([first, texts]) => line >= first && line < first + texts.length);
-  return `${short(name)}:${line}  ${run ? run[1][line - run[0]].trim() : ""}`;
+  return `${short(name)}:${line}${inlinedAt(instruction)}  ${run ? run[1][line - run[0]].trim() : ""}`;
 }
 function goStep(number, follows = true) {
   if (!warp.trace) return;
