@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from warplens.compiled import native
 from warplens.execute.native import peek32, poke32, population
-from warplens.execute.splits import add_split, split_field
+from warplens.execute.splits import add_split, participants, split_field
 from warplens.lift import layout as at
 
 Ints = npt.NDArray[np.int64]
@@ -68,6 +68,34 @@ def arrive_at_cluster(slot: int, w: int, n_warps: int, control: Ints, blocks: In
     size = control[CLUSTER_BLOCKS]
     first = slot - slot % size
     blocks[first, CLUSTER_ARRIVED] += population(mask & ~pending)
+    check_cluster(first, size, n_warps, blocks, warps, states)
+
+
+@native
+def count_joining(slot: int, w: int, n_warps: int, control: Ints, blocks: Ints, warps: Ints,
+                  states: Ints) -> None:  # fmt: skip
+    """Of a warp that cannot go on: lanes at BSYNC arrive at the cluster barrier with those that
+    they wait for, which wait there.
+
+    ptxas 13.0 compiles an early return to such a circle for sm_100 and later, unoptimised. Its
+    arrival is one uniform instruction for the warp, behind a WARPSYNC of all lanes.
+    """
+    joining, waiting, awaited = 0, 0, 0
+    for i in range(peek32(w + at.WARP_SPLITS)):
+        lanes = peek32(split_field(w, i, 0))
+        if peek32(split_field(w, i, 2)) == at.SPLIT_AT_BSYNC:
+            joining |= lanes
+            awaited |= participants(w, peek32(split_field(w, i, 3)), lanes)
+        elif peek32(split_field(w, i, 2)) == at.SPLIT_AT_CLUSTER:
+            waiting |= lanes
+    pending = peek32(w + at.WARP_CLUSTER)
+    others = awaited & ~(joining | waiting | peek32(w + at.WARP_EXITED))
+    if waiting == 0 or joining & ~pending == 0 or others & 0xFFFFFFFF != 0:
+        return
+    poke32(w + at.WARP_CLUSTER, pending | joining)
+    size = control[CLUSTER_BLOCKS]
+    first = slot - slot % size
+    blocks[first, CLUSTER_ARRIVED] += population(joining & ~pending)
     check_cluster(first, size, n_warps, blocks, warps, states)
 
 

@@ -18,6 +18,7 @@ from warplens.execute.clusters import (
     SHARED_TABLE,
     arrive_at_cluster,
     block_of,
+    count_joining,
     leave_cluster,
     waits_for_cluster,
 )
@@ -508,6 +509,10 @@ def run_block(slot: int, control: Ints, blocks: Ints, barriers: Ints, arrived: I
                 else:
                     ready = can_go_on(warps[slot, i])
                     states[slot, i] = WARP_READY if ready else WARP_BLOCKED
+                    if not ready and control[CLUSTER_BLOCKS] > 1:
+                        count_joining(
+                            slot, warps[slot, i], control[WARPS], control, blocks, warps, states
+                        )
             elif outcome == RAN_YIELDED:
                 yielded = True
             elif outcome == RAN_CUT:

@@ -49,17 +49,15 @@ def order_strong(head: int, slot: int, block: int, w: int, flags: int, mask: int
 
     Each of the words that an access of `size` bytes touches is a variable of its own: locks lie
     side by side, and a wide atomic may be read by halves. `base` tells shared memory's addresses
-    from global ones; `memory` is what the place of a global one's content lies above it.
+    from global ones; `memory` is how far the words themselves lie above their keys.
     """
     if peek64(head + 8 * st.MODE) == st.MODE_LANE:
         if peek64(head + 8 * st.HAS_FENCES) != 0:
             lane_clocks.order_lanes(head, slot, block, w, flags, mask, space, kind, size, base)
         return
     warp = peek32(w + at.WARP_INDEX)
-    locked = peek64(head + 8 * st.LOCKS) != 0 and space == at.SPACE_GLOBAL
-    sets = locked and peek64(head + 8 * st.LOCK_SETS) != 0
-    if locked and not sets:
-        locks.find_locks(head, block, w, flags, mask, kind, size, memory)
+    locked = peek64(head + 8 * st.LOCKS) != 0
+    sets = peek64(head + 8 * st.LOCK_SETS) != 0
     if flags & st.F_RELEASE:
         if flags & st.F_COPY_COMMIT and peek64(head + 8 * st.HAS_ASYNC) != 0:
             clocks.close_copies(head, slot, warp)  # who waits at the mbarrier waits for them
@@ -69,7 +67,7 @@ def order_strong(head: int, slot: int, block: int, w: int, flags: int, mask: int
     fenced = slot + peek64(head + 8 * st.AT_FENCED) + 16 * warp
     can_publish = kind != at.ACCESS_READ and (peek64(fenced) != 0 or peek64(fenced + 8) != 0)
     may_learn = kind != at.ACCESS_WRITE and peek64(head + 8 * st.N_SYNC) != 0
-    if not can_publish and not may_learn and not sets:
+    if not can_publish and not may_learn and not locked:
         return
     at_once = flags & st.F_AT_ONCE != 0
     wide = flags & st.F_BLOCK_SCOPE == 0 and shadow.names_blocks(head, space)
@@ -88,14 +86,18 @@ def order_strong(head: int, slot: int, block: int, w: int, flags: int, mask: int
         if key == previous:
             continue
         previous = key
-        row = locks.known_lock(head, key) if sets else 0
+        row = locks.known_lock(head, locks.name_of(space, block, key)) if sets else 0
         use = locks.NO_LOCK
         if row != 0:
-            use = locks.use_by_lane(head, row, block, w, lane, flags, kind, size, memory)
+            use = locks.use_by_lane(head, row, block, w, lane, flags, kind, size, memory + key)
+        elif locked and not sets:
+            locks.find_lock(
+                head, block, w, lane, flags, space, kind, size, key, memory + key
+            )
         if use == locks.FAILS:
             continue
         if use == locks.TAKES:
-            locks.begin_section(head, slot, block, warp, key)
+            locks.begin_section(head, slot, block, warp, peek64(row))
         for _ in range(words):
             if may_learn and use != locks.LEAVES and clocks.observe_strong(
                 head, slot, block, warp, key, at_once
@@ -107,7 +109,7 @@ def order_strong(head: int, slot: int, block: int, w: int, flags: int, mask: int
                     clocks.publish(head, slot, block, warp, key, True)
             key += 4
         if use == locks.LEAVES:
-            locks.end_section(head, slot, block, warp, previous)
+            locks.end_section(head, slot, block, warp, peek64(row))
 
 
 @native

@@ -1,6 +1,7 @@
 """Finds loads on whose values a branch, a guard or an address depends: they tell a thread to go on.
 
-Values are followed through registers and predicates, along all paths, not through memory.
+Values are followed through registers and predicates, along all paths. What is stored elsewhere than
+it was read from, or in shared memory, may decide something there; what is put back does not.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ _DESCRIPTOR = re.compile(r"desc\[[^\]]*\]")
 _READS = ("LD", "ATOM")
 _LEAVES = frozenset({"BRA", "BRX", "JMX", "EXIT", "BREAK", "BSYNC", "RET", "CALL", "WARPSYNC"})
 _NO_RESULT = ("ST", "RED", "BAR", "MEMBAR", *_LEAVES)
+_DEPTH = 4  # how far back the making of an address is followed
 _LARGEST = 4000  # instructions: in larger kernels every load counts as one that decides
 
 
@@ -25,8 +27,11 @@ class _Use:
 
     written: frozenset[str]
     read: frozenset[str]
+    text: str  # of the operands that it reads
     deciding: frozenset[str]
-    is_guarded: bool
+    guard: str
+    place: str  # how the address of an access is made, "" of none
+    is_store: bool
 
 
 def deciding_loads(kernel: SassKernel) -> frozenset[int]:
@@ -37,7 +42,9 @@ def deciding_loads(kernel: SassKernel) -> frozenset[int]:
     ]  # fmt: skip
     if len(kernel.instructions) > _LARGEST:
         return frozenset(loads)
-    uses = [_use(inst) for inst in kernel.instructions]
+    uses: list[_Use] = []
+    for inst in kernel.instructions:
+        uses.append(_use(inst, uses))
     return frozenset(i for i in loads if _leads_on(kernel, uses, i))
 
 
@@ -51,22 +58,37 @@ def _leads_on(kernel: SassKernel, uses: list[_Use], load: int) -> bool:
     while work:
         index, start, tainted = work.pop()
         block = kernel.blocks[index]
-        for use in uses[start : block.end]:
-            if tainted & use.deciding:
-                return True
-            if tainted & use.read:
-                tainted |= use.written
-            elif not use.is_guarded:
-                tainted -= use.written
-        for successor in block.successors if tainted else ():
+        left = _through(uses[start : block.end], tainted, uses[load].place)
+        if left is None:
+            return True
+        for successor in block.successors if left else ():
             known = seen.get(successor, frozenset())
-            if not tainted <= known:
-                seen[successor] = known | tainted
+            if not left <= known:
+                seen[successor] = known | left
                 work.append((successor, kernel.blocks[successor].start, seen[successor]))
     return False
 
 
-def _use(inst: Instruction) -> _Use:
+def _through(uses: list[_Use], tainted: frozenset[str], place: str) -> frozenset[str] | None:
+    """The names that hold something of the value behind a stretch of code; None: it decides."""
+    replaced: set[tuple[str, str]] = set()  # name and guard: by another value, where it holds
+    for use in uses:
+        here = frozenset(name for name in tainted if (name, use.guard) not in replaced)
+        if here & use.deciding or (use.is_store and here & use.read and use.place != place):
+            return None
+        replaced = {(name, guard) for name, guard in replaced if not _NAMES.findall(guard)
+                    or not use.written & set(_NAMES.findall(guard))}  # fmt: skip
+        if here & use.read:
+            tainted |= use.written
+            replaced -= {one for one in replaced if one[0] in use.written}
+        elif not use.guard:
+            tainted -= use.written
+        else:
+            replaced |= {(name, use.guard) for name in use.written}
+    return tainted
+
+
+def _use(inst: Instruction, before: list[_Use]) -> _Use:
     guard, _, rest = inst.text.strip().removesuffix(";").partition(inst.mnemonic)
     parts = [part.strip() for part in _DESCRIPTOR.sub("", rest).split(",")]
     written: set[str] = set()
@@ -81,7 +103,26 @@ def _use(inst: Instruction) -> _Use:
     deciding |= set(_NAMES.findall(guard))
     if inst.opcode in _LEAVES:
         deciding |= names
-    return _Use(frozenset(written), frozenset(names), frozenset(deciding), bool(guard.strip()))
+    place = _ADDRESS.search(",".join(parts))
+    return _Use(
+        written=frozenset(written), read=frozenset(names),
+        text=f"{inst.mnemonic} {','.join(parts)}", deciding=frozenset(deciding),
+        guard=guard.strip(), is_store=inst.opcode.startswith("ST"),
+        place=_made(place.group(0), before, len(before), _DEPTH) if place else "",
+    )  # fmt: skip
+
+
+def _made(text: str, uses: list[_Use], end: int, depth: int) -> str:
+    """A text whose registers are told by how they were made last, in the order of the code."""
+
+    def how(match: re.Match[str]) -> str:
+        name = match.group(0)
+        place = next((i for i in range(end - 1, -1, -1) if name in uses[i].written), None)
+        if place is None or depth == 0:
+            return f"{name} of {place}"
+        return f"({_made(uses[place].text, uses, place, depth - 1)})"
+
+    return _NAMES.sub(how, text.replace(".reuse", ""))
 
 
 def _pop_predicates(parts: list[str], written: set[str]) -> None:

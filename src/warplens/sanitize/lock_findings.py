@@ -8,10 +8,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from warplens.execute.memory import DeviceMemory
+from warplens.sanitize.explain import Explainer
 from warplens.sanitize.finding import Access, Finding
-from warplens.sass.model import SassKernel
-from warplens.wording import count
 
 ADVICE = (
     "Whoever takes the lock first goes first; in the other order these accesses race. Hold one "
@@ -20,8 +18,7 @@ ADVICE = (
 
 
 def lock_finding(
-    finding: Finding, kernel: SassKernel, held: npt.NDArray[np.int64], memory: DeviceMemory,
-    known: Sequence[Finding],
+    finding: Finding, explainer: Explainer, held: npt.NDArray[np.int64], known: Sequence[Finding]
 ) -> Finding | None:
     """A race that only this pass has found, told as what it is; None for remarks and known ones."""
     if finding.tool != "racecheck" or not finding.is_counted or len(finding.accesses) != 2:
@@ -38,8 +35,8 @@ def lock_finding(
               f"{first.where}",
         details=(
             *finding.details,
-            f"{first.what} first: {_locks_of(first, kernel, held, memory)}",
-            f"{second.what} then: {_locks_of(second, kernel, held, memory)}",
+            f"{first.what} first: {_locks_of(first, explainer, held)}",
+            f"{second.what} then: {_locks_of(second, explainer, held)}",
         ),
         advice=ADVICE,
     )  # fmt: skip
@@ -50,18 +47,17 @@ def _pair(finding: Finding) -> list[int]:
     return sorted(finding.lines) or sorted(access.offset for access in finding.accesses)
 
 
-def _locks_of(
-    access: Access, kernel: SassKernel, held: npt.NDArray[np.int64], memory: DeviceMemory
-) -> str:
+def _locks_of(access: Access, explainer: Explainer, held: npt.NDArray[np.int64]) -> str:
     """Under which lock an access's instruction was executed."""
-    index = next(
-        (i for i, inst in enumerate(kernel.instructions) if inst.address == access.offset), None
-    )
+    instructions = explainer.kernel.instructions
+    index = next((i for i, inst in enumerate(instructions) if inst.address == access.offset), None)
     without, key = (0, 0) if index is None else (int(value) for value in held[index])
     if not key:
         return "no lock is held"
-    segment = memory.find(key)
-    place = f"{key:#x}"
-    if segment is not None:
-        place = f"byte {key - segment.base:,} of {segment.name} ({count(segment.size, 'byte')})"
-    return f"the lock at {place} is held" + (", but not always" if without else "")
+    if key >> 42 & 1:
+        _, place = explainer.target("shared", 0, key & (1 << 42) - 1)
+    else:
+        segment = explainer.memory.find(key)
+        base = segment.base if segment is not None else key
+        _, place = explainer.target("global", base, key - base)
+    return f"the lock at {place or hex(key)} is held" + (", but not always" if without else "")

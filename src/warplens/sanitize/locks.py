@@ -1,7 +1,7 @@
 """Lock sets: which words are locks, and what is ordered by nothing but the order of taking them.
 
-A lock is a word in global memory that warps change from its free value by an exchange and that
-only its holder changes back. The first pass finds them. A pass of its own then keeps what a warp
+A lock is a word that warps change from its free value by an exchange and that only its holder
+changes back. The first pass finds them. A pass of its own then keeps what a warp
 has learned from a lock for as long as it holds it: at the release the warp's clocks become those
 of before. Two accesses that race now, and did not before, are ordered only by who came first.
 
@@ -73,34 +73,30 @@ def use_of(row: int, flags: int, kind: int, old: int, value: int, swap: int, who
 
 @native
 def use_by_lane(head: int, row: int, block: int, w: int, lane: int, flags: int, kind: int,
-                size: int, memory: int) -> int:  # fmt: skip
-    """The same for a lane's access; `memory` is what an address's place lies above it."""
+                size: int, place: int) -> int:  # fmt: skip
+    """The same for a lane's access to the word at a host address."""
     if size != 4:
         return NO_LOCK
     who = block * peek64(head + 8 * st.N_WARPS) + peek32(w + at.WARP_INDEX) + 1
     value, swap = peek32(w + _VALUES + 4 * lane), peek32(w + _SWAPS + 4 * lane)
-    return use_of(row, flags, kind, peek32(memory + peek64(row)), value, swap, who)
+    return use_of(row, flags, kind, peek32(place), value, swap, who)
 
 
 @native
-def find_locks(head: int, block: int, w: int, flags: int, mask: int, kind: int, size: int,
-               memory: int) -> None:  # fmt: skip
-    """Notes how strong accesses use their words: like locks, or not."""
+def name_of(space: int, block: int, key: int) -> int:
+    """What a word is called among the locks: blocks have a shared memory each."""
+    return key if space == at.SPACE_GLOBAL else key | (block + 1) << 44
+
+
+@native
+def find_lock(head: int, block: int, w: int, lane: int, flags: int, space: int, kind: int,
+              size: int, key: int, place: int) -> None:  # fmt: skip
+    """Notes how a strong access uses its word: like a lock, or not."""
     if kind == at.ACCESS_READ:
         return
-    rest, previous = mask, -1
-    while rest != 0:
-        lane = lowest_bit(rest)
-        rest &= rest - 1
-        key = peek64(w + ADDRESSES + 8 * lane)
-        if key == previous:
-            continue
-        previous = key
-        row = lock_of(head, key, True)
-        if row != 0 and use_by_lane(
-            head, row, block, w, lane, flags, kind, size, memory
-        ) == NO_LOCK:
-            poke64(row + 8 * st.L_OTHERS, 1)
+    row = lock_of(head, name_of(space, block, key), True)
+    if row != 0 and use_by_lane(head, row, block, w, lane, flags, kind, size, place) == NO_LOCK:
+        poke64(row + 8 * st.L_OTHERS, 1)
 
 
 @native

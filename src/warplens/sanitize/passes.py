@@ -55,6 +55,7 @@ from warplens.sanitize.variants import (
 MOST_SECONDS = 300.0  # of all passes together, where the user gives no limit
 _LEAST_SECONDS = 5.0  # of a pass that still has to say where the launch waits
 _MOST_REVERSED = 1 << 20  # blocks
+_STUCK = ("mask-names-absent-lane", "barrier-deadlock")
 _BITS = {"memcheck": 1, "racecheck": 2, "initcheck": 4, "synccheck": 8}
 
 
@@ -140,7 +141,7 @@ class Sanitizer:
         if inside and not self._ran_out:
             results = before.present()
             before.restore()
-            self._lane_pass(memory, config, inside)
+            self._lane_pass(memory, config, inside, before)
             before.restore()
             for segment, copy in results:
                 segment.buffer[:] = copy
@@ -280,7 +281,8 @@ class Sanitizer:
         spread = {int(i * (total - 1) / max(1, most - 1)) for i in range(most)}
         return tuple(sorted(spread | set(self._sharing_blocks[:most])))
 
-    def _lane_pass(self, memory: DeviceMemory, config: engine.LaunchConfig, tools: int) -> None:
+    def _lane_pass(self, memory: DeviceMemory, config: engine.LaunchConfig, tools: int,
+                   before: _Snapshot) -> None:  # fmt: skip
         if not self.launch.code.has_text:
             self.notes.append(
                 "a loaded cubin is not checked for races between lanes of a warp, nor for masks of "
@@ -302,7 +304,14 @@ class Sanitizer:
             )
         options = PassOptions(mode=st.MODE_LANE, tools=tools)
         options.tracked = frozenset(segment.base for segment in memory.segments)
+        found = len(self.findings)
         self._pass(variant, memory, replace(config, strict_masks=True), options)
+        stuck = any(finding.check in _STUCK for finding in self.findings[found:])
+        if stuck and self.launch.sass.cluster_blocks > 1:
+            # lanes that return may wait for the others there: see clusters.count_joining()
+            del self.findings[found:]
+            before.restore()
+            self._pass(variant, memory, config, options)
 
     @cached_property
     def _real(self) -> Variant:
@@ -400,9 +409,7 @@ class Sanitizer:
         for record in state.records():
             finding = explainer.finding(record)
             if finding is not None and state.header[st.LOCK_SETS]:
-                finding = lock_finding(
-                    finding, explainer.kernel, state.held(), explainer.memory, self.findings
-                )
+                finding = lock_finding(finding, explainer, state.held(), self.findings)
             if finding is not None and (finding.tool == "racecheck" or not only_races):
                 self._add(with_source(finding, self._source(finding)))
                 if finding.check == "stack-overflow":

@@ -76,7 +76,7 @@ def _access_flags(opcode: str, modifiers: set[str]) -> int:
     flags = st.F_STRONG if "STRONG" in modifiers or "MMIO" in modifiers else 0
     if opcode.startswith(("ATOM", "RED")):
         flags |= st.F_STRONG | st.F_ATOMIC
-        flags |= st.F_CAS if "CAS" in modifiers else 0
+        flags |= st.F_CAS if modifiers & {"CAS", "CAST"} else 0
         flags |= st.F_EXCHANGE if "EXCH" in modifiers else 0
     if flags and modifiers & _NEAR:
         flags |= st.F_BLOCK_SCOPE

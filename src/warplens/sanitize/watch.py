@@ -201,7 +201,9 @@ def check_near(head: int, env: int, w: int, inst: int, mask: int, space: int, ki
             locks.see(head, slot, w, inst, seen, flags, 0, _WIDE(-1))
         if flags & st.F_STRONG:
             key = clusters.shared_key(head, slot)
-            order_strong(head, slot, block, w, flags, seen, space, kind, size, key, 0)
+            order_strong(
+                head, slot, block, w, flags, seen, space, kind, size, key, host - key
+            )  # fmt: skip
         check_shared(head, slot, w, inst, seen, kind, size, flags, host, block)
     return good
 

@@ -35,8 +35,8 @@ KERNEL(between_two_sections) {
     FIX(leave(a);)
     count_up(a, a + 1);
 }
-// @ two_locks_for_one_word: ordered-by-lock-only <<<4, 32>>>
-KERNEL(two_locks_for_one_word) {
+// @ word_behind_two_locks: ordered-by-lock-only <<<4, 32>>>
+KERNEL(word_behind_two_locks) {
     ONE;
     count_up(a, a + 8);
     int *own = a + 1 BUG(+ B % 2);
@@ -312,4 +312,148 @@ KERNEL(grid_barrier_with_lock) {
     leave(a);
     FIX(int n; do { take(a); n = a[1]; leave(a); } while (n < 3);)
     c[B] = b[(B + 1) % 3];
+}
+// @ lock_of_shared_memory: ordered-by-lock-only <<<2, 128>>>
+KERNEL(lock_of_shared_memory) {
+    __shared__ int lock, n, last;
+    if (threadIdx.x == 0) lock = n = last = 0;
+    __syncthreads();
+    if (threadIdx.x % 32 == 0) {
+        count_up(&lock, &n);
+        FIX(take(&lock);)
+        last = threadIdx.x;
+        FIX(leave(&lock);)
+        count_up(&lock, &n);
+    }
+    __syncthreads();
+    c[threadIdx.x + 128 * B] = n + last;
+}
+// @ handed_over_in_shared_memory: shared-read-write-race|shared-write-race <<<2, 64>>>
+KERNEL(handed_over_in_shared_memory) {
+    __shared__ int lock, ready, data;
+    if (threadIdx.x == 0) lock = ready = 0;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        FIX(data = a[8];)
+        take(&lock);
+        ready = 1;
+        leave(&lock);
+        BUG(data = a[8];)
+    }
+    if (threadIdx.x == 32) {
+        int seen;
+        do {
+            take(&lock);
+            seen = ready;
+            leave(&lock);
+        } while (!seen);
+        c[B] = data;
+    }
+}
+// @ section_of_a_block: global-read-write-race|global-write-race|ordered-by-lock-only <<<3, 64>>>
+KERNEL(section_of_a_block) {
+    if (threadIdx.x == 0) take(a);
+    __syncthreads();
+    b[threadIdx.x] += B;
+    __threadfence();
+    FIX(__syncthreads();)
+    if (threadIdx.x == 0) leave(a);
+}
+// @ section_of_a_warp: ordered-by-lock-only|global-read-write-race <<<3, 32>>>
+KERNEL(section_of_a_warp) {
+    for (int i = 0; i < 2; ++i) {
+        if (threadIdx.x == 0) take(a);
+        __syncwarp();
+        FIX(b[threadIdx.x] += B;)
+        a[1 + threadIdx.x] += 1;
+        __threadfence();
+        __syncwarp();
+        if (threadIdx.x == 0) leave(a);
+        __syncwarp();
+        BUG(if (i == 0) b[threadIdx.x] += B;)
+    }
+}
+// @ looked_at_twice: global-read-write-race|global-write-race <<<4, 32>>>
+KERNEL(looked_at_twice) {
+    ONE;
+    if (atomicAdd(a + 1, 0) == 0) {
+        take(a);
+        if (atomicAdd(a + 1, 0) == 0) {
+            b[0] = 9;
+            b[1] = 8;
+            __threadfence();
+            atomicExch(a + 1, 1);
+        }
+        leave(a);
+    }
+    FIX(__threadfence();)
+    c[B] = b[0] + b[1];
+    BUG(if (B == 0) b[1] = 7;)
+}
+// @ hand_over_hand: global-write-race|ordered-by-lock-only <<<3, 32>>>
+KERNEL(hand_over_hand) {
+    ONE;
+    take(a);
+    for (int i = 0; i < 4; ++i) {
+        b[i] = B;
+        take(a + i + 1);
+        leave(a + i);
+        BUG(b[i] = B + 1;)
+    }
+    b[4] = B;
+    leave(a + 4);
+}
+// @ item_by_shared_memory: global-read-write-race|ordered-by-lock-only <<<4, 32>>>
+KERNEL(item_by_shared_memory) {
+    __shared__ int item;
+    if (B == 0) {
+        b[threadIdx.x] = threadIdx.x + 1;
+        __syncwarp();
+        if (threadIdx.x == 0) {
+            take(a);
+            a[1] = 1;
+            leave(a);
+        }
+        return;
+    }
+    if (threadIdx.x == 0) {
+        take(a);
+        item = a[1];
+        leave(a);
+    }
+    __syncthreads();
+    if (FIX(item) BUG(item < 2)) c[32 * B + threadIdx.x] = b[threadIdx.x];
+    if (threadIdx.x == 0) count_up(a, a + 2);
+}
+// @ list_under_lock: global-read-write-race|ordered-by-lock-only <<<4, 32>>>
+KERNEL(list_under_lock) {
+    ONE;
+    int *next = b, *value = b + 64, *head = a + 1;
+    if (B < 3) {
+        value[B + 1] = 10 * B;
+        take(a);
+        next[B + 1] = *head;
+        *head = B + 1;
+        leave(a);
+        BUG(value[B + 1] += 1;)
+        return;
+    }
+    take(a);
+    int node = *head;
+    leave(a);
+    int sum = 0;
+    for (; node; node = next[node]) sum += value[node];
+    c[0] = sum;
+}
+// @ sum_put_back: ordered-by-lock-only <<<3, 32>>>
+KERNEL(sum_put_back) {
+    ONE;
+    for (int i = 0; i < 2; ++i) {
+        float *total = (float *)(a + 1);
+        take(a);
+        *total = fmaxf(*total, 0.5f * B) + 1.0f;
+        FIX(c[i] += 1;)
+        leave(a);
+        BUG(if (i == 0) c[i] += 1;)
+    }
 }
