@@ -124,8 +124,9 @@ def test_locks_are_named() -> None:
     report = kernel.sanitize[3, 32](np.zeros(4, np.int32), np.zeros(1, np.int32),
                                     np.zeros(1, np.int32))  # fmt: skip
 
-    assert report.errors
-    assert "the lock at byte 8 of" in str(report) or "the lock at byte 12 of" in str(report)
+    assert [finding.check for finding in report.errors] == ["ordered-by-lock-only"]
+    assert "write first: the lock at byte 8 of parameter 0" in str(report)
+    assert "read then: the lock at byte 12 of parameter 0" in str(report)
 
 
 def test_exit_status_and_suppressions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-import numpy.typing as npt
-
-from warplens.sanitize.explain import Explainer
-from warplens.sanitize.finding import Access, Finding
+from warplens.sanitize import state as st
+from warplens.sanitize.explain import Explainer, Record
+from warplens.sanitize.finding import Finding
 
 ADVICE = (
     "Whoever takes the lock first goes first; in the other order these accesses race. Hold one "
@@ -18,7 +16,7 @@ ADVICE = (
 
 
 def lock_finding(
-    finding: Finding, explainer: Explainer, held: npt.NDArray[np.int64], known: Sequence[Finding]
+    finding: Finding, explainer: Explainer, record: Record, known: Sequence[Finding]
 ) -> Finding | None:
     """A race that only this pass has found, told as what it is; None for remarks and known ones."""
     if finding.tool != "racecheck" or not finding.is_counted or len(finding.accesses) != 2:
@@ -35,8 +33,8 @@ def lock_finding(
               f"{first.where}",
         details=(
             *finding.details,
-            f"{first.what} first: {_locks_of(first, explainer, held)}",
-            f"{second.what} then: {_locks_of(second, explainer, held)}",
+            f"{first.what} first: {_locks_of(explainer, int(record[st.R_MASK]))}",
+            f"{second.what} then: {_locks_of(explainer, int(record[st.R_HOST]))}",
         ),
         advice=ADVICE,
     )  # fmt: skip
@@ -47,17 +45,14 @@ def _pair(finding: Finding) -> list[int]:
     return sorted(finding.lines) or sorted(access.offset for access in finding.accesses)
 
 
-def _locks_of(access: Access, explainer: Explainer, held: npt.NDArray[np.int64]) -> str:
-    """Under which lock an access's instruction was executed."""
-    instructions = explainer.kernel.instructions
-    index = next((i for i, inst in enumerate(instructions) if inst.address == access.offset), None)
-    without, key = (0, 0) if index is None else (int(value) for value in held[index])
+def _locks_of(explainer: Explainer, key: int) -> str:
+    """Under which lock an access was made."""
     if not key:
         return "no lock is held"
-    if key >> 42 & 1:
-        _, place = explainer.target("shared", 0, key & (1 << 42) - 1)
+    if key & st.SHARED_LOCK:
+        _, place = explainer.target("shared", 0, key & st.SHARED_LOCK_OFFSET)
     else:
         segment = explainer.memory.find(key)
         base = segment.base if segment is not None else key
         _, place = explainer.target("global", base, key - base)
-    return f"the lock at {place or hex(key)} is held" + (", but not always" if without else "")
+    return f"the lock at {place or hex(key)} is held"

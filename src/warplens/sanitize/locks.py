@@ -85,7 +85,9 @@ def use_by_lane(head: int, row: int, block: int, w: int, lane: int, flags: int, 
 @native
 def name_of(space: int, block: int, key: int) -> int:
     """What a word is called among the locks: blocks have a shared memory each."""
-    return key if space == at.SPACE_GLOBAL else key | (block + 1) << 44
+    if space == at.SPACE_GLOBAL:
+        return key
+    return st.SHARED_LOCK | (block + 1) << 24 | key & st.SHARED_LOCK_OFFSET
 
 
 @native
@@ -181,7 +183,12 @@ def see(head: int, slot: int, w: int, inst: int, mask: int, flags: int, base: in
     warp = peek32(w + at.WARP_INDEX)
     hold = slot + peek64(head + 8 * st.AT_HOLDS) + 16 * warp
     key = peek64(hold)
-    poke64(peek64(head + 8 * st.HELD) + 16 * inst + (0 if key == 0 else 8), 1 if key == 0 else key)
+    held = peek64(head + 8 * st.HELD) + 8 * st.HELD_SLOTS * inst
+    if key == 0:
+        poke64(held, 1)
+    elif peek64(held + 8) != key:
+        poke64(held + 16, peek64(held + 8))
+        poke64(held + 8, key)
     if key == 0 or flags & st.F_DECIDES == 0:
         return
     if cells < 0:

@@ -409,7 +409,7 @@ class Sanitizer:
         for record in state.records():
             finding = explainer.finding(record)
             if finding is not None and state.header[st.LOCK_SETS]:
-                finding = lock_finding(finding, explainer, state.held(), self.findings)
+                finding = lock_finding(finding, explainer, record, self.findings)
             if finding is not None and (finding.tool == "racecheck" or not only_races):
                 self._add(with_source(finding, self._source(finding)))
                 if finding.check == "stack-overflow":

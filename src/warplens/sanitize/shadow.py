@@ -62,11 +62,29 @@ def is_ordered(head: int, slot: int, stamp: int, now: int, block: int, other: in
 
 
 @native
+def held_row(head: int, stamp: int) -> int:
+    """Under which locks the instruction of an access has been executed."""
+    return peek64(head + 8 * st.HELD) + 8 * st.HELD_SLOTS * (stamp & st.INSTRUCTION_MASK)
+
+
+@native
+def name_locks(head: int, slot: int, record: int, stamp: int, now: int) -> None:
+    """Writes down which locks were held at the two accesses, as far as known."""
+    own = peek64(slot + peek64(head + 8 * st.AT_HOLDS) + 16 * ((now >> st.STAMP_WARP) & 31))
+    row = held_row(head, stamp)
+    first = peek64(row + 8)
+    if first == own:  # else they would be ordered
+        first = peek64(row + 16)
+    fill(record, st.R_MASK, first)
+    fill(record, st.R_HOST, own)
+
+
+@native
 def is_outside(head: int, slot: int, stamp: int, warp: int) -> bool:
     """Whether the earlier access was made under no lock, and this warp holds one from which it
     has learned nothing that would let it go on."""
     hold = slot + peek64(head + 8 * st.AT_HOLDS) + 16 * warp
-    held = peek64(head + 8 * st.HELD) + 16 * (stamp & st.INSTRUCTION_MASK)
+    held = held_row(head, stamp)
     return peek64(hold) != 0 and peek64(hold + 8) == 0 and peek64(held + 8) == 0
 
 
@@ -151,7 +169,7 @@ def stores_same(
 
 
 @native
-def report(head: int, w: int, stamp: int, now: int, block: int, other: int, space: int,
+def report(head: int, slot: int, w: int, stamp: int, now: int, block: int, other: int, space: int,
            base: int, offset: int, size: int, kind: int, word: int, host: int,
            same_step: bool) -> None:  # fmt: skip
     """Records a race between the access of `stamp` and the present one."""
@@ -188,6 +206,8 @@ def report(head: int, w: int, stamp: int, now: int, block: int, other: int, spac
     fill(record, st.R_OFFSET, offset)
     fill(record, st.R_SIZE, size)
     fill(record, st.R_EXTRA2, 1 if same_step else 0)
+    if peek64(head + 8 * st.LOCK_SETS) != 0:
+        name_locks(head, slot, record, stamp, now)
 
 
 @native
@@ -217,7 +237,7 @@ def compare(head: int, slot: int, w: int, cell: int, now: int, block: int, space
             same_step = (written ^ now) & ~(31 << st.STAMP_LANE) == 0 and is_same_step(
                 w, written, now, space
             )
-            report(head, w, written, now, block, other, space, base, offset, size,
+            report(head, slot, w, written, now, block, other, space, base, offset, size,
                    FIRST_WRITE if writes else WRITE_THEN_READ, word, host, same_step)  # fmt: skip
     for k in range(2):
         read = peek64(cell + 8 + 8 * k)
@@ -228,7 +248,7 @@ def compare(head: int, slot: int, w: int, cell: int, now: int, block: int, space
             if names_blocks(head, space):
                 other = (blocks >> (21 + 21 * k)) & st.BLOCK_MASK
             if conflicts(head, slot, read, now, block, other):
-                report(head, w, read, now, block, other, space, base, offset, size,
+                report(head, slot, w, read, now, block, other, space, base, offset, size,
                        READ_THEN_WRITE, word, host, False)  # fmt: skip
 
 

@@ -148,10 +148,6 @@ class State:
         is_lock = (table[:, st.L_KEY] != 0) & (table[:, st.L_OTHERS] == 0)
         return table if is_lock.any() else None
 
-    def held(self) -> npt.NDArray[np.int64]:
-        """Of each instruction: whether it was executed under no lock, and under which."""
-        return self._array(st.HELD)
-
     def _array(self, slot: int) -> npt.NDArray[np.int64]:
         return next(a for a in self.arrays if a.ctypes.data == self.header[slot])
 
@@ -242,7 +238,7 @@ def _synchronisation(
         if locks is None:
             locks = np.zeros((st.LOCK_ROWS, st.LOCK_SLOTS), np.int64)
         head[st.LOCKS] = state.keep(locks)
-        head[st.HELD] = state.keep(np.zeros((len(table), 2), np.int64))
+        head[st.HELD] = state.keep(np.zeros((len(table), st.HELD_SLOTS), np.int64))
     total = int(head[st.TOTAL_WARPS])
     is_wide = flags & st.F_WIDE_FENCE or int(head[st.CLUSTER]) > 1
     crosses = not lanes and is_wide and total <= _MOST_CROSS_WARPS

@@ -89,7 +89,7 @@ AT_OWNERS = 76  # an entry of 32 bits for each cell of shared memory
 LOCKS = 77  # host address of LOCK_ROWS of words that may be locks; 0: no exchange in the code
 LOCKS_LOST = 78  # 1: there were more
 LOCK_SETS = 79  # 1: what a lock orders counts only while it is held, see locks.py
-HELD = 80  # host address, per instruction: executed under no lock; the lock under which it was
+HELD = 80  # host address, per instruction: executed under no lock; the last two locks it was under
 AT_HOLDS = 81  # n_warps x 2: the lock that a warp holds; whether what it learned counts behind it
 AT_KEPT = 82  # n_warps x (COLUMNS + 1): what was known when it took it, the floor last
 AT_KEPT_CROSS = 83  # n_warps rows of total_warps
@@ -160,6 +160,8 @@ LOCK_ROWS, LOCK_SLOTS = 4096, 5
 # who holds it, by number of the warp in the grid + 1; its free value + 1; whether it was used in
 # another way; how often it was left
 L_KEY, L_HOLDER, L_FREE, L_OTHERS, L_RELEASES = range(LOCK_SLOTS)
+HELD_SLOTS = 3
+SHARED_LOCK, SHARED_LOCK_OFFSET = 1 << 62, (1 << 24) - 1  # keys of locks in shared memory
 
 # --- the interval between two barriers of a whole block -------------------------------------------
 # its number; what is known of it; accesses logged; barriers at which parts of warps wait; how often
