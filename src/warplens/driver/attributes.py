@@ -58,11 +58,22 @@ class DeviceAttribute(IntEnum):
     RESERVED_SHARED_MEMORY_PER_BLOCK = 111
     MEMORY_POOLS_SUPPORTED = 115
     CLUSTER_LAUNCH = 120
+    MAX_PERSISTING_L2_CACHE_SIZE = 108
+    MAX_ACCESS_POLICY_WINDOW_SIZE = 109
     TENSOR_MAP_ACCESS_SUPPORTED = 127
     NUMA_ID = 131
     HOST_NUMA_ID = 134
 
 
+# The largest textures and surfaces, by number of the attribute: an H200's (own_programs_sm90.json),
+# and the CUDA C++ Programming Guide's of every compute capability.
+_LARGEST = {
+    21: 131072, 22: 131072, 23: 65536, 24: 16384, 25: 16384, 26: 16384, 27: 32768, 28: 32768,
+    29: 2048, 42: 32768, 43: 2048, 45: 32768, 46: 32768, 47: 8192, 48: 8192, 49: 32768,
+    52: 32768, 53: 32768, 54: 2046, 55: 32768, 56: 131072, 57: 65536, 58: 16384, 59: 16384,
+    60: 16384, 61: 32768, 62: 2048, 63: 32768, 64: 32768, 65: 2048, 66: 32768, 67: 32768,
+    68: 2046, 69: 268435456, 70: 131072, 71: 65000, 72: 2097120, 73: 32768, 74: 32768, 77: 32768,
+}  # fmt: skip
 MOST_ATTRIBUTE = 162  # CU_DEVICE_ATTRIBUTE_MAX
 
 
@@ -92,6 +103,9 @@ def device_attributes(gpu: SimulatedGpu) -> dict[int, int]:
     spec, a = gpu.spec, DeviceAttribute
     per_double = spec.fp32_lanes // spec.fp64_lanes if spec.fp64_lanes else 64
     return {
+        **_LARGEST,
+        a.MAX_PERSISTING_L2_CACHE_SIZE: int(spec.value("l2.persisting_bytes", 0)),
+        a.MAX_ACCESS_POLICY_WINDOW_SIZE: int(spec.value("l2.window_bytes", 0)),
         a.MAX_THREADS_PER_BLOCK: spec.max_threads_per_block,
         a.MAX_BLOCK_DIM_X: spec.max_block_x,
         a.MAX_BLOCK_DIM_Y: spec.max_block_y,

@@ -93,6 +93,7 @@ class Stream:
         self.now = Moment()
         self.capture: Capture | None = None
         self.began_capture = False
+        self.attributes: dict[int, bytes] = {}
 
     @property
     def waits_for_default(self) -> bool:

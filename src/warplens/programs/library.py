@@ -37,6 +37,7 @@ from warplens.toolchain.elf import ElfFile
 
 DRIVER = "libcuda.so.1"
 NVTX = "libnvToolsExt.so.1"
+INVALID_VALUE, INVALID_CONFIGURATION = 1, 9
 RUNTIMES = ("libcudart.so.13", "libcudart.so.12")
 # What CUDA 12's runtime calls otherwise than CUDA 13's; its old forms are in runtime12.c.
 _NAMED_EARLIER = {
@@ -251,6 +252,8 @@ def _runtime_text(written: str, earlier: str) -> str:
     by_hand |= {name for name, entry in served.items() if entry.written or entry.is_internal}
     defined = [f"#define SLOT_{name} {slot}" for name, slot in slots.items()]
     defined.append(f"#define TEXTS {error_texts()}")
+    # CUDA 13 leaves it to the driver to look at a launch's shape, which has no code of its own.
+    defined.append(f"#define REFUSED_SHAPE {INVALID_CONFIGURATION if earlier else INVALID_VALUE}")
     parts = [_SHARED, STRUCTURES, _RESULT, *defined, written]
     signatures = {name: entry.types for name, entry in served.items()}
     names = [*exported_runtime_names()]

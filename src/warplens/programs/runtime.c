@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #define INVALID_VALUE 1
+#define INVALID_CONFIGURATION 9
 #define MOST_PARAMETERS 4096
 #define MOST_CALLS 64
 
@@ -122,7 +123,7 @@ static int launched(int slot, const void *function, const uint64_t *words, size_
         memcpy(bytes + at, args[i], layout.sizes[i]);
     status = warplens_call(slot, words, n, bytes, total);
     if (bytes != small) free(bytes);
-    return result(status);
+    return result(status == INVALID_CONFIGURATION ? REFUSED_SHAPE : status);
 }
 
 static int launch(const void *function, struct dim grid, struct dim block, void **args,

@@ -33,6 +33,7 @@ from warplens.gpus.spec import GpuSpec
 from warplens.programs.timeline import Noted, direction
 from warplens.programs.wire import Peer
 from warplens.result.system import FILL
+from warplens.timing.ranges import Range
 
 SPAN = 0x0400_0000_0000  # of each GPU's addresses, and of its file, which has no size before use
 _NO_RESERVE, _FIXED_NO_REPLACE = 0x4000, 0x10_0000
@@ -188,7 +189,8 @@ class SharedMemory(Memory):
         self, target: int, source: int, width: int, rows: int, steps: tuple[int, int]
     ) -> bool:
         """Copies rows in one go; False if both sides are on devices."""
-        self._note(target, source, width * rows)
+        extents = [step * (rows - 1) + width for step in steps]
+        self._note(target, source, width * rows, (extents[0], extents[1]))
         ends = [
             self._checked(place, step * (rows - 1) + width)
             for place, step in zip((target, source), steps, strict=True)
@@ -205,7 +207,8 @@ class SharedMemory(Memory):
     def fill(self, target: int, value: int, width: int, count: int) -> None:
         """Sets `count` elements of 1, 2 or 4 bytes."""
         super().fill(target, value, width, count)
-        self.noted.append(Noted("", count * width, False, FILL))
+        written = Range(target, target + count * width)
+        self.noted.append(Noted("", count * width, False, FILL, writes=written))
 
     def wrote(self, address: int, nbytes: int) -> None:
         """Says that something other than a kernel or a copy has written there."""
@@ -224,7 +227,9 @@ class SharedMemory(Memory):
         except DriverError:
             return address
 
-    def _note(self, target: int, source: int, nbytes: int) -> None:
+    def _note(
+        self, target: int, source: int, nbytes: int, extents: tuple[int, int] | None = None
+    ) -> None:
         kinds, devices = [], []
         for place in map(self._known, (target, source)):
             found = self.allocation(place)
@@ -233,11 +238,17 @@ class SharedMemory(Memory):
             devices.append(self.region_of(place))
         operation = direction((kinds[0], kinds[1]), (devices[0], devices[1]))
         is_pinned = any(kind in (PINNED, REGISTERED) for kind in kinds)
+        written, read = extents or (nbytes, nbytes)
+        one = Noted(
+            operation, nbytes, is_pinned,
+            writes=Range(target, target + written) if devices[0] > 0 else None,
+            reads=Range(source, source + read) if devices[1] > 0 else None,
+        )  # fmt: skip
         last = self.noted[-1] if self.noted else None
         if last is not None and last.operation == operation:
-            last.nbytes += nbytes  # rows of one copy
+            last.join(one)  # rows of one copy
         else:
-            self.noted.append(Noted(operation, nbytes, is_pinned))
+            self.noted.append(one)
 
     def is_device_only(self, address: int) -> bool:
         """Whether only a device reaches an address."""

@@ -18,9 +18,12 @@ from warplens.driver.launching import duration
 from warplens.driver.machine import Context, Driver
 from warplens.driver.memory import DEVICE, MANAGED, MAPPED
 from warplens.driver.timeline import Moment, Stream, Work
+from warplens.execute.strays import PAGE
 from warplens.gpus.spec import GpuSpec
 from warplens.occupancy_calculator.occupancy import occupancy_of_kernel
+from warplens.programs.residue import Residue
 from warplens.result.system import COPY, FILL, KERNEL, ApiCall, DeviceWork, NvtxRange
+from warplens.timing.ranges import Range
 
 if TYPE_CHECKING:
     from warplens.session.launch import Launch
@@ -38,12 +41,27 @@ class Noted:
     nbytes: int
     pinned: bool
     kind: str = COPY
+    reads: Range | None = None  # on a device
+    writes: Range | None = None
+
+    def join(self, other: Noted) -> None:
+        """Adds another row of the same copy."""
+        self.nbytes += other.nbytes
+        self.reads, self.writes = _both(self.reads, other.reads), _both(self.writes, other.writes)
+
+
+def _both(one: Range | None, other: Range | None) -> Range | None:
+    if one is None or other is None:
+        return one or other
+    return Range(min(one.start, other.start), max(one.end, other.end))
 
 
 @dataclass(slots=True)
 class _Gpu:
     """Until when each engine of a GPU is busy, and which kernels run with what share of its SMs."""
 
+    l2: Residue
+    pages: set[int] = field(default_factory=set)  # that kernels have used
     engines: dict[str, float] = field(default_factory=dict)
     running: list[tuple[float, float, float]] = field(default_factory=list)
 
@@ -113,7 +131,7 @@ class RecordingDriver(Driver):
     def record(self, recorder: Recorder, process: int, noted: list[Noted]) -> None:
         """From now on work is recorded."""
         self.recorder, self.process, self.noted = recorder, process, noted
-        self._gpus_busy = [_Gpu() for _ in self.gpus]
+        self._gpus_busy = [_Gpu(Residue(gpu.spec)) for gpu in self.gpus]
         self.keep_times()
 
     def do(self, stream: Stream, work: Work) -> None:
@@ -138,8 +156,7 @@ class RecordingDriver(Driver):
         stream.now = _at(end)
 
     def _kernel(self, launch: Launch, device: int, stream: Stream, ready: float) -> float:
-        edges = float(launch.gpu.value("host.kernel_edges_ns"))
-        nanoseconds = max(duration(launch) - edges, _SHORTEST_NS)
+        nanoseconds = max(self._taken(launch, device) - _edges(launch), _SHORTEST_NS)
         start = self._gpus_busy[device].kernel_start(ready, _share(launch), nanoseconds)
         self.recorder.work.append(DeviceWork(
             kind=KERNEL, name=launch.execution.kernel.demangled, process=self.process,
@@ -148,10 +165,24 @@ class RecordingDriver(Driver):
         ))  # fmt: skip
         return start + nanoseconds
 
+    def _taken(self, launch: Launch, device: int) -> float:
+        """What a launch takes with what L2 holds by then."""
+        if not launch.is_timed:
+            return duration(launch)
+        l2, timing = self._gpus_busy[device].l2, launch.timing
+        value = timing.after(l2.held(by=timing.model)).value("gpu__time_duration.sum")
+        used = timing.used()
+        l2.used(used, by=timing.model)
+        pages = {page for r in used for page in range(r.start // PAGE, (r.end - 1) // PAGE + 1)}
+        new = len(pages - self._gpus_busy[device].pages)
+        self._gpus_busy[device].pages |= pages
+        return (value or 0.0) + new * float(launch.gpu.value("host.first_page_ns"))
+
     def _moved(
         self, noted: Noted, device: int, stream: Stream, ready: float, taken: Callable[[], float]
     ) -> float:
         nanoseconds = taken() / max(len(self.noted), 1)
+        self._leave(noted, device)
         before, after = self._staged(noted, device)
         nanoseconds = max(nanoseconds - before - after, 0.0)
         engines = self._gpus_busy[device].engines
@@ -172,6 +203,14 @@ class RecordingDriver(Driver):
             self.recorder.wait_until(start + nanoseconds + after)
         return start + nanoseconds
 
+    def _leave(self, noted: Noted, device: int) -> None:
+        """What is in L2 behind a copy or a fill."""
+        l2 = self._gpus_busy[device].l2
+        if noted.writes is not None and noted.operation == _TO_DEVICE:
+            l2.copied_in(noted.writes, is_pinned=noted.pinned)
+        elif noted.writes is not None:
+            l2.used(one for one in (noted.reads, noted.writes) if one is not None)
+
     def _staged(self, noted: Noted, device: int) -> tuple[float, float]:
         """How long the host alone is busy for a pageable copy, before the link is and after it."""
         if noted.pinned or noted.operation not in (_TO_DEVICE, _TO_HOST):
@@ -187,11 +226,23 @@ def _at(nanoseconds: float) -> Moment:
     return moment
 
 
-def _share(launch: Launch) -> float:
-    """The part of a GPU's SMs that a launch's blocks fill."""
+def _room(launch: Launch) -> int:
+    """How many of a launch's blocks a GPU holds at a time."""
     execution, spec = launch.execution, launch.gpu
     fits = int(occupancy_of_kernel(execution.kernel, spec, launch.block, 0).blocks) or 1
-    return min(1.0, prod(launch.grid) / (fits * spec.sm_count))
+    return fits * spec.sm_count
+
+
+def _share(launch: Launch) -> float:
+    """The part of a GPU's SMs that a launch's blocks fill."""
+    return min(1.0, prod(launch.grid) / _room(launch))
+
+
+def _edges(launch: Launch) -> float:
+    """What gpu__time_duration counts and CUPTI's start and end do not span."""
+    spec, first_wave = launch.gpu, min(prod(launch.grid), _room(launch))
+    whole = float(spec.value("host.kernel_edges_ns"))
+    return max(0.0, whole - first_wave * float(spec.value("host.kernel_edges_block_ns")))
 
 
 def direction(kinds: tuple[str | None, str | None], devices: tuple[int, int]) -> str:

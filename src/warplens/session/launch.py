@@ -137,6 +137,11 @@ class Launch:
         return None if self._timer is None else self._timer()
 
     @property
+    def is_timed(self) -> bool:
+        """Whether the launch has a timing model."""
+        return self._timing is not None
+
+    @property
     def timing(self) -> LaunchTiming:
         """The timing model of this launch.
 

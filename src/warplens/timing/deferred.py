@@ -57,6 +57,8 @@ def defer(
     is_blind = not launch.code.depends_on_memory
     if not is_blind and not _can_be_copied(launch, segments):
         taken = take(launch, options)
+        if taken is not None:
+            taken.lie_at(arrays_of(launch.config.params, launch.memory.outline()))
         return lambda: taken
     return Deferred(launch, options, is_blind)
 
@@ -131,6 +133,8 @@ class Deferred:
                 if known is not None:
                     _shared.move_to_end(key)
             found = self._take() if known is None else known.again(self._options.over_time)
+            if found is not None:
+                found.lie_at(arrays_of(self._config.params, self._memory))
             if known is None and found is not None:
                 _share(key, found)
             self._timing, self._launch = found, None
@@ -162,6 +166,13 @@ class Deferred:
             launch.clock_mhz, o.scheduler, o.exact, o.carveout,
             _relative(c.params, self._memory, by_base), *sorted(held),
         )  # fmt: skip
+
+
+def arrays_of(parameters: bytes, memory: Outline) -> tuple[tuple[int, int], ...]:
+    """Base and size of the arrays that parameters lead to, in order of appearance."""
+    whole = len(parameters) // 8 * 8
+    places = (memory.place(word) for (word,) in struct.iter_unpack("<Q", parameters[:whole]))
+    return tuple(dict.fromkeys(place for place in places if place is not None))
 
 
 def _relative(

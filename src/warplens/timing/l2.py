@@ -10,7 +10,7 @@ goes to DRAM, the loop decides: the first one that L1 does not hold.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +21,11 @@ from warplens.execute.trace import BEFORE
 from warplens.timing import dram, rows
 from warplens.timing.fills import fills
 from warplens.timing.joins import joins
+from warplens.timing.ranges import Range
 from warplens.timing.sharing import Sharing
 from warplens.timing.state import SLICE_LINES, SLICES, Floats, Ints, Record, Records, Trace, stage
 from warplens.timing.touched import Touched, distinct
+from warplens.timing.warmth import shares
 
 IDEAL_L2 = 2
 _DEPTH = (1 << DEPTH_BITS) - 1
@@ -352,6 +354,31 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
         footprint=32 * int(brought), lots=rows.lots(touched), pieces=rows.pieces(touched),
         fills=fills(touched, step, int(place.max()) + 1), joins=joins(touched),
     )  # fmt: skip
+
+
+def warmed(answer: L2Answer, touched: Touched, held: tuple[Range, ...]) -> L2Answer:
+    """The answer of an L2 that holds some lines before: their first fetch is made already."""
+    if not held or not len(touched.context):
+        return answer
+    line = touched.lines >> 4
+    lot = (_scrambled(line.astype(np.uint64)) >> np.uint64(11)) / 2.0**53
+    is_held = lot < shares(line, held)
+    fetches, hits, arrivals = answer.fetches, answer.hits.copy(), answer.arrivals.copy()
+    reads = np.zeros(len(line), np.bool_)
+    reads[touched.at] = (touched.context["kind"] == _READ)[touched.access]
+    for half in range(2):
+        number = fetches[:, half].astype(np.int64)
+        first = np.full(touched.n_lines, 1 << 62)
+        used = number > 0
+        np.minimum.at(first, touched.line[used], number[used])
+        mine = used & is_held & (first[touched.line] == number)
+        arrivals[number[mine]] = np.where(arrivals[number[mine]] < 0.0, 0.0, arrivals[number[mine]])
+        bits = np.uint8(3 << 2 * half)
+        sectors = (touched.lines & 15).astype(np.uint8) & bits
+        hits[mine] |= sectors[mine]
+        late = mine & reads
+        hits[late] &= ~(bits << np.uint8(4))
+    return replace(answer, hits=hits, arrivals=arrivals)
 
 
 def _sorted(keys: npt.NDArray[np.uint64]) -> Ints:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -14,9 +15,11 @@ from warplens.timing.causes import CAUSES, saving_without
 from warplens.timing.clock import is_lowered
 from warplens.timing.model import Model, Question
 from warplens.timing.pm_sampling import PmSampling, Sampled
+from warplens.timing.ranges import Range
 from warplens.timing.sample import Sample
 from warplens.timing.stall import REASONS
 from warplens.timing.view import Schedule, schedule, window
+from warplens.timing.warmth import Moved, rounded, spans, translated
 from warplens.wording import count, number
 
 
@@ -31,12 +34,46 @@ class LaunchTiming:
         self.sample = sample
         self._unlimited_blocks = unlimited_blocks
         self.model = model or Model(question, sample)  # it replays when first asked
+        self._arrays: tuple[tuple[int, int], ...] = ()
+        self._traced: tuple[tuple[int, int], ...] = ()
+
+    def lie_at(self, arrays: tuple[tuple[int, int], ...]) -> None:
+        """Says where the launch has its arrays (base, size): those of the trace, if none are known,
+        else the same ones elsewhere."""
+        self._arrays, self._traced = arrays, self._traced or arrays
+
+    @property
+    def _moved(self) -> tuple[Moved, ...]:
+        pairs = zip(self._arrays, self._traced, strict=False)
+        return tuple(Moved(base, size, traced) for (base, size), (traced, _) in pairs)
+
+    def used(self) -> tuple[Range, ...]:
+        """What the launch uses of its arrays."""
+        known = self.model.kept
+        if "used" not in known:
+            known["used"] = spans(self.model.touched, self._traced)
+        return translated(known["used"], self._moved, back=True)
+
+    def after(self, held: tuple[Range, ...]) -> LaunchTiming:
+        """The same launch where L2 holds something of its arrays."""
+        ranges = rounded(translated(held, self._moved))
+        if not ranges:
+            return self
+        known = self.model.kept
+        if ranges not in known:
+            known[ranges] = Model(replace(self.question, held=ranges), self.sample)
+        return LaunchTiming(
+            known[ranges].question, self.sample, self._unlimited_blocks, self.sampling,
+            known[ranges],
+        )  # fmt: skip
 
     def again(self, sampling: PmSampling | None) -> LaunchTiming:
         """The same for another launch that does the same, with one model."""
-        return LaunchTiming(
+        other = LaunchTiming(
             self.question, self.sample, self._unlimited_blocks, sampling, self.model
         )
+        other._traced = self._traced
+        return other
 
     @cached_property
     def answers(self) -> Answers:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from warplens.execute.trace import BlockTrace
 from warplens.gpus.spec import GpuSpec
 from warplens.sass.model import SassKernel
 from warplens.timing import l2
+from warplens.timing.ranges import Range
 from warplens.timing.sample import IN_STEP, Sample
 from warplens.timing.schedule import POLICIES
 from warplens.timing.sharing import Sharing, sharing
@@ -29,6 +31,7 @@ from warplens.timing.state import (
 from warplens.timing.table import code_of
 from warplens.timing.touched import Touched
 from warplens.timing.uneven import MOST_PLACED, Grid, Replayed, busiest, grid_of
+from warplens.timing.warmth import shares
 
 REPLAY_LIMIT = 3_000_000  # warp instructions of one replay
 _FOR_OTHERS = ("not_selected", "math_pipe_throttle", "lg_throttle", "mio_throttle")
@@ -74,6 +77,7 @@ class Question:
     scheduler: str = POLICIES[0]
     ideal: int = 0
     exact: bool = False  # replay everything that was sampled, however long
+    held: tuple[Range, ...] = ()  # by L2 when the launch begins
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +159,7 @@ class Model:
     def __init__(self, question: Question, sample: Sample) -> None:
         self.question = question
         self.sample = sample
+        self.kept: dict[object, Any] = {}  # what launches that share the model have asked before
 
     @cached_property
     def active_sms(self) -> int:
@@ -187,7 +192,8 @@ class Model:
     def answer_of(self, size_bytes: float) -> l2.L2Answer:
         """What an L2 of some size would hold, as the sample's share of it."""
         wave = self.sample.sms * self.resident
-        return l2.answer(self.touched, wave, size_bytes, self.sample.stride, self.sharing)
+        found = l2.answer(self.touched, wave, size_bytes, self.sample.stride, self.sharing)
+        return l2.warmed(found, self.touched, self.question.held)
 
     @cached_property
     def sharing(self) -> Sharing:
@@ -222,12 +228,18 @@ class Model:
             active_sms=self.active_sms,
             balance=self._balance(),
             scheduler=q.scheduler,
-            far_share=0.5 if two and in_use > gpu.l2_size_bytes / 2 else 0.0,
+            far_share=0.5 * max(self._far(), in_use > gpu.l2_size_bytes / 2) if two else 0.0,
             dram_write_share=max(0.0, 1.0 - room / footprint) if footprint > room else 0.0,
             ideal=q.ideal,
             local_missing=self._local_missing(room),
             together=float(min(q.blocks, max(1, q.resident) * self.active_sms)),
         )
+
+    def _far(self) -> float:
+        """The share of the lines that L2 held before and where others had use for them."""
+        ranges = [one for one in self.question.held if not one.near]
+        lines = self.touched.lines >> 4
+        return float(shares(lines, ranges).mean()) if ranges and len(lines) else 0.0
 
     def _local_missing(self, room: float) -> float:
         """The share of local memory that L2 has lost when it is asked for: lines are replaced in

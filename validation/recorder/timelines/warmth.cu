@@ -57,7 +57,8 @@ __global__ void taken_empty() {}
 __global__ void before_reads(int n, const float4 *x, float *out) { reads(n, x, out); }
 __global__ void before_fills(int n, float *x) { fills(n, x); }
 
-static const size_t MIB = 1 << 20, MOST = 128 * MIB, OTHER = 512 * MIB;
+static const size_t MIB = 1 << 20, MOST = 128 * MIB;
+static size_t OTHER = 512 * MIB;
 static float *x, *y, *z, *other, *out, *pinned;
 static std::vector<char> pageable(MOST);
 
@@ -184,6 +185,7 @@ static void fresh(const char *state, int mib) {
 
 int main(int argc, char **argv) {
     if (argc == 3) return fresh(argv[1], atoi(argv[2])), 0;
+    if (argc == 4) OTHER = 96 * MIB;
     CHECK(cudaMalloc(&x, MOST));
     CHECK(cudaMalloc(&y, MOST));
     CHECK(cudaMalloc(&z, MOST));
@@ -193,6 +195,12 @@ int main(int argc, char **argv) {
     memset(pinned, 0, MOST);
     CHECK(cudaMemset(other, 0, OTHER));
     CHECK(cudaMemset(x, 0, MOST));
+    if (argc == 4) { // a kernel, a state and MiB, or empty, blocks and threads
+        if (!strcmp(argv[1], "empty")) taken_empty<<<atoi(argv[2]), atoi(argv[3])>>>();
+        else prepare(argv[2], atoi(argv[3]) * MIB), launch(argv[1], atoi(argv[3]) * MIB);
+        CHECK(cudaDeviceSynchronize());
+        return 0;
+    }
     grids();
     states();
     repeats();

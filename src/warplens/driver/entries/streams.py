@@ -6,6 +6,8 @@ from warplens.driver.cells import (
     HOST_FUNCTION,
     STREAM_CALLBACK,
     called,
+    get_bytes,
+    put_bytes,
     put_f32,
     put_i32,
     put_u32,
@@ -16,6 +18,8 @@ from warplens.driver.graphs import record, wait
 from warplens.driver.machine import Driver
 from warplens.driver.status import DriverError, Status
 from warplens.driver.timeline import Event, NodeKind, Stream, Work
+
+_ATTRIBUTE_BYTES = 64
 
 
 def _create(driver: Driver, stream: int, flags: int, priority: int) -> None:
@@ -53,6 +57,25 @@ def synchronize(driver: Driver, stream: Pointer) -> None:
     driver.context()
     if driver.stream(stream).capture is not None:
         raise DriverError(Status.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+
+
+@entry("cuStreamSetAttribute")
+def set_attribute(driver: Driver, stream: Pointer, attribute: I32, value: Pointer) -> None:
+    """Hints about L2, synchronisation and priority, which are remembered."""
+    driver.stream(stream).attributes[attribute] = get_bytes(value, _ATTRIBUTE_BYTES)
+
+
+@entry("cuStreamGetAttribute")
+def attribute(driver: Driver, stream: Pointer, attribute: I32, value: Pointer) -> None:
+    """What was set, or nothing."""
+    found = driver.stream(stream).attributes.get(attribute, bytes(_ATTRIBUTE_BYTES))
+    put_bytes(value, found)
+
+
+@entry("cuStreamCopyAttributes")
+def copy_attributes(driver: Driver, target: Pointer, source: Pointer) -> None:
+    """Sets what another stream has."""
+    driver.stream(target).attributes.update(driver.stream(source).attributes)
 
 
 @entry("cuStreamAttachMemAsync")

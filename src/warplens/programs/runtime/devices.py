@@ -29,6 +29,18 @@ _ONLY_12 = {
     "hostNativeAtomicSupported": "singleToDoublePrecisionPerfRatio",
     "cooperativeLaunch": "cooperativeMultiDeviceLaunch",
 }  # fmt: skip
+# The driver's numbers of what the runtime says of the largest textures and surfaces.
+_LARGEST = {
+    "maxTexture1D": (21,), "maxTexture1DMipmap": (77,), "maxTexture1DLinear": (69,),
+    "maxTexture2D": (22, 23), "maxTexture2DMipmap": (73, 74), "maxTexture2DLinear": (70, 71, 72),
+    "maxTexture2DGather": (45, 46), "maxTexture3D": (24, 25, 26), "maxTexture3DAlt": (47, 48, 49),
+    "maxTextureCubemap": (52,), "maxTexture1DLayered": (42, 43),
+    "maxTexture2DLayered": (27, 28, 29), "maxTextureCubemapLayered": (53, 54),
+    "maxSurface1D": (55,), "maxSurface2D": (56, 57), "maxSurface3D": (58, 59, 60),
+    "maxSurface1DLayered": (61, 62), "maxSurface2DLayered": (63, 64, 65),
+    "maxSurfaceCubemap": (66,), "maxSurfaceCubemapLayered": (67, 68),
+    "persistingL2CacheMaxSize": (108,), "accessPolicyMaxWindowSize": (109,),
+}  # fmt: skip
 _FORMATS = {"unsigned int": "I", "size_t": "Q", "int": "i"}
 
 
@@ -158,6 +170,7 @@ def _values(gpu: SimulatedGpu) -> dict[str, Any]:
     spec, a = gpu.spec, DeviceAttribute
     known = device_attributes(gpu)
     return {
+        **{name: tuple(known[n] for n in numbers) for name, numbers in _LARGEST.items()},
         "name": gpu.name.encode()[:255],
         "uuid": _UUID + bytes((gpu.index,)),
         "totalGlobalMem": spec.dram_size_bytes,

@@ -185,6 +185,48 @@ def set_ready_copy(
     change_work(program.driver, node, _copy(program, target, source, nbytes, kind), executable)
 
 
+@entry("cudaGraphMemcpyNodeSetParams1D", kind="plain")
+def set_copy_1d(
+    program: Program, node: Pointer, target: Pointer, source: Pointer, nbytes: U64, kind: I32
+) -> None:
+    """Another copy."""
+    change_work(program.driver, node, _copy(program, target, source, nbytes, kind))
+
+
+@entry("cudaGraphMemcpyNodeSetParams", kind="plain")
+def set_slices(program: Program, node: Pointer, parameters: Pointer) -> None:
+    """Another copy of slices of rows."""
+    change_work(program.driver, node, _slices(program, parameters))
+
+
+@entry("cudaGraphExecMemcpyNodeSetParams", kind="plain")
+def set_ready_slices(
+    program: Program, executable: Pointer, node: Pointer, parameters: Pointer
+) -> None:
+    """Another copy of slices in a graph that was instantiated."""
+    change_work(program.driver, node, _slices(program, parameters), executable)
+
+
+@entry("cudaGraphExecMemcpyNodeSetParamsToSymbol", kind="plain")
+def set_ready_copy_to_symbol(
+    program: Program, executable: Pointer, node: Pointer, symbol: Pointer, source: Pointer,
+    nbytes: U64, offset: U64, kind: I32,
+) -> None:  # fmt: skip
+    """Another copy to a variable in a graph that was instantiated."""
+    made = _copy(program, part_of_symbol(program, symbol, nbytes, offset), source, nbytes, kind)
+    change_work(program.driver, node, made, executable)
+
+
+@entry("cudaGraphExecMemcpyNodeSetParamsFromSymbol", kind="plain")
+def set_ready_copy_from_symbol(
+    program: Program, executable: Pointer, node: Pointer, target: Pointer, symbol: Pointer,
+    nbytes: U64, offset: U64, kind: I32,
+) -> None:  # fmt: skip
+    """Another copy from a variable in a graph that was instantiated."""
+    made = _copy(program, target, part_of_symbol(program, symbol, nbytes, offset), nbytes, kind)
+    change_work(program.driver, node, made, executable)
+
+
 @entry("cudaGraphExecMemsetNodeSetParams", kind="plain")
 def set_ready_fill(
     program: Program, executable: Pointer, node: Pointer, parameters: Pointer
