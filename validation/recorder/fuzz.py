@@ -91,7 +91,8 @@ def as_arrays(kernels: Sequence[programs.Kernel]) -> dict[str, np.ndarray]:
     halves = np.array([(x & mask, x >> 64) for k in kernels for x in k.code], np.uint64)
     rows = [(i, at, t) for i, k in enumerate(kernels) for at, to in k.targets.items() for t in to]
     return {"lengths": np.array([len(k.code) for k in kernels]), "low": halves[:, 0],
-            "high": halves[:, 1], "targets": np.array(rows, np.int32).reshape(-1, 3)}  # fmt: skip
+            "high": halves[:, 1], "targets": np.array(rows, np.int32).reshape(-1, 3),
+            "counts": np.array([k.count for k in kernels], np.int32)}  # fmt: skip
 
 
 def as_kernels(data: Any) -> list[programs.Kernel]:
@@ -101,6 +102,9 @@ def as_kernels(data: Any) -> list[programs.Kernel]:
     ends = np.cumsum(data["lengths"]).tolist()
     found = [programs.Kernel(words[end - n : end]) for end, n in
              zip(ends, data["lengths"].tolist(), strict=True)]  # fmt: skip
+    if "counts" in data:
+        for kernel, count in zip(found, data["counts"].tolist(), strict=True):
+            kernel.count = count
     for i, at, target in data["targets"].tolist():
         found[i].targets.setdefault(at, []).append(target)
     return found
@@ -120,13 +124,13 @@ class Bench:
                  inputs: Any) -> None:  # fmt: skip
         self.driver, self.carrier, self.kernels = driver, carrier, kernels
         self.given = driver.upload(inputs)
-        self.count = programs.PROGRAMS * programs.ROWS * programs.THREADS * 4
+        self.count = max(k.count for k in kernels) * programs.ROWS * programs.THREADS * 4
         self.out = driver.alloc(4 * self.count)
         self.constants = slots.constants_cell()
 
-    def launch(self, function: Any) -> None:
-        """One launch, not waited for."""
-        self.driver.launch(function, (programs.PROGRAMS,), (programs.THREADS,),
+    def launch(self, function: Any, i: int) -> None:
+        """One launch of a kernel, not waited for."""
+        self.driver.launch(function, (self.kernels[i].count,), (programs.THREADS,),
                            (self.given, self.out, self.out, self.constants))  # fmt: skip
 
     def clear(self) -> None:
@@ -148,10 +152,10 @@ class Bench:
             runs = []
             for _ in range(3):
                 self.clear()
-                self.launch(function)
+                self.launch(function, i)
                 self.driver.synchronize()
                 result = self.driver.download(self.out, self.count, np.uint32)
-                runs.append(result.reshape(programs.PROGRAMS, programs.ROWS, programs.THREADS, 4))
+                runs.append(result.reshape(-1, programs.ROWS, programs.THREADS, 4))
             self.driver.unload(module)
             found[i] = runs[0], np.logical_and.reduce(
                 [(runs[0] == run).all(axis=(1, 2, 3)) for run in runs[1:]]
@@ -175,7 +179,7 @@ def counted(
         module = bench.module(i)
         function = driver.function(module, a.CARRIER)
         values = counters.measure(
-            lambda f=function: bench.launch(f), bench.clear, driver.synchronize
+            lambda f=function, i=i: bench.launch(f, i), bench.clear, driver.synchronize
         )
         found[n] = [values[name] for name in COUNTERS]
         driver.unload(module)

@@ -38,7 +38,7 @@ _DEPTH = 4
 _BRA, _BSSY, _BSYNC, _BREAK = 0x7947, 0x7945, 0x7941, 0x7942
 _FLOW = 0x03800000 << 64
 _ANY = 1 << 84  # of a BRA.U
-_COMPUTED = (0x949, 0x950)  # BRX and RET add their register to an address
+COMPUTED = (0x949, 0x950)  # BRX and RET add their register to an address
 
 
 @dataclass(frozen=True)
@@ -91,10 +91,11 @@ class _Switch:
 
 @dataclass
 class Kernel:
-    """The code of one kernel, and where the BRX at each byte offset may go."""
+    """The code of one kernel, where the BRX at each byte offset may go, and its programs."""
 
     code: list[int] = field(default_factory=list)
     targets: dict[int, list[int]] = field(default_factory=dict)
+    count: int = PROGRAMS
 
 
 @dataclass
@@ -134,7 +135,7 @@ class Program:
                     code.append(a.with_target(item.word, distance))
         # these go to an address in the kernel: their target is the kernel's begin
         kernel.code += [
-            a.with_target(x, -(start + i + 1)) if x & 0xFFF in _COMPUTED else x
+            a.with_target(x, -(start + i + 1)) if x & 0xFFF in COMPUTED else x
             for i, x in enumerate(code)
         ]
 
@@ -474,11 +475,16 @@ def kernel(programs: Sequence[Program]) -> Kernel:
     starts = [len(code) + 2 * len(programs)]
     for program in programs:
         starts.append(starts[-1] + len(program))
-    for i, start in enumerate(starts[:-1]):
-        unequal = w.put(0x03F05270 << 64 | 0x780C, 24, 8, _T)  # ISETP.NE.AND P0, PT, R, i, PT
-        code.append(w.controlled(w.put(unequal, 32, 32, i)))
-        code.append(a.guarded(a.branch(start - len(code) - 1), 0, True))
-    made = Kernel(code)
+    choose(code, starts[:-1])
+    made = Kernel(code, count=len(programs))
     for program, start in zip(programs, starts, strict=False):
         program.put_into(made, start)
     return made
+
+
+def choose(code: list[int], starts: Sequence[int]) -> None:
+    """Adds the comparisons with which block i goes to the i-th of these places."""
+    for i, start in enumerate(starts):
+        unequal = w.put(0x03F05270 << 64 | 0x780C, 24, 8, _T)  # ISETP.NE.AND P0, PT, R, i, PT
+        code.append(w.controlled(w.put(unequal, 32, 32, i)))
+        code.append(a.guarded(a.branch(start - len(code) - 1), 0, True))

@@ -25,7 +25,6 @@ import slots
 import fuzz
 import programs
 
-SHAPE = (programs.PROGRAMS, programs.ROWS, programs.THREADS, 4)
 COUNTERS = fuzz.COUNTERS
 _state: dict[str, Any] = {}
 
@@ -42,10 +41,10 @@ def executed(
     cubin = a.carried(carrier, kernel.code, programs.REGISTER_COUNT, kernel.targets)
     cubin = a.trimmed(cubin, len(kernel.code))
     module = wl.Device("H200", options=LaunchOptions(timing=False, workers=1)).load(cubin)
-    out = np.full(SHAPE, 0xEEEEEEEE, np.uint32)
+    out = np.full((kernel.count, programs.ROWS, programs.THREADS, 4), 0xEEEEEEEE, np.uint32)
     ordered = partial(configured.LaunchConfig, part_order=order)
     with mock.patch.object(configured, "LaunchConfig", ordered):
-        launch = module[a.CARRIER][programs.PROGRAMS, programs.THREADS](
+        launch = module[a.CARRIER][kernel.count, programs.THREADS](
             inputs.copy(), out, np.zeros(4, np.uint32), bytes(slots.constants_cell())
         )
     return out, [float(launch.metric(name)) for name in COUNTERS]
@@ -72,14 +71,15 @@ def replay(cubins: Path, out: Path, jobs: int, seconds: float, chosen: list[int]
     """Executes kernels until the time is up and writes replayed.npz."""
     _begin(cubins, time.monotonic() + seconds)
     count = len(_state["kernels"])
-    found = np.zeros((count, programs.PROGRAMS, programs.ROWS), np.uint64)
+    most = max(k.count for k in _state["kernels"])
+    found = np.zeros((count, most, programs.ROWS), np.uint64)
     counters = np.full((count, len(COUNTERS)), np.nan)
     errors: dict[int, str] = {}
     items = chosen if chosen is not None else list(range(count))
     with mp.get_context("fork").Pool(jobs, maxtasksperchild=16) as pool:
         for i, digest, values, error in pool.imap_unordered(_one, items):
             if digest is not None:
-                found[i], counters[i] = digest, values
+                found[i, : len(digest)], counters[i] = digest, values
             elif error:
                 errors[i] = error
     out.mkdir(parents=True, exist_ok=True)

@@ -39,7 +39,7 @@ _MODIFIERS: tuple[tuple[str, str, str], ...] = (
      "PRIVATE EXCLUSIVE", _CACHE),
     (_MEMORY, "STRONG WEAK MMIO CTA SM GPU SYS VC", _ORDER),
     (_MEMORY, "E 32 U ADDR", _WIDTH),
-    ("ATOM ATOMG ATOMS", "SPIN", _SCHEDULING),
+    ("ATOM ATOMG ATOMS", "SPIN", _NAME),
     ("ATOM ATOMG ATOMS RED REDG", "RN", "the only rounding of such a sum"),
     ("LDC LDCU ULDC", "32 U", _WIDTH),
     ("LDC", "IL IS ISL", "which bits of an index select a bank; within a bank all are alike"),

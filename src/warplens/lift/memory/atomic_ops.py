@@ -140,6 +140,7 @@ def _served(w: RegionWriter, address: tuple[Value, Value | None, int], operation
 def _cast_result(w: RegionWriter, outputs: list[Operand], words: int) -> None:
     """ATOMS.CAST.SPIN: whether the exchange happened, as 0/1 (of its width) or as a predicate.
 
+    Only lanes whose turn it is exchange (`atomic_ir.turn`); compiled code tries again with others.
     ATOM.CAST, which has the predicate, leaves the register where it does not hold: recorded on
     global memory, where it never does.
     """
@@ -164,6 +165,8 @@ def _use_atomic(w: RegionWriter, space: str, operation: str, kind: str, bits: in
         (f"wl.{s}.{stem}", atomic_ir.atomic(s, operation, kind, bits, w.observe, result))
         for s in spaces
     ]
+    if operation == "CAST" and space != "global":
+        functions.insert(0, (f"wl.turn.{bits // 8}", atomic_ir.turn(bits // 8)))
     if space == "generic":
         text = atomic_ir.generic_atomic(operation, kind, bits, result, w.clusters)
         functions.append((f"wl.generic.{stem}", text))

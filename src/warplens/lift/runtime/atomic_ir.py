@@ -38,7 +38,7 @@ def _element(stem: str, slot: int, lane: str, n_words: int) -> str:
 
 def _keep_result(operation: str, t: str, tag: str, slot: int = RESULTS) -> str:
     """Lines that store what a lane gets back, from %old."""
-    result, lines = f"%old_{tag}", []
+    result, lines = "0" if operation == "NEVER" else f"%old_{tag}", []
     if operation == "CAST":
         result = f"%{tag}.won"
         lines += [
@@ -225,6 +225,53 @@ def atomic_stem(operation: str, kind: str, bits: int, result: bool) -> str:
     return f"atomic.{operation}.{kind}.{bits}" + ("" if result else ".quiet")
 
 
+def turn(size: int) -> str:
+    """@wl.turn.SIZE: of lanes on shared memory those that one pass over the banks serves.
+
+    Of each bank that is the lowest lane, whatever its word holds; of 64 bits in each half-warp.
+    """
+    banks, shift = (32, 2) if size == 4 else (16, 3)
+    half = "  %half = and i32 %l, 16" if size == 8 else "  %half = add i32 0, 0"
+    return f"""define internal i32 @wl.turn.{size}({V} %off, i32 %mask) noinline {{
+entry:
+  %places = alloca {V}, align 128
+  store {V} %off, ptr %places, align 128
+  br label %loop
+loop:
+  %left = phi i32 [ %mask, %entry ], [ %left2, %loop ]
+  %used = phi i32 [ 0, %entry ], [ %used2, %loop ]
+  %won = phi i32 [ 0, %entry ], [ %won2, %loop ]
+  %l = call i32 @llvm.cttz.i32(i32 %left, i1 true)
+  %p = getelementptr i32, ptr %places, i32 %l
+  %o = load i32, ptr %p, align 4
+  %word = lshr i32 %o, {shift}
+  %bank = and i32 %word, {banks - 1}
+{half}
+  %place = or i32 %bank, %half
+  %bit = shl i32 1, %place
+  %used2 = or i32 %used, %bit
+  %first = icmp ne i32 %used, %used2
+  %own = shl i32 1, %l
+  %gain = select i1 %first, i32 %own, i32 0
+  %won2 = or i32 %won, %gain
+  %low = sub i32 %left, 1
+  %left2 = and i32 %left, %low
+  %more = icmp ne i32 %left2, 0
+  br i1 %more, label %loop, label %done
+done:
+  ret i32 %won2
+}}"""
+
+
+def _in_turn(size: int) -> str:
+    """Lines that give %turn, the lanes that are served; the others get 0."""
+    lines = [f"  %turn = call i32 @wl.turn.{size}({V} %off32, i32 %mask)"]
+    for k in range(size // 4):
+        lines += [scratch(f"lost{k}", RESULTS + k),
+                  f"  store {V} zeroinitializer, ptr %lost{k}, align 64"]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
 def atomic(
     space: str, operation: str, kind: str, bits: int, observe: bool = False, result: bool = True
 ) -> str:
@@ -232,12 +279,16 @@ def atomic(
     name = f"wl.{space}.{atomic_stem(operation, kind, bits, result)}"
     size = bits // 8
     if space == "shared":
-        action = f"  br label %at.before\nat.before:\n{loop(operation, kind, bits, '%mask', True, result)}"
+        before, lanes = (_in_turn(size), "%turn") if operation == "CAST" else ("", "%mask")
+        work = loop(operation, kind, bits, lanes, True, result)
+        action = f"{before}  br label %at.before\nat.before:\n{work}"
         counted = COMPARE if operation in ("CAS", "CAST") else ATOMIC
         if operation == "POPC":  # lanes that count in one word are added up first
             counted = LOAD
         return shared_access(name, size, at.ACCESS_ATOMIC, action, observe, counted)
-    lanes = loop(operation, kind, bits, "%in", False, result)
+    # CAST exchanges in shared memory alone: elsewhere it tells that it did not
+    done = "NEVER" if operation == "CAST" else operation
+    lanes = loop(done, kind, bits, "%in", False, result)
     action = f"""  br label %at.before
 at.before:
 {lanes}

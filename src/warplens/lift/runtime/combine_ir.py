@@ -176,4 +176,6 @@ def combine(operation: str, kind: str, bits: int) -> str:
         return f"  %same = icmp eq {t} %old, %b\n  %new = select i1 %same, {t} %c, {t} %old{_EVEN}"
     if operation == "POPC":
         return f"  %new = add {t} %old, 1"
+    if operation == "NEVER":
+        return f"  %new = add {t} %old, 0"
     return _packed_add(kind[:-2]) if kind.endswith("x2") else _float_add(kind)
