@@ -78,10 +78,42 @@ def _name(shape: str, times: int, packs: bool) -> str:
 CASES = [(shape, times, packs) for shape in SHAPES for times in (1, 4) for packs in (False, True)]
 
 
+ZEROS = """
+extern "C" __global__ void zeros(unsigned *cells) {
+    __shared__ unsigned slot;
+    unsigned place = (unsigned)__cvta_generic_to_shared(&slot), v[2];
+    if (threadIdx.x < 32)
+        asm volatile("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], 32;" ::"r"(place) : "memory");
+    __syncthreads();
+    unsigned own = slot + (threadIdx.x / 32 << 21);
+    asm volatile("tcgen05.st.sync.aligned.32x32b.x2.b32 [%0], {%1, %1};" ::"r"(own), "r"(7));
+    asm volatile("tcgen05.st.sync.aligned.32x32b.x1.b32 [%0], {%1};" ::"r"(own), "r"(0));
+    asm volatile("tcgen05.wait::st.sync.aligned;" ::: "memory");
+    asm volatile("tcgen05.ld.sync.aligned.32x32b.x2.b32 {%0, %1}, [%2];" : "=r"(v[0]), "=r"(v[1]) : "r"(own));
+    asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");
+    cells[2 * threadIdx.x] = v[0], cells[2 * threadIdx.x + 1] = v[1];
+    __syncthreads();
+    if (threadIdx.x < 32)
+        asm volatile("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, 32;" ::"r"(slot));
+}
+"""  # noqa: E501
+
+
+def test_zeros_have_no_register() -> None:
+    """A store of zeros names RZ."""
+    kernel = module()["zeros"]
+    cells = np.ones((128, 2), np.uint32)
+
+    kernel[1, 128](cells)
+
+    assert any(" RZ" in i.text for i in kernel.sass.instructions if i.opcode == "STTM")
+    assert (cells == (0, 7)).all()
+
+
 @lru_cache(maxsize=1)
 def module() -> Any:
     """All kernels."""
-    source = "\n".join(_kernel(*case) for case in CASES)
+    source = ZEROS + "\n".join(_kernel(*case) for case in CASES)
     return Device("sm_100").compile(source, options=["-arch=sm_100a"])
 
 

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import warplens
-
 pytestmark = pytest.mark.long
 
 
@@ -44,11 +42,11 @@ class _OfHost:
         return 1, 0
 
 
-def test_cutile(gpu: Any) -> None:
-    """A sum; a product of matrices before compute capability 9.0, from where on it is refused."""
+@pytest.mark.parametrize("tile", [32, 128])
+def test_cutile(gpu: Any, tile: int) -> None:
+    """A sum; a product of matrices, from compute capability 9.0 on with tensor maps."""
     pytest.importorskip("cuda.tile")
     import cuda.tile as ct
-    from cuda.core import Device
 
     from tests.frontends import tile_kernels
     from tests.frontends.device_arrays import Shown, make_current
@@ -58,15 +56,12 @@ def test_cutile(gpu: Any) -> None:
     a, b, c = Shown(x), Shown(2 * x), Shown(0 * x)
     ct.launch(0, (8,), tile_kernels.add, (a, b, c, 128))
     random = np.random.default_rng(1)
-    left, right = (random.integers(-3, 4, (64, 64)).astype(np.float16) for _ in range(2))
-    product = Shown(np.zeros((64, 64), np.float32))
-    arguments = (Shown(left), Shown(right), product, 32, 32, 32)
+    size = 2 * tile
+    left, right = (random.integers(-3, 4, (size, size)).astype(np.float16) for _ in range(2))
+    product = Shown(np.zeros((size, size), np.float32))
+    arguments = (Shown(left), Shown(right), product, tile, tile, tile)
 
     assert np.array_equal(c.read(), 3 * x)
-    if Device().compute_capability >= (9, 0):  # maps are the driver's to make
-        with pytest.raises(warplens.WarplensError, match=r"UTMALDG|no tensor map"), gpu:
-            ct.launch(0, (2, 2), tile_kernels.matmul, arguments)
-        return
     ct.launch(0, (2, 2), tile_kernels.matmul, arguments)
     assert np.array_equal(product.read(), left.astype(np.float32) @ right.astype(np.float32))
 

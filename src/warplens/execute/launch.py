@@ -145,6 +145,7 @@ class Launching:
                  config: LaunchConfig, n_workers: int) -> None:  # fmt: skip
         self.program, self.image, self.memory, self.config = program, image, memory, config
         self.n_workers = n_workers
+        self.params = program.given(config.params)
         kernel = program.lifted.kernel
         stack = _MINIMUM_STACK if kernel.uses_recursion else 0
         self.local_bytes = (max(kernel.local_bytes, kernel.frame_bytes, stack) + 15) // 16 * 16
@@ -159,7 +160,7 @@ class Launching:
         if program.asks_for_workspace:
             give_workspace(kernel, memory, self.banks[0])
         if program.asks_for_parameters:
-            give_parameters(kernel, memory, config.params, self.banks[0])
+            give_parameters(kernel, memory, self.params, self.banks[0])
         self.banks[2] = program.bank2
         self.table = memory.table(spare=4096 if program.uses_heap else 64)
         self.n_segments = len(memory.segments)
@@ -193,7 +194,7 @@ class Launching:
             )  # fmt: skip
         bank = known[shape].copy()
         start = kernel.parameter_base
-        bank[start : start + len(config.params)] = np.frombuffer(config.params, np.uint8)
+        bank[start : start + len(self.params)] = np.frombuffer(self.params, np.uint8)
         return bank
 
     def _allow_everything(self) -> None:

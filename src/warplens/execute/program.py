@@ -11,8 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.errors import Unsupported
+from warplens.execute import host_code
 from warplens.execute.cooperative import asks_for_parameters, asks_for_workspace
 from warplens.execute.device_functions import HOOKS, hook_address
+from warplens.execute.host_code import HostCode
 from warplens.execute.memory import DeviceMemory
 from warplens.isa import families
 from warplens.isa.tensor_memory import has_tensor_memory
@@ -88,6 +90,7 @@ class Program:
     asks_for_parameters: bool
     samples: bool  # it uses textures or surfaces
     has_tensor_memory: bool
+    host_code: bytes  # of the module: it makes tensor maps of the arguments
     meets_as_grid: bool  # its blocks wait for each other at the grid's barrier
     observed: bool | Watch = False
     is_fast: bool = False
@@ -121,6 +124,17 @@ class Program:
         self.regions[:] = self._fast_code.addresses
 
     _fast_code: jit.MachineCode | None = None
+    _host: HostCode | None = None
+
+    def given(self, parameters: bytes) -> bytes:
+        """A launch's parameters as the kernel sees them, with maps that its module makes of them."""
+        if not self.host_code:
+            return parameters
+        if self._host is None:
+            self._host = host_code.load(self.host_code)
+        kernel = self.lifted.kernel
+        size = len(kernel.constants.get(0, b"")) - kernel.parameter_base
+        return self._host.changed(kernel.name, parameters, min(size, host_code.ROOM))
 
     def bound_of(self, index: int) -> Bound:
         """An instruction with its table entry."""
@@ -203,6 +217,7 @@ def assemble(lifted: Lifted, code: jit.MachineCode, cubin: Cubin, features: Host
         asks_for_parameters=asks_for_parameters(kernel),
         samples=any(i.opcode in _SAMPLING for i in kernel.instructions),
         has_tensor_memory=has_tensor_memory(kernel),
+        host_code=cubin.host_code,
         meets_as_grid="__cuda_syscall_CGS_sync" in _externs(kernel, cubin),
         observed=observe,
         is_fast=single,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from warplens.isa.table import op
-from warplens.sass.model import Imm, Instruction, Pred, Reg, SassKernel, Token, UPred, UReg
+from warplens.sass.model import RZ, Imm, Instruction, Pred, Reg, SassKernel, Token, UPred, UReg
 
 # how lanes of a warp hold cells: words of a lane for each repetition
 SHAPES = {"": 1, "16dp64bit": 1, "16dp128bit": 2, "16dp256bit": 4, "16dp32bit_t0_t15": 1,
@@ -193,7 +193,8 @@ def registers_of(inst: Instruction, role: str) -> tuple[list[tuple[Any, int]], l
         return [(UReg(place), 1), (UReg(group), 2)], []
     if role in ("tensor_memory_load", "tensor_memory_store"):
         move = move_of(inst)
-        registers = [Reg(move.register + k) for k in range(move.registers)]
+        count = 0 if move.register == RZ else move.registers  # RZ: zeros, or nothing
+        registers = [Reg(move.register + k) for k in range(count)]
         is_read = move.is_half or role == "tensor_memory_store"
         reads = [(UReg(move.address), 1), *((r, 1) for r in registers if is_read)]
         return reads, registers if role == "tensor_memory_load" else []

@@ -105,6 +105,17 @@ def compile_ir(ir: str, n_regions: int, features: HostFeatures, tier: int) -> Ma
     return MachineCode(engine, addresses)
 
 
+def load_object(data: bytes) -> llvm.ExecutionEngine:
+    """An engine with the code of an object file for this processor."""
+    with _lock:
+        _initialize()
+        machine = llvm.Target.from_default_triple().create_target_machine(codemodel="large")
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine, use_lmm=True)
+        engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+        engine.finalize_object()
+    return engine
+
+
 def compile_lifted(lifted: Lifted, features: HostFeatures) -> MachineCode:
     """Machine code of a lifted kernel."""
     return compile_ir(lifted.ir, len(lifted.layout.regions), features, lifted.tier)

@@ -191,6 +191,7 @@ UNIT_PLACES, UNIT_VALUES, UNIT_GRADIENTS, UNIT_HANDLE, UNIT_RESULTS = 0, 4, 8, 1
 TM_LOAD, TM_STORE, TM_PRODUCT, TM_COPY, TM_FIND, TM_GIVE, TM_COMMIT, TM_LOOK = range(8)  # bits 3:0
 TM_SHAPE = 4  # 4 bits: of a move or copy; of a product the kind: halves, bytes, integers, 4 bits
 TM_PACKED, TM_PAIR = 8, 9  # a bit each
+TM_ZEROS = 10  # of a move: there are no registers
 TM_FROM_MEMORY, TM_STATIONARY, TM_SCALED, TM_FOUR, TM_LANES, TM_SHIFTS = 10, 11, 12, 13, 14, 15
 TM_SHIFT = 16  # 4 bits: D's old value counts 2**-n times
 TM_WORDS, TM_REGISTER = 24, 40  # 16 bits each: repetitions of a move, its first register

@@ -118,6 +118,7 @@ class Cubin:
         device_functions: functions with a section of their own, by name.
         externs: functions that the runtime provides (vprintf, malloc, free, __assertfail).
         shared_symbols: shared variables by name, offset in their kernel's shared section.
+        host_code: bytes of `.nv.host`, an object file for the host's processor.
     """
 
     sm: int
@@ -133,6 +134,7 @@ class Cubin:
     externs: tuple[str, ...]
     shared_symbols: tuple[GlobalSymbol, ...]
     data: bytes = field(repr=False)
+    host_code: bytes = field(repr=False, default=b"")
 
     @property
     def code_names_variables(self) -> bool:
@@ -258,6 +260,7 @@ class _Reading:
             ),
             shared_symbols=tuple(v for v in variables if v.section.startswith(".nv.shared.")),
             data=self.data,
+            host_code=self._bytes(".nv.host"),
         )
 
     def _size(self, name: str) -> int:

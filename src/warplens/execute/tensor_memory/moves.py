@@ -97,7 +97,12 @@ def move(slots: Any, warp: int, mask: int, form: int, inst: int) -> int:
             row = (address >> 16) + row_of(shape, lane, r)
             column = first + (column_of(shape, lane, r) << packed)
             place, register = cell(memory, row, column), record + 128 * r + 4 * lane
-            if is_load and packed:
+            if form >> at.TM_ZEROS & 1:
+                if not is_load:
+                    poke32(place, 0)
+                    if packed:
+                        poke32(place + 4, 0)
+            elif is_load and packed:
                 poke32(register, (peek32(place) & 0xFFFF) | (peek32(place + 4) & 0xFFFF) << 16)
             elif is_load:
                 poke32(register, peek32(place))

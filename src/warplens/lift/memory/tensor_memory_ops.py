@@ -41,17 +41,19 @@ def tensor_memory_move(w: RegionWriter, item: Bound) -> None:
     address = w.operands.bits_word(UReg(move.address), 0, False)
     put_scratch(w, at.TM_A, w.x.add(address, w.x.u32(move.offset & 0xFFFFFFFF)))
     keeps = move.is_half or w.guard is not None
+    count = 0 if move.register == RZ else move.registers
     if not is_load or keeps:
-        for k in range(move.registers):
+        for k in range(count):
             value = w.operands.bits_word(Reg(move.register + k), 0, False)
             place = w.field(record_offset(move.register + k))
             w.line(f"store {V} {value.ref}, ptr {place}, align 64")
     form = (at.TM_LOAD if is_load else at.TM_STORE) | move.is_packed << at.TM_PACKED
     form |= list(SHAPES).index(move.shape) << at.TM_SHAPE
-    form |= move.repeats << at.TM_WORDS | move.register << at.TM_REGISTER
+    form |= move.repeats << at.TM_WORDS | (move.register == RZ) << at.TM_ZEROS
+    form |= (move.register if count else 0) << at.TM_REGISTER
     call_tensor_memory(w, form, w.lanes_mask())
     if is_load:
-        for k in range(move.registers):
+        for k in range(count):
             place = w.field(record_offset(move.register + k))
             word = w.emit(f"load {V}, ptr {place}, align 64")
             w.operands.write_word(move.register + k, Value("u32", word), None)
