@@ -127,7 +127,7 @@ class Program:
     _host: HostCode | None = None
 
     def given(self, parameters: bytes) -> bytes:
-        """A launch's parameters as the kernel sees them, with maps that its module makes of them."""
+        """A launch's parameters as the kernel sees them, with maps that its module makes."""
         if not self.host_code:
             return parameters
         if self._host is None:
