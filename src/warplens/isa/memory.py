@@ -23,6 +23,18 @@ def stg() -> None:
     """Store to global memory."""
 
 
+@op("LDG", role="wide_load", mods=_GLOBAL, requires="256", sig="<-", pipe="lsu",
+    latency="global_load", category="memory", space="global")  # fmt: skip
+def ldg_256() -> None:
+    """Load eight words from global memory (sm_100)."""
+
+
+@op("STG", role="wide_store", mods=_GLOBAL, requires="256", sig="<-", pipe="lsu",
+    latency="global_store", category="memory", space="global")  # fmt: skip
+def stg_256() -> None:
+    """Store eight words to global memory (sm_100)."""
+
+
 @op("LD", role="load", mods=_GLOBAL, sig="<-", pipe="lsu", latency="global_load",
     category="memory", space="generic")  # fmt: skip
 def ld() -> None:

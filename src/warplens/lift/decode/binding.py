@@ -139,6 +139,24 @@ def access_bytes(inst: Instruction) -> int:
     return 8 if wide & set(inst.modifiers) else 4
 
 
+def wide_parts(inst: Instruction) -> list[tuple[Reg, int, int]]:
+    """Registers, offset and number of words of the parts of an access of 256 bits.
+
+    A load names the high words first, a store the low ones. Of a load's words only those that its
+    mask names are written; the known masks name the first words of a part.
+    """
+    named = [o for o in inst.operands if isinstance(o, Reg)]
+    numbers = [o.bits for o in inst.operands if isinstance(o, Imm)]
+    if len(named) != 2 or len(numbers) > 1 or (numbers and inst.opcode[:2] != "LD"):
+        raise BindingError(f"operands of {inst.mnemonic}")
+    mask = numbers[0] if numbers else 0xFF
+    low, high = reversed(named) if inst.opcode[:2] == "LD" else named
+    counts = [(mask >> shift & 15).bit_length() for shift in (0, 4)]
+    if mask != (1 << counts[0]) - 1 | (1 << counts[1]) - 1 << 4:
+        raise BindingError(f"mask {mask:#x} of {inst.mnemonic}")
+    return [(low, 0, counts[0]), (high, 16, counts[1])]
+
+
 def is_wide_address(inst: Instruction, mem: Mem) -> bool:
     """Whether the address is 64 bits: global and generic accesses print .E or a .64 base."""
     return mem.wide or "E" in inst.modifiers
@@ -166,6 +184,10 @@ def _role_effects(inst: Instruction, op: Op) -> tuple[list[int], list[int]]:
         if role == "b2r":
             while operands and isinstance(operands[0], Pred | UPred):
                 writes += _keys(operands.pop(0), 1)
+    elif role in ("wide_load", "wide_store"):
+        keys = [k for register, _, n in wide_parts(inst) for k in _keys(register, n)]
+        places = [k for o in operands if isinstance(o, Mem) for k in memory_keys(o, True)]
+        return (places, keys) if role == "wide_load" else (places + keys, [])
     elif role in ("mbarrier_arrive", "mbarrier_count", "mbarrier_check"):
         writes += _keys(operands.pop(0), 2)
     elif role in ("bulk_copy", "bulk_reduce"):

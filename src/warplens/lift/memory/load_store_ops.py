@@ -9,8 +9,9 @@ from __future__ import annotations
 from functools import cache
 
 from warplens.lift import layout as at
-from warplens.lift.decode.binding import BindingError, Bound, access_bytes
+from warplens.lift.decode.binding import BindingError, Bound, access_bytes, wide_parts
 from warplens.lift.engines.host import HostFeatures
+from warplens.lift.engines.llvm_lanes import Value
 from warplens.lift.memory.addresses import (
     address_of,
     get_scratch,
@@ -91,6 +92,17 @@ def load(w: RegionWriter, item: Bound) -> None:
     if space in ("global", "generic") and not is_wide(item, mem, space):
         raise BindingError("32-bit global address")
     address = placed(w, space, address_of(w, mem, is_wide(item, mem, space)))
+    values = _load_words(w, item, space, size, address, signed)
+    destination = next(o for o in item.inst.operands if isinstance(o, Reg))
+    write_words(w, destination, values)
+
+
+_Address = tuple[Value, Value | None, int]
+
+
+def _load_words(w: RegionWriter, item: Bound, space: str, size: int, address: _Address,
+                signed: bool) -> list[str]:  # fmt: skip
+    """The words of each lane."""
     _use_move(w, space, "load", size)
     slow_down(w, item)
     site_index, slot = new_site(w, space, size, "load", True)
@@ -119,8 +131,27 @@ def load(w: RegionWriter, item: Bound) -> None:
             ))
             for k in range(len(values))
         ]  # fmt: skip
-    destination = next(o for o in item.inst.operands if isinstance(o, Reg))
-    write_words(w, destination, values)
+    return values
+
+
+@role("wide_load")
+def wide_load(w: RegionWriter, item: Bound) -> None:
+    """LDG.256 high, low, [address], mask: two loads of four words; a mask names words."""
+    for destination, offset, count in wide_parts(item.inst):
+        mem = memory_operand(item)
+        low, high, first = address_of(w, mem, True)
+        values = _load_words(w, item, space_of(item), 16, (low, high, first + offset), False)
+        write_words(w, destination, values[:count])
+
+
+@role("wide_store")
+def wide_store(w: RegionWriter, item: Bound) -> None:
+    """STG.256 [address], low, high: two stores of four words."""
+    for source, offset, _ in wide_parts(item.inst):
+        mem = memory_operand(item)
+        low, high, first = address_of(w, mem, True)
+        values = [w.operands.bits_word(source, k, False) for k in range(4)]
+        _store_words(w, item, space_of(item), 16, (low, high, first + offset), values)
 
 
 @role("store")
@@ -134,6 +165,12 @@ def store(w: RegionWriter, item: Bound) -> None:
     words = max(1, size // 4)
     values = [w.operands.bits_word(sources[0], k, False) for k in range(words)]
     address = placed(w, space, address_of(w, mem, is_wide(item, mem, space)))
+    _store_words(w, item, space, size, address, values)
+
+
+def _store_words(w: RegionWriter, item: Bound, space: str, size: int, address: _Address,
+                 values: list[Value]) -> None:  # fmt: skip
+    """Stores words of each lane."""
     _use_move(w, space, "store", size)
     slow_down(w, item)
     site_index, slot = new_site(w, space, size, "store", True)
