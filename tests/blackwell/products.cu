@@ -69,8 +69,9 @@ __device__ void end(unsigned base, unsigned long long *barrier, unsigned *after)
 KERNEL(f16, SHARED(".cta_group::1.kind::f16"))
 KERNEL(tf32, SHARED(".cta_group::1.kind::tf32"))
 KERNEL(f8f6f4, SHARED(".cta_group::1.kind::f8f6f4"))
-#ifdef BYTES
+#ifdef OF_SM_100  // later chips lack them
 KERNEL(i8, SHARED(".cta_group::1.kind::i8"))
+KERNEL(f16_shifted, asm volatile(COUNTS ".cta_group::1.kind::f16 [%4], %0, %1, %2, p, 3;}" ::"l"(a), GIVEN : "memory"))
 #endif
 KERNEL(f16_memory, MEMORY(".cta_group::1.kind::f16"))
 KERNEL(f16_ws, SHARED(".ws.cta_group::1.kind::f16"))
@@ -80,7 +81,6 @@ KERNEL(mxf4, SCALED(".cta_group::1.kind::mxf4.block_scale.scale_vec::2X"))
 KERNEL(mxf4nvf4, SCALED(".cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::2X"))
 KERNEL(nvf4, SCALED(".cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::4X"))
 KERNEL(f16_masked, asm volatile(COUNTS ".cta_group::1.kind::f16 [%4], %0, %1, %2, {%5, %6, %7, %8}, p;}" ::"l"(a), GIVEN, "r"(o.masks[0]), "r"(o.masks[1]), "r"(o.masks[2]), "r"(o.masks[3]) : "memory"))
-KERNEL(f16_shifted, asm volatile(COUNTS ".cta_group::1.kind::f16 [%4], %0, %1, %2, p, 3;}" ::"l"(a), GIVEN : "memory"))
 #define COPY(NAME, FORM) KERNEL(NAME, asm volatile("tcgen05.cp.cta_group::1." FORM " [%0], %1;" ::"r"(d), "l"(b) : "memory"))
 COPY(copy_128x256b, "128x256b")
 COPY(copy_4x256b, "4x256b")

@@ -20,10 +20,10 @@ DATA = Path(__file__).parents[2] / "validation" / "data"
 
 @lru_cache(maxsize=2)
 def module(architecture: str = "100a") -> Any:
-    """The kernels; sm_100a has bytes, which sm_103a lacks."""
+    """The kernels; sm_103a lacks bytes, sm_110a D's old value scaled."""
     options = [f"-arch=sm_{architecture}"]
     if architecture == "100a":
-        options.append("-DBYTES")
+        options.append("-DOF_SM_100")
     source = Path(__file__).parent / "products.cu"
     return Device(f"sm_{architecture[:3]}").compile(source, options=options)
 
@@ -369,3 +369,18 @@ def test_copies(name: str, rows: int, pieces: int, lanes: Any) -> None:
         for lane in lanes(row):
             wanted[lane, 8 : 8 + 4 * pieces] = data[row].reshape(-1)
     assert np.array_equal(after, wanted)
+
+
+@pytest.mark.parametrize("architecture", ["103a", "110a"])
+def test_other_architectures(architecture: str) -> None:
+    """sm_103a and sm_110a have the same instructions."""
+    rng = np.random.default_rng(10)
+    a, b = small(rng, 128, 16), small(rng, 32, 16)
+    first, da = along_k(bytes_of(bits16(a, 0)), 2, 0)
+    second, db = along_k(bytes_of(bits16(b, 0)), 2, len(first))
+    idesc, before = instruction(128, 32, a=0, b=0, d=1), np.zeros((128, 8), np.uint32)
+
+    after = run("f16", np.concatenate([first, second]), da, db, idesc, before, adds=0,
+                architecture=architecture)  # fmt: skip
+
+    assert np.array_equal(after[:, :32].view(np.float32), a @ b.T)
