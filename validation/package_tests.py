@@ -23,6 +23,7 @@ import sys
 import time
 import unittest
 from collections import Counter
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +90,7 @@ def run_module(name: str, gpu: str) -> None:
     signal.signal(signal.SIGPROF, too_slow)
     import warplens.cuda
 
-    warplens.cuda.choose(gpu, prints=True)
+    driver = warplens.cuda.choose(gpu, prints=True)
     name, _, part = name.partition(":")
     module = importlib.import_module(f"{ROOT}.{name}")
     tests = list(_flat(unittest.defaultTestLoader.loadTestsFromModule(module)))
@@ -98,15 +99,15 @@ def run_module(name: str, gpu: str) -> None:
         tests = tests[nth - 1 :: parts]
     result, suite = Outcomes(), unittest.TestSuite()
     for test in tests:
-        suite.addTest(_Guarded(test))
+        suite.addTest(_Guarded(test, driver.recover))
     suite.run(result)
 
 
 class _Guarded:
-    """A test whose time limit counts as a failure of this test alone."""
+    """A test whose time limit, or fault on the GPU, is a failure of this test alone."""
 
-    def __init__(self, test: Any) -> None:
-        self._test = test
+    def __init__(self, test: Any, recover: Callable[[], None]) -> None:
+        self._test, self._recover = test, recover
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._test, name)
@@ -116,6 +117,7 @@ class _Guarded:
             self._test(result)
         except Slow as slow:
             result._tell(self._test, "failed", str(slow))
+        self._recover()
 
 
 def _flat(tests: Any) -> Any:
@@ -157,6 +159,16 @@ def of_module(name: str, gpu: str, seconds: int) -> dict[str, Any]:
     return {"tests": tests, "ended": ended, "seconds": round(time.monotonic() - started)}
 
 
+def outcomes(modules: Iterable[dict[str, Any]]) -> dict[str, tuple[str, str]]:
+    """Outcome and reason of every test; one of which a part failed has failed."""
+    found: dict[str, tuple[str, str]] = {}
+    for of in modules:
+        for name, outcome, reason in of["tests"]:
+            if found.get(name, ("", ""))[0] != "failed":
+                found[name] = outcome, reason
+    return found
+
+
 def table(results: dict[str, Any]) -> str:
     """The results as Markdown: a row for each group of modules, then every failure."""
     rows = ["| modules | passed | failed | skipped by themselves |", "| --- | --- | --- | --- |"]
@@ -164,17 +176,18 @@ def table(results: dict[str, Any]) -> str:
     for group in GROUPS:
         named = {name: of for name, of in results["modules"].items() if name.startswith(group)}
         whole = {name.partition(":")[0] for name in named}
-        counts = Counter(test[1] for of in named.values() for test in of["tests"])
+        tests = outcomes(named.values())
+        counts = Counter(outcome for outcome, _ in tests.values())
         total += counts
         rows.append(
             f"| `{group}`, {len(whole)} modules | {counts['passed']} | {counts['failed']} | "
             f"{counts['skipped']} |"
         )
-        failures += [t for of in named.values() for t in of["tests"] if t[1] == "failed"]
+        failures += [(name, why) for name, (outcome, why) in tests.items() if outcome == "failed"]
     share = 100 * total["passed"] / max(1, total["passed"] + total["failed"])
     rows.append(f"| together | {total['passed']} ({share:.0f} %) | {total['failed']} | "
                 f"{total['skipped']} |")
-    rows += ["", *(f"- `{name}`: {reason}" for name, _, reason in failures)]
+    rows += ["", *(f"- `{name}`: {reason}" for name, reason in failures)]
     return "\n".join(rows)
 
 

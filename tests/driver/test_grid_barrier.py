@@ -58,6 +58,30 @@ def load(api: Api, text: str) -> None:
     api.module = api.value("cuModuleLoadData", image)
 
 
+# Every third thread calls the barrier; the others of its warp go past it and read.
+SOME = GRID[: GRID.index("mov.u32 %i, 0;")] + """
+    .reg .b32 %third, %first;
+    .reg .b64 %after;
+    mov.u32 %t, %tid.x;  rem.u32 %third, %t, 3;  sub.u32 %first, %t, %third;
+    mul.wide.u32 %at, %t, 4;  add.u64 %at, %at, %x;
+    mul.wide.u32 %from, %first, 4;  add.u64 %from, %from, %x;
+    setp.ne.u32 %go, %third, 0;
+    @%go bra done;
+    st.volatile.global.u32 [%at], %t;
+    { .param .b64 a; .param .b32 b; .param .b32 r;
+      st.param.b64 [a], %h; st.param.b32 [b], 0;
+      call (r), __cuda_syscall_CGS_sync, (a, b);
+      ld.param.b32 %v, [r]; }
+    ld.volatile.global.u32 %v, [%at];  add.u32 %v, %v, 100;  st.volatile.global.u32 [%at], %v;
+done:
+    ld.volatile.global.u32 %v, [%from];
+    mul.wide.u32 %after, %n, 4;  add.u64 %after, %after, %at;
+    st.volatile.global.u32 [%after], %v;
+    ret;
+}
+"""
+
+
 @pytest.mark.parametrize(("blocks", "threads"), [(1, 32), (4, 64), (7, 96)])
 def test_rounds_see_each_other(api: Api, blocks: int, threads: int) -> None:
     """Every round reads what the last thread wrote in the one before, blocks and warps apart."""
@@ -73,6 +97,21 @@ def test_rounds_see_each_other(api: Api, blocks: int, threads: int) -> None:
 
     assert code == 0
     assert np.array_equal(api.read(address, x), expected)
+
+
+@pytest.mark.parametrize("threads", [32, 64])
+def test_some_lanes_of_a_warp_come(api: Api, threads: int) -> None:
+    """The others go on at once, and read what is there before the barrier: so an H200 did."""
+    load(api, SOME)
+    x = np.full((2, threads), 0xFFFF, np.uint32)
+    address = api.array(x)
+    code = api.launch("turns", 1, threads, pointer(address), ctypes.c_uint32(0))
+    i = np.arange(threads)
+    out, after = api.read(address, x)
+
+    assert code == 0
+    assert np.array_equal(out, np.where(i % 3 == 0, i + 100, 0xFFFF))
+    assert np.array_equal(after, np.where(i % 3 == 0, i + 100, i // 3 * 3))
 
 
 def test_threads_that_never_come(api: Api) -> None:

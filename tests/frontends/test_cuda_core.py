@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from cuda.bindings import driver, runtime
 from cuda.core import Device, LaunchConfig, Program, ProgramOptions, launch, system
+
+from warplens import MemoryFault, WarplensError
 
 SAXPY = """
 extern "C" __global__ void saxpy(float a, const float *x, float *y, unsigned long n) {
@@ -43,6 +46,37 @@ def test_compile_and_launch(gpu: Any) -> None:
     assert np.array_equal(found, 3 * x + 1)
     assert seen == (128, 1, 1)
     assert device.name.endswith("(warplens)")
+
+
+BEYOND = """
+extern "C" __global__ void beyond(int unused, float *x, int n) {
+    if (n < 0) __trap();
+    x[threadIdx.x + n] = 1;
+}
+"""
+
+
+def test_faults(gpu: Any) -> None:
+    """An access out of bounds and a trap raise with line and argument; the GPU stays usable."""
+    device = Device()
+    device.set_current()
+    stream = device.create_stream()
+    options = ProgramOptions(arch=f"sm_{device.arch}", lineinfo=True)
+    kernel = Program(BEYOND, "c++", options).compile("cubin").get_kernel("beyond")
+    x, config = device.allocate(128, stream=stream), LaunchConfig(grid=1, block=32)
+
+    def run(n: int) -> None:
+        launch(stream, config, kernel, np.int32(0), x, np.int32(n))
+        stream.sync()
+
+    with pytest.raises(MemoryFault, match=r"argument 1 \(128 bytes(?s:.)*:4\): ST"), gpu:
+        run(1 << 20)
+    with pytest.raises(WarplensError, match=r":3\)"), gpu:
+        run(-1)
+    run(0)
+    found = np.empty(32, np.float32)
+    assert driver.cuMemcpyDtoH(found.ctypes.data, int(x.handle), 128)[0] == 0
+    assert np.array_equal(found, np.ones(32))
 
 
 def test_runtime(gpu: Any) -> None:

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import warplens
+
 pytest.importorskip("cupy_backends")
 pytestmark = pytest.mark.long
 ADD = """
@@ -87,6 +89,35 @@ def test_arrays_are_shared_with_numba_and_by_dlpack(cp: Any) -> None:
     again[6] = 8
     assert again.data.ptr == x.data.ptr == view.device_ctypes_pointer.value
     assert cp.asnumpy(x)[4:8].tolist() == [0, 7, 8, 0]
+
+
+def test_a_fault_names_line_and_argument(cp: Any, gpu: Any) -> None:
+    """An access out of bounds raises with the line of the source; the GPU stays usable."""
+    kernel = cp.RawKernel(ADD, "add", options=("-lineinfo",))
+    a = cp.ones(1 << 10, np.float32)
+    c = cp.zeros(1 << 10, np.float32)
+    with pytest.raises(warplens.MemoryFault, match=r"argument \d \(4,096 bytes(?s:.)*:4\): "), gpu:
+        kernel((1 << 14,), (1024,), (a, a, c, np.int32(1 << 24)))
+        cp.cuda.Device().synchronize()
+    kernel((1,), (1024,), (a, a, c, np.int32(1 << 10)))
+    assert np.array_equal(cp.asnumpy(c), np.full(1 << 10, 2))
+
+
+def test_memory_is_shared_with_cuda_core(cp: Any) -> None:
+    """cuda.core sees CuPy's array, and CuPy what cuda.core allocated."""
+    from cuda.core import Device
+    from cuda.core.utils import StridedMemoryView
+
+    device = Device()
+    device.set_current()
+    x = cp.arange(16, dtype=np.float32)
+    view = StridedMemoryView.from_any_interface(x, stream_ptr=-1)
+    assert (view.ptr, view.shape, view.is_device_accessible) == (x.data.ptr, (16,), True)
+    buffer = device.allocate(64, stream=device.create_stream())
+    theirs = cp.from_dlpack(buffer)
+    theirs[:] = 3
+    assert theirs.data.ptr == int(buffer.handle)
+    assert bytes(cp.asnumpy(theirs).tobytes()) == b"\3" * 64
 
 
 def test_what_is_not_served_is_refused(cp: Any, capfd: Any) -> None:

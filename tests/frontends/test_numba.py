@@ -74,12 +74,15 @@ def test_streams_and_events(gpu: Any, kernels: Any) -> None:
     assert np.array_equal(out.copy_to_host(stream=stream), np.full(4096, 2))
 
 
-def test_fault_names_the_line(gpu: Any, kernels: Any) -> None:
-    """An access out of bounds raises the typed error with the Python line; the GPU stays usable."""
+def test_fault_names_line_and_array(gpu: Any, kernels: Any) -> None:
+    """An access out of bounds raises with the Python line and argument; the GPU stays usable."""
     x = kernels.cuda.device_array(32, np.float32)
-    with pytest.raises(warplens.MemoryFault, match=rf"numba_kernels\.py:{kernels.LINE}\b"), gpu:
+    where = rf"numba_kernels\.py:{kernels.LINE}\b"
+    with pytest.raises(warplens.MemoryFault, match=where) as caught, gpu:
         kernels.beyond[1, 32](x, 1 << 20)
     kernels.beyond[1, 32](x, 0)
+
+    assert "after the nearest allocation, argument x (128 bytes" in str(caught.value)
 
     assert np.array_equal(x.copy_to_host(), np.ones(32))
 

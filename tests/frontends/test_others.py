@@ -89,6 +89,29 @@ def test_cute_dsl(gpu: Any) -> None:
     assert (launch.grid, launch.block) == ((8, 1, 1), (128, 1, 1))
 
 
+def test_cute_dsl_fault(gpu: Any) -> None:
+    """A store beyond its tensor raises with the Python file's line; the GPU stays usable."""
+    pytest.importorskip("cutlass")
+    import cutlass
+    import cutlass.cute as cute
+    from cutlass.cute.runtime import make_ptr
+
+    from tests.frontends import cute_kernels
+    from tests.frontends.device_arrays import Shown, make_current
+
+    make_current()
+    x = np.arange(1024, dtype=np.float32)
+    arrays = [Shown(x), Shown(x), Shown(x[:16])]
+    space = cute.AddressSpace.gmem
+    pointers = [make_ptr(cutlass.Float32, one.address, space, assumed_align=16) for one in arrays]
+    add = cute.compile(cute_kernels.add, *pointers)
+    with pytest.raises(warplens.MemoryFault, match=r"argument 2 \((?s:.)*cute_kernels\.py:12"), gpu:
+        add(*pointers)
+    add(pointers[0], pointers[1], pointers[1])
+
+    assert np.array_equal(arrays[1].read(), 2 * x)
+
+
 def test_tinygrad(gpu: Any) -> None:
     """Reductions, products, indexing and a convolution, as NumPy has them."""
     pytest.importorskip("tinygrad")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
+from warplens.driver.argument_names import argument_namer
 from warplens.driver.cells import get_bytes, get_i32, get_u64
 from warplens.driver.machine import Driver
 from warplens.driver.modules import Function
@@ -139,6 +140,7 @@ def _checked(function: Function, shape: Shape) -> Shape:
 def _run(
     driver: Driver, function: Function, shape: Shape, arguments: tuple[bytes, ...]
 ) -> Callable[[], float]:
+    function.module.gpu.memory.namer = argument_namer(function, arguments)
     done = _configured(function, shape)(*arguments)
     driver.launches.append(done)
     if driver.prints and done.output:

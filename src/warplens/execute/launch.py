@@ -154,7 +154,9 @@ class Launching:
         )
         self.cluster = kernel.cluster_shape
         self.cluster_blocks = kernel.cluster_blocks
-        self.shared_limit = max(reserved, kernel.static_shared) + config.dynamic_shared
+        limit = max(reserved, kernel.static_shared) + config.dynamic_shared
+        # Compilers widen loads over the end of a dynamic array; no GPU checks to the byte.
+        self.shared_limit = -(-limit // program.shared_unit) * program.shared_unit
         self.banks = dict(image.banks)
         self.banks[0] = self._bank0()
         if program.asks_for_workspace:

@@ -69,11 +69,6 @@ class Outline:
         return memory
 
 
-def _placed(segment: Segment) -> str:
-    """`argument 0 (1,024 bytes at 0x7f5002000000)`."""
-    return f"{segment.name} ({count(segment.size, 'byte')} at {segment.base:#x})"
-
-
 def _anywhere(address: int, nbytes: int) -> npt.NDArray[np.uint8]:
     """Zeroed host memory, wherever the host has some."""
     return np.zeros(nbytes, np.uint8)
@@ -104,6 +99,7 @@ class DeviceMemory:
         self.pages: dict[int, npt.NDArray[np.uint8]] = {}  # what kernels wrote out of bounds
         self.peers: tuple[DeviceMemory, ...] = ()  # others whose allocations kernels see too
         self.textures = ObjectTable()  # texture and surface objects
+        self.namer: Callable[[Segment], str] | None = None  # a better name, or an empty one
 
     def _place(self, size: int, alignment: int = ALIGNMENT) -> int:
         base = -(-self._next // alignment) * alignment
@@ -234,6 +230,11 @@ class DeviceMemory:
         start = address - segment.base
         return segment.buffer[start : start + nbytes]
 
+    def _placed(self, segment: Segment) -> str:
+        """`parameter 0 (1,024 bytes at 0x7f5002000000)`."""
+        name = self.namer(segment) if self.namer is not None else ""
+        return f"{name or segment.name} ({count(segment.size, 'byte')} at {segment.base:#x})"
+
     def describe(self, address: int) -> str:
         """What is at or near an address, for messages."""
         for peer in self.peers:
@@ -241,13 +242,13 @@ class DeviceMemory:
                 return peer.describe(address)
         for segment in reversed(self._freed):
             if 0 <= address - segment.base < segment.size:
-                return f"{_placed(segment)} was already freed"
+                return f"{self._placed(segment)} was already freed"
         if address < 4096:
             return "a null pointer, or close to one"
         best: tuple[int, str] | None = None
         for segment in self._segments:
             offset = address - segment.base
-            where = _placed(segment)
+            where = self._placed(segment)
             if 0 <= offset < segment.size:
                 return f"inside {where}, {count(segment.size - offset, 'byte')} before its end"
             distance = -offset if offset < 0 else offset - segment.size

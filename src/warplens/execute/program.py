@@ -92,6 +92,7 @@ class Program:
     has_tensor_memory: bool
     host_code: bytes  # of the module: it makes tensor maps of the arguments
     meets_as_grid: bool  # its blocks wait for each other at the grid's barrier
+    shared_unit: int  # bytes of its widest load from shared memory
     observed: bool | Watch = False
     is_fast: bool = False
     seconds_run: float = 0.0  # in all launches so far; a busy kernel deserves fast code
@@ -173,6 +174,7 @@ def prepare(kernel: SassKernel, cubin: Cubin, features: HostFeatures | None = No
 
 
 _SAMPLING = frozenset({"TEX", "TLD", "TLD4", "TXD", "TXQ", "SULD", "SUST", "SURED"})
+_LDS_BYTES = {"64": 8, "128": 16}
 
 
 
@@ -219,6 +221,10 @@ def assemble(lifted: Lifted, code: jit.MachineCode, cubin: Cubin, features: Host
         has_tensor_memory=has_tensor_memory(kernel),
         host_code=cubin.host_code,
         meets_as_grid="__cuda_syscall_CGS_sync" in _externs(kernel, cubin),
+        shared_unit=max(
+            (_LDS_BYTES.get(name, 1) for inst in kernel.instructions if inst.opcode == "LDS"
+             for name in inst.modifiers), default=1,
+        ),
         observed=observe,
         is_fast=single,
     )

@@ -330,6 +330,25 @@ def release_grid(w: int) -> bool:
     return found
 
 
+def part_from_grid(w: int) -> bool:
+    """Frees lanes that wait at BSYNC for lanes at the grid's barrier; whether there were any.
+
+    So an H200 does it where only some lanes of a warp call the barrier.
+    """
+    waiting = 0
+    for i in range(ctypes.c_uint32.from_address(w + at.WARP_SPLITS).value):
+        base = w + at.WARP_SPLIT_TABLE + at.SPLIT_SIZE * i
+        mask, _, state = (ctypes.c_uint32.from_address(base + 4 * k).value for k in range(3))
+        if state == at.SPLIT_AT_GRID:
+            waiting |= mask
+    resting = ctypes.c_uint32.from_address(w + at.WARP_YIELDED)
+    kept = resting.value
+    resting.value = waiting
+    freed = bool(waiting) and bool(meet_any(w, True))
+    resting.value = kept
+    return freed
+
+
 @native
 def put_aside(w: int) -> None:
     """The running split waits for a write: it looks again when others have run."""

@@ -294,6 +294,8 @@ class Worker:
                 if self._spins.repeats(self):
                     raise self._endless()
                 self.control[runner.STEP_LIMIT] = self._spins.next_look(self)
+            elif status == runner.DEADLOCKED and self._at_grid and self._get_on():
+                continue
             else:
                 self._raise(status)
 
@@ -348,13 +350,26 @@ class Worker:
         self._at_grid[slot] = self._at_grid.get(slot, 0) + mask.bit_count()
         self._returned = at.SPLIT_AT_GRID
 
-    def _open_grid(self) -> None:
-        """Lets everybody go on if every thread of every block has come."""
+    def _get_on(self) -> bool:
+        """Whether anybody can go on although all that have not ended wait."""
+        if self._open_grid():
+            return True
+        found = False
+        for slot in self._resident():
+            for index in range(self._n_warps):
+                if splits.part_from_grid(int(self._warps[slot, index])):
+                    self._states[slot, index] = runner.WARP_READY
+                    self._blocks[slot, clusters.BLOCK_WAITING] = 0
+                    found = True
+        return found
+
+    def _open_grid(self) -> bool:
+        """Lets everybody go on if every thread of every block has come or ended."""
         gx, gy, gz = self.launching.config.grid
         alive = self._blocks[:, runner.BLOCK_ALIVE]
         come = sum(lanes >= alive[slot] for slot, lanes in self._at_grid.items())
         if come < gx * gy * gz:
-            return
+            return False
         self._at_grid.clear()
         self.control[runner.GRID_WAITS] = 0
         for slot in self._resident():
@@ -362,6 +377,7 @@ class Worker:
             for index in range(self._n_warps):
                 if splits.release_grid(int(self._warps[slot, index])):
                     self._states[slot, index] = runner.WARP_READY
+        return True
 
     # --- what a SpinWatch looks at ---------------------------------------------------------------
 

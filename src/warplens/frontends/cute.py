@@ -150,6 +150,7 @@ def source() -> str:
 
 def _name_library() -> None:
     os.environ["CUTE_DSL_LIBS"] = str(build(source(), soname="libwarplens_cute.so"))
+    os.environ.setdefault("CUTE_DSL_LINEINFO", "1")  # reports and faults name the Python line
 
 
 def _answer_runtime(give_driver: GiveDriver) -> None:

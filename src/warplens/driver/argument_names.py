@@ -1,0 +1,35 @@
+"""What the allocations that a kernel was given are called in messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from warplens.driver.modules import Function
+from warplens.execute.memory import Segment
+
+# Front-ends add a function: the names of a kernel's machine parameters, empty where it has none.
+NAMERS: list[Callable[[Function], Sequence[str]]] = []
+
+
+def argument_namer(
+    function: Function, arguments: Sequence[bytes]
+) -> Callable[[Segment], str]:
+    """Names an allocation by the launch's argument that points into it; empty if none does."""
+
+    def name(segment: Segment) -> str:
+        for index, data in enumerate(arguments):
+            for place in range(0, len(data) - 7, 8):
+                address = int.from_bytes(data[place : place + 8], "little")
+                if segment.base <= address < segment.base + max(segment.size, 1):
+                    return _named(function, index)
+        return ""
+
+    return name
+
+
+def _named(function: Function, index: int) -> str:
+    for namer in NAMERS:
+        names = namer(function)
+        if index < len(names) and names[index]:
+            return f"argument {names[index]}"
+    return f"argument {index}"
