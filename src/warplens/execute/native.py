@@ -85,6 +85,16 @@ def population(typing_context: Any, value: Any) -> Any:
 
 
 @intrinsic
+def lowest_bit(typing_context: Any, value: Any) -> Any:
+    """Number of the lowest set bit of an int64; 64 if there is none."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.int64), codegen
+
+
+@intrinsic
 def clear_line(typing_context: Any, address: Any) -> Any:
     """Zeroes 64 bytes."""
 

@@ -236,21 +236,21 @@ def release_barrier(slot: int, number: int, control: Ints, barriers: Ints, arriv
 
 
 @native
-def check_barrier(slot: int, number: int, control: Ints, blocks: Ints, barriers: Ints,
-                  arrived: Ints, warps: Ints, states: Ints) -> bool:  # fmt: skip
-    """Releases a named barrier if it is complete."""
+def is_complete(slot: int, number: int, blocks: Ints, barriers: Ints) -> bool:
+    """Whether all that a named barrier waits for have come."""
     lanes = barriers[slot, number, BARRIER_LANES]
-    if lanes == 0:
-        return False
     need = barriers[slot, number, BARRIER_NEED]
     if need == 0:
-        complete = lanes >= blocks[slot, BLOCK_ALIVE]
-    else:
-        complete = barriers[slot, number, BARRIER_ROUNDED] >= need
-    if complete:
+        return bool(lanes != 0 and lanes >= blocks[slot, BLOCK_ALIVE])
+    return bool(lanes != 0 and barriers[slot, number, BARRIER_ROUNDED] >= need)
+
+
+@native
+def check_barrier(slot: int, number: int, control: Ints, blocks: Ints, barriers: Ints,
+                  arrived: Ints, warps: Ints, states: Ints) -> None:  # fmt: skip
+    """Releases a named barrier if it is complete."""
+    if is_complete(slot, number, blocks, barriers):
         release_barrier(slot, number, control, barriers, arrived, warps, states)
-        return True
-    return False
 
 
 @native
@@ -274,7 +274,8 @@ def arrive(slot: int, i: int, w: int, control: Ints, blocks: Ints, barriers: Int
             barriers[slot, number, BARRIER_MODE] = mode
             barriers[slot, number, BARRIER_TALLY] += population(ballot)
         states[slot, i] = WARP_PARKED + number
-        check_barrier(slot, number, control, blocks, barriers, arrived, warps, states)
+        if is_complete(slot, number, blocks, barriers):  # few arrivals are worth the call
+            release_barrier(slot, number, control, barriers, arrived, warps, states)
         return True
     before = arrived[slot, number, i]
     alive = _FULL & ~peek32(w + at.WARP_EXITED)
@@ -488,8 +489,13 @@ def run_block(slot: int, control: Ints, blocks: Ints, barriers: Ints, arrived: I
         ran = False
         yielded = False
         got_on = False
-        for k in range(control[WARPS]):
-            i = (control[FIRST_TURN] + control[TURN_STEP] * k) % control[WARPS]
+        n, step = control[WARPS], control[TURN_STEP] % control[WARPS]
+        following = control[FIRST_TURN] % n
+        for _ in range(n):
+            i = following
+            following += step
+            if following >= n:
+                following -= n
             if states[slot, i] != WARP_READY:
                 continue
             ran = True

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.compiled import native
-from warplens.execute.native import peek32, poke32, population
+from warplens.execute.native import lowest_bit, peek32, poke32, population
 from warplens.lift import layout as at
 
 Ints = npt.NDArray[np.int64]
@@ -100,10 +100,8 @@ def release_warpsync(w: int) -> bool:
 
 @native
 def lowest_lane(mask: int) -> int:
-    """Number of the lowest lane of a mask."""
-    lane = 0
-    while (mask >> lane) & 1 == 0 and lane < 31:
-        lane += 1
+    """Number of the lowest lane of a mask; 31 if it has none."""
+    lane: int = lowest_bit(mask | (1 << 31))
     return lane
 
 
