@@ -48,12 +48,13 @@ keep:
 def count_sectors(is_atomic: bool = False) -> str:
     """@wl.sectors (.atomic): adds sectors, lines and bytes of one group of lanes.
 
-    `%off` are the lanes' offsets (the segment's base is 128-byte aligned).
+    `%off` are the lanes' offsets (the segment's base is 128-byte aligned). Returns whether they lie
+    to each other as in the site's last access.
     """
     name = "wl.sectors.atomic" if is_atomic else "wl.sectors"
     no_turns = "  %rep.f = add i32 0, 0\n  br label %keep\nkeep:"
     turns = _passes_of_atomics() if is_atomic else no_turns
-    return f"""define internal void @{name}(ptr %env, ptr %site, {V} %off, i32 %mask, i32 %size,
+    return f"""define internal i1 @{name}(ptr %env, ptr %site, {V} %off, i32 %mask, i32 %size,
     i32 %counter) noinline {{
 entry:
 {COUNTERS_POINTER}
@@ -67,7 +68,7 @@ single:
 {add_counter("s2", IDEAL_SECTORS, "1")}
 {add_counter("s3", LINES, "1")}
 {add_counter("s4", BYTES, "%bytes.1")}
-  ret void
+  ret i1 false
 several:
   %known = call i1 @wl.known(ptr %site, {V} %off, i32 %mask, i32 127)
   br i1 %known, label %repeat, label %fresh
@@ -112,7 +113,7 @@ add:
 {add_counter("cb", BYTES, "%bytes.w")}
 {add_counter("cd", SHARED_BYTES, "%dup.w")}
 {add_counter("cr", REPEATED, "%rep.w") if is_atomic else ""}
-  ret void
+  ret i1 %known
 }}"""
 
 

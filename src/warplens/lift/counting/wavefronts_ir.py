@@ -158,7 +158,7 @@ def count_wavefronts() -> str:
     fresh = {"pas": ("n", "x0", "am"), "con": ("n1", "x1", "a1"), "ide": ("one", "x2", "unit"),
              "wav": ("n", "x3", "am")}  # fmt: skip
     phis = "\n".join(
-        f"  %{name}.f = phi i32 [ %{a}, %narrow ], [ %{b}, %spread ], [ %{c}, %atomic ]"
+        f"  %{name}.f = phi i32 [ %{a}, %single ], [ %{b}, %spread ], [ %{c}, %atomic ]"
         for name, (a, b, c) in fresh.items()
     )
     return f"""define internal void @wl.wavefronts(ptr %env, ptr %site, {V} %off, i32 %mask,
@@ -197,7 +197,16 @@ plain:
     i32 16, label %wide16 ]
 narrow:
   %words = lshr {V} %off, splat (i32 2)
-  %n = call i32 @wl.group({V} %words, i32 %mask, i32 32)
+  %is.word = icmp eq i32 %size, 4
+  br i1 %is.word, label %word, label %part
+word: ; lanes with words of their own are those with addresses of their own
+  %n.w = call i32 @wl.most({V} %words, i32 %au, i32 32)
+  br label %single
+part:
+  %n.p = call i32 @wl.group({V} %words, i32 %mask, i32 32)
+  br label %single
+single:
+  %n = phi i32 [ %n.w, %word ], [ %n.p, %part ]
   %n1 = sub i32 %n, 1
   %one = add i32 1, 0
   br label %computed

@@ -91,7 +91,7 @@ def _fetch_ahead(w: RegionWriter, site: str, place: str, size: int) -> None:
     distance = w.emit(f"sext i32 {ahead} to i64")
     if not w.block.in_loop:
         distance = w.emit(f"shl i64 {distance}, 1")
-    for line in range(size // 2):
+    for line in range(max(1, size // 2)):
         there = w.emit(f"add i64 {distance}, {64 * line}")
         there = w.emit(f"getelementptr i8, ptr {place}, i64 {there}")
         w.line(f"call void @llvm.prefetch.p0(ptr {there}, i32 0, i32 3, i32 1)")
@@ -164,8 +164,7 @@ def inline_loads(w: RegionWriter, space: str, site: str, address: tuple[Value, V
     test, place = fast_place(w, space, site, address, size, mask)
     w.line(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
     w.module.start(fast)
-    if size >= 4:
-        _fetch_ahead(w, site, place, size)
+    _fetch_ahead(w, site, place, size)
     words = load_row(w, place, size, signed)
     count_row(w, slot)
     w.line(f"br label %{done}")

@@ -292,7 +292,7 @@ def atomic(
     action = f"""  br label %at.before
 at.before:
 {lanes}
-  call void @wl.sectors.atomic(ptr %env, ptr %site, {V} %off32, i32 %in, i32 {size}, i32 %counter)"""
+  call i1 @wl.sectors.atomic(ptr %env, ptr %site, {V} %off32, i32 %in, i32 {size}, i32 %counter)"""
     return global_access(name, size, at.ACCESS_ATOMIC, action, observe)
 
 

@@ -125,7 +125,7 @@ done:
 
 def _sectors_call(size: int) -> str:
     return (
-        f"  call void @wl.sectors(ptr %env, ptr %site, {V} %off32, i32 %in, i32 {size}, "
+        f"  call i1 @wl.sectors(ptr %env, ptr %site, {V} %off32, i32 %in, i32 {size}, "
         "i32 %counter)"
     )
 
@@ -143,17 +143,21 @@ def global_move(op: str, size: int, observe: bool = False) -> str:
 def _next_lines() -> str:
     """Lanes that walk along rows of their own: whoever enters half a line asks for the next one.
 
-    Processors follow a few such streams by themselves, not one per lane. Goes on at label count.
+    Processors follow a few such streams by themselves, not one per lane. Lanes that went elsewhere
+    the last time walk along nothing. Goes on at label done.
     """
-    return f"""  %np = and {V} %win, splat (i32 28)
+    return f"""  %walks = and i1 %isnone, %again
+  br i1 %walks, label %walking, label %done
+walking:
+  %np = and {V} %win, splat (i32 28)
   %ne = icmp eq {V} %np, zeroinitializer
   %nb = bitcast {P} %ne to i32
   %nm = and i32 %nb, %mask
   %nany = icmp ne i32 %nm, 0
   store {V} %win, ptr %lop, align 64
-  br i1 %nany, label %ahead, label %count
+  br i1 %nany, label %ahead, label %done
 ahead:
-  %nr = phi i32 [ %nm, %fetched ], [ %nr2, %ahead ]
+  %nr = phi i32 [ %nm, %walking ], [ %nr2, %ahead ]
   %nl = call i32 @llvm.cttz.i32(i32 %nr, i1 true)
   %nop = getelementptr i32, ptr %lop, i32 %nl
   %no = load i32, ptr %nop, align 4
@@ -164,7 +168,7 @@ ahead:
   %nlow = sub i32 %nr, 1
   %nr2 = and i32 %nr, %nlow
   %nmore = icmp ne i32 %nr2, 0
-  br i1 %nmore, label %ahead, label %count"""
+  br i1 %nmore, label %ahead, label %done"""
 
 
 def global_words(op: str) -> str:
@@ -180,7 +184,7 @@ gather:
   store {V} %g, ptr %io, align 64
   br label %fetched
 fetched:
-{_next_lines()}"""
+  br label %count"""
         if load
         else f"""  %ptrs = getelementptr i8, ptr %host, {V} %win
   %v2 = load {V}, ptr %io, align 64
@@ -233,6 +237,8 @@ scattered:
 {scattered}
 {"" if load else "  br label %count"}
 count:
-  call void @wl.sectors(ptr %env, ptr %site, {V} %win, i32 %mask, i32 4, i32 %counter)
+  %again = call i1 @wl.sectors(ptr %env, ptr %site, {V} %win, i32 %mask, i32 4, i32 %counter)
+{_next_lines() if load else "  br label %done"}
+done:
   ret i32 0
 }}"""

@@ -35,7 +35,7 @@ def local_move(op: str, size: int, observe: bool = False) -> str:
   %wo{k} = zext {V} %wa{k} to {W64}
 {scratch(f"io{k}", slot)}
   call void @wl.mv.{op}.{narrow}(ptr %io{k}, ptr %host, {W64} %wo{k}, i32 %mask, i32 %lane)
-  call void @wl.sectors(ptr %env, ptr %site, {V} %wa{k}, i32 %mask, i32 {narrow}, i32 %counter)""")
+  call i1 @wl.sectors(ptr %env, ptr %site, {V} %wa{k}, i32 %mask, i32 {narrow}, i32 %counter)""")
     body = "\n".join(steps)
     return f"""{prologue(f"wl.local.{op}.{size}")}
 {scratch("offp", ADDRESSES)}
