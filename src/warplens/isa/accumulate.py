@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from warplens.isa.lanes import Lanes, Value
 
-_KEPT_BITS = 25  # below the exponent of the largest term
+KEPT_BITS = 25  # below the exponent of the largest term
 _ZERO = -4096  # exponent of a zero: sums of it with any other never are the largest
 _SPECIAL = 10000  # exponent of an infinity or NaN
 _ANY_SPECIAL = 3000  # a largest exponent above this comes from a special operand
@@ -80,7 +80,7 @@ def split(x: Lanes, layout: Layout, bits: Value, shift: int) -> Split:
 
 def split_a(x: Lanes, layout: Layout, bits: Value) -> Split:
     """An element of A, shifted so that its products have their bits in place."""
-    return split(x, layout, bits, _KEPT_BITS - 2 * layout.fraction_bits)
+    return split(x, layout, bits, KEPT_BITS - 2 * layout.fraction_bits)
 
 
 def split_b(x: Lanes, layout: Layout, bits: Value) -> Split:
@@ -96,14 +96,14 @@ def _signed(x: Lanes, size: Value, sign: Value) -> Value:
 
 def accumulate(
     x: Lanes, layout: Layout, a: list[Split], b: list[Split], c: Value, c_layout: Layout,
-    kept_bits: int = _KEPT_BITS,
+    kept_bits: int = KEPT_BITS,
 ) -> Value:  # fmt: skip
     """The bits of c + sum of a[k] * b[k], in c's format (f32 or f16).
 
     Terms keep `kept_bits` below the largest exponent.
     """
-    dropped = _KEPT_BITS - kept_bits
-    shift_c = _KEPT_BITS - c_layout.fraction_bits
+    dropped = KEPT_BITS - kept_bits
+    shift_c = KEPT_BITS - c_layout.fraction_bits
     start = split(x, c_layout, c, shift_c)
     # From here on exponents count from twice the bias of A and B.
     exponent_c = x.add(start.exponent, x.u32(2 * layout.bias - c_layout.bias))

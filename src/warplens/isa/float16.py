@@ -49,11 +49,22 @@ def _clamped(x: Lanes, m: Modifiers, a: Value) -> Value:
     return fc.rectify(x, a) if m.has("RELU") else a
 
 
+def _at_once(x: Lanes, m: Modifiers, op: str, *sources: Value) -> Value | None:
+    """Both halves by one operation of the engine, for the plain forms."""
+    is_plain = all(a.type == "u32" for a in sources) and _kind(m) == "f16"
+    if not is_plain or any(m.has(name) for name in ("FTZ", "SAT", "RELU", "OOB")):
+        return None
+    return x.halves_at_once(op, *sources)
+
+
 @op("HADD2", sig="r <- h h", mods=_ARITHMETIC, **_FP16)
 def hadd2(x: Lanes, m: Modifiers, a: Value, b: Value) -> Value:
     """d = a + b in both halves."""
     if "f32" in (a.type, b.type):
         return _add_single(x, m, a, b)
+    both = _at_once(x, m, "fadd", a, b)
+    if both is not None:
+        return both
 
     def add(p: Value, q: Value) -> Value:
         return x.flush(x.fadd(p, q)) if m.has("FTZ") else x.fadd(p, q)
@@ -88,6 +99,9 @@ def hadd2_f32(x: Lanes, m: Modifiers, a: Value, b: Value) -> Value:
 @op("HMUL2", sig="r <- h h", mods=_ARITHMETIC, **_FP16)
 def hmul2(x: Lanes, m: Modifiers, a: Value, b: Value) -> Value:
     """d = a * b in both halves."""
+    both = _at_once(x, m, "fmul", a, b)
+    if both is not None:
+        return both
 
     def multiply(p: Value, q: Value) -> Value:
         product = x.fmul(p, q)
@@ -118,6 +132,9 @@ def hfma2(
     if clamps is not None:
         plain = Modifiers(name for name in m if name != "RELU")
         return x.select(clamps, hfma2(x, m, a, b, c, None), hfma2(x, plain, a, b, c, None))
+    both = _at_once(x, m, "fma", a, b, c)
+    if both is not None:
+        return both
 
     def multiply_add(p: Value, q: Value, r: Value) -> Value:
         total = x.ffma(p, q, r)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from warplens.isa import quick_sums
 from warplens.isa.accumulate import (
     BF16,
     F16,
@@ -138,13 +139,49 @@ def _product_f16(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> Words:
 
 
 def _float_product_f32(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> Words:
-    return _float_product(x, m, a, b, c, F32)
+    return _quick_product(x, m, a, b, c, F32)
 
 
 def _float_product_f16(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> Words:
     parts = tuple(part for word in c for part in _parts(x, word, 16))
-    d = _float_product(x, m, a, b, parts, F16)
+    d = _quick_product(x, m, a, b, parts, F16)
     return pack(x, d[0], d[1]), pack(x, d[2], d[3])
+
+
+def _quick_product(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words, target: Layout) -> Words:
+    """The same as `_float_product`, quicker for ordinary numbers."""
+
+    def anyhow(inner: Lanes, *words: Value) -> Words:
+        last_a, last_b = len(a), len(a) + len(b)
+        return _float_product(
+            inner, m, words[:last_a], words[last_a:last_b], words[last_b:], target
+        )
+
+    name = ".".join(("product", str(target.fraction_bits), *m))
+    layout, rows = _packed(x, m, [a[0::2], a[1::2]])
+    _, columns = _packed(x, m, [b], last=True)
+    return quick_sums.product(
+        x, layout, rows, columns[0], list(c), target, lambda: x.shared(name, anyhow, *a, *b, *c)
+    )
+
+
+def _packed(
+    x: Lanes, m: Modifiers, groups: list[Words], last: bool = False
+) -> tuple[Layout, list[list[Value]]]:
+    """The format and the words of numbers; 8-bit floats as halves, two to a word."""
+    fp8 = [name for name in m if name in ("E4M3", "E5M2")]
+    if not fp8:
+        layout = TF32 if m.has("TF32") else BF16 if m.has("BF16") else F16
+        return layout, [list(words) for words in groups]
+    found = []
+    for words in groups:
+        row = []
+        for word in words:
+            codes = [x.and_(part, x.u32(0xFF)) for part in _parts(x, word, 8)]
+            halves = [decode_fp8(x, fp8[-1 if last else 0], code) for code in codes]
+            row += [pack(x, halves[0], halves[1]), pack(x, halves[2], halves[3])]
+        found.append(row)
+    return F16, found
 
 
 _TENSOR = {"pipe": "tensor", "category": "misc", "marks": "none"}

@@ -27,6 +27,7 @@ class HostFeatures:
     has_fma: bool
     is_x86: bool
     has_avx2: bool
+    has_halves: bool = False  # arithmetic in half precision
 
     def key(self) -> str:
         """A text that differs whenever code for one host could be illegal on another."""
@@ -55,6 +56,7 @@ def host_features(force: str | None = None) -> HostFeatures:
             has_fma="fma" in present or not is_x86,
             is_x86=is_x86,
             has_avx2="avx2" in present,
+            has_halves="avx512fp16" in present,
         )
     if name not in _FORCED or not is_x86:
         known = ", ".join(_FORCED)

@@ -130,6 +130,23 @@ class LlvmCore(LlvmText):
         size = SIZE[a.type]
         return self._extreme("smax", lambda p, q: max(signed(p, size), signed(q, size)), a, b)
 
+    def _extreme_parts(self, name: str, a: Value, b: Value, bits: int) -> Value:
+        n = self.width * 32 // bits
+        kind, word = f"<{n} x i{bits}>", self.types["u32"]
+        parts = [self._raw(f"bitcast {word} {v.ref} to {kind}") for v in (a, b)]
+        found = self.call_raw(
+            f"llvm.{name}.v{n}i{bits}", kind, f"{kind} {parts[0]}", f"{kind} {parts[1]}"
+        )
+        return self.emit("u32", f"bitcast {kind} {found} to {word}")
+
+    def umax_parts(self, a: Value, b: Value, bits: int) -> Value:
+        if a.const == 0:
+            return b
+        return self._extreme_parts("umax", a, b, bits)
+
+    def umin_parts(self, a: Value, b: Value, bits: int) -> Value:
+        return self._extreme_parts("umin", a, b, bits)
+
     def popcount(self, a: Value) -> Value:
         function = f"llvm.ctpop.{self._suffix[a.type]}"
         return self._fold(a.type, int.bit_count, a) or self._intrinsic(

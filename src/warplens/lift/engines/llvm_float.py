@@ -312,6 +312,27 @@ class LlvmFloat(LlvmCore):
         sign = self.select(negative, self._like(bits, _SIGN[type]), self._like(bits, 0))
         return self._float(self.or_(bits, sign), type)
 
+    def halves_at_once(self, op: str, *words: Value) -> Value | None:
+        if not self.features.has_halves or all(word.const is not None for word in words):
+            return None
+        n = 2 * self.width
+        kind, bits, word_type = f"<{n} x half>", f"<{n} x i16>", self.types["u32"]
+        parts = [self._raw(f"bitcast {self._arg(word)} to {kind}") for word in words]
+        if op == "fma":
+            name = f"llvm.fma.v{n}f16"
+            result = self.call_raw(name, kind, *(f"{kind} {part}" for part in parts))
+        else:
+            result = self._raw(f"{op} {kind} {', '.join(parts)}")
+        is_nan = self._raw(f"fcmp uno {kind} {result}, {result}")
+        pattern = self._raw(f"bitcast {kind} {result} to {bits}")
+        kept = self._raw(
+            f"select <{n} x i1> {is_nan}, {bits} splat (i16 {_NAN['f16']}), {bits} {pattern}"
+        )
+        return self.emit("u32", f"bitcast {bits} {kept} to {word_type}")
+
+    def truncated(self, a: Value) -> Value:
+        return self.cast("fptosi", a, "u32")
+
     def float_to_int(self, a: Value, type: str, signed: bool) -> Value:
         if SIZE[a.type] == 16:
             a = self._widen(a, "f32")

@@ -175,6 +175,14 @@ class NumpyLanes:
     def smax(self, a: NumpyValue, b: NumpyValue) -> NumpyValue:
         return NumpyValue(a.type, np.maximum(_signed(a), _signed(b)).view(a.array.dtype))
 
+    def umax_parts(self, a: NumpyValue, b: NumpyValue, bits: int) -> NumpyValue:
+        kind = np.dtype(f"u{bits // 8}")
+        return NumpyValue("u32", np.maximum(a.array.view(kind), b.array.view(kind)).view(np.uint32))
+
+    def umin_parts(self, a: NumpyValue, b: NumpyValue, bits: int) -> NumpyValue:
+        kind = np.dtype(f"u{bits // 8}")
+        return NumpyValue("u32", np.minimum(a.array.view(kind), b.array.view(kind)).view(np.uint32))
+
     def _each(self, type: str, function: Callable[[int], int], a: NumpyValue) -> NumpyValue:
         return NumpyValue(type, np.array([function(n) for n in a.array.tolist()], DTYPES[type]))
 
@@ -306,6 +314,12 @@ class NumpyLanes:
         ]
         return NumpyValue(type, np.array(words, DTYPES[type]))
 
+    def halves_at_once(self, op: str, *words: NumpyValue) -> NumpyValue | None:
+        return None
+
+    def truncated(self, a: NumpyValue) -> NumpyValue:
+        return self.float_to_int(self.round_integral(a, "RZ"), "u32", True)
+
     # across lanes
 
     def lane_id(self) -> NumpyValue:
@@ -327,6 +341,14 @@ class NumpyLanes:
 
     def shared(self, name: str, function: Callable[..., Any], *args: NumpyValue) -> Any:
         return function(self, *args)
+
+    def rarely(
+        self,
+        p: NumpyValue,
+        usual: tuple[NumpyValue, ...],
+        otherwise: Callable[[], tuple[NumpyValue, ...]],
+    ) -> tuple[NumpyValue, ...]:
+        return otherwise() if p.array.any() else usual
 
     def table(self, words: tuple[int, ...], index: NumpyValue) -> NumpyValue:
         return NumpyValue("u32", np.array(words, np.uint32)[index.array])

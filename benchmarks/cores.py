@@ -1,0 +1,74 @@
+"""How launches scale over cores: wall time of warm launches on 1, 2, 4 and more of them.
+
+    python benchmarks/cores.py [--gpu H200] [--cores 16] [--only sgemm] [--repeats 7]
+
+sgemm, a reduction (`sequential`) and Mandelbrot of benchmarks/user.py, large enough for every core;
+the least of several launches, their times not asked for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+SOURCE = Path(__file__).parent / "user_kernels.cu"
+
+
+def launches() -> dict[str, tuple[Any, Any, tuple[Any, ...]]]:
+    """Grid, block and arguments."""
+    g = np.random.default_rng(1)
+    side, n, w = 1536, 1 << 26, 4096
+    a, b = (g.random(side * side).astype(np.float32) for _ in range(2))
+    return {
+        "sgemm": ((side // 64, side // 64), 64, (a, b, np.zeros(side * side, np.float32), side)),
+        "sequential": (n // 256, 256, (g.integers(0, 16, n, dtype=np.int32),
+                                       np.zeros(1, np.int32), n)),
+        "mandelbrot": ((w // 128, w), 128, (np.zeros(w * w, np.uint16), w, w, 256)),
+    }  # fmt: skip
+
+
+def measure(gpu: str, name: str, workers: int, repeats: int) -> float:
+    """Seconds of a launch on so many cores."""
+    import warplens as wl
+    from warplens.api import LaunchOptions
+
+    device = wl.Device(gpu, options=LaunchOptions(workers=workers))
+    grid, block, arguments = launches()[name]
+    launch = device.compile(SOURCE)[name][grid, block]
+    launch(*arguments)
+    program, end = launch._code.program, time.perf_counter() + 60.0
+    while program.is_fast and not program.has_fast_code and time.perf_counter() < end:
+        launch(*arguments)
+    found = []
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        launch(*arguments)
+        found.append(time.perf_counter() - begin)
+    return min(found)
+
+
+def main() -> int:
+    """Measures and prints."""
+    parser = argparse.ArgumentParser(description="Measure how launches scale over cores.")
+    parser.add_argument("--gpu", default="H200")
+    parser.add_argument("--cores", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--only", action="append", help="kernels to run")
+    options = parser.parse_args()
+    steps = [n for n in (1, 2, 4, 8, 16, 32, 64) if n <= options.cores]
+    for name in options.only or launches():
+        times = [measure(options.gpu, name, n, options.repeats) for n in steps]
+        pairs = zip(steps, times, strict=True)
+        found = (f"{n}: {t * 1e3:.1f} ms ({times[0] / t:.1f}x)" for n, t in pairs)
+        print(f"{name:<12}", "  ".join(found), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
