@@ -1,4 +1,4 @@
-"""The quick way to a tensor core's sums gives the bits of the plain one, which recordings confirm."""
+"""The quick way to a tensor core's sums gives the bits of the plain one, which recordings show."""
 
 from __future__ import annotations
 

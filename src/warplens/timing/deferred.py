@@ -12,7 +12,6 @@ model, if they do not depend on what arrays hold or if that is the same.
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import struct
 import threading
@@ -30,6 +29,7 @@ from warplens.execute.executable import ExecutableLaunch, KernelCode
 from warplens.execute.memory import Outline, Segment
 from warplens.execute.program import ModuleImage
 from warplens.timing.attach import TimingOptions, take
+from warplens.timing.digests import digest
 from warplens.timing.launch_timing import LaunchTiming
 from warplens.timing.sample import is_disabled
 
@@ -96,7 +96,7 @@ class _Kept:
 
     def digests(self) -> list[bytes]:
         """Of each content, the constants last."""
-        return [hashlib.sha256(c.data).digest() for c in (*self.contents, self.constants)]
+        return [digest(c) for c in (*self.contents, self.constants)]
 
 
 class Deferred:
