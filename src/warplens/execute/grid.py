@@ -255,6 +255,7 @@ def execute(program: Program, image: ModuleImage, memory: DeviceMemory,
     finally:
         if config.restore:
             launching.take_back()
+        launching.own_sums.add_up()
         launching.forget_copies()
     program.seconds_run += time.perf_counter() - began
     spinning = any(int(w.control[runner.SPINNING]) for w in crew.workers)

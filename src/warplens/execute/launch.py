@@ -16,6 +16,7 @@ from warplens.execute.cooperative import give_parameters, give_workspace
 from warplens.execute.hook_registry import HeapWatch
 from warplens.execute.memory import DeviceMemory, Segment
 from warplens.execute.observe import Observer
+from warplens.execute.own_sums import OwnSums
 from warplens.execute.program import ModuleImage, Program
 from warplens.execute.strays import MOST, Strays
 from warplens.execute.tensor_memory.faults import tensor_memory_fault
@@ -176,6 +177,9 @@ class Launching:
         self._operations: dict[int, str] = {}
         self._snapshots: dict[int, tuple[Segment, npt.NDArray[np.uint8]]] = {}
         self._taken: list[npt.NDArray[np.uint8]] = []
+        in_any_order = n_workers > 1 and config.deterministic
+        is_plain = not program.uses_heap and self.textures is None
+        self.own_sums = OwnSums(program.sum_bytes if in_any_order and is_plain else 0)
         self._heap_used = 0
         if n_workers == 1 and not config.restore and config.snapshots is None:
             self._allow_everything()
@@ -274,6 +278,9 @@ class Launching:
         if uses not in (at.ACCESS_READ, at.ACCESS_WRITE, at.ACCESS_ATOMIC) or before != operation:
             self.order_reason = f"{segment.name} is both read and written"
             raise OrderNeeded
+        if kind == at.ACCESS_ATOMIC and self.own_sums.takes(segment):
+            self._uses[group] = uses
+            return
         if kind != at.ACCESS_READ and index not in self._snapshots:
             taken = sum(len(copy) for _, copy in self._snapshots.values())
             if taken + segment.size > SNAPSHOT_LIMIT:
@@ -289,8 +296,14 @@ class Launching:
         copy[:] = segment.buffer
         return segment, copy
 
+    def sums_for_worker(self, index: int) -> int:
+        """Host address of a worker's own sums for a segment; 0: it adds to the segment itself."""
+        with self._lock:
+            return self.own_sums.for_worker(self.memory.segments[index])
+
     def take_back(self) -> None:
         """Restores all memory as it was before the launch."""
+        self.own_sums.forget()
         for segment, copy in self._snapshots.values():
             segment.buffer[:] = copy
 

@@ -16,6 +16,7 @@ from warplens.execute.cooperative import asks_for_parameters, asks_for_workspace
 from warplens.execute.device_functions import HOOKS, hook_address
 from warplens.execute.host_code import HostCode
 from warplens.execute.memory import DeviceMemory
+from warplens.execute.own_sums import sum_bytes
 from warplens.isa import families
 from warplens.isa.tensor_memory import has_tensor_memory
 from warplens.lift import jit
@@ -93,6 +94,7 @@ class Program:
     host_code: bytes  # of the module: it makes tensor maps of the arguments
     meets_as_grid: bool  # its blocks wait for each other at the grid's barrier
     shared_unit: int  # bytes of its widest load from shared memory
+    sum_bytes: int = 0  # of numbers that reductions in memory add, if they do nothing else
     observed: bool | Watch = False
     is_fast: bool = False
     seconds_run: float = 0.0  # in all launches so far; a busy kernel deserves fast code
@@ -217,6 +219,7 @@ def assemble(lifted: Lifted, code: jit.MachineCode, cubin: Cubin, features: Host
         has_loops=_has_loops(lifted),
         asks_for_workspace=asks_for_workspace(kernel),
         asks_for_parameters=asks_for_parameters(kernel),
+        sum_bytes=sum_bytes(kernel),
         samples=any(i.opcode in _SAMPLING for i in kernel.instructions),
         has_tensor_memory=has_tensor_memory(kernel),
         host_code=cubin.host_code,

@@ -125,7 +125,10 @@ class Worker:
         env[at.ENV_SHARED_LIMIT] = launching.shared_limit
         env[at.ENV_COUNTERS] = self.counters.ctypes.data
         env[at.ENV_SITES] = self._sites.ctypes.data
-        env[at.ENV_SEGMENTS] = launching.table.ctypes.data
+        own = launching.own_sums.is_wanted
+        self._table = launching.table.copy() if own else launching.table
+        self._adds_elsewhere = False  # to memory that other workers add to
+        env[at.ENV_SEGMENTS] = self._table.ctypes.data
         env[at.ENV_N_SEGMENTS] = launching.n_segments
         env[at.ENV_LOCAL_LIMIT] = launching.local_bytes
         env[at.ENV_CALLBACK] = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
@@ -424,7 +427,10 @@ class Worker:
     def _resolve(self, env: int, inst: int, lane: int, address: int, kind: int, size: int) -> int:
         """Called by generated code for an access that the segment table does not allow (yet)."""
         try:
-            return self.launching.allow(self, inst, lane, address, kind, size)
+            index = self.launching.allow(self, inst, lane, address, kind, size)
+            if self._table is not self.launching.table:
+                self._note(index, kind)
+            return index
         except (WarplensError, OrderNeeded) as error:
             self._error = error
         except Exception as error:
@@ -433,6 +439,16 @@ class Worker:
             at.FAULT_GLOBAL, inst, lane, address, size,
         )  # fmt: skip
         return _REFUSED
+
+    def _note(self, index: int, kind: int) -> None:
+        """This worker may access a segment; numbers that it adds may go to sums of its own."""
+        self._table[index, at.SEGMENT_ALLOWED] |= kind
+        if kind == at.ACCESS_ATOMIC:
+            host = self.launching.sums_for_worker(index)
+            if host:
+                self._table[index, at.SEGMENT_HOST] = host
+            self._adds_elsewhere |= not host
+            self.env[at.ENV_EXCLUSIVE] = not self._adds_elsewhere
 
     def shared_address(self) -> int:
         """Host address of the running block's shared memory."""
