@@ -1,14 +1,17 @@
 """Time to compile, prune and rank a space of configurations, stage by stage.
 
-    python benchmarks/tuning.py [--configurations 1000] [--processes 2]
+    taskset -c 0,1 python benchmarks/tuning.py [--configurations 5000] [--processes 2]
+        [--strategy surrogate] [--out FILE]
 
 The space is the recorded matrix product's with further values (6,592 configurations), taken evenly.
 What is known already is not computed again, so give a fresh cache: WARPLENS_CACHE_DIR=$(mktemp -d).
+`--out` keeps the whole result.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from pathlib import Path
 
@@ -29,12 +32,15 @@ RULES = ("32 <= BM * BN // (TM * TN) <= 1024", "BM * BK + BK * BN + BK * PAD <= 
 def main() -> None:
     """Prints configurations and seconds of each stage."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--configurations", type=int, default=1000)
+    parser.add_argument("--configurations", type=int, default=5000)
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--strategy", default="surrogate")
+    parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     every = list(Space(VALUES, RULES))
-    step = max(1, len(every) // options.configurations)
-    chosen = {tuple(one.values()) for one in every[::step]}
+    count = min(options.configurations, len(every))
+    places = np.linspace(0, len(every) - 1, count).round().astype(int).tolist()
+    chosen = {tuple(every[place].values()) for place in places}
     print(f"{len(chosen):,} of {len(every):,} configurations, {options.processes} processes")
     arrays = [np.ones(N * K, np.float32), np.ones(N * K, np.float32), np.zeros(N * N, np.float32)]
     problem = Problem(
@@ -49,11 +55,18 @@ def main() -> None:
         ends[stage] = time.perf_counter() - begin
 
     found = Search(
-        problem, ("H200",), processes=options.processes, confirm=0, progress=progress
-    ).run()
+        problem, ("H200",), strategy=options.strategy, processes=options.processes, confirm=0,
+        progress=progress,
+    ).run()  # fmt: skip
     for stage, seconds in ends.items():
         print(f"{stage}: {seconds:,.1f} s after the start")
-    print(f"{len(found.of()):,} ranked, {len(found.failures()):,} pruned or failed")
+    print(f"all: {time.perf_counter() - begin:,.1f} s, {sum(os.times()[:4]):,.1f} s of processors")
+    print(f"{len(found.of()):,} predicted, {len(found.estimated()):,} estimated, "
+          f"{len(found.failures()):,} pruned or failed; best: {found.ranking()[0].name}")
+    for gpu, learned in found.surrogates.items():
+        print(f"{gpu}: error of those left out {learned.error_percent:.1f} %")
+    if options.out is not None:
+        options.out.write_text(found.json())
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ Three matrix multiplications, from one element a thread to a tile in registers, 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 import warplens as wl
@@ -75,31 +77,40 @@ __global__ void reduction(const float* in, float* out) {
 }"""
 
 
-def main() -> None:
-    """Four searches."""
+def searches() -> dict[str, dict[str, Any]]:
+    """What is searched, by the kernel's name: arguments of `warplens.tune`."""
     rng = np.random.default_rng(0)
     a, b = (rng.random(N * N, np.float32) for _ in range(2))
     product = [a, b, np.zeros(N * N, np.float32), N]
     words = rng.random(WORDS, np.float32)
-    common = {"gpus": CARDS, "confirm": 0}
-    wl.tune(
-        ONE_EACH, kernel="one_each", space={"BX": [8, 32, 128], "BY": [2, 8]}, block="(BX, BY)",
-        grid=f"({N} // BX, {N} // BY)", args=product, **common,
-    )  # fmt: skip
-    wl.tune(
-        TILED, kernel="tiled", space={"TILE": [8, 16, 32]}, block="(TILE, TILE)",
-        grid=f"({N} // TILE, {N} // TILE)", args=product, **common,
-    )  # fmt: skip
-    wl.tune(
-        REGISTERS, kernel="registers", space={"TILE": [32, 64, 128], "EACH": [4, 8]},
-        restrictions=["(TILE // EACH) ** 2 >= 64"], block="(TILE // EACH) ** 2",
-        grid=f"({N} // TILE, {N} // TILE)", args=product, **common,
-    )  # fmt: skip
-    wl.tune(
-        REDUCTION, kernel="reduction", space={"BLOCK": [128, 256, 1024], "PER": [1, 4, 16]},
-        block="BLOCK", grid=f"{WORDS} // (BLOCK * PER)",
-        args=lambda c: [words, np.zeros(WORDS // (c["BLOCK"] * c["PER"]), np.float32)], **common,
-    )  # fmt: skip
+    return {
+        "one_each": {
+            "source": ONE_EACH, "block": "(BX, BY)", "grid": f"({N} // BX, {N} // BY)",
+            "space": {"BX": [8, 16, 32, 64, 128], "BY": [1, 2, 4, 8, 16]},
+            "restrictions": ["64 <= BX * BY <= 1024"], "args": product,
+        },
+        "tiled": {
+            "source": TILED, "block": "(TILE, TILE)", "grid": f"({N} // TILE, {N} // TILE)",
+            "space": {"TILE": [8, 16, 32]}, "args": product,
+        },
+        "registers": {
+            "source": REGISTERS, "block": "(TILE // EACH) ** 2",
+            "grid": f"({N} // TILE, {N} // TILE)",
+            "space": {"TILE": [32, 64, 128], "EACH": [2, 4, 8]},
+            "restrictions": ["64 <= (TILE // EACH) ** 2 <= 1024"], "args": product,
+        },
+        "reduction": {
+            "source": REDUCTION, "block": "BLOCK", "grid": f"{WORDS} // (BLOCK * PER)",
+            "space": {"BLOCK": [128, 256, 512, 1024], "PER": [1, 4, 16, 64]},
+            "args": lambda c: [words, np.zeros(WORDS // (c["BLOCK"] * c["PER"]), np.float32)],
+        },
+    }  # fmt: skip
+
+
+def main() -> None:
+    """Four searches."""
+    for kernel, told in searches().items():
+        wl.tune(**told, kernel=kernel, gpus=CARDS, confirm=0)
 
 
 if __name__ == "__main__":

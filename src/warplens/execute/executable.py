@@ -104,6 +104,7 @@ class KernelCode:
     def __init__(self, image: Image, sass: SassKernel, *, is_plain: bool = True) -> None:
         self.image = image
         self.sass = sass
+        self._is_plain = is_plain
         if is_plain:  # gaps are refused here; builds for observers alone need no such code
             _ = self.lifted
         self._watched: dict[Watch | bool, engine.Program] = {}
@@ -198,7 +199,9 @@ class KernelCode:
         if shape == self.sass.cluster_shape:
             return self
         if shape not in self._clustered:
-            self._clustered[shape] = KernelCode(self.image, replace(self.sass, cluster=shape))
+            self._clustered[shape] = KernelCode(
+                self.image, replace(self.sass, cluster=shape), is_plain=self._is_plain
+            )
         return self._clustered[shape]
 
     def recompiled(self, options: Sequence[str]) -> KernelCode:

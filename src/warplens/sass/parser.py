@@ -32,7 +32,7 @@ from warplens.sass.model import (
 )
 from warplens.sass.operands import WORD, is_float, parse_operand
 from warplens.toolchain.cache import Cache
-from warplens.toolchain.cubin import Cubin, CubinKernel, read_cubin
+from warplens.toolchain.cubin import Cubin, CubinKernel, DeviceFunction, read_cubin
 from warplens.toolchain.demangle import demangle
 from warplens.toolchain.lines import LineRow
 from warplens.toolchain.nvdisasm import ListedInstruction, disassemble
@@ -70,6 +70,12 @@ class KernelSet(Mapping[str, SassKernel]):
                 self._listing = disassemble(self.cubin.data, cache=self._cache)
             self._parsed[name] = parse_kernel(self.cubin, kernel, self._listing, self._addresses)
         return self._parsed[name]
+
+    def outline(self, name: str) -> SassKernel:
+        """The kernel's resources without its instructions; most cubins need no disassembly."""
+        if self.cubin.device_functions:
+            return self[name]  # which of them it calls, and their registers, only its code says
+        return _kernel(self.cubin, self.cubin.kernels[name], ())
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.cubin.kernels)
@@ -118,19 +124,26 @@ def parse_kernel(
     for piece in pieces:
         instructions += padding(len(instructions) * INSTRUCTION_BYTES, piece.base)
         instructions += parse_instructions(piece, symbols=symbols, kernel=kernel.demangled)
+    others = tuple(cubin.device_functions.values()) if len(pieces) > 1 else ()
+    return _kernel(cubin, kernel, instructions, others)
+
+
+def _kernel(
+    cubin: Cubin,
+    kernel: CubinKernel,
+    instructions: Sequence[Instruction],
+    others: Sequence[DeviceFunction] = (),
+) -> SassKernel:
+    """The kernel with its instructions and the device functions that it may call."""
     functions = dict(kernel.functions)
-    registers = kernel.registers
-    if len(pieces) > 1:
-        others = cubin.device_functions.values()
-        functions |= {function.base: demangle(function.name) for function in others}
-        registers = max(registers, *(function.registers for function in others))
+    functions |= {function.base: demangle(function.name) for function in others}
     return SassKernel(
         name=kernel.name,
         demangled=kernel.demangled,
         sm=cubin.sm,
         instructions=tuple(instructions),
         blocks=basic_blocks(instructions, functions, kernel.branch_targets),
-        registers=registers,
+        registers=max((kernel.registers, *(function.registers for function in others))),
         static_shared=kernel.static_shared,
         shared_section=kernel.shared_section,
         local_bytes=kernel.local_bytes,

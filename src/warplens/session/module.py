@@ -92,6 +92,14 @@ class Module:
         image, mangled = self._find(name)
         return image.kernels[mangled]
 
+    def outline(self, name: str) -> Kernel:
+        """The kernel without its instructions: its facts, its occupancy and which launches a GPU
+        refuses. It is not disassembled and cannot run."""
+        image, mangled = self._find(name)
+        return Kernel(
+            self.device, KernelCode(image, image.kernels.outline(mangled), is_plain=False)
+        )
+
     def gaps(self, name: str) -> tuple[Gap, ...]:
         """Every instruction of a kernel that warplens does not execute, with place and reason."""
         image, mangled = self._find(name)

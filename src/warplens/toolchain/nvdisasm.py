@@ -42,12 +42,12 @@ def disassemble(
         ToolchainError: nvdisasm is missing or cannot run.
     """
     store = default_cache() if cache is None else cache
-    key = key_of(packages.version_of(PACKAGE), cubin)
+    key = listing_key(cubin)
     text = store.get("listing", key)
     if text is not None:
         with suppress(SassError):
             return _read_listing(text)
-    text = _run(cubin)
+    text = run(cubin)
     listing = _read_listing(text)
     store.put("listing", key, text)
     return listing
@@ -58,8 +58,19 @@ def _program() -> Path:
     return packages.find_binary(PACKAGE, "nvdisasm", "nvdisasm.exe")
 
 
-def _run(cubin: bytes) -> bytes:
-    """nvdisasm reads files only, so the cubin goes through a temporary one."""
+def listing_key(cubin: bytes) -> bytes:
+    """Where the cache keeps a cubin's listing."""
+    return key_of(packages.version_of(PACKAGE), cubin)
+
+
+def run(cubin: bytes) -> bytes:
+    """The JSON that nvdisasm writes; it reads files only, so the cubin goes through a temporary
+    one.
+
+    Raises:
+        CubinError: nvdisasm refuses the cubin.
+        ToolchainError: nvdisasm is missing or cannot run.
+    """
     program = _program()
     handle, name = tempfile.mkstemp(suffix=".cubin")
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -10,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from warplens.errors import WarplensError
-from warplens.occupancy_calculator.occupancy import occupancy_of_kernel
 from warplens.session.device import Device
 from warplens.session.kernel import Kernel
+from warplens.session.module import Module
 from warplens.session.options import LaunchOptions
+from warplens.toolchain.together import disassemble_together
 from warplens.tune.arguments import resolved
 from warplens.tune.problem import Job
 from warplens.tune.why import explained
@@ -25,13 +27,14 @@ TIME = "gpu__time_duration.sum"
 class Task:
     """What a worker is asked: which stage of which job, on which GPU."""
 
-    stage: str  # facts, predict or confirm
+    stage: str  # facts, list, predict or confirm
     job: Job
     gpu: str
     clock: str | float
     metrics: tuple[str, ...]
     arguments: tuple[Any, ...]
     timeout: float | None = None  # seconds of a full run
+    others: tuple[Job, ...] = ()  # that are listed together with this one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +42,8 @@ class Answer:
     """What a stage gave; `problem` says why it gave nothing.
 
     Attributes:
-        facts: registers, local_bytes, shared_bytes, occupancy (a fraction) of the compiled kernel.
+        facts: registers, local_bytes, shared_bytes, code_bytes, occupancy (a fraction) and blocks
+            (of an SM) of the compiled kernel.
         metrics: values by name, the time in ns among them.
         arguments: the arrays after a full run.
     """
@@ -69,30 +73,48 @@ def _device(gpu: str, clock: str | float, timeout: float | None) -> Device:
 
 
 @lru_cache(maxsize=4)
-def _kernel(job: Job, gpu: str, clock: str | float, timeout: float | None) -> Kernel:
+def _module(job: Job, gpu: str, clock: str | float, timeout: float | None) -> Module:
     expressions = (job.kernel,) if "<" in job.kernel else ()
-    module = _device(gpu, clock, timeout).compile(
+    return _device(gpu, clock, timeout).compile(
         job.source, options=job.options, name_expressions=expressions
     )
-    kernel = module[job.kernel]
-    return kernel if job.cluster is None else kernel.clustered(job.cluster)
+
+
+def _module_of(task: Task, job: Job | None = None) -> Module:
+    return _module(job or task.job, task.gpu, task.clock, task.timeout)
 
 
 def _kernel_of(task: Task) -> Kernel:
-    return _kernel(task.job, task.gpu, task.clock, task.timeout)
+    kernel, cluster = _module_of(task)[task.job.kernel], task.job.cluster
+    return kernel if cluster is None else kernel.clustered(cluster)
 
 
 def _facts(task: Task) -> dict[str, Any]:
-    kernel, job = _kernel_of(task), task.job
+    """What the compiled file says without being disassembled."""
+    job = task.job
+    kernel = _module_of(task).outline(job.kernel)
+    if job.cluster is not None:
+        kernel = kernel.clustered(job.cluster)
     kernel[job.grid, job.block, 0, job.shared]  # raises what a GPU would refuse
-    occupancy = occupancy_of_kernel(kernel.sass, kernel.device.gpu, job.block, job.shared)
+    occupancy = kernel.occupancy(job.block, job.shared)
     return {"facts": {
         "registers": float(kernel.registers),
         "local_bytes": float(kernel.local_bytes),
         "shared_bytes": float(kernel.static_shared + job.shared),
+        "code_bytes": float(len(kernel.code.cubin.kernels[kernel.sass.name].code)),
         "occupancy": float(occupancy.occupancy),
         "blocks": float(occupancy.blocks),
     }}  # fmt: skip
+
+
+def _list(task: Task) -> dict[str, Any]:
+    """Disassembles several configurations in one call; what was refused before stays refused."""
+    cubins = []
+    for job in (task.job, *task.others):
+        with suppress(WarplensError):
+            cubins += [image.cubin.data for image in _module_of(task, job).images]
+    disassemble_together(cubins)
+    return {}
 
 
 def _predict(task: Task) -> dict[str, Any]:
@@ -118,4 +140,4 @@ def _confirm(task: Task) -> dict[str, Any]:
     return {"metrics": metrics, "limiter": told.limiter, "arguments": arguments}
 
 
-_STAGES = {"facts": _facts, "predict": _predict, "confirm": _confirm}
+_STAGES = {"facts": _facts, "list": _list, "predict": _predict, "confirm": _confirm}

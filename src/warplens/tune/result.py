@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from statistics import fmean
 
 from warplens.report.terminal import grid
@@ -20,18 +20,33 @@ _FAILURES = 8
 
 
 @dataclass(frozen=True, kw_only=True)
+class Learned:
+    """What a surrogate has learned from.
+
+    Attributes:
+        known: how many predictions; error_percent: its mean error on predictions that were left out
+            while it learned, a fifth at a time.
+    """
+
+    known: int
+    error_percent: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class Tuned:
     """The result of a search.
 
     Attributes:
         rows: every configuration on every GPU, in the order of the space.
         stopped: why the search ended before the space did; empty if it did not.
+        surrogates: by GPU, if the search had one: rows with the status estimated are its.
     """
 
     rows: tuple[Row, ...]
     gpus: tuple[str, ...]
     objective: str = TIME
     stopped: str = ""
+    surrogates: Mapping[str, Learned] = field(default_factory=dict)
 
     def of(self, gpu: str | None = None) -> tuple[Row, ...]:
         """The rows of a GPU (default: the first) that have a value, the best first; what a full
@@ -51,6 +66,21 @@ class Tuned:
         rows = self.of(gpu)
         confirmed = [r for r in rows if r.status == "confirmed"]
         return confirmed[0] if confirmed else rows[0] if rows else None
+
+    def estimated(self, gpu: str | None = None) -> tuple[Row, ...]:
+        """The rows of a GPU that only a surrogate has a value for, the best first."""
+        chosen = self.gpus[0] if gpu is None else gpu
+        rows = [r for r in self.rows if r.gpu == chosen and r.estimate is not None]
+        return tuple(sorted(rows, key=lambda r: (r.estimate, r.name)))
+
+    def ranking(self, gpu: str | None = None) -> tuple[Row, ...]:
+        """Every row of a GPU with a value, the best first: each row's status says whose it is."""
+
+        def value(row: Row) -> float:
+            return (row.estimate if row.objective is None else row.objective) or 0.0
+
+        rows = (*self.of(gpu), *self.estimated(gpu))
+        return tuple(sorted(rows, key=lambda r: (value(r), r.name)))
 
     def compromise(self) -> str | None:
         """The name of the configuration whose mean loss over all GPUs is smallest."""
@@ -122,6 +152,7 @@ class Tuned:
         """Everything as JSON."""
         return json.dumps({
             "objective": self.objective, "gpus": list(self.gpus), "stopped": self.stopped,
+            "surrogates": {gpu: asdict(one) for gpu, one in self.surrogates.items()},
             "rows": [asdict(row) for row in self.rows],
         }, indent=1)  # fmt: skip
 
@@ -161,7 +192,22 @@ def _ranking(found: Tuned, gpu: str) -> list[str]:
     heading = (*names, "predicted us ~", "full run us ~", "to best", "registers", "occupancy",
                "limited by")  # fmt: skip
     known = f"{count(len(rows), 'configuration')} with a value"
-    return [f"{gpu}: best is {best.name} ({known})", *grid(heading, cells), f"  {best.launch}"]
+    return [f"{gpu}: best is {best.name} ({known})", *grid(heading, cells), f"  {best.launch}",
+            *_estimated(found, gpu)]  # fmt: skip
+
+
+def _estimated(found: Tuned, gpu: str) -> list[str]:
+    """What a surrogate says, apart from what was predicted."""
+    rows, learned = found.estimated(gpu), found.surrogates.get(gpu)
+    if not rows or learned is None:
+        return []
+    best, value = rows[0], rows[0].estimate or 0.0
+    text = f"{value / 1e3:,.2f} us" if found.objective == TIME else f"{value:,.4g}"
+    return [
+        f"  {count(len(rows), 'other configuration')} only estimated, by a surrogate that learned "
+        f"from {number(learned.known)} (mean error of those left out: "
+        f"{learned.error_percent:.1f} %); the best of them: {best.name}, about {text}"
+    ]
 
 
 def _time(ns: float | None) -> str:

@@ -12,8 +12,11 @@ class Row:
     """One configuration on one GPU.
 
     Attributes:
-        status: unknown, pruned, predicted, confirmed, or failed.
-        objective: what is minimised (ns unless another metric was asked for); None without one.
+        status: unknown, pruned, compiled, estimated, predicted, confirmed, or failed.
+        objective: what is minimised (ns unless another metric was asked for), by the timing model
+            or a full run; None without one.
+        estimate: the same by a surrogate that has learned from other configurations' predictions,
+            of rows that are only estimated.
         time_ns: predicted duration, `confirmed_ns` that of the full run.
         problem: why it is pruned or failed.
     """
@@ -23,6 +26,7 @@ class Row:
     launch: str
     status: str = "unknown"
     objective: float | None = None
+    estimate: float | None = None
     time_ns: float | None = None
     confirmed_ns: float | None = None
     limiter: str = ""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,16 @@ from warplens.tune.arguments import Store
 from warplens.tune.evaluate import TIME, Answer, Task
 from warplens.tune.problem import Job, Problem, Shape
 from warplens.tune.record import Record, purpose_of
-from warplens.tune.result import Tuned
+from warplens.tune.result import Learned, Tuned
 from warplens.tune.rows import Row
 from warplens.tune.search import strategy_of
-from warplens.tune.space import Configuration, Restriction, Space
+from warplens.tune.space import Configuration, Restriction, Space, name_of
+from warplens.tune.surrogate import Estimates, Floats, estimates, features_of
 from warplens.tune.workers import Workers, workers_of
 
+_LAUNCHABLE = ("compiled", "predicted", "confirmed")
+_LISTED = 16  # configurations that one call disassembles
+_LEARNED = 5  # predictions without which nothing is estimated
 _SPILLS = 64  # bytes of local memory a thread above the least of the space: not worth predicting
 _BUDGET = re.compile(r"^(\d+(?:\.\d+)?)\s*(s|sec|min|h)$")
 Progress = Callable[[str, int, int], None]
@@ -56,11 +61,11 @@ def tune(
             expressions, such as problem sizes.
         reference: argument index -> expected array, or a function of the arguments.
         gpus: one or several; the first one is `best`'s.
-        search: strategy ("exhaustive", "random", "tpe", "evolutionary"), budget ("10min"),
-            evaluations (at most so many predictions), confirm (how many of the best are run in
-            full), seed, objective (a metric that is minimised; default: the time), record (a file
-            that is resumed), scheduler (a Dask address), processes, clock, progress, timeout (of
-            one full run, such as "30s").
+        search: strategy ("exhaustive", "random", "tpe", "evolutionary", "surrogate"), budget
+            ("10min"), evaluations (at most so many predictions), confirm (how many of the best are
+            run in full), seed, objective (a metric that is minimised; default: the time), record
+            (a file that is resumed), scheduler (a Dask address), processes, clock, progress,
+            timeout (of one full run, such as "30s").
 
     Raises:
         InputError: the space, an expression or the search's settings make no sense. Problems of
@@ -127,18 +132,25 @@ class Search:
 
     def run(self) -> Tuned:
         """Facts, predictions, full runs; what an interrupt or the budget leaves is kept."""
+        told: dict[str, Estimates] = {}
         workers = workers_of(self._scheduler, self._processes)
         try:
             self._facts(workers)
             self._predictions(workers)
+            told = self._estimates()
             self._confirmations(workers)
         except KeyboardInterrupt:
             self.stopped = "interrupted"
         finally:
             workers.close()
             self._store.close()
-        return Tuned(rows=tuple(self.rows.values()), gpus=self.gpus, objective=self.objective,
-                     stopped=self.stopped)  # fmt: skip
+        return Tuned(
+            rows=tuple(self.rows.values()), gpus=self.gpus, objective=self.objective,
+            stopped=self.stopped, surrogates={
+                gpu: Learned(known=one.known, error_percent=one.error_percent)
+                for gpu, one in told.items()
+            },
+        )  # fmt: skip
 
     def _is_spent(self) -> bool:
         if self._limit is not None and time.monotonic() - self._begin > self._limit:
@@ -149,19 +161,37 @@ class Search:
     def _answers(
         self, workers: Workers, stage: str, wanted: Sequence[tuple[str, int]]
     ) -> Iterator[tuple[tuple[str, int], Answer]]:
-        """Answers for (GPU, configuration) as they come, from the record where it has them."""
-        tasks, places = [], []
+        """Answers for (GPU, configuration) as they come, from the record where it has them, until
+        the budget is spent."""
+        places = []
         for gpu, index in wanted:
             known = self._record.find(stage, gpu, self.jobs[index])
             if known is not None and stage != "confirm":
                 yield (gpu, index), known
-                continue
-            tasks.append(self._task(stage, gpu, index))
-            places.append((gpu, index))
+            else:
+                places.append((gpu, index))
+        if stage == "predict" and workers.has_one_cache:
+            self._list(workers, places)
+        tasks = [self._task(stage, gpu, index) for gpu, index in places]
         for number, answer in workers.answers(tasks):
             gpu, index = places[number]
             self._record.keep(stage, gpu, self.jobs[index], answer)
             yield (gpu, index), answer
+            if self._is_spent():
+                return
+
+    def _list(self, workers: Workers, places: Sequence[tuple[str, int]]) -> None:
+        """Disassembles what is predicted next, many configurations in one call."""
+        for gpu in self.gpus:
+            jobs = [self.jobs[index] for name, index in places if name == gpu]
+            tasks = [
+                Task(stage="list", job=jobs[i], others=tuple(jobs[i + 1 : i + _LISTED]), gpu=gpu,
+                     clock=self.clock, metrics=(), arguments=())
+                for i in range(0, len(jobs) - 1, _LISTED)
+            ]  # fmt: skip
+            for _ in workers.answers(tasks):
+                if self._is_spent():
+                    return
 
     def _task(self, stage: str, gpu: str, index: int) -> Task:
         needs = stage != "facts"
@@ -170,23 +200,15 @@ class Search:
         return Task(stage=stage, job=self.jobs[index], gpu=gpu, clock=self.clock, metrics=metrics,
                     arguments=self._store.stored(arguments), timeout=self.timeout)  # fmt: skip
 
-    def _batches(self, places: Sequence[Any], workers: Workers) -> list[Sequence[Any]]:
-        size = 4 * workers.size
-        return [places[i : i + size] for i in range(0, len(places), size)]
-
     def _facts(self, workers: Workers) -> None:
         """Compiles everything; what cannot be launched, or spills beside others, is pruned."""
-        places, done = list(self.rows), 0
-        for batch in self._batches(places, workers):
-            if self._is_spent():
-                return
-            for place, answer in self._answers(workers, "facts", batch):
-                row = self.rows[place]
-                if answer.facts is None:
-                    row.status, row.problem = "failed", answer.problem
-                else:
-                    row.facts, row.status = dict(answer.facts), "compiled"
-            done += len(batch)
+        places = [] if self._is_spent() else list(self.rows)
+        for done, (place, answer) in enumerate(self._answers(workers, "facts", places), 1):
+            row = self.rows[place]
+            if answer.facts is None:
+                row.status, row.problem = "failed", answer.problem
+            else:
+                row.facts, row.status = dict(answer.facts), "compiled"
             self._progress("compiled", done, len(places))
         for gpu in self.gpus:
             self._prune(gpu)
@@ -201,27 +223,59 @@ class Search:
                 row.problem = f"spills {spilled:.0f} bytes a thread more than others"
 
     def _predictions(self, workers: Workers) -> None:
-        open_ = [
-            one for index, one in enumerate(self.configurations)
-            if any(self.rows[gpu, index].status == "compiled" for gpu in self.gpus)
-        ]
-        strategy = strategy_of(self._strategy, open_, self._seed)
-        number = {id(one): index for index, one in enumerate(self.configurations)}
+        open_ = self._open()
+        known = {name_of(self.configurations[index]): index for index in open_}
+        strategy = strategy_of(
+            self._strategy, [self.configurations[index] for index in open_],
+            lambda: self._features(open_), self._seed, self.evaluations,
+        )  # fmt: skip
         left, done = self.evaluations or len(open_), 0
         total = min(left, len(open_))
         while left > 0 and not self._is_spent():
-            proposed = strategy.propose(min(4 * workers.size, left))
+            proposed = strategy.propose(min(strategy.batch, left))
             if not proposed:
                 return
-            indices = [number[id(one)] for one in proposed]
+            indices = [known[name_of(one)] for one in proposed]
             wanted = [(gpu, index) for index in indices for gpu in self.gpus
                       if self.rows[gpu, index].status == "compiled"]  # fmt: skip
-            for place, answer in self._answers(workers, "predict", wanted):
+            for number, (place, answer) in enumerate(self._answers(workers, "predict", wanted), 1):
                 self._predicted(self.rows[place], answer)
+                self._progress("predicted", done + number // len(self.gpus), total)
             for one, index in zip(proposed, indices, strict=True):
                 strategy.learn(one, self._cost(index))
             left, done = left - len(proposed), done + len(proposed)
-            self._progress("predicted", done, total)
+
+    def _open(self) -> list[int]:
+        """The configurations that can be launched on one of the GPUs."""
+        return [
+            index for index in range(len(self.configurations))
+            if any(self.rows[gpu, index].status in _LAUNCHABLE for gpu in self.gpus)
+        ]  # fmt: skip
+
+    def _features(self, indices: Sequence[int]) -> Floats:
+        """What a surrogate learns from: parameters, launch, and facts on every GPU that has all."""
+        gpus = [g for g in self.gpus if all(self.rows[g, index].facts for index in indices)]
+        return features_of(
+            [self.configurations[index] for index in indices],
+            [[_launch_facts(self.jobs[index]), *(self.rows[gpu, index].facts for gpu in gpus)]
+             for index in indices],
+        )  # fmt: skip
+
+    def _estimates(self) -> dict[str, Estimates]:
+        """What a surrogate says of the rows that were not predicted, by GPU."""
+        found: dict[str, Estimates] = {}
+        indices = self._open() if self._strategy == "surrogate" else []
+        features = self._features(indices) if indices else np.zeros((0, 1))
+        for gpu in self.gpus if indices else ():
+            rows = [self.rows[gpu, index] for index in indices]
+            costs = {i: row.objective for i, row in enumerate(rows) if row.objective}
+            wanted = [i for i, row in enumerate(rows) if row.status == "compiled"]
+            if len(costs) < _LEARNED or not wanted:
+                continue
+            found[gpu] = estimates(features, costs, wanted, self._seed)
+            for i, value in found[gpu].values.items():
+                rows[i].status, rows[i].estimate = "estimated", value
+        return found
 
     def _predicted(self, row: Row, answer: Answer) -> None:
         if answer.metrics is None:
@@ -284,6 +338,10 @@ class Search:
             if not close:
                 return f"wrong result in argument {index}"
         return ""
+
+
+def _launch_facts(job: Job) -> dict[str, float]:
+    return {"threads": float(prod(job.block)), "grid": float(prod(job.grid))}
 
 
 __all__ = ["Job", "Search", "seconds_of", "tune"]

@@ -1,20 +1,30 @@
-"""Which configurations are predicted next: all, at random, or what a study of Optuna proposes."""
+"""Which configurations are predicted next: all, at random, what a study of Optuna proposes, or what
+a surrogate holds for the best."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Protocol
 
 from warplens.errors import InputError
 from warplens.tune.space import Configuration, name_of
+from warplens.tune.surrogate import Floats, Surrogate
 
-STRATEGIES = ("exhaustive", "random", "tpe", "evolutionary")
+STRATEGIES = ("exhaustive", "random", "tpe", "evolutionary", "surrogate")
+_STUDIED, _LISTED = 16, 256  # proposed at once by a study, and where the order is fixed
 
 
 class Strategy(Protocol):
-    """Proposes configurations and learns what they cost."""
+    """Proposes configurations and learns what they cost.
+
+    Attributes:
+        batch: how many it is asked for at once; the number of workers has no part in it, so that
+            the search is the same on any machine.
+    """
+
+    batch: int
 
     def propose(self, most: int) -> list[Configuration]:
         """Up to `most` configurations that were not proposed before; none: the search is over."""
@@ -25,6 +35,8 @@ class Strategy(Protocol):
 
 class InOrder:
     """All configurations, in the order given."""
+
+    batch = _LISTED
 
     def __init__(self, configurations: Sequence[Configuration]) -> None:
         self._rest: Iterator[Configuration] = iter(configurations)
@@ -39,6 +51,8 @@ class InOrder:
 
 class Study:
     """Optuna's samplers over the positions of the values, restricted to what is allowed."""
+
+    batch = _STUDIED
 
     def __init__(self, configurations: Sequence[Configuration], kind: str, seed: int) -> None:
         try:
@@ -102,8 +116,15 @@ def _failed() -> Any:
     return optuna.trial.TrialState.FAIL
 
 
-def strategy_of(name: str, configurations: Sequence[Configuration], seed: int) -> Strategy:
+def strategy_of(
+    name: str, configurations: Sequence[Configuration], features: Callable[[], Floats], seed: int,
+    most: int | None = None,
+) -> Strategy:  # fmt: skip
     """The strategy of that name.
+
+    Args:
+        features: gives a row of numbers for each configuration, for those that learn from them.
+        most: how many configurations it may propose at all.
 
     Raises:
         InputError: there is none, or its package is not installed.
@@ -114,6 +135,8 @@ def strategy_of(name: str, configurations: Sequence[Configuration], seed: int) -
         mixed = list(configurations)
         random.Random(seed).shuffle(mixed)
         return InOrder(mixed)
+    if name == "surrogate":
+        return Surrogate(configurations, features(), seed, most)
     if name in STRATEGIES:
         return Study(configurations, name, seed)
     known = ", ".join(STRATEGIES)

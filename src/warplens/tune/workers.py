@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
+from itertools import islice
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,12 +19,14 @@ from warplens.tune.arguments import resolved
 from warplens.tune.evaluate import Answer, Task, answer
 
 _TRIES = 2  # of a task whose worker died
+_AHEAD = 4  # tasks for each worker that are handed out
 
 
 class Workers(Protocol):
     """Answers many tasks."""
 
     size: int
+    has_one_cache: bool  # whether what one of them puts into its cache is there for the others
 
     def answers(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Answer]]:
         """(number of the task, answer) as they come."""
@@ -35,6 +39,7 @@ class Here:
     """One task after another in this process."""
 
     size = 1
+    has_one_cache = True
 
     def answers(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Answer]]:
         """In their order."""
@@ -48,6 +53,8 @@ class Here:
 class Processes:
     """Processes with a core each; one that dies costs its task a second try."""
 
+    has_one_cache = True
+
     def __init__(self, size: int) -> None:
         self.size = size
         self._pool = self._new()
@@ -57,13 +64,15 @@ class Processes:
         return ProcessPoolExecutor(self.size, mp_context=context, initializer=_one_core)
 
     def answers(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Answer]]:
-        """As they come."""
-        tries = dict.fromkeys(range(len(tasks)), 0)
-        while tries:
-            died: list[int] = []
-            running = {self._pool.submit(answer, tasks[number]): number for number in tries}
-            while running:
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
+        """As they come; a few are always ahead of the processes, and whoever stops asking for
+        answers takes those back."""
+        waiting = deque(range(len(tasks)))
+        tries: Counter[int] = Counter()
+        running: dict[Future[Answer], int] = {}
+        try:
+            while waiting or running:
+                died = self._submit(tasks, waiting, running)
+                done = wait(running, return_when=FIRST_COMPLETED).done if running else set()
                 for one in done:
                     number = running.pop(one)
                     try:
@@ -71,20 +80,44 @@ class Processes:
                     except BrokenProcessPool:
                         died.append(number)
                         continue
-                    del tries[number]
                     yield number, found
-            if died:
-                yield from self._again(died, tries)
+                if died:
+                    yield from self._again(died, tries, waiting, running)
+        finally:
+            for one in running:
+                one.cancel()
 
-    def _again(self, died: list[int], tries: dict[int, int]) -> Iterator[tuple[int, Answer]]:
+    def _submit(
+        self, tasks: Sequence[Task], waiting: deque[int], running: dict[Future[Answer], int]
+    ) -> list[int]:
+        """Keeps the processes busy; gives the tasks that a broken pool did not take."""
+        while waiting and len(running) < _AHEAD * self.size:
+            number = waiting.popleft()
+            try:
+                running[self._pool.submit(answer, tasks[number])] = number
+            except BrokenProcessPool:
+                return [number]
+        return []
+
+    def _again(
+        self, died: list[int], tries: Counter[int], waiting: deque[int],
+        running: dict[Future[Answer], int],
+    ) -> Iterator[tuple[int, Answer]]:  # fmt: skip
         """A fresh pool; with many tasks open the culprit is not known, so each is tried again."""
+        for one, number in running.items():
+            try:
+                yield number, one.result()
+            except BrokenProcessPool:
+                died.append(number)
+        running.clear()
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._pool = self._new()
-        for number in died:
+        for number in sorted(died, reverse=True):
             tries[number] += 1
             if tries[number] >= _TRIES + self.size:
-                del tries[number]
                 yield number, Answer(problem="the process died")
+            else:
+                waiting.appendleft(number)
 
     def close(self) -> None:
         """Ends the processes."""
@@ -106,7 +139,7 @@ class Cluster:
     """
 
     def __init__(self, address: str, size: int) -> None:
-        self._is_local = address == "local"
+        self.has_one_cache = address == "local"
         try:
             from distributed import Client, LocalCluster
         except ImportError as error:
@@ -117,7 +150,7 @@ class Cluster:
         local: Any = LocalCluster
         self._own: Any = None
         try:
-            if self._is_local:
+            if self.has_one_cache:
                 self._own = local(n_workers=size, threads_per_worker=1, processes=True)
             self._client: Any = make(self._own or address, timeout="20s")
         except (OSError, TimeoutError, ValueError) as error:
@@ -130,15 +163,32 @@ class Cluster:
         import distributed
 
         completed: Any = distributed.as_completed
-        sent = tasks if self._is_local else [_carrying(task) for task in tasks]
-        futures = [self._client.submit(answer, task, pure=False, retries=_TRIES) for task in sent]
-        number = {future.key: i for i, future in enumerate(futures)}
-        for future in completed(futures):
-            if future.status == "finished":
-                yield number[future.key], future.result()
-            else:
-                problem = f"{type(future.exception()).__name__}: {future.exception()}"
-                yield number[future.key], Answer(problem=problem)
+        number: dict[str, int] = {}
+        waiting = iter(range(len(tasks)))
+
+        def submit(most: int) -> list[Any]:
+            futures = []
+            for one in islice(waiting, most):
+                task = tasks[one] if self.has_one_cache else _carrying(tasks[one])
+                futures.append(self._client.submit(answer, task, pure=False, retries=_TRIES))
+                number[futures[-1].key] = one
+            return futures
+
+        running = set(submit(_AHEAD * self.size))
+        answered = completed(list(running))
+        try:
+            for future in answered:
+                running.discard(future)
+                if future.status == "finished":
+                    yield number[future.key], future.result()
+                else:
+                    problem = f"{type(future.exception()).__name__}: {future.exception()}"
+                    yield number[future.key], Answer(problem=problem)
+                for more in submit(1):
+                    running.add(more)
+                    answered.add(more)
+        finally:
+            self._client.cancel(list(running))
 
     def close(self) -> None:
         """Leaves the cluster; one of its own ends."""

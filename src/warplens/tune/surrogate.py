@@ -1,0 +1,164 @@
+"""A search that predicts a part of a large space: trees learn from it what the rest may cost.
+
+The first configurations are spread over the space. Extremely randomised trees (scikit-learn) then
+learn the logarithm of the cost from parameters, launch and compiled facts, and propose what they
+hold for the best; what the timing model says of it is learned, too, until the best stays the best.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from warplens.errors import InputError
+from warplens.tune.space import Configuration, name_of
+
+Floats = npt.NDArray[np.float64]
+_TREES = 200
+_FOLDS = 5
+_LEAST, _MOST = 32, 256  # configurations that are predicted before anything is learned
+_SHARE = 20  # one of so many of the space, within these
+_PATIENCE = 2  # rounds in succession without a gain
+_GAIN = 1e-3
+
+
+def trees(seed: int) -> Any:
+    """An untrained model.
+
+    Raises:
+        InputError: scikit-learn is not installed.
+    """
+    try:
+        from sklearn.ensemble import ExtraTreesRegressor
+    except ImportError as error:
+        raise InputError(
+            "strategy 'surrogate' needs scikit-learn", hint="pip install 'warplens[tune]'"
+        ) from error
+    return ExtraTreesRegressor(_TREES, random_state=seed)
+
+
+def features_of(
+    configurations: Sequence[Configuration], facts: Sequence[Iterable[Mapping[str, float]]]
+) -> Floats:
+    """A row of numbers for each configuration: its parameters, then compiled facts and launch.
+
+    Numbers count by their logarithms where all are positive; words have a column each.
+    """
+    columns: list[list[float]] = []
+    for name in configurations[0] if configurations else ():
+        values = [one[name] for one in configurations]
+        if all(isinstance(value, int | float) for value in values):
+            columns.append(_scaled([float(value) for value in values]))
+        else:
+            columns += [[float(v == word) for v in values] for word in dict.fromkeys(values)]
+    told = [[value for one in row for value in one.values()] for row in facts]
+    columns += [_scaled(list(column)) for column in zip(*told, strict=True)]
+    kept = [column for column in columns if len(set(column)) > 1]
+    return np.array(kept).T if kept else np.zeros((len(configurations), 1))
+
+
+def _scaled(values: list[float]) -> list[float]:
+    return [math.log2(v) for v in values] if all(v > 0 for v in values) else values
+
+
+def spread(features: Floats, count: int, seed: int) -> list[int]:
+    """So many rows, each as far as can be from those before it; the first one by lot."""
+    scale = features.std(axis=0)
+    places = (features - features.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
+    chosen = [int(np.random.default_rng(seed).integers(len(places)))]
+    distance = ((places - places[chosen[0]]) ** 2).sum(axis=1)
+    while len(chosen) < min(count, len(places)):
+        distance[chosen[-1]] = -1.0
+        chosen.append(int(distance.argmax()))
+        near = ((places - places[chosen[-1]]) ** 2).sum(axis=1)
+        distance = np.minimum(distance, near)
+    return chosen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimates:
+    """What trees say of rows that were not predicted.
+
+    Attributes:
+        values: costs, by row; error_percent: the mean error of rows left out while learning, a
+            fifth at a time; known: how many rows they have learned from.
+    """
+
+    values: dict[int, float]
+    error_percent: float
+    known: int
+
+
+def estimates(features: Floats, costs: Mapping[int, float], wanted: Sequence[int],
+              seed: int) -> Estimates:  # fmt: skip
+    """Estimates of the wanted rows from those whose cost is known."""
+    from sklearn.model_selection import KFold, cross_val_predict
+
+    rows = sorted(costs)
+    logs = np.log([costs[row] for row in rows])
+    folds = KFold(min(_FOLDS, len(rows)), shuffle=True, random_state=seed)
+    left_out = cross_val_predict(trees(seed), features[rows], logs, cv=folds)
+    model = trees(seed).fit(features[rows], logs)
+    found = np.exp(model.predict(features[list(wanted)])) if wanted else np.zeros(0)
+    return Estimates(
+        values=dict(zip(wanted, found.tolist(), strict=True)),
+        error_percent=100.0 * float(np.abs(np.exp(left_out - logs) - 1.0).mean()), known=len(rows),
+    )  # fmt: skip
+
+
+class Surrogate:
+    """Proposes a spread sample, then what trees hold for the best of the rest."""
+
+    def __init__(
+        self, configurations: Sequence[Configuration], features: Floats, seed: int, most: int | None
+    ) -> None:
+        trees(seed)  # says so if they are not installed
+        size = len(configurations)
+        first = max(_LEAST, min(_MOST, size // _SHARE))
+        if most is not None:
+            first = max(2, min(first, most // 2))
+        self.batch = first
+        self._next = max(2, first // 2 if most is None else min(first // 2, most // 8))
+        self._configurations, self._features, self._seed = configurations, features, seed
+        self._number = {name_of(one): i for i, one in enumerate(configurations)}
+        self._open = dict.fromkeys(range(size))
+        self._costs: dict[int, float] = {}
+        self._best, self._rounds_without_gain = math.inf, 0
+        self._is_bounded = most is not None
+
+    def propose(self, most: int) -> list[Configuration]:
+        """The next round; nothing when the best has stayed the best."""
+        if len(self._open) == len(self._configurations):
+            chosen = spread(self._features, min(most, self.batch), self._seed) if self._open else []
+        else:
+            chosen = self._promising(min(most, self._next))
+        for number in chosen:
+            del self._open[number]
+        return [self._configurations[number] for number in chosen]
+
+    def _promising(self, most: int) -> list[int]:
+        best = min(self._costs.values(), default=math.inf)
+        gained = best < self._best * (1.0 - _GAIN)
+        self._rounds_without_gain = 0 if gained else self._rounds_without_gain + 1
+        self._best = best
+        if not self._is_bounded and self._rounds_without_gain >= _PATIENCE:
+            return []
+        open_ = list(self._open)
+        if len(self._costs) < 2 or not open_:
+            return open_[:most]
+        rows = sorted(self._costs)
+        model = trees(self._seed).fit(
+            self._features[rows], np.log([max(self._costs[row], 1e-12) for row in rows])
+        )
+        told = model.predict(self._features[open_])
+        return [open_[i] for i in np.argsort(told, kind="stable")[:most]]
+
+    def learn(self, configuration: Configuration, cost: float | None) -> None:
+        """What the timing model said."""
+        if cost is not None:
+            self._costs[self._number[name_of(configuration)]] = cost

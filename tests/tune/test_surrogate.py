@@ -1,0 +1,136 @@
+"""The surrogate over costs that are known everywhere, and in a search."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from tests.tune.test_tune import search
+from warplens.errors import InputError
+from warplens.tune.space import Configuration
+from warplens.tune.surrogate import Floats, Surrogate, estimates, features_of, spread
+
+pytest.importorskip("sklearn")
+
+SIDES = [8, 16, 32, 64, 128, 256]
+EVERY: list[Configuration] = [
+    {"X": x, "Y": y, "D": d, "HOW": how, "PAD": pad}
+    for x, y, d, how, pad in itertools.product(
+        SIDES, SIDES, [1, 2, 4, 8], ["plain", "tiled"], [False, True]
+    )
+]
+
+
+def valley(one: Configuration) -> float:
+    """A cost with one valley, a step and a factor."""
+    x, y, d = (float(np.log2(one[name])) for name in ("X", "Y", "D"))
+    bowl = 1 + (x - 5) ** 2 + 0.5 * (y - x + 1) ** 2 + 0.2 * abs(d - 2)
+    return float(bowl * (0.7 if one["HOW"] == "tiled" else 1) * (1.1 if one["PAD"] else 1))
+
+
+def found_by(cost: Callable[[Configuration], float], seed: int, most: int | None = None
+             ) -> dict[str, float]:  # fmt: skip
+    """Configurations and costs that a surrogate asked for."""
+    strategy = Surrogate(EVERY, features(), seed, most)
+    known: dict[str, float] = {}
+    while most is None or len(known) < most:
+        left = len(EVERY) if most is None else most - len(known)
+        proposed = strategy.propose(min(strategy.batch, left))
+        if not proposed:
+            break
+        for one in proposed:
+            assert str(one) not in known
+            known[str(one)] = cost(one)
+            strategy.learn(one, cost(one))
+    return known
+
+
+def features() -> Floats:
+    """Of all configurations, with a fact that is the same everywhere and one that is not."""
+    return features_of(EVERY, [[{"always": 1.0, "area": one["X"] * one["Y"]}] for one in EVERY])
+
+
+def kendall(a: Floats, b: Floats) -> float:
+    """Concordant less discordant pairs, as a share."""
+    upper = np.triu_indices(len(a), 1)
+    signs = [np.sign(v[:, None] - v[None, :])[upper] for v in (a, b)]
+    return float((signs[0] * signs[1]).mean())
+
+
+def test_columns() -> None:
+    """A column for each number, word and fact that varies."""
+    assert features().shape == (len(EVERY), 4 + 2 + 1)  # X, Y, D, PAD; two words; the area
+    assert sorted(set(features()[:, 0])) == [3, 4, 5, 6, 7, 8]
+
+
+def test_the_first_ones_are_spread() -> None:
+    """Nowhere twice, and every value of every parameter is among some dozens."""
+    chosen = spread(features(), 48, 3)
+
+    assert len(set(chosen)) == 48 and chosen == spread(features(), 48, 3)
+    for name in EVERY[0]:
+        assert {EVERY[i][name] for i in chosen} >= {EVERY[0][name], EVERY[-1][name]}
+    assert sorted(spread(features()[:5], 9, 0)) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_best_of_all_is_found(seed: int) -> None:
+    """It looks at less than a quarter, ends by itself, and does the same again."""
+    known = found_by(valley, seed)
+
+    assert min(known.values()) == min(map(valley, EVERY))
+    assert len(known) < len(EVERY) / 4
+    assert known == found_by(valley, seed)
+
+
+def test_a_limit_is_kept() -> None:
+    """A twentieth is enough to come near the best; failures teach nothing."""
+    few = len(EVERY) // 20
+    known = found_by(valley, 0, few)
+
+    assert len(known) == few
+    assert min(known.values()) < 1.1 * min(map(valley, EVERY))
+    strategy = Surrogate(EVERY, features(), 0, 40)
+    for one in strategy.propose(20):
+        strategy.learn(one, None)
+    assert len(strategy.propose(20)) > 0
+
+
+def test_estimates_rank_the_rest() -> None:
+    """From a tenth the order of the rest is right in the main, and the error is told."""
+    chosen = spread(features(), len(EVERY) // 10, 0)
+    rest = [i for i in range(len(EVERY)) if i not in set(chosen)]
+    told = estimates(features(), {i: valley(EVERY[i]) for i in chosen}, rest, 0)
+    values = np.array([told.values[i] for i in rest])
+    true = np.array([valley(EVERY[i]) for i in rest])
+
+    assert kendall(values, true) > 0.8
+    real = 100 * float(np.abs(values / true - 1).mean())
+    assert told.known == len(chosen) and real / 3 < told.error_percent < 3 * real
+
+
+def test_in_a_search() -> None:
+    """What is estimated is never taken for what is predicted."""
+    found = search(strategy="surrogate", evaluations=6, gpus=["H200"], confirm=1)
+    known, guessed = found.of(), found.estimated()
+
+    assert len(known) == 6 and len(guessed) > 2
+    assert {row.status for row in known} == {"predicted", "confirmed"}
+    assert all(row.status == "estimated" and row.objective is None for row in guessed)
+    assert all(row.time_ns is None for row in guessed) and found.best in known
+    assert len(found.ranking()) == len(known) + len(guessed)
+    assert found.surrogates["H200"].known == 6
+    assert f"{len(guessed)} other configurations only estimated" in str(found)
+    assert '"status": "estimated"' in found.json()
+
+
+def test_without_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says what to install."""
+    monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
+    with pytest.raises(InputError, match="scikit-learn") as caught:
+        search(strategy="surrogate", gpus=["H200"])
+    assert "warplens[tune]" in str(caught.value.hint)
