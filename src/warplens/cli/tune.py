@@ -71,7 +71,7 @@ def _add_search(option: Any) -> None:
            help="GPU to tune for (default: those of SPEC, else H200; repeatable)")  # fmt: skip
     option("--clock", type=clock, metavar="base|boost|MHZ", help="SM clock (default: base)")
     option("--strategy", metavar="NAME",
-           help="exhaustive, random, tpe, evolutionary, surrogate (default: exhaustive)")  # fmt: skip
+           help="exhaustive (default), random, tpe, evolutionary, surrogate")  # fmt: skip
     option("--budget", metavar="TIME", help="stop after this time, such as 90s or 10min")
     option("--evaluations", type=int, metavar="N", help="predict at most N configurations")
     option("--confirm", type=int, metavar="N", help="run the N best in full (default: 3)")
