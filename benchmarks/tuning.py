@@ -1,11 +1,12 @@
 """Time to compile, prune and rank a space of configurations, stage by stage.
 
     taskset -c 0,1 python benchmarks/tuning.py [--configurations 5000] [--processes 2]
-        [--strategy surrogate] [--out FILE]
+        [--strategy surrogate] [--record FILE --budget 500s] [--out FILE]
 
 The space is the recorded matrix product's with further values (6,592 configurations), taken evenly.
 What is known already is not computed again, so give a fresh cache: WARPLENS_CACHE_DIR=$(mktemp -d).
-`--out` keeps the whole result.
+`--record` with `--budget` stops after a time, and goes on there when it is called again; `--out`
+keeps the whole result.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ def main() -> None:
     parser.add_argument("--configurations", type=int, default=5000)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--strategy", default="surrogate")
+    parser.add_argument("--record", type=Path)
+    parser.add_argument("--budget")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     every = list(Space(VALUES, RULES))
@@ -56,13 +59,15 @@ def main() -> None:
 
     found = Search(
         problem, ("H200",), strategy=options.strategy, processes=options.processes, confirm=0,
-        progress=progress,
+        progress=progress, record=options.record, budget=options.budget,
     ).run()  # fmt: skip
     for stage, seconds in ends.items():
         print(f"{stage}: {seconds:,.1f} s after the start")
     print(f"all: {time.perf_counter() - begin:,.1f} s, {sum(os.times()[:4]):,.1f} s of processors")
     print(f"{len(found.of()):,} predicted, {len(found.estimated()):,} estimated, "
-          f"{len(found.failures()):,} pruned or failed; best: {found.ranking()[0].name}")
+          f"{len(found.failures()):,} pruned or failed. {found.stopped}")
+    if found.best is not None:
+        print(f"best: {found.best.name}, {(found.best.time_ns or 0) / 1e3:,.1f} us")
     for gpu, learned in found.surrogates.items():
         print(f"{gpu}: error of those left out {learned.error_percent:.1f} %")
     if options.out is not None:
