@@ -31,6 +31,7 @@ examples:
   warplens tune matmul.toml --strategy tpe --evaluations 50 --record matmul.jsonl
   warplens tune matmul.toml --html matmul.html --cache-file matmul.json
   warplens tune matmul.toml --measured a100_T4.json.gz
+  warplens tune convolution.json --strategy surrogate          (a T1 file)
   warplens tune script.py --gpu A100     (searches that a script makes, Kernel Tuner's too)
 """
 
@@ -52,7 +53,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     option = parser.add_argument
     option("spec", type=Path, metavar="SPEC|SCRIPT.py",
-           help="a TOML file, or a script with warplens.tune or Kernel Tuner")  # fmt: skip
+           help="a TOML file, a T1 file (.json) of Kernel Tuner's benchmark hub, or a script with "
+           "warplens.tune or Kernel Tuner")  # fmt: skip
     _add_search(option)
     option("--measured", type=Path, metavar="FILE",
            help="compare with measured times: Kernel Tuner's cache, or T4 results")  # fmt: skip
@@ -90,8 +92,10 @@ def run(arguments: argparse.Namespace) -> int:
         return _script(arguments)
     from warplens.tune.reading import read_problem
     from warplens.tune.run import Search
+    from warplens.tune.t1 import read_t1
 
-    problem, named = read_problem(arguments.spec)
+    is_t1 = arguments.spec.suffix == ".json"
+    problem, named = (read_t1(arguments.spec), ()) if is_t1 else read_problem(arguments.spec)
     given = _given(arguments)
     gpus = given.pop("gpus", None) or named or ("H200",)
     found = Search(problem, gpus, **given).run()

@@ -13,6 +13,7 @@ from warplens.tune.evaluate import TIME
 from warplens.tune.landscape import Landscape, html, landscape, lines
 from warplens.tune.rows import Row
 from warplens.tune.why import reasons
+from warplens.tune.worth import pareto_lines, worth, worth_lines
 from warplens.wording import change, count, number
 
 _BEST = 10
@@ -119,6 +120,11 @@ class Tuned:
                 }
         return found
 
+    def worth(self, gpu: str | None = None) -> dict[tuple[str, ...], float]:
+        """(parameter,) or (parameter, parameter) -> the share of the variation that it explains, a
+        pair's beyond that of both alone."""
+        return worth(self.of(gpu))
+
     def pareto(self, fact: str = "registers", gpu: str | None = None) -> tuple[Row, ...]:
         """Rows that no other beats in both the objective and a compiled fact."""
         front: list[Row] = []
@@ -167,8 +173,11 @@ def page(found: Tuned) -> str:
         text += [*_ranking(found, gpu), *reasons(found.of(gpu)), ""]
     if len(found.gpus) > 1:
         text += [*_regrets(found), ""]
-    told = found.landscape()
-    text += [*_effects(found), *([] if told is None else lines(told)), *_failures(found.failures())]
+    told, first = found.landscape(), found.gpus[0]
+    text += [*worth_lines(found.of(), first), *_effects(found)]
+    for fact in ("registers", "shared_bytes"):
+        text += pareto_lines(found.pareto(fact), fact, first)
+    text += [*([] if told is None else lines(told)), *_failures(found.failures())]
     if found.stopped:
         text += [f"Stopped: {found.stopped}."]
     return "\n".join(text).rstrip("\n")

@@ -21,7 +21,30 @@ _NODES = (
     ast.RShift, ast.BitAnd, ast.BitOr, ast.BitXor, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt,
     ast.GtE, ast.In, ast.NotIn,
 )  # fmt: skip
+_LISTS = (ast.ListComp, ast.comprehension, ast.Store)
+_LISTING: dict[str, Callable[..., Any]] = {**_FUNCTIONS, "range": range, "list": list}
 _MOST = 10_000_000  # combinations that are looked at
+
+
+def listing(text: str) -> list[Any]:
+    """The values that an expression such as `[2**i for i in range(6)]` lists.
+
+    Raises:
+        InputError: it is anything but arithmetic over lists, ranges and comprehensions.
+    """
+    found = _compiled(text, _NODES + _LISTS, _LISTING)({})
+    if not isinstance(found, list | tuple):
+        raise InputError(f"{text!r} lists nothing")
+    return list(found)
+
+
+def indexed(text: str) -> Callable[[Mapping[str, Any]], Any]:
+    """An expression that may also take elements of lists, as in `ProblemSize[0] * max(WIDTH)`.
+
+    Raises:
+        InputError: as `expression`.
+    """
+    return _compiled(text, (*_NODES, ast.Subscript), _FUNCTIONS)
 
 
 def expression(text: str) -> Callable[[Mapping[str, Any]], Any]:
@@ -33,12 +56,19 @@ def expression(text: str) -> Callable[[Mapping[str, Any]], Any]:
     Raises:
         InputError: the text is anything else, or (when called) names what is no parameter.
     """
+    return _compiled(text, _NODES, _FUNCTIONS)
+
+
+def _compiled(
+    text: str, nodes: tuple[type[ast.AST], ...], functions: Mapping[str, Callable[..., Any]]
+) -> Callable[[Mapping[str, Any]], Any]:
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except SyntaxError as error:
         raise InputError(f"{text!r} is not an expression: {error.msg}") from error
     for node in ast.walk(tree):
-        if not isinstance(node, _NODES) or (isinstance(node, ast.Call) and not _is_known(node)):
+        is_call = isinstance(node, ast.Call)
+        if not isinstance(node, nodes) or (is_call and not _is_known(node, functions)):
             raise InputError(
                 f"{text!r}: {type(node).__name__} is not allowed in an expression",
                 hint="Use parameters, numbers, + - * / // % **, comparisons, and/or/not, min, max.",
@@ -47,19 +77,20 @@ def expression(text: str) -> Callable[[Mapping[str, Any]], Any]:
 
     def value(configuration: Mapping[str, Any]) -> Any:
         try:
-            found = eval(code, {"__builtins__": {}}, {**_FUNCTIONS, **configuration})
+            found = eval(code, {"__builtins__": {}, **functions, **configuration})
         except NameError as error:
             known = ", ".join(configuration)
             raise InputError(f"{text!r}: {error}", hint=f"Parameters: {known}.") from error
-        except (ArithmeticError, TypeError, ValueError) as error:
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
             raise InputError(f"{text!r}: {error} with {dict(configuration)}") from error
         return _whole(found)
 
     return value
 
 
-def _is_known(call: ast.Call) -> bool:
-    return isinstance(call.func, ast.Name) and call.func.id in _FUNCTIONS and not call.keywords
+def _is_known(node: ast.AST, functions: Mapping[str, Any]) -> bool:
+    assert isinstance(node, ast.Call)
+    return isinstance(node.func, ast.Name) and node.func.id in functions and not node.keywords
 
 
 def _whole(value: Any) -> Any:
