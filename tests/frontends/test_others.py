@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import warplens
+
 pytestmark = pytest.mark.long
 
 
