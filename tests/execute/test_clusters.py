@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import re
 from functools import cache
 from pathlib import Path
@@ -138,3 +139,16 @@ def test_no_clusters_before_sm_90() -> None:
     fill = wl.Device("sm_86").compile("__global__ void f(int* o) { o[threadIdx.x] = 1; }")["f"]
     with pytest.raises(LaunchError, match="no thread block clusters"):
         fill[4, 32, 0, 0, 2]
+
+
+@pytest.mark.parametrize("architecture", ["sm_100", "sm_120"])
+def test_lanes_that_return_behind_the_others(architecture: str) -> None:
+    """Unoptimised, ptxas 13.0 lets lanes that return wait at BSYNC for those that go on to meet the
+    other block at the cluster's barrier: the kernel ends as the source says."""
+    packed = Path(__file__).parent / f"early_exit_13_0_{architecture}.cubin.xz"
+    kernel = wl.Device(architecture).load(lzma.decompress(packed.read_bytes()))["early_exit"]
+    out = np.zeros(4, np.int32)
+    kernel[4, 64](out)
+
+    assert out.tolist() == [11, 10, 13, 12]
+    assert not kernel.sanitize[4, 64](np.zeros(4, np.int32)).errors
