@@ -129,6 +129,20 @@ def test_locks_are_named() -> None:
     assert "read then: the lock at byte 12 of parameter 0" in str(report)
 
 
+def test_too_many_words_for_lock_sets() -> None:
+    """A kernel that changes very many words by atomics has no lock sets, and the report says so."""
+    many = LOCKED.replace("    if (threadIdx.x) return;", (
+        "    for (int i = threadIdx.x; i < 8192; i += 32) atomicAdd(n + 1 + i, 1);\n"
+        "    if (threadIdx.x) return;"
+    ))  # fmt: skip
+    kernel = wl.Device("H200").compile(many)["locked"]
+    report = kernel.sanitize[3, 32](np.zeros(4, np.int32), np.zeros(8193, np.int32),
+                                    np.zeros(1, np.int32))  # fmt: skip
+
+    assert not report.errors
+    assert any("more words than are looked at for locks" in note for note in report.notes)
+
+
 def test_exit_status_and_suppressions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`--error-exitcode 0` never fails a run; a file of known findings makes it clean."""
     source, known = tmp_path / "several.cu", tmp_path / "known.toml"

@@ -56,7 +56,7 @@ def order_strong(head: int, slot: int, block: int, w: int, flags: int, mask: int
             lane_clocks.order_lanes(head, slot, block, w, flags, mask, space, kind, size, base)
         return
     warp = peek32(w + at.WARP_INDEX)
-    locked = peek64(head + 8 * st.LOCKS) != 0
+    locked = peek64(head + 8 * st.LOCKS) != 0 and peek64(head + 8 * st.LOCKS_LOST) == 0
     sets = peek64(head + 8 * st.LOCK_SETS) != 0
     if flags & st.F_RELEASE:
         if flags & st.F_COPY_COMMIT and peek64(head + 8 * st.HAS_ASYNC) != 0:

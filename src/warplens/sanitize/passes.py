@@ -55,6 +55,10 @@ from warplens.sanitize.variants import (
 MOST_SECONDS = 300.0  # of all passes together, where the user gives no limit
 _LEAST_SECONDS = 5.0  # of a pass that still has to say where the launch waits
 _MOST_REVERSED = 1 << 20  # blocks
+_NO_LOCK_SETS = (
+    "atomics change more words than are looked at for locks: what only a lock's order separates "
+    "was not looked for"
+)
 _STUCK = ("mask-names-absent-lane", "barrier-deadlock")
 _BITS = {"memcheck": 1, "racecheck": 2, "initcheck": 4, "synccheck": 8}
 
@@ -392,6 +396,8 @@ class Sanitizer:
         self._hides = bool(state.header[st.MIXED])
         if options.mode == st.MODE_BLOCK:
             self._locks = state.found_locks()
+            if state.header[st.LOCKS_LOST] and _NO_LOCK_SETS not in self.notes:
+                self.notes.append(_NO_LOCK_SETS)
         if state.unwritten:
             self._writes = state
         for finding in heap.findings:
