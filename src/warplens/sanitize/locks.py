@@ -19,6 +19,7 @@ from warplens.sanitize import clocks
 from warplens.sanitize import state as st
 from warplens.sanitize.memcheck import ADDRESSES
 from warplens.sanitize.native import lowest_bit, peek32, peek64
+from warplens.sanitize.records import fill
 
 _VALUES, _SWAPS = at.WARP_SCRATCH + 128 * 2, at.WARP_SCRATCH + 128 * 10
 NO_LOCK, TAKES, LEAVES, FAILS = range(4)
@@ -202,3 +203,50 @@ def see(head: int, slot: int, w: int, inst: int, mask: int, flags: int, base: in
         offset = peek64(w + ADDRESSES + 8 * lane) - base
         if peek64(cells + st.CELL_BYTES * (offset >> peek64(head + 8 * st.CELL_SHIFT))) != 0:
             poke64(hold + 8, 1)
+
+
+# --- what races ----------------------------------------------------------------------------------
+
+
+@native
+def held_row(head: int, stamp: int) -> int:
+    """Under which locks the instruction of an access has been executed."""
+    return peek64(head + 8 * st.HELD) + 8 * st.HELD_SLOTS * (stamp & st.INSTRUCTION_MASK)
+
+
+@native
+def name_locks(head: int, slot: int, record: int, stamp: int, now: int) -> None:
+    """Writes down which locks were held at the two accesses, as far as known."""
+    own = peek64(slot + peek64(head + 8 * st.AT_HOLDS) + 16 * ((now >> st.STAMP_WARP) & 31))
+    row = held_row(head, stamp)
+    first = peek64(row + 8)
+    if first == own:  # else they would be ordered
+        first = peek64(row + 16)
+    fill(record, st.R_MASK, first)
+    fill(record, st.R_HOST, own)
+
+
+@native
+def is_outside(head: int, slot: int, stamp: int, warp: int) -> bool:
+    """Whether the earlier access was made under no lock, and this warp holds one from which it
+    has learned nothing that would let it go on."""
+    hold = slot + peek64(head + 8 * st.AT_HOLDS) + 16 * warp
+    held = held_row(head, stamp)
+    return peek64(hold) != 0 and peek64(hold + 8) == 0 and peek64(held + 8) == 0
+
+
+@native
+def is_before_lock(
+    head: int, slot: int, stamp: int, warp: int, block: int, other: int
+) -> bool:
+    """Whether an access was ordered before what this warp did when it took its lock."""
+    theirs, clock = (stamp >> st.STAMP_WARP) & 31, stamp >> st.STAMP_CLOCK
+    columns = peek64(head + 8 * st.COLUMNS)
+    kept = slot + peek64(head + 8 * st.AT_KEPT) + 8 * (columns + 1) * warp
+    if other == block:
+        return warp == theirs or clock <= peek64(kept + 8 * theirs)
+    if peek64(head + 8 * st.CROSS) == 0:
+        return clock <= peek64(kept + 8 * columns)
+    total = peek64(head + 8 * st.TOTAL_WARPS)
+    row = slot + peek64(head + 8 * st.AT_KEPT_CROSS) + 4 * total * warp
+    return clock <= peek32(row + 4 * (other * peek64(head + 8 * st.N_WARPS) + theirs))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from warplens.compiled import native
 from warplens.execute.native import fill_zero, poke64
 from warplens.lift import layout as at
-from warplens.sanitize import clocks
+from warplens.sanitize import clocks, locks
 from warplens.sanitize import state as st
 from warplens.sanitize.memcheck import ADDRESSES, OFFSETS
 from warplens.sanitize.native import lowest_bit, peek8, peek32, peek64
@@ -39,8 +39,8 @@ def is_ordered(head: int, slot: int, stamp: int, now: int, block: int, other: in
         lane, before = (now >> st.STAMP_LANE) & 31, (stamp >> st.STAMP_LANE) & 31
         row = slot + peek64(head + 8 * st.AT_LANE_KNOWN) + 8192 * warp + 256 * lane
         return lane == before or clock <= peek64(row + 8 * before)
-    if peek64(head + 8 * st.LOCK_SETS) != 0 and is_outside(head, slot, stamp, warp):
-        return is_before_lock(head, slot, stamp, warp, block, other)
+    if peek64(head + 8 * st.LOCK_SETS) != 0 and locks.is_outside(head, slot, stamp, warp):
+        return locks.is_before_lock(head, slot, stamp, warp, block, other)
     if other == block:
         if is_open_copy(head, slot, stamp):
             # Of copies over copies of the same warp their missing wait is what is reported.
@@ -59,50 +59,6 @@ def is_ordered(head: int, slot: int, stamp: int, now: int, block: int, other: in
     n = peek64(head + 8 * st.N_WARPS)
     row = clocks.cross_row(head, block & st.BLOCK_MASK, warp)
     return clock <= peek32(row + 4 * (other * n + theirs))
-
-
-@native
-def held_row(head: int, stamp: int) -> int:
-    """Under which locks the instruction of an access has been executed."""
-    return peek64(head + 8 * st.HELD) + 8 * st.HELD_SLOTS * (stamp & st.INSTRUCTION_MASK)
-
-
-@native
-def name_locks(head: int, slot: int, record: int, stamp: int, now: int) -> None:
-    """Writes down which locks were held at the two accesses, as far as known."""
-    own = peek64(slot + peek64(head + 8 * st.AT_HOLDS) + 16 * ((now >> st.STAMP_WARP) & 31))
-    row = held_row(head, stamp)
-    first = peek64(row + 8)
-    if first == own:  # else they would be ordered
-        first = peek64(row + 16)
-    fill(record, st.R_MASK, first)
-    fill(record, st.R_HOST, own)
-
-
-@native
-def is_outside(head: int, slot: int, stamp: int, warp: int) -> bool:
-    """Whether the earlier access was made under no lock, and this warp holds one from which it
-    has learned nothing that would let it go on."""
-    hold = slot + peek64(head + 8 * st.AT_HOLDS) + 16 * warp
-    held = held_row(head, stamp)
-    return peek64(hold) != 0 and peek64(hold + 8) == 0 and peek64(held + 8) == 0
-
-
-@native
-def is_before_lock(
-    head: int, slot: int, stamp: int, warp: int, block: int, other: int
-) -> bool:
-    """Whether an access was ordered before what this warp did when it took its lock."""
-    theirs, clock = (stamp >> st.STAMP_WARP) & 31, stamp >> st.STAMP_CLOCK
-    columns = peek64(head + 8 * st.COLUMNS)
-    kept = slot + peek64(head + 8 * st.AT_KEPT) + 8 * (columns + 1) * warp
-    if other == block:
-        return warp == theirs or clock <= peek64(kept + 8 * theirs)
-    if peek64(head + 8 * st.CROSS) == 0:
-        return clock <= peek64(kept + 8 * columns)
-    total = peek64(head + 8 * st.TOTAL_WARPS)
-    row = slot + peek64(head + 8 * st.AT_KEPT_CROSS) + 4 * total * warp
-    return clock <= peek32(row + 4 * (other * peek64(head + 8 * st.N_WARPS) + theirs))
 
 
 @native
@@ -207,7 +163,7 @@ def report(head: int, slot: int, w: int, stamp: int, now: int, block: int, other
     fill(record, st.R_SIZE, size)
     fill(record, st.R_EXTRA2, 1 if same_step else 0)
     if peek64(head + 8 * st.LOCK_SETS) != 0:
-        name_locks(head, slot, record, stamp, now)
+        locks.name_locks(head, slot, record, stamp, now)
 
 
 @native
