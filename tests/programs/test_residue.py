@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import statistics
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.programs.conftest import WARPLENS
 from warplens.gpus.find import find_gpu
 from warplens.programs.residue import Residue
 from warplens.timing.ranges import Range
@@ -94,3 +96,24 @@ def test_parts_of_arrays() -> None:
     back = translated(translated(held, moved), moved, back=True)
     assert sorted((one.start // MIB, one.end // MIB) for one in back) == [(5, 10), (10, 15)]
     assert rounded([Range(0, 1, 0.01), Range(1, 2, 0.99)]) == (Range(1, 2, 1.0),)
+
+
+@pytest.mark.parametrize("control", ["all", "none"])
+def test_profiled_launches_begin_as_asked(many: Path, control: str) -> None:
+    """With empty caches, as Nsight Compute's, or with what earlier work has left in L2."""
+    command = [*WARPLENS, "profile", "--gpu", "H200", "--cache-control", control, "--json",
+               "--metrics", "dram__bytes_read.sum", str(many), "graph"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    notes = " ".join(json.loads(done.stdout)["launches"][-1]["notes"])
+
+    assert ("from earlier work" in notes) == (control == "none")
+
+
+def test_other_targets_have_empty_caches(tmp_path: Path) -> None:
+    """A script's launches do not know what came before: that is said, not ignored."""
+    (tmp_path / "script.py").write_text("")
+    done = subprocess.run([*WARPLENS, "profile", "--cache-control", "none", "script.py"],
+                          cwd=tmp_path, capture_output=True, text=True, check=False)  # fmt: skip
+
+    assert done.returncode == 2
+    assert "--cache-control" in done.stderr

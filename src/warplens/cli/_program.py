@@ -135,11 +135,14 @@ def profile_program(
     settings.has_ranges = bool(with_timeline or arguments.nvtx_include or arguments.nvtx_exclude)
     settings.from_start = arguments.profile_from_start == "on"
     settings.obeys_program = not arguments.disable_profiler_start_stop
-    recorder = settings.recorder = Recorder() if with_timeline else None
+    settings.keeps_caches = arguments.cache_control == "none" and settings.timed
+    recorder = settings.recorder = (
+        Recorder() if with_timeline or settings.keeps_caches else None
+    )
     status = _run(arguments, settings, is_quiet=arguments.csv or arguments.json)
     if with_launches and not launches:
         nothing_matched(chosen.seen)
-    if recorder is None:
+    if recorder is None or not with_timeline:
         return status, None
     return status, _timeline(settings, recorder)
 

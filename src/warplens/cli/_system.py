@@ -25,6 +25,9 @@ def add_system_options(parser: Any) -> None:
            "for ui.perfetto.dev")  # fmt: skip
 
 
+    option("--cache-control", choices=("all", "none"), default="all",
+           help="none: profiled launches of programs find in L2 what earlier work has left, as in "
+           "timelines; all (default): caches are empty before each")  # fmt: skip
     option("--profile-from-start", choices=("on", "off"), default="on",
            help="off: profile launches of programs only after cudaProfilerStart()")  # fmt: skip
     option("--disable-profiler-start-stop", action="store_true",

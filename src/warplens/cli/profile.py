@@ -140,6 +140,11 @@ def run(arguments: argparse.Namespace) -> int:
     launches: list[LaunchResult] = []
     if is_whole(arguments):
         return _profile_program(arguments, launches)
+    if arguments.cache_control == "none":
+        from warplens.errors import InputError
+
+        raise InputError("--cache-control none is about programs: elsewhere caches are empty "
+                         "before each launch")  # fmt: skip
     if arguments.nvtx_include or arguments.nvtx_exclude:
         from warplens.errors import InputError
 

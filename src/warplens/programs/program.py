@@ -66,6 +66,7 @@ class Settings:
     has_ranges: bool = False  # the program's NVTX ranges are wanted
     from_start: bool = True  # launches are told of before the program starts or stops profiling
     obeys_program: bool = True  # it may start and stop
+    keeps_caches: bool = False  # launches are told of as they are in the timeline
 
 
 @dataclass(slots=True, eq=False)
@@ -101,6 +102,7 @@ class Program:
         self.driver.memory = self.memory
         if settings.recorder is not None:
             self.driver.record(settings.recorder, process, self.memory.noted)
+            self.driver.keeps_caches = settings.keeps_caches
         self.symbols: dict[int, Symbol] = {}
         self.libraries: dict[int, object] = {}  # what host libraries' handles stand for
         self._numbers = itertools.count(1)

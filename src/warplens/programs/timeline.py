@@ -127,6 +127,7 @@ class RecordingDriver(Driver):
     recorder: Recorder
     process: int
     noted: list[Noted]
+    keeps_caches = False  # launches keep the time that they take in the timeline
 
     def record(self, recorder: Recorder, process: int, noted: list[Noted]) -> None:
         """From now on work is recorded."""
@@ -170,7 +171,10 @@ class RecordingDriver(Driver):
         if not launch.is_timed:
             return duration(launch)
         l2, timing = self._gpus_busy[device].l2, launch.timing
-        value = timing.after(l2.held(by=timing.model)).value("gpu__time_duration.sum")
+        warm = timing.after(l2.held(by=timing.model))
+        if self.keeps_caches:
+            launch.time_by(warm)
+        value = warm.value("gpu__time_duration.sum")
         used = timing.used()
         l2.used(used, by=timing.model)
         pages = {page for r in used for page in range(r.start // PAGE, (r.end - 1) // PAGE + 1)}

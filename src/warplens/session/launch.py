@@ -141,6 +141,10 @@ class Launch:
         """Whether the launch has a timing model."""
         return self._timing is not None
 
+    def time_by(self, timing: LaunchTiming) -> None:
+        """Takes another timing of the same launch from now on."""
+        self.__dict__["_timing"] = timing
+
     @property
     def timing(self) -> LaunchTiming:
         """The timing model of this launch.

@@ -125,6 +125,9 @@ class LaunchTiming:
         blocks = f"{len(trace.blocks):,} of {count(q.blocks, 'block')} replayed on one SM"
         why = " that matrix instructions leave" if is_lowered(q.gpu, q.kernel, q.clock_mhz) else ""
         note = f"Times are modelled at an SM clock of {number(q.clock_mhz)} MHz{why}: {blocks}."
+        if q.held:
+            held = sum(one.share * one.nbytes for one in q.held)
+            note += f" L2 holds {count(round(held), 'byte')} of its arrays from earlier work."
         works = self.sample.works
         if works is not None and works.differ:
             least, most = float(works.whole.min()), float(works.whole.max())
