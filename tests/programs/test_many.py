@@ -5,6 +5,7 @@ What is expected is arithmetic, or what CUDA's documentation says.
 
 from __future__ import annotations
 
+import csv
 import ctypes
 import json
 import os
@@ -213,6 +214,29 @@ def test_profile_of_a_program(many: Path, tmp_path: Path) -> None:
     for way in ("Host-to-Device", "Device-to-Host"):
         spans = sorted((one["ts"], one["ts"] + one["dur"]) for one in work if way in one["name"])
         assert all(a[1] <= b[0] + 1e-6 for a, b in pairwise(spans))
+
+
+def test_records_of_a_program(many: Path, tmp_path: Path) -> None:
+    """Launches counted off as ncu does; one file for `show`, in CSV too, and `compare`."""
+    name = tmp_path / "run"
+    command = [*WARPLENS, "profile", "--launch-skip", "3", "--launch-count", "2", "--stats",
+               "--csv", "--metrics", "smsp__inst_executed.sum", "-o", str(name), str(many), "graph"]
+    stats = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    file = f"{name}.wlens"
+    show = [*WARPLENS, "show", file, "--csv"]
+    launches = subprocess.run(show, check=True, capture_output=True, text=True).stdout
+    table = subprocess.run([*show, "--report", "cuda_gpu_kern_sum"], check=True,
+                           capture_output=True, text=True).stdout  # fmt: skip
+    compared = subprocess.run([*WARPLENS, "compare", file, file], check=True, capture_output=True,
+                              text=True).stdout  # fmt: skip
+
+    assert launches.count('"count_up(int') == 2
+    kernels = list(csv.DictReader(table.splitlines()))
+    assert [(row["Instances"], row["Name"].split("(")[0]) for row in kernels] == [
+        ("15", "count_up"),
+    ]  # fmt: skip
+    assert table.strip() in stats
+    assert compared.count("no difference") == 2
 
 
 def test_sanitize_of_a_program(many: Path) -> None:
