@@ -17,6 +17,7 @@ from warplens.execute.device_functions import HOOKS, hook_address
 from warplens.execute.host_code import HostCode
 from warplens.execute.memory import DeviceMemory
 from warplens.execute.own_sums import sum_bytes
+from warplens.execute.tensor_memory.state import pair_barrier_place
 from warplens.isa import families
 from warplens.isa.tensor_memory import has_tensor_memory
 from warplens.lift import jit
@@ -91,6 +92,7 @@ class Program:
     asks_for_parameters: bool
     samples: bool  # it uses textures or surfaces
     has_tensor_memory: bool
+    pair_barrier: int  # in reserved shared memory, see tensor_memory/state.py
     host_code: bytes  # of the module: it makes tensor maps of the arguments
     meets_as_grid: bool  # its blocks wait for each other at the grid's barrier
     shared_unit: int  # bytes of its widest load from shared memory
@@ -222,6 +224,7 @@ def assemble(lifted: Lifted, code: jit.MachineCode, cubin: Cubin, features: Host
         sum_bytes=sum_bytes(kernel),
         samples=any(i.opcode in _SAMPLING for i in kernel.instructions),
         has_tensor_memory=has_tensor_memory(kernel),
+        pair_barrier=pair_barrier_place({s.name: s.offset for s in cubin.shared_symbols}),
         host_code=cubin.host_code,
         meets_as_grid="__cuda_syscall_CGS_sync" in _externs(kernel, cubin),
         shared_unit=max(

@@ -59,7 +59,7 @@ from warplens.execute.splits import (
     take_ready,
     unstick,
 )
-from warplens.execute.tensor_memory.state import PAIR_BARRIER, keeps_columns, pair_barrier
+from warplens.execute.tensor_memory.state import keeps_columns, pair_barrier
 from warplens.lift import layout as at
 
 Ints = npt.NDArray[np.int64]
@@ -69,12 +69,13 @@ NEXT_BLOCK, LAST_BLOCK, STOP, SLOT, WARP, HOOK, MASK, N_SLOTS, MAX_SLOTS, STEPS 
 SPINNING, CURRENT, ROUNDS, GRID_X, GRID_Y, WARPS, THREADS, ENV_ADDRESS, STEP_LIMIT, N_SM = range(
     10, 20
 )
-SHARED_BYTES, OBSERVE_RELEASE, FINISHED, N_CONTROL = 20, 21, 22, 43  # 23 to 27: clusters.py
+SHARED_BYTES, OBSERVE_RELEASE, FINISHED, N_CONTROL = 20, 21, 22, 44  # 23 to 27: clusters.py
 # looks without success since anybody made progress; what was tried then; facts of the kernel
 FRUITLESS, TRIED, IS_CERTAIN, TAKES, IS_SHARED = range(28, 33)
 FIRST_TURN = 33  # the warp of a block that runs first
 PARTS = 39  # the kernel's warps part and meet as in parts.py
 TENSOR_MEMORY = 42  # where it begins behind a block's shared memory; 0: the kernel has none
+PAIR_BARRIER = 43  # place of the mbarrier by which a pair's allocations alternate
 GRID_WAITS = 38  # lanes that wait at the grid's barrier
 SPINS = 35  # waits are not put aside but spin, for what looks for endless ones
 TURN_STEP = 36  # from one warp to the next that runs; no divisor of their number
@@ -119,7 +120,8 @@ def start_block(slot: int, block: int, control: Ints, blocks: Ints, barriers: In
     barriers[slot] = 0
     clear_lines(shared[slot], control[SHARED_BYTES])  # has bytes to spare behind its end
     if control[TENSOR_MEMORY] != 0:
-        poke64(shared[slot] + PAIR_BARRIER, pair_barrier(slot % control[CLUSTER_BLOCKS]))
+        word = pair_barrier(slot % control[CLUSTER_BLOCKS])
+        poke64(shared[slot] + control[PAIR_BARRIER], word)
     for i in range(n_warps):
         w = warps[slot, i]
         lanes = min(32, n_threads - 32 * i)

@@ -192,6 +192,7 @@ class Worker:
         control[runner.SHARED_BYTES] = (self.launching.shared_limit + 7) // 8 * 8
         if self.launching.program.has_tensor_memory:
             control[runner.TENSOR_MEMORY] = self.env[at.ENV_TENSOR_MEMORY]
+            control[runner.PAIR_BARRIER] = self.launching.program.pair_barrier
             control[runner.SHARED_BYTES] = self.env[at.ENV_TENSOR_MEMORY] + at.TM_BYTES
 
     def _allocate_slots(self, capacity: int) -> None:

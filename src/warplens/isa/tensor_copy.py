@@ -15,7 +15,7 @@ _TMA: dict[str, Any] = {
 }  # fmt: skip
 
 
-@op("UTMALDG", role="tensor_load", mods=f"{_RANKS} MULTICAST IM2COL", **_TMA)
+@op("UTMALDG", role="tensor_load", mods=f"{_RANKS} MULTICAST IM2COL 2CTA", **_TMA)
 def utmaldg() -> None:
     """Copy a box of a tensor to shared memory of the cluster, reporting its bytes, at once."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from warplens.compiled import native
@@ -9,8 +10,18 @@ from warplens.execute.native import peek32
 from warplens.execute.tensor_memory import faults
 from warplens.lift import layout as at
 
-PAIR_BARRIER = 0x48  # an mbarrier in reserved shared memory by which a pair's allocations alternate
 _ONE = 0xFFFFF  # one arrival, as mbarriers count
+# an mbarrier in reserved shared memory by which a pair's allocations alternate: symbols of
+# compilers, and its offset
+_BARRIERS = (("__nv_reservedSMEM_tmem_allocation_pipeline_mbarrier", 0),
+             ("__nv_reservedSMEM_tcgen05_partition", 8))  # fmt: skip
+_USUAL = 0x48
+
+
+def pair_barrier_place(places: Mapping[str, int]) -> int:
+    """Where the mbarrier lies, from a cubin's symbols of shared memory."""
+    found = (places[name] + offset for name, offset in _BARRIERS if name in places)
+    return next(found, _USUAL)
 
 
 @native

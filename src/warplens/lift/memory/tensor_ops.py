@@ -84,7 +84,10 @@ def _load_to(w: RegionWriter, item: Bound, shared: Value, barrier: Value, lanes:
 
 @role("tensor_load")
 def tensor_load(w: RegionWriter, item: Bound) -> None:
-    """UTMALDG.nD [shared, barrier, coordinates], [map]; MULTICAST under a mask of ranks."""
+    """UTMALDG.nD [shared, barrier, coordinates], [map]; MULTICAST under a mask of ranks.
+
+    With 2CTA the mbarrier may be the fellow's of a pair.
+    """
     x, (near, _) = w.x, _registers(item)
     shared, barrier, lowest = _word(w, near), _word(w, near + 1), _lowest(w)
     if "MULTICAST" not in item.inst.modifiers:
@@ -96,11 +99,15 @@ def tensor_load(w: RegionWriter, item: Bound) -> None:
     # the mask of ranks stands in the upper half
     ranks = x.lshr(w.operands.bits_word(masks[0], 0, False), x.u32(16))
     data, report_to = (x.and_(v, x.u32(cluster_ir.LOW_BITS)) for v in (shared, barrier))
+    # of a pair the block tells that has the given mbarrier, even or odd
+    is_pair = "2CTA" in item.inst.modifiers and w.clusters
+    odd = x.and_(barrier, x.u32(1 << 24))
     for rank in range(_MOST_BLOCKS if w.clusters else 1):
         named = x.icmp("ne", x.and_(ranks, x.u32(1 << rank)), x.u32(0))
         lanes = w.emit(f"and i32 {lowest}, {x.ballot_scalar(named)}")
         top = x.u32(rank << 24)
-        _load_to(w, item, x.or_(data, top), x.or_(report_to, top), lanes)
+        told = x.or_(odd, x.u32((rank & ~1) << 24)) if is_pair else top
+        _load_to(w, item, x.or_(data, top), x.or_(report_to, told), lanes)
 
 
 @role("tensor_store", "tensor_reduce")
