@@ -7,7 +7,7 @@ import re
 from warplens.isa import warpgroup
 from warplens.sass.model import Instruction, SassKernel
 
-OPCODES = frozenset({"HMMA", "IMMA", "DMMA", "BMMA", "QMMA"})
+OPCODES = frozenset({"HMMA", "IMMA", "DMMA", "BMMA", "QMMA", "OMMA"})
 # kind of matrix instruction, as ncu names it -> key of the GPU's table of tensor rates
 RATES = {
     "hmma_src_fp16_dst_fp32": "fp16_fp32acc",

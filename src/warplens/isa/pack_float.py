@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from warplens.isa import float_compare as fc
 from warplens.isa.convert import merge_bytes
 from warplens.isa.float16 import halves, pack
@@ -124,6 +126,81 @@ def decode_fp8(x: Lanes, kind: str, code: Value) -> Value:
     half = x.raw_bits(x.float_to_float(value, "f16"))
     half = x.or_(half, x.shl(x.and_(code, x.u32(0x80)), x.u32(8)))
     return x.select(x.icmp("eq", magnitude, x.u32(0x7F)), x.u32(0x7FFF), half)
+
+
+# fraction bits, bias, bits, the power of two that its magnitude lacks as the top of a half
+_NARROW = {"E3M2": (2, 3, 6, 12), "E2M3": (3, 1, 6, 14), "E2M1": (1, 1, 4, 14)}
+
+
+def decode_narrow(x: Lanes, kind: str, code: Value) -> Value:
+    """The bits of the half that a float of 6 or 4 bits stands for (exact)."""
+    fraction_bits, _, bits, power = _NARROW[kind]
+    magnitude = x.and_(code, x.u32((1 << (bits - 1)) - 1))
+    half = x.bits_to_f16(x.shl(magnitude, x.u32(10 - fraction_bits)))
+    value = x.fmul(x.float_to_float(half, "f32"), x.f32((127 + power) << 23))
+    sign = x.shl(x.and_(code, x.u32(1 << (bits - 1))), x.u32(16 - bits))
+    return x.or_(x.raw_bits(x.float_to_float(value, "f16")), sign)
+
+
+def _encode_narrow(x: Lanes, kind: str, a: Value) -> Value:
+    """An f32 as a float of 6 or 4 bits, to nearest even; the largest for NaN and what is above."""
+    fraction_bits, bias, bits, _ = _NARROW[kind]
+    magnitude = x.and_(x.raw_bits(a), x.u32(0x7FFFFFFF))
+    dropped = 23 - fraction_bits
+    odd = x.and_(x.lshr(magnitude, x.u32(dropped)), x.u32(1))
+    rounded = x.add(x.add(magnitude, x.u32((1 << (dropped - 1)) - 1)), odd)
+    normal = x.sub(x.lshr(rounded, x.u32(dropped)), x.u32((127 - bias) << fraction_bits))
+    magic = (127 + 23 + 1 - bias - fraction_bits) << 23
+    shifted = x.fadd(x.bits_to_f32(magnitude), x.f32(magic))
+    tiny = x.sub(x.raw_bits(shifted), x.u32(magic))
+    smallest_normal = x.u32((127 + 1 - bias) << 23)
+    code = x.select(x.icmp("ult", magnitude, smallest_normal), tiny, normal)
+    largest = x.u32((1 << (bits - 1)) - 1)
+    code = x.umin(code, largest)
+    sign = x.and_(x.lshr(x.raw_bits(a), x.u32(32 - bits)), x.u32(1 << (bits - 1)))
+    return x.select(fc.is_nan(x, a), largest, x.or_(code, sign))
+
+
+def _f2fp_narrow(kind: str) -> dict[str, Any]:
+    return {"sig": "r <- f f r", "mods": "SATFINITE RELU F32 RN", "marks": "no merge",
+            "requires": f"PACK_AB_MERGE_C SATFINITE F32 {kind}", **_F2FP}  # fmt: skip
+
+
+@op("F2FP", **_f2fp_narrow("E3M2"))
+@op("F2FP", **_f2fp_narrow("E2M3"))
+@op("F2FP", **_f2fp_narrow("E2M1"))
+def f2fp_narrow(x: Lanes, m: Modifiers, a: Value, b: Value, c: Value) -> Value:
+    """d = a and b as floats of 6 bits in two bytes, or of 4 bits in one; b is the lower one."""
+    kind = m.one_of(*_NARROW, default="E2M1")
+    high, low = (_encode_narrow(x, kind, _ready(x, m, value)) for value in (a, b))
+    return x.or_(x.shl(high, x.u32(4 if kind == "E2M1" else 8)), low)
+
+
+def _unpack_narrow(kind: str) -> dict[str, Any]:
+    return {"sig": "r <- r", "mods": "F16 RELU", "requires": f"UNPACK_B F16 {kind}", **_F2FP}
+
+
+@op("F2FP", **_unpack_narrow("E3M2"))
+@op("F2FP", **_unpack_narrow("E2M3"))
+@op("F2FP", **_unpack_narrow("E2M1"))
+def f2fp_unpack_narrow(x: Lanes, m: Modifiers, a: Value) -> Value:
+    """d = floats of 6 bits in the two low bytes, or of 4 bits in the lowest, as packed halves."""
+    kind = m.one_of(*_NARROW, default="E2M1")
+    codes = a, x.lshr(a, x.u32(4 if kind == "E2M1" else 8))
+    decoded = [x.bits_to_f16(decode_narrow(x, kind, code)) for code in codes]
+    return pack(x, *(x.bits(_ready(x, m, half)) for half in decoded))
+
+
+@op("F2FP", sig="r <- r", requires="UNPACK_B BF16 E8", **_F2FP)
+def f2fp_unpack_scale(x: Lanes, m: Modifiers, a: Value) -> Value:
+    """d = the two low bytes, exponents of powers of two, as bfloat16; 255 is NaN."""
+    found = []
+    for shift in (0, 8):
+        code = x.and_(x.lshr(a, x.u32(shift)), x.u32(0xFF))
+        is_nan, is_least = x.icmp("eq", code, x.u32(255)), x.icmp("eq", code, x.u32(0))
+        bits = x.select(is_least, x.u32(0x40), x.shl(code, x.u32(7)))
+        found.append(x.select(is_nan, x.u32(0x7FFF), bits))
+    return pack(x, *found)
 
 
 @op(

@@ -1,0 +1,138 @@
+"""Matrix products of 8-, 6- and 4-bit floats of sm_120, with scales for blocks of k.
+
+Fragments are those of `isa/matrix.py`. Numbers of 6 bits stand in the low bits of a byte, those of
+4 bits in the middle of one, or two in a byte (OMMA). With g = lane / 4, t = lane % 4, lanes t = 0
+and 1 hold the scales of rows g and g + 8 of A, lane t = 0 those of column g of B, a byte for each
+block of k. So the PTX manual has it where its selectors are zero; no such chip was at hand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from warplens.isa.accumulate import F16, F32, Split, accumulate, split_a, split_b
+from warplens.isa.lanes import Lanes, Value
+from warplens.isa.matrix import Words, _gathered, _parts, _shared
+from warplens.isa.pack_float import decode_fp8, decode_narrow
+from warplens.isa.table import Modifiers, op
+
+_NARROW = ("E3M2", "E2M3", "E2M1")
+_TYPES = ("E4M3", "E5M2", *_NARROW)
+_SPECIAL, _NAN = 10000, 0x7FC00000  # as isa/accumulate.py has them
+
+
+def _halves(x: Lanes, kind: str, word: Value, is_packed: bool) -> Words:
+    """The numbers of a register as halves."""
+    if is_packed:
+        return tuple(decode_narrow(x, kind, part) for part in _parts(x, word, 4))
+    codes = [x.and_(part, x.u32(0xFF)) for part in _parts(x, word, 8)]
+    if kind == "E2M1":
+        codes = [x.lshr(code, x.u32(2)) for code in codes]
+    if kind in _NARROW:
+        return tuple(decode_narrow(x, kind, code) for code in codes)
+    return tuple(decode_fp8(x, kind, code) for code in codes)
+
+
+def _raised(x: Lanes, number: Split, scale: Value) -> Split:
+    """A number times 2**(scale - 127); the scale 255 is no number."""
+    is_nan = x.icmp("eq", scale, x.u32(255))
+    exponent = x.add(number.exponent, x.sub(scale, x.u32(127)))
+    return replace(
+        number, exponent=x.select(is_nan, x.u32(_SPECIAL), exponent),
+        shape=x.select(is_nan, x.u32(_NAN), number.shape),
+    )  # fmt: skip
+
+
+def _scaled(x: Lanes, numbers: list[Split], scales: Value) -> list[Split]:
+    """A row or column with its scales, powers of two."""
+    per = len(numbers) // (2 if len(numbers) == 64 else 1)
+    bytes_ = [x.and_(x.lshr(scales, x.u32(8 * k)), x.u32(0xFF)) for k in range(4)]
+    return [_raised(x, number, bytes_[k // per]) for k, number in enumerate(numbers)]
+
+
+def _product(x: Lanes, m: Modifiers, a: Words, b: Words, given: Words) -> Words:
+    """D's four elements; `given`: C's, and the scales of A and B if there are any."""
+    kinds = [name for name in m if name in _TYPES]
+    is_packed, lane = m.has("16864"), x.lane_id()
+    first_row, first_column = x.and_(lane, x.u32(28)), x.shl(x.and_(lane, x.u32(3)), x.u32(3))
+    own_a = [[split_a(x, F16, n) for n in _halves(x, kinds[0], w, is_packed)] for w in a]
+    own_b = [[split_b(x, F16, n) for n in _halves(x, kinds[-1], w, is_packed)] for w in b]
+    rows = [_gathered(x, own_a[row::2], first_row) for row in range(2)]
+    columns = [_gathered(x, own_b, x.add(first_column, x.u32(4 * n))) for n in range(2)]
+    if len(given) > 4:
+        for n in range(2):
+            of_row = x.gather_lane(given[4], x.add(first_row, x.u32(n)))
+            of_column = x.gather_lane(given[5], x.add(first_column, x.u32(4 * n)))
+            rows[n] = _scaled(x, rows[n], of_row)
+            columns[n] = _scaled(x, columns[n], of_column)
+    return tuple(
+        accumulate(x, F16, rows[n // 2], columns[n % 2], given[n], F32) for n in range(4)
+    )
+
+
+def _times(x: Lanes, halves: list[Value], scales: Value) -> list[Value]:
+    """Numbers of 4 bits times their scales, E4M3 without a sign: halves, exactly."""
+    found = []
+    for k, half in enumerate(halves):
+        code = x.and_(x.lshr(scales, x.u32(8 * (k // 16))), x.u32(0x7F))
+        factor = x.float_to_float(x.bits_to_f16(decode_fp8(x, "E4M3", code)), "f32")
+        value = x.fmul(x.float_to_float(x.bits_to_f16(half), "f32"), factor)
+        found.append(x.bits(x.float_to_float(value, "f16")))
+    return found
+
+
+def _product_4x(x: Lanes, m: Modifiers, a: Words, b: Words, given: Words) -> Words:
+    """D's four elements of numbers of 4 bits with scales for 16 steps of k."""
+    lane = x.lane_id()
+    first_row, first_column = x.and_(lane, x.u32(28)), x.shl(x.and_(lane, x.u32(3)), x.u32(3))
+
+    def line(words: Words, first: Value, scales: Value, split: Any) -> list[Split]:
+        whole = [x.gather_lane(w, x.add(first, x.u32(j))) for w in words for j in range(4)]
+        halves = [n for w in whole for n in _halves(x, "E2M1", w, True)]
+        return [split(x, F16, n) for n in _times(x, halves, scales)]
+
+    rows, columns = [], []
+    for n in range(2):
+        place = x.add(first_column, x.u32(4 * n))
+        of_row = x.gather_lane(given[4], x.add(first_row, x.u32(n)))
+        rows.append(line(a[n::2], first_row, of_row, split_a))
+        columns.append(line(b, place, x.gather_lane(given[5], place), split_b))
+    return tuple(
+        accumulate(x, F16, rows[n // 2], columns[n % 2], given[n], F32) for n in range(4)
+    )
+
+
+_SCALED: dict[str, Any] = {
+    "sig": "r4 <- r4 r2 r4 r r r", "pipe": "tensor", "category": "fp16", "latency": "hmma_16816",
+    "marks": "no selectors",
+}  # fmt: skip
+
+
+@op("QMMA", mods="E4M3 E5M2 E3M2 E2M3 E2M1 E8", requires="SF 16832 F32", **_SCALED)
+@op("OMMA", mods="E2M1 E8", requires="SF 16864 F32", **_SCALED)
+def scaled_product(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words, scale_a: Value,
+                   scale_b: Value, selectors: Value) -> Words:  # fmt: skip
+    """D = A * B + C in f32, blocks of 32 steps of k scaled by powers of two."""
+    return _shared(x, m, _product, a, b, (*c, scale_a, scale_b))
+
+
+@op("OMMA", mods="E2M1 UE4M3", requires="SF 16864 F32 4X", **_SCALED)
+def scaled_product_4x(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words, scale_a: Value,
+                      scale_b: Value, selectors: Value) -> Words:  # fmt: skip
+    """D = A * B + C in f32, blocks of 16 steps of k scaled by E4M3 without a sign."""
+    return _shared(x, m, _product_4x, a, b, (*c, scale_a, scale_b))
+
+
+def _mixed(*kinds: str) -> dict[str, Any]:
+    return {"sig": "r4 <- r4 r2 r4", "mods": "E4M3 E5M2 E3M2 E2M3 E2M1", "pipe": "tensor",
+            "requires": " ".join(("16832 F32", *kinds)), "category": "fp16", "marks": "none",
+            "latency": "hmma_16816"}  # fmt: skip
+
+
+@op("QMMA", **_mixed("E3M2"))
+@op("QMMA", **_mixed("E2M3"))
+@op("QMMA", **_mixed("E2M1"))
+def mixed_product(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words) -> Words:
+    """D = A * B + C in f32 where a type has 6 or 4 bits."""
+    return _shared(x, m, _product, a, b, c)
