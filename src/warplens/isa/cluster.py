@@ -36,3 +36,8 @@ def stas() -> None:
 @op("REDAS", role="reduce_async", mods="ADD MIN MAX INC DEC AND OR XOR U32 S32 64 U64", **_ASYNC)
 def redas() -> None:
     """Reduction in shared memory of the cluster; an mbarrier receives the bytes (red.async)."""
+
+
+@op("UGETNEXTWORKID", role="work_request", mods="SELFCAST BROADCAST", **_ASYNC)
+def ugetnextworkid() -> None:
+    """Ask for the work of a cluster that has not begun (cluster launch control): there is none."""

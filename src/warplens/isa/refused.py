@@ -33,7 +33,6 @@ FEATURES = (
             ("SULD", "SUST", "SUATOM", "SURED", "SUQUERY"), frozenset({"P"})),
     Feature("surface atomics with results", _PLAIN, ("SUATOM", "SUQUERY")),
     Feature("bulk fills of shared memory (st.bulk)", "fill with a loop", ("UMEMSETS",)),
-    Feature("cluster launch control", "loop over a counter in global memory", ("UGETNEXTWORKID",)),
     Feature("multimem accesses (several GPUs at once)", "access one GPU's memory",
             ("LDGMC", "UREDGR", "USTGR")),
     Feature("carry-less multiplication (clmad)", "multiply with shifts and XOR", ("CLMAD",)),

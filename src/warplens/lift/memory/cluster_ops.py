@@ -14,7 +14,9 @@ from warplens.lift.regions.generators import role
 from warplens.lift.regions.writer import RegionWriter
 from warplens.lift.runtime import atomic_ir, move_ir, shared_ir
 from warplens.lift.runtime.access_ir import ADDRESSES, VALUES
-from warplens.sass.model import Reg
+from warplens.sass.model import Mem, Reg
+
+_MOST_BLOCKS = 16  # of a cluster
 
 
 def _ends(w: RegionWriter, item: Bound) -> tuple[Value, Value, Reg]:
@@ -81,3 +83,46 @@ def reduce_async(w: RegionWriter, item: Bound) -> None:
     mask = _checked(w, data, at.ACCESS_ATOMIC, bits // 8, site)
     call_helper(w, name, site, mask, 0, slot)
     _report_bytes(w, barrier, bits // 8)
+
+
+@role("work_request")
+def work_request(w: RegionWriter, item: Bound) -> None:
+    """UGETNEXTWORKID [answer], [barrier]: 16 bytes that say no, and their arrival.
+
+    The answer of a request that comes too late; BROADCAST gives it to all blocks of the cluster.
+    """
+    x = w.x
+    places = [o.uniform for o in item.inst.operands if isinstance(o, Mem) and o.base is None]
+    if len(places) != 2 or any(place is None for place in places):
+        raise BindingError(f"operands of {item.inst.mnemonic}")
+    answer, barrier = (w.operands.bits_word(place, 0, False) for place in places if place)
+    own = "wl.shared.store.16"
+    use_runtime(
+        w, ("wl.mv.store.16", move_ir.move_store(16)),
+        (own, shared_ir.shared_move("store", 16, w.observe)),
+    )  # fmt: skip
+    name = cluster_helper(w, own, 16, shared_ir.shared_move("store", 16)) if w.clusters else own
+    mask = w.lanes_mask()
+    lowest = w.emit(f"and i32 {mask}, {w.emit(f'sub i32 0, {mask}')}")
+
+    def answered(data: Value, told: Value, lanes: str) -> None:
+        for k in range(4):
+            put_scratch(w, VALUES + k, x.u32(0))
+        put_scratch(w, ADDRESSES, data)
+        site, slot = new_site(w, "cluster" if w.clusters else "shared", 16, "store")
+        call_helper(w, name, site, lanes, 0, slot)
+        put_scratch(w, ADDRESSES, told)
+        put_scratch(w, VALUES, x.u32(0))
+        put_scratch(w, VALUES + 1, x.u32(-16 & 0xFFFFFFFF))
+        report(w, "words", lanes, w.clusters)
+
+    if "BROADCAST" not in item.inst.modifiers or not w.clusters:
+        answered(answer, barrier, lowest)
+        return
+    blocks = w.emit(f"trunc i64 {w.env(at.ENV_CLUSTER_BLOCKS)} to i32")
+    low = x.u32((1 << 24) - 1)
+    for rank in range(_MOST_BLOCKS):
+        is_there = w.emit(f"icmp ugt i32 {blocks}, {rank}")
+        lanes = w.emit(f"select i1 {is_there}, i32 {lowest}, i32 0")
+        top = x.u32(rank << 24)
+        answered(x.or_(x.and_(answer, low), top), x.or_(x.and_(barrier, low), top), lanes)
