@@ -80,6 +80,8 @@ GROUPS: dict[str, tuple[str, str, tuple[Example, ...]]] = {
                     "PASS", ("A100",)),
             Example(f"{HOPPER}/dense_gemm/dense_gemm.py", ("--mnkl", "128,128,64,1", *SMALL),
                     "PASS"),
+            Example(f"{HOPPER}/dense_gemm/dense_gemm.py",
+                    ("--mnkl", "256,384,256,1", "--cluster_shape_mn", "2,1", *SMALL), "PASS"),
         )),
 }  # fmt: skip
 

@@ -87,6 +87,30 @@ def test_fault_names_line_and_array(gpu: Any, kernels: Any) -> None:
     assert np.array_equal(x.copy_to_host(), np.ones(32))
 
 
+def test_profile_decorates_and_metrics_are_asserted(
+    gpu: Any, kernels: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`@warplens.profile()` prints the details; the hottest line is the Python file's."""
+    from warplens.report.hot_lines import hot_lines
+    from warplens.testing import assert_metric
+
+    x = kernels.cuda.to_device(np.zeros(64, np.float32))
+
+    @warplens.profile()
+    def step() -> None:
+        kernels.beyond[2, 32](x, 0)
+
+    step()
+    with warplens.profile() as profile:
+        kernels.beyond[2, 32](x, 0)
+    launch = profile.launches[-1]
+
+    assert capsys.readouterr().out.count("Section: Launch Statistics") == 2
+    assert_metric(launch, "smsp__warps_launched.sum", "==", 2)
+    assert_metric(launch, "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", "==", 8)
+    assert {one.where for one in hot_lines(launch.result())} >= {f"numba_kernels.py:{kernels.LINE}"}
+
+
 def test_another_gpu_is_refused(gpu: Any) -> None:
     """A process keeps its GPU."""
     with pytest.raises(warplens.InputError, match="a process keeps its GPUs"):

@@ -144,3 +144,15 @@ def test_tinygrad(gpu: Any) -> None:
     assert launches >= len(expected)
     for name, value in expected.items():
         np.testing.assert_array_equal(found[name], value, err_msg=name)
+
+
+def test_warp_is_told_why(capfd: Any, gpu: Any) -> None:
+    """Its kernels are not served: that is said at the import; it goes on as on a CPU."""
+    pytest.importorskip("warp")
+    import warp
+
+    assert "Warp's kernels cannot run on the simulated GPU" in capfd.readouterr().err
+    x = warp.ones(8, dtype=float, device="cpu")
+    assert x.numpy().sum() == 8
+    with pytest.raises(RuntimeError, match="Failed to allocate"):
+        warp.ones(8, dtype=float, device="cuda:0")

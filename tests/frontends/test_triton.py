@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,10 +41,18 @@ def test_softmax(kernels: Any) -> None:
 
     x = np.random.default_rng(2).standard_normal((17, 200)).astype(np.float32)
     out = np.zeros_like(x)
-    kernels.softmax[(17,)](array(x), array(out), 200, BLOCK=256)
+    with warplens.cuda() as gpu:
+        kernels.softmax[(17,)](array(x), array(out), 200, BLOCK=256)
+        source = gpu.launches[-1].result().source
     shifted = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
 
     np.testing.assert_allclose(out, shifted / shifted.sum(axis=1, keepdims=True), rtol=2e-6)
+    library = {calls[-1] for file, calls in zip(source.files, source.callers, strict=True)
+               if file and file.endswith("standard.py")}  # fmt: skip
+    lines = Path(kernels.__file__).read_text().splitlines()
+    assert {file for file, _ in library} == {kernels.__file__}
+    assert all("tl.max" in lines[at - 1] or "tl.sum" in lines[at - 1] for _, at in library)
+    assert library
 
 
 def test_matmul(kernels: Any) -> None:

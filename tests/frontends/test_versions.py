@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import importlib.metadata
+import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -25,6 +29,36 @@ def test_range(version: str, is_supported: bool, monkeypatch: pytest.MonkeyPatch
     else:
         with pytest.raises(Unsupported, match=r'pip install "p>=1.2,<2"'):
             frontend.check_version()
+
+
+@pytest.mark.parametrize("frontend", known_frontends(), ids=lambda one: str(one.module))
+def test_every_front_end_refuses_other_versions(
+    frontend: Frontend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The version behind its range and one before it, by name and range; both ends are taken."""
+    wanted = re.escape(f'pip install "{frontend.package}>={frontend.first},<{frontend.before}"')
+    for version in (frontend.before, "0.0.1"):
+        monkeypatch.setattr(importlib.metadata, "version", lambda _, found=version: found)
+        with pytest.raises(Unsupported, match=rf"{frontend.package} {version}(?s:.)*{wanted}"):
+            frontend.check_version()
+    monkeypatch.setattr(importlib.metadata, "version", lambda _: frontend.first)
+    frontend.check_version()
+
+
+def test_an_import_is_refused(tmp_path: Path) -> None:
+    """A framework of another version cannot be imported once the simulated GPU is in place."""
+    for path, text in (
+        ("tinygrad/__init__.py", ""),
+        ("tinygrad-9.9.dist-info/METADATA", "Metadata-Version: 2.1\nName: tinygrad\nVersion: 9.9"),
+    ):
+        (tmp_path / path).parent.mkdir()
+        (tmp_path / path).write_text(text)
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\nimport warplens.cuda, tinygrad"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert done.returncode != 0
+    assert "tinygrad 9.9 is not supported by the simulated driver" in done.stderr
+    assert 'pip install "tinygrad>=0.14,<0.15"' in done.stderr
 
 
 def test_front_ends_are_found() -> None:

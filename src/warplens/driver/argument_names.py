@@ -9,14 +9,20 @@ from warplens.execute.memory import Segment
 
 # Front-ends add a function: the names of a kernel's machine parameters, empty where it has none.
 NAMERS: list[Callable[[Function], Sequence[str]]] = []
+_PLAIN = frozenset({"device memory", "managed memory", "pinned memory", "mapped memory"})
 
 
 def argument_namer(
     function: Function, arguments: Sequence[bytes]
 ) -> Callable[[Segment], str]:
-    """Names an allocation by the launch's argument that points into it; empty if none does."""
+    """Names an allocation by the launch's argument that points into it; empty if none does.
+
+    What a front-end has named itself keeps its name.
+    """
 
     def name(segment: Segment) -> str:
+        if segment.name not in _PLAIN:
+            return ""
         for index, data in enumerate(arguments):
             for place in range(0, len(data) - 7, 8):
                 address = int.from_bytes(data[place : place + 8], "little")
