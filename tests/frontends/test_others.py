@@ -156,3 +156,36 @@ def test_warp_is_told_why(capfd: Any, gpu: Any) -> None:
     assert x.numpy().sum() == 8
     with pytest.raises(RuntimeError, match="Failed to allocate"):
         warp.ones(8, dtype=float, device="cuda:0")
+
+
+def test_tinygrad_operations(gpu: Any) -> None:
+    """Elementwise, reducing and moving operations and gradients, beside NumPy in doubles."""
+    pytest.importorskip("tinygrad")
+    from tinygrad import Tensor
+
+    random = np.random.default_rng(3)
+    a, b = (random.uniform(0.5, 2, (12, 20)).astype(np.float32) for _ in range(2))
+    x, y, wide = Tensor(a).realize(), Tensor(b).realize(), a.astype(np.float64)
+    powers = np.exp(wide - wide.max(axis=1, keepdims=True))
+    found = {
+        "exp": (x.exp(), np.exp(wide)), "log": (x.log(), np.log(wide)),
+        "sqrt": (x.sqrt(), np.sqrt(wide)), "sin": (x.sin(), np.sin(wide)),
+        "pow": (x**y, wide**b), "divide": (x / y, wide / b), "tanh": (x.tanh(), np.tanh(wide)),
+        "maximum": (x.maximum(y), np.maximum(a, b)), "compare": (x < y, a < b),
+        "softmax": (x.softmax(axis=1), powers / powers.sum(axis=1, keepdims=True)),
+        "mean": (x.mean(axis=0), wide.mean(axis=0)),
+        "var": (x.var(axis=1), wide.var(axis=1, ddof=1)),
+        "prod": (x.prod(axis=1), wide.prod(axis=1)), "argmax": (x.argmax(axis=1), a.argmax(axis=1)),
+        "transpose": (x.T.contiguous(), a.T), "flip": (x.flip(0), a[::-1]),
+        "pad": (x.pad(((1, 2), (0, 3))), np.pad(a, ((1, 2), (0, 3)))),
+        "stack": (Tensor.stack(x, y, dim=1), np.stack([a, b], axis=1)),
+        "slice": (x[2:9:3, 4:], a[2:9:3, 4:]), "triu": (x.triu(), np.triu(a)),
+        "einsum": (Tensor.einsum("ij,kj->ik", x, y), wide @ b.T),
+        "pool": (x.reshape(1, 1, 12, 20).max_pool2d(2)[0, 0],
+                 a.reshape(6, 2, 10, 2).max(axis=(1, 3))),
+    }  # fmt: skip
+    (gradient,) = (x * x * y).sum().gradient(x)
+    found["gradient"] = gradient, 2 * wide * b
+
+    for name, (value, expected) in found.items():
+        np.testing.assert_allclose(value.numpy(), expected, rtol=2e-5, err_msg=name)
