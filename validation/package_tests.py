@@ -5,6 +5,7 @@
 Nothing of those tests is kept here: the modules are imported from the installed packages, one
 process for each, and every test's outcome is written to the result file as soon as it is known. A
 module that is in the file already is not run again.
+Processes that tests start have the simulated GPU as well, by a `sitecustomize` on their path.
 A test's limit is of processor time, so that a busy machine fails nothing. `MODULE:2/3` is the
 second third of a module's tests, for runs on many cores; the table puts several FILEs together.
 `--table` prints the file as the table of the docs.
@@ -16,10 +17,12 @@ import argparse
 import importlib
 import importlib.metadata
 import json
+import os
 import pkgutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 from collections import Counter
@@ -144,10 +147,15 @@ def of_module(name: str, gpu: str, seconds: int) -> dict[str, Any]:
     """One module's outcomes, from a process of its own."""
     started = time.monotonic()
     command = [sys.executable, __file__, "--gpu", gpu, "--one", name]
+    folder = tempfile.TemporaryDirectory()
+    Path(folder.name, "sitecustomize.py").write_text("import warplens.cuda\n")
+    paths = filter(None, (folder.name, os.environ.get("PYTHONPATH")))
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(paths), WARPLENS_GPU=gpu)
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=seconds, check=False
-        )
+            command, capture_output=True, text=True, timeout=seconds, check=False,
+            env=environment,
+        )  # fmt: skip
         output, ended = done.stdout, "" if done.returncode == 0 else done.stderr[-400:]
     except subprocess.TimeoutExpired as late:
         output = late.stdout.decode() if isinstance(late.stdout, bytes) else late.stdout or ""
