@@ -288,7 +288,7 @@ def _find_rests(blocks: list[LiftedBlock], layout: Layout, bound: list[Bound | N
     for before, block in pairwise(blocks):
         item = bound[before.end - 1]
         block.is_rest = (
-            item is not None and item.op.role not in _ENDS_BLOCK
+            item is not None and item.op.role not in _ENDS_BLOCK | {"break"}
             and ways_in[block.index] == 1 and block.index not in first
             and block.index not in layout.return_points
             and not suspends(bound[block.start])
