@@ -54,3 +54,10 @@ def test_nothing_is_said_of_what_is_right() -> None:
 
     assert not out.any()
     assert any("inferred" in note and "tcgen05" not in note for note in launch.notes())
+
+
+def test_sanitizers_find_nothing_in_what_is_right() -> None:
+    """The books that an allocation keeps in shared memory, and the commit's arrival, are fine."""
+    report = module()["right"].sanitize[1, 128](np.ones(128, np.uint32))
+
+    assert not report.findings

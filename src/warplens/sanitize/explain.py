@@ -10,11 +10,12 @@ import numpy.typing as npt
 
 from warplens.execute.launch import LaunchConfig
 from warplens.execute.memory import DeviceMemory
+from warplens.isa.tensor_memory import has_tensor_memory
 from warplens.lift import layout as at
 from warplens.sanitize import state as st
 from warplens.sanitize.finding import Access, Finding
 from warplens.sanitize.ptx import SharedArray, Sites, callers_of
-from warplens.sanitize.tables import reserved_shared
+from warplens.sanitize.tables import lent_shared, reserved_shared
 from warplens.sanitize.updates import lost_update
 from warplens.sass.model import Instruction, SassKernel
 from warplens.wording import count
@@ -38,7 +39,7 @@ def kind_of(inst: Instruction) -> str:
     """What an instruction does to memory."""
     if inst.opcode in _COPIES:
         return _COPIES[inst.opcode]
-    is_mbarrier = inst.opcode in ("SYNCS", "ARRIVES") and "EXCH" not in inst.modifiers
+    is_mbarrier = inst.opcode in ("SYNCS", "ARRIVES", "UTCBAR") and "EXCH" not in inst.modifiers
     if is_mbarrier or inst.opcode.startswith(("ATOM", "RED")):
         return "atomic"
     return "write" if inst.opcode.startswith(("ST", "SYNCS")) else "read"
@@ -192,6 +193,10 @@ _REACH = {
 
 def _race(e: Explainer, record: Record) -> Finding | None:
     space = _SPACES[int(record[st.R_SPACE])]
+    if space == "shared" and has_tensor_memory(e.kernel) and (
+        int(record[st.R_OFFSET]) & 0xFFFFFF < lent_shared(e.kernel)
+    ):
+        return None  # the books of tensor memory are the compiler's
     reach = int(record[st.R_EXTRA]) >> 2
     first, second = int(record[st.R_FIRST]), int(record[st.R_SECOND])
     writes = bool(record[st.R_FIRST_KIND]) and bool(record[st.R_SECOND_KIND])

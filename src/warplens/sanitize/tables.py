@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from warplens.isa.tensor_memory import has_tensor_memory
 from warplens.isa.warpgroup import OPCODES, product_of
 from warplens.sanitize import state as st
 from warplens.sanitize.polling import polling_loads, reachable
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from warplens.sanitize.ptx import OrderingLines
 
 _ACCESSES = frozenset({"LDG", "STG", "LD", "ST", "ATOM", "ATOMG", "ATOMS", "RED", "REDG", "REDS"})
-_MBARRIER = frozenset({"SYNCS", "ARRIVES"})
+_MBARRIER = frozenset({"SYNCS", "ARRIVES", "UTCBAR"})
 _NEAR = frozenset({"CTA", "SM"})
 _SHUFFLES = {"IDX": 0, "UP": 1, "DOWN": 2, "BFLY": 3}
 _COLLECTIVE = frozenset({"SHFL", "VOTE", "VOTEU", "MATCH", "REDUX", "CREDUX", "ELECT"})
@@ -37,7 +38,8 @@ def flags_of(inst: Instruction) -> int:
         return st.F_FENCE | (0 if modifiers & _NEAR else st.F_WIDE_FENCE)
     if inst.opcode == "CCTL":
         return st.F_ACQUIRE if "IVALL" in modifiers else 0
-    if inst.opcode in ("STAS", "REDAS"):  # what they write is released by their arrival
+    # what these write is released by their arrival
+    if inst.opcode in ("STAS", "REDAS", "UGETNEXTWORKID"):
         return st.F_STRONG | st.F_ATOMIC | st.F_RELEASE | st.F_FAR_RELEASE
     if inst.opcode == "FENCE":
         return st.F_PROXY if "ASYNC" in modifiers else 0
@@ -213,10 +215,13 @@ def cell_shift(kernel: SassKernel) -> int:
 
 
 def lent_shared(kernel: SassKernel) -> int:
-    """Bytes of the system's shared memory that cooperative groups use for tiles of many warps."""
-    lends = any((i.file or "").endswith("cooperative_groups/details/memory.h")
-                for i in kernel.instructions)  # fmt: skip
-    return 0x400 if lends else 0
+    """Bytes of the system's shared memory that code of NVIDIA's headers and compilers uses.
+
+    Cooperative groups do for tiles of many warps, allocations of tensor memory to keep their books.
+    """
+    header = "cooperative_groups/details/memory.h"
+    lends = any((i.file or "").endswith(header) for i in kernel.instructions)
+    return 0x400 if lends or has_tensor_memory(kernel) else 0
 
 
 def reserved_shared(kernel: SassKernel) -> int:
