@@ -93,7 +93,7 @@ def total(data, out, B: tl.constexpr):
     tl.atomic_add(out, tl.sum(tl.load(data + i)))
 
 @triton.jit
-def product(a, b, c, n, B: tl.constexpr):
+def product(a, b, c, n: tl.constexpr, B: tl.constexpr):
     y, x = tl.program_id(1) * B + tl.arange(0, B), tl.program_id(0) * B + tl.arange(0, B)
     sum = tl.zeros((B, B), tl.float32)
     for k in range(0, n, B):
