@@ -257,7 +257,7 @@ class Search:
         gpus = [g for g in self.gpus if all(self.rows[g, index].facts for index in indices)]
         return features_of(
             [self.configurations[index] for index in indices],
-            [[_launch_facts(self.jobs[index]), *(self.rows[gpu, index].facts for gpu in gpus)]
+            [_learned_from(self.jobs[index], [self.rows[gpu, index].facts for gpu in gpus])
              for index in indices],
         )  # fmt: skip
 
@@ -340,8 +340,15 @@ class Search:
         return ""
 
 
-def _launch_facts(job: Job) -> dict[str, float]:
-    return {"threads": float(prod(job.block)), "grid": float(prod(job.grid))}
+def _learned_from(job: Job, facts: Sequence[Mapping[str, float]]) -> list[Mapping[str, float]]:
+    """Launch and compiled facts; the work is the code's length in all threads, the waves are how
+    often the SMs would be filled."""
+    threads, blocks = float(prod(job.block)), float(prod(job.grid))
+    derived = [
+        {"work": one["code_bytes"] * threads * blocks, "waves": blocks / max(one["blocks"], 1.0)}
+        for one in facts
+    ]
+    return [{"threads": threads, "grid": blocks}, *facts, *derived]
 
 
 __all__ = ["Job", "Search", "seconds_of", "tune"]

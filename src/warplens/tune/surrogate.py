@@ -1,13 +1,17 @@
 """A search that predicts a part of a large space: trees learn from it what the rest may cost.
 
-The first configurations are spread over the space. Extremely randomised trees (scikit-learn) then
-learn the logarithm of the cost from parameters, launch and compiled facts, and propose what they
-hold for the best; what the timing model says of it is learned, too, until the best stays the best.
+The first configurations are drawn by lot. Extremely randomised trees (scikit-learn) then learn the
+logarithm of the cost from parameters, launch and compiled facts, and propose what they hold for the
+best; what the timing model says of it is learned, too, until the best stays the best.
+
+On recorded spaces configurations that lie as far apart as can be made a worse beginning than a lot:
+corners are costly, and tell little of the rest.
 """
 
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +25,7 @@ from warplens.tune.space import Configuration, name_of
 Floats = npt.NDArray[np.float64]
 _TREES = 200
 _FOLDS = 5
-_LEAST, _MOST = 32, 256  # configurations that are predicted before anything is learned
+_LEAST, _MOST = 32, 192  # configurations that are predicted before anything is learned
 _SHARE = 20  # one of so many of the space, within these
 _PATIENCE = 2  # rounds in succession without a gain
 _GAIN = 1e-3
@@ -66,20 +70,6 @@ def _scaled(values: list[float]) -> list[float]:
     return [math.log2(v) for v in values] if all(v > 0 for v in values) else values
 
 
-def spread(features: Floats, count: int, seed: int) -> list[int]:
-    """So many rows, each as far as can be from those before it; the first one by lot."""
-    scale = features.std(axis=0)
-    places = (features - features.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
-    chosen = [int(np.random.default_rng(seed).integers(len(places)))]
-    distance = ((places - places[chosen[0]]) ** 2).sum(axis=1)
-    while len(chosen) < min(count, len(places)):
-        distance[chosen[-1]] = -1.0
-        chosen.append(int(distance.argmax()))
-        near = ((places - places[chosen[-1]]) ** 2).sum(axis=1)
-        distance = np.minimum(distance, near)
-    return chosen
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimates:
     """What trees say of rows that were not predicted.
@@ -112,7 +102,7 @@ def estimates(features: Floats, costs: Mapping[int, float], wanted: Sequence[int
 
 
 class Surrogate:
-    """Proposes a spread sample, then what trees hold for the best of the rest."""
+    """Proposes a random sample, then what trees hold for the best of the rest."""
 
     def __init__(
         self, configurations: Sequence[Configuration], features: Floats, seed: int, most: int | None
@@ -123,7 +113,7 @@ class Surrogate:
         if most is not None:
             first = max(2, min(first, most // 2))
         self.batch = first
-        self._next = max(2, first // 2 if most is None else min(first // 2, most // 8))
+        self._next = max(2, first // 3 if most is None else min(first // 3, most // 8))
         self._configurations, self._features, self._seed = configurations, features, seed
         self._number = {name_of(one): i for i, one in enumerate(configurations)}
         self._open = dict.fromkeys(range(size))
@@ -134,7 +124,8 @@ class Surrogate:
     def propose(self, most: int) -> list[Configuration]:
         """The next round; nothing when the best has stayed the best."""
         if len(self._open) == len(self._configurations):
-            chosen = spread(self._features, min(most, self.batch), self._seed) if self._open else []
+            count = min(most, self.batch, len(self._open))
+            chosen = random.Random(self._seed).sample(list(self._open), count)
         else:
             chosen = self._promising(min(most, self._next))
         for number in chosen:
