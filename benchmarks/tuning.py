@@ -38,6 +38,7 @@ def main() -> None:
     parser.add_argument("--strategy", default="surrogate")
     parser.add_argument("--record", type=Path)
     parser.add_argument("--budget")
+    parser.add_argument("--evaluations", type=int)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     every = list(Space(VALUES, RULES))
@@ -60,6 +61,7 @@ def main() -> None:
     found = Search(
         problem, ("H200",), strategy=options.strategy, processes=options.processes, confirm=0,
         progress=progress, record=options.record, budget=options.budget,
+        evaluations=options.evaluations,
     ).run()  # fmt: skip
     for stage, seconds in ends.items():
         print(f"{stage}: {seconds:,.1f} s after the start")
