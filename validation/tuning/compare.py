@@ -63,20 +63,15 @@ def searched(
     name: str, space: dict[str, Any], rows: list[int], true: Floats, predicted: Floats
 ) -> dict[str, float]:
     """What a surrogate finds within a twentieth of the space, over ten seeds: the mean and the
-    worst loss against the true best, and against the best of the whole prediction. It learns from
-    parameters, launch and registers, which are recorded."""
+    worst loss against the true best, and against the best of the whole prediction."""
     from spaces import SPACES
 
-    from warplens.tune.surrogate import Surrogate, features_of
+    from warplens.tune.surrogate import Surrogate, features_of, learned_from
 
     names = space["parameters"]
     every = [dict(zip(names, space["configurations"][i], strict=True)) for i in rows]
     jobs = [SPACES[name].problem.job(one) for one in every]
-    facts = [
-        [{"threads": float(np.prod(job.block)), "grid": float(np.prod(job.grid)),
-          "registers": float(space["registers"][i])}]
-        for job, i in zip(jobs, rows, strict=True)
-    ]  # fmt: skip
+    facts = [learned_from(job, [_facts(space, i, job)]) for job, i in zip(jobs, rows, strict=True)]
     features, few = features_of(every, facts), max(1, len(every) // 20)
     place = {str(one): i for i, one in enumerate(every)}
     losses, losses_in_model = [], []
@@ -93,6 +88,17 @@ def searched(
         "surrogate_5pct_loss": float(np.mean(losses)), "worst": float(max(losses)),
         "in_model": float(np.mean(losses_in_model)), "worst_in_model": float(max(losses_in_model)),
     }  # fmt: skip
+
+
+def _facts(space: dict[str, Any], index: int, job: Any) -> dict[str, float]:
+    """What a search knows of a compiled configuration."""
+    from warplens.occupancy_calculator.occupancy import occupancy
+
+    names = ("registers", "local_bytes", "shared_bytes", "code_bytes")
+    known = {name: float(space[name][index]) for name in names}
+    fits = occupancy("H200", threads=int(np.prod(job.block)), registers=int(known["registers"]),
+                     static_shared=int(known["shared_bytes"]))  # fmt: skip
+    return known | {"occupancy": float(fits.occupancy), "blocks": float(fits.blocks)}
 
 
 def _predict(place: tuple[str, dict[str, Any]]) -> float:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from warplens.tune.result import Learned, Tuned
 from warplens.tune.rows import Row
 from warplens.tune.search import strategy_of
 from warplens.tune.space import Configuration, Restriction, Space, name_of
-from warplens.tune.surrogate import Estimates, Floats, estimates, features_of
+from warplens.tune.surrogate import Estimates, Floats, estimates, features_of, learned_from
 from warplens.tune.workers import Workers, workers_of
 
 _LAUNCHABLE = ("compiled", "predicted", "confirmed")
@@ -172,6 +171,8 @@ class Search:
                 places.append((gpu, index))
         if stage == "predict" and workers.has_one_cache:
             self._list(workers, places)
+            if self._is_spent():
+                return
         tasks = [self._task(stage, gpu, index) for gpu, index in places]
         for number, answer in workers.answers(tasks):
             gpu, index = places[number]
@@ -257,7 +258,7 @@ class Search:
         gpus = [g for g in self.gpus if all(self.rows[g, index].facts for index in indices)]
         return features_of(
             [self.configurations[index] for index in indices],
-            [_learned_from(self.jobs[index], [self.rows[gpu, index].facts for gpu in gpus])
+            [learned_from(self.jobs[index], [self.rows[gpu, index].facts for gpu in gpus])
              for index in indices],
         )  # fmt: skip
 
@@ -338,17 +339,6 @@ class Search:
             if not close:
                 return f"wrong result in argument {index}"
         return ""
-
-
-def _learned_from(job: Job, facts: Sequence[Mapping[str, float]]) -> list[Mapping[str, float]]:
-    """Launch and compiled facts; the work is the code's length in all threads, the waves are how
-    often the SMs would be filled."""
-    threads, blocks = float(prod(job.block)), float(prod(job.grid))
-    derived = [
-        {"work": one["code_bytes"] * threads * blocks, "waves": blocks / max(one["blocks"], 1.0)}
-        for one in facts
-    ]
-    return [{"threads": threads, "grid": blocks}, *facts, *derived]
 
 
 __all__ = ["Job", "Search", "seconds_of", "tune"]

@@ -14,12 +14,14 @@ import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from warplens.errors import InputError
+from warplens.tune.problem import Job
 from warplens.tune.space import Configuration, name_of
 
 Floats = npt.NDArray[np.float64]
@@ -64,6 +66,17 @@ def features_of(
     columns += [_scaled(list(column)) for column in zip(*told, strict=True)]
     kept = [column for column in columns if len(set(column)) > 1]
     return np.array(kept).T if kept else np.zeros((len(configurations), 1))
+
+
+def learned_from(job: Job, facts: Sequence[Mapping[str, float]]) -> list[Mapping[str, float]]:
+    """Launch and compiled facts; the work is the code's length in all threads, the waves are how
+    often the SMs would be filled."""
+    threads, blocks = float(prod(job.block)), float(prod(job.grid))
+    derived = [
+        {"work": one["code_bytes"] * threads * blocks, "waves": blocks / max(one["blocks"], 1.0)}
+        for one in facts
+    ]
+    return [{"threads": threads, "grid": blocks}, *facts, *derived]
 
 
 def _scaled(values: list[float]) -> list[float]:
