@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from warplens.errors import WarplensError
+from warplens.errors import TimingUnavailable, WarplensError
 from warplens.session.device import Device
 from warplens.session.kernel import Kernel
 from warplens.session.module import Module
@@ -21,6 +21,7 @@ from warplens.tune.problem import Job
 from warplens.tune.why import explained
 
 TIME = "gpu__time_duration.sum"
+_LOOKED_S = 20.0  # of a full run that is looked through for a fault
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,19 +120,34 @@ def _list(task: Task) -> dict[str, Any]:
 
 def _predict(task: Task) -> dict[str, Any]:
     kernel, job = _kernel_of(task), task.job
-    launch = kernel.predict[job.grid, job.block, 0, job.shared](*resolved(task.arguments))
-    told = launch.prediction()
+    try:
+        launch = kernel.predict[job.grid, job.block, 0, job.shared](*resolved(task.arguments))
+        told = launch.prediction()
+    except TimingUnavailable:
+        _look_for_fault(task)
+        raise
     metrics = {TIME: float(told.nanoseconds)}
     metrics |= {name: float(launch[name]) for name in task.metrics}
     return {"metrics": metrics, "limiter": told.limiter}
 
 
-def _confirm(task: Task) -> dict[str, Any]:
-    kernel, job = _kernel_of(task), task.job
-    arguments = tuple(
+def _look_for_fault(task: Task) -> None:
+    """Where sampled blocks could not be executed, a full run of limited time tells the fault."""
+    limited = replace(task, timeout=min(task.timeout or _LOOKED_S, _LOOKED_S))
+    kernel, job = _kernel_of(limited), task.job
+    kernel[job.grid, job.block, 0, job.shared](*_copies(task))
+
+
+def _copies(task: Task) -> tuple[Any, ...]:
+    return tuple(
         value.copy() if isinstance(value, np.ndarray) else value
         for value in resolved(task.arguments)
     )
+
+
+def _confirm(task: Task) -> dict[str, Any]:
+    kernel, job = _kernel_of(task), task.job
+    arguments = _copies(task)
     launch = kernel[job.grid, job.block, 0, job.shared](*arguments)
     told = launch.prediction()
     metrics = {TIME: float(told.nanoseconds)}
