@@ -13,7 +13,7 @@ import pytest
 
 import warplens as wl
 from warplens.timing.launch_timing import LaunchTiming
-from warplens.timing.model import Replay
+from warplens.timing.question import Replay
 from warplens.timing.stall import SELECTED
 
 

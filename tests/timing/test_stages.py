@@ -17,7 +17,17 @@ from warplens.timing import dram, fetch, l1, l2, lsu, rows, scoreboard, shared
 from warplens.timing.lsu import ATOMIC, READ
 from warplens.timing.sharing import Sharing
 from warplens.timing.spec import Machine
-from warplens.timing.state import CODE, LINE, N_SCOREBOARDS, SET, SM, SPEC, SUB, WARP
+from warplens.timing.state import (
+    CODE,
+    LINE,
+    MEMORY,
+    N_SCOREBOARDS,
+    SET,
+    SM,
+    SPEC,
+    SUB,
+    WARP,
+)
 from warplens.timing.touched import Touched
 
 DATA = Path(__file__).parents[2] / "validation" / "data"
@@ -201,7 +211,7 @@ def test_the_memory_queue_fills_and_drains() -> None:
         sm.lsu_free = busy_until
         n = 0
         while lsu.room_at.py_func(sub) <= 0:
-            lsu.enter.py_func(sm, sub, spec, 0, 0.0)
+            lsu.enter.py_func(sm, sub, spec, 0, 0.0, MEMORY)
             n += 1
         assert n == accepted
         assert lsu.room_at.py_func(sub) == 4
@@ -210,7 +220,7 @@ def test_the_memory_queue_fills_and_drains() -> None:
     sm.lsu_free = 10_000
     while lsu.room_at.py_func(sub) < 10_000:
         now = max(now, int(lsu.room_at.py_func(sub)))
-        lsu.enter.py_func(sm, sub, spec, now, 0.0)
+        lsu.enter.py_func(sm, sub, spec, now, 0.0, MEMORY)
         n += 1
     assert n == 15
 

@@ -29,10 +29,10 @@ FLUSHED_BYTES, REPEATS = 256 << 20, 3
 class Bench:
     """The kernels, and what fills L2 before they run."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, cubin: str = "kinds") -> None:
         self.driver = session.driver
-        self.module = self.driver.load(session.cubin("kinds"))
         self.filler = self.driver.function(self.driver.load(session.cubin("rounds")), "rounds1")
+        self.module = self.driver.load(session.cubin(cubin))
         self.flushed = self.driver.alloc(4096 if session.dry_run else FLUSHED_BYTES)
         self.out = self.driver.alloc(1 << 20)
         self.counters = None if session.dry_run else Counters(self.driver.context)
@@ -65,13 +65,12 @@ class Bench:
         return sorted(runs, key=lambda run: run[metrics[0]])[repeats // 2]
 
 
-def main() -> None:
-    """Writes kinds_sm90.json."""
-    session = Session.of_command_line(__doc__)
-    bench = Bench(session)
-    states = tuple(f"smsp__warps_issue_stalled_{name}.sum" for name in REASONS)
+def record(session: Session, name: str, launches: list[Case]) -> None:
+    """Writes what the launches of a cubin's kernels take to NAME_sm90.json."""
+    bench = Bench(session, name)
+    states = tuple(f"smsp__warps_issue_stalled_{reason}.sum" for reason in REASONS)
     cases: list[dict[str, Any]] = []
-    for case in CASES:
+    for case in launches:
         found = bench.measured(case, TIMES, REPEATS)
         more = bench.measured(case, (*states, *COUNTS), 1)
         top = max(REASONS, key=lambda name: more[f"smsp__warps_issue_stalled_{name}.sum"])
@@ -79,8 +78,13 @@ def main() -> None:
         measured = {name: round(value, 3) for name, value in found.items()} | {"stall": top}
         cases.append({**case, "measured": measured})
     found_all = {"metadata": session.metadata(), "clocks": session.clocks(), "cases": cases}
-    (session.out / "kinds_sm90.json").write_text(json.dumps(found_all))
+    (session.out / f"{name}_sm90.json").write_text(json.dumps(found_all))
     print(len(cases), "launches")
+
+
+def main() -> None:
+    """Writes kinds_sm90.json."""
+    record(Session.of_command_line(__doc__), "kinds", CASES)
 
 
 if __name__ == "__main__":

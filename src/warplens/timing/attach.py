@@ -12,8 +12,9 @@ from warplens.occupancy_calculator.occupancy import occupancy_of_kernel
 from warplens.timing import sample as sampling
 from warplens.timing.clock import kept_mhz
 from warplens.timing.launch_timing import LaunchTiming
-from warplens.timing.model import REPLAY_LIMIT, Question
+from warplens.timing.model import REPLAY_LIMIT
 from warplens.timing.pm_sampling import PmSampling
+from warplens.timing.question import Question
 from warplens.timing.residency import carveout_bytes, residency
 from warplens.timing.schedule import POLICIES
 

@@ -27,20 +27,21 @@ from warplens.timing.state import (
     stage,
 )
 
-_XU = PIPES.index("xu")
+_XU, _ADU = PIPES.index("xu"), PIPES.index("adu")
 
 
 @stage
 def blocked(sub: Record, spec: Record, inst: Record, now: int) -> int:
-    """The reason why a ready instruction cannot go to its unit now; 0 if it can. Special functions
-    and conversions wait in the queue of memory instructions, as ncu's description of it says."""
-    if inst.kind == MEMORY:
-        return 0 if lsu.room_at(sub) <= now else LG_THROTTLE
-    if inst.kind == SHARED:
-        return 0 if lsu.room_at(sub) <= now else MIO_THROTTLE
+    """The reason why a ready instruction cannot go to its unit now; 0 if it can. Special functions,
+    conversions and loads of constants wait in the queue of memory instructions, as ncu's
+    description of it says. What fills the queue names the wait of those behind it."""
+    if inst.kind == MEMORY or inst.kind == SHARED:
+        if lsu.room_at(sub) <= now:
+            return 0
+        return LG_THROTTLE if inst.kind == MEMORY and lsu.full_of(sub) == MEMORY else MIO_THROTTLE
     if sub.pipe_free[inst.pipe] <= now:
         return DISPATCH_STALL if registers.busy_until(sub, inst) > now + 1 else 0
-    return MIO_THROTTLE if inst.pipe == _XU else MATH_PIPE_THROTTLE
+    return MIO_THROTTLE if inst.pipe in (_XU, _ADU) else MATH_PIPE_THROTTLE
 
 
 @stage
@@ -80,7 +81,7 @@ def start(state: State, spec: Record, inst: Record, trace: Trace, warp: Record, 
     elif kind in (VARIABLE, CONSTANT) or inst.write != scoreboard.NO_BARRIER:
         until = now + inst.latency + 1
         if kind == CONSTANT:
-            until = int(constants.load(state, spec, inst, trace, warp, now)) + 1
+            until = int(constants.load(state, spec, inst, trace, warp, index, now)) + 1
         reason = SHORT_SCOREBOARD
         if inst.write == PRODUCTS:
             reason = GMMA

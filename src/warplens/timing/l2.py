@@ -38,6 +38,10 @@ _PLACES = 60  # of other SMs among these bits
 # Cycles from one try of a loop that compares and exchanges to the next, beyond an atomic's latency
 _TRY = 60.0
 _LINES = 0.57  # L2 takes the longer for each of several lines that warps contend for: power
+# Warps whose lanes all add to one word, then to the next: SMs come apart and use as many lines at a
+# time as the root of all that they walk through, fewer SMs less (measured: 1 to 128 lines by 1 to
+# 132 SMs, validation/data/lanes_sm90.json)
+_DEEP, _FEW_SHARERS = 8.0, 4.0
 _PENDING = 0.6  # of DRAM's latency is left when another SM asks for what one has just asked for
 
 
@@ -189,7 +193,11 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
     sm.atomic_free = start + max(spec.atomic_sector * n, busy * spec.atomic_share)
     group = line // SLICE_LINES
     place = (group ^ group >> 5 ^ group >> 10) % SLICES
-    turn = own * max(1.0, spec.sharers * trace.shares[at])
+    sharers = spec.sharers * trace.shares[at]
+    if not compares and deep >= _DEEP and trace.passes[at, 2] > 1.0:
+        place = 0  # whichever line it is, all SMs are somewhere among them
+        sharers /= max(1.0, trace.passes[at, 2] * sharers / (sharers + _FEW_SHARERS))
+    turn = own * max(1.0, sharers)
     if compares and trace.shares[at] > 0.0:
         place = line % SLICES
         sharers, crowd = spec.together * trace.shares[at], trace.passes[at, 1]
@@ -315,7 +323,7 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     context, lines = touched.context, touched.lines
     hits = np.zeros(len(lines), np.uint8)
     shares = np.zeros(len(lines), np.float32)
-    passes = np.ones((len(lines), 2), np.float32)
+    passes = np.ones((len(lines), 3), np.float32)
     fetches = np.zeros((len(lines), 2), np.int32)
     users = np.zeros(2 * len(lines) + 1, np.int64)
     if not len(context):
@@ -429,3 +437,18 @@ def _contention(touched: Touched, shares: npt.NDArray[np.float32],
     warps, made = np.unique(touched.warp[touched.context["kind"] == _ATOMIC], return_counts=True)
     passes[at, 0] = np.sqrt(made[np.searchsorted(warps, touched.warp[touched.access[mine]])])
     passes[at, 1] = np.maximum(1.0, len(distinct(line)) / passes[at, 0] ** 2) ** _LINES
+    passes[at, 2] = _walked(touched, mine, line)
+
+
+def _walked(touched: Touched, mine: npt.NDArray[np.bool_], line: Ints) -> Floats:
+    """Per line of an atomic access the root of the lines that its warp's atomics walk through, one
+    at a time; 1 if they use several at a time."""
+    warp = touched.warp[touched.access[mine]]
+    alone = (touched.context["n_lines"] == 1)[touched.access[mine]]
+    several = np.unique(warp[~alone])
+    n_lines = int(touched.n_lines)
+    pairs = distinct(warp.astype(np.int64) * n_lines + line)
+    warps, walked = np.unique(pairs // n_lines, return_counts=True)
+    found = np.sqrt(walked[np.searchsorted(warps, warp)].astype(np.float64))
+    found[np.isin(warp, several)] = 1.0
+    return found

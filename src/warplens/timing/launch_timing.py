@@ -13,8 +13,9 @@ from warplens.timing.ablate import AblationTable, ablate, saving, tail_saving
 from warplens.timing.answers import Answers
 from warplens.timing.causes import CAUSES, saving_without
 from warplens.timing.clock import is_lowered
-from warplens.timing.model import Model, Question
+from warplens.timing.model import Model
 from warplens.timing.pm_sampling import PmSampling, Sampled
+from warplens.timing.question import Question
 from warplens.timing.ranges import Range
 from warplens.timing.sample import Sample
 from warplens.timing.stall import REASONS

@@ -25,7 +25,14 @@ def room_at(sub: Record) -> float:
 
 
 @stage
-def enter(sm: Record, sub: Record, spec: Record, now: int, room: float) -> tuple[float, float]:
+def full_of(sub: Record) -> int:
+    """The kind of the instruction that has waited for longest in the sub-partition's queue."""
+    return int(sub.held[sub.next_left])
+
+
+@stage
+def enter(sm: Record, sub: Record, spec: Record, now: int, room: float,
+          kind: int) -> tuple[float, float]:  # fmt: skip
     """When an instruction issued now has its addresses, and when it reaches the SM's shared units,
     where there is `room` for it from then on."""
     begin = max(float(now), sub.queue_free, sub.left[sub.next_left])
@@ -35,6 +42,7 @@ def enter(sm: Record, sub: Record, spec: Record, now: int, room: float) -> tuple
     sub.addressed[sub.next_addressed] = sub.queue_free
     sub.next_addressed = (sub.next_addressed + 1) % spec.queue_entries
     sub.left[sub.next_left] = start
+    sub.held[sub.next_left] = kind
     sub.next_left = (sub.next_left + 1) % spec.queue_held
     return float(begin), float(start)
 
@@ -64,7 +72,7 @@ def perform(state: State, spec: Record, inst: Record, trace: Trace, warp: Record
     if inst.kind == MEMORY:
         is_store = inst.write == NO_BARRIER and inst.depth != COPY
         room = sm.tag_free if is_store else sm.tagged[sm.next_tagged]
-    begin, start = enter(sm, sub, spec, now, room)
+    begin, start = enter(sm, sub, spec, now, room, inst.kind)
     warp.queued = max(warp.queued, int(start) - now)
     read = begin + spec.sources_load
     if inst.kind == SHARED and inst.depth == SHUFFLE:
@@ -132,7 +140,8 @@ def _serve(sm: Record, sub: Record, sets: Records, spec: Record, inst: Record, t
         passes = access.passes
         if spec.ideal & IDEAL_COALESCING:
             passes = 0
-        sm.tagged[sm.next_tagged] = begin
+        # A load makes room for the next when its data is looked up, not just its tags.
+        sm.tagged[sm.next_tagged] = max(begin, sm.data_free)
         sm.next_tagged = (sm.next_tagged + 1) % spec.tags_held
         done = _load(sm, sets, spec, inst, trace, index, space, first, count, passes,
                      lanes * size if size < 4 else 0, begin, now)  # fmt: skip

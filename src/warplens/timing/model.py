@@ -1,28 +1,29 @@
-"""From a sample to a whole launch: replay on one SM, steady rate, waves, tail, and all sums."""
+"""The model of one launch: what its sample is replayed with, and what that gives."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from warplens.execute.trace import BlockTrace
-from warplens.gpus.spec import GpuSpec
-from warplens.sass.model import SassKernel
 from warplens.timing import l2
-from warplens.timing.ranges import Range
+from warplens.timing.extrapolate import (
+    extrapolate,
+    inner_rate,
+    most_of_an_sm,
+    on_chip,
+    replayed_blocks,
+)
+from warplens.timing.question import Estimate, Pace, Question, Replay
 from warplens.timing.sample import IN_STEP, Sample
-from warplens.timing.schedule import POLICIES
 from warplens.timing.sharing import Sharing, sharing
 from warplens.timing.sm import simulate
 from warplens.timing.spec import Machine
 from warplens.timing.stall import REASONS
 from warplens.timing.state import (
-    PROGRESS,
-    Counts,
-    Record,
     Records,
     Trace,
     new_counts,
@@ -30,127 +31,17 @@ from warplens.timing.state import (
 )
 from warplens.timing.table import code_of
 from warplens.timing.touched import Touched
-from warplens.timing.uneven import MOST_PLACED, Grid, Replayed, busiest, grid_of
+from warplens.timing.uneven import MOST_PLACED, Grid, grid_of
 from warplens.timing.warmth import shares
 
 REPLAY_LIMIT = 3_000_000  # warp instructions of one replay
-_FOR_OTHERS = ("not_selected", "math_pipe_throttle", "lg_throttle", "mio_throttle")
-_MOST = 0.4  # of a replay: a share in which no warp or block has ended, to be worth while
-_ALL = 0.97  # of the warps
-_LAST_FREE = (
-    "atomic_free", "l2_free", "l2_write_free", "partial_free", "fill_free", "dram_free",
-    "port_free", "port_write_free",
-)  # fmt: skip
 # How surely those meet in L2 that share its lines in long blocks: between never (0) and always (1),
 # as the hit rates of six multiplications on an H200 (validation/timing/h200_gemm_guarded.json).
 _MEETING = 0.5
-# Of a block's time that it waits for memory: from the end of the mean SM to that of the last. A
-# dozen launches of one to three waves on an H200 lie between 0.04 and 0.2; a dozen of no more
-# blocks than SMs between 0.02 and 0.06.
-SM_APART, FEW_APART = 0.08, 0.04
 _FEW = 1.0  # waves of blocks, in which it matters how long a block takes alone
 _STEPS_TO_HITS = 60
 _NOTES = 1024  # kept of a replay's progress
 _NOTE_COST = 20_000_000  # entries of the stall table that notes may read
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """One launch on one GPU.
-
-    Attributes:
-        blocks: blocks of the grid; resident: how many an SM holds at once.
-        most_blocks: how many it holds if only few of their warps live; 0: no more.
-        carveout_bytes: shared memory that L1 gives away.
-        instructions: warp instructions of the whole launch (0: not known, take the sample's mean).
-    """
-
-    kernel: SassKernel
-    gpu: GpuSpec
-    clock_mhz: float
-    blocks: int
-    warps_per_block: int
-    resident: int
-    carveout_bytes: int
-    most_blocks: int = 0
-    instructions: float = 0.0
-    scheduler: str = POLICIES[0]
-    ideal: int = 0
-    exact: bool = False  # replay everything that was sampled, however long
-    held: tuple[Range, ...] = ()  # by L2 when the launch begins
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Replay:
-    """What the cycle loop gave for the sampled blocks."""
-
-    spec: Record
-    sm: Record
-    counts: Counts
-
-    @property
-    def blocks(self) -> int:
-        """Blocks that ended."""
-        return int(self.sm["finished"])
-
-    @property
-    def instructions(self) -> int:
-        """Warp instructions issued."""
-        return int(self.sm["issued"])
-
-    @property
-    def cycles(self) -> int:
-        """Cycles that passed."""
-        return int(self.sm["now"])
-
-    @property
-    def alone(self) -> float:
-        """The share of its time that a warp would need if it had the SM for itself."""
-        time = self.counts.stalls.sum(axis=0).astype(np.float64)
-        waiting = float(sum(time[REASONS.index(name)] for name in _FOR_OTHERS))
-        waiting += float(self.sm["queued"])
-        return 1.0 - waiting / max(1.0, float(time.sum()))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
-    """A whole launch in time.
-
-    Attributes:
-        active_cycles: cycles in which an SM works, mean over all SMs of the chip.
-        mean_cycles: until the mean busy SM ends; busiest_cycles: of the SM that works longest.
-        elapsed_cycles: launch to end; `overhead_cycles` of them without a block.
-        scale: the launch's work over the replayed work: what sums are multiplied with.
-        steady_blocks_per_cycle: rate of one SM in the middle of the launch.
-        sampling_error: relative difference between two halves of the steady part.
-        idlest_cycles: of the SM that works least; warp_cycles: of all warps, if not as in the
-            replay; 0: not known.
-    """
-
-    active_cycles: float
-    mean_cycles: float
-    busiest_cycles: float
-    elapsed_cycles: float
-    overhead_cycles: float
-    scale: float
-    steady_blocks_per_cycle: float
-    sampling_error: float
-    active_sms: int
-    idlest_cycles: float = 0.0
-    warp_cycles: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
-    """Of a block of the grid on average: warp instructions, and its cycles of a busy SM's time.
-
-    `tail`: cycles that are lost at the end, when no blocks are left to take free places: those that
-    remain are the faster for it until so few are left that they no longer wait for each other.
-    """
-
-    work: float
-    cycles: float
-    tail: float
 
 
 class Model:
@@ -327,7 +218,7 @@ class Model:
             )
             question = replace(self.question, resident=window.resident)
             replay = Model(question, sample).result if number else self.result
-            rate = _inner_rate(replay)
+            rate = inner_rate(replay)
             fastest = max(fastest, rate)
             each = window.work / rate
             # In the window all sub-partitions have work; in the end the busiest one's counts.
@@ -376,153 +267,3 @@ def _tuple(trace: BlockTrace, answer: l2.L2Answer, order: np.ndarray) -> Trace:
         joins=answer.joins,
         order=order,
     )
-
-
-def most_of_an_sm(question: Question, active_sms: int) -> float:
-    """Blocks that the busiest SM runs: after some waves places are filled as they become free, so
-    SMs end together."""
-    share = question.blocks / active_sms
-    if share > IN_STEP * question.resident:
-        return share
-    return float(-(-question.blocks // active_sms))
-
-
-def extrapolate(question: Question, replay: Replay, active_sms: int,
-                pace: Pace | None = None) -> Estimate:  # fmt: skip
-    """Continues a replay's steady rate, or the pace of windows, to the whole grid."""
-    n = 0 if pace else replay.blocks
-    done = np.sort(replay.counts.done[:n, 0]).astype(np.float64)
-    work_per_block = replay.instructions / max(1, n)
-    total = question.instructions or work_per_block * question.blocks
-    share = question.blocks / active_sms  # blocks of a busy SM
-    mean_work = total / question.blocks
-    rate, error = _steady(replay, question.resident)
-    if not n or (n <= 1.5 * question.resident < share):
-        rate = _inner_rate(replay)  # of one wave: when it ends, the next would begin
-    if pace:
-        rate = pace.work / pace.cycles
-
-    def cycles(blocks: float) -> float:
-        if not n:
-            return float(replay.cycles)
-        blocks *= mean_work / work_per_block  # of a window of each block, so many more would run
-        if blocks <= n:
-            low = int(np.floor(blocks))
-            below = done[low - 1] if low else 0.0
-            above = done[min(n, low + 1) - 1]
-            return float(below + (above - below) * (blocks - low))
-        return float(done[-1] + (blocks - n) * work_per_block / rate)
-
-    most = most_of_an_sm(question, active_sms)
-    busiest, mean = cycles(most) + _apart(replay, question.blocks <= active_sms), cycles(share)
-    if not n:  # blocks so long that none ended
-        busiest, mean = most * mean_work / rate, max(1.0, share) * mean_work / rate
-        tail = pace.tail if pace and share > IN_STEP * question.resident else 0.0
-        busiest, mean = busiest + tail, mean + tail
-    hertz = question.clock_mhz * 1e6
-    overhead = float(question.gpu.value("launch.overhead_ns", 1850.0)) * 1e-9 * hertz
-    # Reductions and stores that nobody waits for are still on their way when the last warp ends.
-    busy = max(float(replay.sm[name]) for name in _LAST_FREE)
-    left = max(busy, float(replay.sm["slowest_slice"])) - replay.cycles
-    overhead += max(0.0, left) if n else 0.0
-    return Estimate(
-        active_cycles=mean * _active_share(replay) * active_sms / question.gpu.sm_count,
-        mean_cycles=mean,
-        busiest_cycles=busiest,
-        elapsed_cycles=busiest + overhead,
-        overhead_cycles=overhead,
-        scale=total / max(1, replay.instructions),
-        steady_blocks_per_cycle=rate / max(1.0, mean_work),
-        sampling_error=error,
-        active_sms=active_sms,
-    )
-
-
-def _apart(replay: Replay, few: bool = False) -> float:
-    """From the mean SM's end to the last one's, where all have the same blocks: memory is not as
-    near to all of them, and nothing makes up for that in the blocks with which they end. `few`: an
-    SM has no more than one block."""
-    n = replay.blocks
-    if not n:
-        return 0.0
-    done = replay.counts.done[:n]
-    time = replay.counts.stalls.sum(axis=0).astype(np.float64)
-    waits = float(time[REASONS.index("long_scoreboard")]) / max(1.0, float(time.sum()))
-    part = FEW_APART if few else SM_APART
-    return part * waits * float((done[:, 0] - done[:, 2]).mean())
-
-
-def on_chip(estimate: Estimate, grid: Grid, replay: Replay) -> Estimate:
-    """An estimate with the times of a grid whose blocks were placed one by one."""
-    placement, share = grid.placement, _active_share(replay)
-    busiest = placement.makespan + _apart(replay)
-    return replace(
-        estimate,
-        active_cycles=float(placement.active.mean()) * share,
-        mean_cycles=float(placement.ends[placement.blocks > 0].mean()),
-        busiest_cycles=busiest,
-        idlest_cycles=float(placement.active.min()) * share,
-        elapsed_cycles=busiest + estimate.overhead_cycles,
-        warp_cycles=grid.warp_cycles,
-    )
-
-
-def replayed_blocks(sample: Sample, replay: Replay, pace: tuple[float, float]) -> Replayed:
-    """Work and time of the blocks that ended in a replay; `pace`: see Replayed."""
-    trace, n = sample.trace, 0 if sample.windows else replay.blocks
-    sizes = (trace.ends - trace.starts)[trace.entries["lifted_block"]]
-    warps = np.diff(np.concatenate(([0], np.cumsum(sizes)))[trace.warp_entries])
-    work = warps.reshape(-1, trace.warps_per_block).astype(np.float64)
-    done = replay.counts.done[:n]
-    done = done[np.argsort(done[:, 3])]
-    return Replayed(
-        numbers=done[:, 3],
-        whole=work[done[:, 3]].sum(axis=1), longest=work[done[:, 3]].max(axis=1, initial=0.0),
-        cycles=(done[:, 0] - done[:, 2]).astype(np.float64), span=float(replay.cycles),
-        warp_cycles=float(replay.sm["warp_cycles"]), pace=pace,
-        rate=replay.instructions / max(1.0, busiest(replay.sm, replay.spec)),
-    )  # fmt: skip
-
-
-def _active_share(replay: Replay) -> float:
-    """The part of the replayed time in which the SM had warps."""
-    return min(1.0, float(replay.sm["cycles"]) / max(1, replay.cycles)) if replay.blocks else 1.0
-
-
-def _inner_rate(replay: Replay) -> float:
-    """Warp instructions per cycle while all warps run, or else all blocks: when one has ended, the
-    next would begin. Without the first three tenths, in which caches fill; if they end early, from
-    two to eight tenths of all."""
-    notes = replay.counts.progress[: int(replay.sm["notes"])]
-    names = ("now", "issued", "finished", "cycles", "warp_cycles")
-    now, issued, ended, cycles, warps = (notes[:, PROGRESS.index(name)] for name in names)
-    living = np.diff(warps, prepend=0.0) / np.maximum(1.0, np.diff(cycles, prepend=0.0))
-    limits = 0.2 * replay.instructions, 0.8 * replay.instructions
-    for all_run in (living >= _ALL * living.max(initial=0.0), ended == 0):
-        until = float(issued[all_run][-1]) if all_run.any() else 0.0
-        if until >= _MOST * replay.instructions:
-            limits = 0.3 * until, until
-            break
-    a, b = np.searchsorted(issued, limits).tolist()
-    if not a < b < len(notes):
-        return max(1, replay.instructions) / max(1, replay.cycles)
-    return float((issued[b] - issued[a]) / max(1.0, now[b] - now[a]))
-
-
-def _steady(replay: Replay, resident: int) -> tuple[float, float]:
-    """Warp instructions per cycle while the SM is full, and how sure that is."""
-    n = replay.blocks
-    if not n:
-        return 0.0, 0.0
-    order = np.argsort(replay.counts.done[:n, 0], kind="stable")
-    done, work = replay.counts.done[:n, :2][order].astype(np.float64).T
-    first, last = resident - 1, n - resident
-    if last - first < max(2, resident // 2):
-        return float(work[-1] / max(1.0, done[-1])), 0.0
-    middle = (first + last) // 2
-
-    def rate(a: int, b: int) -> float:
-        return float((work[b] - work[a]) / max(1.0, done[b] - done[a]))
-
-    whole = rate(first, last)
-    return whole, abs(rate(first, middle) - rate(middle, last)) / whole if whole else 0.0

@@ -111,7 +111,7 @@ def _place(lengths: Floats, loads: Floats, slots: int, gap: Floats, speeds: Floa
             last[sms + sm] = begin + gap[1]
             ends[at] = own[sm] + lengths[taken] + (begin - soonest)
             who[at], asks[at] = taken, loads[taken]
-            started[taken] = soonest
+            started[taken] = begin
             load[sm] += loads[taken]
             sm_of[taken] = sm
             counts[sm] += 1

@@ -140,6 +140,7 @@ SUB = np.dtype([
     # and the oldest of them
     ("addressed", "f8", (MAX_HELD,)), ("left", "f8", (MAX_HELD,)),
     ("next_addressed", "i8"), ("next_left", "i8"),
+    ("held", "i8", (MAX_HELD,)),  # the kinds of those in `left`
     ("back", "f8", (2,)),  # when its way back from shared memory is free, and from L1
     ("last_warp", "i8"), ("switched", "i8"),  # 1: the one before it was another
     ("next", "i8"),  # when the scheduler must look again

@@ -13,7 +13,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from warplens.timing.model import Model, Replay
+from warplens.timing.extrapolate import launch_overhead_ns
+from warplens.timing.model import Model
+from warplens.timing.question import Replay
 from warplens.timing.stall import REASONS
 from warplens.timing.state import FIRST_PIPE, FIRST_REASON, PIPES, PROGRESS
 
@@ -50,7 +52,8 @@ class Timeline:
     def _overheads(self) -> tuple[float, float]:
         """Cycles before the first block, and after the last one until memory is quiet."""
         q, estimate = self.model.question, self.model.estimate
-        launch = float(q.gpu.value("launch.overhead_ns", 1850.0)) * 1e-3 * q.clock_mhz
+        busy = estimate.busiest_cycles / q.clock_mhz * 1e3
+        launch = launch_overhead_ns(q.gpu, busy) * 1e-3 * q.clock_mhz
         before = min(estimate.overhead_cycles, launch)
         return before, max(0.0, estimate.overhead_cycles - before)
 

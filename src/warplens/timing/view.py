@@ -9,7 +9,8 @@ import numpy as np
 
 from warplens.errors import InputError
 from warplens.result import STATE_LETTERS, ScheduleWindow
-from warplens.timing.model import Model, Replay
+from warplens.timing.model import Model
+from warplens.timing.question import Replay
 from warplens.timing.stall import REASONS, SELECTED
 from warplens.wording import count
 

@@ -1,0 +1,215 @@
+"""From a replay of some blocks to the whole launch: steady rate, waves, tail, the launch's end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from warplens.gpus.spec import GpuSpec
+from warplens.timing.question import Estimate, Pace, Question, Replay
+from warplens.timing.sample import IN_STEP, Sample
+from warplens.timing.stall import REASONS
+from warplens.timing.state import PROGRESS
+from warplens.timing.uneven import Grid, Replayed, busiest
+
+_MOST = 0.4  # of a replay: a share in which no warp or block has ended, to be worth while
+_ALL = 0.97  # of the warps
+_LAST_FREE = (
+    "atomic_free", "l2_free", "l2_write_free", "partial_free", "fill_free", "dram_free",
+    "port_free", "port_write_free",
+)  # fmt: skip
+# Of a block's time: from the end of the mean SM to that of the last, in launches of the tuning half
+# of two public suites on an H200. Of no more blocks than SMs, and of up to IN_STEP waves, in
+# proportion to how much of it is waiting for memory: a dozen lie between 0.02 and 0.06 of it, 28
+# between 0.05 and 0.5. After more waves 0.04 to 0.1 (asynchronous copies, multiplications), 0.2 to
+# 0.4 where more than a quarter is waiting.
+FEW_APART, SM_APART, LATE_APART, UNEVEN_APART = 0.04, 0.2, 0.3, 0.08
+_LATE_WAITS, _LEAST_APART = 0.3, 0.04
+
+
+def launch_overhead_ns(gpu: GpuSpec, busy_ns: float) -> float:
+    """Nanoseconds of a launch in which no SM works, and those that it loses while the clock
+    settles, which is over in long ones."""
+    settling = float(gpu.value("launch.settling_ns", 0.0))
+    part = 1.0 - np.exp(-busy_ns / float(gpu.value("launch.settling_over_ns", 1.0)))
+    return float(gpu.value("launch.overhead_ns", 1850.0)) + settling * float(part)
+
+
+def most_of_an_sm(question: Question, active_sms: int) -> float:
+    """Blocks that the busiest SM runs: after some waves places are filled as they become free, so
+    SMs end together."""
+    share = question.blocks / active_sms
+    if share > IN_STEP * question.resident:
+        return share
+    return float(-(-question.blocks // active_sms))
+
+
+def extrapolate(question: Question, replay: Replay, active_sms: int,
+                pace: Pace | None = None) -> Estimate:  # fmt: skip
+    """Continues a replay's steady rate, or the pace of windows, to the whole grid."""
+    n = 0 if pace else replay.blocks
+    done = np.sort(replay.counts.done[:n, 0]).astype(np.float64)
+    work_per_block = replay.instructions / max(1, n)
+    total = question.instructions or work_per_block * question.blocks
+    share = question.blocks / active_sms  # blocks of a busy SM
+    mean_work = total / question.blocks
+    rate, error = _steady(replay, question.resident)
+    of_one_wave = not n or (n <= 1.5 * question.resident < share)
+    if of_one_wave:
+        rate = inner_rate(replay)  # when it ends, the next would begin
+    if pace:
+        rate = pace.work / pace.cycles
+
+    def cycles(blocks: float) -> float:
+        if not n:
+            return float(replay.cycles)
+        blocks *= mean_work / work_per_block  # of a window of each block, so many more would run
+        if blocks <= n:
+            low = int(np.floor(blocks))
+            below = done[low - 1] if low else 0.0
+            above = done[min(n, low + 1) - 1]
+            return float(below + (above - below) * (blocks - low))
+        return float(done[-1] + (blocks - n) * work_per_block / rate)
+
+    most = most_of_an_sm(question, active_sms)
+    mean = cycles(share)
+    busiest = cycles(most) + _apart(replay, _part_apart(share, question.resident))
+    if not n:  # blocks so long that none ended
+        busiest, mean = most * mean_work / rate, max(1.0, share) * mean_work / rate
+        tail = pace.tail if pace and share > IN_STEP * question.resident else 0.0
+        busiest, mean = busiest + tail, mean + tail
+    hertz = question.clock_mhz * 1e6
+    overhead = launch_overhead_ns(question.gpu, busiest / hertz * 1e9) * 1e-9 * hertz
+    # Reductions and stores that nobody waits for are still on their way when the last warp ends.
+    busy = max(float(replay.sm[name]) for name in _LAST_FREE)
+    left = max(busy, float(replay.sm["slowest_slice"])) - replay.cycles
+    overhead += max(0.0, left) if n else 0.0
+    active = mean * _active_share(replay) * active_sms / question.gpu.sm_count
+    living = _living(replay) if pace or of_one_wave else 0.0
+    if question.resident < share <= IN_STEP * question.resident:
+        living *= share / max(1.0, np.ceil(share / question.resident)) / question.resident
+    return Estimate(
+        active_cycles=active,
+        mean_cycles=mean,
+        busiest_cycles=busiest,
+        elapsed_cycles=busiest + overhead,
+        overhead_cycles=overhead,
+        scale=total / max(1, replay.instructions),
+        steady_blocks_per_cycle=rate / max(1.0, mean_work),
+        sampling_error=error,
+        active_sms=active_sms,
+        warp_cycles=living * active * question.gpu.sm_count,
+    )
+
+
+def _apart(replay: Replay, part: Callable[[float], float]) -> float:
+    """From the mean SM's end to the last one's: memory is not as near to all of them, and nothing
+    makes up for that in the blocks with which they end. It is a part of a block's time, by how much
+    of it is waiting for memory."""
+    n = replay.blocks
+    if not n:
+        return 0.0
+    done = replay.counts.done[:n]
+    time = replay.counts.stalls.sum(axis=0).astype(np.float64)
+    waits = float(time[REASONS.index("long_scoreboard")]) / max(1.0, float(time.sum()))
+    return part(waits) * float((done[:, 0] - done[:, 2]).mean())
+
+
+def _part_apart(share: float, resident: int) -> Callable[[float], float]:
+    """What part of their time blocks of a kind end apart, if a busy SM has `share` of them."""
+    if share <= 1.0:
+        return lambda waits: FEW_APART * waits
+    if share <= IN_STEP * resident:
+        return lambda waits: max(_LEAST_APART, SM_APART * min(waits, _LATE_WAITS))
+    return lambda waits: max(_LEAST_APART, LATE_APART * min(1.0, waits / _LATE_WAITS))
+
+
+def on_chip(estimate: Estimate, grid: Grid, replay: Replay) -> Estimate:
+    """An estimate with the times of a grid whose blocks were placed one by one."""
+    placement, share = grid.placement, _active_share(replay)
+    busiest = placement.makespan + _apart(replay, lambda waits: UNEVEN_APART * waits)
+    return replace(
+        estimate,
+        active_cycles=float(placement.active.mean()) * share,
+        mean_cycles=float(placement.ends[placement.blocks > 0].mean()),
+        busiest_cycles=busiest,
+        idlest_cycles=float(placement.active.min()) * share,
+        elapsed_cycles=busiest + estimate.overhead_cycles,
+        warp_cycles=grid.warp_cycles,
+    )
+
+
+def replayed_blocks(sample: Sample, replay: Replay, pace: tuple[float, float]) -> Replayed:
+    """Work and time of the blocks that ended in a replay; `pace`: see Replayed."""
+    trace, n = sample.trace, 0 if sample.windows else replay.blocks
+    sizes = (trace.ends - trace.starts)[trace.entries["lifted_block"]]
+    warps = np.diff(np.concatenate(([0], np.cumsum(sizes)))[trace.warp_entries])
+    work = warps.reshape(-1, trace.warps_per_block).astype(np.float64)
+    done = replay.counts.done[:n]
+    done = done[np.argsort(done[:, 3])]
+    return Replayed(
+        numbers=done[:, 3],
+        whole=work[done[:, 3]].sum(axis=1), longest=work[done[:, 3]].max(axis=1, initial=0.0),
+        cycles=(done[:, 0] - done[:, 2]).astype(np.float64), span=float(replay.cycles),
+        warp_cycles=float(replay.sm["warp_cycles"]), pace=pace,
+        rate=replay.instructions / max(1.0, busiest(replay.sm, replay.spec)),
+    )  # fmt: skip
+
+
+def _active_share(replay: Replay) -> float:
+    """The part of the replayed time in which the SM had warps."""
+    return min(1.0, float(replay.sm["cycles"]) / max(1, replay.cycles)) if replay.blocks else 1.0
+
+
+def inner_rate(replay: Replay) -> float:
+    """Warp instructions per cycle while all warps run, or else all blocks: when one has ended, the
+    next would begin. Without the first three tenths, in which caches fill; if they end early, from
+    two to eight tenths of all."""
+    notes = replay.counts.progress[: int(replay.sm["notes"])]
+    names = ("now", "issued", "finished", "cycles", "warp_cycles")
+    now, issued, ended, cycles, warps = (notes[:, PROGRESS.index(name)] for name in names)
+    living = np.diff(warps, prepend=0.0) / np.maximum(1.0, np.diff(cycles, prepend=0.0))
+    limits = 0.2 * replay.instructions, 0.8 * replay.instructions
+    for all_run in (living >= _ALL * living.max(initial=0.0), ended == 0):
+        until = float(issued[all_run][-1]) if all_run.any() else 0.0
+        if until >= _MOST * replay.instructions:
+            limits = 0.3 * until, until
+            break
+    a, b = np.searchsorted(issued, limits).tolist()
+    if not a < b < len(notes):
+        return max(1, replay.instructions) / max(1, replay.cycles)
+    return float((issued[b] - issued[a]) / max(1.0, now[b] - now[a]))
+
+
+def _living(replay: Replay) -> float:
+    """Warps on the SM while none of the first blocks has ended: after those come others."""
+    notes = replay.counts.progress[: int(replay.sm["notes"])]
+    ended, cycles, warps = (
+        notes[:, PROGRESS.index(name)] for name in ("finished", "cycles", "warp_cycles")
+    )
+    last = max(1, int((ended == 0).sum()) - 1)
+    first = last // 10 if last < len(notes) else 0
+    if last >= len(notes) or cycles[last] <= cycles[first]:
+        return 0.0
+    return float((warps[last] - warps[first]) / (cycles[last] - cycles[first]))
+
+
+def _steady(replay: Replay, resident: int) -> tuple[float, float]:
+    """Warp instructions per cycle while the SM is full, and how sure that is."""
+    n = replay.blocks
+    if not n:
+        return 0.0, 0.0
+    order = np.argsort(replay.counts.done[:n, 0], kind="stable")
+    done, work = replay.counts.done[:n, :2][order].astype(np.float64).T
+    first, last = resident - 1, n - resident
+    if last - first < max(2, resident // 2):
+        return float(work[-1] / max(1.0, done[-1])), 0.0
+    middle = (first + last) // 2
+
+    def rate(a: int, b: int) -> float:
+        return float((work[b] - work[a]) / max(1.0, done[b] - done[a]))
+
+    whole = rate(first, last)
+    return whole, abs(rate(first, middle) - rate(middle, last)) / whole if whole else 0.0

@@ -1,0 +1,95 @@
+"""Predicts a public ladder of matrix multiplications and compares it with its published rates.
+
+The kernels are read from a clone of github.com/siboehm/SGEMM_CUDA, whose README prints GFLOP/s of
+each on an RTX A6000 at an unknown clock. One factor, the same for all, stands for that clock.
+
+    python validation/sgemm_ladder.py FOLDER [--gpu "RTX A6000"]
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import statistics
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import warplens as wl
+from warplens.validation.measured import spearman
+
+SIZE = 4096
+TILED = "128, 128, 8, 8, 8"
+# number in the README: its file, kernel with what follows from the runner, width and height of a
+# block's tile, threads
+STEPS: dict[int, tuple[str, str, int, int, tuple[int, ...]]] = {
+    1: ("1_naive", "sgemm_naive", 32, 32, (32, 32)),
+    2: ("2_kernel_global_mem_coalesce", "sgemm_global_mem_coalesce<32>", 32, 32, (1024,)),
+    3: ("3_kernel_shared_mem_blocking", "sgemm_shared_mem_block<32>", 32, 32, (1024,)),
+    4: ("4_kernel_1D_blocktiling", "sgemm1DBlocktiling<64, 64, 8, 8>", 64, 64, (512,)),
+    5: ("5_kernel_2D_blocktiling", f"sgemm2DBlocktiling<{TILED}>", 128, 128, (256,)),
+    6: ("6_kernel_vectorize", f"sgemmVectorize<{TILED}>", 128, 128, (256,)),
+    7: ("7_kernel_resolve_bank_conflicts", f"sgemmResolveBankConflicts<{TILED}>", 128, 128,
+        (256,)),
+    8: ("8_kernel_bank_extra_col", f"sgemmResolveBankExtraCol<{TILED}>", 128, 128, (256,)),
+    9: ("9_kernel_autotuned", "sgemmAutotuned<128, 128, 16, 8, 8>", 128, 128, (256,)),
+    10: ("10_kernel_warptiling", "sgemmWarptiling<128, 128, 16, 64, 64, 4, 8, 4, 128>", 128, 128,
+         (128,)),
+    11: ("11_kernel_double_buffering",
+         "sgemmDoubleBuffering<128, 256, 16, 128, 32, 1, 8, 8, 256>", 256, 128, (256,)),
+}  # fmt: skip
+PREFIX = "#define CEIL_DIV(M, N) (((M) + (N) - 1) / (N))\ntypedef unsigned uint;\n"
+
+
+def text_of(folder: Path, path: str) -> str:
+    """A file of the newest commit of a clone, bare or not, without what only hosts include."""
+    shown = subprocess.run(["git", "-C", folder, "show", f"HEAD:{path}"],
+                           capture_output=True, text=True, check=True).stdout  # fmt: skip
+    return re.sub(r"#include <(?!cuda_runtime).*|#pragma once", "", shown)
+
+
+def published(folder: Path) -> dict[int, float]:
+    """GFLOP/s by kernel, of the README's table."""
+    rows = re.findall(r"\| (\d+): .*?\| +`([\d.]+)`", text_of(folder, "README.md"))
+    return {int(number): float(rate) for number, rate in rows}
+
+
+def predicted(folder: Path, gpu: str, step: int) -> float:
+    """GFLOP/s of a step on a GPU at its boost clock."""
+    file, kernel, width, height, block = STEPS[step]
+    text = PREFIX + text_of(folder, f"src/kernels/{file}.cuh")
+    if step == 11:  # included behind the file that says it
+        text = "const int WARPSIZE = 32;\n" + text
+    names = [kernel] if "<" in kernel else []
+    module = wl.Device(gpu).compile(text, name_expressions=names)
+    grid = SIZE // width, SIZE // height
+    matrix = np.zeros((SIZE, SIZE), np.float32)
+    one = np.int32(SIZE), np.int32(SIZE), np.int32(SIZE), np.float32(1)
+    arguments: tuple[Any, ...] = (*one, matrix, matrix.copy(), np.float32(0), matrix.copy())
+    launch = module[kernel].predict[grid, block](*arguments)
+    return 2 * SIZE**3 / launch.prediction().nanoseconds
+
+
+def main() -> None:
+    """Prints every step, the factor, and how far the steps lie from it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--gpu", default="RTX A6000")
+    arguments = parser.parse_args()
+    truth = published(arguments.folder)
+    steps = sorted(STEPS.keys() & truth.keys(), key=lambda step: truth[step])
+    mine = {step: predicted(arguments.folder, arguments.gpu, step) for step in steps}
+    factor = statistics.median(mine[step] / truth[step] for step in steps)
+    print(f"factor {factor:.3f}")
+    for step in steps:
+        apart = mine[step] / truth[step] / factor - 1
+        print(f"{step:3d}  {mine[step]:9.1f}  published {truth[step]:9.1f}  {100 * apart:+6.1f} %")
+    order = spearman([mine[step] for step in steps], [truth[step] for step in steps])
+    worst = max(abs(mine[step] / truth[step] / factor - 1) for step in steps)
+    print(f"rank correlation {order:.3f}, worst {100 * worst:.1f} %")
+
+
+if __name__ == "__main__":
+    main()
