@@ -12,8 +12,8 @@ def load(state: State, spec: Record, inst: Record, trace: Trace, warp: Record, i
          now: int) -> float:  # fmt: skip
     """When all lanes have their words. Lanes that ask for different ones take turns, a turn of one
     warp long after the other; those of several warps interleave (measured,
-    validation/data/constants_sm90.json). A line that the SM never had comes from L2. While one
-    waits for its turn, no other goes behind it from its sub-partition."""
+    validation/data/constants_sm90.json). A line that the SM never had comes from L2. Two of a
+    sub-partition wait for their turn."""
     words, first, count = 1, 0, 0
     if lsu.has_access(trace, warp):
         access = trace.accesses[warp.access]
@@ -25,7 +25,8 @@ def load(state: State, spec: Record, inst: Record, trace: Trace, warp: Record, i
     begin = max(float(now), sm.indexed_free)
     sm.indexed_free = begin + words * spec.indexed_word
     sub = state.subs[index % spec.sub_partitions]
-    sub.pipe_free[inst.pipe] = max(sub.pipe_free[inst.pipe], begin)
+    sub.pipe_free[inst.pipe] = max(sub.pipe_free[inst.pipe], sub.indexed)
+    sub.indexed = begin
     done = begin + inst.latency + (words - 1) * spec.indexed_turn
     for i in range(first, first + count):
         line = trace.lines[i] >> 4

@@ -87,9 +87,8 @@ def extrapolate(question: Question, replay: Replay, active_sms: int,
     left = max(busy, float(replay.sm["slowest_slice"])) - replay.cycles
     overhead += max(0.0, left) if n else 0.0
     active = mean * _active_share(replay) * active_sms / question.gpu.sm_count
-    living = _living(replay) if pace or of_one_wave else 0.0
-    if question.resident < share <= IN_STEP * question.resident:
-        living *= share / max(1.0, np.ceil(share / question.resident)) / question.resident
+    many = share > IN_STEP * question.resident
+    living = _living(replay) if many and (pace or of_one_wave) else 0.0
     return Estimate(
         active_cycles=active,
         mean_cycles=mean,

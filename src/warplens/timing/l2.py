@@ -40,7 +40,7 @@ _TRY = 60.0
 _LINES = 0.57  # L2 takes the longer for each of several lines that warps contend for: power
 # Warps whose lanes all add to one word, then to the next: SMs come apart and use as many lines at a
 # time as the root of all that they walk through, fewer SMs less (measured: 1 to 128 lines by 1 to
-# 132 SMs, validation/data/lanes_sm90.json)
+# 132 SMs of an H200, by kernels of validation/recorder/lanes.py)
 _DEEP, _FEW_SHARERS = 8.0, 4.0
 _PENDING = 0.6  # of DRAM's latency is left when another SM asks for what one has just asked for
 

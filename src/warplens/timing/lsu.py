@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from warplens.timing import l1, l2, shared
 from warplens.timing.scoreboard import NO_BARRIER
-from warplens.timing.state import MEMORY, SHARED, Record, Records, State, Trace, stage
+from warplens.timing.state import MAX_HELD, MEMORY, SHARED, Record, Records, State, Trace, stage
 
 GLOBAL, SHARED_SPACE, LOCAL = 0, 1, 2
 READ, WRITE, ATOMIC = 1, 2, 4
@@ -71,7 +71,10 @@ def perform(state: State, spec: Record, inst: Record, trace: Trace, warp: Record
     sm, sub, room = state.sm[0], state.subs[index % spec.sub_partitions], 0.0
     if inst.kind == MEMORY:
         is_store = inst.write == NO_BARRIER and inst.depth != COPY
-        room = sm.tag_free if is_store else sm.tagged[sm.next_tagged]
+        # Loads wait for tags, and twice as many for their data.
+        room = max(sm.tagged[sm.next_tagged], sm.looked_up[sm.next_looked_up])
+        if is_store:
+            room = sm.tag_free
     begin, start = enter(sm, sub, spec, now, room, inst.kind)
     warp.queued = max(warp.queued, int(start) - now)
     read = begin + spec.sources_load
@@ -140,9 +143,10 @@ def _serve(sm: Record, sub: Record, sets: Records, spec: Record, inst: Record, t
         passes = access.passes
         if spec.ideal & IDEAL_COALESCING:
             passes = 0
-        # A load makes room for the next when its data is looked up, not just its tags.
-        sm.tagged[sm.next_tagged] = max(begin, sm.data_free)
+        sm.tagged[sm.next_tagged] = begin
         sm.next_tagged = (sm.next_tagged + 1) % spec.tags_held
+        sm.looked_up[sm.next_looked_up] = max(begin, sm.data_free)
+        sm.next_looked_up = (sm.next_looked_up + 1) % MAX_HELD
         done = _load(sm, sets, spec, inst, trace, index, space, first, count, passes,
                      lanes * size if size < 4 else 0, begin, now)  # fmt: skip
         whole = max(int(sm.tag_free - begin), passes, (lanes * size + 127) // 128)

@@ -140,6 +140,7 @@ SUB = np.dtype([
     # and the oldest of them
     ("addressed", "f8", (MAX_HELD,)), ("left", "f8", (MAX_HELD,)),
     ("next_addressed", "i8"), ("next_left", "i8"),
+    ("indexed", "f8"),  # when the last load from a constant bank got its turn
     ("held", "i8", (MAX_HELD,)),  # the kinds of those in `left`
     ("back", "f8", (2,)),  # when its way back from shared memory is free, and from L1
     ("last_warp", "i8"), ("switched", "i8"),  # 1: the one before it was another
@@ -177,6 +178,7 @@ SM = np.dtype([
     ("l1_looked", "f8", (len(L1_KINDS),)), ("l1_found", "f8", (len(L1_KINDS),)),
     ("pipe_busy", "f8", (len(PIPES),)),
     ("tagged", "f8", (MAX_HELD,)), ("next_tagged", "i8"),  # as SUB's `left`: loads, to the tags
+    ("looked_up", "f8", (MAX_HELD,)), ("next_looked_up", "i8"),  # loads, to L1's data
     ("slowest_slice", "f8"),
     ("slice_free", "f8", (SLICES,)),  # L2 slices, for atomics that several SMs contend for
 ])  # fmt: skip
