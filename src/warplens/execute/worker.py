@@ -1,4 +1,4 @@
-"""One worker: its environment, warp records and resident blocks, and why a run stops."""
+"""One worker: its environment, and the loop that runs blocks, hooks and the grid's barrier."""
 
 from __future__ import annotations
 
@@ -9,26 +9,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from warplens.errors import (
-    Deadlock,
-    EndlessWait,
-    ExecutionFault,
-    KernelTrap,
-    LimitExceeded,
-    WarplensError,
-)
+from warplens.errors import ExecutionFault, WarplensError
 from warplens.execute import clusters, parts, runner, splits
 from warplens.execute.device_functions import hook_at
 from warplens.execute.hook_registry import HeapWatch
 from warplens.execute.launch import Launching, OrderNeeded
+from warplens.execute.residents import Residents, aligned
 from warplens.execute.spinning import FIRST_LOOK, SpinWatch
+from warplens.execute.stops import Stops
 from warplens.execute.tensor_memory.unit import serve as serve_tensor_memory
 from warplens.execute.textures.unit import serve
 from warplens.execute.warp_registers import lanes_of, read_register
 from warplens.lift import layout as at
 from warplens.lift.decode.binding import KEY_PREDICATE, Bound, members
-from warplens.lift.decode.blocks import LiftedBlock
-from warplens.lift.decode.gaps import bind_kernel, describe
+from warplens.lift.decode.gaps import bind_kernel
 from warplens.lift.decode.idle import idle_keys
 
 _CALLBACK = ctypes.CFUNCTYPE(
@@ -36,15 +30,7 @@ _CALLBACK = ctypes.CFUNCTYPE(
     ctypes.c_int32, ctypes.c_int32,
 )  # fmt: skip
 _REFUSED = -1
-_KEPT_BYTES = 1 << 18
 _FEW_STEPS = 64  # back edges, which are counted by the quantum, and looks of waiting blocks
-
-
-def aligned(n_bytes: int, alignment: int = 64) -> npt.NDArray[np.uint8]:
-    """A zeroed byte buffer whose first byte is aligned."""
-    raw = np.zeros(n_bytes + alignment, np.uint8)
-    start = -int(raw.ctypes.data) % alignment
-    return raw[start : start + n_bytes]
 
 
 class Worker:
@@ -58,12 +44,11 @@ class Worker:
         bx, by, bz = config.block
         self._threads = bx * by * bz
         self._n_warps = (self._threads + 31) // 32
+        self._call: Callable[[], int] | None = None  # of the runner with these arrays
         self.env = np.zeros(at.ENV_SLOTS, np.int64)
         self.counters = np.zeros(max(1, self._lifted.n_counters), np.int64)
         self._sites = aligned(at.SITE_SIZE * max(1, len(self._lifted.sites)))
         self._forget_sites()
-        self._buffers: list[npt.NDArray[np.uint8]] = []
-        self._fresh: list[npt.NDArray[np.uint8]] = []  # warp records before the first block
         live = self._lifted.layout.blocks[0].live_in
         zero = [k for k in members(live) if k < min(KEY_PREDICATE, self._lifted.n_registers)]
         self._zero_keys = np.array(zero, np.int64)
@@ -77,8 +62,8 @@ class Worker:
         self._set_environment()
         self.control = np.zeros(runner.N_CONTROL, np.int64)
         self._set_control()
-        self._allocate_slots(0)
-        self._add_slots()
+        self._residents = Residents(launching, self.control, self.record_bytes)
+        self._stops = Stops(launching, self._residents, self.control, self.env)
 
     def _forget_sites(self) -> None:
         sites32 = self._sites.view(np.uint32).reshape(-1, at.SITE_SIZE // 4)
@@ -89,11 +74,11 @@ class Worker:
 
     def is_small(self) -> bool:
         """Whether what it holds is little enough to be kept and cleared for another launch."""
-        return sum(buffer.size for buffer in self._buffers) <= _KEPT_BYTES
+        return self._residents.is_small()
 
     def leave(self) -> None:
         """The launch is over; nothing of it is kept alive."""
-        del self.launching, self.memory
+        del self.launching, self.memory, self._stops
 
     def enter(self, launching: Launching) -> None:
         """Everything as if new, in the same places, for a launch of the same shape."""
@@ -102,19 +87,15 @@ class Worker:
         self._at_grid.clear()
         self._returned = at.SPLIT_READY
         n_slots = self.control[runner.N_SLOTS]
-        for array in (self.env, self.control, self.counters, self._sites, self._blocks,
-                      self._barriers, self._arrived, self._seen, self._states):  # fmt: skip
+        for array in (self.env, self.control, self.counters, self._sites):
             array.fill(0)
-        for index, buffer in enumerate(self._buffers):
-            if index % 3:  # local and shared memory
-                buffer.fill(0)
-            else:
-                buffer[:] = self._fresh[index // 3]
+        self._residents.clear()
         self._forget_sites()
         self._set_environment()
         self._set_control()
         self.control[runner.N_SLOTS] = n_slots
-        self.control[clusters.SHARED_TABLE] = self._visible.ctypes.data
+        self._residents.tell_runner()
+        self._stops = Stops(launching, self._residents, self.control, self.env)
 
     # --- set-up ----------------------------------------------------------------------------------
 
@@ -195,64 +176,6 @@ class Worker:
             control[runner.PAIR_BARRIER] = self.launching.program.pair_barrier
             control[runner.SHARED_BYTES] = self.env[at.ENV_TENSOR_MEMORY] + at.TM_BYTES
 
-    def _allocate_slots(self, capacity: int) -> None:
-        n = self._n_warps
-        self._call: Callable[[], int] | None = None  # of the runner with these arrays
-        self._blocks = np.zeros((capacity, runner.N_BLOCK), np.int64)
-        self._barriers = np.zeros((capacity, at.N_BARRIERS, runner.N_BARRIER), np.int64)
-        self._arrived = np.zeros((capacity, at.N_BARRIERS, n), np.int64)
-        self._seen = np.zeros((capacity, n), np.int64)
-        self._warps = np.zeros((capacity, n), np.int64)
-        self._states = np.zeros((capacity, n), np.int64)
-        self._shared = np.zeros(capacity, np.int64)
-        self._visible = np.zeros(capacity, np.int64)
-
-    def _add_slots(self) -> None:
-        """Room for one more resident cluster."""
-        for _ in range(self.launching.cluster_blocks):
-            self._add_slot()
-        self.control[clusters.SHARED_TABLE] = self._visible.ctypes.data
-
-    def _add_slot(self) -> None:
-        """Room for one more resident block."""
-        slot = int(self.control[runner.N_SLOTS])
-        if slot >= len(self._blocks):
-            old = (self._blocks, self._barriers, self._arrived, self._seen, self._warps,
-                   self._states, self._shared, self._visible)  # fmt: skip
-            self._allocate_slots(max(1, 2 * slot))
-            for before, after in zip(
-                old, (self._blocks, self._barriers, self._arrived, self._seen, self._warps,
-                      self._states, self._shared, self._visible), strict=True,
-            ):  # fmt: skip
-                after[:slot] = before
-        size = at.warp_bytes(self._lifted.n_registers)
-        records = aligned(size * self._n_warps)
-        local_size = 128 * ((self.launching.local_bytes + 3) // 4)
-        local = aligned(max(64, local_size * self._n_warps))
-        # 256 bytes to spare: loads take a whole window at once.
-        shared = aligned(int(self.control[runner.SHARED_BYTES]) + 256)
-        self._buffers += [records, local, shared]
-        self._shared[slot] = shared.ctypes.data
-        words = records.view(np.uint32).reshape(self._n_warps, size // 4)
-        bx, by, _ = self.launching.config.block
-        thread = np.arange(self._n_warps * 32, dtype=np.uint32).reshape(self._n_warps, 32)
-        indices = np.arange(self._n_warps)
-        if self.launching.config.warp_order is not None:
-            indices = np.array(self.launching.config.warp_order)
-            thread = thread[indices]
-        tid = at.WARP_TID // 4
-        words[:, tid : tid + 32] = thread % bx
-        words[:, tid + 32 : tid + 64] = thread // bx % by
-        words[:, tid + 64 : tid + 96] = thread // (bx * by)
-        words[:, at.WARP_INDEX // 4] = indices
-        locals_ = local.ctypes.data + local_size * np.arange(self._n_warps, dtype=np.int64)
-        words[:, at.WARP_LOCAL // 4 : at.WARP_LOCAL // 4 + 2] = locals_.view(np.uint32).reshape(
-            -1, 2
-        )
-        self._warps[slot] = records.ctypes.data + size * np.arange(self._n_warps)
-        self._fresh.append(records.copy())
-        self.control[runner.N_SLOTS] = slot + 1
-
     # --- running ---------------------------------------------------------------------------------
 
     def run_blocks(self, first: int, last: int) -> None:
@@ -278,12 +201,7 @@ class Worker:
         """Runs what was begun to its end; a brief run may stop before, and then gives False."""
         while True:
             if self._call is None:
-                self._call = runner.run.prepared(
-                    self.control, self.env, self._blocks, self._barriers, self._arrived, self._seen,
-                    self._warps, self._states, self._shared, self._zero_keys,
-                    self.launching.program.regions, self.launching.program.region_of,
-                    self.launching.program.code_map,
-                )  # fmt: skip
+                self._call = self._prepared()
             status = self._call()
             if status == runner.ALL_DONE or status == runner.STOPPED:
                 return True
@@ -291,28 +209,37 @@ class Worker:
                 self.control[runner.STEP_LIMIT] = 0
                 return False
             if status == runner.NEED_SLOT:
-                self._add_slots()
+                if self._residents.add_cluster():
+                    self._call = None
             elif status == runner.HOOK_CALL:
                 self._run_hook()
             elif status == runner.STEPS_SPENT and self._spins is not None:
                 if self._spins.repeats(self):
-                    raise self._endless()
+                    raise self._stops.endless()
                 self.control[runner.STEP_LIMIT] = self._spins.next_look(self)
             elif status == runner.DEADLOCKED and self._at_grid and self._get_on():
                 continue
             else:
-                self._raise(status)
+                raise self._why(status)
+
+    def _prepared(self) -> Callable[[], int]:
+        """The runner, with the arrays where they are now."""
+        program, residents = self.launching.program, self._residents
+        return runner.run.prepared(
+            self.control, self.env, residents.blocks, residents.barriers, residents.arrived,
+            residents.seen, residents.warps, residents.states, residents.shared, self._zero_keys,
+            program.regions, program.region_of, program.code_map,
+        )  # fmt: skip
+
+    def _why(self, status: int) -> Exception:
+        return self._stops.reason(status, self._error, is_grid_waiting=bool(self._at_grid))
 
     def stop(self) -> None:
         """Asks a running worker to return soon."""
         self.control[runner.STOP] = 1
 
-    def _current(self) -> tuple[int, int, int]:
-        slot, index = int(self.control[runner.SLOT]), int(self.control[runner.WARP])
-        return slot, index, int(self._warps[slot, index])
-
     def _run_hook(self) -> None:
-        slot, index, warp = self._current()
+        slot, index, warp = self._residents.current()
         while True:
             mask = int(self.control[runner.MASK])
             hook_at(int(self.control[runner.HOOK]))(self, warp, mask, index)
@@ -330,8 +257,8 @@ class Worker:
                 ctypes.c_uint32.from_address(warp + at.WARP_MASK).value = 0
                 break
             if outcome == 2:
-                self._raise(runner.BAD_PC)
-        self._states[slot, index] = runner.WARP_READY
+                raise self._why(runner.BAD_PC)
+        self._residents.states[slot, index] = runner.WARP_READY
 
     def _return_from_hook(self, warp: int, mask: int) -> None:
         """Lanes go on at the return address in R20:R21."""
@@ -359,28 +286,28 @@ class Worker:
         if self._open_grid():
             return True
         found = False
-        for slot in self._resident():
+        for slot in self._residents.slots():
             for index in range(self._n_warps):
-                if splits.part_from_grid(int(self._warps[slot, index])):
-                    self._states[slot, index] = runner.WARP_READY
-                    self._blocks[slot, clusters.BLOCK_WAITING] = 0
+                if splits.part_from_grid(int(self._residents.warps[slot, index])):
+                    self._residents.states[slot, index] = runner.WARP_READY
+                    self._residents.blocks[slot, clusters.BLOCK_WAITING] = 0
                     found = True
         return found
 
     def _open_grid(self) -> bool:
         """Lets everybody go on if every thread of every block has come or ended."""
         gx, gy, gz = self.launching.config.grid
-        alive = self._blocks[:, runner.BLOCK_ALIVE]
+        alive = self._residents.blocks[:, runner.BLOCK_ALIVE]
         come = sum(lanes >= alive[slot] for slot, lanes in self._at_grid.items())
         if come < gx * gy * gz:
             return False
         self._at_grid.clear()
         self.control[runner.GRID_WAITS] = 0
-        for slot in self._resident():
-            self._blocks[slot, clusters.BLOCK_WAITING] = 0
+        for slot in self._residents.slots():
+            self._residents.blocks[slot, clusters.BLOCK_WAITING] = 0
             for index in range(self._n_warps):
-                if splits.release_grid(int(self._warps[slot, index])):
-                    self._states[slot, index] = runner.WARP_READY
+                if splits.release_grid(int(self._residents.warps[slot, index])):
+                    self._residents.states[slot, index] = runner.WARP_READY
         return True
 
     # --- what a SpinWatch looks at ---------------------------------------------------------------
@@ -406,22 +333,13 @@ class Worker:
         """Bytes of a warp record."""
         return at.warp_bytes(self._lifted.n_registers)
 
-    def _resident(self) -> Iterator[int]:
-        for slot in range(int(self.control[runner.N_SLOTS])):
-            if self._blocks[slot, runner.BLOCK_RUNNING]:
-                yield slot
-
     def running(self) -> Iterator[int]:
         """Addresses of the warp records of resident blocks."""
-        for slot in self._resident():
-            yield from (int(warp) for warp in self._warps[slot, : self._n_warps])
+        return self._residents.records()
 
     def shared_bytes(self) -> Iterator[bytes]:
         """The shared memory of resident blocks."""
-        for slot in self._resident():
-            yield ctypes.string_at(
-                int(self._shared[slot]), int(self.control[runner.SHARED_BYTES])
-            )
+        return self._residents.shared_bytes()
 
     # --- memory ----------------------------------------------------------------------------------
 
@@ -457,9 +375,7 @@ class Worker:
 
     def cluster_shared(self, rank: int) -> int:
         """Host address of the shared memory of a block of the running cluster; 0: none there."""
-        size = self.launching.cluster_blocks
-        first = int(self.control[runner.SLOT]) // size * size
-        return int(self._visible[first + rank]) if 0 <= rank < size else 0
+        return self._residents.fellow_shared(int(self.control[runner.SLOT]), rank)
 
     def heap_allocate(self, size: int) -> int:
         """Device malloc: an address, or 0 when the heap is full."""
@@ -499,7 +415,7 @@ class Worker:
         """Refuses, as a load of instruction `inst` would be, what may not be read."""
         self.launching.allow(self, inst, lane, address, at.ACCESS_READ, size)
 
-    # --- errors ----------------------------------------------------------------------------------
+    # --- in words ---------------------------------------------------------------------------------
 
     def running_thread(self, lane: int) -> str:
         """`thread (x,y,z) in block (x,y,z)` for a lane of the running warp."""
@@ -507,161 +423,15 @@ class Worker:
 
     def thread_text(self, warp_index: int, lane: int) -> str:
         """`thread (x,y,z) in block (x,y,z)`."""
-        bx, by, _ = self.launching.config.block
-        t = warp_index * 32 + lane
-        x, y, z = (int(v) for v in self.env[at.ENV_CTAID : at.ENV_CTAID + 3])
-        return f"thread ({t % bx},{t // bx % by},{t // (bx * by)}) in block ({x},{y},{z})"
+        return self._stops.thread(warp_index, lane)
 
     def where(self, inst: int) -> str:
         """An instruction in words."""
-        kernel = self._lifted.kernel
-        return describe(kernel, kernel.instructions[inst])
+        return self._stops.where(inst)
 
     def standing(self) -> str:
         """Where the warp that ran last stands, in words; for a launch that was stopped."""
-        slot, index, warp = self._current()
-        for mask, pc, _ in _lanes_at(warp):
-            if mask:
-                place = self.where(self._lifted.layout.blocks[pc].start)
-                return f"warp {index} of block {self._coordinates(slot)} stands at {place}"
-        return f"no warp of block {self._coordinates(slot)} is running"
-
-    def _raise(self, status: int) -> None:
-        slot, index, warp = self._current()
-        if status == runner.STEPS_SPENT:
-            raise LimitExceeded(
-                f"{self._lifted.kernel.demangled}: the limit of "
-                f"{self.launching.config.max_steps:,} back edges was reached; {self.standing()}",
-                hint="Raise max_steps, or look for an endless loop.",
-            )
-        if status == runner.DEADLOCKED:
-            raise self._deadlock(slot)
-        if status == runner.TRAPPED:
-            inst = ctypes.c_uint32.from_address(warp + at.WARP_ARGS).value
-            mask = ctypes.c_uint32.from_address(warp + at.WARP_ARGS + 4).value
-            lane = lanes_of(mask)[0]
-            raise KernelTrap(f"__trap() at {self.where(inst)}, {self.thread_text(index, lane)}")
-        if status == runner.BAD_PC:
-            inst = ctypes.c_uint32.from_address(warp + at.WARP_ARGS + 4).value
-            raise ExecutionFault(f"jump to an address that is not code: {self.where(inst)}")
-        if self._error is not None:
-            raise self._error
-        raise self._fault(index)
-
-    def _fault(self, warp_index: int) -> ExecutionFault:
-        kind, inst, lane, address, size = (
-            int(v) for v in self.env[at.ENV_FAULT : at.ENV_FAULT + 5]
-        )
-        if kind == 0:
-            return ExecutionFault(
-                f"{self._lifted.kernel.demangled}: a warp ran past the end of the code"
-            )
-        where = f"{self.where(inst)}, {self.thread_text(warp_index, lane)}"
-        address &= (1 << 64) - 1
-        return self.launching.fault(kind, inst, address, size, where)
-
-    def _waits(self, slot: int) -> list[str]:
-        """What the warps of a resident block wait for, in words."""
-        waits: list[str] = []
-        for i in range(self._n_warps):
-            warp = int(self._warps[slot, i])
-            state = int(self._states[slot, i])
-            if state >= runner.WARP_PARKED:
-                pc = ctypes.c_uint32.from_address(warp + at.WARP_PC).value
-                inst = self._lifted.kernel.instructions[
-                    self._lifted.layout.blocks[pc].start - 1
-                ]
-                line = f" ({inst.file}:{inst.line})" if inst.line else ""
-                waits.append(
-                    f"  warp {i} waits at barrier {state - runner.WARP_PARKED}{line}"
-                )
-            for j in range(ctypes.c_uint32.from_address(warp + at.WARP_SPLITS).value):
-                base = warp + at.WARP_SPLIT_TABLE + at.SPLIT_SIZE * j
-                mask, pc, state, info = (
-                    ctypes.c_uint32.from_address(base + 4 * k).value for k in range(4)
-                )
-                block = self._lifted.layout.blocks[pc]
-                looks = state == at.SPLIT_LOOKS
-                inst = self._lifted.kernel.instructions[block.start - (not looks)]
-                what = {
-                    at.SPLIT_AT_BARRIER: f"barrier {info}",
-                    at.SPLIT_AT_WARPSYNC: f"warp synchronisation of mask {info:#010x}",
-                    at.SPLIT_AT_BSYNC: f"BSYNC B{info} for other lanes of the warp",
-                    at.SPLIT_AT_CLUSTER: "the cluster barrier",
-                    at.SPLIT_AT_GRID: "the grid's barrier",
-                    at.SPLIT_LOOKS: self._awaited(block),
-                }.get(state, "")
-                line = f" ({inst.file}:{inst.line})" if inst.line else ""
-                if what:
-                    waits.append(f"  warp {i} lanes {mask:#010x} wait at {what}{line}")
-        return waits
-
-    def _awaited(self, block: LiftedBlock) -> str:
-        """What a split waits for that looks again at memory, from there on."""
-        inst = self._lifted.kernel.instructions[block.start]
-        if inst.opcode == "SYNCS":
-            return "an mbarrier whose phase nobody completes"
-        return "a loop that looks at memory nobody writes"
-
-    def _spinning(self, slot: int) -> Iterator[str]:
-        """Where the warps of a resident block go round, in words."""
-        for i in range(self._n_warps):
-            warp = int(self._warps[slot, i])
-            for mask, pc, is_ready in _lanes_at(warp):
-                if mask and is_ready and self._states[slot, i] == runner.WARP_READY:
-                    start = self._lifted.layout.blocks[pc].start
-                    inst = self._lifted.kernel.instructions[start]
-                    line = f" ({inst.file}:{inst.line})" if inst.line else ""
-                    yield f"  warp {i} lanes {mask:#010x} wait in a loop at +{start * 16:#x}{line}"
-
-    def _endless(self) -> EndlessWait:
-        rows: list[str] = []
-        waiting = [*self._resident()]
-        for slot in waiting:
-            words = f"  block {self._coordinates(slot)}:"
-            rows += [words + row[1:] for row in (*self._spinning(slot), *self._waits(slot))]
-        shown = "\n".join(rows[:20]) + ("\n  …" if len(rows) > 20 else "")
-        gx, gy, gz = self.launching.config.grid
-        ended = int(self.control[runner.FINISHED])
-        return EndlessWait(
-            f"{self._lifted.kernel.demangled}: {len(waiting)} of {gx * gy * gz} blocks wait for "
-            f"ever, {ended} have ended:\n{shown}",
-            hint="no thread is left that would write what the loops wait for",
-        )
-
-    def _deadlock(self, slot: int) -> Deadlock:
-        size = self.launching.cluster_blocks
-        if size > 1:
-            first = slot - slot % size
-            waits = [f"  block of rank {s - first}:{line[1:]}" for s in range(first, first + size)
-                     for line in self._waits(s)]  # fmt: skip
-            where = f"the cluster of block {self._coordinates(first)}"
-            hint = "all threads of the cluster that have not exited must reach the cluster barrier"
-        else:
-            waits, where = self._waits(slot), f"block {self._coordinates(slot)}"
-            if self._at_grid:
-                where += ", which waits for the whole grid,"
-            hint = "all threads of the block that have not exited must reach the barrier"
-        shown = "\n".join(waits[:20]) + ("\n  …" if len(waits) > 20 else "")
-        return Deadlock(
-            f"{self._lifted.kernel.demangled}: no thread of {where} can make "
-            f"progress:\n{shown}", hint=hint
-        )
-
-    def _coordinates(self, slot: int) -> str:
-        gx, gy, _ = self.launching.config.grid
-        block = int(self._blocks[slot, runner.BLOCK_INDEX])
-        return f"({block % gx},{block // gx % gy},{block // (gx * gy)})"
-
-
-def _lanes_at(warp: int) -> Iterator[tuple[int, int, bool]]:
-    """(lanes, lifted block, whether they could run) of a warp's splits, the running one first."""
-    mask, pc = (ctypes.c_uint32.from_address(warp + at.WARP_MASK + 4 * k).value for k in (0, 1))
-    yield mask, pc, True
-    for j in range(ctypes.c_uint32.from_address(warp + at.WARP_SPLITS).value):
-        base = warp + at.WARP_SPLIT_TABLE + at.SPLIT_SIZE * j
-        mask, pc, state = (ctypes.c_uint32.from_address(base + 4 * k).value for k in range(3))
-        yield mask, pc, state == at.SPLIT_READY
+        return self._stops.standing()
 
 
 def counts_of(workers: list[Worker]) -> npt.NDArray[Any]:
