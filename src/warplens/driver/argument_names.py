@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 
 from warplens.driver.modules import Function
@@ -17,8 +18,10 @@ def argument_namer(
 ) -> Callable[[Segment], str]:
     """Names an allocation by the launch's argument that points into it; empty if none does.
 
-    What a front-end has named itself keeps its name.
+    What a front-end has named itself keeps its name. The GPU's memory keeps what this returns: it
+    must not keep the function alive, whose module keeps the memory.
     """
+    held = weakref.ref(function)
 
     def name(segment: Segment) -> str:
         if segment.name not in _PLAIN:
@@ -27,15 +30,15 @@ def argument_namer(
             for place in range(0, len(data) - 7, 8):
                 address = int.from_bytes(data[place : place + 8], "little")
                 if segment.base <= address < segment.base + max(segment.size, 1):
-                    return _named(function, index)
+                    return _named(held(), index)
         return ""
 
     return name
 
 
-def _named(function: Function, index: int) -> str:
+def _named(function: Function | None, index: int) -> str:
     for namer in NAMERS:
-        names = namer(function)
+        names = namer(function) if function is not None else ()
         if index < len(names) and names[index]:
             return f"argument {names[index]}"
     return f"argument {index}"

@@ -37,7 +37,7 @@ class LoadedModule:
         return tuple(names.mangled for names in self.module.names)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class Function:
     """A kernel of a module; the kernel of a library is one as well."""
 

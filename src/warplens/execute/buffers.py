@@ -10,7 +10,7 @@ import numpy.typing as npt
 Bytes = npt.NDArray[np.uint8]
 _SPARE_BYTES = 128 << 20  # kept for others
 
-_lock = threading.Lock()
+_lock = threading.RLock()  # a collection while it is held may end in `give_back`
 _spare: list[Bytes] = []
 
 
