@@ -199,6 +199,7 @@ TM_WORDS, TM_REGISTER = 24, 40  # 16 bits each: repetitions of a move, its first
 # counts, masks of lanes; results of an allocation
 TM_A, TM_B, TM_D, TM_METADATA, TM_DESCRIPTOR, TM_SCALES, TM_ADDS, TM_MASKS = 0, 2, 4, 5, 6, 7, 9, 10
 TM_RESULTS = 20
+TM_FORM = 22  # for observers: the low 32 bits of what the unit is asked for
 # a block's tensor memory lies behind its shared memory: state, then 128 lanes of 512 words
 TM_STATE_BYTES, TM_LANES_OF_BLOCK, TM_COLUMNS = 256, 128, 512
 TM_BYTES = TM_STATE_BYTES + 4 * TM_LANES_OF_BLOCK * TM_COLUMNS

@@ -177,6 +177,8 @@ def _unwritten() -> Iterator[Check]:
     for space, repair in (
         ("shared", "Write every word before the barrier that precedes the read; shared memory is "
          "initially undefined."),
+        ("tensor-memory", "Write it with `tcgen05.st` or `tcgen05.cp` after `tcgen05.alloc`, or "
+         "let the first product take no old value of D."),
         ("local", "Initialise the array or variable on every path."),
         ("global", "Device `malloc` does not clear memory: write it first. Host arrays count as "
          "initialised."),

@@ -120,6 +120,9 @@ def begin_block(head: int, slot: int, block: int) -> None:
         for place in range(0, peek64(head + 8 * st.LENT_SHARED), 8):
             poke64(slot + peek64(head + 8 * st.AT_SHARED_INIT) + place, 0x0101010101010101)
         fill_zero(slot + peek64(head + 8 * st.AT_SHARED_WHOLE), 24)
+        if peek64(head + 8 * st.HAS_CELLS) != 0:
+            cells = at.TM_LANES_OF_BLOCK * at.TM_COLUMNS
+            fill_zero(slot + peek64(head + 8 * st.AT_CELLS_INIT), cells)
         size = (peek64(head + 8 * st.LOCAL_BYTES) + 3) // 4 * 128 * n
         fill_zero(slot + peek64(head + 8 * st.AT_LOCAL_INIT), size)
 

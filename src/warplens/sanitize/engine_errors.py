@@ -88,7 +88,7 @@ def from_error(
     check = "invalid-access"
     if isinstance(error, KernelTrap):
         check = "kernel-trap"
-    elif "free" in error.message and isinstance(error, MemoryFault):
+    elif "free" in lines[0] and isinstance(error, MemoryFault):
         check = "double-free" if "was already freed" in error.message else "invalid-free"
     return Finding(
         tool="memcheck", check=check, severity="error", title=lines[0], details=lines[1:],

@@ -21,7 +21,8 @@ from warplens.sass.model import Instruction, SassKernel
 from warplens.wording import count
 
 Record = npt.NDArray[np.int64]
-_SPACES = {at.SPACE_GLOBAL: "global", at.SPACE_SHARED: "shared", at.SPACE_LOCAL: "local"}
+_SPACES = {at.SPACE_GLOBAL: "global", at.SPACE_SHARED: "shared", at.SPACE_LOCAL: "local",
+           st.SPACE_CELLS: "tensor-memory"}  # fmt: skip
 _WINDOWS = {
     at.SHARED_WINDOW_HIGH: "shared", at.LOCAL_WINDOW_HIGH: "local", at.CODE_WINDOW_HIGH: "code",
 }  # fmt: skip
@@ -29,7 +30,9 @@ _WINDOWS = {
 
 _COPIES = {"LDGSTS": "asynchronous copy", "UBLKCP": "bulk copy", "UTMALDG": "tensor copy",
            "UTMASTG": "tensor copy", "UTMAREDG": "tensor copy", "HGMMA": "product",
-           "QGMMA": "product", "IGMMA": "product", "BGMMA": "product"}  # fmt: skip
+           "QGMMA": "product", "IGMMA": "product", "BGMMA": "product",
+           "UTCHMMA": "product", "UTCQMMA": "product", "UTCIMMA": "product",
+           "UTCOMMA": "product"}  # fmt: skip
 
 
 _APART = frozenset(_COPIES) - {"LDGSTS"}
@@ -121,6 +124,8 @@ class Explainer:
         if space == "shared":
             name, text = self.shared_name(offset)
             return name, text or f"offset {offset:#x} of shared memory"
+        if space == "tensor-memory":
+            return "", f"lane {offset >> 16}, column {offset & 0xFFFF} of tensor memory"
         if space == "local":
             return "", f"offset {offset:#x} of local memory"
         segment = self.memory.find(base)

@@ -24,6 +24,7 @@ _LARGE_WORDS = 1 << 16
 _SYNC_VARIABLES = 8192
 _HEAP_SEGMENTS = 4096  # as many as the engine's own table has room for
 _MOST_CROSS_WARPS = 4096  # larger grids keep floors instead of rows of clocks
+_CELLS = at.TM_LANES_OF_BLOCK * at.TM_COLUMNS
 _SLOT_BUDGET = 6 << 30  # virtual bytes; only resident blocks touch theirs
 
 
@@ -224,6 +225,7 @@ def _synchronisation(
     flags = int(np.bitwise_or.reduce(table[:, st.I_FLAGS], initial=0))
     head[st.HAS_FENCES] = int(bool(flags & (st.F_FENCE | st.F_RELEASE)))
     head[st.HAS_ASYNC] = int(bool(flags & st.F_ASYNC))
+    head[st.HAS_CELLS] = int(bool(flags & st.F_CELLS) and not lanes)
     if flags & st.F_APART and not lanes:
         head[st.HAS_BULK], head[st.COLUMNS] = 1, 3 * head[st.N_WARPS]
     is_simple = not head[[st.HAS_FENCES, st.HAS_ASYNC, st.HAS_BULK]].any() and head[st.CLUSTER] <= 1
@@ -292,6 +294,7 @@ def _slots(state: State, config: LaunchConfig, options: PassOptions, together: i
         st.AT_INTERVAL: 8 * st.BOOK_SLOTS + st.LOG_BYTES * st.MOST_LOGGED if followed else 0,
         st.AT_OWNERS: 4 * shared_cells if followed else 0,
         st.AT_SHARED_INIT: int(head[st.SHARED_BYTES]) if starts else 0,
+        st.AT_CELLS_INIT: _CELLS if starts and head[st.HAS_CELLS] else 0,
         st.AT_SHARED_WHOLE: 24 if starts else 0,
         st.AT_LOCAL_INIT: (int(head[st.LOCAL_BYTES]) + 3) // 4 * 128 * n if starts else 0,
     }

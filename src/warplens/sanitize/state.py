@@ -93,9 +93,12 @@ HELD = 80  # host address, per instruction: executed under no lock; the last two
 AT_HOLDS = 81  # n_warps x 2: the lock that a warp holds; whether what it learned counts behind it
 AT_KEPT = 82  # n_warps x (COLUMNS + 1): what was known when it took it, the floor last
 AT_KEPT_CROSS = 83  # n_warps rows of total_warps
-HEADER_SLOTS = 84
+HAS_CELLS = 84  # 1: the code uses tensor memory
+AT_CELLS_INIT = 85  # one byte per cell of tensor memory
+HEADER_SLOTS = 86
 COPY_SLOTS, COPY_GROUPS = 18, 16
 
+SPACE_CELLS = 6  # of records: tensor memory, an offset is lane << 16 | column
 MAX_SHARING = 64  # blocks remembered
 
 MODE_BLOCK, MODE_LANE = 0, 1
@@ -132,6 +135,7 @@ F_FAR_RELEASE = 1 << 34  # for other blocks of the cluster as well
 F_WIDE_ATOMIC = 1 << 35  # of 64 bits: not atomic to those of 32
 F_NARROW, F_OF_NARROW = 1 << 36, 1 << 37  # exchange that stands for one of 16 bits; its load
 F_GRID = 1 << 38  # of the grid's barrier
+F_CELLS = 1 << 39  # of tensor memory
 F_CAS, F_EXCHANGE = 1 << 42, 1 << 43  # of atomics
 F_DECIDES = 1 << 44  # a branch or an address depends on what it reads
 F_UNREAD = 40  # shift: how many words at the end of a load nobody reads (2 bits)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from warplens.isa.tensor_memory import has_tensor_memory
+from warplens.isa.tensor_memory import PRODUCTS, has_tensor_memory
 from warplens.isa.warpgroup import OPCODES, product_of
 from warplens.sanitize import state as st
 from warplens.sanitize.polling import polling_loads, reachable
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _ACCESSES = frozenset({"LDG", "STG", "LD", "ST", "ATOM", "ATOMG", "ATOMS", "RED", "REDG", "REDS"})
 _MBARRIER = frozenset({"SYNCS", "ARRIVES", "UTCBAR"})
+_CELLS = frozenset({"LDTM", "STTM", "UTCCP", "UTCATOMSWS", *PRODUCTS})
 _NEAR = frozenset({"CTA", "SM"})
 _SHUFFLES = {"IDX": 0, "UP": 1, "DOWN": 2, "BFLY": 3}
 _COLLECTIVE = frozenset({"SHFL", "VOTE", "VOTEU", "MATCH", "REDUX", "CREDUX", "ELECT"})
@@ -50,6 +51,8 @@ def flags_of(inst: Instruction) -> int:
         return st.F_PRODUCT_WAIT if "DEPBAR" in modifiers else 0
     if inst.opcode == "BAR":
         return st.F_BARRIER | (st.F_ARRIVE if "ARV" in modifiers else 0)
+    if inst.opcode in _CELLS:
+        return st.F_CELLS
     if inst.opcode == "SHFL":
         mode = next((_SHUFFLES[m] for m in inst.modifiers if m in _SHUFFLES), 0)
         return st.F_SHUFFLE | mode << st.F_SHUFFLE_MODE

@@ -53,6 +53,7 @@ from warplens.sanitize.synccheck import (
     live_lanes,
     opened,
 )
+from warplens.sanitize.tensor_memory import at_cells
 from warplens.sanitize.vectors import add_lanes
 
 _I32, _I64 = types.int32, types.int64
@@ -334,6 +335,9 @@ def on_sync(env: int, w: int, inst: int, mask: int) -> None:
             lane_clocks.meet_lanes(head, slot, warp, lanes)
         elif peek64(head + 8 * st.CLUSTER) > 1 and peek64(head + 8 * st.SYNC_CAPACITY) != 0:
             clusters.at_barrier(head, slot, block, w, lanes, flags & st.F_ARRIVE != 0)
+    elif flags & st.F_CELLS:
+        if not by_lane:
+            at_cells(head, env, slot, w, _WIDE(inst), lanes, block)
     elif flags & st.F_BULK:
         at_bulk(head, env, slot, w, _WIDE(inst), lanes, block)
     elif flags & (st.F_PROXY | st.F_PRODUCT | st.F_PRODUCT_WAIT | st.F_BULK_COMMIT):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from warplens.lift import layout as at
 from warplens.lift.counting import slots
 from warplens.lift.decode.binding import Bound
+from warplens.lift.memory.addresses import put_scratch
 from warplens.lift.regions.writer import RegionWriter
 from warplens.lift.runtime import cluster_ir, module_ir
 
@@ -104,6 +105,9 @@ def slow_down(w: RegionWriter, item: Bound) -> None:
 
 def call_tensor_memory(w: RegionWriter, form: int, lanes: str) -> None:
     """Calls the unit of tensor memory; a fault leaves the region."""
+    if w.tells("bulk") and form & 15 not in (at.TM_COMMIT, at.TM_LOOK):
+        put_scratch(w, at.TM_FORM, w.x.u32(form & 0xFFFFFFFF))
+        w.tell_sync(lanes)
     unit = w.emit(f"inttoptr i64 {w.env(at.ENV_TENSOR_UNIT)} to ptr")
     warp = w.emit("ptrtoint ptr %w to i64")
     failed = w.emit(

@@ -1,0 +1,51 @@
+"""What the sanitizers say of tensor memory: cells that nobody has written, and wrong uses."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from warplens import Device
+
+FOLDER = Path(__file__).parent
+READERS = {"loaded": "tcgen05.ld", "added_to": "tcgen05.mma", "operand": "tcgen05.mma",
+           "beside_the_product": "tcgen05.ld", "taken_again": "tcgen05.ld"}  # fmt: skip
+
+
+@cache
+def module(name: str, *options: str) -> Any:
+    """The kernels of a file."""
+    return Device("sm_100").compile(FOLDER / name, options=["-arch=sm_100a", *options])
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_unwritten_cells_are_found(name: str) -> None:
+    """A load, D's old value, A, columns beside D, and columns that were given back before."""
+    report = module("unwritten.cu", "-DBUGGED")[name].sanitize[1, 128](np.ones(128, np.uint32))
+
+    (finding,) = report.errors
+    assert finding.check == "uninitialised-tensor-memory-read"
+    line = next(iter(finding.lines))
+    assert READERS[name] in (FOLDER / finding.file).read_text().splitlines()[line - 1]
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_written_cells_are_not(name: str) -> None:
+    """The same kernels, the cells written first."""
+    report = module("unwritten.cu")[name].sanitize[1, 128](np.ones(128, np.uint32))
+
+    assert not report.findings, str(report)
+
+
+@pytest.mark.parametrize("name", ["not_allocated", "freed_before", "not_committed", "not_awaited"])
+def test_wrong_uses_are_findings(name: str) -> None:
+    """Memcheck names columns outside the allocation, freed ones, and results not waited for."""
+    report = module("misuse.cu")[name].sanitize[1, 128](
+        np.ones(128, np.uint32), tools=("memcheck",)
+    )
+
+    assert [finding.check for finding in report.errors] == ["invalid-access"]
