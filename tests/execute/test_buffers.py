@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import threading
 
+import pytest
+
 from warplens.execute import buffers
 
 
-def test_a_collection_may_give_a_buffer_back_at_any_time() -> None:
+def test_a_collection_may_give_a_buffer_back_at_any_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """A finalizer that runs while a buffer is being taken does not wait for that."""
+    monkeypatch.setattr(buffers, "_spare", [])
 
     def collected() -> None:
         with buffers._lock:

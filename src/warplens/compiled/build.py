@@ -40,7 +40,7 @@ _X86_64_V3 = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
 _ROOT = Path(__file__).parent.parent
 RESULTS: tuple[Type, ...] = (INT, FLOAT, BOOL)  # what an entry may return to Python, or tuples
 # compiled into functions of other packages
-_SHARED = ("compiled/*.py", "execute/*.py", "lift/layout.py")
+_SHARED = ("compiled/*.py", "execute/**/*.py", "lift/layout.py")
 
 
 class Intrinsic:
