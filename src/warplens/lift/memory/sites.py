@@ -77,18 +77,23 @@ def site_pointer(w: RegionWriter, site: int) -> str:
     return w.emit(f"getelementptr i8, ptr %sites, i64 {site * at.SITE_SIZE}")
 
 
-def call(w: RegionWriter, function: str, site: str, mask: str, imm: int, slot: int) -> None:
-    """Calls a helper; a fault leaves the region."""
-    failed = w.emit(
-        f"call i32 @{function}(ptr %w, ptr %env, ptr {site}, i32 {mask}, i32 {imm}, "
-        f"i32 {w.index}, i32 {slot})"
-    )
+def leave_if_failed(w: RegionWriter, failed: str) -> None:
+    """A fault leaves the region: what a helper returned is not 0."""
     bad, good = w.module.label("bad"), w.module.label("good")
     is_bad = w.emit(f"icmp ne i32 {failed}, 0")
     w.line(f"br i1 {is_bad}, label %{bad}, label %{good}, !prof !2")
     w.module.start(bad)
     w.line(f"ret i32 {at.EVENT_FAULT}")
     w.module.start(good)
+
+
+def call(w: RegionWriter, function: str, site: str, mask: str, imm: int, slot: int) -> None:
+    """Calls a helper; a fault leaves the region."""
+    failed = w.emit(
+        f"call i32 @{function}(ptr %w, ptr %env, ptr {site}, i32 {mask}, i32 {imm}, "
+        f"i32 {w.index}, i32 {slot})"
+    )
+    leave_if_failed(w, failed)
 
 
 def call_helper(w: RegionWriter, function: str, site: int, mask: str, imm: int,
@@ -103,19 +108,19 @@ def slow_down(w: RegionWriter, item: Bound) -> None:
         w.spend_fuel(32)
 
 
+def call_unit(w: RegionWriter, slot: int, form: int, lanes: str) -> None:
+    """Calls the unit whose address the environment holds; a fault leaves the region."""
+    unit = w.emit(f"inttoptr i64 {w.env(slot)} to ptr")
+    warp = w.emit("ptrtoint ptr %w to i64")
+    failed = w.emit(
+        f"call i32 {unit}(ptr %env, i64 {warp}, i32 {lanes}, i64 {form}, i32 {w.index})"
+    )
+    leave_if_failed(w, failed)
+
+
 def call_tensor_memory(w: RegionWriter, form: int, lanes: str) -> None:
     """Calls the unit of tensor memory; a fault leaves the region."""
     if w.tells("bulk") and form & 15 not in (at.TM_COMMIT, at.TM_LOOK):
         put_scratch(w, at.TM_FORM, w.x.u32(form & 0xFFFFFFFF))
         w.tell_sync(lanes)
-    unit = w.emit(f"inttoptr i64 {w.env(at.ENV_TENSOR_UNIT)} to ptr")
-    warp = w.emit("ptrtoint ptr %w to i64")
-    failed = w.emit(
-        f"call i32 {unit}(ptr %env, i64 {warp}, i32 {lanes}, i64 {form}, i32 {w.index})"
-    )
-    bad, good = w.module.label("bad"), w.module.label("good")
-    is_bad = w.emit(f"icmp ne i32 {failed}, 0")
-    w.line(f"br i1 {is_bad}, label %{bad}, label %{good}, !prof !2")
-    w.module.start(bad)
-    w.line(f"ret i32 {at.EVENT_FAULT}")
-    w.module.start(good)
+    call_unit(w, at.ENV_TENSOR_UNIT, form, lanes)

@@ -7,7 +7,7 @@ from warplens.lift import layout as at
 from warplens.lift.decode.binding import SAMPLING, BindingError, Bound, access_bytes, sample
 from warplens.lift.engines.llvm_lanes import Value
 from warplens.lift.memory.addresses import get_scratch, put_scratch
-from warplens.lift.memory.sites import slow_down
+from warplens.lift.memory.sites import call_unit, slow_down
 from warplens.lift.regions.generators import role
 from warplens.lift.regions.writer import RegionWriter
 from warplens.sass.model import RZ, Instruction
@@ -61,22 +61,6 @@ def _put_operands(w: RegionWriter, found: Sample) -> None:
     put_scratch(w, at.UNIT_HANDLE, word(found.handle))
 
 
-def _call(w: RegionWriter, form: int) -> None:
-    """Calls the unit; a fault leaves the region."""
-    address = w.env(at.ENV_TEXTURE_UNIT)
-    unit = w.emit(f"inttoptr i64 {address} to ptr")
-    warp = w.emit("ptrtoint ptr %w to i64")
-    failed = w.emit(
-        f"call i32 {unit}(ptr %env, i64 {warp}, i32 {w.lanes_mask()}, i64 {form}, i32 {w.index})"
-    )
-    bad, good = w.module.label("bad"), w.module.label("good")
-    is_bad = w.emit(f"icmp ne i32 {failed}, 0")
-    w.line(f"br i1 {is_bad}, label %{bad}, label %{good}, !prof !2")
-    w.module.start(bad)
-    w.line(f"ret i32 {at.EVENT_FAULT}")
-    w.module.start(good)
-
-
 @role(*sorted(SAMPLING))
 def texture(w: RegionWriter, item: Bound) -> None:
     """TEX, TLD, TLD4, TXD, TXQ, SULD, SUST, SURED."""
@@ -85,7 +69,7 @@ def texture(w: RegionWriter, item: Bound) -> None:
     _put_operands(w, found)
     if item.op.role.startswith("surface"):
         slow_down(w, item)
-    _call(w, form)
+    call_unit(w, at.ENV_TEXTURE_UNIT, form, w.lanes_mask())
     components = [k for k in range(4) if found.mask >> k & 1]
     for component, index in zip(components, found.results, strict=False):
         if index != RZ:

@@ -6,11 +6,10 @@ from warplens.isa.accumulate import BF16, F16, F32, TF32, Layout, accumulate, sp
 from warplens.isa.lanes import Lanes
 from warplens.isa.lanes import Value as AnyValue
 from warplens.isa.warpgroup import Product, product_of
-from warplens.lift import layout as at
 from warplens.lift.decode.binding import BindingError, Bound
 from warplens.lift.engines.llvm_lanes import Value
 from warplens.lift.memory.addresses import put_scratch
-from warplens.lift.memory.sites import use_runtime
+from warplens.lift.memory.sites import leave_if_failed, use_runtime
 from warplens.lift.regions.generators import role
 from warplens.lift.regions.registers import record_offset
 from warplens.lift.regions.writer import RegionWriter
@@ -133,12 +132,7 @@ def warpgroup_product(w: RegionWriter, item: Bound) -> None:
         f"ptr {meta}, i1 {_adds(w, product)}, i32 {sign if 'negA' in product.marks else '0'}, "
         f"i32 {sign if 'negB' in product.marks else '0'}, i1 {part}, i32 {w.index})"
     )
-    bad, good = w.module.label("bad"), w.module.label("good")
-    is_bad = w.emit(f"icmp ne i32 {failed}, 0")
-    w.line(f"br i1 {is_bad}, label %{bad}, label %{good}, !prof !2")
-    w.module.start(bad)
-    w.line(f"ret i32 {at.EVENT_FAULT}")
-    w.module.start(good)
+    leave_if_failed(w, failed)
     for k in range(product.registers):
         word = w.emit(f"load {V}, ptr {_place(w, product.d_register + k)}, align 64")
         w.operands.write_word(product.d_register + k, Value("u32", word), None)
