@@ -72,15 +72,9 @@ def _fp8_format(m: Modifiers) -> tuple[int, int, int]:
     return _FP8["E4M3" if m.has("E4M3") else "E5M2"]
 
 
-def _encode_fp8(x: Lanes, m: Modifiers, a: Value) -> Value:
-    """An f32 as an 8-bit float, to nearest even.
-
-    With .SATFINITE too large values become the largest finite one, else infinity (E5M2) or NaN.
-    """
-    fraction_bits, bias, largest = _fp8_format(m)
-    a = _ready(x, m, a)
-    bits = x.raw_bits(a)
-    magnitude = x.and_(bits, x.u32(0x7FFFFFFF))
+def _nearest(x: Lanes, magnitude: Value, fraction_bits: int, bias: int) -> Value:
+    """The code of a magnitude (an f32's bits without the sign) in a shorter float, to nearest even;
+    codes beyond the format's are those that more exponents would have."""
     dropped = 23 - fraction_bits
     odd = x.and_(x.lshr(magnitude, x.u32(dropped)), x.u32(1))
     rounded = x.add(x.add(magnitude, x.u32((1 << (dropped - 1)) - 1)), odd)
@@ -90,7 +84,19 @@ def _encode_fp8(x: Lanes, m: Modifiers, a: Value) -> Value:
     shifted = x.fadd(x.bits_to_f32(magnitude), x.f32(magic))
     tiny = x.sub(x.raw_bits(shifted), x.u32(magic))
     smallest_normal = x.u32((127 + 1 - bias) << 23)
-    code = x.select(x.icmp("ult", magnitude, smallest_normal), tiny, normal)
+    return x.select(x.icmp("ult", magnitude, smallest_normal), tiny, normal)
+
+
+def _encode_fp8(x: Lanes, m: Modifiers, a: Value) -> Value:
+    """An f32 as an 8-bit float, to nearest even.
+
+    With .SATFINITE too large values become the largest finite one, else infinity (E5M2) or NaN.
+    """
+    fraction_bits, bias, largest = _fp8_format(m)
+    a = _ready(x, m, a)
+    bits = x.raw_bits(a)
+    magnitude = x.and_(bits, x.u32(0x7FFFFFFF))
+    code = _nearest(x, magnitude, fraction_bits, bias)
     code = x.umin(code, x.u32(largest if m.has("SATFINITE") else largest + 1))
     is_nan = fc.is_nan(x, a)
     if m.has("E4M3"):
@@ -146,15 +152,7 @@ def _encode_narrow(x: Lanes, kind: str, a: Value) -> Value:
     """An f32 as a float of 6 or 4 bits, to nearest even; the largest for NaN and what is above."""
     fraction_bits, bias, bits, _ = _NARROW[kind]
     magnitude = x.and_(x.raw_bits(a), x.u32(0x7FFFFFFF))
-    dropped = 23 - fraction_bits
-    odd = x.and_(x.lshr(magnitude, x.u32(dropped)), x.u32(1))
-    rounded = x.add(x.add(magnitude, x.u32((1 << (dropped - 1)) - 1)), odd)
-    normal = x.sub(x.lshr(rounded, x.u32(dropped)), x.u32((127 - bias) << fraction_bits))
-    magic = (127 + 23 + 1 - bias - fraction_bits) << 23
-    shifted = x.fadd(x.bits_to_f32(magnitude), x.f32(magic))
-    tiny = x.sub(x.raw_bits(shifted), x.u32(magic))
-    smallest_normal = x.u32((127 + 1 - bias) << 23)
-    code = x.select(x.icmp("ult", magnitude, smallest_normal), tiny, normal)
+    code = _nearest(x, magnitude, fraction_bits, bias)
     largest = x.u32((1 << (bits - 1)) - 1)
     code = x.umin(code, largest)
     sign = x.and_(x.lshr(x.raw_bits(a), x.u32(32 - bits)), x.u32(1 << (bits - 1)))
