@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from warplens.compiled import native
 from warplens.execute.native import peek32, poke32, population
-from warplens.execute.splits import add_split, participants, split_field
+from warplens.execute.splits import add_split, circle_of, split_field
 from warplens.lift import layout as at
 
 Ints = npt.NDArray[np.int64]
@@ -80,14 +80,7 @@ def count_joining(slot: int, w: int, n_warps: int, control: Ints, blocks: Ints, 
     ptxas 13.0 compiles an early return to such a circle for sm_100 and later, unoptimised. Its
     arrival is one uniform instruction for the warp, behind a WARPSYNC of all lanes.
     """
-    joining, waiting, awaited = 0, 0, 0
-    for i in range(peek32(w + at.WARP_SPLITS)):
-        lanes = peek32(split_field(w, i, 0))
-        if peek32(split_field(w, i, 2)) == at.SPLIT_AT_BSYNC:
-            joining |= lanes
-            awaited |= participants(w, peek32(split_field(w, i, 3)), lanes)
-        elif peek32(split_field(w, i, 2)) == at.SPLIT_AT_CLUSTER:
-            waiting |= lanes
+    joining, waiting, awaited = circle_of(w, at.SPLIT_AT_CLUSTER)
     pending = peek32(w + at.WARP_CLUSTER)
     others = awaited & ~(joining | waiting | peek32(w + at.WARP_EXITED))
     if waiting == 0 or joining & ~pending == 0 or others & 0xFFFFFFFF != 0:

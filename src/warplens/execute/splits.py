@@ -212,6 +212,20 @@ def unstick(w: int) -> bool:
 
 
 @native
+def circle_of(w: int, state: int) -> tuple[int, int, int]:
+    """(lanes at BSYNC, lanes that wait in another `state`, lanes that those at BSYNC wait for)."""
+    joining, waiting, awaited = 0, 0, 0
+    for i in range(peek32(w + at.WARP_SPLITS)):
+        lanes = peek32(split_field(w, i, 0))
+        if peek32(split_field(w, i, 2)) == at.SPLIT_AT_BSYNC:
+            joining |= lanes
+            awaited |= participants(w, peek32(split_field(w, i, 3)), lanes)
+        elif peek32(split_field(w, i, 2)) == state:
+            waiting |= lanes
+    return joining, waiting, awaited
+
+
+@native
 def give_up_warpsync(w: int) -> bool:
     """Frees lanes that wait at WARPSYNC for lanes that wait at BSYNC for them.
 
@@ -219,14 +233,7 @@ def give_up_warpsync(w: int) -> bool:
     the others have gone on to the end of the branch. numba's reductions do it, and end on hardware.
     """
     exited = peek32(w + at.WARP_EXITED)
-    joining, syncing, awaited = 0, 0, 0
-    for i in range(peek32(w + at.WARP_SPLITS)):
-        lanes = peek32(split_field(w, i, 0))
-        if peek32(split_field(w, i, 2)) == at.SPLIT_AT_BSYNC:
-            joining |= lanes
-            awaited |= participants(w, peek32(split_field(w, i, 3)), lanes)
-        elif peek32(split_field(w, i, 2)) == at.SPLIT_AT_WARPSYNC:
-            syncing |= lanes
+    joining, syncing, awaited = circle_of(w, at.SPLIT_AT_WARPSYNC)
     if syncing == 0 or awaited & ~(joining | syncing | exited) & _FULL != 0:
         return False
     freed = False

@@ -56,6 +56,12 @@ def fail(slots: Any, inst: int, value: int, reason: int) -> int:
 
 
 @native
+def shared_fault(slots: Any, inst: int, place: int) -> int:
+    """A matrix that does not lie in shared memory."""
+    return int(refuse(slots, at.FAULT_SHARED, inst, 0, place, 16))
+
+
+@native
 def columns_mask(first: int, count: int) -> int:
     """The units of 32 columns that a stretch of columns touches."""
     low, high = first >> 5, (first + count - 1) >> 5

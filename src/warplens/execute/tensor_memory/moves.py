@@ -14,6 +14,7 @@ from warplens.execute.tensor_memory.cells import (
     fail,
     memory_of,
     note_pending,
+    shared_fault,
     shared_of,
     wide,
     word,
@@ -146,12 +147,7 @@ def copy_block(slots: Any, shared: int, form: int, inst: int, warp: int) -> int:
         for half in range(halves):
             source = piece(descriptor, row, half, 0)
             if source + 16 > limit:
-                slots[at.ENV_FAULT] = at.FAULT_SHARED
-                slots[at.ENV_FAULT + 1] = inst
-                slots[at.ENV_FAULT + 2] = 0
-                slots[at.ENV_FAULT + 3] = source
-                slots[at.ENV_FAULT + 4] = 16
-                return 1
+                return shared_fault(slots, inst, source)
             turn = 0
             while destination(shape, row, turn) >= 0:
                 lane = first + destination(shape, row, turn)

@@ -16,6 +16,7 @@ from warplens.execute.tensor_memory.cells import (
     check,
     fail,
     note_pending,
+    shared_fault,
     shared_of,
     wide,
     word,
@@ -116,17 +117,6 @@ def wrong_form(descriptor: int, form: int, core: int) -> int:
     if core == _OF_WHOLES and descriptor >> 13 & 3:
         return faults.BAD_DESCRIPTOR
     return faults.BAD_SHAPE if shape_fault(descriptor, form, core) else -1
-
-
-@native
-def shared_fault(slots: Any, inst: int, place: int) -> int:
-    """A matrix that does not lie in shared memory."""
-    slots[at.ENV_FAULT] = at.FAULT_SHARED
-    slots[at.ENV_FAULT + 1] = inst
-    slots[at.ENV_FAULT + 2] = 0
-    slots[at.ENV_FAULT + 3] = place
-    slots[at.ENV_FAULT + 4] = 16
-    return 1
 
 
 @native
