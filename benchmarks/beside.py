@@ -11,7 +11,6 @@ times as long an element takes there.
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import importlib.util
 import json
@@ -26,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from user import case, cases, seconds, wait_for_fast_code
+from user import case, cases, options_of, seconds, wait_for_fast_code
 
 HOST = Path(__file__).parent / "user_host.c"
 NUMBA = """
@@ -193,13 +192,7 @@ def _elements(row: dict[str, Any]) -> int:
 
 def main() -> int:
     """Measures and prints."""
-    parser = argparse.ArgumentParser(description="Compare kernels with C and with simulators.")
-    parser.add_argument("--gpu", default="H200")
-    parser.add_argument("--size", type=float, default=1.0)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--only", action="append", help="kernels to run")
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
+    options = options_of("Compare kernels with C and with simulators.").parse_args()
     host = library()
     names = options.only or list(cases(options.size))
     rows = []

@@ -236,15 +236,21 @@ def table(found: list[Measured]) -> None:
               f"most {max(predict):.2f} s")  # fmt: skip
 
 
-def main() -> int:
-    """Measures and prints."""
-    parser = argparse.ArgumentParser(description="Measure what a user waits for.")
+def options_of(description: str) -> argparse.ArgumentParser:
+    """The command line of what runs these kernels."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--gpu", default="H200")
     parser.add_argument("--size", type=float, default=1.0)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--only", action="append", help="kernels to run")
-    parser.add_argument("--cold", action="store_true", help="first runs in homes without a cache")
     parser.add_argument("--json", action="store_true")
+    return parser
+
+
+def main() -> int:
+    """Measures and prints."""
+    parser = options_of("Measure what a user waits for.")
+    parser.add_argument("--cold", action="store_true", help="first runs in homes without a cache")
     options = parser.parse_args()
     if options.cold:
         for label, text in (("one-line kernel", ONE_LINE), ("examples/ladder.py", LADDER)):

@@ -22,15 +22,19 @@ CASES: dict[str, int] = {
 }  # fmt: skip
 
 
+def built(folders: pytest.TempPathFactory, name: str, *options: str) -> Path:
+    """A program of this folder, built by `warplens build` with nvcc's options."""
+    path = folders.mktemp(name) / name
+    source = str(HERE / f"{name}.cu")
+    command = [*WARPLENS, "build", "--gpu", "H200", source, *options, "-o", str(path)]
+    subprocess.run(command, check=True)
+    return path
+
+
 @pytest.fixture(scope="session")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program that holds many, built by `warplens build`."""
-    path = tmp_path_factory.mktemp("programs") / "many"
-    subprocess.run(
-        [*WARPLENS, "build", "--gpu", "H200", str(HERE / "many.cu"), "-lineinfo", "-o", str(path)],
-        check=True,
-    )
-    return path
+    return built(tmp_path_factory, "many", "-lineinfo")
 
 
 @pytest.fixture(scope="session")

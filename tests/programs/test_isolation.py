@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.programs.conftest import HERE, WARPLENS
+from tests.programs.conftest import WARPLENS, built
 from warplens.programs import engine as engines
 from warplens.programs.engine import Engine
 from warplens.programs.program import Settings
@@ -35,10 +35,7 @@ _OTHER_USER = 65534
 @pytest.fixture(scope="session")
 def isolation(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program that tries."""
-    path = tmp_path_factory.mktemp("isolation") / "isolation"
-    source = str(HERE / "isolation.cu")
-    subprocess.run([*WARPLENS, "build", "--gpu", "H200", source, "-o", str(path)], check=True)
-    return path
+    return built(tmp_path_factory, "isolation")
 
 
 def test_a_program_does_not_reach_the_profilers_memory(isolation: Path) -> None:

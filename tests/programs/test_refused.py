@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.programs.conftest import HERE, WARPLENS
+from tests.programs.conftest import HERE, WARPLENS, built
 
 RECORDED = HERE.parents[1] / "validation/data/own_programs_sm90.json"
 
@@ -16,10 +16,7 @@ RECORDED = HERE.parents[1] / "validation/data/own_programs_sm90.json"
 @pytest.fixture(scope="session")
 def refused(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program that makes mistakes."""
-    path = tmp_path_factory.mktemp("refused") / "refused"
-    source = str(HERE / "refused.cu")
-    subprocess.run([*WARPLENS, "build", "--gpu", "H200", source, "-o", str(path)], check=True)
-    return path
+    return built(tmp_path_factory, "refused")
 
 
 def _ran(program: Path, *words: str) -> subprocess.CompletedProcess[str]:

@@ -42,6 +42,23 @@ def injected(cupti: Path, folder: Path, includes: list[str]) -> Path:
     return path
 
 
+def asked(text: str | None) -> argparse.Namespace:
+    """What the command line of a recorder says; `text`: its docstring."""
+    parser = argparse.ArgumentParser(description=(text or "").partition("\n")[0])
+    parser.add_argument("program", type=Path)
+    parser.add_argument("cupti", type=Path)
+    parser.add_argument("-I", dest="includes", action="append", default=[])
+    parser.add_argument("-o", "--output", type=Path, required=True)
+    return parser.parse_args()
+
+
+def provenance() -> dict[str, object]:
+    """The GPU, its driver and today's date."""
+    query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    gpu = subprocess.run(query, capture_output=True, text=True, check=True).stdout.strip()
+    return {"gpu": gpu, "date": datetime.date.today().isoformat()}
+
+
 def recorded(program: Path, name: str, library: Path, folder: Path) -> list[list[object]]:
     """One run: kernels, copies and fills as lists, calls summed by name."""
     path = folder / "timeline.jsonl"
@@ -64,16 +81,8 @@ def brief(rows: list[dict[str, object]]) -> list[list[object]]:
 
 def main() -> None:
     """Runs all programs twice."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("program", type=Path)
-    parser.add_argument("cupti", type=Path)
-    parser.add_argument("-I", dest="includes", action="append", default=[])
-    parser.add_argument("-o", "--output", type=Path, required=True)
-    arguments = parser.parse_args()
-    query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
-    gpu = subprocess.run(query, capture_output=True, text=True, check=True).stdout.strip()
-    found: dict[str, object] = {"gpu": gpu, "date": datetime.date.today().isoformat(),
-                                "cupti": str(arguments.cupti)}  # fmt: skip
+    arguments = asked(__doc__)
+    found = {**provenance(), "cupti": str(arguments.cupti)}
     with tempfile.TemporaryDirectory() as place:
         library = injected(arguments.cupti, Path(place), arguments.includes)
         found["programs"] = {

@@ -7,15 +7,13 @@
 
 from __future__ import annotations
 
-import argparse
-import datetime
 import json
 import os
 import subprocess
 import tempfile
 from pathlib import Path
 
-from record import injected
+from record import asked, injected, provenance
 
 FRESH = ("8", "32", "64")
 
@@ -38,19 +36,11 @@ def taken(lines: list[str], rows: list[dict[str, object]]) -> list[list[object]]
 
 def main() -> None:
     """Runs the program, with a few arguments first."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("program", type=Path)
-    parser.add_argument("cupti", type=Path)
-    parser.add_argument("-I", dest="includes", action="append", default=[])
-    parser.add_argument("-o", "--output", type=Path, required=True)
-    arguments = parser.parse_args()
-    query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
-    gpu = subprocess.run(query, capture_output=True, text=True, check=True).stdout.strip()
+    arguments, found = asked(__doc__), provenance()
     with tempfile.TemporaryDirectory() as place:
         library = injected(arguments.cupti, Path(place), arguments.includes)
         path = Path(place) / "timeline.jsonl"
         environment = {**os.environ, "CUDA_INJECTION64_PATH": str(library), "TIMELINE": str(path)}
-        found: dict[str, object] = {"gpu": gpu, "date": datetime.date.today().isoformat()}
         entries: list[list[object]] = []
         fresh = [[way, size] for way in ("freshpinned", "freshpageable") for size in FRESH]
         for words in [*fresh, []]:
