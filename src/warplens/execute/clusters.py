@@ -1,7 +1,7 @@
 """Thread block clusters: blocks that are resident together and meet at the cluster barrier.
 
 The blocks of a cluster stand in neighbouring slots, the first at a multiple of the cluster's size,
-in the order of their ranks. Functions over the runner's arrays, compiled by Numba.
+in the order of their ranks. Functions over the runner's arrays, compiled by `warplens.compiled`.
 """
 
 from __future__ import annotations
@@ -11,18 +11,20 @@ import numpy.typing as npt
 
 from warplens.compiled import native
 from warplens.execute.native import peek32, poke32, population
+from warplens.execute.run_layout import (
+    BLOCK_WAITING,
+    CLUSTER_ALIVE,
+    CLUSTER_ARRIVED,
+    CLUSTER_BLOCKS,
+    CLUSTER_X,
+    CLUSTER_Y,
+    CLUSTER_Z,
+    WARP_READY,
+)
 from warplens.execute.splits import add_split, circle_of, split_field
 from warplens.lift import layout as at
 
 Ints = npt.NDArray[np.int64]
-
-# slots of the control array (the others: runner.py)
-CLUSTER_BLOCKS, CLUSTER_X, CLUSTER_Y, CLUSTER_Z, SHARED_TABLE = range(23, 28)
-# columns per resident block (the others: runner.py). BLOCK_WAITING: all its warps wait for other
-# blocks. The last two are the cluster's and stand with its first block: lanes that have arrived at
-# the cluster barrier, lanes that have not ended.
-BLOCK_WAITING, CLUSTER_ARRIVED, CLUSTER_ALIVE = 4, 5, 6
-_READY = 0  # the runner's state of a warp that can go on
 
 
 @native
@@ -56,7 +58,7 @@ def check_cluster(first: int, size: int, n_warps: int, blocks: Ints, warps: Ints
             for j in range(peek32(w + at.WARP_SPLITS)):
                 if peek32(split_field(w, j, 2)) == at.SPLIT_AT_CLUSTER:
                     poke32(split_field(w, j, 2), at.SPLIT_READY)
-                    states[slot, i] = _READY
+                    states[slot, i] = WARP_READY
 
 
 @native

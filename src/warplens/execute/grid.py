@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from warplens.errors import LimitExceeded
-from warplens.execute import runner
+from warplens.execute import run_layout
 from warplens.execute.execution import COLUMNS, Execution
 from warplens.execute.launch import LaunchConfig, Launching, OrderNeeded, turns_of
 from warplens.execute.memory import DeviceMemory
@@ -91,7 +91,7 @@ class _Crew:
                 return
             while (piece := self._take()) is not None:
                 worker.run_blocks(*piece)
-                if worker.control[runner.STOP]:
+                if worker.control[run_layout.STOP]:
                     return
         except BaseException as error:
             with self._lock:
@@ -107,7 +107,7 @@ class _Crew:
 
     def finished(self) -> int:
         """Blocks that have ended."""
-        return sum(int(w.control[runner.FINISHED]) for w in self.workers)
+        return sum(int(w.control[run_layout.FINISHED]) for w in self.workers)
 
     def run(self) -> None:
         """Runs all blocks; raises the first error."""
@@ -258,7 +258,7 @@ def execute(program: Program, image: ModuleImage, memory: DeviceMemory,
         launching.own_sums.add_up()
         launching.forget_copies()
     program.seconds_run += time.perf_counter() - began
-    spinning = any(int(w.control[runner.SPINNING]) for w in crew.workers)
+    spinning = any(int(w.control[run_layout.SPINNING]) for w in crew.workers)
     done = Execution(
         kernel=program.lifted.kernel,
         grid=config.grid,

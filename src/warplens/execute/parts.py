@@ -11,6 +11,7 @@ from typing import Any
 
 from warplens.compiled import native
 from warplens.execute.native import peek32, poke32, population
+from warplens.execute.run_layout import ENDED, PART_ORDER, STRICT_MASKS
 from warplens.execute.splits import (
     Ints,
     add_split,
@@ -23,11 +24,6 @@ from warplens.execute.splits import (
 from warplens.lift import layout as at
 
 _FULL = 0xFFFFFFFF
-# Of the runner's control block: lanes that a WARPSYNC names are waited for even where they never
-# come; which parts go on where that is not known is drawn from here (0: the most frequent, below 0:
-# any that is ready, wherever there are several).
-# The lowest of the lanes that have just ended, or -1.
-STRICT_MASKS, PART_ORDER, ENDED = 34, 40, 41
 # What the lanes do for which the lanes at a barrier wait: end or wait there, too; rest in YIELD;
 # wait at other barriers; some this, some that; nothing, as the barrier was cleared without those
 # that wait; these and WARPSYNC; something else.

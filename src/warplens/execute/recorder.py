@@ -28,7 +28,7 @@ from warplens.execute.callbacks import (
 )
 from warplens.execute.native import peek32, poke64, population
 from warplens.execute.observe import Observer
-from warplens.execute.runner import ENOUGH
+from warplens.execute.run_layout import ENOUGH
 from warplens.execute.tally import WARPS, row_of
 from warplens.execute.trace import ACCESS, BEFORE, ELSEWHERE, ENTRY, BlockTrace, picked
 from warplens.lift import layout as at

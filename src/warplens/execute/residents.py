@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from warplens.execute import clusters, runner
+from warplens.execute import run_layout
 from warplens.execute.launch import Launching
 from warplens.lift import layout as at
 
@@ -37,7 +37,7 @@ class Residents:
     """
 
     def __init__(self, launching: Launching, control: npt.NDArray[np.int64], record_bytes: int):
-        self.n_warps = int(control[runner.WARPS])
+        self.n_warps = int(control[run_layout.WARPS])
         self.record_bytes = record_bytes
         self._control = control
         self._local_bytes = launching.local_bytes
@@ -67,8 +67,8 @@ class Residents:
 
     def _allocate(self, capacity: int) -> None:
         n = self.n_warps
-        self.blocks = np.zeros((capacity, runner.N_BLOCK), np.int64)
-        self.barriers = np.zeros((capacity, at.N_BARRIERS, runner.N_BARRIER), np.int64)
+        self.blocks = np.zeros((capacity, run_layout.N_BLOCK), np.int64)
+        self.barriers = np.zeros((capacity, at.N_BARRIERS, run_layout.N_BARRIER), np.int64)
         self.arrived = np.zeros((capacity, at.N_BARRIERS, n), np.int64)
         self.seen = np.zeros((capacity, n), np.int64)
         self.warps = np.zeros((capacity, n), np.int64)
@@ -86,10 +86,10 @@ class Residents:
 
     def tell_runner(self) -> None:
         """The table of shared memories that blocks of a cluster see stands where it stands."""
-        self._control[clusters.SHARED_TABLE] = self.visible.ctypes.data
+        self._control[run_layout.SHARED_TABLE] = self.visible.ctypes.data
 
     def _add_slot(self) -> bool:
-        slot = int(self._control[runner.N_SLOTS])
+        slot = int(self._control[run_layout.N_SLOTS])
         moved = slot >= len(self.blocks)
         if moved:
             old = self._arrays()
@@ -100,7 +100,7 @@ class Residents:
         local_size = 128 * ((self._local_bytes + 3) // 4)
         records, local = aligned(size * n), aligned(max(64, local_size * n))
         # 256 bytes to spare: loads take a whole window at once.
-        shared = aligned(int(self._control[runner.SHARED_BYTES]) + 256)
+        shared = aligned(int(self._control[run_layout.SHARED_BYTES]) + 256)
         self._buffers += [records, local, shared]
         self.shared[slot] = shared.ctypes.data
         words = records.view(np.uint32).reshape(n, size // 4)
@@ -111,7 +111,7 @@ class Residents:
         words[:, place : place + 2] = locals_.view(np.uint32).reshape(-1, 2)
         self.warps[slot] = records.ctypes.data + size * np.arange(n)
         self._fresh.append(records.copy())
-        self._control[runner.N_SLOTS] = slot + 1
+        self._control[run_layout.N_SLOTS] = slot + 1
         return moved
 
     # --- again, for another launch of the same shape ----------------------------------------------
@@ -134,8 +134,8 @@ class Residents:
 
     def slots(self) -> Iterator[int]:
         """Slots whose block has begun and not ended."""
-        for slot in range(int(self._control[runner.N_SLOTS])):
-            if self.blocks[slot, runner.BLOCK_RUNNING]:
+        for slot in range(int(self._control[run_layout.N_SLOTS])):
+            if self.blocks[slot, run_layout.BLOCK_RUNNING]:
                 yield slot
 
     def records(self) -> Iterator[int]:
@@ -145,7 +145,7 @@ class Residents:
 
     def shared_bytes(self) -> Iterator[bytes]:
         """The shared memory of resident blocks."""
-        n_bytes = int(self._control[runner.SHARED_BYTES])
+        n_bytes = int(self._control[run_layout.SHARED_BYTES])
         for slot in self.slots():
             yield ctypes.string_at(int(self.shared[slot]), n_bytes)
 
@@ -156,5 +156,5 @@ class Residents:
 
     def current(self) -> tuple[int, int, int]:
         """(slot, index of the warp, address of its record) of the warp that ran last."""
-        slot, index = int(self._control[runner.SLOT]), int(self._control[runner.WARP])
+        slot, index = int(self._control[run_layout.SLOT]), int(self._control[run_layout.WARP])
         return slot, index, int(self.warps[slot, index])

@@ -13,11 +13,11 @@ import numpy.typing as npt
 
 from warplens.compiled import native
 from warplens.execute.native import lowest_bit, peek32, poke32, population
+from warplens.execute.run_layout import HOOK, MASK
 from warplens.lift import layout as at
 
 Ints = npt.NDArray[np.int64]
 
-HOOK, MASK = 5, 6  # slots of the control array (runner.py) that `resolve_targets` fills
 _FULL = 0xFFFFFFFF
 
 

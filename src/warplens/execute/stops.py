@@ -16,7 +16,7 @@ from warplens.errors import (
     LimitExceeded,
     WarplensError,
 )
-from warplens.execute import runner
+from warplens.execute import run_layout
 from warplens.execute.launch import Launching
 from warplens.execute.residents import Residents
 from warplens.execute.warp_registers import lanes_of
@@ -65,19 +65,19 @@ class Stops:
     ) -> WarplensError | Exception:
         """Why the runner returned this status; `error` is what an access was refused for."""
         slot, index, warp = self._residents.current()
-        if status == runner.STEPS_SPENT:
+        if status == run_layout.STEPS_SPENT:
             return LimitExceeded(
                 f"{self._kernel.demangled}: the limit of "
                 f"{self._launching.config.max_steps:,} back edges was reached; {self.standing()}",
                 hint="Raise max_steps, or look for an endless loop.",
             )
-        if status == runner.DEADLOCKED:
+        if status == run_layout.DEADLOCKED:
             return self._deadlock(slot, is_grid_waiting)
-        if status == runner.TRAPPED:
+        if status == run_layout.TRAPPED:
             inst, mask = (_word(warp + at.WARP_ARGS + 4 * k) for k in range(2))
             thread = self.thread(index, lanes_of(mask)[0])
             return KernelTrap(f"__trap() at {self.where(inst)}, {thread}")
-        if status == runner.BAD_PC:
+        if status == run_layout.BAD_PC:
             inst = _word(warp + at.WARP_ARGS + 4)
             return ExecutionFault(f"jump to an address that is not code: {self.where(inst)}")
         return error if error is not None else self._fault(index)
@@ -90,7 +90,7 @@ class Stops:
             words = f"  block {self._coordinates(slot)}:"
             rows += [words + row[1:] for row in (*self._spinning(slot), *self._waits(slot))]
         gx, gy, gz = self._launching.config.grid
-        ended = int(self._control[runner.FINISHED])
+        ended = int(self._control[run_layout.FINISHED])
         return EndlessWait(
             f"{self._kernel.demangled}: {len(waiting)} of {gx * gy * gz} blocks wait for "
             f"ever, {ended} have ended:\n{_first(rows)}",
@@ -112,9 +112,9 @@ class Stops:
         residents = self._residents
         for i in range(residents.n_warps):
             warp, state = int(residents.warps[slot, i]), int(residents.states[slot, i])
-            if state >= runner.WARP_PARKED:
+            if state >= run_layout.WARP_PARKED:
                 inst = self._kernel.instructions[self._blocks[_word(warp + at.WARP_PC)].start - 1]
-                yield f"  warp {i} waits at barrier {state - runner.WARP_PARKED}{_line(inst)}"
+                yield f"  warp {i} waits at barrier {state - run_layout.WARP_PARKED}{_line(inst)}"
             for j in range(_word(warp + at.WARP_SPLITS)):
                 base = warp + at.WARP_SPLIT_TABLE + at.SPLIT_SIZE * j
                 mask, pc, state, info = (_word(base + 4 * k) for k in range(4))
@@ -144,7 +144,7 @@ class Stops:
         for i in range(self._residents.n_warps):
             warp = int(self._residents.warps[slot, i])
             for mask, pc, is_ready in _lanes_at(warp):
-                if mask and is_ready and self._residents.states[slot, i] == runner.WARP_READY:
+                if mask and is_ready and self._residents.states[slot, i] == run_layout.WARP_READY:
                     start = self._blocks[pc].start
                     line = _line(self._kernel.instructions[start])
                     yield f"  warp {i} lanes {mask:#010x} wait in a loop at +{start * 16:#x}{line}"
@@ -169,7 +169,7 @@ class Stops:
 
     def _coordinates(self, slot: int) -> str:
         gx, gy, _ = self._launching.config.grid
-        block = int(self._residents.blocks[slot, runner.BLOCK_INDEX])
+        block = int(self._residents.blocks[slot, run_layout.BLOCK_INDEX])
         return f"({block % gx},{block // gx % gy},{block // (gx * gy)})"
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.errors import ExecutionFault, WarplensError
-from warplens.execute import clusters, parts, runner, splits
+from warplens.execute import run_layout, runner, splits
 from warplens.execute.device_functions import hook_at
 from warplens.execute.hook_registry import HeapWatch
 from warplens.execute.launch import Launching, OrderNeeded
@@ -60,7 +60,7 @@ class Worker:
         self._at_grid: dict[int, int] = {}  # lanes of the block in a slot at the grid's barrier
         self._returned = at.SPLIT_READY  # what becomes of lanes that come back from a hook
         self._set_environment()
-        self.control = np.zeros(runner.N_CONTROL, np.int64)
+        self.control = np.zeros(run_layout.N_CONTROL, np.int64)
         self._set_control()
         self._residents = Residents(launching, self.control, self.record_bytes)
         self._stops = Stops(launching, self._residents, self.control, self.env)
@@ -86,14 +86,14 @@ class Worker:
         self._error, self._spins = None, None
         self._at_grid.clear()
         self._returned = at.SPLIT_READY
-        n_slots = self.control[runner.N_SLOTS]
+        n_slots = self.control[run_layout.N_SLOTS]
         for array in (self.env, self.control, self.counters, self._sites):
             array.fill(0)
         self._residents.clear()
         self._forget_sites()
         self._set_environment()
         self._set_control()
-        self.control[runner.N_SLOTS] = n_slots
+        self.control[run_layout.N_SLOTS] = n_slots
         self._residents.tell_runner()
         self._stops = Stops(launching, self._residents, self.control, self.env)
 
@@ -142,39 +142,39 @@ class Worker:
 
     def _set_control(self) -> None:
         control, config = self.control, self.launching.config
-        control[runner.GRID_X], control[runner.GRID_Y] = config.grid[0], config.grid[1]
-        control[runner.WARPS] = self._n_warps
-        control[runner.THREADS] = self._threads
-        control[runner.ENV_ADDRESS] = self.env.ctypes.data
+        control[run_layout.GRID_X], control[run_layout.GRID_Y] = config.grid[0], config.grid[1]
+        control[run_layout.WARPS] = self._n_warps
+        control[run_layout.THREADS] = self._threads
+        control[run_layout.ENV_ADDRESS] = self.env.ctypes.data
         size = self.launching.cluster_blocks
-        control[clusters.CLUSTER_BLOCKS] = size
-        control[clusters.CLUSTER_X : clusters.CLUSTER_Z + 1] = self.launching.cluster
-        control[runner.MAX_SLOTS] = max(1, config.max_resident // size) * size
-        control[runner.STEP_LIMIT] = config.max_steps or 0
+        control[run_layout.CLUSTER_BLOCKS] = size
+        control[run_layout.CLUSTER_X : run_layout.CLUSTER_Z + 1] = self.launching.cluster
+        control[run_layout.MAX_SLOTS] = max(1, config.max_resident // size) * size
+        control[run_layout.STEP_LIMIT] = config.max_steps or 0
         waiting = self._lifted.layout.waiting
         alone = waiting.is_shared or self.launching.n_workers == 1
-        control[runner.IS_CERTAIN] = int(waiting.is_certain and alone)
-        control[runner.TAKES] = int(waiting.takes)
-        control[runner.IS_SHARED] = int(waiting.is_shared)
+        control[run_layout.IS_CERTAIN] = int(waiting.is_certain and alone)
+        control[run_layout.TAKES] = int(waiting.takes)
+        control[run_layout.IS_SHARED] = int(waiting.is_shared)
         if config.find_endless and not config.max_steps:
             self._spins = SpinWatch()
-            control[runner.STEP_LIMIT] = FIRST_LOOK
-            control[runner.SPINS] = 1
+            control[run_layout.STEP_LIMIT] = FIRST_LOOK
+            control[run_layout.SPINS] = 1
         first, step = config.warp_turns
-        control[runner.FIRST_TURN] = first % self._n_warps
-        control[runner.TURN_STEP] = step % self._n_warps
-        control[runner.TURN] = config.interleave
-        control[runner.PARTS] = int(self._lifted.layout.has_parts)
-        control[parts.PART_ORDER] = config.part_order
-        control[parts.STRICT_MASKS] = int(config.strict_masks)
-        control[runner.N_SM] = max(1, config.sm_count)
+        control[run_layout.FIRST_TURN] = first % self._n_warps
+        control[run_layout.TURN_STEP] = step % self._n_warps
+        control[run_layout.TURN] = config.interleave
+        control[run_layout.PARTS] = int(self._lifted.layout.has_parts)
+        control[run_layout.PART_ORDER] = config.part_order
+        control[run_layout.STRICT_MASKS] = int(config.strict_masks)
+        control[run_layout.N_SM] = max(1, config.sm_count)
         if config.observer is not None:
-            control[runner.OBSERVE_RELEASE] = config.observer.release
-        control[runner.SHARED_BYTES] = (self.launching.shared_limit + 7) // 8 * 8
+            control[run_layout.OBSERVE_RELEASE] = config.observer.release
+        control[run_layout.SHARED_BYTES] = (self.launching.shared_limit + 7) // 8 * 8
         if self.launching.program.has_tensor_memory:
-            control[runner.TENSOR_MEMORY] = self.env[at.ENV_TENSOR_MEMORY]
-            control[runner.PAIR_BARRIER] = self.launching.program.pair_barrier
-            control[runner.SHARED_BYTES] = self.env[at.ENV_TENSOR_MEMORY] + at.TM_BYTES
+            control[run_layout.TENSOR_MEMORY] = self.env[at.ENV_TENSOR_MEMORY]
+            control[run_layout.PAIR_BARRIER] = self.launching.program.pair_barrier
+            control[run_layout.SHARED_BYTES] = self.env[at.ENV_TENSOR_MEMORY] + at.TM_BYTES
 
     # --- running ---------------------------------------------------------------------------------
 
@@ -190,12 +190,12 @@ class Worker:
     def run_briefly(self, first: int, last: int) -> bool:
         """The same for as long as loops take few turns; False: `go_on` does the rest."""
         self._begin(first, last)
-        self.control[runner.STEP_LIMIT] = _FEW_STEPS
+        self.control[run_layout.STEP_LIMIT] = _FEW_STEPS
         return self.go_on(is_brief=True)
 
     def _begin(self, first: int, last: int) -> None:
-        self.control[runner.NEXT_BLOCK] = first
-        self.control[runner.LAST_BLOCK] = last
+        self.control[run_layout.NEXT_BLOCK] = first
+        self.control[run_layout.LAST_BLOCK] = last
 
     def go_on(self, *, is_brief: bool = False) -> bool:
         """Runs what was begun to its end; a brief run may stop before, and then gives False."""
@@ -203,21 +203,21 @@ class Worker:
             if self._call is None:
                 self._call = self._prepared()
             status = self._call()
-            if status == runner.ALL_DONE or status == runner.STOPPED:
+            if status == run_layout.ALL_DONE or status == run_layout.STOPPED:
                 return True
-            if is_brief and status == runner.STEPS_SPENT:
-                self.control[runner.STEP_LIMIT] = 0
+            if is_brief and status == run_layout.STEPS_SPENT:
+                self.control[run_layout.STEP_LIMIT] = 0
                 return False
-            if status == runner.NEED_SLOT:
+            if status == run_layout.NEED_SLOT:
                 if self._residents.add_cluster():
                     self._call = None
-            elif status == runner.HOOK_CALL:
+            elif status == run_layout.HOOK_CALL:
                 self._run_hook()
-            elif status == runner.STEPS_SPENT and self._spins is not None:
+            elif status == run_layout.STEPS_SPENT and self._spins is not None:
                 if self._spins.repeats(self):
                     raise self._stops.endless()
-                self.control[runner.STEP_LIMIT] = self._spins.next_look(self)
-            elif status == runner.DEADLOCKED and self._at_grid and self._get_on():
+                self.control[run_layout.STEP_LIMIT] = self._spins.next_look(self)
+            elif status == run_layout.DEADLOCKED and self._at_grid and self._get_on():
                 continue
             else:
                 raise self._why(status)
@@ -236,13 +236,13 @@ class Worker:
 
     def stop(self) -> None:
         """Asks a running worker to return soon."""
-        self.control[runner.STOP] = 1
+        self.control[run_layout.STOP] = 1
 
     def _run_hook(self) -> None:
         slot, index, warp = self._residents.current()
         while True:
-            mask = int(self.control[runner.MASK])
-            hook_at(int(self.control[runner.HOOK]))(self, warp, mask, index)
+            mask = int(self.control[run_layout.MASK])
+            hook_at(int(self.control[run_layout.HOOK]))(self, warp, mask, index)
             self._return_from_hook(warp, mask)
             if self._at_grid:
                 self._open_grid()
@@ -257,8 +257,8 @@ class Worker:
                 ctypes.c_uint32.from_address(warp + at.WARP_MASK).value = 0
                 break
             if outcome == 2:
-                raise self._why(runner.BAD_PC)
-        self._residents.states[slot, index] = runner.WARP_READY
+                raise self._why(run_layout.BAD_PC)
+        self._residents.states[slot, index] = run_layout.WARP_READY
 
     def _return_from_hook(self, warp: int, mask: int) -> None:
         """Lanes go on at the return address in R20:R21."""
@@ -276,8 +276,8 @@ class Worker:
 
     def wait_for_grid(self, mask: int) -> None:
         """The lanes that call go on when every thread of the grid has come."""
-        slot = int(self.control[runner.SLOT])
-        self.control[runner.GRID_WAITS] += mask.bit_count()
+        slot = int(self.control[run_layout.SLOT])
+        self.control[run_layout.GRID_WAITS] += mask.bit_count()
         self._at_grid[slot] = self._at_grid.get(slot, 0) + mask.bit_count()
         self._returned = at.SPLIT_AT_GRID
 
@@ -289,36 +289,36 @@ class Worker:
         for slot in self._residents.slots():
             for index in range(self._n_warps):
                 if splits.part_from_grid(int(self._residents.warps[slot, index])):
-                    self._residents.states[slot, index] = runner.WARP_READY
-                    self._residents.blocks[slot, clusters.BLOCK_WAITING] = 0
+                    self._residents.states[slot, index] = run_layout.WARP_READY
+                    self._residents.blocks[slot, run_layout.BLOCK_WAITING] = 0
                     found = True
         return found
 
     def _open_grid(self) -> bool:
         """Lets everybody go on if every thread of every block has come or ended."""
         gx, gy, gz = self.launching.config.grid
-        alive = self._residents.blocks[:, runner.BLOCK_ALIVE]
+        alive = self._residents.blocks[:, run_layout.BLOCK_ALIVE]
         come = sum(lanes >= alive[slot] for slot, lanes in self._at_grid.items())
         if come < gx * gy * gz:
             return False
         self._at_grid.clear()
-        self.control[runner.GRID_WAITS] = 0
+        self.control[run_layout.GRID_WAITS] = 0
         for slot in self._residents.slots():
-            self._residents.blocks[slot, clusters.BLOCK_WAITING] = 0
+            self._residents.blocks[slot, run_layout.BLOCK_WAITING] = 0
             for index in range(self._n_warps):
                 if splits.release_grid(int(self._residents.warps[slot, index])):
-                    self._residents.states[slot, index] = runner.WARP_READY
+                    self._residents.states[slot, index] = run_layout.WARP_READY
         return True
 
     # --- what a SpinWatch looks at ---------------------------------------------------------------
 
     def steps(self) -> int:
         """Back edges taken so far."""
-        return int(self.control[runner.STEPS])
+        return int(self.control[run_layout.STEPS])
 
     def turn(self) -> int:
         """Which resident block comes next."""
-        return int(self.control[runner.CURRENT])
+        return int(self.control[run_layout.CURRENT])
 
     def idle(self, pc: int) -> int:
         """Registers that decide nothing in the loops around a lifted block, as a set of keys."""
@@ -375,7 +375,7 @@ class Worker:
 
     def cluster_shared(self, rank: int) -> int:
         """Host address of the shared memory of a block of the running cluster; 0: none there."""
-        return self._residents.fellow_shared(int(self.control[runner.SLOT]), rank)
+        return self._residents.fellow_shared(int(self.control[run_layout.SLOT]), rank)
 
     def heap_allocate(self, size: int) -> int:
         """Device malloc: an address, or 0 when the heap is full."""
@@ -419,7 +419,7 @@ class Worker:
 
     def running_thread(self, lane: int) -> str:
         """`thread (x,y,z) in block (x,y,z)` for a lane of the running warp."""
-        return self.thread_text(int(self.control[runner.WARP]), lane)
+        return self.thread_text(int(self.control[run_layout.WARP]), lane)
 
     def thread_text(self, warp_index: int, lane: int) -> str:
         """`thread (x,y,z) in block (x,y,z)`."""
