@@ -76,8 +76,8 @@ copy:
   %far.p = inttoptr i64 %far.a to ptr"""
 
 
-_PIECE = """  %bytes = load <16 x i8>, ptr %from, align 16
-  store <16 x i8> %bytes, ptr %to, align 16
+_PIECE = """  %bytes = load <16 x i8>, ptr %from, align 1
+  store <16 x i8> %bytes, ptr %to, align 1
   br label %next
 next:
   %i2 = add i64 %i, 16"""
