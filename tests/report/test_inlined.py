@@ -30,6 +30,12 @@ extern "C" __global__ void pair(const float* a, float* out) {
            read(a, i + 32);
 }
 """
+ANOTHER = """\
+extern "C" __global__ void another(const float* a, float* out) {
+  if (a[0] > 0)
+    out[threadIdx.x] = twice(a, 3);
+}
+"""
 ROW = re.compile(r'//## File "(.*?)", line (\d+)(?: inlined at "(.*?)", line (\d+))?')
 CODE = re.compile(r"\s*/\*([0-9a-f]{4,})\*/\s+\S")
 
@@ -40,7 +46,7 @@ def gpu(request: pytest.FixtureRequest) -> Device:
     return Device(request.param)
 
 
-def told(cubin: bytes, folder: Path) -> dict[int, list[tuple[str, int]]]:
+def told(cubin: bytes, folder: Path, kernel: str) -> dict[int, list[tuple[str, int]]]:
     """What nvdisasm itself prints: the innermost place of instructions and its calls."""
     path = folder / "code.cubin"
     path.write_bytes(cubin)
@@ -50,7 +56,8 @@ def told(cubin: bytes, folder: Path) -> dict[int, list[tuple[str, int]]]:
     found: dict[int, list[tuple[str, int]]] = {}
     rows: list[tuple[str, ...]] = []
     is_new = True
-    for line in text[text.rindex("\t.section\t.text.pair") :].splitlines():
+    text = text[text.index(f"\t.section\t.text.{kernel}") + 1 :]
+    for line in text[: text.find("\t.section\t.text.")].splitlines():
         place, code = ROW.search(line), CODE.match(line)
         if place:
             rows, is_new = ([] if is_new else rows), False
@@ -63,17 +70,17 @@ def told(cubin: bytes, folder: Path) -> dict[int, list[tuple[str, int]]]:
 
 
 def test_places_are_nvdisasms(gpu: Device, tmp_path: Path) -> None:
-    """File, line and calls of every instruction, two calls deep."""
-    cubin = compile_source(SOURCE, name="pair.cu", sm=gpu.gpu.sm).cubin
-    wanted = told(cubin, tmp_path)
-    rows = read_cubin(cubin).kernels["pair"].lines
-    deepest = 0
-    for address, places in wanted.items():
-        row = [one for one in rows if one.address <= address][-1]
-        assert [(row.file, row.line), *row.callers] == places
-        deepest = max(deepest, len(row.callers))
+    """File, line and calls of every instruction, two calls deep, in each kernel of a module."""
+    cubin = compile_source(SOURCE + ANOTHER, name="pair.cu", sm=gpu.gpu.sm).cubin
+    for kernel in ("pair", "another"):
+        rows = read_cubin(cubin).kernels[kernel].lines
+        deepest = 0
+        for address, places in told(cubin, tmp_path, kernel).items():
+            row = [one for one in rows if one.address <= address][-1]
+            assert [(row.file, row.line), *row.callers] == places
+            deepest = max(deepest, len(row.callers))
 
-    assert deepest == 2
+        assert deepest == 2
 
 
 def test_reports_show_the_calls(gpu: Device) -> None:

@@ -247,7 +247,7 @@ class _State:
     file: int = 1
     line: int = 1
     context: int = 0  # the row, counted from 1, of the call that inlined what comes; 0: none
-    made: list[LineRow] = field(default_factory=list)  # all rows of the program
+    made: list[LineRow] = field(default_factory=list)  # all rows since the last end
 
     def emit(self, file: str | None, rows: dict[int, list[LineRow]]) -> None:
         """Adds a row at the present place."""
@@ -273,7 +273,7 @@ def _extended(
     kind = reader.number(1) if size else 0
     if kind == _END_SEQUENCE:
         state.emit(None, rows)
-        state = _State(made=state.made)
+        state = _State()  # rows are counted anew, for calls as well
     elif kind == _SET_ADDRESS:
         state.section, state.address = relocated.get(reader.at, (-1, 0))
     elif kind == _INLINED_CALL:  # followed by the function's name, which nobody needs
