@@ -25,15 +25,17 @@ __device__ void commit(unsigned long long *barrier) {
 __device__ void wait(unsigned long long *barrier) {
     asm volatile("{.reg .pred p; W: mbarrier.try_wait.parity.shared.b64 p, [%0], 0; @p bra D; bra W; D:}" ::"r"(place_of(barrier)) : "memory");
 }
-// 16 x 128 rows from shared address 1024 on; a version of sm_100
-#define MATRIX (64ull | 8ull << 16 | 16ull << 32 | 1ull << 46)
+// 16 x 128 rows from shared address 2048 on, within `data`; a version of sm_100
+#define MATRIX (128ull | 8ull << 16 | 16ull << 32 | 1ull << 46)
 #define SHAPE (1u << 4 | 8u << 24 | 2u << 17)
 #define KERNEL(NAME)                                                                                \
     __device__ void NAME##_(unsigned *out, unsigned base, unsigned long long *barrier);            \
     extern "C" __global__ void NAME(unsigned *out) {                                                \
-        __shared__ unsigned slot; __shared__ volatile unsigned data[2048];                                                     \
+        __shared__ unsigned slot;                                                                   \
+        __shared__ volatile unsigned data[2048];                                                    \
         __shared__ unsigned long long barrier;                                                      \
-        data[threadIdx.x] = 0;                                                                      \
+        for (int i = threadIdx.x; i < 2048; i += blockDim.x) data[i] = 0;                           \
+        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");                                \
         if (threadIdx.x == 0)                                                                       \
             asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(place_of(&barrier)) : "memory"); \
         unsigned base = take(&slot);                                                                \

@@ -21,7 +21,7 @@ CASES = {
     "part_of_a_warp": "by a part of the warp's lanes",
     "not_committed": "has not been committed",
     "not_awaited": "no thread has waited",
-    "outside_of_shared": "invalid __shared__ access of size 16 bytes at 0x3f400",
+    "outside_of_shared": "invalid __shared__ access of size 16 bytes at 0x3f800",
     "of_hopper": "matrix descriptor 0x[0-9a-f]{16} is not one that is understood",
     "no_such_type": "names a type or form",
     "no_such_shape": "names a shape",

@@ -1,7 +1,8 @@
-"""What the sanitizers say of tensor memory: cells that nobody has written, and wrong uses."""
+"""What the sanitizers say of tensor memory: cells nobody has written, races, and wrong uses."""
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,11 @@ from warplens import Device
 FOLDER = Path(__file__).parent
 READERS = {"loaded": "tcgen05.ld", "added_to": "tcgen05.mma", "operand": "tcgen05.mma",
            "beside_the_product": "tcgen05.ld", "taken_again": "tcgen05.ld"}  # fmt: skip
+
+# `// @ name: checks` stands before each kernel; none: it is right in both builds
+RACES = dict(re.findall(r"^// @ (\w+): ?([\w|-]*)$", (FOLDER / "races.cu").read_text(), re.M))
+# Who reads too early may read what is not there yet.
+CONSEQUENCES = {"uninitialised-tensor-memory-read", "invalid-access"}
 
 
 @cache
@@ -39,6 +45,21 @@ def test_written_cells_are_not(name: str) -> None:
     report = module("unwritten.cu")[name].sanitize[1, 128](np.ones(128, np.uint32))
 
     assert not report.findings, str(report)
+
+
+@pytest.mark.parametrize("name", RACES)
+def test_races_are_found(name: str) -> None:
+    """Of products, copies, loads and stores, in tensor memory and in operands in shared memory."""
+    expected = set(RACES[name].split("|")) - {""}
+    out = np.ones(128, np.uint32)
+
+    racy = module("races.cu", "-DBUGGED")[name].sanitize[1, 128](out)
+    right = module("races.cu")[name].sanitize[1, 128](out)
+
+    found = {finding.check for finding in racy.findings}
+    assert bool(found & expected) == bool(expected), str(racy)
+    assert found <= (expected | CONSEQUENCES if expected else set()), str(racy)
+    assert not right.findings, str(right)
 
 
 @pytest.mark.parametrize("name", ["not_allocated", "freed_before", "not_committed", "not_awaited"])

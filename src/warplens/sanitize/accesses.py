@@ -7,6 +7,7 @@ from warplens.execute.native import poke32, poke64
 from warplens.lift import layout as at
 from warplens.sanitize import clocks, lane_clocks, locks, shadow
 from warplens.sanitize import state as st
+from warplens.sanitize.apart import publish_copy
 from warplens.sanitize.memcheck import ADDRESSES, OFFSETS
 from warplens.sanitize.native import peek32, peek64
 from warplens.sanitize.races import races_of_lanes, races_of_warp
@@ -56,12 +57,14 @@ def order_strong(head: int, slot: int, block: int, w: int, flags: int, mask: int
             lane_clocks.order_lanes(head, slot, block, w, flags, mask, space, kind, size, base)
         return
     warp = peek32(w + at.WARP_INDEX)
+    begun = 0
     locked = peek64(head + 8 * st.LOCKS) != 0 and peek64(head + 8 * st.LOCKS_LOST) == 0
     sets = peek64(head + 8 * st.LOCK_SETS) != 0
     if flags & st.F_RELEASE:
         if flags & st.F_COPY_COMMIT and peek64(head + 8 * st.HAS_ASYNC) != 0:
             clocks.close_copies(head, slot, warp)  # who waits at the mbarrier waits for them
             clocks.await_copies(head, slot, warp, 0)
+        begun = peek64(slot + peek64(head + 8 * st.AT_CLOCKS) + 8 * warp)
         wide = st.F_WIDE_FENCE if flags & st.F_FAR_RELEASE else 0
         clocks.fence(head, slot, block, warp, st.F_FENCE | wide)
     fenced = slot + peek64(head + 8 * st.AT_FENCED) + 16 * warp
@@ -105,6 +108,8 @@ def order_strong(head: int, slot: int, block: int, w: int, flags: int, mask: int
                 locks.keep_learned(head, slot, warp)
             if can_publish and use != locks.TAKES:
                 clocks.publish(head, slot, block, warp, key, False)
+                if flags & st.F_BULK_COMMIT:  # of tensor memory: for who waits at the mbarrier
+                    publish_copy(head, slot, block, warp, key, begun)
                 if wide:
                     clocks.publish(head, slot, block, warp, key, True)
             key += 4

@@ -4,7 +4,8 @@ Their accesses are stamped with the warp that began them, but ordered by columns
 what a warp knows, the second n columns say which of a warp's copies and products are complete. A
 copy to shared memory is complete for whoever has seen its mbarrier, other groups for the warp that
 waits for them. Both reach shared memory by another proxy than threads do: the third n columns say
-which stores of a warp a `fence.proxy.async` has made visible to it. All columns pass through
+which stores of a warp a `fence.proxy.async` has made visible to it. Stores into tensor memory are
+the fourth n columns' matter: they are complete behind `tcgen05.wait::st`. All columns pass through
 barriers and flags.
 """
 
@@ -78,6 +79,13 @@ def fence_proxy(head: int, slot: int, warp: int) -> None:
     clocks.raise_to(row + 8 * warp, tick(head, slot, warp))
     for u in range(n):
         clocks.raise_to(row + 8 * (2 * n + u), peek64(row + 8 * u))
+
+
+@native
+def finish_stores(head: int, slot: int, warp: int) -> None:
+    """What a warp has stored into tensor memory is there: tcgen05.wait::st."""
+    place = known_row(head, slot, warp) + 8 * (3 * peek64(head + 8 * st.N_WARPS) + warp)
+    clocks.raise_to(place, tick(head, slot, warp))
 
 
 @native

@@ -100,6 +100,9 @@ _SHARING = {
     "in the same warp.",
     "global": "Blocks are not ordered within a launch: use an atomic, `__threadfence()` with a "
     "flag, or separate kernels.",
+    "tensor-memory": "Wait for what goes on beside the threads: products and copies by "
+    "`tcgen05.commit` and its mbarrier, `tcgen05.st` by `tcgen05.wait::st`, `tcgen05.ld` by "
+    "`tcgen05.wait::ld`. Between threads put a barrier behind that, `tcgen05.fence`s around it.",
 }
 
 
@@ -121,6 +124,8 @@ def _races() -> Iterator[Check]:
             "not ordered: the reader may get the old or the new value.",
             repair,
         )
+        if space == "tensor-memory":
+            continue
         yield check(
             f"{space}-same-value-write",
             f"Several threads write the same value to one word of {space} memory, unordered.",
@@ -160,8 +165,8 @@ def _races() -> Iterator[Check]:
     )
     yield check(
         "missing-proxy-fence",
-        "A bulk copy, a tensor copy or wgmma reads shared memory that threads have written, with "
-        "no `fence.proxy.async` in between: it may see what was there before.",
+        "A bulk copy, a tensor copy or a product (wgmma, tcgen05) reads shared memory that threads "
+        "have written, with no `fence.proxy.async` in between: it may see what was there before.",
         "Execute `fence.proxy.async` behind the stores, in the threads that store, before the "
         "barrier that precedes the copy or the product.",
     )

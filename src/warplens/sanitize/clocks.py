@@ -112,6 +112,9 @@ def begin_block(head: int, slot: int, block: int) -> None:
     if peek64(head + 8 * st.CLUSTER) > 1 and peek64(head + 8 * st.TOOLS) & st.TOOL_RACECHECK:
         cells = peek64(head + 8 * st.SHARED_BYTES) >> peek64(head + 8 * st.CELL_SHIFT)
         fill_zero(slot + peek64(head + 8 * st.AT_SHARED_CELLS), 2 * cells * st.CELL_BYTES)
+        if peek64(head + 8 * st.HAS_CELLS) != 0:
+            cells = at.TM_LANES_OF_BLOCK * at.TM_COLUMNS // 16
+            fill_zero(slot + peek64(head + 8 * st.AT_CELLS), cells * st.CELL_BYTES)
     if peek64(head + 8 * st.MODE) == st.MODE_LANE:
         _begin_lanes(head, slot, n)
     if peek64(head + 8 * st.TOOLS) & st.TOOL_INITCHECK:

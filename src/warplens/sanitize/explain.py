@@ -32,16 +32,19 @@ _COPIES = {"LDGSTS": "asynchronous copy", "UBLKCP": "bulk copy", "UTMALDG": "ten
            "UTMASTG": "tensor copy", "UTMAREDG": "tensor copy", "HGMMA": "product",
            "QGMMA": "product", "IGMMA": "product", "BGMMA": "product",
            "UTCHMMA": "product", "UTCQMMA": "product", "UTCIMMA": "product",
-           "UTCOMMA": "product"}  # fmt: skip
+           "UTCOMMA": "product", "UTCCP": "copy"}  # fmt: skip
 
 
 _APART = frozenset(_COPIES) - {"LDGSTS"}
+_CORES = frozenset(opcode for opcode in _COPIES if opcode.startswith("UTC"))
 
 
 def kind_of(inst: Instruction) -> str:
     """What an instruction does to memory."""
     if inst.opcode in _COPIES:
         return _COPIES[inst.opcode]
+    if inst.opcode == "UTCATOMSWS":
+        return "deallocation"
     is_mbarrier = inst.opcode in ("SYNCS", "ARRIVES", "UTCBAR") and "EXCH" not in inst.modifiers
     if is_mbarrier or inst.opcode.startswith(("ATOM", "RED")):
         return "atomic"
@@ -196,6 +199,17 @@ _REACH = {
 }  # fmt: skip
 
 
+_CELLS = (
+    "The accesses are not ordered: wait for the first (tcgen05.wait::st, tcgen05.wait::ld), then "
+    "let the threads meet between tcgen05.fence::before_thread_sync and ::after_thread_sync."
+)
+_CORE = (
+    "A product or copy goes on beside the threads. It is over for who has waited for the mbarrier "
+    "of its tcgen05.commit; before it begins, other accesses to its cells must be over "
+    "(tcgen05.wait::st, tcgen05.wait::ld), with a barrier behind them."
+)
+
+
 def _race(e: Explainer, record: Record) -> Finding | None:
     space = _SPACES[int(record[st.R_SPACE])]
     if space == "shared" and has_tensor_memory(e.kernel) and (
@@ -223,10 +237,16 @@ def _race(e: Explainer, record: Record) -> Finding | None:
                   f"and a barrier does not help. Use {missing}.")
     elif one_step:
         advice = "Lanes of a warp store different values to one word; the result is undefined."
-    if reach and e.kernel.instructions[first].opcode in _APART:
+    opcodes = [e.kernel.instructions[i].opcode for i in (first, second)]
+    if space == "tensor-memory":
+        advice = _CORE if any(opcode in _APART for opcode in opcodes) else _CELLS
+    elif reach and opcodes[0] in _APART:
         advice = ("It goes on beside the threads: wait for its mbarrier, or for its group "
                   "(cp.async.bulk.wait_group, wgmma.wait_group), then for the other threads.")
-    if reach and e.kernel.instructions[first].opcode == "LDGSTS":
+    if space == "shared" and opcodes[0] in _CORES:
+        advice = ("The product or copy goes on beside the threads: tcgen05.commit it to an "
+                  "mbarrier and wait for that, here or in a thread that this one waits for.")
+    if reach and opcodes[0] == "LDGSTS":
         advice = ("The asynchronous copy may still be in flight: wait for its group "
                   "(__pipeline_wait_prior), then for the other threads (__syncthreads()).")
     if int(record[st.R_CHECK]) == st.C_SCOPE:
@@ -235,7 +255,7 @@ def _race(e: Explainer, record: Record) -> Finding | None:
         )
     elif int(record[st.R_CHECK]) == st.C_PROXY:
         check, advice = "missing-proxy-fence", (
-            "Bulk copies and wgmma may not see the store: fence.proxy.async "
+            "Bulk copies and products may not see the store: fence.proxy.async "
             "(cde::fence_proxy_async_shared_cta) is missing between it and the barrier."
         )
     elif int(record[st.R_CHECK]) == st.C_VOLATILE:

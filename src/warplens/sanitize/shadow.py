@@ -48,9 +48,9 @@ def is_ordered(head: int, slot: int, stamp: int, now: int, block: int, other: in
             flags = peek64(table + 32 * (now & st.INSTRUCTION_MASK))
             return theirs == warp and flags & st.F_ASYNC != 0
         row = slot + peek64(head + 8 * st.AT_KNOWN) + 8 * peek64(head + 8 * st.COLUMNS) * warp
-        if is_apart(head, stamp):
-            n = peek64(head + 8 * st.N_WARPS)
-            return clock <= peek64(row + 8 * (n + theirs))
+        way = way_of(head, stamp)
+        if way & (st.F_APART | st.F_LATE) != 0:
+            return is_over(head, row, stamp, now, way)
         return warp == theirs or clock <= peek64(row + 8 * theirs)
     if peek64(slot + peek64(head + 8 * st.AT_FLAGS)) == 0:
         return False
@@ -62,12 +62,39 @@ def is_ordered(head: int, slot: int, stamp: int, now: int, block: int, other: in
 
 
 @native
-def is_apart(head: int, stamp: int) -> bool:
-    """Whether an access is a bulk copy's or a warpgroup product's, which end when waited for."""
+def way_of(head: int, stamp: int) -> int:
+    """The flags of an access, in kernels where some go on beside the threads."""
     if peek64(head + 8 * st.HAS_BULK) == 0:
-        return False
-    flags = peek64(peek64(head + 8 * st.INSTRUCTIONS) + 32 * (stamp & st.INSTRUCTION_MASK))
-    return flags & st.F_APART != 0
+        return 0
+    return peek64(peek64(head + 8 * st.INSTRUCTIONS) + 32 * (stamp & st.INSTRUCTION_MASK))
+
+
+@native
+def is_apart(head: int, stamp: int) -> bool:
+    """Whether an access is a bulk copy's or a product's, which end when waited for."""
+    return way_of(head, stamp) & st.F_APART != 0
+
+
+@native
+def is_over(head: int, row: int, stamp: int, now: int, way: int) -> bool:
+    """Whether the warp that knows `row` knows the end of what goes on beside the threads.
+
+    Products and copies of tensor memory do not overtake those that were begun before them; no more
+    does a warp's store into it overtake that warp's earlier one. A store without a wait that is
+    overtaken by nothing but the end of its columns' allocation hurts nobody.
+    """
+    n, clock = peek64(head + 8 * st.N_WARPS), stamp >> st.STAMP_CLOCK
+    theirs = (stamp >> st.STAMP_WARP) & 31
+    is_own = (now >> st.STAMP_WARP) & 31 == theirs
+    later = way_of(head, now)
+    is_begun = is_own or clock <= peek64(row + 8 * theirs)
+    if way & st.F_LATE != 0:
+        if (is_own and later & st.F_LATE != 0) or (is_begun and later & st.F_FREES != 0):
+            return True
+        return clock <= peek64(row + 8 * (3 * n + theirs))
+    if clock <= peek64(row + 8 * (n + theirs)):
+        return True
+    return is_begun and way & later & st.F_CORE != 0
 
 
 @native
@@ -140,7 +167,7 @@ def report(head: int, slot: int, w: int, stamp: int, now: int, block: int, other
     ):
         is_narrow = other != block and either & st.F_BLOCK_SCOPE != 0
         check = st.C_SCOPE if is_narrow else st.C_VOLATILE
-    plain = (peek64(table + 32 * second) & (st.F_ATOMIC | st.F_APART)) == 0
+    plain = (peek64(table + 32 * second) & (st.F_ATOMIC | st.F_APART | st.F_CELLS)) == 0
     if kind == FIRST_WRITE and plain and stores_same(
         w, stamp, now, word, 1 << peek64(head + 8 * st.CELL_SHIFT), host, same_step
     ):

@@ -226,8 +226,9 @@ def _synchronisation(
     head[st.HAS_FENCES] = int(bool(flags & (st.F_FENCE | st.F_RELEASE)))
     head[st.HAS_ASYNC] = int(bool(flags & st.F_ASYNC))
     head[st.HAS_CELLS] = int(bool(flags & st.F_CELLS) and not lanes)
-    if flags & st.F_APART and not lanes:
-        head[st.HAS_BULK], head[st.COLUMNS] = 1, 3 * head[st.N_WARPS]
+    if flags & (st.F_APART | st.F_CELLS) and not lanes:
+        kinds = 4 if head[st.HAS_CELLS] else 3
+        head[st.HAS_BULK], head[st.COLUMNS] = 1, kinds * head[st.N_WARPS]
     is_simple = not head[[st.HAS_FENCES, st.HAS_ASYNC, st.HAS_BULK]].any() and head[st.CLUSTER] <= 1
     head[st.INTERVALS] = int(is_simple and not lanes)
     orders = flags & (st.F_STRONG | st.F_APART | st.F_CLUSTER)
@@ -295,6 +296,7 @@ def _slots(state: State, config: LaunchConfig, options: PassOptions, together: i
         st.AT_OWNERS: 4 * shared_cells if followed else 0,
         st.AT_SHARED_INIT: int(head[st.SHARED_BYTES]) if starts else 0,
         st.AT_CELLS_INIT: _CELLS if starts and head[st.HAS_CELLS] else 0,
+        st.AT_CELLS: _CELLS // 16 * st.CELL_BYTES if races and head[st.HAS_CELLS] else 0,
         st.AT_SHARED_WHOLE: 24 if starts else 0,
         st.AT_LOCAL_INIT: (int(head[st.LOCAL_BYTES]) + 3) // 4 * 128 * n if starts else 0,
     }

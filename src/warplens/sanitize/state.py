@@ -77,9 +77,10 @@ AT_LANE_PENDING = 62  # n_warps x 32 x 32: read from strong accesses, not yet fe
 AT_LANE_FENCED = 63  # n_warps x 32: clock at the last fence
 AT_CLUSTER = 68  # n_warps x 2: arrivals at the cluster's barrier, lanes that wait there
 # n_warps; in kernels with bulk copies or wgmma three times as many: what the column's warp did,
-# what of its bulk copies and products is complete, what of its stores their proxy may see
+# what of its bulk copies and products is complete, what of its stores their proxy may see; with
+# tensor memory four times: what of its tcgen05.st is complete
 COLUMNS = 69
-HAS_BULK = 70  # 1: the code has bulk copies or products of warpgroups
+HAS_BULK = 70  # 1: the code has bulk copies, products of warpgroups or tensor memory
 AT_GROUPS = 71  # n_warps x 2 x COPY_SLOTS, as AT_COPIES: groups of bulk copies, of products
 LENT_SHARED = 72  # bytes of the system's shared memory that the kernel may use: they are zero
 MIXED = 73  # 1: a block accessed plainly what it had changed by an atomic last
@@ -95,7 +96,8 @@ AT_KEPT = 82  # n_warps x (COLUMNS + 1): what was known when it took it, the flo
 AT_KEPT_CROSS = 83  # n_warps rows of total_warps
 HAS_CELLS = 84  # 1: the code uses tensor memory
 AT_CELLS_INIT = 85  # one byte per cell of tensor memory
-HEADER_SLOTS = 86
+AT_CELLS = 86  # shadow cells of tensor memory, one for 16 lanes of a column
+HEADER_SLOTS = 87
 COPY_SLOTS, COPY_GROUPS = 18, 16
 
 SPACE_CELLS = 6  # of records: tensor memory, an offset is lane << 16 | column
@@ -130,7 +132,8 @@ F_TENSOR = 1 << 29  # a bulk copy whose global side is a box of a tensor
 F_OF_GROUP = 1 << 28  # of cooperative groups, all of whose members have to come
 F_PROXY = 1 << 30  # FENCE.VIEW.ASYNC
 F_PRODUCT, F_PRODUCT_WAIT = 1 << 31, 1 << 33  # wgmma
-F_BULK_COMMIT = 1 << 32  # closes a group of bulk copies; of products: the last of its group
+# closes a group of bulk copies; of products: the last of its group; of an arrival: tcgen05.commit
+F_BULK_COMMIT = 1 << 32
 F_FAR_RELEASE = 1 << 34  # for other blocks of the cluster as well
 F_WIDE_ATOMIC = 1 << 35  # of 64 bits: not atomic to those of 32
 F_NARROW, F_OF_NARROW = 1 << 36, 1 << 37  # exchange that stands for one of 16 bits; its load
@@ -139,7 +142,10 @@ F_CELLS = 1 << 39  # of tensor memory
 F_CAS, F_EXCHANGE = 1 << 42, 1 << 43  # of atomics
 F_DECIDES = 1 << 44  # a branch or an address depends on what it reads
 F_UNREAD = 40  # shift: how many words at the end of a load nobody reads (2 bits)
-F_APART = F_BULK | F_PRODUCT  # what goes on beside the threads, seen by another proxy
+# of tensor memory: products and copies; stores, which end with tcgen05.wait::st; that wait;
+# allocations and what frees them
+F_CORE, F_LATE, F_STORED, F_FREES = 1 << 45, 1 << 46, 1 << 47, 1 << 48
+F_APART = F_BULK | F_PRODUCT | F_CORE  # what goes on beside the threads, seen by another proxy
 F_PASSED = 1 << 17  # an access that shows a barrier to be bypassed
 
 # --- allocation table -----------------------------------------------------------------------------

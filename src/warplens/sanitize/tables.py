@@ -43,7 +43,9 @@ def flags_of(inst: Instruction) -> int:
     if inst.opcode in ("STAS", "REDAS", "UGETNEXTWORKID"):
         return st.F_STRONG | st.F_ATOMIC | st.F_RELEASE | st.F_FAR_RELEASE
     if inst.opcode == "FENCE":
-        return st.F_PROXY if "ASYNC" in modifiers else 0
+        if "ASYNC" not in modifiers:
+            return 0
+        return st.F_STORED if any(m.startswith("T") for m in modifiers) else st.F_PROXY
     if inst.opcode in OPCODES:
         closes = any(isinstance(o, Token) and o.text.startswith("gsb") for o in inst.operands)
         return st.F_PRODUCT | (st.F_BULK_COMMIT if closes else 0)
@@ -52,7 +54,8 @@ def flags_of(inst: Instruction) -> int:
     if inst.opcode == "BAR":
         return st.F_BARRIER | (st.F_ARRIVE if "ARV" in modifiers else 0)
     if inst.opcode in _CELLS:
-        return st.F_CELLS
+        kinds = {"LDTM": 0, "STTM": st.F_LATE, "UTCATOMSWS": st.F_FREES}
+        return st.F_CELLS | kinds.get(inst.opcode, st.F_CORE)
     if inst.opcode == "SHFL":
         mode = next((_SHUFFLES[m] for m in inst.modifiers if m in _SHUFFLES), 0)
         return st.F_SHUFFLE | mode << st.F_SHUFFLE_MODE
@@ -74,6 +77,8 @@ def _mbarrier_flags(opcode: str, modifiers: set[str]) -> int:
         return flags | st.F_AT_ONCE
     if opcode == "ARRIVES":
         flags |= st.F_COPY_COMMIT
+    if opcode == "UTCBAR":
+        flags |= st.F_BULK_COMMIT | st.F_FAR_RELEASE
     return flags | st.F_RELEASE
 
 

@@ -24,6 +24,7 @@ from warplens.sanitize.apart import (
     await_groups,
     close_group,
     fence_proxy,
+    finish_stores,
 )
 from warplens.sanitize.bulk import at_bulk
 from warplens.sanitize.distant import check_ranks, other_blocks
@@ -56,6 +57,7 @@ from warplens.sanitize.synccheck import (
 from warplens.sanitize.tensor_memory import at_cells
 from warplens.sanitize.vectors import add_lanes
 
+_BESIDE = st.F_PROXY | st.F_PRODUCT | st.F_PRODUCT_WAIT | st.F_BULK_COMMIT | st.F_STORED
 _I32, _I64 = types.int32, types.int64
 _WIDE: Any = types.int64  # 32-bit arguments become int64 before they are shifted
 SYNC = types.void(_I64, _I64, _I32, _I32)
@@ -270,6 +272,9 @@ def beside_threads(head: int, env: int, slot: int, w: int, inst: int, lanes: int
         close_group(head, slot, warp, BULK_GROUPS)
     elif flags & st.F_PRODUCT_WAIT:
         await_groups(head, slot, warp, PRODUCT_GROUPS, detail)
+    elif flags & st.F_STORED:
+        if peek64(head + 8 * st.HAS_CELLS) != 0:
+            finish_stores(head, slot, warp)
     else:
         fence_proxy(head, slot, warp)
 
@@ -340,7 +345,7 @@ def on_sync(env: int, w: int, inst: int, mask: int) -> None:
             at_cells(head, env, slot, w, _WIDE(inst), lanes, block)
     elif flags & st.F_BULK:
         at_bulk(head, env, slot, w, _WIDE(inst), lanes, block)
-    elif flags & (st.F_PROXY | st.F_PRODUCT | st.F_PRODUCT_WAIT | st.F_BULK_COMMIT):
+    elif flags & _BESIDE:
         if not by_lane and peek64(head + 8 * st.HAS_BULK) != 0:
             beside_threads(head, env, slot, w, _WIDE(inst), lanes, block)
     elif flags & (st.F_COPY_COMMIT | st.F_COPY_WAIT):

@@ -1,0 +1,282 @@
+// Tensor memory and operands of tcgen05 in shared memory: with BUGGED each kernel races in one way.
+// `@ name: checks` says what is to be found.
+#ifdef BUGGED
+#define BUG(...) __VA_ARGS__
+#define FIX(...)
+#else
+#define BUG(...)
+#define FIX(...) __VA_ARGS__
+#endif
+#define DO(NAME, ...) __device__ __forceinline__ void NAME() { asm volatile(__VA_ARGS__ ::: "memory"); }
+DO(before, "tcgen05.fence::before_thread_sync;")
+DO(after, "tcgen05.fence::after_thread_sync;")
+DO(stored, "tcgen05.wait::st.sync.aligned;")
+DO(proxy, "fence.proxy.async.shared::cta;")
+__device__ __forceinline__ void meet() { before(), __syncthreads(), after(); }
+#define T threadIdx.x
+#define W (threadIdx.x / 32)
+#define SHAPE (1u << 4 | 8u << 24 | 2u << 17)  // 128 x 16, halves to singles
+
+__device__ unsigned place_of(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
+// rows of 16 bytes, eight of them together; the second half of k `leading` bytes further
+__device__ unsigned long long matrix(const void *s, int leading) {
+    return place_of(s) >> 4 & 0x3FFF | (unsigned long long)(leading >> 4) << 16 | 8ull << 32 | 1ull << 46;
+}
+__device__ unsigned load(unsigned at) {
+    unsigned v;
+    asm volatile("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%0}, [%1]; tcgen05.wait::ld.sync.aligned;" : "=r"(v) : "r"(at) : "memory");
+    return v;
+}
+__device__ void store(unsigned at, unsigned v) {
+    asm volatile("tcgen05.st.sync.aligned.32x32b.x8.b32 [%0], {%1,%1,%1,%1,%1,%1,%1,%1};" ::"r"(at), "r"(v) : "memory");
+}
+__device__ void multiply(unsigned d, unsigned long long a, unsigned long long b, bool adds = false) {
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %4, 0;\n tcgen05.mma.cta_group::1.kind::f16 [%0], %1, %2, %3, p;}" ::"r"(d), "l"(a), "l"(b), "r"(SHAPE), "r"((int)adds) : "memory");
+}
+__device__ void multiply_from(unsigned d, unsigned a, unsigned long long b) {
+    asm volatile("tcgen05.mma.cta_group::1.kind::f16 [%0], [%1], %2, %3, 0;" ::"r"(d), "r"(a), "l"(b), "r"(SHAPE) : "memory");
+}
+__device__ void copy(unsigned d, unsigned long long from) {
+    asm volatile("tcgen05.cp.cta_group::1.128x128b [%0], %1;" ::"r"(d), "l"(from) : "memory");
+}
+__device__ void commit(unsigned long long *barrier) {
+    asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" ::"r"(place_of(barrier)) : "memory");
+}
+__device__ void wait(unsigned long long *barrier, int phase = 0) {
+    asm volatile("{.reg .pred p; W: mbarrier.try_wait.parity.shared.b64 p, [%0], %1; @p bra D; bra W; D:}" ::"r"(place_of(barrier)), "r"(phase) : "memory");
+    after();
+}
+#define KERNEL(NAME)                                                                                \
+    __device__ void NAME##_(unsigned *out, unsigned base, unsigned own, unsigned *a, unsigned *b,   \
+                            unsigned long long *barrier);                                           \
+    extern "C" __global__ void NAME(unsigned *out) {                                                \
+        __shared__ unsigned slot;                                                                   \
+        __shared__ alignas(1024) unsigned a[1024];                                                  \
+        __shared__ alignas(1024) unsigned b[128];                                                   \
+        __shared__ unsigned long long barriers[2];                                                  \
+        if (T < 2)                                                                                  \
+            asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(place_of(barriers + T)) : "memory"); \
+        if (W == 0)                                                                                 \
+            asm volatile("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], 64;" ::"r"(place_of(&slot)) : "memory"); \
+        for (int i = T; i < 1024; i += 128) a[i] = out[T];                                          \
+        b[T] = out[T];                                                                              \
+        proxy();                                                                                    \
+        meet();                                                                                     \
+        unsigned base = slot;                                                                       \
+        NAME##_(out, base, base + (W << 21), a, b, barriers);                                       \
+        meet();                                                                                     \
+        if (W == 0)                                                                                 \
+            asm volatile("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, 64;" ::"r"(base));      \
+    }                                                                                               \
+    __device__ void NAME##_(unsigned *out, unsigned base, unsigned own, unsigned *a, unsigned *b,   \
+                            unsigned long long *barrier)
+#define A matrix(a, 2048)
+#define B matrix(b, 256)
+
+// @ operand_overwritten: shared-read-write-race
+KERNEL(operand_overwritten) {
+    if (T == 0) multiply(base, A, B), commit(barrier);
+    FIX(wait(barrier);)
+    a[T] = T;
+    BUG(wait(barrier);)
+    out[T] = load(own);
+}
+// @ operand_overwritten_by_its_own_thread: shared-read-write-race
+KERNEL(operand_overwritten_by_its_own_thread) {
+    if (T == 0) {
+        multiply(base, A, B);
+        FIX(commit(barrier);)
+        FIX(wait(barrier);)
+        b[5] = 1;
+        BUG(commit(barrier);)
+    }
+    wait(barrier);
+    out[T] = load(own);
+}
+// @ operand_of_the_second_product: shared-read-write-race
+KERNEL(operand_of_the_second_product) {
+    if (T == 0) {
+        multiply(base, A, B), commit(barrier);
+        multiply(base, A, B, true), commit(barrier + 1);
+    }
+    wait(barrier);
+    FIX(wait(barrier + 1);)
+    a[T] = T;
+    BUG(wait(barrier + 1);)
+    out[T] = load(own);
+}
+// @ operand_without_proxy_fence: missing-proxy-fence
+KERNEL(operand_without_proxy_fence) {
+    a[T + 128] = T;
+    FIX(proxy();)
+    __syncthreads();
+    if (T == 0) multiply(base, A, B), commit(barrier);
+    wait(barrier);
+    out[T] = load(own);
+}
+// @ operand_without_barrier: shared-read-write-race
+KERNEL(operand_without_barrier) {
+    b[T] = T;
+    proxy();
+    FIX(__syncthreads();)
+    if (T == 0) multiply(base, A, B), commit(barrier);
+    wait(barrier);
+    out[T] = load(own);
+}
+// @ result_before_the_wait: tensor-memory-read-write-race
+KERNEL(result_before_the_wait) {
+    if (T == 0) multiply(base, A, B), commit(barrier);
+    if (BUG(W == 0) FIX(true)) wait(barrier);
+    out[T] = load(own);
+}
+// @ result_of_the_next_product: tensor-memory-read-write-race
+KERNEL(result_of_the_next_product) {
+    if (T == 0) multiply(base, A, B), commit(barrier);
+    wait(barrier);
+    unsigned sum = load(own);
+    FIX(meet();)
+    if (T == 0) multiply(base, A, B, true), commit(barrier + 1);
+    wait(barrier + 1);
+    out[T] = sum + load(own);
+}
+// @ products_of_two_warps: tensor-memory-write-race
+KERNEL(products_of_two_warps) {
+    if (T == 0) multiply(base, A, B), commit(barrier);
+    FIX(wait(barrier);)
+    if (T == 32) multiply(base, A, B, true), commit(barrier + 1);
+    wait(barrier);
+    wait(barrier + 1);
+    out[T] = load(own);
+}
+// @ stores_not_waited_for: tensor-memory-write-race
+KERNEL(stores_not_waited_for) {
+    store(own, T), store(own + 8, T);
+    FIX(stored();)
+    meet();
+    if (T == 0) multiply(base, A, B, true), commit(barrier);
+    BUG(stored();)
+    wait(barrier);
+    out[T] = load(own);
+}
+// @ stores_before_the_barrier: tensor-memory-write-race
+KERNEL(stores_before_the_barrier) {
+    store(own, T), store(own + 8, T);
+    stored();
+    FIX(meet();)
+    if (T == 0) multiply(base, A, B, true), commit(barrier);
+    wait(barrier);
+    out[T] = load(own);
+}
+// @ stored_and_loaded: tensor-memory-read-write-race
+KERNEL(stored_and_loaded) {
+    store(own, T);
+    FIX(stored();)
+    out[T] = load(own + 3);
+}
+// @ operand_in_tensor_memory: tensor-memory-read-write-race
+KERNEL(operand_in_tensor_memory) {
+    store(own + 32, T);
+    FIX(stored();)
+    meet();
+    if (T == 0) multiply_from(base, base + 32, B), commit(barrier);
+    wait(barrier);
+    out[T] = load(own);
+}
+// @ operand_in_tensor_memory_overwritten: tensor-memory-read-write-race
+KERNEL(operand_in_tensor_memory_overwritten) {
+    store(own + 32, T), stored();
+    meet();
+    if (T == 0) multiply_from(base, base + 32, B), commit(barrier);
+    FIX(wait(barrier);)
+    store(own + 32, T + 1), stored();
+    BUG(wait(barrier);)
+    out[T] = load(own);
+}
+// @ copied_and_overwritten: shared-read-write-race
+KERNEL(copied_and_overwritten) {
+    if (T == 0) copy(base + 32, A), commit(barrier);
+    FIX(wait(barrier);)
+    a[T] = T;
+    BUG(wait(barrier);)
+    out[T] = load(own + 32);
+}
+// @ copy_without_proxy_fence: missing-proxy-fence
+KERNEL(copy_without_proxy_fence) {
+    a[T] = T;
+    FIX(proxy();)
+    __syncthreads();
+    if (T == 0) copy(base + 32, A), commit(barrier);
+    wait(barrier);
+    out[T] = load(own + 32);
+}
+// @ copy_read_before_the_wait: tensor-memory-read-write-race
+KERNEL(copy_read_before_the_wait) {
+    if (T == 32) copy(base + 32, A), commit(barrier);
+    if (BUG(W == 1) FIX(true)) wait(barrier);
+    out[T] = load(own + 32);
+}
+// @ another_warps_commit: tensor-memory-read-write-race
+KERNEL(another_warps_commit) {
+    if (T == 0) {
+        multiply(base, A, B);
+        FIX(commit(barrier);)
+        BUG(commit(barrier + 1);)
+    }
+    __syncthreads();
+    if (T == 32) { BUG(commit(barrier);) FIX(commit(barrier + 1);) }
+    if (W == 3) wait(barrier + 1);
+    wait(barrier);
+    if (W == 2) out[T] = load(own);
+}
+// @ freed_too_early: tensor-memory-write-race|tensor-memory-read-write-race
+KERNEL(freed_too_early) {
+    if (T == 0) multiply(base, A, B), commit(barrier);
+    wait(barrier);
+    out[T] = load(own);
+    unsigned other;
+    __shared__ unsigned again;
+    if (W == 0)
+        asm volatile("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], 32;" ::"r"(place_of(&again)) : "memory");
+    meet();
+    other = again;
+    store(other + (W << 21), T), stored();
+    out[T] += load(other + (W << 21));
+    FIX(meet();)
+    if (W == 0)
+        asm volatile("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, 32;" ::"r"(other));
+}
+// What is right, in both builds.
+// @ copied_then_multiplied:
+KERNEL(copied_then_multiplied) {
+    if (T == 0) {
+        copy(base + 32, A), copy(base + 36, A);
+        multiply_from(base, base + 32, B), multiply(base, A, B, true);
+        copy(base + 32, A), commit(barrier);
+    }
+    wait(barrier);
+    out[T] = load(own);
+}
+// @ one_thread_waits:
+KERNEL(one_thread_waits) {
+    if (T == 0) multiply(base, A, B), commit(barrier), wait(barrier);
+    meet();
+    out[T] = load(own), a[T] = T;
+}
+// @ rows_of_their_own:
+KERNEL(rows_of_their_own) {
+    store(own, T), stored();
+    out[T] = load(own + 3);
+    store(own, T + 1), stored();
+    out[T] += load(own + 3);
+}
+// @ ring:
+KERNEL(ring) {
+    for (int i = 0; i < 4; i++) {
+        for (int k = T; k < 1024; k += 128) a[k] = i;
+        proxy();
+        meet();
+        if (T == 0) multiply(base, A, B, i > 0), commit(barrier);
+        wait(barrier, i & 1);
+    }
+    out[T] = load(own);
+}
