@@ -1,51 +1,6 @@
 // Tensor memory and operands of tcgen05 in shared memory: with BUGGED each kernel races in one way.
 // `@ name: checks` says what is to be found.
-#ifdef BUGGED
-#define BUG(...) __VA_ARGS__
-#define FIX(...)
-#else
-#define BUG(...)
-#define FIX(...) __VA_ARGS__
-#endif
-#define DO(NAME, ...) __device__ __forceinline__ void NAME() { asm volatile(__VA_ARGS__ ::: "memory"); }
-DO(before, "tcgen05.fence::before_thread_sync;")
-DO(after, "tcgen05.fence::after_thread_sync;")
-DO(stored, "tcgen05.wait::st.sync.aligned;")
-DO(proxy, "fence.proxy.async.shared::cta;")
-__device__ __forceinline__ void meet() { before(), __syncthreads(), after(); }
-#define T threadIdx.x
-#define W (threadIdx.x / 32)
-#define SHAPE (1u << 4 | 8u << 24 | 2u << 17)  // 128 x 16, halves to singles
-
-__device__ unsigned place_of(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
-// rows of 16 bytes, eight of them together; the second half of k `leading` bytes further
-__device__ unsigned long long matrix(const void *s, int leading) {
-    return place_of(s) >> 4 & 0x3FFF | (unsigned long long)(leading >> 4) << 16 | 8ull << 32 | 1ull << 46;
-}
-__device__ unsigned load(unsigned at) {
-    unsigned v;
-    asm volatile("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%0}, [%1]; tcgen05.wait::ld.sync.aligned;" : "=r"(v) : "r"(at) : "memory");
-    return v;
-}
-__device__ void store(unsigned at, unsigned v) {
-    asm volatile("tcgen05.st.sync.aligned.32x32b.x8.b32 [%0], {%1,%1,%1,%1,%1,%1,%1,%1};" ::"r"(at), "r"(v) : "memory");
-}
-__device__ void multiply(unsigned d, unsigned long long a, unsigned long long b, bool adds = false) {
-    asm volatile("{.reg .pred p; setp.ne.u32 p, %4, 0;\n tcgen05.mma.cta_group::1.kind::f16 [%0], %1, %2, %3, p;}" ::"r"(d), "l"(a), "l"(b), "r"(SHAPE), "r"((int)adds) : "memory");
-}
-__device__ void multiply_from(unsigned d, unsigned a, unsigned long long b) {
-    asm volatile("tcgen05.mma.cta_group::1.kind::f16 [%0], [%1], %2, %3, 0;" ::"r"(d), "r"(a), "l"(b), "r"(SHAPE) : "memory");
-}
-__device__ void copy(unsigned d, unsigned long long from) {
-    asm volatile("tcgen05.cp.cta_group::1.128x128b [%0], %1;" ::"r"(d), "l"(from) : "memory");
-}
-__device__ void commit(unsigned long long *barrier) {
-    asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" ::"r"(place_of(barrier)) : "memory");
-}
-__device__ void wait(unsigned long long *barrier, int phase = 0) {
-    asm volatile("{.reg .pred p; W: mbarrier.try_wait.parity.shared.b64 p, [%0], %1; @p bra D; bra W; D:}" ::"r"(place_of(barrier)), "r"(phase) : "memory");
-    after();
-}
+#include "tcgen05.cuh"
 #define KERNEL(NAME)                                                                                \
     __device__ void NAME##_(unsigned *out, unsigned base, unsigned own, unsigned *a, unsigned *b,   \
                             unsigned long long *barrier);                                           \
@@ -54,10 +9,8 @@ __device__ void wait(unsigned long long *barrier, int phase = 0) {
         __shared__ alignas(1024) unsigned a[1024];                                                  \
         __shared__ alignas(1024) unsigned b[128];                                                   \
         __shared__ unsigned long long barriers[2];                                                  \
-        if (T < 2)                                                                                  \
-            asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(place_of(barriers + T)) : "memory"); \
-        if (W == 0)                                                                                 \
-            asm volatile("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], 64;" ::"r"(place_of(&slot)) : "memory"); \
+        if (T < 2) begin(barriers + T, 1);                                                          \
+        if (W == 0) take(&slot);                                                                    \
         for (int i = T; i < 1024; i += 128) a[i] = out[T];                                          \
         b[T] = out[T];                                                                              \
         proxy();                                                                                    \
@@ -65,13 +18,10 @@ __device__ void wait(unsigned long long *barrier, int phase = 0) {
         unsigned base = slot;                                                                       \
         NAME##_(out, base, base + (W << 21), a, b, barriers);                                       \
         meet();                                                                                     \
-        if (W == 0)                                                                                 \
-            asm volatile("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, 64;" ::"r"(base));      \
+        if (W == 0) give(base);                                                                     \
     }                                                                                               \
     __device__ void NAME##_(unsigned *out, unsigned base, unsigned own, unsigned *a, unsigned *b,   \
                             unsigned long long *barrier)
-#define A matrix(a, 2048)
-#define B matrix(b, 256)
 
 // @ operand_overwritten: shared-read-write-race
 KERNEL(operand_overwritten) {

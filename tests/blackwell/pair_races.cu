@@ -1,0 +1,91 @@
+// The same between the two blocks of a pair.
+#define OF_PAIRS
+#include "tcgen05.cuh"
+#define R (blockIdx.x & 1)
+__device__ __forceinline__ void meet_all() { before(); asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory"); after(); }
+#define KERNEL(NAME)                                                                                \
+    __device__ void NAME##_(unsigned *out, unsigned base, unsigned own, unsigned *a, unsigned *b,   \
+                            unsigned long long *barrier);                                           \
+    extern "C" __global__ void __cluster_dims__(2, 1, 1) NAME(unsigned *out) {                      \
+        __shared__ unsigned slot;                                                                   \
+        __shared__ alignas(1024) unsigned a[1024];                                                  \
+        __shared__ alignas(1024) unsigned b[128];                                                   \
+        __shared__ unsigned long long barriers[2];                                                  \
+        if (T < 2) begin(barriers + T, 1);                                                          \
+        if (W == 0) take(&slot);                                                                    \
+        for (int i = T; i < 1024; i += 128) a[i] = out[T];                                          \
+        b[T] = out[T];                                                                              \
+        proxy();                                                                                    \
+        meet_all();                                                                                 \
+        unsigned base = slot;                                                                       \
+        NAME##_(out + blockIdx.x * 128, base, base + (W << 21), a, b, barriers);                    \
+        meet_all();                                                                                     \
+        if (W == 0) give(base);                                                                     \
+    }                                                                                               \
+    __device__ void NAME##_(unsigned *out, unsigned base, unsigned own, unsigned *a, unsigned *b,   \
+                            unsigned long long *barrier)
+// @ fellow_loads_too_early: tensor-memory-read-write-race
+KERNEL(fellow_loads_too_early) {
+    if (T == 0 && R == 0) multiply(base, A, B), commit(barrier);
+    if (R == 0 BUG(|| W != 2) FIX(|| true)) wait(barrier);
+    out[T] = load(own);
+}
+// @ fellow_overwrites_operand: shared-read-write-race
+KERNEL(fellow_overwrites_operand) {
+    if (T == 0 && R == 0) multiply(base, A, B), commit(barrier);
+    if (R == 0) wait(barrier);
+    FIX(wait(barrier);)
+    if (R == 1) b[T] = 7;
+    wait(barrier);
+    out[T] = load(own);
+}
+// @ own_overwrites_operand: shared-read-write-race
+KERNEL(own_overwrites_operand) {
+    if (T == 0 && R == 0) multiply(base, A, B), commit(barrier);
+    FIX(wait(barrier);)
+    if (R == 0) a[T] = 7;
+    wait(barrier);
+    out[T] = load(own);
+}
+// @ fellow_stores_late: tensor-memory-write-race
+KERNEL(fellow_stores_late) {
+    if (R == 1) store(own, T), store(own + 8, T), store(own + 16, T), store(own + 24, T), stored();
+    if (R == 0) store(own, T), store(own + 8, T), store(own + 16, T), store(own + 24, T), stored();
+    FIX(meet_all();)
+    BUG(meet();)
+    if (T == 0 && R == 0) multiply(base, A, B, true), commit(barrier);
+    wait(barrier);
+    out[T] = load(own);
+}
+// @ fellow_still_reads: tensor-memory-read-write-race
+KERNEL(fellow_still_reads) {
+    if (T == 0 && R == 0) multiply(base, A, B), commit(barrier);
+    wait(barrier);
+    unsigned v = load(own);
+    FIX(meet_all();)
+    BUG(meet();)
+    if (T == 0 && R == 0) multiply(base, A, B, true), commit(barrier + 1);
+    wait(barrier + 1);
+    out[T] = v + load(own);
+}
+// @ remote_arrival:
+__device__ void arrive_at(unsigned long long *b, int rank) {
+    asm volatile("{.reg .b32 r; mapa.shared::cluster.u32 r, %0, %1; mbarrier.arrive.release.cluster.shared::cluster.b64 _, [r];}" ::"r"(place_of(b)), "r"(rank) : "memory");
+}
+KERNEL(remote_arrival) {
+    __shared__ unsigned long long drained;
+    if (T == 0) begin(&drained, 256);
+    meet_all();
+    if (T == 0 && R == 0) multiply(base, A, B), commit(barrier);
+    wait(barrier);
+    unsigned v = load(own);
+    before();
+    arrive_at(&drained, 0);
+    if (T == 0 && R == 0) {
+        asm volatile("{.reg .pred p; W: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%0], 0; @p bra D; bra W; D:}" ::"r"(place_of(&drained)) : "memory");
+        after();
+        multiply(base, A, B, true), commit(barrier + 1);
+    }
+    wait(barrier + 1);
+    out[T] = v + load(own);
+}
