@@ -108,6 +108,55 @@ def test_a_lost_update_asks_for_an_atomic(update: str, atomic: str) -> None:
         assert atomic in finding.advice
 
 
+ADVICE = """
+extern "C" __global__ void bits(int* d) {
+    struct Pair { unsigned low : 12, high : 12; };
+    __shared__ Pair s;
+    if (threadIdx.x == 0) *(int*)&s = 0;
+    __syncthreads();
+    if (threadIdx.x == 1) s.low = d[0];
+    if (threadIdx.x == 33) s.high = d[1];
+    __syncthreads();
+    d[2] = s.low;
+}
+extern "C" __global__ void widths(int* d) {
+    if (threadIdx.x == 0) atomicAdd((unsigned long long*)d, 1ull << 32);
+    if (threadIdx.x == 32) atomicAdd(d + 1, 1);
+}
+extern "C" __global__ void stencil(int* d) {
+    int i = blockIdx.x * 64 + threadIdx.x, v = d[(i + 1) % 128];
+    d[i] += v;
+}
+extern "C" __global__ void phases(int* d) {
+    __shared__ unsigned long long bar;
+    __shared__ int s[64];
+    unsigned at = (unsigned)__cvta_generic_to_shared(&bar);
+    if (threadIdx.x == 0) asm volatile("mbarrier.init.shared.b64 [%0], 64;" :: "r"(at) : "memory");
+    __syncthreads();
+    s[threadIdx.x] = d[threadIdx.x];
+    asm volatile("mbarrier.arrive.shared.b64 _, [%0];" :: "r"(at) : "memory");
+    d[threadIdx.x] = s[63 - threadIdx.x];
+    asm volatile("{.reg .pred p; W: mbarrier.try_wait.parity.shared.b64 p, [%0], 0;"
+                 "@p bra D; bra W; D:}" :: "r"(at) : "memory");
+}
+"""
+
+
+@pytest.mark.parametrize(("name", "advice"), [
+    ("bits", "Use atomicAnd(), atomicOr()"), ("widths", "Atomics of different widths"),
+    ("stencil", "Blocks are not ordered"), ("phases", "or the wait for an mbarrier"),
+])  # fmt: skip
+def test_advice_goes_by_the_accesses(name: str, advice: str) -> None:
+    """Bit-fields of one word are updates; where warps and blocks race, a barrier is not enough."""
+    kernel = wl.Device("H200").compile(ADVICE)[name]
+    report = kernel.sanitize[2 if name == "stencil" else 1, 64](
+        np.ones(128, np.int32), tools=("racecheck",)
+    )
+
+    assert report.errors
+    assert all(advice in finding.advice for finding in report.errors), str(report)
+
+
 def test_schedules_show_a_changed_result() -> None:
     """Another order of warps gives another result, and the seed is named."""
     kernel = wl.Device("H200").compile(RACY)["racy"]

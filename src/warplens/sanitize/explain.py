@@ -13,10 +13,10 @@ from warplens.execute.memory import DeviceMemory
 from warplens.isa.tensor_memory import has_tensor_memory
 from warplens.lift import layout as at
 from warplens.sanitize import state as st
+from warplens.sanitize.advice import COPIES, race_advice
 from warplens.sanitize.finding import Access, Finding
 from warplens.sanitize.ptx import SharedArray, Sites, callers_of
 from warplens.sanitize.tables import lent_shared, reserved_shared
-from warplens.sanitize.updates import lost_update
 from warplens.sass.model import Instruction, SassKernel
 from warplens.wording import count
 
@@ -28,21 +28,10 @@ _WINDOWS = {
 }  # fmt: skip
 
 
-_COPIES = {"LDGSTS": "asynchronous copy", "UBLKCP": "bulk copy", "UTMALDG": "tensor copy",
-           "UTMASTG": "tensor copy", "UTMAREDG": "tensor copy", "HGMMA": "product",
-           "QGMMA": "product", "IGMMA": "product", "BGMMA": "product",
-           "UTCHMMA": "product", "UTCQMMA": "product", "UTCIMMA": "product",
-           "UTCOMMA": "product", "UTCCP": "copy"}  # fmt: skip
-
-
-_APART = frozenset(_COPIES) - {"LDGSTS"}
-_CORES = frozenset(opcode for opcode in _COPIES if opcode.startswith("UTC"))
-
-
 def kind_of(inst: Instruction) -> str:
     """What an instruction does to memory."""
-    if inst.opcode in _COPIES:
-        return _COPIES[inst.opcode]
+    if inst.opcode in COPIES:
+        return COPIES[inst.opcode]
     if inst.opcode == "UTCATOMSWS":
         return "deallocation"
     is_mbarrier = inst.opcode in ("SYNCS", "ARRIVES", "UTCBAR") and "EXCH" not in inst.modifiers
@@ -190,24 +179,7 @@ def _reason(e: Explainer, record: Record, space: str, address: int) -> tuple[str
 
 # --- racecheck ------------------------------------------------------------------------------------
 
-_REACH = {
-    0: ("different blocks", "Blocks are not ordered: use an atomic, __threadfence() with a "
-        "flag, or separate kernels."),
-    1: ("different warps of the block", "The accesses are not ordered: a __syncthreads() between "
-        "them is missing."),
-    2: ("the same warp", "The accesses are not ordered: a __syncwarp() between them is missing."),
-}  # fmt: skip
-
-
-_CELLS = (
-    "The accesses are not ordered: wait for the first (tcgen05.wait::st, tcgen05.wait::ld), then "
-    "let the threads meet between tcgen05.fence::before_thread_sync and ::after_thread_sync."
-)
-_CORE = (
-    "A product or copy goes on beside the threads. It is over for who has waited for the mbarrier "
-    "of its tcgen05.commit; before it begins, other accesses to its cells must be over "
-    "(tcgen05.wait::st, tcgen05.wait::ld), with a barrier behind them."
-)
+_REACH = {0: "different blocks", 1: "different warps of the block", 2: "the same warp"}
 
 
 def _race(e: Explainer, record: Record) -> Finding | None:
@@ -220,7 +192,6 @@ def _race(e: Explainer, record: Record) -> Finding | None:
     first, second = int(record[st.R_FIRST]), int(record[st.R_SECOND])
     writes = bool(record[st.R_FIRST_KIND]) and bool(record[st.R_SECOND_KIND])
     same = int(record[st.R_CHECK]) == st.C_SAME_VALUE
-    one_step = bool(record[st.R_EXTRA2])
     check = f"{space}-{'write' if writes else 'read-write'}-race"
     accesses = (
         e.access(second, kind_of(e.kernel.instructions[second]), int(record[st.R_SECOND_THREAD]),
@@ -228,27 +199,10 @@ def _race(e: Explainer, record: Record) -> Finding | None:
         e.access(first, kind_of(e.kernel.instructions[first]), int(record[st.R_FIRST_THREAD]),
                  int(record[st.R_FIRST_BLOCK])),
     )  # fmt: skip
-    severity, advice = "error", _REACH[reach][1]
-    if reach == 0 and space == "shared":
-        advice = "Blocks of a cluster are ordered by the cluster's barrier: cluster.sync()."
-    missing = lost_update(e.kernel, first, second)
-    if missing:
-        advice = (f"Both threads read the word, change it and write it back: one update is lost, "
-                  f"and a barrier does not help. Use {missing}.")
-    elif one_step:
-        advice = "Lanes of a warp store different values to one word; the result is undefined."
-    opcodes = [e.kernel.instructions[i].opcode for i in (first, second)]
-    if space == "tensor-memory":
-        advice = _CORE if any(opcode in _APART for opcode in opcodes) else _CELLS
-    elif reach and opcodes[0] in _APART:
-        advice = ("It goes on beside the threads: wait for its mbarrier, or for its group "
-                  "(cp.async.bulk.wait_group, wgmma.wait_group), then for the other threads.")
-    if space == "shared" and opcodes[0] in _CORES:
-        advice = ("The product or copy goes on beside the threads: tcgen05.commit it to an "
-                  "mbarrier and wait for that, here or in a thread that this one waits for.")
-    if reach and opcodes[0] == "LDGSTS":
-        advice = ("The asynchronous copy may still be in flight: wait for its group "
-                  "(__pipeline_wait_prior), then for the other threads (__syncthreads()).")
+    severity = "error"
+    advice, missing = race_advice(
+        e.kernel, first, second, reach, space, one_step=bool(record[st.R_EXTRA2])
+    )
     if int(record[st.R_CHECK]) == st.C_SCOPE:
         check, advice = "narrow-scope-atomic", (
             "One of the atomics has block scope: use a scope that includes both threads."
@@ -282,7 +236,7 @@ def _race(e: Explainer, record: Record) -> Finding | None:
             f"[{count(int(record[st.R_COUNT]), 'hazard')}]",
             f"{accesses[1].what} by {accesses[1].by}: {accesses[1].sass}",
             f"{accesses[0].what} by {accesses[0].by}: {accesses[0].sass}",
-            f"between {_REACH[reach][0]}, __{space}__ {base + offset:#x}: {place}",
+            f"between {_REACH[reach]}, __{space}__ {base + offset:#x}: {place}",
         ),
         accesses=accesses,
         space=space,
@@ -291,6 +245,7 @@ def _race(e: Explainer, record: Record) -> Finding | None:
         target=target,
         count=int(record[st.R_COUNT]),
         advice=advice,
+        reach=2 - reach,
     )  # fmt: skip
 
 

@@ -67,6 +67,7 @@ class Finding:
         space: "shared", "global", "local" or ""; address: the first one seen; size in bytes.
         target: the array or allocation; count: how often it was observed.
         advice: what to do; source: the lines that it is about, each with its neighbours.
+        reach: how far apart the threads of a race are: 1 other warps, 2 other blocks.
     """
 
     tool: str
@@ -82,6 +83,7 @@ class Finding:
     count: int = 1
     advice: str = ""
     source: tuple[str, ...] = ()
+    reach: int = 0
 
     def __post_init__(self) -> None:
         if self.check not in CHECKS:

@@ -433,7 +433,8 @@ class Sanitizer:
         for place, known in enumerate(self.findings):
             same = (known.check, known.file, sorted(known.lines), known.severity)
             if same == key and finding.lines:
-                self.findings[place] = replace(known, count=max(known.count, finding.count))
+                wider = finding if finding.reach > known.reach else known  # it needs more
+                self.findings[place] = replace(wider, count=max(known.count, finding.count))
                 return
         self.findings.append(finding)
 

@@ -67,6 +67,16 @@ def lost_update(kernel: SassKernel, first: int, second: int) -> str:
             continue
         load, atomic = found
         is_atomic = kernel.instructions[other].opcode.startswith(("ATOM", "RED"))
-        if other in (load, store) or is_atomic or read_for(kernel, other) is not None:
+        if other in (load, store) or is_atomic or _puts_back(kernel, other):
             return atomic
     return ""
+
+
+def _puts_back(kernel: SassKernel, access: int) -> bool:
+    """Whether a store, or the store behind a load, puts back what was read."""
+    if read_for(kernel, access) is not None:
+        return True
+    if kernel.instructions[access].opcode not in _LOADS:
+        return False
+    behind = range(access + 1, min(access + _REACH, len(kernel.instructions)))
+    return any((read_for(kernel, k) or (-1,))[0] == access for k in behind)
