@@ -16,11 +16,10 @@ import numpy as np
 
 from warplens.errors import ToolchainError
 from warplens.frontends.frontend import Frontend, GiveDriver
-from warplens.frontends.runtime_inside import Runtime
+from warplens.frontends.runtime_inside import our_runtime
 
 MODULE, TAKER = "cuda.bindings._internal.runtime", "cuda.bindings.cyruntime"
 _BY_VALUE = frozenset({"cudaCreateChannelDesc"})  # returns a structure and asks no driver
-_kept: list[Runtime] = []
 
 
 def _activate(_: GiveDriver) -> None:
@@ -28,11 +27,10 @@ def _activate(_: GiveDriver) -> None:
     named = {name.removeprefix("_"): capsule for name, capsule in capsules.items()}
     ours = [name for name in named if name.startswith("cuda") and name not in _BY_VALUE]
     try:
-        runtime = Runtime(ours)
+        runtime = our_runtime()
     except ToolchainError as error:  # most programs do not call it
         print(f"warplens: cuda.bindings.runtime is not served: {error}", file=sys.stderr)
         return
-    _kept.append(runtime)
     interface = ctypes.pythonapi
     get_pointer, get_name = interface.PyCapsule_GetPointer, interface.PyCapsule_GetName
     get_pointer.restype, get_name.restype = ctypes.c_void_p, ctypes.c_void_p

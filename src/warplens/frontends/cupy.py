@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
-import os
 from pathlib import Path
 
 from warplens.errors import Unsupported
@@ -15,7 +14,7 @@ _PACKAGE = "cupy-cuda13x"
 
 
 def _prepare() -> None:
-    """Before its import: replaces the runtime; CUB's kernels in its modules are not used."""
+    """Before its import: replaces the runtime inside its modules, CUB's and Thrust's included."""
     others = [name for name in ("cupy-cuda12x", "cupy-cuda11x") if _is_installed(name)]
     if others:
         raise Unsupported(
@@ -25,10 +24,11 @@ def _prepare() -> None:
     found = importlib.util.find_spec("cupy_backends")
     if found is None or found.submodule_search_locations is None:
         return
-    os.environ.setdefault("CUPY_ACCELERATORS", "")
     folder = Path(next(iter(found.submodule_search_locations)))
-    for path in (folder / "cuda" / "api").glob("runtime.*.so"):
-        take_over(path)
+    take_over(next((folder / "cuda" / "api").glob("runtime.*.so")))
+    for name in ("cub", "thrust"):
+        for path in (folder.parent / "cupy" / "cuda").glob(f"{name}.*.so"):
+            take_over(path)
 
 
 def _is_installed(name: str) -> bool:

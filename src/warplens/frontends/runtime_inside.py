@@ -1,9 +1,10 @@
-"""CUDA's runtime inside an extension module, replaced by ours.
+"""CUDA's runtime inside an extension module or library, replaced by ours.
 
 Some frameworks link NVIDIA's runtime statically. It asks the driver for tables that are not
-documented, so it gets nowhere on the simulated driver. Where the module has a symbol table, its
-copies of the runtime's functions are made to jump to a library of ours before the module runs, as
-`programs/` does for whole programs. What the runtime adds to the driver is the same code there and
+documented, so it gets nowhere on the simulated driver. The module's copies of the runtime's
+functions are made to jump to a library of ours before the module is used, as `programs/` does for
+whole programs (where they are: `runtime_names`); then the module's initialisers that register its
+kernels run again, and tell ours. What the runtime adds to the driver is the same code there and
 here; here it serves this process's driver.
 """
 
@@ -12,22 +13,24 @@ from __future__ import annotations
 import ctypes
 import mmap
 import platform
+import re
 import struct
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from warplens.driver.cells import called
+from warplens.driver.cells import called, get_text, put_bytes, put_u64
 from warplens.driver.machine import Driver
 from warplens.driver.memory import DEVICE
 from warplens.errors import Unsupported
+from warplens.frontends.runtime_names import find_runtime, read_library
 from warplens.libcuda import place
 from warplens.libcuda.build import build
-from warplens.programs.library import error_texts
-from warplens.programs.program import Program, RuntimeFault
+from warplens.programs.library import configuration_text, error_texts, exported_runtime_names
+from warplens.programs.program import Images, Program, RuntimeFault
 from warplens.programs.runtime import served
 from warplens.programs.runtime.table import SHAPES, RuntimeEntry
-from warplens.toolchain.elf import ElfFile
 
 _C_TYPES: dict[str, Any] = {
     "I32": ctypes.c_int32, "U8": ctypes.c_uint8, "U16": ctypes.c_uint16, "U32": ctypes.c_uint32,
@@ -35,7 +38,11 @@ _C_TYPES: dict[str, Any] = {
     "F32": ctypes.c_float, "F64": ctypes.c_double,
     "Location": ctypes.c_uint64,  # two words, in one register
 }  # fmt: skip
-_JUMP_BYTES, _FUNCTION = 12, 2  # of a jump; the ELF type of functions
+_JUMP_BYTES = 12
+_SPECIAL = ("REGISTER", "KERNEL", "LAUNCH", "COOPERATIVE", "EXTENDED", "LOOKUP")
+_OF_DRIVER = (
+    "cuLaunchKernel", "cuLaunchCooperativeKernel", "cuLaunchKernelEx", "cuGetProcAddress_v2",
+)  # fmt: skip
 _HEAD = """\
 #include <stdatomic.h>
 #include <stdint.h>
@@ -73,9 +80,10 @@ EXPORTED const char *cudaGetErrorString(int code) {
     return "unrecognized error code";
 }
 """
-_WRITTEN = frozenset({
-    "cudaGetLastError", "cudaPeekAtLastError", "cudaGetErrorName", "cudaGetErrorString",
-})  # fmt: skip
+_UNKNOWN = "warplens_unknown_function"
+_MISSING = """\
+EXPORTED int %s(void) { static atomic_int told; return missing(&told, "%s"); }"""
+_DEFINED = re.compile(r"EXPORTED [^(;]*?\b(_?_?cuda[A-Z]\w*)\(|LAUNCHES\((\w+), \d\)")
 
 
 class _Memory:
@@ -91,6 +99,9 @@ class _Memory:
         """Whether only a device reaches an address."""
         found = self._memory.allocation(address)
         return found is not None and found[1].kind == DEVICE
+
+    def show(self, address: int, nbytes: int) -> None:
+        """Nothing: this process sees all of it."""
 
     def words(self, address: int) -> str:
         """What is at an address, for messages."""
@@ -108,6 +119,11 @@ class _Caller:
         """Calls one."""
         return called(kind, function, *arguments)
 
+    @staticmethod
+    def write(address: int, data: bytes) -> None:
+        """Changes bytes."""
+        put_bytes(address, data)
+
 
 class _Here(Program):
     """This process as a program: its driver is the one that is in place, its code is in modules."""
@@ -117,7 +133,10 @@ class _Here(Program):
         self.memory: Any = _Memory(driver)
         self.recorder = None
         self.symbols = {}
+        self._images = Images()
         self._functions = {}
+        for one in _registered:
+            self.register_one(*one)
 
     @property
     def peer(self) -> Any:
@@ -158,90 +177,141 @@ def _callback(entry: RuntimeEntry, here: Callable[[], _Here]) -> Any:
     return ctypes.CFUNCTYPE(ctypes.c_int, *(_C_TYPES[kind] for kind in kinds))(callback)
 
 
-def _text(names: Iterable[str], entries: dict[str, RuntimeEntry]) -> str:
-    slots = {name: slot for slot, name in enumerate(entries)}
-    parts = [_HEAD % (len(slots), error_texts(), len(slots))]
-    for name in names:
+def _called(name: str, types: list[str], slot: int) -> str:
+    """A function that asks Python, whatever its caller holds."""
+    parameters = ", ".join(f"{kind} a{i}" for i, kind in enumerate(types)) or "void"
+    arguments = ", ".join(f"a{i}" for i in range(len(types)))
+    return (
+        f"EXPORTED int {name}({parameters}) {{\n"
+        "    void *type, *value, *traceback;\n"
+        "    int lock = python.ensure();\n"
+        "    python.fetch(&type, &value, &traceback);\n"
+        f"    int code = ((int (*)({', '.join(types) or 'void'}))targets[{slot}])({arguments});\n"
+        "    python.restore(type, value, traceback);\n"
+        "    python.release(lock);\n"
+        "    if (code) last = code;\n    return code;\n}"
+    )
+
+
+def _text(entries: dict[str, RuntimeEntry]) -> str:
+    """The library's text: every function of the runtime, those that are not served refuse."""
+    slots = {name: slot for slot, name in enumerate([*entries, *_SPECIAL])}
+    written = (Path(__file__).parent / "runtime_kernels.c").read_text()
+    parts = [_HEAD % (len(slots), error_texts(), len(slots)), configuration_text()]
+    parts += [f"#define {name} {slots[name]}" for name in _SPECIAL]
+    parts.append(written)
+    defined = {name for pair in _DEFINED.findall("\n".join(parts)) for name in pair}
+    names = {*exported_runtime_names(), *entries}
+    for name in sorted(names - defined):
         plain = name if name in entries else name.removesuffix("_ptsz").removesuffix("_ptds")
-        if plain not in entries:
-            parts.append(f"EXPORTED int {name}(void) {{ static atomic_int told; "
-                         f"return missing(&told, \"{name}\"); }}")  # fmt: skip
-            continue
-        types = [SHAPES[k][0] if k != "Location" else "uint64_t" for k in entries[plain].types]
-        parameters = ", ".join(f"{kind} a{i}" for i, kind in enumerate(types)) or "void"
-        arguments = ", ".join(f"a{i}" for i in range(len(types)))
-        parts.append(
-            f"EXPORTED int {name}({parameters}) {{\n"
-            "    void *type, *value, *traceback;\n"
-            "    int lock = python.ensure();\n"
-            "    python.fetch(&type, &value, &traceback);\n"
-            f"    int code = ((int (*)({', '.join(types) or 'void'}))targets[{slots[plain]}])"
-            f"({arguments});\n"
-            "    python.restore(type, value, traceback);\n"
-            "    python.release(lock);\n"
-            "    if (code) last = code;\n    return code;\n}"
-        )
-    return "\n".join(parts) + "\n"
+        if plain in entries:
+            types = [SHAPES[k][0] if k != "Location" else "uint64_t" for k in entries[plain].types]
+            parts.append(_called(name, types, slots[plain]))
+        else:
+            parts.append(_MISSING % (name, name))
+    return "\n".join([*parts, _MISSING % (_UNKNOWN, "a function of a newer CUDA runtime"), ""])
+
+
+_registered: list[tuple[Any, ...]] = []  # fat binaries, kernels and variables, before the driver
+_program: _Here | None = None
+
+
+def _here() -> _Here:
+    global _program
+    if _program is None:
+        _program = _Here(place.driver())
+    return _program
+
+
+def _register(kind: int, image: int, host: int, name: int, size: int) -> int:
+    one = (kind, image, host, get_text(name) if name else "", size)
+    _registered.append(one)
+    if _program is not None:
+        _program.register_one(*one)
+    return 0
+
+
+def _kernel(host: int, function: int, *_: int) -> int:
+    """The driver's handle of a kernel that the module knows by an address."""
+    program = _here()
+    try:
+        with program.driver.lock:
+            put_u64(function, program.function(host).number)
+    except RuntimeFault as refusal:
+        return refusal.code
+    except BaseException as error:
+        return int(program.driver.failed("cudaLaunchKernel", error))
+    return 0
 
 
 class Runtime:
-    """Our runtime for the functions of some modules."""
+    """Our runtime as a C library."""
 
-    def __init__(self, names: Iterable[str]) -> None:
+    def __init__(self) -> None:
         entries = {name: entry for name, entry in served().items() if _is_served(entry)}
-        text = _text([name for name in sorted(names) if name not in _WRITTEN], entries)
-        self._program: _Here | None = None
-        self._callbacks = [_callback(entry, self._here) for entry in entries.values()]
-        self._library = ctypes.CDLL(str(build(text, "libwarplens-runtime.so")))
-        pointers = [ctypes.cast(one, ctypes.c_void_p).value for one in self._callbacks]
+        callbacks: list[Any] = [_callback(entry, _here) for entry in entries.values()]
+        special = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_uint64] * 5)
+        callbacks += [special(_register), special(_kernel)]
+        self._callbacks = callbacks
+        self._library = ctypes.CDLL(str(build(_text(entries), "libwarplens-runtime.so")))
+        driver = place.library()
+        functions = [*callbacks, *(getattr(driver, name) for name in _OF_DRIVER)]
+        pointers = [ctypes.cast(one, ctypes.c_void_p).value for one in functions]
         table = (ctypes.c_void_p * len(pointers))(*pointers)
         self._library.warplens_connect(ctypes.byref(place.python_functions()), table)
 
-    def _here(self) -> _Here:
-        if self._program is None:
-            self._program = _Here(place.driver())
-        return self._program
-
     def address(self, name: str) -> int:
         """Where a function of ours is."""
-        return ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value or 0
+        found = getattr(self._library, name, None) or getattr(self._library, _UNKNOWN)
+        return ctypes.cast(found, ctypes.c_void_p).value or 0
 
 
-def _functions(path: Path) -> dict[str, tuple[int, int]]:
-    """The runtime's functions in a module: place and size."""
-    found = {}
-    for symbol in ElfFile(path.read_bytes()).symbols:
-        name = symbol.name
-        is_runtime = name.startswith("cuda") and name[4:5].isupper()
-        if is_runtime and symbol.type == _FUNCTION and symbol.size >= _JUMP_BYTES:
-            found[name] = (symbol.value, symbol.size)
-    return found
+@lru_cache(maxsize=1)
+def our_runtime() -> Runtime:
+    """The process's one."""
+    return Runtime()
 
 
-_kept: list[Any] = []  # libraries that modules jump to
+_kept: list[Any] = []  # libraries whose code was changed
 
 
 def take_over(path: Path) -> None:
     """Makes the runtime inside an extension module jump to ours; before the module's import.
 
     Raises:
-        Unsupported: the module has no symbol table, or the processor is no x86-64.
+        Unsupported: its functions are not found, or the processor is no x86-64.
+        OSError: the module cannot be loaded.
     """
-    functions = _functions(path)
-    if "cudaGetDevice" not in functions or platform.machine() != "x86_64":
+    library = read_library(path)
+    found = find_runtime(path, library)
+    if "cudaGetDevice" not in found.functions or platform.machine() != "x86_64":
         raise Unsupported(f"the CUDA runtime inside {path.name}: its functions have no names")
     module = ctypes.CDLL(str(path))
     base = ctypes.c_uint64.from_address(module._handle).value  # of glibc's link_map
-    library = Runtime(functions)
-    _kept.extend((module, library))
-    first = min(place for place, _ in functions.values()) // mmap.PAGESIZE * mmap.PAGESIZE
-    last = max(place for place, _ in functions.values()) + mmap.PAGESIZE
+    runtime = our_runtime()
+    _kept.append(module)
+    _make_jump(base, {place: runtime.address(name) for name, place in found.functions.items()})
+    _run_again(base, library.initialisers, found.registering)
+
+
+def _make_jump(base: int, targets: dict[int, int]) -> None:
+    first = min(targets) // mmap.PAGESIZE * mmap.PAGESIZE
+    last = max(targets) + mmap.PAGESIZE
     libc = ctypes.CDLL(None, use_errno=True)
     region = ctypes.c_void_p(base + first), ctypes.c_size_t(last - first)
     if libc.mprotect(*region, 7):
         raise Unsupported("changing the code of an extension module: the system forbids it")
-    for name, (where, _) in functions.items():
+    for where, target in targets.items():
         # mov rax, address; jmp rax
-        code = b"\x48\xb8" + struct.pack("<Q", library.address(name)) + b"\xff\xe0"
+        code = b"\x48\xb8" + struct.pack("<Q", target) + b"\xff\xe0"
         ctypes.memmove(base + where, code, _JUMP_BYTES)
     libc.mprotect(*region, 5)
+
+
+def _run_again(base: int, initialisers: tuple[int, int], registering: frozenset[int]) -> None:
+    """Runs the initialisers that register kernels: the first time the runtime was NVIDIA's."""
+    place, count = initialisers
+    table = (ctypes.c_uint64 * count).from_address(base + place) if count else ()
+    for address in table:
+        if address - base in registering:
+            ctypes.CFUNCTYPE(None)(address)()

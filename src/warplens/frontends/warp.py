@@ -1,24 +1,26 @@
-"""Warp: its kernels cannot run on the simulated GPU, and the program is told why.
-
-Its library holds NVIDIA's runtime, which asks the driver for undocumented tables. CuPy's copy can
-be led to ours by its functions' names (`runtime_inside`); Warp's has none.
-"""
+"""Warp: the CUDA runtime inside its library is replaced by ours; kernels are its own NVRTC's."""
 
 from __future__ import annotations
 
-import sys
+from importlib.machinery import PathFinder
+from pathlib import Path
 
 from warplens.frontends.frontend import Frontend
+from warplens.frontends.runtime_inside import take_over
 
-WHY = (
-    "warplens: Warp's kernels cannot run on the simulated GPU: the CUDA runtime inside its library "
-    "asks for the driver's undocumented tables, and the library is stripped of the names by which "
-    'it could be led elsewhere. Its device "cpu" is not touched.'
+_PACKAGE = "warp-lang"
+
+
+def _prepare() -> None:
+    """Before its import: replaces the runtime inside its library."""
+    found = PathFinder.find_spec("warp")
+    if found is None or found.origin is None:
+        return
+    library = Path(found.origin).parent / "bin" / "warp.so"
+    if library.exists():
+        take_over(library)
+
+
+FRONTEND = Frontend(
+    module="warp", package=_PACKAGE, first="1.19", before="1.20", prepare=_prepare
 )
-
-
-def _say_so() -> None:
-    print(WHY, file=sys.stderr)
-
-
-FRONTEND = Frontend(module="warp", package="warp-lang", first="1", before="2", prepare=_say_so)

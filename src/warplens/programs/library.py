@@ -172,7 +172,8 @@ def _ingredients() -> tuple[tuple[str, ...], bytes]:
     """The written parts' texts, and a key of everything that the libraries are made of."""
     here = Path(__file__).parent
     names = ("client.c", "runtime.c", "nvtx.c", "runtime12.c", "library.py")
-    texts = tuple((here / name).read_text() for name in names)
+    client, runtime, *others = ((here / name).read_text() for name in names)
+    texts = (client, configuration_text() + runtime, *others)
     made_of = key_of(
         *texts, str(driver_slots()), str(runtime_slots()), str(library_slots()), *_signatures(),
         packages.version_of("nvidia-cuda-runtime"), built.versions(),
@@ -283,6 +284,11 @@ def _host_library_text(library: Library) -> str:
         else:
             parts.append(_MISSING % {"name": name, "result": "unsupported"})
     return "\n".join(parts)
+
+
+def configuration_text() -> str:
+    """The C functions that keep a launch's shape between its call and the kernel's stub."""
+    return (Path(__file__).parent / "configuration.c").read_text()
 
 
 def error_texts() -> str:

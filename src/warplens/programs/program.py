@@ -70,7 +70,7 @@ class Settings:
 
 
 @dataclass(slots=True, eq=False)
-class _Images:
+class Images:
     """Fat binaries by number, and where they are loaded."""
 
     wrappers: dict[int, int] = field(default_factory=dict)
@@ -106,7 +106,7 @@ class Program:
         self.symbols: dict[int, Symbol] = {}
         self.libraries: dict[int, object] = {}  # what host libraries' handles stand for
         self._numbers = itertools.count(1)
-        self._images = _Images()
+        self._images = Images()
         self._functions: dict[tuple[int, int], Function] = {}
         self._output: list[str] = []
         self._told: set[str] = set()
@@ -201,11 +201,15 @@ class Program:
             kind, image, host, *more = struct.unpack_from(f"<{n_words}Q", blob, at + 16)
             start = at + 16 + 8 * n_words
             name = blob[start : start + room].split(b"\0", 1)[0].decode()
-            if kind == _FATBIN:
-                self._images.wrappers[image] = host
-            else:
-                self.symbols[host] = Symbol(kind, image, name, *more)
+            self.register_one(kind, image, host, name, *more)
             at = start + room
+
+    def register_one(self, kind: int, image: int, host: int, name: str, *more: int) -> None:
+        """Takes a fat binary, a kernel or a variable."""
+        if kind == _FATBIN:
+            self._images.wrappers[image] = host
+        else:
+            self.symbols[host] = Symbol(kind, image, name, *more)
 
     def image(self, number: int, gpu: SimulatedGpu) -> LoadedModule:
         """A fat binary, loaded on a GPU when it is first needed there."""
