@@ -11,6 +11,7 @@ from warplens.frontends.frontend import Frontend
 from warplens.frontends.runtime_inside import take_over
 
 _PACKAGE = "cupy-cuda13x"
+_WITH_KERNELS = ("cuda/cub", "cuda/thrust", "random/_generator_api")
 
 
 def _prepare() -> None:
@@ -26,8 +27,8 @@ def _prepare() -> None:
         return
     folder = Path(next(iter(found.submodule_search_locations)))
     take_over(next((folder / "cuda" / "api").glob("runtime.*.so")))
-    for name in ("cub", "thrust"):
-        for path in (folder.parent / "cupy" / "cuda").glob(f"{name}.*.so"):
+    for name in _WITH_KERNELS:
+        for path in (folder.parent / "cupy").glob(f"{name}.*.so"):
             take_over(path)
 
 
