@@ -71,7 +71,8 @@ def test_signature(name: str) -> None:
     for text in PROTOTYPES[name]:
         parts = [part.strip() for part in text.split(",")]
         sizes = [size_of(part) for part in parts if part and part != "void"]
-        stop = next((i for i, p in enumerate(parts) if p.split()[0] in BY_VALUE), None)
+        is_whole = [p.split()[0] in BY_VALUE and "*" not in p for p in parts]
+        stop = is_whole.index(True) if True in is_whole else None
         spelled.append(sizes if stop is None else sizes[: stop + 1])
     assert [BYTES[kind] for kind in entry.types] in spelled, PROTOTYPES[name]
 

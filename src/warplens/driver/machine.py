@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from warplens.driver.arena import Region
-from warplens.driver.memory import Memory
+from warplens.driver.memory import DEVICE, Memory
 from warplens.driver.status import DriverError, Status, described, status_of
 from warplens.driver.timeline import Moment, NodeKind, Stream, Work
 from warplens.errors import ExecutionFault, InputError, WarplensError
@@ -57,6 +57,7 @@ class Pool:
     """A memory pool; memory that is freed is given back at once."""
 
     gpu: SimulatedGpu
+    kind: str = DEVICE  # of memory
     attributes: dict[int, int] = field(default_factory=dict)
     used: int = 0
     most_used: int = 0
@@ -150,8 +151,8 @@ class Driver:
         self._next_handle = _FIRST_HANDLE
         self._threads = threading.local()
         self._primary: dict[int, Context] = {}
-        self._default_pools: dict[int, int] = {}
-        self._pools: dict[int, int] = {}
+        self._default_pools: dict[tuple[int, str], int] = {}
+        self._pools: dict[tuple[int, str], int] = {}
         self._timed = False
         if timed:
             self.keep_times()
@@ -250,20 +251,20 @@ class Driver:
             raise DriverError(Status.CUDA_ERROR_INVALID_CONTEXT, "no context is current")
         return stack[-1]
 
-    def default_pool(self, gpu: SimulatedGpu) -> int:
+    def default_pool(self, gpu: SimulatedGpu, kind: str = DEVICE) -> int:
         """The handle of a GPU's default memory pool."""
-        if gpu.index not in self._default_pools:
-            self._default_pools[gpu.index] = self.handle(Pool(gpu))
-        return self._default_pools[gpu.index]
+        key = gpu.index, kind
+        if key not in self._default_pools:
+            self._default_pools[key] = self.handle(Pool(gpu, kind=kind))
+        return self._default_pools[key]
 
-    def current_pool(self, gpu: SimulatedGpu) -> int:
+    def current_pool(self, gpu: SimulatedGpu, kind: str = DEVICE) -> int:
         """The handle of the pool that allocations in stream order come from."""
-        return self._pools.get(gpu.index) or self.default_pool(gpu)
+        return self._pools.get((gpu.index, kind)) or self.default_pool(gpu, kind)
 
     def set_pool(self, gpu: SimulatedGpu, pool: int) -> None:
         """Chooses that pool."""
-        self.thing(pool, Pool)
-        self._pools[gpu.index] = pool
+        self._pools[gpu.index, self.thing(pool, Pool).kind] = pool
 
     # --- streams ---------------------------------------------------------------------------------
 

@@ -101,6 +101,26 @@ def get_edges(
     put_u64(count, len(found))
 
 
+@entry("cuGraphGetEdges")
+def get_edges_plain(
+    driver: Driver, graph: Pointer, sources: Pointer, targets: Pointer, count: Pointer
+) -> None:
+    """Every edge, as CUDA 12 asks for them."""
+    get_edges(driver, graph, sources, targets, 0, count)
+
+
+@entry("cuGraphNodeGetDependencies")
+def get_dependencies_plain(driver: Driver, node: Pointer, nodes: Pointer, count: Pointer) -> None:
+    """What a node comes after, as CUDA 12 asks for it."""
+    get_dependencies(driver, node, nodes, 0, count)
+
+
+@entry("cuGraphNodeGetDependentNodes")
+def get_dependents_plain(driver: Driver, node: Pointer, nodes: Pointer, count: Pointer) -> None:
+    """What comes after a node, as CUDA 12 asks for it."""
+    get_dependents(driver, node, nodes, 0, count)
+
+
 @entry("cuGraphNodeGetDependencies_v2")
 def get_dependencies(
     driver: Driver, node: Pointer, nodes: Pointer, edges: Pointer, count: Pointer

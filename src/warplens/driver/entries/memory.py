@@ -1,8 +1,9 @@
-"""Device, pinned, managed and registered memory; pools; what pointers are."""
+"""Device, pinned, managed and registered memory; what pointers are."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from warplens.driver.cells import get_i32, get_u64, put_i32, put_u32, put_u64
 from warplens.driver.entries.table import I32, U32, U64, Pointer, entry
@@ -15,16 +16,13 @@ from warplens.driver.timeline import NodeKind
 _PITCH = 512
 _TYPE_HOST, _TYPE_DEVICE = 1, 2
 _MAPPED_FLAG = 2  # CU_MEMHOSTALLOC_DEVICEMAP: all pinned memory is
-_POOL_RELEASE_THRESHOLD = 4
-_POOL_RESERVED, _POOL_RESERVED_HIGH, _POOL_USED, _POOL_USED_HIGH = 5, 6, 7, 8
-_SWITCHES = {1: 1, 2: 1, 3: 1}  # how pools reuse memory; nothing is reused here
 _READ_WRITE = 3
-_ACCESS_BYTES, _LOCATION_DEVICE = 12, 1  # CUmemAccessDesc
 
 
 def _allocate(driver: Driver, nbytes: int, kind: str, pool: int = 0) -> int:
     context = driver.context()
-    gpu = context.gpu
+    owner = driver.thing(pool, Pool) if pool else None
+    gpu = context.gpu if owner is None else owner.gpu
     on_device = kind == DEVICE
     if on_device and gpu.used_bytes + nbytes > gpu.spec.dram_size_bytes:
         raise DriverError(
@@ -36,8 +34,7 @@ def _allocate(driver: Driver, nbytes: int, kind: str, pool: int = 0) -> int:
     )
     if on_device:
         gpu.used_bytes += nbytes
-    if pool:
-        owner = driver.thing(pool, Pool)
+    if owner is not None:
         owner.used += nbytes
         owner.most_used = max(owner.most_used, owner.used)
     return address
@@ -47,7 +44,7 @@ def _free(driver: Driver, address: int, *kinds: str) -> None:
     freed = driver.memory.free(address, *kinds)
     if freed.kind == DEVICE:
         driver.gpus[freed.device].used_bytes -= freed.nbytes
-    if freed.pool:
+    with suppress(DriverError):  # the pool may have ended before its memory
         driver.thing(freed.pool, Pool).used -= freed.nbytes
 
 
@@ -93,7 +90,7 @@ def alloc_async(driver: Driver, address: Pointer, nbytes: U64, stream: Pointer) 
 def alloc_from_pool(
     driver: Driver, address: Pointer, nbytes: U64, pool: Pointer, stream: Pointer
 ) -> None:
-    """Device memory from a pool, in a stream's order."""
+    """Memory from a pool, of the pool's kind, in a stream's order."""
     _alloc_of_pool(driver, address, nbytes, pool, stream)
 
 
@@ -101,7 +98,7 @@ def _alloc_of_pool(driver: Driver, address: int, nbytes: int, pool: int, stream:
     queue = driver.stream(stream)
     capture = capture_of(queue)
     if capture is None:
-        put_u64(address, _allocate(driver, nbytes, DEVICE, pool))
+        put_u64(address, _allocate(driver, nbytes, driver.thing(pool, Pool).kind, pool))
         return
     made, where = graph_allocation(driver, capture.graph, nbytes)
     driver.submit(queue, made.work, made.kind, made.given)
@@ -136,7 +133,12 @@ def free_async(driver: Driver, address: Pointer, stream: Pointer) -> None:
     elif address in driver.graph_memory:
         driver.graph_memory.discard(address)
     elif address:
-        _free(driver, address, DEVICE)
+        _free(driver, address, DEVICE, *_kinds_of_pools(driver, address))
+
+
+def _kinds_of_pools(driver: Driver, address: int) -> tuple[str, ...]:
+    found = driver.memory.allocation(address)
+    return (MANAGED, PINNED) if found is not None and found[1].pool else ()
 
 
 @entry("cuMemHostAlloc")
@@ -287,96 +289,6 @@ def set_pointer_attribute(
     """Copies are always synchronous, which is the only thing that can be asked for."""
     if driver.memory.find(address) is None:
         raise _not_ours(address)
-
-
-# --- pools ---------------------------------------------------------------------------------------
-
-
-@entry("cuDeviceGetDefaultMemPool")
-def default_pool(driver: Driver, pool: Pointer, device: I32) -> None:
-    """A GPU's default pool."""
-    put_u64(pool, driver.default_pool(driver.gpu(device)))
-
-
-@entry("cuDeviceGetMemPool")
-def current_pool(driver: Driver, pool: Pointer, device: I32) -> None:
-    """The pool that allocations come from."""
-    put_u64(pool, driver.current_pool(driver.gpu(device)))
-
-
-@entry("cuDeviceSetMemPool")
-def set_pool(driver: Driver, device: I32, pool: Pointer) -> None:
-    """Chooses it."""
-    driver.set_pool(driver.gpu(device), pool)
-
-
-@entry("cuMemPoolCreate")
-def create_pool(driver: Driver, pool: Pointer, properties: Pointer) -> None:
-    """A pool on the current GPU."""
-    put_u64(pool, driver.handle(Pool(driver.context().gpu)))
-
-
-@entry("cuMemPoolDestroy")
-def destroy_pool(driver: Driver, pool: Pointer) -> None:
-    """Ends a pool; its memory stays until it is freed."""
-    driver.forget(pool, Pool)
-
-
-@entry("cuMemPoolTrimTo")
-def trim_pool(driver: Driver, pool: Pointer, nbytes: U64) -> None:
-    """Freed memory is given back at once."""
-    driver.thing(pool, Pool)
-
-
-@entry("cuMemPoolSetAttribute")
-def set_pool_attribute(driver: Driver, pool: Pointer, attribute: I32, value: Pointer) -> None:
-    """How a pool reuses memory: remembered, without effect."""
-    wide = attribute >= _POOL_RELEASE_THRESHOLD
-    driver.thing(pool, Pool).attributes[attribute] = get_u64(value) if wide else get_i32(value)
-
-
-@entry("cuMemPoolGetAttribute")
-def pool_attribute(driver: Driver, pool: Pointer, attribute: I32, value: Pointer) -> None:
-    """What a pool has used, and the above."""
-    found = driver.thing(pool, Pool)
-    if attribute in _SWITCHES:
-        put_i32(value, found.attributes.get(attribute, _SWITCHES[attribute]))
-        return
-    known = {
-        _POOL_RELEASE_THRESHOLD: found.attributes.get(attribute, 0),
-        _POOL_RESERVED: found.used,
-        _POOL_RESERVED_HIGH: found.most_used,
-        _POOL_USED: found.used,
-        _POOL_USED_HIGH: found.most_used,
-    }
-    if attribute not in known:
-        raise DriverError(Status.CUDA_ERROR_NOT_SUPPORTED, f"pool attribute {attribute}")
-    put_u64(value, known[attribute])
-
-
-@entry("cuMemPoolSetAccess")
-def set_pool_access(driver: Driver, pool: Pointer, access: Pointer, count: U64) -> None:
-    """A pool's own GPU always has access; others get it, to all memory of that GPU."""
-    found = driver.thing(pool, Pool)
-    for index in range(count):
-        place = access + _ACCESS_BYTES * index
-        kind, device, flags = (get_i32(place + 4 * word) for word in range(3))
-        if kind != _LOCATION_DEVICE or (not flags and device == found.gpu.index):
-            raise DriverError(Status.CUDA_ERROR_INVALID_VALUE, f"access of location {kind}")
-        gpu = driver.gpu(device)
-        if flags:
-            found.access[device] = flags
-            driver.show(gpu, found.gpu)
-        else:
-            found.access.pop(device, None)
-
-
-@entry("cuMemPoolGetAccess")
-def pool_access(driver: Driver, access: Pointer, pool: Pointer, location: Pointer) -> None:
-    """The same, asked."""
-    found, device = driver.thing(pool, Pool), get_i32(location + 4)
-    is_own = device == found.gpu.index
-    put_i32(access, _READ_WRITE if is_own else found.access.get(device, 0))
 
 
 # --- hints about managed memory ------------------------------------------------------------------
