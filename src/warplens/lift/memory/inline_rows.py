@@ -5,7 +5,9 @@ from __future__ import annotations
 from warplens.lift import layout as at
 from warplens.lift import vector_ir
 from warplens.lift.engines.llvm_lanes import Value
+from warplens.lift.memory.index_rows import next_row
 from warplens.lift.memory.shared_loads import inline_shared, load_row
+from warplens.lift.regions.address_patterns import IndexRow
 from warplens.lift.regions.writer import RegionWriter
 
 
@@ -69,11 +71,14 @@ def fast_place(w: RegionWriter, space: str, site: str, address: tuple[Value, Val
     return test, w.emit(f"getelementptr i8, ptr {host}, i64 {wide}")
 
 
-def _fetch_ahead(w: RegionWriter, site: str, place: str, size: int) -> None:
+def fetch_ahead(w: RegionWriter, site: str, place: str, size: int, *,
+                writes: bool = False) -> str:  # fmt: skip
     """Asks for a row that comes soon if rows go on as in the last two executions.
 
     In a loop the warp's own rows count, elsewhere those of one warp after the other. Processors
-    follow small steps by themselves, but not across pages or among many other accesses.
+    follow small steps by themselves, but not across pages or among many other accesses. Rows that
+    will be written are asked for as such: a store waits for its line too. Gives the step to the
+    next row (i64), 0 if rows do not go on.
     """
     slot = "0"
     if w.block.in_loop:
@@ -88,13 +93,16 @@ def _fetch_ahead(w: RegionWriter, site: str, place: str, size: int) -> None:
     w.line(f"store i32 {step}, ptr {step_place}, align 4")
     steady = w.emit(f"icmp eq i32 {step}, {old_step}")
     ahead = w.emit(f"select i1 {steady}, i32 {step}, i32 0")
-    distance = w.emit(f"sext i32 {ahead} to i64")
+    distance = on = w.emit(f"sext i32 {ahead} to i64")
     if not w.block.in_loop:
         distance = w.emit(f"shl i64 {distance}, 1")
+    elif size == 16:  # 512 bytes a round: one round ahead is too late
+        distance = w.emit(f"shl i64 {distance}, 2")
     for line in range(max(1, size // 2)):
         there = w.emit(f"add i64 {distance}, {64 * line}")
         there = w.emit(f"getelementptr i8, ptr {place}, i64 {there}")
-        w.line(f"call void @llvm.prefetch.p0(ptr {there}, i32 0, i32 3, i32 1)")
+        w.line(f"call void @llvm.prefetch.p0(ptr {there}, i32 {int(writes)}, i32 3, i32 1)")
+    return on
 
 
 def store_row(w: RegionWriter, place: str, values: list[Value], size: int,
@@ -147,11 +155,12 @@ def _skip_scattered(w: RegionWriter, site: str, slow: str) -> None:
 
 
 def inline_loads(w: RegionWriter, space: str, site: str, address: tuple[Value, Value | None, int],
-                 size: int, mask: str, signed: bool,
-                 slot: int) -> list[tuple[str, str, list[str]]]:  # fmt: skip
+                 size: int, mask: str, signed: bool, slot: int,
+                 indices: IndexRow | None = None) -> list[tuple[str, str, list[str]]]:  # fmt: skip
     """The patterns served inline: (label behind the load, last label, words) of each.
 
-    The code goes on where the general path is to be written.
+    The code goes on where the general path is to be written. Of a row of indices the next one is
+    noted.
     """
     if space not in ("global", "shared") or not w.inline_rows:
         return []
@@ -164,7 +173,9 @@ def inline_loads(w: RegionWriter, space: str, site: str, address: tuple[Value, V
     test, place = fast_place(w, space, site, address, size, mask)
     w.line(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
     w.module.start(fast)
-    _fetch_ahead(w, site, place, size)
+    step = fetch_ahead(w, site, place, size)
+    if indices is not None:
+        indices.ahead = next_row(w, site, place, step)
     words = load_row(w, place, size, signed)
     count_row(w, slot)
     w.line(f"br label %{done}")

@@ -12,6 +12,7 @@ from warplens.lift import layout as at
 from warplens.lift.decode.binding import BindingError, Bound, access_bytes, wide_parts
 from warplens.lift.engines.host import HostFeatures
 from warplens.lift.engines.llvm_lanes import Value
+from warplens.lift.memory import index_rows
 from warplens.lift.memory.addresses import (
     address_of,
     get_scratch,
@@ -25,7 +26,14 @@ from warplens.lift.memory.addresses import (
     write_words,
 )
 from warplens.lift.memory.checks import check_lanes
-from warplens.lift.memory.inline_rows import count_row, fast_place, inline_loads, store_row
+from warplens.lift.memory.index_rows import ask_ahead
+from warplens.lift.memory.inline_rows import (
+    count_row,
+    fast_place,
+    fetch_ahead,
+    inline_loads,
+    store_row,
+)
 from warplens.lift.memory.lane_rows import serve
 from warplens.lift.memory.sites import (
     SPACES,
@@ -108,8 +116,10 @@ def _load_words(w: RegionWriter, item: Bound, space: str, size: int, address: _A
     site_index, slot = new_site(w, space, size, "load", True)
     site, mask = site_pointer(w, site_index), w.lanes_mask()
     mask = check_lanes(w, space, at.ACCESS_READ, size, address, site_index, mask)
+    ask_ahead(w, site, address, writes=False)
+    indices = index_rows.find(w, item)
     found = serve(w, item, site, address, slot) or inline_loads(
-        w, space, site, address, size, mask, signed, slot
+        w, space, site, address, size, mask, signed, slot, indices
     )
     imm = put_address(w, space, address)
     call(w, f"wl.{space}.load.{size}", site, mask, imm, slot)
@@ -131,6 +141,11 @@ def _load_words(w: RegionWriter, item: Bound, space: str, size: int, address: _A
             ))
             for k in range(len(values))
         ]  # fmt: skip
+    if indices is not None and indices.ahead:
+        (_, end, _), = found
+        pairs = f"[ {indices.ahead}, %{end} ], [ null, %{slow_end} ]"
+        indices.row, indices.ahead = values[0], w.emit(f"phi ptr {pairs}")
+        w.index_rows[indices.user] = indices
     return values
 
 
@@ -179,12 +194,15 @@ def _store_words(w: RegionWriter, item: Bound, space: str, size: int, address: _
         for k, value in enumerate(values):
             put_scratch(w, VALUES + k, value)
     mask = check_lanes(w, space, at.ACCESS_WRITE, size, address, site_index, mask)
+    ask_ahead(w, site, address, writes=True)
     done = w.module.label("stored")
     if space in ("global", "shared") and w.inline_rows:
         test, place = fast_place(w, space, site, address, size, mask)
         fast, slow = w.module.label("row"), w.module.label("walk")
         w.line(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
         w.module.start(fast)
+        if space == "global" and size == 16:
+            fetch_ahead(w, site, place, size, writes=True)
         store_row(w, place, values, size, mask if space == "shared" and size == 4 else None)
         count_row(w, slot)
         w.line(f"br label %{done}")

@@ -1,6 +1,6 @@
 """What has been found out about the addresses in registers: the writer keeps it for later accesses.
 
-`memory/lane_rows.py` and `memory/shared_loads.py` find it and make use of it.
+`memory/lane_rows.py`, `memory/shared_loads.py` and `memory/index_rows.py` find it and use it.
 """
 
 from __future__ import annotations
@@ -41,3 +41,18 @@ class Pattern:
     wrap: str
     apart: str
     site: str
+
+
+@dataclass(slots=True)
+class IndexRow:
+    """A row of indices and the access that goes through it.
+
+    Attributes:
+        user: number of that access; scale: bytes from one index to the next.
+        row, ahead: the present row's words, and a pointer to the next row (null: not known).
+    """
+
+    user: int
+    scale: int
+    row: str = ""
+    ahead: str = ""

@@ -19,7 +19,7 @@ from warplens.lift.decode.binding import (
 )
 from warplens.lift.engines.host import HostFeatures
 from warplens.lift.engines.llvm_lanes import LlvmLanes, Value
-from warplens.lift.regions.address_patterns import LaneRows, Pattern
+from warplens.lift.regions.address_patterns import IndexRow, LaneRows, Pattern
 from warplens.lift.regions.emitter import ModuleText
 from warplens.lift.regions.lifted import Counter
 from warplens.lift.regions.operands import Operands
@@ -73,6 +73,7 @@ class RegionWriter:
         # loads that are served together, by instruction; how many areas each region needs for them
         self.lane_rows: dict[int, tuple[LaneRows, int]] = {}
         self.areas: dict[int, int] = {}
+        self.index_rows: dict[int, IndexRow] = {}  # by the access that goes through them
         self.mask = "%mask"
         self.split: str | None = None
         self.true_slot = 0  # counter of lanes that execute the present instruction

@@ -1,0 +1,135 @@
+"""Rows of indices: what the next warp will access through its own is asked for a warp ahead.
+
+A row of words is loaded, each is multiplied and added to a pointer, and the lanes go where it
+leads. The processor cannot know the next warp's places before that warp runs; but the next row of
+indices is in memory already, one step behind the present one.
+"""
+
+from __future__ import annotations
+
+from warplens.lift import layout as at
+from warplens.lift.decode.binding import Bound, access_bytes
+from warplens.lift.engines.llvm_lanes import Value
+from warplens.lift.regions.address_patterns import IndexRow
+from warplens.lift.regions.writer import RegionWriter
+from warplens.lift.vector_ir import V, splat
+from warplens.sass.model import Imm, Mem, Reg
+
+
+def _scale(item: Bound, index: int) -> tuple[int, int] | None:
+    """Destination and factor of an IMAD.WIDE that multiplies register `index` by a number."""
+    operands = item.inst.operands
+    if item.inst.opcode != "IMAD" or "WIDE" not in item.inst.modifiers or len(operands) != 4:
+        return None
+    to, factor, number, _ = operands
+    if not (isinstance(to, Reg) and isinstance(factor, Reg) and isinstance(number, Imm)):
+        return None
+    return (to.index, number.bits) if factor.index == index else None
+
+
+def _is_word_access(item: Bound) -> bool:
+    return (
+        item.op.role in ("load", "store")
+        and item.op.attributes.get("space") == "global"
+        and access_bytes(item.inst) == 4
+    )
+
+
+def _is_plain(mem: Mem | None) -> bool:
+    return mem is not None and mem.uniform is None and mem.scale == 1
+
+
+def find(w: RegionWriter, item: Bound) -> IndexRow | None:
+    """The access that goes where the words lead that the present instruction loads."""
+    to = next((o for o in item.inst.operands if isinstance(o, Reg)), None)
+    if to is None or not _is_word_access(item) or not w.inline_rows or w.watch.checks:
+        return None
+    index: int | None = to.index
+    pointers: dict[int, int] = {}
+    for i in range(w.index + 1, w.block.end):
+        later = w.bound[i]
+        mem = next((o for o in later.inst.operands if isinstance(o, Mem)), None)
+        base = None if mem is None or mem.base is None else mem.base.index
+        if base in pointers and _is_word_access(later) and _is_plain(mem):
+            return IndexRow(i, pointers[base])
+        made = None if index is None else _scale(later, index)
+        for key in later.writes:
+            pointers.pop(key, None)
+            pointers.pop(key - 1, None)
+            index = None if key == index else index
+        if made is not None:
+            pointers[made[0]] = made[1]
+        if index is None and not pointers:
+            return None
+    return None
+
+
+def next_row(w: RegionWriter, site: str, place: str, step: str) -> str:
+    """Pointer to the row `step` (i64) bytes behind `place`; null where the array has none there."""
+    host = w.emit(f"load i64, ptr {w.emit(f'getelementptr i8, ptr {site}, i64 {at.SITE_HOST}')}")
+    limit = w.emit(f"load i32, ptr {w.emit(f'getelementptr i8, ptr {site}, i64 {at.SITE_LIMIT}')}")
+    there = w.emit(f"getelementptr i8, ptr {place}, i64 {step}")
+    offset = w.emit(f"sub i64 {w.emit(f'ptrtoint ptr {there} to i64')}, {host}")
+    last = w.emit(f"add i64 {offset}, 124")
+    room = w.emit(f"zext i32 {limit} to i64")
+    inside = w.emit(f"icmp ult i64 {last}, {room}")
+    begins = w.emit(f"icmp ult i64 {offset}, {room}")
+    return w.emit(f"select i1 {w.emit(f'and i1 {inside}, {begins}')}, ptr {there}, ptr null")
+
+
+def ask_ahead(w: RegionWriter, site: str, address: tuple[Value, Value | None, int], *,
+              writes: bool) -> None:  # fmt: skip
+    """Asks for what the next warp will access, if the present access goes through a row."""
+    found = w.index_rows.pop(w.index, None)
+    if found is None or not found.ahead:
+        return
+    name = f"wl.ahead.{'store' if writes else 'load'}"
+    w.module.helper(name, _helper(name, writes))
+    low, _, offset = address
+    w.line(
+        f"call void @{name}(ptr {site}, ptr {found.ahead}, {V} {found.row}, {V} {low.ref}, "
+        f"i32 {offset & 0xFFFFFFFF}, i32 {found.scale})"
+    )
+
+
+def _helper(name: str, writes: bool) -> str:
+    """@wl.ahead.*: asks for 32 places in the allocation that the site remembers, if lanes went to
+    places of their own there the last time."""
+    lanes = "\n".join(
+        f"""  %p{i} = getelementptr i32, ptr %buffer, i64 {i}
+  %o{i} = load i32, ptr %p{i}, align 4
+  %w{i} = zext i32 %o{i} to i64
+  %h{i} = getelementptr i8, ptr %host, i64 %w{i}
+  call void @llvm.prefetch.p0(ptr %h{i}, i32 {int(writes)}, i32 3, i32 1)"""
+        for i in range(32)
+    )
+    return f"""define internal void @{name}(ptr %site, ptr %next, {V} %row, {V} %low, i32 %imm,
+    i32 %scale) noinline {{
+entry:
+  %sp = getelementptr i8, ptr %site, i64 {at.SITE_SCATTERED}
+  %scattered = load i32, ptr %sp, align 4
+  %was = icmp ne i32 %scattered, 0
+  %is = icmp ne ptr %next, null
+  %go = and i1 %was, %is
+  br i1 %go, label %ask, label %done
+ask:
+  %new = load {V}, ptr %next, align 4
+  %apart = sub {V} %new, %row
+{splat("%factor", "%scale")}
+  %away = mul {V} %apart, %factor
+  %bp = getelementptr i8, ptr %site, i64 {at.SITE_LOW}
+  %base = load i32, ptr %bp, align 4
+  %delta = sub i32 %imm, %base
+{splat("%dv", "%delta")}
+  %here = add {V} %low, %dv
+  %off = add {V} %here, %away
+  %buffer = alloca {V}, align 128
+  store {V} %off, ptr %buffer, align 128
+  %hp = getelementptr i8, ptr %site, i64 {at.SITE_HOST}
+  %ha = load i64, ptr %hp, align 8
+  %host = inttoptr i64 %ha to ptr
+{lanes}
+  br label %done
+done:
+  ret void
+}}"""
