@@ -22,14 +22,20 @@ libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 PIECE, PRIVATE_ANONYMOUS_NORESERVE = 1 << 20, 0x4022
 CODE = '''
 @table = internal constant [2097152 x i8] zeroinitializer
+define internal i32 @wl.more(i32 %x, i32 %n) noinline {{
+  %y = add i32 %x, %n
+  ret i32 %y
+}}
+
 define i32 @region0(ptr %w, ptr %env) {{
   %i = load i64, ptr %w
   %p = getelementptr i8, ptr @table, i64 %i
   %v = load i8, ptr %p
   %x = zext i8 %v to i32
-  %y = add i32 %x, {}
+  %y = call i32 @wl.more(i32 %x, i32 {})
   ret i32 %y
-}}'''
+}}
+'''
 
 def reserve(size):
     return libc.mmap(None, size, 0, PRIVATE_ANONYMOUS_NORESERVE, -1, 0)
@@ -48,7 +54,7 @@ print(run(ctypes.addressof(index), None))
 
 
 @pytest.mark.skipif(platform.system() != "Linux", reason="maps memory as Linux does")
-def test_code_and_constants_lie_together() -> None:
+def test_code_reaches_constants_beside_it_and_helpers_far_away() -> None:
     done = subprocess.run([sys.executable, "-c", _SCATTERED], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "7"

@@ -236,6 +236,7 @@ def execute(program: Program, image: ModuleImage, memory: DeviceMemory,
     n_workers = 1 if reason else _wanted_workers(program, config, blocks)
     started = time.perf_counter()
     is_large = blocks * warps_of(config) >= _FAST_FROM_WARPS and not config.block_order
+    program.get_ready(is_large)
     if is_large or program.seconds_run > _patience(program):
         program.make_fast(wait=False)
 

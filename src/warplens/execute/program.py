@@ -34,6 +34,7 @@ from warplens.toolchain.cubin import Cubin
 
 families.load_all()
 
+_SOON_FAST = 500  # instructions that tier 1 takes a tenth of a second for
 _ADDRESS_RELOCATIONS = ("R_CUDA_64", "R_CUDA_G64", "R_CUDA_FUNC_DESC_64")
 
 
@@ -79,7 +80,7 @@ class Program:
     """A kernel's machine code and tables."""
 
     lifted: Lifted
-    code: jit.MachineCode
+    code: jit.MachineCode | None  # of tier 0; None: not compiled yet
     regions: npt.NDArray[np.int64]
     region_of: npt.NDArray[np.int64]
     code_map: npt.NDArray[np.int64]
@@ -104,6 +105,20 @@ class Program:
     spares: dict[object, list[Any]] = field(default_factory=dict)
     banks: dict[object, npt.NDArray[np.uint8]] = field(default_factory=dict)
 
+    def get_ready(self, is_large: bool) -> None:
+        """Compiles what has not been compiled; tier 1 right away for a large launch of a short
+        kernel, which would spend more in tier 0 until then."""
+        with self._turn:
+            if self.code is not None or self._fast_code is not None:
+                return
+            is_short = len(self.lifted.kernel.instructions) <= _SOON_FAST
+            if is_large and is_short and not self.is_fast and not self.observed:
+                self.is_fast = True
+                self._put_fast_code()
+                return
+            self.code = jit.compile_lifted(self.lifted, self.features)
+            self.regions[:] = self.code.addresses
+
     def make_fast(self, wait: bool = True) -> None:
         """Compiles tier 1 and puts it in place; a running launch goes on with the new code.
 
@@ -124,11 +139,16 @@ class Program:
         return self._fast_code is not None
 
     def _compile_fast(self) -> None:
+        with self._turn:
+            self._put_fast_code()
+
+    def _put_fast_code(self) -> None:
         lifted = lift(self.lifted.kernel, self.features, self.observed, tier=1)
         self._fast_code = jit.compile_lifted(lifted, self.features)
         self.regions[:] = self._fast_code.addresses
 
     _fast_code: jit.MachineCode | None = None
+    _turn: threading.Lock = field(default_factory=threading.Lock)
     _host: HostCode | None = None
 
     def given(self, parameters: bytes) -> bytes:
@@ -166,15 +186,14 @@ def lifted_of(kernel: SassKernel, cubin: Cubin, features: HostFeatures | None = 
 def prepare(kernel: SassKernel, cubin: Cubin, features: HostFeatures | None = None,
             observe: bool | Watch = False, single: bool = False,
             lifted: Lifted | None = None) -> Program:  # fmt: skip
-    """Lifts a kernel, if that is not done, and compiles it; see `lifted_of`.
+    """Lifts a kernel, if that is not done; its first launch compiles it. See `lifted_of`.
 
     Raises:
         Unsupported: it uses instructions or device functions that are not known.
     """
     features = features or host_features()
     lifted = lifted or lifted_of(kernel, cubin, features, observe, single)
-    code = jit.compile_lifted(lifted, features)
-    return assemble(lifted, code, cubin, features, observe=observe, single=single)
+    return assemble(lifted, None, cubin, features, observe=observe, single=single)
 
 
 _SAMPLING = frozenset({"TEX", "TLD", "TLD4", "TXD", "TXQ", "SULD", "SUST", "SURED"})
@@ -201,9 +220,9 @@ def _refuse_unknown(kernel: SassKernel, cubin: Cubin) -> None:
         )
 
 
-def assemble(lifted: Lifted, code: jit.MachineCode, cubin: Cubin, features: HostFeatures, *,
+def assemble(lifted: Lifted, code: jit.MachineCode | None, cubin: Cubin, features: HostFeatures, *,
              observe: bool | Watch = False, single: bool = False) -> Program:  # fmt: skip
-    """A lifted kernel and its machine code, with the tables that the runner needs."""
+    """A lifted kernel and its machine code, if there is some, with the runner's tables."""
     kernel = lifted.kernel
     code_map = np.full(len(kernel.instructions), -1, np.int64)
     for block in lifted.layout.blocks:
@@ -211,7 +230,7 @@ def assemble(lifted: Lifted, code: jit.MachineCode, cubin: Cubin, features: Host
     return Program(
         lifted=lifted,
         code=code,
-        regions=np.array(code.addresses, np.int64),
+        regions=np.array(code.addresses if code else [0] * len(lifted.layout.regions), np.int64),
         region_of=np.array(lifted.layout.region_of, np.int64),
         code_map=code_map,
         bank2=new_bank(kernel.constants.get(2, b"")),

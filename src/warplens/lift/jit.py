@@ -1,9 +1,14 @@
-"""Machine code for lifted kernels: parse, a few cheap passes, emit; objects are cached on disk."""
+"""Machine code for lifted kernels: parse, a few cheap passes, emit; objects are cached on disk.
+
+Helpers are compiled apart, once for all kernels of the machine (helper_code.py).
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import llvmlite
@@ -11,11 +16,13 @@ import llvmlite.binding as llvm
 
 from warplens.lift.engines import llvm_lanes
 from warplens.lift.engines.host import HostFeatures
+from warplens.lift.helper_code import divide
 from warplens.lift.regions.lifted import Lifted
 from warplens.toolchain.cache import default_cache
 
 _lock = threading.Lock()
 _ready = False
+_helpers: dict[str, llvm.ExecutionEngine] = {}  # own the code of helpers, by the unit's key
 
 
 def _initialize() -> None:
@@ -66,6 +73,66 @@ def _emit(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> bytes:
     return data
 
 
+def _machine(features: HostFeatures, tier: int) -> llvm.TargetMachine:
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=features.cpu, features=features.features, opt=tier, reloc="pic", codemodel="small",
+    )  # fmt: skip
+
+
+def _object(ir: str, machine: llvm.TargetMachine, tier: int) -> bytes:
+    """Machine code of a module."""
+    module = llvm.parse_assembly(ir)
+    module.triple = machine.triple
+    module.data_layout = str(machine.target_data)
+    module.verify()
+    if tier > 0:
+        _optimize(module, machine)
+    return _emit(module, machine)
+
+
+def _engine(data: bytes, machine: llvm.TargetMachine) -> llvm.ExecutionEngine:
+    """An object's code in memory.
+
+    LLVM's own memory manager may map a module's sections further apart than code can reach;
+    llvmlite's reserves one block for all of them.
+    """
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine, use_lmm=True)
+    engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+    engine.finalize_object()
+    return engine
+
+
+def _keep_helpers(key: str, names: Sequence[str], data: bytes, features: HostFeatures) -> None:
+    """Helpers in memory for as long as the process lives; kernels find them by name."""
+    engine = _engine(data, _machine(features, 1))
+    for name in names:
+        llvm.add_symbol(name, engine.get_function_address(name))
+    _helpers[key] = engine
+
+
+def _has_helpers(listed: list[list[str]], features: HostFeatures) -> bool:
+    """Whether all helpers that a kernel calls are in memory or come from the cache."""
+    for key, *names in listed:
+        if key not in _helpers:
+            data = default_cache().get("helpers", key)
+            if data is None:
+                return False
+            _keep_helpers(key, names, data, features)
+    return True
+
+
+def _compile(ir: str, features: HostFeatures, tier: int, salt: str) -> tuple[bytes, bytes]:
+    """A kernel's machine code, and what helpers it calls."""
+    kernel, units = divide(ir, salt)
+    listed = [[unit.key, *unit.names] for unit in units]
+    for unit, one in zip(units, listed, strict=True):
+        if not _has_helpers([one], features):
+            data = _object(unit.ir, _machine(features, 1), 1)
+            default_cache().put("helpers", unit.key, data)
+            _keep_helpers(unit.key, unit.names, data, features)
+    return _object(kernel, _machine(features, tier), tier), json.dumps(listed).encode()
+
+
 def compile_ir(ir: str, n_regions: int, features: HostFeatures, tier: int) -> MachineCode:
     """Compiles a lifted kernel's module, or takes its object from the cache.
 
@@ -74,31 +141,15 @@ def compile_ir(ir: str, n_regions: int, features: HostFeatures, tier: int) -> Ma
     """
     with _lock:
         _initialize()
-        target = llvm.Target.from_default_triple()
-        machine = target.create_target_machine(
-            cpu=features.cpu, features=features.features, opt=tier, reloc="pic",
-            codemodel="small",
-        )  # fmt: skip
         cache = default_cache()
-        versions = f"{llvm.llvm_version_info}\n{llvmlite.__version__}"
-        text = f"{tier}/in order/{features.key()}\n{versions}\n{ir}"
-        key = hashlib.sha256(text.encode()).hexdigest()
-        data = cache.get("object", key)
-        if data is None:
-            module = llvm.parse_assembly(ir)
-            module.triple = target.triple
-            module.data_layout = str(machine.target_data)
-            module.verify()
-            if tier > 0:
-                _optimize(module, machine)
-            data = _emit(module, machine)
-            cache.put("object", key, data)
-        empty = llvm.parse_assembly("")
-        # LLVM's own memory manager may map a module's sections further apart than code can reach;
-        # llvmlite's reserves one block for all of them.
-        engine = llvm.create_mcjit_compiler(empty, machine, use_lmm=True)
-        engine.add_object_file(llvm.ObjectFileRef.from_data(data))
-        engine.finalize_object()
+        salt = f"{features.key()}\n{llvm.llvm_version_info}\n{llvmlite.__version__}"
+        key = hashlib.sha256(f"{tier}/helpers apart/{salt}\n{ir}".encode()).hexdigest()
+        kept = cache.get("object", key)
+        listed, data = (b"", b"") if kept is None else kept.split(b"\n", 1)
+        if not data or not _has_helpers(json.loads(listed), features):
+            data, listed = _compile(ir, features, tier, salt)
+            cache.put("object", key, listed + b"\n" + data)
+        engine = _engine(data, _machine(features, tier))
         addresses = tuple(
             engine.get_function_address(f"region{i}") for i in range(n_regions)
         )
