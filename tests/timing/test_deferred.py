@@ -176,3 +176,15 @@ def test_large_arrays_are_sampled_at_once(monkeypatch: pytest.MonkeyPatch) -> No
 
     assert launch._code._watched
     assert run.metric(TIME) == taken_at_once("branch", arguments(1))
+
+
+def test_arrays_that_were_traced_before_are_not_copied() -> None:
+    """A digest tells; without an earlier trace of that shape there is none either."""
+    launch = kernel("branch")[16, 128]
+    first = launch(*arguments(1))
+    assert first._timer.kept_bytes
+    time = first.metric(TIME)
+    same, other = launch(*arguments(1)), launch(*arguments(2))
+    assert same._timer.kept_bytes == 0 and other._timer.kept_bytes
+    assert same.metric(TIME) == time
+    assert other.metric(TIME) == pytest.approx(taken_at_once("branch", arguments(2)), rel=0.01)

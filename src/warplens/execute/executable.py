@@ -270,4 +270,5 @@ class ExecutableLaunch:
         """
         if program is None:
             program = self.code.interleaved if self.config.interleave else self.code.program
-        return engine.execute(program, self.variables, self.memory, self.config)
+        config = replace(self.config, is_blind=lambda: not self.code.depends_on_memory)
+        return engine.execute(program, self.variables, self.memory, config)

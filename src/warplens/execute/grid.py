@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from warplens.errors import LimitExceeded
+from warplens.errors import ExecutionFault, LimitExceeded
 from warplens.execute import run_layout
 from warplens.execute.execution import COLUMNS, Execution
-from warplens.execute.launch import LaunchConfig, Launching, OrderNeeded, turns_of
+from warplens.execute.launch import LaunchConfig, Launching, OrderNeeded, places_of, turns_of
 from warplens.execute.memory import DeviceMemory
 from warplens.execute.program import ModuleImage, Program, lifted_of, load_module, prepare
 from warplens.execute.spares import give_back, worker_for
@@ -240,8 +240,13 @@ def execute(program: Program, image: ModuleImage, memory: DeviceMemory,
     if is_large or program.seconds_run > _patience(program):
         program.make_fast(wait=False)
 
+    places = places_of(memory, config) if n_workers > 1 and config.deterministic else None
+    known = None if places is None else program.outcomes.get(places)
+    if known:
+        reason, n_workers = known, 1
+
     def make(n: int) -> Launching:
-        return Launching(program, image, memory, config, n)
+        return Launching(program, image, memory, config, n, known == "")
 
     launching = make(n_workers)
     crew = _Crew(launching)
@@ -250,6 +255,13 @@ def execute(program: Program, image: ModuleImage, memory: DeviceMemory,
         crew.run()
     except OrderNeeded:
         reason = launching.order_reason
+        if known is not None:
+            program.note_outcome(places, reason)
+            raise ExecutionFault(
+                f"{program.lifted.kernel.demangled}: {reason}, as it was not in earlier launches "
+                "with arrays of the same sizes; its results are not to be used",
+                hint="Launch it again on fresh arrays, or with workers=1.",
+            ) from None
         launching.take_back()
         launching.forget_copies()
         launching, crew = _attempt(make, 1)
@@ -259,6 +271,7 @@ def execute(program: Program, image: ModuleImage, memory: DeviceMemory,
         launching.own_sums.add_up()
         launching.forget_copies()
     program.seconds_run += time.perf_counter() - began
+    program.note_outcome(places, reason)
     spinning = any(int(w.control[run_layout.SPINNING]) for w in crew.workers)
     done = Execution(
         kernel=program.lifted.kernel,

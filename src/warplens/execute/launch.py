@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bisect
+import struct
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,12 +30,17 @@ from warplens.wording import count
 
 SNAPSHOT_LIMIT = 256 << 20  # bytes copied so that an optimistic parallel run can be taken back
 _MOST_BANKS = 32
+_MOST_PLACES = 64
 _MINIMUM_STACK = 1024
 
 _SPACE_OF_FAULT = {
     at.FAULT_SHARED: "__shared__", at.FAULT_MISALIGNED_SHARED: "__shared__",
     at.FAULT_LOCAL: "__local__", at.FAULT_MISALIGNED_LOCAL: "__local__",
 }  # fmt: skip
+
+
+def _never() -> bool:
+    return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +73,7 @@ class LaunchConfig:
         strict_masks: a WARPSYNC whose mask names lanes that never come is a deadlock.
         part_order: draws which part of a warp goes on where a GPU's choice is not known (0: the
             most frequent one).
+        is_blind: tells whether what is executed, and where it goes, follows from parameters alone.
     """
 
     grid: tuple[int, int, int]
@@ -91,6 +99,7 @@ class LaunchConfig:
     interleave: int = 0
     strict_masks: bool = False
     part_order: int = 0
+    is_blind: Callable[[], bool] = _never
 
 
 class OrderNeeded(Exception):
@@ -108,6 +117,26 @@ def _alias_groups(segments: tuple[Segment, ...]) -> list[int]:
         groups[i] = group
         end = max(end, segments[i].host + segments[i].size)
     return groups
+
+
+def places_of(memory: DeviceMemory, config: LaunchConfig) -> object:
+    """What decides where a kernel goes that does not look at memory; None: not known.
+
+    Addresses count as places in allocations, since every launch maps its arrays elsewhere.
+    """
+    segments = memory.segments
+    if len(segments) > _MOST_PLACES or not config.is_blind():
+        return None
+    bases, words = [s.base for s in segments], len(config.params) // 8 * 8
+    found: list[object] = [config.params[words:]]
+    for (word,) in struct.iter_unpack("<Q", config.params[:words]):
+        i = bisect.bisect_right(bases, word) - 1
+        inside = i >= 0 and word <= bases[i] + segments[i].size
+        found.append((i, word - bases[i]) if inside else word)
+    return (
+        config.grid, config.block, config.dynamic_shared, config.sm_count, memory.maps_pages,
+        *found, *((s.size, s.writable) for s in segments), *_alias_groups(segments),
+    )  # fmt: skip
 
 
 def turns_of(
@@ -143,7 +172,9 @@ class Launching:
     """The shared state of one launch."""
 
     def __init__(self, program: Program, image: ModuleImage, memory: DeviceMemory,
-                 config: LaunchConfig, n_workers: int) -> None:  # fmt: skip
+                 config: LaunchConfig, n_workers: int,
+                 is_apart: bool = False) -> None:  # fmt: skip
+        """`is_apart`: a run in any order is known to need no other one, so nothing is copied."""
         self.program, self.image, self.memory, self.config = program, image, memory, config
         self.n_workers = n_workers
         self.params = program.given(config.params)
@@ -176,6 +207,7 @@ class Launching:
         self._uses: dict[int, int] = {}
         self._operations: dict[int, str] = {}
         self._snapshots: dict[int, tuple[Segment, npt.NDArray[np.uint8]]] = {}
+        self._is_apart = is_apart
         self._taken: list[npt.NDArray[np.uint8]] = []
         in_any_order = n_workers > 1 and config.deterministic
         is_plain = not program.uses_heap and self.textures is None
@@ -281,7 +313,7 @@ class Launching:
         if kind == at.ACCESS_ATOMIC and self.own_sums.takes(segment):
             self._uses[group] = uses
             return
-        if kind != at.ACCESS_READ and index not in self._snapshots:
+        if kind != at.ACCESS_READ and index not in self._snapshots and not self._is_apart:
             taken = sum(len(copy) for _, copy in self._snapshots.values())
             if taken + segment.size > SNAPSHOT_LIMIT:
                 self.order_reason = f"{segment.name} is too large to run blocks out of order first"

@@ -17,6 +17,9 @@ from warplens.execute.run_layout import (
     BARRIER_TALLY,
     BLOCK_ALIVE,
     BLOCK_BARRIERS,
+    CLUSTER_ALIVE,
+    CLUSTER_ARRIVED,
+    CLUSTER_BLOCKS,
     ENV_ADDRESS,
     N_BARRIER,
     OBSERVE_RELEASE,
@@ -145,7 +148,18 @@ def note_exits(slot: int, i: int, w: int, control: Ints, blocks: Ints, barriers:
     new = exited & ~seen[slot, i]
     seen[slot, i] = exited
     blocks[slot, BLOCK_ALIVE] -= population(new)
-    leave_cluster(slot, w, new, control[WARPS], control, blocks, warps, states)
+    arrivals = blocks[slot, BLOCK_BARRIERS] + blocks[slot, CLUSTER_ARRIVED]
+    if control[CLUSTER_BLOCKS] != 1 or arrivals != 0:
+        open_without(slot, w, new, control, blocks, barriers, arrived, warps, states)
+    else:
+        blocks[slot, CLUSTER_ALIVE] -= population(new)
+
+
+@native
+def open_without(slot: int, w: int, ended: int, control: Ints, blocks: Ints, barriers: Ints,
+                 arrived: Ints, warps: Ints, states: Ints) -> None:  # fmt: skip
+    """Lanes have ended: whatever waited only for them goes on."""
+    leave_cluster(slot, w, ended, control[WARPS], control, blocks, warps, states)
     for number in range(blocks[slot, BLOCK_BARRIERS]):
         if barriers[slot, number, BARRIER_LANES] > 0:
             check_barrier(slot, number, control, blocks, barriers, arrived, warps, states)

@@ -34,6 +34,7 @@ from warplens.toolchain.cubin import Cubin
 
 families.load_all()
 
+_MOST_OUTCOMES = 64
 _SOON_FAST = 500  # instructions that tier 1 takes a tenth of a second for
 _ADDRESS_RELOCATIONS = ("R_CUDA_64", "R_CUDA_G64", "R_CUDA_FUNC_DESC_64")
 
@@ -104,6 +105,17 @@ class Program:
     # Workers of small launches that are over, and constant banks without parameters, by shape.
     spares: dict[object, list[Any]] = field(default_factory=dict)
     banks: dict[object, npt.NDArray[np.uint8]] = field(default_factory=dict)
+
+    # Why blocks run in order (empty: they need not), by where the kernel goes; see `places_of`.
+    outcomes: dict[object, str] = field(default_factory=dict)
+
+    def note_outcome(self, places: object, reason: str) -> None:
+        """Keeps for later launches to the same places what a run in any order has shown."""
+        if places is None:
+            return
+        if len(self.outcomes) >= _MOST_OUTCOMES:
+            self.outcomes.clear()
+        self.outcomes[places] = reason
 
     def get_ready(self, is_large: bool) -> None:
         """Compiles what has not been compiled; tier 1 right away for a large launch of a short

@@ -99,6 +99,12 @@ class _Kept:
         return [digest(c) for c in (*self.contents, self.constants)]
 
 
+def _digests_of(segments: tuple[Segment, ...], image: ModuleImage) -> list[bytes]:
+    """What `_Kept.digests` would give, without a copy."""
+    held = [digest(s.buffer) for s in segments]
+    return [*held, digest(image.banks[_CONSTANT_BANK])]
+
+
 class Deferred:
     """A launch's timing that has not been asked for; called, it gives it."""
 
@@ -106,12 +112,18 @@ class Deferred:
         """`is_blind`: what memory holds does not matter."""
         segments, image = launch.memory.segments, launch.variables
         self._memory = launch.memory.outline()
-        self._kept = None if is_blind else _Kept.of(segments, image)
         self._config = replace(launch.config, progress=None)
         self._launch: ExecutableLaunch | None = replace(launch, config=self._config)
         self._options = options
         self._timing: LaunchTiming | None = None
         self._turn = threading.Lock()
+        self._digests: list[bytes] | None = [] if is_blind else None
+        self._known: LaunchTiming | None = None
+        if not is_blind and _is_traced(self._shape()):  # perhaps with the same data: then no copy
+            self._digests = _digests_of(segments, image)
+            self._known = _known(self._key())
+        is_kept = not is_blind and self._known is None
+        self._kept = _Kept.of(segments, image) if is_kept else None
         if self._kept is not None:
             self._free = weakref.finalize(self, buffers.give_back, self._kept.buffer)
             _wait(self, len(self._kept.buffer))
@@ -127,17 +139,17 @@ class Deferred:
         with self._turn:
             if self._launch is None:
                 return self._timing
-            key = self._key(self._launch)
-            with _lock:
-                known = _shared.get(key)
-                if known is not None:
-                    _shared.move_to_end(key)
+            if self._digests is None:
+                assert self._kept is not None
+                self._digests = self._kept.digests()
+            key = self._key()
+            known = self._known or _known(key)
             found = self._take() if known is None else known.again(self._options.over_time)
             if found is not None:
                 found.lie_at(arrays_of(self._config.params, self._memory))
             if known is None and found is not None:
                 _share(key, found)
-            self._timing, self._launch = found, None
+            self._timing, self._launch, self._known = found, None, None
             if self._kept is not None:
                 self._kept = None
                 self._free()
@@ -153,19 +165,43 @@ class Deferred:
         there = replace(launch, memory=memory, image=image)
         return take(there, self._options, is_blind=kept is None)
 
-    def _key(self, launch: ExecutableLaunch) -> tuple[Any, ...]:
+    def _key(self) -> tuple[Any, ...]:
+        assert self._digests is not None
+        by_base = dict(zip(self._memory.bases, self._digests, strict=False))
+        return (
+            self._shape(), _relative(self._config.params, self._memory, by_base),
+            *sorted(self._digests),
+        )  # fmt: skip
+
+    def _shape(self) -> tuple[Any, ...]:
+        """The key without what arrays hold."""
+        launch = self._launch
+        assert launch is not None
         with _lock:
             number = _numbers.get(launch.code)
             if number is None:
                 number = _numbers[launch.code] = next(_count)  # never that of one that is gone
         c, o = self._config, self._options
-        held = [] if self._kept is None else self._kept.digests()
-        by_base = dict(zip(self._memory.bases, held, strict=False))
         return (
             number, c.grid, c.block, c.dynamic_shared, c.max_resident, c.sm_count, id(launch.gpu),
             launch.clock_mhz, o.scheduler, o.exact, o.carveout,
-            _relative(c.params, self._memory, by_base), *sorted(held),
+            _relative(c.params, self._memory, {}),
         )  # fmt: skip
+
+
+def _is_traced(shape: tuple[Any, ...]) -> bool:
+    """Whether a launch of this shape is among those that are kept."""
+    with _lock:
+        return any(key[0] == shape for key in _shared)
+
+
+def _known(key: tuple[Any, ...]) -> LaunchTiming | None:
+    """The timing of an earlier launch with the same key."""
+    with _lock:
+        known = _shared.get(key)
+        if known is not None:
+            _shared.move_to_end(key)
+        return known
 
 
 def arrays_of(parameters: bytes, memory: Outline) -> tuple[tuple[int, int], ...]:
