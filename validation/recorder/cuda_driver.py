@@ -168,6 +168,17 @@ class Driver:
         self._call("cuLaunchKernel", function, *shape, ct.c_void_p(0), pointers, ct.c_void_p(0))
         del cells
 
+    def launch_clusters(self, function: ct.c_void_p, grid: tuple[int, ...],
+                        block: tuple[int, ...], args: tuple[Any, ...], shared: int,
+                        cluster: int) -> None:  # fmt: skip
+        """The same in clusters of so many blocks."""
+        pointers, cells = _pointers(args)
+        attribute = (ct.c_uint32 * 16)(4, 0, cluster, 1, 1)  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+        config = _Config(*(*grid, 1, 1)[:3], *(*block, 1, 1)[:3], shared, None,
+                         ct.addressof(attribute), 1)  # fmt: skip
+        self._call("cuLaunchKernelEx", ct.byref(config), function, pointers, ct.c_void_p(0))
+        del cells
+
     def launch_cooperative(self, function: ct.c_void_p, grid: tuple[int, ...],
                            block: tuple[int, ...], args: tuple[Any, ...],
                            shared: int = 0) -> None:  # fmt: skip
@@ -193,6 +204,15 @@ class Driver:
         value = ct.c_float()
         self._call("cuEventElapsedTime", ct.byref(value), start, stop)
         return value.value
+
+
+class _Config(ct.Structure):
+    """CUlaunchConfig."""
+
+    _fields_ = [
+        *((name, ct.c_uint) for name in ("gx", "gy", "gz", "bx", "by", "bz", "shared")),
+        ("stream", ct.c_void_p), ("attributes", ct.c_void_p), ("count", ct.c_uint),
+    ]  # fmt: skip
 
 
 def _pointers(args: tuple[Any, ...]) -> tuple[Any, list[Any]]:

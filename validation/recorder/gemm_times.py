@@ -28,7 +28,16 @@ METRICS = (
     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum",
     "smsp__inst_executed_pipe_uniform.sum", "smsp__sass_inst_executed_op_tma.sum",
     "l1tex__m_xbar2l1tex_read_bytes.sum", "smsp__thread_inst_executed.sum",
+    "smsp__inst_executed_pipe_lsu.sum", "smsp__inst_executed_pipe_tex.sum",
+    "l1tex__m_l1tex2xbar_write_bytes.sum",
+    "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio",
+    "smsp__average_warps_issue_stalled_short_scoreboard_per_issue_active.ratio",
+    "smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio",
+    "smsp__average_warps_issue_stalled_membar_per_issue_active.ratio",
+    "smsp__average_warps_issue_stalled_branch_resolve_per_issue_active.ratio",
+    "l1tex__t_sectors_pipe_tex.sum", "l1tex__t_requests_pipe_tex.sum",
 )  # fmt: skip
+ALONE = 3  # the first of them, each measured by itself
 
 
 class Bench:
@@ -37,12 +46,23 @@ class Bench:
     def __init__(self, session: Session) -> None:
         self.session, self.driver = session, session.driver
         self.modules: dict[str, Any] = {}
+        self._known: list[str] = []
 
     def module(self, unit: str) -> Any:
         """A loaded unit."""
         if unit not in self.modules or self.session.dry_run:
             self.modules[unit] = self.driver.load(self.session.cubin(unit))
         return self.modules[unit]
+
+    def known(self, counters: Any) -> list[str]:
+        """Those of the counters that the GPU has."""
+        for name in METRICS[ALONE:] if not self._known else ():
+            try:
+                counters.configure([name])
+                self._known.append(name)
+            except RuntimeError as error:
+                print(name, error)
+        return self._known
 
     def time(self, case: Case, counters: Any) -> dict[str, Any]:
         """Times by events, warm and with an empty L2, and counters."""
@@ -54,7 +74,7 @@ class Bench:
         flags = case.arguments[-1] if case.kernel == "gemm_stream" else None
 
         def launch() -> None:
-            driver.launch(function, (case.grid,), (case.block,), tuple(arguments), case.shared)
+            driver.launch(function, case.blocks, (case.block,), tuple(arguments), case.shared)
 
         def prepare() -> None:
             if flags is not None:
@@ -71,12 +91,19 @@ class Bench:
                 launch()
                 driver.record(stop)
                 found[name].append(round(1000 * driver.elapsed_ms(start, stop), 3))
-        for metric in METRICS if counters else ():
+        if counters:
+            for metrics in ([name] for name in METRICS[:ALONE]):
+                counters.configure(metrics)
+                found |= counters.measure(launch, prepare, driver.synchronize)
+            known = self.known(counters)
             try:
-                counters.configure([metric])
-                found[metric] = counters.measure(launch, prepare, driver.synchronize)[metric]
-            except (RuntimeError, KeyError) as error:
-                found[metric] = str(error)[:80]
+                counters.configure(known)
+                found |= counters.measure(launch, prepare, driver.synchronize)
+            except RuntimeError as error:
+                print("one by one:", error)
+                for name in known:
+                    counters.configure([name])
+                    found |= counters.measure(launch, prepare, driver.synchronize)
         driver.free_all()
         return found
 

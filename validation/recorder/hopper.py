@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes as ct
 import json
+import struct
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 from build import Nvrtc
 from cuda_driver import Array, CudaError, Driver
-from hopper_cases import Case, Map, cases
+from hopper_cases import Case, Filter, Map, cases
 from session import Session, sha256
 
 
@@ -42,6 +43,19 @@ def encode(driver: Driver, given: Map, address: int) -> Any:
     return (ct.c_uint64 * 16).from_buffer_copy(ct.string_at(place, 128))
 
 
+def texture(driver: Driver, given: Filter, address: int) -> ct.c_uint64:
+    """A texture object over rows of device memory, as a kernel's argument."""
+    resource = struct.pack("<ii", 3, 0)  # CU_RESOURCE_TYPE_PITCH2D
+    resource += struct.pack("<QiIQQQ", address, given.format, given.channels, given.width,
+                            given.height, given.width * given.texel_bytes).ljust(128, b"\0")  # fmt: skip
+    view = struct.pack("<3iiIIifff4f12i", *[given.mode] * 3, int(given.is_linear), given.flags,
+                       *[0] * 21)  # fmt: skip
+    handle = ct.c_uint64()
+    driver._call("cuTexObjectCreate", ct.byref(handle), ct.c_char_p(resource + bytes(8)),
+                 ct.c_char_p(view), None)  # fmt: skip
+    return handle
+
+
 def arguments_of(driver: Driver, case: Case) -> tuple[list[Any], dict[int, Any]]:
     """The arguments of a launch, and device copies of its arrays."""
     buffers = {k: driver.upload(array) for k, array in case.hidden.items()}
@@ -49,6 +63,8 @@ def arguments_of(driver: Driver, case: Case) -> tuple[list[Any], dict[int, Any]]
     for i, given in enumerate(case.arguments):
         if isinstance(given, Map):
             arguments.append(encode(driver, given, buffers[given.array].value))
+        elif isinstance(given, Filter):
+            arguments.append(texture(driver, given, buffers[given.array].value))
         elif isinstance(given, np.ndarray):
             buffers[i] = driver.upload(given)
             arguments.append(buffers[i])
@@ -63,7 +79,7 @@ def run(driver: Driver, module: Any, case: Case) -> list[Array]:
     function = driver.function(module, case.kernel)
     if case.shared > 48 << 10:
         driver.set_dynamic_shared(function, case.shared)
-    driver.launch(function, (case.grid,), (case.block,), tuple(arguments), case.shared)
+    driver.launch(function, case.blocks, (case.block,), tuple(arguments), case.shared)
     driver.synchronize()
     found = []
     for k in case.kept:

@@ -46,19 +46,40 @@ class Map:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """A texture object over the rows of texels of the argument `array`."""
+
+    array: int
+    width: int
+    height: int
+    format: int  # CUarray_format
+    channels: int
+    texel_bytes: int
+    mode: int  # CUaddress_mode
+    is_linear: bool
+    flags: int  # 1: whole numbers, 2: normalised coordinates
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One launch; arguments are arrays, NumPy scalars or maps, `kept` those whose end counts."""
+    """One launch; arguments are arrays, NumPy scalars, maps or textures, `kept` those whose end
+    counts."""
 
     name: str
     unit: str
     kernel: str
-    grid: int = 1
+    grid: int | tuple[int, int] = 1
     block: int = 32
     shared: int = 0
     cluster: int = 1
     arguments: tuple[Any, ...]
     kept: tuple[int, ...]
     hidden: dict[int, Array] = field(default_factory=dict)  # arrays behind maps, not passed
+
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        """The grid."""
+        return self.grid if isinstance(self.grid, tuple) else (self.grid,)
 
 
 def _halves(rng: np.random.Generator, shape: tuple[int, ...], kind: str) -> Array:

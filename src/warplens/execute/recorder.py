@@ -28,6 +28,7 @@ from warplens.execute.callbacks import (
 )
 from warplens.execute.native import peek32, poke64, population
 from warplens.execute.observe import Observer
+from warplens.execute.phases import BARRIER, MAX_PHASES, PLACES, next_place, phase_of
 from warplens.execute.run_layout import ENOUGH
 from warplens.execute.tally import WARPS, row_of
 from warplens.execute.trace import ACCESS, BEFORE, ELSEWHERE, ENTRY, BlockTrace, picked
@@ -56,6 +57,8 @@ RECORDER = np.dtype([
     # block and warp (host addresses), and the block that runs with its row
     ("names", "i8"), ("n_names", "i8"), ("sizes", "i8"), ("works", "i8"),
     ("running", "i8"), ("row", "i8"),
+    # mbarriers and what adds to each phase (host addresses), phases so far; 1: a copy is open
+    ("barriers", "i8"), ("phases", "i8"), ("n_phases", "i8"), ("copying", "i8"),
 ])  # fmt: skip
 # an entry as it is recorded
 EXECUTED = np.dtype([("block", "u4"), ("warp", "i4"), ("entry", ENTRY)])
@@ -63,6 +66,7 @@ EXECUTED = np.dtype([("block", "u4"), ("warp", "i4"), ("entry", ENTRY)])
 SUB_PARTITIONS = 4  # of every SM with a control word in its instructions
 _SEEN = 1 << 18  # counters
 _MOST_OF_ONE = 160  # lines of an access are fewer
+_MOST_OF_COPY = 4096
 MAX_ENTRIES, MAX_ACCESSES, MAX_LINES = 1_300_000, 750_000, 2_200_000  # 62 MB in all
 
 
@@ -201,24 +205,112 @@ def _measure(header: Any, row: Any, warp: int, lanes: int, whole: bool, space: i
         header.n_lines = first + count
 
 
+@native
+def _new_access(header: Any, block: int, warp: int, entry: int, inst: int, space: int,
+                kind: int) -> Any:  # fmt: skip
+    """The next record of an access, begun; -1 if there is no room. The caller counts it."""
+    n = header.n_accesses
+    if n >= header.most_accesses or header.n_lines + _MOST_OF_ONE > header.most_lines:
+        header.overflowed = 1
+        return -1
+    row = carray(header.accesses, (n + 1,), ACCESS)[n]
+    row.block, row.warp, row.entry = block, peek32(warp + at.WARP_INDEX), entry
+    row.instruction, row.space, row.kind = inst, space, kind
+    row.lanes, row.size, row.words, row.passes = 1, 8, 1, 0
+    row.lanes_on_a_word, row.turns, row.cycles = 0, 0, 0
+    return int(n)
+
+
+@native
+def _note_phases(header: Any, slots: Any, warp: int, inst: int, lanes: int, kind: int) -> None:
+    """Arrivals at mbarriers, and waits for them."""
+    block, done = slots[at.ENV_BLOCK], 0
+    whole = (block - header.first) % header.stride == 0
+    while done != lanes:
+        place, done = next_place(warp, lanes, done)
+        phase = phase_of(header, slots, place, kind)
+        if phase == 0 or not whole:
+            continue
+        is_kept, entry = _entry_of(header, block, warp, at.SPACE_MBARRIER)
+        if not is_kept:
+            continue
+        n = _new_access(header, block, warp, entry, inst, at.SPACE_MBARRIER, kind)
+        if n < 0:
+            return
+        row = carray(header.accesses, (n + 1,), ACCESS)[n]
+        row.first_line, row.n_lines = phase, 0
+        header.n_accesses = n + 1
+        if kind == at.ACCESS_ATOMIC:
+            phases = carray(header.phases, (MAX_PHASES,), np.int32)
+            phases[phase] += 1
+
+
+@native
+def _begin_copy(header: Any, slots: Any, warp: int, inst: int, kind: int) -> None:
+    """A bulk or tensor copy, whose lines follow."""
+    block = slots[at.ENV_BLOCK]
+    is_kept, entry = _entry_of(header, block, warp, at.SPACE_GLOBAL)
+    if not is_kept:
+        return
+    n = _new_access(header, block, warp, entry, inst, at.SPACE_GLOBAL, kind)
+    if n < 0:
+        return
+    row = carray(header.accesses, (n + 1,), ACCESS)[n]
+    row.lanes, row.size = 255, 255  # nothing of a sector is left out
+    row.first_line, row.n_lines = header.n_lines, 0
+    header.n_accesses, header.copying = n + 1, 1
+
+
+@native
+def _add_run(header: Any, address: int, size: int) -> None:
+    """Bytes of global memory that the open copy moves."""
+    row = carray(header.accesses, (header.n_accesses,), ACCESS)[header.n_accesses - 1]
+    lines = carray(header.lines, (header.most_lines,), np.int64)
+    while size > 0:
+        if header.n_lines >= header.most_lines or row.n_lines >= _MOST_OF_COPY:
+            header.overflowed = 1
+            return
+        here = min(size, 128 - (address & 127))
+        first, last = (address & 127) >> 5, (address + here - 1 & 127) >> 5
+        sectors = (2 << last) - (1 << first)
+        line, n = address >> 7, header.n_lines
+        if row.n_lines and lines[n - 1] >> 4 == line:
+            lines[n - 1] = lines[n - 1] | sectors
+        else:
+            lines[n] = line << 4 | sectors
+            header.n_lines = n + 1
+            row.n_lines += 1
+        address += here
+        size -= here
+
+
 @cfunc(ON_ACCESS)
 def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int, size: int,
                base: int, host: int) -> None:  # fmt: skip
     slots = carray(env, (at.ENV_SLOTS,), np.int64)
     header = record_at(slots[at.ENV_OBSERVER], RECORDER)
-    block = slots[at.ENV_BLOCK]
+    block, lanes = slots[at.ENV_BLOCK], mask & 0xFFFFFFFF
+    if lanes == 0:
+        return
+    if space == at.SPACE_RUN:
+        if header.copying:
+            _add_run(header, base, size)
+        return
+    header.copying = 0
+    if space == at.SPACE_MBARRIER:
+        _note_phases(header, slots, warp, inst, lanes, kind)
+        return
+    if space == at.SPACE_COPY:
+        _begin_copy(header, slots, warp, inst, kind)
+        return
     is_kept, entry = _entry_of(header, block, warp, space)
     if not is_kept:
         return
-    n = header.n_accesses
-    if n >= header.most_accesses or header.n_lines + _MOST_OF_ONE > header.most_lines:
-        header.overflowed = 1
+    n = _new_access(header, block, warp, entry, inst, space, kind)
+    if n < 0:
         return
     row = carray(header.accesses, (n + 1,), ACCESS)[n]
-    lanes = mask & 0xFFFFFFFF
-    row.block, row.warp, row.entry = block, peek32(warp + at.WARP_INDEX), entry
-    row.instruction, row.space, row.kind, row.size = inst, space, kind, size
-    row.lanes = population(lanes)
+    row.size, row.lanes = size, population(lanes)
     whole = (block - header.first) % header.stride == 0
     _measure(header, row, warp, lanes, whole, space, kind, size, base)
     header.n_accesses = n + 1
@@ -268,6 +360,8 @@ class Recorder:
         self._names = np.zeros(0, np.int64) if names is None else np.ascontiguousarray(names)
         self._sizes = np.zeros(1, np.int64) if sizes is None else np.ascontiguousarray(sizes)
         self.works = np.zeros((len(self._names), WARPS), np.int64)  # instructions by block and warp
+        self._barriers, self._phases = np.zeros(PLACES, BARRIER), np.zeros(MAX_PHASES, np.int32)
+        header["barriers"], header["phases"] = self._barriers.ctypes.data, self._phases.ctypes.data
         header["n_names"], header["running"] = len(self._names), -1
         for name, table in (("names", self._names), ("sizes", self._sizes), ("works", self.works)):
             header[name] = table.ctypes.data
@@ -339,6 +433,7 @@ class Recorder:
             depths=(lines >> coalescing.DEPTH_SHIFT).astype(np.int16),
             context=context,
             warps_per_block=warps_per_block,
+            phases=self._phases[: self._header["n_phases"] + 1].copy(),
             truncated=self.overflowed,
             sampled=sampled,
         )

@@ -5,7 +5,7 @@ The recorder (recorder.py) makes them. Compiled functions read their records by 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,8 @@ ACCESS = np.dtype([
     ("block", "i8"),  # index in the grid
     ("entry", "i4"),  # number of the entry that made it; BEFORE, ELSEWHERE
     ("instruction", "i4"),
-    ("first_line", "i4"),  # its lines in the table of lines
+    # its lines in the table of lines; of mbarriers the phase that it waits for or adds to
+    ("first_line", "i4"),
     ("n_lines", "i2"),  # how many; of shared memory, the passes
     ("warp", "u1"), ("space", "u1"), ("kind", "u1"),  # in its block; SPACE_*, ACCESS_* of layout.py
     ("lanes", "u1"), ("size", "u1"),  # that take part; bytes of each
@@ -83,6 +84,7 @@ class BlockTrace:
         context: ACCESS per global access of all sampled blocks, in executed order; `entry` is
             BEFORE, ELSEWHERE, or 0 if the access is among `accesses`.
         warps_per_block: warps of a block.
+        phases: per phase of an mbarrier how many accesses add to it, see phases.py.
         truncated: something was left out: by a window the end of every block, else, where the
             tables overflowed, the end of the last one.
         sampled: number of blocks that ran in all, recorded whole or not.
@@ -103,6 +105,7 @@ class BlockTrace:
     truncated: bool
     sampled: int
     first: int = 0
+    phases: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(1, np.int32))
 
     def with_entries(self, keep: npt.NDArray[np.bool_]) -> BlockTrace:
         """The same trace with only some entries, and their accesses."""

@@ -8,6 +8,7 @@ from warplens.timing.state import (
     EMPTY,
     N_BARRIERS,
     NEVER,
+    OF_CLUSTER,
     RUNNING,
     Counts,
     Record,
@@ -127,6 +128,7 @@ def _place(state: State, counts: Counts, spec: Record, trace: Trace, slot: int, 
     warp.pc, warp.end = trace.blocks[lifted, 0], trace.blocks[lifted, 1]
     warp.issued_at = now
     warp.stores = warp.queued = warp.known = warp.fenced = warp.copied = 0
+    warp.stored = warp.phase = 0
     scoreboard.clear(warp)
     warp.age = sm.next_block
     l0 = state.l0[part]
@@ -146,7 +148,7 @@ def arrive(state: State, counts: Counts, spec: Record, index: int, inst: Record,
         return
     sm, warp = state.sm[0], state.warps[index]
     slot = state.slots[warp.block]
-    name, wanted = inst.depth >> 8 & 15, inst.depth & 255
+    name, wanted = inst.depth >> 8 & 31, inst.depth & 255
     sm.barrier_free = max(float(now), sm.barrier_free) + spec.barrier_arrival
     slot.arrived[name] += 1
     if waits:
@@ -165,7 +167,10 @@ def open_barrier(state: State, counts: Counts, spec: Record, number: int, name: 
         warp = state.warps[index]
         if warp.status == AT_BARRIER and warp.block == number:
             warp.status = RUNNING
-            until = max(warp.ready, now + spec.barrier_latency)
+            latency = spec.barrier_latency
+            if name == OF_CLUSTER:
+                latency = int(spec.cluster_latency)
+            until = max(warp.ready, now + latency)
             begin = warp.issued_at + 1
             stall.charge(state.sm[0], counts, index, warp, stall.BARRIER, begin, until)
             warp.ready = until

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warplens.timing import constants, lsu, registers, scoreboard
+from warplens.timing import constants, copies, lsu, registers, scoreboard
 from warplens.timing.stall import (
     DISPATCH_STALL,
     GMMA,
@@ -15,12 +15,14 @@ from warplens.timing.stall import (
 )
 from warplens.timing.state import (
     CONSTANT,
+    COPIES,
     FENCE,
     MEMORY,
     PIPES,
     PRODUCTS,
     SHARED,
     VARIABLE,
+    Counts,
     Record,
     State,
     Trace,
@@ -54,14 +56,14 @@ def free_at(sub: Record, spec: Record, inst: Record, now: int) -> int:
 
 
 @stage
-def start(state: State, spec: Record, inst: Record, trace: Trace, warp: Record, index: int,
-          now: int) -> None:  # fmt: skip
+def start(state: State, counts: Counts, spec: Record, inst: Record, trace: Trace, warp: Record,
+          index: int, now: int) -> None:  # fmt: skip
     """Starts the instruction of a warp."""
     kind = inst.kind
     if kind in (MEMORY, SHARED):
         state.sm[0].pipe_busy[inst.pipe] += 1
         registers.write(state.subs[index % spec.sub_partitions], inst, now)
-        done, read, left = lsu.perform(state, spec, inst, trace, warp, index, now)
+        done, read, left = lsu.perform(state, counts, spec, inst, trace, warp, index, now)
         reason = LONG_SCOREBOARD if kind == MEMORY else SHORT_SCOREBOARD
         scoreboard.hold(warp, inst.write, int(done) + 1, reason)
         scoreboard.hold(warp, inst.read, int(read) + 1, reason)
@@ -72,7 +74,13 @@ def start(state: State, spec: Record, inst: Record, trace: Trace, warp: Record, 
     registers.read(sub, inst, now)
     sub.pipe_free[inst.pipe] = max(sub.pipe_free[inst.pipe], float(now)) + inst.interval
     state.sm[0].pipe_busy[inst.pipe] += inst.interval
-    if kind == FENCE:
+    if kind == COPIES:
+        until = int(copies.perform(state, counts, spec, trace, warp, now))
+        if inst.depth == lsu.COPIED:  # a group of stores
+            until = max(until, warp.stored)
+        scoreboard.hold(warp, inst.read, until, LONG_SCOREBOARD)
+        scoreboard.hold(warp, inst.write, until, LONG_SCOREBOARD)
+    elif kind == FENCE:
         until = now + inst.latency
         if inst.depth:  # holds the warp itself, without a scoreboard
             until = warp.fenced = max(now, warp.known) + int(spec.fence_latency)

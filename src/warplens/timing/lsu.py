@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from warplens.timing import l1, l2, shared
+from warplens.timing import l1, l2, phases, shared
 from warplens.timing.scoreboard import NO_BARRIER
-from warplens.timing.state import MAX_HELD, MEMORY, SHARED, Record, Records, State, Trace, stage
+from warplens.timing.state import (
+    MAX_HELD,
+    MEMORY,
+    SHARED,
+    Counts,
+    Record,
+    Records,
+    State,
+    Trace,
+    stage,
+)
 
 GLOBAL, SHARED_SPACE, LOCAL = 0, 1, 2
 READ, WRITE, ATOMIC = 1, 2, 4
@@ -64,8 +74,8 @@ def has_access(trace: Trace, warp: Record) -> bool:
 
 
 @stage
-def perform(state: State, spec: Record, inst: Record, trace: Trace, warp: Record, index: int,
-            now: int) -> tuple[float, float, float]:  # fmt: skip
+def perform(state: State, counts: Counts, spec: Record, inst: Record, trace: Trace, warp: Record,
+            index: int, now: int) -> tuple[float, float, float]:  # fmt: skip
     """Carries out a memory instruction: when its result is there, when its sources are read, when
     a store has left the SM."""
     sm, sub, room = state.sm[0], state.subs[index % spec.sub_partitions], 0.0
@@ -89,6 +99,12 @@ def perform(state: State, spec: Record, inst: Record, trace: Trace, warp: Record
     while has_access(trace, warp):
         access = trace.accesses[warp.access]
         warp.access += 1
+        if access.space == phases.SPACE:
+            if access.kind == READ:
+                warp.phase = access.first_line
+            else:
+                phases.add(state, counts, spec, access.first_line, start + spec.phase_arrival)
+            continue
         done = _serve(sm, sub, state.sets, spec, inst, trace, index, access, start, now)
         kind, space = access.kind, access.space
         if inst.depth == COPY and space == GLOBAL:

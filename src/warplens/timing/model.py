@@ -174,6 +174,7 @@ class Model:
         state = new_state(
             spec[0], machine.l1_lines, machine.l0_lines, machine.l1i_lines,
             note_interval=max(8, min(limit, trace.instructions()) // (4 * notes)),
+            phases=trace.phases,
         )  # fmt: skip
         simulate(spec, self.code, _tuple(trace, answer, order), state, counts, limit)
         return Replay(spec=spec[0], sm=state.sm[0], counts=counts)

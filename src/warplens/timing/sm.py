@@ -12,13 +12,15 @@
 from __future__ import annotations
 
 from warplens.compiled import native
-from warplens.timing import blocks, dispatch, fetch, progress, scoreboard, stall
+from warplens.timing import blocks, dispatch, fetch, phases, progress, scoreboard, stall
 from warplens.timing.schedule import pick, settle
 from warplens.timing.state import (
     ARRIVE,
     AT_BARRIER,
+    AT_PHASE,
     BLOCK_BARRIER,
     BRANCH,
+    CLUSTER_BARRIER,
     FENCE,
     JOIN,
     N_BARRIERS,
@@ -79,11 +81,13 @@ def _issue(state: State, counts: Counts, spec: Record, code: Records, trace: Tra
     stall.charge(sm, counts, index, warp, stall.SELECTED, now, now + 1)
     sm.issued += 1
     warp.issued_at = now
-    dispatch.start(state, spec, inst, trace, warp, index, now)
+    dispatch.start(state, counts, spec, inst, trace, warp, index, now)
     if not _advance(state, counts, spec, code, trace, index, now):
         blocks.finish(state, counts, spec, warp, index, now)
-    elif inst.kind == BLOCK_BARRIER or inst.kind == ARRIVE:
-        blocks.arrive(state, counts, spec, index, inst, now, inst.kind == BLOCK_BARRIER)
+    elif inst.kind == BLOCK_BARRIER or inst.kind == CLUSTER_BARRIER or inst.kind == ARRIVE:
+        blocks.arrive(state, counts, spec, index, inst, now, inst.kind != ARRIVE)
+    elif warp.phase:
+        phases.wait(state, counts, spec, index)
 
 
 @stage
@@ -103,7 +107,7 @@ def _advance(state: State, counts: Counts, spec: Record, code: Records, trace: T
     ready = now + max(1, inst.stall)
     if inst.stall == 1 and not inst.keep:
         ready = now + 2
-    if inst.kind != BLOCK_BARRIER:
+    if inst.kind != BLOCK_BARRIER and inst.kind != CLUSTER_BARRIER:
         stall.charge(sm, counts, index, warp, stall.WAIT, now + 1, ready)
     if following != before + 1 or inst.kind == JOIN:
         is_branch = inst.kind == BRANCH or (inst.kind == JOIN and following == before + 1)
@@ -140,8 +144,8 @@ def _unlock(state: State, counts: Counts, spec: Record, now: int) -> int:
             if state.slots[number].arrived[name]:
                 blocks.open_barrier(state, counts, spec, number, name, now)
     for index in range(state.warps.size):
-        if state.warps[index].status == AT_BARRIER:
-            state.warps[index].status = RUNNING
+        if state.warps[index].status == AT_BARRIER or state.warps[index].status == AT_PHASE:
+            state.warps[index].status, state.warps[index].phase = RUNNING, 0
             state.warps[index].ready = state.ready[index] = now + 1
             state.subs[index % spec.sub_partitions].next = now + 1
     return now + 1

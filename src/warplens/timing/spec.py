@@ -99,6 +99,7 @@ class Machine:
             "barrier_latency": latency["syncthreads"],
             "barrier_arrival": value("issue.barrier_arrival_cycles", 2.0),
             "fence_latency": latency["fence"],
+            **{name: value(f"copies.{name}_cycles", usual) for name, usual in _COPIES.items()},
             "branch_latency": latency["branch"],
             "sources_load": latency["load_sources_read"],
             "sources_store": latency["store_sources_read"],
@@ -182,6 +183,13 @@ class Machine:
             "together": self.together or float(self.resident * self.active_sms),
             "in_flight": value("l1.in_flight_cycles", 1200.0),
         }
+
+
+# of copies and mbarriers, where a chip's file says nothing
+_COPIES = {
+    "copy_start": 20.0, "copy_line": 1.16, "copy_read": 40.0, "copy_told": 10.0,
+    "copy_stored": 20.0, "phase_arrival": 4.0, "phase_wake": 20.0, "cluster_latency": 190.0,
+}  # fmt: skip
 
 
 def _entries(gpu: GpuSpec, key: str) -> int:

@@ -22,12 +22,13 @@ stage = native  # a stage of the cycle loop is a compiled function over records
 
 # classes of instructions, by what their issue needs
 (FIXED, VARIABLE, MEMORY, SHARED, CONSTANT, BLOCK_BARRIER, ARRIVE, EXIT, BRANCH, JOIN, FENCE,
- SLEEP) = range(12)  # fmt: skip
+ SLEEP, COPIES, CLUSTER_BARRIER) = range(14)  # fmt: skip
 PIPES = ("alu", "fma", "fp16", "fp64", "xu", "lsu", "adu", "cbu", "uniform", "tensor", "none")
 N_SCOREBOARDS = 7  # six in the code, and one of groups of warpgroup products
 PRODUCTS = 6
 RING = 8  # outstanding releases that DEPBAR can tell apart
-N_BARRIERS = 16
+N_BARRIERS = 17  # of a block, and the cluster's
+OF_CLUSTER = 16
 MAX_SUB_PARTITIONS = 8
 BANKS = 2  # of the register file
 MAX_HELD = 32  # memory instructions in a queue
@@ -38,7 +39,7 @@ BANK_LINES, BANKS_KNOWN = 1024, 8  # of 64 bytes in a constant bank; banks told 
 CONSTANT_LINES = 32  # of 64 bytes: of operands; as many, in sets of WAYS, of loads
 
 # what a warp slot is doing
-EMPTY, RUNNING, AT_BARRIER = 0, 1, 2
+EMPTY, RUNNING, AT_BARRIER, AT_PHASE = 0, 1, 2, 3
 NEVER = 1 << 60
 
 # the numbers of one GPU and launch, in SM cycles and bytes per SM cycle
@@ -88,6 +89,12 @@ SPEC = np.dtype([
     ("shared_interval", "f8"),  # cycles of a pass through the banks
     ("barrier_latency", "i8"), ("barrier_arrival", "f8"), ("fence_latency", "f8"),
     ("branch_latency", "i8"), ("sources_load", "i8"), ("sources_store", "i8"),
+    ("cluster_latency", "f8"),  # of the cluster's barrier, from its last warp's arrival
+    # bulk and tensor copies: from issue to the first request, a request's turn, from the issue
+    # until another may follow, from the last bytes to the mbarrier, to a store's group
+    ("copy_start", "f8"), ("copy_line", "f8"), ("copy_read", "f8"), ("copy_told", "f8"),
+    ("copy_stored", "f8"),
+    ("phase_arrival", "f8"), ("phase_wake", "f8"),  # mbarriers: of an arrival; of a waiting warp
     ("match_turn", "f8"),  # of each further value that lanes compare
     ("copy_extra", "f8"),  # of an asynchronous copy against a load
     ("wide_extra", "f8"),  # per further 32 bits of a lane's access
@@ -128,6 +135,8 @@ WARP = np.dtype([
     ("known", "i8"),  # when its stores are known to have arrived
     ("fenced", "i8"),  # when its last fence lets it go on
     ("copied", "i8"),  # when its asynchronous copies so far are done
+    ("stored", "i8"),  # when shared memory has been read by its bulk stores so far
+    ("phase", "i8"),  # of an mbarrier, that it waits for
     ("queued", "i8"),  # the longest wait for the SM's units of an access that it has not waited for
     ("release", "i8", (N_SCOREBOARDS,)), ("cause", "i8", (N_SCOREBOARDS,)),
     ("ring", "i8", (N_SCOREBOARDS * RING,)),
@@ -157,6 +166,9 @@ SLOT = np.dtype([
 SET = np.dtype([(name, "i8", (WAYS,)) for name in ("tag", "valid", "arrival", "used", "dirty")])
 LINE = np.dtype([("tag", "i8"), ("ready", "i8"), ("used", "i8")])  # of an instruction cache
 
+# a phase of an mbarrier: what has still to be added to it, and when the last of the rest was
+PHASE = np.dtype([("missing", "i8"), ("at", "f8")])
+
 SUMS = (
     "cycles", "warp_cycles", "eligible", "issue_active", "l1_sectors", "l1_hits",
     "l2_read", "l2_read_hit", "l2_write", "l2_write_hit", "l2_atomic", "l2_requests",
@@ -172,7 +184,7 @@ SM = np.dtype([
                                 "port_write_free", "l2_free", "l2_write_free", "partial_free",
                                 "fill_free", "dram_free", "dram_busy", "dram_write_free",
                                 "dram_write_busy", "dram_owed", "atomic_free", "sent_free",
-                                "launch_free", "indexed_free", "barrier_free")),
+                                "launch_free", "indexed_free", "barrier_free", "copy_free")),
     ("queued", "f8"),  # warps' cycles of waiting for accesses while these waited for units
     *((name, "f8") for name in SUMS),
     ("l1_looked", "f8", (len(L1_KINDS),)), ("l1_found", "f8", (len(L1_KINDS),)),
@@ -229,6 +241,7 @@ class State(NamedTuple):
     constants: Records  # constant cache of the SM, for operands
     indexed: Records  # the same for loads: sets of lines
     met: npt.NDArray[np.uint8]  # per line of the banks: 1 if the SM has had it
+    phases: Records  # of mbarriers, by their numbers in the trace
 
 
 class Counts(NamedTuple):
@@ -243,8 +256,11 @@ class Counts(NamedTuple):
 
 
 def new_state(spec: Record, l1_lines: int, l0_lines: int, l1i_lines: int, *,
-              note_interval: int = 1 << 40) -> State:  # fmt: skip
-    """An empty SM."""
+              note_interval: int = 1 << 40,
+              phases: npt.NDArray[np.int32] | None = None) -> State:  # fmt: skip
+    """An empty SM; `phases`: what adds to each phase of the trace's mbarriers."""
+    of_phases = np.zeros(1 if phases is None else len(phases), PHASE)
+    of_phases["missing"] = 0 if phases is None else phases
     n_warps = int(spec["warp_slots"]) * int(spec["sub_partitions"])
     subs = np.zeros(int(spec["sub_partitions"]), SUB)
     subs["last_warp"] = subs["held_since"] = -1
@@ -262,6 +278,7 @@ def new_state(spec: Record, l1_lines: int, l0_lines: int, l1i_lines: int, *,
         constants=np.zeros(CONSTANT_LINES, LINE),
         indexed=np.zeros(CONSTANT_LINES // WAYS, SET),
         met=np.zeros(BANKS_KNOWN * BANK_LINES, np.uint8),
+        phases=of_phases,
     )
 
 

@@ -18,13 +18,16 @@ from warplens.timing.state import (
     ARRIVE,
     BLOCK_BARRIER,
     BRANCH,
+    CLUSTER_BARRIER,
     CODE,
     CONSTANT,
+    COPIES,
     EXIT,
     FENCE,
     FIXED,
     JOIN,
     MEMORY,
+    OF_CLUSTER,
     PIPES,
     PRODUCTS,
     RING,
@@ -36,9 +39,12 @@ from warplens.timing.state import (
 
 _MEMORY = frozenset({
     "LD", "LDG", "LDL", "ST", "STG", "STL", "ATOM", "ATOMG", "RED", "REDG", "LDGSTS", "CCTL",
-    "UBLKCP", "UTMALDG", "UTMASTG", "SULD", "SUST", "TEX", "TLD", "TLD4",
+    "SULD", "SUST", "TEX", "TLD", "TLD4",
 })  # fmt: skip
 _SHARED = frozenset({"LDS", "STS", "ATOMS", "REDS", "LDSM", "STSM", "STAS", "SYNCS", "ARRIVES"})
+_COPIES = frozenset({
+    "UBLKCP", "UBLKRED", "UTMALDG", "UTMASTG", "UTMAREDG", "UTMACMDFLUSH",
+})  # fmt: skip
 _SHUFFLES = frozenset({"SHFL", "MATCH", "REDUX", "CREDUX", "MOVM"})
 _PASSES = {"MATCH": "match", "REDUX": "redux", "CREDUX": "redux"}
 _ATOMICS = frozenset({"ATOM", "ATOMG", "ATOMS"})
@@ -71,6 +77,10 @@ def _kind(inst: Instruction, entry: Op | None) -> int:
         return SHARED
     if name in ("LDC", "LDCU", "ULDC"):
         return CONSTANT if name != "ULDC" else FIXED
+    if name in _COPIES:
+        return COPIES
+    if name == "UCGABAR_WAIT":
+        return CLUSTER_BARRIER
     if name == "BAR":
         return ARRIVE if "ARV" in inst.modifiers else BLOCK_BARRIER
     if name == "EXIT":
@@ -101,7 +111,10 @@ def _depth(inst: Instruction) -> int:
         return int(_is_wide(inst))
     if inst.opcode in _SHUFFLES:
         return SHUFFLE
-    return {"LDGSTS": COPY, "LDGDEPBAR": COPIED}.get(inst.opcode, -1)
+    if inst.opcode == "UCGABAR_WAIT":
+        return OF_CLUSTER << 8
+    depths = {"LDGSTS": COPY, "LDGDEPBAR": COPIED, "UTMACMDFLUSH": COPIED}
+    return depths.get(inst.opcode, -1)
 
 
 def _named_scoreboards(inst: Instruction) -> int:

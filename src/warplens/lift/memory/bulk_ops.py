@@ -13,6 +13,7 @@ from warplens.lift.regions.writer import RegionWriter
 from warplens.lift.runtime import cluster_ir
 from warplens.lift.runtime.access_ir import ADDRESSES, VALUES, scratch
 from warplens.lift.runtime.combine_ir import combine, vector_of
+from warplens.lift.vector_ir import V
 from warplens.sass.model import Mem, UReg
 
 _FORMS = {("S", "G"): "load", ("G", "S"): "store", ("S", "S"): "shared"}
@@ -259,9 +260,26 @@ def _copy(w: RegionWriter, form: str, far: int, size: Value, near: Value, barrie
     w.module.helper("wl.cluster.base", cluster_ir.base())
     use_runtime(w, (name, text))
     site, slot = new_site(w, "global", 16, "store" if form == "store" else "load")
+    if w.watch.accesses:
+        _show(w, form, low, high, size, lanes)
     call_helper(w, name, site, lanes, 0, slot)
     if form != "store":
         put_scratch(w, ADDRESSES, barrier)
         put_scratch(w, VALUES, x.u32(0))
         put_scratch(w, VALUES + 1, x.sub(x.u32(0), size))
         report(w, "words", lanes, w.clusters)
+
+
+def _show(w: RegionWriter, form: str, low: Value, high: Value, size: Value, lanes: str) -> None:
+    """Shows an observer of accesses that a copy begins, and the global memory that it moves."""
+    kind = at.ACCESS_WRITE if form == "store" else at.ACCESS_READ
+    w.tell_access(lanes, at.SPACE_COPY, kind, 16)
+    if form == "shared":
+        return
+    lane = w.emit(f"call i32 @llvm.cttz.i32(i32 {lanes}, i1 false)")
+    first = w.emit(f"select i1 {w.emit(f'icmp eq i32 {lanes}, 0')}, i32 0, i32 {lane}")
+    words = [w.emit(f"extractelement {V} {word.ref}, i32 {first}") for word in (low, high, size)]
+    wide = [w.emit(f"zext i32 {word} to i64") for word in words[:2]]
+    address = w.emit(f"or i64 {wide[0]}, {w.emit(f'shl i64 {wide[1]}, 32')}")
+    more = f"i32 {at.SPACE_RUN}", f"i32 {kind}", f"i32 {words[2]}", f"i64 {address}", "ptr null"
+    w.call_observer(at.ENV_OBSERVE_ACCESS, str(w.index), lanes, *more)

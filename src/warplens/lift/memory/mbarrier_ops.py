@@ -59,6 +59,8 @@ def report(w: RegionWriter, kind: str, mask: str, anywhere: bool = False) -> Non
 
     Address, counts and bytes stand in scratch.
     """
+    if w.watch.accesses:
+        w.tell_access(mask, at.SPACE_MBARRIER, at.ACCESS_ATOMIC, 8)
     name, text = arrive(kind, w.observe)
     use_runtime(w, (name, text))
     if anywhere:
@@ -98,6 +100,8 @@ def mbarrier_init(w: RegionWriter, item: Bound) -> None:
     mask = w.lanes_mask()
     lowest = w.emit(f"and i32 {mask}, {w.emit(f'sub i32 0, {mask}')}")
     lowest = check_lanes(w, "shared", at.ACCESS_WRITE, 8, _placed(w), site, lowest)
+    if w.watch.accesses:
+        w.tell_access(lowest, at.SPACE_MBARRIER, at.ACCESS_WRITE, 8)
     call_helper(w, "wl.shared.store.8", site, lowest, 0, slot)
 
 
@@ -112,6 +116,8 @@ def mbarrier_check(w: RegionWriter, item: Bound) -> None:
     )  # fmt: skip
     site, slot = new_site(w, "shared", 8, "load")
     mask = check_lanes(w, "shared", at.ACCESS_READ, 8, _placed(w), site, w.lanes_mask())
+    if w.watch.accesses:
+        w.tell_access(mask, at.SPACE_MBARRIER, at.ACCESS_READ, 8)
     call_helper(w, "wl.shared.load.8", site, mask, 0, slot)
     if not suspends(item):
         w.spend_fuel(_SPINS)

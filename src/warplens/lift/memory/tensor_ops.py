@@ -49,11 +49,17 @@ def _copy(w: RegionWriter, action: str, item: Bound, coordinates: int, shared: V
         given = [o for o in item.inst.operands if isinstance(o, UReg)]
         offsets = w.operands.bits_word(given[0], 0, False) if given else w.x.u32(0)
         put_scratch(w, tensor_ir.OFFSETS, w.x.and_(offsets, w.x.u32(0xFFFF)))
-    name, text = tensor_ir.tensor_copy(action, rank, w.clusters, mode)
+    name, text = tensor_ir.tensor_copy(action, rank, w.clusters, mode, w.watch.accesses)
     w.module.helper("wl.cluster.base", cluster_ir.base())
     use_runtime(w, *tensor_ir.DECLARATIONS.items(), (name, text))
     site, slot = new_site(w, "global", 16, "load" if action == "load" else "store")
     call_helper(w, name, site, lanes, 0, slot)
+
+
+def _begin(w: RegionWriter, lanes: str, kind: int) -> None:
+    """Shows an observer of accesses that a copy begins."""
+    if w.watch.accesses:
+        w.tell_access(lanes, at.SPACE_COPY, kind, 16)
 
 
 def _tell(w: RegionWriter, shared: Value, barrier: Value, lanes: str) -> None:
@@ -90,6 +96,7 @@ def tensor_load(w: RegionWriter, item: Bound) -> None:
     """
     x, (near, _) = w.x, _registers(item)
     shared, barrier, lowest = _word(w, near), _word(w, near + 1), _lowest(w)
+    _begin(w, lowest, at.ACCESS_READ)
     if "MULTICAST" not in item.inst.modifiers:
         _load_to(w, item, shared, barrier, lowest)
         return
@@ -119,5 +126,6 @@ def tensor_store(w: RegionWriter, item: Bound) -> None:
     if not w.clusters:
         shared = own_shared(w, shared)
     lanes = _lowest(w)
+    _begin(w, lanes, at.ACCESS_WRITE)
     _copy(w, action, item, near + 1, shared, lanes)
     _tell(w, shared, w.x.u32(0), lanes)

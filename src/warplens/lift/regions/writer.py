@@ -335,6 +335,11 @@ class RegionWriter:
         """Tells the observer that these lanes execute the instruction."""
         self.call_observer(at.ENV_OBSERVE_SYNC, str(self.index), mask)
 
+    def tell_access(self, mask: str, space: int, kind: int, size: int) -> None:
+        """Tells an observer of accesses of something that is no access of its own."""
+        more = f"i32 {space}", f"i32 {kind}", f"i32 {size}", "i64 0", "ptr null"
+        self.call_observer(at.ENV_OBSERVE_ACCESS, str(self.index), mask, *more)
+
     def tells(self, role: str) -> bool:
         """Whether there is an observer that wants to know of a role."""
         return role in self.watch.syncs

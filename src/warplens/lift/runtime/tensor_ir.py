@@ -205,6 +205,7 @@ def _places(t: Text, rank: int, kind: int, clusters: bool, mode: int) -> dict[st
     t.label("go_on")
     t.do(f"%tensor = inttoptr i64 {found} to ptr")
     return {"rows": rows, "row_bytes": row_bytes, "pitch": pitch, "inner": inner, "start": start,
+            "address": tensor,
             "element": wide_element, "swizzle": _wide(t, _map_word(t, at.MAP_SWIZZLE)),
             **{f"size{i}": n for i, n in enumerate(sizes)},
             **{f"stride{i + 1}": n for i, n in enumerate(strides)},
@@ -348,7 +349,24 @@ def _faults(t: Text) -> None:
         t.do("br label %bad")
 
 
-def tensor_copy(action: str, rank: int, clusters: bool, mode: int = at.MAP_TILE) -> tuple[str, str]:
+def _tell_run(t: Text, d: dict[str, str], offset: str, inside: str) -> None:
+    """Shows an observer the bytes of global memory that a row of the box moves."""
+    start, inner = d["start"], d["inner"]
+    low = t(f"select i1 {t(f'icmp slt i64 {start}, 0')}, i64 0, i64 {start}")
+    end = t(f"add i64 {start}, {d['row_bytes']}")
+    end = t(f"select i1 {t(f'icmp slt i64 {end}, {inner}')}, i64 {end}, i64 {inner}")
+    some = t(f"and i1 {inside}, {t(f'icmp sgt i64 {end}, {low}')}")
+    size = t(f"select i1 {some}, i64 {t(f'sub i64 {end}, {low}')}, i64 0")
+    address = t(f"add i64 {d['address']}, {t(f'add i64 {offset}, {low}')}")
+    short = t(f"trunc i64 {size} to i32")
+    place = t(f"getelementptr i64, ptr %env, i64 {at.ENV_OBSERVE_ACCESS}")
+    function = t(f"inttoptr i64 {t(f'load i64, ptr {place}, align 8')} to ptr")
+    t.do(f"call void {function}(ptr %env, ptr %w, i32 %inst, i32 %mask, i32 {at.SPACE_RUN}, "
+         f"i32 {at.ACCESS_READ}, i32 {short}, i64 {address}, ptr null)")  # fmt: skip
+
+
+def tensor_copy(action: str, rank: int, clusters: bool, mode: int = at.MAP_TILE,
+                observe: bool = False) -> tuple[str, str]:  # fmt: skip
     """Name and text of @wl.tensor.ACTION.RANK; the action is load, store or a reduction's name."""
     name = f"wl.tensor.{action.lower()}.{rank}" + (".im2col" if mode == at.MAP_IM2COL else "")
     kind = at.ACCESS_READ if action == "load" else at.ACCESS_WRITE
@@ -362,6 +380,8 @@ def tensor_copy(action: str, rank: int, clusters: bool, mode: int = at.MAP_TILE)
     pixels = _Pixels(t, loops, rank) if mode == at.MAP_IM2COL else None
     loops.begin("row", d["rows"])
     offset, inside = pixels.row(d) if pixels else _row(t, d, rank)
+    if observe:
+        _tell_run(t, d, offset, inside)
     loops.begin("byte", d["row_bytes"], 16)
     inner, pitch, swizzle = d["inner"], d["pitch"], d["swizzle"]
     row = t(f"add i64 %off, {t(f'mul i64 %row, {pitch}')}")

@@ -1,0 +1,98 @@
+"""Predicts whole Hopper kernels (`recorder/gemm_cases.py`) and compares with an H200.
+
+    python validation/hopper_times.py [--out FILE] [--counters] [NAME ...]
+
+Of each kernel the duration, the active cycles and the recorded counters that do not depend on time.
+Which kernels were for tuning stands in `gemm_cases.py`; the rest is validation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "recorder"))
+
+import gemm_cases  # noqa: E402
+import gemm_kernels  # noqa: E402
+from cuda_driver import Driver  # noqa: E402
+from hopper_cases import Case  # noqa: E402
+
+import warplens as wl  # noqa: E402
+from hopper import arguments_of  # noqa: E402
+from warplens.errors import WarplensError  # noqa: E402
+from warplens.toolchain.nvrtc import compile_source  # noqa: E402
+
+TIME, ACTIVE = "gpu__time_duration.sum", "sm__cycles_active.avg"
+
+
+def predict(case: Case, text: str, metrics: list[str]) -> dict[str, Any]:
+    """The recorded metrics of one launch, as far as they are known here, and what it cost."""
+    started = time.perf_counter()
+    found: dict[str, Any] = {}
+    with wl.cuda("H200") as gpu:
+        driver = Driver()
+        function = driver.function(driver.load(compile_source(text, sm=90).cubin), case.kernel)
+        driver.set_dynamic_shared(function, max(case.shared, 1024))
+        arguments, _ = arguments_of(driver, case)
+        driver.launch(function, case.blocks, (case.block,), tuple(arguments), case.shared)
+        driver.synchronize()
+        ran = time.perf_counter()
+        for name in metrics:
+            try:
+                found[name] = float(gpu.launches[-1].metric(name))
+            except (WarplensError, ValueError, TypeError) as error:
+                found[name] = f"{type(error).__name__}: {error}"[:80]
+        driver.free_all()
+    found["ran_s"], found["timed_s"] = ran - started, time.perf_counter() - ran
+    return found
+
+
+def row(name: str, known: dict[str, Any], found: dict[str, Any], counters: bool) -> str:
+    """One line: times beside each other, and counters that differ."""
+    cells = [f"{name:24}", "tuning    " if name[:-1] in gemm_cases.TUNING else "validation"]
+    for metric, unit in ((TIME, 1000.0), (ACTIVE, 1.0)):
+        a, b = float(found[metric]) / unit, float(known[metric]) / unit
+        cells.append(f"{a:10.1f} {b:10.1f} {100 * (a / b - 1):+6.1f} %")
+    for metric, value in known.items() if counters else ():
+        mine = found.get(metric)
+        same = isinstance(mine, float) and isinstance(value, float) and mine == value
+        if isinstance(value, float) and "cycles" not in metric and metric != TIME and not same:
+            cells.append(f"\n    {metric} {mine} {value}")
+    return " ".join(cells)
+
+
+def main() -> None:
+    """Every kernel, or those named."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--counters", action="store_true", help="list counters that differ")
+    parser.add_argument("names", nargs="*")
+    given = parser.parse_args()
+    rows = json.loads((HERE / "data" / "gemm_times_sm90.json").read_text())["rows"]
+    texts, kept, errors = gemm_kernels.sources(), {}, {}
+    for case in gemm_cases.large():
+        if given.names and case.name not in given.names:
+            continue
+        known = {k: v for k, v in rows[case.name].items() if isinstance(v, float)}
+        found = kept[case.name] = predict(case, texts[case.unit], list(known))
+        errors[case.name] = found[TIME] / known[TIME] - 1
+        print(row(case.name, known, found, given.counters), f"({found['ran_s']:.0f} + {found['timed_s']:.0f} s)",
+              flush=True)  # fmt: skip
+        if given.out:
+            given.out.write_text(json.dumps(kept))
+    for kind in (True, False):
+        part = [abs(e) for n, e in errors.items() if (n[:-1] in gemm_cases.TUNING) == kind]
+        if part:
+            print("tuning:" if kind else "validation:", len(part), "kernels, mean",
+                  f"{100 * mean(part):.1f} %, largest {100 * max(part):.1f} %")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
