@@ -18,6 +18,7 @@ from cuda_driver import CudaError
 from further_cases import large, small
 from gemm_times import Bench
 from session import Session
+from triton_cases import READER
 
 from hopper import build, run
 
@@ -49,7 +50,8 @@ def main() -> None:
     if sys.argv[1] == "--build":
         import further_kernels
 
-        build(Path(sys.argv[2]), {**further_kernels.sources(), "bursts": copy_bursts.source()})
+        build(Path(sys.argv[2]), {**further_kernels.sources(), "bursts": copy_bursts.source(),
+                                    "reader": READER})
         return
     session = Session.of_command_line(__doc__)
     bench = Bench(session)

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from gemm_cases import large
 from gemm_kernels import GEMMS, PREAMBLE, gemm
-from gemm_times import Bench
+from gemm_times import CACHE_BYTES, Bench
 from session import Session
+from triton_cases import READER
 
 from hopper import arguments_of, build
 
@@ -60,7 +61,7 @@ def record(bench: Bench) -> list[Any]:
             continue
         arguments, _ = arguments_of(driver, case)
         blocks = case.blocks[0]
-        marks, other = driver.alloc(4 * MARKS * blocks), driver.alloc(256 << 20)
+        marks, other = driver.alloc(4 * MARKS * blocks), driver.alloc(CACHE_BYTES)
         function = driver.function(bench.module("marks"), f"{case.kernel}_marks")
         driver.set_dynamic_shared(function, case.shared)
         place = 3 + sum(hasattr(one, "swizzle") for one in case.arguments)
@@ -68,7 +69,7 @@ def record(bench: Bench) -> list[Any]:
         for is_warm in (0, 0, 1):
             driver.fill(marks, 0, 4 * MARKS * blocks)
             if not is_warm:
-                driver.fill(other, 1, 256 << 20)
+                bench.clean(other)
             driver.launch(function, case.blocks, (case.block,), given, case.shared)
             driver.synchronize()
             rows = driver.download(marks, MARKS * blocks, np.uint32)
@@ -80,7 +81,7 @@ def record(bench: Bench) -> list[Any]:
 def main() -> None:
     """Compiles or records."""
     if sys.argv[1] == "--build":
-        build(Path(sys.argv[2]), {"marks": source()})
+        build(Path(sys.argv[2]), {"marks": source(), "reader": READER})
         return
     session = Session.of_command_line(__doc__)
     session.save_rows("gemm_marks_sm90", COLUMNS, record(Bench(session)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 from copy_costs import record
 from gemm_cases import large
 from hopper_cases import Case
@@ -37,6 +38,7 @@ METRICS = (
     "smsp__average_warps_issue_stalled_branch_resolve_per_issue_active.ratio",
     "l1tex__t_sectors_pipe_tex.sum", "l1tex__t_requests_pipe_tex.sum",
 )  # fmt: skip
+CACHE_BYTES = 256 << 20
 ALONE = 3  # the first of them, each measured by itself
 
 
@@ -54,6 +56,13 @@ class Bench:
             self.modules[unit] = self.driver.load(self.session.cubin(unit))
         return self.modules[unit]
 
+    def clean(self, scratch: Any) -> None:
+        """Fills L2 with lines of other memory, none of them to be written back."""
+        function = self.driver.function(self.module("reader"), "read_all")
+        for _ in range(2):
+            self.driver.launch(function, (264,), (512,), (scratch, np.uint32(CACHE_BYTES // 16),
+                                                          scratch))  # fmt: skip
+
     def known(self, counters: Any) -> list[str]:
         """Those of the counters that the GPU has."""
         for name in METRICS[ALONE:] if not self._known else ():
@@ -68,7 +77,8 @@ class Bench:
         """Times by events, warm and with an empty L2, and counters."""
         driver = self.driver
         arguments, _ = arguments_of(driver, case)
-        scratch = driver.alloc(256 << 20)
+        scratch = driver.alloc(CACHE_BYTES)
+        driver.fill(scratch, 0, CACHE_BYTES)
         function = driver.function(self.module(case.unit), case.kernel)
         driver.set_dynamic_shared(function, max(case.shared, 1024))
         flags = case.arguments[-1] if case.kernel == "gemm_stream" else None
@@ -79,7 +89,7 @@ class Bench:
         def prepare() -> None:
             if flags is not None:
                 driver.write(arguments[-1], flags)
-            driver.fill(scratch, 1, 256 << 20)
+            self.clean(scratch)
 
         found: dict[str, Any] = {"cold_us": [], "warm_us": []}
         start, stop = driver.event(), driver.event()

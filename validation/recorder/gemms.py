@@ -22,8 +22,9 @@ def main() -> None:
     if sys.argv[1] == "--build":
         import copy_costs
         import gemm_kernels
+        from triton_cases import READER
 
-        units = {**gemm_kernels.sources(), "costs": copy_costs.source()}
+        units = {**gemm_kernels.sources(), "costs": copy_costs.source(), "reader": READER}
         build(Path(sys.argv[2]), units)
         return
     session = Session.of_command_line(__doc__)

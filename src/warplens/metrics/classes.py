@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens import isa
+from warplens.isa import warpgroup
 from warplens.isa.table import Op, find
 from warplens.metrics.pipes import counted_pipes, is_thread_register
 from warplens.sass.model import Instruction, Reg, SassKernel
@@ -99,6 +100,8 @@ class InstructionClass:
     is_twice: bool  # counts twice on the ADU or LSU
     is_cas: bool
     is_bypass: bool  # an asynchronous copy that goes around L1
+    columns: int  # of a warpgroup's product; 0: it is none
+    is_from_registers: bool  # its first operand
     uses_banks: bool  # takes a pass of the shared-memory data path without accessing memory
 
 
@@ -106,6 +109,8 @@ def classify(instruction: Instruction) -> InstructionClass:
     """The classes of one instruction, from the opcode table where it has an entry."""
     load_isa()
     entry = find(instruction.opcode, instruction.modifiers)
+    is_product = instruction.opcode in warpgroup.OPCODES
+    product = warpgroup.product_of(instruction) if is_product else None
     space, op = MEMORY.get(instruction.opcode, ("", ""))
     modifiers = frozenset(instruction.modifiers)
     return InstructionClass(
@@ -121,6 +126,8 @@ def classify(instruction: Instruction) -> InstructionClass:
         is_twice=_is_twice(instruction),
         is_cas=bool(modifiers & {"CAS", "CAST"}),
         is_bypass="BYPASS" in modifiers,
+        columns=0 if product is None or product.is_empty else product.columns,
+        is_from_registers=product is not None and product.a_register is not None,
         uses_banks=instruction.opcode == "SHFL" or is_thread_register(instruction),
     )
 

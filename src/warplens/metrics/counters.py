@@ -148,6 +148,8 @@ class Counters:
         is_cas: Choice = None,
         is_bypass: Choice = None,
         uses_banks: Choice = None,
+        columns: Choice = None,
+        is_from_registers: Choice = None,
     ) -> Quantity:
         """A column added up over the instructions of the given classes."""
         choices = {
@@ -163,6 +165,8 @@ class Counters:
             "is_cas": is_cas,
             "is_bypass": is_bypass,
             "uses_banks": uses_banks,
+            "columns": columns,
+            "is_from_registers": is_from_registers,
         }
         values = self._column(column)
         for attribute, choice in choices.items():

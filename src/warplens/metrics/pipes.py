@@ -36,8 +36,12 @@ _COUNTED = {
     "REDUX": ("adu",),
     "SYNCS": ("adu",),
     "UBLKCP": (),
+    "UBLKRED": (),
     "UCGABAR_ARV": ("adu",),
     "UCGABAR_WAIT": (),
+    "UTMALDG": (),
+    "UTMAREDG": (),
+    "UTMASTG": (),
     "VIADD": ("fma",),
 }
 _UNIFORM = frozenset({"UIADD3", "UIADD3_64", "UIADD", "ULEA", "USHF", "ULOP3", "UPOPC", "UIMAD",
