@@ -15,10 +15,11 @@ from warplens.execute.execution import Execution
 from warplens.execute.launch import LaunchConfig
 from warplens.execute.memory import DeviceMemory
 from warplens.gpus.spec import GpuSpec
+from warplens.isa import warpgroup
 from warplens.lift.decode.dependence import depends_on_memory
 from warplens.lift.decode.gaps import bind_kernel
 from warplens.lift.regions.lifted import Lifted
-from warplens.lift.regions.watch import Watch
+from warplens.lift.regions.watch import WATCH_PLACES, Watch
 from warplens.naming import KernelNames, names_of
 from warplens.sass.model import SassKernel
 from warplens.sass.parser import KernelSet, load_kernels
@@ -162,12 +163,22 @@ class KernelCode:
         """Whether, beyond that, what lanes an instruction is switched off for may."""
         return self.depends_on_memory or self._depends(guards=True)
 
-    def _depends(self, *, guards: bool) -> bool:
+    def traced(self) -> engine.Program:
+        """The program that tells an observer what is executed and where it goes, without matrix
+        products if neither depends on them."""
+        is_free = self._has_products and not self._depends(copies=True)
+        return self.observed(WATCH_PLACES if is_free else True)
+
+    @property
+    def _has_products(self) -> bool:
+        return any(one.opcode in warpgroup.OPCODES for one in self.sass.instructions)
+
+    def _depends(self, *, guards: bool = False, copies: bool = False) -> bool:
         bound, _ = bind_kernel(self.sass)
         known = [item for item in bound if item is not None]
         blocks = self.lifted.layout.blocks
         return self.calls_functions or depends_on_memory(
-            blocks, known.__getitem__, guards=guards
+            blocks, known.__getitem__, guards=guards, copies=copies
         )
 
     @property

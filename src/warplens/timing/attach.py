@@ -42,7 +42,7 @@ def take(
     )
     places = residency(launch, occupancy)
     sample = sampling.record(
-        launch.code.observed, launch.variables, launch.memory, config, places,
+        launch.code.traced, launch.variables, launch.memory, config, places,
         scale=sampling.EXACT if options.exact else 1, restore=not is_blind,
     )
     if sample is None:

@@ -22,6 +22,7 @@ from warplens.lift.decode.binding import (
     memory_keys,
     operand_keys,
 )
+from warplens.lift.decode.waiting import suspends
 from warplens.sass.model import Const, Mem
 
 # banks that are the same in every launch with these parameters: parameters, literals, addresses
@@ -34,6 +35,13 @@ _CONSTANTS = frozenset({"load_constant", "load_constant_uniform"})
 _DECIDES = frozenset({
     "bra", "brx", "brxu", "bssy", "bsync", "break", "call", "exit", "ret", "warpsync", "bar",
     "yield", "sleep", "lepc", "query_space",
+})  # fmt: skip
+# asynchronous copies, mbarriers, products of warpgroups: followed only where memory holds what the
+# launch finds, since maps of tensors may lie there
+_COPIES = frozenset({
+    "tensor_load", "tensor_store", "tensor_reduce", "bulk_copy", "bulk_reduce", "copy_commit",
+    "mbarrier_init", "mbarrier_arrive", "mbarrier_count", "mbarrier_copied", "warpgroup_wait",
+    "copy_wait", "cluster_arrive", "cluster_wait", "set_registers",
 })  # fmt: skip
 _CLOCKS = ("CLOCK", "GLOBALTIMER")
 
@@ -52,14 +60,17 @@ class _Block(Protocol):
 
 
 def depends_on_memory(
-    blocks: Sequence[_Block], bind: Callable[[int], Bound], *, guards: bool = False
+    blocks: Sequence[_Block], bind: Callable[[int], Bound], *, guards: bool = False,
+    copies: bool = False,
 ) -> bool:
     """Whether the ways and addresses of a kernel may depend on what memory holds; `bind` gives an
-    instruction by its index. With `guards`, whether any instruction's guard may, too."""
+    instruction by its index. With `guards`, whether any instruction's guard may, too. With
+    `copies`, whether they may depend on other values than maps of tensors."""
     steps: list[list[_Step]] = []
     for block in blocks:
         items = [bind(i) for i in range(block.start, block.end)]
-        found = [step for step in map(_step, items) if step is not None]
+        follow = _step_or_copy if copies else _step
+        found = [step for step in map(follow, items) if step is not None]
         is_known = not block.indirect or (block.successors and items[-1].op.role == "ret")
         if len(found) < len(items) or not is_known:
             return True
@@ -133,3 +144,20 @@ def _step(item: Bound) -> _Step | None:
     if role in _DECIDES or role in _CONSTANTS or role == "value":
         return number, reads, 0, writes, is_set
     return None
+
+
+def _step_or_copy(item: Bound) -> _Step | None:
+    """The same, copies and products included."""
+    role, inst = item.op.role, item.inst
+    found = _step(item)
+    if found is not None:
+        return found
+    reads, writes = bits(item.reads), bits(item.writes)
+    guard, number = bits(operand_keys(inst.guard)), -1
+    if guard and inst.guard is not None:
+        number = (guard.bit_length() - 1) << 1 | inst.guard.negate
+    if role == "warpgroup_product":
+        return number, guard, 0, writes, True
+    if suspends(item):  # it goes on when the phase is over, whatever it was waiting for
+        return number, guard | reads, 0, writes, False
+    return (number, guard | reads, 0, writes, True) if role in _COPIES else None

@@ -97,7 +97,7 @@ def warpgroup_product(w: RegionWriter, item: Bound) -> None:
     product = product_of(item.inst)
     if w.guard is not None:
         raise BindingError(f"{item.inst.opcode} under a guard")
-    if product.is_empty:
+    if product.is_empty or not w.watch.products:
         return
     form = _form(product)
     if product.c_register != RZ:
