@@ -83,8 +83,8 @@ def main() -> None:
         known = {k: v for k, v in rows[case.name].items() if isinstance(v, float)}
         found = kept[case.name] = predict(case, texts[case.unit], list(known))
         errors[case.name] = found[TIME] / known[TIME] - 1
-        print(row(case.name, known, found, given.counters), f"({found['ran_s']:.0f} + {found['timed_s']:.0f} s)",
-              flush=True)  # fmt: skip
+        line = row(case.name, known, found, given.counters)
+        print(line, f"({found['ran_s']:.0f} + {found['timed_s']:.0f} s)", flush=True)
         if given.out:
             given.out.write_text(json.dumps(kept))
     for kind in (True, False):

@@ -1,4 +1,4 @@
-"""Predicts Triton's products and attention (`recorder/triton_products.py`) and compares with an H200.
+"""Predicts Triton's products and attention (`recorder/triton_products.py`), beside an H200.
 
     python validation/triton_times.py RECORDED.json [--out FILE] [--part I/N]
 """
@@ -65,7 +65,8 @@ def main() -> None:
         if given.out:
             given.out.write_text(json.dumps(kept))
     if errors:
-        print(f"{len(errors)} cases, mean {100 * mean(errors):.1f} %, largest {100 * max(errors):.1f} %")
+        print(len(errors), f"cases, mean {100 * mean(errors):.1f} %,",
+              f"largest {100 * max(errors):.1f} %")  # fmt: skip
 
 
 if __name__ == "__main__":

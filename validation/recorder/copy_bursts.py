@@ -19,8 +19,8 @@ def source() -> str:
     """The kernels; each gives cycles."""
     bulk = "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];"
     return PREAMBLE + """
-extern "C" __global__ void load_burst(const __grid_constant__ Map map, int bytes, int rows, int count,
-                                      unsigned* out) {
+extern "C" __global__ void load_burst(const __grid_constant__ Map map, int bytes, int rows,
+                                      int count, unsigned* out) {
   __shared__ alignas(8) u64 bar;
   make(&bar, 1);
   asm volatile("fence.mbarrier_init.release.cluster; fence.proxy.async;" ::: "memory");

@@ -1,5 +1,5 @@
-"""Records what further whole Hopper kernels (`further_cases.py`) give, their times and counters, and
-what copies in a row cost (`copy_bursts.py`).
+"""Records what further whole Hopper kernels (`further_cases.py`) give, their times and counters,
+and what copies in a row cost (`copy_bursts.py`).
 
 `python further.py --build CUBINS` compiles; `python further.py CUBINS OUT` needs a GPU and NumPy.
 """

@@ -85,7 +85,8 @@ def _copy(rank: int, is_large: bool, action: str) -> Case:
     total = prod(counts)
     to = np.zeros(size, np.uint8) if action == "store" else data[::-1].copy()
     places = [*counts, *[1] * 4][:4], [*box, *[0] * 5][:5]
-    numbers_ = (prod(box) * element, total, *places[0], *places[1], 0 if action == "add" else box[0] // 2)
+    shift = 0 if action == "add" else box[0] // 2
+    numbers_ = (prod(box) * element, total, *places[0], *places[1], shift)
     return Case(
         name=f"{'copy' if action == 'store' else 'reduce'}_rank{rank}{'+' if is_large else ''}",
         unit="further", kernel=f"{'copy' if action == 'store' else 'reduce'}_rank{rank}",
@@ -128,7 +129,8 @@ def _filters(is_large: bool) -> list[Case]:
         grid = (across, -(-shape[1] // 8))
         return Case(name=kernel + end, unit="filters", kernel=kernel, grid=grid, block=256,
                     hidden={-1: data}, kept=(1,),
-                    arguments=(texture, np.zeros(prod(shape), np.float32), *map(np.int32, shape)))  # fmt: skip
+                    arguments=(texture, np.zeros(prod(shape), np.float32),
+                               *map(np.int32, shape)))  # fmt: skip
 
     return [case("texture_bilinear", linear, texels, (wide, high)),
             case("texture_bytes", nearest, pixels, (width, height))]  # fmt: skip

@@ -116,7 +116,8 @@ extern "C" __global__ void __launch_bounds__(384, 1) attention_special(
   }}
   int row = blockIdx.x * 128 + 64 * part + 16 * warp + lane / 4;
   for (int i = 0; i < 32; i++)
-    out[(row + 8 * (i / 2 % 2)) * 64 + 8 * (i / 4) + 2 * (lane % 4) + i % 2] = o[i] / sum[i / 2 % 2];
+    out[(row + 8 * (i / 2 % 2)) * 64 + 8 * (i / 4) + 2 * (lane % 4) + i % 2]
+        = o[i] / sum[i / 2 % 2];
 }}
 """
 
@@ -165,7 +166,8 @@ def _mixed() -> str:
     const signed char* bytes = (const signed char*)A(k % 4) + (16 * warp + lane / 4) * 64;
     unsigned all[16];
     for (int h = 0; h < 16; h++) {{
-      const signed char* at = bytes + 512 * (h % 2) + 16 * (h / 4) + 8 * (h / 2 % 2) + 2 * (lane % 4);
+      const signed char* at
+          = bytes + 512 * (h % 2) + 16 * (h / 4) + 8 * (h / 2 % 2) + 2 * (lane % 4);
       asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(all[h]) : "f"((float)at[1]), "f"((float)at[0]));
     }}
     FENCE();

@@ -1,5 +1,5 @@
-"""Records when blocks of tuning kernels (`gemm_cases.py`) are where: by each step's data, its products,
-behind the loop and at the end. Cold, and with what the launch before has left in L2.
+"""Records when blocks of tuning kernels (`gemm_cases.py`) are where: by each step's data, its
+products, behind the loop and at the end. Cold, and with what the launch before has left in L2.
 
 `python gemm_marks.py --build CUBINS` compiles; `python gemm_marks.py CUBINS OUT` needs a GPU.
 """
@@ -38,7 +38,8 @@ def source() -> str:
   auto note = [&](bool mine) {{ if (mine && mark < {MARKS}) at[mark++] = clock() - begun; }};
   const int thread =""")  # fmt: skip
         who = "threadIdx.x == 128" if GEMMS[name].consumers else "threadIdx.x == 0"
-        text = text.replace("const unsigned char *a = A(s)", f"note({who}); const unsigned char *a = A(s)")
+        step = "const unsigned char *a = A(s)"
+        text = text.replace(step, f"note({who}); {step}")
         text = text.replace("    FINISH();\n", f"    FINISH();\n    note({who});\n")
         end = text.rindex("}")
         text = text[:end] + f"""

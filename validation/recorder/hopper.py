@@ -46,8 +46,9 @@ def encode(driver: Driver, given: Map, address: int) -> Any:
 def texture(driver: Driver, given: Filter, address: int) -> ct.c_uint64:
     """A texture object over rows of device memory, as a kernel's argument."""
     resource = struct.pack("<ii", 3, 0)  # CU_RESOURCE_TYPE_PITCH2D
-    resource += struct.pack("<QiIQQQ", address, given.format, given.channels, given.width,
-                            given.height, given.width * given.texel_bytes).ljust(128, b"\0")  # fmt: skip
+    shape = given.width, given.height, given.width * given.texel_bytes
+    resource += struct.pack("<QiIQQQ", address, given.format, given.channels, *shape)
+    resource = resource.ljust(136, b"\0")
     view = struct.pack("<3iiIIifff4f12i", *[given.mode] * 3, int(given.is_linear), given.flags,
                        *[0] * 21)  # fmt: skip
     handle = ct.c_uint64()

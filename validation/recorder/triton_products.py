@@ -1,7 +1,7 @@
 """Records times and counters of Triton's products of matrices and of attention on an H200.
 
-    python triton_products.py --build CUBINS       compiles them with Triton, for sm_90; needs no GPU
-    python triton_products.py CUBINS OUT           measures: OUT/triton_products_sm90.json
+    python triton_products.py --build CUBINS     compiles them with Triton, for sm_90; needs no GPU
+    python triton_products.py CUBINS OUT         measures: OUT/triton_products_sm90.json
 
 The machine code stands beside the result, so that everybody runs the same. None is for tuning.
 """

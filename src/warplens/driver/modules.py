@@ -8,6 +8,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from warplens.driver.attributes import FunctionAttribute
+from warplens.driver.cells import served_caller
 from warplens.driver.images import Code
 from warplens.driver.machine import Driver, SimulatedGpu
 from warplens.driver.status import DriverError, Status
@@ -88,8 +89,12 @@ class Function:
 
 def load(driver: Driver, gpu: SimulatedGpu, code: Code) -> int:
     """Loads machine code; gives the module's handle."""
+    from warplens.execute import host_code
     from warplens.session.module import Module  # with it comes all that runs kernels
+    from warplens.toolchain.cubin import read_cubin
 
+    if b".nv.host" in code.cubin and served_caller() is None:
+        host_code.trust(read_cubin(code.cubin).host_code)  # who asks runs in this process already
     module = LoadedModule(0, gpu, Module(gpu.device, cubin=code.cubin, shipped=code.ptx))
     module.number = driver.handle(module)
     return module.number

@@ -13,7 +13,6 @@ import numpy as np
 
 from warplens.compiled import carray, native
 from warplens.execute.callbacks import peek64
-from warplens.execute.native import peek32
 from warplens.lift import layout as at
 
 PLACES = 1 << 13  # mbarriers that can be told apart

@@ -167,8 +167,8 @@ TMA_TYPES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f32.ftz", "
 
 SPACE_GLOBAL, SPACE_SHARED, SPACE_LOCAL, SPACE_GENERIC, SPACE_CONSTANT = 0, 1, 2, 3, 4
 SPACE_VALUES = 5  # no memory: what the lanes of a MATCH compare
-# no memory either: an mbarrier whose phase somebody waits for (read) or adds to (atomic), or that is
-# made (write); a bulk or tensor copy that begins; a run of bytes of global memory that it moves
+# no memory either: an mbarrier whose phase somebody waits for (read) or adds to (atomic), or that
+# is made (write); a bulk or tensor copy that begins; bytes in a row of global memory that it moves
 SPACE_MBARRIER, SPACE_COPY, SPACE_RUN = 6, 7, 8
 
 # access kinds (bits of SEGMENT_ALLOWED)
