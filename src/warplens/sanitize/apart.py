@@ -173,7 +173,7 @@ def lane_word(w: int, number: int, lane: int) -> int:
 @native
 def at_rows(head: int, env: int, slot: int, w: int, now: int, block: int, matrix: int,
             transposed: bool, first: int, last: int) -> None:  # fmt: skip
-    """A product reads groups [first, last) of eight rows of 32 bytes (as runtime/wgmma_ir.py)."""
+    """A product reads groups [first, last) of eight rows of 32 bytes (wgmma_operands_ir.py)."""
     start, mode = (matrix & 16383) << 4, (matrix >> 62) & 3
     leading, stride = ((matrix >> 16) & 16383) << 4, ((matrix >> 32) & 16383) << 4
     turn = (matrix >> 49) & 7

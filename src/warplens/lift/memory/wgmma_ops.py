@@ -14,7 +14,7 @@ from warplens.lift.regions.generators import role
 from warplens.lift.regions.registers import record_offset
 from warplens.lift.regions.writer import RegionWriter
 from warplens.lift.runtime import wgmma_ir
-from warplens.lift.runtime.wgmma_ir import Form
+from warplens.lift.runtime.wgmma_operands_ir import Form
 from warplens.lift.vector_ir import V
 from warplens.sass.model import RZ, UReg
 

@@ -1,524 +1,32 @@
 """The helper function in LLVM IR of a warpgroup's matrix product, one warp's 16 rows of it.
 
-Operands come as rows of 32 bytes, eight rows at a time: sixteen pieces of 16 bytes whose places in
-shared memory follow from the matrix descriptor. They become numbers in f32 (b1: words), column by
-column; eight columns of the result are made at once. C and D stand in the warp's record.
-
-Sums are a tensor core's (isa/accumulate.py): products aligned to the largest exponent, cut, added
-exactly. Here a product is multiplied by the power of two that makes the last kept bit 1 and turned
-into an integer, which cuts it. Where exponents leave the range in which that is exact, and for
-infinities and NaNs, the slow function made from isa/accumulate.py gives the eight columns.
+Eight columns of the result are made at once; C and D stand in the warp's record.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from warplens.lift import layout as at
-from warplens.lift.runtime.text import Text, int_list
-from warplens.lift.vector_ir import P, V, splat
-
-F = "<32 x float>"
-D = "<32 x double>"
-ROW, ROWF = "<8 x i32>", "<8 x float>"
-_NO_TERM = -8192  # exponent of a zero
-_SPECIAL = 10000  # exponent of an infinity or NaN
-# columns 0, 2, 4, 6 and 1, 3, 5, 7 of eight: what lanes t = 0 to 3 hold in their two registers
-COLUMNS = (0, 2, 4, 6, 1, 3, 5, 7)
-ROWS = tuple(range(8))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
-    """What tells one helper from another."""
-
-    a: str  # f16 bf16 tf32 e4m3 e5m2 s8 u8 b1
-    b: str
-    sums: str  # f32 f16 s32
-    from_registers: bool
-    is_a_transposed: bool
-    is_b_transposed: bool
-    saturates: bool = False
-    kept_bits: int = 25
-    selector: int | None = None  # which lanes' metadata count where A is sparse
-
-    @property
-    def name(self) -> str:
-        """The helper's name."""
-        source = "r" if self.from_registers else "t" if self.is_a_transposed else "s"
-        other = "t" if self.is_b_transposed else "s"
-        last = ".sat" if self.saturates else ""
-        last += f".sp{self.selector}" if self.is_sparse else ""
-        return f"wl.wgmma.{self.a}.{self.b}.{self.sums}.{source}{other}{last}"
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether A's rows hold half of their numbers."""
-        return self.selector is not None
-
-    @property
-    def kept(self) -> int:
-        """Numbers in 32 bytes of a row; words of b1."""
-        return {"f16": 16, "bf16": 16, "tf32": 8, "b1": 8}.get(self.a, 32)
-
-    @property
-    def depth(self) -> int:
-        """Steps of k."""
-        return 2 * self.kept if self.is_sparse else self.kept
-
-    @property
-    def is_float(self) -> bool:
-        """Whether sums are floats."""
-        return self.sums != "s32"
-
-
-GATHER = f"""define internal i64 @wl.wgmma.gather(ptr %raw, ptr %host, i64 %limit, i32 %first,
-    i32 %near, i32 %far, i32 %swizzle, i32 %turn) noinline {{
-{splat("%firsts", "%first").replace("32 x", "16 x")}
-{splat("%nears", "%near").replace("32 x", "16 x")}
-{splat("%fars", "%far").replace("32 x", "16 x")}
-{splat("%masks", "%swizzle").replace("32 x", "16 x")}
-{splat("%turns", "%turn").replace("32 x", "16 x")}
-  %a = mul <16 x i32> %nears, {int_list([n // 2 for n in range(16)]).split(" ", 3)[3]}
-  %b = mul <16 x i32> %fars, {int_list([n % 2 for n in range(16)]).split(" ", 3)[3]}
-  %ab = add <16 x i32> %a, %b
-  %at0 = add <16 x i32> %ab, %firsts
-  %at = and <16 x i32> %at0, splat (i32 262143)
-  %row0 = lshr <16 x i32> %at, splat (i32 7)
-  %row = sub <16 x i32> %row0, %turns
-  %bits = and <16 x i32> %row, %masks
-  %up = shl <16 x i32> %bits, splat (i32 4)
-  %place = xor <16 x i32> %at, %up
-  %last = call i32 @llvm.vector.reduce.umax.v16i32(<16 x i32> %place)
-  %last64 = zext i32 %last to i64
-  %end = add i64 %last64, 16
-  %over = icmp ugt i64 %end, %limit
-  br i1 %over, label %outside, label %inside
-outside:
-  ret i64 %last64
-inside:
-""" + "\n".join(
-    f"""  %p{n} = extractelement <16 x i32> %place, i32 {n}
-  %q{n} = getelementptr i8, ptr %host, i32 %p{n}
-  %r{n} = load <4 x i32>, ptr %q{n}, align 16
-  %s{n} = getelementptr i8, ptr %raw, i32 {16 * n}
-  store <4 x i32> %r{n}, ptr %s{n}, align 16"""
-    for n in range(16)
-) + """
-  ret i64 -1
-}"""
-
-
-def _unpack_descriptor(t: Text, word: str, is_transposed: bool) -> dict[str, str]:
-    """The parts of a matrix descriptor: places of a group of eight rows and of what is in it."""
-    def field(shift: int) -> str:
-        part = t(f"and i64 {t(f'lshr i64 {word}, {shift}')}, 16383")
-        return t(f"shl i32 {t(f'trunc i64 {part} to i32')}, 4")
-
-    start, leading, stride = field(0), field(16), field(32)
-    shifted = t(f"lshr i64 {word}, 49")
-    mode = t(f"trunc i64 {t(f'lshr i64 {word}, 62')} to i32")
-    # modes 0 to 3 mean rows of 16 (no swizzle), 128, 64 and 32 bytes
-    is_plain = t(f"icmp eq i32 {mode}, 0")
-    width = t(f"select i1 {is_plain}, i32 16, i32 {t(f'lshr i32 256, {mode}')}")
-    swizzle = t(f"sub i32 {t(f'lshr i32 {width}, 4')}, 1")
-    turn = t(f"and i32 {t(f'trunc i64 {shifted} to i32')}, 7")  # base offset
-    # eight rows lie `width` bytes apart; `far` is the way to the second half of k
-    if is_transposed:
-        far = t(f"select i1 {is_plain}, i32 {leading}, i32 {stride}")
-    else:
-        far = t(f"select i1 {is_plain}, i32 {leading}, i32 16")
-    outer = t(f"select i1 {is_plain}, i32 {stride}, i32 {leading}") if is_transposed else stride
-    return {"start": start, "near": width, "far": far, "swizzle": swizzle, "outer": outer, "turn": turn,
-            "transposed": "1" if is_transposed else ""}  # fmt: skip
-
-
-def _group_place(t: Text, d: dict[str, str], group: str) -> str:
-    """Where the group-th eight rows begin."""
-    start, outer, mask = d["start"], d["outer"], d["swizzle"]
-    if not d["transposed"]:
-        return t(f"add i32 {start}, {t(f'mul i32 {group}, {outer}')}")
-    # 16 bytes of a row of `width` bytes; then the next block of rows
-    inside = t(f"shl i32 {t(f'and i32 {group}, {mask}')}, 4")
-    along = t(f"udiv i32 {group}, {t(f'add i32 {mask}, 1')}")
-    block = t(f"add i32 {start}, {t(f'mul i32 {along}, {outer}')}")
-    return t(f"add i32 {block}, {inside}")
-
-
-def _gather(t: Text, d: dict[str, str], group: str, tag: str) -> None:
-    place = _group_place(t, d, group)
-    lost = t(
-        f"call i64 @wl.wgmma.gather(ptr %raw, ptr %host, i64 %limit, i32 {place}, "
-        f"i32 {d['near']}, i32 {d['far']}, i32 {d['swizzle']}, i32 {d['turn']})"
-    )
-    t.do(f"store i64 {lost}, ptr %lost, align 8")
-    t.do(f"br i1 {t(f'icmp eq i64 {lost}, -1')}, label %{tag}, label %outside")
-    t.label(tag)
-
-
-# --- numbers out of rows of 32 bytes -------------------------------------------------------------
-
-
-def _numbers(t: Text, kind: str, place: str) -> str:
-    """Eight neighbouring elements as f32 (b1: words as i32 in f32's clothes)."""
-    if kind in ("tf32", "b1"):
-        words = t(f"load {ROW}, ptr {place}, align 4")
-        if kind == "tf32":  # the 13 low bits are not looked at
-            words = t(f"and {ROW} {words}, splat (i32 -8192)")
-        return t(f"bitcast {ROW} {words} to {ROWF}")
-    if kind == "f16":
-        halves = t(f"load <8 x half>, ptr {place}, align 2")
-        return t(f"fpext <8 x half> {halves} to {ROWF}")
-    if kind == "bf16":
-        short = t(f"load <8 x i16>, ptr {place}, align 2")
-        wide = t(f"shl {ROW} {t(f'zext <8 x i16> {short} to {ROW}')}, splat (i32 16)")
-        return t(f"bitcast {ROW} {wide} to {ROWF}")
-    codes = t(f"load <8 x i8>, ptr {place}, align 1")
-    if kind in ("s8", "u8"):
-        wide = t(f"{'sext' if kind == 's8' else 'zext'} <8 x i8> {codes} to {ROW}")
-        return t(f"sitofp {ROW} {wide} to {ROWF}")
-    return _eight_bit_floats(t, kind, codes)
-
-
-def _eight_bit_floats(t: Text, kind: str, codes: str) -> str:
-    short = t(f"zext <8 x i8> {codes} to <8 x i16>")
-    if kind == "e5m2":  # the high byte of a half
-        bits = t(f"shl <8 x i16> {short}, splat (i16 8)")
-        return t(f"fpext <8 x half> {t(f'bitcast <8 x i16> {bits} to <8 x half>')} to {ROWF}")
-    size = t(f"and <8 x i16> {short}, splat (i16 127)")
-    sign = t(f"shl <8 x i16> {t(f'and <8 x i16> {short}, splat (i16 128)')}, splat (i16 8)")
-    bits = t(f"or <8 x i16> {t(f'shl <8 x i16> {size}, splat (i16 7)')}, {sign}")
-    half = t(f"fpext <8 x half> {t(f'bitcast <8 x i16> {bits} to <8 x half>')} to {ROWF}")
-    number = t(f"fmul {ROWF} {half}, splat (float 256.0)")  # biases 15 and 7
-    is_nan = t(f"icmp eq <8 x i16> {size}, splat (i16 127)")
-    return t(f"select <8 x i1> {is_nan}, {ROWF} splat (float 0x7FF8000000000000), {ROWF} {number}")
-
-
-def _transpose(t: Text, rows: list[str]) -> list[str]:
-    """Eight vectors of eight, rows and columns exchanged."""
-    def zip_(a: str, b: str, size: int) -> list[str]:
-        """Runs of `size` elements of both in turn, the first half and the second."""
-        found = []
-        for first in (0, 4):
-            order: list[int] = []
-            for run in range(first, first + 4, size):
-                order += [*range(run, run + size), *range(8 + run, 8 + run + size)]
-            found.append(t(f"shufflevector {ROWF} {a}, {ROWF} {b}, {int_list(order)}"))
-        return found
-
-    pairs = [zip_(rows[i], rows[i + 1], 1) for i in range(0, 8, 2)]
-    found: list[str] = []
-    fours = [[zip_(pairs[i][h], pairs[i + 1][h], 2) for h in (0, 1)] for i in (0, 2)]
-    for h in (0, 1):
-        for q in (0, 1):
-            found += zip_(fours[0][h][q], fours[1][h][q], 4)
-    return found
-
-
-def _columns(t: Text, kind: str, is_transposed: bool, order: tuple[int, ...]) -> list[str]:
-    """For every step of k the numbers of the eight rows at %raw, in the order asked for."""
-    size = {"tf32": 4, "b1": 4, "f16": 2, "bf16": 2}.get(kind, 1)
-    depth = 32 // size
-
-    def place(byte: int) -> str:
-        return t(f"getelementptr i8, ptr %raw, i32 {byte}")
-
-    if is_transposed:  # piece (k % 8, k / 8) holds eight rows
-        found = [_numbers(t, kind, place(32 * (k % 8) + 16 * (k // 8))) for k in range(depth)]
-        return [t(f"shufflevector {ROWF} {n}, {ROWF} poison, {int_list(order)}") for n in found]
-    found = []
-    for first in range(0, depth, 8):
-        rows = [_numbers(t, kind, place(32 * row + size * first)) for row in order]
-        found += _transpose(t, rows)
-    return found
-
-
-def exponents(t: Text, numbers: str, lanes: int, least: int) -> str:
-    """Unbiased exponents; `least` is that of the format's denormals."""
-    v = f"<{lanes} x i32>"
-    bits = t(f"bitcast <{lanes} x float> {numbers} to {v}")
-    field = t(f"and {v} {t(f'lshr {v} {bits}, splat (i32 23)')}, splat (i32 255)")
-    t.do("; exponent")
-    plain = t(f"sub {v} {field}, splat (i32 127)")
-    above = t(f"icmp sgt {v} {plain}, splat (i32 {least})")
-    bounded = t(f"select <{lanes} x i1> {above}, {v} {plain}, {v} splat (i32 {least})")
-    is_zero = t(f"fcmp oeq <{lanes} x float> {numbers}, zeroinitializer")
-    some = t(f"select <{lanes} x i1> {is_zero}, {v} splat (i32 {_NO_TERM}), {v} {bounded}")
-    special = t(f"icmp eq {v} {field}, splat (i32 255)")
-    return t(f"select <{lanes} x i1> {special}, {v} splat (i32 {_SPECIAL}), {v} {some}")
-
-
-LEAST = {"f16": -14, "bf16": -126, "tf32": -126, "e4m3": -6, "e5m2": -14, "f32": -126}
-
-
-def _negated(t: Text, numbers: str, mask: str) -> str:
-    bits = t(f"bitcast {ROWF} {numbers} to {ROW}")
-    return t(f"bitcast {ROW} {t(f'xor {ROW} {bits}, {mask}')} to {ROWF}")
-
-
-def _spread_mask(t: Text, name: str) -> str:
-    one = t(f"insertelement {ROW} poison, i32 {name}, i64 0")
-    return t(f"shufflevector {ROW} {one}, {ROW} poison, {ROW} zeroinitializer")
-
-
-def _places(t: Text, form: Form, half: int) -> list[str]:
-    """Where each kept number of the eight rows stands among four (tf32: two), as isa/sparse.py."""
-    word = t(f"load {V}, ptr %meta, align 64")
-    lanes = 4 if form.kept == 32 else 2
-    found: list[str] = []
-    for lane in range(half, lanes, 2) if form.kept == 32 else range(lanes):
-        at_lane = lane + (form.selector or 0) * lanes
-        order = int_list([4 * row + at_lane for row in ROWS])
-        rows = t(f"shufflevector {V} {word}, {V} poison, {order}")
-        if form.kept == 32:
-            starts, mask = [2 * n for n in range(16)], 3
-        elif form.kept == 16:
-            starts, mask = [16 * half + 2 * n for n in range(8)], 3
-        else:
-            starts, mask = [16 * half + 4 * n + 1 for n in range(4)], 1
-        for start in starts:
-            shifted = t(f"lshr {ROW} {rows}, splat (i32 {start})")
-            found.append(t(f"and {ROW} {shifted}, splat (i32 {mask})"))
-    return found
-
-
-def _spread(t: Text, form: Form, half: int, kept: list[str]) -> list[str]:
-    """All numbers of the eight rows: those that are not kept are zeros; notes which are kept."""
-    places = _places(t, form, half)
-    found: list[str] = []
-    group, each = (2, 1) if form.kept == 8 else (4, 2)
-    lanes = int_list([lane // 4 for lane in range(32)])
-    for first in range(0, len(kept), each):
-        for place in range(group):
-            number, is_kept = f"{ROWF} zeroinitializer", "zeroinitializer"
-            for n in range(first, first + each):
-                here = t(f"icmp eq {ROW} {places[n]}, splat (i32 {place})")
-                number = f"{ROWF} " + t(f"select <8 x i1> {here}, {ROWF} {kept[n]}, {number}")
-                is_kept = t(f"or <8 x i1> {here}, {is_kept}")
-            wide = t(f"sext <8 x i1> {is_kept} to {ROW}")
-            mask = t(f"shufflevector {ROW} {wide}, {ROW} poison, {lanes}")
-            k = len(found)
-            t.do(f"store {V} {mask}, ptr {t(f'getelementptr {V}, ptr %keep, i32 {2 * k + half}')}, "
-                 "align 128")  # fmt: skip
-            found.append(number.split(" ", 3)[3])
-    return found
-
-
-def _store_a(t: Text, form: Form, half: int, mask: str) -> None:
-    """Rows 8 half to 8 half + 7, every number in the four lanes that hold its row."""
-    lanes = int_list([lane // 4 for lane in range(32)])
-    columns = _columns(t, form.a, form.is_a_transposed, ROWS)
-    if form.is_sparse:
-        columns = _spread(t, form, half, columns)
-    for k, numbers in enumerate(columns):
-        if form.is_float:
-            numbers = _negated(t, numbers, mask)
-        wide = t(f"shufflevector {ROWF} {numbers}, {ROWF} poison, {lanes}")
-        t.do(f"store {F} {wide}, ptr {t(f'getelementptr {F}, ptr %a, i32 {2 * k + half}')}, align 128")
-        if form.is_float:
-            of = t(f"bitcast {ROW} {exponents(t, numbers, 8, LEAST[form.a])} to {ROW}")
-            wide = t(f"shufflevector {ROW} {of}, {ROW} poison, {lanes}")
-            t.do(f"store {V} {wide}, ptr {t(f'getelementptr {V}, ptr %ae, i32 {2 * k + half}')}, align 128")
-
-
-def _take_a(t: Text, form: Form) -> None:
-    """A's rows of this warp, from registers or shared memory."""
-    mask = _spread_mask(t, "%nega")
-    if form.from_registers:
-        words = [t(f"load {V}, ptr {t(f'getelementptr {V}, ptr %areg, i32 {i}')}, align 64") for i in range(4)]
-        for half in (0, 1):
-            order = [n for g in range(8) for n in (*range(4 * g, 4 * g + 4), *range(32 + 4 * g, 36 + 4 * g))]
-            rows = t(f"shufflevector {V} {words[half]}, {V} {words[2 + half]}, {int_list(order)}")
-            t.do(f"store <64 x i32> {rows}, ptr %raw, align 128")
-            _store_a(t, form, half, mask)
-        return
-    place = _unpack_descriptor(t, "%da", form.is_a_transposed)
-    warp = t(f"load i32, ptr {t(f'getelementptr i8, ptr %w, i64 {at.WARP_INDEX}')}, align 4")
-    first = t(f"shl i32 {t(f'and i32 {warp}, 3')}, 1")
-    for half in (0, 1):
-        _gather(t, place, t(f"add i32 {first}, {half}"), f"a{half}")
-        _store_a(t, form, half, mask)
-
-
-# --- sums ----------------------------------------------------------------------------------------
-
-
-def _b_vector(t: Text, base: str, k: int, column: int, element: str) -> str:
-    """Column `column` of the two that a lane holds, at step k."""
-    kind = "float" if element == F else "i32"
-    four = t(f"load <4 x {kind}>, ptr {t(f'getelementptr i8, ptr {base}, i32 {32 * k + 16 * column}')}, align 16")
-    lanes = int_list([lane % 4 for lane in range(32)])
-    return t(f"shufflevector <4 x {kind}> {four}, <4 x {kind}> poison, {lanes}")
-
-
-def _a_vector(t: Text, base: str, k: int, half: int, element: str) -> str:
-    return t(f"load {element}, ptr {t(f'getelementptr {element}, ptr {base}, i32 {2 * k + half}')}, align 128")
-
-
-def _largest(t: Text, a: str, b: str) -> str:
-    above = t(f"icmp sgt {V} {a}, {b}")
-    return t(f"select {P} {above}, {V} {a}, {V} {b}")
-
-
-def _power(t: Text, exponent: str) -> str:
-    """2 ** exponent as f32, of exponents in its range."""
-    biased = t(f"shl {V} {t(f'add {V} {exponent}, splat (i32 127)')}, splat (i32 23)")
-    return t(f"bitcast {V} {biased} to {F}")
-
-
-def _float_sums(t: Text, form: Form, c: list[str]) -> tuple[str, list[str]]:
-    """Whether the quick way holds (i1), and the sums as f32 or f16 bits in f32."""
-    places = [(n // 2, n % 2) for n in range(4)]  # row half and column of the four registers
-    top = [exponents(t, n, 32, LEAST[form.sums]) for n in c]
-    for k in range(form.depth):
-        a = [_a_vector(t, "%ae", k, half, V) for half in (0, 1)]
-        b = [_b_vector(t, "%be", k, column, V) for column in (0, 1)]
-        for n, (half, column) in enumerate(places):
-            top[n] = _largest(t, top[n], t(f"add {V} {a[half]}, {b[column]}"))
-    good = ""
-    for exponent in top:
-        low = t(f"icmp sge {V} {exponent}, splat (i32 -90)")
-        high = t(f"icmp sle {V} {exponent}, splat (i32 120)")
-        none = t(f"icmp sle {V} {exponent}, splat (i32 -4000)")
-        fine = t(f"or {P} {t(f'and {P} {low}, {high}')}, {none}")
-        good = t(f"and {P} {good}, {fine}") if good else fine
-    is_quick = t(f"icmp eq i32 {t(f'bitcast {P} {good} to i32')}, -1")
-    bounded = [_largest(t, n, "splat (i32 -90)") for n in top]
-    scale = [_power(t, t(f"sub {V} splat (i32 {form.kept_bits}), {n}")) for n in bounded]
-
-    def cut(value: str, n: int) -> str:
-        return t(f"fptosi {F} {t(f'fmul {F} {value}, {scale[n]}')} to {V}")
-
-    sums = [[cut(c[n], n)] for n in range(4)]
-    for k in range(form.depth):
-        a = [_a_vector(t, "%a", k, half, F) for half in (0, 1)]
-        b = [_b_vector(t, "%b", k, column, F) for column in (0, 1)]
-        for n, (half, column) in enumerate(places):
-            term = cut(t(f"fmul {F} {a[half]}, {b[column]}"), n)
-            # eight terms below 2**27 and C fit into a word; more of shorter ones
-            if k % 8 == 0 and k > 0 and form.kept_bits > 20:
-                sums[n].append(term)
-            else:
-                sums[n][-1] = t(f"add {V} {sums[n][-1]}, {term}")
-    return is_quick, [_rounded(t, form, sums[n], bounded[n]) for n in range(4)]
-
-
-def _rounded(t: Text, form: Form, parts: list[str], exponent: str) -> str:
-    """The sum of whole numbers, each a multiple of the last kept bit, as f32 (or f16 in f32)."""
-    total = ""
-    for part in parts:
-        wide = t(f"sitofp {V} {part} to {D}")
-        total = t(f"fadd {D} {total}, {wide}") if total else wide
-    w = "<32 x i64>"
-    bits = t(f"bitcast {D} {total} to {w}")
-    kept = min(form.kept_bits, 23) if form.sums == "f32" else 23  # fraction bits of the result
-    cut = t(f"and {w} {bits}, splat (i64 {-(1 << 52 - kept)})")
-    if form.sums == "f16":  # a last bit that tells of dropped ones: rounding again is then right
-        lost = t(f"icmp ne {w} {cut}, {bits}")
-        last = t(f"select {P} {lost}, {w} splat (i64 536870912), {w} zeroinitializer")
-        cut = t(f"or {w} {cut}, {last}")
-    unit = t(f"add {V} {exponent}, splat (i32 {1023 - form.kept_bits})")
-    wide_unit = t(f"zext {V} {unit} to {w}")
-    power = t(f"bitcast {w} {t(f'shl {w} {wide_unit}, splat (i64 52)')} to {D}")
-    number = t(f"fmul {D} {t(f'bitcast {w} {cut} to {D}')}, {power}")
-    return t(f"fptrunc {D} {number} to {F}")
-
-
-def _integer_sums(t: Text, form: Form, c: list[str]) -> list[str]:
-    """Sums of whole numbers, exact in f32 without C; of b1 words the numbers of common ones."""
-    found: list[str] = []
-    for n in range(4):
-        total = ""
-        for k in range(form.depth):
-            a = _a_vector(t, "%a", k, n // 2, V if form.a == "b1" else F)
-            b = _b_vector(t, "%b", k, n % 2, V if form.a == "b1" else F)
-            if form.a == "b1":
-                ones = t(f"call {V} @llvm.ctpop.v32i32({V} {t(f'and {V} {a}, {b}')})")
-                total = t(f"add {V} {total}, {ones}") if total else ones
-            else:
-                product = t(f"fmul {F} {a}, {b}")
-                total = t(f"fadd {F} {total}, {product}") if total else product
-        whole = total if form.a == "b1" else t(f"fptosi {F} {total} to {V}")
-        if form.saturates:
-            found.append(t(f"call {V} @llvm.sadd.sat.v32i32({V} {c[n]}, {V} {whole})"))
-        else:
-            found.append(t(f"add {V} {c[n]}, {whole}"))
-    return found
-
-
-def _load_c(t: Text, form: Form) -> list[str]:
-    """C's four elements per lane of the present eight columns, zeros without accumulation."""
-    words = 2 if form.sums == "f16" else 4
-    registers = []
-    for n in range(words):
-        word = t(f"load {V}, ptr {t(f'getelementptr {V}, ptr %cj, i32 {n}')}, align 64")
-        registers.append(t(f"select i1 %adds, {V} {word}, {V} zeroinitializer"))
-    if form.sums == "s32":
-        return registers
-    if form.sums == "f32":
-        return [t(f"bitcast {V} {word} to {F}") for word in registers]
-    found = []
-    for word in registers:
-        halves = t(f"bitcast {V} {word} to <64 x half>")
-        for odd in (0, 1):
-            order = int_list([2 * lane + odd for lane in range(32)])
-            part = t(f"shufflevector <64 x half> {halves}, <64 x half> poison, {order}")
-            found.append(t(f"fpext <32 x half> {part} to {F}"))
-    return found
-
-
-def _store_d(t: Text, form: Form, d: list[str]) -> None:
-    if form.sums == "f16":
-        words = []
-        for n in (0, 2):
-            low, high = (t(f"fptrunc {F} {d[n + i]} to <32 x half>") for i in (0, 1))
-            order = int_list([lane // 2 + 32 * (lane % 2) for lane in range(64)])
-            both = t(f"shufflevector <32 x half> {low}, <32 x half> {high}, {order}")
-            bits = t(f"bitcast <64 x half> {both} to <64 x i16>")
-            size = t(f"and <64 x i16> {bits}, splat (i16 32767)")
-            gone = t(f"icmp eq <64 x i16> {size}, zeroinitializer")  # a vanished sum is +0
-            kept = t(f"select <64 x i1> {gone}, <64 x i16> zeroinitializer, <64 x i16> {bits}")
-            words.append(t(f"bitcast <64 x i16> {kept} to {V}"))
-    else:
-        words = [t(f"bitcast {F} {n} to {V}") if form.sums == "f32" else n for n in d]
-    for n, word in enumerate(words):
-        t.do(f"store {V} {word}, ptr {t(f'getelementptr {V}, ptr %cj, i32 {n}')}, align 64")
-
-
-def _slow(t: Text, form: Form, slow: str) -> None:
-    """The four registers by the function made from isa/accumulate.py."""
-    c = _load_c(t, form)
-    arguments: list[list[str]] = []
-    for n in range(4):
-        a = [_a_vector(t, "%a", k, n // 2, V) for k in range(form.depth)]
-        b = [_b_vector(t, "%b", k, n % 2, V) for k in range(form.depth)]
-        if form.is_sparse:  # a zero that is not kept does not meet an infinity
-            kept = [_a_vector(t, "%keep", k, n // 2, V) for k in range(form.depth)]
-            b = [t(f"and {V} {word}, {mask}") for word, mask in zip(b, kept, strict=True)]
-        arguments.append([*a, *b, t(f"bitcast {F} {c[n]} to {V}")])
-    results = []
-    for words in arguments:
-        given = ", ".join(f"{V} {word}" for word in words)
-        whole = t(f"call {{ {V} }} @{slow}({given})")
-        results.append(t(f"extractvalue {{ {V} }} {whole}, 0"))
-    if form.sums == "f16":
-        for n in (0, 2):
-            word = t(f"or {V} {results[n]}, {t(f'shl {V} {results[n + 1]}, splat (i32 16)')}")
-            t.do(f"store {V} {word}, ptr {t(f'getelementptr {V}, ptr %cj, i32 {n // 2}')}, align 64")
-        return
-    for n, word in enumerate(results):
-        t.do(f"store {V} {word}, ptr {t(f'getelementptr {V}, ptr %cj, i32 {n}')}, align 64")
-
-
-def _store_b(t: Text, form: Form, mask: str, first: int) -> None:
-    """Numbers of eight columns at %raw, as steps `first` and on of k."""
-    columns = _columns(t, form.b, form.is_b_transposed, COLUMNS)
-    for k, numbers in enumerate(columns, first):
-        if form.is_float:
-            numbers = _negated(t, numbers, mask)
-            of = exponents(t, numbers, 8, LEAST[form.b])
-            t.do(f"store {ROW} {of}, ptr {t(f'getelementptr {ROW}, ptr %be, i32 {k}')}, align 32")
-        t.do(f"store {ROWF} {numbers}, ptr {t(f'getelementptr {ROWF}, ptr %b, i32 {k}')}, align 32")
+from warplens.lift.runtime.text import Text
+from warplens.lift.runtime.wgmma_operands_ir import (
+    GATHER,
+    ROW,
+    ROWF,
+    F,
+    Form,
+    gather,
+    spread_mask,
+    store_b,
+    take_a,
+    unpack_descriptor,
+)
+from warplens.lift.runtime.wgmma_sums_ir import (
+    float_sums,
+    integer_sums,
+    load_c,
+    slow_sums,
+    store_d,
+)
+from warplens.lift.vector_ir import V
 
 
 def product(form: Form, slow: str) -> str:
@@ -528,34 +36,34 @@ def product(form: Form, slow: str) -> str:
     eight columns, whether C counts, sign masks of A and B, the instruction.
     """
     t = Text()
-    _take_a(t, form)
-    place = _unpack_descriptor(t, "%db", form.is_b_transposed)
-    mask = _spread_mask(t, "%negb")
+    take_a(t, form)
+    place = unpack_descriptor(t, "%db", form.is_b_transposed)
+    mask = spread_mask(t, "%negb")
     t.do("store i32 0, ptr %jp, align 4")
     t.do("br label %loop")
     t.label("loop")
     t.do("%j = load i32, ptr %jp, align 4")
-    _gather(t, place, "%j", "b0")
-    _store_b(t, form, mask, 0)
+    gather(t, place, "%j", "b0")
+    store_b(t, form, mask, 0)
     if form.is_sparse:  # twice as many numbers
         two = t(f"shl i32 {place['far']}, 1")
         further = t(f"add i32 {place['start']}, {two}")
-        _gather(t, {**place, "start": further}, "%j", "b1")
-        _store_b(t, form, mask, form.kept)
+        gather(t, {**place, "start": further}, "%j", "b1")
+        store_b(t, form, mask, form.kept)
     registers = 2 if form.sums == "f16" else 4
     t.do(f"%jr = mul i32 %j, {registers}")
     t.do(f"%cj = getelementptr {V}, ptr %c, i32 %jr")
-    c = _load_c(t, form)
+    c = load_c(t, form)
     if form.is_float:
-        is_quick, d = _float_sums(t, form, c)
+        is_quick, d = float_sums(t, form, c)
         t.do(f"br i1 {is_quick}, label %quick, label %slow")
         t.label("slow")
-        _slow(t, form, slow)
+        slow_sums(t, form, slow)
         t.do("br label %next")
         t.label("quick")
     else:
-        d = _integer_sums(t, form, c)
-    _store_d(t, form, d)
+        d = integer_sums(t, form, c)
+    store_d(t, form, d)
     t.do("br label %next")
     t.label("next")
     t.do("%j1 = add i32 %j, 1")
