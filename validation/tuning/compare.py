@@ -66,17 +66,19 @@ def searched(
     worst loss against the true best, and against the best of the whole prediction."""
     from spaces import SPACES
 
-    from warplens.tune.surrogate import Surrogate, features_of, learned_from
+    from warplens.tune.surrogate import Surrogate, features_of, learned_from, work_of
 
     names = space["parameters"]
     every = [dict(zip(names, space["configurations"][i], strict=True)) for i in rows]
     jobs = [SPACES[name].problem.job(one) for one in every]
-    facts = [learned_from(job, [_facts(space, i, job)]) for job, i in zip(jobs, rows, strict=True)]
+    told = [_facts(space, i, job) for job, i in zip(jobs, rows, strict=True)]
+    facts = [learned_from(job, [one]) for job, one in zip(jobs, told, strict=True)]
+    work = [work_of(job, one) for job, one in zip(jobs, told, strict=True)]
     features, few = features_of(every, facts), max(1, len(every) // 20)
     place = {str(one): i for i, one in enumerate(every)}
     losses, losses_in_model = [], []
     for seed in range(SEEDS):
-        strategy, known = Surrogate(every, features, seed, few), list[int]()
+        strategy, known = Surrogate(every, features, seed, few, work), list[int]()
         while len(known) < few:
             for one in strategy.propose(min(strategy.batch, few - len(known))):
                 known.append(place[str(one)])
@@ -94,7 +96,7 @@ def _facts(space: dict[str, Any], index: int, job: Any) -> dict[str, float]:
     """What a search knows of a compiled configuration."""
     from warplens.occupancy_calculator.occupancy import occupancy
 
-    names = ("registers", "local_bytes", "shared_bytes", "code_bytes")
+    names = ("registers", "local_bytes", "shared_bytes", "code_bytes", "instructions", "memory")
     known = {name: float(space[name][index]) for name in names}
     fits = occupancy("H200", threads=int(np.prod(job.block)), registers=int(known["registers"]),
                      static_shared=int(known["shared_bytes"]))  # fmt: skip

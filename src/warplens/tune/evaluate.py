@@ -17,10 +17,13 @@ from warplens.session.module import Module
 from warplens.session.options import LaunchOptions
 from warplens.toolchain.together import disassemble_together
 from warplens.tune.arguments import resolved
+from warplens.tune.mix import mix
 from warplens.tune.problem import Job
 from warplens.tune.why import explained
 
 TIME = "gpu__time_duration.sum"
+FACTS = ("registers", "local_bytes", "shared_bytes", "code_bytes", "instructions", "memory",
+         "occupancy", "blocks")  # fmt: skip
 _LOOKED_S = 20.0  # of a full run that is looked through for a fault
 
 
@@ -43,8 +46,8 @@ class Answer:
     """What a stage gave; `problem` says why it gave nothing.
 
     Attributes:
-        facts: registers, local_bytes, shared_bytes, code_bytes, occupancy (a fraction) and blocks
-            (of an SM) of the compiled kernel.
+        facts: registers, local_bytes, shared_bytes, code_bytes, instructions, memory (those that
+            go to it), occupancy (a fraction) and blocks (of an SM) of the compiled kernel.
         metrics: values by name, the time in ns among them.
         arguments: the arrays after a full run.
     """
@@ -98,14 +101,13 @@ def _facts(task: Task) -> dict[str, Any]:
         kernel = kernel.clustered(job.cluster)
     kernel[job.grid, job.block, 0, job.shared]  # raises what a GPU would refuse
     occupancy = kernel.occupancy(job.block, job.shared)
-    return {"facts": {
-        "registers": float(kernel.registers),
-        "local_bytes": float(kernel.local_bytes),
-        "shared_bytes": float(kernel.static_shared + job.shared),
-        "code_bytes": float(len(kernel.code.cubin.kernels[kernel.sass.name].code)),
-        "occupancy": float(occupancy.occupancy),
-        "blocks": float(occupancy.blocks),
-    }}  # fmt: skip
+    code = kernel.code.cubin.kernels[kernel.sass.name].code
+    instructions, memory = mix(code)
+    values = (
+        kernel.registers, kernel.local_bytes, kernel.static_shared + job.shared, len(code),
+        instructions, memory, occupancy.occupancy, occupancy.blocks,
+    )  # fmt: skip
+    return {"facts": dict(zip(FACTS, map(float, values), strict=True))}
 
 
 def _list(task: Task) -> dict[str, Any]:

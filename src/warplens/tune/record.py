@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from warplens.errors import InputError
-from warplens.tune.evaluate import Answer
+from warplens.tune.evaluate import FACTS, Answer
 from warplens.tune.problem import Job
 from warplens.version import __version__
 
@@ -70,7 +70,7 @@ class Record:
                 if not isinstance(row, dict) or row.get("purpose") != purpose:
                     raise _broken(path, number, "made for another kernel, space or arguments")
                 continue
-            if not isinstance(row, dict) or set(row) != _KEYS:
+            if not _is_answer(row):
                 raise _broken(path, number, "not an answer of this version")
             self._known[row["stage"], row["gpu"], row["job"]] = Answer(
                 facts=row["facts"], metrics=row["metrics"], limiter=row["limiter"],
@@ -80,6 +80,24 @@ class Record:
     @staticmethod
     def _drop_last(path: Path, lines: list[str]) -> None:
         path.write_text("".join(f"{line}\n" for line in lines[:-1]), encoding="utf-8")
+
+
+def _is_answer(row: Any) -> bool:
+    """Whether a line says what this version writes."""
+    if not isinstance(row, dict) or set(row) != _KEYS:
+        return False
+    facts, metrics = row["facts"], row["metrics"]
+    texts = (row[name] for name in ("stage", "gpu", "job", "limiter", "problem"))
+    return (
+        all(isinstance(text, str) for text in texts)
+        and isinstance(row["seconds"], int | float)
+        and (facts is None or (_are_numbers(facts) and set(facts) == set(FACTS)))
+        and (metrics is None or (_are_numbers(metrics) and len(metrics) > 0))
+    )
+
+
+def _are_numbers(values: Any) -> bool:
+    return isinstance(values, dict) and all(isinstance(v, int | float) for v in values.values())
 
 
 def _broken(path: Path, number: int, why: str) -> InputError:

@@ -21,7 +21,7 @@ from warplens.tune.result import Learned, Tuned
 from warplens.tune.rows import Row
 from warplens.tune.search import strategy_of
 from warplens.tune.space import Configuration, Restriction, Space, name_of
-from warplens.tune.surrogate import Estimates, Floats, estimates, features_of, learned_from
+from warplens.tune.surrogate import Estimates, Floats, estimates, features_of, learned_from, work_of
 from warplens.tune.workers import Workers, workers_of
 
 _LAUNCHABLE = ("compiled", "predicted", "confirmed")
@@ -229,6 +229,7 @@ class Search:
         strategy = strategy_of(
             self._strategy, [self.configurations[index] for index in open_],
             lambda: self._features(open_), self._seed, self.evaluations,
+            lambda: self._work(open_),
         )  # fmt: skip
         left, done = self.evaluations or len(open_), 0
         total = min(left, len(open_))
@@ -261,6 +262,13 @@ class Search:
             [learned_from(self.jobs[index], [self.rows[gpu, index].facts for gpu in gpus])
              for index in indices],
         )  # fmt: skip
+
+    def _work(self, indices: Sequence[int]) -> list[float] | None:
+        """What each one's code has to do, as compiled for the first GPU that launches all."""
+        for gpu in self.gpus:
+            if all(self.rows[gpu, index].facts for index in indices):
+                return [work_of(self.jobs[i], self.rows[gpu, i].facts) for i in indices]
+        return None
 
     def _estimates(self) -> dict[str, Estimates]:
         """What a surrogate says of the rows that were not predicted, by GPU."""

@@ -1,11 +1,13 @@
 """A search that predicts a part of a large space: trees learn from it what the rest may cost.
 
-The first configurations are drawn by lot. Extremely randomised trees (scikit-learn) then learn the
+Half of the first configurations are those whose compiled code has the least to do, in all threads
+of the launch; the others are drawn by lot. Extremely randomised trees (scikit-learn) then learn the
 logarithm of the cost from parameters, launch and compiled facts, and propose what they hold for the
 best; what the timing model says of it is learned, too, until the best stays the best.
 
 On recorded spaces configurations that lie as far apart as can be made a worse beginning than a lot:
-corners are costly, and tell little of the rest.
+corners are costly, and tell little of the rest. Work counts loops once, whatever their length;
+where they are unrolled it alone finds what is near the best.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ _LEAST, _MOST = 32, 192  # configurations that are predicted before anything is 
 _SHARE = 20  # one of so many of the space, within these
 _PATIENCE = 2  # rounds in succession without a gain
 _GAIN = 1e-3
+_SCHEDULERS = 4  # of an SM
 
 
 def trees(seed: int) -> Any:
@@ -69,14 +72,22 @@ def features_of(
 
 
 def learned_from(job: Job, facts: Sequence[Mapping[str, float]]) -> list[Mapping[str, float]]:
-    """Launch and compiled facts; the work is the code's length in all threads, the waves are how
-    often the SMs would be filled."""
+    """Launch and compiled facts; the waves are how often the SMs would be filled."""
     threads, blocks = float(prod(job.block)), float(prod(job.grid))
     derived = [
-        {"work": one["code_bytes"] * threads * blocks, "waves": blocks / max(one["blocks"], 1.0)}
+        {"work": work_of(job, one), "waves": blocks / max(one["blocks"], 1.0),
+         "accesses": one["memory"] * threads * blocks,
+         "issued": one["instructions"] * threads * blocks}
         for one in facts
-    ]
+    ]  # fmt: skip
     return [{"threads": threads, "grid": blocks}, *facts, *derived]
+
+
+def work_of(job: Job, facts: Mapping[str, float]) -> float:
+    """What the code of all warps has to do: turns of an SM's four schedulers, or of its load/store
+    unit if these are more; loops count once."""
+    warps = -(-prod(job.block) // 32) * prod(job.grid)
+    return max(facts["instructions"] / _SCHEDULERS, facts["memory"]) * warps
 
 
 def _scaled(values: list[float]) -> list[float]:
@@ -115,11 +126,13 @@ def estimates(features: Floats, costs: Mapping[int, float], wanted: Sequence[int
 
 
 class Surrogate:
-    """Proposes a random sample, then what trees hold for the best of the rest."""
+    """Proposes those with the least work and a random sample, then what trees hold for the best of
+    the rest."""
 
     def __init__(
-        self, configurations: Sequence[Configuration], features: Floats, seed: int, most: int | None
-    ) -> None:
+        self, configurations: Sequence[Configuration], features: Floats, seed: int,
+        most: int | None, work: Sequence[float] | None = None,
+    ) -> None:  # fmt: skip
         trees(seed)  # says so if they are not installed
         size = len(configurations)
         first = max(_LEAST, min(_MOST, size // _SHARE))
@@ -130,6 +143,7 @@ class Surrogate:
         self._configurations, self._features, self._seed = configurations, features, seed
         self._number = {name_of(one): i for i, one in enumerate(configurations)}
         self._open = dict.fromkeys(range(size))
+        self._work = work
         self._costs: dict[int, float] = {}
         self._best, self._rounds_without_gain = math.inf, 0
         self._is_bounded = most is not None
@@ -137,13 +151,20 @@ class Surrogate:
     def propose(self, most: int) -> list[Configuration]:
         """The next round; nothing when the best has stayed the best."""
         if len(self._open) == len(self._configurations):
-            count = min(most, self.batch, len(self._open))
-            chosen = random.Random(self._seed).sample(list(self._open), count)
+            chosen = self._first(min(most, self.batch, len(self._open)))
         else:
             chosen = self._promising(min(most, self._next))
         for number in chosen:
             del self._open[number]
         return [self._configurations[number] for number in chosen]
+
+    def _first(self, count: int) -> list[int]:
+        """Half with the least work, if it is known, the rest by lot."""
+        least: list[int] = []
+        if self._work is not None:
+            least = np.argsort(self._work, kind="stable")[: count // 2].tolist()
+        rest = sorted(self._open.keys() - set(least))
+        return least + random.Random(self._seed).sample(rest, count - len(least))
 
     def _promising(self, most: int) -> list[int]:
         best = min(self._costs.values(), default=math.inf)
