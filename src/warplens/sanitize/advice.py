@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from warplens.sanitize.polling import polling_loads
 from warplens.sanitize.updates import lost_update
 from warplens.sass.model import Instruction, SassKernel
 
@@ -60,18 +59,23 @@ _LOCK = (
 )
 
 
-def update_advice(kernel: SassKernel, missing: str) -> str:
+def _update_advice(missing: str, *, polls: bool) -> str:
     """Of an update that is lost; `missing`: the atomic that does it at once."""
     advice = (
         "Both threads read the word, change it and write it back: one update is lost, and a "
         f"barrier does not help. Use {missing}."
     )
-    return advice + _LOCK if polling_loads(kernel) else advice
+    return advice + _LOCK if polls else advice
 
 
 def race_advice(kernel: SassKernel, first: int, second: int, reach: int, space: str, *,
-                one_step: bool) -> tuple[str, str]:  # fmt: skip
-    """What to do about a race between two instructions, and the atomic that is missing, if any."""
+                one_step: bool, polls: bool) -> tuple[str, str]:  # fmt: skip
+    """What to do about a race between two instructions, and the atomic that is missing, if any.
+
+    Args:
+        one_step: two lanes of one execution of an instruction.
+        polls: the kernel has loops that wait for a flag or lock.
+    """
     before, later = kernel.instructions[first], kernel.instructions[second]
     missing = lost_update(kernel, first, second)
     opcodes = before.opcode, later.opcode
@@ -80,7 +84,7 @@ def race_advice(kernel: SassKernel, first: int, second: int, reach: int, space: 
     if before.opcode in _CORES:
         return _OPERAND, ""
     if missing:
-        return update_advice(kernel, missing), missing
+        return _update_advice(missing, polls=polls), missing
     if one_step:
         return "Lanes of a warp store different values to one word; the result is undefined.", ""
     if reach == BLOCKS:
@@ -93,7 +97,7 @@ def race_advice(kernel: SassKernel, first: int, second: int, reach: int, space: 
         return _BESIDE_LATER, ""
     if _are_atomic(before, later):
         return _WIDTHS, ""
-    return _REACH[reach] + (_or_waits(kernel) if reach == WARPS else ""), ""
+    return _REACH[reach] + (_or_waits(kernel, polls=polls) if reach == WARPS else ""), ""
 
 
 def _between_blocks(first: Instruction, second: Instruction) -> str:
@@ -104,11 +108,11 @@ def _are_atomic(first: Instruction, second: Instruction) -> bool:
     return all(inst.opcode.startswith(("ATOM", "RED")) for inst in (first, second))
 
 
-def _or_waits(kernel: SassKernel) -> str:
+def _or_waits(kernel: SassKernel, *, polls: bool) -> str:
     """What beside a block's barrier may be meant to order two warps."""
     if any(inst.opcode == "SYNCS" and "PHASECHK" in inst.modifiers for inst in kernel.instructions):
         return ", or the wait for an mbarrier at which the other thread has arrived."
-    if polling_loads(kernel):
+    if polls:
         return (". If a flag is to order them: a release before it is set or an acquire behind the "
                 "look at it is missing.")  # fmt: skip
     return "."

@@ -15,6 +15,7 @@ from warplens.lift import layout as at
 from warplens.sanitize import state as st
 from warplens.sanitize.advice import COPIES, race_advice
 from warplens.sanitize.finding import Access, Finding
+from warplens.sanitize.polling import polling_loads
 from warplens.sanitize.ptx import SharedArray, Sites, callers_of
 from warplens.sanitize.tables import lent_shared, reserved_shared
 from warplens.sass.model import Instruction, SassKernel
@@ -50,6 +51,14 @@ class Explainer:
     arrays: Sequence[SharedArray]
     mode: int
     sites: Sites
+    _polls: bool | None = None
+
+    @property
+    def polls(self) -> bool:
+        """Whether the kernel has loops that wait for a flag or lock."""
+        if self._polls is None:
+            self._polls = bool(polling_loads(self.kernel))
+        return self._polls
 
     def finding(self, record: Record) -> Finding | None:
         """The finding of a record."""
@@ -201,7 +210,7 @@ def _race(e: Explainer, record: Record) -> Finding | None:
     )  # fmt: skip
     severity = "error"
     advice, missing = race_advice(
-        e.kernel, first, second, reach, space, one_step=bool(record[st.R_EXTRA2])
+        e.kernel, first, second, reach, space, one_step=bool(record[st.R_EXTRA2]), polls=e.polls
     )
     if int(record[st.R_CHECK]) == st.C_SCOPE:
         check, advice = "narrow-scope-atomic", (

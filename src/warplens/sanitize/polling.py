@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from warplens.sass.model import SassKernel
+from warplens.sass.model import Instruction, SassKernel
 
 _NAMES = re.compile(r"\bU?(?:R\d+|P\d)\b")
 _LEAVES = frozenset({"BRA", "EXIT", "BREAK", "BSYNC", "RET"})
@@ -28,7 +28,11 @@ def reachable(kernel: SassKernel) -> list[set[int]]:
 
 
 def polling_loads(kernel: SassKernel) -> frozenset[int]:
-    """Loads and atomics in a loop whose value decides whether the loop goes on."""
+    """Loads and atomics in a loop whose value decides whether the loop goes on.
+
+    So does the first look of a loop, where the compiler has put it before the loop: the same
+    instruction of the same line.
+    """
     reach = reachable(kernel)
     found: set[int] = set()
     for block in kernel.blocks:
@@ -43,7 +47,15 @@ def polling_loads(kernel: SassKernel) -> frozenset[int]:
             looks = inst.opcode.startswith(_LOADS) and (is_atomic or len(inside) <= _LONGEST)
             if looks and _decides(kernel, i, inside):
                 found.add(i)
-    return frozenset(found)
+    looks_of = {_statement(kernel.instructions[i]) for i in found}
+    return frozenset(found) | {
+        i for i, inst in enumerate(kernel.instructions)
+        if inst.line and inst.opcode.startswith(_LOADS) and _statement(inst) in looks_of
+    }  # fmt: skip
+
+
+def _statement(inst: Instruction) -> tuple[object, ...]:
+    return inst.opcode, inst.modifiers, inst.file, inst.line, inst.callers
 
 
 def _decides(kernel: SassKernel, load: int, inside: list[int]) -> bool:
