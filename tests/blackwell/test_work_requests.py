@@ -42,3 +42,14 @@ def test_no_work_is_left(cluster: int, form: str) -> None:
     Device("sm_100").compile(text, options=["-arch=sm_100a"])["ask"][4, 32](out)
 
     assert (out == 7).all()
+
+
+def test_sanitizers_see_all_answers() -> None:
+    """Answers given to all blocks count as written, and are ordered by each block's mbarrier."""
+    text = SOURCE.replace("CLUSTER", "2").replace("FORM", '".multicast::cluster::all"')
+    text = text.replace("SELF", "0").replace("answer = make_uint4(~0u, ~0u, ~0u, ~0u);", "")
+    kernel = Device("sm_100").compile(text, options=["-arch=sm_100a"])["ask"]
+
+    report = kernel.sanitize[4, 32](np.zeros(128, np.uint32))
+
+    assert not report.findings, str(report)

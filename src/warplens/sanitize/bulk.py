@@ -23,13 +23,16 @@ def at_bulk(head: int, env: int, slot: int, w: int, inst: int, lanes: int, block
     place = w + at.WARP_SCRATCH + 4 * lane
     far = peek32(place + 128) << 32 | peek32(place)
     near, size, barrier = peek32(place + 256), peek32(place + 384), peek32(place + 512)
-    memory, host = slot, peek64(env + 8 * at.ENV_SHARED)
+    memory, host, holder = slot, peek64(env + 8 * at.ENV_SHARED), slot
     if peek64(head + 8 * st.CLUSTER) > 1:
         rank = near >> 24 & 255
         if rank >= peek64(head + 8 * st.CLUSTER):
             return
         memory = clusters.record_of(head, env, rank)
         host = peek64(peek64(env + 8 * at.ENV_CLUSTER_SHARED) + 8 * rank)
+        holder = memory
+        if barrier >> 24 & 255 < peek64(head + 8 * st.CLUSTER):  # of a pair: the even block's
+            holder = clusters.record_of(head, env, barrier >> 24 & 255)
     near, barrier = near & 0xFFFFFF, barrier & 0xFFFFFF
     limit = peek64(head + 8 * st.SHARED_LIMIT)
     if near + size > limit:
@@ -60,11 +63,12 @@ def at_bulk(head: int, env: int, slot: int, w: int, inst: int, lanes: int, block
                    peek64(row + 8 * st.S_CELLS), beside_row(head, row), block)  # fmt: skip
     tick(head, slot, warp)
     if arrives:
-        far_fence = st.F_WIDE_FENCE if memory != slot else 0
+        is_far = memory != slot or holder != slot
+        far_fence = st.F_WIDE_FENCE if is_far else 0
         clocks.fence(head, slot, block, warp, st.F_FENCE | far_fence)
-        key = clusters.shared_key(head, memory) + (barrier & ~7)
+        key = clusters.shared_key(head, holder) + (barrier & ~7)
         clocks.publish(head, slot, block, warp, key, False)
-        if memory != slot:
+        if is_far:
             clocks.publish(head, slot, block, warp, key, True)
         else:
             publish_copy(head, slot, block, warp, key, clock)

@@ -145,6 +145,7 @@ F_UNREAD = 40  # shift: how many words at the end of a load nobody reads (2 bits
 # of tensor memory: products and copies; stores, which end with tcgen05.wait::st; that wait;
 # allocations and what frees them
 F_CORE, F_LATE, F_STORED, F_FREES = 1 << 45, 1 << 46, 1 << 47, 1 << 48
+F_INIT = 1 << 49  # mbarrier.init
 F_APART = F_BULK | F_PRODUCT | F_CORE  # what goes on beside the threads, seen by another proxy
 F_PASSED = 1 << 17  # an access that shows a barrier to be bypassed
 

@@ -71,7 +71,7 @@ def flags_of(inst: Instruction) -> int:
 def _mbarrier_flags(opcode: str, modifiers: set[str]) -> int:
     """Arrivals release, looks at the phase acquire; the first value is a plain store."""
     if modifiers & {"EXCH", "CCTL"}:
-        return 0
+        return st.F_INIT if "EXCH" in modifiers else 0
     flags = st.F_STRONG | st.F_ATOMIC | st.F_MBARRIER
     if "PHASECHK" in modifiers:
         return flags | st.F_AT_ONCE

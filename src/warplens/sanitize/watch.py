@@ -208,6 +208,10 @@ def check_near(head: int, env: int, w: int, inst: int, mask: int, space: int, ki
                 head, slot, block, w, flags, seen, space, kind, size, key, host - key
             )  # fmt: skip
         check_shared(head, slot, w, inst, seen, kind, size, flags, host, block)
+        if flags & st.F_INIT and peek64(head + 8 * st.CLUSTER) > 1:
+            # fence.mbarrier_init leaves nothing in machine code: as if it were always there
+            wide = st.F_FENCE | st.F_WIDE_FENCE
+            clocks.fence(head, slot, block, peek32(w + at.WARP_INDEX), wide)
     return good
 
 

@@ -36,9 +36,8 @@ def _report_bytes(w: RegionWriter, barrier: Value, size: int) -> None:
     report(w, "words", w.lanes_mask(), True)
 
 
-def _checked(w: RegionWriter, data: Value, kind: int, size: int, site: int) -> str:
+def _checked(w: RegionWriter, data: Value, kind: int, size: int, site: int, mask: str) -> str:
     """The lanes that may access the data, as an observer says."""
-    mask = w.lanes_mask()
     if not w.watch.checks:
         return mask
     return check_lanes(
@@ -61,7 +60,7 @@ def store_async(w: RegionWriter, item: Bound) -> None:
     )  # fmt: skip
     name = cluster_helper(w, own, size, shared_ir.shared_move("store", size))
     site, slot = new_site(w, "cluster", size, "store")
-    mask = _checked(w, data, at.ACCESS_WRITE, size, site)
+    mask = _checked(w, data, at.ACCESS_WRITE, size, site, w.lanes_mask())
     call_helper(w, name, site, mask, 0, slot)
     _report_bytes(w, barrier, size)
 
@@ -80,7 +79,7 @@ def reduce_async(w: RegionWriter, item: Bound) -> None:
     quiet = atomic_ir.atomic("shared", operation, kind, bits, result=False)
     name = cluster_helper(w, own, bits // 8, quiet)
     site, slot = new_site(w, "cluster", bits // 8, "atomic")
-    mask = _checked(w, data, at.ACCESS_ATOMIC, bits // 8, site)
+    mask = _checked(w, data, at.ACCESS_ATOMIC, bits // 8, site, w.lanes_mask())
     call_helper(w, name, site, mask, 0, slot)
     _report_bytes(w, barrier, bits // 8)
 
@@ -110,6 +109,7 @@ def work_request(w: RegionWriter, item: Bound) -> None:
             put_scratch(w, VALUES + k, x.u32(0))
         put_scratch(w, ADDRESSES, data)
         site, slot = new_site(w, "cluster" if w.clusters else "shared", 16, "store")
+        lanes = _checked(w, data, at.ACCESS_WRITE, 16, site, lanes)
         call_helper(w, name, site, lanes, 0, slot)
         put_scratch(w, ADDRESSES, told)
         put_scratch(w, VALUES, x.u32(0))
