@@ -127,3 +127,20 @@ def test_what_is_not_served_is_refused(cp: Any, capfd: Any) -> None:
     with pytest.raises(cp.cuda.runtime.CUDARuntimeError, match="NotSupported"):
         cp.cuda.texture.CUDAarray(channel, 16, 16)
     assert "cudaMalloc3DArray is not supported" in capfd.readouterr().err
+
+
+def test_kernels_of_its_modules(cp: Any) -> None:
+    """Sorts are Thrust's, generators of random numbers a module's own: compiled code in CuPy."""
+    host = np.random.default_rng(2).random(500).astype(np.float32)
+    x = cp.asarray(host)
+    values, counts = cp.unique(cp.asarray((host * 9).astype(np.int32)), return_counts=True)
+    drawn = cp.asnumpy(cp.random.default_rng(1).random(2000))
+
+    assert np.array_equal(cp.asnumpy(cp.sort(x)), np.sort(host))
+    assert np.array_equal(cp.asnumpy(cp.argsort(x)), np.argsort(host, kind="stable"))
+    expected = np.unique((host * 9).astype(np.int32), return_counts=True)
+    assert np.array_equal(cp.asnumpy(values), expected[0])
+    assert np.array_equal(cp.asnumpy(counts), expected[1])
+    assert drawn.min() >= 0 and drawn.max() < 1
+    assert len(np.unique(drawn)) > 1900
+    assert abs(drawn.mean() - 0.5) < 0.03

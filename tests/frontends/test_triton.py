@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,8 @@ def test_vector_add(kernels: Any) -> None:
 
     assert np.array_equal(out, x + y)
     assert {file for file, _ in lines} == {kernels.__file__}
+    text, first = inspect.getsourcelines(kernels.add.fn)
+    assert {line for _, line in lines} <= set(range(first, first + len(text)))
 
 
 def test_softmax(kernels: Any) -> None:

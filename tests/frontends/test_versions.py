@@ -12,6 +12,7 @@ import pytest
 
 from warplens.errors import Unsupported
 from warplens.frontends.frontend import Frontend
+from warplens.frontends.triton_lines import kept_lines
 from warplens.frontends.watch import known_frontends
 
 
@@ -64,3 +65,15 @@ def test_an_import_is_refused(tmp_path: Path) -> None:
 def test_front_ends_are_found() -> None:
     """Every module of the package that declares a front-end is known."""
     assert {"numba.cuda", "triton", "cuda.core"} <= {one.module for one in known_frontends()}
+
+
+def test_inline_assembly_of_triton_keeps_its_line() -> None:
+    """A piece's first line is that of all its instructions; what stands around it is as it was."""
+    before, after = "\t.loc\t1 6 9\n", "\t.loc\t1 7 9\nadd\n"
+    places = [f"\t.loc\t1 {line} 9\nld{line}\n" for line in (6, 7, 8)]
+    text = f"{before}// begin inline asm\n{''.join(places)}\n// end inline asm\n{after}"
+
+    found = kept_lines(text)
+
+    assert found == text.replace("1 7 9\nld", "1 6 9\nld").replace("1 8 9\nld", "1 6 9\nld")
+    assert found.endswith(after)

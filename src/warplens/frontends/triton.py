@@ -20,6 +20,7 @@ from warplens.errors import Unsupported
 from warplens.frontends.frontend import Frontend, GiveDriver
 from warplens.frontends.torch_cuda import Event, put_in_place
 from warplens.frontends.triton_arguments import Arguments, HostArray, Mapped, Scratch, array
+from warplens.frontends.triton_lines import keep_lines
 from warplens.gpus.spec import GpuSpec
 
 
@@ -225,6 +226,7 @@ def activate(give_driver: GiveDriver) -> None:
     device = SimulatedDevice(give_driver)
     _active.append(device)
     importlib.import_module("triton.runtime.driver").driver.set_active(device)
+    keep_lines()
     testing: Any = importlib.import_module("triton.testing")
     testing.do_bench = do_bench
     nvidia: Any = importlib.import_module("triton._C.libtriton").nvidia
