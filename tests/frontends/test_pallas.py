@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -86,7 +87,8 @@ def test_a_fault_names_the_line(jax: Any, pl: Any) -> None:
         i = jax.numpy.arange(1024)
         o[...] = triton.load(x.at[i + 4096])  # must be named
 
-    line = next(i for i, text in enumerate(open(__file__), 1) if "# must be " + "named" in text)
+    text = Path(__file__).read_text().splitlines()
+    line = next(i for i, one in enumerate(text, 1) if "# must be " + "named" in one)
     with pytest.raises(Exception, match=rf"test_pallas\.py:{line}"):
         call = _call(jax, pl, beyond, jax.ShapeDtypeStruct((1024,), np.float32))
         jax.block_until_ready(call(np.zeros(1024, np.float32)))
