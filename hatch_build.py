@@ -60,9 +60,10 @@ class WheelHook(BuildHookInterface[Any]):
         if not sys.platform.startswith("linux"):
             return {}
         try:
-            from warplens.libcuda.shipped import contents
+            from warplens.frontends import runtime_library
+            from warplens.libcuda import shipped
 
-            return contents()
+            return {**shipped.contents(), **runtime_library.contents()}
         except Exception as reason:
             self.app.display_warning(f"a wheel without the C library: {reason}")
             return {}

@@ -13,7 +13,6 @@ from __future__ import annotations
 import ctypes
 import mmap
 import platform
-import re
 import struct
 from collections.abc import Callable, Iterable
 from functools import lru_cache
@@ -24,66 +23,16 @@ from warplens.driver.cells import called, get_text, put_bytes, put_u64
 from warplens.driver.machine import Driver
 from warplens.driver.memory import DEVICE
 from warplens.errors import Unsupported
+from warplens.frontends.runtime_library import C_TYPES, UNKNOWN, entries, library_path
 from warplens.frontends.runtime_names import find_runtime, read_library
 from warplens.libcuda import place
-from warplens.libcuda.build import build
-from warplens.programs.library import configuration_text, error_texts, exported_runtime_names
 from warplens.programs.program import Images, Program, RuntimeFault
-from warplens.programs.runtime import served
-from warplens.programs.runtime.table import SHAPES, RuntimeEntry
+from warplens.programs.runtime.table import RuntimeEntry
 
-_C_TYPES: dict[str, Any] = {
-    "I32": ctypes.c_int32, "U8": ctypes.c_uint8, "U16": ctypes.c_uint16, "U32": ctypes.c_uint32,
-    "U64": ctypes.c_uint64, "I64": ctypes.c_int64, "Pointer": ctypes.c_uint64,
-    "F32": ctypes.c_float, "F64": ctypes.c_double,
-    "Location": ctypes.c_uint64,  # two words, in one register
-}  # fmt: skip
 _JUMP_BYTES = 12
-_SPECIAL = ("REGISTER", "KERNEL", "LAUNCH", "COOPERATIVE", "EXTENDED", "LOOKUP")
 _OF_DRIVER = (
     "cuLaunchKernel", "cuLaunchCooperativeKernel", "cuLaunchKernelEx", "cuGetProcAddress_v2",
 )  # fmt: skip
-_HEAD = """\
-#include <stdatomic.h>
-#include <stdint.h>
-#include <stdio.h>
-#define EXPORTED __attribute__((visibility("default")))
-struct python {
-    int (*ensure)(void);
-    void (*release)(int);
-    void (*fetch)(void **, void **, void **);
-    void (*restore)(void *, void *, void *);
-};
-static struct python python;
-static void *targets[%d];
-static __thread int last;
-static const struct { int code; const char *name, *text; } texts[] = { %s };
-EXPORTED void warplens_connect(const struct python *functions, void *const *entries) {
-    python = *functions;
-    for (int i = 0; i < %d; i++) targets[i] = entries[i];
-}
-static int missing(atomic_int *is_told, const char *name) {
-    if (!atomic_exchange(is_told, 1))
-        fprintf(stderr, "warplens: %%s is not supported by the simulated driver\\n", name);
-    return last = 801;
-}
-EXPORTED int cudaGetLastError(void) { int code = last; last = 0; return code; }
-EXPORTED int cudaPeekAtLastError(void) { return last; }
-EXPORTED const char *cudaGetErrorName(int code) {
-    for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (texts[i].code == code) return texts[i].name;
-    return "unrecognized error code";
-}
-EXPORTED const char *cudaGetErrorString(int code) {
-    for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (texts[i].code == code) return texts[i].text;
-    return "unrecognized error code";
-}
-"""
-_UNKNOWN = "warplens_unknown_function"
-_MISSING = """\
-EXPORTED int %s(void) { static atomic_int told; return missing(&told, "%s"); }"""
-_DEFINED = re.compile(r"EXPORTED [^(;]*?\b(_?_?cuda[A-Z]\w*)\(|LAUNCHES\((\w+), \d\)")
 
 
 class _Memory:
@@ -147,12 +96,6 @@ class _Here(Program):
         """Nothing: the driver prints what kernels print."""
 
 
-def _is_served(entry: RuntimeEntry) -> bool:
-    return not (entry.written or entry.is_internal or entry.takes_data) and all(
-        kind in _C_TYPES for kind in entry.types
-    )
-
-
 def _callback(entry: RuntimeEntry, here: Callable[[], _Here]) -> Any:
     kinds = entry.types
 
@@ -174,42 +117,7 @@ def _callback(entry: RuntimeEntry, here: Callable[[], _Here]) -> Any:
             return int(program.driver.failed(entry.name, error))
         return 0
 
-    return ctypes.CFUNCTYPE(ctypes.c_int, *(_C_TYPES[kind] for kind in kinds))(callback)
-
-
-def _called(name: str, types: list[str], slot: int) -> str:
-    """A function that asks Python, whatever its caller holds."""
-    parameters = ", ".join(f"{kind} a{i}" for i, kind in enumerate(types)) or "void"
-    arguments = ", ".join(f"a{i}" for i in range(len(types)))
-    return (
-        f"EXPORTED int {name}({parameters}) {{\n"
-        "    void *type, *value, *traceback;\n"
-        "    int lock = python.ensure();\n"
-        "    python.fetch(&type, &value, &traceback);\n"
-        f"    int code = ((int (*)({', '.join(types) or 'void'}))targets[{slot}])({arguments});\n"
-        "    python.restore(type, value, traceback);\n"
-        "    python.release(lock);\n"
-        "    if (code) last = code;\n    return code;\n}"
-    )
-
-
-def _text(entries: dict[str, RuntimeEntry]) -> str:
-    """The library's text: every function of the runtime, those that are not served refuse."""
-    slots = {name: slot for slot, name in enumerate([*entries, *_SPECIAL])}
-    written = (Path(__file__).parent / "runtime_kernels.c").read_text()
-    parts = [_HEAD % (len(slots), error_texts(), len(slots)), configuration_text()]
-    parts += [f"#define {name} {slots[name]}" for name in _SPECIAL]
-    parts.append(written)
-    defined = {name for pair in _DEFINED.findall("\n".join(parts)) for name in pair}
-    names = {*exported_runtime_names(), *entries}
-    for name in sorted(names - defined):
-        plain = name if name in entries else name.removesuffix("_ptsz").removesuffix("_ptds")
-        if plain in entries:
-            types = [SHAPES[k][0] if k != "Location" else "uint64_t" for k in entries[plain].types]
-            parts.append(_called(name, types, slots[plain]))
-        else:
-            parts.append(_MISSING % (name, name))
-    return "\n".join([*parts, _MISSING % (_UNKNOWN, "a function of a newer CUDA runtime"), ""])
+    return ctypes.CFUNCTYPE(ctypes.c_int, *(C_TYPES[kind] for kind in kinds))(callback)
 
 
 _registered: list[tuple[Any, ...]] = []  # fat binaries, kernels and variables, before the driver
@@ -248,12 +156,11 @@ class Runtime:
     """Our runtime as a C library."""
 
     def __init__(self) -> None:
-        entries = {name: entry for name, entry in served().items() if _is_served(entry)}
-        callbacks: list[Any] = [_callback(entry, _here) for entry in entries.values()]
+        callbacks: list[Any] = [_callback(entry, _here) for entry in entries().values()]
         special = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_uint64] * 5)
         callbacks += [special(_register), special(_kernel)]
         self._callbacks = callbacks
-        self._library = ctypes.CDLL(str(build(_text(entries), "libwarplens-runtime.so")))
+        self._library = ctypes.CDLL(str(library_path()))
         driver = place.library()
         functions = [*callbacks, *(getattr(driver, name) for name in _OF_DRIVER)]
         pointers = [ctypes.cast(one, ctypes.c_void_p).value for one in functions]
@@ -262,7 +169,7 @@ class Runtime:
 
     def address(self, name: str) -> int:
         """Where a function of ours is."""
-        found = getattr(self._library, name, None) or getattr(self._library, _UNKNOWN)
+        found = getattr(self._library, name, None) or getattr(self._library, UNKNOWN)
         return ctypes.cast(found, ctypes.c_void_p).value or 0
 
 
