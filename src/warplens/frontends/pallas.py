@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import atexit
 import importlib
+import importlib.util
 import json
 import re
 import sys
@@ -98,6 +99,9 @@ class _Lowering:
                 f"a Pallas kernel with {type(chosen).__module__}.{type(chosen).__name__}",
                 hint="Kernels run through Triton: jax.experimental.pallas.triton.CompilerParams().",
             )
+        if importlib.util.find_spec("triton") is None:
+            hint = 'pip install "warplens[pallas]"'
+            raise Unsupported("Pallas kernels without Triton", hint=hint)
         sm = self._give_driver().gpus[0].spec.sm
         lowered = self._lowering.lower_jaxpr_to_triton_module(
             given["jaxpr"], given["grid_mapping"], "cuda", sm, mlir_ctx=ctx.module_context
@@ -112,7 +116,6 @@ class _Lowering:
 
 
 def _activate(give_driver: GiveDriver) -> None:
-    importlib.import_module("triton")  # its own front-end's versions are looked at
     lowering = _Lowering(give_driver)
     primitive = importlib.import_module("jax._src.pallas.pallas_call").pallas_call_p
     importlib.import_module("jax._src.interpreters.mlir").register_lowering(
