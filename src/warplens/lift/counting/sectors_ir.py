@@ -1,7 +1,8 @@
 """Helper functions in LLVM IR that count global and local accesses: sectors, lines, distinct bytes.
 
 The rules are those seen on an H200 (validation/README.md). What a pattern of offsets counts is
-remembered in the access site, see remember_ir.py.
+remembered in the access site, see remember_ir.py. Lanes behind the last that accesses, as in blocks
+that end in a part of a warp, need not rise.
 """
 
 from __future__ import annotations
@@ -77,7 +78,13 @@ repeat:
   br label %add
 fresh:
   %up = call i32 @wl.rises({V} %off)
-  %rising = icmp eq i32 %up, -1
+  %over = add i32 %mask, 1
+  %gap = and i32 %mask, %over
+  %isfront = icmp eq i32 %gap, 0
+  %behind = xor i32 %mask, -1
+  %free = select i1 %isfront, i32 %behind, i32 0
+  %as = or i32 %up, %free
+  %rising = icmp eq i32 %as, -1
   br i1 %rising, label %runs, label %mixed
 runs:
   %an.r = call i32 @wl.runs({V} %off, i32 %mask, i32 1)
