@@ -43,29 +43,37 @@ def count_runs() -> dict[str, str]:
     return {"wl.rises": rises, "wl.runs": runs}
 
 
-def load_eights() -> str:
-    """Lines that load four rows of eight lanes each, as tiles have them: four loads, no gather.
+def _rows_of(n: int, otherwise: str) -> str:
+    """Lines that load rows of so many neighbouring lanes each; other patterns go to a label."""
+    leads = "<" + ", ".join(f"i32 {i - i % n}" for i in range(32)) + ">"
+    steps = "<" + ", ".join(f"i32 {4 * (i % n)}" for i in range(32)) + ">"
+    loads = "\n".join(
+        f"""  %e{n}.{k}.o = extractelement {V} %win, i32 {n * k}
+  %e{n}.{k}.z = zext i32 %e{n}.{k}.o to i64
+  %e{n}.{k}.p = getelementptr i8, ptr %host, i64 %e{n}.{k}.z
+  %e{n}.{k}.v = load <{n} x i32>, ptr %e{n}.{k}.p, align 4
+  %e{n}.{k}.q = getelementptr i8, ptr %io, i64 {4 * n * k}
+  store <{n} x i32> %e{n}.{k}.v, ptr %e{n}.{k}.q, align {4 * n}"""
+        for k in range(32 // n)
+    )
+    return f"""  %lead{n} = shufflevector {V} %win, {V} poison, {V} {leads}
+  %row{n} = add {V} %lead{n}, {steps}
+  %ee{n} = icmp eq {V} %win, %row{n}
+  %eb{n} = bitcast {P} %ee{n} to i32
+  %em{n} = and i32 %eb{n}, %mask
+  %is{n} = icmp eq i32 %em{n}, -1
+  br i1 %is{n}, label %rows{n}, label %{otherwise}
+rows{n}:
+{loads}
+  br label %fetched"""
+
+
+def load_short_rows() -> str:
+    """Lines that load four rows of eight lanes each, or eight of four, as tiles have them: a load
+    for each, no gather.
 
     From offsets %win on %host to %io; other patterns go to label gather, these to label fetched.
     """
-    leads = "<" + ", ".join(f"i32 {i & ~7}" for i in range(32)) + ">"
-    steps = "<" + ", ".join(f"i32 {4 * (i & 7)}" for i in range(32)) + ">"
-    loads = "\n".join(
-        f"""  %e{k}.o = extractelement {V} %win, i32 {8 * k}
-  %e{k}.z = zext i32 %e{k}.o to i64
-  %e{k}.p = getelementptr i8, ptr %host, i64 %e{k}.z
-  %e{k}.v = load <8 x i32>, ptr %e{k}.p, align 4
-  %e{k}.q = getelementptr i8, ptr %io, i64 {32 * k}
-  store <8 x i32> %e{k}.v, ptr %e{k}.q, align 32"""
-        for k in range(4)
-    )
-    return f"""  %lead = shufflevector {V} %win, {V} poison, {V} {leads}
-  %eight = add {V} %lead, {steps}
-  %ee = icmp eq {V} %win, %eight
-  %eb = bitcast {P} %ee to i32
-  %em = and i32 %eb, %mask
-  %iseight = icmp eq i32 %em, -1
-  br i1 %iseight, label %eights, label %gather
-eights:
-{loads}
-  br label %fetched"""
+    return f"""{_rows_of(8, "fours")}
+fours:
+{_rows_of(4, "gather")}"""

@@ -176,7 +176,7 @@ def global_words(op: str) -> str:
     offsets; everything else walks over segments."""
     load = op == "load"
     scattered = (
-        f"""{runs_ir.load_eights()}
+        f"""{runs_ir.load_short_rows()}
 gather:
   %ptrs = getelementptr i8, ptr %host, {V} %win
   %g = call {V} @llvm.masked.gather.v32i32.v32p0(<32 x ptr> %ptrs, i32 4, {P} %lanes,
