@@ -120,8 +120,10 @@ class Program:
     def get_ready(self, is_large: bool) -> None:
         """Compiles what has not been compiled; tier 1 right away for a large launch of a short
         kernel, which would spend more in tier 0 until then."""
+        if self._has_code():  # tier 1 may be under way: nobody waits for it
+            return
         with self._turn:
-            if self.code is not None or self._fast_code is not None:
+            if self._has_code():
                 return
             is_short = len(self.lifted.kernel.instructions) <= _SOON_FAST
             if is_large and is_short and not self.is_fast and not self.observed:
@@ -130,6 +132,9 @@ class Program:
                 return
             self.code = jit.compile_lifted(self.lifted, self.features)
             self.regions[:] = self.code.addresses
+
+    def _has_code(self) -> bool:
+        return self.code is not None or self._fast_code is not None
 
     def make_fast(self, wait: bool = True) -> None:
         """Compiles tier 1 and puts it in place; a running launch goes on with the new code.
