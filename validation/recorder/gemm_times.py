@@ -35,7 +35,6 @@ METRICS = (
     "smsp__average_warps_issue_stalled_short_scoreboard_per_issue_active.ratio",
     "smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio",
     "smsp__average_warps_issue_stalled_membar_per_issue_active.ratio",
-    "smsp__average_warps_issue_stalled_branch_resolve_per_issue_active.ratio",
     "l1tex__t_sectors_pipe_tex.sum", "l1tex__t_requests_pipe_tex.sum",
 )  # fmt: skip
 CACHE_BYTES = 256 << 20

@@ -274,12 +274,9 @@ def _add_run(header: Any, address: int, size: int) -> None:
         first, last = (address & 127) >> 5, (address + here - 1 & 127) >> 5
         sectors = (2 << last) - (1 << first)
         line, n = address >> 7, header.n_lines
-        if row.n_lines and lines[n - 1] >> 4 == line:
-            lines[n - 1] = lines[n - 1] | sectors
-        else:
-            lines[n] = line << 4 | sectors
-            header.n_lines = n + 1
-            row.n_lines += 1
+        lines[n] = line << 4 | sectors
+        header.n_lines = n + 1
+        row.n_lines += 1
         address += here
         size -= here
 

@@ -7,7 +7,9 @@ beside those of the SM's loads. Stores leave through the SM's port.
 from __future__ import annotations
 
 from warplens.timing import l2, lsu, phases
-from warplens.timing.state import Counts, Record, State, Trace, stage
+from warplens.timing.state import COPIES_HELD, Counts, Record, State, Trace, stage
+
+LOADS, STORES = range(2)
 
 
 @stage
@@ -15,19 +17,33 @@ def perform(state: State, counts: Counts, spec: Record, trace: Trace, warp: Reco
             now: int) -> float:  # fmt: skip
     """Starts a copy; when its operands have been read."""
     sm = state.sm[0]
-    done = begin = max(now + spec.copy_start, sm.copy_free)
+    done, read = now + spec.copy_start, now + spec.copy_read
     while lsu.has_access(trace, warp):
         access = trace.accesses[warp.access]
         warp.access += 1
         if access.space == phases.SPACE:
             phases.add(state, counts, spec, access.first_line, done + spec.copy_told)
-        elif access.kind == lsu.READ:
-            done = max(done, _load(sm, spec, trace, access.first_line, access.n_lines, begin))
+            continue
+        kind = STORES if access.kind != lsu.READ else LOADS
+        begin = max(now + spec.copy_start, sm.copy_free[kind])
+        read = max(read, _enter(sm, kind, begin))
+        if kind == LOADS:
+            done = _load(sm, spec, trace, access.first_line, access.n_lines, begin)
         else:
-            done = max(done, _store(sm, spec, trace, access.first_line, access.n_lines, begin))
+            done = _store(sm, spec, trace, access.first_line, access.n_lines, begin)
             warp.stored = max(warp.stored, int(done + spec.copy_stored))
             warp.known = max(warp.known, int(done + spec.l2_hit))
-    return float(max(now + spec.copy_read, begin))
+    return float(read)
+
+
+@stage
+def _enter(sm: Record, kind: int, begin: float) -> float:
+    """When there is room in the unit's queue for a copy that begins at a time."""
+    at = kind * COPIES_HELD + sm.next_copy[kind]
+    room = sm.copy_began[at]
+    sm.copy_began[at] = begin
+    sm.next_copy[kind] = (sm.next_copy[kind] + 1) % COPIES_HELD
+    return float(room)
 
 
 @stage
@@ -37,8 +53,8 @@ def _load(sm: Record, spec: Record, trace: Trace, first: int, count: int, begin:
     for i in range(first, first + count):
         line, sectors = trace.lines[i] >> 4, trace.lines[i] & 15
         done = max(done, l2.load(sm, spec, trace, i, trace.hits[i], line, sectors, at))
-        at += spec.copy_line
-    sm.copy_free = at
+        at += max(spec.copy_line, l2.count_bits(sectors) * spec.copy_sector)
+    sm.copy_free[LOADS] = at
     return float(done)
 
 
@@ -48,6 +64,6 @@ def _store(sm: Record, spec: Record, trace: Trace, first: int, count: int, begin
     at, done = begin, begin
     for i in range(first, first + count):
         done = max(done, l2.store(sm, spec, trace, i, 0, False, at))
-        at += spec.copy_line
-    sm.copy_free = at
-    return float(done)
+        at += spec.copy_stored_line
+    sm.copy_free[STORES] = max(at, done)
+    return float(max(at, done))

@@ -106,13 +106,14 @@ def extrapolate(question: Question, replay: Replay, active_sms: int,
 def _apart(replay: Replay, part: Callable[[float], float]) -> float:
     """From the mean SM's end to the last one's: memory is not as near to all of them, and nothing
     makes up for that in the blocks with which they end. It is a part of a block's time, by how much
-    of it is waiting for memory."""
+    of it is waiting for memory; waits at mbarriers do not count, most of them are for other warps."""
     n = replay.blocks
     if not n:
         return 0.0
     done = replay.counts.done[:n]
     time = replay.counts.stalls.sum(axis=0).astype(np.float64)
-    waits = float(time[REASONS.index("long_scoreboard")]) / max(1.0, float(time.sum()))
+    waited = float(time[REASONS.index("long_scoreboard")]) - float(replay.sm["phase_waits"])
+    waits = max(0.0, waited) / max(1.0, float(time.sum()))
     return part(waits) * float((done[:, 0] - done[:, 2]).mean())
 
 

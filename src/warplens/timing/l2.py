@@ -71,8 +71,10 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
     if spec.ideal & IDEAL_L2:
         return float(begin + latency)
     start = max(begin, sm.l2_free)
-    cost = (found + missing * spec.l2_fill) * 32 / spec.l2_rate
-    sm.l2_free = max(sm.l2_free, begin - spec.apart) + max(spec.l2_request, cost)
+    cost = max(spec.l2_request, (found + missing * spec.l2_fill) * 32 / spec.l2_rate)
+    if place >= 0:
+        cost *= trace.merged[place]
+    sm.l2_free = max(sm.l2_free, begin - spec.apart) + cost
     sm.port_free = max(begin, sm.port_free) + (found + missing) * 32 / spec.port_rate
     done = max(max(sm.l2_free, sm.port_free) + latency, under_way)
     if place < 0 and spec.local_missing > 0.0:  # as often as L2 had to give it up

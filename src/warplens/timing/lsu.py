@@ -26,6 +26,7 @@ _ATOMICS_IN_FLIGHT = 8000.0  # cycles of contended atomics that wait outside the
 # Code.depth of shuffles and the like (`passes` through the data path, no access), of asynchronous
 # copies to shared memory, and of what closes a group of these
 SHUFFLE, COPY, COPIED = -2, -3, -4
+CHECK = -5  # of looks at mbarriers
 
 
 @stage
@@ -119,6 +120,8 @@ def perform(state: State, counts: Counts, spec: Record, inst: Record, trace: Tra
             warp.known = max(warp.known, int(done + spec.l2_hit))
         if kind == ATOMIC and space == GLOBAL:
             warp.known = max(warp.known, int(done + spec.l2_hit - spec.atomic_latency))
+    if inst.depth == CHECK:
+        done += spec.phase_check
     return done, read, left
 
 

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from warplens.execute.trace import BlockTrace
 from warplens.timing import l2
@@ -17,6 +18,7 @@ from warplens.timing.extrapolate import (
     on_chip,
     replayed_blocks,
 )
+from warplens.timing.merging import COPIED_BY, merged
 from warplens.timing.question import Estimate, Pace, Question, Replay
 from warplens.timing.sample import IN_STEP, Sample
 from warplens.timing.sharing import Sharing, sharing
@@ -85,6 +87,14 @@ class Model:
         wave = self.sample.sms * self.resident
         found = l2.answer(self.touched, wave, size_bytes, self.sample.stride, self.sharing)
         return l2.warmed(found, self.touched, self.question.held)
+
+    @cached_property
+    def merged(self) -> npt.NDArray[np.float32]:
+        """The part of L2's work for a line that falls to this SM."""
+        value, code = self.question.gpu.value, self.question.kernel.instructions
+        copies = np.array([one.opcode in COPIED_BY for one in code], np.bool_)
+        near, far = value("l2.merged_near", 0.7), value("l2.merged_far", 0.865)
+        return merged(self.touched, copies, float(near), float(far))
 
     @cached_property
     def sharing(self) -> Sharing:
@@ -176,7 +186,7 @@ class Model:
             note_interval=max(8, min(limit, trace.instructions()) // (4 * notes)),
             phases=trace.phases,
         )  # fmt: skip
-        simulate(spec, self.code, _tuple(trace, answer, order), state, counts, limit)
+        simulate(spec, self.code, _tuple(trace, answer, self.merged, order), state, counts, limit)
         return Replay(spec=spec[0], sm=state.sm[0], counts=counts)
 
     @cached_property
@@ -249,7 +259,8 @@ class Model:
         return Model(changed, self.sample)
 
 
-def _tuple(trace: BlockTrace, answer: l2.L2Answer, order: np.ndarray) -> Trace:
+def _tuple(trace: BlockTrace, answer: l2.L2Answer, merged: npt.NDArray[np.float32],
+           order: np.ndarray) -> Trace:  # fmt: skip
     return Trace(
         blocks=np.column_stack([trace.starts, trace.ends]),
         entries=trace.entries,
@@ -266,5 +277,6 @@ def _tuple(trace: BlockTrace, answer: l2.L2Answer, order: np.ndarray) -> Trace:
         pieces=answer.pieces,
         fills=answer.fills,
         joins=answer.joins,
+        merged=merged,
         order=order,
     )

@@ -46,6 +46,7 @@ def _go_on(state: State, counts: Counts, spec: Record, index: int, at: float) ->
     if at > warp.issued_at:
         until = max(until, int(at + spec.phase_wake))
     stall.charge(state.sm[0], counts, index, warp, stall.LONG_SCOREBOARD, warp.ready, until)
+    state.sm[0].phase_waits += until - warp.ready
     warp.ready = until
     state.ready[index] = until
     sub = state.subs[index % spec.sub_partitions]

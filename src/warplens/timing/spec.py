@@ -187,8 +187,10 @@ class Machine:
 
 # of copies and mbarriers, where a chip's file says nothing
 _COPIES = {
-    "copy_start": 20.0, "copy_line": 1.16, "copy_read": 40.0, "copy_told": 10.0,
-    "copy_stored": 20.0, "phase_arrival": 4.0, "phase_wake": 20.0, "cluster_latency": 190.0,
+    "copy_start": 0.0, "copy_line": 1.0, "copy_sector": 0.2965,
+    "copy_stored_line": 2.0, "copy_read": 32.0, "copy_told": -20.0,
+    "copy_stored": 20.0, "phase_arrival": 20.0, "phase_wake": 20.0, "phase_check": 13.0,
+    "cluster_latency": 70.0,
 }  # fmt: skip
 
 

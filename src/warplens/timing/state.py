@@ -31,6 +31,7 @@ N_BARRIERS = 17  # of a block, and the cluster's
 OF_CLUSTER = 16
 MAX_SUB_PARTITIONS = 8
 BANKS = 2  # of the register file
+COPIES_HELD = 8  # of bulk and tensor copies, loads and stores each, that wait in their unit
 MAX_HELD = 32  # memory instructions in a queue
 CODE_WAYS = 8  # of the SM's instruction cache: loops of 136 KiB miss half of their lines
 WAYS = 4  # of L1
@@ -90,11 +91,13 @@ SPEC = np.dtype([
     ("barrier_latency", "i8"), ("barrier_arrival", "f8"), ("fence_latency", "f8"),
     ("branch_latency", "i8"), ("sources_load", "i8"), ("sources_store", "i8"),
     ("cluster_latency", "f8"),  # of the cluster's barrier, from its last warp's arrival
-    # bulk and tensor copies: from issue to the first request, a request's turn, from the issue
-    # until another may follow, from the last bytes to the mbarrier, to a store's group
-    ("copy_start", "f8"), ("copy_line", "f8"), ("copy_read", "f8"), ("copy_told", "f8"),
-    ("copy_stored", "f8"),
-    ("phase_arrival", "f8"), ("phase_wake", "f8"),  # mbarriers: of an arrival; of a waiting warp
+    # bulk and tensor copies: from issue to the first request, a request's turn, of loads at least
+    # so much a sector, from the issue until another may follow, from the last bytes to the
+    # mbarrier, to a store's group
+    ("copy_start", "f8"), ("copy_line", "f8"), ("copy_sector", "f8"), ("copy_stored_line", "f8"),
+    ("copy_read", "f8"), ("copy_told", "f8"), ("copy_stored", "f8"),
+    # of mbarriers: of an arrival, of a warp that waits, of a look beyond another access
+    ("phase_arrival", "f8"), ("phase_wake", "f8"), ("phase_check", "f8"),
     ("match_turn", "f8"),  # of each further value that lanes compare
     ("copy_extra", "f8"),  # of an asynchronous copy against a load
     ("wide_extra", "f8"),  # per further 32 bits of a lane's access
@@ -184,7 +187,10 @@ SM = np.dtype([
                                 "port_write_free", "l2_free", "l2_write_free", "partial_free",
                                 "fill_free", "dram_free", "dram_busy", "dram_write_free",
                                 "dram_write_busy", "dram_owed", "atomic_free", "sent_free",
-                                "launch_free", "indexed_free", "barrier_free", "copy_free")),
+                                "launch_free", "indexed_free", "barrier_free")),
+    # when the unit of copies can begin another load, another store, and when it began the last ones
+    ("copy_free", "f8", (2,)), ("copy_began", "f8", (2 * COPIES_HELD,)), ("next_copy", "i8", (2,)),
+    ("phase_waits", "f8"),  # warps' cycles of waiting at mbarriers
     ("queued", "f8"),  # warps' cycles of waiting for accesses while these waited for units
     *((name, "f8") for name in SUMS),
     ("l1_looked", "f8", (len(L1_KINDS),)), ("l1_found", "f8", (len(L1_KINDS),)),
@@ -224,6 +230,7 @@ class Trace(NamedTuple):
     pieces: npt.NDArray[np.float32]
     fills: npt.NDArray[np.uint8]
     joins: npt.NDArray[np.uint8]
+    merged: npt.NDArray[np.float32]  # per line of an access, see merging.py
     order: Ints  # trace of the n-th block to run
 
 

@@ -12,7 +12,7 @@ from warplens.isa.matrix_kinds import OPCODES, shape
 from warplens.isa.table import Op
 from warplens.sass.model import Const, Imm, Instruction, SassKernel, Scoreboard, Token
 from warplens.timing import registers, tensor
-from warplens.timing.lsu import COPIED, COPY, SHUFFLE
+from warplens.timing.lsu import CHECK, COPIED, COPY, SHUFFLE
 from warplens.timing.retries import exchanges, retries
 from warplens.timing.state import (
     ARRIVE,
@@ -113,6 +113,8 @@ def _depth(inst: Instruction) -> int:
         return SHUFFLE
     if inst.opcode == "UCGABAR_WAIT":
         return OF_CLUSTER << 8
+    if inst.opcode == "SYNCS" and "PHASECHK" in inst.modifiers:
+        return CHECK
     depths = {"LDGSTS": COPY, "LDGDEPBAR": COPIED, "UTMACMDFLUSH": COPIED}
     return depths.get(inst.opcode, -1)
 

@@ -1,0 +1,187 @@
+"""How fast one core executes matrix instructions: mma.sync, wmma, wgmma and tcgen05, by type.
+
+    python benchmarks/tensor.py [--seconds 1] [NAME ...]
+
+Operands are random numbers of ordinary size; time is the process's own, of one worker.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HERE = Path(__file__).parents[1]
+sys.path[:0] = [str(HERE), str(HERE / "validation" / "recorder")]
+
+from wgmma_kernels import Kernel, product  # noqa: E402
+
+import warplens as wl  # noqa: E402
+from tests.blackwell.images import along_k, instruction  # noqa: E402
+
+MMA = {  # name -> (shape and types, registers of A, B and C, operations)
+    "mma.f16": ("m16n8k16.row.col.f32.f16.f16.f32", 4, 2, 4, 4096),
+    "mma.bf16": ("m16n8k16.row.col.f32.bf16.bf16.f32", 4, 2, 4, 4096),
+    "mma.tf32": ("m16n8k8.row.col.f32.tf32.tf32.f32", 4, 2, 4, 2048),
+    "mma.f16.f16": ("m16n8k16.row.col.f16.f16.f16.f16", 4, 2, 2, 4096),
+    "mma.s8": ("m16n8k32.row.col.s32.s8.s8.s32", 4, 2, 4, 8192),
+}
+WGMMA = {  # name -> (kernel, operations of a warpgroup)
+    "wgmma.f16": Kernel(name="", a="f16", b="f16", sums="f32", columns=128, depth=16,
+                        rest=", 1, 1, 0, 0"),
+    "wgmma.tf32": Kernel(name="", a="tf32", b="tf32", sums="f32", columns=128, depth=8,
+                         rest=", 1, 1"),
+    "wgmma.e4m3": Kernel(name="", a="e4m3", b="e4m3", sums="f32", columns=128, depth=32,
+                         rest=", 1, 1"),
+    "wgmma.s8": Kernel(name="", a="s8", b="s8", sums="s32", columns=128, depth=32),
+}  # fmt: skip
+FIFTH = {"tcgen05.f16": ("f16", 0, 16), "tcgen05.f8": ("f8f6f4", 0, 32), "tcgen05.s8": ("i8", 1, 32)}
+WMMA = """
+#include <mma.h>
+using namespace nvcuda::wmma;
+extern "C" __global__ void run(const half* x, float* y, int rounds) {
+  fragment<matrix_a, 16, 16, 16, half, row_major> a;
+  fragment<matrix_b, 16, 16, 16, half, col_major> b;
+  fragment<accumulator, 16, 16, 16, float> c;
+  load_matrix_sync(a, x, 16);
+  load_matrix_sync(b, x + 256, 16);
+  fill_fragment(c, 0.0f);
+  for (int i = 0; i < rounds; i++) mma_sync(c, a, b, c);
+  store_matrix_sync(y + blockIdx.x * 1024 + threadIdx.x / 32 * 256, c, 16, mem_row_major);
+}
+"""
+
+
+def mma_source(name: str) -> str:
+    """A loop of one mma.sync instruction."""
+    form, a, b, c, _ = MMA[name]
+    letter, kind = ("f", "float") if ".f32." in form[:20] else ("r", "unsigned")
+    places = [f"%{i}" for i in range(c + a + b)]
+    groups = [places[:c], places[c : c + a], places[c + a :], places[:c]]
+    text = ", ".join("{" + ", ".join(group) + "}" for group in groups)
+    outputs = ", ".join(f'"+{letter}"(c[{i}])' for i in range(c))
+    given = ", ".join(f'"r"(x[{i}])' for i in range(a + b))
+    return f"""extern "C" __global__ void run(const unsigned* in, {kind}* out, int rounds) {{
+  unsigned x[{a + b}];
+  {kind} c[{c}] = {{}};
+  for (int i = 0; i < {a + b}; i++) x[i] = in[threadIdx.x % 32 + 32 * i];
+  for (int i = 0; i < rounds; i++)
+    asm volatile("mma.sync.aligned.{form} {text};" : {outputs} : {given});
+  for (int i = 0; i < {c}; i++) out[(blockIdx.x * 128 + threadIdx.x) * {c} + i] = c[i];
+}}"""
+
+
+def wgmma_source(kernel: Kernel) -> str:
+    """A loop of one product of a warpgroup, from rows of 128 bytes."""
+    kind = "float" if kernel.sums == "f32" else "unsigned"
+    n = kernel.registers
+    return f"""extern __shared__ __align__(1024) unsigned char image[];
+extern "C" __global__ void run(const uint4* in, {kind}* out, int rounds) {{
+  for (int i = threadIdx.x; i < 1536; i += 128) ((uint4*)image)[i] = in[i % 512];
+  asm volatile("fence.proxy.async;" ::: "memory");
+  __syncthreads();
+  unsigned long long base = (unsigned)__cvta_generic_to_shared(image) >> 4;
+  unsigned long long da = base | 1ull << 16 | 64ull << 32 | 1ull << 62, db = da + 512;
+  {kind} c[{n}] = {{}};
+  int s = 1;
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+  for (int i = 0; i < rounds; i++) {{ {product(kernel)} }}
+  asm volatile("wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;" ::: "memory");
+  for (int i = 0; i < {n}; i++) out[(blockIdx.x * 128 + threadIdx.x) * {n} + i] = c[i];
+}}"""
+
+
+def fifth_source() -> str:
+    """The tests' kernels, with a loop around their products."""
+    text = (HERE / "tests" / "blackwell" / "products.cu").read_text()
+    text = text.replace("const unsigned *before, unsigned *after) {        ",
+                        "const unsigned *before, unsigned *after, int rounds) {")  # fmt: skip
+    return text.replace("            __VA_ARGS__;  ", "            for (int i = 0; i < rounds; i++) __VA_ARGS__;  ")
+
+
+def _device(gpu: str) -> wl.Device:
+    from warplens.session.options import LaunchOptions
+
+    return wl.Device(gpu, options=LaunchOptions(workers=1, timing=False))
+
+
+def _halves(count: int) -> Any:
+    rng = np.random.default_rng(1)
+    return rng.standard_normal(count).astype(np.float16)
+
+
+def prepared(name: str) -> tuple[Any, float]:
+    """What launches so many rounds, and the operations of one."""
+    if name in MMA:
+        kernel = _device("H200").compile(mma_source(name))["run"]
+        kind = np.float32 if ".f32." in MMA[name][0][:20] else np.uint32
+        given, out = _halves(2 * 32 * 6).view(np.uint32), np.zeros(4 * 128 * 4, kind)
+        return lambda n: kernel[4, 128](given, out, n), MMA[name][4] * 16.0
+    if name == "wmma.f16":
+        kernel = _device("H200").compile(WMMA)["run"]
+        given, out = _halves(512), np.zeros(4 * 1024, np.float32)
+        return lambda n: kernel[4, 128](given, out, n), 8192 * 16.0
+    if name in WGMMA:
+        form = WGMMA[name]
+        kernel = _device("H200").compile(wgmma_source(form))["run"]
+        kind = np.float32 if form.sums == "f32" else np.uint32
+        out = np.zeros(4 * 128 * form.registers, kind)
+        given = _halves(4096).view(np.uint32)
+        if form.a == "e4m3":
+            given &= 0xBFBFBFBF
+        each = 2.0 * 64 * form.columns * form.depth * 4
+        return lambda n: kernel[4, 128, 0, 25600](given, out, n), each
+    import struct
+
+    kind_name, kind, depth = FIFTH[name]
+    module = _device("sm_100").compile(fifth_source(), options=["-arch=sm_100a", "-DOF_SM_100"])
+    kernel = module[kind_name]
+    rng = np.random.default_rng(2)
+    rows = rng.integers(0, 64, (2, 128, 32)).astype(np.uint8)
+    first, da = along_k(rows[0], 2, 0)
+    second, db = along_k(rows[1], 2, len(first))
+    image = np.concatenate([first, second])
+    d = 2 if kind_name == "i8" else 1
+    operands = struct.pack("<QQ9I4x", da, db, instruction(128, 128, a=kind, b=kind, d=d), 1, 0, 0, 0,
+                           0, 0, 0, 0)  # fmt: skip
+    start, after = np.zeros((128, 512), np.uint32), np.zeros((128, 512), np.uint32)
+
+    def launch(n: int) -> None:
+        kernel[1, 128, 0, len(image) + 1024](
+            image.view(np.uint32), len(image) // 16, operands, start, after, n
+        )
+
+    return launch, 2.0 * 128 * 128 * depth
+
+
+def measure(name: str, seconds: float) -> float:
+    """Operations per second of the process's time."""
+    launch, operations = prepared(name)
+    launch(20)
+    rounds, taken = 50, 0.0
+    while taken < seconds / 4:
+        rounds *= 4
+        began = time.process_time()
+        launch(rounds)
+        taken = time.process_time() - began
+    began = time.process_time()
+    launch(rounds)
+    return operations * rounds / (time.process_time() - began)
+
+
+def main() -> None:
+    """Every kind, or those named."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=1.0)
+    parser.add_argument("names", nargs="*")
+    given = parser.parse_args()
+    for name in given.names or (*MMA, "wmma.f16", *WGMMA, *FIFTH):
+        print(f"{name:14} {measure(name, given.seconds) / 1e9:8.2f} GFLOP/s of one core", flush=True)
+
+
+if __name__ == "__main__":
+    main()
