@@ -62,6 +62,18 @@ def test_a_broken_line_is_named(tmp_path: Path, old: str, new: str) -> None:
         read_measured(path)
 
 
+@pytest.mark.parametrize("new", ['"value": "x"', '"value": null', '"value": -1', '"valu": 1'])
+def test_a_broken_result_is_named(tmp_path: Path, new: str) -> None:
+    """A T4 result whose time is no number."""
+    text = t4_text(found(), "H200")
+    at = text.index('"value": ')
+    line = text.count("\n", 0, text.rindex('"configuration"', 0, at)) + 1
+    path = tmp_path / "broken.json"
+    path.write_text(text[:at] + new + text[at:].lstrip('"value: 0123456789.'))
+    with pytest.raises(InputError, match=rf"broken\.json:{line}: .* is no time"):
+        read_measured(path)
+
+
 def test_kernel_tuner_reads_it(tmp_path: Path) -> None:
     """Its own reader takes the cache, its own schema the T4 results."""
     util = pytest.importorskip("kernel_tuner.util")

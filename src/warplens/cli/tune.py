@@ -90,17 +90,19 @@ def run(arguments: argparse.Namespace) -> int:
     """Executes the verb: 0 if every search found a configuration, else 1."""
     if arguments.spec.suffix == ".py":
         return _script(arguments)
+    from warplens.tune.measured import read_measured
     from warplens.tune.reading import read_problem
     from warplens.tune.run import Search
     from warplens.tune.t1 import read_t1
 
     is_t1 = arguments.spec.suffix == ".json"
     problem, named = (read_t1(arguments.spec), ()) if is_t1 else read_problem(arguments.spec)
+    measured = None if arguments.measured is None else read_measured(arguments.measured)
     given = _given(arguments)
     gpus = given.pop("gpus", None) or named or ("H200",)
     found = Search(problem, gpus, **given).run()
     _show(found, arguments)
-    _write_files(found, problem, arguments)
+    _write_files(found, problem, measured, arguments)
     return 0 if found.best is not None else 1
 
 
@@ -145,14 +147,16 @@ def _show(found: Tuned | list[Tuned], arguments: argparse.Namespace) -> None:
     write_text(text + "\n", arguments.output, overwrite=arguments.force_overwrite)
 
 
-def _write_files(found: Tuned, problem: Any, arguments: argparse.Namespace) -> None:
+def _write_files(
+    found: Tuned, problem: Any, measured: Any, arguments: argparse.Namespace
+) -> None:
     """What else was asked for, of the first GPU."""
     from warplens.cli._printing import write_text
-    from warplens.tune.measured import agreement, cache_text, read_measured, t4_text
+    from warplens.tune.measured import agreement, cache_text, t4_text
 
     gpu = found.gpus[0]
-    if arguments.measured is not None:
-        print(agreement(found, read_measured(arguments.measured)))
+    if measured is not None:
+        print(agreement(found, measured))
     texts = {
         arguments.cache_file: lambda: cache_text(
             found, gpu, problem.kernel, problem.space.values

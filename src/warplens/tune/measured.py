@@ -114,7 +114,9 @@ def _checked(where: str, time: float) -> float:
 
 
 def _of_t4(path: Path, text: str, document: dict[str, Any]) -> Measured:
-    unit = str(document.get("metadata", {}).get("timeunit", "milliseconds")).lower()
+    metadata = document.get("metadata", {})
+    metadata = metadata if isinstance(metadata, dict) else {}
+    unit = str(metadata.get("timeunit", "milliseconds")).lower()
     if unit not in _UNITS:
         raise InputError(f"{path}:{_line_of(text, 'timeunit')}: time unit {unit!r} is not known")
     times: dict[str, float] = {}
@@ -127,12 +129,21 @@ def _of_t4(path: Path, text: str, document: dict[str, Any]) -> Measured:
             raise InputError(f"{where}: result {number} has no configuration")
         names = tuple(row["configuration"])
         name = name_of(row["configuration"])
-        found = [one for one in row.get("measurements", ()) if one.get("name") == "time"]
+        found = _times_of(row)
         if row.get("invalidity") == "correct" and found:
-            times[name] = _checked(where, float(found[0]["value"]) * _UNITS[unit])
+            if not isinstance(found[0], int | float):
+                raise InputError(f"{where}: {found[0]!r} is no time")
+            times[name] = _checked(where, found[0] * _UNITS[unit])
         else:
             problems[name] = str(row.get("invalidity", "no time"))
     return Measured(device="", kernel="", parameters=names, times=times, problems=problems)
+
+
+def _times_of(row: Mapping[str, Any]) -> list[Any]:
+    """What a result says of its times."""
+    every = row.get("measurements")
+    found = [one for one in every if isinstance(one, dict)] if isinstance(every, list) else []
+    return [one.get("value") for one in found if one.get("name") == "time"]
 
 
 def cache_text(found: Tuned, gpu: str, kernel: str, space: Mapping[str, Any]) -> str:

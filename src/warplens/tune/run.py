@@ -25,7 +25,7 @@ from warplens.tune.surrogate import Estimates, Floats, estimates, features_of, l
 from warplens.tune.workers import Workers, workers_of
 
 _LAUNCHABLE = ("compiled", "predicted", "confirmed")
-_LISTED = 16  # configurations that one call disassembles
+_LISTED = 16  # configurations that one call disassembles at most
 _LEARNED = 5  # predictions without which nothing is estimated
 _SPILLS = 64  # bytes of local memory a thread above the least of the space: not worth predicting
 _BUDGET = re.compile(r"^(\d+(?:\.\d+)?)\s*(s|sec|min|h)$")
@@ -185,10 +185,11 @@ class Search:
         """Disassembles what is predicted next, many configurations in one call."""
         for gpu in self.gpus:
             jobs = [self.jobs[index] for name, index in places if name == gpu]
+            size = max(2, min(_LISTED, -(-len(jobs) // workers.size)))
             tasks = [
-                Task(stage="list", job=jobs[i], others=tuple(jobs[i + 1 : i + _LISTED]), gpu=gpu,
+                Task(stage="list", job=jobs[i], others=tuple(jobs[i + 1 : i + size]), gpu=gpu,
                      clock=self.clock, metrics=(), arguments=())
-                for i in range(0, len(jobs) - 1, _LISTED)
+                for i in range(0, len(jobs) - 1, size)
             ]  # fmt: skip
             for _ in workers.answers(tasks):
                 if self._is_spent():

@@ -29,7 +29,7 @@ from warplens.tune.space import Configuration, name_of
 Floats = npt.NDArray[np.float64]
 _TREES = 200
 _FOLDS = 5
-_LEAST, _MOST = 32, 192  # configurations that are predicted before anything is learned
+_LEAST, _MOST = 32, 128  # configurations that are predicted before anything is learned
 _SHARE = 20  # one of so many of the space, within these
 _PATIENCE = 2  # rounds in succession without a gain
 _GAIN = 1e-3
