@@ -88,7 +88,22 @@ def test_l2_serves_reductions_of_all_sms(kernel: str, lanes: int, apart: int,
     ((recorded,),) = [
         row[-1:] for row in CONTENTION if row[:6] == [kernel, lanes, apart, warps_apart, 132, 8]
     ]
-    assert (many - few) * 1.98 / 100 / 1056 == pytest.approx(recorded, rel=0.2)
+    near = 0.05 if (kernel, apart) == ("red_float", 1) else 0.2
+    assert (many - few) * 1.98 / 100 / 1056 == pytest.approx(recorded, rel=near)
+
+
+def test_one_lane_of_every_block_adds_to_one_word() -> None:
+    """131,072 blocks of a recorded reduction, 1.8 ns each."""
+    space = json.loads((VALIDATION / "data" / "spaces_sm90.json").read_text())["spaces"]["reduction"]
+    chosen = [64, 2, 4, 0, 0]
+    options = tuple(f"-D{n}={v}" for n, v in zip(space["parameters"], chosen, strict=True))
+    source = (VALIDATION / "tuning" / "kernels" / "reduction.cu").read_text()
+    function = wl.Device("H200", clock="boost").compile(source, options=options)["reduction"]
+    words = np.zeros(1 << 26, np.float32)
+    told = function.predict[1 << 17, 64](words, np.zeros(1, np.float32)).prediction()
+
+    recorded = space["ns"][space["configurations"].index(chosen)]
+    assert told.nanoseconds == pytest.approx(recorded, rel=0.07)
 
 
 @pytest.mark.parametrize(

@@ -171,14 +171,14 @@ def store(sm: Record, spec: Record, trace: Trace, place: int, partial: int, narr
 
 @stage
 def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: float,
-            begin: float, compares: int) -> float:  # fmt: skip
+            less: float, begin: float, compares: int) -> float:  # fmt: skip
     """When an atomic on one line, at a place in the trace, has its result.
 
-    `lane` are the cycles of each of the lanes that use one word one after another, the most of
-    which, in all lines, are `deep`; sectors are served in turn as well. With the part of the grid's
-    blocks that use the line, too, this SM takes turns. Neighbouring lines lie in one slice, and
-    slices have other SMs' lines to serve (measured, validation/data/contention_sm90.json). Of a
-    loop that `compares` and exchanges see `_rounds`.
+    `lane` are the cycles of each of the lanes that use one word one after another, `less` what
+    they save in all; the most lanes of a word, in all lines, are `deep`; sectors are served in turn
+    as well. With the part of the grid's blocks that use the line, too, this SM takes turns.
+    Neighbouring lines lie in one slice, and slices have other SMs' lines to serve (measured,
+    validation/data/contention_sm90.json). Of a loop that `compares` and exchanges see `_rounds`.
     """
     known, line, sectors = trace.hits[at], trace.lines[at] >> 4, trace.lines[at] & 15
     n = count_bits(sectors)
@@ -189,7 +189,7 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
     if not compares and at < trace.depths.size and trace.depths[at] > 0:
         deep = float(trace.depths[at] & _DEPTH)
         served = float(trace.depths[at] >> DEPTH_BITS)
-    own = max(1.0, deep * lane - 0.5, 1.27 * served)
+    own = max(1.0, deep * lane - less, 1.27 * served)
     start = max(begin, sm.atomic_free)
     busy = max(1.0, spec.atomic_lane * served)
     sm.atomic_free = start + max(spec.atomic_sector * n, busy * spec.atomic_share)

@@ -22,6 +22,7 @@ IDEAL_L1, IDEAL_COALESCING = 4, 16
 _LOCAL_BIT = 1 << 50
 # L1 looks up four lines at a time, of unlike numbers modulo four (l1_lines_sm90.json)
 _COUNTER_BITS, _COUNTER = 16, 0xFFFF
+_INTEGERS_SAVE = 0.5  # cycles of an access whose lanes add whole numbers to one word
 _ATOMICS_IN_FLIGHT = 8000.0  # cycles of contended atomics that wait outside the SM
 # Code.depth of shuffles and the like (`passes` through the data path, no access), of asynchronous
 # copies to shared memory, and of what closes a group of these
@@ -140,13 +141,14 @@ def _serve(sm: Record, sub: Record, sets: Records, spec: Record, inst: Record, t
     sm.requests += 1
     if kind == ATOMIC:
         deep = float(access.lanes_on_a_word)
-        lane = spec.atomic_lane
+        lane, less = spec.atomic_lane, _INTEGERS_SAVE
         if inst.float_atomic:
+            less = 0.0
             lane = spec.float_atomic_lane if count == 1 else spec.float_atomic_apart
         start = _send_atomic(sm, spec, access, inst, start)
         done = start
         for i in range(first, first + count):
-            at = l2.atomics(sm, spec, trace, i, deep, lane, start, inst.compares)
+            at = l2.atomics(sm, spec, trace, i, deep, lane, less, start, inst.compares)
             done = max(done, at)
         _push_back(sm, spec)
         return float(done)
