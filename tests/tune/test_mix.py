@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from warplens.session.device import Device
-from warplens.tune.mix import mix
+from warplens.tune.mix import mix, work
+from warplens.tune.problem import Job
+from warplens.tune.rows import Row, in_order
 
 KERNELS = Path(__file__).parents[1] / "kernels"
 MEMORY = re.compile(r"(LD|LDG|LDL|LDS|LDSM|LDGSTS|ST|STG|STL|STS|STSM|ATOM[SG]?|REDG?)(\.|$)")
@@ -26,3 +28,23 @@ def test_as_nvdisasm_lists(gpu: str) -> None:
 
             assert mix(code) == (len(opcodes), accesses), name
     assert module.kernels
+
+
+def test_work() -> None:
+    """Of 100 warps, an instruction takes a quarter of a turn, an access to memory a whole one."""
+    job = Job(source="", kernel="k", options=(), grid=(10, 5, 1), block=(33, 1, 1), shared=0,
+              cluster=None)  # fmt: skip
+
+    assert work(job, 80, 10) == 20 * 100
+    assert work(job, 80, 30) == 30 * 100
+
+
+def test_alike_ones_are_ordered_by_work() -> None:
+    """Within 1 % of the best the least work comes first, beyond it the time alone counts."""
+    rows = [
+        Row(configuration={"X": x}, gpu="H200", launch="", objective=time, facts={"work": work})
+        for x, (time, work) in enumerate([(103.0, 1.0), (100.0, 9.0), (100.9, 5.0), (101.5, 2.0)])
+    ]
+
+    assert [row.configuration["X"] for row in in_order(rows)] == [2, 1, 3, 0]
+    assert in_order([]) == []

@@ -11,9 +11,8 @@ import pytest
 
 from tests.tune.test_tune import search
 from warplens.errors import InputError
-from warplens.tune.problem import Job
 from warplens.tune.space import Configuration
-from warplens.tune.surrogate import Floats, Surrogate, estimates, features_of, work_of
+from warplens.tune.surrogate import Floats, Surrogate, estimates, features_of
 
 pytest.importorskip("sklearn")
 
@@ -84,15 +83,6 @@ def test_half_of_the_first_ones_have_the_least_work() -> None:
 
     assert chosen[:16] == least and len(set(chosen)) == 32
     assert chosen[16:] != [str(EVERY[i]) for i in np.argsort(work, kind="stable")[16:32]]
-
-
-def test_work_counts_schedulers_or_loads() -> None:
-    """Of 100 warps, an instruction takes a quarter of a turn, an access to memory a whole one."""
-    job = Job(source="", kernel="k", options=(), grid=(10, 5, 1), block=(33, 1, 1), shared=0,
-              cluster=None)  # fmt: skip
-
-    assert work_of(job, {"instructions": 80.0, "memory": 10.0}) == 20 * 100
-    assert work_of(job, {"instructions": 80.0, "memory": 30.0}) == 30 * 100
 
 
 @pytest.mark.parametrize("seed", [0, 1])

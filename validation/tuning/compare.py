@@ -66,14 +66,14 @@ def searched(
     worst loss against the true best, and against the best of the whole prediction."""
     from spaces import SPACES
 
-    from warplens.tune.surrogate import Surrogate, features_of, learned_from, work_of
+    from warplens.tune.surrogate import Surrogate, features_of, learned_from
 
     names = space["parameters"]
     every = [dict(zip(names, space["configurations"][i], strict=True)) for i in rows]
     jobs = [SPACES[name].problem.job(one) for one in every]
     told = [_facts(space, i, job) for job, i in zip(jobs, rows, strict=True)]
     facts = [learned_from(job, [one]) for job, one in zip(jobs, told, strict=True)]
-    work = [work_of(job, one) for job, one in zip(jobs, told, strict=True)]
+    work = [one["work"] for one in told]
     features, few = features_of(every, facts), max(1, len(every) // 20)
     place = {str(one): i for i, one in enumerate(every)}
     losses, losses_in_model = [], []
@@ -95,11 +95,13 @@ def searched(
 def _facts(space: dict[str, Any], index: int, job: Any) -> dict[str, float]:
     """What a search knows of a compiled configuration."""
     from warplens.occupancy_calculator.occupancy import occupancy
+    from warplens.tune.mix import work
 
     names = ("registers", "local_bytes", "shared_bytes", "code_bytes", "instructions", "memory")
     known = {name: float(space[name][index]) for name in names}
     fits = occupancy("H200", threads=int(np.prod(job.block)), registers=int(known["registers"]),
                      static_shared=int(known["shared_bytes"]))  # fmt: skip
+    known["work"] = work(job, known["instructions"], known["memory"])
     return known | {"occupancy": float(fits.occupancy), "blocks": float(fits.blocks)}
 
 

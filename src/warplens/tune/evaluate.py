@@ -17,13 +17,13 @@ from warplens.session.module import Module
 from warplens.session.options import LaunchOptions
 from warplens.toolchain.together import disassemble_together
 from warplens.tune.arguments import resolved
-from warplens.tune.mix import mix
+from warplens.tune.mix import mix, work
 from warplens.tune.problem import Job
 from warplens.tune.why import explained
 
 TIME = "gpu__time_duration.sum"
 FACTS = ("registers", "local_bytes", "shared_bytes", "code_bytes", "instructions", "memory",
-         "occupancy", "blocks")  # fmt: skip
+         "work", "occupancy", "blocks")  # fmt: skip
 _LOOKED_S = 20.0  # of a full run that is looked through for a fault
 
 
@@ -47,7 +47,7 @@ class Answer:
 
     Attributes:
         facts: registers, local_bytes, shared_bytes, code_bytes, instructions, memory (those that
-            go to it), occupancy (a fraction) and blocks (of an SM) of the compiled kernel.
+            go to it), work (see `mix.work`), occupancy (a fraction) and blocks (of an SM).
         metrics: values by name, the time in ns among them.
         arguments: the arrays after a full run.
     """
@@ -105,7 +105,8 @@ def _facts(task: Task) -> dict[str, Any]:
     instructions, memory = mix(code)
     values = (
         kernel.registers, kernel.local_bytes, kernel.static_shared + job.shared, len(code),
-        instructions, memory, occupancy.occupancy, occupancy.blocks,
+        instructions, memory, work(job, instructions, memory), occupancy.occupancy,
+        occupancy.blocks,
     )  # fmt: skip
     return {"facts": dict(zip(FACTS, map(float, values), strict=True))}
 

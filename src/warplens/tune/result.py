@@ -11,7 +11,7 @@ from statistics import fmean
 from warplens.report.terminal import grid
 from warplens.tune.evaluate import TIME
 from warplens.tune.landscape import Landscape, html, landscape, lines
-from warplens.tune.rows import Row
+from warplens.tune.rows import Row, in_order
 from warplens.tune.why import reasons
 from warplens.tune.worth import pareto_lines, worth, worth_lines
 from warplens.wording import change, count, number
@@ -63,10 +63,12 @@ class Tuned:
         return self.best_on(self.gpus[0])
 
     def best_on(self, gpu: str) -> Row | None:
-        """The best configuration of a GPU; a confirmed one if any was."""
+        """The best configuration of a GPU, a confirmed one if any was; of times within 1 % of the
+        best, that of the configuration whose code has the least to do."""
         rows = self.of(gpu)
-        confirmed = [r for r in rows if r.status == "confirmed"]
-        return confirmed[0] if confirmed else rows[0] if rows else None
+        rows = tuple(r for r in rows if r.status == "confirmed") or rows
+        chosen = in_order(rows) if self.objective == TIME else rows
+        return chosen[0] if chosen else None
 
     def estimated(self, gpu: str | None = None) -> tuple[Row, ...]:
         """The rows of a GPU that only a surrogate has a value for, the best first."""
@@ -201,6 +203,8 @@ def _ranking(found: Tuned, gpu: str) -> list[str]:
     heading = (*names, "predicted us ~", "full run us ~", "to best", "registers", "occupancy",
                "limited by")  # fmt: skip
     known = f"{count(len(rows), 'configuration')} with a value"
+    if best.objective != rows[0].objective and best.status == rows[0].status:
+        known += "; of those within 1 % of the first, it has the least to do"
     return [f"{gpu}: best is {best.name} ({known})", *grid(heading, cells), f"  {best.launch}",
             *_estimated(found, gpu)]  # fmt: skip
 

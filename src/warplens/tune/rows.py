@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from warplens.tune.space import Configuration, name_of
+
+ALIKE = 0.01  # predicted times that differ by less are not told apart
 
 
 @dataclass(kw_only=True)
@@ -38,3 +41,15 @@ class Row:
     def name(self) -> str:
         """`BX=128 PER=4`."""
         return name_of(self.configuration)
+
+
+def in_order(rows: Iterable[Row]) -> list[Row]:
+    """The best first; before others come, of those that the model cannot tell from the best, the
+    ones whose code has the least to do: whatever the model misses hurts them least."""
+    ranked = sorted(rows, key=lambda r: (r.objective, r.name))
+    if not ranked or ranked[0].objective is None:
+        return ranked
+    limit = ranked[0].objective * (1.0 + ALIKE)
+    alike = [r for r in ranked if r.objective is not None and r.objective <= limit]
+    alike.sort(key=lambda r: (r.facts.get("work", 0.0), r.objective, r.name))
+    return [*alike, *ranked[len(alike) :]]

@@ -18,10 +18,10 @@ from warplens.tune.evaluate import TIME, Answer, Task
 from warplens.tune.problem import Job, Problem, Shape
 from warplens.tune.record import Record, purpose_of
 from warplens.tune.result import Learned, Tuned
-from warplens.tune.rows import Row
+from warplens.tune.rows import Row, in_order
 from warplens.tune.search import strategy_of
 from warplens.tune.space import Configuration, Restriction, Space, name_of
-from warplens.tune.surrogate import Estimates, Floats, estimates, features_of, learned_from, work_of
+from warplens.tune.surrogate import Estimates, Floats, estimates, features_of, learned_from
 from warplens.tune.workers import Workers, workers_of
 
 _LAUNCHABLE = ("compiled", "predicted", "confirmed")
@@ -268,7 +268,7 @@ class Search:
         """What each one's code has to do, as compiled for the first GPU that launches all."""
         for gpu in self.gpus:
             if all(self.rows[gpu, index].facts for index in indices):
-                return [work_of(self.jobs[i], self.rows[gpu, i].facts) for i in indices]
+                return [self.rows[gpu, index].facts["work"] for index in indices]
         return None
 
     def _estimates(self) -> dict[str, Estimates]:
@@ -305,13 +305,12 @@ class Search:
     def _confirmations(self, workers: Workers) -> None:
         """Runs the best in full, with the reference; a wrong one makes place for the next."""
         for gpu in self.gpus:
-            ranked = sorted(
-                (place for place, row in self.rows.items()
-                 if place[0] == gpu and row.status == "predicted"),
-                key=lambda place: (self.rows[place].objective, place[1]),
-            )  # fmt: skip
+            places = {id(row): place for place, row in self.rows.items() if place[0] == gpu}
+            rows = [self.rows[p] for p in places.values() if self.rows[p].status == "predicted"]
+            by_value = sorted(rows, key=lambda row: row.objective or 0.0)
             confirmed = 0
-            for place in ranked:
+            for row in in_order(rows) if self.objective == TIME else by_value:
+                place = places[id(row)]
                 if confirmed >= self.confirm or self._is_spent():
                     break
                 ((_, answer),) = self._answers(workers, "confirm", [place])

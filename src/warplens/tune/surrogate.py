@@ -33,7 +33,6 @@ _LEAST, _MOST = 32, 128  # configurations that are predicted before anything is 
 _SHARE = 20  # one of so many of the space, within these
 _PATIENCE = 2  # rounds in succession without a gain
 _GAIN = 1e-3
-_SCHEDULERS = 4  # of an SM
 
 
 def trees(seed: int) -> Any:
@@ -75,19 +74,12 @@ def learned_from(job: Job, facts: Sequence[Mapping[str, float]]) -> list[Mapping
     """Launch and compiled facts; the waves are how often the SMs would be filled."""
     threads, blocks = float(prod(job.block)), float(prod(job.grid))
     derived = [
-        {"work": work_of(job, one), "waves": blocks / max(one["blocks"], 1.0),
+        {"waves": blocks / max(one["blocks"], 1.0),
          "accesses": one["memory"] * threads * blocks,
          "issued": one["instructions"] * threads * blocks}
         for one in facts
     ]  # fmt: skip
     return [{"threads": threads, "grid": blocks}, *facts, *derived]
-
-
-def work_of(job: Job, facts: Mapping[str, float]) -> float:
-    """What the code of all warps has to do: turns of an SM's four schedulers, or of its load/store
-    unit if these are more; loops count once."""
-    warps = -(-prod(job.block) // 32) * prod(job.grid)
-    return max(facts["instructions"] / _SCHEDULERS, facts["memory"]) * warps
 
 
 def _scaled(values: list[float]) -> list[float]:
