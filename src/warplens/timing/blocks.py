@@ -96,8 +96,13 @@ def _start(state: State, counts: Counts, spec: Record, trace: Trace, number: int
     slot.began, slot.trace = now, block
     sm.next_block += 1
     if not spec.ideal & IDEAL_LAUNCH:
-        gap = spec.launch_first if sm.next_block <= spec.resident else spec.launch_interval
-        sm.launch_free = max(sm.launch_free, float(now)) + gap
+        if sm.next_block <= spec.resident:
+            sm.launch_free = max(sm.launch_free, float(now)) + spec.launch_first
+            sm.launch_turn = sm.launch_free
+        else:  # the turns that it has not taken are there for blocks that end together
+            missed = float(now) - spec.launch_missed * spec.launch_interval
+            sm.launch_turn = max(sm.launch_turn, missed) + spec.launch_interval
+            sm.launch_free = sm.launch_turn
     for i in range(N_BARRIERS):
         slot.arrived[i] = 0
     n = spec.warps_per_block

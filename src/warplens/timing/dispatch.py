@@ -41,9 +41,19 @@ def blocked(sub: Record, spec: Record, inst: Record, now: int) -> int:
         if lsu.room_at(sub) <= now:
             return 0
         return LG_THROTTLE if inst.kind == MEMORY and lsu.full_of(sub) == MEMORY else MIO_THROTTLE
-    if sub.pipe_free[inst.pipe] <= now:
+    if _room_at(sub, spec, inst) <= now:
         return DISPATCH_STALL if registers.busy_until(sub, inst) > now + 1 else 0
     return MIO_THROTTLE if inst.pipe in (_XU, _ADU) else MATH_PIPE_THROTTLE
+
+
+@stage
+def _room_at(sub: Record, spec: Record, inst: Record) -> float:
+    """When the instruction's unit takes it: that of special functions has a queue, in which warps
+    do not wait at their instruction but, later, for its result."""
+    free = float(sub.pipe_free[inst.pipe])
+    if inst.pipe == _XU:
+        free -= spec.special_held * inst.interval
+    return free
 
 
 @stage
@@ -52,7 +62,7 @@ def free_at(sub: Record, spec: Record, inst: Record, now: int) -> int:
     since the times of units are fractions."""
     if inst.kind == MEMORY or inst.kind == SHARED:
         return max(now + 1, int(lsu.room_at(sub)))
-    return max(now + 1, int(max(sub.pipe_free[inst.pipe], registers.busy_until(sub, inst))))
+    return max(now + 1, int(max(_room_at(sub, spec, inst), registers.busy_until(sub, inst))))
 
 
 @stage
@@ -72,7 +82,8 @@ def start(state: State, counts: Counts, spec: Record, inst: Record, trace: Trace
         return
     sub = state.subs[index % spec.sub_partitions]
     registers.read(sub, inst, now)
-    sub.pipe_free[inst.pipe] = max(sub.pipe_free[inst.pipe], float(now)) + inst.interval
+    begin = max(float(now), sub.pipe_free[inst.pipe])
+    sub.pipe_free[inst.pipe] = begin + inst.interval
     state.sm[0].pipe_busy[inst.pipe] += inst.interval
     if kind == COPIES:
         until = int(copies.perform(state, counts, spec, trace, warp, now))
@@ -87,7 +98,7 @@ def start(state: State, counts: Counts, spec: Record, inst: Record, trace: Trace
         scoreboard.hold(warp, inst.write, until, MEMBAR)
         scoreboard.hold(warp, inst.read, until, MEMBAR)
     elif kind in (VARIABLE, CONSTANT) or inst.write != scoreboard.NO_BARRIER:
-        until = now + inst.latency + 1
+        until = int(begin) + inst.latency + 1
         if kind == CONSTANT:
             until = int(constants.load(state, spec, inst, trace, warp, index, now)) + 1
         reason = SHORT_SCOREBOARD
@@ -96,5 +107,5 @@ def start(state: State, counts: Counts, spec: Record, inst: Record, trace: Trace
         if inst.depth == lsu.COPIED:
             until, reason = max(until, warp.copied), LONG_SCOREBOARD
         scoreboard.hold(warp, inst.write, until, reason)
-        soon = now + min(spec.sources_load, inst.latency) + 1
+        soon = int(begin) + min(spec.sources_load, inst.latency) + 1
         scoreboard.hold(warp, inst.read, soon, SHORT_SCOREBOARD)

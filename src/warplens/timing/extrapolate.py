@@ -196,6 +196,13 @@ def _living(replay: Replay) -> float:
     return float((warps[last] - warps[first]) / (cycles[last] - cycles[first]))
 
 
+def steady_gap(replay: Replay, resident: int) -> float:
+    """Cycles from the end of a block to that of the next while the SM is full; beyond all
+    bounds if too few ended."""
+    rate, n = _steady(replay, resident)[0], replay.blocks
+    return replay.instructions / n / rate if n > 2 * resident and rate > 0.0 else 1e30
+
+
 def _steady(replay: Replay, resident: int) -> tuple[float, float]:
     """Warp instructions per cycle while the SM is full, and how sure that is."""
     n = replay.blocks

@@ -17,6 +17,7 @@ from warplens.timing.extrapolate import (
     most_of_an_sm,
     on_chip,
     replayed_blocks,
+    steady_gap,
 )
 from warplens.timing.merging import COPIED_BY, merged
 from warplens.timing.question import Estimate, Pace, Question, Replay
@@ -168,11 +169,13 @@ class Model:
         share = self.question.blocks / self.active_sms
         return share / most_of_an_sm(self.question, self.active_sms)
 
-    def replay(self, *, events: int = 0, limit: int = 0, only: int = -1) -> Replay:
-        """Runs the cycle loop over the sampled blocks, or `only` over one of them."""
+    def replay(self, *, events: int = 0, limit: int = 0, only: int = -1,
+               is_paced: bool = False) -> Replay:  # fmt: skip
+        """Runs the cycle loop over the sampled blocks, or `only` over one of them; `is_paced`: see
+        Machine."""
         trace, answer = self.sample.trace, self.answer
         order = np.arange(len(trace.blocks), dtype=np.int64) if only < 0 else np.array([only])
-        machine = self.machine
+        machine = replace(self.machine, is_paced=is_paced)
         limit = limit or (1 << 60 if self.question.exact else REPLAY_LIMIT)
         spec = machine.spec()
         table = len(self.question.kernel.instructions) * len(REASONS)
@@ -191,8 +194,16 @@ class Model:
 
     @cached_property
     def result(self) -> Replay:
-        """The replay that all values come from."""
-        return self.replay()
+        """The replay that all values come from: where SMs would work off blocks faster than the
+        chip hands them out, one in which they come as slowly from the first on."""
+        found, q = self.replay(), self.question
+        many = q.blocks > IN_STEP * q.resident * self.active_sms
+        works = self.sample.works
+        if self.sample.windows or not many or (works is not None and works.differ):
+            return found
+        if steady_gap(found, q.resident) >= self.machine.launch_interval:
+            return found
+        return self.replay(is_paced=True)
 
     @cached_property
     def estimate(self) -> Estimate:

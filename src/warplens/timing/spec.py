@@ -26,6 +26,7 @@ class Machine:
         balance: the mean work of these SMs over that of the busiest.
         together: blocks that the chip holds at once; 0: as many as fit.
         local_missing: the share of what threads keep in local memory that L2 has given up.
+        is_paced: the SM gets blocks no faster than the chip hands them out, from the first on.
     """
 
     gpu: GpuSpec
@@ -43,6 +44,7 @@ class Machine:
     ideal: int = 0
     together: float = 0.0
     local_missing: float = 0.0
+    is_paced: bool = False
 
     @property
     def hertz(self) -> float:
@@ -58,6 +60,11 @@ class Machine:
     def dram_bytes_per_cycle(self) -> float:
         """The DRAM's peak for the whole chip in bytes per SM cycle."""
         return self.gpu.dram_bandwidth_bytes_per_second / self.hertz
+
+    @property
+    def launch_interval(self) -> float:
+        """Cycles from one block for this SM to the next: the chip hands them out one by one."""
+        return self.active_sms / float(self.gpu.value("launch.blocks_per_cycle", 0.83))
 
     @property
     def l1_lines(self) -> int:
@@ -110,8 +117,10 @@ class Machine:
             "launch_first": max(
                 float(value("launch.first_block_cycles", 32)),
                 float(value("launch.first_warp_cycles", 8)) * self.warps_per_block,
+                self.launch_interval if self.is_paced else 0.0,
             ),
-            "launch_interval": self.active_sms / float(value("launch.blocks_per_cycle", 0.83)),
+            "launch_interval": self.launch_interval,
+            "launch_missed": value("launch.missed_blocks"),
             "launch_cold": value("launch.cold_cycles", 0),
             "l0_miss": value("fetch.l0_miss_cycles", 20),
             "l0_line": value("fetch.l0_line_cycles"),
@@ -141,6 +150,7 @@ class Machine:
             "queue_entries": _entries(gpu, "issue.memory_queue_entries"),
             "queue_held": _entries(gpu, "issue.memory_held"),
             "tags_held": _entries(gpu, "issue.loads_held"),
+            "special_held": value("issue.special_held"),
             "return_interval": value("issue.return_cycles"),
             "l1_bytes_per_cycle": gpu.l1_bytes_per_cycle,
             "l1_partial_line": value("l1.partial_line_cycles"),

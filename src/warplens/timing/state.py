@@ -55,6 +55,7 @@ SPEC = np.dtype([
     ("queue_entries", "i8"),  # memory instructions of a sub-partition that wait for their addresses
     # memory instructions that wait for the SM's units, per sub-partition; loads that wait for tags
     ("queue_held", "i8"), ("tags_held", "i8"),
+    ("special_held", "i8"),  # special functions of a sub-partition that wait for their unit
     ("return_interval", "f8"),  # cycles of a pass's way back to its sub-partition
     ("l1_bytes_per_cycle", "f8"), ("l1_partial_line", "f8"), ("l1_hit", "f8"),
     ("l1_narrow", "f8"),  # cycles in L1's data at least, of accesses to parts of words
@@ -105,6 +106,7 @@ SPEC = np.dtype([
     ("block_start", "i8"),  # from a block's end to the first instruction of the next in its place
     ("launch_first", "f8"),  # between the starts of two blocks of the first wave on this SM
     ("launch_interval", "f8"),  # the same later, when the chip hands out blocks one by one
+    ("launch_missed", "f8"),  # of these, as many as an SM can make up for
     ("launch_cold", "i8"),  # until the first block's first instruction
     ("l0_miss", "i8"), ("l1i_miss", "i8"), ("constant_miss", "i8"),
     ("l1i_line", "i8"),  # from one line of instructions to the next, from beyond the SM
@@ -187,7 +189,7 @@ SM = np.dtype([
                                 "port_write_free", "l2_free", "l2_write_free", "partial_free",
                                 "fill_free", "dram_free", "dram_busy", "dram_write_free",
                                 "dram_write_busy", "dram_owed", "atomic_free", "sent_free",
-                                "launch_free", "indexed_free", "barrier_free")),
+                                "launch_free", "launch_turn", "indexed_free", "barrier_free")),
     # when the unit of copies can begin another load, another store, and when it began the last ones
     ("copy_free", "f8", (2,)), ("copy_began", "f8", (2 * COPIES_HELD,)), ("next_copy", "i8", (2,)),
     ("phase_waits", "f8"),  # warps' cycles of waiting at mbarriers
