@@ -188,3 +188,39 @@ def test_arrays_that_were_traced_before_are_not_copied() -> None:
     assert same._timer.kept_bytes == 0 and other._timer.kept_bytes
     assert same.metric(TIME) == time
     assert other.metric(TIME) == pytest.approx(taken_at_once("branch", arguments(2)), rel=0.01)
+
+
+BULK = """
+__device__ char name[33];  // arrays that are copied behind it do not follow at a multiple of 16
+extern "C" __global__ void pieces(const int* in, int* out, int n) {
+    __shared__ alignas(16) int data[256];
+    __shared__ alignas(8) unsigned long long done;
+    unsigned at = __cvta_generic_to_shared(&done), to = __cvta_generic_to_shared(data);
+    if (threadIdx.x == 0) {
+        asm volatile("mbarrier.init.shared.b64 [%0], 1;" :: "r"(at));
+        asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], 1024;" :: "r"(at));
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+                     " [%0], [%1], 1024, [%2];" :: "r"(to), "l"(in), "r"(at) : "memory");
+    }
+    __syncthreads();
+    asm volatile("{.reg .pred p; W: mbarrier.try_wait.parity.shared.b64 p, [%0], 0;"
+                 " @!p bra W;}" :: "r"(at) : "memory");
+    for (int k = 0; k < data[threadIdx.x] % 4 + n; ++k) out[threadIdx.x] += data[k] + name[k];
+}
+"""
+
+
+@pytest.mark.parametrize("shift", [0, 1, 4])
+def test_bulk_copies_from_any_place_of_the_host(shift: int) -> None:
+    """Neither arrays of the host nor their copies for a time asked later lie at multiples of 16."""
+    kernel = wl.Device("H200").compile(BULK)["pieces"]
+    held = np.frombuffer(bytearray(1024 + shift), np.uint8)[shift:].view(np.int32)
+    held[:] = np.arange(256)
+    out = np.zeros(128, np.int32)
+
+    launch = kernel[1, 128](held, out, np.int32(3))
+    held[:] = 0
+
+    rounds = np.arange(128) % 4 + 3
+    np.testing.assert_array_equal(out, rounds * (rounds - 1) // 2)
+    assert launch.metric(TIME) > 0

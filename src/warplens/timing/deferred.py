@@ -38,6 +38,7 @@ KEPT_BYTES = 128 << 20  # arrays up to this size in all are copied for a launch
 _WAITING_BYTES = 256 << 20  # copies of all launches whose times were not asked for yet
 _SHARED_BYTES = 192 << 20  # traces that are kept for further launches
 _CONSTANT_BANK = 3  # the one that programs set
+_PIECE = 64  # copies of arrays begin at multiples
 
 _lock = threading.RLock()
 _waiting: OrderedDict[int, weakref.ref[Deferred]] = OrderedDict()
@@ -73,9 +74,17 @@ def _can_be_copied(launch: ExecutableLaunch, segments: tuple[Segment, ...]) -> b
     return all(end <= host for end, (host, _) in zip(ends, places[1:], strict=False))
 
 
+def _whole(size: int) -> int:
+    """The size of an array and of what stays free behind it."""
+    return -(-size // _PIECE) * _PIECE
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Kept:
-    """What the arrays held, one after another in a buffer; `constants`: the bank programs set."""
+    """What the arrays held, one after another in a buffer; `constants`: the bank programs set.
+
+    Each begins as memory's own arrays do, so that what loads and stores whole pieces may.
+    """
 
     buffer: Bytes
     contents: tuple[Bytes, ...]
@@ -84,13 +93,13 @@ class _Kept:
     @classmethod
     def of(cls, segments: tuple[Segment, ...], image: ModuleImage) -> _Kept:
         """A copy of all of it."""
-        buffer = buffers.take(sum(s.size for s in segments))
+        buffer = buffers.take(sum(_whole(s.size) for s in segments))
         contents, begin = [], 0
         for segment in segments:
             place = buffer[begin : begin + segment.size]
             place[:] = segment.buffer
             contents.append(place)
-            begin += segment.size
+            begin += _whole(segment.size)
         constants = image.banks[_CONSTANT_BANK].copy()
         return cls(buffer=buffer, contents=tuple(contents), constants=constants)
 

@@ -77,6 +77,7 @@ copy:
   %far.p = inttoptr i64 %far.a to ptr"""
 
 
+# The host's arrays need not lie at multiples of 16, as their device addresses do.
 _PIECE = """  %bytes = load <16 x i8>, ptr %from, align 1
   store <16 x i8> %bytes, ptr %to, align 1
   br label %next
