@@ -59,12 +59,6 @@ WITHOUT_EFFECT: dict[Key, str] = {
     ("LDGSTS", ".ZFILL", "modifier"): f"{_INPUTS}: addresses with low bits (tests/breadth/copies)",
     ("ULDC", ".U16", "modifier"): f"{_INPUTS}: the constant is below 65,536",
 }  # fmt: skip
-# Not shown, and not explained either (DEVIATIONS 108): of at most 16 forms each none differs.
-UNDECIDED = {
-    *(("PLOP3", token, f"operand {k}") for token in ("!", "!P", "P", "!UP") for k in (2, 3, 4)),
-    ("PLOP3", "@P", "guard"),
-    ("UISETP", "!UP", "operand 5"),
-}
 # Hints by their name that the parser reads all the same: with it an address has 64 bits.
 READ = ".E"
 
@@ -74,8 +68,7 @@ def left(keys: list[Key]) -> dict[Key, str]:
     found = settled(keys)
     return {
         key: outcome for key, outcome in found.items()
-        if (outcome == "same" and not is_hint(key) and key not in WITHOUT_EFFECT
-            and key not in UNDECIDED)
+        if (outcome == "same" and not is_hint(key) and key not in WITHOUT_EFFECT)
         or (outcome != "same" and is_hint(key) and key[1] != READ)
     }  # fmt: skip
 
