@@ -1,4 +1,4 @@
-"""Predicts whole Hopper kernels (`recorder/gemm_cases.py`) and compares with an H200.
+"""Predicts whole Hopper kernels (`recorder/gemm_cases.py`, `further_cases.py`), beside an H200.
 
     python validation/hopper_times.py [--out FILE] [--counters] [NAME ...]
 
@@ -19,6 +19,8 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "recorder"))
 
+import further_cases  # noqa: E402
+import further_kernels  # noqa: E402
 import gemm_cases  # noqa: E402
 import gemm_kernels  # noqa: E402
 from cuda_driver import Driver  # noqa: E402
@@ -29,14 +31,21 @@ from hopper import arguments_of  # noqa: E402
 from warplens.errors import WarplensError  # noqa: E402
 from warplens.toolchain.nvrtc import compile_source  # noqa: E402
 
+CLOCK_MHZ = 1980.0  # that of the recording
 TIME, ACTIVE = "gpu__time_duration.sum", "sm__cycles_active.avg"
+
+
+def recorded(name: str) -> dict[str, Any]:
+    """The rows of a recording."""
+    rows: dict[str, Any] = json.loads((HERE / "data" / f"{name}.json").read_text())["rows"]
+    return rows
 
 
 def predict(case: Case, text: str, metrics: list[str]) -> dict[str, Any]:
     """The recorded metrics of one launch, as far as they are known here, and what it cost."""
     started = time.perf_counter()
     found: dict[str, Any] = {}
-    with wl.cuda("H200") as gpu:
+    with wl.cuda("H200", clock=CLOCK_MHZ) as gpu:
         driver = Driver()
         function = driver.function(driver.load(compile_source(text, sm=90).cubin), case.kernel)
         driver.set_dynamic_shared(function, max(case.shared, 1024))
@@ -75,9 +84,10 @@ def main() -> None:
     parser.add_argument("--counters", action="store_true", help="list counters that differ")
     parser.add_argument("names", nargs="*")
     given = parser.parse_args()
-    rows = json.loads((HERE / "data" / "gemm_times_sm90.json").read_text())["rows"]
-    texts, kept, errors = gemm_kernels.sources(), {}, {}
-    for case in gemm_cases.large():
+    rows = recorded("gemm_times_sm90") | recorded("further_times_sm90")
+    texts = gemm_kernels.sources() | further_kernels.sources()
+    kept, errors = {}, {}
+    for case in gemm_cases.large() + further_cases.large():
         if given.names and case.name not in given.names:
             continue
         known = {k: v for k, v in rows[case.name].items() if isinstance(v, float)}

@@ -274,7 +274,10 @@ def _add_run(header: Any, address: int, size: int) -> None:
         first, last = (address & 127) >> 5, (address + here - 1 & 127) >> 5
         sectors = (2 << last) - (1 << first)
         line, n = address >> 7, header.n_lines
-        lines[n] = line << 4 | sectors
+        partial = int(address & 31 != 0) + int((address + here) & 31 != 0)
+        if first == last:
+            partial = min(partial, 1)
+        lines[n] = line << 4 | sectors | partial << coalescing.DEPTH_SHIFT
         header.n_lines = n + 1
         row.n_lines += 1
         address += here
@@ -307,6 +310,10 @@ def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int,
     if n < 0:
         return
     row = carray(header.accesses, (n + 1,), ACCESS)[n]
+    if space == at.SPACE_NAMED:
+        row.first_line, row.n_lines = size, 0
+        header.n_accesses = n + 1
+        return
     row.size, row.lanes = size, population(lanes)
     whole = (block - header.first) % header.stride == 0
     _measure(header, row, warp, lanes, whole, space, kind, size, base)

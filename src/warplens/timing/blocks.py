@@ -146,14 +146,14 @@ def _place(state: State, counts: Counts, spec: Record, trace: Trace, slot: int, 
 
 
 @stage
-def arrive(state: State, counts: Counts, spec: Record, index: int, inst: Record, now: int,
+def arrive(state: State, counts: Counts, spec: Record, index: int, depth: int, now: int,
            waits: bool) -> None:  # fmt: skip
     """A warp comes to a block barrier; the last one opens it."""
     if spec.ideal & IDEAL_BARRIERS:
         return
     sm, warp = state.sm[0], state.warps[index]
     slot = state.slots[warp.block]
-    name, wanted = inst.depth >> 8 & 31, inst.depth & 255
+    name, wanted = depth >> 8 & 31, depth & 255
     sm.barrier_free = max(float(now), sm.barrier_free) + spec.barrier_arrival
     slot.arrived[name] += 1
     if waits:

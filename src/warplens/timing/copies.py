@@ -30,7 +30,8 @@ def perform(state: State, counts: Counts, spec: Record, trace: Trace, warp: Reco
         if kind == LOADS:
             done = _load(sm, spec, trace, access.first_line, access.n_lines, begin)
         else:
-            done = _store(sm, spec, trace, access.first_line, access.n_lines, begin)
+            is_sum = access.kind == lsu.ATOMIC
+            done = _store(sm, spec, trace, access.first_line, access.n_lines, is_sum, begin)
             warp.stored = max(warp.stored, int(done + spec.copy_stored))
             warp.known = max(warp.known, int(done + spec.l2_hit))
     return float(read)
@@ -59,11 +60,16 @@ def _load(sm: Record, spec: Record, trace: Trace, first: int, count: int, begin:
 
 
 @stage
-def _store(sm: Record, spec: Record, trace: Trace, first: int, count: int, begin: float) -> float:
+def _store(sm: Record, spec: Record, trace: Trace, first: int, count: int, is_sum: bool,
+           begin: float) -> float:  # fmt: skip
     """When all lines of a box have left shared memory."""
     at, done = begin, begin
     for i in range(first, first + count):
-        done = max(done, l2.store(sm, spec, trace, i, 0, False, at))
+        if is_sum:
+            done = max(done, l2.atomics(sm, spec, trace, i, 1.0, 1.0, at, 0) - spec.atomic_latency)
+        else:
+            partial = int(trace.depths[i]) if i < trace.depths.size else 0
+            done = max(done, l2.store(sm, spec, trace, i, partial, False, at))
         at += spec.copy_stored_line
     sm.copy_free[STORES] = max(at, done)
     return float(max(at, done))

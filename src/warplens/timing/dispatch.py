@@ -21,6 +21,7 @@ from warplens.timing.state import (
     PIPES,
     PRODUCTS,
     SHARED,
+    TEXTURE,
     VARIABLE,
     Counts,
     Record,
@@ -29,6 +30,7 @@ from warplens.timing.state import (
     stage,
 )
 
+TEXTURE_CYCLES = 8.0  # of a warp's samples: an SM has four units
 _XU, _ADU = PIPES.index("xu"), PIPES.index("adu")
 
 
@@ -85,7 +87,13 @@ def start(state: State, counts: Counts, spec: Record, inst: Record, trace: Trace
     begin = max(float(now), sub.pipe_free[inst.pipe])
     sub.pipe_free[inst.pipe] = begin + inst.interval
     state.sm[0].pipe_busy[inst.pipe] += inst.interval
-    if kind == COPIES:
+    if kind == TEXTURE:
+        sm = state.sm[0]
+        sm.texture_free = max(sm.texture_free, float(now)) + TEXTURE_CYCLES
+        until = int(sm.texture_free) + inst.latency
+        scoreboard.hold(warp, inst.write, until, LONG_SCOREBOARD)
+        scoreboard.hold(warp, inst.read, int(sm.texture_free), LONG_SCOREBOARD)
+    elif kind == COPIES:
         until = int(copies.perform(state, counts, spec, trace, warp, now))
         if inst.depth == lsu.COPIED:  # a group of stores
             until = max(until, warp.stored)

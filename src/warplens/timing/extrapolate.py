@@ -106,7 +106,7 @@ def extrapolate(question: Question, replay: Replay, active_sms: int,
 def _apart(replay: Replay, part: Callable[[float], float]) -> float:
     """From the mean SM's end to the last one's: memory is not as near to all of them, and nothing
     makes up for that in the blocks with which they end. It is a part of a block's time, by how much
-    of it is waiting for memory; waits at mbarriers do not count, most of them are for other warps."""
+    of it is waiting for memory; waits at mbarriers, mostly for other warps, do not count."""
     n = replay.blocks
     if not n:
         return 0.0

@@ -141,6 +141,9 @@ def store(sm: Record, spec: Record, trace: Trace, place: int, partial: int, narr
     if sectors == 0:
         return begin
     old = min(sectors, count_bits(known >> 4))
+    if sm.l2_write == 0.0 and sm.copy_free[0] > 0.0:
+        # Blocks that wait for copies go in step all over the chip, and so do their first stores.
+        sm.l2_write_free = sm.partial_free = sm.fill_free = begin
     sm.l2_write += sectors
     sm.l2_write_hit += min(sectors, count_bits(known & 15))
     _start(sm, begin)

@@ -28,6 +28,20 @@ _ATOMICS_IN_FLIGHT = 8000.0  # cycles of contended atomics that wait outside the
 # copies to shared memory, and of what closes a group of these
 SHUFFLE, COPY, COPIED = -2, -3, -4
 CHECK = -5  # of looks at mbarriers
+DISTANT = -6  # of what may access another block's shared memory, which traces do not have
+
+
+NAMED = -7  # of barriers of the block that registers name
+
+
+@stage
+def named(trace: Trace, warp: Record) -> int:
+    """The barrier that a register names, as `depth` of others; 0 if that is not known."""
+    if not has_access(trace, warp):
+        return 0
+    found = trace.accesses[warp.access].first_line
+    warp.access += 1
+    return int(found)
 
 
 @stage
@@ -98,6 +112,8 @@ def perform(state: State, counts: Counts, spec: Record, inst: Record, trace: Tra
         latency = inst.latency + turns * spec.match_turn
         return shared.shuffle(sm, spec, latency, inst.interval * (1 + turns), start), read, read
     done, left = start + 8.0, start + spec.sources_load  # no lane takes part
+    if inst.depth == DISTANT and not has_access(trace, warp):
+        done = start + spec.distant_latency
     while has_access(trace, warp):
         access = trace.accesses[warp.access]
         warp.access += 1

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from warplens.compiled import native
-from warplens.timing import blocks, dispatch, fetch, phases, progress, scoreboard, stall
+from warplens.timing import blocks, dispatch, fetch, lsu, phases, progress, scoreboard, stall
 from warplens.timing.schedule import pick, settle
 from warplens.timing.state import (
     ARRIVE,
@@ -81,11 +81,14 @@ def _issue(state: State, counts: Counts, spec: Record, code: Records, trace: Tra
     stall.charge(sm, counts, index, warp, stall.SELECTED, now, now + 1)
     sm.issued += 1
     warp.issued_at = now
+    depth = inst.depth
+    if depth == lsu.NAMED:
+        depth = lsu.named(trace, warp)
     dispatch.start(state, counts, spec, inst, trace, warp, index, now)
     if not _advance(state, counts, spec, code, trace, index, now):
         blocks.finish(state, counts, spec, warp, index, now)
     elif inst.kind == BLOCK_BARRIER or inst.kind == CLUSTER_BARRIER or inst.kind == ARRIVE:
-        blocks.arrive(state, counts, spec, index, inst, now, inst.kind != ARRIVE)
+        blocks.arrive(state, counts, spec, index, depth, now, inst.kind != ARRIVE)
     elif warp.phase:
         phases.wait(state, counts, spec, index)
 

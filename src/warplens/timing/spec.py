@@ -200,7 +200,7 @@ _COPIES = {
     "copy_start": 0.0, "copy_line": 1.0, "copy_sector": 0.2965,
     "copy_stored_line": 2.0, "copy_read": 32.0, "copy_told": -20.0,
     "copy_stored": 20.0, "phase_arrival": 20.0, "phase_wake": 20.0, "phase_check": 13.0,
-    "cluster_latency": 70.0,
+    "cluster_latency": 70.0, "distant_latency": 165.0,
 }  # fmt: skip
 
 

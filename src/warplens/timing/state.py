@@ -22,7 +22,7 @@ stage = native  # a stage of the cycle loop is a compiled function over records
 
 # classes of instructions, by what their issue needs
 (FIXED, VARIABLE, MEMORY, SHARED, CONSTANT, BLOCK_BARRIER, ARRIVE, EXIT, BRANCH, JOIN, FENCE,
- SLEEP, COPIES, CLUSTER_BARRIER) = range(14)  # fmt: skip
+ SLEEP, COPIES, CLUSTER_BARRIER, TEXTURE) = range(15)  # fmt: skip
 PIPES = ("alu", "fma", "fp16", "fp64", "xu", "lsu", "adu", "cbu", "uniform", "tensor", "none")
 N_SCOREBOARDS = 7  # six in the code, and one of groups of warpgroup products
 PRODUCTS = 6
@@ -91,6 +91,7 @@ SPEC = np.dtype([
     ("shared_interval", "f8"),  # cycles of a pass through the banks
     ("barrier_latency", "i8"), ("barrier_arrival", "f8"), ("fence_latency", "f8"),
     ("branch_latency", "i8"), ("sources_load", "i8"), ("sources_store", "i8"),
+    ("distant_latency", "f8"),  # of a load from another block's shared memory
     ("cluster_latency", "f8"),  # of the cluster's barrier, from its last warp's arrival
     # bulk and tensor copies: from issue to the first request, a request's turn, of loads at least
     # so much a sector, from the issue until another may follow, from the last bytes to the
@@ -192,6 +193,7 @@ SM = np.dtype([
                                 "launch_free", "launch_turn", "indexed_free", "barrier_free")),
     # when the unit of copies can begin another load, another store, and when it began the last ones
     ("copy_free", "f8", (2,)), ("copy_began", "f8", (2 * COPIES_HELD,)), ("next_copy", "i8", (2,)),
+    ("texture_free", "f8"),  # when its texture units can take another warp's samples
     ("phase_waits", "f8"),  # warps' cycles of waiting at mbarriers
     ("queued", "f8"),  # warps' cycles of waiting for accesses while these waited for units
     *((name, "f8") for name in SUMS),

@@ -10,9 +10,18 @@ from warplens.gpus.spec import GpuSpec
 from warplens.isa import families, warpgroup
 from warplens.isa.matrix_kinds import OPCODES, shape
 from warplens.isa.table import Op
-from warplens.sass.model import Const, Imm, Instruction, SassKernel, Scoreboard, Token
+from warplens.sass.model import (
+    Const,
+    Imm,
+    Instruction,
+    Reg,
+    SassKernel,
+    Scoreboard,
+    Token,
+    UReg,
+)
 from warplens.timing import registers, tensor
-from warplens.timing.lsu import CHECK, COPIED, COPY, SHUFFLE
+from warplens.timing.lsu import CHECK, COPIED, COPY, DISTANT, NAMED, SHUFFLE
 from warplens.timing.retries import exchanges, retries
 from warplens.timing.state import (
     ARRIVE,
@@ -33,15 +42,17 @@ from warplens.timing.state import (
     RING,
     SHARED,
     SLEEP,
+    TEXTURE,
     VARIABLE,
     Records,
 )
 
 _MEMORY = frozenset({
     "LD", "LDG", "LDL", "ST", "STG", "STL", "ATOM", "ATOMG", "RED", "REDG", "LDGSTS", "CCTL",
-    "SULD", "SUST", "TEX", "TLD", "TLD4",
+    "SULD", "SUST",
 })  # fmt: skip
 _SHARED = frozenset({"LDS", "STS", "ATOMS", "REDS", "LDSM", "STSM", "STAS", "SYNCS", "ARRIVES"})
+_TEXTURES = frozenset({"TEX", "TLD", "TLD4", "TXD", "TXQ", "TMML"})
 _COPIES = frozenset({
     "UBLKCP", "UBLKRED", "UTMALDG", "UTMASTG", "UTMAREDG", "UTMACMDFLUSH",
 })  # fmt: skip
@@ -79,6 +90,8 @@ def _kind(inst: Instruction, entry: Op | None) -> int:
         return CONSTANT if name != "ULDC" else FIXED
     if name in _COPIES:
         return COPIES
+    if name in _TEXTURES:
+        return TEXTURE
     if name == "UCGABAR_WAIT":
         return CLUSTER_BARRIER
     if name == "BAR":
@@ -104,6 +117,8 @@ def _depth(inst: Instruction) -> int:
         allowed = [o.bits for o in inst.operands if isinstance(o, Imm)]
         return PRODUCTS << 8 | (min(allowed[0], RING) if allowed else 0)
     if inst.opcode == "BAR":
+        if any(isinstance(o, Reg | UReg) for o in inst.operands):
+            return NAMED
         numbers = [o.bits for o in inst.operands if isinstance(o, Imm)]
         threads = numbers[1] if len(numbers) > 1 else 0
         return (numbers[0] & 15 if numbers else 0) << 8 | (threads + 31) // 32 & 255
@@ -223,6 +238,8 @@ def code_of(kernel: SassKernel, gpu: GpuSpec) -> Records:
         row["passes_l1"] = _passes_l1(inst)
         row["constant"] = _constant_line(inst)
         row["depth"] = _depth(inst)
+        if kernel.cluster_blocks > 1 and inst.opcode == "LD":
+            row["depth"] = DISTANT
         row["delivers"] = registers.delivery(inst)
         row["merges"] = _merges(inst)
         row["float_atomic"] = _is_float_atomic(inst)

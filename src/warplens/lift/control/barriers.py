@@ -31,7 +31,17 @@ def bar(w: RegionWriter, item: Bound) -> None:
         ]
         value = w.operands.predicate(predicates[-1], False) if predicates else w.x.true()
         ballot = w.x.ballot_scalar(value)
+    if w.watch.accesses and any(isinstance(o, Reg | UReg) for o in values):
+        _tell_name(w, number, threads)
     leave_guarded(w, at.EVENT_BARRIER, (number, threads, str(kind), ballot))
+
+
+def _tell_name(w: RegionWriter, number: str, threads: str) -> None:
+    """Shows an observer of accesses which barrier is meant, and for how many warps."""
+    warps = w.emit(f"lshr i32 {w.emit(f'add i32 {threads}, 31')}, 5")
+    name = w.emit(f"or i32 {w.emit(f'shl i32 {number}, 8')}, {w.emit(f'and i32 {warps}, 255')}")
+    more = f"i32 {at.SPACE_NAMED}", "i32 1", f"i32 {name}", "i64 0", "ptr null"
+    w.call_observer(at.ENV_OBSERVE_ACCESS, str(w.index), w.lanes_mask(), *more)
 
 
 def leave_guarded(w: RegionWriter, event: int, arguments: tuple[str, ...] = (),

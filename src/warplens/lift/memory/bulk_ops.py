@@ -262,7 +262,8 @@ def _copy(w: RegionWriter, form: str, far: int, size: Value, near: Value, barrie
     use_runtime(w, (name, text))
     site, slot = new_site(w, "global", 16, "store" if form == "store" else "load")
     if w.watch.accesses:
-        _show(w, form, low, high, size, lanes)
+        kind = at.ACCESS_WRITE if reduction is None else at.ACCESS_ATOMIC
+        _show(w, form, low, high, size, lanes, kind if form == "store" else at.ACCESS_READ)
     call_helper(w, name, site, lanes, 0, slot)
     if form != "store":
         put_scratch(w, ADDRESSES, barrier)
@@ -271,9 +272,9 @@ def _copy(w: RegionWriter, form: str, far: int, size: Value, near: Value, barrie
         report(w, "words", lanes, w.clusters)
 
 
-def _show(w: RegionWriter, form: str, low: Value, high: Value, size: Value, lanes: str) -> None:
+def _show(w: RegionWriter, form: str, low: Value, high: Value, size: Value, lanes: str,
+          kind: int) -> None:  # fmt: skip
     """Shows an observer of accesses that a copy begins, and the global memory that it moves."""
-    kind = at.ACCESS_WRITE if form == "store" else at.ACCESS_READ
     w.tell_access(lanes, at.SPACE_COPY, kind, 16)
     if form == "shared":
         return

@@ -126,6 +126,6 @@ def tensor_store(w: RegionWriter, item: Bound) -> None:
     if not w.clusters:
         shared = own_shared(w, shared)
     lanes = _lowest(w)
-    _begin(w, lanes, at.ACCESS_WRITE)
+    _begin(w, lanes, at.ACCESS_WRITE if action == "store" else at.ACCESS_ATOMIC)
     _copy(w, action, item, near + 1, shared, lanes)
     _tell(w, shared, w.x.u32(0), lanes)
