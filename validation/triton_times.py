@@ -1,6 +1,6 @@
 """Predicts Triton's products and attention (`recorder/triton_products.py`), beside an H200.
 
-    python validation/triton_times.py RECORDED.json [--out FILE] [--part I/N]
+    python validation/triton_times.py [RECORDED.json.xz] [--out FILE] [--part I/N]
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import base64
 import json
+import lzma
 import sys
 import time
 from pathlib import Path
@@ -48,13 +49,14 @@ def predict(case: dict[str, Any]) -> dict[str, float]:
 def main() -> None:
     """Every case, or every N-th."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("recorded", type=Path)
+    usual = HERE / "data" / "triton_products_sm90.json.xz"
+    parser.add_argument("recorded", type=Path, nargs="?", default=usual)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--part", default="0/1")
     given = parser.parse_args()
     first, step = map(int, given.part.split("/"))
     kept, errors = {}, []
-    for case in json.loads(given.recorded.read_text())["cases"][first::step]:
+    for case in json.loads(lzma.decompress(given.recorded.read_bytes()))["cases"][first::step]:
         found = kept[case["name"]] = predict(case)
         line = f"{case['name']:48} {found['us']:9.1f}"
         if case.get("cold"):

@@ -268,6 +268,8 @@ def _load(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, i
         turns = max(turns, banks >> bank * _COUNTER_BITS & _COUNTER)
     sm.tag_free = begin + turns
     _note(sm, 2 if space == LOCAL else 0, total, hits)
+    if inst.depth == COPY and inst.passes_l1:  # what comes goes to shared memory by itself
+        return float(max(done, begin + spec.l1_hit))
     if narrow and total > (narrow + 31) // 32:  # bytes that straddle sectors
         passes = max(passes, int(spec.l1_narrow))
     busy = _data_path(sm, spec, total, passes, total - hits, begin)
