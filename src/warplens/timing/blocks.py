@@ -175,9 +175,11 @@ def open_barrier(state: State, counts: Counts, spec: Record, number: int, name: 
             latency = spec.barrier_latency
             if name == OF_CLUSTER:
                 latency = int(spec.cluster_latency)
-            until = max(warp.ready, now + latency)
+            opened = max(warp.issued_at + 1, now + latency)
+            until = max(warp.ready, opened)
             begin = warp.issued_at + 1
-            stall.charge(state.sm[0], counts, index, warp, stall.BARRIER, begin, until)
+            stall.charge(state.sm[0], counts, index, warp, stall.BARRIER, begin, opened)
+            stall.charge(state.sm[0], counts, index, warp, warp.late, opened, until)
             warp.ready = until
             state.ready[index] = until
             sub = state.subs[index % spec.sub_partitions]

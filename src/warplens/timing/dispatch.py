@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warplens.timing import constants, copies, lsu, registers, scoreboard
+from warplens.timing import constants, copies, fetch, lsu, registers, scoreboard
 from warplens.timing.stall import (
     DISPATCH_STALL,
     GMMA,
@@ -109,6 +109,8 @@ def start(state: State, counts: Counts, spec: Record, inst: Record, trace: Trace
         until = int(begin) + inst.latency + 1
         if kind == CONSTANT:
             until = int(constants.load(state, spec, inst, trace, warp, index, now)) + 1
+            there = fetch.loaded(state.constants, spec, inst.constant, now)
+            until = max(until, there + inst.latency + 1)
         reason = SHORT_SCOREBOARD
         if inst.write == PRODUCTS:
             reason = GMMA

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from warplens.timing.state import CODE_WAYS, Record, Records, stage
+from warplens.timing.state import CODE_WAYS, CONSTANT_LINES, Record, Records, stage
 
 IDEAL_FETCH = 64
+_LOADED = (1 << 16) + CONSTANT_LINES // 2  # in the same table, at another place
 _PREFETCHED = 8  # a stream buffer runs so many lines ahead
 
 
@@ -41,8 +42,8 @@ def ready(l0: Records, l1i: Records, spec: Record, before: int, pc: int, now: in
         if sequential and far.tag != 0:  # code larger than the cache, again and again
             late = spec.l1i_line
         far.tag = line + 1
-        # A launch brings the first lines; its first block waits for them, and its parameters.
-        far.ready = now + (late if before >= 0 else spec.launch_cold)
+        # A launch brings the first lines before its first block is there.
+        far.ready = now + (late if before >= 0 else 0)
     until = max(far.ready, now if sequential or before < 0 else now + spec.l0_miss)
     near.tag = line + 1
     near.ready = until
@@ -51,11 +52,22 @@ def ready(l0: Records, l1i: Records, spec: Record, before: int, pc: int, now: in
 
 @stage
 def constant(lines: Records, spec: Record, line: int, now: int) -> int:
-    """When a line of a constant bank is in the SM's cache."""
+    """When a line of a constant bank is in the SM's cache of operands."""
+    return int(_constant(lines, spec, line, spec.constant_miss, now))
+
+
+@stage
+def loaded(lines: Records, spec: Record, line: int, now: int) -> int:
+    """The same for a load by a fixed address, which has a cache of its own."""
+    return int(_constant(lines, spec, line + _LOADED if line else 0, int(spec.indexed_miss), now))
+
+
+@stage
+def _constant(lines: Records, spec: Record, line: int, miss: int, now: int) -> int:
     if line == 0 or spec.ideal & IDEAL_FETCH:
         return now
     place = lines[line % lines.size]
     if place.tag != line:
         place.tag = line
-        place.ready = now + spec.constant_miss
+        place.ready = now + miss
     return max(now, int(place.ready))

@@ -134,8 +134,13 @@ class Model:
             dram_write_share=max(0.0, 1.0 - room / footprint) if footprint > room else 0.0,
             ideal=q.ideal,
             local_missing=self._local_missing(room),
+            is_uneven=self._is_uneven(),
             together=float(min(q.blocks, max(1, q.resident) * self.active_sms)),
         )
+
+    def _is_uneven(self) -> bool:
+        works = self.sample.works
+        return works is not None and works.differ
 
     def _far(self) -> float:
         """The share of the lines that L2 held before and where others had use for them."""
@@ -198,8 +203,7 @@ class Model:
         chip hands them out, one in which they come as slowly from the first on."""
         found, q = self.replay(), self.question
         many = q.blocks > IN_STEP * q.resident * self.active_sms
-        works = self.sample.works
-        if self.sample.windows or not many or (works is not None and works.differ):
+        if self.sample.windows or not many or self._is_uneven():
             return found
         if steady_gap(found, q.resident) >= self.machine.launch_interval:
             return found

@@ -26,6 +26,7 @@ class Machine:
         balance: the mean work of these SMs over that of the busiest.
         together: blocks that the chip holds at once; 0: as many as fit.
         local_missing: the share of what threads keep in local memory that L2 has given up.
+        is_uneven: blocks differ; they are placed one by one, each in its own turn.
         is_paced: the SM gets blocks no faster than the chip hands them out, from the first on.
     """
 
@@ -44,6 +45,7 @@ class Machine:
     ideal: int = 0
     together: float = 0.0
     local_missing: float = 0.0
+    is_uneven: bool = False
     is_paced: bool = False
 
     @property
@@ -120,7 +122,7 @@ class Machine:
                 self.launch_interval if self.is_paced else 0.0,
             ),
             "launch_interval": self.launch_interval,
-            "launch_missed": value("launch.missed_blocks"),
+            "launch_missed": 0.0 if self.is_uneven else value("launch.missed_blocks"),
             "launch_cold": value("launch.cold_cycles", 0),
             "l0_miss": value("fetch.l0_miss_cycles", 20),
             "l0_line": value("fetch.l0_line_cycles"),

@@ -140,6 +140,7 @@ WARP = np.dtype([
     ("issued_at", "i8"), ("age", "i8"), ("stores", "i8"), ("blocked", "i8"),
     ("known", "i8"),  # when its stores are known to have arrived
     ("fenced", "i8"),  # when its last fence lets it go on
+    ("late", "i8"),  # why it cannot go on yet behind a barrier
     ("copied", "i8"),  # when its asynchronous copies so far are done
     ("stored", "i8"),  # when shared memory has been read by its bulk stores so far
     ("phase", "i8"),  # of an mbarrier, that it waits for
@@ -277,6 +278,8 @@ def new_state(spec: Record, l1_lines: int, l0_lines: int, l1i_lines: int, *,
     subs["last_warp"] = subs["held_since"] = -1
     sm = np.zeros(1, SM)
     sm["note_interval"] = note_interval
+    # The SM is active before its first block is there, and brings its code.
+    sm["launch_free"] = sm["drained"] = spec["launch_cold"]
     return State(
         sm=sm,
         warps=np.zeros(n_warps, WARP),
