@@ -8,6 +8,7 @@ Operands are random numbers of ordinary size; time is the process's own, of one 
 from __future__ import annotations
 
 import argparse
+import struct
 import sys
 import time
 from pathlib import Path
@@ -18,10 +19,10 @@ import numpy as np
 HERE = Path(__file__).parents[1]
 sys.path[:0] = [str(HERE), str(HERE / "validation" / "recorder")]
 
+from tests.blackwell.images import along_k, instruction  # noqa: E402
 from wgmma_kernels import Kernel, product  # noqa: E402
 
 import warplens as wl  # noqa: E402
-from tests.blackwell.images import along_k, instruction  # noqa: E402
 
 MMA = {  # name -> (shape and types, registers of A, B and C, operations)
     "mma.f16": ("m16n8k16.row.col.f32.f16.f16.f32", 4, 2, 4, 4096),
@@ -39,7 +40,9 @@ WGMMA = {  # name -> (kernel, operations of a warpgroup)
                          rest=", 1, 1"),
     "wgmma.s8": Kernel(name="", a="s8", b="s8", sums="s32", columns=128, depth=32),
 }  # fmt: skip
-FIFTH = {"tcgen05.f16": ("f16", 0, 16), "tcgen05.f8": ("f8f6f4", 0, 32), "tcgen05.s8": ("i8", 1, 32)}
+FIFTH = {
+    "tcgen05.f16": ("f16", 0, 16), "tcgen05.f8": ("f8f6f4", 0, 32), "tcgen05.s8": ("i8", 1, 32),
+}  # fmt: skip
 WMMA = """
 #include <mma.h>
 using namespace nvcuda::wmma;
@@ -100,7 +103,8 @@ def fifth_source() -> str:
     text = (HERE / "tests" / "blackwell" / "products.cu").read_text()
     text = text.replace("const unsigned *before, unsigned *after) {        ",
                         "const unsigned *before, unsigned *after, int rounds) {")  # fmt: skip
-    return text.replace("            __VA_ARGS__;  ", "            for (int i = 0; i < rounds; i++) __VA_ARGS__;  ")
+    return text.replace("            __VA_ARGS__;  ",
+                        "            for (int i = 0; i < rounds; i++) __VA_ARGS__;  ")  # fmt: skip
 
 
 def _device(gpu: str) -> wl.Device:
@@ -135,8 +139,6 @@ def prepared(name: str) -> tuple[Any, float]:
             given &= 0xBFBFBFBF
         each = 2.0 * 64 * form.columns * form.depth * 4
         return lambda n: kernel[4, 128, 0, 25600](given, out, n), each
-    import struct
-
     kind_name, kind, depth = FIFTH[name]
     module = _device("sm_100").compile(fifth_source(), options=["-arch=sm_100a", "-DOF_SM_100"])
     kernel = module[kind_name]
@@ -146,8 +148,8 @@ def prepared(name: str) -> tuple[Any, float]:
     second, db = along_k(rows[1], 2, len(first))
     image = np.concatenate([first, second])
     d = 2 if kind_name == "i8" else 1
-    operands = struct.pack("<QQ9I4x", da, db, instruction(128, 128, a=kind, b=kind, d=d), 1, 0, 0, 0,
-                           0, 0, 0, 0)  # fmt: skip
+    form = instruction(128, 128, a=kind, b=kind, d=d)
+    operands = struct.pack("<QQ9I4x", da, db, form, 1, *[0] * 7)
     start, after = np.zeros((128, 512), np.uint32), np.zeros((128, 512), np.uint32)
 
     def launch(n: int) -> None:
@@ -180,7 +182,8 @@ def main() -> None:
     parser.add_argument("names", nargs="*")
     given = parser.parse_args()
     for name in given.names or (*MMA, "wmma.f16", *WGMMA, *FIFTH):
-        print(f"{name:14} {measure(name, given.seconds) / 1e9:8.2f} GFLOP/s of one core", flush=True)
+        speed = measure(name, given.seconds) / 1e9
+        print(f"{name:14} {speed:8.2f} GFLOP/s of one core", flush=True)
 
 
 if __name__ == "__main__":

@@ -23,9 +23,12 @@ from warplens.toolchain.nvrtc import compile_source
 DATA = Path(__file__).parents[2] / "validation" / "data"
 with recorder_script("hopper") as HOPPER, recorder_script("gemm_cases") as GEMMS:
     CASES = HOPPER.cases()
-    KERNELS = GEMMS.small()
+    with recorder_script("further_cases") as FURTHER:
+        KERNELS = GEMMS.small() + FURTHER.small()
     with recorder_script("hopper_units") as UNITS, recorder_script("gemm_kernels") as SOURCES:
         TEXTS = {**UNITS.sources(), **SOURCES.sources()}
+    with recorder_script("further_kernels") as SOURCES:
+        TEXTS |= SOURCES.sources()
     with recorder_script("cuda_driver") as CUDA:
         DRIVER = CUDA.Driver
 
@@ -64,8 +67,9 @@ def test_instructions_are_an_h200s(driver: Any, case: Any) -> None:
 
 @pytest.mark.parametrize("case", one_in(8, KERNELS, lambda case: str(case.name), first=3))
 def test_kernels_are_an_h200s(driver: Any, case: Any) -> None:
-    """Products of matrices by type, swizzle and division of labour; attention, convolution."""
-    known = recorded("gemms_sm90")
+    """Products of matrices by type, swizzle and division of labour; attention, convolution; copies
+    of every rank, bulk copies, clusters, filters of textures."""
+    known = recorded("gemms_sm90") | recorded("further_sm90")
     for i, found in enumerate(run(driver, case)):
         words = found.view(np.uint32).reshape(-1)
         digest = np.frombuffer(hashlib.sha256(words.tobytes()).digest(), np.uint8)

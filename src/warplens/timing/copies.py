@@ -66,7 +66,8 @@ def _store(sm: Record, spec: Record, trace: Trace, first: int, count: int, is_su
     at, done = begin, begin
     for i in range(first, first + count):
         if is_sum:
-            done = max(done, l2.atomics(sm, spec, trace, i, 1.0, 1.0, at, 0) - spec.atomic_latency)
+            added = l2.atomics(sm, spec, trace, i, 1.0, 1.0, 0.5, at, 0)
+            done = max(done, added - spec.atomic_latency)
         else:
             partial = int(trace.depths[i]) if i < trace.depths.size else 0
             done = max(done, l2.store(sm, spec, trace, i, partial, False, at))
