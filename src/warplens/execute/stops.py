@@ -18,6 +18,7 @@ from warplens.errors import (
 )
 from warplens.execute import run_layout
 from warplens.execute.launch import Launching
+from warplens.execute.open_phases import missing
 from warplens.execute.residents import Residents
 from warplens.execute.warp_registers import lanes_of
 from warplens.lift import layout as at
@@ -123,7 +124,16 @@ class Stops:
                 if what:
                     looks = state == at.SPLIT_LOOKS
                     inst = self._kernel.instructions[block.start - (not looks)]
-                    yield f"  warp {i} lanes {mask:#010x} wait at {what}{_line(inst)}"
+                    more = self._missing(slot, warp, mask, inst) if looks else ""
+                    yield f"  warp {i} lanes {mask:#010x} wait at {what}{more}{_line(inst)}"
+
+    def _missing(self, slot: int, warp: int, mask: int, inst: Instruction) -> str:
+        """What an mbarrier lacks at which a warp's only split waits; empty: not known."""
+        is_alone = _word(warp + at.WARP_SPLITS) == 1 and self._kernel.sm >= 90
+        if inst.opcode != "SYNCS" or not is_alone:
+            return ""
+        limit = int(self._env[at.ENV_SHARED_LIMIT])
+        return missing(warp, mask, int(self._residents.shared[slot]), limit)
 
     def _awaited(self, state: int, info: int, block: LiftedBlock) -> str:
         """What a split in this state waits for; empty: for nothing."""
