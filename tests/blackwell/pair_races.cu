@@ -72,20 +72,22 @@ KERNEL(fellow_still_reads) {
 __device__ void arrive_at(unsigned long long *b, int rank) {
     asm volatile("{.reg .b32 r; mapa.shared::cluster.u32 r, %0, %1; mbarrier.arrive.release.cluster.shared::cluster.b64 _, [r];}" ::"r"(place_of(b)), "r"(rank) : "memory");
 }
+__device__ void wait_for_all(unsigned long long *b) {
+    asm volatile("{.reg .pred p; W: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%0], 0; @p bra D; bra W; D:}" ::"r"(place_of(b)) : "memory");
+    after();
+}
 KERNEL(remote_arrival) {
-    __shared__ unsigned long long drained;
-    if (T == 0) begin(&drained, 256);
-    meet_all();
-    if (T == 0 && R == 0) multiply(base, A, B), commit(barrier);
+    __shared__ unsigned long long ready, drained;
+    if (T == 0) begin(&ready, 128), begin(&drained, 256);
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    asm volatile("barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.aligned;" ::: "memory");
+    if (R == 1) arrive_at(&ready, 0);
+    if (T == 0 && R == 0) wait_for_all(&ready), multiply(base, A, B), commit(barrier);
     wait(barrier);
     unsigned v = load(own);
     before();
     arrive_at(&drained, 0);
-    if (T == 0 && R == 0) {
-        asm volatile("{.reg .pred p; W: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%0], 0; @p bra D; bra W; D:}" ::"r"(place_of(&drained)) : "memory");
-        after();
-        multiply(base, A, B, true), commit(barrier + 1);
-    }
+    if (T == 0 && R == 0) wait_for_all(&drained), multiply(base, A, B, true), commit(barrier + 1);
     wait(barrier + 1);
     out[T] = v + load(own);
 }

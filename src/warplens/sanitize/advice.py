@@ -17,7 +17,7 @@ _REACH = {
     BLOCKS: "Blocks are not ordered: use an atomic, __threadfence() with a flag, or separate "
     "kernels.",
     WARPS: "The accesses are not ordered: a __syncthreads() between them is missing",
-    LANES: "The accesses are not ordered: a __syncwarp() between them is missing.",
+    LANES: "The accesses are not ordered: a __syncwarp() between them is missing",
 }
 _CLUSTER = "Blocks of a cluster are ordered by the cluster's barrier: cluster.sync()."
 _CELLS = (
@@ -97,7 +97,7 @@ def race_advice(kernel: SassKernel, first: int, second: int, reach: int, space: 
         return _BESIDE_LATER, ""
     if _are_atomic(before, later):
         return _WIDTHS, ""
-    return _REACH[reach] + (_or_waits(kernel, polls=polls) if reach == WARPS else ""), ""
+    return _REACH[reach] + _or_waits(kernel, polls=polls), ""
 
 
 def _between_blocks(first: Instruction, second: Instruction) -> str:
@@ -109,10 +109,10 @@ def _are_atomic(first: Instruction, second: Instruction) -> bool:
 
 
 def _or_waits(kernel: SassKernel, *, polls: bool) -> str:
-    """What beside a block's barrier may be meant to order two warps."""
+    """What beside a barrier may be meant to order two warps or lanes."""
     if any(inst.opcode == "SYNCS" and "PHASECHK" in inst.modifiers for inst in kernel.instructions):
         return ", or the wait for an mbarrier at which the other thread has arrived."
     if polls:
-        return (". If a flag is to order them: a release before it is set or an acquire behind the "
-                "look at it is missing.")  # fmt: skip
+        return (". If a flag or lock is to order them: a __threadfence() is missing before it is "
+                "set or left, or behind the look at it.")  # fmt: skip
     return "."
