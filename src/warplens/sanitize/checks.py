@@ -112,15 +112,16 @@ def _races() -> Iterator[Check]:
                      is_remark=is_remark)  # fmt: skip
 
     for space, repair in _SHARING.items():
+        memory = space.removesuffix("-memory")
         yield check(
             f"{space}-write-race",
-            f"Two threads write the same word of {space} memory and the writes are not ordered: "
+            f"Two threads write the same word of {memory} memory and the writes are not ordered: "
             "the result is undefined.",
             repair,
         )
         yield check(
             f"{space}-read-write-race",
-            f"One thread reads a word of {space} memory that another writes, and the accesses are "
+            f"One thread reads a word of {memory} memory that another writes, and the accesses are "
             "not ordered: the reader may get the old or the new value.",
             repair,
         )
@@ -191,7 +192,8 @@ def _unwritten() -> Iterator[Check]:
         yield Check(
             name=f"uninitialised-{space}-read",
             tool="initcheck",
-            meaning=f"A read of {space} memory that no thread has written.",
+            meaning=f"A read of {space.removesuffix('-memory')} memory that no thread has "
+            "written.",
             repair=repair,
         )
 
