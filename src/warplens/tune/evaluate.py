@@ -24,6 +24,7 @@ from warplens.tune.why import explained
 TIME = "gpu__time_duration.sum"
 FACTS = ("registers", "local_bytes", "shared_bytes", "code_bytes", "instructions", "memory",
          "work", "occupancy", "blocks")  # fmt: skip
+_RUN = ("predict", "confirm")  # stages that launch
 _LOOKED_S = 20.0  # of a full run that is looked through for a fault
 
 
@@ -71,21 +72,18 @@ def answer(task: Task) -> Answer:
     return Answer(**found, seconds=round(time.perf_counter() - begin, 4))
 
 
-@lru_cache(maxsize=8)
-def _device(gpu: str, clock: str | float, timeout: float | None) -> Device:
-    return Device(gpu, clock=clock, options=LaunchOptions(max_seconds=timeout))
-
-
 @lru_cache(maxsize=4)
-def _module(job: Job, gpu: str, clock: str | float, timeout: float | None) -> Module:
+def _module(job: Job, gpu: str, clock: str | float, timeout: float | None, stage: str) -> Module:
+    """A module on a device of its own: what a device has launched before decides where arrays lie,
+    and thereby a little of the times. `stage` keeps what runs apart."""
     expressions = (job.kernel,) if "<" in job.kernel else ()
-    return _device(gpu, clock, timeout).compile(
-        job.source, options=job.options, name_expressions=expressions
-    )
+    device = Device(gpu, clock=clock, options=LaunchOptions(max_seconds=timeout))
+    return device.compile(job.source, options=job.options, name_expressions=expressions)
 
 
 def _module_of(task: Task, job: Job | None = None) -> Module:
-    return _module(job or task.job, task.gpu, task.clock, task.timeout)
+    stage = task.stage if task.stage in _RUN else ""
+    return _module(job or task.job, task.gpu, task.clock, task.timeout, stage)
 
 
 def _kernel_of(task: Task) -> Kernel:
