@@ -23,7 +23,7 @@ def script(name: str) -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("name", ["gemm", "convolution", "reduction"])
+@pytest.mark.parametrize("name", ["gemm", "convolution", "reduction", "filter"])
 def test_every_configuration_was_recorded(name: str) -> None:
     """A recording without a gap, in the order of the space."""
     recorded = script("compare").recorded()["spaces"][name]

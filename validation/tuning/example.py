@@ -2,8 +2,7 @@
 
     PYTHONPATH=src python validation/tuning/example.py OUT.json [--predicted FILE]
 
-Records the median of nine launches by events, less what events show for an empty kernel beyond its
-2 us. `--predicted` names what `warplens tune --json examples/tune.py` printed, and prints, for each
+Records the median of nine launches by events, less what events add. `--predicted` names what `warplens tune --json examples/tune.py` printed, and prints, for each
 kernel, Kendall's tau and how much slower the configuration that is predicted best is than the best.
 """
 
@@ -20,7 +19,7 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "recorder"), str(HERE.parents[1] / "examples")]
 
-from compare import EMPTY_KERNEL_NS, kendall  # noqa: E402
+from compare import EVENTS_NS, kendall  # noqa: E402
 
 import warplens as wl  # noqa: E402
 from warplens.tune import Problem, Space  # noqa: E402
@@ -56,16 +55,12 @@ def _times(driver: Any, device: Any, problem: Problem) -> dict[str, float]:
 
 def _record(out: Path) -> dict[str, Any]:
     from cuda_driver import Driver
-    from record import _launch_ns
 
     from tune import searches
 
     driver, device = Driver(), wl.Device("H200", clock="boost")
-    empty = device.compile('extern "C" __global__ void empty() {}')
-    nothing = driver.load(empty.unit.compiled(()).cubin)
-    overhead = _launch_ns(driver, driver.function(nothing, "empty"), (1,), (32,), (), 0)
     found = {
-        "gpu": driver.describe()["gpu"], "empty_ns": float(np.median(overhead)),
+        "gpu": driver.describe()["gpu"],
         "kernels": {
             name: _times(driver, device, _problem(told, name)) for name, told in searches().items()
         },
@@ -84,7 +79,7 @@ def _compare(recorded: dict[str, Any], text: str) -> None:
     for (kernel, times), document in zip(recorded["kernels"].items(), documents, strict=True):
         rows = [r for r in document["rows"] if r["gpu"] == document["gpus"][0] and r["time_ns"]]
         names = [name_of(row["configuration"]) for row in rows]
-        true = np.array([times[n] for n in names]) - recorded["empty_ns"] + EMPTY_KERNEL_NS
+        true = np.array([times[n] for n in names]) - EVENTS_NS
         predicted = np.array([row["time_ns"] for row in rows])
         best = int(predicted.argmin())
         print(f"{kernel}: {len(rows)} configurations, tau {kendall(true, predicted):.2f}, "

@@ -1,7 +1,8 @@
-"""Three spaces of configurations: what is tuned, how it is launched, what it must give."""
+"""Four spaces of configurations: what is tuned, how it is launched, what it must give."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,8 @@ KERNELS = Path(__file__).parent / "kernels"
 N, K = 2048, 1024  # C is N x N, A N x K
 WIDTH, R = 4096, 7
 WORDS = 1 << 26
+FILTER = 17  # weights in a row
+DRAWN = 200  # configurations of the filter, by lot
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +77,35 @@ def _reduction_arguments() -> list[Any]:
     return [words, np.zeros(1, np.float32)]
 
 
+def _filter_weights() -> Array:
+    return np.random.default_rng(5).random(FILTER * FILTER).astype(np.float32)
+
+
+def _filter_arguments() -> list[Any]:
+    beyond = 512  # what the last blocks of a row or column read beyond the picture
+    rows, pitch = WIDTH + FILTER - 1 + beyond, WIDTH + FILTER - 1
+    picture = np.random.default_rng(6).random(rows * pitch).astype(np.float32)
+    return [picture, np.zeros(WIDTH * WIDTH, np.float32)]
+
+
+def _filter_expected(arguments: Sequence[Any]) -> tuple[Any, Array]:
+    picture = arguments[0].reshape(-1, WIDTH + FILTER - 1).astype(float)
+    rows = np.arange(0, WIDTH, 511)
+    weights = _filter_weights().reshape(FILTER, FILTER).astype(float)
+    total = sum(
+        weights[i, j] * picture[rows + i][:, j : j + WIDTH]
+        for i in range(FILTER) for j in range(FILTER)
+    )  # fmt: skip
+    return (rows[:, None] * WIDTH + np.arange(WIDTH)).ravel(), np.asarray(total).ravel()
+
+
+def _drawn(values: dict[str, list[Any]], rules: tuple[str, ...], count: int) -> Space:
+    """A space of which only some configurations, by lot, are allowed."""
+    every = list(Space(values, rules))
+    chosen = {tuple(one.values()) for one in random.Random(0).sample(every, count)}
+    return Space(values, (*rules, lambda one: tuple(one.values()) in chosen))
+
+
 GEMM = Recorded(
     name="gemm",
     problem=Problem(
@@ -119,4 +151,21 @@ REDUCTION = Recorded(
     expected=lambda arguments: ([0], np.array([arguments[0].sum(dtype=float)])),
 )  # fmt: skip
 
-SPACES = {one.name: one for one in (GEMM, CONVOLUTION, REDUCTION)}
+IMAGE = Recorded(
+    name="filter",
+    problem=Problem(
+        source=KERNELS / "filter.cu", kernel="filter",
+        space=_drawn(
+            {"BX": [16, 32, 48, 64, 80, 96, 112, 128], "BY": [1, 2, 4, 8, 16, 32],
+             "TX": [1, 2, 4], "TY": [1, 2, 4], "PAD": [0, 1], "READ_ONLY": [0, 1]},
+            ("32 <= BX * BY <= 1024", "PAD == 0 or BX % 32 != 0",
+             "(BX * TX + 16 + PAD) * (BY * TY + 16) <= 12288"), DRAWN,
+        ),
+        grid=f"(({WIDTH} + BX * TX - 1) // (BX * TX), ({WIDTH} + BY * TY - 1) // (BY * TY))",
+        block="(BX, BY)", args=_filter_arguments(),
+    ),
+    arguments=_filter_arguments, output=1, constants={"weights": _filter_weights()},
+    expected=_filter_expected,
+)  # fmt: skip
+
+SPACES = {one.name: one for one in (GEMM, CONVOLUTION, REDUCTION, IMAGE)}
