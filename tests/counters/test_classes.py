@@ -31,7 +31,7 @@ ARBITRATION = (
     r"|smsp__inst_executed_op_\w+_pred_o|smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared\."
 )
 MIXED = r"l1tex__t_|wavefronts_mem_shared_op_ld\."  # of lanes in several memory spaces
-BYPASS = r"wavefronts_mem_shared_op_ldgsts|l1tex__t_sectors_pipe_lsu_mem_global_op_ld\."
+BYPASS = r"l1tex__t_sectors_pipe_lsu_mem_global_op_ld\."
 
 
 def loaded(name: str) -> dict[str, Any]:

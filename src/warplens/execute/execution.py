@@ -27,6 +27,8 @@ COLUMNS: dict[str, str] = {
     "global_sectors_ideal": "min(sectors, ceil(lanes * size / 32)), summed over requests",
     "global_sectors_repeated": "sectors that an atomic touches again because lanes share an "
     "address",
+    "global_sectors_split": "sectors that copies around L1 ask for again, since they go to several "
+    "sectors of shared memory",
     "global_lines": "distinct 128-byte lines (tags) touched, summed over requests",
     "global_bytes": "distinct bytes accessed by the lanes of a warp, summed over requests",
     "local_executed": "executions with at least one lane that accessed local memory",

@@ -97,7 +97,7 @@ class InstructionClass:
     width: int
     is_branch: bool
     is_jump: bool
-    is_twice: bool  # counts twice on the ADU or LSU
+    is_twice: bool  # counts twice on the ADU
     is_cas: bool
     is_bypass: bool  # an asynchronous copy that goes around L1
     columns: int  # of a warpgroup's product; 0: it is none
@@ -139,9 +139,7 @@ def _is_jump(instruction: Instruction) -> bool:
 
 
 def _is_twice(instruction: Instruction) -> bool:
-    """Calls of what a register names, and fences beyond the block."""
-    if instruction.opcode == "MEMBAR":
-        return "CTA" not in instruction.modifiers
+    """Calls of what a register names."""
     return instruction.opcode == "CALL" and any(isinstance(o, Reg) for o in instruction.operands)
 
 

@@ -174,16 +174,11 @@ metric("smsp__average_threads_launched_per_warp", kind="ratio", unit="thread/war
        doc="Average threads launched per warp; below 32 if blocks end in a partial "
            "warp.")  # fmt: skip
 
-def _with_twice(pipe: str) -> Formula:
-    def formula(c: Counters) -> Quantity:
-        return on_chip(pipe=pipe)(c) + on_chip(pipe=pipe, is_twice=True)(c)
-
-    return formula
+def _adu_with_twice(c: Counters) -> Quantity:
+    return on_chip(pipe="adu")(c) + on_chip(pipe="adu", is_twice=True)(c)
 
 
-_OF_PIPE: dict[str, Formula] = {
-    "fma": _fma_with_halves, "adu": _with_twice("adu"), "lsu": _with_twice("lsu"),
-}  # fmt: skip
+_OF_PIPE: dict[str, Formula] = {"fma": _fma_with_halves, "adu": _adu_with_twice}
 for _pipe, _what in _PIPES.items():
     both_units(f"inst_executed_pipe_{_pipe}", unit="inst",
                formula=_OF_PIPE.get(_pipe) or on_chip(pipe=_pipe),

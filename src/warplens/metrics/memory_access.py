@@ -96,6 +96,16 @@ def _looked_up(space: str, op: Choice = None, factor: int = 1) -> Formula:
     return formula
 
 
+def _copied_sectors(op: Choice = "ldgsts", is_bypass: Choice = None) -> Formula:
+    """Sectors, once for each sector of shared memory to which a copy around L1 brings them."""
+
+    def formula(c: Counters) -> Quantity:
+        whole = c.sum("global_sectors", op=op, is_bypass=is_bypass)
+        return whole + c.sum("global_sectors_split", op=op, is_bypass=is_bypass)
+
+    return formula
+
+
 def _l1tex(name: str, *, unit: str, formula: Formula, doc: str, basis: str = "exact") -> None:
     metric(f"l1tex__{name}", kind="counter", unit=unit, formula=formula, basis=basis, doc=doc,
            per_instruction=True)  # fmt: skip
@@ -177,7 +187,7 @@ for _name in ("", "_pipe_lsu"):
            formula=lambda c: ratio(_all_sectors(c), _all_requests(c)),
            doc="Sectors per request of global and local memory.")  # fmt: skip
 
-both_units("sass_sectors_mem_global", unit="sector", formula=accesses("global_sectors"),
+both_units("sass_sectors_mem_global", unit="sector", formula=_copied_sectors(None),
            doc="Sectors accessed in global memory.")  # fmt: skip
 both_units("sass_sectors_mem_local", unit="sector", formula=accesses("local_sectors"),
            doc="Sectors accessed in local memory.")  # fmt: skip
@@ -189,7 +199,7 @@ both_units("sass_l1tex_t_requests_pipe_lsu_mem_global_op_ldgsts", unit="request"
            formula=accesses("global_requests", "ldgsts"),
            doc="Requests of copies from global to shared memory.")  # fmt: skip
 both_units("sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts", unit="sector",
-           formula=accesses("global_sectors", "ldgsts"),
+           formula=_copied_sectors(),
            doc="Sectors accessed by copies from global to shared memory.")  # fmt: skip
 
 # --- bytes that threads access -----------------------------------------------------------------
@@ -395,10 +405,12 @@ for _name, _bypass in (("cache_access", False), ("cache_bypass", True)):
         ("sass_data_bytes_mem_global_op_ldgsts", "global_bytes", "byte"),
         ("sass_data_bytes_mem_shared_op_ldgsts", "shared_bytes", "byte"),
         ("sass_l1tex_t_requests_pipe_lsu_mem_global_op_ldgsts", "global_requests", "request"),
-        ("sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts", "global_sectors", "sector"),
     ):
         both_units(f"{_base}_{_name}", unit=_unit, formula=_copies(_column, _bypass),
                    doc=f"{_of_copies(_base, _column)} of asynchronous copies {_what}.")  # fmt: skip
+    both_units(f"sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts_{_name}", unit="sector",
+               formula=_copied_sectors(is_bypass=_bypass),
+               doc=f"Global sectors of asynchronous copies {_what}.")  # fmt: skip
     both_units(f"sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts_{_name}",
                unit="wavefront", formula=copy_wavefronts(_bypass),
                doc=f"Shared wavefronts of asynchronous copies {_what}.")  # fmt: skip

@@ -17,12 +17,12 @@ _COUNTED = {
     "ACQBULK": ("adu",),
     "BRX": ("cbu", "adu"),
     "CALL": ("cbu", "adu"),
-    "CCTL": ("tex",),
+    "CCTL": ("lsu",),
     "CGAERRBAR": ("adu",),
     "CLMAD": ("fp64",),
     "ERRBAR": (),
     "F2IP": ("alu",),
-    "FENCE": ("tex",),
+    "FENCE": ("lsu",),
     "FSWZADD": ("fma",),
     "HMNMX2": ("alu",),
     "HSET2": ("alu",),
@@ -65,8 +65,8 @@ def counted_pipes(instruction: Instruction, entry: Op | None, space: str) -> fro
     opcode, modifiers = instruction.opcode, instruction.modifiers
     if opcode in _NONE:
         return frozenset()
-    if opcode == "CCTL" and not modifiers[-1].startswith("IV"):  # prefetches
-        return frozenset({"lsu"})
+    if opcode == "MEMBAR":
+        return frozenset({"lsu"} if "CTA" in modifiers else {"lsu", "tex"})
     if opcode in _COUNTED:
         return frozenset(_COUNTED[opcode])
     if opcode == "WARPSYNC":  # a mask in a register is read on the way through the ADU

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from warplens.lift import layout as at
+from warplens.lift.counting import copies_ir
 from warplens.lift.decode.binding import BindingError, Bound, access_bytes
 from warplens.lift.engines.llvm_lanes import LlvmLanes, Value
 from warplens.lift.memory.addresses import address_of, own_shared
@@ -77,9 +78,10 @@ def copy_async(w: RegionWriter, item: Bound) -> None:
         w.line(f"store {V} zeroinitializer, ptr {_slot(w, RESULTS + k)}, align 64")
     w.line(f"store {V} {low.ref}, ptr {_slot(w, ADDRESSES)}, align 64")
     w.line(f"store {V} {high.ref}, ptr {_slot(w, ADDRESSES + 1)}, align 64")
-    site, slot = new_site(w, "global", size)
+    op = "around" if "BYPASS" in item.inst.modifiers else ""
+    site, from_slot = new_site(w, "global", size, op)
     reading = check_lanes(w, "global", at.ACCESS_READ, size, (low, high, offset), site, reading)
-    call_helper(w, f"wl.global.copy.{size}", site, reading, offset, slot)
+    call_helper(w, f"wl.global.copy.{size}", site, reading, offset, from_slot)
     for k in range(words):
         word = w.emit(f"load {V}, ptr {_slot(w, RESULTS + k)}, align 64")
         if kept is not None:
@@ -87,6 +89,14 @@ def copy_async(w: RegionWriter, item: Bound) -> None:
         w.line(f"store {V} {word}, ptr {_slot(w, VALUES + k)}, align 64")
     target = w.x.add(own_shared(w, shared_low), w.x.u32(shared_offset))
     w.line(f"store {V} {target.ref}, ptr {_slot(w, ADDRESSES)}, align 64")
-    site, slot = new_site(w, "shared", size)
+    site, slot = new_site(w, "shared", size, op)
     lanes = check_lanes(w, "shared", at.ACCESS_WRITE, size, (target, None, 0), site, lanes)
     call_helper(w, f"wl.shared.store.{size}", site, lanes, 0, slot)
+    if op:
+        w.module.helper(copies_ir.NAME, copies_ir.count_around())
+        source = w.x.add(low, w.x.u32(offset & 0xFFFFFFFF)).ref
+        fills = int(kept is not None)
+        w.line(
+            f"call void @{copies_ir.NAME}(ptr %env, {V} {target.ref}, {V} {source}, "
+            f"i32 {lanes}, i32 {reading}, i32 {fills}, i32 {slot}, i32 {from_slot})"
+        )
