@@ -19,7 +19,7 @@ was run. The smallest kernels that together hold every form of an architecture's
 lifted whole.
 
 Device-wide algorithms of CUB, Thrust, other types and public repositories are part of the corpus
-too, but were not lifted for these architectures (row 109 of DEVIATIONS.md). Where one PTX text
+too, but were lifted in part for these architectures (row 109 of DEVIATIONS.md). Where one PTX text
 serves several architectures, it was assembled for each: sm_86 to sm_88 and sm_120, sm_121 of the
 same; code that asks for no single architecture's instructions was compiled to PTX for compute_80
 and compute_100.
