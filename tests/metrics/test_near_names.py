@@ -61,13 +61,16 @@ def test_suggestions_cost_little() -> None:
 
 
 def test_the_first_unknown_name_costs_little() -> None:
-    """The table of names is made by whoever first asks for one that does not exist."""
+    """The table of names is made by whoever first asks for one that does not exist.
+
+    Other processes may take the processor: time is that of the thread.
+    """
     times = []
     for _ in range(9):
         near_names_module._table.cache_clear()
-        start = time.perf_counter()
+        start = time.thread_time()
         with pytest.raises(UnknownMetric):
             resolve("unknown")
-        times.append(time.perf_counter() - start)
+        times.append(time.thread_time() - start)
 
     assert min(times) < 0.002

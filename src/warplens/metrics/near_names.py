@@ -17,34 +17,28 @@ _LEAST = 0.5  # of the groups of both names must be common
 
 
 def near_names(name: str, names: tuple[str, ...], most: int = 3) -> list[str]:
-    """Up to `most` of `names` that are like `name`, the best first."""
+    """Up to `most` of `names`, which are ASCII, that are like `name`, the best first."""
     marks, sizes = _table(names)
-    wanted = list(set(_groups(_spelled(name)).tolist()))
-    common = marks[:, wanted].sum(axis=1)
-    scores = 2 * common / np.maximum(sizes + len(wanted), 1)
+    wanted = list(set(_groups(f"^{name}$").tolist()))
+    common = np.count_nonzero(marks[:, wanted], axis=1)
+    scores = 2 * common / (sizes + len(wanted))
     best = np.argsort(-scores, kind="stable")[:most]
     return [names[i] for i in best if scores[i] >= _LEAST]
 
 
-def _spelled(name: str) -> bytes:
-    """The letters, with the beginning and the end marked."""
-    return f"^{name.casefold()}$".encode()
-
-
-def _groups(text: bytes) -> npt.NDArray[np.int64]:
+def _groups(text: str) -> npt.NDArray[np.int32]:
     """The place of each group of three letters that follow each other."""
-    codes = np.frombuffer(text, np.uint8).astype(np.int64)
+    codes = np.frombuffer(text.casefold().encode(), np.uint8).astype(np.int32)
     return (codes[:-2] * 961 + codes[1:-1] * 31 + codes[2:]) % _PLACES
 
 
 @lru_cache(maxsize=8)
 def _table(names: tuple[str, ...]) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
     """A row of marks for each name, and how many it has; made once for each list of names."""
-    spelled = [_spelled(name) for name in names]
-    lengths = np.array([len(text) for text in spelled], np.int64)
+    lengths = np.fromiter(map(len, names), np.int64, len(names)) + 2  # with beginning and end
     rows = np.repeat(np.arange(len(names)), lengths)
     marks = np.zeros((len(names), _PLACES), np.bool_)
     if names:
-        inside = rows[:-2] == rows[2:]  # no group reaches into the next name
-        marks[rows[:-2][inside], _groups(b"".join(spelled))[inside]] = True
-    return marks, marks.sum(axis=1)
+        inside = np.flatnonzero(rows[:-2] == rows[2:])  # no group reaches into the next name
+        marks[rows[inside], _groups(f"^{'$^'.join(names)}$")[inside]] = True
+    return marks, np.count_nonzero(marks, axis=1)
