@@ -277,3 +277,42 @@ def test_fat_binaries() -> None:
         code_of(fatbin(0, cubin, len(cubin)), 90)
     with pytest.raises(CubinError, match="no cubin, fat binary or PTX"):
         code_of(b"hello", 89)
+
+
+def test_calls_without_a_context(api: Api) -> None:
+    """Frees, waits and marks need no current context, others do: an H200's codes (2026-11-23)."""
+    address, pinned = api.array(np.zeros(4)), api.value("cuMemAllocHost_v2", 64)
+    stream, event = api.value("cuStreamCreate", 0), api.value("cuEventCreate", 0)
+    api.value("cuCtxPopCurrent_v2")
+    invalid = Status.CUDA_ERROR_INVALID_CONTEXT
+
+    assert api.status("cuMemsetD8_v2", address, 1, 16) == invalid
+    assert api.status("cuMemAlloc_v2", ctypes.c_uint64(), 64) == invalid
+    api("cuStreamSynchronize", stream)
+    api("cuEventRecord", event, stream)
+    api("cuMemFree_v2", address)
+    api("cuMemFreeHost", pinned)
+    assert api.status("cuMemFree_v2", address) == Status.CUDA_ERROR_INVALID_VALUE
+
+
+@pytest.mark.parametrize(
+    ("place", "kind", "status", "is_host"),
+    [((1, 0), 1, 0, False), ((1, 0), 2, 0, True), ((2, 0), 1, 0, True), ((0, 0), 2, 0, True),
+     ((0, 0), 1, 1, False), ((1, 0), 0, 1, False), ((4, 0), 1, 801, False)],
+)  # fmt: skip
+def test_pools_by_place(
+    api: Api, place: tuple[int, int], kind: int, status: int, is_host: bool
+) -> None:
+    """Default pools of places and kinds of memory: an H200's codes, and whose memory they give."""
+    location = (ctypes.c_int * 2)(*place)
+    pool, address, host = ctypes.c_uint64(), ctypes.c_uint64(), ctypes.c_uint64()
+
+    assert api.status("cuMemGetDefaultMemPool", pool, location, kind) == status
+    if status:
+        return
+    api("cuMemAllocFromPoolAsync", address, 64, pool.value, 0)
+    assert (api.status("cuPointerGetAttribute", host, 4, address.value) == 0) == is_host
+    api("cuMemFreeAsync", address.value, 0)
+    used = ctypes.c_uint64()
+    api("cuMemPoolGetAttribute", pool.value, 7, used)
+    assert used.value == 0

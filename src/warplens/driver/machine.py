@@ -242,6 +242,15 @@ class Driver:
             raise context.fault
         return context
 
+    def look_for_fault(self) -> None:
+        """What calls do that need no context: a current one is fit for work.
+
+        Raises:
+            DriverError: it is not.
+        """
+        if self.stack:
+            self.context()
+
     def context_of(self, handle: int) -> Context:
         """The context of a handle; 0 is the current one."""
         if handle:

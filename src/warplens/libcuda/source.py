@@ -15,7 +15,8 @@ from warplens.driver.entries.table import C_TYPES
 NOT_INITIALIZED, DEINITIALIZED, NOT_SUPPORTED = 3, 4, 801
 PER_THREAD_SUFFIXES = ("_ptds", "_ptsz")
 # Programs end things when the process ends, and Python with it: that must not look like an error.
-_ENDS = re.compile("Unload|Destroy|Free|Release")
+_ENDS = re.compile("Unload|Destroy|Free|Release|CtxSetCurrent|CtxPushCurrent")
+_CURRENT = re.compile("cuCtx(GetCurrent|PopCurrent)")  # asked before that: there is none
 
 _HEAD = """\
 #include <stdatomic.h>
@@ -88,6 +89,13 @@ def served_name(name: str, served: Mapping[str, tuple[str, ...]]) -> str:
     return name if name in served else ""
 
 
+def _late(name: str) -> str:
+    """What a function returns when the process ends."""
+    if _CURRENT.match(name):
+        return "(*(void **)a0 = 0, 0)"
+    return "0" if _ENDS.search(name) else "status"
+
+
 def library_source(names: Sequence[str], served: Mapping[str, tuple[str, ...]]) -> str:
     """The library's C text.
 
@@ -110,7 +118,7 @@ def library_source(names: Sequence[str], served: Mapping[str, tuple[str, ...]]) 
             "name": name,
             "slot": slots[entry],
             "types": ", ".join(types) or "void",
-            "late": "0" if _ENDS.search(name) else "status",
+            "late": _late(name),
             "parameters": ", ".join(f"{kind} a{i}" for i, kind in enumerate(types)) or "void",
             "arguments": ", ".join(f"a{i}" for i in range(len(types))),
         })  # fmt: skip

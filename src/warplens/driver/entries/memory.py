@@ -72,8 +72,8 @@ def alloc_pitch(
 
 @entry("cuMemFree_v2")
 def free(driver: Driver, address: Pointer) -> None:
-    """Ends device or managed memory."""
-    driver.context()
+    """Ends device or managed memory, whoever's context is current."""
+    driver.look_for_fault()
     if address in driver.graph_memory:
         driver.graph_memory.discard(address)
     elif address:
@@ -155,8 +155,8 @@ def alloc_host(driver: Driver, address: Pointer, nbytes: U64) -> None:
 
 @entry("cuMemFreeHost")
 def free_host(driver: Driver, address: Pointer) -> None:
-    """Ends pinned memory."""
-    driver.context()
+    """Ends pinned memory, whoever's context is current."""
+    driver.look_for_fault()
     if address:
         _free(driver, address, PINNED)
 

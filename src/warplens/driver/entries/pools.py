@@ -14,6 +14,7 @@ _SWITCHES = {1: 1, 2: 1, 3: 1}  # how pools reuse memory; nothing is reused here
 _READ_WRITE = 3
 _ACCESS_BYTES = 12  # CUmemAccessDesc
 _NOWHERE, _LOCATION_DEVICE, _LOCATIONS_HOST = 0, 1, (2, 3, 4)
+_NUMA_CURRENT = 4
 _TYPE_PINNED, _TYPE_MANAGED = 1, 2
 
 
@@ -30,6 +31,8 @@ def _place(driver: Driver, location: int, number: int, kind: int) -> tuple[Simul
 
 
 def _place_at(driver: Driver, location: int, kind: int) -> tuple[SimulatedGpu, str]:
+    if get_i32(location) == _NUMA_CURRENT:
+        raise DriverError(Status.CUDA_ERROR_NOT_SUPPORTED, "the default pool of a thread's node")
     return _place(driver, get_i32(location), get_i32(location + 4), kind)
 
 

@@ -54,7 +54,7 @@ def destroy(driver: Driver, stream: Pointer) -> None:
 @entry("cuStreamSynchronize", "cuStreamQuery")
 def synchronize(driver: Driver, stream: Pointer) -> None:
     """Everything is done already; a fault is told again."""
-    driver.context()
+    driver.look_for_fault()
     if driver.stream(stream).capture is not None:
         raise DriverError(Status.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
 
@@ -177,14 +177,14 @@ def destroy_event(driver: Driver, event: Pointer) -> None:
 @entry("cuEventRecord")
 def record_event(driver: Driver, event: Pointer, stream: Pointer) -> None:
     """Marks where the stream is."""
-    driver.context()
+    driver.look_for_fault()
     record(driver, driver.thing(event, Event), driver.stream(stream))
 
 
 @entry("cuEventRecordWithFlags")
 def record_with_flags(driver: Driver, event: Pointer, stream: Pointer, flags: U32) -> None:
     """Marks where the stream is."""
-    driver.context()
+    driver.look_for_fault()
     record(driver, driver.thing(event, Event), driver.stream(stream))
 
 
