@@ -25,6 +25,8 @@ extern "C" __global__ void shared(int* x) {
 }
 """
 
+_alive: list[object] = []  # code whose addresses kernels may hold until the process ends
+
 
 def test_kernels_share_helpers_and_hold_none() -> None:
     module = wl.Device("H200").compile(SOURCE)
@@ -54,7 +56,8 @@ def test_helpers_that_the_cache_has_lost_are_compiled_again(
 ) -> None:
     cache = Cache(tmp_path)
     monkeypatch.setattr(jit, "default_cache", lambda: cache)
-    monkeypatch.setattr(jit, "_helpers", {})
+    _alive.extend(({}, {}))
+    monkeypatch.setattr(jit, "_helpers", _alive[0])
     lifted = lift(wl.Device("H200").compile(SOURCE)["first"].sass, host_features(), tier=0)
     jit.compile_lifted(lifted, host_features())
     kept = sorted((tmp_path / "helpers").rglob("*"))
@@ -62,7 +65,7 @@ def test_helpers_that_the_cache_has_lost_are_compiled_again(
     for path in kept:
         if path.is_file():
             path.unlink()
-    monkeypatch.setattr(jit, "_helpers", {})
+    monkeypatch.setattr(jit, "_helpers", _alive[1])
     assert jit.compile_lifted(lifted, host_features()).addresses[0]
     assert any(path.is_file() for path in (tmp_path / "helpers").rglob("*"))
 
