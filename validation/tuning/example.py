@@ -2,8 +2,9 @@
 
     PYTHONPATH=src python validation/tuning/example.py OUT.json [--predicted FILE]
 
-Records the median of nine launches by events, less what events add. `--predicted` names what `warplens tune --json examples/tune.py` printed, and prints, for each
-kernel, Kendall's tau and how much slower the configuration that is predicted best is than the best.
+Records the median of nine launches by events, less what events add. `--predicted` names what
+`warplens tune --json examples/tune.py` printed, and prints, for each kernel, Kendall's tau and how
+much slower the configuration that is predicted best is than the best.
 """
 
 from __future__ import annotations
