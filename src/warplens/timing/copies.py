@@ -70,7 +70,8 @@ def _store(sm: Record, spec: Record, trace: Trace, first: int, count: int, is_su
             done = max(done, added - spec.atomic_latency)
         else:
             partial = int(trace.depths[i]) if i < trace.depths.size else 0
-            done = max(done, l2.store(sm, spec, trace, i, partial, False, at))
+            l2.store(sm, spec, trace, i, partial, False, at)
+            done = max(done, sm.port_write_free, sm.l2_write_free)  # loads do not hold it back
         at += spec.copy_stored_line
     sm.copy_free[STORES] = max(at, done)
     return float(max(at, done))
