@@ -17,6 +17,7 @@ from warplens.execute.splits import (
     add_split,
     can_go_on,
     give_up_warpsync,
+    lowest_lane,
     release_warpsync,
     remove_split,
     split_field,
@@ -24,6 +25,10 @@ from warplens.execute.splits import (
 from warplens.lift import layout as at
 
 _FULL = 0xFFFFFFFF
+# What a warp remembers of turns, behind the mask of B0: from which lane on the next one is looked
+# for, which lanes of those that stopped are to have their turn first, which barriers were named by
+# BSSY while lanes waited for them, which lanes at YIELD count as ready again, who stopped last.
+_START, _FIRST, _SEVERAL, _CALLED, _STOPPED = (at.WARP_BARRIERS + 4 * k for k in range(1, 6))
 # What the lanes do for which the lanes at a barrier wait: end or wait there, too; rest in YIELD;
 # wait at other barriers; some this, some that; nothing, as the barrier was cleared without those
 # that wait; these and WARPSYNC; something else.
@@ -84,10 +89,38 @@ def run(w: int, lanes: int, pc: int) -> bool:
     poke32(w + at.WARP_MASK, lanes)
     poke32(w + at.WARP_PC, pc)
     poke32(w + at.WARP_YIELDED, peek32(w + at.WARP_YIELDED) & ~lanes & _FULL)
+    poke32(w + _CALLED, peek32(w + _CALLED) & ~lanes & _FULL)
+    poke32(w + _STOPPED, 0)
     for i in range(peek32(w + at.WARP_SPLITS)):
         if peek32(split_field(w, i, 2)) == at.SPLIT_READY:
             poke32(split_field(w, i, 3), at.IN_POOL)
     return True
+
+
+@native
+def stopped(w: int) -> int:
+    """Lanes at YIELD, at barriers and at WARPSYNC."""
+    lanes: int = lanes_in(w, at.SPLIT_AT_BSYNC, -1) | lanes_in(w, at.SPLIT_AT_WARPSYNC, -1)
+    return lanes | peek32(w + at.WARP_YIELDED)
+
+
+@native
+def note_stop(w: int, lanes: int) -> None:
+    """Lanes stop: if nobody is left who is to have a turn first, those are who stopped before."""
+    poke32(w + _STOPPED, lanes)
+    others = stopped(w) & ~lanes & _FULL
+    if peek32(w + _FIRST) & others == 0:
+        poke32(w + _FIRST, others)
+
+
+@native
+def goes_on_at_once(w: int, number: int, missing: int) -> bool:
+    """Whether BSYNC does not wait: who is missing rests in YIELD, and no lane is ready."""
+    resting = peek32(w + at.WARP_YIELDED) & ~peek32(w + _CALLED) & _FULL
+    ready = lanes_in(w, at.SPLIT_READY, -1) & ~resting & _FULL
+    if ready != 0 or missing & resting == 0 or (peek32(w + _SEVERAL) >> number) & 1 != 0:
+        return False
+    return bool(missing & ~(resting | lanes_in(w, at.SPLIT_AT_BSYNC, -1)) & _FULL == 0)
 
 
 @native
@@ -127,9 +160,14 @@ def come_to_barrier(w: int) -> bool:
     mask, number = peek32(w + at.WARP_MASK), peek32(w + at.WARP_ARGS)
     pc, need = peek32(w + at.WARP_PC), members(w, number)
     there = mask | peek32(w + at.WARP_EXITED) | lanes_in(w, at.SPLIT_AT_BSYNC, number)
-    if need & ~there & _FULL != 0:
-        add_split(w, mask, pc, at.SPLIT_AT_BSYNC, number, False)
-        return False
+    missing = need & ~there & _FULL
+    if missing != 0:
+        if not goes_on_at_once(w, number, missing):
+            add_split(w, mask, pc, at.SPLIT_AT_BSYNC, number, False)
+            note_stop(w, mask)
+            return False
+        called = peek32(w + _CALLED) | (need & peek32(w + at.WARP_YIELDED))
+        poke32(w + _CALLED, called)
     poke32(w + at.WARP_MASK, mask | gather(w, at.SPLIT_AT_BSYNC, pc, number, need))
     poke32(w + at.WARP_BARRIERS + 128 * number, 0)
     return True
@@ -239,7 +277,80 @@ def take_newest(w: int, alone: bool) -> bool:
             ):
                 fits = False
         if fits:
-            return run(w, gather_at(w, pc), pc)
+            lanes = gather_at(w, pc)
+            lane = lowest_lane(lanes)
+            poke32(w + _START, (lane + 1) & 31)
+            poke32(w + _FIRST, peek32(w + _FIRST) & ((1 << lane) - 1))
+            return run(w, lanes, pc)
+    return False
+
+
+@native
+def at_turn(w: int, lane: int) -> int:
+    """The split of a lane, or -1."""
+    for i in range(peek32(w + at.WARP_SPLITS)):
+        if (peek32(split_field(w, i, 0)) >> lane) & 1 != 0:
+            return i
+    return -1
+
+
+@native
+def try_turn(w: int, i: int, has_ended: bool) -> bool:
+    """The part of a lane whose turn it is goes on, if it can: BSYNC and WARPSYNC ask again."""
+    state, pc = peek32(split_field(w, i, 2)), peek32(split_field(w, i, 1))
+    if state == at.SPLIT_READY:
+        return run(w, gather_at(w, pc), pc)
+    if state == at.SPLIT_AT_WARPSYNC:
+        if not release_warpsync(w):
+            return False
+        pool_all(w)
+        return take_newest(w, True) or take_newest(w, False)
+    number = peek32(split_field(w, i, 3))
+    need, there = members(w, number), lanes_in(w, at.SPLIT_AT_BSYNC, number)
+    missing = need & ~(there | peek32(w + at.WARP_EXITED)) & _FULL
+    resting = peek32(w + at.WARP_YIELDED)
+    if has_ended:
+        resting &= ~peek32(w + _CALLED) & _FULL
+    excused = resting | lanes_in(w, at.SPLIT_AT_BSYNC, -1)
+    if need & there != 0 and missing & ~excused & _FULL != 0:
+        return False
+    own = peek32(split_field(w, i, 0))
+    if need & own != 0:
+        poke32(w + at.WARP_BARRIERS + 128 * number, 0)
+        return run(w, gather(w, at.SPLIT_AT_BSYNC, pc, number, need), pc)
+    return run(w, gather(w, at.SPLIT_AT_BSYNC, pc, number, _FULL), pc)
+
+
+@native
+def take_turn(w: int, has_ended: bool) -> bool:
+    """The next lane that has stopped gets its turn, from the one behind the last turn's on.
+
+    Those that are to have one first come first; who has just stopped comes last.
+    """
+    own = peek32(w + _STOPPED)
+    for _ in range(34):
+        everyone = stopped(w)
+        if everyone == 0:
+            return False
+        others = everyone & ~own & _FULL
+        if peek32(w + _FIRST) & others == 0:
+            poke32(w + _FIRST, others)
+        among = peek32(w + _FIRST) & others
+        if among == 0:
+            among = everyone
+        start = peek32(w + _START)
+        high = among & (_FULL << start) & _FULL
+        lane = lowest_lane(high if high != 0 else among)
+        poke32(w + _START, (lane + 1) & 31)
+        i = at_turn(w, lane)
+        if i < 0:
+            return False
+        group = peek32(split_field(w, i, 0))
+        if try_turn(w, i, has_ended):
+            poke32(w + _FIRST, 0)
+            return True
+        own = group
+        poke32(w + _FIRST, peek32(w + _FIRST) & ~group & _FULL)
     return False
 
 
@@ -312,30 +423,6 @@ def draw(w: int, control: Ints) -> bool:
 
 
 @native
-def take_next_lane(w: int, ended: int) -> bool:
-    """Behind EXIT: of lanes at YIELD, and at barriers that lack only these, the next lane above the
-    lowest that ended goes on with its part."""
-    best, nearest, found = -1, 33, False
-    for i in range(peek32(w + at.WARP_SPLITS)):
-        state, number = peek32(split_field(w, i, 2)), peek32(split_field(w, i, 3))
-        waits = state == at.SPLIT_AT_BSYNC and state_of(w, number) == _RESTING
-        if state != at.SPLIT_READY and not waits:
-            continue
-        lanes, found = peek32(split_field(w, i, 0)), found or waits
-        if waits:
-            lanes &= members(w, number)
-        for lane in range(32):
-            if (lanes >> lane) & 1 and (lane - ended) % 32 < nearest:
-                best, nearest = i, (lane - ended) % 32
-    if not found:
-        return False
-    if peek32(split_field(w, best, 2)) == at.SPLIT_AT_BSYNC:
-        return release(w, peek32(split_field(w, best, 3)))
-    pc = peek32(split_field(w, best, 1))
-    return run(w, gather_at(w, pc), pc)
-
-
-@native
 def release_ended(w: int, lanes: int) -> bool:
     """The lanes at a barrier go on at once that EXIT of the running part has completed."""
     for i in range(peek32(w + at.WARP_SPLITS) - 1, -1, -1):
@@ -359,7 +446,7 @@ def next_part(w: int, control: Ints) -> bool:
             return True
         if take_newest(w, True) or take_newest(w, False):
             return True
-        if control[ENDED] >= 0 and take_next_lane(w, control[ENDED]):
+        if take_turn(w, control[ENDED] >= 0):
             return True
         if release_one(w, _RESTING) or release_one(w, _MIXED) or release_one(w, _CLEARED):
             return True
@@ -390,31 +477,16 @@ def rest(w: int, control: Ints) -> Any:
     mask, pc = peek32(w + at.WARP_MASK), peek32(w + at.WARP_PC)
     poke32(w + at.WARP_MASK, 0)
     poke32(w + at.WARP_YIELDED, peek32(w + at.WARP_YIELDED) | mask)
+    poke32(w + _CALLED, peek32(w + _CALLED) & ~mask & _FULL)
     add_split(w, mask, pc, at.SPLIT_READY, at.IN_POOL, False)
+    note_stop(w, mask)
     if control[PART_ORDER] < 0 and draw(w, control):
         return
     if take_aside(w) or release_one(w, _COMPLETE) or draw(w, control):
         return
-    if take_other(w, pc):
+    if take_newest(w, True) or take_newest(w, False) or take_turn(w, False):
         return
     run(w, gather(w, at.SPLIT_READY, pc, -1, _FULL), pc)
-
-
-@native
-def take_other(w: int, pc: int) -> bool:
-    """A part goes on in place of one that rests at `pc`."""
-    resting = peek32(w + at.WARP_YIELDED)
-    for i in range(peek32(w + at.WARP_SPLITS) - 1, -1, -1):
-        place = peek32(split_field(w, i, 1))
-        if (
-            peek32(split_field(w, i, 2)) == at.SPLIT_READY
-            and place != pc
-            and peek32(split_field(w, i, 0)) & resting == 0
-        ):
-            return run(w, gather_at(w, place), place)
-    if release_one(w, _RESTING) or release_one(w, _MIXED) or release_one(w, _BLOCKED):
-        return True
-    return take_oldest(w, pc)
 
 
 @native

@@ -71,6 +71,7 @@ def start_block(slot: int, block: int, control: Ints, blocks: Ints, barriers: In
         for k in range(zero_keys.size):
             fill_zero(w + at.WARP_REGISTERS + 128 * zero_keys[k], 128)
         if control[PARTS] != 0:
+            fill_zero(w + at.WARP_BARRIERS, 64)
             for number in range(16):
                 poke32(w + at.WARP_BARRIERS + 128 * number, 0)
         seen[slot, i] = _FULL & ~mask

@@ -14,6 +14,7 @@ from warplens.execute.parts import (
     give_way,
     leave_barrier,
     next_part,
+    note_stop,
     release_ended,
     rest,
 )
@@ -161,6 +162,8 @@ def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arr
                 w, peek32(w + at.WARP_MASK), peek32(w + at.WARP_PC), at.SPLIT_AT_WARPSYNC,
                 peek32(w + at.WARP_ARGS), False,
             )  # fmt: skip
+            if control[PARTS] != 0:
+                note_stop(w, peek32(w + at.WARP_MASK))
         poke32(w + at.WARP_MASK, 0)
         if control[PARTS] != 0:
             ended = peek32(w + at.WARP_EXITED) & ~seen[slot, i] & _FULL

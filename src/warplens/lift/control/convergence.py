@@ -39,9 +39,19 @@ def bssy(w: RegionWriter, item: Bound) -> None:
         place = _barrier_place(w, convergence_barrier(item))
         members = w.emit(f"load i32, ptr {place}, align 4")
         w.line(f"store i32 {w.emit(f'or i32 {members}, {lanes}')}, ptr {place}, align 4")
+        _note_several(w, convergence_barrier(item), members, lanes)
         return
     value = w.x.broadcast("u32", lanes)
     w.store_vector(value.ref, _barrier_place(w, convergence_barrier(item)), w.vector_mask(lanes))
+
+
+def _note_several(w: RegionWriter, n: int, members: str, lanes: str) -> None:
+    """Notes whether a barrier has lanes of several BSSY: BSYNC waits for lanes at YIELD then."""
+    others = w.emit(f"and i32 {members}, {w.emit(f'xor i32 {lanes}, -1')}")
+    bit = w.emit(f"select i1 {w.emit(f'icmp ne i32 {others}, 0')}, i32 {1 << n}, i32 0")
+    place = w.field(at.WARP_BARRIERS + 12)
+    old = w.emit(f"and i32 {w.emit(f'load i32, ptr {place}, align 4')}, {~(1 << n)}")
+    w.line(f"store i32 {w.emit(f'or i32 {old}, {bit}')}, ptr {place}, align 4")
 
 
 @role("break")
@@ -211,7 +221,9 @@ def yield_(w: RegionWriter, item: Bound) -> None:
     w.terminated = True
     follow = w.next_block()
     w.spend_fuel(200 if item.op.role == "yield" else 2000)
-    others = w.emit(f"icmp ne i32 {w.load_u32(at.WARP_SPLITS)}, 0")
+    counts = w.layout.has_parts and item.op.role == "yield"
+    alone = -1 if counts else 0  # a turn of a warp that stands at one place counts
+    others = w.emit(f"icmp ne i32 {w.load_u32(at.WARP_SPLITS)}, {alone}")
     rotate, stay = w.module.label("rotate"), w.module.label("stay")
     w.line(f"br i1 {others}, label %{rotate}, label %{stay}")
     w.module.start(rotate)
