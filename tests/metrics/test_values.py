@@ -213,7 +213,7 @@ def test_recorder_finds_columns() -> None:
     loads = needs(["smsp__sass_sectors_mem_global.sum"])
     time = needs(["smsp__sass_inst_executed.sum.per_second"])
 
-    assert (loads.columns, loads.timing) == ({"global_sectors"}, False)
+    assert (loads.columns, loads.timing) == ({"global_sectors", "global_sectors_split"}, False)
     assert (time.columns, time.timing) == ({"inst_executed"}, True)
     assert needs(["launch__grid_size"]).columns == frozenset()
     assert needs_of_sections(["LaunchStats"]).timing is False

@@ -110,8 +110,9 @@ def test_wheel_holds_the_package_and_nothing_else(built: tuple[Path, Path]) -> N
         text = archive.read(metadata).decode()
     information = {name.partition("/")[2] for name in names if ".dist-info/" in name}
 
-    if sys.platform.startswith("linux"):  # the simulated driver's C library, compiled
-        sources |= {f"warplens/libcuda/prebuilt/{name}" for name in ("libcuda.so.1", "api.json")}
+    if sys.platform.startswith("linux"):  # the simulated driver's C libraries, compiled
+        compiled = ("libcuda.so.1", "api.json", "libwarplens-runtime.so", "runtime.key")
+        sources |= {f"warplens/libcuda/prebuilt/{name}" for name in compiled}
     editor = {f"warplens/studio/static/editor.{kind}" for kind in ("js", "licenses.txt")}
     assert {name for name in names - editor if ".dist-info/" not in name} == sources - editor
     assert information == {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE",

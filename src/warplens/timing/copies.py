@@ -24,6 +24,8 @@ def perform(state: State, counts: Counts, spec: Record, trace: Trace, warp: Reco
         if access.space == phases.SPACE:
             phases.add(state, counts, spec, access.first_line, done + spec.copy_told)
             continue
+        if access.space == lsu.SHARED_SPACE:  # the mbarrier's word: see `phases`
+            continue
         kind = STORES if access.kind != lsu.READ else LOADS
         begin = max(now + spec.copy_start, sm.copy_free[kind])
         read = max(read, _enter(sm, kind, begin))
