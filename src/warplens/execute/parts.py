@@ -101,7 +101,8 @@ def run(w: int, lanes: int, pc: int) -> bool:
 def stopped(w: int) -> int:
     """Lanes at YIELD, at barriers and at WARPSYNC."""
     lanes: int = lanes_in(w, at.SPLIT_AT_BSYNC, -1) | lanes_in(w, at.SPLIT_AT_WARPSYNC, -1)
-    return lanes | peek32(w + at.WARP_YIELDED)
+    lanes |= peek32(w + at.WARP_YIELDED)
+    return lanes
 
 
 @native
