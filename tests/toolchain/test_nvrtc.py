@@ -7,14 +7,28 @@ from pathlib import Path
 
 import pytest
 
+from tests.timing.replayed import recorder_script
 from warplens.errors import CompileError, ToolchainError
-from warplens.toolchain import nvrtc, packages
+from warplens.toolchain import apart, nvrtc, packages
 from warplens.toolchain.cache import Cache
 from warplens.toolchain.cubin import read_cubin
 from warplens.toolchain.elf import ElfFile
 from warplens.toolchain.nvrtc import compile_source
 
 NO_CACHE = Cache(None)
+PLAIN = [
+    "-arch=sm_90a", "--gpu-architecture=sm_90", "-std=c++14", "--std=c++20", "-lineinfo",
+    "--generate-line-info", "-maxrregcount=32", "--maxrregcount=64", "-use_fast_math",
+    "--use_fast_math", "-fmad=false", "--fmad=false", "-ftz=true", "--ftz=true", "-prec-div=false",
+    "--prec-div=false", "-prec-sqrt=false", "--prec-sqrt=false", "-rdc=true",
+    "--relocatable-device-code=true", "--ptxas-options=-O1", "-device-int128", "--device-int128",
+    "-default-device", "--device-as-default-execution-space", "-extra-device-vectorization",
+    "--extra-device-vectorization", "-w", "--disable-warnings", "-diag-suppress=177",
+    "--diag-suppress=177", "-diag-error=177", "--diag-error=177", "-diag-warn=177",
+    "--diag-warn=177", "-include=cuda_fp16.h", "--pre-include=cuda_fp16.h",
+]  # fmt: skip
+with recorder_script("copy_bursts") as BURSTS:
+    pass
 SCALE = "template<int N> __global__ void scale(float* p) { p[threadIdx.x] *= N; }"
 MANY = """__global__ void many(float* p) {
     float a[64];
@@ -69,6 +83,37 @@ def test_debug_information_passes_through() -> None:
 
     assert ".debug_line" in names[0] and ".debug_info" not in names[0]
     assert ".debug_info" in names[1]
+
+
+@pytest.mark.parametrize(
+    "options", [["-G"], ["--Ofast-compile=max"], PLAIN], ids=["debug", "fast", "others"]
+)
+def test_options_of_one_compile_do_not_reach_the_next(options: list[str]) -> None:
+    """NVRTC keeps what some options set; all the same the next compile gives the same code."""
+    source = BURSTS.source()
+    before = compile_source(source, sm=90, cache=NO_CACHE).cubin
+
+    for option in options:
+        compile_source("__global__ void k() {}", sm=90, options=[option], cache=NO_CACHE)
+
+    assert compile_source(source, sm=90, cache=NO_CACHE).cubin == before
+
+
+def test_options_that_leave_no_trace_are_all_tried() -> None:
+    """The options compiled within this process are those of the test above."""
+    assert {option.partition("=")[0] for option in PLAIN} == apart.WITHOUT_TRACE
+    assert apart.leave_no_trace(["-DN=3", "-I", "folder", *PLAIN])
+
+
+def test_errors_of_a_compile_apart_are_the_same() -> None:
+    """An option that NVRTC does not know, and a mistake in the source, name themselves."""
+    with pytest.raises(CompileError, match="unrecognized option --no-such") as unknown:
+        compile_source("__global__ void k() {}", sm=90, options=["--no-such"], cache=NO_CACHE)
+    with pytest.raises(CompileError, match="missing") as mistaken:
+        compile_source("__global__ void k() { missing(); }", sm=90, options=["-G"], cache=NO_CACHE)
+
+    assert "no-such" in unknown.value.log
+    assert "missing" in mistaken.value.log
 
 
 def test_language_standard_can_be_chosen() -> None:
