@@ -1,29 +1,9 @@
 // The same between the two blocks of a pair.
 #define OF_PAIRS
-#include "tcgen05.cuh"
+#include "races.cuh"
 #define R (blockIdx.x & 1)
 __device__ __forceinline__ void meet_all() { before(); asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory"); after(); }
-#define KERNEL(NAME)                                                                                \
-    __device__ void NAME##_(unsigned *out, unsigned base, unsigned own, unsigned *a, unsigned *b,   \
-                            unsigned long long *barrier);                                           \
-    extern "C" __global__ void __cluster_dims__(2, 1, 1) NAME(unsigned *out) {                      \
-        __shared__ unsigned slot;                                                                   \
-        __shared__ alignas(1024) unsigned a[1024];                                                  \
-        __shared__ alignas(1024) unsigned b[128];                                                   \
-        __shared__ unsigned long long barriers[2];                                                  \
-        if (T < 2) begin(barriers + T, 1);                                                          \
-        if (W == 0) take(&slot);                                                                    \
-        for (int i = T; i < 1024; i += 128) a[i] = out[T];                                          \
-        b[T] = out[T];                                                                              \
-        proxy();                                                                                    \
-        meet_all();                                                                                 \
-        unsigned base = slot;                                                                       \
-        NAME##_(out + blockIdx.x * 128, base, base + (W << 21), a, b, barriers);                    \
-        meet_all();                                                                                     \
-        if (W == 0) give(base);                                                                     \
-    }                                                                                               \
-    __device__ void NAME##_(unsigned *out, unsigned base, unsigned own, unsigned *a, unsigned *b,   \
-                            unsigned long long *barrier)
+#define KERNEL(NAME) RACY(NAME, __cluster_dims__(2, 1, 1), meet_all, out + blockIdx.x * 128)
 // @ fellow_loads_too_early: tensor-memory-read-write-race
 KERNEL(fellow_loads_too_early) {
     if (T == 0 && R == 0) multiply(base, A, B), commit(barrier);

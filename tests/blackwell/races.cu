@@ -1,27 +1,7 @@
 // Tensor memory and operands of tcgen05 in shared memory: with BUGGED each kernel races in one way.
 // `@ name: checks` says what is to be found.
-#include "tcgen05.cuh"
-#define KERNEL(NAME)                                                                                \
-    __device__ void NAME##_(unsigned *out, unsigned base, unsigned own, unsigned *a, unsigned *b,   \
-                            unsigned long long *barrier);                                           \
-    extern "C" __global__ void NAME(unsigned *out) {                                                \
-        __shared__ unsigned slot;                                                                   \
-        __shared__ alignas(1024) unsigned a[1024];                                                  \
-        __shared__ alignas(1024) unsigned b[128];                                                   \
-        __shared__ unsigned long long barriers[2];                                                  \
-        if (T < 2) begin(barriers + T, 1);                                                          \
-        if (W == 0) take(&slot);                                                                    \
-        for (int i = T; i < 1024; i += 128) a[i] = out[T];                                          \
-        b[T] = out[T];                                                                              \
-        proxy();                                                                                    \
-        meet();                                                                                     \
-        unsigned base = slot;                                                                       \
-        NAME##_(out, base, base + (W << 21), a, b, barriers);                                       \
-        meet();                                                                                     \
-        if (W == 0) give(base);                                                                     \
-    }                                                                                               \
-    __device__ void NAME##_(unsigned *out, unsigned base, unsigned own, unsigned *a, unsigned *b,   \
-                            unsigned long long *barrier)
+#include "races.cuh"
+#define KERNEL(NAME) RACY(NAME, , meet, out)
 
 // @ operand_overwritten: shared-read-write-race
 KERNEL(operand_overwritten) {

@@ -1,13 +1,6 @@
 // What goes on beside the threads: bulk copies, their groups, proxies; asynchronous copies.
 #define KERNEL(name) extern "C" __global__ void __launch_bounds__(256) name(int* a, int* b, int* c)
-#ifdef BUGGED
-#define BUG(...) __VA_ARGS__
-#define FIX(...)
-#else
-#define BUG(...)
-#define FIX(...) __VA_ARGS__
-#endif
-#define T threadIdx.x
+#include "pairs.cuh"
 #define SH(x) ((unsigned)__cvta_generic_to_shared(x))
 __device__ __forceinline__ void bar_init(void* b, int n) { asm volatile("mbarrier.init.shared.b64 [%0], %1;" :: "r"(SH(b)), "r"(n) : "memory"); }
 __device__ __forceinline__ void bar_expect(void* b, int n) { asm volatile("{ .reg .b64 t; mbarrier.arrive.expect_tx.shared.b64 t, [%0], %1; }" :: "r"(SH(b)), "r"(n) : "memory"); }

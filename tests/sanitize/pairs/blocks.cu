@@ -1,15 +1,6 @@
 // Races between blocks: flags, locks, counters, fences and scopes.
 #include <cooperative_groups.h>
-#define KERNEL(name) extern "C" __global__ void name(int* a, int* b, int* c)
-#ifdef BUGGED
-#define BUG(...) __VA_ARGS__
-#define FIX(...)
-#else
-#define BUG(...)
-#define FIX(...) __VA_ARGS__
-#endif
-#define T threadIdx.x
-#define B blockIdx.x
+#include "pairs.cuh"
 namespace cg = cooperative_groups;
 
 __device__ int poll_relaxed(int* p) {

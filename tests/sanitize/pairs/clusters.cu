@@ -2,14 +2,7 @@
 #include <cooperative_groups.h>
 #define KERNEL(name) \
   extern "C" __global__ void __cluster_dims__(2, 1, 1) name(int* a, int* b, int* c)
-#ifdef BUGGED
-#define BUG(...) __VA_ARGS__
-#define FIX(...)
-#else
-#define BUG(...)
-#define FIX(...) __VA_ARGS__
-#endif
-#define T threadIdx.x
+#include "pairs.cuh"
 #define I (blockIdx.x * 64 + threadIdx.x)
 #define SH(x) ((unsigned)__cvta_generic_to_shared(x))
 namespace cg = cooperative_groups;

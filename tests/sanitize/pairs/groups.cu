@@ -3,16 +3,7 @@
 #include <cooperative_groups/reduce.h>
 #include <cooperative_groups/scan.h>
 #include <cuda_fp16.h>
-#define KERNEL(name) extern "C" __global__ void name(int* a, int* b, int* c)
-#ifdef BUGGED
-#define BUG(...) __VA_ARGS__
-#define FIX(...)
-#else
-#define BUG(...)
-#define FIX(...) __VA_ARGS__
-#endif
-#define T threadIdx.x
-#define B blockIdx.x
+#include "pairs.cuh"
 #define N blockDim.x
 namespace cg = cooperative_groups;
 // @ two_rounds_of_our_own_barrier: global-read-write-race|global-write-race <<<3, 32>>>

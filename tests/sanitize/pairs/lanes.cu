@@ -1,13 +1,5 @@
 // Races between the lanes of a warp.
-#define KERNEL(name) extern "C" __global__ void name(int* a, int* b, int* c)
-#ifdef BUGGED
-#define BUG(...) __VA_ARGS__
-#define FIX(...)
-#else
-#define BUG(...)
-#define FIX(...) __VA_ARGS__
-#endif
-#define T threadIdx.x
+#include "pairs.cuh"
 #define ALL 0xffffffffu
 
 // @ neighbour_without_syncwarp: shared-read-write-race <<<1, 32>>>

@@ -1,16 +1,8 @@
 // Locks: what only the order of taking one separates, and what is handed over under a lock, by
 // flags, tickets, counters and pointers, which is right. Blocks of one working thread unless noted.
 #include <cuda/atomic>
-#ifdef BUGGED
-#define BUG(...) __VA_ARGS__
-#define FIX(...)
-#else
-#define BUG(...)
-#define FIX(...) __VA_ARGS__
-#endif
-#define KERNEL(name) extern "C" __global__ void name(int *a, int *b, int *c)
+#include "pairs.cuh"
 #define ONE if (threadIdx.x != 0) return
-#define B blockIdx.x
 
 __device__ void take(int *l) {
     while (atomicCAS(l, 0, 1) != 0) {}

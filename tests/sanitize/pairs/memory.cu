@@ -1,14 +1,6 @@
 // Memory errors and reads of what nobody wrote; a, b and c are 4,096 bytes each.
 #include <cassert>
-#define KERNEL(name) extern "C" __global__ void name(int* a, int* b, int* c)
-#ifdef BUGGED
-#define BUG(...) __VA_ARGS__
-#define FIX(...)
-#else
-#define BUG(...)
-#define FIX(...) __VA_ARGS__
-#endif
-#define T threadIdx.x
+#include "pairs.cuh"
 
 // @ one_behind_the_end: out-of-bounds <<<1, 32>>>
 KERNEL(one_behind_the_end) { c[1023 + BUG(T / 31) FIX(0 * T)] = 1; }

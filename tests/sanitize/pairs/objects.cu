@@ -4,16 +4,7 @@
 #include <cuda/pipeline>
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
-#define KERNEL(name) extern "C" __global__ void name(int* a, int* b, int* c)
-#ifdef BUGGED
-#define BUG(...) __VA_ARGS__
-#define FIX(...)
-#else
-#define BUG(...)
-#define FIX(...) __VA_ARGS__
-#endif
-#define T threadIdx.x
-#define B blockIdx.x
+#include "pairs.cuh"
 namespace cg = cooperative_groups;
 using Device = cuda::atomic_ref<int, cuda::thread_scope_device>;
 using Block = cuda::atomic_ref<int, cuda::thread_scope_block>;

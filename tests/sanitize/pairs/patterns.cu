@@ -1,16 +1,7 @@
 // Mistakes in whole algorithms: halos, queues, tickets, last blocks, aliased memory, mixed widths.
 #include <cooperative_groups.h>
 #include <cuda_fp16.h>
-#define KERNEL(name) extern "C" __global__ void name(int* a, int* b, int* c)
-#ifdef BUGGED
-#define BUG(...) __VA_ARGS__
-#define FIX(...)
-#else
-#define BUG(...)
-#define FIX(...) __VA_ARGS__
-#endif
-#define T threadIdx.x
-#define B blockIdx.x
+#include "pairs.cuh"
 #define N blockDim.x
 namespace cg = cooperative_groups;
 typedef unsigned long long u64;

@@ -1,13 +1,6 @@
 // Products of warpgroups (wgmma): their operands in shared memory.
 #define KERNEL(name) extern "C" __global__ void __launch_bounds__(256) name(int* a, int* b, int* c)
-#ifdef BUGGED
-#define BUG(...) __VA_ARGS__
-#define FIX(...)
-#else
-#define BUG(...)
-#define FIX(...) __VA_ARGS__
-#endif
-#define T threadIdx.x
+#include "pairs.cuh"
 #define SH(x) ((unsigned)__cvta_generic_to_shared(x))
 #define PROXY() asm volatile("fence.proxy.async.shared::cta;" ::: "memory")
 // rows of 16 bytes, eight of them together; the second half of k 1024 (A) or 128 bytes (B) further

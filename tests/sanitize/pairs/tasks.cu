@@ -6,16 +6,7 @@
 #include <cuda/pipeline>
 #include <cuda_pipeline.h>
 namespace cg = cooperative_groups;
-#define KERNEL(name) extern "C" __global__ void name(int* a, int* b, int* c)
-#ifdef BUGGED
-#define BUG(...) __VA_ARGS__
-#define FIX(...)
-#else
-#define BUG(...)
-#define FIX(...) __VA_ARGS__
-#endif
-#define T threadIdx.x
-#define B blockIdx.x
+#include "pairs.cuh"
 #define SH(x) ((unsigned)__cvta_generic_to_shared(x))
 
 // @ tiles_in_turn: shared-read-write-race <<<1, 256>>>

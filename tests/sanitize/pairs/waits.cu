@@ -1,15 +1,6 @@
 // Barriers in functions and in both branches, waits that never end, masks that differ.
 #include <cooperative_groups.h>
-#define KERNEL(name) extern "C" __global__ void name(int* a, int* b, int* c)
-#ifdef BUGGED
-#define BUG(...) __VA_ARGS__
-#define FIX(...)
-#else
-#define BUG(...)
-#define FIX(...) __VA_ARGS__
-#endif
-#define T threadIdx.x
-#define B blockIdx.x
+#include "pairs.cuh"
 namespace cg = cooperative_groups;
 
 __device__ __noinline__ void meet(int* s) { __syncthreads(); s[0] = s[0]; }

@@ -1,14 +1,6 @@
 // Races between the warps of a block: barriers, named barriers, copies and mbarriers.
 #include <cooperative_groups.h>
-#define KERNEL(name) extern "C" __global__ void name(int* a, int* b, int* c)
-#ifdef BUGGED
-#define BUG(...) __VA_ARGS__
-#define FIX(...)
-#else
-#define BUG(...)
-#define FIX(...) __VA_ARGS__
-#endif
-#define T threadIdx.x
+#include "pairs.cuh"
 #define W (threadIdx.x / 32)
 #define SHARED(p) ((unsigned)__cvta_generic_to_shared(p))
 #define COPY(to, from) \
