@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -64,3 +67,20 @@ def test_prices_that_make_no_sense(result: Path, capsys: Any, option: str) -> No
     """A card that was not profiled, no price, no number, nothing."""
     assert main(["gpus", "--for", str(result), "--price", option]) == 2
     assert "price" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("what", ["result", "nothing", "pipe", "folder"])
+def test_a_process_ends(result: Path, tmp_path: Path, what: str) -> None:
+    """A process of its own: it says the table, or at once that there is no such file. A pipe that
+    nobody writes to would be waited for without end."""
+    file = result if what == "result" else tmp_path / what
+    if what == "pipe":
+        os.mkfifo(file)
+    elif what == "folder":
+        file.mkdir()
+    command = [sys.executable, "-m", "warplens.cli.main", "gpus", "--for", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+    assert done.returncode == (0 if what == "result" else 2)
+    assert ("to fastest" in done.stdout) == (what == "result")
+    assert (f"{file} is not a file" in done.stderr) == (what in ("pipe", "folder"))

@@ -67,6 +67,8 @@ def load(path: str | os.PathLike[str]) -> Result:
     source = Path(path)
     if not source.exists() and source.suffix != SUFFIX:
         source = source.with_name(source.name + SUFFIX)
+    if source.exists() and not source.is_file():  # opening a pipe waits for who never writes
+        raise ReportError(f"{source} is not a file")
     try:
         with zipfile.ZipFile(source) as archive:
             manifest = _document(archive, "manifest.json")
