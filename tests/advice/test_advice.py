@@ -47,13 +47,13 @@ def test_first_advice(case: Planted, planted: dict[str, tuple[wl.Launch, wl.Laun
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_estimate(case: Planted, planted: dict[str, tuple[wl.Launch, wl.Launch]]) -> None:
-    """The estimated gain is within a factor 1.6 of what the repaired kernel gains in the model."""
+    """The estimated gain is within a factor 1.5 of what the repaired kernel gains in the model."""
     before, after = (float(run["gpu__time_duration.sum"]) for run in planted[case.name])
     gain = 100 * (1 - after / before)
     first = planted[case.name][0].advice()[0]
 
     assert first.speedup is not None
-    assert gain / 1.6 <= first.speedup <= gain * 1.6
+    assert gain / 1.5 <= first.speedup <= gain * 1.5
     assert figures(case.name) == pytest.approx((first.speedup, gain), abs=12)
 
 

@@ -57,6 +57,8 @@ class Finding:
         resource: the timing model's resource or cause whose replay without it estimates better.
         blocks: resident blocks per SM of the replay that estimates better; 0 for none.
         drops: instructions that the replay leaves out.
+        loops: instructions whose loads may overlap without those; the estimate is then the middle
+            between a replay in which they do not and one in which they all do.
         least: percent of the modelled time below which it only informs.
         basis: where `percent` comes from.
     """
@@ -68,6 +70,7 @@ class Finding:
     resource: str = ""
     blocks: int = 0
     drops: tuple[int, ...] = ()
+    loops: tuple[int, ...] = ()
     basis: str = "exact"
     place: Place | None = None
     least: float = _NO_GAIN
@@ -154,13 +157,20 @@ class Context:
         return getattr(self.sources.timing, "model", None)
 
     def saving(
-        self, resource: str = "", blocks: int = 0, drops: Sequence[int] = ()
-    ) -> float | None:
+        self, resource: str = "", blocks: int = 0, drops: Sequence[int] = (),
+        loops: Sequence[int] = (),
+    ) -> float | None:  # fmt: skip
         """Percent of the modelled time that goes without a resource's limits, with so many
         resident blocks, or without some instructions; None without a model."""
-        key = (resource, blocks, tuple(drops))
+        key = (resource, blocks, tuple(drops), tuple(loops))
         found: float | None = self.once(key, lambda: self._saving(resource, blocks, drops))
-        return found
+        if found is None or self.model is None or not loops:
+            return found
+        from warplens.analysis.overlap import overlapping
+        from warplens.timing.causes import saved
+
+        most = 100.0 * saved(self.model, overlapping(self.model, drops, loops))
+        return (found + max(found, most)) / 2
 
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
         """What `make` gives, made once for all rules."""
@@ -233,7 +243,7 @@ def _rule(declared: Declared, found: Finding, context: Context, texts: dict[str,
     text, tag = found.text, found.tag
     percent, kind, basis = found.percent, found.kind, found.basis
     if (found.resource or found.blocks or found.drops) and tag == "OPT":
-        saving = context.saving(found.resource, found.blocks, found.drops)
+        saving = context.saving(found.resource, found.blocks, found.drops, found.loops)
         if saving is not None:
             percent, kind, basis = saving, "global", "model"
             if saving < found.least:

@@ -38,6 +38,7 @@ def address_arithmetic(c: Context) -> Iterator[Finding]:
         "a pointer instead of multiplying an index.",
         percent=100.0 * float(executed.sum()) / total,
         drops=tuple(np.flatnonzero(makes & (c.executed > 0)).tolist()),
+        loops=tuple(np.flatnonzero(in_loops).tolist()),
         least=10.0,
         place=place,
     )
