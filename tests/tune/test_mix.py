@@ -1,4 +1,4 @@
-"""Instructions counted in machine code, beside what nvdisasm lists."""
+"""Instructions and their control words read off machine code, beside what nvdisasm lists."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from warplens.session.device import Device
-from warplens.tune.mix import mix, work
+from warplens.tune.mix import alone, least, mix, work
 from warplens.tune.problem import Job
 from warplens.tune.rows import Row, in_order
 
@@ -22,11 +22,15 @@ def test_as_nvdisasm_lists(gpu: str) -> None:
     module = Device(gpu).compile(KERNELS / "memory.cu")
     for image in module.images:
         for name, listed in image.kernels.items():
-            opcodes = [one.opcode for one in listed.instructions if one.opcode != "NOP"]
+            real = [one for one in listed.instructions if one.opcode != "NOP"]
+            opcodes = [one.opcode for one in real]
+            stalls = sum(max(1, one.control.stall) for one in real)
+            waits = sum(one.control.wait_mask != 0 for one in real)
             accesses = sum(bool(MEMORY.match(opcode)) for opcode in opcodes)
             code = image.kernels.cubin.kernels[name].code
 
             assert mix(code) == (len(opcodes), accesses), name
+            assert alone(code) == (stalls, waits), name
     assert module.kernels
 
 
@@ -37,6 +41,21 @@ def test_work() -> None:
 
     assert work(job, 80, 10) == 20 * 100
     assert work(job, 80, 30) == 30 * 100
+
+
+def test_least() -> None:
+    """The slowest of issue, memory, and what two resident warps cannot hide."""
+    job = Job(source="", kernel="k", options=(), grid=(10, 5, 1), block=(33, 1, 1), shared=0,
+              cluster=None)  # fmt: skip
+
+    def cycles(memory: float, waits: float, blocks: float) -> float:
+        return least(job, instructions=80, memory=memory, stalls=100, waits=waits, blocks=blocks,
+                     wait=30)  # fmt: skip
+
+    assert cycles(10, 0, 4) == 20 * 100
+    assert cycles(30, 0, 4) == 30 * 100
+    assert cycles(10, 10, 1) == (100 + 30 * 10) / 2 * 100
+    assert cycles(10, 10, 16) == 20 * 100
 
 
 def test_alike_ones_are_ordered_by_work() -> None:

@@ -74,12 +74,12 @@ def searched(
     jobs = [SPACES[name].problem.job(one) for one in every]
     told = [_facts(space, i, job) for job, i in zip(jobs, rows, strict=True)]
     facts = [learned_from(job, [one]) for job, one in zip(jobs, told, strict=True)]
-    work = [one["work"] for one in told]
+    bounds = [one["least"] for one in told]
     features, few = features_of(every, facts), max(1, len(every) // 20)
     place = {str(one): i for i, one in enumerate(every)}
     losses, losses_in_model = [], []
     for seed in range(SEEDS):
-        strategy, known = Surrogate(every, features, seed, few, work), list[int]()
+        strategy, known = Surrogate(every, features, seed, few, bounds), list[int]()
         while len(known) < few:
             for one in strategy.propose(min(strategy.batch, few - len(known))):
                 known.append(place[str(one)])
@@ -95,14 +95,19 @@ def searched(
 
 def _facts(space: dict[str, Any], index: int, job: Any) -> dict[str, float]:
     """What a search knows of a compiled configuration."""
+    from warplens.gpus.find import find_gpu
     from warplens.occupancy_calculator.occupancy import occupancy
-    from warplens.tune.mix import work
+    from warplens.tune.mix import least, work
 
-    names = ("registers", "local_bytes", "shared_bytes", "code_bytes", "instructions", "memory")
+    names = ("registers", "local_bytes", "shared_bytes", "code_bytes", "instructions", "memory",
+             "stalls", "waits")  # fmt: skip
     known = {name: float(space[name][index]) for name in names}
     fits = occupancy("H200", threads=int(np.prod(job.block)), registers=int(known["registers"]),
                      static_shared=int(known["shared_bytes"]))  # fmt: skip
     known["work"] = work(job, known["instructions"], known["memory"])
+    counted = {name: known[name] for name in ("instructions", "memory", "stalls", "waits")}
+    known["least"] = least(job, **counted, blocks=float(fits.blocks),
+                           wait=float(find_gpu("H200").value("latency.l1_hit")))  # fmt: skip
     return known | {"occupancy": float(fits.occupancy), "blocks": float(fits.blocks)}
 
 

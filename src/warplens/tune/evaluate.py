@@ -17,13 +17,14 @@ from warplens.session.module import Module
 from warplens.session.options import LaunchOptions
 from warplens.toolchain.together import disassemble_together
 from warplens.tune.arguments import resolved
-from warplens.tune.mix import mix, work
+from warplens.tune.mix import alone, least, mix, work
 from warplens.tune.problem import Job
 from warplens.tune.why import explained
 
 TIME = "gpu__time_duration.sum"
 FACTS = ("registers", "local_bytes", "shared_bytes", "code_bytes", "instructions", "memory",
-         "work", "occupancy", "blocks")  # fmt: skip
+         "stalls", "waits", "work", "least", "occupancy", "blocks")  # fmt: skip
+_WAIT = 30.0  # cycles of a load that hits L1, where a GPU's file has none
 _RUN = ("predict", "confirm")  # stages that launch
 _LOOKED_S = 20.0  # of a full run that is looked through for a fault
 
@@ -48,7 +49,8 @@ class Answer:
 
     Attributes:
         facts: registers, local_bytes, shared_bytes, code_bytes, instructions, memory (those that
-            go to it), work (see `mix.work`), occupancy (a fraction) and blocks (of an SM).
+            go to it), stalls and waits (see `mix.alone`), work and least (see there), occupancy (a
+            fraction) and blocks (of an SM).
         metrics: values by name, the time in ns among them.
         arguments: the arrays after a full run.
     """
@@ -100,11 +102,15 @@ def _facts(task: Task) -> dict[str, Any]:
     kernel[job.grid, job.block, 0, job.shared]  # raises what a GPU would refuse
     occupancy = kernel.occupancy(job.block, job.shared)
     code = kernel.code.cubin.kernels[kernel.sass.name].code
-    instructions, memory = mix(code)
+    (instructions, memory), (stalls, waits) = mix(code), alone(code)
+    bound = least(
+        job, instructions=instructions, memory=memory, stalls=stalls, waits=waits,
+        blocks=occupancy.blocks, wait=float(kernel.device.gpu.value("latency.l1_hit", _WAIT)),
+    )  # fmt: skip
     values = (
         kernel.registers, kernel.local_bytes, kernel.static_shared + job.shared, len(code),
-        instructions, memory, work(job, instructions, memory), occupancy.occupancy,
-        occupancy.blocks,
+        instructions, memory, stalls, waits, work(job, instructions, memory), bound,
+        occupancy.occupancy, occupancy.blocks,
     )  # fmt: skip
     return {"facts": dict(zip(FACTS, map(float, values), strict=True))}
 

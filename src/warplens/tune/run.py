@@ -230,7 +230,7 @@ class Search:
         strategy = strategy_of(
             self._strategy, [self.configurations[index] for index in open_],
             lambda: self._features(open_), self._seed, self.evaluations,
-            lambda: self._work(open_),
+            lambda: self._bounds(open_),
         )  # fmt: skip
         left, done = self.evaluations or len(open_), 0
         total = min(left, len(open_))
@@ -264,11 +264,11 @@ class Search:
              for index in indices],
         )  # fmt: skip
 
-    def _work(self, indices: Sequence[int]) -> list[float] | None:
-        """What each one's code has to do, as compiled for the first GPU that launches all."""
+    def _bounds(self, indices: Sequence[int]) -> list[float] | None:
+        """What each one takes at least, as compiled for the first GPU that launches all."""
         for gpu in self.gpus:
             if all(self.rows[gpu, index].facts for index in indices):
-                return [self.rows[gpu, index].facts["work"] for index in indices]
+                return [self.rows[gpu, index].facts["least"] for index in indices]
         return None
 
     def _estimates(self) -> dict[str, Estimates]:

@@ -118,14 +118,14 @@ def _failed() -> Any:
 
 def strategy_of(
     name: str, configurations: Sequence[Configuration], features: Callable[[], Floats], seed: int,
-    most: int | None = None, work: Callable[[], Sequence[float] | None] = lambda: None,
+    most: int | None = None, bounds: Callable[[], Sequence[float] | None] = lambda: None,
 ) -> Strategy:  # fmt: skip
     """The strategy of that name.
 
     Args:
         features: gives a row of numbers for each configuration, for those that learn from them.
         most: how many configurations it may propose at all.
-        work: gives what each configuration's code has to do, for those that begin with the least.
+        bounds: gives what each configuration takes at least, for those that begin with the least.
 
     Raises:
         InputError: there is none, or its package is not installed.
@@ -137,7 +137,7 @@ def strategy_of(
         random.Random(seed).shuffle(mixed)
         return InOrder(mixed)
     if name == "surrogate":
-        return Surrogate(configurations, features(), seed, most, work())
+        return Surrogate(configurations, features(), seed, most, bounds())
     if name in STRATEGIES:
         return Study(configurations, name, seed)
     known = ", ".join(STRATEGIES)

@@ -1,12 +1,14 @@
-"""A search that predicts a part of a large space: trees learn from it what the rest may cost.
+"""A search that predicts a part of a large space and learns from it what the rest may cost.
 
-Half of the first configurations are those whose compiled code has the least to do, in all threads
-of the launch; the others are drawn by lot. Extremely randomised trees (scikit-learn) then learn the
-logarithm of the cost from parameters, launch and compiled facts, and propose what they hold for the
-best; what the timing model says of it is learned, too, until the best stays the best.
+Half of the first configurations are those whose compiled code takes least by a bound of `mix`; the
+others are drawn by lot. Of fewer than 32 predictions a Gaussian process learns the logarithm of the
+cost, of more extremely randomised trees (scikit-learn): from parameters, launch and compiled facts.
+They propose what may cost least; what the timing model says of it is learned, too, until the best
+stays the best. (Trees of ten predictions know few different costs; of many they find factors of a
+few percent that the process smooths out.)
 
 On recorded spaces configurations that lie as far apart as can be made a worse beginning than a lot:
-corners are costly, and tell little of the rest. Work counts loops once, whatever their length;
+corners are costly, and tell little of the rest. The bound counts loops once, whatever their length;
 where they are unrolled it alone finds what is near the best.
 """
 
@@ -24,6 +26,7 @@ import numpy.typing as npt
 
 from warplens.errors import InputError
 from warplens.tune.problem import Job
+from warplens.tune.process import likely_least
 from warplens.tune.space import Configuration, name_of
 
 Floats = npt.NDArray[np.float64]
@@ -118,12 +121,12 @@ def estimates(features: Floats, costs: Mapping[int, float], wanted: Sequence[int
 
 
 class Surrogate:
-    """Proposes those with the least work and a random sample, then what trees hold for the best of
-    the rest."""
+    """Proposes those with the least bound and a random sample, then what of the rest may cost
+    least."""
 
     def __init__(
         self, configurations: Sequence[Configuration], features: Floats, seed: int,
-        most: int | None, work: Sequence[float] | None = None,
+        most: int | None, bound: Sequence[float] | None = None,
     ) -> None:  # fmt: skip
         trees(seed)  # says so if they are not installed
         size = len(configurations)
@@ -131,11 +134,11 @@ class Surrogate:
         if most is not None:
             first = max(2, min(first, most // 2))
         self.batch = first
-        self._next = max(2, first // 3 if most is None else min(first // 3, most // 8))
+        self._next = max(2, first // 3) if most is None else max(1, min(first // 3, most // 16))
         self._configurations, self._features, self._seed = configurations, features, seed
         self._number = {name_of(one): i for i, one in enumerate(configurations)}
         self._open = dict.fromkeys(range(size))
-        self._work = work
+        self._bound = bound
         self._costs: dict[int, float] = {}
         self._best, self._rounds_without_gain = math.inf, 0
         self._is_bounded = most is not None
@@ -151,10 +154,10 @@ class Surrogate:
         return [self._configurations[number] for number in chosen]
 
     def _first(self, count: int) -> list[int]:
-        """Half with the least work, if it is known, the rest by lot."""
+        """Half with the least bound, if it is known, the rest by lot."""
         least: list[int] = []
-        if self._work is not None:
-            least = np.argsort(self._work, kind="stable")[: count // 2].tolist()
+        if self._bound is not None:
+            least = np.argsort(self._bound, kind="stable")[: count // 2].tolist()
         rest = sorted(self._open.keys() - set(least))
         return least + random.Random(self._seed).sample(rest, count - len(least))
 
@@ -169,10 +172,12 @@ class Surrogate:
         if len(self._costs) < 2 or not open_:
             return open_[:most]
         rows = sorted(self._costs)
-        model = trees(self._seed).fit(
-            self._features[rows], np.log([max(self._costs[row], 1e-12) for row in rows])
-        )
-        told = model.predict(self._features[open_])
+        costs = np.maximum([self._costs[row] for row in rows], 1e-12)
+        if len(rows) < _LEAST:
+            told = likely_least(self._features, rows, costs, open_)
+        else:
+            model = trees(self._seed).fit(self._features[rows], np.log(costs))
+            told = model.predict(self._features[open_])
         return [open_[i] for i in np.argsort(told, kind="stable")[:most]]
 
     def learn(self, configuration: Configuration, cost: float | None) -> None:
