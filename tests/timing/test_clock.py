@@ -1,4 +1,4 @@
-"""The clock that matrix instructions leave, against what an H200 kept."""
+"""The clocks that matrix instructions and a board's power leave, against what cards kept."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import statistics
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import warplens as wl
 from warplens.gpus import find_gpu
@@ -25,6 +26,16 @@ __global__ void product(float* out, const unsigned* in) {
     out[threadIdx.x] = c[0];
 }
 __global__ void sum(float* out, const unsigned* in) { out[threadIdx.x] = in[threadIdx.x] + 1.0f; }
+"""
+LOADS = """
+__global__ void power(float* out, const unsigned* in, int n) {
+    float x = in[threadIdx.x], y = x;
+    for (int i = 0; i < n; i++) y = y * x + 1.0f;
+    out[threadIdx.x] = y;
+}
+__global__ void copy(float* out, const unsigned* in, int n) {
+    for (int i = threadIdx.x; i < n; i += 32) out[i] = in[i];
+}
 """
 
 
@@ -60,3 +71,25 @@ def test_a_lower_clock_stays_as_it_is_asked_for() -> None:
         np.zeros(32, np.float32), np.zeros(64, np.uint32)
     )
     assert "1,200 MHz" in " ".join(launch.notes())
+
+
+def test_power_leaves_a_t4_less_than_its_boost_clock_under_arithmetic() -> None:
+    module, notes = wl.Device("T4", clock="boost").compile(LOADS), {}
+    for name in ("power", "copy"):
+        arrays = np.zeros(64, np.float32), np.zeros(64, np.uint32)
+        notes[name] = " ".join(module[name][1, 32](*arrays, np.int32(64)).notes())
+    assert "900 MHz that the board's power leaves arithmetic" in notes["power"]
+    assert "1,590 MHz:" in notes["copy"]
+
+
+@pytest.mark.parametrize(
+    ("name", "lanes", "reached", "share"),
+    [("T4", 2560, (4.17, 4.43), (0.9, 0.95)), ("L4", 7424, (10.66, 11.11), (0.64, 0.68))],
+)
+def test_clock_under_load_gives_the_rates_that_others_measured(
+    name: str, lanes: int, reached: tuple[float, float], share: tuple[float, float]
+) -> None:
+    """TFLOP/s of PyTorch's large products, a known part of what all lanes do at that clock."""
+    peak = 2e-6 * lanes * find_gpu(name).load_clock_mhz
+    assert share[0] * peak < reached[1]
+    assert reached[0] < share[1] * peak

@@ -139,6 +139,11 @@ class GpuSpec:
         """The SM clock that matrix instructions leave: the boost clock if no lower one is known."""
         return float(self.value("clock.tensor_mhz", self.boost_clock_mhz))
 
+    @property
+    def load_clock_mhz(self) -> float:
+        """The SM clock that the board's power leaves arithmetic: the boost clock if not known."""
+        return float(self.value("clock.load_mhz", self.boost_clock_mhz))
+
     def clock_mhz(self, clock: str | float = "base") -> float:
         """The SM clock in MHz for "base", "boost" or a number of MHz."""
         if clock == "base":

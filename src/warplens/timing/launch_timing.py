@@ -12,7 +12,7 @@ from warplens.result import ScheduleWindow
 from warplens.timing.ablate import AblationTable, ablate, saving, tail_saving
 from warplens.timing.answers import Answers
 from warplens.timing.causes import CAUSES, saving_without
-from warplens.timing.clock import is_lowered
+from warplens.timing.clock import why_lowered
 from warplens.timing.model import Model
 from warplens.timing.pm_sampling import PmSampling, Sampled
 from warplens.timing.question import Question
@@ -124,7 +124,7 @@ class LaunchTiming:
         """How the time was found, for reports."""
         trace, q = self.sample.trace, self.question
         blocks = f"{len(trace.blocks):,} of {count(q.blocks, 'block')} replayed on one SM"
-        why = " that matrix instructions leave" if is_lowered(q.gpu, q.kernel, q.clock_mhz) else ""
+        why = why_lowered(q.gpu, q.kernel, q.clock_mhz)
         note = f"Times are modelled at an SM clock of {number(q.clock_mhz)} MHz{why}: {blocks}."
         if q.held:
             held = sum(one.share * one.nbytes for one in q.held)
