@@ -1,9 +1,10 @@
 """Predicts a public ladder of matrix multiplications and compares it with its published rates.
 
 The kernels are read from a clone of github.com/siboehm/SGEMM_CUDA, whose README prints GFLOP/s of
-each on an RTX A6000 at an unknown clock. One factor, the same for all, stands for that clock.
+each on an RTX A6000 at an unknown clock. One factor, the same for all, stands for that clock. They
+are those of the commit that brought the table: later ones launch double buffering with other tiles.
 
-    python validation/sgemm_ladder.py FOLDER [--gpu "RTX A6000"]
+    python validation/sgemm_ladder.py FOLDER [--gpu "RTX A6000"] [--clock boost]
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import warplens as wl
 from warplens.validation.measured import spearman
 
 SIZE = 4096
+COMMIT = "4820c609a1078e63c35c660107836fb022679fd9"
 TILED = "128, 128, 8, 8, 8"
 # number in the README: its file, kernel with what follows from the runner, width and height of a
 # block's tile, threads
@@ -38,32 +40,32 @@ STEPS: dict[int, tuple[str, str, int, int, tuple[int, ...]]] = {
     10: ("10_kernel_warptiling", "sgemmWarptiling<128, 128, 16, 64, 64, 4, 8, 4, 128>", 128, 128,
          (128,)),
     11: ("11_kernel_double_buffering",
-         "sgemmDoubleBuffering<128, 256, 16, 128, 32, 1, 8, 8, 256>", 256, 128, (256,)),
+         "sgemmDoubleBuffering<64, 128, 16, 32, 32, 2, 4, 4, 256>", 128, 64, (256,)),
 }  # fmt: skip
 PREFIX = "#define CEIL_DIV(M, N) (((M) + (N) - 1) / (N))\ntypedef unsigned uint;\n"
 
 
 def text_of(folder: Path, path: str) -> str:
-    """A file of the newest commit of a clone, bare or not, without what only hosts include."""
-    shown = subprocess.run(["git", "-C", folder, "show", f"HEAD:{path}"],
+    """A file of the commit in a clone, bare or not, without what only hosts include."""
+    shown = subprocess.run(["git", "-C", folder, "show", f"{COMMIT}:{path}"],
                            capture_output=True, text=True, check=True).stdout  # fmt: skip
     return re.sub(r"#include <(?!cuda_runtime).*|#pragma once", "", shown)
 
 
 def published(folder: Path) -> dict[int, float]:
     """GFLOP/s by kernel, of the README's table."""
-    rows = re.findall(r"\| (\d+): .*?\| +`([\d.]+)`", text_of(folder, "README.md"))
+    rows = re.findall(r"\| (\d+): .*?\| +([\d.]+) ", text_of(folder, "README.md"))
     return {int(number): float(rate) for number, rate in rows}
 
 
-def predicted(folder: Path, gpu: str, step: int) -> float:
-    """GFLOP/s of a step on a GPU at its boost clock."""
+def predicted(folder: Path, device: wl.Device, step: int) -> float:
+    """GFLOP/s of a step."""
     file, kernel, width, height, block = STEPS[step]
     text = PREFIX + text_of(folder, f"src/kernels/{file}.cuh")
     if step == 11:  # included behind the file that says it
         text = "const int WARPSIZE = 32;\n" + text
     names = [kernel] if "<" in kernel else []
-    module = wl.Device(gpu).compile(text, name_expressions=names)
+    module = device.compile(text, name_expressions=names)
     grid = SIZE // width, SIZE // height
     matrix = np.zeros((SIZE, SIZE), np.float32)
     one = np.int32(SIZE), np.int32(SIZE), np.int32(SIZE), np.float32(1)
@@ -77,10 +79,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--gpu", default="RTX A6000")
+    parser.add_argument("--clock", default="boost", help="base, boost or MHz (default: boost)")
     arguments = parser.parse_args()
+    clock = arguments.clock if arguments.clock.isalpha() else float(arguments.clock)
+    device = wl.Device(arguments.gpu, clock=clock)
     truth = published(arguments.folder)
     steps = sorted(STEPS.keys() & truth.keys(), key=lambda step: truth[step])
-    mine = {step: predicted(arguments.folder, arguments.gpu, step) for step in steps}
+    mine = {step: predicted(arguments.folder, device, step) for step in steps}
     factor = statistics.median(mine[step] / truth[step] for step in steps)
     print(f"factor {factor:.3f}")
     for step in steps:
