@@ -84,7 +84,10 @@ def test_power_leaves_a_t4_less_than_its_boost_clock_under_arithmetic() -> None:
 
 @pytest.mark.parametrize(
     ("name", "lanes", "reached", "share"),
-    [("T4", 2560, (4.17, 4.43), (0.9, 0.95)), ("L4", 7424, (10.66, 11.11), (0.64, 0.68))],
+    [
+        ("T4", 2560, (4.17, 4.43), (0.9, 0.95)), ("L4", 7424, (10.66, 11.11), (0.64, 0.68)),
+        ("RTX A6000", 10752, (23.8, 23.9), (0.64, 0.68)),
+    ],
 )
 def test_clock_under_load_gives_the_rates_that_others_measured(
     name: str, lanes: int, reached: tuple[float, float], share: tuple[float, float]

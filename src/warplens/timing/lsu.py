@@ -185,7 +185,7 @@ def _serve(sm: Record, sub: Record, sets: Records, spec: Record, inst: Record, t
         sm.looked_up[sm.next_looked_up] = max(begin, sm.data_free)
         sm.next_looked_up = (sm.next_looked_up + 1) % MAX_HELD
         done = _load(sm, sets, spec, inst, trace, index, space, first, count, passes,
-                     lanes * size if size < 4 else 0, begin, now)  # fmt: skip
+                     lanes * size, size < 4, begin, now)  # fmt: skip
         whole = max(int(sm.tag_free - begin), passes, (lanes * size + 127) // 128)
         done = max(done, spec.l1_hit + shared.back(sub, spec, shared.FROM_L1, whole, begin))
     _push_back(sm, spec)
@@ -219,12 +219,14 @@ def _push_back(sm: Record, spec: Record) -> None:
 
 
 @stage
-def _data_path(sm: Record, spec: Record, sectors: int, passes: int, filled: int,
+def _data_path(sm: Record, spec: Record, sectors: int, passes: int, n_bytes: int, filled: int,
                begin: float) -> float:  # fmt: skip
     """When an access has passed L1's data: in so many passes through its banks (0: not known,
-    as its sectors need), as many lanes at a time as the SM has load/store units, and before them
-    the sectors that misses bring in, which take the same path."""
-    wanted = float(passes) if passes else sectors * 32 / spec.l1_bytes_per_cycle
+    as its sectors need), `n_bytes` as fast as L1 gives them, as many lanes at a time as the SM has
+    load/store units, and before them the sectors that misses bring in, which take the same path."""
+    wanted = sectors * 32 / spec.l1_bytes_per_cycle
+    if passes:
+        wanted = max(float(passes), min(n_bytes, sectors * 32) / spec.l1_bytes_per_cycle)
     cycles = max(spec.lsu_interval, wanted)
     cycles += filled * 32 / spec.l1_bytes_per_cycle
     start = max(begin, sm.data_free)
@@ -235,8 +237,8 @@ def _data_path(sm: Record, spec: Record, sectors: int, passes: int, filled: int,
 
 @stage
 def _load(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, index: int,
-          space: int, first: int, count: int, passes: int, narrow: int, begin: float,
-          now: int) -> float:  # fmt: skip
+          space: int, first: int, count: int, passes: int, n_bytes: int, narrow: bool,
+          begin: float, now: int) -> float:  # fmt: skip
     done, total, hits, missing, banks = 0.0, 0, 0, 0, 0
     for i in range(count):
         line, sectors = trace.lines[first + i] >> 4, trace.lines[first + i] & 15
@@ -270,9 +272,9 @@ def _load(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, i
     _note(sm, 2 if space == LOCAL else 0, total, hits)
     if inst.depth == COPY and inst.passes_l1:  # what comes goes to shared memory by itself
         return float(max(done, begin + spec.l1_hit))
-    if narrow and total > (narrow + 31) // 32:  # bytes that straddle sectors
+    if narrow and total > (n_bytes + 31) // 32:  # bytes that straddle sectors
         passes = max(passes, int(spec.l1_narrow))
-    busy = _data_path(sm, spec, total, passes, total - hits, begin)
+    busy = _data_path(sm, spec, total, passes, n_bytes, total - hits, begin)
     return float(max(done, busy + spec.l1_hit))
 
 
@@ -307,7 +309,7 @@ def _store(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, sp
             gone = l2.store(sm, spec, trace, first + i, partial, narrow, begin + i)
             done = max(done, gone)
     _note(sm, 3 if space == LOCAL else 1, total, hits)
-    _data_path(sm, spec, total, 0, 0, begin)
+    _data_path(sm, spec, total, 0, 0, 0, begin)
     if longer > 0.0:  # sectors leave one by one; what is written in part takes its time
         sm.data_free += longer + total * (1.0 - 32 / spec.l1_bytes_per_cycle)
     return done
