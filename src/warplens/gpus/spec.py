@@ -141,8 +141,8 @@ class GpuSpec:
 
     @property
     def load_clock_mhz(self) -> float:
-        """The SM clock that the board's power leaves arithmetic: the boost clock if not known."""
-        return float(self.value("clock.load_mhz", self.boost_clock_mhz))
+        """The most that the board's power leaves arithmetic: no limit if none is known."""
+        return float(self.value("clock.load_mhz", float("inf")))
 
     def clock_mhz(self, clock: str | float = "base") -> float:
         """The SM clock in MHz for "base", "boost" or a number of MHz."""

@@ -29,7 +29,7 @@ def why_lowered(gpu: GpuSpec, kernel: SassKernel, clock_mhz: float) -> str:
     """What a clock is, in words for a report: empty if nothing but what was asked for."""
     if clock_mhz == gpu.tensor_clock_mhz < gpu.boost_clock_mhz and _multiplies(kernel):
         return " that matrix instructions leave"
-    if clock_mhz == gpu.load_clock_mhz < gpu.boost_clock_mhz and _calculates(kernel):
+    if clock_mhz == gpu.load_clock_mhz and _calculates(kernel):
         return " that the board's power leaves arithmetic"
     return ""
 

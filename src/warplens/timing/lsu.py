@@ -222,13 +222,13 @@ def _push_back(sm: Record, spec: Record) -> None:
 def _data_path(sm: Record, spec: Record, sectors: int, passes: int, n_bytes: int, filled: int,
                begin: float) -> float:  # fmt: skip
     """When an access has passed L1's data: in so many passes through its banks (0: not known,
-    as its sectors need), `n_bytes` as fast as L1 gives them, as many lanes at a time as the SM has
-    load/store units, and before them the sectors that misses bring in, which take the same path."""
-    wanted = sectors * 32 / spec.l1_bytes_per_cycle
-    if passes:
-        wanted = max(float(passes), min(n_bytes, sectors * 32) / spec.l1_bytes_per_cycle)
+    as its sectors need), as many lanes at a time as the SM has load/store units, and before them
+    the sectors that misses bring in, which take the same path, but not the way back, on which
+    `n_bytes` go at L1's rate."""
+    wanted = float(passes) if passes else sectors * 32 / spec.l1_bytes_per_cycle
     cycles = max(spec.lsu_interval, wanted)
     cycles += filled * 32 / spec.l1_bytes_per_cycle
+    cycles = max(cycles, min(n_bytes, sectors * 32) / spec.l1_bytes_per_cycle)
     start = max(begin, sm.data_free)
     sm.data_free = start + cycles
     sm.data_cycles += cycles
