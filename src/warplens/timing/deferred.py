@@ -17,7 +17,7 @@ import struct
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -103,15 +103,10 @@ class _Kept:
         constants = image.banks[_CONSTANT_BANK].copy()
         return cls(buffer=buffer, contents=tuple(contents), constants=constants)
 
-    def digests(self) -> list[bytes]:
-        """Of each content, the constants last."""
-        return [digest(c) for c in (*self.contents, self.constants)]
 
-
-def _digests_of(segments: tuple[Segment, ...], image: ModuleImage) -> list[bytes]:
-    """What `_Kept.digests` would give, without a copy."""
-    held = [digest(s.buffer) for s in segments]
-    return [*held, digest(image.banks[_CONSTANT_BANK])]
+def _digests_of(contents: Iterable[Bytes], constants: Bytes) -> list[bytes]:
+    """Of what each array holds, and of the constants, the last."""
+    return [digest(one) for one in (*contents, constants)]
 
 
 class Deferred:
@@ -129,7 +124,8 @@ class Deferred:
         self._digests: list[bytes] | None = [] if is_blind else None
         self._known: LaunchTiming | None = None
         if not is_blind and _is_traced(self._shape()):  # perhaps with the same data: then no copy
-            self._digests = _digests_of(segments, image)
+            constants = image.banks[_CONSTANT_BANK]
+            self._digests = _digests_of((s.buffer for s in segments), constants)
             self._known = _known(self._key())
         is_kept = not is_blind and self._known is None
         self._kept = _Kept.of(segments, image) if is_kept else None
@@ -150,7 +146,7 @@ class Deferred:
                 return self._timing
             if self._digests is None:
                 assert self._kept is not None
-                self._digests = self._kept.digests()
+                self._digests = _digests_of(self._kept.contents, self._kept.constants)
             key = self._key()
             known = self._known or _known(key)
             found = self._take() if known is None else known.again(self._options.over_time)

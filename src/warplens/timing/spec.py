@@ -108,7 +108,7 @@ class Machine:
             "barrier_latency": latency["syncthreads"],
             "barrier_arrival": value("issue.barrier_arrival_cycles", 2.0),
             "fence_latency": latency["fence"],
-            **{name: value(f"copies.{name}_cycles", usual) for name, usual in _COPIES.items()},
+            **{name: value(f"copies.{name}_cycles", 0.0) for name in _COPIES},
             "branch_latency": latency["branch"],
             "sources_load": latency["load_sources_read"],
             "sources_store": latency["store_sources_read"],
@@ -197,13 +197,12 @@ class Machine:
         }
 
 
-# of copies and mbarriers, where a chip's file says nothing
-_COPIES = {
-    "copy_start": 0.0, "copy_line": 1.0, "copy_sector": 0.2965,
-    "copy_stored_line": 2.0, "copy_read": 32.0, "copy_told": -20.0,
-    "copy_stored": 20.0, "phase_arrival": 20.0, "phase_wake": 20.0, "phase_check": 13.0,
-    "cluster_latency": 70.0, "distant_latency": 165.0,
-}  # fmt: skip
+# of bulk and tensor copies, mbarriers and other blocks' shared memory; 0 where a chip has none
+_COPIES = (
+    "copy_start", "copy_line", "copy_sector", "copy_stored_line", "copy_read", "copy_told",
+    "copy_stored", "phase_arrival", "phase_wake", "phase_check", "cluster_latency",
+    "distant_latency",
+)  # fmt: skip
 
 
 def _entries(gpu: GpuSpec, key: str) -> int:
