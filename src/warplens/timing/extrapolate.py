@@ -21,11 +21,14 @@ _LAST_FREE = (
     "port_free", "port_write_free",
 )  # fmt: skip
 # Of a block's time: from the end of the mean SM to that of the last, in launches of the tuning half
-# of two public suites on an H200. Of no more blocks than SMs, and of up to IN_STEP waves, in
-# proportion to how much of it is waiting for memory: a dozen lie between 0.02 and 0.06 of it, 28
-# between 0.05 and 0.5. After more waves 0.04 to 0.1 (asynchronous copies, multiplications), 0.2 to
-# 0.4 where more than a quarter is waiting.
-FEW_APART, SM_APART, LATE_APART, UNEVEN_APART = 0.04, 0.2, 0.3, 0.08
+# of two public suites on an H200. Of no more blocks than SMs, in proportion to how much of it is
+# waiting for memory. After more than IN_STEP waves 0.04 to 0.1 (asynchronous copies,
+# multiplications), 0.2 to 0.4 where more than a quarter is waiting.
+FEW_APART, LATE_APART, UNEVEN_APART = 0.04, 0.3, 0.08
+# Of up to IN_STEP waves it grows with the root of what a block waits for memory, as sums of waits
+# that are independent of each other do: 15 to 28 times the root in 14 of 21 such launches there,
+# of blocks of 1,300 to 100,000 cycles.
+_ROOT_APART = 19.0
 _LATE_WAITS, _LEAST_APART = 0.3, 0.04
 
 
@@ -75,7 +78,10 @@ def extrapolate(question: Question, replay: Replay, active_sms: int,
 
     most = most_of_an_sm(question, active_sms)
     mean = cycles(share)
-    busiest = cycles(most) + _apart(replay, _part_apart(share, question.resident))
+    apart = _apart(replay, _part_apart(share, question.resident))
+    if share <= IN_STEP * question.resident:
+        apart = max(apart, _ROOT_APART * _waited(replay) ** 0.5)
+    busiest = cycles(most) + apart
     if not n:  # blocks so long that none ended
         busiest, mean = most * mean_work / rate, max(1.0, share) * mean_work / rate
         tail = pace.tail if pace and share > IN_STEP * question.resident else 0.0
@@ -85,7 +91,7 @@ def extrapolate(question: Question, replay: Replay, active_sms: int,
     # Reductions and stores that nobody waits for are still on their way when the last warp ends.
     busy = max(float(replay.sm[name]) for name in _LAST_FREE)
     left = max(busy, float(replay.sm["slowest_slice"])) - replay.cycles
-    overhead += max(0.0, left) if n else 0.0
+    overhead += max(0.0, left - (busiest - mean)) if n else 0.0
     active = mean * _active_share(replay) * active_sms / question.gpu.sm_count
     many = share > IN_STEP * question.resident
     living = _living(replay) if many and (pace or of_one_wave) else 0.0
@@ -110,11 +116,23 @@ def _apart(replay: Replay, part: Callable[[float], float]) -> float:
     n = replay.blocks
     if not n:
         return 0.0
-    done = replay.counts.done[:n]
+    life = _life(replay)
+    return part(_waited(replay) / life) * life
+
+
+def _life(replay: Replay) -> float:
+    """The mean cycles of a replayed block."""
+    done = replay.counts.done[: replay.blocks]
+    return max(1.0, float((done[:, 0] - done[:, 2]).mean()))
+
+
+def _waited(replay: Replay) -> float:
+    """The mean cycles for which a replayed block waits for memory."""
+    if not replay.blocks:
+        return 0.0
     time = replay.counts.stalls.sum(axis=0).astype(np.float64)
     waited = float(time[REASONS.index("long_scoreboard")]) - float(replay.sm["phase_waits"])
-    waits = max(0.0, waited) / max(1.0, float(time.sum()))
-    return part(waits) * float((done[:, 0] - done[:, 2]).mean())
+    return max(0.0, waited) / max(1.0, float(time.sum())) * _life(replay)
 
 
 def _part_apart(share: float, resident: int) -> Callable[[float], float]:
@@ -122,7 +140,7 @@ def _part_apart(share: float, resident: int) -> Callable[[float], float]:
     if share <= 1.0:
         return lambda waits: FEW_APART * waits
     if share <= IN_STEP * resident:
-        return lambda waits: max(_LEAST_APART, SM_APART * min(waits, _LATE_WAITS))
+        return lambda waits: _LEAST_APART
     return lambda waits: max(_LEAST_APART, LATE_APART * min(1.0, waits / _LATE_WAITS))
 
 

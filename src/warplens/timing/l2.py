@@ -151,7 +151,7 @@ def store(sm: Record, spec: Record, trace: Trace, place: int, partial: int, narr
     if spec.ideal & IDEAL_L2:
         return begin
     back = (sectors - old) * spec.dram_write_share
-    cost = (sectors + back * (spec.l2_fill - 1.0)) * 32 / spec.l2_rate
+    cost = (sectors * spec.l2_stored + back * spec.l2_back) * 32 / spec.l2_rate
     sm.l2_free = max(sm.l2_free, begin - spec.apart) + max(spec.l2_request, cost)
     sm.port_write_free = max(begin, sm.port_write_free) + sectors * 32 / spec.port_write_rate
     shared = max(sm.l2_write_free, begin - spec.apart, sm.dram_write_free - spec.dram_held)

@@ -145,6 +145,7 @@ class Machine:
         port_write = float(value("l2.sm_write_bytes_per_cycle"))
         # What keeps a slice busy takes as long as reading so many bytes: wide caches do more of it.
         l2_share = sms / float(gpu.l2_read_bytes_per_cycle)
+        fill = float(value("l2.fill_cost", 2.0))
         read, copy = float(value("dram.read_fraction")), float(value("dram.copy_fraction"))
         return {
             "agu_interval": value("issue.memory_cycles_per_instruction"),
@@ -167,7 +168,9 @@ class Machine:
             "port_write_rate": port_write,
             "apart": value("l2.apart_cycles"),
             "l2_request": value("l2.request_cycles"),
-            "l2_fill": value("l2.fill_cost", 2.0),
+            "l2_fill": fill,
+            "l2_stored": value("l2.store_cost", 1.0),
+            "l2_back": value("l2.write_back_cost", fill - 1.0),
             "l2_partial": value("l2.partial_write_bytes") * l2_share,
             "l2_partial_line": value("l2.partial_line_bytes") * l2_share,
             "l2_narrow": value("l2.narrow_write_cost"),

@@ -74,7 +74,8 @@ SPEC = np.dtype([
     ("dram_spread", "f8"),  # cycles from the shortest latency to the mean
     ("dram_read_piece", "f8"), ("dram_write_piece", "f8"),  # bytes' worth of opening a row
     ("l2_request", "f8"),  # cycles that a request takes of the SM's way to L2 at least
-    ("l2_fill", "f8"),  # sectors' worth of L2 time that a sector from or to DRAM takes
+    ("l2_fill", "f8"),  # sectors' worth of L2 time that a sector from DRAM takes,
+    ("l2_stored", "f8"), ("l2_back", "f8"),  # one that is written, and one that goes to DRAM
     # cycles of a sector that a store writes in part, and of each line with such sectors
     ("l2_partial", "f8"), ("l2_partial_line", "f8"),
     ("l2_narrow", "f8"),  # times that, of stores that write words in part
