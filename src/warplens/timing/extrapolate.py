@@ -27,8 +27,9 @@ _LAST_FREE = (
 FEW_APART, LATE_APART, UNEVEN_APART = 0.04, 0.3, 0.08
 # Of up to IN_STEP waves it grows with the root of what a block waits for memory, as sums of waits
 # that are independent of each other do: 15 to 28 times the root in 14 of 21 such launches there,
-# of blocks of 1,300 to 100,000 cycles.
-_ROOT_APART = 19.0
+# of blocks of 1,300 to 100,000 cycles on 132 SMs; the largest of n such sums with the root of
+# log n.
+_ROOT_APART = 8.6
 _LATE_WAITS, _LEAST_APART = 0.3, 0.04
 
 
@@ -80,7 +81,7 @@ def extrapolate(question: Question, replay: Replay, active_sms: int,
     mean = cycles(share)
     apart = _apart(replay, _part_apart(share, question.resident))
     if share <= IN_STEP * question.resident:
-        apart = max(apart, _ROOT_APART * _waited(replay) ** 0.5)
+        apart = max(apart, _ROOT_APART * float(_waited(replay) * np.log(active_sms)) ** 0.5)
     busiest = cycles(most) + apart
     if not n:  # blocks so long that none ended
         busiest, mean = most * mean_work / rate, max(1.0, share) * mean_work / rate
