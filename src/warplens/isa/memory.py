@@ -95,13 +95,13 @@ def ldgsts() -> None:
     """Copy 4, 8 or 16 bytes a lane from global to shared memory (cp.async)."""
 
 
-@op("LDSM", role="load_matrix", mods="16 8 M88 MT88 M832 M816 2 4 1 T", sig="<-", pipe="lsu",
-    latency="shared_load", category="memory")  # fmt: skip
+@op("LDSM", role="load_matrix", sig="<-", pipe="lsu", latency="shared_load", category="memory",
+    mods="16 8 M88 MT88 M832 M816 2 4 1 T U4x16P64TO8 U6x16P32TO8 MT1616")  # fmt: skip
 def ldsm() -> None:
-    """Load 8x8 matrices of 16-bit elements from shared memory (ldmatrix)."""
+    """Load matrices of elements of 16, 8, 6 or 4 bits from shared memory (ldmatrix)."""
 
 
-@op("STSM", role="store_matrix", mods="16 8 M88 MT88 2 4 1 T", sig="<-", pipe="lsu",
+@op("STSM", role="store_matrix", mods="16 8 M88 MT88 2 4 1 T MT168", sig="<-", pipe="lsu",
     latency="shared_store", category="memory")  # fmt: skip
 def stsm() -> None:
-    """Store 8x8 matrices of 16-bit elements to shared memory (stmatrix)."""
+    """Store matrices of elements of 16 or 8 bits to shared memory (stmatrix)."""

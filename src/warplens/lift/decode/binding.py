@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from warplens.isa.matrix_moves import matrices_of
 from warplens.isa.table import Kind, Op
 from warplens.isa.tensor_memory import registers_of as tensor_memory_registers
 from warplens.isa.texture import Sample, query_of, sample_of, surface_of
@@ -162,6 +163,14 @@ def is_wide_address(inst: Instruction, mem: Mem) -> bool:
     return mem.wide or "E" in inst.modifiers
 
 
+def _matrix_registers(inst: Instruction) -> int:
+    """Registers of a lane's parts of matrices."""
+    try:
+        return matrices_of(inst).registers
+    except ValueError as error:
+        raise BindingError(str(error)) from error
+
+
 def _role_effects(inst: Instruction, op: Op) -> tuple[list[int], list[int]]:
     reads: list[int] = []
     writes: list[int] = []
@@ -176,7 +185,7 @@ def _role_effects(inst: Instruction, op: Op) -> tuple[list[int], list[int]]:
         elif role == "lepc":
             n = 2
         elif role == "load_matrix":
-            n = next((int(m) for m in inst.modifiers if m in ("2", "4")), 1)
+            n = _matrix_registers(inst)
         while operands and isinstance(operands[0], Pred | UPred):
             writes += _keys(operands.pop(0), 1)
         if operands and isinstance(operands[0], Reg | UReg):
@@ -221,7 +230,7 @@ def _role_effects(inst: Instruction, op: Op) -> tuple[list[int], list[int]]:
         elif role in ("ret", "brx", "call", "brxu", "mbarrier_init"):
             reads += _keys(operand, 2)
         elif role == "store_matrix":
-            reads += _keys(operand, next((int(m) for m in inst.modifiers if m in "24"), 1))
+            reads += _keys(operand, _matrix_registers(inst))
         else:
             cas = role == "atomic" and "CAS" in inst.modifiers
             reads += _keys(operand, 2 * size if cas else max(size, 1))
