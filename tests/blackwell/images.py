@@ -26,14 +26,14 @@ def _swizzled(place: Array, layout: int) -> Array:
 
 
 def along_k(rows: Array, layout: int, start: int) -> tuple[Array, int]:
-    """Rows of 32 bytes; neighbouring rows stand in groups of eight. Image and descriptor."""
+    """Rows of 32 or 64 bytes; neighbours stand in groups of eight. Image and descriptor."""
     width, _ = LAYOUTS[layout]
-    n = len(rows)
-    row, byte = np.indices((n, 32))
+    n, length = rows.shape
+    row, byte = np.indices((n, length))
     leading, stride = (16 * n, 128) if layout == 0 else (16, 8 * width)
     inner = byte // 16 * leading + byte % 16 if layout == 0 else byte
     place = start + row // 8 * stride + row % 8 * width + inner
-    size = 32 * n if layout == 0 else width * n
+    size = length * n if layout == 0 else width * n
     return _filled(rows, place, start, size, layout), descriptor(start, leading, stride, layout)
 
 

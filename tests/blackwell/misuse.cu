@@ -89,7 +89,7 @@ KERNEL(no_such_shape) {
     give(base);
 }
 KERNEL(sparse) {
-    if (threadIdx.x == 0) multiply(base, MATRIX, MATRIX, SHAPE | 4), commit(barrier);
+    if (threadIdx.x == 0) multiply(base, MATRIX, MATRIX, SHAPE | 6), commit(barrier);
     wait(barrier);
     give(base);
 }

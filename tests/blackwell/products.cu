@@ -2,7 +2,7 @@
 // back. `a` and `b` are descriptors relative to the dynamic shared memory (a: or an address).
 struct Operands {
     unsigned long long a, b;
-    unsigned descriptor, adds, d, scale_a, scale_b, masks[4];
+    unsigned descriptor, adds, d, scale_a, scale_b, masks[4], metadata;
 };
 
 __device__ unsigned place_of(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
@@ -65,6 +65,8 @@ __device__ void end(unsigned base, unsigned long long *barrier, unsigned *after)
 #define SHARED(FORM) asm volatile(COUNTS FORM " [%4], %0, %1, %2, p;}" ::"l"(a), GIVEN : "memory")
 #define MEMORY(FORM) asm volatile(COUNTS FORM " [%4], [%0], %1, %2, p;}" ::"r"(from), GIVEN : "memory")
 #define SCALED(FORM) asm volatile(COUNTS FORM " [%4], %0, %1, %2, [%5], [%6], p;}" ::"l"(a), GIVEN, "r"(sa), "r"(sb) : "memory")
+#define SPARSE(FORM) asm volatile(COUNTS ".sp" FORM " [%4], %0, %1, [%5], %2, p;}" ::"l"(a), GIVEN, "r"(base + o.metadata) : "memory")
+#define SPARSE_SCALED(FORM) asm volatile(COUNTS ".sp" FORM " [%4], %0, %1, [%7], %2, [%5], [%6], p;}" ::"l"(a), GIVEN, "r"(sa), "r"(sb), "r"(base + o.metadata) : "memory")
 
 KERNEL(f16, SHARED(".cta_group::1.kind::f16"))
 KERNEL(tf32, SHARED(".cta_group::1.kind::tf32"))
@@ -81,6 +83,17 @@ KERNEL(mxf4, SCALED(".cta_group::1.kind::mxf4.block_scale.scale_vec::2X"))
 KERNEL(mxf4nvf4, SCALED(".cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::2X"))
 KERNEL(nvf4, SCALED(".cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::4X"))
 KERNEL(f16_masked, asm volatile(COUNTS ".cta_group::1.kind::f16 [%4], %0, %1, %2, {%5, %6, %7, %8}, p;}" ::"l"(a), GIVEN, "r"(o.masks[0]), "r"(o.masks[1]), "r"(o.masks[2]), "r"(o.masks[3]) : "memory"))
+KERNEL(sparse_f16, SPARSE(".cta_group::1.kind::f16"))
+KERNEL(sparse_tf32, SPARSE(".cta_group::1.kind::tf32"))
+KERNEL(sparse_f8f6f4, SPARSE(".cta_group::1.kind::f8f6f4"))
+KERNEL(sparse_mxf8f6f4, SPARSE_SCALED(".cta_group::1.kind::mxf8f6f4.block_scale.scale_vec::1X"))
+KERNEL(sparse_mxf4, SPARSE_SCALED(".cta_group::1.kind::mxf4.block_scale.scale_vec::2X"))
+KERNEL(sparse_nvf4, SPARSE_SCALED(".cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::4X"))
+KERNEL(sparse_f16_memory, asm volatile(COUNTS ".sp.cta_group::1.kind::f16 [%4], [%0], %1, [%5], %2, p;}" ::"r"(from), GIVEN, "r"(base + o.metadata) : "memory"))
+#ifdef OF_SM_100
+KERNEL(sparse_i8, SPARSE(".cta_group::1.kind::i8"))
+#endif
+KERNEL(shift, asm volatile("tcgen05.shift.cta_group::1.down [%0];" ::"r"(d) : "memory"))
 #define COPY(NAME, FORM) KERNEL(NAME, asm volatile("tcgen05.cp.cta_group::1." FORM " [%0], %1;" ::"r"(d), "l"(b) : "memory"))
 COPY(copy_128x256b, "128x256b")
 COPY(copy_4x256b, "4x256b")

@@ -25,7 +25,7 @@ CASES = {
     "of_hopper": "matrix descriptor 0x[0-9a-f]{16} is not one that is understood",
     "no_such_type": "names a type or form",
     "no_such_shape": "names a shape",
-    "sparse": "sparse products in tensor memory",
+    "sparse": "where its metadata lie is not known",
     "from_lane_16": "lane 16, column 0 is not where",
 }
 

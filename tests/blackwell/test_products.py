@@ -30,17 +30,20 @@ def module(architecture: str = "100a") -> Any:
 
 def run(name: str, image: Array, a: int, b: int, idesc: int, before: Array, *, adds: int = 1,
         d: int = 0, scales: tuple[int, int] = (0, 0), masks: tuple[int, ...] = (0, 0, 0, 0),
-        architecture: str = "100a") -> Array:  # fmt: skip
-    """All cells afterwards: 128 lanes, 512 columns."""
+        metadata: int = 0, architecture: str = "100a", is_checked: bool = False,
+        ) -> Array:  # fmt: skip
+    """All cells afterwards: 128 lanes, 512 columns. Under the sanitizers, which find nothing?"""
     image = np.concatenate([image, np.zeros(-len(image) % 16, np.uint8)])
     after = np.zeros((128, 512), np.uint32)
     start = np.zeros((128, 512), np.uint32)
     start[:, : before.shape[1]] = before
-    operands = struct.pack("<QQ9I4x", a, b, idesc, adds, d, *scales, *masks)
+    operands = struct.pack("<QQ10I", a, b, idesc, adds, d, *scales, *masks, metadata)
     kernel = module(architecture)[name]
-    kernel[1, 128, 0, len(image) + 1024](
+    runs = kernel.sanitize if is_checked else kernel
+    report = runs[1, 128, 0, len(image) + 1024](
         image.view(np.uint32), len(image) // 16, operands, start, after
     )
+    assert not is_checked or not report.findings
     return after
 
 

@@ -15,7 +15,7 @@ from warplens.errors import Unsupported
 SOURCE = Path(__file__).parent / "refused.cu"
 # kernel, architectures, what the message calls it, what it advises, the SASS
 CASES = [
-    ("tensor_shift", "100a", "shifts in tensor memory", "write the rows", "UTCSHIFT"),
+    ("bulk_fill", "100a", "bulk fills of shared memory", "fill with a loop", "UMEMSETS"),
 ]
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from gemm_kernels import PREAMBLE
+from gemm_preamble import PREAMBLE
 from hopper_cases import Map
 
 from hopper import encode

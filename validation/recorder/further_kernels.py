@@ -6,7 +6,7 @@ types, transposed operands, tensor copies of every rank, bulk copies, clusters, 
 
 from __future__ import annotations
 
-from gemm_kernels import PREAMBLE
+from gemm_preamble import PREAMBLE
 from wgmma_kernels import Kernel, product
 
 _HALVES = ", 1, 1, 0, 0"

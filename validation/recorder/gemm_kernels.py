@@ -8,58 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from attention_kernels import attention, convolution
+from gemm_preamble import PREAMBLE
 from wgmma_kernels import Kernel, product
-
-PREAMBLE = """
-typedef unsigned long long u64;
-struct alignas(64) Map { u64 words[16]; };
-extern __shared__ __align__(1024) unsigned char image[];
-__device__ unsigned near(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
-__device__ void make(u64* bar, int n) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(near(bar)), "r"(n));
-}
-__device__ void expect(u64* bar, int bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
-               :: "r"(near(bar)), "r"(bytes) : "memory");
-}
-__device__ void wait(u64* bar, int phase) {
-  asm volatile("{ .reg .pred p; W: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;"
-               " @!p bra W; }" :: "r"(near(bar)), "r"(phase) : "memory");
-}
-__device__ void arrive(u64* bar) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(near(bar)) : "memory");
-}
-__device__ void arrive_at(u64* bar, int rank) {
-  asm volatile("{ .reg .b32 r; mapa.shared::cluster.u32 r, %0, %1;"
-               " mbarrier.arrive.release.cluster.shared::cluster.b64 _, [r]; }"
-               :: "r"(near(bar)), "r"(rank) : "memory");
-}
-__device__ void load(void* to, const Map* map, u64* bar, int x, int y) {
-  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-               " [%0], [%1, {%2, %3}], [%4];"
-               :: "r"(near(to)), "l"(map), "r"(x), "r"(y), "r"(near(bar)) : "memory");
-}
-__device__ void load_for(void* to, const Map* map, u64* bar, int x, int y, short ranks) {
-  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-               ".multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;"
-               :: "r"(near(to)), "l"(map), "r"(x), "r"(y), "r"(near(bar)), "h"(ranks) : "memory");
-}
-__device__ void store(const Map* map, const void* from, int x, int y) {
-  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];\\n"
-               "cp.async.bulk.commit_group;\\ncp.async.bulk.wait_group 0;"
-               :: "l"(map), "r"(near(from)), "r"(x), "r"(y) : "memory");
-}
-__device__ void cluster_sync() {
-  asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
-}
-__device__ u64 described(const void* p, int leading, int stride, int mode) {
-  return (u64)(near(p) >> 4 & 0x3fff) | (u64)(leading >> 4) << 16 | (u64)(stride >> 4) << 32
-         | (u64)mode << 62;
-}
-#define FENCE() asm volatile("wgmma.fence.sync.aligned;" ::: "memory")
-#define FINISH() asm volatile("wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;" \\
-                              ::: "memory")
-"""
 
 BYTES = {"f16": 2, "bf16": 2, "tf32": 4, "e4m3": 1, "e5m2": 1, "s8": 1}
 DEPTH = {1: 32, 2: 16, 4: 8}
@@ -404,136 +355,6 @@ GEMMS = {
 }
 
 
-def _attention() -> str:
-    first = Kernel(name="", a="f16", b="f16", sums="f32", columns=64, depth=16,
-                   rest=", 1, 1, 0, 0")  # fmt: skip
-    second = Kernel(name="", a="f16", b="f16", sums="f32", columns=64, depth=16, rest=", 1, 1, 1",
-                    from_registers=True)  # fmt: skip
-    return f"""
-extern "C" __global__ void __launch_bounds__(128) attention(
-    const __grid_constant__ Map mq, const __grid_constant__ Map mk, const __grid_constant__ Map mv,
-    int blocks, float scale, float* out) {{
-  __shared__ alignas(8) u64 full[2], start;
-  const int thread = threadIdx.x, warp = thread / 32, lane = thread % 32;
-  unsigned char* q = image;
-  auto K = [&](int s) {{ return image + 8192 + s * 16384; }};
-  auto V = [&](int s) {{ return image + 16384 + s * 16384; }};
-  if (thread == 0) make(&full[0], 1), make(&full[1], 1), make(&start, 1);
-  asm volatile("fence.mbarrier_init.release.cluster; fence.proxy.async;" ::: "memory");
-  __syncthreads();
-  auto fetch = [&](int j) {{
-    expect(&full[j % 2], 16384);
-    load(K(j % 2), &mk, &full[j % 2], 0, j * 64);
-    load(V(j % 2), &mv, &full[j % 2], 0, j * 64);
-  }};
-  if (thread == 0) {{
-    expect(&start, 8192);
-    load(q, &mq, &start, 0, blockIdx.x * 64);
-    fetch(0);
-    if (blocks > 1) fetch(1);
-  }}
-  float o[32] = {{}}, most[2] = {{-1e30f, -1e30f}}, sum[2] = {{0, 0}};
-  wait(&start, 0);
-  for (int j = 0; j < blocks; j++) {{
-    wait(&full[j % 2], j / 2 & 1);
-    float p[32];
-    {{
-      auto& c = p;
-      FENCE();
-      for (int i = 0; i < 4; i++) {{
-        u64 da = described(q + 32 * i, 16, 1024, 1), db = described(K(j % 2) + 32 * i, 16, 1024, 1);
-        int s = i > 0;
-        {product(first)}
-      }}
-      FINISH();
-    }}
-    for (int r = 0; r < 2; r++) {{
-      float top = most[r];
-      for (int i = 0; i < 32; i++) if (i / 2 % 2 == r) top = fmaxf(top, p[i]);
-      top = fmaxf(top, __shfl_xor_sync(~0u, top, 1));
-      top = fmaxf(top, __shfl_xor_sync(~0u, top, 2));
-      float less = exp2f((most[r] - top) * scale);
-      sum[r] *= less;
-      for (int i = 0; i < 32; i++)
-        if (i / 2 % 2 == r) {{
-          p[i] = exp2f((p[i] - top) * scale);
-          sum[r] += p[i];
-          o[i] *= less;
-        }}
-      most[r] = top;
-    }}
-    FENCE();
-    for (int i = 0; i < 4; i++) {{
-      unsigned a[4];
-      for (int h = 0; h < 4; h++)
-        asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(a[h])
-            : "f"(p[8 * i + 2 * h + 1]), "f"(p[8 * i + 2 * h]));
-      u64 db = described(V(j % 2) + 2048 * i, 1024, 1024, 1);
-      int s = 1;
-      auto& c = o;
-      {product(second)}
-    }}
-    FINISH();
-    __syncthreads();
-    if (thread == 0 && j + 2 < blocks) fetch(j + 2);
-  }}
-  for (int r = 0; r < 2; r++) {{
-    sum[r] += __shfl_xor_sync(~0u, sum[r], 1);
-    sum[r] += __shfl_xor_sync(~0u, sum[r], 2);
-  }}
-  for (int i = 0; i < 32; i++)
-    out[(blockIdx.x * 64 + 16 * warp + lane / 4 + 8 * (i / 2 % 2)) * 64 + 8 * (i / 4)
-        + 2 * (lane % 4) + i % 2] = o[i] / sum[i / 2 % 2];
-}}
-"""
-
-
-def _convolution() -> str:
-    inner = Kernel(name="", a="f16", b="f16", sums="f32", columns=64, depth=16,
-                   rest=", 1, 1, 0, 0")  # fmt: skip
-    return f"""
-extern "C" __global__ void __launch_bounds__(128) convolution(
-    const __grid_constant__ Map mx, const __grid_constant__ Map mw, int width, int height,
-    float* out) {{
-  __shared__ alignas(8) u64 full[2];
-  const int thread = threadIdx.x, warp = thread / 32, lane = thread % 32;
-  if (thread == 0) make(&full[0], 1), make(&full[1], 1);
-  asm volatile("fence.mbarrier_init.release.cluster; fence.proxy.async;" ::: "memory");
-  __syncthreads();
-  int pixel = blockIdx.x * 64, x = pixel % width - 1, y = pixel / width % height - 1;
-  int n = pixel / (width * height);
-  auto fetch = [&](int tap) {{
-    int s = tap % 2;
-    unsigned short ox = tap % 3, oy = tap / 3;
-    expect(&full[s], 16384);
-    asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes"
-                 " [%0], [%1, {{%2, %3, %4, %5}}], [%6], {{%7, %8}};"
-                 :: "r"(near(image + s * 16384)), "l"(&mx), "r"(0), "r"(x), "r"(y), "r"(n),
-                 "r"(near(&full[s])), "h"(ox), "h"(oy) : "memory");
-    load(image + s * 16384 + 8192, &mw, &full[s], 0, tap * 64);
-  }};
-  if (thread == 0) fetch(0), fetch(1);
-  float c[32] = {{}};
-  for (int tap = 0; tap < 9; tap++) {{
-    wait(&full[tap % 2], tap / 2 & 1);
-    FENCE();
-    for (int i = 0; i < 4; i++) {{
-      unsigned char* at = image + tap % 2 * 16384 + 32 * i;
-      u64 da = described(at, 16, 1024, 1), db = described(at + 8192, 16, 1024, 1);
-      int s = tap > 0 || i > 0;
-      {product(inner)}
-    }}
-    FINISH();
-    __syncthreads();
-    if (thread == 0 && tap + 2 < 9) fetch(tap + 2);
-  }}
-  for (int i = 0; i < 32; i++)
-    out[(pixel + 16 * warp + lane / 4 + 8 * (i / 2 % 2)) * 64 + 8 * (i / 4) + 2 * (lane % 4) + i % 2]
-        = c[i];
-}}
-"""
-
-
 def sources() -> dict[str, str]:
     """Translation units by name."""
     half = len(GEMMS) // 2
@@ -541,5 +362,5 @@ def sources() -> dict[str, str]:
     return {
         "gemms": PREAMBLE + "".join(map(gemm, every[:half])),
         "gemms2": PREAMBLE + "".join(map(gemm, every[half:])),
-        "others": PREAMBLE + _attention() + _convolution(),
+        "others": PREAMBLE + attention() + convolution(),
     }

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 from gemm_cases import large
-from gemm_kernels import GEMMS, PREAMBLE, gemm
+from gemm_kernels import GEMMS, gemm
+from gemm_preamble import PREAMBLE
 from gemm_times import CACHE_BYTES, Bench
 from session import Session
 from triton_cases import READER

@@ -27,7 +27,6 @@ FEATURES = (
             "use mma.m16n8k8 or nvcuda::wmma", ("HMMA",), frozenset({"884"})),
     Feature("TMA copies by im2col::w or gather (cp.async.bulk.tensor)", "copy tiles or by im2col",
             ("UTMA",), frozenset({"IM2COL_W", "GATHER4", "SCATTER4"})),
-    Feature("shifts in tensor memory (tcgen05.shift)", "write the rows again", ("UTCSHIFT",)),
     Feature("texture footprints and levels of detail asked for", _PLAIN, ("TMML", "UTEX")),
     Feature("formatted surface accesses and surface atomics with results", _PLAIN,
             ("SULD", "SUST", "SUATOM", "SURED", "SUQUERY"), frozenset({"P"})),

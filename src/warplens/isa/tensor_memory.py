@@ -21,7 +21,7 @@ SHAPES = {"": 1, "16dp64bit": 1, "16dp128bit": 2, "16dp256bit": 4, "16dp32bit_t0
 COPIES = ("", "4dp256bit", "128dp128bit", "2x64dp128bit_lw02_lw13", "2x64dp128bit_lw01_lw23",
           "4x32dp128bit")  # fmt: skip
 PRODUCTS = ("UTCHMMA", "UTCQMMA", "UTCIMMA", "UTCOMMA")
-_OPCODES = frozenset({"LDTM", "STTM", "UTCCP", "UTCATOMSWS", "UTCBAR", *PRODUCTS})
+_OPCODES = frozenset({"LDTM", "STTM", "UTCCP", "UTCATOMSWS", "UTCBAR", "UTCSHIFT", *PRODUCTS})
 _REPEATS = tuple(f"x{1 << n}" for n in range(8))
 _PLACE = re.compile(r"tmem\[UR(\d+|Z)(?:\+(-?0x[0-9a-f]+))?\]")
 _GROUP = re.compile(r"([gi])desc\[UR(\d+|Z)\]((?:\.\w+)*)")
@@ -178,6 +178,18 @@ def copy_of(inst: Instruction) -> tuple[int, int, int, int]:
     return shape, words.places[0][0], words.groups[0], words.places[0][1]
 
 
+def shift_of(inst: Instruction) -> tuple[int, int]:
+    """UTCSHIFT: uniform register of the address, the offset.
+
+    Raises:
+        ValueError: an operand is not understood.
+    """
+    words = _words(inst)
+    if words.order != "t" or len(inst.operands) != 1:
+        raise ValueError(f"operands of {inst.mnemonic}")
+    return words.places[0]
+
+
 def registers_of(inst: Instruction, role: str) -> tuple[list[tuple[Any, int]], list[Any]]:
     """Registers that are read, each with how many, and those that are written.
 
@@ -191,6 +203,8 @@ def registers_of(inst: Instruction, role: str) -> tuple[list[tuple[Any, int]], l
     if role == "tensor_memory_copy":
         _, place, group, _ = copy_of(inst)
         return [(UReg(place), 1), (UReg(group), 2)], []
+    if role == "tensor_memory_shift":
+        return [(UReg(shift_of(inst)[0]), 1)], []
     if role in ("tensor_memory_load", "tensor_memory_store"):
         move = move_of(inst)
         count = 0 if move.register == RZ else move.registers  # RZ: zeros, or nothing
@@ -248,6 +262,11 @@ def utcomma() -> None:
 @op("UTCCP", role="tensor_memory_copy", mods=f"T S 2CTA {' '.join(COPIES)}", **_CORE)
 def utccp() -> None:
     """Shared memory to tensor memory (tcgen05.cp)."""
+
+
+@op("UTCSHIFT", role="tensor_memory_shift", mods="2CTA DOWN", **_CORE)
+def utcshift() -> None:
+    """In eight columns each lane gets the next one's cells; the last of 32 keeps its own."""
 
 
 @op("UTCBAR", role="tensor_memory_commit", mods="2CTA MULTICAST", **_CORE)

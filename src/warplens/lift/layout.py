@@ -192,7 +192,8 @@ UNIT_OPERATIONS = ("ADD", "MIN", "MAX", "AND", "OR", "XOR")
 UNIT_PLACES, UNIT_VALUES, UNIT_GRADIENTS, UNIT_HANDLE, UNIT_RESULTS = 0, 4, 8, 14, 16
 
 # --- tensor memory: what its unit is asked for, bits of a word ------------------------------------
-TM_LOAD, TM_STORE, TM_PRODUCT, TM_COPY, TM_FIND, TM_GIVE, TM_COMMIT, TM_LOOK = range(8)  # bits 3:0
+# bits 3:0
+TM_LOAD, TM_STORE, TM_PRODUCT, TM_COPY, TM_FIND, TM_GIVE, TM_COMMIT, TM_LOOK, TM_MOVE = range(9)
 TM_SHAPE = 4  # 4 bits: of a move or copy; of a product the kind: halves, bytes, integers, 4 bits
 TM_PACKED, TM_PAIR = 8, 9  # a bit each
 TM_ZEROS = 10  # of a move: there are no registers

@@ -9,7 +9,7 @@ COPIES = {"LDGSTS": "asynchronous copy", "UBLKCP": "bulk copy", "UTMALDG": "tens
           "UTMASTG": "tensor copy", "UTMAREDG": "tensor copy", "HGMMA": "product",
           "QGMMA": "product", "IGMMA": "product", "BGMMA": "product",
           "UTCHMMA": "product", "UTCQMMA": "product", "UTCIMMA": "product",
-          "UTCOMMA": "product", "UTCCP": "copy"}  # fmt: skip
+          "UTCOMMA": "product", "UTCCP": "copy", "UTCSHIFT": "shift"}  # fmt: skip
 _CORES = frozenset(opcode for opcode in COPIES if opcode.startswith("UTC"))
 _APART = frozenset(COPIES) - {"LDGSTS"} - _CORES
 BLOCKS, WARPS, LANES = range(3)  # how far apart two threads are

@@ -6,6 +6,7 @@ from warplens.compiled import native
 from warplens.execute.tensor_memory.matrices import piece, problem
 from warplens.execute.tensor_memory.operands import spacing
 from warplens.execute.tensor_memory.products import depth_of, kind_of
+from warplens.execute.tensor_memory.sparse import is_sparse
 from warplens.lift import layout as at
 from warplens.sanitize import state as st
 from warplens.sanitize.accesses import beside_shared
@@ -56,10 +57,11 @@ def read_factors(head: int, record: int, slot: int, w: int, now: int, form: int,
         code = descriptor >> (7 + 3 * which) & (3 if which == 1 and core == _OF_FOURS else 7)
         kind = kind_of(core, code)
         along = descriptor >> (15 + which) & 1
-        outer, inner = (rows if which == 0 else columns), 2
+        twice = is_sparse(descriptor) if which == 1 else 0
+        outer, inner = (rows if which == 0 else columns), 2 << twice
         if along:
             each = spacing(kind, int(core == _OF_BYTES))
-            outer, inner = (outer + each - 1) // each, depth_of(core, kind)
+            outer, inner = (outer + each - 1) // each, depth_of(core, kind) << twice
         matrix = wide_of(w, at.TM_A if which == 0 else at.TM_B)
         read_matrix(head, record, slot, w, now, block, host, matrix, along, outer, inner)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _ACCESSES = frozenset({"LDG", "STG", "LD", "ST", "ATOM", "ATOMG", "ATOMS", "RED", "REDG", "REDS"})
 _MBARRIER = frozenset({"SYNCS", "ARRIVES", "UTCBAR"})
-_CELLS = frozenset({"LDTM", "STTM", "UTCCP", "UTCATOMSWS", *PRODUCTS})
+_CELLS = frozenset({"LDTM", "STTM", "UTCCP", "UTCATOMSWS", "UTCSHIFT", *PRODUCTS})
 _NEAR = frozenset({"CTA", "SM"})
 _SHUFFLES = {"IDX": 0, "UP": 1, "DOWN": 2, "BFLY": 3}
 _COLLECTIVE = frozenset({"SHFL", "VOTE", "VOTEU", "MATCH", "REDUX", "CREDUX", "ELECT"})

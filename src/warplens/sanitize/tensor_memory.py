@@ -11,7 +11,8 @@ from warplens.compiled import native
 from warplens.execute.native import fill_zero
 from warplens.execute.tensor_memory.cells import columns_mask
 from warplens.execute.tensor_memory.moves import destination, width_of
-from warplens.execute.tensor_memory.products import fold_of, wrong_form
+from warplens.execute.tensor_memory.products import fold_of, kind_of, wrong_form
+from warplens.execute.tensor_memory.sparse import is_interleaved, is_sparse
 from warplens.lift import layout as at
 from warplens.sanitize import clusters, shadow
 from warplens.sanitize import state as st
@@ -121,6 +122,17 @@ def at_copy(head: int, env: int, record: int, slot: int, w: int, now: int, form:
 
 
 @native
+def at_shift(head: int, env: int, record: int, slot: int, w: int, now: int, block: int) -> None:
+    """tcgen05.shift in one block."""
+    address = word_of(w, at.TM_D)
+    if not is_taken(env, address, 8):
+        return
+    for lane in range(at.TM_LANES_OF_BLOCK):
+        use(head, record, slot, w, now, block, lane, address & 0xFFFF, 8, lane & 31 != 0,
+            lane & 31 != 31)  # fmt: skip
+
+
+@native
 def read_operands(head: int, env: int, record: int, slot: int, w: int, now: int, form: int,
                   block: int, rows: int, columns: int) -> None:  # fmt: skip
     """A in tensor memory, and the factors of both operands."""
@@ -130,6 +142,7 @@ def read_operands(head: int, env: int, record: int, slot: int, w: int, now: int,
         for row in range(rows):
             lane = row // 16 * 32 + row % 16 if scattered else row
             use(head, record, slot, w, now, block, (a >> 16) + lane, a & 0xFFFF, 8, True, False)
+    read_metadata(head, env, record, slot, w, now, form, block)
     if form >> at.TM_SCALED & 1 == 0:
         return
     for k in range(2):
@@ -138,6 +151,20 @@ def read_operands(head: int, env: int, record: int, slot: int, w: int, now: int,
             for n in range(count):
                 use(head, record, slot, w, now, block, n & 31, (place & 0xFFFF) + (n >> 5), 1,
                     True, False)  # fmt: skip
+
+
+@native
+def read_metadata(head: int, env: int, record: int, slot: int, w: int, now: int, form: int,
+                  block: int) -> None:  # fmt: skip
+    """A sparse product's metadata: a column of all lanes, two of narrow numbers."""
+    descriptor, core = word_of(w, at.TM_DESCRIPTOR), form >> at.TM_SHAPE & 15
+    if not is_sparse(descriptor):
+        return
+    count = 1 if is_interleaved(kind_of(core, descriptor >> 7 & 7)) else 2
+    place = word_of(w, at.TM_METADATA) + (descriptor & 3)
+    if is_taken(env, place, count):
+        for lane in range(at.TM_LANES_OF_BLOCK):
+            use(head, record, slot, w, now, block, lane, place & 0xFFFF, count, True, False)
 
 
 @native
@@ -191,7 +218,7 @@ def begin(head: int, slot: int, w: int, inst: int, lanes: int, action: int) -> i
     """The stamp of an instruction; what goes on beside its thread has a clock of its own."""
     warp = peek32(w + at.WARP_INDEX)
     clock = peek64(slot + peek64(head + 8 * st.AT_CLOCKS) + 8 * warp)
-    if action in (at.TM_STORE, at.TM_PRODUCT, at.TM_COPY):
+    if action in (at.TM_STORE, at.TM_PRODUCT, at.TM_COPY, at.TM_MOVE):
         clock = tick(head, slot, warp)
     thread = warp << st.STAMP_WARP | lowest_bit(lanes) << st.STAMP_LANE
     return clock << st.STAMP_CLOCK | thread | inst
@@ -214,7 +241,7 @@ def at_cells(head: int, env: int, slot: int, w: int, inst: int, lanes: int, bloc
     if action == at.TM_GIVE:
         give_back(head, slot, w, now, block)
         return
-    if action != at.TM_PRODUCT and action != at.TM_COPY:
+    if action not in (at.TM_PRODUCT, at.TM_COPY, at.TM_MOVE):
         return
     own = peek64(env + 8 * at.ENV_CLUSTER_RANK) >> 24
     is_pair = form >> at.TM_PAIR & 1 != 0
@@ -225,7 +252,9 @@ def at_cells(head: int, env: int, slot: int, w: int, inst: int, lanes: int, bloc
         if is_pair and part != own & 1:
             record = clusters.record_of(head, env, own ^ 1)
             host = peek64(peek64(env + 8 * at.ENV_CLUSTER_SHARED) + 8 * (own ^ 1))
-        if action == at.TM_COPY:
+        if action == at.TM_MOVE:
+            at_shift(head, env, record, slot, w, now, block)
+        elif action == at.TM_COPY:
             at_copy(head, env, record, slot, w, now, form, block, host)
         else:
             at_product(head, env, record, slot, w, now, form, block, host, part)

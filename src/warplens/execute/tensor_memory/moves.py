@@ -174,6 +174,33 @@ def copy(slots: Any, warp: int, form: int, inst: int) -> int:
 
 
 @native
+def shift(slots: Any, warp: int, form: int, inst: int) -> int:
+    """tcgen05.shift: 32 bytes of each lane come from the next one, in all four groups of 32 lanes.
+
+    A group's last lane keeps its own: so a B200 did, as was published.
+    """
+    address = word(warp, at.TM_D)
+    for fellow in range(2 if form >> at.TM_PAIR & 1 else 1):
+        shared = shared_of(slots, fellow)
+        if shared == 0:
+            return fail(slots, inst, 0, faults.NO_FELLOW)
+        memory = shared + slots[at.ENV_TENSOR_MEMORY]
+        if check(slots, memory, inst, address, 8):
+            return 1
+        if address >> 16 != 0:
+            return fail(slots, inst, address, faults.MISPLACED)
+        for lane in range(at.TM_LANES_OF_BLOCK - 1):
+            if lane & 31 == 31:
+                continue
+            here = cell(memory, lane, address & 0xFFFF)
+            source = cell(memory, lane + 1, address & 0xFFFF)
+            for k in range(8):
+                poke32(here + 4 * k, peek32(source + 4 * k))
+        note_pending(memory, address & 0xFFFF, 8)
+    return 0
+
+
+@native
 def allocate(slots: Any, warp: int, form: int, inst: int) -> int:
     """Takes 32 columns times a power of two, at a multiple of their number; of a pair in both."""
     units, memory = word(warp, at.TM_A), memory_of(slots)

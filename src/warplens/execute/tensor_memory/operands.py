@@ -16,7 +16,6 @@ from warplens.execute.tensor_memory.matrices import piece
 from warplens.execute.tensor_memory.numbers import (
     BF16,
     E2M1,
-    E3M2,
     E4M3,
     TF32,
     U8,
@@ -28,6 +27,8 @@ from warplens.execute.tensor_memory.numbers import (
 from warplens.lift import layout as at
 
 FIRST_COLUMN = at.TM_LANES_OF_BLOCK
+# exponents where a sparse row has no number, factors included: not even an infinity meets it
+NOT_KEPT, HAS_NONE = -30000, -15000
 _SIZE = at.TM_NUMBERS * at.TM_DEPTH
 
 
@@ -129,8 +130,3 @@ def scale(slots: Any, memory: int, address: int, byte: int, is_power: int, per: 
             numbers[place] = numbers[place] * value_of(kind, bits)
             exponents[place] = exponents[place] + exponent_of(kind, bits)
 
-
-@native
-def is_kept_apart(kind: int) -> int:
-    """Whether numbers in 8 bits of tensor memory hold fewer: not understood."""
-    return int(kind > 4 and kind <= E2M1 and kind <= E3M2 + 1)

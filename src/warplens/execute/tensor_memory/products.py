@@ -1,8 +1,9 @@
 """Products of the fifth-generation tensor cores: D = A * B + D in the memory of one or two blocks.
 
-The instruction descriptor: 2 sparse, 3 saturates, 5:4 D's type, 9:7 and 12:10 types of A and B,
-13 and 14 their signs, 15 and 16 along rows and columns, 22:17 N / 8, 28:24 M / 16; with scales 5:4
-and 30:29 the bytes of B's and A's factors, 23 factors are powers of two, 31 a longer k.
+The instruction descriptor: 1:0 the selector, 2 sparse, 3 saturates, 5:4 D's type, 9:7 and 12:10
+types of A and B, 13 and 14 their signs, 15 and 16 along rows and columns, 22:17 N / 8, 28:24
+M / 16; with scales 5:4 and 30:29 the bytes of B's and A's factors, 23 factors are powers of two,
+31 a longer k.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from warplens.execute.tensor_memory.cells import (
     wide,
     word,
 )
-from warplens.execute.tensor_memory.matrices import problem
+from warplens.execute.tensor_memory.matrices import layout_of, problem
 from warplens.execute.tensor_memory.numbers import E2M1, E2M3, E4M3, TF32, U8
 from warplens.execute.tensor_memory.operands import (
     FIRST_COLUMN,
@@ -29,6 +30,7 @@ from warplens.execute.tensor_memory.operands import (
     from_tensor_memory,
     scale,
 )
+from warplens.execute.tensor_memory.sparse import is_sparse, spread, wrong_sparse
 from warplens.execute.tensor_memory.sums import HALVES, SINGLES, WHOLES, update
 from warplens.lift import layout as at
 
@@ -64,7 +66,7 @@ def sums_of(core: int, descriptor: int, form: int, kind: int) -> int:
 
 @native
 def depth_of(core: int, kind: int) -> int:
-    """Steps of k."""
+    """Steps of k; of a sparse product the numbers of A that are kept."""
     if core == _OF_HALVES:
         return 8 if kind == TF32 else 16
     return 64 if core == _OF_FOURS else 32
@@ -101,8 +103,6 @@ def wrong_form(descriptor: int, form: int, core: int) -> int:
     scaled = form >> at.TM_SCALED & 1
     if core == _OF_FOURS:
         b = kind_of(core, descriptor >> 10 & 3)
-    if descriptor >> 2 & 1:
-        return faults.SPARSE
     if a < 0 or b < 0 or (core == _OF_HALVES and a != b):
         return faults.BAD_DESCRIPTOR
     if (core == _OF_FOURS and not scaled) or sums_of(core, descriptor, form, a) < 0:
@@ -116,6 +116,8 @@ def wrong_form(descriptor: int, form: int, core: int) -> int:
         return faults.BAD_DESCRIPTOR
     if core == _OF_WHOLES and descriptor >> 13 & 3:
         return faults.BAD_DESCRIPTOR
+    if is_sparse(descriptor) and wrong_sparse(descriptor, form, a):
+        return faults.SPARSE
     return faults.BAD_SHAPE if shape_fault(descriptor, form, core) else -1
 
 
@@ -132,9 +134,10 @@ def read_b(slots: Any, warp: int, form: int, inst: int, core: int, descriptor: i
     matrix, n = wide(warp, at.TM_B), (descriptor >> 17 & 63) << 3
     code = descriptor >> 10 & (3 if core == _OF_FOURS else 7)
     kind, parts = kind_of(core, code), 2 if form >> at.TM_PAIR & 1 else 1
-    depth, count = depth_of(core, kind), n // parts
+    depth, count = depth_of(core, kind) << is_sparse(descriptor), n // parts
     along, negated = descriptor >> 16 & 1, descriptor >> 14 & 1
-    if problem(matrix, along):
+    # where 64 bytes of a row lie in rows of 32 bytes is not known
+    if problem(matrix, along) or (is_sparse(descriptor) and not along and layout_of(matrix) == 6):
         return fail(slots, inst, matrix, faults.BAD_SHARED)
     for part in range(parts):
         shared = shared_of(slots, 0) if parts == 1 else base_of(slots, part)
@@ -162,13 +165,25 @@ def read_a(slots: Any, warp: int, form: int, inst: int, core: int, descriptor: i
         if address >> 16 != 0 and not (scattered and address >> 16 == 16):
             return fail(slots, inst, address, faults.MISPLACED)
         from_tensor_memory(slots, memory, address, kind, negated, scattered, rows, depth)
-        return 0
+        return spread_sparse(slots, warp, shared, inst, core, descriptor)
     matrix = wide(warp, at.TM_A)
     if problem(matrix, along):
         return fail(slots, inst, matrix, faults.BAD_SHARED)
     lost = from_shared(slots, shared, matrix, kind, int(core == _OF_BYTES), along, negated, 0, rows,
                        depth)  # fmt: skip
-    return shared_fault(slots, inst, lost) if lost >= 0 else 0
+    if lost >= 0:
+        return shared_fault(slots, inst, lost)
+    return spread_sparse(slots, warp, shared, inst, core, descriptor)
+
+
+@native
+def spread_sparse(slots: Any, warp: int, shared: int, inst: int, core: int, descriptor: int) -> int:
+    """Puts a sparse A's numbers at their places: 1 after a fault."""
+    if not is_sparse(descriptor):
+        return 0
+    kind, selector = kind_of(core, descriptor >> 7 & 7), descriptor & 3
+    memory = shared + slots[at.ENV_TENSOR_MEMORY]
+    return spread(slots, warp, memory, inst, kind, int(core == _OF_FOURS), selector)
 
 
 @native
@@ -184,6 +199,7 @@ def apply_scales(slots: Any, warp: int, form: int, inst: int, core: int, descrip
     if check(slots, memory, inst, b, (columns + 31) // 32):
         return 1
     depth, power = (64 if core == _OF_FOURS else 32), descriptor >> 23 & 1
+    depth, per = depth << is_sparse(descriptor), per << is_sparse(descriptor)
     scale(slots, memory, a, descriptor >> 29 & 3, power, per, 0, rows, depth)
     scale(slots, memory, b, descriptor >> 4 & 3, power, per, FIRST_COLUMN, columns, depth)
     return 0
@@ -195,7 +211,8 @@ def write_d(slots: Any, warp: int, form: int, inst: int, core: int, descriptor: 
     """D's elements of a block: 1 after a fault."""
     address, n = word(warp, at.TM_D), (descriptor >> 17 & 63) << 3
     kind = kind_of(core, descriptor >> 7 & 7)
-    depth, sums = depth_of(core, kind), sums_of(core, descriptor, form, kind)
+    depth = depth_of(core, kind) << is_sparse(descriptor)
+    sums = sums_of(core, descriptor, form, kind)
     fold = fold_of(form, rows)
     scattered = rows == 64 and fold == 1
     width = n // fold

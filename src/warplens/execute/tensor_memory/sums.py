@@ -18,7 +18,12 @@ from warplens.execute.tensor_memory.numbers import (
     rounded_to_half,
     value_of,
 )
-from warplens.execute.tensor_memory.operands import FIRST_COLUMN, exponents_of, numbers_of
+from warplens.execute.tensor_memory.operands import (
+    FIRST_COLUMN,
+    HAS_NONE,
+    exponents_of,
+    numbers_of,
+)
 from warplens.execute.textures.words import bits_of, float_of, power_of_two
 from warplens.lift import layout as at
 
@@ -45,11 +50,13 @@ def old_value(bits: int, form: int) -> float:
 
 
 @native
-def special_sum(numbers: Any, a: int, b: int, depth: int, start: float, form: int) -> int:
+def special_sum(numbers: Any, exponents: Any, a: int, b: int, depth: int, start: float,
+                form: int) -> int:  # fmt: skip
     """A sum with infinities or NaN."""
     total = start
     for k in range(depth):
-        total = total + numbers[a + k] * numbers[b + k]
+        if exponents[a + k] > HAS_NONE:
+            total = total + numbers[a + k] * numbers[b + k]
     if total != total:
         return _NAN if form == SINGLES else _NAN_OF_HALVES
     bits = int(bits_of(total))
@@ -69,13 +76,14 @@ def float_sum(numbers: Any, exponents: Any, a: int, b: int, depth: int, old: int
     for k in range(depth):
         largest = max(largest, exponents[a + k] + exponents[b + k])
     if largest > 3000:
-        return special_sum(numbers, a, b, depth, start, form)
+        return special_sum(numbers, exponents, a, b, depth, start, form)
     if largest < -3000:
         return 0
     up = power_of_two(_KEPT - largest)
     total = int(start * up)
     for k in range(depth):
-        total = total + int(numbers[a + k] * numbers[b + k] * up)
+        if exponents[a + k] > HAS_NONE:
+            total = total + int(numbers[a + k] * numbers[b + k] * up)
     if form == SINGLES:
         return cut_to_single(total, largest - _KEPT)
     return rounded_to_half(total, largest - _KEPT)

@@ -10,7 +10,7 @@ import numpy as np
 from warplens.compiled import carray, cfunc, types
 from warplens.execute.native import poke32
 from warplens.execute.tensor_memory.cells import commit, memory_of, shared_of
-from warplens.execute.tensor_memory.moves import allocate, copy, give_back, move
+from warplens.execute.tensor_memory.moves import allocate, copy, give_back, move, shift
 from warplens.execute.tensor_memory.products import multiply
 from warplens.lift import layout as at
 
@@ -29,6 +29,8 @@ def serve(env: int, warp: int, mask: int, form: int, inst: int) -> int:
         return int(multiply(slots, warp, form, inst))
     if action == at.TM_COPY:
         return int(copy(slots, warp, form, inst))
+    if action == at.TM_MOVE:
+        return int(shift(slots, warp, form, inst))
     if action == at.TM_FIND:
         return int(allocate(slots, warp, form, inst))
     if action == at.TM_GIVE:

@@ -41,7 +41,7 @@ ATOMIC_VECTORS = {"F32x2": 64, "F32x4": 128, "F16x4": 64, "F16x8": 128, "BF16x4"
 SAMPLING = frozenset({"texture", "texture_query", "surface_load", "surface_store",
                       "surface_reduce"})  # fmt: skip
 _TENSOR_MEMORY = frozenset(
-    f"tensor_memory_{what}" for what in ("load", "store", "product", "copy", "state")
+    f"tensor_memory_{what}" for what in ("load", "store", "product", "copy", "shift", "state")
 )
 _WIDE_ROLES = frozenset({"load", "store", "atomic", "reduction", "copy_async", "query_space"})
 

@@ -104,6 +104,16 @@ def tensor_memory_copy(w: RegionWriter, item: Bound) -> None:
     call_tensor_memory(w, at.TM_COPY | shape << at.TM_SHAPE | is_pair << at.TM_PAIR, w.lanes_mask())
 
 
+@role("tensor_memory_shift")
+def tensor_memory_shift(w: RegionWriter, item: Bound) -> None:
+    """UTCSHIFT.DOWN tmem[UR + offset]."""
+    place, offset = tensor_memory.shift_of(item.inst)
+    address = w.operands.bits_word(UReg(place), 0, False)
+    put_scratch(w, at.TM_D, w.x.add(address, w.x.u32(offset & 0xFFFFFFFF)))
+    is_pair = "2CTA" in item.inst.modifiers
+    call_tensor_memory(w, at.TM_MOVE | is_pair << at.TM_PAIR, w.lanes_mask())
+
+
 @role("tensor_memory_state")
 def tensor_memory_state(w: RegionWriter, item: Bound) -> None:
     """UTCATOMSWS.FIND_AND_SET UP, UR, UR and UTCATOMSWS.AND UR, UR."""
