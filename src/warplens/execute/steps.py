@@ -15,6 +15,7 @@ from warplens.execute.callbacks import (
     ignore_sync,
     lane_addresses,
     lane_offsets,
+    peek64,
 )
 from warplens.execute.native import peek32, poke32
 from warplens.execute.observe import Observer
@@ -26,8 +27,14 @@ STEPS = np.dtype([
     # host addresses of the tables, rows in use, rows that there are, words of a step's state
     ("states", "i8"), ("places", "i8"), ("n_steps", "i8"), ("most_steps", "i8"), ("words", "i8"),
     ("accesses", "i8"), ("n_accesses", "i8"), ("most_accesses", "i8"),
+    ("barriers", "i8"),  # host address of a BARRIER for each instruction
 ])  # fmt: skip
-PLACE = np.dtype([("instruction", "u4"), ("mask", "u4")])
+# `barrier` is an mbarrier's address in shared memory, or -1, `word` what it holds
+PLACE = np.dtype([("instruction", "u4"), ("mask", "u4"), ("barrier", "i8"), ("word", "i8")])
+# where an instruction names an mbarrier: `is_one` (it does), registers (-1: none), an offset, and
+# the predicate of its guard (-1: none) with its sign
+BARRIER = np.dtype([(name, "i8") for name in (
+    "is_one", "register", "uniform", "offset", "guard", "negated")])  # fmt: skip
 ACCESS = np.dtype([
     ("step", "u4"), ("instruction", "u4"), ("mask", "u4"), ("space", "u4"), ("kind", "u4"),
     ("size", "u4"), ("addresses", "i8", (32,)),
@@ -41,6 +48,32 @@ MAX_BYTES = 128 << 20
 def _copy(to: int, start: int, words: int) -> None:
     for k in range(words):
         poke32(to + 4 * k, peek32(start + 4 * k))
+
+
+@native
+def _note_barrier(slots: Any, header: Any, warp: int, number: int, place: Any) -> None:
+    """What the mbarrier of the block's own shared memory holds that an instruction names."""
+    place.barrier = -1
+    named = carray(header.barriers, (number + 1,), BARRIER)[number]
+    if named.is_one == 0:
+        return
+    mask, lane = int(place.mask), 0
+    if named.guard >= 0:
+        holds = peek32(warp + at.WARP_PREDICATES + 4 * named.guard)
+        mask = mask & (holds ^ 0xFFFFFFFF if named.negated else holds)
+    if mask == 0:
+        return
+    while mask >> lane & 1 == 0:
+        lane += 1
+    address = named.offset
+    if named.register >= 0:
+        address = address + peek32(warp + at.WARP_REGISTERS + 128 * named.register + 4 * lane)
+    if named.uniform >= 0:
+        address = address + peek32(warp + at.WARP_UNIFORM + 4 * named.uniform)
+    address = address & 0xFFFFFF
+    if address & 7 == 0 and address + 8 <= slots[at.ENV_SHARED_LIMIT]:
+        place.barrier = address
+        place.word = peek64(slots[at.ENV_SHARED] + address)
 
 
 @cfunc(ON_SPLIT)
@@ -60,6 +93,7 @@ def _on_block(env: Any, warp: int, number: int, mask: int) -> None:
     _copy(row + 4 * REGISTERS, warp + at.WARP_REGISTERS, words - REGISTERS)
     place = carray(header.places, (n + 1,), PLACE)[n]
     place.instruction, place.mask = number, mask
+    _note_barrier(slots, header, warp, number, place)
     header.n_steps = n + 1
 
 
@@ -88,7 +122,9 @@ def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int,
 class StepRecorder:
     """The tables that one warp fills."""
 
-    def __init__(self, block: int, warp: int, n_registers: int) -> None:
+    def __init__(
+        self, block: int, warp: int, n_registers: int, barriers: npt.NDArray[Any]
+    ) -> None:
         words = REGISTERS + 32 * n_registers
         most = max(16, MAX_BYTES // (4 * words))
         self._states = np.zeros((most, words), np.uint32)
@@ -100,6 +136,8 @@ class StepRecorder:
         header["states"] = self._states.ctypes.data
         header["places"] = self._places.ctypes.data
         header["accesses"] = self._accesses.ctypes.data
+        self._barriers = barriers
+        header["barriers"] = barriers.ctypes.data
 
     @property
     def observer(self) -> Observer:

@@ -15,6 +15,8 @@ from warplens.execute import steps as recorded
 from warplens.execute.executable import ExecutableLaunch
 from warplens.result import WarpAccess, WarpStep, WarpTrace
 from warplens.sass.model import Instruction, Mem, Pred, Reg, SassKernel
+from warplens.stepping.explain import descriptor_texts, phase_text
+from warplens.stepping.fragments import Fragment, fragments
 from warplens.wording import count
 
 Words = npt.NDArray[np.uint32]
@@ -60,6 +62,18 @@ class Step:
     mask: int
     state: Words
     accesses: tuple[Access, ...]
+    barrier: int | None = None  # the mbarrier that it names, as an address in shared memory
+    phase: int = 0  # the word that the mbarrier holds
+
+    @property
+    def fragments(self) -> dict[str, Fragment]:
+        """A, B and C of a matrix instruction, as far as they are in registers."""
+        return fragments(self.instruction, self.register)
+
+    @property
+    def descriptors(self) -> list[str]:
+        """The matrices in shared and tensor memory that wgmma or tcgen05.mma names, in words."""
+        return descriptor_texts(self.instruction, self.uniform)
 
     @property
     def lanes(self) -> tuple[int, ...]:
@@ -173,6 +187,12 @@ class Stepper:
             after = self.steps[self.position + 1]
             for index in self.written():
                 yield f"  R{index:<4}<- {_row(after.register(index), step.mask)}"
+        for fragment in step.fragments.values():
+            yield f"  {fragment}"
+        for text in step.descriptors:
+            yield f"  {text}"
+        if step.barrier is not None:
+            yield f"  mbarrier at shared {step.barrier:#x}: {phase_text(step.phase)}"
         for access in step.accesses:
             yield f"  {_access_text(access)}"
 
@@ -228,7 +248,7 @@ def step_warp(
         )
     named = {o.index for i in sass.instructions for o in i.operands if isinstance(o, Reg)}
     n_registers = max(sass.registers, max((n for n in named if n != 255), default=0) + 1)
-    recorder = recorded.StepRecorder(block, warp, n_registers)
+    recorder = recorded.StepRecorder(block, warp, n_registers, _barriers(sass))
     alone = replace(
         config, deterministic=True, workers=1, max_steps=config.max_steps or _MAX_STEPS,
         observer=recorder.observer, block_order=(block,), restore=True, progress=None,
@@ -238,6 +258,23 @@ def step_warp(
         notes = (*notes, "The warp executes more steps than are recorded; the later ones are "
                          "missing.")
     return Stepper(_steps(sass, recorder), block=block, warp=warp, notes=notes)
+
+
+def _barriers(kernel: SassKernel) -> npt.NDArray[np.void]:
+    """Which instructions name an mbarrier, and by which registers."""
+    found = np.zeros(len(kernel.instructions), recorded.BARRIER)
+    for row, inst in zip(found, kernel.instructions, strict=True):
+        places = [o for o in inst.operands if isinstance(o, Mem)]
+        if inst.opcode != "SYNCS" or "EXCH" in inst.modifiers or len(places) != 1:
+            continue
+        base, uniform = places[0].base, places[0].uniform
+        row["is_one"], row["offset"] = 1, places[0].offset
+        row["register"] = base.index if isinstance(base, Reg) and base.index != 255 else -1
+        guard = inst.guard if isinstance(inst.guard, Pred) and inst.guard.index != 7 else None
+        row["guard"] = guard.index if guard is not None else -1
+        row["negated"] = guard is not None and guard.negate
+        row["uniform"] = uniform.index if uniform is not None and uniform.index != 255 else -1
+    return found
 
 
 def _steps(kernel: SassKernel, recorder: recorded.StepRecorder) -> tuple[Step, ...]:
@@ -252,6 +289,8 @@ def _steps(kernel: SassKernel, recorder: recorded.StepRecorder) -> tuple[Step, .
             mask=int(place["mask"]),
             state=state,
             accesses=tuple(accesses.get(number, ())),
+            barrier=int(place["barrier"]) if place["barrier"] >= 0 else None,
+            phase=int(place["word"]) & (1 << 64) - 1,
         )
         for number, (place, state) in enumerate(
             zip(recorder.places, recorder.states, strict=True)
