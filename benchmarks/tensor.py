@@ -113,9 +113,17 @@ def _device(gpu: str) -> wl.Device:
     return wl.Device(gpu, options=LaunchOptions(workers=1, timing=False))
 
 
-def _halves(count: int) -> Any:
+def _numbers(kind: str, words: int) -> Any:
+    """Normal numbers of a kind, packed in words; of bytes any."""
     rng = np.random.default_rng(1)
-    return rng.standard_normal(count).astype(np.float16)
+    if kind in ("s8", "e4m3"):
+        return rng.integers(0, 2**32, words, np.uint32) & (0xBFBFBFBF if kind == "e4m3" else ~0)
+    if kind == "tf32":
+        return rng.standard_normal(words).astype(np.float32).view(np.uint32)
+    if kind == "bf16":
+        wide = rng.standard_normal(2 * words).astype(np.float32).view(np.uint32)
+        return (wide >> 16).astype(np.uint16).view(np.uint32)
+    return rng.standard_normal(2 * words).astype(np.float16).view(np.uint32)
 
 
 def prepared(name: str) -> tuple[Any, float]:
@@ -123,20 +131,19 @@ def prepared(name: str) -> tuple[Any, float]:
     if name in MMA:
         kernel = _device("H200").compile(mma_source(name))["run"]
         kind = np.float32 if ".f32." in MMA[name][0][:20] else np.uint32
-        given, out = _halves(2 * 32 * 6).view(np.uint32), np.zeros(4 * 128 * 4, kind)
+        given, out = _numbers(name.split(".")[1], 32 * 6), np.zeros(4 * 128 * 4, kind)
         return lambda n: kernel[4, 128](given, out, n), MMA[name][4] * 16.0
     if name == "wmma.f16":
         kernel = _device("H200").compile(WMMA)["run"]
-        given, out = _halves(512), np.zeros(4 * 1024, np.float32)
+        given = _numbers("f16", 256).view(np.float16)
+        out = np.zeros(4 * 1024, np.float32)
         return lambda n: kernel[4, 128](given, out, n), 8192 * 16.0
     if name in WGMMA:
         form = WGMMA[name]
         kernel = _device("H200").compile(wgmma_source(form))["run"]
         kind = np.float32 if form.sums == "f32" else np.uint32
         out = np.zeros(4 * 128 * form.registers, kind)
-        given = _halves(4096).view(np.uint32)
-        if form.a == "e4m3":
-            given &= 0xBFBFBFBF
+        given = _numbers(form.a, 2048)
         each = 2.0 * 64 * form.columns * form.depth * 4
         return lambda n: kernel[4, 128, 0, 25600](given, out, n), each
     kind_name, kind, depth = FIFTH[name]

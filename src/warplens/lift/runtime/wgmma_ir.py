@@ -9,8 +9,9 @@ from warplens.lift import layout as at
 from warplens.lift.runtime.text import Text
 from warplens.lift.runtime.wgmma_operands_ir import (
     GATHER,
-    ROW,
+    ROWE,
     ROWF,
+    E,
     F,
     Form,
     gather,
@@ -74,9 +75,9 @@ def product(form: Form, slow: str) -> str:
     i32 %groups, ptr %meta, i1 %adds, i32 %nega, i32 %negb, i1 %part, i32 %inst) noinline {{
   %raw = alloca [256 x i8], align 128
   %a = alloca [{2 * form.depth} x {F}], align 128
-  %ae = alloca [{2 * form.depth} x {V}], align 128
+  %ae = alloca [{2 * form.depth} x {E}], align 128
   %b = alloca [{form.depth} x {ROWF}], align 128
-  %be = alloca [{form.depth} x {ROW}], align 128
+  %be = alloca [{form.depth} x {ROWE}], align 128
   %keep = alloca [{2 * form.depth if form.is_sparse else 1} x {V}], align 128
   %jp = alloca i32, align 4
   %lost = alloca i64, align 8

@@ -15,6 +15,7 @@ from warplens.lift.vector_ir import V, splat
 
 F = "<32 x float>"
 ROW, ROWF = "<8 x i32>", "<8 x float>"
+E, ROWE = "<32 x i16>", "<8 x i16>"  # exponents
 _NO_TERM = -8192  # exponent of a zero
 _SPECIAL = 10000  # exponent of an infinity or NaN
 # columns 0, 2, 4, 6 and 1, 3, 5, 7 of eight: what lanes t = 0 to 3 hold in their two registers
@@ -310,9 +311,9 @@ def _store_a(t: Text, form: Form, half: int, mask: str) -> None:
         wide = t(f"shufflevector {ROWF} {numbers}, {ROWF} poison, {lanes}")
         t.do(f"store {F} {wide}, ptr {t(f'getelementptr {F}, ptr %a, i32 {2 * k + half}')}, align 128")
         if form.is_float:
-            of = t(f"bitcast {ROW} {exponents(t, numbers, 8, LEAST[form.a])} to {ROW}")
-            wide = t(f"shufflevector {ROW} {of}, {ROW} poison, {lanes}")
-            t.do(f"store {V} {wide}, ptr {t(f'getelementptr {V}, ptr %ae, i32 {2 * k + half}')}, align 128")
+            of = t(f"trunc {ROW} {exponents(t, numbers, 8, LEAST[form.a])} to {ROWE}")
+            wide = t(f"shufflevector {ROWE} {of}, {ROWE} poison, {lanes}")
+            t.do(f"store {E} {wide}, ptr {t(f'getelementptr {E}, ptr %ae, i32 {2 * k + half}')}, align 64")
 
 
 def take_a(t: Text, form: Form) -> None:
@@ -340,6 +341,6 @@ def store_b(t: Text, form: Form, mask: str, first: int) -> None:
     for k, numbers in enumerate(columns, first):
         if form.is_float:
             numbers = _negated(t, numbers, mask)
-            of = exponents(t, numbers, 8, LEAST[form.b])
-            t.do(f"store {ROW} {of}, ptr {t(f'getelementptr {ROW}, ptr %be, i32 {k}')}, align 32")
+            of = t(f"trunc {ROW} {exponents(t, numbers, 8, LEAST[form.b])} to {ROWE}")
+            t.do(f"store {ROWE} {of}, ptr {t(f'getelementptr {ROWE}, ptr %be, i32 {k}')}, align 16")
         t.do(f"store {ROWF} {numbers}, ptr {t(f'getelementptr {ROWF}, ptr %b, i32 {k}')}, align 32")

@@ -9,10 +9,8 @@ infinities and NaNs, the slow function made from isa/accumulate.py gives the eig
 from __future__ import annotations
 
 from warplens.lift.runtime.text import Text, int_list
-from warplens.lift.runtime.wgmma_operands_ir import LEAST, F, Form, exponents
+from warplens.lift.runtime.wgmma_operands_ir import LEAST, E, F, Form, exponents
 from warplens.lift.vector_ir import P, V
-
-D = "<32 x double>"
 
 
 def _b_vector(t: Text, base: str, k: int, column: int, element: str) -> str:
@@ -23,13 +21,24 @@ def _b_vector(t: Text, base: str, k: int, column: int, element: str) -> str:
     return t(f"shufflevector <4 x {kind}> {four}, <4 x {kind}> poison, {lanes}")
 
 
+def _a_exponents(t: Text, k: int, half: int) -> str:
+    place = t(f"getelementptr {E}, ptr %ae, i32 {2 * k + half}")
+    return t(f"load {E}, ptr {place}, align 64")
+
+
+def _b_exponents(t: Text, k: int, column: int) -> str:
+    four = t(f"load <4 x i16>, ptr {t(f'getelementptr i8, ptr %be, i32 {16 * k + 8 * column}')}, align 8")
+    lanes = int_list([lane % 4 for lane in range(32)])
+    return t(f"shufflevector <4 x i16> {four}, <4 x i16> poison, {lanes}")
+
+
 def _a_vector(t: Text, base: str, k: int, half: int, element: str) -> str:
     return t(f"load {element}, ptr {t(f'getelementptr {element}, ptr {base}, i32 {2 * k + half}')}, align 128")
 
 
-def _largest(t: Text, a: str, b: str) -> str:
-    above = t(f"icmp sgt {V} {a}, {b}")
-    return t(f"select {P} {above}, {V} {a}, {V} {b}")
+def _largest(t: Text, a: str, b: str, kind: str = V) -> str:
+    above = t(f"icmp sgt {kind} {a}, {b}")
+    return t(f"select {P} {above}, {kind} {a}, {kind} {b}")
 
 
 def _power(t: Text, exponent: str) -> str:
@@ -41,12 +50,13 @@ def _power(t: Text, exponent: str) -> str:
 def float_sums(t: Text, form: Form, c: list[str]) -> tuple[str, list[str]]:
     """Whether the quick way holds (i1), and the sums as f32 or f16 bits in f32."""
     places = [(n // 2, n % 2) for n in range(4)]  # row half and column of the four registers
-    top = [exponents(t, n, 32, LEAST[form.sums]) for n in c]
+    narrow = [t(f"trunc {V} {exponents(t, n, 32, LEAST[form.sums])} to {E}") for n in c]
     for k in range(form.depth):
-        a = [_a_vector(t, "%ae", k, half, V) for half in (0, 1)]
-        b = [_b_vector(t, "%be", k, column, V) for column in (0, 1)]
+        a = [_a_exponents(t, k, half) for half in (0, 1)]
+        b = [_b_exponents(t, k, column) for column in (0, 1)]
         for n, (half, column) in enumerate(places):
-            top[n] = _largest(t, top[n], t(f"add {V} {a[half]}, {b[column]}"))
+            narrow[n] = _largest(t, narrow[n], t(f"add {E} {a[half]}, {b[column]}"), E)
+    top = [t(f"sext {E} {n} to {V}") for n in narrow]
     good = ""
     for exponent in top:
         low = t(f"icmp sge {V} {exponent}, splat (i32 -90)")
@@ -54,7 +64,6 @@ def float_sums(t: Text, form: Form, c: list[str]) -> tuple[str, list[str]]:
         none = t(f"icmp sle {V} {exponent}, splat (i32 -4000)")
         fine = t(f"or {P} {t(f'and {P} {low}, {high}')}, {none}")
         good = t(f"and {P} {good}, {fine}") if good else fine
-    is_quick = t(f"icmp eq i32 {t(f'bitcast {P} {good} to i32')}, -1")
     bounded = [_largest(t, n, "splat (i32 -90)") for n in top]
     scale = [_power(t, t(f"sub {V} splat (i32 {form.kept_bits}), {n}")) for n in bounded]
 
@@ -72,28 +81,49 @@ def float_sums(t: Text, form: Form, c: list[str]) -> tuple[str, list[str]]:
                 sums[n].append(term)
             else:
                 sums[n][-1] = t(f"add {V} {sums[n][-1]}, {term}")
-    return is_quick, [_rounded(t, form, sums[n], bounded[n]) for n in range(4)]
+    totals, beyond = [], ""
+    for parts in sums:
+        total, beyond = _added(t, parts, beyond)
+        totals.append(total)
+    if beyond:
+        fits = t(f"icmp sge {V} {beyond}, zeroinitializer")
+        good = t(f"and {P} {good}, {fits}")
+    is_quick = t(f"icmp eq i32 {t(f'bitcast {P} {good} to i32')}, -1")
+    return is_quick, [_rounded(t, form, totals[n], bounded[n]) for n in range(4)]
 
 
-def _rounded(t: Text, form: Form, parts: list[str], exponent: str) -> str:
-    """The sum of whole numbers, each a multiple of the last kept bit, as f32 (or f16 in f32)."""
-    total = ""
-    for part in parts:
-        wide = t(f"sitofp {V} {part} to {D}")
-        total = t(f"fadd {D} {total}, {wide}") if total else wide
-    w = "<32 x i64>"
-    bits = t(f"bitcast {D} {total} to {w}")
-    kept = min(form.kept_bits, 23) if form.sums == "f32" else 23  # fraction bits of the result
-    cut = t(f"and {w} {bits}, splat (i64 {-(1 << 52 - kept)})")
+def _rounded(t: Text, form: Form, total: str, exponent: str) -> str:
+    """A sum of whole numbers in units of the last kept bit, as f32 (or f16 in f32): cut, not rounded.
+
+    What the conversion to 24 bits rounds up is taken back.
+    """
+    sign = t(f"ashr {V} {total}, splat (i32 31)")
+    size = t(f"sub {V} {t(f'xor {V} {total}, {sign}')}, {sign}")
+    rounded = t(f"uitofp {V} {size} to {F}")
+    back = t(f"fptoui {F} {rounded} to {V}")
+    bits = t(f"bitcast {F} {rounded} to {V}")
+    above = t(f"icmp ugt {V} {back}, {size}")
+    cut = t(f"add {V} {bits}, {t(f'sext {P} {above} to {V}')}")
     if form.sums == "f16":  # a last bit that tells of dropped ones: rounding again is then right
-        lost = t(f"icmp ne {w} {cut}, {bits}")
-        last = t(f"select {P} {lost}, {w} splat (i64 536870912), {w} zeroinitializer")
-        cut = t(f"or {w} {cut}, {last}")
-    unit = t(f"add {V} {exponent}, splat (i32 {1023 - form.kept_bits})")
-    wide_unit = t(f"zext {V} {unit} to {w}")
-    power = t(f"bitcast {w} {t(f'shl {w} {wide_unit}, splat (i64 52)')} to {D}")
-    number = t(f"fmul {D} {t(f'bitcast {w} {cut} to {D}')}, {power}")
-    return t(f"fptrunc {D} {number} to {F}")
+        lost = t(f"icmp ne {V} {back}, {size}")
+        cut = t(f"or {V} {cut}, {t(f'zext {P} {lost} to {V}')}")
+    elif form.kept_bits < 23:
+        cut = t(f"and {V} {cut}, splat (i32 {-(1 << 23 - form.kept_bits)})")
+    signed = t(f"or {V} {cut}, {t(f'and {V} {sign}, splat (i32 {-(1 << 31)})')}")
+    power = _power(t, t(f"sub {V} {exponent}, splat (i32 {form.kept_bits})"))
+    return t(f"fmul {F} {t(f'bitcast {V} {signed} to {F}')}, {power}")
+
+
+def _added(t: Text, parts: list[str], beyond: str) -> tuple[str, str]:
+    """The sum of parts, and bits whose highest is set where a word does not hold one of the sums."""
+    total = parts[0]
+    for part in parts[1:]:
+        after = t(f"add {V} {total}, {part}")
+        first, second = t(f"xor {V} {total}, {after}"), t(f"xor {V} {part}, {after}")
+        lost = t(f"and {V} {first}, {second}")
+        beyond = t(f"or {V} {beyond}, {lost}") if beyond else lost
+        total = after
+    return total, beyond
 
 
 def integer_sums(t: Text, form: Form, c: list[str]) -> list[str]:
