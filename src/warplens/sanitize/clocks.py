@@ -61,6 +61,7 @@ def next_interval(head: int, slot: int) -> None:
         fill_zero(slot + peek64(head + 8 * st.AT_OWNERS), 4 * cells)
     poke64(book + 8 * st.B_NUMBER, number)
     poke64(book + 8 * st.B_COUNT, 0)
+    poke64(book + 8 * st.B_ATOMICS, 0)
     strikes = peek64(book + 8 * st.B_STRIKES)
     poke64(book + 8 * st.B_PHASE, st.PHASE_READS if strikes < st.MOST_STRIKES else st.PHASE_CELLS)
     if 0 < strikes < st.MOST_STRIKES:

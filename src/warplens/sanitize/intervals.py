@@ -6,6 +6,8 @@ belongs to one lane, or to atomics. That is what is looked at here: an entry for
 has used it in this interval, and a log says how. Where it is not plain, the log is played into the
 shadow cells, and until the next such barrier every access is compared there (races.py).
 
+Atomics are not logged: on each cell the last one counts.
+
 Not in kernels with fences, asynchronous copies or clusters, in which other things order accesses.
 """
 
@@ -19,10 +21,11 @@ from warplens.sanitize import state as st
 from warplens.sanitize.accesses import beside_shared, check_races
 from warplens.sanitize.memcheck import OFFSETS
 from warplens.sanitize.native import lowest_bit, peek32, peek64
-from warplens.sanitize.races import races_at
-from warplens.sanitize.vectors import add_lanes, read_row, rises_by, write_row
+from warplens.sanitize.races import atomic_again, is_repeated, races_at
+from warplens.sanitize.vectors import add_lanes, read_row, repeats, rises_by, write_row
 
 _FULL = 0xFFFFFFFF
+_BYTES = 15 << st.STAMP_BYTES
 # An entry: the interval's number above, below who has used the cell: a lane that wrote it, a lane
 # that read it, lanes of a warp that did, several warps' lanes, atomics (of 64 bits: + 1).
 _CODES = 12
@@ -71,16 +74,35 @@ def replay(head: int, slot: int, block: int) -> None:
             host, cells, beside_shared(head), block,
         )  # fmt: skip
         entry += st.LOG_BYTES
+    if peek64(book + 8 * st.B_ATOMICS) != 0:
+        replay_atomics(head, slot, book, block)
 
 
 @native
-def note(book: int, w: int, stamp: int, mask: int, kind: int, size: int, host: int) -> None:
+def replay_atomics(head: int, slot: int, book: int, block: int) -> None:
+    """Plays the last atomic on each cell: it takes the place of those before it, and of nothing
+    else, for a cell that was used in another way has stopped all this."""
+    number, shift = peek64(book + 8 * st.B_NUMBER), peek64(head + 8 * st.CELL_SHIFT)
+    w, host = peek64(book + 8 * st.B_WARP), peek64(book + 8 * st.B_HOST)
+    cells = slot + peek64(head + 8 * st.AT_SHARED_CELLS)
+    owners = slot + peek64(head + 8 * st.AT_OWNERS)
+    lasts = slot + peek64(head + 8 * st.AT_LASTS)
+    for i in range(peek64(head + 8 * st.SHARED_BYTES) >> shift):
+        if peek32(owners + 4 * i) > number << _CODES | _READ_BY_ALL and (
+            peek32(owners + 4 * i) >> _CODES == number
+        ):
+            atomic_again(
+                head, slot, w, cells + st.CELL_BYTES * i, beside_shared(head),
+                peek64(lasts + 8 * i), host, i << shift, block,
+            )  # fmt: skip
+
+
+@native
+def note(book: int, w: int, stamp: int, mask: int, kind: int, size: int) -> None:
     """Writes an access down."""
     count = peek64(book + 8 * st.B_COUNT)
     entry = book + 8 * st.BOOK_SLOTS + st.LOG_BYTES * count
     poke64(book + 8 * st.B_COUNT, count + 1)
-    poke64(book + 8 * st.B_WARP, w)
-    poke64(book + 8 * st.B_HOST, host)
     poke64(entry, mask)
     poke64(entry + 8, stamp)
     poke64(entry + 16, kind | size << 8)
@@ -110,17 +132,51 @@ def read_entry(place: int, number: int, own: int) -> bool:
 def write_entry(place: int, number: int, own: int) -> bool:
     """Notes that a lane writes a cell; False if another one has used it."""
     entry = peek32(place)
+    if entry >> _CODES == number and entry & ~_READ != own:
+        return False
     poke32(place, own)
-    return entry >> _CODES != number or entry & ~_READ == own
+    return True
 
 
 @native
-def change_entry(place: int, number: int, code: int) -> bool:
-    """Notes an atomic; False if the cell was used in another way."""
-    entry = peek32(place)
-    own = number << _CODES | code
-    poke32(place, own)
-    return entry >> _CODES != number or entry == own
+def change_entry(owners: int, lasts: int, cell: int, own: int, now: int) -> bool:
+    """Notes an atomic and its stamp; False if the cell was used in another way."""
+    entry = peek32(owners + 4 * cell)
+    if entry != own:
+        if entry >> _CODES == own >> _CODES:
+            return False
+        poke32(owners + 4 * cell, own)
+    poke64(lasts + 8 * cell, now)
+    return True
+
+
+@native
+def change_lanes(head: int, slot: int, places: int, mask: int, size: int, own: int,
+                 now: int) -> bool:  # fmt: skip
+    """The same for a warp's lanes; as in races.py, of neighbours on one place the first counts."""
+    owners = slot + peek64(head + 8 * st.AT_OWNERS)
+    lasts = slot + peek64(head + 8 * st.AT_LASTS)
+    shift = peek64(head + 8 * st.CELL_SHIFT)
+    if mask == _FULL and repeats(places) != 0:
+        now |= st.STAMP_MANY
+    previous = -1
+    rest = mask
+    while rest != 0:
+        lane = lowest_bit(rest)
+        rest &= rest - 1
+        offset = peek32(places + 4 * lane)
+        if now & st.STAMP_MANY != 0 and (
+            offset == previous or is_repeated(places, lane, at.SPACE_SHARED)
+        ):
+            continue
+        previous = offset
+        cell, stamp = offset >> shift, now | lane << st.STAMP_LANE
+        if not change_entry(owners, lasts, cell, own, stamp):
+            return False
+        for k in range(1, size >> shift):
+            if not change_entry(owners, lasts, cell + k, own, stamp):
+                return False
+    return True
 
 
 @native
@@ -145,11 +201,11 @@ def read_lanes(owners: int, places: int, mask: int, shift: int, size: int, numbe
 
 
 @native
-def write_lanes(owners: int, places: int, mask: int, shift: int, size: int, number: int, own: int,
-                atomic: int) -> bool:  # fmt: skip
-    """The same for writes, and for atomics, whose entry is `atomic`."""
+def write_lanes(owners: int, places: int, mask: int, shift: int, size: int, number: int,
+                own: int) -> bool:  # fmt: skip
+    """The same for writes."""
     n_cells = size >> shift
-    if n_cells == 1 and atomic == 0 and mask == _FULL and rises_by(places, size) == _FULL:
+    if n_cells == 1 and mask == _FULL and rises_by(places, size) == _FULL:
         return write_row(owners + 4 * (peek32(places) >> shift), own) == _FULL
     rest = mask
     while rest != 0:
@@ -157,10 +213,7 @@ def write_lanes(owners: int, places: int, mask: int, shift: int, size: int, numb
         rest &= rest - 1
         place = owners + 4 * (peek32(places + 4 * lane) >> shift)
         for _ in range(n_cells):
-            if atomic != 0:
-                if not change_entry(place, number, atomic):
-                    return False
-            elif not write_entry(place, number, own + lane):
+            if not write_entry(place, number, own + lane):
                 return False
             place += 4
     return True
@@ -182,12 +235,12 @@ def enter_reads(head: int, slot: int, book: int) -> None:
 
 @native
 def is_plain(head: int, slot: int, book: int, w: int, mask: int, kind: int, size: int,
-             flags: int) -> bool:  # fmt: skip
+             flags: int, stamp: int) -> bool:  # fmt: skip
     """Whether an access goes with all that was done in this interval."""
     strong = flags & st.F_STRONG != 0
     if strong and flags & st.F_ATOMIC == 0:
         return False
-    if peek64(book + 8 * st.B_COUNT) >= st.MOST_LOGGED:
+    if not strong and peek64(book + 8 * st.B_COUNT) >= st.MOST_LOGGED:
         return False
     reads = kind == at.ACCESS_READ
     phase = peek64(book + 8 * st.B_PHASE)
@@ -203,10 +256,11 @@ def is_plain(head: int, slot: int, book: int, w: int, mask: int, kind: int, size
     owners = slot + peek64(head + 8 * st.AT_OWNERS)
     if reads:
         return read_lanes(owners, w + OFFSETS, mask, shift, size, number, own)
-    atomic = 0
     if strong:
-        atomic = _ATOMIC + (1 if flags & st.F_WIDE_ATOMIC else 0)
-    return write_lanes(owners, w + OFFSETS, mask, shift, size, number, own, atomic)
+        poke64(book + 8 * st.B_ATOMICS, 1)
+        own = number << _CODES | (_ATOMIC + (1 if flags & st.F_WIDE_ATOMIC else 0))
+        return change_lanes(head, slot, w + OFFSETS, mask, size, own, stamp | _BYTES)
+    return write_lanes(owners, w + OFFSETS, mask, shift, size, number, own)
 
 
 @native
@@ -216,11 +270,14 @@ def check_shared(head: int, slot: int, w: int, inst: int, mask: int, kind: int, 
     if peek64(head + 8 * st.INTERVALS) != 0:
         book = slot + peek64(head + 8 * st.AT_INTERVAL)
         if peek64(book + 8 * st.B_PHASE) != st.PHASE_CELLS:
-            if is_plain(head, slot, book, w, mask, kind, size, flags):
-                warp = peek32(w + at.WARP_INDEX)
-                clock = peek64(slot + peek64(head + 8 * st.AT_CLOCKS) + 8 * warp)
-                stamp = clock << st.STAMP_CLOCK | warp << st.STAMP_WARP | inst
-                note(book, w, stamp, mask, kind, size, host)
+            warp = peek32(w + at.WARP_INDEX)
+            clock = peek64(slot + peek64(head + 8 * st.AT_CLOCKS) + 8 * warp)
+            stamp = clock << st.STAMP_CLOCK | warp << st.STAMP_WARP | inst
+            if is_plain(head, slot, book, w, mask, kind, size, flags, stamp):
+                poke64(book + 8 * st.B_WARP, w)
+                poke64(book + 8 * st.B_HOST, host)
+                if flags & st.F_STRONG == 0:
+                    note(book, w, stamp, mask, kind, size)
                 return
             replay(head, slot, block)
     cells = slot + peek64(head + 8 * st.AT_SHARED_CELLS)

@@ -262,6 +262,25 @@ def races_at(head: int, slot: int, w: int, places: int, stamp: int, inst: int, m
 
 
 @native
+def atomic_again(head: int, slot: int, w: int, cell: int, beside: int, now: int, host: int,
+                 offset: int, block: int) -> None:  # fmt: skip
+    """An atomic of a block on a cell of its shared memory, by the stamp that it had."""
+    warp = (now >> st.STAMP_WARP) & 31
+    known = slot + peek64(head + 8 * st.AT_KNOWN) + 8 * peek64(head + 8 * st.COLUMNS) * warp
+    flags = peek64(peek64(head + 8 * st.INSTRUCTIONS) + 32 * (now & st.INSTRUCTION_MASK))
+    short = block & st.BLOCK_MASK
+    if peek64(head + 8 * st.LOCK_SETS) != 0 or not writes_quickly(
+        head, known, cell, beside, now, warp, at.SPACE_SHARED, short, flags
+    ):
+        unit = 1 << peek64(head + 8 * st.CELL_SHIFT)
+        _share_word(head, cell, now, True, short)
+        shadow.check_word(
+            head, slot, w, cell, beside, now, block, at.SPACE_SHARED, 0, offset, unit, True, 0,
+            host + offset,
+        )  # fmt: skip
+
+
+@native
 def race_range(head: int, slot: int, w: int, inst: int, lane: int, space: int, writes: bool,
                base: int, offset: int, size: int, host: int, cells: int, beside: int,
                block: int) -> None:  # fmt: skip

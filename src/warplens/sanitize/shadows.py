@@ -294,6 +294,7 @@ def _slots(state: State, config: LaunchConfig, options: PassOptions, together: i
         st.AT_SHARED_CELLS: 2 * shared_cells * st.CELL_BYTES if races else 0,
         st.AT_INTERVAL: 8 * st.BOOK_SLOTS + st.LOG_BYTES * st.MOST_LOGGED if followed else 0,
         st.AT_OWNERS: 4 * shared_cells if followed else 0,
+        st.AT_LASTS: 8 * shared_cells if followed else 0,
         st.AT_SHARED_INIT: int(head[st.SHARED_BYTES]) if starts else 0,
         st.AT_CELLS_INIT: _CELLS if starts and head[st.HAS_CELLS] else 0,
         st.AT_CELLS: _CELLS // 16 * st.CELL_BYTES if races and head[st.HAS_CELLS] else 0,

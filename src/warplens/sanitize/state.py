@@ -97,7 +97,8 @@ AT_KEPT_CROSS = 83  # n_warps rows of total_warps
 HAS_CELLS = 84  # 1: the code uses tensor memory
 AT_CELLS_INIT = 85  # one byte per cell of tensor memory
 AT_CELLS = 86  # shadow cells of tensor memory, one for 16 lanes of a column
-HEADER_SLOTS = 87
+AT_LASTS = 87  # the stamp of the last atomic on each cell of shared memory
+HEADER_SLOTS = 88
 COPY_SLOTS, COPY_GROUPS = 18, 16
 
 SPACE_CELLS = 6  # of records: tensor memory, an offset is lane << 16 | column
@@ -176,8 +177,9 @@ SHARED_LOCK, SHARED_LOCK_OFFSET = 1 << 62, (1 << 24) - 1  # keys of locks in sha
 
 # --- the interval between two barriers of a whole block -------------------------------------------
 # its number; what is known of it; accesses logged; barriers at which parts of warps wait; how often
-# it came to nothing of late; warp record and shared memory of who logged last
-B_NUMBER, B_PHASE, B_COUNT, B_PARTS, B_STRIKES, B_WARP, B_HOST = range(7)
+# it came to nothing of late; warp record and shared memory of who logged last; whether there were
+# atomics, which are not logged
+B_NUMBER, B_PHASE, B_COUNT, B_PARTS, B_STRIKES, B_WARP, B_HOST, B_ATOMICS = range(8)
 BOOK_SLOTS = 8
 PHASE_READS, PHASE_OWNERS, PHASE_CELLS = range(3)  # only reads so far; one lane a cell; anything
 LOG_SLOTS, LOG_BYTES = 4, 160  # lanes, stamp, kind and size, spare; then the lanes' offsets

@@ -79,6 +79,22 @@ def _rises_by(typing_context: Any, row: Any, step: Any) -> Any:
     return types.int64(types.int64, types.int64), codegen
 
 
+@intrinsic
+def _repeats(typing_context: Any, row: Any) -> Any:
+    """The lanes that hold what the lane before, or eight before, holds."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        row, found = _load(builder, args[0]), ir.Constant(_I64, 0)
+        for distance in (1, 8):
+            before = _load(builder, builder.sub(args[0], ir.Constant(_I64, 4 * distance)))
+            same = _mask(builder, builder.icmp_signed("==", row, before))
+            in_row = ir.Constant(_I64, -1 << distance)
+            found = builder.or_(found, builder.and_(same, in_row))
+        return found
+
+    return types.int64(types.int64), codegen
+
+
 def _own_or_old(b: Any, entries: Any, own: Any) -> tuple[Any, Any]:
     """Which entries are of an older interval, and which are those or the lane's own."""
     shift = _number(b, _CODES)
@@ -89,12 +105,13 @@ def _own_or_old(b: Any, entries: Any, own: Any) -> tuple[Any, Any]:
 
 @intrinsic
 def _write_row(typing_context: Any, entries: Any, own: Any) -> Any:
-    """Makes 32 entries in a row those of their lanes' writes; returns the lanes that may."""
+    """Makes entries in a row those of their lanes' writes; returns the lanes that may."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         own = builder.add(_splat(builder, builder.trunc(args[1], _I32)), _LANES)
-        _, free = _own_or_old(builder, _load(builder, args[0]), own)
-        _store(builder, own, args[0])
+        entries = _load(builder, args[0])
+        _, free = _own_or_old(builder, entries, own)
+        _store(builder, builder.select(free, own, entries), args[0])
         return _mask(builder, free)
 
     return types.int64(types.int64, types.int64), codegen
@@ -118,6 +135,7 @@ def _read_row(typing_context: Any, entries: Any, own: Any) -> Any:
 # The same with the types that their callers see.
 add_lanes: Callable[[int, int, int], None] = _add_lanes
 lanes_between: Callable[[int, int, int, int], int] = _lanes_between
+repeats: Callable[[int], int] = _repeats
 rises_by: Callable[[int, int], int] = _rises_by
 write_row: Callable[[int, int], int] = _write_row
 read_row: Callable[[int, int], int] = _read_row

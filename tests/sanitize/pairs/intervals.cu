@@ -83,6 +83,19 @@ KERNEL after_shared_lanes(ARGS) {
     WAIT;
     o[t] = s[63 - t];
 }
+// @ many_atomics_then_write: shared-write-race <<<1, 64>>>
+KERNEL many_atomics_then_write(ARGS) {
+    __shared__ int s[32];
+    int t = threadIdx.x;
+    if (t < 32) s[t] = 0;
+    __syncthreads();
+    if (t < 32)
+        for (int i = 0; i < 2000 + a[0]; ++i) atomicAdd(&s[(t + i) / 2 % 32], 1);
+    WAIT;
+    if (t == 40) s[7] = 1;
+    __syncthreads();
+    o[t] = s[t % 32];
+}
 // @ atomics_then_read: shared-read-write-race <<<1, 64>>>
 KERNEL atomics_then_read(ARGS) {
     __shared__ int s[32];
