@@ -44,6 +44,16 @@ def test_tiers_agree(case: Case, architecture: str) -> None:
         np.testing.assert_array_equal(counts[1][name], column, err_msg=name)
 
 
+def test_text_goes_once_compiled() -> None:
+    """A kernel in use does not hold the IR that it was compiled from."""
+    source = 'extern "C" __global__ void lanes(int* out) { out[threadIdx.x] = threadIdx.x; }'
+    for is_large in (False, True):
+        program = wl.Device("H200").compile(source)["lanes"].code.program
+        assert program.lifted.ir
+        program.get_ready(is_large)
+        assert not program.lifted.ir
+
+
 def test_interrupted_launch_leaves_the_process_usable() -> None:
     """Ctrl-C ends a kernel that never ends; the next launch works."""
     module = wl.Device("H200").compile(

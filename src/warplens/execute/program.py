@@ -132,6 +132,7 @@ class Program:
                 return
             self.code = jit.compile_lifted(self.lifted, self.features)
             self.regions[:] = self.code.addresses
+            self.lifted.ir = ""  # several times the machine code
 
     def _has_code(self) -> bool:
         return self.code is not None or self._fast_code is not None
@@ -163,6 +164,7 @@ class Program:
         lifted = lift(self.lifted.kernel, self.features, self.observed, tier=1)
         self._fast_code = jit.compile_lifted(lifted, self.features)
         self.regions[:] = self._fast_code.addresses
+        self.lifted.ir = ""
 
     _fast_code: jit.MachineCode | None = None
     _turn: threading.Lock = field(default_factory=threading.Lock)

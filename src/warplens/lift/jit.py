@@ -169,4 +169,5 @@ def load_object(data: bytes) -> llvm.ExecutionEngine:
 
 def compile_lifted(lifted: Lifted, features: HostFeatures) -> MachineCode:
     """Machine code of a lifted kernel."""
+    assert lifted.ir  # a program lets go of it once it is compiled
     return compile_ir(lifted.ir, len(lifted.layout.regions), features, lifted.tier)

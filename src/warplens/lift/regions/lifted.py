@@ -21,7 +21,7 @@ class Counter:
 
 @dataclass(slots=True)
 class Lifted:
-    """A lifted kernel: IR text and the tables that the runner needs."""
+    """A lifted kernel: IR text (empty once it is compiled) and the tables that the runner needs."""
 
     kernel: SassKernel
     ir: str
