@@ -21,10 +21,9 @@ PARTS = 39  # the kernel's warps part and meet as in parts.py
 # which parts go on where that is not known is drawn from here (0: the most frequent; below 0: any
 # that is ready, wherever there are several)
 PART_ORDER = 40
-ENDED = 41  # the lowest of the lanes that have just ended, or -1
-TENSOR_MEMORY = 42  # where it begins behind a block's shared memory; 0: the kernel has none
-PAIR_BARRIER = 43  # place of the mbarrier by which a pair's allocations alternate
-N_CONTROL = 44
+TENSOR_MEMORY = 41  # where it begins behind a block's shared memory; 0: the kernel has none
+PAIR_BARRIER = 42  # place of the mbarrier by which a pair's allocations alternate
+N_CONTROL = 43
 
 # What a run returns.
 ALL_DONE, FAULTED, HOOK_CALL, STOPPED, DEADLOCKED, TRAPPED, BAD_PC, NEED_SLOT, STEPS_SPENT = range(

@@ -9,17 +9,10 @@ from warplens.compiled import native
 from warplens.execute.clusters import arrive_at_cluster, waits_for_cluster
 from warplens.execute.named_barriers import arrive, note_exits
 from warplens.execute.native import call_region, peek32, poke32, poke64
-from warplens.execute.parts import (
-    come_to_barrier,
-    give_way,
-    leave_barrier,
-    next_part,
-    note_stop,
-    release_ended,
-    rest,
-)
+from warplens.execute.part_barriers import come_to_barrier, release_ended
+from warplens.execute.part_table import note_stop
+from warplens.execute.parts import give_way, leave_barrier, next_part, rest
 from warplens.execute.run_layout import (
-    ENDED,
     ENV_ADDRESS,
     PARTS,
     QUANTUM,
@@ -36,7 +29,6 @@ from warplens.execute.splits import (
     bsync,
     can_go_on,
     look_again,
-    lowest_lane,
     pick_split,
     put_aside,
     resolve_targets,
@@ -168,7 +160,6 @@ def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arr
         if control[PARTS] != 0:
             ended = peek32(w + at.WARP_EXITED) & ~seen[slot, i] & _FULL
             is_end = event == at.EVENT_DONE and ended != 0
-            control[ENDED] = lowest_lane(ended) if is_end else -1
             if is_end and release_ended(w, ended):
                 continue
         if peek32(w + at.WARP_EXITED) != seen[slot, i]:
