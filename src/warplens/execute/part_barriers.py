@@ -62,15 +62,16 @@ def release(w: int, number: int) -> bool:
 
 @native
 def does_not_wait(w: int, missing: int) -> bool:
-    """Whether BSYNC passes: nobody is ready, and who is missing has stopped elsewhere.
+    """Whether BSYNC passes: nobody is ready, and who is missing has stopped, not all at barriers.
 
     Lanes without which a BSYNC of theirs has passed count as ready until they have run.
     """
     resting = peek32(w + at.WARP_YIELDED)
     if lanes_in(w, at.SPLIT_READY, -1) & ~resting & FULL != 0 or peek32(w + CALLED) != 0:
         return False
-    waiting = lanes_in(w, at.SPLIT_AT_BSYNC, -1) | lanes_in(w, at.SPLIT_AT_WARPSYNC, -1)
-    return bool(missing & ~(resting | waiting) & FULL == 0)
+    resting |= lanes_in(w, at.SPLIT_AT_WARPSYNC, -1)
+    blocked = lanes_in(w, at.SPLIT_AT_BSYNC, -1)
+    return bool(missing & resting != 0 and missing & ~(resting | blocked) & FULL == 0)
 
 
 @native
