@@ -12,8 +12,6 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from warplens.timing import deferred
-
 # Compiling a kernel on a busy machine takes longer than hypothesis' 200 ms, and a run that fails
 # must fail again: examples come from the test's name, not from the clock.
 settings.register_profile("warplens", deadline=None, derandomize=True)
@@ -24,15 +22,14 @@ _LARGE = 800 << 20  # bytes of a process above which memory is given back to the
 
 @pytest.fixture(scope="module", autouse=True)
 def _lets_go(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Kernels that a file's cached functions hold go with its last test; in a process that has
-    become large the traces kept for further launches, too."""
+    """Kernels that a file's cached functions hold go with its last test; a process that has become
+    large gives back what the allocator keeps."""
     yield
     for value in vars(request.module).values():
         is_own = getattr(value, "__module__", None) == request.module.__name__
         if is_own and isinstance(value, functools._lru_cache_wrapper):
             value.cache_clear()
     if _resident() > _LARGE:
-        deferred._shared.clear()
         gc.collect()
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
         if trim is not None:  # glibc keeps what was freed between small blocks that are in use

@@ -154,6 +154,22 @@ def test_launches_that_do_the_same_share_a_model() -> None:
     assert model(other[8, 128], 1) is not model(other[16, 128], 1)
 
 
+def test_what_models_have_made_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of launches whose times were asked for only as many are kept as fit, with all they hold."""
+    walk, limit = kernel("walk"), 2 << 20
+    monkeypatch.setattr(deferred, "_SHARED_BYTES", limit)
+    monkeypatch.setattr(deferred, "_shared", type(deferred._shared)())
+    most = 0
+    for blocks in (16, 17, 18, 19, 20, 21):
+        timed = walk[blocks, 128](*arguments(blocks))
+        timed.metric(TIME)
+        most = max(most, deferred.held_bytes(timed._timing))
+        assert sum(map(deferred.held_bytes, deferred._shared.values())) <= limit + most
+
+    assert most > 2 * timed._timing.sample.nbytes
+    assert 0 < len(deferred._shared) < 6
+
+
 def test_too_many_copies_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """The oldest launches are traced when copies of arrays would take too much memory."""
     monkeypatch.setattr(deferred, "_WAITING_BYTES", 5 * 4 * N)

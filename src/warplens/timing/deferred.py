@@ -250,11 +250,35 @@ def _wait(one: Deferred, size: int) -> None:
         other()
 
 
+def held_bytes(timing: LaunchTiming) -> int:
+    """Bytes of arrays that a timing holds: its traces, and what its model has made of them."""
+    found, total = {id(timing)}, 0
+    todo: list[Any] = [timing.sample, timing.model]
+    while todo:
+        one = todo.pop()
+        if id(one) in found:
+            continue
+        found.add(id(one))
+        if isinstance(one, np.ndarray):
+            total += one.nbytes if one.base is None else 0
+            todo += [one.base]
+        elif isinstance(one, dict):
+            todo += one.values()
+        elif isinstance(one, (list, tuple)):
+            todo += one
+        elif type(one).__module__.startswith(("warplens.timing", "warplens.execute")):
+            names = getattr(type(one), "__slots__", ())
+            todo += [getattr(one, name, None) for name in names]
+            todo += vars(one).values() if hasattr(one, "__dict__") else ()
+    return total
+
+
 def _share(key: tuple[Any, ...], timing: LaunchTiming) -> None:
     """Keeps a timing for further launches; those unused for longest go."""
     with _lock:
         _shared[key] = timing
-        total = sum(one.sample.nbytes for one in _shared.values())
+        held = {key: held_bytes(one) for key, one in _shared.items()}
+        total = sum(held.values())
         while total > _SHARED_BYTES and len(_shared) > 1:
-            _, oldest = _shared.popitem(last=False)
-            total -= oldest.sample.nbytes
+            oldest, _ = _shared.popitem(last=False)
+            total -= held[oldest]

@@ -23,6 +23,8 @@ from warplens.timing.view import Schedule, schedule, window
 from warplens.timing.warmth import Moved, rounded, spans, translated
 from warplens.wording import count, number
 
+_STATES = 4  # states of L2 for which a launch's model is kept
+
 
 class LaunchTiming:
     """A launch's sample with the question that the model answers when a value is asked."""
@@ -62,6 +64,9 @@ class LaunchTiming:
             return self
         known = self.model.kept
         if ranges not in known:
+            states = [key for key in known if isinstance(key, tuple)]
+            for oldest in states[: len(states) + 1 - _STATES]:
+                del known[oldest]
             known[ranges] = Model(replace(self.question, held=ranges), self.sample)
         return LaunchTiming(
             known[ranges].question, self.sample, self._unlimited_blocks, self.sampling,
