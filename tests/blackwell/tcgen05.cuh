@@ -1,12 +1,6 @@
 // What kernels of tcgen05 are made of. GROUP: the blocks of a product, 1 or 2.
 #pragma once
-#ifdef BUGGED
-#define BUG(...) __VA_ARGS__
-#define FIX(...)
-#else
-#define BUG(...)
-#define FIX(...) __VA_ARGS__
-#endif
+#include "../bugged.cuh"
 #define DO(NAME, ...) __device__ __forceinline__ void NAME() { asm volatile(__VA_ARGS__ ::: "memory"); }
 DO(before, "tcgen05.fence::before_thread_sync;")
 DO(after, "tcgen05.fence::after_thread_sync;")

@@ -1,10 +1,6 @@
 // Cells of tensor memory that are read: with BUGGED nobody has written them since the allocation.
 #include "misuse.cu"
-#ifdef BUGGED
-#define FIX(...)
-#else
-#define FIX(...) __VA_ARGS__
-#endif
+#include "../bugged.cuh"
 __device__ void store(unsigned at) {
     asm volatile("tcgen05.st.sync.aligned.32x32b.x16.b32 [%0], {%1,%1,%1,%1,%1,%1,%1,%1,%1,%1,%1,%1,%1,%1,%1,%1}; tcgen05.wait::st.sync.aligned;" ::"r"(at), "r"(0) : "memory");
 }

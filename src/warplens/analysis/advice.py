@@ -163,14 +163,8 @@ class Context:
         """Percent of the modelled time that goes without a resource's limits, with so many
         resident blocks, or without some instructions; None without a model."""
         key = (resource, blocks, tuple(drops), tuple(loops))
-        found: float | None = self.once(key, lambda: self._saving(resource, blocks, drops))
-        if found is None or self.model is None or not loops:
-            return found
-        from warplens.analysis.overlap import overlapping
-        from warplens.timing.causes import saved
-
-        most = 100.0 * saved(self.model, overlapping(self.model, drops, loops))
-        return (found + max(found, most)) / 2
+        found: float | None = self.once(key, lambda: self._saving(resource, blocks, drops, loops))
+        return found
 
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
         """What `make` gives, made once for all rules."""
@@ -178,7 +172,9 @@ class Context:
             self._known[key] = make()
         return self._known[key]
 
-    def _saving(self, resource: str, blocks: int, drops: Sequence[int]) -> float | None:
+    def _saving(
+        self, resource: str, blocks: int, drops: Sequence[int], loops: Sequence[int]
+    ) -> float | None:
         if self.model is not None and (blocks or drops):
             from warplens.timing.causes import saved, with_blocks, without_instructions
 
@@ -186,7 +182,13 @@ class Context:
                 without_instructions(self.model, drops) if drops
                 else with_blocks(self.model, blocks)
             )  # fmt: skip
-            return 100.0 * saved(self.model, changed)
+            found = 100.0 * saved(self.model, changed)
+            if loops:
+                from warplens.analysis.overlap import overlapping
+
+                most = 100.0 * saved(self.model, overlapping(self.model, drops, loops))
+                found = (found + max(found, most)) / 2
+            return found
         ask = getattr(self.sources.timing, "saving", None)
         return None if ask is None or not resource else 100.0 * float(ask(resource))
 

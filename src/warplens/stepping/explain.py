@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from warplens.isa import tensor_memory, warpgroup
-from warplens.sass.model import Instruction
+from warplens.sass.model import URZ, Instruction
 from warplens.wording import count, number
 
 _OF_HOPPER = ("no swizzle", "swizzle of 128 bytes", "swizzle of 64 bytes", "swizzle of 32 bytes")
@@ -14,7 +14,6 @@ _OF_100 = {
     4: "swizzle of 64 bytes", 6: "swizzle of 32 bytes",
 }  # fmt: skip
 _COUNT = (1 << 20) - 1
-_NONE = 255  # URZ
 
 
 def matrix_text(descriptor: int, *, is_hopper: bool) -> str:
@@ -42,13 +41,13 @@ def phase_text(word: int) -> str:
 
 
 def _wide(uniform: Callable[[int], int], index: int) -> int:
-    return uniform(index) | uniform(index + 1) << 32 if index != _NONE else 0
+    return uniform(index) | uniform(index + 1) << 32 if index != URZ else 0
 
 
 def _of_warpgroup(inst: Instruction, uniform: Callable[[int], int]) -> Iterator[str]:
     product = warpgroup.product_of(inst)
     first = product.descriptors
-    if first == _NONE:
+    if first == URZ:
         return
     marks = product.marks
     if product.a_register is None:

@@ -14,7 +14,7 @@ from warplens.errors import InputError
 from warplens.execute import steps as recorded
 from warplens.execute.executable import ExecutableLaunch
 from warplens.result import WarpAccess, WarpStep, WarpTrace
-from warplens.sass.model import Instruction, Mem, Pred, Reg, SassKernel
+from warplens.sass.model import PT, RZ, URZ, Instruction, Mem, Pred, Reg, SassKernel
 from warplens.stepping.explain import descriptor_texts, phase_text
 from warplens.stepping.fragments import Fragment, fragments
 from warplens.wording import count
@@ -269,11 +269,11 @@ def _barriers(kernel: SassKernel) -> npt.NDArray[np.void]:
             continue
         base, uniform = places[0].base, places[0].uniform
         row["is_one"], row["offset"] = 1, places[0].offset
-        row["register"] = base.index if isinstance(base, Reg) and base.index != 255 else -1
-        guard = inst.guard if isinstance(inst.guard, Pred) and inst.guard.index != 7 else None
+        row["register"] = base.index if isinstance(base, Reg) and base.index != RZ else -1
+        guard = inst.guard if isinstance(inst.guard, Pred) and inst.guard.index != PT else None
         row["guard"] = guard.index if guard is not None else -1
         row["negated"] = guard is not None and guard.negate
-        row["uniform"] = uniform.index if uniform is not None and uniform.index != 255 else -1
+        row["uniform"] = uniform.index if uniform is not None and uniform.index != URZ else -1
     return found
 
 
