@@ -36,7 +36,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("pane", ["code", "sass"])
+@pytest.mark.parametrize("pane", ["code", pytest.param("sass", marks=pytest.mark.long)])
 def test_a_frame_is_made_in_time(chromium: Any, report: Path, pane: str) -> None:
     """Twenty new lines cost the page's thread less than the sixtieth of a second they have.
 

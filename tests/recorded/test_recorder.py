@@ -31,10 +31,8 @@ def _dry_run(script: str, cubins: Path, out: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize(
-    "script",
-    [pytest.param(s, marks=pytest.mark.long if s == "semantics" else ()) for s in SCRIPTS],
-)
+@pytest.mark.long  # compiling all their kernels takes most of a minute
+@pytest.mark.parametrize("script", SCRIPTS)
 def test_dry_run(script: str, cubins: Path, tmp_path: Path) -> None:
     """Every kernel that a script wants exists, and its files are written."""
     _dry_run(script, cubins, tmp_path)
