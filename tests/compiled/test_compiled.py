@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import ctypes
 import importlib
+import math
 import os
 import subprocess
 import sys
@@ -51,7 +52,8 @@ def floats(a: float, b: float, n: int) -> Any:
     """Mixed arithmetic: integers become floats where they meet one."""
     low = min(a, n)
     ratio = (a + n) / b
-    return low, ratio, max(a * b, 1), float(n) / 2, int(ratio), -a, a // b, n / 4
+    root = math.sqrt(a * a + n * n)
+    return low, ratio, max(a * b, 1), float(n) / 2, int(ratio), -a, a // b, n / 4, root
 
 
 @native

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from llvmlite import ir
 from warplens.compiled.operations import Operations, integer
 from warplens.compiled.values import (
     BOOL,
+    F64,
     FLOAT,
     I1,
     I8,
@@ -236,6 +238,9 @@ class Expressions(Operations):
             return Value(BOOL, (self.truth(args[0]),))
         if callee is abs:
             return self._absolute(self.value(args[0]))
+        if callee is math.sqrt:
+            root = self.builder.module.declare_intrinsic("llvm.sqrt", [F64])
+            return Value(FLOAT, (self.builder.call(root, [self.number(args[0], FLOAT)]),))
         if callee is len:
             return Value(INT, (self.value(args[0]).parts[1],))
         if name == "carray":

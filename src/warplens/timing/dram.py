@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from warplens.timing.state import Record, Trace, stage
 
 IDEAL_DRAM = 1
@@ -55,17 +57,25 @@ def fill(sm: Record, spec: Record, sectors: float, begin: float) -> None:
 
 
 @stage
+def apart(spec: Record, now: float) -> float:
+    """Cycles by which SMs are out of step: what one left unused of what all share, others used.
+    Waits for memory differ, and their sums with the root of the time (measured,
+    validation/data/rounds_sm90.json)."""
+    return float(spec.apart + spec.apart_root * math.sqrt(now))
+
+
+@stage
 def _take(sm: Record, spec: Record, cycles: float, begin: float) -> None:
     """Reads for so many cycles, at once if the SM left as many unused."""
     _catch_up(sm, spec, begin)
-    sm.dram_free = max(begin - spec.apart, sm.dram_free) + cycles
+    sm.dram_free = max(begin - apart(spec, begin), sm.dram_free) + cycles
     sm.dram_busy += cycles
 
 
 @stage
 def _queue(sm: Record, spec: Record, cycles: float, begin: float) -> None:
     """What stores alone ask of DRAM: until then L2 has no room for more of them."""
-    sm.dram_write_free = max(begin - spec.apart, sm.dram_write_free) + cycles
+    sm.dram_write_free = max(begin - apart(spec, begin), sm.dram_write_free) + cycles
 
 
 @stage

@@ -74,7 +74,7 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
     cost = max(spec.l2_request, (found + missing * spec.l2_fill) * 32 / spec.l2_rate)
     if place >= 0:
         cost *= trace.merged[place]
-    sm.l2_free = max(sm.l2_free, begin - spec.apart) + cost
+    sm.l2_free = max(sm.l2_free, begin - dram.apart(spec, begin)) + cost
     sm.port_free = max(begin, sm.port_free) + (found + missing) * 32 / spec.port_rate
     done = max(max(sm.l2_free, sm.port_free) + latency, under_way)
     if place < 0 and spec.local_missing > 0.0:  # as often as L2 had to give it up
@@ -84,7 +84,8 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
             wanted = found if place == dram.APART else 2 * _pairs(sectors)
             done = max(done, dram.read(sm, spec, trace, place, wanted, start))
     if late and under_way == 0.0 and not spec.ideal & dram.IDEAL_DRAM:
-        done += _PENDING * (spec.dram_latency - spec.l2_hit)
+        queue = max(0.0, sm.dram_free - start)  # in which it waits as well
+        done += _PENDING * (spec.dram_latency - spec.l2_hit + queue)
     if missing:
         pairs = _pairs(absent)  # DRAM is read by 64 bytes
         done = max(done, dram.read(sm, spec, trace, place, 2 * pairs, start))
@@ -103,12 +104,13 @@ def write_back(sm: Record, spec: Record, trace: Trace, sectors: int, apart: bool
     _start(sm, begin)
     if spec.ideal & IDEAL_L2:
         return begin
-    sm.l2_free = max(sm.l2_free, begin - spec.apart) + sectors * 32 / spec.l2_rate
+    since = begin - dram.apart(spec, begin)
+    sm.l2_free = max(sm.l2_free, since) + sectors * 32 / spec.l2_rate
     sm.port_write_free = max(begin, sm.port_write_free) + sectors * 32 / spec.port_write_rate
-    shared = max(sm.l2_write_free, begin - spec.apart, sm.dram_write_free - spec.dram_held)
+    shared = max(sm.l2_write_free, since, sm.dram_write_free - spec.dram_held)
     sm.l2_write_free = shared + sectors * 32 / spec.l2_write_rate
     if apart:
-        shared = max(sm.partial_free, begin - spec.apart)
+        shared = max(sm.partial_free, since)
         sm.partial_free = shared + sectors * spec.l2_partial + spec.l2_partial_line
     if spec.local_missing > 0.0:
         place = dram.APART if apart else -1
@@ -151,21 +153,22 @@ def store(sm: Record, spec: Record, trace: Trace, place: int, partial: int, narr
     if spec.ideal & IDEAL_L2:
         return begin
     back = (sectors - old) * spec.dram_write_share
+    since = begin - dram.apart(spec, begin)
     cost = (sectors * spec.l2_stored + back * spec.l2_back) * 32 / spec.l2_rate
-    sm.l2_free = max(sm.l2_free, begin - spec.apart) + max(spec.l2_request, cost)
+    sm.l2_free = max(sm.l2_free, since) + max(spec.l2_request, cost)
     sm.port_write_free = max(begin, sm.port_write_free) + sectors * 32 / spec.port_write_rate
-    shared = max(sm.l2_write_free, begin - spec.apart, sm.dram_write_free - spec.dram_held)
+    shared = max(sm.l2_write_free, since, sm.dram_write_free - spec.dram_held)
     sm.l2_write_free = shared + sectors * 32 / spec.l2_write_rate
     left = max(sm.l2_free, sm.l2_write_free, sm.port_write_free)
     if partial:
-        shared = max(sm.partial_free, begin - spec.apart)
+        shared = max(sm.partial_free, since)
         cost = partial * spec.l2_partial + spec.l2_partial_line
         sm.partial_free = shared + cost * (spec.l2_narrow if narrow else 1.0)
         # It is what reaches DRAM in time that has to be completed from there.
         fill = count_bits(trace.fills[place] & ~known & ~(joined >> 4)) * spec.dram_write_share
         if fill > 0.0 and spec.l2_fill_line > 0.0:
             line = spec.l2_fill_line * spec.dram_write_share
-            sm.fill_free = max(sm.fill_free, begin - spec.apart) + line
+            sm.fill_free = max(sm.fill_free, since) + line
             dram.fill(sm, spec, fill, begin)
     if back > 0.0:
         dram.write(sm, spec, trace, place, back, begin)

@@ -167,6 +167,7 @@ class Machine:
             "port_rate": link,
             "port_write_rate": port_write,
             "apart": value("l2.apart_cycles"),
+            "apart_root": value("l2.apart_root", 0.0),
             "l2_request": value("l2.request_cycles"),
             "l2_fill": fill,
             "l2_stored": value("l2.store_cost", 1.0),

@@ -64,7 +64,7 @@ SPEC = np.dtype([
     ("l2_rate", "f8"),  # bytes per cycle of L2's that fall to this SM, read and written
     ("port_rate", "f8"), ("port_write_rate", "f8"),  # bytes per cycle from L2, and to it
     # cycles that SMs are out of step: what one leaves unused of what they share, others use
-    ("apart", "f8"),
+    ("apart", "f8"), ("apart_root", "f8"),  # and more of them with the root of the time
     ("dram_latency", "f8"), ("dram_rate", "f8"),
     ("dram_write_cost", "f8"),  # a written byte's share of the bandwidth against a read one
     ("dram_write_share", "f8"),  # part of newly written sectors that reach DRAM in time
