@@ -62,6 +62,19 @@ def test_lines_of_one_block_each_are_all_counted(sms: int) -> None:
     assert found.chip_lines == pytest.approx(2 * SMS * EACH, rel=0.01)
 
 
+def test_no_more_lines_are_used_than_were_allocated() -> None:
+    """Four SMs whose blocks have no line in common tell nothing of what the others share; the two
+    matrices do. A matrix that no sampled block reads is left out."""
+    ends = [[0, SIDE * EACH], [50_000, 90_000], [100_000, 100_000 + SIDE * EACH]]
+    some = _touched(np.array([0, 1 * SIDE + 1, 2 * SIDE + 2, 3 * SIDE + 3]), _product)
+    assert sharing(some, 4, SMS, SMS).chip_lines > 4 * 2 * SIDE * EACH
+    found = sharing(some, 4, SMS, SMS, extents=np.array(ends))
+    assert found.chip_lines == 2 * SIDE * EACH
+    assert found.part == pytest.approx(2 * SIDE * EACH / SMS / (2 * EACH))
+    outside = sharing(some, 4, SMS, SMS, extents=np.array(ends[:2]))
+    assert outside == sharing(some, 4, SMS, SMS)
+
+
 def test_kernels_that_only_write() -> None:
     """One SM is sampled beside others; there are no reads to estimate."""
     touched = _touched(np.array([0, 5]), lambda block: range(EACH), kind=WRITE)

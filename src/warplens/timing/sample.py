@@ -27,6 +27,7 @@ from warplens.execute.tally import WARPS, Tally
 from warplens.execute.trace import BlockTrace
 from warplens.timing.plans import LONG, MAX_WAVES, REPLAYED, WARM_UP, Plan, plan
 from warplens.timing.residency import Residency, imbalance
+from warplens.timing.sharing import extents_of
 from warplens.timing.works import Works, all_works, first_works, joined, strewn, works_of
 
 Ints = npt.NDArray[np.int64]
@@ -73,6 +74,7 @@ class Sample:
         execution: the counts of `executed` whole blocks.
         windows: of long blocks, the kinds of which the grid consists; `trace` is the first one's.
         works: the work of blocks all over the grid; None: it is taken to be alike.
+        extents: first lines and ends of the allocations, ascending; None: not known.
     """
 
     trace: BlockTrace
@@ -82,6 +84,7 @@ class Sample:
     executed: int
     windows: tuple[Window, ...] = ()
     works: Works | None = None
+    extents: Ints | None = None
 
     @property
     def nbytes(self) -> int:
@@ -227,7 +230,7 @@ class Ground:
         works = None if names is None else works_of(self.config.grid, names, recorder.works)
         return Sample(
             trace=trace, sms=chosen.sms, stride=chosen.stride, execution=execution,
-            executed=len(run), works=works,
+            executed=len(run), works=works, extents=extents_of(self.memory),
         )  # fmt: skip
 
 
@@ -338,7 +341,7 @@ def _windows(ground: Ground, first: Sample, room: Residency, scale: int,
         ))  # fmt: skip
     return Sample(
         trace=found[0].trace, sms=found[0].sms, stride=found[0].stride, execution=execution,
-        executed=counts.shape[0] * counts.shape[1], windows=tuple(found),
+        executed=counts.shape[0] * counts.shape[1], windows=tuple(found), extents=first.extents,
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from warplens.execute.memory import DeviceMemory
 from warplens.timing.state import Ints
 from warplens.timing.touched import Touched, distinct
 
@@ -33,12 +34,20 @@ class Sharing:
     part: float = 1.0
 
 
+def extents_of(memory: DeviceMemory) -> Ints:
+    """First lines and ends of all allocations, ascending."""
+    every = [s for space in (memory, *memory.peers) for s in space.segments]
+    ends = sorted((s.base >> 7, -(-(s.base + s.size) >> 7)) for s in every)
+    return np.array(ends, np.int64).reshape(-1, 2)
+
+
 def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks: int = 0,
-            size_lines: float = 0.0) -> Sharing:  # fmt: skip
+            size_lines: float = 0.0, extents: Ints | None = None) -> Sharing:  # fmt: skip
     """What a wave of `wave` sampled blocks shares with the blocks of all `active_sms` SMs.
 
     If all that the grid's `blocks` use fits into an L2 of `size_lines`, of the whole grid instead:
-    lines then stay from wave to wave.
+    lines then stay from wave to wave. `extents`: first lines and ends of the allocations, of which
+    no more than all can be used.
     """
     names = touched.blocks
     if not len(names):
@@ -58,7 +67,8 @@ def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks
 
         def of_grid(among: Flags) -> float:
             seen = among & far[touched.user]
-            return _extrapolated(touched, np.arange(len(names)), seen, blocks / int(far.sum()))
+            found = _extrapolated(touched, np.arange(len(names)), seen, blocks / int(far.sum()))
+            return min(found, _allocated(touched, among, extents))
 
         chip = of_grid(every)
         if chip <= size_lines:
@@ -72,6 +82,7 @@ def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks
         chip = _along(touched, place, beside, among, active_sms)
         if apart >= _LEAST_APART:
             chip = min(chip, _extrapolated(touched, place, among & far[touched.user], ratio))
+        chip = min(chip, _allocated(touched, among, extents))
         return max(chip, _lines_of(touched, among))
 
     mine = _pairs(touched, place, of_wave & reads) / len(places)
@@ -86,6 +97,20 @@ def _lines_of(touched: Touched, among: Flags) -> float:
     used = np.zeros(touched.n_lines, np.bool_)
     used[touched.used[among]] = True
     return float(np.count_nonzero(used))
+
+
+def _allocated(touched: Touched, among: Flags, extents: Ints | None) -> float:
+    """Lines of the allocations that some accesses touch; infinitely many if one lies in none."""
+    if extents is None or not len(extents):
+        return np.inf
+    used = np.zeros(touched.n_lines, np.bool_)
+    used[touched.used[among]] = True
+    lines = touched.lines[touched.first[used]] >> 4
+    place = np.searchsorted(extents[:, 0], lines, "right") - 1
+    if (place < 0).any() or (lines >= extents[place, 1]).any():
+        return np.inf
+    of = extents[np.unique(place)]
+    return float((of[:, 1] - of[:, 0]).sum())
 
 
 def _users(touched: Touched, unit: Ints, among: Flags) -> Ints:
