@@ -10,7 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from warplens.compiled import native
+import numpy as np
+
+from warplens.compiled import carray, native
+from warplens.execute.native import peek32, poke32
 from warplens.execute.tensor_memory import faults
 from warplens.execute.tensor_memory.cells import (
     cell,
@@ -22,16 +25,35 @@ from warplens.execute.tensor_memory.cells import (
     wide,
     word,
 )
+from warplens.execute.tensor_memory.compact import (
+    clear_tail,
+    edge_at,
+    exponents_at,
+    has_special,
+    numbers_at,
+    place_of,
+    scale_compact,
+    take_rows,
+    take_shared,
+)
 from warplens.execute.tensor_memory.matrices import layout_of, problem
 from warplens.execute.tensor_memory.numbers import E2M1, E2M3, E4M3, TF32, U8
 from warplens.execute.tensor_memory.operands import (
     FIRST_COLUMN,
+    exponents_of,
     from_shared,
     from_tensor_memory,
+    numbers_of,
     scale,
 )
 from warplens.execute.tensor_memory.sparse import is_sparse, spread, wrong_sparse
 from warplens.execute.tensor_memory.sums import HALVES, SINGLES, WHOLES, update
+from warplens.execute.tensor_memory.vectors import (
+    WIDTH,
+    halves_of_tile,
+    singles_of_tile,
+    wholes_of_tile,
+)
 from warplens.lift import layout as at
 
 _OF_HALVES, _OF_BYTES, _OF_WHOLES, _OF_FOURS = range(4)  # PRODUCTS of isa/tensor_memory.py
@@ -129,8 +151,9 @@ def base_of(slots: Any, part: int) -> int:
 
 
 @native
-def read_b(slots: Any, warp: int, form: int, inst: int, core: int, descriptor: int) -> int:
-    """B's columns, of a pair a half from each block: 1 after a fault."""
+def read_b(slots: Any, warp: int, form: int, inst: int, core: int, descriptor: int,
+           compact: int) -> int:  # fmt: skip
+    """B's columns, of a pair a half from each block: 1 after a fault. `compact`: for vectors."""
     matrix, n = wide(warp, at.TM_B), (descriptor >> 17 & 63) << 3
     code = descriptor >> 10 & (3 if core == _OF_FOURS else 7)
     kind, parts = kind_of(core, code), 2 if form >> at.TM_PAIR & 1 else 1
@@ -139,13 +162,19 @@ def read_b(slots: Any, warp: int, form: int, inst: int, core: int, descriptor: i
     # where 64 bytes of a row lie in rows of 32 bytes is not known
     if problem(matrix, along) or (is_sparse(descriptor) and not along and layout_of(matrix) == 6):
         return fail(slots, inst, matrix, faults.BAD_SHARED)
+    if compact:
+        clear_tail(slots, n, depth)
     for part in range(parts):
         shared = shared_of(slots, 0) if parts == 1 else base_of(slots, part)
         if shared == 0:
             return fail(slots, inst, 0, faults.NO_FELLOW)
-        first = FIRST_COLUMN + part * count
-        lost = from_shared(slots, shared, matrix, kind, int(core == _OF_BYTES), along, negated,
-                           first, count, depth)  # fmt: skip
+        first, mixed = part * count, int(core == _OF_BYTES)
+        if compact:
+            lost = take_shared(slots, shared, matrix, kind, mixed, along, negated, 1, first, count,
+                               depth, depth)  # fmt: skip
+        else:
+            lost = from_shared(slots, shared, matrix, kind, mixed, along, negated,
+                               FIRST_COLUMN + first, count, depth)  # fmt: skip
         if lost >= 0:
             return shared_fault(slots, inst, lost)
     return 0
@@ -153,10 +182,11 @@ def read_b(slots: Any, warp: int, form: int, inst: int, core: int, descriptor: i
 
 @native
 def read_a(slots: Any, warp: int, form: int, inst: int, core: int, descriptor: int, shared: int,
-           rows: int) -> int:  # fmt: skip
+           rows: int, compact: int) -> int:  # fmt: skip
     """A's rows of a block: 1 after a fault."""
     kind = kind_of(core, descriptor >> 7 & 7)
     depth, negated, along = depth_of(core, kind), descriptor >> 13 & 1, descriptor >> 15 & 1
+    stored = depth << is_sparse(descriptor)
     if form >> at.TM_FROM_MEMORY & 1:
         address, memory = word(warp, at.TM_A), shared + slots[at.ENV_TENSOR_MEMORY]
         if check(slots, memory, inst, address, 8):
@@ -164,32 +194,47 @@ def read_a(slots: Any, warp: int, form: int, inst: int, core: int, descriptor: i
         scattered = int(rows == 64 and not form & (1 << at.TM_PAIR | 1 << at.TM_STATIONARY))
         if address >> 16 != 0 and not (scattered and address >> 16 == 16):
             return fail(slots, inst, address, faults.MISPLACED)
-        from_tensor_memory(slots, memory, address, kind, negated, scattered, rows, depth)
-        return spread_sparse(slots, warp, shared, inst, core, descriptor)
+        if compact:
+            take_rows(slots, memory, address, kind, negated, scattered, rows, depth, stored)
+        else:
+            from_tensor_memory(slots, memory, address, kind, negated, scattered, rows, depth)
+        return spread_sparse(slots, warp, shared, inst, core, descriptor, compact)
     matrix = wide(warp, at.TM_A)
     if problem(matrix, along):
         return fail(slots, inst, matrix, faults.BAD_SHARED)
-    lost = from_shared(slots, shared, matrix, kind, int(core == _OF_BYTES), along, negated, 0, rows,
-                       depth)  # fmt: skip
+    mixed = int(core == _OF_BYTES)
+    if compact:
+        lost = take_shared(slots, shared, matrix, kind, mixed, along, negated, 0, 0, rows, depth,
+                           stored)  # fmt: skip
+    else:
+        lost = from_shared(slots, shared, matrix, kind, mixed, along, negated, 0, rows, depth)
     if lost >= 0:
         return shared_fault(slots, inst, lost)
-    return spread_sparse(slots, warp, shared, inst, core, descriptor)
+    return spread_sparse(slots, warp, shared, inst, core, descriptor, compact)
 
 
 @native
-def spread_sparse(slots: Any, warp: int, shared: int, inst: int, core: int, descriptor: int) -> int:
+def spread_sparse(slots: Any, warp: int, shared: int, inst: int, core: int, descriptor: int,
+                  compact: int) -> int:  # fmt: skip
     """Puts a sparse A's numbers at their places: 1 after a fault."""
     if not is_sparse(descriptor):
         return 0
     kind, selector = kind_of(core, descriptor >> 7 & 7), descriptor & 3
-    memory = shared + slots[at.ENV_TENSOR_MEMORY]
-    return spread(slots, warp, memory, inst, kind, int(core == _OF_FOURS), selector)
+    memory, pairs = shared + slots[at.ENV_TENSOR_MEMORY], int(core == _OF_FOURS)
+    if compact:
+        size = at.TM_LANES_OF_BLOCK * at.TM_DEPTH
+        numbers = carray(numbers_at(slots, 0), (size,), np.float32)
+        exponents = carray(exponents_at(slots, 0), (size,), np.int16)
+        return spread(slots, warp, memory, inst, kind, pairs, selector, numbers, exponents,
+                      2 * depth_of(core, kind))  # fmt: skip
+    return spread(slots, warp, memory, inst, kind, pairs, selector, numbers_of(slots),
+                  exponents_of(slots), at.TM_DEPTH)  # fmt: skip
 
 
 @native
 def apply_scales(slots: Any, warp: int, form: int, inst: int, core: int, descriptor: int,
-                 memory: int, rows: int, columns: int) -> int:  # fmt: skip
-    """Multiplies both operands by their factors: 1 after a fault."""
+                 memory: int, rows: int, columns: int, compact: int) -> int:  # fmt: skip
+    """Multiplies both operands by their factors: 1 after a fault, 2 if singles do not hold them."""
     per = 32
     if core == _OF_FOURS and form >> at.TM_FOUR & 1:
         per = 16
@@ -200,15 +245,81 @@ def apply_scales(slots: Any, warp: int, form: int, inst: int, core: int, descrip
         return 1
     depth, power = (64 if core == _OF_FOURS else 32), descriptor >> 23 & 1
     depth, per = depth << is_sparse(descriptor), per << is_sparse(descriptor)
-    scale(slots, memory, a, descriptor >> 29 & 3, power, per, 0, rows, depth)
-    scale(slots, memory, b, descriptor >> 4 & 3, power, per, FIRST_COLUMN, columns, depth)
+    a_byte, b_byte = descriptor >> 29 & 3, descriptor >> 4 & 3
+    if compact:
+        held = scale_compact(slots, memory, a, a_byte, power, per, 0, rows, depth)
+        if held:
+            held = scale_compact(slots, memory, b, b_byte, power, per, 1, columns, depth)
+        return 0 if held else 2
+    scale(slots, memory, a, a_byte, power, per, 0, rows, depth)
+    scale(slots, memory, b, b_byte, power, per, FIRST_COLUMN, columns, depth)
     return 0
 
 
 @native
+def read(slots: Any, warp: int, form: int, inst: int, core: int, descriptor: int, part: int,
+         compact: int) -> int:  # fmt: skip
+    """Both operands of a block: 1 after a fault, 2 if singles do not hold them."""
+    parts = 2 if form >> at.TM_PAIR & 1 else 1
+    rows = ((descriptor >> 24 & 31) << 4) // parts
+    if read_b(slots, warp, form, inst, core, descriptor, compact):
+        return 1
+    shared = shared_of(slots, 0) if parts == 1 else base_of(slots, part)
+    if shared == 0:
+        return fail(slots, inst, 0, faults.NO_FELLOW)
+    if read_a(slots, warp, form, inst, core, descriptor, shared, rows, compact):
+        return 1
+    columns = (descriptor >> 17 & 63) << 3
+    if compact and is_sparse(descriptor) and core != _OF_WHOLES:
+        depth = 2 * depth_of(core, kind_of(core, descriptor >> 7 & 7))
+        if has_special(slots, columns, depth):  # which nothing of A's that is not kept may meet
+            return 2
+    if form >> at.TM_SCALED & 1:
+        memory = shared + slots[at.ENV_TENSOR_MEMORY]
+        return apply_scales(
+            slots, warp, form, inst, core, descriptor, memory, rows, columns, compact
+        )
+    return 0
+
+
+@native
+def fits_tiles(form: int, rows: int, columns: int) -> int:
+    """Whether tiles of D lie in one lane each, and its old value counts as it is."""
+    fold = fold_of(form, rows)
+    shifts = form >> at.TM_SHIFTS & 1 and form >> at.TM_SHIFT & 15
+    return int((fold == 1 or columns // fold % WIDTH == 0) and not shifts)
+
+
+@native
+def tile(slots: Any, row: int, column: int, count: int, place: int, depth: int, sums: int,
+         adds: int, saturates: int) -> int:  # fmt: skip
+    """Up to sixteen neighbouring elements of D's row; 0 if their numbers are not ordinary."""
+    a, b = place_of(0, row, 0, depth), place_of(1, column, 0, depth)
+    an, ae = numbers_at(slots, 0) + 4 * a, exponents_at(slots, 0) + 2 * a
+    bn, be = numbers_at(slots, 1) + 4 * b, exponents_at(slots, 1) + 2 * b
+    to, done = place, 0
+    if count < WIDTH:
+        to = edge_at(slots)
+        for n in range(count):
+            poke32(to + 4 * n, peek32(place + 4 * n))
+        for n in range(count, WIDTH):
+            poke32(to + 4 * n, 0)
+    if sums == WHOLES:
+        done = wholes_of_tile(an, ae, bn, be, depth, to, to, adds, saturates)
+    elif sums == SINGLES:
+        done = singles_of_tile(an, ae, bn, be, depth, to, to, adds, saturates)
+    else:
+        done = halves_of_tile(an, ae, bn, be, depth, to, to, adds, saturates)
+    if done and count < WIDTH:
+        for n in range(count):
+            poke32(place + 4 * n, peek32(to + 4 * n))
+    return int(done)
+
+
+@native
 def write_d(slots: Any, warp: int, form: int, inst: int, core: int, descriptor: int, memory: int,
-            rows: int, part: int) -> int:  # fmt: skip
-    """D's elements of a block: 1 after a fault."""
+            rows: int, part: int, tiles: int) -> int:  # fmt: skip
+    """D's elements of a block, in `tiles` as far as numbers are ordinary: 1 after a fault."""
     address, n = word(warp, at.TM_D), (descriptor >> 17 & 63) << 3
     kind = kind_of(core, descriptor >> 7 & 7)
     depth = depth_of(core, kind) << is_sparse(descriptor)
@@ -216,22 +327,31 @@ def write_d(slots: Any, warp: int, form: int, inst: int, core: int, descriptor: 
     fold = fold_of(form, rows)
     scattered = rows == 64 and fold == 1
     width = n // fold
+    step = WIDTH if fold == 1 or width % WIDTH == 0 else 8  # within a lane
     if check(slots, memory, inst, address, width):
         return 1
     if address >> 16 != 0 and not (scattered and address >> 16 == 16):
         return fail(slots, inst, address, faults.MISPLACED)
-    adds = word(warp, at.TM_ADDS)
+    adds, saturates = word(warp, at.TM_ADDS), descriptor >> 3 & 1
     shift = form >> at.TM_SHIFT & 15 if form >> at.TM_SHIFTS & 1 else 0
+    is_read = 0
     for row in range(rows):
         lane = row // 16 * 32 + row % 16 if scattered else row
-        for column in range(n):
-            there = lane + column // width * rows if fold > 1 else lane
+        for first in range(0, n, step):
+            there = lane + first // width * rows if fold > 1 else lane
             if form >> at.TM_LANES & 1:
                 mask = word(warp, at.TM_MASKS + 4 * part + there // 32)
                 if mask >> (there & 31) & 1:
                     continue
-            place = cell(memory, (address >> 16) + there, (address & 0xFFFF) + column % width)
-            update(slots, place, row, column, depth, sums, adds, shift, descriptor >> 3 & 1)
+            place = cell(memory, (address >> 16) + there, (address & 0xFFFF) + first % width)
+            count = min(step, n - first)
+            if tiles and tile(slots, row, first, count, place, depth, sums, adds, saturates):
+                continue
+            if tiles and not is_read:  # again, as doubles
+                read(slots, warp, form, inst, core, descriptor, part, 0)
+                is_read = 1
+            for i in range(count):
+                update(slots, place + 4 * i, row, first + i, depth, sums, adds, shift, saturates)
     note_pending(memory, address & 0xFFFF, width)
     return 0
 
@@ -245,21 +365,16 @@ def multiply(slots: Any, warp: int, form: int, inst: int) -> int:
         return fail(slots, inst, descriptor, reason)
     parts = 2 if form >> at.TM_PAIR & 1 else 1
     rows = ((descriptor >> 24 & 31) << 4) // parts
+    compact = fits_tiles(form, rows, (descriptor >> 17 & 63) << 3)
     for part in range(parts):
-        if read_b(slots, warp, form, inst, core, descriptor):
+        found = read(slots, warp, form, inst, core, descriptor, part, compact)
+        in_tiles = int(compact and found == 0)
+        if found == 2:
+            found = read(slots, warp, form, inst, core, descriptor, part, 0)
+        if found:
             return 1
         shared = shared_of(slots, 0) if parts == 1 else base_of(slots, part)
-        if shared == 0:
-            return fail(slots, inst, 0, faults.NO_FELLOW)
         memory = shared + slots[at.ENV_TENSOR_MEMORY]
-        if read_a(slots, warp, form, inst, core, descriptor, shared, rows):
-            return 1
-        if form >> at.TM_SCALED & 1 and apply_scales(
-            slots, warp, form, inst, core, descriptor, memory, rows, (descriptor >> 17 & 63) << 3
-        ):
-            return 1
-        if write_d(slots, warp, form, inst, core, descriptor, memory, rows, part):
+        if write_d(slots, warp, form, inst, core, descriptor, memory, rows, part, in_tiles):
             return 1
     return 0
-
-

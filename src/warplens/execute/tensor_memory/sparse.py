@@ -16,7 +16,7 @@ from warplens.execute.native import peek32
 from warplens.execute.tensor_memory import faults
 from warplens.execute.tensor_memory.cells import cell, check, fail, word
 from warplens.execute.tensor_memory.numbers import TF32
-from warplens.execute.tensor_memory.operands import NOT_KEPT, exponents_of, numbers_of
+from warplens.execute.tensor_memory.operands import NOT_KEPT
 from warplens.lift import layout as at
 
 
@@ -111,8 +111,8 @@ def spread_chunk(numbers: Any, exponents: Any, row: int, kind: int, pairs: int, 
 
 
 @native
-def spread(slots: Any, warp: int, memory: int, inst: int, kind: int, pairs: int,
-           selector: int) -> int:  # fmt: skip
+def spread(slots: Any, warp: int, memory: int, inst: int, kind: int, pairs: int, selector: int,
+           numbers: Any, exponents: Any, stride: int) -> int:  # fmt: skip
     """All numbers of A's 128 rows, of which those that are kept have been read; 1 after a fault."""
     address = word(warp, at.TM_METADATA) + selector
     together = is_interleaved(kind)
@@ -120,12 +120,11 @@ def spread(slots: Any, warp: int, memory: int, inst: int, kind: int, pairs: int,
         return 1
     if address >> 16 != 0:
         return fail(slots, inst, address, faults.MISPLACED)
-    numbers, exponents = numbers_of(slots), exponents_of(slots)
     chunks = 8 if together else 16
     for row in range(128):
         for n in range(chunks):
             chunk = chunks - 1 - n
             bits = peek32(metadata_word(memory, address, kind, row, chunk))
             bits = bits >> metadata_shift(kind, row, chunk) & 15
-            spread_chunk(numbers, exponents, row * at.TM_DEPTH, kind, pairs, chunk, bits)
+            spread_chunk(numbers, exponents, row * stride, kind, pairs, chunk, bits)
     return 0

@@ -1,0 +1,159 @@
+"""A and B of a product as vectors.py wants them, in the worker's memory behind operands.py's.
+
+A's rows of singles come first, `depth` of them each, then their exponents; B's columns stand in
+panels of sixteen, side by side for each step of k, and so do theirs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from warplens.compiled import carray, native
+from warplens.execute.native import peek32, poke32
+from warplens.execute.tensor_memory.cells import cell
+from warplens.execute.tensor_memory.decode import take
+from warplens.execute.tensor_memory.matrices import piece
+from warplens.execute.tensor_memory.numbers import (
+    E2M1,
+    E3M2,
+    E4M3,
+    TF32,
+    UE8M0,
+    exponent_of,
+    value_of,
+)
+from warplens.execute.tensor_memory.operands import spacing
+from warplens.execute.tensor_memory.vectors import WIDTH
+from warplens.lift import layout as at
+
+_ROWS, _COLUMNS = at.TM_LANES_OF_BLOCK, at.TM_NUMBERS - at.TM_LANES_OF_BLOCK
+_A, _B = at.TM_NUMBERS * at.TM_DEPTH * 12, _ROWS * at.TM_DEPTH * 6
+_EDGE = _A + at.TM_NUMBERS * at.TM_DEPTH * 6  # a tile's words, old and new
+_ORDINARY = 100  # largest exponents, after scaling, that singles hold for certain
+
+
+@native
+def numbers_at(slots: Any, is_b: int) -> int:
+    """Where singles begin, as a host address."""
+    return int(slots[at.ENV_TENSOR_WORK] + _A + is_b * _B)
+
+
+@native
+def exponents_at(slots: Any, is_b: int) -> int:
+    """Where their exponents begin."""
+    return numbers_at(slots, is_b) + 4 * at.TM_DEPTH * (_COLUMNS if is_b else _ROWS)
+
+
+@native
+def edge_at(slots: Any) -> int:
+    """Room for the words of a tile that is not whole."""
+    return int(slots[at.ENV_TENSOR_WORK] + _EDGE)
+
+
+@native
+def place_of(is_b: int, n: int, k: int, depth: int) -> int:
+    """A number's place among all: of row or column n, step k."""
+    return (n // WIDTH * depth + k) * WIDTH + n % WIDTH if is_b else n * depth + k
+
+
+@native
+def bytes_of_eight(kind: int) -> int:
+    """From eight numbers (four of TF32) to the next in memory."""
+    if kind <= TF32:
+        return 16
+    return 6 if kind >= E4M3 + 2 and kind <= E3M2 else 4 if kind == E2M1 else 8
+
+
+@native
+def take_piece(slots: Any, source: int, kind: int, each: int, is_b: int, place: int, stride: int,
+               negated: int) -> None:  # fmt: skip
+    """All numbers of 16 bytes."""
+    done = 0
+    while done < each:
+        to = place + done * stride
+        numbers, exponents = numbers_at(slots, is_b), exponents_at(slots, is_b)
+        done = done + take(source, numbers + 4 * to, exponents + 2 * to, stride, negated, kind)
+        source = source + bytes_of_eight(kind)
+
+
+@native
+def take_shared(slots: Any, shared: int, descriptor: int, kind: int, is_mixed: int, along: int,
+                negated: int, is_b: int, first: int, count: int, depth: int,
+                stored: int) -> int:  # fmt: skip
+    """Reads rows or columns from `first` on, `stored` steps apart; -1, or a place beyond the
+    block's shared memory."""
+    limit, each = slots[at.ENV_SHARED_LIMIT], spacing(kind, is_mixed)
+    groups = (count + each - 1) // each if along else count
+    steps = depth if along else depth // each
+    for group in range(groups):
+        for step in range(steps):
+            place = piece(descriptor, group, step, along)
+            if place + 16 > limit:
+                return place
+            n, k = (group * each, step) if along else (group, step * each)
+            to = place_of(is_b, first + n, k, stored)
+            near = int(along == is_b)
+            stride = 1 if near else WIDTH if is_b else stored
+            take_piece(slots, shared + place, kind, each, is_b, to, stride, negated)
+    return -1
+
+
+@native
+def take_rows(slots: Any, memory: int, address: int, kind: int, negated: int, is_scattered: int,
+              count: int, depth: int, stored: int) -> None:  # fmt: skip
+    """Reads A's rows out of 32 bytes of their lanes."""
+    each = spacing(kind, 0)
+    for n in range(count):
+        lane = n // 16 * 32 + n % 16 if is_scattered else n
+        row = cell(memory, (address >> 16) + lane, address & 0xFFFF)
+        for step in range(depth // each):
+            to = place_of(0, n, step * each, stored)
+            take_piece(slots, row + 16 * step, kind, each, 0, to, 1, negated)
+
+
+@native
+def clear_tail(slots: Any, columns: int, depth: int) -> None:
+    """Zeros in the last panel if B does not fill it."""
+    if columns % WIDTH == 0:
+        return
+    first = place_of(1, columns // WIDTH * WIDTH, 0, depth)
+    for n in range(depth * WIDTH):
+        poke32(numbers_at(slots, 1) + 4 * (first + n), 0)
+    for n in range(depth * WIDTH // 2):
+        poke32(exponents_at(slots, 1) + 2 * first + 4 * n, 0)
+
+
+@native
+def has_special(slots: Any, columns: int, depth: int) -> int:
+    """Whether B holds infinities or NaN."""
+    panels = (columns + WIDTH - 1) // WIDTH
+    exponents = carray(exponents_at(slots, 1), (_COLUMNS * at.TM_DEPTH,), np.int16)
+    for n in range(panels * WIDTH * depth):
+        if exponents[n] > 3000:
+            return 1
+    return 0
+
+
+@native
+def scale_compact(slots: Any, memory: int, address: int, byte: int, is_power: int, per: int,
+                  is_b: int, count: int, depth: int) -> int:  # fmt: skip
+    """As operands.scale; whether singles hold all numbers."""
+    size = _COLUMNS * at.TM_DEPTH if is_b else _ROWS * at.TM_DEPTH
+    numbers = carray(numbers_at(slots, is_b), (size,), np.float32)
+    exponents = carray(exponents_at(slots, is_b), (size,), np.int16)
+    kind = UE8M0 if is_power else E4M3
+    for n in range(count):
+        word = peek32(cell(memory, n & 31, (address & 0xFFFF) + (n >> 5)))
+        for block in range(depth // per):
+            bits = word >> 8 * (byte + block) & (255 if is_power else 127)
+            factor, more = value_of(kind, bits), exponent_of(kind, bits)
+            for k in range(per):
+                place = place_of(is_b, n, block * per + k, depth)
+                exponent = exponents[place] + more
+                if exponent > _ORDINARY or (exponent < -_ORDINARY and exponent > -3000):
+                    return 0
+                numbers[place] = numbers[place] * factor
+                exponents[place] = exponent
+    return 1
