@@ -24,6 +24,7 @@ from warplens.lift import layout as at
 from warplens.lift.decode.binding import KEY_PREDICATE, Bound, members
 from warplens.lift.decode.gaps import bind_kernel
 from warplens.lift.decode.idle import idle_keys
+from warplens.lift.engines.host import host_features
 
 _CALLBACK = ctypes.CFUNCTYPE(
     ctypes.c_int64, ctypes.c_void_p, ctypes.c_int32, ctypes.c_int32, ctypes.c_int64,
@@ -123,6 +124,7 @@ class Worker:
             env[at.ENV_TEXTURE_UNIT] = serve.address
         if launching.program.has_tensor_memory:
             self._work = np.zeros(at.TM_WORK_BYTES // 8, np.int64)
+            self._work[-1] = host_features().has_avx512
             env[at.ENV_TENSOR_UNIT] = serve_tensor_memory.address
             env[at.ENV_TENSOR_MEMORY] = (launching.shared_limit + 63) // 64 * 64
             env[at.ENV_TENSOR_WORK] = self._work.ctypes.data

@@ -213,4 +213,5 @@ TM_BYTES = TM_STATE_BYTES + 4 * TM_LANES_OF_BLOCK * TM_COLUMNS
 TM_TAKEN, TM_PENDING, TM_COMMITTED, TM_TAKER = 0, 4, 8, 12
 TM_DEPTH = 128  # steps of k for which the working memory has room
 TM_NUMBERS = 384  # rows of A and columns of B
-TM_WORK_BYTES = TM_NUMBERS * TM_DEPTH * 18 + 256  # twice: doubles for any case, and singles
+# Operands in doubles for any case and in singles; a tile; at the end whether there is AVX-512.
+TM_WORK_BYTES = TM_NUMBERS * TM_DEPTH * 18 + 256

@@ -53,6 +53,12 @@ def edge_at(slots: Any) -> int:
 
 
 @native
+def is_wide(slots: Any) -> int:
+    """Whether the processor has vectors of 512 bits."""
+    return int(peek32(slots[at.ENV_TENSOR_WORK] + at.TM_WORK_BYTES - 8))
+
+
+@native
 def place_of(is_b: int, n: int, k: int, depth: int) -> int:
     """A number's place among all: of row or column n, step k."""
     return (n // WIDTH * depth + k) * WIDTH + n % WIDTH if is_b else n * depth + k

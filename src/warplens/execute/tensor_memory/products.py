@@ -30,6 +30,7 @@ from warplens.execute.tensor_memory.compact import (
     edge_at,
     exponents_at,
     has_special,
+    is_wide,
     numbers_at,
     place_of,
     scale_compact,
@@ -297,7 +298,7 @@ def tile(slots: Any, row: int, column: int, count: int, place: int, depth: int, 
     a, b = place_of(0, row, 0, depth), place_of(1, column, 0, depth)
     an, ae = numbers_at(slots, 0) + 4 * a, exponents_at(slots, 0) + 2 * a
     bn, be = numbers_at(slots, 1) + 4 * b, exponents_at(slots, 1) + 2 * b
-    to, done = place, 0
+    to, done, wide = place, 0, is_wide(slots)
     if count < WIDTH:
         to = edge_at(slots)
         for n in range(count):
@@ -305,11 +306,11 @@ def tile(slots: Any, row: int, column: int, count: int, place: int, depth: int, 
         for n in range(count, WIDTH):
             poke32(to + 4 * n, 0)
     if sums == WHOLES:
-        done = wholes_of_tile(an, ae, bn, be, depth, to, to, adds, saturates)
+        done = wholes_of_tile(an, ae, bn, be, depth, to, to, adds, saturates, wide)
     elif sums == SINGLES:
-        done = singles_of_tile(an, ae, bn, be, depth, to, to, adds, saturates)
+        done = singles_of_tile(an, ae, bn, be, depth, to, to, adds, saturates, wide)
     else:
-        done = halves_of_tile(an, ae, bn, be, depth, to, to, adds, saturates)
+        done = halves_of_tile(an, ae, bn, be, depth, to, to, adds, saturates, wide)
     if done and count < WIDTH:
         for n in range(count):
             poke32(place + 4 * n, peek32(to + 4 * n))

@@ -4,10 +4,14 @@ A row of A stands as singles and exponents of 16 bits, step by step of k; of B s
 beside each other for every step. A product of two operands is exact in single precision; multiplied
 by the power of two that makes the last kept bit 1 and turned into an integer it is cut as a tensor
 core cuts it. Eight such terms fit into a word, what they add up to into a double.
+
+Each function is compiled twice, for any x86-64-v3 and for processors with AVX-512, which take half
+of the instructions; machine code is kept on disk for both, and the worker says which may run.
 """
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable
 from typing import Any
 
@@ -25,7 +29,13 @@ _SHORTS, _WORDS, _WIDE = (ir.VectorType(kind, WIDTH) for kind in (_I16, _I32, _I
 _HALVES, _SINGLES, _DOUBLES = (
     ir.VectorType(kind, WIDTH) for kind in (ir.HalfType(), ir.FloatType(), ir.DoubleType())
 )
-_ARGUMENTS = ("a", "a_exponents", "b", "b_exponents", "depth", "old", "new", "adds", "saturates")
+_ARGUMENTS = (
+    "a", "a_exponents", "b", "b_exponents", "depth", "old", "new", "adds", "saturates", "wide",
+)  # fmt: skip
+_OF_512_BITS = (
+    '"target-features"="+avx512f,+avx512bw,+avx512dq,+avx512vl"', '"prefer-vector-width"="512"',
+    '"min-legal-vector-width"="512"',
+)  # fmt: skip
 
 
 def all_of(kind: Any, number: float) -> Any:
@@ -42,6 +52,11 @@ class Code:
         self.function.linkage = "internal"
         self.b = ir.IRBuilder(self.function.append_basic_block())
         self.given = dict(zip(arguments, self.function.args, strict=True))
+
+    def widen(self) -> None:
+        """Compiles for AVX-512; llvmlite knows no attributes that are strings."""
+        for text in _OF_512_BITS:
+            set.add(self.function.attributes, text)
 
     def at(self, base: Any, offset: Any, kind: Any, size: int) -> Any:
         """A pointer to an element that lies `offset` times `size` bytes behind an address."""
@@ -179,8 +194,7 @@ def _store(code: Code, words: Any) -> None:
     code.b.store(words, code.at(code.given["new"], _I64(0), _WORDS, 4), align=4)
 
 
-def _floats(module: Any, name: str, halves: bool) -> Any:
-    code = Code(module, name, _ARGUMENTS)
+def _floats(code: Code, halves: bool) -> None:
     b = code.b
     start, exponent = _old(code, halves)
     top = _top(code, exponent)
@@ -198,12 +212,10 @@ def _floats(module: Any, name: str, halves: bool) -> Any:
     total = _total(code, b.fptosi(b.fmul(start, scale), _WORDS), scale)
     _store(code, _rounded(code, total, top, halves))
     b.ret(_I64(1))
-    return code.function
 
 
-def _wholes(module: Any, name: str) -> Any:
+def _wholes(code: Code) -> None:
     """Sums of whole numbers are exact in single precision without D's old ones."""
-    code = Code(module, name, _ARGUMENTS)
     b, given = code.b, code.given
 
     def round_(k: Any, values: list[Any]) -> list[Any]:
@@ -222,7 +234,33 @@ def _wholes(module: Any, name: str) -> Any:
     bounded = code.call("llvm.sadd.sat.v16i32", old, whole)
     _store(code, b.select(saturates, bounded, b.add(old, whole)))
     b.ret(_I64(1))
-    return code.function
+
+
+def _either(emit: Callable[[Code], None]) -> Callable[[Any, str], Any]:
+    """What makes a function that calls the one for this processor."""
+
+    def make(module: Any, name: str) -> Any:
+        code = Code(module, name, _ARGUMENTS)
+        functions = []
+        for suffix in (".512", ".256"):
+            one = Code(module, name + suffix, _ARGUMENTS)
+            if suffix == ".512" and _is_x86():
+                one.widen()
+            emit(one)
+            functions.append(one.function)
+        b, given = code.b, list(code.given.values())
+        wide, narrow = (code.function.append_basic_block() for _ in range(2))
+        b.cbranch(b.icmp_signed("!=", code.given["wide"], _I64(0)), wide, narrow)
+        for block, function in zip((wide, narrow), functions, strict=True):
+            b.position_at_end(block)
+            b.ret(b.call(function, given))
+        return code.function
+
+    return make
+
+
+def _is_x86() -> bool:
+    return platform.machine().lower() in ("x86_64", "amd64")
 
 
 def called(name: str, make: Callable[[Any, str], Any]) -> Callable[..., Any]:
@@ -236,30 +274,31 @@ def called(name: str, make: Callable[[Any, str], Any]) -> Callable[..., Any]:
     return codegen
 
 
-_NINE = (types.int64,) * len(_ARGUMENTS)
+_TEN = (types.int64,) * len(_ARGUMENTS)
 
 
 @intrinsic
 def singles_of_tile(typing_context: Any, a: Any, a_exponents: Any, b: Any, b_exponents: Any,
                     depth: Any, old: Any, new: Any, adds: Any,
-                    saturates: Any) -> Any:  # fmt: skip
-    """Sixteen singles of D, from addresses; 0 if they are not ordinary: then nothing is stored."""
-    make = called("tile.singles", lambda module, name: _floats(module, name, halves=False))
-    return types.int64(*_NINE), make
+                    saturates: Any, wide: Any) -> Any:  # fmt: skip
+    """Sixteen singles of D, from addresses; `wide`: the processor has AVX-512. 0 if they
+    are not ordinary: then nothing is stored."""
+    make = _either(lambda code: _floats(code, halves=False))
+    return types.int64(*_TEN), called("tile.singles", make)
 
 
 @intrinsic
 def halves_of_tile(typing_context: Any, a: Any, a_exponents: Any, b: Any, b_exponents: Any,
                    depth: Any, old: Any, new: Any, adds: Any,
-                   saturates: Any) -> Any:  # fmt: skip
+                   saturates: Any, wide: Any) -> Any:  # fmt: skip
     """The same of halves, each in a word."""
-    make = called("tile.halves", lambda module, name: _floats(module, name, halves=True))
-    return types.int64(*_NINE), make
+    make = _either(lambda code: _floats(code, halves=True))
+    return types.int64(*_TEN), called("tile.halves", make)
 
 
 @intrinsic
 def wholes_of_tile(typing_context: Any, a: Any, a_exponents: Any, b: Any, b_exponents: Any,
                    depth: Any, old: Any, new: Any, adds: Any,
-                   saturates: Any) -> Any:  # fmt: skip
+                   saturates: Any, wide: Any) -> Any:  # fmt: skip
     """The same of integers."""
-    return types.int64(*_NINE), called("tile.wholes", _wholes)
+    return types.int64(*_TEN), called("tile.wholes", _either(_wholes))
