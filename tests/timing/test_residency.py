@@ -17,6 +17,7 @@ import warplens as wl
 from tests.timing.replayed import events_of
 from warplens.api import LaunchOptions
 from warplens.gpus import find_gpu
+from warplens.timing import stall
 from warplens.timing.residency import Residency, warp_slots
 
 DATA = Path(__file__).parents[2] / "validation" / "data" / "residency_sm90.json"
@@ -99,12 +100,14 @@ def test_blocks_come_when_warps_have_left(module: wl.Module, warps: int, shared:
 @pytest.mark.parametrize(("resident", "warps"), [(8, 8), (16, 4), (2, 32)])
 def test_a_place_is_taken_again_as_late_as_recorded(module: wl.Module, resident: int,
                                                     warps: int) -> None:  # fmt: skip
-    """From a block's end to the first cycle of the one that takes its place: what was recorded also
-    holds a block's last instructions, up to some hundred cycles where all warps end at once."""
+    """From a block's last instruction to the first cycle of the one that takes its place: what was
+    recorded begins at a clock that is read before the last instructions, up to some hundred cycles
+    where all warps end at once. How long a warp drains behind them no clock can tell."""
     row = next(row for row in RECORDED["turnaround"]
                if (row["resident"], row["warps"]) == (resident, warps))  # fmt: skip
-    lives = _lives(_events(module["stay"], 132 * resident * 4, 32 * warps, 60), warps)
-    starts, ends = np.sort(lives[:, 0]), np.sort(lives[:, 1])
+    events = _events(module["stay"], 132 * resident * 4, 32 * warps, 60)
+    starts = np.sort(_lives(events, warps)[:, 0])
+    ends = np.sort(_lives(events[events[:, 3] == stall.SELECTED], warps)[:, 1])
     turn = np.median(starts[resident:] - ends[: len(starts) - resident])
     alone = RECORDED["turnaround"][0]["turn"]
     assert 0.75 * alone < turn < row["turn"]

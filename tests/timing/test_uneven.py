@@ -10,6 +10,7 @@ import pytest
 
 import warplens as wl
 from warplens.timing.placement import place, speeds_of
+from warplens.timing.stall import REASONS
 from warplens.timing.works import all_works, first_works, nearest, strewn
 
 Floats = npt.NDArray[np.float64]
@@ -102,3 +103,45 @@ def test_a_launch_takes_as_long_as_its_longest_block() -> None:
     busy = launch.metric("sm__cycles_active.max")
     assert launch.metric("sm__cycles_active.avg") < 0.5 * busy
     assert launch.metric("sm__cycles_active.min") < 0.1 * busy
+
+
+SPINS = r"""
+extern "C" __global__ void alike(float* out, int turns) {
+    float v = threadIdx.x;
+    for (int i = 0; i < turns; i++) v = v * 1.5f + 2.0f;
+    out[blockIdx.x * blockDim.x + threadIdx.x] = v;
+}
+extern "C" __global__ void mixed(float* out, int turns) {
+    float v = threadIdx.x;
+    for (int i = 0; i < turns * (1 + blockIdx.x / 132 * 7 % 16); i++) v = v * 1.5f + 2.0f;
+    out[blockIdx.x * blockDim.x + threadIdx.x] = v;
+}
+"""
+
+
+def _occupancy(name: str, blocks: int, turns: int) -> tuple[float, float, wl.Launch]:
+    """Achieved occupancy of a launch, and of the SM that was replayed for it, as shares."""
+    kernel = wl.Device("H200").compile(SPINS)[name]
+    launch = kernel.predict[blocks, 256](np.zeros(blocks * 256, np.float32), turns)
+    sm = launch._timing.model.result.sm  # type: ignore[union-attr]
+    whole = launch.metric("sm__warps_active.avg.pct_of_peak_sustained_active")
+    return whole / 100, float(sm["warp_cycles"]) / float(sm["cycles"]) / 64, launch
+
+
+@pytest.mark.parametrize("blocks", [132 * 24, 132 * 48])
+def test_placed_blocks_have_the_warps_of_the_replay(blocks: int) -> None:
+    """Where each SM gets the same blocks, the chip's occupancy is that of one SM, block by block:
+    a place that waits for its next block has no warps."""
+    whole, replayed, _ = _occupancy("mixed", blocks, 200)
+    assert whole == pytest.approx(replayed, rel=0.02)
+
+
+def test_a_long_launch_loses_its_last_wave_once() -> None:
+    """What a replay of some waves has fewer warps in its last one, many waves do not have again:
+    twice as many lose half of it. The states of all warps are their time."""
+    short, _, _ = _occupancy("alike", 132 * 8 * 10, 2000)
+    long, replayed, launch = _occupancy("alike", 132 * 8 * 20, 2000)
+    assert replayed < short < long
+    assert 1.0 - long == pytest.approx((1.0 - short) / 2, rel=0.3)
+    states = sum(launch.metric(f"smsp__warps_issue_stalled_{name}.sum") for name in REASONS)
+    assert states == pytest.approx(launch.metric("smsp__warps_active.sum"), rel=0.01)

@@ -177,6 +177,9 @@ class Answers:
     @cached_property
     def stalls(self) -> dict[str, float]:
         """Warp cycles in each state, over the whole launch."""
+        known = self.model.estimate.states
+        if known is not None:
+            return dict(zip(REASONS, (float(t) for t in known), strict=True))
         totals = self.model.result.counts.stalls.sum(axis=0) * self.model.estimate.scale
         totals[1:] *= self._longer  # all but issuing, of which there is as much as work
         return dict(zip(REASONS, (float(t) for t in totals), strict=True))
@@ -187,9 +190,8 @@ class Answers:
     def ratios(self) -> dict[str, float]:
         """Ratios by base name, as fractions."""
         sums = self._own
-        issued = max(1.0, float(sums["issue_active"]))
-        stalls = self.model.result.counts.stalls.sum(axis=0)
-        resident = float(sums["warp_cycles"])
+        issued = max(1.0, self.sums["smsp__issue_active"])
+        resident = self.sums["smsp__warps_active"]
         reads, read_hits = sums["l2_read"], sums["l2_read_hit"]
         all_l2 = reads + sums["l2_write"] + sums["l2_atomic"]
         found = {
@@ -206,13 +208,11 @@ class Answers:
             space, _, op = kind.partition("_")
             name = f"l1tex__t_sector_pipe_lsu_mem_{space}_op_{op}_hit_rate"
             found[name] = _part(float(sm["l1_found"][row]), float(sm["l1_looked"][row]))
-        for reason, cycles in zip(REASONS, stalls, strict=True):
-            per = float(cycles) / issued
+        for reason, cycles in self.stalls.items():
+            per = cycles / issued
             found[f"smsp__average_warps_issue_stalled_{reason}_per_issue_active"] = per
             found[f"smsp__average_warp_latency_issue_stalled_{reason}"] = per
-            found[f"smsp__warp_issue_stalled_{reason}_per_warp_active"] = _part(
-                float(cycles), resident
-            )
+            found[f"smsp__warp_issue_stalled_{reason}_per_warp_active"] = _part(cycles, resident)
         return found
 
     # --- throughputs -----------------------------------------------------------------------------

@@ -51,10 +51,13 @@ def blocked(sub: Record, spec: Record, inst: Record, now: int) -> int:
 @stage
 def _room_at(sub: Record, spec: Record, inst: Record) -> float:
     """When the instruction's unit takes it: that of special functions has a queue, in which warps
-    do not wait at their instruction but, later, for its result."""
+    do not wait at their instruction but, later, for its result. So has that of constants' addresses
+    and barriers, a shorter one."""
     free = float(sub.pipe_free[inst.pipe])
     if inst.pipe == _XU:
         free -= spec.special_held * inst.interval
+    elif inst.pipe == _ADU:
+        free -= spec.address_held * inst.interval
     return free
 
 

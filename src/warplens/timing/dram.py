@@ -29,6 +29,7 @@ def read(sm: Record, spec: Record, trace: Trace, place: int, sectors: int,
     load = min(_MOST_LOAD, sm.dram_busy / passed)
     written = sm.dram_write_busy / passed
     wait = lot * (spec.dram_queue * load / (1.0 - load) + spec.dram_write_wait * written)
+    wait += spec.dram_crowd * min(1.0, 2.0 * load)
     begun = max(sm.dram_free, alone, begin + wait)
     return float(begun + spec.dram_latency + spec.dram_spread * (lot - 1.0))
 

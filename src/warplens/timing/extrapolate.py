@@ -11,11 +11,12 @@ from warplens.gpus.spec import GpuSpec
 from warplens.timing.question import Estimate, Pace, Question, Replay
 from warplens.timing.sample import IN_STEP, Sample
 from warplens.timing.stall import REASONS
-from warplens.timing.state import PROGRESS
+from warplens.timing.state import FIRST_REASON, PROGRESS, Floats
 from warplens.timing.uneven import Grid, Replayed, busiest
 
 _MOST = 0.4  # of a replay: a share in which no warp or block has ended, to be worth while
 _ALL = 0.97  # of the warps
+_LEAST_FULL = 0.1  # of a replay: with all its places taken, to tell how warps are then
 _LAST_FREE = (
     "atomic_free", "l2_free", "l2_write_free", "partial_free", "fill_free", "dram_free",
     "port_free", "port_write_free",
@@ -96,6 +97,13 @@ def extrapolate(question: Question, replay: Replay, active_sms: int,
     active = mean * _active_share(replay) * active_sms / question.gpu.sm_count
     many = share > IN_STEP * question.resident
     living = _living(replay) if many and (pace or of_one_wave) else 0.0
+    warps, states = living * active * question.gpu.sm_count, None
+    if n > 2 * question.resident and mean > done[-1]:
+        each = _while_full(replay, question.resident)
+        if each is not None:
+            sums = np.append(replay.sm["warp_cycles"], replay.counts.stalls.sum(axis=0))
+            warps, *states = (sums + (mean - done[-1]) * each) * active_sms
+            states[0] = total  # as much is issued as there is work
     return Estimate(
         active_cycles=active,
         mean_cycles=mean,
@@ -106,8 +114,23 @@ def extrapolate(question: Question, replay: Replay, active_sms: int,
         steady_blocks_per_cycle=rate / max(1.0, mean_work),
         sampling_error=error,
         active_sms=active_sms,
-        warp_cycles=living * active * question.gpu.sm_count,
+        warp_cycles=float(warps),
+        states=None if states is None else np.array(states),
     )
+
+
+def _while_full(replay: Replay, resident: int) -> Floats | None:
+    """What a cycle of an SM adds to the cycles of all its warps, and to those in each state, from
+    the end of its first wave of blocks to the begin of the last block: behind that fewer warps
+    live, and wait less for each other, which a longer launch has no more of."""
+    done = replay.counts.done[: replay.blocks]
+    full = float(np.sort(done[:, 0])[resident - 1]), float(done[:, 2].max())
+    if full[1] - full[0] < _LEAST_FULL * replay.cycles:
+        return None
+    notes = replay.counts.progress[: int(replay.sm["notes"])]
+    known = notes[:, [PROGRESS.index("warp_cycles"), *range(FIRST_REASON, notes.shape[1])]]
+    both = np.array([np.interp(full, notes[:, 0], column) for column in known.T])
+    return np.asarray((both[:, 1] - both[:, 0]) / (full[1] - full[0]))
 
 
 def _apart(replay: Replay, part: Callable[[float], float]) -> float:
@@ -157,6 +180,7 @@ def on_chip(estimate: Estimate, grid: Grid, replay: Replay) -> Estimate:
         idlest_cycles=float(placement.active.min()) * share,
         elapsed_cycles=busiest + estimate.overhead_cycles,
         warp_cycles=grid.warp_cycles,
+        states=None,
     )
 
 

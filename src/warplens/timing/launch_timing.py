@@ -122,7 +122,8 @@ class LaunchTiming:
         """Warp cycles of the whole launch in each state, by instruction."""
         size = len(self.question.kernel.instructions)
         counts = self.model.result.counts.stalls[:size].astype(np.float64)
-        table = np.multiply(counts, self.model.estimate.scale, dtype=np.float64)
+        launch = np.array([self.answers.stalls[name] for name in REASONS])
+        table = counts * (launch / np.maximum(1.0, counts.sum(axis=0)))
         return {name: table[:, index] for index, name in enumerate(REASONS)}
 
     def note(self) -> str:

@@ -111,7 +111,9 @@ def perform(state: State, counts: Counts, spec: Record, inst: Record, trace: Tra
             warp.access += 1
         latency = inst.latency + turns * spec.match_turn
         return shared.shuffle(sm, spec, latency, inst.interval * (1 + turns), start), read, read
-    done, left = start + 8.0, start + spec.sources_load  # no lane takes part
+    # Where no lane takes part, the way is the same.
+    done = start + (spec.shared_latency if inst.kind == SHARED else spec.l1_hit)
+    left = start + spec.sources_load
     if inst.depth == DISTANT and not has_access(trace, warp):
         done = start + spec.distant_latency
     while has_access(trace, warp):
@@ -133,7 +135,10 @@ def perform(state: State, counts: Counts, spec: Record, inst: Record, trace: Tra
             sources = spec.sources_store + int(spec.wide_extra * (words - 1))
         read, left = begin + sources, start + sources
         if kind == WRITE and space == GLOBAL:
-            left = max(sm.tag_free, done - spec.in_flight)
+            held = spec.in_flight
+            if max(sm.partial_free, sm.fill_free) >= done:
+                held = spec.partial_held
+            left = max(sm.tag_free, done - held)
             warp.known = max(warp.known, int(done + spec.l2_hit))
         if kind == ATOMIC and space == GLOBAL:
             warp.known = max(warp.known, int(done + spec.l2_hit - spec.atomic_latency))
@@ -209,9 +214,9 @@ def _send_atomic(sm: Record, spec: Record, access: Record, inst: Record, start: 
 @stage
 def _push_back(sm: Record, spec: Record) -> None:
     """The miss path holds so much; beyond, the units in front of it wait."""
-    latest = max(sm.l2_free, sm.partial_free, sm.fill_free, sm.atomic_free) - spec.in_flight
-    latest = max(latest, sm.sent_free - spec.in_flight)
-    latest = max(latest, max(sm.port_free, sm.l2_write_free) - spec.in_flight)
+    latest = max(sm.l2_free, sm.port_free, sm.l2_write_free) - spec.in_flight
+    partial = max(sm.partial_free, sm.fill_free, sm.atomic_free, sm.sent_free)
+    latest = max(latest, partial - spec.partial_held)
     latest = max(latest, sm.port_write_free - spec.write_held)
     latest = max(latest, sm.slowest_slice - _ATOMICS_IN_FLIGHT)
     if latest > sm.lsu_free:

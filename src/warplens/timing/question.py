@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from warplens.gpus.spec import GpuSpec
 from warplens.sass.model import SassKernel
@@ -87,6 +88,7 @@ class Estimate:
         sampling_error: relative difference between two halves of the steady part.
         idlest_cycles: of the SM that works least; warp_cycles: of all warps, if not as in the
             replay; 0: not known.
+        states: cycles of all warps by state, if not as in the replay.
     """
 
     active_cycles: float
@@ -100,6 +102,7 @@ class Estimate:
     active_sms: int
     idlest_cycles: float = 0.0
     warp_cycles: float = 0.0
+    states: npt.NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

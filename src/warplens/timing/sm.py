@@ -89,7 +89,9 @@ def _issue(state: State, counts: Counts, spec: Record, code: Records, trace: Tra
     if not _advance(state, counts, spec, code, trace, index, now):
         blocks.finish(state, counts, spec, warp, index, now)
     elif inst.kind == BLOCK_BARRIER or inst.kind == CLUSTER_BARRIER or inst.kind == ARRIVE:
-        blocks.arrive(state, counts, spec, index, depth, now, inst.kind != ARRIVE)
+        unit = state.subs[index % spec.sub_partitions].pipe_free[inst.pipe]
+        there = max(now, int(unit) - inst.interval)
+        blocks.arrive(state, counts, spec, index, depth, there, inst.kind != ARRIVE)
     elif warp.phase:
         phases.wait(state, counts, spec, index)
 

@@ -154,6 +154,7 @@ class Machine:
             "queue_held": _entries(gpu, "issue.memory_held"),
             "tags_held": _entries(gpu, "issue.loads_held"),
             "special_held": value("issue.special_held"),
+            "address_held": value("issue.address_held"),
             "return_interval": value("issue.return_cycles"),
             "l1_bytes_per_cycle": gpu.l1_bytes_per_cycle,
             "l1_partial_line": value("l1.partial_line_cycles"),
@@ -181,6 +182,7 @@ class Machine:
             "dram_backlog": value("dram.backlog_cycles", 1000.0),
             "dram_held": value("l2.write_backlog_cycles"),
             "dram_queue": float(value("dram.queue_ns")) * self.clock_mhz / 1000.0,
+            "dram_crowd": float(value("dram.crowd_ns")) * self.clock_mhz / 1000.0,
             "dram_write_wait": float(value("dram.write_wait_ns")) * self.clock_mhz / 1000.0,
             "dram_spread": float(value("dram.spread_ns")) * self.clock_mhz / 1000.0,
             "dram_read_piece": value("dram.read_piece_bytes"),
@@ -197,7 +199,8 @@ class Machine:
             "atomic_latency": latency["global_atomic"],
             "sharers": sms,
             "together": self.together or float(self.resident * self.active_sms),
-            "in_flight": value("l1.in_flight_cycles", 1200.0),
+            "in_flight": value("l1.in_flight_cycles"),
+            "partial_held": value("l1.partial_in_flight_cycles"),
         }
 
 

@@ -56,6 +56,7 @@ SPEC = np.dtype([
     # memory instructions that wait for the SM's units, per sub-partition; loads that wait for tags
     ("queue_held", "i8"), ("tags_held", "i8"),
     ("special_held", "i8"),  # special functions of a sub-partition that wait for their unit
+    ("address_held", "i8"),  # of its loads of constants and barriers, that wait for theirs
     ("return_interval", "f8"),  # cycles of a pass's way back to its sub-partition
     ("l1_bytes_per_cycle", "f8"), ("l1_partial_line", "f8"), ("l1_hit", "f8"),
     ("l1_narrow", "f8"),  # cycles in L1's data at least, of accesses to parts of words
@@ -71,6 +72,7 @@ SPEC = np.dtype([
     ("dram_backlog", "f8"),  # cycles of writing that L2 puts off in favour of reads
     ("dram_queue", "f8"),  # cycles of waiting at half load, growing as u / (1 - u)
     ("dram_write_wait", "f8"),  # cycles of waiting for each share of the time taken by writes
+    ("dram_crowd", "f8"),  # cycles that every read takes longer where the chip reads a lot
     ("dram_spread", "f8"),  # cycles from the shortest latency to the mean
     ("dram_read_piece", "f8"), ("dram_write_piece", "f8"),  # bytes' worth of opening a row
     ("l2_request", "f8"),  # cycles that a request takes of the SM's way to L2 at least
@@ -104,7 +106,8 @@ SPEC = np.dtype([
     ("match_turn", "f8"),  # of each further value that lanes compare
     ("copy_extra", "f8"),  # of an asynchronous copy against a load
     ("wide_extra", "f8"),  # per further 32 bits of a lane's access
-    ("in_flight", "f8"),  # cycles of backlog that the miss path accepts
+    # cycles of backlog that the miss path accepts, and of stores that write sectors in part
+    ("in_flight", "f8"), ("partial_held", "f8"),
     ("block_start", "i8"),  # from a block's end to the first instruction of the next in its place
     ("launch_first", "f8"),  # between the starts of two blocks of the first wave on this SM
     ("launch_interval", "f8"),  # the same later, when the chip hands out blocks one by one

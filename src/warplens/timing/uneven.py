@@ -92,8 +92,11 @@ def grid_of(works: Works, replayed: Replayed, spec: Record, sms: int) -> Grid:
     # Warps that have ended before their block's longest are not there any more.
     living = whole / np.maximum(1.0, longest)
     warp_cycles = float((found.durations * living).sum())
-    if len(replayed.whole):
-        mine = replayed.cycles * replayed.whole / np.maximum(1.0, replayed.longest)
+    if len(replayed.whole):  # as many of a placed block's as when the replayed ones are placed
+        lengths = cost.lengths(replayed.longest)
+        loads = cost.loads(replayed.whole, replayed.longest)
+        again = place(lengths, loads, 1, slots, gaps, speeds).durations
+        mine = again * replayed.whole / np.maximum(1.0, replayed.longest)
         warp_cycles *= replayed.warp_cycles / max(1.0, float(mine.sum()))
     return Grid(placement=found, warp_cycles=warp_cycles, cost=cost)
 
