@@ -84,8 +84,9 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
             wanted = found if place == dram.APART else 2 * _pairs(sectors)
             done = max(done, dram.read(sm, spec, trace, place, wanted, start))
     if late and under_way == 0.0 and not spec.ideal & dram.IDEAL_DRAM:
-        queue = max(0.0, sm.dram_free - start)  # in which it waits as well
-        done += _PENDING * (spec.dram_latency - spec.l2_hit + queue)
+        # The other has asked a moment ago: its wait in DRAM's queue has hardly begun.
+        queue = max(0.0, sm.dram_free - start)
+        done += _PENDING * (spec.dram_latency - spec.l2_hit) + queue
     if missing:
         pairs = _pairs(absent)  # DRAM is read by 64 bytes
         done = max(done, dram.read(sm, spec, trace, place, 2 * pairs, start))
