@@ -94,6 +94,7 @@ class Program:
     asks_for_parameters: bool
     samples: bool  # it uses textures or surfaces
     has_tensor_memory: bool
+    has_warpgroup_products: bool
     pair_barrier: int  # in reserved shared memory, see tensor_memory/state.py
     host_code: bytes  # of the module: it makes tensor maps of the arguments
     meets_as_grid: bool  # its blocks wait for each other at the grid's barrier
@@ -262,6 +263,7 @@ def assemble(lifted: Lifted, code: jit.MachineCode | None, cubin: Cubin, feature
         sum_bytes=sum_bytes(kernel),
         samples=any(i.opcode in _SAMPLING for i in kernel.instructions),
         has_tensor_memory=has_tensor_memory(kernel),
+        has_warpgroup_products=any(i.opcode.endswith("GMMA") for i in kernel.instructions),
         pair_barrier=pair_barrier_place({s.name: s.offset for s in cubin.shared_symbols}),
         host_code=cubin.host_code,
         meets_as_grid="__cuda_syscall_CGS_sync" in _externs(kernel, cubin),

@@ -122,6 +122,9 @@ class Worker:
             env[at.ENV_TEXTURES] = table.ctypes.data
             env[at.ENV_N_TEXTURES] = len(table)
             env[at.ENV_TEXTURE_UNIT] = serve.address
+        if launching.program.has_warpgroup_products:
+            self._kept = aligned(at.KEPT_BYTES * at.KEPT_GROUPS)
+            env[at.ENV_WGMMA_WORK] = self._kept.ctypes.data
         if launching.program.has_tensor_memory:
             self._work = np.zeros(at.TM_WORK_BYTES // 8, np.int64)
             self._work[-1] = host_features().has_avx512

@@ -76,6 +76,7 @@ ENV_CLUSTER_RANK = 56  # rank of the running block in its cluster, in bits 31:24
 ENV_CLUSTER_SHARED = 57  # host address of the cluster's blocks' shared memories, 0 where one ended
 ENV_CLUSTER_BLOCKS = 58  # blocks of a cluster
 ENV_TENSOR_WORK = 59  # host address of memory in which products of tensor memory are made
+ENV_WGMMA_WORK = 60  # host address of B's columns that products of warpgroups made last
 ENV_SLOTS = 64
 
 # --- access sites: what a memory instruction touched last ----------------------------------------
@@ -211,6 +212,10 @@ TM_BYTES = TM_STATE_BYTES + 4 * TM_LANES_OF_BLOCK * TM_COLUMNS
 # u32 of the state: 32 columns a bit, allocated, under way, committed and not waited for; the
 # instruction that took the last ones
 TM_TAKEN, TM_PENDING, TM_COMMITTED, TM_TAKER = 0, 4, 8, 12
+# Eight columns of B as a product of warpgroups made them: their bytes in shared memory, what was
+# made of these, exponents and numbers of up to 32 steps of k; and how many such groups are kept.
+KEPT_TAG, KEPT_EXPONENTS, KEPT_NUMBERS, KEPT_BYTES, KEPT_GROUPS = 256, 320, 832, 1920, 128
+
 TM_DEPTH = 128  # steps of k for which the working memory has room
 TM_NUMBERS = 384  # rows of A and columns of B
 # Operands in doubles for any case and in singles; a tile; at the end whether there is AVX-512.

@@ -128,7 +128,7 @@ def unpack_descriptor(t: Text, word: str, is_transposed: bool) -> dict[str, str]
             "transposed": "1" if is_transposed else ""}  # fmt: skip
 
 
-def _group_place(t: Text, d: dict[str, str], group: str) -> str:
+def group_place(t: Text, d: dict[str, str], group: str) -> str:
     """Where the group-th eight rows begin."""
     start, outer, mask = d["start"], d["outer"], d["swizzle"]
     if not d["transposed"]:
@@ -141,7 +141,7 @@ def _group_place(t: Text, d: dict[str, str], group: str) -> str:
 
 
 def gather(t: Text, d: dict[str, str], group: str, tag: str) -> None:
-    place = _group_place(t, d, group)
+    place = group_place(t, d, group)
     lost = t(
         f"call i64 @wl.wgmma.gather(ptr %raw, ptr %host, i64 %limit, i32 {place}, "
         f"i32 {d['near']}, i32 {d['far']}, i32 {d['swizzle']}, i32 {d['turn']})"
