@@ -42,7 +42,8 @@ def blocked(sub: Record, spec: Record, inst: Record, now: int) -> int:
     if inst.kind == MEMORY or inst.kind == SHARED:
         if lsu.room_at(sub) <= now:
             return 0
-        return LG_THROTTLE if inst.kind == MEMORY and lsu.full_of(sub) == MEMORY else MIO_THROTTLE
+        is_own = inst.kind == MEMORY and lsu.full_of(sub, spec, now) == MEMORY
+        return LG_THROTTLE if is_own else MIO_THROTTLE
     if _room_at(sub, spec, inst) <= now:
         return DISPATCH_STALL if registers.busy_until(sub, inst) > now + 1 else 0
     return MIO_THROTTLE if inst.pipe in (_XU, _ADU) else MATH_PIPE_THROTTLE

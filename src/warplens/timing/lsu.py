@@ -51,9 +51,13 @@ def room_at(sub: Record) -> float:
 
 
 @stage
-def full_of(sub: Record) -> int:
-    """The kind of the instruction that has waited for longest in the sub-partition's queue."""
-    return int(sub.held[sub.next_left])
+def full_of(sub: Record, spec: Record, now: int) -> int:
+    """What fills the sub-partition's queue: MEMORY if nothing but accesses to global and local
+    memory waits in it."""
+    for i in range(spec.queue_held):
+        if sub.left[i] > now and sub.held[i] != MEMORY:
+            return SHARED
+    return MEMORY
 
 
 @stage
