@@ -44,8 +44,10 @@ REPOSITORIES = {
     "NVIDIA/cuda-samples": ("-I{root}/Common", "-rdc=false"),
     "karpathy/llm.c": ("-I{root}/dev/cuda", "-I{root}"),
     "csl-iisc/ScoR": ("-I{root}",),
-    "burtscher/Indigo2Suite": ("-I{root}/codes/cuda/include", "-I{root}/include"),
-}
+    # Its headers print two fields that CUDA 13's cudaDeviceProp no longer has.
+    "burtscher/Indigo2Suite": ("-I{root}/codes/cuda/include", "-I{root}/include",
+                               "-DclockRate=warpSize", "-DmemoryClockRate=warpSize"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,9 @@ from warplens.compiled import native
 from warplens.execute.native import peek32, poke32
 from warplens.execute.part_table import (
     CALLED,
-    FIRST,
     FULL,
-    SEVERAL,
     STOPPED,
+    VAIN,
     gather,
     lanes_in,
     members,
@@ -56,8 +55,8 @@ def release(w: int, number: int) -> bool:
     if mask & lanes_in(w, at.SPLIT_AT_BSYNC, number) == 0:
         return run(w, gather(w, at.SPLIT_AT_BSYNC, pc, number, FULL), pc)
     lanes = gather(w, at.SPLIT_AT_BSYNC, pc, number, mask)
-    poke32(w + at.WARP_BARRIERS + 128 * number, 0)
-    return run(w, lanes, pc)
+    poke32(w + at.WARP_BARRIERS + 128 * number, mask & lanes)
+    return run(w, lanes, pc - 1)
 
 
 @native
@@ -77,6 +76,8 @@ def does_not_wait(w: int, missing: int) -> bool:
 @native
 def come_to_barrier(w: int) -> bool:
     """A part has reached BSYNC without its fellows. True: it goes on, some of it at least."""
+    if peek32(w + VAIN) != 0:  # executed again in its turn, in vain: it waits as before
+        return False
     mask, number = peek32(w + at.WARP_MASK), peek32(w + at.WARP_ARGS)
     pc, need = peek32(w + at.WARP_PC), members(w, number)
     there = lanes_in(w, at.SPLIT_AT_BSYNC, number) & ~peek32(w + CALLED)
@@ -96,8 +97,6 @@ def come_to_barrier(w: int) -> bool:
             add_split(w, mask, pc, at.SPLIT_AT_BSYNC, number, False)
             note_stop(w, mask)
             return False
-        if (peek32(w + SEVERAL) >> number) & 1 != 0:
-            poke32(w + FIRST, 0)
     mask |= gather(w, at.SPLIT_AT_BSYNC, pc, number, need)
     poke32(w + at.WARP_MASK, mask)
     if missing != 0:

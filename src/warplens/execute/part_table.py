@@ -13,10 +13,11 @@ from warplens.lift import layout as at
 
 FULL = 0xFFFFFFFF
 # What a warp remembers of turns, behind the mask of B0: from which lane on the next one is looked
-# for; which lanes of those that stopped are to have their turn first; which barriers were named by
-# BSSY while lanes waited for them; which lanes that have stopped count as ready, since a BSYNC
-# passed without them; who stopped last; from which lane on a turn was looked for after the last.
-NEXT, FIRST, SEVERAL, CALLED, STOPPED, TURN = (at.WARP_BARRIERS + 4 * k for k in range(1, 7))
+# for; which lanes of those that stopped are to have their turn first; which lanes that have stopped
+# count as ready, since a BSYNC passed without them; who stopped last; which lane had the last turn;
+# how many turns were in vain since then.
+NEXT, FIRST, CALLED, STOPPED, TURN = (at.WARP_BARRIERS + 4 * k for k in range(1, 6))
+VAIN = at.PARTS_VAIN
 
 
 @native
@@ -84,6 +85,7 @@ def run(w: int, lanes: int, pc: int) -> bool:
     poke32(w + at.WARP_YIELDED, peek32(w + at.WARP_YIELDED) & others)
     poke32(w + CALLED, peek32(w + CALLED) & others)
     poke32(w + STOPPED, 0)
+    poke32(w + VAIN, 0)
     pool_all(w)
     return True
 

@@ -3,7 +3,8 @@
 Parts of the pool come first, the newest of them before others. Then lanes that have stopped (at
 YIELD, BSYNC or WARPSYNC) get turns, lane after lane round the warp. Those come first that had
 stopped when somebody stopped for the first time after the last turn. A part that is taken from the
-pool moves the place from which the next turn is looked for, unless one of these comes before it.
+pool has the turn, too, if from the lane on that had the last one none that has stopped, except the
+last to do so, comes before its own.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from warplens.execute.part_table import (
     NEXT,
     STOPPED,
     TURN,
+    VAIN,
     gather,
     gather_at,
     lanes_in,
@@ -47,7 +49,8 @@ def take_newest(w: int) -> bool:
             continue
         pc = peek32(split_field(w, i, 1))
         lanes = gather_at(w, pc)
-        lane = from_lane(lanes | peek32(w + FIRST), peek32(w + TURN))
+        others = (stopped(w) & ~peek32(w + STOPPED)) | peek32(w + FIRST)
+        lane = from_lane(lanes | others, peek32(w + TURN))
         if (lanes >> lane) & 1 != 0:
             poke32(w + NEXT, (lane + 1) & 31)
             poke32(w + FIRST, 0)
@@ -97,9 +100,18 @@ def try_turn(w: int, i: int) -> bool:
     if need & there != 0 and need & ~(there | exited | excused) & FULL != 0:
         return False
     lanes = gather(w, at.SPLIT_AT_BSYNC, pc, number, FULL)
-    if need & lanes != 0:
-        poke32(w + at.WARP_BARRIERS + 128 * number, 0)
-    return run(w, lanes, pc)
+    if need & lanes != 0:  # the others need not come any more
+        poke32(w + at.WARP_BARRIERS + 128 * number, need & lanes)
+    return run(w, lanes, pc - 1)
+
+
+@native
+def execute_in_vain(w: int, lanes: int, pc: int) -> bool:
+    """Lanes execute BSYNC or WARPSYNC again, which counts, and wait where they did."""
+    poke32(w + STOPPED, lanes)
+    poke32(w + at.WARP_MASK, lanes)
+    poke32(w + at.WARP_PC, pc)
+    return True
 
 
 @native
@@ -125,7 +137,11 @@ def take_turn(w: int) -> bool:
             return False
         own = waiting_with(w, i)
         if try_turn(w, i):
-            poke32(w + TURN, peek32(w + NEXT))
+            poke32(w + TURN, lane)
             return True
         poke32(w + CALLED, peek32(w + CALLED) & ~own & FULL)
+        poke32(w + VAIN, peek32(w + VAIN) + 1)
+        if peek32(w + VAIN) <= peek32(w + at.WARP_SPLITS):
+            return execute_in_vain(w, own, peek32(split_field(w, i, 1)) - 1)
+    poke32(w + VAIN, 0)
     return False

@@ -39,19 +39,9 @@ def bssy(w: RegionWriter, item: Bound) -> None:
         place = _barrier_place(w, convergence_barrier(item))
         members = w.emit(f"load i32, ptr {place}, align 4")
         w.line(f"store i32 {w.emit(f'or i32 {members}, {lanes}')}, ptr {place}, align 4")
-        _note_several(w, convergence_barrier(item), members, lanes)
         return
     value = w.x.broadcast("u32", lanes)
     w.store_vector(value.ref, _barrier_place(w, convergence_barrier(item)), w.vector_mask(lanes))
-
-
-def _note_several(w: RegionWriter, n: int, members: str, lanes: str) -> None:
-    """Notes whether a barrier has lanes of several BSSY: BSYNC waits for lanes at YIELD then."""
-    others = w.emit(f"and i32 {members}, {w.emit(f'xor i32 {lanes}, -1')}")
-    bit = w.emit(f"select i1 {w.emit(f'icmp ne i32 {others}, 0')}, i32 {1 << n}, i32 0")
-    place = w.field(at.WARP_BARRIERS + 12)
-    old = w.emit(f"and i32 {w.emit(f'load i32, ptr {place}, align 4')}, {~(1 << n)}")
-    w.line(f"store i32 {w.emit(f'or i32 {old}, {bit}')}, ptr {place}, align 4")
 
 
 @role("break")
@@ -105,6 +95,7 @@ def bsync(w: RegionWriter, item: Bound) -> None:
     w.terminated = True
     follow = w.next_block()
     if w.layout.has_parts:
+        w.entries.add(w.block.index)  # lanes that wait may have to execute it again
         need = w.emit(f"load i32, ptr {_barrier_place(w, n)}, align 4")
     else:
         need = _barrier_of_split(w, n, w.mask)
@@ -148,6 +139,8 @@ def bmov(w: RegionWriter, item: Bound) -> None:
 def warpsync(w: RegionWriter, item: Bound) -> None:
     """WARPSYNC: all lanes of the mask must be in this split, else wait for them."""
     masks = [o for o in item.inst.operands if isinstance(o, Reg | UReg | Imm)]
+    if w.layout.has_parts:
+        _wait_on(w)
     need = scalar_operand(w, masks[0]) if masks else "-1"
     if w.tells("warpsync"):
         w.store_u32(at.WARP_ARGS, need)
@@ -171,6 +164,18 @@ def warpsync(w: RegionWriter, item: Bound) -> None:
     w.leave(follow, w.mask, at.EVENT_WARPSYNC)
     w.module.start(go)
     w.goto(follow)
+
+
+def _wait_on(w: RegionWriter) -> None:
+    """Lanes that execute WARPSYNC again, in vain, only are counted: see execute/part_turns.py."""
+    w.entries.add(w.block.index)
+    w.registers.flush()
+    vain = w.emit(f"load i32, ptr {w.field(at.PARTS_VAIN)}, align 4")
+    again, first = w.module.label("again"), w.module.label("first")
+    w.line(f"br i1 {w.emit(f'icmp ne i32 {vain}, 0')}, label %{again}, label %{first}")
+    w.module.start(again)
+    w.leave(w.next_block(), w.mask, at.EVENT_WARPSYNC)
+    w.module.start(first)
 
 
 def _exclusive(w: RegionWriter, own: Value) -> None:

@@ -97,7 +97,7 @@ def _leaders(kernel: SassKernel, bound: list[Bound | None]) -> list[int]:
             continue
         if item.op.role in ends and i + 1 < n:
             leaders.add(i + 1)
-        if suspends(item) or (parts and item.op.role == "bsync"):
+        if suspends(item) or (parts and _is_barrier(item)):
             leaders.add(i)
         for operand in item.inst.operands:
             if isinstance(operand, Label) and 0 <= operand.address // 16 < n:
@@ -276,6 +276,10 @@ def _find_dirty(blocks: list[LiftedBlock], region: Region, bound: list[Bound | N
     region.lazy = ALL_KEYS & ~in_rounds
 
 
+def _is_barrier(item: Bound | None) -> bool:
+    return item is not None and item.op.role in ("bsync", "warpsync")
+
+
 def _find_rests(blocks: list[LiftedBlock], layout: Layout, bound: list[Bound | None]) -> None:
     """Marks blocks that only the length of the one before them cuts off."""
     ways_in = [0] * len(blocks)
@@ -292,6 +296,7 @@ def _find_rests(blocks: list[LiftedBlock], layout: Layout, bound: list[Bound | N
             and ways_in[block.index] == 1 and block.index not in first
             and block.index not in layout.return_points
             and not suspends(bound[block.start])
+            and not (layout.has_parts and _is_barrier(bound[block.start]))
         )  # fmt: skip
 
 
