@@ -94,6 +94,9 @@ def test_runtime(gpu: Any) -> None:
     assert np.array_equal(found, values)
     assert runtime.cudaGetDeviceProperties(0)[1].name.decode() == device.name
     assert runtime.cudaSetDevice(7) == (runtime.cudaError_t.cudaErrorInvalidDevice,)
+    # Kept until it is asked for; CuPy's sums would take it for an error of their own.
+    assert runtime.cudaGetLastError() == (runtime.cudaError_t.cudaErrorInvalidDevice,)
+    assert runtime.cudaGetLastError() == (runtime.cudaError_t.cudaSuccess,)
     assert runtime.cudaFree(address) == (runtime.cudaError_t.cudaSuccess,)
 
 
