@@ -18,7 +18,7 @@ from warplens.execute.host_code import HostCode
 from warplens.execute.memory import DeviceMemory
 from warplens.execute.own_sums import sum_bytes
 from warplens.execute.tensor_memory.state import pair_barrier_place
-from warplens.isa import families
+from warplens.isa import families, warpgroup
 from warplens.isa.tensor_memory import has_tensor_memory
 from warplens.lift import jit
 from warplens.lift import layout as at
@@ -263,7 +263,7 @@ def assemble(lifted: Lifted, code: jit.MachineCode | None, cubin: Cubin, feature
         sum_bytes=sum_bytes(kernel),
         samples=any(i.opcode in _SAMPLING for i in kernel.instructions),
         has_tensor_memory=has_tensor_memory(kernel),
-        has_warpgroup_products=any(i.opcode.endswith("GMMA") for i in kernel.instructions),
+        has_warpgroup_products=any(i.opcode in warpgroup.OPCODES for i in kernel.instructions),
         pair_barrier=pair_barrier_place({s.name: s.offset for s in cubin.shared_symbols}),
         host_code=cubin.host_code,
         meets_as_grid="__cuda_syscall_CGS_sync" in _externs(kernel, cubin),

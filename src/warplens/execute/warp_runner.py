@@ -149,14 +149,14 @@ def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arr
         elif event == at.EVENT_CLUSTER_WAIT:
             if not waits_for_cluster(w):
                 continue
-        elif event == at.EVENT_WARPSYNC:
-            is_vain = control[PARTS] != 0 and peek32(w + at.PARTS_VAIN) != 0
-            if not is_vain:
-                add_split(
-                    w, peek32(w + at.WARP_MASK), peek32(w + at.WARP_PC), at.SPLIT_AT_WARPSYNC,
-                    peek32(w + at.WARP_ARGS), False,
-                )  # fmt: skip
-            if control[PARTS] != 0 and not is_vain:
+        elif event == at.EVENT_WARPSYNC and (
+            control[PARTS] == 0 or peek32(w + at.PARTS_VAIN) == 0
+        ):
+            add_split(
+                w, peek32(w + at.WARP_MASK), peek32(w + at.WARP_PC), at.SPLIT_AT_WARPSYNC,
+                peek32(w + at.WARP_ARGS), False,
+            )  # fmt: skip
+            if control[PARTS] != 0:
                 note_stop(w, peek32(w + at.WARP_MASK))
         poke32(w + at.WARP_MASK, 0)
         if control[PARTS] != 0:

@@ -21,10 +21,10 @@ from warplens.toolchain.cache import Cache, default_cache, key_of
 
 PACKAGE = "nvidia-cuda-nvrtc"
 DEFAULT_STANDARD = "--std=c++17"
-_DEVICE_CODE_RULES = "1"  # a new number when other parts of a file are left out
-# A new number when NVRTC is called so that it gives other code: what was kept before may have been
-# made in a process in which a debug build had been compiled (see `apart`).
-_CALL_RULES = "2"
+# A new number when a compile of the same inputs gives other code: other parts of a file are left
+# out, or NVRTC is called otherwise. What was kept under 1 may have been made in a process in which
+# a debug build had been compiled (see `apart`).
+_RULES = "2"
 _HOST_CODE = re.compile(
     r"<<<|\bint\s+main\s*\(|#\s*include\s*<(?:iostream|vector|string|fstream|chrono|map|thread)>"
     r"|\bcuda(?:Malloc|Memcpy|Free|DeviceSynchronize|GetLastError|LaunchKernel)\w*\s*\("
@@ -216,8 +216,7 @@ class _Job:
             "\n".join(self.options),
             "\n".join(self.name_expressions),
             "".join(self.headers),
-            _DEVICE_CODE_RULES,
-            _CALL_RULES,
+            _RULES,
             *headers.host_headers("std::max").values(),
         ]
         if self.user_dirs:

@@ -15,13 +15,14 @@ from warplens.execute.tensor_memory.numbers import (
     E4M3,
     E5M2,
     F16,
+    NO_TERM,
     S8,
+    SPECIAL,
     TF32,
     U8,
 )
 from warplens.execute.tensor_memory.vectors import Code, all_of, called
 
-_NO_TERM, _SPECIAL = -8192, 10000
 _I8, _I16, _I32, _I64 = (ir.IntType(n) for n in (8, 16, 32, 64))
 _ARGUMENTS = ("source", "numbers", "exponents", "stride", "negated")
 # of floats in a few bits: the highest bit's place, how far it is from a half's exponent, and what
@@ -90,9 +91,9 @@ def _exponents(code: Code, kind: int, numbers: Any) -> Any:
     found = code.largest(b.sub(field, all_of(words, 127)), all_of(words, _LEAST[kind]))
     size = b.and_(bits, all_of(words, 0x7FFFFFFF))
     is_zero = b.icmp_unsigned("==", size, all_of(words, 0))
-    found = b.select(is_zero, all_of(words, _NO_TERM), found)
+    found = b.select(is_zero, all_of(words, NO_TERM), found)
     special = b.icmp_unsigned("==", field, all_of(words, 255))
-    found = b.select(special, all_of(words, _SPECIAL), found)
+    found = b.select(special, all_of(words, SPECIAL), found)
     return b.trunc(found, ir.VectorType(_I16, numbers.type.count))
 
 

@@ -11,18 +11,18 @@ of the instructions; machine code is kept on disk for both, and the worker says 
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
 
 from warplens.compiled import intrinsic, types
+from warplens.execute.tensor_memory.numbers import NO_TERM, SPECIAL
+from warplens.lift.engines.host import host_features
 
 WIDTH = 16  # columns
 _TOGETHER = 8  # steps of k
 _KEPT, _LOWEST, _HIGHEST = 25, -90, 110  # largest exponents for which single precision is exact
-_NO_TERM, _SPECIAL = -8192, 10000
 _I16, _I32, _I64 = (ir.IntType(n) for n in (16, 32, 64))
 _FLAGS = ir.VectorType(ir.IntType(1), WIDTH)
 _SHORTS, _WORDS, _WIDE = (ir.VectorType(kind, WIDTH) for kind in (_I16, _I32, _I64))
@@ -122,9 +122,9 @@ def _old(code: Code, halves: bool) -> tuple[Any, Any]:
     exponent = b.sub(code.largest(field, all_of(_WORDS, 113 if halves else 1)), all_of(_WORDS, 127))
     size = b.and_(words, all_of(_WORDS, 0x7FFFFFFF))
     is_zero = b.icmp_unsigned("==", size, all_of(_WORDS, 0))
-    exponent = b.select(is_zero, all_of(_WORDS, _NO_TERM), exponent)
+    exponent = b.select(is_zero, all_of(_WORDS, NO_TERM), exponent)
     special = b.icmp_unsigned("==", field, all_of(_WORDS, 255))
-    return numbers, b.select(special, all_of(_WORDS, _SPECIAL), exponent)
+    return numbers, b.select(special, all_of(_WORDS, SPECIAL), exponent)
 
 
 def _top(code: Code, start: Any) -> Any:
@@ -244,7 +244,7 @@ def _either(emit: Callable[[Code], None]) -> Callable[[Any, str], Any]:
         functions = []
         for suffix in (".512", ".256"):
             one = Code(module, name + suffix, _ARGUMENTS)
-            if suffix == ".512" and _is_x86():
+            if suffix == ".512" and host_features().is_x86:
                 one.widen()
             emit(one)
             functions.append(one.function)
@@ -259,10 +259,6 @@ def _either(emit: Callable[[Code], None]) -> Callable[[Any, str], Any]:
     return make
 
 
-def _is_x86() -> bool:
-    return platform.machine().lower() in ("x86_64", "amd64")
-
-
 def called(name: str, make: Callable[[Any, str], Any]) -> Callable[..., Any]:
     """What emits a call of a function, which `make` puts into the module once."""
 
@@ -274,31 +270,17 @@ def called(name: str, make: Callable[[Any, str], Any]) -> Callable[..., Any]:
     return codegen
 
 
-_TEN = (types.int64,) * len(_ARGUMENTS)
+def _of_tile(name: str, emit: Callable[[Code], None]) -> Callable[..., Any]:
+    """A function of the addresses and numbers named in `_ARGUMENTS`, `wide` of them: the processor
+    has AVX-512. It gives 0 if numbers are not ordinary: then nothing is stored."""
+
+    def tile(typing_context: Any, *arguments: Any) -> Any:
+        signature = types.int64(*(types.int64,) * len(_ARGUMENTS))
+        return signature, called(name, _either(emit))
+
+    return intrinsic(tile)
 
 
-@intrinsic
-def singles_of_tile(typing_context: Any, a: Any, a_exponents: Any, b: Any, b_exponents: Any,
-                    depth: Any, old: Any, new: Any, adds: Any,
-                    saturates: Any, wide: Any) -> Any:  # fmt: skip
-    """Sixteen singles of D, from addresses; `wide`: the processor has AVX-512. 0 if they
-    are not ordinary: then nothing is stored."""
-    make = _either(lambda code: _floats(code, halves=False))
-    return types.int64(*_TEN), called("tile.singles", make)
-
-
-@intrinsic
-def halves_of_tile(typing_context: Any, a: Any, a_exponents: Any, b: Any, b_exponents: Any,
-                   depth: Any, old: Any, new: Any, adds: Any,
-                   saturates: Any, wide: Any) -> Any:  # fmt: skip
-    """The same of halves, each in a word."""
-    make = _either(lambda code: _floats(code, halves=True))
-    return types.int64(*_TEN), called("tile.halves", make)
-
-
-@intrinsic
-def wholes_of_tile(typing_context: Any, a: Any, a_exponents: Any, b: Any, b_exponents: Any,
-                   depth: Any, old: Any, new: Any, adds: Any,
-                   saturates: Any, wide: Any) -> Any:  # fmt: skip
-    """The same of integers."""
-    return types.int64(*_TEN), called("tile.wholes", _either(_wholes))
+singles_of_tile = _of_tile("tile.singles", lambda code: _floats(code, halves=False))
+halves_of_tile = _of_tile("tile.halves", lambda code: _floats(code, halves=True))  # each in a word
+wholes_of_tile = _of_tile("tile.wholes", _wholes)

@@ -48,11 +48,10 @@ def product(form: Form, slow: str) -> str:
     t.label("loop")
     t.do("%j = load i32, ptr %jp, align 4")
     gather(t, place, "%j", "b0")
-    if form.is_sparse:
-        store_b(t, form, mask, 0)
-    else:
+    if not form.is_sparse:
         _kept_b(t, form, place, mask)
-    if form.is_sparse:  # twice as many numbers
+    else:  # twice as many numbers
+        store_b(t, form, mask, 0)
         two = t(f"shl i32 {place['far']}, 1")
         further = t(f"add i32 {place['start']}, {two}")
         gather(t, {**place, "start": further}, "%j", "b1")
