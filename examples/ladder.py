@@ -81,15 +81,15 @@ def _times(run: wl.Launch) -> list[str]:
 
 
 def _step(
-    kernel: wl.Kernel, per_thread: int, block: int, data: Ints
+    kernel: wl.Kernel, per_thread: int, block: int, data: Ints, total: int
 ) -> tuple[list[str], wl.Launch]:
-    """One step's cells, and its launch."""
+    """One step's cells, and its launch, which must find the `total`."""
     blocks = -(-len(data) // (block * per_thread))
     out = np.zeros(1, np.int32)
     begin = time.perf_counter()
     run = kernel[blocks, block](data, out, len(data))
     seconds = time.perf_counter() - begin
-    right = int(out[0]) == int(data.sum(dtype=np.int64))
+    right = int(out[0]) == total
     cells = [str(block), "right" if right else "WRONG"]
     cells += [format(run.metric(name), form) for name, form in COLUMNS.values()]
     return [*cells, f"{seconds:.1f}"], run
@@ -102,9 +102,9 @@ def ladder(gpu: str, data: Ints, block: int, small: bool) -> str:
     module = device.compile(SOURCE, name_expressions=[f"{name}<{b}>" for name, b in runs])
     print(f"\n{device.name}: the sum of {len(data):,} ints\n")
     print(_line(["step", "block", "sum", *COLUMNS, "CPU s"]))
-    details, rows = "", []
+    details, rows, total = "", [], int(data.sum(dtype=np.int64))
     for name, b in runs:
-        cells, run = _step(module[f"{name}<{b}>"], STEPS[name], b, data)
+        cells, run = _step(module[f"{name}<{b}>"], STEPS[name], b, data, total)
         print(_line([name, *cells]), flush=True)
         rows.append([name, str(b), *_times(run)])
         details = str(run) if name == list(STEPS)[-1] else details
