@@ -50,6 +50,18 @@ extern "C" __global__ void guarded(const int* at, int wanted, int other, int* ou
     out[lane] = found;
 }
 
+extern "C" __global__ void last_words(const int* lanes, int* out, int rounds, int words) {
+    extern __shared__ int few[];
+    int lane = threadIdx.x;
+    if (lane < words) few[lane] = 7 * lane;
+    __syncthreads();
+    for (int k = 0; k < rounds; ++k)
+        if (lane < lanes[2 * k]) {
+            few[lane + lanes[2 * k + 1]] += 1;
+            out[32 * k + lane] = few[lane + lanes[2 * k + 1]];
+        }
+}
+
 extern "C" __global__ void across(int* out, int rounds) {
     __shared__ int data[64];
     int t = threadIdx.x, a = 3 * t, b = t ^ 5, kept = 11 * t;
@@ -143,6 +155,26 @@ def test_beyond_the_end(module: Any, name: str) -> None:
             kernel.code.program.make_fast()
         with pytest.raises(wl.ExecutionFault, match=r"thread \(6,0,0\)"):
             kernel[1, 32](where, np.zeros(8 * 2 * 32 * words, np.int32), len(where))
+
+
+def test_some_lanes_reach_the_end(module: Any) -> None:
+    """Rows of fewer lanes than a warp's that end with the last word, as small blocks have them."""
+    words = 12
+    lanes = np.array([(n, first) for n in (12, 4, 1, 5) for first in (0, 12 - n)], np.int32)
+    held = 7 * np.arange(words)
+    expected = np.full((len(lanes), 32), -1, np.int32)
+    for row, (n, first) in zip(expected, lanes, strict=True):
+        held[first : first + n] += 1
+        row[:n] = held[first : first + n]
+
+    shape = 1, 32, 0, 4 * words
+    out = np.full((len(lanes), 32), -1, np.int32)
+    got = both(module["last_words"], shape, lanes.ravel(), out, len(lanes), words)
+    np.testing.assert_array_equal(got, expected)
+
+    beyond = np.array([4, 8, 5, 8], np.int32)  # the fifth lane of the second round is outside
+    with pytest.raises(wl.ExecutionFault, match=r"thread \(4,0,0\)"):
+        module["last_words"][shape](beyond, np.zeros(64, np.int32), 2, words)
 
 
 def test_registers_live_across_barriers(module: Any) -> None:

@@ -134,6 +134,13 @@ def _lie_at(w: RegionWriter, apart: str, places: str, mask: str, wanted: str) ->
     return w.emit(f"and i1 {same}, {w.emit(f'icmp ne i32 {mask}, 0')}")
 
 
+def _words_up_to(w: RegionWriter, mask: str) -> str:
+    """Bytes of a row of words up to its highest lane; what lies behind may be read, not used: the
+    memory of a block has room behind it."""
+    words = w.emit(f"add i32 {w.highest_lane(mask)}, 1")
+    return w.emit(f"zext i32 {w.emit(f'shl i32 {words}, 2')} to i64")
+
+
 def _find_pattern(w: RegionWriter, site: str, low: Value, size: int, mask: str) -> Pattern:
     """Finds how the lanes' addresses lie, at the place of the first access."""
     if low.scalar is not None:
@@ -146,6 +153,7 @@ def _find_pattern(w: RegionWriter, site: str, low: Value, size: int, mask: str) 
     row = _lie_at(w, apart, vector_ir.scaled_lanes(size), mask, mask if size == 4 else "-1")
     w.line(f"br i1 {row}, label %{is_row}, label %{not_row}")
     w.module.start(is_row)
+    row_span = str(32 * size) if size != 4 else _words_up_to(w, mask)
     w.line(f"br label %{found}")
     w.module.start(not_row)
     same = _lie_at(w, apart, "zeroinitializer", mask, mask if size <= 4 else "-1")
@@ -166,7 +174,7 @@ def _find_pattern(w: RegionWriter, site: str, low: Value, size: int, mask: str) 
     row_wrap = 3 if size == 4 else min(128, 32 * size) - 1
     return Pattern(
         first=first, kind=either("i32", _ROW, _SAME, kind_of_other),
-        span=either("i64", 32 * size, size, span_of_other),
+        span=either("i64", row_span, size, span_of_other),
         wrap=either("i32", row_wrap, size - 1, size - 1), apart=apart, site=site,
     )  # fmt: skip
 

@@ -136,6 +136,12 @@ class RegionWriter:
         n = self.emit(f"call i32 @llvm.ctpop.i32(i32 {mask})")
         return self.emit(f"zext i32 {n} to i64")
 
+    def highest_lane(self, mask: str) -> str:
+        """Index of the highest lane of an i32 mask, as i32; -1 if there is none."""
+        self.module.helper("llvm.ctlz.i32", "declare i32 @llvm.ctlz.i32(i32, i1)")
+        above = self.emit(f"call i32 @llvm.ctlz.i32(i32 {mask}, i1 false)")
+        return self.emit(f"sub i32 31, {above}")
+
     def constant_word(self, operand: Const, offset: int) -> Value:
         """Word `offset` of a constant-bank operand as a scalar."""
         if operand.bank < 0:
