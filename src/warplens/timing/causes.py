@@ -80,7 +80,7 @@ def _endless_l2(model: Model) -> Model:
 
 def endless_answer(model: Model) -> l2.L2Answer:
     """What an L2 without end would hold when the sampled blocks ask."""
-    return model.answer_of(64.0 * max(1 << 20, model.answer.footprint))
+    return model.answer_of(8.0 * max(1 << 20, model.answer.footprint))
 
 
 CAUSES: dict[str, Callable[[Model], Model]] = {

@@ -361,7 +361,7 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     asking[entry == BEFORE] = 0
     brought = _walk(
         context, asking, lines, order, steps, hits, fetches, users, tags, valid,
-        np.zeros_like(valid), np.zeros_like(tags),
+        np.zeros(tags.shape, np.uint8), np.zeros(tags.shape, np.int64),
         np.zeros((*tags.shape, 2), np.int64),
     )  # fmt: skip
     _contention(touched, shares, passes)
