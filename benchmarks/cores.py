@@ -23,7 +23,7 @@ SOURCE = Path(__file__).parent / "user_kernels.cu"
 def launches() -> dict[str, tuple[Any, Any, tuple[Any, ...]]]:
     """Grid, block and arguments."""
     g = np.random.default_rng(1)
-    side, n, w = 1536, 1 << 26, 4096
+    side, n, w = 2304, 1 << 28, 8192
     a, b = (g.random(side * side).astype(np.float32) for _ in range(2))
     return {
         "sgemm": ((side // 64, side // 64), 64, (a, b, np.zeros(side * side, np.float32), side)),
@@ -58,7 +58,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Measure how launches scale over cores.")
     parser.add_argument("--gpu", default="H200")
     parser.add_argument("--cores", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--only", action="append", help="kernels to run")
     options = parser.parse_args()
     steps = [n for n in (1, 2, 4, 8, 16, 32, 64) if n <= options.cores]

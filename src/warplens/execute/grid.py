@@ -28,6 +28,7 @@ _SMALL = 20_000  # warps times instructions: no thread is worth starting for les
 _FAST_AFTER_SECONDS = 0.1  # a launch that runs longer gets better code while it runs
 _OBSERVED_FAST_AFTER_SECONDS = 0.5  # observers take most of the time, and see few blocks
 _FAST_FROM_WARPS = 20_000  # a launch this large gets it at once
+_SHARES = 8  # a worker takes so small a part of its share of what is left, and of that at last
 
 
 def _cores() -> int:
@@ -53,7 +54,8 @@ def _runs(order: tuple[int, ...]) -> list[tuple[int, int]]:
 
 
 class _Crew:
-    """The threads of a launch: they take chunks of blocks until none is left or one fails."""
+    """The threads of a launch: they take chunks of blocks until none is left or one fails; the
+    chunks get smaller, so that all end at about the same time."""
 
     def __init__(self, launching: Launching) -> None:
         self._launching = launching
@@ -61,9 +63,8 @@ class _Crew:
         launching.workers = self.workers
         gx, gy, gz = launching.config.grid
         self._total = gx * gy * gz
-        pieces = 1 if launching.n_workers == 1 else launching.n_workers * 16
-        size = launching.cluster_blocks
-        self._chunk = max(1, -(-self._total // (pieces * size))) * size
+        self._pieces = 1 if launching.n_workers == 1 else launching.n_workers * _SHARES
+        self._least = -(-self._total // (self._pieces * _SHARES))
         self._next = 0
         self._seen, self._seen_at = 0, 0.0  # blocks that had ended when last looked at
         self._lock = threading.Lock()
@@ -74,8 +75,9 @@ class _Crew:
         with self._lock:
             if self._next >= self._total or self.error is not None:
                 return None
-            first = self._next
-            self._next = min(self._total, first + self._chunk)
+            first, size = self._next, self._launching.cluster_blocks
+            blocks = max(self._least, -(-(self._total - first) // self._pieces))
+            self._next = min(self._total, first + -(-blocks // size) * size)
             return first, self._next
 
     def _work(self, worker: Worker) -> None:
