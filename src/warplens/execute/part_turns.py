@@ -100,7 +100,7 @@ def try_turn(w: int, i: int) -> bool:
     if need & there != 0 and need & ~(there | exited | excused) & FULL != 0:
         return False
     lanes = gather(w, at.SPLIT_AT_BSYNC, pc, number, FULL)
-    lanes |= gather(w, at.SPLIT_READY, pc - 1, -1, FULL)  # at YIELD, with BSYNC the next instruction
+    lanes |= gather(w, at.SPLIT_READY, pc - 1, -1, FULL)  # at YIELD, and BSYNC is next
     if need & lanes != 0:  # the others need not come any more
         poke32(w + at.WARP_BARRIERS + 128 * number, need & lanes)
     return run(w, lanes, pc - 1)
