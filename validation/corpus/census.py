@@ -1,6 +1,6 @@
 """Compiles the corpus for every architecture at little cost: which forms each of them makes.
 
-`python validation/corpus/census.py OUT --sm 86 87 ...` needs nvcc; then `lift.py OUT --sm 86 87 ...`
+`python validation/corpus/census.py OUT --sm 86 87 ...` needs nvcc; then `lift.py OUT --sm 86 ...`
 lifts what came out. A unit is brought to PTX once for each virtual architecture (most of the time
 goes there) and assembled for every real one. Of PTX entries that are the same but for names one is
 assembled. With `--cover N` only those are that have some PTX instruction (opcode, modifiers, kinds
