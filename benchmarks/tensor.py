@@ -2,6 +2,7 @@
 
     python benchmarks/tensor.py [--seconds 1] [NAME ...]
 
+Sparse products count as NVIDIA counts them: as those of the matrices with their zeros.
 Operands are random numbers of ordinary size; time is the process's own, of one worker. A wgmma's B
 is the same in all rounds: in a product of matrices three of a warpgroup's four warps find it made.
 """
@@ -20,7 +21,7 @@ import numpy as np
 HERE = Path(__file__).parents[1]
 sys.path[:0] = [str(HERE), str(HERE / "validation" / "recorder")]
 
-from tests.blackwell.images import along_k, instruction  # noqa: E402
+from tests.blackwell.images import along_k, instruction, scaled_instruction  # noqa: E402
 from wgmma_kernels import Kernel, product  # noqa: E402
 
 import warplens as wl  # noqa: E402
@@ -31,7 +32,19 @@ MMA = {  # name -> (shape and types, registers of A, B and C, operations)
     "mma.tf32": ("m16n8k8.row.col.f32.tf32.tf32.f32", 4, 2, 4, 2048),
     "mma.f16.f16": ("m16n8k16.row.col.f16.f16.f16.f16", 4, 2, 2, 4096),
     "mma.s8": ("m16n8k32.row.col.s32.s8.s8.s32", 4, 2, 4, 8192),
-}
+    "mma.e4m3": ("m16n8k32.row.col.f32.e4m3.e4m3.f32", 4, 2, 4, 8192),
+    "mma.sp.f16": (".sp::ordered_metadata.m16n8k32.row.col.f32.f16.f16.f32", 4, 4, 4, 8192),
+    "mma.sp.tf32": (".sp::ordered_metadata.m16n8k16.row.col.f32.tf32.tf32.f32", 4, 4, 4, 4096),
+    "mma.sp.s8": (".sp::ordered_metadata.m16n8k64.row.col.s32.s8.s8.s32", 4, 4, 4, 16384),
+    "mma.sp.e4m3": (".sp::ordered_metadata.m16n8k64.row.col.f32.e4m3.e4m3.f32", 4, 4, 4, 16384),
+    "mma.e2m1": ("m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e2m1.f32", 4, 2, 4, 8192),
+    "mma.mxf8": ("m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32"
+                 ".ue8m0", 4, 2, 4, 8192),
+    "mma.mxf4": ("m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0",
+                 4, 2, 4, 16384),
+    "mma.nvf4": ("m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32"
+                 ".ue4m3", 4, 2, 4, 16384),
+}  # fmt: skip
 WGMMA = {  # name -> (kernel, operations of a warpgroup)
     "wgmma.f16": Kernel(name="", a="f16", b="f16", sums="f32", columns=128, depth=16,
                         rest=", 1, 1, 0, 0"),
@@ -41,9 +54,15 @@ WGMMA = {  # name -> (kernel, operations of a warpgroup)
                          rest=", 1, 1"),
     "wgmma.s8": Kernel(name="", a="s8", b="s8", sums="s32", columns=128, depth=32),
 }  # fmt: skip
-FIFTH = {
-    "tcgen05.f16": ("f16", 0, 16), "tcgen05.f8": ("f8f6f4", 0, 32), "tcgen05.s8": ("i8", 1, 32),
+FIFTH = {  # name -> (kernel, type of A and B, bytes of a row of A)
+    "tcgen05.f16": ("f16", 0, 32), "tcgen05.f8": ("f8f6f4", 0, 32), "tcgen05.s8": ("i8", 1, 32),
+    "tcgen05.mxf8": ("mxf8f6f4", 0, 32), "tcgen05.mxf4": ("mxf4", 1, 32),
+    "tcgen05.nvf4": ("nvf4", 1, 32), "tcgen05.sp.f16": ("sparse_f16", 0, 32),
+    "tcgen05.sp.tf32": ("sparse_tf32", 2, 32), "tcgen05.sp.f8": ("sparse_f8f6f4", 0, 32),
+    "tcgen05.sp.s8": ("sparse_i8", 1, 32), "tcgen05.sp.mxf8": ("sparse_mxf8f6f4", 0, 32),
+    "tcgen05.sp.mxf4": ("sparse_mxf4", 1, 32), "tcgen05.sp.nvf4": ("sparse_nvf4", 1, 32),
 }  # fmt: skip
+_METADATA, _SCALES = 200, (160, 168)  # columns of tensor memory
 WMMA = """
 #include <mma.h>
 using namespace nvcuda::wmma;
@@ -60,21 +79,34 @@ extern "C" __global__ void run(const half* x, float* y, int rounds) {
 """
 
 
+def _is_whole(form: str) -> bool:
+    """Whether C's registers hold integers or packed halves."""
+    return ".s32." in form or ".f16.f16.f16" in form
+
+
 def mma_source(name: str) -> str:
     """A loop of one mma.sync instruction."""
     form, a, b, c, _ = MMA[name]
-    letter, kind = ("f", "float") if ".f32." in form[:20] else ("r", "unsigned")
+    sparse, _, rest = form.rpartition("::ordered_metadata.") if ".sp" in form else ("", "", form)
+    form = f"mma{sparse}{'::ordered_metadata' if sparse else ''}.sync.aligned.{rest}"
+    letter, kind = ("r", "unsigned") if _is_whole(form) else ("f", "float")
     places = [f"%{i}" for i in range(c + a + b)]
     groups = [places[:c], places[c : c + a], places[c + a :], places[:c]]
     text = ", ".join("{" + ", ".join(group) + "}" for group in groups)
     outputs = ", ".join(f'"+{letter}"(c[{i}])' for i in range(c))
     given = ", ".join(f'"r"(x[{i}])' for i in range(a + b))
+    n = a + b + c
+    if sparse:
+        text, given = f"{text}, %{n}, 0x0", f'{given}, "r"(0x44444444)'
+    if "block_scale" in form:  # one, or 0.5 of ue4m3
+        text, given = f"{text}, %{n}, {{0, 0}}, %{n}, {{0, 0}}", f'{given}, "r"(0x7f7f7f7f & scale)'
     return f"""extern "C" __global__ void run(const unsigned* in, {kind}* out, int rounds) {{
+  const unsigned scale = {"0x30303030" if "ue4m3" in form else "~0u"};
   unsigned x[{a + b}];
   {kind} c[{c}] = {{}};
   for (int i = 0; i < {a + b}; i++) x[i] = in[threadIdx.x % 32 + 32 * i];
   for (int i = 0; i < rounds; i++)
-    asm volatile("mma.sync.aligned.{form} {text};" : {outputs} : {given});
+    asm volatile("{form} {text};" : {outputs} : {given});
   for (int i = 0; i < {c}; i++) out[(blockIdx.x * 128 + threadIdx.x) * {c} + i] = c[i];
 }}"""
 
@@ -117,8 +149,8 @@ def _device(gpu: str) -> wl.Device:
 def _numbers(kind: str, words: int) -> Any:
     """Normal numbers of a kind, packed in words; of bytes any."""
     rng = np.random.default_rng(1)
-    if kind in ("s8", "e4m3"):
-        mask = np.uint32(0xBFBFBFBF if kind == "e4m3" else 0xFFFFFFFF)
+    if kind in ("s8", "e4m3", "mxf8", "e2m1", "mxf4", "nvf4"):
+        mask = np.uint32(0xBFBFBFBF if kind in ("e4m3", "mxf8") else 0xFFFFFFFF)
         return rng.integers(0, 2**32, words, np.uint32) & mask
     if kind == "tf32":
         return rng.standard_normal(words).astype(np.float32).view(np.uint32)
@@ -131,9 +163,12 @@ def _numbers(kind: str, words: int) -> Any:
 def prepared(name: str) -> tuple[Any, float]:
     """What launches so many rounds, and the operations of one."""
     if name in MMA:
-        kernel = _device("H200").compile(mma_source(name))["run"]
-        kind = np.float32 if ".f32." in MMA[name][0][:20] else np.uint32
-        given, out = _numbers(name.split(".")[1], 32 * 6), np.zeros(4 * 128 * 4, kind)
+        gpu, options = "H200", []
+        if "kind::" in MMA[name][0]:
+            gpu, options = "sm_120", ["-arch=sm_120a"]
+        kernel = _device(gpu).compile(mma_source(name), options=options)["run"]
+        kind = np.uint32 if _is_whole(MMA[name][0]) else np.float32
+        given, out = _numbers(name.split(".")[-1], 32 * 8), np.zeros(4 * 128 * 4, kind)
         return lambda n: kernel[4, 128](given, out, n), MMA[name][4] * 16.0
     if name == "wmma.f16":
         kernel = _device("H200").compile(WMMA)["run"]
@@ -148,21 +183,41 @@ def prepared(name: str) -> tuple[Any, float]:
         given = _numbers(form.a, 2048)
         each = 2.0 * 64 * form.columns * form.depth * 4
         return lambda n: kernel[4, 128, 0, 25600](given, out, n), each
-    kind_name, kind, depth = FIFTH[name]
+    return fifth(name)
+
+
+def fifth(name: str) -> tuple[Any, float]:
+    """The same of a product of tensor memory, 128 by 128."""
+    kernel_name, kind, width = FIFTH[name]
+    sparse, scaled = kernel_name.startswith("sparse"), kernel_name.endswith(("4", "mxf8f6f4"))
+    scaled = scaled and kernel_name not in ("f8f6f4", "sparse_f8f6f4")
     module = _device("sm_100").compile(fifth_source(), options=["-arch=sm_100a", "-DOF_SM_100"])
-    kernel = module[kind_name]
     rng = np.random.default_rng(2)
-    rows = rng.integers(0, 64, (2, 128, 32)).astype(np.uint8)
+    layout = 4 if sparse else 2
+    widths = (width, width << sparse)
+    rows = [rng.integers(0, 64, (128, n)).astype(np.uint8) for n in widths]
+    if kernel_name == "sparse_tf32":
+        numbers = [rng.standard_normal((128, n // 4)).astype(np.float32) for n in widths]
+        rows = [one.view(np.uint8) for one in numbers]
     first, da = along_k(rows[0], 2, 0)
-    second, db = along_k(rows[1], 2, len(first))
+    second, db = along_k(rows[1], layout, len(first))
     image = np.concatenate([first, second])
-    d = 2 if kind_name == "i8" else 1
-    form = instruction(128, 128, a=kind, b=kind, d=d)
-    operands = struct.pack("<QQ9I4x", da, db, form, 1, *[0] * 7)
+    if scaled:
+        form = scaled_instruction(128, 128, a=kind, b=kind, power="nvf4" not in kernel_name)
+    else:
+        form = instruction(128, 128, a=kind, b=kind, d=2 if kernel_name.endswith("i8") else 1)
     start, after = np.zeros((128, 512), np.uint32), np.zeros((128, 512), np.uint32)
+    start[:, _METADATA : _METADATA + 4] = 0x44444444
+    for column in _SCALES:
+        start[:, column : column + 4] = 0x30303030 if "nvf4" in kernel_name else 0x7F7F7F7F
+    operands = struct.pack("<QQ10I4x", da, db, form | sparse << 2, 1, 0, *_SCALES, *[0] * 4,
+                           _METADATA)[: 16 + 40]  # fmt: skip
+    each = {"f16": 2, "tf32": 4}.get(kernel_name.rpartition("_")[2], 1)
+    is_packed = "mxf4" in kernel_name or "nvf4" in kernel_name
+    depth = (2 * width if is_packed else width // each) << sparse
 
     def launch(n: int) -> None:
-        kernel[1, 128, 0, len(image) + 1024](
+        module[kernel_name][1, 128, 0, len(image) + 1024](
             image.view(np.uint32), len(image) // 16, operands, start, after, n
         )
 

@@ -111,6 +111,33 @@ def test_four_bits(name: str, per: int) -> None:
     close(d, av @ bv.T + c, np.abs(av) @ np.abs(bv).T + np.abs(c))
 
 
+@pytest.mark.parametrize("name", ["scaled_e4m3_e5m2", "mxf4_2"])
+def test_scales_of_every_size(name: str) -> None:
+    """Powers beyond those whose sums single precision holds, and the scale that is no number."""
+    rng = np.random.default_rng(3)
+    blocks, kinds = (1, (0, 1)) if name != "mxf4_2" else (2, (5, 5))
+    depth = 32 * blocks
+    (a, av), (b, bv) = narrow(rng, kinds[0], 16, depth), narrow(rng, kinds[1], 8, depth)
+    codes = np.full((24, blocks), 127)
+    sizes = (0, 1, 20, 60, 90, 110, 127, 140, 160, 200, 210, 215, 90, 255, 3, 127)
+    codes[:16] = np.array(sizes)[:, None]
+    codes[1:16:3, -1] = 127  # the blocks of a row differ
+    codes[16:20] = 100
+    words = sum(codes[:, k].astype(np.uint32) << np.uint32(8 * k) for k in range(blocks))
+    given = (x[:, ::2] | x[:, 1::2] << 4 for x in (a, b)) if blocks == 2 else (a, b)
+
+    d = run(name, *given, np.zeros((16, 8), np.float32), words)
+
+    factors = (2.0 ** (codes - 127.0)).repeat(32, 1)
+    is_nan = (codes[:16] == 255).any(1)
+    av, bv = av * factors[:16], bv * factors[16:]
+    assert np.isnan(d[is_nan]).all()
+    exact, most = av @ bv.T, np.abs(av) @ np.abs(bv).T
+    assert not np.isnan(d[~is_nan]).any()
+    error = np.abs(d.astype(np.float64) - exact)[~is_nan]
+    assert (error <= 2.0**-20 * most[~is_nan] + 2.0**-148).all()
+
+
 def test_selectors_are_refused() -> None:
     """Where the bits of other selectors than zero stand is not known."""
     with pytest.raises(Unsupported, match="selectors of scales"):

@@ -110,10 +110,14 @@ def is_special(x: Lanes, layout: Layout, every: list[Operands]) -> Value:
     return x.icmp("ne", bits, x.u32(0))
 
 
-def _largest_product(x: Lanes, layout: Layout, a: Operands, b: Operands) -> Value:
-    """The largest exponent of a product, unbiased."""
-    top = x.u32(0)
-    for p, q in zip(a.exponents, b.exponents, strict=True):
+def _largest_product(x: Lanes, layout: Layout, a: Operands, b: Operands, block: int = 0,
+                     blocks: int = 1) -> Value:  # fmt: skip
+    """The largest exponent of a product, unbiased: of those in one of some blocks of k."""
+    top, of_lane = x.u32(0), len(a.exponents) // 4
+    pairs = list(zip(a.exponents, b.exponents, strict=True))
+    for k, (p, q) in enumerate(pairs):
+        if k % of_lane * blocks // of_lane != block:
+            continue
         top = x.umax_parts(top, x.add(p, q), a.part)
     top = x.umax_parts(top, x.lshr(top, x.u32(16)), a.part)
     if a.part == 8:
@@ -137,27 +141,46 @@ def _power(x: Lanes, exponent: Value) -> Value:
     return x.bits_to_f32(x.shl(x.add(exponent, x.u32(127)), x.u32(23)))
 
 
+def _within(x: Lanes, exponent: Value) -> Value:
+    """An exponent that single precision has: beyond it, factors meet zeros only."""
+    return x.smin(x.smax(exponent, x.u32(-126 & 0xFFFFFFFF)), x.u32(126))
+
+
 def sums(x: Lanes, layout: Layout, pairs: list[tuple[Operands, Operands]], c: list[Value],
-         target: Layout) -> tuple[Value, list[Value]]:  # fmt: skip
+         target: Layout, raised: list[list[Value]] | None = None,
+         ) -> tuple[Value, list[Value]]:  # fmt: skip
     """Lanes in which this way does not hold, and the bits of c + a * b for each pair.
 
-    Numbers of C come as bits of `target`, f32 or f16.
+    Numbers of C come as bits of `target`, f32 or f16. `raised`: per pair, what is added to the
+    exponents of products, for each block of k.
     """
+    blocks = len(raised[0]) if raised else 1
     if target == F16:
         c = [x.float_to_float(x.bits_to_f16(word), "f32") for word in c]
     else:
         c = [x.bits_to_f32(word) for word in c]
     outside, tops = x.false(), []
-    for (a, b), start in zip(pairs, c, strict=True):
-        top = x.smax(_largest_product(x, layout, a, b), _exponent_of_c(x, target, start))
+    for n, ((a, b), start) in enumerate(zip(pairs, c, strict=True)):
+        top = _exponent_of_c(x, target, start)
+        for block in range(blocks):
+            largest = _largest_product(x, layout, a, b, block, blocks)
+            top = x.smax(top, x.add(largest, raised[n][block]) if raised else largest)
         beyond = x.icmp("sgt", top, x.u32(_HIGHEST))
         below = x.icmp("ult", x.add(top, x.u32(4000)), x.u32(4000 + _LOWEST))
         outside = x.por(outside, x.por(beyond, below))
         tops.append(x.smax(top, x.u32(_LOWEST)))
     scales = [_power(x, x.sub(x.u32(KEPT_BITS), top)) for top in tops]
     totals = [[x.truncated(x.fmul(start, scale))] for start, scale in zip(c, scales, strict=True)]
+    of_lane = len(pairs[0][0].numbers) // 4
+    factors = [[scale] for scale in scales]
+    if raised:
+        factors = [
+            [_power(x, _within(x, x.add(x.sub(x.u32(KEPT_BITS), top), one))) for one in more]
+            for top, more in zip(tops, raised, strict=True)
+        ]
     for k in range(len(pairs[0][0].numbers)):
-        for (a, b), scale, parts in zip(pairs, scales, totals, strict=True):
+        for (a, b), each, parts in zip(pairs, factors, totals, strict=True):
+            scale = each[k % of_lane * blocks // of_lane]
             term = x.truncated(x.fmul(x.fmul(a.numbers[k], b.numbers[k]), scale))
             if k % _TERMS_OF_A_WORD == 0 and k > 0:
                 parts.append(term)
@@ -188,11 +211,13 @@ def _rounded(x: Lanes, parts: list[Value], top: Value, target: Layout) -> Value:
 
 
 def product(x: Lanes, layout: Layout, rows: list[list[Value]], columns: list[Value],
-            c: list[Value], target: Layout, otherwise: Callable[[], tuple[Value, ...]],
+            c: list[Value], target: Layout, otherwise: Callable[[], tuple[Value, ...]], *,
+            raised: list[list[Value]] | None = None, unclear: Value | None = None,
             ) -> tuple[Value, ...]:  # fmt: skip
     """D's elements as bits, of a fragment as isa/matrix.py has it.
 
-    `rows` are the words of rows g and g + 8, `columns` B's; `otherwise` gives the result anyhow.
+    `rows` are the words of rows g and g + 8, `columns` B's; `otherwise` gives the result anyhow,
+    and does so where something is `unclear`. `raised`: see `sums`.
     """
     lane = x.lane_id()
     first_row, first_column = x.and_(lane, x.u32(28)), x.shl(x.and_(lane, x.u32(3)), x.u32(3))
@@ -200,6 +225,8 @@ def product(x: Lanes, layout: Layout, rows: list[list[Value]], columns: list[Val
     a = [own.gathered(x, first_row) for own in own_rows]
     b = [own_columns.gathered(x, x.add(first_column, x.u32(4 * n))) for n in range(2)]
     pairs = [(a[n // 2], b[n % 2]) for n in range(len(c))]
-    outside, results = sums(x, layout, pairs, c, target)
+    outside, results = sums(x, layout, pairs, c, target, raised)
+    if unclear is not None:
+        outside = x.por(outside, unclear)
     outside = x.por(outside, is_special(x, layout, [*own_rows, own_columns]))
     return x.rarely(outside, tuple(results), otherwise)

@@ -11,7 +11,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from warplens.isa import quick_sums
 from warplens.isa.accumulate import F16, F32, Split, accumulate, split_a, split_b
+from warplens.isa.float16 import pack
 from warplens.isa.lanes import Lanes, Value
 from warplens.isa.matrix import Words, _gathered, _parts, _shared
 from warplens.isa.pack_float import decode_fp8, decode_narrow
@@ -51,8 +53,45 @@ def _scaled(x: Lanes, numbers: list[Split], scales: Value) -> list[Split]:
     return [_raised(x, number, bytes_[k // per]) for k, number in enumerate(numbers)]
 
 
+def _packed(x: Lanes, kind: str, words: Words, is_packed: bool) -> list[Value]:
+    """Registers' numbers as halves, two to a word."""
+    halves = [half for word in words for half in _halves(x, kind, word, is_packed)]
+    return [pack(x, low, high) for low, high in zip(halves[::2], halves[1::2], strict=True)]
+
+
 def _product(x: Lanes, m: Modifiers, a: Words, b: Words, given: Words) -> Words:
     """D's four elements; `given`: C's, and the scales of A and B if there are any."""
+    kinds = [name for name in m if name in _TYPES]
+    is_packed, lane = m.has("16864"), x.lane_id()
+    rows = [_packed(x, kinds[0], a[n::2], is_packed) for n in range(2)]
+    raised: list[list[Value]] = []
+    unclear = x.false()
+    if len(given) > 4:
+        first_row, first_column = x.and_(lane, x.u32(28)), x.shl(x.and_(lane, x.u32(3)), x.u32(3))
+        for n in range(4):
+            of_row = x.gather_lane(given[4], x.add(first_row, x.u32(n // 2)))
+            of_column = x.gather_lane(given[5], x.add(first_column, x.u32(4 * (n % 2))))
+            raised.append([])
+            for block in range(2 if is_packed else 1):
+                one, other = (
+                    x.and_(x.lshr(scales, x.u32(8 * block)), x.u32(0xFF))
+                    for scales in (of_row, of_column)
+                )
+                unclear = x.por(unclear, x.icmp("eq", x.umax(one, other), x.u32(255)))
+                raised[-1].append(x.sub(x.add(one, other), x.u32(254)))
+
+    def anyhow(inner: Lanes, *words: Value) -> Words:
+        return _any_product(inner, m, words[:4], words[4:6], words[6:])
+
+    return quick_sums.product(
+        x, F16, rows, _packed(x, kinds[-1], b, is_packed), list(given[:4]), F32,
+        lambda: x.shared(".".join(("scaled.any", *m)), anyhow, *a, *b, *given),
+        raised=raised or None, unclear=unclear,
+    )  # fmt: skip
+
+
+def _any_product(x: Lanes, m: Modifiers, a: Words, b: Words, given: Words) -> Words:
+    """The same, whatever the numbers are."""
     kinds = [name for name in m if name in _TYPES]
     is_packed, lane = m.has("16864"), x.lane_id()
     first_row, first_column = x.and_(lane, x.u32(28)), x.shl(x.and_(lane, x.u32(3)), x.u32(3))
@@ -71,35 +110,57 @@ def _product(x: Lanes, m: Modifiers, a: Words, b: Words, given: Words) -> Words:
     )
 
 
-def _times(x: Lanes, halves: list[Value], scales: Value) -> list[Value]:
-    """Numbers of 4 bits times their scales, E4M3 without a sign: halves, exactly."""
-    found = []
-    for k, half in enumerate(halves):
-        code = x.and_(x.lshr(scales, x.u32(8 * (k // 16))), x.u32(0x7F))
-        factor = x.float_to_float(x.bits_to_f16(decode_fp8(x, "E4M3", code)), "f32")
-        value = x.fmul(x.float_to_float(x.bits_to_f16(half), "f32"), factor)
-        found.append(x.bits(x.float_to_float(value, "f16")))
+def _times(x: Lanes, words: list[Value], scales: Value) -> list[Value]:
+    """Numbers of 4 bits times their scales, E4M3 without a sign: packed halves, exactly. A lane's
+    numbers of a register lie in one block of 16 steps of k."""
+    found, own = [], x.shl(x.and_(x.lane_id(), x.u32(2)), x.u32(2))
+    for k in range(0, len(words), 4):
+        code = x.lshr(scales, x.add(own, x.u32(16 * (k // 4))))
+        factor = decode_fp8(x, "E4M3", x.and_(code, x.u32(0x7F)))
+        factor = x.float_to_float(x.bits_to_f16(factor), "f32")
+        for word in words[k : k + 4]:
+            values = (x.float_to_float(x.bits_to_f16(x.lshr(word, x.u32(n))), "f32")
+                      for n in (0, 16))  # fmt: skip
+            halves = [x.raw_bits(x.float_to_float(x.fmul(v, factor), "f16")) for v in values]
+            found.append(pack(x, *halves))
     return found
 
 
 def _product_4x(x: Lanes, m: Modifiers, a: Words, b: Words, given: Words) -> Words:
     """D's four elements of numbers of 4 bits with scales for 16 steps of k."""
+    first = x.and_(x.lane_id(), x.u32(28))
+    rows = [
+        _times(x, _packed(x, "E2M1", a[n::2], True),
+               x.gather_lane(given[4], x.add(first, x.u32(n))))
+        for n in range(2)
+    ]  # fmt: skip
+    columns = _times(x, _packed(x, "E2M1", b, True), x.gather_lane(given[5], first))
+    words, n = (*rows[0], *rows[1], *columns, *given[:4]), len(columns)
+
+    def anyhow(inner: Lanes, *every: Value) -> Words:
+        return _any_halves(inner, (every[:n], every[n : 2 * n]), every[2 * n : 3 * n],
+                           every[3 * n :])  # fmt: skip
+
+    return quick_sums.product(
+        x, F16, rows, columns, list(given[:4]), F32,
+        lambda: x.shared(".".join(("scaled.any", *m)), anyhow, *words),
+    )  # fmt: skip
+
+
+def _any_halves(x: Lanes, own: tuple[Words, Words], own_b: Words, c: Words) -> Words:
+    """D's elements of packed halves, whatever they are."""
     lane = x.lane_id()
     first_row, first_column = x.and_(lane, x.u32(28)), x.shl(x.and_(lane, x.u32(3)), x.u32(3))
 
-    def line(words: Words, first: Value, scales: Value, split: Any) -> list[Split]:
-        whole = [x.gather_lane(w, x.add(first, x.u32(j))) for w in words for j in range(4)]
-        halves = [n for w in whole for n in _halves(x, "E2M1", w, True)]
-        return [split(x, F16, n) for n in _times(x, halves, scales)]
+    def line(words: Words, first: Value, split: Any) -> list[Split]:
+        whole = [x.gather_lane(word, x.add(first, x.u32(j))) for j in range(4) for word in words]
+        return [split(x, F16, part) for word in whole for part in _parts(x, word, 16)]
 
-    rows, columns = [], []
-    for n in range(2):
-        place = x.add(first_column, x.u32(4 * n))
-        of_row = x.gather_lane(given[4], x.add(first_row, x.u32(n)))
-        rows.append(line(a[n::2], first_row, of_row, split_a))
-        columns.append(line(b, place, x.gather_lane(given[5], place), split_b))
+    rows = [line(words, first_row, split_a) for words in own]
+    columns = [line(own_b, x.add(first_column, x.u32(4 * n)), split_b) for n in range(2)]
     return tuple(
-        accumulate(x, F16, rows[n // 2], columns[n % 2], given[n], F32) for n in range(4)
+        accumulate(x, F16, rows[n // 2], columns[n % 2], element, F32)
+        for n, element in enumerate(c)
     )
 
 
