@@ -67,6 +67,12 @@ class Model:
         return windows[0].resident if windows else self.question.resident
 
     @cached_property
+    def wave(self) -> int:
+        """Sampled blocks that run together: those of clusters bring all their blocks' SMs."""
+        places = len(np.unique(self.touched.sm_of(self.sample.stride)))
+        return max(self.sample.sms, places) * self.resident
+
+    @cached_property
     def code(self) -> Records:
         """The scheduler's view of the kernel."""
         return code_of(self.question.kernel, self.question.gpu)
@@ -85,8 +91,7 @@ class Model:
 
     def answer_of(self, size_bytes: float) -> l2.L2Answer:
         """What an L2 of some size would hold, as the sample's share of it."""
-        wave = self.sample.sms * self.resident
-        found = l2.answer(self.touched, wave, size_bytes, self.sample.stride, self.sharing)
+        found = l2.answer(self.touched, self.wave, size_bytes, self.sample.stride, self.sharing)
         return l2.warmed(found, self.touched, self.question.held)
 
     @cached_property
@@ -100,9 +105,8 @@ class Model:
     @cached_property
     def sharing(self) -> Sharing:
         """The lines that the sample uses at a time, and those of the whole chip."""
-        wave = self.sample.sms * self.resident
         found = sharing(
-            self.touched, wave, self.active_sms, self.sample.stride,
+            self.touched, self.wave, self.active_sms, self.sample.stride,
             blocks=0 if self.sample.windows else self.question.blocks,
             size_lines=self.question.gpu.l2_size_bytes / 128, extents=self.sample.extents,
         )  # fmt: skip
