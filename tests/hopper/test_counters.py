@@ -1,6 +1,6 @@
 """Counters of products of warpgroups and of tensor copies are an H200's, where time plays no part.
 
-Two of the 36 recorded kernels; `validation/hopper_times.py --counters` compares all of them.
+Three of the 36 recorded kernels; `validation/hopper_times.py --counters` compares all of them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import warplens as wl
 from tests.timing.replayed import recorder_script
 from warplens.toolchain.nvrtc import compile_source
 
-DATA = Path(__file__).parents[2] / "validation" / "data" / "gemm_times_sm90.json"
+DATA = Path(__file__).parents[2] / "validation" / "data"
 EXACT = (
     "smsp__inst_executed.sum", "smsp__thread_inst_executed.sum",
     "sm__inst_executed_pipe_tensor_op_gmma.sum", "sm__sass_inst_executed_op_shared_gmma.sum",
@@ -23,27 +23,32 @@ EXACT = (
     "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_gmma.sum",
     "sm__pipe_tensor_op_hmma_type_hmma_hgmma_qgmma_cycles_active.sum",
     "smsp__inst_executed_pipe_uniform.sum", "smsp__sass_inst_executed_op_tma.sum",
+    "sm__ops_path_tensor_op_hgmma_src_fp16.sum",
 )  # fmt: skip
 with (
     recorder_script("gemm_cases") as CASES, recorder_script("gemm_kernels") as KERNELS,
     recorder_script("hopper") as HOPPER, recorder_script("cuda_driver") as CUDA,
+    recorder_script("further_cases") as FURTHER, recorder_script("further_kernels") as OTHERS,
 ):  # fmt: skip
-    LARGE = {case.name: case for case in CASES.large()}
+    LARGE = {case.name: case for case in CASES.large() + FURTHER.large()}
+    TEXTS = KERNELS.sources() | OTHERS.sources()
 
 
 def launched(case: Any) -> wl.Launch:
     """A launch of a recorded kernel."""
     with wl.cuda("H200", timed=False) as gpu:
         driver = CUDA.Driver()
-        cubin = compile_source(KERNELS.sources()[case.unit], sm=90).cubin
+        cubin = compile_source(TEXTS[case.unit], sm=90).cubin
         HOPPER.run(driver, driver.load(cubin), case)
         return gpu.launches[-1]
 
 
-@pytest.mark.parametrize("name", ["gemm_f16_32+", "convolution+"])
+@pytest.mark.parametrize("name", ["gemm_f16_32+", "convolution+", "copy_rank2+"])
 def test_counters_are_an_h200s(name: str) -> None:
     """Instructions, passes and bytes of products, cycles of the tensor cores, copies."""
-    known = json.loads(DATA.read_text())["rows"][name]
+    known: dict[str, float] = {}
+    for file in ("gemm_times_sm90.json", "further_times_sm90.json"):
+        known |= json.loads((DATA / file).read_text())["rows"].get(name, {})
     launch = launched(LARGE[name])
 
     assert {one: float(launch.metric(one)) for one in EXACT} == {one: known[one] for one in EXACT}

@@ -65,6 +65,6 @@ def ublkpf() -> None:
     """Prefetch a block to the L2 cache."""
 
 
-@op("UTMACMDFLUSH", role="nop", sig="<-", pipe="uniform", latency="fence", category="memory")
+@op("UTMACMDFLUSH", role="nop", sig="<-", pipe="none", latency="fence", category="memory")
 def utmacmdflush() -> None:
     """Close a group of bulk copies (they complete at once here)."""

@@ -101,6 +101,7 @@ class InstructionClass:
     is_cas: bool
     is_bypass: bool  # an asynchronous copy that goes around L1
     columns: int  # of a warpgroup's product; 0: it is none
+    multiplied: str  # the type of its first operand
     is_from_registers: bool  # its first operand
     uses_banks: bool  # takes a pass of the shared-memory data path without accessing memory
 
@@ -127,6 +128,7 @@ def classify(instruction: Instruction) -> InstructionClass:
         is_cas=bool(modifiers & {"CAS", "CAST"}),
         is_bypass="BYPASS" in modifiers,
         columns=0 if product is None or product.is_empty else product.columns,
+        multiplied="" if product is None or product.is_empty else product.a,
         is_from_registers=product is not None and product.a_register is not None,
         uses_banks=instruction.opcode == "SHFL" or is_thread_register(instruction),
     )

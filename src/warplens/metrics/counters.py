@@ -149,6 +149,7 @@ class Counters:
         is_bypass: Choice = None,
         uses_banks: Choice = None,
         columns: Choice = None,
+        multiplied: Choice = None,
         is_from_registers: Choice = None,
     ) -> Quantity:
         """A column added up over the instructions of the given classes."""
@@ -166,6 +167,7 @@ class Counters:
             "is_bypass": is_bypass,
             "uses_banks": uses_banks,
             "columns": columns,
+            "multiplied": multiplied,
             "is_from_registers": is_from_registers,
         }
         values = self._column(column)

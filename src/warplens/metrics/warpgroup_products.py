@@ -14,6 +14,7 @@ from warplens.metrics.registry import Formula, metric
 _COLUMNS = tuple(range(8, 257, 8))
 _ROW_BYTES, _ROWS, _WARPS, _LINE = 32, 64, 4, 128
 _FLOATS = ("HGMMA", "QGMMA")
+_OPERATIONS = 2 * 64 * 16 / 4  # of halves, per column
 
 
 def _exists(gpu: GpuSpec) -> bool:
@@ -60,6 +61,8 @@ for _name, _unit, _formula, _doc in (
     ("sm__pipe_tensor_op_hmma_type_hmma_hgmma_qgmma_cycles_active", "cycle",
      _weighted(0.5, opcode=_FLOATS),
      "Cycles in which sub-partitions' tensor cores multiply floats of warpgroups."),
+    ("sm__ops_path_tensor_op_hgmma_src_fp16", "", _weighted(_OPERATIONS, multiplied="f16"),
+     "Operations of warpgroups' products of halves: multiplications and additions."),
     ("smsp__sass_inst_executed_op_tma", "inst", _copies, "Bulk and tensor copies executed."),
 ):  # fmt: skip
     metric(_name, kind="counter", unit=_unit, formula=_formula, exists=_exists,
