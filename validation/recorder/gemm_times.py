@@ -80,7 +80,7 @@ class Bench:
         driver.fill(scratch, 0, CACHE_BYTES)
         function = driver.function(self.module(case.unit), case.kernel)
         driver.set_dynamic_shared(function, max(case.shared, 1024))
-        flags = case.arguments[-1] if case.kernel == "gemm_stream" else None
+        flags = case.arguments[-1] if case.kernel.endswith("_stream") else None
 
         def launch() -> None:
             driver.launch(function, case.blocks, (case.block,), tuple(arguments), case.shared)

@@ -56,9 +56,25 @@ def _load(sm: Record, spec: Record, trace: Trace, first: int, count: int, begin:
     for i in range(first, first + count):
         line, sectors = trace.lines[i] >> 4, trace.lines[i] & 15
         done = max(done, l2.load(sm, spec, trace, i, trace.hits[i], line, sectors, at))
+        asked = max(spec.l2_request, l2.count_bits(sectors) * 32 / spec.l2_rate)
+        sm.l2_free += max(0.0, spec.copy_request - asked * trace.merged[i])
         at += max(spec.copy_line, l2.count_bits(sectors) * spec.copy_sector)
     sm.copy_free[LOADS] = at
     return float(done)
+
+
+@stage
+def _stored(sm: Record, spec: Record, sectors: int, partial: int) -> None:
+    """What a row of a box costs L2 beyond its sectors: a row of one more than a sector of several,
+    and each sector that is written in part, whatever line it is in. All of it keeps L2 from loads.
+    """
+    of_sector = spec.l2_stored * 32 / spec.l2_rate
+    if partial:
+        alone = spec.copy_partial * (spec.l2_partial + spec.l2_partial_line)
+        sm.partial_free += partial * (alone - spec.l2_partial) - spec.l2_partial_line
+        sm.l2_free += partial * max(0.0, alone - of_sector)
+    elif sectors:
+        sm.l2_free += max(0.0, spec.copy_store - max(spec.l2_request, sectors * of_sector))
 
 
 @stage
@@ -67,12 +83,15 @@ def _store(sm: Record, spec: Record, trace: Trace, first: int, count: int, is_su
     """When all lines of a box have left shared memory."""
     at, done = begin, begin
     for i in range(first, first + count):
-        if is_sum:
-            added = l2.atomics(sm, spec, trace, i, 1.0, 1.0, 0.5, at, 0)
-            done = max(done, added - spec.atomic_latency)
+        if is_sum:  # whole sectors, not word by word; nothing waits for what was there before
+            before = max(at, sm.atomic_free)
+            l2.atomics(sm, spec, trace, i, spec.copy_added, 1.0, 0.5, at, 0)
+            sm.l2_free = max(sm.l2_free, at) + sm.atomic_free - before
+            done = max(done, sm.atomic_free, sm.port_write_free)
         else:
             partial = int(trace.depths[i]) if i < trace.depths.size else 0
             l2.store(sm, spec, trace, i, partial, False, at)
+            _stored(sm, spec, l2.count_bits(trace.lines[i] & 15 & ~trace.joins[i]), partial)
             done = max(done, sm.port_write_free, sm.l2_write_free)  # loads do not hold it back
         at += spec.copy_stored_line
     sm.copy_free[STORES] = max(at, done)

@@ -19,7 +19,7 @@ from warplens.timing.extrapolate import (
     replayed_blocks,
     steady_gap,
 )
-from warplens.timing.merging import COPIED_BY, merged
+from warplens.timing.merging import COPIED_BY, Placing, merged
 from warplens.timing.question import Estimate, Pace, Question, Replay
 from warplens.timing.sample import IN_STEP, Sample
 from warplens.timing.sharing import Sharing, sharing
@@ -99,8 +99,11 @@ class Model:
         """The part of L2's work for a line that falls to this SM."""
         value, code = self.question.gpu.value, self.question.kernel.instructions
         copies = np.array([one.opcode in COPIED_BY for one in code], np.bool_)
-        near, far = value("l2.merged_near", 0.7), value("l2.merged_far", 0.865)
-        return merged(self.touched, copies, float(near), float(far))
+        placing = Placing(
+            sms=self.question.gpu.sm_count, resident=self.resident,
+            gpcs=int(value("counts.gpc", 1)), together=self.question.kernel.cluster_blocks,
+        )  # fmt: skip
+        return merged(self.touched, copies, placing, float(value("l2.merged_another", 0.25)))
 
     @cached_property
     def sharing(self) -> Sharing:

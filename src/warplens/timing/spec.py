@@ -109,6 +109,8 @@ class Machine:
             "barrier_arrival": value("issue.barrier_arrival_cycles", 2.0),
             "fence_latency": latency["fence"],
             **{name: value(f"copies.{name}_cycles", 0.0) for name in _COPIES},
+            "copy_partial": value("copies.partial_share", 1.0),
+            "copy_added": value("copies.added_share", 1.0),
             "branch_latency": latency["branch"],
             "sources_load": latency["load_sources_read"],
             "sources_store": latency["store_sources_read"],
@@ -207,8 +209,8 @@ class Machine:
 # of bulk and tensor copies, mbarriers and other blocks' shared memory; 0 where a chip has none
 _COPIES = (
     "copy_start", "copy_line", "copy_sector", "copy_stored_line", "copy_read", "copy_told",
-    "copy_stored", "phase_arrival", "phase_wake", "phase_check", "cluster_latency",
-    "distant_latency",
+    "copy_stored", "copy_request", "copy_store", "phase_arrival", "phase_wake", "phase_check",
+    "cluster_latency", "distant_latency",
 )  # fmt: skip
 
 
