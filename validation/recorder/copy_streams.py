@@ -468,7 +468,8 @@ class Streams:
                         numbers = (columns, across * columns, across, wide)
                         given = (self.big[0], *map(np.int32, numbers))
                         setting = [threads, columns, wide, grid, int(cold)]
-                        self.launch("fragments", setting, grid, threads, given, 200 << 10, cold=cold)
+                        self.launch("fragments", setting, grid, threads, given, 200 << 10,
+                                    cold=cold)  # fmt: skip
 
 
 def main() -> None:
@@ -478,7 +479,8 @@ def main() -> None:
         return
     session = Session.of_command_line(__doc__)
     streams = Streams(session)
-    for part in (streams.others, streams.groups, streams.fragments, streams.sharing, streams.streams):
+    parts = (streams.others, streams.groups, streams.fragments, streams.sharing)
+    for part in (*parts, streams.streams):
         part()
         session.save_rows("copy_streams_sm90", COLUMNS, streams.rows)
 

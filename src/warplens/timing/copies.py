@@ -66,11 +66,13 @@ def _load(sm: Record, spec: Record, trace: Trace, first: int, count: int, begin:
 @stage
 def _stored(sm: Record, spec: Record, sectors: int, partial: int) -> None:
     """What a row of a box costs L2 beyond its sectors: a row of one more than a sector of several,
-    and each sector that is written in part, whatever line it is in. All of it keeps L2 from loads.
+    and each sector that is written in part, whatever line it is in, more if it goes to DRAM before
+    it is complete. All of it keeps L2 from loads.
     """
     of_sector = spec.l2_stored * 32 / spec.l2_rate
     if partial:
         alone = spec.copy_partial * (spec.l2_partial + spec.l2_partial_line)
+        alone *= 1.0 + spec.copy_evicted * spec.dram_write_share
         sm.partial_free += partial * (alone - spec.l2_partial) - spec.l2_partial_line
         sm.l2_free += partial * max(0.0, alone - of_sector)
     elif sectors:

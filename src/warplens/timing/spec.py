@@ -110,6 +110,7 @@ class Machine:
             "fence_latency": latency["fence"],
             **{name: value(f"copies.{name}_cycles", 0.0) for name in _COPIES},
             "copy_partial": value("copies.partial_share", 1.0),
+            "copy_evicted": value("copies.evicted_share", 0.0),
             "copy_added": value("copies.added_share", 1.0),
             "branch_latency": latency["branch"],
             "sources_load": latency["load_sources_read"],
