@@ -143,6 +143,43 @@ def test_bytes(kind: int) -> None:
     close(after[:, :48].view(np.float32), full @ bv.T, np.abs(full) @ np.abs(bv).T)
 
 
+def copies(cells_: Array, rows: int) -> Array:
+    """Metadata of so many rows in each part of the lanes."""
+    return np.tile(cells_[:rows], (128 // rows, 1))
+
+
+def unfolded(after: Array, m: int, n: int) -> Array:
+    """D of a weight-stationary product, whose columns are split among parts of the lanes."""
+    parts = after[:, : n * m // 128].reshape(128 // m, m, n * m // 128)
+    found: Array = parts.transpose(1, 0, 2).reshape(m, n).view(np.float32)
+    return found
+
+
+@pytest.mark.parametrize("m", [32, 64, 128])
+@pytest.mark.parametrize("name", ["f16", "tf32", "f8f6f4"])
+def test_weight_stationary(m: int, name: str) -> None:
+    """Of 64 and 32 rows each part of the lanes has the metadata of all of them."""
+    rng = np.random.default_rng(m)
+    n, width = 64, 2 if name == "tf32" else 4
+    chunks, each = (16, 2) if name == "f8f6f4" else (8, width // 2)
+    chosen, bits = thinned(rng, m, chunks, width)
+    if name == "f8f6f4":
+        (a, kept), (b, bv) = narrow(rng, 0, m, 32), narrow(rng, 0, n, 64)
+    else:
+        kept, bv = small(rng, m, chunks * each), small(rng, n, chunks * width)
+        a, b = (bytes_of(bits16(x, 0) if name == "f16" else x.astype(np.float32))
+                for x in (kept, bv))  # fmt: skip
+    first, da = along_k(a, 6, 0)
+    second, db = along_k(b, 4, len(first))
+
+    idesc = instruction(m, n, a=2 if name == "tf32" else 0, b=2 if name == "tf32" else 0, d=1)
+    after = run(f"sparse_{name}_ws", np.concatenate([first, second]), da, db, idesc | SPARSE,
+                cells((AT, copies(words(bits), m))), metadata=AT, adds=0)  # fmt: skip
+
+    full = spread(kept, chosen, width)
+    close(unfolded(after, m, n), full @ bv.T, np.abs(full) @ np.abs(bv).T)
+
+
 def test_integers() -> None:
     """Signed bytes: sums of 64 steps of k that wrap."""
     rng = np.random.default_rng(4)

@@ -27,7 +27,7 @@ _REASONS = {
                 "Launch in clusters of an even number of blocks."),
     SPARSE: ("instruction descriptor {1:#010x} asks for a sparse product (tcgen05.mma.sp) that is "
              "not supported: where its metadata lie is not known",
-             "128 rows a block, not weight-stationary, selector 0 or 1 (halves, TF32) are."),
+             "128 rows a block or weight-stationary ones, selector 0 or 1 (halves, TF32), are."),
     NOT_FREED: ("the block ended with tensor memory allocated (columns {2})",
                 "tcgen05.dealloc frees it."),
     MISPLACED: ("tensor memory at {0} is not where this product may keep its operand",

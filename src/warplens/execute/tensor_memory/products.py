@@ -199,7 +199,7 @@ def read_a(slots: Any, warp: int, form: int, inst: int, core: int, descriptor: i
             take_rows(slots, memory, address, kind, negated, scattered, rows, depth, stored)
         else:
             from_tensor_memory(slots, memory, address, kind, negated, scattered, rows, depth)
-        return spread_sparse(slots, warp, shared, inst, core, descriptor, compact)
+        return spread_sparse(slots, warp, shared, inst, core, descriptor, rows, compact)
     matrix = wide(warp, at.TM_A)
     if problem(matrix, along):
         return fail(slots, inst, matrix, faults.BAD_SHARED)
@@ -211,12 +211,12 @@ def read_a(slots: Any, warp: int, form: int, inst: int, core: int, descriptor: i
         lost = from_shared(slots, shared, matrix, kind, mixed, along, negated, 0, rows, depth)
     if lost >= 0:
         return shared_fault(slots, inst, lost)
-    return spread_sparse(slots, warp, shared, inst, core, descriptor, compact)
+    return spread_sparse(slots, warp, shared, inst, core, descriptor, rows, compact)
 
 
 @native
 def spread_sparse(slots: Any, warp: int, shared: int, inst: int, core: int, descriptor: int,
-                  compact: int) -> int:  # fmt: skip
+                  rows: int, compact: int) -> int:  # fmt: skip
     """Puts a sparse A's numbers at their places: 1 after a fault."""
     if not is_sparse(descriptor):
         return 0
@@ -226,9 +226,9 @@ def spread_sparse(slots: Any, warp: int, shared: int, inst: int, core: int, desc
         size = at.TM_LANES_OF_BLOCK * at.TM_DEPTH
         numbers = carray(numbers_at(slots, 0), (size,), np.float32)
         exponents = carray(exponents_at(slots, 0), (size,), np.int16)
-        return spread(slots, warp, memory, inst, kind, pairs, selector, numbers, exponents,
+        return spread(slots, warp, memory, inst, kind, pairs, selector, rows, numbers, exponents,
                       2 * depth_of(core, kind))  # fmt: skip
-    return spread(slots, warp, memory, inst, kind, pairs, selector, numbers_of(slots),
+    return spread(slots, warp, memory, inst, kind, pairs, selector, rows, numbers_of(slots),
                   exponents_of(slots), at.TM_DEPTH)  # fmt: skip
 
 

@@ -4,7 +4,9 @@ Four neighbouring bits stand for four logical numbers (TF32 two, 4-bit floats ei
 them (one, two pairs), two bits each. Of halves and TF32 lanes 16 r to 16 r + 7 hold the first half
 of k for rows 16 r to 16 r + 15, the other eight lanes the second, rows from 16 r + 8 on in the high
 half of the word; the selector is added to the column. Of narrower numbers each row has two words of
-its own. That is how CUTLASS lays them out; where the metadata of fewer rows lie is not known.
+its own. Weight-stationary products of 64 and 32 rows have two and four copies, in the lanes behind
+the rows', of which the first is read here. That is how CUTLASS lays them out; where the metadata of
+64 rows of other products lie is not known.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ def wrong_sparse(descriptor: int, form: int, kind: int) -> int:
     if form >> at.TM_PAIR & 1:
         rows = rows // 2
     selector = descriptor & 3
-    if rows != 128 or form >> at.TM_STATIONARY & 1:
+    if rows != 128 and not form >> at.TM_STATIONARY & 1:
         return 1
     return int(selector > 1 if is_interleaved(kind) else selector != 0)
 
@@ -112,8 +114,8 @@ def spread_chunk(numbers: Any, exponents: Any, row: int, kind: int, pairs: int, 
 
 @native
 def spread(slots: Any, warp: int, memory: int, inst: int, kind: int, pairs: int, selector: int,
-           numbers: Any, exponents: Any, stride: int) -> int:  # fmt: skip
-    """All numbers of A's 128 rows, of which those that are kept have been read; 1 after a fault."""
+           rows: int, numbers: Any, exponents: Any, stride: int) -> int:  # fmt: skip
+    """All numbers of A's rows, of which those that are kept have been read; 1 after a fault."""
     address = word(warp, at.TM_METADATA) + selector
     together = is_interleaved(kind)
     if check(slots, memory, inst, address, 1 if together else 2):
@@ -121,7 +123,7 @@ def spread(slots: Any, warp: int, memory: int, inst: int, kind: int, pairs: int,
     if address >> 16 != 0:
         return fail(slots, inst, address, faults.MISPLACED)
     chunks = 8 if together else 16
-    for row in range(128):
+    for row in range(rows):
         for n in range(chunks):
             chunk = chunks - 1 - n
             bits = peek32(metadata_word(memory, address, kind, row, chunk))
