@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -13,6 +14,7 @@ from warplens.execute.launch import Launching
 from warplens.lift import layout as at
 
 _KEPT_BYTES = 1 << 18
+_PAIR = 128  # bytes of two cache lines
 
 
 def aligned(n_bytes: int, alignment: int = 64) -> npt.NDArray[np.uint8]:
@@ -20,6 +22,13 @@ def aligned(n_bytes: int, alignment: int = 64) -> npt.NDArray[np.uint8]:
     raw = np.zeros(n_bytes + alignment, np.uint8)
     start = -int(raw.ctypes.data) % alignment
     return raw[start : start + n_bytes]
+
+
+def apart(*shape: int) -> npt.NDArray[np.int64]:
+    """Zeros in cache lines of their own, and in pairs of lines, which processors fetch together:
+    every worker's thread writes its arrays all the time, and would wait for the others'."""
+    size = 8 * math.prod(shape)
+    return aligned(-(-size // _PAIR) * _PAIR, _PAIR)[:size].view(np.int64).reshape(shape)
 
 
 class Residents:
@@ -67,14 +76,14 @@ class Residents:
 
     def _allocate(self, capacity: int) -> None:
         n = self.n_warps
-        self.blocks = np.zeros((capacity, run_layout.N_BLOCK), np.int64)
-        self.barriers = np.zeros((capacity, at.N_BARRIERS, run_layout.N_BARRIER), np.int64)
-        self.arrived = np.zeros((capacity, at.N_BARRIERS, n), np.int64)
-        self.seen = np.zeros((capacity, n), np.int64)
-        self.warps = np.zeros((capacity, n), np.int64)
-        self.states = np.zeros((capacity, n), np.int64)
-        self.shared = np.zeros(capacity, np.int64)
-        self.visible = np.zeros(capacity, np.int64)
+        self.blocks = apart(capacity, run_layout.N_BLOCK)
+        self.barriers = apart(capacity, at.N_BARRIERS, run_layout.N_BARRIER)
+        self.arrived = apart(capacity, at.N_BARRIERS, n)
+        self.seen = apart(capacity, n)
+        self.warps = apart(capacity, n)
+        self.states = apart(capacity, n)
+        self.shared = apart(capacity)
+        self.visible = apart(capacity)
 
     def add_cluster(self) -> bool:
         """Room for one more resident cluster; whether the arrays are other ones now."""

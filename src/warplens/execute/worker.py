@@ -14,7 +14,7 @@ from warplens.execute import run_layout, runner, splits
 from warplens.execute.device_functions import hook_at
 from warplens.execute.hook_registry import HeapWatch
 from warplens.execute.launch import Launching, OrderNeeded
-from warplens.execute.residents import Residents, aligned
+from warplens.execute.residents import Residents, aligned, apart
 from warplens.execute.spinning import FIRST_LOOK, SpinWatch
 from warplens.execute.stops import Stops
 from warplens.execute.tensor_memory.unit import serve as serve_tensor_memory
@@ -46,8 +46,8 @@ class Worker:
         self._threads = bx * by * bz
         self._n_warps = (self._threads + 31) // 32
         self._call: Callable[[], int] | None = None  # of the runner with these arrays
-        self.env = np.zeros(at.ENV_SLOTS, np.int64)
-        self.counters = np.zeros(max(1, self._lifted.n_counters), np.int64)
+        self.env = apart(at.ENV_SLOTS)
+        self.counters = apart(max(1, self._lifted.n_counters))
         self._sites = aligned(at.SITE_SIZE * max(1, len(self._lifted.sites)))
         self._forget_sites()
         live = self._lifted.layout.blocks[0].live_in
@@ -61,7 +61,7 @@ class Worker:
         self._at_grid: dict[int, int] = {}  # lanes of the block in a slot at the grid's barrier
         self._returned = at.SPLIT_READY  # what becomes of lanes that come back from a hook
         self._set_environment()
-        self.control = np.zeros(run_layout.N_CONTROL, np.int64)
+        self.control = apart(run_layout.N_CONTROL)
         self._set_control()
         self._residents = Residents(launching, self.control, self.record_bytes)
         self._stops = Stops(launching, self._residents, self.control, self.env)
