@@ -1,6 +1,6 @@
 """Counters of products of warpgroups and of tensor copies are an H200's, where time plays no part.
 
-Three of the 36 recorded kernels; `validation/hopper_times.py --counters` compares all of them.
+Four of the 36 recorded kernels; `validation/hopper_times.py --counters` compares all of them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def launched(case: Any) -> wl.Launch:
         return gpu.launches[-1]
 
 
-@pytest.mark.parametrize("name", ["gemm_f16_32+", "convolution+", "copy_rank2+"])
+@pytest.mark.parametrize("name", ["gemm_f16_32+", "gemm_cooperative+", "convolution+", "copy_rank2+"])
 def test_counters_are_an_h200s(name: str) -> None:
     """Instructions, passes and bytes of products, cycles of the tensor cores, copies."""
     known: dict[str, float] = {}

@@ -1,4 +1,5 @@
-"""Counts what a GPU executes more than once: jumps to several places, lanes that met at WARPSYNC.
+"""Counts what a GPU executes more than once: jumps to several places, lanes that met at WARPSYNC,
+warps that ask for registers.
 
 Recorded on an H200 (validation/README.md). Counts taken from patched code (`smsp__sass_*`) do not
 have these executions, the counters of the chip do.
@@ -10,7 +11,9 @@ from warplens.lift import layout as at
 from warplens.lift.control.participants import not_ended
 from warplens.lift.engines.llvm_lanes import Value
 from warplens.lift.regions.writer import RegionWriter
+from warplens.sass.model import Imm, Instruction
 
+_ASKED_AGAIN = 4  # instructions of the loop that asks
 
 def _flag(w: RegionWriter, condition: str) -> str:
     return w.emit(f"zext i1 {condition} to i64")
@@ -27,6 +30,20 @@ def count_meeting(w: RegionWriter, need: str) -> None:
     one = w.counter("inst_repeated", w.index, w.index + 1)
     w.count(one, _flag(w, w.emit(f"icmp ne i32 {own}, 0")))
     w.count(w.counter("thread_inst_repeated", w.index, w.index + 1), w.popcount(w.mask))
+
+
+def count_asking(w: RegionWriter, inst: Instruction) -> None:
+    """Counts what a warp executes again that asks for more registers than it was launched with
+    (setmaxnreg.inc): WARPSYNC, the question, its answer and the jump back, once for each warp of
+    all recorded kernels. Warps that have as many already ask once."""
+    last = inst.operands[-1]
+    if "TRY_ALLOC" not in inst.modifiers or not isinstance(last, Imm):
+        return
+    if last.bits <= w.kernel.registers:
+        return
+    w.count(w.counter("inst_repeated", w.index, w.index + 1), str(_ASKED_AGAIN))
+    lanes = w.emit(f"mul i64 {w.popcount(w.mask)}, {_ASKED_AGAIN}")
+    w.count(w.counter("thread_inst_repeated", w.index, w.index + 1), lanes)
 
 
 def count_group(w: RegionWriter, group: str, left: str) -> None:

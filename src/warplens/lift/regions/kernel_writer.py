@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from warplens.isa import table
 from warplens.lift import layout as at
+from warplens.lift.control.repeats import count_asking
 from warplens.lift.decode import blocks as cut
 from warplens.lift.decode.binding import KEY_PREDICATE, BindingError, Bound, members
 from warplens.lift.decode.gaps import raise_gaps
@@ -121,6 +122,8 @@ class KernelWriter(RegionWriter):
             self.count(self.true_slot, self.popcount(mask))
             self.x._active = self.vector_mask(mask)
         if item.op.role == "value":
+            if inst.opcode == "USETMAXREG":
+                count_asking(self, inst)
             self._write_value(item, uniform)
         else:
             name = _TOLD_AS.get(inst.opcode, item.op.role)
