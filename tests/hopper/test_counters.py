@@ -43,7 +43,9 @@ def launched(case: Any) -> wl.Launch:
         return gpu.launches[-1]
 
 
-@pytest.mark.parametrize("name", ["gemm_f16_32+", "gemm_cooperative+", "convolution+", "copy_rank2+"])
+@pytest.mark.parametrize(
+    "name", ["gemm_f16_32+", "gemm_cooperative+", "convolution+", "copy_rank2+"]
+)
 def test_counters_are_an_h200s(name: str) -> None:
     """Instructions, passes and bytes of products, cycles of the tensor cores, copies."""
     known: dict[str, float] = {}
