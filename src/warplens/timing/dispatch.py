@@ -95,6 +95,9 @@ def start(state: State, counts: Counts, spec: Record, inst: Record, trace: Trace
         sm = state.sm[0]
         sm.texture_free = max(sm.texture_free, float(now)) + TEXTURE_CYCLES
         until = int(sm.texture_free) + inst.latency
+        if not warp.sampled:  # texels that no cache holds yet
+            until += int(spec.dram_latency - spec.l1_hit)
+            warp.sampled = 1
         scoreboard.hold(warp, inst.write, until, LONG_SCOREBOARD)
         scoreboard.hold(warp, inst.read, int(sm.texture_free), LONG_SCOREBOARD)
     elif kind == COPIES:

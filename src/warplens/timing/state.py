@@ -147,6 +147,7 @@ WARP = np.dtype([
     ("fenced", "i8"),  # when its last fence lets it go on
     ("late", "i8"),  # why it cannot go on yet behind a barrier
     ("copied", "i8"),  # when its asynchronous copies so far are done
+    ("sampled", "i8"),  # whether it has read a texture
     ("stored", "i8"),  # when shared memory has been read by its bulk stores so far
     ("phase", "i8"),  # of an mbarrier, that it waits for
     ("queued", "i8"),  # the longest wait for the SM's units of an access that it has not waited for
