@@ -38,15 +38,19 @@ _XU, _ADU = PIPES.index("xu"), PIPES.index("adu")
 def blocked(sub: Record, spec: Record, inst: Record, now: int) -> int:
     """The reason why a ready instruction cannot go to its unit now; 0 if it can. Special functions,
     conversions and loads of constants wait in the queue of memory instructions, as ncu's
-    description of it says. What fills the queue names the wait of those behind it."""
+    description of it says, at places of their own. What fills the queue names the wait of those
+    behind it."""
     if inst.kind == MEMORY or inst.kind == SHARED:
         if lsu.room_at(sub) <= now:
             return 0
         is_own = inst.kind == MEMORY and lsu.full_of(sub, spec, now) == MEMORY
         return LG_THROTTLE if is_own else MIO_THROTTLE
+    is_queued = inst.pipe in (_XU, _ADU)
+    if is_queued and lsu.room_of_others_at(sub) > now:
+        return MIO_THROTTLE
     if _room_at(sub, spec, inst) <= now:
         return DISPATCH_STALL if registers.busy_until(sub, inst) > now + 1 else 0
-    return MIO_THROTTLE if inst.pipe in (_XU, _ADU) else MATH_PIPE_THROTTLE
+    return MIO_THROTTLE if is_queued else MATH_PIPE_THROTTLE
 
 
 @stage
@@ -68,7 +72,10 @@ def free_at(sub: Record, spec: Record, inst: Record, now: int) -> int:
     since the times of units are fractions."""
     if inst.kind == MEMORY or inst.kind == SHARED:
         return max(now + 1, int(lsu.room_at(sub)))
-    return max(now + 1, int(max(_room_at(sub, spec, inst), registers.busy_until(sub, inst))))
+    free = max(_room_at(sub, spec, inst), registers.busy_until(sub, inst))
+    if inst.pipe in (_XU, _ADU):
+        free = max(free, lsu.room_of_others_at(sub))
+    return max(now + 1, int(free))
 
 
 @stage
@@ -90,6 +97,8 @@ def start(state: State, counts: Counts, spec: Record, inst: Record, trace: Trace
     registers.read(sub, inst, now)
     begin = max(float(now), sub.pipe_free[inst.pipe])
     sub.pipe_free[inst.pipe] = begin + inst.interval
+    if inst.pipe in (_XU, _ADU):
+        begin = max(begin, lsu.pass_by(sub, spec, now))
     state.sm[0].pipe_busy[inst.pipe] += inst.interval
     if kind == TEXTURE:
         sm = state.sm[0]

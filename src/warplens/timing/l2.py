@@ -37,6 +37,9 @@ _MINE = 1  # among users of a fetch: accesses that are replayed; other bits: oth
 _PLACES = 60  # of other SMs among these bits
 # Cycles from one try of a loop that compares and exchanges to the next, beyond an atomic's latency
 _TRY = 60.0
+# Loads go behind the atomics that wait for a slice, but for those of so many cycles (top states of
+# validation/data/kinds_sm90.json)
+_IN_SLICES = 1000.0
 _LINES = 0.57  # L2 takes the longer for each of several lines that warps contend for: power
 # Warps whose lanes all add to one word, then to the next: SMs come apart and use as many lines at a
 # time as the root of all that they walk through, fewer SMs less (measured: 1 to 128 lines by 1 to
@@ -76,7 +79,8 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
         cost *= trace.merged[place]
     sm.l2_free = max(sm.l2_free, begin - dram.apart(spec, begin)) + cost
     sm.port_free = max(begin, sm.port_free) + (found + missing) * 32 / spec.port_rate
-    done = max(max(sm.l2_free, sm.port_free) + latency, under_way)
+    way = max(sm.l2_free, sm.port_free, sm.slowest_slice - _IN_SLICES)
+    done = max(way + latency, under_way)
     if place < 0 and spec.local_missing > 0.0:  # as often as L2 had to give it up
         lot = int(sm.l2_requests) * 0x9E3779B1 >> 8 & 0xFFFF
         if lot < spec.local_missing * 0x10000:

@@ -23,7 +23,7 @@ _LOCAL_BIT = 1 << 50
 # L1 looks up four lines at a time, of unlike numbers modulo four (l1_lines_sm90.json)
 _COUNTER_BITS, _COUNTER = 16, 0xFFFF
 _INTEGERS_SAVE = 0.5  # cycles of an access whose lanes add whole numbers to one word
-_ATOMICS_IN_FLIGHT = 8000.0  # cycles of contended atomics that wait outside the SM
+_ATOMICS_IN_FLIGHT = 12500.0  # cycles of contended atomics that wait outside the SM
 # Code.depth of shuffles and the like (`passes` through the data path, no access), of asynchronous
 # copies to shared memory, and of what closes a group of these
 SHUFFLE, COPY, COPIED = -2, -3, -4
@@ -75,6 +75,24 @@ def enter(sm: Record, sub: Record, spec: Record, now: int, room: float,
     sub.held[sub.next_left] = kind
     sub.next_left = (sub.next_left + 1) % spec.queue_held
     return float(begin), float(start)
+
+
+@stage
+def room_of_others_at(sub: Record) -> float:
+    """The same for an instruction of another unit, which goes through the queue as well: a full
+    one of memory instructions has places left for these."""
+    return float(sub.others[sub.next_other])
+
+
+@stage
+def pass_by(sub: Record, spec: Record, now: int) -> float:
+    """When an instruction of another unit (constants' addresses, S2R, special functions) leaves
+    the queue: those before it go first, as soon as there is room for them."""
+    last = (sub.next_left + spec.queue_held - 1) % spec.queue_held
+    left = max(float(now), sub.left[last])
+    sub.others[sub.next_other] = left
+    sub.next_other = (sub.next_other + 1) % spec.queue_held
+    return float(left)
 
 
 @stage
@@ -217,12 +235,14 @@ def _send_atomic(sm: Record, spec: Record, access: Record, inst: Record, start: 
 
 @stage
 def _push_back(sm: Record, spec: Record) -> None:
-    """The miss path holds so much; beyond, the units in front of it wait."""
+    """The miss path holds so much; beyond, the units in front of it wait: for atomics on the same
+    lines only those of global memory, since such kernels do not wait for shuffles (measured,
+    validation/data/kinds_sm90.json: sum_atomic)."""
     latest = max(sm.l2_free, sm.port_free, sm.l2_write_free) - spec.in_flight
     partial = max(sm.partial_free, sm.fill_free, sm.atomic_free, sm.sent_free)
     latest = max(latest, partial - spec.partial_held)
     latest = max(latest, sm.port_write_free - spec.write_held)
-    latest = max(latest, sm.slowest_slice - _ATOMICS_IN_FLIGHT)
+    sm.tag_free = max(sm.tag_free, sm.slowest_slice - _ATOMICS_IN_FLIGHT)
     if latest > sm.lsu_free:
         sm.lsu_free = latest
 

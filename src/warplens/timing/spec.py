@@ -157,7 +157,7 @@ class Machine:
             "queue_held": _entries(gpu, "issue.memory_held"),
             "tags_held": _entries(gpu, "issue.loads_held"),
             "special_held": value("issue.special_held"),
-            "address_held": value("issue.address_held"),
+            "address_held": _entries(gpu, "issue.address_held"),
             "return_interval": value("issue.return_cycles"),
             "l1_bytes_per_cycle": gpu.l1_bytes_per_cycle,
             "l1_partial_line": value("l1.partial_line_cycles"),

@@ -162,6 +162,7 @@ SUB = np.dtype([
     # and the oldest of them
     ("addressed", "f8", (MAX_HELD,)), ("left", "f8", (MAX_HELD,)),
     ("next_addressed", "i8"), ("next_left", "i8"),
+    ("others", "f8", (MAX_HELD,)), ("next_other", "i8"),  # as `addressed`: of other units
     ("indexed", "f8"),  # when the last load from a constant bank got its turn
     ("held", "i8", (MAX_HELD,)),  # the kinds of those in `left`
     ("back", "f8", (2,)),  # when its way back from shared memory is free, and from L1
