@@ -28,7 +28,8 @@ _SMALL = 20_000  # warps times instructions: no thread is worth starting for les
 _FAST_AFTER_SECONDS = 0.1  # a launch that runs longer gets better code while it runs
 _OBSERVED_FAST_AFTER_SECONDS = 0.5  # observers take most of the time, and see few blocks
 _FAST_FROM_WARPS = 20_000  # a launch this large gets it at once
-_SHARES = 8  # a worker takes so small a part of its share of what is left, and of that at last
+_SHARES = 8  # a worker takes so small a part of its share of the blocks that are left
+_LEAST = 64  # and at last such a part of what was taken first
 
 
 def _cores() -> int:
@@ -64,7 +65,7 @@ class _Crew:
         gx, gy, gz = launching.config.grid
         self._total = gx * gy * gz
         self._pieces = 1 if launching.n_workers == 1 else launching.n_workers * _SHARES
-        self._least = -(-self._total // (self._pieces * _SHARES))
+        self._least = -(-self._total // (self._pieces * _LEAST))
         self._next = 0
         self._seen, self._seen_at = 0, 0.0  # blocks that had ended when last looked at
         self._lock = threading.Lock()
