@@ -16,12 +16,12 @@ from warplens.execute.part_barriers import (
     RESTING,
     SYNCING,
     newest_at,
-    release,
     release_one,
     state_of,
 )
 from warplens.execute.part_draws import draw, drawn
 from warplens.execute.part_table import (
+    gather,
     gather_at,
     members,
     note_stop,
@@ -76,26 +76,22 @@ def take_oldest(w: int, but: int) -> bool:
 
 @native
 def leave_barrier(w: int, control: Ints) -> None:
-    """BREAK has completed a barrier: if fewer lanes wait there than run, they go first."""
+    """BREAK has completed a barrier: as at a branch the fewer of those that wait there and those
+    that run go first, and the others are put aside."""
     if control[PART_ORDER] < 0 and drawn(control) & 1 != 0:
         return
     mask, number = peek32(w + at.WARP_MASK), peek32(w + at.WARP_ARGS)
     i, need = newest_at(w, number), members(w, number)
     if i < 0 or need == 0 or state_of(w, number) != COMPLETE:
         return
-    pc, fewer = peek32(split_field(w, i, 1)), 0
-    for j in range(peek32(w + at.WARP_SPLITS)):
-        if (
-            peek32(split_field(w, j, 2)) == at.SPLIT_AT_BSYNC
-            and peek32(split_field(w, j, 3)) == number
-            and peek32(split_field(w, j, 1)) == pc
-            and peek32(split_field(w, j, 0)) & need != 0
-        ):
-            fewer |= peek32(split_field(w, j, 0))
-    if population(fewer) >= population(mask):
+    pc, here = peek32(split_field(w, i, 1)) - 1, peek32(w + at.WARP_PC)
+    freed = gather(w, at.SPLIT_AT_BSYNC, pc + 1, number, need)
+    poke32(w + at.WARP_BARRIERS + 128 * number, 0)
+    if population(freed) >= population(mask):
+        add_split(w, freed, pc, at.SPLIT_READY, 0, False)
         return
-    here = peek32(w + at.WARP_PC)
-    release(w, number)
+    poke32(w + at.WARP_MASK, freed)
+    poke32(w + at.WARP_PC, pc)
     add_split(w, mask, here, at.SPLIT_READY, 0, False)
 
 
