@@ -4,7 +4,8 @@ SMs of a GPC ask L2 through one unit, which puts requests for a line together th
 first is on its way. Blocks that follow each other in the grid run in one GPC, as many as it has
 SMs, then in the next; clusters of blocks in all GPCs in turn. Counted and timed on an H200: sectors
 that L2 reads over sectors that SMs get, by who shares the boxes of tensor copies
-(validation/data/copy_streams_sm90.json).
+(validation/data/copy_streams_sm90.json). Asynchronous copies of threads (`cp.async`) ask line by
+line and come apart: of them neighbours' alone are put together, as counted on an H200 of products.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.timing.state import Ints
-from warplens.timing.touched import Touched
+from warplens.timing.touched import Touched, distinct
 
-# opcodes that copy to shared memory
-COPIED_BY = frozenset({"LDGSTS", "UTMALDG", "UBLKCP"})
+# opcodes that copy to shared memory: by the copy unit, and by threads
+COPIED_BY, COPIED_BY_THREADS = frozenset({"UTMALDG", "UBLKCP"}), frozenset({"LDGSTS"})
+_NEAR = 3  # blocks behind one that are looked at
 _READ = 1
 
 
@@ -65,6 +67,41 @@ def merged(touched: Touched, copies: npt.NDArray[np.bool_], placing: Placing,
     n = 1.0 + (users[which] - 1.0) * _unseen(group, placing, sms)[user]
     part[touched.at[mine]] = (1.0 + (n - 1.0) * another) / n
     return part
+
+
+def merged_of_threads(touched: Touched, copies: npt.NDArray[np.bool_], near: float,
+                      far: float) -> npt.NDArray[np.float32]:  # fmt: skip
+    """The same for copies by threads.
+
+    Each of the next three blocks that copies the line too adds `near` to the 1 that it is divided
+    by; of lines that only blocks further off share, `far` is left.
+    """
+    part = np.ones(len(touched.lines), np.float32)
+    context = touched.context
+    if not len(context) or not copies.any():
+        return part
+    mine = (copies[context["instruction"]] & (context["kind"] == _READ))[touched.access]
+    if not mine.any():
+        return part
+    n_blocks = len(touched.blocks)
+    line, user = touched.used[mine], touched.user[mine]
+    pairs = distinct(line * n_blocks + user)
+    users = np.bincount(pairs // n_blocks, minlength=touched.n_lines)[line]
+    together = sum(_shares(touched.blocks, pairs, line, user, step) for step in range(1, _NEAR + 1))
+    beside = 1.0 / (1.0 + near * together)
+    part[touched.at[mine]] = np.where(together > 0, beside, np.where(users > 1, far, 1.0))
+    return part
+
+
+def _shares(blocks: Ints, pairs: Ints, line: Ints, user: Ints, step: int) -> Ints:
+    """Per use of a line 1 if the block `step` further in the grid uses it, too."""
+    other = np.searchsorted(blocks, blocks[user] + step)
+    there = other < len(blocks)
+    there &= blocks[np.minimum(other, len(blocks) - 1)] == blocks[user] + step
+    key = line * len(blocks) + np.minimum(other, len(blocks) - 1)
+    place = np.minimum(np.searchsorted(pairs, key), len(pairs) - 1)
+    found: Ints = (there & (pairs[place] == key)).astype(np.int64)
+    return found
 
 
 def _turns(touched: Touched) -> Ints:

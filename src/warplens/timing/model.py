@@ -19,7 +19,13 @@ from warplens.timing.extrapolate import (
     replayed_blocks,
     steady_gap,
 )
-from warplens.timing.merging import COPIED_BY, Placing, merged
+from warplens.timing.merging import (
+    COPIED_BY,
+    COPIED_BY_THREADS,
+    Placing,
+    merged,
+    merged_of_threads,
+)
 from warplens.timing.question import Estimate, Pace, Question, Replay
 from warplens.timing.sample import IN_STEP, Sample
 from warplens.timing.sharing import Sharing, sharing
@@ -98,12 +104,19 @@ class Model:
     def merged(self) -> npt.NDArray[np.float32]:
         """The part of L2's work for a line that falls to this SM."""
         value, code = self.question.gpu.value, self.question.kernel.instructions
-        copies = np.array([one.opcode in COPIED_BY for one in code], np.bool_)
         placing = Placing(
             sms=self.question.gpu.sm_count, resident=self.resident,
             gpcs=int(value("counts.gpc", 1)), together=self.question.kernel.cluster_blocks,
         )  # fmt: skip
-        return merged(self.touched, copies, placing, float(value("l2.merged_another", 0.25)))
+        by_unit, by_threads = (
+            np.array([one.opcode in opcodes for one in code], np.bool_)
+            for opcodes in (COPIED_BY, COPIED_BY_THREADS)
+        )
+        near, far = float(value("l2.merged_near", 0.7)), float(value("l2.merged_far", 0.865))
+        another = float(value("l2.merged_another", 0.25))
+        found = merged(self.touched, by_unit, placing, another)
+        found *= merged_of_threads(self.touched, by_threads, near, far)
+        return found
 
     @cached_property
     def sharing(self) -> Sharing:
