@@ -13,6 +13,7 @@ from warplens.timing.touched import Touched, distinct
 
 Flags = npt.NDArray[np.bool_]
 _READ = 1
+_TABLE = 32  # places of a table for each pair, up to which it is quicker than sorting
 _LEAST_APART = 3  # SMs that are not beside each other, to tell from them what is shared
 
 
@@ -115,9 +116,15 @@ def _allocated(touched: Touched, among: Flags, extents: Ints | None) -> float:
 
 def _users(touched: Touched, unit: Ints, among: Flags) -> Ints:
     """How many units (of blocks) use each line."""
-    units = len(unit)
-    pairs = distinct(touched.used[among] * units + unit[touched.user[among]])
-    return np.bincount(pairs // units, minlength=1)
+    units = int(unit.max()) + 1 if len(unit) else 1
+    pairs = touched.used[among] * units + unit[touched.user[among]]
+    size = touched.n_lines * units
+    if len(pairs) and size <= _TABLE * len(pairs):  # a table in place of sorting
+        there = np.zeros(size, np.bool_)
+        there[pairs] = True
+        users: Ints = there.reshape(-1, units).sum(axis=1)
+        return users
+    return np.bincount(distinct(pairs) // units, minlength=1)
 
 
 def _pairs(touched: Touched, unit: Ints, among: Flags) -> float:
