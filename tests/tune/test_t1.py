@@ -11,7 +11,10 @@ import pytest
 
 from warplens.cli.main import main
 from warplens.errors import InputError
+from warplens.tune.problem import Problem
+from warplens.tune.space import Space
 from warplens.tune.t1 import read_t1
+from warplens.tune.t1_text import t1_text
 
 SOURCE = """
 extern "C" __global__ void scaled(float* out, const float* in, int n) {
@@ -114,3 +117,47 @@ def test_what_is_refused(tmp_path: Path, old: str, new: str, words: str) -> None
     path.write_text(text.replace(old, new))
     with pytest.raises(InputError, match=words):
         read_t1(path)
+
+
+def test_what_is_written_reads_the_same(tmp_path: Path) -> None:
+    """Configurations, launches and arguments are those of the problem that was written."""
+    source = tmp_path / "scaled.cu"
+    source.write_text(SOURCE)
+    n = 5000
+    known = Problem(
+        source=source, kernel="scaled", options=("-std=c++17",), constants={"N": n},
+        space=Space({"block_size_x": [32, 64, 128], "per": [1, 2, 4]},
+                    ("block_size_x * per <= 256",)),
+        grid="(N // (block_size_x * per) + 1, 1)", block="block_size_x",
+        args=[np.zeros(n, np.float32), np.arange(n, dtype=np.float32), n],
+    )  # fmt: skip
+    path = tmp_path / "scaled.json"
+    path.write_text(t1_text(known, "H200"))
+    told = read_t1(path)
+
+    assert list(told.space) == list(known.space)
+    for one in known.space:
+        mine, theirs = known.job(one), told.job(one)
+        assert (mine.kernel, mine.options) == (theirs.kernel, theirs.options)
+        for a, b in ((mine.grid, theirs.grid), (mine.block, theirs.block)):
+            assert (*a, 1, 1)[:3] == b
+    for a, b in zip(known.arguments({}), told.arguments({}), strict=True):
+        assert np.shape(a) == np.shape(b)
+    assert (told.arguments({})[0] == 0).all() and told.arguments({})[2] == n
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [({"kernel": "scaled<{per}>"}, "template"), ({"source": SOURCE}, "no file"),
+     ({"args": lambda one: [one["per"]]}, "depend"), ({"grid": lambda one: 1}, "function")],
+)  # fmt: skip
+def test_what_has_no_place(tmp_path: Path, change: dict[str, Any], words: str) -> None:
+    """It is said what T1 cannot hold."""
+    source = tmp_path / "scaled.cu"
+    source.write_text(SOURCE)
+    known: dict[str, Any] = {
+        "source": source, "kernel": "scaled", "space": Space({"per": [1]}), "grid": 1, "block": 32,
+        "args": [],
+    }  # fmt: skip
+    with pytest.raises(InputError, match=words):
+        t1_text(Problem(**known | change))

@@ -38,7 +38,7 @@ examples:
 
 _SEARCH = ("strategy", "budget", "evaluations", "confirm", "seed", "objective", "record",
            "scheduler", "processes", "timeout", "clock")  # fmt: skip
-_FILES = ("measured", "cache_file", "t4", "html")
+_FILES = ("measured", "cache_file", "t4", "t1", "html")
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -60,6 +60,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
            help="compare with measured times: Kernel Tuner's cache, or T4 results")  # fmt: skip
     option("--cache-file", type=Path, metavar="FILE", help="write a cache file of Kernel Tuner")
     option("--t4", type=Path, metavar="FILE", help="write T4 results")
+    option("--t1", type=Path, metavar="FILE", help="write the problem in the T1 format")
     option("--html", type=Path, metavar="FILE", help="write the landscape and the tables as a page")
     option("--json", action="store_true", help="print JSON")
     option("-o", "--output", type=Path, metavar="OUT", help="write the output to this file")
@@ -153,6 +154,7 @@ def _write_files(
     """What else was asked for, of the first GPU."""
     from warplens.cli._printing import write_text
     from warplens.tune.measured import agreement, cache_text, t4_text
+    from warplens.tune.t1_text import t1_text
 
     gpu = found.gpus[0]
     if measured is not None:
@@ -162,6 +164,7 @@ def _write_files(
             found, gpu, problem.kernel, problem.space.values
         ),
         arguments.t4: lambda: t4_text(found, gpu),
+        arguments.t1: lambda: t1_text(problem, gpu),
         arguments.html: found.html,
     }
     for path, made in texts.items():
