@@ -268,7 +268,7 @@ def _data_path(sm: Record, spec: Record, sectors: int, passes: int, n_bytes: int
 def _load(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, index: int,
           space: int, first: int, count: int, passes: int, n_bytes: int, narrow: bool,
           begin: float, now: int) -> float:  # fmt: skip
-    done, total, hits, missing, banks = 0.0, 0, 0, 0, 0
+    done, total, hits, missing, banks, late = 0.0, 0, 0, 0, 0, 0
     for i in range(count):
         line, sectors = trace.lines[first + i] >> 4, trace.lines[first + i] & 15
         known = trace.hits[first + i]
@@ -282,6 +282,7 @@ def _load(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, i
             hit = sectors
         elif hit:
             done = max(done, float(group.arrival[way]))
+            late += int(group.arrival[way] > begin)
         hits += l2.count_bits(hit)
         total += l2.count_bits(sectors)
         if hit != sectors:
@@ -304,6 +305,9 @@ def _load(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, i
     if narrow and total > (n_bytes + 31) // 32:  # bytes that straddle sectors
         passes = max(passes, int(spec.l1_narrow))
     busy = _data_path(sm, spec, total, passes, n_bytes, total - hits, begin)
+    if late:  # what asks for lines that are on their way already passes twice in part
+        sm.data_free += spec.l1_pending
+        sm.data_cycles += spec.l1_pending
     return float(max(done, busy + spec.l1_hit))
 
 
