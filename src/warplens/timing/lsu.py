@@ -23,7 +23,7 @@ _LOCAL_BIT = 1 << 50
 # L1 looks up four lines at a time, of unlike numbers modulo four (l1_lines_sm90.json)
 _COUNTER_BITS, _COUNTER = 16, 0xFFFF
 _INTEGERS_SAVE = 0.5  # cycles of an access whose lanes add whole numbers to one word
-_ATOMICS_IN_FLIGHT = 24000.0  # cycles of contended atomics that wait outside the SM
+_ATOMICS_IN_FLIGHT = 12500.0  # cycles of contended atomics that wait outside the SM
 # Code.depth of shuffles and the like (`passes` through the data path, no access), of asynchronous
 # copies to shared memory, and of what closes a group of these
 SHUFFLE, COPY, COPIED = -2, -3, -4
