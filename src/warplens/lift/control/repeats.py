@@ -10,10 +10,12 @@ from __future__ import annotations
 from warplens.lift import layout as at
 from warplens.lift.control.participants import not_ended
 from warplens.lift.engines.llvm_lanes import Value
+from warplens.lift.regions.generators import counted_with
 from warplens.lift.regions.writer import RegionWriter
 from warplens.sass.model import Imm, Instruction
 
 _ASKED_AGAIN = 4  # instructions of the loop that asks
+
 
 def _flag(w: RegionWriter, condition: str) -> str:
     return w.emit(f"zext i1 {condition} to i64")
@@ -32,6 +34,7 @@ def count_meeting(w: RegionWriter, need: str) -> None:
     w.count(w.counter("thread_inst_repeated", w.index, w.index + 1), w.popcount(w.mask))
 
 
+@counted_with("USETMAXREG")
 def count_asking(w: RegionWriter, inst: Instruction) -> None:
     """Counts what a warp executes again that asks for more registers than it was launched with
     (setmaxnreg.inc): WARPSYNC, the question, its answer and the jump back, once for each warp of

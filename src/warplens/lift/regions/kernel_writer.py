@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from warplens.isa import table
 from warplens.lift import layout as at
-from warplens.lift.control.repeats import count_asking
 from warplens.lift.decode import blocks as cut
 from warplens.lift.decode.binding import KEY_PREDICATE, BindingError, Bound, members
 from warplens.lift.decode.gaps import raise_gaps
 from warplens.lift.decode.order import order_reason
 from warplens.lift.decode.waiting import suspends
 from warplens.lift.engines.llvm_lanes import Value
-from warplens.lift.regions.generators import ROLES
+from warplens.lift.regions.generators import COUNTS, ROLES
 from warplens.lift.regions.lifted import Lifted
 from warplens.lift.regions.registers import record_offset, storage_name, storage_type
 from warplens.lift.regions.writer import RegionWriter
@@ -122,8 +121,8 @@ class KernelWriter(RegionWriter):
             self.count(self.true_slot, self.popcount(mask))
             self.x._active = self.vector_mask(mask)
         if item.op.role == "value":
-            if inst.opcode == "USETMAXREG":
-                count_asking(self, inst)
+            if inst.opcode in COUNTS:
+                COUNTS[inst.opcode](self, inst)
             self._write_value(item, uniform)
         else:
             name = _TOLD_AS.get(inst.opcode, item.op.role)
