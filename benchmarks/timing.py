@@ -2,8 +2,10 @@
 
     python benchmarks/timing.py [--gpu H200] [--repeats 3]
     python benchmarks/timing.py --exact [--gpu "RTX 4060"]
+    python benchmarks/timing.py --uneven
 
 With --exact: elapsed cycles from a sample of the blocks against those from all blocks of an SM.
+With --uneven: seconds of predicting a launch of 2^20 blocks whose lengths depend on data, or grow.
 
 One core; CPU seconds. The replay is cycle by cycle; sampling and the preparation of L2's answers
 are not counted in it but shown. The first use compiles the model, which is cached.
@@ -38,6 +40,20 @@ KERNELS: dict[str, tuple[tuple[int, ...], tuple[int, ...], tuple[int, int, int, 
     "pipe_ffma": ((264,), (512,), (128, 0, 0, 0)),
 }
 
+UNEVEN = """
+extern "C" __global__ void by_data(const int* lengths, const float* x, float* y, int mask) {
+    int b = blockIdx.x, rounds = lengths[b];
+    float sum = 0.0f;
+    for (int i = 0; i < rounds; ++i) sum += x[(threadIdx.x + i * blockDim.x + b * 7) & mask];
+    y[b * blockDim.x + threadIdx.x] = sum;
+}
+extern "C" __global__ void growing(const int* lengths, const float* x, float* y, int mask) {
+    int b = blockIdx.x, rounds = b >> 14;
+    float sum = 0.0f;
+    for (int i = 0; i < rounds; ++i) sum += x[(threadIdx.x + i * blockDim.x + b * 7) & mask];
+    y[b * blockDim.x + threadIdx.x] = sum;
+}
+"""
 
 # The same, of a size whose blocks an exact replay can keep.
 WHOLE: dict[str, tuple[tuple[int, ...], tuple[int, ...], tuple[int, int, int, int]]] = {
@@ -89,15 +105,34 @@ def _compare(gpu: str) -> None:
     print(f"largest difference {worst:.2f} %")
 
 
+def _uneven(gpu: str) -> None:
+    """Prints how long predictions of a million uneven blocks take, first ones and on other data."""
+    blocks, rng = 1 << 20, np.random.default_rng(1)
+    module = wl.Device(gpu).compile(UNEVEN)
+    x, y = rng.random(1 << 20).astype(np.float32), np.zeros(64 * blocks, np.float32)
+    for name in ("by_data", "growing", "by_data", "growing"):
+        lengths = np.minimum(rng.pareto(1.5, blocks) * 4, 400).astype(np.int32)
+        begin, used = time.perf_counter(), time.process_time()
+        launch = module[name].predict[blocks, 64](lengths, x, y, (1 << 20) - 1)
+        nanoseconds = launch.metric("gpu__time_duration.sum")
+        print(f"{name:<10}{nanoseconds / 1e3:>10,.0f} us predicted in "
+              f"{time.perf_counter() - begin:.2f} s, {time.process_time() - used:.2f} s of "
+              "processors")  # fmt: skip
+
+
 def main() -> None:
     """Prints one line a kernel and the slowest."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gpu", default="H200")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--exact", action="store_true", help="sampled against exact replay")
+    parser.add_argument("--uneven", action="store_true", help="a million uneven blocks")
     options = parser.parse_args()
     if options.exact:
         _compare(options.gpu)
+        return
+    if options.uneven:
+        _uneven(options.gpu)
         return
     device = wl.Device(options.gpu)
     module = device.compile(SOURCE)
