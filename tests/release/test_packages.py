@@ -194,6 +194,7 @@ def uses_library_without_a_compiler(python: Path, folder: Path) -> None:
     assert done.stdout == "0 1\n", done.stderr
 
 
+@pytest.mark.long
 def test_every_other_python_starts(
     built: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -120,6 +120,7 @@ def test_windows_of_blocks_may_begin_at_different_points() -> None:
     assert each.max() < 40 * (90 + 1000)
 
 
+@pytest.mark.long
 def test_a_grid_of_two_kinds_of_long_blocks_takes_what_both_take() -> None:
     """Windows against an exact replay; the kinds' rates are far apart, and of the second there are
     so few blocks that an SM is never in the state that its window shows."""
