@@ -51,10 +51,7 @@ def merged(touched: Touched, copies: npt.NDArray[np.bool_], placing: Placing,
     together take as long as 1 + (n - 1) * `another` of them.
     """
     part = np.ones(len(touched.lines), np.float32)
-    context = touched.context
-    if not len(context) or not copies.any():
-        return part
-    mine = (copies[context["instruction"]] & (context["kind"] == _READ))[touched.access]
+    mine = _copied(touched, copies)
     if not mine.any():
         return part
     sms = min(placing.sms, int(touched.blocks[-1]) + 1) if len(touched.blocks) else 1
@@ -77,10 +74,7 @@ def merged_of_threads(touched: Touched, copies: npt.NDArray[np.bool_], near: flo
     by; of lines that only blocks further off share, `far` is left.
     """
     part = np.ones(len(touched.lines), np.float32)
-    context = touched.context
-    if not len(context) or not copies.any():
-        return part
-    mine = (copies[context["instruction"]] & (context["kind"] == _READ))[touched.access]
+    mine = _copied(touched, copies)
     if not mine.any():
         return part
     n_blocks = len(touched.blocks)
@@ -91,6 +85,15 @@ def merged_of_threads(touched: Touched, copies: npt.NDArray[np.bool_], near: flo
     beside = 1.0 / (1.0 + near * together)
     part[touched.at[mine]] = np.where(together > 0, beside, np.where(users > 1, far, 1.0))
     return part
+
+
+def _copied(touched: Touched, copies: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Which uses of lines are reads by `copies`."""
+    context = touched.context
+    if not len(context) or not copies.any():
+        return np.zeros(len(touched.access), np.bool_)
+    reads: npt.NDArray[np.bool_] = copies[context["instruction"]] & (context["kind"] == _READ)
+    return reads[touched.access]
 
 
 def _shares(blocks: Ints, pairs: Ints, line: Ints, user: Ints, step: int) -> Ints:
