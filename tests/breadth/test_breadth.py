@@ -22,11 +22,12 @@ def compiled(source: str, options: tuple[str, ...], architecture: str) -> Any:
 
 def in_file_order() -> list[Any]:
     """Cases of one file and architecture stand next to each other."""
+    files = sorted({one.case.source for one in FEATURES})
     return [
         pytest.param(one.case, architecture, id=f"{one.case.name}-{architecture}",
-                     marks=in_turn(number, architecture))
+                     marks=in_turn(files.index(one.case.source), architecture))
         for architecture in ARCHITECTURES
-        for number, one in enumerate(sorted(FEATURES, key=lambda one: one.case.source))
+        for one in sorted(FEATURES, key=lambda one: one.case.source)
         if architecture in one.architectures
     ]  # fmt: skip
 

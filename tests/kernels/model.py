@@ -56,11 +56,11 @@ class Case:
 CASES: list[Case] = []
 
 
-def in_turn(number: int, architecture: str) -> tuple[pytest.MarkDecorator, ...]:
-    """Marks for a case on an architecture: sm_90 and, in turn, one of the others are run always,
-    the rest with `-m long`."""
+def in_turn(file: int, architecture: str) -> tuple[pytest.MarkDecorator, ...]:
+    """Marks for a file's cases on an architecture: sm_90 and, in turn, one of the others are run
+    always, the rest with `-m long`."""
     place = ARCHITECTURES.index(architecture)
-    is_ordinary = architecture == "sm_90" or (number + place) % len(ARCHITECTURES) == 0
+    is_ordinary = architecture == "sm_90" or (file + place) % len(ARCHITECTURES) == 0
     return () if is_ordinary else (pytest.mark.long,)
 
 

@@ -28,11 +28,12 @@ def compiled(source: str, options: tuple[str, ...], architecture: str) -> Any:
 
 def in_file_order() -> list[Any]:
     """Cases of one file and architecture stand next to each other: one compile."""
+    files = sorted({case.source for case in CASES})
     return [
         pytest.param(case, architecture, id=f"{case.name}-{architecture}",
-                     marks=in_turn(number, architecture))
+                     marks=in_turn(files.index(case.source), architecture))
         for architecture in ARCHITECTURES
-        for number, case in enumerate(sorted(CASES, key=lambda case: case.source))
+        for case in sorted(CASES, key=lambda case: case.source)
     ]  # fmt: skip
 
 

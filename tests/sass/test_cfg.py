@@ -6,12 +6,12 @@ import re
 
 import pytest
 
-from tests.sass.corpus import CASES, TEXT_CASES, kernels, nvdisasm_text
+from tests.sass.corpus import CASES, TEXT_CASES, in_turn, kernels, nvdisasm_text
 from warplens.sass.cfg import BLOCK_ENDS, is_conditional
 from warplens.sass.model import Label
 
-each_case = pytest.mark.parametrize(("name", "sm"), CASES)
-each_text_case = pytest.mark.parametrize(("name", "sm"), TEXT_CASES)
+each_case = pytest.mark.parametrize(("name", "sm"), in_turn(CASES))
+each_text_case = pytest.mark.parametrize(("name", "sm"), in_turn(TEXT_CASES))
 
 
 @each_case

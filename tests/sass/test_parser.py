@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from tests.sass.corpus import CASES, TEXT_CASES, kernels, nvdisasm_text
+from tests.sass.corpus import CASES, TEXT_CASES, in_turn, kernels, nvdisasm_text
 from warplens.errors import SassError
 from warplens.isa import families, table
 from warplens.lift.decode.binding import BindingError, bind
@@ -34,8 +34,8 @@ from warplens.sass.operands import parse_operand
 from warplens.sass.parser import parse_instructions
 from warplens.toolchain.nvdisasm import ListedInstruction
 
-each_case = pytest.mark.parametrize(("name", "sm"), CASES)
-each_text_case = pytest.mark.parametrize(("name", "sm"), TEXT_CASES)
+each_case = pytest.mark.parametrize(("name", "sm"), in_turn(CASES))
+each_text_case = pytest.mark.parametrize(("name", "sm"), in_turn(TEXT_CASES))
 
 
 def all_kernels(name: str, sm: int) -> list[SassKernel]:

@@ -6,6 +6,9 @@ import subprocess
 import tempfile
 from functools import cache
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from warplens.sass.parser import KernelSet, load_kernels
 from warplens.toolchain import nvdisasm, packages
@@ -23,6 +26,19 @@ CASES = tuple(
 )
 # nvdisasm's text form takes most of a second each.
 TEXT_CASES = tuple((name, sm) for name, sm in CASES if sm in (75, 90, 120))
+
+
+def in_turn(cases: tuple[tuple[str, int], ...]) -> list[Any]:
+    """Parameters: sm_90 and, of quick files in turn, one other architecture in every run."""
+    names = sorted({name for name, _ in CASES})
+    others = [sm for sm in ARCHITECTURES if sm != 90]
+    turn = {name: others[place % len(others)] for place, name in enumerate(names)}
+    return [
+        pytest.param(name, sm,
+                     marks=() if sm == 90 or (sm == turn[name] and name not in _HEAVY)
+                     else pytest.mark.long)
+        for name, sm in cases
+    ]  # fmt: skip
 
 
 @cache
