@@ -98,7 +98,7 @@ def start(state: State, counts: Counts, spec: Record, inst: Record, trace: Trace
     begin = max(float(now), sub.pipe_free[inst.pipe])
     sub.pipe_free[inst.pipe] = begin + inst.interval
     if inst.pipe in (_XU, _ADU):
-        begin = max(begin, lsu.pass_by(sub, spec, now))
+        begin = max(begin, lsu.pass_by(state.sm[0], sub, spec, now))
     state.sm[0].pipe_busy[inst.pipe] += inst.interval
     if kind == TEXTURE:
         sm = state.sm[0]

@@ -85,11 +85,12 @@ def room_of_others_at(sub: Record) -> float:
 
 
 @stage
-def pass_by(sub: Record, spec: Record, now: int) -> float:
+def pass_by(sm: Record, sub: Record, spec: Record, now: int) -> float:
     """When an instruction of another unit (constants' addresses, S2R, special functions) leaves
-    the queue: those before it go first, as soon as there is room for them."""
+    the queue: those before it go first, as soon as there is room for them; not those that wait
+    for the way to L2 (recorded states of transposes and other scattered stores)."""
     last = (sub.next_left + spec.queue_held - 1) % spec.queue_held
-    left = max(float(now), sub.left[last])
+    left = float(now) if sm.pushed_back > now else max(float(now), sub.left[last])
     sub.others[sub.next_other] = left
     sub.next_other = (sub.next_other + 1) % spec.queue_held
     return float(left)
@@ -244,7 +245,7 @@ def _push_back(sm: Record, spec: Record) -> None:
     latest = max(latest, sm.port_write_free - spec.write_held)
     sm.tag_free = max(sm.tag_free, sm.slowest_slice - _ATOMICS_IN_FLIGHT)
     if latest > sm.lsu_free:
-        sm.lsu_free = latest
+        sm.lsu_free = sm.pushed_back = latest
 
 
 @stage

@@ -202,6 +202,7 @@ SM = np.dtype([
                                 "launch_free", "launch_turn", "indexed_free", "barrier_free")),
     # when the unit of copies can begin another load, another store, and when it began the last ones
     ("copy_free", "f8", (2,)), ("copy_began", "f8", (2 * COPIES_HELD,)), ("next_copy", "i8", (2,)),
+    ("pushed_back", "f8"),  # until when the way to L2 holds up the units in front of it
     ("texture_free", "f8"),  # when its texture units can take another warp's samples
     ("phase_waits", "f8"),  # warps' cycles of waiting at mbarriers
     ("queued", "f8"),  # warps' cycles of waiting for accesses while these waited for units
