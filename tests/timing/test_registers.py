@@ -22,6 +22,11 @@ ROOT = Path(__file__).parents[2] / "validation"
 RECORDED = json.loads((ROOT / "data" / "ports_sm90.json").read_text())
 PATTERNS = [row for row in RECORDED["patterns"] if row[-2] == 4][::7]
 SEQUENCES = [row for row in RECORDED["sequences"] if row[-2] == 4]
+MIXES = {
+    (other, every, banks): cycles
+    for other, every, banks, warps, cycles in
+    json.loads((ROOT / "data" / "mixes_sm90.json").read_text())["rows"] if warps == 4
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +75,24 @@ def test_ports_that_are_free_serve_the_next_instruction(row: Any, ports: Any,
     sequence, _, cycles = row
     changed = _changed(ports, cubin, "ffma", partial(ports.mixed, sequence=sequence))
     assert _cycles(changed, "ffma") == pytest.approx(cycles, rel=0.04)
+
+
+@pytest.mark.parametrize("every", [4, 8, 16, 32])
+def test_wide_products_keep_all_others_from_issuing(every: int, ports: Any) -> None:
+    """Among multiply-adds of four warps one costs as much more than a NOP: whichever of the warps
+    comes next, it is held back."""
+    source = """extern "C" __global__ void k(long long* x, const int* y) {
+        x[threadIdx.x] = (long long)y[threadIdx.x] * y[threadIdx.x + 1] + x[threadIdx.x];
+    }"""
+    cubin: bytes = ports.build.Nvrtc().compile(source, "k.cu", ("-arch=sm_90",))
+    (kernel,) = load_kernels(cubin).values()
+    code = code_of(kernel, find_gpu("H200"))
+    wide = [i for i, one in enumerate(kernel.instructions) if "WIDE" in one.modifiers]
+    for banks in ("eoz", "ezz"):
+        costs = (MIXES["IMAD.WIDE", every, banks] - MIXES["NOP", every, banks]) * every
+        assert costs == pytest.approx(code["holds"][wide[0]], abs=0.15)
+    assert wide and all(code["holds"][wide] == code["holds"][wide[0]])
+    assert code["holds"].sum() == code["holds"][wide].sum()
 
 
 def test_a_busy_port_holds_back_those_that_need_it() -> None:

@@ -42,9 +42,11 @@ def blocked(sub: Record, spec: Record, inst: Record, now: int) -> int:
     behind it."""
     if inst.kind == MEMORY or inst.kind == SHARED:
         if lsu.room_at(sub) <= now:
-            return 0
+            return DISPATCH_STALL if sub.issues_at > now else 0
         is_own = inst.kind == MEMORY and lsu.full_of(sub, spec, now) == MEMORY
         return LG_THROTTLE if is_own else MIO_THROTTLE
+    if sub.issues_at > now:
+        return DISPATCH_STALL
     is_queued = inst.pipe in (_XU, _ADU)
     if is_queued and lsu.room_of_others_at(sub) > now:
         return MIO_THROTTLE
@@ -71,11 +73,11 @@ def free_at(sub: Record, spec: Record, inst: Record, now: int) -> int:
     """When a blocked instruction may go, if its sub-partition issues nothing else: or just before,
     since the times of units are fractions."""
     if inst.kind == MEMORY or inst.kind == SHARED:
-        return max(now + 1, int(lsu.room_at(sub)))
+        return max(now + 1, sub.issues_at, int(lsu.room_at(sub)))
     free = max(_room_at(sub, spec, inst), registers.busy_until(sub, inst))
     if inst.pipe in (_XU, _ADU):
         free = max(free, lsu.room_of_others_at(sub))
-    return max(now + 1, int(free))
+    return max(now + 1, sub.issues_at, int(free))
 
 
 @stage
@@ -95,6 +97,7 @@ def start(state: State, counts: Counts, spec: Record, inst: Record, trace: Trace
         return
     sub = state.subs[index % spec.sub_partitions]
     registers.read(sub, inst, now)
+    sub.issues_at = now + 1 + inst.holds
     begin = max(float(now), sub.pipe_free[inst.pipe])
     sub.pipe_free[inst.pipe] = begin + inst.interval
     if inst.pipe in (_XU, _ADU):

@@ -133,6 +133,7 @@ CODE = np.dtype([
     ("passes_l1", "i4"),  # 1: a load that L1 never serves
     ("reads", "i4", (BANKS,)),  # operands from the register file
     ("again", "i4", (BANKS,)),  # those kept for reuse, to be read if another warp came between
+    ("holds", "i4"),  # cycles after it in which its sub-partition issues nothing
     ("delivers", "f4"),  # cycles of both banks in which its result is written
     ("constant", "i4"),  # line of the constant bank that it reads, from 1; 0: none
     # DEPBAR: scoreboard << 8 | allowed; BAR: number << 8 | warps; fences: 1 if beyond the block;
@@ -168,6 +169,7 @@ SUB = np.dtype([
     ("held", "i8", (MAX_HELD,)),  # the kinds of those in `left`
     ("back", "f8", (2,)),  # when its way back from shared memory is free, and from L1
     ("last_warp", "i8"), ("switched", "i8"),  # 1: the one before it was another
+    ("issues_at", "i8"),  # until then an instruction keeps others from being issued
     ("next", "i8"),  # when the scheduler must look again
     ("held_since", "i8"),  # since when all its ready warps wait for a unit; -1: they do not
 ])  # fmt: skip

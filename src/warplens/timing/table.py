@@ -228,7 +228,8 @@ def code_of(kernel: SassKernel, gpu: GpuSpec) -> Records:
         row["kind"] = _kind(inst, entry)
         row["pipe"] = PIPES.index(pipe)
         row["interval"] = _interval(gpu, inst, pipe)
-        row["stall"] = control.stall + (wide if _part(inst, pipe) == "fma_wide" else 0)
+        row["holds"] = wide if _part(inst, pipe) == "fma_wide" else 0
+        row["stall"] = control.stall + row["holds"]
         row["keep"] = control.keep
         row["write"], row["read"] = control.write_barrier, control.read_barrier
         if _ends_group(inst):
