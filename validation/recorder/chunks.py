@@ -31,10 +31,11 @@ def record(session: Session, module: Any, out: Any, data: Any, case: tuple[int, 
     cycles = driver.download(out, SMS * blocks * ROUNDS * warps, np.uint32)
     took = cycles.reshape(-1, ROUNDS, warps)[:, SKIPPED:].astype(float)
     slowest = took.max(2)
+    of_last = [round(float(np.percentile(slowest, share)), 1) for share in (5, 25, 50, 75, 95)]
     return {
         "case": case, "mean": round(float(took.mean()), 1),
         "first": round(float(took.min(2).mean()), 1), "last": round(float(slowest.mean()), 1),
-        "of_last": [round(float(np.percentile(slowest, share)), 1) for share in (5, 25, 50, 75, 95)],
+        "of_last": of_last,
     }  # fmt: skip
 
 

@@ -112,9 +112,8 @@ class Model:
             np.array([one.opcode in opcodes for one in code], np.bool_)
             for opcodes in (COPIED_BY, COPIED_BY_THREADS)
         )
-        near, far = float(value("l2.merged_near", 0.7)), float(value("l2.merged_far", 0.865))
-        another = float(value("l2.merged_another", 0.25))
-        found = merged(self.touched, by_unit, placing, another)
+        near, far = float(value("l2.merged_near")), float(value("l2.merged_far"))
+        found = merged(self.touched, by_unit, placing, float(value("l2.merged_another")))
         found *= merged_of_threads(self.touched, by_threads, near, far)
         return found
 
