@@ -245,7 +245,9 @@ def _push_back(sm: Record, spec: Record) -> None:
     latest = max(latest, sm.port_write_free - spec.write_held)
     sm.tag_free = max(sm.tag_free, sm.slowest_slice - _ATOMICS_IN_FLIGHT)
     if latest > sm.lsu_free:
-        sm.lsu_free = sm.pushed_back = latest
+        sm.lsu_free = latest
+        if partial - spec.partial_held >= latest:
+            sm.pushed_back = latest
 
 
 @stage
