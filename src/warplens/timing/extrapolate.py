@@ -17,6 +17,7 @@ from warplens.timing.uneven import Grid, Replayed, busiest
 _MOST = 0.4  # of a replay: a share in which no warp or block has ended, to be worth while
 _ALL = 0.97  # of the warps
 _LEAST_FULL = 0.1  # of a replay: with all its places taken, to tell how warps are then
+_LEAST_NOTES = 8  # of a replay, to fit a line to its progress
 _LAST_FREE = (
     "atomic_free", "l2_free", "l2_write_free", "partial_free", "fill_free", "dram_free",
     "port_free", "port_write_free",
@@ -246,6 +247,19 @@ def steady_gap(replay: Replay, resident: int) -> float:
     return replay.instructions / n / rate if n > 2 * resident and rate > 0.0 else 1e30
 
 
+def _slope(replay: Replay, begin: float, n: int) -> float:
+    """Warp instructions per cycle from a moment to the begin of the last block, by least squares:
+    what blocks in the middle of theirs have done at two moments says less than all the time
+    between. 0 if too little was noted."""
+    notes = replay.counts.progress[: int(replay.sm["notes"])]
+    now, issued = (notes[:, PROGRESS.index(name)] for name in ("now", "issued"))
+    mine = (now >= begin) & (now <= float(replay.counts.done[:n, 2].max()))
+    if mine.sum() < _LEAST_NOTES:
+        return 0.0
+    now, issued = now[mine] - now[mine].mean(), issued[mine] - issued[mine].mean()
+    return float((now * issued).sum() / (now * now).sum())
+
+
 def _steady(replay: Replay, resident: int) -> tuple[float, float]:
     """Warp instructions per cycle while the SM is full, and how sure that is."""
     n = replay.blocks
@@ -261,5 +275,5 @@ def _steady(replay: Replay, resident: int) -> tuple[float, float]:
     def rate(a: int, b: int) -> float:
         return float((work[b] - work[a]) / max(1.0, done[b] - done[a]))
 
-    whole = rate(first, last)
+    whole = _slope(replay, done[first], n) or rate(first, last)
     return whole, abs(rate(first, middle) - rate(middle, last)) / whole if whole else 0.0
