@@ -56,10 +56,10 @@ __global__ void __launch_bounds__(128, 1) many(const float* in, float* out, int 
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     float v[96], sum = 0;
 #pragma unroll
-    for (int k = 0; k < 96; k++) v[k] = in[(i + k * 512) % n];
+    for (int k = 0; k < 96; k++) v[k] = in[i + k * 512 & n - 1];
 #pragma unroll 1
     for (int r = 0; r < 20; r++) {
-        sum += in[(i + r * 8192 + int(sum * 0)) % n];
+        sum += in[i + r * 8192 + int(sum * 0) & n - 1];
 #pragma unroll
         for (int k = 0; k < 96; k++) asm volatile("" : "+f"(v[k]));
     }
