@@ -73,11 +73,11 @@ def free_at(sub: Record, spec: Record, inst: Record, now: int) -> int:
     """When a blocked instruction may go, if its sub-partition issues nothing else: or just before,
     since the times of units are fractions."""
     if inst.kind == MEMORY or inst.kind == SHARED:
-        return max(now + 1, sub.issues_at, int(lsu.room_at(sub)))
+        return int(max(now + 1, sub.issues_at, int(lsu.room_at(sub))))
     free = max(_room_at(sub, spec, inst), registers.busy_until(sub, inst))
     if inst.pipe in (_XU, _ADU):
         free = max(free, lsu.room_of_others_at(sub))
-    return max(now + 1, sub.issues_at, int(free))
+    return int(max(now + 1, sub.issues_at, int(free)))
 
 
 @stage
