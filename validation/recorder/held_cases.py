@@ -13,6 +13,7 @@ import sys
 from dataclasses import replace
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from further_cases import _attention, _filters, _products
@@ -73,8 +74,9 @@ def _gemms() -> list[Case]:
     return found
 
 
-def _copy(rank: int, action: str) -> Case:
-    kind, element, box, swizzle, counts = _COPIES[rank]
+def copy_case(part: str, rank: int, action: str, shape: Any) -> Case:
+    """Boxes of a tensor of some rank, loaded and stored or added; `shape` as in _COPIES."""
+    kind, element, box, swizzle, counts = shape
     sizes = tuple(n * b for n, b in zip(counts, box, strict=True))
     strides, step = [], element
     for size in sizes[:-1]:
@@ -88,7 +90,7 @@ def _copy(rank: int, action: str) -> Case:
     numbers_ = (prod(box) * element, prod(counts), *places[0], *places[1], 0)
     kernel = f"{'copy' if action == 'store' else 'reduce'}_rank{rank}"
     return Case(
-        name=f"held_{kernel}", unit="further", kernel=kernel, grid=4 * 132, block=32,
+        name=f"{part}_{kernel}", unit="further", kernel=kernel, grid=4 * 132, block=32,
         shared=2 * 16384 + 1024, hidden={-1: data, -2: data[::-1].copy()}, kept=(-2,),
         arguments=(Map(array=-1, **common), Map(array=-2, **common), *map(np.int32, numbers_)),
     )  # fmt: skip
@@ -113,8 +115,8 @@ def cases() -> list[Case]:
     products = [replace(one, name=f"held_{one.name}")
                 for one in _products(64 * 44, 128 * 6, 20, "")]  # fmt: skip
     found = [*_gemms(), replace(_attention(132 * 128, 1024, ""), name="held_attention"), *products]
-    found += [_copy(rank, "store") for rank in range(1, 6)]
-    found.append(_copy(3, "add"))
+    found += [copy_case("held", rank, "store", _COPIES[rank]) for rank in range(1, 6)]
+    found.append(copy_case("held", 3, "add", _COPIES[3]))
     filters = [replace(one, name=f"held_{one.name}") for one in _filters(False)]
     return [*found, *_streams(), *filters]
 
@@ -124,10 +126,10 @@ def sources() -> dict[str, str]:
     return {"held": PREAMBLE + "".join(map(gemm, GEMMS.values())), **further()}
 
 
-def main() -> None:
-    """Compiles or records."""
+def record(units: dict[str, str], every: list[Case], name: str) -> None:
+    """Compiles, or records times and counters."""
     if sys.argv[1] == "--build":
-        build(Path(sys.argv[2]), {**sources(), "reader": READER})
+        build(Path(sys.argv[2]), {**units, "reader": READER})
         return
     session = Session.of_command_line(__doc__)
     bench, counters, times = Bench(session), None, {}
@@ -135,12 +137,12 @@ def main() -> None:
         from counters import Counters
 
         counters = Counters(bench.driver.context)
-    for case in cases():
+    for case in every:
         print(case.name, flush=True)
         times[case.name] = bench.time(case, counters)
         told = {"metadata": session.metadata(), "clocks": session.clocks(), "rows": times}
-        (session.out / "held_times_sm90.json").write_text(json.dumps(told))
+        (session.out / f"{name}.json").write_text(json.dumps(told))
 
 
 if __name__ == "__main__":
-    main()
+    record(sources(), cases(), "held_times_sm90")
