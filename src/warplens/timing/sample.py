@@ -142,7 +142,7 @@ def record(prepare: Callable[[], engine.Program], image: engine.ModuleImage,
             works = joined(works, sample.works)
         return _unlike(ground, works, places, scale)
     except (Deadlock, LimitExceeded):
-        return _all(ground) if total <= _MAX_TOGETHER else None
+        return _together(ground, places) if total <= _MAX_TOGETHER else None
     except WarplensError:
         return None  # the ordinary run will say what is wrong
     finally:
@@ -440,6 +440,18 @@ def _all(ground: Ground, first: int = 0) -> Sample | None:
         return ground.run(Plan(blocks=tuple(range(total)), stride=sms, sms=sms, first=first))
     except WarplensError:
         return None
+
+
+def _together(ground: Ground, places: Residency) -> Sample | None:
+    """The whole grid of blocks that wait for each other. If they are of unlike work, it is run
+    again to have the SM whole that ends last: of another one's cycles those would not follow."""
+    found = _all(ground)
+    if found is None or found.works is None or not found.works.differ:
+        return found
+    sms = min(ground.config.sm_count, found.works.total)
+    chosen = _typical_sm(found.works, sms, places.blocks)[0]
+    again = _all(ground, chosen) if chosen else found
+    return found if again is None else replace(again, works=found.works)
 
 
 def is_disabled() -> bool:
