@@ -25,14 +25,15 @@ from hopper import build, encode, texture
 ROUNDS = 16
 COLUMNS = ("kernel", "form", "blocks", "warps", "other", "cycles")
 FENCES = {
-    "membar": "membar.gl;", "async": "fence.proxy.async;", "async_cta": "fence.proxy.async.shared::cta;",
+    "membar": "membar.gl;", "async": "fence.proxy.async;",
+    "async_cta": "fence.proxy.async.shared::cta;",
     "cta": "membar.cta;", "relaxed": "fence.acq_rel.cluster;",
 }  # fmt: skip
 BEFORE = {
     "nothing": "", "shared": "s[threadIdx.x] = i;",
     "store": "x[base + i % 4 * 65536 * 32] = i;",
     "stores": "for (int k = 0; k < 8; k++) x[base + k * 1048576] = i;",
-    "load": "asm volatile(\"ld.global.cg.u32 %0, [%1];\" : \"=r\"(v) : \"l\"(x + base + i * 1048576));",
+    "load": 'asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(v) : "l"(x + base + i * 1048576));',
 }  # fmt: skip
 MARKS = 104
 

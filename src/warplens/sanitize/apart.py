@@ -199,12 +199,36 @@ def at_rows(head: int, env: int, slot: int, w: int, now: int, block: int, matrix
 
 
 @native
+def check_pattern(head: int, inst: int, warp: int, block: int, matrix: int) -> None:
+    """memcheck of a swizzled matrix: its pattern repeats after eight rows, and begins at a multiple
+    of as many bytes or where the descriptor's base offset says."""
+    mode = (matrix >> 62) & 3
+    if mode == 0:
+        return
+    start, turn = (matrix & 16383) << 4, (matrix >> 49) & 7
+    size = 2048 >> mode
+    if ((start >> 7) - turn) & ((size >> 7) - 1) == 0:
+        return
+    record = claim(head, st.C_MISALIGNED, inst, inst, at.SPACE_SHARED, 1)
+    if record != 0:
+        fill(record, st.R_SPACE, at.SPACE_SHARED)
+        fill(record, st.R_SECOND_THREAD, 32 * warp)
+        fill(record, st.R_SECOND_BLOCK, block)
+        fill(record, st.R_BASE, start & ~127)
+        fill(record, st.R_SIZE, size)
+
+
+@native
 def at_product(head: int, env: int, slot: int, w: int, inst: int, lanes: int, form: int,
                block: int) -> None:  # fmt: skip
     """A warp's part of a product: its 16 rows of A, all of B; it goes on until waited for."""
-    if peek64(head + 8 * st.TOOLS) & (st.TOOL_RACECHECK | st.TOOL_INITCHECK) == 0:
+    tools, warp = peek64(head + 8 * st.TOOLS), peek32(w + at.WARP_INDEX)
+    if tools & st.TOOL_MEMCHECK:
+        check_pattern(head, inst, warp, block, lane_word(w, 3, 0) << 32 | lane_word(w, 2, 0))
+        if form & 256 == 0:
+            check_pattern(head, inst, warp, block, lane_word(w, 1, 0) << 32 | lane_word(w, 0, 0))
+    if tools & (st.TOOL_RACECHECK | st.TOOL_INITCHECK) == 0:
         return
-    warp = peek32(w + at.WARP_INDEX)
     clock = tick(head, slot, warp)
     now = clock << st.STAMP_CLOCK | warp << st.STAMP_WARP | 15 << st.STAMP_BYTES | inst
     lane = 0

@@ -251,6 +251,22 @@ def _synchronisation() -> Iterator[Check]:
         "Initialise it in one thread (`mbarrier.init`, `init(&barrier, count)`), then "
         "`__syncthreads()`, before any thread arrives.",
     )
+    yield check(
+        "missing-wgmma-fence",
+        "A product of a warpgroup (wgmma) with no `wgmma.fence` before it, or with registers that "
+        "other instructions have written since. PTX leaves undefined what it then reads; the "
+        "assembler of CUDA 13 repairs it, at the price of products that wait for each other.",
+        "Execute `wgmma.fence` (`warpgroup_arrive()`) before the first product of each group and "
+        "after writing registers of D or A.",
+    )
+    yield check(
+        "missing-wgmma-wait",
+        "Registers of a product of a warpgroup (wgmma) are read before it has been waited for. "
+        "PTX leaves undefined what is there; the assembler of CUDA 13 repairs it, at the price of "
+        "products that wait for each other.",
+        "Close the group (`wgmma.commit_group`) and wait (`wgmma.wait_group`) before D is read, or "
+        "A's registers are written.",
+    )
 
 
 CHECKS: dict[str, Check] = {

@@ -51,6 +51,7 @@ from warplens.sanitize.variants import (
     observed,
     unoptimised,
 )
+from warplens.sanitize.warpgroups import warpgroup_findings
 
 MOST_SECONDS = 300.0  # of all passes together, where the user gives no limit
 _LEAST_SECONDS = 5.0  # of a pass that still has to say where the launch waits
@@ -114,6 +115,9 @@ class Sanitizer:
     def run(self, *, keep_results: bool = True) -> Report:
         """Runs every pass; memory ends up as after one ordinary launch, or as before."""
         execution = self._passes(keep_results)
+        if "synccheck" in self.options.tools:
+            for finding in warpgroup_findings(self.launch.sass, self.launch.code.ptx):
+                self._add(finding)
         if self._writes is not None:
             self._writes.keep_written()
         if "initcheck" not in self.options.tools:
@@ -182,7 +186,8 @@ class Sanitizer:
         code, sass = self.launch.code, self.launch.sass
         syncs, memcheck = bits & st.TOOL_SYNCCHECK, bits & st.TOOL_MEMCHECK
         if bits & ~(st.TOOL_SYNCCHECK | st.TOOL_MEMCHECK) or (
-            (memcheck and code.program.uses_heap) or (syncs and uses_mbarriers(sass))
+            (memcheck and (code.program.uses_heap or code.program.has_warpgroup_products))
+            or (syncs and uses_mbarriers(sass))
         ):
             return None
         sm_90 = sass.sm >= 90 and bool(self.launch.shared_bytes)

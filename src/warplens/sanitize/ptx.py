@@ -53,7 +53,7 @@ class SharedArray:
     size: int
 
 
-def _kernel_text(ptx: str, kernel: str) -> tuple[str, str]:
+def kernel_text(ptx: str, kernel: str) -> tuple[str, str]:
     """What a PTX file declares for all kernels, and the part of one kernel."""
     starts = [(m.start(), m.group(1)) for m in _ENTRY.finditer(ptx)]
     head = ptx[: starts[0][0]] if starts else ""
@@ -66,7 +66,7 @@ def _kernel_text(ptx: str, kernel: str) -> tuple[str, str]:
 
 def shared_arrays(ptx: str, kernel: SassKernel) -> tuple[SharedArray, ...]:
     """Shared arrays as the PTX declares them; none where their layout is not certain."""
-    head, body = _kernel_text(ptx, kernel.name)
+    head, body = kernel_text(ptx, kernel.name)
     reserved = kernel.shared_section - kernel.static_shared if kernel.sm >= 90 else 0
     place = 0
     arrays: list[SharedArray] = []
@@ -96,7 +96,7 @@ def variable_name(mangled: str) -> str:
 
 def local_array_bytes(ptx: str, kernel: str) -> int:
     """Bytes of a kernel's local arrays before the assembler put some of them into registers."""
-    return sum(int(size) for size in _LOCAL.findall(_kernel_text(ptx, kernel)[1]))
+    return sum(int(size) for size in _LOCAL.findall(kernel_text(ptx, kernel)[1]))
 
 
 Line = tuple[str, int]
@@ -193,7 +193,7 @@ def ordering_lines(ptx: str, kernel: str) -> OrderingLines:
     relaxed: set[Line] = set()
     narrow: set[Line] = set()
     line = ("", 0)
-    for row in _kernel_text(ptx, kernel)[1].splitlines():
+    for row in kernel_text(ptx, kernel)[1].splitlines():
         location = _LOC.match(row)
         if location:
             line = (files.get(location.group(1), ""), int(location.group(2)))

@@ -7,6 +7,16 @@
 __device__ __forceinline__ unsigned long long matrix(const void* s, int leading, int stride) {
   return (SH(s) & 0x3ffff) >> 4 | (unsigned long long)(leading >> 4) << 16 | (unsigned long long)(stride >> 4) << 32;
 }
+#define ARRIVE() asm volatile("wgmma.fence.sync.aligned;" ::: "memory")
+#define COMMIT() asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory")
+__device__ __forceinline__ void multiply(float (&d)[4], unsigned long long da, unsigned long long db) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, %4, %5, 1, 1, 1, 0, 0;"
+    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "l"(da), "l"(db) : "memory");
+}
+__device__ __forceinline__ void fragments(float (&d)[4], unsigned (&f)[4], unsigned long long db) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, {%4, %5, %6, %7}, %8, 1, 1, 1, 0;"
+    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(f[0]), "r"(f[1]), "r"(f[2]), "r"(f[3]), "l"(db) : "memory");
+}
 __device__ __forceinline__ void product(float (&d)[4], unsigned long long da, unsigned long long db) {
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
   asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, %4, %5, 1, 1, 1, 0, 0;"
@@ -99,6 +109,137 @@ KERNEL(operand_beyond_shared) {
   PROXY();
   __syncthreads();
   product(d, matrix(s, 1024, BUG(4096) FIX(128)), matrix(t, 128, 128));
+  GWAIT(0);
+  OUT()
+}
+// @ product_without_fence: missing-wgmma-fence <<<1, 128>>>
+KERNEL(product_without_fence) {
+  __shared__ alignas(128) int s[512], t[64];
+  float d[4];
+  for (int k = 0; k < 4; ++k) s[T + 128 * k] = a[T], d[k] = c[T + 128 * k];
+  if (T < 64) t[T] = b[T];
+  PROXY();
+  __syncthreads();
+  FIX(ARRIVE();)
+  multiply(d, matrix(s, 1024, 128), matrix(t, 128, 128));
+  COMMIT();
+  GWAIT(0);
+  OUT()
+}
+// @ sums_changed_behind_the_fence: missing-wgmma-fence <<<1, 128>>>
+KERNEL(sums_changed_behind_the_fence) {
+  __shared__ alignas(128) int s[512], t[64];
+  float d[4] = {};
+  for (int k = 0; k < 4; ++k) s[T + 128 * k] = a[T];
+  if (T < 64) t[T] = b[T];
+  PROXY();
+  __syncthreads();
+  ARRIVE();
+  for (int i = 0; i < 3; ++i) {
+    multiply(d, matrix(s, 1024, 128), matrix(t, 128, 128));
+    COMMIT();
+    GWAIT(0);
+    for (int k = 0; k < 4; ++k) d[k] *= 0.5f;
+    FIX(ARRIVE();)
+  }
+  OUT()
+}
+// @ sums_read_before_the_wait: missing-wgmma-wait <<<1, 128>>>
+KERNEL(sums_read_before_the_wait) {
+  __shared__ alignas(128) int s[512], t[64];
+  float d[4] = {};
+  for (int k = 0; k < 4; ++k) s[T + 128 * k] = a[T];
+  if (T < 64) t[T] = b[T];
+  PROXY();
+  __syncthreads();
+  ARRIVE();
+  multiply(d, matrix(s, 1024, 128), matrix(t, 128, 128));
+  COMMIT();
+  FIX(GWAIT(0);)
+  OUT()
+  GWAIT(0);
+}
+// @ group_not_closed: missing-wgmma-wait <<<1, 128>>>
+KERNEL(group_not_closed) {
+  __shared__ alignas(128) int s[512], t[64];
+  float d[4] = {};
+  for (int k = 0; k < 4; ++k) s[T + 128 * k] = a[T];
+  if (T < 64) t[T] = b[T];
+  PROXY();
+  __syncthreads();
+  ARRIVE();
+  multiply(d, matrix(s, 1024, 128), matrix(t, 128, 128));
+  FIX(COMMIT();)
+  GWAIT(0);
+  OUT()
+}
+// @ last_group_read: missing-wgmma-wait <<<1, 128>>>
+KERNEL(last_group_read) {
+  __shared__ alignas(128) int s[512], t[64];
+  float d[4] = {}, e[4] = {};
+  for (int k = 0; k < 4; ++k) s[T + 128 * k] = a[T];
+  if (T < 64) t[T] = b[T];
+  PROXY();
+  __syncthreads();
+  product(e, matrix(s, 1024, 128), matrix(t, 128, 128));
+  product(d, matrix(s, 1024, 128), matrix(t, 128, 128));
+  GWAIT(1);
+  for (int k = 0; k < 4; ++k) c[T + 128 * k] = BUG(d) FIX(e)[k];
+  GWAIT(0);
+  for (int k = 0; k < 4; ++k) b[T + 128 * k] = d[k] + e[k];
+}
+// @ fragments_made_behind_the_fence: missing-wgmma-fence <<<1, 128>>>
+KERNEL(fragments_made_behind_the_fence) {
+  __shared__ alignas(128) int t[64];
+  float d[4] = {};
+  unsigned f[4];
+  if (T < 64) t[T] = b[T];
+  for (int k = 0; k < 4; ++k) f[k] = a[T + 128 * k];
+  PROXY();
+  __syncthreads();
+  for (int i = 0; i < 3; ++i) {
+    BUG(ARRIVE();)
+    for (int k = 0; k < 4; ++k) f[k] += c[T];
+    FIX(ARRIVE();)
+    fragments(d, f, matrix(t, 128, 128));
+    COMMIT();
+    GWAIT(0);
+  }
+  OUT()
+}
+// @ swizzled_rows_misplaced: misaligned-access <<<1, 128>>>
+KERNEL(swizzled_rows_misplaced) {
+  __shared__ alignas(1024) int s[2304], t[512];
+  float d[4] = {};
+  for (int k = 0; k < 18; ++k) s[T + 128 * k] = a[T];
+  for (int k = 0; k < 4; ++k) t[T + 128 * k] = b[T];
+  PROXY();
+  __syncthreads();
+  product(d, matrix(s BUG(+ 32) FIX(+ 256), 16, 1024) | 1ull << 62, matrix(t + 8, 16, 1024) | 1ull << 62);
+  GWAIT(0);
+  OUT()
+}
+// @ narrow_swizzle_misplaced: misaligned-access <<<1, 128>>>
+KERNEL(narrow_swizzle_misplaced) {
+  __shared__ alignas(1024) int s[1152], t[320];
+  float d[4] = {};
+  for (int k = 0; k < 9; ++k) s[T + 128 * k] = a[T];
+  for (int k = T; k < 320; k += 128) t[k] = b[T];
+  PROXY();
+  __syncthreads();
+  product(d, matrix(s, 16, 512) | 2ull << 62, matrix(t BUG(+ 32) FIX(+ 128), 16, 512) | 2ull << 62);
+  GWAIT(0);
+  OUT()
+}
+// @ base_offset_wrong: misaligned-access <<<1, 128>>>
+KERNEL(base_offset_wrong) {
+  __shared__ alignas(1024) int s[2304], t[512];
+  float d[4] = {};
+  for (int k = 0; k < 18; ++k) s[T + 128 * k] = a[T];
+  for (int k = 0; k < 4; ++k) t[T + 128 * k] = b[T];
+  PROXY();
+  __syncthreads();
+  product(d, matrix(s + 32, 16, 1024) | 1ull << 62 | BUG(2ull) FIX(1ull) << 49, matrix(t, 16, 1024) | 1ull << 62);
   GWAIT(0);
   OUT()
 }
