@@ -417,15 +417,23 @@ def _sorted(keys: npt.NDArray[np.uint64]) -> Ints:
 def _by_lot(users: Ints, share: Sharing) -> Floats:
     """Per fetch -1 if it falls to this SM, else 0: to one of the sampled SMs that use it, the more
     rarely the more of them do, but not to more than the SM's part of all."""
-    bits = np.unpackbits(users.view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
-    near = bits[:, : min(share.beside, _PLACES + 1)].sum(axis=1)
-    far = bits[:, : _PLACES + 1].sum(axis=1) - near + bits[:, 0]
+    near = _bits_set(users & ((1 << min(share.beside, _PLACES + 1)) - 1))
+    far = _bits_set(users & ((1 << (_PLACES + 1)) - 1)) - near + (users & 1)
     is_mine = users & (_MINE | _NO_READ | _BEFORE) == _MINE
     chance = 1.0 / np.maximum(1.0, np.maximum(near, np.where(far > 1, far * share.ratio, 1.0)))
     if is_mine.any():
         chance *= min(1.0, share.part / chance[is_mine].mean())
     lot = (_scrambled(np.arange(len(users), dtype=np.uint64)) >> np.uint64(11)) / 2.0**53
     return np.where(is_mine & (lot < chance), -1.0, 0.0)
+
+
+def _bits_set(numbers: Ints) -> Ints:
+    """How many bits of each number are set: of pairs, of fours, of bytes, of all."""
+    found = numbers - (numbers >> 1 & 0x5555555555555555)
+    found = (found & 0x3333333333333333) + (found >> 2 & 0x3333333333333333)
+    found = found + (found >> 4) & 0x0F0F0F0F0F0F0F0F
+    total: Ints = found * 0x0101010101010101 >> 56
+    return total
 
 
 def _scrambled(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
