@@ -58,7 +58,8 @@ extern "C" __global__ void fence_{name}_{before}(unsigned* x, unsigned* out) {{
 
 _BESIDE = {
     "reads": "v += __ldcg(x + at); at = (at + 65536 * 32) & (size - 1);",
-    "many_reads": "for (int k = 0; k < 8; k++) v += __ldcg(x + ((at + k * 65536 * 4) & (size - 1)));"
+    "many_reads": "for (int k = 0; k < 8; k++)"
+                  "   v += __ldcg(x + ((at + k * 65536 * 4) & (size - 1)));"
                   " at = (at + 65536 * 32) & (size - 1);",
     "writes": "x[at] = i; at = (at + 65536 * 32) & (size - 1);",
 }  # fmt: skip
@@ -124,7 +125,8 @@ def _marked(text: str, name: str, steps: dict[str, str]) -> str:
 def _kernels_marked() -> str:
     fence = '    asm volatile("fence.proxy.async;" ::: "memory");\n    __syncthreads();'
     bulk = _marked(_BULK, "bulk_scale", {
-        "    wait(&full[k % 4], k / 4 & 1);": "    NOTE();\n    wait(&full[k % 4], k / 4 & 1);\n    NOTE();",
+        "    wait(&full[k % 4], k / 4 & 1);":
+            "    NOTE();\n    wait(&full[k % 4], k / 4 & 1);\n    NOTE();",
         fence: "    NOTE();\n" + fence.replace("\n", "\n    NOTE();\n") + "\n    NOTE();",
     })  # fmt: skip
     start = _CLUSTER.index('extern "C"')
@@ -135,11 +137,12 @@ def _kernels_marked() -> str:
         "top, false);": "top, false);\n  NOTE();", "sum, true);": "sum, true);\n  NOTE();",
     })  # fmt: skip
     waited = '    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");'
+    last = '  asm volatile("cp.async.bulk.wait_group 0;"'
     copies = "".join(_marked(_boxes(rank, "store"), f"copy_rank{rank}", {
         waited: f"    NOTE();\n{waited}\n    NOTE();",
         "    wait(&full[s], turn / 2 & 1);": "    wait(&full[s], turn / 2 & 1);\n    NOTE();",
-        '  asm volatile("cp.async.bulk.wait_group 0;"': '  NOTE();\n  asm volatile("cp.async.bulk.wait_group 0;"',
-    }) for rank in (2, 3, 4))
+        last: f"  NOTE();\n{last}",
+    }) for rank in (2, 3, 4))  # fmt: skip
     return bulk + cluster + copies
 
 
@@ -190,7 +193,8 @@ def _fences(bench: Bench) -> list[Any]:
     x, out = driver.alloc(64 << 20), driver.alloc(16 << 20)
     driver.fill(x, 0, 64 << 20)
 
-    def launch(kernel: str, blocks: int, warps: int, given: tuple[Any, ...], rows: int) -> list[int]:
+    def launch(kernel: str, blocks: int, warps: int, given: tuple[Any, ...],
+               rows: int) -> list[int]:  # fmt: skip
         driver.launch(driver.function(module, kernel), (blocks,), (32 * warps,), (x, *given, out))
         driver.synchronize()
         words = driver.download(out, rows * ROUNDS, np.uint32).reshape(-1, ROUNDS)
@@ -223,7 +227,10 @@ def _marks(bench: Bench) -> list[Any]:
     x, y = driver.alloc(64 << 20), driver.alloc(64 << 20)
     driver.fill(x, 0, 64 << 20)
     marks = driver.alloc(4 * MARKS * 8 * 4200)
-    cases = [("bulk_scale", blocks, 1, (np.float32(2.0), np.int32(16))) for blocks in (1, 132, 396, 528)]
+    cases: list[tuple[str, int, int, tuple[Any, ...]]] = [
+        ("bulk_scale", blocks, 1, (np.float32(2.0), np.int32(16)))
+        for blocks in (1, 132, 396, 528)
+    ]
     cases += [("softmax_cluster", 8 * rows, 8, (np.int32(columns),))
               for rows, columns in ((1, 16384), (16, 16384), (64, 16384), (512, 16384))]  # fmt: skip
     for name, blocks, cluster, given in cases:
@@ -246,7 +253,8 @@ def _marks(bench: Bench) -> list[Any]:
 # rank, kind, bytes of an element, box, boxes in each dimension
 _BOXES = (
     (2, 0, 1, (128, 64), (32, 66)), (2, 0, 1, (128, 64), (8, 66)), (2, 0, 1, (32, 256), (32, 66)),
-    (2, 0, 1, (16, 256), (32, 66)), (3, 6, 2, (64, 8, 8), (8, 16, 33)), (3, 6, 2, (16, 16, 16), (8, 16, 33)),
+    (2, 0, 1, (16, 256), (32, 66)), (3, 6, 2, (64, 8, 8), (8, 16, 33)),
+    (3, 6, 2, (16, 16, 16), (8, 16, 33)),
     (4, 7, 4, (32, 4, 4, 4), (4, 8, 8, 9)), (4, 7, 4, (8, 8, 8, 4), (8, 8, 8, 9)),
 )  # fmt: skip
 
@@ -275,7 +283,8 @@ def _copies(bench: Bench) -> list[Any]:
             for is_warm in (0, 0, 1):
                 if not is_warm:
                     bench.clean(scratch)
-                driver.launch(function, (blocks,), (32,), (*maps, *map(np.int32, numbers), marks), shared)
+                arguments = (*maps, *map(np.int32, numbers), marks)
+                driver.launch(function, (blocks,), (32,), arguments, shared)
                 driver.synchronize()
                 rows = driver.download(marks, MARKS * blocks, np.uint32).reshape(blocks, MARKS)
                 kept = rows[:: max(1, blocks // 24)]
@@ -297,7 +306,8 @@ def _places(bench: Bench) -> list[Any]:
             count = _clusters(driver, function, shared, cluster)
             each = {200 << 10: 1, 100 << 10: 2, 50 << 10: 4, 24 << 10: 8}[shared]
             blocks = 132 * each * 2 // cluster * cluster
-            driver.launch_clusters(function, (blocks,), (256,), (np.int32(20000), out), shared, cluster)
+            arguments = np.int32(20000), out
+            driver.launch_clusters(function, (blocks,), (256,), arguments, shared, cluster)
             driver.synchronize()
             words = driver.download(out, 4 * blocks, np.uint32).reshape(-1, 4)
             found.append(("places", each, blocks, cluster, count, words.tolist()))
@@ -327,7 +337,9 @@ def _samples(bench: Bench) -> list[Any]:
         given = Filter(array=-1, width=1024, height=4096, format=0x20 if kind == "linear" else 1,
                        channels=1 if kind == "linear" else 4, texel_bytes=4, mode=1,
                        is_linear=kind == "linear", flags=0)  # fmt: skip
-        objects = [texture(driver, given, texels.value) for _ in range(2)] if not bench.session.dry_run else [0, 0]
+        objects = [np.uint64(0)] * 2
+        if not bench.session.dry_run:
+            objects = [texture(driver, given, texels.value) for _ in objects]
         for blocks, warps in ((1, 1), (1, 8), (132, 1), (132, 8), (528, 8)):
             for is_warm in (0, 1, 2):  # 2: with the other object, of the same texels
                 if not is_warm:
