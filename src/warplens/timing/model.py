@@ -63,8 +63,13 @@ class Model:
 
     @cached_property
     def active_sms(self) -> int:
-        """SMs that get at least one block."""
-        return min(self.question.gpu.sm_count, self.question.blocks)
+        """SMs that get at least one block. Clusters of more than two leave some out: a GPC's number
+        of them need not be a multiple. Of few clusters as many blocks are taken to be on each
+        SM as if all got some."""
+        q, sms = self.question, self.question.gpu.sm_count
+        if q.kernel.cluster_blocks > 2 and q.blocks > q.resident * sms:
+            sms = int(q.gpu.value("counts.sm_in_clusters", sms))
+        return min(sms, q.blocks)
 
     @property
     def resident(self) -> int:
