@@ -31,11 +31,13 @@ def perform(state: State, counts: Counts, spec: Record, trace: Trace, warp: Reco
         read = max(read, _enter(sm, kind, begin))
         if kind == LOADS:
             done = _load(sm, spec, trace, access.first_line, access.n_lines, begin)
+            sm.pending = max(sm.pending, done)
         else:
             is_sum = access.kind == lsu.ATOMIC
             done = _store(sm, spec, trace, access.first_line, access.n_lines, is_sum, begin)
             warp.stored = max(warp.stored, int(done + spec.copy_stored))
             warp.known = max(warp.known, int(done + spec.l2_hit))
+            sm.pending = max(sm.pending, done + spec.l2_hit)
     return float(read)
 
 

@@ -81,6 +81,38 @@ def free_at(sub: Record, spec: Record, inst: Record, now: int) -> int:
 
 
 @stage
+def _fence(sm: Record, spec: Record, inst: Record, warp: Record, now: int) -> int:
+    """When a fence of the GPU lets its warp go on: when the accesses before it are known to have
+    arrived. Where fences of an SM are recorded to wait for each other, those that come while one
+    is on its way go together behind it, and wait for what all of the SM's warps have asked for."""
+    least, more = spec.fence_least, spec.fence_more
+    if inst.depth == 2:
+        least, more = spec.fence_latency, spec.fence_more_of_all
+    if not spec.fence_together:
+        return int(max(now + least, warp.known + more))
+    if now < sm.fence_begun:  # the next ones have not left yet
+        return int(max(sm.fence_free, sm.fence_begun + least))
+    begin = max(float(now), sm.fence_free)
+    sm.fence_begun = begin
+    sm.fence_free = max(begin + least, sm.pending + more)
+    return int(sm.fence_free)
+
+
+@stage
+def _sample(sm: Record, spec: Record, inst: Record, warp: Record, now: int) -> int:
+    """When a warp has its samples. The SM's first ones bring the texture's description, for which
+    all wait, a warp's first ones texels that no cache holds yet."""
+    if sm.texture_known == 0.0:
+        sm.texture_known = now + spec.dram_latency + spec.texture_header
+    sm.texture_free = max(sm.texture_free, float(now)) + TEXTURE_CYCLES
+    until = int(max(sm.texture_free, sm.texture_known)) + inst.latency
+    if not warp.sampled:
+        until += int(spec.dram_latency + spec.texture_miss) - inst.latency
+        warp.sampled = 1
+    return until
+
+
+@stage
 def start(state: State, counts: Counts, spec: Record, inst: Record, trace: Trace, warp: Record,
           index: int, now: int) -> None:  # fmt: skip
     """Starts the instruction of a warp."""
@@ -104,14 +136,9 @@ def start(state: State, counts: Counts, spec: Record, inst: Record, trace: Trace
         begin = max(begin, lsu.pass_by(state.sm[0], sub, spec, now))
     state.sm[0].pipe_busy[inst.pipe] += inst.interval
     if kind == TEXTURE:
-        sm = state.sm[0]
-        sm.texture_free = max(sm.texture_free, float(now)) + TEXTURE_CYCLES
-        until = int(sm.texture_free) + inst.latency
-        if not warp.sampled:  # texels that no cache holds yet
-            until += int(spec.dram_latency - spec.l1_hit)
-            warp.sampled = 1
+        until = _sample(state.sm[0], spec, inst, warp, now)
         scoreboard.hold(warp, inst.write, until, LONG_SCOREBOARD)
-        scoreboard.hold(warp, inst.read, int(sm.texture_free), LONG_SCOREBOARD)
+        scoreboard.hold(warp, inst.read, int(state.sm[0].texture_free), LONG_SCOREBOARD)
     elif kind == COPIES:
         until = int(copies.perform(state, counts, spec, trace, warp, now))
         if inst.depth == lsu.COPIED:  # a group of stores
@@ -121,7 +148,7 @@ def start(state: State, counts: Counts, spec: Record, inst: Record, trace: Trace
     elif kind == FENCE:
         until = now + inst.latency
         if inst.depth:  # holds the warp itself, without a scoreboard
-            until = warp.fenced = max(now, warp.known) + int(spec.fence_latency)
+            until = warp.fenced = _fence(state.sm[0], spec, inst, warp, now)
         scoreboard.hold(warp, inst.write, until, MEMBAR)
         scoreboard.hold(warp, inst.read, until, MEMBAR)
     elif kind in (VARIABLE, CONSTANT) or inst.write != scoreboard.NO_BARRIER:

@@ -158,13 +158,16 @@ def perform(state: State, counts: Counts, spec: Record, inst: Record, trace: Tra
             sources = spec.sources_store + int(spec.wide_extra * (words - 1))
         read, left = begin + sources, start + sources
         if kind == WRITE and space == GLOBAL:
-            held = spec.in_flight
+            held, arrived = spec.in_flight, done + spec.l2_hit
             if max(sm.partial_free, sm.fill_free) >= done:
                 held = spec.partial_held
+                arrived += spec.partial_known
             left = max(sm.tag_free, done - held)
-            warp.known = max(warp.known, int(done + spec.l2_hit))
+            warp.known = max(warp.known, int(arrived))
         if kind == ATOMIC and space == GLOBAL:
             warp.known = max(warp.known, int(done + spec.l2_hit - spec.atomic_latency))
+        if space == GLOBAL:
+            sm.pending = max(sm.pending, done if kind == READ else float(warp.known))
     if inst.depth == CHECK:
         done += spec.phase_check
     return done, read, left

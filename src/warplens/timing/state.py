@@ -94,6 +94,13 @@ SPEC = np.dtype([
     ("shared_latency", "f8"), ("shared_atomic", "f8"), ("shuffle_latency", "f8"),
     ("shared_interval", "f8"),  # cycles of a pass through the banks
     ("barrier_latency", "i8"), ("barrier_arrival", "f8"), ("fence_latency", "f8"),
+    # fences: cycles at least, from when accesses have arrived, the same of those that order
+    # everything; 1: those of an SM wait for each other
+    ("fence_least", "f8"), ("fence_more", "f8"), ("fence_more_of_all", "f8"),
+    ("fence_together", "i8"),
+    # of a texture's description and of texels from DRAM, beyond its latency
+    ("texture_header", "f8"), ("texture_miss", "f8"),
+    ("partial_known", "f8"),  # until a store of sectors in part is known to have arrived, longer
     ("branch_latency", "i8"), ("sources_load", "i8"), ("sources_store", "i8"),
     ("distant_latency", "f8"),  # of a load from another block's shared memory
     ("cluster_latency", "f8"),  # of the cluster's barrier, from its last warp's arrival
@@ -205,6 +212,9 @@ SM = np.dtype([
     # when the unit of copies can begin another load, another store, and when it began the last ones
     ("copy_free", "f8", (2,)), ("copy_began", "f8", (2 * COPIES_HELD,)), ("next_copy", "i8", (2,)),
     ("pushed_back", "f8"),  # until when the way to L2 holds up the units in front of it
+    # when the last fences left and are back, and all its accesses so far have arrived
+    ("fence_begun", "f8"), ("fence_free", "f8"), ("pending", "f8"),
+    ("texture_known", "f8"),  # when it has the texture's description; 0: not asked for yet
     ("texture_free", "f8"),  # when its texture units can take another warp's samples
     ("phase_waits", "f8"),  # warps' cycles of waiting at mbarriers
     ("queued", "f8"),  # warps' cycles of waiting for accesses while these waited for units
