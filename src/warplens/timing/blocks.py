@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from warplens.timing import fetch, scoreboard, stall
 from warplens.timing.state import (
     AT_BARRIER,
@@ -167,15 +169,18 @@ def arrive(state: State, counts: Counts, spec: Record, index: int, depth: int, n
 @stage
 def open_barrier(state: State, counts: Counts, spec: Record, number: int, name: int,
                  now: int) -> None:  # fmt: skip
-    """Lets all warps of a block that wait at a barrier go on."""
-    state.slots[number].arrived[name] = 0
+    """Lets all warps of a block that wait at a barrier go on. Where the blocks of a cluster meet,
+    they wait for the last one: they have come apart since they met before."""
+    slot, latency = state.slots[number], int(spec.barrier_latency)
+    slot.arrived[name] = 0
+    if name == OF_CLUSTER:
+        since = max(0, now - max(slot.met, slot.began))
+        latency = int(spec.cluster_latency + spec.fellows_apart * math.sqrt(since))
+        slot.met = now + latency
     for index in range(state.warps.size):
         warp = state.warps[index]
         if warp.status == AT_BARRIER and warp.block == number:
             warp.status = RUNNING
-            latency = spec.barrier_latency
-            if name == OF_CLUSTER:
-                latency = int(spec.cluster_latency)
             opened = max(warp.issued_at + 1, now + latency)
             until = max(warp.ready, opened)
             begin = warp.issued_at + 1

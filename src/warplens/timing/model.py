@@ -159,6 +159,7 @@ class Model:
             ideal=q.ideal,
             local_missing=self._local_missing(room),
             is_uneven=self._is_uneven(),
+            fellows=q.kernel.cluster_blocks,
             together=float(min(q.blocks, max(1, q.resident) * self.active_sms)),
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +28,7 @@ class Machine:
         together: blocks that the chip holds at once; 0: as many as fit.
         local_missing: the share of what threads keep in local memory that L2 has given up.
         is_uneven: blocks differ; they are placed one by one, each in its own turn.
+        fellows: blocks of a cluster.
         is_paced: the SM gets blocks no faster than the chip hands them out, from the first on.
     """
 
@@ -46,6 +48,7 @@ class Machine:
     together: float = 0.0
     local_missing: float = 0.0
     is_uneven: bool = False
+    fellows: int = 1
     is_paced: bool = False
 
     @property
@@ -180,6 +183,7 @@ class Machine:
             "port_write_rate": port_write,
             "apart": value("l2.apart_cycles"),
             "apart_root": value("l2.apart_root", 0.0),
+            "fellows_apart": value("l2.apart_root", 0.0) / _MEAN_OF_NORMAL * _largest(self.fellows),
             "l2_request": value("l2.request_cycles"),
             "l2_fill": fill,
             "l2_stored": value("l2.store_cost", 1.0),
@@ -221,6 +225,22 @@ _COPIES = (
     "copy_stored", "copy_request", "copy_store", "phase_arrival", "phase_wake", "phase_check",
     "cluster_latency", "distant_latency",
 )  # fmt: skip
+
+
+_MEAN_OF_NORMAL = math.sqrt(2.0 / math.pi)  # distance from the middle, in standard deviations
+_STEPS, _FURTHEST = 400, 6.0  # of the sum, and standard deviations
+
+
+def _largest(count: int) -> float:
+    """The mean of the largest of so many normal numbers, in standard deviations."""
+    width = 2 * _FURTHEST / _STEPS
+    places = [(i + 0.5) * width - _FURTHEST for i in range(_STEPS)]
+    below = [0.5 * (1.0 + math.erf(x / math.sqrt(2.0))) for x in places]
+    density = [math.exp(-x * x / 2.0) / math.sqrt(2.0 * math.pi) for x in places]
+    return sum(
+        x * count * b ** (count - 1) * d * width
+        for x, b, d in zip(places, below, density, strict=True)
+    )
 
 
 def _entries(gpu: GpuSpec, key: str) -> int:

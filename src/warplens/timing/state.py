@@ -104,6 +104,8 @@ SPEC = np.dtype([
     ("branch_latency", "i8"), ("sources_load", "i8"), ("sources_store", "i8"),
     ("distant_latency", "f8"),  # of a load from another block's shared memory
     ("cluster_latency", "f8"),  # of the cluster's barrier, from its last warp's arrival
+    # cycles from when its mean block comes there to when the last one does, with the root of the time
+    ("fellows_apart", "f8"),
     # bulk and tensor copies: from issue to the first request, a request's turn, of loads at least
     # so much a sector, from the issue until another may follow, from the last bytes to the
     # mbarrier, to a store's group
@@ -183,6 +185,7 @@ SUB = np.dtype([
 SLOT = np.dtype([
     ("free", "i8"), ("live", "i8"), ("arrived", "i8", (N_BARRIERS,)),
     ("began", "i8"), ("trace", "i8"),  # of its block: when, and which
+    ("met", "i8"),  # when its cluster's blocks met last
     ("ended", "i8"),  # 1: from the end of its block until that is told
     ("gone", "i8", (MAX_SUB_PARTITIONS,)),  # warps that had ended then, by sub-partition
 ])  # fmt: skip
