@@ -125,13 +125,14 @@ extern "C" __global__ void loads(const int* in, int* out) {
 
 
 def test_a_fence_for_the_gpu_holds_its_warp() -> None:
-    """The compiler gives it no scoreboard: the warp itself waits, first for its store to arrive."""
+    """The compiler gives it no scoreboard: the warp itself waits, first for its store to arrive. An
+    H200 takes 387 cycles behind a store of whole sectors (fences_sm90.json)."""
     kernel = wl.Device("H200").compile(FENCED)["k"]
     metric = "sm__cycles_active.avg"
     near, far = (
         float(kernel.predict[132, 32](np.zeros(64, np.int32), wide)[metric]) for wide in (0, 1)
     )
-    assert 450 < far - near < 650
+    assert 350 < far - near < 430
 
 
 def test_copies_to_shared_memory_wait_for_their_data() -> None:

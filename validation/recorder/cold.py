@@ -113,8 +113,10 @@ def record(bench: Bench) -> list[Any]:
         function = driver.function(bench.module("copied" if kernel == "copied" else "cold"), kernel)
         given = _arguments(bench, kernel, data, out)
         for blocks, threads in ((1, 32), (132, 32), (132, 256), (528, 256)):
-            def launch(f: Any = function, b: int = blocks, t: int = threads, g: Any = given) -> None:
-                driver.launch(f, (b,), (t,), g, 8192)
+            shape = (blocks,), (threads,)
+
+            def launch(f: Any = function, s: Any = shape, g: Any = given) -> None:
+                driver.launch(f, *s, g, 8192)
 
             for is_warm in (0, 1):
                 prepare = launch if is_warm else lambda: bench.clean(scratch)

@@ -31,6 +31,7 @@ from warplens.timing.state import (
 )
 
 TEXTURE_CYCLES = 8.0  # of a warp's samples: an SM has four units
+FENCES_JOIN = 32  # cycles: on an H200 those of eight warps go together, not those of sixteen
 _XU, _ADU = PIPES.index("xu"), PIPES.index("adu")
 
 
@@ -90,9 +91,12 @@ def _fence(sm: Record, spec: Record, inst: Record, warp: Record, now: int) -> in
         least, more = spec.fence_latency, spec.fence_more_of_all
     if not spec.fence_together:
         return int(max(now + least, warp.known + more))
-    if now < sm.fence_begun:  # the next ones have not left yet
-        return int(max(sm.fence_free, sm.fence_begun + least))
+    if now < sm.fence_begun + FENCES_JOIN:  # the next ones have not left yet
+        sm.fence_free = max(sm.fence_free, sm.fence_begun + least, sm.pending + more)
+        return int(sm.fence_free)
     begin = max(float(now), sm.fence_free)
+    if begin > now:  # behind others
+        least = max(least, spec.fence_turn)
     sm.fence_begun = begin
     sm.fence_free = max(begin + least, sm.pending + more)
     return int(sm.fence_free)

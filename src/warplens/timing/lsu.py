@@ -159,13 +159,15 @@ def perform(state: State, counts: Counts, spec: Record, inst: Record, trace: Tra
         read, left = begin + sources, start + sources
         if kind == WRITE and space == GLOBAL:
             held, arrived = spec.in_flight, done + spec.l2_hit
+            if access.lanes * access.size % 32:  # L2 completes the sector
+                arrived += spec.partial_known
             if max(sm.partial_free, sm.fill_free) >= done:
                 held = spec.partial_held
-                arrived += spec.partial_known
             left = max(sm.tag_free, done - held)
             warp.known = max(warp.known, int(arrived))
         if kind == ATOMIC and space == GLOBAL:
-            warp.known = max(warp.known, int(done + spec.l2_hit - spec.atomic_latency))
+            arrived = done + spec.l2_hit - spec.atomic_latency + spec.partial_known
+            warp.known = max(warp.known, int(arrived))
         if space == GLOBAL:
             sm.pending = max(sm.pending, done if kind == READ else float(warp.known))
     if inst.depth == CHECK:

@@ -115,6 +115,7 @@ class Machine:
             "fence_more": value("latency.fence_more", latency["fence"]),
             "fence_more_of_all": value("latency.fence_more_of_all", latency["fence"]),
             "fence_together": int(value("latency.fence_together", 0)),
+            "fence_turn": value("latency.fence_turn", 0.0),
             "texture_header": value("latency.texture_header", 0.0),
             "texture_miss": value("latency.texture_miss", latency["texture"] - latency["l1_hit"]),
             "partial_known": value("latency.partial_known", 0.0),

@@ -97,14 +97,14 @@ SPEC = np.dtype([
     # fences: cycles at least, from when accesses have arrived, the same of those that order
     # everything; 1: those of an SM wait for each other
     ("fence_least", "f8"), ("fence_more", "f8"), ("fence_more_of_all", "f8"),
-    ("fence_together", "i8"),
+    ("fence_together", "i8"), ("fence_turn", "f8"),  # and take so long then
     # of a texture's description and of texels from DRAM, beyond its latency
     ("texture_header", "f8"), ("texture_miss", "f8"),
     ("partial_known", "f8"),  # until a store of sectors in part is known to have arrived, longer
     ("branch_latency", "i8"), ("sources_load", "i8"), ("sources_store", "i8"),
     ("distant_latency", "f8"),  # of a load from another block's shared memory
     ("cluster_latency", "f8"),  # of the cluster's barrier, from its last warp's arrival
-    # cycles from when its mean block comes there to when the last one does, with the root of the time
+    # from when its mean block comes there to when the last one does, with the root of the time
     ("fellows_apart", "f8"),
     # bulk and tensor copies: from issue to the first request, a request's turn, of loads at least
     # so much a sector, from the issue until another may follow, from the last bytes to the
