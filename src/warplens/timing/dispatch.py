@@ -113,7 +113,7 @@ def _sample(sm: Record, spec: Record, inst: Record, warp: Record, now: int) -> i
     if not warp.sampled:
         until += int(spec.dram_latency + spec.texture_miss) - inst.latency
         warp.sampled = 1
-    return until
+    return int(until)
 
 
 @stage
