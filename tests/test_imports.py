@@ -17,7 +17,7 @@ ROOT = Path(warplens.__file__).parent
 # From the ground up: a package reads those of the lines below it and those before it on its own.
 LAYERS = (
     ("errors", "naming", "version", "wording"),
-    ("toolchain", "sass", "gpus", "result", "compiled"),
+    ("toolchain", "sass", "gpus", "result", "compiled", "workers"),
     ("isa", "lift", "execute"),
     ("occupancy_calculator", "models"),
     ("metrics", "timing", "analysis", "sanitize", "stepping"),

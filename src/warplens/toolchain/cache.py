@@ -35,6 +35,15 @@ class CacheInfo:
     kinds: dict[str, int]
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry as it lies in a cache, for another machine's: `name` is the digest of its key."""
+
+    kind: str
+    name: str
+    data: bytes
+
+
 class Cache:
     """Bytes on disk by kind and key; every failure of the disk only means a miss. What cannot be
     written goes to a temporary directory from then on, which is said once.
@@ -51,10 +60,17 @@ class Cache:
         self.directory = directory
         self.limit_bytes = limit_bytes
         self._puts = 0
+        self._noted: list[Entry] | None = None
 
     def get(self, kind: str, key: str | bytes) -> bytes | None:
         """The stored bytes, or None."""
         path = self._path(kind, key)
+        data = self._read(path)
+        if path is not None and data is not None and self._noted is not None:
+            self._noted.append(Entry(kind, path.name, data))
+        return data
+
+    def _read(self, path: Path | None) -> bytes | None:
         if path is None:
             return None
         try:
@@ -75,12 +91,18 @@ class Cache:
         path = self._path(kind, key)
         if path is None:
             return
+        if self._noted is not None:
+            self._noted.append(Entry(kind, path.name, data))
+        self._write(path, data)
+
+    def _write(self, path: Path, data: bytes) -> None:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=path.parent, suffix=_TEMPORARY)
         except OSError as error:
             if self._goes_elsewhere(error):
-                self.put(kind, key, data)
+                assert self.directory is not None
+                self._write(self.directory / Path(*path.parts[-3:]), data)
             return
         try:
             with os.fdopen(handle, "wb") as stream:
@@ -94,6 +116,26 @@ class Cache:
         if self._puts % _PUTS_BETWEEN_PRUNES == 0:
             self.prune()
         self._puts += 1
+
+    @contextlib.contextmanager
+    def noting(self) -> Iterator[list[Entry]]:
+        """Collects what is put into the cache, or found there, meanwhile."""
+        before, self._noted = self._noted, []
+        try:
+            yield self._noted
+        finally:
+            self._noted = before
+
+    def entry(self, kind: str, name: str) -> Entry | None:
+        """The entry of that kind and name, or None."""
+        data = self._read(self._place(kind, name))
+        return None if data is None else Entry(kind, name, data)
+
+    def add(self, entry: Entry) -> None:
+        """Stores an entry of another machine's cache, if it is not there."""
+        path = self._place(entry.kind, entry.name)
+        if path is not None and self._read(path) is None:
+            self._write(path, entry.data)
 
     def _goes_elsewhere(self, error: OSError) -> bool:
         """Goes on in a temporary directory of this user where nothing can be kept, and says so."""
@@ -150,8 +192,10 @@ class Cache:
         if self.directory is None:
             return None
         data = key.encode("utf-8", "surrogateescape") if isinstance(key, str) else key
-        name = hashlib.sha256(_version().encode() + b"\0" + data).hexdigest()
-        return self.directory / kind / name[:2] / name
+        return self._place(kind, hashlib.sha256(_version().encode() + b"\0" + data).hexdigest())
+
+    def _place(self, kind: str, name: str) -> Path | None:
+        return None if self.directory is None else self.directory / kind / name[:2] / name
 
     def _files(self) -> Iterator[tuple[Path, os.stat_result]]:
         """Every file of the layout kind/two digits/name; others in the directory are not ours."""

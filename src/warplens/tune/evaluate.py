@@ -16,10 +16,10 @@ from warplens.session.kernel import Kernel
 from warplens.session.module import Module
 from warplens.session.options import LaunchOptions
 from warplens.toolchain.together import disassemble_together
-from warplens.tune.arguments import resolved
 from warplens.tune.mix import alone, least, mix, work
 from warplens.tune.problem import Job
 from warplens.tune.why import explained
+from warplens.workers import resolved
 
 TIME = "gpu__time_duration.sum"
 FACTS = ("registers", "local_bytes", "shared_bytes", "code_bytes", "instructions", "memory",
@@ -71,6 +71,8 @@ def answer(task: Task) -> Answer:
     except (WarplensError, MemoryError, AssertionError) as error:
         first = str(error).splitlines()[0] if str(error) else ""
         found = {"problem": f"{type(error).__name__}: {first}"}
+    except Exception as error:  # a mistake of ours at one configuration is no reason to end
+        found = {"problem": f"internal error, {type(error).__name__}: {error}"}
     return Answer(**found, seconds=round(time.perf_counter() - begin, 4))
 
 

@@ -12,17 +12,16 @@ from typing import Any
 import numpy as np
 
 from warplens.errors import InputError, WarplensError
-from warplens.tune import settings
-from warplens.tune.arguments import Store
+from warplens.tune import evaluate, settings
 from warplens.tune.evaluate import TIME, Answer, Task
 from warplens.tune.problem import Job, Problem, Shape
-from warplens.tune.record import Record, purpose_of
+from warplens.tune.record import Record, key_of, purpose_of
 from warplens.tune.result import Learned, Tuned
 from warplens.tune.rows import Row, in_order
 from warplens.tune.search import strategy_of
 from warplens.tune.space import Configuration, Restriction, Space, name_of
 from warplens.tune.surrogate import Estimates, Floats, estimates, features_of, learned_from
-from warplens.tune.workers import Workers, workers_of
+from warplens.workers import Lost, Runner, Store, runner_of
 
 _LAUNCHABLE = ("compiled", "predicted", "confirmed")
 _LISTED = 16  # configurations that one call disassembles at most
@@ -132,7 +131,7 @@ class Search:
     def run(self) -> Tuned:
         """Facts, predictions, full runs; what an interrupt or the budget leaves is kept."""
         told: dict[str, Estimates] = {}
-        workers = workers_of(self._scheduler, self._processes)
+        workers = runner_of(self._scheduler, self._processes)
         try:
             self._facts(workers)
             self._predictions(workers)
@@ -158,7 +157,7 @@ class Search:
         return False
 
     def _answers(
-        self, workers: Workers, stage: str, wanted: Sequence[tuple[str, int]]
+        self, workers: Runner, stage: str, wanted: Sequence[tuple[str, int]]
     ) -> Iterator[tuple[tuple[str, int], Answer]]:
         """Answers for (GPU, configuration) as they come, from the record where it has them, until
         the budget is spent."""
@@ -169,31 +168,48 @@ class Search:
                 yield (gpu, index), known
             else:
                 places.append((gpu, index))
-        if stage == "predict" and workers.has_one_cache:
-            self._list(workers, places)
-            if self._is_spent():
-                return
-        tasks = [self._task(stage, gpu, index) for gpu, index in places]
-        for number, answer in workers.answers(tasks):
+        for number, found in self._done(workers, stage, places):
             gpu, index = places[number]
-            self._record.keep(stage, gpu, self.jobs[index], answer)
-            yield (gpu, index), answer
+            self._record.keep(stage, gpu, self.jobs[index], found)
+            yield (gpu, index), found
             if self._is_spent():
                 return
 
-    def _list(self, workers: Workers, places: Sequence[tuple[str, int]]) -> None:
-        """Disassembles what is predicted next, many configurations in one call."""
+    def _done(
+        self, workers: Runner, stage: str, places: Sequence[tuple[str, int]]
+    ) -> Iterator[tuple[int, Answer]]:
+        """Answers by the number of the place. What is predicted is disassembled before, many
+        configurations in one call, while others are predicted already."""
+        tasks: list[Task] = []
+        numbers: list[int | None] = []  # of the places; None: only lists
+        size = max(2, min(_LISTED, -(-len(places) // workers.size)))
+        ahead = size * workers.size  # all workers list once before the first ones predict
+        for begin in range(0, len(places) + ahead, ahead):
+            if stage == "predict" and workers.has_one_cache:
+                lists = self._lists(places[begin : begin + ahead], size)
+                tasks += lists
+                numbers += [None] * len(lists)
+            for number in range(max(0, begin - ahead), min(begin, len(places))):
+                tasks.append(self._task(stage, *places[number]))
+                numbers.append(number)
+        for done, found in workers.results(evaluate.answer, tasks, _group):
+            place = numbers[done]
+            if place is not None:
+                yield place, Answer(problem=found.problem) if isinstance(found, Lost) else found
+            elif self._is_spent():
+                return
+
+    def _lists(self, places: Sequence[tuple[str, int]], size: int) -> list[Task]:
+        """Tasks that disassemble the configurations of the places."""
+        tasks = []
         for gpu in self.gpus:
             jobs = [self.jobs[index] for name, index in places if name == gpu]
-            size = max(2, min(_LISTED, -(-len(jobs) // workers.size)))
-            tasks = [
+            tasks += [
                 Task(stage="list", job=jobs[i], others=tuple(jobs[i + 1 : i + size]), gpu=gpu,
                      clock=self.clock, metrics=(), arguments=())
                 for i in range(0, len(jobs) - 1, size)
             ]  # fmt: skip
-            for _ in workers.answers(tasks):
-                if self._is_spent():
-                    return
+        return tasks
 
     def _task(self, stage: str, gpu: str, index: int) -> Task:
         needs = stage != "facts"
@@ -202,7 +218,7 @@ class Search:
         return Task(stage=stage, job=self.jobs[index], gpu=gpu, clock=self.clock, metrics=metrics,
                     arguments=self._store.stored(arguments), timeout=self.timeout)  # fmt: skip
 
-    def _facts(self, workers: Workers) -> None:
+    def _facts(self, workers: Runner) -> None:
         """Compiles everything; what cannot be launched, or spills beside others, is pruned."""
         places = [] if self._is_spent() else list(self.rows)
         for done, (place, answer) in enumerate(self._answers(workers, "facts", places), 1):
@@ -224,7 +240,7 @@ class Search:
                 row.status = "pruned"
                 row.problem = f"spills {spilled:.0f} bytes a thread more than others"
 
-    def _predictions(self, workers: Workers) -> None:
+    def _predictions(self, workers: Runner) -> None:
         open_ = self._open()
         known = {name_of(self.configurations[index]): index for index in open_}
         strategy = strategy_of(
@@ -302,7 +318,7 @@ class Search:
             return None
         return float(np.exp(np.mean(np.log([max(v or 0.0, 1e-12) for v in values]))))
 
-    def _confirmations(self, workers: Workers) -> None:
+    def _confirmations(self, workers: Runner) -> None:
         """Runs the best in full, with the reference; a wrong one makes place for the next."""
         for gpu in self.gpus:
             places = {id(row): place for place, row in self.rows.items() if place[0] == gpu}
@@ -347,6 +363,11 @@ class Search:
             if not close:
                 return f"wrong result in argument {index}"
         return ""
+
+
+def _group(task: Task) -> str:
+    """Tasks of one job need one cubin."""
+    return key_of(task.job)
 
 
 __all__ = ["Job", "Search", "seconds_of", "tune"]

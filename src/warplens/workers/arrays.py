@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 _SMALL = 1 << 16  # bytes that travel with the task
+_given: dict[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class Store:
     """A folder of arrays, which goes away with it."""
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="warplens-tune-")
+        self._folder = tempfile.TemporaryDirectory(prefix="warplens-")
         self._known: dict[int, tuple[Any, Stored]] = {}  # the array is held: its id stays its own
 
     def stored(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
@@ -52,6 +53,14 @@ def resolved(arguments: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(_mapped(v.path) if isinstance(v, Stored) else v for v in arguments)
 
 
+def give(arrays: Mapping[str, Any]) -> None:
+    """Arrays by the paths that tasks know them by, for a worker that does not see the files."""
+    for path, array in arrays.items():
+        if path not in _given:
+            _given[path] = np.array(array)
+
+
 @lru_cache(maxsize=64)
 def _mapped(path: str) -> Any:
-    return np.asarray(np.load(path, mmap_mode="c"))
+    given = _given.get(path)
+    return np.asarray(np.load(path, mmap_mode="c")) if given is None else given

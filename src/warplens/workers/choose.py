@@ -1,0 +1,32 @@
+"""The runner that somebody asks for."""
+
+from __future__ import annotations
+
+import os
+
+from warplens.errors import InputError
+from warplens.workers.runner import Here, Runner
+
+
+def runner_of(scheduler: str | None, size: int | None) -> Runner:
+    """A Dask scheduler's workers, or as many processes as asked for, else one for each core.
+
+    Args:
+        scheduler: an address, or "local" for a cluster of its own on this machine.
+
+    Raises:
+        InputError: Dask is not installed, or there is no scheduler at the address.
+    """
+    if size is not None and size < 1:
+        raise InputError(f"{size} processes cannot do anything", hint="Give at least one.")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    wanted = size or cores or 1
+    if scheduler is not None:
+        from warplens.workers.cluster import Cluster
+
+        return Cluster(scheduler, wanted)
+    if wanted == 1:
+        return Here()
+    from warplens.workers.processes import Processes
+
+    return Processes(wanted)
