@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import faulthandler
 import json
-import os
-import resource
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
-from multiprocessing import Pipe, get_context
-from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from tests.fuzz.campaign import Failure, Tally, run, shrink
+from tests.fuzz.campaign import Batch, Tally, run_batch_of, shrink
 from tests.fuzz.families import FAMILIES
-from tests.fuzz.generate import generate
 from tests.kernels.model import ARCHITECTURES
+from warplens.workers import Lost, Runner, in_order, runner_of
+from warplens.workers.processes import Processes
 
 KINDS = ("mismatch", "refused", "error", "crash")
 
@@ -32,6 +27,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--archs", default=",".join(ARCHITECTURES), help="comma-separated")
     parser.add_argument("--batch", type=int, default=100, help="programs per source file")
     parser.add_argument("--workers", type=int, default=1, help="processes")
+    parser.add_argument("--scheduler", help="address of a Dask scheduler, or local")
     parser.add_argument("--seconds", type=float, help="start no batch after this time")
     parser.add_argument("--json", type=Path, help="file for the results, rewritten as they come")
     parser.add_argument("--stop-after", type=int, default=1000, help="failures to stop at")
@@ -39,14 +35,7 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _work(sender: Connection, seeds: range, architectures: list[str], family: str) -> None:
-    # Entries of the cache are never asked for twice: only compiled functions are worth a disk.
-    os.environ["WARPLENS_CACHE_DIR"] = "off"
-    faulthandler.enable()
-    sender.send(run(seeds, architectures, family))
-
-
-class _Campaign:
+class Campaign:
     """Hands batches to processes and adds up what they found."""
 
     def __init__(self, options: argparse.Namespace) -> None:
@@ -60,63 +49,60 @@ class _Campaign:
         """Since the start."""
         return time.monotonic() - self.begin
 
-    def batches(self) -> Iterator[range]:
-        """Seeds of one batch after another, while there is time."""
+    def is_over(self) -> bool:
+        """Whether no further batch is asked for."""
         options = self.options
-        end = options.seed + options.programs
-        for first in range(options.seed, end, options.batch):
-            late = options.seconds is not None and self.seconds() > options.seconds
-            if late or len(self.total.failures) >= options.stop_after:
-                return
-            yield range(first, min(first + options.batch, end))
+        late = options.seconds is not None and self.seconds() > options.seconds
+        return late or len(self.total.failures) >= options.stop_after
+
+    def batches(self) -> list[Batch]:
+        """All programs, in parts."""
+        options = self.options
+        seeds = range(options.seed, options.seed + options.programs)
+        parts = (seeds[first : first + options.batch]
+                 for first in range(0, len(seeds), options.batch))  # fmt: skip
+        return [Batch(part, tuple(self.architectures), options.family) for part in parts]
 
     def run(self) -> None:
-        """All batches, each in a process of its own, so that a crash is known by its seeds."""
-        # Forked once everything is compiled and loaded: the children share it.
-        run([self.options.seed], self.architectures[:1], self.options.family)
-        batches, halves = self.batches(), list[range]()
-        running: dict[Connection, range] = {}
-        while True:
-            while len(running) < self.options.workers:
-                seeds = halves.pop() if halves else next(batches, None)
-                if seeds is None:
-                    break
-                running[self.start(seeds)] = seeds
-            if not running:
-                return
-            for end in wait(list(running)):
-                assert isinstance(end, Connection)
-                seeds = running.pop(end)
-                with end:
-                    try:
-                        self.add(end.recv())
-                    except EOFError:
-                        halves += self.split(seeds)
+        """All batches; one at which workers died is halved until the program is known."""
+        runner = self.runner()
+        batches = self.batches()
+        try:
+            while batches and not self.is_over():
+                batches = self.round(runner, batches)
+        finally:
+            runner.close()
 
-    def start(self, seeds: range) -> Connection:
-        """A process for a batch; its tally, or the end of the file, comes from the connection."""
-        receiver, sender = Pipe(duplex=False)
-        options = self.options
-        arguments = (sender, seeds, self.architectures, options.family)
-        get_context("fork").Process(target=_work, args=arguments, daemon=True).start()
-        sender.close()
-        return receiver
+    def runner(self) -> Runner:
+        """Processes even for one worker, so that a crash is known by its seeds."""
+        if self.options.scheduler is not None or self.options.workers > 1:
+            return runner_of(self.options.scheduler, self.options.workers)
+        return Processes(1)
 
-    def split(self, seeds: range) -> list[range]:
-        """Halves of a batch whose process died, or of a single program its report."""
-        if len(seeds) > 1:
-            print(f"a process died on seeds {seeds.start} to {seeds.stop - 1}", flush=True)
-            return [seeds[: len(seeds) // 2], seeds[len(seeds) // 2 :]]
-        program = generate(seeds[0], self.options.family)
-        crash = Failure(program, ",".join(self.architectures), "crash", "the process died")
-        self.add(Tally(1, len(self.architectures), [crash]))
-        return []
+    def round(self, runner: Runner, batches: list[Batch]) -> list[Batch]:
+        """Takes the results in the order of the seeds; gives the halves of what crashed."""
+        halves: list[Batch] = []
+        done = in_order(runner.results(run_batch_of, batches))
+        for batch, found in zip(batches, done, strict=False):
+            if not isinstance(found, Lost):
+                self.add(found)
+            elif len(batch.seeds) == 1:
+                self.add(batch.crash())
+            else:
+                print(f"a process died on seeds {batch.seeds.start} to {batch.seeds.stop - 1}",
+                      flush=True)  # fmt: skip
+                halves += batch.halves()
+            if self.is_over():
+                break
+        done.close()
+        return halves
 
     def add(self, part: Tally) -> None:
         """Takes a batch's results and says how far the campaign is."""
         self.total.programs += part.programs
         self.total.runs += part.runs
         self.total.failures += part.failures
+        self.total.core_seconds += part.core_seconds
         self.kinds.update(failure.kind for failure in part.failures)
         for failure in part.failures:
             can_shrink = self.options.shrink and failure.kind != "crash"
@@ -135,7 +121,6 @@ class _Campaign:
 
     def result(self) -> dict[str, Any]:
         """The state for a JSON file."""
-        used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
         return {
             "family": self.options.family,
             "first_seed": self.options.seed,
@@ -148,14 +133,14 @@ class _Campaign:
             "crashes": self.kinds["crash"],
             "seconds": round(self.seconds(), 1),
             "workers": self.options.workers,
-            "core_seconds_of_ended_processes": round(sum(u.ru_utime + u.ru_stime for u in used), 1),
+            "core_seconds": round(self.total.core_seconds, 1),
             "failures": [failure.row() for failure in self.total.failures],
         }
 
 
 def main() -> int:
     """Runs the campaign; exit code 1 if a program failed."""
-    campaign = _Campaign(_arguments())
+    campaign = Campaign(_arguments())
     campaign.run()
     campaign.add(Tally())
     return int(bool(campaign.total.failures))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import faulthandler
+import os
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -54,6 +57,28 @@ class Tally:
     programs: int = 0
     runs: int = 0
     failures: list[Failure] = field(default_factory=list)
+    core_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Seeds of a family that one worker runs on some architectures."""
+
+    seeds: range
+    architectures: tuple[str, ...]
+    family: str
+
+    def halves(self) -> list[Batch]:
+        """Two smaller ones, or nothing if it is a single program."""
+        middle = len(self.seeds) // 2
+        parts = (self.seeds[:middle], self.seeds[middle:]) if middle else ()
+        return [Batch(part, self.architectures, self.family) for part in parts]
+
+    def crash(self) -> Tally:
+        """The report of a single program whose process died."""
+        program = generate(self.seeds[0], self.family)
+        told = Failure(program, ",".join(self.architectures), "crash", "the process died")
+        return Tally(1, len(self.architectures), [told])
 
 
 def _failed(program: Program, architecture: str, error: Exception) -> Failure:
@@ -105,6 +130,23 @@ def run(seeds: Iterable[int], architectures: Sequence[str], family: str = "numer
     known = Known()
     failures = [f for a in architectures for f in check(programs, a, expected, known)]
     return Tally(len(programs), len(programs) * len(architectures), failures)
+
+
+def run_batch_of(batch: Batch) -> Tally:
+    """`run` as a worker does it: entries of the cache are never asked for twice, only compiled
+    functions are worth a disk."""
+    faulthandler.enable()
+    before, begin = os.environ.get("WARPLENS_CACHE_DIR"), time.process_time()
+    os.environ["WARPLENS_CACHE_DIR"] = "off"
+    try:
+        found = run(batch.seeds, batch.architectures, batch.family)
+    finally:
+        if before is None:
+            del os.environ["WARPLENS_CACHE_DIR"]
+        else:
+            os.environ["WARPLENS_CACHE_DIR"] = before
+    found.core_seconds = time.process_time() - begin
+    return found
 
 
 def shrink(failure: Failure, attempts: int = 60) -> Failure:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from warplens.validation.measured import alike, kendall, spearman
-from warplens.validation.published import Case, Outcome, judge, read_published, run_published
+from warplens.validation.published import Case, Outcome, judge, outcome, read_published
 
 _ALIKE = 0.02  # times less apart than this are one step of a ladder
 VERDICTS = ("equal", "noise", "explained", "differs")
@@ -73,16 +73,19 @@ class Row:
         }  # fmt: skip
 
 
-def run_files(files: Iterable[Path], *, part: str, pattern: str) -> Iterator[Outcome]:
-    """The outcomes of the cases that were asked for."""
+def cases_of(files: Iterable[Path], *, part: str, pattern: str) -> list[Case]:
+    """The cases that were asked for."""
+    return [
+        case for file in files for case in read_published(file)
+        if part in ("all", case.part) and pattern in case.title
+    ]  # fmt: skip
+
+
+def outcome_of(case: Case) -> Outcome:
+    """The outcome of a case with arguments as the command line writes them."""
     from warplens.cli._launch_arguments import parse
 
-    for file in files:
-        cases = [
-            case for case in read_published(file)
-            if part in ("all", case.part) and pattern in case.title
-        ]  # fmt: skip
-        yield from run_published(cases, parse)
+    return outcome(case, parse)
 
 
 def line(row: Row) -> str:

@@ -52,6 +52,10 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     option("--plot", type=pathlib.Path, metavar="FILE.svg|.png", help="plot the sweep")
     option("--json", action="store_true", help="print JSON")
     option("-f", "--force", action="store_true", help="overwrite an existing plot")
+    option("--scheduler", metavar="ADDRESS",
+           help="Dask scheduler whose workers compile for --maxrregcount, or local")  # fmt: skip
+    option("--processes", type=int, default=1, metavar="N",
+           help="processes that compile for --maxrregcount (default: 1)")  # fmt: skip
     return parser
 
 
@@ -152,9 +156,10 @@ def _compare_register_caps(args: argparse.Namespace) -> int:
     tables = [
         Device(gpu)
         .compile(args.file)[args.kernel]
-        .sweep(maxrregcount=caps, block=(block,), dynamic_shared=args.dynamic_shared)
+        .sweep(maxrregcount=caps, block=(block,), dynamic_shared=args.dynamic_shared,
+               processes=args.processes, scheduler=args.scheduler)
         for gpu in args.gpu or ["H200"]
-    ]
+    ]  # fmt: skip
     if args.json:
         print(json.dumps([{"gpu": t.gpu, "variants": t.rows()} for t in tables], indent=1))
     else:

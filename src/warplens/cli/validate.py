@@ -6,14 +6,19 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from warplens.cli._workers import add_workers, runner_for
+
 if TYPE_CHECKING:
-    from warplens.validation.measured import Comparison
+    from warplens.validation.measured import Batch, Comparison
+    from warplens.validation.published import Case
+    from warplens.workers import Runner
 
 EPILOG = """examples:
   warplens validate                                 all case files of validation/timing
   warplens validate validation/timing/h200.json --part validation
   warplens validate validation/published/*.toml     kernels that others measured
   warplens validate --kernel sgemm
+  warplens validate --scheduler tcp://host:8786     on the workers of a Dask cluster
 """
 
 
@@ -38,14 +43,16 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     option("--record", type=Path, metavar="FILE",
            help="write the outcome of each published case to a JSON file")  # fmt: skip
     option("--csv", action="store_true", help="print CSV, without the summary")
+    add_workers(option)
     return parser
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Executes the verb; returns the exit status."""
+    from warplens.cli import _published
     from warplens.cli._launch_arguments import parse
     from warplens.errors import InputError
-    from warplens.validation.measured import compare_file
+    from warplens.validation.measured import batches_of
 
     files = arguments.files or [
         *sorted(Path("validation/timing").glob("*.json")),
@@ -55,28 +62,49 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError(
             "no case files", hint="Name some, or run this in a checkout of the sources."
         )
+    chosen = {"part": arguments.part, "pattern": arguments.kernel}
+    published = [file for file in files if file.suffix == ".toml"]
+    batches = [
+        batch for file in files if file not in published
+        for batch in batches_of(file, parse, **chosen)
+    ]  # fmt: skip
+    cases = _published.cases_of(published, **chosen)
+    runner = runner_for(arguments, len(batches) + len(cases))
+    try:
+        _run_batches(arguments, runner, batches)
+        _run_published(arguments, runner, cases)
+    finally:
+        runner.close()
+    return 0
+
+
+def _run_batches(arguments: argparse.Namespace, runner: Runner, batches: list[Batch]) -> None:
+    from warplens.validation.measured import compare, lost
+    from warplens.workers import Lost, in_order
+
     if arguments.csv:
         print("file,case,part,metric,predicted,measured,error")
     everything: list[Comparison] = []
-    published = [file for file in files if file.suffix == ".toml"]
-    for file in files:
-        if file in published:
-            continue
-        for one in compare_file(file, parse, part=arguments.part, pattern=arguments.kernel):
+    done = in_order(runner.results(compare, batches))
+    for batch, found in zip(batches, done, strict=True):
+        for one in lost(batch, found.problem) if isinstance(found, Lost) else found:
             everything.append(one)
             print(_csv(one) if arguments.csv else _line(one), flush=True)
     if not arguments.csv:
         for part in ("tuning", "validation"):
             _summary(part, [one for one in everything if one.part == part])
-    _published(arguments, published)
-    return 0
 
 
-def _published(arguments: argparse.Namespace, files: list[Path]) -> None:
+def _run_published(arguments: argparse.Namespace, runner: Runner, cases: list[Case]) -> None:
     from warplens.cli import _published as shown
+    from warplens.validation.published import Outcome
+    from warplens.workers import Lost, in_order
 
     rows = []
-    for one in shown.run_files(files, part=arguments.part, pattern=arguments.kernel):
+    done = in_order(runner.results(shown.outcome_of, cases))
+    for case, found in zip(cases, done, strict=True):
+        lost = isinstance(found, Lost)
+        one = Outcome(case=case, problem=found.problem) if lost else found
         row = shown.Row.from_outcome(one)
         rows.append(row)
         if arguments.record is not None:

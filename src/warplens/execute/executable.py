@@ -85,6 +85,11 @@ class Image:
         cubin = assembled(self.shipped_ptx, sm=self.cubin.sm, options=("-O0", "-lineinfo"))
         return Image(self._memory, cubin, None, shipped=lambda: self.shipped_ptx)
 
+    def variant(self, options: Sequence[str]) -> tuple[SourceUnit, tuple[str, ...]]:
+        """What `recompiled` would compile, as plain data: source and template instances."""
+        assert self.unit is not None
+        return self.unit.with_options(options), tuple(self._expressions)
+
     def recompiled(self, options: Sequence[str]) -> Image:
         """The same source compiled with further options; its variables are its own."""
         assert self.unit is not None

@@ -15,6 +15,7 @@ from warplens.sass.model import SassKernel
 from warplens.session.arguments import Formal, dimensions, formals_of
 from warplens.session.configured import ConfiguredKernel, Predictor, Sanitizing
 from warplens.session.limits import check_launch, shared_bytes
+from warplens.session.sweeping import prepare
 from warplens.session.target import Target
 
 
@@ -147,17 +148,29 @@ class Kernel:
         maxrregcount: Sequence[int | None] = (None,),
         block: Sequence[int | tuple[int, ...]] = (256,),
         dynamic_shared: int = 0,
+        processes: int | None = 1,
+        scheduler: str | None = None,
     ) -> Sweep:
-        """Recompiles with register caps; registers, spills and occupancy of every variant."""
+        """Recompiles with register caps; registers, spills and occupancy of every variant.
+
+        Args:
+            processes: that compile (None: one for each core); scheduler: a Dask address, or
+                "local", instead.
+        """
         if not self._code.has_source:
             raise Unsupported(
                 f"{self.name} was loaded from a cubin; a sweep recompiles and needs the source",
                 hint="Compile the module with Device.compile.",
             )
 
+        def options(cap: int | None) -> tuple[str, ...]:
+            return () if cap is None else (f"-maxrregcount={cap}",)
+
         def variant(cap: int | None) -> SassKernel:
-            extra = () if cap is None else (f"-maxrregcount={cap}",)
-            return self._code.image.recompiled(extra).kernels[self.sass.name]
+            return self._code.image.recompiled(options(cap)).kernels[self.sass.name]
+
+        variants = [self._code.image.variant(options(cap)) for cap in maxrregcount]
+        prepare(variants, processes=processes, scheduler=scheduler)
 
         return sweep(
             variant,

@@ -71,29 +71,55 @@ def read_cases(path: Path) -> dict[str, Any]:
     return found
 
 
-def compare_file(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """Cases of a file that one worker predicts: those of one kernel, on a device of their own, so
+    that the figures do not depend on who else is at work."""
+
+    path: Path
+    gpu: str
+    clock: float
+    source: Path
+    cases: tuple[dict[str, Any], ...]
+    argument: Callable[[str], Any]
+
+
+def batches_of(
     path: Path, argument: Callable[[str], Any], *, part: str = "all", pattern: str = ""
-) -> Iterable[Comparison]:
-    """Predicts the cases of a file; `argument` makes an argument from its text."""
+) -> list[Batch]:
+    """The cases of a file, by kernel; `argument` makes an argument from its text.
+
+    Raises:
+        InputError: as `read_cases`.
+    """
     document = read_cases(path)
-    device = Device(document["gpu"], clock=document["clock_mhz"])
-    cases = [
-        case for case in document["cases"]
-        if part in ("all", case["part"]) and pattern in case["name"]
+    kernels: dict[str, list[dict[str, Any]]] = {}
+    for case in document["cases"]:
+        if part in ("all", case["part"]) and pattern in case["name"]:
+            kernels.setdefault(case["kernel"], []).append(case)
+    return [
+        Batch(path=path, gpu=document["gpu"], clock=document["clock_mhz"], argument=argument,
+              source=path.parent / document["source"], cases=tuple(cases))
+        for cases in kernels.values()
     ]  # fmt: skip
-    names = sorted({case["kernel"] for case in cases if "<" in case["kernel"]})
-    source = path.parent / document["source"]
-    module = device.compile(source, name_expressions=names)
+
+
+def compare(batch: Batch) -> list[Comparison]:
+    """Predicts the cases of a batch."""
+    device = Device(batch.gpu, clock=batch.clock)
+    name = batch.cases[0]["kernel"]
+    module = device.compile(batch.source, name_expressions=[name] if "<" in name else [])
     buffers: dict[str, Any] = {}
 
     def made(text: str) -> Any:
         if "[" not in text:
-            return argument(text)
+            return batch.argument(text)
         if text not in buffers:
-            buffers[text] = device.to_device(argument(text))
+            buffers[text] = device.to_device(batch.argument(text))
         return buffers[text]
 
-    for case in cases:
+    found = []
+    for case in batch.cases:
         predicted: dict[str, float | str] = {}
         problem = ""
         try:
@@ -101,10 +127,28 @@ def compare_file(
             predicted = _predict(kernel, case, [made(text) for text in case["arguments"]])
         except WarplensError as error:
             problem = str(error).splitlines()[0]
-        yield Comparison(
-            file=path.stem, name=case["name"], part=case["part"], predicted=predicted,
+        found.append(Comparison(
+            file=batch.path.stem, name=case["name"], part=case["part"], predicted=predicted,
             measured=case["measured"], problem=problem,
-        )  # fmt: skip
+        ))  # fmt: skip
+    return found
+
+
+def lost(batch: Batch, problem: str) -> list[Comparison]:
+    """What a batch gives whose worker died."""
+    return [
+        Comparison(file=batch.path.stem, name=case["name"], part=case["part"], predicted={},
+                   measured=case["measured"], problem=problem)
+        for case in batch.cases
+    ]  # fmt: skip
+
+
+def compare_file(
+    path: Path, argument: Callable[[str], Any], *, part: str = "all", pattern: str = ""
+) -> Iterable[Comparison]:
+    """Predicts the cases of a file, here; arguments as of `batches_of`."""
+    for batch in batches_of(path, argument, part=part, pattern=pattern):
+        yield from compare(batch)
 
 
 def _predict(kernel: Kernel, case: dict[str, Any], arguments: list[Any]) -> dict[str, float | str]:

@@ -158,10 +158,15 @@ def device_of(case: Case, *, timing: bool = True) -> Device:
 def run_published(cases: Iterable[Case], argument: Callable[[str], Any]) -> Iterator[Outcome]:
     """Predicts the time and counts of cases; `argument` makes an argument from its text."""
     for case in cases:
-        try:
-            yield _run(case, argument)
-        except WarplensError as error:
-            yield Outcome(case=case, problem=str(error).splitlines()[0])
+        yield outcome(case, argument)
+
+
+def outcome(case: Case, argument: Callable[[str], Any]) -> Outcome:
+    """Predicts the time and counts of a case, on a device of its own."""
+    try:
+        return _run(case, argument)
+    except WarplensError as error:
+        return Outcome(case=case, problem=str(error).splitlines()[0])
 
 
 def _run(case: Case, argument: Callable[[str], Any]) -> Outcome:

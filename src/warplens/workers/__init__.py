@@ -5,7 +5,8 @@ depend on which one it is. May import toolchain and errors.
 """
 
 from warplens.workers.arrays import Store, Stored, resolved
-from warplens.workers.choose import runner_of
+from warplens.workers.choose import cores, runner_of
 from warplens.workers.runner import Here, Lost, Runner, in_order
 
-__all__ = ["Here", "Lost", "Runner", "Store", "Stored", "in_order", "resolved", "runner_of"]
+__all__ = ["Here", "Lost", "Runner", "Store", "Stored", "cores", "in_order", "resolved",
+           "runner_of"]  # fmt: skip

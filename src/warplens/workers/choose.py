@@ -8,6 +8,13 @@ from warplens.errors import InputError
 from warplens.workers.runner import Here, Runner
 
 
+def cores() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def runner_of(scheduler: str | None, size: int | None) -> Runner:
     """A Dask scheduler's workers, or as many processes as asked for, else one for each core.
 
@@ -19,8 +26,7 @@ def runner_of(scheduler: str | None, size: int | None) -> Runner:
     """
     if size is not None and size < 1:
         raise InputError(f"{size} processes cannot do anything", hint="Give at least one.")
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    wanted = size or cores or 1
+    wanted = size or cores()
     if scheduler is not None:
         from warplens.workers.cluster import Cluster
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -22,11 +22,12 @@ class Runner(Protocol):
 
     Attributes:
         size: workers; has_one_cache: whether what one of them puts into its cache is there for the
-            others.
+            others; dashboard: a page that shows the tasks, or nothing.
     """
 
     size: int
     has_one_cache: bool
+    dashboard: str
 
     def results(
         self, work: Callable[[T], R], tasks: Sequence[T],
@@ -48,6 +49,7 @@ class Here:
 
     size = 1
     has_one_cache = True
+    dashboard = ""
 
     def results(
         self, work: Callable[[T], R], tasks: Sequence[T],
@@ -61,7 +63,7 @@ class Here:
         """Nothing."""
 
 
-def in_order(answers: Iterable[tuple[int, Any]]) -> Iterator[Any]:
+def in_order(answers: Iterable[tuple[int, Any]]) -> Generator[Any]:
     """Results in the order of their tasks, each as soon as all before it are there."""
     waiting: dict[int, Any] = {}
     following = 0

@@ -1,0 +1,27 @@
+"""Options that say who does the work."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from warplens.workers import Runner
+
+
+def add_workers(option: Any) -> None:
+    """Adds them to a verb."""
+    option("--scheduler", metavar="ADDRESS", help="Dask scheduler, or local")
+    option("--processes", type=int, metavar="N", help="processes (default: one per core)")
+
+
+def runner_for(arguments: argparse.Namespace, tasks: int) -> Runner:
+    """Who they ask for: no more processes than there are tasks."""
+    from warplens.workers import cores, runner_of
+
+    size = arguments.processes or min(cores(), max(1, tasks))
+    runner = runner_of(arguments.scheduler, size)
+    if runner.dashboard and sys.stderr.isatty():
+        print(f"Dask's dashboard: {runner.dashboard}", file=sys.stderr)
+    return runner
