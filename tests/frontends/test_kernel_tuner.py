@@ -59,6 +59,15 @@ def test_a_strategy(script: Any) -> None:
     assert environment["best_config"]["time"] == min(known)
 
 
+def test_parallel(script: Any) -> None:
+    """What asks for Kernel Tuner's parallel runner gets the same times, without Ray."""
+    found, _ = script.tuned(parallel=True)
+    alone, _ = script.tuned()
+    times = [[r["time"] for r in rows if "__error__" not in r] for rows in (found, alone)]
+
+    assert times[0] == times[1] and len(times[0]) == 6
+
+
 def test_a_wrong_answer(script: Any) -> None:
     """Results are compared in full runs: a wrong one stops Kernel Tuner, as on a GPU."""
     with pytest.raises(RuntimeError, match="verification failed"):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
 from typing import Any
 
 from warplens.frontends.frontend import Frontend, GiveDriver
@@ -12,6 +14,7 @@ _BACKENDS = {
     "kernel_tuner.backends.cupy": "CupyFunctions",
     "kernel_tuner.backends.pycuda": "PyCudaFunctions",
 }
+_PARALLEL = "kernel_tuner.runners.parallel"
 
 
 def _activate(give_driver: GiveDriver) -> None:
@@ -23,6 +26,26 @@ def _activate(give_driver: GiveDriver) -> None:
     core._select_default_cuda_backend = lambda: chosen  # type: ignore[attr-defined]
     for module, name in _BACKENDS.items():
         setattr(importlib.import_module(module), name, chosen)
+    sys.modules[_PARALLEL] = _parallel()
+
+
+def _parallel() -> ModuleType:
+    """A module in the place of the one that gives configurations to GPUs by way of Ray: there is
+    one simulated GPU, which takes them one after another."""
+    base: Any = importlib.import_module("kernel_tuner.runners.sequential").SequentialRunner
+
+    class ParallelRunner(base):  # type: ignore[misc]
+        """Kernel Tuner's sequential runner, with what the other one is asked for."""
+
+        def __init__(
+            self, kernel_source: Any, kernel_options: Any, device_options: Any,
+            tuning_options: Any, iterations: int, observers: Any, num_workers: int | None = None,
+        ) -> None:  # fmt: skip
+            super().__init__(kernel_source, kernel_options, device_options, iterations, observers)
+
+    found = ModuleType(_PARALLEL)
+    found.ParallelRunner = ParallelRunner  # type: ignore[attr-defined]
+    return found
 
 
 FRONTEND = Frontend(

@@ -94,7 +94,8 @@ def extrapolate(question: Question, replay: Replay, active_sms: int,
     # Reductions and stores that nobody waits for are still on their way when the last warp ends.
     busy = max(float(replay.sm[name]) for name in _LAST_FREE)
     left = max(busy, float(replay.sm["slowest_slice"])) - replay.cycles
-    overhead += max(0.0, left - (busiest - mean)) if n else 0.0
+    served = float(replay.sm["slice_work"].max()) * share / n if n else 0.0  # one after another
+    overhead += max(0.0, left - (busiest - mean), served - busiest) if n else 0.0
     active = mean * _active_share(replay) * active_sms / question.gpu.sm_count
     many = share > IN_STEP * question.resident
     living = _living(replay) if many and (pace or of_one_wave) else 0.0

@@ -216,6 +216,7 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
         sharers, crowd = spec.together * trace.shares[at], trace.passes[at, 1]
         turn = max(turn, _rounds(spec, sharers, own * crowd) / trace.passes[at, 0])
     sm.slice_free[place] = max(start, sm.slice_free[place]) + turn
+    sm.slice_work[place] += turn
     if not compares:  # who compares waits for the answer before it asks again
         sm.slowest_slice = max(sm.slowest_slice, sm.slice_free[place])
     done = max(sm.slice_free[place], sm.atomic_free) + spec.atomic_latency

@@ -227,6 +227,7 @@ SM = np.dtype([
     ("tagged", "f8", (MAX_HELD,)), ("next_tagged", "i8"),  # as SUB's `left`: loads, to the tags
     ("looked_up", "f8", (MAX_HELD,)), ("next_looked_up", "i8"),  # loads, to L1's data
     ("slowest_slice", "f8"),
+    ("slice_work", "f8", (SLICES,)),  # what they have served of those, in cycles
     ("slice_free", "f8", (SLICES,)),  # L2 slices, for atomics that several SMs contend for
 ])  # fmt: skip
 # columns of Counts.progress, see progress.py; then a column per pipe and one per stall reason
