@@ -19,7 +19,7 @@ from warplens.workers import Lost
 class Crashing:
     """A runner whose worker dies at one seed."""
 
-    size, has_one_cache, dashboard = 1, True, ""
+    size, has_one_cache = 1, True
 
     def __init__(self, seed: int) -> None:
         self.seed = seed

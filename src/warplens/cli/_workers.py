@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -20,8 +19,5 @@ def runner_for(arguments: argparse.Namespace, tasks: int) -> Runner:
     """Who they ask for: no more processes than there are tasks."""
     from warplens.workers import cores, runner_of
 
-    size = arguments.processes or min(cores(), max(1, tasks))
-    runner = runner_of(arguments.scheduler, size)
-    if runner.dashboard and sys.stderr.isatty():
-        print(f"Dask's dashboard: {runner.dashboard}", file=sys.stderr)
-    return runner
+    size = min(cores(), max(1, tasks)) if arguments.processes is None else arguments.processes
+    return runner_of(arguments.scheduler, size)

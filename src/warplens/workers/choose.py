@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from warplens.errors import InputError
 from warplens.workers.runner import Here, Runner
@@ -30,7 +31,10 @@ def runner_of(scheduler: str | None, size: int | None) -> Runner:
     if scheduler is not None:
         from warplens.workers.cluster import Cluster
 
-        return Cluster(scheduler, wanted)
+        cluster = Cluster(scheduler, wanted)
+        if sys.stderr.isatty():
+            print(f"Dask's dashboard: {cluster.dashboard}", file=sys.stderr)
+        return cluster
     if wanted == 1:
         return Here()
     from warplens.workers.processes import Processes

@@ -20,6 +20,9 @@ class Cluster:
 
     On other machines an array is sent once and kept there by its content, and compiled code comes
     and goes as `carried` says.
+
+    Attributes:
+        dashboard: the address of the page on which Dask shows its tasks.
     """
 
     def __init__(self, address: str, size: int) -> None:

@@ -22,7 +22,6 @@ class Processes:
     again, and one that was open at several deaths alone, which decides."""
 
     has_one_cache = True
-    dashboard = ""
 
     def __init__(self, size: int) -> None:
         self.size = size

@@ -22,12 +22,11 @@ class Runner(Protocol):
 
     Attributes:
         size: workers; has_one_cache: whether what one of them puts into its cache is there for the
-            others; dashboard: a page that shows the tasks, or nothing.
+            others.
     """
 
     size: int
     has_one_cache: bool
-    dashboard: str
 
     def results(
         self, work: Callable[[T], R], tasks: Sequence[T],
@@ -49,7 +48,6 @@ class Here:
 
     size = 1
     has_one_cache = True
-    dashboard = ""
 
     def results(
         self, work: Callable[[T], R], tasks: Sequence[T],
