@@ -10,6 +10,7 @@ from warplens.execute.clusters import block_of
 from warplens.execute.native import clear_lines, fill_zero, poke32, poke64
 from warplens.execute.run_layout import (
     BLOCK_ALIVE,
+    BLOCK_BARRIERS,
     BLOCK_CUT,
     BLOCK_INDEX,
     BLOCK_RUNNING,
@@ -51,7 +52,8 @@ def start_block(slot: int, block: int, control: Ints, blocks: Ints, barriers: In
     blocks[slot, BLOCK_YIELDS] = 0
     blocks[slot, BLOCK_WAITING] = 0
     blocks[slot, BLOCK_CUT] = 0
-    barriers[slot] = 0
+    for number in range(blocks[slot, BLOCK_BARRIERS]):
+        barriers[slot, number] = 0
     clear_lines(shared[slot], control[SHARED_BYTES])  # has bytes to spare behind its end
     if control[TENSOR_MEMORY] != 0:
         word = pair_barrier(slot % control[CLUSTER_BLOCKS])
@@ -118,12 +120,17 @@ def enter_block(slot: int, control: Ints, env: Ints, blocks: Ints, shared: Ints)
     block = blocks[slot, BLOCK_INDEX]
     gx, gy = control[GRID_X], control[GRID_Y]
     env[at.ENV_BLOCK] = block
-    env[at.ENV_CTAID] = block % gx
-    env[at.ENV_CTAID + 1] = block // gx % gy
-    env[at.ENV_CTAID + 2] = block // (gx * gy)
+    row, rest = 0, block
+    if block >= gx:  # divisions cost as much as all else here
+        row = block // gx
+        rest = block - row * gx
+    env[at.ENV_CTAID] = rest
+    plane = row // gy if row >= gy else 0
+    env[at.ENV_CTAID + 1] = row - plane * gy
+    env[at.ENV_CTAID + 2] = plane
     env[at.ENV_SHARED] = shared[slot]
     env[at.ENV_SLOT] = slot
     env[at.ENV_SMID] = block % control[N_SM]
-    rank = slot % control[CLUSTER_BLOCKS]
+    rank = slot % control[CLUSTER_BLOCKS] if control[CLUSTER_BLOCKS] > 1 else 0
     env[at.ENV_CLUSTER_RANK] = rank << 24
     env[at.ENV_CLUSTER_SHARED] = control[SHARED_TABLE] + 8 * (slot - rank)

@@ -23,6 +23,7 @@ from warplens.execute.run_layout import (
     CLUSTER_BLOCKS,
     CURRENT,
     DEADLOCKED,
+    ENV_ADDRESS,
     FAULTED,
     FINISHED,
     FIRST_TURN,
@@ -73,6 +74,7 @@ from warplens.execute.warp_runner import (
     RAN_YIELDED,
     run_warp,
 )
+from warplens.execute.whole_warps import has_whole_warps, is_whole, run_whole
 from warplens.lift import layout as at
 
 MANY_ROUNDS = 1000  # of a block whose warps wait for each other, before others run
@@ -122,13 +124,14 @@ def run_block(slot: int, control: Ints, blocks: Ints, barriers: Ints, arrived: I
               code_map: Ints) -> int:  # fmt: skip
     """One round over a block's ready warps, repeated while barriers free some. Returns a status."""
     rounds = 0
+    env = control[ENV_ADDRESS]
+    has_whole = has_whole_warps(control)
     while True:
         rounds += 1
         ran = False
         yielded = False
         got_on = False
-        n, step = control[WARPS], control[TURN_STEP] % control[WARPS]
-        following = control[FIRST_TURN] % n
+        n, step, following = control[WARPS], control[TURN_STEP], control[FIRST_TURN]
         for _ in range(n):
             i = following
             following += step
@@ -138,8 +141,15 @@ def run_block(slot: int, control: Ints, blocks: Ints, barriers: Ints, arrived: I
                 continue
             ran = True
             control[WARP] = i
+            come = 0
+            if has_whole and is_whole(warps[slot, i]):
+                come = run_whole(slot, i, warps[slot, i], control, env, blocks, barriers, seen,
+                                 states, regions, region_of)  # fmt: skip
+                if come == 0:
+                    got_on = True
+                    continue
             outcome = run_warp(slot, i, control, blocks, barriers, arrived, seen, warps, states,
-                               regions, region_of, code_map)  # fmt: skip
+                               regions, region_of, code_map, come)  # fmt: skip
             if outcome == RAN_LOOKED:
                 continue
             got_on = True
@@ -202,7 +212,9 @@ def run(control: Ints, env: Ints, blocks: Ints, barriers: Ints, arrived: Ints, s
         n = control[N_SLOTS]
         slot = stuck = -1
         for k in range(n):
-            candidate = (control[CURRENT] + k) % n
+            candidate = control[CURRENT] + k
+            if candidate >= n:
+                candidate -= n
             if blocks[candidate, BLOCK_RUNNING] != 0:
                 stuck = candidate
                 if blocks[candidate, BLOCK_WAITING] == 0:

@@ -55,19 +55,27 @@ def pick(w: int, control: Ints) -> bool:
 @native
 def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arrived: Ints,
              seen: Ints, warps: Ints, states: Ints, regions: Ints, region_of: Ints,
-             code_map: Ints) -> int:  # fmt: skip
-    """Runs a warp until it waits, ends, has used its quantum, or needs attention."""
+             code_map: Ints, come: int) -> int:  # fmt: skip
+    """Runs a warp until it waits, ends, has used its quantum, or needs attention.
+
+    `come`: the event to which a region that has just run came, or 0.
+    """
     w = warps[slot, i]
     env = control[ENV_ADDRESS]
-    got_on = look_again(w)
-    poke32(w + at.WARP_PASSED, 0)
-    if peek32(w + at.WARP_MASK) == 0 and (
-        peek32(w + at.WARP_SPLITS) == 0 or not pick(w, control)
-    ):
-        return RAN_BLOCKED
+    got_on = True
+    if come == 0:
+        got_on = look_again(w)
+        poke32(w + at.WARP_PASSED, 0)
+        if peek32(w + at.WARP_MASK) == 0 and (
+            peek32(w + at.WARP_SPLITS) == 0 or not pick(w, control)
+        ):
+            return RAN_BLOCKED
     left, hops = control[TURN], 0
+    event = come
     while True:
-        event = call_region(regions[region_of[peek32(w + at.WARP_PC)]], w, env)
+        if come == 0:
+            event = call_region(regions[region_of[peek32(w + at.WARP_PC)]], w, env)
+        come = 0
         if event == at.EVENT_JUMP:
             left -= 1
             if left == 0:
