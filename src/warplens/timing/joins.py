@@ -59,14 +59,17 @@ def joins(touched: Touched) -> npt.NDArray[np.uint8]:
 def _runs(touched: Touched) -> npt.NDArray[np.int64]:
     """Per access, in the order of warps, the number of its run of stores to the same lines."""
     context, order = touched.context, touched.by_warp
-    mine = context[order]
-    begin = touched.lines[np.minimum(mine["first_line"], len(touched.lines) - 1)] >> 4
-    few = (mine["kind"] == _WRITE) & (mine["n_lines"] <= _MOST_LINES) & (mine["n_lines"] > 0)
+    n_lines = context["n_lines"]
+    few = ((context["kind"] == _WRITE) & (n_lines <= _MOST_LINES) & (n_lines > 0))[order]
+    if not few.any():
+        return np.arange(len(order))
+    begin = touched.lines[np.minimum(context["first_line"][order], len(touched.lines) - 1)] >> 4
+    n_lines = n_lines[order].astype(np.int64)
     warp = touched.warp[order]
-    gap = np.diff(mine["instruction"].astype(np.int64))
+    gap = np.diff(context["instruction"][order].astype(np.int64))
     goes_on = (
         few[1:] & few[:-1] & (warp[1:] == warp[:-1]) & (np.abs(np.diff(begin)) <= 1)
-        & (np.abs(np.diff(mine["n_lines"].astype(np.int64))) <= 1) & (gap > 0) & (gap <= _NEAR)
+        & (np.abs(np.diff(n_lines)) <= 1) & (gap > 0) & (gap <= _NEAR)
     )  # fmt: skip
     found: npt.NDArray[np.int64] = np.cumsum(np.append(False, ~goes_on)) if len(order) else order
     return found

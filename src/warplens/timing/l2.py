@@ -418,8 +418,8 @@ def _sorted(keys: npt.NDArray[np.uint64]) -> Ints:
 def _by_lot(users: Ints, share: Sharing) -> Floats:
     """Per fetch -1 if it falls to this SM, else 0: to one of the sampled SMs that use it, the more
     rarely the more of them do, but not to more than the SM's part of all."""
-    near = _bits_set(users & ((1 << min(share.beside, _PLACES + 1)) - 1))
-    far = _bits_set(users & ((1 << (_PLACES + 1)) - 1)) - near + (users & 1)
+    near = _counted(users, min(share.beside, _PLACES + 1))
+    far = _counted(users, _PLACES + 1) - near + (users & 1)
     is_mine = users & (_MINE | _NO_READ | _BEFORE) == _MINE
     chance = 1.0 / np.maximum(1.0, np.maximum(near, np.where(far > 1, far * share.ratio, 1.0)))
     if is_mine.any():
@@ -428,13 +428,9 @@ def _by_lot(users: Ints, share: Sharing) -> Floats:
     return np.where(is_mine & (lot < chance), -1.0, 0.0)
 
 
-def _bits_set(numbers: Ints) -> Ints:
-    """How many bits of each number are set: of pairs, of fours, of bytes, of all."""
-    found = numbers - (numbers >> 1 & 0x5555555555555555)
-    found = (found & 0x3333333333333333) + (found >> 2 & 0x3333333333333333)
-    found = found + (found >> 4) & 0x0F0F0F0F0F0F0F0F
-    total: Ints = found * 0x0101010101010101 >> 56
-    return total
+def _counted(numbers: Ints, bits: int) -> Ints:
+    """How many of the lowest bits are set."""
+    return np.bitwise_count(numbers & ((1 << bits) - 1)).astype(np.int64)
 
 
 def _scrambled(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

@@ -13,6 +13,8 @@ from warplens.lift.engines.llvm_lanes import Value
 from warplens.lift.regions.generators import COUNTS, ROLES
 from warplens.lift.regions.lifted import Lifted
 from warplens.lift.regions.registers import record_offset, storage_name, storage_type
+from warplens.lift.regions.skipped import Run, run_end
+from warplens.lift.regions.watch import UNWATCHED
 from warplens.lift.regions.writer import RegionWriter
 from warplens.lift.runtime.lane_rows_ir import AREA
 from warplens.sass.model import UPred
@@ -73,9 +75,7 @@ class KernelWriter(RegionWriter):
         self.count(slot, self.popcount(self.mask))
         if self.watch.blocks:
             self.call_observer(at.ENV_OBSERVE_BLOCK, str(block.index), self.mask)
-        for i in range(block.start, block.end):
-            self.index = i
-            self._write_instruction(self.bound[i], slot)
+        self._write_instructions(block.start, block.end, slot)
         if not self.terminated:
             if self.tier > 0 and self.has_next() and self.layout.blocks[block.index + 1].is_rest:
                 return
@@ -84,6 +84,36 @@ class KernelWriter(RegionWriter):
                 self.goto(self.next_block())
             else:
                 self.line(f"ret i32 {at.EVENT_FAULT}")
+
+    def _write_instructions(self, first: int, last: int, threads_slot: int) -> None:
+        """Code of a stretch; runs under a guard that holds for no lane are skipped."""
+        while first < last:
+            may_skip = self.tier > 0 and self.run is None and self.watch is UNWATCHED
+            end = run_end(self.bound, first, last, COUNTS) if may_skip else first
+            if end > first:
+                self._write_run(first, end, threads_slot)
+            else:
+                self.index, end = first, first + 1
+                self._write_instruction(self.bound[first], threads_slot)
+            first = end
+
+    def _write_run(self, first: int, last: int, threads_slot: int) -> None:
+        self.guard = self._read_guard(self.bound[first])
+        assert self.guard is not None
+        mask = self.lanes_mask()
+        keys = frozenset[int]().union(*(self.bound[i].writes for i in range(first, last)))
+        kept = self.registers.fork(keys)
+        patterns, constants = dict(self.patterns), dict(self._constants)
+        some, behind = self.module.label("some"), self.module.label("behind")
+        self.line(f"br i1 {self.emit(f'icmp ne i32 {mask}, 0')}, label %{some}, label %{behind}")
+        self.module.start(some)
+        self.run = Run(guard=self.guard, mask=mask, lanes=self.popcount(mask))
+        self._write_instructions(first, last, threads_slot)
+        self.run = None
+        self.registers.join(keys, kept)
+        self.patterns, self._constants = patterns, constants
+        self.line(f"br label %{behind}")
+        self.module.start(behind)
 
     def _read_guard(self, item: Bound) -> Value | None:
         guard = item.inst.guard
@@ -100,9 +130,14 @@ class KernelWriter(RegionWriter):
 
     def _write_bound(self, item: Bound, threads_slot: int) -> None:
         inst, i = item.inst, self.index
-        self.guard = self._read_guard(item)
+        self.guard = self._read_guard(item) if self.run is None else self.run.guard
         uniform = item.op.uniform and item.op.role == "value"
-        if self.guard is None:
+        if self.run is not None:
+            saved = self.x._active
+            self.true_slot = self.counter("thread_inst_executed_true", i, i + 1)
+            self.count(self.true_slot, self.run.lanes)
+            self.x._active = self.vector_mask(self.run.mask)
+        elif self.guard is None:
             self.true_slot = threads_slot
             self.counter("thread_inst_executed_true", i, i + 1, slot=threads_slot)
             saved = self.x._active

@@ -7,7 +7,7 @@ NaNs are canonicalised once, where bits become visible.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from warplens.lift import layout as at
 from warplens.lift.decode.binding import (
@@ -17,6 +17,7 @@ from warplens.lift.decode.binding import (
 )
 from warplens.lift.engines.llvm_lanes import LlvmLanes, Value
 
+Kept = tuple[dict[int, Value], dict[int, Value], set[int]]
 VECTOR, PREDICATE, UNIFORM, UNIFORM_PREDICATE = "<32 x i32>", "<32 x i1>", "i32", "i1"
 
 
@@ -146,6 +147,31 @@ class RegisterFile:
         self._pairs[key] = value
         self._dirty.update((key, key + 1))
         self.used.update((key, key + 1))
+
+    def fork(self, keys: Iterable[int]) -> Kept:
+        """Before code that may be skipped and writes `keys`: their values go to the allocas."""
+        for key in sorted(keys):
+            for base in (key, key - 1):
+                if base in self._pairs:
+                    self.read_bits(base)
+                    self.read_bits(base + 1)
+            value = self.read_bits(key)
+            self.used.add(key)
+            self._line(f"store {storage_type(key)} {value.ref}, ptr {storage_name(key)}")
+        return dict(self._single), dict(self._pairs), set(self._dirty)
+
+    def join(self, keys: Iterable[int], kept: Kept) -> None:
+        """Where such code ends: what it wrote is in the allocas, its own values are forgotten."""
+        for key in sorted(keys):
+            value = self.read_bits(key)
+            self._line(f"store {storage_type(key)} {value.ref}, ptr {storage_name(key)}")
+        self._single, self._pairs, self._dirty = kept
+        for key in keys:
+            self._single.pop(key, None)
+            self._pairs.pop(key, None)
+            self._pairs.pop(key - 1, None)
+            self._dirty.discard(key)
+            self._clean &= ~(1 << key)
 
     def flush(self) -> None:
         """Stores what the block wrote; cached values stay usable."""

@@ -32,6 +32,7 @@ from warplens.lift.regions.registers import (
     storage_name,
     storage_type,
 )
+from warplens.lift.regions.skipped import Run
 from warplens.lift.regions.watch import UNWATCHED, WATCH_ALL, Watch
 from warplens.sass.model import Const, Instruction, SassKernel, UReg
 
@@ -78,6 +79,7 @@ class RegionWriter:
         self.split: str | None = None
         self.true_slot = 0  # counter of lanes that execute the present instruction
         self.guard: Value | None = None
+        self.run: Run | None = None  # that is being written, see skipped.py
         self._constants: dict[tuple[int, int], Value] = {}
         # how the addresses in a register lie to each other, found in the present block
         self.patterns: dict[tuple[str, str, int], Pattern] = {}
@@ -370,6 +372,8 @@ class RegionWriter:
         """The executing lanes (split and guard) as i32."""
         if self.guard is None:
             return self.mask
+        if self.run is not None:
+            return self.run.mask
         bits = self.x.ballot_scalar(self.guard)
         return self.emit(f"and i32 {bits}, {self.mask}")
 
