@@ -430,7 +430,8 @@ def _by_lot(users: Ints, share: Sharing) -> Floats:
 
 def _counted(numbers: Ints, bits: int) -> Ints:
     """How many of the lowest bits are set."""
-    return np.bitwise_count(numbers & ((1 << bits) - 1)).astype(np.int64)
+    found: Ints = np.bitwise_count(numbers & ((1 << bits) - 1)).astype(np.int64)
+    return found
 
 
 def _scrambled(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

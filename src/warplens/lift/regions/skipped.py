@@ -1,4 +1,4 @@
-"""Runs of instructions under one guard that a warp skips when the guard holds for none of its lanes.
+"""Runs of instructions under one guard, skipped when it holds for none of a warp's lanes.
 
 Reductions guard their accesses to shared memory (`if (t < s)`) and most warps have no part in them.
 What stands under a guard changes nothing and counts nothing without lanes.
