@@ -176,7 +176,21 @@ def global_words(op: str) -> str:
     offsets; everything else walks over segments."""
     load = op == "load"
     scattered = (
-        f"""{runs_ir.load_short_rows()}
+        f"""{splat("%fv", "%first")}
+  %same = icmp eq {V} %win, %fv
+  %sameb = bitcast {P} %same to i32
+  %sameh = and i32 %sameb, %mask
+  %is1 = icmp eq i32 %sameh, %mask
+  br i1 %is1, label %one, label %several
+one:
+  %f64 = zext i32 %first to i64
+  %onep = getelementptr i8, ptr %host, i64 %f64
+  %word = load i32, ptr %onep, align 4
+{splat("%words", "%word")}
+  store {V} %words, ptr %io, align 64
+  br label %fetched
+several:
+{runs_ir.load_short_rows()}
 gather:
   %ptrs = getelementptr i8, ptr %host, {V} %win
   %g = call {V} @llvm.masked.gather.v32i32.v32p0(<32 x ptr> %ptrs, i32 4, {P} %lanes,

@@ -9,11 +9,12 @@ from warplens.lift import layout as at
 from warplens.lift.counting.slots import STORE
 from warplens.lift.counting.window_ir import WINDOW_WORDS
 from warplens.lift.engines.host import HostFeatures
-from warplens.lift.runtime.access_ir import ADDRESSES, RESULTS, VALUES, prologue, scratch
+from warplens.lift.runtime.access_ir import ADDRESSES, FULL, RESULTS, VALUES, prologue, scratch
 from warplens.lift.runtime.shared_ir import SHARED_HOST
-from warplens.lift.vector_ir import P, V, splat
+from warplens.lift.vector_ir import W64, P, V, scaled_lanes, splat
 
 _H = "<16 x i32>"
+_FEW_LANES = 6  # fewer stores than these are made one by one
 WINDOW_DECLARATIONS = {
     "llvm.x86.avx512.vpermi2var.d.512":
         f"declare {_H} @llvm.x86.avx512.vpermi2var.d.512({_H}, {_H}, {_H})",
@@ -131,10 +132,37 @@ count:
 }}"""
 
 
+def _own_places() -> str:
+    """Lines that put each lane's place into scratch: of one that is off, where its value stands."""
+    return f"""{scratch("pp", FULL)}
+  %lanes = bitcast i32 %mask to {P}
+  %wide = zext {V} %off to {W64}
+{splat("%hv", "%hosta", "i64")}
+  %there = add {W64} %hv, %wide
+  %ioa = ptrtoint ptr %io to i64
+{splat("%iov", "%ioa", "i64")}
+  %here = add {W64} %iov, {scaled_lanes(4, "i64")}
+  %places = select {P} %lanes, {W64} %there, {W64} %here
+  store {W64} %places, ptr %pp, align 64"""
+
+
+def _by_pointers() -> str:
+    """Lines that store every lane's word to its place, the highest lane first."""
+    return "\n".join(
+        f"""  %mpp{lane} = getelementptr i64, ptr %pp, i64 {lane}
+  %mp{lane} = load ptr, ptr %mpp{lane}, align 8
+  %mvp{lane} = getelementptr i32, ptr %io, i64 {lane}
+  %mv{lane} = load i32, ptr %mvp{lane}, align 4
+  store i32 %mv{lane}, ptr %mp{lane}, align 4"""
+        for lane in range(31, -1, -1)
+    )
+
+
 def shared_words() -> str:
     """@wl.shared.store.4: words inside shared memory, one store a lane; scatters cost more.
 
-    The highest lane stores first: the lowest lane's value stays, as on hardware.
+    The highest lane stores first: the lowest lane's value stays, as on hardware. Where most of the
+    lanes are on, the others store their value where it stands: that takes no loop and no guess.
     """
     name = "wl.shared.store.4"
     stores = "\n".join(
@@ -178,7 +206,15 @@ every:
 {stores}
   br label %count
 some:
-  %rem = phi i32 [ %mask, %quick ], [ %rem2, %some ]
+  %n = call i32 @llvm.ctpop.i32(i32 %mask)
+  %few = icmp ult i32 %n, {_FEW_LANES}
+  br i1 %few, label %one, label %most
+most:
+{_own_places()}
+{_by_pointers()}
+  br label %count
+one:
+  %rem = phi i32 [ %mask, %some ], [ %rem2, %one ]
   %up = call i32 @llvm.ctlz.i32(i32 %rem, i1 true)
   %lane = sub i32 31, %up
   %op = getelementptr i32, ptr %offp, i32 %lane
@@ -191,7 +227,7 @@ some:
   %bit = shl i32 1, %lane
   %rem2 = xor i32 %rem, %bit
   %more = icmp ne i32 %rem2, 0
-  br i1 %more, label %some, label %count
+  br i1 %more, label %one, label %count
 count:
   call void @wl.wavefronts(ptr %env, ptr %site, {V} %off, i32 %mask, i32 4, i32 %counter,
     i32 {STORE})
