@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from warplens.lift import layout as at
 from warplens.lift.counting.remember_ir import either, kept, remembered
+from warplens.lift.counting.runs_ir import UP
 from warplens.lift.counting.slots import (
     ASKED,
     ATOMIC,
@@ -173,7 +174,17 @@ repeat:
 {remembered(*_SHARED_COUNTS)}
   br label %add
 fresh:
-  %au = call i32 @wl.distinct({V} %off, i32 %mask)
+  %prior = shufflevector {V} %off, {V} poison, {V} {UP}
+  %above = icmp ugt {V} %off, %prior
+  %aboveb = bitcast {P} %above to i32
+  %ups = or i32 %aboveb, 1
+  %isup = icmp eq i32 %ups, -1
+  br i1 %isup, label %differ, label %compare
+compare:
+  %equal = call i32 @wl.distinct({V} %off, i32 %mask)
+  br label %differ
+differ: ; offsets that rise from lane to lane are all different
+  %au = phi i32 [ %mask, %fresh ], [ %equal, %compare ]
   %an = call i32 @llvm.ctpop.i32(i32 %au)
   %more = sub i32 %lanes, %an
   %dup.f = mul i32 %more, %size
