@@ -94,8 +94,8 @@ SPEC = np.dtype([
     ("shared_latency", "f8"), ("shared_atomic", "f8"), ("shuffle_latency", "f8"),
     ("shared_interval", "f8"),  # cycles of a pass through the banks
     ("barrier_latency", "i8"), ("barrier_arrival", "f8"), ("fence_latency", "f8"),
-    # fences: cycles at least, from when accesses have arrived, the same of those that order
-    # everything; 1: those of an SM wait for each other
+    # fences: cycles at least, from when accesses have arrived, the same of those with an
+    # ERRBAR behind them; 1: those of an SM wait for each other
     ("fence_least", "f8"), ("fence_more", "f8"), ("fence_more_of_all", "f8"),
     ("fence_together", "i8"), ("fence_turn", "f8"),  # and take so long then
     # of a texture's description and of texels from DRAM, beyond its latency
@@ -145,7 +145,8 @@ CODE = np.dtype([
     ("holds", "i4"),  # cycles after it in which its sub-partition issues nothing
     ("delivers", "f4"),  # cycles of both banks in which its result is written
     ("constant", "i4"),  # line of the constant bank that it reads, from 1; 0: none
-    # DEPBAR: scoreboard << 8 | allowed; BAR: number << 8 | warps; fences: 1 if beyond the block;
+    # DEPBAR: scoreboard << 8 | allowed; BAR: number << 8 | warps; fences: 1 if beyond the block,
+    # 2 if errors are waited for as well (ERRBAR);
     # else below 0: see lsu.py
     ("depth", "i4"),
 ])  # fmt: skip

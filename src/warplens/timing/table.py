@@ -122,8 +122,8 @@ def _depth(inst: Instruction) -> int:
         numbers = [o.bits for o in inst.operands if isinstance(o, Imm)]
         threads = numbers[1] if len(numbers) > 1 else 0
         return (numbers[0] & 15 if numbers else 0) << 8 | (threads + 31) // 32 & 255
-    if inst.opcode in _FENCES:  # 2: of those that order everything (membar.gl), 1: of others
-        return int(_is_wide(inst)) * (2 if "SC" in inst.modifiers else 1)
+    if inst.opcode in _FENCES:
+        return int(_is_wide(inst))
     if inst.opcode in _SHUFFLES:
         return SHUFFLE
     if inst.opcode == "UCGABAR_WAIT":
@@ -245,4 +245,7 @@ def code_of(kernel: SassKernel, gpu: GpuSpec) -> Records:
         row["merges"] = _merges(inst)
         row["float_atomic"] = _is_float_atomic(inst)
         row["compares"] = tries_again and exchanges(inst)
+    for row, inst in zip(table[:-1], kernel.instructions[1:], strict=True):
+        if row["kind"] == FENCE and row["depth"] == 1 and inst.opcode == "ERRBAR":
+            row["depth"] = 2
     return table
