@@ -55,7 +55,7 @@ def full_of(sub: Record, spec: Record, now: int) -> int:
     """What fills the sub-partition's queue: MEMORY if nothing but accesses to global and local
     memory waits in it."""
     for i in range(spec.queue_held):
-        if sub.others[i] > now or (sub.left[i] > now and sub.held[i] != MEMORY):
+        if sub.left[i] > now and sub.held[i] != MEMORY:
             return SHARED
     return MEMORY
 
