@@ -279,7 +279,7 @@ def test_machine_code_is_kept_under_all_that_it_is_made_from(package: str) -> No
 def test_processes_share_one_cache(tmp_path: Any) -> None:
     """Four that start at once with an empty cache all get a right answer; nothing is left over."""
     code = (
-        "import numpy as np; from warplens.timing import l2;"
+        "import numpy as np; from warplens.timing import l2_answer as l2;"
         "from warplens.execute.trace import ACCESS;"
         "from warplens.timing.sharing import Sharing;"
         "from warplens.timing.touched import Touched;"

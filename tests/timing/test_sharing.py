@@ -13,7 +13,7 @@ import pytest
 from tests.timing.touching import touched
 from warplens.execute.trace import ELSEWHERE
 from warplens.gpus import find_gpu
-from warplens.timing import dram, l2, rows
+from warplens.timing import dram, l2_answer, rows
 from warplens.timing.plans import spread
 from warplens.timing.sharing import Sharing, sharing
 from warplens.timing.touched import Touched, distinct
@@ -92,7 +92,7 @@ def test_a_fetch_falls_to_one_of_all_that_use_it(sms: int) -> None:
     """Of the fetches of a wave, in halves of 41 x 200 lines, an SM of 132 makes its share."""
     touched = _touched(_sampled(sms, 2), _product)
     share = sharing(touched, 2 * sms, SMS, SMS)
-    found = l2.answer(touched, 2 * sms, 1 << 24, SMS, share)
+    found = l2_answer.answer(touched, 2 * sms, 1 << 24, SMS, share)
     made = np.count_nonzero(found.arrivals == -1)
     assert made == pytest.approx(2 * 41 * EACH / SMS, rel=0.5)
 
@@ -115,7 +115,7 @@ def test_what_blocks_write_for_themselves_is_not_fetched() -> None:
     whose = np.where(block % SMS == 0, 0, ELSEWHERE)
     used = touched(lines, 0b1111, block=block, kind=kind, entry=whose)
     share = sharing(used, 44, SMS, SMS, blocks=4 * SMS, size_lines=1e6)
-    found = l2.answer(used, 44, 1 << 28, SMS, share)
+    found = l2_answer.answer(used, 44, 1 << 28, SMS, share)
     assert np.count_nonzero(found.arrivals == -1) <= 10
 
 

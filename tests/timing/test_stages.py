@@ -13,7 +13,7 @@ import pytest
 from tests.timing.touching import accesses, touched
 from warplens.execute.trace import ELSEWHERE
 from warplens.gpus import find_gpu
-from warplens.timing import dram, fetch, l1, l2, lsu, rows, scoreboard, shared
+from warplens.timing import dram, fetch, l1, l2_answer, lsu, rows, scoreboard, shared
 from warplens.timing.lsu import ATOMIC, READ
 from warplens.timing.sharing import Sharing
 from warplens.timing.spec import Machine
@@ -245,12 +245,12 @@ def test_lots_do_not_depend_on_where_arrays_lie() -> None:
 def test_l2_holds_lines_up_to_its_size() -> None:
     """Blocks read the same 64 lines twice; an L2 of 256 lines keeps them, one of 16 does not."""
     used = touched(np.tile(np.arange(64), 2), 0b1111, kind=READ)
-    large = l2.answer(used, 1, 256 * 128, 1, Sharing())
+    large = l2_answer.answer(used, 1, 256 * 128, 1, Sharing())
     assert large.hits[:64].tolist() == [0] * 64
     assert (large.hits[64:] & 15 == 15).all()
     assert np.array_equal(large.fetches[:64], large.fetches[64:])
     assert (large.arrivals[large.fetches] == -1).all()  # nobody else makes these fetches
-    small = l2.answer(used, 1, 16 * 128, 1, Sharing())
+    small = l2_answer.answer(used, 1, 16 * 128, 1, Sharing())
     assert small.hits.max() == 0
     assert not np.array_equal(small.fetches[:64], small.fetches[64:])
     assert large.footprint == 64 * 128
@@ -258,7 +258,7 @@ def test_l2_holds_lines_up_to_its_size() -> None:
 
 def test_atomics_on_one_line_are_shared_by_their_blocks() -> None:
     used = touched([5, 5, 9, 11], 1, block=[0, 1, 0, 1], kind=ATOMIC)
-    shares = l2.answer(used, 2, 1 << 20, 1, Sharing()).shares
+    shares = l2_answer.answer(used, 2, 1 << 20, 1, Sharing()).shares
     assert shares.tolist() == [1.0, 1.0, 0.0, 0.0]
 
 
@@ -268,5 +268,5 @@ def test_a_fetch_that_several_sms_use_falls_to_one_of_them(sms: int) -> None:
     block = np.repeat(np.arange(sms), n)
     whose = np.where(block == 0, 0, ELSEWHERE)
     used = touched(np.tile(np.arange(n), sms), 0b0011, block=block, kind=READ, entry=whose)
-    found = l2.answer(used, sms, 1 << 20, sms, Sharing())
+    found = l2_answer.answer(used, sms, 1 << 20, sms, Sharing())
     assert np.count_nonzero(found.arrivals == -1) == pytest.approx(n / sms, rel=0.1)

@@ -12,7 +12,7 @@ import numpy as np
 
 from warplens.execute.trace import lines_of, picked
 from warplens.gpus.spec import override
-from warplens.timing import l2
+from warplens.timing import l2_answer
 from warplens.timing.lsu import ATOMIC, GLOBAL, READ
 from warplens.timing.model import Model
 from warplens.timing.rewrite import without
@@ -78,7 +78,7 @@ def _endless_l2(model: Model) -> Model:
     return changed
 
 
-def endless_answer(model: Model) -> l2.L2Answer:
+def endless_answer(model: Model) -> l2_answer.L2Answer:
     """What an L2 without end would hold when the sampled blocks ask."""
     return model.answer_of(8.0 * max(1 << 20, model.answer.footprint))
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.execute.trace import BlockTrace
-from warplens.timing import l2
+from warplens.timing import l2_answer
 from warplens.timing.extrapolate import (
     extrapolate,
     inner_rate,
@@ -95,15 +95,17 @@ class Model:
         return Touched.of(trace.context, trace.lines, trace.first)
 
     @cached_property
-    def answer(self) -> l2.L2Answer:
+    def answer(self) -> l2_answer.L2Answer:
         """What L2 holds when the sampled blocks ask."""
         size = self.question.gpu.l2_size_bytes * self.sharing.lines / self.sharing.chip_lines
         return self.answer_of(size)
 
-    def answer_of(self, size_bytes: float) -> l2.L2Answer:
+    def answer_of(self, size_bytes: float) -> l2_answer.L2Answer:
         """What an L2 of some size would hold, as the sample's share of it."""
-        found = l2.answer(self.touched, self.wave, size_bytes, self.sample.stride, self.sharing)
-        return l2.warmed(found, self.touched, self.question.held)
+        found = l2_answer.answer(
+            self.touched, self.wave, size_bytes, self.sample.stride, self.sharing
+        )
+        return l2_answer.warmed(found, self.touched, self.question.held)
 
     @cached_property
     def merged(self) -> npt.NDArray[np.float32]:
@@ -299,7 +301,7 @@ class Model:
         return Model(changed, self.sample)
 
 
-def _tuple(trace: BlockTrace, answer: l2.L2Answer, merged: npt.NDArray[np.float32],
+def _tuple(trace: BlockTrace, answer: l2_answer.L2Answer, merged: npt.NDArray[np.float32],
            order: np.ndarray) -> Trace:  # fmt: skip
     return Trace(
         blocks=np.column_stack([trace.starts, trace.ends]),

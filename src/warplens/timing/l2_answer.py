@@ -1,0 +1,260 @@
+"""What L2 holds when its accesses come: which of them find their sectors, and by which fetch.
+
+All SMs share L2, so what one SM finds there depends on the others. Before the cycle loop, the
+accesses of all sampled blocks are put in the order in which a wave of blocks makes them and go
+through one tag store of the chip's capacity (scaled to the part of the chip that was sampled). The
+answer, what L2 holds and by which fetch per line of each access, is what the loop looks up here.
+A fetch that several SMs use falls to one of them by lot; which of that SM's accesses it is that
+goes to DRAM, the loop decides: the first one that L1 does not hold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from warplens.compiled import native
+from warplens.execute.trace import BEFORE
+from warplens.timing import rows
+from warplens.timing.fills import fills
+from warplens.timing.joins import joins
+from warplens.timing.ranges import Range
+from warplens.timing.sharing import Sharing
+from warplens.timing.state import Floats, Ints, Records
+from warplens.timing.touched import Touched, distinct
+from warplens.timing.warmth import shares
+
+_WAYS = 16
+_READ, _WRITE, _ATOMIC = 1, 2, 4
+_NO_READ = 1 << 62  # a fetch for what is written, which needs no DRAM, or for an atomic
+_BEFORE = 1 << 61  # a fetch before the window of what is replayed
+_MINE = 1  # among users of a fetch: accesses that are replayed; other bits: other SMs in turn
+_PLACES = 60  # of other SMs among these bits
+_LINES = 0.57  # L2 takes the longer for each of several lines that warps contend for: power
+
+
+@native
+def _walk(accesses: Records, asking: Ints, lines: Ints, order: Ints, steps: Ints,
+          hits: npt.NDArray[np.uint8], fetches: npt.NDArray[np.int32], users: Ints,
+          tags: Ints, valid: npt.NDArray[np.uint8],
+          written: npt.NDArray[np.uint8], fetched: Ints, by: Ints) -> int:  # fmt: skip
+    """Sends accesses through the tag store; returns the sectors brought in. `asking`: per access
+    the user of fetches that it stands for, 0: none."""
+    brought = clock = 0
+    n_sets = tags.shape[0]
+    for i in range(order.size):
+        access, asks = accesses[order[i]], asking[order[i]]
+        first, count = access.first_line, access.n_lines
+        for j in range(first, first + count):
+            line, sectors = lines[j] >> 4, lines[j] & 15
+            clock += 1
+            index = (line ^ line >> 11 ^ line >> 19) % n_sets
+            way = -1
+            empty = -1
+            for w in range(tags.shape[1]):
+                if tags[index, w] == line + 1:
+                    way = w
+                    break
+                if empty < 0 and tags[index, w] == 0:
+                    empty = w
+            if way < 0:
+                # Not the least recently used: the hardware's choice is not that, and any order of
+                # use that is kept would lose everything to a loop a little larger than the cache.
+                way = empty if empty >= 0 else (clock * 0x9E3779B1 >> 16) % tags.shape[1]
+                tags[index, way] = line + 1
+                valid[index, way] = written[index, way] = 0
+            found = valid[index, way] & sectors
+            kind = access.kind
+            if kind == _WRITE:
+                hits[j] = found | (written[index, way] & sectors) << 4
+                written[index, way] |= sectors
+            else:
+                hits[j] = found | (found if fetched[index, way] == steps[i] else 0) << 4
+            missing = sectors & ~found
+            if missing:
+                fetched[index, way] = steps[i]
+            for half in range(2):
+                bits = 3 << 2 * half
+                if kind == _WRITE and missing & bits and valid[index, way] & bits:
+                    valid[index, way] |= missing & bits
+                elif missing & bits:
+                    # DRAM is read by 64 bytes, but nothing is read for what is written.
+                    valid[index, way] |= missing & bits if kind == _WRITE else bits
+                    brought += 2
+                    by[index, way, half] = brought // 2
+                    if kind != _READ:
+                        users[brought // 2] = _NO_READ
+                    elif asks == 0:
+                        users[brought // 2] = _BEFORE
+                fetches[j, half] = by[index, way, half]
+                if sectors & bits:
+                    users[by[index, way, half]] |= asks
+    return brought
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class L2Answer:
+    """Per line of each access: sectors found and << 4, of loads, those that another SM is only just
+    fetching, of stores, those written before; for atomics the part of all blocks that share it; how
+    many atomics the warp makes, and how much longer each takes for those of other lines; the
+    fetches, numbered from 1, that brought its halves. `arrivals`, per fetch: -1 if an access that
+    is replayed must make it, 0 if others have."""
+
+    hits: npt.NDArray[np.uint8]
+    shares: npt.NDArray[np.float32]
+    passes: npt.NDArray[np.float32]
+    fetches: npt.NDArray[np.int32]
+    arrivals: Floats
+    lots: Floats  # see rows.py
+    pieces: npt.NDArray[np.float32]
+    fills: npt.NDArray[np.uint8]  # see fills.py
+    joins: npt.NDArray[np.uint8]  # see joins.py
+    footprint: int  # bytes that the sample brought in
+
+
+def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
+           share: Sharing) -> L2Answer:  # fmt: skip
+    """Runs the accesses sampled through L2 in the order of waves of `resident` blocks; every
+    `stride`-th block of the grid runs on the same SM.
+
+    Of one wave, every warp makes its first access, then every warp its second, and so on.
+    """
+    context, lines = touched.context, touched.lines
+    hits = np.zeros(len(lines), np.uint8)
+    shares = np.zeros(len(lines), np.float32)
+    passes = np.ones((len(lines), 3), np.float32)
+    fetches = np.zeros((len(lines), 2), np.int32)
+    users = np.zeros(2 * len(lines) + 1, np.int64)
+    if not len(context):
+        return L2Answer(
+            hits=hits, shares=shares, passes=passes, fetches=fetches,
+            arrivals=_by_lot(users, share), footprint=0,
+            lots=np.ones(len(lines)), pieces=np.zeros(len(lines), np.float32),
+            fills=np.zeros(len(lines), np.uint8), joins=np.zeros(len(lines), np.uint8),
+        )  # fmt: skip
+    warp, by_warp = touched.warp, touched.by_warp
+    ordinal = np.empty(len(warp), np.int64)
+    ordinal[by_warp] = np.arange(len(warp)) - np.searchsorted(warp[by_warp], warp[by_warp])
+    wave = touched.block // max(1, resident)
+    # Among warps at the same point the order is arbitrary, but the same in every run.
+    mixed = _scrambled(warp.astype(np.uint64) << np.uint64(32) | ordinal.astype(np.uint64))
+    step = wave * (int(ordinal.max()) + 1) + ordinal
+    key = step.astype(np.uint64) << np.uint64(32) | mixed >> np.uint64(32)
+    order = _sorted(key)
+    steps = step[order] + 1
+    n_sets = max(1, int(size_bytes / 128 / _WAYS))
+    tags = np.zeros((n_sets, _WAYS), np.int64)
+    valid = np.zeros((n_sets, _WAYS), np.uint8)
+    place = np.unique(touched.sm_of(stride), return_inverse=True)[1][touched.block]
+    entry = context["entry"]
+    asking = np.where(entry == 0, _MINE, 2 << np.maximum(0, place - 1) % _PLACES)
+    asking[entry == BEFORE] = 0
+    brought = _walk(
+        context, asking, lines, order, steps, hits, fetches, users, tags, valid,
+        np.zeros(tags.shape, np.uint8), np.zeros(tags.shape, np.int64),
+        np.zeros((*tags.shape, 2), np.int64),
+    )  # fmt: skip
+    _contention(touched, shares, passes)
+    return L2Answer(
+        hits=hits, shares=shares, passes=passes, fetches=fetches,
+        arrivals=_by_lot(users[: brought // 2 + 1], share),
+        footprint=32 * int(brought), lots=rows.lots(touched), pieces=rows.pieces(touched),
+        fills=fills(touched, step, int(place.max()) + 1), joins=joins(touched),
+    )  # fmt: skip
+
+
+def warmed(answer: L2Answer, touched: Touched, held: tuple[Range, ...]) -> L2Answer:
+    """The answer of an L2 that holds some lines before: their first fetch is made already."""
+    if not held or not len(touched.context):
+        return answer
+    line = touched.lines >> 4
+    lot = (_scrambled(line.astype(np.uint64)) >> np.uint64(11)) / 2.0**53
+    is_held = lot < shares(line, held)
+    fetches, hits, arrivals = answer.fetches, answer.hits.copy(), answer.arrivals.copy()
+    reads = np.zeros(len(line), np.bool_)
+    reads[touched.at] = (touched.context["kind"] == _READ)[touched.access]
+    for half in range(2):
+        number = fetches[:, half].astype(np.int64)
+        first = np.full(touched.n_lines, 1 << 62)
+        used = number > 0
+        np.minimum.at(first, touched.line[used], number[used])
+        mine = used & is_held & (first[touched.line] == number)
+        arrivals[number[mine]] = np.where(arrivals[number[mine]] < 0.0, 0.0, arrivals[number[mine]])
+        bits = np.uint8(3 << 2 * half)
+        sectors = (touched.lines & 15).astype(np.uint8) & bits
+        hits[mine] |= sectors[mine]
+        late = mine & reads
+        hits[late] &= ~(bits << np.uint8(4))
+    return replace(answer, hits=hits, arrivals=arrivals)
+
+
+def _sorted(keys: npt.NDArray[np.uint64]) -> Ints:
+    """The stable order of keys that are nearly all different: several times as quick as asking for
+    a stable one."""
+    order = np.argsort(keys)
+    ordered = keys[order]
+    same = np.flatnonzero(ordered[1:] == ordered[:-1])
+    for first in same[np.diff(same, prepend=-2) > 1].tolist():
+        last = int(np.searchsorted(ordered, ordered[first], "right"))
+        order[first:last].sort()
+    return order
+
+
+def _by_lot(users: Ints, share: Sharing) -> Floats:
+    """Per fetch -1 if it falls to this SM, else 0: to one of the sampled SMs that use it, the more
+    rarely the more of them do, but not to more than the SM's part of all."""
+    near = _counted(users, min(share.beside, _PLACES + 1))
+    far = _counted(users, _PLACES + 1) - near + (users & 1)
+    is_mine = users & (_MINE | _NO_READ | _BEFORE) == _MINE
+    chance = 1.0 / np.maximum(1.0, np.maximum(near, np.where(far > 1, far * share.ratio, 1.0)))
+    if is_mine.any():
+        chance *= min(1.0, share.part / chance[is_mine].mean())
+    lot = (_scrambled(np.arange(len(users), dtype=np.uint64)) >> np.uint64(11)) / 2.0**53
+    return np.where(is_mine & (lot < chance), -1.0, 0.0)
+
+
+def _counted(numbers: Ints, bits: int) -> Ints:
+    """How many of the lowest bits are set."""
+    found: Ints = np.bitwise_count(numbers & ((1 << bits) - 1)).astype(np.int64)
+    return found
+
+
+def _scrambled(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Numbers without order, always the same (the finaliser of SplitMix64)."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        numbers = (numbers ^ numbers >> np.uint64(shift)) * np.uint64(factor)
+    return numbers ^ numbers >> np.uint64(31)
+
+
+def _contention(touched: Touched, shares: npt.NDArray[np.float32],
+                passes: npt.NDArray[np.float32]) -> None:  # fmt: skip
+    """Per line of an atomic access: the part of all blocks that touch the same line, the atomics
+    of its warp, and how much longer one takes for the lines that are used at the same time."""
+    n_blocks = len(touched.blocks)
+    mine = (touched.context["kind"] == _ATOMIC)[touched.access]
+    if not mine.any() or n_blocks < 2:
+        return
+    at, line = touched.at[mine], touched.used[mine]
+    pairs = distinct(line * n_blocks + touched.user[mine])
+    part = np.bincount(pairs // n_blocks, minlength=touched.n_lines)[line] / n_blocks
+    shares[at] = np.where(part * n_blocks > 1, part, 0.0)
+    warps, made = np.unique(touched.warp[touched.context["kind"] == _ATOMIC], return_counts=True)
+    passes[at, 0] = np.sqrt(made[np.searchsorted(warps, touched.warp[touched.access[mine]])])
+    passes[at, 1] = np.maximum(1.0, len(distinct(line)) / passes[at, 0] ** 2) ** _LINES
+    passes[at, 2] = _walked(touched, mine, line)
+
+
+def _walked(touched: Touched, mine: npt.NDArray[np.bool_], line: Ints) -> Floats:
+    """Per line of an atomic access the root of the lines that its warp's atomics walk through, one
+    at a time; 1 if they use several at a time."""
+    warp = touched.warp[touched.access[mine]]
+    alone = (touched.context["n_lines"] == 1)[touched.access[mine]]
+    several = np.unique(warp[~alone])
+    n_lines = int(touched.n_lines)
+    pairs = distinct(warp.astype(np.int64) * n_lines + line)
+    warps, walked = np.unique(pairs // n_lines, return_counts=True)
+    found = np.sqrt(walked[np.searchsorted(warps, warp)].astype(np.float64))
+    found[np.isin(warp, several)] = 1.0
+    return found
