@@ -15,6 +15,12 @@ pytest.importorskip("kernel_tuner")
 pytestmark = pytest.mark.long
 
 
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernel Tuner leaves sources that it could not compile in the working folder."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture(scope="module")
 def script(gpu: Any) -> Any:
     """The script, imported when the GPU is in place."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from cuda_driver import Driver
 from further_kernels import _BULK, _CLUSTER, _boxes
 from gemm_preamble import PREAMBLE
 from gemm_times import CACHE_BYTES, Bench
@@ -219,13 +220,19 @@ def _fences(bench: Bench) -> list[Any]:
     return found
 
 
-def _marks(bench: Bench) -> list[Any]:
-    """Marks of each eleventh block, and of each warp there."""
-    driver, found = bench.driver, []
+def _arrays(driver: Driver) -> tuple[ct.c_uint64, ct.c_uint64, ct.c_uint64]:
+    """What displaces L2's lines, an input and an output of 64 MiB."""
     scratch = driver.alloc(CACHE_BYTES)
     driver.fill(scratch, 0, CACHE_BYTES)
     x, y = driver.alloc(64 << 20), driver.alloc(64 << 20)
     driver.fill(x, 0, 64 << 20)
+    return scratch, x, y
+
+
+def _marks(bench: Bench) -> list[Any]:
+    """Marks of each eleventh block, and of each warp there."""
+    driver, found = bench.driver, list[Any]()
+    scratch, x, y = _arrays(driver)
     marks = driver.alloc(4 * MARKS * 8 * 4200)
     cases: list[tuple[str, int, int, tuple[Any, ...]]] = [
         ("bulk_scale", blocks, 1, (np.float32(2.0), np.int32(16)))
@@ -258,11 +265,8 @@ _BOXES = (
 
 def _copies(bench: Bench) -> list[Any]:
     """Marks of copies of boxes: cold, and with what the launch before has left in L2."""
-    driver, found = bench.driver, []
-    scratch = driver.alloc(CACHE_BYTES)
-    driver.fill(scratch, 0, CACHE_BYTES)
-    x, y = driver.alloc(64 << 20), driver.alloc(64 << 20)
-    driver.fill(x, 0, 64 << 20)
+    driver, found = bench.driver, list[Any]()
+    scratch, x, y = _arrays(driver)
     marks = driver.alloc(4 * MARKS * 528)
     for rank, kind, element, box, counts in _BOXES:
         sizes = tuple(n * b for n, b in zip(counts, box, strict=True))

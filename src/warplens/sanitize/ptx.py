@@ -19,7 +19,7 @@ _SHARED = re.compile(r"^\s*(?:\.extern |\.visible |\.weak |\.static )*"
                      r"\.shared\s+(?:\.attribute\([^)]*\)\s*)?\.align (\d+) \.(\w+) "
                      r"([\w$]+)((?:\[\d*\])*)", re.M)  # fmt: skip
 _INTRINSIC = re.compile(r"\b(?:shfl|vote|match|redux|elect|bar\.warp|activemask)\b")
-_LOC = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)")
+LOCATION = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)")
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.M)
 _LOCAL = re.compile(r"^\s*\.local\s[^;]*?__local_depot\d+\[(\d+)\]", re.M)
 _ACQUIRE = re.compile(r"\b(?:ld|atom)(?:\.\w+)*?\.acq(?:uire|_rel)\b")
@@ -119,8 +119,13 @@ def call_lines(ptx: str, kernel: str) -> Counter[Line]:
     return _lines_with(_CALL, ptx, kernel)
 
 
+def source_files(ptx: str) -> dict[str, str]:
+    """Names of the source files by the numbers that `.loc` has for them."""
+    return {number: PurePath(unescaped(path)).name for number, path in _FILE.findall(ptx)}
+
+
 def _lines_with(pattern: re.Pattern[str], ptx: str, kernel: str) -> Counter[Line]:
-    files = {number: PurePath(unescaped(path)).name for number, path in _FILE.findall(ptx)}
+    files = source_files(ptx)
     found: Counter[Line] = Counter()
     line = ("", 0)
     runs = False
@@ -130,7 +135,7 @@ def _lines_with(pattern: re.Pattern[str], ptx: str, kernel: str) -> Counter[Line
             runs = start.group(1) == kernel or ".func" in row
             line = ("", 0)
             continue
-        location = _LOC.match(row)
+        location = LOCATION.match(row)
         if location:
             line = (files.get(location.group(1), ""), int(location.group(2)))
         elif runs and line[1] and pattern.match(row):
@@ -141,7 +146,7 @@ def _lines_with(pattern: re.Pattern[str], ptx: str, kernel: str) -> Counter[Line
 @lru_cache(maxsize=8)
 def call_sites(ptx: str) -> Sites:
     """Where the code of a line was inlined, by the outermost call."""
-    files = {number: PurePath(unescaped(path)).name for number, path in _FILE.findall(ptx)}
+    files = source_files(ptx)
     found: dict[Line, set[Line]] = {}
     for file, line, other, at in _INLINED.findall(ptx):
         place, site = (files.get(file, ""), int(line)), (files.get(other, ""), int(at))
@@ -184,7 +189,7 @@ class OrderingLines:
 
 def ordering_lines(ptx: str, kernel: str) -> OrderingLines:
     """The lines of a kernel, and of what was inlined into it."""
-    files = {number: PurePath(unescaped(path)).name for number, path in _FILE.findall(ptx)}
+    files = source_files(ptx)
     strong: set[Line] = set()
     other: set[Line] = set()
     acquire: set[Line] = set()
@@ -194,7 +199,7 @@ def ordering_lines(ptx: str, kernel: str) -> OrderingLines:
     narrow: set[Line] = set()
     line = ("", 0)
     for row in kernel_text(ptx, kernel)[1].splitlines():
-        location = _LOC.match(row)
+        location = LOCATION.match(row)
         if location:
             line = (files.get(location.group(1), ""), int(location.group(2)))
             continue

@@ -16,13 +16,10 @@ from pathlib import PurePath
 
 from warplens.isa.warpgroup import OPCODES
 from warplens.sanitize.finding import Access, Finding
-from warplens.sanitize.ptx import Line, kernel_text
+from warplens.sanitize.ptx import LOCATION, Line, kernel_text, source_files
 from warplens.sass.model import SassKernel
-from warplens.toolchain.paths import unescaped
 
 FENCE, WAIT = "missing-wgmma-fence", "missing-wgmma-wait"
-_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.M)
-_LOC = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)")
 _LABEL = re.compile(r"([$\w]+):(?!:)\s*")
 _REGISTER = re.compile(r"%[a-z]+\d+")
 _GUARD = re.compile(r"^@!?%?\w+\s+")
@@ -96,7 +93,7 @@ def _statements(text: str, files: dict[str, str]) -> Iterator[Statement | str]:
     names = re.findall(r"(?<![:.\w])([$\w]+):(?!:)", text)
     once = {name for name in names if names.count(name) == 1}  # others: of inline code, by scope
     for row in re.sub(r"//[^\n]*", "", text).splitlines():
-        location = _LOC.match(row)
+        location = LOCATION.match(row)
         if location:
             line = (files.get(location.group(1), ""), int(location.group(2)))
             continue
@@ -221,7 +218,7 @@ def mistakes(ptx: str, kernel: str) -> tuple[Mistake, ...]:
     body = kernel_text(ptx, kernel)[1]
     if "wgmma.mma_async" not in body or "brx." in body:
         return ()
-    files = {number: PurePath(unescaped(path)).name for number, path in _FILE.findall(ptx)}
+    files = source_files(ptx)
     blocks = _blocks(body[body.find("{") + 1 :], files)
     before = {"": _State(False, {}, {})}
     todo, found = [""], set[Mistake]()

@@ -24,6 +24,12 @@ __device__ __forceinline__ void product(float (&d)[4], unsigned long long da, un
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 #define GWAIT(n) asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(n) : "memory")
+// the operands in shared memory, for all to see
+#define STAGE() \
+  for (int k = 0; k < 4; ++k) s[T + 128 * k] = a[T]; \
+  if (T < 64) t[T] = b[T]; \
+  PROXY(); \
+  __syncthreads();
 #define OUT() { for (int k = 0; k < 4; ++k) c[T + 128 * k] = d[k]; }
 
 // @ products_before_the_barrier: shared-read-write-race <<<1, 128>>>
@@ -54,10 +60,7 @@ KERNEL(product_without_proxy_fence) {
 KERNEL(operands_overwritten) {
   __shared__ alignas(128) int s[512], t[64];
   float d[4] = {};
-  for (int k = 0; k < 4; ++k) s[T + 128 * k] = a[T];
-  if (T < 64) t[T] = b[T];
-  PROXY();
-  __syncthreads();
+  STAGE()
   product(d, matrix(s, 1024, 128), matrix(t, 128, 128));
   FIX(GWAIT(0);)
   __syncthreads();
@@ -104,10 +107,7 @@ KERNEL(operand_never_written) {
 KERNEL(operand_beyond_shared) {
   __shared__ alignas(128) int s[512], t[64];
   float d[4] = {};
-  for (int k = 0; k < 4; ++k) s[T + 128 * k] = a[T];
-  if (T < 64) t[T] = b[T];
-  PROXY();
-  __syncthreads();
+  STAGE()
   product(d, matrix(s, 1024, BUG(4096) FIX(128)), matrix(t, 128, 128));
   GWAIT(0);
   OUT()
@@ -130,10 +130,7 @@ KERNEL(product_without_fence) {
 KERNEL(sums_changed_behind_the_fence) {
   __shared__ alignas(128) int s[512], t[64];
   float d[4] = {};
-  for (int k = 0; k < 4; ++k) s[T + 128 * k] = a[T];
-  if (T < 64) t[T] = b[T];
-  PROXY();
-  __syncthreads();
+  STAGE()
   ARRIVE();
   for (int i = 0; i < 3; ++i) {
     multiply(d, matrix(s, 1024, 128), matrix(t, 128, 128));
@@ -148,10 +145,7 @@ KERNEL(sums_changed_behind_the_fence) {
 KERNEL(sums_read_before_the_wait) {
   __shared__ alignas(128) int s[512], t[64];
   float d[4] = {};
-  for (int k = 0; k < 4; ++k) s[T + 128 * k] = a[T];
-  if (T < 64) t[T] = b[T];
-  PROXY();
-  __syncthreads();
+  STAGE()
   ARRIVE();
   multiply(d, matrix(s, 1024, 128), matrix(t, 128, 128));
   COMMIT();
@@ -163,10 +157,7 @@ KERNEL(sums_read_before_the_wait) {
 KERNEL(group_not_closed) {
   __shared__ alignas(128) int s[512], t[64];
   float d[4] = {};
-  for (int k = 0; k < 4; ++k) s[T + 128 * k] = a[T];
-  if (T < 64) t[T] = b[T];
-  PROXY();
-  __syncthreads();
+  STAGE()
   ARRIVE();
   multiply(d, matrix(s, 1024, 128), matrix(t, 128, 128));
   FIX(COMMIT();)
@@ -177,10 +168,7 @@ KERNEL(group_not_closed) {
 KERNEL(last_group_read) {
   __shared__ alignas(128) int s[512], t[64];
   float d[4] = {}, e[4] = {};
-  for (int k = 0; k < 4; ++k) s[T + 128 * k] = a[T];
-  if (T < 64) t[T] = b[T];
-  PROXY();
-  __syncthreads();
+  STAGE()
   product(e, matrix(s, 1024, 128), matrix(t, 128, 128));
   product(d, matrix(s, 1024, 128), matrix(t, 128, 128));
   GWAIT(1);
