@@ -15,6 +15,8 @@ import pytest
 VALIDATION = Path(__file__).parents[2] / "validation"
 # 2,000 short programs, fifty in a kernel (recorder/pick.py), and 2,000 of every length.
 SHORT, ALL = (VALIDATION / "data" / f"{name}_sm90.npz" for name in ("short_programs", "programs"))
+# Twelve with YIELD in a loop that looks at shared memory and counts.
+COUNTED = VALIDATION / "data" / "counted_looks_sm90.npz"
 KERNELS, ALL_KERNELS = 40, 125
 # Of the others, kernels that were executed in every run before the short ones were recorded.
 OFTEN = (1, 16)
@@ -77,3 +79,8 @@ def test_programs_of_any_length(recorder: tuple[Any, ...], number: int) -> None:
     _, fuzz, _, _, _ = recorder
     kernel = fuzz.as_kernels(recording(ALL))[number]
     assert not [p for p in differing(recorder, ALL, number) if not is_open(kernel, p)]
+
+
+def test_loops_that_yield_and_count(recorder: tuple[Any, ...]) -> None:
+    """Lanes in a loop that looks at shared memory, yields and counts are not put aside."""
+    assert not differing(recorder, COUNTED, 0)

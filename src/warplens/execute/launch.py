@@ -71,8 +71,8 @@ class LaunchConfig:
         interleave: instructions that a warp executes before the next warp does (0: until it waits);
             needs the program `KernelCode.interleaved`.
         strict_masks: a WARPSYNC whose mask names lanes that never come is a deadlock.
-        part_order: draws which part of a warp goes on where a GPU's choice is not known (0: the
-            most frequent one).
+        part_order: draws whose turn it is where nobody is put aside (0: as an H200 chooses; see
+            parts.py).
         is_blind: tells whether what is executed, and where it goes, follows from parameters alone.
     """
 

@@ -9,9 +9,10 @@ from warplens.compiled import native
 from warplens.execute.clusters import arrive_at_cluster, waits_for_cluster
 from warplens.execute.named_barriers import arrive, note_exits
 from warplens.execute.native import call_region, peek32, poke32, poke64
-from warplens.execute.part_barriers import come_to_barrier, release_ended
-from warplens.execute.part_table import note_stop
-from warplens.execute.parts import give_way, leave_barrier, next_part, rest
+from warplens.execute.part_barriers import come_to_barrier, leave_barrier, release_ended
+from warplens.execute.part_jumps import part_by_target
+from warplens.execute.part_table import STOPPED
+from warplens.execute.parts import give_way, look_anew, next_part, rest
 from warplens.execute.run_layout import (
     ENV_ADDRESS,
     PARTS,
@@ -66,6 +67,8 @@ def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arr
     if come == 0:
         got_on = look_again(w)
         poke32(w + at.WARP_PASSED, 0)
+        if control[PARTS] != 0:
+            look_anew(w)
         if peek32(w + at.WARP_MASK) == 0 and (
             peek32(w + at.WARP_SPLITS) == 0 or not pick(w, control)
         ):
@@ -124,12 +127,15 @@ def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arr
             if come_to_barrier(w) if control[PARTS] != 0 else bsync(w):
                 continue
         elif event == at.EVENT_BREAK:
-            leave_barrier(w, control)
+            leave_barrier(w)
             continue
         elif event != at.EVENT_WARPSYNC:
             got_on = True
         if event == at.EVENT_INDIRECT:
-            outcome = resolve_targets(w, control, code_map)
+            if control[PARTS] != 0:
+                outcome = part_by_target(w, control, code_map)
+            else:
+                outcome = resolve_targets(w, control, code_map)
             if outcome == 1:
                 return RAN_HOOK
             if outcome == 2:
@@ -157,21 +163,18 @@ def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arr
         elif event == at.EVENT_CLUSTER_WAIT:
             if not waits_for_cluster(w):
                 continue
-        elif event == at.EVENT_WARPSYNC and (
-            control[PARTS] == 0 or peek32(w + at.PARTS_VAIN) == 0
-        ):
+        elif event == at.EVENT_WARPSYNC:
             add_split(
                 w, peek32(w + at.WARP_MASK), peek32(w + at.WARP_PC), at.SPLIT_AT_WARPSYNC,
                 peek32(w + at.WARP_ARGS), False,
             )  # fmt: skip
             if control[PARTS] != 0:
-                note_stop(w, peek32(w + at.WARP_MASK))
+                poke32(w + STOPPED, peek32(w + at.WARP_MASK))
         poke32(w + at.WARP_MASK, 0)
-        if control[PARTS] != 0:
-            ended = peek32(w + at.WARP_EXITED) & ~seen[slot, i] & _FULL
-            is_end = event == at.EVENT_DONE and ended != 0
-            if is_end and release_ended(w, ended):
-                continue
+        if control[PARTS] != 0 and event == at.EVENT_DONE and (
+            release_ended(w, peek32(w + at.WARP_ARGS))
+        ):
+            continue
         if peek32(w + at.WARP_EXITED) != seen[slot, i]:
             note_exits(slot, i, w, control, blocks, barriers, arrived, seen, warps, states)
         if peek32(w + at.WARP_SPLITS) == 0 or not pick(w, control):

@@ -24,7 +24,7 @@ WARP_TARGETS = 2752  # 32 x u32: targets of an indirect branch, low words
 WARP_TARGETS_HIGH = 2880
 WARP_BARRIERS = 3008  # 16 x 32 x u32: participants of B0..B15, as each lane knows them,
 # or in the first word those of the warp (Layout.has_parts)
-PARTS_VAIN = WARP_BARRIERS + 24  # u32: of execute/part_table.py
+PARTS_NEXT, PARTS_VAIN = WARP_BARRIERS + 4, WARP_BARRIERS + 24  # u32: of execute/part_table.py
 WARP_SCRATCH = 5056  # 24 x 128 bytes: vectors handed to helpers and back
 WARP_REGISTERS = 8128  # 128 bytes each
 

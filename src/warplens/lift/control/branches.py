@@ -163,6 +163,8 @@ def exit_(w: RegionWriter, item: Bound) -> None:
     lanes = w.mask if w.guard is None else w.lanes_mask()
     ended = w.load_u32(at.WARP_EXITED)
     w.store_u32(at.WARP_EXITED, w.emit(f"or i32 {ended}, {lanes}"))
+    if w.layout.has_parts:
+        w.store_u32(at.WARP_ARGS, lanes)  # whose barriers may be complete now
     if w.guard is None or not w.has_next():
         w.line(f"ret i32 {at.EVENT_DONE}")
         return

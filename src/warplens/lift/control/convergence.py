@@ -72,7 +72,7 @@ def _break_of_warp(w: RegionWriter, n: int, lanes: str) -> None:
     before = w.emit(f"load i32, ptr {place}, align 4")
     members = w.emit(f"and i32 {before}, {w.emit(f'xor i32 {lanes}, -1')}")
     w.line(f"store i32 {members}, ptr {place}, align 4")
-    left = w.emit(f"icmp ne i32 {w.emit(f'and i32 {before}, {lanes}')}, 0")
+    left = w.emit(f"icmp ne i32 {lanes}, 0")
     here = w.emit(f"icmp eq i32 {w.emit(f'and i32 {members}, {w.mask}')}, 0")
     others = w.emit(f"icmp ne i32 {w.load_u32(at.WARP_SPLITS)}, 0")
     ask = w.emit(f"and i1 {others}, {w.emit(f'and i1 {left}, {here}')}")
@@ -106,10 +106,29 @@ def bsync(w: RegionWriter, item: Bound) -> None:
     w.module.start(alone)
     if w.layout.has_parts:
         w.line(f"store i32 0, ptr {_barrier_place(w, n)}, align 4")
+        _pass_turn(w, need)
     w.goto(follow)
     w.module.start(wait)
     w.store_u32(at.WARP_ARGS, str(n))
     w.leave(follow, w.mask, at.EVENT_BSYNC)
+
+
+def _pass_turn(w: RegionWriter, need: str) -> None:
+    """Another lane has the next turn if it was one of those that go on (`part_table.advance`)."""
+    w.module.helper("llvm.cttz.i32", "declare i32 @llvm.cttz.i32(i32, i1)")
+    w.module.helper("llvm.fshr.i32", "declare i32 @llvm.fshr.i32(i32, i32, i32)")
+    lane = w.load_u32(at.PARTS_NEXT)
+    gone = w.emit(f"or i32 {w.mask}, {w.load_u32(at.WARP_EXITED)}")
+    others = w.emit(f"xor i32 {gone}, -1")
+    had = w.emit(f"trunc i32 {w.emit(f'lshr i32 {gone}, {lane}')} to i1")
+    some = w.emit(f"icmp ne i32 {others}, 0")
+    own = w.emit(f"icmp ne i32 {w.emit(f'and i32 {need}, {w.mask}')}, 0")
+    passes = w.emit(f"and i1 {w.emit(f'and i1 {had}, {some}')}, {own}")
+    start = w.emit(f"add i32 {lane}, 1")
+    turned = w.emit(f"call i32 @llvm.fshr.i32(i32 {others}, i32 {others}, i32 {start})")
+    steps = w.emit(f"call i32 @llvm.cttz.i32(i32 {turned}, i1 false)")
+    after = w.emit(f"and i32 {w.emit(f'add i32 {start}, {steps}')}, 31")
+    w.store_u32(at.PARTS_NEXT, w.emit(f"select i1 {passes}, i32 {after}, i32 {lane}"))
 
 
 @role("bmov")
@@ -167,7 +186,7 @@ def warpsync(w: RegionWriter, item: Bound) -> None:
 
 
 def _wait_on(w: RegionWriter) -> None:
-    """Lanes that execute WARPSYNC again, in vain, only are counted: see execute/part_turns.py."""
+    """Lanes that execute WARPSYNC again, in vain, only are counted: see execute/parts.py."""
     w.entries.add(w.block.index)
     w.registers.flush()
     vain = w.emit(f"load i32, ptr {w.field(at.PARTS_VAIN)}, align 4")

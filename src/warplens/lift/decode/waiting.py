@@ -2,7 +2,8 @@
 
 A loop that stores nothing and whose next round starts with the registers of this one does the same
 again until memory changes: a split that comes to its end is put aside until others have run. Loops
-that sleep or yield between looks count as well, whatever they remember from round to round.
+that sleep or yield between looks count as well, whatever they remember from round to round, but not
+those that look at shared memory, remember something and only yield: they may end by counting.
 """
 
 from __future__ import annotations
@@ -90,6 +91,9 @@ def find_waiting(blocks: Sequence[_Block], bound: Sequence[Bound | None]) -> Wai
                 carried |= blocks[b].writes
             is_same = not carried & blocks[head].live_in and not _reads_clock(items)
             if not is_same and ("atomic" in roles or not roles & _PAUSES):
+                continue
+            # one that counts its looks at shared memory and only yields: a GPU's just runs
+            if not is_same and "sleep" not in roles and all(map(_looks_at_shared, items)):
                 continue
             if roles >= {"atomic", "load"}:  # an operation made of compare-and-swap
                 continue
