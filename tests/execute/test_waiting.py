@@ -60,6 +60,20 @@ def test_flags_in_shared_memory(module):
     assert launch.metric("gpu__time_duration.sum") > 0
 
 
+@pytest.mark.parametrize("gpu", ["A100", "RTX 4090", "H100", "B200"])
+@pytest.mark.parametrize("lanes", [1, 3, 32])
+def test_parts_of_warps_that_wait_for_each_other(gpu, lanes):
+    out, rounds, warps = ints(4), 3, 4
+    module = wl.Device(gpu).compile(SOURCE.read_text())
+    launch = module["lanes_in_turn"][1, 32 * warps](out, np.int32(rounds), np.int32(lanes))
+    value, own = 0, warps * lanes
+    for _ in range(rounds):
+        for turn in reversed(range(own)):
+            value = (value * 3 + turn) & 0xFFFFFFFF
+    assert (out.view(np.uint32) == value).all()
+    assert executed(launch) < rounds * own * (60 + 20 * own) + 100 * warps
+
+
 def test_a_flag_nobody_sets(module):
     with pytest.raises(Deadlock, match="looks at memory nobody writes"):
         module["flag_never_set"][2, 64](ints(1), ints(64))

@@ -124,3 +124,26 @@ extern "C" __global__ void grid_rounds(float* a, float* b, volatile unsigned* co
         __syncthreads();
     }
 }
+
+// Lanes of all warps take turns, the last one first: parts of a warp wait for each other.
+extern "C" __global__ void lanes_in_turn(int* out, int rounds, int lanes) {
+    __shared__ volatile int turn;
+    __shared__ int value;
+    if (threadIdx.x == 0) turn = value = 0;
+    __syncthreads();
+    int lane = threadIdx.x % 32, all = blockDim.x / 32 * lanes;
+    int own = threadIdx.x / 32 + lane * (blockDim.x / 32);
+    if (lane < lanes) {
+        for (int i = 0; i < rounds; ++i) {
+            while (turn != i * all + (all - 1 - own)) {}
+            value = value * 3 + own;
+            __threadfence_block();
+            turn = turn + 1;
+        }
+    }
+    __syncwarp();
+    if (lane == 31) {
+        while (turn != rounds * all) {}
+        out[threadIdx.x / 32] = value;
+    }
+}
