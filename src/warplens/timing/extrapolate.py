@@ -94,7 +94,7 @@ def extrapolate(question: Question, replay: Replay, active_sms: int,
     # Reductions and stores that nobody waits for are still on their way when the last warp ends.
     busy = max(float(replay.sm[name]) for name in _LAST_FREE)
     left = max(busy, float(replay.sm["slowest_slice"])) - replay.cycles
-    served = float(replay.sm["slice_work"].max()) * share / n if n else 0.0  # one after another
+    served = _added(question, replay, active_sms) * share / n if n else 0.0
     overhead += max(0.0, left - (busiest - mean), served - busiest) if n else 0.0
     active = mean * _active_share(replay) * active_sms / question.gpu.sm_count
     many = share > IN_STEP * question.resident
@@ -119,6 +119,23 @@ def extrapolate(question: Question, replay: Replay, active_sms: int,
         warp_cycles=float(warps),
         states=None if states is None else np.array(states),
     )
+
+
+def _added(question: Question, replay: Replay, active_sms: int) -> float:
+    """Cycles that the replayed blocks' atomics on one place take an SM, one after another.
+
+    Sectors that DRAM brings hold up the slice that adds, those that L2 holds do not; and where
+    DRAM is busy for about as long, loads of that slice's lines wait for the atomics in front of
+    them, so that neither has all of the time (validation/data/read_and_add_sm90.json).
+    """
+    served, gpu = float(replay.sm["slice_work"].max()), question.gpu
+    read = float(replay.sm["dram_read"])
+    if not served or not read:
+        return served
+    served += read * active_sms * float(gpu.value("l2.atomic_filled_cycles"))
+    power = float(gpu.value("l2.atomic_beside_dram"))
+    from_dram = read * 32 / float(replay.spec["dram_rate"])
+    return float((served**power + from_dram**power) ** (1.0 / power))
 
 
 def _while_full(replay: Replay, resident: int) -> Floats | None:
