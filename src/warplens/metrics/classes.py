@@ -161,6 +161,20 @@ def _is_one_of(value: str | int | bool | frozenset[str], wanted: set[str | int |
     return not wanted.isdisjoint(value if isinstance(value, frozenset) else (value,))
 
 
+_MOST_KEPT = 64
+_kept: dict[int, tuple[SassKernel, Classes]] = {}  # a kernel's hash would be that of all its code
+
+
+def classes_of(kernel: SassKernel) -> Classes:
+    """The classes of a kernel's instructions; launches of the same kernel object share them."""
+    found = _kept.get(id(kernel))
+    if found is None or found[0] is not kernel:
+        if len(_kept) >= _MOST_KEPT:
+            _kept.clear()
+        found = _kept[id(kernel)] = (kernel, Classes(kernel))
+    return found[1]
+
+
 class Classes:
     """The classes of a kernel's instructions, asked for masks."""
 

@@ -263,6 +263,8 @@ def expand(name: str) -> tuple[str, ...]:
 
 def _without_trigger_group(name: str) -> str:
     """Newer chips put the group of counters before a sampled metric: `TPC.TriageCompute.`."""
+    if not name.startswith("pmsampling:"):
+        return name
     return re.sub(r"^(pmsampling:)\w+\.Triage\w+\.", r"\1", name)
 
 

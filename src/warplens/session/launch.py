@@ -27,7 +27,7 @@ from warplens.metrics.assemble import (
     metrics_of,
     source_table,
 )
-from warplens.metrics.classes import Classes
+from warplens.metrics.classes import classes_of
 from warplens.metrics.counters import Counters, Sources
 from warplens.metrics.registry import evaluate, find_section
 from warplens.occupancy_calculator.occupancy import occupancy_of_kernel
@@ -122,7 +122,7 @@ class Launch:
                 carveout=self._carveout,
                 cluster=None if cluster is None else prod(cluster),
             ),
-            classes=Classes(execution.kernel),
+            classes=classes_of(execution.kernel),
             timer=lambda: self._timing,
             sampled=self.predicted,
         )
