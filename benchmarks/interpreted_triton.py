@@ -1,4 +1,4 @@
-"""Kernels of benchmarks/user.py in Triton, run by Triton's interpreter: seconds per CUDA thread's work.
+"""Kernels of benchmarks/user.py in Triton, by its interpreter: seconds per CUDA thread's work.
 
     TRITON_INTERPRET=1 python benchmarks/interpreted_triton.py     # needs torch and triton
 
@@ -22,7 +22,7 @@ B, TILE, SIDE = 1024, 64, 512
 
 
 @triton.jit
-def polynomial(x, out, terms, B: tl.constexpr):
+def polynomial(x, out, terms: tl.constexpr, B: tl.constexpr):
     i = tl.program_id(0) * B + tl.arange(0, B)
     v = tl.load(x + i)
     y, z = v * 0 + 0.5, v * 0 + 0.25
@@ -33,7 +33,7 @@ def polynomial(x, out, terms, B: tl.constexpr):
 
 
 @triton.jit
-def xorshift(out, rounds, B: tl.constexpr):
+def xorshift(out, rounds: tl.constexpr, B: tl.constexpr):
     i = tl.program_id(0) * B + tl.arange(0, B)
     x = (i * 40503 + 1).to(tl.uint32)
     total = x * 0
@@ -46,7 +46,7 @@ def xorshift(out, rounds, B: tl.constexpr):
 
 
 @triton.jit
-def repeated(x, out, terms, B: tl.constexpr):
+def repeated(x, out, terms: tl.constexpr, B: tl.constexpr):
     i = tl.program_id(0) * B + tl.arange(0, B)
     v = tl.load(x + i)
     y = v
@@ -138,7 +138,7 @@ def global_histogram(x, bins, n, B: tl.constexpr):
 
 
 @triton.jit
-def mandelbrot(out, side, limit, B: tl.constexpr):
+def mandelbrot(out, side, limit: tl.constexpr, B: tl.constexpr):
     i = tl.program_id(0) * B + tl.arange(0, B)
     cx, cy = -2.0 + 3.0 * (i % side) / side, -1.2 + 2.4 * (i // side) / side
     x, y, n = cx * 0, cy * 0, i * 0
@@ -152,7 +152,7 @@ def mandelbrot(out, side, limit, B: tl.constexpr):
 
 
 @triton.jit
-def product(a, b, c, n, T: tl.constexpr):
+def product(a, b, c, n: tl.constexpr, T: tl.constexpr):
     y, x = tl.program_id(1) * T + tl.arange(0, T), tl.program_id(0) * T + tl.arange(0, T)
     total = tl.zeros((T, T), tl.float32)
     for k in range(0, n, T):

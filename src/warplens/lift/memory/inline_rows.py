@@ -72,14 +72,11 @@ def fast_place(w: RegionWriter, space: str, site: str, address: tuple[Value, Val
     return test, w.emit(f"getelementptr i8, ptr {host}, i64 {wide}")
 
 
-def fetch_ahead(w: RegionWriter, site: str, place: str, size: int, *,
-                writes: bool = False) -> str:  # fmt: skip
-    """Asks for a row that comes soon if rows go on as in the last two executions.
+def way_on(w: RegionWriter, site: str, place: str, size: int) -> tuple[str, str]:
+    """Step to the next row if rows go on as in the last two executions (i64, 0 if not), and how far
+    ahead it is worth asking for one.
 
-    In a loop the warp's own rows count, elsewhere those of one warp after the other. Processors
-    follow small steps by themselves, but not across pages or among many other accesses. Rows that
-    will be written are asked for as such: a store waits for its line too. Gives the step to the
-    next row (i64), 0 if rows do not go on.
+    In a loop the warp's own rows count, elsewhere those of one warp after the other.
     """
     slot = "0"
     if w.block.in_loop:
@@ -99,15 +96,35 @@ def fetch_ahead(w: RegionWriter, site: str, place: str, size: int, *,
         distance = w.emit(f"shl i64 {distance}, 1")
     elif size == 16:  # 512 bytes a round: one round ahead is too late
         distance = w.emit(f"shl i64 {distance}, 2")
-    for line in range(max(1, size // 2)):
-        there = w.emit(f"add i64 {distance}, {64 * line}")
-        there = w.emit(f"getelementptr i8, ptr {place}, i64 {there}")
-        w.line(f"call void @llvm.prefetch.p0(ptr {there}, i32 {int(writes)}, i32 3, i32 1)")
+    return on, distance
+
+
+def fetch_ahead(w: RegionWriter, site: str, place: str, size: int) -> str:
+    """Asks for a row that comes soon if rows go on as in the last two executions.
+
+    Processors follow small steps by themselves, but not across pages or among many other accesses.
+    Gives the step to the next row (i64), 0 if rows do not go on.
+    """
+    on, distance = way_on(w, site, place, size)
+    ask_for_row(w, place, distance, size, writes=False)
     return on
 
 
+def ask_for_row(w: RegionWriter, place: str, distance: str, size: int, *,
+                writes: bool) -> None:  # fmt: skip
+    """Asks for the lines of the row `distance` (i64) bytes on.
+
+    Rows that will be written are asked for as such: a store waits for its line too.
+    """
+    lines = [64 * line for line in range(max(1, size // 2))]
+    for line in [*lines, 511] if size == 16 else lines:  # rows may begin within a line
+        there = w.emit(f"add i64 {distance}, {line}")
+        there = w.emit(f"getelementptr i8, ptr {place}, i64 {there}")
+        w.line(f"call void @llvm.prefetch.p0(ptr {there}, i32 {int(writes)}, i32 3, i32 1)")
+
+
 def store_row(w: RegionWriter, place: str, values: list[Value], size: int,
-              mask: str | None) -> None:  # fmt: skip
+              mask: str | None, how: str = "align 4") -> None:  # fmt: skip
     """Stores a row; `mask` names the lanes that take part if they may be fewer than all."""
     v = "<32 x i32>"
     if mask is not None:
@@ -138,7 +155,7 @@ def store_row(w: RegionWriter, place: str, values: list[Value], size: int,
     words = size // 4
     order = ", ".join(f"i32 {(i % words) * 32 + i // words}" for i in range(n_lanes))
     mixed = w.emit(f"shufflevector {kind} {refs[0]}, {kind} poison, <{n_lanes} x i32> <{order}>")
-    w.line(f"store {kind} {mixed}, ptr {place}, align 4")
+    w.line(f"store {kind} {mixed}, ptr {place}, {how}")
 
 
 def count_row(w: RegionWriter, slot: int) -> None:

@@ -28,11 +28,12 @@ from warplens.lift.memory.addresses import (
 from warplens.lift.memory.checks import check_lanes
 from warplens.lift.memory.index_rows import ask_ahead
 from warplens.lift.memory.inline_rows import (
+    ask_for_row,
     count_row,
     fast_place,
-    fetch_ahead,
     inline_loads,
     store_row,
+    way_on,
 )
 from warplens.lift.memory.lane_rows import serve
 from warplens.lift.memory.sites import (
@@ -46,9 +47,18 @@ from warplens.lift.memory.sites import (
 )
 from warplens.lift.regions.generators import role
 from warplens.lift.regions.writer import RegionWriter
-from warplens.lift.runtime import generic_ir, global_ir, local_ir, move_ir, quick_ir, shared_ir
+from warplens.lift.runtime import (
+    generic_ir,
+    global_ir,
+    local_ir,
+    move_ir,
+    quick_ir,
+    shared_ir,
+)
 from warplens.lift.runtime.access_ir import RESULTS, VALUES
 from warplens.sass.model import PT, RZ, Const, Imm, Pred, Reg, UReg
+
+_LARGE_BYTES = 32 << 20  # arrays of this size and more are not kept in caches
 
 
 @cache
@@ -202,8 +212,9 @@ def _store_words(w: RegionWriter, item: Bound, space: str, size: int, address: _
         w.line(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
         w.module.start(fast)
         if space == "global" and size == 16:
-            fetch_ahead(w, site, place, size, writes=True)
-        store_row(w, place, values, size, mask if space == "shared" and size == 4 else None)
+            _store_wide_row(w, site, place, values)
+        else:
+            store_row(w, place, values, size, mask if space == "shared" and size == 4 else None)
         count_row(w, slot)
         w.line(f"br label %{done}")
         w.module.start(slow)
@@ -213,6 +224,33 @@ def _store_words(w: RegionWriter, item: Bound, space: str, size: int, address: _
     call(w, f"wl.{space}.store.{size}", site, mask, imm, slot)
     w.line(f"br label %{done}")
     w.module.start(done)
+
+
+def _store_wide_row(w: RegionWriter, site: str, place: str, values: list[Value]) -> None:
+    """A row of 512 bytes; past the caches if it is whole lines of an array that no cache holds.
+
+    A store through the caches reads its line first. What goes past them is seen late by other
+    threads: not in kernels with fences.
+    """
+    past = w.features.has_avx512 and not w.has_fences
+    stored = w.module.label("wide")
+    _, distance = way_on(w, site, place, 16)
+    if past:
+        limit = w.emit(f"getelementptr i8, ptr {site}, i64 {at.SITE_LIMIT}")
+        limit = w.emit(f"load i32, ptr {limit}, align 4")
+        large = w.emit(f"icmp uge i32 {limit}, {_LARGE_BYTES}")
+        within = w.emit(f"and i64 {w.emit(f'ptrtoint ptr {place} to i64')}, 63")
+        whole = w.emit(f"and i1 {large}, {w.emit(f'icmp eq i64 {within}, 0')}")
+        lines, near = w.module.label("past"), w.module.label("near")
+        w.line(f"br i1 {whole}, label %{lines}, label %{near}")
+        w.module.start(lines)
+        store_row(w, place, values, 16, None, how="align 64, !nontemporal !3")
+        w.line(f"br label %{stored}")
+        w.module.start(near)
+    ask_for_row(w, place, distance, 16, writes=True)
+    store_row(w, place, values, 16, None)
+    w.line(f"br label %{stored}")
+    w.module.start(stored)
 
 
 @role("query_space")

@@ -75,6 +75,8 @@ class ModuleText:
         attributes = 'attributes #0 = { "frame-pointer"="all" }'
         calls = '!9 = !{i32 7, !"RtLibUseGOT", i32 1}\n!llvm.module.flags = !{!9}'
         weights = '!1 = !{!"branch_weights", i32 2000, i32 1}'
-        parts = (*self._helpers.values(), *self._functions, attributes, "!0 = !{}", weights, calls)
+        past = "!3 = !{i32 1}"  # of stores past the caches
+        notes = (attributes, "!0 = !{}", weights, past, calls)
+        parts = (*self._helpers.values(), *self._functions, *notes)
         text = "\n".join((*parts, ""))
         return text if self._has_masks else _spread_masks(text)

@@ -51,6 +51,7 @@ class RegionWriter:
         self.tier = tier
         self.inline_rows = tier > 0 and not self.observe
         self.bound = bound
+        self.has_fences = any(item.op.role == "fence" for item in bound)
         self.features = features
         self.module = ModuleText(features.has_avx512)
         self.line = self.module.line
