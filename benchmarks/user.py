@@ -23,6 +23,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -173,10 +174,13 @@ def seconds(task: Callable[[], Any]) -> float:
 
 
 def wait_for_fast_code(launch: Any, arguments: Callable[[], Any]) -> None:
-    """Launches until the code that is compiled meanwhile is in place."""
+    """Launches until the code that is compiled meanwhile, of traced blocks too, is in place."""
     program, end = launch._code.program, time.perf_counter() + 120.0
     while program.is_fast and not program.has_fast_code and time.perf_counter() < end:
         launch(*arguments())
+    for thread in threading.enumerate():
+        if "_compile_fast" in thread.name:
+            thread.join(120.0)
 
 
 def measure(gpu: str, name: str, size: float, repeats: int) -> Measured:
