@@ -39,6 +39,18 @@ extern "C" __global__ void scatter(const int* where, int* out, int rounds) {
     for (int i = threadIdx.x; i < 256; i += 32) out[i] = data[i];
 }
 
+extern "C" __global__ void chosen(const int* where, const int* takes, int* out, int rounds) {
+    extern __shared__ int few[];
+    for (int i = threadIdx.x; i < 96; i += 32) few[i] = -1;
+    __syncthreads();
+    for (int k = 0; k < rounds; ++k) {
+        int at = where[k * 32 + threadIdx.x];
+        if (takes[k * 32 + threadIdx.x]) few[at] = k * 32 + threadIdx.x;
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < 96; i += 32) out[i] = few[i];
+}
+
 extern "C" __global__ void guarded(const int* at, int wanted, int other, int* out) {
     __shared__ int data[256];
     for (int i = threadIdx.x; i < 256; i += 32) data[i] = 7 * i;
@@ -139,6 +151,27 @@ def test_stores_leave_the_lowest_lane_of_a_place(module: Any) -> None:
                 expected[row[lane]] = 32 * k + lane
 
     got = both(module["scatter"], (1, 32), where, np.zeros(256, np.int32), len(where))
+
+    np.testing.assert_array_equal(got, expected)
+
+
+def test_stores_of_chosen_lanes_to_places_that_come_again(module: Any) -> None:
+    """Exchanges: the places are those of the rounds before, data choose which lanes store."""
+    rng = np.random.default_rng(5)
+    some = [LANE * 2, LANE * 2 - (LANE & 3), LANE * 2 - (LANE & 15) + 16, LANE[::-1] * 2,
+            LANE // 2, LANE * 0, LANE * 7 % 64, LANE + 63, LANE * 3,
+            rng.permutation(64)[:32]]  # fmt: skip
+    where = np.array([row + base for row in some for base in (0, 1) for _ in range(7)]) % 96
+    where = np.vstack([where, where[::5], where[::-3]]).astype(np.int32)
+    takes = (rng.random(where.shape) < rng.random((len(where), 1))).astype(np.int32)
+    expected = np.full(96, -1, np.int32)
+    for k, row in enumerate(where):
+        for lane in reversed(range(32)):
+            if takes[k, lane]:
+                expected[row[lane]] = 32 * k + lane
+
+    shape = 1, 32, 0, 4 * 96
+    got = both(module["chosen"], shape, where, takes, np.zeros(96, np.int32), len(where))
 
     np.testing.assert_array_equal(got, expected)
 

@@ -101,6 +101,9 @@ SITE_WALKS = 192  # 16 x (u32, u32): host address and step of the last row; by w
 SITE_COUNTS = 192  # shared loads instead: 8 x i64, what the pattern adds to the counters
 SITE_SPAN = 256  # u32: bytes from lane 0's offset to the pattern's end
 SITE_WINDOW = 260  # u32: how the pattern is loaded, see quick_ir.py
+SITE_STATE = 8  # shared stores instead, i32: 1: the pattern below came once, 2: its words are known
+SITE_WORDS = 192  # 64 x u8: which lane stores a word of the window, 255: none
+SITE_LANES = 256  # 32 x u8: which word of the window a lane stores
 SITE_SIZE = 320
 
 # --- segment table: sorted by device address -----------------------------------------------------

@@ -54,6 +54,7 @@ from warplens.lift.runtime import (
     move_ir,
     quick_ir,
     shared_ir,
+    window_store_ir,
 )
 from warplens.lift.runtime.access_ir import RESULTS, VALUES
 from warplens.sass.model import PT, RZ, Const, Imm, Pred, Reg, UReg
@@ -89,7 +90,8 @@ def _moves(features: HostFeatures, space: str, op: str, size: int, observe: bool
         name = "wl.shared.store.4"
         walk = dict(functions)[name].replace(f"@{name}(", f"@{name}.walk(")
         functions = [f for f in functions if f[0] != name]
-        functions += [(f"{name}.walk", walk), (name, quick_ir.shared_words())]
+        functions += [*window_store_ir.DECLARATIONS.items(), (f"{name}.walk", walk),
+                      (name, quick_ir.shared_words(features))]
     if space == "generic":
         functions.append((f"wl.generic.{op}.{size}", generic_ir.generic_move(op, size, clusters)))
     return tuple(functions)

@@ -9,6 +9,7 @@ from warplens.lift import layout as at
 from warplens.lift.counting.slots import STORE
 from warplens.lift.counting.window_ir import WINDOW_WORDS
 from warplens.lift.engines.host import HostFeatures
+from warplens.lift.runtime import window_store_ir
 from warplens.lift.runtime.access_ir import ADDRESSES, FULL, RESULTS, VALUES, prologue, scratch
 from warplens.lift.runtime.shared_ir import SHARED_HOST
 from warplens.lift.vector_ir import W64, P, V, scaled_lanes, splat
@@ -158,12 +159,14 @@ def _by_pointers() -> str:
     )
 
 
-def shared_words() -> str:
+def shared_words(features: HostFeatures) -> str:
     """@wl.shared.store.4: words inside shared memory, one store a lane; scatters cost more.
 
     The highest lane stores first: the lowest lane's value stays, as on hardware. Where most of the
     lanes are on, the others store their value where it stands: that takes no loop and no guess.
+    Patterns within a window that come again are stored by permutes (window_store_ir.py).
     """
+    window = window_store_ir.window_store() if features.has_avx512 else ""
     name = "wl.shared.store.4"
     stores = "\n".join(
         f"""  %op{lane} = getelementptr i32, ptr %offp, i64 {lane}
@@ -200,6 +203,7 @@ walk:
 quick:
 {SHARED_HOST}
 {scratch("io", VALUES)}
+{window}
   %full = icmp eq i32 %mask, -1
   br i1 %full, label %every, label %some
 every:

@@ -1,0 +1,120 @@
+"""LLVM IR for shared stores whose pattern comes again: the words of a window, by permutes.
+
+Exchanges store words of their own within 256 bytes, by lanes that data chooses. Which lane's word
+stands where follows from the offsets alone. It is noted in the site when a pattern comes for the
+second time; from then on four stores under masks take the place of one a lane.
+"""
+
+from __future__ import annotations
+
+from warplens.lift import layout as at
+from warplens.lift.runtime.text import int_list
+from warplens.lift.vector_ir import P, V
+
+H = "<16 x i32>"
+B = "<32 x i8>"
+_PERMUTE = "llvm.x86.avx512.vpermi2var.d.512"
+DECLARATIONS = {
+    _PERMUTE: f"declare {H} @{_PERMUTE}({H}, {H}, {H})",
+    "llvm.ctpop.i64": "declare i64 @llvm.ctpop.i64(i64)",
+    "llvm.masked.store.v16i32.p0":
+        f"declare void @llvm.masked.store.v16i32.p0({H}, ptr, i32, <16 x i1>)",
+}  # fmt: skip
+SEEN, KNOWN, UNFIT = 1, 2, 3
+
+
+def _halves(name: str) -> str:
+    return "\n".join(
+        f"  %{name}.{side} = shufflevector {V} %{name}, {V} poison, "
+        f"{int_list(range(first, first + 16))}"
+        for side, first in (("lo", 0), ("hi", 16))
+    )
+
+
+def _stores() -> str:
+    """Four times 16 words, each from the lane that the site names, if that lane takes part."""
+    return "\n".join(
+        f"""  %ip{q} = getelementptr i8, ptr %site, i64 {at.SITE_WORDS + 16 * q}
+  %ib{q} = load <16 x i8>, ptr %ip{q}, align 16
+  %id{q} = zext <16 x i8> %ib{q} to {H}
+  %wv{q} = call {H} @{_PERMUTE}({H} %value.lo, {H} %id{q}, {H} %value.hi)
+  %wa{q} = call {H} @{_PERMUTE}({H} %takes.lo, {H} %id{q}, {H} %takes.hi)
+  %wt{q} = icmp ne {H} %wa{q}, zeroinitializer
+  %wl{q} = icmp ult {H} %id{q}, splat (i32 32)
+  %wm{q} = and <16 x i1> %wt{q}, %wl{q}
+  %wp{q} = getelementptr i8, ptr %row, i64 {64 * q}
+  call void @llvm.masked.store.v16i32.p0({H} %wv{q}, ptr %wp{q}, i32 4, <16 x i1> %wm{q})"""
+        for q in range(4)
+    )
+
+
+def _notes() -> str:
+    """Which lane stores which word; a pattern in which lanes share a word does not fit."""
+    lanes = "\n".join(
+        f"""  %nb{i} = extractelement {B} %place, i32 {i}
+  %nz{i} = zext i8 %nb{i} to i64
+  %np{i} = getelementptr i8, ptr %ids, i64 %nz{i}
+  store i8 {i}, ptr %np{i}, align 1"""
+        for i in range(32)
+    )
+    return f"""  store <64 x i8> splat (i8 -1), ptr %ids, align 64
+{lanes}
+  %noted = load <64 x i8>, ptr %ids, align 64
+  %free = icmp eq <64 x i8> %noted, splat (i8 -1)
+  %free.b = bitcast <64 x i1> %free to i64
+  %free.n = call i64 @llvm.ctpop.i64(i64 %free.b)
+  %own = icmp eq i64 %free.n, 32
+  %now = select i1 %own, i32 {KNOWN}, i32 {UNFIT}
+  store i32 %now, ptr %statep, align 4
+  br i1 %own, label %known, label %lanewise"""
+
+
+def window_store() -> str:
+    """Lines that store %io's words at offsets %off under %mask and go to label count, or go on.
+
+    All lanes, those that are off too, lie within 256 bytes from lane 0's offset up.
+    """
+    return f"""  %first = extractelement {V} %off, i32 0
+  %first.1 = insertelement {V} poison, i32 %first, i64 0
+  %first.v = shufflevector {V} %first.1, {V} poison, {V} zeroinitializer
+  %rel = sub {V} %off, %first.v
+  %beyond = and {V} %rel, splat (i32 -253)
+  %fits.v = icmp eq {V} %beyond, zeroinitializer
+  %fits.b = bitcast {P} %fits.v to i32
+  %fits = icmp eq i32 %fits.b, -1
+  %begins = icmp ult i32 %first, %lim
+  %near = and i1 %fits, %begins
+  br i1 %near, label %window, label %lanewise
+window:
+  %word = lshr {V} %rel, splat (i32 2)
+  %place = trunc {V} %word to {B}
+  %lanep = getelementptr i8, ptr %site, i64 {at.SITE_LANES}
+  %before = load {B}, ptr %lanep, align 32
+  %same.v = icmp eq {B} %place, %before
+  %same.b = bitcast {P} %same.v to i32
+  %same = icmp eq i32 %same.b, -1
+  %statep = getelementptr i8, ptr %site, i64 {at.SITE_STATE}
+  %state = load i32, ptr %statep, align 4
+  %ids = getelementptr i8, ptr %site, i64 {at.SITE_WORDS}
+  br i1 %same, label %again, label %new
+new:
+  store {B} %place, ptr %lanep, align 32
+  store i32 {SEEN}, ptr %statep, align 4
+  br label %lanewise
+again:
+  switch i32 %state, label %new [ i32 {SEEN}, label %note
+    i32 {KNOWN}, label %known
+    i32 {UNFIT}, label %lanewise ]
+note:
+{_notes()}
+known:
+  %row64 = zext i32 %first to i64
+  %row = getelementptr i8, ptr %host, i64 %row64
+  %value = load {V}, ptr %io, align 64
+  %active = bitcast i32 %mask to {P}
+  %takes = sext {P} %active to {V}
+{_halves("value")}
+{_halves("takes")}
+{_stores()}
+  br label %count
+lanewise:"""
