@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 from cuda_driver import CudaError
-from hopper import build, encode
 from hopper_cases import Map
 from hopper_units import _SHARED
 from session import Session
+
+from hopper import build, encode
 
 ELEMENT = (1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4)
 TENSOR_BYTES = 1 << 20  # behind every map
@@ -93,8 +94,8 @@ extern "C" __global__ void {mode}_load{rank}(
 }}
 """
     there = ", ".join(f"%{2 + i}" for i in range(rank))
-    for action, begin in (("store", "cp.async.bulk.tensor"), ("add", "cp.reduce.async.bulk.tensor")):
-        op = ".add" if action == "add" else ""
+    for action in ("store", "add"):
+        op, reduces = (".add", ".reduce") if action == "add" else ("", "")
         found += f"""
 extern "C" __global__ void tile_{action}{rank}(
     const __grid_constant__ Map map, int c0, int c1, int c2, int c3, int c4, int pieces,
@@ -103,7 +104,7 @@ extern "C" __global__ void tile_{action}{rank}(
   asm volatile("fence.proxy.async;" ::: "memory");
   __syncthreads();
   if (threadIdx.x == 0)
-    asm volatile("{begin}.{rank}d.global.shared::cta{op}.tile.bulk_group "
+    asm volatile("cp{reduces}.async.bulk.tensor.{rank}d.global.shared::cta{op}.tile.bulk_group "
                  "[%0, {{{there}}}], [%1];\\n"
                  "cp.async.bulk.commit_group;\\ncp.async.bulk.wait_group 0;"
                  :: "l"(&map), "r"(near(image)), {given} : "memory");
@@ -157,8 +158,8 @@ def _tiles(rank: int, interleave: int, swizzle: int) -> Iterator[Copy]:
             yield Copy(name=f"step{axis}_{at}", map=replace(base, steps=steps), at=where[at])
     for kind in (0, 2, 4, 7, 8, 9, 11):
         for slices in (1, 2):
-            yield Copy(name=f"kind{kind}_{slices}",
-                       map=_map(rank, kind, interleave, swizzle, slices), at=where["zero"])  # fmt: skip
+            given = _map(rank, kind, interleave, swizzle, slices)
+            yield Copy(name=f"kind{kind}_{slices}", map=given, at=where["zero"])
     wide = replace(base, box=(group, 12, *(1,) * (rank - 2)))
     yield Copy(name="wide", map=wide, at=where["zero"])
     tall = replace(base, box=(group, *(1,) * (rank - 2), 3))
@@ -171,8 +172,9 @@ def _im2col(rank: int, interleave: int, swizzle: int) -> Iterator[Copy]:
     """Loads of pixels of a convolution, in one to three slices of channels."""
     base = _map(rank, 6, interleave, swizzle, 1)
     group, few = 8 * interleave, rank - 2
+    corners = ((0, 0, 0, 0), (-1, -1, -1, 0), (-1, -1, 1, 1), (-1, 0, -1, 1))
     for slices in (1, 2, 0.5):
-        for low, high, at, offsets in ((0, 0, 0, 0), (-1, -1, -1, 0), (-1, -1, 1, 1), (-1, 0, -1, 1)):
+        for low, high, at, offsets in corners:
             given = replace(
                 base, box=(), corners=((low,) * few, (high,) * few),
                 channels=int(slices * group), pixels=24,
