@@ -31,6 +31,7 @@ _SIZES = {3: (12, 5), 4: (9, 6, 3), 5: (7, 5, 4, 3)}  # behind the channels
 _BOX = {3: (6, 2), 4: (5, 3, 2), 5: (4, 3, 2, 2)}
 _FAILURES = 4  # of a group of copies, of which no more are tried then
 _LAYOUTS = ((1, 0), (2, 0), (1, 1), (2, 1))  # interleave and swizzle
+_FURTHER = ((1, 2), (2, 2), (1, 3), (2, 3))  # of which less is tried
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,15 +46,15 @@ class Copy:
 
     @property
     def size(self) -> int:
-        """Bytes of the box."""
+        """Bytes of the box: of pixels of one slice of channels, which is the last but one axis."""
         given = self.map
         if given.corners is not None:
-            return given.channels * given.pixels * ELEMENT[given.kind]
-        steps = given.steps or (1,) * len(given.box)
+            return 16 * given.interleave * given.pixels
         count = 1
-        for n, step in zip(given.box, steps, strict=True):
-            count *= -(-n // step)
-        return count * ELEMENT[given.kind]
+        for axis, (n, step) in enumerate(zip(given.box, given.steps, strict=True)):
+            if axis != len(given.box) - 2:
+                count *= -(-n // step)
+        return 16 * given.interleave * count
 
 
 def kernels(rank: int) -> str:
@@ -83,14 +84,11 @@ extern "C" __global__ void {mode}_load{rank}(
                  "::bytes [%0], [%1, {{{names}}}], [%2]{offsets};"
                  :: "r"(near(image)), "l"(&map), "r"(near(&bar)), {given}{more} : "memory");
   }}
-  for (int i = 0; i < 100; i++) {{
-    asm volatile("nanosleep.u32 10000;");
-    if (*(volatile u64*)&bar >> 63) break;
-  }}
-  wait(near(&bar));
+  asm volatile("nanosleep.u32 20000;");
+  unsigned done = wait(near(&bar));
   __syncthreads();
   for (int i = threadIdx.x; i < pieces; i += 128) out[i] = ((uint4*)image)[i];
-  if (threadIdx.x == 0) out[pieces] = make_uint4((unsigned)bar, (unsigned)(bar >> 32), 0, 0);
+  if (threadIdx.x == 0) out[pieces] = make_uint4(done, bytes, 0, 0);
 }}
 """
     there = ", ".join(f"%{2 + i}" for i in range(rank))
@@ -113,7 +111,11 @@ extern "C" __global__ void tile_{action}{rank}(
     return found
 
 
-_WAIT = _SHARED.replace("i < 2000 && !done", "i < 3 && !done")
+_WAIT = _SHARED.replace("i < 2000 && !done", "i < 3 && !done").replace(
+    "void wait(", "unsigned wait("
+).replace("unsigned i = 0, done = 0;", "unsigned i = 0;").replace(
+    "  // bounded", "  unsigned done = 0;\n  // bounded"
+).replace(': "r"(bar) : "memory");\n}', ': "r"(bar) : "memory");\n  return done;\n}')
 
 
 def sources() -> dict[str, str]:
@@ -193,12 +195,21 @@ def copies() -> list[Copy]:
             mark = f"{rank}d_{16 * interleave}B_{32 * swizzle}"
             tiles = list(_tiles(rank, interleave, swizzle))
             loads = tiles + list(_im2col(rank, interleave, swizzle))
-            stored = [one for one in tiles if "nan" not in one.name]
-            added = [one for one in stored if one.name.startswith(("at_zero", "at_high", "kind2"))]
+            # a store to before the tensor is an illegal instruction
+            stored = [one for one in tiles if "nan" not in one.name and min(one.at) >= 0]
+            added = [one for one in stored if one.name.startswith(("at_", "kind2"))]
             found += [replace(one, name=f"{mark}/{one.name}") for one in loads]
             found += [replace(one, name=f"{mark}/store_{one.name}", action="store")
                       for one in stored]  # fmt: skip
             found += [replace(one, name=f"{mark}/add_{one.name}", action="add") for one in added]
+        for interleave, swizzle in _FURTHER:
+            mark = f"{rank}d_{16 * interleave}B_{32 * swizzle}"
+            for one in _tiles(rank, interleave, swizzle):
+                if one.name in ("at_zero", "at_last", "slices2_zero", "wide"):
+                    found.append(replace(one, name=f"{mark}/{one.name}"))
+                    stored_name = f"{mark}/store_{one.name}"
+                    found.append(replace(one, name=stored_name, action="store"))
+    found = [one for one in found if one.size <= IMAGE_BYTES]
     return sorted(found, key=lambda one: ("load", "store", "add").index(one.action))
 
 
