@@ -16,27 +16,31 @@ _FLOATS = frozenset({"f16", "f32", "f64", "bf16", "f32.ftz", "tf32", "tf32.ftz"}
 
 def _rules(
     *, name: str, element: int, address: int, sizes: Sequence[int], strides: Sequence[int],
-    steps: Sequence[int], inner: int, pitch: int, fill: int,
+    steps: Sequence[int], inner: int, pitch: int, fill: int, interleave: int,
 ) -> dict[str, bool]:  # fmt: skip
     """What must hold of every map, by the words that name it."""
+    unit = 16 * max(1, interleave)
     return {
-        f"rank {len(sizes)}": 1 <= len(sizes) <= 5,
-        f"address {address:#x}": address % 16 == 0,
+        f"rank {len(sizes)}": (3 if interleave else 1) <= len(sizes) <= 5,
+        f"interleave {interleave}": interleave <= 2,
+        f"address {address:#x}": address % unit == 0,
         f"sizes {sizes}": all(1 <= size <= 1 << 31 for size in sizes),
-        f"strides {strides}": all(not n % 16 and n < 1 << 40 for n in strides),
+        f"strides {strides}": all(not n % unit and n < 1 << 40 for n in strides),
         f"steps {steps}": all(1 <= step <= 8 for step in steps),
         f"{inner * element} bytes along the innermost axis": inner * element % 16 == 0,
-        f"swizzle {pitch} of {inner * element} bytes": not pitch or inner * element <= pitch,
+        f"swizzle {pitch} of {inner * element} bytes": (
+            not pitch or interleave > 0 or inner * element <= pitch
+        ),
         f"fill {fill} of {name}": fill == 0 or (fill == 1 and name in _FLOATS),
     }
 
 
-def _kind(kind: int, interleave: int, swizzle: int) -> tuple[str, int, int]:
+def _kind(kind: int, swizzle: int) -> tuple[str, int, int]:
     """Name and bytes of an element type, and what a swizzle spans."""
-    if kind >= len(MAP_TYPES) or interleave or swizzle >= len(_PITCHES):
+    if kind >= len(MAP_TYPES) or swizzle >= len(_PITCHES):
         raise DriverError(
             Status.CUDA_ERROR_NOT_SUPPORTED,
-            f"tensor maps of element type {kind}, interleave {interleave}, swizzle {swizzle}",
+            f"tensor maps of element type {kind}, swizzle {swizzle}",
         )
     return MAP_TYPES[kind], _ELEMENT_BYTES[kind], _PITCHES[swizzle]
 
@@ -56,15 +60,15 @@ def encoded(
     Raises:
         DriverError: what the driver refuses too, or a layout that is not served.
     """
-    name, element, pitch = _kind(kind, interleave, swizzle)
+    name, element, pitch = _kind(kind, swizzle)
     _check(_rules(
         name=name, element=element, address=address, sizes=sizes, strides=strides, steps=steps,
-        inner=box[0], pitch=pitch, fill=fill,
+        inner=box[0], pitch=pitch, fill=fill, interleave=interleave,
     ) | {f"box {box}": all(1 <= size <= 256 for size in box)})  # fmt: skip
     return map_bytes(
         kind=name, element=element, address=address,
         sizes=sizes, strides=strides, box=box, steps=steps,
-        pitch=pitch, fills_nan=bool(fill),
+        pitch=pitch, fills_nan=bool(fill), slices=16 * interleave,
     )  # fmt: skip
 
 
@@ -77,15 +81,16 @@ def encoded_im2col(
     interleave: int, swizzle: int, fill: int,
 ) -> bytes:  # fmt: skip
     """As `encoded`, for copies of the channels of pixels; corners are of W, H and D."""
-    name, element, pitch = _kind(kind, interleave, swizzle)
+    name, element, pitch = _kind(kind, swizzle)
     most = _CORNERS.get(len(sizes), 0)
     _check({f"rank {len(sizes)} by im2col": most > 0})
+    spatial = sizes[:-2] if interleave else sizes[1:-1]
     _check(_rules(
         name=name, element=element, address=address, sizes=sizes, strides=strides, steps=steps,
-        inner=channels, pitch=pitch, fill=fill,
+        inner=channels, pitch=pitch, fill=fill, interleave=interleave,
     ) | {
         f"corners {lower}, {upper}": all(-most <= n < most for n in (*lower, *upper)) and all(
-            n + u > low for n, low, u in zip(sizes[1:-1], lower, upper, strict=True)
+            n + u > low for n, low, u in zip(spatial, lower, upper, strict=True)
         ),
         f"{channels} channels": 1 <= channels <= 256,
         f"{pixels} pixels": 1 <= pixels <= 1024,
@@ -94,5 +99,5 @@ def encoded_im2col(
     return map_bytes(
         kind=name, element=element, address=address, sizes=sizes, strides=strides,
         box=(channels, pixels, *corners), steps=steps, pitch=pitch, fills_nan=bool(fill),
-        mode=MAP_IM2COL,
+        mode=MAP_IM2COL, slices=16 * interleave,
     )  # fmt: skip

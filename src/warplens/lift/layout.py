@@ -159,6 +159,7 @@ MAP_TILE, MAP_IM2COL = 0, 1  # modes; im2col has channels, pixels and corners in
 MAP_ADDRESS, MAP_STRIDES = 8, 10  # u64; 4 x u64, bytes along dimensions 1 to 4
 MAP_SIZES, MAP_BOX, MAP_STEPS = 18, 23, 28  # 5 x u32 each, innermost first; 4 steps, dimensions 1-4
 MAP_BYTES = 128
+MAP_SLICE = 16  # from so many bytes of an element on: a pixel of interleaved channels
 MAP_NAN = 0x7FF77FF7  # what loads outside of the tensor get, if not zeros
 MAP_TYPES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f64", "bf16", "f32.ftz",
              "tf32", "tf32.ftz")  # fmt: skip
@@ -166,6 +167,7 @@ MAP_TYPES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f64", "bf16
 TMA_ADDRESS, TMA_FLAGS, TMA_STRIDES, TMA_STRIDE_TOPS, TMA_SIZES = 0, 2, 3, 7, 8
 TMA_STEPS, TMA_BOX, TMA_MADE = 13, 14, 31  # the last one marks what the host made
 TMA_RANK, TMA_TYPE, TMA_SWIZZLE = (4, 0x70), (7, 0x780), (13, 0x6000)
+TMA_INTERLEAVE = (11, 0x1800)  # times 16: bytes of a pixel in a slice of channels
 TMA_NAN, TMA_TF32 = (15, 0x8000), (16, 0x10000)
 TMA_BY_DRIVER, TMA_L2 = (1, 0x200002), (17, 0x60000)  # how L2 is asked; changes no values
 TMA_TYPES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f32.ftz", "f64", "bf16")

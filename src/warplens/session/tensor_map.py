@@ -103,6 +103,7 @@ class TensorMap:
 def map_bytes(
     *, kind: str, element: int, address: int, sizes: Sequence[int], strides: Sequence[int],
     box: Sequence[int], steps: Sequence[int], pitch: int, fills_nan: bool, mode: int = at.MAP_TILE,
+    slices: int = 0,
 ) -> bytes:  # fmt: skip
     """The 128 bytes of a map; dimensions are in CUDA's order, the innermost first.
 
@@ -111,17 +112,21 @@ def map_bytes(
     Args:
         kind, element: element type, out of `layout.MAP_TYPES`, and its bytes.
         strides: bytes along dimensions 1 and up; pitch: what the swizzle spans in bytes, or 0.
+        slices: bytes of a pixel in a slice of interleaved channels, 16 or 32; 0: they are not.
     """
     if mode == at.MAP_TILE:
         return _tile_bytes(
-            kind, address, sizes, strides, box, steps, pitch=pitch, fills_nan=fills_nan
-        )
+            kind, address, sizes, strides, box, steps, pitch=pitch, fills_nan=fills_nan,
+            slices=slices,
+        )  # fmt: skip
     words = np.zeros(at.MAP_BYTES // 4, np.uint32)
     words[[at.MAP_MARK, at.MAP_RANK, at.MAP_TYPE, at.MAP_ELEMENT, at.MAP_PITCH, at.MAP_MODE]] = (
-        at.MAP_MAGIC, len(sizes), at.MAP_TYPES.index(kind), element, pitch, mode,
+        at.MAP_MAGIC, len(sizes), at.MAP_TYPES.index(kind), slices or element, pitch, mode,
     )  # fmt: skip
     words[at.MAP_SWIZZLE] = max(pitch // 16 - 1, 0)
     words[at.MAP_FILL] = at.MAP_NAN if fills_nan else 0
+    if slices:  # of which there are no steps: that of the pixels stands there
+        steps = (*steps[:-2], steps[0], steps[-1])
     for word, values, form in (
         (at.MAP_ADDRESS, (address,), "Q"), (at.MAP_STRIDES, strides, "Q"),
         (at.MAP_SIZES, sizes, "I"), (at.MAP_BOX, box, "I"), (at.MAP_STEPS, steps[1:], "I"),
@@ -133,7 +138,7 @@ def map_bytes(
 
 def _tile_bytes(
     kind: str, address: int, sizes: Sequence[int], strides: Sequence[int], box: Sequence[int],
-    steps: Sequence[int], *, pitch: int, fills_nan: bool,
+    steps: Sequence[int], *, pitch: int, fills_nan: bool, slices: int,
 ) -> bytes:  # fmt: skip
     """A map of tiles as the TMA unit reads it, with a mark where nothing was seen to stand."""
     words = np.zeros(at.MAP_BYTES // 4, np.uint32)
@@ -142,7 +147,7 @@ def _tile_bytes(
     words[at.TMA_FLAGS] = (
         len(sizes) - 1 << at.TMA_RANK[0] | number << at.TMA_TYPE[0]
         | {0: 0, 32: 1, 64: 2, 128: 3}[pitch] << at.TMA_SWIZZLE[0]
-        | fills_nan << at.TMA_NAN[0] | is_tf32 << at.TMA_TF32[0]
+        | slices // 16 << at.TMA_INTERLEAVE[0] | fills_nan << at.TMA_NAN[0] | is_tf32 << at.TMA_TF32[0]
     )  # fmt: skip
     words[at.TMA_ADDRESS : at.TMA_ADDRESS + 2] = address & 0xFFFFFFFF, address >> 32
     words[at.TMA_STEPS] = box[0] - 1 << 24

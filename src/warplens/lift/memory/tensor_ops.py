@@ -49,11 +49,11 @@ def _copy(w: RegionWriter, action: str, item: Bound, coordinates: int, shared: V
         given = [o for o in item.inst.operands if isinstance(o, UReg)]
         offsets = w.operands.bits_word(given[0], 0, False) if given else w.x.u32(0)
         put_scratch(w, tensor_ir.OFFSETS, w.x.and_(offsets, w.x.u32(0xFFFF)))
-    name, text = tensor_ir.tensor_copy(action, rank, w.clusters, mode, w.watch.accesses)
+    copies = tensor_ir.tensor_copies(action, rank, w.clusters, mode, w.watch.accesses)
     w.module.helper("wl.cluster.base", cluster_ir.base())
-    use_runtime(w, *tensor_ir.DECLARATIONS.items(), (name, text))
+    use_runtime(w, *tensor_ir.DECLARATIONS.items(), *copies)
     site, slot = new_site(w, "global", 16, "load" if action == "load" else "store")
-    call_helper(w, name, site, lanes, 0, slot)
+    call_helper(w, copies[0][0], site, lanes, 0, slot)
 
 
 def _begin(w: RegionWriter, lanes: str, kind: int) -> None:

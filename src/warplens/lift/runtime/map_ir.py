@@ -20,7 +20,7 @@ _ELEMENTS = sum(
 _LAST = len(at.TMA_TYPES) - 1
 _KNOWN = (
     at.TMA_RANK[1] | at.TMA_TYPE[1] | at.TMA_SWIZZLE[1] | at.TMA_NAN[1] | at.TMA_TF32[1]
-    | at.TMA_BY_DRIVER[1] | at.TMA_L2[1]
+    | at.TMA_BY_DRIVER[1] | at.TMA_L2[1] | at.TMA_INTERLEAVE[1]
 )  # fmt: skip
 
 
@@ -76,6 +76,27 @@ def _dimensions(t: Text) -> None:
         _put(t, at.MAP_STRIDES + 2 * i, stride, "i64")
 
 
+def _interleave(t: Text, flags: str) -> str:
+    """Of interleaved channels an element is a pixel of a slice; its step stands in place of that of
+    the slices, which has no meaning. Gives whether the rank allows what is asked for."""
+    bits = _bits(t, flags, at.TMA_INTERLEAVE[0], 3)
+    is_sliced = t(f"icmp ne i32 {bits}, 0")
+    element = t(f"getelementptr i32, ptr %own, i32 {at.MAP_ELEMENT}")
+    size = t(f"select i1 {is_sliced}, i32 {t(f'shl i32 {bits}, 4')}, i32 "
+             f"{t(f'load i32, ptr {element}, align 4')}")  # fmt: skip
+    t.do(f"store i32 {size}, ptr {element}, align 4")
+    last = _bits(t, flags, at.TMA_RANK[0], 7)
+    has_slices = t(f"icmp ugt i32 {last}, 1")
+    place = t(f"select i1 {has_slices}, i32 {t(f'add i32 {last}, {at.MAP_STEPS - 2}')}, "
+              f"i32 {at.MAP_STEPS}")  # fmt: skip
+    slot = t(f"getelementptr i32, ptr %own, i32 {place}")
+    step = _bits(t, _word(t, at.TMA_STEPS), 0, 7, 1)
+    kept = t(f"load i32, ptr {slot}, align 4")
+    t.do(f"store i32 {t(f'select i1 {is_sliced}, i32 {step}, i32 {kept}')}, ptr {slot}, align 4")
+    exists = t(f"and i1 {has_slices}, {t(f'icmp ne i32 {bits}, 3')}")
+    return t(f"or i1 {exists}, {t(f'xor i1 {is_sliced}, true')}")
+
+
 def unpack() -> str:
     """Text of @wl.tensor.unpack: whether %raw is a map of tiles; if so, %own has its fields."""
     t = Text()
@@ -95,6 +116,7 @@ def unpack() -> str:
     address = t(f"load i64, ptr {t(f'getelementptr i32, ptr %raw, i32 {at.TMA_ADDRESS}')}, align 8")
     _put(t, at.MAP_ADDRESS, address, "i64")
     _dimensions(t)
+    has_type = t(f"and i1 {has_type}, {_interleave(t, flags)}")
     straight = t(f"icmp eq i64 {t(f'and i64 {address}, 15')}, 0")
     understood = t(f"icmp eq i32 {t(f'and i32 {flags}, {~_KNOWN & 0xFFFFFFFF}')}, 0")
     t.do(f"%good = and i1 {has_type}, {t(f'and i1 {straight}, {understood}')}")

@@ -3,6 +3,10 @@
 Rows of the box follow each other in shared memory, `pitch` bytes apart; pieces of 16 bytes move to
 where the swizzle puts them. What lies outside the tensor is filled, or not stored.
 
+Of interleaved channels the first dimension is that of pixels, 16 or 32 bytes of a slice of channels
+each; they are the rows, whole. The last but one dimension is that of the slices: a box is one slice,
+whatever the map says (recorded on an H200, validation/recorder/interleaved.py).
+
 By im2col the rows are the channels of pixels: the pixels of a bounding box in turn, from the
 coordinates on, each moved by the copy's offsets.
 
@@ -139,7 +143,8 @@ def _read_map(t: Text, rank: int, mode: int) -> None:
     t.label("good_map")
 
 
-def _places(t: Text, rank: int, kind: int, clusters: bool, mode: int) -> dict[str, str]:
+def _places(t: Text, rank: int, kind: int, clusters: bool, mode: int,
+            sliced: bool) -> dict[str, str]:  # fmt: skip
     """Checks the box's shared memory and the tensor's global memory; what loops need."""
 
     def less_one(word: str) -> str:
@@ -148,18 +153,22 @@ def _places(t: Text, rank: int, kind: int, clusters: bool, mode: int) -> dict[st
     element = _map_word(t, at.MAP_ELEMENT)
     box = [_map_word(t, at.MAP_BOX + i) for i in range(rank)]
     steps = ["1", *(_map_word(t, at.MAP_STEPS + i) for i in range(rank - 1))]
+    if sliced:  # see map_ir: the first step stands where that of the slices would
+        steps[0], steps[-2] = steps[-2], "1"
+        box[-2] = "1"
     counts = [
         t(f"udiv i32 {t(f'add i32 {size}, {t(less_one(step))}')}, {step}")
         for size, step in zip(box, steps, strict=True)
     ]
-    row_bytes = _wide(t, t(f"mul i32 {box[0]}, {element}"))
+    row_bytes = _wide(t, element if sliced else t(f"mul i32 {box[0]}, {element}"))
     rows = "1"
-    for count in counts[1:]:
+    for count in counts if sliced else counts[1:]:
         rows = t(f"mul i32 {rows}, {count}")
     if mode == at.MAP_IM2COL:
-        rows = box[1]
+        rows = _map_word(t, at.MAP_BOX + 1)
     pitch = _wide(t, _map_word(t, at.MAP_PITCH))
     pitch = t(f"select i1 {t(f'icmp eq i64 {pitch}, 0')}, i64 {row_bytes}, i64 {pitch}")
+    pitch = row_bytes if sliced else pitch
     rows = _wide(t, rows)
     near = _wide(t, _lane_word(t, VALUES))
     t.do(f"%near = add i64 {near}, 0")
@@ -194,7 +203,9 @@ def _places(t: Text, rank: int, kind: int, clusters: bool, mode: int) -> dict[st
     for size, stride in zip(sizes[1:], strides, strict=True):
         last = t(f"sub i64 {size}, 1")
         whole = t(f"add i64 {whole}, {t(f'mul i64 {last}, {stride}')}")
-    start = t(f"mul i64 {_wide(t, _lane_word(t, COORDINATES), True)}, {wide_element}")
+    start = "0"
+    if not sliced:
+        start = t(f"mul i64 {_wide(t, _lane_word(t, COORDINATES), True)}, {wide_element}")
     t.do(f"%slant = add i64 {tensor}, {start}")
     is_slanted = t(f"icmp ne i64 {t('and i64 %slant, 15')}, 0")
     t.do(f"br i1 {is_slanted}, label %slanted, label %straight")
@@ -204,8 +215,8 @@ def _places(t: Text, rank: int, kind: int, clusters: bool, mode: int) -> dict[st
     t.do(f"br i1 {t(f'icmp eq i64 {found}, 0')}, label %bad, label %go_on")
     t.label("go_on")
     t.do(f"%tensor = inttoptr i64 {found} to ptr")
-    return {"rows": rows, "row_bytes": row_bytes, "pitch": pitch, "inner": inner, "start": start,
-            "address": tensor,
+    return {"rows": rows, "row_bytes": row_bytes, "pitch": pitch, "start": start,
+            "inner": wide_element if sliced else inner, "address": tensor, "stride0": wide_element,
             "element": wide_element, "swizzle": _wide(t, _map_word(t, at.MAP_SWIZZLE)),
             **{f"size{i}": n for i, n in enumerate(sizes)},
             **{f"stride{i + 1}": n for i, n in enumerate(strides)},
@@ -213,10 +224,10 @@ def _places(t: Text, rank: int, kind: int, clusters: bool, mode: int) -> dict[st
             **{f"step{i}": _wide(t, n) for i, n in enumerate(steps)}}  # fmt: skip
 
 
-def _row(t: Text, d: dict[str, str], rank: int) -> tuple[str, str]:
+def _row(t: Text, d: dict[str, str], rank: int, sliced: bool) -> tuple[str, str]:
     """Byte offset of the present row in the tensor, and whether it lies inside."""
     rest, offset, inside = "%row", "0", "true"
-    for i in range(1, rank):
+    for i in range(0 if sliced else 1, rank):
         count, step, size, stride = (d[f"{n}{i}"] for n in ("count", "step", "size", "stride"))
         index = t(f"urem i64 {rest}, {count}")
         rest = t(f"udiv i64 {rest}, {count}")
@@ -231,22 +242,31 @@ _OFFSET_BITS = {3: 16, 4: 8, 5: 5}  # of im2col, by rank
 
 
 class _Pixels:
-    """The pixel of im2col that is copied: its coordinates W, H, D and N in memory."""
+    """The pixel of im2col that is copied: its coordinates W, H, D and N in memory.
 
-    def __init__(self, t: Text, loops: _Loops, rank: int) -> None:
+    They are the dimensions behind the channels, or, where these are interleaved, those before the
+    slices and the last one.
+    """
+
+    def __init__(self, t: Text, loops: _Loops, rank: int, sliced: bool) -> None:
         self.t, self.rank = t, rank
-        for i in range(1, rank):
+        self.spatial = range(rank - 2) if sliced else range(1, rank - 1)
+        self.slices = range(rank - 2, rank - 1) if sliced else range(0)
+        for i in self._every():
             loops.storage.append(f"  %pixel{i} = alloca i64, align 8")
             t.do(f"store i64 {_wide(t, _lane_word(t, COORDINATES + i), True)}, ptr %pixel{i}, align 8")
+
+    def _every(self) -> tuple[int, ...]:
+        return (*self.spatial, *self.slices, self.rank - 1)
 
     def row(self, d: dict[str, str]) -> tuple[str, str]:
         """Byte offset of the pixel in the tensor, and whether it lies inside."""
         t, offset, inside = self.t, "0", "true"
         packed, bits = _lane_word(t, OFFSETS), _OFFSET_BITS[self.rank]
-        for i in range(1, self.rank):
+        for i in self._every():
             place = t(f"load i64, ptr %pixel{i}, align 8")
-            if i + 1 < self.rank:
-                shifted = t(f"lshr i32 {packed}, {bits * (i - 1)}")
+            if i in self.spatial:
+                shifted = t(f"lshr i32 {packed}, {bits * self.spatial.index(i)}")
                 moved = _wide(t, t(f"and i32 {shifted}, {(1 << bits) - 1}"))
                 place = t(f"add i64 {place}, {moved}")
             size, stride = d[f"size{i}"], d[f"stride{i}"]
@@ -257,11 +277,11 @@ class _Pixels:
     def advance(self, d: dict[str, str]) -> None:
         """On to the next pixel of the bounding box; behind its end a row begins at its corner."""
         t, carry = self.t, "true"
-        for i in range(1, self.rank):
+        for i in (*self.spatial, self.rank - 1):
             step = t(f"select i1 {carry}, i64 {d[f'step{i}']}, i64 0")
             place = t(f"add i64 {t(f'load i64, ptr %pixel{i}, align 8')}, {step}")
-            if i + 1 < self.rank:
-                corners = _map_word(t, at.MAP_BOX + 1 + i)
+            if i in self.spatial:
+                corners = _map_word(t, at.MAP_BOX + 2 + self.spatial.index(i))
                 lower = _wide(t, t(f"ashr i32 {t(f'shl i32 {corners}, 16')}, 16"), True)
                 upper = _wide(t, t(f"ashr i32 {corners}, 16"), True)
                 end = t(f"add i64 {d[f'size{i}']}, {upper}")
@@ -365,10 +385,44 @@ def _tell_run(t: Text, d: dict[str, str], offset: str, inside: str) -> None:
          f"i32 {at.ACCESS_READ}, i32 {short}, i64 {address}, ptr null)")  # fmt: skip
 
 
-def tensor_copy(action: str, rank: int, clusters: bool, mode: int = at.MAP_TILE,
-                observe: bool = False) -> tuple[str, str]:  # fmt: skip
-    """Name and text of @wl.tensor.ACTION.RANK; the action is load, store or a reduction's name."""
-    name = f"wl.tensor.{action.lower()}.{rank}" + (".im2col" if mode == at.MAP_IM2COL else "")
+def _name(action: str, rank: int, mode: int, sliced: bool) -> str:
+    more = (".im2col" if mode == at.MAP_IM2COL else "") + (".slices" if sliced else "")
+    return f"wl.tensor.{action.lower()}.{rank}{more}"
+
+
+def _leave_slices(t: Text, name: str) -> None:
+    """Has another function copy where channels are interleaved."""
+    is_sliced = t(f"icmp uge i32 {_map_word(t, at.MAP_ELEMENT)}, {at.MAP_SLICE}")
+    t.do(f"br i1 {is_sliced}, label %slices, label %plain")
+    t.label("slices")
+    found = t(f"call i32 @{name}(ptr %w, ptr %env, ptr %site, i32 %mask, i32 %imm, i32 %inst, "
+              "i32 %counter)")  # fmt: skip
+    t.do(f"ret i32 {found}")
+    t.label("plain")
+
+
+def _refuse_before(t: Text, rank: int) -> None:
+    """Slices cannot be stored to before the tensor (recorded: an illegal instruction)."""
+    signs = _lane_word(t, COORDINATES)
+    for i in range(1, rank):
+        signs = t(f"or i32 {signs}, {_lane_word(t, COORDINATES + i)}")
+    t.do(f"br i1 {t(f'icmp slt i32 {signs}, 0')}, label %no_map, label %behind")
+    t.label("behind")
+
+
+def tensor_copies(action: str, rank: int, clusters: bool, mode: int = at.MAP_TILE,
+                  observe: bool = False) -> list[tuple[str, str]]:  # fmt: skip
+    """Names and texts of @wl.tensor.ACTION.RANK, and of what it calls for interleaved channels."""
+    found = [_tensor_copy(action, rank, clusters, mode, observe, False)]
+    if rank > 2:
+        found.append(_tensor_copy(action, rank, clusters, mode, observe, True))
+    return found
+
+
+def _tensor_copy(action: str, rank: int, clusters: bool, mode: int, observe: bool,
+                 sliced: bool) -> tuple[str, str]:  # fmt: skip
+    """One of them; the action is load, store or a reduction's name."""
+    name = _name(action, rank, mode, sliced)
     kind = at.ACCESS_READ if action == "load" else at.ACCESS_WRITE
     kind = kind if action in ("load", "store") else at.ACCESS_ATOMIC
     t = Text()
@@ -376,10 +430,14 @@ def tensor_copy(action: str, rank: int, clusters: bool, mode: int = at.MAP_TILE,
     if mode == at.MAP_TILE:
         loops.storage.append(f"  %map = alloca [{at.MAP_BYTES} x i8], align 16")
     _read_map(t, rank, mode)
-    d = _places(t, rank, kind, clusters, mode)
-    pixels = _Pixels(t, loops, rank) if mode == at.MAP_IM2COL else None
+    if sliced and action != "load":
+        _refuse_before(t, rank)
+    elif rank > 2 and not sliced:
+        _leave_slices(t, _name(action, rank, mode, True))
+    d = _places(t, rank, kind, clusters, mode, sliced)
+    pixels = _Pixels(t, loops, rank, sliced) if mode == at.MAP_IM2COL else None
     loops.begin("row", d["rows"])
-    offset, inside = pixels.row(d) if pixels else _row(t, d, rank)
+    offset, inside = pixels.row(d) if pixels else _row(t, d, rank, sliced)
     if observe:
         _tell_run(t, d, offset, inside)
     loops.begin("byte", d["row_bytes"], 16)
