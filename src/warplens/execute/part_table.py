@@ -124,6 +124,17 @@ def top_of_stack(w: int) -> int:
 
 
 @native
+def stack_height(w: int) -> int:
+    """How many parts are put aside."""
+    height = 0
+    for i in range(peek32(w + at.WARP_SPLITS)):
+        height += peek32(split_field(w, i, 2)) == at.SPLIT_READY and (
+            peek32(split_field(w, i, 3)) != at.IN_POOL
+        )
+    return height
+
+
+@native
 def settle(w: int) -> None:
     """No part on the stack is any more the one that the last branch put aside."""
     for i in range(peek32(w + at.WARP_SPLITS)):

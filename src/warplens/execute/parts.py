@@ -26,6 +26,7 @@ from warplens.execute.part_table import (
     place_of,
     run,
     settle,
+    stack_height,
     take_out,
     top_of_stack,
 )
@@ -68,13 +69,13 @@ def need_at(w: int, pc: int) -> int:
 
 @native
 def take_all_at(w: int, pc: int) -> int:
-    """All lanes at a place go on. With nobody put aside, a BSYNC there waits for these lanes only;
-    a WARPSYNC that has to wait still is executed in vain."""
-    numbers, need = barriers_at(w, pc), need_at(w, pc)
+    """All lanes at a place go on. With nobody put aside but the one that is taken, a BSYNC there
+    waits for these lanes only; a WARPSYNC that has to wait still is executed in vain."""
+    numbers, need, is_last = barriers_at(w, pc), need_at(w, pc), stack_height(w) < 2
     vain, exited = peek32(w + VAIN), peek32(w + at.WARP_EXITED)
     lanes = take_out(w, pc, FULL)
     run(w, lanes, pc)
-    if top_of_stack(w) < 0:
+    if is_last:
         for number in range(16):
             if (numbers >> number) & 1 != 0:
                 poke32(w + at.WARP_BARRIERS + 128 * number, members(w, number) & lanes)
