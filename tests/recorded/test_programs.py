@@ -17,6 +17,8 @@ VALIDATION = Path(__file__).parents[2] / "validation"
 SHORT, ALL = (VALIDATION / "data" / f"{name}_sm90.npz" for name in ("short_programs", "programs"))
 # Twelve with YIELD in a loop that looks at shared memory and counts.
 COUNTED = VALIDATION / "data" / "counted_looks_sm90.npz"
+# Seventeen whose lanes wait at one barrier in two places while others are put aside.
+ELSEWHERE = VALIDATION / "data" / "waiting_elsewhere_sm90.npz"
 KERNELS, ALL_KERNELS = 40, 125
 # Of the others, kernels that were executed in every run before the short ones were recorded.
 OFTEN = (1, 16)
@@ -84,3 +86,8 @@ def test_programs_of_any_length(recorder: tuple[Any, ...], number: int) -> None:
 def test_loops_that_yield_and_count(recorder: tuple[Any, ...]) -> None:
     """Lanes in a loop that looks at shared memory, yields and counts are not put aside."""
     assert not differing(recorder, COUNTED, 0)
+
+
+def test_one_barrier_in_two_places(recorder: tuple[Any, ...]) -> None:
+    """Its mask loses those that wait elsewhere only where nobody else is put aside."""
+    assert not differing(recorder, ELSEWHERE, 0)
