@@ -75,13 +75,17 @@ def searched(
     jobs = [SPACES[name].problem.job(one) for one in every]
     told = [_facts(space, i, job) for job, i in zip(jobs, rows, strict=True)]
     facts = [learned_from(job, [one]) for job, one in zip(jobs, told, strict=True)]
+    counted: list[float] | None = None
+    if all(space.get("counted", {}).get(str(i)) for i in rows):
+        counted = [space["counted"][str(i)] for i in rows]
+        facts = [[*one, {"counted": c}] for one, c in zip(facts, counted, strict=True)]
     bounds = [one["least"] for one in told]
     features, few = features_of(every, facts), max(1, len(every) // 20)
     place = {str(one): i for i, one in enumerate(every)}
     losses, losses_in_model = [], []
     whole = chosen(told, predicted, list(range(len(told))))
     for seed in range(SEEDS):
-        strategy, known = Surrogate(every, features, seed, few, bounds), list[int]()
+        strategy, known = Surrogate(every, features, seed, few, bounds, counted), list[int]()
         while len(known) < few:
             for one in strategy.propose(min(strategy.batch, few - len(known))):
                 known.append(place[str(one)])

@@ -8,9 +8,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from warplens.errors import ArgumentError
 from warplens.execute.executable import ExecutableLaunch, KernelCode, LaunchShape
 from warplens.execute.launch import LaunchConfig
+from warplens.lift.constants import bank0
 from warplens.naming import bare_name
 from warplens.occupancy_calculator.occupancy import occupancy_of_kernel
 from warplens.sanitize.finding import TOOLS
@@ -63,6 +67,17 @@ class ConfiguredKernel:
         """Predicts time and counts from sampled blocks; arrays are left as they were."""
         self._check_count(arguments)
         return self._launch(arguments, predict=True)
+
+    def bank(self, arguments: tuple[Any, ...]) -> npt.NDArray[np.uint8]:
+        """Constant bank 0 as a launch finds it: its shape, its parameters."""
+        self._check_count(arguments)
+        sass, shape = self.sass, self.shape
+        with self._packed(arguments, write_back=False) as launch:
+            return bank0(
+                sass, grid=shape.grid, block=shape.block, dynamic_shared=shape.dynamic_shared,
+                local_bytes=sass.local_bytes, sm_count=self.device.gpu.sm_count,
+                parameters=launch.config.params,
+            )  # fmt: skip
 
     def sanitized(
         self, arguments: tuple[Any, ...], options: SanitizeOptions, *, keep_results: bool

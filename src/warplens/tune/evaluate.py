@@ -11,17 +11,21 @@ from typing import Any
 import numpy as np
 
 from warplens.errors import TimingUnavailable, WarplensError
+from warplens.lift.decode.binding import BindingError
 from warplens.session.device import Device
 from warplens.session.kernel import Kernel
 from warplens.session.module import Module
 from warplens.session.options import LaunchOptions
 from warplens.toolchain.together import disassemble_together
+from warplens.tune.counted import cycles
 from warplens.tune.mix import alone, least, mix, work
 from warplens.tune.problem import Job
+from warplens.tune.walk import Unknown, Walk
 from warplens.tune.why import explained
 from warplens.workers import resolved
 
 TIME = "gpu__time_duration.sum"
+COUNTED = "counted"
 FACTS = ("registers", "local_bytes", "shared_bytes", "code_bytes", "instructions", "memory",
          "stalls", "waits", "work", "least", "occupancy", "blocks")  # fmt: skip
 _WAIT = 30.0  # cycles of a load that hits L1, where a GPU's file has none
@@ -33,7 +37,7 @@ _LOOKED_S = 20.0  # of a full run that is looked through for a fault
 class Task:
     """What a worker is asked: which stage of which job, on which GPU."""
 
-    stage: str  # facts, list, predict or confirm
+    stage: str  # facts, list, count, predict or confirm
     job: Job
     gpu: str
     clock: str | float
@@ -51,7 +55,8 @@ class Answer:
         facts: registers, local_bytes, shared_bytes, code_bytes, instructions, memory (those that
             go to it), stalls and waits (see `mix.alone`), work and least (see there), occupancy (a
             fraction) and blocks (of an SM).
-        metrics: values by name, the time in ns among them.
+        metrics: values by name, the time in ns among them; of a count the cycles that its warps'
+            ways take at least.
         arguments: the arrays after a full run.
     """
 
@@ -127,6 +132,23 @@ def _list(task: Task) -> dict[str, Any]:
     return {}
 
 
+def _count(task: Task) -> dict[str, Any]:
+    """What the ways of its warps take at least; nothing is traced or replayed."""
+    kernel, job = _kernel_of(task), task.job
+    configured = kernel[job.grid, job.block, 0, job.shared]
+    shape = configured.shape
+    try:
+        walk = Walk(configured.sass, configured.bank(resolved(task.arguments)), shape.grid,
+                    shape.block)  # fmt: skip
+        found = cycles(
+            walk, configured.device.gpu, grid=shape.grid,
+            resident=kernel.occupancy(job.block, job.shared).blocks,
+        )  # fmt: skip
+    except (Unknown, BindingError) as error:
+        return {"problem": f"not followed: {error}"}
+    return {"metrics": {COUNTED: found}}
+
+
 def _predict(task: Task) -> dict[str, Any]:
     kernel, job = _kernel_of(task), task.job
     try:
@@ -165,4 +187,6 @@ def _confirm(task: Task) -> dict[str, Any]:
     return {"metrics": metrics, "limiter": told.limiter, "arguments": arguments}
 
 
-_STAGES = {"facts": _facts, "list": _list, "predict": _predict, "confirm": _confirm}
+_STAGES = {
+    "facts": _facts, "list": _list, "count": _count, "predict": _predict, "confirm": _confirm,
+}  # fmt: skip

@@ -3,6 +3,7 @@ runs of the best."""
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,18 +14,19 @@ import numpy as np
 
 from warplens.errors import InputError, WarplensError
 from warplens.tune import evaluate, settings
-from warplens.tune.evaluate import TIME, Answer, Task
+from warplens.tune.evaluate import COUNTED, TIME, Answer, Task
 from warplens.tune.problem import Job, Problem, Shape
 from warplens.tune.record import Record, key_of, purpose_of
 from warplens.tune.result import Learned, Tuned
 from warplens.tune.rows import Row, in_order
-from warplens.tune.search import strategy_of
+from warplens.tune.search import Bounds, strategy_of
 from warplens.tune.space import Configuration, Restriction, Space, name_of
 from warplens.tune.surrogate import Estimates, Floats, estimates, features_of, learned_from
 from warplens.workers import Lost, Runner, Store, runner_of
 
 _LAUNCHABLE = ("compiled", "predicted", "confirmed")
 _LISTED = 16  # configurations that one call disassembles at most
+_COUNTED = 1024  # configurations whose ways are followed, those with the least bound from code
 _LEARNED = 5  # predictions without which nothing is estimated
 _SPILLS = 64  # bytes of local memory a thread above the least of the space: not worth predicting
 _BUDGET = re.compile(r"^(\d+(?:\.\d+)?)\s*(s|sec|min|h)$")
@@ -116,6 +118,7 @@ class Search:
         self._scheduler, self._processes = scheduler, processes
         self._record = Record(None if record is None else Path(record), self._purpose())
         self.stopped = ""
+        self._counted: dict[int, float] = {}  # by configuration, on the first GPU
         self.rows = {
             (gpu, index): Row(configuration=one, gpu=gpu, launch=job.launch)
             for gpu in gpus
@@ -134,6 +137,7 @@ class Search:
         workers = runner_of(self._scheduler, self._processes)
         try:
             self._facts(workers)
+            self._counts(workers)
             self._predictions(workers)
             told = self._estimates()
             self._confirmations(workers)
@@ -185,7 +189,7 @@ class Search:
         size = max(2, min(_LISTED, -(-len(places) // workers.size)))
         ahead = size * workers.size  # all workers list once before the first ones predict
         for begin in range(0, len(places) + ahead, ahead):
-            if stage == "predict" and workers.has_one_cache:
+            if stage in ("count", "predict") and workers.has_one_cache:
                 lists = self._lists(places[begin : begin + ahead], size)
                 tasks += lists
                 numbers += [None] * len(lists)
@@ -240,6 +244,20 @@ class Search:
                 row.status = "pruned"
                 row.problem = f"spills {spilled:.0f} bytes a thread more than others"
 
+    def _counts(self, workers: Runner) -> None:
+        """Before few predictions of many: what the ways of warps take at least."""
+        gpu, open_ = self.gpus[0], self._open()
+        is_few = self.evaluations is not None and self.evaluations < len(open_)
+        if self._strategy != "surrogate" or not is_few or self._is_spent():
+            return
+        known = [index for index in open_ if self.rows[gpu, index].facts]
+        known.sort(key=lambda index: (self.rows[gpu, index].facts["least"], index))
+        places = [(gpu, index) for index in known[:_COUNTED]]
+        for done, (place, answer) in enumerate(self._answers(workers, "count", places), 1):
+            if answer.metrics is not None:
+                self._counted[place[1]] = answer.metrics[COUNTED]
+            self._progress("counted", done, len(places))
+
     def _predictions(self, workers: Runner) -> None:
         open_ = self._open()
         known = {name_of(self.configurations[index]): index for index in open_}
@@ -274,18 +292,22 @@ class Search:
     def _features(self, indices: Sequence[int]) -> Floats:
         """What a surrogate learns from: parameters, launch, and facts on every GPU that has all."""
         gpus = [g for g in self.gpus if all(self.rows[g, index].facts for index in indices)]
-        return features_of(
-            [self.configurations[index] for index in indices],
-            [learned_from(self.jobs[index], [self.rows[gpu, index].facts for gpu in gpus])
-             for index in indices],
-        )  # fmt: skip
+        told = [
+            learned_from(self.jobs[index], [self.rows[gpu, index].facts for gpu in gpus])
+            for index in indices
+        ]
+        if all(index in self._counted for index in indices):
+            told = [[*told[n], {COUNTED: self._counted[i]}] for n, i in enumerate(indices)]
+        return features_of([self.configurations[index] for index in indices], told)
 
-    def _bounds(self, indices: Sequence[int]) -> list[float] | None:
-        """What each one takes at least, as compiled for the first GPU that launches all."""
-        for gpu in self.gpus:
-            if all(self.rows[gpu, index].facts for index in indices):
-                return [self.rows[gpu, index].facts["least"] for index in indices]
-        return None
+    def _bounds(self, indices: Sequence[int]) -> Bounds:
+        """What each one takes at least: as compiled for the first GPU that launches all, and by
+        the ways of its warps if most could be followed."""
+        told = [gpu for gpu in self.gpus if all(self.rows[gpu, i].facts for i in indices)]
+        code = [self.rows[told[0], i].facts["least"] for i in indices] if told else None
+        if len(self._counted) <= len(indices[:_COUNTED]) // 2:
+            return code, None
+        return code, [self._counted.get(index, math.inf) for index in indices]
 
     def _estimates(self) -> dict[str, Estimates]:
         """What a surrogate says of the rows that were not predicted, by GPU."""

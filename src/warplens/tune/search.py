@@ -15,6 +15,8 @@ from warplens.tune.surrogate import Floats, Surrogate
 STRATEGIES = ("exhaustive", "random", "tpe", "evolutionary", "surrogate")
 _STUDIED, _LISTED = 16, 256  # proposed at once by a study, and where the order is fixed
 
+Bounds = tuple[Sequence[float] | None, Sequence[float] | None]
+
 
 class Strategy(Protocol):
     """Proposes configurations and learns what they cost.
@@ -118,14 +120,15 @@ def _failed() -> Any:
 
 def strategy_of(
     name: str, configurations: Sequence[Configuration], features: Callable[[], Floats], seed: int,
-    most: int | None = None, bounds: Callable[[], Sequence[float] | None] = lambda: None,
+    most: int | None = None, bounds: Callable[[], Bounds] = lambda: (None, None),
 ) -> Strategy:  # fmt: skip
     """The strategy of that name.
 
     Args:
         features: gives a row of numbers for each configuration, for those that learn from them.
         most: how many configurations it may propose at all.
-        bounds: gives what each configuration takes at least, for those that begin with the least.
+        bounds: gives what each configuration takes at least, by its code and by its warps' ways as
+            far as these are known, for those that begin with the least.
 
     Raises:
         InputError: there is none, or its package is not installed.
@@ -137,7 +140,7 @@ def strategy_of(
         random.Random(seed).shuffle(mixed)
         return InOrder(mixed)
     if name == "surrogate":
-        return Surrogate(configurations, features(), seed, most, bounds())
+        return Surrogate(configurations, features(), seed, most, *bounds())
     if name in STRATEGIES:
         return Study(configurations, name, seed)
     known = ", ".join(STRATEGIES)

@@ -1,15 +1,17 @@
 """A search that predicts a part of a large space and learns from it what the rest may cost.
 
-Half of the first configurations are those whose compiled code takes least by a bound of `mix`; the
-others are drawn by lot. Of fewer than 32 predictions a Gaussian process learns the logarithm of the
-cost, of more extremely randomised trees (scikit-learn): from parameters, launch and compiled facts.
-They propose what may cost least; what the timing model says of it is learned, too, until the best
-stays the best. (Trees of ten predictions know few different costs; of many they find factors of a
+Of few predictions of many configurations half go to those that take least by two bounds in turn: of
+compiled code (`mix`) and of the ways of a block's warps (`counted`). Otherwise half of the first
+ones are those with the least bound of compiled code, the others are drawn by lot. Of fewer than 32
+predictions a Gaussian process learns the logarithm of the cost, of more extremely randomised trees
+(scikit-learn): from parameters, launch and compiled facts. They propose what may cost least; what
+the timing model says of it is learned, too, until the best stays the best. (Trees of ten
+predictions know few different costs; of many they find factors of a
 few percent that the process smooths out.)
 
 On recorded spaces configurations that lie as far apart as can be made a worse beginning than a lot:
-corners are costly, and tell little of the rest. The bound counts loops once, whatever their length;
-where they are unrolled it alone finds what is near the best.
+corners are costly, and tell little of the rest. The bound of code counts loops once, whatever their
+length; that of ways knows their length, but not what L1 does. Neither is best everywhere.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ _LEAST, _MOST = 32, 128  # configurations that are predicted before anything is 
 _SHARE = 20  # one of so many of the space, within these
 _PATIENCE = 2  # rounds in succession without a gain
 _GAIN = 1e-3
+_ROUNDS = 4  # in which what two bounds leave over is predicted; many workers wait for each one
 
 
 def trees(seed: int) -> Any:
@@ -120,6 +123,13 @@ def estimates(features: Floats, costs: Mapping[int, float], wanted: Sequence[int
     )  # fmt: skip
 
 
+def in_turn(*bounds: Sequence[float]) -> list[float]:
+    """A bound that has the first of each one first, then the second of each."""
+    places = [np.argsort(np.argsort(bound, kind="stable")) for bound in bounds]
+    told = [place * len(bounds) + i for i, place in enumerate(reversed(places))]
+    return [float(value) for value in np.min(told, axis=0)]
+
+
 class Surrogate:
     """Proposes those with the least bound and a random sample, then what of the rest may cost
     least."""
@@ -127,6 +137,7 @@ class Surrogate:
     def __init__(
         self, configurations: Sequence[Configuration], features: Floats, seed: int,
         most: int | None, bound: Sequence[float] | None = None,
+        counted: Sequence[float] | None = None,
     ) -> None:  # fmt: skip
         trees(seed)  # says so if they are not installed
         size = len(configurations)
@@ -138,7 +149,10 @@ class Surrogate:
         self._configurations, self._features, self._seed = configurations, features, seed
         self._number = {name_of(one): i for i, one in enumerate(configurations)}
         self._open = dict.fromkeys(range(size))
-        self._bound = bound
+        self._bound, self._by_lot = bound, True
+        if bound is not None and counted is not None and most is not None:
+            self._bound, self._by_lot = in_turn(bound, counted), False
+            self._next = max(1, math.ceil((most - first) / _ROUNDS))
         self._costs: dict[int, float] = {}
         self._best, self._rounds_without_gain = math.inf, 0
         self._is_bounded = most is not None
@@ -154,10 +168,11 @@ class Surrogate:
         return [self._configurations[number] for number in chosen]
 
     def _first(self, count: int) -> list[int]:
-        """Half with the least bound, if it is known, the rest by lot."""
+        """Half with the least bound, if it is known, the rest by lot; all of two bounds."""
         least: list[int] = []
         if self._bound is not None:
-            least = np.argsort(self._bound, kind="stable")[: count // 2].tolist()
+            bounded = count // 2 if self._by_lot else count
+            least = np.argsort(self._bound, kind="stable")[:bounded].tolist()
         rest = sorted(self._open.keys() - set(least))
         return least + random.Random(self._seed).sample(rest, count - len(least))
 

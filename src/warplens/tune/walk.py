@@ -20,7 +20,6 @@ from warplens.lift.decode.binding import (
     KEY_PREDICATE,
     KEY_UNIFORM,
     KEY_UNIFORM_PREDICATE,
-    BindingError,
     Bound,
     is_wide_address,
     memory_keys,
@@ -36,7 +35,6 @@ from warplens.sass.model import (
     Label,
     Mem,
     Pred,
-    Reg,
     SassKernel,
     Special,
     UPred,
@@ -45,6 +43,7 @@ from warplens.sass.model import (
 Bools = npt.NDArray[np.bool_]
 Addresses = npt.NDArray[np.uint64]
 _MOST = 3000  # visits of basic blocks
+_COMPUTED = 15_000  # instructions; more take seconds
 _LANES = frozenset("SHFL VOTE VOTEU MATCH REDUX".split())
 _UNKNOWN = frozenset({"load", "atomic"})  # roles whose results are not followed
 _CONSTANTS = frozenset({"load_constant", "load_constant_uniform"})
@@ -126,7 +125,7 @@ class Walk:
         self.sass, self._bank, self.threads = sass, bank, prod(block)
         self.warps = -(-self.threads // 32)
         x = NumpyLanes(np.ones(self.threads, np.bool_))
-        self._x, self.registers = x, _Registers(x)
+        self._x, self.registers, self._computed = x, _Registers(x), 0
         registers: Any = self.registers
         lanes: Any = x
         self._operands = _Operands(registers, lanes, lanes, self._constant)
@@ -140,7 +139,8 @@ class Walk:
         ]
 
     def _constant(self, operand: Const, offset: int) -> NumpyValue:
-        if operand.base is not None or operand.bank not in (0, 2, 4):
+        has_index = operand.base is not None and operand.base.index != RZ
+        if has_index or operand.bank not in (0, 2, 4):
             return self._x.u32(0)  # as what comes from memory
         given = self.sass.constants.get(operand.bank, b"")
         data = self._bank.tobytes() if operand.bank == 0 else given
@@ -216,6 +216,9 @@ class Walk:
 
     def _compute(self, item: Bound, active: Bools, index: int) -> None:
         role, inst, x = item.op.role, item.inst, self._x
+        self._computed += 1
+        if self._computed > _COMPUTED:
+            raise Unknown("a long way")
         if role in _UNKNOWN or inst.opcode in _LANES:
             for key in item.writes:
                 self.registers.values.pop(key, None)
@@ -302,5 +305,3 @@ def _needed(blocks: Sequence[BasicBlock], items: Sequence[Bound]) -> list[bool]:
                 live_in[block.index], changed = frozenset(live), True
     return needed
 
-
-__all__ = ["BindingError", "Reg", "Unknown", "Walk"]
