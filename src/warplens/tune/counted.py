@@ -124,7 +124,7 @@ class Counted:
         return max(lines, total / 4), new, total
 
 
-def _by_warp(values: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:  # type: ignore[type-arg]
+def _by_warp(values: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
     rest = -len(values) % 32
     return np.concatenate([values, np.zeros(rest, values.dtype)]).reshape(-1, 32)
 

@@ -152,7 +152,8 @@ class Walk:
         guard = self.items[index].inst.guard
         if guard is None:
             return active
-        held: Bools = active & self._operands.predicate(guard, False).array
+        given: Any = self._operands.predicate(guard, False)
+        held: Bools = active & given.array
         return held
 
     def addresses(self, index: int) -> Addresses:
@@ -211,7 +212,8 @@ class Walk:
         going = self.holds(index, active)
         for operand in inst.operands:
             if isinstance(operand, Pred | UPred):
-                going = going & self._operands.predicate(operand, False).array
+                given: Any = self._operands.predicate(operand, False)
+                going = going & given.array
         return going & False if "DIV" in inst.modifiers else going  # warps stay together
 
     def _compute(self, item: Bound, active: Bools, index: int) -> None:
@@ -233,8 +235,8 @@ class Walk:
                 self._operands.destination(kind, operand, value, held, False)
             return
         for offset, key in enumerate(sorted(item.writes)):
-            value: Any = self._told(item, offset)
-            self._operands.write_word(key, value, held)
+            word: Any = self._told(item, offset)
+            self._operands.write_word(key, word, held)
 
     def _told(self, item: Bound, offset: int) -> NumpyValue:
         """A word of a special register or of constant memory."""
