@@ -233,6 +233,27 @@ def test_instructions_of_one_line_are_fetched_once() -> None:
     assert fetch.ready.py_func(l0, l1i, spec, 100, 9, 80) == 80
 
 
+def _lines_late(lines: range) -> list[int]:
+    """Cycles that a warp waits for each of some lines of straight code, the first time."""
+    l0, l1i = (np.zeros(n, LINE).view(np.recarray) for n in (256, 1024))
+    spec = _spec(l0_miss=23, l1i_miss=60, l1i_line=45, l0_line=18)
+    now, found = 0, []
+    for line in range(lines.stop):
+        ready = fetch.ready.py_func(l0, l1i, spec, line * 8 - 1, line * 8, now)
+        found.append(ready - now)
+        now = ready
+    return found[lines.start :]
+
+
+def test_what_a_launch_does_not_bring_is_fetched_line_by_line() -> None:
+    """Beyond 64 KB, as straight code launched again, whose first part is there (recorded)."""
+    rows = json.loads((DATA / "gaps_sm90.json").read_text())["rows"]
+    again = {tuple(row[:4]): row[5][0] for row in rows}
+    recorded = (again[9216, 0, 1, 1] - again[4096, 0, 1, 1]) / ((9216 - 4096) / 8)
+    late = _lines_late(range(512, 700))
+    assert late == pytest.approx([recorded] * len(late), rel=0.05)
+
+
 def test_lots_do_not_depend_on_where_arrays_lie() -> None:
     lines = np.arange(64) << 4 | 0b1111
     ours = _lots(lines)

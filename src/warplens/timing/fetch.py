@@ -6,6 +6,7 @@ from warplens.timing.state import CODE_WAYS, CONSTANT_LINES, Record, Records, st
 
 IDEAL_FETCH = 64
 _LOADED = (1 << 16) + CONSTANT_LINES // 2  # in the same table, at another place
+_BROUGHT = 512  # lines that are near when a launch begins (validation/data/gaps_sm90.json)
 _PREFETCHED = 8  # a stream buffer runs so many lines ahead
 
 
@@ -39,8 +40,8 @@ def ready(l0: Records, l1i: Records, spec: Record, before: int, pc: int, now: in
         now = max(now, int(last.ready) + spec.l0_line)
     if far.tag != line + 1:
         late = spec.l1i_miss // _PREFETCHED if sequential else spec.l1i_miss
-        if sequential and far.tag != 0:  # code larger than the cache, again and again
-            late = spec.l1i_line
+        if sequential and (far.tag != 0 or line >= _BROUGHT):
+            late = spec.l1i_line  # code larger than the cache, again and again, or at first
         far.tag = line + 1
         # A launch brings the first lines before its first block is there.
         far.ready = now + (late if before >= 0 else 0)
