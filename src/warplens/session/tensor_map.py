@@ -147,7 +147,7 @@ def _tile_bytes(
     words[at.TMA_FLAGS] = (
         len(sizes) - 1 << at.TMA_RANK[0] | number << at.TMA_TYPE[0]
         | {0: 0, 32: 1, 64: 2, 128: 3}[pitch] << at.TMA_SWIZZLE[0]
-        | slices // 16 << at.TMA_INTERLEAVE[0] 
+        | slices // 16 << at.TMA_INTERLEAVE[0]
         | fills_nan << at.TMA_NAN[0] | is_tf32 << at.TMA_TF32[0]
     )  # fmt: skip
     words[at.TMA_ADDRESS : at.TMA_ADDRESS + 2] = address & 0xFFFFFFFF, address >> 32
