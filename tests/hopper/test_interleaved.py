@@ -55,8 +55,8 @@ def test_our_map_is_the_drivers(one: tuple[str, object, int]) -> None:
     """What the driver refuses is refused; else flags, strides, sizes, steps and boxes are its."""
     name, given, off = one
     theirs = RECORDED["maps"][name]
-    asked = {word: getattr(given, word) for word in
-             ("kind", "sizes", "strides", "box", "steps", "interleave", "swizzle", "fill")}  # fmt: skip
+    words = ("kind", "sizes", "strides", "box", "steps", "interleave", "swizzle", "fill")
+    asked = {word: getattr(given, word) for word in words}
     address = 1 << 30
     if theirs == "refused":
         with pytest.raises(DriverError):
