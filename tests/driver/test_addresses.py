@@ -167,7 +167,7 @@ def test_tensor_maps_are_the_sessions(api: Api, swizzle: str | None) -> None:
         ((8, 65), {}, Status.CUDA_ERROR_INVALID_VALUE),
         ((8, 128), {"swizzle": 3}, Status.CUDA_ERROR_INVALID_VALUE),
         ((300, 64), {}, Status.CUDA_ERROR_INVALID_VALUE),
-        ((8, 64), {"interleave": 1}, Status.CUDA_ERROR_NOT_SUPPORTED),
+        ((8, 64), {"interleave": 1}, Status.CUDA_ERROR_INVALID_VALUE),  # of fewer than three
         ((8, 64), {"kind": 13}, Status.CUDA_ERROR_NOT_SUPPORTED),  # of 4 bits
     ],
 )

@@ -31,6 +31,7 @@ COMMON = {sm: "75" if sm < 80 else "80" if sm < 90 else "90" if sm < 100 else "1
           for sm in SPECIAL}  # fmt: skip
 SPECIAL_UNITS = ("intrinsics", "matrices")
 _ENTRY = re.compile(r"^\.(?:visible|weak) \.entry (\S+?)\(", re.MULTILINE)
+_BRACE = re.compile("[{}]")
 _NAMES = re.compile(r"[$_A-Za-z][\w$]*_\d+|_Z\w+|\$L\w+|__\w+")
 _REGISTER = re.compile(r"%([a-z]+)\d+")
 _NUMBER = re.compile(r"\b(?:0[fdxX][0-9A-Fa-f]+|\d+)\b")
@@ -57,7 +58,12 @@ def ptx_of(unit: Unit, virtual: str, out: Path, include: tuple[str, ...]) -> str
 def entries(text: str) -> Iterator[tuple[int, int]]:
     """Where each kernel of a PTX text begins and ends."""
     for found in _ENTRY.finditer(text):
-        end = text.index("\n}\n", found.start()) + 3
+        depth, end = 0, found.start()
+        for brace in _BRACE.finditer(text, found.start()):
+            depth += 1 if brace.group() == "{" else -1
+            end = brace.end()
+            if depth == 0:
+                break
         yield found.start(), end
 
 
