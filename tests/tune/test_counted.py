@@ -7,6 +7,7 @@ import pytest
 
 import warplens as wl
 from warplens.tune.counted import Counted, cycles
+from warplens.tune.loops import Loop
 from warplens.tune.walk import Unknown, Walk
 
 SOURCE = """
@@ -75,3 +76,24 @@ def test_long_ways_are_not_followed(module: wl.Module) -> None:
     walk = walked(module["endless"], 1, 32, np.zeros(1, np.int32), np.zeros(256, np.int32))
     with pytest.raises(Unknown):
         walk.go(Counted(walk, 22.5))
+
+
+def test_passes_left_out_count_as_if_they_were_followed(
+    module: wl.Module, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Loops whose passes are alike are closed; pieces and registers are those of every step."""
+    arguments = (np.ones(1 << 16, np.float32), np.zeros(256, np.float32), np.int32(40_000),
+                 np.int32(1))  # fmt: skip
+    short = walked(module["tile"], 1, 96, *arguments)
+    told = Counted(short, 22.5)
+    short.go(told)
+    monkeypatch.setattr(Loop, "goes_on", lambda self: None)
+    every = walked(module["tile"], 1, 96, *arguments)
+    stepped = Counted(every, 22.5)
+    every.go(stepped)
+
+    assert 3 * short._computed < every._computed
+    assert len(told.pieces) == len(stepped.pieces)
+    for one, other in zip(told.pieces, stepped.pieces, strict=True):
+        for name in ("issued", "passes", "sectors", "touched", "alone", "far"):
+            assert getattr(one, name) == pytest.approx(getattr(other, name)), name

@@ -7,7 +7,8 @@ of blocks that share an SM overlap. Nothing is fitted: rates and latencies are t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from math import ceil, prod
 
 import numpy as np
@@ -44,6 +45,19 @@ class Piece:
     sectors: float = 0.0
     touched: float = 0.0
 
+    def copy(self) -> Piece:
+        """One of its own."""
+        return replace(self, alone=self.alone.copy(), far=self.far.copy())
+
+    def add(self, other: Piece, factor: float = 1.0) -> None:
+        """So much of another one comes to it."""
+        self.issued += factor * other.issued
+        self.passes += factor * other.passes
+        self.sectors += factor * other.sectors
+        self.touched += factor * other.touched
+        self.alone += factor * other.alone
+        self.far += factor * other.far
+
 
 @dataclass(slots=True)
 class Counted:
@@ -56,6 +70,7 @@ class Counted:
     _alone: list[tuple[float, float]] = field(default_factory=list)
     _seen: dict[int, tuple[int, float, float, float]] = field(default_factory=dict)
     _sectors: set[int] = field(default_factory=set)
+    _marks: list[tuple[int, Piece]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.barrier()
@@ -92,6 +107,22 @@ class Counted:
         """The next piece begins."""
         count = self.walk.warps
         self.pieces.append(Piece(alone=np.zeros(count), far=np.zeros(count)))
+
+    def mark(self) -> None:
+        """A pass through a loop begins in the piece that is the last one now."""
+        self._marks = [*self._marks[-1:], (len(self.pieces) - 1, self.pieces[-1].copy())]
+
+    def repeat(self, times: int) -> None:
+        """The pass between the last two marks comes so often again."""
+        (first, before), (last, head) = self._marks
+        rest = self.pieces[first].copy()
+        rest.add(before, -1.0)
+        if first == last:
+            self.pieces[-1].add(rest, times)
+            return
+        for _ in range(times):
+            self.pieces[-1].add(rest)
+            self.pieces += [*self.pieces[first + 1 : last], head.copy()]
 
     def access(self, index: int, active: Bools) -> None:
         """Its passes and sectors; what was seen often enough stays the same."""
@@ -136,9 +167,16 @@ def _parts(places: Addresses, size: int, part: int) -> set[int]:
 
 def _bank_passes(places: Addresses, size: int) -> int:
     """Passes through the banks: eight bytes a lane go half a warp at a time, sixteen a quarter."""
-    lanes, found = 32 * 4 // max(4, size), 0
-    for begin in range(0, len(places), lanes):
-        first = places[begin : begin + lanes] // np.uint64(4)
+    words = places // np.uint64(4)
+    return _passes_of((words - words[:1]).tobytes(), size)  # the same from whatever bank it begins
+
+
+@lru_cache(maxsize=4096)
+def _passes_of(places: bytes, size: int) -> int:
+    """Passes for words whose distances from the first lane's are given."""
+    every, lanes, found = np.frombuffer(places, np.uint64), 32 * 4 // max(4, size), 0
+    for begin in range(0, len(every), lanes):
+        first = every[begin : begin + lanes]
         words = np.unique(np.concatenate([first + np.uint64(i) for i in range(max(1, size // 4))]))
         found += int(np.bincount((words % np.uint64(32)).astype(np.int64)).max())
     return found

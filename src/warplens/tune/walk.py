@@ -3,7 +3,8 @@
 Only what decides branches, guards and addresses is computed, for all threads of a block at once,
 by the NumPy engine: counters of loops, indices, parameters. What comes from memory or from other
 lanes counts as zero. It takes hundredths of a second where tracing has to compile the kernel, and
-tells how often loops run, which compiled code alone does not.
+tells how often loops run, which compiled code alone does not. Passes of a loop that are alike are
+left out (`loops`).
 """
 
 from __future__ import annotations
@@ -39,9 +40,11 @@ from warplens.sass.model import (
     Special,
     UPred,
 )
+from warplens.tune.loops import Loop, Trace, alike, chosen, same
 
 Bools = npt.NDArray[np.bool_]
 Addresses = npt.NDArray[np.uint64]
+Places = npt.NDArray[np.int64]  # by thread, the basic block that comes next
 _MOST = 3000  # visits of basic blocks
 _COMPUTED = 15_000  # instructions; more take seconds
 _LANES = frozenset("SHFL VOTE VOTEU MATCH REDUX".split())
@@ -65,6 +68,25 @@ class Visitor(Protocol):
 
     def barrier(self) -> None:
         """They come to a barrier of the block."""
+
+    def mark(self) -> None:
+        """A pass through a loop begins."""
+
+    def repeat(self, times: int) -> None:
+        """What came since the mark before the last one, until that, comes so often again."""
+
+
+class _Nobody:
+    """A visitor that is told for nothing, while passes are tried."""
+
+    def block(self, number: int, active: Bools) -> None: ...
+    def access(self, index: int, active: Bools) -> None: ...
+    def barrier(self) -> None: ...
+    def mark(self) -> None: ...
+    def repeat(self, times: int) -> None: ...
+
+
+_NOBODY = _Nobody()
 
 
 class _Registers:
@@ -95,6 +117,20 @@ class _Registers:
         self.values[key], self.values[key + 1] = self._x.low32(value), self._x.high32(value)
 
 
+class _Lanes(NumpyLanes):
+    """Remembers constants: the same ones come again and again."""
+
+    def __init__(self, active: Bools) -> None:
+        super().__init__(active)
+        self._words: dict[int, NumpyValue] = {}
+
+    def u32(self, n: int) -> NumpyValue:
+        found = self._words.get(n)
+        if found is None:
+            found = self._words[n] = super().u32(n)
+        return found
+
+
 class _Operands(Operands):
     """Uniform registers hold a value per thread, too."""
 
@@ -122,17 +158,18 @@ class Walk:
         self.items = [item for item in bound if item is not None]
         if len(self.items) < len(bound):
             raise Unknown("instructions that are not supported")
-        self.sass, self._bank, self.threads = sass, bank, prod(block)
+        self.sass, self._bank, self.threads = sass, bank.tobytes(), prod(block)
         self.warps = -(-self.threads // 32)
-        x = NumpyLanes(np.ones(self.threads, np.bool_))
+        x = _Lanes(np.ones(self.threads, np.bool_))
         self._x, self.registers, self._computed = x, _Registers(x), 0
         registers: Any = self.registers
         lanes: Any = x
         self._operands = _Operands(registers, lanes, lanes, self._constant)
         self._special = _special(grid, block)
+        self._accesses = [any(isinstance(o, Mem) for o in i.inst.operands) for i in self.items]
         self._start = {one.start: one.index for one in sass.blocks}
-        needed = _needed(sass.blocks, self.items)
-        self._needed = needed
+        needed, live = _needed(sass.blocks, self.items)
+        self._needed, self._live = needed, [sorted(keys) for keys in live]
         self._plans = [
             [i for i in range(one.start, one.end) if needed[i] or _is_stop(self.items[i])]
             for one in sass.blocks
@@ -143,7 +180,7 @@ class Walk:
         if has_index or operand.bank not in (0, 2, 4):
             return self._x.u32(0)  # as what comes from memory
         given = self.sass.constants.get(operand.bank, b"")
-        data = self._bank.tobytes() if operand.bank == 0 else given
+        data = self._bank if operand.bank == 0 else given
         begin = operand.offset + 4 * offset
         return self._x.u32(int.from_bytes(data[begin : begin + 4], "little"))
 
@@ -177,18 +214,57 @@ class Walk:
         Raises:
             Unknown: they do what is not followed, or take too long.
         """
-        places = np.zeros(self.threads, np.int64)
+        places, loop, before = np.zeros(self.threads, np.int64), Loop(), -1
         for _ in range(_MOST):
             number = int(places.min())
             if number >= len(self.sass.blocks):
                 return
+            if number <= before:
+                self._passes(number, places, visitor, loop)
             active: Bools = places == number
+            loop.trace.append((number, active.tobytes()))
             visitor.block(number, active)
             self._through(number, active, places, visitor)
+            before = number
         raise Unknown("a long way")
 
-    def _through(self, number: int, active: Bools, places: npt.NDArray[np.int64],
-                 visitor: Visitor) -> None:  # fmt: skip
+    def _passes(self, head: int, places: Places, visitor: Visitor, loop: Loop) -> None:
+        """A pass through a loop begins: those like the last two are left out."""
+        known = chosen(self.registers.values, self._live[head])
+        may_be = loop.arrives(head, known)
+        visitor.mark()
+        after = loop.goes_on() if may_be else None
+        if after is None:
+            if may_be:
+                loop.fails()
+            return
+        kept, going = self.registers.values, after
+
+        def is_regular(number: int) -> bool:
+            self.registers.values = {**kept, **going(number)}
+            ended = self._tried(head, places.copy(), loop.earlier)
+            return (
+                ended is not None and np.array_equal(ended, places)
+                and same(going(number + 1), self.registers.values)
+            )  # fmt: skip
+
+        times = alike(is_regular)
+        self.registers.values = {**kept, **after(times)}
+        if times:
+            visitor.repeat(times)
+            loop.begins.clear()
+        loop.fails()
+
+    def _tried(self, head: int, places: Places, trace: Trace) -> Places | None:
+        """Where threads are after a pass; nothing if it is another one than the trace tells."""
+        for number, active_bytes in trace:
+            active: Bools = places == number
+            if int(places.min()) != number or active.tobytes() != active_bytes:
+                return None
+            self._through(number, active, places, _NOBODY)
+        return places if int(places.min()) == head else None
+
+    def _through(self, number: int, active: Bools, places: Places, visitor: Visitor) -> None:
         for index in self._plans[number]:
             item = self.items[index]
             role, inst = item.op.role, item.inst
@@ -201,7 +277,7 @@ class Walk:
             elif role == "bar":
                 visitor.barrier()
             else:
-                if any(isinstance(o, Mem) for o in inst.operands):
+                if self._accesses[index]:
                     visitor.access(index, active)
                 if self._needed[index]:
                     self._compute(item, active, index)
@@ -285,8 +361,11 @@ def _decides(item: Bound) -> frozenset[int]:
     return frozenset(keys)
 
 
-def _needed(blocks: Sequence[BasicBlock], items: Sequence[Bound]) -> list[bool]:
-    """Which instructions compute what decides something, by liveness of these registers alone."""
+def _needed(
+    blocks: Sequence[BasicBlock], items: Sequence[Bound]
+) -> tuple[list[bool], list[frozenset[int]]]:
+    """Which instructions compute what decides something, by liveness of these registers alone, and
+    which of these are live where a basic block begins."""
     decides = [_decides(item) for item in items]
     guards = [frozenset(operand_keys(item.inst.guard)) for item in items]
     live_in: list[frozenset[int]] = [frozenset()] * len(blocks)
@@ -305,5 +384,4 @@ def _needed(blocks: Sequence[BasicBlock], items: Sequence[Bound]) -> list[bool]:
                 live |= decides[index]
             if live != live_in[block.index]:
                 live_in[block.index], changed = frozenset(live), True
-    return needed
-
+    return needed, live_in
