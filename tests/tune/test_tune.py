@@ -267,7 +267,7 @@ def test_a_script(tmp_path: Path) -> None:
     )
 
     def tuned(*options: str) -> subprocess.CompletedProcess[str]:
-        words = [sys.executable, "-m", "warplens", "tune", *options, str(script), "7"]
+        words = [sys.executable, "-m", "warplens.cli.main", "tune", *options, str(script), "7"]
         return subprocess.run(words, capture_output=True, text=True, timeout=120)
 
     found = tuned("--gpu", "T4", "--confirm", "0", "--json")
