@@ -27,7 +27,7 @@ from warplens.lift.decode.binding import (
     operand_keys,
 )
 from warplens.lift.decode.gaps import bind_kernel
-from warplens.lift.engines.numpy_lanes import NumpyLanes, NumpyValue
+from warplens.lift.engines.numpy_lanes import NumpyValue
 from warplens.lift.regions.operands import Operands
 from warplens.sass.model import (
     RZ,
@@ -40,6 +40,7 @@ from warplens.sass.model import (
     Special,
     UPred,
 )
+from warplens.tune.lanes import Lanes
 from warplens.tune.loops import Loop, Trace, alike, chosen, same
 
 Bools = npt.NDArray[np.bool_]
@@ -92,7 +93,7 @@ _NOBODY = _Nobody()
 class _Registers:
     """Values by key, for `Operands`."""
 
-    def __init__(self, x: NumpyLanes) -> None:
+    def __init__(self, x: Lanes) -> None:
         self._x = x
         self.values: dict[int, NumpyValue] = {}
 
@@ -115,20 +116,6 @@ class _Registers:
     def write_pair(self, key: int, value: NumpyValue) -> None:
         value = self._x.bits(value) if value.type == "f64" else value
         self.values[key], self.values[key + 1] = self._x.low32(value), self._x.high32(value)
-
-
-class _Lanes(NumpyLanes):
-    """Remembers constants: the same ones come again and again."""
-
-    def __init__(self, active: Bools) -> None:
-        super().__init__(active)
-        self._words: dict[int, NumpyValue] = {}
-
-    def u32(self, n: int) -> NumpyValue:
-        found = self._words.get(n)
-        if found is None:
-            found = self._words[n] = super().u32(n)
-        return found
 
 
 class _Operands(Operands):
@@ -160,7 +147,7 @@ class Walk:
             raise Unknown("instructions that are not supported")
         self.sass, self._bank, self.threads = sass, bank.tobytes(), prod(block)
         self.warps = -(-self.threads // 32)
-        x = _Lanes(np.ones(self.threads, np.bool_))
+        x = Lanes(np.ones(self.threads, np.bool_))
         self._x, self.registers, self._computed = x, _Registers(x), 0
         registers: Any = self.registers
         lanes: Any = x
