@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -75,9 +76,9 @@ def searched(
     jobs = [SPACES[name].problem.job(one) for one in every]
     told = [_facts(space, i, job) for job, i in zip(jobs, rows, strict=True)]
     facts = [learned_from(job, [one]) for job, one in zip(jobs, told, strict=True)]
-    counted: list[float] | None = None
-    if all(space.get("counted", {}).get(str(i)) for i in rows):
-        counted = [space["counted"][str(i)] for i in rows]
+    ways = [space["counted"][i] for i in rows]  # None: they could not be followed
+    counted = [math.inf if way is None else float(way) for way in ways]
+    if None not in ways:
         facts = [[*one, {"counted": c}] for one, c in zip(facts, counted, strict=True)]
     bounds = [one["least"] for one in told]
     features, few = features_of(every, facts), max(1, len(every) // 20)

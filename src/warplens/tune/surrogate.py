@@ -1,13 +1,13 @@
 """A search that predicts a part of a large space and learns from it what the rest may cost.
 
-Of few predictions of many configurations half go to those that take least by two bounds in turn: of
-compiled code (`mix`) and of the ways of a block's warps (`counted`). Otherwise half of the first
-ones are those with the least bound of compiled code, the others are drawn by lot. Of fewer than 32
-predictions a Gaussian process learns the logarithm of the cost, of more extremely randomised trees
-(scikit-learn): from parameters, launch and compiled facts. They propose what may cost least; what
-the timing model says of it is learned, too, until the best stays the best. (Trees of ten
-predictions know few different costs; of many they find factors of a
-few percent that the process smooths out.)
+Of few predictions of many configurations two thirds go to those that take least by two bounds in
+turn: of compiled code (`mix`) and of the ways of a block's warps (`counted`). Otherwise half of the
+first ones are those with the least bound of compiled code, the others are drawn by lot. Of fewer
+than 32 predictions a Gaussian process learns the logarithm of the cost, of more extremely
+randomised trees (scikit-learn): from parameters, launch and compiled facts. They propose what may
+cost least; what the timing model says of it is learned, too, until the best stays the best.
+(Trees of ten predictions know few different costs; of many they find factors of a few percent
+that the process smooths out.)
 
 On recorded spaces configurations that lie as far apart as can be made a worse beginning than a lot:
 corners are costly, and tell little of the rest. The bound of code counts loops once, whatever their
@@ -38,6 +38,7 @@ _LEAST, _MOST = 32, 128  # configurations that are predicted before anything is 
 _SHARE = 20  # one of so many of the space, within these
 _PATIENCE = 2  # rounds in succession without a gain
 _GAIN = 1e-3
+_BOUNDED = 2 / 3  # of few predictions: those that two bounds choose
 _ROUNDS = 4  # in which what two bounds leave over is predicted; many workers wait for each one
 
 
@@ -152,6 +153,7 @@ class Surrogate:
         self._bound, self._by_lot = bound, True
         if bound is not None and counted is not None and most is not None:
             self._bound, self._by_lot = in_turn(bound, counted), False
+            self.batch = first = max(2, min(_MOST, round(most * _BOUNDED)))
             self._next = max(1, math.ceil((most - first) / _ROUNDS))
         self._costs: dict[int, float] = {}
         self._best, self._rounds_without_gain = math.inf, 0
