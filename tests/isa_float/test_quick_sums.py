@@ -21,13 +21,15 @@ FORMS = [
     ("f8", ("16832", "F32", "E4M3", "E5M2"), (4, 2, 4)),
     ("f8", ("16832", "F16", "E5M2", "E4M3"), (4, 2, 2)),
 ]  # fmt: skip
-KINDS = ("uniform", "spread", "zeros", "tiny", "whole", "bits")
+KINDS = ("uniform", "spread", "zeros", "tiny", "whole", "full", "bits")
 
 
 def numbers(rng: np.random.Generator, shape: tuple[int, ...], kind: str) -> Array:
     """Numbers whose exponents lie as a kernel's do, or far apart, with zeros and denormals."""
     if kind == "uniform":
         return rng.random(shape)
+    if kind == "full":  # sums that no word holds
+        return np.full(shape, float(rng.choice([-1, 1])) * (2 - 2.0**-10))
     if kind == "whole":
         return rng.integers(-8, 9, shape).astype(np.float64)
     found = rng.standard_normal(shape) * 2.0 ** rng.integers(-10, 10, shape)

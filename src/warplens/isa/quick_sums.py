@@ -34,15 +34,28 @@ class Operands:
     special: Value
     part: int
 
-    def gathered(self, x: Lanes, first: Value) -> Operands:
+    def gathered(self, x: Lanes, first: Value) -> Gathered:
         """Those of four neighbouring lanes."""
         lanes = [x.add(first, x.u32(j)) for j in range(4)]
-        return Operands(
-            [x.gather_lane(n, lane) for lane in lanes for n in self.numbers],
-            [x.gather_lane(e, lane) for lane in lanes for e in self.exponents],
-            self.special,
-            self.part,
-        )
+        fields = [x.gather_lane(e, lane) for lane in lanes for e in self.exponents]
+        return Gathered(self.numbers, lanes, fields, self.part)
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """Operands of four lanes, whose numbers are fetched where they are used.
+
+    All fetched at once they would not fit into the processor's registers.
+    """
+
+    numbers: list[Value]  # of one lane
+    lanes: list[Value]
+    exponents: list[Value]
+    part: int
+
+    def number(self, x: Lanes, k: int) -> Value:
+        lane, n = divmod(k, len(self.numbers))
+        return x.gather_lane(self.numbers[n], self.lanes[lane])
 
 
 def _bias(layout: Layout) -> int:
@@ -110,7 +123,7 @@ def is_special(x: Lanes, layout: Layout, every: list[Operands]) -> Value:
     return x.icmp("ne", bits, x.u32(0))
 
 
-def _largest_product(x: Lanes, layout: Layout, a: Operands, b: Operands, block: int = 0,
+def _largest_product(x: Lanes, layout: Layout, a: Gathered, b: Gathered, block: int = 0,
                      blocks: int = 1) -> Value:  # fmt: skip
     """The largest exponent of a product, unbiased: of those in one of some blocks of k."""
     top, of_lane = x.u32(0), len(a.exponents) // 4
@@ -132,13 +145,20 @@ def _exponent_of_c(x: Lanes, layout: Layout, c: Value) -> Value:
     size = x.and_(x.raw_bits(c), x.u32(0x7FFFFFFF))
     least = 128 - layout.bias
     field = x.umax(x.lshr(size, x.u32(23)), x.u32(least))
-    return x.select(
-        x.icmp("eq", size, x.u32(0)), x.u32(_NO_TERM), x.sub(field, x.u32(127))
-    )
+    return x.select(x.icmp("eq", size, x.u32(0)), x.u32(_NO_TERM), x.sub(field, x.u32(127)))
 
 
 def _power(x: Lanes, exponent: Value) -> Value:
     return x.bits_to_f32(x.shl(x.add(exponent, x.u32(127)), x.u32(23)))
+
+
+def _scale(x: Lanes, top: Value) -> Value:
+    """The power of two that makes the last kept bit 1."""
+    return x.bits_to_f32(x.shl(x.sub(x.u32(KEPT_BITS + 127), top), x.u32(23)))
+
+
+def _inverse(x: Lanes, power: Value) -> Value:
+    return x.bits_to_f32(x.sub(x.u32(254 << 23), x.raw_bits(power)))
 
 
 def _within(x: Lanes, exponent: Value) -> Value:
@@ -146,7 +166,7 @@ def _within(x: Lanes, exponent: Value) -> Value:
     return x.smin(x.smax(exponent, x.u32(-126 & 0xFFFFFFFF)), x.u32(126))
 
 
-def sums(x: Lanes, layout: Layout, pairs: list[tuple[Operands, Operands]], c: list[Value],
+def sums(x: Lanes, layout: Layout, pairs: list[tuple[Gathered, Gathered]], c: list[Value],
          target: Layout, raised: list[list[Value]] | None = None,
          ) -> tuple[Value, list[Value]]:  # fmt: skip
     """Lanes in which this way does not hold, and the bits of c + a * b for each pair.
@@ -169,31 +189,62 @@ def sums(x: Lanes, layout: Layout, pairs: list[tuple[Operands, Operands]], c: li
         below = x.icmp("ult", x.add(top, x.u32(4000)), x.u32(4000 + _LOWEST))
         outside = x.por(outside, x.por(beyond, below))
         tops.append(x.smax(top, x.u32(_LOWEST)))
-    scales = [_power(x, x.sub(x.u32(KEPT_BITS), top)) for top in tops]
-    totals = [[x.truncated(x.fmul(start, scale))] for start, scale in zip(c, scales, strict=True)]
-    of_lane = len(pairs[0][0].numbers) // 4
+    scales = [_scale(x, top) for top in tops]
     factors = [[scale] for scale in scales]
     if raised:
         factors = [
             [_power(x, _within(x, x.add(x.sub(x.u32(KEPT_BITS), top), one))) for one in more]
             for top, more in zip(tops, raised, strict=True)
         ]
-    for k in range(len(pairs[0][0].numbers)):
-        for (a, b), each, parts in zip(pairs, factors, totals, strict=True):
-            scale = each[k % of_lane * blocks // of_lane]
-            term = x.truncated(x.fmul(x.fmul(a.numbers[k], b.numbers[k]), scale))
+    totals = [[x.truncated(x.fmul(start, scale))] for start, scale in zip(c, scales, strict=True)]
+    for row in range(0, len(pairs), 2):
+        some = slice(row, row + 2)
+        _add_products(x, pairs[some], factors[some], totals[some])
+    overflow, rounded = x.u32(0), []
+    for parts, scale in zip(totals, scales, strict=True):
+        bits, over = _rounded(x, parts, scale, target)
+        overflow = x.or_(overflow, over)
+        rounded.append(bits)
+    return x.por(outside, x.icmp("slt", overflow, x.u32(0))), rounded
+
+
+def _add_products(x: Lanes, pairs: list[tuple[Gathered, Gathered]], factors: list[list[Value]],
+                  totals: list[list[Value]]) -> None:  # fmt: skip
+    """Adds one row's products with some columns to the parts of their totals."""
+    row = pairs[0][0]
+    of_lane = len(row.numbers)
+    for k in range(len(row.lanes) * of_lane):
+        number = row.number(x, k)
+        for (_, b), each, parts in zip(pairs, factors, totals, strict=True):
+            scale = each[k % of_lane * len(each) // of_lane]
+            term = x.truncated(x.fmul(x.fmul(number, b.number(x, k)), scale))
             if k % _TERMS_OF_A_WORD == 0 and k > 0:
                 parts.append(term)
             else:
                 parts[-1] = x.add(parts[-1], term)
-    rounded = [
-        _rounded(x, parts, top, target) for parts, top in zip(totals, tops, strict=True)
-    ]
-    return outside, rounded
 
 
-def _rounded(x: Lanes, parts: list[Value], top: Value, target: Layout) -> Value:
-    """The bits of the sum of whole numbers, in units of the last kept bit."""
+def _rounded(x: Lanes, parts: list[Value], scale: Value, target: Layout) -> tuple[Value, Value]:
+    """The bits of the sum of whole numbers, in units of the last kept bit; below 0: overflow."""
+    overflow = x.u32(0)
+    if target == F32 and len(parts) <= 2:
+        total = parts[0]
+        for part in parts[1:]:
+            total = x.add(total, part)
+            overflow = x.and_(x.xor(parts[0], total), x.xor(part, total))
+        single = x.int_to_float(total, "f32", True, "RZ")
+    else:
+        single = _single(x, parts, target)
+    result = x.fmul(single, _inverse(x, scale))
+    if target == F32:
+        return x.raw_bits(result), overflow
+    half = x.raw_bits(x.float_to_float(result, "f16"))
+    is_zero = x.icmp("eq", x.and_(half, x.u32(0x7FFF)), x.u32(0))
+    return x.select(is_zero, x.u32(0), half), overflow
+
+
+def _single(x: Lanes, parts: list[Value], target: Layout) -> Value:
+    """The sum of more whole numbers than a word holds, in single precision, rounded to zero."""
     total = x.int_to_float(parts[0], "f64", True)
     for part in parts[1:]:
         total = x.fadd(total, x.int_to_float(part, "f64", True))
@@ -202,12 +253,7 @@ def _rounded(x: Lanes, parts: list[Value], top: Value, target: Layout) -> Value:
     if target == F16:  # a last bit that tells of dropped ones: rounding again is then right
         lost = x.icmp("ne", cut, bits)
         cut = x.or_(cut, x.select(lost, x.u64(_LAST_KEPT_OF_SINGLE), x.u64(0)))
-    single = x.float_to_float(x.bits_to_f64(cut), "f32")
-    result = x.fmul(single, _power(x, x.sub(top, x.u32(KEPT_BITS))))
-    if target == F32:
-        return x.raw_bits(result)
-    half = x.raw_bits(x.float_to_float(result, "f16"))
-    return x.select(x.icmp("eq", x.and_(half, x.u32(0x7FFF)), x.u32(0)), x.u32(0), half)
+    return x.float_to_float(x.bits_to_f64(cut), "f32")
 
 
 def product(x: Lanes, layout: Layout, rows: list[list[Value]], columns: list[Value],

@@ -12,7 +12,7 @@ import struct
 
 from warplens.lift.engines import exact
 from warplens.lift.engines.llvm_core import LlvmCore
-from warplens.lift.engines.llvm_rounding import directed
+from warplens.lift.engines.llvm_rounding import directed, single_of_integer
 from warplens.lift.engines.llvm_text import SIZE, Value
 
 _SIGN = {"f32": 1 << 31, "f64": 1 << 63, "f16": 1 << 15, "bf16": 1 << 15}
@@ -289,6 +289,13 @@ class LlvmFloat(LlvmCore):
             return self.float_to_float(self._int_rounded(a, "f32", signed, "odd"), type, rounding)
         if rounding == "RN" or (a.type == "u32" and type == "f64"):
             return self.cast("sitofp" if signed else "uitofp", a, type)
+        if signed and self.width == 32 and (a.type, type) == ("u32", "f32"):
+            if self.features.has_avx512 and rounding != "odd":
+                return single_of_integer(self, a, rounding)
+            if rounding == "RZ":  # exact in double, whose bits beyond a single's are cut off
+                bits = self._pattern(self.cast("sitofp", a, "f64"))
+                cut = self.and_(bits, self.u64(-(1 << 29) & 0xFFFFFFFFFFFFFFFF))
+                return self.cast("fptrunc", self._float(cut, "f64"), "f32")
         return self._int_rounded(a, type, signed, rounding)
 
     def _int_rounded(self, a: Value, type: str, signed: bool, rounding: str) -> Value:

@@ -35,6 +35,21 @@ def _embedded(x: LlvmText, op: str, rounding: str, args: tuple[Value, ...]) -> V
     return x.join(type, pieces)
 
 
+def single_of_integer(x: LlvmText, a: Value, rounding: str) -> Value:
+    """A signed u32 in f32 by AVX-512, rounded towards zero (RZ), down (RM) or up (RP)."""
+    whole, single = "<16 x i32>", "<16 x float>"
+    pieces = [
+        x.call_raw(
+            "llvm.x86.avx512.sitofp.round.v16f32.v16i32",
+            single,
+            f"{whole} {x.slice(a, first, 16)}",
+            f"i32 {_EMBEDDED[rounding]}",
+        )
+        for first in (0, 16)
+    ]
+    return x.join("f32", pieces)
+
+
 def _with_mode(x: LlvmText, op: str, rounding: str, args: tuple[Value, ...]) -> Value:
     type = args[0].type
     vector = x.types[type]
