@@ -183,28 +183,41 @@ def measure(device: Any, work: Workload, repeats: int) -> Measurement:
     )
 
 
-def compile_times(device: Any) -> list[tuple[int, float]]:
-    """Instructions and seconds of lifting and code generation of straight-line kernels."""
+def straight_code(statements: int, first: int) -> str:
+    """A kernel without branches; `first` makes its constants, and so its machine code, its own."""
+    names = [f"v{i}" for i in range(40)]
+    lines = []
+    for i in range(statements):
+        a, b, c = (i * 7) % 40, (i * 11 + 3) % 40, (i * 13 + 5) % 40
+        lines.append(f"v{a} = v{b} * v{c} + {first + i}u; v{c} ^= v{a} >> {1 + i % 31};")
+    return (
+        'extern "C" __global__ void straight(unsigned* p) {\n'
+        + "".join(f"unsigned {name} = p[{i}];\n" for i, name in enumerate(names))
+        + "\n".join(lines)
+        + "".join(f"p[{i}] = {name};\n" for i, name in enumerate(names))
+        + "}"
+    )
+
+
+def compile_times(device: Any) -> list[tuple[int, float, float, float]]:
+    """Instructions of straight-line kernels, and processor time of lifting them, of code
+    generation in tier 0 and of both in tier 1; nothing comes from a cache."""
+    from warplens.lift import jit
+    from warplens.lift.engines.host import host_features
+    from warplens.lift.lifter import lift
+
     found = []
     for statements in (500, 2500, 5000, 10000):
-        lines = []
-        for i in range(statements):
-            a, b, c = (i * 7) % 40, (i * 11 + 3) % 40, (i * 13 + 5) % 40
-            lines.append(f"v{a} = v{b} * v{c} + {i}u; v{c} ^= v{a} >> {1 + i % 31};")
-        names = [f"v{i}" for i in range(40)]
-        source = (
-            f"// {time.time_ns()}\n"  # never the same text: nothing comes from a cache
-            'extern "C" __global__ void straight(unsigned* p) {\n'
-            + "".join(f"unsigned {name} = p[{i}];\n" for i, name in enumerate(names))
-            + "\n".join(lines)
-            + "".join(f"p[{i}] = {name};\n" for i, name in enumerate(names))
-            + "}"
-        )
-        module = device.compile(source)
-        instructions = len(module.sass("straight").instructions)
-        begin = time.perf_counter()
-        module["straight"][1, 1](np.ones(40, np.uint32))
-        found.append((instructions, time.perf_counter() - begin))
+        first = time.time_ns() % 1_000_000_000 + 1000
+        kernel = device.compile(straight_code(statements, first)).sass("straight")
+        clock = [time.thread_time()]
+        for tier in (0, 1):
+            lifted = lift(kernel, host_features(), False, tier=tier)
+            clock.append(time.thread_time())
+            jit.compile_lifted(lifted, host_features())
+            clock.append(time.thread_time())
+        lifting, quick = clock[1] - clock[0], clock[2] - clock[1]
+        found.append((len(kernel.instructions), lifting, quick, clock[4] - clock[2]))
     return found
 
 
@@ -316,9 +329,10 @@ def main() -> int:
             "peak_memory_mib": peak,
         }, indent=1))  # fmt: skip
         return 0
-    for instructions, seconds in times:
-        print(f"compile {instructions:>6} instructions: {seconds:6.2f} s, "
-              f"{seconds / instructions * 1e6:5.0f} us each")  # fmt: skip
+    for instructions, *seconds in times:
+        lifting, quick, fast = (1e6 * t / instructions for t in seconds)
+        print(f"compile {instructions:>6} instructions, us each: lifting {lifting:.0f}, "
+              f"code of tier 0 {quick:.0f}, lifting and code of tier 1 {fast:.0f}")  # fmt: skip
     for name, both in ratios.items():
         print(f"{name}: {both['same kernel']:.2f} times the time of the same kernel in plain C "
               f"(-O3 -march=native), {both['shortest']:.2f} times that of the shortest C with the "
