@@ -237,11 +237,13 @@ def end_capture(driver: Driver, stream: Stream) -> Graph:
 
 
 def mark(driver: Driver, event: Event) -> Work:
-    """Work that records an event."""
+    """Work that records an event: after what its stream comes after, the default stream's after
+    that of all streams which wait for it."""
     if event.is_timed:
         driver.keep_times()
 
     def work(stream: Stream) -> None:
+        stream.now = driver.latest(stream)
         event.moment = stream.now
 
     return work

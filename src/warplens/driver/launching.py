@@ -16,6 +16,7 @@ from warplens.driver.machine import Driver
 from warplens.driver.modules import Function
 from warplens.driver.status import DriverError, Status
 from warplens.driver.timeline import NodeKind, Stream, Work
+from warplens.errors import TimingUnavailable
 
 if TYPE_CHECKING:
     from warplens.session.configured import ConfiguredKernel
@@ -141,11 +142,22 @@ def _run(
     driver: Driver, function: Function, shape: Shape, arguments: tuple[bytes, ...]
 ) -> Callable[[], float]:
     function.module.gpu.memory.namer = argument_namer(function, arguments)
-    done = _configured(function, shape)(*arguments)
+    done = _sampled(function, shape, arguments) if driver.samples else None
+    done = done or _configured(function, shape)(*arguments)
     driver.launches.append(done)
     if driver.prints and done.output:
         _print(done.output)
     return lambda: duration(done)
+
+
+def _sampled(function: Function, shape: Shape, arguments: tuple[bytes, ...]) -> Launch | None:
+    """The launch from sampled blocks; None for blocks that cannot run on their own."""
+    predictor = function.kernel.predict
+    configured = predictor[shape.grid, shape.block, 0, shape.shared, shape.cluster]
+    try:
+        return configured(*arguments)
+    except TimingUnavailable:
+        return None
 
 
 def _configured(function: Function, shape: Shape) -> ConfiguredKernel:

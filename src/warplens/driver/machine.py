@@ -153,6 +153,7 @@ class Driver:
         self._primary: dict[int, Context] = {}
         self._default_pools: dict[tuple[int, str], int] = {}
         self._pools: dict[tuple[int, str], int] = {}
+        self.samples = False  # launches are predicted from sampled blocks, and write nothing
         self._timed = False
         if timed:
             self.keep_times()
@@ -306,6 +307,11 @@ class Driver:
             others = [*legacy, *(one for one in context.streams if one.waits_for_default)]
             return tuple(one.now for one in others)
         return (stream.now, *(one.now for one in legacy if stream.waits_for_default))
+
+    def latest(self, stream: Stream) -> Moment:
+        """When all is done that later work of a stream comes after."""
+        before = tuple(dict.fromkeys(self.moments_before(stream)))
+        return before[0] if len(before) == 1 else Moment(before)
 
     # --- time ------------------------------------------------------------------------------------
 

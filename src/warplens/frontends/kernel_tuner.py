@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import sys
 from types import ModuleType
 from typing import Any
@@ -20,13 +21,24 @@ _PARALLEL = "kernel_tuner.runners.parallel"
 def _activate(give_driver: GiveDriver) -> None:
     """Whatever CUDA backend a script names or leaves to Kernel Tuner is warplens's."""
     from warplens.frontends.kernel_tuner_backend import backend_class
+    from warplens.frontends.kernel_tuner_host import host_class
+    from warplens.frontends.kernel_tuner_observers import SENSORS, Counters, refuse_sensors
+    from warplens.frontends.kernel_tuner_pycuda import stand_in
 
-    chosen: Any = backend_class(give_driver)
+    counters = Counters()
+    chosen: Any = backend_class(give_driver, counters)
     core = importlib.import_module("kernel_tuner.core")
     core._select_default_cuda_backend = lambda: chosen  # type: ignore[attr-defined]
     for module, name in _BACKENDS.items():
         setattr(importlib.import_module(module), name, chosen)
+    compiled: Any = importlib.import_module("kernel_tuner.backends.compiler")
+    compiled.CompilerFunctions = host_class(give_driver)
+    counted: Any = importlib.import_module("kernel_tuner.observers.ncu")
+    counted.nvmetrics = counters
+    refuse_sensors({name: importlib.import_module(name) for name in SENSORS})
     sys.modules[_PARALLEL] = _parallel()
+    if importlib.util.find_spec("pycuda") is None:
+        sys.modules.update(stand_in())
 
 
 def _parallel() -> ModuleType:

@@ -8,7 +8,9 @@ other launches run in full.
 
 from __future__ import annotations
 
+import ctypes
 import importlib
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,9 +18,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from warplens.errors import ExecutionFault, InputError, LaunchError, TimingUnavailable
+from warplens.errors import ExecutionFault, InputError, LaunchError, TimingUnavailable, Unsupported
 from warplens.execute.executable import Image
 from warplens.frontends.frontend import GiveDriver
+from warplens.frontends.kernel_tuner_observers import Counters
 from warplens.session.device import Device
 from warplens.session.kernel import Kernel
 from warplens.version import __version__
@@ -31,7 +34,7 @@ _NOT_COMPILED = "uses too much shared data"
 _DROPPED = ("-arch", "--arch", "--gpu-architecture", "-gencode", "-O", "-code", "-ccbin")
 
 
-def backend_class(give_driver: GiveDriver) -> type:
+def backend_class(give_driver: GiveDriver, counters: Counters) -> type:
     """The backend on this process's driver, derived from Kernel Tuner's own base class."""
     base: Any = importlib.import_module("kernel_tuner.backends.backend").GPUBackend
     observer: Any = importlib.import_module("kernel_tuner.observers.observer").BenchmarkObserver
@@ -57,6 +60,7 @@ def backend_class(give_driver: GiveDriver) -> type:
             compiler_options: Sequence[str] | None = None, observers: list[Any] | None = None,
         ) -> None:  # fmt: skip
             Simulated.__init__(self, give_driver().gpu(device), iterations, compiler_options or [])
+            self.counters = counters
             self.observers = [*(observers or []), Times(self)]
             for one in self.observers:
                 one.register_device(self)
@@ -70,6 +74,7 @@ class Simulated:
     """One simulated GPU with the module that was compiled last."""
 
     units: ClassVar[dict[str, str]] = {"time": "ms"}
+    counters: Counters
 
     def __init__(self, gpu: Any, iterations: int, options: Sequence[str]) -> None:
         self.device = Device(gpu.spec, clock=gpu.clock_mhz)
@@ -138,8 +143,12 @@ class Simulated:
             RuntimeError: what the GPU would refuse and what faults, as a failure of this
                 configuration alone.
         """
+        gpu_args = [_seen(one) for one in gpu_args]
         sizes = tuple(map(int, grid)), tuple(map(int, threads)), int(self.smem_size)
         try:
+            if self.counters.is_measuring:
+                self.counters.take(_launched(func, sizes, gpu_args))
+                return
             if not self._is_timed:
                 func[sizes[0], sizes[1], 0, sizes[2]](*gpu_args)
                 return
@@ -172,8 +181,8 @@ class Simulated:
         self.smem_size = int(smem_args["size"])
 
     def copy_texture_memory_args(self, texmem_args: dict[str, Any]) -> None:
-        """Texture references are not served."""
-        raise NotImplementedError("texture references are not served (DEVIATIONS, row 151)")
+        """Refuses texture references, which CUDA 12 dropped."""
+        raise Unsupported("texture references: CUDA 12 dropped them, no compiler has them")
 
     def memset(self, allocation: Array, value: int, size: int) -> None:
         """Sets bytes."""
@@ -189,23 +198,41 @@ class Simulated:
 
 
 def _milliseconds(kernel: Kernel, sizes: Any, arguments: Sequence[Any]) -> float:
-    """The modelled time; of blocks that cannot run on their own, from a full run."""
+    return float(_launched(kernel, sizes, arguments).prediction().nanoseconds / 1e6)
+
+
+def _launched(kernel: Kernel, sizes: Any, arguments: Sequence[Any]) -> Any:
+    """A launch from sampled blocks; of blocks that cannot run on their own, a full run."""
     grid, block, shared = sizes
     try:
-        launch = kernel.predict[grid, block, 0, shared](*arguments)
+        return kernel.predict[grid, block, 0, shared](*arguments)
     except TimingUnavailable:
-        launch = kernel[grid, block, 0, shared](*arguments)
-    return launch.prediction().nanoseconds / 1e6
+        return kernel[grid, block, 0, shared](*arguments)
+
+
+def _seen(value: Any) -> Any:
+    """An array of CuPy's as one of NumPy's over the same bytes: a device address is one of this
+    process's."""
+    told = getattr(value, "__cuda_array_interface__", None)
+    if told is None:
+        return value
+    if told.get("strides") is not None:
+        raise InputError("arrays of CuPy must be contiguous")
+    kind, count = np.dtype(told["typestr"]), math.prod(told["shape"])
+    if not count:
+        return np.empty(told["shape"], kind)
+    held = (ctypes.c_uint8 * (count * kind.itemsize)).from_address(told["data"][0])
+    return np.frombuffer(held, kind).reshape(told["shape"])
 
 
 def _copy(value: Any) -> Any:
     if not isinstance(value, np.ndarray):
-        return value
+        return _seen(value)
     return np.array(value, order="C", copy=True)
 
 
 def _copy_bytes(dest: Array, src: Array) -> None:
-    source = np.ascontiguousarray(src).reshape(-1).view(np.uint8)
-    target = dest.reshape(-1).view(np.uint8)
+    source = np.ascontiguousarray(_seen(src)).reshape(-1).view(np.uint8)
+    target = _seen(dest).reshape(-1).view(np.uint8)
     count = min(source.size, target.size)
     target[:count] = source[:count]

@@ -92,7 +92,9 @@ def command(
     return found
 
 
-def architectures(words: Sequence[str], *, sm: int, must_run: bool) -> list[str]:
+def architectures(
+    words: Sequence[str], *, sm: int, must_run: bool, says: bool = True
+) -> list[str]:
     """The words with architectures that nvcc knows, and code for one of them at least.
 
     Makefiles name GPUs of their time, and `native`, which asks a driver.
@@ -113,7 +115,7 @@ def architectures(words: Sequence[str], *, sm: int, must_run: bool) -> list[str]
     codes = [one for one in known if one[0].startswith(("-code", "--gpu-code"))] or known
     if known and (any(_runs(one, sm) for one in codes) or not must_run):
         return [*(word for one in known for word in one), *others]
-    if chosen:
+    if chosen and says:
         left_out = ", ".join(" ".join(one) for one in chosen)
         print(f"warplens: built for sm_{sm}, in place of {left_out}", file=sys.stderr)
     return [f"-arch=sm_{sm}", *others]
