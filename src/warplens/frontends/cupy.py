@@ -1,12 +1,16 @@
-"""CuPy: the CUDA runtime inside its modules is replaced by ours; kernels are NVRTC's."""
+"""CuPy: the CUDA runtime inside its modules is replaced by ours; kernels are NVRTC's, random
+numbers as cuRAND's."""
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import importlib.util
+import sys
 from pathlib import Path
 
 from warplens.errors import Unsupported
+from warplens.frontends import cupy_random
 from warplens.frontends.frontend import Frontend
 from warplens.frontends.runtime_inside import take_over
 
@@ -30,6 +34,15 @@ def _prepare() -> None:
     for name in _WITH_KERNELS:
         for path in (folder.parent / "cupy").glob(f"{name}.*.so"):
             take_over(path)
+    _place_random()
+
+
+def _place_random() -> None:
+    """Ours in the place of the module that loads cuRAND's library."""
+    module = cupy_random.stand_in()
+    sys.modules[cupy_random.NAME] = module
+    package, _, name = cupy_random.NAME.rpartition(".")
+    setattr(importlib.import_module(package), name, module)
 
 
 def _is_installed(name: str) -> bool:

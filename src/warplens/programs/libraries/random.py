@@ -130,19 +130,19 @@ def library_property(call: Call, kind: int, value: int) -> None:
 # --- numbers -------------------------------------------------------------------------------------
 
 
-def _uniform(bits: Array) -> Array:
+def uniform(bits: Array) -> Array:
     """(0, 1] of 32 bits each."""
     small = np.float32(2.3283064e-10)
     return bits.astype(np.float32) * small + small / np.float32(2)
 
 
-def _uniform_double(low: Array, high: Array) -> Array:
+def uniform_double(low: Array, high: Array) -> Array:
     """(0, 1] of two numbers each: 53 bits."""
     joined = low.astype(np.uint64) ^ (high.astype(np.uint64) << np.uint64(21))
     return joined.astype(np.float64) * 2.0**-53 + 2.0**-54
 
 
-def _normal(generator: Generator, n: int, mean: float, deviation: float) -> Array:
+def normal(generator: Generator, n: int, mean: float, deviation: float) -> Array:
     """Pairs of normal numbers of two words each."""
     first, second = generator.draws(2, n // 2)
     u = first.astype(np.float32) * np.float32(2**-32) + np.float32(2**-33)
@@ -152,11 +152,11 @@ def _normal(generator: Generator, n: int, mean: float, deviation: float) -> Arra
     return found * np.float32(deviation) + np.float32(mean)
 
 
-def _normal_double(generator: Generator, n: int, mean: float, deviation: float) -> Array:
+def normal_double(generator: Generator, n: int, mean: float, deviation: float) -> Array:
     """The same in doubles, of four words each pair."""
     words = generator.draws(4, n // 2)
-    radius = np.sqrt(-2 * np.log(_uniform_double(words[0], words[1])))
-    return _pairs(radius, 2 * np.pi * _uniform_double(words[2], words[3])) * deviation + mean
+    radius = np.sqrt(-2 * np.log(uniform_double(words[0], words[1])))
+    return _pairs(radius, 2 * np.pi * uniform_double(words[2], words[3])) * deviation + mean
 
 
 def _pairs(radius: Array, angle: Array) -> Array:
@@ -194,17 +194,17 @@ def generate_long(call: Call, number: int, target: int, n: int) -> None:
 @entry(CURAND, "curandGenerateUniform", "h p z")
 def generate_uniform(call: Call, number: int, target: int, n: int) -> None:
     """Floats in (0, 1]."""
-    _fills(call, number, target, n, _F32, lambda g: _uniform(g.bits(n)))
+    _fills(call, number, target, n, _F32, lambda g: uniform(g.bits(n)))
 
 
 @entry(CURAND, "curandGenerateUniformDouble", "h p z")
 def generate_uniform_double(call: Call, number: int, target: int, n: int) -> None:
     """Doubles in (0, 1]."""
-    _fills(call, number, target, n, _F64, lambda g: _uniform_double(*g.draws(2, n)))
+    _fills(call, number, target, n, _F64, lambda g: uniform_double(*g.draws(2, n)))
 
 
 def _normals(name: str, letter: str, dtype: Any, is_log: bool) -> None:
-    draw = _normal if dtype == _F32 else _normal_double
+    draw = normal if dtype == _F32 else normal_double
 
     def function(
         call: Call, number: int, target: int, n: int, mean: float, deviation: float
