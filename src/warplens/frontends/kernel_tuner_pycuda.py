@@ -107,5 +107,6 @@ def _pinned(
     _call("cuMemHostAlloc", ctypes.byref(address), ctypes.c_size_t(nbytes),
           ctypes.c_uint(mem_flags))  # fmt: skip
     held = (ctypes.c_uint8 * nbytes).from_address(address.value or 0)
-    bytes_: npt.NDArray[np.uint8] = np.frombuffer(memoryview(held), np.uint8)[: count * kind.itemsize]
-    return bytes_.view(kind).reshape(sizes, order="F" if order == "F" else "C")
+    flat: npt.NDArray[np.uint8] = np.frombuffer(memoryview(held), np.uint8)
+    values = flat[: count * kind.itemsize].view(kind)
+    return values.reshape(sizes, order="F" if order == "F" else "C")
