@@ -19,7 +19,7 @@ from warplens.lift.engines.numpy_lanes import NumpyValue
 Values = dict[int, NumpyValue]
 Trace = list[tuple[int, bytes]]
 _PATIENCE = 6  # further passes after which a loop that was not regular is looked at again
-_FARTHEST = 1 << 20  # passes
+FARTHEST = 1 << 20  # passes
 
 
 @dataclass(slots=True)
@@ -95,7 +95,7 @@ def alike(is_regular: Callable[[int], bool]) -> int:
     if not is_regular(0):
         return 0
     low, high = 0, 1
-    while high < _FARTHEST and is_regular(high):
+    while high < FARTHEST and is_regular(high):
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2

@@ -41,7 +41,7 @@ from warplens.sass.model import (
     UPred,
 )
 from warplens.tune.lanes import Lanes
-from warplens.tune.loops import Loop, Trace, alike, chosen, same
+from warplens.tune.loops import FARTHEST, Loop, Trace, alike, chosen, same
 
 Bools = npt.NDArray[np.bool_]
 Addresses = npt.NDArray[np.uint64]
@@ -236,6 +236,8 @@ class Walk:
             )  # fmt: skip
 
         times = alike(is_regular)
+        if times >= FARTHEST:
+            raise Unknown("a loop without an end")
         self.registers.values = {**kept, **after(times)}
         if times:
             visitor.repeat(times)
