@@ -42,10 +42,10 @@ def test_distributions() -> None:
     def new() -> Generator:
         return Generator(XORWOW, False, seed=1234)
 
-    uniform = random._uniform(new().bits(100))
-    doubles = random._uniform_double(*new().draws(2, 10_000))
-    normal = random._normal(new(), 10_000, 3, 2)
-    normal_double = random._normal_double(new(), 10_000, 3, 2)
+    uniform = random.uniform(new().bits(100))
+    doubles = random.uniform_double(*new().draws(2, 10_000))
+    normal = random.normal(new(), 10_000, 3, 2)
+    normal_double = random.normal_double(new(), 10_000, 3, 2)
 
     assert np.array_equal(uniform, RECORDED["uniform_xorwow"])
     assert np.array_equal(_as_kept(doubles, tail=False), RECORDED["uniformd_xorwow"])
