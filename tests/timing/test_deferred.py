@@ -172,12 +172,12 @@ def test_what_models_have_made_is_bounded(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_too_many_copies_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """The oldest launches are traced when copies of arrays would take too much memory."""
-    monkeypatch.setattr(deferred, "_WAITING_BYTES", 5 * 4 * N)
+    monkeypatch.setattr(deferred, "_WAITING_BYTES", 5 * 2 * N)
     launch = kernel("branch")[16, 128]
     runs = [launch(*arguments(seed)) for seed in range(4)]
     kept = [run._timer.kept_bytes for run in runs]
 
-    assert kept[0] == kept[1] == 0 and kept[-1] >= 2 * 4 * N
+    assert kept[0] == kept[1] == 0 and kept[-1] >= 4 * N
     assert [run.metric(TIME) for run in runs] == [
         pytest.approx(taken_at_once("branch", arguments(seed)), rel=0.01) for seed in range(4)
     ]
@@ -240,3 +240,52 @@ def test_bulk_copies_from_any_place_of_the_host(shift: int) -> None:
     rounds = np.arange(128) % 4 + 3
     np.testing.assert_array_equal(out, rounds * (rounds - 1) // 2)
     assert launch.metric(TIME) > 0
+
+
+CHOOSING = """
+extern "C" __global__ void pick(const float* from, const int* index, float* to) {
+    int i = blockIdx.x * 128 + threadIdx.x;
+    to[i] = from[index[i]];
+}
+extern "C" __global__ void twice(const int* from, int* index, int* to) {  // makes its own indices
+    int i = blockIdx.x * 128 + threadIdx.x;
+    index[i] = from[i];
+    __syncthreads();
+    to[index[i ^ 1]] = 1;
+}
+"""
+
+
+def chosen(name: str, kind: type) -> Any:
+    """Arguments of a kernel above from what its first two arrays hold."""
+    launch = wl.Device("H200").compile(CHOOSING)[name][16, 128]
+    return lambda a, b: launch(a.astype(kind), b.astype(np.int32), np.zeros(N, kind))
+
+
+def test_only_arrays_that_decide_are_kept() -> None:
+    """Indices are, and one trace serves whatever values they choose between."""
+    launch, index = chosen("pick", np.float32), np.random.default_rng(1).permutation(N)
+    first, again = launch(np.zeros(N), index), launch(np.ones(N), index)
+    rows = launch(np.zeros(N), np.arange(N))
+
+    assert first._timer.kept_bytes == 4 * N
+    assert first.metric(TIME) == again.metric(TIME) > rows.metric(TIME)
+    assert first._timing.sample is again._timing.sample is not rows._timing.sample
+
+
+def test_indices_that_a_kernel_makes_itself() -> None:
+    """They come from another array, which is kept then."""
+    launch, index = chosen("twice", np.int32), np.random.default_rng(1).permutation(N)
+    spread, rows = launch(index, np.zeros(N)), launch(np.arange(N), np.zeros(N))
+
+    assert spread._timer.kept_bytes >= 3 * 4 * N
+    assert spread.metric(TIME) > rows.metric(TIME)
+
+
+def test_indices_in_the_array_that_is_written() -> None:
+    """One array in two parameters: what is written into it may be an index."""
+    launch = wl.Device("H200").compile(CHOOSING)["pick"][16, 128]
+    both = np.arange(N, dtype=np.int32)
+    run = launch(np.zeros(N, np.float32), both, both)
+
+    assert run._timer.kept_bytes >= 2 * 4 * N

@@ -16,6 +16,7 @@ from warplens.execute.launch import LaunchConfig
 from warplens.execute.memory import DeviceMemory
 from warplens.gpus.spec import GpuSpec
 from warplens.isa import warpgroup
+from warplens.lift.decode.deciding import Deciding, deciding
 from warplens.lift.decode.dependence import depends_on_memory
 from warplens.lift.decode.gaps import bind_kernel
 from warplens.lift.regions.lifted import Lifted
@@ -162,6 +163,14 @@ class KernelCode:
     def depends_on_memory(self) -> bool:
         """Whether what is executed, and where it goes, may depend on what memory holds."""
         return self._depends(guards=False)
+
+    @cached_property
+    def deciding(self) -> Deciding | None:
+        """Which parameters' arrays decide what is executed and where it goes; None: not known."""
+        bound, _ = bind_kernel(self.sass)
+        known = [item for item in bound if item is not None]
+        blocks = self.lifted.layout.blocks
+        return deciding(blocks, known.__getitem__, self.sass.parameter_base)
 
     @cached_property
     def counts_depend_on_memory(self) -> bool:

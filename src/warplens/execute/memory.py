@@ -61,11 +61,12 @@ class Outline:
                 return space._bases[i], space._segments[i].size
         return None
 
-    def filled(self, contents: Sequence[npt.NDArray[np.uint8]] | None) -> DeviceMemory:
+    def filled(self, contents: Sequence[npt.NDArray[np.uint8] | None] | None) -> DeviceMemory:
         """The same allocations at the same addresses over these bytes, or over zeroes."""
         memory = self.memory._copied()
         for i, segment in enumerate(memory.segments):
-            segment.buffer = np.zeros(segment.size, np.uint8) if contents is None else contents[i]
+            held = None if contents is None else contents[i]
+            segment.buffer = np.zeros(segment.size, np.uint8) if held is None else held
         return memory
 
 

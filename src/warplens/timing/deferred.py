@@ -2,9 +2,9 @@
 
 A launch whose time nobody asks for should not pay for it. What is executed and where it goes
 depends for many kernels on parameters alone (`lift/decode/dependence.py`): their blocks can be
-traced at any time later, over memory that holds nothing. For others what the arrays held is copied
-before the launch. Where that is too much, or where a trace from copies would not be the same, the
-trace is taken at once.
+traced at any time later, over memory that holds nothing. For others what those arrays held that
+decide (`lift/decode/deciding.py`) is copied before the launch. Where that is too much, or where a
+trace from copies would not be the same, the trace is taken at once.
 
 Launches of one kernel with the same shape, parameters and array sizes share one trace and one
 model, if they do not depend on what arrays hold or if that is the same.
@@ -17,7 +17,7 @@ import struct
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,6 +28,7 @@ from warplens.execute import buffers
 from warplens.execute.executable import ExecutableLaunch, KernelCode
 from warplens.execute.memory import Outline, Segment
 from warplens.execute.program import ModuleImage
+from warplens.lift.decode.deciding import ANYTHING, words_of
 from warplens.timing.attach import TimingOptions, take
 from warplens.timing.digests import digest
 from warplens.timing.launch_timing import LaunchTiming
@@ -74,6 +75,29 @@ def _can_be_copied(launch: ExecutableLaunch, segments: tuple[Segment, ...]) -> b
     return all(end <= host for end, (host, _) in zip(ends, places[1:], strict=False))
 
 
+def _needed(launch: ExecutableLaunch) -> list[bool]:
+    """Of each array, whether what is executed and where it goes may depend on what it holds."""
+    segments, outline = launch.memory.segments, launch.memory.outline()
+    everything = [True] * len(segments)
+    found = launch.code.deciding
+    if found is None or found.parameters & ANYTHING or outline.memory.peers:
+        return everything
+    words = launch.config.params[: len(launch.config.params) // 8 * 8]
+    places = [outline.place(word) for (word,) in struct.iter_unpack("<Q", words)]
+
+    def arrays(parameters: int) -> set[int]:
+        known = (places[n] for n in words_of(parameters) if n < len(places))
+        return {place[0] for place in known if place is not None}
+
+    deciding, named = arrays(found.parameters), {place[0] for place in places if place is not None}
+    if not all(arrays(address) for address in found.loads | found.stores):
+        return everything
+    # What the kernel itself puts into such an array may come from others.
+    if any(address & ANYTHING or arrays(address) & deciding for address in found.stores):
+        return everything
+    return [base in deciding or base not in named for base in outline.bases]
+
+
 def _whole(size: int) -> int:
     """The size of an array and of what stays free behind it."""
     return -(-size // _PIECE) * _PIECE
@@ -87,15 +111,19 @@ class _Kept:
     """
 
     buffer: Bytes
-    contents: tuple[Bytes, ...]
+    contents: tuple[Bytes | None, ...]
     constants: Bytes
 
     @classmethod
-    def of(cls, segments: tuple[Segment, ...], image: ModuleImage) -> _Kept:
-        """A copy of all of it."""
-        buffer = buffers.take(sum(_whole(s.size) for s in segments))
-        contents, begin = [], 0
+    def of(cls, segments: Sequence[Segment | None], image: ModuleImage) -> _Kept:
+        """A copy of all of it; None: an array whose contents do not matter."""
+        buffer = buffers.take(sum(_whole(s.size) for s in segments if s is not None))
+        contents: list[Bytes | None] = []
+        begin = 0
         for segment in segments:
+            if segment is None:
+                contents.append(None)
+                continue
             place = buffer[begin : begin + segment.size]
             place[:] = segment.buffer
             contents.append(place)
@@ -104,9 +132,9 @@ class _Kept:
         return cls(buffer=buffer, contents=tuple(contents), constants=constants)
 
 
-def _digests_of(contents: Iterable[Bytes], constants: Bytes) -> list[bytes]:
-    """Of what each array holds, and of the constants, the last."""
-    return [digest(one) for one in (*contents, constants)]
+def _digests_of(contents: Iterable[Bytes | None], constants: Bytes) -> list[bytes]:
+    """Of what each array holds, empty where that does not matter; the last of the constants."""
+    return [b"" if one is None else digest(one) for one in (*contents, constants)]
 
 
 class Deferred:
@@ -114,7 +142,11 @@ class Deferred:
 
     def __init__(self, launch: ExecutableLaunch, options: TimingOptions, is_blind: bool) -> None:
         """`is_blind`: what memory holds does not matter."""
-        segments, image = launch.memory.segments, launch.variables
+        image = launch.variables
+        needed: list[Segment | None] = []
+        if not is_blind:
+            pairs = zip(launch.memory.segments, _needed(launch), strict=True)
+            needed = [segment if is_needed else None for segment, is_needed in pairs]
         self._memory = launch.memory.outline()
         self._config = replace(launch.config, progress=None)
         self._launch: ExecutableLaunch | None = replace(launch, config=self._config)
@@ -125,10 +157,11 @@ class Deferred:
         self._known: LaunchTiming | None = None
         if not is_blind and _is_traced(self._shape()):  # perhaps with the same data: then no copy
             constants = image.banks[_CONSTANT_BANK]
-            self._digests = _digests_of((s.buffer for s in segments), constants)
+            held = (None if s is None else s.buffer for s in needed)
+            self._digests = _digests_of(held, constants)
             self._known = _known(self._key())
         is_kept = not is_blind and self._known is None
-        self._kept = _Kept.of(segments, image) if is_kept else None
+        self._kept = _Kept.of(needed, image) if is_kept else None
         if self._kept is not None:
             self._free = weakref.finalize(self, buffers.give_back, self._kept.buffer)
             _wait(self, len(self._kept.buffer))

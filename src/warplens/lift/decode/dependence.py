@@ -28,9 +28,9 @@ from warplens.sass.model import Const, Mem
 # banks that are the same in every launch with these parameters: parameters, literals, addresses
 _FIXED_BANKS = (0, 2, 4)
 _MOVES = frozenset({"bmov", "rpcmov", "p2r", "r2p", "nop", "fence"})
-_LOADS = frozenset({"load", "atomic", "load_matrix"})
-_STORES = frozenset({"store", "reduction", "store_matrix", "copy_async"})
-_CONSTANTS = frozenset({"load_constant", "load_constant_uniform"})
+LOADS = frozenset({"load", "atomic", "load_matrix"})
+STORES = frozenset({"store", "reduction", "store_matrix", "copy_async"})
+CONSTANTS = frozenset({"load_constant", "load_constant_uniform"})
 # what these read decides what is executed
 _DECIDES = frozenset({
     "bra", "brx", "brxu", "bssy", "bsync", "break", "call", "exit", "ret", "warpsync", "bar",
@@ -48,11 +48,13 @@ _CLOCKS = ("CLOCK", "GLOBALTIMER")
 # What an instruction is to the search: its guard (key << 1 | negated; -1: none), keys that must not
 # come from memory, keys whose origin is passed on, keys that are written, and whether its results
 # come from memory in any case.
-_Step = tuple[int, int, int, int, bool]
+Step = tuple[int, int, int, int, bool]
 _PREDICATES = bits(range(KEY_PREDICATE, KEY_UNIFORM)) | bits(range(KEY_UNIFORM_PREDICATE, N_KEYS))
 
 
-class _Block(Protocol):
+class LiftedBlock(Protocol):
+    """Straight code: its instructions by index, and where it may lead."""
+
     start: int
     end: int
     successors: tuple[int, ...]
@@ -60,19 +62,18 @@ class _Block(Protocol):
 
 
 def depends_on_memory(
-    blocks: Sequence[_Block], bind: Callable[[int], Bound], *, guards: bool = False,
+    blocks: Sequence[LiftedBlock], bind: Callable[[int], Bound], *, guards: bool = False,
     copies: bool = False,
 ) -> bool:
     """Whether the ways and addresses of a kernel may depend on what memory holds; `bind` gives an
     instruction by its index. With `guards`, whether any instruction's guard may, too. With
     `copies`, whether they may depend on other values than maps of tensors."""
-    steps: list[list[_Step]] = []
+    steps: list[list[Step]] = []
     for block in blocks:
         items = [bind(i) for i in range(block.start, block.end)]
-        follow = _step_or_copy if copies else _step
+        follow = _step_or_copy if copies else step_of
         found = [step for step in map(follow, items) if step is not None]
-        is_known = not block.indirect or (block.successors and items[-1].op.role == "ret")
-        if len(found) < len(items) or not is_known:
+        if len(found) < len(items) or not ends_are_known(block, items):
             return True
         steps.append(found)
     at_start: list[int | None] = [None] * len(blocks)  # keys that come from memory
@@ -91,7 +92,12 @@ def depends_on_memory(
     return False
 
 
-def _through(steps: list[_Step], state: int, guards: bool) -> int | None:
+def ends_are_known(block: LiftedBlock, items: Sequence[Bound]) -> bool:
+    """Whether all places are known to which straight code leads."""
+    return not block.indirect or (bool(block.successors) and items[-1].op.role == "ret")
+
+
+def _through(steps: list[Step], state: int, guards: bool) -> int | None:
     """The keys from memory at the end of straight code; None if one of them decides something.
 
     What is written under a predicate and read under it is known there, whatever the lanes that it
@@ -117,7 +123,7 @@ def _through(steps: list[_Step], state: int, guards: bool) -> int | None:
     return state
 
 
-def _step(item: Bound) -> _Step | None:
+def step_of(item: Bound) -> Step | None:
     """What an instruction is to the search; None for one whose effects are not followed."""
     role, inst = item.op.role, item.inst
     reads, writes = bits(item.reads), bits(item.writes)
@@ -130,26 +136,26 @@ def _step(item: Bound) -> _Step | None:
     if role in _MOVES or (role == "value" and inst.opcode != "MATCH"):
         # SHFL may name lanes that went another way.
         return number, 0, reads, writes, is_set or inst.opcode == "SHFL"
-    if role in _LOADS or role in _STORES:
+    if role in LOADS or role in STORES:
         places = [o for o in inst.operands if isinstance(o, Mem)]
         if not places or any(isinstance(o, Const) for o in inst.operands):
             return None
         address = bits(k for o in places for k in memory_keys(o, is_wide_address(inst, o)))
-        return number, guard | address, 0, writes, role in _LOADS
+        return number, guard | address, 0, writes, role in LOADS
     if role == "s2r":
         return number, guard, 0, writes, any(name in inst.text for name in _CLOCKS)
     if role == "b2r":
         return number, guard, 0, writes, True
     # Traces hold the values of a MATCH, since lanes take turns by value.
-    if role in _DECIDES or role in _CONSTANTS or role == "value":
+    if role in _DECIDES or role in CONSTANTS or role == "value":
         return number, reads, 0, writes, is_set
     return None
 
 
-def _step_or_copy(item: Bound) -> _Step | None:
+def _step_or_copy(item: Bound) -> Step | None:
     """The same, copies and products included."""
     role, inst = item.op.role, item.inst
-    found = _step(item)
+    found = step_of(item)
     if found is not None:
         return found
     reads, writes = bits(item.reads), bits(item.writes)
