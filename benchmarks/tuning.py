@@ -12,6 +12,7 @@ keeps the whole result.
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import time
 from pathlib import Path
@@ -65,7 +66,8 @@ def main() -> None:
     ).run()  # fmt: skip
     for stage, seconds in ends.items():
         print(f"{stage}: {seconds:,.1f} s after the start")
-    print(f"all: {time.perf_counter() - begin:,.1f} s, {sum(os.times()[:4]):,.1f} s of processors")
+    wall = time.perf_counter() - begin
+    print(f"all: {wall:,.1f} s, {processor_seconds():,.1f} s of processors")
     print(f"{len(found.of()):,} predicted, {len(found.estimated()):,} estimated, "
           f"{len(found.failures()):,} pruned or failed. {found.stopped}")
     if found.best is not None:
@@ -74,6 +76,13 @@ def main() -> None:
         print(f"{gpu}: error of those left out {learned.error_percent:.1f} %")
     if options.out is not None:
         options.out.write_text(found.json())
+
+
+def processor_seconds() -> float:
+    """What this process and all that it started have used; a process counts once it has ended."""
+    for child in multiprocessing.active_children():
+        child.join()
+    return sum(os.times()[:4])
 
 
 if __name__ == "__main__":
