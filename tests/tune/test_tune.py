@@ -37,8 +37,8 @@ def search(wrong: int = 0, **options: Any) -> Tuned:
     return wl.tune(
         SOURCE, kernel="twice<{PER}>", space=SPACE, restrictions=["BX * PER <= 2048"],
         grid=lambda c: (-(-N // (c["BX"] * c["PER"])),), block="BX",
-        args=[A, np.zeros(N, np.float32), N], options=[f"-DWRONG={wrong}"], reference={1: 2 * A},
-        **settings | options,
+        args=[A, np.zeros(N, np.float32), N], options=[f"-DWRONG={wrong}"],
+        **{**settings, "reference": {1: 2 * A}} | options,
     )  # fmt: skip
 
 
@@ -100,6 +100,14 @@ def test_a_wrong_result_is_no_result() -> None:
     assert other.best is not None and other.best.configuration["PER"] != fastest
     wrong = [row for row in other.failures() if "wrong result in argument 1" in row.problem]
     assert wrong and {row.configuration["PER"] for row in wrong} == {fastest}
+
+
+def test_how_far_a_result_may_be_off() -> None:
+    """The bounds are those that are asked for."""
+    near = {1: 2 * A * np.float32(1.0005)}
+
+    assert search(gpus=["H200"], reference=near, rtol=1e-3).best is not None
+    assert search(gpus=["H200"], reference=near).best is None
 
 
 def test_a_record_is_resumed(tmp_path: Path) -> None:
@@ -178,6 +186,11 @@ PER = [1, 2]
     assert len(json.loads(capsys.readouterr().out)["rows"]) == 4
     assert main(["tune", str(spec), *options, "--measured", str(cache)]) == 0
     assert "Kendall's tau 1.00, the predicted best 0.0 %" in capsys.readouterr().out
+    assert main(["tune", str(spec), "--t4", str(tmp_path / "new"), "--html", str(cache)]) == 2
+    assert "cache.json already exists" in capsys.readouterr().err
+    assert main(["tune", str(spec), "--t1", str(tmp_path / "new")]) == 2  # before it searches
+    assert "T1 has no place for template arguments" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
     spec.write_text(spec.read_text().replace("grid =", "gird ="))
     assert main(["tune", str(spec)]) == 2
     assert "'gird'" in capsys.readouterr().err

@@ -108,6 +108,22 @@ def rendered(result: Result, arguments: argparse.Namespace) -> str:
     return pages[page](result, options)
 
 
+def check_free(path: Path | None, *, overwrite: bool) -> None:
+    """Before a long run: whether its output can be written.
+
+    Raises:
+        ReportError: the file is there already and is not to be overwritten, or has no folder.
+    """
+    from warplens.errors import ReportError
+
+    if path is None:
+        return
+    if path.exists() and not overwrite:
+        raise ReportError(f"{path} already exists", hint="Use -f to overwrite it.")
+    if not path.parent.is_dir():
+        raise ReportError(f"cannot write {path}: no such folder")
+
+
 def write_text(text: str, path: Path | None, *, overwrite: bool) -> None:
     """To a file, naming it afterwards, or to standard output."""
     from warplens.errors import ReportError
@@ -115,8 +131,7 @@ def write_text(text: str, path: Path | None, *, overwrite: bool) -> None:
     if path is None:
         sys.stdout.write(text)
         return
-    if path.exists() and not overwrite:
-        raise ReportError(f"{path} already exists", hint="Use -f to overwrite it.")
+    check_free(path, overwrite=overwrite)
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:

@@ -22,7 +22,7 @@ EPILOG = """examples:
 
 `warplens list gpus` shows every card that can be simulated.
 """
-_NOTE = "J at TDP: time at the board's power limit, an upper bound. Bands: nine of ten launches."
+_NOTE = "mJ at TDP: time at the board's power limit, an upper bound. Bands: nine of ten launches."
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:

@@ -8,9 +8,10 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warplens.cli._printing import clock
+from warplens.cli._printing import check_free, clock
 
 if TYPE_CHECKING:
+    from warplens.tune.problem import Problem
     from warplens.tune.result import Tuned
 
 EPILOG = """a specification (TOML):
@@ -20,6 +21,7 @@ EPILOG = """a specification (TOML):
   block = "(TILE, TILE)"
   args = ["f32[1<<20]=rand", "f32[1<<20]=rand", "f32[1<<20]=0", "i32=1024"]
   restrictions = ["TILE * TILE <= 1024"]
+  reference = { 2 = "expected.npy" }  # if there is one; rtol and atol say how near
   [constants]
   n = 1024
   [space]
@@ -38,7 +40,7 @@ examples:
 
 _SEARCH = ("strategy", "budget", "evaluations", "confirm", "seed", "objective", "record",
            "scheduler", "processes", "timeout", "clock")  # fmt: skip
-_FILES = ("measured", "cache_file", "t4", "t1", "html")
+_WRITTEN = ("cache_file", "t4", "t1", "html")
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -89,21 +91,27 @@ def _add_search(option: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Executes the verb: 0 if every search found a configuration, else 1."""
+    for name in ("output", *_WRITTEN):
+        check_free(getattr(arguments, name), overwrite=arguments.force_overwrite)
     if arguments.spec.suffix == ".py":
         return _script(arguments)
-    from warplens.tune.measured import read_measured
+    from warplens.tune.measured import agreement, read_measured
     from warplens.tune.reading import read_problem
     from warplens.tune.run import Search
     from warplens.tune.t1 import read_t1
+    from warplens.tune.t1_text import t1_text
 
     is_t1 = arguments.spec.suffix == ".json"
     problem, named = (read_t1(arguments.spec), ()) if is_t1 else read_problem(arguments.spec)
     measured = None if arguments.measured is None else read_measured(arguments.measured)
     given = _given(arguments)
     gpus = given.pop("gpus", None) or named or ("H200",)
+    t1 = None if arguments.t1 is None else t1_text(problem, gpus[0])
     found = Search(problem, gpus, **given).run()
     _show(found, arguments)
-    _write_files(found, problem, measured, arguments)
+    _write_files(found, problem, t1, arguments)
+    if measured is not None:
+        print(agreement(found, measured), file=sys.stderr if arguments.json else sys.stdout)
     return 0 if found.best is not None else 1
 
 
@@ -125,7 +133,7 @@ def _script(arguments: argparse.Namespace) -> int:
 
     if not arguments.spec.is_file():
         raise InputError(f"{arguments.spec}: no such file")
-    for name in _FILES:
+    for name in ("measured", *_WRITTEN):
         if getattr(arguments, name) is not None:
             raise InputError(f"--{name.replace('_', '-')} applies to a TOML file only")
     searches: list[Tuned] = []
@@ -149,22 +157,19 @@ def _show(found: Tuned | list[Tuned], arguments: argparse.Namespace) -> None:
 
 
 def _write_files(
-    found: Tuned, problem: Any, measured: Any, arguments: argparse.Namespace
+    found: Tuned, problem: Problem, t1: str | None, arguments: argparse.Namespace
 ) -> None:
     """What else was asked for, of the first GPU."""
     from warplens.cli._printing import write_text
-    from warplens.tune.measured import agreement, cache_text, t4_text
-    from warplens.tune.t1_text import t1_text
+    from warplens.tune.measured import cache_text, t4_text
 
     gpu = found.gpus[0]
-    if measured is not None:
-        print(agreement(found, measured))
     texts = {
         arguments.cache_file: lambda: cache_text(
             found, gpu, problem.kernel, problem.space.values
         ),
         arguments.t4: lambda: t4_text(found, gpu),
-        arguments.t1: lambda: t1_text(problem, gpu),
+        arguments.t1: lambda: t1 or "",
         arguments.html: found.html,
     }
     for path, made in texts.items():

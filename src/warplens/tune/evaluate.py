@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -30,6 +31,8 @@ FACTS = ("registers", "local_bytes", "shared_bytes", "code_bytes", "instructions
          "stalls", "waits", "work", "least", "occupancy", "blocks")  # fmt: skip
 _WAIT = 30.0  # cycles of a load that hits L1, where a GPU's file has none
 _RUN = ("predict", "confirm")  # stages that launch
+_IDLE_S = 60.0  # in which no block of a full run ends: an endless loop
+_FINISHED = re.compile(r",? with [\d,]+ of [\d,]+ blocks? finished$")
 _LOOKED_S = 20.0  # of a full run that is looked through for a fault
 
 
@@ -74,11 +77,18 @@ def answer(task: Task) -> Answer:
     try:
         found = _STAGES[task.stage](task)
     except (WarplensError, MemoryError, AssertionError) as error:
-        first = str(error).splitlines()[0] if str(error) else ""
-        found = {"problem": f"{type(error).__name__}: {first}"}
+        found = {"problem": f"{type(error).__name__}: {_reason(str(error))}"}
     except Exception as error:  # a mistake of ours at one configuration is no reason to end
         found = {"problem": f"internal error, {type(error).__name__}: {error}"}
     return Answer(**found, seconds=round(time.perf_counter() - begin, 4))
+
+
+def _reason(text: str) -> str:
+    """An error in one line: where a fault happened or what a compiler said along with it, but not
+    how far other blocks had come, which is another each time."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    has_more = len(lines) > 1 and (lines[0].endswith(":") or lines[1].startswith("at "))
+    return _FINISHED.sub("", " ".join(lines[: 2 if has_more else 1]))
 
 
 @lru_cache(maxsize=4)
@@ -86,7 +96,8 @@ def _module(job: Job, gpu: str, clock: str | float, timeout: float | None, stage
     """A module on a device of its own: what a device has launched before decides where arrays lie,
     and thereby a little of the times. `stage` keeps what runs apart."""
     expressions = (job.kernel,) if "<" in job.kernel else ()
-    device = Device(gpu, clock=clock, options=LaunchOptions(max_seconds=timeout))
+    options = LaunchOptions(max_seconds=timeout, max_idle_seconds=None if timeout else _IDLE_S)
+    device = Device(gpu, clock=clock, options=options)
     return device.compile(job.source, options=job.options, name_expressions=expressions)
 
 

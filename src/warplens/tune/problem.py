@@ -94,10 +94,11 @@ class Job:
     @property
     def launch(self) -> str:
         """The launch as code to paste."""
-        return f"{self.kernel}<<<{_dim(self.grid)}, {_dim(self.block)}, {self.shared}>>>"
+        return f"{self.kernel}<<<{size_text(self.grid)}, {size_text(self.block)}, {self.shared}>>>"
 
 
-def _dim(size: tuple[int, ...]) -> str:
+def size_text(size: tuple[int, ...]) -> str:
+    """`128` or `dim3(16, 16)`."""
     return str(size[0]) if len(size) == 1 else f"dim3({', '.join(map(str, size))})"
 
 

@@ -14,7 +14,7 @@ from warplens.tune.space import Space
 
 _KEYS = frozenset({
     "source", "kernel", "space", "restrictions", "grid", "block", "shared", "cluster", "args",
-    "options", "gpus", "reference",
+    "options", "gpus", "reference", "rtol", "atol",
 })  # fmt: skip
 
 
@@ -56,7 +56,9 @@ def problem_of(document: Mapping[str, Any], folder: Path) -> Problem:
         args=_arguments(_list(document, "args")),
         options=tuple(map(str, _list(document, "options"))),
         reference=_reference(document.get("reference"), folder),
-        constants=dict(document.get("constants", {})),
+        rtol=_number(document, "rtol", Problem.rtol),
+        atol=_number(document, "atol", Problem.atol),
+        constants=dict(_table(document, "constants")),
     )
 
 
@@ -71,6 +73,13 @@ def _table(document: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise InputError(f"{key} is not a table of values")
     return value
+
+
+def _number(document: Mapping[str, Any], key: str, default: float) -> float:
+    value = document.get(key, default)
+    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+        raise InputError(f"{key} is not a number")
+    return float(value)
 
 
 def _list(document: Mapping[str, Any], key: str) -> list[Any]:

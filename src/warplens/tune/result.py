@@ -205,7 +205,8 @@ def _ranking(found: Tuned, gpu: str) -> list[str]:
     known = f"{count(len(rows), 'configuration')} with a value"
     if best.objective != rows[0].objective and best.status == rows[0].status:
         known += "; of those within 1 % of the first, it has the least to do"
-    return [f"{gpu}: best is {best.name} ({known})", *grid(heading, cells), f"  {best.launch}",
+    code = (f"  {line}" for line in best.code.splitlines())
+    return [f"{gpu}: best is {best.name} ({known})", *grid(heading, cells), *code,
             *_estimated(found, gpu)]  # fmt: skip
 
 

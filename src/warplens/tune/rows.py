@@ -21,12 +21,14 @@ class Row:
         estimate: the same by a surrogate that has learned from other configurations' predictions,
             of rows that are only estimated.
         time_ns: predicted duration, `confirmed_ns` that of the full run.
+        code: the launch as CUDA C++, below the compiler's options as a comment.
         problem: why it is pruned or failed.
     """
 
     configuration: Configuration
     gpu: str
     launch: str
+    code: str = ""
     status: str = "unknown"
     objective: float | None = None
     estimate: float | None = None

@@ -15,6 +15,7 @@ import numpy as np
 from warplens.errors import InputError, WarplensError
 from warplens.tune import evaluate, settings
 from warplens.tune.evaluate import COUNTED, TIME, Answer, Task
+from warplens.tune.paste import code
 from warplens.tune.problem import Job, Problem, Shape
 from warplens.tune.record import Record, key_of, purpose_of
 from warplens.tune.result import Learned, Tuned
@@ -47,6 +48,8 @@ def tune(
     restrictions: Sequence[Restriction] = (),
     constants: Mapping[str, Any] | None = None,
     reference: Mapping[int, Any] | Callable[..., Any] | None = None,
+    rtol: float = 1e-5,
+    atol: float = 1e-6,
     gpus: Sequence[str] = ("H200",),
     **search: Any,
 ) -> Tuned:
@@ -60,6 +63,7 @@ def tune(
         args: launch arguments, or a function that gives them; constants: further names for
             expressions, such as problem sizes.
         reference: argument index -> expected array, or a function of the arguments.
+        rtol, atol: how far results may be from expected arrays.
         gpus: one or several; the first one is `best`'s.
         search: strategy ("exhaustive", "random", "tpe", "evolutionary", "surrogate"), budget
             ("10min"), evaluations (at most so many predictions), confirm (how many of the best are
@@ -74,7 +78,7 @@ def tune(
     problem = Problem(
         source=source, kernel=kernel, space=Space(dict(space), tuple(restrictions)), grid=grid,
         block=block, shared=shared, cluster=cluster, args=args, options=tuple(options),
-        reference=reference, constants=dict(constants or {}),
+        reference=reference, rtol=rtol, atol=atol, constants=dict(constants or {}),
     )  # fmt: skip
     chosen = {"gpus": tuple(gpus), **search, **settings.overrides}
     found = Search(problem, tuple(chosen.pop("gpus")), **chosen).run()
@@ -117,13 +121,14 @@ class Search:
         self._progress = progress or (lambda stage, done, total: None)
         self._scheduler, self._processes = scheduler, processes
         self._record = Record(None if record is None else Path(record), self._purpose())
-        self.stopped = ""
+        self.stopped, arity = "", len(problem.arguments(self.configurations[0]))
         self._counted: dict[int, float] = {}  # by configuration, on the first GPU
         self.rows = {
-            (gpu, index): Row(configuration=one, gpu=gpu, launch=job.launch)
+            (gpu, index): Row(configuration=one, gpu=gpu, launch=job.launch,
+                              code=code(job, gpu, arity))
             for gpu in gpus
             for index, (one, job) in enumerate(zip(self.configurations, self.jobs, strict=True))
-        }
+        }  # fmt: skip
 
     def _purpose(self) -> str:
         paths = dict.fromkeys(job.source for job in self.jobs)
