@@ -157,6 +157,32 @@ def _arrays(runner: Runner) -> None:
     assert [one for one, _ in told] == [big.sum(), 2 * big.sum()]
 
 
+def summed_or_not(task: Arrays) -> float:
+    """The sum of the second array. The first one to come to the file dies with its arrays; a task
+    that asks for it always does."""
+    path, number = Path(task.arguments[0]), task.arguments[1]
+    if number == 5 or (number == 2 and not path.exists()):
+        path.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return float(np.sum(resolved(task.arguments[2:])[0]))
+
+
+@pytest.mark.long
+def test_arrays_of_the_dead(tmp_path: Path) -> None:
+    """What only a dead worker of Dask's had is there again; a task that always kills is lost."""
+    distributed: Any = pytest.importorskip("distributed")
+    store = Store()
+    big = store.stored([np.arange(1 << 17, dtype=np.float64)])
+    tasks = [Arrays((str(tmp_path / "died"), number, *big)) for number in range(6)]
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None
+    ) as cluster, closing(runner_of(cluster.scheduler_address, None)) as runner:
+        found = list(in_order(runner.results(summed_or_not, tasks[:5])))
+        assert found == [float(np.arange(1 << 17).sum())] * 5
+        assert list(runner.results(summed_or_not, tasks[5:])) == [(0, Lost("the process died"))]
+    store.close()
+
+
 def _tuned(scheduler: str, here: Path, there: Path) -> None:
     problem = Problem(
         source=SOURCE, kernel="add", space=Space({"BX": [32, 64], "BY": [1, 2]}),

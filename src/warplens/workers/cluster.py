@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import islice
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from warplens.errors import InputError
-from warplens.workers.carried import Shared, arrays_of, remotely
+from warplens.workers.carried import Shared, arrays_of, itself, remotely
 from warplens.workers.runner import Lost, R, T
 
 _AHEAD = 4  # tasks for each worker that are handed out
@@ -19,7 +20,8 @@ class Cluster:
     """Dask's workers; it tries the tasks of one that died again.
 
     On other machines an array is sent once and kept there by its content, and compiled code comes
-    and goes as `carried` says.
+    and goes as `carried` says. The scheduler keeps the array, too: scattered data is lost with the
+    worker that has it.
 
     Attributes:
         dashboard: the address of the page on which Dask shows its tasks.
@@ -87,10 +89,18 @@ class Cluster:
         arrays = arrays_of(task)
         for one in arrays:
             if one.path not in self._sent:
-                self._sent[one.path] = self._client.scatter(np.load(one.path), hash=True)
+                self._sent[one.path] = self._kept(np.load(one.path))
         names = [one.path for one in arrays]
         sent = [self._sent[name] for name in names]
         return self._client.submit(remotely, work, task, entries, names, sent, pure=False)
+
+    def _kept(self, array: Any) -> Any:
+        """An array as a task that gives it, which Dask does again where it is lost."""
+        from dask.base import tokenize
+
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+            return self._client.submit(itself, array, key=f"array-{tokenize(array)}")
 
     def _result(self, future: Any, task: T, group: Callable[[T], Hashable] | None) -> Any:
         """What the task gave; `Lost` where the worker died at it again and again."""
