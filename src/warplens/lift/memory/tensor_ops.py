@@ -10,7 +10,7 @@ from warplens.lift.memory.mbarrier_ops import report
 from warplens.lift.memory.sites import call_helper, new_site, use_runtime
 from warplens.lift.regions.generators import role
 from warplens.lift.regions.writer import RegionWriter
-from warplens.lift.runtime import cluster_ir, tensor_ir
+from warplens.lift.runtime import cluster_ir, tensor_ir, tensor_sums_ir
 from warplens.lift.runtime.access_ir import ADDRESSES, VALUES
 from warplens.sass.model import Mem, UReg
 
@@ -121,7 +121,7 @@ def tensor_load(w: RegionWriter, item: Bound) -> None:
 def tensor_store(w: RegionWriter, item: Bound) -> None:
     """UTMASTG.nD and UTMAREDG.nD.OP [shared, coordinates], [map]."""
     near, _ = _registers(item)
-    action = next((m for m in item.inst.modifiers if m in tensor_ir.REDUCTIONS), "store")
+    action = next((m for m in item.inst.modifiers if m in tensor_sums_ir.REDUCTIONS), "store")
     shared = _word(w, near)
     if not w.clusters:
         shared = own_shared(w, shared)

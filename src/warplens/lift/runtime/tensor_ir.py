@@ -19,33 +19,12 @@ from __future__ import annotations
 from warplens.lift import layout as at
 from warplens.lift.runtime import cluster_ir, map_ir
 from warplens.lift.runtime.access_ir import ADDRESSES, RESULTS, VALUES
+from warplens.lift.runtime.tensor_sums_ir import float_functions, reduce_piece
 from warplens.lift.runtime.text import Text
 from warplens.lift.vector_ir import V
 
 COORDINATES, BYTES, OFFSETS = RESULTS, 11, VALUES + 1
 _CHUNK = "<16 x i8>"
-# what reductions combine: operation -> (element type, LLVM type, atomicrmw)
-_ADD = {"u32": ("i32", "add"), "s32": ("i32", "add"), "u64": ("i64", "add"), "f16": ("half", "fadd"),
-        "f32": ("float", "fadd"), "bf16": ("bfloat", "fadd")}  # fmt: skip
-
-
-def _extreme(which: str) -> dict[str, tuple[str, str]]:
-    return {"u32": ("i32", "u" + which), "s32": ("i32", which), "u64": ("i64", "u" + which),
-            "s64": ("i64", which), "f16": ("half", "f" + which),
-            "bf16": ("bfloat", "f" + which)}  # fmt: skip
-
-
-def _bits(which: str) -> dict[str, tuple[str, str]]:
-    return {"u32": ("i32", which), "s32": ("i32", which), "u64": ("i64", which),
-            "s64": ("i64", which)}  # fmt: skip
-
-
-REDUCTIONS: dict[str, dict[str, tuple[str, str]]] = {
-    "ADD": _ADD, "MIN": _extreme("min"), "MAX": _extreme("max"),
-    "INC": {"u32": ("i32", "uinc_wrap")}, "DEC": {"u32": ("i32", "udec_wrap")},
-    "AND": _bits("and"), "OR": _bits("or"), "XOR": _bits("xor"),
-}  # fmt: skip
-
 # host address of bytes that lie in one allocation, 0 after a fault
 PLACE = """define internal i64 @wl.tensor.place(ptr %env, ptr %site, i64 %a, i64 %bytes, i32 %kind,
     i32 %inst, i32 %lane) noinline {
@@ -336,27 +315,6 @@ def _round_tf32(t: Text) -> None:
     t.do(f"store {four} {kept}, ptr %spot, align 16")
 
 
-def _reduce_piece(t: Text, operation: str) -> None:
-    """Combines %count bytes at %spot with the tensor's at %from."""
-    kinds = REDUCTIONS[operation]
-    cases = " ".join(f"i32 {at.MAP_TYPES.index(name)}, label %as.{name}" for name in kinds)
-    t.do(f"switch i32 {_map_word(t, at.MAP_TYPE)}, label %no_map [ {cases} ]")
-    for name, (kind, action) in kinds.items():
-        size = {"i32": 4, "float": 4, "i64": 8}.get(kind, 2)
-        t.label(f"as.{name}")
-        t.do(f"br label %in.{name}")
-        t.label(f"in.{name}")
-        t.do(f"%i.{name} = phi i64 [ 0, %as.{name} ], [ %n.{name}, %do.{name} ]")
-        more = t(f"icmp ult i64 %i.{name}, %count")
-        t.do(f"br i1 {more}, label %do.{name}, label %moved")
-        t.label(f"do.{name}")
-        value = t(f"load {kind}, ptr {t(f'getelementptr i8, ptr %spot, i64 %i.{name}')}, align {size}")
-        place = t(f"getelementptr i8, ptr %from, i64 %i.{name}")
-        t(f"atomicrmw {action} ptr {place}, {kind} {value} monotonic")
-        t.do(f"%n.{name} = add i64 %i.{name}, {size}")
-        t.do(f"br label %in.{name}")
-
-
 def _faults(t: Text) -> None:
     for label, kind, where, size in (
         ("no_map", at.FAULT_TENSOR_MAP, "%mapa", at.MAP_BYTES),
@@ -412,11 +370,11 @@ def _refuse_before(t: Text, rank: int) -> None:
 
 def tensor_copies(action: str, rank: int, clusters: bool, mode: int = at.MAP_TILE,
                   observe: bool = False) -> list[tuple[str, str]]:  # fmt: skip
-    """Names and texts of @wl.tensor.ACTION.RANK, and of what it calls for interleaved channels."""
+    """Names and texts of @wl.tensor.ACTION.RANK, the first, and of what it calls."""
     found = [_tensor_copy(action, rank, clusters, mode, observe, False)]
     if rank > 2:
         found.append(_tensor_copy(action, rank, clusters, mode, observe, True))
-    return found
+    return [*found, *float_functions(action)]
 
 
 def _tensor_copy(action: str, rank: int, clusters: bool, mode: int, observe: bool,
@@ -460,7 +418,7 @@ def _tensor_copy(action: str, rank: int, clusters: bool, mode: int, observe: boo
     elif action == "store":
         _move(t, "%from", "%spot")
     else:
-        _reduce_piece(t, action)
+        reduce_piece(t, action, _map_word(t, at.MAP_TYPE), at.MAP_TYPES)
     t.label("moved")
     if action == "load":
         _round_tf32(t)
