@@ -1,5 +1,7 @@
 // Mandelbrot, n-body, FFT, softmax, layer norm and other floating-point work.
 
+#include <cuda_fp16.h>
+
 extern "C" __global__ void mandelbrot(unsigned short* out, int w, int h, int limit) {
     int px = blockIdx.x * blockDim.x + threadIdx.x, py = blockIdx.y * blockDim.y + threadIdx.y;
     if (px >= w || py >= h) return;
@@ -159,4 +161,18 @@ extern "C" __global__ void gaussian_blur_rows(const uchar4* in, uchar4* out, int
     uchar4 l = in[y * w + max(x - 1, 0)], c = in[y * w + x], r = in[y * w + min(x + 1, w - 1)];
     out[y * w + x] = make_uchar4((l.x + 2 * c.x + r.x + 2) >> 2, (l.y + 2 * c.y + r.y + 2) >> 2,
                                  (l.z + 2 * c.z + r.z + 2) >> 2, c.w);
+}
+
+extern "C" __global__ void half_chain(const __half2* in, unsigned* last, unsigned* between,
+                                      int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    __half2 x = in[i], y = in[n + i];
+    for (int k = 0; k < 3; ++k) {
+        y = __hadd2_rn(__hmul2_rn(x, y), x);
+        y = __hmul2_rn(y, __hadd2_rn(y, x));
+        between[i] = between[i] * 3 + *reinterpret_cast<unsigned*>(&y);
+        y = __hadd2_rn(y, in[2 * n + i]);
+    }
+    last[i] = *reinterpret_cast<unsigned*>(&y);
 }

@@ -158,3 +158,26 @@ def gaussian_blur_rows(rng: np.random.Generator) -> Problem:
     blurred = (wide[:, :-2] + 2 * wide[:, 1:-1] + wide[:, 2:] + 2) >> 2
     blurred[..., 3] = image[..., 3]
     return (image, np.zeros_like(image), 61), {1: blurred.astype(np.uint8)}
+
+
+def _half(values: Array) -> Array:
+    """Halves with the only NaN that arithmetic gives."""
+    return np.where(np.isnan(values), np.uint16(0x7FFF).view(np.float16), values)
+
+
+@case("numeric.cu", grid=5, block=96)
+def half_chain(rng: np.random.Generator) -> Problem:
+    n = 461
+    patterns = rng.integers(0, 1 << 16, (3, n, 2), dtype=np.uint16)
+    patterns[:, ::2] = rng.standard_normal((3, (n + 1) // 2, 2)).astype(np.float16).view(np.uint16)
+    x, y, z = patterns.view(np.float16)
+    between = np.zeros(n, np.uint32)
+    with np.errstate(all="ignore"):
+        for _ in range(3):
+            y = x * y + x
+            y = _half(y * (y + x))
+            between = between * np.uint32(3) + y.view(np.uint32).ravel()
+            y = _half(y + z)
+    assert np.isnan(y).any() and np.isfinite(y).any()
+    arguments = (patterns, np.zeros(n, np.uint32), np.zeros(n, np.uint32), n)
+    return arguments, {1: y.view(np.uint32).ravel(), 2: between}

@@ -324,7 +324,10 @@ class LlvmFloat(LlvmCore):
             return None
         n = 2 * self.width
         kind, bits, word_type = f"<{n} x half>", f"<{n} x i16>", self.types["u32"]
-        parts = [self._raw(f"bitcast {self._arg(word)} to {kind}") for word in words]
+        # A source that such an operation gave is read as it was before its NaNs got their pattern:
+        # what is made of NaNs is a NaN whatever theirs, and no step waits for that of the last.
+        given = [self._before.get(word.ref, self._arg(word)) for word in words]
+        parts = [self._raw(f"bitcast {word} to {kind}") for word in given]
         if op == "fma":
             name = f"llvm.fma.v{n}f16"
             result = self.call_raw(name, kind, *(f"{kind} {part}" for part in parts))
@@ -335,7 +338,9 @@ class LlvmFloat(LlvmCore):
         kept = self._raw(
             f"select <{n} x i1> {is_nan}, {bits} splat (i16 {_NAN['f16']}), {bits} {pattern}"
         )
-        return self.emit("u32", f"bitcast {bits} {kept} to {word_type}")
+        found = self.emit("u32", f"bitcast {bits} {kept} to {word_type}")
+        self._before[found.ref] = f"{bits} {pattern}"
+        return found
 
     def truncated(self, a: Value) -> Value:
         return self.cast("fptosi", a, "u32")

@@ -121,6 +121,7 @@ class LlvmText:
         self._name = emitter.name
         self._active = active
         self._declared: set[str] = set()
+        self._before: dict[str, str] = {}  # typed bits of halves whose NaNs have any pattern
         self.types = {
             type: element if width == 1 else f"<{width} x {element}>"
             for type, element in ELEMENT.items()
