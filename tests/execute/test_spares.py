@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from warplens.api import LaunchOptions
 from warplens.errors import MemoryFault
 
 SOURCE = """
@@ -57,6 +58,24 @@ def test_later_launches_give_what_the_first_would(kernels: Any) -> None:
 
         np.testing.assert_array_equal(out, _mixed(x, blocks))
     assert counted[0] == counted[3]
+
+
+def test_workers_of_a_crew_are_used_again() -> None:
+    """Of three workers, too, and by a launch with fewer of them."""
+    kernel = wl.Device("H200", options=LaunchOptions(workers=3)).compile(SOURCE)["mixed"]
+    counted, kept = [], []
+    for seed, blocks in ((1, 40), (2, 7), (3, 2), (1, 40)):
+        x = np.random.default_rng(seed).integers(0, 1000, 100 - seed).astype(np.int32)
+        out = np.zeros(64 * blocks, np.int32)
+        run = kernel[blocks, 64](x, out, len(x))
+        counted.append({name: n.tolist() for name, n in run.execution.columns.items()})
+        (spares,) = kernel.code.program.spares.values()
+        kept.append({id(worker) for worker in spares})
+
+        assert run.execution.workers == min(3, blocks)
+        np.testing.assert_array_equal(out, _mixed(x, blocks))
+    assert counted[0] == counted[3]
+    assert len(kept[0]) == 3 and all(workers == kept[0] for workers in kept)
 
 
 def test_shared_memory_starts_empty(kernels: Any) -> None:

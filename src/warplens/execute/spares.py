@@ -8,7 +8,7 @@ from __future__ import annotations
 from warplens.execute.launch import Launching
 from warplens.execute.worker import Worker
 
-_MOST_SHAPES = 32
+_MOST_KEPT = 64  # workers of a program
 
 
 def worker_for(launching: Launching) -> Worker:
@@ -26,15 +26,15 @@ def worker_for(launching: Launching) -> Worker:
 
 def give_back(launching: Launching, workers: tuple[Worker, ...]) -> None:
     """A launch ended well, and all that is wanted of its workers has been read."""
-    if len(workers) != 1 or not _is_plain(launching) or not workers[0].is_small():
+    if not _is_plain(launching) or not all(worker.is_small() for worker in workers):
         return
     known = launching.program.spares
-    if len(known) >= _MOST_SHAPES:
+    if sum(map(len, known.values())) + len(workers) > _MOST_KEPT:
         known.clear()
     spares = known.setdefault(_shape(launching), [])
-    if not spares:
-        workers[0].leave()
-        spares.append(workers[0])
+    for worker in workers:
+        worker.leave()
+        spares.append(worker)
 
 
 def _shape(launching: Launching) -> object:
@@ -48,4 +48,4 @@ def _is_plain(launching: Launching) -> bool:
     config = launching.config
     watched = (config.observer, config.heap_watch, config.snapshots, config.block_order,
                config.warp_order)  # fmt: skip
-    return launching.n_workers == 1 and all(one is None for one in watched)
+    return all(one is None for one in watched)
