@@ -11,8 +11,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from warplens.compiled import native
 from warplens.execute.trace import bytes_of
-from warplens.timing.state import Ints
+from warplens.timing.state import Floats, Ints
 from warplens.timing.touched import Touched
 
 _WRITE = 2
@@ -35,28 +36,64 @@ def fills(touched: Touched, step: Ints, sms: int) -> npt.NDArray[np.uint8]:
     n_bytes = bytes_of(touched.context)
     if not (is_write & (n_bytes < _SECTOR_BYTES * of_access)).any():
         return found
-    # Of a stretch, a little of which is in the sectors at its ends, all others are whole.
-    is_stretch = (n_bytes > _SECTOR_BYTES * (of_access - 2))[access]
-    n_sectors = of_access[access]
-    inner = np.maximum(0, n_sectors - 2)
-    at_end = (n_bytes[access] - _SECTOR_BYTES * inner) / np.minimum(2, np.maximum(1, n_sectors))
-    begins = np.flatnonzero(np.diff(access, prepend=-1))
-    lengths = np.diff(np.append(begins, len(access)))
-    is_first = line == np.repeat(np.minimum.reduceat(line, begins), lengths)
-    is_last = line == np.repeat(np.maximum.reduceat(line, begins), lengths)
     begun = step[access]
     lines = np.bincount(begun, minlength=int(step.max()) + 1)
     clock = (np.cumsum(lines) - lines) / max(1, sms)
-    for bit in range(4):
-        has = sectors >> bit & 1 != 0
-        first = np.full(touched.n_lines, len(lines) - 1)
-        np.minimum.at(first, line[has], begun[has])
-        in_time = clock[begun[has]] - clock[first[line[has]]] < _IN_TIME
-        lowest = is_first & (sectors & (1 << bit) - 1 == 0)
-        highest = is_last & (sectors >> bit == 1)
-        of_stretch = np.where(lowest | highest, at_end, _SECTOR_BYTES)
-        each = np.where(is_stretch, of_stretch, n_bytes[access] / np.maximum(1, n_sectors))
-        written = each[has] * in_time
-        whole = np.bincount(line[has], written, touched.n_lines) >= _SECTOR_BYTES
-        found[at[has]] |= np.where(whole[line[has]], 0, 1 << bit).astype(np.uint8)
+    first = np.full((touched.n_lines, 4), len(lines) - 1)
+    written = np.zeros((touched.n_lines, 4))
+    _note_first(line, sectors, begun, first)
+    _add_bytes(access, line, sectors, begun, n_bytes, of_access, clock, first, written)
+    _mark(at, line, sectors, written, found)
     return found
+
+
+@native
+def _note_first(line: Ints, sectors: Ints, begun: Ints, first: Ints) -> None:
+    """Per line and sector the step in which it is first written."""
+    for i in range(line.size):
+        for bit in range(4):
+            if sectors[i] >> bit & 1 and begun[i] < first[line[i], bit]:
+                first[line[i], bit] = begun[i]
+
+
+@native
+def _add_bytes(access: Ints, line: Ints, sectors: Ints, begun: Ints, n_bytes: Ints,
+               of_access: Floats, clock: Floats, first: Ints, written: Floats) -> None:  # fmt: skip
+    """Per line and sector the bytes that are written in time. `access` names one after the other;
+    `of_access`: how many sectors each touches."""
+    i = 0
+    while i < access.size:
+        its, j = access[i], i
+        low, high = line[i], line[i]
+        while j < access.size and access[j] == its:
+            low, high = min(low, line[j]), max(high, line[j])
+            j += 1
+        size, n_sectors = float(n_bytes[its]), of_access[its]
+        mean = size / max(1.0, n_sectors)
+        at_end = size - _SECTOR_BYTES * max(0.0, n_sectors - 2.0)
+        at_end = at_end / min(2.0, max(1.0, n_sectors))
+        # Of a stretch, a little of which is in the sectors at its ends, all others are whole.
+        is_stretch = size > _SECTOR_BYTES * (n_sectors - 2.0)
+        for k in range(i, j):
+            for bit in range(4):
+                if sectors[k] >> bit & 1 == 0:
+                    continue
+                if clock[begun[k]] - clock[first[line[k], bit]] >= _IN_TIME:
+                    continue
+                is_lowest = line[k] == low and sectors[k] & ((1 << bit) - 1) == 0
+                is_highest = line[k] == high and sectors[k] >> bit == 1
+                each = mean
+                if is_stretch:
+                    each = at_end if is_lowest or is_highest else float(_SECTOR_BYTES)
+                written[line[k], bit] += each
+        i = j
+
+
+@native
+def _mark(at: Ints, line: Ints, sectors: Ints, written: Floats,
+          found: npt.NDArray[np.uint8]) -> None:  # fmt: skip
+    """The sectors of each element of which less than the whole is written."""
+    for i in range(at.size):
+        for bit in range(4):
+            if sectors[i] >> bit & 1 and written[line[i], bit] < _SECTOR_BYTES:
+                found[at[i]] |= 1 << bit
