@@ -7,6 +7,8 @@ indices is in memory already, one step behind the present one.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from warplens.lift import layout as at
 from warplens.lift.decode.binding import Bound, access_bytes
 from warplens.lift.engines.llvm_lanes import Value
@@ -78,22 +80,31 @@ def next_row(w: RegionWriter, site: str, place: str, step: str) -> str:
 
 
 def ask_ahead(w: RegionWriter, site: str, address: tuple[Value, Value | None, int], *,
-              writes: bool) -> None:  # fmt: skip
-    """Asks for what the next warp will access, if the present access goes through a row."""
+              writes: bool) -> Callable[[], None]:  # fmt: skip
+    """Asks for what the next warp will access, if the present access goes through a row.
+
+    For half of the lanes here, for the others by what is returned, behind the access: processors
+    keep a few lines under way, and wait where they are asked for more.
+    """
     found = w.index_rows.pop(w.index, None)
     if found is None or not found.ahead:
-        return
-    name = f"wl.ahead.{'store' if writes else 'load'}"
-    w.module.helper(name, _helper(name, writes))
+        return lambda: None
     low, _, offset = address
-    w.line(
-        f"call void @{name}(ptr {site}, ptr {found.ahead}, {V} {found.row}, {V} {low.ref}, "
-        f"i32 {offset & 0xFFFFFFFF}, i32 {found.scale})"
-    )
+
+    def ask(half: str, first: int) -> None:
+        name = f"wl.ahead.{'store' if writes else 'load'}.{half}"
+        w.module.helper(name, _helper(name, writes, first))
+        w.line(
+            f"call void @{name}(ptr {site}, ptr {found.ahead}, {V} {found.row}, {V} {low.ref}, "
+            f"i32 {offset & 0xFFFFFFFF}, i32 {found.scale})"
+        )
+
+    ask("low", 0)
+    return lambda: ask("high", 16)
 
 
-def _helper(name: str, writes: bool) -> str:
-    """@wl.ahead.*: asks for 32 places in the allocation that the site remembers, if lanes went to
+def _helper(name: str, writes: bool, first: int) -> str:
+    """@wl.ahead.*: asks for 16 places in the allocation that the site remembers, if lanes went to
     places of their own there the last time."""
     lanes = "\n".join(
         f"""  %p{i} = getelementptr i32, ptr %buffer, i64 {i}
@@ -101,7 +112,7 @@ def _helper(name: str, writes: bool) -> str:
   %w{i} = zext i32 %o{i} to i64
   %h{i} = getelementptr i8, ptr %host, i64 %w{i}
   call void @llvm.prefetch.p0(ptr %h{i}, i32 {int(writes)}, i32 3, i32 1)"""
-        for i in range(32)
+        for i in range(first, first + 16)
     )
     return f"""define internal void @{name}(ptr %site, ptr %next, {V} %row, {V} %low, i32 %imm,
     i32 %scale) noinline {{

@@ -128,7 +128,7 @@ def _load_words(w: RegionWriter, item: Bound, space: str, size: int, address: _A
     site_index, slot = new_site(w, space, size, "load", True)
     site, mask = site_pointer(w, site_index), w.lanes_mask()
     mask = check_lanes(w, space, at.ACCESS_READ, size, address, site_index, mask)
-    ask_ahead(w, site, address, writes=False)
+    ask_for_others = ask_ahead(w, site, address, writes=False)
     indices = index_rows.find(w, item)
     found = serve(w, item, site, address, slot) or inline_loads(
         w, space, site, address, size, mask, signed, slot, indices
@@ -158,6 +158,7 @@ def _load_words(w: RegionWriter, item: Bound, space: str, size: int, address: _A
         pairs = f"[ {indices.ahead}, %{end} ], [ null, %{slow_end} ]"
         indices.row, indices.ahead = values[0], w.emit(f"phi ptr {pairs}")
         w.index_rows[indices.user] = indices
+    ask_for_others()
     return values
 
 
@@ -206,7 +207,7 @@ def _store_words(w: RegionWriter, item: Bound, space: str, size: int, address: _
         for k, value in enumerate(values):
             put_scratch(w, VALUES + k, value)
     mask = check_lanes(w, space, at.ACCESS_WRITE, size, address, site_index, mask)
-    ask_ahead(w, site, address, writes=True)
+    ask_for_others = ask_ahead(w, site, address, writes=True)
     done = w.module.label("stored")
     if space in ("global", "shared") and w.inline_rows:
         test, place = fast_place(w, space, site, address, size, mask)
@@ -226,6 +227,7 @@ def _store_words(w: RegionWriter, item: Bound, space: str, size: int, address: _
     call(w, f"wl.{space}.store.{size}", site, mask, imm, slot)
     w.line(f"br label %{done}")
     w.module.start(done)
+    ask_for_others()
 
 
 def _store_wide_row(w: RegionWriter, site: str, place: str, values: list[Value]) -> None:
