@@ -142,6 +142,12 @@ def store_row(w: RegionWriter, place: str, values: list[Value], size: int,
     if size == 4:
         w.line(f"store {v} {values[0].ref}, ptr {place}, align 4")
         return
+    mixed = _in_order(w, values)
+    w.line(f"store {mixed}, ptr {place}, {how}")
+
+
+def _in_order(w: RegionWriter, values: list[Value]) -> str:
+    """The words of each lane one lane after the other, as one typed vector."""
     refs, n_lanes = [x.ref for x in values], 32
     while len(refs) > 1:  # concatenate, then interleave
         kind = f"<{n_lanes} x i32>"
@@ -152,10 +158,24 @@ def store_row(w: RegionWriter, place: str, values: list[Value], size: int,
         ]
         n_lanes *= 2
     kind = f"<{n_lanes} x i32>"
-    words = size // 4
+    words = len(values)
     order = ", ".join(f"i32 {(i % words) * 32 + i // words}" for i in range(n_lanes))
     mixed = w.emit(f"shufflevector {kind} {refs[0]}, {kind} poison, <{n_lanes} x i32> <{order}>")
-    w.line(f"store {kind} {mixed}, ptr {place}, {how}")
+    return f"{kind} {mixed}"
+
+
+def store_behind(w: RegionWriter, place: str, values: list[Value], behind: int) -> None:
+    """Stores a row of 512 bytes that begins some bytes behind a line: whole lines go past the
+    caches, the ends through them, where the rows beside it complete their lines."""
+    mixed, head = _in_order(w, values), (64 - behind) // 4
+    ends = [0, *range(head, 128, 16), 128]
+    for first, last in zip(ends, ends[1:], strict=False):
+        n = last - first
+        order = ", ".join(f"i32 {i}" for i in range(first, last))
+        part = w.emit(f"shufflevector {mixed}, <128 x i32> poison, <{n} x i32> <{order}>")
+        there = w.emit(f"getelementptr i8, ptr {place}, i64 {4 * first}")
+        how = "align 64, !nontemporal !3" if n == 16 else "align 4"
+        w.line(f"store <{n} x i32> {part}, ptr {there}, {how}")
 
 
 def count_row(w: RegionWriter, slot: int) -> None:

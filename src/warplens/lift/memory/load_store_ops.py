@@ -32,6 +32,7 @@ from warplens.lift.memory.inline_rows import (
     count_row,
     fast_place,
     inline_loads,
+    store_behind,
     store_row,
     way_on,
 )
@@ -60,6 +61,7 @@ from warplens.lift.runtime.access_ir import RESULTS, VALUES
 from warplens.sass.model import PT, RZ, Const, Imm, Pred, Reg, UReg
 
 _LARGE_BYTES = 32 << 20  # arrays of this size and more are not kept in caches
+_BEHIND = 16  # bytes from a line to where NumPy's large arrays begin
 
 
 @cache
@@ -231,26 +233,33 @@ def _store_words(w: RegionWriter, item: Bound, space: str, size: int, address: _
 
 
 def _store_wide_row(w: RegionWriter, site: str, place: str, values: list[Value]) -> None:
-    """A row of 512 bytes; past the caches if it is whole lines of an array that no cache holds.
+    """A row of 512 bytes; past the caches where an array is so large that no cache holds it.
 
     A store through the caches reads its line first. What goes past them is seen late by other
     threads: not in kernels with fences.
     """
-    past = w.features.has_avx512 and not w.has_fences
-    stored = w.module.label("wide")
+    stored, near = w.module.label("wide"), w.module.label("near")
     _, distance = way_on(w, site, place, 16)
-    if past:
+    if w.features.has_avx512 and not w.has_fences:
         limit = w.emit(f"getelementptr i8, ptr {site}, i64 {at.SITE_LIMIT}")
         limit = w.emit(f"load i32, ptr {limit}, align 4")
         large = w.emit(f"icmp uge i32 {limit}, {_LARGE_BYTES}")
         within = w.emit(f"and i64 {w.emit(f'ptrtoint ptr {place} to i64')}, 63")
-        whole = w.emit(f"and i1 {large}, {w.emit(f'icmp eq i64 {within}, 0')}")
-        lines, near = w.module.label("past"), w.module.label("near")
-        w.line(f"br i1 {whole}, label %{lines}, label %{near}")
+        place_of = w.emit(f"select i1 {large}, i64 {within}, i64 1")
+        lines, behind = w.module.label("past"), w.module.label("behind")
+        w.line(f"switch i64 {place_of}, label %{near} [ i64 0, label %{lines} "
+               f"i64 {_BEHIND}, label %{behind} ]")  # fmt: skip
         w.module.start(lines)
         store_row(w, place, values, 16, None, how="align 64, !nontemporal !3")
         w.line(f"br label %{stored}")
-        w.module.start(near)
+        w.module.start(behind)
+        end = w.emit(f"getelementptr i8, ptr {place}, i64 {w.emit(f'add i64 {distance}, 511')}")
+        w.line(f"call void @llvm.prefetch.p0(ptr {end}, i32 1, i32 3, i32 1)")
+        store_behind(w, place, values, _BEHIND)
+        w.line(f"br label %{stored}")
+    else:
+        w.line(f"br label %{near}")
+    w.module.start(near)
     ask_for_row(w, place, distance, 16, writes=True)
     store_row(w, place, values, 16, None)
     w.line(f"br label %{stored}")
