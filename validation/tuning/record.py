@@ -1,10 +1,11 @@
-"""Records the times of every configuration of the three spaces on the GPU of this machine.
+"""Records the times of every configuration of the four spaces on the GPU of this machine.
 
-    PYTHONPATH=src python validation/tuning/record.py OUT [--predict SECONDS]
+    PYTHONPATH=src python validation/tuning/record.py OUT [--gpu H100] [--predict SECONDS]
 
 Compiles in processes, times each cubin with events (median of nine launches behind a warm-up that
 keeps the queue full), and compares what it computed with the host. With `--predict` the processes
-predict the configurations afterwards, in random order, until the time is over.
+predict the configurations afterwards, in random order, until the time is over. A GPU of another
+name than the one asked for is refused.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import json
 import multiprocessing
 import os
 import random
+import subprocess
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -35,21 +37,17 @@ from spaces import SPACES, Recorded  # noqa: E402
 import warplens as wl  # noqa: E402
 
 REPEATS = 9
-GPU = "H200"
+STATE = "driver_version,clocks.sm,clocks.mem"
 
 
-@lru_cache(maxsize=1)
-def _device() -> Any:
-    return wl.Device(GPU, clock="boost")
+@lru_cache(maxsize=2)
+def _device(gpu: str = "H200") -> Any:
+    return wl.Device(gpu, clock="boost")
 
 
 @lru_cache(maxsize=3)
 def _arguments(name: str) -> list[Any]:
     return SPACES[name].arguments()
-
-
-def _kernel(job: Any) -> Any:
-    return _device().compile(job.source, options=job.options)[job.kernel]
 
 
 def compiled(name: str, configuration: dict[str, Any]) -> dict[str, Any]:
@@ -68,12 +66,13 @@ def compiled(name: str, configuration: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def predicted(name: str, configuration: dict[str, Any]) -> dict[str, Any]:
-    """The predicted time of a configuration."""
+def predicted(name: str, configuration: dict[str, Any], gpu: str = "H200") -> dict[str, Any]:
+    """The predicted time of a configuration on one GPU."""
     begin, cpu = time.perf_counter(), time.process_time()
     job = SPACES[name].problem.job(configuration)
     try:
-        launch = _kernel(job).predict[job.grid, job.block, 0, job.shared](*_arguments(name))
+        kernel = _device(gpu).compile(job.source, options=job.options)[job.kernel]
+        launch = kernel.predict[job.grid, job.block, 0, job.shared](*_arguments(name))
         told = launch.prediction()
     except wl.WarplensError as error:
         return {"problem": str(error).splitlines()[0]}
@@ -145,8 +144,10 @@ def _places() -> list[tuple[str, int, dict[str, Any]]]:
     return every
 
 
-def _record(pool: ProcessPoolExecutor, places: list[Any]) -> dict[str, Any]:
+def _record(pool: ProcessPoolExecutor, places: list[Any], gpu: str) -> dict[str, Any]:
     driver = Driver()
+    if gpu not in driver.describe()["gpu"]:
+        raise SystemExit(f"this machine has an {driver.describe()['gpu']}, not an {gpu}")
     benches = {name: Bench(driver, one) for name, one in SPACES.items()}
     rows: dict[str, dict[int, dict[str, Any]]] = {name: {} for name in SPACES}
     empty = _device().compile('extern "C" __global__ void empty() {}')
@@ -164,7 +165,16 @@ def _record(pool: ProcessPoolExecutor, places: list[Any]) -> dict[str, Any]:
             except CudaError as error:
                 row["problem"] = str(error)
         rows[name][index] = row
-    return {"device": driver.describe(), "empty_ns": overhead, "rows": rows}
+    return {"device": driver.describe(), "state": _state(), "empty_ns": overhead, "rows": rows}
+
+
+def _state() -> list[str]:
+    """The driver's version and the clocks in MHz, while the GPU is still warm."""
+    told = subprocess.run(
+        ["nvidia-smi", f"--query-gpu={STATE}", "--format=csv,noheader,nounits"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return [one.strip() for one in told.stdout.splitlines()[0].split(",")]
 
 
 def _save(out: Path, name: str, document: Any) -> None:
@@ -176,6 +186,7 @@ def main() -> None:
     """Records, then predicts."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("out", type=Path)
+    parser.add_argument("--gpu", choices=("H200", "H100"), default="H200")
     parser.add_argument("--most", type=int, help="only so many configurations")
     parser.add_argument("--no-gpu", action="store_true", help="compile and predict only")
     parser.add_argument("--predict", type=float, default=0.0, metavar="SECONDS")
@@ -183,16 +194,16 @@ def main() -> None:
     options = parser.parse_args()
     begin, places = time.monotonic(), _places()[: options.most]
     context = multiprocessing.get_context("spawn")
-    predicted(*next((n, c) for n, _, c in places))  # what is compiled once for a machine
+    predicted(places[0][0], places[0][2], options.gpu)  # what is compiled once for a machine
     print(f"first prediction: {time.monotonic() - begin:.1f} s", flush=True)
     pool = ProcessPoolExecutor(options.processes, mp_context=context, initializer=_nice)
     if not options.no_gpu:
-        found = _record(pool, places)
+        found = _record(pool, places, options.gpu)
         found |= {"date": str(datetime.date.today()), "nvrtc": _nvrtc(), "repeats": REPEATS}
         _save(options.out, "spaces.json", found)
         print(f"recorded: {time.monotonic() - begin:.1f} s", flush=True)
     if options.predict:
-        _predict(pool, places, begin + options.predict, options.out, begin)
+        _predict(pool, places, begin + options.predict, options)
     for process in list((pool._processes or {}).values()):
         process.kill()  # what still runs
     sys.stdout.flush()
@@ -210,11 +221,12 @@ def _nvrtc() -> str:
 
 
 def _predict(
-    pool: ProcessPoolExecutor, places: list[Any], limit: float, out: Path, begin: float
+    pool: ProcessPoolExecutor, places: list[Any], limit: float, options: argparse.Namespace
 ) -> None:
     """Rows as they come; saved every now and then."""
     rows: list[dict[str, Any]] = []
-    futures = {pool.submit(predicted, name, one): (name, index) for name, index, one in places}
+    out, gpu = options.out, options.gpu
+    futures = {pool.submit(predicted, name, one, gpu): (name, index) for name, index, one in places}
     saved = time.monotonic()
     try:
         for future in as_completed(futures, timeout=max(1.0, limit - time.monotonic())):
@@ -226,7 +238,8 @@ def _predict(
     except TimeoutError:
         pool.shutdown(wait=False, cancel_futures=True)
     _save(out, "predicted.json", rows)
-    print(f"predicted {len(rows)}: {time.monotonic() - begin:.1f} s", flush=True)
+    left = limit - time.monotonic()
+    print(f"predicted {len(rows)} of {len(places)}, {left:.1f} s left", flush=True)
 
 
 if __name__ == "__main__":
