@@ -87,7 +87,7 @@ def extrapolate(question: Question, replay: Replay, active_sms: int,
     busiest = cycles(most) + apart
     if not n:  # blocks so long that none ended
         busiest, mean = most * mean_work / rate, max(1.0, share) * mean_work / rate
-        tail = pace.tail if pace and share > IN_STEP * question.resident else 0.0
+        tail = pace.tail if pace else 0.0
         busiest, mean = busiest + tail, mean + tail
     hertz = question.clock_mhz * 1e6
     overhead = launch_overhead_ns(question.gpu, busiest / hertz * 1e9) * 1e-9 * hertz

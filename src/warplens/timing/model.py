@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -201,12 +203,12 @@ class Model:
         share = self.question.blocks / self.active_sms
         return share / most_of_an_sm(self.question, self.active_sms)
 
-    def replay(self, *, events: int = 0, limit: int = 0, only: int = -1,
+    def replay(self, *, events: int = 0, limit: int = 0, only: Sequence[int] | None = None,
                is_paced: bool = False) -> Replay:  # fmt: skip
-        """Runs the cycle loop over the sampled blocks, or `only` over one of them; `is_paced`: see
+        """Runs the cycle loop over the sampled blocks, or `only` over some of them; `is_paced`: see
         Machine."""
         trace, answer = self.sample.trace, self.answer
-        order = np.arange(len(trace.blocks), dtype=np.int64) if only < 0 else np.array([only])
+        order = np.array(range(len(trace.blocks)) if only is None else only, np.int64)
         machine = replace(self.machine, is_paced=is_paced)
         limit = limit or (1 << 60 if self.question.exact else REPLAY_LIMIT)
         spec = machine.spec()
@@ -256,7 +258,7 @@ class Model:
         few = 1 < q.blocks / self.active_sms <= _FEW * self.resident
         if few and len(replayed.whole) > 1 and not self.code["compares"].any():
             longest = int(replayed.numbers[replayed.longest.argmax()])
-            replayed = replace(replayed, alone=float(self.replay(only=longest).cycles))
+            replayed = replace(replayed, alone=float(self.replay(only=[longest]).cycles))
         return grid_of(works, replayed, self.result.spec, q.gpu.sm_count)
 
     @cached_property
@@ -265,24 +267,38 @@ class Model:
         if not self.sample.windows:
             return None
         cycles = tail = fastest = 0.0
+        share = self.question.blocks / self.active_sms
         for number, window in enumerate(self.sample.windows):
             sample = replace(
                 self.sample, trace=window.trace, sms=window.sms, stride=window.stride, windows=()
             )
             question = replace(self.question, resident=window.resident)
-            replay = Model(question, sample).result if number else self.result
+            model = Model(question, sample) if number else self
+            replay = model.result
             rate = inner_rate(replay)
             fastest = max(fastest, rate)
             each = window.work / rate
             # In the window all sub-partitions have work; in the end the busiest one's counts.
             each *= 1.0 + (window.imbalance - 1.0) * (1.0 - replay.alone)
             cycles += window.share * each
-            if window.is_last:
+            if window.is_last and share <= IN_STEP * window.resident:
+                tail = model.lost_in_the_last_wave(window.work)
+            elif window.is_last:
                 # The oldest block goes first, so the last one has all its way before it when it is
                 # alone. Blocks that leave the SM half idle as it is lose less by that.
                 lost = max(0.0, replay.alone - 1.0 / window.resident) * rate / fastest
                 tail = window.resident * each * lost
         return Pace(work=self.sample.mean_work, cycles=cycles, tail=tail)
+
+    def lost_in_the_last_wave(self, work: float) -> float:
+        """Cycles that blocks of so much work, which begin together when a wave has ended, take
+        longer than at the rate of a full SM: they are fewer. Of windows of one kind."""
+        most, resident = math.ceil(self.question.blocks / self.active_sms), self.resident
+        few = most % resident
+        if most < resident or not few or few >= len(self.sample.trace.blocks):
+            return 0.0
+        rate = inner_rate(self.replay(only=range(few)))
+        return max(0.0, few * work * (1.0 / rate - 1.0 / inner_rate(self.result)))
 
     def with_trace(self, trace: BlockTrace) -> Sample:
         """The sample with another trace in its place."""

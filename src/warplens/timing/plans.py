@@ -39,7 +39,6 @@ class Plan:
     part: float = 1.0
     first: int = 0
 
-
     def around(self, place: int, total: int) -> Plan:
         """As many blocks in the same places elsewhere in the grid."""
         rounds = -(-len(self.blocks) // self.sms)
@@ -103,6 +102,8 @@ def plan(total: int, sm_count: int, resident: int, costs: tuple[float, ...],
     picked = (2 * np.arange(parts) + 1) * waves_in_grid // (2 * parts)
     if waves > 1:
         picked = np.unique(np.append(picked, waves_in_grid - 1))
+    else:  # a part of a wave does not show how blocks run that fill an SM
+        picked = np.minimum(picked, max(0, per_sm // resident - 1))
     if waves == waves_in_grid:
         picked = np.arange(waves)
     left = mine

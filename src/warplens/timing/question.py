@@ -110,7 +110,8 @@ class Pace:
     """Of a block of the grid on average: warp instructions, and its cycles of a busy SM's time.
 
     `tail`: cycles that are lost at the end, when no blocks are left to take free places: those that
-    remain are the faster for it until so few are left that they no longer wait for each other.
+    remain are the faster for it until so few are left that they no longer wait for each other. Of
+    few waves, whose blocks are in step: what the last, partial one takes longer than its share.
     """
 
     work: float
