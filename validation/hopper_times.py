@@ -1,9 +1,10 @@
 """Predicts whole Hopper kernels (`recorder/gemm_cases.py`, `further_cases.py`, `held_cases.py`,
-`fresh_cases.py`), beside an H200.
+`fresh_cases.py`), beside an H200 or an H100.
 
-    python validation/hopper_times.py [--out FILE] [--counters] [NAME ...]
+    python validation/hopper_times.py [--gpu H100] [--out FILE] [--counters] [--part I/N] [NAME ...]
 
-NAME is a kernel's, or what a set of them begins with (`held`, `fresh`).
+NAME is a kernel's, or what a set of them begins with (`held`, `fresh`). Of a GPU without recordings
+(`data/hopper_times_*.json`, by `recorder/hopper_again.py`) predictions alone are printed.
 
 Of each kernel the duration, the active cycles and the recorded counters that do not depend on time.
 Which kernels were for tuning stands in `gemm_cases.py`; the rest is validation, those of
@@ -38,21 +39,24 @@ from hopper import arguments_of  # noqa: E402
 from warplens.errors import WarplensError  # noqa: E402
 from warplens.toolchain.nvrtc import compile_source  # noqa: E402
 
-CLOCK_MHZ = 1980.0  # that of the recording
+CLOCK_MHZ = 1980.0  # that of the recordings
 TIME, ACTIVE = "gpu__time_duration.sum", "sm__cycles_active.avg"
+H200 = ("gemm_times_sm90", "further_times_sm90", "held_times_sm90", "fresh_times_sm90")
 
 
-def recorded(name: str) -> dict[str, Any]:
-    """The rows of a recording."""
-    rows: dict[str, Any] = json.loads((HERE / "data" / f"{name}.json").read_text())["rows"]
-    return rows
+def recorded(gpu: str) -> dict[str, Any]:
+    """The rows recorded on a GPU, by kernel."""
+    names = H200 if gpu == "H200" else (f"hopper_times_{gpu.lower()}",)
+    files = [HERE / "data" / f"{name}.json" for name in names]
+    return {k: row for file in files if file.exists()
+            for k, row in json.loads(file.read_text())["rows"].items()}  # fmt: skip
 
 
-def predict(case: Case, text: str, metrics: list[str]) -> dict[str, Any]:
+def predict(case: Case, text: str, metrics: list[str], gpu: str = "H200") -> dict[str, Any]:
     """The recorded metrics of one launch, as far as they are known here, and what it cost."""
     started = time.perf_counter()
     found: dict[str, Any] = {}
-    with wl.cuda("H200", clock=CLOCK_MHZ) as gpu:
+    with wl.cuda(gpu, clock=CLOCK_MHZ) as card:
         driver = Driver()
         function = driver.function(driver.load(compile_source(text, sm=90).cubin), case.kernel)
         driver.set_dynamic_shared(function, max(case.shared, 1024))
@@ -62,7 +66,7 @@ def predict(case: Case, text: str, metrics: list[str]) -> dict[str, Any]:
         ran = time.perf_counter()
         for name in metrics:
             try:
-                found[name] = float(gpu.launches[-1].metric(name))
+                found[name] = float(card.launches[-1].metric(name))
             except (WarplensError, ValueError, TypeError) as error:
                 found[name] = f"{type(error).__name__}: {error}"[:80]
         driver.free_all()
@@ -82,8 +86,10 @@ def row(name: str, known: dict[str, Any], found: dict[str, Any], counters: bool)
     """One line: times beside each other, and counters that differ."""
     cells = [f"{name:24}", f"{part_of(name):10}"]
     for metric, unit in ((TIME, 1000.0), (ACTIVE, 1.0)):
-        a, b = float(found[metric]) / unit, float(known[metric]) / unit
-        cells.append(f"{a:10.1f} {b:10.1f} {100 * (a / b - 1):+6.1f} %")
+        cells.append(f"{float(found[metric]) / unit:10.1f}")
+        if metric in known:
+            b = float(known[metric])
+            cells.append(f"{b / unit:10.1f} {100 * (float(found[metric]) / b - 1):+6.1f} %")
     for metric, value in known.items() if counters else ():
         mine = found.get(metric)
         same = isinstance(mine, float) and isinstance(value, float) and mine == value
@@ -95,22 +101,26 @@ def row(name: str, known: dict[str, Any], found: dict[str, Any], counters: bool)
 def main() -> None:
     """Every kernel, or those named."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--gpu", default="H200", help="H200 or H100")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--counters", action="store_true", help="list counters that differ")
+    parser.add_argument("--part", default="0/1", help="every N-th kernel, from the I-th on")
     parser.add_argument("names", nargs="*")
     given = parser.parse_args()
-    rows = recorded("gemm_times_sm90") | recorded("further_times_sm90")
-    rows |= recorded("held_times_sm90") | recorded("fresh_times_sm90")
+    first, step = map(int, given.part.split("/"))
+    rows = recorded(given.gpu)
     texts = gemm_kernels.sources() | further_kernels.sources()
     texts |= held_cases.sources() | fresh_cases.sources()
     kept, errors = {}, {}
-    cases = gemm_cases.large() + further_cases.large() + held_cases.cases()
-    for case in cases + fresh_cases.cases():
+    cases = gemm_cases.large() + further_cases.large() + held_cases.cases() + fresh_cases.cases()
+    for case in cases[first::step]:
         if given.names and not {case.name, case.name.partition("_")[0]} & set(given.names):
             continue
-        known = {k: v for k, v in rows[case.name].items() if isinstance(v, float)}
-        found = kept[case.name] = predict(case, texts[case.unit], list(known))
-        errors[case.name] = found[TIME] / known[TIME] - 1
+        known = {k: v for k, v in rows.get(case.name, {}).items() if isinstance(v, float)}
+        found = predict(case, texts[case.unit], list(known) or [TIME, ACTIVE], given.gpu)
+        kept[case.name] = found
+        if known:
+            errors[case.name] = found[TIME] / known[TIME] - 1
         line = row(case.name, known, found, given.counters)
         print(line, f"({found['ran_s']:.0f} + {found['timed_s']:.0f} s)", flush=True)
         if given.out:

@@ -1,5 +1,6 @@
-"""Tensor copies of the whole chip against an H200: what SMs that share lines get from L2 once, and
-streams of boxes through DRAM by the width of their rows, loaded, stored, moved and added."""
+"""Tensor copies of the whole chip against an H200: what SMs that share lines get from L2 once, at
+the same step and some steps apart, and streams of boxes through DRAM by the width of their rows,
+loaded, stored, moved and added."""
 
 from __future__ import annotations
 
@@ -17,28 +18,28 @@ from tests.timing.replayed import recorder_script
 from warplens.timing.model import Model
 from warplens.toolchain.nvrtc import compile_source
 
-DATA = Path(__file__).parents[2] / "validation" / "data" / "copy_streams_sm90.json"
+DATA = Path(__file__).parents[2] / "validation" / "data"
 SMS, STARTED = 132, 550  # cycles before a block's first instruction, and after its last
 with (
     recorder_script("copy_streams") as STREAMS, recorder_script("cuda_driver") as CUDA,
-    recorder_script("hopper") as HOPPER,
+    recorder_script("hopper") as HOPPER, recorder_script("copy_lags") as LAGS,
 ):  # fmt: skip
-    SOURCE = STREAMS.source()
+    SOURCE, LAGGING = STREAMS.source(), LAGS.source()
 
 
 @cache
-def rows() -> list[Any]:
+def rows(name: str = "copy_streams_sm90") -> list[Any]:
     """The recording."""
-    found: list[Any] = json.loads(DATA.read_text())["rows"]
+    found: list[Any] = json.loads((DATA / f"{name}.json").read_text())["rows"]
     return found
 
 
 def model(kernel: str, plane: Any, numbers: tuple[int, ...], blocks: tuple[int, int], shared: int,
-          maps: int, size: int) -> Model:  # fmt: skip
+          maps: int, size: int, source: str = SOURCE) -> Model:  # fmt: skip
     """The model of one launch; arguments are maps, numbers, a counter of zeros and the results."""
     with wl.cuda("H200", clock=1980.0) as gpu:
         driver = CUDA.Driver()
-        function = driver.function(driver.load(compile_source(SOURCE, sm=90).cubin), kernel)
+        function = driver.function(driver.load(compile_source(source, sm=90).cubin), kernel)
         driver.set_dynamic_shared(function, shared)
         given = [HOPPER.encode(driver, plane, driver.alloc(size).value) for _ in range(maps)]
         met = driver.alloc(256)
@@ -70,6 +71,27 @@ def test_what_sms_share_l2_reads_once(case: tuple[int, int]) -> None:
     part = float(found.merged[found.touched.at[boxes]].mean())
     read = 32 * known["lts__t_sectors_op_read.sum"]
     assert part == pytest.approx(read / known["l1tex__m_xbar2l1tex_read_bytes.sum"], abs=0.15)
+
+
+# blocks that share boxes, how many boxes each is behind the one before it
+APART = [(2, 1), (2, 2), (2, 3), (2, 5), (4, 1), (16, 1), (16, 3)]
+
+
+@pytest.mark.parametrize("case", one_in(4, APART, str))
+def test_sms_behind_each_other_find_lines_on_their_way(case: tuple[int, int]) -> None:
+    """Boxes of 16 KiB, four of them on their way at a time."""
+    group, lag = case
+    known = {r[1][4]: r[3] for r in rows("copy_lags_sm90") if r[1][:4] == [128, 0, group, lag]
+             and len(r[1]) == 5}  # fmt: skip
+    plane = STREAMS._plane(0, 1, 128, 160 << 13, 128, (128, 128))
+    numbers = (128, 0, group, lag)
+
+    found = model("sharing", plane, numbers, (SMS, 1), 4 * 128 * 128, 1, 160 << 20, LAGGING)
+
+    boxes = found.touched.context["n_lines"][found.touched.access] == 128
+    part = float(found.merged[found.touched.at[boxes]].mean())
+    read = 32 * known["lts__t_sectors_op_read.sum"]
+    assert part == pytest.approx(read / known["l1tex__m_xbar2l1tex_read_bytes.sum"], abs=0.07)
 
 
 # width of a row, pitch, rows of a box; mode, how far the copy is moved

@@ -57,6 +57,7 @@ def take(
         resident=places.blocks,
         most_blocks=places.most,
         carveout_bytes=carveout_bytes(launch, occupancy),
+        shared_bytes=launch.shared_bytes,
         scheduler=options.scheduler,
         exact=options.exact,
         instructions=_all_instructions(sample, blocks),

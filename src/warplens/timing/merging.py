@@ -4,8 +4,10 @@ SMs of a GPC ask L2 through one unit, which puts requests for a line together th
 first is on its way. Blocks that follow each other in the grid run in one GPC, as many as it has
 SMs, then in the next; clusters of blocks in all GPCs in turn. Counted and timed on an H200: sectors
 that L2 reads over sectors that SMs get, by who shares the boxes of tensor copies
-(validation/data/copy_streams_sm90.json). Asynchronous copies of threads (`cp.async`) ask line by
-line and come apart: of them neighbours' alone are put together, as counted on an H200 of products.
+(validation/data/copy_streams_sm90.json). SMs some boxes behind each other find the more of them on
+their way the less each has asked for in between (copy_lags_sm90.json). Asynchronous copies of
+threads (`cp.async`) ask line by line and come apart: of them neighbours' alone are put together, as
+counted on an H200 of products.
 """
 
 from __future__ import annotations
@@ -43,12 +45,14 @@ class Placing:
 
 
 def merged(touched: Touched, copies: npt.NDArray[np.bool_], placing: Placing,
-           another: float) -> npt.NDArray[np.float32]:  # fmt: skip
+           another: float, room: int = 0) -> npt.NDArray[np.float32]:  # fmt: skip
     """Per line of an access the part of L2's work that falls to it; less than 1 only for
     instructions that copy to shared memory (`copies`).
 
     Of n blocks of a GPC that use the same sectors of the line with the same access of a warp, all
-    together take as long as 1 + (n - 1) * `another` of them.
+    together take as long as 1 + (n - 1) * `another` of them. Where others have used it with an
+    earlier one, the first, too, costs less; see `_behind`. `room`: bytes of a block's shared
+    memory, which holds all that is on its way.
     """
     part = np.ones(len(touched.lines), np.float32)
     mine = _copied(touched, copies)
@@ -60,10 +64,50 @@ def merged(touched: Touched, copies: npt.NDArray[np.bool_], placing: Placing,
     step = 16 * _turns(touched)[touched.access[mine]] + (touched.lines[touched.at[mine]] & 15)
     line, user = touched.used[mine], touched.user[mine]
     keys = (line * (int(step.max()) + 1) + step) * (int(group.max()) + 1) + group[user]
-    _, which, users = np.unique(keys, return_inverse=True, return_counts=True)
+    _, some, which, users = np.unique(
+        keys, return_index=True, return_inverse=True, return_counts=True
+    )
     n = 1.0 + (users[which] - 1.0) * _unseen(group, placing, sms)[user]
-    part[touched.at[mine]] = (1.0 + (n - 1.0) * another) / n
+    alike = (line * 16 + (step & 15)) * (int(group.max()) + 1) + group[user]
+    copied = _copied_before(touched, mine)[touched.access[mine]]
+    alone = np.where(users == 1, user[some], -1)
+    first = 1.0 - (1.0 - another) * _behind(alike[some], copied[some], alone, room)
+    part[touched.at[mine]] = (first[which] + (n - 1.0) * another) / n
     return part
+
+
+def _copied_before(touched: Touched, mine: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+    """Per access the bytes that its block has copied before, as far as its warp tells: those of
+    the warp for each warp of the block that copies."""
+    sectors = np.bitwise_count(touched.lines[touched.at[mine]] & 15).astype(np.float64)
+    of_access = 32.0 * np.bincount(touched.access[mine], sectors, len(touched.warp))
+    ordered = of_access[touched.by_warp]
+    before = np.cumsum(ordered) - ordered
+    warp = touched.warp[touched.by_warp]
+    found = np.empty(len(ordered))
+    found[touched.by_warp] = before - before[np.searchsorted(warp, warp)]
+    copying = distinct(touched.warp[of_access > 0].astype(np.int64))
+    user = touched.block[touched.by_warp][np.searchsorted(warp, copying)]
+    return found * np.bincount(user, minlength=len(touched.blocks))[touched.block]
+
+
+def _behind(alike: Ints, copied: npt.NDArray[np.float64], alone: Ints,
+            room: int) -> npt.NDArray[np.float64]:  # fmt: skip
+    """Per use the part of a line's requests that find it on its way to who used it before.
+
+    `alike` is the same for uses that can meet, `copied` what each block has copied before, `alone`
+    the block if one alone uses it then. What a block has copied in between is no longer on its way
+    if it is as much as it has room for; before, the part falls with the square (recorded: 0.52,
+    0.24, 0.10 and 0 for 1, 2, 3 and 5 of four boxes, validation/data/copy_lags_sm90.json).
+    """
+    found = np.zeros(len(alike))
+    order = np.lexsort((copied, alike))
+    before, after = order[:-1], order[1:]
+    can = alike[before] == alike[after]
+    can &= (alone[before] != alone[after]) | (alone[after] < 0)
+    apart = copied[after] - copied[before]
+    found[after] = np.where(can, np.maximum(0.0, 1.0 - apart / max(1, room)) ** 2, 0.0)
+    return found
 
 
 def merged_of_threads(touched: Touched, copies: npt.NDArray[np.bool_], near: float,

@@ -122,7 +122,8 @@ class Model:
             for opcodes in (COPIED_BY, COPIED_BY_THREADS)
         )
         near, far = float(value("l2.merged_near")), float(value("l2.merged_far"))
-        found = merged(self.touched, by_unit, placing, float(value("l2.merged_another")))
+        another, room = float(value("l2.merged_another")), self.question.shared_bytes
+        found = merged(self.touched, by_unit, placing, another, room)
         found *= merged_of_threads(self.touched, by_threads, near, far)
         return found
 

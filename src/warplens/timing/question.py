@@ -24,7 +24,7 @@ class Question:
     Attributes:
         blocks: blocks of the grid; resident: how many an SM holds at once.
         most_blocks: how many it holds if only few of their warps live; 0: no more.
-        carveout_bytes: shared memory that L1 gives away.
+        carveout_bytes: shared memory that L1 gives away; shared_bytes: what a block has of it.
         instructions: warp instructions of the whole launch (0: not known, take the sample's mean).
     """
 
@@ -35,6 +35,7 @@ class Question:
     warps_per_block: int
     resident: int
     carveout_bytes: int
+    shared_bytes: int = 0
     most_blocks: int = 0
     instructions: float = 0.0
     scheduler: str = POLICIES[0]
