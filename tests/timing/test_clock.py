@@ -11,6 +11,7 @@ import pytest
 
 import warplens as wl
 from warplens.gpus import find_gpu
+from warplens.timing.clock import l2_lead
 
 DATA = Path(__file__).parents[2] / "validation" / "data"
 RECORDED = json.loads((DATA / "droop_sm90.json").read_text())
@@ -64,6 +65,22 @@ def test_only_kernels_with_matrix_instructions_slow_down() -> None:
     assert notes["product"][0] == 1800
     assert "that matrix instructions leave" in notes["product"][1]
     assert "matrix instructions" not in notes["sum"][1]
+
+
+def test_l2_keeps_its_clock_where_products_slow_sms_down() -> None:
+    """Boxes that no SMs share, from L2: with idle and with busy tensor cores."""
+    rows = json.loads((DATA / "copy_clocks_h100.json").read_text())["rows"]
+    idle, busy = (
+        min((r[2], r[3]) for r in rows if r[1] == [128, 0, 1, 0, warps, 0]) for warps in (0, 4)
+    )
+    assert busy[0] == pytest.approx(idle[0], rel=0.01)
+
+    module = wl.Device("H100", clock="boost").compile(PRODUCT)
+    product, plain = (module[name].sass for name in ("product", "sum"))
+    assert l2_lead(find_gpu("H100"), product, 1980) == pytest.approx(idle[1] / busy[1], rel=0.02)
+    assert l2_lead(find_gpu("H100"), plain, 1980) == 1.0
+    assert l2_lead(find_gpu("H100"), product, 1500) == 1.0
+    assert l2_lead(find_gpu("T4"), product, 1590) == 1.0
 
 
 def test_a_lower_clock_stays_as_it_is_asked_for() -> None:

@@ -10,7 +10,7 @@ from warplens.execute.executable import ExecutableLaunch
 from warplens.execute.execution import Execution
 from warplens.occupancy_calculator.occupancy import occupancy_of_kernel
 from warplens.timing import sample as sampling
-from warplens.timing.clock import kept_mhz
+from warplens.timing.clock import kept_mhz, l2_lead
 from warplens.timing.launch_timing import LaunchTiming
 from warplens.timing.model import REPLAY_LIMIT
 from warplens.timing.pm_sampling import PmSampling
@@ -58,6 +58,7 @@ def take(
         most_blocks=places.most,
         carveout_bytes=carveout_bytes(launch, occupancy),
         shared_bytes=launch.shared_bytes,
+        l2_lead=l2_lead(launch.gpu, launch.sass, launch.clock_mhz),
         scheduler=options.scheduler,
         exact=options.exact,
         instructions=_all_instructions(sample, blocks),

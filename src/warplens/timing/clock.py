@@ -25,6 +25,17 @@ def kept_mhz(gpu: GpuSpec, kernel: SassKernel, asked_mhz: float) -> float:
     return min(kept, gpu.load_clock_mhz) if _calculates(kernel) else kept
 
 
+def l2_lead(gpu: GpuSpec, kernel: SassKernel, asked_mhz: float) -> float:
+    """How much more L2 does in a cycle of the SMs where matrix instructions have slowed them down.
+
+    L2 keeps its clock then on Hopper (l2.keeps_clock; measured, validation/data/
+    copy_clocks_h100.json: as many bytes in a nanosecond). That it follows a clock that was set is
+    assumed.
+    """
+    keeps = float(gpu.value("l2.keeps_clock", 0)) and _multiplies(kernel)
+    return asked_mhz / min(asked_mhz, gpu.tensor_clock_mhz) if keeps else 1.0
+
+
 def why_lowered(gpu: GpuSpec, kernel: SassKernel, clock_mhz: float) -> str:
     """What a clock is, in words for a report: empty if nothing but what was asked for."""
     if clock_mhz == gpu.tensor_clock_mhz < gpu.boost_clock_mhz and _multiplies(kernel):

@@ -151,6 +151,7 @@ class Model:
         return Machine(
             gpu=gpu,
             clock_mhz=q.clock_mhz,
+            l2_lead=q.l2_lead,
             resident=max(1, q.resident),
             warps_per_block=q.warps_per_block,
             most_blocks=min(q.most_blocks, len(self.sample.trace.blocks)),

@@ -26,6 +26,8 @@ class Question:
         most_blocks: how many it holds if only few of their warps live; 0: no more.
         carveout_bytes: shared memory that L1 gives away; shared_bytes: what a block has of it.
         instructions: warp instructions of the whole launch (0: not known, take the sample's mean).
+        l2_lead: cycles of L2 for one of the SMs, over what it is where they keep the clock asked
+            for.
     """
 
     kernel: SassKernel
@@ -36,6 +38,7 @@ class Question:
     resident: int
     carveout_bytes: int
     shared_bytes: int = 0
+    l2_lead: float = 1.0
     most_blocks: int = 0
     instructions: float = 0.0
     scheduler: str = POLICIES[0]

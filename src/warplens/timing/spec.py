@@ -30,6 +30,7 @@ class Machine:
         is_uneven: blocks differ; they are placed one by one, each in its own turn.
         fellows: blocks of a cluster.
         is_paced: the SM gets blocks no faster than the chip hands them out, from the first on.
+        l2_lead: see Question.
     """
 
     gpu: GpuSpec
@@ -50,6 +51,7 @@ class Machine:
     is_uneven: bool = False
     fellows: int = 1
     is_paced: bool = False
+    l2_lead: float = 1.0
 
     @property
     def hertz(self) -> float:
@@ -120,6 +122,7 @@ class Machine:
             "texture_miss": value("textures.miss", latency["texture"] - latency["l1_hit"]),
             "partial_known": value("fences.partial_known", 0.0),
             **{name: value(f"copies.{name}_cycles", 0.0) for name in _COPIES},
+            "copy_share": value("copies.read_share", 1.0),
             "copy_partial": value("copies.partial_share", 1.0),
             "copy_evicted": value("copies.evicted_share", 0.0),
             "copy_added": value("copies.added_share", 1.0),
@@ -155,10 +158,9 @@ class Machine:
         ratio = self.clock_mhz / float(latency["measured_clock_mhz"])
         beyond = (float(latency["dram"]) - float(latency["l2_hit"])) * ratio
         link = float(value("l2.sm_bytes_per_cycle", 64))
-        l2_rate = min(link, float(gpu.l2_read_bytes_per_cycle) / sms)
-        port_write = float(value("l2.sm_write_bytes_per_cycle"))
         # What keeps a slice busy takes as long as reading so many bytes: wide caches do more of it.
-        l2_share = sms / float(gpu.l2_read_bytes_per_cycle)
+        l2_share = sms / (float(gpu.l2_read_bytes_per_cycle) * self.l2_lead)
+        port_write = float(value("l2.sm_write_bytes_per_cycle"))
         fill = float(value("l2.fill_cost", 2.0))
         read, copy = float(value("dram.read_fraction")), float(value("dram.copy_fraction"))
         return {
@@ -179,13 +181,15 @@ class Machine:
             "l2_hit": latency["l2_hit"],
             "l2_far": latency["l2_far"],
             "far_share": int(256 * self.far_share),
-            "l2_rate": l2_rate,
+            "l2_rate": min(link, 1.0 / l2_share),
             "port_rate": link,
             "port_write_rate": port_write,
             "apart": value("l2.apart_cycles"),
             "apart_root": value("l2.apart_root", 0.0),
             "fellows_apart": value("l2.apart_root", 0.0) / _MEAN_OF_NORMAL * _largest(self.fellows),
-            "l2_request": value("l2.request_cycles"),
+            "l2_request": float(value("l2.request_cycles")) / self.l2_lead,
+            "copy_request": float(value("copies.copy_request_cycles", 0.0)) / self.l2_lead,
+            "copy_store": float(value("copies.copy_store_cycles", 0.0)) / self.l2_lead,
             "l2_fill": fill,
             "l2_stored": value("l2.store_cost", 1.0),
             "l2_back": value("l2.write_back_cost", fill - 1.0),
@@ -223,8 +227,8 @@ class Machine:
 # of bulk and tensor copies, mbarriers and other blocks' shared memory; 0 where a chip has none
 _COPIES = (
     "copy_start", "copy_line", "copy_sector", "copy_stored_line", "copy_read", "copy_told",
-    "copy_stored", "copy_request", "copy_store", "phase_arrival", "phase_wake", "phase_check",
-    "cluster_latency", "distant_latency",
+    "copy_stored", "phase_arrival", "phase_wake", "phase_check", "cluster_latency",
+    "distant_latency",
 )  # fmt: skip
 
 

@@ -108,10 +108,11 @@ SPEC = np.dtype([
     ("fellows_apart", "f8"),
     # bulk and tensor copies: from issue to the first request, a request's turn, of loads at least
     # so much a sector, from the issue until another may follow, from the last bytes to the
-    # mbarrier, to a store's group
+    # mbarrier, to a store's group; of what a load of threads costs L2
     ("copy_start", "f8"), ("copy_line", "f8"), ("copy_sector", "f8"), ("copy_stored_line", "f8"),
     ("copy_read", "f8"), ("copy_told", "f8"), ("copy_stored", "f8"), ("copy_request", "f8"),
     ("copy_store", "f8"), ("copy_partial", "f8"), ("copy_evicted", "f8"), ("copy_added", "f8"),
+    ("copy_share", "f8"),
     # of mbarriers: of an arrival, of a warp that waits, of a look beyond another access
     ("phase_arrival", "f8"), ("phase_wake", "f8"), ("phase_check", "f8"),
     ("match_turn", "f8"),  # of each further value that lanes compare
