@@ -110,3 +110,73 @@ def test_scales_to_bfloat16() -> None:
     found = (out << 16).view(np.float32)
     assert np.array_equal(found[:255].astype(np.float64), 2.0 ** (np.arange(255) - 127.0))
     assert np.isnan(found[255]) and (out >> 16 == (out & 0xFFFF)).all()
+
+
+# As NVIDIA's header has it, in whole numbers where there is no instruction (sm_90).
+TO_SCALES = """
+#include <cuda_fp8.h>
+extern "C" __global__ void singles(const float *f, unsigned char *o) {
+    int i = threadIdx.x + blockIdx.x * blockDim.x, n = gridDim.x * blockDim.x;
+    float2 two = make_float2(f[i], f[(i + 1) % n]);
+    unsigned short pair[] = {
+        __nv_cvt_float2_to_e8m0x2(two, __NV_SATFINITE, cudaRoundPosInf),
+        __nv_cvt_float2_to_e8m0x2(two, __NV_NOSAT, cudaRoundPosInf),
+        __nv_cvt_float2_to_e8m0x2(two, __NV_SATFINITE, cudaRoundZero),
+        __nv_cvt_float2_to_e8m0x2(two, __NV_NOSAT, cudaRoundZero)};
+    for (int k = 0; k < 4; k++) o[2 * n * k + 2 * i] = pair[k], o[2 * n * k + 2 * i + 1] = pair[k] >> 8;
+}
+extern "C" __global__ void halves(const unsigned short *f, unsigned char *o) {
+    int i = threadIdx.x + blockIdx.x * blockDim.x, n = gridDim.x * blockDim.x;
+    __nv_bfloat162_raw two;
+    two.x = f[i], two.y = f[(i + 1) % n];
+    unsigned short pair[] = {
+        __nv_cvt_bfloat162raw_to_e8m0x2(two, __NV_SATFINITE, cudaRoundPosInf),
+        __nv_cvt_bfloat162raw_to_e8m0x2(two, __NV_NOSAT, cudaRoundPosInf),
+        __nv_cvt_bfloat162raw_to_e8m0x2(two, __NV_SATFINITE, cudaRoundZero),
+        __nv_cvt_bfloat162raw_to_e8m0x2(two, __NV_NOSAT, cudaRoundZero)};
+    for (int k = 0; k < 4; k++) o[2 * n * k + 2 * i] = pair[k], o[2 * n * k + 2 * i + 1] = pair[k] >> 8;
+}
+"""  # noqa: E501
+
+
+def scales_of(size: Array) -> Array:
+    """By their definition, from singles without signs: both roundings with SATFINITE or not."""
+    exponent = np.frexp(size.astype(np.float64))[1] - 1
+    is_power = np.ldexp(1.0, exponent) == size
+    below = np.clip(exponent + 127, 0, 254)
+    below[size < 2.0**-126] = 0
+    above = np.clip(np.where(is_power, exponent, exponent + 1) + 127, 0, 255)
+    above[size == 0], above[np.isinf(size)], below[np.isinf(size)] = 0, 255, 255
+    found = []
+    for codes in (above, below):
+        for largest in (254, 255):
+            found.append(np.where(np.isnan(size), 255, np.minimum(codes, largest)))
+    return np.array(found, np.uint8)
+
+
+@pytest.mark.parametrize("architecture", ["100a", "103a", "110a", "120a"])
+@pytest.mark.parametrize("name", ["singles", "halves"])
+def test_to_scales(architecture: str, name: str) -> None:
+    """Powers of two and what lies beside them, of every size and sign, infinities and NaN."""
+    rng = np.random.default_rng(2)
+    powers = np.arange(256, dtype=np.uint32)[:, None] << 23
+    near = powers + np.array([0, 1, 0x8000, 0x10000, 0x400000, 0x400001, 0x410000, 0x7FFFFF])
+    bits = np.concatenate([near.reshape(-1), rng.integers(0, 1 << 31, 2048 - 64), [0] * 64])
+    bits = bits.astype(np.uint32) | rng.integers(0, 2, len(bits), np.uint32) << 31
+    if name == "halves":
+        bits &= np.uint32(0xFFFF0000)
+    given = bits.view(np.float32) if name == "singles" else (bits >> 16).astype(np.uint16)
+    kernel = Device(f"sm_{architecture[:-1]}").compile(
+        TO_SCALES, options=[f"-arch=sm_{architecture}"]
+    )[name]
+    out = np.zeros((4, len(bits), 2), np.uint8)
+
+    kernel[len(bits) // 64, 64](given, out)
+
+    wanted = scales_of(np.abs(bits.view(np.float32)))
+    assert np.array_equal(out[..., 0], wanted)
+    assert np.array_equal(out[..., 1], np.roll(wanted, -1, 1))
+    assert any(".E8." in inst.mnemonic for inst in kernel.sass.instructions)
+    theirs = np.zeros_like(out)
+    Device("sm_90").compile(TO_SCALES)[name][len(bits) // 64, 64](given, theirs)
+    assert np.array_equal(out, theirs)

@@ -365,7 +365,7 @@ def test_opcodes(capsys: pytest.CaptureFixture[str]) -> None:
     assert by_name["UMEMSETS"] | {"sm_90": "", "sm_100": "refused"} == by_name["UMEMSETS"]
     assert by_name["UTMALDG"] | {"sm_89": "", "sm_90": "yes"} == by_name["UTMALDG"]
     assert by_name["FFMA"]["sm_75"] == by_name["FFMA"]["sm_120"] == "yes"
-    assert "sparse" in by_name["QMMA"]["Refused forms"]
+    assert "first-generation" in by_name["HMMA"]["Refused forms"]
     assert all(row["Meaning"] for row in rows)
 
     fine = Ran(capsys, "list", "opcodes", "k.cu")

@@ -121,6 +121,38 @@ def f2fp_fp8_from_half(x: Lanes, m: Modifiers, a: Value, c: Value) -> Value:
     return merge_bytes(x, _encode_fp8(x, m, high), _encode_fp8(x, m, low), c)
 
 
+def _encode_scale(x: Lanes, m: Modifiers, bits: Value) -> Value:
+    """The exponent of the power of two at or above (RP) or below (RZ) an f32's size, by its bits:
+    255 for NaN, for infinity and what is above 2**127 too without SATFINITE."""
+    size = x.and_(bits, x.u32(0x7FFFFFFF))
+    code, infinity = x.lshr(size, x.u32(23)), x.u32(0x7F800000)
+    if m.has("RP"):
+        is_between = x.icmp("ne", x.and_(size, x.u32(0x7FFFFF)), x.u32(0))
+        is_above = x.pand(x.icmp("ugt", size, x.u32(0x400000)), x.icmp("ult", size, infinity))
+        code = x.select(x.pand(is_between, is_above), x.add(code, x.u32(1)), code)
+    if not m.has("SATFINITE"):
+        return code
+    is_nan = x.icmp("ugt", size, infinity)
+    return x.select(is_nan, code, x.umin(code, x.u32(254)))
+
+
+_TO_SCALE = "SATFINITE RZ RP"
+
+
+@op("F2FP", sig="r <- f f r", mods=_TO_SCALE, requires="PACK_AB_MERGE_C E8 F32", **_F2FP)
+def f2fp_scale(x: Lanes, m: Modifiers, a: Value, b: Value, c: Value) -> Value:
+    """d = (c << 16) | (a's power of two << 8) | b's power of two, as exponents."""
+    high, low = (_encode_scale(x, m, x.raw_bits(value)) for value in (a, b))
+    return merge_bytes(x, high, low, c)
+
+
+@op("F2FP", sig="r <- h r", mods=_TO_SCALE, requires="UNPACK_B_MERGE_C E8 BF16", **_F2FP)
+def f2fp_scale_from_bfloat16(x: Lanes, m: Modifiers, a: Value, c: Value) -> Value:
+    """d = (c << 16) | both bfloat16 of a as exponents of powers of two."""
+    high, low = (_encode_scale(x, m, x.shl(x.lshr(a, x.u32(n)), x.u32(16))) for n in (16, 0))
+    return merge_bytes(x, high, low, c)
+
+
 def decode_fp8(x: Lanes, kind: str, code: Value) -> Value:
     """The bits of the half that an 8-bit float, E4M3 or E5M2, stands for (exact)."""
     if kind == "E5M2":

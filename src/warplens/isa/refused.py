@@ -18,11 +18,8 @@ class Feature:
 
 _GRAPHICS = "graphics shaders"
 _PLAIN = "access the data through plain pointers"
-_MMA = "use mma.sync or nvcuda::wmma"
 
 FEATURES = (
-    Feature("sparse matrix products (mma.sp)", "multiply dense matrices",
-            ("QMMA", "OMMA"), frozenset({"SP"})),
     Feature("first-generation matrix products (mma.m8n8k4 of halves)",
             "use mma.m16n8k8 or nvcuda::wmma", ("HMMA",), frozenset({"884"})),
     Feature("TMA copies by im2col::w or gather (cp.async.bulk.tensor)", "copy tiles or by im2col",

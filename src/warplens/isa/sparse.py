@@ -1,4 +1,5 @@
-"""Sparse matrix products (mma.sp): of four numbers of A's row two are kept, of tf32 one of two.
+"""Sparse matrix products (mma.sp): of four numbers of A's row two are kept, of tf32 one of two,
+of 4 bits two of four pairs, which lie as bytes do.
 
 A's registers hold the kept ones; metadata name their places, two bits each (tf32: a nibble), in the
 words of some of a row's four lanes, which the selector names: a word's low half belongs to row g,
@@ -105,7 +106,7 @@ def _row(x: Lanes, form: _Form, a: Words, row: int) -> list[Value]:
     return found
 
 
-def _parts(x: Lanes, a: Words, b: Words, e: Value, selector: int, bits: int,
+def parts(x: Lanes, a: Words, b: Words, e: Value, selector: int, bits: int,
            ) -> list[tuple[list[Value], list[list[Value]]]]:  # fmt: skip
     """For rows g and g + 8: A's numbers, and B's of the two columns."""
     form = _form(bits, len(a))
@@ -153,7 +154,7 @@ def _dense(x: Lanes, m: Modifiers, a: Words, e: Value, selector: int,
     return rows, unclear
 
 
-def _beside(x: Lanes, b: Words) -> list[Value]:
+def beside(x: Lanes, b: Words) -> list[Value]:
     """B's words in the lanes that hold A's numbers of the same steps of k."""
     lane = x.lane_id()
     first = x.add(x.and_(lane, x.u32(28)), x.and_(x.shl(lane, x.u32(1)), x.u32(2)))
@@ -179,7 +180,7 @@ def _quick_product(x: Lanes, m: Modifiers, words: Words, sizes: tuple[int, int],
     name = ".".join(("sparse.any", str(selector), str(target.fraction_bits), *m))
     rows, unclear = _dense(x, m, a, e, selector)
     return quick_sums.product(
-        x, _layout(m)[0], rows, _beside(x, b), list(c), target,
+        x, _layout(m)[0], rows, beside(x, b), list(c), target,
         lambda: x.shared(name, anyhow, *words), unclear=unclear,
     )  # fmt: skip
 
@@ -195,7 +196,7 @@ def _float_product(x: Lanes, m: Modifiers, words: Words, sizes: tuple[int, int],
         return x.lshr(word, x.u32(down)) if down else word
 
     rows: list[tuple[list[Split], list[list[Split]]]] = []
-    for numbers, columns in _parts(x, a, b, e, selector, 32 if down else 16):
+    for numbers, columns in parts(x, a, b, e, selector, 32 if down else 16):
         rows.append((
             [split_a(x, layout, ready(n)) for n in numbers],
             [[split_b(x, layout, ready(n)) for n in column] for column in columns],
@@ -241,27 +242,29 @@ def hmma_sparse_f16(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words, e: Val
     return pack(x, d[0], d[1]), pack(x, d[2], d[3])
 
 
-_IMMA = {"mods": "S8 U8 SAT", "pipe": "tensor", "category": "misc", "marks": "none",
+_IMMA = {"mods": "S8 U8 S4 U4 SAT", "pipe": "tensor", "category": "misc", "marks": "none",
          "latency": "imma_16816"}  # fmt: skip
 
 
-def _integer(x: Lanes, kind: str, word: Value) -> Value:
-    left = x.shl(word, x.u32(24))
-    return x.ashr(left, x.u32(24)) if kind == "S8" else x.lshr(left, x.u32(24))
+def _integers(x: Lanes, kind: str, word: Value) -> list[Value]:
+    """The number in a word's lowest byte, or the two of 4 bits."""
+    bits, extend = int(kind[1:]), x.ashr if kind[0] == "S" else x.lshr
+    lefts = (x.shl(word, x.u32(32 - bits - first)) for first in range(0, 8, bits))
+    return [extend(left, x.u32(32 - bits)) for left in lefts]
 
 
 def _integer_product(x: Lanes, m: Modifiers, words: Words, sizes: tuple[int, int], selector: int,
                      ) -> Words:  # fmt: skip
     n_a, n_b = sizes
     a, b, e, c = words[:n_a], words[n_a : n_a + n_b], words[n_a + n_b], words[n_a + n_b + 1 :]
-    kinds = [name for name in m if name in ("S8", "U8")]
+    kinds = [name for name in m if name in ("S8", "U8", "S4", "U4")]
     sums = []
-    for numbers, columns in _parts(x, a, b, e, selector, 8):
-        left = [_integer(x, kinds[0], n) for n in numbers]
+    for numbers, columns in parts(x, a, b, e, selector, 8):
+        left = [n for word in numbers for n in _integers(x, kinds[0], word)]
         for column in columns:
-            total = x.u32(0)
-            for p, q in zip(left, column, strict=True):
-                total = x.add(total, x.mul(p, _integer(x, kinds[-1], q)))
+            total, right = x.u32(0), [n for w in column for n in _integers(x, kinds[-1], w)]
+            for p, q in zip(left, right, strict=True):
+                total = x.add(total, x.mul(p, q))
             sums.append(total)
     if not m.has("SAT"):
         return tuple(x.add(total, start) for total, start in zip(sums, c, strict=True))
@@ -271,10 +274,15 @@ def _integer_product(x: Lanes, m: Modifiers, words: Words, sizes: tuple[int, int
 
 
 @op("IMMA", sig="r4 <- r2 r2 r4 r i", requires="SP 16832", **_IMMA)
+@op("IMMA", sig="r4 <- r2 r2 r4 r i", requires="SP 16864 S4", **_IMMA)
+@op("IMMA", sig="r4 <- r2 r2 r4 r i", requires="SP 16864 U4", **_IMMA)
 @op("IMMA", sig="r4 <- r4 r4 r4 r i", requires="SP 16864", **_IMMA)
+@op("IMMA", sig="r4 <- r4 r4 r4 r i", requires="SP 168128", **_IMMA)
 def imma_sparse(x: Lanes, m: Modifiers, a: Words, b: Words, c: Words, e: Value, selector: int,
                 ) -> Words:  # fmt: skip
-    """D = A * B + C in 32-bit integers, A's kept bytes at the places that metadata name."""
+    """D = A * B + C in 32-bit integers, A's kept bytes, or pairs of numbers of 4 bits, at the
+    places that metadata name."""
+
     def flat(inner: Lanes, *words: Value) -> Words:
         return _integer_product(inner, m, words, (len(a), len(b)), selector)
 

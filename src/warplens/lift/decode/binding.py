@@ -304,8 +304,6 @@ def _refuse_marks(rule: str, sources: list[Operand | None]) -> None:
     if rule == "none" and any(o.negate or o.absolute or o.invert for o in marked):
         raise BindingError("sign of an operand that has none")
     last = sources[-1] if sources else None
-    if rule == "no selectors" and not (isinstance(last, UReg) and last.index == RZ):
-        raise BindingError("selectors of scales other than zero")
     if rule == "no merge" and not (isinstance(last, Reg) and last.index == RZ):
         raise BindingError("a third operand")
     if rule == "no ~ first" and marked and marked[0] is sources[0] and marked[0].invert:
