@@ -36,15 +36,16 @@ def fast(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(program.Program, "make_fast", lambda self, wait: make(self, wait=True))
 
 
-@pytest.mark.parametrize(("name", "asked"), [("gather", 1), ("scatter", 1), ("copy", 0)])
-def test_who_asks(name: str, asked: int) -> None:
+@pytest.mark.parametrize(("name", "kind"), [("gather", "load"), ("scatter", "store"), ("copy", "")])
+def test_who_asks(name: str, kind: str) -> None:
+    """For half of the lanes before the access, for the others behind it."""
     kernel = wl.Device("H200").compile(SOURCE)[name]
     calls = [
-        line
+        line.split("(")[0].split("@wl.ahead.")[1]
         for line in lift(kernel.sass, host_features(), tier=1).ir.splitlines()
         if line.startswith("call void @wl.ahead.")
     ]
-    assert len(calls) == asked
+    assert calls == ([f"{kind}.low", f"{kind}.high"] if kind else [])
 
 
 @pytest.mark.parametrize("kind", ["anywhere", "one place", "falling"])

@@ -32,7 +32,7 @@ def fills(touched: Touched, step: Ints, sms: int) -> npt.NDArray[np.uint8]:
     at, access, line = touched.at[mine], touched.access[mine], touched.used[mine]
     sectors = touched.lines[at] & 15
     count = np.bitwise_count(sectors.astype(np.uint8))
-    of_access = np.bincount(access, weights=count, minlength=len(is_write))
+    of_access: Floats = np.bincount(access, count, len(is_write)).astype(np.float64, copy=False)
     n_bytes = bytes_of(touched.context)
     if not (is_write & (n_bytes < _SECTOR_BYTES * of_access)).any():
         return found

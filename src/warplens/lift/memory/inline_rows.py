@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from warplens.lift import layout as at
 from warplens.lift import vector_ir
 from warplens.lift.engines.llvm_lanes import Value
@@ -169,7 +171,7 @@ def store_behind(w: RegionWriter, place: str, values: list[Value], behind: int) 
     caches, the ends through them, where the rows beside it complete their lines."""
     mixed, head = _in_order(w, values), (64 - behind) // 4
     ends = [0, *range(head, 128, 16), 128]
-    for first, last in zip(ends, ends[1:], strict=False):
+    for first, last in itertools.pairwise(ends):
         n = last - first
         order = ", ".join(f"i32 {i}" for i in range(first, last))
         part = w.emit(f"shufflevector {mixed}, <128 x i32> poison, <{n} x i32> <{order}>")
