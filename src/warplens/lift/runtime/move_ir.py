@@ -71,8 +71,8 @@ entry:
   br i1 %row, label %contiguous, label %scattered"""
 
 
-def _scalar_loop(load: bool, n: int) -> str:
-    """Lane by lane, for elements that have no gather."""
+def _scalar_loop(label: str, load: bool, n: int) -> str:
+    """From a label on lane by lane, for elements that have no gather."""
     # Stores go from the highest lane down: the lowest lane's value stays, as on hardware.
     pick = (
         """  %i = call i32 @llvm.cttz.i32(i32 %rem, i1 true)
@@ -91,10 +91,10 @@ def _scalar_loop(load: bool, n: int) -> str:
   %e = trunc i32 %x to i{n}
   store i{n} %e, ptr %p, align 1"""
     )
-    return f"""scattered:
+    return f"""{label}:
   br label %loop
 loop:
-  %rem = phi i32 [ %mask, %scattered ], [ %rem2, %body ]
+  %rem = phi i32 [ %mask, %{label} ], [ %rem2, %body ]
   %more = icmp ne i32 %rem, 0
   br i1 %more, label %body, label %done
 body:
@@ -120,10 +120,26 @@ def move_load(size: int) -> str:
 contiguous:
   %v = call <32 x i{n}> @llvm.masked.load.v32i{n}.p0(ptr %base, i32 1, {P} %lanes,
     <32 x i{n}> zeroinitializer)
-  %x0 = zext <32 x i{n}> %v to {V}
+  %rows = zext <32 x i{n}> %v to {V}
+  br label %merge
+scattered:
+{splat("%fv", "%first", "i64")}
+  %same = icmp eq {W64} %off, %fv
+  %sameb = bitcast {P} %same to i32
+  %sameh = and i32 %sameb, %mask
+  %is1 = icmp eq i32 %sameh, %mask
+  br i1 %is1, label %one, label %several
+one:
+  %onep = getelementptr i8, ptr %host, i64 %first
+  %onee = load i{n}, ptr %onep, align 1
+  %onew = zext i{n} %onee to i32
+{splat("%onev", "%onew")}
+  br label %merge
+merge:
+  %x0 = phi {V} [ %rows, %contiguous ], [ %onev, %one ]
 {_merge(1, ["%x0"])}
   ret void
-{_scalar_loop(True, n)}"""
+{_scalar_loop("several", True, n)}"""
     if size == 4:
         return f"""{head}
 contiguous:
@@ -242,7 +258,7 @@ contiguous:
   %e0 = trunc {V} %v to <32 x i{n}>
   call void @llvm.masked.store.v32i{n}.p0(<32 x i{n}> %e0, ptr %base, i32 1, {P} %lanes)
   ret void
-{_scalar_loop(False, n)}"""
+{_scalar_loop("scattered", False, n)}"""
     if size == 4:
         return f"""{head}
 contiguous:

@@ -73,12 +73,34 @@ def _permutes(size: int, registers: int) -> str:
     return "\n".join(lines)
 
 
+def _gathered() -> str:
+    """Lines that load words of lanes that are all inside shared memory, wherever they are."""
+    return f"""scattered:
+  %begin = icmp ult {V} %off, %limv
+  %ok3 = and {P} %in, %straight
+  %ok4 = and {P} %ok3, %begin
+  %okb4 = bitcast {P} %ok4 to i32
+  %hit4 = and i32 %okb4, %mask
+  %all4 = icmp eq i32 %hit4, %mask
+  br i1 %all4, label %gather, label %walk
+gather:
+  %lanes = bitcast i32 %mask to {P}
+  %ptrs = getelementptr i8, ptr %host, {V} %off
+  %g = call {V} @llvm.masked.gather.v32i32.v32p0(<32 x ptr> %ptrs, i32 4, {P} %lanes,
+    {V} zeroinitializer)
+{scratch("io", RESULTS)}
+  store {V} %g, ptr %io, align 64
+  br label %count"""
+
+
 def shared_window(size: int) -> str:
-    """@wl.shared.load.N: offsets within 256 bytes from lane 0's up, by permutes of that window.
+    """@wl.shared.load.N: offsets within 256 bytes from lane 0's up, by permutes of that window;
+    of words, others by a gather.
 
     A buffer of shared memory has as many bytes to spare behind its end.
     """
     name = f"wl.shared.load.{size}"
+    otherwise = "scattered" if size == 4 else "walk"
     return f"""{prologue(name)}
 {scratch("offp", ADDRESSES)}
   %off = load {V}, ptr %offp, align 64
@@ -105,13 +127,14 @@ def shared_window(size: int) -> str:
   %fph = and i32 %first, 3
   %fword = icmp eq i32 %fph, 0
   %go2 = and i1 %go1, %fword
-  br i1 %go2, label %quick, label %walk
+{SHARED_HOST}
+  br i1 %go2, label %quick, label %{otherwise}
+{_gathered() if size == 4 else ""}
 walk:
   %r = call i32 @{name}.walk(ptr %w, ptr %env, ptr %site, i32 %mask, i32 %imm, i32 %inst,
     i32 %counter)
   ret i32 %r
 quick:
-{SHARED_HOST}
   %f64 = zext i32 %first to i64
   %row = getelementptr i8, ptr %host, i64 %f64
   %idx = lshr {V} %rel, splat (i32 2)
