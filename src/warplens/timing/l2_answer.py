@@ -23,7 +23,7 @@ from warplens.timing.joins import joins
 from warplens.timing.ranges import Range
 from warplens.timing.sharing import Sharing
 from warplens.timing.state import Floats, Ints, Records
-from warplens.timing.touched import Touched, distinct
+from warplens.timing.touched import Touched, distinct, numbered
 from warplens.timing.warmth import shares
 
 _WAYS = 16
@@ -39,7 +39,8 @@ _LINES = 0.57  # L2 takes the longer for each of several lines that warps conten
 def _walk(accesses: Records, asking: Ints, lines: Ints, order: Ints, steps: Ints,
           hits: npt.NDArray[np.uint8], fetches: npt.NDArray[np.int32], users: Ints,
           tags: Ints, valid: npt.NDArray[np.uint8],
-          written: npt.NDArray[np.uint8], fetched: Ints, by: Ints) -> int:  # fmt: skip
+          written: npt.NDArray[np.uint8], fetched: Ints,
+          by: npt.NDArray[np.int32]) -> int:  # fmt: skip
     """Sends accesses through the tag store; returns the sectors brought in. `asking`: per access
     the user of fetches that it stands for, 0: none."""
     brought = clock = 0
@@ -154,7 +155,7 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     brought = _walk(
         context, asking, lines, order, steps, hits, fetches, users, tags, valid,
         np.zeros(tags.shape, np.uint8), np.zeros(tags.shape, np.int64),
-        np.zeros((*tags.shape, 2), np.int64),
+        np.zeros((*tags.shape, 2), np.int32),
     )  # fmt: skip
     _contention(touched, shares, passes)
     return L2Answer(
@@ -236,25 +237,25 @@ def _contention(touched: Touched, shares: npt.NDArray[np.float32],
     mine = (touched.context["kind"] == _ATOMIC)[touched.access]
     if not mine.any() or n_blocks < 2:
         return
-    at, line = touched.at[mine], touched.used[mine]
+    at, line, access = touched.at[mine], touched.used[mine], touched.access[mine]
     pairs = distinct(line * n_blocks + touched.user[mine])
     part = np.bincount(pairs // n_blocks, minlength=touched.n_lines)[line] / n_blocks
     shares[at] = np.where(part * n_blocks > 1, part, 0.0)
-    warps, made = np.unique(touched.warp[touched.context["kind"] == _ATOMIC], return_counts=True)
-    passes[at, 0] = np.sqrt(made[np.searchsorted(warps, touched.warp[touched.access[mine]])])
+    is_atomic = touched.context["kind"] == _ATOMIC
+    place = np.zeros(len(is_atomic), np.int64)
+    place[is_atomic] = numbered(touched.warp[is_atomic])[1]
+    passes[at, 0] = np.sqrt(np.bincount(place[is_atomic])[place[access]])
     passes[at, 1] = np.maximum(1.0, len(distinct(line)) / passes[at, 0] ** 2) ** _LINES
-    passes[at, 2] = _walked(touched, mine, line)
+    passes[at, 2] = _walked(touched, access, place[access], line)
 
 
-def _walked(touched: Touched, mine: npt.NDArray[np.bool_], line: Ints) -> Floats:
+def _walked(touched: Touched, access: Ints, warp: Ints, line: Ints) -> Floats:
     """Per line of an atomic access the root of the lines that its warp's atomics walk through, one
-    at a time; 1 if they use several at a time."""
-    warp = touched.warp[touched.access[mine]]
-    alone = (touched.context["n_lines"] == 1)[touched.access[mine]]
-    several = np.unique(warp[~alone])
+    at a time; 1 if they use several at a time. `warp`: numbered without gaps."""
     n_lines = int(touched.n_lines)
-    pairs = distinct(warp.astype(np.int64) * n_lines + line)
-    warps, walked = np.unique(pairs // n_lines, return_counts=True)
-    found = np.sqrt(walked[np.searchsorted(warps, warp)].astype(np.float64))
-    found[np.isin(warp, several)] = 1.0
+    walked = np.bincount(distinct(warp * n_lines + line) // n_lines)
+    found = np.sqrt(walked[warp].astype(np.float64))
+    uses_several = np.zeros(len(walked), np.bool_)
+    uses_several[warp[(touched.context["n_lines"] != 1)[access]]] = True
+    found[uses_several[warp]] = 1.0
     return found

@@ -21,6 +21,7 @@ _OF_ROWS = 0.7
 # kind that a warp makes one right after the other.
 _JOINED_BYTES, _JOINED_ACCESSES = 128 << 10, 4
 _BITS = np.array([bin(mask).count("1") for mask in range(16)])
+_BY_64 = np.array([(mask & 3 != 0) * 3 | (mask & 12 != 0) * 12 for mask in range(16)])
 
 
 def lots(touched: Touched) -> Floats:
@@ -66,11 +67,10 @@ def pieces(touched: Touched) -> npt.NDArray[np.float32]:
             continue
         at, access = touched.at[mine], touched.access[mine]
         line, sectors = touched.used[mine], touched.lines[at] & 15
-        if kind == _READ:  # by 64 bytes
-            sectors = (sectors & 3 != 0) * 3 | (sectors & 12 != 0) * 12
-        else:
-            sectors = _joined(line, sectors, touched.n_lines)[line]
-        each = 32.0 * float(_BITS[sectors].sum()) / len(begins)  # of a block
+        wide = kind == _READ
+        sectors = _BY_64[sectors] if wide else _joined(line, sectors, touched.n_lines)
+        moved = int(np.bincount(sectors, minlength=len(_BITS)) @ _BITS)
+        each = 32.0 * moved / len(begins)  # of a block
         near = np.cumsum(begins) * len(begins) + beside // max(1, int(_JOINED_BYTES / each))
         both = near[touched.block] * (int(turn.max()) + 1) + turn
         names, group = numbered(both)
@@ -113,9 +113,16 @@ def _turns(touched: Touched, kinds: Ints) -> Ints:
     return found
 
 
-def _joined(group: Ints, sectors: Ints, groups: int) -> Ints:
-    """All sectors of each group."""
-    found = np.zeros(groups, np.int64)
-    for bit in (1, 2, 4, 8):
-        found[group[sectors & bit != 0]] |= bit
+def _joined(line: Ints, sectors: Ints, n_lines: int) -> Ints:
+    """Per element all sectors that any element names of its line."""
+    found = np.empty(len(line), np.int64)
+    _join(line, sectors, np.zeros(n_lines, np.int64), found)
     return found
+
+
+@native
+def _join(line: Ints, sectors: Ints, of_line: Ints, found: Ints) -> None:
+    for i in range(line.size):
+        of_line[line[i]] |= sectors[i]
+    for i in range(line.size):
+        found[i] = of_line[line[i]]
