@@ -22,8 +22,8 @@ _PLAIN = "access the data through plain pointers"
 FEATURES = (
     Feature("first-generation matrix products (mma.m8n8k4 of halves)",
             "use mma.m16n8k8 or nvcuda::wmma", ("HMMA",), frozenset({"884"})),
-    Feature("TMA copies by im2col::w or gather (cp.async.bulk.tensor)", "copy tiles or by im2col",
-            ("UTMA",), frozenset({"IM2COL_W", "GATHER4", "SCATTER4"})),
+    Feature("TMA copies by im2col::w (cp.async.bulk.tensor)", "copy tiles or by im2col",
+            ("UTMA",), frozenset({"W", "W128"})),
     Feature("texture footprints and levels of detail asked for", _PLAIN, ("TMML", "UTEX")),
     Feature("formatted surface accesses and surface atomics with results", _PLAIN,
             ("SULD", "SUST", "SUATOM", "SURED", "SUQUERY"), frozenset({"P"})),

@@ -15,14 +15,15 @@ _TMA: dict[str, Any] = {
 }  # fmt: skip
 
 
-@op("UTMALDG", role="tensor_load", mods=f"{_RANKS} MULTICAST IM2COL 2CTA", **_TMA)
+@op("UTMALDG", role="tensor_load", mods=f"{_RANKS} MULTICAST IM2COL 2CTA GATHER4", **_TMA)
 def utmaldg() -> None:
-    """Copy a box of a tensor to shared memory of the cluster, reporting its bytes, at once."""
+    """Copy a box or four rows of a tensor to shared memory of the cluster, reporting its bytes, at
+    once."""
 
 
-@op("UTMASTG", role="tensor_store", mods=f"{_RANKS} IM2COL", **_TMA)
+@op("UTMASTG", role="tensor_store", mods=f"{_RANKS} IM2COL SCATTER4", **_TMA)
 def utmastg() -> None:
-    """Copy a box from shared memory to a tensor, at once."""
+    """Copy a box, or four rows, from shared memory to a tensor, at once."""
 
 
 @op("UTMAREDG", role="tensor_reduce", **_TMA,
@@ -31,7 +32,7 @@ def utmaredg() -> None:
     """Combine a box from shared memory with a tensor, element by element, at once."""
 
 
-@op("UTMAPF", role="nop", mods=f"{_RANKS} L2 IM2COL", **_TMA)
+@op("UTMAPF", role="nop", mods=f"{_RANKS} L2 IM2COL GATHER4", **_TMA)
 def utmapf() -> None:
     """Prefetch a box to the L2 cache."""
 

@@ -156,6 +156,7 @@ FIRST_SYSTEM_CALL = 0x10000
 MAP_MAGIC = 0x50614D54
 MAP_MARK, MAP_RANK, MAP_TYPE, MAP_ELEMENT, MAP_PITCH, MAP_SWIZZLE, MAP_FILL, MAP_MODE = range(8)
 MAP_TILE, MAP_IM2COL = 0, 1  # modes; im2col has channels, pixels and corners in place of a box
+MAP_FOUR_ROWS = 2  # a copy's mode, by a map of tiles: each row of four has a coordinate
 MAP_ADDRESS, MAP_STRIDES = 8, 10  # u64; 4 x u64, bytes along dimensions 1 to 4
 MAP_SIZES, MAP_BOX, MAP_STEPS = 18, 23, 28  # 5 x u32 each, innermost first; 4 steps, dimensions 1-4
 MAP_BYTES = 128

@@ -243,7 +243,8 @@ def _tensor_reads(inst: Instruction) -> list[int]:
     places = [o.uniform for o in inst.operands if isinstance(o, Mem)]
     if not rank or len(places) != 2 or None in places:
         raise BindingError(f"operands of {inst.mnemonic}")
-    reads = _keys(places[0], rank + (2 if inst.opcode == "UTMALDG" else 1)) + _keys(places[1], 2)
+    given = 5 if {"GATHER4", "SCATTER4"} & set(inst.modifiers) else rank
+    reads = _keys(places[0], given + (2 if inst.opcode == "UTMALDG" else 1)) + _keys(places[1], 2)
     return reads + [k for o in inst.operands if isinstance(o, UReg) for k in _keys(o, 1)]
 
 

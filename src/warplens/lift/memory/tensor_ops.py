@@ -15,6 +15,7 @@ from warplens.lift.runtime.access_ir import ADDRESSES, VALUES
 from warplens.sass.model import Mem, UReg
 
 _MOST_BLOCKS = 16  # of a cluster
+_FOUR_ROWS = 5  # coordinates: a column and four rows
 
 
 def _rank(item: Bound) -> int:
@@ -34,6 +35,12 @@ def _word(w: RegionWriter, index: int) -> Value:
     return w.operands.bits_word(UReg(index), 0, False)
 
 
+def _mode(item: Bound) -> int:
+    if {"GATHER4", "SCATTER4"} & set(item.inst.modifiers):
+        return at.MAP_FOUR_ROWS
+    return at.MAP_IM2COL if "IM2COL" in item.inst.modifiers else at.MAP_TILE
+
+
 def _copy(w: RegionWriter, action: str, item: Bound, coordinates: int, shared: Value,
           lanes: str) -> None:  # fmt: skip
     """One copy of a box by the first of `lanes`."""
@@ -41,9 +48,9 @@ def _copy(w: RegionWriter, action: str, item: Bound, coordinates: int, shared: V
     put_scratch(w, ADDRESSES, _word(w, tensor_map))
     put_scratch(w, ADDRESSES + 1, _word(w, tensor_map + 1))
     put_scratch(w, VALUES, shared)
-    for i in range(rank):
+    mode = _mode(item)
+    for i in range(_FOUR_ROWS if mode == at.MAP_FOUR_ROWS else rank):
         put_scratch(w, tensor_ir.COORDINATES + i, _word(w, coordinates + i))
-    mode = at.MAP_IM2COL if "IM2COL" in item.inst.modifiers else at.MAP_TILE
     if mode == at.MAP_IM2COL:
         # offsets of loads stand below the mask of a multicast
         given = [o for o in item.inst.operands if isinstance(o, UReg)]

@@ -10,6 +10,9 @@ whatever the map says (recorded on an H200, validation/recorder/interleaved.py).
 By im2col the rows are the channels of pixels: the pixels of a bounding box in turn, from the
 coordinates on, each moved by the copy's offsets.
 
+Four rows of a tensor of two dimensions (gather4, scatter4) are as a tile of that many rows whose
+places in the second dimension are given one by one; the map's box has one row.
+
 Scratch slots of the first lane: 0, 1 the tensor map's address, 2 the shared address, 3 the offsets
 of im2col, 6 to 10 the coordinates; slot 11 gives the box's bytes back.
 """
@@ -106,7 +109,7 @@ def _read_map(t: Text, rank: int, mode: int) -> None:
     t.do(f"br i1 {t(f'icmp eq i64 {host}, 0')}, label %bad, label %have_map")
     t.label("have_map")
     t.do(f"%raw = inttoptr i64 {host} to ptr")
-    if mode == at.MAP_TILE:
+    if mode != at.MAP_IM2COL:
         read = t("call i1 @wl.tensor.unpack(ptr %raw, ptr %map)")
         t.do(f"br i1 {read}, label %is_map, label %no_map")
     else:
@@ -116,7 +119,10 @@ def _read_map(t: Text, rank: int, mode: int) -> None:
     is_marked = t(f"icmp eq i32 {_map_word(t, at.MAP_MARK)}, {at.MAP_MAGIC}")
     has_rank = t(f"icmp eq i32 {_map_word(t, at.MAP_RANK)}, {rank}")
     straight = t(f"icmp eq i64 {t('and i64 %mapa, 63')}, 0")
-    has_mode = t(f"icmp eq i32 {_map_word(t, at.MAP_MODE)}, {mode}")
+    of_map = at.MAP_IM2COL if mode == at.MAP_IM2COL else at.MAP_TILE
+    has_mode = t(f"icmp eq i32 {_map_word(t, at.MAP_MODE)}, {of_map}")
+    if mode == at.MAP_FOUR_ROWS:
+        has_mode = t(f"and i1 {has_mode}, {t(f'icmp eq i32 {_map_word(t, at.MAP_BOX + 1)}, 1')}")
     good = t(f"and i1 {t(f'and i1 {is_marked}, {has_rank}')}, {t(f'and i1 {straight}, {has_mode}')}")
     t.do(f"br i1 {good}, label %good_map, label %no_map")
     t.label("good_map")
@@ -145,6 +151,8 @@ def _places(t: Text, rank: int, kind: int, clusters: bool, mode: int,
         rows = t(f"mul i32 {rows}, {count}")
     if mode == at.MAP_IM2COL:
         rows = _map_word(t, at.MAP_BOX + 1)
+    elif mode == at.MAP_FOUR_ROWS:
+        rows = "4"
     pitch = _wide(t, _map_word(t, at.MAP_PITCH))
     pitch = t(f"select i1 {t(f'icmp eq i64 {pitch}, 0')}, i64 {row_bytes}, i64 {pitch}")
     pitch = row_bytes if sliced else pitch
@@ -215,6 +223,16 @@ def _row(t: Text, d: dict[str, str], rank: int, sliced: bool) -> tuple[str, str]
         inside = t(f"and i1 {inside}, {t(f'icmp ult i64 {place}, {size}')}")
         offset = t(f"add i64 {offset}, {t(f'mul i64 {place}, {stride}')}")
     return offset, inside
+
+
+def _one_of_four(t: Text, d: dict[str, str]) -> tuple[str, str]:
+    """The same where each row has a coordinate of its own."""
+    word = _lane_word(t, COORDINATES + 1)
+    for i in range(1, 4):
+        is_it = t(f"icmp eq i64 %row, {i}")
+        word = t(f"select i1 {is_it}, i32 {_lane_word(t, COORDINATES + 1 + i)}, i32 {word}")
+    place = _wide(t, word, True)
+    return t(f"mul i64 {place}, {d['stride1']}"), t(f"icmp ult i64 {place}, {d['size1']}")
 
 
 _OFFSET_BITS = {3: 16, 4: 8, 5: 5}  # of im2col, by rank
@@ -344,7 +362,7 @@ def _tell_run(t: Text, d: dict[str, str], offset: str, inside: str) -> None:
 
 
 def _name(action: str, rank: int, mode: int, sliced: bool) -> str:
-    more = (".im2col" if mode == at.MAP_IM2COL else "") + (".slices" if sliced else "")
+    more = {at.MAP_IM2COL: ".im2col", at.MAP_FOUR_ROWS: ".four"}.get(mode, "") + (".slices" if sliced else "")
     return f"wl.tensor.{action.lower()}.{rank}{more}"
 
 
@@ -385,7 +403,7 @@ def _tensor_copy(action: str, rank: int, clusters: bool, mode: int, observe: boo
     kind = kind if action in ("load", "store") else at.ACCESS_ATOMIC
     t = Text()
     loops = _Loops(t)
-    if mode == at.MAP_TILE:
+    if mode != at.MAP_IM2COL:
         loops.storage.append(f"  %map = alloca [{at.MAP_BYTES} x i8], align 16")
     _read_map(t, rank, mode)
     if sliced and action != "load":
@@ -395,7 +413,10 @@ def _tensor_copy(action: str, rank: int, clusters: bool, mode: int, observe: boo
     d = _places(t, rank, kind, clusters, mode, sliced)
     pixels = _Pixels(t, loops, rank, sliced) if mode == at.MAP_IM2COL else None
     loops.begin("row", d["rows"])
-    offset, inside = pixels.row(d) if pixels else _row(t, d, rank, sliced)
+    if mode == at.MAP_FOUR_ROWS:
+        offset, inside = _one_of_four(t, d)
+    else:
+        offset, inside = pixels.row(d) if pixels else _row(t, d, rank, sliced)
     if observe:
         _tell_run(t, d, offset, inside)
     loops.begin("byte", d["row_bytes"], 16)
