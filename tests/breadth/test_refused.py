@@ -15,7 +15,7 @@ from warplens.errors import Unsupported
 SOURCE = Path(__file__).parent / "refused.cu"
 # kernel, architectures, what the message calls it, what it advises, the SASS
 CASES = [
-    ("bulk_fill", "100a", "bulk fills of shared memory", "fill with a loop", "UMEMSETS"),
+    ("copy_by_width", "100a", "TMA copies by im2col::w", "copy tiles", "UTMALDG.4D.W"),
 ]
 
 

@@ -362,7 +362,8 @@ def test_opcodes(capsys: pytest.CaptureFixture[str]) -> None:
     """list opcodes says per architecture what is executed, and of a source what is not."""
     rows = json.loads(Ran(capsys, "list", "opcodes", "--json").out)
     by_name = {row["Opcode"]: row for row in rows}
-    assert by_name["UMEMSETS"] | {"sm_90": "", "sm_100": "refused"} == by_name["UMEMSETS"]
+    assert by_name["UMEMSETS"] | {"sm_90": "", "sm_100": "yes"} == by_name["UMEMSETS"]
+    assert by_name["LDGMC"] | {"sm_89": "", "sm_90": "refused"} == by_name["LDGMC"]
     assert by_name["UTMALDG"] | {"sm_89": "", "sm_90": "yes"} == by_name["UTMALDG"]
     assert by_name["FFMA"]["sm_75"] == by_name["FFMA"]["sm_120"] == "yes"
     assert "first-generation" in by_name["HMMA"]["Refused forms"]

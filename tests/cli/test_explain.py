@@ -63,7 +63,7 @@ def test_check(capsys: pytest.CaptureFixture[str]) -> None:
 def test_opcode(capsys: pytest.CaptureFixture[str]) -> None:
     """An opcode's page says what it computes, or that and why it is refused."""
     assert "d = a + b." in explained(capsys, "fadd")[1]
-    assert "Not supported: bulk fills of shared memory" in explained(capsys, "UMEMSETS")[1]
+    assert "Not supported: multimem accesses" in explained(capsys, "LDGMC")[1]
     assert "Not supported" not in explained(capsys, "FADD.FTZ")[1]
     assert "Not supported with `.NONSENSE`" in explained(capsys, "FADD.NONSENSE")[1]
     assert "Not supported in this form: first-gen" in explained(capsys, "HMMA.884.F32")[1]

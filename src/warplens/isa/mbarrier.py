@@ -59,6 +59,12 @@ def ublkred() -> None:
     """Bulk reduction in global memory or shared memory of the cluster, at once."""
 
 
+@op("UMEMSETS", role="bulk_fill", requires="64", sig="<-", pipe="uniform", latency="shared_load",
+    category="memory")  # fmt: skip
+def umemsets() -> None:
+    """Zeros in a stretch of the block's shared memory (st.bulk)."""
+
+
 @op("UBLKPF", role="nop", mods="L2", sig="<-", pipe="uniform", latency="global_load",
     category="memory")  # fmt: skip
 def ublkpf() -> None:

@@ -28,7 +28,6 @@ FEATURES = (
     Feature("formatted surface accesses and surface atomics with results", _PLAIN,
             ("SULD", "SUST", "SUATOM", "SURED", "SUQUERY"), frozenset({"P"})),
     Feature("surface atomics with results", _PLAIN, ("SUATOM", "SUQUERY")),
-    Feature("bulk fills of shared memory (st.bulk)", "fill with a loop", ("UMEMSETS",)),
     Feature("multimem accesses (several GPUs at once)", "access one GPU's memory",
             ("LDGMC", "UREDGR", "USTGR")),
     Feature("carry-less multiplication (clmad)", "multiply with shifts and XOR", ("CLMAD",)),

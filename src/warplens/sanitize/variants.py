@@ -20,7 +20,7 @@ from warplens.sass.model import SassKernel
 
 UNOPTIMISED, DEBUG = "--ptxas-options=-O0", "--device-debug"
 _SHARED = frozenset({"LD", "ST", "ATOM", "LDS", "STS", "ATOMS", "REDS", "LDGSTS", "SYNCS", "UBLKCP",
-                     "UTMALDG", "LDSM", "STSM"})  # fmt: skip
+                     "UTMALDG", "LDSM", "STSM", "UMEMSETS"})  # fmt: skip
 _VARIABLES = (".nv.global", ".nv.constant3")
 # What the two passes must be told of: what orders warps, and what orders lanes.
 _CLUSTER_SYNCS = frozenset({"cluster_arrive", "cluster_wait"})

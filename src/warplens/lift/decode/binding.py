@@ -199,7 +199,7 @@ def _role_effects(inst: Instruction, op: Op) -> tuple[list[int], list[int]]:
         return (places, keys) if role == "wide_load" else (places + keys, [])
     elif role in ("mbarrier_arrive", "mbarrier_count", "mbarrier_check"):
         writes += _keys(operands.pop(0), 2)
-    elif role in ("bulk_copy", "bulk_reduce"):
+    elif role in ("bulk_copy", "bulk_reduce", "bulk_fill"):
         named = [o.uniform if isinstance(o, Mem) else o for o in operands]
         return [k for o in named for k in _keys(o, 2)], []
     elif role in ("tensor_load", "tensor_store", "tensor_reduce"):

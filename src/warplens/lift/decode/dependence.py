@@ -39,7 +39,8 @@ _DECIDES = frozenset({
 # asynchronous copies, mbarriers, products of warpgroups: followed only where memory holds what the
 # launch finds, since maps of tensors may lie there
 _COPIES = frozenset({
-    "tensor_load", "tensor_store", "tensor_reduce", "bulk_copy", "bulk_reduce", "copy_commit",
+    "tensor_load", "tensor_store", "tensor_reduce", "bulk_copy", "bulk_reduce", "bulk_fill",
+    "copy_commit",
     "mbarrier_init", "mbarrier_arrive", "mbarrier_count", "mbarrier_copied", "warpgroup_wait",
     "copy_wait", "cluster_arrive", "cluster_wait", "set_registers",
 })  # fmt: skip

@@ -16,7 +16,7 @@ from warplens.lift.decode.binding import Bound
 
 _WORK = frozenset({
     "store", "reduction", "bar", "call", "ret", "brx", "brxu", "trap", "copy_async", "bulk_copy",
-    "bulk_reduce",
+    "bulk_reduce", "bulk_fill",
     "reduce_async", "store_async", "store_matrix", "mbarrier_init", "mbarrier_arrive",
     "mbarrier_count", "mbarrier_copied", "cluster_arrive", "cluster_wait", "lepc", "b2r",
 })  # fmt: skip

@@ -1,4 +1,5 @@
-"""Code for bulk copies and reductions (UBLKCP, UBLKRED): done at once, by the lowest lane."""
+"""Code for bulk copies, reductions and fills (UBLKCP, UBLKRED, UMEMSETS): done at once, by the
+lowest lane."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from warplens.lift.runtime import cluster_ir
 from warplens.lift.runtime.access_ir import ADDRESSES, VALUES, scratch
 from warplens.lift.runtime.combine_ir import combine, vector_of
 from warplens.lift.vector_ir import V
-from warplens.sass.model import Mem, UReg
+from warplens.sass.model import RZ, Mem, UReg
 
 _FORMS = {("S", "G"): "load", ("G", "S"): "store", ("S", "S"): "shared"}
 _MOST_BLOCKS = 16  # of a cluster
@@ -285,3 +286,86 @@ def _show(w: RegionWriter, form: str, low: Value, high: Value, size: Value, lane
     address = w.emit(f"or i64 {wide[0]}, {w.emit(f'shl i64 {wide[1]}, 32')}")
     more = f"i32 {at.SPACE_RUN}", f"i32 {kind}", f"i32 {words[2]}", f"i64 {address}", "ptr null"
     w.call_observer(at.ENV_OBSERVE_ACCESS, str(w.index), lanes, *more)
+
+
+# Each eight bytes are asked about, as a store of the lane; where one is refused nothing is filled.
+_ASKED = f"""  %cfp = getelementptr i64, ptr %env, i64 {at.ENV_CHECK}
+  %cfa = load i64, ptr %cfp, align 8
+  %cf = inttoptr i64 %cfa to ptr
+  %one = shl i32 1, %lane
+  br label %asking
+asking:
+  %i = phi i64 [ 0, %go ], [ %i2, %good ]
+  %more = icmp ult i64 %i, %sz
+  br i1 %more, label %ask, label %may
+ask:
+  %place = add i64 %near, %i
+  %place32 = trunc i64 %place to i32
+  store i32 %place32, ptr %shp, align 4
+  %lanes = call i32 %cf(ptr %env, ptr %w, ptr %site, i32 %inst, i32 %one, i32 {at.SPACE_SHARED},
+    i32 {at.ACCESS_WRITE}, i32 8, i32 0)
+  %refused = icmp eq i32 %lanes, 0
+  br i1 %refused, label %nothing, label %good
+good:
+  %i2 = add i64 %i, 8
+  br label %asking
+may:"""
+
+
+def bulk_fill(asks: bool) -> tuple[str, str]:
+    """Name and text of @wl.bulk.fill: zeros in the block's own shared memory.
+
+    The first lane's words in scratch: the offset and how many times eight bytes (slots 0 and 1).
+    """
+    name = "wl.bulk.fill" + (".asked" if asks else "")
+    return name, f"""define internal i32 @{name}(ptr %w, ptr %env, ptr %site, i32 %mask, i32 %imm,
+    i32 %inst, i32 %counter) noinline {{
+entry:
+  %any = icmp ne i32 %mask, 0
+  br i1 %any, label %go, label %nothing
+nothing:
+  ret i32 0
+go:
+  %lane = call i32 @llvm.cttz.i32(i32 %mask, i1 true)
+{scratch("shp", ADDRESSES)}
+  %sh32 = load i32, ptr %shp, align 4
+{scratch("szp", ADDRESSES + 1)}
+  %sz32 = load i32, ptr %szp, align 4
+  %near = zext i32 %sh32 to i64
+  %units = zext i32 %sz32 to i64
+  %sz = shl i64 %units, 3
+{_ASKED if asks else ""}
+  %low3 = and i64 %near, 7
+  %skew = icmp ne i64 %low3, 0
+  br i1 %skew, label %misaligned, label %aligned
+misaligned:
+  %fault1 = call i32 @wl.fault(ptr %env, i64 {at.FAULT_MISALIGNED_SHARED}, i32 %inst, i32 %lane,
+    i64 %near, i64 8)
+  ret i32 1
+aligned:
+{_shared_end("near", False)}
+  call void @llvm.memset.p0.i64(ptr align 8 %near.p, i8 0, i64 %sz, i1 false)
+  ret i32 0
+}}"""
+
+
+@role("bulk_fill")
+def bulk_fill_(w: RegionWriter, item: Bound) -> None:
+    """UMEMSETS.64 URZ, [shared], size: zeros, so many times eight bytes."""
+    places = [o for o in item.inst.operands if isinstance(o, Mem)]
+    words = [o for o in item.inst.operands if isinstance(o, UReg)]
+    if len(places) != 1 or len(words) != 2 or places[0].base is not None or places[0].offset:
+        raise BindingError(f"operands of {item.inst.mnemonic}")
+    if words[0].index != RZ or places[0].uniform is None:
+        raise BindingError(f"{item.inst.opcode} with a value other than zero")
+    mask = w.lanes_mask()
+    lowest = w.emit(f"and i32 {mask}, {w.emit(f'sub i32 0, {mask}')}")
+    near = own_shared(w, w.operands.bits_word(places[0].uniform, 0, False))
+    put_scratch(w, ADDRESSES, near)
+    put_scratch(w, ADDRESSES + 1, w.operands.bits_word(words[1], 0, False))
+    for slot in (VALUES, VALUES + 1):
+        put_scratch(w, slot, w.x.u32(0))
+    name, text = bulk_fill(w.watch.checks)
+    use_runtime(w, (name, text))
+    site, slot = new_site(w, "shared", 8, "store")
+    call_helper(w, name, site, lowest, 0, slot)
