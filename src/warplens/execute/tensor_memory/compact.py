@@ -14,7 +14,7 @@ from warplens.compiled import carray, native
 from warplens.execute.native import peek32, poke32
 from warplens.execute.tensor_memory.cells import cell
 from warplens.execute.tensor_memory.decode import take
-from warplens.execute.tensor_memory.matrices import piece
+from warplens.execute.tensor_memory.matrices import along_row, piece, row_place, swizzled
 from warplens.execute.tensor_memory.numbers import (
     E2M1,
     E3M2,
@@ -92,10 +92,14 @@ def take_shared(slots: Any, shared: int, descriptor: int, kind: int, is_mixed: i
     block's shared memory."""
     limit, each = slots[at.ENV_SHARED_LIMIT], spacing(kind, is_mixed)
     groups = (count + each - 1) // each if along else count
-    steps = depth if along else depth // each
+    steps, apart = depth if along else depth // each, along_row(descriptor)
     for group in range(groups):
+        row = row_place(descriptor, group)
         for step in range(steps):
-            place = piece(descriptor, group, step, along)
+            if along:
+                place = piece(descriptor, group, step, 1)
+            else:
+                place = swizzled(descriptor, row + step * apart)
             if place + 16 > limit:
                 return place
             n, k = (group * each, step) if along else (group, step * each)
@@ -136,10 +140,10 @@ def has_special(slots: Any, columns: int, depth: int) -> int:
     """Whether B holds infinities or NaN."""
     panels = (columns + WIDTH - 1) // WIDTH
     exponents = carray(exponents_at(slots, 1), (_COLUMNS * at.TM_DEPTH,), np.int16)
-    for n in range(panels * WIDTH * depth):
-        if exponents[n] > 3000:
-            return 1
-    return 0
+    most = exponents[0]
+    for n in range(panels * WIDTH * depth):  # to the end: the loop becomes one of vectors
+        most = max(most, exponents[n])
+    return int(most > 3000)
 
 
 @native

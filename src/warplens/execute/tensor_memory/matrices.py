@@ -47,21 +47,39 @@ def swizzled(descriptor: int, address: int) -> int:
 
 
 @native
+def row_width(layout: int) -> int:
+    """Bytes of a row in shared memory."""
+    return 16 if layout == _NONE else 128 if layout == _OF_32 else 256 >> layout // 2
+
+
+@native
+def row_place(descriptor: int, outer: int) -> int:
+    """Where a row or column begins that lies along k, before the swizzle."""
+    start, stride = field(descriptor, 0), field(descriptor, 32)
+    return start + (outer >> 3) * stride + (outer & 7) * row_width(layout_of(descriptor))
+
+
+@native
+def along_row(descriptor: int) -> int:
+    """How far apart 16 bytes of such a row are, before the swizzle."""
+    return field(descriptor, 16) if layout_of(descriptor) == _NONE else 16
+
+
+@native
 def piece(descriptor: int, outer: int, inner: int, is_along: int) -> int:
     """The place of 16 bytes.
 
     Along k: `outer` is the row or column, `inner` counts 16 bytes of k. Along rows or columns:
     `outer` counts 16 bytes of them, `inner` is k.
     """
+    if not is_along:
+        place = row_place(descriptor, outer)
+        return swizzled(descriptor, place + inner * along_row(descriptor))
     layout = layout_of(descriptor)
     start, leading, stride = field(descriptor, 0), field(descriptor, 16), field(descriptor, 32)
-    width = 16 if layout == _NONE else 128 if layout == _OF_32 else 256 >> layout // 2
-    if not is_along:
-        place = start + (outer >> 3) * stride + (outer & 7) * width
-        return swizzled(descriptor, place + inner * (leading if layout == _NONE else 16))
     if layout == _NONE:
         place = start + outer * stride + (inner & 7) * 16 + (inner >> 3) * leading
         return swizzled(descriptor, place)
-    units, rows = width // 16, 4 if layout == _OF_32 else 8
+    units, rows = row_width(layout) // 16, 4 if layout == _OF_32 else 8
     place = start + outer % units * 16 + outer // units * leading
-    return swizzled(descriptor, place + inner % rows * width + inner // rows * stride)
+    return swizzled(descriptor, place + inner % rows * row_width(layout) + inner // rows * stride)

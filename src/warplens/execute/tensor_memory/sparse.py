@@ -47,22 +47,13 @@ def wrong_sparse(descriptor: int, form: int, kind: int) -> int:
 
 
 @native
-def metadata_word(memory: int, address: int, kind: int, row: int, chunk: int) -> int:
-    """The host address of the word that holds a chunk's four bits."""
-    lane, column = row, address & 0xFFFF
+def metadata_of(memory: int, address: int, kind: int, row: int, part: int) -> int:
+    """The bits of half a row's chunks, four for each from the lowest on: of the first half or the
+    second."""
     if is_interleaved(kind):
-        lane = row // 16 * 16 + row % 8 + 8 * (chunk // 4)
-    else:
-        column = column + chunk // 8
-    return int(cell(memory, lane, column))
-
-
-@native
-def metadata_shift(kind: int, row: int, chunk: int) -> int:
-    """Where in that word they are."""
-    if is_interleaved(kind):
-        return 16 * (row // 8 % 2) + 4 * (chunk % 4)
-    return 4 * (chunk % 8)
+        lane = row // 16 * 16 + row % 8 + 8 * part
+        return int(peek32(cell(memory, lane, address & 0xFFFF)) >> 16 * (row // 8 % 2))
+    return int(peek32(cell(memory, row, (address & 0xFFFF) + part)))
 
 
 @native
@@ -122,11 +113,13 @@ def spread(slots: Any, warp: int, memory: int, inst: int, kind: int, pairs: int,
         return 1
     if address >> 16 != 0:
         return fail(slots, inst, address, faults.MISPLACED)
-    chunks = 8 if together else 16
+    half = 4 if together else 8  # chunks
     for row in range(rows):
-        for n in range(chunks):
-            chunk = chunks - 1 - n
-            bits = peek32(metadata_word(memory, address, kind, row, chunk))
-            bits = bits >> metadata_shift(kind, row, chunk) & 15
-            spread_chunk(numbers, exponents, row * stride, kind, pairs, chunk, bits)
+        for later in range(2):
+            part = 1 - later
+            bits = metadata_of(memory, address, kind, row, part)
+            for n in range(half):
+                chunk = half - 1 - n
+                spread_chunk(numbers, exponents, row * stride, kind, pairs, part * half + chunk,
+                             bits >> 4 * chunk & 15)  # fmt: skip
     return 0
