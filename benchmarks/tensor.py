@@ -44,6 +44,14 @@ MMA = {  # name -> (shape and types, registers of A, B and C, operations)
                  4, 2, 4, 16384),
     "mma.nvf4": ("m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32"
                  ".ue4m3", 4, 2, 4, 16384),
+    "mma.sp.f8f6f4.e4m3": (".sp::ordered_metadata.m16n8k64.row.col.kind::f8f6f4.f32.e4m3.e4m3.f32",
+                           4, 4, 4, 16384),
+    "mma.sp.mxf8": (".sp::ordered_metadata.m16n8k64.row.col.kind::mxf8f6f4.block_scale"
+                    ".scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0", 4, 4, 4, 16384),
+    "mma.sp.mxf4": (".sp::ordered_metadata.m16n8k128.row.col.kind::mxf4.block_scale"
+                    ".scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0", 4, 4, 4, 32768),
+    "mma.sp.nvf4": (".sp::ordered_metadata.m16n8k128.row.col.kind::mxf4nvf4.block_scale"
+                    ".scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3", 4, 4, 4, 32768),
 }  # fmt: skip
 WGMMA = {  # name -> (kernel, operations of a warpgroup)
     "wgmma.f16": Kernel(name="", a="f16", b="f16", sums="f32", columns=128, depth=16,
@@ -97,7 +105,7 @@ def mma_source(name: str) -> str:
     given = ", ".join(f'"r"(x[{i}])' for i in range(a + b))
     n = a + b + c
     if sparse:
-        text, given = f"{text}, %{n}, 0x0", f'{given}, "r"(0x44444444)'
+        text, given, n = f"{text}, %{n}, 0x0", f'{given}, "r"(0x44444444)', n + 1
     if "block_scale" in form:  # one, or 0.5 of ue4m3
         text, given = f"{text}, %{n}, {{0, 0}}, %{n}, {{0, 0}}", f'{given}, "r"(0x7f7f7f7f & scale)'
     return f"""extern "C" __global__ void run(const unsigned* in, {kind}* out, int rounds) {{
@@ -247,7 +255,7 @@ def main() -> None:
     given = parser.parse_args()
     for name in given.names or (*MMA, "wmma.f16", *WGMMA, *FIFTH):
         speed = measure(name, given.seconds) / 1e9
-        print(f"{name:14} {speed:8.2f} GFLOP/s of one core", flush=True)
+        print(f"{name:18} {speed:8.2f} GFLOP/s of one core", flush=True)
 
 
 if __name__ == "__main__":
