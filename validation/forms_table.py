@@ -43,7 +43,7 @@ TABLE = ROOT / "src" / "warplens" / "isa" / "data" / "forms_sm90.json.xz"
 ROOM = 4000
 # Kernels of the recorder whose results or counters the ordinary tests compare with recordings;
 # so they do those of wgmma and of tensor copies.
-REPLAYED = ("operations", "counters", "joins")
+REPLAYED = ("operations", "counters", "joins", "surfaces")
 # Opcodes whose results the tests compare with integers or IEEE arithmetic of the host.
 COMPARED = frozenset("""
     IADD3 UIADD3 IADD IMAD UIMAD ISETP UISETP LOP3 ULOP3 LEA ULEA SHF USHF SEL USEL MOV UMOV PRMT

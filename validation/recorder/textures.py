@@ -1,12 +1,14 @@
 """Records samples of textures and accesses of surfaces (`texture_cases.py`) on a GPU.
 
-`python textures.py --pack CUBIN FOLDER` writes the cases beside a compiled kernels/textures.cu;
+`python textures.py --pack CUBIN FOLDER [MODULE]` writes the cases (of another module, as
+surface_cases, if it is named) beside their compiled kernels, as kernels/textures.cu;
 `python textures.py FOLDER OUT.npz` runs them and needs nothing but libcuda and Python.
 """
 
 from __future__ import annotations
 
 import ctypes as ct
+import importlib
 import json
 import shutil
 import struct
@@ -215,10 +217,9 @@ def described(case: Any) -> dict[str, Any]:
     return plain
 
 
-def pack(cubin: Path, folder: Path) -> None:
-    """Writes the cases and their bytes."""
-    from texture_cases import cases
-
+def pack(cubin: Path, folder: Path, module: str = "texture_cases") -> None:
+    """Writes a module's cases and their bytes."""
+    cases = importlib.import_module(module).cases
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copy(cubin, folder / "textures.cubin")
     plain, blob = [], bytearray()
@@ -265,6 +266,6 @@ def record(folder: Path, out: Path) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1] == "--pack":
-        pack(Path(sys.argv[2]), Path(sys.argv[3]))
+        pack(Path(sys.argv[2]), Path(sys.argv[3]), *sys.argv[4:5])
     else:
         record(Path(sys.argv[1]), Path(sys.argv[2]))

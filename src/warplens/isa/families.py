@@ -6,9 +6,9 @@ import importlib
 import pkgutil
 
 import warplens.isa
-from warplens.isa.table import Op
+from warplens.isa.table import Modifiers, Op
 from warplens.isa.table import find as _find
-from warplens.sass.model import Instruction
+from warplens.sass.model import Instruction, Reg
 
 _NOT_FAMILIES = frozenset({"lanes", "table", "families"})
 
@@ -23,3 +23,13 @@ def load_all() -> None:
 def find(inst: Instruction) -> Op | None:
     """The table entry of an instruction."""
     return _find(inst.opcode, inst.modifiers)
+
+
+def modifiers_of(entry: Op, inst: Instruction) -> Modifiers:
+    """What the operation's function is told: modifiers, and A.ROW or B.COL where it asks."""
+    if not entry.attributes.get("reads_layouts"):
+        return Modifiers(inst.modifiers)
+    sources = [o for o in inst.operands[len(entry.destinations) :] if isinstance(o, Reg)]
+    layouts = (f"{name}.{mark}" for name, o in zip("ABC", sources, strict=False)
+               for mark in o.suffixes if mark in ("ROW", "COL"))  # fmt: skip
+    return Modifiers((*inst.modifiers, *layouts))

@@ -212,6 +212,20 @@ def hsetp2(x: Lanes, m: Modifiers, a: Value, b: Value, q: Value) -> tuple[Value,
 
 
 @op(
+    "HSETP2",
+    sig="p p <- h h p",
+    mods=f"BF16_V2 FTZ {fc.COMPARISON_MODIFIERS}",
+    requires="H_AND",
+    **_FP16,
+)
+def hsetp2_both(x: Lanes, m: Modifiers, a: Value, b: Value, q: Value) -> tuple[Value, Value]:
+    """p0 = (both halves compare) op q; p1 = !(both halves compare) op q."""
+    low, high = _comparisons(x, m, a, b)
+    both = x.pand(low, high)
+    return fc.combine(x, m, both, q), fc.combine(x, m, x.pnot(both), q)
+
+
+@op(
     "HSET2",
     sig="r <- h h p",
     mods=f"BF BF16_V2 FTZ {fc.COMPARISON_MODIFIERS}",

@@ -236,3 +236,35 @@ def sgxt(x: Lanes, m: Modifiers, a: Value, n: Value) -> Value:
     if m.has("U32"):
         return _lshr(x, left, room)
     return x.select(x.icmp("eq", n, x.u32(0)), x.u32(0), _ashr(x, left, room))
+
+
+# Every fourth bit: sixteen bits' products add up to sixteen at most, which no other bit of a kind
+# sees within 64 bits.
+_FOURTHS = tuple(0x1111111111111111 << k for k in range(4))
+
+
+def _carryless(x: Lanes, a: Value, b: Value) -> Value:
+    """The low 64 bits of a product whose partial sums do not carry."""
+    left, right = ([x.and_(value, x.u64(mask)) for mask in _FOURTHS] for value in (a, b))
+    total = x.u64(0)
+    for k, mask in enumerate(_FOURTHS):
+        found = x.mul(left[0], right[k])
+        for i in range(1, 4):
+            found = x.xor(found, x.mul(left[i], right[(k - i) % 4]))
+        total = x.or_(total, x.and_(found, x.u64(mask)))
+    return total
+
+
+def _carryless_high(x: Lanes, a: Value, b: Value) -> Value:
+    """The high 64 bits: the low ones of the mirrored numbers, mirrored."""
+    mirrored = _carryless(x, x.reverse_bits(a), x.reverse_bits(b))
+    return x.lshr(x.reverse_bits(mirrored), x.u64(1))
+
+
+@op("CLMAD", sig="q <- q q q", mods="LO HI", pipe="fp64", latency="fp64", category="integer",
+    marks="none")  # fmt: skip
+def clmad(x: Lanes, m: Modifiers, a: Value, b: Value, c: Value) -> Value:
+    """d = low (LO) or high (HI) half of the carry-less product of a and b, XOR c."""
+    if m.has("HI"):
+        return x.xor(x.shared("clmad.hi", _carryless_high, a, b), c)
+    return x.xor(x.shared("clmad.lo", _carryless, a, b), c)

@@ -24,8 +24,12 @@ def shape(instruction: Instruction) -> tuple[int, int, int]:
     """Rows, columns and depth of a product; zeros where the text does not tell.
 
     A shape is written without separators (16816 multiplies 16 x 16 with 16 x 8), those of doubles
-    with them or, 8x8x4, not at all.
+    with them or, 8x8x4, not at all. A step of mma.m8n8k4 with halves as results does half of
+    four products of 8 x 8 x 4, one with floats a quarter.
     """
+    modifiers = instruction.modifiers
+    if instruction.opcode == "HMMA" and "884" in modifiers and "F32" not in modifiers:
+        return 16, 8, 4
     for name in instruction.modifiers:
         if found := _CROSSES.fullmatch(name) or _DIGITS.fullmatch(name):
             m, n, k = (int(part) for part in found.groups())

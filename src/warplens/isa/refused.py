@@ -20,17 +20,14 @@ _GRAPHICS = "graphics shaders"
 _PLAIN = "access the data through plain pointers"
 
 FEATURES = (
-    Feature("first-generation matrix products (mma.m8n8k4 of halves)",
-            "use mma.m16n8k8 or nvcuda::wmma", ("HMMA",), frozenset({"884"})),
     Feature("TMA copies by im2col::w (cp.async.bulk.tensor)", "copy tiles or by im2col",
             ("UTMA",), frozenset({"W", "W128"})),
     Feature("texture footprints and levels of detail asked for", _PLAIN, ("TMML", "UTEX")),
-    Feature("formatted surface accesses and surface atomics with results", _PLAIN,
-            ("SULD", "SUST", "SUATOM", "SURED", "SUQUERY"), frozenset({"P"})),
+    Feature("formatted reads of surfaces, which no PTX compiles to", _PLAIN,
+            ("SULD",), frozenset({"P"})),
     Feature("surface atomics with results", _PLAIN, ("SUATOM", "SUQUERY")),
     Feature("multimem accesses (several GPUs at once)", "access one GPU's memory",
             ("LDGMC", "UREDGR", "USTGR")),
-    Feature("carry-less multiplication (clmad)", "multiply with shifts and XOR", ("CLMAD",)),
     Feature("mixed single and half precision additions", "convert first",
             ("FHADD", "FHFMA", "UFHADD", "UFHFMA")),
     Feature("packed 8-bit floating-point arithmetic", "convert to half precision",

@@ -132,7 +132,8 @@ def op(
         attributes: `marks` says which marks of operands are refused: "magnitudes" asks for `|x|`
             on the first two sources, "no ~ first" for none of that kind on the first, "none" for
             none at all; `ignore_absolute` leaves `|x|` to the function; `reads_first_result` gives
-            what the first destination held as one more argument.
+            what the first destination held as one more argument; `reads_layouts` tells the function
+            of each matrix operand's layout (A.ROW, B.COL) among the modifiers.
     """
     destinations, sources = parse_signature(sig)
 

@@ -51,22 +51,28 @@ def txq() -> None:
     """Width, height, depth and levels of a texture or surface."""
 
 
-@op("SULD", role="surface_load", mods=f"D BA {_SURFACE_SHAPES} U8 U16 64 128 {_ORDER} TRAP IGN",
-    requires="D", **_SURFACE)  # fmt: skip
+@op("SULD", role="surface_load", mods=f"{_SURFACE_SHAPES} U8 U16 64 128 {_ORDER} TRAP IGN",
+    requires="D BA", **_SURFACE)  # fmt: skip
 def suld() -> None:
     """Read bytes of a surface; the first coordinate counts bytes."""
 
 
-@op("SUST", role="surface_store", mods=f"D BA {_SURFACE_SHAPES} U8 U16 64 128 {_ORDER} TRAP IGN",
-    requires="D", **_SURFACE)  # fmt: skip
+@op("SUST", role="surface_store", mods=f"{_SURFACE_SHAPES} U8 U16 64 128 {_ORDER} TRAP IGN",
+    requires="D BA", **_SURFACE)  # fmt: skip
 def sust() -> None:
     """Write bytes of a surface; the first coordinate counts bytes."""
 
 
-@op("SURED", role="surface_reduce", mods=f"D BA {_SURFACE_SHAPES} ADD MIN MAX AND OR XOR S32 "
-    f"{_ORDER} TRAP IGN", requires="D", **_SURFACE)  # fmt: skip
+@op("SUST", role="surface_store", mods=f"P {_SURFACE_SHAPES} R RG {_ORDER} TRAP IGN",
+    requires="P", **_SURFACE)  # fmt: skip
+def sust_formatted() -> None:
+    """Write a texel of a surface from 32-bit components, held within the range of its type."""
+
+
+@op("SURED", role="surface_reduce", mods=f"D BA {_SURFACE_SHAPES} ADD MIN MAX AND OR XOR S32 U64 "
+    f"S64 SD32 SD64 {_ORDER} TRAP IGN", requires="D", **_SURFACE)  # fmt: skip
 def sured() -> None:
-    """Combine a word of a surface with a value."""
+    """Combine a word of a surface with a value; without BA the first coordinate counts texels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +206,13 @@ def query_of(inst: Instruction) -> Sample:
     )  # fmt: skip
 
 
+def components_of(inst: Instruction) -> int:
+    """Components that a formatted write gives; 0 for an access by bytes."""
+    if "P" not in inst.modifiers:
+        return 0
+    return 1 if "R" in inst.modifiers else 2 if "RG" in inst.modifiers else 4
+
+
 def surface_of(inst: Instruction, words: int) -> Sample:
     """What SULD, SUST or SURED accesses; `words` a lane.
 
@@ -221,6 +234,7 @@ def surface_of(inst: Instruction, words: int) -> Sample:
     if is_layered:  # here the layer comes last
         given = [given[-1], *given[:-1]]
     is_load = inst.opcode == "SULD"
+    words = components_of(inst) or words
     data = _run(registers[0], words)
     return Sample(
         rank=rank, is_layered=is_layered, is_cube=is_cube, coordinates=tuple(given), handle=handle,

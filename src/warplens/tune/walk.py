@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from warplens.isa import table
+from warplens.isa.families import modifiers_of
 from warplens.lift.decode.binding import (
     KEY_PREDICATE,
     KEY_UNIFORM,
@@ -294,7 +294,7 @@ class Walk:
         if role == "value" and item.op.function is not None:
             keep_sign = bool(item.op.attributes.get("ignore_absolute"))
             sources = [self._operands.source(k, o, False, keep_sign) for k, o in item.sources]
-            result = item.op.function(x, table.Modifiers(inst.modifiers), *sources)
+            result = item.op.function(x, modifiers_of(item.op, inst), *sources)
             results = result if len(item.destinations) > 1 else (result,)
             for (kind, operand), value in zip(item.destinations, results, strict=True):
                 self._operands.destination(kind, operand, value, held, False)

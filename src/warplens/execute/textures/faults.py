@@ -18,6 +18,7 @@ _NOT_DONE = {
     8: "a linear filter over signed 8-bit integers read as floats",
     9: "a linear filter over sRGB texels",
     10: "the number of layers asked by the kernel",
+    11: "a reduction of texels (sured.p) of another size, or of several signed channels,",
     7: "a filter of more than one sample (anisotropy)",
 }
 

@@ -1,4 +1,4 @@
-"""Reads, writes and reductions of surfaces by bytes."""
+"""Reads and writes of surfaces by bytes, formatted writes, and reductions."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from warplens.compiled import carray, native
 from warplens.execute.native import peek32, poke32
 from warplens.execute.textures.lanes import (
     NO_OBJECT,
+    NO_WORD,
     ODD_PLACE,
     OTHER_SHAPE,
     OTHER_USE,
@@ -17,7 +18,7 @@ from warplens.execute.textures.lanes import (
     word,
 )
 from warplens.execute.textures.memory import host_of
-from warplens.execute.textures.objects import LEVEL, SURFACE, TEXTURE
+from warplens.execute.textures.objects import FLOAT, LEVEL, SIGNED, SURFACE, TEXTURE, UNSIGNED
 from warplens.execute.textures.words import peek8, peek16, poke8, poke16
 from warplens.lift import layout as at
 
@@ -31,12 +32,25 @@ def _number(warp: int, slot: int, lane: int) -> int:
 
 
 @native
+def _is_one_word(made: Any, size: int) -> int:
+    """Whether a reduction of texels takes each as one integer, as recorded: signed only where all
+    of its channels are whole words."""
+    if made.bytes * made.channels != size:
+        return 0
+    if size == 8:
+        return int(made.bytes == 4 and made.kind != FLOAT)
+    return int(made.bytes == 4 or made.kind != SIGNED)
+
+
+@native
 def _problem(made: Any, form: int) -> int:
     if made.use != SURFACE:
         return OTHER_USE if made.use == TEXTURE else NO_OBJECT
     same = made.rank == form >> at.UNIT_RANK & 3
     if (form >> at.UNIT_LAYERED & 1) != made.is_layered or not same:
         return OTHER_SHAPE
+    if form >> at.UNIT_TEXELS & 1 and (form & 15) == at.UNIT_REDUCE:
+        return -1 if _is_one_word(made, 1 << (form >> at.UNIT_WIDTH & 7)) else NO_WORD
     return -1
 
 
@@ -49,13 +63,23 @@ def _held(x: int, size: int, boundary: int) -> int:
 
 
 @native
+def _width(made: Any, form: int) -> int:
+    """Bytes of an access: what the instruction says, or a texel."""
+    if form >> at.UNIT_TEXELS & 1:
+        return int(made.bytes * made.channels)
+    return 1 << (form >> at.UNIT_WIDTH & 7)
+
+
+@native
 def _offset(made: Any, level: Any, form: int, warp: int, lane: int) -> int:
     """Bytes from the image's start, or -1 for outside."""
     boundary = form >> at.UNIT_BOUNDARY & 3
-    width = 1 << (form >> at.UNIT_WIDTH & 7)
-    row = level[1] * made.bytes * made.channels
+    texel = made.bytes * made.channels
+    width = _width(made, form)
     x = _number(warp, 1, lane)
-    x = _held(x // width, row // width, boundary) * width
+    if not form >> at.UNIT_TEXELS & 1:
+        x = x // width
+    x = _held(x, level[1] * texel // width, boundary) * width
     y, z = 0, 0
     if made.rank > 1:
         y = _held(_number(warp, 2, lane), level[2], boundary)
@@ -96,6 +120,47 @@ def _write(warp: int, lane: int, host: int, width: int) -> None:
 
 
 @native
+def _half_cut(bits: int) -> int:
+    """A float as a half, cut towards zero; NaNs keep their sign and the payload's upper bits."""
+    sign, exponent, fraction = bits >> 16 & 0x8000, bits >> 23 & 255, bits & 0x7FFFFF
+    if exponent == 255:
+        payload = max(fraction >> 13, 1) if fraction else 0
+        return sign | 0x7C00 | payload
+    if exponent > 142:
+        return sign | 0x7BFF
+    if exponent > 112:
+        return sign | (exponent - 112) << 10 | fraction >> 13
+    shift = 126 - exponent
+    return sign | (fraction | 0x800000) >> shift if shift < 24 and exponent else sign
+
+
+@native
+def _component(made: Any, bits: int) -> int:
+    """What a texel's component becomes: held within its type's range, halves cut."""
+    if made.kind == FLOAT:
+        return int(_half_cut(bits)) if made.bytes == 2 else bits
+    if made.kind == UNSIGNED:
+        return int(min(bits, (1 << 8 * made.bytes) - 1))
+    largest = (1 << (8 * made.bytes - 1)) - 1
+    value = (bits ^ 1 << 31) - (1 << 31)
+    return int(min(max(value, -largest - 1), largest))
+
+
+@native
+def _write_texel(made: Any, warp: int, lane: int, host: int, count: int) -> None:
+    """Writes the components that a texel has: missing ones as zeroes, further ones are dropped."""
+    for k in range(made.channels):
+        bits = _component(made, word(warp, at.UNIT_VALUES + k, lane)) if k < count else 0
+        place = host + k * made.bytes
+        if made.bytes == 1:
+            poke8(place, bits)
+        elif made.bytes == 2:
+            poke16(place, bits)
+        else:
+            poke32(place, bits)
+
+
+@native
 def _combined(a: int, b: int, operation: int, is_signed: int) -> int:
     if operation == 0:
         return a + b
@@ -111,15 +176,60 @@ def _combined(a: int, b: int, operation: int, is_signed: int) -> int:
 
 
 @native
+def _combine(host: int, warp: int, lane: int, operation: int, is_signed: int) -> None:
+    """A reduction of 32 bits."""
+    given = word(warp, at.UNIT_VALUES, lane)
+    poke32(host, _combined(peek32(host), given, operation, is_signed))
+
+
+@native
+def _combine_wide(host: int, warp: int, lane: int, operation: int, is_signed: int) -> None:
+    """A reduction of 64 bits: a sum, a minimum or a maximum."""
+    low, high = peek32(host), peek32(host + 4)
+    given_low, given_high = (word(warp, at.UNIT_VALUES, lane), word(warp, at.UNIT_VALUES + 1, lane))
+    if operation == 0:
+        total = low + given_low
+        poke32(host, total)
+        poke32(host + 4, high + given_high + (total >> 32))
+        return
+    left, right = high, given_high
+    if is_signed:
+        left, right = (left ^ 1 << 31) - (1 << 31), (right ^ 1 << 31) - (1 << 31)
+    is_less = given_low < low if left == right else right < left
+    is_more = given_low > low if left == right else right > left
+    if (operation == 1 and is_less) or (operation == 2 and is_more):
+        poke32(host, given_low)
+        poke32(host + 4, given_high)
+
+
+@native
+def _change(made: Any, warp: int, lane: int, host: int, form: int) -> None:
+    """Writes or combines what stands at a place."""
+    is_texel, size = form >> at.UNIT_TEXELS & 1, 1 << (form >> at.UNIT_WIDTH & 7)
+    if (form & 15) == at.UNIT_WRITE:
+        if is_texel:
+            _write_texel(made, warp, lane, host, form >> at.UNIT_COMPONENTS & 7)
+        else:
+            _write(warp, lane, host, size)
+        return
+    operation = form >> at.UNIT_OPERATION & 7
+    is_signed = made.kind == SIGNED if is_texel else form >> at.UNIT_SIGNED & 1
+    if size == 8:
+        _combine_wide(host, warp, lane, operation, is_signed)
+    else:
+        _combine(host, warp, lane, operation, is_signed)
+
+
+@native
 def access(slots: Any, env: int, warp: int, lane: int, form: int, inst: int, made: Any,
            handle: int) -> int:  # fmt: skip
     """Serves a lane's access; 1 after a fault."""
     reason = _problem(made, form)
     if reason >= 0:
         return refuse(slots, at.FAULT_TEXTURE, inst, lane, handle, reason)
-    action, width = form & 15, 1 << (form >> at.UNIT_WIDTH & 7)
+    action, width, is_texel = form & 15, _width(made, form), form >> at.UNIT_TEXELS & 1
     level = carray(made.levels, (LEVEL,), np.int64)
-    if word(warp, 1, lane) & (width - 1):
+    if not is_texel and word(warp, 1, lane) & (width - 1):
         return refuse(slots, at.FAULT_TEXTURE, inst, lane, handle, ODD_PLACE)
     offset = _offset(made, level, form, warp, lane)
     host = 0
@@ -137,11 +247,5 @@ def access(slots: Any, env: int, warp: int, lane: int, form: int, inst: int, mad
     if action == at.UNIT_READ:
         _read(warp, lane, host, width)
     elif host:
-        if action == at.UNIT_WRITE:
-            _write(warp, lane, host, width)
-        else:
-            given = word(warp, at.UNIT_VALUES, lane)
-            operation = form >> at.UNIT_OPERATION & 7
-            found = _combined(peek32(host), given, operation, form >> at.UNIT_SIGNED & 1)
-            poke32(host, found)
+        _change(made, warp, lane, host, form)
     return 0

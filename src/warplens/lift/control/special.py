@@ -142,6 +142,12 @@ def _gemask(w: RegionWriter) -> Value:
     return w.x.not_(_ltmask(w))
 
 
+@_reader(*(f"SR_PM{k}" for k in range(8)))
+def _monitor(w: RegionWriter) -> Value:
+    """%pm0 to %pm7: performance monitors, which count nothing while no tool has set them up."""
+    return w.x.u32(0)
+
+
 def _tick(w: RegionWriter, slot: int, step: int) -> Value:
     """A clock that only moves forward: each read advances it."""
     place = w.emit(f"getelementptr i64, ptr %env, i64 {slot}")

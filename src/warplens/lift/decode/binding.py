@@ -136,7 +136,7 @@ def access_bytes(inst: Instruction) -> int:
     for name in inst.modifiers:
         if name in ATOMIC_VECTORS:
             return ATOMIC_VECTORS[name] // 8
-    wide = {"64", "F64", "U64", "S64"}
+    wide = {"64", "F64", "U64", "S64", "SD64"}
     return 8 if wide & set(inst.modifiers) else 4
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warplens.isa.texture import COMPONENTS, Sample
+from warplens.isa.texture import COMPONENTS, Sample, components_of
 from warplens.lift import layout as at
 from warplens.lift.decode.binding import SAMPLING, BindingError, Bound, access_bytes, sample
 from warplens.lift.engines.llvm_lanes import Value
@@ -29,18 +29,17 @@ def _form(inst: Instruction, found: Sample) -> int:
             raise BindingError(f"component of {inst.mnemonic}")
         form |= wanted[0] << at.UNIT_COMPONENT
     if inst.opcode in ("SULD", "SUST", "SURED"):
-        if "BA" not in named:
-            raise BindingError(f"{inst.mnemonic}: not by bytes")
         boundary = at.BOUNDARY_CLAMP
         if "TRAP" in named or "IGN" in named:
             boundary = at.BOUNDARY_TRAP if "TRAP" in named else at.BOUNDARY_ZERO
-        size = access_bytes(inst) if inst.opcode != "SURED" else 4
-        form |= (size.bit_length() - 1) << at.UNIT_WIDTH | boundary << at.UNIT_BOUNDARY
+        form |= (access_bytes(inst).bit_length() - 1) << at.UNIT_WIDTH
+        form |= boundary << at.UNIT_BOUNDARY | components_of(inst) << at.UNIT_COMPONENTS
+        form |= ("BA" not in named) << at.UNIT_TEXELS
     if inst.opcode == "SURED":
         wanted = [at.UNIT_OPERATIONS.index(m) for m in named if m in at.UNIT_OPERATIONS]
         if len(wanted) != 1:
             raise BindingError(f"operation of {inst.mnemonic}")
-        form |= wanted[0] << at.UNIT_OPERATION | ("S32" in named) << at.UNIT_SIGNED
+        form |= wanted[0] << at.UNIT_OPERATION | bool({"S32", "S64"} & set(named)) << at.UNIT_SIGNED
     return form
 
 

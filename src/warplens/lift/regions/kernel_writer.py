@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warplens.isa import table
+from warplens.isa.families import modifiers_of
 from warplens.lift import layout as at
 from warplens.lift.decode import blocks as cut
 from warplens.lift.decode.binding import KEY_PREDICATE, BindingError, Bound, members
@@ -180,7 +180,7 @@ class KernelWriter(RegionWriter):
             self.tell_sync(self.lanes_mask())
         if item.inst.opcode == "MATCH" and "ANY" in item.inst.modifiers and self.observe:
             self._show_values(sources[0])
-        result = item.op.function(x, table.Modifiers(item.inst.modifiers), *sources)
+        result = item.op.function(x, modifiers_of(item.op, item.inst), *sources)
         results = result if len(item.destinations) > 1 else (result,)
         for (kind, operand), value in zip(item.destinations, results, strict=True):
             self.operands.destination(kind, operand, value, self.guard, uniform)
