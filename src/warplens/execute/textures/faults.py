@@ -13,8 +13,9 @@ _REASONS = {
 }
 _NOT_DONE = {
     3: "a linear filter over integers that are not read as normalised floats",
-    4: "a texture of several mipmap levels",
-    5: "a cube map",
+    4: "anything but plain samples and given levels (gradients, gathers, fetches, sizes) of a"
+    " texture of several mipmap levels",
+    5: "anything but plain samples and given levels of a cube map",
     8: "a linear filter over signed 8-bit integers read as floats",
     9: "a linear filter over sRGB texels",
     10: "the number of layers asked by the kernel",

@@ -21,22 +21,23 @@ def split(weight: int, fraction: int) -> int:
 
 
 @native
-def weigh(weights: Any, rank: int, fx: int, fy: int, fz: int) -> None:
-    """Weights of 2, 4 or 8 texels, x first: they sum to 256."""
+def weigh(weights: Any, first: int, rank: int, whole: int, fx: int, fy: int, fz: int) -> None:
+    """Weights of 2, 4 or 8 texels from `first` on, x first: they sum to `whole`."""
     if rank == 1:
-        weights[0] = 256 - fx
-        weights[1] = fx
+        weights[first + 1] = split(whole, fx)
+        weights[first] = whole - weights[first + 1]
         return
     for z in range(2 if rank == 3 else 1):
-        part = 256
+        at, part = first + 4 * z, whole
         if rank == 3:
-            part = fz if z else 256 - fz
+            near = split(whole, 256 - fz)
+            part = whole - near if z else near
         right = split(part, fx)
         left = part - right
-        weights[4 * z + 3] = split(right, fy)
-        weights[4 * z + 1] = right - split(right, fy)
-        weights[4 * z] = split(left, 256 - fy)
-        weights[4 * z + 2] = left - split(left, 256 - fy)
+        weights[at + 3] = split(right, fy)
+        weights[at + 1] = right - split(right, fy)
+        weights[at] = split(left, 256 - fy)
+        weights[at + 2] = left - split(left, 256 - fy)
 
 
 @native
@@ -122,21 +123,18 @@ def special(made: Any, places: Any, weights: Any, count: int, channel: int) -> i
 
 @native
 def floats(made: Any, places: Any, weights: Any, count: int, channel: int) -> int:
-    """Floats and halves: exact over a common exponent, for 3-D one for each of both planes."""
+    """Floats and halves: exact over a common exponent for each plane of four texels."""
     known = special(made, places, weights, count, channel)
     if known >= 0:
         return known
     digits, least = (11, -24) if made.bytes == 2 else (24, -149)
     kept = digits + _GUARD
-    near = min(count, 4)
-    top = common(made, places, weights, 0, near, channel)
-    total = 0
-    if top > _LEAST:
-        total = quad(made, places, weights, 0, near, channel, top - kept)
-    if count == 8:
-        other = common(made, places, weights, 4, 4, channel)
+    top, total = _LEAST, 0
+    for first in range(0, count, 4):
+        near = min(count - first, 4)
+        other = common(made, places, weights, first, near, channel)
         if other > _LEAST:
-            more = quad(made, places, weights, 4, 4, channel, other - kept)
+            more = quad(made, places, weights, first, near, channel, other - kept)
             total = planes(total, top, more, other)
             top = max(top, other)
     return rounded(total, top - kept - 8, digits, least)

@@ -25,6 +25,12 @@ def texel(index: int, size: int, mode: int) -> int:
 
 
 @native
+def cut(place: float) -> float:
+    """A normalised coordinate in the steps that the unit computes with."""
+    return float(floor_of(place * _STEPS)) / _STEPS
+
+
+@native
 def scaled(bits: int, size: int, is_normalised: int) -> float:
     """A coordinate in texels."""
     x = float(float_of(bits))
@@ -32,7 +38,7 @@ def scaled(bits: int, size: int, is_normalised: int) -> float:
         return 0.0
     x = min(max(x, -_FAR), _FAR)
     if is_normalised:
-        return float(floor_of(x * _STEPS)) * size / _STEPS
+        return float(cut(x)) * size
     return x
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from warplens.compiled import carray, cfunc, native, record_at, types
+from warplens.execute.textures import cubes
 from warplens.execute.textures.filters import filtered, weigh
 from warplens.execute.textures.lanes import (
     NO_CUBE,
@@ -39,8 +40,10 @@ from warplens.execute.textures.objects import (
 from warplens.execute.textures.places import between, nearest, texel
 from warplens.execute.textures.surfaces import access
 from warplens.execute.textures.texels import shown
+from warplens.execute.textures.words import float_of
 from warplens.lift import layout as at
 
+_FAR = 65536.0  # levels of detail
 _ROW = OBJECT.itemsize
 
 
@@ -68,8 +71,53 @@ def rank_of(made: Any, form: int) -> int:
 
 
 @native
+def cube_layer(made: Any, form: int, warp: int, lane: int) -> int:
+    """The first face of the cube that a sample names; cubes beyond the last one are the last."""
+    if not form >> at.UNIT_LAYERED & 1:
+        return 0
+    return int(6 * min(word(warp, at.UNIT_PLACES, lane), made.layers // 6 - 1))
+
+
+@native
+def cube_point(made: Any, level: Any, base: int, form: int, warp: int, lane: int) -> int:
+    """The address of the texel that a direction points to."""
+    size, texel_bytes = level[1], made.bytes * made.channels
+    x = cubes.held(cubes.position(warp, lane, size, 0), size)
+    y = cubes.held(cubes.position(warp, lane, size, 1), size)
+    z = cube_layer(made, form, warp, lane) + cubes.face(warp, lane)
+    return image_place(level, base, x, y, z, texel_bytes)
+
+
+@native
+def cube_corners(made: Any, level: Any, base: int, form: int, warp: int, lane: int, places: Any,
+                 weights: Any, first: int, whole: int) -> int:  # fmt: skip
+    """Addresses and weights of a cube's linear filter, as of `corners`."""
+    size, texel_bytes = level[1], made.bytes * made.channels
+    fx = cubes.between(cubes.position(warp, lane, size, 0))
+    fy = cubes.between(cubes.position(warp, lane, size, 1))
+    if not made.is_seamless:
+        fx, fy = min(max(fx, 0), (size - 1) * 256), min(max(fy, 0), (size - 1) * 256)
+    weigh(weights, first, 2, whole, fx & 255, fy & 255, 0)
+    layer, face = cube_layer(made, form, warp, lane), cubes.face(warp, lane)
+    for k in range(4):
+        x, y = (fx >> 8) + (k & 1), (fy >> 8) + (k >> 1)
+        if not made.is_seamless:
+            x, y = min(x, size - 1), min(y, size - 1)
+        number = cubes.neighbour(face, x, y, size)
+        if number < 0:
+            cubes.share(weights, first, k)
+            continue
+        row = number // size
+        places[first + k] = image_place(level, base, number % size, row % size,
+                                        layer + row // size, texel_bytes)  # fmt: skip
+    return 4
+
+
+@native
 def point(made: Any, level: Any, base: int, form: int, warp: int, lane: int) -> int:
     """The address of the texel that coordinates lie in."""
+    if made.is_cube:
+        return int(cube_point(made, level, base, form, warp, lane))
     norm, rank = made.is_normalised, rank_of(made, form)
     x = texel(nearest(word(warp, 1, lane), level[1], norm), level[1], made.mode_x)
     y, z = 0, layer_of(made, form, warp, lane)
@@ -82,8 +130,13 @@ def point(made: Any, level: Any, base: int, form: int, warp: int, lane: int) -> 
 
 @native
 def corners(made: Any, level: Any, base: int, form: int, warp: int, lane: int, places: Any,
-            weights: Any) -> int:  # fmt: skip
-    """Addresses and weights of the texels of a linear filter; how many there are."""
+            weights: Any, first: int, whole: int) -> int:  # fmt: skip
+    """Addresses and weights of the texels of a linear filter; how many there are.
+
+    They stand from `first` on, and the weights sum to `whole`.
+    """
+    if made.is_cube:
+        return int(cube_corners(made, level, base, form, warp, lane, places, weights, first, whole))
     size, norm, rank = made.bytes * made.channels, made.is_normalised, rank_of(made, form)
     held = (form & 15) != at.UNIT_GATHER
     fx, fy, fz = between(word(warp, 1, lane), level[1], norm, held and made.mode_x == CLAMP), 0, 0
@@ -92,7 +145,7 @@ def corners(made: Any, level: Any, base: int, form: int, warp: int, lane: int, p
     if rank > 2:
         fz = between(word(warp, 3, lane), level[3], norm, held and made.mode_z == CLAMP)
     layer = layer_of(made, form, warp, lane)
-    weigh(weights, rank, fx & 255, fy & 255, fz & 255)
+    weigh(weights, first, rank, whole, fx & 255, fy & 255, fz & 255)
     for k in range(1 << rank):
         x = texel((fx >> 8) + (k & 1), level[1], made.mode_x)
         y, z = 0, layer
@@ -100,7 +153,7 @@ def corners(made: Any, level: Any, base: int, form: int, warp: int, lane: int, p
             y = texel((fy >> 8) + (k >> 1 & 1), level[2], made.mode_y)
         if rank > 2:
             z = texel((fz >> 8) + (k >> 2), level[3], made.mode_z)
-        places[k] = image_place(level, base, x, y, z, size)
+        places[first + k] = image_place(level, base, x, y, z, size)
     return int(1 << rank)
 
 
@@ -113,16 +166,77 @@ def sample(made: Any, level: Any, base: int, form: int, warp: int, lane: int) ->
             give(warp, c, lane, shown(made, address, c))
         return
     places, weights = np.empty(8, np.int64), np.empty(8, np.int64)
-    count = corners(made, level, base, form, warp, lane, places, weights)
+    count = corners(made, level, base, form, warp, lane, places, weights, 0, 256)
     for c in range(4):
         give(warp, c, lane, filtered(made, places, weights, count, c))
+
+
+@native
+def level_at(made: Any, number: int) -> Any:
+    """One of a texture's levels."""
+    return carray(made.levels + 8 * LEVEL * number, (LEVEL,), np.int64)
+
+
+@native
+def detail(made: Any, form: int, warp: int, lane: int) -> int:
+    """The level of detail in 1/256, within the texture's limits.
+
+    What is given and the bias are cut towards zero, as recorded; without one it is the least.
+    """
+    low = int(made.low * 256.0)
+    high = min(int(made.high * 256.0), (made.n_levels - 1) << 8)
+    if not form >> at.UNIT_LEVEL & 1:
+        return int(min(low, high))
+    given = float(float_of(word(warp, at.UNIT_VALUES, lane)))
+    if given != given:
+        given = 0.0
+    given = min(max(given, -_FAR), _FAR)
+    return int(min(max(int(given * 256.0) + int(made.bias * 256.0), low), high))
+
+
+@native
+def sample_between(made: Any, slots: Any, env: int, inst: int, form: int, warp: int, lane: int,
+                   number: int, fraction: int) -> int:  # fmt: skip
+    """A sample of two levels: of each a plane, with the fraction's weight; 1 after a fault."""
+    places, weights = np.zeros(16, np.int64), np.zeros(16, np.int64)
+    room = 8 if rank_of(made, form) > 2 else 4
+    for k in range(2):
+        level = level_at(made, number + k)
+        base = host_of(slots, env, inst, lane, level[0], at.ACCESS_READ, 1)
+        if base == 0:
+            return 1
+        whole_weight = fraction if k else 256 - fraction
+        if made.filter == LINEAR:
+            corners(made, level, base, form, warp, lane, places, weights, room * k, whole_weight)
+        else:
+            places[room * k] = point(made, level, base, form, warp, lane)
+            weights[room * k] = whole_weight
+    for c in range(4):
+        give(warp, c, lane, filtered(made, places, weights, 2 * room, c))
+    return 0
+
+
+@native
+def sample_levels(made: Any, slots: Any, env: int, inst: int, form: int, warp: int, lane: int
+                  ) -> int:  # fmt: skip
+    """A sample of a texture with several levels; 1 after a fault."""
+    wanted = detail(made, form, warp, lane)
+    if made.mip_filter == LINEAR and wanted & 255:
+        return int(sample_between(made, slots, env, inst, form, warp, lane, wanted >> 8,
+                                  wanted & 255))  # fmt: skip
+    level = level_at(made, (wanted + 128) >> 8)
+    base = host_of(slots, env, inst, lane, level[0], at.ACCESS_READ, 1)
+    if base == 0:
+        return 1
+    sample(made, level, base, form, warp, lane)
+    return 0
 
 
 @native
 def gather(made: Any, level: Any, base: int, form: int, warp: int, lane: int) -> None:
     """One component of four texels, counter-clockwise from the lower left."""
     places, weights = np.empty(8, np.int64), np.empty(8, np.int64)
-    corners(made, level, base, form, warp, lane, places, weights)
+    corners(made, level, base, form, warp, lane, places, weights, 0, 256)
     c = form >> at.UNIT_COMPONENT & 3
     give(warp, 0, lane, shown(made, places[2], c))
     give(warp, 1, lane, shown(made, places[3], c))
@@ -197,9 +311,9 @@ def problem(made: Any, form: int) -> int:
         return NO_LIGHT
     if action == at.UNIT_QUERY and made.is_layered:
         return NO_LAYERS
-    if made.n_levels > 1:
+    if made.n_levels > 1 and action != at.UNIT_TEX:
         return NO_LEVELS
-    return NO_CUBE if made.is_cube else -1
+    return NO_CUBE if made.is_cube and action != at.UNIT_TEX else -1
 
 
 @cfunc(types.int32(types.pointer, types.int64, types.int32, types.int64, types.int32))
@@ -233,6 +347,9 @@ def serve(env: int, warp: int, mask: int, form: int, inst: int) -> int:
             fetch(made, level, base, form, warp, lane)
         elif action == at.UNIT_GATHER:
             gather(made, level, base, form, warp, lane)
+        elif made.n_levels > 1:
+            if sample_levels(made, slots, env, inst, form, warp, lane):
+                return 1
         else:
             sample(made, level, base, form, warp, lane)
     return 0
