@@ -78,6 +78,28 @@ def ffma(x: Lanes, m: Modifiers, a: Value, b: Value, c: Value) -> Value:
     return _saturated(x, m, total)
 
 
+_MIXED = {"mods": "BF16 RM RP RZ SAT", "pipe": "fma", "latency": "fma", "category": "fp32"}
+
+
+def _widened(x: Lanes, m: Modifiers, a: Value) -> Value:
+    """The low half of an operand as f32."""
+    kind = "bf16" if m.has("BF16") else "f16"
+    return x.float_to_float(fc.from_bits(x, kind, x.and_(a, x.u32(0xFFFF))), "f32")
+
+
+@op("FHADD", sig="f <- h f", **_MIXED)
+def fhadd(x: Lanes, m: Modifiers, a: Value, b: Value) -> Value:
+    """d = a + b; a is a half, b and d are f32 (sm_100)."""
+    return _saturated(x, m, x.fadd(_widened(x, m, a), b, fc.rounding(m)))
+
+
+@op("FHFMA", sig="f <- h h f", **_MIXED)
+def fhfma(x: Lanes, m: Modifiers, a: Value, b: Value, c: Value) -> Value:
+    """d = a * b + c, rounded once; a and b are halves, c and d are f32 (sm_100)."""
+    total = x.ffma(_widened(x, m, a), _widened(x, m, b), c, fc.rounding(m))
+    return _saturated(x, m, total)
+
+
 Pair = tuple[Value, Value]
 _FMA2 = {"mods": _ARITHMETIC, "pipe": "fma", "latency": "fma", "category": "fp32"}
 

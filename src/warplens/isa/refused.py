@@ -29,7 +29,7 @@ FEATURES = (
     Feature("multimem accesses (several GPUs at once)", "access one GPU's memory",
             ("LDGMC", "UREDGR", "USTGR")),
     Feature("mixed single and half precision additions", "convert first",
-            ("FHADD", "FHFMA", "UFHADD", "UFHFMA")),
+            ("UFHADD", "UFHFMA")),
     Feature("packed 8-bit floating-point arithmetic", "convert to half precision",
             ("QADD4", "QFMA4", "QMUL4")),
     Feature(_GRAPHICS, "no CUDA C++ compiles to it; please report the kernel",
