@@ -66,7 +66,7 @@ def test_opcode(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Not supported: multimem accesses" in explained(capsys, "LDGMC")[1]
     assert "Not supported" not in explained(capsys, "FADD.FTZ")[1]
     assert "Not supported with `.NONSENSE`" in explained(capsys, "FADD.NONSENSE")[1]
-    assert "Not supported in this form: first-gen" in explained(capsys, "HMMA.884.F32")[1]
+    assert "Not supported in this form: formatted" in explained(capsys, "SULD.P.2D")[1]
 
 
 @pytest.mark.parametrize(
