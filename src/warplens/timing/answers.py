@@ -287,7 +287,7 @@ class Answers:
         sums = self._own
         sm_slots = estimate.elapsed_cycles * gpu.sm_count / estimate.scale
         l2_slots = estimate.elapsed_cycles * float(gpu.l2_read_bytes_per_cycle) / 32
-        l2_slots /= estimate.scale
+        l2_slots *= self.model.question.l2_lead / estimate.scale
         sectors = float(sums["l2_read"] + sums["l2_write"] + sums["l2_atomic"])
         port = float(gpu.value("l2.sm_bytes_per_cycle")) / 32
         access = {
@@ -345,6 +345,7 @@ class Answers:
             ) else 1.0
         if unit == "lts":
             sectors = float(gpu.l2_read_bytes_per_cycle) / 32 / self.instances("lts")
+            sectors *= self.model.question.l2_lead
             return sectors if "sectors" in name or "lts2xbar" in name else sectors / 4
         if unit == "dram":
             per_cycle = gpu.dram_bandwidth_bytes_per_second / (gpu.memory_clock_mhz * 1e6)

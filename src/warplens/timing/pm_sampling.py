@@ -50,6 +50,8 @@ class Deltas:
     def __init__(self, model: Model, sums: Floats, cycles: Floats) -> None:
         self.gpu = model.question.gpu
         self.clock_mhz = model.question.clock_mhz
+        l2_bytes = self.gpu.l2_read_bytes_per_cycle * model.question.l2_lead
+        self.l2_sectors_per_cycle = l2_bytes / 32
         self.part = model.estimate.active_sms / self.gpu.sm_count
         self.cycles = cycles
         self._columns: dict[str, Floats] = dict(
@@ -180,7 +182,7 @@ SERIES = tuple(
         ("l1tex__t_sector_hit_rate.pct", _SECOND,
          lambda d: _percent(d["l1_hits"], d["l1_sectors"])),
         (f"lts__throughput.{_ELAPSED}", _SECOND,
-         lambda d: _percent(_l2_sectors(d), d.gpu.l2_read_bytes_per_cycle / 32 * d.cycles)),
+         lambda d: _percent(_l2_sectors(d), d.l2_sectors_per_cycle * d.cycles)),
         ("lts__average_t_sector_hit_rate_realtime.pct", _SECOND,
          lambda d: _percent(_l2_hits(d), _l2_sectors(d))),
         ("lts__t_sectors.sum", _SECOND, _l2_sectors),
