@@ -47,6 +47,25 @@ def test_sixty_instructions_wait_on_the_hardware(kernel: str, warps: int, apart:
     assert 58 <= (np.arange(1, len(issued) + 1) - served).max() <= 62
 
 
+def _waiting(clocks: Any, passes: int) -> float:
+    """How many have been issued and not served at most, if a pass takes a cycle."""
+    issued = np.sort(np.asarray(clocks)[:, 1:].ravel())
+    served = np.maximum(0, issued - issued[0]) / passes
+    return float((np.arange(1, len(issued) + 1) - served).max())
+
+
+@pytest.mark.parametrize("kernel", ["load_shared_4", "store_shared_4"])
+@pytest.mark.parametrize(("apart", "fewer"), [(16, 4), (32, 2), (64, 1), (128, 0)])
+def test_accesses_keep_their_places_while_they_are_served(module: wl.Module, kernel: str,
+                                                          apart: int, fewer: int) -> None:
+    """The quicker each of them is, the fewer of the sixty are seen to wait."""
+    recorded = _waiting(CLOCKS[kernel, 8, apart], PASSES[apart])
+    assert recorded == pytest.approx(60.3 - fewer, abs=1.5)
+    assert _waiting(_replayed(module[kernel], 8, apart), PASSES[apart]) == pytest.approx(
+        recorded, abs=0.7
+    )
+
+
 @pytest.mark.parametrize("kernel", ["load_shared_4", "store_shared_4", "store_shared_16"])
 @pytest.mark.parametrize("apart", [16, 64, 128])
 @pytest.mark.parametrize("warps", [1, 4, 8, 16])

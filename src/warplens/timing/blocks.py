@@ -181,11 +181,8 @@ def open_barrier(state: State, counts: Counts, spec: Record, number: int, name: 
         warp = state.warps[index]
         if warp.status == AT_BARRIER and warp.block == number:
             warp.status = RUNNING
-            opened = max(warp.issued_at + 1, now + latency)
-            until = max(warp.ready, opened)
-            begin = warp.issued_at + 1
-            stall.charge(state.sm[0], counts, index, warp, stall.BARRIER, begin, opened)
-            stall.charge(state.sm[0], counts, index, warp, warp.late, opened, until)
+            until = max(warp.ready, warp.issued_at + 1, now + latency)
+            stall.charge(state.sm[0], counts, index, warp, stall.BARRIER, warp.ready, until)
             warp.ready = until
             state.ready[index] = until
             sub = state.subs[index % spec.sub_partitions]

@@ -23,6 +23,10 @@ _LOCAL_BIT = 1 << 50
 # L1 looks up four lines at a time, of unlike numbers modulo four (l1_lines_sm90.json)
 _COUNTER_BITS, _COUNTER = 16, 0xFFFF
 _INTEGERS_SAVE = 0.5  # cycles of an access whose lanes add whole numbers to one word
+# Cycles for which an access to shared memory that has reached the units keeps its place in the
+# queue: of the SM's 60 accesses 56.5, 58.8, 59.9 and 60.4 are seen to wait where each takes 4, 8,
+# 16 and 32 cycles (queues_sm90.json)
+_SHARED_KEPT = 21.0
 _ATOMICS_IN_FLIGHT = 12500.0  # cycles of contended atomics that wait outside the SM
 # Code.depth of shuffles and the like (`passes` through the data path, no access), of asynchronous
 # copies to shared memory, and of what closes a group of these
@@ -71,8 +75,9 @@ def enter(sm: Record, sub: Record, spec: Record, now: int, room: float,
     sub.queue_free = begin + spec.agu_interval
     sub.addressed[sub.next_addressed] = sub.queue_free
     sub.next_addressed = (sub.next_addressed + 1) % spec.queue_entries
-    sub.left[sub.next_left] = start
+    sub.left[sub.next_left] = start + (_SHARED_KEPT if kind == SHARED else 0.0)
     sub.held[sub.next_left] = kind
+    sub.last_left = start
     sub.next_left = (sub.next_left + 1) % spec.queue_held
     return float(begin), float(start)
 
@@ -89,8 +94,7 @@ def pass_by(sm: Record, sub: Record, spec: Record, now: int) -> float:
     """When an instruction of another unit (constants' addresses, S2R, special functions) leaves
     the queue: those before it go first, as soon as there is room for them; not those that wait
     for the way to L2 (recorded states of transposes and other scattered stores)."""
-    last = (sub.next_left + spec.queue_held - 1) % spec.queue_held
-    left = float(now) if sm.pushed_back > now else max(float(now), sub.left[last])
+    left = float(now) if sm.pushed_back > now else max(float(now), sub.last_left)
     sub.others[sub.next_other] = left
     sub.next_other = (sub.next_other + 1) % spec.queue_held
     return float(left)
@@ -137,8 +141,11 @@ def perform(state: State, counts: Counts, spec: Record, inst: Record, trace: Tra
     # Where no lane takes part, the way is the same.
     done = start + (spec.shared_latency if inst.kind == SHARED else spec.l1_hit)
     left = start + spec.sources_load
-    if inst.depth == DISTANT and not has_access(trace, warp):
-        done = start + spec.distant_latency
+    if not has_access(trace, warp):
+        if inst.depth == DISTANT:
+            done = start + spec.distant_latency
+        elif inst.kind == SHARED:  # it passes the data path all the same
+            shared.pass_through(sm, spec, start)
     while has_access(trace, warp):
         access = trace.accesses[warp.access]
         warp.access += 1
@@ -310,10 +317,13 @@ def _load(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, i
     _note(sm, 2 if space == LOCAL else 0, total, hits)
     if inst.depth == COPY and inst.passes_l1:  # what comes goes to shared memory by itself
         return float(max(done, begin + spec.l1_hit))
-    if narrow and total > (n_bytes + 31) // 32:  # bytes that straddle sectors
+    straddles = total > (n_bytes + 31) // 32
+    if narrow and straddles:
         passes = max(passes, int(spec.l1_narrow))
     busy = _data_path(sm, spec, total, passes, n_bytes, total - hits, begin)
-    if late:  # what asks for lines that are on their way already passes twice in part
+    # What is not aligned and asks for lines that are on their way already passes twice in part
+    # (pending_sm90.json); what lies within its sectors does not (sgemm_naive of counters_sm90.npz).
+    if late and straddles:
         sm.data_free += spec.l1_pending
         sm.data_cycles += spec.l1_pending
     return float(max(done, busy + spec.l1_hit))

@@ -27,6 +27,14 @@ def access(sm: Record, sub: Record, spec: Record, passes: int, lanes: int, size:
 
 
 @stage
+def pass_through(sm: Record, spec: Record, begin: float) -> None:
+    """An access in which no lane takes part: an H200 counts a pass of it
+    (l1tex__data_pipe_lsu_wavefronts_mem_shared_op_misc, validation/data/counters_sm90.npz)."""
+    sm.data_free = max(begin, sm.data_free) + spec.shared_interval
+    sm.data_cycles += spec.shared_interval
+
+
+@stage
 def back(sub: Record, spec: Record, way: int, passes: int, start: float) -> float:
     """When the last of so many passes, the first of them at `start`, may go back to the
     sub-partition."""

@@ -158,7 +158,6 @@ WARP = np.dtype([
     ("issued_at", "i8"), ("age", "i8"), ("stores", "i8"), ("blocked", "i8"),
     ("known", "i8"),  # when its stores are known to have arrived
     ("fenced", "i8"),  # when its last fence lets it go on
-    ("late", "i8"),  # why it cannot go on yet behind a barrier
     ("copied", "i8"),  # when its asynchronous copies so far are done
     ("sampled", "i8"),  # whether it has read a texture
     ("stored", "i8"),  # when shared memory has been read by its bulk stores so far
@@ -175,6 +174,7 @@ SUB = np.dtype([
     # and the oldest of them
     ("addressed", "f8", (MAX_HELD,)), ("left", "f8", (MAX_HELD,)),
     ("next_addressed", "i8"), ("next_left", "i8"),
+    ("last_left", "f8"),  # when the last of them leaves: that in `left` is when its place is free
     ("others", "f8", (MAX_HELD,)), ("next_other", "i8"),  # as `addressed`: of other units
     ("indexed", "f8"),  # when the last load from a constant bank got its turn
     ("held", "i8", (MAX_HELD,)),  # the kinds of those in `left`
