@@ -1,10 +1,12 @@
-"""What warps wait for: the replay against states that an H200 counted.
+"""What warps wait for: the replay against states that GPUs counted, per issued instruction.
 
-Launches of the tuning half of `validation/data/counters_sm90.npz`, per issued instruction.
+Launches of the tuning half of `validation/data/counters_sm90.npz` (H200), and loops of a few
+instructions to which nothing was fitted (`validation/data/states_sm90.json`, H100).
 """
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,10 @@ import pytest
 import warplens as wl
 
 VALIDATION = Path(__file__).parents[2] / "validation"
+STATES = json.loads((VALIDATION / "data" / "states_sm90.json").read_text())
+LOOPS = {(row[0], row[1]): dict(zip(STATES["columns"][2:], row[2:], strict=True))
+         for row in STATES["rows"]}  # fmt: skip
+SMS, ROUNDS = 132, 256
 LANES = (0, 0xFFFFFFFF, 1, 1)  # arguments: every lane adds to a word of its own
 
 
@@ -72,3 +78,24 @@ def test_loads_of_lines_on_their_way_do_not_fill_the_queue(
     assert found["lg_throttle"][1] < 0.2
     assert found["lg_throttle"][0] < 0.3
     assert found["not_selected"][0] == pytest.approx(found["not_selected"][1], abs=1.2)
+
+
+@pytest.fixture(scope="module")
+def loops() -> wl.Module:
+    source = (VALIDATION / "recorder" / "kernels" / "states.cu").read_text()
+    return wl.Device("H100 SXM5", clock=1980).compile(source)
+
+
+@pytest.mark.parametrize("warps", [1, 8, 32])
+@pytest.mark.parametrize("kernel", ["load_chain", "barrier_load", "barrier_store_load"])
+def test_loops_with_barriers_wait_as_counted(loops: wl.Module, kernel: str, warps: int) -> None:
+    """Loads of shared memory and barriers: cycles of a round, and which of both warps wait for."""
+    recorded = LOOPS[kernel, warps]
+    arrays = np.zeros(1 << 14, np.uint32), np.zeros(1 << 14, np.uint32)
+    launch = loops[kernel].predict[(SMS,), (32 * warps,)](*arrays, np.uint32(ROUNDS))
+    cycles, issued = "sm__cycles_active.avg", "smsp__inst_issued.sum"
+    assert float(launch.metric(cycles)) == pytest.approx(recorded[cycles], rel=0.07)
+    for state in ("barrier", "wait", "short_scoreboard"):
+        here = float(launch.metric(_state(state))) / float(launch.metric(issued))
+        there = recorded[_state(state)] / recorded[issued]
+        assert here == pytest.approx(there, rel=0.11, abs=0.4), state
