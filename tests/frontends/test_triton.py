@@ -86,3 +86,36 @@ def test_do_bench_is_modelled(kernels: Any) -> None:
         nanoseconds = gpu.launches[-1].metric("gpu__time_duration.sum")
 
     assert milliseconds == pytest.approx(nanoseconds / 1e6)
+
+
+def test_autotune_takes_the_quickest_by_modelled_time(kernels: Any) -> None:
+    """Each configuration's time is that of its launch; the one with the least is kept and run."""
+    import triton
+
+    from warplens.frontends.triton import array
+    from warplens.frontends.triton_configurations import configurations
+
+    configs = [
+        triton.Config({"M": m, "N": n, "K": 32}, num_warps=warps)
+        for m, n, warps in ((16, 16, 1), (64, 64, 4), (128, 64, 8))
+    ]
+    tuned = triton.autotune(configs=configs, key=["n", "k"])(kernels.matmul)
+    random = np.random.default_rng(4)
+    a, b = (random.integers(-4, 5, (256, 256)).astype(np.float16) for _ in range(2))
+    c, grid = np.zeros((256, 256), np.float32), lambda m: (256 // m["M"], 256 // m["N"])
+    arguments = (array(a), array(b), array(c), 256, 256)
+    tuned[grid](*arguments)
+    found = {str(config): 1e6 * times[0] for config, times in tuned.configs_timings.items()}
+    launched = {}
+    for config in configs:
+        with warplens.cuda() as gpu:
+            kernels.matmul[grid(config.kwargs)](*arguments, **config.all_kwargs())
+            launched[str(config)] = gpu.launches[-1].metric("gpu__time_duration.sum")
+
+    assert found == pytest.approx(launched, rel=0.02)
+    assert str(tuned.best_config) == min(launched, key=launched.__getitem__)
+    assert max(launched.values()) > 1.3 * min(launched.values())
+    assert np.array_equal(c, a.astype(np.float32) @ b.astype(np.float32))
+    table = configurations(tuned, *arguments, grid=grid, gpus=["H200", "T4"])
+    assert {row.gpu for row in table.rows} == {"H200 SXM", "T4"}
+    assert len(table.rows) == 6

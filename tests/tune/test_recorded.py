@@ -49,6 +49,6 @@ def test_a_part_of_a_space_is_ranked() -> None:
     recorded = compare.recorded()["spaces"]["gemm"]
     names, chosen = recorded["parameters"], slice(0, None, 17)
     rows = [dict(zip(names, row, strict=True)) for row in recorded["configurations"][chosen]]
-    predicted = np.array([compare._predict(("gemm", row)) for row in rows])
+    predicted = np.array([compare._predict(("gemm", row, "H200")) for row in rows])
 
     assert compare.kendall(np.array(recorded["ns"][chosen]), predicted) > 0.75

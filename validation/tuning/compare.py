@@ -1,9 +1,9 @@
-"""Compares predicted with recorded times of the three spaces.
+"""Compares predicted with recorded times of the four spaces.
 
-    python validation/tuning/compare.py [--space NAME] [--every N] [--predicted FILE]
-        [--processes N] [--scheduler ADDRESS]
+    python validation/tuning/compare.py [--gpu H100] [--space NAME] [--every N]
+        [--predicted FILE] [--processes N] [--scheduler ADDRESS]
 
-Predicts every configuration (or every N-th) for an H200 at the clock of the recording, and prints
+Predicts every configuration (or every N-th) for a GPU at the clock of the recording, and prints
 Kendall's tau, errors, how far the predicted best is from the true best, and what is lost when only
 a twentieth of the space is predicted: drawn at random, or as a surrogate asks for it. `--predicted`
 reads predictions that `record.py --predict` made. Events around a launch add EVENTS_NS to its
@@ -29,13 +29,13 @@ from warplens.workers import Runner, in_order, runner_of
 HERE = Path(__file__).resolve().parent
 EVENTS_NS = 2400  # reads of 64 to 128 MiB by events, less CUPTI's durations of the same reads
 SEEDS = 10
-DATA = HERE.parent / "data" / "spaces_sm90.json"
+DATA = {"H200": "spaces_sm90.json", "H100": "spaces_h100.json"}
 Floats = npt.NDArray[np.float64]
 
 
-def recorded() -> dict[str, Any]:
+def recorded(gpu: str = "H200") -> dict[str, Any]:
     """The recording: names and values of parameters, median ns, registers, by space."""
-    document: dict[str, Any] = json.loads(DATA.read_text())
+    document: dict[str, Any] = json.loads((HERE.parent / "data" / DATA[gpu]).read_text())
     return document
 
 
@@ -63,7 +63,7 @@ def figures(true: Floats, predicted: Floats, seed: int = 0) -> dict[str, float]:
 
 
 def searched(
-    name: str, space: dict[str, Any], rows: list[int], true: Floats, predicted: Floats
+    name: str, space: dict[str, Any], rows: list[int], true: Floats, predicted: Floats, gpu: str
 ) -> dict[str, float]:
     """What a surrogate finds within a twentieth of the space, over ten seeds: the mean and the
     worst loss against the true best, and against the best of the whole prediction."""
@@ -74,7 +74,7 @@ def searched(
     names = space["parameters"]
     every = [dict(zip(names, space["configurations"][i], strict=True)) for i in rows]
     jobs = [SPACES[name].problem.job(one) for one in every]
-    told = [_facts(space, i, job) for job, i in zip(jobs, rows, strict=True)]
+    told = [_facts(space, i, job, gpu) for job, i in zip(jobs, rows, strict=True)]
     facts = [learned_from(job, [one]) for job, one in zip(jobs, told, strict=True)]
     ways = [space["counted"][i] for i in rows]  # None: they could not be followed
     counted = [math.inf if way is None else float(way) for way in ways]
@@ -109,7 +109,7 @@ def chosen(facts: list[dict[str, float]], predicted: Floats, numbers: list[int])
     return numbers[min(alike, key=lambda i: (facts[i]["work"], predicted[i]))]
 
 
-def _facts(space: dict[str, Any], index: int, job: Any) -> dict[str, float]:
+def _facts(space: dict[str, Any], index: int, job: Any, gpu: str) -> dict[str, float]:
     """What a search knows of a compiled configuration."""
     from warplens.gpus.find import find_gpu
     from warplens.occupancy_calculator.occupancy import occupancy
@@ -118,16 +118,16 @@ def _facts(space: dict[str, Any], index: int, job: Any) -> dict[str, float]:
     names = ("registers", "local_bytes", "shared_bytes", "code_bytes", "instructions", "memory",
              "stalls", "waits")  # fmt: skip
     known = {name: float(space[name][index]) for name in names}
-    fits = occupancy("H200", threads=int(np.prod(job.block)), registers=int(known["registers"]),
+    fits = occupancy(gpu, threads=int(np.prod(job.block)), registers=int(known["registers"]),
                      static_shared=int(known["shared_bytes"]))  # fmt: skip
     known["work"] = work(job, known["instructions"], known["memory"])
     counted = {name: known[name] for name in ("instructions", "memory", "stalls", "waits")}
     known["least"] = least(job, **counted, blocks=float(fits.blocks),
-                           wait=float(find_gpu("H200").value("latency.l1_hit")))  # fmt: skip
+                           wait=float(find_gpu(gpu).value("latency.l1_hit")))  # fmt: skip
     return known | {"occupancy": float(fits.occupancy), "blocks": float(fits.blocks)}
 
 
-def _predict(place: tuple[str, dict[str, Any]]) -> float:
+def _predict(place: tuple[str, dict[str, Any], str]) -> float:
     sys.path[:0] = [str(HERE), str(HERE.parent / "recorder")]
     from record import predicted
 
@@ -135,22 +135,25 @@ def _predict(place: tuple[str, dict[str, Any]]) -> float:
     return float(answer.get("predicted_ns", np.nan))
 
 
-def _predicted(name: str, space: dict[str, Any], every: int, runner: Runner) -> Floats:
+def _predicted(
+    name: str, space: dict[str, Any], every: int, runner: Runner, gpu: str
+) -> Floats:
     names, rows = space["parameters"], space["configurations"][::every]
-    places = [(name, dict(zip(names, row, strict=True))) for row in rows]
+    places = [(name, dict(zip(names, row, strict=True)), gpu) for row in rows]
     return np.array(list(in_order(runner.results(_predict, places))), float)
 
 
 def main() -> None:
     """Prints a line for each space."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    document = recorded()
-    parser.add_argument("--space", choices=list(document["spaces"]), action="append")
+    parser.add_argument("--gpu", choices=list(DATA), default="H200")
+    parser.add_argument("--space", action="append")
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--predicted", type=Path)
     parser.add_argument("--processes", type=int, help="default: one per core")
     parser.add_argument("--scheduler", help="a Dask scheduler's address, or local")
     options = parser.parse_args()
+    document, gpu = recorded(options.gpu), options.gpu
     known = json.loads(options.predicted.read_text()) if options.predicted else []
     runner = runner_of(options.scheduler, options.processes)
     for name in options.space or document["spaces"]:
@@ -161,13 +164,12 @@ def main() -> None:
             every = [found.get(i, np.nan) for i in range(len(space["ns"]))]
             predicted = np.array(every)[:: options.every]
         else:
-            predicted = _predicted(name, space, options.every, runner)
+            predicted = _predicted(name, space, options.every, runner, gpu)
         keep = ~np.isnan(predicted)
         told = figures(true[keep], predicted[keep])
         if options.every == 1:
-            told |= searched(
-                name, space, np.flatnonzero(keep).tolist(), true[keep], predicted[keep]
-            )
+            rows = np.flatnonzero(keep).tolist()
+            told |= searched(name, space, rows, true[keep], predicted[keep], gpu)
         print(name, " ".join(f"{key}={value:.3g}" for key, value in told.items()), flush=True)
     runner.close()
 
