@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+import subprocess
+import sys
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +84,24 @@ def test_sensors_are_refused() -> None:
 
     with pytest.raises(Exception, match="NVMLObserver reads the sensors"):
         NVMLObserver(["nvml_energy"])
+    with pytest.raises(Exception, match="get_nvml_gr_clocks reads the sensors"):
+        importlib.import_module("kernel_tuner.observers.nvml").get_nvml_gr_clocks(0)
+
+
+def test_pycuda_may_be_imported_first(tmp_path: Path) -> None:
+    """A script of its own process, as an example of Kernel Tuner's has it."""
+    if PathFinder.find_spec("pycuda") is not None:
+        pytest.skip("PyCUDA is installed")
+    script = tmp_path / "first.py"
+    script.write_text(
+        "from pycuda import driver as drv\nimport kernel_tuner\ndrv.init()\n"
+        "print(drv.Device(0).get_attribute(drv.device_attribute.MULTIPROCESSOR_COUNT))\n"
+    )
+    words = [sys.executable, "-m", "warplens.cli.main", "run", "--gpu", "A100", str(script)]
+    ran = subprocess.run(words, capture_output=True, text=True, check=False)
+
+    assert ran.returncode == 0, ran.stderr
+    assert "108" in ran.stdout.split()
 
 
 def test_pinned_arrays() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import sys
 from types import ModuleType
 from typing import Any
@@ -23,7 +22,6 @@ def _activate(give_driver: GiveDriver) -> None:
     from warplens.frontends.kernel_tuner_backend import backend_class
     from warplens.frontends.kernel_tuner_host import host_class
     from warplens.frontends.kernel_tuner_observers import SENSORS, Counters, refuse_sensors
-    from warplens.frontends.kernel_tuner_pycuda import stand_in
 
     counters = Counters()
     chosen: Any = backend_class(give_driver, counters)
@@ -37,8 +35,6 @@ def _activate(give_driver: GiveDriver) -> None:
     counted.nvmetrics = counters
     refuse_sensors({name: importlib.import_module(name) for name in SENSORS})
     sys.modules[_PARALLEL] = _parallel()
-    if importlib.util.find_spec("pycuda") is None:
-        sys.modules.update(stand_in())
 
 
 def _parallel() -> ModuleType:

@@ -15,6 +15,9 @@ SENSORS = {
 }
 
 
+_READERS = ("get_nvml_pwr_limits", "get_nvml_gr_clocks", "get_nvml_mem_clocks", "get_idle_power")
+
+
 class Counters:
     """In the place of `nvmetrics`: metrics of the launch that runs between its two calls."""
 
@@ -42,18 +45,21 @@ class Counters:
 
 
 def refuse_sensors(modules: dict[str, Any]) -> None:
-    """Observers of energy, power, temperature and clocks say why they cannot be made."""
+    """Observers of energy, power, temperature and clocks say why they cannot be made, and so does
+    what reads the clocks and limits of a card."""
     for module, names in SENSORS.items():
         for name in names:
             getattr(modules[module], name).__init__ = _refusal(name)
+    for name in _READERS:
+        setattr(modules["kernel_tuner.observers.nvml"], name, _refusal(name))
 
 
 def _refusal(name: str) -> Any:
-    def __init__(self: Any, *arguments: Any, **options: Any) -> None:
+    def refused(*arguments: Any, **options: Any) -> None:
         raise Unsupported(
             f"{name} reads the sensors of a real card: energy, power, temperature and clocks are "
             "not modelled, for lack of a source",
             hint="NCUObserver's counters and the modelled time are there.",
         )
 
-    return __init__
+    return refused

@@ -5,7 +5,11 @@ from __future__ import annotations
 
 import ctypes
 import math
+import sys
 from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import spec_from_loader
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -16,6 +20,11 @@ from warplens.errors import Unsupported
 from warplens.libcuda import place
 
 _FLAGS = {"PORTABLE": 1, "DEVICEMAP": 2, "WRITECOMBINED": 4}
+_ATTRIBUTES = {
+    "MAX_THREADS_PER_BLOCK": 1, "MAX_BLOCK_DIM_X": 2, "MAX_SHARED_MEMORY_PER_BLOCK": 8,
+    "WARP_SIZE": 10, "CLOCK_RATE": 13, "MULTIPROCESSOR_COUNT": 16,
+    "COMPUTE_CAPABILITY_MAJOR": 75, "COMPUTE_CAPABILITY_MINOR": 76,
+}  # fmt: skip
 
 
 def stand_in() -> dict[str, ModuleType]:
@@ -24,10 +33,43 @@ def stand_in() -> dict[str, ModuleType]:
     package.__path__ = []
     vars(driver).update(
         init=_init, Device=_Device, pagelocked_empty=_pinned, pagelocked_zeros=_pinned,
-        host_alloc_flags=SimpleNamespace(**_FLAGS),
+        host_alloc_flags=SimpleNamespace(**_FLAGS), device_attribute=SimpleNamespace(**_ATTRIBUTES),
+        PointerHolderBase=object,  # a base class in Kernel Tuner's backend, which is not used
     )  # fmt: skip
     package.driver = driver  # type: ignore[attr-defined]
     return {"pycuda": package, "pycuda.driver": driver}
+
+
+class StandIn(MetaPathFinder, Loader):
+    """Lets scripts import PyCUDA before Kernel Tuner. It is the last one asked, so an installed
+    PyCUDA comes first; without Kernel Tuner there is nothing for it to stand in for."""
+
+    def __init__(self) -> None:
+        self._modules: dict[str, ModuleType] = {}
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Of the modules that there are."""
+        if name.partition(".")[0] != "pycuda" or PathFinder.find_spec("kernel_tuner") is None:
+            return None
+        self._modules = self._modules or stand_in()
+        if name not in self._modules:
+            return None
+        return spec_from_loader(name, self, is_package=name == "pycuda")
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Made already."""
+        return self._modules[spec.name]
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing is left to do."""
+
+
+def lend() -> None:
+    """Puts the stand-in behind all that finds modules, once."""
+    if not any(isinstance(one, StandIn) for one in sys.meta_path):
+        sys.meta_path.append(StandIn())
 
 
 class _Refusing(ModuleType):
@@ -72,6 +114,13 @@ class _Device:
     def compute_capability(self) -> tuple[int, int]:
         """Major and minor number."""
         return divmod(self._gpu.spec.sm, 10)
+
+    def get_attribute(self, attribute: int) -> int:
+        """One of `device_attribute`."""
+        value = ctypes.c_int()
+        _call("cuDeviceGetAttribute", ctypes.byref(value), ctypes.c_int(attribute),
+              ctypes.c_int(self._number))  # fmt: skip
+        return value.value
 
     def make_context(self, flags: int = 0) -> _Context:
         """The primary context, which CUDA's runtime uses as well."""
