@@ -102,16 +102,19 @@ def fixed_permutes() -> Iterator[tuple[int, Case]]:
         yield selector, Case("PRMT", "r r r", lambda a, n, b: _prmt(n, a, b))
 
 
+def _found(bits: int, place: int) -> tuple[int, bool]:
+    """A place, and whether there is one."""
+    return place if bits else -1, bits != 0
+
+
 def fields() -> Iterator[Case]:
     """Counting, finding and extending bits."""
     yield Case("POPC", "r", lambda a: bin(a).count("1"))
     yield Case("BREV", "r", lambda a: int(f"{a:032b}"[::-1], 2))
-    yield Case("FLO.U32", "r", lambda a: a.bit_length() - 1)
-    yield Case("FLO.U32.SH", "r", lambda a: 32 - a.bit_length() if a else -1)
-    yield Case("FLO", "r", lambda a: _significant(a).bit_length() - 1)
-    yield Case(
-        "FLO.SH", "r", lambda a: 32 - _significant(a).bit_length() if _significant(a) else -1
-    )
+    yield Case("FLO.U32", "r", lambda a: _found(a, a.bit_length() - 1))
+    yield Case("FLO.U32.SH", "r", lambda a: _found(a, 32 - a.bit_length()))
+    yield Case("FLO", "r", lambda a: _found(_significant(a), _significant(a).bit_length() - 1))
+    yield Case("FLO.SH", "r", lambda a: _found(_significant(a), 32 - _significant(a).bit_length()))
     yield Case("BMSK", "r r", lambda p, w: _ones(min(p, 32), min(w, 32)))
     yield Case("BMSK.W", "r r", lambda p, w: _ones(p % 32, w % 32))
     yield Case("SGXT.U32", "r r", lambda a, n: a & ((1 << min(n, 32)) - 1))

@@ -10,8 +10,17 @@ _ARITHMETIC = "FTZ SAT RN RM RP RZ"
 _SCALES = {"D2": -1, "D4": -2, "D8": -3, "M2": 1, "M4": 2, "M8": 3}  # powers of two
 
 
+def _flushes(m: Modifiers) -> bool:
+    return m.has("FTZ") or m.has("FMZ")
+
+
 def _flushed(x: Lanes, m: Modifiers, *values: Value) -> tuple[Value, ...]:
-    return tuple(x.flush(a) for a in values) if m.has("FTZ") else values
+    return tuple(x.flush(a) for a in values) if _flushes(m) else values
+
+
+def _by_zero(x: Lanes, a: Value, b: Value) -> Value:
+    """Whether a factor is zero: with .FMZ so is then the product, whatever the other factor."""
+    return x.por(x.fcmp("oeq", a, x.f32(0)), x.fcmp("oeq", b, x.f32(0)))
 
 
 def _saturated(x: Lanes, m: Modifiers, a: Value) -> Value:
@@ -31,7 +40,7 @@ def fadd(x: Lanes, m: Modifiers, a: Value, b: Value) -> Value:
     "FMUL",
     "UFMUL",
     sig="f <- f f",
-    mods=f"{_ARITHMETIC} D2 D4 D8 M2 M4 M8",
+    mods=f"{_ARITHMETIC} FMZ D2 D4 D8 M2 M4 M8",
     pipe="fma",
     latency="fma",
     category="fp32",
@@ -54,8 +63,10 @@ def fmul(x: Lanes, m: Modifiers, a: Value, b: Value) -> Value:
         return x.float_to_float(exact, "f32", mode)
 
     product = times(a)
-    if m.has("FTZ"):
+    if _flushes(m):
         product = fc.flush_result(x, product, times(fc.lift(x, a)))
+    if m.has("FMZ"):
+        product = x.select(_by_zero(x, a, b), x.f32(0), product)
     return _saturated(x, m, product)
 
 
@@ -63,7 +74,7 @@ def fmul(x: Lanes, m: Modifiers, a: Value, b: Value) -> Value:
     "FFMA",
     "UFFMA",
     sig="f <- f f f",
-    mods=_ARITHMETIC,
+    mods=f"{_ARITHMETIC} FMZ",
     pipe="fma",
     latency="fma",
     category="fp32",
@@ -73,8 +84,10 @@ def ffma(x: Lanes, m: Modifiers, a: Value, b: Value, c: Value) -> Value:
     a, b, c = _flushed(x, m, a, b, c)
     mode = fc.rounding(m)
     total = x.ffma(a, b, c, mode)
-    if m.has("FTZ"):
+    if _flushes(m):
         total = fc.flush_result(x, total, x.ffma(fc.lift(x, a), b, fc.lift(x, c), mode))
+    if m.has("FMZ"):
+        total = x.select(_by_zero(x, a, b), x.fadd(x.f32(0), c, mode), total)
     return _saturated(x, m, total)
 
 

@@ -55,7 +55,7 @@ def _choose_first(
 @op(
     "DSETP",
     sig="p p <- d d p",
-    mods="AND",
+    mods="AND OR XOR",
     requires="MAX",
     pipe="fp64",
     latency="fp64",
@@ -69,7 +69,7 @@ def dsetp_max(x: Lanes, m: Modifiers, a: Value, b: Value, q: Value) -> tuple[Val
 @op(
     "DSETP",
     sig="p p <- d d p",
-    mods="AND",
+    mods="AND OR XOR",
     requires="MIN",
     pipe="fp64",
     latency="fp64",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 from warplens.isa.lanes import Lanes, Value
 from warplens.isa.table import Modifiers, op
@@ -201,18 +202,19 @@ def brev(x: Lanes, m: Modifiers, a: Value) -> Value:
     return x.reverse_bits(a)
 
 
-@op("FLO", "UFLO", sig="r <- r", mods="U32 SH", pipe="xu", latency="bit_count", category="integer")
-def flo(x: Lanes, m: Modifiers, a: Value) -> Value:
+@op("FLO", "UFLO", sig="r p? <- r", mods="U32 SH", pipe="xu", latency="bit_count",
+    category="integer")  # fmt: skip
+def flo(x: Lanes, m: Modifiers, a: Value) -> tuple[Value, Value]:
     """d = place of the leading one (signed: of the bit that first differs from the sign), or -1.
 
-    .SH gives instead the left shift that brings it to bit 31, again -1 if there is none.
+    .SH gives instead the left shift that brings it to bit 31, again -1 if there is none. p = there
+    is one.
     """
     if not m.has("U32"):
         a = x.xor(a, x.ashr(a, x.u32(31)))
-    zeros = x.count_leading_zeros(a)
-    if m.has("SH"):
-        return x.select(x.icmp("eq", a, x.u32(0)), x.u32(0xFFFFFFFF), zeros)
-    return x.sub(x.u32(31), zeros)
+    zeros, is_none = x.count_leading_zeros(a), x.icmp("eq", a, x.u32(0))
+    shift = x.select(is_none, x.u32(0xFFFFFFFF), zeros)
+    return shift if m.has("SH") else x.sub(x.u32(31), zeros), x.pnot(is_none)
 
 
 @op("BMSK", "UBMSK", sig="r <- r r", mods="W", pipe="alu", latency="alu", category="bit")
@@ -261,10 +263,18 @@ def _carryless_high(x: Lanes, a: Value, b: Value) -> Value:
     return x.lshr(x.reverse_bits(mirrored), x.u64(1))
 
 
-@op("CLMAD", sig="q <- q q q", mods="LO HI", pipe="fp64", latency="fp64", category="integer",
-    marks="none")  # fmt: skip
-def clmad(x: Lanes, m: Modifiers, a: Value, b: Value, c: Value) -> Value:
-    """d = low (LO) or high (HI) half of the carry-less product of a and b, XOR c."""
-    if m.has("HI"):
-        return x.xor(x.shared("clmad.hi", _carryless_high, a, b), c)
+_CLMAD: dict[str, Any] = {
+    "sig": "q <- q q q", "pipe": "fp64", "latency": "fp64", "category": "integer", "marks": "none",
+}  # fmt: skip
+
+
+@op("CLMAD", requires="LO", **_CLMAD)
+def clmad_low(x: Lanes, m: Modifiers, a: Value, b: Value, c: Value) -> Value:
+    """d = low 64 bits of the carry-less product of a and b, XOR c."""
     return x.xor(x.shared("clmad.lo", _carryless, a, b), c)
+
+
+@op("CLMAD", requires="HI", **_CLMAD)
+def clmad_high(x: Lanes, m: Modifiers, a: Value, b: Value, c: Value) -> Value:
+    """d = high 64 bits of the carry-less product of a and b, XOR c."""
+    return x.xor(x.shared("clmad.hi", _carryless_high, a, b), c)
