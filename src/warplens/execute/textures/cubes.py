@@ -75,7 +75,10 @@ def position(warp: int, lane: int, size: int, is_down: int) -> float:
     if long == 0.0:
         return 0.5 * size
     short = down(at, x, y, z) if is_down else across(at, x, y, z)
-    return float(cut((short / long + 1.0) * 0.5) * size)
+    share = short / long
+    if share != share:  # of infinities
+        share = 0.0
+    return float(cut((share + 1.0) * 0.5) * size)
 
 
 @native

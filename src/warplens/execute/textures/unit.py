@@ -106,6 +106,7 @@ def cube_corners(made: Any, level: Any, base: int, form: int, warp: int, lane: i
         number = cubes.neighbour(face, x, y, size)
         if number < 0:
             cubes.share(weights, first, k)
+            places[first + k] = 0
             continue
         row = number // size
         places[first + k] = image_place(level, base, number % size, row % size,
@@ -183,8 +184,9 @@ def detail(made: Any, form: int, warp: int, lane: int) -> int:
 
     What is given and the bias are cut towards zero, as recorded; without one it is the least.
     """
-    low = int(made.low * 256.0)
-    high = min(int(made.high * 256.0), (made.n_levels - 1) << 8)
+    last = (made.n_levels - 1) << 8
+    low = max(int(min(made.low, _FAR) * 256.0), 0)
+    high = min(max(int(min(made.high, _FAR) * 256.0), 0), last)
     if not form >> at.UNIT_LEVEL & 1:
         return int(min(low, high))
     given = float(float_of(word(warp, at.UNIT_VALUES, lane)))
