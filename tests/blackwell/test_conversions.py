@@ -141,8 +141,9 @@ extern "C" __global__ void halves(const unsigned short *f, unsigned char *o) {
 
 def scales_of(size: Array) -> Array:
     """By their definition, from singles without signs: both roundings with SATFINITE or not."""
-    exponent = np.frexp(size.astype(np.float64))[1] - 1
-    is_power = np.ldexp(1.0, exponent) == size
+    number = np.where(np.isfinite(size), size, 1).astype(np.float64)
+    exponent = np.frexp(number)[1] - 1
+    is_power = np.ldexp(1.0, exponent) == number
     below = np.clip(exponent + 127, 0, 254)
     below[size < 2.0**-126] = 0
     above = np.clip(np.where(is_power, exponent, exponent + 1) + 127, 0, 255)
