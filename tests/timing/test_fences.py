@@ -1,4 +1,4 @@
-"""Fences of the GPU, by what is on its way and by warps, beside an H200."""
+"""Fences of the GPU, by what is on its way and by warps, beside an H200 and an H100."""
 
 from __future__ import annotations
 
@@ -14,16 +14,20 @@ from tests.timing.replayed import recorder_script
 from warplens.timing.stall import MEMBAR
 
 DATA = Path(__file__).parents[2] / "validation" / "data"
-ROWS = json.loads((DATA / "fences_sm90.json").read_text())["rows"]
-CYCLES = {tuple(row[:4]): median(row[5][2:]) for row in ROWS if row[0].startswith("fence_")}
+FILES = {"H200": "fences_sm90", "H100": "fences_h100"}
+CYCLES = {
+    (gpu, *row[:4]): median(row[5][2:]) for gpu, name in FILES.items()
+    for row in json.loads((DATA / f"{name}.json").read_text())["rows"]
+    if row[0].startswith("fence_")
+}  # fmt: skip
 with recorder_script("fences") as RECORDER:
     SOURCE = RECORDER.source()["fences"]
 ROUNDS = 16
 
 
-@pytest.fixture(scope="module")
-def module() -> wl.Module:
-    return wl.Device("H200").compile(SOURCE)
+@pytest.fixture(scope="module", params=FILES)
+def module(request: pytest.FixtureRequest) -> wl.Module:
+    return wl.Device(request.param).compile(SOURCE)
 
 
 @pytest.mark.parametrize("warps", [1, 8])
@@ -33,11 +37,12 @@ def test_fences_take_as_long_as_recorded(module: wl.Module, fence: str, before: 
                                          warps: int) -> None:  # fmt: skip
     """Of one warp and of eight, whose fences go together; eight with stores take up to 1.8 times as
     long on an H200 (DEVIATIONS.md, row 116)."""
+    gpu = next(name for name in FILES if name in module.device.gpu.name)
     kernel = module[f"fence_{fence}_{before}"]
     launch = kernel.predict[1, 32 * warps](np.zeros(16 << 20, np.uint32), np.zeros(4096, np.uint32))
     replay = launch._timing.model.result
     found = float(replay.counts.stalls[:, MEMBAR].sum()) / (ROUNDS * warps)
-    known = CYCLES[f"fence_{fence}", before, 1, warps]
+    known = CYCLES[gpu, f"fence_{fence}", before, 1, warps]
     assert 0.5 * known < found < 1.2 * known
     if warps == 1:
         assert found == pytest.approx(known, rel=0.2)
