@@ -23,15 +23,18 @@ def script(name: str) -> ModuleType:
     return module
 
 
+@pytest.mark.parametrize("gpu", ["H200", "H100"])
 @pytest.mark.parametrize("name", ["gemm", "convolution", "reduction", "filter"])
-def test_every_configuration_was_recorded(name: str) -> None:
+def test_every_configuration_was_recorded(name: str, gpu: str) -> None:
     """A recording without a gap, in the order of the space."""
-    recorded = script("compare").recorded()["spaces"][name]
+    document = script("compare").recorded(gpu)
+    recorded = document["spaces"][name]
     space = list(script("spaces").SPACES[name].problem.space)
 
     assert recorded["configurations"] == [list(one.values()) for one in space]
     assert recorded["parameters"] == list(space[0])
     assert min(recorded["least_ns"]) > 0 and len(recorded["ns"]) == len(space)
+    assert gpu in document["gpu"] and document["sm_clock_mhz"] == 1980
 
 
 def test_kendall() -> None:
