@@ -366,7 +366,7 @@ def test_opcodes(capsys: pytest.CaptureFixture[str]) -> None:
     assert by_name["LDGMC"] | {"sm_89": "", "sm_90": "refused"} == by_name["LDGMC"]
     assert by_name["UTMALDG"] | {"sm_89": "", "sm_90": "yes"} == by_name["UTMALDG"]
     assert by_name["FFMA"]["sm_75"] == by_name["FFMA"]["sm_120"] == "yes"
-    assert "first-generation" in by_name["HMMA"]["Refused forms"]
+    assert "formatted reads of surfaces" in by_name["SULD"]["Refused forms"]
     assert all(row["Meaning"] for row in rows)
 
     fine = Ran(capsys, "list", "opcodes", "k.cu")
