@@ -15,16 +15,23 @@ from warplens.execute.textures.places import cut
 from warplens.execute.textures.words import float_of, floor_of
 
 _CORNER = -2  # what lies beyond two edges
+_LEAST = 2.0**-126
+
+
+@native
+def _size(component: float) -> float:
+    """How long a component is; no number is shorter than any."""
+    return abs(component) if component == component else -1.0
 
 
 @native
 def face_of(x: float, y: float, z: float) -> int:
     """The face of a direction: +x, -x, +y, -y, +z, -z."""
-    if abs(z) >= abs(x) and abs(z) >= abs(y):
-        return 4 if z >= 0.0 else 5
-    if abs(y) >= abs(x):
-        return 2 if y >= 0.0 else 3
-    return 0 if x >= 0.0 else 1
+    if _size(z) >= _size(x) and _size(z) >= _size(y):
+        return 5 if z < 0.0 else 4
+    if _size(y) >= _size(x):
+        return 3 if y < 0.0 else 2
+    return 1 if x < 0.0 else 0
 
 
 @native
@@ -53,9 +60,9 @@ def outwards(face: int, x: float, y: float, z: float) -> float:
 
 @native
 def component(warp: int, slot: int, lane: int) -> float:
-    """A coordinate of a direction; no number counts as 0."""
+    """A coordinate of a direction; subnormal numbers count as 0."""
     found = float(float_of(word(warp, slot, lane)))
-    return found if found == found else 0.0
+    return 0.0 if abs(found) < _LEAST else found
 
 
 @native
@@ -76,9 +83,9 @@ def position(warp: int, lane: int, size: int, is_down: int) -> float:
         return 0.5 * size
     short = down(at, x, y, z) if is_down else across(at, x, y, z)
     share = short / long
-    if share != share:  # of infinities
-        share = 0.0
-    return float(cut((share + 1.0) * 0.5) * size)
+    if share != share:  # of infinities it is their signs, of what is no number 0
+        share = (1.0 if short > 0.0 else -1.0) if short == short and long == long else 0.0
+    return float((cut(share * 0.5) + 0.5) * size)  # the least below 0 is below the middle
 
 
 @native

@@ -185,15 +185,15 @@ def detail(made: Any, form: int, warp: int, lane: int) -> int:
     What is given and the bias are cut towards zero, as recorded; without one it is the least.
     """
     last = (made.n_levels - 1) << 8
-    low = max(int(min(made.low, _FAR) * 256.0), 0)
+    low = min(max(int(min(made.low, _FAR) * 256.0), 0), last)
     high = min(max(int(min(made.high, _FAR) * 256.0), 0), last)
     if not form >> at.UNIT_LEVEL & 1:
-        return int(min(low, high))
+        return int(low)
     given = float(float_of(word(warp, at.UNIT_VALUES, lane)))
     if given != given:
         given = 0.0
     given = min(max(given, -_FAR), _FAR)
-    return int(min(max(int(given * 256.0) + int(made.bias * 256.0), low), high))
+    return int(max(min(int(given * 256.0) + int(made.bias * 256.0), high), low))
 
 
 @native
