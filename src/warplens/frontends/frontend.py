@@ -21,6 +21,8 @@ class Frontend:
         module: whose import means that the framework is used.
         package: its name on PyPI.
         first, before: the supported versions, from `first` on and below `before`.
+        offer: what to do as soon as imports are watched, if anything, for what scripts may import
+            before it.
         prepare: what to do before the import, if anything.
         activate: what to do after it, if anything.
     """
@@ -29,6 +31,7 @@ class Frontend:
     package: str
     first: str
     before: str
+    offer: Callable[[], None] | None = None
     prepare: Callable[[], None] | None = None
     activate: Callable[[GiveDriver], None] | None = None
 

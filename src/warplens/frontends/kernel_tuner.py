@@ -56,6 +56,11 @@ def _parallel() -> ModuleType:
     return found
 
 
-FRONTEND = Frontend(
-    module="kernel_tuner", package="kernel-tuner", first="1.5", before="1.6", activate=_activate
-)
+def _offer() -> None:
+    from warplens.frontends.kernel_tuner_pycuda import lend
+
+    lend()
+
+
+FRONTEND = Frontend(module="kernel_tuner", package="kernel-tuner", first="1.5", before="1.6",
+                    offer=_offer, activate=_activate)  # fmt: skip

@@ -13,7 +13,6 @@ from typing import Any
 
 from warplens import frontends
 from warplens.frontends.frontend import Frontend, GiveDriver
-from warplens.frontends.kernel_tuner_pycuda import lend
 
 
 def known_frontends() -> tuple[Frontend, ...]:
@@ -74,8 +73,9 @@ class _Watch(MetaPathFinder):
 def watch(give_driver: GiveDriver) -> None:
     """Looks after all later imports, and after the frameworks that are imported already."""
     sys.meta_path.insert(0, _Watch(give_driver))
-    lend()
     for frontend in known_frontends():
+        if frontend.offer is not None:
+            frontend.offer()
         if frontend.module in sys.modules:
             frontend.check_version()
             if frontend.prepare is not None:
