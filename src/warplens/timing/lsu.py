@@ -224,9 +224,9 @@ def _serve(sm: Record, sub: Record, sets: Records, spec: Record, inst: Record, t
         sm.next_tagged = (sm.next_tagged + 1) % spec.tags_held
         sm.looked_up[sm.next_looked_up] = max(begin, sm.data_free)
         sm.next_looked_up = (sm.next_looked_up + 1) % MAX_HELD
-        done = _load(sm, sets, spec, inst, trace, index, space, first, count, passes,
-                     lanes * size, size < 4, begin, now)  # fmt: skip
-        whole = max(int(sm.tag_free - begin), passes, (lanes * size + 127) // 128)
+        done, parts = _load(sm, sets, spec, inst, trace, index, space, first, count, passes,
+                            lanes * size, size < 4, begin, now)  # fmt: skip
+        whole = max(int(sm.tag_free - begin), passes, (lanes * size + 127) // 128) + parts
         done = max(done, spec.l1_hit + shared.back(sub, spec, shared.FROM_L1, whole, begin))
     _push_back(sm, spec)
     return float(done)
@@ -282,8 +282,9 @@ def _data_path(sm: Record, spec: Record, sectors: int, passes: int, n_bytes: int
 @stage
 def _load(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, index: int,
           space: int, first: int, count: int, passes: int, n_bytes: int, narrow: bool,
-          begin: float, now: int) -> float:  # fmt: skip
-    done, total, hits, missing, banks, late = 0.0, 0, 0, 0, 0, 0
+          begin: float, now: int) -> tuple[float, int]:  # fmt: skip
+    """When a load has its data, and how many passes it makes more than once: see `_parts`."""
+    done, total, hits, missing, banks, there = 0.0, 0, 0, 0, 0, 0
     for i in range(count):
         line, sectors = trace.lines[first + i] >> 4, trace.lines[first + i] & 15
         known = trace.hits[first + i]
@@ -297,7 +298,7 @@ def _load(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, i
             hit = sectors
         elif hit:
             done = max(done, float(group.arrival[way]))
-            late += int(group.arrival[way] > begin)
+            there += int(hit == sectors and group.arrival[way] <= begin)
         hits += l2.count_bits(hit)
         total += l2.count_bits(sectors)
         if hit != sectors:
@@ -316,17 +317,23 @@ def _load(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, i
     sm.tag_free = begin + turns
     _note(sm, 2 if space == LOCAL else 0, total, hits)
     if inst.depth == COPY and inst.passes_l1:  # what comes goes to shared memory by itself
-        return float(max(done, begin + spec.l1_hit))
-    straddles = total > (n_bytes + 31) // 32
-    if narrow and straddles:
+        return float(max(done, begin + spec.l1_hit)), 0
+    if narrow and total > (n_bytes + 31) // 32:  # bytes that straddle sectors
         passes = max(passes, int(spec.l1_narrow))
     busy = _data_path(sm, spec, total, passes, n_bytes, total - hits, begin)
-    # What is not aligned and asks for lines that are on their way already passes twice in part
-    # (pending_sm90.json); what lies within its sectors does not (sgemm_naive of counters_sm90.npz).
-    if late and straddles:
-        sm.data_free += spec.l1_pending
-        sm.data_cycles += spec.l1_pending
-    return float(max(done, busy + spec.l1_hit))
+    parts = _parts(passes, there, count)
+    sm.data_free += parts
+    sm.data_cycles += parts
+    return float(max(done, busy + spec.l1_hit)), parts
+
+
+@stage
+def _parts(passes: int, there: int, count: int) -> int:
+    """How many passes of a load of so many lines, of which some are there, take part twice: once
+    for the lanes whose lines are there, and once, when the last of the others has come, for the
+    rest. Loads of lines that all are on their way pass as often as if they were there (counted and
+    timed, in_flight_sm90.json). Where a line has a pass of its own, no pass is divided."""
+    return min(passes, there, count - there) if passes < count else 0
 
 
 @stage
