@@ -99,3 +99,20 @@ def test_loops_with_barriers_wait_as_counted(loops: wl.Module, kernel: str, warp
         here = float(launch.metric(_state(state))) / float(launch.metric(issued))
         there = recorded[_state(state)] / recorded[issued]
         assert here == pytest.approx(there, rel=0.11, abs=0.4), state
+
+
+@pytest.mark.parametrize("kernel", ["scattered_then_special", "scattered_then_shared"])
+def test_stores_keep_their_registers_until_they_leave_the_queue(loops: wl.Module,
+                                                                kernel: str) -> None:  # fmt: skip
+    """Where stores wait for L2, warps wait for their sources, not for places in the queue, nor for
+    what comes behind the stores."""
+    recorded = LOOPS[kernel, 32]
+    arrays = np.zeros(1 << 14, np.uint32), np.zeros(1 << 24, np.uint32)
+    launch = loops[kernel].predict[(SMS,), (1024,)](*arrays, np.uint32(ROUNDS))
+    here = {s: float(launch.metric(_state(s))) for s in ("long_scoreboard", "lg_throttle")}
+    assert recorded[_state("lg_throttle")] < 0.001 * recorded[_state("long_scoreboard")]
+    assert here["lg_throttle"] < 0.01 * here["long_scoreboard"]
+    if kernel == "scattered_then_shared":
+        issued = "smsp__inst_issued.sum"
+        there = recorded[_state("long_scoreboard")] / recorded[issued]
+        assert here["long_scoreboard"] / float(launch.metric(issued)) == pytest.approx(there, rel=0.1)

@@ -163,7 +163,9 @@ def perform(state: State, counts: Counts, spec: Record, inst: Record, trace: Tra
         if kind != READ:
             words = max(4, access.size) // 4
             sources = spec.sources_store + int(spec.wide_extra * (words - 1))
-        read, left = begin + sources, start + sources
+        # A store's data is read when it leaves the queue, a load's address before it waits there:
+        # so many stores that L2 completes hold their warps in `long_scoreboard` (states_sm90.json)
+        read = left = start + sources
         if kind == WRITE and space == GLOBAL:
             held, arrived = spec.in_flight, done + spec.l2_hit
             if access.lanes * access.size % 32:  # L2 completes the sector
