@@ -284,6 +284,24 @@ def _add_run(header: Any, address: int, size: int) -> None:
         size -= here
 
 
+@native
+def _note_sleep(row: Any, warp: int, lanes: int, last: int) -> None:
+    """For how long a warp sleeps: the least of what its lanes ask for, or the most; and how many
+    different times there are."""
+    times, found, count = lane_offsets(warp), np.int64(-1), 0
+    for lane in range(32):
+        if not lanes >> lane & 1:
+            continue
+        wanted, is_new = np.int64(times[lane]), 1
+        for other in range(lane):
+            if lanes >> other & 1 and times[other] == times[lane]:
+                is_new = 0
+        count += is_new
+        if found < 0 or (wanted > found) == (last != 0):
+            found = wanted
+    row.first_line, row.n_lines, row.words = min(found, 0x7FFFFFFF), 0, count
+
+
 @cfunc(ON_ACCESS)
 def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int, size: int,
                base: int, host: int) -> None:  # fmt: skip
@@ -312,6 +330,10 @@ def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int,
     row = carray(header.accesses, (n + 1,), ACCESS)[n]
     if space == at.SPACE_NAMED:
         row.first_line, row.n_lines = size, 0
+        header.n_accesses = n + 1
+        return
+    if space == at.SPACE_SLEEP:
+        _note_sleep(row, warp, lanes, size)
         header.n_accesses = n + 1
         return
     row.size, row.lanes = size, population(lanes)

@@ -179,6 +179,8 @@ SPACE_VALUES = 5  # no memory: what the lanes of a MATCH compare
 # is made (write); a bulk or tensor copy that begins; bytes in a row of global memory that it moves
 SPACE_MBARRIER, SPACE_COPY, SPACE_RUN = 6, 7, 8
 SPACE_NAMED = 9  # nor is this: a barrier of the block named by a register; size: name << 8 | warps
+# nor this: for how many nanoseconds lanes wish to sleep; size 1: the last one wakes the warp
+SPACE_SLEEP = 10
 
 # access kinds (bits of SEGMENT_ALLOWED)
 ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC = 1, 2, 4

@@ -12,7 +12,17 @@
 from __future__ import annotations
 
 from warplens.compiled import native
-from warplens.timing import blocks, dispatch, fetch, lsu, phases, progress, scoreboard, stall
+from warplens.timing import (
+    blocks,
+    dispatch,
+    fetch,
+    lsu,
+    phases,
+    progress,
+    scoreboard,
+    sleep,
+    stall,
+)
 from warplens.timing.schedule import pick, settle
 from warplens.timing.state import (
     ARRIVE,
@@ -27,6 +37,7 @@ from warplens.timing.state import (
     N_BARRIERS,
     NEVER,
     RUNNING,
+    SLEEP,
     Counts,
     Record,
     Records,
@@ -85,6 +96,8 @@ def _issue(state: State, counts: Counts, spec: Record, code: Records, trace: Tra
     depth = inst.depth
     if depth == lsu.NAMED:
         depth = lsu.named(trace, warp)
+    if inst.kind == SLEEP:
+        sleep.begin(spec, inst, trace, warp, now)
     dispatch.start(state, counts, spec, inst, trace, warp, index, now)
     if not _advance(state, counts, spec, code, trace, index, now):
         blocks.finish(state, counts, spec, warp, index, now)
@@ -120,6 +133,9 @@ def _advance(state: State, counts: Counts, spec: Record, code: Records, trace: T
         ready = _late(sm, counts, index, warp, stall.BRANCH_RESOLVING, ready, until)
     if inst.kind == FENCE:
         ready = _late(sm, counts, index, warp, stall.MEMBAR, ready, warp.fenced)
+    if inst.kind == SLEEP:
+        ready = _late(sm, counts, index, warp, stall.SLEEPING, ready, warp.woken)
+        ready = _late(sm, counts, index, warp, stall.BRANCH_RESOLVING, ready, warp.resumed)
     l0 = state.l0[index % spec.sub_partitions]
     until = fetch.ready(l0, state.l1i, spec, before, following, ready)
     ready = _late(sm, counts, index, warp, stall.NO_INSTRUCTION, ready, until)

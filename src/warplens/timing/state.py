@@ -115,6 +115,9 @@ SPEC = np.dtype([
     # of mbarriers: of an arrival, of a warp that waits, of a look beyond another access
     ("phase_arrival", "f8"), ("phase_wake", "f8"), ("phase_check", "f8"),
     ("match_turn", "f8"),  # of each further value that lanes compare
+    # of each further time for which lanes wish to sleep, of a warp that goes on behind a sleep; in
+    # a nanosecond
+    ("sleep_turn", "f8"), ("sleep_resume", "i8"), ("timer", "f8"),
     ("copy_extra", "f8"),  # of an asynchronous copy against a load
     ("wide_extra", "f8"),  # per further 32 bits of a lane's access
     # cycles of backlog that the miss path accepts, and of stores that write sectors in part
@@ -157,6 +160,7 @@ WARP = np.dtype([
     ("issued_at", "i8"), ("age", "i8"), ("stores", "i8"), ("blocked", "i8"),
     ("known", "i8"),  # when its stores are known to have arrived
     ("fenced", "i8"),  # when its last fence lets it go on
+    ("woken", "i8"), ("resumed", "i8"),  # when its last sleep ends, and when it can go on then
     ("copied", "i8"),  # when its asynchronous copies so far are done
     ("sampled", "i8"),  # whether it has read a texture
     ("stored", "i8"),  # when shared memory has been read by its bulk stores so far

@@ -168,6 +168,9 @@ def _latency(gpu: GpuSpec, inst: Instruction, entry: Op | None) -> int:
         return tensor.interval(gpu, inst) + rows - 8 + int(gpu.value("latency.dmma"))
     if inst.opcode in warpgroup.OPCODES:
         return tensor.warpgroup_interval(gpu, inst) + int(gpu.value("warpgroup_path.latency", 46))
+    if inst.opcode == "NANOSLEEP":
+        by_register = any(isinstance(o, Reg) for o in inst.operands)
+        return int(gpu.value("latency.sleep") + by_register * gpu.value("latency.sleep_register"))
     if _kind(inst, entry) == FENCE and not _is_wide(inst):
         name = "fence_block"
     return int(gpu.value(f"latency.{name}", 4))

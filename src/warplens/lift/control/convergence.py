@@ -15,7 +15,7 @@ from warplens.lift.decode.binding import KEY_UNIFORM, BindingError, Bound
 from warplens.lift.engines.llvm_lanes import Value
 from warplens.lift.regions.generators import role
 from warplens.lift.regions.writer import RegionWriter
-from warplens.sass.model import RZ, Barrier, Imm, Reg, UReg
+from warplens.sass.model import RZ, Barrier, Const, Imm, Reg, UReg
 
 
 def _barrier_place(w: RegionWriter, number: int) -> str:
@@ -238,9 +238,21 @@ def _exclusive(w: RegionWriter, own: Value) -> None:
     w.goto(follow, group)
 
 
+def _tell_sleep(w: RegionWriter, item: Bound) -> None:
+    """Shows an observer of accesses for how long lanes wish to sleep; `.SYNCS` does not sleep where
+    no mbarrier is waited for (validation/data/sleeps_sm90.npz)."""
+    times = [o for o in item.inst.operands if isinstance(o, Reg | UReg | Imm | Const)]
+    if not times or "SYNCS" in item.inst.modifiers:
+        return
+    wanted = w.operands.bits_word(times[-1], 0, False)
+    w.tell_values(wanted, at.SPACE_SLEEP, int("WARP" in item.inst.modifiers))
+
+
 @role("yield", "sleep")
 def yield_(w: RegionWriter, item: Bound) -> None:
     """YIELD and NANOSLEEP: other splits of the warp first; spinning warps yield sooner."""
+    if item.op.role == "sleep" and w.watch.accesses:
+        _tell_sleep(w, item)
     w.registers.flush()
     w.terminated = True
     follow = w.next_block()

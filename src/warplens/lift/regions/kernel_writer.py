@@ -179,21 +179,13 @@ class KernelWriter(RegionWriter):
                 self.line(f"store <32 x i32> {value.ref}, ptr {place}, align 64")
             self.tell_sync(self.lanes_mask())
         if item.inst.opcode == "MATCH" and "ANY" in item.inst.modifiers and self.observe:
-            self._show_values(sources[0])
+            # how many values differ decides the time
+            low = x.low32(sources[0]) if sources[0].type == "u64" else sources[0]
+            self.tell_values(low, at.SPACE_VALUES, 4)
         result = item.op.function(x, modifiers_of(item.op, item.inst), *sources)
         results = result if len(item.destinations) > 1 else (result,)
         for (kind, operand), value in zip(item.destinations, results, strict=True):
             self.operands.destination(kind, operand, value, self.guard, uniform)
-
-    def _show_values(self, value: Value) -> None:
-        """Shows the observer what lanes compare: how many values differ decides the time."""
-        low = self.x.low32(value) if value.type == "u64" else value
-        place = self.field(at.WARP_SCRATCH)
-        self.line(f"store <32 x i32> {low.ref}, ptr {place}, align 64")
-        self.call_observer(
-            at.ENV_OBSERVE_ACCESS, str(self.index), self.lanes_mask(), f"i32 {at.SPACE_VALUES}",
-            f"i32 {at.ACCESS_READ}", "i32 4", "i64 0", "ptr null",
-        )  # fmt: skip
 
     def _write_exits(self) -> None:
         events = {"x": at.EVENT_JUMP, "y": at.EVENT_YIELD, "z": at.EVENT_WAIT}

@@ -349,6 +349,11 @@ class RegionWriter:
         more = f"i32 {space}", f"i32 {kind}", f"i32 {size}", "i64 0", "ptr null"
         self.call_observer(at.ENV_OBSERVE_ACCESS, str(self.index), mask, *more)
 
+    def tell_values(self, value: Value, space: int, size: int) -> None:
+        """Tells an observer of accesses what the lanes hold that execute the instruction."""
+        self.line(f"store <32 x i32> {value.ref}, ptr {self.field(at.WARP_SCRATCH)}, align 64")
+        self.tell_access(self.lanes_mask(), space, at.ACCESS_READ, size)
+
     def tells(self, role: str) -> bool:
         """Whether there is an observer that wants to know of a role."""
         return role in self.watch.syncs
