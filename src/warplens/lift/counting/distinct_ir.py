@@ -219,29 +219,39 @@ def distinct(features: HostFeatures) -> dict[str, str]:
     return {"wl.distinct": _distinct_loop(), "wl.touched": _TOUCHED_LOOP}
 
 
-def most_per_bank() -> str:
-    """@wl.most: the largest number of the given lanes whose values agree modulo `banks` (<= 32).
+def sets_of_lanes(name: str, values: str, lanes: str, first: int, n_bits: int, n: int) -> str:
+    """Lines that define `name`, n elements: bits of the lanes (of i32 `lanes`) whose `n_bits` bits
+    of `values` from bit `first` on are that element's number."""
+    kind = f"<{n} x i32>"
+    lines = [
+        f"  %{name}.all.1 = insertelement {kind} poison, i32 {lanes}, i64 0",
+        f"  %{name}.all = shufflevector {kind} %{name}.all.1, {kind} poison, <{n} x i32> "
+        "zeroinitializer",
+    ]
+    group = f"%{name}.all"
+    for k in range(n_bits):
+        unlike = ", ".join(f"i32 {0 if number >> k & 1 else -1}" for number in range(n))
+        after = f"%{name}" if k == n_bits - 1 else f"%{name}.g{k}"
+        lines.append(f"""  %{name}.a{k} = and {V} {values}, splat (i32 {1 << first + k})
+  %{name}.n{k} = icmp ne {V} %{name}.a{k}, zeroinitializer
+  %{name}.b{k} = bitcast {P} %{name}.n{k} to i32
+  %{name}.o{k} = and i32 %{name}.b{k}, {lanes}
+  %{name}.s{k}.1 = insertelement {kind} poison, i32 %{name}.o{k}, i64 0
+  %{name}.s{k} = shufflevector {kind} %{name}.s{k}.1, {kind} poison, <{n} x i32> zeroinitializer
+  %{name}.x{k} = xor {kind} %{name}.s{k}, <{unlike}>
+  {after} = and {kind} {group}, %{name}.x{k}""")
+        group = after
+    return "\n".join(lines)
 
-    One lane per bank: bits of the lanes in that bank, from the five bits of the bank numbers.
-    """
-    lines = []
-    group = "%all"
-    for k in range(5):
-        unlike = ", ".join(f"i32 {0 if bank >> k & 1 else -1}" for bank in range(32))
-        lines.append(f"""  %a{k} = and {V} %bank, splat (i32 {1 << k})
-  %n{k} = icmp ne {V} %a{k}, zeroinitializer
-  %b{k} = bitcast {P} %n{k} to i32
-{splat(f"%s{k}", f"%b{k}")}
-  %x{k} = xor {V} %s{k}, <{unlike}>
-  %g{k} = and {V} {group}, %x{k}""")
-        group = f"%g{k}"
+
+def most_per_bank() -> str:
+    """@wl.most: the largest number of the given lanes whose values agree modulo `banks` (<= 32)."""
     return f"""define internal i32 @wl.most({V} %v, i32 %lanes, i32 %banks) {{
   %wrap = sub i32 %banks, 1
 {splat("%wv", "%wrap")}
   %bank = and {V} %v, %wv
-{splat("%all", "%lanes")}
-{chr(10).join(lines)}
-  %many = call {V} @llvm.ctpop.v32i32({V} {group})
+{sets_of_lanes("group", "%bank", "%lanes", 0, 5, 32)}
+  %many = call {V} @llvm.ctpop.v32i32({V} %group)
   %most = call i32 @llvm.vector.reduce.umax.v32i32({V} %many)
   ret i32 %most
 }}"""

@@ -28,7 +28,7 @@ from warplens.lift.memory.sites import (
 )
 from warplens.lift.regions.generators import role
 from warplens.lift.regions.writer import RegionWriter
-from warplens.lift.runtime import atomic_ir
+from warplens.lift.runtime import atomic_ir, counted_ir
 from warplens.lift.runtime.access_ir import RESULTS, SWAP, VALUES
 from warplens.sass.model import PT, RZ, Operand, Pred, Reg, UPred
 
@@ -165,6 +165,12 @@ def _use_atomic(w: RegionWriter, space: str, operation: str, kind: str, bits: in
         (f"wl.{s}.{stem}", atomic_ir.atomic(s, operation, kind, bits, w.observe, result))
         for s in spaces
     ]
+    if operation == "POPC" and not result and not w.observe and counted_ir.is_quick(w.features):
+        name = f"wl.shared.{stem}"
+        walk = dict(functions)[name].replace(f"@{name}(", f"@{name}.walk(")
+        functions = [f for f in functions if f[0] != name]
+        functions = [*counted_ir.DECLARATIONS.items(), (f"{name}.walk", walk),
+                     (name, counted_ir.add_ones(name)), *functions]  # fmt: skip
     if operation == "CAST" and space != "global":
         functions.insert(0, (f"wl.turn.{bits // 8}", atomic_ir.turn(bits // 8)))
     if space == "generic":

@@ -96,7 +96,7 @@ def way_on(w: RegionWriter, site: str, place: str, size: int) -> tuple[str, str]
     distance = on = w.emit(f"sext i32 {ahead} to i64")
     if not w.block.in_loop:
         distance = w.emit(f"shl i64 {distance}, 1")
-    elif size == 16:  # 512 bytes a round: one round ahead is too late
+    else:  # a round is short: one round ahead is too late
         distance = w.emit(f"shl i64 {distance}, 2")
     return on, distance
 
