@@ -81,3 +81,12 @@ def test_touched(host: str | None) -> None:
                 on = [int(a) for lane, a in enumerate(offsets) if int(mask) >> lane & 1]
                 wanted = [len({a // size for a in on}) for size in (1, 32, 128)]
                 assert answer[1:].tolist() == wanted, (offsets, mask)
+    lane = np.arange(32, dtype=np.uint64)
+    for places in (2**32 - 2 - lane * 5, 2**32 - 2 - lane % 7, lane << 23, (lane << 23) + lane % 2,
+                   (lane % 9 << 23) + (lane % 9 << 7), lane * 0):  # fmt: skip
+        for mask in (0xFFFFFFFF, 0x00F00000, 0xFFFE7FFF):
+            answer = np.array([mask, 0, 0, 0], np.uint32)
+            run(places.astype(np.uint32).ctypes.data, answer.ctypes.data)
+            on = [int(a) for k, a in enumerate(places) if mask >> k & 1]
+            wanted = [len({a // size for a in on}) for size in (1, 32, 128)]
+            assert answer[1:].tolist() == wanted, (places, mask)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from warplens.lift.engines.host import HostFeatures
-from warplens.lift.vector_ir import P, V, splat
+from warplens.lift.vector_ir import P, V, scaled_lanes, splat
 
 
 def _distinct_conflict() -> str:
@@ -94,88 +94,111 @@ def _halves(name: str) -> list[str]:
 _THREE = "{ i32, i32, i32 }"
 
 
-def _touched_conflict() -> str:
-    """Addresses, sectors and lines in one pass; when all lines differ there is no more to find.
+def _earlier(r: int) -> dict[str, str]:
+    """Lines that define %lo.R and %hi.R: of the lanes of each half the lane R before; by half.
 
-    `conflict` compares within a half; the least difference to any lane of the other half tells
-    whether address, sector and line were there before. Lanes that are off take the place of one
-    that is on.
+    Two registers side by side, moved on: lanes with none before get what stands for no lane.
     """
     h = "<16 x i32>"
+    order = ", ".join(f"i32 {16 - r % 16 + i}" for i in range(16))
+    lo, hi = "%x.lo", "%x.hi"
+    lines = {}
+    if r < 16:
+        lines["lo"] = f"  %lo.{r} = shufflevector {h} %off.none, {h} {lo}, {h} <{order}>"
+        lines["hi"] = f"  %hi.{r} = shufflevector {h} {lo}, {h} {hi}, {h} <{order}>"
+    elif r == 16:
+        lines["hi"] = f"  %hi.16 = or {h} {lo}, zeroinitializer"
+    else:
+        lines["hi"] = f"  %hi.{r} = shufflevector {h} %off.none, {h} {lo}, {h} <{order}>"
+    return lines
+
+
+def _touched_near() -> str:
+    """Addresses, sectors and lines in one pass: the least difference to any lane before tells
+    whether a lane's address, sector and line were there already."""
+    h = "<16 x i32>"
+    lines = [
+        f"define internal {_THREE} @wl.touched.near({V} %off, i32 %mask) noinline {{",
+        f"  %lanes.v = bitcast i32 %mask to {P}",
+        f"  %off.none = or {h} splat (i32 -1), zeroinitializer",
+        f"  %end = icmp ugt {V} %off, splat (i32 -129)",
+        "  %end.b = bitcast <32 x i1> %end to i32",
+        "  %end.in = and i32 %end.b, %mask",
+        "  %is.end = icmp ne i32 %end.in, 0",
+        "  br i1 %is.end, label %slow, label %quick",
+        "slow: ; as near to what stands for no lane as to each other",
+        *_one_after_the_other("%off"),
+        "quick:",
+        f"  %x = select {P} %lanes.v, {V} %off, {V} splat (i32 -1)",
+        *_halves("x"),
+    ]
+    least = {"lo": "", "hi": ""}
+    for r in range(1, 32):
+        for side, line in _earlier(r).items():
+            name, before = f"{side}.{r}", least[side]
+            lines += [line, f"  %d.{name} = xor {h} %x.{side}, %{name}"]
+            if before:
+                lines.append(
+                    f"  %n.{name} = call {h} @llvm.umin.v16i32({h} {before}, {h} %d.{name})"
+                )
+            least[side] = f"%n.{name}" if before else f"%d.{name}"
+    order = ", ".join(f"i32 {i}" for i in range(32))
+    lines.append(f"  %l = shufflevector {h} {least['lo']}, {h} {least['hi']}, {V} <{order}>")
+    for kind, grain in (("adr", 1), ("sec", 32), ("lin", 128)):
+        lines += [
+            f"  %{kind}.new = icmp uge {V} %l, splat (i32 {grain})",
+            f"  %{kind}.bits = bitcast {P} %{kind}.new to i32",
+            f"  %{kind}.in = and i32 %{kind}.bits, %mask",
+            f"  %{kind}.n = call i32 @llvm.ctpop.i32(i32 %{kind}.in)",
+        ]
+    return "\n".join([*lines, *_three("t", "%adr.n", "%sec.n", "%lin.n"), "}"])
+
+
+_W = "<32 x i16>"
+
+
+def _touched_apart() -> str:
+    """Lanes in lines of their own, which is all there is to find of most that go anywhere.
+
+    Half a register holds 16 bits of each line's number: lanes that differ there lie in different
+    lines. Turned by 1 to 16 lanes it meets every other lane. Conflict detection takes Intel's
+    processors several times as long. Lanes that are off have numbers of their own.
+    """
     lines = [
         f"define internal {_THREE} @wl.touched({V} %off, i32 %mask) {{",
-        f"  %adr = or {V} %off, zeroinitializer",
-        *_halves("adr"),
-        "  %m.lo = trunc i32 %mask to i16",
-        "  %m.up = lshr i32 %mask, 16",
-        "  %m.hi = trunc i32 %m.up to i16",
-        "  %p.lo = bitcast i16 %m.lo to <16 x i1>",
-        "  %some = call i32 @llvm.cttz.i32(i32 %mask, i1 false)",
-        f"  %some.1 = insertelement {h} poison, i32 %some, i64 0",
-        f"  %some.v = shufflevector {h} %some.1, {h} poison, {h} zeroinitializer",
-        f"  %on = call {h} @llvm.x86.avx512.permvar.si.512({h} %adr.lo, {h} %some.v)",
-        f"  %real = select <16 x i1> %p.lo, {h} %adr.lo, {h} %on",
-        "  %none.lo = icmp eq i16 %m.lo, 0",
-        "  %free = sext i1 %none.lo to i16",
-    ]  # fmt: skip
+        f"  %lanes.v = bitcast i32 %mask to {P}",
+        f"  %line = lshr {V} %off, splat (i32 7)",
+        f"  %top = lshr {V} %off, splat (i32 23)",
+        f"  %mixed = xor {V} %line, %top",
+        f"  %part = and {V} %mixed, splat (i32 65535)",
+        f"  %all = select {P} %lanes.v, {V} %part, {V} {scaled_lanes(2039)}",
+        *_halves("all"),
+        f"  %x = call {_W} @llvm.x86.avx512.packusdw.512(<16 x i32> %all.lo, <16 x i32> %all.hi)",
+    ]
     least = ""
-    for r in range(16):
-        order = ", ".join(f"i32 {(i + r) % 16}" for i in range(16))
+    for r in range(1, 17):
+        order = ", ".join(f"i32 {(i + r) % 32}" for i in range(32))
         lines += [
-            f"  %r{r} = shufflevector {h} %real, {h} poison, {h} <{order}>",
-            f"  %x{r} = xor {h} %adr.hi, %r{r}",
+            f"  %r{r} = shufflevector {_W} %x, {_W} poison, {V} <{order}>",
+            f"  %x{r} = xor {_W} %x, %r{r}",
         ]
         if least:
-            lines.append(f"  %n{r} = call {h} @llvm.umin.v16i32({h} {least}, {h} %x{r})")
+            lines.append(f"  %n{r} = call {_W} @llvm.umin.v32i16({_W} {least}, {_W} %x{r})")
         least = f"%n{r}" if least else f"%x{r}"
     lines += [
-        *_grain("lin", 7, least),
-        "  %lanes = call i32 @llvm.ctpop.i32(i32 %mask)",
-        "  %apart = icmp eq i32 %lin.n, %lanes",
-        "  br i1 %apart, label %each, label %near",
+        f"  %same = icmp eq {_W} {least}, zeroinitializer",
+        f"  %any = bitcast {P} %same to i32",
+        "  %apart = icmp eq i32 %any, 0",
+        "  br i1 %apart, label %each, label %some",
         "each:",
+        "  %lanes = call i32 @llvm.ctpop.i32(i32 %mask)",
         *_three("e", "%lanes", "%lanes", "%lanes"),
-        "near:",
-        *_grain("sec", 5, least),
-        *_grain("adr", 0, least),
-        *_three("t", "%adr.n", "%sec.n", "%lin.n"),
+        "some:",
+        f"  %near = call {_THREE} @wl.touched.near({V} %off, i32 %mask)",
+        f"  ret {_THREE} %near",
         "}",
     ]
     return "\n".join(lines)
-
-
-def _grain(kind: str, shift: int, least: str) -> list[str]:
-    """%KIND.n: how many different offsets there are after a shift."""
-    h = "<16 x i32>"
-    lines = []
-    if shift:
-        lines = [f"  %{kind} = lshr {V} %off, splat (i32 {shift})", *_halves(kind)]
-    lines += [
-        f"  %{kind}.new = icmp uge {h} {least}, splat (i32 {1 << shift})",
-        f"  %{kind}.differ = bitcast <16 x i1> %{kind}.new to i16",
-        f"  %{kind}.other = or i16 %{kind}.differ, %free",
-    ]
-    for side in ("lo", "hi"):
-        name = f"{kind}.{side}"
-        lines += [
-            f"  %{name}.c = call {h} @llvm.x86.avx512.conflict.d.512({h} %{name})",
-            f"  %{name}.w = zext i16 %m.{side} to i32",
-            f"  %{name}.1 = insertelement {h} poison, i32 %{name}.w, i64 0",
-            f"  %{name}.s = shufflevector {h} %{name}.1, {h} poison, {h} zeroinitializer",
-            f"  %{name}.d = and {h} %{name}.c, %{name}.s",
-            f"  %{name}.z = icmp eq {h} %{name}.d, zeroinitializer",
-            f"  %{name}.b = bitcast <16 x i1> %{name}.z to i16",
-            f"  %{name}.u = and i16 %{name}.b, %m.{side}",
-        ]
-    return [
-        *lines,
-        f"  %{kind}.v = and i16 %{kind}.hi.u, %{kind}.other",
-        f"  %{kind}.l32 = zext i16 %{kind}.lo.u to i32",
-        f"  %{kind}.h32 = zext i16 %{kind}.v to i32",
-        f"  %{kind}.h16 = shl i32 %{kind}.h32, 16",
-        f"  %{kind}.all = or i32 %{kind}.l32, %{kind}.h16",
-        f"  %{kind}.n = call i32 @llvm.ctpop.i32(i32 %{kind}.all)",
-    ]
 
 
 def _three(stem: str, *values: str) -> list[str]:
@@ -187,17 +210,24 @@ def _three(stem: str, *values: str) -> list[str]:
     return [*lines, f"  ret {_THREE} {whole}"]
 
 
-_TOUCHED_LOOP = "\n".join([
-    f"define internal {_THREE} @wl.touched({V} %off, i32 %mask) {{",
-    f"""  %au = call i32 @wl.distinct({V} %off, i32 %mask)
+def _one_after_the_other(offsets: str) -> list[str]:
+    """Lines that find and return all three numbers by what differs, sector, line and address."""
+    return [
+        f"""  %au = call i32 @wl.distinct({V} {offsets}, i32 %mask)
   %an = call i32 @llvm.ctpop.i32(i32 %au)
-  %sec = lshr {V} %off, splat (i32 5)
+  %sec = lshr {V} {offsets}, splat (i32 5)
   %su = call i32 @wl.distinct({V} %sec, i32 %au)
   %sn = call i32 @llvm.ctpop.i32(i32 %su)
-  %lin = lshr {V} %off, splat (i32 7)
+  %lin = lshr {V} {offsets}, splat (i32 7)
   %lu = call i32 @wl.distinct({V} %lin, i32 %su)
   %ln = call i32 @llvm.ctpop.i32(i32 %lu)""",
-    *_three("t", "%an", "%sn", "%ln"),
+        *_three("o", "%an", "%sn", "%ln"),
+    ]
+
+
+_TOUCHED_LOOP = "\n".join([
+    f"define internal {_THREE} @wl.touched({V} %off, i32 %mask) {{",
+    *_one_after_the_other("%off"),
     "}",
 ])  # fmt: skip
 
@@ -211,10 +241,12 @@ def distinct(features: HostFeatures) -> dict[str, str]:
         name = "llvm.x86.avx512.conflict.d.512"
         return {
             name: f"declare <16 x i32> @{name}(<16 x i32>)",
-            "llvm.x86.avx512.permvar.si.512": "declare <16 x i32> "
-            "@llvm.x86.avx512.permvar.si.512(<16 x i32>, <16 x i32>)",
             "wl.distinct": _distinct_conflict(),
-            "wl.touched": _touched_conflict(),
+            "llvm.x86.avx512.packusdw.512": f"declare {_W} "
+            "@llvm.x86.avx512.packusdw.512(<16 x i32>, <16 x i32>)",
+            "llvm.umin.v32i16": f"declare {_W} @llvm.umin.v32i16({_W}, {_W})",
+            "wl.touched.near": _touched_near(),
+            "wl.touched": _touched_apart(),
         }
     return {"wl.distinct": _distinct_loop(), "wl.touched": _TOUCHED_LOOP}
 
