@@ -28,7 +28,7 @@ _ARGUMENTS = ("source", "numbers", "exponents", "stride", "negated")
 # of floats in a few bits: the highest bit's place, how far it is from a half's exponent, and what
 # makes up for the other bias
 _SMALL = {E4M3: (7, 7, 256.0), E2M3: (5, 7, 2.0**14), E3M2: (5, 8, 2.0**12), E2M1: (3, 9, 2.0**14)}
-_LEAST = {F16: -14, BF16: -126, TF32: -126, E4M3: -6, E5M2: -14, E2M3: 0, E3M2: -2, E2M1: 0}
+LEAST = {F16: -14, BF16: -126, TF32: -126, E4M3: -6, E5M2: -14, E2M3: 0, E3M2: -2, E2M1: 0}
 _BITS = {E2M3: 6, E3M2: 6, E2M1: 4}
 
 
@@ -83,12 +83,13 @@ def _singles(code: Code, kind: int) -> Any:
     return _small_float(code, kind, codes)
 
 
-def _exponents(code: Code, kind: int, numbers: Any) -> Any:
+def exponents_of_singles(code: Code, least: Any, numbers: Any) -> Any:
+    """Exponents of 16 bits; `least` is that of the format's denormals, as a vector."""
     b = code.b
     words = ir.VectorType(_I32, numbers.type.count)
     bits = b.bitcast(numbers, words)
     field = b.and_(b.lshr(bits, all_of(words, 23)), all_of(words, 255))
-    found = code.largest(b.sub(field, all_of(words, 127)), all_of(words, _LEAST[kind]))
+    found = code.largest(b.sub(field, all_of(words, 127)), least)
     size = b.and_(bits, all_of(words, 0x7FFFFFFF))
     is_zero = b.icmp_unsigned("==", size, all_of(words, 0))
     found = b.select(is_zero, all_of(words, NO_TERM), found)
@@ -122,8 +123,9 @@ def _taken(module: Any, name: str, kind: int) -> Any:
     bits = b.xor(b.bitcast(numbers, words), code.spread(flips, words))
     numbers = b.bitcast(bits, numbers.type)
     _put(code, numbers, code.given["numbers"], 4)
-    if kind in _LEAST:
-        _put(code, _exponents(code, kind, numbers), code.given["exponents"], 2)
+    if kind in LEAST:
+        exponents = exponents_of_singles(code, all_of(words, LEAST[kind]), numbers)
+        _put(code, exponents, code.given["exponents"], 2)
     b.ret(_I64(numbers.type.count))
     return code.function
 

@@ -17,6 +17,8 @@ from warplens.execute.tensor_memory.numbers import (
     BF16,
     E2M1,
     E4M3,
+    NO_TERM,
+    SPECIAL,
     TF32,
     U8,
     UE8M0,
@@ -29,6 +31,7 @@ from warplens.lift import layout as at
 FIRST_COLUMN = at.TM_LANES_OF_BLOCK
 # exponents where a sparse row has no number, factors included: not even an infinity meets it
 NOT_KEPT, HAS_NONE = -30000, -15000
+ANY_SPECIAL = 1000  # of a product with an infinity or NaN; with a zero it is their sum
 _SIZE = at.TM_NUMBERS * at.TM_DEPTH
 
 
@@ -113,6 +116,14 @@ def from_tensor_memory(slots: Any, memory: int, address: int, kind: int, negated
 
 
 @native
+def bounded(exponent: int) -> int:
+    """The exponent of a number times a factor: NaN is NaN, though the other be zero."""
+    if exponent > ANY_SPECIAL:
+        return SPECIAL
+    return NO_TERM if exponent < -3000 else exponent
+
+
+@native
 def scale(slots: Any, memory: int, address: int, byte: int, is_power: int, per: int, first: int,
           count: int, depth: int) -> None:  # fmt: skip
     """Multiplies rows or columns by their factors, one for `per` steps of k.
@@ -128,5 +139,5 @@ def scale(slots: Any, memory: int, address: int, byte: int, is_power: int, per: 
             bits = bits if is_power else bits & 127
             place = (first + n) * at.TM_DEPTH + k
             numbers[place] = numbers[place] * value_of(kind, bits)
-            exponents[place] = exponents[place] + exponent_of(kind, bits)
-
+            if exponents[place] > HAS_NONE:
+                exponents[place] = bounded(exponents[place] + exponent_of(kind, bits))

@@ -33,7 +33,9 @@ from warplens.execute.tensor_memory.compact import (
     is_wide,
     numbers_at,
     place_of,
-    scale_compact,
+    scale_columns,
+    scale_rows,
+    take_columns,
     take_rows,
     take_shared,
 )
@@ -51,9 +53,9 @@ from warplens.execute.tensor_memory.sparse import is_sparse, spread, wrong_spars
 from warplens.execute.tensor_memory.sums import HALVES, SINGLES, WHOLES, update
 from warplens.execute.tensor_memory.vectors import (
     WIDTH,
-    halves_of_tile,
-    singles_of_tile,
-    wholes_of_tile,
+    halves_of_row,
+    singles_of_row,
+    wholes_of_row,
 )
 from warplens.lift import layout as at
 
@@ -163,14 +165,16 @@ def read_b(slots: Any, warp: int, form: int, inst: int, core: int, descriptor: i
     # where 64 bytes of a row lie in rows of 32 bytes is not known
     if problem(matrix, along) or (is_sparse(descriptor) and not along and layout_of(matrix) == 6):
         return fail(slots, inst, matrix, faults.BAD_SHARED)
-    if compact:
+    if compact and along:
         clear_tail(slots, n, depth)
     for part in range(parts):
         shared = shared_of(slots, 0) if parts == 1 else base_of(slots, part)
         if shared == 0:
             return fail(slots, inst, 0, faults.NO_FELLOW)
         first, mixed = part * count, int(core == _OF_BYTES)
-        if compact:
+        if compact and not along:
+            lost = take_columns(slots, shared, matrix, kind, mixed, negated, first, count, depth, n)
+        elif compact:
             lost = take_shared(slots, shared, matrix, kind, mixed, along, negated, 1, first, count,
                                depth, depth)  # fmt: skip
         else:
@@ -248,9 +252,9 @@ def apply_scales(slots: Any, warp: int, form: int, inst: int, core: int, descrip
     depth, per = depth << is_sparse(descriptor), per << is_sparse(descriptor)
     a_byte, b_byte = descriptor >> 29 & 3, descriptor >> 4 & 3
     if compact:
-        held = scale_compact(slots, memory, a, a_byte, power, per, 0, rows, depth)
+        held = scale_rows(slots, memory, a, a_byte, power, per, rows, depth)
         if held:
-            held = scale_compact(slots, memory, b, b_byte, power, per, 1, columns, depth)
+            held = scale_columns(slots, memory, b, b_byte, power, per, columns, depth)
         return 0 if held else 2
     scale(slots, memory, a, a_byte, power, per, 0, rows, depth)
     scale(slots, memory, b, b_byte, power, per, FIRST_COLUMN, columns, depth)
@@ -292,35 +296,58 @@ def fits_tiles(form: int, rows: int, columns: int) -> int:
 
 
 @native
-def tile(slots: Any, row: int, column: int, count: int, place: int, depth: int, sums: int,
-         adds: int, saturates: int) -> int:  # fmt: skip
-    """Up to sixteen neighbouring elements of D's row; 0 if their numbers are not ordinary."""
+def panels_of_row(slots: Any, row: int, column: int, panels: int, place: int, depth: int, sums: int,
+                  adds: int, saturates: int) -> int:  # fmt: skip
+    """Some sixteens of neighbouring elements of D's row; how many come before one whose numbers are
+    not ordinary."""
     a, b = place_of(0, row, 0, depth), place_of(1, column, 0, depth)
     an, ae = numbers_at(slots, 0) + 4 * a, exponents_at(slots, 0) + 2 * a
-    bn, be = numbers_at(slots, 1) + 4 * b, exponents_at(slots, 1) + 2 * b
-    to, done, wide = place, 0, is_wide(slots)
-    if count < WIDTH:
-        to = edge_at(slots)
-        for n in range(count):
-            poke32(to + 4 * n, peek32(place + 4 * n))
-        for n in range(count, WIDTH):
-            poke32(to + 4 * n, 0)
+    bn, be, wide = numbers_at(slots, 1) + 4 * b, exponents_at(slots, 1) + 2 * b, is_wide(slots)
     if sums == WHOLES:
-        done = wholes_of_tile(an, ae, bn, be, depth, to, to, adds, saturates, wide)
+        done = wholes_of_row(an, ae, bn, be, depth, panels, place, adds, saturates, wide)
     elif sums == SINGLES:
-        done = singles_of_tile(an, ae, bn, be, depth, to, to, adds, saturates, wide)
+        done = singles_of_row(an, ae, bn, be, depth, panels, place, adds, saturates, wide)
     else:
-        done = halves_of_tile(an, ae, bn, be, depth, to, to, adds, saturates, wide)
-    if done and count < WIDTH:
-        for n in range(count):
-            poke32(place + 4 * n, peek32(to + 4 * n))
+        done = halves_of_row(an, ae, bn, be, depth, panels, place, adds, saturates, wide)
     return int(done)
+
+
+@native
+def part_of_panel(slots: Any, row: int, column: int, count: int, place: int, depth: int, sums: int,
+                  adds: int, saturates: int) -> int:  # fmt: skip
+    """Fewer than sixteen elements; 0 if their numbers are not ordinary."""
+    edge = edge_at(slots)
+    for n in range(count):
+        poke32(edge + 4 * n, peek32(place + 4 * n))
+    for n in range(count, WIDTH):
+        poke32(edge + 4 * n, 0)
+    done = panels_of_row(slots, row, column, 1, edge, depth, sums, adds, saturates)
+    if done:
+        for n in range(count):
+            poke32(place + 4 * n, peek32(edge + 4 * n))
+    return done
+
+
+@native
+def elements_done(slots: Any, row: int, column: int, count: int, place: int, depth: int, sums: int,
+                  adds: int, saturates: int) -> int:  # fmt: skip
+    """How many neighbouring elements of D's row are made, up to numbers that are not ordinary."""
+    whole, done = count // WIDTH, 0
+    if whole:
+        done = WIDTH * panels_of_row(slots, row, column, whole, place, depth, sums, adds, saturates)
+    if done < whole * WIDTH or done == count:
+        return done
+    rest = count - done
+    if part_of_panel(slots, row, column + done, rest, place + 4 * done, depth, sums, adds,
+                     saturates):  # fmt: skip
+        return count
+    return done
 
 
 @native
 def write_d(slots: Any, warp: int, form: int, inst: int, core: int, descriptor: int, memory: int,
             rows: int, part: int, tiles: int) -> int:  # fmt: skip
-    """D's elements of a block, in `tiles` as far as numbers are ordinary: 1 after a fault."""
+    """D's elements of a block, in `tiles` where numbers are ordinary: 1 after a fault."""
     address, n = word(warp, at.TM_D), (descriptor >> 17 & 63) << 3
     kind = kind_of(core, descriptor >> 7 & 7)
     depth = depth_of(core, kind) << is_sparse(descriptor)
@@ -328,7 +355,6 @@ def write_d(slots: Any, warp: int, form: int, inst: int, core: int, descriptor: 
     fold = fold_of(form, rows)
     scattered = rows == 64 and fold == 1
     width = n // fold
-    step = WIDTH if fold == 1 or width % WIDTH == 0 else 8  # within a lane
     if check(slots, memory, inst, address, width):
         return 1
     if address >> 16 != 0 and not (scattered and address >> 16 == 16):
@@ -338,21 +364,28 @@ def write_d(slots: Any, warp: int, form: int, inst: int, core: int, descriptor: 
     is_read = 0
     for row in range(rows):
         lane = row // 16 * 32 + row % 16 if scattered else row
-        for first in range(0, n, step):
-            there = lane + first // width * rows if fold > 1 else lane
+        for first in range(0, n, width):
+            there = lane + first // width * rows
             if form >> at.TM_LANES & 1:
                 mask = word(warp, at.TM_MASKS + 4 * part + there // 32)
                 if mask >> (there & 31) & 1:
                     continue
-            place = cell(memory, (address >> 16) + there, (address & 0xFFFF) + first % width)
-            count = min(step, n - first)
-            if tiles and tile(slots, row, first, count, place, depth, sums, adds, saturates):
-                continue
-            if tiles and not is_read:  # again, as doubles
-                read(slots, warp, form, inst, core, descriptor, part, 0)
-                is_read = 1
-            for i in range(count):
-                update(slots, place + 4 * i, row, first + i, depth, sums, adds, shift, saturates)
+            place, done = cell(memory, (address >> 16) + there, address & 0xFFFF), 0
+            while done < width:
+                if tiles:
+                    done = done + elements_done(
+                        slots, row, first + done, width - done, place + 4 * done, depth, sums, adds,
+                        saturates,
+                    )  # fmt: skip
+                    if done == width:
+                        continue
+                    if not is_read:  # again, as doubles
+                        read(slots, warp, form, inst, core, descriptor, part, 0)
+                        is_read = 1
+                for _ in range(min(WIDTH, width - done)):
+                    update(slots, place + 4 * done, row, first + done, depth, sums, adds, shift,
+                           saturates)  # fmt: skip
+                    done = done + 1
     note_pending(memory, address & 0xFFFF, width)
     return 0
 

@@ -19,6 +19,7 @@ from warplens.execute.tensor_memory.numbers import (
     value_of,
 )
 from warplens.execute.tensor_memory.operands import (
+    ANY_SPECIAL,
     FIRST_COLUMN,
     HAS_NONE,
     exponents_of,
@@ -75,7 +76,7 @@ def float_sum(numbers: Any, exponents: Any, a: int, b: int, depth: int, old: int
             start, largest = start * power_of_two(-shift), largest - shift
     for k in range(depth):
         largest = max(largest, exponents[a + k] + exponents[b + k])
-    if largest > 3000:
+    if largest > ANY_SPECIAL:
         return special_sum(numbers, exponents, a, b, depth, start, form)
     if largest < -3000:
         return 0
