@@ -115,4 +115,5 @@ def test_stores_keep_their_registers_until_they_leave_the_queue(loops: wl.Module
     if kernel == "scattered_then_shared":
         issued = "smsp__inst_issued.sum"
         there = recorded[_state("long_scoreboard")] / recorded[issued]
-        assert here["long_scoreboard"] / float(launch.metric(issued)) == pytest.approx(there, rel=0.1)
+        waited = here["long_scoreboard"] / float(launch.metric(issued))
+        assert waited == pytest.approx(there, rel=0.1)
