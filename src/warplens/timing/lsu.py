@@ -8,6 +8,7 @@ from warplens.timing.state import (
     MAX_HELD,
     MEMORY,
     SHARED,
+    STORES_TAKEN,
     Counts,
     Record,
     Records,
@@ -163,9 +164,9 @@ def perform(state: State, counts: Counts, spec: Record, inst: Record, trace: Tra
         if kind != READ:
             words = max(4, access.size) // 4
             sources = spec.sources_store + int(spec.wide_extra * (words - 1))
-        # A store's data is read when it leaves the queue, a load's address before it waits there:
-        # so many stores that L2 completes hold their warps in `long_scoreboard` (states_sm90.json)
-        read = left = start + sources
+        read, left = begin + sources, start + sources
+        if space != SHARED_SPACE:
+            read = _taken(sm, begin, start) + sources
         if kind == WRITE and space == GLOBAL:
             held, arrived = spec.in_flight, done + spec.l2_hit
             if access.lanes * access.size % 32:  # L2 completes the sector
@@ -182,6 +183,18 @@ def perform(state: State, counts: Counts, spec: Record, inst: Record, trace: Tra
     if inst.depth == CHECK:
         done += spec.phase_check
     return done, read, left
+
+
+@stage
+def _taken(sm: Record, begin: float, start: float) -> float:
+    """When a store's registers are read: when it leaves its sub-partition's queue for the two
+    places in front of the SM's units. (A load's are read before it waits in the queue. Recorded
+    with stores that L2 completes, states_sm90.json: what a warp does next has its result two
+    stores' time after its own store's registers have been read.)"""
+    taken = max(begin, sm.stored[sm.next_stored])
+    sm.stored[sm.next_stored] = start
+    sm.next_stored = (sm.next_stored + 1) % STORES_TAKEN
+    return float(taken)
 
 
 @stage

@@ -32,6 +32,7 @@ OF_CLUSTER = 16
 MAX_SUB_PARTITIONS = 8
 BANKS = 2  # of the register file
 COPIES_HELD = 8  # of bulk and tensor copies, loads and stores each, that wait in their unit
+STORES_TAKEN = 2  # stores that have left their queues and wait for the SM's units
 MAX_HELD = 32  # memory instructions in a queue
 CODE_WAYS = 8  # of the SM's instruction cache: loops of 136 KiB miss half of their lines
 WAYS = 4  # of L1
@@ -231,6 +232,7 @@ SM = np.dtype([
     ("pipe_busy", "f8", (len(PIPES),)),
     ("tagged", "f8", (MAX_HELD,)), ("next_tagged", "i8"),  # as SUB's `left`: loads, to the tags
     ("looked_up", "f8", (MAX_HELD,)), ("next_looked_up", "i8"),  # loads, to L1's data
+    ("stored", "f8", (STORES_TAKEN,)), ("next_stored", "i8"),  # when the last ones were served
     ("slowest_slice", "f8"),
     ("slice_work", "f8", (SLICES,)),  # what they have served of those, in cycles
     ("slice_free", "f8", (SLICES,)),  # L2 slices, for atomics that several SMs contend for
