@@ -60,13 +60,13 @@ def _slow_function(w: RegionWriter, form: Form) -> str:
     return w.x.shared_name(name, flat, *values)
 
 
-def _form(product: Product) -> Form:
+def _form(product: Product, has_avx512: bool) -> Form:
     return Form(
         a=product.a, b=product.b, sums=product.sums,
         from_registers=product.a_register is not None,
         is_a_transposed="tnspA" in product.marks, is_b_transposed="tnspB" in product.marks,
         saturates=product.saturates, kept_bits=product.kept_bits,
-        selector=None if product.metadata is None else product.selector,
+        selector=None if product.metadata is None else product.selector, has_avx512=has_avx512,
     )  # fmt: skip
 
 
@@ -99,7 +99,7 @@ def warpgroup_product(w: RegionWriter, item: Bound) -> None:
         raise BindingError(f"{item.inst.opcode} under a guard")
     if product.is_empty or not w.watch.products:
         return
-    form = _form(product)
+    form = _form(product, w.x.features.has_avx512)
     if product.c_register != RZ:
         for k in range(product.registers):
             value = w.operands.bits_word(product.register(product.c_register + k), 0, False)

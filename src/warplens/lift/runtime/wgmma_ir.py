@@ -24,6 +24,7 @@ from warplens.lift.runtime.wgmma_operands_ir import (
     unpack_descriptor,
 )
 from warplens.lift.runtime.wgmma_sums_ir import (
+    CONVERT,
     float_sums,
     integer_sums,
     load_c,
@@ -152,5 +153,6 @@ DECLARATIONS = {
     "llvm.vector.reduce.umax.v16i32": "declare i32 @llvm.vector.reduce.umax.v16i32(<16 x i32>)",
     "llvm.sadd.sat.v32i32": f"declare {V} @llvm.sadd.sat.v32i32({V}, {V})",
     "llvm.ctpop.v32i32": f"declare {V} @llvm.ctpop.v32i32({V})",
+    CONVERT: f"declare <16 x float> @{CONVERT}(<16 x i32>, i32)",
     "wl.wgmma.gather": GATHER,
 }

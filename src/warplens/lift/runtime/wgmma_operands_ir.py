@@ -16,7 +16,7 @@ from warplens.lift.vector_ir import V, splat
 F = "<32 x float>"
 ROW, ROWF = "<8 x i32>", "<8 x float>"
 E, ROWE = "<32 x i16>", "<8 x i16>"  # exponents
-_NO_TERM = -8192  # exponent of a zero
+NO_TERM = -8192  # exponent of a zero
 _SPECIAL = 10000  # exponent of an infinity or NaN
 # columns 0, 2, 4, 6 and 1, 3, 5, 7 of eight: what lanes t = 0 to 3 hold in their two registers
 COLUMNS = (0, 2, 4, 6, 1, 3, 5, 7)
@@ -36,6 +36,7 @@ class Form:
     saturates: bool = False
     kept_bits: int = 25
     selector: int | None = None  # which lanes' metadata count where A is sparse
+    has_avx512: bool = False
 
     @property
     def name(self) -> str:
@@ -238,7 +239,7 @@ def exponents(t: Text, numbers: str, lanes: int, least: int) -> str:
     above = t(f"icmp sgt {v} {plain}, splat (i32 {least})")
     bounded = t(f"select <{lanes} x i1> {above}, {v} {plain}, {v} splat (i32 {least})")
     is_zero = t(f"fcmp oeq <{lanes} x float> {numbers}, zeroinitializer")
-    some = t(f"select <{lanes} x i1> {is_zero}, {v} splat (i32 {_NO_TERM}), {v} {bounded}")
+    some = t(f"select <{lanes} x i1> {is_zero}, {v} splat (i32 {NO_TERM}), {v} {bounded}")
     special = t(f"icmp eq {v} {field}, splat (i32 255)")
     return t(f"select <{lanes} x i1> {special}, {v} splat (i32 {_SPECIAL}), {v} {some}")
 

@@ -9,8 +9,12 @@ infinities and NaNs, the slow function made from isa/accumulate.py gives the eig
 from __future__ import annotations
 
 from warplens.lift.runtime.text import Text, int_list
-from warplens.lift.runtime.wgmma_operands_ir import LEAST, E, F, Form, exponents
+from warplens.lift.runtime.wgmma_operands_ir import LEAST, NO_TERM, E, F, Form
 from warplens.lift.vector_ir import P, V
+
+CONVERT = "llvm.x86.avx512.sitofp.round.v16f32.v16i32"
+_TO_ZERO = 11  # the rounding, and no exceptions
+_LOWEST, _HIGHEST = -90, 120  # largest exponents for which single precision is exact
 
 
 def _b_vector(t: Text, base: str, k: int, column: int, element: str) -> str:
@@ -47,24 +51,36 @@ def _power(t: Text, exponent: str) -> str:
     return t(f"bitcast {V} {biased} to {F}")
 
 
+def _exponent_of_c(t: Text, form: Form, number: str) -> str:
+    """Unbiased; that of infinities and NaN is beyond the highest."""
+    size = t(f"and {V} {t(f'bitcast {F} {number} to {V}')}, splat (i32 {(1 << 31) - 1})")
+    field, least = t(f"lshr {V} {size}, splat (i32 23)"), LEAST[form.sums] + 127
+    exponent = t(f"sub {V} {_largest(t, field, f'splat (i32 {least})')}, splat (i32 127)")
+    is_zero = t(f"icmp eq {V} {size}, zeroinitializer")
+    return t(f"select {P} {is_zero}, {V} splat (i32 {NO_TERM}), {V} {exponent}")
+
+
 def float_sums(t: Text, form: Form, c: list[str]) -> tuple[str, list[str]]:
     """Whether the quick way holds (i1), and the sums as f32 or f16 bits in f32."""
     places = [(n // 2, n % 2) for n in range(4)]  # row half and column of the four registers
-    narrow = [t(f"trunc {V} {exponents(t, n, 32, LEAST[form.sums])} to {E}") for n in c]
+    narrow = [""] * 4
     for k in range(form.depth):
         a = [_a_exponents(t, k, half) for half in (0, 1)]
         b = [_b_exponents(t, k, column) for column in (0, 1)]
         for n, (half, column) in enumerate(places):
-            narrow[n] = _largest(t, narrow[n], t(f"add {E} {a[half]}, {b[column]}"), E)
-    top = [t(f"sext {E} {n} to {V}") for n in narrow]
+            of_product = t(f"add {E} {a[half]}, {b[column]}")
+            narrow[n] = _largest(t, narrow[n], of_product, E) if narrow[n] else of_product
+    top = [
+        _largest(t, t(f"sext {E} {n} to {V}"), _exponent_of_c(t, form, start))
+        for n, start in zip(narrow, c, strict=True)
+    ]
     good = ""
     for exponent in top:
-        low = t(f"icmp sge {V} {exponent}, splat (i32 -90)")
-        high = t(f"icmp sle {V} {exponent}, splat (i32 120)")
-        none = t(f"icmp sle {V} {exponent}, splat (i32 -4000)")
-        fine = t(f"or {P} {t(f'and {P} {low}, {high}')}, {none}")
+        above = t(f"sub {V} {exponent}, splat (i32 {_LOWEST})")
+        inside = t(f"icmp ule {V} {above}, splat (i32 {_HIGHEST - _LOWEST})")
+        fine = t(f"or {P} {inside}, {t(f'icmp sle {V} {exponent}, splat (i32 -4000)')}")
         good = t(f"and {P} {good}, {fine}") if good else fine
-    bounded = [_largest(t, n, "splat (i32 -90)") for n in top]
+    bounded = [_largest(t, n, f"splat (i32 {_LOWEST})") for n in top]
     scale = [_power(t, t(f"sub {V} splat (i32 {form.kept_bits}), {n}")) for n in bounded]
 
     def cut(value: str, n: int) -> str:
@@ -93,10 +109,32 @@ def float_sums(t: Text, form: Form, c: list[str]) -> tuple[str, list[str]]:
 
 
 def _rounded(t: Text, form: Form, total: str, exponent: str) -> str:
-    """A sum of whole numbers in units of the last kept bit, as f32 (or f16 in f32): cut, not rounded.
+    """A sum of whole numbers in units of the last kept bit, as f32 (or f16 in f32): cut."""
+    bits, is_exact = (_cut_at_once if form.has_avx512 else _cut)(t, total)
+    if form.sums == "f16":  # a last bit that tells of dropped ones: rounding again is then right
+        lost = t(f"xor {P} {is_exact}, splat (i1 true)")
+        bits = t(f"or {V} {bits}, {t(f'zext {P} {lost} to {V}')}")
+    elif form.kept_bits < 23:
+        bits = t(f"and {V} {bits}, splat (i32 {-(1 << 23 - form.kept_bits)})")
+    power = _power(t, t(f"sub {V} {exponent}, splat (i32 {form.kept_bits})"))
+    return t(f"fmul {F} {t(f'bitcast {V} {bits} to {F}')}, {power}")
 
-    What the conversion to 24 bits rounds up is taken back.
-    """
+
+def _cut_at_once(t: Text, total: str) -> tuple[str, str]:
+    """The bits of whole numbers in f32, cut by AVX-512, and which are exact."""
+    pieces, half = [], "<16 x i32>"
+    for first in (0, 16):
+        order = int_list(range(first, first + 16))
+        word = t(f"shufflevector {V} {total}, {V} poison, {order}")
+        pieces.append(t(f"call <16 x float> @{CONVERT}({half} {word}, i32 {_TO_ZERO})"))
+    single = t(f"shufflevector <16 x float> {pieces[0]}, <16 x float> {pieces[1]}, "
+               f"{int_list(range(32))}")  # fmt: skip
+    is_exact = t(f"icmp eq {V} {t(f'fptosi {F} {single} to {V}')}, {total}")
+    return t(f"bitcast {F} {single} to {V}"), is_exact
+
+
+def _cut(t: Text, total: str) -> tuple[str, str]:
+    """The same: what the conversion to 24 bits rounds up is taken back."""
     sign = t(f"ashr {V} {total}, splat (i32 31)")
     size = t(f"sub {V} {t(f'xor {V} {total}, {sign}')}, {sign}")
     rounded = t(f"uitofp {V} {size} to {F}")
@@ -104,14 +142,8 @@ def _rounded(t: Text, form: Form, total: str, exponent: str) -> str:
     bits = t(f"bitcast {F} {rounded} to {V}")
     above = t(f"icmp ugt {V} {back}, {size}")
     cut = t(f"add {V} {bits}, {t(f'sext {P} {above} to {V}')}")
-    if form.sums == "f16":  # a last bit that tells of dropped ones: rounding again is then right
-        lost = t(f"icmp ne {V} {back}, {size}")
-        cut = t(f"or {V} {cut}, {t(f'zext {P} {lost} to {V}')}")
-    elif form.kept_bits < 23:
-        cut = t(f"and {V} {cut}, splat (i32 {-(1 << 23 - form.kept_bits)})")
     signed = t(f"or {V} {cut}, {t(f'and {V} {sign}, splat (i32 {-(1 << 31)})')}")
-    power = _power(t, t(f"sub {V} {exponent}, splat (i32 {form.kept_bits})"))
-    return t(f"fmul {F} {t(f'bitcast {V} {signed} to {F}')}, {power}")
+    return signed, t(f"icmp eq {V} {back}, {size}")
 
 
 def _added(t: Text, parts: list[str], beyond: str) -> tuple[str, str]:
