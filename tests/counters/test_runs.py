@@ -62,7 +62,13 @@ define i32 @region0(ptr %w, ptr %env) {
   store i32 %n{k}, ptr %p{k}, align 4
 """
     for k in range(3)
-) + "  ret i32 0\n}\n"  # fmt: skip
+) + """  %apart = call i1 @wl.apart(<32 x i32> %off, i32 %mask)
+  %sure = zext i1 %apart to i32
+  %p4 = getelementptr i32, ptr %env, i64 4
+  store i32 %sure, ptr %p4, align 4
+  ret i32 0
+}
+"""
 
 
 @pytest.mark.parametrize("host", [None, "avx2"])
@@ -76,17 +82,19 @@ def test_touched(host: str | None) -> None:
         for grain in (1, 4, 32, 128):
             for mask in (0xFFFFFFFF, 1, 1 << 31, 0xFFFF0000, *rng.integers(1, 1 << 32, 40)):
                 offsets = (rng.integers(0, places, 32) * grain).astype(np.uint32)
-                answer = np.array([mask, 0, 0, 0], np.uint32)
+                answer = np.array([mask, 0, 0, 0, 2], np.uint32)
                 run(offsets.ctypes.data, answer.ctypes.data)
                 on = [int(a) for lane, a in enumerate(offsets) if int(mask) >> lane & 1]
                 wanted = [len({a // size for a in on}) for size in (1, 32, 128)]
-                assert answer[1:].tolist() == wanted, (offsets, mask)
+                assert answer[1:4].tolist() == wanted, (offsets, mask)
+                assert not answer[4] or wanted[2] == len(on), (offsets, mask)
     lane = np.arange(32, dtype=np.uint64)
     for places in (2**32 - 2 - lane * 5, 2**32 - 2 - lane % 7, lane << 23, (lane << 23) + lane % 2,
                    (lane % 9 << 23) + (lane % 9 << 7), lane * 0):  # fmt: skip
         for mask in (0xFFFFFFFF, 0x00F00000, 0xFFFE7FFF):
-            answer = np.array([mask, 0, 0, 0], np.uint32)
+            answer = np.array([mask, 0, 0, 0, 2], np.uint32)
             run(places.astype(np.uint32).ctypes.data, answer.ctypes.data)
             on = [int(a) for k, a in enumerate(places) if mask >> k & 1]
             wanted = [len({a // size for a in on}) for size in (1, 32, 128)]
-            assert answer[1:].tolist() == wanted, (places, mask)
+            assert answer[1:4].tolist() == wanted, (places, mask)
+            assert not answer[4] or wanted[2] == len(on), (places, mask)

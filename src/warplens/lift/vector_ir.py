@@ -12,6 +12,7 @@ DECLARATIONS = {
     "llvm.cttz.i32": "declare i32 @llvm.cttz.i32(i32, i1)",
     "llvm.ctlz.i32": "declare i32 @llvm.ctlz.i32(i32, i1)",
     "llvm.ctpop.i32": "declare i32 @llvm.ctpop.i32(i32)",
+    "llvm.usub.sat.i32": "declare i32 @llvm.usub.sat.i32(i32, i32)",
     "llvm.vector.reduce.or.v32i32": "declare i32 @llvm.vector.reduce.or.v32i32(<32 x i32>)",
     "llvm.umin.v16i32": "declare <16 x i32> @llvm.umin.v16i32(<16 x i32>, <16 x i32>)",
     "llvm.prefetch.p0": "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)",

@@ -113,12 +113,12 @@ def _earlier(r: int) -> dict[str, str]:
     return lines
 
 
-def _touched_near() -> str:
+def _touched_least() -> str:
     """Addresses, sectors and lines in one pass: the least difference to any lane before tells
     whether a lane's address, sector and line were there already."""
     h = "<16 x i32>"
     lines = [
-        f"define internal {_THREE} @wl.touched.near({V} %off, i32 %mask) noinline {{",
+        f"define internal {_THREE} @wl.touched({V} %off, i32 %mask) noinline {{",
         f"  %lanes.v = bitcast i32 %mask to {P}",
         f"  %off.none = or {h} splat (i32 -1), zeroinitializer",
         f"  %end = icmp ugt {V} %off, splat (i32 -129)",
@@ -157,15 +157,13 @@ def _touched_near() -> str:
 _W = "<32 x i16>"
 
 
-def _touched_apart() -> str:
-    """Lanes in lines of their own, which is all there is to find of most that go anywhere.
-
-    Half a register holds 16 bits of each line's number: lanes that differ there lie in different
-    lines. Turned by 1 to 16 lanes it meets every other lane. Conflict detection takes Intel's
-    processors several times as long. Lanes that are off have numbers of their own.
+def _apart() -> str:
+    """Half a register holds 16 bits of each line's number: lanes that differ there lie in different
+    lines. Turned by 1 to 16 lanes it meets every other lane. Lanes that are off have numbers of
+    their own. What is the same by chance only takes longer.
     """
     lines = [
-        f"define internal {_THREE} @wl.touched({V} %off, i32 %mask) {{",
+        f"define internal i1 @wl.apart({V} %off, i32 %mask) noinline {{",
         f"  %lanes.v = bitcast i32 %mask to {P}",
         f"  %line = lshr {V} %off, splat (i32 7)",
         f"  %top = lshr {V} %off, splat (i32 23)",
@@ -189,16 +187,15 @@ def _touched_apart() -> str:
         f"  %same = icmp eq {_W} {least}, zeroinitializer",
         f"  %any = bitcast {P} %same to i32",
         "  %apart = icmp eq i32 %any, 0",
-        "  br i1 %apart, label %each, label %some",
-        "each:",
-        "  %lanes = call i32 @llvm.ctpop.i32(i32 %mask)",
-        *_three("e", "%lanes", "%lanes", "%lanes"),
-        "some:",
-        f"  %near = call {_THREE} @wl.touched.near({V} %off, i32 %mask)",
-        f"  ret {_THREE} %near",
+        "  ret i1 %apart",
         "}",
     ]
     return "\n".join(lines)
+
+
+_NEVER_APART = f"""define internal i1 @wl.apart({V} %off, i32 %mask) {{
+  ret i1 false
+}}"""
 
 
 def _three(stem: str, *values: str) -> list[str]:
@@ -236,6 +233,8 @@ def distinct(features: HostFeatures) -> dict[str, str]:
     """@wl.distinct: mask of the lanes that are the first with their value.
 
     @wl.touched: numbers of different addresses, sectors and lines of byte offsets.
+    @wl.apart: whether all lanes are known to lie in lines of their own, as most do that go
+    anywhere; conflict detection takes Intel's processors several times as long.
     """
     if features.has_avx512 and "+avx512cd" in features.features:
         name = "llvm.x86.avx512.conflict.d.512"
@@ -245,10 +244,11 @@ def distinct(features: HostFeatures) -> dict[str, str]:
             "llvm.x86.avx512.packusdw.512": f"declare {_W} "
             "@llvm.x86.avx512.packusdw.512(<16 x i32>, <16 x i32>)",
             "llvm.umin.v32i16": f"declare {_W} @llvm.umin.v32i16({_W}, {_W})",
-            "wl.touched.near": _touched_near(),
-            "wl.touched": _touched_apart(),
+            "wl.touched": _touched_least(),
+            "wl.apart": _apart(),
         }
-    return {"wl.distinct": _distinct_loop(), "wl.touched": _TOUCHED_LOOP}
+    return {"wl.distinct": _distinct_loop(), "wl.touched": _TOUCHED_LOOP,
+            "wl.apart": _NEVER_APART}  # fmt: skip
 
 
 def sets_of_lanes(name: str, values: str, lanes: str, first: int, n_bits: int, n: int) -> str:

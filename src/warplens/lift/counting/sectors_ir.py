@@ -71,9 +71,31 @@ single:
 {add_counter("s4", BYTES, "%bytes.1")}
   ret i1 false
 several:
+  %ap.p = getelementptr i8, ptr %site, i64 {at.SITE_APART}
+  %ap.n = load i32, ptr %ap.p, align 4
+  %ap.is = icmp uge i32 %ap.n, {at.APART}
+  br i1 %ap.is, label %first, label %ask
+first: ; where lanes went to lines of their own they mostly do again
+  %ap.1 = call i1 @wl.apart({V} %off, i32 %mask)
+  br i1 %ap.1, label %each, label %ask
+each:
+  %own = zext i32 %lanes to i64
+  %own.b = zext i32 %bytes to i64
+  %own.r = add i64 %own.b, 31
+  %own.i = lshr i64 %own.r, 5
+  %own.few = icmp ult i64 %own.i, %own
+  %own.ideal = select i1 %own.few, i64 %own.i, i64 %own
+{add_counter("e1", SECTORS, "%own")}
+{add_counter("e2", IDEAL_SECTORS, "%own.ideal")}
+{add_counter("e3", LINES, "%own")}
+{add_counter("e4", BYTES, "%own.b")}
+  store i32 {at.SURELY_APART}, ptr %ap.p, align 4
+  ret i1 false
+ask:
   %known = call i1 @wl.known(ptr %site, {V} %off, i32 %mask, i32 127)
   br i1 %known, label %repeat, label %fresh
 repeat:
+  store i32 0, ptr %ap.p, align 4
 {remembered(*_SECTOR_COUNTS)}
   br label %add
 fresh:
@@ -87,20 +109,32 @@ fresh:
   %rising = icmp eq i32 %as, -1
   br i1 %rising, label %runs, label %mixed
 runs:
+  store i32 0, ptr %ap.p, align 4
   %an.r = call i32 @wl.runs({V} %off, i32 %mask, i32 1)
   %sec.r2 = call i32 @wl.runs({V} %off, i32 %mask, i32 32)
   %lin.r2 = call i32 @wl.runs({V} %off, i32 %mask, i32 128)
   br label %found
 mixed:
+  br i1 %ap.is, label %near, label %try
+try:
+  %ap.2 = call i1 @wl.apart({V} %off, i32 %mask)
+  br i1 %ap.2, label %far, label %near
+far:
+  %ap.up = add i32 %ap.n, 1
+  store i32 %ap.up, ptr %ap.p, align 4
+  br label %found
+near:
+  %ap.down = call i32 @llvm.usub.sat.i32(i32 %ap.n, i32 1)
+  store i32 %ap.down, ptr %ap.p, align 4
   %three = call {{ i32, i32, i32 }} @wl.touched({V} %off, i32 %mask)
   %an.m = extractvalue {{ i32, i32, i32 }} %three, 0
   %sec.m = extractvalue {{ i32, i32, i32 }} %three, 1
   %lin.m = extractvalue {{ i32, i32, i32 }} %three, 2
   br label %found
 found:
-  %an = phi i32 [ %an.r, %runs ], [ %an.m, %mixed ]
-  %sec.f = phi i32 [ %sec.r2, %runs ], [ %sec.m, %mixed ]
-  %lin.f = phi i32 [ %lin.r2, %runs ], [ %lin.m, %mixed ]
+  %an = phi i32 [ %an.r, %runs ], [ %lanes, %far ], [ %an.m, %near ]
+  %sec.f = phi i32 [ %sec.r2, %runs ], [ %lanes, %far ], [ %sec.m, %near ]
+  %lin.f = phi i32 [ %lin.r2, %runs ], [ %lanes, %far ], [ %lin.m, %near ]
   %more = sub i32 %lanes, %an
   %dup.f = mul i32 %more, %size
 {turns}

@@ -146,7 +146,7 @@ def _next_lines() -> str:
     Processors follow a few such streams by themselves, not one per lane. Lanes that went elsewhere
     the last time walk along nothing. Goes on at label done.
     """
-    return f"""  %walks = and i1 %isnone, %again
+    return f"""  %walks = and i1 %elsewhere, %again
   br i1 %walks, label %walking, label %done
 walking:
   %np = and {V} %win, splat (i32 28)
@@ -173,7 +173,8 @@ ahead:
 
 def global_words(op: str) -> str:
     """@wl.global.load.4 / store.4: words inside the segment that the site remembers, by 32-bit
-    offsets; everything else walks over segments."""
+    offsets; everything else walks over segments. Rows are not looked for where lanes went to lines
+    of their own several times."""
     load = op == "load"
     scattered = (
         f"""{splat("%fv", "%first")}
@@ -213,6 +214,7 @@ fetched:
         else f"""  %v1 = load {V}, ptr %io, align 64
   call void @llvm.masked.store.v32i32.p0({V} %v1, ptr %row, i32 4, {P} %lanes)"""
     )
+    elsewhere = "\n  %elsewhere = phi i1 [ false, %contiguous ], [ true, %fetched ]" if load else ""
     return f"""{prologue(f"wl.global.{op}.4")}
 {window("4")}
   br i1 %all, label %quick, label %walk
@@ -227,6 +229,11 @@ quick:
   %sha = load i64, ptr %shop, align 8
   %host = inttoptr i64 %sha to ptr
 {scratch("io", RESULTS if load else VALUES)}
+  %ap.p = getelementptr i8, ptr %site, i64 {at.SITE_APART}
+  %ap.n = load i32, ptr %ap.p, align 4
+  %ap.is = icmp uge i32 %ap.n, {at.APART}
+  br i1 %ap.is, label %{"gather" if load else "scattered"}, label %ask
+ask:
   %lane = call i32 @llvm.cttz.i32(i32 %mask, i1 true)
   %first = extractelement {V} %win, i32 %lane
   %back = shl i32 %lane, 2
@@ -250,7 +257,7 @@ contiguous:
 scattered:
 {scattered}
 {"" if load else "  br label %count"}
-count:
+count:{elsewhere}
   %again = call i1 @wl.sectors(ptr %env, ptr %site, {V} %win, i32 %mask, i32 4, i32 %counter)
 {_next_lines() if load else "  br label %done"}
 done:
