@@ -49,3 +49,20 @@ def add_counter(stem: str, slot: int, amount: str) -> str:
 COUNTERS_POINTER = f"""  %cp = getelementptr i64, ptr %env, i64 {at.ENV_COUNTERS}
   %ca = load i64, ptr %cp, align 8
   %counters = inttoptr i64 %ca to ptr"""
+
+
+def store_for_lanes(stem: str, vector: str, place: str, element: str = "i32") -> str:
+    """Lines that store a vector (of 32 elements, aligned) whose lanes are read one by one next.
+
+    32 bytes at a time, which volatile keeps apart: processors of Intel's hand a lane of the upper
+    half of a 64-byte store to a load only once it and all stores before it are in the cache.
+    """
+    n = 8 if element == "i32" else 4
+    kind, part = f"<32 x {element}>", f"<{n} x {element}>"
+    lines = []
+    for k in range(32 // n):
+        order = ", ".join(f"i32 {i}" for i in range(n * k, n * k + n))
+        lines.append(f"""  %{stem}.h{k} = shufflevector {kind} {vector}, {kind} poison, <{n} x i32> <{order}>
+  %{stem}.p{k} = getelementptr i8, ptr {place}, i64 {32 * k}
+  store volatile {part} %{stem}.h{k}, ptr %{stem}.p{k}, align 32""")
+    return "\n".join(lines)

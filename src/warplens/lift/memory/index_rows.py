@@ -14,7 +14,7 @@ from warplens.lift.decode.binding import Bound, access_bytes
 from warplens.lift.engines.llvm_lanes import Value
 from warplens.lift.regions.address_patterns import IndexRow
 from warplens.lift.regions.writer import RegionWriter
-from warplens.lift.vector_ir import V, splat
+from warplens.lift.vector_ir import V, splat, store_for_lanes
 from warplens.sass.model import Imm, Mem, Reg
 
 
@@ -117,6 +117,7 @@ def _helper(name: str, writes: bool, first: int) -> str:
     return f"""define internal void @{name}(ptr %site, ptr %next, {V} %row, {V} %low, i32 %imm,
     i32 %scale) noinline {{
 entry:
+  %buffer = alloca {V}, align 128
   %sp = getelementptr i8, ptr %site, i64 {at.SITE_SCATTERED}
   %scattered = load i32, ptr %sp, align 4
   %was = icmp ne i32 %scattered, 0
@@ -134,8 +135,7 @@ ask:
 {splat("%dv", "%delta")}
   %here = add {V} %low, %dv
   %off = add {V} %here, %away
-  %buffer = alloca {V}, align 128
-  store {V} %off, ptr %buffer, align 128
+{store_for_lanes("off", "%off", "%buffer")}
   %hp = getelementptr i8, ptr %site, i64 {at.SITE_HOST}
   %ha = load i64, ptr %hp, align 8
   %host = inttoptr i64 %ha to ptr

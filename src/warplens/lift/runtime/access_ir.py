@@ -11,7 +11,7 @@ atomics, 20-21 full addresses, 22-23 the return-address register (memory/mbarrie
 from __future__ import annotations
 
 from warplens.lift import layout as at
-from warplens.lift.vector_ir import P, V, splat
+from warplens.lift.vector_ir import P, V, splat, store_for_lanes
 
 ADDRESSES, VALUES, RESULTS, SWAP, OFFSETS, FULL = 0, 2, 6, 10, 18, 20
 
@@ -19,6 +19,13 @@ ADDRESSES, VALUES, RESULTS, SWAP, OFFSETS, FULL = 0, 2, 6, 10, 18, 20
 def scratch(stem: str, slot: int) -> str:
     """A line that defines `%stem` as a pointer to a scratch slot of %w."""
     return f"  %{stem} = getelementptr i8, ptr %w, i64 {at.WARP_SCRATCH + 128 * slot}"
+
+
+def by_lanes(stem: str, slot: int) -> str:
+    """Lines that store a scratch slot of %w once more where its lanes are read one by one next."""
+    return f"""{scratch(f"{stem}.at", slot)}
+  %{stem}.all = load {V}, ptr %{stem}.at, align 64
+{store_for_lanes(stem, f"%{stem}.all", f"%{stem}.at")}"""
 
 
 def misaligned(size: int, address: str, kind: int) -> str:

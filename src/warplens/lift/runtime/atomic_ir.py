@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from warplens.lift import layout as at
 from warplens.lift.counting.slots import ATOMIC, COMPARE, LOAD, SLOTS
-from warplens.lift.runtime.access_ir import OFFSETS, RESULTS, SWAP, VALUES, scratch
+from warplens.lift.runtime.access_ir import (
+    OFFSETS,
+    RESULTS,
+    SWAP,
+    VALUES,
+    by_lanes,
+    scratch,
+)
 from warplens.lift.runtime.combine_ir import combine, vector_of
 from warplens.lift.runtime.global_ir import global_access
 from warplens.lift.runtime.shared_ir import shared_access
-from warplens.lift.vector_ir import V
+from warplens.lift.vector_ir import V, store_for_lanes
 
 
 def _element(stem: str, slot: int, lane: str, n_words: int) -> str:
@@ -184,8 +191,14 @@ def loop(
 
     It stands behind label at.before and ends in at.end.
     """
+    taken = []
+    if operation not in ("POPC", "NEVER"):
+        taken = [VALUES + k for k in range(bits // 32)]
+    if operation in ("CAS", "CAST"):
+        taken += [SWAP + k for k in range(bits // 32)]
     head = f"""{scratch("offs.p", OFFSETS)}
-  store <32 x i64> %off, ptr %offs.p, align 64
+{store_for_lanes("offs", "%off", "%offs.p", "i64")}
+{chr(10).join(by_lanes(f"taken{slot}", slot) for slot in taken)}
 """
     plain = _lanes(operation, kind, bits, mask, "p", result)
     if shared:

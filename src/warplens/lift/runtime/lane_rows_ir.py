@@ -11,7 +11,7 @@ from __future__ import annotations
 from warplens.lift import layout as at
 from warplens.lift.counting.runs_ir import UP
 from warplens.lift.counting.slots import IDEAL_SECTORS, LINES, REQUESTS, SECTORS, SHARED_BYTES
-from warplens.lift.vector_ir import COUNTERS_POINTER, P, V, add_counter, splat
+from warplens.lift.vector_ir import COUNTERS_POINTER, P, V, add_counter, splat, store_for_lanes
 
 _X, _Z = "<4 x i32>", "<16 x i32>"
 AREA = "[18 x <32 x i32>]"
@@ -138,7 +138,7 @@ read:
   %lanes = bitcast i32 %mask to {P}
   %safe = select {P} %lanes, {V} %off, {V} zeroinitializer
   %safe.p = getelementptr i8, ptr %area, i64 128
-  store {V} %safe, ptr %safe.p, align 64
+{store_for_lanes("safe.s", "%safe", "%safe.p")}
   %host.p = getelementptr i8, ptr %site, i64 {at.SITE_HOST}
   %host.a = load i64, ptr %host.p, align 8
   %host = inttoptr i64 %host.a to ptr

@@ -10,9 +10,17 @@ from warplens.lift.counting.slots import STORE
 from warplens.lift.counting.window_ir import WINDOW_WORDS
 from warplens.lift.engines.host import HostFeatures
 from warplens.lift.runtime import window_store_ir
-from warplens.lift.runtime.access_ir import ADDRESSES, FULL, RESULTS, VALUES, prologue, scratch
+from warplens.lift.runtime.access_ir import (
+    ADDRESSES,
+    FULL,
+    RESULTS,
+    VALUES,
+    by_lanes,
+    prologue,
+    scratch,
+)
 from warplens.lift.runtime.shared_ir import SHARED_HOST
-from warplens.lift.vector_ir import W64, P, V, scaled_lanes, splat
+from warplens.lift.vector_ir import W64, P, V, scaled_lanes, splat, store_for_lanes
 
 _H = "<16 x i32>"
 _FEW_LANES = 6  # fewer stores than these are made one by one
@@ -167,7 +175,7 @@ def _own_places() -> str:
 {splat("%iov", "%ioa", "i64")}
   %here = add {W64} %iov, {scaled_lanes(4, "i64")}
   %places = select {P} %lanes, {W64} %there, {W64} %here
-  store {W64} %places, ptr %pp, align 64"""
+{store_for_lanes("places", "%places", "%pp", "i64")}"""
 
 
 def _by_pointers() -> str:
@@ -230,6 +238,8 @@ quick:
   %full = icmp eq i32 %mask, -1
   br i1 %full, label %every, label %some
 every:
+{by_lanes("offs", ADDRESSES)}
+{by_lanes("vals", VALUES)}
 {stores}
   br label %count
 some:
@@ -237,6 +247,7 @@ some:
   %few = icmp ult i32 %n, {_FEW_LANES}
   br i1 %few, label %one, label %most
 most:
+{by_lanes("some", VALUES)}
 {_own_places()}
 {_by_pointers()}
   br label %count
