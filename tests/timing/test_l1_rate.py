@@ -25,7 +25,7 @@ def test_l1_of_an_a40_gives_64_bytes_a_cycle(words: int) -> None:
     """github te42kyfo/gpu-benches, gpu-cache: 9,352 GB/s of 84 SMs at 1,740 MHz, one block of 256
     threads on each, with loads of 4 bytes; with 8 bytes 64 a cycle as well."""
     kind = {1: "float", 2: "float2"}[words]
-    name, rounds = f"again<{kind}>", 100
+    name, rounds = f"again<{kind}>", 300
     kernel = wl.Device("A40", clock=1740).compile(SOURCE, name_expressions=[name])[name]
     arrays = np.zeros(2048 * words, np.float32), np.zeros(84 * 256, np.float32)
     launch = kernel[84, 256](*arrays, np.int32(rounds), np.int32(0))

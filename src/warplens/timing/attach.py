@@ -62,6 +62,7 @@ def take(
         scheduler=options.scheduler,
         exact=options.exact,
         instructions=_all_instructions(sample, blocks),
+        grid=config.grid if launch.sass.cluster_blocks <= 1 else None,
     )
     return LaunchTiming(
         question, sample, max(places.blocks, min(int(n) for n in limits)), options.over_time

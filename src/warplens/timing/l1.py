@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from warplens.timing.state import WAYS, Record, Records, stage
 
+_LOW, _HIGH = 3, 12  # sectors of a line's halves, which come one by one
+
 
 @stage
 def find(sets: Records, line: int) -> Record:
@@ -35,9 +37,35 @@ def fill(group: Record, way: int, line: int, sectors: int, now: int, arrives: in
         group.dirty[way] = 0
         group.tag[way] = line + 1
         group.valid[way] = 0
-        group.arrival[way] = 0
+        group.arrival[way] = group.low_arrival[way] = group.high_arrival[way] = 0
     group.valid[way] |= sectors
     group.arrival[way] = max(group.arrival[way], arrives)
+    if sectors & _LOW:
+        group.low_arrival[way] = max(group.low_arrival[way], arrives)
+    if sectors & _HIGH:
+        group.high_arrival[way] = max(group.high_arrival[way], arrives)
     group.used[way] = now
     group.dirty[way] |= written
     return back
+
+
+@stage
+def arrival(group: Record, way: int, sectors: int) -> int:
+    """When the last of some sectors of a line arrives."""
+    last = 0
+    if sectors & _LOW:
+        last = max(last, group.low_arrival[way])
+    if sectors & _HIGH:
+        last = max(last, group.high_arrival[way])
+    return last
+
+
+@stage
+def there(group: Record, way: int, sectors: int, now: float) -> int:
+    """Those of some sectors of a line that have arrived."""
+    found = 0
+    if group.low_arrival[way] <= now:
+        found |= sectors & _LOW
+    if group.high_arrival[way] <= now:
+        found |= sectors & _HIGH
+    return found

@@ -32,6 +32,7 @@ _NO_READ = 1 << 62  # a fetch for what is written, which needs no DRAM, or for a
 _BEFORE = 1 << 61  # a fetch before the window of what is replayed
 _MINE = 1  # among users of a fetch: accesses that are replayed; other bits: other SMs in turn
 _PLACES = 60  # of other SMs among these bits
+_STEPS = 6  # to find a factor
 _LINES = 0.57  # L2 takes the longer for each of several lines that warps contend for: power
 
 
@@ -211,9 +212,19 @@ def _by_lot(users: Ints, share: Sharing) -> Floats:
     is_mine = users & (_MINE | _NO_READ | _BEFORE) == _MINE
     chance = 1.0 / np.maximum(1.0, np.maximum(near, np.where(far > 1, far * share.ratio, 1.0)))
     if is_mine.any():
-        chance *= min(1.0, share.part / chance[is_mine].mean())
+        chance *= _factor(chance[is_mine], share)
     lot = (_scrambled(np.arange(len(users), dtype=np.uint64)) >> np.uint64(11)) / 2.0**53
     return np.where(is_mine & (lot < chance), -1.0, 0.0)
+
+
+def _factor(chances: Floats, share: Sharing) -> float:
+    """By what to multiply chances, none of which gets larger than 1, for the SM's part of all."""
+    factor = share.part / float(chances.mean())
+    if factor <= 1.0 or not share.is_exact:
+        return min(1.0, factor)
+    for _ in range(_STEPS):
+        factor *= share.part / max(1e-9, float(np.minimum(1.0, chances * factor).mean()))
+    return factor
 
 
 def _counted(numbers: Ints, bits: int) -> Ints:

@@ -299,7 +299,8 @@ def _load(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, i
           space: int, first: int, count: int, passes: int, n_bytes: int, narrow: bool,
           begin: float, now: int) -> tuple[float, int]:  # fmt: skip
     """When a load has its data, and how many passes it makes more than once: see `_parts`."""
-    done, total, hits, missing, banks, there = 0.0, 0, 0, 0, 0, 0
+    done, total, hits, missing, banks = 0.0, 0, 0, 0, 0
+    there, late = 0, 0  # lines of which something is there, and of which something is not
     for i in range(count):
         line, sectors = trace.lines[first + i] >> 4, trace.lines[first + i] & 15
         known = trace.hits[first + i]
@@ -311,9 +312,14 @@ def _load(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, i
         hit = group.valid[way] & sectors if way >= 0 and not inst.passes_l1 else 0
         if spec.ideal & IDEAL_L1:
             hit = sectors
-        elif hit:
-            done = max(done, float(group.arrival[way]))
-            there += int(hit == sectors and group.arrival[way] <= begin)
+            there += 1
+        elif not hit:
+            late += 1
+        else:
+            done = max(done, float(l1.arrival(group, way, hit)))
+            here = l1.there(group, way, hit, begin)
+            there += int(here != 0)
+            late += int(here != sectors)
         hits += l2.count_bits(hit)
         total += l2.count_bits(sectors)
         if hit != sectors:
@@ -336,19 +342,20 @@ def _load(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, i
     if narrow and total > (n_bytes + 31) // 32:  # bytes that straddle sectors
         passes = max(passes, int(spec.l1_narrow))
     busy = _data_path(sm, spec, total, passes, n_bytes, total - hits, begin)
-    parts = _parts(passes, there, count)
+    parts = _parts(passes, there, late)
     sm.data_free += parts
     sm.data_cycles += parts
     return float(max(done, busy + spec.l1_hit)), parts
 
 
 @stage
-def _parts(passes: int, there: int, count: int) -> int:
-    """How many passes of a load of so many lines, of which some are there, take part twice: once
-    for the lanes whose lines are there, and once, when the last of the others has come, for the
-    rest. Loads of lines that all are on their way pass as often as if they were there (counted and
-    timed, in_flight_sm90.json). Where a line has a pass of its own, no pass is divided."""
-    return min(passes, there, count - there) if passes < count else 0
+def _parts(passes: int, there: int, late: int) -> int:
+    """How many passes of a load take part twice, of whose lines some are there at least in part and
+    some are not, or not as a whole: once for the lanes whose words are there, and once, when the
+    last of the others has come, for the rest. Loads of lines that all are on their way pass as
+    often as if they were there (counted and timed, in_flight_sm90.json). Where a line has a pass of
+    its own, no pass is divided."""
+    return min(passes, there, late) if passes < there + late else 0
 
 
 @stage

@@ -45,6 +45,7 @@ class Question:
     ideal: int = 0
     exact: bool = False  # replay everything that was sampled, however long
     held: tuple[Range, ...] = ()  # by L2 when the launch begins
+    grid: tuple[int, int, int] | None = None  # where blocks run in its order, x first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

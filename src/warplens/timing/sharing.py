@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from warplens.execute.memory import DeviceMemory
+from warplens.timing.footprints import Footprints, footprints
 from warplens.timing.state import Ints
 from warplens.timing.touched import Touched, distinct
 
@@ -25,7 +26,8 @@ class Sharing:
         lines: that a wave of the sampled blocks uses; chip_lines: that the chip uses meanwhile.
         beside: SMs sampled beside each other, the replayed one first; the others are all over.
         ratio: SMs of the chip for each that is not beside others.
-        part: of the lines that an SM reads, those that it has to fetch itself at most.
+        part: of the lines that an SM reads, those that it has to fetch itself at most;
+            is_exact: not fewer either.
     """
 
     lines: float = 1.0
@@ -33,6 +35,7 @@ class Sharing:
     beside: int = 1 << 30
     ratio: float = 1.0
     part: float = 1.0
+    is_exact: bool = False
 
 
 def extents_of(memory: DeviceMemory) -> Ints:
@@ -43,12 +46,13 @@ def extents_of(memory: DeviceMemory) -> Ints:
 
 
 def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks: int = 0,
-            size_lines: float = 0.0, extents: Ints | None = None) -> Sharing:  # fmt: skip
+            size_lines: float = 0.0, extents: Ints | None = None,
+            grid: tuple[int, int, int] | None = None) -> Sharing:  # fmt: skip
     """What a wave of `wave` sampled blocks shares with the blocks of all `active_sms` SMs.
 
     If all that the grid's `blocks` use fits into an L2 of `size_lines`, of the whole grid instead:
     lines then stay from wave to wave. `extents`: first lines and ends of the allocations, of which
-    no more than all can be used.
+    no more than all can be used. `grid`: to follow lines from block to block, see footprints.py.
     """
     names = touched.blocks
     if not len(names):
@@ -64,6 +68,11 @@ def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks
     apart = len(places) - beside + 1
     ratio = active_sms / apart
     far = (place == 0) | (place >= beside)
+    moved = footprints(touched, grid) if grid and blocks else None
+    if moved:
+        found = _followed(touched, moved, place, wave, active_sms, stride, blocks, size_lines)
+        if found:
+            return replace(found, beside=beside, ratio=ratio)
     if blocks > len(names) and apart >= _LEAST_APART:
 
         def of_grid(among: Flags) -> float:
@@ -91,6 +100,45 @@ def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks
         lines=_lines_of(touched, of_wave), chip_lines=of_chip(of_wave), beside=beside, ratio=ratio,
         part=of_chip(of_wave & reads) / active_sms / max(1.0, mine),
     )  # fmt: skip
+
+
+def _followed(touched: Touched, moved: Footprints, place: Ints, wave: int, active_sms: int,
+              stride: int, blocks: int, size_lines: float) -> Sharing | None:  # fmt: skip
+    """The same where lines follow from a block's place in the grid; None: too many to count."""
+    every = np.arange(len(touched.blocks))
+    reads = (touched.context["kind"] == _READ)[touched.access]
+    turns = np.unique(touched.blocks[:wave] // stride)
+    running = (turns[:, None] * stride + np.arange(active_sms)).ravel()
+    running = running[running < blocks]
+    lines, read = moved.lines(running), moved.lines(running, reads=True)
+    if lines is None or read is None:
+        return None
+    of_wave = every < wave
+    mine = _pairs(touched, place, of_wave[touched.user] & reads) / len(np.unique(place[of_wave]))
+    seen, chip = _lines_of(touched, of_wave[touched.user]), lines
+    part = read / active_sms / max(1.0, mine)
+    if blocks > len(running):
+        grid = _of_grid(moved, running, blocks)
+        if grid is None:
+            return None
+        if grid[0] <= size_lines:
+            seen, chip = _lines_of(touched, np.ones(len(touched.user), np.bool_)), grid[0]
+            part = grid[1] / blocks / max(1.0, _pairs(touched, every, reads) / len(every))
+    return Sharing(lines=seen, chip_lines=max(seen, chip), part=min(1.0, part), is_exact=True)
+
+
+def _of_grid(moved: Footprints, running: Ints, blocks: int) -> tuple[float, float] | None:
+    """Lines that a grid touches and reads: of two waves, and for each further one as many as the
+    second adds."""
+    n = len(running)
+    one, two = np.arange(n), np.arange(min(2 * n, blocks))
+    found = []
+    for reads in (False, True):
+        first, both = moved.lines(one, reads=reads), moved.lines(two, reads=reads)
+        if first is None or both is None:
+            return None
+        found.append(first + (both - first) * (blocks - n) / max(1, len(two) - n))
+    return found[0], found[1]
 
 
 def _lines_of(touched: Touched, among: Flags) -> float:

@@ -195,8 +195,12 @@ SLOT = np.dtype([
     ("ended", "i8"),  # 1: from the end of its block until that is told
     ("gone", "i8", (MAX_SUB_PARTITIONS,)),  # warps that had ended then, by sub-partition
 ])  # fmt: skip
-# a set of L1: lines (+ 1) by way, their sectors, when the last fill arrives, last use
-SET = np.dtype([(name, "i8", (WAYS,)) for name in ("tag", "valid", "arrival", "used", "dirty")])
+# a set of L1: lines (+ 1) by way, their sectors, when the last fill arrives, of all and of either
+# half, last use
+SET = np.dtype([
+    (name, "i8", (WAYS,))
+    for name in ("tag", "valid", "arrival", "low_arrival", "high_arrival", "used", "dirty")
+])  # fmt: skip
 LINE = np.dtype([("tag", "i8"), ("ready", "i8"), ("used", "i8")])  # of an instruction cache
 
 # a phase of an mbarrier: what has still to be added to it, and when the last of the rest was
