@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -24,14 +25,27 @@ GOOD = Path(__file__).with_name("good.cu")
 SYMPTOMS = {"CPIStall", "LaunchOverhead"}
 
 
+class Pairs(dict[str, tuple[wl.Launch, wl.Launch]]):
+    """Cases by name, before and after: each is run when it is first asked for."""
+
+    def __init__(self, cases: Sequence[Any], run: Callable[[Any, str], wl.Launch]) -> None:
+        super().__init__()
+        self._cases, self._run = {case.name: case for case in cases}, run
+
+    def __missing__(self, name: str) -> tuple[wl.Launch, wl.Launch]:
+        case = self._cases[name]
+        self[name] = self._run(case, "before"), self._run(case, "after")
+        return self[name]
+
+
 @pytest.fixture(scope="module")
-def planted() -> dict[str, tuple[wl.Launch, wl.Launch]]:
+def planted() -> Pairs:
     """Every case, before and after, run once."""
-    return {case.name: (launched(case, "before"), launched(case, "after")) for case in CASES}
+    return Pairs(CASES, launched)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_first_advice(case: Planted, planted: dict[str, tuple[wl.Launch, wl.Launch]]) -> None:
+def test_first_advice(case: Planted, planted: Pairs) -> None:
     """The first advice names the planted mistake, at its source line, and tells what to do."""
     before, _ = planted[case.name]
     first = before.advice()[0]
@@ -46,7 +60,7 @@ def test_first_advice(case: Planted, planted: dict[str, tuple[wl.Launch, wl.Laun
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_estimate(case: Planted, planted: dict[str, tuple[wl.Launch, wl.Launch]]) -> None:
+def test_estimate(case: Planted, planted: Pairs) -> None:
     """The estimated gain is within a factor 1.5 of what the repaired kernel gains in the model."""
     before, after = (float(run["gpu__time_duration.sum"]) for run in planted[case.name])
     gain = 100 * (1 - after / before)
@@ -58,7 +72,7 @@ def test_estimate(case: Planted, planted: dict[str, tuple[wl.Launch, wl.Launch]]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_repaired(case: Planted, planted: dict[str, tuple[wl.Launch, wl.Launch]]) -> None:
+def test_repaired(case: Planted, planted: Pairs) -> None:
     """The repaired kernel does not hear the same advice."""
     found = [one for one in planted[case.name][1].advice() if one.tag == "OPT"]
 
@@ -111,7 +125,7 @@ def test_told(case: Planted) -> None:
         assert told.text
 
 
-def test_in_every_page(planted: dict[str, tuple[wl.Launch, wl.Launch]]) -> None:
+def test_in_every_page(planted: Pairs) -> None:
     """Advice stands in the text and CSV pages in ncu's form."""
     run = planted["bank_conflicts"][0]
     result = Result(launches=(run.result(section_set="full"),), writer="1")
@@ -162,18 +176,13 @@ def figures(name: str) -> tuple[float, float]:
 
 
 @pytest.fixture(scope="module")
-def held() -> dict[str, tuple[wl.Launch, wl.Launch]]:
+def held() -> Pairs:
     """Every held-out case, before and after, run once."""
-    return {
-        case.name: (held_out.launched(case, "before"), held_out.launched(case, "after"))
-        for case in held_out.CASES
-    }
+    return Pairs(held_out.CASES, held_out.launched)
 
 
 @pytest.mark.parametrize("case", held_out.CASES, ids=lambda case: case.name)
-def test_held_out(
-    case: held_out.HeldOut, held: dict[str, tuple[wl.Launch, wl.Launch]]
-) -> None:
+def test_held_out(case: held_out.HeldOut, held: Pairs) -> None:
     """The first advice is right, its estimate near the gain, and the twin does not hear it."""
     before, after = held[case.name]
     old, new = (float(run["gpu__time_duration.sum"]) for run in (before, after))

@@ -13,6 +13,7 @@ import pytest
 from tests.blackwell.test_products import close, narrow
 from tests.blackwell.test_scaled import KINDS, contained, placed_scales
 from tests.blackwell.test_sparse import spread, thinned
+from tests.in_turn import one_in
 from warplens import Device
 from warplens.isa import forms
 
@@ -30,6 +31,7 @@ CALL = """  asm volatile("mma.spORDER.sync.aligned.FORM {%0,%1,%2,%3}, {%4,%5,%6
 }
 """
 MIXED = [("e4m3", "e5m2"), ("e5m2", "e2m1"), ("e2m3", "e3m2"), ("e3m2", "e4m3"), ("e2m1", "e2m3")]
+PRODUCTS = [(kind, *pair) for kind in ("plain", "scaled") for pair in MIXED]
 ORDERED = "::ordered_metadata"
 # kind, bytes of scales, their type, selectors
 FOURS = [("mxf4", 2, "ue8m0", (0, 0, 0, 0)), ("mxf4nvf4", 2, "ue8m0", (2, 1, 0, 3)),
@@ -90,16 +92,17 @@ def run(kernel: Any, kept: Array, b: Array, c: Array, bits: Array,
     return found
 
 
-@pytest.mark.parametrize(("a_kind", "b_kind"), MIXED)
-@pytest.mark.parametrize("is_scaled", [False, True])
-def test_mixed_floats(a_kind: str, b_kind: str, is_scaled: bool) -> None:
+@pytest.mark.parametrize("case", one_in(6, PRODUCTS, "-".join))
+def test_mixed_floats(case: tuple[str, str, str]) -> None:
     """8, 6 and 4 bits, with a power of two for each row and column, or without."""
+    kind, a_kind, b_kind = case
+    is_scaled = kind == "scaled"
     rng = np.random.default_rng(1)
     (a, av), (b, bv) = narrow(rng, KINDS[a_kind], 16, 32), narrow(rng, KINDS[b_kind], 8, 64)
     chosen, bits = thinned(rng, 16, 16, 4)
     c = rng.standard_normal((16, 8)).astype(np.float32)
     codes = rng.integers(120, 135, 24) if is_scaled else np.full(24, 127)
-    kernel = module()[f"{'scaled' if is_scaled else 'plain'}_{a_kind}_{b_kind}"]
+    kernel = module()["_".join(case)]
 
     d = run(kernel, contained(a, a_kind), contained(b, b_kind), c, bits,
             placed_scales(codes, (1, 1, 3, 2)))  # fmt: skip
@@ -110,9 +113,10 @@ def test_mixed_floats(a_kind: str, b_kind: str, is_scaled: bool) -> None:
     assert any("MMA" in form and ".SP." in form for form in forms.inferred(kernel.sass))
 
 
-@pytest.mark.parametrize(("kind", "many", "of", "places"), FOURS)
-def test_four_bits(kind: str, many: int, of: str, places: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("case", one_in(4, FOURS, lambda case: f"{case[0]}-{case[1]}-{case[2]}"))
+def test_four_bits(case: tuple[str, int, str, tuple[int, ...]]) -> None:
     """Two of four pairs are kept; scales for blocks of 64 or 32 steps of k."""
+    kind, many, of, places = case
     rng = np.random.default_rng(2)
     (a, av), (b, bv) = narrow(rng, 5, 16, 64), narrow(rng, 5, 8, 128)
     chosen, bits = thinned(rng, 16, 16, 8)
