@@ -298,7 +298,8 @@ def _data_path(sm: Record, spec: Record, sectors: int, passes: int, n_bytes: int
 def _load(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, index: int,
           space: int, first: int, count: int, passes: int, n_bytes: int, narrow: bool,
           begin: float, now: int) -> tuple[float, int]:  # fmt: skip
-    """When a load has its data, and how many passes it makes more than once: see `_parts`."""
+    """When a load has its data, and how many passes it makes more than once: see `_parts`. Loads
+    that straddle sectors and wait for all their lines hold up those behind them a little."""
     done, total, hits, missing, banks = 0.0, 0, 0, 0, 0
     there, late = 0, 0  # lines of which something is there, and of which something is not
     for i in range(count):
@@ -345,6 +346,8 @@ def _load(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, i
     parts = _parts(passes, there, late)
     sm.data_free += parts
     sm.data_cycles += parts
+    if late and parts == 0 and total > (n_bytes + 31) // 32:
+        sm.data_free += spec.l1_pending
     return float(max(done, busy + spec.l1_hit)), parts
 
 

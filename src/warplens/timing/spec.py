@@ -177,6 +177,7 @@ class Machine:
             "return_interval": value("issue.return_cycles"),
             "l1_bytes_per_cycle": gpu.l1_bytes_per_cycle,
             "l1_partial_line": value("l1.partial_line_cycles"),
+            "l1_pending": value("l1.pending_cycles"),
             "l1_narrow": value("l1.narrow_cycles", 2),
             "l1_hit": latency["l1_hit"],
             "local_missing": self.local_missing,

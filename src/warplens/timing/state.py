@@ -60,6 +60,7 @@ SPEC = np.dtype([
     ("address_held", "i8"),  # of its loads of constants and barriers, that wait for theirs
     ("return_interval", "f8"),  # cycles of a pass's way back to its sub-partition
     ("l1_bytes_per_cycle", "f8"), ("l1_partial_line", "f8"), ("l1_hit", "f8"),
+    ("l1_pending", "f8"),
     ("l1_narrow", "f8"),  # cycles in L1's data at least, of accesses to parts of words
     ("local_missing", "f8"),  # the share of local memory that L2 cannot hold
     ("l2_hit", "f8"), ("l2_far", "f8"), ("far_share", "i8"),  # of 256 lines: far from the SM
