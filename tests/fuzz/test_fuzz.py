@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -9,14 +11,17 @@ from tests import exact
 from tests.fuzz.campaign import check, run
 from tests.fuzz.families import FAMILIES
 from tests.fuzz.generate import generate
+from tests.in_turn import one_in
 from tests.kernels.arithmetic import floats
 from tests.kernels.model import ARCHITECTURES
 
 PROGRAMS = 8
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize(
+    ("architecture", "family"),
+    one_in(2, list(product(ARCHITECTURES, FAMILIES)), "-".join, several=True),
+)
 def test_random_programs(architecture: str, family: str) -> None:
     """Random programs give what NumPy computes."""
     tally = run(range(PROGRAMS), [architecture], family)

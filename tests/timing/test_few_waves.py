@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from tests.in_turn import one_in
 from warplens.timing.plans import plan
 
 VALIDATION = Path(__file__).parents[2] / "validation"
@@ -28,9 +29,10 @@ def test_one_wave_is_a_full_one(per_sm: int, resident: int, instructions: float)
     assert len(chosen.around(total // 2, total).blocks) >= chosen.sms * resident * 0.9
 
 
-@pytest.mark.parametrize(
-    "chosen", [[128, 64, 8, 4, 8, 1, 0], [64, 64, 8, 4, 8, 1, 0], [64, 128, 8, 4, 8, 0, 0]]
-)
+PRODUCTS = [128, 64, 8, 4, 8, 1, 0], [64, 64, 8, 4, 8, 1, 0], [64, 128, 8, 4, 8, 0, 0]
+
+
+@pytest.mark.parametrize("chosen", one_in(3, PRODUCTS, str))
 def test_a_product_of_long_blocks_in_a_wave_and_a_third(chosen: list[int]) -> None:
     """Against an H200's times: all of a full wave's rate would be 11 to 19 % too quick, the last
     wave's alone 65 to 78 % too slow."""

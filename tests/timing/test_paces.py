@@ -59,7 +59,7 @@ def _replayed(paces: Any, kernels: wl.Module, name: str, chains: str, warps: int
     return float(paces.pace(reads.reshape(warps, 2, -1)[:, 1][:, [0, -1]]))
 
 
-@pytest.mark.parametrize("name", one_in(6, sorted({name for name, _, _ in PACES} - KNOWN), str))
+@pytest.mark.parametrize("name", one_in(9, sorted({name for name, _, _ in PACES} - KNOWN), str))
 def test_instructions_take_as_long_as_recorded(paces: Any, kernels: wl.Module, name: str) -> None:
     """Each on the result of the one before, in one warp; four chains in four warps and in 16."""
     for chains, warps in (("one", 1), ("four", 4), ("four", 16)):
