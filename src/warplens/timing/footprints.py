@@ -152,6 +152,8 @@ def _accesses(touched: Touched) -> tuple[Ints, Floats, Floats, Ints, Flags] | No
     if (made != made[:, :1]).any():
         return None
     begin, size = context["first_line"][order], context["n_lines"][order].astype(np.int64)
+    if not context["n_lines"].all():
+        return None
     lines = touched.lines >> 4
     low, high = lines[begin], lines[begin + size - 1]
     if (size > 1).any():  # lanes need not name their lines in order
