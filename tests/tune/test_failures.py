@@ -92,7 +92,7 @@ def test_ctrl_c_and_again(tmp_path: Path) -> None:
     (tmp_path / "spec.toml").write_text(
         'source = "kernel.cu"\nkernel = "twice"\nblock = "BX"\n'
         f'grid = "{N} // BX"\nargs = ["f32[{N}]=arange", "f32[{N}]=0"]\n'
-        "[space]\nBX = [32, 64, 128, 256, 512, 1024]\nHOW = [0, 1, 2, 4]\n"
+        "[space]\nBX = [32, 64, 128, 256, 512, 1024]\nHOW = [0, 1, 2, 4, 6, 7, 8, 9]\n"
     )
     words = [sys.executable, "-m", "warplens.cli.main", "tune", "--json", "--processes", "2"]
     record = tmp_path / "known.jsonl"
@@ -103,7 +103,7 @@ def test_ctrl_c_and_again(tmp_path: Path) -> None:
 
     whole, _ = started().communicate(timeout=300)
     first = started("--record", str(record))
-    while first.poll() is None and not (record.exists() and "predict" in record.read_text()):
+    while first.poll() is None and not (record.exists() and "duration" in record.read_text()):
         time.sleep(0.02)
     first.send_signal(signal.SIGINT)
     kept, _ = first.communicate(timeout=300)
