@@ -15,7 +15,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from warplens.driver.machine import Driver
 from warplens.errors import CompileError
 from warplens.frontends.frontend import GiveDriver
 from warplens.frontends.runtime_inside import take_over
@@ -33,8 +32,7 @@ def host_class(give_driver: GiveDriver) -> type:
     class Functions(HostFunctions, base):  # type: ignore[misc]
         """Kernel Tuner's own, where no device code is involved."""
 
-        def _driver(self) -> Driver:
-            return give_driver()
+        _driver = staticmethod(give_driver)
 
     return Functions
 
@@ -44,11 +42,9 @@ class HostFunctions:
 
     _sm, _is_timed, _on_gpu = 0, False, False
     _timed: Any = None  # the function that `last_result` is the time of
+    _driver: GiveDriver
     last_result: float | None
     max_threads: int
-
-    def _driver(self) -> Driver:
-        raise NotImplementedError
 
     def compile(self, kernel_instance: Any) -> Any:
         """The function of a configuration.

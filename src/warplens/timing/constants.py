@@ -39,5 +39,5 @@ def load(state: State, spec: Record, inst: Record, trace: Trace, warp: Record, i
             state.met[place] = 1
             way = -1 - way
             l1.fill(group, way, line, 15, turn, int(done), 0)
-        done = max(done, float(group.arrival[way]))
+        done = max(done, float(l1.arrival(group, way, 15)))
     return float(done)

@@ -64,21 +64,30 @@ class Footprints:
     grid: tuple[int, int, int]
     stretches: tuple[Stretches, ...]
 
-    def lines(self, blocks: Ints, *, reads: bool = False) -> float | None:
-        """How many lines some blocks touch together, or read; None: too many to count."""
-        mine = [one for one in self.stretches if one.are_reads or not reads]
-        if not len(blocks) or not mine:
-            return 0.0
+    def lines(self, blocks: Ints) -> tuple[float, float] | None:
+        """How many lines some blocks touch together, and how many they read; None: too many to
+        count."""
         places = _places(blocks, self.grid)[:, 1:]
-        if sum(one.most(places) for one in mine) > _LINES:
+        if sum(one.most(places) for one in self.stretches) > _LINES:
             return None
-        every = np.concatenate([lines for one in mine for lines in one.lines(places)])
-        low, high = int(every.min()), int(every.max())
-        if high - low > _TABLE:
-            return float(len(distinct(every)))
-        there = np.zeros(high - low + 1, np.bool_)
-        there[every - low] = True
-        return float(np.count_nonzero(there))
+        read: list[Ints] = []
+        others: list[Ints] = []
+        for one in self.stretches:
+            (read if one.are_reads else others).extend(one.lines(places))
+        return _distinct([*read, *others]), _distinct(read)
+
+
+def _distinct(parts: list[Ints]) -> float:
+    """How many different lines there are in all."""
+    if not parts:
+        return 0.0
+    every = np.concatenate(parts)
+    low, high = int(every.min()), int(every.max())
+    if high - low > _TABLE:
+        return float(len(distinct(every)))
+    there = np.zeros(high - low + 1, np.bool_)
+    there[every - low] = True
+    return float(np.count_nonzero(there))
 
 
 def footprints(touched: Touched, grid: tuple[int, int, int]) -> Footprints | None:
@@ -138,6 +147,8 @@ def _accesses(touched: Touched) -> tuple[Ints, Floats, Floats, Ints, Flags] | No
     """Some of the sampled blocks that make the same accesses; by block and access the first and the
     last line; per access how many there are between, and whether it is a read."""
     context = touched.context
+    if not context["n_lines"].all():
+        return None
     per_block = np.bincount(touched.block, minlength=len(touched.blocks))
     usual = int(np.bincount(per_block).argmax()) if len(per_block) else 0
     alike = np.flatnonzero(per_block == usual)
@@ -151,16 +162,9 @@ def _accesses(touched: Touched) -> tuple[Ints, Floats, Floats, Ints, Flags] | No
     made = np.stack([context[name][order] for name in ("instruction", "warp", "kind")])
     if (made != made[:, :1]).any():
         return None
-    begin, size = context["first_line"][order], context["n_lines"][order].astype(np.int64)
-    if not context["n_lines"].all():
-        return None
-    lines = touched.lines >> 4
-    low, high = lines[begin], lines[begin + size - 1]
-    if (size > 1).any():  # lanes need not name their lines in order
-        at = lines[touched.at]
-        starts = np.concatenate(([0], np.cumsum(context["n_lines"].astype(np.int64))[:-1]))
-        low = np.minimum.reduceat(at, starts)[order]
-        high = np.maximum.reduceat(at, starts)[order]
+    each = context["n_lines"].astype(np.int64)
+    size, starts, lines = each[order], np.cumsum(each) - each, touched.lines[touched.at] >> 4
+    low, high = (ends.reduceat(lines, starts)[order] for ends in (np.minimum, np.maximum))
     counts = np.round(size.mean(axis=0)).astype(np.int64)
     spans = np.round((high - low).mean(axis=0)).astype(np.int64) + 1
     counts = np.where(spans <= size.max(axis=0), np.maximum(1, spans), np.maximum(1, counts))

@@ -37,9 +37,8 @@ def fill(group: Record, way: int, line: int, sectors: int, now: int, arrives: in
         group.dirty[way] = 0
         group.tag[way] = line + 1
         group.valid[way] = 0
-        group.arrival[way] = group.low_arrival[way] = group.high_arrival[way] = 0
+        group.low_arrival[way] = group.high_arrival[way] = 0
     group.valid[way] |= sectors
-    group.arrival[way] = max(group.arrival[way], arrives)
     if sectors & _LOW:
         group.low_arrival[way] = max(group.low_arrival[way], arrives)
     if sectors & _HIGH:

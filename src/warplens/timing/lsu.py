@@ -340,13 +340,14 @@ def _load(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, i
     _note(sm, 2 if space == LOCAL else 0, total, hits)
     if inst.depth == COPY and inst.passes_l1:  # what comes goes to shared memory by itself
         return float(max(done, begin + spec.l1_hit)), 0
-    if narrow and total > (n_bytes + 31) // 32:  # bytes that straddle sectors
+    straddles = total > (n_bytes + 31) // 32
+    if narrow and straddles:
         passes = max(passes, int(spec.l1_narrow))
     busy = _data_path(sm, spec, total, passes, n_bytes, total - hits, begin)
     parts = _parts(passes, there, late)
     sm.data_free += parts
     sm.data_cycles += parts
-    if late and parts == 0 and total > (n_bytes + 31) // 32:
+    if late and parts == 0 and straddles:
         sm.data_free += spec.l1_pending
     return float(max(done, busy + spec.l1_hit)), parts
 

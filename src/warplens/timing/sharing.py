@@ -110,9 +110,10 @@ def _followed(touched: Touched, moved: Footprints, place: Ints, wave: int, activ
     turns = np.unique(touched.blocks[:wave] // stride)
     running = (turns[:, None] * stride + np.arange(active_sms)).ravel()
     running = running[running < blocks]
-    lines, read = moved.lines(running), moved.lines(running, reads=True)
-    if lines is None or read is None:
+    counted = moved.lines(running)
+    if counted is None:
         return None
+    lines, read = counted
     of_wave = every < wave
     mine = _pairs(touched, place, of_wave[touched.user] & reads) / len(np.unique(place[of_wave]))
     seen, chip = _lines_of(touched, of_wave[touched.user]), lines
@@ -131,14 +132,12 @@ def _of_grid(moved: Footprints, running: Ints, blocks: int) -> tuple[float, floa
     """Lines that a grid touches and reads: of two waves, and for each further one as many as the
     second adds."""
     n = len(running)
-    one, two = np.arange(n), np.arange(min(2 * n, blocks))
-    found = []
-    for reads in (False, True):
-        first, both = moved.lines(one, reads=reads), moved.lines(two, reads=reads)
-        if first is None or both is None:
-            return None
-        found.append(first + (both - first) * (blocks - n) / max(1, len(two) - n))
-    return found[0], found[1]
+    second = min(n, blocks - n)
+    first, both = moved.lines(np.arange(n)), moved.lines(np.arange(n + second))
+    if first is None or both is None:
+        return None
+    waves = (blocks - n) / second
+    return first[0] + (both[0] - first[0]) * waves, first[1] + (both[1] - first[1]) * waves
 
 
 def _lines_of(touched: Touched, among: Flags) -> float:

@@ -60,7 +60,7 @@ SPEC = np.dtype([
     ("address_held", "i8"),  # of its loads of constants and barriers, that wait for theirs
     ("return_interval", "f8"),  # cycles of a pass's way back to its sub-partition
     ("l1_bytes_per_cycle", "f8"), ("l1_partial_line", "f8"), ("l1_hit", "f8"),
-    ("l1_pending", "f8"),
+    ("l1_pending", "f8"),  # cycles of loads that straddle sectors and wait for all their lines
     ("l1_narrow", "f8"),  # cycles in L1's data at least, of accesses to parts of words
     ("local_missing", "f8"),  # the share of local memory that L2 cannot hold
     ("l2_hit", "f8"), ("l2_far", "f8"), ("far_share", "i8"),  # of 256 lines: far from the SM
@@ -196,11 +196,11 @@ SLOT = np.dtype([
     ("ended", "i8"),  # 1: from the end of its block until that is told
     ("gone", "i8", (MAX_SUB_PARTITIONS,)),  # warps that had ended then, by sub-partition
 ])  # fmt: skip
-# a set of L1: lines (+ 1) by way, their sectors, when the last fill arrives, of all and of either
-# half, last use
+# a set of L1: lines (+ 1) by way, their sectors, when the last fill of either half arrives, last
+# use, what is to be written back
 SET = np.dtype([
     (name, "i8", (WAYS,))
-    for name in ("tag", "valid", "arrival", "low_arrival", "high_arrival", "used", "dirty")
+    for name in ("tag", "valid", "low_arrival", "high_arrival", "used", "dirty")
 ])  # fmt: skip
 LINE = np.dtype([("tag", "i8"), ("ready", "i8"), ("used", "i8")])  # of an instruction cache
 
