@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 
 from tests.tune.test_tune import search
 from warplens.errors import InputError
+from warplens.tune import Search
 from warplens.tune.process import likely_least
 from warplens.tune.space import Configuration
 from warplens.tune.surrogate import Floats, Surrogate, estimates, features_of
@@ -96,6 +96,18 @@ def test_the_best_of_all_is_found(seed: int) -> None:
     assert known == found_by(valley, seed)
 
 
+def test_long_rounds_are_not_waited_for() -> None:
+    """The first ones come as two rounds, so that workers have the second while the first ends."""
+    bound = [float(one["X"]) for one in EVERY]
+    strategy = Surrogate(EVERY, features(), 0, 288, bound, bound)
+    rounds = [strategy.propose(strategy.batch) for _ in range(2)]
+
+    assert strategy.ahead == 1 and [len(one) for one in rounds] == [88, 40]
+    assert max(one["X"] for one in rounds[0]) <= min(one["X"] for one in rounds[1])
+    short = Surrogate(EVERY, features(), 0, 40)
+    assert short.ahead == 0 and len(short.propose(short.batch)) == short.batch
+
+
 def test_a_limit_is_kept() -> None:
     """A twentieth is enough to come near the best; failures teach nothing."""
     few = len(EVERY) // 20
@@ -151,9 +163,13 @@ def test_in_a_search() -> None:
     assert '"status": "estimated"' in found.json()
 
 
-def test_without_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It says what to install."""
-    monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
-    with pytest.raises(InputError, match="scikit-learn") as caught:
-        search(strategy="surrogate", gpus=["H200"])
+@pytest.mark.parametrize(("strategy", "package"), [
+    ("surrogate", "scikit-learn"), ("tpe", "Optuna"), ("evolutionary", "Optuna"),
+])
+def test_without_packages(monkeypatch: pytest.MonkeyPatch, strategy: str, package: str) -> None:
+    """It says what to install, before anything is compiled."""
+    monkeypatch.setattr("warplens.tune.search.find_spec", lambda _: None)
+    monkeypatch.setattr(Search, "run", lambda self: pytest.fail("began to work"))
+    with pytest.raises(InputError, match=package) as caught:
+        search(strategy=strategy, gpus=["H200"])
     assert "warplens[tune]" in str(caught.value.hint)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import multiprocessing
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ import warplens as wl
 from warplens.cli.main import main
 from warplens.errors import InputError
 from warplens.tune import Problem, Search, Space, Tuned, evaluate
-from warplens.tune.evaluate import Task, answer
+from warplens.tune.evaluate import Answer, Task, answer
 from warplens.tune.problem import Job
 
 SOURCE = """
@@ -47,6 +49,58 @@ def by_hand(gpu: str, bx: int, per: int) -> float:
     module = wl.Device(gpu).compile(SOURCE, options=[f"-DBX={bx}", "-DWRONG=0"])
     launch = module[f"twice<{per}>"].predict[-(-N // (bx * per)), bx](A, np.zeros(N, np.float32), N)
     return float(launch["gpu__time_duration.sum"])
+
+
+class Shuffled:
+    """Answers whichever open task it likes, with a cost of its own."""
+
+    size, has_one_cache = 3, False
+
+    def __init__(self, seed: int) -> None:
+        self.lot = np.random.default_rng(seed)
+        self.asked: list[str] = []
+
+    def results(self, work: Any, tasks: Any, group: Any = None) -> Iterator[tuple[int, Answer]]:
+        """In no order."""
+        done: set[int] = set()
+        while len(done) < len(tasks):
+            number = int(self.lot.choice(sorted(set(range(len(tasks))) - done)))
+            done.add(number)
+            yield number, self.answered(tasks[number])
+
+    def answered(self, task: Task) -> Answer:
+        """Facts, and a time with one valley."""
+        options = dict(one[2:].split("=") for one in task.job.options)
+        x, y = (math.log2(int(options[name])) for name in ("X", "Y"))
+        if task.stage != "predict":
+            return Answer(facts=dict.fromkeys(FACTS, 1.0) | {"work": x * y})
+        self.asked.append(f"{x:.0f} {y:.0f}")
+        return Answer(metrics={evaluate.TIME: 10 + (x - 5) ** 2 + (y - x + 1) ** 2})
+
+    def close(self) -> None:
+        """Nothing."""
+
+
+FACTS = ("registers", "local_bytes", "shared_bytes", "code_bytes", "instructions", "memory",
+         "stalls", "waits", "work", "least", "occupancy", "blocks")  # fmt: skip
+
+
+@pytest.mark.parametrize("strategy", ["surrogate", "tpe"])
+def test_whoever_answers_first(monkeypatch: pytest.MonkeyPatch, strategy: str) -> None:
+    """Rounds overlap where a strategy allows it, but what is predicted does not depend on the order
+    in which answers come."""
+    space = Space({"X": [2**i for i in range(1, 31)], "Y": [2**i for i in range(1, 31)]})
+    problem = Problem(source="", kernel="k", space=space, grid=1, block=32, args=[])
+    asked = []
+    for seed in (1, 2, 3):
+        runner = Shuffled(seed)
+        monkeypatch.setattr("warplens.tune.run.runner_of", lambda *_, runner=runner: runner)
+        found = Search(problem, ("H200",), strategy=strategy, confirm=0, evaluations=200).run()
+        assert sum(row.status == "predicted" for row in found.rows) == 200
+        asked.append(runner.asked)
+
+    assert sorted(asked[0]) == sorted(asked[1]) == sorted(asked[2])
+    assert asked[0] != asked[1]
 
 
 @pytest.fixture(scope="module")

@@ -80,6 +80,23 @@ def test_the_same_in_the_same_order() -> None:
             assert list(in_order(runner.results(squared, []))) == []
 
 
+def grown(runner: Runner) -> list[tuple[int, int]]:
+    """Results of tasks of which each one asks for the next two, up to nine."""
+    tasks, found = [1], []
+    for number, result in runner.results(squared, tasks):
+        found.append((number, result))
+        tasks += range(len(tasks) + 1, min(len(tasks) + 2, 9) + 1)
+    return sorted(found)
+
+
+def test_tasks_that_come_later() -> None:
+    """What is asked for while results come is done, too."""
+    expected = [(n, (n + 1) ** 2) for n in range(9)]
+    for runner in (Here(), Processes(2)):
+        with closing(runner):
+            assert grown(runner) == expected
+
+
 @pytest.mark.long
 def test_a_death_costs_time_only(tmp_path: Path) -> None:
     """One task kills its worker once and is done by the next; one always does, and is lost; the

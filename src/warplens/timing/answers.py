@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from functools import cached_property
 
+import numpy as np
+import numpy.typing as npt
+
 from warplens.timing.model import Model
 from warplens.timing.pm_sampling import PREFIX, PmSampling, Sampled
-from warplens.timing.stall import REASONS
+from warplens.timing.stall import BRANCH_RESOLVING, REASONS, SELECTED, WAIT
 from warplens.timing.state import L1_KINDS, PIPES, SUMS
+
+Floats = npt.NDArray[np.float64]
+_LEAST_REST = 0.1  # of what waits for others is left at least when blocks are shorter
 
 
 class Answers:
@@ -181,7 +187,7 @@ class Answers:
         if known is not None:
             return dict(zip(REASONS, (float(t) for t in known), strict=True))
         totals = self.model.result.counts.stalls.sum(axis=0) * self.model.estimate.scale
-        totals[1:] *= self._longer  # all but issuing, of which there is as much as work
+        totals = lengthened(totals, self._longer)
         return dict(zip(REASONS, (float(t) for t in totals), strict=True))
 
     # --- ratios ----------------------------------------------------------------------------------
@@ -369,3 +375,15 @@ class Answers:
 
 def _part(part: float, whole: float) -> float:
     return float(part / whole) if whole else 0.0
+
+
+def lengthened(states: Floats, factor: float) -> Floats:
+    """Warp cycles by state of which there are `factor` times as many: issuing and the waits that
+    each instruction has anyhow are as many as instructions, the rest is what other warps are for.
+    """
+    fixed = np.isin(range(len(REASONS)), (SELECTED, WAIT, BRANCH_RESOLVING))
+    given, rest = float(states[fixed].sum()), float(states[~fixed].sum())
+    wanted = (given + rest) * factor - given
+    if wanted < _LEAST_REST * rest or not rest:
+        return np.concatenate([states[:1], factor * states[1:]])
+    return np.where(fixed, states, states * (wanted / max(rest, 1.0)))

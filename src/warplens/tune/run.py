@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import re
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from warplens.tune.problem import Job, Problem, Shape
 from warplens.tune.record import Record, key_of, purpose_of
 from warplens.tune.result import Learned, Tuned
 from warplens.tune.rows import Row, in_order
-from warplens.tune.search import Bounds, strategy_of
+from warplens.tune.search import Bounds, check_strategy, strategy_of
 from warplens.tune.space import Configuration, Restriction, Space, name_of
 from warplens.tune.surrogate import Estimates, Floats, estimates, features_of, learned_from
 from warplens.workers import Lost, Runner, Store, runner_of
@@ -32,6 +33,7 @@ _LEARNED = 5  # predictions without which nothing is estimated
 _SPILLS = 64  # bytes of local memory a thread above the least of the space: not worth predicting
 _BUDGET = re.compile(r"^(\d+(?:\.\d+)?)\s*(s|sec|min|h)$")
 Progress = Callable[[str, int, int], None]
+Place = tuple[str, int]  # GPU, number of the configuration
 
 
 def tune(
@@ -109,6 +111,7 @@ class Search:
     ) -> None:  # fmt: skip
         if not gpus:
             raise InputError("no GPU to tune for")
+        check_strategy(strategy)
         self.problem, self.gpus, self.clock = problem, gpus, clock
         self.timeout, self._store = seconds_of(timeout), Store()
         self.configurations = list(problem.space)
@@ -166,49 +169,61 @@ class Search:
         return False
 
     def _answers(
-        self, workers: Runner, stage: str, wanted: Sequence[tuple[str, int]]
-    ) -> Iterator[tuple[tuple[str, int], Answer]]:
+        self, workers: Runner, stage: str, wanted: Sequence[Place],
+        more: Callable[[], Sequence[Place]] = tuple,
+    ) -> Iterator[tuple[Place, Answer]]:  # fmt: skip
         """Answers for (GPU, configuration) as they come, from the record where it has them, until
-        the budget is spent."""
-        places = []
-        for gpu, index in wanted:
-            known = self._record.find(stage, gpu, self.jobs[index])
-            if known is not None and stage != "confirm":
-                yield (gpu, index), known
-            else:
-                places.append((gpu, index))
-        for number, found in self._done(workers, stage, places):
-            gpu, index = places[number]
-            self._record.keep(stage, gpu, self.jobs[index], found)
-            yield (gpu, index), found
+        the budget is spent. After each one `more` is asked what is wanted besides."""
+        tasks: list[Task] = []
+        places: list[Place | None] = []  # of the tasks; None: it only lists
+        known: deque[tuple[Place, Answer]] = deque()
+
+        def add(wanted: Sequence[Place]) -> None:
+            new = []
+            for place in wanted:
+                answer = self._record.find(stage, place[0], self.jobs[place[1]])
+                if answer is None or stage == "confirm":
+                    new.append(place)
+                else:
+                    known.append((place, answer))
+            for one, task in self._tasks(workers, stage, new):
+                places.append(one)
+                tasks.append(task)
+
+        add(wanted)
+        results = workers.results(evaluate.answer, tasks, _group)
+        while True:
+            while known:
+                yield known.popleft()
+                add(more())
+            following = next(results, None)
+            if following is None:
+                return
+            number, found = following
+            place = places[number]
+            if place is not None:
+                answer = Answer(problem=found.problem) if isinstance(found, Lost) else found
+                self._record.keep(stage, place[0], self.jobs[place[1]], answer)
+                yield place, answer
+                add(more())
             if self._is_spent():
                 return
 
-    def _done(
-        self, workers: Runner, stage: str, places: Sequence[tuple[str, int]]
-    ) -> Iterator[tuple[int, Answer]]:
-        """Answers by the number of the place. What is predicted is disassembled before, many
-        configurations in one call, while others are predicted already."""
-        tasks: list[Task] = []
-        numbers: list[int | None] = []  # of the places; None: only lists
+    def _tasks(
+        self, workers: Runner, stage: str, places: Sequence[Place]
+    ) -> Iterator[tuple[Place | None, Task]]:
+        """A task for each place. What is predicted is disassembled before, many configurations in
+        one call, while others are predicted already."""
         size = max(2, min(_LISTED, -(-len(places) // workers.size)))
         ahead = size * workers.size  # all workers list once before the first ones predict
         for begin in range(0, len(places) + ahead, ahead):
             if stage in ("count", "predict") and workers.has_one_cache:
-                lists = self._lists(places[begin : begin + ahead], size)
-                tasks += lists
-                numbers += [None] * len(lists)
-            for number in range(max(0, begin - ahead), min(begin, len(places))):
-                tasks.append(self._task(stage, *places[number]))
-                numbers.append(number)
-        for done, found in workers.results(evaluate.answer, tasks, _group):
-            place = numbers[done]
-            if place is not None:
-                yield place, Answer(problem=found.problem) if isinstance(found, Lost) else found
-            elif self._is_spent():
-                return
+                for task in self._lists(places[begin : begin + ahead], size):
+                    yield None, task
+            for place in places[max(0, begin - ahead) : begin]:
+                yield place, self._task(stage, *place)
 
-    def _lists(self, places: Sequence[tuple[str, int]], size: int) -> list[Task]:
+    def _lists(self, places: Sequence[Place], size: int) -> list[Task]:
         """Tasks that disassemble the configurations of the places."""
         tasks = []
         for gpu in self.gpus:
@@ -271,21 +286,34 @@ class Search:
             lambda: self._features(open_), self._seed, self.evaluations,
             lambda: self._bounds(open_),
         )  # fmt: skip
-        left, done = self.evaluations or len(open_), 0
-        total = min(left, len(open_))
-        while left > 0 and not self._is_spent():
-            proposed = strategy.propose(min(strategy.batch, left))
-            if not proposed:
-                return
-            indices = [known[name_of(one)] for one in proposed]
-            wanted = [(gpu, index) for index in indices for gpu in self.gpus
-                      if self.rows[gpu, index].status == "compiled"]  # fmt: skip
-            for number, (place, answer) in enumerate(self._answers(workers, "predict", wanted), 1):
-                self._predicted(self.rows[place], answer)
-                self._progress("predicted", done + number // len(self.gpus), total)
-            for one, index in zip(proposed, indices, strict=True):
-                strategy.learn(one, self._cost(index))
-            left, done = left - len(proposed), done + len(proposed)
+        left = self.evaluations or len(open_)
+        gpus, total = len(self.gpus), min(left, len(open_))
+        rounds: deque[tuple[list[Configuration], set[Place]]] = deque()  # with what is missing
+
+        def more() -> list[Place]:
+            """The next round, as soon as the strategy has learned enough of those before."""
+            nonlocal left
+            wanted: list[Place] = []
+            while not wanted and left > 0:
+                if len(rounds) > strategy.ahead:
+                    if rounds[0][1]:
+                        break
+                    for one in rounds.popleft()[0]:  # and no later one, even if it is complete
+                        strategy.learn(one, self._cost(known[name_of(one)]))
+                proposed = strategy.propose(min(strategy.batch, left))
+                left = left - len(proposed) if proposed else 0
+                wanted = [(gpu, known[name_of(one)]) for one in proposed for gpu in self.gpus]
+                wanted = [place for place in wanted if self.rows[place].status == "compiled"]
+                rounds.append((proposed, set(wanted)))
+            return wanted
+
+        first = [] if self._is_spent() else more()
+        answers = self._answers(workers, "predict", first, more)
+        for done, (place, answer) in enumerate(answers, 1):
+            self._predicted(self.rows[place], answer)
+            for _, missing in rounds:
+                missing.discard(place)
+            self._progress("predicted", done // gpus, total)
 
     def _open(self) -> list[int]:
         """The configurations that can be launched on one of the GPUs."""

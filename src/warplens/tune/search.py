@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
 from itertools import islice
 from typing import Any, Protocol
 
@@ -13,6 +14,8 @@ from warplens.tune.space import Configuration, name_of
 from warplens.tune.surrogate import Floats, Surrogate
 
 STRATEGIES = ("exhaustive", "random", "tpe", "evolutionary", "surrogate")
+_PACKAGES = {"tpe": ("optuna", "Optuna"), "evolutionary": ("optuna", "Optuna"),
+             "surrogate": ("sklearn", "scikit-learn")}  # fmt: skip
 _STUDIED, _LISTED = 16, 256  # proposed at once by a study, and where the order is fixed
 
 Bounds = tuple[Sequence[float] | None, Sequence[float] | None]
@@ -24,9 +27,11 @@ class Strategy(Protocol):
     Attributes:
         batch: how many it is asked for at once; the number of workers has no part in it, so that
             the search is the same on any machine.
+        ahead: how many rounds it proposes before it has learned from the one before them.
     """
 
     batch: int
+    ahead: int
 
     def propose(self, most: int) -> list[Configuration]:
         """Up to `most` configurations that were not proposed before; none: the search is over."""
@@ -38,7 +43,7 @@ class Strategy(Protocol):
 class InOrder:
     """All configurations, in the order given."""
 
-    batch = _LISTED
+    batch, ahead = _LISTED, 1
 
     def __init__(self, configurations: Sequence[Configuration]) -> None:
         self._rest: Iterator[Configuration] = iter(configurations)
@@ -54,15 +59,11 @@ class InOrder:
 class Study:
     """Optuna's samplers over the positions of the values, restricted to what is allowed."""
 
-    batch = _STUDIED
+    batch, ahead = _STUDIED, 0
 
     def __init__(self, configurations: Sequence[Configuration], kind: str, seed: int) -> None:
-        try:
-            import optuna
-        except ImportError as error:
-            raise InputError(
-                f"strategy {kind!r} needs Optuna", hint="pip install 'warplens[tune]'"
-            ) from error
+        import optuna
+
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         sampler: Any = (
             optuna.samplers.TPESampler(seed=seed, multivariate=True) if kind == "tpe"
@@ -118,20 +119,31 @@ def _failed() -> Any:
     return optuna.trial.TrialState.FAIL
 
 
+def check_strategy(name: str) -> None:
+    """Before anything is compiled for it.
+
+    Raises:
+        InputError: there is none of that name, or its package is not installed.
+    """
+    if name not in STRATEGIES:
+        known = ", ".join(STRATEGIES)
+        raise InputError(f"there is no strategy {name!r}", hint=f"It is one of {known}.")
+    needed, told = _PACKAGES.get(name, ("random", ""))
+    if find_spec(needed) is None:
+        raise InputError(f"strategy {name!r} needs {told}", hint="pip install 'warplens[tune]'")
+
+
 def strategy_of(
     name: str, configurations: Sequence[Configuration], features: Callable[[], Floats], seed: int,
     most: int | None = None, bounds: Callable[[], Bounds] = lambda: (None, None),
 ) -> Strategy:  # fmt: skip
-    """The strategy of that name.
+    """The strategy of that name, one of STRATEGIES.
 
     Args:
         features: gives a row of numbers for each configuration, for those that learn from them.
         most: how many configurations it may propose at all.
         bounds: gives what each configuration takes at least, by its code and by its warps' ways as
             far as these are known, for those that begin with the least.
-
-    Raises:
-        InputError: there is none, or its package is not installed.
     """
     if name == "exhaustive":
         return InOrder(configurations)
@@ -141,7 +153,4 @@ def strategy_of(
         return InOrder(mixed)
     if name == "surrogate":
         return Surrogate(configurations, features(), seed, most, *bounds())
-    if name in STRATEGIES:
-        return Study(configurations, name, seed)
-    known = ", ".join(STRATEGIES)
-    raise InputError(f"there is no strategy {name!r}", hint=f"It is one of {known}.")
+    return Study(configurations, name, seed)

@@ -26,7 +26,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from warplens.errors import InputError
 from warplens.tune.problem import Job
 from warplens.tune.process import likely_least
 from warplens.tune.space import Configuration, name_of
@@ -39,21 +38,14 @@ _SHARE = 20  # one of so many of the space, within these
 _PATIENCE = 2  # rounds in succession without a gain
 _GAIN = 1e-3
 _BOUNDED = 2 / 3  # of few predictions: those that two bounds choose
-_ROUNDS = 4  # in which what two bounds leave over is predicted; many workers wait for each one
+_ROUNDS = 4  # in which what two bounds leave over is predicted
+_LONG = 16  # rounds of so many are not waited for: the next one learns from those before
 
 
 def trees(seed: int) -> Any:
-    """An untrained model.
+    """An untrained model."""
+    from sklearn.ensemble import ExtraTreesRegressor
 
-    Raises:
-        InputError: scikit-learn is not installed.
-    """
-    try:
-        from sklearn.ensemble import ExtraTreesRegressor
-    except ImportError as error:
-        raise InputError(
-            "strategy 'surrogate' needs scikit-learn", hint="pip install 'warplens[tune]'"
-        ) from error
     return ExtraTreesRegressor(_TREES, random_state=seed)
 
 
@@ -140,7 +132,6 @@ class Surrogate:
         most: int | None, bound: Sequence[float] | None = None,
         counted: Sequence[float] | None = None,
     ) -> None:  # fmt: skip
-        trees(seed)  # says so if they are not installed
         size = len(configurations)
         first = max(_LEAST, min(_MOST, size // _SHARE))
         if most is not None:
@@ -155,16 +146,24 @@ class Surrogate:
             self._bound, self._by_lot = in_turn(bound, counted), False
             self.batch = first = max(2, min(_MOST, round(most * _BOUNDED)))
             self._next = max(1, math.ceil((most - first) / _ROUNDS))
+        self.ahead = int(self._next >= _LONG)
+        self._beginning: list[int] | None = None
         self._costs: dict[int, float] = {}
         self._best, self._rounds_without_gain = math.inf, 0
         self._is_bounded = most is not None
 
     def propose(self, most: int) -> list[Configuration]:
         """The next round; nothing when the best has stayed the best."""
-        if len(self._open) == len(self._configurations):
-            chosen = self._first(min(most, self.batch, len(self._open)))
+        if self._beginning is None:
+            self._beginning = self._first(min(most, self.batch, len(self._open)))
+            size = len(self._beginning)
+            size = max(size - self.ahead * self._next, -(-size // 2)) if self.ahead else size
         else:
-            chosen = self._promising(min(most, self._next))
+            size = self._next
+        if self._beginning:
+            chosen, self._beginning = self._beginning[:size], self._beginning[size:]
+        else:
+            chosen = self._promising(min(most, size))
         for number in chosen:
             del self._open[number]
         return [self._configurations[number] for number in chosen]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from itertools import islice
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -58,25 +58,24 @@ class Cluster:
 
         completed: Any = distributed.as_completed
         number: dict[str, int] = {}
-        waiting = iter(range(len(tasks)))
+        following = count()
+        answered, running = completed(), set[Any]()
 
-        def submit(most: int) -> list[Any]:
-            found = []
-            for one in islice(waiting, most):
-                found.append(self._submitted(work, tasks[one], group))
-                number[found[-1].key] = one
-            return found
+        def submit() -> None:
+            while len(number) < len(tasks) and len(running) < _AHEAD * self.size:
+                one = next(following)
+                future = self._submitted(work, tasks[one], group)
+                number[future.key] = one
+                running.add(future)
+                answered.add(future)
 
-        running = set(submit(_AHEAD * self.size))
-        answered = completed(list(running))
+        submit()
         try:
             for future in answered:
                 running.discard(future)
                 place = number[future.key]
                 yield place, self._result(future, tasks[place], group)
-                for more in submit(1):
-                    running.add(more)
-                    answered.add(more)
+                submit()
         finally:
             self._client.cancel(list(running))
 

@@ -37,11 +37,13 @@ class Processes:
     ) -> Iterator[tuple[int, R | Lost]]:  # fmt: skip
         """As they come; a few are always ahead of the processes, and whoever stops asking for
         results takes those back."""
-        waiting, suspects = deque(range(len(tasks))), deque[int]()
+        waiting, suspects, known = deque[int](), deque[int](), 0
         deaths: Counter[int] = Counter()
         running: dict[Future[Any], int] = {}
         try:
-            while waiting or running or suspects:
+            while len(tasks) > known or waiting or running or suspects:
+                waiting.extend(range(known, len(tasks)))
+                known = len(tasks)
                 died = [] if suspects else self._submit(work, tasks, waiting, running)
                 for one in wait(running, return_when=FIRST_COMPLETED).done if running else ():
                     number = running.pop(one)

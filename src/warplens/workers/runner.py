@@ -36,6 +36,7 @@ class Runner(Protocol):
 
         Args:
             work: a function of a module, so that it can be sent; called once for each task.
+            tasks: may grow before the next result is asked for, until there is none.
             group: tasks that need the same compiled code, for workers without a common disk.
         """
 
