@@ -24,6 +24,7 @@ class _Source:
     shape: Shape
     levels: tuple[tx.Level, ...]
     is_memory: bool = False
+    is_pitched: bool = False
 
 
 def _invalid(text: str) -> DriverError:
@@ -43,7 +44,8 @@ def _plain(data: bytes, kind: int) -> _Source:
     if pitch % 32 or not size or not height:
         raise _invalid(f"rows of {pitch} bytes")
     shape = Shape(size, height, 0, form, channels, 0)
-    return _Source(shape, (tx.Level(address, size, height, 1, pitch, pitch * height),))
+    level = tx.Level(address, size, height, 1, pitch, pitch * height)
+    return _Source(shape, (level,), is_pitched=True)
 
 
 def source_of(driver: Driver, data: bytes) -> _Source:
@@ -66,7 +68,8 @@ def _object(source: _Source, use: int) -> tx.TextureObject:
     return tx.TextureObject(
         use=use, rank=shape.rank, levels=source.levels, kind=kind, size=size,
         channels=shape.channels, is_cube=bool(shape.flags & CUBE), is_layered=shape.is_layered,
-        is_memory=source.is_memory, layers=shape.slices if shape.rank < 3 else 1,
+        is_memory=source.is_memory, is_pitched=source.is_pitched,
+        layers=shape.slices if shape.rank < 3 else 1,
     )  # fmt: skip
 
 
@@ -91,7 +94,8 @@ def texture(driver: Driver, resource: bytes, view: bytes) -> tx.TextureObject:
     return tx.TextureObject(
         use=tx.TEXTURE, rank=plain.rank, levels=plain.levels, kind=plain.kind, size=plain.size,
         channels=plain.channels, is_cube=plain.is_cube, is_layered=plain.is_layered,
-        is_memory=plain.is_memory, layers=plain.layers, promotes=promotes,
+        is_memory=plain.is_memory, is_pitched=plain.is_pitched, layers=plain.layers,
+        promotes=promotes,
         is_srgb=bool(flags & _SRGB), is_normalised=bool(flags & _NORMALISED),
         modes=(modes[0], modes[1], modes[2]), filter=filtering,
         is_seamless=bool(flags & _SEAMLESS), mip_filter=found[6], bias=found[7], low=found[8],

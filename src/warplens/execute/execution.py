@@ -45,6 +45,10 @@ COLUMNS: dict[str, str] = {
     "dshared_executed": "executions with a lane that accessed another block's shared memory",
     "dshared_requests": "the same, once for each block whose shared memory was accessed",
     "dshared_bytes": "distinct bytes accessed by the lanes of a warp, summed over requests",
+    "tex_requests": "requests of texture and surface instructions: of four or eight lanes each",
+    "tex_sectors": "sectors that these look at, summed over the turns in which filters take lanes",
+    "tex_lines": "sets of tags that these look up, likewise",
+    "tex_written": "sectors of surfaces that a warp writes",
 }
 
 

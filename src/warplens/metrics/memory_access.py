@@ -173,19 +173,40 @@ def _all_sectors(c: Counters) -> Quantity:
     return _looked_up("global")(c) + _looked_up("local")(c)
 
 
-for _name in ("", "_pipe_lsu"):
-    _l1tex(f"t_requests{_name}", unit="request", formula=_all_requests,
-           doc="Requests of global and local memory.")  # fmt: skip
+def _with_textures(formula: Formula, column: str) -> Formula:
+    """Of both pipes: textures and surfaces go through another one (textures.py)."""
+
+    def both(c: Counters) -> Quantity:
+        return formula(c) + c.sum(column)
+
+    return both
+
+
+def _in_bytes(sectors: Formula) -> Formula:
+    return lambda c: SECTOR_BYTES * sectors(c)
+
+
+def _over(top: Formula, bottom: Formula) -> Formula:
+    return lambda c: ratio(top(c), bottom(c))
+
+
+for _name, _what, _requests, _sectors in (
+    ("_pipe_lsu", "global and local memory", _all_requests, _all_sectors),
+    ("", "global and local memory, textures and surfaces",
+     _with_textures(_all_requests, "tex_requests"), _with_textures(_all_sectors, "tex_sectors")),
+):  # fmt: skip
+    _l1tex(f"t_requests{_name}", unit="request", formula=_requests,
+           doc=f"Requests of {_what}.")  # fmt: skip
     # The hardware's counter repeats a few sectors when requests collide.
-    _l1tex(f"t_sectors{_name}", unit="sector", formula=_all_sectors, basis="definition",
-           doc="Sectors of global and local memory accesses.")  # fmt: skip
+    _l1tex(f"t_sectors{_name}", unit="sector", formula=_sectors, basis="definition",
+           doc=f"Sectors of accesses to {_what}.")  # fmt: skip
     _l1tex(f"t_bytes{_name}", unit="byte", basis="definition",
-           formula=lambda c: SECTOR_BYTES * _all_sectors(c),
-           doc="Bytes of the sectors of global and local memory accesses.")  # fmt: skip
+           formula=_in_bytes(_sectors),
+           doc=f"Bytes of the sectors of accesses to {_what}.")  # fmt: skip
     metric(f"l1tex__average_t_sectors_per_request{_name}", kind="ratio", unit="sector/request",
            per_instruction=True, max_rate=32.0, basis="definition",
-           formula=lambda c: ratio(_all_sectors(c), _all_requests(c)),
-           doc="Sectors per request of global and local memory.")  # fmt: skip
+           formula=_over(_sectors, _requests),
+           doc=f"Sectors per request of {_what}.")  # fmt: skip
 
 both_units("sass_sectors_mem_global", unit="sector", formula=_copied_sectors(None),
            doc="Sectors accessed in global memory.")  # fmt: skip
@@ -344,6 +365,9 @@ _BY_OPCODE: dict[str, tuple[dict[str, Choice], str]] = {
     "ldsm": ({"opcode": "LDSM"}, "LDSM"),
     "shared_stsm": ({"opcode": "STSM"}, "STSM"),
     "texture": ({"space": "texture"}, "texture instructions"),
+    "surface_ld": ({"opcode": "SULD"}, "SULD"),
+    "surface_st": ({"opcode": "SUST"}, "SUST"),
+    "surface_red": ({"opcode": "SURED"}, "SURED"),
 }
 for _name, (_selected, _what) in _BY_OPCODE.items():
     metric(f"smsp__inst_executed_op_{_name}", kind="counter", unit="inst", per_instruction=True,

@@ -106,6 +106,12 @@ _ACCESSES = (
     ("Local Load", "local", "ld"),
     ("Local Store", "local", "st"),
 )
+_BY_TEXTURE_UNITS = (
+    ("Texture", "smsp__inst_executed_op_texture.sum", "texture"),
+    ("Surface Load", "smsp__inst_executed_op_surface_ld.sum", "surface_op_ld"),
+    ("Surface Store", "smsp__inst_executed_op_surface_st.sum", "surface_op_st"),
+    ("Surface Reduction", "smsp__inst_executed_op_surface_red.sum", "surface_op_red"),
+)
 _L1_TABLE = Table(
     title="L1/TEX Cache",
     columns=("", "Instructions", "Requests", "Sectors", "Sectors/Req", "Hit Rate", "Bytes"),
@@ -121,6 +127,18 @@ _L1_TABLE = Table(
                 f"l1tex__t_bytes_{_per_access(space, op)}.sum",
             )
             for label, space, op in _ACCESSES
+        ),
+        *(
+            (
+                label,
+                executed,
+                f"l1tex__t_requests_pipe_tex_mem_{what}.sum",
+                f"l1tex__t_sectors_pipe_tex_mem_{what}.sum",
+                f"l1tex__average_t_sectors_per_request_pipe_tex_mem_{what}.ratio",
+                "",
+                f"l1tex__t_bytes_pipe_tex_mem_{what}.sum",
+            )
+            for label, executed, what in _BY_TEXTURE_UNITS
         ),
         (
             "Total",

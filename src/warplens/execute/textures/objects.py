@@ -14,6 +14,7 @@ LIGHT = np.array(SRGB, np.int64)
 UNSIGNED, SIGNED, FLOAT = range(3)
 WRAP, CLAMP, MIRROR, BORDER = range(4)
 POINT, LINEAR = range(2)
+TILED, PITCHED, PLAIN = range(3)  # how images lie in memory
 NOTHING, TEXTURE, SURFACE = range(3)
 # One row of the table. Levels stand in an array of their own, see LEVEL.
 OBJECT = np.dtype(
@@ -21,7 +22,7 @@ OBJECT = np.dtype(
         "use", "rank", "is_cube", "is_layered", "is_memory", "layers", "kind", "bytes", "channels",
         "promotes", "is_srgb", "is_normalised", "mode_x", "mode_y", "mode_z", "filter",
         "is_seamless", "mip_filter", "n_levels", "levels", "anisotropy",
-        "border_0", "border_1", "border_2", "border_3", "srgb",
+        "layout", "border_0", "border_1", "border_2", "border_3", "srgb",
     )] + [(name, np.float64) for name in ("bias", "low", "high")]
 )  # fmt: skip
 LEVEL = 6  # int64: address, width, height, depth, bytes of a row, bytes of a slice or layer
@@ -47,6 +48,7 @@ class TextureObject:
         use: TEXTURE or SURFACE.
         rank: 1, 2 or 3; cubes have 2. layers: faces of cubes count.
         is_memory: plain memory read by index (tex1Dfetch).
+        is_pitched: memory whose rows lie one behind the other; arrays lie in tiles.
         kind: UNSIGNED, SIGNED or FLOAT; size: bytes of a channel.
         promotes: integers are read as floats of 0 to 1 or -1 to 1.
     """
@@ -60,6 +62,7 @@ class TextureObject:
     is_cube: bool = False
     is_layered: bool = False
     is_memory: bool = False
+    is_pitched: bool = False
     layers: int = 1
     promotes: bool = False
     is_srgb: bool = False
@@ -113,6 +116,7 @@ def _fill(row: np.void, made: TextureObject, levels: int) -> None:
     for name in ("is_cube", "is_layered", "is_memory", "promotes", "is_srgb", "is_normalised",
                  "is_seamless", "mip_filter", "anisotropy", "bias", "low", "high"):  # fmt: skip
         row[name] = getattr(made, name)
+    row["layout"] = PLAIN if made.is_memory else PITCHED if made.is_pitched else TILED
     row["mode_x"], row["mode_y"], row["mode_z"] = made.modes
     row["n_levels"], row["levels"] = len(made.levels), levels
     row["srgb"] = LIGHT.ctypes.data

@@ -19,6 +19,7 @@ from warplens.execute.textures.lanes import (
 )
 from warplens.execute.textures.memory import host_of
 from warplens.execute.textures.objects import FLOAT, LEVEL, SIGNED, SURFACE, TEXTURE, UNSIGNED
+from warplens.execute.textures.requests import ROOM, note
 from warplens.execute.textures.words import peek8, peek16, poke8, poke16
 from warplens.lift import layout as at
 
@@ -222,7 +223,7 @@ def _change(made: Any, warp: int, lane: int, host: int, form: int) -> None:
 
 @native
 def access(slots: Any, env: int, warp: int, lane: int, form: int, inst: int, made: Any,
-           handle: int) -> int:  # fmt: skip
+           handle: int, marks: Any, counts: Any) -> int:  # fmt: skip
     """Serves a lane's access; 1 after a fault."""
     reason = _problem(made, form)
     if reason >= 0:
@@ -234,6 +235,8 @@ def access(slots: Any, env: int, warp: int, lane: int, form: int, inst: int, mad
     offset = _offset(made, level, form, warp, lane)
     host = 0
     if offset >= 0:
+        note(marks, counts, lane, made, level, 0, 1, offset + 1)
+        marks[lane * ROOM + 1] = offset
         if action != at.UNIT_WRITE:  # a reduction asks for both: blocks then run in order
             host = host_of(slots, env, inst, lane, level[0] + offset, at.ACCESS_READ, width)
             if host == 0:

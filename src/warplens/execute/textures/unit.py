@@ -38,6 +38,7 @@ from warplens.execute.textures.objects import (
     TEXTURE,
 )
 from warplens.execute.textures.places import between, nearest, texel
+from warplens.execute.textures.requests import ROOM, count, note
 from warplens.execute.textures.surfaces import access
 from warplens.execute.textures.texels import shown
 from warplens.execute.textures.words import float_of
@@ -159,17 +160,21 @@ def corners(made: Any, level: Any, base: int, form: int, warp: int, lane: int, p
 
 
 @native
-def sample(made: Any, level: Any, base: int, form: int, warp: int, lane: int) -> None:
+def sample(made: Any, level: Any, base: int, form: int, warp: int, lane: int, number: int,
+           marks: Any, counts: Any) -> None:  # fmt: skip
     """One sample of one level."""
     if made.filter != LINEAR:
         address = point(made, level, base, form, warp, lane)
+        note(marks, counts, lane, made, level, number, base, address)
         for c in range(4):
             give(warp, c, lane, shown(made, address, c))
         return
     places, weights = np.empty(8, np.int64), np.empty(8, np.int64)
-    count = corners(made, level, base, form, warp, lane, places, weights, 0, 256)
+    size = corners(made, level, base, form, warp, lane, places, weights, 0, 256)
+    for k in range(size):
+        note(marks, counts, lane, made, level, number, base, places[k])
     for c in range(4):
-        give(warp, c, lane, filtered(made, places, weights, count, c))
+        give(warp, c, lane, filtered(made, places, weights, size, c))
 
 
 @native
@@ -198,7 +203,7 @@ def detail(made: Any, form: int, warp: int, lane: int) -> int:
 
 @native
 def sample_between(made: Any, slots: Any, env: int, inst: int, form: int, warp: int, lane: int,
-                   number: int, fraction: int) -> int:  # fmt: skip
+                   number: int, fraction: int, marks: Any, counts: Any) -> int:  # fmt: skip
     """A sample of two levels: of each a plane, with the fraction's weight; 1 after a fault."""
     places, weights = np.zeros(16, np.int64), np.zeros(16, np.int64)
     room = 8 if rank_of(made, form) > 2 else 4
@@ -213,32 +218,37 @@ def sample_between(made: Any, slots: Any, env: int, inst: int, form: int, warp: 
         else:
             places[room * k] = point(made, level, base, form, warp, lane)
             weights[room * k] = whole_weight
+        for i in range(room * k, room * (k + 1)):
+            note(marks, counts, lane, made, level, number + k, base, places[i])
     for c in range(4):
         give(warp, c, lane, filtered(made, places, weights, 2 * room, c))
     return 0
 
 
 @native
-def sample_levels(made: Any, slots: Any, env: int, inst: int, form: int, warp: int, lane: int
-                  ) -> int:  # fmt: skip
+def sample_levels(made: Any, slots: Any, env: int, inst: int, form: int, warp: int, lane: int,
+                  marks: Any, counts: Any) -> int:  # fmt: skip
     """A sample of a texture with several levels; 1 after a fault."""
     wanted = detail(made, form, warp, lane)
     if made.mip_filter == LINEAR and wanted & 255:
         return int(sample_between(made, slots, env, inst, form, warp, lane, wanted >> 8,
-                                  wanted & 255))  # fmt: skip
-    level = level_at(made, (wanted + 128) >> 8)
+                                  wanted & 255, marks, counts))  # fmt: skip
+    number = (wanted + 128) >> 8
+    level = level_at(made, number)
     base = host_of(slots, env, inst, lane, level[0], at.ACCESS_READ, 1)
     if base == 0:
         return 1
-    sample(made, level, base, form, warp, lane)
+    sample(made, level, base, form, warp, lane, number, marks, counts)
     return 0
 
 
 @native
-def gather(made: Any, level: Any, base: int, form: int, warp: int, lane: int) -> None:
+def gather(made: Any, level: Any, base: int, form: int, warp: int, lane: int, marks: Any,
+           counts: Any) -> None:  # fmt: skip
     """One component of four texels, counter-clockwise from the lower left."""
     places, weights = np.empty(8, np.int64), np.empty(8, np.int64)
-    corners(made, level, base, form, warp, lane, places, weights, 0, 256)
+    for k in range(corners(made, level, base, form, warp, lane, places, weights, 0, 256)):
+        note(marks, counts, lane, made, level, 0, base, places[k])
     c = form >> at.UNIT_COMPONENT & 3
     give(warp, 0, lane, shown(made, places[2], c))
     give(warp, 1, lane, shown(made, places[3], c))
@@ -254,7 +264,8 @@ def whole(warp: int, slot: int, lane: int) -> int:
 
 
 @native
-def fetch(made: Any, level: Any, base: int, form: int, warp: int, lane: int) -> None:
+def fetch(made: Any, level: Any, base: int, form: int, warp: int, lane: int, marks: Any,
+          counts: Any) -> None:  # fmt: skip
     """The texel at integer coordinates; beside the image there are zeroes."""
     x, y, z = whole(warp, 1, lane), 0, layer_of(made, form, warp, lane)
     inside = 0 <= x < level[1]
@@ -266,6 +277,7 @@ def fetch(made: Any, level: Any, base: int, form: int, warp: int, lane: int) -> 
         inside = inside and 0 <= z < level[3]
     if inside:
         address = image_place(level, base, x, y, z, made.bytes * made.channels)
+        note(marks, counts, lane, made, level, 0, base, address)
         for c in range(4):
             give(warp, c, lane, shown(made, address, c))
         return
@@ -323,6 +335,7 @@ def serve(env: int, warp: int, mask: int, form: int, inst: int) -> int:
     """What generated code calls: 0, or 1 after a fault."""
     slots = carray(env, (at.ENV_SLOTS,), np.int64)
     action, last, base = form & 15, -1, 0
+    marks, counts = np.empty(32 * ROOM, np.int64), np.zeros(32, np.int64)
     for lane in range(32):
         if not mask >> lane & 1:
             continue
@@ -330,8 +343,9 @@ def serve(env: int, warp: int, mask: int, form: int, inst: int) -> int:
         known = handle if handle < slots[at.ENV_N_TEXTURES] else 0
         made = record_at(slots[at.ENV_TEXTURES] + known * _ROW, OBJECT)
         if action >= at.UNIT_READ:
-            if access(slots, env, warp, lane, form, inst, made, handle):
+            if access(slots, env, warp, lane, form, inst, made, handle, marks, counts):
                 return 1
+            last = known
             continue
         if handle != last:
             reason = problem(made, form)
@@ -346,12 +360,16 @@ def serve(env: int, warp: int, mask: int, form: int, inst: int) -> int:
         if action == at.UNIT_QUERY:
             query(made, level, warp, lane)
         elif action == at.UNIT_TLD:
-            fetch(made, level, base, form, warp, lane)
+            fetch(made, level, base, form, warp, lane, marks, counts)
         elif action == at.UNIT_GATHER:
-            gather(made, level, base, form, warp, lane)
+            gather(made, level, base, form, warp, lane, marks, counts)
         elif made.n_levels > 1:
-            if sample_levels(made, slots, env, inst, form, warp, lane):
+            if sample_levels(made, slots, env, inst, form, warp, lane, marks, counts):
                 return 1
         else:
-            sample(made, level, base, form, warp, lane)
+            sample(made, level, base, form, warp, lane, 0, marks, counts)
+    if last >= 0 and action != at.UNIT_QUERY:
+        made = record_at(slots[at.ENV_TEXTURES] + last * _ROW, OBJECT)
+        counters = slots[at.ENV_COUNTERS] + 8 * (form >> at.UNIT_COUNTERS)
+        count(counters, made, form, mask, marks, counts)
     return 0

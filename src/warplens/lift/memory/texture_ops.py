@@ -43,6 +43,14 @@ def _form(inst: Instruction, found: Sample) -> int:
     return form
 
 
+def _counters(w: RegionWriter) -> int:
+    """Reserves what the unit counts; the first one's slot."""
+    first = w.counter("tex_requests", w.index, w.index + 1)
+    for column in ("tex_sectors", "tex_lines", "tex_written"):
+        w.counter(column, w.index, w.index + 1)
+    return first
+
+
 def _put_operands(w: RegionWriter, found: Sample) -> None:
     """Hands everything that the instruction reads to the unit."""
     def word(operand: object) -> Value:
@@ -64,7 +72,7 @@ def _put_operands(w: RegionWriter, found: Sample) -> None:
 def texture(w: RegionWriter, item: Bound) -> None:
     """TEX, TLD, TLD4, TXD, TXQ, SULD, SUST, SURED."""
     found = sample(item.inst, item.op.role)
-    form = _form(item.inst, found)
+    form = _form(item.inst, found) | _counters(w) << at.UNIT_COUNTERS
     _put_operands(w, found)
     if item.op.role.startswith("surface"):
         slow_down(w, item)

@@ -1,0 +1,128 @@
+"""What a warp's texture and surface accesses ask of L1: requests, sectors, sets of tags.
+
+As an H100 counts them (`validation/data/texture_counts_sm90.json`): a request is that of four lanes
+side by side, or of eight where one or two coordinates name a texel that no filter is for. Filters
+over volumes take two lanes at a time, those over 16 bytes do so twice. A sector of an array is 16
+bytes of two rows, a line two sectors of four rows; pitched and plain memory lie in rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from warplens.compiled import carray, native
+from warplens.execute.textures.objects import LINEAR, PLAIN, TILED
+from warplens.lift import layout as at
+
+ROOM = 16  # texels that a lane looks at: eight of each of two levels
+_ROW, _SLICE, _LEVEL = 20, 40, 56  # places of a sector's row, slice and level among its bits
+_FIELD = (1 << _ROW) - 1
+_WIDE = 16  # bytes of a texel that a filter takes in two turns
+
+
+@native
+def sector_of(layout: int, level: Any, number: int, offset: int) -> int:
+    """The sector of a byte of an image, by its place."""
+    z = offset // level[5] if level[5] else 0
+    rest = offset - z * level[5]
+    y = rest // level[4] if level[4] else 0
+    x = rest - y * level[4]
+    if layout == PLAIN:
+        return int((level[0] + offset) >> 5)
+    if layout == TILED:
+        x, y = x >> 4, y >> 1
+    else:
+        x = x >> 5
+    return int(number << _LEVEL | z << _SLICE | y << _ROW | x)
+
+
+@native
+def line_of(layout: int, sector: int) -> int:
+    """What the tags are looked up for."""
+    if layout == PLAIN:
+        return sector >> 2
+    x, rest = sector & _FIELD, sector >> _ROW
+    if layout == TILED:
+        return (rest >> 1) << _ROW | x >> 1
+    return (rest >> 2) << _ROW | x
+
+
+@native
+def note(marks: Any, counts: Any, lane: int, made: Any, level: Any, number: int, base: int,
+         address: int) -> None:  # fmt: skip
+    """A texel that a lane looks at; the border (0) is none."""
+    if address and counts[lane] < ROOM:
+        marks[lane * ROOM + counts[lane]] = sector_of(made.layout, level, number, address - base)
+        counts[lane] += 1
+
+
+@native
+def distinct(marks: Any, counts: Any, first: int, lanes: int, layout: int, of_lines: int) -> int:
+    """Sectors or lines that some lanes look at."""
+    seen, found = np.empty(128, np.int64), 0
+    for lane in range(first, first + lanes):
+        for k in range(counts[lane]):
+            key = marks[lane * ROOM + k]
+            if of_lines:
+                key = line_of(layout, key)
+            known = 0
+            while known < found and seen[known] != key:
+                known += 1
+            if known == found and found < 128:
+                seen[found] = key
+                found += 1
+    return found
+
+
+@native
+def repeated(marks: Any, counts: Any, first: int, lanes: int) -> int:
+    """Lanes of a reduction that come to a word that another lane before them comes to: each looks
+    its sector up again. A word's place stands behind its sector."""
+    found = 0
+    for lane in range(first, first + lanes):
+        for other in range(first, lane):
+            same = marks[other * ROOM + 1] == marks[lane * ROOM + 1]
+            if counts[lane] and counts[other] and same:
+                found += 1
+                break
+    return found
+
+
+@native
+def width_of(made: Any, form: int) -> int:
+    """Lanes of a request."""
+    action = form & 15
+    coordinates = (form >> at.UNIT_RANK & 3) + (form >> at.UNIT_LAYERED & 1)
+    if coordinates > 2 or (action != at.UNIT_TLD and action < at.UNIT_READ):
+        return 4
+    wide = action == at.UNIT_TLD and made.bytes * made.channels >= _WIDE
+    return 4 if wide else 8
+
+
+@native
+def count(counters: int, made: Any, form: int, mask: int, marks: Any, counts: Any) -> None:
+    """Adds requests, sectors, sets of tags and sectors that are written to four counters."""
+    totals, layout = carray(counters, (4,), np.int64), made.layout
+    action, lanes, turns = form & 15, width_of(made, form), 1
+    for first in range(0, 32, lanes):
+        if mask >> first & ((1 << lanes) - 1):
+            totals[0] += 1
+    samples = action == at.UNIT_TEX or action == at.UNIT_GRADIENT
+    filters = samples and made.filter == LINEAR
+    is_wide = made.bytes * made.channels >= _WIDE
+    if filters and (is_wide or made.rank == 3):
+        lanes = 1 if is_wide and made.rank == 3 else 2
+        turns = 2 if is_wide else 1
+    sectors, lines = 0, 0
+    for first in range(0, 32, lanes):
+        more = repeated(marks, counts, first, lanes) if action == at.UNIT_REDUCE else 0
+        sectors += distinct(marks, counts, first, lanes, layout, 0) + more
+        lines += distinct(marks, counts, first, lanes, layout, 1) + more
+    totals[1] += turns * sectors
+    totals[2] += turns * lines
+    if action == at.UNIT_WRITE:
+        totals[3] += distinct(marks, counts, 0, 32, layout, 0)
+    elif action == at.UNIT_REDUCE:
+        totals[3] += sectors
