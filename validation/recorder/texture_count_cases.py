@@ -105,10 +105,9 @@ def _further() -> Iterator[Case]:
     for name, x, y, z in few:
         solid = np.zeros((8, SIZE // 4, SIZE // 4, 1), np.uint32)
         where = [4 * (x % 64), y % 64, z]
-        for kernel, more in (("read_3d_zero_b32", {"rank": 3}),
-                             ("write_3d_zero_b32", {"rank": 3}),
-                             ("read_2dl_zero_b32", {"array_flags": LAYERED | SURFACE}),
-                             ("write_2dl_zero_b32", {"array_flags": LAYERED | SURFACE})):  # fmt: skip
+        volume, layered = {"rank": 3}, {"array_flags": LAYERED | SURFACE}
+        for kernel, more in (("read_3d_zero_b32", volume), ("write_3d_zero_b32", volume),
+                             ("read_2dl_zero_b32", layered), ("write_2dl_zero_b32", layered)):
             yield _case(f"surface/{kernel}/{name}", kernel, solid, where, surface=True,
                         **({"array_flags": SURFACE} | more))  # fmt: skip
         plane = np.zeros((1, SIZE, SIZE, 1), np.int32)

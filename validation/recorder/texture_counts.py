@@ -32,7 +32,8 @@ _SURFACE = (
     "l1tex__t_sectors_pipe_tex_mem_surface_lookup_miss",
     "l1tex__t_set_accesses_pipe_tex_mem_surface", "l1tex__t_set_conflicts_pipe_tex_mem_surface",
     "l1tex__t_output_wavefronts_pipe_tex_mem_surface",
-    "l1tex__data_pipe_tex_wavefronts_mem_surface", "l1tex__m_xbar2l1tex_read_sectors_mem_surface_op_ld",
+    "l1tex__data_pipe_tex_wavefronts_mem_surface",
+    "l1tex__m_xbar2l1tex_read_sectors_mem_surface_op_ld",
     "l1tex__m_l1tex2xbar_write_sectors_mem_surface_op_st",
     "l1tex__m_l1tex2xbar_write_sectors_mem_surface_op_red",
 )  # fmt: skip
