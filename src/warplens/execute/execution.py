@@ -49,6 +49,7 @@ COLUMNS: dict[str, str] = {
     "tex_sectors": "sectors that these look at, summed over the turns in which filters take lanes",
     "tex_lines": "sets of tags that these look up, likewise",
     "tex_written": "sectors of surfaces that a warp writes",
+    "tex_passes": "turns in which the units take the lanes of a sample, or give back wide texels",
 }
 
 

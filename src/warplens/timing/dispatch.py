@@ -12,6 +12,7 @@ from warplens.timing.stall import (
     MEMBAR,
     MIO_THROTTLE,
     SHORT_SCOREBOARD,
+    TEX_THROTTLE,
 )
 from warplens.timing.state import (
     CONSTANT,
@@ -22,6 +23,8 @@ from warplens.timing.state import (
     PRODUCTS,
     SHARED,
     TEXTURE,
+    TEXTURES_HELD,
+    TEXTURES_QUEUED,
     VARIABLE,
     Counts,
     Record,
@@ -31,6 +34,9 @@ from warplens.timing.state import (
 )
 
 TEXTURE_CYCLES = 8.0  # of a warp's samples: an SM has four units
+# Cycles in which a warp's coordinates go to the texture units: one warp waits 16 for each (states
+# of warps that sample again and again, validation/data/texture_states_sm90.json)
+_TEXTURE_SENT = 16.0
 FENCES_JOIN = 32  # cycles: on an H200 those of eight warps go together, not those of sixteen
 _XU, _ADU = PIPES.index("xu"), PIPES.index("adu")
 
@@ -48,6 +54,8 @@ def blocked(sub: Record, spec: Record, inst: Record, now: int) -> int:
         return LG_THROTTLE if is_own else MIO_THROTTLE
     if sub.issues_at > now:
         return DISPATCH_STALL
+    if inst.kind == TEXTURE and sub.taken[sub.next_taken] > now:
+        return TEX_THROTTLE
     is_queued = inst.pipe in (_XU, _ADU)
     if is_queued and lsu.room_of_others_at(sub) > now:
         return MIO_THROTTLE
@@ -78,6 +86,8 @@ def free_at(sub: Record, spec: Record, inst: Record, now: int) -> int:
     free = max(_room_at(sub, spec, inst), registers.busy_until(sub, inst))
     if inst.pipe in (_XU, _ADU):
         free = max(free, lsu.room_of_others_at(sub))
+    if inst.kind == TEXTURE:
+        free = max(free, sub.taken[sub.next_taken])
     return int(max(now + 1, sub.issues_at, int(free)))
 
 
@@ -103,12 +113,21 @@ def _fence(sm: Record, spec: Record, inst: Record, warp: Record, now: int) -> in
 
 
 @stage
-def _sample(sm: Record, spec: Record, inst: Record, warp: Record, now: int) -> int:
+def _sample(sm: Record, sub: Record, spec: Record, inst: Record, warp: Record, now: int) -> int:
     """When a warp has its samples. The SM's first ones bring the texture's description, for which
-    all wait, a warp's first ones texels that no cache holds yet."""
+    all wait, a warp's first ones texels that no cache holds yet. A sub-partition sends one warp's
+    after the other; the units have room for some, and for those beyond the queue waits."""
+    sent = max(float(now), sub.sent)
+    sub.sent = sent + _TEXTURE_SENT
+    taken = max(sent, sm.texture_begun[sm.next_texture])
+    sub.taken[sub.next_taken] = taken
+    sub.next_taken = (sub.next_taken + 1) % TEXTURES_HELD
     if sm.texture_known == 0.0:
         sm.texture_known = now + spec.dram_latency + spec.texture_header
-    sm.texture_free = max(sm.texture_free, float(now)) + TEXTURE_CYCLES
+    begun = max(sm.texture_free, taken)
+    sm.texture_begun[sm.next_texture] = begun
+    sm.next_texture = (sm.next_texture + 1) % TEXTURES_QUEUED
+    sm.texture_free = begun + inst.texture
     until = int(max(sm.texture_free, sm.texture_known)) + inst.latency
     if not warp.sampled:
         until += int(spec.dram_latency + spec.texture_miss) - inst.latency
@@ -140,7 +159,7 @@ def start(state: State, counts: Counts, spec: Record, inst: Record, trace: Trace
         begin = max(begin, lsu.pass_by(state.sm[0], sub, spec, now))
     state.sm[0].pipe_busy[inst.pipe] += inst.interval
     if kind == TEXTURE:
-        until = _sample(state.sm[0], spec, inst, warp, now)
+        until = _sample(state.sm[0], sub, spec, inst, warp, now)
         scoreboard.hold(warp, inst.write, until, LONG_SCOREBOARD)
         scoreboard.hold(warp, inst.read, int(state.sm[0].texture_free), LONG_SCOREBOARD)
     elif kind == COPIES:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from warplens.execute.trace import BlockTrace
 from warplens.timing import l2_answer
+from warplens.timing.dispatch import TEXTURE_CYCLES
 from warplens.timing.extrapolate import (
     extrapolate,
     inner_rate,
@@ -52,6 +53,7 @@ _MEETING = 0.5
 _FEW = 1.0  # waves of blocks, in which it matters how long a block takes alone
 _STEPS_TO_HITS = 60
 _NOTES = 1024  # kept of a replay's progress
+_TAGS = 1 / 3  # wavefronts of texture data to a set of tags, at least (texture_counts_sm90.json)
 _NOTE_COST = 20_000_000  # entries of the stall table that notes may read
 
 
@@ -88,7 +90,12 @@ class Model:
     @cached_property
     def code(self) -> Records:
         """The scheduler's view of the kernel."""
-        return code_of(self.question.kernel, self.question.gpu)
+        table, found = code_of(self.question.kernel, self.question.gpu), self.sample.execution
+        executed = found.columns["inst_executed"]
+        passes = np.maximum(found.columns["tex_passes"], _TAGS * found.columns["tex_lines"])
+        each = passes / np.maximum(1, executed)
+        table["texture"] = np.where(each > 0, each, TEXTURE_CYCLES)
+        return table
 
     @cached_property
     def touched(self) -> Touched:

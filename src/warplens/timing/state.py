@@ -34,6 +34,7 @@ BANKS = 2  # of the register file
 COPIES_HELD = 8  # of bulk and tensor copies, loads and stores each, that wait in their unit
 STORES_TAKEN = 2  # stores that have left their queues and wait for the SM's units
 MAX_HELD = 32  # memory instructions in a queue
+TEXTURES_HELD, TEXTURES_QUEUED = 2, 32  # samples in a sub-partition's queue, and in the units
 CODE_WAYS = 8  # of the SM's instruction cache: loops of 136 KiB miss half of their lines
 WAYS = 4  # of L1
 SLICES, SLICE_LINES = 32, 4  # of L2, and neighbouring lines in one
@@ -149,6 +150,7 @@ CODE = np.dtype([
     ("again", "i4", (BANKS,)),  # those kept for reuse, to be read if another warp came between
     ("holds", "i4"),  # cycles after it in which its sub-partition issues nothing
     ("delivers", "f4"),  # cycles of both banks in which its result is written
+    ("texture", "f4"),  # cycles of the texture units
     ("constant", "i4"),  # line of the constant bank that it reads, from 1; 0: none
     # DEPBAR: scoreboard << 8 | allowed; BAR: number << 8 | warps; fences: 1 if beyond the block,
     # 2 if errors are waited for as well (ERRBAR);
@@ -181,6 +183,8 @@ SUB = np.dtype([
     ("next_addressed", "i8"), ("next_left", "i8"),
     ("last_left", "f8"),  # when the last of them leaves: that in `left` is when its place is free
     ("others", "f8", (MAX_HELD,)), ("next_other", "i8"),  # as `addressed`: of other units
+    # when the way to the texture units is free, and when these took each of the last samples
+    ("sent", "f8"), ("taken", "f8", (TEXTURES_HELD,)), ("next_taken", "i8"),
     ("indexed", "f8"),  # when the last load from a constant bank got its turn
     ("held", "i8", (MAX_HELD,)),  # the kinds of those in `left`
     ("back", "f8", (2,)),  # when its way back from shared memory is free, and from L1
@@ -229,7 +233,8 @@ SM = np.dtype([
     # when the last fences left and are back, and all its accesses so far have arrived
     ("fence_begun", "f8"), ("fence_free", "f8"), ("pending", "f8"),
     ("texture_known", "f8"),  # when it has the texture's description; 0: not asked for yet
-    ("texture_free", "f8"),  # when its texture units can take another warp's samples
+    ("texture_free", "f8"),  # when its texture units can begin with another warp's samples
+    ("texture_begun", "f8", (TEXTURES_QUEUED,)), ("next_texture", "i8"),  # with each of the last
     ("phase_waits", "f8"),  # warps' cycles of waiting at mbarriers
     ("queued", "f8"),  # warps' cycles of waiting for accesses while these waited for units
     *((name, "f8") for name in SUMS),

@@ -102,19 +102,30 @@ def width_of(made: Any, form: int) -> int:
 
 
 @native
-def count(counters: int, made: Any, form: int, mask: int, marks: Any, counts: Any) -> None:
-    """Adds requests, sectors, sets of tags and sectors that are written to four counters."""
-    totals, layout = carray(counters, (4,), np.int64), made.layout
-    action, lanes, turns = form & 15, width_of(made, form), 1
+def parts(mask: int, lanes: int) -> int:
+    """Groups of so many lanes of which one at least is active."""
+    found = 0
     for first in range(0, 32, lanes):
-        if mask >> first & ((1 << lanes) - 1):
-            totals[0] += 1
+        found += int(mask >> first & ((1 << lanes) - 1) != 0)
+    return found
+
+
+@native
+def count(counters: int, made: Any, form: int, mask: int, marks: Any, counts: Any) -> None:
+    """Adds requests, sectors, sets of tags, sectors that are written and turns of the filters to
+    five counters."""
+    totals, layout = carray(counters, (5,), np.int64), made.layout
+    action, lanes, turns = form & 15, width_of(made, form), 1
+    asked = parts(mask, lanes)
+    totals[0] += asked
     samples = action == at.UNIT_TEX or action == at.UNIT_GRADIENT
     filters = samples and made.filter == LINEAR
     is_wide = made.bytes * made.channels >= _WIDE
     if filters and (is_wide or made.rank == 3):
         lanes = 1 if is_wide and made.rank == 3 else 2
         turns = 2 if is_wide else 1
+    passes = turns * parts(mask, lanes)
+    totals[4] += max(passes, 2 * asked) if samples and is_wide else passes
     sectors, lines = 0, 0
     for first in range(0, 32, lanes):
         more = repeated(marks, counts, first, lanes) if action == at.UNIT_REDUCE else 0

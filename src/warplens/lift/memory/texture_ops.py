@@ -46,7 +46,7 @@ def _form(inst: Instruction, found: Sample) -> int:
 def _counters(w: RegionWriter) -> int:
     """Reserves what the unit counts; the first one's slot."""
     first = w.counter("tex_requests", w.index, w.index + 1)
-    for column in ("tex_sectors", "tex_lines", "tex_written"):
+    for column in ("tex_sectors", "tex_lines", "tex_written", "tex_passes"):
         w.counter(column, w.index, w.index + 1)
     return first
 

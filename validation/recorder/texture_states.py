@@ -1,0 +1,70 @@
+"""Records what warps wait for that sample textures again and again (`rate` of kernels/textures.cu).
+
+`python textures.py --pack CUBIN FOLDER texture_cases` writes the cases beside their kernels;
+`python texture_states.py FOLDER OUT.json` measures them with CUPTI: 132 blocks, one an SM.
+"""
+
+from __future__ import annotations
+
+import ctypes as ct
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from states import METRICS
+
+from counters import Counters
+from textures import Machine, release, resource_of, texture_of
+
+BLOCKS = 132
+MORE = (
+    "l1tex__f_wavefronts.sum", "l1tex__data_pipe_tex_wavefronts.sum",
+    "l1tex__t_output_wavefronts_pipe_tex.sum", "l1tex__texin_sm2tex_req_cycles_active.sum",
+    "l1tex__tex_writeback_active.sum", "sm__cycles_active.max",
+)  # fmt: skip
+
+
+def measured(gpu: Machine, counters: Counters, case: dict[str, Any], data: list[bytes], threads: int
+             ) -> list[float]:  # fmt: skip
+    """Values of a case's metrics."""
+    resource, made = resource_of(gpu, case, data[:-1])
+    handle = texture_of(gpu, case, resource)
+    places, out = gpu.memory(data[-1]), gpu.memory(bytes(16 * BLOCKS * threads))
+    values = counters.measure(
+        lambda: gpu.launch(case["kernel"], (BLOCKS, threads), handle, places, out,
+                           ct.c_int(case["n"])),
+        lambda: None, lambda: gpu.call("cuCtxSynchronize"),
+    )  # fmt: skip
+    gpu.call("cuTexObjectDestroy", handle)
+    for pointer in (places, out):
+        gpu.call("cuMemFree_v2", pointer)
+    release(gpu, case, made)
+    return [round(value, 1) for value in values.values()]
+
+
+def record(folder: Path, out: Path) -> None:
+    """Measures every rate with 1 to 32 warps."""
+    cases = json.loads((folder / "cases.json").read_text())
+    blob = (folder / "cases.bin").read_bytes()
+    gpu = Machine((folder / "textures.cubin").read_bytes())
+    context = ct.c_void_p()
+    gpu.call("cuCtxGetCurrent", ct.byref(context))
+    counters = Counters(context)
+    names = [*METRICS, *MORE]
+    found: dict[str, Any] = {"session": gpu.names(), "metrics": names, "values": {}}
+    counters.configure(names)
+    for case in cases:
+        if not case["name"].startswith("clocks/") or not case["name"].endswith("/32"):
+            continue
+        data = [blob[start : start + size] for start, size in case["pieces"]]
+        for warps in (1, 2, 4, 8, 16, 32):
+            name = f"{case['name'].removesuffix('/32')}/{warps}"
+            found["values"][name] = measured(gpu, counters, case, data, 32 * warps)
+    counters.close()
+    out.write_text(json.dumps(found))
+    print(found["session"], len(found["values"]))
+
+
+if __name__ == "__main__":
+    record(Path(sys.argv[1]), Path(sys.argv[2]))
