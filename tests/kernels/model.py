@@ -59,10 +59,9 @@ CASES: list[Case] = []
 def in_turn(
     file: int, architecture: str, among: Sequence[str] = ARCHITECTURES
 ) -> tuple[pytest.MarkDecorator, ...]:
-    """Marks for a file's cases on an architecture: a file is run on one always, every second one on
-    sm_90 and the others on the other architectures in turn, and on the rest with `-m long`. `among`:
-    the architectures that have the case; sm_90, else the first, stands in for one that is missing.
-    """
+    """Marks for a file's cases on an architecture: each file is run on one always, every second one
+    on sm_90 and the others on the other architectures in turn, on the rest with `-m long`. `among`:
+    the architectures that have the case; sm_90, else the first, stands in for a missing one."""
     others = [one for one in ARCHITECTURES if one != "sm_90"]
     chosen = others[file // 2 % len(others)] if file % 2 else "sm_90"
     if chosen not in among:
