@@ -13,6 +13,7 @@ import pytest
 import warplens as wl
 from tests.advice import held_out
 from tests.advice.planted import CASES, TOLD, Planted, launched
+from tests.in_turn import one_in
 from warplens.analysis.advice import rules
 from warplens.reference.examples import examples
 from warplens.report.csv import details_csv
@@ -23,6 +24,12 @@ PAGE = Path(__file__).parents[2] / "docs" / "advice.md"
 GOOD = Path(__file__).with_name("good.cu")
 # What a good kernel may still hear: that it waits, that it is short.
 SYMPTOMS = {"CPIStall", "LaunchOverhead"}
+
+
+# A case's tests stand next to each other, so that one process runs its kernels.
+each_planted = pytest.mark.parametrize(
+    "case", CASES, ids=lambda case: case.name, scope="module"
+)
 
 
 class Pairs(dict[str, tuple[wl.Launch, wl.Launch]]):
@@ -44,7 +51,7 @@ def planted() -> Pairs:
     return Pairs(CASES, launched)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@each_planted
 def test_first_advice(case: Planted, planted: Pairs) -> None:
     """The first advice names the planted mistake, at its source line, and tells what to do."""
     before, _ = planted[case.name]
@@ -59,7 +66,7 @@ def test_first_advice(case: Planted, planted: Pairs) -> None:
         assert case.at in lines[first.line - 1]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@each_planted
 def test_estimate(case: Planted, planted: Pairs) -> None:
     """The estimated gain is within a factor 1.5 of what the repaired kernel gains in the model."""
     before, after = (float(run["gpu__time_duration.sum"]) for run in planted[case.name])
@@ -71,7 +78,7 @@ def test_estimate(case: Planted, planted: Pairs) -> None:
     assert figures(case.name) == pytest.approx((first.speedup, gain), abs=12)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@each_planted
 def test_repaired(case: Planted, planted: Pairs) -> None:
     """The repaired kernel does not hear the same advice."""
     found = [one for one in planted[case.name][1].advice() if one.tag == "OPT"]
@@ -181,7 +188,7 @@ def held() -> Pairs:
     return Pairs(held_out.CASES, held_out.launched)
 
 
-@pytest.mark.parametrize("case", held_out.CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", one_in(2, held_out.CASES, lambda case: str(case.name)))
 def test_held_out(case: held_out.HeldOut, held: Pairs) -> None:
     """The first advice is right, its estimate near the gain, and the twin does not hear it."""
     before, after = held[case.name]

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from tests.in_turn import one_in
 from warplens import Device
 
 Array = npt.NDArray[Any]
@@ -117,7 +118,10 @@ def module() -> Any:
     return Device("sm_100").compile(source, options=["-arch=sm_100a"])
 
 
-@pytest.mark.parametrize(("shape", "times", "packs"), CASES)
+@pytest.mark.parametrize(
+    ("shape", "times", "packs"),
+    one_in(3, CASES, lambda case: "-".join(map(str, case)), several=True),
+)
 def test_shapes(shape: str, times: int, packs: bool) -> None:
     """Loads take, and stores put, every register's cell or pair of halves."""
     each, place = SHAPES[shape]

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from tests.blackwell.test_products import close, narrow
+from tests.in_turn import one_in
 from warplens import Device
 
 Array = npt.NDArray[Any]
@@ -102,9 +103,11 @@ def contained(codes: Array, kind: str) -> Array:
     return codes << 2 if kind == "e2m1" else codes
 
 
-@pytest.mark.parametrize(("a_kind", "b_kind"), MIXED)
-@pytest.mark.parametrize("is_scaled", [False, True])
-def test_mixed_floats(a_kind: str, b_kind: str, is_scaled: bool) -> None:
+@pytest.mark.parametrize(("is_scaled", "a_kind", "b_kind"), one_in(
+    2, [(is_scaled, *kinds) for is_scaled in (False, True) for kinds in MIXED],
+    lambda case: "-".join(map(str, case)), several=True,
+))
+def test_mixed_floats(is_scaled: bool, a_kind: str, b_kind: str) -> None:
     """8, 6 and 4 bits, with a power of two for each row and column, or without."""
     rng = np.random.default_rng(1)
     (a, av), (b, bv) = narrow(rng, KINDS[a_kind], 16, 32), narrow(rng, KINDS[b_kind], 8, 32)

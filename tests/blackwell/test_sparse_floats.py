@@ -199,10 +199,12 @@ def test_bytes_as_the_compiler_has_them(architecture: str) -> None:
 
 
 SIGNS = [("s4", "u4", ""), ("u4", "s4", ".satfinite")]
+INTEGERS = [(*signs, *depth) for signs in SIGNS for depth in ((128, 0), (64, 0), (64, 1))]
 
 
-@pytest.mark.parametrize(("a_type", "b_type", "saturates"), SIGNS)
-@pytest.mark.parametrize(("depth", "selector"), [(128, 0), (64, 0), (64, 1)])
+@pytest.mark.parametrize(("a_type", "b_type", "saturates", "depth", "selector"), one_in(
+    2, INTEGERS, lambda case: "-".join(map(str, case)), several=True,
+))
 def test_integers_of_four_bits(
     a_type: str, b_type: str, saturates: str, depth: int, selector: int
 ) -> None:

@@ -25,7 +25,7 @@ def in_file_order() -> list[Any]:
     files = sorted({one.case.source for one in FEATURES})
     return [
         pytest.param(one.case, architecture, id=f"{one.case.name}-{architecture}",
-                     marks=in_turn(files.index(one.case.source), architecture))
+                     marks=in_turn(files.index(one.case.source), architecture, one.architectures))
         for architecture in ARCHITECTURES
         for one in sorted(FEATURES, key=lambda one: one.case.source)
         if architecture in one.architectures

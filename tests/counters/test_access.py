@@ -8,6 +8,7 @@ take turns, and each turn counts its sectors.
 from __future__ import annotations
 
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from tests.in_turn import one_in
 
 SOURCE = Path(__file__).with_name("access.cu")
 ARCHITECTURES = ("sm_75", "sm_86", "sm_90", "sm_120")
@@ -75,10 +77,11 @@ def patterns(size: int) -> list[tuple[int, int, int]]:
     return [*found, (-1, 31, MASKS[0]), (-3, 120, MASKS[4]), (1, 0, 0)]
 
 
-@pytest.mark.parametrize("size", TYPES)
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
-@pytest.mark.parametrize("op", ["ld", "st"])
-def test_global_patterns(architecture: str, size: int, op: str) -> None:
+@pytest.mark.parametrize(("op", "architecture", "size"), one_in(
+    4, list(product(("ld", "st"), ARCHITECTURES, TYPES)),
+    lambda case: f"{case[0]}-{case[1]}-{case[2]}", several=True,
+))
+def test_global_patterns(op: str, architecture: str, size: int) -> None:
     """Strided, offset, reversed and masked accesses of every element size."""
     kind = {"ld": "global_load", "st": "global_store"}[op]
     kernel = module(architecture)[f"{kind}<{TYPES[size]}>"]

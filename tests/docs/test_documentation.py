@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import warplens as wl
+from tests.in_turn import one_in
 from warplens.cli.main import main
 
 ROOT = Path(__file__).parent.parent.parent
@@ -51,7 +52,7 @@ def identifiers(path: Path) -> str:
     return path.relative_to(DOCS).as_posix()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=identifiers)
+@pytest.mark.parametrize("page", one_in(2, PAGES, identifiers, first=1))
 def test_examples(page: Path) -> None:
     """The interactive examples give what is printed."""
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

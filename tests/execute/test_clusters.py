@@ -5,12 +5,14 @@ from __future__ import annotations
 import lzma
 import re
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from tests.breadth.clusters import places
+from tests.in_turn import one_in
 
 import warplens as wl
 from warplens.api import LaunchOptions
@@ -27,8 +29,10 @@ def kernel(name: str, architecture: str = "sm_90", **options: Any) -> Any:
     return device.compile(SOURCE)[name]
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
-@pytest.mark.parametrize("cluster", [(1, 1), (4, 1), (2, 2), (1, 3)])
+@pytest.mark.parametrize(("architecture", "cluster"), one_in(
+    3, list(product(ARCHITECTURES, ((1, 1), (4, 1), (2, 2), (1, 3)))),
+    lambda case: f"{case[0]}-{case[1]}", several=True,
+))
 def test_size_chosen_at_launch(architecture: str, cluster: tuple[int, int]) -> None:
     """Special registers and cooperative groups know the cluster of the launch."""
     grid = (4, 6)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 import tests.kernels.every  # noqa: F401
+from tests.in_turn import one_in
 from tests.kernels.model import CASES, FOLDER, Case, assert_results
 
 import warplens as wl
@@ -19,14 +21,14 @@ EVERY = 4  # of the cases of these files, every fourth runs here
 
 
 def chosen() -> list[Any]:
-    """Cases spread over the files."""
+    """Cases spread over the files, on two architectures, others of each in an ordinary run."""
     cases = sorted((c for c in CASES if c.source in FILES), key=lambda c: (c.source, c.name))
-    return [pytest.param(case, id=case.name) for case in cases[::EVERY]]
+    both = list(product(("sm_80", "sm_120"), cases[::EVERY]))
+    return one_in(3, both, lambda one: f"{one[1].name}-{one[0]}", several=True)
 
 
-@pytest.mark.parametrize("architecture", ["sm_80", "sm_120"])
-@pytest.mark.parametrize("case", chosen())
-def test_tiers_agree(case: Case, architecture: str) -> None:
+@pytest.mark.parametrize(("architecture", "case"), chosen())
+def test_tiers_agree(architecture: str, case: Case) -> None:
     """Both tiers give the reference's result and the same counters."""
     module = wl.Device(architecture).compile(FOLDER / case.source, options=case.options)
     kernel = module[case.kernel]

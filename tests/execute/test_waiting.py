@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.in_turn import one_in
 
 import warplens as wl
 from warplens.errors import Deadlock
@@ -60,8 +62,10 @@ def test_flags_in_shared_memory(module):
     assert launch.metric("gpu__time_duration.sum") > 0
 
 
-@pytest.mark.parametrize("gpu", ["A100", "RTX 4090", "H100", "B200"])
-@pytest.mark.parametrize("lanes", [1, 3, 32])
+@pytest.mark.parametrize(("gpu", "lanes"), one_in(
+    2, list(product(("A100", "RTX 4090", "H100", "B200"), (1, 3, 32))),
+    lambda case: f"{case[0]}-{case[1]}", several=True,
+))
 def test_parts_of_warps_that_wait_for_each_other(gpu, lanes):
     out, rounds, warps = ints(4), 3, 4
     module = wl.Device(gpu).compile(SOURCE.read_text())

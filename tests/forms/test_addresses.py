@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 import warplens as wl
+from tests.in_turn import one_in
 
 SOURCE = """
 __device__ int table[8] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -24,8 +27,10 @@ extern "C" __global__ void gather(int* out) {
 """
 
 
-@pytest.mark.parametrize("options", [(), ("-G",)])
-@pytest.mark.parametrize("architecture", [75, 80, 89, 90, 100, 120])
+@pytest.mark.parametrize(("architecture", "options"), one_in(
+    3, list(product((75, 80, 89, 90, 100, 120), ((), ("-G",)))),
+    lambda case: "-".join(map(str, (case[0], *case[1]))), several=True,
+))
 def test_variables_of_a_module(architecture: int, options: tuple[str, ...]) -> None:
     """Code that holds their addresses and code that loads them read and write the same."""
     kernel = wl.Device(f"sm_{architecture}").compile(SOURCE, options=options)["gather"]

@@ -7,6 +7,7 @@ import pytest
 
 import warplens as wl
 from tests.forms.patched import compiled, patched
+from tests.in_turn import one_in
 from warplens.sass.model import Token
 from warplens.sass.parser import load_kernels
 
@@ -28,7 +29,7 @@ def _waits_for_all(word: int) -> int:
     return word & ~(0x3FF << 38) | 0x3F << 32
 
 
-@pytest.mark.parametrize("architecture", [80, 86, 89, 90, 100, 120])
+@pytest.mark.parametrize("architecture", one_in(3, [80, 86, 89, 90, 100, 120], str))
 def test_set_of_scoreboards(architecture: int) -> None:
     """It is parsed as one operand, runs, and waits in the timing model as the plain form does."""
     plain = compiled(SOURCE, architecture)

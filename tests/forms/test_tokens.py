@@ -13,7 +13,7 @@ from tests.forms import tokens
 from tests.forms.tokens import Key, Without, is_hint, settled, variants
 from tests.in_turn import one_in
 
-PARTS = 300
+PARTS = 900
 
 _DEFAULT = "what the operation does without it too; nvdisasm always prints one of its kind"
 _ONLY = "the only one there is; nvdisasm always prints it"

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pytest
 
 import warplens as wl
+from tests.in_turn import one_in
 
 Array = npt.NDArray[Any]
 LAYOUTS = ("row", "col")
@@ -88,8 +89,10 @@ def _words(rows: list[Array]) -> Array:
     return np.ascontiguousarray(np.stack(rows)).view(np.uint32)
 
 
-@pytest.mark.parametrize("gpu", ["Tesla T4", "H200"])
-@pytest.mark.parametrize("combination", COMBINATIONS, ids=lambda one: _name(*one))
+@pytest.mark.parametrize(("gpu", "combination"), one_in(
+    5, list(itertools.product(("Tesla T4", "H200"), COMBINATIONS)),
+    lambda case: f"{_name(*case[1])}-{case[0]}", several=True,
+))
 def test_products_are_numpys(gpu: str, combination: tuple[str, str, str, str]) -> None:
     """All layouts and types; every sum is a whole number that all types hold."""
     left, right, d_kind, c_kind = combination

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
+from itertools import product
+
 import numpy as np
 import pytest
 
 import warplens as wl
+from tests.in_turn import one_in
 from tests.isa import record
 
 ARCHITECTURES = (75, 80, 86, 89, 90, 100, 103, 120)
@@ -18,18 +22,21 @@ def recorded() -> dict[str, record.Array]:
         return {name: data[name] for name in data.files}
 
 
-@pytest.fixture(scope="module", params=ARCHITECTURES)
-def module(request: pytest.FixtureRequest) -> tuple[int, wl.Module]:
+@cache
+def module(architecture: int) -> wl.Module:
     """The intrinsics compiled for one architecture."""
-    return request.param, wl.Device(f"sm_{request.param}").compile(str(record.SOURCE))
+    return wl.Device(f"sm_{architecture}").compile(str(record.SOURCE))
 
 
-@pytest.mark.parametrize("name", record.kernels())
+@pytest.mark.parametrize(("architecture", "name"), one_in(
+    4, list(product(ARCHITECTURES, record.kernels())), lambda case: f"{case[0]}-{case[1]}",
+    several=True,
+))
 def test_intrinsics_equal_hardware(
-    name: str, module: tuple[int, wl.Module], recorded: dict[str, record.Array]
+    architecture: int, name: str, recorded: dict[str, record.Array]
 ) -> None:
     """Every slot of every thread is the recorded word."""
-    architecture, compiled = module
+    compiled = module(architecture)
     words, wide = record.outputs()
     in32, in64 = record.inputs()
     compiled[name][record.N_BLOCKS, record.BLOCK](words, wide, in32, in64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.in_turn import one_in
 from tests.isa_float.operands import Array, run_llvm
 
 LANES = np.arange(32)
@@ -104,9 +105,11 @@ INTEGERS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("shape", "rows", "depth", "bits"), INTEGERS)
-@pytest.mark.parametrize("signs", ["SS", "SU", "US", "UU"])
-def test_integer_products(shape: str, rows: int, depth: int, bits: int, signs: str) -> None:
+@pytest.mark.parametrize(("signs", "shape", "rows", "depth", "bits"), one_in(
+    5, [(signs, *one) for signs in ("SS", "SU", "US", "UU") for one in INTEGERS],
+    lambda case: "-".join(map(str, case)), several=True,
+))
+def test_integer_products(signs: str, shape: str, rows: int, depth: int, bits: int) -> None:
     """IMMA on bytes and nibbles, all signs, wrapping and saturating."""
     rng = np.random.default_rng(2)
 

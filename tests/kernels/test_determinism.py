@@ -10,6 +10,7 @@ import pytest
 
 import tests.kernels.every  # noqa: F401
 import warplens as wl
+from tests.in_turn import one_in
 from tests.kernels.model import CASES, Case
 from warplens.api import LaunchOptions
 
@@ -64,7 +65,7 @@ def launch(name: str, workers: int) -> tuple[Any, bytes, list[float]]:
     return run, arrays, [run.metric(metric) for metric in METRICS]
 
 
-@pytest.mark.parametrize("name", INDEPENDENT)
+@pytest.mark.parametrize("name", one_in(2, INDEPENDENT, str))
 def test_independent_blocks_run_in_parallel(name: str) -> None:
     """Kernels whose blocks cannot see each other's order need no order."""
     first, expected_bytes, expected_counts = launch(name, 1)
@@ -77,7 +78,7 @@ def test_independent_blocks_run_in_parallel(name: str) -> None:
         assert counts == expected_counts
 
 
-@pytest.mark.parametrize("name", ORDERED)
+@pytest.mark.parametrize("name", one_in(2, ORDERED, str))
 def test_dependent_blocks_run_in_order(name: str) -> None:
     """Kernels that could see the order of blocks give the same result at every run, and say why."""
     _, expected_bytes, expected_counts = launch(name, 1)

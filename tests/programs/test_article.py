@@ -6,6 +6,8 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.programs.conftest import HERE, WARPLENS
 
 # Published for the two programs with the same loads and grid: sums of 100,000,000 integers.
@@ -13,6 +15,7 @@ KERNEL_MS, TO_HOST_NS = (1.46, 1.51), (1280, 1312)
 MALLOC_MS, MEMCPY_MS, TO_DEVICE_MS = (162, 167), (90, 52), (81, 43)
 
 
+@pytest.mark.long  # the table's form and its times are checked elsewhere too, of less data
 def test_one_command_gives_the_table(tmp_path: Path) -> None:
     """cudaMemcpy, cudaMalloc, the kernel and copies of both directions, as nsys's tables."""
     command = [*WARPLENS, "profile", "--stats", "--json", "--gpu", "RTX 4060", "--clock", "boost",

@@ -60,7 +60,7 @@ def differing(recorder: tuple[Any, ...], path: Path, number: int) -> list[int]:
     return np.flatnonzero((fuzz.digests(results) != recorded).any(axis=1)).tolist()
 
 
-@pytest.mark.parametrize("number", one_in(4, range(KERNELS), str))
+@pytest.mark.parametrize("number", one_in(8, range(KERNELS), str))
 def test_short_programs(recorder: tuple[Any, ...], number: int) -> None:
     """Data, path, lanes that met, shared memory and early ends of 64 threads, as recorded."""
     assert not differing(recorder, SHORT, number)

@@ -17,11 +17,15 @@ SAMPLE = (
     "acquire_release", "nanosleep_backoff", "groups", "atomic_ulonglong", "atomic_cas_loop",
     "bfs_queue", "fences", "pipelined", "barrier_memcpy",
 )  # fmt: skip
+SLOW = ("fences", "pipelined")  # seconds each
 CASES = [(path, case) for path, case in every_case("sm_90") if case.name in SAMPLE]
 
 
 @pytest.mark.parametrize(
-    ("path", "case"), [pytest.param(path, case, id=case.name) for path, case in CASES]
+    ("path", "case"), [
+        pytest.param(path, case, id=case.name, marks=[pytest.mark.long] * (case.name in SLOW))
+        for path, case in CASES
+    ],
 )
 def test_nothing_is_found(path: Path, case: Case) -> None:
     """A correct kernel has no finding."""

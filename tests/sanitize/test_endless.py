@@ -102,7 +102,7 @@ def test_it_is_proved(name: str) -> None:
 @pytest.mark.parametrize("name", one_in(3, list(LIMITED), str))
 def test_time_is_limited(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What writes on and on never repeats: the limit of time ends it."""
-    monkeypatch.setattr(passes, "MOST_SECONDS", 1.0)
+    monkeypatch.setattr(passes, "MOST_SECONDS", 0.3)
 
     assert checks(name, LIMITED[name], "racecheck") & WAITS
 

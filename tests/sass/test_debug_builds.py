@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
+from tests.in_turn import one_in
 from tests.sass.corpus import compiled, kernels
 from warplens.errors import SassError
 from warplens.sass.model import Imm, Label, Token
@@ -24,8 +27,10 @@ def debug_kernels(name: str, sm: int) -> KernelSet:
     return load_kernels(cubin, addresses=addresses)
 
 
-@each_architecture
-@pytest.mark.parametrize("name", ["arithmetic", "control", "memory", "warp"])
+@pytest.mark.parametrize(("name", "sm"), one_in(
+    3, list(product(("arithmetic", "control", "memory", "warp"), (75, 80, 90, 100, 120))),
+    lambda case: f"{case[0]}-{case[1]}", several=True,
+))
 def test_calls_reach_the_functions_named(name: str, sm: int) -> None:
     """Every call's label is the beginning of a function; instructions stand at their address."""
     for kernel in debug_kernels(name, sm).values():

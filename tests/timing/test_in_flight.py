@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from tests.in_turn import one_in
 from tests.timing.replayed import events_of, recorder_script
 from warplens.timing.launch_timing import LaunchTiming
 from warplens.timing.stall import SELECTED
@@ -81,8 +82,10 @@ def test_loads_with_lines_of_both_kinds_pass_twice(module: wl.Module, recorder: 
         assert here[name] - here["behind_32"] == pytest.approx(difference, abs=0.5), name
 
 
-@pytest.mark.parametrize("pattern", ["behind_16", "behind_32"])
-@pytest.mark.parametrize("warps", [8, 32])
+@pytest.mark.parametrize(("pattern", "warps"), one_in(
+    3, [("behind_16", 8), ("behind_16", 32), ("behind_32", 8), ("behind_32", 32)],
+    lambda case: f"{case[0]}-{case[1]}", several=True,
+))
 def test_times_as_recorded(module: wl.Module, recorder: Any, pattern: str, warps: int) -> None:
     """Lines from DRAM, of a warp each."""
     cycles, _ = _predicted(module, recorder, pattern, warps)

@@ -29,16 +29,16 @@ TEXT_CASES = tuple((name, sm) for name, sm in CASES if sm in (75, 90, 120))
 
 
 def in_turn(cases: tuple[tuple[str, int], ...]) -> list[Any]:
-    """Parameters: sm_90 and, of quick files in turn, one other architecture in every run."""
-    names = sorted({name for name, _ in CASES})
-    others = [sm for sm in ARCHITECTURES if sm != 90]
-    turn = {name: others[place % len(others)] for place, name in enumerate(names)}
+    """Parameters: each file on one architecture in every run, on sm_90 or in turn another one."""
+    chosen = []
+    for place, name in enumerate(sorted({name for name, _ in cases})):
+        others = [sm for own, sm in cases if own == name and sm != 90]
+        is_other = place % 2 and name not in _HEAVY
+        chosen.append((name, others[place // 2 % len(others)] if is_other else 90))
     return [
-        pytest.param(name, sm,
-                     marks=() if sm == 90 or (sm == turn[name] and name not in _HEAVY)
-                     else pytest.mark.long)
+        pytest.param(name, sm, marks=() if (name, sm) in chosen else pytest.mark.long)
         for name, sm in cases
-    ]  # fmt: skip
+    ]
 
 
 @cache
