@@ -50,21 +50,21 @@ def metrics(surface: bool) -> list[str]:
     return [f"{name}.sum" for name in (*(_SURFACE if surface else _TEXTURE), *_BOTH)]
 
 
-def measured(gpu: Machine, counters: Counters, case: dict[str, Any], data: list[bytes]
-             ) -> list[int]:  # fmt: skip
-    """Values of a case's metrics."""
+def measured(gpu: Machine, counters: Counters, case: dict[str, Any], data: list[bytes],
+             shape: tuple[int, int] = (1, 32)) -> list[float]:  # fmt: skip
+    """Values of a case's metrics, launched with so many blocks and threads."""
     resource, made = resource_of(gpu, case, data[:-1])
     handle = texture_of(gpu, case, resource)
-    places, out = gpu.memory(data[-1]), gpu.memory(bytes(16 * 32))
+    places, out = gpu.memory(data[-1]), gpu.memory(bytes(16 * shape[0] * shape[1]))
     values = counters.measure(
-        lambda: gpu.launch(case["kernel"], (1, 32), handle, places, out, ct.c_int(case["n"])),
+        lambda: gpu.launch(case["kernel"], shape, handle, places, out, ct.c_int(case["n"])),
         lambda: None, lambda: gpu.call("cuCtxSynchronize"),
     )  # fmt: skip
     gpu.call("cuSurfObjectDestroy" if case["surface"] else "cuTexObjectDestroy", handle)
     for pointer in (places, out):
         gpu.call("cuMemFree_v2", pointer)
     release(gpu, case, made)
-    return [round(value) for value in values.values()]
+    return list(values.values())
 
 
 def record(folder: Path, out: Path) -> None:
@@ -84,7 +84,8 @@ def record(folder: Path, out: Path) -> None:
             if case["surface"] == surface:
                 data = [blob[start : start + size] for start, size in case["pieces"]]
                 try:
-                    found["values"][case["name"]] = measured(gpu, counters, case, data)
+                    values = measured(gpu, counters, case, data)
+                    found["values"][case["name"]] = [round(value) for value in values]
                 except (CudaError, RuntimeError) as error:
                     found["values"][case["name"]] = str(error)
         out.write_text(json.dumps(found))

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from states import METRICS
+from texture_counts import measured
 
 from counters import Counters
-from textures import Machine, release, resource_of, texture_of
+from textures import Machine
 
 BLOCKS = 132
 MORE = (
@@ -23,24 +24,6 @@ MORE = (
     "l1tex__t_output_wavefronts_pipe_tex.sum", "l1tex__texin_sm2tex_req_cycles_active.sum",
     "l1tex__tex_writeback_active.sum", "sm__cycles_active.max",
 )  # fmt: skip
-
-
-def measured(gpu: Machine, counters: Counters, case: dict[str, Any], data: list[bytes], threads: int
-             ) -> list[float]:  # fmt: skip
-    """Values of a case's metrics."""
-    resource, made = resource_of(gpu, case, data[:-1])
-    handle = texture_of(gpu, case, resource)
-    places, out = gpu.memory(data[-1]), gpu.memory(bytes(16 * BLOCKS * threads))
-    values = counters.measure(
-        lambda: gpu.launch(case["kernel"], (BLOCKS, threads), handle, places, out,
-                           ct.c_int(case["n"])),
-        lambda: None, lambda: gpu.call("cuCtxSynchronize"),
-    )  # fmt: skip
-    gpu.call("cuTexObjectDestroy", handle)
-    for pointer in (places, out):
-        gpu.call("cuMemFree_v2", pointer)
-    release(gpu, case, made)
-    return [round(value, 1) for value in values.values()]
 
 
 def record(folder: Path, out: Path) -> None:
@@ -60,7 +43,8 @@ def record(folder: Path, out: Path) -> None:
         data = [blob[start : start + size] for start, size in case["pieces"]]
         for warps in (1, 2, 4, 8, 16, 32):
             name = f"{case['name'].removesuffix('/32')}/{warps}"
-            found["values"][name] = measured(gpu, counters, case, data, 32 * warps)
+            values = measured(gpu, counters, case, data, (BLOCKS, 32 * warps))
+            found["values"][name] = [round(value, 1) for value in values]
     counters.close()
     out.write_text(json.dumps(found))
     print(found["session"], len(found["values"]))
