@@ -16,8 +16,6 @@ _NOT_DONE = {
     4: "anything but plain samples and given levels (gradients, gathers, fetches, sizes) of a"
     " texture of several mipmap levels",
     5: "anything but plain samples and given levels of a cube map",
-    8: "a linear filter over signed 8-bit integers read as floats",
-    9: "a linear filter over sRGB texels",
     10: "the number of layers asked by the kernel",
     11: "a reduction of texels (sured.p) of another size, or of several signed channels,",
     7: "a filter of more than one sample (anisotropy)",

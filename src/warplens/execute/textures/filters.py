@@ -6,11 +6,12 @@ from typing import Any
 
 from warplens.compiled import native
 from warplens.execute.textures.objects import FLOAT, SIGNED
-from warplens.execute.textures.texels import real, whole
+from warplens.execute.textures.texels import channel_bits, real, whole
 from warplens.execute.textures.words import bits_of, bits_of_double, power_of_two
 
 _NAN, _NAN_OF_HALVES, _INFINITY = 0x7FFFFFFF, 0x7FFFE000, 0x7F800000
 _GUARD = 4  # bits below a texel's own that the common exponent keeps
+_KEPT_OF_LIGHT = 8  # bits of what sRGB values stand for
 _LEAST = -900
 
 
@@ -41,11 +42,21 @@ def weigh(weights: Any, first: int, rank: int, whole: int, fx: int, fy: int, fz:
 
 
 @native
+def are_halves(made: Any) -> bool:
+    """Whether a filter's numbers are halves; what sRGB values stand for is one, too."""
+    return bool(made.bytes == 2 or made.is_srgb)
+
+
+@native
 def integers(made: Any, places: Any, weights: Any, count: int, channel: int) -> int:
-    """Normalised integers: 16 bits, rounded half up, as a float's bits."""
+    """Normalised integers: 16 bits, rounded half up, as a float's bits. Of signed bytes the sum has
+    as many already, and is brought from 127 times 256 to 32767 as an H100 does it."""
     total = 0
     for k in range(count):
         total = total + weights[k] * whole(made, places[k], channel)
+    if made.kind == SIGNED and made.bytes == 1:
+        total = total + ((total + 64 + 16 * (total >> 12)) >> 7)
+        return int(bits_of(float(min(max(total, -32767), 32767)) / 32767))
     largest = 32767 if made.kind == SIGNED else 65535
     return int(bits_of(float((total + 128) >> 8) / largest))
 
@@ -87,12 +98,30 @@ def quad(made: Any, places: Any, weights: Any, first: int, count: int, channel: 
 
 
 @native
+def exponent_of_light(code: int, own: int) -> int:
+    """The same of what an sRGB value stands for, if its own is `own`: a few values below a power of
+    two have the next one's, as recorded (`validation/data/filters_sm90.npz`)."""
+    if code < 32:
+        return own
+    if code < 64:
+        return -5 if code < 48 else -4
+    if code < 136:
+        return -3 if code < 96 else -2
+    if code < 248:
+        return -1 if code < 184 else 0
+    return 1
+
+
+@native
 def common(made: Any, places: Any, weights: Any, first: int, count: int, channel: int) -> int:
     """The largest exponent of texels that have a weight."""
     top = _LEAST
     for k in range(first, first + count):
         if weights[k]:
-            top = max(top, exponent_of(real(made, places[k], channel)))
+            other = exponent_of(real(made, places[k], channel))
+            if made.is_srgb:
+                other = exponent_of_light(channel_bits(made, places[k], channel), other)
+            top = max(top, other)
     return top
 
 
@@ -100,7 +129,7 @@ def common(made: Any, places: Any, weights: Any, first: int, count: int, channel
 def special(made: Any, places: Any, weights: Any, count: int, channel: int) -> int:
     """What infinities, NaN and zeroes alone give, or -1 if there is something to sum."""
     high, low, negative, plain = 0, 0, 1, 0
-    nan = _NAN_OF_HALVES if made.bytes == 2 else _NAN
+    nan = _NAN_OF_HALVES if are_halves(made) else _NAN
     for k in range(count):
         if weights[k]:
             value = real(made, places[k], channel)
@@ -127,8 +156,8 @@ def floats(made: Any, places: Any, weights: Any, count: int, channel: int) -> in
     known = special(made, places, weights, count, channel)
     if known >= 0:
         return known
-    digits, least = (11, -24) if made.bytes == 2 else (24, -149)
-    kept = digits + _GUARD
+    digits, least = (11, -24) if are_halves(made) else (24, -149)
+    kept = _KEPT_OF_LIGHT if made.is_srgb else digits + _GUARD
     top, total = _LEAST, 0
     for first in range(0, count, 4):
         near = min(count - first, 4)
@@ -153,6 +182,6 @@ def filtered(made: Any, places: Any, weights: Any, count: int, channel: int) -> 
     """A channel of a linearly filtered sample, as a float's bits."""
     if channel >= made.channels:
         return 0
-    if made.kind == FLOAT:
+    if made.kind == FLOAT or (made.is_srgb and channel < 3):
         return floats(made, places, weights, count, channel)
     return integers(made, places, weights, count, channel)

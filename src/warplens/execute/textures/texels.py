@@ -73,8 +73,10 @@ def shown(made: Any, address: int, channel: int) -> int:
 
 @native
 def whole(made: Any, address: int, channel: int) -> int:
-    """The 16-bit integer that a filter of normalised integers takes."""
+    """The 16-bit integer that a filter of normalised integers takes; a signed byte as it is."""
     bits = channel_bits(made, address, channel)
+    if made.kind == SIGNED and made.bytes == 1:
+        return int(extended(bits, 1))
     if made.kind == SIGNED:
         return max(extended(bits, 2), -32767)
     return bits * 257 if made.bytes == 1 else bits
@@ -84,6 +86,9 @@ def whole(made: Any, address: int, channel: int) -> int:
 def real(made: Any, address: int, channel: int) -> float:
     """The number that a filter of floats takes; denormal floats are zeroes."""
     bits = channel_bits(made, address, channel)
+    if made.is_srgb:
+        table = carray(made.srgb, (256,), np.int64)
+        return float(table[bits]) / 65536.0
     if made.bytes == 2:
         return float_of_half(bits)
     if (bits & 0x7F800000) == 0:

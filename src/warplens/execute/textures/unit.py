@@ -17,9 +17,7 @@ from warplens.execute.textures.lanes import (
     NO_FILTER,
     NO_LAYERS,
     NO_LEVELS,
-    NO_LIGHT,
     NO_OBJECT,
-    NO_SIGNED,
     OTHER_SHAPE,
     OTHER_USE,
     give,
@@ -33,7 +31,6 @@ from warplens.execute.textures.objects import (
     LEVEL,
     LINEAR,
     OBJECT,
-    SIGNED,
     SURFACE,
     TEXTURE,
 )
@@ -319,10 +316,6 @@ def problem(made: Any, form: int) -> int:
         return OTHER_SHAPE
     if made.filter == LINEAR and made.kind != FLOAT and not made.promotes:
         return NO_FILTER
-    if made.filter == LINEAR and made.kind == SIGNED and made.bytes == 1:
-        return NO_SIGNED
-    if made.filter == LINEAR and made.is_srgb:
-        return NO_LIGHT
     if action == at.UNIT_QUERY and made.is_layered:
         return NO_LAYERS
     if made.n_levels > 1 and action != at.UNIT_TEX:
