@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import product
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
+from tests.in_turn import one_in
 from warplens import Device
 
 Array = npt.NDArray[Any]
@@ -155,8 +157,10 @@ def scales_of(size: Array) -> Array:
     return np.array(found, np.uint8)
 
 
-@pytest.mark.parametrize("architecture", ["100a", "103a", "110a", "120a"])
-@pytest.mark.parametrize("name", ["singles", "halves"])
+@pytest.mark.parametrize(("name", "architecture"), one_in(
+    3, list(product(("singles", "halves"), ("100a", "103a", "110a", "120a"))), "-".join,
+    several=True,
+))
 def test_to_scales(architecture: str, name: str) -> None:
     """Powers of two and what lies beside them, of every size and sign, infinities and NaN."""
     rng = np.random.default_rng(2)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pytest
 
 from tests.blackwell.images import along_k, along_rows, descriptor, instruction, scaled_instruction
+from tests.in_turn import one_in
 from warplens import Device
 
 Array = npt.NDArray[Any]
@@ -374,7 +375,7 @@ def test_copies(name: str, rows: int, pieces: int, lanes: Any) -> None:
     assert np.array_equal(after, wanted)
 
 
-@pytest.mark.parametrize("architecture", ["103a", "110a"])
+@pytest.mark.parametrize("architecture", one_in(2, ["103a", "110a"], str))
 def test_other_architectures(architecture: str) -> None:
     """sm_103a and sm_110a have the same instructions."""
     rng = np.random.default_rng(10)

@@ -47,7 +47,7 @@ def launched(case: Any) -> wl.Launch:
 CASES = "gemm_f16_32+", "gemm_cooperative+", "convolution+", "copy_rank2+"
 
 
-@pytest.mark.parametrize("name", one_in(2, CASES, str, first=1))
+@pytest.mark.parametrize("name", one_in(4, CASES, str, first=1))
 def test_counters_are_an_h200s(name: str) -> None:
     """Instructions, passes and bytes of products, cycles of the tensor cores, copies."""
     known: dict[str, float] = {}

@@ -26,7 +26,7 @@ LEFT_OUT = ("tests/breadth/refused.cu",)  # on purpose
 # Files that ask for more than older architectures have.
 FROM = {"tests/breadth/cluster.cu": 90, "tests/breadth/clusters.cu": 90}
 OPTIONS = {"tests/kernels/wide.cu": ("--device-int128",)}
-SHARE = 48  # of the pairs of a file and an architecture one in so many is ordinary
+SHARE = 72  # of the pairs of a file and an architecture one in so many is ordinary
 
 
 def sources() -> list[str]:

@@ -53,7 +53,7 @@ def asked(exercise: Exercise, source: str, shape: tuple[tuple[int, ...], ...]) -
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", one_in(5, list(exercises()), str, first=6))
+@pytest.mark.parametrize("name", one_in(10, list(exercises()), str, first=6))
 def test_an_exercise_is_one(name: str, tmp_path: Path) -> None:
     """The kernel to begin with misses a goal; the change that the steps speak of reaches all."""
     exercise = exercises()[name]

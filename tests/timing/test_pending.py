@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from tests.in_turn import one_in
 
 VALIDATION = Path(__file__).parents[2] / "validation"
 RECORDED = json.loads((VALIDATION / "data" / "pending_sm90.json").read_text())
@@ -26,9 +27,9 @@ def module() -> wl.Module:
     return wl.Device("H200", clock="boost").compile(source)
 
 
-@pytest.mark.parametrize(
-    ("same", "step"), [(28, 32), (7, 0), (28, 0)], ids=lambda value: str(value)
-)
+@pytest.mark.parametrize(("same", "step"), one_in(
+    2, [(28, 32), (7, 0), (28, 0)], lambda case: f"{case[0]}-{case[1]}", several=True,
+))
 def test_times_as_recorded(module: wl.Module, same: int, step: int) -> None:
     """Lines on their way cost more than lines that are there, by as much as on an H200."""
     blocks = 2112

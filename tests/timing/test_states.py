@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from tests.in_turn import one_in
 
 VALIDATION = Path(__file__).parents[2] / "validation"
 STATES = json.loads((VALIDATION / "data" / "states_sm90.json").read_text())
@@ -101,7 +102,7 @@ def test_loops_with_barriers_wait_as_counted(loops: wl.Module, kernel: str, warp
         assert here == pytest.approx(there, rel=0.11, abs=0.4), state
 
 
-@pytest.mark.parametrize("warps", [1, 8, 32])
+@pytest.mark.parametrize("warps", one_in(2, [1, 8, 32], str))
 def test_stores_keep_their_registers_until_they_leave_the_queue(loops: wl.Module,
                                                                 warps: int) -> None:  # fmt: skip
     """Where stores wait for L2, warps wait for their sources, not for places in the queue, and for

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import warplens as wl
+from tests.in_turn import one_in
 from warplens.sass.parser import KernelSet, load_kernels
 from warplens.toolchain import nvdisasm
 from warplens.toolchain.cache import Cache
@@ -44,7 +45,7 @@ def cubin(source: str, sm: int = 90, *expressions: str) -> bytes:
     return compile_source(source, sm=sm, name_expressions=expressions).cubin
 
 
-@pytest.mark.parametrize("sm", [75, 90, 120])
+@pytest.mark.parametrize("sm", one_in(3, [90, 75, 120], str))
 def test_the_same_as_one_by_one(tmp_path: Path, sm: int) -> None:
     """Instance by instance the same instructions; what cannot be merged is left for later."""
     few = [cubin(PLAIN, sm, f"sums<{n}>") for n in (1, 2, 5)]
