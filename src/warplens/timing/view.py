@@ -135,9 +135,9 @@ def schedule(
     kernel = model.question.kernel
     trace = model.sample.trace
     spans = []
-    for warp, begin, end, reason, pc, source in known.tolist():
-        if end <= begin or end <= first or begin >= first + cycles:
-            continue
+    begins, ends = known[:, 1], known[:, 2]
+    is_shown = (ends > begins) & (ends > first) & (begins < first + cycles)
+    for warp, begin, end, reason, pc, source in known[is_shown].tolist():
         spans.append(
             Span(
                 warp=warp,
