@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from warplens.timing import l1, lsu
 from warplens.timing.fetch import IDEAL_FETCH
-from warplens.timing.state import BANK_LINES, BANKS_KNOWN, Record, State, Trace, stage
+from warplens.timing.state import (
+    BANK_LINES,
+    BANKS_KNOWN,
+    INDEXED,
+    INDEXED_HELD,
+    Record,
+    State,
+    Trace,
+    stage,
+)
 
 
 @stage
@@ -12,8 +21,8 @@ def load(state: State, spec: Record, inst: Record, trace: Trace, warp: Record, i
          now: int) -> float:  # fmt: skip
     """When all lanes have their words. Lanes that ask for different ones take turns, a turn of one
     warp long after the other; those of several warps interleave (measured,
-    validation/data/constants_sm90.json). A line that the SM never had comes from L2. Two of a
-    sub-partition wait for their turn."""
+    validation/data/constants_sm90.json). A line that the SM never had comes from L2. Seven of a
+    sub-partition wait or have theirs (constant_states_sm90.json)."""
     words, first, count = 1, 0, 0
     if lsu.has_access(trace, warp):
         access = trace.accesses[warp.access]
@@ -25,8 +34,11 @@ def load(state: State, spec: Record, inst: Record, trace: Trace, warp: Record, i
     begin = max(float(now), sm.indexed_free)
     sm.indexed_free = begin + words * spec.indexed_word
     sub = state.subs[index % spec.sub_partitions]
-    sub.pipe_free[inst.pipe] = max(sub.pipe_free[inst.pipe], sub.indexed)
-    sub.indexed = begin
+    if inst.depth != INDEXED:  # by an offset: two wait for their turn
+        last = sub.indexed[(sub.next_indexed - 1) % INDEXED_HELD] - spec.indexed_word
+        sub.pipe_free[inst.pipe] = max(sub.pipe_free[inst.pipe], last)
+    sub.indexed[sub.next_indexed] = sm.indexed_free
+    sub.next_indexed = (sub.next_indexed + 1) % INDEXED_HELD
     done = begin + inst.latency + (words - 1) * spec.indexed_turn
     for i in range(first, first + count):
         line = trace.lines[i] >> 4

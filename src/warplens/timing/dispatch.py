@@ -18,6 +18,8 @@ from warplens.timing.state import (
     CONSTANT,
     COPIES,
     FENCE,
+    INDEXED,
+    INDEXED_HELD,
     MEMORY,
     PIPES,
     PRODUCTS,
@@ -68,9 +70,11 @@ def blocked(sub: Record, spec: Record, inst: Record, now: int) -> int:
 def _room_at(sub: Record, spec: Record, inst: Record) -> float:
     """When the instruction's unit takes it: that of special functions has a queue, in which warps
     do not wait at their instruction but, later, for its result. So has that of constants' addresses
-    and barriers, a shorter one."""
+    and barriers, a shorter one; loads of constants by registers wait in one of their own."""
     free = float(sub.pipe_free[inst.pipe])
-    if inst.pipe == _XU:
+    if inst.depth == INDEXED:
+        free = max(free - INDEXED_HELD * inst.interval, sub.indexed[sub.next_indexed])
+    elif inst.pipe == _XU:
         free -= spec.special_held * inst.interval
     elif inst.pipe == _ADU:
         free -= spec.address_held * inst.interval

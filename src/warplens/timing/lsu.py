@@ -21,7 +21,10 @@ GLOBAL, SHARED_SPACE, LOCAL = 0, 1, 2
 READ, WRITE, ATOMIC = 1, 2, 4
 IDEAL_L1, IDEAL_COALESCING = 4, 16
 _LOCAL_BIT = 1 << 50
-# L1 looks up four lines at a time, of unlike numbers modulo four (l1_lines_sm90.json)
+# L1 looks up four lines at a time, of unlike banks of tags: the numbers whose bits are the parities
+# of these bits of a line's number (fitted to all of l1_lines_sm90.json and generic_sm90.json; those
+# above the eighth are not known)
+_TAG_BANK_LOW, _TAG_BANK_HIGH = 0b10110101, 0b11011010
 _COUNTER_BITS, _COUNTER = 16, 0xFFFF
 _INTEGERS_SAVE = 0.5  # cycles of an access whose lanes add whole numbers to one word
 # Cycles for which an access to shared memory that has reached the units keeps its place in the
@@ -208,6 +211,8 @@ def _serve(sm: Record, sub: Record, sets: Records, spec: Record, inst: Record, t
         passes = count * inst.interval if is_atomic else count
         if is_atomic and inst.merges:
             passes = access.passes
+        if is_store and inst.kind == MEMORY:  # by generic address (generic_sm90.json)
+            passes = max(passes, (lanes * size + 127) // 128 + 1)
         return float(shared.access(sm, sub, spec, passes, lanes, size, is_atomic, is_store, start))
     sm.requests += 1
     if kind == ATOMIC:
@@ -237,8 +242,9 @@ def _serve(sm: Record, sub: Record, sets: Records, spec: Record, inst: Record, t
             passes = 0
         sm.tagged[sm.next_tagged] = begin
         sm.next_tagged = (sm.next_tagged + 1) % spec.tags_held
-        sm.looked_up[sm.next_looked_up] = max(begin, sm.data_free)
-        sm.next_looked_up = (sm.next_looked_up + 1) % MAX_HELD
+        for _ in range(max(1, size // 4)):
+            sm.looked_up[sm.next_looked_up] = max(begin, sm.data_free)
+            sm.next_looked_up = (sm.next_looked_up + 1) % MAX_HELD
         done, parts = _load(sm, sets, spec, inst, trace, index, space, first, count, passes,
                             lanes * size, size < 4, begin, now)  # fmt: skip
         whole = max(int(sm.tag_free - begin), passes, (lanes * size + 127) // 128) + parts
@@ -295,6 +301,18 @@ def _data_path(sm: Record, spec: Record, sectors: int, passes: int, n_bytes: int
 
 
 @stage
+def _parity(bits: int) -> int:
+    bits ^= bits >> 4
+    return 0x6996 >> (bits & 15) & 1
+
+
+@stage
+def _tag_bank(line: int) -> int:
+    """Which of L1's four banks of tags a line is in."""
+    return _parity(line & _TAG_BANK_LOW) | _parity(line & _TAG_BANK_HIGH) << 1
+
+
+@stage
 def _load(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, index: int,
           space: int, first: int, count: int, passes: int, n_bytes: int, narrow: bool,
           begin: float, now: int) -> tuple[float, int]:  # fmt: skip
@@ -307,7 +325,7 @@ def _load(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, i
         known = trace.hits[first + i]
         if space == LOCAL:
             line, known = line | _LOCAL_BIT | index << 36, sectors
-        banks += 1 << (line & 3) * _COUNTER_BITS
+        banks += 1 << _tag_bank(line) * _COUNTER_BITS
         group = l1.find(sets, line)
         way = l1.look_up(group, line, now)
         hit = group.valid[way] & sectors if way >= 0 and not inst.passes_l1 else 0

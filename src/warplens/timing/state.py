@@ -33,6 +33,8 @@ MAX_SUB_PARTITIONS = 8
 BANKS = 2  # of the register file
 COPIES_HELD = 8  # of bulk and tensor copies, loads and stores each, that wait in their unit
 STORES_TAKEN = 2  # stores that have left their queues and wait for the SM's units
+INDEXED = -8  # Code.depth of loads of constants by registers
+INDEXED_HELD = 7  # loads of constants by registers, of a sub-partition
 MAX_HELD = 32  # memory instructions in a queue
 TEXTURES_HELD, TEXTURES_QUEUED = 2, 32  # samples in a sub-partition's queue, and in the units
 CODE_WAYS = 8  # of the SM's instruction cache: loops of 136 KiB miss half of their lines
@@ -185,7 +187,8 @@ SUB = np.dtype([
     ("others", "f8", (MAX_HELD,)), ("next_other", "i8"),  # as `addressed`: of other units
     # when the way to the texture units is free, and when these took each of the last samples
     ("sent", "f8"), ("taken", "f8", (TEXTURES_HELD,)), ("next_taken", "i8"),
-    ("indexed", "f8"),  # when the last load from a constant bank got its turn
+    # when the turns of the last loads from constant banks by registers end
+    ("indexed", "f8", (INDEXED_HELD,)), ("next_indexed", "i8"),
     ("held", "i8", (MAX_HELD,)),  # the kinds of those in `left`
     ("back", "f8", (2,)),  # when its way back from shared memory is free, and from L1
     ("last_warp", "i8"), ("switched", "i8"),  # 1: the one before it was another

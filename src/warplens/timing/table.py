@@ -34,6 +34,7 @@ from warplens.timing.state import (
     EXIT,
     FENCE,
     FIXED,
+    INDEXED,
     JOIN,
     MEMORY,
     OF_CLUSTER,
@@ -130,6 +131,9 @@ def _depth(inst: Instruction) -> int:
         return OF_CLUSTER << 8
     if inst.opcode == "SYNCS" and "PHASECHK" in inst.modifiers:
         return CHECK
+    if any(isinstance(o, Const) and isinstance(o.base, Reg) and o.base.index != 255
+           for o in inst.operands):  # fmt: skip
+        return INDEXED
     depths = {"LDGSTS": COPY, "LDGDEPBAR": COPIED, "UTMACMDFLUSH": COPIED}
     return depths.get(inst.opcode, -1)
 

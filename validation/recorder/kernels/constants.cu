@@ -43,3 +43,17 @@ extern "C" __global__ void four(u64 *out, u32 shift, u32 apart, u32 turns) {
     u64 end = now();
     if ((threadIdx.x & 31) == 0) out[threadIdx.x / 32] = end - begin + v[0] + v[1] + v[2] + v[3];
 }
+
+// Two of them, then arithmetic with what they gave.
+extern "C" __global__ void mixed(u64 *out, u32 shift, u32 apart, u32 turns) {
+    u32 at = (threadIdx.x & 31) >> shift;
+    float f = threadIdx.x, g = f;
+    at = at * apart & 16383;
+#pragma unroll 2
+    for (u32 i = 0; i < turns; i += 2) {
+        float a = __uint_as_float(table[at + i]), b = __uint_as_float(table[at + i + 2048]);
+#pragma unroll
+        for (int j = 0; j < 3; j++) f = f * a + g, g = g * b + f;
+    }
+    if (f + g == 12345.0f) out[0] = 1;
+}
