@@ -59,7 +59,7 @@ class MadeUpCard:
         if name == "stream_again":
             count, turns = args[-2:]
             rate = c["l2.read_bytes_per_cycle"] * c["clock.boost_mhz"]
-            return 0.845 * 16e3 * count * turns / rate
+            return 0.682 * 16e3 * count * turns / rate
         kind = name.removeprefix("stream_")
         if kind not in ("read", "write", "copy"):
             return 0.0 if name == "nothing" else 1e6

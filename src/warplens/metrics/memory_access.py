@@ -251,8 +251,10 @@ for _space, _ops in (
 
 def _all_passes(c: Counters) -> Quantity:
     """With what else takes a pass of the data banks: shuffles, reads of a thread's index, barriers,
-    and shared-memory instructions with every thread off."""
+    and shared-memory instructions and stores with every thread off (idle_accesses_sm90.json)."""
     idle = c.sum("inst_executed", space="shared") - c.sum("shared_requests", space="shared")
+    idle = idle + c.sum("inst_executed", space="global", op="st") - c.sum(
+        "global_requests", space="global", op="st")  # fmt: skip
     others = c.sum("inst_executed", uses_banks=True) + _barriers(c) + _fences(c)
     around = c.sum("shared_passes", is_bypass=True)  # copies around L1 are counted elsewhere
     return c.sum("shared_passes", op=_ANY_ACCESS) - around + idle + others
