@@ -28,6 +28,7 @@ from typing import Any
 
 CORE, AMPERE = "cuda_core/examples", "examples/python/CuTeDSL/cute/ampere/kernel"
 HOPPER = "examples/python/CuTeDSL/cute/hopper/kernel"
+BLACKWELL = "examples/python/CuTeDSL/cute/blackwell"
 SECONDS = 900
 SMALL = ("--warmup_iterations", "0", "--iterations", "1")
 
@@ -82,6 +83,15 @@ GROUPS: dict[str, tuple[str, str, tuple[Example, ...]]] = {
                     "PASS"),
             Example(f"{HOPPER}/dense_gemm/dense_gemm.py",
                     ("--mnkl", "256,384,256,1", "--cluster_shape_mn", "2,1", *SMALL), "PASS"),
+            *(Example(f"{BLACKWELL}/tutorial/tutorial_gemm/fp16_gemm_{number}.py",
+                      ("--mnk", "512,512,128"), "PASS", ("B200",))
+              for number in ("0", "1", "2", "3", "3_1", "4", "5", "6")),
+            *(Example(f"{BLACKWELL}/tutorial/tutorial_gemm/nvfp4_gemm_{number}.py",
+                      ("--mnkl", "256,512,512,1"), "PASS", ("B200",)) for number in "01"),
+            Example(f"{BLACKWELL}/kernel/dense_gemm/dense_gemm.py",
+                    ("--mnkl", "256,256,128,1", *SMALL), "PASS", ("B200",)),
+            Example(f"{BLACKWELL}/kernel/dense_gemm/dense_gemm_persistent.py",
+                    ("--mnkl", "256,256,128,1", *SMALL), "PASS", ("B200",)),
         )),
 }  # fmt: skip
 
@@ -210,7 +220,7 @@ def run_one(example: Example, path: Path, words: list[str], gpus: list[str]) -> 
     program = ModuleType("__main__")
     program.__dict__["__file__"] = str(path)
     sys.modules["__main__"] = program
-    exec(compile(text, str(path), "exec"), program.__dict__)
+    exec(compile(text, str(path), "exec", dont_inherit=True), program.__dict__)
     for last in list(driver.launches)[-1:]:
         print(f"the last launch, {last.function_name}: "
               f"{last.metric('gpu__time_duration.sum')} ns, "
