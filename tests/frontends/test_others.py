@@ -25,6 +25,7 @@ def test_tensors_of_pytorch(gpu: Any) -> None:
     view = total[512:]  # of the same storage
     ct.launch(torch.cuda.current_stream(), (8,), tile_kernels.add, (x, 2 * x, total, 128))
 
+    assert torch.cuda.default_stream() is torch.cuda.current_stream()
     assert torch.equal(total, 3 * x)
     assert torch.equal(view, total[512:])
     assert x.__dlpack_device__() == (2, 0)
