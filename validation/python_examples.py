@@ -68,6 +68,7 @@ GROUPS: dict[str, tuple[str, str, tuple[Example, ...]]] = {
                         "FFT", "MoE")
            # An H200's tensor cores keep 14 bits of sums of 8-bit floats, the reference all.
            if (name, gpu) != ("BatchMatMul", "H200")),
+         Example("samples/BlockScaledMatMul.py", ("--correctness-check",), "passed", ("B200",)),
          *(Example("samples/AttentionFMHA.py", ("--correctness-check",), "passed", (gpu,), (
              ("BATCH_SIZE = 8", "BATCH_SIZE = 1"), ("NUM_HEADS = 16", "NUM_HEADS = 2"),
              ("SEQ_LEN_Q = 1024", "SEQ_LEN_Q = 256"), ("SEQ_LEN_KV = 1024", "SEQ_LEN_KV = 256"),
