@@ -28,6 +28,7 @@ from typing import Any
 
 CORE, AMPERE = "cuda_core/examples", "examples/python/CuTeDSL/cute/ampere/kernel"
 HOPPER = "examples/python/CuTeDSL/cute/hopper/kernel"
+BLACKWELL = "examples/python/CuTeDSL/cute/blackwell"
 SECONDS = 900
 SMALL = ("--warmup_iterations", "0", "--iterations", "1")
 
@@ -40,7 +41,7 @@ class Example:
     words: tuple[str, ...] = ()
     says: str = ""
     gpus: tuple[str, ...] = ("H200",)
-    smaller: tuple[tuple[str, str], ...] = ()  # assignments, each once in the file
+    smaller: tuple[tuple[str, str], ...] = ()  # what else to write, each once in the file
 
 
 GROUPS: dict[str, tuple[str, str, tuple[Example, ...]]] = {
@@ -61,13 +62,17 @@ GROUPS: dict[str, tuple[str, str, tuple[Example, ...]]] = {
     "cutile": (
         "https://github.com/NVIDIA/cutile-python", "9c3ee3ccc504f18bbabf55b0d3e6d398bb21ecc4",
         (Example("samples/quickstart/VectorAdd_quickstart.py", (), "passed", ("RTX 4090",)),
-         *(Example(f"samples/{name}.py", ("--correctness-check",), "passed", ("RTX 4090",))
+         *(Example(f"samples/{name}.py", ("--correctness-check",), "passed", (gpu,))
+           for gpu in ("RTX 4090", "H200", "B200")
            for name in ("VectorAddition", "Transpose", "LayerNorm", "MatMul", "BatchMatMul",
-                        "FFT", "MoE")),
-         Example("samples/AttentionFMHA.py", ("--correctness-check",), "passed", ("RTX 4090",), (
+                        "FFT", "MoE")
+           # An H200's tensor cores keep 14 bits of sums of 8-bit floats, the reference all.
+           if (name, gpu) != ("BatchMatMul", "H200")),
+         Example("samples/BlockScaledMatMul.py", ("--correctness-check",), "passed", ("B200",)),
+         *(Example("samples/AttentionFMHA.py", ("--correctness-check",), "passed", (gpu,), (
              ("BATCH_SIZE = 8", "BATCH_SIZE = 1"), ("NUM_HEADS = 16", "NUM_HEADS = 2"),
              ("SEQ_LEN_Q = 1024", "SEQ_LEN_Q = 256"), ("SEQ_LEN_KV = 1024", "SEQ_LEN_KV = 256"),
-         )))),
+         )) for gpu in ("RTX 4090", "H200", "B200")))),
     "cute": (
         "https://github.com/NVIDIA/cutlass", "v4.7.0", (
             Example(f"{AMPERE}/elementwise/elementwise_add.py",
@@ -82,6 +87,19 @@ GROUPS: dict[str, tuple[str, str, tuple[Example, ...]]] = {
                     "PASS"),
             Example(f"{HOPPER}/dense_gemm/dense_gemm.py",
                     ("--mnkl", "256,384,256,1", "--cluster_shape_mn", "2,1", *SMALL), "PASS"),
+            *(Example(f"{BLACKWELL}/tutorial/tutorial_gemm/fp16_gemm_{number}.py",
+                      ("--mnk", "512,512,128"), "PASS", ("B200",))
+              for number in ("0", "1", "2", "3", "3_1", "4", "5")),
+            # It launches by a CUDA graph of PyTorch's, which only its build for GPUs has.
+            Example(f"{BLACKWELL}/tutorial/tutorial_gemm/fp16_gemm_6.py",
+                    ("--mnk", "512,512,128"), "PASS", ("B200",), (
+                        ("graph = torch.cuda.CUDAGraph()", ""), ("graph.replay()", ""),
+                        ("with torch.cuda.graph(graph, stream=torch_stream):", "if True:"),
+                    )),
+            Example(f"{BLACKWELL}/kernel/dense_gemm/dense_gemm.py",
+                    ("--mnkl", "256,256,128,1", *SMALL), "PASS", ("B200",)),
+            Example(f"{BLACKWELL}/kernel/dense_gemm/dense_gemm_persistent.py",
+                    ("--mnkl", "256,256,128,1", *SMALL), "PASS", ("B200",)),
         )),
 }  # fmt: skip
 
@@ -210,7 +228,7 @@ def run_one(example: Example, path: Path, words: list[str], gpus: list[str]) -> 
     program = ModuleType("__main__")
     program.__dict__["__file__"] = str(path)
     sys.modules["__main__"] = program
-    exec(compile(text, str(path), "exec"), program.__dict__)
+    exec(compile(text, str(path), "exec", dont_inherit=True), program.__dict__)
     for last in list(driver.launches)[-1:]:
         print(f"the last launch, {last.function_name}: "
               f"{last.metric('gpu__time_duration.sum')} ns, "
@@ -278,7 +296,7 @@ def main() -> None:
             if asked.only not in example.path:
                 continue
             results.append({"group": group} | outcome(folder, example))
-            print(group, example.path, "held" if results[-1]["held"] else "FAILED",
+            print(group, example.path, *example.gpus, "held" if results[-1]["held"] else "FAILED",
                   results[-1]["seconds"], "s", results[-1]["why"][-300:], flush=True)  # fmt: skip
             if asked.out:
                 asked.out.write_text(json.dumps(results, indent=1, ensure_ascii=False))

@@ -23,6 +23,20 @@ def module(device: wl.Device) -> wl.Module:
     return device.compile(SOURCE)
 
 
+def test_a_grid_of_clusters(device: wl.Device) -> None:
+    """A kernel whose code names block and cluster is launched with a grid of clusters."""
+    source = """
+    extern "C" __global__ void __block_size__((64, 1, 1), (2, 1, 1)) ranks(int* out) {
+      int rank; asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+      if (threadIdx.x == 0) out[blockIdx.x] = 10 * gridDim.x + rank;
+    }"""
+    out = np.zeros(8, np.int32)
+    run = device.compile(source)["ranks"][3, 64](out)
+
+    assert run.grid == (6, 1, 1)
+    assert out.tolist() == [60, 61, 60, 61, 60, 61, 0, 0]
+
+
 def test_arrays_are_used_in_place(module: wl.Module) -> None:
     """Results appear in the array that was given; nothing is left mapped."""
     a, b = np.arange(4096, dtype=np.float32), np.zeros(4096, np.float32)

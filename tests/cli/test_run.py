@@ -36,6 +36,20 @@ def test_program_finds_the_gpu(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (3, "")
 
 
+def test_a_program_that_names_no_gpu_has_the_command_s(tmp_path: Path) -> None:
+    """`warplens.cuda()` in the program is the GPU and the clock that the command names."""
+    script = tmp_path / "program.py"
+    script.write_text("import warplens\nwith warplens.cuda() as gpu:\n    print(gpu.name)\n"
+                      "print(warplens.cuda.choose().gpus[0].clock_mhz)\n")  # fmt: skip
+    words = ["run", "--gpu", "RTX 4060", "--clock", "1234", str(script)]
+    done = subprocess.run(
+        [sys.executable, "-m", "warplens.cli.main", *words],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert done.stdout.splitlines() == ["NVIDIA RTX 4060 (warplens)", "1234.0"], done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -168,7 +168,8 @@ def test_tensor_maps_are_the_sessions(api: Api, swizzle: str | None) -> None:
         ((8, 128), {"swizzle": 3}, Status.CUDA_ERROR_INVALID_VALUE),
         ((300, 64), {}, Status.CUDA_ERROR_INVALID_VALUE),
         ((8, 64), {"interleave": 1}, Status.CUDA_ERROR_INVALID_VALUE),  # of fewer than three
-        ((8, 64), {"kind": 13}, Status.CUDA_ERROR_NOT_SUPPORTED),  # of 4 bits
+        ((8, 64), {"kind": 13}, Status.CUDA_ERROR_NOT_SUPPORTED),  # of 4 bits, on an H200
+        ((8, 64), {"kind": 14}, Status.CUDA_ERROR_NOT_SUPPORTED),  # of 4 bits, 16 in 16 bytes
     ],
 )
 def test_tensor_maps_that_are_refused(

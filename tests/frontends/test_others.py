@@ -25,6 +25,7 @@ def test_tensors_of_pytorch(gpu: Any) -> None:
     view = total[512:]  # of the same storage
     ct.launch(torch.cuda.current_stream(), (8,), tile_kernels.add, (x, 2 * x, total, 128))
 
+    assert torch.cuda.default_stream() is torch.cuda.current_stream()
     assert torch.equal(total, 3 * x)
     assert torch.equal(view, total[512:])
     assert x.__dlpack_device__() == (2, 0)
@@ -44,9 +45,10 @@ class _OfHost:
         return 1, 0
 
 
-@pytest.mark.parametrize("tile", [32, 128])
-def test_cutile(gpu: Any, tile: int) -> None:
-    """A sum; a product of matrices, from compute capability 9.0 on with tensor maps."""
+@pytest.mark.parametrize(("tile", "blocks"), [(32, 1), (128, 1), (128, 2)])
+def test_cutile(gpu: Any, tile: int, blocks: int) -> None:
+    """A sum; a product of matrices, from compute capability 9.0 on with tensor maps and clusters,
+    of which the grid counts as many as there are tiles."""
     pytest.importorskip("cuda.tile")
     import cuda.tile as ct
 
@@ -64,7 +66,7 @@ def test_cutile(gpu: Any, tile: int) -> None:
     arguments = (Shown(left), Shown(right), product, tile, tile, tile)
 
     assert np.array_equal(c.read(), 3 * x)
-    ct.launch(0, (2, 2), tile_kernels.matmul, arguments)
+    ct.launch(0, (2, 2), tile_kernels.matmul.replace_hints(num_ctas=blocks), arguments)
     assert np.array_equal(product.read(), left.astype(np.float32) @ right.astype(np.float32))
 
 

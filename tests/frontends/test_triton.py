@@ -99,7 +99,7 @@ def test_autotune_takes_the_quickest_by_modelled_time(kernels: Any) -> None:
         triton.Config({"M": m, "N": n, "K": 32}, num_warps=warps)
         for m, n, warps in ((16, 16, 1), (64, 64, 4), (128, 64, 8))
     ]
-    tuned = triton.autotune(configs=configs, key=["n", "k"])(kernels.matmul)
+    tuned = triton.autotune(configs=configs, key=["columns", "depth"])(kernels.matmul)
     random = np.random.default_rng(4)
     a, b = (random.integers(-4, 5, (256, 256)).astype(np.float16) for _ in range(2))
     c, grid = np.zeros((256, 256), np.float32), lambda m: (256 // m["M"], 256 // m["N"])

@@ -152,9 +152,12 @@ def test_lowest_lane_is_read_and_elected(mask: int) -> None:
     a = edge_lanes("u32", 3)
     first = int(np.flatnonzero(active)[0])
     differs, value = run_both("R2UR", "r", active, {}, a)
+    _, filled = run_both("R2UR.FILL", "r", active, {}, a)
+    (spilled,) = run_both("MOV.SPILL", "r", active, {}, a)
     is_leader, leader = run_both("ELECT", "p", active, {}, np.ones(32, bool))
 
-    assert value[first] == a[first]
+    assert value[first] == filled[first] == a[first]
+    assert (spilled[active] == a[active]).all()
     assert differs[active].tolist() == (a[active] != a[first]).tolist()
     assert leader[first] == first
     assert is_leader[active].tolist() == [n == first for n in np.flatnonzero(active)]

@@ -106,11 +106,16 @@ def test_block_and_cluster_attributes(sm: int) -> None:
     source = (
         "__global__ void __cluster_dims__(2, 1, 1) clustered(float* p) { p[0] = 1; }\n"
         "__global__ void __block_size__((64, 2, 1)) required(float* p) { p[0] = 1; }\n"
+        "__global__ void __block_size__((64, 1, 1), (2, 1, 1)) both(float* p) { p[0] = 1; }\n"
     )
     kernels = cubin_of(source, sm).kernels
 
     assert kernels["_Z9clusteredPf"].cluster == (2, 1, 1)
     assert kernels["_Z8requiredPf"].required_threads == (64, 2, 1)
+    assert (kernels["_Z4bothPf"].required_threads, kernels["_Z4bothPf"].cluster) == (
+        (64, 1, 1), (2, 1, 1)
+    )  # fmt: skip
+    assert [k.blocks_are_clusters for _, k in sorted(kernels.items())] == [True, True, False]
 
 
 @pytest.mark.parametrize("sm", [75, 90, 120])

@@ -14,6 +14,7 @@ from warplens.libcuda import place
 from warplens.session.launch import Launch
 
 DEFAULT_GPU = "H200"
+_prepared: tuple[str | GpuSpec, ...] = ()  # by a command, for the program that it runs
 
 
 class Gpu(ContextDecorator):
@@ -76,7 +77,9 @@ def choose(
 ) -> Driver:
     """The process's driver, which must have these GPUs."""
     wanted = tuple(find_gpu(name) for name in gpus)
-    driver = place.driver(lambda: Driver(wanted or usual_gpus(), clock=clock, prints=prints))
+    if wanted or clock != "base":
+        place.prefer(lambda: Driver(wanted or usual_gpus(), clock=clock, prints=prints))
+    driver = place.driver()
     present = tuple(gpu.spec.name for gpu in driver.gpus)
     if wanted and present != tuple(spec.name for spec in wanted):
         raise InputError(
@@ -92,8 +95,12 @@ def choose(
 def prepare(
     *gpus: str | GpuSpec, clock: str | float, timed: bool, prints: bool
 ) -> None:
-    """The same for a program that may not need a driver: it is made when it does."""
-    wanted = tuple(find_gpu(name) for name in gpus) or usual_gpus()
+    """The same for a program that may not need a driver: it is made when it does.
+
+    The program has these GPUs as well if it asks for one without naming it.
+    """
+    global _prepared
+    wanted = _prepared = tuple(find_gpu(name) for name in gpus) or usual_gpus()
     if not place.prefer(lambda: Driver(wanted, clock=clock, timed=timed, prints=prints)):
         choose(*gpus, clock=clock, timed=timed, prints=prints)
 
@@ -120,6 +127,6 @@ def profile(*, gpu: str | GpuSpec | None = None, clock: str | float = "base") ->
     return Profile(choose(*(() if gpu is None else (gpu,)), clock=clock), timed=True)
 
 
-def usual_gpus() -> tuple[str, ...]:
+def usual_gpus() -> tuple[str | GpuSpec, ...]:
     """What a process has that names no GPU."""
-    return (os.environ.get("WARPLENS_GPU") or DEFAULT_GPU,)
+    return _prepared or (os.environ.get("WARPLENS_GPU") or DEFAULT_GPU,)

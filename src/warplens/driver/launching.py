@@ -133,7 +133,9 @@ def _checked(function: Function, shape: Shape) -> Shape:
     if shape.is_cooperative:
         spec = function.module.gpu.spec
         fits = function.resident_blocks(shape.block, shape.shared) * spec.sm_count
-        if prod(shape.grid) > fits:
+        sass = function.sass
+        blocks = prod(shape.grid) * (sass.cluster_blocks if sass.blocks_are_clusters else 1)
+        if blocks > fits:
             raise DriverError(Status.CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE)
     return shape
 

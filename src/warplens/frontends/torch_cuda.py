@@ -98,7 +98,7 @@ def _say_so(cuda: Any, give_driver: GiveDriver) -> None:
     cuda.set_device = lambda *_: None
     cuda.synchronize = lambda *_: None
     cuda.empty_cache = lambda: None
-    cuda.current_stream = lambda *_: stream
+    cuda.current_stream = cuda.default_stream = lambda *_: stream
     cuda.get_device_name = lambda *_: give_driver().gpus[0].name
     cuda.get_device_capability = lambda *_: divmod(give_driver().gpus[0].spec.sm, 10)
     cuda.get_device_properties = lambda *_: _properties(give_driver())

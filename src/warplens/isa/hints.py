@@ -58,7 +58,8 @@ _MODIFIERS: tuple[tuple[str, str, str], ...] = (
     ("BAR", "SYNC SYNCALL", _NAME),
     ("NANOSLEEP", "WARP SYNCS RAND", _SCHEDULING),
     ("MEMBAR FENCE ERRBAR CGAERRBAR CCTL CCTLL CCTLT DEPBAR LDGDEPBAR", "*", _ORDER),
-    ("R2UR", "BROADCAST", "the register's value is the first lane's in any case"),
+    ("R2UR", "BROADCAST FILL", "the register's value is the first lane's in any case"),
+    ("MOV", "SPILL", "a uniform register is kept in those of the lanes, as by any MOV"),
 )  # fmt: skip
 
 

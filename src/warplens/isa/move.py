@@ -6,7 +6,7 @@ from warplens.isa.lanes import Lanes, Value
 from warplens.isa.table import Modifiers, op
 
 
-@op("MOV", "UMOV", sig="r <- r", pipe="alu", latency="alu", category="misc")
+@op("MOV", "UMOV", sig="r <- r", mods="SPILL", pipe="alu", latency="alu", category="misc")
 def mov(x: Lanes, m: Modifiers, a: Value) -> Value:
     """d = a."""
     return a

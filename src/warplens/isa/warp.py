@@ -165,7 +165,7 @@ def credux_float(x: Lanes, m: Modifiers, a: Value) -> Value:
     return x.bits(total)
 
 
-@op("R2UR", sig="p? r <- r", mods="BROADCAST", pipe="alu", latency="alu", category="misc")
+@op("R2UR", sig="p? r <- r", mods="BROADCAST FILL", pipe="alu", latency="alu", category="misc")
 def r2ur(x: Lanes, m: Modifiers, a: Value) -> tuple[Callable[[], Value], Value]:
     """d = a of the lowest executing lane; p = this lane holds another value."""
     first = x.first_active(a)

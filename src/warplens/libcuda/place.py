@@ -126,11 +126,9 @@ def is_in_place() -> bool:
     return _in_place is not None
 
 
-def driver(make: Callable[[], Driver] | None = None) -> Driver:
-    """The driver of this process; if nobody needed it before, `make` says which one it is."""
+def driver() -> Driver:
+    """The driver of this process."""
     assert _in_place is not None
-    if make is not None:
-        prefer(make)
     return _in_place.driver()
 
 

@@ -167,7 +167,7 @@ MAP_BYTES = 128
 MAP_SLICE = 16  # from so many bytes of an element on: a pixel of interleaved channels
 MAP_NAN = 0x7FF77FF7  # what loads outside of the tensor get, if not zeros
 MAP_TYPES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f64", "bf16", "f32.ftz",
-             "tf32", "tf32.ftz")  # fmt: skip
+             "tf32", "tf32.ftz", "b4x16")  # fmt: skip
 # A map of tiles lies in memory as the TMA unit reads it: words; first bits and masks of fields.
 TMA_ADDRESS, TMA_FLAGS, TMA_STRIDES, TMA_STRIDE_TOPS, TMA_SIZES = 0, 2, 3, 7, 8
 TMA_STEPS, TMA_BOX, TMA_MADE = 13, 14, 31  # the last one marks what the host made
@@ -175,7 +175,8 @@ TMA_RANK, TMA_TYPE, TMA_SWIZZLE = (4, 0x70), (7, 0x780), (13, 0x6000)
 TMA_INTERLEAVE = (11, 0x1800)  # times 16: bytes of a pixel in a slice of channels
 TMA_NAN, TMA_TF32 = (15, 0x8000), (16, 0x10000)
 TMA_BY_DRIVER, TMA_L2 = (1, 0x200002), (17, 0x60000)  # how L2 is asked; changes no values
-TMA_TYPES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f32.ftz", "f64", "bf16")
+TMA_TYPES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f32.ftz", "f64", "bf16",
+             "b4x16")  # fmt: skip
 
 SPACE_GLOBAL, SPACE_SHARED, SPACE_LOCAL, SPACE_GENERIC, SPACE_CONSTANT = 0, 1, 2, 3, 4
 SPACE_VALUES = 5  # no memory: what the lanes of a MATCH compare

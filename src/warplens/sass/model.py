@@ -212,6 +212,7 @@ class SassKernel:
     functions: Mapping[int, str] = field(default_factory=dict)  # code offset -> device function
     branch_targets: Mapping[int, tuple[int, ...]] = field(default_factory=dict)  # BRX pc -> targets
     frame_bytes: int = 0
+    blocks_are_clusters: bool = False  # a launch's grid counts clusters
 
     @property
     def cluster_shape(self) -> tuple[int, int, int]:

@@ -154,6 +154,7 @@ def _kernel(
         max_threads=kernel.max_threads,
         required_threads=kernel.required_threads,
         cluster=kernel.cluster,
+        blocks_are_clusters=kernel.blocks_are_clusters,
         uses_recursion=kernel.uses_recursion or calls_itself(instructions, functions),
         constants=kernel.constants,
         functions=functions,

@@ -77,13 +77,20 @@ class Kernel:
         if len(parts) == 5 and parts[4] is not None:
             return self.clustered(parts[4])[parts[:4]]
         shape = LaunchShape(
-            grid=dimensions("grid", parts[0]),
+            grid=self._blocks(dimensions("grid", parts[0])),
             block=dimensions("block", parts[1]),
             dynamic_shared=shared_bytes(parts[3] if len(parts) > 3 else 0),
         )
         check_launch(self.sass, self.device.gpu, shape)
         stream = parts[2] if len(parts) > 2 else 0
         return ConfiguredKernel(self.device, self._code, self.parameters, shape, stream)
+
+    def _blocks(self, grid: tuple[int, int, int]) -> tuple[int, int, int]:
+        """The grid in blocks, which a launch may name in clusters."""
+        if not self.sass.blocks_are_clusters:
+            return grid
+        x, y, z = (n * m for n, m in zip(grid, self.sass.cluster_shape, strict=True))
+        return x, y, z
 
     def clustered(self, cluster: int | tuple[int, ...]) -> Kernel:
         """The kernel launched in clusters of so many blocks, chosen at launch.

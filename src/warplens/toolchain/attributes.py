@@ -33,6 +33,7 @@ class Attr:
     CTA_PER_CLUSTER = 0x3D
     SYSCALL_OFFSETS = 0x46
     NUM_BARRIERS = 0x4C
+    BLOCKS_ARE_CLUSTERS = 0x5B
 
 
 @dataclass(slots=True)
@@ -40,6 +41,7 @@ class KernelFacts:
     """What `.nv.info.KERNEL` says."""
 
     n_barriers: int = 0
+    blocks_are_clusters: bool = False
     parameter_base: int = 0
     parameter_bytes: int = 0
     parameters: list[Parameter] = field(default_factory=list)
@@ -52,6 +54,8 @@ class KernelFacts:
         """Takes one record."""
         if attribute == Attr.NUM_BARRIERS:
             self.n_barriers = payload[0]
+        elif attribute == Attr.BLOCKS_ARE_CLUSTERS:
+            self.blocks_are_clusters = True
         elif attribute == Attr.PARAM_CBANK:
             _, self.parameter_base, self.parameter_bytes = struct.unpack("<IHH", payload)
         elif attribute == Attr.KPARAM_INFO:

@@ -77,6 +77,7 @@ class CubinKernel:
     max_threads: tuple[int, int, int] | None
     required_threads: tuple[int, int, int] | None
     cluster: tuple[int, int, int] | None
+    blocks_are_clusters: bool
     uses_recursion: bool
     constants: Mapping[int, bytes]
     functions: Mapping[int, str]
@@ -387,6 +388,7 @@ class _Reading:
             max_threads=facts.triples.get(Attr.MAX_THREADS),
             required_threads=facts.triples.get(Attr.REQNTID),
             cluster=facts.triples.get(Attr.CTA_PER_CLUSTER),
+            blocks_are_clusters=facts.blocks_are_clusters,
             uses_recursion=stack == _UNBOUNDED,
             constants=self._constants(symbol.name),
             functions={other.value: _function_name(other.name) for _, other in inner},

@@ -14,11 +14,13 @@ from warplens.lift.layout import (
     MAP_BYTES,
     MAP_MAGIC,
     MAP_MARK,
+    MAP_TYPES,
     TMA_ADDRESS,
     TMA_MADE,
 )
 
 _MOST_DIMENSIONS = 5
+_FOUR_BITS = MAP_TYPES.index("b4x16")
 
 
 def _numbers(form: str, address: int, count: int) -> tuple[int, ...]:
@@ -34,6 +36,8 @@ def encode_tiled(
     """A map of tiles; how much L2 fetches ahead is a hint."""
     if not 1 <= rank <= _MOST_DIMENSIONS or tensor_map % 64:
         raise DriverError(Status.CUDA_ERROR_INVALID_VALUE, f"rank {rank}, at {tensor_map:#x}")
+    if kind == _FOUR_BITS and max(gpu.spec.sm for gpu in driver.gpus) < 100:
+        raise DriverError(Status.CUDA_ERROR_NOT_SUPPORTED, "elements of four bits before sm_100")
     put_bytes(tensor_map, encoded(
         kind=kind, address=address, sizes=_numbers("Q", sizes, rank),
         strides=_numbers("Q", strides, rank - 1) if rank > 1 else (),

@@ -3,6 +3,9 @@
 Where each field stands was read off the code that ptxas 13.4 makes of PTX's `tensormap.replace`
 for sm_90a: loads, bit fields and stores at the offsets below. Kernels that make or change maps
 themselves therefore need nothing else than these bits.
+
+Of elements of four bits (b4x16, from sm_100a on) two are taken as one byte: sizes and boxes along
+the innermost dimension are half as large here.
 """
 
 from __future__ import annotations
@@ -10,14 +13,15 @@ from __future__ import annotations
 from warplens.lift import layout as at
 from warplens.lift.runtime.text import Text
 
-# nibbles by the unit's number of the element type, 0 to 10
+# nibbles by the unit's number of the element type, 0 to 11
 _TYPES = sum(at.MAP_TYPES.index(name) << 4 * i for i, name in enumerate(at.TMA_TYPES))
-_LOG_BYTES = {"8": 0, "16": 1, "32": 2, "64": 3}
+_LOG_BYTES = {"4x16": 0, "8": 0, "16": 1, "32": 2, "64": 3}
 _ELEMENTS = sum(
     _LOG_BYTES[name.partition(".")[0].strip("abfsu")] << 4 * i
     for i, name in enumerate(at.TMA_TYPES)
 )
 _LAST = len(at.TMA_TYPES) - 1
+_FOUR_BITS = at.TMA_TYPES.index("b4x16")
 _KNOWN = (
     at.TMA_RANK[1] | at.TMA_TYPE[1] | at.TMA_SWIZZLE[1] | at.TMA_NAN[1] | at.TMA_TF32[1]
     | at.TMA_BY_DRIVER[1] | at.TMA_L2[1] | at.TMA_INTERLEAVE[1]
@@ -59,11 +63,14 @@ def _element(t: Text, flags: str) -> str:
     return t(f"and i1 {exists}, {fits}")
 
 
-def _dimensions(t: Text) -> None:
+def _dimensions(t: Text, flags: str) -> None:
     steps, boxes = _word(t, at.TMA_STEPS), _word(t, at.TMA_BOX)
-    _put(t, at.MAP_BOX, _bits(t, steps, 24, 255, 1))
+    number = _bits(t, flags, at.TMA_TYPE[0], 15)
+    halves = t(f"zext i1 {t(f'icmp eq i32 {number}, {_FOUR_BITS}')} to i32")
+    _put(t, at.MAP_BOX, t(f"lshr i32 {_bits(t, steps, 24, 255, 1)}, {halves}"))
     for i in range(5):
-        _put(t, at.MAP_SIZES + i, t(f"add i32 {_word(t, at.TMA_SIZES + i)}, 1"))
+        size = t(f"add i32 {_word(t, at.TMA_SIZES + i)}, 1")
+        _put(t, at.MAP_SIZES + i, size if i else t(f"lshr i32 {size}, {halves}"))
         if i:
             _put(t, at.MAP_BOX + i, _bits(t, boxes, 8 * (i - 1), 255, 1))
             _put(t, at.MAP_STEPS + i - 1, _bits(t, steps, 3 * i, 7, 1))
@@ -115,7 +122,7 @@ def unpack() -> str:
     _put(t, at.MAP_FILL, t(f"select i1 {fills_nan}, i32 {at.MAP_NAN}, i32 0"))
     address = t(f"load i64, ptr {t(f'getelementptr i32, ptr %raw, i32 {at.TMA_ADDRESS}')}, align 8")
     _put(t, at.MAP_ADDRESS, address, "i64")
-    _dimensions(t)
+    _dimensions(t, flags)
     has_type = t(f"and i1 {has_type}, {_interleave(t, flags)}")
     straight = t(f"icmp eq i64 {t(f'and i64 {address}, 15')}, 0")
     understood = t(f"icmp eq i32 {t(f'and i32 {flags}, {~_KNOWN & 0xFFFFFFFF}')}, 0")

@@ -192,8 +192,12 @@ def _places(t: Text, rank: int, kind: int, clusters: bool, mode: int,
         whole = t(f"add i64 {whole}, {t(f'mul i64 {last}, {stride}')}")
     start = "0"
     if not sliced:
-        start = t(f"mul i64 {_wide(t, _lane_word(t, COORDINATES), True)}, {wide_element}")
-    t.do(f"%slant = add i64 {tensor}, {start}")
+        first = _wide(t, _lane_word(t, COORDINATES), True)
+        has_four_bits = t(f"icmp eq i32 {_map_word(t, at.MAP_TYPE)}, {at.MAP_TYPES.index('b4x16')}")
+        halves = t(f"zext i1 {has_four_bits} to i64")
+        start = t(f"mul i64 {t(f'ashr i64 {first}, {halves}')}, {wide_element}")
+        odd = t(f"and i64 {first}, {halves}")
+    t.do(f"%slant = add i64 {tensor}, {start if sliced else t(f'or i64 {start}, {odd}')}")
     is_slanted = t(f"icmp ne i64 {t('and i64 %slant, 15')}, 0")
     t.do(f"br i1 {is_slanted}, label %slanted, label %straight")
     t.label("straight")
@@ -318,7 +322,8 @@ def _load_piece(t: Text) -> None:
 def _round_tf32(t: Text) -> None:
     """Rounds what was copied to %spot where elements are TF32: to nearest, NaN to one NaN."""
     four = "<4 x i32>"
-    is_tf32 = t(f"icmp sge i32 {_map_word(t, at.MAP_TYPE)}, {at.MAP_TYPES.index('tf32')}")
+    behind = t(f"sub i32 {_map_word(t, at.MAP_TYPE)}, {at.MAP_TYPES.index('tf32')}")
+    is_tf32 = t(f"icmp ult i32 {behind}, 2")
     words = t(f"load {four}, ptr %spot, align 16")
     short = t("trunc i64 %count to i32")
     one = t(f"insertelement {four} poison, i32 {short}, i64 0")
