@@ -174,9 +174,14 @@ def seconds(task: Callable[[], Any]) -> float:
 
 
 def wait_for_fast_code(launch: Any, arguments: Callable[[], Any]) -> None:
-    """Launches until the code that is compiled meanwhile, of traced blocks too, is in place."""
-    program, end = launch._code.program, time.perf_counter() + 120.0
-    while program.is_fast and not program.has_fast_code and time.perf_counter() < end:
+    """Launches until the code that is compiled meanwhile, of traced blocks too, is in place.
+
+    A kernel that was not busy enough yet is launched until it is, for two seconds at most.
+    """
+    program, begin = launch._code.program, time.perf_counter()
+    while not program.has_fast_code and time.perf_counter() < begin + (
+        120.0 if program.is_fast else 2.0
+    ):
         launch(*arguments())
     for thread in threading.enumerate():
         if "_compile_fast" in thread.name:

@@ -78,3 +78,14 @@ def test_a_large_first_launch_of_a_short_kernel_runs_fast_code_alone() -> None:
     program = launch._code.program
     assert program.has_fast_code
     assert program.code is None
+
+
+def test_a_short_kernel_gets_fast_code_once_it_has_run_as_long_as_that_takes() -> None:
+    kernel = wl.Device("H200").compile(SOURCE)["first"]
+    launch = kernel[5, 32]
+    launch(np.arange(224, dtype=np.int32))
+    program = launch._code.program
+    assert not program.is_fast
+    program.seconds_run = 0.03
+    launch(np.arange(224, dtype=np.int32))
+    assert program.is_fast

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from tests.isa_float import operands
 from tests.isa_float.operands import assert_engines_agree
+from warplens.lift.engines.host import host_features
 
 ARITHMETIC = [
     f"{name}{suffix}"
@@ -130,3 +134,13 @@ def test_lesser_hosts_agree(mnemonic: str, host: str) -> None:
 def test_matrices_agree(mnemonic: str) -> None:
     """Matrix products: both engines move and sum the same elements."""
     assert_engines_agree(mnemonic, n=32)
+
+
+@pytest.mark.skipif(not host_features().has_avx512, reason="needs AVX-512")
+@pytest.mark.parametrize("mnemonic", ["HADD2", "HMUL2", "HFMA2"])
+def test_halves_by_single_precision(mnemonic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As processors with AVX-512 but without half precision compute them."""
+    lesser = replace(host_features(), has_halves=False)
+    monkeypatch.setattr(operands, "host_features", lambda host: lesser)
+
+    assert_engines_agree(mnemonic, n=1 << 14)

@@ -25,7 +25,9 @@ __all__ = [
 
 _POLL_SECONDS = 0.1
 _SMALL = 20_000  # warps times instructions: no thread is worth starting for less
-_FAST_AFTER_SECONDS = 0.1  # a launch that runs longer gets better code while it runs
+# A kernel that has run for as long as better code takes to compile gets it, while it runs.
+_COMPILE_SECONDS = 0.0003  # of an instruction
+_FAST_AFTER_SECONDS = (0.02, 0.1)  # the least and the most
 _OBSERVED_FAST_AFTER_SECONDS = 3.0  # observers take most of the time, whatever the code
 _FAST_FROM_WARPS = 20_000  # a launch this large gets it at once
 _SHARES = 8  # a worker takes so small a part of its share of the blocks that are left
@@ -40,7 +42,10 @@ def _cores() -> int:
 
 def _patience(program: Program) -> float:
     """Seconds that a program runs before it is worth better code."""
-    return _OBSERVED_FAST_AFTER_SECONDS if program.observed else _FAST_AFTER_SECONDS
+    if program.observed:
+        return _OBSERVED_FAST_AFTER_SECONDS
+    least, most = _FAST_AFTER_SECONDS
+    return min(most, max(least, _COMPILE_SECONDS * len(program.lifted.kernel.instructions)))
 
 
 def _runs(order: tuple[int, ...]) -> list[tuple[int, int]]:
@@ -126,10 +131,11 @@ class _Crew:
             for one in ended:
                 wait = 0.005
                 while not one.wait(wait):
-                    wait = _POLL_SECONDS
                     elapsed = time.perf_counter() - started
-                    if self._launching.program.seconds_run + elapsed > patience:
+                    left = patience - self._launching.program.seconds_run - elapsed
+                    if left < 0.0:
                         self._launching.program.make_fast(wait=False)
+                    wait = min(_POLL_SECONDS, left + 0.001) if left >= 0.0 else _POLL_SECONDS
                     self._watch(config, elapsed)
         except BaseException as error:
             # Not Thread.join: once interrupted, it takes a running thread for one that has ended.

@@ -5,8 +5,20 @@ from __future__ import annotations
 from warplens.lift.engines.host import HostFeatures
 from warplens.lift.vector_ir import P, V, scaled_lanes, splat
 
+_PAIR = "{ <16 x i1>, <16 x i1> }"
+_INTERSECT = "llvm.x86.avx512.vp2intersect.d.512"
+_CONFLICT = "llvm.x86.avx512.conflict.d.512"
 
-def _distinct_conflict() -> str:
+
+def _also_low(name: str, low: str, high: str) -> list[str]:
+    """Lines that define which elements of `high` are among those of `low`, by one instruction."""
+    return [
+        f"  %{name}.both = call {_PAIR} @{_INTERSECT}(<16 x i32> {low}, <16 x i32> {high})",
+        f"  %{name} = extractvalue {_PAIR} %{name}.both, 1",
+    ]
+
+
+def _distinct_conflict(has_intersect: bool) -> str:
     lines = [
         f"define internal i32 @wl.distinct({V} %v, i32 %mask) noinline {{",
         f"  %lo = shufflevector {V} %v, {V} poison, <16 x i32> <"
@@ -18,7 +30,7 @@ def _distinct_conflict() -> str:
     ]  # fmt: skip
     for side in ("lo", "hi"):
         lines += [
-            f"  %c{side} = call <16 x i32> @llvm.x86.avx512.conflict.d.512(<16 x i32> %{side})",
+            f"  %c{side} = call <16 x i32> @{_CONFLICT}(<16 x i32> %{side})",
             f"  %s{side}.1 = insertelement <16 x i32> poison, i32 %m{side}, i64 0",
             f"  %s{side} = shufflevector <16 x i32> %s{side}.1, <16 x i32> poison, <16 x i32> "
             "zeroinitializer",
@@ -34,7 +46,10 @@ def _distinct_conflict() -> str:
         "  %real = select <16 x i1> %plo, <16 x i32> %lo, <16 x i32> splat (i32 -1)",
     ]
     seen = "zeroinitializer"
-    for r in range(16):
+    if has_intersect:
+        lines += _also_low("also", "%real", "%hi")
+        seen = "%also"
+    for r in range(0 if has_intersect else 16):
         order = ", ".join(f"i32 {(i + r) % 16}" for i in range(16))
         lines += [
             f"  %r{r} = shufflevector <16 x i32> %real, <16 x i32> poison, <16 x i32> <{order}>",
@@ -91,6 +106,7 @@ def _halves(name: str) -> list[str]:
     ]
 
 
+_ALL_LANES = f"{V} <" + ", ".join(f"i32 {i}" for i in range(32)) + ">"
 _THREE = "{ i32, i32, i32 }"
 
 
@@ -152,6 +168,76 @@ def _touched_least() -> str:
             f"  %{kind}.n = call i32 @llvm.ctpop.i32(i32 %{kind}.in)",
         ]
     return "\n".join([*lines, *_three("t", "%adr.n", "%sec.n", "%lin.n"), "}"])
+
+
+def _kinds(name: str, values: str) -> list[str]:
+    """Lines that define how many different values the lanes hold, by comparing all at once."""
+    h = "<16 x i32>"
+    n = name
+    return [
+        f"  %{n}.v = or {V} {values}, zeroinitializer",
+        *_halves(f"{n}.v"),
+        f"  %{n}.c.lo = call {h} @{_CONFLICT}({h} %{n}.v.lo)",
+        f"  %{n}.c.hi = call {h} @{_CONFLICT}({h} %{n}.v.hi)",
+        *_also_low(f"{n}.also", f"%{n}.v.lo", f"%{n}.v.hi"),
+        f"  %{n}.f.lo = icmp eq {h} %{n}.c.lo, zeroinitializer",
+        f"  %{n}.f.hi = icmp eq {h} %{n}.c.hi, zeroinitializer",
+        f"  %{n}.not = xor <16 x i1> %{n}.also, splat (i1 true)",
+        f"  %{n}.own = and <16 x i1> %{n}.f.hi, %{n}.not",
+        f"  %{n}.first = shufflevector <16 x i1> %{n}.f.lo, <16 x i1> %{n}.own, {_ALL_LANES}",
+        f"  %{n}.bits = bitcast {P} %{n}.first to i32",
+        f"  %{n} = call i32 @llvm.ctpop.i32(i32 %{n}.bits)",
+    ]
+
+
+def _of_active() -> list[str]:
+    """Lines that define %x: the offsets of active lanes; in the others that of one of these."""
+    return [
+        f"  %lanes.v = bitcast i32 %mask to {P}",
+        "  %one.lane = call i32 @llvm.cttz.i32(i32 %mask, i1 false)",
+        "  %one.in = and i32 %one.lane, 31",
+        f"  %one = extractelement {V} %off, i32 %one.in",
+        splat("%one.v", "%one"),
+        f"  %x = select {P} %lanes.v, {V} %off, {V} %one.v",
+    ]
+
+
+def _touched_at_once() -> str:
+    """Addresses, sectors and lines where all lanes are compared in three instructions."""
+    return "\n".join([
+        f"define internal {_THREE} @wl.touched({V} %off, i32 %mask) noinline {{",
+        *_of_active(),
+        f"  %sec = lshr {V} %x, splat (i32 5)",
+        f"  %lin = lshr {V} %x, splat (i32 7)",
+        *_kinds("adr.n", "%x"),
+        *_kinds("sec.n", "%sec"),
+        *_kinds("lin.n", "%lin"),
+        *_three("t", "%adr.n", "%sec.n", "%lin.n"),
+        "}",
+    ])  # fmt: skip
+
+
+def _apart_at_once() -> str:
+    """No two lanes in one line; lanes that are off have numbers that no line has."""
+    h = "<16 x i32>"
+    off = "<" + ", ".join(f"i32 {-1 - i}" for i in range(32)) + ">"
+    return "\n".join([
+        f"define internal i1 @wl.apart({V} %off, i32 %mask) alwaysinline {{",
+        f"  %lanes.v = bitcast i32 %mask to {P}",
+        f"  %lin = lshr {V} %off, splat (i32 7)",
+        f"  %x = select {P} %lanes.v, {V} %lin, {V} {off}",
+        *_halves("x"),
+        f"  %c.lo = call {h} @{_CONFLICT}({h} %x.lo)",
+        f"  %c.hi = call {h} @{_CONFLICT}({h} %x.hi)",
+        *_also_low("also", "%x.lo", "%x.hi"),
+        f"  %c = or {h} %c.lo, %c.hi",
+        f"  %within = icmp ne {h} %c, zeroinitializer",
+        "  %same = or <16 x i1> %within, %also",
+        "  %same.b = bitcast <16 x i1> %same to i16",
+        "  %is = icmp eq i16 %same.b, 0",
+        "  ret i1 %is",
+        "}",
+    ])  # fmt: skip
 
 
 _W = "<32 x i16>"
@@ -229,6 +315,12 @@ _TOUCHED_LOOP = "\n".join([
 ])  # fmt: skip
 
 
+def compares_at_once(features: HostFeatures) -> bool:
+    """Whether all lanes are compared by single instructions of two cycles, as AMD's do since Zen 5;
+    on Intel's the same ones take ten times as long."""
+    return "+avx512vp2intersect" in features.features and features.cpu.startswith("znver")
+
+
 def distinct(features: HostFeatures) -> dict[str, str]:
     """@wl.distinct: mask of the lanes that are the first with their value.
 
@@ -237,10 +329,16 @@ def distinct(features: HostFeatures) -> dict[str, str]:
     anywhere; conflict detection takes Intel's processors several times as long.
     """
     if features.has_avx512 and "+avx512cd" in features.features:
-        name = "llvm.x86.avx512.conflict.d.512"
-        return {
-            name: f"declare <16 x i32> @{name}(<16 x i32>)",
-            "wl.distinct": _distinct_conflict(),
+        declared = {_CONFLICT: f"declare <16 x i32> @{_CONFLICT}(<16 x i32>)"}
+        if compares_at_once(features):
+            return declared | {
+                _INTERSECT: f"declare {_PAIR} @{_INTERSECT}(<16 x i32>, <16 x i32>)",
+                "wl.distinct": _distinct_conflict(True),
+                "wl.touched": _touched_at_once(),
+                "wl.apart": _apart_at_once(),
+            }
+        return declared | {
+            "wl.distinct": _distinct_conflict(False),
             "llvm.x86.avx512.packusdw.512": f"declare {_W} "
             "@llvm.x86.avx512.packusdw.512(<16 x i32>, <16 x i32>)",
             "llvm.umin.v32i16": f"declare {_W} @llvm.umin.v32i16({_W}, {_W})",

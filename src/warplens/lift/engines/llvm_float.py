@@ -12,6 +12,7 @@ import struct
 
 from warplens.lift.engines import exact
 from warplens.lift.engines.llvm_core import LlvmCore
+from warplens.lift.engines.llvm_halves import by_singles
 from warplens.lift.engines.llvm_rounding import directed, single_of_integer
 from warplens.lift.engines.llvm_text import SIZE, Value
 
@@ -320,27 +321,36 @@ class LlvmFloat(LlvmCore):
         return self._float(self.or_(bits, sign), type)
 
     def halves_at_once(self, op: str, *words: Value) -> Value | None:
-        if not self.features.has_halves or all(word.const is not None for word in words):
+        by_halves = self.features.has_halves
+        if not by_halves and not (self.features.has_avx512 and self.width == 32):
+            return None
+        if all(word.const is not None for word in words):
             return None
         n = 2 * self.width
-        kind, bits, word_type = f"<{n} x half>", f"<{n} x i16>", self.types["u32"]
+        bits, word_type = f"<{n} x i16>", self.types["u32"]
         # A source that such an operation gave is read as it was before its NaNs got their pattern:
         # what is made of NaNs is a NaN whatever theirs, and no step waits for that of the last.
         given = [self._before.get(word.ref, self._arg(word)) for word in words]
-        parts = [self._raw(f"bitcast {word} to {kind}") for word in given]
-        if op == "fma":
-            name = f"llvm.fma.v{n}f16"
-            result = self.call_raw(name, kind, *(f"{kind} {part}" for part in parts))
-        else:
-            result = self._raw(f"{op} {kind} {', '.join(parts)}")
-        is_nan = self._raw(f"fcmp uno {kind} {result}, {result}")
-        pattern = self._raw(f"bitcast {kind} {result} to {bits}")
+        pattern, is_nan = self._by_halves(op, given) if by_halves else by_singles(self, op, given)
         kept = self._raw(
             f"select <{n} x i1> {is_nan}, {bits} splat (i16 {_NAN['f16']}), {bits} {pattern}"
         )
         found = self.emit("u32", f"bitcast {bits} {kept} to {word_type}")
         self._before[found.ref] = f"{bits} {pattern}"
         return found
+
+    def _by_halves(self, op: str, words: list[str]) -> tuple[str, str]:
+        """By arithmetic in half precision: the results' bits, and which are NaN."""
+        n = 2 * self.width
+        kind, bits = f"<{n} x half>", f"<{n} x i16>"
+        parts = [self._raw(f"bitcast {word} to {kind}") for word in words]
+        if op == "fma":
+            name = f"llvm.fma.v{n}f16"
+            result = self.call_raw(name, kind, *(f"{kind} {part}" for part in parts))
+        else:
+            result = self._raw(f"{op} {kind} {', '.join(parts)}")
+        is_nan = self._raw(f"fcmp uno {kind} {result}, {result}")
+        return self._raw(f"bitcast {kind} {result} to {bits}"), is_nan
 
     def truncated(self, a: Value) -> Value:
         return self.cast("fptosi", a, "u32")

@@ -253,6 +253,10 @@ class LlvmText:
                 body.append(line)
         self._emitter.helper(name, "\n".join(body))
 
+    def raw(self, text: str) -> str:
+        """An instruction of any type; the result's name."""
+        return self._raw(text)
+
     def call_raw(self, function: str, result: str, *args: str) -> str:
         """A call of an intrinsic on typed operands; the result's name."""
         return self._raw(self._call(function, result, *args))
