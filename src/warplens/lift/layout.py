@@ -202,6 +202,7 @@ UNIT_OPERATION = 20  # 3 bits, out of UNIT_OPERATIONS
 UNIT_SIGNED = 24
 UNIT_TEXELS = 25  # a bit: the first coordinate of a surface access counts texels, not bytes
 UNIT_COMPONENTS = 26  # 3 bits: of a formatted write
+UNIT_CHECKED = 29  # a bit: an observer is asked about every texel (Watch.checks)
 UNIT_COUNTERS = 32  # the first of five counters, see execute/textures/requests.py
 BOUNDARY_TRAP, BOUNDARY_CLAMP, BOUNDARY_ZERO = range(3)
 UNIT_OPERATIONS = ("ADD", "MIN", "MAX", "AND", "OR", "XOR")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,7 +26,9 @@ OBJECT = np.dtype(
         "layout", "border_0", "border_1", "border_2", "border_3", "srgb",
     )] + [(name, np.float64) for name in ("bias", "low", "high")]
 )  # fmt: skip
-LEVEL = 6  # int64: address, width, height, depth, bytes of a row, bytes of a slice or layer
+# int64: address, width, height, depth, bytes of a row, bytes of a slice or layer, bytes from the
+# address to its allocation's end
+LEVEL = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +98,13 @@ class ObjectTable:
         """The objects that there are now."""
         return ObjectTable(dict(self.objects), self._last)
 
-    def packed(self) -> tuple[npt.NDArray[np.void], npt.NDArray[np.int64]]:
-        """The table for the unit, and the levels that it points to."""
+    def packed(
+        self, room: Callable[[int], int]
+    ) -> tuple[npt.NDArray[np.void], npt.NDArray[np.int64]]:
+        """The table for the unit, and the levels that it points to.
+
+        `room` gives the bytes from an address to its allocation's end.
+        """
         table = np.zeros(max(self.objects, default=0) + 1, OBJECT)
         count = sum(len(made.levels) for made in self.objects.values())
         levels = np.zeros((max(count, 1), LEVEL), np.int64)
@@ -104,7 +112,7 @@ class ObjectTable:
         for number, made in self.objects.items():
             for level in made.levels:
                 levels[at] = (level.address, level.width, level.height, level.depth, level.row,
-                              level.slice)  # fmt: skip
+                              level.slice, room(level.address))  # fmt: skip
                 at += 1
             _fill(table[number], made, levels[at - len(made.levels) :].ctypes.data)
         return table, levels

@@ -17,6 +17,8 @@ from warplens.execute.textures.objects import LINEAR, PLAIN, TILED
 from warplens.lift import layout as at
 
 ROOM = 16  # texels that a lane looks at: eight of each of two levels
+TEXELS = 32  # behind the lanes' sectors: the device addresses of their texels
+OUTSIDE = 2 * TEXELS  # behind their numbers: 1 if a texel lies outside of its allocation
 _ROW, _SLICE, _LEVEL = 20, 40, 56  # places of a sector's row, slice and level among its bits
 _FIELD = (1 << _ROW) - 1
 _WIDE = 16  # bytes of a texel that a filter takes in two turns
@@ -51,9 +53,19 @@ def line_of(layout: int, sector: int) -> int:
 
 @native
 def note(marks: Any, counts: Any, lane: int, made: Any, level: Any, number: int, base: int,
-         address: int) -> None:  # fmt: skip
-    """A texel that a lane looks at; the border (0) is none."""
-    if address and counts[lane] < ROOM:
+         address: int, weight: int) -> None:  # fmt: skip
+    """A texel that a lane looks at; the border (0) is none. Those with a weight are noted for
+    observers too, and only for them what lies outside of its allocation."""
+    if address == 0:
+        return
+    row = TEXELS + lane
+    if weight and counts[row] < ROOM:
+        offset = address - base if address > 0 else -1 - address
+        marks[row * ROOM + counts[row]] = level[0] + offset
+        counts[row] += 1
+        if address < 0:
+            counts[OUTSIDE] = 1
+    if address > 0 and counts[lane] < ROOM:
         marks[lane * ROOM + counts[lane]] = sector_of(made.layout, level, number, address - base)
         counts[lane] += 1
 
