@@ -203,6 +203,7 @@ UNIT_SIGNED = 24
 UNIT_TEXELS = 25  # a bit: the first coordinate of a surface access counts texels, not bytes
 UNIT_COMPONENTS = 26  # 3 bits: of a formatted write
 UNIT_CHECKED = 29  # a bit: an observer is asked about every texel (Watch.checks)
+UNIT_SHOWN = 30  # a bit: an observer sees the sectors that a sample looks at (Watch.accesses)
 UNIT_COUNTERS = 32  # the first of five counters, see execute/textures/requests.py
 BOUNDARY_TRAP, BOUNDARY_CLAMP, BOUNDARY_ZERO = range(3)
 UNIT_OPERATIONS = ("ADD", "MIN", "MAX", "AND", "OR", "XOR")

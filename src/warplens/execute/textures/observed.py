@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from warplens.compiled import native
-from warplens.execute.native import peek32, poke32
+from warplens.execute.native import peek32, poke32, poke64
 from warplens.execute.textures.memory import host_of
-from warplens.execute.textures.requests import OUTSIDE, ROOM, TEXELS
-from warplens.execute.textures.words import check
+from warplens.execute.textures.requests import OUTSIDE, ROOM, SECTOR_BYTES, TEXELS, address_of
+from warplens.execute.textures.words import check, show_access
 from warplens.lift import layout as at
 
 _KEPT = 6  # scratch slots that hold an access for the observer: addresses, what is to be stored
+_ADDRESSES = 20  # the first slot of addresses that an observer is told of
 _STORED = 2  # the first slot of what is to be stored
 _SITE = at.WARP_SCRATCH + 128 * at.UNIT_GRADIENTS  # a record that no access comes back to
 
@@ -29,6 +30,29 @@ def is_inside(slots: Any, env: int, inst: int, lane: int, size: int, marks: Any,
         if host_of(slots, env, inst, lane, marks[row * ROOM + k], at.ACCESS_READ, size) == 0:
             return 0
     return 1
+
+
+@native
+def show(slots: Any, env: int, warp: int, inst: int, made: Any, marks: Any,
+         counts: Any) -> None:  # fmt: skip
+    """Tells the observer of every sector that a warp looks at, as reads of global memory."""
+    seen, found, told = np.empty(32 * ROOM, np.int64), 0, 0
+    addresses = warp + at.WARP_SCRATCH + 128 * _ADDRESSES
+    for lane in range(32):
+        for k in range(counts[lane]):
+            sector, known = marks[lane * ROOM + k], 0
+            while known < found and seen[known] != sector:
+                known += 1
+            if known == found:
+                seen[found] = sector
+                found += 1
+    while told < found:
+        here = min(found - told, 32)
+        for i in range(here):
+            poke64(addresses + 8 * i, address_of(made, seen[told + i]))
+        lanes = (1 << here) - 1
+        show_access(slots[at.ENV_OBSERVE_ACCESS], env, warp, inst, lanes, SECTOR_BYTES)
+        told += here
 
 
 @native

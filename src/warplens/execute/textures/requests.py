@@ -13,14 +13,16 @@ from typing import Any
 import numpy as np
 
 from warplens.compiled import carray, native
-from warplens.execute.textures.objects import LINEAR, PLAIN, TILED
+from warplens.execute.textures.objects import LEVEL, LINEAR, PITCHED, PLAIN, TILED
 from warplens.lift import layout as at
 
+SECTOR_BYTES = 32
 ROOM = 16  # texels that a lane looks at: eight of each of two levels
 TEXELS = 32  # behind the lanes' sectors: the device addresses of their texels
 OUTSIDE = 2 * TEXELS  # behind their numbers: 1 if a texel lies outside of its allocation
 _ROW, _SLICE, _LEVEL = 20, 40, 56  # places of a sector's row, slice and level among its bits
 _FIELD = (1 << _ROW) - 1
+_APART = 1 << 48  # above all addresses of memory
 _WIDE = 16  # bytes of a texel that a filter takes in two turns
 
 
@@ -38,6 +40,24 @@ def sector_of(layout: int, level: Any, number: int, offset: int) -> int:
     else:
         x = x >> 5
     return int(number << _LEVEL | z << _SLICE | y << _ROW | x)
+
+
+@native
+def address_of(made: Any, sector: int) -> int:
+    """Where a sector lies in memory. Arrays are taken to lie line by line, each of two sectors of
+    four rows; where that needs more room than there is, in memory of its own."""
+    if made.layout == PLAIN:
+        return sector << 5
+    number, z = sector >> _LEVEL, sector >> _SLICE & 0xFFFF
+    y, x = sector >> _ROW & _FIELD, sector & _FIELD
+    level = carray(made.levels + 8 * LEVEL * number, (LEVEL,), np.int64)
+    if made.layout == PITCHED:
+        return int(level[0] + z * level[5] + y * level[4] + 32 * x)
+    across, down = (level[1] * made.bytes * made.channels + 31) >> 5, (level[2] + 3) >> 2
+    place = 128 * ((z * down + (y >> 1)) * across + (x >> 1)) + 64 * (y & 1) + 32 * (x & 1)
+    slices = made.layers if made.rank < 3 else level[3]
+    room = 0 if 128 * slices * down * across <= level[6] else _APART
+    return int(room + level[0] + place)
 
 
 @native

@@ -34,7 +34,7 @@ from warplens.execute.textures.objects import (
     SURFACE,
     TEXTURE,
 )
-from warplens.execute.textures.observed import is_inside, tell
+from warplens.execute.textures.observed import is_inside, show, tell
 from warplens.execute.textures.places import between, nearest, texel
 from warplens.execute.textures.requests import OUTSIDE, ROOM, TEXELS, count, note
 from warplens.execute.textures.surfaces import serve_surface
@@ -374,6 +374,9 @@ def texture(slots: Any, env: int, warp: int, mask: int, form: int, inst: int, ma
             return -1
     if form >> at.UNIT_CHECKED & 1:
         tell(slots, env, warp, inst, action, size, marks, counts)
+    if form >> at.UNIT_SHOWN & 1 and action != at.UNIT_QUERY:
+        made = record_at(slots[at.ENV_TEXTURES] + last * _ROW, OBJECT)
+        show(slots, env, warp, inst, made, marks, counts)
     return int(last)
 
 

@@ -126,6 +126,25 @@ def check(typing_context: Any, function: Any, env: Any, warp: Any, site: Any, in
     return types.int64(*[types.int64] * 8), codegen
 
 
+@intrinsic
+def show_access(typing_context: Any, function: Any, env: Any, warp: Any, inst: Any, lanes: Any,
+                size: Any) -> Any:  # fmt: skip
+    """Tells an observer of lanes' reads of global memory, see observe.py."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = _I8.as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [pointer, _I64, *[_I32] * 5, _I64, _I64])
+        function = builder.inttoptr(args[0], kind.as_pointer())
+        inst, lanes, size = (builder.trunc(args[k], _I32) for k in (3, 4, 5))
+        space, read = (ir.Constant(_I32, n) for n in (at.SPACE_GLOBAL, at.ACCESS_READ))
+        nothing = ir.Constant(_I64, 0)
+        builder.call(function, [builder.inttoptr(args[1], pointer), args[2], inst, lanes, space,
+                                read, size, nothing, nothing])  # fmt: skip
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 6), codegen
+
+
 @native
 def power_of_two(exponent: int) -> float:
     """2**exponent, of a normal double."""
