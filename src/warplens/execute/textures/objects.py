@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from warplens.execute.textures.gradients import LOGARITHMS
 from warplens.execute.textures.srgb import SRGB
 
 # What an H200 makes of 8-bit sRGB values, in 1/65536.
@@ -24,6 +25,7 @@ OBJECT = np.dtype(
         "promotes", "is_srgb", "is_normalised", "mode_x", "mode_y", "mode_z", "filter",
         "is_seamless", "mip_filter", "n_levels", "levels", "anisotropy",
         "layout", "border_0", "border_1", "border_2", "border_3", "srgb",
+        "logarithms",
     )] + [(name, np.float64) for name in ("bias", "low", "high")]
 )  # fmt: skip
 # int64: address, width, height, depth, bytes of a row, bytes of a slice or layer, bytes from the
@@ -127,7 +129,7 @@ def _fill(row: np.void, made: TextureObject, levels: int) -> None:
     row["layout"] = PLAIN if made.is_memory else PITCHED if made.is_pitched else TILED
     row["mode_x"], row["mode_y"], row["mode_z"] = made.modes
     row["n_levels"], row["levels"] = len(made.levels), levels
-    row["srgb"] = LIGHT.ctypes.data
+    row["srgb"], row["logarithms"] = LIGHT.ctypes.data, LOGARITHMS.ctypes.data
     for k in range(4):
         row[f"border_{k}"] = _border(made, k) if k < made.channels else 0
 

@@ -12,9 +12,11 @@ import numpy as np
 from warplens.compiled import carray, cfunc, native, record_at, types
 from warplens.execute.textures import cubes
 from warplens.execute.textures.filters import filtered, weigh
+from warplens.execute.textures.gradients import UNKNOWN, asked
 from warplens.execute.textures.lanes import (
     NO_CUBE,
     NO_FILTER,
+    NO_GRADIENT,
     NO_LAYERS,
     NO_LEVELS,
     NO_OBJECT,
@@ -202,6 +204,11 @@ def detail(made: Any, form: int, warp: int, lane: int) -> int:
     last = (made.n_levels - 1) << 8
     low = min(max(int(min(made.low, _FAR) * 256.0), 0), last)
     high = min(max(int(min(made.high, _FAR) * 256.0), 0), last)
+    if (form & 15) == at.UNIT_GRADIENT:
+        found = asked(made, level_at(made, 0), warp, lane)
+        if found == UNKNOWN:
+            return int(found)
+        return int(max(min(found + int(made.bias * 256.0), high), low))
     if not form >> at.UNIT_LEVEL & 1:
         return int(low)
     given = float(float_of(word(warp, at.UNIT_VALUES, lane)))
@@ -240,6 +247,9 @@ def sample_levels(made: Any, slots: Any, env: int, inst: int, form: int, warp: i
                   marks: Any, counts: Any) -> int:  # fmt: skip
     """A sample of a texture with several levels; 1 after a fault."""
     wanted = detail(made, form, warp, lane)
+    if wanted == UNKNOWN:
+        return refuse(slots, at.FAULT_TEXTURE, inst, lane, word(warp, at.UNIT_HANDLE, lane),
+                      NO_GRADIENT)  # fmt: skip
     if made.mip_filter == LINEAR and wanted & 255:
         return int(sample_between(made, slots, env, inst, form, warp, lane, wanted >> 8,
                                   wanted & 255, marks, counts))  # fmt: skip
@@ -332,7 +342,9 @@ def problem(made: Any, form: int) -> int:
     if action == at.UNIT_QUERY and made.is_layered:
         return NO_LAYERS
     if made.n_levels > 1 and action != at.UNIT_TEX:
-        return NO_LEVELS
+        flat = made.rank == 2 and not made.is_layered
+        if action != at.UNIT_GRADIENT or not flat:
+            return NO_LEVELS
     return NO_CUBE if made.is_cube and action != at.UNIT_TEX else -1
 
 
