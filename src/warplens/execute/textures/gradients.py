@@ -2,9 +2,9 @@
 
 Recorded are gradients of images of 64 by 32 texels (`validation/data/textures_sm90.npz`), without a
 bias, which is added here as to given levels. Where the horizontal one lies along rows and the
-vertical one along columns, the longer one in texels decides: its logarithm is looked up by the upper
-eight bits of its fraction. All 256 such samples are equal, 100 of them between the first level and
-the last, at 84 places of the table; the rest of it follows from the same formula.
+vertical one along columns, the longer one in texels decides: its logarithm is looked up by the
+upper eight bits of its fraction. All 256 such samples are equal, 100 of them between the first
+level and the last, at 84 places of the table; the rest of it follows from the same formula.
 """
 
 from __future__ import annotations
