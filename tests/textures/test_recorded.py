@@ -77,3 +77,17 @@ def test_samples_and_accesses_are_an_h200s(machine: Any, case: Any) -> None:
     differ = np.frombuffer(found, np.uint32) != known.view(np.uint32)
 
     assert differ.sum() <= (7 if case.name in _WIDE else 0)
+
+
+@pytest.mark.parametrize("name", ["levels", "flat"])
+def test_gradients_along_the_axes(machine: Any, name: str) -> None:
+    """Over several levels: of the first 256 samples, whose gradients have one component each, all
+    are an H200's; what has more is refused by name."""
+    case = next(one for one in ALL if one.name == f"grad/{name}/0")
+    data = [level.tobytes() for level in case.texels]
+    plain = RECORDER.described(case)
+    some = np.ascontiguousarray(case.coordinates[:, :256])
+    found = RECORDER.run(machine, plain | {"n": 256}, data, some.tobytes())
+
+    words = recorded()[case.name].view(np.uint32)[:256]
+    assert np.array_equal(np.frombuffer(found, np.uint32), words)

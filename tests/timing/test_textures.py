@@ -78,3 +78,37 @@ def test_queues_are_full(module: wl.Module, name: str, warps: int) -> None:
     assert max(names, key=lambda state: true[state]) == "tex_throttle"
     assert max(set(mine) - {"cycles", "selected"}, key=lambda state: mine[state]) == "tex_throttle"
     assert mine["tex_throttle"] == pytest.approx(true["tex_throttle"], rel=0.3)
+
+
+SOURCE = r"""
+extern "C" __global__ void pixels(cudaTextureObject_t t, float* out, int times) {
+    int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
+    float sum = 0;
+    for (int k = 0; k < times; ++k) sum += tex2D<float>(t, x + 0.5f, y + 0.5f);
+    out[y * gridDim.x * 32 + x] = sum;
+}
+"""
+SIDE = 512
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_each_sm_reads_a_sector_once(times: int) -> None:
+    """An image of which each block has its own part: all of it comes from DRAM, through L2, once,
+    however often it is looked at."""
+    kernel = wl.Device("H200").compile(SOURCE)["pixels"]
+    image, out = np.ones((SIDE, SIDE), np.float32), np.zeros((SIDE, SIDE), np.float32)
+
+    launch = kernel[(SIDE // 32, SIDE // 8), (32, 8)](wl.Texture(image), out, np.int32(times))
+
+    sectors = image.nbytes / 32
+    for name in (
+        "l1tex__m_xbar2l1tex_read_sectors_mem_texture", "dram__sectors_read",
+        "l1tex__t_sectors_pipe_tex_mem_texture_lookup_miss", "lts__t_sectors_op_read",
+    ):  # fmt: skip
+        assert float(launch[f"{name}.sum"]) == pytest.approx(sectors, rel=0.02), name
+    looked = float(launch["l1tex__t_sectors_pipe_tex_mem_texture.sum"])
+    rate = float(launch["l1tex__t_sector_pipe_tex_mem_texture_hit_rate.ratio"])
+    assert rate == pytest.approx(1 - sectors / looked, abs=0.01)
+    assert float(launch["lts__t_sectors_srcunit_tex.sum"]) == pytest.approx(
+        2 * sectors, rel=0.02
+    )  # those written as well

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes as ct
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -51,14 +52,16 @@ def metrics(surface: bool) -> list[str]:
 
 
 def measured(gpu: Machine, counters: Counters, case: dict[str, Any], data: list[bytes],
-             shape: tuple[int, int] = (1, 32)) -> list[float]:  # fmt: skip
-    """Values of a case's metrics, launched with so many blocks and threads."""
+             shape: tuple[int, int] = (1, 32),
+             prepare: Callable[[], None] = lambda: None) -> list[float]:  # fmt: skip
+    """Values of a case's metrics, launched with so many blocks and threads; `prepare` runs before
+    each pass."""
     resource, made = resource_of(gpu, case, data[:-1])
     handle = texture_of(gpu, case, resource)
     places, out = gpu.memory(data[-1]), gpu.memory(bytes(16 * shape[0] * shape[1]))
     values = counters.measure(
         lambda: gpu.launch(case["kernel"], shape, handle, places, out, ct.c_int(case["n"])),
-        lambda: None, lambda: gpu.call("cuCtxSynchronize"),
+        prepare, lambda: gpu.call("cuCtxSynchronize"),
     )  # fmt: skip
     gpu.call("cuSurfObjectDestroy" if case["surface"] else "cuTexObjectDestroy", handle)
     for pointer in (places, out):

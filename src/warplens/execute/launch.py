@@ -199,7 +199,7 @@ class Launching:
         self.table = memory.table(spare=4096 if program.uses_heap else 64)
         self.n_segments = len(memory.segments)
         self.strays = Strays(memory, self.table)
-        self.textures = memory.textures.packed() if program.samples else None
+        self.textures = memory.textures.packed(memory.room) if program.samples else None
         self.output: list[str] = []
         self.order_reason = ""
         self._lock = threading.Lock()

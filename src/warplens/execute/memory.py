@@ -217,6 +217,11 @@ class DeviceMemory:
         found = (peer.find(address) for peer in self.peers if peer.owns(address))
         return next(found, None)
 
+    def room(self, address: int) -> int:
+        """Bytes from an address to the end of the live allocation that holds it, or 0."""
+        segment = self.find(address)
+        return 0 if segment is None else segment.base + segment.size - address
+
     def view(self, address: int, nbytes: int) -> npt.NDArray[np.uint8]:
         """Bytes of one allocation.
 

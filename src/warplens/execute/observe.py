@@ -16,17 +16,16 @@ want accesses as they happen, the sanitizers are asked before anything is looked
 `env` and `warp` are the records of lift/layout.py (int64 slots; byte offsets). Of an access, the
 lanes in `mask` take part; `space` is SPACE_*, `kind` ACCESS_*. Global: 32 u64 addresses stand at
 scratch slot 20 of the warp record, `base`/`host` are device and host address of the allocation.
-Shared and local: 32 u32 offsets at scratch slot 0, `host` is the start of that memory (local
-memory is interleaved: word k of lane l at host + 128 * k + 4 * l). Constant, where the index may
-differ between lanes: offsets as for shared memory, `base` is the number of the bank. Values to be
-stored: scratch slots 2 to 5, one per word. A check comes before the engine's own: addresses at
-scratch slot 0 (offsets) or 0 and 1 (low and high words, `immediate` still to be added); its space
-may also be SPACE_GENERIC; where it leaves an allocation in the site's SITE_QUIET_*, it is not
-asked again. At BAR and WARPSYNC the arguments of the event stand at WARP_ARGS; at WARPSYNC every
-lane's mask stands at scratch slot 0; at SHFL the lane operand and the clamp stand at scratch slots
-0 and 1.
-`env[ENV_OBSERVER]` is the observer's own pointer. Instructions are indices into
-kernel.instructions.
+Shared and local: 32 u32 offsets at scratch slot 0, `host` is the start of that memory (local memory
+is interleaved: word k of lane l at host + 128 * k + 4 * l). Constant, where the index may differ
+between lanes: offsets as for shared memory, `base` is the number of the bank. Values to be stored:
+scratch slots 2 to 5, one per word. Textures are read by sectors, up to 32 at a time. A check comes
+before the engine's own: addresses at scratch slot 0 (offsets) or 0 and 1 (low and high words,
+`immediate` still to be added); its space may also be SPACE_GENERIC; where it leaves an allocation
+in the site's SITE_QUIET_*, it is not asked again. At BAR and WARPSYNC the arguments of the event
+stand at WARP_ARGS; at WARPSYNC every lane's mask stands at scratch slot 0; at SHFL the lane operand
+and the clamp stand at scratch slots 0 and 1. `env[ENV_OBSERVER]` is the observer's own pointer.
+Instructions are indices into kernel.instructions.
 """
 
 from __future__ import annotations

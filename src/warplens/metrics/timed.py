@@ -98,6 +98,13 @@ for _op in ("read", "write", "atom", "red"):
 for _where in ("", "_mem_lg_op_st", "_mem_global_op_atom", "_mem_global_op_red", "_pipe_lsu"):
     timed(f"l1tex__m_l1tex2xbar_write_sectors{_where}", "sector",
           f"Sectors that L1TEX sent to L2{_where.replace('_', ' ')}.")  # fmt: skip
+timed("l1tex__t_sectors_pipe_tex_mem_texture_lookup_hit", "sector",
+      "Sectors of textures with an L1 hit.")  # fmt: skip
+timed("l1tex__t_sectors_pipe_tex_mem_texture_lookup_miss", "sector",
+      "Sectors of textures with an L1 miss.")  # fmt: skip
+timed("l1tex__m_xbar2l1tex_read_sectors_mem_texture", "sector",
+      "Sectors that L2 returned to L1TEX for textures.")  # fmt: skip
+share("l1tex__t_sector_pipe_tex_mem_texture_hit_rate", "L1 hit rate of textures, in sectors.")
 for _where in ("_mem_lg_op_ld", "_mem_global_op_atom", "_pipe_lsu"):
     timed(f"l1tex__m_xbar2l1tex_read_sectors{_where}", "sector",
           f"Sectors that L2 returned to L1TEX{_where.replace('_', ' ')}.")  # fmt: skip

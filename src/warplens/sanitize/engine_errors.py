@@ -90,6 +90,8 @@ def from_error(
         check = "kernel-trap"
     elif "free" in lines[0] and isinstance(error, MemoryFault):
         check = "double-free" if "was already freed" in error.message else "invalid-free"
+    elif isinstance(error, MemoryFault) and "outside of its array" in lines[0]:
+        check = "out-of-bounds"  # of a surface
     return Finding(
         tool="memcheck", check=check, severity="error", title=lines[0], details=lines[1:],
         accesses=accesses, advice=error.hint or "",

@@ -36,9 +36,9 @@ def kind_of(inst: Instruction) -> str:
     if inst.opcode == "UTCATOMSWS":
         return "deallocation"
     is_mbarrier = inst.opcode in ("SYNCS", "ARRIVES", "UTCBAR") and "EXCH" not in inst.modifiers
-    if is_mbarrier or inst.opcode.startswith(("ATOM", "RED")):
+    if is_mbarrier or inst.opcode.startswith(("ATOM", "RED", "SURED")):
         return "atomic"
-    return "write" if inst.opcode.startswith(("ST", "SYNCS")) else "read"
+    return "write" if inst.opcode.startswith(("ST", "SYNCS", "SUST")) else "read"
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from warplens.isa.tensor_memory import PRODUCTS, has_tensor_memory
 from warplens.isa.warpgroup import OPCODES, product_of
+from warplens.lift.decode.binding import access_bytes
 from warplens.sanitize import state as st
 from warplens.sanitize.polling import polling_loads, reachable
 from warplens.sanitize.widths import place_of, width_flags
@@ -39,6 +40,8 @@ def flags_of(inst: Instruction) -> int:
         return st.F_FENCE | (0 if modifiers & _NEAR else st.F_WIDE_FENCE)
     if inst.opcode == "CCTL":
         return st.F_ACQUIRE if "IVALL" in modifiers else 0
+    if inst.opcode == "SURED":
+        return st.F_STRONG | st.F_ATOMIC
     # what these write is released by their arrival
     if inst.opcode in ("STAS", "REDAS", "UGETNEXTWORKID"):
         return st.F_STRONG | st.F_ATOMIC | st.F_RELEASE | st.F_FAR_RELEASE
@@ -219,6 +222,8 @@ def cell_shift(kernel: SassKernel) -> int:
             modifiers = set(inst.modifiers)
             shift = 0 if modifiers & {"U8", "S8"} else shift
             shift = min(shift, 1) if modifiers & {"U16", "S16"} else shift
+        elif inst.opcode == "SUST":  # formatted ones write texels, of any size
+            shift = min(shift, access_bytes(inst).bit_length() - 1 if "BA" in inst.modifiers else 0)
     return shift
 
 

@@ -31,7 +31,7 @@ def width_flags(kernel: SassKernel, narrow: frozenset[Line]) -> dict[int, int]:
     for index, inst in enumerate(kernel.instructions):
         flags = 0
         is_wide = any(modifier in ("64", "F64", "U64", "S64") for modifier in inst.modifiers)
-        if inst.opcode.startswith(("ATOM", "RED")) and is_wide:
+        if inst.opcode.startswith(("ATOM", "RED", "SURED")) and is_wide:
             flags |= st.F_WIDE_ATOMIC
         if is_of_grid_barrier(inst):
             flags |= st.F_GRID

@@ -114,6 +114,7 @@ class Answers:
         reads, writes, atomics = sums["l2_read"], sums["l2_write"], sums["l2_atomic"]
         read_hits, write_hits = sums["l2_read_hit"], sums["l2_write_hit"]
         atom, red = self._atomic_parts()
+        texels, texels_missed = _texels(sums)
         l2_hits = read_hits + writes + atomics  # what is written needs no fill
         found: dict[str, float] = {
             "sm__inst_issued": issued, "smsp__inst_issued": issued,
@@ -141,8 +142,12 @@ class Answers:
             "dram__sectors": float(sums["dram_read"] + sums["dram_write"]),
             "l1tex__m_xbar2l1tex_read_sectors": float(reads + atomics * atom),
             "l1tex__m_l1tex2xbar_write_sectors": float(writes + atomics),
-            "l1tex__t_sectors_lookup_hit": float(sums["l1_hits"]),
-            "l1tex__t_sectors_lookup_miss": float(sums["l1_sectors"] - sums["l1_hits"]),
+            "l1tex__t_sectors_lookup_hit": float(sums["l1_hits"]) + texels - texels_missed,
+            "l1tex__t_sectors_lookup_miss":
+                float(sums["l1_sectors"] - sums["l1_hits"]) + texels_missed,
+            "l1tex__t_sectors_pipe_tex_mem_texture_lookup_hit": texels - texels_missed,
+            "l1tex__t_sectors_pipe_tex_mem_texture_lookup_miss": texels_missed,
+            "l1tex__m_xbar2l1tex_read_sectors_mem_texture": texels_missed,
             "sm__pipe_alu_cycles_active": busy["alu"] / gpu.sub_partitions,
             "sm__pipe_fma_cycles_active": busy["fma"] / gpu.sub_partitions,
             "sm__pipe_fp64_cycles_active": busy["fp64"] / gpu.sub_partitions,
@@ -199,9 +204,12 @@ class Answers:
         issued = max(1.0, self.sums["smsp__issue_active"])
         resident = self.sums["smsp__warps_active"]
         reads, read_hits = sums["l2_read"], sums["l2_read_hit"]
+        texels, texels_missed = _texels(sums)
         all_l2 = reads + sums["l2_write"] + sums["l2_atomic"]
         found = {
-            "l1tex__t_sector_hit_rate": _part(sums["l1_hits"], sums["l1_sectors"]),
+            "l1tex__t_sector_hit_rate":
+                _part(sums["l1_hits"] + texels - texels_missed, sums["l1_sectors"] + texels),
+            "l1tex__t_sector_pipe_tex_mem_texture_hit_rate": _part(texels - texels_missed, texels),
             "lts__t_sector_hit_rate":
                 _part(read_hits + sums["l2_write"] + sums["l2_atomic"], all_l2),
             "lts__t_sector_op_read_hit_rate": _part(read_hits, reads),
@@ -371,6 +379,12 @@ class Answers:
         name = pipe.partition("_op_")[0].partition("_type_")[0]
         lanes = float(self.gpu.value(f"pipes.{name}", 32))
         return issue * min(1.0, lanes / 32.0)
+
+
+def _texels(sums: dict[str, float]) -> tuple[float, float]:
+    """Sectors of textures looked up in L1, and those of them that it does not hold."""
+    looked = float(sums["tex_looked"])
+    return looked, min(looked, float(sums["tex_missed"]))
 
 
 def _part(part: float, whole: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warplens.timing import constants, copies, fetch, lsu, registers, scoreboard
+from warplens.timing import constants, copies, fetch, lsu, registers, scoreboard, texels
 from warplens.timing.stall import (
     DISPATCH_STALL,
     GMMA,
@@ -164,6 +164,7 @@ def start(state: State, counts: Counts, spec: Record, inst: Record, trace: Trace
     state.sm[0].pipe_busy[inst.pipe] += inst.interval
     if kind == TEXTURE:
         until = _sample(state.sm[0], sub, spec, inst, warp, now)
+        texels.look_up(state.sm[0], state.sets, spec, inst, trace, warp, now)
         scoreboard.hold(warp, inst.write, until, LONG_SCOREBOARD)
         scoreboard.hold(warp, inst.read, int(state.sm[0].texture_free), LONG_SCOREBOARD)
     elif kind == COPIES:

@@ -95,6 +95,7 @@ class Model:
         passes = np.maximum(found.columns["tex_passes"], _TAGS * found.columns["tex_lines"])
         each = passes / np.maximum(1, executed)
         table["texture"] = np.where(each > 0, each, TEXTURE_CYCLES)
+        table["tex_sectors"] = found.columns["tex_sectors"] / np.maximum(1, executed)
         return table
 
     @cached_property

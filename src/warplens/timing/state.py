@@ -153,6 +153,7 @@ CODE = np.dtype([
     ("holds", "i4"),  # cycles after it in which its sub-partition issues nothing
     ("delivers", "f4"),  # cycles of both banks in which its result is written
     ("texture", "f4"),  # cycles of the texture units
+    ("tex_sectors", "f4"),  # that a warp's samples look up in L1
     ("constant", "i4"),  # line of the constant bank that it reads, from 1; 0: none
     # DEPBAR: scoreboard << 8 | allowed; BAR: number << 8 | warps; fences: 1 if beyond the block,
     # 2 if errors are waited for as well (ERRBAR);
@@ -218,6 +219,7 @@ SUMS = (
     "cycles", "warp_cycles", "eligible", "issue_active", "l1_sectors", "l1_hits",
     "l2_read", "l2_read_hit", "l2_write", "l2_write_hit", "l2_atomic", "l2_requests",
     "dram_read", "dram_write", "shared_passes", "tags", "data_cycles", "requests",
+    "tex_looked", "tex_missed",
 )  # fmt: skip
 L1_KINDS = ("global_ld", "global_st", "local_ld", "local_st")
 # the SM as a whole: counters of progress, when each shared unit is free again, sums

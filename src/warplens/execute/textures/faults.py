@@ -13,11 +13,13 @@ _REASONS = {
 }
 _NOT_DONE = {
     3: "a linear filter over integers that are not read as normalised floats",
-    4: "anything but plain samples and given levels (gradients, gathers, fetches, sizes) of a"
+    4: "anything but samples (gathers, fetches, sizes) of a"
     " texture of several mipmap levels",
     5: "anything but plain samples and given levels of a cube map",
     10: "the number of layers asked by the kernel",
     11: "a reduction of texels (sured.p) of another size, or of several signed channels,",
+    12: "a gradient over several mipmap levels, but for images whose sides are powers of two and"
+    " gradients along the axes (dv/dx and du/dy are 0),",
     7: "a filter of more than one sample (anisotropy)",
 }
 

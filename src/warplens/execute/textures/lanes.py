@@ -9,7 +9,7 @@ from warplens.execute.native import peek32, poke32
 from warplens.lift import layout as at
 
 NO_OBJECT, OTHER_USE, OTHER_SHAPE, NO_FILTER, NO_LEVELS, NO_CUBE, ODD_PLACE = range(7)
-NO_LAYERS, NO_WORD = 10, 11
+NO_LAYERS, NO_WORD, NO_GRADIENT = 10, 11, 12
 
 
 @native

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
+from warplens.execute.textures.gradients import LOGARITHMS
 from warplens.execute.textures.srgb import SRGB
 
 # What an H200 makes of 8-bit sRGB values, in 1/65536.
@@ -23,9 +25,12 @@ OBJECT = np.dtype(
         "promotes", "is_srgb", "is_normalised", "mode_x", "mode_y", "mode_z", "filter",
         "is_seamless", "mip_filter", "n_levels", "levels", "anisotropy",
         "layout", "border_0", "border_1", "border_2", "border_3", "srgb",
+        "logarithms",
     )] + [(name, np.float64) for name in ("bias", "low", "high")]
 )  # fmt: skip
-LEVEL = 6  # int64: address, width, height, depth, bytes of a row, bytes of a slice or layer
+# int64: address, width, height, depth, bytes of a row, bytes of a slice or layer, bytes from the
+# address to its allocation's end
+LEVEL = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +100,13 @@ class ObjectTable:
         """The objects that there are now."""
         return ObjectTable(dict(self.objects), self._last)
 
-    def packed(self) -> tuple[npt.NDArray[np.void], npt.NDArray[np.int64]]:
-        """The table for the unit, and the levels that it points to."""
+    def packed(
+        self, room: Callable[[int], int]
+    ) -> tuple[npt.NDArray[np.void], npt.NDArray[np.int64]]:
+        """The table for the unit, and the levels that it points to.
+
+        `room` gives the bytes from an address to its allocation's end.
+        """
         table = np.zeros(max(self.objects, default=0) + 1, OBJECT)
         count = sum(len(made.levels) for made in self.objects.values())
         levels = np.zeros((max(count, 1), LEVEL), np.int64)
@@ -104,7 +114,7 @@ class ObjectTable:
         for number, made in self.objects.items():
             for level in made.levels:
                 levels[at] = (level.address, level.width, level.height, level.depth, level.row,
-                              level.slice)  # fmt: skip
+                              level.slice, room(level.address))  # fmt: skip
                 at += 1
             _fill(table[number], made, levels[at - len(made.levels) :].ctypes.data)
         return table, levels
@@ -119,7 +129,7 @@ def _fill(row: np.void, made: TextureObject, levels: int) -> None:
     row["layout"] = PLAIN if made.is_memory else PITCHED if made.is_pitched else TILED
     row["mode_x"], row["mode_y"], row["mode_z"] = made.modes
     row["n_levels"], row["levels"] = len(made.levels), levels
-    row["srgb"] = LIGHT.ctypes.data
+    row["srgb"], row["logarithms"] = LIGHT.ctypes.data, LOGARITHMS.ctypes.data
     for k in range(4):
         row[f"border_{k}"] = _border(made, k) if k < made.channels else 0
 

@@ -13,12 +13,16 @@ from typing import Any
 import numpy as np
 
 from warplens.compiled import carray, native
-from warplens.execute.textures.objects import LINEAR, PLAIN, TILED
+from warplens.execute.textures.objects import LEVEL, LINEAR, PITCHED, PLAIN, TILED
 from warplens.lift import layout as at
 
+SECTOR_BYTES = 32
 ROOM = 16  # texels that a lane looks at: eight of each of two levels
+TEXELS = 32  # behind the lanes' sectors: the device addresses of their texels
+OUTSIDE = 2 * TEXELS  # behind their numbers: 1 if a texel lies outside of its allocation
 _ROW, _SLICE, _LEVEL = 20, 40, 56  # places of a sector's row, slice and level among its bits
 _FIELD = (1 << _ROW) - 1
+_APART = 1 << 48  # above all addresses of memory
 _WIDE = 16  # bytes of a texel that a filter takes in two turns
 
 
@@ -39,6 +43,24 @@ def sector_of(layout: int, level: Any, number: int, offset: int) -> int:
 
 
 @native
+def address_of(made: Any, sector: int) -> int:
+    """Where a sector lies in memory. Arrays are taken to lie line by line, each of two sectors of
+    four rows; where that needs more room than there is, in memory of its own."""
+    if made.layout == PLAIN:
+        return sector << 5
+    number, z = sector >> _LEVEL, sector >> _SLICE & 0xFFFF
+    y, x = sector >> _ROW & _FIELD, sector & _FIELD
+    level = carray(made.levels + 8 * LEVEL * number, (LEVEL,), np.int64)
+    if made.layout == PITCHED:
+        return int(level[0] + z * level[5] + y * level[4] + 32 * x)
+    across, down = (level[1] * made.bytes * made.channels + 31) >> 5, (level[2] + 3) >> 2
+    place = 128 * ((z * down + (y >> 1)) * across + (x >> 1)) + 64 * (y & 1) + 32 * (x & 1)
+    slices = made.layers if made.rank < 3 else level[3]
+    room = 0 if 128 * slices * down * across <= level[6] else _APART
+    return int(room + level[0] + place)
+
+
+@native
 def line_of(layout: int, sector: int) -> int:
     """What the tags are looked up for."""
     if layout == PLAIN:
@@ -51,9 +73,19 @@ def line_of(layout: int, sector: int) -> int:
 
 @native
 def note(marks: Any, counts: Any, lane: int, made: Any, level: Any, number: int, base: int,
-         address: int) -> None:  # fmt: skip
-    """A texel that a lane looks at; the border (0) is none."""
-    if address and counts[lane] < ROOM:
+         address: int, weight: int) -> None:  # fmt: skip
+    """A texel that a lane looks at; the border (0) is none. Those with a weight are noted for
+    observers too, and only for them what lies outside of its allocation."""
+    if address == 0:
+        return
+    row = TEXELS + lane
+    if weight and counts[row] < ROOM:
+        offset = address - base if address > 0 else -1 - address
+        marks[row * ROOM + counts[row]] = level[0] + offset
+        counts[row] += 1
+        if address < 0:
+            counts[OUTSIDE] = 1
+    if address > 0 and counts[lane] < ROOM:
         marks[lane * ROOM + counts[lane]] = sector_of(made.layout, level, number, address - base)
         counts[lane] += 1
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from warplens.compiled import carray, native
+from warplens.compiled import carray, native, record_at
 from warplens.execute.native import peek32, poke32
 from warplens.execute.textures.lanes import (
     NO_OBJECT,
@@ -18,12 +18,23 @@ from warplens.execute.textures.lanes import (
     word,
 )
 from warplens.execute.textures.memory import host_of
-from warplens.execute.textures.objects import FLOAT, LEVEL, SIGNED, SURFACE, TEXTURE, UNSIGNED
+from warplens.execute.textures.objects import (
+    FLOAT,
+    LEVEL,
+    OBJECT,
+    SIGNED,
+    SURFACE,
+    TEXTURE,
+    UNSIGNED,
+)
+from warplens.execute.textures.observed import tell
 from warplens.execute.textures.requests import ROOM, note
 from warplens.execute.textures.words import peek8, peek16, poke8, poke16
 from warplens.lift import layout as at
 
 _NOWHERE = -1
+BOTH, NOTE, SERVE = range(3)  # parts of an access
+_ROW = OBJECT.itemsize
 
 
 @native
@@ -64,7 +75,7 @@ def _held(x: int, size: int, boundary: int) -> int:
 
 
 @native
-def _width(made: Any, form: int) -> int:
+def width_of(made: Any, form: int) -> int:
     """Bytes of an access: what the instruction says, or a texel."""
     if form >> at.UNIT_TEXELS & 1:
         return int(made.bytes * made.channels)
@@ -76,7 +87,7 @@ def _offset(made: Any, level: Any, form: int, warp: int, lane: int) -> int:
     """Bytes from the image's start, or -1 for outside."""
     boundary = form >> at.UNIT_BOUNDARY & 3
     texel = made.bytes * made.channels
-    width = _width(made, form)
+    width = width_of(made, form)
     x = _number(warp, 1, lane)
     if not form >> at.UNIT_TEXELS & 1:
         x = x // width
@@ -223,20 +234,21 @@ def _change(made: Any, warp: int, lane: int, host: int, form: int) -> None:
 
 @native
 def access(slots: Any, env: int, warp: int, lane: int, form: int, inst: int, made: Any,
-           handle: int, marks: Any, counts: Any) -> int:  # fmt: skip
-    """Serves a lane's access; 1 after a fault."""
+           handle: int, marks: Any, counts: Any, part: int) -> int:  # fmt: skip
+    """Serves a lane's access, or notes its place or serves it only; 1 after a fault."""
     reason = _problem(made, form)
     if reason >= 0:
         return refuse(slots, at.FAULT_TEXTURE, inst, lane, handle, reason)
-    action, width, is_texel = form & 15, _width(made, form), form >> at.UNIT_TEXELS & 1
+    action, width, is_texel = form & 15, width_of(made, form), form >> at.UNIT_TEXELS & 1
     level = carray(made.levels, (LEVEL,), np.int64)
     if not is_texel and word(warp, 1, lane) & (width - 1):
         return refuse(slots, at.FAULT_TEXTURE, inst, lane, handle, ODD_PLACE)
     offset = _offset(made, level, form, warp, lane)
     host = 0
     if offset >= 0:
-        note(marks, counts, lane, made, level, 0, 1, offset + 1)
-        marks[lane * ROOM + 1] = offset
+        if part != SERVE:
+            note(marks, counts, lane, made, level, 0, 1, offset + 1, 1)
+            marks[lane * ROOM + 1] = offset
         if action != at.UNIT_WRITE:  # a reduction asks for both: blocks then run in order
             host = host_of(slots, env, inst, lane, level[0] + offset, at.ACCESS_READ, width)
             if host == 0:
@@ -247,8 +259,33 @@ def access(slots: Any, env: int, warp: int, lane: int, form: int, inst: int, mad
                 return 1
     elif (form >> at.UNIT_BOUNDARY & 3) == at.BOUNDARY_TRAP:
         return refuse(slots, at.FAULT_SURFACE, inst, lane, handle, word(warp, 1, lane))
+    if part == NOTE:
+        return 0
     if action == at.UNIT_READ:
         _read(warp, lane, host, width)
     elif host:
         _change(made, warp, lane, host, form)
     return 0
+
+
+@native
+def serve_surface(slots: Any, env: int, warp: int, mask: int, form: int, inst: int, marks: Any,
+                  counts: Any) -> int:  # fmt: skip
+    """Serves a warp's access to surfaces; the last one's number, or -1 after a fault.
+
+    An observer is asked before anything is read or written.
+    """
+    is_checked, size, last = form >> at.UNIT_CHECKED & 1, 1, 0
+    for part in range(NOTE if is_checked else BOTH, SERVE + 1 if is_checked else BOTH + 1):
+        for lane in range(32):
+            if not mask >> lane & 1:
+                continue
+            handle = word(warp, at.UNIT_HANDLE, lane)
+            last = handle if handle < slots[at.ENV_N_TEXTURES] else 0
+            made = record_at(slots[at.ENV_TEXTURES] + last * _ROW, OBJECT)
+            if access(slots, env, warp, lane, form, inst, made, handle, marks, counts, part):
+                return -1
+            size = width_of(made, form)
+        if part == NOTE:
+            tell(slots, env, warp, inst, form & 15, size, marks, counts)
+    return int(last)

@@ -29,8 +29,8 @@ def extended(bits: int, size: int) -> int:
 
 @native
 def channel_bits(made: Any, address: int, channel: int) -> int:
-    """The bits of one channel of a texel, or at address 0 of the border."""
-    if address == 0:
+    """The bits of one channel of a texel, or at address 0 (and outside of memory) of the border."""
+    if address <= 0:
         if channel == 0:
             return int(made.border_0)
         if channel == 1:

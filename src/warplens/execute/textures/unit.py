@@ -12,9 +12,11 @@ import numpy as np
 from warplens.compiled import carray, cfunc, native, record_at, types
 from warplens.execute.textures import cubes
 from warplens.execute.textures.filters import filtered, weigh
+from warplens.execute.textures.gradients import UNKNOWN, asked
 from warplens.execute.textures.lanes import (
     NO_CUBE,
     NO_FILTER,
+    NO_GRADIENT,
     NO_LAYERS,
     NO_LEVELS,
     NO_OBJECT,
@@ -34,9 +36,10 @@ from warplens.execute.textures.objects import (
     SURFACE,
     TEXTURE,
 )
+from warplens.execute.textures.observed import is_inside, show, tell
 from warplens.execute.textures.places import between, nearest, texel
-from warplens.execute.textures.requests import ROOM, count, note
-from warplens.execute.textures.surfaces import access
+from warplens.execute.textures.requests import OUTSIDE, ROOM, TEXELS, count, note
+from warplens.execute.textures.surfaces import serve_surface
 from warplens.execute.textures.texels import shown
 from warplens.execute.textures.words import float_of
 from warplens.lift import layout as at
@@ -46,11 +49,23 @@ _ROW = OBJECT.itemsize
 
 
 @native
+def base_of(slots: Any, env: int, inst: int, lane: int, level: Any) -> int:
+    """The host address of a level; 0 after a fault, anything where it has no memory at all."""
+    if level[6] <= 0:
+        return 1
+    return int(host_of(slots, env, inst, lane, level[0], at.ACCESS_READ, 1))
+
+
+@native
 def image_place(level: Any, base: int, x: int, y: int, z: int, size: int) -> int:
-    """The host address of a texel, 0 for the border."""
+    """The host address of a texel, 0 for the border; outside of the allocation -1 less the bytes
+    from the image's start."""
     if x < 0 or y < 0 or z < 0:
         return 0
-    return int(base + z * level[5] + y * level[4] + x * size)
+    offset = z * level[5] + y * level[4] + x * size
+    if offset + size > level[6]:
+        return int(-1 - offset)
+    return int(base + offset)
 
 
 @native
@@ -162,14 +177,14 @@ def sample(made: Any, level: Any, base: int, form: int, warp: int, lane: int, nu
     """One sample of one level."""
     if made.filter != LINEAR:
         address = point(made, level, base, form, warp, lane)
-        note(marks, counts, lane, made, level, number, base, address)
+        note(marks, counts, lane, made, level, number, base, address, 1)
         for c in range(4):
             give(warp, c, lane, shown(made, address, c))
         return
     places, weights = np.empty(8, np.int64), np.empty(8, np.int64)
     size = corners(made, level, base, form, warp, lane, places, weights, 0, 256)
     for k in range(size):
-        note(marks, counts, lane, made, level, number, base, places[k])
+        note(marks, counts, lane, made, level, number, base, places[k], weights[k])
     for c in range(4):
         give(warp, c, lane, filtered(made, places, weights, size, c))
 
@@ -189,6 +204,11 @@ def detail(made: Any, form: int, warp: int, lane: int) -> int:
     last = (made.n_levels - 1) << 8
     low = min(max(int(min(made.low, _FAR) * 256.0), 0), last)
     high = min(max(int(min(made.high, _FAR) * 256.0), 0), last)
+    if (form & 15) == at.UNIT_GRADIENT:
+        found = asked(made, level_at(made, 0), warp, lane)
+        if found == UNKNOWN:
+            return int(found)
+        return int(max(min(found + int(made.bias * 256.0), high), low))
     if not form >> at.UNIT_LEVEL & 1:
         return int(low)
     given = float(float_of(word(warp, at.UNIT_VALUES, lane)))
@@ -206,7 +226,7 @@ def sample_between(made: Any, slots: Any, env: int, inst: int, form: int, warp: 
     room = 8 if rank_of(made, form) > 2 else 4
     for k in range(2):
         level = level_at(made, number + k)
-        base = host_of(slots, env, inst, lane, level[0], at.ACCESS_READ, 1)
+        base = base_of(slots, env, inst, lane, level)
         if base == 0:
             return 1
         whole_weight = fraction if k else 256 - fraction
@@ -216,7 +236,7 @@ def sample_between(made: Any, slots: Any, env: int, inst: int, form: int, warp: 
             places[room * k] = point(made, level, base, form, warp, lane)
             weights[room * k] = whole_weight
         for i in range(room * k, room * (k + 1)):
-            note(marks, counts, lane, made, level, number + k, base, places[i])
+            note(marks, counts, lane, made, level, number + k, base, places[i], weights[i])
     for c in range(4):
         give(warp, c, lane, filtered(made, places, weights, 2 * room, c))
     return 0
@@ -227,12 +247,15 @@ def sample_levels(made: Any, slots: Any, env: int, inst: int, form: int, warp: i
                   marks: Any, counts: Any) -> int:  # fmt: skip
     """A sample of a texture with several levels; 1 after a fault."""
     wanted = detail(made, form, warp, lane)
+    if wanted == UNKNOWN:
+        return refuse(slots, at.FAULT_TEXTURE, inst, lane, word(warp, at.UNIT_HANDLE, lane),
+                      NO_GRADIENT)  # fmt: skip
     if made.mip_filter == LINEAR and wanted & 255:
         return int(sample_between(made, slots, env, inst, form, warp, lane, wanted >> 8,
                                   wanted & 255, marks, counts))  # fmt: skip
     number = (wanted + 128) >> 8
     level = level_at(made, number)
-    base = host_of(slots, env, inst, lane, level[0], at.ACCESS_READ, 1)
+    base = base_of(slots, env, inst, lane, level)
     if base == 0:
         return 1
     sample(made, level, base, form, warp, lane, number, marks, counts)
@@ -245,7 +268,7 @@ def gather(made: Any, level: Any, base: int, form: int, warp: int, lane: int, ma
     """One component of four texels, counter-clockwise from the lower left."""
     places, weights = np.empty(8, np.int64), np.empty(8, np.int64)
     for k in range(corners(made, level, base, form, warp, lane, places, weights, 0, 256)):
-        note(marks, counts, lane, made, level, 0, base, places[k])
+        note(marks, counts, lane, made, level, 0, base, places[k], 1)
     c = form >> at.UNIT_COMPONENT & 3
     give(warp, 0, lane, shown(made, places[2], c))
     give(warp, 1, lane, shown(made, places[3], c))
@@ -274,7 +297,7 @@ def fetch(made: Any, level: Any, base: int, form: int, warp: int, lane: int, mar
         inside = inside and 0 <= z < level[3]
     if inside:
         address = image_place(level, base, x, y, z, made.bytes * made.channels)
-        note(marks, counts, lane, made, level, 0, base, address)
+        note(marks, counts, lane, made, level, 0, base, address, 1)
         for c in range(4):
             give(warp, c, lane, shown(made, address, c))
         return
@@ -319,36 +342,33 @@ def problem(made: Any, form: int) -> int:
     if action == at.UNIT_QUERY and made.is_layered:
         return NO_LAYERS
     if made.n_levels > 1 and action != at.UNIT_TEX:
-        return NO_LEVELS
+        flat = made.rank == 2 and not made.is_layered
+        if action != at.UNIT_GRADIENT or not flat:
+            return NO_LEVELS
     return NO_CUBE if made.is_cube and action != at.UNIT_TEX else -1
 
 
-@cfunc(types.int32(types.pointer, types.int64, types.int32, types.int64, types.int32))
-def serve(env: int, warp: int, mask: int, form: int, inst: int) -> int:
-    """What generated code calls: 0, or 1 after a fault."""
-    slots = carray(env, (at.ENV_SLOTS,), np.int64)
-    action, last, base = form & 15, -1, 0
-    marks, counts = np.empty(32 * ROOM, np.int64), np.zeros(32, np.int64)
+@native
+def texture(slots: Any, env: int, warp: int, mask: int, form: int, inst: int, marks: Any,
+            counts: Any) -> int:  # fmt: skip
+    """Serves a warp's texture instruction; the last texture's number, or -1 after a fault."""
+    action, last, base, size = form & 15, -1, 0, 1
     for lane in range(32):
         if not mask >> lane & 1:
             continue
         handle = word(warp, at.UNIT_HANDLE, lane)
         known = handle if handle < slots[at.ENV_N_TEXTURES] else 0
         made = record_at(slots[at.ENV_TEXTURES] + known * _ROW, OBJECT)
-        if action >= at.UNIT_READ:
-            if access(slots, env, warp, lane, form, inst, made, handle, marks, counts):
-                return 1
-            last = known
-            continue
         if handle != last:
             reason = problem(made, form)
             if reason >= 0:
-                return refuse(slots, at.FAULT_TEXTURE, inst, lane, handle, reason)
+                refuse(slots, at.FAULT_TEXTURE, inst, lane, handle, reason)
+                return -1
             first = carray(made.levels, (LEVEL,), np.int64)
-            base = host_of(slots, env, inst, lane, first[0], at.ACCESS_READ, 1)
+            base = base_of(slots, env, inst, lane, first)
             if base == 0:
-                return 1
-            last = handle
+                return -1
+            last, size = handle, made.bytes * made.channels
         level = carray(made.levels, (LEVEL,), np.int64)
         if action == at.UNIT_QUERY:
             query(made, level, warp, lane)
@@ -358,10 +378,34 @@ def serve(env: int, warp: int, mask: int, form: int, inst: int) -> int:
             gather(made, level, base, form, warp, lane, marks, counts)
         elif made.n_levels > 1:
             if sample_levels(made, slots, env, inst, form, warp, lane, marks, counts):
-                return 1
+                return -1
         else:
             sample(made, level, base, form, warp, lane, 0, marks, counts)
-    if last >= 0 and action != at.UNIT_QUERY:
+        is_checked = form >> at.UNIT_CHECKED & 1
+        if not is_checked and not is_inside(slots, env, inst, lane, size, marks, counts):
+            return -1
+    if form >> at.UNIT_CHECKED & 1:
+        tell(slots, env, warp, inst, action, size, marks, counts)
+    if form >> at.UNIT_SHOWN & 1 and action != at.UNIT_QUERY:
+        made = record_at(slots[at.ENV_TEXTURES] + last * _ROW, OBJECT)
+        show(slots, env, warp, inst, made, marks, counts)
+    return int(last)
+
+
+@cfunc(types.int32(types.pointer, types.int64, types.int32, types.int64, types.int32))
+def serve(env: int, warp: int, mask: int, form: int, inst: int) -> int:
+    """What generated code calls: 0, or 1 after a fault."""
+    slots = carray(env, (at.ENV_SLOTS,), np.int64)
+    marks, counts = np.empty(2 * TEXELS * ROOM, np.int64), np.zeros(OUTSIDE + 1, np.int64)
+    if mask == 0:
+        return 0
+    if form & 15 >= at.UNIT_READ:
+        last = serve_surface(slots, env, warp, mask, form, inst, marks, counts)
+    else:
+        last = texture(slots, env, warp, mask, form, inst, marks, counts)
+    if last < 0:
+        return 1
+    if form & 15 != at.UNIT_QUERY:
         made = record_at(slots[at.ENV_TEXTURES] + last * _ROW, OBJECT)
         counters = slots[at.ENV_COUNTERS] + 8 * (form >> at.UNIT_COUNTERS)
         count(counters, made, form, mask, marks, counts)

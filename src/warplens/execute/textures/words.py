@@ -7,6 +7,7 @@ from typing import Any
 from llvmlite import ir
 
 from warplens.compiled import intrinsic, native, types
+from warplens.lift import layout as at
 
 _I8, _I16, _I32, _I64 = (ir.IntType(n) for n in (8, 16, 32, 64))
 
@@ -107,6 +108,41 @@ def ask(typing_context: Any, callback: Any, env: Any, inst: Any, lane: Any, addr
         return builder.call(function, [env, inst, lane, args[4], access, size])
 
     return types.int64(*[types.int64] * 7), codegen
+
+
+@intrinsic
+def check(typing_context: Any, function: Any, env: Any, warp: Any, site: Any, inst: Any,
+          lanes: Any, kind: Any, size: Any) -> Any:  # fmt: skip
+    """Asks an observer's check function about lanes' accesses to global memory, see observe.py."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind = ir.FunctionType(_I32, [_I64] * 3 + [_I32] * 6)
+        function = builder.inttoptr(args[0], kind.as_pointer())
+        inst, lanes, access, size = (builder.trunc(args[k], _I32) for k in range(4, 8))
+        space, immediate = ir.Constant(_I32, at.SPACE_GLOBAL), ir.Constant(_I32, 0)
+        given = [args[1], args[2], args[3], inst, lanes, space, access, size, immediate]
+        return builder.zext(builder.call(function, given), _I64)
+
+    return types.int64(*[types.int64] * 8), codegen
+
+
+@intrinsic
+def show_access(typing_context: Any, function: Any, env: Any, warp: Any, inst: Any, lanes: Any,
+                size: Any) -> Any:  # fmt: skip
+    """Tells an observer of lanes' reads of global memory, see observe.py."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = _I8.as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [pointer, _I64, *[_I32] * 5, _I64, _I64])
+        function = builder.inttoptr(args[0], kind.as_pointer())
+        inst, lanes, size = (builder.trunc(args[k], _I32) for k in (3, 4, 5))
+        space, read = (ir.Constant(_I32, n) for n in (at.SPACE_GLOBAL, at.ACCESS_READ))
+        nothing = ir.Constant(_I64, 0)
+        builder.call(function, [builder.inttoptr(args[1], pointer), args[2], inst, lanes, space,
+                                read, size, nothing, nothing])  # fmt: skip
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 6), codegen
 
 
 @native

@@ -73,6 +73,7 @@ def texture(w: RegionWriter, item: Bound) -> None:
     """TEX, TLD, TLD4, TXD, TXQ, SULD, SUST, SURED."""
     found = sample(item.inst, item.op.role)
     form = _form(item.inst, found) | _counters(w) << at.UNIT_COUNTERS
+    form |= w.watch.checks << at.UNIT_CHECKED | w.watch.accesses << at.UNIT_SHOWN
     _put_operands(w, found)
     if item.op.role.startswith("surface"):
         slow_down(w, item)
