@@ -15,14 +15,10 @@ import numpy as np
 
 from warplens.compiled import carray, native
 from warplens.execute.textures.lanes import word
+from warplens.execute.textures.logarithms import FRACTIONS
 from warplens.execute.textures.words import bits_of_double, float_of
 from warplens.lift import layout as at
 
-_FRACTIONS = 256
-# 256 log2 of the middle of each step, rounded up from 17/32 on
-LOGARITHMS = np.floor(
-    256 * np.log2(1 + (np.arange(_FRACTIONS) + 0.5) / _FRACTIONS) + 15 / 32
-).astype(np.int64)
 _LEAST = -(1 << 20)
 _MOST = 1e30
 UNKNOWN = -(1 << 30)  # what was not recorded
@@ -57,4 +53,4 @@ def asked(made: Any, level: Any, warp: int, lane: int) -> int:
     longer = max(right, below)
     if right != right or below != below or longer > _MOST:
         return UNKNOWN
-    return int(logarithm(carray(made.logarithms, (_FRACTIONS,), np.int64), longer))
+    return int(logarithm(carray(made.logarithms, (FRACTIONS,), np.int64), longer))

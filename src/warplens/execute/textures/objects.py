@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from warplens.execute.textures.gradients import LOGARITHMS
+from warplens.execute.textures.logarithms import LOGARITHMS
 from warplens.execute.textures.srgb import SRGB
 
 # What an H200 makes of 8-bit sRGB values, in 1/65536.
