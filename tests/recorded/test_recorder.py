@@ -12,7 +12,8 @@ import pytest
 RECORDER = Path(__file__).parents[2] / "validation" / "recorder"
 SCRIPTS = ("semantics", "operations", "mma", "mufu", "mufu_check", "timing", "counters_record",
            "joins", "residency", "loaded", "pieces", "ports", "bursts", "stores", "queues",
-           "constants", "paces", "reductions", "fetch", "contention")  # fmt: skip
+           "constants", "paces", "reductions", "fetch", "contention", "states", "generic",
+           "constant_states", "idle_accesses")  # fmt: skip
 
 
 @pytest.fixture(scope="module")

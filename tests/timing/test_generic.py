@@ -4,7 +4,6 @@ registers: the replay against cycles and states that an H200 counted."""
 from __future__ import annotations
 
 import json
-import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from tests.timing.replayed import recorder_script
 
 VALIDATION = Path(__file__).parents[2] / "validation"
 RECORDER = VALIDATION / "recorder"
@@ -36,13 +36,8 @@ def _module(name: str) -> wl.Module:
 
 
 def _patterns(size: int) -> dict[str, Any]:
-    sys.path.insert(0, str(RECORDER))
-    try:
-        import generic
-
-        return generic.patterns(size)
-    finally:
-        sys.path.remove(str(RECORDER))
+    with recorder_script("generic") as generic:
+        return dict(generic.patterns(size))
 
 
 def _share(row: dict[str, Any], state: str) -> float:

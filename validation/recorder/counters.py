@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from build import toolkit
 
@@ -126,3 +127,20 @@ class Counters:
     def close(self) -> None:
         """Ends profiling."""
         self._lib.counters_stop()
+
+
+def counter_of(session: Any, metrics: Sequence[str]) -> Callable[[Callable[[], None]], list[float]]:
+    """What counts a launch behind one that is not counted: its metrics, zeros in a dry run."""
+    driver = session.driver
+    counters = None if session.dry_run else Counters(driver.context)
+    if counters is not None:
+        counters.configure(metrics)
+
+    def counted(launch: Callable[[], None]) -> list[float]:
+        launch()
+        if counters is None:
+            return [0.0] * len(metrics)
+        found = counters.measure(launch, lambda: None, driver.synchronize)
+        return [round(found[name], 1) for name in metrics]
+
+    return counted

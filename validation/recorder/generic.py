@@ -3,17 +3,18 @@ memory the code names: cycles and what warps are counted to wait for, by lanes' 
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
-from launches import REASONS
+from launches import STATES
 from session import Session
 
-from counters import Counters
+from counters import counter_of
 
 LOADS = tuple(f"{kind}_{size}" for kind in ("generic", "shared", "global") for size in (4, 8, 16))
 STORES = tuple(f"store_{kind}_{size}" for kind in ("generic", "shared") for size in (4, 16))
 CHAINS = "chain_generic_4", "chain_shared_4", "chain_global_4"
 WARPS, ROUNDS, SMS = (1, 4, 8, 16, 32), 64, 132
-STATES = tuple(f"smsp__warps_issue_stalled_{reason}.sum" for reason in REASONS)
 METRICS = (
     "sm__cycles_active.avg", "smsp__inst_issued.sum", "l1tex__t_requests_pipe_lsu.sum",
     "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", *STATES,
@@ -38,9 +39,7 @@ def main() -> None:
     module = driver.load(session.cubin("generic"))
     out, data = driver.alloc(1 << 16), driver.alloc(1 << 16)
     driver.fill(data, 0, 1 << 16)
-    counters = None if session.dry_run else Counters(driver.context)
-    if counters is not None:
-        counters.configure(METRICS)
+    counted = counter_of(session, METRICS)
     rows = []
     for kernel in (*LOADS, *STORES, *CHAINS):
         function = driver.function(module, kernel)
@@ -50,15 +49,8 @@ def main() -> None:
             table = driver.upload(offsets.astype(np.uint32))
             for warps in WARPS:
                 given = out, data, table, np.uint32(ROUNDS)
-
-                def launch(function=function, warps=warps, given=given) -> None:
-                    driver.launch(function, (SMS,), (32 * warps,), given)
-
-                launch()
-                found = dict.fromkeys(METRICS, 0.0)
-                if counters is not None:
-                    found = counters.measure(launch, lambda: None, driver.synchronize)
-                rows.append((kernel, name, warps, *(round(found[one], 1) for one in METRICS)))
+                launch = partial(driver.launch, function, (SMS,), (32 * warps,), given)
+                rows.append((kernel, name, warps, *counted(launch)))
     session.save_rows("generic_sm90", COLUMNS, rows)
 
 

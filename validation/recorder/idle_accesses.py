@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from session import Session
 
-from counters import Counters
+from counters import counter_of
 
 SOURCE = Path(__file__).parent / "kernels" / "idle_accesses.cu"
 KERNELS = tuple(re.findall(r"^KERNEL\((\w+),", SOURCE.read_text(), re.M))
@@ -33,23 +34,14 @@ def main() -> None:
     driver = session.driver
     module = driver.load(session.cubin("idle_accesses"))
     out, data = driver.alloc(1 << 16), driver.alloc(1 << 16)
-    counters = None if session.dry_run else Counters(driver.context)
-    if counters is not None:
-        counters.configure(METRICS)
+    counted = counter_of(session, METRICS)
     rows = []
     for kernel in KERNELS:
         function = driver.function(module, kernel)
         for warps in WARPS:
             given = out, data, np.uint32(ROUNDS)
-
-            def launch(function=function, warps=warps, given=given) -> None:
-                driver.launch(function, (SMS,), (32 * warps,), given)
-
-            launch()
-            found = dict.fromkeys(METRICS, 0.0)
-            if counters is not None:
-                found = counters.measure(launch, lambda: None, driver.synchronize)
-            rows.append((kernel, warps, *(round(found[one], 1) for one in METRICS)))
+            launch = partial(driver.launch, function, (SMS,), (32 * warps,), given)
+            rows.append((kernel, warps, *counted(launch)))
     session.save_rows("idle_accesses_sm90", COLUMNS, rows)
 
 

@@ -34,6 +34,7 @@ REASONS = (
     "long_scoreboard", "math_pipe_throttle", "membar", "mio_throttle", "misc", "no_instruction",
     "not_selected", "short_scoreboard", "sleeping", "tex_throttle", "wait",
 )  # fmt: skip
+STATES = tuple(f"smsp__warps_issue_stalled_{reason}.sum" for reason in REASONS)
 REPEATS = 3
 PARAMETERS = {  # of a source's templates
     "transpose_f64": "int, const double*, double*",
@@ -256,7 +257,7 @@ class Bench:
         self.reader = self.driver.function(module, "_Z5restsIfLi4ELi0EEvPKT_PS0_jii")
         self.counters = None if session.dry_run else Counters(self.driver.context)
         if self.counters:
-            stalls = (f"smsp__warps_issue_stalled_{reason}.sum" for reason in REASONS)
+            stalls = STATES
             self.counters.configure((*METRICS, *stalls))
 
     def _flush(self) -> None:

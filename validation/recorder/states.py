@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 
 import numpy as np
-from launches import REASONS
+from launches import STATES
 from session import Session
 
-from counters import Counters
+from counters import counter_of
 
 KERNELS = (
     "barrier_only", "barrier_chain", "load_chain", "barrier_load", "barrier_store_load",
@@ -17,7 +18,6 @@ KERNELS = (
     "many_global", "scattered_then_special", "scattered_then_shared",
 )  # fmt: skip
 WARPS, ROUNDS, SMS = (1, 2, 4, 8, 16, 32), 256, 132
-STATES = tuple(f"smsp__warps_issue_stalled_{reason}.sum" for reason in REASONS)
 METRICS = ("sm__cycles_active.avg", "smsp__inst_issued.sum", *STATES)
 COLUMNS = ("kernel", "warps", *METRICS)  # of 132 blocks of so many warps
 
@@ -29,22 +29,13 @@ def main() -> None:
     module = driver.load(session.cubin("states"))
     out, data = driver.alloc(1 << 16), driver.alloc(4 << 24)
     driver.fill(data, 0, 4 << 24)
-    counters = None if session.dry_run else Counters(driver.context)
-    if counters is not None:
-        counters.configure(METRICS)
+    counted = counter_of(session, METRICS)
     rows = []
     for kernel, warps in itertools.product(KERNELS, WARPS):
         function = driver.function(module, kernel)
         given = out, data, np.uint32(ROUNDS)
-
-        def launch(function=function, warps=warps, given=given) -> None:
-            driver.launch(function, (SMS,), (32 * warps,), given)
-
-        launch()
-        found = dict.fromkeys(METRICS, 0.0)
-        if counters is not None:
-            found = counters.measure(launch, lambda: None, driver.synchronize)
-        rows.append((kernel, warps, *(round(found[name], 1) for name in METRICS)))
+        launch = partial(driver.launch, function, (SMS,), (32 * warps,), given)
+        rows.append((kernel, warps, *counted(launch)))
     session.save_rows("states_sm90", COLUMNS, rows)
 
 

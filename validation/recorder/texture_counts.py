@@ -70,14 +70,19 @@ def measured(gpu: Machine, counters: Counters, case: dict[str, Any], data: list[
     return list(values.values())
 
 
-def record(folder: Path, out: Path) -> None:
-    """Measures every case; a metric that the chip does not have is left out."""
+def opened(folder: Path) -> tuple[list[dict[str, Any]], bytes, Machine, Counters]:
+    """Packed cases, their data, the GPU with their kernels, and its counters."""
     cases = json.loads((folder / "cases.json").read_text())
     blob = (folder / "cases.bin").read_bytes()
     gpu = Machine((folder / "textures.cubin").read_bytes())
     context = ct.c_void_p()
     gpu.call("cuCtxGetCurrent", ct.byref(context))
-    counters = Counters(context)
+    return cases, blob, gpu, Counters(context)
+
+
+def record(folder: Path, out: Path) -> None:
+    """Measures every case; a metric that the chip does not have is left out."""
+    cases, blob, gpu, counters = opened(folder)
     found: dict[str, Any] = {"session": gpu.names(), "metrics": {}, "values": {}}
     for surface in (False, True):
         names = metrics(surface)

@@ -12,10 +12,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from texture_counts import measured
+from texture_counts import measured, opened
 
-from counters import Counters
-from textures import CudaError, Machine
+from textures import CudaError
 
 METRICS = [f"{name}.sum" for name in (
     "l1tex__t_sectors_pipe_tex_mem_texture", "l1tex__t_sectors_pipe_tex_mem_texture_lookup_hit",
@@ -32,12 +31,7 @@ FLUSHED = 256 << 20  # bytes written before each pass: more than L2 holds
 
 def record(folder: Path, out: Path) -> None:
     """Measures every case."""
-    cases = json.loads((folder / "cases.json").read_text())
-    blob = (folder / "cases.bin").read_bytes()
-    gpu = Machine((folder / "textures.cubin").read_bytes())
-    context = ct.c_void_p()
-    gpu.call("cuCtxGetCurrent", ct.byref(context))
-    counters = Counters(context)
+    cases, blob, gpu, counters = opened(folder)
     counters.configure(METRICS)
     found: dict[str, Any] = {"session": gpu.names(), "metrics": METRICS, "values": {}}
     others = ct.c_uint64()

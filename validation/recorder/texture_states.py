@@ -6,17 +6,13 @@
 
 from __future__ import annotations
 
-import ctypes as ct
 import json
 import sys
 from pathlib import Path
 from typing import Any
 
 from states import METRICS
-from texture_counts import measured
-
-from counters import Counters
-from textures import Machine
+from texture_counts import measured, opened
 
 BLOCKS = 132
 MORE = (
@@ -28,12 +24,7 @@ MORE = (
 
 def record(folder: Path, out: Path) -> None:
     """Measures every rate with 1 to 32 warps."""
-    cases = json.loads((folder / "cases.json").read_text())
-    blob = (folder / "cases.bin").read_bytes()
-    gpu = Machine((folder / "textures.cubin").read_bytes())
-    context = ct.c_void_p()
-    gpu.call("cuCtxGetCurrent", ct.byref(context))
-    counters = Counters(context)
+    cases, blob, gpu, counters = opened(folder)
     names = [*METRICS, *MORE]
     found: dict[str, Any] = {"session": gpu.names(), "metrics": names, "values": {}}
     counters.configure(names)

@@ -7,7 +7,6 @@ from warplens.timing.fetch import IDEAL_FETCH
 from warplens.timing.state import (
     BANK_LINES,
     BANKS_KNOWN,
-    INDEXED,
     INDEXED_HELD,
     Record,
     State,
@@ -34,7 +33,7 @@ def load(state: State, spec: Record, inst: Record, trace: Trace, warp: Record, i
     begin = max(float(now), sm.indexed_free)
     sm.indexed_free = begin + words * spec.indexed_word
     sub = state.subs[index % spec.sub_partitions]
-    if inst.depth != INDEXED:  # by an offset: two wait for their turn
+    if inst.depth != lsu.INDEXED:  # by an offset: two wait for their turn
         last = sub.indexed[(sub.next_indexed - 1) % INDEXED_HELD] - spec.indexed_word
         sub.pipe_free[inst.pipe] = max(sub.pipe_free[inst.pipe], last)
     sub.indexed[sub.next_indexed] = sm.indexed_free

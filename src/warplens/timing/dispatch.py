@@ -18,7 +18,6 @@ from warplens.timing.state import (
     CONSTANT,
     COPIES,
     FENCE,
-    INDEXED,
     INDEXED_HELD,
     MEMORY,
     PIPES,
@@ -72,7 +71,7 @@ def _room_at(sub: Record, spec: Record, inst: Record) -> float:
     do not wait at their instruction but, later, for its result. So has that of constants' addresses
     and barriers, a shorter one; loads of constants by registers wait in one of their own."""
     free = float(sub.pipe_free[inst.pipe])
-    if inst.depth == INDEXED:
+    if inst.depth == lsu.INDEXED:
         free = max(free - INDEXED_HELD * inst.interval, sub.indexed[sub.next_indexed])
     elif inst.pipe == _XU:
         free -= spec.special_held * inst.interval

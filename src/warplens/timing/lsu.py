@@ -40,6 +40,7 @@ DISTANT = -6  # of what may access another block's shared memory, which traces d
 
 
 NAMED = -7  # of barriers of the block that registers name
+INDEXED = -8  # of loads of constants by registers
 
 
 @stage

@@ -33,7 +33,6 @@ MAX_SUB_PARTITIONS = 8
 BANKS = 2  # of the register file
 COPIES_HELD = 8  # of bulk and tensor copies, loads and stores each, that wait in their unit
 STORES_TAKEN = 2  # stores that have left their queues and wait for the SM's units
-INDEXED = -8  # Code.depth of loads of constants by registers
 INDEXED_HELD = 7  # loads of constants by registers, of a sub-partition
 MAX_HELD = 32  # memory instructions in a queue
 TEXTURES_HELD, TEXTURES_QUEUED = 2, 32  # samples in a sub-partition's queue, and in the units

@@ -21,7 +21,7 @@ from warplens.sass.model import (
     UReg,
 )
 from warplens.timing import registers, tensor
-from warplens.timing.lsu import CHECK, COPIED, COPY, DISTANT, NAMED, SHUFFLE
+from warplens.timing.lsu import CHECK, COPIED, COPY, DISTANT, INDEXED, NAMED, SHUFFLE
 from warplens.timing.retries import exchanges, retries
 from warplens.timing.state import (
     ARRIVE,
@@ -34,7 +34,6 @@ from warplens.timing.state import (
     EXIT,
     FENCE,
     FIXED,
-    INDEXED,
     JOIN,
     MEMORY,
     OF_CLUSTER,
