@@ -142,7 +142,7 @@ class Model:
             self.touched, self.wave, self.active_sms, self.sample.stride,
             blocks=0 if self.sample.windows else self.question.blocks,
             size_lines=self.question.gpu.l2_size_bytes / 128, extents=self.sample.extents,
-            grid=self.question.grid,
+            grid=self.question.grid, sampled=self.sample.trace.sampled,
         )  # fmt: skip
         if self.sample.windows:  # SMs are not in step: some of what others use is gone by then
             return replace(found, part=found.part**_MEETING)

@@ -47,8 +47,9 @@ def extents_of(memory: DeviceMemory) -> Ints:
 
 def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks: int = 0,
             size_lines: float = 0.0, extents: Ints | None = None,
-            grid: tuple[int, int, int] | None = None) -> Sharing:  # fmt: skip
-    """What a wave of `wave` sampled blocks shares with the blocks of all `active_sms` SMs.
+            grid: tuple[int, int, int] | None = None, sampled: int = 0) -> Sharing:  # fmt: skip
+    """What a wave of `wave` sampled blocks shares with the blocks of all `active_sms` SMs. Of
+    `sampled` blocks (0: as many as touch any lines) some may have left at once.
 
     If all that the grid's `blocks` use fits into an L2 of `size_lines`, of the whole grid instead:
     lines then stay from wave to wave. `extents`: first lines and ends of the allocations, of which
@@ -64,6 +65,8 @@ def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks
     if len(places) >= active_sms:
         lines = _lines_of(touched, of_wave)
         return Sharing(lines=lines, chip_lines=lines)
+    working = len(names) / max(len(names), sampled)
+    blocks, active_sms = round(blocks * working), max(len(places), round(active_sms * working))
     beside = int(np.argmax(np.append(np.diff(places) != 1, True))) + 1
     apart = len(places) - beside + 1
     ratio = active_sms / apart
