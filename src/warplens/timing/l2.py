@@ -21,7 +21,6 @@ _IN_SLICES = 1000.0
 # time as the root of all that they walk through, fewer SMs less (measured: 1 to 128 lines by 1 to
 # 132 SMs of an H200, by kernels of validation/recorder/lanes.py)
 _DEEP, _FEW_SHARERS = 8.0, 4.0
-_PENDING = 0.6  # of DRAM's latency is left when another SM asks for what one has just asked for
 
 
 @stage
@@ -66,7 +65,8 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
     if late and under_way == 0.0 and not spec.ideal & dram.IDEAL_DRAM:
         # The other has asked a moment ago: its wait in DRAM's queue has hardly begun.
         queue = max(0.0, sm.dram_free - start)
-        done += _PENDING * (spec.dram_latency - spec.l2_hit) + queue
+        left = spec.dram_latency - spec.l2_hit + spec.dram_spread * (trace.lots[place] - 1.0)
+        done += spec.in_step * left + queue
     if missing:
         pairs = _pairs(absent)  # DRAM is read by 64 bytes
         done = max(done, dram.read(sm, spec, trace, place, 2 * pairs, start))

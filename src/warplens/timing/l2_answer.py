@@ -33,6 +33,7 @@ _BEFORE = 1 << 61  # a fetch before the window of what is replayed
 _MINE = 1  # among users of a fetch: accesses that are replayed; other bits: other SMs in turn
 _PLACES = 60  # of other SMs among these bits
 _STEPS = 6  # to find a factor
+_LOOP = 16  # steps in which an SM fetches, from which it is a loop
 _LINES = 0.57  # L2 takes the longer for each of several lines that warps contend for: power
 
 
@@ -41,9 +42,9 @@ def _walk(accesses: Records, asking: Ints, lines: Ints, order: Ints, steps: Ints
           hits: npt.NDArray[np.uint8], fetches: npt.NDArray[np.int32], users: Ints,
           tags: Ints, valid: npt.NDArray[np.uint8],
           written: npt.NDArray[np.uint8], fetched: Ints,
-          by: npt.NDArray[np.int32]) -> int:  # fmt: skip
+          by: npt.NDArray[np.int32], when: Ints) -> int:  # fmt: skip
     """Sends accesses through the tag store; returns the sectors brought in. `asking`: per access
-    the user of fetches that it stands for, 0: none."""
+    the user of fetches that it stands for, 0: none; `when`: per fetch its step."""
     brought = clock = 0
     n_sets = tags.shape[0]
     for i in range(order.size):
@@ -86,6 +87,7 @@ def _walk(accesses: Records, asking: Ints, lines: Ints, order: Ints, steps: Ints
                     valid[index, way] |= missing & bits if kind == _WRITE else bits
                     brought += 2
                     by[index, way, half] = brought // 2
+                    when[brought // 2] = steps[i]
                     if kind != _READ:
                         users[brought // 2] = _NO_READ
                     elif asks == 0:
@@ -113,6 +115,8 @@ class L2Answer:
     pieces: npt.NDArray[np.float32]
     fills: npt.NDArray[np.uint8]  # see fills.py
     joins: npt.NDArray[np.uint8]  # see joins.py
+    late_steps: int  # in which this SM asks for what another is only just fetching
+    own_steps: int  # in which it asks for what it alone uses
     footprint: int  # bytes that the sample brought in
 
 
@@ -128,13 +132,14 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     shares = np.zeros(len(lines), np.float32)
     passes = np.ones((len(lines), 3), np.float32)
     fetches = np.zeros((len(lines), 2), np.int32)
-    users = np.zeros(2 * len(lines) + 1, np.int64)
+    users, when = np.zeros((2, 2 * len(lines) + 1), np.int64)
     if not len(context):
         return L2Answer(
             hits=hits, shares=shares, passes=passes, fetches=fetches,
-            arrivals=_by_lot(users, share), footprint=0,
+            arrivals=_by_lot(users, when, share), footprint=0,
             lots=np.ones(len(lines)), pieces=np.zeros(len(lines), np.float32),
             fills=np.zeros(len(lines), np.uint8), joins=np.zeros(len(lines), np.uint8),
+            late_steps=0, own_steps=0,
         )  # fmt: skip
     warp, by_warp = touched.warp, touched.by_warp
     ordinal = np.empty(len(warp), np.int64)
@@ -156,15 +161,24 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     brought = _walk(
         context, asking, lines, order, steps, hits, fetches, users, tags, valid,
         np.zeros(tags.shape, np.uint8), np.zeros(tags.shape, np.int64),
-        np.zeros((*tags.shape, 2), np.int32),
+        np.zeros((*tags.shape, 2), np.int32), when,
     )  # fmt: skip
     _contention(touched, shares, passes)
     return L2Answer(
         hits=hits, shares=shares, passes=passes, fetches=fetches,
-        arrivals=_by_lot(users[: brought // 2 + 1], share),
+        arrivals=_by_lot(users[: brought // 2 + 1], when, share),
         footprint=32 * int(brought), lots=rows.lots(touched), pieces=rows.pieces(touched),
         fills=fills(touched, step, int(place.max()) + 1), joins=joins(touched),
+        late_steps=_steps_of(touched, step, hits >> 4 > 0),
+        own_steps=_steps_of(touched, step, (users[fetches] == _MINE).any(axis=1)),
     )  # fmt: skip
+
+
+def _steps_of(touched: Touched, step: Ints, among: npt.NDArray[np.bool_]) -> int:
+    """Steps in which loads that are replayed ask for some of the lines."""
+    mine = (touched.context["entry"] == 0) & (touched.context["kind"] == _READ)
+    found = mine[touched.access] & among[touched.at]
+    return len(np.unique(step[touched.access[found]]))
 
 
 def warmed(answer: L2Answer, touched: Touched, held: tuple[Range, ...]) -> L2Answer:
@@ -204,16 +218,20 @@ def _sorted(keys: npt.NDArray[np.uint64]) -> Ints:
     return order
 
 
-def _by_lot(users: Ints, share: Sharing) -> Floats:
+def _by_lot(users: Ints, when: Ints, share: Sharing) -> Floats:
     """Per fetch -1 if it falls to this SM, else 0: to one of the sampled SMs that use it, the more
-    rarely the more of them do, but not to more than the SM's part of all."""
+    rarely the more of them do, but not to more than the SM's part of all. In long loops those that
+    the same SMs make in the same step fall to the same one: to the SM that is ahead."""
     near = _counted(users, min(share.beside, _PLACES + 1))
     far = _counted(users, _PLACES + 1) - near + (users & 1)
     is_mine = users & (_MINE | _NO_READ | _BEFORE) == _MINE
     chance = 1.0 / np.maximum(1.0, np.maximum(near, np.where(far > 1, far * share.ratio, 1.0)))
     if is_mine.any():
         chance *= _factor(chance[is_mine], share)
-    lot = (_scrambled(np.arange(len(users), dtype=np.uint64)) >> np.uint64(11)) / 2.0**53
+    names = np.arange(len(users), dtype=np.uint64)
+    if len(np.unique(when[: len(users)][is_mine])) >= _LOOP:
+        names = _scrambled(users.astype(np.uint64)) + when[: len(users)].astype(np.uint64)
+    lot = (_scrambled(names) >> np.uint64(11)) / 2.0**53
     return np.where(is_mine & (lot < chance), -1.0, 0.0)
 
 

@@ -49,7 +49,12 @@ from warplens.timing.warmth import shares
 REPLAY_LIMIT = 3_000_000  # warp instructions of one replay
 # How surely those meet in L2 that share its lines in long blocks: between never (0) and always (1),
 # as the hit rates of six multiplications on an H200 (validation/timing/h200_gemm_guarded.json).
-_MEETING = 0.5
+_MEETING = 1.0
+_BEGUN_TOGETHER = 0.6  # of DRAM's latency is left when others fetch as blocks begin
+_LOOP = 16  # steps in which others fetch what a block needs, from which it is a loop
+_MOSTLY = 0.6  # of the steps in which it fetches anything new
+_PROBE = 200_000  # warp instructions of a replay that tells whether SMs stay in step
+_CATCHES_UP = 0.045  # by so much quicker alone, SMs are half in step
 _FEW = 1.0  # waves of blocks, in which it matters how long a block takes alone
 _STEPS_TO_HITS = 60
 _NOTES = 1024  # kept of a replay's progress
@@ -214,13 +219,31 @@ class Model:
         share = self.question.blocks / self.active_sms
         return share / most_of_an_sm(self.question, self.active_sms)
 
+    @cached_property
+    def in_step(self) -> float:
+        """How much of DRAM's latency SMs wait for that ask for what others are only just fetching.
+
+        In long loops those that are behind wait less than the one that is ahead, and catch up: all
+        are in step and wait as long (measured, validation/data/sharers_sm90.json); unless an SM
+        has other work meanwhile, so that nobody catches up and the SMs come apart.
+        """
+        late = self.answer.late_steps
+        if late < max(_LOOP, _MOSTLY * (late + self.answer.own_steps)):
+            return _BEGUN_TOGETHER
+        apart, together = (
+            self.replay(limit=_PROBE, in_step=share).cycles for share in (0.0, 1.0)
+        )
+        gain = max(0.0, together / apart - 1.0)
+        return gain**2 / (gain**2 + _CATCHES_UP**2)
+
     def replay(self, *, events: int = 0, limit: int = 0, only: Sequence[int] | None = None,
-               is_paced: bool = False) -> Replay:  # fmt: skip
+               is_paced: bool = False, in_step: float | None = None) -> Replay:  # fmt: skip
         """Runs the cycle loop over the sampled blocks, or `only` over some of them; `is_paced`: see
         Machine."""
         trace, answer = self.sample.trace, self.answer
         order = np.array(range(len(trace.blocks)) if only is None else only, np.int64)
-        machine = replace(self.machine, is_paced=is_paced)
+        in_step = self.in_step if in_step is None else in_step
+        machine = replace(self.machine, is_paced=is_paced, in_step=in_step)
         limit = limit or (1 << 60 if self.question.exact else REPLAY_LIMIT)
         spec = machine.spec()
         table = len(self.question.kernel.instructions) * len(REASONS)

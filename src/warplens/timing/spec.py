@@ -27,6 +27,8 @@ class Machine:
         balance: the mean work of these SMs over that of the busiest.
         together: blocks that the chip holds at once; 0: as many as fit.
         local_missing: the share of what threads keep in local memory that L2 has given up.
+        in_step: of DRAM's latency, what is left of it for those who ask for what others fetch in
+            the same step.
         is_uneven: blocks differ; they are placed one by one, each in its own turn.
         fellows: blocks of a cluster.
         is_paced: the SM gets blocks no faster than the chip hands them out, from the first on.
@@ -48,6 +50,7 @@ class Machine:
     ideal: int = 0
     together: float = 0.0
     local_missing: float = 0.0
+    in_step: float = 0.0
     is_uneven: bool = False
     fellows: int = 1
     is_paced: bool = False
@@ -181,6 +184,7 @@ class Machine:
             "l1_narrow": value("l1.narrow_cycles", 2),
             "l1_hit": latency["l1_hit"],
             "local_missing": self.local_missing,
+            "in_step": self.in_step,
             "l2_hit": latency["l2_hit"],
             "l2_far": latency["l2_far"],
             "far_share": int(256 * self.far_share),

@@ -65,6 +65,7 @@ SPEC = np.dtype([
     ("l1_pending", "f8"),  # cycles of loads that straddle sectors and wait for all their lines
     ("l1_narrow", "f8"),  # cycles in L1's data at least, of accesses to parts of words
     ("local_missing", "f8"),  # the share of local memory that L2 cannot hold
+    ("in_step", "f8"),  # of DRAM's latency, what is left of others' fetches of the same step
     ("l2_hit", "f8"), ("l2_far", "f8"), ("far_share", "i8"),  # of 256 lines: far from the SM
     ("l2_rate", "f8"),  # bytes per cycle of L2's that fall to this SM, read and written
     ("port_rate", "f8"), ("port_write_rate", "f8"),  # bytes per cycle from L2, and to it
