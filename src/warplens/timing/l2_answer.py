@@ -93,8 +93,9 @@ def _walk(accesses: Records, asking: Ints, lines: Ints, order: Ints, steps: Ints
                     elif asks == 0:
                         users[brought // 2] = _BEFORE
                 fetches[j, half] = by[index, way, half]
-                if sectors & bits:
-                    users[by[index, way, half]] |= asks
+                number = by[index, way, half]
+                if sectors & bits and when[number] == steps[i]:  # later ones find it
+                    users[number] |= asks
     return brought
 
 
