@@ -30,8 +30,9 @@ _WAYS = 16
 _READ, _WRITE, _ATOMIC = 1, 2, 4
 _NO_READ = 1 << 62  # a fetch for what is written, which needs no DRAM, or for an atomic
 _BEFORE = 1 << 61  # a fetch before the window of what is replayed
+_MINE_LATER = 1 << 60  # an access that is replayed finds it there
 _MINE = 1  # among users of a fetch: accesses that are replayed; other bits: other SMs in turn
-_PLACES = 60  # of other SMs among these bits
+_PLACES = 59  # of other SMs among these bits
 _STEPS = 6  # to find a factor
 _LOOP = 16  # steps in which an SM fetches, from which it is a loop
 _LINES = 0.57  # L2 takes the longer for each of several lines that warps contend for: power
@@ -94,8 +95,10 @@ def _walk(accesses: Records, asking: Ints, lines: Ints, order: Ints, steps: Ints
                         users[brought // 2] = _BEFORE
                 fetches[j, half] = by[index, way, half]
                 number = by[index, way, half]
-                if sectors & bits and when[number] == steps[i]:  # later ones find it
+                if sectors & bits and when[number] == steps[i]:
                     users[number] |= asks
+                elif sectors & bits and asks == _MINE:
+                    users[number] |= _MINE_LATER
     return brought
 
 
@@ -228,12 +231,30 @@ def _by_lot(users: Ints, when: Ints, share: Sharing) -> Floats:
     is_mine = users & (_MINE | _NO_READ | _BEFORE) == _MINE
     chance = 1.0 / np.maximum(1.0, np.maximum(near, np.where(far > 1, far * share.ratio, 1.0)))
     if is_mine.any():
-        chance *= _factor(chance[is_mine], share)
-    names = np.arange(len(users), dtype=np.uint64)
-    if len(np.unique(when[: len(users)][is_mine])) >= _LOOP:
-        names = _scrambled(users.astype(np.uint64)) + when[: len(users)].astype(np.uint64)
-    lot = (_scrambled(names) >> np.uint64(11)) / 2.0**53
+        used = users & (_MINE | _MINE_LATER | _NO_READ | _BEFORE)
+        of_others = np.count_nonzero(used == _MINE_LATER)
+        chance *= _factor(np.append(chance[is_mine], np.zeros(of_others)), share)
+    when = when[: len(users)]
+    if len(np.unique(when[is_mine])) >= _LOOP:
+        is_mine[is_mine] = _in_turn(users[is_mine], when[is_mine], chance[is_mine])
+        return np.where(is_mine, -1.0, 0.0)
+    lot = (_scrambled(np.arange(len(users), dtype=np.uint64)) >> np.uint64(11)) / 2.0**53
     return np.where(is_mine & (lot < chance), -1.0, 0.0)
+
+
+def _in_turn(users: Ints, when: Ints, chance: Floats) -> npt.NDArray[np.bool_]:
+    """Of fetches those that fall to this SM, if all that the same SMs make in a step fall to one of
+    them, and they take turns."""
+    group, of_group = np.unique(users, return_inverse=True)
+    steps, step = np.unique(when, return_inverse=True)
+    there, of_pair = np.unique(of_group * len(steps) + step, return_inverse=True)
+    turn = np.arange(len(there)) - np.searchsorted(there // len(steps), there // len(steps))
+    begin = (_scrambled(group.astype(np.uint64)) >> np.uint64(11)) / 2.0**53
+    begin, turn = begin[of_group], turn[of_pair]
+    found: npt.NDArray[np.bool_] = (
+        np.floor((turn + 1) * chance + begin) > np.floor(turn * chance + begin)
+    )
+    return found
 
 
 def _factor(chances: Floats, share: Sharing) -> float:

@@ -15,6 +15,7 @@ from warplens.timing.touched import Touched, distinct
 Flags = npt.NDArray[np.bool_]
 _READ = 1
 _TABLE = 32  # places of a table for each pair, up to which it is quicker than sorting
+_WHOLE = 0.25  # of the lines of neighbours: both halves are used, then both of all are
 _LEAST_APART = 3  # SMs that are not beside each other, to tell from them what is shared
 
 
@@ -73,7 +74,7 @@ def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks
     far = (place == 0) | (place >= beside)
     moved = footprints(touched, grid) if grid and blocks else None
     if moved:
-        found = _followed(touched, moved, place, wave, active_sms, stride, blocks, size_lines)
+        found = _followed(touched, moved, place, beside, wave, active_sms, stride, blocks, size_lines)
         if found:
             return replace(found, beside=beside, ratio=ratio)
     if blocks > len(names) and apart >= _LEAST_APART:
@@ -85,7 +86,7 @@ def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks
 
         chip = of_grid(every)
         if chip <= size_lines:
-            mine = _pairs(touched, place, reads) / len(names)  # of a block
+            mine = _fetches(touched, place, reads, beside) / len(names)  # of a block
             return Sharing(
                 lines=_lines_of(touched, every), chip_lines=chip, beside=beside, ratio=ratio,
                 part=of_grid(reads) / blocks / max(1.0, mine),
@@ -98,15 +99,15 @@ def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks
         chip = min(chip, _allocated(touched, among, extents))
         return max(chip, _lines_of(touched, among))
 
-    mine = _pairs(touched, place, of_wave & reads) / len(places)
+    mine = _fetches(touched, place, of_wave & reads, beside) / len(places)
     return Sharing(
         lines=_lines_of(touched, of_wave), chip_lines=of_chip(of_wave), beside=beside, ratio=ratio,
         part=of_chip(of_wave & reads) / active_sms / max(1.0, mine),
     )  # fmt: skip
 
 
-def _followed(touched: Touched, moved: Footprints, place: Ints, wave: int, active_sms: int,
-              stride: int, blocks: int, size_lines: float) -> Sharing | None:  # fmt: skip
+def _followed(touched: Touched, moved: Footprints, place: Ints, beside: int, wave: int,
+              active_sms: int, stride: int, blocks: int, size_lines: float) -> Sharing | None:  # fmt: skip
     """The same where lines follow from a block's place in the grid; None: too many to count."""
     every = np.arange(len(touched.blocks))
     reads = (touched.context["kind"] == _READ)[touched.access]
@@ -118,7 +119,8 @@ def _followed(touched: Touched, moved: Footprints, place: Ints, wave: int, activ
         return None
     lines, read = counted
     of_wave = every < wave
-    mine = _pairs(touched, place, of_wave[touched.user] & reads) / len(np.unique(place[of_wave]))
+    mine = _fetches(touched, place, of_wave[touched.user] & reads, beside)
+    mine /= len(np.unique(place[of_wave]))
     seen, chip = _lines_of(touched, of_wave[touched.user]), lines
     part = read / active_sms / max(1.0, mine)
     if blocks > len(running):
@@ -127,7 +129,7 @@ def _followed(touched: Touched, moved: Footprints, place: Ints, wave: int, activ
             return None
         if grid[0] <= size_lines:
             seen, chip = _lines_of(touched, np.ones(len(touched.user), np.bool_)), grid[0]
-            part = grid[1] / blocks / max(1.0, _pairs(touched, every, reads) / len(every))
+            part = grid[1] * len(every) / blocks / max(1.0, _fetches(touched, place, reads, beside))
     return Sharing(lines=seen, chip_lines=max(seen, chip), part=min(1.0, part), is_exact=True)
 
 
@@ -177,9 +179,18 @@ def _users(touched: Touched, unit: Ints, among: Flags) -> Ints:
     return np.bincount(distinct(pairs) // units, minlength=1)
 
 
-def _pairs(touched: Touched, unit: Ints, among: Flags) -> float:
-    """Lines of each unit, all together."""
-    return float(_users(touched, unit, among).sum())
+def _fetches(touched: Touched, place: Ints, among: Flags, beside: int) -> float:
+    """Fetches of all SMs together, as many as lines if they were of whole ones: DRAM is read by
+    halves of lines, and SMs that read different halves of a line do not share them. `beside`: SMs
+    that lie beside each other, which tell whether both halves are used."""
+    sectors = touched.lines[touched.at] & 15
+    halves = [among & (sectors & 3 << 2 * half > 0) for half in range(2)]
+    fetches = sum(float(_users(touched, place, half).sum()) for half in halves)
+    close = (place < beside)[touched.user]
+    low, high = (np.bincount(touched.used[half & close], minlength=touched.n_lines) > 0
+                 for half in halves)  # fmt: skip
+    both = np.count_nonzero(low & high) > _WHOLE * np.count_nonzero(low | high)
+    return fetches / (2.0 if both else 1.0)
 
 
 def _along(touched: Touched, place: Ints, beside: int, among: Flags, active_sms: int) -> float:
