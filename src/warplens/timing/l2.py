@@ -65,8 +65,10 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
     if late and under_way == 0.0 and not spec.ideal & dram.IDEAL_DRAM:
         # The other has asked a moment ago: its wait in DRAM's queue has hardly begun.
         queue = max(0.0, sm.dram_free - start)
-        left = spec.dram_latency - spec.l2_hit + spec.dram_spread * (trace.lots[place] - 1.0)
-        done += spec.in_step * left + queue
+        left = spec.in_step * (spec.dram_latency - spec.l2_hit)
+        # In step from the first to the last, they wait for what that one has drawn.
+        left += spec.in_step**4 * spec.dram_spread * (trace.lots[place] - 1.0)
+        done += left + queue
     if missing:
         pairs = _pairs(absent)  # DRAM is read by 64 bytes
         done = max(done, dram.read(sm, spec, trace, place, 2 * pairs, start))

@@ -74,7 +74,9 @@ def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks
     far = (place == 0) | (place >= beside)
     moved = footprints(touched, grid) if grid and blocks else None
     if moved:
-        found = _followed(touched, moved, place, beside, wave, active_sms, stride, blocks, size_lines)
+        found = _followed(
+            touched, moved, (place, beside), wave, active_sms, stride, blocks, size_lines
+        )
         if found:
             return replace(found, beside=beside, ratio=ratio)
     if blocks > len(names) and apart >= _LEAST_APART:
@@ -106,9 +108,12 @@ def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks
     )  # fmt: skip
 
 
-def _followed(touched: Touched, moved: Footprints, place: Ints, beside: int, wave: int,
-              active_sms: int, stride: int, blocks: int, size_lines: float) -> Sharing | None:  # fmt: skip
-    """The same where lines follow from a block's place in the grid; None: too many to count."""
+def _followed(touched: Touched, moved: Footprints, placed: tuple[Ints, int], wave: int,
+              active_sms: int, stride: int, blocks: int,
+              size_lines: float) -> Sharing | None:  # fmt: skip
+    """The same where lines follow from a block's place in the grid; None: too many to count.
+    `placed`: per block its SM, and how many of these lie beside each other."""
+    place, beside = placed
     every = np.arange(len(touched.blocks))
     reads = (touched.context["kind"] == _READ)[touched.access]
     turns = np.unique(touched.blocks[:wave] // stride)
