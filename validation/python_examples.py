@@ -90,6 +90,8 @@ GROUPS: dict[str, tuple[str, str, tuple[Example, ...]]] = {
             *(Example(f"{BLACKWELL}/tutorial/tutorial_gemm/fp16_gemm_{number}.py",
                       ("--mnk", "512,512,128"), "PASS", ("B200",))
               for number in ("0", "1", "2", "3", "3_1", "4", "5")),
+            *(Example(f"{BLACKWELL}/tutorial/tutorial_gemm/nvfp4_gemm_{number}.py",
+                      ("--mnkl", "256,512,512,2"), "PASS", ("B200",)) for number in ("0", "1")),
             # It launches by a CUDA graph of PyTorch's, which only its build for GPUs has.
             Example(f"{BLACKWELL}/tutorial/tutorial_gemm/fp16_gemm_6.py",
                     ("--mnk", "512,512,128"), "PASS", ("B200",), (

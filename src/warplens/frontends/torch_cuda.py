@@ -1,7 +1,8 @@
-"""PyTorch programs that say "cuda" on a machine without: their tensors are the host's.
+"""PyTorch programs that say "cuda" on a machine without.
 
-What is asked to be on the device `cuda` is made on the CPU, in place for Triton's kernels.
-PyTorch's own operations are the CPU's: they have no launches and take no modelled time.
+Tensors of the device `cuda` lie in the host's memory, where kernels see them in place, and count as
+the GPU's (`torch_devices`). PyTorch's own operations are the CPU's: they have no launches and take
+no modelled time.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from typing import Any
 from warplens.driver import timeline
 from warplens.driver.machine import Driver
 from warplens.errors import ArgumentError
-from warplens.frontends import torch_dlpack
+from warplens.frontends import torch_devices, torch_dlpack
 from warplens.frontends.frontend import Frontend, GiveDriver
-from warplens.frontends.triton_arguments import LASTING
+from warplens.frontends.torch_memory import LASTING, is_on_gpu
 
 _in_place: list[Any] = []
 
@@ -26,7 +27,9 @@ def put_in_place(give_driver: GiveDriver) -> None:
         return
     torch: Any = importlib.import_module("torch")
     overrides: Any = importlib.import_module("torch.overrides")
-    mode = _mode(torch, overrides.TorchFunctionMode, give_driver)
+    sides = torch_devices.Sides(torch, give_driver)
+    mode = torch_devices.mode(torch, overrides.TorchFunctionMode, sides)
+    _tell_addresses(torch, give_driver)
     _in_place.append(mode)
     mode.__enter__()
     _say_so(torch.cuda, give_driver)
@@ -35,32 +38,17 @@ def put_in_place(give_driver: GiveDriver) -> None:
         torch.cpu.set_stream = lambda *_: None
 
 
-def _mode(torch: Any, base: Any, give_driver: GiveDriver) -> Any:
-    def on_host(value: Any) -> Any:
-        if isinstance(value, str) and value.partition(":")[0] == "cuda":
-            return "cpu"
-        if isinstance(value, torch.device) and value.type == "cuda":
-            return torch.device("cpu")
-        return value
+def _tell_addresses(torch: Any, give_driver: GiveDriver) -> None:
+    """`data_ptr` gives a device address for what is on the GPU, in every thread."""
+    plain = torch.Tensor.data_ptr
 
-    class CudaIsHost(base):  # type: ignore[misc]
-        """Functions with a device argument make the host's tensors."""
+    def data_ptr(self: Any) -> int:
+        with torch._C.DisableTorchFunction():
+            if is_on_gpu(self):
+                return LASTING.address(give_driver(), self)
+            return int(plain(self))
 
-        def __torch_function__(
-            self, function: Any, types: Any, arguments: Any = (), options: Any = None
-        ) -> Any:
-            """One call of PyTorch's."""
-            options = {name: on_host(value) for name, value in (options or {}).items()}
-            options.pop("pin_memory", None)
-            if function == torch.Tensor.is_cuda.__get__:
-                return True
-            if function is torch.Tensor.data_ptr:
-                return LASTING.address(give_driver(), arguments[0])
-            if function in (torch.Tensor.cuda, torch.Tensor.pin_memory):
-                return arguments[0]
-            return function(*map(on_host, arguments), **options)
-
-    return CudaIsHost()
+    torch.Tensor.data_ptr = data_ptr
 
 
 class _Stream:

@@ -193,9 +193,9 @@ class SimulatedDevice:
         return 0
 
     def get_active_torch_device(self) -> Any:
-        """Tensors are the host's."""
+        """The first GPU."""
         put_in_place(self._give_driver)
-        return importlib.import_module("torch").device("cpu")
+        return importlib.import_module("torch").device("cuda", 0)
 
     def get_device_interface(self) -> _DeviceInterface:
         """Events and synchronisation."""
