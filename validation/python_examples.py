@@ -155,7 +155,8 @@ def tensor_cores(torch: Any, gpu: str) -> Any:
     def multiply(a: Any, b: Any) -> Any:
         (m, k), n = a.shape[-2:], b.shape[-1]
         batch = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-        left, right = as_read(a).expand(*batch, m, k), as_read(b).expand(*batch, k, n)
+        left, right = (as_read(x).cpu() for x in (a, b))
+        left, right = left.expand(*batch, m, k), right.expand(*batch, k, n)
         fill = [-size % 16 for size in (m, n, k)]
         pad = torch.nn.functional.pad
         left = pad(left.reshape(-1, m, k), (0, fill[2], 0, fill[0])).contiguous()
@@ -167,7 +168,7 @@ def tensor_cores(torch: Any, gpu: str) -> Any:
         kernel[(columns // 16, rows // 16, count), 32](*words, c, rows, columns, depth)
         exact, size = left.double() @ right.double(), left.double().abs() @ right.double().abs()
         assert ((torch.from_numpy(c) - exact).abs() <= size * (depth / 8 + 1) * 2.0**-22).all()
-        return torch.from_numpy(c[:, :m, :n].reshape(*batch, m, n)).to(a.dtype)
+        return torch.from_numpy(c[:, :m, :n].reshape(*batch, m, n)).to(a.device, a.dtype)
 
     return multiply
 

@@ -18,3 +18,10 @@ def add(a: cute.Pointer, b: cute.Pointer, c: cute.Pointer):
     layout = cute.make_layout(1024)
     x, y, z = (cute.make_tensor(one, layout) for one in (a, b, c))
     _add(x, y, z).launch(grid=(8, 1, 1), block=(128, 1, 1))
+
+
+@cute.jit
+def doubled(a: cute.Tensor, n: int):
+    """Doubles n elements on the host."""
+    for i in range(n):
+        a[i] = a[i] * 2

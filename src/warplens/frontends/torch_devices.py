@@ -10,11 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from warplens.driver.memory import PINNED
 from warplens.frontends import torch_memory
 from warplens.frontends.frontend import GiveDriver
 from warplens.frontends.torch_memory import (
-    GPU, LASTING, PINNED, is_on_gpu, place, put_on_gpu, storage, tensors,
-)  # fmt: skip
+    GPU,
+    LASTING,
+    is_on_gpu,
+    place,
+    put_on_gpu,
+    storage,
+    tensors,
+)
 from warplens.frontends.torch_scaled import scaled_mm
 
 Arguments = tuple[Any, ...]
@@ -22,9 +29,15 @@ Options = dict[str, Any]
 Special = Callable[[Any, Arguments, Options], Any]
 
 # Functions whose tensors PyTorch wants on one device; a CPU tensor of no dimensions may join those
-# of the first line.
-_POINTWISE = "add sub mul div true_divide floor_divide remainder pow eq ne lt le gt ge maximum minimum"
-_WHOLE = "matmul __matmul__ mm bmm mv dot addmm baddbmm cat stack equal allclose isclose linear layer_norm"
+# of the first group.
+_POINTWISE = (
+    "add", "sub", "mul", "div", "true_divide", "floor_divide", "remainder", "pow", "eq", "ne", "lt",
+    "le", "gt", "ge", "maximum", "minimum",
+)  # fmt: skip
+_WHOLE = (
+    "matmul", "__matmul__", "mm", "bmm", "mv", "dot", "addmm", "baddbmm", "cat", "stack", "equal",
+    "allclose", "isclose", "linear", "layer_norm",
+)  # fmt: skip
 _TYPES = {
     "bool": "|b1", "uint8": "|u1", "int8": "|i1", "uint16": "<u2", "int16": "<i2",
     "uint32": "<u4", "int32": "<i4", "uint64": "<u8", "int64": "<i8", "bfloat16": "<V2",
@@ -75,8 +88,8 @@ class Sides:
             torch.asarray: self._converted,
             torch._scaled_mm: self._scaled,
         }
-        pointwise = (name + end for name in _POINTWISE.split() for end in ("", "_"))
-        self._mixes = dict.fromkeys(pointwise, 0) | dict.fromkeys(_WHOLE.split(), -1)
+        pointwise = (name + end for name in _POINTWISE for end in ("", "_"))
+        self._mixes = dict.fromkeys(pointwise, 0) | dict.fromkeys(_WHOLE, -1)
 
     def call(self, function: Any, arguments: Arguments, options: Options) -> Any:
         """One call of PyTorch's, on the CPU."""
@@ -124,8 +137,8 @@ class Sides:
         return "cpu" if is_device and side(self.torch, value) else value
 
     def _check_mixed(self, name: str, given: list[Any]) -> None:
-        places = {is_on_gpu(one) for one in given if one.dim() > self._mixes[name] or is_on_gpu(one)}
-        if len(places) == 2:
+        least = self._mixes[name]  # more dimensions than these count
+        if len({is_on_gpu(one) for one in given if one.dim() > least or is_on_gpu(one)}) == 2:
             raise RuntimeError(
                 "Expected all tensors to be on the same device, but found at least two devices, "
                 "cuda:0 and cpu!"
@@ -200,7 +213,7 @@ class Sides:
 
     def _pinned(self, tensor: Any) -> Any:
         if is_on_gpu(tensor):
-            raise RuntimeError("cannot pin 'torch.cuda' memory: only dense CPU tensors can be pinned")
+            raise RuntimeError("only dense CPU tensors can be pinned")
         if place(tensor) == PINNED:
             return tensor
         return torch_memory.pinned(self.torch, self._give_driver(), tensor)

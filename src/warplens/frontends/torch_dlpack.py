@@ -11,8 +11,9 @@ import ctypes
 import importlib
 from typing import Any
 
+from warplens.driver.memory import PINNED
 from warplens.frontends.frontend import GiveDriver
-from warplens.frontends.torch_memory import LASTING, PINNED, is_on_gpu, place, put_on_gpu
+from warplens.frontends.torch_memory import LASTING, is_on_gpu, place, put_on_gpu
 
 _HOST, _CUDA, _PINNED = (1, 0), (2, 0), (3, 0)  # kDLCPU; kDLCUDA, the first GPU; kDLCUDAHost
 _DATA = {b"dltensor": 0, b"dltensor_versioned": 32}  # where a capsule's structure has the address

@@ -14,11 +14,14 @@ from warplens.errors import Unsupported
 _HALVES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)  # E2M1 without its sign
 
 
-def scaled_mm(torch: Any, function: Any, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
+def scaled_mm(
+    torch: Any, function: Any, arguments: tuple[Any, ...], options: dict[str, Any]
+) -> Any:
     """One product: by blocks here, other scalings as PyTorch's CPU computes them."""
     names = ("self", "mat2", "scale_a", "scale_b", "bias", "scale_result", "out_dtype")
-    given = dict(zip(names, arguments, strict=False)) | options
-    a, b = given.get("self", given.get("input")), given["mat2"]
+    given: dict[str, Any] = dict(zip(names, arguments, strict=False)) | options
+    a: Any = given.get("self", given.get("input"))
+    b = given["mat2"]
     block = _block(torch, a, given["scale_a"])
     if not block or a.dtype != b.dtype:
         return function(*arguments, **options)

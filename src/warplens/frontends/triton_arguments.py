@@ -181,8 +181,8 @@ def pairs(
     signature: Iterable[Any], values: Sequence[Any], names: Sequence[str] = ()
 ) -> Iterator[tuple[str, Any, str]]:
     """Types, values and names of the arguments that reach the machine code, tuples taken apart."""
-    for place, (kind, value) in enumerate(zip(signature, values, strict=True)):
-        name = names[place] if place < len(names) else ""
+    for index, (kind, value) in enumerate(zip(signature, values, strict=True)):
+        name = names[index] if index < len(names) else ""
         if isinstance(kind, tuple):
             yield from pairs(kind, value, [name] * len(kind))
         elif kind != "constexpr":
