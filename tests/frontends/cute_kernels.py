@@ -25,3 +25,14 @@ def doubled(a: cute.Tensor, n: int):
     """Doubles n elements on the host."""
     for i in range(n):
         a[i] = a[i] * 2
+
+
+@cute.jit
+def tiled(rows: cute.Pointer, tiles: cute.Pointer, high: int, wide: int):
+    """Lays out scales on the host as tensor cores read them: tiles of 128 rows by 4."""
+    shape = ((32, 4, high), (4, wide))
+    to = cute.make_tensor(tiles, cute.make_layout(shape, stride=((16, 4, 512 * wide), (1, 512))))
+    source = cute.make_tensor(rows, cute.make_layout((128 * high, 4 * wide), stride=(4 * wide, 1)))
+    for i in range(512 * high * wide):
+        at = source.layout.get_hier_coord(i)
+        to[at] = source[at]

@@ -159,6 +159,26 @@ def test_a_compiled_host_function(gpu: Any) -> None:
     assert torch.equal(x.cpu(), pinned + 1)
 
 
+def test_scales_laid_out_on_the_host(gpu: Any) -> None:
+    """A compiled host function reads and writes CPU tensors by their addresses, byte by byte."""
+    pytest.importorskip("cutlass")
+    import cutlass
+    import cutlass.cute as cute
+    from cutlass.cute.runtime import make_ptr
+
+    from tests.frontends import cute_kernels
+
+    rows, tiles = torch.randint(1, 9, (256, 8)).to(torch.float8_e4m3fn), torch.zeros(2048)
+    tiles = tiles.to(torch.float8_e4m3fn)
+    cute_kernels.tiled(
+        *(make_ptr(cutlass.Float8E4M3FN, one.data_ptr(), cute.AddressSpace.gmem, assumed_align=32)
+          for one in (rows, tiles)), 2, 2,
+    )  # fmt: skip
+    found = tiles.view(torch.uint8).reshape(2, 2, 32, 4, 4).permute(0, 3, 2, 1, 4)
+
+    assert torch.equal(found.reshape(256, 8), rows.view(torch.uint8))
+
+
 def test_memory_of_other_frameworks() -> None:
     """CuPy and PyTorch see each other's arrays in place."""
     cupy = pytest.importorskip("cupy")
