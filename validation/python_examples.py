@@ -89,15 +89,9 @@ GROUPS: dict[str, tuple[str, str, tuple[Example, ...]]] = {
                     ("--mnkl", "256,384,256,1", "--cluster_shape_mn", "2,1", *SMALL), "PASS"),
             *(Example(f"{BLACKWELL}/tutorial/tutorial_gemm/fp16_gemm_{number}.py",
                       ("--mnk", "512,512,128"), "PASS", ("B200",))
-              for number in ("0", "1", "2", "3", "3_1", "4", "5")),
+              for number in ("0", "1", "2", "3", "3_1", "4", "5", "6")),
             *(Example(f"{BLACKWELL}/tutorial/tutorial_gemm/nvfp4_gemm_{number}.py",
                       ("--mnkl", "256,512,512,2"), "PASS", ("B200",)) for number in ("0", "1")),
-            # It launches by a CUDA graph of PyTorch's, which only its build for GPUs has.
-            Example(f"{BLACKWELL}/tutorial/tutorial_gemm/fp16_gemm_6.py",
-                    ("--mnk", "512,512,128"), "PASS", ("B200",), (
-                        ("graph = torch.cuda.CUDAGraph()", ""), ("graph.replay()", ""),
-                        ("with torch.cuda.graph(graph, stream=torch_stream):", "if True:"),
-                    )),
             Example(f"{BLACKWELL}/kernel/dense_gemm/dense_gemm.py",
                     ("--mnkl", "256,256,128,1", *SMALL), "PASS", ("B200",)),
             Example(f"{BLACKWELL}/kernel/dense_gemm/dense_gemm_persistent.py",

@@ -11,10 +11,8 @@ import importlib
 from types import SimpleNamespace
 from typing import Any
 
-from warplens.driver import timeline
 from warplens.driver.machine import Driver
-from warplens.errors import ArgumentError
-from warplens.frontends import torch_devices, torch_dlpack
+from warplens.frontends import torch_devices, torch_dlpack, torch_streams
 from warplens.frontends.frontend import Frontend, GiveDriver
 from warplens.frontends.torch_memory import LASTING, is_on_gpu
 
@@ -34,6 +32,7 @@ def put_in_place(give_driver: GiveDriver) -> None:
     mode.__enter__()
     _say_so(torch.cuda, give_driver)
     torch_dlpack.put_in_place(torch, give_driver)
+    torch_streams.put_in_place(torch, give_driver)
     if not hasattr(torch.cpu, "set_stream"):  # programs ask the module that a device's type names
         torch.cpu.set_stream = lambda *_: None
 
@@ -51,18 +50,6 @@ def _tell_addresses(torch: Any, give_driver: GiveDriver) -> None:
     torch.Tensor.data_ptr = data_ptr
 
 
-class _Stream:
-    """The default stream."""
-
-    cuda_stream, device_index = 0, 0
-
-    def synchronize(self) -> None:
-        """Everything is done already."""
-
-    def wait_stream(self, other: object) -> None:
-        """Work is done in the order in which it is asked for."""
-
-
 def _properties(driver: Driver) -> SimpleNamespace:
     gpu = driver.gpus[0]
     spec = gpu.spec
@@ -78,47 +65,15 @@ def _properties(driver: Driver) -> SimpleNamespace:
 
 
 def _say_so(cuda: Any, give_driver: GiveDriver) -> None:
-    stream = _Stream()
-    cuda.Stream = _Stream
     cuda.is_available = lambda: True
     cuda.device_count = lambda: 1
     cuda.current_device = lambda: 0
     cuda.set_device = lambda *_: None
     cuda.synchronize = lambda *_: None
     cuda.empty_cache = lambda: None
-    cuda.current_stream = cuda.default_stream = lambda *_: stream
     cuda.get_device_name = lambda *_: give_driver().gpus[0].name
     cuda.get_device_capability = lambda *_: divmod(give_driver().gpus[0].spec.sm, 10)
     cuda.get_device_properties = lambda *_: _properties(give_driver())
-    Event.give_driver = staticmethod(give_driver)
-    cuda.Event = Event
-
-
-class Event:
-    """An event of `torch.cuda`, on modelled time."""
-
-    give_driver: GiveDriver
-
-    def __init__(self, enable_timing: bool = False, **_: Any) -> None:
-        self._event = timeline.Event(flags=0 if enable_timing else 2)
-
-    def record(self, *_: Any) -> None:
-        """Marks where the default stream is."""
-        driver = self.give_driver()
-        driver.keep_times()
-        self._event.moment = driver.primary(driver.gpus[0]).default[0].now
-
-    def elapsed_time(self, end: Event) -> float:
-        """The time to a later event in ms."""
-        first, last = self._event.moment, end._event.moment
-        if first is None or last is None:
-            raise ArgumentError("an event that was not recorded has no time")
-        return (last.nanoseconds() - first.nanoseconds()) / 1e6
-
-    def synchronize(self) -> None:
-        """Everything is done already."""
-
-    wait = synchronize
 
 
 FRONTEND = Frontend(

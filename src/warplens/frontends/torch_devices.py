@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from warplens.driver.memory import PINNED
-from warplens.frontends import torch_memory
+from warplens.frontends import torch_memory, torch_streams
 from warplens.frontends.frontend import GiveDriver
 from warplens.frontends.torch_memory import (
     GPU,
@@ -116,10 +116,13 @@ class Sides:
         if wanted:
             arguments = tuple(map(self._on_host, arguments))
             options = {name: self._on_host(of, name) for name, of in options.items()}
-        given = None
-        if not wanted and getattr(function, "__name__", "") in self._mixes:
+        given, name = None, getattr(function, "__name__", "")
+        if not wanted and name in self._mixes:
             given = list(tensors(self._tensor, (arguments, options)))
-            self._check_mixed(function.__name__, given)
+            self._check_mixed(name, given)
+        changes = name == "__setitem__" or name[-1:] == "_" != name[:1]
+        if changes and any(map(is_on_gpu, tensors(self._tensor, arguments[:1]))):
+            torch_streams.refuse_in_capture(name)
         result = function(*arguments, **options)
         if not isinstance(result, (self._tensor, tuple, list, dict)) or wanted is False:
             return self._pinned(result) if is_pinned else result
@@ -129,6 +132,7 @@ class Sides:
             known = {id(storage(one)) for one in given}
             for one in tensors(self._tensor, result):
                 if id(storage(one)) not in known:
+                    torch_streams.refuse_in_capture(name)
                     put_on_gpu(one)
         return self._pinned(result) if is_pinned else result
 

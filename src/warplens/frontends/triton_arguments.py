@@ -106,6 +106,7 @@ class Mapped:
 
     memory: DeviceMemory
     driver: Driver | None = None
+    is_lasting: bool = False  # tensors stay where kernels see them
     known: dict[int, int] = field(default_factory=dict)
 
     def address(self, value: Any, name: str = "") -> int:
@@ -119,6 +120,8 @@ class Mapped:
         pointer = host_pointer(value)
         if pointer == 0 or (self.driver is not None and self.driver.memory.find(pointer)):
             return pointer
+        if self.is_lasting and self.driver is not None and hasattr(value, "untyped_storage"):
+            LASTING.address(self.driver, value)
         start, nbytes = storage_of(value)
         if self.driver is not None and start in LASTING.addresses:
             segment = self.memory.find(LASTING.addresses[start])
