@@ -185,11 +185,11 @@ def test_memory_of_other_frameworks() -> None:
     x = torch.zeros(4, device="cuda")
     seen, given = cupy.asarray(x), cupy.arange(4)
     seen += 1
-    taken = torch.from_dlpack(given)
-    taken += 1
+    taken, capsule = torch.from_dlpack(given), torch.from_dlpack(given.toDlpack())
+    taken += capsule
 
     assert x.tolist() == [1, 1, 1, 1]
-    assert given.get().tolist() == [1, 2, 3, 4]
+    assert given.get().tolist() == [0, 2, 4, 6]
     assert (taken.device, taken.data_ptr()) == (x.device, given.data.ptr)
 
 

@@ -28,6 +28,7 @@ def test_a_block_runs_in_its_stream(add: Any) -> None:
     x, out = torch.ones(64, device="cuda"), torch.zeros(64, device="cuda")
     stream = torch.cuda.Stream()
     begin, end, other = (torch.cuda.Event(enable_timing=True) for _ in range(3))
+    stream.wait_stream(torch.cuda.current_stream())
     begin.record(stream)
     other.record()
     with torch.cuda.stream(stream):

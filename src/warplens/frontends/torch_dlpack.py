@@ -55,9 +55,11 @@ def put_in_place(torch: Any, give_driver: GiveDriver) -> None:
     def taken(source: Any, **options: Any) -> Any:
         if isinstance(source, tensor) and is_on_gpu(source) and not options:
             return source.detach()
-        if getattr(source, "__dlpack_device__", lambda: _HOST)()[0] != _CUDA[0]:
+        is_capsule = type(source).__name__ == "PyCapsule"
+        kind = _fields(source)[1] if is_capsule else getattr(source, "__dlpack_device__", tuple)()
+        if tuple(kind)[:1] != _CUDA[:1]:
             return taking(source, **options)
-        given = source.__dlpack__()
+        given = source if is_capsule else source.__dlpack__()
         return put_on_gpu(taking(_on_host(give_driver(), given), **options))
 
     tensor.__dlpack__, tensor.__dlpack_device__ = capsule, device
