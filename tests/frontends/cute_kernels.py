@@ -36,3 +36,17 @@ def tiled(rows: cute.Pointer, tiles: cute.Pointer, high: int, wide: int):
     for i in range(512 * high * wide):
         at = source.layout.get_hier_coord(i)
         to[at] = source[at]
+
+
+@cute.kernel
+def _more(a: cute.Tensor, b: cute.Tensor):
+    thread, _, _ = cute.arch.thread_idx()
+    block, _, _ = cute.arch.block_idx()
+    i = 128 * block + thread
+    b[i] = a[i] + 1
+
+
+@cute.jit
+def more(a: cute.Tensor, b: cute.Tensor, blocks: int):
+    """b = a + 1, in so many blocks of 128 threads."""
+    _more(a, b).launch(grid=(blocks, 1, 1), block=(128, 1, 1))

@@ -179,6 +179,27 @@ def test_scales_laid_out_on_the_host(gpu: Any) -> None:
     assert torch.equal(found.reshape(256, 8), rows.view(torch.uint8))
 
 
+def test_programs_for_tvm_ffi(gpu: Any) -> None:
+    """CuTe DSL's programs for TVM FFI take PyTorch's tensors on "cuda"; faults are raised."""
+    pytest.importorskip("tvm_ffi")
+    pytest.importorskip("cutlass")
+    import cutlass.cute as cute
+    from cutlass.cute.runtime import from_dlpack
+
+    from tests.frontends import cute_kernels
+
+    x, out = torch.arange(1024.0, device="cuda"), torch.zeros(1024, device="cuda")
+    shown = (from_dlpack(one, enable_tvm_ffi=True) for one in (x, out))
+    more = cute.compile(cute_kernels.more, *shown, 8, options="--enable-tvm-ffi")
+    more(x, out, 8)
+    with pytest.raises(ValueError, match="device_type=cuda"):
+        more(x, torch.zeros(1024), 8)
+    with pytest.raises(warplens.MemoryFault, match="after the nearest allocation"), gpu:
+        more(x, out, 1 << 20)
+
+    assert torch.equal(out, x + 1)
+
+
 def test_memory_of_other_frameworks() -> None:
     """CuPy and PyTorch see each other's arrays in place."""
     cupy = pytest.importorskip("cupy")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import os
 from typing import Any
 
 from warplens.driver.memory import PINNED
@@ -22,6 +23,8 @@ _SHORTCUT = "__dlpack_c_exchange_api__"  # past the methods
 
 def put_in_place(torch: Any, give_driver: GiveDriver) -> None:
     """Lets tensors be handed to frameworks that want a GPU's, and taken from them."""
+    # TVM FFI would build a shortcut of its own past the methods.
+    os.environ.setdefault("TVM_FFI_DISABLE_TORCH_C_DLPACK", "1")
     tensor, compiled = torch.Tensor, torch._C
     method, taking = tensor.__dlpack__, torch.from_dlpack
 

@@ -55,6 +55,10 @@ class Stream(_OfDriver):
         """The driver's handle."""
         return self.of_driver.number
 
+    def __cuda_stream__(self) -> tuple[int, int]:
+        """The handle, as other frameworks ask for it."""
+        return 0, self.cuda_stream
+
     @property
     def priority(self) -> int:
         """As it was asked for."""
@@ -254,4 +258,5 @@ def put_in_place(torch: Any, give_driver: GiveDriver) -> None:
     cuda.default_stream = lambda *_: DEFAULT
     cuda.current_stream = lambda *_: current()
     cuda.set_stream = lambda to: setattr(_current, "stream", to)
+    torch._C._cuda_getCurrentRawStream = lambda _: current().cuda_stream  # TVM FFI asks
     cuda.graphs.CUDAGraph, cuda.graphs.graph = CUDAGraph, graph
