@@ -29,6 +29,7 @@ from typing import Any
 CORE, AMPERE = "cuda_core/examples", "examples/python/CuTeDSL/cute/ampere/kernel"
 HOPPER = "examples/python/CuTeDSL/cute/hopper/kernel"
 BLACKWELL = "examples/python/CuTeDSL/cute/blackwell"
+GEFORCE = "examples/python/CuTeDSL/cute/blackwell_geforce/kernel"
 SECONDS = 900
 SMALL = ("--warmup_iterations", "0", "--iterations", "1")
 
@@ -83,15 +84,43 @@ GROUPS: dict[str, tuple[str, str, tuple[Example, ...]]] = {
                     ("A100",)),
             Example(f"{AMPERE}/dense_gemm/tensorop_gemm.py", ("--mnkl", "128,128,64,1", *SMALL),
                     "PASS", ("A100",)),
+            Example(f"{AMPERE}/attention/flash_attention_v2.py",
+                    ("--batch_size", "1", "--seqlen_q", "256", "--seqlen_k", "256", "--num_head",
+                     "2", "--head_dim", "64", *SMALL), "PASS", ("A100",)),
+            Example(f"{AMPERE}/attention/hstu_attention.py",
+                    ("--batch_size", "1", "--seqlen_q", "256", "--seqlen_kv", "256", "--num_head",
+                     "1", "--head_dim", "64"), "PASS", ("A100",)),
             Example(f"{HOPPER}/dense_gemm/dense_gemm.py", ("--mnkl", "128,128,64,1", *SMALL),
                     "PASS"),
             Example(f"{HOPPER}/dense_gemm/dense_gemm.py",
                     ("--mnkl", "256,384,256,1", "--cluster_shape_mn", "2,1", *SMALL), "PASS"),
+            *(Example(f"{HOPPER}/dense_gemm/dense_gemm_{name}.py",
+                      ("--mnkl", f"256,256,{depth},1", *SMALL), "PASS")
+              for name, depth in (("persistent", 128), ("fp8_2xacc", 256),
+                                  ("fp8_gelu_persistent", 128))),
+            Example(f"{HOPPER}/attention/fmha.py",
+                    ("--is_causal", "--is_persistent", "--q_shape", "1,256,2,64", "--k_shape",
+                     "1,256,1,64", *SMALL), "PASS"),
+            Example(f"{HOPPER}/cta_norm/cta_norm.py",  # needs apache-tvm-ffi
+                    ("--M", "8", "--N", "1024", *SMALL), "PASS"),
             *(Example(f"{BLACKWELL}/tutorial/tutorial_gemm/fp16_gemm_{number}.py",
                       ("--mnk", "512,512,128"), "PASS", ("B200",))
               for number in ("0", "1", "2", "3", "3_1", "4", "5", "6")),
             *(Example(f"{BLACKWELL}/tutorial/tutorial_gemm/nvfp4_gemm_{number}.py",
                       ("--mnkl", "256,512,512,2"), "PASS", ("B200",)) for number in ("0", "1")),
+            *(Example(f"{BLACKWELL}/tutorial/tutorial_tma/tma_v{number}.py",
+                      ("--M", "256", "--N", "256", "--num_warmup", "0", "--num_iters", "1"),
+                      "PASSED", ("B200",)) for number in range(3)),
+            *(Example(f"{BLACKWELL}/kernel/blockscaled_gemm/dense_blockscaled_gemm_{name}.py",
+                      ("--mnkl", "256,256,256,1", *SMALL), "PASS", ("B200",))
+              for name in ("persistent", "persistent_amax", "persistent_prefetch")),
+            Example(f"{BLACKWELL}/kernel/rmsnorm/rmsnorm.py", ("--M", "8", "--N", "1024", *SMALL),
+                    "PASS", ("B200",)),
+            *(Example(f"{GEFORCE}/{name}.py", ("--mnkl", "256,256,256,1", *SMALL), "PASS",
+                      ("RTX 5090",))
+              for name in ("dense_gemm/dense_gemm",
+                           "blockscaled_gemm/dense_blockscaled_gemm_persistent_cooperative",
+                           "blockscaled_gemm/dense_blockscaled_gemm_persistent_pingpong")),
             Example(f"{BLACKWELL}/kernel/dense_gemm/dense_gemm.py",
                     ("--mnkl", "256,256,128,1", *SMALL), "PASS", ("B200",)),
             Example(f"{BLACKWELL}/kernel/dense_gemm/dense_gemm_persistent.py",

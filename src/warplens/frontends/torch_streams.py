@@ -145,6 +145,13 @@ class Event(_OfDriver):
 
     def __init__(self, enable_timing: bool = False, **_: Any) -> None:
         self.of_driver = timeline.Event(flags=0 if enable_timing else 2)
+        self._handle = 0
+
+    @property
+    def cuda_event(self) -> int:
+        """The driver's handle, made when it is first asked for."""
+        self._handle = self._handle or self.driver().handle(self.of_driver)
+        return self._handle
 
     def record(self, stream: Any = None) -> None:
         """Marks where a stream is, the current one if none is given."""
