@@ -114,6 +114,17 @@ GROUPS: dict[str, tuple[str, str, tuple[Example, ...]]] = {
             *(Example(f"{BLACKWELL}/kernel/blockscaled_gemm/dense_blockscaled_gemm_{name}.py",
                       ("--mnkl", "256,256,256,1", *SMALL), "PASS", ("B200",))
               for name in ("persistent", "persistent_amax", "persistent_prefetch")),
+            *(Example(f"{BLACKWELL}/kernel/{name}.py", ("--mnkl", f"256,256,{depth},1", *SMALL),
+                      "PASS", ("B200",))
+              for name, depth in (("blockwise_gemm/blockwise_gemm", 256),
+                                  ("dense_gemm/dense_gemm_alpha_beta_persistent", 128),
+                                  ("dense_gemm/dense_gemm_persistent_dynamic", 128))),
+            Example(f"{BLACKWELL}/kernel/grouped_gemm/grouped_gemm.py",
+                    ("--num_groups", "2", "--problem_sizes_mnkl",
+                     "(128,128,128,1),(256,128,64,1)", *SMALL), "PASS", ("B200",)),
+            Example(f"{BLACKWELL}/kernel/attention/fmha/fmha.py",
+                    ("--q_shape", "1,256,2,128", "--k_shape", "1,256,2,128", *SMALL), "PASS",
+                    ("B200",)),
             Example(f"{BLACKWELL}/kernel/rmsnorm/rmsnorm.py", ("--M", "8", "--N", "1024", *SMALL),
                     "PASS", ("B200",)),
             *(Example(f"{GEFORCE}/{name}.py", ("--mnkl", "256,256,256,1", *SMALL), "PASS",
