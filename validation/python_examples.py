@@ -29,6 +29,7 @@ from typing import Any
 CORE, AMPERE = "cuda_core/examples", "examples/python/CuTeDSL/cute/ampere/kernel"
 HOPPER = "examples/python/CuTeDSL/cute/hopper/kernel"
 BLACKWELL = "examples/python/CuTeDSL/cute/blackwell"
+GEFORCE = "examples/python/CuTeDSL/cute/blackwell_geforce/kernel"
 SECONDS = 900
 SMALL = ("--warmup_iterations", "0", "--iterations", "1")
 
@@ -83,19 +84,54 @@ GROUPS: dict[str, tuple[str, str, tuple[Example, ...]]] = {
                     ("A100",)),
             Example(f"{AMPERE}/dense_gemm/tensorop_gemm.py", ("--mnkl", "128,128,64,1", *SMALL),
                     "PASS", ("A100",)),
+            Example(f"{AMPERE}/attention/flash_attention_v2.py",
+                    ("--batch_size", "1", "--seqlen_q", "256", "--seqlen_k", "256", "--num_head",
+                     "2", "--head_dim", "64", *SMALL), "PASS", ("A100",)),
+            Example(f"{AMPERE}/attention/hstu_attention.py",
+                    ("--batch_size", "1", "--seqlen_q", "256", "--seqlen_kv", "256", "--num_head",
+                     "1", "--head_dim", "64"), "PASS", ("A100",)),
             Example(f"{HOPPER}/dense_gemm/dense_gemm.py", ("--mnkl", "128,128,64,1", *SMALL),
                     "PASS"),
             Example(f"{HOPPER}/dense_gemm/dense_gemm.py",
                     ("--mnkl", "256,384,256,1", "--cluster_shape_mn", "2,1", *SMALL), "PASS"),
+            *(Example(f"{HOPPER}/dense_gemm/dense_gemm_{name}.py",
+                      ("--mnkl", f"256,256,{depth},1", *SMALL), "PASS")
+              for name, depth in (("persistent", 128), ("fp8_2xacc", 256),
+                                  ("fp8_gelu_persistent", 128))),
+            Example(f"{HOPPER}/attention/fmha.py",
+                    ("--is_causal", "--is_persistent", "--q_shape", "1,256,2,64", "--k_shape",
+                     "1,256,1,64", *SMALL), "PASS"),
+            Example(f"{HOPPER}/cta_norm/cta_norm.py",  # needs apache-tvm-ffi
+                    ("--M", "8", "--N", "1024", *SMALL), "PASS"),
             *(Example(f"{BLACKWELL}/tutorial/tutorial_gemm/fp16_gemm_{number}.py",
                       ("--mnk", "512,512,128"), "PASS", ("B200",))
-              for number in ("0", "1", "2", "3", "3_1", "4", "5")),
-            # It launches by a CUDA graph of PyTorch's, which only its build for GPUs has.
-            Example(f"{BLACKWELL}/tutorial/tutorial_gemm/fp16_gemm_6.py",
-                    ("--mnk", "512,512,128"), "PASS", ("B200",), (
-                        ("graph = torch.cuda.CUDAGraph()", ""), ("graph.replay()", ""),
-                        ("with torch.cuda.graph(graph, stream=torch_stream):", "if True:"),
-                    )),
+              for number in ("0", "1", "2", "3", "3_1", "4", "5", "6")),
+            *(Example(f"{BLACKWELL}/tutorial/tutorial_gemm/nvfp4_gemm_{number}.py",
+                      ("--mnkl", "256,512,512,2"), "PASS", ("B200",)) for number in ("0", "1")),
+            *(Example(f"{BLACKWELL}/tutorial/tutorial_tma/tma_v{number}.py",
+                      ("--M", "256", "--N", "256", "--num_warmup", "0", "--num_iters", "1"),
+                      "PASSED", ("B200",)) for number in range(3)),
+            *(Example(f"{BLACKWELL}/kernel/blockscaled_gemm/dense_blockscaled_gemm_{name}.py",
+                      ("--mnkl", "256,256,256,1", *SMALL), "PASS", ("B200",))
+              for name in ("persistent", "persistent_amax", "persistent_prefetch")),
+            *(Example(f"{BLACKWELL}/kernel/{name}.py", ("--mnkl", f"256,256,{depth},1", *SMALL),
+                      "PASS", ("B200",))
+              for name, depth in (("blockwise_gemm/blockwise_gemm", 256),
+                                  ("dense_gemm/dense_gemm_alpha_beta_persistent", 128),
+                                  ("dense_gemm/dense_gemm_persistent_dynamic", 128))),
+            Example(f"{BLACKWELL}/kernel/grouped_gemm/grouped_gemm.py",
+                    ("--num_groups", "2", "--problem_sizes_mnkl",
+                     "(128,128,128,1),(256,128,64,1)", *SMALL), "PASS", ("B200",)),
+            Example(f"{BLACKWELL}/kernel/attention/fmha/fmha.py",
+                    ("--q_shape", "1,256,2,128", "--k_shape", "1,256,2,128", *SMALL), "PASS",
+                    ("B200",)),
+            Example(f"{BLACKWELL}/kernel/rmsnorm/rmsnorm.py", ("--M", "8", "--N", "1024", *SMALL),
+                    "PASS", ("B200",)),
+            *(Example(f"{GEFORCE}/{name}.py", ("--mnkl", "256,256,256,1", *SMALL), "PASS",
+                      ("RTX 5090",))
+              for name in ("dense_gemm/dense_gemm",
+                           "blockscaled_gemm/dense_blockscaled_gemm_persistent_cooperative",
+                           "blockscaled_gemm/dense_blockscaled_gemm_persistent_pingpong")),
             Example(f"{BLACKWELL}/kernel/dense_gemm/dense_gemm.py",
                     ("--mnkl", "256,256,128,1", *SMALL), "PASS", ("B200",)),
             Example(f"{BLACKWELL}/kernel/dense_gemm/dense_gemm_persistent.py",
@@ -153,7 +189,8 @@ def tensor_cores(torch: Any, gpu: str) -> Any:
     def multiply(a: Any, b: Any) -> Any:
         (m, k), n = a.shape[-2:], b.shape[-1]
         batch = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-        left, right = as_read(a).expand(*batch, m, k), as_read(b).expand(*batch, k, n)
+        left, right = (as_read(x).cpu() for x in (a, b))
+        left, right = left.expand(*batch, m, k), right.expand(*batch, k, n)
         fill = [-size % 16 for size in (m, n, k)]
         pad = torch.nn.functional.pad
         left = pad(left.reshape(-1, m, k), (0, fill[2], 0, fill[0])).contiguous()
@@ -165,7 +202,7 @@ def tensor_cores(torch: Any, gpu: str) -> Any:
         kernel[(columns // 16, rows // 16, count), 32](*words, c, rows, columns, depth)
         exact, size = left.double() @ right.double(), left.double().abs() @ right.double().abs()
         assert ((torch.from_numpy(c) - exact).abs() <= size * (depth / 8 + 1) * 2.0**-22).all()
-        return torch.from_numpy(c[:, :m, :n].reshape(*batch, m, n)).to(a.dtype)
+        return torch.from_numpy(c[:, :m, :n].reshape(*batch, m, n)).to(a.device, a.dtype)
 
     return multiply
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import struct
 import threading
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -150,6 +151,21 @@ def get_text(address: int) -> str:
     if _serving.caller is not None:
         return _serving.caller.text(_needed(address)).decode("utf-8", "surrogateescape")
     return ctypes.string_at(_needed(address)).decode("utf-8", "surrogateescape")
+
+
+def host_memory(address: int) -> str:
+    """What a message says of an address that is this process's own memory, else nothing."""
+    if _serving.caller is not None:
+        return ""
+    try:
+        text = Path("/proc/self/maps").read_text()
+    except OSError:
+        return ""
+    for line in text.splitlines():
+        first, last = (int(end, 16) for end in line.split(maxsplit=1)[0].split("-"))
+        if first <= address < last:
+            return "memory of the host that is not pinned, which kernels do not reach"
+    return ""
 
 
 def host_view(address: int, nbytes: int) -> npt.NDArray[np.uint8]:

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from warplens.driver.arena import Region
+from warplens.driver.cells import host_memory
 from warplens.driver.memory import DEVICE, Memory
 from warplens.driver.status import DriverError, Status, described, status_of
 from warplens.driver.timeline import Moment, NodeKind, Stream, Work
@@ -140,6 +141,8 @@ class Driver:
             tuple(gpu.memory for gpu in self.gpus),
             DeviceMemory(first=host.first, bytes_at=host.bytes_at),
         )
+        for gpu in self.gpus:
+            gpu.memory.elsewhere = host_memory
         self.lock = threading.RLock()
         self.launches: deque[Launch] = deque(maxlen=KEPT_LAUNCHES)
         self.last_error: WarplensError | None = None

@@ -101,6 +101,7 @@ class DeviceMemory:
         self.peers: tuple[DeviceMemory, ...] = ()  # others whose allocations kernels see too
         self.textures = ObjectTable()  # texture and surface objects
         self.namer: Callable[[Segment], str] | None = None  # a better name, or an empty one
+        self.elsewhere: Callable[[int], str] | None = None  # what is at an address outside, or ""
 
     def _place(self, size: int, alignment: int = ALIGNMENT) -> int:
         base = -(-self._next // alignment) * alignment
@@ -251,6 +252,9 @@ class DeviceMemory:
                 return f"{self._placed(segment)} was already freed"
         if address < 4096:
             return "a null pointer, or close to one"
+        outside = self.elsewhere(address) if self.elsewhere and not self.owns(address) else ""
+        if outside:
+            return outside
         best: tuple[int, str] | None = None
         for segment in self._segments:
             offset = address - segment.base

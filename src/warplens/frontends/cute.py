@@ -102,10 +102,43 @@ EXPORTED int _cudaLaunchKernelEx(u64 config, u64 function, u64 arguments) {
     int status = ready();
     return status ? status : cuLaunchKernelEx(config, function, arguments, 0);
 }
-EXPORTED int cuda_dialect_init_library_once(int *once, int (*init)(void *), void *arguments,
-                                            void *module) {
-    int status = ready();
-    return status ? status : init ? init(arguments) : 0;
+/* Programs compiled for TVM FFI load their kernels themselves. */
+EXPORTED int cuda_dialect_init_library_once(u64 *library, int (*init)(u64 *),
+                                            int (*load)(u64 *, int),
+                                            void (*raise)(const char *, const char *)) {
+    if (*library) return 0;
+    int status = ready(), count = 0;
+    u64 loaded = 0;
+    if (!status) status = init(&loaded);
+    if (!status) status = cuDeviceGetCount((u64)&count);
+    for (int device = 0; device < count && !status; device++) status = load(&loaded, device);
+    if (status) {
+        char text[64];
+        snprintf(text, sizeof text, "CUDA Error Code: %d", status);
+        raise("CUDADialectError", text);
+        return status;
+    }
+    *library = loaded;
+    return 0;
+}
+typedef void raised(const char *kind, const char **parts, int count);
+EXPORTED void CuteDSLRT_TVMFFISetRaisedCudaError(raised *raise, int status) {
+    char text[64];
+    const char *parts[] = {text};
+    snprintf(text, sizeof text, "CUDA Error Code: %d", status);
+    raise("CUDADialectError", parts, 1);
+}
+EXPORTED void CuteDSLRT_TVMFFISetRaisedCudaLaunchError(
+        raised *raise, int gx, int gy, int gz, int bx, int by, int bz, int threads,
+        long long shared, int device, int most, int mbx, int mby, int mbz, int mgx, int mgy,
+        int mgz, int most_shared, int most_shared_optin, const char *violation,
+        const char *file, int line, int column, int end) {
+    char text[1024];
+    const char *parts[] = {text};
+    snprintf(text, sizeof text, "CUDA Error Code: 9 %s: grid (%d, %d, %d), block (%d, %d, %d), "
+             "%lld bytes of dynamic shared memory, %s:%d", violation, gx, gy, gz, bx, by, bz,
+             shared, file, line);
+    raise("CUDADialectError", parts, 1);
 }
 EXPORTED int cuda_dialect_unload_library_once(void *a, void *b, void *c, void *d) { return 0; }
 EXPORTED const char *cuda_dialect_get_error_name(int status) {
@@ -121,8 +154,7 @@ _OTHERS = (
     "_cudaGetDeviceProperties", "_cudaLaunchKernel", "_cudaLibraryGetUnifiedFunction",
     "_cuLibraryGetUnifiedFunction", "CuteDSLRT_Function_Run", "CuteDSLRT_GetErrorName",
     "CuteDSLRT_GetErrorString", "CuteDSLRT_Module_Create_From_Bytes", "CuteDSLRT_Module_Destroy",
-    "CuteDSLRT_Module_Get_Function", "CuteDSLRT_TVMFFISetRaisedCudaError",
-    "CuteDSLRT_TVMFFISetRaisedCudaLaunchError", "cuda_dialect_assert_success",
+    "CuteDSLRT_Module_Get_Function", "cuda_dialect_assert_success",
 )  # fmt: skip
 _C_TYPES = {"I32": "int", "U8": "unsigned char", "U16": "unsigned short", "U32": "unsigned",
             "U64": "u64", "Pointer": "u64"}  # fmt: skip

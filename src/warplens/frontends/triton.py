@@ -16,9 +16,11 @@ from warplens.driver.images import Code
 from warplens.driver.launching import duration, launch
 from warplens.driver.machine import Driver
 from warplens.driver.modules import Function, LoadedModule, function_of, load
+from warplens.driver.timeline import Stream
 from warplens.errors import Unsupported
+from warplens.frontends import torch_streams
 from warplens.frontends.frontend import Frontend, GiveDriver
-from warplens.frontends.torch_cuda import Event, put_in_place
+from warplens.frontends.torch_cuda import put_in_place
 from warplens.frontends.triton_arguments import Arguments, HostArray, Mapped, Scratch, array
 from warplens.frontends.triton_lines import keep_lines
 from warplens.gpus.spec import GpuSpec
@@ -74,26 +76,29 @@ class _Launcher:
             return
         driver, shape = active().simulated, self._arguments.shape((gx, gy, gz))
         memory = driver.gpus[0].memory
-        mapped, scratch = Mapped(memory, driver), Scratch(memory)
         context = driver.primary(driver.gpus[0])
+        on = driver.thing(stream, Stream) if stream else context.default[0]
+        is_noted = on.capture is not None  # for launches later
+        mapped, scratch = Mapped(memory, driver, is_lasting=is_noted), Scratch(memory)
         try:
             blocks = shape.grid[0] * gy * gz
             arguments = self._arguments.packed(values, blocks, mapped, scratch)
             if enter is not None:
                 enter(launch_metadata)
             expected = len(function.sass.parameters)
-            launch(driver, function, shape, context.default[0], arguments[:expected])
+            launch(driver, function, shape, on, arguments[:expected])
             if leave is not None:
                 leave(launch_metadata)
         finally:
-            mapped.release()
-            scratch.release()
+            if not is_noted:
+                mapped.release()
+                scratch.release()
 
 
 class _DeviceInterface:
     """What Triton's own benchmarks ask of `torch.cuda`."""
 
-    Event = Event
+    Event = torch_streams.Event
 
     def synchronize(self, *_: Any) -> None:
         """Everything is done already."""
@@ -189,13 +194,13 @@ class SimulatedDevice:
             raise Unsupported("Triton on another simulated GPU than the first")
 
     def get_current_stream(self, device: int) -> int:
-        """The default stream."""
-        return 0
+        """PyTorch's current one."""
+        return torch_streams.current().cuda_stream
 
     def get_active_torch_device(self) -> Any:
-        """Tensors are the host's."""
+        """The first GPU."""
         put_in_place(self._give_driver)
-        return importlib.import_module("torch").device("cpu")
+        return importlib.import_module("torch").device("cuda", 0)
 
     def get_device_interface(self) -> _DeviceInterface:
         """Events and synchronisation."""
@@ -223,6 +228,7 @@ def active() -> SimulatedDevice:
 
 def activate(give_driver: GiveDriver) -> None:
     """Makes the simulated GPU Triton's active device."""
+    torch_streams.serve(give_driver)
     device = SimulatedDevice(give_driver)
     _active.append(device)
     importlib.import_module("triton.runtime.driver").driver.set_active(device)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +16,7 @@ from warplens.driver.machine import Driver
 from warplens.driver.tensor_maps import encoded
 from warplens.errors import ArgumentError, Unsupported
 from warplens.execute.memory import DeviceMemory
+from warplens.frontends.torch_memory import LASTING, host_pointer, place
 
 DESCRIPTOR = "nvTmaDesc"
 # Triton's numbers of element types that differ from CUtensorMapDataType's.
@@ -91,37 +91,10 @@ def storage_of(value: Any) -> tuple[int, int]:
     )
 
 
-def host_pointer(value: Any) -> int:
-    """Where a tensor's first element is, whatever `data_ptr` is made to say."""
-    if hasattr(value, "untyped_storage"):
-        start = int(value.untyped_storage().data_ptr())
-        return start + int(value.storage_offset()) * int(value.element_size())
-    return int(value.data_ptr())
-
-
-class Lasting:
-    """Tensors whose device address was told: they keep it for as long as their storage lives."""
-
-    def __init__(self) -> None:
-        self.addresses: dict[int, int] = {}
-
-    def address(self, driver: Driver, tensor: Any) -> int:
-        """The device address of a PyTorch tensor's first element."""
-        pointer, (start, nbytes) = host_pointer(tensor), storage_of(tensor)
-        if pointer == 0 or driver.memory.find(pointer) is not None:
-            return pointer
-        if start not in self.addresses:
-            memory = driver.gpus[0].memory
-            at = memory.map_host(host_view(start, nbytes), writable=True, name="tensor")
-            self.addresses[start] = at
-            weakref.finalize(tensor.untyped_storage(), self._end, driver, start).atexit = False
-        return self.addresses[start] + pointer - start
-
-    def _end(self, driver: Driver, start: int) -> None:
-        driver.gpus[0].memory.free(self.addresses.pop(start))
-
-
-LASTING = Lasting()
+def is_reachable(value: Any) -> bool:
+    """Whether a GPU reaches a tensor's memory: PyTorch's on "cuda" or pinned, other arrays."""
+    value = getattr(value, "base", value) if not hasattr(value, "untyped_storage") else value
+    return not hasattr(value, "untyped_storage") or bool(place(value))
 
 
 @dataclass(slots=True)
@@ -133,15 +106,22 @@ class Mapped:
 
     memory: DeviceMemory
     driver: Driver | None = None
+    is_lasting: bool = False  # tensors stay where kernels see them
     known: dict[int, int] = field(default_factory=dict)
 
     def address(self, value: Any, name: str = "") -> int:
         """The device address of a pointer argument."""
         if value is None or isinstance(value, int):
             return value or 0
+        if not is_reachable(value):
+            raise ValueError(
+                f"Pointer argument {name!r} cannot be accessed from Triton (cpu tensor?)"
+            )
         pointer = host_pointer(value)
         if pointer == 0 or (self.driver is not None and self.driver.memory.find(pointer)):
             return pointer
+        if self.is_lasting and self.driver is not None and hasattr(value, "untyped_storage"):
+            LASTING.address(self.driver, value)
         start, nbytes = storage_of(value)
         if self.driver is not None and start in LASTING.addresses:
             segment = self.memory.find(LASTING.addresses[start])
@@ -204,8 +184,8 @@ def pairs(
     signature: Iterable[Any], values: Sequence[Any], names: Sequence[str] = ()
 ) -> Iterator[tuple[str, Any, str]]:
     """Types, values and names of the arguments that reach the machine code, tuples taken apart."""
-    for place, (kind, value) in enumerate(zip(signature, values, strict=True)):
-        name = names[place] if place < len(names) else ""
+    for index, (kind, value) in enumerate(zip(signature, values, strict=True)):
+        name = names[index] if index < len(names) else ""
         if isinstance(kind, tuple):
             yield from pairs(kind, value, [name] * len(kind))
         elif kind != "constexpr":

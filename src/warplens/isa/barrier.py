@@ -35,7 +35,7 @@ def errbar() -> None:
     """Wait for errors of earlier memory accesses."""
 
 
-@op("CCTL", role="nop", mods="IVALL E PF1 PF2 WB IV RS RSLB C IVALLP LDCU I U WBALL",
+@op("CCTL", role="nop", mods="IVALL E PF1 PF2 WB IV RS RSLB C IVALLP LDCU I U WBALL DEEP",
     **{**_NONE, "category": "control"})  # fmt: skip
 def cctl() -> None:
     """Cache control: invalidate or prefetch; does not change any value."""
