@@ -1,31 +1,128 @@
-"""Sectors of textures in the replay: which of them L1 and L2 hold.
+"""Textures and surfaces in the replay: their units, and sectors that L1 does not hold.
 
-A sector that L1 does not hold comes once for each SM that looks at it, from DRAM where L2 has not
-got it either. None of that takes time here: samples have latencies of their own (dispatch.py).
+A sub-partition sends one warp's coordinates after the other; the units take lanes in turns and give
+texels back in the registers of the warp, later than loads do. Sectors that L1 does not hold come
+from L2 and DRAM as loads' do, what is written to surfaces leaves as stores do.
 """
 
 from __future__ import annotations
 
-from warplens.timing import l1, l2
-from warplens.timing.lsu import IDEAL_L1, has_access
-from warplens.timing.state import Record, Records, Trace, stage
+from warplens.timing import l1, l2, lsu
+from warplens.timing.state import (
+    TEXTURES_HELD,
+    TEXTURES_HELD_BACK,
+    TEXTURES_QUEUED,
+    Record,
+    Records,
+    State,
+    Trace,
+    stage,
+)
+
+TURNS = 8.0  # of a warp's samples: an SM has four units
+# Cycles in which a warp's coordinates go to the texture units: one warp waits 16 for each (states
+# of warps that sample again and again, validation/data/texture_states_sm90.json)
+_SENT = 16.0
+_DEEPER = 2.0  # cycles of the latency for each turn beyond those (texture_times_sm90.json)
 
 
 @stage
-def look_up(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, warp: Record,
-            now: int) -> None:  # fmt: skip
-    """Counts what a warp's samples bring into L1."""
-    sm.tex_looked += inst.tex_sectors
-    while has_access(trace, warp):
+def perform(state: State, sub: Record, spec: Record, inst: Record, trace: Trace, warp: Record,
+            now: int) -> int:  # fmt: skip
+    """When a warp has its samples, or what it does to a surface has left the SM. The SM's first
+    ones bring the object's description, for which all wait. The units have room for some; for those
+    beyond them the queue waits."""
+    sm = state.sm[0]
+    sent = max(float(now), sub.sent)
+    sub.sent = sent + _SENT
+    taken = max(sent, sm.texture_begun[sm.next_texture])
+    sub.taken[sub.next_taken] = taken
+    sub.next_taken = (sub.next_taken + 1) % TEXTURES_HELD
+    if sm.texture_known == 0.0:
+        sm.texture_known = now + spec.texture_header
+    held = int(min(TEXTURES_HELD_BACK - 1.0, spec.texture_turns / max(1.0, inst.texture)))
+    oldest = sm.texture_done[(sm.next_done - held) % TEXTURES_HELD_BACK]
+    begun = max(sm.texture_free, taken, oldest)
+    sm.texture_begun[sm.next_texture] = begun
+    sm.next_texture = (sm.next_texture + 1) % TEXTURES_QUEUED
+    sm.texture_free = begun + inst.texture
+    start = max(begun, sm.texture_known)
+    latency = inst.latency + _DEEPER * max(0.0, inst.texture - TURNS)
+    done = start + latency
+    left = start
+    if inst.surface:
+        sm.surface_looked += inst.tex_sectors
+    else:
+        sm.tex_looked += inst.tex_sectors
+    while lsu.has_access(trace, warp):
         access = trace.accesses[warp.access]
         warp.access += 1
-        for place in range(access.first_line, access.first_line + access.n_lines):
-            line, sectors = trace.lines[place] >> 4, trace.lines[place] & 15
-            group = l1.find(sets, line)
-            way = l1.look_up(group, line, now)
-            missing = sectors & ~group.valid[way] if way >= 0 else sectors
-            if missing == 0 or spec.ideal & IDEAL_L1:
-                continue
-            l1.fill(group, way if way >= 0 else -1 - way, line, missing, now, now, 0)
+        first, count = access.first_line, access.n_lines
+        if access.kind == lsu.READ:
+            there = _read(sm, state.sets, spec, inst, trace, first, count, start, now)
+            if there > 0.0:
+                done = max(done, there + latency - spec.texture_ahead)
+        elif access.kind == lsu.WRITE:
+            n_bytes = access.lanes * access.size
+            left = max(left, _write(sm, spec, trace, first, count, n_bytes, access.size < 4, start))
+        else:
+            sent = lsu.send_atomic(sm, spec, access, inst, start)
+            for i in range(first, first + count):
+                l2.atomics(sm, spec, trace, i, float(access.lanes_on_a_word), spec.atomic_lane,
+                           lsu.INTEGERS_SAVE, sent, 0)  # fmt: skip
+            left = max(left, sent)
+    sm.texture_done[sm.next_done] = done
+    sm.next_done = (sm.next_done + 1) % TEXTURES_HELD_BACK
+    if left > start:
+        warp.known = max(warp.known, int(left + spec.l2_hit))
+        warp.stores = max(warp.stores, int(left))
+        sm.pending = max(sm.pending, float(warp.known))
+    sm.texture_free = max(sm.texture_free, lsu.held_until(sm, spec))
+    return int(done)
+
+
+@stage
+def _read(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, first: int,
+          count: int, begin: float, now: int) -> float:  # fmt: skip
+    """When the last of some lines' sectors that L1 does not hold yet is there; 0 if all are."""
+    last, asked = 0.0, 0
+    for place in range(first, first + count):
+        line, sectors = trace.lines[place] >> 4, trace.lines[place] & 15
+        group = l1.find(sets, line)
+        way = l1.look_up(group, line, now)
+        missing = sectors & ~group.valid[way] if way >= 0 else sectors
+        if spec.ideal & lsu.IDEAL_L1:
+            continue
+        if way >= 0:
+            there = float(l1.arrival(group, way, sectors & ~missing))
+            last = max(last, there if there > begin + spec.l1_hit else 0.0)
+        if missing == 0:
+            continue
+        known = trace.hits[place]
+        there = l2.load(sm, spec, trace, place, known, line, missing, begin + asked)
+        asked += 1
+        way = way if way >= 0 else -1 - way
+        back = l1.fill(group, way, line, missing, now, int(there), 0)
+        if back:
+            l2.write_back(sm, spec, trace, l2.count_bits(back), False, begin)
+        if inst.surface:
+            sm.surface_missed += l2.count_bits(missing)
+        else:
             sm.tex_missed += l2.count_bits(missing)
-            l2.bring(sm, trace, place, missing, now)
+        last = max(last, there)
+    return float(last)
+
+
+@stage
+def _write(sm: Record, spec: Record, trace: Trace, first: int, count: int, n_bytes: int,
+           narrow: bool, begin: float) -> float:  # fmt: skip
+    """When the sectors of a surface that a warp writes have left the SM."""
+    done, total = begin, 0
+    for i in range(first, first + count):
+        total += l2.count_bits(trace.lines[i] & 15)
+    lacking = total - n_bytes / 32.0
+    for i in range(count):
+        partial = lsu.in_part(trace, first + i, lacking, i == 0, i == count - 1)
+        gone = l2.store(sm, spec, trace, first + i, partial, narrow, begin + i)
+        done = max(done, gone)
+    return float(done)

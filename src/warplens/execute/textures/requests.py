@@ -61,6 +61,16 @@ def address_of(made: Any, sector: int) -> int:
 
 
 @native
+def place_of(made: Any, sector: int, offset: int) -> int:
+    """Where a byte of an array lies that stands in a sector, by its own offset."""
+    level = carray(made.levels, (LEVEL,), np.int64)
+    row = offset - offset // level[5] * level[5] if level[5] else offset
+    x = row - row // level[4] * level[4] if level[4] else row
+    y = row // level[4] if level[4] else 0
+    return int(address_of(made, sector) + 16 * (y & 1) + (x & 15))
+
+
+@native
 def line_of(layout: int, sector: int) -> int:
     """What the tags are looked up for."""
     if layout == PLAIN:
