@@ -217,6 +217,16 @@ def registers_given(inst: Instruction) -> int:
         return 1
 
 
+def is_by_number(inst: Instruction) -> bool:
+    """Whether one register of a lane says where it reads."""
+    if inst.opcode != "TLD":
+        return False
+    try:
+        return len(sample_of(inst).coordinates) == 1
+    except ValueError:
+        return False
+
+
 def components_of(inst: Instruction) -> int:
     """Components that a formatted write gives; 0 for an access by bytes."""
     if "P" not in inst.modifiers:

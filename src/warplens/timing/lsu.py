@@ -222,7 +222,7 @@ def _serve(sm: Record, sub: Record, sets: Records, spec: Record, inst: Record, t
         if inst.float_atomic:
             less = 0.0
             lane = spec.float_atomic_lane if count == 1 else spec.float_atomic_apart
-        start = send_atomic(sm, spec, access, inst, start)
+        start = _send_atomic(sm, spec, access, inst, start)
         done = start
         for i in range(first, first + count):
             at = l2.atomics(sm, spec, trace, i, deep, lane, less, start, inst.compares)
@@ -255,7 +255,7 @@ def _serve(sm: Record, sub: Record, sets: Records, spec: Record, inst: Record, t
 
 
 @stage
-def send_atomic(sm: Record, spec: Record, access: Record, inst: Record, start: float) -> float:
+def _send_atomic(sm: Record, spec: Record, access: Record, inst: Record, start: float) -> float:
     """When the last lanes of a global atomic have left the SM: they go in turns, those that compare
     and exchange with twice the data, and those that return something take a cycle more each."""
     cycles, turns = access.cycles, access.turns

@@ -41,7 +41,7 @@ from warplens.timing.state import (
     new_state,
 )
 from warplens.timing.table import code_of
-from warplens.timing.texels import TURNS
+from warplens.timing.texels import SECTOR_LEAVES, TURNS
 from warplens.timing.touched import Touched
 from warplens.timing.uneven import MOST_PLACED, Grid, grid_of
 from warplens.timing.warmth import shares
@@ -94,7 +94,10 @@ class Model:
         executed = found.columns["inst_executed"]
         passes = np.maximum(found.columns["tex_passes"], _TAGS * found.columns["tex_lines"])
         each = passes / np.maximum(1, executed)
+        written = found.columns["tex_written"] / np.maximum(1, executed)
+        each = np.maximum(each, SECTOR_LEAVES * written)
         table["texture"] = np.where(each > 0, each, TURNS)
+        table["tex_written"] = written
         table["tex_sectors"] = found.columns["tex_sectors"] / np.maximum(1, executed)
         return table
 

@@ -156,6 +156,8 @@ CODE = np.dtype([
     ("texture", "f4"),  # cycles of the texture units
     ("tex_sectors", "f4"),  # that a warp's samples look up in L1
     ("surface", "i4"),  # 1: an access to a surface
+    ("tex_written", "f4"),  # sectors of it that a warp writes
+    ("sends", "i4"),  # cycles in which it goes to the texture units
     ("constant", "i4"),  # line of the constant bank that it reads, from 1; 0: none
     # DEPBAR: scoreboard << 8 | allowed; BAR: number << 8 | warps; fences: 1 if beyond the block,
     # 2 if errors are waited for as well (ERRBAR);

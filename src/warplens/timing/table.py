@@ -10,7 +10,7 @@ from warplens.gpus.spec import GpuSpec
 from warplens.isa import families, warpgroup
 from warplens.isa.matrix_kinds import OPCODES, shape
 from warplens.isa.table import Op
-from warplens.isa.texture import registers_given
+from warplens.isa.texture import is_by_number, registers_given
 from warplens.sass.model import (
     Const,
     Imm,
@@ -252,6 +252,7 @@ def code_of(kernel: SassKernel, gpu: GpuSpec) -> Records:
         row["constant"] = _constant_line(inst)
         row["depth"] = _depth(inst)
         row["surface"] = inst.opcode in _SURFACES
+        row["sends"] = 8 if is_by_number(inst) else 16
         if kernel.cluster_blocks > 1 and inst.opcode == "LD":
             row["depth"] = DISTANT
         row["delivers"] = registers.delivery(inst)

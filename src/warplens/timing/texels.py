@@ -20,9 +20,9 @@ from warplens.timing.state import (
 )
 
 TURNS = 8.0  # of a warp's samples: an SM has four units
-# Cycles in which a warp's coordinates go to the texture units: one warp waits 16 for each (states
-# of warps that sample again and again, validation/data/texture_states_sm90.json)
-_SENT = 16.0
+SECTOR_LEAVES = 1.5  # cycles of the units for a sector that is written to a surface
+# Of what L2 takes for stores of threads to sectors in part, and of a slice's time for an atomic
+_IN_PART, _COMBINED = 0.78, 0.9
 _DEEPER = 2.0  # cycles of the latency for each turn beyond those (texture_times_sm90.json)
 
 
@@ -34,7 +34,7 @@ def perform(state: State, sub: Record, spec: Record, inst: Record, trace: Trace,
     beyond them the queue waits."""
     sm = state.sm[0]
     sent = max(float(now), sub.sent)
-    sub.sent = sent + _SENT
+    sub.sent = sent + inst.sends
     taken = max(sent, sm.texture_begun[sm.next_texture])
     sub.taken[sub.next_taken] = taken
     sub.next_taken = (sub.next_taken + 1) % TEXTURES_HELD
@@ -46,7 +46,7 @@ def perform(state: State, sub: Record, spec: Record, inst: Record, trace: Trace,
     sm.texture_begun[sm.next_texture] = begun
     sm.next_texture = (sm.next_texture + 1) % TEXTURES_QUEUED
     sm.texture_free = begun + inst.texture
-    start = max(begun, sm.texture_known)
+    start = begun if inst.tex_written > 0.0 else max(begun, sm.texture_known)
     latency = inst.latency + _DEEPER * max(0.0, inst.texture - TURNS)
     done = start + latency
     left = start
@@ -64,13 +64,9 @@ def perform(state: State, sub: Record, spec: Record, inst: Record, trace: Trace,
                 done = max(done, there + latency - spec.texture_ahead)
         elif access.kind == lsu.WRITE:
             n_bytes = access.lanes * access.size
-            left = max(left, _write(sm, spec, trace, first, count, n_bytes, access.size < 4, start))
+            left = max(left, _write(sm, spec, trace, first, count, n_bytes, start))
         else:
-            sent = lsu.send_atomic(sm, spec, access, inst, start)
-            for i in range(first, first + count):
-                l2.atomics(sm, spec, trace, i, float(access.lanes_on_a_word), spec.atomic_lane,
-                           lsu.INTEGERS_SAVE, sent, 0)  # fmt: skip
-            left = max(left, sent)
+            left = max(left, _combine(sm, spec, inst, trace, access, start))
     sm.texture_done[sm.next_done] = done
     sm.next_done = (sm.next_done + 1) % TEXTURES_HELD_BACK
     if left > start:
@@ -109,13 +105,15 @@ def _read(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, f
             sm.surface_missed += l2.count_bits(missing)
         else:
             sm.tex_missed += l2.count_bits(missing)
+        # what comes passes L1's data as samples do
+        sm.texture_free += l2.count_bits(missing) * 32 / spec.l1_bytes_per_cycle
         last = max(last, there)
     return float(last)
 
 
 @stage
 def _write(sm: Record, spec: Record, trace: Trace, first: int, count: int, n_bytes: int,
-           narrow: bool, begin: float) -> float:  # fmt: skip
+           begin: float) -> float:  # fmt: skip
     """When the sectors of a surface that a warp writes have left the SM."""
     done, total = begin, 0
     for i in range(first, first + count):
@@ -123,6 +121,25 @@ def _write(sm: Record, spec: Record, trace: Trace, first: int, count: int, n_byt
     lacking = total - n_bytes / 32.0
     for i in range(count):
         partial = lsu.in_part(trace, first + i, lacking, i == 0, i == count - 1)
-        gone = l2.store(sm, spec, trace, first + i, partial, narrow, begin + i)
+        gone = l2.store(sm, spec, trace, first + i, partial, False, begin + i)
+        if partial:
+            saved = partial * spec.l2_partial + spec.l2_partial_line
+            sm.partial_free -= (1.0 - _IN_PART) * saved
+            gone = max(sm.l2_free, sm.l2_write_free, sm.port_write_free, sm.partial_free)
         done = max(done, gone)
     return float(done)
+
+
+@stage
+def _combine(sm: Record, spec: Record, inst: Record, trace: Trace, access: Record,
+             begin: float) -> float:  # fmt: skip
+    """When a warp's reductions of a surface have left the SM: sector by sector for each request, a
+    sector for each lane on a word (texture_times_sm90.json: an H100 takes 3 cycles of an SM for
+    each where all SMs do so, however they lie)."""
+    free, counted = max(begin, sm.atomic_free), sm.l2_atomic
+    for i in range(access.first_line, access.first_line + access.n_lines):
+        l2.atomics(sm, spec, trace, i, float(access.lanes_on_a_word), spec.atomic_lane,
+                   lsu.INTEGERS_SAVE, begin, 0)  # fmt: skip
+    sm.atomic_free = free + _COMBINED * spec.atomic_share * inst.tex_written
+    sm.l2_atomic = counted + inst.tex_written
+    return float(sm.atomic_free)

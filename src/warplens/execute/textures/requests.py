@@ -167,12 +167,16 @@ def count(counters: int, made: Any, form: int, mask: int, marks: Any, counts: An
         lanes = 1 if is_wide and made.rank == 3 else 2
         turns = 2 if is_wide else 1
     passes = turns * parts(mask, lanes)
-    totals[4] += max(passes, 2 * asked) if samples and is_wide else passes
+    if samples and is_wide:
+        passes = max(passes, 2 * asked)
     sectors, lines = 0, 0
     for first in range(0, 32, lanes):
         more = repeated(marks, counts, first, lanes) if action == at.UNIT_REDUCE else 0
         sectors += distinct(marks, counts, first, lanes, layout, 0) + more
         lines += distinct(marks, counts, first, lanes, layout, 1) + more
+    if not filters and action < at.UNIT_WRITE:
+        passes = max(passes, lines if action == at.UNIT_READ else 3 * lines >> 2)
+    totals[4] += passes
     totals[1] += turns * sectors
     totals[2] += turns * lines
     if action == at.UNIT_WRITE:
