@@ -31,7 +31,7 @@ INTEGERS_SAVE = 0.5  # cycles of an access whose lanes add whole numbers to one 
 # queue: of the SM's 60 accesses 56.5, 58.8, 59.9 and 60.4 are seen to wait where each takes 4, 8,
 # 16 and 32 cycles (queues_sm90.json)
 _SHARED_KEPT = 21.0
-_ATOMICS_IN_FLIGHT = 12500.0  # cycles of contended atomics that wait outside the SM
+ATOMICS_IN_FLIGHT = 12500.0  # cycles of contended atomics that wait outside the SM
 # Code.depth of shuffles and the like (`passes` through the data path, no access), of asynchronous
 # copies to shared memory, and of what closes a group of these
 SHUFFLE, COPY, COPIED = -2, -3, -4
@@ -274,7 +274,7 @@ def _push_back(sm: Record, spec: Record) -> None:
     lines only those of global memory, since such kernels do not wait for shuffles (measured,
     validation/data/kinds_sm90.json: sum_atomic)."""
     latest = held_until(sm, spec)
-    sm.tag_free = max(sm.tag_free, sm.slowest_slice - _ATOMICS_IN_FLIGHT)
+    sm.tag_free = max(sm.tag_free, sm.slowest_slice - ATOMICS_IN_FLIGHT)
     if latest > sm.lsu_free:
         sm.lsu_free = latest
         partial = max(sm.partial_free, sm.fill_free, sm.atomic_free, sm.sent_free)

@@ -66,14 +66,15 @@ def perform(state: State, sub: Record, spec: Record, inst: Record, trace: Trace,
             n_bytes = access.lanes * access.size
             left = max(left, _write(sm, spec, trace, first, count, n_bytes, start))
         else:
-            left = max(left, _combine(sm, spec, inst, trace, access, start))
+            left = max(left, _combine(sm, spec, trace, access, start))
     sm.texture_done[sm.next_done] = done
     sm.next_done = (sm.next_done + 1) % TEXTURES_HELD_BACK
     if left > start:
         warp.known = max(warp.known, int(left + spec.l2_hit))
         warp.stores = max(warp.stores, int(left))
         sm.pending = max(sm.pending, float(warp.known))
-    sm.texture_free = max(sm.texture_free, lsu.held_until(sm, spec))
+    waits = max(lsu.held_until(sm, spec), sm.slowest_slice - lsu.ATOMICS_IN_FLIGHT)
+    sm.texture_free = max(sm.texture_free, waits)
     return int(done)
 
 
@@ -131,15 +132,16 @@ def _write(sm: Record, spec: Record, trace: Trace, first: int, count: int, n_byt
 
 
 @stage
-def _combine(sm: Record, spec: Record, inst: Record, trace: Trace, access: Record,
+def _combine(sm: Record, spec: Record, trace: Trace, access: Record,
              begin: float) -> float:  # fmt: skip
-    """When a warp's reductions of a surface have left the SM: sector by sector for each request, a
-    sector for each lane on a word (texture_times_sm90.json: an H100 takes 3 cycles of an SM for
-    each where all SMs do so, however they lie)."""
-    free, counted = max(begin, sm.atomic_free), sm.l2_atomic
+    """When a request of reductions of a surface has left the SM: sector by sector, one for each
+    lane on a word (texture_times_sm90.json: an H100 takes 3 cycles of an SM for each where all SMs
+    do so, however they lie)."""
+    free, before = max(begin, sm.atomic_free), sm.l2_atomic
     for i in range(access.first_line, access.first_line + access.n_lines):
         l2.atomics(sm, spec, trace, i, float(access.lanes_on_a_word), spec.atomic_lane,
                    lsu.INTEGERS_SAVE, begin, 0)  # fmt: skip
-    sm.atomic_free = free + _COMBINED * spec.atomic_share * inst.tex_written
-    sm.l2_atomic = counted + inst.tex_written
+    sent = max(sm.l2_atomic - before, float(access.lanes_on_a_word))
+    sm.atomic_free = free + _COMBINED * spec.atomic_share * sent
+    sm.l2_atomic = before + sent
     return float(sm.atomic_free)

@@ -16,6 +16,7 @@ from warplens.execute.textures.requests import (
     TEXELS,
     address_of,
     place_of,
+    width_of,
 )
 from warplens.execute.textures.words import check, show_access
 from warplens.lift import layout as at
@@ -64,17 +65,21 @@ def show(slots: Any, env: int, warp: int, inst: int, made: Any, marks: Any,
 
 
 @native
-def show_surface(slots: Any, env: int, warp: int, inst: int, made: Any, action: int, size: int,
+def show_surface(slots: Any, env: int, warp: int, inst: int, made: Any, form: int, size: int,
                  marks: Any, counts: Any) -> None:  # fmt: skip
-    """The same of what lanes read, write or combine of a surface, each by its place."""
+    """The same of what lanes read, write or combine of a surface, each by its place. Reductions go
+    request by request, `width` lanes."""
     addresses, lanes = warp + at.WARP_SCRATCH + 128 * _ADDRESSES, 0
+    action, width = form & 15, width_of(made, form)
     for lane in range(32):
         if counts[lane]:
             lanes |= 1 << lane
             place = place_of(made, marks[lane * ROOM], marks[lane * ROOM + 1])
             poke64(addresses + 8 * lane, place)
-    if lanes:
-        show_access(slots[at.ENV_OBSERVE_ACCESS], env, warp, inst, lanes, _kind(action), size)
+        is_last = lane == 31 or (action == at.UNIT_REDUCE and (lane + 1) % width == 0)
+        if lanes and is_last:
+            show_access(slots[at.ENV_OBSERVE_ACCESS], env, warp, inst, lanes, _kind(action), size)
+            lanes = 0
 
 
 @native

@@ -290,5 +290,5 @@ def serve_surface(slots: Any, env: int, warp: int, mask: int, form: int, inst: i
             tell(slots, env, warp, inst, form & 15, size, marks, counts)
     if form >> at.UNIT_SHOWN & 1:
         made = record_at(slots[at.ENV_TEXTURES] + last * _ROW, OBJECT)
-        show_surface(slots, env, warp, inst, made, form & 15, size, marks, counts)
+        show_surface(slots, env, warp, inst, made, form, size, marks, counts)
     return int(last)
