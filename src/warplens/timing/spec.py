@@ -120,7 +120,7 @@ class Machine:
             "fence_more_of_all": value("fences.more_of_all", latency["fence"]),
             "fence_together": int(value("fences.together", 0)),
             "fence_turn": value("fences.turn", 0.0),
-            "texture_turns": value("textures.turns", 740.0),
+            "texture_turns": value("textures.turns", 800.0),
             "texture_ahead": value("textures.ahead", latency["l1_hit"]),
             "partial_known": value("fences.partial_known", 0.0),
             **{name: value(f"copies.{name}_cycles", 0.0) for name in _COPIES},

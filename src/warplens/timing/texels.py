@@ -73,8 +73,9 @@ def perform(state: State, sub: Record, spec: Record, inst: Record, trace: Trace,
         warp.known = max(warp.known, int(left + spec.l2_hit))
         warp.stores = max(warp.stores, int(left))
         sm.pending = max(sm.pending, float(warp.known))
-    waits = max(lsu.held_until(sm, spec), sm.slowest_slice - lsu.ATOMICS_IN_FLIGHT)
-    sm.texture_free = max(sm.texture_free, waits)
+    sm.texture_free = max(
+        sm.texture_free, lsu.held_until(sm, spec), sm.slowest_slice - lsu.ATOMICS_IN_FLIGHT
+    )
     return int(done)
 
 
