@@ -36,7 +36,7 @@ STORES_TAKEN = 2  # stores that have left their queues and wait for the SM's uni
 INDEXED_HELD = 7  # loads of constants by registers, of a sub-partition
 MAX_HELD = 32  # memory instructions in a queue
 TEXTURES_HELD, TEXTURES_QUEUED = 2, 32  # samples in a sub-partition's queue, and in the units
-TEXTURES_HELD_BACK = 256  # of which it is known when they were done
+TEXTURES_KNOWN = 256  # of which it is known when they were done
 CODE_WAYS = 8  # of the SM's instruction cache: loops of 136 KiB miss half of their lines
 WAYS = 4  # of L1
 SLICES, SLICE_LINES = 32, 4  # of L2, and neighbouring lines in one
@@ -243,7 +243,7 @@ SM = np.dtype([
     ("texture_known", "f8"),  # when it has the texture's description; 0: not asked for yet
     ("texture_free", "f8"),  # when its texture units can begin with another warp's samples
     ("texture_begun", "f8", (TEXTURES_QUEUED,)), ("next_texture", "i8"),  # with each of the last
-    ("texture_done", "f8", (TEXTURES_HELD_BACK,)), ("next_done", "i8"),
+    ("texture_done", "f8", (TEXTURES_KNOWN,)), ("next_done", "i8"),
     ("phase_waits", "f8"),  # warps' cycles of waiting at mbarriers
     ("queued", "f8"),  # warps' cycles of waiting for accesses while these waited for units
     *((name, "f8") for name in SUMS),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from warplens.timing import l1, l2, lsu
 from warplens.timing.state import (
     TEXTURES_HELD,
-    TEXTURES_HELD_BACK,
+    TEXTURES_KNOWN,
     TEXTURES_QUEUED,
     Record,
     Records,
@@ -29,31 +29,21 @@ _DEEPER = 2.0  # cycles of the latency for each turn beyond those (texture_times
 @stage
 def perform(state: State, sub: Record, spec: Record, inst: Record, trace: Trace, warp: Record,
             now: int) -> int:  # fmt: skip
-    """When a warp has its samples, or what it does to a surface has left the SM. The SM's first
-    ones bring the object's description, for which all wait. The units have room for some; for those
-    beyond them the queue waits."""
+    """When a warp has its samples; what it does to a surface is on its way. The SM's first ones
+    bring the object's description, for which all wait that read."""
     sm = state.sm[0]
-    sent = max(float(now), sub.sent)
-    sub.sent = sent + inst.sends
-    taken = max(sent, sm.texture_begun[sm.next_texture])
-    sub.taken[sub.next_taken] = taken
-    sub.next_taken = (sub.next_taken + 1) % TEXTURES_HELD
     if sm.texture_known == 0.0:
         sm.texture_known = now + spec.texture_header
-    held = int(min(TEXTURES_HELD_BACK - 1.0, spec.texture_turns / max(1.0, inst.texture)))
-    oldest = sm.texture_done[(sm.next_done - held) % TEXTURES_HELD_BACK]
-    begun = max(sm.texture_free, taken, oldest)
-    sm.texture_begun[sm.next_texture] = begun
-    sm.next_texture = (sm.next_texture + 1) % TEXTURES_QUEUED
-    sm.texture_free = begun + inst.texture
-    start = begun if inst.tex_written > 0.0 else max(begun, sm.texture_known)
+    start = _begin(sm, sub, spec, inst, now)
+    if inst.tex_written == 0.0:
+        start = max(start, sm.texture_known)
     latency = inst.latency + _DEEPER * max(0.0, inst.texture - TURNS)
     done = start + latency
     left = start
-    if inst.surface:
-        sm.surface_looked += inst.tex_sectors
-    else:
+    if not inst.surface:
         sm.tex_looked += inst.tex_sectors
+    elif inst.tex_written == 0.0:
+        sm.surface_looked += inst.tex_sectors
     while lsu.has_access(trace, warp):
         access = trace.accesses[warp.access]
         warp.access += 1
@@ -68,7 +58,7 @@ def perform(state: State, sub: Record, spec: Record, inst: Record, trace: Trace,
         else:
             left = max(left, _combine(sm, spec, trace, access, start))
     sm.texture_done[sm.next_done] = done
-    sm.next_done = (sm.next_done + 1) % TEXTURES_HELD_BACK
+    sm.next_done = (sm.next_done + 1) % TEXTURES_KNOWN
     if left > start:
         warp.known = max(warp.known, int(left + spec.l2_hit))
         warp.stores = max(warp.stores, int(left))
@@ -77,6 +67,24 @@ def perform(state: State, sub: Record, spec: Record, inst: Record, trace: Trace,
         sm.texture_free, lsu.held_until(sm, spec), sm.slowest_slice - lsu.ATOMICS_IN_FLIGHT
     )
     return int(done)
+
+
+@stage
+def _begin(sm: Record, sub: Record, spec: Record, inst: Record, now: int) -> float:
+    """When the units begin with a warp's samples. They have room for some; for those beyond them
+    the queue waits. Nor do they begin before most of the earlier ones are done."""
+    sent = max(float(now), sub.sent)
+    sub.sent = sent + inst.sends
+    taken = max(sent, sm.texture_begun[sm.next_texture])
+    sub.taken[sub.next_taken] = taken
+    sub.next_taken = (sub.next_taken + 1) % TEXTURES_HELD
+    held = int(min(TEXTURES_KNOWN - 1.0, spec.texture_turns / max(1.0, inst.texture)))
+    oldest = sm.texture_done[(sm.next_done - held) % TEXTURES_KNOWN]
+    begun = max(sm.texture_free, taken, oldest)
+    sm.texture_begun[sm.next_texture] = begun
+    sm.next_texture = (sm.next_texture + 1) % TEXTURES_QUEUED
+    sm.texture_free = begun + inst.texture
+    return float(begun)
 
 
 @stage
