@@ -104,9 +104,11 @@ def test_each_sm_reads_a_sector_once(times: int) -> None:
     sectors = image.nbytes / 32
     for name in (
         "l1tex__m_xbar2l1tex_read_sectors_mem_texture", "dram__sectors_read",
-        "l1tex__t_sectors_pipe_tex_mem_texture_lookup_miss", "lts__t_sectors_op_read",
+        "l1tex__t_sectors_pipe_tex_mem_texture_lookup_miss", "lts__t_sectors_srcunit_tex_op_read",
     ):  # fmt: skip
         assert float(launch[f"{name}.sum"]) == pytest.approx(sectors, rel=0.02), name
+    # half of them are asked for in both parts of L2
+    assert float(launch["lts__t_sectors_op_read.sum"]) == pytest.approx(1.5 * sectors, rel=0.02)
     looked = float(launch["l1tex__t_sectors_pipe_tex_mem_texture.sum"])
     rate = float(launch["l1tex__t_sector_pipe_tex_mem_texture_hit_rate.ratio"])
     assert rate == pytest.approx(1 - sectors / looked, abs=0.01)
