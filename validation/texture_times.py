@@ -3,8 +3,8 @@
     python validation/texture_times.py [--out FILE] [NAME ...]
 
 NAME is a part of a launch's name; without one, all are predicted: walks over what L1, L2 and DRAM
-hold, which the model is fitted to, by active cycles, and whole kernels, which are for validation, by
-duration and active cycles. Behind each the sectors that L2 returns to SMs, sends and looks up.
+hold, which the model is fitted to, by active cycles, and whole kernels, which are for validation,
+by duration and active cycles. Behind each the sectors that L2 returns to SMs, sends and looks up.
 """
 
 from __future__ import annotations
@@ -101,8 +101,9 @@ def main() -> None:
     errors = predict(given.names)
     for kind, found in errors.items():
         size = [abs(one) for one in found]
+        beyond = sum(one > 0.25 for one in size)
         print(f"{kind}: {len(size)} launches, mean {100 * mean(size):.1f} %, largest"
-              f" {100 * max(size):.1f} %, {sum(one > 0.25 for one in size)} beyond 25 %")  # fmt: skip
+              f" {100 * max(size):.1f} %, {beyond} beyond 25 %")  # fmt: skip
     if given.out:
         given.out.write_text(json.dumps(errors))
 

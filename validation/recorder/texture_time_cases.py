@@ -1,8 +1,8 @@
 """Which walks over textures and surfaces, and which whole kernels with them, have times recorded.
 
-Walks are kernels of `kernels/texture_times.cu`: one warp whose samples depend on each other, or many
-warps, over what L1, L2 or DRAM holds. `programs` are those of `kernels/texture_programs.cu`, for
-validation alone.
+Walks are kernels of `kernels/texture_times.cu`: one warp whose samples depend on each other, or
+many warps, over what L1, L2 or DRAM holds. `programs` are those of `kernels/texture_programs.cu`,
+for validation alone.
 """
 
 from __future__ import annotations
@@ -175,7 +175,8 @@ def _surface_rates() -> Iterator[Walk]:
         yield _walk("rate_add32", image, how, LEVEL2, blocks, warps, steps)
     signed = Image("i4", surface=True)
     for warps in WARPS:
-        yield _walk("rate_most32", signed, ROW, LEVEL2, SMS, warps, _steps(signed, ROW, LEVEL2, warps))
+        steps = _steps(signed, ROW, LEVEL2, warps)
+        yield _walk("rate_most32", signed, ROW, LEVEL2, SMS, warps, steps)
 
 
 def walks() -> list[Walk]:

@@ -1,9 +1,9 @@
 """Records times of textures and surfaces (`texture_time_cases.py`), with counters and warp states.
 
 `python texture_times.py CUBINS OUT` measures with CUPTI; CUBINS holds `texture_times.cubin` and
-`texture_programs.cubin` (build.py). Walks give OUT/texture_times_sm90.json, whole kernels, the median
-of five each, OUT/texture_programs_sm90.json. L2 holds a walk's texels when the same launch has been
-before it, and lines of another buffer where they are to come from DRAM.
+`texture_programs.cubin` (build.py). Walks give OUT/texture_times_sm90.json, whole kernels, the
+median of five each, OUT/texture_programs_sm90.json. L2 holds a walk's texels when the same launch
+has been before it, and lines of another buffer where they are to come from DRAM.
 """
 
 from __future__ import annotations

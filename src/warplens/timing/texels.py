@@ -39,7 +39,7 @@ def perform(state: State, sub: Record, spec: Record, inst: Record, trace: Trace,
         start = max(start, sm.texture_known)
     latency = inst.latency + _DEEPER * max(0.0, inst.texture - TURNS)
     done = start + latency
-    left = start
+    left, missed = start, 0.0
     if not inst.surface:
         sm.tex_looked += inst.tex_sectors
     elif inst.tex_written == 0.0:
@@ -49,7 +49,9 @@ def perform(state: State, sub: Record, spec: Record, inst: Record, trace: Trace,
         warp.access += 1
         first, count = access.first_line, access.n_lines
         if access.kind == lsu.READ:
+            before = sm.tex_missed + sm.surface_missed
             there = _read(sm, state.sets, spec, inst, trace, first, count, start, now)
+            missed = max(missed, sm.tex_missed + sm.surface_missed - before)
             if there > 0.0:
                 done = max(done, there + latency - spec.texture_ahead)
         elif access.kind == lsu.WRITE:
@@ -57,8 +59,9 @@ def perform(state: State, sub: Record, spec: Record, inst: Record, trace: Trace,
             left = max(left, _write(sm, spec, trace, first, count, n_bytes, start))
         else:
             left = max(left, _combine(sm, spec, trace, access, start))
-    sm.texture_done[sm.next_done] = done
-    sm.next_done = (sm.next_done + 1) % TEXTURES_KNOWN
+    if missed > 0.0:
+        sm.texture_done[sm.next_done] = done
+        sm.next_done = (sm.next_done + 1) % TEXTURES_KNOWN
     if left > start:
         warp.known = max(warp.known, int(left + spec.l2_hit))
         warp.stores = max(warp.stores, int(left))
@@ -72,7 +75,7 @@ def perform(state: State, sub: Record, spec: Record, inst: Record, trace: Trace,
 @stage
 def _begin(sm: Record, sub: Record, spec: Record, inst: Record, now: int) -> float:
     """When the units begin with a warp's samples. They have room for some; for those beyond them
-    the queue waits. Nor do they begin before most of the earlier ones are done."""
+    the queue waits. Nor do they begin before most of the earlier ones that miss L1 are done."""
     sent = max(float(now), sub.sent)
     sub.sent = sent + inst.sends
     taken = max(sent, sm.texture_begun[sm.next_texture])

@@ -1,13 +1,13 @@
 """The level of detail that gradients ask for, as recorded on an H100.
 
-What a unit calculates with are mantissas of ten bits. A gradient is cut to ten and multiplied by the
-image's size, a sum of shifted ones with three bits more, rounded up; a length is the larger
-component and 11/32 of the smaller one; of the two lengths the longer decides, or 11/16 of the length
-of their sum or difference, if that is longer. Its logarithm is looked up by the upper eight bits of
-the fraction (all of them recorded) and the bias is added as to given levels. Of 35,000 samples
-(`validation/data/gradients_sm90.npz`) all are equal where one of the two lengths decides, or where
-there is one component; how the components of a sum are rounded to a length is not known, so that
-such ones are refused.
+What a unit calculates with are mantissas of ten bits. A gradient is cut to ten and multiplied by
+the image's size, a sum of shifted ones with three bits more, rounded up; a length is the larger
+component and 11/32 of the smaller one; of the two lengths the longer decides, or 11/16 of the
+length of their sum or difference, if that is longer. Its logarithm is looked up by the upper eight
+bits of the fraction (all of them recorded) and the bias is added as to given levels. Of 61,000
+samples (`validation/data/gradients_sm90.npz`) all are equal where one of the two lengths decides,
+or where there is one component; how the components of a sum are rounded to a length is not known,
+so that such ones are refused.
 """
 
 from __future__ import annotations

@@ -135,7 +135,7 @@ def conflicts(marks: Any, counts: Any, first: int, lanes: int) -> int:
                 x, y = key & _FIELD, key >> _ROW & _FIELD
                 mixed = x ^ x >> 4 ^ y
                 in_bank[(mixed ^ y >> 1) & 1 | (mixed ^ y >> 4) << 1 & 2] += 1
-    return max(max(in_bank[0], in_bank[1]), max(in_bank[2], in_bank[3]))
+    return int(max(max(in_bank[0], in_bank[1]), max(in_bank[2], in_bank[3])))
 
 
 @native
