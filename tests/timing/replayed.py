@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 import warplens as wl
 from warplens.timing.launch_timing import LaunchTiming
 from warplens.timing.question import Replay
+from warplens.timing.ranges import Range
 from warplens.timing.stall import SELECTED
 
 
@@ -23,6 +25,14 @@ def recorder_script(name: str) -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(Path(__file__).parents[2] / "validation" / "recorder"))
         yield importlib.import_module(name)
+
+
+def behind_itself(launch: Any) -> LaunchTiming:
+    """The timing of a launch whose lines L2 holds, since the same launch has been before it."""
+    timing = launch.timing
+    assert isinstance(timing, LaunchTiming)
+    question = replace(timing.question, held=(Range(0, 1 << 62, near=True),))
+    return LaunchTiming(question, timing.sample, timing._unlimited_blocks)
 
 
 def events_of(timing: Any, limit: int) -> Any:

@@ -105,13 +105,14 @@ class Machine:
         self.call("cuMemcpy3D_v2", ct.byref(plan))
 
     def launch(self, kernel: str, shape: Sequence[int], *arguments: Any) -> None:
-        """Launches and waits."""
+        """Launches and waits; `shape`: blocks and threads, or three numbers of either."""
         function = ct.c_void_p()
         self.call("cuModuleGetFunction", ct.byref(function), self.module, kernel.encode())
         cells = (ct.c_void_p * len(arguments))(
             *[ct.cast(ct.pointer(a), ct.c_void_p) for a in arguments]
         )
-        numbers = [ct.c_uint(n) for n in (shape[0], 1, 1, shape[1], 1, 1, 0)]
+        sizes = shape if len(shape) == 6 else (shape[0], 1, 1, shape[1], 1, 1)
+        numbers = [ct.c_uint(n) for n in (*sizes, 0)]
         self.call("cuLaunchKernel", function, *numbers, None, cells, None)
         self.call("cuCtxSynchronize")
 

@@ -15,7 +15,8 @@ from warplens.sass.model import Const, Imm, Instruction, Mem, Operand, Reg, Toke
 _TEX: dict[str, Any] = {
     "sig": "<-", "pipe": "tex", "latency": "texture", "category": "memory", "space": "texture",
 }  # fmt: skip
-_SURFACE: dict[str, Any] = {**_TEX, "space": "surface"}
+_TEXEL: dict[str, Any] = {**_TEX, "latency": "texel"}
+_SURFACE: dict[str, Any] = {**_TEXEL, "space": "surface"}
 _SHAPES = {
     "1D": (1, False, False), "2D": (2, False, False), "3D": (3, False, False),
     "CUBE": (3, False, True), "ARRAY_1D": (1, True, False), "ARRAY_2D": (2, True, False),
@@ -31,7 +32,7 @@ def tex() -> None:
     """Sample a texture at coordinates, filtered as the texture object says."""
 
 
-@op("TLD", role="texture", mods="SCR B LZ NODEP", **_TEX)
+@op("TLD", role="texture", mods="SCR B LZ NODEP", **_TEXEL)
 def tld() -> None:
     """Read the texel at integer coordinates."""
 
@@ -204,6 +205,26 @@ def query_of(inst: Instruction) -> Sample:
         rank=0, is_layered=False, is_cube=False, coordinates=(registers[2],), handle=handle,
         mask=mask, results=_packed(registers[0], registers[1], mask),
     )  # fmt: skip
+
+
+def registers_given(inst: Instruction) -> int:
+    """How many registers of a lane an instruction gives texels in; at least 1."""
+    if inst.opcode in ("SULD", "SUST", "SURED"):
+        return 4 if "128" in inst.modifiers else 2 if "64" in inst.modifiers else 1
+    try:
+        return max(1, len(sample_of(inst).results))
+    except ValueError:  # lifting says why, if it is executed
+        return 1
+
+
+def is_by_number(inst: Instruction) -> bool:
+    """Whether one register of a lane says where it reads."""
+    if inst.opcode != "TLD":
+        return False
+    try:
+        return len(sample_of(inst).coordinates) == 1
+    except ValueError:
+        return False
 
 
 def components_of(inst: Instruction) -> int:

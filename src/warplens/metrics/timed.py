@@ -104,6 +104,8 @@ timed("l1tex__t_sectors_pipe_tex_mem_texture_lookup_miss", "sector",
       "Sectors of textures with an L1 miss.")  # fmt: skip
 timed("l1tex__m_xbar2l1tex_read_sectors_mem_texture", "sector",
       "Sectors that L2 returned to L1TEX for textures.")  # fmt: skip
+timed("l1tex__m_xbar2l1tex_read_sectors_mem_surface_op_ld", "sector",
+      "Sectors that L2 returned to L1TEX for surfaces.")  # fmt: skip
 share("l1tex__t_sector_pipe_tex_mem_texture_hit_rate", "L1 hit rate of textures, in sectors.")
 for _where in ("_mem_lg_op_ld", "_mem_global_op_atom", "_pipe_lsu"):
     timed(f"l1tex__m_xbar2l1tex_read_sectors{_where}", "sector",

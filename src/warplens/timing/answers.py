@@ -115,6 +115,8 @@ class Answers:
         read_hits, write_hits = sums["l2_read_hit"], sums["l2_write_hit"]
         atom, red = self._atomic_parts()
         texels, texels_missed = _texels(sums)
+        both, both_missed = _texels(sums, surfaces=True)
+        again, twice = self._looked_up_twice(reads, sums["dram_read"])
         l2_hits = read_hits + writes + atomics  # what is written needs no fill
         found: dict[str, float] = {
             "sm__inst_issued": issued, "smsp__inst_issued": issued,
@@ -123,15 +125,17 @@ class Answers:
             "smsp__warps_active": float(sums["warp_cycles"]),
             "sm__warps_active": float(sums["warp_cycles"]),
             "smsp__warps_eligible": float(sums["eligible"]),
-            "lts__t_sectors": float(reads + writes + atomics),
+            "lts__t_sectors": float(reads + again + twice * (writes + atomics)),
             "lts__t_sectors_srcunit_tex": float(reads + writes + atomics),
             "lts__d_sectors": float(reads + writes + atomics),
             "lts__lts2xbar_cycles_active": float(reads + atomics * atom),
             "lts__t_requests": float(sums["l2_requests"]),
             "lts__t_requests_srcunit_tex": float(sums["l2_requests"]),
-            "lts__t_sectors_op_read": float(reads), "lts__t_sectors_op_write": float(writes),
-            "lts__t_sectors_op_atom": float(atomics * atom),
-            "lts__t_sectors_op_red": float(atomics * red),
+            "lts__t_sectors_op_read": float(reads + again),
+            "lts__t_sectors_srcunit_tex_op_read": float(reads),
+            "lts__t_sectors_op_write": float(twice * writes),
+            "lts__t_sectors_op_atom": float(twice * atomics * atom),
+            "lts__t_sectors_op_red": float(twice * atomics * red),
             "lts__t_sectors_lookup_hit": float(l2_hits),
             "lts__t_sectors_lookup_miss": float(reads - read_hits),
             "dram__sectors_read": float(sums["dram_read"]),
@@ -142,12 +146,13 @@ class Answers:
             "dram__sectors": float(sums["dram_read"] + sums["dram_write"]),
             "l1tex__m_xbar2l1tex_read_sectors": float(reads + atomics * atom),
             "l1tex__m_l1tex2xbar_write_sectors": float(writes + atomics),
-            "l1tex__t_sectors_lookup_hit": float(sums["l1_hits"]) + texels - texels_missed,
+            "l1tex__t_sectors_lookup_hit": float(sums["l1_hits"]) + both - both_missed,
             "l1tex__t_sectors_lookup_miss":
-                float(sums["l1_sectors"] - sums["l1_hits"]) + texels_missed,
+                float(sums["l1_sectors"] - sums["l1_hits"]) + both_missed,
             "l1tex__t_sectors_pipe_tex_mem_texture_lookup_hit": texels - texels_missed,
             "l1tex__t_sectors_pipe_tex_mem_texture_lookup_miss": texels_missed,
             "l1tex__m_xbar2l1tex_read_sectors_mem_texture": texels_missed,
+            "l1tex__m_xbar2l1tex_read_sectors_mem_surface_op_ld": float(sums["surface_missed"]),
             "sm__pipe_alu_cycles_active": busy["alu"] / gpu.sub_partitions,
             "sm__pipe_fma_cycles_active": busy["fma"] / gpu.sub_partitions,
             "sm__pipe_fp64_cycles_active": busy["fp64"] / gpu.sub_partitions,
@@ -175,6 +180,15 @@ class Answers:
         """Sums of the replay itself."""
         return {name: float(self.model.result.sm[name]) for name in SUMS}
 
+    def _looked_up_twice(self, reads: float, missed: float) -> tuple[float, float]:
+        """Sectors of which the part of L2 near the SM asks the other part, beyond those that SMs
+        ask for, and how often sectors that are written are looked up. Half of DRAM is the other
+        part's, so a sector that one SM reads is looked up again with one half, one that k SMs read
+        with 1 - 2**-k (counters_sm90.npz, texture_times_sm90.json)."""
+        if int(self.gpu.value("l2.partitions", 1)) < 2:
+            return 0.0, 1.0
+        return missed * (1.0 - 2.0 ** (-reads / missed)) if missed else 0.0, 1.5
+
     def _atomic_parts(self) -> tuple[float, float]:
         """Of all atomic instructions, the part whose result is used, and the rest."""
         names = [i.opcode for i in self.model.question.kernel.instructions]
@@ -182,7 +196,7 @@ class Answers:
         used = sum(int(n) for name, n in zip(names, issues, strict=False)
                    if name in ("ATOM", "ATOMG"))  # fmt: skip
         unused = sum(int(n) for name, n in zip(names, issues, strict=False)
-                     if name in ("RED", "REDG"))  # fmt: skip
+                     if name in ("RED", "REDG", "SURED"))  # fmt: skip
         return (used / (used + unused), unused / (used + unused)) if used + unused else (0.0, 0.0)
 
     @cached_property
@@ -205,10 +219,11 @@ class Answers:
         resident = self.sums["smsp__warps_active"]
         reads, read_hits = sums["l2_read"], sums["l2_read_hit"]
         texels, texels_missed = _texels(sums)
+        both, both_missed = _texels(sums, surfaces=True)
         all_l2 = reads + sums["l2_write"] + sums["l2_atomic"]
         found = {
             "l1tex__t_sector_hit_rate":
-                _part(sums["l1_hits"] + texels - texels_missed, sums["l1_sectors"] + texels),
+                _part(sums["l1_hits"] + both - both_missed, sums["l1_sectors"] + both),
             "l1tex__t_sector_pipe_tex_mem_texture_hit_rate": _part(texels - texels_missed, texels),
             "lts__t_sector_hit_rate":
                 _part(read_hits + sums["l2_write"] + sums["l2_atomic"], all_l2),
@@ -381,10 +396,14 @@ class Answers:
         return issue * min(1.0, lanes / 32.0)
 
 
-def _texels(sums: dict[str, float]) -> tuple[float, float]:
-    """Sectors of textures looked up in L1, and those of them that it does not hold."""
-    looked = float(sums["tex_looked"])
-    return looked, min(looked, float(sums["tex_missed"]))
+def _texels(sums: dict[str, float], *, surfaces: bool = False) -> tuple[float, float]:
+    """Sectors of textures (and of reads of surfaces) looked up in L1, and those of them that it
+    does not hold."""
+    looked, missed = float(sums["tex_looked"]), float(sums["tex_missed"])
+    if surfaces:
+        looked += float(sums["surface_looked"])
+        missed += float(sums["surface_missed"])
+    return looked, min(looked, missed)
 
 
 def _part(part: float, whole: float) -> float:

@@ -136,7 +136,7 @@ def _place(state: State, counts: Counts, spec: Record, trace: Trace, slot: int, 
     warp.pc, warp.end = trace.blocks[lifted, 0], trace.blocks[lifted, 1]
     warp.issued_at = now
     warp.stores = warp.queued = warp.known = warp.fenced = warp.copied = 0
-    warp.stored = warp.phase = warp.sampled = 0
+    warp.stored = warp.phase = 0
     scoreboard.clear(warp)
     warp.age = sm.next_block
     l0 = state.l0[part]

@@ -24,8 +24,6 @@ from warplens.timing.state import (
     PRODUCTS,
     SHARED,
     TEXTURE,
-    TEXTURES_HELD,
-    TEXTURES_QUEUED,
     VARIABLE,
     Counts,
     Record,
@@ -34,10 +32,6 @@ from warplens.timing.state import (
     stage,
 )
 
-TEXTURE_CYCLES = 8.0  # of a warp's samples: an SM has four units
-# Cycles in which a warp's coordinates go to the texture units: one warp waits 16 for each (states
-# of warps that sample again and again, validation/data/texture_states_sm90.json)
-_TEXTURE_SENT = 16.0
 FENCES_JOIN = 32  # cycles: on an H200 those of eight warps go together, not those of sixteen
 _XU, _ADU = PIPES.index("xu"), PIPES.index("adu")
 
@@ -116,29 +110,6 @@ def _fence(sm: Record, spec: Record, inst: Record, warp: Record, now: int) -> in
 
 
 @stage
-def _sample(sm: Record, sub: Record, spec: Record, inst: Record, warp: Record, now: int) -> int:
-    """When a warp has its samples. The SM's first ones bring the texture's description, for which
-    all wait, a warp's first ones texels that no cache holds yet. A sub-partition sends one warp's
-    after the other; the units have room for some, and for those beyond the queue waits."""
-    sent = max(float(now), sub.sent)
-    sub.sent = sent + _TEXTURE_SENT
-    taken = max(sent, sm.texture_begun[sm.next_texture])
-    sub.taken[sub.next_taken] = taken
-    sub.next_taken = (sub.next_taken + 1) % TEXTURES_HELD
-    if sm.texture_known == 0.0:
-        sm.texture_known = now + spec.dram_latency + spec.texture_header
-    begun = max(sm.texture_free, taken)
-    sm.texture_begun[sm.next_texture] = begun
-    sm.next_texture = (sm.next_texture + 1) % TEXTURES_QUEUED
-    sm.texture_free = begun + inst.texture
-    until = int(max(sm.texture_free, sm.texture_known)) + inst.latency
-    if not warp.sampled:
-        until += int(spec.dram_latency + spec.texture_miss) - inst.latency
-        warp.sampled = 1
-    return int(until)
-
-
-@stage
 def start(state: State, counts: Counts, spec: Record, inst: Record, trace: Trace, warp: Record,
           index: int, now: int) -> None:  # fmt: skip
     """Starts the instruction of a warp."""
@@ -162,8 +133,7 @@ def start(state: State, counts: Counts, spec: Record, inst: Record, trace: Trace
         begin = max(begin, lsu.pass_by(state.sm[0], sub, spec, now))
     state.sm[0].pipe_busy[inst.pipe] += inst.interval
     if kind == TEXTURE:
-        until = _sample(state.sm[0], sub, spec, inst, warp, now)
-        texels.look_up(state.sm[0], state.sets, spec, inst, trace, warp, now)
+        until = texels.perform(state, sub, spec, inst, trace, warp, now)
         scoreboard.hold(warp, inst.write, until, LONG_SCOREBOARD)
         scoreboard.hold(warp, inst.read, int(state.sm[0].texture_free), LONG_SCOREBOARD)
     elif kind == COPIES:

@@ -79,21 +79,6 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
 
 
 @stage
-def bring(sm: Record, trace: Trace, place: int, sectors: int, now: int) -> None:
-    """Counts sectors of a line that L1 asks for, without the time that it takes."""
-    absent = 0
-    for half in range(2):
-        bits, fetch = sectors & 3 << 2 * half, trace.fetches[place, half]
-        if bits and trace.arrivals[fetch] < 0.0:
-            absent |= bits
-            trace.arrivals[fetch] = now
-    sm.l2_read += count_bits(sectors)
-    sm.l2_read_hit += count_bits(sectors & ~absent)
-    sm.l2_requests += 1
-    sm.dram_read += 2 * _pairs(absent)  # DRAM is read by 64 bytes
-
-
-@stage
 def write_back(sm: Record, spec: Record, trace: Trace, sectors: int, apart: bool,
                begin: float) -> float:  # fmt: skip
     """When sectors of local memory that L1 had no room for have left the SM; `apart`: they were

@@ -26,12 +26,12 @@ _LOCAL_BIT = 1 << 50
 # above the eighth are not known)
 _TAG_BANK_LOW, _TAG_BANK_HIGH = 0b10110101, 0b11011010
 _COUNTER_BITS, _COUNTER = 16, 0xFFFF
-_INTEGERS_SAVE = 0.5  # cycles of an access whose lanes add whole numbers to one word
+INTEGERS_SAVE = 0.5  # cycles of an access whose lanes add whole numbers to one word
 # Cycles for which an access to shared memory that has reached the units keeps its place in the
 # queue: of the SM's 60 accesses 56.5, 58.8, 59.9 and 60.4 are seen to wait where each takes 4, 8,
 # 16 and 32 cycles (queues_sm90.json)
 _SHARED_KEPT = 21.0
-_ATOMICS_IN_FLIGHT = 12500.0  # cycles of contended atomics that wait outside the SM
+ATOMICS_IN_FLIGHT = 12500.0  # cycles of contended atomics that wait outside the SM
 # Code.depth of shuffles and the like (`passes` through the data path, no access), of asynchronous
 # copies to shared memory, and of what closes a group of these
 SHUFFLE, COPY, COPIED = -2, -3, -4
@@ -218,7 +218,7 @@ def _serve(sm: Record, sub: Record, sets: Records, spec: Record, inst: Record, t
     sm.requests += 1
     if kind == ATOMIC:
         deep = float(access.lanes_on_a_word)
-        lane, less = spec.atomic_lane, _INTEGERS_SAVE
+        lane, less = spec.atomic_lane, INTEGERS_SAVE
         if inst.float_atomic:
             less = 0.0
             lane = spec.float_atomic_lane if count == 1 else spec.float_atomic_apart
@@ -273,15 +273,22 @@ def _push_back(sm: Record, spec: Record) -> None:
     """The miss path holds so much; beyond, the units in front of it wait: for atomics on the same
     lines only those of global memory, since such kernels do not wait for shuffles (measured,
     validation/data/kinds_sm90.json: sum_atomic)."""
+    latest = held_until(sm, spec)
+    sm.tag_free = max(sm.tag_free, sm.slowest_slice - ATOMICS_IN_FLIGHT)
+    if latest > sm.lsu_free:
+        sm.lsu_free = latest
+        partial = max(sm.partial_free, sm.fill_free, sm.atomic_free, sm.sent_free)
+        if partial - spec.partial_held >= latest:
+            sm.pushed_back = latest
+
+
+@stage
+def held_until(sm: Record, spec: Record) -> float:
+    """When the miss path takes more."""
     latest = max(sm.l2_free, sm.port_free, sm.l2_write_free) - spec.in_flight
     partial = max(sm.partial_free, sm.fill_free, sm.atomic_free, sm.sent_free)
     latest = max(latest, partial - spec.partial_held)
-    latest = max(latest, sm.port_write_free - spec.write_held)
-    sm.tag_free = max(sm.tag_free, sm.slowest_slice - _ATOMICS_IN_FLIGHT)
-    if latest > sm.lsu_free:
-        sm.lsu_free = latest
-        if partial - spec.partial_held >= latest:
-            sm.pushed_back = latest
+    return float(max(latest, sm.port_write_free - spec.write_held))
 
 
 @stage
@@ -388,7 +395,7 @@ def _store(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, sp
     done, total, hits, longer = begin, 0, 0, 0.0
     for i in range(count):
         total += l2.count_bits(trace.lines[first + i] & 15)
-    lacking = total - n_bytes / 32.0  # less than two sectors: of a stretch, at both ends
+    lacking = total - n_bytes / 32.0
     for i in range(count):
         line, sectors = trace.lines[first + i] >> 4, trace.lines[first + i] & 15
         if space == LOCAL:
@@ -402,11 +409,7 @@ def _store(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, sp
                 gone = l2.write_back(sm, spec, trace, l2.count_bits(back), count > 1, begin)
                 done = max(done, gone)
         else:
-            partial = l2.count_bits(sectors) if lacking >= 2.0 else 0
-            if 0.0 < lacking < 2.0:
-                partial = min(l2.count_bits(sectors), int(i == 0) + int(i == count - 1))
-            if partial:
-                partial = min(partial, l2.count_bits(sectors & ~(trace.joins[first + i] >> 4)))
+            partial = in_part(trace, first + i, lacking, i == 0, i == count - 1)
             if partial:
                 longer += spec.l1_partial_line
             gone = l2.store(sm, spec, trace, first + i, partial, narrow, begin + i)
@@ -416,6 +419,19 @@ def _store(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, sp
     if longer > 0.0:  # sectors leave one by one; what is written in part takes its time
         sm.data_free += longer + total * (1.0 - 32 / spec.l1_bytes_per_cycle)
     return done
+
+
+@stage
+def in_part(trace: Trace, place: int, lacking: float, is_first: bool, is_last: bool) -> int:
+    """Sectors of a store's line that it writes in part; `lacking`: what it leaves out of all of
+    its sectors, in sectors: of a stretch less than two, at both ends."""
+    sectors = trace.lines[place] & 15
+    partial = l2.count_bits(sectors) if lacking >= 2.0 else 0
+    if 0.0 < lacking < 2.0:
+        partial = min(l2.count_bits(sectors), int(is_first) + int(is_last))
+    if partial:
+        partial = min(partial, l2.count_bits(sectors & ~(trace.joins[place] >> 4)))
+    return int(partial)
 
 
 @stage

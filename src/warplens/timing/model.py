@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from warplens.execute.trace import BlockTrace
 from warplens.timing import l2_answer
-from warplens.timing.dispatch import TEXTURE_CYCLES
 from warplens.timing.extrapolate import (
     extrapolate,
     inner_rate,
@@ -42,6 +41,7 @@ from warplens.timing.state import (
     new_state,
 )
 from warplens.timing.table import code_of
+from warplens.timing.texels import SECTOR_LEAVES, TURNS
 from warplens.timing.touched import Touched
 from warplens.timing.uneven import MOST_PLACED, Grid, grid_of
 from warplens.timing.warmth import shares
@@ -99,7 +99,10 @@ class Model:
         executed = found.columns["inst_executed"]
         passes = np.maximum(found.columns["tex_passes"], _TAGS * found.columns["tex_lines"])
         each = passes / np.maximum(1, executed)
-        table["texture"] = np.where(each > 0, each, TEXTURE_CYCLES)
+        written = found.columns["tex_written"] / np.maximum(1, executed)
+        each = np.maximum(each, SECTOR_LEAVES * written)
+        table["texture"] = np.where(each > 0, each, TURNS)
+        table["tex_written"] = written
         table["tex_sectors"] = found.columns["tex_sectors"] / np.maximum(1, executed)
         return table
 
@@ -178,6 +181,7 @@ class Model:
             dram_write_share=max(0.0, 1.0 - room / footprint) if footprint > room else 0.0,
             ideal=q.ideal,
             local_missing=self._local_missing(room),
+            is_warm=bool(q.held),
             is_uneven=self._is_uneven(),
             fellows=q.kernel.cluster_blocks,
             together=float(min(q.blocks, max(1, q.resident) * self.active_sms)),

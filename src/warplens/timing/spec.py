@@ -32,6 +32,7 @@ class Machine:
         is_uneven: blocks differ; they are placed one by one, each in its own turn.
         fellows: blocks of a cluster.
         is_paced: the SM gets blocks no faster than the chip hands them out, from the first on.
+        is_warm: L2 holds what launches before have used.
         l2_lead: see Question.
     """
 
@@ -54,6 +55,7 @@ class Machine:
     is_uneven: bool = False
     fellows: int = 1
     is_paced: bool = False
+    is_warm: bool = False
     l2_lead: float = 1.0
 
     @property
@@ -121,8 +123,8 @@ class Machine:
             "fence_more_of_all": value("fences.more_of_all", latency["fence"]),
             "fence_together": int(value("fences.together", 0)),
             "fence_turn": value("fences.turn", 0.0),
-            "texture_header": value("textures.header", 0.0),
-            "texture_miss": value("textures.miss", latency["texture"] - latency["l1_hit"]),
+            "texture_turns": value("textures.turns", 800.0),
+            "texture_ahead": value("textures.ahead", latency["l1_hit"]),
             "partial_known": value("fences.partial_known", 0.0),
             **{name: value(f"copies.{name}_cycles", 0.0) for name in _COPIES},
             "copy_share": value("copies.read_share", 1.0),
@@ -215,6 +217,8 @@ class Machine:
             "dram_read_piece": value("dram.read_piece_bytes"),
             "dram_write_piece": value("dram.write_piece_bytes"),
             "dram_latency": float(latency["l2_hit"]) + beyond,
+            "texture_header": value("textures.header", 0.0)
+            + float(latency["l2_hit"]) + (0.0 if self.is_warm else beyond),
             "dram_rate": min(link, self.dram_bytes_per_cycle * read / sms),
             "dram_write_cost": 2.0 * read / copy - 1.0,
             "dram_write_share": self.dram_write_share,

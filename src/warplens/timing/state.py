@@ -36,6 +36,7 @@ STORES_TAKEN = 2  # stores that have left their queues and wait for the SM's uni
 INDEXED_HELD = 7  # loads of constants by registers, of a sub-partition
 MAX_HELD = 32  # memory instructions in a queue
 TEXTURES_HELD, TEXTURES_QUEUED = 2, 32  # samples in a sub-partition's queue, and in the units
+TEXTURES_KNOWN = 256  # that miss L1, of which it is known when they were done
 CODE_WAYS = 8  # of the SM's instruction cache: loops of 136 KiB miss half of their lines
 WAYS = 4  # of L1
 SLICES, SLICE_LINES = 32, 4  # of L2, and neighbouring lines in one
@@ -102,8 +103,9 @@ SPEC = np.dtype([
     # ERRBAR behind them; 1: those of an SM wait for each other
     ("fence_least", "f8"), ("fence_more", "f8"), ("fence_more_of_all", "f8"),
     ("fence_together", "i8"), ("fence_turn", "f8"),  # and take so long then
-    # of a texture's description and of texels from DRAM, beyond its latency
-    ("texture_header", "f8"), ("texture_miss", "f8"),
+    # of a texture's description; what of a sample's latency is over when its texels come to L1;
+    # turns of the units whose texels they wait for at a time
+    ("texture_header", "f8"), ("texture_ahead", "f8"), ("texture_turns", "f8"),
     ("partial_known", "f8"),  # until a store of sectors in part is known to have arrived, longer
     ("branch_latency", "i8"), ("sources_load", "i8"), ("sources_store", "i8"),
     ("distant_latency", "f8"),  # of a load from another block's shared memory
@@ -154,6 +156,9 @@ CODE = np.dtype([
     ("delivers", "f4"),  # cycles of both banks in which its result is written
     ("texture", "f4"),  # cycles of the texture units
     ("tex_sectors", "f4"),  # that a warp's samples look up in L1
+    ("surface", "i4"),  # 1: an access to a surface
+    ("tex_written", "f4"),  # sectors of it that a warp writes
+    ("sends", "i4"),  # cycles in which it goes to the texture units
     ("constant", "i4"),  # line of the constant bank that it reads, from 1; 0: none
     # DEPBAR: scoreboard << 8 | allowed; BAR: number << 8 | warps; fences: 1 if beyond the block,
     # 2 if errors are waited for as well (ERRBAR);
@@ -169,7 +174,6 @@ WARP = np.dtype([
     ("fenced", "i8"),  # when its last fence lets it go on
     ("woken", "i8"), ("resumed", "i8"),  # when its last sleep ends, and when it can go on then
     ("copied", "i8"),  # when its asynchronous copies so far are done
-    ("sampled", "i8"),  # whether it has read a texture
     ("stored", "i8"),  # when shared memory has been read by its bulk stores so far
     ("phase", "i8"),  # of an mbarrier, that it waits for
     ("queued", "i8"),  # the longest wait for the SM's units of an access that it has not waited for
@@ -219,7 +223,7 @@ SUMS = (
     "cycles", "warp_cycles", "eligible", "issue_active", "l1_sectors", "l1_hits",
     "l2_read", "l2_read_hit", "l2_write", "l2_write_hit", "l2_atomic", "l2_requests",
     "dram_read", "dram_write", "shared_passes", "tags", "data_cycles", "requests",
-    "tex_looked", "tex_missed",
+    "tex_looked", "tex_missed", "surface_looked", "surface_missed",
 )  # fmt: skip
 L1_KINDS = ("global_ld", "global_st", "local_ld", "local_st")
 # the SM as a whole: counters of progress, when each shared unit is free again, sums
@@ -240,6 +244,7 @@ SM = np.dtype([
     ("texture_known", "f8"),  # when it has the texture's description; 0: not asked for yet
     ("texture_free", "f8"),  # when its texture units can begin with another warp's samples
     ("texture_begun", "f8", (TEXTURES_QUEUED,)), ("next_texture", "i8"),  # with each of the last
+    ("texture_done", "f8", (TEXTURES_KNOWN,)), ("next_done", "i8"),
     ("phase_waits", "f8"),  # warps' cycles of waiting at mbarriers
     ("queued", "f8"),  # warps' cycles of waiting for accesses while these waited for units
     *((name, "f8") for name in SUMS),

@@ -10,6 +10,7 @@ from warplens.gpus.spec import GpuSpec
 from warplens.isa import families, warpgroup
 from warplens.isa.matrix_kinds import OPCODES, shape
 from warplens.isa.table import Op
+from warplens.isa.texture import is_by_number, registers_given
 from warplens.sass.model import (
     Const,
     Imm,
@@ -49,10 +50,12 @@ from warplens.timing.state import (
 
 _MEMORY = frozenset({
     "LD", "LDG", "LDL", "ST", "STG", "STL", "ATOM", "ATOMG", "RED", "REDG", "LDGSTS", "CCTL",
-    "SULD", "SUST",
 })  # fmt: skip
 _SHARED = frozenset({"LDS", "STS", "ATOMS", "REDS", "LDSM", "STSM", "STAS", "SYNCS", "ARRIVES"})
-_TEXTURES = frozenset({"TEX", "TLD", "TLD4", "TXD", "TXQ", "TMML"})
+_TEXTURES = frozenset({
+    "TEX", "TLD", "TLD4", "TXD", "TXQ", "TMML", "SULD", "SUST", "SURED", "SUATOM",
+})  # fmt: skip
+_SURFACES = frozenset({"SULD", "SUST", "SURED", "SUATOM"})
 _COPIES = frozenset({
     "UBLKCP", "UBLKRED", "UTMALDG", "UTMASTG", "UTMAREDG", "UTMACMDFLUSH",
 })  # fmt: skip
@@ -171,6 +174,9 @@ def _latency(gpu: GpuSpec, inst: Instruction, entry: Op | None) -> int:
         return tensor.interval(gpu, inst) + rows - 8 + int(gpu.value("latency.dmma"))
     if inst.opcode in warpgroup.OPCODES:
         return tensor.warpgroup_interval(gpu, inst) + int(gpu.value("warpgroup_path.latency", 46))
+    if name in ("texture", "texel"):
+        more = float(gpu.value("textures.register", 0.0)) * (registers_given(inst) - 1)
+        return round(float(gpu.value(f"latency.{name}")) + more)
     if inst.opcode == "NANOSLEEP":
         by_register = any(isinstance(o, Reg) for o in inst.operands)
         return int(gpu.value("latency.sleep") + by_register * gpu.value("latency.sleep_register"))
@@ -245,6 +251,8 @@ def code_of(kernel: SassKernel, gpu: GpuSpec) -> Records:
         row["passes_l1"] = _passes_l1(inst)
         row["constant"] = _constant_line(inst)
         row["depth"] = _depth(inst)
+        row["surface"] = inst.opcode in _SURFACES
+        row["sends"] = 8 if is_by_number(inst) else 16
         if kernel.cluster_blocks > 1 and inst.opcode == "LD":
             row["depth"] = DISTANT
         row["delivers"] = registers.delivery(inst)

@@ -9,7 +9,15 @@ import numpy as np
 from warplens.compiled import native
 from warplens.execute.native import peek32, poke32, poke64
 from warplens.execute.textures.memory import host_of
-from warplens.execute.textures.requests import OUTSIDE, ROOM, SECTOR_BYTES, TEXELS, address_of
+from warplens.execute.textures.requests import (
+    OUTSIDE,
+    ROOM,
+    SECTOR_BYTES,
+    TEXELS,
+    address_of,
+    place_of,
+    width_of,
+)
 from warplens.execute.textures.words import check, show_access
 from warplens.lift import layout as at
 
@@ -51,8 +59,27 @@ def show(slots: Any, env: int, warp: int, inst: int, made: Any, marks: Any,
         for i in range(here):
             poke64(addresses + 8 * i, address_of(made, seen[told + i]))
         lanes = (1 << here) - 1
-        show_access(slots[at.ENV_OBSERVE_ACCESS], env, warp, inst, lanes, SECTOR_BYTES)
+        show_access(slots[at.ENV_OBSERVE_ACCESS], env, warp, inst, lanes, at.ACCESS_READ,
+                    SECTOR_BYTES)  # fmt: skip
         told += here
+
+
+@native
+def show_surface(slots: Any, env: int, warp: int, inst: int, made: Any, form: int, size: int,
+                 marks: Any, counts: Any) -> None:  # fmt: skip
+    """The same of what lanes read, write or combine of a surface, each by its place. Reductions go
+    request by request, `width` lanes."""
+    addresses, lanes = warp + at.WARP_SCRATCH + 128 * _ADDRESSES, 0
+    action, width = form & 15, width_of(made, form)
+    for lane in range(32):
+        if counts[lane]:
+            lanes |= 1 << lane
+            place = place_of(made, marks[lane * ROOM], marks[lane * ROOM + 1])
+            poke64(addresses + 8 * lane, place)
+        is_last = lane == 31 or (action == at.UNIT_REDUCE and (lane + 1) % width == 0)
+        if lanes and is_last:
+            show_access(slots[at.ENV_OBSERVE_ACCESS], env, warp, inst, lanes, _kind(action), size)
+            lanes = 0
 
 
 @native

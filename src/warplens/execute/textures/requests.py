@@ -61,6 +61,16 @@ def address_of(made: Any, sector: int) -> int:
 
 
 @native
+def place_of(made: Any, sector: int, offset: int) -> int:
+    """Where a byte of an array lies that stands in a sector, by its own offset."""
+    level = carray(made.levels, (LEVEL,), np.int64)
+    row = offset - offset // level[5] * level[5] if level[5] else offset
+    x = row - row // level[4] * level[4] if level[4] else row
+    y = row // level[4] if level[4] else 0
+    return int(address_of(made, sector) + 16 * (y & 1) + (x & 15))
+
+
+@native
 def line_of(layout: int, sector: int) -> int:
     """What the tags are looked up for."""
     if layout == PLAIN:
@@ -106,6 +116,26 @@ def distinct(marks: Any, counts: Any, first: int, lanes: int, layout: int, of_li
                 seen[found] = key
                 found += 1
     return found
+
+
+@native
+def conflicts(marks: Any, counts: Any, first: int, lanes: int) -> int:
+    """Turns in which L1's data gives some lanes the sectors of an array that they look at: four
+    banks, by the places of sectors (fitted to points of texture_counts_sm90.json; of turns beyond
+    one for each request a tenth is not explained)."""
+    in_bank, seen, found = np.zeros(4, np.int64), np.empty(128, np.int64), 0
+    for lane in range(first, first + lanes):
+        for k in range(counts[lane]):
+            key, known = marks[lane * ROOM + k], 0
+            while known < found and seen[known] != key:
+                known += 1
+            if known == found and found < 128:
+                seen[found] = key
+                found += 1
+                x, y = key & _FIELD, key >> _ROW & _FIELD
+                mixed = x ^ x >> 4 ^ y
+                in_bank[(mixed ^ y >> 1) & 1 | (mixed ^ y >> 4) << 1 & 2] += 1
+    return int(max(max(in_bank[0], in_bank[1]), max(in_bank[2], in_bank[3])))
 
 
 @native
@@ -157,12 +187,23 @@ def count(counters: int, made: Any, form: int, mask: int, marks: Any, counts: An
         lanes = 1 if is_wide and made.rank == 3 else 2
         turns = 2 if is_wide else 1
     passes = turns * parts(mask, lanes)
-    totals[4] += max(passes, 2 * asked) if samples and is_wide else passes
+    if samples and is_wide:
+        passes = max(passes, 2 * asked)
     sectors, lines = 0, 0
     for first in range(0, 32, lanes):
         more = repeated(marks, counts, first, lanes) if action == at.UNIT_REDUCE else 0
         sectors += distinct(marks, counts, first, lanes, layout, 0) + more
         lines += distinct(marks, counts, first, lanes, layout, 1) + more
+    if action == at.UNIT_READ:
+        passes = max(passes, lines)
+    elif not filters and action < at.UNIT_READ:
+        given = 3 * lines >> 2
+        if layout == TILED:
+            given = 0
+            for first in range(0, 32, lanes):
+                given += conflicts(marks, counts, first, lanes)
+        passes = max(passes, given)
+    totals[4] += passes
     totals[1] += turns * sectors
     totals[2] += turns * lines
     if action == at.UNIT_WRITE:

@@ -27,7 +27,7 @@ from warplens.execute.textures.objects import (
     TEXTURE,
     UNSIGNED,
 )
-from warplens.execute.textures.observed import tell
+from warplens.execute.textures.observed import show_surface, tell
 from warplens.execute.textures.requests import ROOM, note
 from warplens.execute.textures.words import peek8, peek16, poke8, poke16
 from warplens.lift import layout as at
@@ -288,4 +288,7 @@ def serve_surface(slots: Any, env: int, warp: int, mask: int, form: int, inst: i
             size = width_of(made, form)
         if part == NOTE:
             tell(slots, env, warp, inst, form & 15, size, marks, counts)
+    if form >> at.UNIT_SHOWN & 1:
+        made = record_at(slots[at.ENV_TEXTURES] + last * _ROW, OBJECT)
+        show_surface(slots, env, warp, inst, made, form, size, marks, counts)
     return int(last)

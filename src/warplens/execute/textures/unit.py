@@ -342,7 +342,7 @@ def problem(made: Any, form: int) -> int:
     if action == at.UNIT_QUERY and made.is_layered:
         return NO_LAYERS
     if made.n_levels > 1 and action != at.UNIT_TEX:
-        flat = made.rank == 2 and not made.is_layered
+        flat = made.rank < 3 and not made.is_layered
         if action != at.UNIT_GRADIENT or not flat:
             return NO_LEVELS
     return NO_CUBE if made.is_cube and action != at.UNIT_TEX else -1

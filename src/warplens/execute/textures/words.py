@@ -128,21 +128,21 @@ def check(typing_context: Any, function: Any, env: Any, warp: Any, site: Any, in
 
 @intrinsic
 def show_access(typing_context: Any, function: Any, env: Any, warp: Any, inst: Any, lanes: Any,
-                size: Any) -> Any:  # fmt: skip
-    """Tells an observer of lanes' reads of global memory, see observe.py."""
+                done: Any, size: Any) -> Any:  # fmt: skip
+    """Tells an observer of what lanes have `done` (ACCESS_*) to global memory, see observe.py."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointer = _I8.as_pointer()
         kind = ir.FunctionType(ir.VoidType(), [pointer, _I64, *[_I32] * 5, _I64, _I64])
         function = builder.inttoptr(args[0], kind.as_pointer())
-        inst, lanes, size = (builder.trunc(args[k], _I32) for k in (3, 4, 5))
-        space, read = (ir.Constant(_I32, n) for n in (at.SPACE_GLOBAL, at.ACCESS_READ))
+        inst, lanes, done, size = (builder.trunc(args[k], _I32) for k in (3, 4, 5, 6))
+        space = ir.Constant(_I32, at.SPACE_GLOBAL)
         nothing = ir.Constant(_I64, 0)
         builder.call(function, [builder.inttoptr(args[1], pointer), args[2], inst, lanes, space,
-                                read, size, nothing, nothing])  # fmt: skip
+                                done, size, nothing, nothing])  # fmt: skip
         return context.get_dummy_value()
 
-    return types.void(*[types.int64] * 6), codegen
+    return types.void(*[types.int64] * 7), codegen
 
 
 @native
