@@ -67,7 +67,8 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
         queue = max(0.0, sm.dram_free - start)
         left = spec.in_step * (spec.dram_latency - spec.l2_hit)
         # In step from the first to the last, they wait for what that one has drawn.
-        left += spec.in_step**4 * spec.dram_spread * (trace.lots[place] - 1.0)
+        closely = spec.in_step * spec.in_step
+        left += closely * closely * spec.dram_spread * (trace.lots[place] - 1.0)
         done += left + queue
     if missing:
         pairs = _pairs(absent)  # DRAM is read by 64 bytes
