@@ -174,7 +174,7 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
         footprint=32 * int(brought), lots=rows.lots(touched), pieces=rows.pieces(touched),
         fills=fills(touched, step, int(place.max()) + 1), joins=joins(touched),
         late_steps=_steps_of(touched, step, hits >> 4 > 0),
-        own_steps=_steps_of(touched, step, (users[fetches] == _MINE).any(axis=1)),
+        own_steps=_steps_of(touched, step, (users[fetches] & ~_MINE_LATER == _MINE).any(axis=1)),
     )  # fmt: skip
 
 
