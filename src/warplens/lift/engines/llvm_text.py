@@ -71,6 +71,7 @@ _BITS_ELEMENT = {
     "p": "i1",
 }
 SIZE = {"u32": 32, "u64": 64, "f32": 32, "f64": 64, "f16": 16, "bf16": 16, "p": 1}
+RARE = ("!2", '!2 = !{!"branch_weights", i32 1, i32 20000}')  # a branch's note, and its text
 _constants: dict[tuple[int, str, Const], Value] = {}
 
 
@@ -260,6 +261,33 @@ class LlvmText:
     def call_raw(self, function: str, result: str, *args: str) -> str:
         """A call of an intrinsic on typed operands; the result's name."""
         return self._raw(self._call(function, result, *args))
+
+    def branch_rarely(
+        self, some: str, usual: list[str], otherwise: Callable[[], list[str]]
+    ) -> list[str]:
+        """A branch if `some` (an i1): `usual` or, then, what `otherwise` gives; all are typed.
+
+        Its blocks are written as lines; nobody who writes lines needs to know them.
+        """
+        here, rare, end, done = (f"{self._name()[1:]}.{s}" for s in ("now", "rare", "end", "done"))
+        self._line(f"br label %{here}")
+        self._line(f"{here}:")
+        self._emitter.helper(*RARE)
+        self._line(f"br i1 {some}, label %{rare}, label %{done}, !prof {RARE[0]}")
+        self._line(f"{rare}:")
+        others = otherwise()
+        self._line(f"br label %{end}")
+        self._line(f"{end}:")
+        self._line(f"br label %{done}")
+        self._line(f"{done}:")
+        kinds = [_type_of(a) for a in usual]
+        return [
+            f"{kind} "
+            + self._raw(
+                f"phi {kind} [ {a.removeprefix(kind)}, %{here} ], [ {b.removeprefix(kind)}, %{end} ]"
+            )
+            for kind, a, b in zip(kinds, usual, others, strict=True)
+        ]
 
     def slice(self, a: Value, first: int, lanes: int) -> str:
         """Lanes [first, first + lanes) as a shorter vector."""
