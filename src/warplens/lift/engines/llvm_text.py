@@ -281,13 +281,12 @@ class LlvmText:
         self._line(f"br label %{done}")
         self._line(f"{done}:")
         kinds = [_type_of(a) for a in usual]
-        return [
-            f"{kind} "
-            + self._raw(
-                f"phi {kind} [ {a.removeprefix(kind)}, %{here} ], [ {b.removeprefix(kind)}, %{end} ]"
-            )
-            for kind, a, b in zip(kinds, usual, others, strict=True)
-        ]
+        found = []
+        for kind, a, b in zip(kinds, usual, others, strict=True):
+            ways = (a.removeprefix(kind), here), (b.removeprefix(kind), end)
+            pairs = ", ".join(f"[{value}, %{label} ]" for value, label in ways)
+            found.append(f"{kind} " + self._raw(f"phi {kind} {pairs}"))
+        return found
 
     def slice(self, a: Value, first: int, lanes: int) -> str:
         """Lanes [first, first + lanes) as a shorter vector."""
