@@ -95,6 +95,8 @@ def _check_counts(run: Any, first: Array, on: list[int], words: int) -> None:
         "smsp__sass_data_bytes_mem_global_op_ld.sum": sum(4 * len(set(a)) for a in warps),
     }
     assert {name: run.metric(name) for name in expected} == expected
+    read = run.counters.sum("global_lines", opcode="LDG")
+    assert int(read) == sum(units(a, 4, 128) for a in warps)
 
 
 def test_a_row_beyond_the_end_is_a_fault() -> None:

@@ -63,8 +63,7 @@ define i32 @region0(ptr %w, ptr %env) {
   store i32 %n{k}, ptr %p{k}, align 4
 """
     for k in range(3)
-) + """  %apart = call i1 @wl.apart(<32 x i32> %off, i32 %mask)
-  %sure = zext i1 %apart to i32
+) + """  %sure = call i32 @wl.apart(<32 x i32> %off, i32 %mask)
   %p4 = getelementptr i32, ptr %env, i64 4
   store i32 %sure, ptr %p4, align 4
   ret i32 0
@@ -91,7 +90,8 @@ def test_touched(host: str | None) -> None:
                 on = [int(a) for lane, a in enumerate(offsets) if int(mask) >> lane & 1]
                 wanted = [len({a // size for a in on}) for size in (1, 32, 128)]
                 assert answer[1:4].tolist() == wanted, (offsets, mask)
-                assert not answer[4] or wanted[2] == len(on), (offsets, mask)
+                assert answer[4] in (0, wanted[2]), (offsets, mask)
+                assert not answer[4] or wanted[1] == len(on), (offsets, mask)
     lane = np.arange(32, dtype=np.uint64)
     for places in (2**32 - 2 - lane * 5, 2**32 - 2 - lane % 7, lane << 23, (lane << 23) + lane % 2,
                    (lane % 9 << 23) + (lane % 9 << 7), lane * 0):  # fmt: skip
@@ -101,4 +101,5 @@ def test_touched(host: str | None) -> None:
             on = [int(a) for k, a in enumerate(places) if mask >> k & 1]
             wanted = [len({a // size for a in on}) for size in (1, 32, 128)]
             assert answer[1:4].tolist() == wanted, (places, mask)
-            assert not answer[4] or wanted[2] == len(on), (places, mask)
+            assert answer[4] in (0, wanted[2]), (places, mask)
+            assert not answer[4] or wanted[1] == len(on), (places, mask)

@@ -98,12 +98,14 @@ SITE_QUIET_HIGH = 56
 SITE_QUIET_LIMIT = 60
 SITE_PATTERN = 64  # 32 x u32: offsets relative to lane 0
 SITE_WALKS = 192  # 16 x (u32, u32): host address and step of the last row; by warp
+SITE_WALK, SITE_WALK_SPAN, SITE_BEYOND = 192, 196, 200  # lanes' own rows instead, u32: where the
+# warp began, how far the next one's begin is, how far ahead of lanes it is worth asking
 SITE_COUNTS = 192  # shared loads instead: 8 x i64, what the pattern adds to the counters
 SITE_SPAN = 256  # u32: bytes from lane 0's offset to the pattern's end
 SITE_WINDOW = 260  # u32: how the pattern is loaded, see quick_ir.py
 SITE_ROW_BEGIN = 0  # shared counting instead, u32: the rows of 32 words that hold its words: the
 SITE_ROW_WORDS = 4  # first one's offset, and how many words they have
-SITE_APART = 256  # u32, global: APART or more after several accesses to lines of the lanes' own
+SITE_APART = 256  # u32, global: APART or more after several accesses to sectors of the lanes' own
 APART, SURELY_APART = 2, 3
 SITE_STATE = 8  # shared stores instead, i32: 1: the pattern below came once, 2: its words are known
 SITE_WORDS = 192  # 64 x u8: which lane stores a word of the window, 255: none

@@ -39,7 +39,7 @@ def splat(name: str, scalar: str, kind: str = "i32", indent: str = "  ") -> str:
 
 def add_counter(stem: str, slot: int, amount: str) -> str:
     """Lines that add an i64 to a counter of the site whose first one is %counter."""
-    return f"""  %{stem}.i = add i32 %counter, {slot}
+    return f"""  %{stem}.i = add nsw i32 %counter, {slot}
   %{stem}.p = getelementptr i64, ptr %counters, i32 %{stem}.i
   %{stem}.o = load i64, ptr %{stem}.p, align 8
   %{stem}.n = add i64 %{stem}.o, {amount}

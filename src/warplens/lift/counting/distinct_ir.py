@@ -170,23 +170,32 @@ def _touched_least() -> str:
     return "\n".join([*lines, *_three("t", "%adr.n", "%sec.n", "%lin.n"), "}"])
 
 
-def _kinds(name: str, values: str) -> list[str]:
-    """Lines that define how many different values the lanes hold, by comparing all at once."""
+def _compared(name: str) -> list[str]:
+    """Lines that define %NAME.lo and %NAME.hi: which elements of %NAME stood in a lane before."""
     h = "<16 x i32>"
     n = name
     return [
+        *_halves(n),
+        *(f"  %{n}.c.{side} = call {h} @{_CONFLICT}({h} %{n}.{side})" for side in ("lo", "hi")),
+        *_also_low(f"{n}.also", f"%{n}.lo", f"%{n}.hi"),
+        *(
+            f"  %{n}.w.{side} = icmp ne {h} %{n}.c.{side}, zeroinitializer"
+            for side in ("lo", "hi")
+        ),
+        f"  %{n}.o.hi = or <16 x i1> %{n}.w.hi, %{n}.also",
+        f"  %{n}.b = shufflevector <16 x i1> %{n}.w.lo, <16 x i1> %{n}.o.hi, {_ALL_LANES}",
+        f"  %{n}.bits = bitcast {P} %{n}.b to i32",
+    ]
+
+
+def _kinds(name: str, values: str) -> list[str]:
+    """Lines that define how many different values the lanes hold, by comparing all at once."""
+    n = name
+    return [
         f"  %{n}.v = or {V} {values}, zeroinitializer",
-        *_halves(f"{n}.v"),
-        f"  %{n}.c.lo = call {h} @{_CONFLICT}({h} %{n}.v.lo)",
-        f"  %{n}.c.hi = call {h} @{_CONFLICT}({h} %{n}.v.hi)",
-        *_also_low(f"{n}.also", f"%{n}.v.lo", f"%{n}.v.hi"),
-        f"  %{n}.f.lo = icmp eq {h} %{n}.c.lo, zeroinitializer",
-        f"  %{n}.f.hi = icmp eq {h} %{n}.c.hi, zeroinitializer",
-        f"  %{n}.not = xor <16 x i1> %{n}.also, splat (i1 true)",
-        f"  %{n}.own = and <16 x i1> %{n}.f.hi, %{n}.not",
-        f"  %{n}.first = shufflevector <16 x i1> %{n}.f.lo, <16 x i1> %{n}.own, {_ALL_LANES}",
-        f"  %{n}.bits = bitcast {P} %{n}.first to i32",
-        f"  %{n} = call i32 @llvm.ctpop.i32(i32 %{n}.bits)",
+        *_compared(f"{n}.v"),
+        f"  %{n}.first = xor i32 %{n}.v.bits, -1",
+        f"  %{n} = call i32 @llvm.ctpop.i32(i32 %{n}.first)",
     ]
 
 
@@ -218,24 +227,25 @@ def _touched_at_once() -> str:
 
 
 def _apart_at_once() -> str:
-    """No two lanes in one line; lanes that are off have numbers that no line has."""
-    h = "<16 x i32>"
+    """Sectors of their own; lanes that are off have numbers that no sector has.
+
+    Of lanes that go anywhere, two are in one line several times as often as in one sector.
+    """
     off = "<" + ", ".join(f"i32 {-1 - i}" for i in range(32)) + ">"
     return "\n".join([
-        f"define internal i1 @wl.apart({V} %off, i32 %mask) alwaysinline {{",
+        f"define internal i32 @wl.apart({V} %off, i32 %mask) alwaysinline {{",
         f"  %lanes.v = bitcast i32 %mask to {P}",
-        f"  %lin = lshr {V} %off, splat (i32 7)",
-        f"  %x = select {P} %lanes.v, {V} %lin, {V} {off}",
-        *_halves("x"),
-        f"  %c.lo = call {h} @{_CONFLICT}({h} %x.lo)",
-        f"  %c.hi = call {h} @{_CONFLICT}({h} %x.hi)",
-        *_also_low("also", "%x.lo", "%x.hi"),
-        f"  %c = or {h} %c.lo, %c.hi",
-        f"  %within = icmp ne {h} %c, zeroinitializer",
-        "  %same = or <16 x i1> %within, %also",
-        "  %same.b = bitcast <16 x i1> %same to i16",
-        "  %is = icmp eq i16 %same.b, 0",
-        "  ret i1 %is",
+        f"  %sec = lshr {V} %off, splat (i32 5)",
+        f"  %s = select {P} %lanes.v, {V} %sec, {V} {off}",
+        f"  %l = lshr {V} %s, splat (i32 2)",
+        *_compared("s"),
+        *_compared("l"),
+        "  %is = icmp eq i32 %s.bits, 0",
+        "  %own = xor i32 %l.bits, -1",
+        "  %new = and i32 %own, %mask",
+        "  %n = call i32 @llvm.ctpop.i32(i32 %new)",
+        "  %lines = select i1 %is, i32 %n, i32 0",
+        "  ret i32 %lines",
         "}",
     ])  # fmt: skip
 
@@ -249,7 +259,7 @@ def _apart() -> str:
     their own. What is the same by chance only takes longer.
     """
     lines = [
-        f"define internal i1 @wl.apart({V} %off, i32 %mask) noinline {{",
+        f"define internal i32 @wl.apart({V} %off, i32 %mask) noinline {{",
         f"  %lanes.v = bitcast i32 %mask to {P}",
         f"  %line = lshr {V} %off, splat (i32 7)",
         f"  %top = lshr {V} %off, splat (i32 23)",
@@ -273,14 +283,16 @@ def _apart() -> str:
         f"  %same = icmp eq {_W} {least}, zeroinitializer",
         f"  %any = bitcast {P} %same to i32",
         "  %apart = icmp eq i32 %any, 0",
-        "  ret i1 %apart",
+        "  %n = call i32 @llvm.ctpop.i32(i32 %mask)",
+        "  %lines = select i1 %apart, i32 %n, i32 0",
+        "  ret i32 %lines",
         "}",
     ]
     return "\n".join(lines)
 
 
-_NEVER_APART = f"""define internal i1 @wl.apart({V} %off, i32 %mask) {{
-  ret i1 false
+_NEVER_APART = f"""define internal i32 @wl.apart({V} %off, i32 %mask) {{
+  ret i32 0
 }}"""
 
 
@@ -325,8 +337,9 @@ def distinct(features: HostFeatures) -> dict[str, str]:
     """@wl.distinct: mask of the lanes that are the first with their value.
 
     @wl.touched: numbers of different addresses, sectors and lines of byte offsets.
-    @wl.apart: whether all lanes are known to lie in lines of their own, as most do that go
-    anywhere; conflict detection takes Intel's processors several times as long.
+    @wl.apart: how many lines there are if all lanes are known to lie in sectors of their own, as
+    most do that go anywhere, else 0. Conflict detection takes Intel's processors several times as
+    long; there lanes are known to only if their lines differ, too.
     """
     if features.has_avx512 and "+avx512cd" in features.features:
         declared = {_CONFLICT: f"declare <16 x i32> @{_CONFLICT}(<16 x i32>)"}

@@ -15,8 +15,9 @@ def count_runs() -> dict[str, str]:
     """@wl.rises: lanes whose offset is not below that of the lane before.
 
     @wl.runs: of such offsets, how many different ones there are after a shift, on the lanes of a
-    mask. Equal ones form runs of lanes; a run counts if one of its lanes is on: the lanes of a run
-    but the last are added to all ones, so that the last lane's bit becomes their carry.
+    mask. @wl.runs.from: the same where the first lanes of equal ones are known. A run of lanes
+    counts if one of its lanes is on: the lanes of a run but the last are added to all ones, so
+    that the last lane's bit becomes their carry.
     """
     rises = f"""define internal i32 @wl.rises({V} %off) alwaysinline {{
   %before = shufflevector {V} %off, {V} poison, {V} {UP}
@@ -30,6 +31,10 @@ def count_runs() -> dict[str, str]:
 {splat("%gv", "%grain")}
   %starts = icmp uge {V} %changed, %gv
   %first = bitcast {P} %starts to i32
+  %n = call i32 @wl.runs.from(i32 %first, i32 %mask)
+  ret i32 %n
+}}"""
+    known = """define internal i32 @wl.runs.from(i32 %first, i32 %mask) alwaysinline {
   %next = lshr i32 %first, 1
   %last = or i32 %next, -2147483648
   %inner = xor i32 %last, -1
@@ -39,8 +44,8 @@ def count_runs() -> dict[str, str]:
   %runs = and i32 %any, %last
   %n = call i32 @llvm.ctpop.i32(i32 %runs)
   ret i32 %n
-}}"""
-    return {"wl.rises": rises, "wl.runs": runs}
+}"""
+    return {"wl.rises": rises, "wl.runs.from": known, "wl.runs": runs}
 
 
 def _rows_of(n: int, otherwise: str) -> str:

@@ -46,6 +46,24 @@ keep:
   %rep.f = sub i32 %all.f, %sec.f"""
 
 
+def count_apart(size: str, lines: str) -> str:
+    """Lines that count lanes in sectors of their own, and note at %ap.p that they were."""
+    return f"""  %own.n = call i32 @llvm.ctpop.i32(i32 %mask)
+  %own = zext i32 %own.n to i64
+  %own.l = zext i32 {lines} to i64
+  %own.s = zext i32 {size} to i64
+  %own.b = mul i64 %own, %own.s
+  %own.r = add i64 %own.b, 31
+  %own.i = lshr i64 %own.r, 5
+  %own.few = icmp ult i64 %own.i, %own
+  %own.ideal = select i1 %own.few, i64 %own.i, i64 %own
+{add_counter("e1", SECTORS, "%own")}
+{add_counter("e2", IDEAL_SECTORS, "%own.ideal")}
+{add_counter("e3", LINES, "%own.l")}
+{add_counter("e4", BYTES, "%own.b")}
+  store i32 {at.SURELY_APART}, ptr %ap.p, align 4"""
+
+
 def count_sectors(is_atomic: bool = False) -> str:
     """@wl.sectors (.atomic): adds sectors, lines and bytes of one group of lanes.
 
@@ -75,21 +93,12 @@ several:
   %ap.n = load i32, ptr %ap.p, align 4
   %ap.is = icmp uge i32 %ap.n, {at.APART}
   br i1 %ap.is, label %first, label %ask
-first: ; where lanes went to lines of their own they mostly do again
-  %ap.1 = call i1 @wl.apart({V} %off, i32 %mask)
-  br i1 %ap.1, label %each, label %ask
+first: ; where lanes went to sectors of their own they mostly do again
+  %ap.1 = call i32 @wl.apart({V} %off, i32 %mask)
+  %ap.own = icmp ne i32 %ap.1, 0
+  br i1 %ap.own, label %each, label %ask
 each:
-  %own = zext i32 %lanes to i64
-  %own.b = zext i32 %bytes to i64
-  %own.r = add i64 %own.b, 31
-  %own.i = lshr i64 %own.r, 5
-  %own.few = icmp ult i64 %own.i, %own
-  %own.ideal = select i1 %own.few, i64 %own.i, i64 %own
-{add_counter("e1", SECTORS, "%own")}
-{add_counter("e2", IDEAL_SECTORS, "%own.ideal")}
-{add_counter("e3", LINES, "%own")}
-{add_counter("e4", BYTES, "%own.b")}
-  store i32 {at.SURELY_APART}, ptr %ap.p, align 4
+{count_apart("%size", "%ap.1")}
   ret i1 false
 ask:
   %known = call i1 @wl.known(ptr %site, {V} %off, i32 %mask, i32 127)
@@ -117,8 +126,9 @@ runs:
 mixed:
   br i1 %ap.is, label %near, label %try
 try:
-  %ap.2 = call i1 @wl.apart({V} %off, i32 %mask)
-  br i1 %ap.2, label %far, label %near
+  %ap.2 = call i32 @wl.apart({V} %off, i32 %mask)
+  %ap.far = icmp ne i32 %ap.2, 0
+  br i1 %ap.far, label %far, label %near
 far:
   %ap.up = add i32 %ap.n, 1
   store i32 %ap.up, ptr %ap.p, align 4
@@ -134,7 +144,7 @@ near:
 found:
   %an = phi i32 [ %an.r, %runs ], [ %lanes, %far ], [ %an.m, %near ]
   %sec.f = phi i32 [ %sec.r2, %runs ], [ %lanes, %far ], [ %sec.m, %near ]
-  %lin.f = phi i32 [ %lin.r2, %runs ], [ %lanes, %far ], [ %lin.m, %near ]
+  %lin.f = phi i32 [ %lin.r2, %runs ], [ %ap.2, %far ], [ %lin.m, %near ]
   %more = sub i32 %lanes, %an
   %dup.f = mul i32 %more, %size
 {turns}

@@ -208,4 +208,6 @@ class LlvmCore(LlvmText):
                 return self.or_(p, b)
             if b.const == 0:
                 return self.and_(p, a)
-        return self.emit(a.type, f"select {self._arg(p)}, {self._arg(a)}, {self._arg(b)}")
+        found = self.emit(a.type, f"select {self._arg(p)}, {self._arg(a)}, {self._arg(b)}")
+        found.depth = 1 + max(a.depth, b.depth)
+        return found

@@ -1,8 +1,9 @@
 """Both halves of words by AVX-512 of single precision, for processors without half precision.
 
 Halves are taken as they stand in memory, 16 at a time: nothing need be taken apart into low and
-high ones. Sums and products of halves are rounded twice without harm. What a fused product gives is
-rounded to odd first: it lies between its values rounded down and up, of which one is odd.
+high ones. Sums and products of halves are rounded twice without harm. A fused product lies between
+its values rounded down and up: where both give the same half, that is it. Where they do not, in one
+of some hundred words, it is rounded to odd first, which is one of the two.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from warplens.lift.engines.llvm_text import LlvmText
 
 _AT_ONCE = 16
 _SINGLES, _HALVES = f"<{_AT_ONCE} x float>", f"<{_AT_ONCE} x half>"
-_BITS = f"<{_AT_ONCE} x i32>"
+_BITS, _PATTERNS = f"<{_AT_ONCE} x i32>", f"<{_AT_ONCE} x i16>"
 _DOWN, _UP, _TO_ZERO = 9, 10, 11  # immediates of AVX-512, without exceptions
 
 
@@ -31,38 +32,68 @@ def _joined(x: LlvmText, element: str, pieces: list[str]) -> str:
     return pieces[0]
 
 
-def _fused(x: LlvmText, operands: list[str]) -> str:
+def _directed(x: LlvmText, operands: list[str], rounding: int) -> str:
+    """a * b + c rounded down, up or to zero, typed."""
+    function = "llvm.x86.avx512.vfmadd.ps.512"
+    return f"{_SINGLES} " + x.call_raw(function, _SINGLES, *operands, f"i32 {rounding}")
+
+
+def _to_odd(x: LlvmText, down: str, up: str, operands: list[str]) -> str:
     """a * b + c rounded to odd: as rounded to zero, its last bit set unless it is exact."""
-    down, up, cut = (
-        x.raw(
-            f"bitcast {_SINGLES} "
-            + x.call_raw("llvm.x86.avx512.vfmadd.ps.512", _SINGLES, *operands, f"i32 {rounding}")
-            + f" to {_BITS}"
-        )
-        for rounding in (_DOWN, _UP, _TO_ZERO)
-    )
-    differ = x.raw(f"xor {_BITS} {down}, {up}")
+    bounds = [x.raw(f"bitcast {one} to {_BITS}") for one in (down, up)]
+    cut = x.raw(f"bitcast {_directed(x, operands, _TO_ZERO)} to {_BITS}")
+    differ = x.raw(f"xor {_BITS} {bounds[0]}, {bounds[1]}")
     last = x.raw(f"and {_BITS} {differ}, splat (i32 1)")
-    return x.raw(f"bitcast {_BITS} {x.raw(f'or {_BITS} {cut}, {last}')} to {_SINGLES}")
+    return f"{_SINGLES} " + x.raw(
+        f"bitcast {_BITS} {x.raw(f'or {_BITS} {cut}, {last}')} to {_SINGLES}"
+    )
+
+
+def _halves(x: LlvmText, single: str) -> str:
+    """The bits of the nearest halves, typed."""
+    half = x.raw(f"fptrunc {single} to {_HALVES}")
+    return f"{_PATTERNS} " + x.raw(f"bitcast {_HALVES} {half} to {_PATTERNS}")
+
+
+def _fused(x: LlvmText, words: list[list[str]]) -> tuple[list[str], list[str]]:
+    """a * b + c of singles; the halves' bits and singles that are NaN where they are, typed."""
+    every = [list(operands) for operands in zip(*words, strict=True)]
+    down = [_directed(x, operands, _DOWN) for operands in every]
+    up = [_directed(x, operands, _UP) for operands in every]
+    usual = [_halves(x, one) for one in down]
+    unlike = ""
+    for one, other in zip(usual, up, strict=True):
+        differ = x.raw(f"xor {one}, {_halves(x, other).removeprefix(_PATTERNS)}")
+        unlike = x.raw(f"or {_PATTERNS} {unlike}, {differ}") if unlike else differ
+    bits = 16 * _AT_ONCE
+    some = x.raw(f"icmp ne i{bits} {x.raw(f'bitcast {_PATTERNS} {unlike} to i{bits}')}, 0")
+
+    def exactly() -> list[str]:
+        odd = [_to_odd(x, *bounds) for bounds in zip(down, up, every, strict=True)]
+        return [_halves(x, one) for one in odd]
+
+    return x.branch_rarely(some, usual, exactly), down
 
 
 def by_singles(x: LlvmText, op: str, words: list[str]) -> tuple[str, str]:
     """fadd, fmul or fma of words, typed; the halves' bits, NaNs as they come, and which are NaN."""
-    n = 2 * x.width
-    kind = f"<{n} x half>"
-    whole = [x.raw(f"bitcast {word} to {kind}") for word in words]
-    patterns, nans = [], []
-    for first in range(0, n, _AT_ONCE):
-        operands = []
-        for one in whole:
-            part = x.raw(f"shufflevector {kind} {one}, {kind} poison, {_lanes(first, _AT_ONCE)}")
-            operands.append(f"{_SINGLES} " + x.raw(f"fpext {_HALVES} {part} to {_SINGLES}"))
-        if op == "fma":
-            result = _fused(x, operands)
-        else:
-            a, b = operands
-            result = x.raw(f"{op} {a}, {b.removeprefix(_SINGLES)}")
-        nans.append(x.raw(f"fcmp uno {_SINGLES} {result}, {result}"))
-        half = x.raw(f"fptrunc {_SINGLES} {result} to {_HALVES}")
-        patterns.append(x.raw(f"bitcast {_HALVES} {half} to <{_AT_ONCE} x i16>"))
-    return _joined(x, "i16", patterns), _joined(x, "i1", nans)
+    kind = f"<{2 * x.width} x half>"
+    singles: list[list[str]] = []
+    for word in words:
+        whole = x.raw(f"bitcast {word} to {kind}")
+        pieces = []
+        for first in range(0, 2 * x.width, _AT_ONCE):
+            part = x.raw(f"shufflevector {kind} {whole}, {kind} poison, {_lanes(first, _AT_ONCE)}")
+            pieces.append(f"{_SINGLES} " + x.raw(f"fpext {_HALVES} {part} to {_SINGLES}"))
+        singles.append(pieces)
+    if op == "fma":
+        patterns, results = _fused(x, singles)
+    else:
+        results = [
+            f"{_SINGLES} " + x.raw(f"{op} {a}, {b.removeprefix(_SINGLES)}")
+            for a, b in zip(*singles, strict=True)
+        ]
+        patterns = [_halves(x, one) for one in results]
+    nans = [x.raw(f"fcmp uno {one}, {one.removeprefix(_SINGLES)}") for one in results]
+    pieces = [one.removeprefix(_PATTERNS) for one in patterns]
+    return _joined(x, "i16", pieces), _joined(x, "i1", nans)

@@ -231,24 +231,16 @@ class LlvmLanes(LlvmFloat):
     def rarely(
         self, p: Value, usual: tuple[Value, ...], otherwise: Callable[[], tuple[Value, ...]]
     ) -> tuple[Value, ...]:
-        """A branch. Its blocks are written as lines; nobody who writes lines needs to know them."""
-        here, rare, end, done = (f"{self._name()[1:]}.{s}" for s in ("now", "rare", "end", "done"))
-        self._line(f"br label %{here}")
-        self._line(f"{here}:")
         some = p.ref
         if self.width > 1:
             word = self._raw(f"bitcast {self._arg(p)} to i{self.width}")
             some = self._raw(f"icmp ne i{self.width} {word}, 0")
-        self._line(f"br i1 {some}, label %{rare}, label %{done}")
-        self._line(f"{rare}:")
-        others = otherwise()
-        self._line(f"br label %{end}")
-        self._line(f"{end}:")
-        self._line(f"br label %{done}")
-        self._line(f"{done}:")
+        found = self.branch_rarely(
+            some, [self._arg(a) for a in usual], lambda: [self._arg(a) for a in otherwise()]
+        )
         return tuple(
-            self.emit(a.type, f"phi {self.types[a.type]} [ {a.ref}, %{here} ], [ {b.ref}, %{end} ]")
-            for a, b in zip(usual, others, strict=True)
+            Value(a.type, one.removeprefix(self.types[a.type]).strip())
+            for a, one in zip(usual, found, strict=True)
         )
 
     def _make_shared(

@@ -34,10 +34,11 @@ class Value:
 
     `const` holds the bits if they are known (an int: the same in all lanes), `scalar` the name of
     the single value that all lanes share, if there is one. `inverse` is the value that this one is
-    the complement of, so that ~~a costs nothing.
+    the complement of, so that ~~a costs nothing. `depth` is how many integer operations, one on the
+    other, LLVM can look back from here.
     """
 
-    __slots__ = ("const", "inverse", "ref", "scalar", "type")
+    __slots__ = ("const", "depth", "inverse", "ref", "scalar", "type")
 
     def __init__(
         self, type: str, ref: str, const: Const | None = None, scalar: str | None = None
@@ -47,6 +48,7 @@ class Value:
         self.const = const
         self.scalar = scalar
         self.inverse: Value | None = None
+        self.depth = 0
 
     def __repr__(self) -> str:
         return f"Value({self.type} {self.ref})"
@@ -71,6 +73,9 @@ _BITS_ELEMENT = {
     "p": "i1",
 }
 SIZE = {"u32": 32, "u64": 64, "f32": 32, "f64": 64, "f16": 16, "bf16": 16, "p": 1}
+_DEPTH = 4
+_FLOAT = {"u32": "f32", "u64": "f64"}  # of integers' size
+RARE = ("!2", '!2 = !{!"branch_weights", i32 1, i32 20000}')  # a branch's note, and its text
 _constants: dict[tuple[int, str, Const], Value] = {}
 
 
@@ -210,13 +215,32 @@ class LlvmText:
     def _binary(self, op: str, a: Value, b: Value) -> Value:
         name = self._name()
         self._line(f"{name} = {op} {self.types[a.type]} {a.ref}, {b.ref}")
-        return Value(a.type, name)
+        value = Value(a.type, name)
+        value.depth = 1 + max(a.depth, b.depth)
+        return value
 
     def cast(self, op: str, a: Value, type: str) -> Value:
         """One LLVM cast instruction."""
         name = self._name()
         self._line(f"{name} = {op} {self.types[a.type]} {a.ref} to {self.types[type]}")
-        return Value(type, name)
+        value = Value(type, name)
+        value.depth = a.depth
+        return value
+
+    def closed(self, a: Value) -> Value:
+        """The same integer, behind which LLVM does not look any further, if it could look far.
+
+        For every sum and product it asks which bits of the operands are known, six operations
+        back, by way of both operands of each: most of what straight code took to compile.
+        """
+        if self.width == 1 or a.depth < _DEPTH or a.type not in _FLOAT:
+            return a
+        kind = _FLOAT[a.type]
+        number = self.cast("bitcast", a, kind)
+        function = f"llvm.arithmetic.fence.{self._suffix[kind]}"
+        value = self.cast("bitcast", self._intrinsic(function, kind, self._arg(number)), a.type)
+        value.depth = 0
+        return value
 
     def scalar(self, a: Value) -> str:
         """The one value that all lanes share; lane 0's if that is not known to be so."""
@@ -260,6 +284,32 @@ class LlvmText:
     def call_raw(self, function: str, result: str, *args: str) -> str:
         """A call of an intrinsic on typed operands; the result's name."""
         return self._raw(self._call(function, result, *args))
+
+    def branch_rarely(
+        self, some: str, usual: list[str], otherwise: Callable[[], list[str]]
+    ) -> list[str]:
+        """A branch if `some` (an i1): `usual` or, then, what `otherwise` gives; all are typed.
+
+        Its blocks are written as lines; nobody who writes lines needs to know them.
+        """
+        here, rare, end, done = (f"{self._name()[1:]}.{s}" for s in ("now", "rare", "end", "done"))
+        self._line(f"br label %{here}")
+        self._line(f"{here}:")
+        self._emitter.helper(*RARE)
+        self._line(f"br i1 {some}, label %{rare}, label %{done}, !prof {RARE[0]}")
+        self._line(f"{rare}:")
+        others = otherwise()
+        self._line(f"br label %{end}")
+        self._line(f"{end}:")
+        self._line(f"br label %{done}")
+        self._line(f"{done}:")
+        kinds = [_type_of(a) for a in usual]
+        found = []
+        for kind, a, b in zip(kinds, usual, others, strict=True):
+            ways = (a.removeprefix(kind), here), (b.removeprefix(kind), end)
+            pairs = ", ".join(f"[{value}, %{label} ]" for value, label in ways)
+            found.append(f"{kind} " + self._raw(f"phi {kind} {pairs}"))
+        return found
 
     def slice(self, a: Value, first: int, lanes: int) -> str:
         """Lanes [first, first + lanes) as a shorter vector."""

@@ -1,8 +1,8 @@
-"""Rows of indices: what the next warp will access through its own is asked for a warp ahead.
+"""Rows of indices: what warps will access through their own is asked for some warps ahead.
 
 A row of words is loaded, each is multiplied and added to a pointer, and the lanes go where it
-leads. The processor cannot know the next warp's places before that warp runs; but the next row of
-indices is in memory already, one step behind the present one.
+leads. The processor cannot know a later warp's places before that warp runs; but its row of
+indices is in memory already, some steps behind the present one.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from warplens.lift.regions.address_patterns import IndexRow
 from warplens.lift.regions.writer import RegionWriter
 from warplens.lift.vector_ir import V, splat, store_for_lanes
 from warplens.sass.model import Imm, Mem, Reg
+
+ROWS_AHEAD = 4  # memory takes longer than one warp; eight of them leave less room in the L1 cache
 
 
 def _scale(item: Bound, index: int) -> tuple[int, int] | None:
@@ -81,7 +83,7 @@ def next_row(w: RegionWriter, site: str, place: str, step: str) -> str:
 
 def ask_ahead(w: RegionWriter, site: str, address: tuple[Value, Value | None, int], *,
               writes: bool) -> Callable[[], None]:  # fmt: skip
-    """Asks for what the next warp will access, if the present access goes through a row.
+    """Asks for what a later warp will access, if the present access goes through a row.
 
     For half of the lanes here, for the others by what is returned, behind the access: processors
     keep a few lines under way, and wait where they are asked for more.

@@ -7,7 +7,7 @@ import itertools
 from warplens.lift import layout as at
 from warplens.lift import vector_ir
 from warplens.lift.engines.llvm_lanes import Value
-from warplens.lift.memory.index_rows import next_row
+from warplens.lift.memory.index_rows import ROWS_AHEAD, next_row
 from warplens.lift.memory.shared_loads import inline_shared, load_row
 from warplens.lift.regions.address_patterns import IndexRow
 from warplens.lift.regions.writer import RegionWriter
@@ -74,9 +74,10 @@ def fast_place(w: RegionWriter, space: str, site: str, address: tuple[Value, Val
     return test, w.emit(f"getelementptr i8, ptr {host}, i64 {wide}")
 
 
-def way_on(w: RegionWriter, site: str, place: str, size: int) -> tuple[str, str]:
-    """Step to the next row if rows go on as in the last two executions (i64, 0 if not), and how far
-    ahead it is worth asking for one.
+def way_on(w: RegionWriter, site: str, place: str, size: int,
+           n_rows: int = 1) -> tuple[str, str]:  # fmt: skip
+    """Way over `n_rows` rows if rows go on as in the last two executions (i64, 0 if not), and how
+    far ahead it is worth asking for one.
 
     In a loop the warp's own rows count, elsewhere those of one warp after the other.
     """
@@ -93,21 +94,20 @@ def way_on(w: RegionWriter, site: str, place: str, size: int) -> tuple[str, str]
     w.line(f"store i32 {step}, ptr {step_place}, align 4")
     steady = w.emit(f"icmp eq i32 {step}, {old_step}")
     ahead = w.emit(f"select i1 {steady}, i32 {step}, i32 0")
-    distance = on = w.emit(f"sext i32 {ahead} to i64")
-    if not w.block.in_loop:
-        distance = w.emit(f"shl i64 {distance}, 1")
-    else:  # a round is short: one round ahead is too late
-        distance = w.emit(f"shl i64 {distance}, 2")
-    return on, distance
+    wide = w.emit(f"sext i32 {ahead} to i64")
+    # a round of a loop is short: one round ahead is too late
+    farther = max(2 * n_rows, 4 if w.block.in_loop else 2)
+    on = wide if n_rows == 1 else w.emit(f"mul i64 {wide}, {n_rows}")
+    return on, w.emit(f"mul i64 {wide}, {farther}")
 
 
-def fetch_ahead(w: RegionWriter, site: str, place: str, size: int) -> str:
+def fetch_ahead(w: RegionWriter, site: str, place: str, size: int, n_rows: int = 1) -> str:
     """Asks for a row that comes soon if rows go on as in the last two executions.
 
     Processors follow small steps by themselves, but not across pages or among many other accesses.
-    Gives the step to the next row (i64), 0 if rows do not go on.
+    Gives the way over `n_rows` rows (i64), 0 if rows do not go on.
     """
-    on, distance = way_on(w, site, place, size)
+    on, distance = way_on(w, site, place, size, n_rows)
     ask_for_row(w, place, distance, size, writes=False)
     return on
 
@@ -199,7 +199,7 @@ def inline_loads(w: RegionWriter, space: str, site: str, address: tuple[Value, V
                  indices: IndexRow | None = None) -> list[tuple[str, str, list[str]]]:  # fmt: skip
     """The patterns served inline: (label behind the load, last label, words) of each.
 
-    The code goes on where the general path is to be written. Of a row of indices the next one is
+    The code goes on where the general path is to be written. Of a row of indices a later one is
     noted.
     """
     if space not in ("global", "shared") or not w.inline_rows:
@@ -213,7 +213,7 @@ def inline_loads(w: RegionWriter, space: str, site: str, address: tuple[Value, V
     test, place = fast_place(w, space, site, address, size, mask)
     w.line(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
     w.module.start(fast)
-    step = fetch_ahead(w, site, place, size)
+    step = fetch_ahead(w, site, place, size, 1 if indices is None else ROWS_AHEAD)
     if indices is not None:
         indices.ahead = next_row(w, site, place, step)
     words = load_row(w, place, size, signed)

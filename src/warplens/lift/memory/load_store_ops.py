@@ -79,7 +79,12 @@ def _moves(features: HostFeatures, space: str, op: str, size: int, observe: bool
         slow, name = f"wl.global.{op}.4.walk", f"wl.global.{op}.4"
         walk = dict(functions)[name].replace(f"@{name}(", f"@{slow}(")
         functions = [f for f in functions if f[0] != name]
-        functions += [(slow, walk), (name, global_ir.global_words(op))]
+        functions.append((slow, walk))
+        if op == "load":
+            functions += [(f"{name}.any", global_ir.global_words(op)),
+                          (name, global_ir.gathered_words())]
+        else:
+            functions.append((name, global_ir.global_words(op)))
     if op == "load" and "shared" in spaces and not observe and (
         quick_ir.has_window(features, size)
     ):

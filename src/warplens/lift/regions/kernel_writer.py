@@ -10,6 +10,7 @@ from warplens.lift.decode.gaps import raise_gaps
 from warplens.lift.decode.order import order_reason
 from warplens.lift.decode.waiting import suspends
 from warplens.lift.engines.llvm_lanes import Value
+from warplens.lift.engines.llvm_text import RARE
 from warplens.lift.regions.generators import COUNTS, ROLES
 from warplens.lift.regions.lifted import Lifted
 from warplens.lift.regions.registers import record_offset, storage_name, storage_type
@@ -29,7 +30,7 @@ class KernelWriter(RegionWriter):
 
     def write(self) -> Lifted:
         """Writes every region and the module."""
-        self.module.helper("!2", '!2 = !{!"branch_weights", i32 1, i32 20000}')
+        self.module.helper(*RARE)
         if any(b.indirect and (not b.successors or self.bound[b.end - 1].op.role == "call")
                for b in self.layout.blocks):  # fmt: skip
             self.entries.update(range(len(self.layout.blocks)))

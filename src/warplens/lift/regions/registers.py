@@ -130,7 +130,7 @@ class RegisterFile:
                     if half != key:
                         self.read(half)
                 del self._pairs[base]
-        self._single[key] = value
+        self._single[key] = self._lanes(key).closed(value)
         self._dirty.add(key)
         self.used.add(key)
 
@@ -144,7 +144,7 @@ class RegisterFile:
                 del self._pairs[base]
         self._single.pop(key, None)
         self._single.pop(key + 1, None)
-        self._pairs[key] = value
+        self._pairs[key] = self._lanes(key).closed(value)
         self._dirty.update((key, key + 1))
         self.used.update((key, key + 1))
 

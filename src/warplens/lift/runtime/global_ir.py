@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from warplens.lift import layout as at
 from warplens.lift.counting import runs_ir
+from warplens.lift.counting.sectors_ir import count_apart
 from warplens.lift.runtime.access_ir import (
     FULL,
     RESULTS,
@@ -16,7 +17,7 @@ from warplens.lift.runtime.access_ir import (
     window,
 )
 from warplens.lift.runtime.move_ir import reverse
-from warplens.lift.vector_ir import W64, P, V, scaled_lanes, splat
+from warplens.lift.vector_ir import COUNTERS_POINTER, W64, P, V, scaled_lanes, splat
 
 
 def global_access(name: str, size: int, kind: int, action: str, observe: bool = False) -> str:
@@ -171,8 +172,44 @@ ahead:
   br i1 %nmore, label %ahead, label %done"""
 
 
+def gathered_words() -> str:
+    """@wl.global.load.4: words of lanes that are in sectors of their own again, inside the segment
+    that the site remembers; what else there is goes to @wl.global.load.4.any."""
+    return f"""{prologue("wl.global.load.4")}
+  %ap.p = getelementptr i8, ptr %site, i64 {at.SITE_APART}
+  %ap.n = load i32, ptr %ap.p, align 4
+  %ap.is = icmp uge i32 %ap.n, {at.APART}
+  br i1 %ap.is, label %ask, label %general
+general:
+  %r = tail call i32 @wl.global.load.4.any(ptr %w, ptr %env, ptr %site, i32 %mask, i32 %imm,
+    i32 %inst, i32 %counter)
+  ret i32 %r
+ask:
+{window("4")}
+  br i1 %all, label %inside, label %general
+inside:
+  %lines = call i32 @wl.apart({V} %win, i32 %mask)
+  %apart = icmp ne i32 %lines, 0
+  br i1 %apart, label %gather, label %general
+gather:
+{COUNTERS_POINTER}
+{request()}
+{scratch("io", RESULTS)}
+  %lanes = bitcast i32 %mask to {P}
+  %shop = getelementptr i8, ptr %site, i64 {at.SITE_HOST}
+  %sha = load i64, ptr %shop, align 8
+  %host = inttoptr i64 %sha to ptr
+  %ptrs = getelementptr i8, ptr %host, {V} %win
+  %g = call {V} @llvm.masked.gather.v32i32.v32p0(<32 x ptr> %ptrs, i32 4, {P} %lanes,
+    {V} zeroinitializer)
+  store {V} %g, ptr %io, align 64
+{count_apart("4", "%lines")}
+  ret i32 0
+}}"""
+
+
 def global_words(op: str) -> str:
-    """@wl.global.load.4 / store.4: words inside the segment that the site remembers, by 32-bit
+    """@wl.global.load.4.any / store.4: words inside the segment that the site remembers, by 32-bit
     offsets; everything else walks over segments. Rows are not looked for where lanes went to lines
     of their own several times."""
     load = op == "load"
@@ -215,7 +252,8 @@ fetched:
   call void @llvm.masked.store.v32i32.p0({V} %v1, ptr %row, i32 4, {P} %lanes)"""
     )
     elsewhere = "\n  %elsewhere = phi i1 [ false, %contiguous ], [ true, %fetched ]" if load else ""
-    return f"""{prologue(f"wl.global.{op}.4")}
+    name = "wl.global.load.4.any" if load else "wl.global.store.4"
+    return f"""{prologue(name)}
 {window("4")}
   br i1 %all, label %quick, label %walk
 walk:

@@ -3,7 +3,8 @@
 Unrolled loops over rows of the lanes' own read them word by word: as many gathers as words. Here
 each lane's words are read at once and turned into one vector per word. The area that a group of
 such loads shares holds, in rows of 128 bytes: offsets of the first word, the words' vectors, and
-whether all lanes are a sector apart.
+what counts and prefetches need: whether all lanes are a sector apart, where offsets are, and for
+each lane a byte of where the lane before stands in its line and of how far it is behind that.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from warplens.lift.vector_ir import COUNTERS_POINTER, P, V, add_counter, splat, 
 _X, _Z = "<4 x i32>", "<16 x i32>"
 AREA = "[18 x <32 x i32>]"
 _APART = 17 * 128
-_HOST = _APART + 8
+_HOST, _BEYOND = _APART + 8, _APART + 16
+_PHASES, _GAPS = _APART + 32, _APART + 64
+_B = "<32 x i8>"
 _SPREAD = 256  # bytes from first to last lane; nearer ones are better gathered
 
 
@@ -135,6 +138,15 @@ read:
   %flag = zext i1 %widest to i32
   %flag.p = getelementptr i8, ptr %area, i64 {_APART}
   store i32 %flag, ptr %flag.p, align 64
+  %phase = and {V} %before, splat (i32 127)
+  %phases = trunc {V} %phase to {_B}
+  %phases.p = getelementptr i8, ptr %area, i64 {_PHASES}
+  store {_B} %phases, ptr %phases.p, align 32
+  %far = icmp ugt {V} %gap, splat (i32 128)
+  %line = select {P} %far, {V} splat (i32 128), {V} %gap
+  %gaps = trunc {V} %line to {_B}
+  %gaps.p = getelementptr i8, ptr %area, i64 {_GAPS}
+  store {_B} %gaps, ptr %gaps.p, align 32
   %lanes = bitcast i32 %mask to {P}
   %safe = select {P} %lanes, {V} %off, {V} zeroinitializer
   %safe.p = getelementptr i8, ptr %area, i64 128
@@ -144,9 +156,44 @@ read:
   %host = inttoptr i64 %host.a to ptr
   %kept.p = getelementptr i8, ptr %area, i64 {_HOST}
   store i64 %host.a, ptr %kept.p, align 8
+{_find_beyond(words)}
 {body}
   ret i1 true
 }}"""
+
+
+def _find_beyond(words: int) -> str:
+    """Lines that keep how far on the next warp walks, if the last one that came walked right
+    behind the one before; else how far on the lane itself will go."""
+    return f"""  %walk.p = getelementptr i8, ptr %site, i64 {at.SITE_WALK}
+  %span.p = getelementptr i8, ptr %site, i64 {at.SITE_WALK_SPAN}
+  %next.p = getelementptr i8, ptr %site, i64 {at.SITE_BEYOND}
+  %walk = load i32, ptr %walk.p, align 4
+  %span = load i32, ptr %span.p, align 4
+  %since = sub i32 %first, %walk
+  %goes.on = icmp ult i32 %since, %span
+  br i1 %goes.on, label %go.on, label %anew
+anew:
+  %part = lshr i32 %span, 2
+  %early = sub i32 %span, %part
+  %late = sub i32 %since, %early
+  %twice = lshr i32 %span, 1
+  %is.next = icmp ult i32 %late, %twice
+  %spread.w = zext i32 %spread to i64
+  %spread.32 = shl i64 %spread.w, 5
+  %whole = udiv i64 %spread.32, 31
+  %span.n = trunc i64 %whole to i32
+  %beyond.n = select i1 %is.next, i32 %span.n, i32 {4 * words + 60}
+  store i32 %first, ptr %walk.p, align 4
+  store i32 %span.n, ptr %span.p, align 4
+  store i32 %beyond.n, ptr %next.p, align 4
+  br label %go.on
+go.on:
+  %beyond = load i32, ptr %next.p, align 4
+  %beyond.w = zext i32 %beyond to i64
+  %beyond.h = add i64 %host.a, %beyond.w
+  %beyond.p = getelementptr i8, ptr %area, i64 {_BEYOND}
+  store i64 %beyond.h, ptr %beyond.p, align 8"""
 
 
 def _fetch_ahead(words: int) -> str:
@@ -157,6 +204,8 @@ def _fetch_ahead(words: int) -> str:
         "  %h.a = load i64, ptr %h.p, align 8",
         f"  %h.n = add i64 %h.a, {4 * words + 60}",
         "  %h = inttoptr i64 %h.n to ptr",
+        f"  %b.p = getelementptr i8, ptr %area, i64 {_BEYOND}",
+        "  %b = load ptr, ptr %b.p, align 8",
         f"  %h.b = mul i32 %shift, {n}",
         "  %h.l = getelementptr i8, ptr %area, i32 %h.b",
     ]
@@ -167,47 +216,66 @@ def _fetch_ahead(words: int) -> str:
             f"  %h{j}.z = zext i32 %h{j}.o to i64",
             f"  %h{j} = getelementptr i8, ptr %h, i64 %h{j}.z",
             f"  call void @llvm.prefetch.p0(ptr %h{j}, i32 0, i32 3, i32 1)",
+            f"  %b{j} = getelementptr i8, ptr %b, i64 %h{j}.z",
+            f"  call void @llvm.prefetch.p0(ptr %b{j}, i32 0, i32 2, i32 1)",
         ]
     return "\n".join(lines)
 
 
 def count_word(words: int) -> str:
-    """@wl.rows.count.N: counts the load of the words at %shift; bytes count with the lanes."""
+    """@wl.rows.count.N: counts the load of the words at %shift; bytes count with the lanes.
+
+    A lane is in another line than the one before if its distance leads beyond that one's end.
+    """
     return f"""define internal void @wl.rows.count.{words}(ptr %env, ptr %area, i32 %mask, i32 %shift,
     i32 %counter) noinline {{
 entry:
 {COUNTERS_POINTER}
   %lanes = call i32 @llvm.ctpop.i32(i32 %mask)
-  %base = load {V}, ptr %area, align 64
-{splat("%sv", "%shift")}
-  %off = add {V} %base, %sv
+  %lanes.w = zext i32 %lanes to i64
+  %round = add i64 %lanes.w, 7
+  %packed = lshr i64 %round, 3
+  %phases.p = getelementptr i8, ptr %area, i64 {_PHASES}
+  %phases = load {_B}, ptr %phases.p, align 32
+  %gaps.p = getelementptr i8, ptr %area, i64 {_GAPS}
+  %gaps = load {_B}, ptr %gaps.p, align 32
+  %by = trunc i32 %shift to i8
+  %by.1 = insertelement {_B} poison, i8 %by, i64 0
+  %by.v = shufflevector {_B} %by.1, {_B} poison, {V} zeroinitializer
+  %moved = add {_B} %phases, %by.v
+  %within = and {_B} %moved, splat (i8 127)
+  %to = add {_B} %within, %gaps
+  %starts = icmp slt {_B} %to, zeroinitializer
+  %starts.b = bitcast {P} %starts to i32
+  %lin = call i32 @wl.runs.from(i32 %starts.b, i32 %mask)
+  %lin.w = zext i32 %lin to i64
+{_fetch_ahead(words)}
+{add_counter("c1", REQUESTS, "1")}
+{add_counter("c4", LINES, "%lin.w")}
   %flag.p = getelementptr i8, ptr %area, i64 {_APART}
   %flag = load i32, ptr %flag.p, align 64
   %apart = icmp ne i32 %flag, 0
-  br i1 %apart, label %add, label %near
+  br i1 %apart, label %far, label %near
+far:
+{add_counter("c2", SECTORS, "%lanes.w")}
+{add_counter("c3", IDEAL_SECTORS, "%packed")}
+  ret void
 near:
-  %own.n = call i32 @wl.runs({V} %off, i32 %mask, i32 1)
-  %sec.n = call i32 @wl.runs({V} %off, i32 %mask, i32 32)
-  br label %add
-add:
-  %own = phi i32 [ %lanes, %entry ], [ %own.n, %near ]
-  %sec = phi i32 [ %lanes, %entry ], [ %sec.n, %near ]
-  %lin = call i32 @wl.runs({V} %off, i32 %mask, i32 128)
+  %base = load {V}, ptr %area, align 64
+{splat("%sv", "%shift")}
+  %off = add {V} %base, %sv
+  %own = call i32 @wl.runs({V} %off, i32 %mask, i32 1)
+  %sec = call i32 @wl.runs({V} %off, i32 %mask, i32 32)
   %more = sub i32 %lanes, %own
   %dup = shl i32 %more, 2
-  %round = add i32 %lanes, 7
-  %packed = lshr i32 %round, 3
-  %ideal = call i32 @llvm.umin.i32(i32 %packed, i32 %sec)
+  %packed.n = trunc i64 %packed to i32
+  %ideal = call i32 @llvm.umin.i32(i32 %packed.n, i32 %sec)
   %sec.w = zext i32 %sec to i64
   %ideal.w = zext i32 %ideal to i64
-  %lin.w = zext i32 %lin to i64
   %dup.w = zext i32 %dup to i64
-{add_counter("c1", REQUESTS, "1")}
-{add_counter("c2", SECTORS, "%sec.w")}
-{add_counter("c3", IDEAL_SECTORS, "%ideal.w")}
-{add_counter("c4", LINES, "%lin.w")}
-{add_counter("c5", SHARED_BYTES, "%dup.w")}
-{_fetch_ahead(words)}
+{add_counter("n2", SECTORS, "%sec.w")}
+{add_counter("n3", IDEAL_SECTORS, "%ideal.w")}
+{add_counter("n5", SHARED_BYTES, "%dup.w")}
   ret void
 }}"""
 

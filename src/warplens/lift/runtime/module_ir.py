@@ -18,8 +18,8 @@ from warplens.lift.runtime import move_ir, segments_ir
 
 CORE_NAMES = frozenset({
     "wl.fault", "wl.find", "wl.distinct", "wl.touched", "wl.apart", "wl.most", "wl.remember",
-    "wl.rises", "wl.runs", "wl.sectors", "wl.sectors.atomic", "wl.local.bytes", "wl.group", "wl.wide.8",
-    "wl.wide.16", "wl.window", "wl.wavefronts",
+    "wl.rises", "wl.runs", "wl.runs.from", "wl.sectors", "wl.sectors.atomic", "wl.local.bytes",
+    "wl.group", "wl.wide.8", "wl.wide.16", "wl.window", "wl.wavefronts",
 })  # fmt: skip
 
 
