@@ -124,7 +124,8 @@ CASES = (
 # Rules that tell a symptom, or that come with the cause: told before, and faster after.
 TOLD = (
     Planted(name="shared_unused", title="Unused shared memory",
-            before=(N // 128, 128, 0, 65536), after=(N // 128, 128), arguments=_plain),
+            before=(N // 32, 128, 0, 65536), after=(N // 32, 128),
+            arguments=lambda: (_floats(4 * N), np.zeros(4 * N, np.float32), 4 * N)),
     Planted(name="launch_overhead", title="Launch overhead",
             before=(132, 64), after=(132, 64), times=32,
             arguments=lambda: (_floats(8448 * 32), np.zeros(8448 * 32, np.float32), 8448)),

@@ -232,8 +232,14 @@ def _by_lot(users: Ints, when: Ints, share: Sharing) -> Floats:
     chance = 1.0 / np.maximum(1.0, np.maximum(near, np.where(far > 1, far * share.ratio, 1.0)))
     if is_mine.any():
         used = users & (_MINE | _MINE_LATER | _NO_READ | _BEFORE)
-        of_others = np.count_nonzero(used == _MINE_LATER)
-        chance *= _factor(np.append(chance[is_mine], np.zeros(of_others)), share)
+        of_others = used == _MINE_LATER
+        n_others = np.count_nonzero(of_others)
+        chance *= _factor(np.append(chance[is_mine], np.zeros(n_others)), share)
+        if n_others and share.are_alike:  # others are as often ahead as this SM is
+            mine = chance[is_mine]
+            lacking = share.part * (len(mine) + n_others) - float(mine.sum())
+            chance[of_others] = min(1.0, max(0.0, lacking / n_others))
+            is_mine |= of_others
     when = when[: len(users)]
     if len(np.unique(when[is_mine])) >= _LOOP:
         is_mine[is_mine] = _in_turn(users[is_mine], when[is_mine], chance[is_mine])

@@ -47,9 +47,6 @@ from warplens.timing.uneven import MOST_PLACED, Grid, grid_of
 from warplens.timing.warmth import shares
 
 REPLAY_LIMIT = 3_000_000  # warp instructions of one replay
-# How surely those meet in L2 that share its lines in long blocks: between never (0) and always (1),
-# as the hit rates of six multiplications on an H200 (validation/timing/h200_gemm_guarded.json).
-_MEETING = 1.0
 _BEGUN_TOGETHER = 0.6  # of DRAM's latency is left when others fetch as blocks begin
 _LOOP = 16  # steps in which others fetch what a block needs, from which it is a loop
 _MOSTLY = 0.6  # of the steps in which it fetches anything new
@@ -152,9 +149,7 @@ class Model:
             size_lines=self.question.gpu.l2_size_bytes / 128, extents=self.sample.extents,
             grid=self.question.grid, sampled=self.sample.trace.sampled,
         )  # fmt: skip
-        if self.sample.windows:  # SMs are not in step: some of what others use is gone by then
-            return replace(found, part=found.part**_MEETING)
-        return found
+        return replace(found, are_alike=not self._is_uneven())
 
     @cached_property
     def machine(self) -> Machine:

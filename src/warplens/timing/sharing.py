@@ -29,6 +29,7 @@ class Sharing:
         ratio: SMs of the chip for each that is not beside others.
         part: of the lines that an SM reads, those that it has to fetch itself at most;
             is_exact: not fewer either.
+        are_alike: SMs read as much as each other, and bring as much of it to L2.
     """
 
     lines: float = 1.0
@@ -37,6 +38,7 @@ class Sharing:
     ratio: float = 1.0
     part: float = 1.0
     is_exact: bool = False
+    are_alike: bool = True
 
 
 def extents_of(memory: DeviceMemory) -> Ints:
@@ -65,7 +67,9 @@ def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks
     reads = (touched.context["kind"] == _READ)[touched.access]
     if len(places) >= active_sms:
         lines = _lines_of(touched, of_wave)
-        return Sharing(lines=lines, chip_lines=lines)
+        pairs = _fetches(touched, place, reads, len(places))
+        part = min(1.0, _lines_of(touched, reads) / max(1.0, pairs))
+        return Sharing(lines=lines, chip_lines=lines, part=part)
     working = len(names) / max(len(names), sampled)
     blocks, active_sms = round(blocks * working), max(len(places), round(active_sms * working))
     beside = int(np.argmax(np.append(np.diff(places) != 1, True))) + 1
