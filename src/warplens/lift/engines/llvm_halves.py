@@ -3,7 +3,7 @@
 Halves are taken as they stand in memory, 16 at a time: nothing need be taken apart into low and
 high ones. Sums and products of halves are rounded twice without harm. A fused product lies between
 its values rounded down and up: where both give the same half, that is it. Where they do not, in one
-of some hundred words, it is rounded to odd first, which is one of the two.
+of a thousand words of ordinary numbers, it is rounded to odd first, which is one of the two.
 """
 
 from __future__ import annotations
