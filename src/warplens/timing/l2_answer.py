@@ -34,7 +34,7 @@ _MINE_LATER = 1 << 60  # an access that is replayed finds it there
 _MINE = 1  # among users of a fetch: accesses that are replayed; other bits: other SMs in turn
 _PLACES = 59  # of other SMs among these bits
 _STEPS = 6  # to find a factor
-_LOOP = 16  # steps in which an SM fetches, from which it is a loop
+LOOP = 16  # steps in which an SM fetches, from which it is a loop
 _LINES = 0.57  # L2 takes the longer for each of several lines that warps contend for: power
 
 
@@ -241,7 +241,7 @@ def _by_lot(users: Ints, when: Ints, share: Sharing) -> Floats:
             chance[of_others] = min(1.0, max(0.0, lacking / n_others))
             is_mine |= of_others
     when = when[: len(users)]
-    if len(np.unique(when[is_mine])) >= _LOOP:
+    if len(np.unique(when[is_mine])) >= LOOP:
         is_mine[is_mine] = _in_turn(users[is_mine], when[is_mine], chance[is_mine])
         return np.where(is_mine, -1.0, 0.0)
     lot = (_scrambled(np.arange(len(users), dtype=np.uint64)) >> np.uint64(11)) / 2.0**53

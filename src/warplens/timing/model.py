@@ -48,7 +48,6 @@ from warplens.timing.warmth import shares
 
 REPLAY_LIMIT = 3_000_000  # warp instructions of one replay
 _BEGUN_TOGETHER = 0.6  # of DRAM's latency is left when others fetch as blocks begin
-_LOOP = 16  # steps in which others fetch what a block needs, from which it is a loop
 _MOSTLY = 0.6  # of the steps in which it fetches anything new
 _PROBE = 200_000  # warp instructions of a replay that tells whether SMs stay in step
 _CATCHES_UP = 0.07  # by so much quicker alone, SMs are half in step
@@ -227,7 +226,7 @@ class Model:
         has other work meanwhile, so that nobody catches up and the SMs come apart.
         """
         late = self.answer.late_steps
-        if late < max(_LOOP, _MOSTLY * (late + self.answer.own_steps)):
+        if late < max(l2_answer.LOOP, _MOSTLY * (late + self.answer.own_steps)):
             return _BEGUN_TOGETHER
         apart, together = (
             self.replay(limit=_PROBE, in_step=share).cycles for share in (0.0, 1.0)
