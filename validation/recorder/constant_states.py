@@ -4,16 +4,15 @@ words their lanes ask for and by warps."""
 from __future__ import annotations
 
 import itertools
-from functools import partial
 
 import numpy as np
 from launches import STATES
 from session import Session
 
-from counters import counter_of
+from counters import counter_on_all_sms
 
 KERNELS = "chase", "four", "mixed"  # see constants.cu
-GROUPS, WARPS, TURNS, SMS = (1, 2, 4, 8, 32), (1, 4, 8, 16, 32), 256, 132
+GROUPS, WARPS, TURNS = (1, 2, 4, 8, 32), (1, 4, 8, 16, 32), 256
 METRICS = ("sm__cycles_active.avg", "smsp__inst_issued.sum", *STATES)
 COLUMNS = ("kernel", "groups", "warps", *METRICS)  # of 132 blocks of so many warps
 
@@ -24,13 +23,12 @@ def main() -> None:
     driver = session.driver
     module = driver.load(session.cubin("constants"))
     out = driver.alloc(8 * 32)
-    counted = counter_of(session, METRICS)
+    counted = counter_on_all_sms(session, METRICS)
     rows = []
     for kernel, groups, warps in itertools.product(KERNELS, GROUPS, WARPS):
         function = driver.function(module, kernel)
         given = out, *(np.uint32(n) for n in (6 - groups.bit_length(), 1, TURNS))
-        launch = partial(driver.launch, function, (SMS,), (32 * warps,), given)
-        rows.append((kernel, groups, warps, *counted(launch)))
+        rows.append((kernel, groups, warps, *counted(function, warps, given)))
     session.save_rows("constant_states_sm90", COLUMNS, rows)
 
 

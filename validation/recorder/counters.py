@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -144,3 +145,18 @@ def counter_of(session: Any, metrics: Sequence[str]) -> Callable[[Callable[[], N
         return [round(found[name], 1) for name in metrics]
 
     return counted
+
+
+def counter_on_all_sms(
+    session: Any, metrics: Sequence[str]
+) -> Callable[[Any, int, tuple[Any, ...]], list[float]]:
+    """What counts, as `counter_of`, a kernel's launch with a block of so many warps for each of an
+    H100's or H200's SMs."""
+    counted = counter_of(session, metrics)
+
+    def of_warps(function: Any, warps: int, given: tuple[Any, ...]) -> list[float]:
+        return counted(partial(session.driver.launch, function, (_SMS,), (32 * warps,), given))
+
+    return of_warps
+
+_SMS = 132

@@ -3,18 +3,16 @@ memory the code names: cycles and what warps are counted to wait for, by lanes' 
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 from launches import STATES
 from session import Session
 
-from counters import counter_of
+from counters import counter_on_all_sms
 
 LOADS = tuple(f"{kind}_{size}" for kind in ("generic", "shared", "global") for size in (4, 8, 16))
 STORES = tuple(f"store_{kind}_{size}" for kind in ("generic", "shared") for size in (4, 16))
 CHAINS = "chain_generic_4", "chain_shared_4", "chain_global_4"
-WARPS, ROUNDS, SMS = (1, 4, 8, 16, 32), 64, 132
+WARPS, ROUNDS = (1, 4, 8, 16, 32), 64
 METRICS = (
     "sm__cycles_active.avg", "smsp__inst_issued.sum", "l1tex__t_requests_pipe_lsu.sum",
     "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", *STATES,
@@ -39,7 +37,7 @@ def main() -> None:
     module = driver.load(session.cubin("generic"))
     out, data = driver.alloc(1 << 16), driver.alloc(1 << 16)
     driver.fill(data, 0, 1 << 16)
-    counted = counter_of(session, METRICS)
+    counted = counter_on_all_sms(session, METRICS)
     rows = []
     for kernel in (*LOADS, *STORES, *CHAINS):
         function = driver.function(module, kernel)
@@ -49,8 +47,7 @@ def main() -> None:
             table = driver.upload(offsets.astype(np.uint32))
             for warps in WARPS:
                 given = out, data, table, np.uint32(ROUNDS)
-                launch = partial(driver.launch, function, (SMS,), (32 * warps,), given)
-                rows.append((kernel, name, warps, *counted(launch)))
+                rows.append((kernel, name, warps, *counted(function, warps, given)))
     session.save_rows("generic_sm90", COLUMNS, rows)
 
 

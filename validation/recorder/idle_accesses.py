@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 from session import Session
 
-from counters import counter_of
+from counters import counter_on_all_sms
 
 SOURCE = Path(__file__).parent / "kernels" / "idle_accesses.cu"
 KERNELS = tuple(re.findall(r"^KERNEL\((\w+),", SOURCE.read_text(), re.M))
-WARPS, ROUNDS, SMS = (1, 8, 32), 256, 132
+WARPS, ROUNDS = (1, 8, 32), 256
 METRICS = (
     "sm__cycles_active.avg", "smsp__inst_executed.sum", "smsp__inst_executed_pipe_lsu.sum",
     "l1tex__data_pipe_lsu_wavefronts.sum", "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
@@ -34,14 +33,13 @@ def main() -> None:
     driver = session.driver
     module = driver.load(session.cubin("idle_accesses"))
     out, data = driver.alloc(1 << 16), driver.alloc(1 << 16)
-    counted = counter_of(session, METRICS)
+    counted = counter_on_all_sms(session, METRICS)
     rows = []
     for kernel in KERNELS:
         function = driver.function(module, kernel)
         for warps in WARPS:
             given = out, data, np.uint32(ROUNDS)
-            launch = partial(driver.launch, function, (SMS,), (32 * warps,), given)
-            rows.append((kernel, warps, *counted(launch)))
+            rows.append((kernel, warps, *counted(function, warps, given)))
     session.save_rows("idle_accesses_sm90", COLUMNS, rows)
 
 

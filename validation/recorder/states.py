@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from functools import partial
 
 import numpy as np
 from launches import STATES
 from session import Session
 
-from counters import counter_of
+from counters import counter_on_all_sms
 
 KERNELS = (
     "barrier_only", "barrier_chain", "load_chain", "barrier_load", "barrier_store_load",
@@ -17,7 +16,7 @@ KERNELS = (
     "special_behind_barrier", "loop_short", "loop_long", "skips", "shuffles", "many_loads",
     "many_global", "scattered_then_special", "scattered_then_shared",
 )  # fmt: skip
-WARPS, ROUNDS, SMS = (1, 2, 4, 8, 16, 32), 256, 132
+WARPS, ROUNDS = (1, 2, 4, 8, 16, 32), 256
 METRICS = ("sm__cycles_active.avg", "smsp__inst_issued.sum", *STATES)
 COLUMNS = ("kernel", "warps", *METRICS)  # of 132 blocks of so many warps
 
@@ -29,13 +28,12 @@ def main() -> None:
     module = driver.load(session.cubin("states"))
     out, data = driver.alloc(1 << 16), driver.alloc(4 << 24)
     driver.fill(data, 0, 4 << 24)
-    counted = counter_of(session, METRICS)
+    counted = counter_on_all_sms(session, METRICS)
     rows = []
     for kernel, warps in itertools.product(KERNELS, WARPS):
         function = driver.function(module, kernel)
         given = out, data, np.uint32(ROUNDS)
-        launch = partial(driver.launch, function, (SMS,), (32 * warps,), given)
-        rows.append((kernel, warps, *counted(launch)))
+        rows.append((kernel, warps, *counted(function, warps, given)))
     session.save_rows("states_sm90", COLUMNS, rows)
 
 

@@ -168,21 +168,26 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
         np.zeros((*tags.shape, 2), np.int32), when,
     )  # fmt: skip
     _contention(touched, shares, passes)
+    late_steps, own_steps = _kinds_of_steps(touched, step, hits, users, fetches)
     return L2Answer(
         hits=hits, shares=shares, passes=passes, fetches=fetches,
         arrivals=_by_lot(users[: brought // 2 + 1], when, share),
         footprint=32 * int(brought), lots=rows.lots(touched), pieces=rows.pieces(touched),
         fills=fills(touched, step, int(place.max()) + 1), joins=joins(touched),
-        late_steps=_steps_of(touched, step, hits >> 4 > 0),
-        own_steps=_steps_of(touched, step, (users[fetches] & ~_MINE_LATER == _MINE).any(axis=1)),
+        late_steps=late_steps, own_steps=own_steps,
     )  # fmt: skip
 
 
-def _steps_of(touched: Touched, step: Ints, among: npt.NDArray[np.bool_]) -> int:
-    """Steps in which loads that are replayed ask for some of the lines."""
-    mine = (touched.context["entry"] == 0) & (touched.context["kind"] == _READ)
-    found = mine[touched.access] & among[touched.at]
-    return len(np.unique(step[touched.access[found]]))
+def _kinds_of_steps(touched: Touched, step: Ints, hits: npt.NDArray[np.uint8], users: Ints,
+                    fetches: npt.NDArray[np.int32]) -> tuple[int, int]:  # fmt: skip
+    """In how many steps loads that are replayed ask for what another SM is only just fetching, and
+    in how many for what this one alone uses."""
+    loads = (touched.context["entry"] == 0) & (touched.context["kind"] == _READ)
+    mine = loads[touched.access]
+    at, when = touched.at[mine], step[touched.access[mine]]
+    late = hits[at] >> 4 > 0
+    own = (users[fetches[at]] & ~_MINE_LATER == _MINE).any(axis=1)
+    return len(np.unique(when[late])), len(np.unique(when[own]))
 
 
 def warmed(answer: L2Answer, touched: Touched, held: tuple[Range, ...]) -> L2Answer:

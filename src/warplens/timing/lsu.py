@@ -277,8 +277,7 @@ def _push_back(sm: Record, spec: Record) -> None:
     sm.tag_free = max(sm.tag_free, sm.slowest_slice - ATOMICS_IN_FLIGHT)
     if latest > sm.lsu_free:
         sm.lsu_free = latest
-        partial = max(sm.partial_free, sm.fill_free, sm.atomic_free, sm.sent_free)
-        if partial - spec.partial_held >= latest:
+        if _partial_held_until(sm, spec) >= latest:
             sm.pushed_back = latest
 
 
@@ -286,9 +285,15 @@ def _push_back(sm: Record, spec: Record) -> None:
 def held_until(sm: Record, spec: Record) -> float:
     """When the miss path takes more."""
     latest = max(sm.l2_free, sm.port_free, sm.l2_write_free) - spec.in_flight
-    partial = max(sm.partial_free, sm.fill_free, sm.atomic_free, sm.sent_free)
-    latest = max(latest, partial - spec.partial_held)
+    latest = max(latest, _partial_held_until(sm, spec))
     return float(max(latest, sm.port_write_free - spec.write_held))
+
+
+@stage
+def _partial_held_until(sm: Record, spec: Record) -> float:
+    """The same for stores to sectors in part and for atomics alone."""
+    partial = max(sm.partial_free, sm.fill_free, sm.atomic_free, sm.sent_free)
+    return float(partial - spec.partial_held)
 
 
 @stage

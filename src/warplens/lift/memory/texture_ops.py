@@ -10,7 +10,7 @@ from warplens.lift.memory.addresses import get_scratch, put_scratch
 from warplens.lift.memory.sites import call_unit, slow_down
 from warplens.lift.regions.generators import role
 from warplens.lift.regions.writer import RegionWriter
-from warplens.sass.model import RZ, Instruction
+from warplens.sass.model import RZ, Instruction, Operand
 
 _ACTIONS = {"TEX": at.UNIT_TEX, "TLD": at.UNIT_TLD, "TLD4": at.UNIT_GATHER,
             "TXD": at.UNIT_GRADIENT, "TXQ": at.UNIT_QUERY, "SULD": at.UNIT_READ,
@@ -53,8 +53,8 @@ def _counters(w: RegionWriter) -> int:
 
 def _put_operands(w: RegionWriter, found: Sample) -> None:
     """Hands everything that the instruction reads to the unit."""
-    def word(operand: object) -> Value:
-        return w.operands.bits_word(operand, 0, False)  # type: ignore[arg-type]
+    def word(operand: Operand) -> Value:
+        return w.operands.bits_word(operand, 0, False)
 
     first = at.UNIT_PLACES if found.is_layered or not found.rank else at.UNIT_PLACES + 1
     for k, register in enumerate(found.coordinates):
