@@ -15,6 +15,8 @@ from typing import Any
 
 from build import toolkit
 
+_SMS = 132
+
 
 def _first(*patterns: str) -> str:
     for pattern in patterns:
@@ -158,5 +160,3 @@ def counter_on_all_sms(
         return counted(partial(session.driver.launch, function, (_SMS,), (32 * warps,), given))
 
     return of_warps
-
-_SMS = 132
