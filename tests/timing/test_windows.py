@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,25 @@ extern "C" __global__ void barriers(const float* a, float* b, int turns) {
         t[threadIdx.x] = a[k & 1023];
         __syncthreads();
         v += t[threadIdx.x ^ 33];
+        __syncthreads();
+    }
+    b[blockIdx.x * blockDim.x + threadIdx.x] = v;
+}
+extern "C" __global__ void halves(const float* a, float* b, int turns) {
+    __shared__ float t[256];
+    float v = 0, w = 0;
+    bool calculates = threadIdx.x < 128;
+    for (int k = 0; k < turns; k++) {
+        if (calculates)
+            #pragma unroll 1
+            for (int i = 0; i < 40; i++) v = v * 1.5f + t[i & 31];
+        else
+            w = a[k & 1023];
+        __syncthreads();
+        if (!calculates)
+            #pragma unroll 1
+            for (int i = 0; i < 10; i++) v = v * 1.5f + t[i & 31];
+        t[threadIdx.x] = w;
         __syncthreads();
     }
     b[blockIdx.x * blockDim.x + threadIdx.x] = v;
@@ -155,3 +175,22 @@ def test_the_border_between_kinds_is_found() -> None:
     shares = shares_of(places, 1000, works, kinds, lambda asked: np.where(asked < 693, 100.0, 10.0))
     assert shares[0] == pytest.approx(0.693, abs=0.125 / 16)
     assert sum(shares) == pytest.approx(1.0)
+
+
+def test_windows_of_warps_that_go_different_ways_are_between_the_same_barriers() -> None:
+    """Half of a block's warps take four times as many steps between two barriers: all of them come
+    as far, and none is alone behind the others' end."""
+    a, b = np.ones(1024, np.float32), np.zeros(8 * 132 * 256, np.float32)
+    kernel = wl.Device("H200").compile(SOURCE)["halves"]
+    launch = kernel.predict[8 * 132, 256](a, b, 4_000)
+    (window,) = launch.timing.sample.windows
+    code = launch.timing.model.question.kernel.instructions
+    trace, waits = window.trace, []
+    for begin, end in pairwise(trace.warp_entries.tolist()):
+        blocks = trace.entries["lifted_block"][begin:end]
+        each = [sum(one.opcode == "BAR" for one in code[trace.starts[n] : trace.ends[n]])
+                for n in blocks.tolist()]  # fmt: skip
+        waits.append(sum(each))
+    assert min(waits) == max(waits) > 10
+    resident = 8 * window.resident
+    assert float(launch.metric("sm__warps_active.avg.per_cycle_active")) > 0.95 * resident

@@ -37,8 +37,8 @@ from warplens.lift import layout as at
 Ints = npt.NDArray[np.int64]
 Records = npt.NDArray[Any]
 
-# what is kept of a warp, counted in its entries (of other SMs' blocks, in its accesses): those
-# behind `first` up to `last`, up to `stagger` later by block, less `sooner`
+# what is kept of a warp, counted in its entries or barriers (of other SMs' blocks, in its
+# accesses): those behind `first` up to `last`, up to `stagger` later by block, less `sooner`
 WINDOW = np.dtype([(name, "i8") for name in ("first", "last", "stagger", "sooner")])
 # the recorder's state
 RECORDER = np.dtype([
@@ -53,6 +53,7 @@ RECORDER = np.dtype([
     ("drift", "i8"), ("uneven", "i8"), ("warps", "i8"),  # see Stretch; shares times 1 << 20
     ("cut", "i8"),  # 1: blocks end with the windows of their warps
     ("seen", "i8"),  # host address of the counters of what passed, by block and warp
+    ("waits", "i8"),  # host address: barriers in every lifted block; 0: entries are counted
     # work of every block: names of blocks, ascending, instructions of lifted blocks, counts by
     # block and warp (host addresses), and the block that runs with its row
     ("names", "i8"), ("n_names", "i8"), ("sizes", "i8"), ("works", "i8"),
@@ -65,6 +66,7 @@ EXECUTED = np.dtype([("block", "u4"), ("warp", "i4"), ("entry", ENTRY)])
 
 SUB_PARTITIONS = 4  # of every SM with a control word in its instructions
 _SEEN = 1 << 18  # counters
+_WAITS = 8  # bits of a counter for the barriers in the lifted block that runs
 _MOST_OF_ONE = 160  # lines of an access are fewer
 _MOST_OF_COPY = 4096
 MAX_ENTRIES, MAX_ACCESSES, MAX_LINES = 1_300_000, 750_000, 2_200_000  # 62 MB in all
@@ -112,6 +114,23 @@ def _count(header: Any, last: int, block: int, warp: int) -> int:
 
 
 @native
+def _count_barriers(header: Any, last: int, block: int, warp: int, number: int) -> int:
+    """One more than the barriers that a warp has passed before it comes to a lifted block."""
+    counters = carray(header.seen, (_SEEN,), np.uint32)
+    place = _counter(header, block, peek32(warp + at.WARP_INDEX))
+    before = np.int64(counters[place])
+    seen = max(1, (before >> _WAITS) + (before & (1 << _WAITS) - 1))
+    if seen > last:
+        seen = last + 1
+        header.overflowed = 1
+        if header.cut:
+            poke64(warp + at.WARP_FUEL, ENOUGH)
+    waits = carray(header.waits, (number + 1,), np.int64)
+    counters[place] = seen << _WAITS | waits[number]
+    return int(seen)
+
+
+@native
 def _add_work(header: Any, block: int, warp: int, number: int) -> None:
     """Adds a lifted block to the work of a warp."""
     if header.n_names == 0:
@@ -135,7 +154,10 @@ def _on_block(env: Any, warp: int, number: int, mask: int) -> None:
     last = header.own.last
     if last:
         shift = _shift(header, header.own, block, peek32(warp + at.WARP_INDEX))
-        seen = _count(header, last + shift, block, warp) - shift
+        if header.waits:
+            seen = _count_barriers(header, last + shift, block, warp, number) - shift
+        else:
+            seen = _count(header, last + shift, block, warp) - shift
         if seen > last or seen <= header.own.first:
             return
     n = header.n_entries
@@ -159,7 +181,9 @@ def _entry_of(header: Any, block: int, warp: int, space: int) -> tuple[bool, int
     if last:
         first, index = header.own.first, peek32(warp + at.WARP_INDEX)
         if whole:
-            seen = carray(header.seen, (_SEEN,), np.uint32)[_counter(header, block, index)]
+            seen = np.int64(carray(header.seen, (_SEEN,), np.uint32)[_counter(header, block, index)])
+            if header.waits:
+                seen >>= _WAITS
             seen -= _shift(header, header.own, block, index)
         else:
             shift = _shift(header, header.others, block, index)
@@ -348,7 +372,8 @@ class Stretch:
     to there; of blocks on other SMs, `accesses` says the same by their own numbers. All of it
     begins up to `stagger` (entries, accesses) later, by block, less `sooner`. Of a block's
     `warps` those of one sub-partition are up to the share `drift` apart; where it has more of them
-    than others have, up to `uneven` behind."""
+    than others have, up to `uneven` behind. `waits`: of every lifted block the barriers in it;
+    then warps' own parts are counted in barriers, not entries."""
 
     first: int
     last: int
@@ -358,6 +383,7 @@ class Stretch:
     drift: float = 0.0
     uneven: float = 0.0
     warps: int = 1
+    waits: Ints | None = None
 
 
 class Recorder:
@@ -398,6 +424,9 @@ class Recorder:
             header["drift"] = int(window.drift * (1 << 20))
             header["uneven"] = int(window.uneven * (1 << 20))
             header["warps"] = window.warps
+            if window.waits is not None:
+                self._waits = np.ascontiguousarray(window.waits, np.int64)
+                header["waits"] = self._waits.ctypes.data
 
     @property
     def observer(self) -> Observer:

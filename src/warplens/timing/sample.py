@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -188,6 +189,13 @@ class Ground:
         lifted = self.program.lifted.layout.blocks
         return np.array([one.end - one.start for one in lifted], np.int64)
 
+    @property
+    def waits(self) -> Ints:
+        """Barriers of a block in every lifted block."""
+        code, lifted = self.program.lifted.kernel.instructions, self.program.lifted.layout.blocks
+        waits = [one.opcode == "BAR" and "ARV" not in one.modifiers for one in code]
+        return np.array([sum(waits[one.start : one.end]) for one in lifted], np.int64)
+
     def turns(self, places: tuple[int, ...]) -> tuple[int, ...]:
         """The turns at which blocks come; with clusters, of all their fellows."""
         return turns_of(places, self.config.grid, self.program.lifted.kernel.cluster_shape)
@@ -327,6 +335,8 @@ def _windows(ground: Ground, first: Sample, room: Residency, scale: int,
         window = _window(costs, chosen, warp, waves)
         if window and not together:
             window = replace(window, drift=DRIFT, uneven=UNEVEN, warps=room.warps_per_block)
+        elif window:
+            window = _between_barriers(window, first.trace, ground.waits)
         sample = ground.run(
             chosen.around(place, total), scale, window, cut=cut and window is not None
         )
@@ -429,6 +439,27 @@ def _window(costs: tuple[float, ...], chosen: Plan, warp: float,
         accesses=(int(start * touched), int((start + part) * touched)),
         stagger=(int(stagger * each), int(stagger * touched)),
         sooner=(int(sooner * each), int(sooner * touched)),
+    )  # fmt: skip
+
+
+def _between_barriers(window: Stretch, trace: BlockTrace, waits: Ints) -> Stretch:
+    """A window that begins and ends at the same barriers for all warps of a block: where they go
+    different ways, as many entries are not as far. `trace`: of a block."""
+    edges = trace.warp_entries[: trace.warps_per_block + 1]
+    numbers = trace.entries["lifted_block"]
+    ways = [numbers[begin:end] for begin, end in pairwise(edges.tolist())]
+    ways = [way for way in ways if len(way)]
+    if len(ways) < 2 or all(np.array_equal(way, ways[0]) for way in ways[1:]):
+        return window
+    longest = max(ways, key=len)
+    rate = float(waits[longest].sum()) / len(longest)
+    first, last = (int(count * rate) for count in (window.first, window.last))
+    if last - first < 2:
+        return window
+    return replace(
+        window, first=first, last=last, waits=waits,
+        stagger=(int(window.stagger[0] * rate), window.stagger[1]),
+        sooner=(int(window.sooner[0] * rate), window.sooner[1]),
     )  # fmt: skip
 
 
