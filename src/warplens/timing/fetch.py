@@ -40,11 +40,16 @@ def ready(l0: Records, l1i: Records, spec: Record, before: int, pc: int, now: in
         now = max(now, int(last.ready) + spec.l0_line)
     if far.tag != line + 1:
         late = spec.l1i_miss // _PREFETCHED if sequential else spec.l1i_miss
-        if sequential and (far.tag != 0 or line >= _BROUGHT):
-            late = spec.l1i_line  # code larger than the cache, again and again, or at first
-        far.tag = line + 1
         # A launch brings the first lines before its first block is there.
-        far.ready = now + (late if before >= 0 else 0)
+        there = now + (late if before >= 0 else 0)
+        if sequential and (far.tag != 0 or line >= _BROUGHT):
+            # Code larger than the cache, again and again, or at first: a line behind the other.
+            there = min(now, int(l1i[_place(l1i, line - 1)].ready)) + spec.l1i_line
+            ahead = l1i[_place(l1i, line - _PREFETCHED)]
+            if ahead.tag == line - _PREFETCHED + 1:
+                there = max(there, int(ahead.used))
+        far.tag = line + 1
+        far.ready = max(now, there)
     until = max(far.ready, now if sequential or before < 0 else now + spec.l0_miss)
     near.tag = line + 1
     near.ready = until
