@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warplens.timing import constants, copies, fetch, lsu, registers, scoreboard, texels
+from warplens.timing import constants, copies, fetch, lsu, registers, results, scoreboard, texels
 from warplens.timing.stall import (
     DISPATCH_STALL,
     GMMA,
@@ -116,16 +116,20 @@ def start(state: State, counts: Counts, spec: Record, inst: Record, trace: Trace
     kind = inst.kind
     if kind in (MEMORY, SHARED):
         state.sm[0].pipe_busy[inst.pipe] += 1
-        registers.write(state.subs[index % spec.sub_partitions], inst, now)
         done, read, left = lsu.perform(state, counts, spec, inst, trace, warp, index, now)
         reason = LONG_SCOREBOARD if kind == MEMORY else SHORT_SCOREBOARD
         scoreboard.hold(warp, inst.write, int(done) + 1, reason)
+        if inst.writes:
+            results.load(state.subs[index % spec.sub_partitions], warp, inst.write, inst.writes,
+                         float(int(done) + 1))  # fmt: skip
         scoreboard.hold(warp, inst.read, int(read) + 1, reason)
         if inst.write == scoreboard.NO_BARRIER:
             warp.stores = max(warp.stores, int(left))
         return
     sub = state.subs[index % spec.sub_partitions]
     registers.read(sub, inst, now)
+    if inst.writes:
+        results.operate(sub, now, inst.writes)
     sub.issues_at = now + 1 + inst.holds
     begin = max(float(now), sub.pipe_free[inst.pipe])
     sub.pipe_free[inst.pipe] = begin + inst.interval

@@ -249,7 +249,7 @@ def _serve(sm: Record, sub: Record, sets: Records, spec: Record, inst: Record, t
         done, parts = _load(sm, sets, spec, inst, trace, index, space, first, count, passes,
                             lanes * size, size < 4, begin, now)  # fmt: skip
         whole = max(int(sm.tag_free - begin), passes, (lanes * size + 127) // 128) + parts
-        done = max(done, spec.l1_hit + shared.back(sub, spec, shared.FROM_L1, whole, begin))
+        done = max(done, spec.l1_hit + shared.back(sub, spec, shared.FROM_L1, whole, begin, whole))
     _push_back(sm, spec)
     return float(done)
 

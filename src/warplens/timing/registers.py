@@ -15,7 +15,6 @@ from warplens.sass.model import RZ, Instruction, Reg, SassKernel
 from warplens.timing.state import BANKS, Ints, Record, stage
 
 _PIPES = frozenset({"alu", "fma", "fp16", "fp64"})  # those whose operands were measured, or fit
-_QUAD_WRITE = 2.4
 _PAIRS = frozenset("dqwvk")  # kinds of operands that are two registers
 
 
@@ -58,20 +57,6 @@ def _sources(inst: Instruction) -> dict[int, tuple[Reg, int]]:
             kind = kinds[-1 - number] if number < len(kinds) else "r"
             found[-number] = one, 2 if kind in _PAIRS else 1
     return found
-
-
-def delivery(inst: Instruction) -> float:
-    """Cycles of both banks that the result of a load from shared memory takes: those of four
-    registers hold up reads (measured between multiply-adds, validation/data/mixes_sm90.json)."""
-    return _QUAD_WRITE if inst.opcode == "LDS" and "128" in inst.modifiers else 0.0
-
-
-@stage
-def write(sub: Record, inst: Record, now: int) -> None:
-    """Takes the ports for the result of a load."""
-    if inst.delivers > 0.0:
-        for bank in range(BANKS):
-            sub.port_free[bank] = max(sub.port_free[bank], float(now)) + inst.delivers
 
 
 @stage

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from warplens.timing import dispatch, stall
-from warplens.timing.state import NEVER, Counts, Ints, Record, Records, stage
+from warplens.timing import dispatch, results, stall
+from warplens.timing.state import NEVER, SHARED, Counts, Ints, Record, Records, stage
 
-# As an H200 does it (measured, validation/data/residency_sm90.json): the oldest block first; of its
-# warps the last one again if it is ready at once, else the one that has waited longest. Others, to
+# As an H200 does it (measured, validation/data/residency_sm90.json and tiles_sm90.json): the warp
+# that issued last if it is ready at once, but for registers that are read or written; else the
+# oldest block first, of its warps the one that has waited longest. Others, to
 # see what a policy does: greedy then youngest, loose round robin, greedy then oldest.
 POLICIES = ("oldest-block", "gty", "lrr", "gto")
 OLDEST_BLOCK, GTY, LRR, GTO = range(len(POLICIES))
@@ -19,18 +20,33 @@ def pick(sm: Record, counts: Counts, warps: Records, ready: Ints, sub: Record, n
     """The warp to issue (-1: none); the other ready ones are charged a cycle for their reason."""
     settle(sm, counts, warps, ready, sub, number, spec, now)
     best, best_rank, eligible, held = -1, -1, 0, 0
+    stuck = _is_stuck(sub, warps, ready, spec, code, now)
+    pressed = results.presses(sub, now)
+    if stuck or pressed:
+        sub.stuck = 1
     n, following = warps.size, NEVER
     for index in range(number, n, spec.sub_partitions):
         if ready[index] > now:
             following = min(following, ready[index])
             continue
         warp = warps[index]
+        if warp.needs > sub.come:
+            until = results.until(sub, warp.needs, now)
+            stall.charge(sm, counts, index, warp, stall.SHORT_SCOREBOARD, now, until)
+            ready[index] = warp.ready = until
+            following = min(following, until)
+            continue
         warp.blocked = dispatch.blocked(sub, spec, code[warp.pc], now)
         if warp.blocked:
             held += 1
             following = min(following, dispatch.free_at(sub, spec, code[warp.pc], now))
             continue
         eligible += 1
+        if stuck or (pressed and code[warp.pc].writes and code[warp.pc].kind != SHARED):
+            warp.blocked = stall.DISPATCH_STALL if stuck else stall.NOT_SELECTED
+            held += 1
+            following = now + 1
+            continue
         rank = _rank(spec, sub, warp, index, n, now)
         if rank > best_rank:
             best, best_rank = index, rank
@@ -49,6 +65,20 @@ def pick(sm: Record, counts: Counts, warps: Records, ready: Ints, sub: Record, n
 
 
 @stage
+def _is_stuck(sub: Record, warps: Records, ready: Ints, spec: Record, code: Records,
+              now: int) -> bool:  # fmt: skip
+    """Whether the warp that issued last would again, but for its registers: then no other does
+    (recorded states of products' inner loops, validation/data/tiles_sm90.json)."""
+    last = sub.last_warp
+    if max(sub.port_free[0], sub.port_free[1]) <= now + 1 or last < 0:
+        return False
+    if ready[last] > now or warps[last].ready != warps[last].issued_at + 1:
+        return False
+    inst = code[warps[last].pc]
+    return bool(dispatch.blocked(sub, spec, inst, now) == stall.DISPATCH_STALL)
+
+
+@stage
 def _rank(spec: Record, sub: Record, warp: Record, index: int, n: int, now: int) -> int:
     """How much a ready warp is preferred."""
     if spec.policy == LRR:
@@ -57,8 +87,8 @@ def _rank(spec: Record, sub: Record, warp: Record, index: int, n: int, now: int)
     youth = warp.age << 24 | warp.trace & 0xFFFFFF
     if spec.policy == OLDEST_BLOCK:
         waited = min(now - warp.issued_at, 1 << 18)
-        if is_last and warp.ready == now:
-            waited = 1 << 20
+        if is_last and (warp.ready == now or sub.stuck):
+            return 2 * _GREEDY
         return int(_GREEDY - (warp.age << 24) + waited)
     if is_last:
         return _GREEDY

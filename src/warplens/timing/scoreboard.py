@@ -29,8 +29,10 @@ def hold(warp: Record, board: int, until: int, reason: int) -> None:
 @stage
 def clear(warp: Record) -> None:
     """All scoreboards of a new warp are free."""
+    warp.needs = 0
     for board in range(N_SCOREBOARDS):
         warp.release[board] = 0
+        warp.tickets[board] = 0
     for i in range(N_SCOREBOARDS * RING):
         warp.ring[i] = 0
 
@@ -50,6 +52,16 @@ def waits(warp: Record, inst: Record) -> tuple[int, int]:
         if when > until:
             until, reason = when, warp.cause[board]
     return until, reason
+
+
+@stage
+def ticket(warp: Record, inst: Record) -> int:
+    """The last load from shared memory that an instruction waits for (results.py)."""
+    found = 0
+    for board in range(N_SCOREBOARDS):
+        if inst.wait >> board & 1 and warp.tickets[board] > found:
+            found = warp.tickets[board]
+    return int(found)
 
 
 @stage

@@ -66,7 +66,7 @@ def simulate(specs: Records, code: Records, trace: Trace, state: State, counts: 
             if index >= 0:
                 issued += 1
                 sub.switched = int(sub.last_warp != index)
-                sub.last_warp = index
+                sub.last_warp, sub.stuck = index, 0
                 _issue(state, counts, spec, code, trace, index, now)
         following = blocks.next_launch(state, trace)
         for number in range(spec.sub_partitions):
@@ -147,6 +147,7 @@ def _advance(state: State, counts: Counts, spec: Record, code: Records, trace: T
         sm.queued += min(until - ready, warp.queued)
         warp.queued = 0
     until = _late(sm, counts, index, warp, reason, ready, until)
+    warp.needs = scoreboard.ticket(warp, code[following])
     warp.ready = max(ready, until)
     state.ready[index] = warp.ready
     sub = state.subs[index % spec.sub_partitions]

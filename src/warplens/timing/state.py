@@ -153,7 +153,7 @@ CODE = np.dtype([
     ("reads", "i4", (BANKS,)),  # operands from the register file
     ("again", "i4", (BANKS,)),  # those kept for reuse, to be read if another warp came between
     ("holds", "i4"),  # cycles after it in which its sub-partition issues nothing
-    ("delivers", "f4"),  # cycles of both banks in which its result is written
+    ("writes", "i4"),  # registers of a warp that it writes: what has a fixed latency, and LDS
     ("texture", "f4"),  # cycles of the texture units
     ("tex_sectors", "f4"),  # that a warp's samples look up in L1
     ("surface", "i4"),  # 1: an access to a surface
@@ -166,6 +166,7 @@ CODE = np.dtype([
     ("depth", "i4"),
 ])  # fmt: skip
 
+COMING = 64  # loads from shared memory of a sub-partition that are followed
 WARP = np.dtype([
     ("status", "i8"), ("trace", "i8"), ("block", "i8"), ("entry", "i8"), ("last_entry", "i8"),
     ("access", "i8"), ("last_access", "i8"), ("pc", "i8"), ("end", "i8"), ("ready", "i8"),
@@ -178,6 +179,8 @@ WARP = np.dtype([
     ("phase", "i8"),  # of an mbarrier, that it waits for
     ("queued", "i8"),  # the longest wait for the SM's units of an access that it has not waited for
     ("release", "i8", (N_SCOREBOARDS,)), ("cause", "i8", (N_SCOREBOARDS,)),
+    ("tickets", "i8", (N_SCOREBOARDS,)),  # of the last loads from shared memory, see results.py
+    ("needs", "i8"),  # that which its next instruction waits for
     ("ring", "i8", (N_SCOREBOARDS * RING,)),
 ])  # fmt: skip
 SUB = np.dtype([
@@ -195,8 +198,13 @@ SUB = np.dtype([
     # when the turns of the last loads from constant banks by registers end
     ("indexed", "f8", (INDEXED_HELD,)), ("next_indexed", "i8"),
     ("held", "i8", (MAX_HELD,)),  # the kinds of those in `left`
+    # loads from shared memory: when they would be there and what of them is still to be written, how
+    # many have asked and have come, until when cycles are given (results.py)
+    ("coming", "f8", (COMING,)), ("left_of", "f8", (COMING,)), ("asked", "i8"), ("come", "i8"),
+    ("written", "f8"),
     ("back", "f8", (2,)),  # when its way back from shared memory is free, and from L1
     ("last_warp", "i8"), ("switched", "i8"),  # 1: the one before it was another
+    ("stuck", "i8"),  # 1: since it issued, registers alone have kept it from going on
     ("issues_at", "i8"),  # until then an instruction keeps others from being issued
     ("next", "i8"),  # when the scheduler must look again
     ("held_since", "i8"),  # since when all its ready warps wait for a unit; -1: they do not
