@@ -13,7 +13,7 @@ from warplens.sass.model import Instruction
 from warplens.timing.scoreboard import NO_BARRIER
 from warplens.timing.state import COMING, Record, stage
 
-PATIENCE = 16.0  # cycles that a load waits before it goes first (fitted to tiles_sm90.json)
+PATIENCE = 12.0  # cycles that a load waits before it goes first (fitted to tiles_sm90.json)
 # Cycles for two and four registers of a lane (mixes_sm90.json: two to three and a half more than
 # the load's own, of 16 and of 32 instructions between multiply-adds)
 _WIDE = {"64": 2, "128": 3}
