@@ -17,12 +17,14 @@ import llvmlite.binding as llvm
 from warplens.lift.engines import llvm_lanes
 from warplens.lift.engines.host import HostFeatures
 from warplens.lift.helper_code import divide
-from warplens.lift.regions.lifted import Lifted
+from warplens.lift.regions.forms import module_of
+from warplens.lift.regions.lifted import Form, Lifted
 from warplens.toolchain.cache import default_cache
 
 _lock = threading.Lock()
 _ready = False
 _helpers: dict[str, llvm.ExecutionEngine] = {}  # own the code of helpers, by the unit's key
+_forms: set[str] = set()  # names of forms that are in memory
 
 
 def _initialize() -> None:
@@ -136,16 +138,44 @@ def _compile(ir: str, features: HostFeatures, tier: int, salt: str) -> tuple[byt
     return _object(kernel, _machine(features, tier), tier), json.dumps(listed).encode()
 
 
-def compile_ir(ir: str, n_regions: int, features: HostFeatures, tier: int) -> MachineCode:
+def _load_forms(forms: Sequence[Form], features: HostFeatures, salt: str) -> None:
+    """Puts forms of instructions into memory, those that no cache has all in one module."""
+    cache = default_cache()
+    missing = []
+    for form in forms:
+        if form.name not in _forms:
+            kept = cache.get("form", f"{salt}\n{form.name}")
+            listed = [] if kept is None else json.loads(kept)
+            if listed and _has_helpers(listed, features):
+                _forms.update(listed[-1][1:])
+            else:
+                missing.append(form)
+    if not missing:
+        return
+    names = [form.name for form in missing]
+    key = hashlib.sha256("\n".join((salt, *names)).encode()).hexdigest()[:24]
+    data, units = _compile(module_of(missing, features), features, 1, salt)
+    cache.put("helpers", key, data)
+    _keep_helpers(key, names, data, features)
+    listing = json.dumps([*json.loads(units), [key, *names]]).encode()
+    for name in names:
+        cache.put("form", f"{salt}\n{name}", listing)
+    _forms.update(names)
+
+
+def compile_ir(ir: str, n_regions: int, features: HostFeatures, tier: int,
+               forms: Sequence[Form] = ()) -> MachineCode:  # fmt: skip
     """Compiles a lifted kernel's module, or takes its object from the cache.
 
     Args:
         tier: 0 compiles at once, 1 gives fast code.
+        forms: of instructions, that the module calls.
     """
     with _lock:
         _initialize()
         cache = default_cache()
         salt = f"{features.key()}\n{llvm.llvm_version_info}\n{llvmlite.__version__}"
+        _load_forms(forms, features, salt)
         key = hashlib.sha256(f"{tier}/not combined/{salt}\n{ir}".encode()).hexdigest()
         kept = cache.get("object", key)
         listed, data = (b"", b"") if kept is None else kept.split(b"\n", 1)
@@ -173,4 +203,5 @@ def load_object(data: bytes) -> llvm.ExecutionEngine:
 def compile_lifted(lifted: Lifted, features: HostFeatures) -> MachineCode:
     """Machine code of a lifted kernel."""
     assert lifted.ir  # a program lets go of it once it is compiled
-    return compile_ir(lifted.ir, len(lifted.layout.regions), features, lifted.tier)
+    n = len(lifted.layout.regions)
+    return compile_ir(lifted.ir, n, features, lifted.tier, lifted.forms)

@@ -9,6 +9,7 @@ from warplens.lift.decode.gaps import raise_gaps
 from warplens.lift.decode.order import order_reason
 from warplens.lift.decode.waiting import suspends
 from warplens.lift.engines.llvm_text import RARE
+from warplens.lift.regions.forms import FormTable
 from warplens.lift.regions.generators import COUNTS, ROLES
 from warplens.lift.regions.lifted import Lifted
 from warplens.lift.regions.registers import record_offset, storage_name, storage_type
@@ -31,6 +32,7 @@ class KernelWriter(RegionWriter):
         if any(b.indirect and (not b.successors or self.bound[b.end - 1].op.role == "call")
                for b in self.layout.blocks):  # fmt: skip
             self.entries.update(range(len(self.layout.blocks)))
+        self.forms = FormTable(self.bound if self.tier == 0 else [], self.features, self.watch)
         bodies: list[tuple[cut.Region, list[str], set[int], set[int]]] = []
         for region in self.layout.regions:
             self.region = region
@@ -47,9 +49,12 @@ class KernelWriter(RegionWriter):
             (k for item in self.bound for k in (*item.reads, *item.writes) if k < KEY_PREDICATE),
             default=0,
         )
+        for name, text in self.forms.helpers().items():
+            self.module.helper(name, text)
         return Lifted(
             self.kernel, self.module.text(), self.layout, self.counters, self.n_counters,
             self.sites, self.site_widths, max(n_registers, 32), order_reason(self.bound), self.tier,
+            self.forms.forms,
         )  # fmt: skip
 
     def _write_block(self, block: cut.LiftedBlock) -> None:
@@ -88,12 +93,33 @@ class KernelWriter(RegionWriter):
         while first < last:
             may_skip = self.tier > 0 and self.run is None and self.watch is UNWATCHED
             end = run_end(self.bound, first, last, COUNTS) if may_skip else first
+            behind = self.forms.run_end(first, last)
             if end > first:
                 self._write_run(first, end, threads_slot)
+            elif behind > first:
+                end = behind
+                self._write_forms(first, end, threads_slot)
             else:
                 self.index, end = first, first + 1
                 self._write_instruction(self.bound[first], threads_slot)
             first = end
+
+    def _write_forms(self, first: int, last: int, threads_slot: int) -> None:
+        """A run of instructions that forms execute, see forms.py."""
+        self.registers.flush()
+        begin = self.forms.size()
+        for i in range(first, last):
+            slot = threads_slot
+            if self.forms.is_guarded(i):
+                slot = self.counter("thread_inst_executed_true", i, i + 1)
+            else:
+                self.counter("thread_inst_executed_true", i, i + 1, slot=slot)
+            self.forms.add(i, slot)
+            self.registers.forget(self.bound[i].writes)
+        places = (f"ptr getelementptr (i8, ptr @wl.table, i64 {place})"
+                  for place in (begin, self.forms.size()))  # fmt: skip
+        self.line(f"call void @wl.walk(ptr %w, ptr %env, i32 {self.mask}, ptr @wl.forms, "
+                  f"{', '.join(places)})")  # fmt: skip
 
     def _write_run(self, first: int, last: int, threads_slot: int) -> None:
         self.guard = self.read_guard(self.bound[first])

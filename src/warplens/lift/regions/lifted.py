@@ -19,6 +19,16 @@ class Counter:
     weight: int = 1
 
 
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A form of instructions (forms.py): a function `ptr name(record, environment, mask, words)`
+    that gives the place behind its words, and what its module needs besides."""
+
+    name: str
+    ir: str
+    helpers: dict[str, str]
+
+
 @dataclass(slots=True)
 class Lifted:
     """A lifted kernel: IR text (empty once it is compiled) and the tables that the runner needs."""
@@ -33,4 +43,5 @@ class Lifted:
     n_registers: int
     ordered_reason: str
     tier: int
+    forms: list[Form]  # that the IR calls by name
     notes: list[str] = field(default_factory=list)

@@ -1,0 +1,325 @@
+"""Forms of instructions: functions compiled beforehand that execute one instruction each.
+
+In tier 0 registers lie in the warp's record, so that instructions that differ only in the names of
+their registers, in offsets into constant banks and in most immediates can share a function. It
+gets what differs as words of a table; a loop walks the table of a run of instructions. So most of
+a large kernel needs no machine code of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from dataclasses import replace
+from typing import NamedTuple
+
+from warplens.isa.table import Kind, Op
+from warplens.lift import layout as at
+from warplens.lift.decode.binding import (
+    KEY_PREDICATE,
+    KEY_REGISTER,
+    KEY_UNIFORM,
+    KEY_UNIFORM_PREDICATE,
+    BindingError,
+    Bound,
+    registers_of,
+)
+from warplens.lift.engines.host import HostFeatures
+from warplens.lift.regions.emitter import ModuleText
+from warplens.lift.regions.generators import COUNTS
+from warplens.lift.regions.lifted import Form
+from warplens.lift.regions.registers import record_offset
+from warplens.lift.regions.values import ValueWriter
+from warplens.lift.regions.watch import Watch
+from warplens.sass.model import PT, RZ, Const, Imm, Operand, Pred, Reg, Special, UPred, UReg
+
+_LEAST_IN_KERNEL = 4  # instructions of a form that is worth a function
+_LEAST_IN_RUN = 3
+_LEAST_IN_ALL = 100  # instructions of a kernel that are worth a table
+_APART = 16  # registers between those of two operands of a form
+_WALK = """define internal void @wl.walk(ptr %w, ptr %env, i32 %mask, ptr %forms, ptr %begin, \
+ptr %end) {
+start:
+br label %next
+next:
+%t = phi ptr [ %begin, %start ], [ %after, %next ]
+%number = load i32, ptr %t, align 4
+%place = getelementptr ptr, ptr %forms, i32 %number
+%form = load ptr, ptr %place, align 8
+%after = call ptr %form(ptr %w, ptr %env, i32 %mask, ptr %t)
+%done = icmp eq ptr %after, %end
+br i1 %done, label %out, label %next
+out:
+ret void
+}
+"""
+# Operations whose code is the same for every immediate of the given kinds; of others (shifts,
+# permutations) an immediate makes the code simpler, and is a part of the form.
+_ANY_NUMBER = frozenset({
+    "DADD", "FADD", "FFMA", "FMNMX", "FMUL", "FSEL", "FSETP", "HADD2", "HFMA2", "HMNMX2", "HMUL2",
+    "HSETP2", "IADD3", "IMAD", "IMNMX", "ISETP", "LEA", "LOP3", "MOV", "SEL", "UIADD3", "UIMAD",
+    "UISETP", "ULEA", "ULOP3", "UMOV", "USEL", "VIADD", "VIADDMNMX", "VIMNMX", "VIMNMX3",
+})  # fmt: skip
+_NUMBERS = frozenset("rcbfh")
+
+_numbers: dict[tuple[object, ...], int] = {}  # of all forms that the process has met
+
+
+class Shape(NamedTuple):
+    """An instruction taken apart: its form's number, and the words that it gives to its form."""
+
+    number: int
+    words: list[int]
+    is_guarded: bool
+
+
+def _shape_of(op: Op, kind: Kind | None, operand: Operand | None) -> tuple[object, int | None]:
+    """What of an operand belongs to the form, and its word; raises ValueError if it has none."""
+    match operand:
+        case None:
+            return None, None
+        case Reg(index=index):
+            marks = operand.negate, operand.absolute, operand.invert, operand.suffixes
+            if index == RZ:
+                return ("RZ", *marks), None
+            return ("R", *marks), record_offset(KEY_REGISTER + index)
+        case UReg(index=index):
+            marks = operand.negate, operand.absolute, operand.invert, operand.suffixes
+            if index == RZ:
+                return ("URZ", *marks), None
+            return ("UR", *marks), record_offset(KEY_UNIFORM + index)
+        case Pred(index=index):
+            if index == PT:
+                return ("PT", operand.negate), None
+            return ("P", operand.negate), record_offset(KEY_PREDICATE + index)
+        case UPred(index=index):
+            if index == PT:
+                return ("UPT", operand.negate), None
+            return ("UP", operand.negate), record_offset(KEY_UNIFORM_PREDICATE + index)
+        case Imm(bits=bits):
+            if kind is not None and kind.kind in _NUMBERS and kind.count == 1 and (
+                op.opcode in _ANY_NUMBER
+            ):
+                return "number", bits & 0xFFFFFFFF
+            return operand, None
+        case Const(bank=bank, base=None) if bank >= 0:
+            marks = operand.negate, operand.absolute, operand.invert, operand.suffixes
+            return ("c", bank, *marks), operand.offset
+        case Special():
+            return operand, None
+    raise ValueError(operand)
+
+
+def shape(item: Bound) -> Shape | None:
+    """An instruction's shape; None if it has no form: it does not only compute values."""
+    inst, op = item.inst, item.op
+    if op.role != "value" or inst.opcode in COUNTS:
+        return None
+    parts: list[object] = [inst.opcode, inst.modifiers, op.requires]
+    words: list[int] = []
+    guard = None if inst.is_unguarded else inst.guard
+    try:
+        for kind, operand in ((None, guard), *item.destinations, *item.sources):
+            part, word = _shape_of(op, kind, operand)
+            parts.append(part)
+            if word is not None:
+                words.append(word)
+    except ValueError:
+        return None
+    number = _numbers.setdefault(tuple(parts), len(_numbers))
+    return Shape(number, words, guard is not None)
+
+
+class _FormWriter(ValueWriter):
+    """Writes the function of one form."""
+
+    def __init__(self, features: HostFeatures) -> None:
+        super().__init__(features, 0)
+        self._head: list[str] = []
+        self._words = 1  # the first one is the form's number
+        self._operands = 0
+        self._predicates = -1
+
+    def write(self, item: Bound) -> Form:
+        """The form of an instruction.
+
+        Raises:
+            BindingError: its operation refuses the operands.
+        """
+        has_guard = not item.inst.is_unguarded
+        guard = self._renamed(item.op, None, item.inst.guard) if has_guard else None
+        assert guard is None or isinstance(guard, Pred | UPred)
+        item = Bound(
+            replace(item.inst, guard=guard), item.op,
+            tuple((kind, self._renamed(item.op, kind, o)) for kind, o in item.destinations),
+            tuple((kind, self._renamed(item.op, kind, o)) for kind, o in item.sources),
+            frozenset(), frozenset(),
+        )  # fmt: skip
+        uniform = item.op.uniform
+        self.split = self.x._active = self.vector_mask(self.mask)
+        self.guard = self.read_guard(item)
+        if self.guard is not None:
+            self._pointer("%counters", at.ENV_COUNTERS)
+            self.count_guarded(item, uniform, self.emit(f"zext i32 {self._word()} to i64"))
+        self.write_results(item, uniform, self.read_sources(item, uniform))
+        self.registers.flush()
+        body = self.module.take_lines()
+        signature = "(ptr noalias %w, ptr noalias %env, i32 %mask, ptr noalias readonly %t) #0"
+        end = (f"%after = getelementptr i8, ptr %t, i64 {4 * self._words}", "ret ptr %after", "}")
+        text = "\n".join((f"{signature} {{", "start:", *self._head, *body, *end, ""))
+        helpers = self.module.helpers
+        parts = (self.features.key(), text, *helpers, *helpers.values())
+        digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:24]
+        name = f"wl.form.{digest}"
+        return Form(name, f"define dso_local ptr @{name}{text}", helpers)
+
+    def _word(self) -> str:
+        """The next word of the table."""
+        place = f"%p{self._words}"
+        self._head += [
+            f"{place} = getelementptr i8, ptr %t, i64 {4 * self._words}",
+            f"{place}.word = load i32, ptr {place}, align 4",
+        ]
+        self._words += 1
+        return f"{place}.word"
+
+    def _pointer(self, name: str, slot: int) -> None:
+        """Names a pointer of the environment."""
+        self._head += [
+            f"{name}.place = getelementptr i64, ptr %env, i64 {slot}",
+            f"{name}.address = load i64, ptr {name}.place, align 8",
+            f"{name} = inttoptr i64 {name}.address to ptr",
+        ]
+
+    def _place(self, key: int, base: str, step: int, n: int) -> None:
+        """Names the places of `n` keys, the first at a word's offset from `base`."""
+        self._head.append(f"%k{key} = getelementptr i8, ptr {base}, i32 {self._word()}")
+        for i in range(1, n):
+            self._head.append(f"%k{key + i} = getelementptr i8, ptr %k{key}, i64 {step * i}")
+
+    def _renamed(self, op: Op, kind: Kind | None, operand: Operand | None) -> Operand | None:
+        """An operand of the form: a register whose place the table tells, or the given one."""
+        _, word = _shape_of(op, kind, operand)
+        if word is None:
+            return operand
+        self._operands += 1
+        index, n = _APART * self._operands, 1 if kind is None else registers_of(kind)
+        match operand:
+            case Reg():
+                self._place(KEY_REGISTER + index, "%w", 128, n)
+                return replace(operand, index=index)
+            case UReg():
+                self._place(KEY_UNIFORM + index, "%w", 4, n)
+                return replace(operand, index=index)
+            case Pred():
+                self._predicates += 1
+                self._place(KEY_PREDICATE + self._predicates, "%w", 0, 1)
+                return replace(operand, index=self._predicates)
+            case UPred():
+                self._predicates += 1
+                self._place(KEY_UNIFORM_PREDICATE + self._predicates, "%w", 0, 1)
+                return replace(operand, index=self._predicates)
+            case Imm():
+                self._head.append(f"%k{KEY_UNIFORM + index} = getelementptr i8, ptr %t, "
+                                  f"i64 {4 * self._words}")  # fmt: skip
+                self._words += 1
+                return UReg(index)
+        assert isinstance(operand, Const)
+        bank = f"%bank.{index}"
+        self._pointer(bank, at.ENV_BANKS + operand.bank)
+        self._place(KEY_UNIFORM + index, bank, 4, n)
+        return UReg(index, operand.negate, operand.absolute, operand.invert, operand.suffixes)
+
+
+_forms: dict[HostFeatures, dict[int, Form | None]] = {}
+
+
+def _form_of(item: Bound, number: int, features: HostFeatures) -> Form | None:
+    """The form of an instruction, written once in a process; None if its operation refuses it."""
+    known = _forms.setdefault(features, {})
+    if number not in known:
+        try:
+            known[number] = _FormWriter(features).write(item)
+        except BindingError:
+            known[number] = None
+    return known[number]
+
+
+class FormTable:
+    """The table of a kernel: which of its instructions are executed by forms, and their words."""
+
+    def __init__(self, bound: list[Bound], features: HostFeatures, watch: Watch) -> None:
+        self.forms: list[Form] = []
+        self._shapes: list[Shape | None] = []
+        self._places: dict[int, int] = {}  # of forms among the kernel's, by number
+        self._words: list[int] = []
+        if len(bound) < _LEAST_IN_ALL:
+            return
+        told = {"SHFL"} if "shuffle" in watch.syncs else set[str]()
+        told |= {"MATCH"} if watch.accesses else set()
+        shapes = [None if item.inst.opcode in told else shape(item) for item in bound]
+        counts = Counter(s.number for s in shapes if s is not None)
+        often = {number: n for number, n in counts.items() if n >= _LEAST_IN_KERNEL}
+        if sum(often.values()) < _LEAST_IN_ALL:
+            return
+        for i, (item, s) in enumerate(zip(bound, shapes, strict=True)):
+            if s is None or s.number not in often:
+                shapes[i] = None
+            elif s.number not in self._places:
+                form = _form_of(item, s.number, features)
+                if form is None:
+                    del often[s.number]
+                    shapes[i] = None
+                else:
+                    self._places[s.number] = len(self.forms)
+                    self.forms.append(form)
+        self._shapes = shapes
+
+    def run_end(self, first: int, last: int) -> int:
+        """The end of a run of instructions with forms; `first` if there is none worth a call."""
+        end = first
+        while end < last and end < len(self._shapes) and self._shapes[end] is not None:
+            end += 1
+        return end if end - first >= _LEAST_IN_RUN else first
+
+    def is_guarded(self, index: int) -> bool:
+        """Whether an instruction's form counts the lanes that its guard lets pass."""
+        found = self._shapes[index]
+        return found is not None and found.is_guarded
+
+    def add(self, index: int, slot: int) -> None:
+        """Adds an instruction's words; `slot` is the counter of a guarded one."""
+        found = self._shapes[index]
+        assert found is not None
+        self._words.append(self._places[found.number])
+        self._words += found.words
+        if found.is_guarded:
+            self._words.append(slot)
+
+    def size(self) -> int:
+        """Bytes of the table so far."""
+        return 4 * len(self._words)
+
+    def helpers(self) -> dict[str, str]:
+        """What the kernel's module needs: the table, the forms' addresses, the loop."""
+        if not self._words:
+            return {}
+        pointers = ", ".join(f"ptr @{form.name}" for form in self.forms)
+        words = ", ".join(f"i32 {word}" for word in self._words)
+        found = {
+            form.name: f"declare ptr @{form.name}(ptr, ptr, i32, ptr)" for form in self.forms
+        }
+        found["wl.forms"] = f"@wl.forms = internal constant [{len(self.forms)} x ptr] [{pointers}]"
+        found["wl.table"] = f"@wl.table = internal constant [{len(self._words)} x i32] [{words}]"
+        found["wl.walk"] = _WALK
+        return found
+
+
+def module_of(forms: list[Form], features: HostFeatures) -> str:
+    """A module with these forms."""
+    module = ModuleText(features.has_avx512)
+    for form in forms:
+        for name, text in form.helpers.items():
+            module.helper(name, text)
+        module.add_function(form.ir)
+    return module.text()
