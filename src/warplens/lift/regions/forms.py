@@ -35,7 +35,7 @@ from warplens.sass.model import PT, RZ, Const, Imm, Operand, Pred, Reg, Special,
 
 _LEAST_IN_KERNEL = 4  # instructions of a form that is worth a function
 _LEAST_IN_RUN = 3
-_LEAST_IN_ALL = 100  # instructions of a kernel that are worth a table
+_LEAST_IN_ALL = 1  # instructions of a kernel that are worth a table
 _APART = 16  # registers between those of two operands of a form
 _WALK = """define internal void @wl.walk(ptr %w, ptr %env, i32 %mask, ptr %forms, ptr %begin, \
 ptr %end) {
@@ -271,8 +271,9 @@ class FormTable:
                     del often[s.number]
                     shapes[i] = None
                 else:
-                    self._places[s.number] = len(self.forms)
-                    self.forms.append(form)
+                    if form not in self.forms:
+                        self.forms.append(form)
+                    self._places[s.number] = self.forms.index(form)
         self._shapes = shapes
 
     def run_end(self, first: int, last: int) -> int:
