@@ -1,9 +1,9 @@
-"""Forms of instructions: functions compiled beforehand that execute one instruction each.
+"""Forms of instructions: what instructions have in common that differ in a few numbers only.
 
 In tier 0 registers lie in the warp's record, so that instructions that differ only in the names of
-their registers, in offsets into constant banks and in most immediates can share a function. It
-gets what differs as words of a table; a loop walks the table of a run of instructions. So most of
-a large kernel needs no machine code of its own.
+their registers, in offsets into constant banks and in most immediates have the same machine code
+but for these numbers. It is compiled once, and copied for every instruction of the form
+(stencils.py). So most of a large kernel needs no compiler.
 """
 
 from __future__ import annotations
@@ -27,32 +27,16 @@ from warplens.lift.decode.binding import (
 from warplens.lift.engines.host import HostFeatures
 from warplens.lift.regions.emitter import ModuleText
 from warplens.lift.regions.generators import COUNTS
-from warplens.lift.regions.lifted import Form
+from warplens.lift.regions.lifted import HOLE, NEXT, Form, Run
 from warplens.lift.regions.registers import record_offset
 from warplens.lift.regions.values import ValueWriter
 from warplens.lift.regions.watch import Watch
 from warplens.sass.model import PT, RZ, Const, Imm, Operand, Pred, Reg, Special, UPred, UReg
 
-_LEAST_IN_KERNEL = 4  # instructions of a form that is worth a function
+_LEAST_IN_KERNEL = 4  # instructions of a form that is worth compiling
 _LEAST_IN_RUN = 3
-_LEAST_IN_ALL = 1  # instructions of a kernel that are worth a table
+_LEAST_IN_ALL = 1  # instructions of a kernel that are worth it
 _APART = 16  # registers between those of two operands of a form
-_WALK = """define internal void @wl.walk(ptr %w, ptr %env, i32 %mask, ptr %forms, ptr %begin, \
-ptr %end) {
-start:
-br label %next
-next:
-%t = phi ptr [ %begin, %start ], [ %after, %next ]
-%number = load i32, ptr %t, align 4
-%place = getelementptr ptr, ptr %forms, i32 %number
-%form = load ptr, ptr %place, align 8
-%after = call ptr %form(ptr %w, ptr %env, i32 %mask, ptr %t)
-%done = icmp eq ptr %after, %end
-br i1 %done, label %out, label %next
-out:
-ret void
-}
-"""
 # Operations whose code is the same for every immediate of the given kinds; of others (shifts,
 # permutations) an immediate makes the code simpler, and is a part of the form.
 _ANY_NUMBER = frozenset({
@@ -118,9 +102,14 @@ def shape(item: Bound) -> Shape | None:
     parts: list[object] = [inst.opcode, inst.modifiers, op.requires]
     words: list[int] = []
     guard = None if inst.is_unguarded else inst.guard
+    has_number = False
     try:
         for kind, operand in ((None, guard), *item.destinations, *item.sources):
             part, word = _shape_of(op, kind, operand)
+            if part == "number":
+                if has_number:
+                    return None  # LLVM takes two symbols' addresses for different numbers
+                has_number = True
             parts.append(part)
             if word is not None:
                 words.append(word)
@@ -136,7 +125,8 @@ class _FormWriter(ValueWriter):
     def __init__(self, features: HostFeatures) -> None:
         super().__init__(features, 0)
         self._head: list[str] = []
-        self._words = 1  # the first one is the form's number
+        self._words = 0
+        self._number, self._number_hole = -1, ""  # of the immediate: its key, and what it is
         self._operands = 0
         self._predicates = -1
 
@@ -159,29 +149,27 @@ class _FormWriter(ValueWriter):
         self.split = self.x._active = self.vector_mask(self.mask)
         self.guard = self.read_guard(item)
         if self.guard is not None:
-            self._pointer("%counters", at.ENV_COUNTERS)
-            self.count_guarded(item, uniform, self.emit(f"zext i32 {self._word()} to i64"))
+            self._pointer("%base", at.ENV_COUNTERS)
+            self._head.append(f"%counters = getelementptr i8, ptr %base, i64 {self._hole('i64')}")
+            self.count_guarded(item, uniform, 0)
         self.write_results(item, uniform, self.read_sources(item, uniform))
         self.registers.flush()
         body = self.module.take_lines()
-        signature = "(ptr noalias %w, ptr noalias %env, i32 %mask, ptr noalias readonly %t) #0"
-        end = (f"%after = getelementptr i8, ptr %t, i64 {4 * self._words}", "ret ptr %after", "}")
-        text = "\n".join((f"{signature} {{", "start:", *self._head, *body, *end, ""))
+        head = "(ptr noalias %w, ptr noalias %env, i32 %mask) #0 {"
+        goes_on = f"musttail call void @{NEXT}(ptr %w, ptr %env, i32 %mask)"
+        text = "\n".join((head, "start:", *self._head, *body, goes_on, "ret void", "}", ""))
         helpers = self.module.helpers
         parts = (self.features.key(), text, *helpers, *helpers.values())
         digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:24]
         name = f"wl.form.{digest}"
-        return Form(name, f"define dso_local ptr @{name}{text}", helpers)
+        return Form(name, f"define void @{name}{text}", helpers)
 
-    def _word(self) -> str:
-        """The next word of the table."""
-        place = f"%p{self._words}"
-        self._head += [
-            f"{place} = getelementptr i8, ptr %t, i64 {4 * self._words}",
-            f"{place}.word = load i32, ptr {place}, align 4",
-        ]
+    def _hole(self, kind: str) -> str:
+        """The next word, which is not known yet, as an integer."""
+        name = f"{HOLE}{self._words}"
         self._words += 1
-        return f"{place}.word"
+        self.module.helper(name, f"@{name} = external dso_local global i8")
+        return f"ptrtoint (ptr @{name} to {kind})"
 
     def _pointer(self, name: str, slot: int) -> None:
         """Names a pointer of the environment."""
@@ -193,9 +181,15 @@ class _FormWriter(ValueWriter):
 
     def _place(self, key: int, base: str, step: int, n: int) -> None:
         """Names the places of `n` keys, the first at a word's offset from `base`."""
-        self._head.append(f"%k{key} = getelementptr i8, ptr {base}, i32 {self._word()}")
+        self._head.append(f"%k{key} = getelementptr i8, ptr {base}, i64 {self._hole('i64')}")
         for i in range(1, n):
             self._head.append(f"%k{key + i} = getelementptr i8, ptr %k{key}, i64 {step * i}")
+
+    def _read_record(self, key: int) -> str:
+        """A key's value; immediates take the place of uniform registers."""
+        if key == self._number:
+            return self.emit(f"add i32 {self._number_hole}, 0")
+        return super()._read_record(key)
 
     def _renamed(self, op: Op, kind: Kind | None, operand: Operand | None) -> Operand | None:
         """An operand of the form: a register whose place the table tells, or the given one."""
@@ -220,9 +214,7 @@ class _FormWriter(ValueWriter):
                 self._place(KEY_UNIFORM_PREDICATE + self._predicates, "%w", 0, 1)
                 return replace(operand, index=self._predicates)
             case Imm():
-                self._head.append(f"%k{KEY_UNIFORM + index} = getelementptr i8, ptr %t, "
-                                  f"i64 {4 * self._words}")  # fmt: skip
-                self._words += 1
+                self._number, self._number_hole = KEY_UNIFORM + index, self._hole("i32")
                 return UReg(index)
         assert isinstance(operand, Const)
         bank = f"%bank.{index}"
@@ -246,14 +238,13 @@ def _form_of(item: Bound, number: int, features: HostFeatures) -> Form | None:
 
 
 class FormTable:
-    """The table of a kernel: which of its instructions are executed by forms, and their words."""
+    """A kernel's forms: which of its instructions have one, and the runs of such instructions."""
 
     def __init__(self, bound: list[Bound], features: HostFeatures, watch: Watch) -> None:
-        self.forms: list[Form] = []
+        self.runs: list[Run] = []
         self._shapes: list[Shape | None] = []
-        self._places: dict[int, int] = {}  # of forms among the kernel's, by number
-        self._words: list[int] = []
-        if len(bound) < _LEAST_IN_ALL:
+        self._forms: dict[int, Form] = {}  # by number
+        if not (features.is_x86 and features.has_avx2) or len(bound) < _LEAST_IN_ALL:
             return
         told = {"SHFL"} if "shuffle" in watch.syncs else set[str]()
         told |= {"MATCH"} if watch.accesses else set()
@@ -265,15 +256,13 @@ class FormTable:
         for i, (item, s) in enumerate(zip(bound, shapes, strict=True)):
             if s is None or s.number not in often:
                 shapes[i] = None
-            elif s.number not in self._places:
+            elif s.number not in self._forms:
                 form = _form_of(item, s.number, features)
                 if form is None:
                     del often[s.number]
                     shapes[i] = None
                 else:
-                    if form not in self.forms:
-                        self.forms.append(form)
-                    self._places[s.number] = self.forms.index(form)
+                    self._forms[s.number] = form
         self._shapes = shapes
 
     def run_end(self, first: int, last: int) -> int:
@@ -288,32 +277,17 @@ class FormTable:
         found = self._shapes[index]
         return found is not None and found.is_guarded
 
+    def start_run(self) -> str:
+        """Begins a run; gives the name of its function."""
+        self.runs.append([])
+        return f"wl.run.{len(self.runs) - 1}"
+
     def add(self, index: int, slot: int) -> None:
-        """Adds an instruction's words; `slot` is the counter of a guarded one."""
+        """Adds an instruction to the run; `slot` is the counter of a guarded one."""
         found = self._shapes[index]
         assert found is not None
-        self._words.append(self._places[found.number])
-        self._words += found.words
-        if found.is_guarded:
-            self._words.append(slot)
-
-    def size(self) -> int:
-        """Bytes of the table so far."""
-        return 4 * len(self._words)
-
-    def helpers(self) -> dict[str, str]:
-        """What the kernel's module needs: the table, the forms' addresses, the loop."""
-        if not self._words:
-            return {}
-        pointers = ", ".join(f"ptr @{form.name}" for form in self.forms)
-        words = ", ".join(f"i32 {word}" for word in self._words)
-        found = {
-            form.name: f"declare ptr @{form.name}(ptr, ptr, i32, ptr)" for form in self.forms
-        }
-        found["wl.forms"] = f"@wl.forms = internal constant [{len(self.forms)} x ptr] [{pointers}]"
-        found["wl.table"] = f"@wl.table = internal constant [{len(self._words)} x i32] [{words}]"
-        found["wl.walk"] = _WALK
-        return found
+        words = [*found.words, 8 * slot] if found.is_guarded else found.words
+        self.runs[-1].append((self._forms[found.number], words))
 
 
 def module_of(forms: list[Form], features: HostFeatures) -> str:
@@ -323,4 +297,5 @@ def module_of(forms: list[Form], features: HostFeatures) -> str:
         for name, text in form.helpers.items():
             module.helper(name, text)
         module.add_function(form.ir)
+    module.helper(NEXT, f"declare void @{NEXT}(ptr, ptr, i32)")
     return module.text()

@@ -11,7 +11,7 @@ from warplens.lift.decode.waiting import suspends
 from warplens.lift.engines.llvm_text import RARE
 from warplens.lift.regions.forms import FormTable
 from warplens.lift.regions.generators import COUNTS, ROLES
-from warplens.lift.regions.lifted import Lifted
+from warplens.lift.regions.lifted import RUN, Lifted
 from warplens.lift.regions.registers import record_offset, storage_name, storage_type
 from warplens.lift.regions.skipped import Run, run_end
 from warplens.lift.regions.watch import UNWATCHED
@@ -49,12 +49,10 @@ class KernelWriter(RegionWriter):
             (k for item in self.bound for k in (*item.reads, *item.writes) if k < KEY_PREDICATE),
             default=0,
         )
-        for name, text in self.forms.helpers().items():
-            self.module.helper(name, text)
         return Lifted(
             self.kernel, self.module.text(), self.layout, self.counters, self.n_counters,
             self.sites, self.site_widths, max(n_registers, 32), order_reason(self.bound), self.tier,
-            self.forms.forms,
+            self.forms.runs,
         )  # fmt: skip
 
     def _write_block(self, block: cut.LiftedBlock) -> None:
@@ -107,7 +105,7 @@ class KernelWriter(RegionWriter):
     def _write_forms(self, first: int, last: int, threads_slot: int) -> None:
         """A run of instructions that forms execute, see forms.py."""
         self.registers.flush()
-        begin = self.forms.size()
+        name = self.forms.start_run()
         for i in range(first, last):
             slot = threads_slot
             if self.forms.is_guarded(i):
@@ -116,10 +114,8 @@ class KernelWriter(RegionWriter):
                 self.counter("thread_inst_executed_true", i, i + 1, slot=slot)
             self.forms.add(i, slot)
             self.registers.forget(self.bound[i].writes)
-        places = (f"ptr getelementptr (i8, ptr @wl.table, i64 {place})"
-                  for place in (begin, self.forms.size()))  # fmt: skip
-        self.line(f"call void @wl.walk(ptr %w, ptr %env, i32 {self.mask}, ptr @wl.forms, "
-                  f"{', '.join(places)})")  # fmt: skip
+        self.module.helper(name, f"declare void @{name}{RUN}")
+        self.line(f"call void @{name}(ptr %w, ptr %env, i32 {self.mask})")
 
     def _write_run(self, first: int, last: int, threads_slot: int) -> None:
         self.guard = self.read_guard(self.bound[first])

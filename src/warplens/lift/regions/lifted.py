@@ -19,14 +19,21 @@ class Counter:
     weight: int = 1
 
 
+RUN = "(ptr, ptr, i32)"  # parameters of forms and runs: record, environment, mask
+HOLE, NEXT = "wl.hole.", "wl.next"  # symbols in forms: of operands, by number; of what follows
+
+
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A form of instructions (forms.py): a function `ptr name(record, environment, mask, words)`
-    that gives the place behind its words, and what its module needs besides."""
+    """A form of instructions (forms.py): a function whose operands are the addresses of symbols,
+    and what its module needs besides."""
 
     name: str
     ir: str
     helpers: dict[str, str]
+
+
+Run = list[tuple[Form, list[int]]]  # what forms execute one after another, and their operands
 
 
 @dataclass(slots=True)
@@ -43,5 +50,5 @@ class Lifted:
     n_registers: int
     ordered_reason: str
     tier: int
-    forms: list[Form]  # that the IR calls by name
+    runs: list[Run]  # that the IR calls as functions wl.run.0, wl.run.1 ...
     notes: list[str] = field(default_factory=list)
