@@ -168,7 +168,7 @@ def _stencils_of(forms: Sequence[Form], features: HostFeatures, salt: str) -> No
 def _with_runs(ir: str, runs: Sequence[Run], features: HostFeatures,
                salt: str) -> tuple[str, list[list[str]]]:  # fmt: skip
     """A kernel's module with the code of its runs, and the helpers that it calls."""
-    forms = {form.name: form for run in runs for form, _ in run}
+    forms = {form.name: form for run in runs for form, _ in run.steps}
     _stencils_of(list(forms.values()), features, salt)
     used = {name: _stencils[name][0] for name in forms}
     listed = [one for name in forms if used[name].calls for one in json.loads(_stencils[name][1])]

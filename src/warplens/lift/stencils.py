@@ -13,7 +13,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from warplens.lift.regions.lifted import HOLE, NEXT, RUN, Form, Run
+from warplens.lift.regions.lifted import HOLE, NEXT, RUN, Run
 from warplens.toolchain.elf import ElfFile, ElfRelocation, Symbol
 
 _PC32, _PLT32, _32, _32S = 2, 4, 10, 11
@@ -162,8 +162,10 @@ def code_of(runs: Sequence[Run], stencils: Mapping[str, Stencil]) -> str:
     """IR that defines a kernel's runs: their machine code, as what stands before a function."""
     code, begins = _Code(), []
     for run in runs:
+        for place in (*reversed(run.vectors), len(run.vectors)):
+            code.made += _INT.pack(place)
         begins.append(len(code.made))
-        for form, words in run:
+        for form, words in run.steps:
             code.add(stencils[form.name], words)
         code.made += _END
     names = code.finish()
@@ -184,7 +186,8 @@ def code_of(runs: Sequence[Run], stencils: Mapping[str, Stencil]) -> str:
 
 def names_of(runs: Sequence[Run]) -> str:
     """All that runs' code depends on, as a text."""
-    return "\n".join(f"{form.name} {words}" for run in runs for form, words in (*run, _NONE))
-
-
-_NONE = (Form("", "", {}), ())
+    found = []
+    for run in runs:
+        found += [f"{form.name} {words}" for form, words in run.steps]
+        found.append(str(run.vectors))
+    return "\n".join(found)

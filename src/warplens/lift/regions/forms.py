@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -37,6 +38,59 @@ _LEAST_IN_KERNEL = 4  # instructions of a form that is worth compiling
 _LEAST_IN_RUN = 3
 _LEAST_IN_ALL = 1  # instructions of a kernel that are worth it
 _APART = 16  # registers between those of two operands of a form
+# Calls a run. It changes all lanes of its vectors; of a warp with fewer lanes, others' are kept
+# meanwhile. The vectors' number and, before that, their places stand before the run.
+CALL = ("wl.forms", """define internal void @wl.forms(ptr %w, ptr %env, i32 %mask, ptr %run) {
+start:
+%whole = icmp eq i32 %mask, -1
+br i1 %whole, label %all, label %some
+all:
+call void %run(ptr %w, ptr %env, i32 %mask)
+ret void
+some:
+%list = getelementptr i32, ptr %run, i64 -1
+%n = load i32, ptr %list, align 1
+%last = sext i32 %n to i64
+%kept = alloca <32 x i32>, i32 %n, align 128
+%lanes = bitcast i32 %mask to <32 x i1>
+br label %before
+before:
+%i = phi i64 [ 0, %some ], [ %i.next, %keep ]
+%is.kept = icmp eq i64 %i, %last
+br i1 %is.kept, label %go, label %keep
+keep:
+%i.next = add i64 %i, 1
+%i.list = sub i64 0, %i.next
+%i.place = getelementptr i32, ptr %list, i64 %i.list
+%i.offset = load i32, ptr %i.place, align 1
+%i.vector = getelementptr i8, ptr %w, i32 %i.offset
+%i.kept = getelementptr <32 x i32>, ptr %kept, i64 %i
+%i.value = load <32 x i32>, ptr %i.vector, align 64
+store <32 x i32> %i.value, ptr %i.kept, align 64
+br label %before
+go:
+call void %run(ptr %w, ptr %env, i32 %mask)
+br label %behind
+behind:
+%k = phi i64 [ 0, %go ], [ %k.next, %mix ]
+%is.mixed = icmp eq i64 %k, %last
+br i1 %is.mixed, label %out, label %mix
+mix:
+%k.next = add i64 %k, 1
+%k.list = sub i64 0, %k.next
+%k.place = getelementptr i32, ptr %list, i64 %k.list
+%k.offset = load i32, ptr %k.place, align 1
+%k.vector = getelementptr i8, ptr %w, i32 %k.offset
+%k.kept = getelementptr <32 x i32>, ptr %kept, i64 %k
+%k.old = load <32 x i32>, ptr %k.kept, align 64
+%k.new = load <32 x i32>, ptr %k.vector, align 64
+%k.value = select <32 x i1> %lanes, <32 x i32> %k.new, <32 x i32> %k.old
+store <32 x i32> %k.value, ptr %k.vector, align 64
+br label %behind
+out:
+ret void
+}
+""")
 # Operations whose code is the same for every immediate of the given kinds; of others (shifts,
 # permutations) an immediate makes the code simpler, and is a part of the form.
 _ANY_NUMBER = frozenset({
@@ -164,6 +218,10 @@ class _FormWriter(ValueWriter):
         name = f"wl.form.{digest}"
         return Form(name, f"define void @{name}{text}", helpers)
 
+    def store_vector(self, value: str, place: str, lanes: str) -> None:
+        """Stores all lanes of a vector: who calls a run keeps others'."""
+        self.line(f"store <32 x i32> {value}, ptr {place}, align 64")
+
     def _hole(self, kind: str) -> str:
         """The next word, which is not known yet, as an integer."""
         name = f"{HOLE}{self._words}"
@@ -277,9 +335,9 @@ class FormTable:
         found = self._shapes[index]
         return found is not None and found.is_guarded
 
-    def start_run(self) -> str:
-        """Begins a run; gives the name of its function."""
-        self.runs.append([])
+    def start_run(self, keys: Iterable[int]) -> str:
+        """Begins a run that writes `keys`; gives its name."""
+        self.runs.append(Run([], tuple(record_offset(k) for k in sorted(keys) if k < KEY_PREDICATE)))
         return f"wl.run.{len(self.runs) - 1}"
 
     def add(self, index: int, slot: int) -> None:
@@ -287,7 +345,7 @@ class FormTable:
         found = self._shapes[index]
         assert found is not None
         words = [*found.words, 8 * slot] if found.is_guarded else found.words
-        self.runs[-1].append((self._forms[found.number], words))
+        self.runs[-1].steps.append((self._forms[found.number], words))
 
 
 def module_of(forms: list[Form], features: HostFeatures) -> str:

@@ -9,7 +9,7 @@ from warplens.lift.decode.gaps import raise_gaps
 from warplens.lift.decode.order import order_reason
 from warplens.lift.decode.waiting import suspends
 from warplens.lift.engines.llvm_text import RARE
-from warplens.lift.regions.forms import FormTable
+from warplens.lift.regions.forms import CALL, FormTable
 from warplens.lift.regions.generators import COUNTS, ROLES
 from warplens.lift.regions.lifted import RUN, Lifted
 from warplens.lift.regions.registers import record_offset, storage_name, storage_type
@@ -105,7 +105,8 @@ class KernelWriter(RegionWriter):
     def _write_forms(self, first: int, last: int, threads_slot: int) -> None:
         """A run of instructions that forms execute, see forms.py."""
         self.registers.flush()
-        name = self.forms.start_run()
+        keys = frozenset[int]().union(*(self.bound[i].writes for i in range(first, last)))
+        name = self.forms.start_run(keys)
         for i in range(first, last):
             slot = threads_slot
             if self.forms.is_guarded(i):
@@ -113,9 +114,10 @@ class KernelWriter(RegionWriter):
             else:
                 self.counter("thread_inst_executed_true", i, i + 1, slot=slot)
             self.forms.add(i, slot)
-            self.registers.forget(self.bound[i].writes)
         self.module.helper(name, f"declare void @{name}{RUN}")
-        self.line(f"call void @{name}(ptr %w, ptr %env, i32 {self.mask})")
+        self.module.helper(*CALL)
+        self.line(f"call void @wl.forms(ptr %w, ptr %env, i32 {self.mask}, ptr @{name})")
+        self.registers.forget(keys)
 
     def _write_run(self, first: int, last: int, threads_slot: int) -> None:
         self.guard = self.read_guard(self.bound[first])

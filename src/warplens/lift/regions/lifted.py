@@ -19,7 +19,7 @@ class Counter:
     weight: int = 1
 
 
-RUN = "(ptr, ptr, i32)"  # parameters of forms and runs: record, environment, mask
+RUN = "(ptr, ptr, i32)"  # parameters of forms: record, environment, mask
 HOLE, NEXT = "wl.hole.", "wl.next"  # symbols in forms: of operands, by number; of what follows
 
 
@@ -33,7 +33,13 @@ class Form:
     helpers: dict[str, str]
 
 
-Run = list[tuple[Form, list[int]]]  # what forms execute one after another, and their operands
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What forms execute one after another, with their operands, and the places in the record of
+    the vectors that this changes."""
+
+    steps: list[tuple[Form, list[int]]]
+    vectors: tuple[int, ...]
 
 
 @dataclass(slots=True)
