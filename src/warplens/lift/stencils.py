@@ -162,8 +162,8 @@ def code_of(runs: Sequence[Run], stencils: Mapping[str, Stencil]) -> str:
     """IR that defines a kernel's runs: their machine code, as what stands before a function."""
     code, begins = _Code(), []
     for run in runs:
-        for place in (*reversed(run.vectors), len(run.vectors)):
-            code.made += _INT.pack(place)
+        for word in (*reversed(run.vectors), len(run.vectors)):
+            code.made += _INT.pack(word)
         begins.append(len(code.made))
         for form, words in run.steps:
             code.add(stencils[form.name], words)

@@ -36,7 +36,7 @@ from warplens.sass.model import PT, RZ, Const, Imm, Operand, Pred, Reg, Special,
 
 _LEAST_IN_KERNEL = 4  # instructions of a form that is worth compiling
 _LEAST_IN_RUN = 3
-_LEAST_IN_ALL = 1  # instructions of a kernel that are worth it
+_LEAST_IN_ALL = 200  # instructions of a kernel that are worth it
 _APART = 16  # registers between those of two operands of a form
 # Calls a run. It changes all lanes of its vectors; of a warp with fewer lanes, others' are kept
 # meanwhile. The vectors' number and, before that, their places stand before the run.
@@ -153,6 +153,8 @@ def shape(item: Bound) -> Shape | None:
     inst, op = item.inst, item.op
     if op.role != "value" or inst.opcode in COUNTS:
         return None
+    if any(kind.kind == "d" for kind, _ in (*item.destinations, *item.sources)):
+        return None  # putting pairs together and apart for each would take most of the time
     parts: list[object] = [inst.opcode, inst.modifiers, op.requires]
     words: list[int] = []
     guard = None if inst.is_unguarded else inst.guard
@@ -337,7 +339,8 @@ class FormTable:
 
     def start_run(self, keys: Iterable[int]) -> str:
         """Begins a run that writes `keys`; gives its name."""
-        self.runs.append(Run([], tuple(record_offset(k) for k in sorted(keys) if k < KEY_PREDICATE)))
+        vectors = (record_offset(key) for key in sorted(keys) if key < KEY_PREDICATE)
+        self.runs.append(Run([], tuple(vectors)))
         return f"wl.run.{len(self.runs) - 1}"
 
     def add(self, index: int, slot: int) -> None:
