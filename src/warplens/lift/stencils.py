@@ -32,7 +32,7 @@ class Stencil:
     Attributes:
         holes: places of operands' words, their numbers, and what is added to them.
         ways: places of distances to the end.
-        constants: places of distances to constants: the constant's bytes, and what is added.
+        constants: places of distances to constants: their section's bytes, and what is added.
         calls: places of distances to functions or, if marked, to their addresses.
     """
 
@@ -86,9 +86,8 @@ def _stencil(elf: ElfFile, function: Symbol, places: list[ElfRelocation]) -> Ste
             assert r.type in (_PC32, _PLT32)
             ways.append(place)
         elif symbol.section:
-            assert r.type == _PC32
-            constant, first = _constant(elf, symbol, more)
-            constants.append((place, constant, symbol.value + more - first))
+            assert r.type == _PC32 and symbol.section != function.section
+            constants.append((place, elf.sections[symbol.section].data, symbol.value + more))
         else:
             assert r.type in (_PC32, _PLT32) or r.type in _GOT
             calls.append((place, symbol.name, r.type in _GOT, more))
@@ -97,17 +96,6 @@ def _stencil(elf: ElfFile, function: Symbol, places: list[ElfRelocation]) -> Ste
         ways.remove(len(code) + 1)
     return Stencil(code=code, holes=tuple(holes), ways=tuple(ways), constants=tuple(constants),
                    calls=tuple(calls))  # fmt: skip
-
-
-def _constant(elf: ElfFile, symbol: Symbol, more: int) -> tuple[bytes, int]:
-    """The bytes of a constant that code refers to, and where they begin in their section."""
-    section = elf.sections[symbol.section]
-    _, is_cut, size = section.name.partition(".cst")
-    if not is_cut:
-        return section.data, 0
-    n = int(size)
-    first = (symbol.value + more + 4) // n * n
-    return section.data[first : first + n], first
 
 
 @dataclass(slots=True)
