@@ -67,6 +67,7 @@ def stencils_of(data: bytes) -> dict[str, Stencil]:
     found = {}
     for symbol in elf.symbols:
         if symbol.type == 2 and symbol.section:
+            assert symbol.name.startswith("wl.form.")  # they call no others of their section
             found[symbol.name] = _stencil(elf, symbol, places.get(symbol.section, []))
     return found
 

@@ -9,6 +9,7 @@ but for these numbers. It is compiled once, and copied for every instruction of 
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
@@ -211,7 +212,7 @@ class _FormWriter(ValueWriter):
         self.write_results(item, uniform, self.read_sources(item, uniform))
         self.registers.flush()
         body = self.module.take_lines()
-        head = "(ptr noalias %w, ptr noalias %env, i32 %mask) #0 {"
+        head = "(ptr noalias %w, ptr noalias %env, i32 %mask) {"
         goes_on = f"musttail call void @{NEXT}(ptr %w, ptr %env, i32 %mask)"
         text = "\n".join((head, "start:", *self._head, *body, goes_on, "ret void", "}", ""))
         helpers = self.module.helpers
@@ -304,7 +305,8 @@ class FormTable:
         self.runs: list[Run] = []
         self._shapes: list[Shape | None] = []
         self._forms: dict[int, Form] = {}  # by number
-        if not (features.is_x86 and features.has_avx2) or len(bound) < _LEAST_IN_ALL:
+        is_known = features.is_x86 and features.has_avx2 and sys.platform == "linux"  # stencils.py
+        if not is_known or len(bound) < _LEAST_IN_ALL:
             return
         told = {"SHFL"} if "shuffle" in watch.syncs else set[str]()
         told |= {"MATCH"} if watch.accesses else set()
