@@ -102,7 +102,10 @@ def _chunks(text: str) -> Iterator[str]:
 
 
 def _compile(items: Sequence[Lifted], known: Known) -> None:
-    """One module of all kernels: helpers once, regions numbered on."""
+    """One module of all kernels: helpers once, regions numbered on; kernels with tables apart."""
+    for item in items:
+        if item.runs and item.ir not in known.code:
+            known.code[item.ir] = jit.compile_lifted(item, host_features()), 0
     fresh = list({item.ir: item for item in items if item.ir not in known.code}.values())
     if not fresh:
         return

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from warplens.lift.runtime.module_ir import CORE_NAMES
 
-_REGION = "\ndefine i32 @region"
+_OWN = re.compile(r"^define (?!internal )", re.MULTILINE)  # where what is no helper begins
 _HELPER = re.compile(
     r"^define internal ([^@]*)@([\w.]+)(\([^)]*\))([^{]*)\{\n(.*?)^\}\n", re.MULTILINE | re.DOTALL
 )
@@ -127,11 +127,11 @@ def renamed(text: str, names: dict[str, str]) -> str:
 def divide(ir: str, salt: str) -> tuple[str, tuple[Unit, ...]]:
     """A kernel's module without the helpers that it calls, and those, callees first; `salt` is what
     their machine code depends on besides."""
-    at = ir.find(_REGION)
-    if at < 0 or _HELPER.search(ir, 0, at + 1) is None:
+    own = _OWN.search(ir)
+    if own is None or _HELPER.search(ir, 0, own.start()) is None:
         return ir, ()
-    end = ir.rindex("\n}\n") + 3
-    head, body, tail = ir[: at + 1], ir[at + 1 : end], ir[end:]
+    at, end = own.start(), ir.rindex("\n}\n") + 3
+    head, body, tail = ir[:at], ir[at:end], ir[end:]
     divided = _Divided(head, tail, salt)
     named = tuple(n for n in divided.helpers if f"@{n}(" in body)
     inlined, called = divided.inline(named)

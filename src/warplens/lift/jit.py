@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,12 +18,16 @@ import llvmlite.binding as llvm
 from warplens.lift.engines import llvm_lanes
 from warplens.lift.engines.host import HostFeatures
 from warplens.lift.helper_code import divide
-from warplens.lift.regions.lifted import Lifted
+from warplens.lift.regions.forms import module_of
+from warplens.lift.regions.lifted import Form, Lifted, Run
+from warplens.lift.stencils import Stencil, code_of, names_of, stencils_of
 from warplens.toolchain.cache import default_cache
 
 _lock = threading.Lock()
 _ready = False
 _helpers: dict[str, llvm.ExecutionEngine] = {}  # own the code of helpers, by the unit's key
+_stencils: dict[str, tuple[Stencil, bytes]] = {}  # of forms by name, and helpers they call
+_RUN = re.compile(r"^declare void @wl\.run\.\d+\(.*\n", re.MULTILINE)
 
 
 def _initialize() -> None:
@@ -124,8 +129,8 @@ def _has_helpers(listed: list[list[str]], features: HostFeatures) -> bool:
     return True
 
 
-def _compile(ir: str, features: HostFeatures, tier: int, salt: str) -> tuple[bytes, bytes]:
-    """A kernel's machine code, and what helpers it calls."""
+def _with_helpers(ir: str, features: HostFeatures, salt: str) -> tuple[str, bytes]:
+    """A module without the helpers that it calls, which are in memory then, and their list."""
     kernel, units = divide(ir, salt)
     listed = [[unit.key, *unit.names] for unit in units]
     for unit, one in zip(units, listed, strict=True):
@@ -133,24 +138,66 @@ def _compile(ir: str, features: HostFeatures, tier: int, salt: str) -> tuple[byt
             data = _object(unit.ir, _machine(features, 1), 1)
             default_cache().put("helpers", unit.key, data)
             _keep_helpers(unit.key, unit.names, data, features)
-    return _object(kernel, _machine(features, tier), tier), json.dumps(listed).encode()
+    return kernel, json.dumps(listed).encode()
 
 
-def compile_ir(ir: str, n_regions: int, features: HostFeatures, tier: int) -> MachineCode:
+def _stencils_of(forms: Sequence[Form], features: HostFeatures, salt: str) -> None:
+    """Gets the machine code of forms; those that no cache has are compiled in one module."""
+    cache = default_cache()
+    missing = []
+    for form in forms:
+        if form.name not in _stencils:
+            kept = cache.get("form", f"{salt}\n{form.name}")
+            listed, text = (b"", b"") if kept is None else kept.split(b"\n", 1)
+            if text and _has_helpers(json.loads(listed), features):
+                _stencils[form.name] = Stencil.from_text(text.decode()), listed
+            else:
+                missing.append(form)
+    if not missing:
+        return
+    machine = llvm.Target.from_default_triple().create_target_machine(
+        cpu=features.cpu, features=f"{features.features},-vzeroupper", opt=1, reloc="static",
+        codemodel="small",
+    )  # fmt: skip
+    ir, listed = _with_helpers(module_of(missing, features), features, salt)
+    for name, stencil in stencils_of(_object(ir, machine, 1)).items():
+        _stencils[name] = stencil, listed
+        cache.put("form", f"{salt}\n{name}", listed + b"\n" + stencil.to_text().encode())
+
+
+def _with_runs(ir: str, runs: Sequence[Run], features: HostFeatures,
+               salt: str) -> tuple[str, list[list[str]]]:  # fmt: skip
+    """A kernel's module with the code of its runs, and the helpers that it calls."""
+    forms = {form.name: form for run in runs for form, _ in run.steps}
+    _stencils_of(list(forms.values()), features, salt)
+    used = {name: _stencils[name][0] for name in forms}
+    listed = [one for name in forms if used[name].calls for one in json.loads(_stencils[name][1])]
+    return _RUN.sub("", ir) + code_of(runs, used), listed
+
+
+def compile_ir(ir: str, n_regions: int, features: HostFeatures, tier: int,
+               runs: Sequence[Run] = ()) -> MachineCode:  # fmt: skip
     """Compiles a lifted kernel's module, or takes its object from the cache.
 
     Args:
         tier: 0 compiles at once, 1 gives fast code.
+        runs: of forms of instructions, that the module calls.
     """
     with _lock:
         _initialize()
         cache = default_cache()
         salt = f"{features.key()}\n{llvm.llvm_version_info}\n{llvmlite.__version__}"
-        key = hashlib.sha256(f"{tier}/not combined/{salt}\n{ir}".encode()).hexdigest()
+        text = f"{tier}/not combined/{salt}\n{names_of(runs)}\n{ir}"
+        key = hashlib.sha256(text.encode()).hexdigest()
         kept = cache.get("object", key)
         listed, data = (b"", b"") if kept is None else kept.split(b"\n", 1)
         if not data or not _has_helpers(json.loads(listed), features):
-            data, listed = _compile(ir, features, tier, salt)
+            ir, listed = _with_helpers(ir, features, salt)
+            if runs:
+                ir, more = _with_runs(ir, runs, features, salt)
+                listed = json.dumps([*json.loads(listed), *more]).encode()
+            machine = _machine(features, tier)
+            data = _object(ir, machine, tier)
             cache.put("object", key, listed + b"\n" + data)
         engine = _engine(data, _machine(features, tier))
         addresses = tuple(
@@ -173,4 +220,5 @@ def load_object(data: bytes) -> llvm.ExecutionEngine:
 def compile_lifted(lifted: Lifted, features: HostFeatures) -> MachineCode:
     """Machine code of a lifted kernel."""
     assert lifted.ir  # a program lets go of it once it is compiled
-    return compile_ir(lifted.ir, len(lifted.layout.regions), features, lifted.tier)
+    n = len(lifted.layout.regions)
+    return compile_ir(lifted.ir, n, features, lifted.tier, lifted.runs)

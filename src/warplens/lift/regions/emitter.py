@@ -28,7 +28,7 @@ class ModuleText:
 
     def __init__(self, has_masks: bool = True) -> None:
         self._has_masks = has_masks  # whether the processor has registers for masks
-        self._helpers: dict[str, str] = {}
+        self.helpers: dict[str, str] = {}
         self._functions: list[str] = []
         self._lines: list[str] = []
         self._counter = 0
@@ -53,7 +53,7 @@ class ModuleText:
 
     def helper(self, name: str, ir: str) -> None:
         """Adds a module-level function, declaration or global once per name."""
-        self._helpers.setdefault(name, ir)
+        self.helpers.setdefault(name, ir)
 
     def take_lines(self) -> list[str]:
         """The lines since the last call, for the caller to place."""
@@ -77,6 +77,6 @@ class ModuleText:
         weights = '!1 = !{!"branch_weights", i32 2000, i32 1}'
         past = "!3 = !{i32 1}"  # of stores past the caches
         notes = (attributes, "!0 = !{}", weights, past, calls)
-        parts = (*self._helpers.values(), *self._functions, *notes)
+        parts = (*self.helpers.values(), *self._functions, *notes)
         text = "\n".join((*parts, ""))
         return text if self._has_masks else _spread_masks(text)

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from warplens.isa.families import modifiers_of
 from warplens.lift import layout as at
 from warplens.lift.decode import blocks as cut
 from warplens.lift.decode.binding import KEY_PREDICATE, BindingError, Bound, members
 from warplens.lift.decode.gaps import raise_gaps
 from warplens.lift.decode.order import order_reason
 from warplens.lift.decode.waiting import suspends
-from warplens.lift.engines.llvm_lanes import Value
 from warplens.lift.engines.llvm_text import RARE
+from warplens.lift.regions.forms import CALL, FormTable
 from warplens.lift.regions.generators import COUNTS, ROLES
-from warplens.lift.regions.lifted import Lifted
+from warplens.lift.regions.lifted import RUN, Lifted
 from warplens.lift.regions.registers import record_offset, storage_name, storage_type
 from warplens.lift.regions.skipped import Run, run_end
 from warplens.lift.regions.watch import UNWATCHED
 from warplens.lift.regions.writer import RegionWriter
 from warplens.lift.runtime.lane_rows_ir import AREA
-from warplens.sass.model import UPred
 
 _TOLD_AS = {"CCTL": "fence", "LDGDEPBAR": "copy_commit", "DEPBAR": "copy_commit",
             "UTMACMDFLUSH": "bulk", "WARPGROUP": "bulk"}  # fmt: skip
@@ -34,6 +32,7 @@ class KernelWriter(RegionWriter):
         if any(b.indirect and (not b.successors or self.bound[b.end - 1].op.role == "call")
                for b in self.layout.blocks):  # fmt: skip
             self.entries.update(range(len(self.layout.blocks)))
+        self.forms = FormTable(self.bound if self.tier == 0 else [], self.features, self.watch)
         bodies: list[tuple[cut.Region, list[str], set[int], set[int]]] = []
         for region in self.layout.regions:
             self.region = region
@@ -53,6 +52,7 @@ class KernelWriter(RegionWriter):
         return Lifted(
             self.kernel, self.module.text(), self.layout, self.counters, self.n_counters,
             self.sites, self.site_widths, max(n_registers, 32), order_reason(self.bound), self.tier,
+            self.forms.runs,
         )  # fmt: skip
 
     def _write_block(self, block: cut.LiftedBlock) -> None:
@@ -91,15 +91,36 @@ class KernelWriter(RegionWriter):
         while first < last:
             may_skip = self.tier > 0 and self.run is None and self.watch is UNWATCHED
             end = run_end(self.bound, first, last, COUNTS) if may_skip else first
+            behind = self.forms.run_end(first, last)
             if end > first:
                 self._write_run(first, end, threads_slot)
+            elif behind > first:
+                end = behind
+                self._write_forms(first, end, threads_slot)
             else:
                 self.index, end = first, first + 1
                 self._write_instruction(self.bound[first], threads_slot)
             first = end
 
+    def _write_forms(self, first: int, last: int, threads_slot: int) -> None:
+        """A run of instructions that forms execute, see forms.py."""
+        self.registers.flush()
+        keys = frozenset[int]().union(*(self.bound[i].writes for i in range(first, last)))
+        name = self.forms.start_run(keys)
+        for i in range(first, last):
+            slot = threads_slot
+            if self.forms.is_guarded(i):
+                slot = self.counter("thread_inst_executed_true", i, i + 1)
+            else:
+                self.counter("thread_inst_executed_true", i, i + 1, slot=slot)
+            self.forms.add(i, slot)
+        self.module.helper(name, f"declare void @{name}{RUN}")
+        self.module.helper(*CALL)
+        self.line(f"call void @wl.forms(ptr %w, ptr %env, i32 {self.mask}, ptr @{name})")
+        self.registers.forget(keys)
+
     def _write_run(self, first: int, last: int, threads_slot: int) -> None:
-        self.guard = self._read_guard(self.bound[first])
+        self.guard = self.read_guard(self.bound[first])
         assert self.guard is not None
         mask = self.lanes_mask()
         keys = frozenset[int]().union(*(self.bound[i].writes for i in range(first, last)))
@@ -116,13 +137,6 @@ class KernelWriter(RegionWriter):
         self.line(f"br label %{behind}")
         self.module.start(behind)
 
-    def _read_guard(self, item: Bound) -> Value | None:
-        guard = item.inst.guard
-        if guard is None or item.inst.is_unguarded:
-            return None
-        uniform = item.op.uniform and item.op.role == "value"
-        return self.operands.predicate(guard, uniform)
-
     def _write_instruction(self, item: Bound, threads_slot: int) -> None:
         try:
             self._write_bound(item, threads_slot)
@@ -131,7 +145,7 @@ class KernelWriter(RegionWriter):
 
     def _write_bound(self, item: Bound, threads_slot: int) -> None:
         inst, i = item.inst, self.index
-        self.guard = self._read_guard(item) if self.run is None else self.run.guard
+        self.guard = self.read_guard(item) if self.run is None else self.run.guard
         uniform = item.op.uniform and item.op.role == "value"
         if self.run is not None:
             saved = self.x._active
@@ -142,20 +156,10 @@ class KernelWriter(RegionWriter):
             self.true_slot = threads_slot
             self.counter("thread_inst_executed_true", i, i + 1, slot=threads_slot)
             saved = self.x._active
-        elif isinstance(inst.guard, UPred):
-            is_on = self.operands.predicate(inst.guard, True)
-            threads = self.emit(f"select i1 {is_on.ref}, i64 {self.popcount(self.mask)}, i64 0")
-            self.true_slot = self.counter("thread_inst_executed_true", i, i + 1)
-            self.count(self.true_slot, threads)
-            saved = self.x._active
-            if not uniform:
-                self.x._active = self.executing()
         else:
             saved = self.x._active
-            mask = self.lanes_mask()
             self.true_slot = self.counter("thread_inst_executed_true", i, i + 1)
-            self.count(self.true_slot, self.popcount(mask))
-            self.x._active = self.vector_mask(mask)
+            self.count_guarded(item, uniform, self.true_slot)
         if item.op.role == "value":
             if inst.opcode in COUNTS:
                 COUNTS[inst.opcode](self, inst)
@@ -170,10 +174,7 @@ class KernelWriter(RegionWriter):
         self.x._active = saved
 
     def _write_value(self, item: Bound, uniform: bool) -> None:
-        x = self.u if uniform else self.x
-        keep_sign = bool(item.op.attributes.get("ignore_absolute"))
-        sources = [self.operands.source(kind, o, uniform, keep_sign) for kind, o in item.sources]
-        assert item.op.function is not None
+        sources = self.read_sources(item, uniform)
         if item.inst.opcode == "SHFL" and self.tells("shuffle"):
             for slot, value in enumerate(sources[1:3]):
                 place = self.field(at.WARP_SCRATCH + 128 * slot)
@@ -181,12 +182,9 @@ class KernelWriter(RegionWriter):
             self.tell_sync(self.lanes_mask())
         if item.inst.opcode == "MATCH" and "ANY" in item.inst.modifiers and self.observe:
             # how many values differ decides the time
-            low = x.low32(sources[0]) if sources[0].type == "u64" else sources[0]
+            low = self.x.low32(sources[0]) if sources[0].type == "u64" else sources[0]
             self.tell_values(low, at.SPACE_VALUES, 4)
-        result = item.op.function(x, modifiers_of(item.op, item.inst), *sources)
-        results = result if len(item.destinations) > 1 else (result,)
-        for (kind, operand), value in zip(item.destinations, results, strict=True):
-            self.operands.destination(kind, operand, value, self.guard, uniform)
+        self.write_results(item, uniform, sources)
 
     def _write_exits(self) -> None:
         events = {"x": at.EVENT_JUMP, "y": at.EVENT_YIELD, "z": at.EVENT_WAIT}

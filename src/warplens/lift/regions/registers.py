@@ -148,6 +148,13 @@ class RegisterFile:
         self._dirty.update((key, key + 1))
         self.used.update((key, key + 1))
 
+    def forget(self, keys: Iterable[int]) -> None:
+        """Other code has changed these keys in the record; nothing may be waiting to be stored."""
+        for key in keys:
+            self._single.pop(key, None)
+            self._pairs.pop(key, None)
+            self._pairs.pop(key - 1, None)
+
     def fork(self, keys: Iterable[int]) -> Kept:
         """Before code that may be skipped and writes `keys`: their values go to the allocas."""
         for key in sorted(keys):

@@ -10,60 +10,39 @@ from __future__ import annotations
 from warplens.lift import layout as at
 from warplens.lift.decode import blocks as cut
 from warplens.lift.decode.binding import (
-    KEY_PREDICATE,
-    KEY_UNIFORM,
-    KEY_UNIFORM_PREDICATE,
-    BindingError,
     Bound,
     members,
 )
 from warplens.lift.engines.host import HostFeatures
-from warplens.lift.engines.llvm_lanes import LlvmLanes, Value
+from warplens.lift.engines.llvm_lanes import Value
 from warplens.lift.regions.address_patterns import IndexRow, LaneRows, Pattern
-from warplens.lift.regions.emitter import ModuleText
 from warplens.lift.regions.lifted import Counter
-from warplens.lift.regions.operands import Operands
 from warplens.lift.regions.registers import (
-    PREDICATE,
-    UNIFORM_PREDICATE,
-    VECTOR,
-    RegisterFile,
     record_offset,
     storage_name,
     storage_type,
 )
-from warplens.lift.regions.skipped import Run
+from warplens.lift.regions.values import ValueWriter
 from warplens.lift.regions.watch import UNWATCHED, WATCH_ALL, Watch
-from warplens.sass.model import Const, Instruction, SassKernel, UReg
+from warplens.sass.model import Instruction, SassKernel
 
 
-class RegionWriter:
+class RegionWriter(ValueWriter):
     """What is known where the present instruction is written; code generators work through it."""
 
     def __init__(self, kernel: SassKernel, bound: list[Bound], features: HostFeatures,
                  observe: bool | Watch = False, tier: int = 1,
                  single: bool = False) -> None:  # fmt: skip
+        super().__init__(features, tier)
         self.kernel = kernel
         self.clusters = kernel.cluster_blocks > 1
         every = WATCH_ALL if observe else UNWATCHED
         self.watch = observe if isinstance(observe, Watch) else every
         self.observe = self.watch.accesses
-        self.tier = tier
         self.inline_rows = tier > 0 and not self.observe
         self.bound = bound
         self.has_fences = any(item.op.role == "fence" for item in bound)
-        self.features = features
-        self.module = ModuleText(features.has_avx512)
-        self.line = self.module.line
-        self.name = self.module.name
-        self.x = LlvmLanes(self.module, 32, None, features)
-        self.u = LlvmLanes(self.module, 1, None, features)
         self.layout = cut.lay_out(kernel, list(bound), single=single)
-        store_record = None if tier > 0 else self._store_in_record
-        self.registers = RegisterFile(
-            self.line, self.name, self.x, self.u, self._read_record, store_record
-        )
-        self.operands = Operands(self.registers, self.x, self.u, self.constant_word)
         self.counters: list[Counter] = []
         self.n_counters = 0
         self.sites: list[int] = []
@@ -76,12 +55,7 @@ class RegionWriter:
         self.lane_rows: dict[int, tuple[LaneRows, int]] = {}
         self.areas: dict[int, int] = {}
         self.index_rows: dict[int, IndexRow] = {}  # by the access that goes through them
-        self.mask = "%mask"
-        self.split: str | None = None
         self.true_slot = 0  # counter of lanes that execute the present instruction
-        self.guard: Value | None = None
-        self.run: Run | None = None  # that is being written, see skipped.py
-        self._constants: dict[tuple[int, int], Value] = {}
         # how the addresses in a register lie to each other, found in the present block
         self.patterns: dict[tuple[str, str, int], Pattern] = {}
         self._exits: dict[tuple[str, int, int], str] = {}  # of the region, see _exit
@@ -89,33 +63,6 @@ class RegionWriter:
         self.gaps: list[tuple[Instruction, str]] = []
 
     # --- small pieces ----------------------------------------------------------------------------
-
-    def emit(self, text: str) -> str:
-        """One instruction with a result; returns its name."""
-        name = self.name()
-        self.line(f"{name} = {text}")
-        return name
-
-    def field(self, offset: int) -> str:
-        """Pointer to a byte offset of the warp record."""
-        return self.emit(f"getelementptr i8, ptr %w, i64 {offset}")
-
-    def load_u32(self, offset: int) -> str:
-        """Loads a u32 of the warp record."""
-        return self.emit(f"load i32, ptr {self.field(offset)}, align 4")
-
-    def store_u32(self, offset: int, value: str) -> None:
-        """Stores a u32 of the warp record."""
-        self.line(f"store i32 {value}, ptr {self.field(offset)}, align 4")
-
-    def env(self, slot: int) -> str:
-        """Loads an int64 slot of the environment."""
-        place = self.emit(f"getelementptr i64, ptr %env, i64 {slot}")
-        return self.emit(f"load i64, ptr {place}, align 8")
-
-    def vector_mask(self, mask: str) -> str:
-        """An i32 mask as <32 x i1>."""
-        return self.emit(f"bitcast i32 {mask} to <32 x i1>")
 
     def counter(self, column: str, start: int, end: int, weight: int = 1,
                 slot: int | None = None) -> int:  # fmt: skip
@@ -126,50 +73,11 @@ class RegionWriter:
         self.counters.append(Counter(slot, column, start, end, weight))
         return slot
 
-    def count(self, slot: int, amount: str) -> None:
-        """Adds an i64 to a counter."""
-        place = self.emit(f"getelementptr i64, ptr %counters, i64 {slot}")
-        old = self.emit(f"load i64, ptr {place}, align 8")
-        new = self.emit(f"add i64 {old}, {amount}")
-        self.line(f"store i64 {new}, ptr {place}, align 8")
-
-    def popcount(self, mask: str) -> str:
-        """Number of lanes of an i32 mask, as i64."""
-        self.module.helper("llvm.ctpop.i32", "declare i32 @llvm.ctpop.i32(i32)")
-        n = self.emit(f"call i32 @llvm.ctpop.i32(i32 {mask})")
-        return self.emit(f"zext i32 {n} to i64")
-
     def highest_lane(self, mask: str) -> str:
         """Index of the highest lane of an i32 mask, as i32; -1 if there is none."""
         self.module.helper("llvm.ctlz.i32", "declare i32 @llvm.ctlz.i32(i32, i1)")
         above = self.emit(f"call i32 @llvm.ctlz.i32(i32 {mask}, i1 false)")
         return self.emit(f"sub i32 31, {above}")
-
-    def constant_word(self, operand: Const, offset: int) -> Value:
-        """Word `offset` of a constant-bank operand as a scalar."""
-        if operand.bank < 0:
-            raise BindingError("bindless constant bank")
-        if operand.base is not None:
-            if not isinstance(operand.base, UReg):
-                raise BindingError("constant operand indexed by a vector register")
-            base = self.operands.word(operand.base, 0, True)
-            where = self.emit(f"add i32 {base.ref}, {operand.offset + 4 * offset}")
-            where = self.emit(f"and i32 {where}, 65535")
-            place = self.emit(f"getelementptr i8, ptr {self.bank(operand.bank)}, i32 {where}")
-            return Value("u32", self.emit(f"load i32, ptr {place}, align 4"))
-        key = (operand.bank, operand.offset + 4 * offset)
-        value = self._constants.get(key)
-        if value is None:
-            place = self.emit(f"getelementptr i8, ptr {self.bank(operand.bank)}, i64 {key[1]}")
-            value = Value("u32", self.emit(f"load i32, ptr {place}, align 4, !invariant.load !0"))
-            self._constants[key] = value
-        return value
-
-    def bank(self, number: int) -> str:
-        """Pointer to a constant bank's bytes."""
-        if number == 0:
-            return "%bank0"
-        return self.emit(f"inttoptr i64 {self.env(at.ENV_BANKS + number)} to ptr")
 
     # --- state between regions -------------------------------------------------------------------
 
@@ -177,11 +85,6 @@ class RegionWriter:
         """Stores what `target` needs and the record may lack, for the lanes of `mask`."""
         dirty = self.block.dirty if dirty is None else dirty
         self.store_keys(self.layout.blocks[target].live_in & dirty, mask)
-
-    def _store_in_record(self, key: int, value: str) -> None:
-        """Tier 0: registers live in the warp record."""
-        assert self.split is not None
-        self._store_key(key, value, storage_name(key), self.split)
 
     def store_keys(self, keys: int, mask: str) -> None:
         """Stores keys from their allocas to the warp record, vectors under `mask`."""
@@ -193,36 +96,6 @@ class RegionWriter:
             kind = storage_type(key)
             value = self.emit(f"load {kind}, ptr {storage_name(key)}")
             self._store_key(key, value, self.field(record_offset(key)), lanes)
-
-    def _store_key(self, key: int, value: str, place: str, lanes: str) -> None:
-        if key < KEY_PREDICATE:
-            self.store_vector(value, place, lanes)
-        elif key < KEY_UNIFORM:
-            word = self.emit(f"load i32, ptr {place}, align 4")
-            old = self.emit(f"bitcast i32 {word} to <32 x i1>")
-            new = self.emit(f"select <32 x i1> {lanes}, <32 x i1> {value}, <32 x i1> {old}")
-            bits = self.emit(f"bitcast <32 x i1> {new} to i32")
-            self.line(f"store i32 {bits}, ptr {place}, align 4")
-        else:
-            if key >= KEY_UNIFORM_PREDICATE:
-                value = self.emit(f"zext i1 {value} to i32")
-            self.line(f"store i32 {value}, ptr {place}, align 4")
-
-    def store_vector(self, value: str, place: str, lanes: str) -> None:
-        """Stores a vector where lanes (<32 x i1>) hold."""
-        if self.features.has_avx512:
-            self.module.helper(
-                "llvm.masked.store.v32i32.p0",
-                "declare void @llvm.masked.store.v32i32.p0(<32 x i32>, ptr, i32, <32 x i1>)",
-            )
-            self.line(
-                f"call void @llvm.masked.store.v32i32.p0(<32 x i32> {value}, ptr {place}, i32 64, "
-                f"<32 x i1> {lanes})"
-            )
-            return
-        old = self.emit(f"load <32 x i32>, ptr {place}, align 64")
-        new = self.emit(f"select <32 x i1> {lanes}, <32 x i32> {value}, <32 x i32> {old}")
-        self.line(f"store <32 x i32> {new}, ptr {place}, align 64")
 
     def leave(self, target: int, mask: str, event: int, dirty: int | None = None) -> None:
         """Ends the function: state stored, mask and pc set, event returned."""
@@ -294,19 +167,6 @@ class RegionWriter:
         label = f"{stem}{target}.{len(self._exits)}"
         return self._exits.setdefault((stem, target, keys), label)
 
-    def _read_record(self, key: int) -> str:
-        """A key's value from the warp record."""
-        place = storage_name(key) if self.tier == 0 else self.field(record_offset(key))
-        kind = storage_type(key)
-        if kind == VECTOR:
-            return self.emit(f"load <32 x i32>, ptr {place}, align 64")
-        value = self.emit(f"load i32, ptr {place}, align 4")
-        if kind == PREDICATE:
-            return self.emit(f"bitcast i32 {value} to <32 x i1>")
-        if kind == UNIFORM_PREDICATE:
-            return self.emit(f"trunc i32 {value} to i1")
-        return value
-
     def _load_key(self, key: int) -> None:
         """Loads a key from the record to its alloca."""
         value = self._read_record(key)
@@ -371,18 +231,3 @@ class RegionWriter:
         self.call_observer(at.ENV_OBSERVE_SYNC, str(self.index), lanes)
         self.line(f"br label %{whole}")
         self.module.start(whole)
-
-    # --- guards ----------------------------------------------------------------------------------
-
-    def lanes_mask(self) -> str:
-        """The executing lanes (split and guard) as i32."""
-        if self.guard is None:
-            return self.mask
-        if self.run is not None:
-            return self.run.mask
-        bits = self.x.ballot_scalar(self.guard)
-        return self.emit(f"and i32 {bits}, {self.mask}")
-
-    def executing(self) -> str:
-        """The executing lanes as <32 x i1>."""
-        return self.vector_mask(self.lanes_mask())
