@@ -14,7 +14,7 @@ from tests.in_turn import one_in
 from tests.kernels.model import CASES, FOLDER, Case, assert_results
 
 import warplens as wl
-from warplens.lift import jit
+from warplens.lift import jit, stencils
 from warplens.lift.engines.host import host_features
 from warplens.lift.lifter import lift
 from warplens.lift.regions import forms
@@ -138,3 +138,21 @@ def test_collector_is_on_after_lifting() -> None:
     assert gc.isenabled()
     lift(kernel, host_features())
     assert gc.isenabled()
+
+
+def test_code_that_cannot_be_copied_is_compiled_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A compiler that makes something unknown of forms costs time, not the launch."""
+    cache = Cache(tmp_path)
+    monkeypatch.setattr(jit, "default_cache", lambda: cache)
+    monkeypatch.setattr(jit, "_stencils", {})
+    monkeypatch.setattr(stencils, "_32", -1)
+    monkeypatch.setattr(stencils, "_32S", -1)
+    kernel = wl.Device("H200").compile(SOURCE)["straight"]
+    with pytest.raises(stencils.UnusableCode):
+        jit.compile_lifted(lift(kernel.sass, host_features(), tier=0), host_features())
+    x = np.random.default_rng(4).integers(0, 1 << 32, 500, dtype=np.uint32)
+    expected = straight(x)
+    kernel[4, 128](x, 500)
+    np.testing.assert_array_equal(x, expected)

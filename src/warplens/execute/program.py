@@ -29,6 +29,7 @@ from warplens.lift.lifter import lift
 from warplens.lift.regions.lifted import Lifted
 from warplens.lift.regions.watch import Watch
 from warplens.lift.roles import ROLES
+from warplens.lift.stencils import UnusableCode
 from warplens.sass.model import SassKernel
 from warplens.toolchain.cubin import Cubin
 
@@ -131,9 +132,18 @@ class Program:
                 self.is_fast = True
                 self._put_fast_code()
                 return
-            self.code = jit.compile_lifted(self.lifted, self.features)
+            self.code = self._slow_code()
             self.regions[:] = self.code.addresses
             self.lifted.ir = ""  # several times the machine code
+
+    def _slow_code(self) -> jit.MachineCode:
+        """Code of tier 0."""
+        try:
+            return jit.compile_lifted(self.lifted, self.features)
+        except UnusableCode:  # a compiler that no one has met yet
+            kernel = self.lifted.kernel
+            lifted = lift(kernel, self.features, self.observed, tier=0, copied=False)
+            return jit.compile_lifted(lifted, self.features)
 
     def _has_code(self) -> bool:
         return self.code is not None or self._fast_code is not None

@@ -118,7 +118,7 @@ def _count_barriers(header: Any, last: int, block: int, warp: int, number: int) 
     """One more than the barriers that a warp has passed before it comes to a lifted block."""
     counters = carray(header.seen, (_SEEN,), np.uint32)
     place = _counter(header, block, peek32(warp + at.WARP_INDEX))
-    before = np.int64(counters[place])
+    before = int(counters[place])
     seen = max(1, (before >> _WAITS) + (before & (1 << _WAITS) - 1))
     if seen > last:
         seen = last + 1
@@ -181,7 +181,8 @@ def _entry_of(header: Any, block: int, warp: int, space: int) -> tuple[bool, int
     if last:
         first, index = header.own.first, peek32(warp + at.WARP_INDEX)
         if whole:
-            seen = np.int64(carray(header.seen, (_SEEN,), np.uint32)[_counter(header, block, index)])
+            counters = carray(header.seen, (_SEEN,), np.uint32)
+            seen = int(counters[_counter(header, block, index)])
             if header.waits:
                 seen >>= _WAITS
             seen -= _shift(header, header.own, block, index)

@@ -15,9 +15,10 @@ from warplens.sass.model import SassKernel
 
 
 def lift(kernel: SassKernel, features: HostFeatures, observe: bool | Watch = False,
-         tier: int = 1, single: bool = False) -> Lifted:  # fmt: skip
+         tier: int = 1, single: bool = False, copied: bool = True) -> Lifted:  # fmt: skip
     """Lifts a kernel; `observe` adds the calls of execute/observe.py, all or those of a
-    watch, for every instruction if `single`.
+    watch, for every instruction if `single`. `copied`: tier 0 may copy instructions' machine code
+    (regions/forms.py).
 
     Tier 0 is compact and soon compiled, tier 1 fast; both share layout, state and counters, so a
     running launch may change from one to the other between regions.
@@ -29,7 +30,7 @@ def lift(kernel: SassKernel, features: HostFeatures, observe: bool | Watch = Fal
         bound, gaps = bind_kernel(kernel)
         raise_gaps(kernel, gaps)
         known = [b for b in bound if b is not None]
-        return KernelWriter(kernel, known, features, observe, tier, single).write()
+        return KernelWriter(kernel, known, features, observe, tier, single).write(copied)
 
 
 @contextmanager

@@ -25,6 +25,15 @@ _INT = struct.Struct("<i")
 _ALIGNED = 64
 
 
+class UnusableCode(Exception):
+    """A compiler made something of a form that cannot be copied."""
+
+
+def _expect(condition: bool, what: str) -> None:
+    if not condition:
+        raise UnusableCode(what)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stencil:
     """A form's machine code.
@@ -67,7 +76,7 @@ def stencils_of(data: bytes) -> dict[str, Stencil]:
     found = {}
     for symbol in elf.symbols:
         if symbol.type == 2 and symbol.section:
-            assert symbol.name.startswith("wl.form.")  # they call no others of their section
+            _expect(symbol.name.startswith("wl.form."), "a call within its section")
             found[symbol.name] = _stencil(elf, symbol, places.get(symbol.section, []))
     return found
 
@@ -81,16 +90,17 @@ def _stencil(elf: ElfFile, function: Symbol, places: list[ElfRelocation]) -> Ste
             continue
         place, symbol, more = r.offset - begin, elf.symbols[r.symbol], r.addend or 0
         if symbol.name.startswith(HOLE):
-            assert r.type in (_32, _32S)
+            _expect(r.type in (_32, _32S), "an operand's relocation")
             holes.append((place, int(symbol.name[len(HOLE) :]), more))
         elif symbol.name == NEXT:
-            assert r.type in (_PC32, _PLT32)
+            _expect(r.type in (_PC32, _PLT32), "the end's relocation")
             ways.append(place)
         elif symbol.section:
-            assert r.type == _PC32 and symbol.section != function.section
+            is_apart = r.type == _PC32 and symbol.section != function.section
+            _expect(is_apart, "a constant's relocation")
             constants.append((place, elf.sections[symbol.section].data, symbol.value + more))
         else:
-            assert r.type in (_PC32, _PLT32) or r.type in _GOT
+            _expect(r.type in (_PC32, _PLT32) or r.type in _GOT, "a function's relocation")
             calls.append((place, symbol.name, r.type in _GOT, more))
     if code[-5] == _JUMP and len(code) - 4 in ways:
         code = code[:-5]

@@ -1,10 +1,10 @@
 """Writing results: a sub-partition's register file takes one register of a warp a cycle.
 
-What has a fixed latency takes its cycle when it issues. Loads from shared memory get the cycles that
-are left, in order; one that has waited for long goes first. So a load of four registers costs a
-sub-partition that is busy with multiply-adds two to three cycles, and one that reads conflicting
-registers nothing (measured, validation/data/mixes_sm90.json); cycles and states of products' inner
-loops follow (validation/data/tiles_sm90.json).
+What has a fixed latency takes its cycle when it issues. Loads from shared memory get the cycles
+that are left, in order; one that has waited for long goes first. So a load of four registers costs
+a sub-partition that is busy with multiply-adds two to three cycles, and one whose multiply-adds
+read conflicting registers nothing (measured, validation/data/mixes_sm90.json); cycles and states of
+products' inner loops follow (validation/data/tiles_sm90.json).
 """
 
 from __future__ import annotations

@@ -198,8 +198,8 @@ SUB = np.dtype([
     # when the turns of the last loads from constant banks by registers end
     ("indexed", "f8", (INDEXED_HELD,)), ("next_indexed", "i8"),
     ("held", "i8", (MAX_HELD,)),  # the kinds of those in `left`
-    # loads from shared memory: when they would be there and what of them is still to be written, how
-    # many have asked and have come, until when cycles are given (results.py)
+    # loads from shared memory: when they would be there and what of them is still to be written,
+    # how many have asked and have come, until when cycles are given (results.py)
     ("coming", "f8", (COMING,)), ("left_of", "f8", (COMING,)), ("asked", "i8"), ("come", "i8"),
     ("written", "f8"),
     ("back", "f8", (2,)),  # when its way back from shared memory is free, and from L1

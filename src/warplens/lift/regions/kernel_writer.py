@@ -26,13 +26,14 @@ _TELL_THEMSELVES = frozenset({"bar", "warpsync"})  # roles that call the observe
 class KernelWriter(RegionWriter):
     """Writes every function of a kernel, and the module that holds them."""
 
-    def write(self) -> Lifted:
-        """Writes every region and the module."""
+    def write(self, copied: bool = True) -> Lifted:
+        """Writes every region and the module; `copied`: with forms in tier 0."""
         self.module.helper(*RARE)
         if any(b.indirect and (not b.successors or self.bound[b.end - 1].op.role == "call")
                for b in self.layout.blocks):  # fmt: skip
             self.entries.update(range(len(self.layout.blocks)))
-        self.forms = FormTable(self.bound if self.tier == 0 else [], self.features, self.watch)
+        bound = self.bound if self.tier == 0 and copied else []
+        self.forms = FormTable(bound, self.features, self.watch)
         bodies: list[tuple[cut.Region, list[str], set[int], set[int]]] = []
         for region in self.layout.regions:
             self.region = region
