@@ -3,12 +3,16 @@
     python benchmarks/cores.py [--gpu H200] [--cores 16] [--only sgemm] [--repeats 7]
 
 sgemm, a reduction (`sequential`) and Mandelbrot of benchmarks/user.py, large enough for every core;
-the least of several launches, their times not asked for.
+the least of several launches, their times not asked for. First what the machine itself allows: the
+same number of processes, each of which does all of a loop of independent multiply-adds in
+registers (`registers`), or of sums of memory of its own (`memory`): cores times the time of one
+over the time of all. Clocks that fall with load, and cores that are two threads of one, show there.
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import sys
 import time
@@ -53,6 +57,36 @@ def measure(gpu: str, name: str, workers: int, repeats: int) -> float:
     return min(found)
 
 
+def _alone(kind: str, seconds: float, begin: Any, found: Any) -> None:
+    """Does rounds of a kind of work for some seconds; puts how many a second."""
+    a = np.ones(2048 if kind == "registers" else 1 << 25, np.float32)
+    b = np.full_like(a, 0.5)
+    begin.wait()
+    rounds, start = 0, time.perf_counter()
+    while time.perf_counter() - start < seconds:
+        if kind == "registers":
+            for _ in range(200):
+                np.multiply(a, b, out=a)
+        else:
+            a.sum()
+        rounds += 1
+    found.put(rounds / (time.perf_counter() - start))
+
+
+def ceiling(kind: str, cores: int, seconds: float = 1.0) -> float:
+    """Rounds a second of so many processes together."""
+    context = multiprocessing.get_context("spawn")
+    begin, found = context.Barrier(cores), context.Queue()
+    workers = [context.Process(target=_alone, args=(kind, seconds, begin, found))
+               for _ in range(cores)]  # fmt: skip
+    for worker in workers:
+        worker.start()
+    rates = [found.get() for _ in workers]
+    for worker in workers:
+        worker.join()
+    return sum(rates)
+
+
 def main() -> int:
     """Measures and prints."""
     parser = argparse.ArgumentParser(description="Measure how launches scale over cores.")
@@ -62,6 +96,10 @@ def main() -> int:
     parser.add_argument("--only", action="append", help="kernels to run")
     options = parser.parse_args()
     steps = [n for n in (1, 2, 4, 8, 16, 32, 64) if n <= options.cores]
+    for kind in ("registers", "memory"):
+        rates = [ceiling(kind, n) for n in steps]
+        shown = (f"{n}: {rate / rates[0]:.1f}x" for n, rate in zip(steps, rates, strict=True))
+        print(f"{kind:<12}", "  ".join(shown), flush=True)
     for name in options.only or launches():
         times = [measure(options.gpu, name, n, options.repeats) for n in steps]
         pairs = zip(steps, times, strict=True)
