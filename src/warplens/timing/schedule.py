@@ -41,12 +41,12 @@ def pick(sm: Record, counts: Counts, warps: Records, ready: Ints, sub: Record, n
             held += 1
             following = min(following, dispatch.free_at(sub, spec, code[warp.pc], now))
             continue
-        eligible += 1
         if stuck or (pressed and code[warp.pc].writes and code[warp.pc].kind != SHARED):
             warp.blocked = stall.DISPATCH_STALL if stuck else stall.NOT_SELECTED
             held += 1
             following = now + 1
             continue
+        eligible += 1
         rank = _rank(spec, sub, warp, index, n, now)
         if rank > best_rank:
             best, best_rank = index, rank
@@ -72,10 +72,10 @@ def _is_stuck(sub: Record, warps: Records, ready: Ints, spec: Record, code: Reco
     last = sub.last_warp
     if max(sub.port_free[0], sub.port_free[1]) <= now + 1 or last < 0:
         return False
-    if ready[last] > now or warps[last].ready != warps[last].issued_at + 1:
+    warp = warps[last]
+    if ready[last] > now or warp.ready != warp.issued_at + 1 or warp.needs > sub.come:
         return False
-    inst = code[warps[last].pc]
-    return bool(dispatch.blocked(sub, spec, inst, now) == stall.DISPATCH_STALL)
+    return bool(dispatch.blocked(sub, spec, code[warp.pc], now) == stall.DISPATCH_STALL)
 
 
 @stage
