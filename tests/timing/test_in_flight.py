@@ -89,4 +89,5 @@ def test_loads_with_lines_of_both_kinds_pass_twice(module: wl.Module, recorder: 
 def test_times_as_recorded(module: wl.Module, recorder: Any, pattern: str, warps: int) -> None:
     """Lines from DRAM, of a warp each."""
     cycles, _ = _predicted(module, recorder, pattern, warps)
-    assert cycles == pytest.approx(CYCLES[_case(pattern, warps)], rel=0.13)
+    within = 0.13 if (pattern, warps) == ("behind_32", 32) else 0.12  # DEVIATIONS.md, row 305
+    assert cycles == pytest.approx(CYCLES[_case(pattern, warps)], rel=within)
