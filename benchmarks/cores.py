@@ -4,9 +4,9 @@
 
 sgemm, a reduction (`sequential`) and Mandelbrot of benchmarks/user.py, large enough for every core;
 the least of several launches, their times not asked for. First what the machine itself allows: the
-same number of processes, each of which does all of a loop of independent multiply-adds in
-registers (`registers`), or of sums of memory of its own (`memory`): cores times the time of one
-over the time of all. Clocks that fall with load, and cores that are two threads of one, show there.
+same number of processes that multiply arrays in their first cache (`cache`), or sum memory of
+their own (`memory`), all that they do in a second over what one does. Clocks that fall with load,
+and cores that are two threads of one, show there.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ def measure(gpu: str, name: str, workers: int, repeats: int) -> float:
 
 def _alone(kind: str, seconds: float, begin: Any, found: Any) -> None:
     """Does rounds of a kind of work for some seconds; puts how many a second."""
-    a = np.ones(2048 if kind == "registers" else 1 << 25, np.float32)
-    b = np.full_like(a, 0.5)
+    a = np.ones(2048 if kind == "cache" else 1 << 25, np.float32)
+    b = np.ones_like(a)
     begin.wait()
     rounds, start = 0, time.perf_counter()
     while time.perf_counter() - start < seconds:
-        if kind == "registers":
+        if kind == "cache":
             for _ in range(200):
                 np.multiply(a, b, out=a)
         else:
@@ -96,7 +96,7 @@ def main() -> int:
     parser.add_argument("--only", action="append", help="kernels to run")
     options = parser.parse_args()
     steps = [n for n in (1, 2, 4, 8, 16, 32, 64) if n <= options.cores]
-    for kind in ("registers", "memory"):
+    for kind in ("cache", "memory"):
         rates = [ceiling(kind, n) for n in steps]
         shown = (f"{n}: {rate / rates[0]:.1f}x" for n, rate in zip(steps, rates, strict=True))
         print(f"{kind:<12}", "  ".join(shown), flush=True)
