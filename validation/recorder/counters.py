@@ -149,14 +149,13 @@ def counter_of(session: Any, metrics: Sequence[str]) -> Callable[[Callable[[], N
     return counted
 
 
-def counter_on_all_sms(
-    session: Any, metrics: Sequence[str]
-) -> Callable[[Any, int, tuple[Any, ...]], list[float]]:
-    """What counts, as `counter_of`, a kernel's launch with a block of so many warps for each of an
-    H100's or H200's SMs."""
+def counter_on_all_sms(session: Any, metrics: Sequence[str]) -> Callable[..., list[float]]:
+    """What counts, as `counter_of`, a kernel's launch with a block (or more) of so many warps for
+    each of an H100's or H200's SMs."""
     counted = counter_of(session, metrics)
 
-    def of_warps(function: Any, warps: int, given: tuple[Any, ...]) -> list[float]:
-        return counted(partial(session.driver.launch, function, (_SMS,), (32 * warps,), given))
+    def of_warps(function: Any, warps: int, given: tuple[Any, ...], blocks: int = 1) -> list[float]:
+        grid = (_SMS * blocks,)
+        return counted(partial(session.driver.launch, function, grid, (32 * warps,), given))
 
     return of_warps

@@ -4,15 +4,14 @@ counted to wait for, by how a tile is read, with and without stores and barriers
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 import numpy as np
 from launches import STATES
 from session import Session
 
-from counters import counter_of
+from counters import counter_on_all_sms
 
-SMS, ROUNDS = 132, 64
+ROUNDS = 64
 THREADS = {"warped4": 128}  # all others 256
 NAMES = (
     "rows8", "columns8", "columns16", "strided8", "padded8", "warped4", "warped1", "small",
@@ -39,14 +38,12 @@ def main() -> None:
     driver = session.driver
     module = driver.load(session.cubin("tiles"))
     out = driver.alloc(4 * 1024)
-    counted = counter_of(session, METRICS)
+    counted = counter_on_all_sms(session, METRICS)
     rows = []
     for name, threads, blocks in cases():
         function = driver.function(module, name)
-        grid, given = (SMS * blocks,), (out, np.uint32(ROUNDS))
-        rows.append((name, threads, blocks, *counted(
-            partial(driver.launch, function, grid, (threads,), given)
-        )))  # fmt: skip
+        given = out, np.uint32(ROUNDS)
+        rows.append((name, threads, blocks, *counted(function, threads // 32, given, blocks)))
     session.save_rows("tiles_sm90", COLUMNS, rows)
 
 

@@ -99,16 +99,22 @@ def _shift(header: Any, window: Any, block: int, warp: int) -> int:
 
 
 @native
+def _up_to(header: Any, last: int, warp: int, seen: int) -> int:
+    """No more than one beyond `last`: from there on nothing is kept, and a block may end."""
+    if seen <= last:
+        return seen
+    header.overflowed = 1
+    if header.cut:
+        poke64(warp + at.WARP_FUEL, ENOUGH)
+    return last + 1
+
+
+@native
 def _count(header: Any, last: int, block: int, warp: int) -> int:
     """Counts one more for a warp (its record's address), up to one more than `last`."""
     counters = carray(header.seen, (_SEEN,), np.uint32)
     place = _counter(header, block, peek32(warp + at.WARP_INDEX))
-    seen = counters[place] + 1
-    if seen > last:
-        seen = last + 1
-        header.overflowed = 1
-        if header.cut:
-            poke64(warp + at.WARP_FUEL, ENOUGH)
+    seen = _up_to(header, last, warp, int(counters[place]) + 1)
     counters[place] = seen
     return int(seen)
 
@@ -119,12 +125,8 @@ def _count_barriers(header: Any, last: int, block: int, warp: int, number: int) 
     counters = carray(header.seen, (_SEEN,), np.uint32)
     place = _counter(header, block, peek32(warp + at.WARP_INDEX))
     before = int(counters[place])
-    seen = max(1, (before >> _WAITS) + (before & (1 << _WAITS) - 1))
-    if seen > last:
-        seen = last + 1
-        header.overflowed = 1
-        if header.cut:
-            poke64(warp + at.WARP_FUEL, ENOUGH)
+    passed = max(1, (before >> _WAITS) + (before & (1 << _WAITS) - 1))
+    seen = _up_to(header, last, warp, passed)
     waits = carray(header.waits, (number + 1,), np.int64)
     counters[place] = seen << _WAITS | waits[number]
     return int(seen)

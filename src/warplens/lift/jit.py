@@ -26,7 +26,8 @@ from warplens.toolchain.cache import default_cache
 _lock = threading.Lock()
 _ready = False
 _helpers: dict[str, llvm.ExecutionEngine] = {}  # own the code of helpers, by the unit's key
-_stencils: dict[str, tuple[Stencil, bytes]] = {}  # of forms by name, and helpers they call
+# of forms by name, and the helpers that they call
+_stencils: dict[str, tuple[Stencil, list[list[str]]]] = {}
 _RUN = re.compile(r"^declare void @wl\.run\.\d+\(.*\n", re.MULTILINE)
 
 
@@ -129,7 +130,23 @@ def _has_helpers(listed: list[list[str]], features: HostFeatures) -> bool:
     return True
 
 
-def _with_helpers(ir: str, features: HostFeatures, salt: str) -> tuple[str, bytes]:
+def _kept(kind: str, key: str, features: HostFeatures) -> tuple[list[list[str]], bytes] | None:
+    """What `_keep` kept, if the helpers that it calls are there."""
+    kept = default_cache().get(kind, key)
+    if kept is None:
+        return None
+    text, data = kept.split(b"\n", 1)
+    listed = json.loads(text)
+    return (listed, data) if data and _has_helpers(listed, features) else None
+
+
+def _keep(kind: str, key: str, listed: list[list[str]], data: bytes) -> None:
+    """Keeps code on disk, behind the list of helpers that it calls."""
+    default_cache().put(kind, key, json.dumps(listed).encode() + b"\n" + data)
+
+
+def _with_helpers(ir: str, features: HostFeatures,
+                  salt: str) -> tuple[str, list[list[str]]]:  # fmt: skip
     """A module without the helpers that it calls, which are in memory then, and their list."""
     kernel, units = divide(ir, salt)
     listed = [[unit.key, *unit.names] for unit in units]
@@ -138,21 +155,19 @@ def _with_helpers(ir: str, features: HostFeatures, salt: str) -> tuple[str, byte
             data = _object(unit.ir, _machine(features, 1), 1)
             default_cache().put("helpers", unit.key, data)
             _keep_helpers(unit.key, unit.names, data, features)
-    return kernel, json.dumps(listed).encode()
+    return kernel, listed
 
 
 def _stencils_of(forms: Sequence[Form], features: HostFeatures, salt: str) -> None:
     """Gets the machine code of forms; those that no cache has are compiled in one module."""
-    cache = default_cache()
     missing = []
     for form in forms:
         if form.name not in _stencils:
-            kept = cache.get("form", f"{salt}\n{form.name}")
-            listed, text = (b"", b"") if kept is None else kept.split(b"\n", 1)
-            if text and _has_helpers(json.loads(listed), features):
-                _stencils[form.name] = Stencil.from_text(text.decode()), listed
-            else:
+            kept = _kept("form", f"{salt}\n{form.name}", features)
+            if kept is None:
                 missing.append(form)
+            else:
+                _stencils[form.name] = Stencil.from_text(kept[1].decode()), kept[0]
     if not missing:
         return
     machine = llvm.Target.from_default_triple().create_target_machine(
@@ -162,7 +177,7 @@ def _stencils_of(forms: Sequence[Form], features: HostFeatures, salt: str) -> No
     ir, listed = _with_helpers(module_of(missing, features), features, salt)
     for name, stencil in stencils_of(_object(ir, machine, 1)).items():
         _stencils[name] = stencil, listed
-        cache.put("form", f"{salt}\n{name}", listed + b"\n" + stencil.to_text().encode())
+        _keep("form", f"{salt}\n{name}", listed, stencil.to_text().encode())
 
 
 def _with_runs(ir: str, runs: Sequence[Run], features: HostFeatures,
@@ -170,9 +185,10 @@ def _with_runs(ir: str, runs: Sequence[Run], features: HostFeatures,
     """A kernel's module with the code of its runs, and the helpers that it calls."""
     forms = {form.name: form for run in runs for form, _ in run.steps}
     _stencils_of(list(forms.values()), features, salt)
-    used = {name: _stencils[name][0] for name in forms}
-    listed = [one for name in forms if used[name].calls for one in json.loads(_stencils[name][1])]
-    return _RUN.sub("", ir) + code_of(runs, used), listed
+    used = {name: _stencils[name] for name in forms}
+    listed = [one for stencil, called in used.values() if stencil.calls for one in called]
+    code = code_of(runs, {name: stencil for name, (stencil, _) in used.items()})
+    return _RUN.sub("", ir) + code, listed
 
 
 def compile_ir(ir: str, n_regions: int, features: HostFeatures, tier: int,
@@ -185,20 +201,19 @@ def compile_ir(ir: str, n_regions: int, features: HostFeatures, tier: int,
     """
     with _lock:
         _initialize()
-        cache = default_cache()
         salt = f"{features.key()}\n{llvm.llvm_version_info}\n{llvmlite.__version__}"
         text = f"{tier}/not combined/{salt}\n{names_of(runs)}\n{ir}"
         key = hashlib.sha256(text.encode()).hexdigest()
-        kept = cache.get("object", key)
-        listed, data = (b"", b"") if kept is None else kept.split(b"\n", 1)
-        if not data or not _has_helpers(json.loads(listed), features):
+        kept = _kept("object", key, features)
+        if kept is None:
             ir, listed = _with_helpers(ir, features, salt)
             if runs:
                 ir, more = _with_runs(ir, runs, features, salt)
-                listed = json.dumps([*json.loads(listed), *more]).encode()
-            machine = _machine(features, tier)
-            data = _object(ir, machine, tier)
-            cache.put("object", key, listed + b"\n" + data)
+                listed = [*listed, *more]
+            data = _object(ir, _machine(features, tier), tier)
+            _keep("object", key, listed, data)
+        else:
+            _, data = kept
         engine = _engine(data, _machine(features, tier))
         addresses = tuple(
             engine.get_function_address(f"region{i}") for i in range(n_regions)

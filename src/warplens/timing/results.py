@@ -9,7 +9,7 @@ products' inner loops follow (validation/data/tiles_sm90.json).
 
 from __future__ import annotations
 
-from warplens.sass.model import Instruction
+from warplens.sass.model import RZ, Instruction, Reg
 from warplens.timing.scoreboard import NO_BARRIER
 from warplens.timing.state import COMING, Record, stage
 
@@ -19,11 +19,13 @@ PATIENCE = 12.0  # cycles that a load waits before it goes first (fitted to tile
 _WIDE = {"64": 2, "128": 3}
 
 
-def registers_of(inst: Instruction) -> int:
-    """Cycles in which a load from shared memory writes registers; 0 for other instructions."""
-    if inst.opcode != "LDS":
-        return 0
-    return max((n for name, n in _WIDE.items() if name in inst.modifiers), default=1)
+def cycles_of(inst: Instruction, is_fixed: bool) -> int:
+    """Cycles in which an instruction writes its result: a load from shared memory, or one of fixed
+    latency; 0 for others."""
+    if inst.opcode == "LDS":
+        return max((n for name, n in _WIDE.items() if name in inst.modifiers), default=1)
+    first = inst.operands[0] if inst.operands else None
+    return int(is_fixed and isinstance(first, Reg) and first.index != RZ)
 
 
 @stage
@@ -42,6 +44,8 @@ def load(sub: Record, warp: Record, board: int, registers: int, done: float) -> 
 @stage
 def update(sub: Record, now: int) -> None:
     """Gives loads the cycles up to `now`."""
+    if sub.come >= sub.asked:
+        return
     while sub.come < sub.asked:
         place = sub.come % COMING
         begin = max(float(sub.written), sub.coming[place])
@@ -59,8 +63,7 @@ def update(sub: Record, now: int) -> None:
 @stage
 def operate(sub: Record, now: int, registers: float) -> None:
     """An operation issues, whose result has its cycle."""
-    if sub.come < sub.asked:
-        update(sub, now)
+    update(sub, now)
     sub.written = float(now) + registers
 
 
@@ -77,8 +80,6 @@ def until(sub: Record, ticket: int, now: int) -> int:
 @stage
 def presses(sub: Record, now: int) -> bool:
     """Whether the oldest load has waited too long for others to go first."""
-    if sub.come >= sub.asked:
-        return False
     update(sub, now)
     if sub.come >= sub.asked:
         return False

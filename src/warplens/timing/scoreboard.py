@@ -58,6 +58,8 @@ def waits(warp: Record, inst: Record) -> tuple[int, int]:
 def ticket(warp: Record, inst: Record) -> int:
     """The last load from shared memory that an instruction waits for (results.py)."""
     found = 0
+    if inst.wait == 0:
+        return found
     for board in range(N_SCOREBOARDS):
         if inst.wait >> board & 1 and warp.tickets[board] > found:
             found = warp.tickets[board]

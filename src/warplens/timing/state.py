@@ -153,7 +153,7 @@ CODE = np.dtype([
     ("reads", "i4", (BANKS,)),  # operands from the register file
     ("again", "i4", (BANKS,)),  # those kept for reuse, to be read if another warp came between
     ("holds", "i4"),  # cycles after it in which its sub-partition issues nothing
-    ("writes", "i4"),  # registers of a warp that it writes: what has a fixed latency, and LDS
+    ("writes", "i4"),  # cycles in which it writes its result, see results.py
     ("texture", "f4"),  # cycles of the texture units
     ("tex_sectors", "f4"),  # that a warp's samples look up in L1
     ("surface", "i4"),  # 1: an access to a surface

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +12,6 @@ from warplens.isa.matrix_kinds import OPCODES, shape
 from warplens.isa.table import Op
 from warplens.isa.texture import is_by_number, registers_given
 from warplens.sass.model import (
-    RZ,
     Const,
     Imm,
     Instruction,
@@ -227,15 +225,6 @@ def _ends_group(inst: Instruction) -> bool:
     return inst.opcode in warpgroup.OPCODES and any(text.startswith("gsb") for text in named)
 
 
-def _written(inst: Instruction, row: Any) -> int:
-    """Registers of a warp that an instruction of fixed latency writes, or a load from shared
-    memory."""
-    if inst.opcode == "LDS":
-        return results.registers_of(inst)
-    first = inst.operands[0] if inst.operands else None
-    return int(row["kind"] == FIXED and isinstance(first, Reg) and first.index != RZ)
-
-
 def code_of(kernel: SassKernel, gpu: GpuSpec) -> Records:
     """The table of one kernel for one GPU."""
     families.load_all()
@@ -266,7 +255,7 @@ def code_of(kernel: SassKernel, gpu: GpuSpec) -> Records:
         row["sends"] = 8 if is_by_number(inst) else 16
         if kernel.cluster_blocks > 1 and inst.opcode == "LD":
             row["depth"] = DISTANT
-        row["writes"] = _written(inst, row)
+        row["writes"] = results.cycles_of(inst, row["kind"] == FIXED)
         row["merges"] = _merges(inst)
         row["float_atomic"] = _is_float_atomic(inst)
         row["compares"] = tries_again and exchanges(inst)

@@ -112,21 +112,24 @@ class Shape(NamedTuple):
     is_guarded: bool
 
 
+def _marks(operand: Reg | UReg | Const) -> tuple[object, ...]:
+    """What is done to an operand's value."""
+    return operand.negate, operand.absolute, operand.invert, operand.suffixes
+
+
 def _shape_of(op: Op, kind: Kind | None, operand: Operand | None) -> tuple[object, int | None]:
     """What of an operand belongs to the form, and its word; raises ValueError if it has none."""
     match operand:
         case None:
             return None, None
         case Reg(index=index):
-            marks = operand.negate, operand.absolute, operand.invert, operand.suffixes
             if index == RZ:
-                return ("RZ", *marks), None
-            return ("R", *marks), record_offset(KEY_REGISTER + index)
+                return ("RZ", *_marks(operand)), None
+            return ("R", *_marks(operand)), record_offset(KEY_REGISTER + index)
         case UReg(index=index):
-            marks = operand.negate, operand.absolute, operand.invert, operand.suffixes
             if index == RZ:
-                return ("URZ", *marks), None
-            return ("UR", *marks), record_offset(KEY_UNIFORM + index)
+                return ("URZ", *_marks(operand)), None
+            return ("UR", *_marks(operand)), record_offset(KEY_UNIFORM + index)
         case Pred(index=index):
             if index == PT:
                 return ("PT", operand.negate), None
@@ -142,8 +145,7 @@ def _shape_of(op: Op, kind: Kind | None, operand: Operand | None) -> tuple[objec
                 return "number", bits & 0xFFFFFFFF
             return operand, None
         case Const(bank=bank, base=None) if bank >= 0:
-            marks = operand.negate, operand.absolute, operand.invert, operand.suffixes
-            return ("c", bank, *marks), operand.offset
+            return ("c", bank, *_marks(operand)), operand.offset
         case Special():
             return operand, None
     raise ValueError(operand)
