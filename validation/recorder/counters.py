@@ -132,18 +132,21 @@ class Counters:
         self._lib.counters_stop()
 
 
-def counter_of(session: Any, metrics: Sequence[str]) -> Callable[[Callable[[], None]], list[float]]:
-    """What counts a launch behind one that is not counted: its metrics, zeros in a dry run."""
+def counter_of(session: Any, metrics: Sequence[str]) -> Callable[..., list[float]]:
+    """What counts a launch behind one that is not counted, and behind what else is given: its
+    metrics, zeros in a dry run."""
     driver = session.driver
     counters = None if session.dry_run else Counters(driver.context)
     if counters is not None:
         counters.configure(metrics)
 
-    def counted(launch: Callable[[], None]) -> list[float]:
+    def counted(
+        launch: Callable[[], None], before: Callable[[], None] = lambda: None
+    ) -> list[float]:
         launch()
         if counters is None:
             return [0.0] * len(metrics)
-        found = counters.measure(launch, lambda: None, driver.synchronize)
+        found = counters.measure(launch, before, driver.synchronize)
         return [round(found[name], 1) for name in metrics]
 
     return counted

@@ -49,7 +49,7 @@ from warplens.timing.warmth import shares
 REPLAY_LIMIT = 3_000_000  # warp instructions of one replay
 _BEGUN_TOGETHER = 0.6  # of DRAM's latency is left when others fetch as blocks begin
 _MOSTLY = 0.6  # of the steps in which it fetches anything new
-_PROBE = 200_000  # warp instructions of a replay that tells whether SMs stay in step
+PROBE = 200_000  # warp instructions of a replay that tells whether SMs stay in step
 _CATCHES_UP = 0.07  # by so much quicker alone, SMs are half in step
 _FEW = 1.0  # waves of blocks, in which it matters how long a block takes alone
 _STEPS_TO_HITS = 60
@@ -175,11 +175,19 @@ class Model:
             dram_write_share=max(0.0, 1.0 - room / footprint) if footprint > room else 0.0,
             ideal=q.ideal,
             local_missing=self._local_missing(room),
+            come_apart=self._come_apart(),
             is_warm=bool(q.held),
             is_uneven=self._is_uneven(),
             fellows=q.kernel.cluster_blocks,
             together=float(min(q.blocks, max(1, q.resident) * self.active_sms)),
         )
+
+    def _come_apart(self) -> float:
+        """How far SMs come out of step, over what they do if each waits for DRAM for its own: their
+        waits differ then, and their sums with the root of the steps. Who waits for what others
+        fetch, or finds all in L2, stays in step (measured, validation/data/fed_tiles_sm90.json)."""
+        own, late = self.answer.own_steps, self.answer.late_steps
+        return math.sqrt(own / max(1, own + late))
 
     def _is_uneven(self) -> bool:
         works = self.sample.works
@@ -229,7 +237,7 @@ class Model:
         if late < max(l2_answer.LOOP, _MOSTLY * (late + self.answer.own_steps)):
             return _BEGUN_TOGETHER
         apart, together = (
-            self.replay(limit=_PROBE, in_step=share).cycles for share in (0.0, 1.0)
+            self.replay(limit=PROBE, in_step=share).cycles for share in (0.0, 1.0)
         )
         gain = max(0.0, together / apart - 1.0)
         return gain**2 / (gain**2 + _CATCHES_UP**2)

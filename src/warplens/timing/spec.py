@@ -27,6 +27,8 @@ class Machine:
         balance: the mean work of these SMs over that of the busiest.
         together: blocks that the chip holds at once; 0: as many as fit.
         local_missing: the share of what threads keep in local memory that L2 has given up.
+        come_apart: of what SMs come out of step that each wait for DRAM themselves, the part that
+            is left.
         in_step: of DRAM's latency, what is left of it for those who ask for what others fetch in
             the same step.
         is_uneven: blocks differ; they are placed one by one, each in its own turn.
@@ -52,6 +54,7 @@ class Machine:
     together: float = 0.0
     local_missing: float = 0.0
     in_step: float = 0.0
+    come_apart: float = 1.0
     is_uneven: bool = False
     fellows: int = 1
     is_paced: bool = False
@@ -193,8 +196,8 @@ class Machine:
             "l2_rate": min(link, 1.0 / l2_share),
             "port_rate": link,
             "port_write_rate": port_write,
-            "apart": value("l2.apart_cycles"),
-            "apart_root": value("l2.apart_root", 0.0),
+            "apart": float(value("l2.apart_cycles")) * self.come_apart,
+            "apart_root": float(value("l2.apart_root", 0.0)) * self.come_apart,
             "fellows_apart": value("l2.apart_root", 0.0) / _MEAN_OF_NORMAL * _largest(self.fellows),
             "l2_request": float(value("l2.request_cycles")) / self.l2_lead,
             "copy_request": float(value("copies.copy_request_cycles", 0.0)) / self.l2_lead,
