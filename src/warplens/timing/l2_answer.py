@@ -34,6 +34,7 @@ _MINE_LATER = 1 << 60  # an access that is replayed finds it there
 _MINE = 1  # among users of a fetch: accesses that are replayed; other bits: other SMs in turn
 _PLACES = 59  # of other SMs among these bits
 _STEPS = 6  # to find a factor
+_ALONE = 0.5  # of a fetch falls to this SM: more than to any other
 LOOP = 16  # steps in which an SM fetches, from which it is a loop
 _LINES = 0.57  # L2 takes the longer for each of several lines that warps contend for: power
 
@@ -140,7 +141,7 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     if not len(context):
         return L2Answer(
             hits=hits, shares=shares, passes=passes, fetches=fetches,
-            arrivals=_by_lot(users, when, share), footprint=0,
+            arrivals=_by_lot(users, when, share)[0], footprint=0,
             lots=np.ones(len(lines)), pieces=np.zeros(len(lines), np.float32),
             fills=np.zeros(len(lines), np.uint8), joins=np.zeros(len(lines), np.uint8),
             late_steps=0, own_steps=0,
@@ -168,25 +169,46 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
         np.zeros((*tags.shape, 2), np.int32), when,
     )  # fmt: skip
     _contention(touched, shares, passes)
-    late_steps, own_steps = _kinds_of_steps(touched, step, hits, users, fetches)
+    arrivals, chance = _by_lot(users[: brought // 2 + 1], when, share)
+    _wait_for_others(touched, step, hits, fetches, when, users, arrivals)
+    late_steps, own_steps = _kinds_of_steps(touched, step, hits, fetches, chance)
     return L2Answer(
-        hits=hits, shares=shares, passes=passes, fetches=fetches,
-        arrivals=_by_lot(users[: brought // 2 + 1], when, share),
+        hits=hits, shares=shares, passes=passes, fetches=fetches, arrivals=arrivals,
         footprint=32 * int(brought), lots=rows.lots(touched), pieces=rows.pieces(touched),
         fills=fills(touched, step, int(place.max()) + 1), joins=joins(touched),
         late_steps=late_steps, own_steps=own_steps,
     )  # fmt: skip
 
 
-def _kinds_of_steps(touched: Touched, step: Ints, hits: npt.NDArray[np.uint8], users: Ints,
-                    fetches: npt.NDArray[np.int32]) -> tuple[int, int]:  # fmt: skip
-    """In how many steps loads that are replayed ask for what another SM is only just fetching, and
-    in how many for what this one alone uses."""
+def _wait_for_others(touched: Touched, step: Ints, hits: npt.NDArray[np.uint8],
+                     fetches: npt.NDArray[np.int32], when: Ints, users: Ints,
+                     arrivals: Floats) -> None:  # fmt: skip
+    """Marks what this SM asks for while it is only just fetched by another, which makes a fetch of
+    the same step in its place."""
+    is_mine = users[: len(arrivals)] & (_MINE | _NO_READ | _BEFORE) == _MINE
+    others = is_mine & (arrivals == 0.0)
+    at, when_asked = _replayed_loads(touched, step)
+    for half in range(2):
+        number = fetches[at, half]
+        late = others[number] & (when[number] == when_asked + 1)
+        bits = (touched.lines[at] & 3 << 2 * half).astype(np.uint8)
+        hits[at[late]] |= bits[late] << np.uint8(4)
+
+
+def _replayed_loads(touched: Touched, step: Ints) -> tuple[Ints, Ints]:
+    """Places of lines that loads of the replayed SM ask for, and in which step."""
     loads = (touched.context["entry"] == 0) & (touched.context["kind"] == _READ)
     mine = loads[touched.access]
-    at, when = touched.at[mine], step[touched.access[mine]]
+    return touched.at[mine], step[touched.access[mine]]
+
+
+def _kinds_of_steps(touched: Touched, step: Ints, hits: npt.NDArray[np.uint8],
+                    fetches: npt.NDArray[np.int32], chance: Floats) -> tuple[int, int]:  # fmt: skip
+    """In how many steps loads that are replayed ask for what another SM is only just fetching, and
+    in how many for what this one alone uses."""
+    at, when = _replayed_loads(touched, step)
     late = hits[at] >> 4 > 0
-    own = (users[fetches[at]] & ~_MINE_LATER == _MINE).any(axis=1)
+    own = (chance[fetches[at]] > _ALONE).any(axis=1)
     return len(np.unique(when[late])), len(np.unique(when[own]))
 
 
@@ -227,8 +249,8 @@ def _sorted(keys: npt.NDArray[np.uint64]) -> Ints:
     return order
 
 
-def _by_lot(users: Ints, when: Ints, share: Sharing) -> Floats:
-    """Per fetch -1 if it falls to this SM, else 0: to one of the sampled SMs that use it, the more
+def _by_lot(users: Ints, when: Ints, share: Sharing) -> tuple[Floats, Floats]:
+    """Per fetch -1 if it falls to this SM, else 0, and how likely the first is: to one of the sampled SMs that use it, the more
     rarely the more of them do, but not to more than the SM's part of all. In long loops those that
     the same SMs make in the same step fall to the same one: to the SM that is ahead."""
     near = _counted(users, min(share.beside, _PLACES + 1))
@@ -247,10 +269,11 @@ def _by_lot(users: Ints, when: Ints, share: Sharing) -> Floats:
             is_mine |= of_others
     when = when[: len(users)]
     if len(np.unique(when[is_mine])) >= LOOP:
-        is_mine[is_mine] = _in_turn(users[is_mine], when[is_mine], chance[is_mine])
-        return np.where(is_mine, -1.0, 0.0)
+        mine = is_mine.copy()
+        mine[is_mine] = _in_turn(users[is_mine], when[is_mine], chance[is_mine])
+        return np.where(mine, -1.0, 0.0), np.where(is_mine, chance, 0.0)
     lot = (_scrambled(np.arange(len(users), dtype=np.uint64)) >> np.uint64(11)) / 2.0**53
-    return np.where(is_mine & (lot < chance), -1.0, 0.0)
+    return np.where(is_mine & (lot < chance), -1.0, 0.0), np.where(is_mine, chance, 0.0)
 
 
 def _in_turn(users: Ints, when: Ints, chance: Floats) -> npt.NDArray[np.bool_]:
