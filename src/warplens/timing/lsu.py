@@ -236,7 +236,7 @@ def _serve(sm: Record, sub: Record, sets: Records, spec: Record, inst: Record, t
     if kind == WRITE:
         sm.tag_free = begin + count
         done = _store(sm, sets, spec, trace, index, space, first, count, lanes * size,
-                      size < 4, begin, now)  # fmt: skip
+                      size < 4, inst.passing, begin, now)  # fmt: skip
     else:
         passes = access.passes
         if spec.ideal & IDEAL_COALESCING:
@@ -332,6 +332,7 @@ def _load(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, i
     """When a load has its data, and how many passes it makes more than once: see `_parts`. Loads
     that straddle sectors and wait for all their lines hold up those behind them a little."""
     done, total, hits, missing, banks = 0.0, 0, 0, 0, 0
+    rank = l1.rank(now, inst.passing)
     there, late = 0, 0  # lines of which something is there, and of which something is not
     for i in range(count):
         line, sectors = trace.lines[first + i] >> 4, trace.lines[first + i] & 15
@@ -340,7 +341,7 @@ def _load(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, i
             line, known = line | _LOCAL_BIT | index << 36, sectors
         banks += 1 << _tag_bank(line) * _COUNTER_BITS
         group = l1.find(sets, line)
-        way = l1.look_up(group, line, now)
+        way = l1.look_up(group, line, rank)
         hit = group.valid[way] & sectors if way >= 0 and not inst.passes_l1 else 0
         if spec.ideal & IDEAL_L1:
             hit = sectors
@@ -360,7 +361,7 @@ def _load(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, i
                               begin + missing)
             missing += 1
             way = way if way >= 0 else -1 - way
-            back = l1.fill(group, way, line, sectors & ~hit, now, int(arrives), 0)
+            back = l1.fill(group, way, line, sectors & ~hit, rank, int(arrives), 0)
             if back:
                 l2.write_back(sm, spec, trace, l2.count_bits(back), count > 1, begin)
             done = max(done, arrives)
@@ -395,9 +396,10 @@ def _parts(passes: int, there: int, late: int) -> int:
 
 @stage
 def _store(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, space: int,
-           first: int, count: int, n_bytes: int, narrow: bool, begin: float,
+           first: int, count: int, n_bytes: int, narrow: bool, passing: int, begin: float,
            now: int) -> float:  # fmt: skip
     done, total, hits, longer = begin, 0, 0, 0.0
+    rank = l1.rank(now, passing)
     for i in range(count):
         total += l2.count_bits(trace.lines[first + i] & 15)
     lacking = total - n_bytes / 32.0
@@ -406,15 +408,18 @@ def _store(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, sp
         if space == LOCAL:
             line = line | _LOCAL_BIT | index << 36
         group = l1.find(sets, line)
-        way = l1.look_up(group, line, now)
+        way = l1.look_up(group, line, rank)
         hits += l2.count_bits(group.valid[way] & sectors) if way >= 0 else 0
-        if space == LOCAL:
-            back = l1.fill(group, way if way >= 0 else -1 - way, line, sectors, now, now, sectors)
-            if back:
-                gone = l2.write_back(sm, spec, trace, l2.count_bits(back), count > 1, begin)
-                done = max(done, gone)
-        else:
-            partial = in_part(trace, first + i, lacking, i == 0, i == count - 1)
+        way = way if way >= 0 else -1 - way
+        partial = 0 if space == LOCAL else in_part(trace, first + i, lacking, i == 0, i == count - 1)
+        # The line has its place, and loads find the sectors that were written as a whole (counted
+        # on an H200, stored_lines_sm90.json).
+        there, written = 0 if partial else sectors, sectors if space == LOCAL else 0
+        back = l1.fill(group, way, line, there, rank, now, written)
+        if back:
+            gone = l2.write_back(sm, spec, trace, l2.count_bits(back), count > 1, begin)
+            done = max(done, gone)
+        if space != LOCAL:
             if partial:
                 longer += spec.l1_partial_line
             gone = l2.store(sm, spec, trace, first + i, partial, narrow, begin + i)

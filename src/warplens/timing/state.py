@@ -150,6 +150,7 @@ CODE = np.dtype([
     ("merges", "i4"),  # 1: lanes on one word of shared memory take one pass
     ("compares", "i4"),  # 1: one that compares and exchanges in a loop until it succeeds
     ("passes_l1", "i4"),  # 1: a load that L1 never serves
+    ("passing", "i4"),  # 1: its lines are the first that L1 gives up
     ("reads", "i4", (BANKS,)),  # operands from the register file
     ("again", "i4", (BANKS,)),  # those kept for reuse, to be read if another warp came between
     ("holds", "i4"),  # cycles after it in which its sub-partition issues nothing

@@ -249,6 +249,7 @@ def code_of(kernel: SassKernel, gpu: GpuSpec) -> Records:
         row["wait"] = control.wait_mask | _named_scoreboards(inst)
         row["latency"] = _latency(gpu, inst, entry)
         row["passes_l1"] = _passes_l1(inst)
+        row["passing"] = "EF" in inst.modifiers  # evict first
         row["constant"] = _constant_line(inst)
         row["depth"] = _depth(inst)
         row["surface"] = inst.opcode in _SURFACES
