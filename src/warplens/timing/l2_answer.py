@@ -18,6 +18,7 @@ import numpy.typing as npt
 from warplens.compiled import native
 from warplens.execute.trace import BEFORE
 from warplens.timing import rows
+from warplens.timing.begun import Begun, Grid, begun
 from warplens.timing.fills import fills
 from warplens.timing.joins import joins
 from warplens.timing.ranges import Range
@@ -122,12 +123,15 @@ class L2Answer:
     late_steps: int  # in which this SM asks for what another is only just fetching
     own_steps: int  # in which it asks for what it alone uses
     footprint: int  # bytes that the sample brought in
+    begun: float = 0.0  # sectors that the chip reads from DRAM before what is replayed
+    of_others: float = 0.0  # the share of lines that others have brought as they began
 
 
 def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
-           share: Sharing) -> L2Answer:  # fmt: skip
+           share: Sharing, grid: Grid | None = None) -> L2Answer:  # fmt: skip
     """Runs the accesses sampled through L2 in the order of waves of `resident` blocks; every
-    `stride`-th block of the grid runs on the same SM.
+    `stride`-th block of the grid runs on the same SM. `grid`: to follow what blocks that were not
+    sampled bring as they begin, see begun.py.
 
     Of one wave, every warp makes its first access, then every warp its second, and so on.
     """
@@ -167,11 +171,21 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
         np.zeros(tags.shape, np.uint8), np.zeros(tags.shape, np.int64),
         np.zeros((*tags.shape, 2), np.int32), when,
     )  # fmt: skip
+    users, when = users[: brought // 2 + 1], when[: brought // 2 + 1]
+    arrivals, sectors, part = _by_lot(users, when, share), 0.0, 0.0
+    if grid:
+        size = n_sets * _WAYS
+        known = _begun(touched, resident, grid, ordinal, users, when, fetches, size)
+        if known:
+            halves = known.fetches[fetches]
+            _give(hits, halves, touched)
+            part = float(halves.any(axis=1).mean())
+            arrivals, sectors = _of_others(known, users, when, share, arrivals)
     _contention(touched, shares, passes)
     late_steps, own_steps = _kinds_of_steps(touched, step, hits, users, fetches)
     return L2Answer(
         hits=hits, shares=shares, passes=passes, fetches=fetches,
-        arrivals=_by_lot(users[: brought // 2 + 1], when, share),
+        arrivals=arrivals, begun=sectors, of_others=part,
         footprint=32 * int(brought), lots=rows.lots(touched), pieces=rows.pieces(touched),
         fills=fills(touched, step, int(place.max()) + 1), joins=joins(touched),
         late_steps=late_steps, own_steps=own_steps,
@@ -190,6 +204,49 @@ def _kinds_of_steps(touched: Touched, step: Ints, hits: npt.NDArray[np.uint8], u
     return len(np.unique(when[late])), len(np.unique(when[own]))
 
 
+def _used(users: Ints) -> npt.NDArray[np.bool_]:
+    """Which fetches accesses that are replayed find, or may have to make, and need DRAM."""
+    is_used = users & (_MINE | _MINE_LATER) != 0
+    return np.asarray(is_used & (users & (_NO_READ | _BEFORE) == 0))
+
+
+def _begun(touched: Touched, resident: int, grid: Grid, ordinal: Ints, users: Ints, when: Ints,
+           fetches: npt.NDArray[np.int32], n_lines: int) -> Begun | None:  # fmt: skip
+    """Those that others made as they began, while L2 of `n_lines` has them: once it is full, the
+    older a line is, the more likely it is replaced."""
+    number = np.arange(len(users))
+    lot = (_scrambled(number.astype(np.uint64)) >> np.uint64(11)) / 2.0**53
+    is_kept = lot < np.exp(-np.maximum(0.0, number / (2.0 * n_lines) - 1.0))
+    return begun(touched, resident, grid, ordinal, when, _used(users) & is_kept, fetches)
+
+
+def _of_others(known: Begun, users: Ints, when: Ints, share: Sharing,
+               arrivals: Floats) -> tuple[Floats, float]:  # fmt: skip
+    """Arrivals where others have made some fetches as they began, and how many sectors of those are
+    read before what is replayed; notes in `users` that these fetches are no longer the SM's."""
+    is_window = bool((users & _BEFORE != 0).any())
+    before = int(_used(users).sum())
+    users[known.fetches] = _BEFORE
+    if is_window:
+        return np.where(known.fetches, 0.0, arrivals), known.sectors
+    # All of it is replayed: as many bytes come from DRAM, for those who read them as they begin.
+    left = max(1, int(_used(users).sum()))
+    part = min(1.0, share.part * before / left)
+    return _by_lot(users, when, replace(share, part=part)), 0.0
+
+
+def _give(hits: npt.NDArray[np.uint8], halves: npt.NDArray[np.bool_],
+          touched: Touched) -> None:  # fmt: skip
+    """Enters halves of lines that L2 holds: none is only just being fetched."""
+    reads = np.zeros(len(hits), np.bool_)
+    reads[touched.at] = (touched.context["kind"] == _READ)[touched.access]
+    for half in range(2):
+        mine, bits = halves[:, half], np.uint8(3 << 2 * half)
+        sectors = (touched.lines & 15).astype(np.uint8) & bits
+        hits[mine] |= sectors[mine]
+        hits[mine & reads] &= ~(bits << np.uint8(4))
+
+
 def warmed(answer: L2Answer, touched: Touched, held: tuple[Range, ...]) -> L2Answer:
     """The answer of an L2 that holds some lines before: their first fetch is made already."""
     if not held or not len(touched.context):
@@ -198,8 +255,7 @@ def warmed(answer: L2Answer, touched: Touched, held: tuple[Range, ...]) -> L2Ans
     lot = (_scrambled(line.astype(np.uint64)) >> np.uint64(11)) / 2.0**53
     is_held = lot < shares(line, held)
     fetches, hits, arrivals = answer.fetches, answer.hits.copy(), answer.arrivals.copy()
-    reads = np.zeros(len(line), np.bool_)
-    reads[touched.at] = (touched.context["kind"] == _READ)[touched.access]
+    halves = np.zeros(fetches.shape, np.bool_)
     for half in range(2):
         number = fetches[:, half].astype(np.int64)
         first = np.full(touched.n_lines, 1 << 62)
@@ -207,12 +263,13 @@ def warmed(answer: L2Answer, touched: Touched, held: tuple[Range, ...]) -> L2Ans
         np.minimum.at(first, touched.line[used], number[used])
         mine = used & is_held & (first[touched.line] == number)
         arrivals[number[mine]] = np.where(arrivals[number[mine]] < 0.0, 0.0, arrivals[number[mine]])
-        bits = np.uint8(3 << 2 * half)
-        sectors = (touched.lines & 15).astype(np.uint8) & bits
-        hits[mine] |= sectors[mine]
-        late = mine & reads
-        hits[late] &= ~(bits << np.uint8(4))
-    return replace(answer, hits=hits, arrivals=arrivals)
+        halves[:, half] = mine
+    _give(hits, halves, touched)
+    left = 1.0 - float(is_held.mean())
+    return replace(
+        answer, hits=hits, arrivals=arrivals, begun=answer.begun * left,
+        of_others=answer.of_others * left,
+    )  # fmt: skip
 
 
 def _sorted(keys: npt.NDArray[np.uint64]) -> Ints:

@@ -1,0 +1,157 @@
+"""What blocks that were not sampled have brought to L2 as they began.
+
+In many kernels each block first reads a part of its own of an array, and then, in a loop, what the
+others have read: n bodies, each of which is met by all. When a sampled block comes to these lines,
+L2 holds them, though none of the sampled blocks has asked for them: all blocks that run together
+have, as they began. Where the sampled blocks show how their first reads move along with their place
+in the grid (see footprints.py), those of the others follow, and which of the lines are there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from warplens.compiled import native
+from warplens.execute.trace import lines_of, picked
+from warplens.timing.footprints import Footprints, footprints
+from warplens.timing.state import Ints
+from warplens.timing.touched import Touched
+
+Flags = npt.NDArray[np.bool_]
+_READ = 1
+_MOST = 32  # accesses with which a warp begins, at most
+_LATER = 2  # times as many steps as beginning takes: from there on it is over everywhere
+_BLOCKS = 64  # whose first reads are looked at
+_TABLE = 1 << 27  # halves from the first to the last, up to which a table is used
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """All blocks of a launch: the sides of the grid, and how many run at once."""
+
+    sides: tuple[int, int, int]
+    at_once: int
+
+    @property
+    def blocks(self) -> int:
+        """How many there are."""
+        return self.sides[0] * self.sides[1] * self.sides[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """Per fetch of L2 whether a block made it as it began that was not sampled, and the sectors
+    that all blocks of the grid read as they begin."""
+
+    fetches: Flags
+    sectors: float
+
+
+def begun(touched: Touched, resident: int, grid: Grid, ordinal: Ints, when: Ints, wanted: Flags,
+          fetches: npt.NDArray[np.int32]) -> Begun | None:  # fmt: skip
+    """Which of the `wanted` fetches others have made as they began; None if none.
+
+    `ordinal`: per access its number in its warp; `when`: per fetch its step, counted wave by wave
+    of `resident` sampled blocks; `fetches`: per line of each access those of its halves.
+    """
+    is_first = np.zeros(len(touched.context), np.bool_)
+    instruction = touched.context["instruction"].astype(np.int64)
+    seen = np.full(int(instruction.max()) + 1, -1)
+    _mark(touched.by_warp, touched.warp, instruction, seen, is_first)
+    steps = int(ordinal.max()) + 1
+    wave, step = np.divmod(when - 1, steps)
+    later = wanted & (step >= _LATER * (int(ordinal[is_first].max()) + 1))
+    if not later.any():
+        return None
+    prints = _first_reads(touched, is_first, grid.sides)
+    if prints is None:
+        return None
+    half = _halves(touched, fetches, len(when))
+    number = np.flatnonzero(later & (half >= 0))
+    address, wave = half[number], wave[number]
+    is_held = np.zeros(len(number), np.bool_)
+    ended = 0
+    for turn in np.unique(wave).tolist():
+        last = int(touched.blocks[min((turn + 1) * resident, len(touched.blocks)) - 1])
+        end = min(grid.blocks, (last // grid.at_once + 1) * grid.at_once)
+        if end > ended:
+            read = prints.read(np.arange(ended, end))
+            if read is None:
+                return None
+            is_held |= (wave >= turn) & _among(address, read)
+            ended = end
+    if not is_held.any():
+        return None
+    every = prints.lines(np.arange(grid.blocks))
+    found = np.zeros(len(when), np.bool_)
+    found[number[is_held]] = True
+    return Begun(found, 2.0 * every[1]) if every else None
+
+
+@native
+def _mark(order: Ints, warp: Ints, instruction: Ints, seen: Ints, found: Flags) -> None:
+    """Marks the accesses of each warp before the first instruction that it repeats."""
+    before, left = -1, 0
+    for i in range(order.size):
+        at = order[i]
+        if warp[at] != before:
+            before, left = warp[at], _MOST
+        if left > 0:
+            if seen[instruction[at]] == before:
+                left = 0
+            else:
+                seen[instruction[at]] = before
+                found[at] = True
+                left -= 1
+
+
+def _first_reads(touched: Touched, is_first: Flags,
+                 sides: tuple[int, int, int]) -> Footprints | None:  # fmt: skip
+    """What some blocks read as they begin, in halves of lines, which is what DRAM is read by."""
+    context = touched.context
+    n = len(touched.blocks)
+    chosen = np.zeros(n, np.bool_)
+    chosen[np.linspace(0, n - 1, min(n, _BLOCKS)).round().astype(np.int64)] = True
+    reads = is_first & chosen[touched.block]
+    reads &= (context["kind"] == _READ) & (context["n_lines"] > 0)
+    some = picked(context, reads)
+    if not len(some):
+        return None
+    lines = touched.lines[lines_of(some)]
+    line, sectors = lines >> 4, lines & 15
+    both = np.stack((2 * line << 4 | sectors & 3, 2 * line + 1 << 4 | sectors & 12), axis=1)
+    used = both & 15 > 0
+    access = np.repeat(np.arange(len(some)), some["n_lines"])
+    counts = np.bincount(access, used.sum(axis=1), len(some)).astype(np.int64)
+    some["first_line"], some["n_lines"] = np.cumsum(counts) - counts, counts
+    return footprints(Touched.of(some, both[used]), sides)
+
+
+def _halves(touched: Touched, fetches: npt.NDArray[np.int32], n: int) -> Ints:
+    """Per fetch which half of which line it brings; -1 if L2 has held that before and lost it."""
+    half, first = np.full(n, -1), np.zeros(2 * touched.n_lines, np.int64)
+    for side in range(2):
+        half[fetches[:, side]] = 2 * touched.line + side
+    half[0] = -1
+    known = np.flatnonzero(half >= 0)[::-1]
+    first[half[known]] = known  # the last one written stays
+    again = known[first[half[known]] != known]
+    lines = touched.lines[touched.first[half // 2]] >> 4
+    found: Ints = 2 * lines + half % 2
+    found[half < 0] = found[again] = -1
+    return found
+
+
+def _among(some: Ints, every: Ints) -> Flags:
+    """Which numbers are among others."""
+    if not len(some) or not len(every):
+        return np.zeros(len(some), np.bool_)
+    low, high = int(some.min()), int(some.max())
+    if high - low > _TABLE:
+        return np.isin(some, every)
+    there = np.zeros(high - low + 1, np.bool_)
+    there[every[(every >= low) & (every <= high)] - low] = True
+    return np.asarray(there[some - low])
