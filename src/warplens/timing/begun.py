@@ -43,7 +43,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """Per fetch of L2 whether a block made it as it began that was not sampled, and the sectors
+    """Per fetch of L2 whether a block that was not sampled has made it as it began, and the sectors
     that all blocks of the grid read as they begin."""
 
     fetches: Flags
@@ -52,43 +52,48 @@ class Begun:
 
 def begun(touched: Touched, resident: int, grid: Grid, ordinal: Ints, when: Ints, wanted: Flags,
           fetches: npt.NDArray[np.int32]) -> Begun | None:  # fmt: skip
-    """Which of the `wanted` fetches others have made as they began; None if none.
+    """What is there when a sampled block comes to it, once beginning is over everywhere; None if
+    nothing.
 
     `ordinal`: per access its number in its warp; `when`: per fetch its step, counted wave by wave
-    of `resident` sampled blocks; `fetches`: per line of each access those of its halves.
+    of `resident` sampled blocks; `wanted`: the fetches that matter; `fetches`: per line of each
+    access those of its halves.
     """
     is_first = np.zeros(len(touched.context), np.bool_)
     instruction = touched.context["instruction"].astype(np.int64)
     seen = np.full(int(instruction.max()) + 1, -1)
     _mark(touched.by_warp, touched.warp, instruction, seen, is_first)
-    steps = int(ordinal.max()) + 1
-    wave, step = np.divmod(when - 1, steps)
-    later = wanted & (step >= _LATER * (int(ordinal[is_first].max()) + 1))
-    if not later.any():
-        return None
-    prints = _first_reads(touched, is_first, grid.sides)
+    wave, step = np.divmod(when - 1, int(ordinal.max()) + 1)
+    is_later = wanted & (step >= _LATER * (int(ordinal[is_first].max()) + 1))
+    prints = _first_reads(touched, is_first, grid.sides) if is_later.any() else None
     if prints is None:
         return None
     half = _halves(touched, fetches, len(when))
-    number = np.flatnonzero(later & (half >= 0))
-    address, wave = half[number], wave[number]
-    is_held = np.zeros(len(number), np.bool_)
-    ended = 0
+    number = np.flatnonzero(is_later & (half >= 0))
+    held = number[_held(touched, resident, grid, prints, half[number], wave[number])]
+    every = prints.lines(np.arange(grid.blocks)) if len(held) else None
+    if every is None:
+        return None
+    found = np.zeros(len(when), np.bool_)
+    found[held] = True
+    return Begun(found, 2.0 * every[1])
+
+
+def _held(touched: Touched, resident: int, grid: Grid, prints: Footprints, halves: Ints,
+          wave: Ints) -> Flags:  # fmt: skip
+    """Which halves blocks of the same wave, or of earlier ones, have read as they began, as far as
+    there are not too many blocks to tell."""
+    found, ended = np.zeros(len(halves), np.bool_), 0
     for turn in np.unique(wave).tolist():
         last = int(touched.blocks[min((turn + 1) * resident, len(touched.blocks)) - 1])
         end = min(grid.blocks, (last // grid.at_once + 1) * grid.at_once)
         if end > ended:
             read = prints.read(np.arange(ended, end))
             if read is None:
-                return None
-            is_held |= (wave >= turn) & _among(address, read)
+                break
+            found |= (wave >= turn) & _among(halves, read)
             ended = end
-    if not is_held.any():
-        return None
-    every = prints.lines(np.arange(grid.blocks))
-    found = np.zeros(len(when), np.bool_)
-    found[number[is_held]] = True
-    return Begun(found, 2.0 * every[1]) if every else None
+    return found
 
 
 @native

@@ -124,7 +124,7 @@ class L2Answer:
     own_steps: int  # in which it asks for what it alone uses
     footprint: int  # bytes that the sample brought in
     begun: float = 0.0  # sectors that the chip reads from DRAM before what is replayed
-    of_others: float = 0.0  # the share of lines that others have brought as they began
+    of_others: float = 0.0  # the share of what is replayed that others have brought as they began
 
 
 def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
@@ -174,19 +174,21 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     users, when = users[: brought // 2 + 1], when[: brought // 2 + 1]
     arrivals, sectors, part = _by_lot(users, when, share), 0.0, 0.0
     if grid:
-        size = n_sets * _WAYS
-        known = _begun(touched, resident, grid, ordinal, users, when, fetches, size)
+        wanted = _used(users) & _kept(len(users), n_sets * _WAYS)
+        known = begun(touched, resident, grid, ordinal, when, wanted, fetches)
         if known:
-            halves = known.fetches[fetches]
-            _give(hits, halves, touched)
-            part = float(halves.any(axis=1).mean())
-            arrivals, sectors = _of_others(known, users, when, share, arrivals)
+            is_window = bool((entry == BEFORE).any())
+            sectors = known.sectors if is_window else 0.0
+            held = known.fetches[fetches]
+            _give(hits, held, touched)
+            part = float(held[touched.at[(entry == 0)[touched.access]]].any(axis=1).mean())
+            arrivals = _of_others(known, is_window, users, when, share, arrivals)
     _contention(touched, shares, passes)
     late_steps, own_steps = _kinds_of_steps(touched, step, hits, users, fetches)
     return L2Answer(
         hits=hits, shares=shares, passes=passes, fetches=fetches,
-        arrivals=arrivals, begun=sectors, of_others=part,
-        footprint=32 * int(brought), lots=rows.lots(touched), pieces=rows.pieces(touched),
+        arrivals=arrivals, begun=sectors, of_others=part, footprint=32 * int(brought),
+        lots=rows.lots(touched), pieces=rows.pieces(touched),
         fills=fills(touched, step, int(place.max()) + 1), joins=joins(touched),
         late_steps=late_steps, own_steps=own_steps,
     )  # fmt: skip
@@ -210,29 +212,25 @@ def _used(users: Ints) -> npt.NDArray[np.bool_]:
     return np.asarray(is_used & (users & (_NO_READ | _BEFORE) == 0))
 
 
-def _begun(touched: Touched, resident: int, grid: Grid, ordinal: Ints, users: Ints, when: Ints,
-           fetches: npt.NDArray[np.int32], n_lines: int) -> Begun | None:  # fmt: skip
-    """Those that others made as they began, while L2 of `n_lines` has them: once it is full, the
-    older a line is, the more likely it is replaced."""
-    number = np.arange(len(users))
+def _kept(n: int, n_lines: int) -> npt.NDArray[np.bool_]:
+    """Whether L2 of `n_lines` still has what was brought before all when it comes to each of `n`
+    fetches: once it is full, more and more is replaced."""
+    number = np.arange(n)
     lot = (_scrambled(number.astype(np.uint64)) >> np.uint64(11)) / 2.0**53
-    is_kept = lot < np.exp(-np.maximum(0.0, number / (2.0 * n_lines) - 1.0))
-    return begun(touched, resident, grid, ordinal, when, _used(users) & is_kept, fetches)
+    return np.asarray(lot < np.exp(-np.maximum(0.0, number / (2.0 * n_lines) - 1.0)))
 
 
-def _of_others(known: Begun, users: Ints, when: Ints, share: Sharing,
-               arrivals: Floats) -> tuple[Floats, float]:  # fmt: skip
-    """Arrivals where others have made some fetches as they began, and how many sectors of those are
-    read before what is replayed; notes in `users` that these fetches are no longer the SM's."""
-    is_window = bool((users & _BEFORE != 0).any())
+def _of_others(known: Begun, is_window: bool, users: Ints, when: Ints, share: Sharing,
+               arrivals: Floats) -> Floats:  # fmt: skip
+    """Arrivals where others have made some fetches as they began; notes in `users` that these are
+    no longer the SM's. `is_window`: beginning is over before what is replayed."""
     before = int(_used(users).sum())
     users[known.fetches] = _BEFORE
-    if is_window:
-        return np.where(known.fetches, 0.0, arrivals), known.sectors
-    # All of it is replayed: as many bytes come from DRAM, for those who read them as they begin.
-    left = max(1, int(_used(users).sum()))
-    part = min(1.0, share.part * before / left)
-    return _by_lot(users, when, replace(share, part=part)), 0.0
+    if is_window:  # what comes before it is counted by itself
+        return np.where(known.fetches, 0.0, arrivals)
+    # As many bytes come from DRAM, for those who read them as they begin.
+    part = min(1.0, share.part * before / max(1, int(_used(users).sum())))
+    return _by_lot(users, when, replace(share, part=part))
 
 
 def _give(hits: npt.NDArray[np.uint8], halves: npt.NDArray[np.bool_],

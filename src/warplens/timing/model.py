@@ -194,12 +194,12 @@ class Model:
         return works is not None and works.differ
 
     def _far(self) -> float:
-        """The share of the lines that L2 held before, or that others bring as they begin, and where
-        others had use for them."""
+        """The share of the lines that L2 held before, and where others had use for them; of those
+        that others bring as they begin half, for half of the others are near."""
         ranges = [one for one in self.question.held if not one.near]
         lines = self.touched.lines >> 4
         held = float(shares(lines, ranges).mean()) if ranges and len(lines) else 0.0
-        return min(1.0, held + self.answer.of_others)
+        return min(1.0, held + 0.5 * self.answer.of_others)
 
     def _local_missing(self, room: float) -> float:
         """The share of local memory that L2 has lost when it is asked for: lines are replaced in
