@@ -24,6 +24,7 @@ Flags = npt.NDArray[np.bool_]
 _READ = 1
 _MOST = 32  # accesses with which a warp begins, at most
 _LATER = 2  # times as many steps as beginning takes: from there on it is over everywhere
+_LEAST = 0.02  # of the fetches that matter: fewer are not worth telling
 _BLOCKS = 64  # whose first reads are looked at
 _TABLE = 1 << 27  # halves from the first to the last, up to which a table is used
 
@@ -53,7 +54,7 @@ class Begun:
 def begun(touched: Touched, resident: int, grid: Grid, ordinal: Ints, when: Ints, wanted: Flags,
           fetches: npt.NDArray[np.int32]) -> Begun | None:  # fmt: skip
     """What is there when a sampled block comes to it, once beginning is over everywhere; None if
-    nothing.
+    hardly anything.
 
     `ordinal`: per access its number in its warp; `when`: per fetch its step, counted wave by wave
     of `resident` sampled blocks; `wanted`: the fetches that matter; `fetches`: per line of each
@@ -71,7 +72,8 @@ def begun(touched: Touched, resident: int, grid: Grid, ordinal: Ints, when: Ints
     half = _halves(touched, fetches, len(when))
     number = np.flatnonzero(is_later & (half >= 0))
     held = number[_held(touched, resident, grid, prints, half[number], wave[number])]
-    every = prints.lines(np.arange(grid.blocks)) if len(held) else None
+    is_worth = len(held) > _LEAST * np.count_nonzero(wanted)
+    every = prints.lines(np.arange(grid.blocks)) if is_worth else None
     if every is None:
         return None
     found = np.zeros(len(when), np.bool_)
