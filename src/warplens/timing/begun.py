@@ -51,29 +51,34 @@ class Begun:
     sectors: float
 
 
-def begun(touched: Touched, resident: int, grid: Grid, ordinal: Ints, when: Ints, wanted: Flags,
+def begun(touched: Touched, resident: int, grid: Grid, ordinal: Ints, when: Ints, wanted: Ints,
           fetches: npt.NDArray[np.int32]) -> Begun | None:  # fmt: skip
     """What is there when a sampled block comes to it, once beginning is over everywhere; None if
     hardly anything.
 
     `ordinal`: per access its number in its warp; `when`: per fetch its step, counted wave by wave
-    of `resident` sampled blocks; `wanted`: the fetches that matter; `fetches`: per line of each
-    access those of its halves.
+    of `resident` sampled blocks; `wanted`: numbers of the fetches that matter; `fetches`: per line
+    of each access those of its halves.
     """
-    is_first = np.zeros(len(touched.context), np.bool_)
-    instruction = touched.context["instruction"].astype(np.int64)
-    seen = np.full(int(instruction.max()) + 1, -1)
-    _mark(touched.by_warp, touched.warp, instruction, seen, is_first)
-    wave, step = np.divmod(when - 1, int(ordinal.max()) + 1)
-    is_later = wanted & (step >= _LATER * (int(ordinal[is_first].max()) + 1))
-    prints = _first_reads(touched, is_first, grid.sides) if is_later.any() else None
+    first = _first(touched, ordinal)
+    steps, begin = int(ordinal.max()) + 1, int(ordinal[first].max()) + 1
+    if steps <= _LATER * begin:
+        return None
+    wave, step = np.divmod(when[wanted] - 1, steps)
+    is_later = step >= _LATER * begin
+    prints = _reads(touched, first, grid.sides) if is_later.any() else None
     if prints is None:
         return None
-    half = _halves(touched, fetches, len(when))
-    number = np.flatnonzero(is_later & (half >= 0))
-    held = number[_held(touched, resident, grid, prints, half[number], wave[number])]
-    is_worth = len(held) > _LEAST * np.count_nonzero(wanted)
-    every = prints.lines(np.arange(grid.blocks)) if is_worth else None
+    number, wave = wanted[is_later], wave[is_later]
+    half, earliest = np.zeros(len(when), np.int64), np.zeros(2 * touched.n_lines, np.int64)
+    _note_halves(fetches, touched.line, half, earliest)
+    # What L2 has held before and lost is fetched again, whoever brought it.
+    is_new = earliest[half[number]] == number
+    number, wave = number[is_new], wave[is_new]
+    line, side = half[number] // 2, half[number] % 2
+    address = 2 * (touched.lines[touched.first[line]] >> 4) + side
+    held = number[_held(touched, resident, grid, prints, address, wave)]
+    every = prints.lines(np.arange(grid.blocks)) if len(held) > _LEAST * len(wanted) else None
     if every is None:
         return None
     found = np.zeros(len(when), np.bool_)
@@ -98,33 +103,38 @@ def _held(touched: Touched, resident: int, grid: Grid, prints: Footprints, halve
     return found
 
 
-@native
-def _mark(order: Ints, warp: Ints, instruction: Ints, seen: Ints, found: Flags) -> None:
-    """Marks the accesses of each warp before the first instruction that it repeats."""
-    before, left = -1, 0
-    for i in range(order.size):
-        at = order[i]
-        if warp[at] != before:
-            before, left = warp[at], _MOST
-        if left > 0:
-            if seen[instruction[at]] == before:
-                left = 0
-            else:
-                seen[instruction[at]] = before
-                found[at] = True
-                left -= 1
-
-
-def _first_reads(touched: Touched, is_first: Flags,
-                 sides: tuple[int, int, int]) -> Footprints | None:  # fmt: skip
-    """What some blocks read as they begin, in halves of lines, which is what DRAM is read by."""
-    context = touched.context
+def _first(touched: Touched, ordinal: Ints) -> Ints:
+    """Of some blocks the accesses of each warp before the first instruction that it repeats, at
+    most `_MOST` of them, warp by warp."""
     n = len(touched.blocks)
     chosen = np.zeros(n, np.bool_)
     chosen[np.linspace(0, n - 1, min(n, _BLOCKS)).round().astype(np.int64)] = True
-    reads = is_first & chosen[touched.block]
-    reads &= (context["kind"] == _READ) & (context["n_lines"] > 0)
-    some = picked(context, reads)
+    some = np.flatnonzero(ordinal < _MOST)
+    some = some[chosen[touched.block[some]]]
+    some = some[np.lexsort((ordinal[some], touched.warp[some]))]
+    instruction = touched.context["instruction"][some].astype(np.int64)
+    found = np.zeros(len(some), np.bool_)
+    seen = np.full(int(instruction.max()) + 1, -1)
+    _mark(touched.warp[some], instruction, seen, found)
+    return some[found]
+
+
+@native
+def _mark(warp: Ints, instruction: Ints, seen: Ints, found: Flags) -> None:
+    """Marks the accesses of each warp before the first instruction that it repeats."""
+    before, is_over = -1, False
+    for i in range(warp.size):
+        if warp[i] != before:
+            before, is_over = warp[i], False
+        is_over = is_over or seen[instruction[i]] == before
+        seen[instruction[i]] = before
+        found[i] = not is_over
+
+
+def _reads(touched: Touched, first: Ints, sides: tuple[int, int, int]) -> Footprints | None:
+    """What blocks read as they begin, in halves of lines, which is what DRAM is read by."""
+    some = picked(touched.context, first)
+    some = picked(some, (some["kind"] == _READ) & (some["n_lines"] > 0))
     if not len(some):
         return None
     lines = touched.lines[lines_of(some)]
@@ -137,19 +147,16 @@ def _first_reads(touched: Touched, is_first: Flags,
     return footprints(Touched.of(some, both[used]), sides)
 
 
-def _halves(touched: Touched, fetches: npt.NDArray[np.int32], n: int) -> Ints:
-    """Per fetch which half of which line it brings; -1 if L2 has held that before and lost it."""
-    half, first = np.full(n, -1), np.zeros(2 * touched.n_lines, np.int64)
-    for side in range(2):
-        half[fetches[:, side]] = 2 * touched.line + side
-    half[0] = -1
-    known = np.flatnonzero(half >= 0)[::-1]
-    first[half[known]] = known  # the last one written stays
-    again = known[first[half[known]] != known]
-    lines = touched.lines[touched.first[half // 2]] >> 4
-    found: Ints = 2 * lines + half % 2
-    found[half < 0] = found[again] = -1
-    return found
+@native
+def _note_halves(fetches: npt.NDArray[np.int32], line: Ints, half: Ints, earliest: Ints) -> None:
+    """Notes which half of which line each fetch brings, and of each half the first fetch."""
+    for i in range(line.size):
+        for side in range(2):
+            number, place = fetches[i, side], 2 * line[i] + side
+            if number > 0:
+                half[number] = place
+                if earliest[place] == 0 or number < earliest[place]:
+                    earliest[place] = number
 
 
 def _among(some: Ints, every: Ints) -> Flags:

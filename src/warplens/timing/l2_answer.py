@@ -174,7 +174,7 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     users, when = users[: brought // 2 + 1], when[: brought // 2 + 1]
     arrivals, sectors, part = _by_lot(users, when, share), 0.0, 0.0
     if grid:
-        wanted = _used(users) & _kept(len(users), n_sets * _WAYS)
+        wanted = _kept(np.flatnonzero(_used(users)), n_sets * _WAYS)
         known = begun(touched, resident, grid, ordinal, when, wanted, fetches)
         if known:
             is_window = bool((entry == BEFORE).any())
@@ -208,16 +208,16 @@ def _kinds_of_steps(touched: Touched, step: Ints, hits: npt.NDArray[np.uint8], u
 
 def _used(users: Ints) -> npt.NDArray[np.bool_]:
     """Which fetches accesses that are replayed find, or may have to make, and need DRAM."""
-    is_used = users & (_MINE | _MINE_LATER) != 0
-    return np.asarray(is_used & (users & (_NO_READ | _BEFORE) == 0))
+    kinds = users & (_MINE | _MINE_LATER | _NO_READ | _BEFORE)
+    return np.asarray((kinds > 0) & (kinds < _BEFORE))
 
 
-def _kept(n: int, n_lines: int) -> npt.NDArray[np.bool_]:
-    """Whether L2 of `n_lines` still has what was brought before all when it comes to each of `n`
-    fetches: once it is full, more and more is replaced."""
-    number = np.arange(n)
-    lot = (_scrambled(number.astype(np.uint64)) >> np.uint64(11)) / 2.0**53
-    return np.asarray(lot < np.exp(-np.maximum(0.0, number / (2.0 * n_lines) - 1.0)))
+def _kept(numbers: Ints, n_lines: int) -> Ints:
+    """Those fetches at which L2 of `n_lines` still has what was brought before all of them: once it
+    is full, more and more is replaced."""
+    lot = (_scrambled(numbers.astype(np.uint64)) >> np.uint64(11)) / 2.0**53
+    found: Ints = numbers[lot < np.exp(-np.maximum(0.0, numbers / (2.0 * n_lines) - 1.0))]
+    return found
 
 
 def _of_others(known: Begun, is_window: bool, users: Ints, when: Ints, share: Sharing,
