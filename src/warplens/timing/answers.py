@@ -108,6 +108,8 @@ class Answers:
         model, gpu = self.model, self.gpu
         sums = {name: float(model.result.sm[name]) * model.estimate.scale for name in SUMS}
         sums["warp_cycles"] *= self._longer
+        sums["dram_read"] += model.answer.begun
+        sums["l2_read_hit"] = max(0.0, sums["l2_read_hit"] - model.answer.begun)
         busy = dict(zip(PIPES, model.result.sm["pipe_busy"] * model.estimate.scale, strict=True))
         issued = float(sums["issue_active"])
         active = model.estimate.active_cycles * gpu.sm_count * gpu.sub_partitions

@@ -76,6 +76,15 @@ class Footprints:
             (read if one.are_reads else others).extend(one.lines(places))
         return _distinct([*read, *others]), _distinct(read)
 
+    def read(self, blocks: Ints) -> Ints | None:
+        """Numbers of the lines that some blocks read; None: too many."""
+        places = _places(blocks, self.grid)[:, 1:]
+        reading = [one for one in self.stretches if one.are_reads]
+        if sum(one.most(places) for one in reading) > _LINES:
+            return None
+        found = [part for one in reading for part in one.lines(places)]
+        return np.concatenate(found) if found else np.zeros(0, np.int64)
+
 
 def _distinct(parts: list[Ints]) -> float:
     """How many different lines there are in all."""

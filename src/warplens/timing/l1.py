@@ -37,8 +37,8 @@ def look_up(group: Record, line: int, rank: int) -> int:
 @stage
 def fill(group: Record, way: int, line: int, sectors: int, rank: int, arrives: int,
          written: int) -> int:  # fmt: skip
-    """Puts sectors of a line in place, which can be used from `arrives` on and are `written` or
-    not (none: the line alone has its place); returns those of another line that must go back to L2 for it."""
+    """Puts sectors of a line (or none, but the line) in place, which can be used from `arrives` on
+    and are `written` or not; returns those of another line that must go back to L2 for it."""
     back = 0
     if group.tag[way] != line + 1:
         back = int(group.dirty[way])

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from warplens.compiled import native
 from warplens.execute.trace import BEFORE
 from warplens.timing import rows
+from warplens.timing.begun import Grid, begun
 from warplens.timing.fills import fills
 from warplens.timing.joins import joins
 from warplens.timing.ranges import Range
@@ -123,12 +124,15 @@ class L2Answer:
     late_steps: int  # in which this SM asks for what another is only just fetching
     own_steps: int  # in which it asks for what it alone uses
     footprint: int  # bytes that the sample brought in
+    begun: float = 0.0  # sectors that the chip reads from DRAM before what is replayed
+    of_others: float = 0.0  # the share of what is replayed that others have brought as they began
 
 
 def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
-           share: Sharing) -> L2Answer:  # fmt: skip
+           share: Sharing, grid: Grid | None = None) -> L2Answer:  # fmt: skip
     """Runs the accesses sampled through L2 in the order of waves of `resident` blocks; every
-    `stride`-th block of the grid runs on the same SM.
+    `stride`-th block of the grid runs on the same SM. `grid`: to follow what blocks that were not
+    sampled bring as they begin, see begun.py.
 
     Of one wave, every warp makes its first access, then every warp its second, and so on.
     """
@@ -168,13 +172,29 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
         np.zeros(tags.shape, np.uint8), np.zeros(tags.shape, np.int64),
         np.zeros((*tags.shape, 2), np.int32), when,
     )  # fmt: skip
+    users, when = users[: brought // 2 + 1], when[: brought // 2 + 1]
+    (arrivals, chance), sectors, part = _by_lot(users, when, share), 0.0, 0.0
+    if grid:
+        wanted = _kept(np.flatnonzero(_used(users)), n_sets * _WAYS)
+        known = begun(touched, resident, grid, ordinal, when, wanted, fetches)
+        if known:
+            is_window = bool((entry == BEFORE).any())
+            sectors = known.sectors if is_window else 0.0
+            held = known.fetches[fetches]
+            _give(hits, held, touched)
+            part = float(held[touched.at[(entry == 0)[touched.access]]].any(axis=1).mean())
+            users, before = np.where(known.fetches, _BEFORE, users), users
+            if is_window:  # what comes before it is counted by itself
+                arrivals, chance = (np.where(known.fetches, 0.0, one) for one in (arrivals, chance))
+            else:
+                arrivals, chance = _by_lot(users, when, _with_others(share, before, users))
     _contention(touched, shares, passes)
-    arrivals, chance = _by_lot(users[: brought // 2 + 1], when, share)
     _wait_for_others(touched, step, hits, fetches, when, users, arrivals)
     late_steps, own_steps = _kinds_of_steps(touched, step, hits, fetches, chance)
     return L2Answer(
-        hits=hits, shares=shares, passes=passes, fetches=fetches, arrivals=arrivals,
-        footprint=32 * int(brought), lots=rows.lots(touched), pieces=rows.pieces(touched),
+        hits=hits, shares=shares, passes=passes, fetches=fetches,
+        arrivals=arrivals, begun=sectors, of_others=part, footprint=32 * int(brought),
+        lots=rows.lots(touched), pieces=rows.pieces(touched),
         fills=fills(touched, step, int(place.max()) + 1), joins=joins(touched),
         late_steps=late_steps, own_steps=own_steps,
     )  # fmt: skip
@@ -212,16 +232,47 @@ def _kinds_of_steps(touched: Touched, step: Ints, hits: npt.NDArray[np.uint8],
     return len(np.unique(when[late])), len(np.unique(when[own]))
 
 
+def _used(users: Ints) -> npt.NDArray[np.bool_]:
+    """Which fetches accesses that are replayed find, or may have to make, and need DRAM."""
+    kinds = users & (_MINE | _MINE_LATER | _NO_READ | _BEFORE)
+    return np.asarray((kinds > 0) & (kinds < _BEFORE))
+
+
+def _kept(numbers: Ints, n_lines: int) -> Ints:
+    """Those fetches at which L2 of `n_lines` still has what was brought before all of them: once it
+    is full, more and more is replaced."""
+    lot = _lots(numbers)
+    found: Ints = numbers[lot < np.exp(-np.maximum(0.0, numbers / (2.0 * n_lines) - 1.0))]
+    return found
+
+
+def _with_others(share: Sharing, before: Ints, users: Ints) -> Sharing:
+    """The same where others have made some fetches as they began, which are no longer the SM's: as
+    many bytes come from DRAM, for those who read them as they begin."""
+    part = share.part * int(_used(before).sum()) / max(1, int(_used(users).sum()))
+    return replace(share, part=min(1.0, part))
+
+
+def _give(hits: npt.NDArray[np.uint8], halves: npt.NDArray[np.bool_],
+          touched: Touched) -> None:  # fmt: skip
+    """Enters halves of lines that L2 holds: none is only just being fetched."""
+    reads = np.zeros(len(hits), np.bool_)
+    reads[touched.at] = (touched.context["kind"] == _READ)[touched.access]
+    for half in range(2):
+        mine, bits = halves[:, half], np.uint8(3 << 2 * half)
+        sectors = (touched.lines & 15).astype(np.uint8) & bits
+        hits[mine] |= sectors[mine]
+        hits[mine & reads] &= ~(bits << np.uint8(4))
+
+
 def warmed(answer: L2Answer, touched: Touched, held: tuple[Range, ...]) -> L2Answer:
     """The answer of an L2 that holds some lines before: their first fetch is made already."""
     if not held or not len(touched.context):
         return answer
     line = touched.lines >> 4
-    lot = (_scrambled(line.astype(np.uint64)) >> np.uint64(11)) / 2.0**53
-    is_held = lot < shares(line, held)
+    is_held = _lots(line) < shares(line, held)
     fetches, hits, arrivals = answer.fetches, answer.hits.copy(), answer.arrivals.copy()
-    reads = np.zeros(len(line), np.bool_)
-    reads[touched.at] = (touched.context["kind"] == _READ)[touched.access]
+    halves = np.zeros(fetches.shape, np.bool_)
     for half in range(2):
         number = fetches[:, half].astype(np.int64)
         first = np.full(touched.n_lines, 1 << 62)
@@ -229,12 +280,13 @@ def warmed(answer: L2Answer, touched: Touched, held: tuple[Range, ...]) -> L2Ans
         np.minimum.at(first, touched.line[used], number[used])
         mine = used & is_held & (first[touched.line] == number)
         arrivals[number[mine]] = np.where(arrivals[number[mine]] < 0.0, 0.0, arrivals[number[mine]])
-        bits = np.uint8(3 << 2 * half)
-        sectors = (touched.lines & 15).astype(np.uint8) & bits
-        hits[mine] |= sectors[mine]
-        late = mine & reads
-        hits[late] &= ~(bits << np.uint8(4))
-    return replace(answer, hits=hits, arrivals=arrivals)
+        halves[:, half] = mine
+    _give(hits, halves, touched)
+    left = 1.0 - float(is_held.mean())
+    return replace(
+        answer, hits=hits, arrivals=arrivals, begun=answer.begun * left,
+        of_others=answer.of_others * left,
+    )  # fmt: skip
 
 
 def _sorted(keys: npt.NDArray[np.uint64]) -> Ints:
@@ -250,9 +302,10 @@ def _sorted(keys: npt.NDArray[np.uint64]) -> Ints:
 
 
 def _by_lot(users: Ints, when: Ints, share: Sharing) -> tuple[Floats, Floats]:
-    """Per fetch -1 if it falls to this SM, else 0, and how likely the first is: to one of the sampled SMs that use it, the more
-    rarely the more of them do, but not to more than the SM's part of all. In long loops those that
-    the same SMs make in the same step fall to the same one: to the SM that is ahead."""
+    """Per fetch -1 if it falls to this SM, else 0, and how likely the first is: to one of the
+    sampled SMs that use it, the more rarely the more of them do, but not to more than the SM's part
+    of all. In long loops those that the same SMs make in the same step fall to the same one: to the
+    SM that is ahead."""
     near = _counted(users, min(share.beside, _PLACES + 1))
     far = _counted(users, _PLACES + 1) - near + (users & 1)
     is_mine = users & (_MINE | _NO_READ | _BEFORE) == _MINE
@@ -272,7 +325,7 @@ def _by_lot(users: Ints, when: Ints, share: Sharing) -> tuple[Floats, Floats]:
         mine = is_mine.copy()
         mine[is_mine] = _in_turn(users[is_mine], when[is_mine], chance[is_mine])
         return np.where(mine, -1.0, 0.0), np.where(is_mine, chance, 0.0)
-    lot = (_scrambled(np.arange(len(users), dtype=np.uint64)) >> np.uint64(11)) / 2.0**53
+    lot = _lots(np.arange(len(users)))
     return np.where(is_mine & (lot < chance), -1.0, 0.0), np.where(is_mine, chance, 0.0)
 
 
@@ -283,7 +336,7 @@ def _in_turn(users: Ints, when: Ints, chance: Floats) -> npt.NDArray[np.bool_]:
     steps, step = np.unique(when, return_inverse=True)
     there, of_pair = np.unique(of_group * len(steps) + step, return_inverse=True)
     turn = np.arange(len(there)) - np.searchsorted(there // len(steps), there // len(steps))
-    begin = (_scrambled(group.astype(np.uint64)) >> np.uint64(11)) / 2.0**53
+    begin = _lots(group)
     begin, turn = begin[of_group], turn[of_pair]
     found: npt.NDArray[np.bool_] = (
         np.floor((turn + 1) * chance + begin) > np.floor(turn * chance + begin)
@@ -312,6 +365,11 @@ def _scrambled(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         numbers = (numbers ^ numbers >> np.uint64(shift)) * np.uint64(factor)
     return numbers ^ numbers >> np.uint64(31)
+
+
+def _lots(numbers: Ints) -> Floats:
+    """A number from 0 to 1 for each of some."""
+    return (_scrambled(numbers.astype(np.uint64)) >> np.uint64(11)) / 2.0**53
 
 
 def _contention(touched: Touched, shares: npt.NDArray[np.float32],

@@ -411,15 +411,16 @@ def _store(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, sp
         way = l1.look_up(group, line, rank)
         hits += l2.count_bits(group.valid[way] & sectors) if way >= 0 else 0
         way = way if way >= 0 else -1 - way
-        partial = 0 if space == LOCAL else in_part(trace, first + i, lacking, i == 0, i == count - 1)
         # The line has its place, and loads find the sectors that were written as a whole (counted
         # on an H200, stored_lines_sm90.json).
-        there, written = 0 if partial else sectors, sectors if space == LOCAL else 0
-        back = l1.fill(group, way, line, there, rank, now, written)
+        is_whole = lacking <= 0.0 or (lacking < 2.0 and 0 < i < count - 1) or space == LOCAL
+        written = sectors if space == LOCAL else 0
+        back = l1.fill(group, way, line, sectors if is_whole else 0, rank, now, written)
         if back:
             gone = l2.write_back(sm, spec, trace, l2.count_bits(back), count > 1, begin)
             done = max(done, gone)
         if space != LOCAL:
+            partial = in_part(trace, first + i, lacking, i == 0, i == count - 1)
             if partial:
                 longer += spec.l1_partial_line
             gone = l2.store(sm, spec, trace, first + i, partial, narrow, begin + i)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.execute.trace import BlockTrace
-from warplens.timing import l2_answer
+from warplens.timing import begun, l2_answer
 from warplens.timing.extrapolate import (
     extrapolate,
     inner_rate,
@@ -117,9 +117,17 @@ class Model:
     def answer_of(self, size_bytes: float) -> l2_answer.L2Answer:
         """What an L2 of some size would hold, as the sample's share of it."""
         found = l2_answer.answer(
-            self.touched, self.wave, size_bytes, self.sample.stride, self.sharing
+            self.touched, self.wave, size_bytes, self.sample.stride, self.sharing, self._begins()
         )
         return l2_answer.warmed(found, self.touched, self.question.held)
+
+    def _begins(self) -> begun.Grid | None:
+        """The grid, if it is known how blocks begin: not where their windows begin anywhere."""
+        q, at_once = self.question, self.resident * self.active_sms
+        is_staggered = bool(self.sample.windows) and q.blocks > IN_STEP * at_once
+        if q.grid is None or is_staggered or math.prod(q.grid) != q.blocks:
+            return None
+        return begun.Grid(q.grid, at_once)
 
     @cached_property
     def merged(self) -> npt.NDArray[np.float32]:
@@ -194,10 +202,12 @@ class Model:
         return works is not None and works.differ
 
     def _far(self) -> float:
-        """The share of the lines that L2 held before and where others had use for them."""
+        """The share of the lines that L2 held before, and where others had use for them; of those
+        that others bring as they begin half, for half of the others are near."""
         ranges = [one for one in self.question.held if not one.near]
         lines = self.touched.lines >> 4
-        return float(shares(lines, ranges).mean()) if ranges and len(lines) else 0.0
+        held = float(shares(lines, ranges).mean()) if ranges and len(lines) else 0.0
+        return min(1.0, held + 0.5 * self.answer.of_others)
 
     def _local_missing(self, room: float) -> float:
         """The share of local memory that L2 has lost when it is asked for: lines are replaced in

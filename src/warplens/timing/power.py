@@ -36,7 +36,8 @@ def settled(model: Model) -> Model:
 def kept_by_power(load_mhz: float, load: float) -> float:
     """The clock in MHz at which a kernel draws as much as large products at `load_mhz`; `load`: how
     busy it keeps the lanes, over how busy these do (1 and more: the same clock)."""
-    return load_mhz * (_REST + (1.0 - _REST) * min(1.0, load)) ** (-1.0 / _POWER)
+    power: float = _REST + (1.0 - _REST) * min(1.0, load)
+    return float(load_mhz * power ** (-1.0 / _POWER))
 
 
 def _busy(model: Model) -> float:
