@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.timing.state import Ints
-from warplens.timing.touched import Touched, distinct
+from warplens.timing.touched import Touched, distinct, numbered
 
 # opcodes that copy to shared memory: by the copy unit, and by threads
 COPIED_BY, COPIED_BY_THREADS = frozenset({"UTMALDG", "UBLKCP"}), frozenset({"LDGSTS"})
@@ -58,9 +58,7 @@ def merged(touched: Touched, copies: npt.NDArray[np.bool_], placing: Placing,
     mine = _copied(touched, copies)
     if not mine.any():
         return part
-    sms = min(placing.sms, int(touched.blocks[-1]) + 1) if len(touched.blocks) else 1
-    wave = touched.blocks // (sms * placing.resident)
-    group = wave * placing.gpcs + placing.gpc_of(touched.blocks, sms)
+    group, sms = _groups(touched, placing)
     step = 16 * _turns(touched)[touched.access[mine]] + (touched.lines[touched.at[mine]] & 15)
     line, user = touched.used[mine], touched.user[mine]
     keys = (line * (int(step.max()) + 1) + step) * (int(group.max()) + 1) + group[user]
@@ -74,6 +72,32 @@ def merged(touched: Touched, copies: npt.NDArray[np.bool_], placing: Placing,
     first = 1.0 - (1.0 - another) * _behind(alike[some], copied[some], alone, room)
     part[touched.at[mine]] = (first[which] + (n - 1.0) * another) / n
     return part
+
+
+def merged_loads(touched: Touched, copies: npt.NDArray[np.bool_], placing: Placing,
+                 another: float) -> npt.NDArray[np.float32]:  # fmt: skip
+    """The same for loads to registers (all reads but `copies`): of those that blocks of a GPC make
+    with the same access of a warp, each further one costs `another` of the first."""
+    part = np.ones(len(touched.lines), np.float32)
+    mine = _copied(touched, ~copies)
+    if not mine.any() or placing.gpcs < 2:
+        return part
+    group, sms = _groups(touched, placing)
+    turn = _turns(touched)[touched.access[mine]]
+    line, user = touched.used[mine], touched.user[mine]
+    keys = (line * (int(turn.max()) + 1) + turn) * (int(group.max()) + 1) + group[user]
+    of_block = distinct(numbered(keys)[1] * len(touched.blocks) + user) // len(touched.blocks)
+    users = np.bincount(of_block)[numbered(keys)[1]]
+    n = 1.0 + (users - 1.0) * _unseen(group, placing, sms)[user]
+    part[touched.at[mine]] = (1.0 + (n - 1.0) * another) / n
+    return part
+
+
+def _groups(touched: Touched, placing: Placing) -> tuple[Ints, int]:
+    """Per block the GPC and the wave in which it runs, as one number, and the SMs that run any."""
+    sms = min(placing.sms, int(touched.blocks[-1]) + 1) if len(touched.blocks) else 1
+    wave = touched.blocks // (sms * placing.resident)
+    return wave * placing.gpcs + placing.gpc_of(touched.blocks, sms), sms
 
 
 def _copied_before(touched: Touched, mine: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:

@@ -26,6 +26,7 @@ from warplens.timing.merging import (
     COPIED_BY_THREADS,
     Placing,
     merged,
+    merged_loads,
     merged_of_threads,
 )
 from warplens.timing.question import Estimate, Pace, Question, Replay
@@ -145,6 +146,8 @@ class Model:
         another, room = float(value("l2.merged_another")), self.question.shared_bytes
         found = merged(self.touched, by_unit, placing, another, room)
         found *= merged_of_threads(self.touched, by_threads, near, far)
+        again = float(value("l2.merged_load", 1.0))
+        found *= merged_loads(self.touched, by_unit | by_threads, placing, again)
         return found
 
     @cached_property
