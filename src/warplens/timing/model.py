@@ -52,7 +52,10 @@ _BEGUN_TOGETHER = 0.6  # of DRAM's latency is left when others fetch as blocks b
 _MOSTLY = 0.6  # of the steps in which it fetches anything new
 PROBE = 200_000  # warp instructions of a replay that tells whether SMs stay in step
 _LEAST = 0.4  # of the latency is left in loops, however little is gained (fed_tiles_sm90.json)
-_CATCHES_UP = 0.07  # by so much quicker alone, SMs are half in step
+# By so much quicker alone, SMs are half in step, and how steep that is: of a block, and of several,
+# which hide from each other what they wait for (fed_tiles_sm90.json, sharers_sm90.json, and
+# tiled products of the tuning half of two public suites, H200)
+_CATCHES_UP, _CATCH_UP = (0.07, 2.0), (0.22, 4.0)
 _FEW = 1.0  # waves of blocks, in which it matters how long a block takes alone
 _STEPS_TO_HITS = 60
 _NOTES = 1024  # kept of a replay's progress
@@ -254,7 +257,9 @@ class Model:
             self.replay(limit=PROBE, in_step=share).cycles for share in (0.0, 1.0)
         )
         gain = max(0.0, together / apart - 1.0)
-        return _LEAST + (1.0 - _LEAST) * gain**2 / (gain**2 + _CATCHES_UP**2)
+        several = min(self.resident, self.question.blocks / self.active_sms) > 1.0
+        half, power = _CATCH_UP if several else _CATCHES_UP
+        return _LEAST + (1.0 - _LEAST) * gain**power / (gain**power + half**power)
 
     def replay(self, *, events: int = 0, limit: int = 0, only: Sequence[int] | None = None,
                is_paced: bool = False, in_step: float | None = None) -> Replay:  # fmt: skip
