@@ -259,7 +259,7 @@ class Model:
         gain = max(0.0, together / apart - 1.0)
         several = min(self.resident, self.question.blocks / self.active_sms) > 1.0
         half, power = _CATCH_UP if several else _CATCHES_UP
-        return _LEAST + (1.0 - _LEAST) * gain**power / (gain**power + half**power)
+        return float(_LEAST + (1.0 - _LEAST) * gain**power / (gain**power + half**power))
 
     def replay(self, *, events: int = 0, limit: int = 0, only: Sequence[int] | None = None,
                is_paced: bool = False, in_step: float | None = None) -> Replay:  # fmt: skip
