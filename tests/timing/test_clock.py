@@ -95,39 +95,8 @@ def test_power_leaves_a_t4_less_than_its_boost_clock_under_arithmetic() -> None:
     for name in ("power", "copy"):
         arrays = np.zeros(64, np.float32), np.zeros(64, np.uint32)
         notes[name] = " ".join(module[name][1, 32](*arrays, np.int32(64)).notes())
-    # a warp alone draws nothing: as much is left as no arithmetic at all leaves
-    assert "990.5 MHz that the board's power leaves arithmetic" in notes["power"]
+    assert "900 MHz that the board's power leaves arithmetic" in notes["power"]
     assert "1,590 MHz:" in notes["copy"]
-
-
-MUCH_AND_LITTLE = """
-__global__ void much(float* out, const float* in, int n) {
-    float x = in[threadIdx.x], y[8];
-    for (int j = 0; j < 8; j++) y[j] = x + j;
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < 8; j++) y[j] = y[j] * x + 1.0f;
-    float sum = 0.0f;
-    for (int j = 0; j < 8; j++) sum += y[j];
-    out[blockIdx.x * 256 + threadIdx.x] = sum;
-}
-__global__ void little(float* out, const float* in, int n) {
-    float sum = 0.0f;
-    for (int i = 0; i < n; i++) sum += in[threadIdx.x * 1024 + i] * 0.5f;
-    out[blockIdx.x * 256 + threadIdx.x] = sum;
-}
-"""
-
-
-def test_power_leaves_more_of_the_clock_to_kernels_that_calculate_little() -> None:
-    """Between the clock of large products and the one that was asked for, on an RTX A6000."""
-    module, clocks = wl.Device("RTX A6000", clock="boost").compile(MUCH_AND_LITTLE), {}
-    for name in ("much", "little"):
-        launch = module[name].predict[84 * 6, 256](
-            np.zeros(84 * 6 * 256, np.float32), np.zeros(256 * 1024, np.float32), np.int32(512)
-        )
-        clocks[name] = launch.timing.question.clock_mhz
-    assert clocks["much"] == find_gpu("RTX A6000").load_clock_mhz
-    assert clocks["little"] == 1800
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,6 @@ def take(
         kernel=launch.sass,
         gpu=launch.gpu,
         clock_mhz=kept_mhz(launch.gpu, launch.sass, launch.clock_mhz),
-        asked_mhz=launch.clock_mhz,
         blocks=blocks,
         warps_per_block=places.warps_per_block,
         resident=places.blocks,
@@ -93,7 +92,7 @@ def predicted_execution(name: str, timing: LaunchTiming | None) -> Execution:
         )
     sampled = timing.sample.execution
     executed = float(sampled.columns["inst_executed"].sum())
-    factor = timing.first.question.blocks * timing.sample.mean_work / executed
+    factor = timing.question.blocks * timing.sample.mean_work / executed
     columns = {key: (column * factor).round().astype(column.dtype)
                for key, column in sampled.columns.items()}  # fmt: skip
     return replace(sampled, columns=columns)

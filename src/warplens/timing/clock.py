@@ -5,11 +5,11 @@ from __future__ import annotations
 from warplens.gpus.spec import GpuSpec
 from warplens.isa.matrix_kinds import OPCODES, products
 from warplens.sass.model import SassKernel
-from warplens.timing.question import Question
 
-SINGLES = frozenset({"FFMA", "FFMA2", "FADD", "FADD2", "FMUL", "FMUL2"})
-_OTHERS = OPCODES | {"HFMA2", "HADD2", "HMUL2", "DFMA", "DADD", "DMUL"}
-ARITHMETIC = SINGLES | _OTHERS
+ARITHMETIC = OPCODES | {
+    "FFMA", "FFMA2", "FADD", "FADD2", "FMUL", "FMUL2", "HFMA2", "HADD2", "HMUL2", "DFMA", "DADD",
+    "DMUL",
+}  # fmt: skip
 LEAST_SHARE = 1 / 8  # of a loop's instructions
 
 
@@ -19,7 +19,7 @@ def kept_mhz(gpu: GpuSpec, kernel: SassKernel, asked_mhz: float) -> float:
     On an H200 at 1980 MHz the first matrix instructions take SMs to 1800 MHz, however few there are
     (clock.tensor_mhz of the GPU's file; chips whose file names no lower one keep their clock).
     A card whose power does not allow its boost clock under arithmetic keeps clock.load_mhz in
-    kernels that calculate in loops, more if they calculate little (see power.py).
+    kernels that calculate in loops.
     """
     kept = min(asked_mhz, gpu.tensor_clock_mhz) if _multiplies(kernel) else asked_mhz
     return min(kept, gpu.load_clock_mhz) if _calculates(kernel) else kept
@@ -36,19 +36,13 @@ def l2_lead(gpu: GpuSpec, kernel: SassKernel, asked_mhz: float) -> float:
     return asked_mhz / min(asked_mhz, gpu.tensor_clock_mhz) if keeps else 1.0
 
 
-def why_lowered(q: Question) -> str:
-    """What a launch's clock is, in words for a report: empty if nothing but what was asked for."""
-    gpu = q.gpu
-    if q.clock_mhz == gpu.tensor_clock_mhz < gpu.boost_clock_mhz and _multiplies(q.kernel):
+def why_lowered(gpu: GpuSpec, kernel: SassKernel, clock_mhz: float) -> str:
+    """What a clock is, in words for a report: empty if nothing but what was asked for."""
+    if clock_mhz == gpu.tensor_clock_mhz < gpu.boost_clock_mhz and _multiplies(kernel):
         return " that matrix instructions leave"
-    if gpu.load_clock_mhz <= q.clock_mhz < q.asked_mhz:
+    if clock_mhz == gpu.load_clock_mhz and _calculates(kernel):
         return " that the board's power leaves arithmetic"
     return ""
-
-
-def calculates_in_singles(kernel: SassKernel) -> bool:
-    """Whether there is no arithmetic but in single precision, whose power is known."""
-    return not any(one.opcode in _OTHERS for one in kernel.instructions)
 
 
 def _multiplies(kernel: SassKernel) -> bool:

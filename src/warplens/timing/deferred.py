@@ -286,7 +286,7 @@ def _wait(one: Deferred, size: int) -> None:
 def held_bytes(timing: LaunchTiming) -> int:
     """Bytes of arrays that a timing holds: its traces, and what its model has made of them."""
     found, total = {id(timing)}, 0
-    todo: list[Any] = [timing.sample, timing.first]
+    todo: list[Any] = [timing.sample, timing.model]
     while todo:
         one = todo.pop()
         if id(one) in found:

@@ -15,7 +15,6 @@ from warplens.timing.causes import CAUSES, saving_without
 from warplens.timing.clock import why_lowered
 from warplens.timing.model import Model
 from warplens.timing.pm_sampling import PmSampling, Sampled
-from warplens.timing.power import settled
 from warplens.timing.question import Question
 from warplens.timing.ranges import Range
 from warplens.timing.sample import Sample
@@ -24,7 +23,6 @@ from warplens.timing.view import Schedule, schedule, window
 from warplens.timing.warmth import Moved, rounded, spans, translated
 from warplens.wording import count, number
 
-_SETTLED = "settled"
 _STATES = 4  # states of L2 for which a launch's model is kept
 
 
@@ -34,26 +32,13 @@ class LaunchTiming:
     def __init__(self, question: Question, sample: Sample, unlimited_blocks: int,
                  sampling: PmSampling | None = None,
                  model: Model | None = None) -> None:  # fmt: skip
+        self.question = question
         self.sampling = sampling
         self.sample = sample
         self._unlimited_blocks = unlimited_blocks
-        self.first = model or Model(question, sample)  # it replays when first asked
+        self.model = model or Model(question, sample)  # it replays when first asked
         self._arrays: tuple[tuple[int, int], ...] = ()
         self._traced: tuple[tuple[int, int], ...] = ()
-
-    @property
-    def model(self) -> Model:
-        """The model at the clock that is kept."""
-        known = self.first.kept
-        if _SETTLED not in known:
-            known[_SETTLED] = settled(self.first)
-        found: Model = known[_SETTLED]
-        return found
-
-    @property
-    def question(self) -> Question:
-        """What the model answers."""
-        return self.model.question
 
     def lie_at(self, arrays: tuple[tuple[int, int], ...]) -> None:
         """Says where the launch has its arrays (base, size): those of the trace, if none are known,
@@ -67,9 +52,9 @@ class LaunchTiming:
 
     def used(self) -> tuple[Range, ...]:
         """What the launch uses of its arrays."""
-        known = self.first.kept
+        known = self.model.kept
         if "used" not in known:
-            known["used"] = spans(self.first.touched, self._traced)
+            known["used"] = spans(self.model.touched, self._traced)
         return translated(known["used"], self._moved, back=True)
 
     def after(self, held: tuple[Range, ...]) -> LaunchTiming:
@@ -77,12 +62,12 @@ class LaunchTiming:
         ranges = rounded(translated(held, self._moved))
         if not ranges:
             return self
-        known = self.first.kept
+        known = self.model.kept
         if ranges not in known:
             states = [key for key in known if isinstance(key, tuple)]
             for oldest in states[: len(states) + 1 - _STATES]:
                 del known[oldest]
-            known[ranges] = Model(replace(self.first.question, held=ranges), self.sample)
+            known[ranges] = Model(replace(self.question, held=ranges), self.sample)
         return LaunchTiming(
             known[ranges].question, self.sample, self._unlimited_blocks, self.sampling,
             known[ranges],
@@ -91,7 +76,7 @@ class LaunchTiming:
     def again(self, sampling: PmSampling | None) -> LaunchTiming:
         """The same for another launch that does the same, with one model."""
         other = LaunchTiming(
-            self.first.question, self.sample, self._unlimited_blocks, sampling, self.first
+            self.question, self.sample, self._unlimited_blocks, sampling, self.model
         )
         other._traced = self._traced
         return other
@@ -145,7 +130,7 @@ class LaunchTiming:
         """How the time was found, for reports."""
         trace, q = self.sample.trace, self.question
         blocks = f"{len(trace.blocks):,} of {count(q.blocks, 'block')} replayed on one SM"
-        why = why_lowered(q)
+        why = why_lowered(q.gpu, q.kernel, q.clock_mhz)
         note = f"Times are modelled at an SM clock of {number(q.clock_mhz)} MHz{why}: {blocks}."
         if q.held:
             held = sum(one.share * one.nbytes for one in q.held)

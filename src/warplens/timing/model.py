@@ -50,7 +50,7 @@ from warplens.timing.warmth import shares
 REPLAY_LIMIT = 3_000_000  # warp instructions of one replay
 _BEGUN_TOGETHER = 0.6  # of DRAM's latency is left when others fetch as blocks begin
 _MOSTLY = 0.6  # of the steps in which it fetches anything new
-PROBE = 200_000  # warp instructions of a replay that tells whether SMs stay in step
+_PROBE = 200_000  # warp instructions of a replay that tells whether SMs stay in step
 _LEAST = 0.4  # of the latency is left in loops, however little is gained (fed_tiles_sm90.json)
 # By so much quicker alone, SMs are half in step, and how steep that is: of a block, and of several,
 # which hide from each other what they wait for (fed_tiles_sm90.json, sharers_sm90.json, and
@@ -254,7 +254,7 @@ class Model:
         if late < max(l2_answer.LOOP, _MOSTLY * (late + self.answer.own_steps)):
             return _BEGUN_TOGETHER
         apart, together = (
-            self.replay(limit=PROBE, in_step=share).cycles for share in (0.0, 1.0)
+            self.replay(limit=_PROBE, in_step=share).cycles for share in (0.0, 1.0)
         )
         gain = max(0.0, together / apart - 1.0)
         several = min(self.resident, self.question.blocks / self.active_sms) > 1.0

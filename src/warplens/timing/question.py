@@ -22,7 +22,6 @@ class Question:
     """One launch on one GPU.
 
     Attributes:
-        clock_mhz: at which SMs run; asked_mhz: the clock that was asked for.
         blocks: blocks of the grid; resident: how many an SM holds at once.
         most_blocks: how many it holds if only few of their warps live; 0: no more.
         carveout_bytes: shared memory that L1 gives away; shared_bytes: what a block has of it.
@@ -34,7 +33,6 @@ class Question:
     kernel: SassKernel
     gpu: GpuSpec
     clock_mhz: float
-    asked_mhz: float
     blocks: int
     warps_per_block: int
     resident: int
