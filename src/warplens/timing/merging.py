@@ -79,15 +79,16 @@ def merged_loads(touched: Touched, copies: npt.NDArray[np.bool_], placing: Placi
     """The same for loads to registers (all reads but `copies`): of those that blocks of a GPC make
     with the same access of a warp, each further one costs `another` of the first."""
     part = np.ones(len(touched.lines), np.float32)
-    mine = _copied(touched, ~copies)
-    if not mine.any() or placing.gpcs < 2:
+    mine = _copied(touched, ~copies) if another < 1.0 and placing.gpcs > 1 else None
+    if mine is None or not mine.any():
         return part
     group, sms = _groups(touched, placing)
     turn = _turns(touched)[touched.access[mine]]
     line, user = touched.used[mine], touched.user[mine]
-    keys = (line * (int(turn.max()) + 1) + turn) * (int(group.max()) + 1) + group[user]
-    of_block = distinct(numbered(keys)[1] * len(touched.blocks) + user) // len(touched.blocks)
-    users = np.bincount(of_block)[numbered(keys)[1]]
+    together = (line * (int(turn.max()) + 1) + turn) * (int(group.max()) + 1) + group[user]
+    names, together = numbered(together)
+    pairs = distinct(together * len(touched.blocks) + user)
+    users = np.bincount(pairs // len(touched.blocks), minlength=len(names))[together]
     n = 1.0 + (users - 1.0) * _unseen(group, placing, sms)[user]
     part[touched.at[mine]] = (1.0 + (n - 1.0) * another) / n
     return part
