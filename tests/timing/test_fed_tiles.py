@@ -36,7 +36,7 @@ def test_cycles_and_waits_as_counted(row: dict[str, Any]) -> None:
     name, blocks = row["kernel"], row["blocks"]
     a, b = (np.zeros(128 * SMS * 2 * DEPTH, np.float32) for _ in "ab")  # never touched
     with recorder_script("fed_tiles") as recorder:
-        numbers = recorder.numbers(name, blocks, row["width"])
+        numbers = recorder.numbers(name, row["width"])
     launch = _module()[name].predict[(SMS * blocks,), (32 * WARPS,)](
         np.zeros(1024, np.float32), a, b, *numbers
     )

@@ -19,7 +19,6 @@ LINES, CAPACITY = (
     for name in ("stored_lines", "l1_capacity")
 )
 FOUND = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum"
-LOADED = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
 ROOM_KIB = 144  # of both arrays together: far from as much as L1 holds (DEVIATIONS.md, row 308)
 
 

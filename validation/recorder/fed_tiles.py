@@ -34,8 +34,8 @@ def cases() -> Iterator[tuple[str, int, int, int]]:
                     yield f"fed_{name}", blocks, width, of_dram
 
 
-def numbers(name: str, blocks: int, width: int) -> tuple[np.uint32, ...]:
-    """Width, columns of B and rounds: of a product that as many blocks make."""
+def numbers(name: str, width: int) -> tuple[np.uint32, ...]:
+    """Width, columns of B and rounds."""
     return (
         np.uint32(width), np.uint32(128 * width), np.uint32(DEPTH // STEPS[name.split("_")[1]])
     )  # fmt: skip
@@ -58,7 +58,7 @@ def main() -> None:
     counted = counter_of(session, METRICS)
     rows = []
     for name, blocks, width, of_dram in cases():
-        given = out, a, b, *numbers(name, blocks, width)
+        given = out, a, b, *numbers(name, width)
         function = driver.function(module, name)
         launch = partial(driver.launch, function, (SMS * blocks,), (THREADS,), given)
         found = counted(launch, flush) if of_dram else counted(launch)

@@ -26,7 +26,6 @@ _MOST = 32  # accesses with which a warp begins, at most
 _LATER = 2  # times as many steps as beginning takes: from there on it is over everywhere
 _LEAST = 0.02  # of the fetches that matter: fewer are not worth telling
 _BLOCKS = 64  # whose first reads are looked at
-_TABLE = 1 << 27  # halves from the first to the last, up to which a table is used
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +97,7 @@ def _held(touched: Touched, resident: int, grid: Grid, prints: Footprints, halve
             read = prints.read(np.arange(ended, end))
             if read is None:
                 break
-            found |= (wave >= turn) & _among(halves, read)
+            found |= (wave >= turn) & np.isin(halves, read)
             ended = end
     return found
 
@@ -157,15 +156,3 @@ def _note_halves(fetches: npt.NDArray[np.int32], line: Ints, half: Ints, earlies
                 half[number] = place
                 if earliest[place] == 0 or number < earliest[place]:
                     earliest[place] = number
-
-
-def _among(some: Ints, every: Ints) -> Flags:
-    """Which numbers are among others."""
-    if not len(some) or not len(every):
-        return np.zeros(len(some), np.bool_)
-    low, high = int(some.min()), int(some.max())
-    if high - low > _TABLE:
-        return np.isin(some, every)
-    there = np.zeros(high - low + 1, np.bool_)
-    there[every[(every >= low) & (every <= high)] - low] = True
-    return np.asarray(there[some - low])

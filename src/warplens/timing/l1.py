@@ -15,7 +15,7 @@ def find(sets: Records, line: int) -> Record:
 
 
 @stage
-def rank(now: int, passing: int) -> int:
+def rank_of(now: int, passing: int) -> int:
     """The higher, the longer a line used now is kept: lines of accesses that are `passing` (evict
     first) go before all others (counted on an H200, validation/data/stored_lines_sm90.json)."""
     return now if passing else now + _KEPT

@@ -150,9 +150,8 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
             fills=np.zeros(len(lines), np.uint8), joins=np.zeros(len(lines), np.uint8),
             late_steps=0, own_steps=0,
         )  # fmt: skip
-    warp, by_warp = touched.warp, touched.by_warp
-    ordinal = np.empty(len(warp), np.int64)
-    ordinal[by_warp] = np.arange(len(warp)) - np.searchsorted(warp[by_warp], warp[by_warp])
+    warp = touched.warp
+    ordinal = touched.turns()
     wave = touched.block // max(1, resident)
     # Among warps at the same point the order is arbitrary, but the same in every run.
     mixed = _scrambled(warp.astype(np.uint64) << np.uint64(32) | ordinal.astype(np.uint64))
@@ -173,21 +172,24 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
         np.zeros((*tags.shape, 2), np.int32), when,
     )  # fmt: skip
     users, when = users[: brought // 2 + 1], when[: brought // 2 + 1]
-    (arrivals, chance), sectors, part = _by_lot(users, when, share), 0.0, 0.0
+    sectors, part, known = 0.0, 0.0, None
     if grid:
         wanted = _kept(np.flatnonzero(_used(users)), n_sets * _WAYS)
         known = begun(touched, resident, grid, ordinal, when, wanted, fetches)
-        if known:
-            is_window = bool((entry == BEFORE).any())
-            sectors = known.sectors if is_window else 0.0
-            held = known.fetches[fetches]
-            _give(hits, held, touched)
-            part = float(held[touched.at[(entry == 0)[touched.access]]].any(axis=1).mean())
-            users, before = np.where(known.fetches, _BEFORE, users), users
-            if is_window:  # what comes before it is counted by itself
-                arrivals, chance = (np.where(known.fetches, 0.0, one) for one in (arrivals, chance))
-            else:
-                arrivals, chance = _by_lot(users, when, _with_others(share, before, users))
+    if known:
+        held = known.fetches[fetches]
+        _give(hits, held, touched)
+        part = float(held[touched.at[(entry == 0)[touched.access]]].any(axis=1).mean())
+        after = np.where(known.fetches, _BEFORE, users)
+        if (entry == BEFORE).any():  # a window, before which they were made
+            sectors = known.sectors
+            arrivals, chance = (np.where(known.fetches, 0.0, one)
+                                for one in _by_lot(users, when, share))  # fmt: skip
+        else:
+            arrivals, chance = _by_lot(after, when, _with_others(share, users, after))
+        users = after
+    else:
+        arrivals, chance = _by_lot(users, when, share)
     _contention(touched, shares, passes)
     _wait_for_others(touched, step, hits, fetches, when, users, arrivals)
     late_steps, own_steps = _kinds_of_steps(touched, step, hits, fetches, chance)
@@ -205,8 +207,7 @@ def _wait_for_others(touched: Touched, step: Ints, hits: npt.NDArray[np.uint8],
                      arrivals: Floats) -> None:  # fmt: skip
     """Marks what this SM asks for while it is only just fetched by another, which makes a fetch of
     the same step in its place."""
-    is_mine = users[: len(arrivals)] & (_MINE | _NO_READ | _BEFORE) == _MINE
-    others = is_mine & (arrivals == 0.0)
+    others = _are_mine(users) & (arrivals == 0.0)
     at, when_asked = _replayed_loads(touched, step)
     for half in range(2):
         number = fetches[at, half]
@@ -230,6 +231,11 @@ def _kinds_of_steps(touched: Touched, step: Ints, hits: npt.NDArray[np.uint8],
     late = hits[at] >> 4 > 0
     own = (chance[fetches[at]] > _ALONE).any(axis=1)
     return len(np.unique(when[late])), len(np.unique(when[own]))
+
+
+def _are_mine(users: Ints) -> npt.NDArray[np.bool_]:
+    """Which fetches accesses that are replayed ask for in the step in which they are made."""
+    return np.asarray(users & (_MINE | _NO_READ | _BEFORE) == _MINE)
 
 
 def _used(users: Ints) -> npt.NDArray[np.bool_]:
@@ -308,7 +314,7 @@ def _by_lot(users: Ints, when: Ints, share: Sharing) -> tuple[Floats, Floats]:
     SM that is ahead."""
     near = _counted(users, min(share.beside, _PLACES + 1))
     far = _counted(users, _PLACES + 1) - near + (users & 1)
-    is_mine = users & (_MINE | _NO_READ | _BEFORE) == _MINE
+    is_mine = _are_mine(users)
     chance = 1.0 / np.maximum(1.0, np.maximum(near, np.where(far > 1, far * share.ratio, 1.0)))
     if is_mine.any():
         used = users & (_MINE | _MINE_LATER | _NO_READ | _BEFORE)
@@ -320,11 +326,10 @@ def _by_lot(users: Ints, when: Ints, share: Sharing) -> tuple[Floats, Floats]:
             lacking = share.part * (len(mine) + n_others) - float(mine.sum())
             chance[of_others] = min(1.0, max(0.0, lacking / n_others))
             is_mine |= of_others
-    when = when[: len(users)]
     if len(np.unique(when[is_mine])) >= LOOP:
-        mine = is_mine.copy()
-        mine[is_mine] = _in_turn(users[is_mine], when[is_mine], chance[is_mine])
-        return np.where(mine, -1.0, 0.0), np.where(is_mine, chance, 0.0)
+        falls = is_mine.copy()
+        falls[is_mine] = _in_turn(users[is_mine], when[is_mine], chance[is_mine])
+        return np.where(falls, -1.0, 0.0), np.where(is_mine, chance, 0.0)
     lot = _lots(np.arange(len(users)))
     return np.where(is_mine & (lot < chance), -1.0, 0.0), np.where(is_mine, chance, 0.0)
 

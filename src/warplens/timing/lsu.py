@@ -332,7 +332,7 @@ def _load(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, i
     """When a load has its data, and how many passes it makes more than once: see `_parts`. Loads
     that straddle sectors and wait for all their lines hold up those behind them a little."""
     done, total, hits, missing, banks = 0.0, 0, 0, 0, 0
-    rank = l1.rank(now, inst.passing)
+    rank = l1.rank_of(now, inst.passing)
     there, late = 0, 0  # lines of which something is there, and of which something is not
     for i in range(count):
         line, sectors = trace.lines[first + i] >> 4, trace.lines[first + i] & 15
@@ -399,7 +399,7 @@ def _store(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, sp
            first: int, count: int, n_bytes: int, narrow: bool, passing: int, begin: float,
            now: int) -> float:  # fmt: skip
     done, total, hits, longer = begin, 0, 0, 0.0
-    rank = l1.rank(now, passing)
+    rank = l1.rank_of(now, passing)
     for i in range(count):
         total += l2.count_bits(trace.lines[first + i] & 15)
     lacking = total - n_bytes / 32.0

@@ -55,11 +55,11 @@ def merged(touched: Touched, copies: npt.NDArray[np.bool_], placing: Placing,
     memory, which holds all that is on its way.
     """
     part = np.ones(len(touched.lines), np.float32)
-    mine = _copied(touched, copies)
+    mine = _reads_by(touched, copies)
     if not mine.any():
         return part
     group, sms = _groups(touched, placing)
-    step = 16 * _turns(touched)[touched.access[mine]] + (touched.lines[touched.at[mine]] & 15)
+    step = 16 * touched.turns()[touched.access[mine]] + (touched.lines[touched.at[mine]] & 15)
     line, user = touched.used[mine], touched.user[mine]
     keys = (line * (int(step.max()) + 1) + step) * (int(group.max()) + 1) + group[user]
     _, some, which, users = np.unique(
@@ -79,11 +79,13 @@ def merged_loads(touched: Touched, copies: npt.NDArray[np.bool_], placing: Placi
     """The same for loads to registers (all reads but `copies`): of those that blocks of a GPC make
     with the same access of a warp, each further one costs `another` of the first."""
     part = np.ones(len(touched.lines), np.float32)
-    mine = _copied(touched, ~copies) if another < 1.0 and placing.gpcs > 1 else None
-    if mine is None or not mine.any():
+    if another >= 1.0 or placing.gpcs < 2:
+        return part
+    mine = _reads_by(touched, ~copies)
+    if not mine.any():
         return part
     group, sms = _groups(touched, placing)
-    turn = _turns(touched)[touched.access[mine]]
+    turn = touched.turns()[touched.access[mine]]
     line, user = touched.used[mine], touched.user[mine]
     together = (line * (int(turn.max()) + 1) + turn) * (int(group.max()) + 1) + group[user]
     names, together = numbered(together)
@@ -143,7 +145,7 @@ def merged_of_threads(touched: Touched, copies: npt.NDArray[np.bool_], near: flo
     by; of lines that only blocks further off share, `far` is left.
     """
     part = np.ones(len(touched.lines), np.float32)
-    mine = _copied(touched, copies)
+    mine = _reads_by(touched, copies)
     if not mine.any():
         return part
     n_blocks = len(touched.blocks)
@@ -156,12 +158,12 @@ def merged_of_threads(touched: Touched, copies: npt.NDArray[np.bool_], near: flo
     return part
 
 
-def _copied(touched: Touched, copies: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Which uses of lines are reads by `copies`."""
+def _reads_by(touched: Touched, some: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Which uses of lines are reads by some instructions."""
     context = touched.context
-    if not len(context) or not copies.any():
+    if not len(context) or not some.any():
         return np.zeros(len(touched.access), np.bool_)
-    reads: npt.NDArray[np.bool_] = copies[context["instruction"]] & (context["kind"] == _READ)
+    reads: npt.NDArray[np.bool_] = some[context["instruction"]] & (context["kind"] == _READ)
     return reads[touched.access]
 
 
@@ -173,15 +175,6 @@ def _shares(blocks: Ints, pairs: Ints, line: Ints, user: Ints, step: int) -> Int
     key = line * len(blocks) + np.minimum(other, len(blocks) - 1)
     place = np.minimum(np.searchsorted(pairs, key), len(pairs) - 1)
     found: Ints = (there & (pairs[place] == key)).astype(np.int64)
-    return found
-
-
-def _turns(touched: Touched) -> Ints:
-    """Per access how many its warp has made before."""
-    warp, by_warp = touched.warp, touched.by_warp
-    found = np.empty(len(warp), np.int64)
-    ordered = warp[by_warp]
-    found[by_warp] = np.arange(len(warp)) - np.searchsorted(ordered, ordered)
     return found
 
 

@@ -55,7 +55,7 @@ _LEAST = 0.4  # of the latency is left in loops, however little is gained (fed_t
 # By so much quicker alone, SMs are half in step, and how steep that is: of a block, and of several,
 # which hide from each other what they wait for (fed_tiles_sm90.json, sharers_sm90.json, and
 # tiled products of the tuning half of two public suites, H200)
-_CATCHES_UP, _CATCH_UP = (0.07, 2.0), (0.22, 4.0)
+_CATCHES_UP, _SEVERAL_CATCH_UP = (0.07, 2.0), (0.22, 4.0)
 _FEW = 1.0  # waves of blocks, in which it matters how long a block takes alone
 _STEPS_TO_HITS = 60
 _NOTES = 1024  # kept of a replay's progress
@@ -258,7 +258,7 @@ class Model:
         )
         gain = max(0.0, together / apart - 1.0)
         several = min(self.resident, self.question.blocks / self.active_sms) > 1.0
-        half, power = _CATCH_UP if several else _CATCHES_UP
+        half, power = _SEVERAL_CATCH_UP if several else _CATCHES_UP
         return float(_LEAST + (1.0 - _LEAST) * gain**power / (gain**power + half**power))
 
     def replay(self, *, events: int = 0, limit: int = 0, only: Sequence[int] | None = None,

@@ -98,7 +98,7 @@ def _read(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, f
     for place in range(first, first + count):
         line, sectors = trace.lines[place] >> 4, trace.lines[place] & 15
         group = l1.find(sets, line)
-        way = l1.look_up(group, line, l1.rank(now, 0))
+        way = l1.look_up(group, line, l1.rank_of(now, 0))
         missing = sectors & ~group.valid[way] if way >= 0 else sectors
         if spec.ideal & lsu.IDEAL_L1:
             continue
@@ -111,7 +111,7 @@ def _read(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, f
         there = l2.load(sm, spec, trace, place, known, line, missing, begin + asked)
         asked += 1
         way = way if way >= 0 else -1 - way
-        back = l1.fill(group, way, line, missing, l1.rank(now, 0), int(there), 0)
+        back = l1.fill(group, way, line, missing, l1.rank_of(now, 0), int(there), 0)
         if back:
             l2.write_back(sm, spec, trace, l2.count_bits(back), False, begin)
         if inst.surface:

@@ -51,6 +51,13 @@ class Touched:
         found: Ints = (self.blocks - self.offset) % stride
         return found
 
+    def turns(self) -> Ints:
+        """Per access how many its warp has made before."""
+        ordered = self.warp[self.by_warp]
+        found = np.empty(len(ordered), np.int64)
+        found[self.by_warp] = np.arange(len(ordered)) - np.searchsorted(ordered, ordered)
+        return found
+
     @property
     def n_lines(self) -> int:
         """How many lines there are."""
