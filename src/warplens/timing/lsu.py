@@ -63,10 +63,8 @@ def room_at(sub: Record) -> float:
 def full_of(sub: Record, spec: Record, now: int) -> int:
     """What fills the sub-partition's queue: MEMORY if nothing but accesses to global and local
     memory waits in it."""
-    for i in range(spec.queue_held):
-        if sub.left[i] > now and sub.held[i] != MEMORY:
-            return SHARED
-    return MEMORY
+    waits = sub.other_left > now and sub.behind_other < spec.queue_held
+    return SHARED if waits else MEMORY
 
 
 @stage
@@ -81,7 +79,9 @@ def enter(sm: Record, sub: Record, spec: Record, now: int, room: float,
     sub.addressed[sub.next_addressed] = sub.queue_free
     sub.next_addressed = (sub.next_addressed + 1) % spec.queue_entries
     sub.left[sub.next_left] = start + (_SHARED_KEPT if kind == SHARED else 0.0)
-    sub.held[sub.next_left] = kind
+    sub.behind_other += 1
+    if kind != MEMORY:
+        sub.behind_other, sub.other_left = 0, sub.left[sub.next_left]
     sub.last_left = start
     sub.next_left = (sub.next_left + 1) % spec.queue_held
     return float(begin), float(start)

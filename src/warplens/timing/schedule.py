@@ -25,6 +25,7 @@ def pick(sm: Record, counts: Counts, warps: Records, ready: Ints, sub: Record, n
     if stuck or pressed:
         sub.stuck = 1
     n, following = warps.size, NEVER
+    at, reason, free = -1, 0, 0  # an instruction, and what was found of it: many wait at the same
     for index in range(number, n, spec.sub_partitions):
         if ready[index] > now:
             following = min(following, ready[index])
@@ -36,12 +37,16 @@ def pick(sm: Record, counts: Counts, warps: Records, ready: Ints, sub: Record, n
             ready[index] = warp.ready = until
             following = min(following, until)
             continue
-        warp.blocked = dispatch.blocked(sub, spec, code[warp.pc], now)
-        if warp.blocked:
+        if warp.pc != at:
+            at = warp.pc
+            reason = dispatch.blocked(sub, spec, code[at], now)
+            free = dispatch.free_at(sub, spec, code[at], now) if reason else 0
+        warp.blocked = reason
+        if reason:
             held += 1
-            following = min(following, dispatch.free_at(sub, spec, code[warp.pc], now))
+            following = min(following, free)
             continue
-        if stuck or (pressed and code[warp.pc].writes and code[warp.pc].kind != SHARED):
+        if stuck or (pressed and code[at].writes and code[at].kind != SHARED):
             warp.blocked = stall.DISPATCH_STALL if stuck else stall.NOT_SELECTED
             held += 1
             following = now + 1
@@ -58,8 +63,8 @@ def pick(sm: Record, counts: Counts, warps: Records, ready: Ints, sub: Record, n
         for index in range(number, n, spec.sub_partitions):
             if ready[index] <= now and index != best:
                 warp = warps[index]
-                reason = warp.blocked if warp.blocked else stall.NOT_SELECTED
-                stall.charge(sm, counts, index, warp, reason, now, now + 1)
+                why = warp.blocked if warp.blocked else stall.NOT_SELECTED
+                stall.charge(sm, counts, index, warp, why, now, now + 1)
     sub.next = following
     return best
 

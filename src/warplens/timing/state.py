@@ -169,9 +169,12 @@ CODE = np.dtype([
 
 COMING = 64  # loads from shared memory of a sub-partition that are followed
 WARP = np.dtype([
-    ("status", "i8"), ("trace", "i8"), ("block", "i8"), ("entry", "i8"), ("last_entry", "i8"),
-    ("access", "i8"), ("last_access", "i8"), ("pc", "i8"), ("end", "i8"), ("ready", "i8"),
-    ("issued_at", "i8"), ("age", "i8"), ("stores", "i8"), ("blocked", "i8"),
+    # what the scheduler looks at in each cycle, side by side
+    ("pc", "i8"), ("ready", "i8"), ("blocked", "i8"), ("issued_at", "i8"), ("age", "i8"),
+    ("needs", "i8"),  # the last load from shared memory that its next instruction waits for
+    ("trace", "i8"), ("status", "i8"),
+    ("block", "i8"), ("entry", "i8"), ("last_entry", "i8"),
+    ("access", "i8"), ("last_access", "i8"), ("end", "i8"), ("stores", "i8"),
     ("known", "i8"),  # when its stores are known to have arrived
     ("fenced", "i8"),  # when its last fence lets it go on
     ("woken", "i8"), ("resumed", "i8"),  # when its last sleep ends, and when it can go on then
@@ -181,7 +184,6 @@ WARP = np.dtype([
     ("queued", "i8"),  # the longest wait for the SM's units of an access that it has not waited for
     ("release", "i8", (N_SCOREBOARDS,)), ("cause", "i8", (N_SCOREBOARDS,)),
     ("tickets", "i8", (N_SCOREBOARDS,)),  # of the last loads from shared memory, see results.py
-    ("needs", "i8"),  # that which its next instruction waits for
     ("ring", "i8", (N_SCOREBOARDS * RING,)),
 ])  # fmt: skip
 SUB = np.dtype([
@@ -198,7 +200,9 @@ SUB = np.dtype([
     ("sent", "f8"), ("taken", "f8", (TEXTURES_HELD,)), ("next_taken", "i8"),
     # when the turns of the last loads from constant banks by registers end
     ("indexed", "f8", (INDEXED_HELD,)), ("next_indexed", "i8"),
-    ("held", "i8", (MAX_HELD,)),  # the kinds of those in `left`
+    # of the last of those in `left` that is no access to global or local memory: when its place is
+    # free, how many came after it (they leave in turn, so no earlier one stays longer)
+    ("other_left", "f8"), ("behind_other", "i8"),
     # loads from shared memory: when they would be there and what of them is still to be written,
     # how many have asked and have come, until when cycles are given (results.py)
     ("coming", "f8", (COMING,)), ("left_of", "f8", (COMING,)), ("asked", "i8"), ("come", "i8"),
