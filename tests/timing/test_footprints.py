@@ -86,6 +86,33 @@ def test_lines_of_a_grid_that_l2_holds() -> None:
     assert found.part == pytest.approx(_all(every, (READ,)) / len(every) / of_block, rel=0.03)
 
 
+def _product(block: int) -> Accesses:
+    """As a product of matrices without tiles: for each of 4096 steps a line of the block's rows,
+    32 steps the same, and a line of B that all blocks of a row of the grid share."""
+    y, x = divmod(block, 128)
+    steps = range(4096)
+    return [
+        one for k in steps for one in ((READ, [x * 128 + k // 32]), (READ, [OUTPUT + y + 128 * k]))
+    ]
+
+
+def test_blocks_with_many_accesses_are_followed_too() -> None:
+    """Eight sampled blocks, whose rows are their own, say little of 264; a wave reads two columns
+    of B and, twice, all rows of A (that L2 does not hold them an H200 counted: 8 GB from DRAM)."""
+    grid, resident, sms = (128, 128, 1), 2, 4
+    blocks = np.array(
+        sorted(62 * SMS + r * SMS + place for r in range(resident) for place in spread(SMS, sms))
+    )
+    found = sharing(_touched(blocks, _product), resident * sms, SMS, SMS,
+                    blocks=128 * 128, size_lines=390_000, grid=grid)  # fmt: skip
+    wave = range(62 * SMS, 64 * SMS)
+    columns = len({block // 128 for block in wave})
+
+    assert found.is_exact
+    assert found.chip_lines == pytest.approx(128 * 128 + columns * 4096, rel=0.01)
+    assert found.part == pytest.approx(found.chip_lines / SMS / (2 * 128 + 2 * 4096), rel=0.05)
+
+
 def test_gathers_do_not_move_along() -> None:
     rng = np.random.default_rng(3)
     where = rng.integers(0, 1 << 16, (GRID[0] * GRID[1], 8))

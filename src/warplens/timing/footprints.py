@@ -20,7 +20,7 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 _READ = 1
 _FITTED = 64  # blocks that the steps are fitted to
-_ACCESSES = 6000  # of a block, at most
+_ACCESSES = 3_000_000  # of the blocks that the steps are fitted to, at most
 _LINES = 3_000_000  # that are counted at a time, at most
 _PARTS = 16.0  # of a line, to which steps are told apart
 _NEAR = 1.25  # lines by which an access may lie beside its place
@@ -161,9 +161,10 @@ def _accesses(touched: Touched) -> tuple[Ints, Floats, Floats, Ints, Flags] | No
     per_block = np.bincount(touched.block, minlength=len(touched.blocks))
     usual = int(np.bincount(per_block).argmax()) if len(per_block) else 0
     alike = np.flatnonzero(per_block == usual)
-    if not 0 < usual <= _ACCESSES or len(alike) < _ALIKE * len(per_block):
+    if not usual or len(alike) < _ALIKE * len(per_block):
         return None
-    some = alike[np.unique(np.linspace(0, len(alike) - 1, _FITTED).round().astype(np.int64))]
+    fitted = min(_FITTED, _ACCESSES // usual)
+    some = alike[np.unique(np.linspace(0, len(alike) - 1, fitted).round().astype(np.int64))]
     is_in = np.zeros(len(per_block), np.bool_)
     is_in[some] = True
     order = touched.by_warp[is_in[touched.block[touched.by_warp]]]
@@ -174,11 +175,21 @@ def _accesses(touched: Touched) -> tuple[Ints, Floats, Floats, Ints, Flags] | No
     each = context["n_lines"].astype(np.int64)
     size, starts, lines = each[order], np.cumsum(each) - each, touched.lines[touched.at] >> 4
     low, high = (ends.reduceat(lines, starts)[order] for ends in (np.minimum, np.maximum))
+    once = _unlike(low, high, context["kind"][order[0]])
+    low, high, size = low[:, once], high[:, once], size[:, once]
     counts = np.round(size.mean(axis=0)).astype(np.int64)
     spans = np.round((high - low).mean(axis=0)).astype(np.int64) + 1
     counts = np.where(spans <= size.max(axis=0), np.maximum(1, spans), np.maximum(1, counts))
-    reads = context["kind"][order[0]] == _READ
+    reads = context["kind"][order[0, once]] == _READ
     return touched.blocks[some], low.astype(np.float64), high.astype(np.float64), counts, reads
+
+
+def _unlike(low: Ints, high: Ints, kind: Ints) -> Ints:
+    """Accesses, one of each kind that reach from and to the same lines in every block."""
+    odd = np.random.default_rng(0).integers(1 << 62, size=(2, len(low))) | 1
+    mixed = odd[0] @ low * 31 + odd[1] @ high + kind  # modulo 2^64
+    found: Ints = np.unique(mixed, return_index=True)[1]
+    return found
 
 
 def _places(blocks: Ints, grid: tuple[int, int, int]) -> Floats:
