@@ -207,7 +207,7 @@ class Answers:
         known = self.model.estimate.states
         if known is not None:
             return dict(zip(REASONS, (float(t) for t in known), strict=True))
-        totals = self.model.result.counts.stalls.sum(axis=0) * self.model.estimate.scale
+        totals = self.model.states * self.model.estimate.scale
         totals = lengthened(totals, self._longer)
         return dict(zip(REASONS, (float(t) for t in totals), strict=True))
 

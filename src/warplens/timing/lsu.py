@@ -31,6 +31,8 @@ INTEGERS_SAVE = 0.5  # cycles of an access whose lanes add whole numbers to one 
 # queue: of the SM's 60 accesses 56.5, 58.8, 59.9 and 60.4 are seen to wait where each takes 4, 8,
 # 16 and 32 cycles (queues_sm90.json)
 _SHARED_KEPT = 21.0
+# Memory instructions of a sub-partition that wait with their registers read (sources_sm90.json)
+_READ_BEFORE = 5
 ATOMICS_IN_FLIGHT = 12500.0  # cycles of contended atomics that wait outside the SM
 # Code.depth of shuffles and the like (`passes` through the data path, no access), of asynchronous
 # copies to shared memory, and of what closes a group of these
@@ -169,7 +171,9 @@ def perform(state: State, counts: Counts, spec: Record, inst: Record, trace: Tra
             words = max(4, access.size) // 4
             sources = spec.sources_store + int(spec.wide_extra * (words - 1))
         read, left = begin + sources, start + sources
-        if space != SHARED_SPACE:
+        if space == SHARED_SPACE and kind != READ:
+            read = max(begin, _left_before(sub, spec)) + sources
+        elif space != SHARED_SPACE and kind != READ:
             read = _taken(sm, begin, start) + sources
         if kind == WRITE and space == GLOBAL:
             held, arrived = spec.in_flight, done + spec.l2_hit
@@ -190,11 +194,19 @@ def perform(state: State, counts: Counts, spec: Record, inst: Record, trace: Tra
 
 
 @stage
+def _left_before(sub: Record, spec: Record) -> float:
+    """When no more than so many memory instructions of a sub-partition are in front of its last
+    one, as which a store to shared memory has its registers read (sources_sm90.json)."""
+    n = spec.queue_held
+    return float(sub.left[(sub.next_left + 2 * n - 1 - _READ_BEFORE) % n])
+
+
+@stage
 def _taken(sm: Record, begin: float, start: float) -> float:
     """When a store's registers are read: when it leaves its sub-partition's queue for the two
-    places in front of the SM's units. (A load's are read before it waits in the queue. Recorded
-    with stores that L2 completes, states_sm90.json: what a warp does next has its result two
-    stores' time after its own store's registers have been read.)"""
+    places in front of the SM's units. (Recorded with stores that L2 completes, states_sm90.json:
+    what a warp does next has its result two stores' time after its own store's registers have been
+    read. Loads' are read when they begin with their addresses, sources_sm90.json.)"""
     taken = max(begin, sm.stored[sm.next_stored])
     sm.stored[sm.next_stored] = start
     sm.next_stored = (sm.next_stored + 1) % STORES_TAKEN

@@ -21,6 +21,7 @@ from warplens.timing.extrapolate import (
     replayed_blocks,
     steady_gap,
 )
+from warplens.timing.lighter import lighter
 from warplens.timing.merging import (
     COPIED_BY,
     COPIED_BY_THREADS,
@@ -34,8 +35,9 @@ from warplens.timing.sample import IN_STEP, Sample
 from warplens.timing.sharing import Sharing, sharing
 from warplens.timing.sm import simulate
 from warplens.timing.spec import Machine
-from warplens.timing.stall import REASONS
+from warplens.timing.stall import REASONS, SELECTED
 from warplens.timing.state import (
+    Floats,
     Records,
     Trace,
     new_counts,
@@ -298,10 +300,40 @@ class Model:
         return self.replay(is_paced=True)
 
     @cached_property
+    def loads(self) -> list[tuple[Replay, int]]:
+        """Replays of SMs with as many blocks as the replayed one, and fewer, and how many SMs have
+        as many; empty where all have."""
+        found = lighter(self.question, self.sample, self.active_sms)
+        fewer = [(self.replay(only=only), sms) for only, sms in found[1:]]
+        return [(self.result, found[0][1]), *fewer] if found else []
+
+    @cached_property
+    def states(self) -> Floats:
+        """Warp cycles by state, as many in all as in the replay, of all SMs."""
+        own: Floats = self.result.counts.stalls.sum(axis=0).astype(np.float64)
+        if not self.loads:
+            return own
+        found = np.zeros(len(own))
+        for one, sms in self.loads:
+            found += one.counts.stalls.sum(axis=0) * float(sms)
+        rest = (own.sum() - own[SELECTED]) / max(1.0, float(found.sum() - found[SELECTED]))
+        found *= rest
+        found[SELECTED] = own[SELECTED]
+        return found
+
+    @cached_property
     def estimate(self) -> Estimate:
         """The whole launch."""
         found = extrapolate(self.question, self.result, self.active_sms, self.pace)
-        return found if self.grid is None else on_chip(found, self.grid, self.result)
+        if self.grid is not None:
+            return on_chip(found, self.grid, self.result)
+        if not self.loads:
+            return found
+        mean = sum(one.cycles * sms for one, sms in self.loads) / self.active_sms
+        return replace(
+            found, mean_cycles=mean, active_cycles=found.active_cycles * mean / found.mean_cycles,
+            warp_cycles=sum(float(one.sm["warp_cycles"]) * sms for one, sms in self.loads),
+        )  # fmt: skip
 
     @cached_property
     def grid(self) -> Grid | None:

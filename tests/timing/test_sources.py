@@ -1,0 +1,68 @@
+"""When memory instructions have their registers read: what warps wait for that write there next,
+and what those of SMs with unlike numbers of blocks do, against what an H100 counted."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import warplens as wl
+from tests.timing.replayed import recorder_script
+
+VALIDATION = Path(__file__).parents[2] / "validation"
+DATA = json.loads((VALIDATION / "data" / "sources_sm90.json").read_text())
+ROWS: dict[tuple[Any, ...], dict[str, float]] = {
+    tuple(row[:4]): dict(zip(DATA["columns"], row, strict=True)) for row in DATA["rows"]
+}
+CYCLES = "sm__cycles_active.avg"
+
+
+@cache
+def _module() -> wl.Module:
+    source = (VALIDATION / "recorder" / "kernels" / "sources.cu").read_text()
+    return wl.Device("H100 SXM5", clock=1980).compile(source)
+
+
+def _compare(kernel: str, warps: int, apart: int, blocks: int, within: float) -> None:
+    with recorder_script("sources") as recorder:
+        step, size = recorder.STEP, blocks * recorder.OWN
+    arrays = np.zeros(1024, np.uint32), np.zeros(size, np.uint8)
+    shape = (blocks,), (32 * warps,)
+    launch = _module()[kernel].predict[shape](*arrays, np.uint32(apart), np.uint32(step))
+    recorded = ROWS[kernel, warps, apart, blocks]
+    waits = {name: value for name, value in recorded.items() if "issue_stalled" in name}
+    here = {name: float(launch.metric(name)) for name in waits}
+
+    assert float(launch.metric(CYCLES)) == pytest.approx(recorded[CYCLES], rel=0.02)
+    warps_there = sum(waits.values()) + recorded["smsp__inst_issued.sum"]
+    resident = float(launch.metric("smsp__warps_active.sum"))
+    assert resident == pytest.approx(warps_there, rel=0.05)
+    for name, value in waits.items():
+        share = here[name] / sum(here.values())
+        assert share == pytest.approx(value / sum(waits.values()), abs=within), name
+
+
+@pytest.mark.parametrize("kernel", ["store_shared", "data_shared"])
+@pytest.mark.parametrize(("warps", "apart"), [(4, 128), (8, 128), (16, 32), (16, 128), (32, 32)])
+def test_five_stores_wait_with_their_registers_read(kernel: str, warps: int, apart: int) -> None:
+    """Of the fifteen of a sub-partition: warps wait for these registers, not for a place in the
+    queue, until a store is one of five."""
+    _compare(kernel, warps, apart, 132, 0.04)
+
+
+@pytest.mark.parametrize(("warps", "apart"), [(16, 32), (16, 128), (32, 32), (32, 128)])
+def test_loads_wait_with_their_registers_read(warps: int, apart: int) -> None:
+    """All but the five whose addresses are still to be made: warps go on and wait for places."""
+    _compare("load_global", warps, apart, 132, 0.03)
+
+
+@pytest.mark.parametrize("kernel", ["load_global", "data_shared"])
+@pytest.mark.parametrize("blocks", [198, 264])
+def test_states_are_of_sms_with_one_block_and_with_two(kernel: str, blocks: int) -> None:
+    """198 blocks: two on every other SM."""
+    _compare(kernel, 8, 128, blocks, 0.04)
