@@ -97,7 +97,6 @@ SITE_QUIET_LOW = 52  # u32: accesses inside this allocation need no check: addre
 SITE_QUIET_HIGH = 56
 SITE_QUIET_LIMIT = 60
 SITE_PATTERN = 64  # 32 x u32: offsets relative to lane 0
-SITE_WALKS = 192  # 16 x (u32, u32): host address and step of the last row; by warp
 SITE_WALK, SITE_WALK_SPAN, SITE_BEYOND = 192, 196, 200  # lanes' own rows instead, u32: where the
 # warp began, how far the next one's begin is, how far ahead of lanes it is worth asking
 SITE_COUNTS = 192  # shared loads instead: 8 x i64, what the pattern adds to the counters
@@ -110,7 +109,9 @@ APART, SURELY_APART = 2, 3
 SITE_STATE = 8  # shared stores instead, i32: 1: the pattern below came once, 2: its words are known
 SITE_WORDS = 192  # 64 x u8: which lane stores a word of the window, 255: none
 SITE_LANES = 256  # 32 x u8: which word of the window a lane stores
-SITE_SIZE = 320
+SITE_WALKS = 320  # 32 x (u32, u32): host address and step of the last row; by warp
+N_WALKS = 32
+SITE_SIZE = 576
 
 # --- segment table: sorted by device address -----------------------------------------------------
 SEGMENT_BASE, SEGMENT_LENGTH, SEGMENT_HOST, SEGMENT_ALLOWED = 0, 1, 2, 3  # int64 slots
