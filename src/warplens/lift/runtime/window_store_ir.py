@@ -14,8 +14,10 @@ from warplens.lift.vector_ir import P, V
 H = "<16 x i32>"
 B = "<32 x i8>"
 _PERMUTE = "llvm.x86.avx512.vpermi2var.d.512"
+_SHIFT = "llvm.x86.avx512.psrlv.d.512"
 DECLARATIONS = {
     _PERMUTE: f"declare {H} @{_PERMUTE}({H}, {H}, {H})",
+    _SHIFT: f"declare {H} @{_SHIFT}({H}, {H})",
     "llvm.ctpop.i64": "declare i64 @llvm.ctpop.i64(i64)",
     "llvm.masked.store.v16i32.p0":
         f"declare void @llvm.masked.store.v16i32.p0({H}, ptr, i32, <16 x i1>)",
@@ -32,16 +34,16 @@ def _halves(name: str) -> str:
 
 
 def _stores() -> str:
-    """Four times 16 words, each from the lane that the site names, if that lane takes part."""
+    """Four times 16 words, each from the lane that the site names, if that lane takes part: its bit
+    of the mask is the lowest one after a shift, which leaves 0 for a word that no lane stores."""
     return "\n".join(
         f"""  %ip{q} = getelementptr i8, ptr %site, i64 {at.SITE_WORDS + 16 * q}
   %ib{q} = load <16 x i8>, ptr %ip{q}, align 16
   %id{q} = zext <16 x i8> %ib{q} to {H}
   %wv{q} = call {H} @{_PERMUTE}({H} %value.lo, {H} %id{q}, {H} %value.hi)
-  %wa{q} = call {H} @{_PERMUTE}({H} %takes.lo, {H} %id{q}, {H} %takes.hi)
-  %wt{q} = icmp ne {H} %wa{q}, zeroinitializer
-  %wl{q} = icmp ult {H} %id{q}, splat (i32 32)
-  %wm{q} = and <16 x i1> %wt{q}, %wl{q}
+  %wa{q} = call {H} @{_SHIFT}({H} %takes, {H} %id{q})
+  %wb{q} = and {H} %wa{q}, splat (i32 1)
+  %wm{q} = icmp ne {H} %wb{q}, zeroinitializer
   %wp{q} = getelementptr i8, ptr %row, i64 {64 * q}
   call void @llvm.masked.store.v16i32.p0({H} %wv{q}, ptr %wp{q}, i32 4, <16 x i1> %wm{q})"""
         for q in range(4)
@@ -111,10 +113,9 @@ known:
   %row64 = zext i32 %first to i64
   %row = getelementptr i8, ptr %host, i64 %row64
   %value = load {V}, ptr %io, align 64
-  %active = bitcast i32 %mask to {P}
-  %takes = sext {P} %active to {V}
+  %takes.1 = insertelement {H} poison, i32 %mask, i64 0
+  %takes = shufflevector {H} %takes.1, {H} poison, {H} zeroinitializer
 {_halves("value")}
-{_halves("takes")}
 {_stores()}
   br label %count
 lanewise:"""
