@@ -8,6 +8,7 @@ the phase is taken modulo 4.
 from __future__ import annotations
 
 from warplens.lift import layout as at
+from warplens.lift.counting.slots import REQUESTS
 from warplens.lift.vector_ir import P, V, splat
 
 
@@ -50,28 +51,45 @@ def remember() -> dict[str, str]:
     return {"wl.known": known, "wl.remember": store}
 
 
-def remembered(*names: tuple[str, int]) -> str:
-    """Lines that load what the site remembers of a pattern: %NAME.r from each place."""
-    return "\n".join(
-        f"""  %{name}.rp = getelementptr i8, ptr %site, i64 {place}
-  %{name}.r = load i32, ptr %{name}.rp, align 4"""
-        for name, place in names
-    )
+_ALL = 8  # numbers that a pattern adds, to counters side by side
+_A = f"<{_ALL} x i64>"
 
 
-def kept(*names: tuple[str, int]) -> str:
-    """Lines that store what was counted of a new pattern, %NAME.f, in the site."""
-    return "\n".join(
-        f"""  %{name}.kp = getelementptr i8, ptr %site, i64 {place}
-  store i32 %{name}.f, ptr %{name}.kp, align 4"""
-        for name, place in names
-    )
+def known_counts() -> str:
+    """Lines that define %known.v: what the site's pattern adds to its counters."""
+    return f"""  %known.p = getelementptr i8, ptr %site, i64 {at.SITE_COUNTS}
+  %known.v = load {_A}, ptr %known.p, align 64"""
 
 
-def either(names: tuple[str, ...], *fresh: str) -> str:
-    """Lines that take %NAME from memory or from one of the blocks `fresh`; %NAME.w is an i64."""
-    phis = [
-        f"  %{n} = phi i32 [ %{n}.r, %repeat ]" + "".join(f", [ %{n}.f, %{f} ]" for f in fresh)
-        for n in names
-    ]
-    return "\n".join([*phis, *(f"  %{n}.w = zext i32 %{n} to i64" for n in names)])
+def new_counts(counts: dict[int, str]) -> str:
+    """Lines that define %new.v, what a new pattern adds to the counters of these slots (i64s by
+    name), and note it in the site."""
+    vector, lines = "zeroinitializer", []
+    for slot, value in counts.items():
+        name = f"%new.{slot}"
+        lines.append(f"  {name} = insertelement {_A} {vector}, i64 {value}, i64 {slot - REQUESTS}")
+        vector = name
+    return "\n".join(lines) + f"""
+  %new.v = or {_A} {vector}, zeroinitializer
+  %new.p = getelementptr i8, ptr %site, i64 {at.SITE_COUNTS}
+  store {_A} %new.v, ptr %new.p, align 64"""
+
+
+def add_counts(fresh: tuple[str, ...], *parts: tuple[int, int]) -> str:
+    """Lines that add %known.v, or %new.v behind labels `fresh`: (first of the eight, how many).
+
+    The vectors are those of every other access with a known pattern: a vector is slow to load from
+    where single counters were stored just before.
+    """
+    ways = "".join(f", [ %new.v, %{label} ]" for label in fresh)
+    lines = [f"  %counts = phi {_A} [ %known.v, %repeat ]{ways}"]
+    for first, n in parts:
+        v, name = f"<{n} x i64>", f"counts{first}"
+        order = ", ".join(f"i32 {i}" for i in range(first, first + n))
+        lines.append(f"""  %{name}.a = shufflevector {_A} %counts, {_A} poison, <{n} x i32> <{order}>
+  %{name}.i = add nsw i32 %counter, {REQUESTS + first}
+  %{name}.p = getelementptr i64, ptr %counters, i32 %{name}.i
+  %{name}.o = load {v}, ptr %{name}.p, align 8
+  %{name}.n = add {v} %{name}.o, %{name}.a
+  store {v} %{name}.n, ptr %{name}.p, align 8""")
+    return "\n".join(lines)
