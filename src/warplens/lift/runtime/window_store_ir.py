@@ -71,11 +71,9 @@ def _notes() -> str:
   br i1 %own, label %known, label %lanewise"""
 
 
-def window_store() -> str:
-    """Lines that store %io's words at offsets %off under %mask and go to label count, or go on.
-
-    All lanes, those that are off too, lie within 256 bytes from lane 0's offset up.
-    """
+def easy_window() -> str:
+    """Lines that go to label window where all lanes surely lie in a window inside shared memory,
+    which one comparison for all of them tells, and else to label check."""
     return f"""  %first = extractelement {V} %off, i32 0
   %first.1 = insertelement {V} poison, i32 %first, i64 0
   %first.v = shufflevector {V} %first.1, {V} poison, {V} zeroinitializer
@@ -86,7 +84,22 @@ def window_store() -> str:
   %fits = icmp eq i32 %fits.b, -1
   %begins = icmp ult i32 %first, %lim
   %near = and i1 %fits, %begins
-  br i1 %near, label %window, label %lanewise
+  %last = add i32 %first, 255
+  %ends = icmp ult i32 %last, %lim
+  %odd = and i32 %first, 3
+  %even = icmp eq i32 %odd, 0
+  %whole.w = and i1 %ends, %even
+  %easy = and i1 %near, %whole.w
+  br i1 %easy, label %window, label %check"""
+
+
+def window_store() -> str:
+    """Lines that store %io's words at offsets %off under %mask and go to label count, or go on.
+
+    All lanes, those that are off too, lie within 256 bytes from lane 0's offset up; those that are
+    on are known to lie inside shared memory.
+    """
+    return f"""  br i1 %near, label %window, label %lanewise
 window:
   %word = lshr {V} %rel, splat (i32 2)
   %place = trunc {V} %word to {B}
