@@ -14,11 +14,10 @@ _lock = threading.RLock()  # a collection while it is held may end in `give_back
 _spare: list[Bytes] = []
 
 
-def take(size: int, most: int = 4) -> Bytes:
-    """A buffer of at least some size and at most so many times that, if possible one whose pages
-    are there already."""
+def take(size: int) -> Bytes:
+    """A buffer of at least some size, if possible one whose pages are there already."""
     with _lock:
-        fitting = [b for b in _spare if size <= len(b) <= most * size]
+        fitting = [b for b in _spare if size <= len(b) <= 4 * size]
         if fitting:
             best = min(fitting, key=len)
             _spare[:] = [b for b in _spare if b is not best]
