@@ -105,7 +105,7 @@ SITE_WORDS = 192  # 64 x u8: which lane stores a word of the window, 255: none
 SITE_LANES = 256  # 32 x u8: which word of the window a lane stores
 SITE_WALKS = 320  # 32 x (u32, u32): host address and step of the last row; by warp
 N_WALKS = 32
-SITE_COUNTS = 576  # 8 x i64: what the pattern adds to the counters from the site's second one on
+SITE_COUNTS = 576  # up to 8 x i64: what the pattern adds to counters side by side
 SITE_SIZE = 640
 
 # --- segment table: sorted by device address -----------------------------------------------------

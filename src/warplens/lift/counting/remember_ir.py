@@ -8,7 +8,6 @@ the phase is taken modulo 4.
 from __future__ import annotations
 
 from warplens.lift import layout as at
-from warplens.lift.counting.slots import REQUESTS
 from warplens.lift.vector_ir import P, V, splat
 
 
@@ -51,45 +50,59 @@ def remember() -> dict[str, str]:
     return {"wl.known": known, "wl.remember": store}
 
 
-_ALL = 8  # numbers that a pattern adds, to counters side by side
-_A = f"<{_ALL} x i64>"
+Parts = tuple[tuple[int, int], ...]  # of counters side by side: (the first one's slot, how many)
 
 
-def known_counts() -> str:
-    """Lines that define %known.v: what the site's pattern adds to its counters."""
-    return f"""  %known.p = getelementptr i8, ptr %site, i64 {at.SITE_COUNTS}
-  %known.v = load {_A}, ptr %known.p, align 64"""
+def _place(name: str, first: int, base: int) -> str:
+    return f"  %{name} = getelementptr i8, ptr %site, i64 {at.SITE_COUNTS + 8 * (first - base)}"
 
 
-def new_counts(counts: dict[int, str]) -> str:
-    """Lines that define %new.v, what a new pattern adds to the counters of these slots (i64s by
+def known_counts(parts: Parts) -> str:
+    """Lines that define %known.FIRST: what the site's pattern adds to counters."""
+    return "\n".join(
+        f"""{_place(f"known.p{first}", first, parts[0][0])}
+  %known.{first} = load <{n} x i64>, ptr %known.p{first}, align {8 * n}"""
+        for first, n in parts
+    )
+
+
+def new_counts(counts: dict[int, str], parts: Parts) -> str:
+    """Lines that define %new.FIRST, what a new pattern adds to the counters of these slots (i64s by
     name), and note it in the site."""
-    vector, lines = "zeroinitializer", []
-    for slot, value in counts.items():
-        name = f"%new.{slot}"
-        lines.append(f"  {name} = insertelement {_A} {vector}, i64 {value}, i64 {slot - REQUESTS}")
-        vector = name
-    return "\n".join(lines) + f"""
-  %new.v = or {_A} {vector}, zeroinitializer
-  %new.p = getelementptr i8, ptr %site, i64 {at.SITE_COUNTS}
-  store {_A} %new.v, ptr %new.p, align 64"""
+    lines = []
+    for first, n in parts:
+        v, vector = f"<{n} x i64>", "zeroinitializer"
+        for slot in range(first, first + n):
+            if slot in counts:
+                name = f"%new.{first}.{slot}"
+                lines.append(
+                    f"  {name} = insertelement {v} {vector}, i64 {counts[slot]}, i64 {slot - first}"
+                )
+                vector = name
+        lines.append(f"""  %new.{first} = or {v} {vector}, zeroinitializer
+{_place(f"new.p{first}", first, parts[0][0])}
+  store {v} %new.{first}, ptr %new.p{first}, align {8 * n}""")
+    return "\n".join(lines)
 
 
-def add_counts(fresh: tuple[str, ...], *parts: tuple[int, int]) -> str:
-    """Lines that add %known.v, or %new.v behind labels `fresh`: (first of the eight, how many).
+def add_counts(fresh: tuple[str, ...], parts: Parts) -> str:
+    """Lines that add what the pattern counts: known at label repeat, new at labels `fresh`.
 
     The vectors are those of every other access with a known pattern: a vector is slow to load from
     where single counters were stored just before.
     """
-    ways = "".join(f", [ %new.v, %{label} ]" for label in fresh)
-    lines = [f"  %counts = phi {_A} [ %known.v, %repeat ]{ways}"]
+    ways = {
+        first: "".join(f", [ %new.{first}, %{label} ]" for label in fresh) for first, _ in parts
+    }
+    lines = [
+        f"  %counts.{first} = phi <{n} x i64> [ %known.{first}, %repeat ]{ways[first]}"
+        for first, n in parts
+    ]
     for first, n in parts:
         v, name = f"<{n} x i64>", f"counts{first}"
-        order = ", ".join(f"i32 {i}" for i in range(first, first + n))
-        lines.append(f"""  %{name}.a = shufflevector {_A} %counts, {_A} poison, <{n} x i32> <{order}>
-  %{name}.i = add nsw i32 %counter, {REQUESTS + first}
+        lines.append(f"""  %{name}.i = add nsw i32 %counter, {first}
   %{name}.p = getelementptr i64, ptr %counters, i32 %{name}.i
   %{name}.o = load {v}, ptr %{name}.p, align 8
-  %{name}.n = add {v} %{name}.o, %{name}.a
+  %{name}.n = add {v} %{name}.o, %counts.{first}
   store {v} %{name}.n, ptr %{name}.p, align 8""")
     return "\n".join(lines)

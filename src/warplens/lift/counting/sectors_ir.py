@@ -20,6 +20,8 @@ from warplens.lift.counting.slots import (
 )
 from warplens.lift.vector_ir import COUNTERS_POINTER, P, V, add_counter, splat
 
+_PARTS = ((SECTORS, 4), (SHARED_BYTES, 2))  # of the counters of an access
+
 
 def _passes_of_atomics() -> str:
     """Lanes with one address take turns; each turn looks its own sectors up."""
@@ -100,7 +102,7 @@ ask:
   br i1 %known, label %repeat, label %fresh
 repeat:
   store i32 0, ptr %ap.p, align 4
-{known_counts()}
+{known_counts(_PARTS)}
   br label %add
 fresh:
   %up = call i32 @wl.rises({V} %off)
@@ -154,10 +156,10 @@ found:
   %dup.w = zext i32 %dup.f to i64
   %rep.w = zext i32 %rep.f to i64
 {new_counts({SECTORS: "%sec.w", IDEAL_SECTORS: "%ideal.w", LINES: "%lin.w", BYTES: "%bytes.w",
-             SHARED_BYTES: "%dup.w", REPEATED: "%rep.w"})}
+             SHARED_BYTES: "%dup.w", REPEATED: "%rep.w"}, _PARTS)}
   br label %add
 add: ; all but requests, which are counted elsewhere
-{add_counts(("keep",), (1, 4), (5, 2))}
+{add_counts(("keep",), _PARTS)}
   ret i1 %known
 }}"""
 

@@ -134,6 +134,7 @@ entry:
 
 
 _FOUR = "{ i32, i32, i32, i32 }"
+_PARTS = ((REQUESTS, 8),)  # of the counters of an access
 
 
 def count_wavefronts() -> str:
@@ -167,7 +168,7 @@ entry:
   %known = call i1 @wl.known(ptr %site, {V} %off, i32 %mask, i32 3)
   br i1 %known, label %repeat, label %fresh
 repeat:
-{known_counts()}
+{known_counts(_PARTS)}
   br label %add
 fresh:
   %prior = shufflevector {V} %off, {V} poison, {V} {UP}
@@ -228,12 +229,12 @@ computed:
 {widened}
   %bytes.w = zext i32 %bytes to i64
 {new_counts({REQUESTS: "1", PASSES: "%pas.w", IDEAL: "%ide.w", ASKED: "%bytes.w",
-             REPEATED_BYTES: "%dup.w", CONFLICTS: "%con.w", WAVEFRONTS: "%wav.w"})}
+             REPEATED_BYTES: "%dup.w", CONFLICTS: "%con.w", WAVEFRONTS: "%wav.w"}, _PARTS)}
   br i1 %is.load, label %window, label %add
 window:
   call void @wl.window(ptr %site, {V} %off, i32 %mask, i32 %size)
   br label %add
 add:
-{add_counts(("computed", "window"), (0, 8))}
+{add_counts(("computed", "window"), _PARTS)}
   ret void
 }}"""
