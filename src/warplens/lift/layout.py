@@ -98,13 +98,14 @@ SITE_SPAN = 256  # u32: bytes from lane 0's offset to the pattern's end
 SITE_WINDOW = 260  # u32: how the pattern is loaded, see quick_ir.py
 SITE_ROW_BEGIN = 0  # shared counting instead, u32: the rows of 32 words that hold its words: the
 SITE_ROW_WORDS = 4  # first one's offset, and how many words they have
-SITE_APART = 256  # u32, global: APART or more after several accesses to sectors of the lanes' own
+SITE_APART = 32  # u32, global: APART or more after several accesses to sectors of the lanes' own
 APART, SURELY_APART = 2, 3
 SITE_STATE = 8  # shared stores instead, i32: 1: the pattern below came once, 2: its words are known
 SITE_WORDS = 192  # 64 x u8: which lane stores a word of the window, 255: none
 SITE_LANES = 256  # 32 x u8: which word of the window a lane stores
 SITE_WALKS = 320  # 32 x (u32, u32): host address and step of the last row; by warp
 N_WALKS = 32
+SITE_ADDED = 208  # global instead, in a line that is in use anyhow
 SITE_COUNTS = 576  # up to 8 x i64: what the pattern adds to counters side by side
 SITE_SIZE = 640
 

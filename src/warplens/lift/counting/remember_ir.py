@@ -53,15 +53,16 @@ def remember() -> dict[str, str]:
 Parts = tuple[tuple[int, int], ...]  # of counters side by side: (the first one's slot, how many)
 
 
-def _place(name: str, first: int, base: int) -> str:
-    return f"  %{name} = getelementptr i8, ptr %site, i64 {at.SITE_COUNTS + 8 * (first - base)}"
+def _place(name: str, first: int, parts: Parts) -> str:
+    begin = at.SITE_COUNTS if len(parts) == 1 else at.SITE_ADDED
+    return f"  %{name} = getelementptr i8, ptr %site, i64 {begin + 8 * (first - parts[0][0])}"
 
 
 def known_counts(parts: Parts) -> str:
     """Lines that define %known.FIRST: what the site's pattern adds to counters."""
     return "\n".join(
-        f"""{_place(f"known.p{first}", first, parts[0][0])}
-  %known.{first} = load <{n} x i64>, ptr %known.p{first}, align {8 * n}"""
+        f"""{_place(f"known.p{first}", first, parts)}
+  %known.{first} = load <{n} x i64>, ptr %known.p{first}, align 16"""
         for first, n in parts
     )
 
@@ -80,8 +81,8 @@ def new_counts(counts: dict[int, str], parts: Parts) -> str:
                 )
                 vector = name
         lines.append(f"""  %new.{first} = or {v} {vector}, zeroinitializer
-{_place(f"new.p{first}", first, parts[0][0])}
-  store {v} %new.{first}, ptr %new.p{first}, align {8 * n}""")
+{_place(f"new.p{first}", first, parts)}
+  store {v} %new.{first}, ptr %new.p{first}, align 16""")
     return "\n".join(lines)
 
 
