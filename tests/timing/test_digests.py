@@ -8,21 +8,24 @@ from warplens.timing.digests import digest
 
 
 def test_every_byte_counts() -> None:
-    """A flipped bit, the same flip twice 64 bytes apart, two equal stretches exchanged."""
-    content = np.random.default_rng(1).integers(0, 256, 777, dtype=np.uint8)
+    """A flipped bit, the same flip twice 64 or 512 bytes apart, two equal stretches exchanged."""
+    content = np.random.default_rng(1).integers(0, 256, 1777, dtype=np.uint8)
     found = {digest(content)}
     for place in range(content.size):
         for bit in (1, 16, 128):
             other = content.copy()
             other[place] ^= bit
             found.add(digest(other))
-            if place + 64 < content.size:
-                other[place + 64] ^= bit
-                found.add(digest(other))
-    swapped = content.copy()
-    swapped[:64], swapped[64:128] = content[64:128], content[:64]
-    found.add(digest(swapped))
-    assert len(found) == 2 + 3 * content.size + 3 * (content.size - 64)
+            for apart in (64, 512):
+                if place + apart < content.size:
+                    twice = other.copy()
+                    twice[place + apart] ^= bit
+                    found.add(digest(twice))
+    for n in (64, 512):
+        swapped = content.copy()
+        swapped[:n], swapped[n : 2 * n] = content[n : 2 * n], content[:n]
+        found.add(digest(swapped))
+    assert len(found) == 3 + 3 * content.size + 3 * (2 * content.size - 64 - 512)
 
 
 def test_lengths_and_places() -> None:

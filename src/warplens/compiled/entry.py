@@ -41,7 +41,7 @@ def kind_of(x: Any) -> Type:
 
 def _pack(x: Any, slots: list[int]) -> None:
     if isinstance(x, np.ndarray):
-        slots.append(x.ctypes.data)
+        slots.append(x.__array_interface__["data"][0])
         slots.extend(x.shape)
     elif isinstance(x, np.void):
         slots.append(x.__array_interface__["data"][0])

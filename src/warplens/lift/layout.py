@@ -87,30 +87,27 @@ SITE_LIMIT = 8  # u32: offsets below this are whole accesses inside the segment
 SITE_HOST = 16  # i64: host address of the segment
 SITE_MASK = 24  # u32: active lanes of the remembered pattern
 SITE_PHASE = 28  # u32: lane 0's offset modulo 128, or 0xffffffff: no pattern
-SITE_COUNT_A = 32  # u32: sectors or passes of the pattern
-SITE_COUNT_B = 36  # u32: lines of the pattern, or passes that bank conflicts add
-SITE_COUNT_C = 40  # u32: bytes that other lanes ask for too
-SITE_COUNT_D = 44  # u32: sectors that lanes with one address repeat, or ideal passes
-SITE_COUNT_E = 48  # u32: passes as counted from addresses
 SITE_SCATTERED = 48  # u32, global: 1 after lanes read words that do not lie side by side
 SITE_QUIET_LOW = 52  # u32: accesses inside this allocation need no check: address, whole accesses
 SITE_QUIET_HIGH = 56
 SITE_QUIET_LIMIT = 60
 SITE_PATTERN = 64  # 32 x u32: offsets relative to lane 0
-SITE_WALKS = 192  # 16 x (u32, u32): host address and step of the last row; by warp
 SITE_WALK, SITE_WALK_SPAN, SITE_BEYOND = 192, 196, 200  # lanes' own rows instead, u32: where the
 # warp began, how far the next one's begin is, how far ahead of lanes it is worth asking
-SITE_COUNTS = 192  # shared loads instead: 8 x i64, what the pattern adds to the counters
 SITE_SPAN = 256  # u32: bytes from lane 0's offset to the pattern's end
 SITE_WINDOW = 260  # u32: how the pattern is loaded, see quick_ir.py
 SITE_ROW_BEGIN = 0  # shared counting instead, u32: the rows of 32 words that hold its words: the
 SITE_ROW_WORDS = 4  # first one's offset, and how many words they have
-SITE_APART = 256  # u32, global: APART or more after several accesses to sectors of the lanes' own
+SITE_APART = 32  # u32, global: APART or more after several accesses to sectors of the lanes' own
 APART, SURELY_APART = 2, 3
 SITE_STATE = 8  # shared stores instead, i32: 1: the pattern below came once, 2: its words are known
 SITE_WORDS = 192  # 64 x u8: which lane stores a word of the window, 255: none
 SITE_LANES = 256  # 32 x u8: which word of the window a lane stores
-SITE_SIZE = 320
+SITE_WALKS = 320  # 32 x (u32, u32): host address and step of the last row; by warp
+N_WALKS = 32
+SITE_ADDED = 208  # global instead, in a line that is in use anyhow
+SITE_COUNTS = 576  # up to 8 x i64: what the pattern adds to counters side by side
+SITE_SIZE = 640
 
 # --- segment table: sorted by device address -----------------------------------------------------
 SEGMENT_BASE, SEGMENT_LENGTH, SEGMENT_HOST, SEGMENT_ALLOWED = 0, 1, 2, 3  # int64 slots

@@ -11,6 +11,7 @@ Scalars give Python numbers, arrays give arrays of the broadcast shape:
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -356,16 +357,22 @@ def occupancy_of_kernel(
             f"{int(np.prod(bounds))} threads",
             hint="Raise __launch_bounds__ or choose a smaller block.",
         )
+    return _of_numbers(
+        gpu, threads, kernel.registers, kernel.static_shared, dynamic_shared, carveout,
+        min(kernel.n_barriers, 16), cluster,
+    )  # fmt: skip
+
+
+@functools.lru_cache(maxsize=256)
+def _of_numbers(
+    gpu: str | GpuSpec, threads: int, registers: int, static_shared: int, dynamic_shared: int,
+    carveout: int | None, barriers: int, cluster: int | None,
+) -> Occupancy:  # fmt: skip
+    """The same for every launch of a shape, most of which ask."""
     return occupancy(
-        gpu,
-        threads=threads,
-        registers=kernel.registers,
-        static_shared=kernel.static_shared,
-        dynamic_shared=dynamic_shared,
-        carveout=carveout,
-        barriers=min(kernel.n_barriers, 16),
-        cluster=cluster,
-    )
+        gpu, threads=threads, registers=registers, static_shared=static_shared,
+        dynamic_shared=dynamic_shared, carveout=carveout, barriers=barriers, cluster=cluster,
+    )  # fmt: skip
 
 
 __all__ = [

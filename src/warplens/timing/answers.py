@@ -24,6 +24,13 @@ class Answers:
         self.gpu = model.question.gpu
         self.sampled = Sampled(model, sampling or PmSampling())
 
+    def again(self, sampling: PmSampling | None) -> Answers:
+        """The same for another launch with this model: what was computed is known."""
+        other = Answers(self.model, sampling)
+        known = {name: found for name, found in vars(self).items() if name != "sampled"}
+        vars(other).update(known)
+        return other
+
     def value(self, name: str) -> float | None:
         """The value of a metric that needs time; None where the model has none."""
         if name.startswith((PREFIX, "profiler__pmsampler")):

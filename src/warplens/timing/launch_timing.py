@@ -79,6 +79,8 @@ class LaunchTiming:
             self.question, self.sample, self._unlimited_blocks, sampling, self.model
         )
         other._traced = self._traced
+        if "answers" in vars(self):
+            other.answers = self.answers.again(sampling)
         return other
 
     @cached_property

@@ -50,28 +50,60 @@ def remember() -> dict[str, str]:
     return {"wl.known": known, "wl.remember": store}
 
 
-def remembered(*names: tuple[str, int]) -> str:
-    """Lines that load what the site remembers of a pattern: %NAME.r from each place."""
+Parts = tuple[tuple[int, int], ...]  # of counters side by side: (the first one's slot, how many)
+
+
+def _place(name: str, first: int, parts: Parts) -> str:
+    begin = at.SITE_COUNTS if len(parts) == 1 else at.SITE_ADDED
+    return f"  %{name} = getelementptr i8, ptr %site, i64 {begin + 8 * (first - parts[0][0])}"
+
+
+def known_counts(parts: Parts) -> str:
+    """Lines that define %known.FIRST: what the site's pattern adds to counters."""
     return "\n".join(
-        f"""  %{name}.rp = getelementptr i8, ptr %site, i64 {place}
-  %{name}.r = load i32, ptr %{name}.rp, align 4"""
-        for name, place in names
+        f"""{_place(f"known.p{first}", first, parts)}
+  %known.{first} = load <{n} x i64>, ptr %known.p{first}, align 16"""
+        for first, n in parts
     )
 
 
-def kept(*names: tuple[str, int]) -> str:
-    """Lines that store what was counted of a new pattern, %NAME.f, in the site."""
-    return "\n".join(
-        f"""  %{name}.kp = getelementptr i8, ptr %site, i64 {place}
-  store i32 %{name}.f, ptr %{name}.kp, align 4"""
-        for name, place in names
-    )
+def new_counts(counts: dict[int, str], parts: Parts) -> str:
+    """Lines that define %new.FIRST, what a new pattern adds to the counters of these slots (i64s by
+    name), and note it in the site."""
+    lines = []
+    for first, n in parts:
+        v, vector = f"<{n} x i64>", "zeroinitializer"
+        for slot in range(first, first + n):
+            if slot in counts:
+                name = f"%new.{first}.{slot}"
+                lines.append(
+                    f"  {name} = insertelement {v} {vector}, i64 {counts[slot]}, i64 {slot - first}"
+                )
+                vector = name
+        lines.append(f"""  %new.{first} = or {v} {vector}, zeroinitializer
+{_place(f"new.p{first}", first, parts)}
+  store {v} %new.{first}, ptr %new.p{first}, align 16""")
+    return "\n".join(lines)
 
 
-def either(names: tuple[str, ...], *fresh: str) -> str:
-    """Lines that take %NAME from memory or from one of the blocks `fresh`; %NAME.w is an i64."""
-    phis = [
-        f"  %{n} = phi i32 [ %{n}.r, %repeat ]" + "".join(f", [ %{n}.f, %{f} ]" for f in fresh)
-        for n in names
+def add_counts(fresh: tuple[str, ...], parts: Parts) -> str:
+    """Lines that add what the pattern counts: known at label repeat, new at labels `fresh`.
+
+    The vectors are those of every other access with a known pattern: a vector is slow to load from
+    where single counters were stored just before.
+    """
+    ways = {
+        first: "".join(f", [ %new.{first}, %{label} ]" for label in fresh) for first, _ in parts
+    }
+    lines = [
+        f"  %counts.{first} = phi <{n} x i64> [ %known.{first}, %repeat ]{ways[first]}"
+        for first, n in parts
     ]
-    return "\n".join([*phis, *(f"  %{n}.w = zext i32 %{n} to i64" for n in names)])
+    for first, n in parts:
+        v, name = f"<{n} x i64>", f"counts{first}"
+        lines.append(f"""  %{name}.i = add nsw i32 %counter, {first}
+  %{name}.p = getelementptr i64, ptr %counters, i32 %{name}.i
+  %{name}.o = load {v}, ptr %{name}.p, align 8
+  %{name}.n = add {v} %{name}.o, %counts.{first}
+  store {v} %{name}.n, ptr %{name}.p, align 8""")
+    return "\n".join(lines)

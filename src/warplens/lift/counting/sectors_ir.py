@@ -8,7 +8,7 @@ that end in a part of a warp, need not rise.
 from __future__ import annotations
 
 from warplens.lift import layout as at
-from warplens.lift.counting.remember_ir import either, kept, remembered
+from warplens.lift.counting.remember_ir import add_counts, known_counts, new_counts
 from warplens.lift.counting.slots import (
     BYTES,
     IDEAL_SECTORS,
@@ -20,10 +20,7 @@ from warplens.lift.counting.slots import (
 )
 from warplens.lift.vector_ir import COUNTERS_POINTER, P, V, add_counter, splat
 
-_SECTOR_COUNTS = (
-    ("sec", at.SITE_COUNT_A), ("lin", at.SITE_COUNT_B), ("dup", at.SITE_COUNT_C),
-    ("rep", at.SITE_COUNT_D),
-)  # fmt: skip
+_PARTS = ((SECTORS, 4), (SHARED_BYTES, 2))  # of the counters of an access
 
 
 def _passes_of_atomics() -> str:
@@ -105,7 +102,7 @@ ask:
   br i1 %known, label %repeat, label %fresh
 repeat:
   store i32 0, ptr %ap.p, align 4
-{remembered(*_SECTOR_COUNTS)}
+{known_counts(_PARTS)}
   br label %add
 fresh:
   %up = call i32 @wl.rises({V} %off)
@@ -149,21 +146,20 @@ found:
   %dup.f = mul i32 %more, %size
 {turns}
   call void @wl.remember(ptr %site, {V} %off, i32 %mask, i32 127)
-{kept(*_SECTOR_COUNTS)}
-  br label %add
-add:
-{either(("sec", "lin", "dup", "rep"), "keep")}
   %round = add i32 %bytes, 31
   %packed = lshr i32 %round, 5
-  %ideal = call i32 @llvm.umin.i32(i32 %packed, i32 %sec)
+  %ideal = call i32 @llvm.umin.i32(i32 %packed, i32 %sec.f)
+  %sec.w = zext i32 %sec.f to i64
   %ideal.w = zext i32 %ideal to i64
+  %lin.w = zext i32 %lin.f to i64
   %bytes.w = zext i32 %bytes to i64
-{add_counter("cs", SECTORS, "%sec.w")}
-{add_counter("ci", IDEAL_SECTORS, "%ideal.w")}
-{add_counter("cl", LINES, "%lin.w")}
-{add_counter("cb", BYTES, "%bytes.w")}
-{add_counter("cd", SHARED_BYTES, "%dup.w")}
-{add_counter("cr", REPEATED, "%rep.w") if is_atomic else ""}
+  %dup.w = zext i32 %dup.f to i64
+  %rep.w = zext i32 %rep.f to i64
+{new_counts({SECTORS: "%sec.w", IDEAL_SECTORS: "%ideal.w", LINES: "%lin.w", BYTES: "%bytes.w",
+             SHARED_BYTES: "%dup.w", REPEATED: "%rep.w"}, _PARTS)}
+  br label %add
+add: ; all but requests, which are counted elsewhere
+{add_counts(("keep",), _PARTS)}
   ret i1 %known
 }}"""
 

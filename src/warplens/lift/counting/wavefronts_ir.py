@@ -6,8 +6,7 @@ remembered in the access site, see remember_ir.py.
 
 from __future__ import annotations
 
-from warplens.lift import layout as at
-from warplens.lift.counting.remember_ir import either, kept, remembered
+from warplens.lift.counting.remember_ir import add_counts, known_counts, new_counts
 from warplens.lift.counting.runs_ir import UP
 from warplens.lift.counting.slots import (
     ASKED,
@@ -21,7 +20,7 @@ from warplens.lift.counting.slots import (
     REQUESTS,
     WAVEFRONTS,
 )
-from warplens.lift.vector_ir import COUNTERS_POINTER, P, V, add_counter, splat
+from warplens.lift.vector_ir import COUNTERS_POINTER, P, V, splat
 
 
 def bank_group() -> str:
@@ -135,10 +134,7 @@ entry:
 
 
 _FOUR = "{ i32, i32, i32, i32 }"
-_SHARED_COUNTS = (
-    ("pas", at.SITE_COUNT_A), ("con", at.SITE_COUNT_B), ("dup", at.SITE_COUNT_C),
-    ("ide", at.SITE_COUNT_D), ("wav", at.SITE_COUNT_E),
-)  # fmt: skip
+_PARTS = ((REQUESTS, 8),)  # of the counters of an access
 
 
 def count_wavefronts() -> str:
@@ -162,6 +158,7 @@ def count_wavefronts() -> str:
         f"  %{name}.f = phi i32 [ %{a}, %single ], [ %{b}, %spread ], [ %{c}, %atomic ]"
         for name, (a, b, c) in fresh.items()
     )
+    widened = "\n".join(f"  %{name}.w = zext i32 %{name}.f to i64" for name in (*fresh, "dup"))
     return f"""define internal void @wl.wavefronts(ptr %env, ptr %site, {V} %off, i32 %mask,
     i32 %size, i32 %counter, i32 %kind) noinline {{
 entry:
@@ -171,7 +168,7 @@ entry:
   %known = call i1 @wl.known(ptr %site, {V} %off, i32 %mask, i32 3)
   br i1 %known, label %repeat, label %fresh
 repeat:
-{remembered(*_SHARED_COUNTS)}
+{known_counts(_PARTS)}
   br label %add
 fresh:
   %prior = shufflevector {V} %off, {V} poison, {V} {UP}
@@ -229,21 +226,15 @@ spread:
 computed:
 {phis}
   call void @wl.remember(ptr %site, {V} %off, i32 %mask, i32 3)
-{kept(*_SHARED_COUNTS)}
+{widened}
+  %bytes.w = zext i32 %bytes to i64
+{new_counts({REQUESTS: "1", PASSES: "%pas.w", IDEAL: "%ide.w", ASKED: "%bytes.w",
+             REPEATED_BYTES: "%dup.w", CONFLICTS: "%con.w", WAVEFRONTS: "%wav.w"}, _PARTS)}
   br i1 %is.load, label %window, label %add
 window:
-  call void @wl.window(ptr %site, {V} %off, i32 %mask, i32 %size, i32 %pas.f, i32 %ide.f,
-    i32 %bytes, i32 %dup.f, i32 %con.f, i32 %wav.f)
+  call void @wl.window(ptr %site, {V} %off, i32 %mask, i32 %size)
   br label %add
 add:
-{either(("pas", "con", "dup", "ide", "wav"), "computed", "window")}
-  %bytes.w = zext i32 %bytes to i64
-{add_counter("c1", REQUESTS, "1")}
-{add_counter("c2", PASSES, "%pas.w")}
-{add_counter("c3", IDEAL, "%ide.w")}
-{add_counter("c4", ASKED, "%bytes.w")}
-{add_counter("c5", REPEATED_BYTES, "%dup.w")}
-{add_counter("c6", CONFLICTS, "%con.w")}
-{add_counter("c7", WAVEFRONTS, "%wav.w")}
+{add_counts(("computed", "window"), _PARTS)}
   ret void
 }}"""

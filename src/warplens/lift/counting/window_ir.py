@@ -10,17 +10,9 @@ NEAR, WIDE = 3, 4  # SITE_WINDOW: loads within 128 and within 256 bytes
 
 
 def remember_window() -> str:
-    """@wl.window: how far the lanes of a pattern reach from lane 0, and what it counts."""
-    counts = ("one", "pas.w", "ide.w", "bytes.w", "dup.w", "con.w", "wav.w", "none")
-    stores = "\n".join(
-        f"""  %c{k}.p = getelementptr i8, ptr %site, i64 {at.SITE_COUNTS + 8 * k}
-  store i64 %{name}, ptr %c{k}.p, align 8"""
-        for k, name in enumerate(counts)
-    )
-    wide = "\n".join(f"  %{name}.w = zext i32 %{name} to i64"
-                     for name in ("pas", "ide", "bytes", "dup", "con", "wav"))  # fmt: skip
-    return f"""define internal void @wl.window(ptr %site, {V} %off, i32 %mask, i32 %size, i32 %pas,
-    i32 %ide, i32 %bytes, i32 %dup, i32 %con, i32 %wav) noinline {{
+    """@wl.window: how far the lanes of a pattern reach from lane 0."""
+    return f"""define internal void @wl.window(ptr %site, {V} %off, i32 %mask, i32 %size)
+    noinline {{
   %lanes = bitcast i32 %mask to {P}
   %first = extractelement {V} %off, i32 0
 {splat("%fv", "%first")}
@@ -42,9 +34,5 @@ def remember_window() -> str:
   store i32 %kind, ptr %kp, align 4
   %sp = getelementptr i8, ptr %site, i64 {at.SITE_SPAN}
   store i32 %span, ptr %sp, align 4
-  %one = add i64 1, 0
-  %none = add i64 0, 0
-{wide}
-{stores}
   ret void
 }}"""

@@ -12,6 +12,9 @@ from warplens.lift.memory.shared_loads import inline_shared, load_row
 from warplens.lift.regions.address_patterns import IndexRow
 from warplens.lift.regions.writer import RegionWriter
 
+_PAGE = 4096
+_FEW_WARPS = 4  # in blocks of fewer warps one step from block to block is too short to ask ahead
+
 
 def _row_test(w: RegionWriter, offsets: str, limit: str, size: int, also: str | None,
               mask: str, is_shared: bool) -> tuple[str, str]:  # fmt: skip
@@ -74,16 +77,17 @@ def fast_place(w: RegionWriter, space: str, site: str, address: tuple[Value, Val
     return test, w.emit(f"getelementptr i8, ptr {host}, i64 {wide}")
 
 
-def way_on(w: RegionWriter, site: str, place: str, size: int,
-           n_rows: int = 1) -> tuple[str, str]:  # fmt: skip
+def way_on(w: RegionWriter, site: str, place: str, n_rows: int = 0) -> tuple[str, str]:
     """Way over `n_rows` rows if rows go on as in the last two executions (i64, 0 if not), and how
     far ahead it is worth asking for one.
 
-    In a loop the warp's own rows count, elsewhere those of one warp after the other.
+    Without `n_rows` a warp's own rows count: in a loop those of its rounds, elsewhere those of the
+    warp with its number in one block after the other. With `n_rows` those of one warp after the
+    other count, outside of loops.
     """
     slot = "0"
-    if w.block.in_loop:
-        slot = w.emit(f"and i32 {w.load_u32(at.WARP_INDEX)}, 15")
+    if w.block.in_loop or not n_rows:
+        slot = w.emit(f"and i32 {w.load_u32(at.WARP_INDEX)}, {at.N_WALKS - 1}")
     walks = w.emit(f"getelementptr i8, ptr {site}, i64 {at.SITE_WALKS}")
     walk = w.emit(f"getelementptr [2 x i32], ptr {walks}, i32 {slot}")
     first = w.emit(f"trunc i64 {w.emit(f'ptrtoint ptr {place} to i64')} to i32")
@@ -95,19 +99,25 @@ def way_on(w: RegionWriter, site: str, place: str, size: int,
     steady = w.emit(f"icmp eq i32 {step}, {old_step}")
     ahead = w.emit(f"select i1 {steady}, i32 {step}, i32 0")
     wide = w.emit(f"sext i32 {ahead} to i64")
-    # a round of a loop is short: one round ahead is too late
-    farther = max(2 * n_rows, 4 if w.block.in_loop else 2)
-    on = wide if n_rows == 1 else w.emit(f"mul i64 {wide}, {n_rows}")
-    return on, w.emit(f"mul i64 {wide}, {farther}")
+    on = wide if n_rows <= 1 else w.emit(f"mul i64 {wide}, {n_rows}")
+    return on, w.emit(f"mul i64 {wide}, {_steps_ahead(w, n_rows)}")
 
 
-def fetch_ahead(w: RegionWriter, site: str, place: str, size: int, n_rows: int = 1) -> str:
+def _steps_ahead(w: RegionWriter, n_rows: int) -> str:
+    """How many steps ahead memory is asked: a round of a loop or a block of few warps is short."""
+    if w.block.in_loop or n_rows:
+        return str(max(2 * n_rows, 4 if w.block.in_loop else 2))
+    few = w.emit(f"icmp ult i64 {w.env(at.ENV_WARPS_PER_BLOCK)}, {_FEW_WARPS}")
+    return w.emit(f"select i1 {few}, i64 {_FEW_WARPS}, i64 1")
+
+
+def fetch_ahead(w: RegionWriter, site: str, place: str, size: int, n_rows: int = 0) -> str:
     """Asks for a row that comes soon if rows go on as in the last two executions.
 
     Processors follow small steps by themselves, but not across pages or among many other accesses.
     Gives the way over `n_rows` rows (i64), 0 if rows do not go on.
     """
-    on, distance = way_on(w, site, place, size, n_rows)
+    on, distance = way_on(w, site, place, n_rows)
     ask_for_row(w, place, distance, size, writes=False)
     return on
 
@@ -116,13 +126,28 @@ def ask_for_row(w: RegionWriter, place: str, distance: str, size: int, *,
                 writes: bool) -> None:  # fmt: skip
     """Asks for the lines of the row `distance` (i64) bytes on.
 
-    Rows that will be written are asked for as such: a store waits for its line too.
+    Rows that will be written are asked for as such: a store waits for its line too, and one that
+    begins within a line for two at once, which holds up all stores behind it.
     """
     lines = [64 * line for line in range(max(1, size // 2))]
-    for line in [*lines, 511] if size == 16 else lines:  # rows may begin within a line
+    if size == 16 or (writes and size > 1):  # rows may begin within a line
+        lines.append(32 * size - 1)
+    for line in lines:
         there = w.emit(f"add i64 {distance}, {line}")
         there = w.emit(f"getelementptr i8, ptr {place}, i64 {there}")
         w.line(f"call void @llvm.prefetch.p0(ptr {there}, i32 {int(writes)}, i32 3, i32 1)")
+
+
+def ask_to_store(w: RegionWriter, site: str, place: str, size: int) -> None:
+    """Asks for a row that will be written soon, where it is so far on that no processor follows."""
+    _, distance = way_on(w, site, place)
+    back = w.emit(f"add i64 {distance}, {_PAGE}")
+    far, near = w.module.label("far"), w.module.label("near")
+    w.line(f"br i1 {w.emit(f'icmp ugt i64 {back}, {2 * _PAGE}')}, label %{far}, label %{near}")
+    w.module.start(far)
+    ask_for_row(w, place, distance, size, writes=True)
+    w.line(f"br label %{near}")
+    w.module.start(near)
 
 
 def store_row(w: RegionWriter, place: str, values: list[Value], size: int,
@@ -213,7 +238,7 @@ def inline_loads(w: RegionWriter, space: str, site: str, address: tuple[Value, V
     test, place = fast_place(w, space, site, address, size, mask)
     w.line(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
     w.module.start(fast)
-    step = fetch_ahead(w, site, place, size, 1 if indices is None else ROWS_AHEAD)
+    step = fetch_ahead(w, site, place, size, 0 if indices is None else ROWS_AHEAD)
     if indices is not None:
         indices.ahead = next_row(w, site, place, step)
     words = load_row(w, place, size, signed)

@@ -29,6 +29,7 @@ from warplens.lift.memory.checks import check_lanes
 from warplens.lift.memory.index_rows import ask_ahead
 from warplens.lift.memory.inline_rows import (
     ask_for_row,
+    ask_to_store,
     count_row,
     fast_place,
     inline_loads,
@@ -223,8 +224,11 @@ def _store_words(w: RegionWriter, item: Bound, space: str, size: int, address: _
         w.module.start(fast)
         if space == "global" and size == 16:
             _store_wide_row(w, site, place, values)
+        elif space == "global":
+            ask_to_store(w, site, place, size)
+            store_row(w, place, values, size, None)
         else:
-            store_row(w, place, values, size, mask if space == "shared" and size == 4 else None)
+            store_row(w, place, values, size, mask if size == 4 else None)
         count_row(w, slot)
         w.line(f"br label %{done}")
         w.module.start(slow)
@@ -244,7 +248,7 @@ def _store_wide_row(w: RegionWriter, site: str, place: str, values: list[Value])
     threads: not in kernels with fences.
     """
     stored, near = w.module.label("wide"), w.module.label("near")
-    _, distance = way_on(w, site, place, 16)
+    _, distance = way_on(w, site, place)
     if w.features.has_avx512 and not w.has_fences:
         limit = w.emit(f"getelementptr i8, ptr {site}, i64 {at.SITE_LIMIT}")
         limit = w.emit(f"load i32, ptr {limit}, align 4")

@@ -197,7 +197,9 @@ def shared_words(features: HostFeatures) -> str:
     lanes are on, the others store their value where it stands: that takes no loop and no guess.
     Patterns within a window that come again are stored by permutes (window_store_ir.py).
     """
-    window = window_store_ir.window_store() if features.has_avx512 else ""
+    easy, window = "  br label %check", ""
+    if features.has_avx512:
+        easy, window = window_store_ir.easy_window(), window_store_ir.window_store()
     name = "wl.shared.store.4"
     stores = "\n".join(
         f"""  %op{lane} = getelementptr i32, ptr %offp, i64 {lane}
@@ -215,6 +217,10 @@ def shared_words(features: HostFeatures) -> str:
   %limp = getelementptr i64, ptr %env, i64 {at.ENV_SHARED_LIMIT}
   %lim64 = load i64, ptr %limp, align 8
   %lim = trunc i64 %lim64 to i32
+{SHARED_HOST}
+{scratch("io", VALUES)}
+{easy}
+check:
 {splat("%limv", "%lim")}
   %whole = add {V} %off, splat (i32 3)
   %in = icmp ult {V} %whole, %limv
@@ -232,8 +238,6 @@ walk:
     i32 %counter)
   ret i32 %r
 quick:
-{SHARED_HOST}
-{scratch("io", VALUES)}
 {window}
   %full = icmp eq i32 %mask, -1
   br i1 %full, label %every, label %some

@@ -14,8 +14,10 @@ from warplens.lift.vector_ir import P, V
 H = "<16 x i32>"
 B = "<32 x i8>"
 _PERMUTE = "llvm.x86.avx512.vpermi2var.d.512"
+_SHIFT = "llvm.x86.avx512.psrlv.d.512"
 DECLARATIONS = {
     _PERMUTE: f"declare {H} @{_PERMUTE}({H}, {H}, {H})",
+    _SHIFT: f"declare {H} @{_SHIFT}({H}, {H})",
     "llvm.ctpop.i64": "declare i64 @llvm.ctpop.i64(i64)",
     "llvm.masked.store.v16i32.p0":
         f"declare void @llvm.masked.store.v16i32.p0({H}, ptr, i32, <16 x i1>)",
@@ -32,16 +34,16 @@ def _halves(name: str) -> str:
 
 
 def _stores() -> str:
-    """Four times 16 words, each from the lane that the site names, if that lane takes part."""
+    """Four times 16 words, each from the lane that the site names, if that lane takes part: its bit
+    of the mask is the lowest one after a shift, which leaves 0 for a word that no lane stores."""
     return "\n".join(
         f"""  %ip{q} = getelementptr i8, ptr %site, i64 {at.SITE_WORDS + 16 * q}
   %ib{q} = load <16 x i8>, ptr %ip{q}, align 16
   %id{q} = zext <16 x i8> %ib{q} to {H}
   %wv{q} = call {H} @{_PERMUTE}({H} %value.lo, {H} %id{q}, {H} %value.hi)
-  %wa{q} = call {H} @{_PERMUTE}({H} %takes.lo, {H} %id{q}, {H} %takes.hi)
-  %wt{q} = icmp ne {H} %wa{q}, zeroinitializer
-  %wl{q} = icmp ult {H} %id{q}, splat (i32 32)
-  %wm{q} = and <16 x i1> %wt{q}, %wl{q}
+  %wa{q} = call {H} @{_SHIFT}({H} %takes, {H} %id{q})
+  %wb{q} = and {H} %wa{q}, splat (i32 1)
+  %wm{q} = icmp ne {H} %wb{q}, zeroinitializer
   %wp{q} = getelementptr i8, ptr %row, i64 {64 * q}
   call void @llvm.masked.store.v16i32.p0({H} %wv{q}, ptr %wp{q}, i32 4, <16 x i1> %wm{q})"""
         for q in range(4)
@@ -69,11 +71,9 @@ def _notes() -> str:
   br i1 %own, label %known, label %lanewise"""
 
 
-def window_store() -> str:
-    """Lines that store %io's words at offsets %off under %mask and go to label count, or go on.
-
-    All lanes, those that are off too, lie within 256 bytes from lane 0's offset up.
-    """
+def easy_window() -> str:
+    """Lines that go to label window where all lanes surely lie in a window inside shared memory,
+    which one comparison for all of them tells, and else to label check."""
     return f"""  %first = extractelement {V} %off, i32 0
   %first.1 = insertelement {V} poison, i32 %first, i64 0
   %first.v = shufflevector {V} %first.1, {V} poison, {V} zeroinitializer
@@ -84,7 +84,22 @@ def window_store() -> str:
   %fits = icmp eq i32 %fits.b, -1
   %begins = icmp ult i32 %first, %lim
   %near = and i1 %fits, %begins
-  br i1 %near, label %window, label %lanewise
+  %last = add i32 %first, 255
+  %ends = icmp ult i32 %last, %lim
+  %odd = and i32 %first, 3
+  %even = icmp eq i32 %odd, 0
+  %whole.w = and i1 %ends, %even
+  %easy = and i1 %near, %whole.w
+  br i1 %easy, label %window, label %check"""
+
+
+def window_store() -> str:
+    """Lines that store %io's words at offsets %off under %mask and go to label count, or go on.
+
+    All lanes, those that are off too, lie within 256 bytes from lane 0's offset up; those that are
+    on are known to lie inside shared memory.
+    """
+    return f"""  br i1 %near, label %window, label %lanewise
 window:
   %word = lshr {V} %rel, splat (i32 2)
   %place = trunc {V} %word to {B}
@@ -111,10 +126,9 @@ known:
   %row64 = zext i32 %first to i64
   %row = getelementptr i8, ptr %host, i64 %row64
   %value = load {V}, ptr %io, align 64
-  %active = bitcast i32 %mask to {P}
-  %takes = sext {P} %active to {V}
+  %takes.1 = insertelement {H} poison, i32 %mask, i64 0
+  %takes = shufflevector {H} %takes.1, {H} poison, {H} zeroinitializer
 {_halves("value")}
-{_halves("takes")}
 {_stores()}
   br label %count
 lanewise:"""
