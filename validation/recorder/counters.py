@@ -34,15 +34,15 @@ def cupti_library() -> str:
     return _first(*places)
 
 
-def build_library(out: Path | None = None) -> str:
-    """Compiles counters.cpp with the host's C compiler."""
-    target = str(out or Path(tempfile.mkdtemp()) / "counters.so")
+def build_library(source: Path = Path(__file__).with_name("counters.cpp")) -> str:
+    """Compiles a library against CUPTI's headers with the host's C++ compiler."""
+    target = str(Path(tempfile.mkdtemp()) / f"{source.stem}.so")
     headers = [os.path.join(p, "nvidia", "*", "include") for p in sys.path if p]
     folders = [d for h in headers for d in sorted(glob.glob(h))]
     folders += [f"{d}/{sub}" for d in toolkit() for sub in ("include", "extras/CUPTI/include")]
-    source = str(Path(__file__).with_name("counters.cpp"))
     includes = [f"-I{d}" for d in folders if os.path.isdir(d)]
-    subprocess.run(["g++", "-shared", "-fPIC", "-O1", source, *includes, "-o", target], check=True)
+    command = ["g++", "-shared", "-fPIC", "-O1", str(source), *includes, "-o", target]
+    subprocess.run(command, check=True)
     return target
 
 

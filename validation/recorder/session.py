@@ -121,10 +121,12 @@ class Session:
         query = ["nvidia-smi", "--query-gpu=clocks.sm,clocks.mem", "--format=csv,noheader"]
         return subprocess.run(query, capture_output=True, text=True).stdout.strip()
 
-    def save_rows(self, name: str, columns: tuple[str, ...], rows: list[Any]) -> None:
-        """Writes a table of launches with the metadata and clocks to NAME.json."""
+    def save_rows(self, name: str, columns: tuple[str, ...], rows: list[Any],
+                  **more: Any) -> None:  # fmt: skip
+        """Writes a table of launches with the metadata, clocks and `more` to NAME.json."""
         found = {
             "metadata": self.metadata(), "clocks": self.clocks(), "columns": columns, "rows": rows,
+            **more,
         }  # fmt: skip
         (self.out / f"{name}.json").write_text(json.dumps(found))
         print(len(rows), "launches")

@@ -136,7 +136,7 @@ def _place(state: State, counts: Counts, spec: Record, trace: Trace, slot: int, 
     warp.pc, warp.end = trace.blocks[lifted, 0], trace.blocks[lifted, 1]
     warp.issued_at = now
     warp.stores = warp.queued = warp.known = warp.fenced = warp.copied = 0
-    warp.stored = warp.phase = 0
+    warp.stored = warp.phase = warp.barrier = warp.opened = 0
     scoreboard.clear(warp)
     warp.age = sm.next_block
     l0 = state.l0[part]
@@ -150,8 +150,9 @@ def _place(state: State, counts: Counts, spec: Record, trace: Trace, slot: int, 
 
 @stage
 def arrive(state: State, counts: Counts, spec: Record, index: int, depth: int, now: int,
-           waits: bool) -> None:  # fmt: skip
-    """A warp comes to a block barrier; the last one opens it."""
+           waits: bool, goes_on: bool) -> None:  # fmt: skip
+    """A warp comes to a block barrier; the last one opens it. Whoever `waits` may have something
+    to do before (see code.meets)."""
     if spec.ideal & IDEAL_BARRIERS:
         return
     sm, warp = state.sm[0], state.warps[index]
@@ -160,10 +161,18 @@ def arrive(state: State, counts: Counts, spec: Record, index: int, depth: int, n
     sm.barrier_free = max(float(now), sm.barrier_free) + spec.barrier_arrival
     slot.arrived[name] += 1
     if waits:
-        warp.status = AT_BARRIER
-        state.ready[index] = NEVER
+        warp.barrier = name + 1
+        if not goes_on:
+            stop(state, index)
     if slot.arrived[name] >= (wanted if wanted else slot.live):
         open_barrier(state, counts, spec, warp.block, name, int(sm.barrier_free))
+
+
+@stage
+def stop(state: State, index: int) -> None:
+    """A warp can do nothing before its barrier opens."""
+    state.warps[index].status = AT_BARRIER
+    state.ready[index] = NEVER
 
 
 @stage
@@ -179,9 +188,12 @@ def open_barrier(state: State, counts: Counts, spec: Record, number: int, name: 
         slot.met = now + latency
     for index in range(state.warps.size):
         warp = state.warps[index]
-        if warp.status == AT_BARRIER and warp.block == number:
+        if warp.barrier != name + 1 or warp.block != number:
+            continue
+        warp.barrier, warp.opened = 0, now + latency
+        if warp.status == AT_BARRIER:
             warp.status = RUNNING
-            until = max(warp.ready, warp.issued_at + 1, now + latency)
+            until = max(warp.ready, warp.issued_at + 1, warp.opened)
             stall.charge(state.sm[0], counts, index, warp, stall.BARRIER, warp.ready, until)
             warp.ready = until
             state.ready[index] = until

@@ -104,7 +104,8 @@ def _issue(state: State, counts: Counts, spec: Record, code: Records, trace: Tra
     elif inst.kind == BLOCK_BARRIER or inst.kind == CLUSTER_BARRIER or inst.kind == ARRIVE:
         unit = state.subs[index % spec.sub_partitions].pipe_free[inst.pipe]
         there = max(now, int(unit) - inst.interval)
-        blocks.arrive(state, counts, spec, index, depth, there, inst.kind != ARRIVE)
+        goes_on = inst.defers and not code[warp.pc].meets
+        blocks.arrive(state, counts, spec, index, depth, there, inst.kind != ARRIVE, goes_on)
     elif warp.phase:
         phases.wait(state, counts, spec, index)
 
@@ -149,6 +150,11 @@ def _advance(state: State, counts: Counts, spec: Record, code: Records, trace: T
     until = _late(sm, counts, index, warp, reason, ready, until)
     warp.needs = scoreboard.ticket(warp, code[following])
     warp.ready = max(ready, until)
+    if code[following].meets:
+        if warp.barrier:
+            blocks.stop(state, index)
+            return True
+        warp.ready = _late(sm, counts, index, warp, stall.BARRIER, warp.ready, warp.opened)
     state.ready[index] = warp.ready
     sub = state.subs[index % spec.sub_partitions]
     sub.next = min(sub.next, warp.ready)
@@ -177,6 +183,7 @@ def _unlock(state: State, counts: Counts, spec: Record, now: int) -> int:
     for index in range(state.warps.size):
         if state.warps[index].status == AT_BARRIER or state.warps[index].status == AT_PHASE:
             state.warps[index].status, state.warps[index].phase = RUNNING, 0
+            state.warps[index].barrier = 0
             state.warps[index].ready = state.ready[index] = now + 1
             state.subs[index % spec.sub_partitions].next = now + 1
     return now + 1

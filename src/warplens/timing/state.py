@@ -161,6 +161,8 @@ CODE = np.dtype([
     ("tex_written", "f4"),  # sectors of it that a warp writes
     ("sends", "i4"),  # cycles in which it goes to the texture units
     ("constant", "i4"),  # line of the constant bank that it reads, from 1; 0: none
+    ("meets", "i4"),  # 1: a warp that has come to a barrier waits for the others before it
+    ("defers", "i4"),  # 1: a barrier from which a warp goes on to what `meets`
     # DEPBAR: scoreboard << 8 | allowed; BAR: number << 8 | warps; fences: 1 if beyond the block,
     # 2 if errors are waited for as well (ERRBAR);
     # else below 0: see lsu.py
@@ -181,6 +183,8 @@ WARP = np.dtype([
     ("copied", "i8"),  # when its asynchronous copies so far are done
     ("stored", "i8"),  # when shared memory has been read by its bulk stores so far
     ("phase", "i8"),  # of an mbarrier, that it waits for
+    ("barrier", "i8"),  # from 1: which it has come to; 0: none that is not open
+    ("opened", "i8"),  # when the last one lets it go on
     ("queued", "i8"),  # the longest wait for the SM's units of an access that it has not waited for
     ("release", "i8", (N_SCOREBOARDS,)), ("cause", "i8", (N_SCOREBOARDS,)),
     ("tickets", "i8", (N_SCOREBOARDS,)),  # of the last loads from shared memory, see results.py

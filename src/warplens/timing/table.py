@@ -66,6 +66,10 @@ _FENCES = frozenset({"MEMBAR", "ERRBAR", "FENCE"})
 _FLOW = {"DEPBAR": FIXED, "WARPGROUP": FIXED, "BSYNC": JOIN}
 _VARIABLE_PIPES = frozenset({"xu", "adu"})
 _TWO_PASSES = frozenset({"HI", "WIDE"})
+# Units of instructions that a warp still issues which has come to a barrier before the others, and
+# instructions of them that it does not (validation/data/after_barriers_sm90.json)
+_BESIDE_BARRIERS = frozenset({"alu", "fma", "fp16", "fp64", "uniform", "tensor"})
+_NOT_BESIDE = frozenset({"NOP", "UMOV", "ULDC", "R2UR", *warpgroup.OPCODES})
 
 
 def _halves_by_tensor(inst: Instruction) -> bool:
@@ -252,6 +256,9 @@ def code_of(kernel: SassKernel, gpu: GpuSpec) -> Records:
         row["passing"] = "EF" in inst.modifiers  # evict first
         row["constant"] = _constant_line(inst)
         row["depth"] = _depth(inst)
+        beside = row["kind"] == FIXED and pipe in _BESIDE_BARRIERS
+        row["meets"] = not (beside and inst.opcode not in _NOT_BESIDE)
+        row["defers"] = row["kind"] == BLOCK_BARRIER and "DEFER_BLOCKING" in inst.modifiers
         row["surface"] = inst.opcode in _SURFACES
         row["sends"] = 8 if is_by_number(inst) else 16
         if kernel.cluster_blocks > 1 and inst.opcode == "LD":

@@ -1,0 +1,48 @@
+"""Samples where warps wait, instruction by instruction, with CUPTI's PC sampling (samples.cpp)."""
+
+from __future__ import annotations
+
+import ctypes as ct
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from counters import build_library, cupti_library
+
+_STATE = "issue_stalled_"  # in the names of what CUPTI samples, before the state's own
+
+
+class Samples:
+    """Sampling of one context, in which no counters are measured meanwhile. A warp of each
+    sub-partition is looked at once in 2^`log2_period` cycles, 5 to 31."""
+
+    def __init__(self, context: ct.c_void_p, log2_period: int, library: str | None = None) -> None:
+        ct.CDLL(cupti_library(), mode=ct.RTLD_GLOBAL)
+        source = Path(__file__).with_name("samples.cpp")
+        self._lib = ct.CDLL(library or build_library(source))
+        for name in ("samples_failure", "samples_reason", "samples_row"):
+            getattr(self._lib, name).restype = ct.c_char_p
+        count = self._check(self._lib.samples_open(context, ct.c_uint32(log2_period)))
+        self._names = [self._lib.samples_reason(ct.c_size_t(i)).decode() for i in range(count)]
+
+    def _check(self, status: int) -> int:
+        if status < 0:
+            raise RuntimeError(self._lib.samples_failure().decode())
+        return status
+
+    def of(self, kernel: str, launch: Callable[[], None],
+           synchronize: Callable[[], None]) -> Counter[tuple[int, str]]:  # fmt: skip
+        """How often warps of a launch were found at (byte offset, state), issuing or not."""
+        synchronize()
+        self._check(self._lib.samples_collect())
+        launch()
+        synchronize()
+        found: Counter[tuple[int, str]] = Counter()
+        offset, reason, samples = ct.c_uint64(), ct.c_uint32(), ct.c_uint32()
+        places = ct.byref(offset), ct.byref(reason), ct.byref(samples)
+        for row in range(self._check(self._lib.samples_collect())):
+            name = self._lib.samples_row(ct.c_size_t(row), *places).decode()
+            state = self._names[reason.value].partition(_STATE)[2]
+            if name == kernel and state and not state.endswith("_not_issued"):
+                found[offset.value, state] += samples.value
+        return found
