@@ -1,5 +1,5 @@
-"""Which instructions a warp still issues that has come to a barrier before the others, against where
-an H100's warps were found to wait."""
+"""Which instructions a warp still issues that has come to a barrier before the others, against
+where an H100's warps were found to wait."""
 
 from __future__ import annotations
 
