@@ -161,8 +161,6 @@ def start(state: State, counts: Counts, spec: Record, inst: Record, trace: Trace
         reason = SHORT_SCOREBOARD
         if inst.write == PRODUCTS:
             reason = GMMA
-        if inst.depth == lsu.COPIED:
-            until, reason = max(until, warp.copied), LONG_SCOREBOARD
         scoreboard.hold(warp, inst.write, until, reason)
         soon = int(begin) + min(spec.sources_load, inst.latency) + 1
         scoreboard.hold(warp, inst.read, soon, SHORT_SCOREBOARD)

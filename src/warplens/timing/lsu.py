@@ -190,6 +190,8 @@ def perform(state: State, counts: Counts, spec: Record, inst: Record, trace: Tra
             sm.pending = max(sm.pending, done if kind == READ else float(warp.known))
     if inst.depth == CHECK:
         done += spec.phase_check
+    elif inst.depth == COPIED:
+        done = max(start + inst.latency, float(warp.copied))
     return done, read, left
 
 

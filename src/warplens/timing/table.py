@@ -50,6 +50,7 @@ from warplens.timing.state import (
 
 _MEMORY = frozenset({
     "LD", "LDG", "LDL", "ST", "STG", "STL", "ATOM", "ATOMG", "RED", "REDG", "LDGSTS", "CCTL",
+    "LDGDEPBAR",
 })  # fmt: skip
 _SHARED = frozenset({"LDS", "STS", "ATOMS", "REDS", "LDSM", "STSM", "STAS", "SYNCS", "ARRIVES"})
 _TEXTURES = frozenset({
