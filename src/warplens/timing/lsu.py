@@ -162,7 +162,7 @@ def perform(state: State, counts: Counts, spec: Record, inst: Record, trace: Tra
             else:
                 phases.add(state, counts, spec, access.first_line, start + spec.phase_arrival)
             continue
-        done = _serve(sm, sub, state.sets, spec, inst, trace, index, access, start, now)
+        done = _serve(sm, sub, state, spec, inst, trace, index, access, start, now)
         kind, space = access.kind, access.space
         if inst.depth == COPY and space == GLOBAL:
             warp.copied = max(warp.copied, int(done + spec.copy_extra))
@@ -216,7 +216,7 @@ def _taken(sm: Record, begin: float, start: float) -> float:
 
 
 @stage
-def _serve(sm: Record, sub: Record, sets: Records, spec: Record, inst: Record, trace: Trace,
+def _serve(sm: Record, sub: Record, state: State, spec: Record, inst: Record, trace: Trace,
            index: int, access: Record, start: float, now: int) -> float:  # fmt: skip
     """When an access has its data, or a store is on its way."""
     kind, space, lanes, size = access.kind, access.space, access.lanes, access.size
@@ -249,7 +249,7 @@ def _serve(sm: Record, sub: Record, sets: Records, spec: Record, inst: Record, t
     sm.tags += count
     if kind == WRITE:
         sm.tag_free = begin + count
-        done = _store(sm, sets, spec, trace, index, space, first, count, lanes * size,
+        done = _store(sm, state.sets, spec, trace, index, space, first, count, lanes * size,
                       size < 4, inst.passing, begin, now)  # fmt: skip
     else:
         passes = access.passes
@@ -260,7 +260,7 @@ def _serve(sm: Record, sub: Record, sets: Records, spec: Record, inst: Record, t
         for _ in range(max(1, size // 4)):
             sm.looked_up[sm.next_looked_up] = max(begin, sm.data_free)
             sm.next_looked_up = (sm.next_looked_up + 1) % MAX_HELD
-        done, parts = _load(sm, sets, spec, inst, trace, index, space, first, count, passes,
+        done, parts = _load(sm, state, spec, inst, trace, index, space, first, count, passes,
                             lanes * size, size < 4, begin, now)  # fmt: skip
         whole = max(int(sm.tag_free - begin), passes, (lanes * size + 127) // 128) + parts
         done = max(done, spec.l1_hit + shared.back(sub, spec, shared.FROM_L1, whole, begin, whole))
@@ -340,13 +340,15 @@ def _tag_bank(line: int) -> int:
 
 
 @stage
-def _load(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, index: int,
+def _load(sm: Record, state: State, spec: Record, inst: Record, trace: Trace, index: int,
           space: int, first: int, count: int, passes: int, n_bytes: int, narrow: bool,
           begin: float, now: int) -> tuple[float, int]:  # fmt: skip
     """When a load has its data, and how many passes it makes more than once: see `_parts`. Loads
     that straddle sectors and wait for all their lines hold up those behind them a little."""
     done, total, hits, missing, banks = 0.0, 0, 0, 0, 0
     rank = l1.rank_of(now, inst.passing)
+    passes_by = inst.depth == COPY and inst.passes_l1  # to shared memory by itself
+    wanted = begin
     there, late = 0, 0  # lines of which something is there, and of which something is not
     for i in range(count):
         line, sectors = trace.lines[first + i] >> 4, trace.lines[first + i] & 15
@@ -354,7 +356,7 @@ def _load(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, i
         if space == LOCAL:
             line, known = line | _LOCAL_BIT | index << 36, sectors
         banks += 1 << _tag_bank(line) * _COUNTER_BITS
-        group = l1.find(sets, line)
+        group = l1.find(state.sets, line)
         way = l1.look_up(group, line, rank)
         hit = group.valid[way] & sectors if way >= 0 and not inst.passes_l1 else 0
         if spec.ideal & IDEAL_L1:
@@ -371,20 +373,28 @@ def _load(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, i
         total += l2.count_bits(sectors)
         if hit != sectors:
             fetch = -1 - int(count > 1) if space == LOCAL else first + i
+            takes_a_place = way < 0 and not passes_by
+            if takes_a_place:
+                begin = max(begin, state.coming[sm.next_coming] - missing)
             arrives = l2.load(sm, spec, trace, fetch, known, line, sectors & ~hit,
                               begin + missing)
             missing += 1
+            if takes_a_place:
+                state.coming[sm.next_coming] = arrives
+                sm.next_coming = (sm.next_coming + 1) % state.coming.size
             way = way if way >= 0 else -1 - way
             back = l1.fill(group, way, line, sectors & ~hit, rank, int(arrives), 0)
             if back:
                 l2.write_back(sm, spec, trace, l2.count_bits(back), count > 1, begin)
             done = max(done, arrives)
+    if begin > wanted:  # L1 has no place for what is on its way (held_loads_sm90.json)
+        sm.lsu_free = max(sm.lsu_free, begin)
     turns = missing  # one by one
     for bank in range(4):
         turns = max(turns, banks >> bank * _COUNTER_BITS & _COUNTER)
     sm.tag_free = begin + turns
     _note(sm, 2 if space == LOCAL else 0, total, hits)
-    if inst.depth == COPY and inst.passes_l1:  # what comes goes to shared memory by itself
+    if passes_by:
         return float(max(done, begin + spec.l1_hit)), 0
     straddles = total > (n_bytes + 31) // 32
     if narrow and straddles:
