@@ -52,7 +52,7 @@ def blocked(sub: Record, spec: Record, inst: Record, now: int) -> int:
     if inst.kind == TEXTURE and sub.taken[sub.next_taken] > now:
         return TEX_THROTTLE
     is_queued = inst.pipe in (_XU, _ADU)
-    if is_queued and lsu.room_of_others_at(sub) > now:
+    if is_queued and lsu.room_of_others_at(sub, spec, inst, now) > now:
         return MIO_THROTTLE
     if _room_at(sub, spec, inst) <= now:
         return DISPATCH_STALL if registers.busy_until(sub, inst) > now + 1 else 0
@@ -82,7 +82,7 @@ def free_at(sub: Record, spec: Record, inst: Record, now: int) -> int:
         return int(max(now + 1, sub.issues_at, int(lsu.room_at(sub))))
     free = max(_room_at(sub, spec, inst), registers.busy_until(sub, inst))
     if inst.pipe in (_XU, _ADU):
-        free = max(free, lsu.room_of_others_at(sub))
+        free = max(free, lsu.room_of_others_at(sub, spec, inst, now))
     if inst.kind == TEXTURE:
         free = max(free, sub.taken[sub.next_taken])
     return int(max(now + 1, sub.issues_at, int(free)))
@@ -134,7 +134,7 @@ def start(state: State, counts: Counts, spec: Record, inst: Record, trace: Trace
     begin = max(float(now), sub.pipe_free[inst.pipe])
     sub.pipe_free[inst.pipe] = begin + inst.interval
     if inst.pipe in (_XU, _ADU):
-        begin = max(begin, lsu.pass_by(state.sm[0], sub, spec, now))
+        begin = max(begin, lsu.pass_by(state.sm[0], sub, spec, inst, now))
     state.sm[0].pipe_busy[inst.pipe] += inst.interval
     if kind == TEXTURE:
         until = texels.perform(state, sub, spec, inst, trace, warp, now)

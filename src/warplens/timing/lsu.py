@@ -43,6 +43,7 @@ DISTANT = -6  # of what may access another block's shared memory, which traces d
 
 NAMED = -7  # of barriers of the block that registers name
 INDEXED = -8  # of loads of constants by registers
+NUMBERS = -9  # of reads of lanes' own numbers
 
 
 @stage
@@ -90,17 +91,23 @@ def enter(sm: Record, sub: Record, spec: Record, now: int, room: float,
 
 
 @stage
-def room_of_others_at(sub: Record) -> float:
+def room_of_others_at(sub: Record, spec: Record, inst: Record, now: int) -> float:
     """The same for an instruction of another unit, which goes through the queue as well: a full
-    one of memory instructions has places left for these."""
-    return float(sub.others[sub.next_other])
+    one of memory instructions has places left for these. Not for reads of lanes' own numbers, if
+    what fills it are accesses to shared memory (starts_sm90.json)."""
+    room = sub.others[sub.next_other]
+    if inst.depth == NUMBERS and full_of(sub, spec, now) == SHARED:
+        room = max(room, room_at(sub))
+    return float(room)
 
 
 @stage
-def pass_by(sm: Record, sub: Record, spec: Record, now: int) -> float:
+def pass_by(sm: Record, sub: Record, spec: Record, inst: Record, now: int) -> float:
     """When an instruction of another unit (constants' addresses, S2R, special functions) leaves
     the queue: those before it go first, as soon as there is room for them; not those that wait
     for the way to L2 (recorded states of transposes and other scattered stores)."""
+    if inst.depth == NUMBERS and full_of(sub, spec, now) == SHARED:
+        return enter(sm, sub, spec, now, 0.0, SHARED)[1]
     left = float(now) if sm.pushed_back > now else max(float(now), sub.last_left)
     sub.others[sub.next_other] = left
     sub.next_other = (sub.next_other + 1) % spec.queue_held

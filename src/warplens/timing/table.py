@@ -18,11 +18,12 @@ from warplens.sass.model import (
     Reg,
     SassKernel,
     Scoreboard,
+    Special,
     Token,
     UReg,
 )
 from warplens.timing import registers, results, tensor
-from warplens.timing.lsu import CHECK, COPIED, COPY, DISTANT, INDEXED, NAMED, SHUFFLE
+from warplens.timing.lsu import CHECK, COPIED, COPY, DISTANT, INDEXED, NAMED, NUMBERS, SHUFFLE
 from warplens.timing.retries import exchanges, retries
 from warplens.timing.state import (
     ARRIVE,
@@ -61,6 +62,7 @@ _COPIES = frozenset({
     "UBLKCP", "UBLKRED", "UTMALDG", "UTMASTG", "UTMAREDG", "UTMACMDFLUSH",
 })  # fmt: skip
 _SHUFFLES = frozenset({"SHFL", "MATCH", "REDUX", "CREDUX", "MOVM"})
+_OF_LANES = ("SR_TID", "SR_LANEID", "SR_EQMASK", "SR_LTMASK", "SR_LEMASK", "SR_GTMASK", "SR_GEMASK")
 _PASSES = {"MATCH": "match", "REDUX": "redux", "CREDUX": "redux"}
 _ATOMICS = frozenset({"ATOM", "ATOMG", "ATOMS"})
 _FENCES = frozenset({"MEMBAR", "ERRBAR", "FENCE"})
@@ -134,6 +136,8 @@ def _depth(inst: Instruction) -> int:
         return int(_is_wide(inst))
     if inst.opcode in _SHUFFLES:
         return SHUFFLE
+    if inst.opcode == "S2R" and _reads_lanes(inst):
+        return NUMBERS
     if inst.opcode == "UCGABAR_WAIT":
         return OF_CLUSTER << 8
     if inst.opcode == "SYNCS" and "PHASECHK" in inst.modifiers:
@@ -143,6 +147,11 @@ def _depth(inst: Instruction) -> int:
         return INDEXED
     depths = {"LDGSTS": COPY, "LDGDEPBAR": COPIED, "UTMACMDFLUSH": COPIED}
     return depths.get(inst.opcode, -1)
+
+
+def _reads_lanes(inst: Instruction) -> bool:
+    """Whether lanes differ in the special register that is read."""
+    return any(isinstance(o, Special) and o.name.startswith(_OF_LANES) for o in inst.operands)
 
 
 def _named_scoreboards(inst: Instruction) -> int:
@@ -241,6 +250,8 @@ def code_of(kernel: SassKernel, gpu: GpuSpec) -> Records:
         pipe = entry.pipe if entry is not None and entry.pipe in PIPES else "alu"
         if _halves_by_tensor(inst):
             pipe = "tensor"
+        if inst.opcode in ("S2R", "S2UR"):  # special functions do not hold them up
+            pipe = "adu"
         control = inst.control
         row["kind"] = _kind(inst, entry)
         row["pipe"] = PIPES.index(pipe)
