@@ -34,8 +34,9 @@ def cupti_library() -> str:
     return _first(*places)
 
 
-def build_library(source: Path = Path(__file__).with_name("counters.cpp")) -> str:
+def build_library(name: str = "counters.cpp") -> str:
     """Compiles a library against CUPTI's headers with the host's C++ compiler."""
+    source = Path(__file__).with_name(name)
     target = str(Path(tempfile.mkdtemp()) / f"{source.stem}.so")
     headers = [os.path.join(p, "nvidia", "*", "include") for p in sys.path if p]
     folders = [d for h in headers for d in sorted(glob.glob(h))]

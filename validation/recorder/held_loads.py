@@ -1,5 +1,5 @@
-"""Measures where warps wait whose loads are on their way from DRAM, by how much of an SM's memory is
-left to L1."""
+"""Measures where warps wait whose loads are on their way from DRAM, by how much of an SM's memory
+is left to L1."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from session import Session
 
 from counters import counter_of
 
-KERNELS = ("held_4_1", "held_4_4", "held_4_8", "held_16_1", "held_16_2", "held_16_4", "held_16_8")
+KERNELS = (
+    "held_4_1", "held_4_4", "held_4_8", "held_16_1", "held_16_2", "held_16_4", "held_16_8",
+)  # fmt: skip
 WARPS = (8, 16, 32)  # of the one block of an SM
 SHARED = (1 << 10, 96 << 10, 160 << 10, 196 << 10, 212 << 10, 227 << 10)  # bytes of the block, dynamic
 ROUNDS, SMS, SIZE = 16, 132, 1 << 29

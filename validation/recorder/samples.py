@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes as ct
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 
 from counters import build_library, cupti_library
 
@@ -18,8 +17,7 @@ class Samples:
 
     def __init__(self, context: ct.c_void_p, log2_period: int, library: str | None = None) -> None:
         ct.CDLL(cupti_library(), mode=ct.RTLD_GLOBAL)
-        source = Path(__file__).with_name("samples.cpp")
-        self._lib = ct.CDLL(library or build_library(source))
+        self._lib = ct.CDLL(library or build_library("samples.cpp"))
         for name in ("samples_failure", "samples_reason", "samples_row"):
             getattr(self._lib, name).restype = ct.c_char_p
         count = self._check(self._lib.samples_open(context, ct.c_uint32(log2_period)))

@@ -11,11 +11,11 @@ import numpy as np
 from samples import Samples
 from session import Session
 
-STREAMS = ("NONE", "SPECIAL", "SHUFFLE", "SHARED", "CONFLICT", "STORE_SHARED", "GLOBAL", "STORE")
-ROWS = (2, 4, 8, 32)  # warps of a block
+STREAMS = ("SPECIAL", "SHARED", "CONFLICT", "STORE")
+WARPS = 4  # of a block
 ROUNDS = (4, 16)
 SMS, THREADS = 132, 1 << 22  # of a launch
-COLUMNS = ("kernel", "warps", "rounds", "offset", "state", "samples")
+COLUMNS = ("kernel", "rounds", "offset", "state", "samples")
 
 
 def main() -> None:
@@ -28,16 +28,16 @@ def main() -> None:
     out, data = driver.alloc(1 << 16), driver.alloc(1 << 16)
     driver.fill(data, 0, 1 << 16)
     rows = []
-    for stream, warps, rounds in itertools.product(STREAMS, ROWS, ROUNDS):
+    for stream, rounds in itertools.product(STREAMS, ROUNDS):
         name = f"starts_{stream}"
         function = driver.function(module, name)
         given = out, data, np.uint32(rounds), np.uint32(0)
-        shape = (THREADS // 32 // warps,), (32, warps)
+        shape = (THREADS // 32 // WARPS,), (32, WARPS)
         launch = partial(driver.launch, function, *shape, given)
         launch()
         if sampled:
             found = sampled.of(name, launch, driver.synchronize)
-            rows += [(name, warps, rounds, *key, count) for key, count in sorted(found.items())]
+            rows += [(name, rounds, *key, count) for key, count in sorted(found.items())]
     packed = base64.b64encode(lzma.compress(cubin)).decode()
     session.save_rows("starts_sm90", COLUMNS, rows, cubin_xz_base64=packed)
 

@@ -3,7 +3,7 @@
 typedef unsigned u32;
 typedef unsigned long long u64;
 
-enum Kind { NONE, SPECIAL, SHUFFLE, SHARED, CONFLICT, STORE_SHARED, GLOBAL, STORE };
+enum Kind { SPECIAL, SHARED, CONFLICT, STORE };
 
 template <int K>
 __device__ __forceinline__ void starts(u32 *out, u64 data, u32 rounds, u32 zero) {
@@ -19,10 +19,7 @@ __device__ __forceinline__ void starts(u32 *out, u64 data, u32 rounds, u32 zero)
         for (u32 j = 0; j < 4; j++) {
             r[j] = sum + j;
             if (K == SPECIAL) asm volatile("{.reg .f32 x; mov.b32 x, %1; ex2.approx.ftz.f32 x, x; mov.b32 %0, x;}" : "=r"(r[j]) : "r"(r[j]));
-            if (K == SHUFFLE) asm volatile("shfl.sync.bfly.b32 %0, %1, 1, 0x1f, 0xffffffff;" : "=r"(r[j]) : "r"(r[j]));
             if (K == SHARED || K == CONFLICT) asm volatile("ld.shared.u32 %0, [%1];" : "=r"(r[j]) : "r"(place + 128 * j) : "memory");
-            if (K == STORE_SHARED) asm volatile("st.shared.u32 [%0], %1;" ::"r"(place + 128 * j), "r"(r[j]) : "memory");
-            if (K == GLOBAL) asm volatile("ld.global.u32 %0, [%1];" : "=r"(r[j]) : "l"(at + 4096 * j) : "memory");
             if (K == STORE) asm volatile("st.global.u32 [%0], %1;" ::"l"(at + 4096 * j), "r"(r[j]) : "memory");
         }
 #pragma unroll
@@ -36,5 +33,4 @@ __device__ __forceinline__ void starts(u32 *out, u64 data, u32 rounds, u32 zero)
     extern "C" __global__ void starts_##K(u32 *out, u64 data, u32 rounds, u32 zero) {      \
         starts<K>(out, data, rounds, zero);                                                \
     }
-KERNEL(NONE) KERNEL(SPECIAL) KERNEL(SHUFFLE) KERNEL(SHARED) KERNEL(CONFLICT) KERNEL(STORE_SHARED)
-KERNEL(GLOBAL) KERNEL(STORE)
+KERNEL(SPECIAL) KERNEL(SHARED) KERNEL(CONFLICT) KERNEL(STORE)
