@@ -16,7 +16,7 @@ KERNELS = (
     "held_4_1", "held_4_4", "held_4_8", "held_16_1", "held_16_2", "held_16_4", "held_16_8",
 )  # fmt: skip
 WARPS = (8, 16, 32)  # of the one block of an SM
-SHARED = (1 << 10, 96 << 10, 160 << 10, 196 << 10, 212 << 10, 227 << 10)  # bytes of the block, dynamic
+SHARED = tuple(kilobytes << 10 for kilobytes in (1, 96, 160, 196, 212, 227))  # of the block
 ROUNDS, SMS, SIZE = 16, 132, 1 << 29
 METRICS = (
     "sm__cycles_active.avg", "smsp__inst_issued.sum", "dram__bytes_read.sum",

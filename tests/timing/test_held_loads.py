@@ -1,0 +1,51 @@
+"""Loads whose lines L1 has no place for wait in front of it, and what comes behind them too: the
+replay against cycles and states that an H100 counted."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import warplens as wl
+from tests.timing.replayed import recorder_script
+
+VALIDATION = Path(__file__).parents[2] / "validation"
+DATA = json.loads((VALIDATION / "data" / "held_loads_sm90.json").read_text())
+ROWS = {tuple(row[:3]): dict(zip(DATA["columns"], row, strict=True)) for row in DATA["rows"]}
+CYCLES = "sm__cycles_active.avg"
+
+
+@cache
+def _module() -> wl.Module:
+    source = (VALIDATION / "recorder" / "kernels" / "held_loads.cu").read_text()
+    return wl.Device("H100 SXM5", clock=1980).compile(source)
+
+
+@pytest.mark.parametrize(("kernel", "warps", "kilobytes"), [
+    ("held_4_8", 32, 1), ("held_16_4", 32, 1), ("held_16_2", 16, 227), ("held_4_8", 32, 227),
+    ("held_16_4", 32, 160), ("held_16_4", 32, 196), ("held_16_8", 32, 227),
+])  # fmt: skip
+def test_waits_as_counted(kernel: str, warps: int, kilobytes: int) -> None:
+    with recorder_script("held_loads") as recorder:
+        rounds, blocks = recorder.ROUNDS, recorder.SMS
+    loads, width = (int(number) for number in reversed(kernel.split("_")[1:]))
+    size = blocks * warps * rounds * loads * 32 * width
+    launch = _module()[kernel].predict[(blocks,), (32 * warps,), 0, kilobytes << 10](
+        np.zeros(1 << 14, np.uint32), np.zeros(size, np.uint8), np.uint32(rounds)
+    )
+    recorded = ROWS[kernel, warps, kilobytes << 10]
+    waits = {name: value for name, value in recorded.items() if "issue_stalled" in name}
+    here = {name: float(launch.metric(name)) for name in waits}
+
+    def queues(found: dict[str, float]) -> float:
+        """The part of the waits that is not for loads from global memory."""
+        names = (f"smsp__warps_issue_stalled_{name}.sum"
+                 for name in ("mio_throttle", "lg_throttle", "short_scoreboard"))  # fmt: skip
+        return sum(found[name] for name in names) / sum(found.values())
+
+    assert float(launch.metric(CYCLES)) == pytest.approx(recorded[CYCLES], rel=0.07)
+    assert queues(here) == pytest.approx(queues(waits), abs=0.15 if kilobytes > 160 else 0.02)
