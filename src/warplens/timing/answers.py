@@ -10,7 +10,7 @@ import numpy.typing as npt
 from warplens.timing.model import Model
 from warplens.timing.pm_sampling import PREFIX, PmSampling, Sampled
 from warplens.timing.stall import BRANCH_RESOLVING, REASONS, SELECTED, WAIT
-from warplens.timing.state import L1_KINDS, PIPES, SUMS
+from warplens.timing.state import L1_KINDS, PIPES, SUMS, VARIABLE
 
 Floats = npt.NDArray[np.float64]
 _LEAST_REST = 0.1  # of what waits for others is left at least when blocks are shorter
@@ -318,7 +318,8 @@ class Answers:
 
     def _lsu(self) -> list[int]:
         code = self.model.code
-        return [i for i, pipe in enumerate(code["pipe"].tolist()) if PIPES[pipe] == "lsu"]
+        on_lsu = (code["pipe"] == PIPES.index("lsu")) & (code["kind"] != VARIABLE)
+        return [int(index) for index in np.flatnonzero(on_lsu)]
 
     def _memory_parts(self) -> tuple[dict[str, float], dict[str, float]]:
         gpu, estimate = self.gpu, self.model.estimate

@@ -51,7 +51,7 @@ def blocked(sub: Record, spec: Record, inst: Record, now: int) -> int:
         return DISPATCH_STALL
     if inst.kind == TEXTURE and sub.taken[sub.next_taken] > now:
         return TEX_THROTTLE
-    is_queued = inst.pipe in (_XU, _ADU)
+    is_queued = inst.pipe in (_XU, _ADU) or inst.depth == lsu.NUMBERS
     if is_queued and lsu.room_of_others_at(sub, spec, inst, now) > now:
         return MIO_THROTTLE
     if _room_at(sub, spec, inst) <= now:
@@ -71,6 +71,8 @@ def _room_at(sub: Record, spec: Record, inst: Record) -> float:
         free -= spec.special_held * inst.interval
     elif inst.pipe == _ADU:
         free -= spec.address_held * inst.interval
+    elif inst.depth == lsu.NUMBERS:
+        free = 0.0
     return free
 
 
@@ -81,7 +83,7 @@ def free_at(sub: Record, spec: Record, inst: Record, now: int) -> int:
     if inst.kind == MEMORY or inst.kind == SHARED:
         return int(max(now + 1, sub.issues_at, int(lsu.room_at(sub))))
     free = max(_room_at(sub, spec, inst), registers.busy_until(sub, inst))
-    if inst.pipe in (_XU, _ADU):
+    if inst.pipe in (_XU, _ADU) or inst.depth == lsu.NUMBERS:
         free = max(free, lsu.room_of_others_at(sub, spec, inst, now))
     if inst.kind == TEXTURE:
         free = max(free, sub.taken[sub.next_taken])
@@ -132,8 +134,10 @@ def start(state: State, counts: Counts, spec: Record, inst: Record, trace: Trace
         results.operate(sub, now, inst.writes)
     sub.issues_at = now + 1 + inst.holds
     begin = max(float(now), sub.pipe_free[inst.pipe])
+    if inst.depth == lsu.NUMBERS:
+        begin = float(now)
     sub.pipe_free[inst.pipe] = begin + inst.interval
-    if inst.pipe in (_XU, _ADU):
+    if inst.pipe in (_XU, _ADU) or inst.depth == lsu.NUMBERS:
         begin = max(begin, lsu.pass_by(state.sm[0], sub, spec, inst, now))
     state.sm[0].pipe_busy[inst.pipe] += inst.interval
     if kind == TEXTURE:

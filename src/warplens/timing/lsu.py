@@ -106,9 +106,14 @@ def pass_by(sm: Record, sub: Record, spec: Record, inst: Record, now: int) -> fl
     """When an instruction of another unit (constants' addresses, S2R, special functions) leaves
     the queue: those before it go first, as soon as there is room for them; not those that wait
     for the way to L2 (recorded states of transposes and other scattered stores)."""
-    if inst.depth == NUMBERS and full_of(sub, spec, now) == SHARED:
-        return enter(sm, sub, spec, now, 0.0, SHARED)[1]
     left = float(now) if sm.pushed_back > now else max(float(now), sub.last_left)
+    if inst.depth == NUMBERS:
+        if full_of(sub, spec, now) == SHARED:
+            left = enter(sm, sub, spec, now, sm.numbers_free, SHARED)[1]
+        elif sm.pushed_back > now:
+            return max(float(now), _left_before(sub, spec))
+        left = max(left, sm.numbers_free)
+        sm.numbers_free = left + inst.interval / spec.sub_partitions
     sub.others[sub.next_other] = left
     sub.next_other = (sub.next_other + 1) % spec.queue_held
     return float(left)

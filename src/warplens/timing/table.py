@@ -96,6 +96,8 @@ def _kind(inst: Instruction, entry: Op | None) -> int:
         return MEMORY
     if name in _SHARED or name in _SHUFFLES:
         return SHARED
+    if name in ("S2R", "S2UR") and not _reads_lanes(inst):
+        return CONSTANT  # by the same unit (lane_numbers_sm90.json)
     if name in ("LDC", "LDCU", "ULDC"):
         return CONSTANT if name != "ULDC" else FIXED
     if name in _COPIES:
@@ -175,6 +177,10 @@ def _interval(gpu: GpuSpec, inst: Instruction, pipe: str) -> int:
         return tensor.warpgroup_interval(gpu, inst)
     if inst.opcode in _ATOMICS and "CAS" in inst.modifiers:
         return 2  # for one of others (measured, validation/data/paces_sm90.json)
+    if inst.opcode in ("S2R", "S2UR", "LDC", "LDCU"):
+        pipe = "adu"
+        if not _reads_lanes(inst):
+            return 2
     lanes = float(gpu.value(f"pipes.{_part(inst, pipe)}", 32))
     return max(1, round(32 / lanes)) if pipe != "lsu" else 1
 
@@ -250,8 +256,8 @@ def code_of(kernel: SassKernel, gpu: GpuSpec) -> Records:
         pipe = entry.pipe if entry is not None and entry.pipe in PIPES else "alu"
         if _halves_by_tensor(inst):
             pipe = "tensor"
-        if inst.opcode in ("S2R", "S2UR"):  # special functions do not hold them up
-            pipe = "adu"
+        if inst.opcode in ("S2R", "S2UR"):  # lane_numbers_sm90.json
+            pipe = "lsu" if _reads_lanes(inst) else "adu"
         control = inst.control
         row["kind"] = _kind(inst, entry)
         row["pipe"] = PIPES.index(pipe)
