@@ -22,7 +22,7 @@ CYCLES = "sm__cycles_active.avg"
 @cache
 def _cubin() -> bytes:
     source = (VALIDATION / "recorder" / "kernels" / "lane_numbers.cu").read_text()
-    return wl.Device("H100 SXM5", clock=1980).compile(source).cubin
+    return wl.Device("H100 SXM5", clock=1980).compile(source).unit.compiled(()).cubin
 
 
 @pytest.mark.parametrize(("kind", "warps"), [

@@ -64,7 +64,7 @@ def test_behind_a_barrier_a_warp_waits_for_its_own_first(
 ) -> None:
     """A barrier's fixed cycles and the scoreboards of what follows are not `barrier`."""
     found = _both(module, counted, f"{kind}/lanes", kind, ((16,), (256,)), LANES)
-    for state, within in (("wait", 0.2), ("barrier", 0.4), ("short_scoreboard", 0.7)):
+    for state, within in (("wait", 0.2), ("barrier", 0.4), ("short_scoreboard", 0.8)):
         here, there = found[state]
         assert here == pytest.approx(there, abs=within), state
 

@@ -70,9 +70,10 @@ _FLOW = {"DEPBAR": FIXED, "WARPGROUP": FIXED, "BSYNC": JOIN}
 _VARIABLE_PIPES = frozenset({"xu", "adu"})
 _TWO_PASSES = frozenset({"HI", "WIDE"})
 # Units of instructions that a warp still issues which has come to a barrier before the others, and
-# instructions of them that it does not (validation/data/after_barriers_sm90.json)
+# instructions of them that it does not (after_barriers_sm90.json; CS2R: clocks in
+# constants_sm90.json)
 _BESIDE_BARRIERS = frozenset({"alu", "fma", "fp16", "fp64", "uniform", "tensor"})
-_NOT_BESIDE = frozenset({"NOP", "UMOV", "ULDC", "R2UR", *warpgroup.OPCODES})
+_NOT_BESIDE = frozenset({"NOP", "CS2R", "CS2UR", "UMOV", "ULDC", "R2UR", *warpgroup.OPCODES})
 
 
 def _halves_by_tensor(inst: Instruction) -> bool:
@@ -179,7 +180,7 @@ def _interval(gpu: GpuSpec, inst: Instruction, pipe: str) -> int:
         return 2  # for one of others (measured, validation/data/paces_sm90.json)
     if inst.opcode in ("S2R", "S2UR", "LDC", "LDCU"):
         pipe = "adu"
-        if not _reads_lanes(inst):
+        if not _reads_lanes(inst) and _depth(inst) != INDEXED:
             return 2
     lanes = float(gpu.value(f"pipes.{_part(inst, pipe)}", 32))
     return max(1, round(32 / lanes)) if pipe != "lsu" else 1
