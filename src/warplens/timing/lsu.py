@@ -95,10 +95,9 @@ def room_of_others_at(sub: Record, spec: Record, inst: Record, now: int) -> floa
     """The same for an instruction of another unit, which goes through the queue as well: a full
     one of memory instructions has places left for these. Not for reads of lanes' own numbers, if
     what fills it are accesses to shared memory (starts_sm90.json)."""
-    room = sub.others[sub.next_other]
-    if inst.depth == NUMBERS and full_of(sub, spec, now) == SHARED:
-        room = max(room, room_at(sub))
-    return float(room)
+    if inst.depth == NUMBERS:
+        return room_at(sub) if full_of(sub, spec, now) == SHARED else 0.0
+    return float(sub.others[sub.next_other])
 
 
 @stage
@@ -106,14 +105,13 @@ def pass_by(sm: Record, sub: Record, spec: Record, inst: Record, now: int) -> fl
     """When an instruction of another unit (constants' addresses, S2R, special functions) leaves
     the queue: those before it go first, as soon as there is room for them; not those that wait
     for the way to L2 (recorded states of transposes and other scattered stores)."""
-    left = float(now) if sm.pushed_back > now else max(float(now), sub.last_left)
     if inst.depth == NUMBERS:
-        if full_of(sub, spec, now) == SHARED:
-            left = enter(sm, sub, spec, now, sm.numbers_free, SHARED)[1]
-        elif sm.pushed_back > now:
+        if sm.pushed_back > now:
             return max(float(now), _left_before(sub, spec))
-        left = max(left, sm.numbers_free)
+        left = enter(sm, sub, spec, now, sm.numbers_free, NUMBERS)[1]
         sm.numbers_free = left + inst.interval / spec.sub_partitions
+        return float(left)
+    left = float(now) if sm.pushed_back > now else max(float(now), sub.last_left)
     sub.others[sub.next_other] = left
     sub.next_other = (sub.next_other + 1) % spec.queue_held
     return float(left)
