@@ -335,6 +335,7 @@ def test_result_of_a_launch(module: wl.Module, tmp_path: Any) -> None:
     assert total == run.metric("smsp__inst_executed.sum")
 
 
+@pytest.mark.long  # tests/models and tests/workers have one
 def test_sweep_recompiles(module: wl.Module) -> None:
     """`kernel.sweep` shows registers and occupancy of each variant."""
     sweep = module["scale<3>"].sweep(maxrregcount=(None, 16), block=(128, 1024))

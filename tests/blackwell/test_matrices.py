@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from tests.in_turn import one_in
 from warplens import Device
 from warplens.isa import forms
 
@@ -53,7 +54,7 @@ def test_rows(bits: int, count: int, chip: str) -> None:
     assert not found[:, :, count:].any()
 
 
-@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("chip", one_in(2, CHIPS, str))
 @pytest.mark.parametrize("bits", [4, 6, 8])
 @pytest.mark.parametrize("count", [1, 2])
 def test_columns(bits: int, count: int, chip: str) -> None:
@@ -81,7 +82,7 @@ def test_stores(count: int, chip: str) -> None:
     assert np.array_equal(out, wanted)
 
 
-@pytest.mark.parametrize("chip", ["120a", "100a"])
+@pytest.mark.parametrize("chip", one_in(2, ["120a", "100a"], str, first=1))
 def test_product(chip: str) -> None:
     """B turned by ldmatrix and D turned back by stmatrix give the product of matrices."""
     rng = np.random.default_rng(3)

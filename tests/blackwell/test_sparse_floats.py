@@ -92,7 +92,7 @@ def run(kernel: Any, kept: Array, b: Array, c: Array, bits: Array,
     return found
 
 
-@pytest.mark.parametrize("case", one_in(6, PRODUCTS, "-".join))
+@pytest.mark.parametrize("case", one_in(12, PRODUCTS, "-".join))
 def test_mixed_floats(case: tuple[str, str, str]) -> None:
     """8, 6 and 4 bits, with a power of two for each row and column, or without."""
     kind, a_kind, b_kind = case
@@ -180,7 +180,7 @@ def test_what_is_not_kept_meets_nothing() -> None:
     assert (d[~meets] == 32).all() and (np.delete(d, 3, 1) == 32).all()
 
 
-@pytest.mark.parametrize("architecture", ["sm_89", "sm_120"])
+@pytest.mark.parametrize("architecture", one_in(2, ["sm_89", "sm_120"], str, first=1))
 def test_bytes_as_the_compiler_has_them(architecture: str) -> None:
     """For sm_90 the compiler makes these products of sparse ones of halves."""
     rng = np.random.default_rng(7)
@@ -203,7 +203,7 @@ INTEGERS = [(*signs, *depth) for signs in SIGNS for depth in ((128, 0), (64, 0),
 
 
 @pytest.mark.parametrize(("a_type", "b_type", "saturates", "depth", "selector"), one_in(
-    2, INTEGERS, lambda case: "-".join(map(str, case)), several=True,
+    6, INTEGERS, lambda case: "-".join(map(str, case)), several=True,
 ))
 def test_integers_of_four_bits(
     a_type: str, b_type: str, saturates: str, depth: int, selector: int

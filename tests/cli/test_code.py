@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.in_turn import one_in
 from warplens.cli.main import main
 
 SOURCE = """
@@ -80,16 +81,15 @@ def test_structures_variables_and_shared_arrays(folder: Path) -> None:
     assert np.array_equal(np.load(folder / "o.npy"), expected)
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
+@pytest.mark.parametrize(("words", "told"), one_in(
+    2, [
         (["--arg", "f32[64]=0"], "--arg 'struct{u32 word0; u32 word1}={0, 0}'"),
         (["--arg", "f32[64]=0", "--arg", "@5", "--arg", "i32=1"], "argument 5 is no array"),
         (["--arg", "f32[64]=0", "--arg", "@0+65", "--arg", "i32=1"], "64 elements"),
         (["--arg", "f32[64]=0", "--arg", "@0", "--arg", "struct{f32 x}={1, 2}"], "1 value for"),
         (["--arg", "f32[64]=0", "--arg", "@0", "--arg", "struct{q x}={1}"], "is not a member"),
-    ],
-)
+    ], lambda case: "-".join(map(str, case)), several=True,
+))
 def test_wrong_arguments(
     words: list[str], told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from tests.in_turn import one_in
 from warplens.cli.main import main, script_split
 
 KERNELS = """
@@ -285,10 +286,10 @@ def test_nothing_matched(capsys: pytest.CaptureFixture[str]) -> None:
     assert "1. scale\n2. other" in ran.err
 
 
-@pytest.mark.parametrize(
-    ("word", "text"),
-    [("fail", "parameter 0"), ("crash", "ZeroDivisionError"), ("exit", "error code (3)")],
-)
+@pytest.mark.parametrize(("word", "text"), one_in(
+    3, [("fail", "parameter 0"), ("crash", "ZeroDivisionError"), ("exit", "error code (3)")],
+    lambda case: "-".join(map(str, case)), several=True,
+))
 def test_script_that_fails(capsys: pytest.CaptureFixture[str], word: str, text: str) -> None:
     """A failing script gives status 2, its message, and what was collected until then."""
     ran = Ran(capsys, "profile", "--metrics", "launch__grid_size", "s.py", word)
@@ -335,7 +336,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.parametrize("name", one_in(3, list(BROKEN), str))
 def test_broken_calls(capsys: pytest.CaptureFixture[str], name: str) -> None:
     """A user's mistake gives status 2 and a clean message, never a traceback."""
     ran = Ran(capsys, *BROKEN[name].split())

@@ -78,7 +78,7 @@ def patterns(size: int) -> list[tuple[int, int, int]]:
 
 
 @pytest.mark.parametrize(("op", "architecture", "size"), one_in(
-    4, list(product(("ld", "st"), ARCHITECTURES, TYPES)),
+    12, list(product(("ld", "st"), ARCHITECTURES, TYPES)),
     lambda case: f"{case[0]}-{case[1]}-{case[2]}", several=True,
 ))
 def test_global_patterns(op: str, architecture: str, size: int) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import warplens as wl
 from tests.counters.test_access import units
+from tests.in_turn import one_in
 from warplens.errors import MemoryFault
 from warplens.execute import program
 
@@ -58,10 +59,10 @@ def folded(data: Array, first: int, words: int) -> int:
     return total
 
 
-@pytest.mark.parametrize(
-    ("architecture", "words"),
-    [("sm_75", 16), ("sm_90", 3), ("sm_90", 4), ("sm_90", 8), ("sm_90", 16), ("sm_120", 7)],
-)
+@pytest.mark.parametrize(("architecture", "words"), one_in(
+    2, [("sm_75", 16), ("sm_90", 3), ("sm_90", 4), ("sm_90", 8), ("sm_90", 16), ("sm_120", 7)],
+    lambda case: "-".join(map(str, case)), several=True,
+))
 def test_rows(architecture: str, words: int) -> None:
     kernel = module(architecture)[f"rows{words}"][BLOCKS, 32]
     for name, first in starts(words).items():

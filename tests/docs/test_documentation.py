@@ -52,7 +52,7 @@ def identifiers(path: Path) -> str:
     return path.relative_to(DOCS).as_posix()
 
 
-@pytest.mark.parametrize("page", one_in(2, PAGES, identifiers, first=1))
+@pytest.mark.parametrize("page", one_in(4, PAGES, identifiers, first=1))
 def test_examples(page: Path) -> None:
     """The interactive examples give what is printed."""
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -78,7 +78,7 @@ def commands(page: Path) -> list[tuple[list[str], list[str]]]:
 
 
 @pytest.mark.parametrize(
-    "page", one_in(2, [page for page in PAGES if commands(page)], identifiers, first=1)
+    "page", one_in(4, [page for page in PAGES if commands(page)], identifiers, first=1)
 )
 def test_commands(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Commands run, and every word shown of their output is there."""
@@ -131,7 +131,7 @@ def test_python_blocks(pytestconfig: pytest.Config) -> None:
     test(WarplensFixture(pytestconfig))
 
 
-@pytest.mark.parametrize("name", SOLUTIONS)
+@pytest.mark.parametrize("name", one_in(4, list(SOLUTIONS), str))
 def test_exercises(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An exercise as given is not solved; with its solution it is."""
     check = runpy.run_path(str(DOCS / "exercises" / "check.py"))["main"]

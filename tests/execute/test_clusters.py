@@ -30,8 +30,8 @@ def kernel(name: str, architecture: str = "sm_90", **options: Any) -> Any:
 
 
 @pytest.mark.parametrize(("architecture", "cluster"), one_in(
-    3, list(product(ARCHITECTURES, ((1, 1), (4, 1), (2, 2), (1, 3)))),
-    lambda case: f"{case[0]}-{case[1]}", several=True,
+    12, list(product(ARCHITECTURES, ((1, 1), (4, 1), (2, 2), (1, 3)))),
+    lambda case: f"{case[0]}-{case[1]}", first=6, several=True,
 ))
 def test_size_chosen_at_launch(architecture: str, cluster: tuple[int, int]) -> None:
     """Special registers and cooperative groups know the cluster of the launch."""
@@ -145,7 +145,7 @@ def test_no_clusters_before_sm_90() -> None:
         fill[4, 32, 0, 0, 2]
 
 
-@pytest.mark.parametrize("architecture", ["sm_100", "sm_120"])
+@pytest.mark.parametrize("architecture", one_in(2, ["sm_100", "sm_120"], str))
 def test_lanes_that_return_behind_the_others(architecture: str) -> None:
     """Unoptimised, ptxas 13.0 lets lanes that return wait at BSYNC for those that go on to meet the
     other block at the cluster's barrier: the kernel ends as the source says."""

@@ -53,7 +53,7 @@ def chosen() -> list[Any]:
     """Cases of these files with all of the processor and without AVX-512, some in every run."""
     cases = sorted((c for c in CASES if c.source in FILES), key=lambda c: (c.source, c.name))
     both = list(product(("native", "avx2"), cases))
-    return one_in(6, both, lambda one: f"{one[1].name}-{one[0]}", several=True)
+    return one_in(18, both, lambda one: f"{one[1].name}-{one[0]}", several=True)
 
 
 def use_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:

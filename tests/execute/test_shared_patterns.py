@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from tests.in_turn import one_in
 
 import warplens as wl
 
@@ -121,7 +122,7 @@ def both(kernel: Any, shape: tuple[int, ...], *arguments: Any) -> Any:
     return results[1]
 
 
-@pytest.fixture(scope="module", params=["sm_75", "sm_90"])
+@pytest.fixture(scope="module", params=one_in(2, ["sm_75", "sm_90"], str, first=1))
 def module(request: pytest.FixtureRequest) -> Any:
     """The kernels above."""
     return wl.Device(request.param).compile(SOURCE)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.in_turn import one_in
 
 import warplens as wl
 
@@ -62,7 +63,7 @@ def expected(limits: Any) -> Any:
     return np.stack([a, b, c, d, data[:256]], axis=1)
 
 
-@pytest.mark.parametrize("architecture", ["sm_80", "sm_90", "sm_120"])
+@pytest.mark.parametrize("architecture", one_in(3, ["sm_80", "sm_90", "sm_120"], str, first=1))
 def test_what_no_lane_accesses(architecture: str) -> None:
     """Registers keep their values, and only warps that take part make requests: none, some lanes
     of a warp, a few warps, all."""

@@ -24,7 +24,7 @@ def chosen() -> list[Any]:
     """Cases spread over the files, on two architectures, others of each in an ordinary run."""
     cases = sorted((c for c in CASES if c.source in FILES), key=lambda c: (c.source, c.name))
     both = list(product(("sm_80", "sm_120"), cases[::EVERY]))
-    return one_in(3, both, lambda one: f"{one[1].name}-{one[0]}", several=True)
+    return one_in(12, both, lambda one: f"{one[1].name}-{one[0]}", several=True)
 
 
 @pytest.mark.parametrize(("architecture", "case"), chosen())

@@ -63,8 +63,8 @@ def test_flags_in_shared_memory(module):
 
 
 @pytest.mark.parametrize(("gpu", "lanes"), one_in(
-    2, list(product(("A100", "RTX 4090", "H100", "B200"), (1, 3, 32))),
-    lambda case: f"{case[0]}-{case[1]}", several=True,
+    8, list(product(("A100", "RTX 4090", "H100", "B200"), (1, 3, 32))),
+    lambda case: f"{case[0]}-{case[1]}", first=2, several=True,
 ))
 def test_parts_of_warps_that_wait_for_each_other(gpu, lanes):
     out, rounds, warps = ints(4), 3, 4

@@ -28,7 +28,7 @@ extern "C" __global__ void gather(int* out) {
 
 
 @pytest.mark.parametrize(("architecture", "options"), one_in(
-    3, list(product((75, 80, 89, 90, 100, 120), ((), ("-G",)))),
+    6, list(product((75, 80, 89, 90, 100, 120), ((), ("-G",)))),
     lambda case: "-".join(map(str, (case[0], *case[1]))), several=True,
 ))
 def test_variables_of_a_module(architecture: int, options: tuple[str, ...]) -> None:

@@ -80,7 +80,7 @@ def batches(items: list[Recorded]) -> list[list[Recorded]]:
     return [[items[i] for i in own] for own in slots.batches([one.form for one in items])]
 
 
-@pytest.mark.parametrize("part", one_in(12, range(PARTS), str))
+@pytest.mark.parametrize("part", one_in(24, range(PARTS), str))
 def test_forms_of_compiled_code(part: int) -> None:
     """Forms of compiled code, and some of their neighbours: the recorded bits."""
     items = common()[part::PARTS]

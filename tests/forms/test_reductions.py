@@ -7,6 +7,7 @@ import pytest
 
 import warplens as wl
 from tests.forms.patched import compiled
+from tests.in_turn import one_in
 
 FORMS = ("min", "max", "min.abs", "max.abs", "min.NaN", "max.NaN", "min.abs.NaN", "max.abs.NaN")
 SOURCE = f"""
@@ -21,7 +22,7 @@ extern "C" __global__ void reduce(const float* in, float* out) {{
 """
 
 
-@pytest.mark.parametrize("architecture", [100, 103])
+@pytest.mark.parametrize("architecture", one_in(2, [100, 103], str))
 def test_single_precision_reductions(architecture: int) -> None:
     """The result is NumPy's over the lanes of the mask; NaN loses, or wins with `.NaN`."""
     rng = np.random.default_rng(7)

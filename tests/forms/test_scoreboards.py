@@ -29,7 +29,7 @@ def _waits_for_all(word: int) -> int:
     return word & ~(0x3FF << 38) | 0x3F << 32
 
 
-@pytest.mark.parametrize("architecture", one_in(3, [80, 86, 89, 90, 100, 120], str))
+@pytest.mark.parametrize("architecture", one_in(6, [80, 86, 89, 90, 100, 120], str))
 def test_set_of_scoreboards(architecture: int) -> None:
     """It is parsed as one operand, runs, and waits in the timing model as the plain form does."""
     plain = compiled(SOURCE, architecture)

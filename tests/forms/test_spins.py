@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from tests.in_turn import one_in
 from warplens.api import LaunchOptions
 
 VALIDATION = Path(__file__).parents[2] / "validation"
@@ -35,7 +36,10 @@ def recorder() -> Iterator[tuple[Any, ...]]:
             sys.modules["build"] = known
 
 
-@pytest.mark.parametrize(("name", "is_wide"), [("narrow", False), ("wide", True)])
+@pytest.mark.parametrize(("name", "is_wide"), one_in(
+    2, [("narrow", False), ("wide", True)],
+    lambda case: "-".join(map(str, case)), first=1, several=True,
+))
 def test_lanes_of_one_pass_exchange(
     recorder: tuple[Any, ...], name: str, is_wide: bool
 ) -> None:

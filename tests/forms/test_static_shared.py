@@ -9,6 +9,7 @@ import pytest
 
 import warplens as wl
 from tests.forms.patched import compiled
+from tests.in_turn import one_in
 from warplens.errors import LaunchError
 from warplens.toolchain.elf import ElfFile
 
@@ -31,7 +32,10 @@ def enlarged(cubin: bytes, kernel: str, size: int) -> bytes:
     return cubin[:place] + struct.pack("<Q", size) + cubin[place + 8 :]
 
 
-@pytest.mark.parametrize(("architecture", "most"), [(80, 163), (89, 99), (90, 227), (120, 99)])
+@pytest.mark.parametrize(("architecture", "most"), one_in(
+    4, [(80, 163), (89, 99), (90, 227), (120, 99)],
+    lambda case: "-".join(map(str, case)), first=2, several=True,
+))
 def test_static_shared_memory_up_to_the_opt_in_limit(architecture: int, most: int) -> None:
     """A block gets all that the GPU has, and no more (CUDA's table of compute capabilities)."""
     device = wl.Device(f"sm_{architecture}")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from tests.in_turn import one_in
 
 # The last step of numba.cuda.reduce: two lanes say that they synchronise with the whole warp.
 SOURCE = """
@@ -28,7 +29,7 @@ extern "C" __global__ void reduce(const int* in, int* out) {
 """
 
 
-@pytest.mark.parametrize("architecture", [75, 80, 86, 89, 90, 100, 120])
+@pytest.mark.parametrize("architecture", one_in(4, [75, 80, 86, 89, 90, 100, 120], str))
 def test_reduction_of_numba_ends(architecture: int) -> None:
     """Up to sm_89 the other lanes wait behind the branch; later they have ended."""
     values = np.random.default_rng(5).integers(-1000, 1000, 512, dtype=np.int32)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from tests.in_turn import one_in
 from warplens.api import LaunchOptions
 
 CUT_COMPARISONS = """
@@ -76,7 +77,7 @@ __global__ void choose(const __half2* a, const int* keep, __half2* out) {
 """
 
 
-@pytest.mark.parametrize("architecture", ["sm_80", "sm_90", "sm_120"])
+@pytest.mark.parametrize("architecture", one_in(3, ["sm_80", "sm_90", "sm_120"], str, first=1))
 def test_relu_in_chosen_lanes(architecture: str) -> None:
     """Both choices become one HFMA2.RELU with a predicate that says which lanes are clamped."""
     a = np.linspace(-2, 2, 64).astype(np.float16)

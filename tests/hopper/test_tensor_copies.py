@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from tests.in_turn import one_in
 from warplens import ArgumentError, Device, MemoryFault, TensorMap
 
 Array = npt.NDArray[Any]
@@ -127,7 +128,7 @@ def test_stores_and_reductions_are_an_h100s(i: int) -> None:
     assert not np.array_equal(data, recorded()[f"store{i}_in"])
 
 
-@pytest.mark.parametrize("policy", ["0ull", "0x12f0000000000000ull"])
+@pytest.mark.parametrize("policy", one_in(2, ["0ull", "0x12f0000000000000ull"], str))
 def test_a_cache_policy_changes_no_byte(policy: str) -> None:
     """`.L2::cache_hint`, which stands as `desc[URZ]` or `desc[UR]`, in loads and reductions."""
     hint, given = ".L2::cache_hint", f', "l"({policy})'

@@ -90,7 +90,7 @@ def _words(rows: list[Array]) -> Array:
 
 
 @pytest.mark.parametrize(("gpu", "combination"), one_in(
-    5, list(itertools.product(("Tesla T4", "H200"), COMBINATIONS)),
+    7, list(itertools.product(("Tesla T4", "H200"), COMBINATIONS)),
     lambda case: f"{_name(*case[1])}-{case[0]}", several=True,
 ))
 def test_products_are_numpys(gpu: str, combination: tuple[str, str, str, str]) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from tests.in_turn import one_in
 from tests.isa.edges import edge_lanes
 
 SOURCE = """
@@ -41,7 +42,7 @@ def expected(x: int, y: int) -> list[int]:
     return [int(result) & M128 for result in results]
 
 
-@pytest.mark.parametrize("sm", [80, 100, 120])
+@pytest.mark.parametrize("sm", one_in(3, [80, 100, 120], str, first=1))
 def test_128_bit_arithmetic(sm: int) -> None:
     """Every result of every thread."""
     a, b = edge_lanes("u64", 1, 2 * N), edge_lanes("u64", 2, 2 * N)

@@ -29,7 +29,7 @@ def module(architecture: int) -> wl.Module:
 
 
 @pytest.mark.parametrize(("architecture", "name"), one_in(
-    4, list(product(ARCHITECTURES, record.kernels())), lambda case: f"{case[0]}-{case[1]}",
+    9, list(product(ARCHITECTURES, record.kernels())), lambda case: f"{case[0]}-{case[1]}",
     several=True,
 ))
 def test_intrinsics_equal_hardware(

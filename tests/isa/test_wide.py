@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from tests.in_turn import one_in
 from tests.kernels.model import ARCHITECTURES
 
 # The intrinsics keep the front end from folding the constants; ptxas folds them into immediates.
@@ -27,7 +28,7 @@ extern "C" __global__ void extremes(long long *out, long long a, long long b,
 """
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("architecture", one_in(4, ARCHITECTURES, str))
 def test_immediate_of_a_wide_conversion_is_the_high_word(architecture: str) -> None:
     out = np.zeros(4)
     wl.Device(architecture).compile(SOURCE)["convert"][1, 1](out)

@@ -63,7 +63,9 @@ SHAPES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("mnemonic", "type", "depth"), SHAPES)
+@pytest.mark.parametrize(("mnemonic", "type", "depth"), one_in(
+    2, SHAPES, lambda case: "-".join(map(str, case)), several=True,
+))
 def test_float_products(mnemonic: str, type: str, depth: int) -> None:
     """HMMA with f32 sums, and with f16 sums where it exists."""
     rng = np.random.default_rng(1)

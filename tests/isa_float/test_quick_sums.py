@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.in_turn import one_in
 from tests.isa.engines import Compiled
 from warplens.isa import matrix
 from warplens.isa.accumulate import F16, F32, Layout
@@ -56,7 +57,9 @@ def registers(rng: np.random.Generator, count: int, format: str, kind: str) -> A
     return singles[0] >> np.uint32(16) | singles[1] & np.uint32(0xFFFF0000)
 
 
-@pytest.mark.parametrize(("format", "names", "counts"), FORMS)
+@pytest.mark.parametrize(("format", "names", "counts"), one_in(
+    3, FORMS, lambda case: "-".join(map(str, case)), several=True,
+))
 def test_equals_the_plain_way(
     format: str, names: tuple[str, ...], counts: tuple[int, int, int]
 ) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.in_turn import one_in
 from tests.isa.engines import Compiled
 from tests.isa_float.operands import (
     ACTIVE,
@@ -107,7 +108,7 @@ MATRICES = {
 }
 
 
-@pytest.mark.parametrize("case", MATRICES)
+@pytest.mark.parametrize("case", one_in(3, list(MATRICES), str))
 def test_matrix_products(case: str) -> None:
     """Matrix products: ordinary, cancelling, huge, tiny and special operands."""
     data = recorded("mma")

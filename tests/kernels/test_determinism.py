@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,7 @@ def launch(name: str, workers: int) -> tuple[Any, bytes, list[float]]:
     return run, arrays, [run.metric(metric) for metric in METRICS]
 
 
-@pytest.mark.parametrize("name", one_in(2, INDEPENDENT, str))
+@pytest.mark.parametrize("name", one_in(4, INDEPENDENT, str))
 def test_independent_blocks_run_in_parallel(name: str) -> None:
     """Kernels whose blocks cannot see each other's order need no order."""
     first, expected_bytes, expected_counts = launch(name, 1)
@@ -78,7 +79,7 @@ def test_independent_blocks_run_in_parallel(name: str) -> None:
         assert counts == expected_counts
 
 
-@pytest.mark.parametrize("name", one_in(2, ORDERED, str))
+@pytest.mark.parametrize("name", one_in(4, ORDERED, str))
 def test_dependent_blocks_run_in_order(name: str) -> None:
     """Kernels that could see the order of blocks give the same result at every run, and say why."""
     _, expected_bytes, expected_counts = launch(name, 1)
@@ -98,8 +99,10 @@ def test_report_gives_the_reason() -> None:
     assert run.execution.ordered_reason in str(run)
 
 
-@pytest.mark.parametrize("name", WAITING)
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(("workers", "name"), one_in(
+    2, list(product([1, 2], WAITING)),
+    lambda case: "-".join(map(str, case)), several=True,
+))
 def test_waiting_kernels_end(name: str, workers: int) -> None:
     """Blocks or lanes that wait for others make progress."""
     run, _, _ = launch(name, workers)

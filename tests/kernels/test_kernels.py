@@ -26,12 +26,25 @@ def compiled(source: str, options: tuple[str, ...], architecture: str) -> Any:
     return wl.Device(architecture).compile(FOLDER / source, options=options)
 
 
+def repeated() -> set[str]:
+    """Cases of the ladder that only a long run takes: an ordinary one has each of its ways with one
+    size of blocks, with the others in turn."""
+    ways: dict[str, list[str]] = {}
+    for case in CASES:
+        if case.source == "ladder.cu":
+            ways.setdefault(case.kernel.partition("<")[0], []).append(case.name)
+    return {name for place, names in enumerate(ways.values())
+            for number, name in enumerate(names) if number != place % len(names)}  # fmt: skip
+
+
 def in_file_order() -> list[Any]:
     """Cases of one file and architecture stand next to each other: one compile."""
     files = sorted({case.source for case in CASES})
+    later = repeated()
     return [
         pytest.param(case, architecture, id=f"{case.name}-{architecture}",
-                     marks=in_turn(files.index(case.source), architecture))
+                     marks=pytest.mark.long if case.name in later else
+                     in_turn(files.index(case.source), architecture))
         for architecture in ARCHITECTURES
         for case in sorted(CASES, key=lambda case: case.source)
     ]  # fmt: skip
@@ -42,7 +55,7 @@ def on_other_architectures() -> list[Any]:
     files = sorted({case.source for case in CASES})
     return [
         pytest.param(case, architecture, id=f"{case.name}-{architecture}",
-                     marks=() if case.source == files[5 * place + 1] else pytest.mark.long)
+                     marks=() if case.source == files[3 * place + 8] else pytest.mark.long)
         for place, architecture in enumerate(OTHERS)
         for case in sorted(CASES, key=lambda case: case.source)
     ]  # fmt: skip

@@ -12,7 +12,7 @@ from tests.in_turn import one_in
 from tests.kernels.model import ARCHITECTURES, FOLDER
 
 
-@pytest.mark.parametrize("architecture", one_in(3, ARCHITECTURES, str))
+@pytest.mark.parametrize("architecture", one_in(4, ARCHITECTURES, str))
 def test_printf(architecture: str) -> None:
     """Device printf formats like C and prints lanes in order."""
     values = np.linspace(-1.5, 300, 40)

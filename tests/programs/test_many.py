@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.in_turn import one_in
 from tests.programs.conftest import HERE, WARPLENS, Results
 from warplens.toolchain import packages
 from warplens.toolchain.elf import ElfFile
@@ -137,11 +138,11 @@ def test_the_command_ends_as_the_program_does(many: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [((), ["scale", "count_up"]), (("--profile-from-start", "off"), ["count_up"]),
+@pytest.mark.parametrize(("options", "expected"), one_in(
+    3, [((), ["scale", "count_up"]), (("--profile-from-start", "off"), ["count_up"]),
      (("--disable-profiler-start-stop",), ["scale", "count_up", "talk"])],
-)  # fmt: skip
+    lambda case: " ".join(case[0]) or "default", first=1, several=True,
+))  # fmt: skip
 def test_a_program_chooses_what_is_profiled(
     many: Path, options: tuple[str, ...], expected: list[str]
 ) -> None:
@@ -266,7 +267,7 @@ def test_mistakes_of_kernels_and_of_the_host(many: Path) -> None:
     assert "512 bytes" in found[-1]["text"]
 
 
-@pytest.mark.parametrize("words", ["rows", "streams 3"])
+@pytest.mark.parametrize("words", one_in(2, ["rows", "streams 3"], str))
 def test_what_is_copied_counts_as_written(many: Path, words: str) -> None:
     """Copies of the host to cudaMalloc's memory, whole or by rows, leave nothing unwritten."""
     done = subprocess.run([*WARPLENS, "sanitize", "--tool", "initcheck", str(many), "--",

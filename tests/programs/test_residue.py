@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.in_turn import one_in
 from tests.programs.conftest import WARPLENS
 from warplens.gpus.find import find_gpu
 from warplens.programs.residue import Residue
@@ -98,7 +99,7 @@ def test_parts_of_arrays() -> None:
     assert rounded([Range(0, 1, 0.01), Range(1, 2, 0.99)]) == (Range(1, 2, 1.0),)
 
 
-@pytest.mark.parametrize("control", ["all", "none"])
+@pytest.mark.parametrize("control", one_in(2, ["all", "none"], str))
 def test_profiled_launches_begin_as_asked(many: Path, control: str) -> None:
     """With empty caches, as Nsight Compute's, or with what earlier work has left in L2."""
     command = [*WARPLENS, "profile", "--gpu", "H200", "--cache-control", control, "--json",

@@ -10,6 +10,7 @@ from types import ModuleType
 
 import pytest
 
+from tests.in_turn import one_in
 from warplens.cli._launch_arguments import parse
 from warplens.cli._published import Row, ladder_lines, part_lines
 from warplens.validation.published import Case, judge, read_published, run_published
@@ -70,11 +71,11 @@ def test_counts_are_compared_to_the_printed_digits(
         assert judge(case, "b", ours, Decimal(published)).verdict == "explained"
 
 
-@pytest.mark.parametrize(
-    ("source", "name"),
-    [("albresky", "layernorm-bsum"), ("albresky", "batchnorm-mean"),
+@pytest.mark.parametrize(("source", "name"), one_in(
+    2, [("albresky", "layernorm-bsum"), ("albresky", "batchnorm-mean"),
      ("eduardo4jesus", "hw5-reduce_ws-163840"), ("eduardo4jesus", "hw8-smem-padded")],
-)  # fmt: skip
+    lambda case: "-".join(map(str, case)), first=1, several=True,
+))  # fmt: skip
 def test_cases_give_what_is_recorded(source: str, name: str) -> None:
     """A few cases are run: counts as on the documentation's page, the time within 2 %."""
     case = case_of(source, name)

@@ -20,7 +20,7 @@ from warplens.api import LaunchOptions
 
 VALIDATION = Path(__file__).parents[2] / "validation"
 DATA = VALIDATION / "data" / "paths_sm90.npz"
-OFTEN = 3  # programs of an ordinary run, all with -m long
+OFTEN = 1  # programs of an ordinary run, all with -m long
 
 
 @pytest.fixture(scope="module")

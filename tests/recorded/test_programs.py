@@ -22,8 +22,8 @@ COUNTED = VALIDATION / "data" / "counted_looks_sm90.npz"
 # Seventeen whose lanes wait at one barrier in two places while others are put aside.
 ELSEWHERE = VALIDATION / "data" / "waiting_elsewhere_sm90.npz"
 KERNELS, ALL_KERNELS = 40, 125
-# Of the others, kernels that were executed in every run before the short ones were recorded.
-OFTEN = (1, 16)
+# Of the others, what an ordinary run takes.
+OFTEN = (16,)
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def differing(recorder: tuple[Any, ...], path: Path, number: int) -> list[int]:
     return np.flatnonzero((fuzz.digests(results) != recorded).any(axis=1)).tolist()
 
 
-@pytest.mark.parametrize("number", one_in(8, range(KERNELS), str))
+@pytest.mark.parametrize("number", one_in(40, range(KERNELS), str))
 def test_short_programs(recorder: tuple[Any, ...], number: int) -> None:
     """Data, path, lanes that met, shared memory and early ends of 64 threads, as recorded."""
     assert not differing(recorder, SHORT, number)

@@ -23,7 +23,7 @@ from warplens.api import LaunchOptions
 
 VALIDATION = Path(__file__).parents[2] / "validation"
 DATA = VALIDATION / "data" / "turns_sm90.npz.xz"
-OFTEN = 3
+OFTEN = 1
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.in_turn import one_in
 from warplens import Device, MemoryFault
 from warplens.report.hot_lines import cells, hot_lines
 from warplens.report.source_data import source_view
@@ -40,7 +41,7 @@ ROW = re.compile(r'//## File "(.*?)", line (\d+)(?: inlined at "(.*?)", line (\d
 CODE = re.compile(r"\s*/\*([0-9a-f]{4,})\*/\s+\S")
 
 
-@pytest.fixture(params=["RTX 4090", "H200", "RTX 5090"])
+@pytest.fixture(params=one_in(3, ["RTX 4090", "H200", "RTX 5090"], str, first=1))
 def gpu(request: pytest.FixtureRequest) -> Device:
     """A GPU of three architectures, whose compilers write line tables."""
     return Device(request.param)

@@ -17,7 +17,7 @@ SAMPLE = (
     "acquire_release", "nanosleep_backoff", "groups", "atomic_ulonglong", "atomic_cas_loop",
     "bfs_queue", "fences", "pipelined", "barrier_memcpy",
 )  # fmt: skip
-SLOW = ("fences", "pipelined")  # seconds each
+SLOW = ("fences", "pipelined", "producer_consumer", "groups", "atomic_ulonglong", "bfs_queue")
 CASES = [(path, case) for path, case in every_case("sm_90") if case.name in SAMPLE]
 
 

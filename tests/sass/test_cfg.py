@@ -10,8 +10,8 @@ from tests.sass.corpus import CASES, TEXT_CASES, in_turn, kernels, nvdisasm_text
 from warplens.sass.cfg import BLOCK_ENDS, is_conditional
 from warplens.sass.model import Label
 
-each_case = pytest.mark.parametrize(("name", "sm"), in_turn(CASES))
-each_text_case = pytest.mark.parametrize(("name", "sm"), in_turn(TEXT_CASES))
+each_case = pytest.mark.parametrize(("name", "sm"), in_turn(CASES, 2))
+each_text_case = pytest.mark.parametrize(("name", "sm"), in_turn(TEXT_CASES, 2, first=1))
 
 
 @each_case

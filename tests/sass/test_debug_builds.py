@@ -28,7 +28,7 @@ def debug_kernels(name: str, sm: int) -> KernelSet:
 
 
 @pytest.mark.parametrize(("name", "sm"), one_in(
-    3, list(product(("arithmetic", "control", "memory", "warp"), (75, 80, 90, 100, 120))),
+    6, list(product(("arithmetic", "control", "memory", "warp"), (75, 80, 90, 100, 120))),
     lambda case: f"{case[0]}-{case[1]}", several=True,
 ))
 def test_calls_reach_the_functions_named(name: str, sm: int) -> None:

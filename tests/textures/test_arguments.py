@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from tests.in_turn import one_in
 
 SOURCE = r"""
 extern "C" __global__ void turn(cudaTextureObject_t t, cudaSurfaceObject_t s, int n) {
@@ -19,7 +20,7 @@ extern "C" __global__ void volume(cudaTextureObject_t t, float* out) {
 """
 
 
-@pytest.mark.parametrize("sm", [75, 90, 120])
+@pytest.mark.parametrize("sm", one_in(3, [75, 90, 120], str, first=1))
 def test_a_transpose_through_a_texture_and_a_surface(sm: int) -> None:
     """What is read and written is NumPy's."""
     gpu = {75: "T4", 90: "H200", 120: "RTX 5090"}[sm]

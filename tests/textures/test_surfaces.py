@@ -50,7 +50,7 @@ def run(machine: Any, case: Any) -> npt.NDArray[np.uint8]:
     return np.frombuffer(found, np.uint8)
 
 
-@pytest.mark.parametrize("case", one_in(9, SERVED, lambda case: str(case.name)))
+@pytest.mark.parametrize("case", one_in(18, SERVED, lambda case: str(case.name)))
 def test_bits_are_an_h100s(machine: Any, case: Any) -> None:
     """Ranges, cut halves, NaNs, missing components, places outside; sums, minima, maxima."""
     found, known = run(machine, case), recorded()[case.name]

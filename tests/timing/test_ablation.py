@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from tests.in_turn import one_in
 from warplens.timing.ablate import RESOURCES
 
 SOURCE = r"""
@@ -105,7 +106,7 @@ def module() -> wl.Module:
     return wl.Device("RTX 3080").compile(SOURCE)
 
 
-@pytest.mark.parametrize("resource", RESOURCES)
+@pytest.mark.parametrize("resource", one_in(3, list(RESOURCES), str, first=2))
 def test_saves_where_it_is_waited_for(module: wl.Module, resource: str) -> None:
     """One replay with the resource ideal; nothing ideal makes a launch much slower."""
     name, shape, arguments, least = CASES[resource]

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from tests.in_turn import one_in
 from tests.timing.touching import accesses
 from warplens.execute.trace import ELSEWHERE
 from warplens.timing.begun import Grid
@@ -42,7 +43,9 @@ def _launch(name: str, bodies: int, threads: int) -> wl.Launch:
     return kernel.predict[(bodies // threads,), (threads,)](out, *arrays, np.uint32(bodies))
 
 
-@pytest.mark.parametrize("bodies, threads", [(4096, 32), (16384, 128)])
+@pytest.mark.parametrize("bodies, threads", one_in(
+    2, [(4096, 32), (16384, 128)], lambda case: "-".join(map(str, case)), several=True,
+))
 def test_what_others_read_as_they_begin_is_there(bodies: int, threads: int) -> None:
     """Replayed whole, and in a window: no wait for DRAM, which brings the array once."""
     launch = _launch("of_all", bodies, threads)

@@ -57,7 +57,7 @@ def test_bursts_of_other_sms_leave_a_burst_alone() -> None:
 
 @pytest.mark.parametrize(
     ("name", "case"),
-    one_in(4, CASES, lambda case: "-".join(case).removeprefix("h200_"), several=True),
+    one_in(8, CASES, lambda case: "-".join(case).removeprefix("h200_"), several=True),
 )
 def test_times_as_recorded(name: str, case: str) -> None:
     path = VALIDATION / "timing" / f"{name}.json"

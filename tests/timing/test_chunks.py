@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from tests.in_turn import one_in
 from tests.timing.replayed import events_of
 from warplens.timing.stall import SELECTED
 
@@ -44,9 +45,10 @@ def _waits(module: wl.Module, case: tuple[int, ...]) -> Any:
     return np.array(of_warp).reshape(-1, warps, ROUNDS)[:, :, SKIPPED:]
 
 
-@pytest.mark.parametrize(
-    "blocks, warps, loads, pause", [(1, 8, 4, 0), (1, 8, 8, 0), (2, 8, 4, 3000)]
-)
+@pytest.mark.parametrize("blocks, warps, loads, pause", one_in(
+    2, [(1, 8, 4, 0), (1, 8, 8, 0), (2, 8, 4, 3000)],
+    lambda case: "-".join(map(str, case)), several=True,
+))
 def test_warps_and_their_slowest_wait_as_long(module: wl.Module, blocks: int, warps: int,
                                               loads: int, pause: int) -> None:  # fmt: skip
     """Pieces of a gigabyte, which L2 does not hold."""

@@ -57,7 +57,7 @@ def model(kernel: str, plane: Any, numbers: tuple[int, ...], blocks: tuple[int, 
 SHARED = [(0, 1), (0, 2), (0, 4), (0, 16), (1, 22), (1, 16), (1, 12), (1, 4)]
 
 
-@pytest.mark.parametrize("case", one_in(4, SHARED, str))
+@pytest.mark.parametrize("case", one_in(8, SHARED, str, first=4))
 def test_what_sms_share_l2_reads_once(case: tuple[int, int]) -> None:
     """Blocks beside each other (0), or every n-th one (1), load the same boxes."""
     how, group = case
@@ -100,7 +100,7 @@ STREAMED = [(shape, mode, 0) for shape in SHAPES for mode in (1, 2, 3, 4, 5)]
 STREAMED.append(((32, 256, 256), 3, 16))
 
 
-@pytest.mark.parametrize("case", one_in(8, STREAMED, str))
+@pytest.mark.parametrize("case", one_in(16, STREAMED, str))
 def test_streams_take_an_h200s_time(case: tuple[tuple[int, int, int], int, int]) -> None:
     """Loads (1), stores (2), both (3), sums (4), loads and sums (5) of 32 MiB."""
     shape, mode, shift = case

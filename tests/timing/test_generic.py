@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from tests.in_turn import one_in
 from tests.timing.replayed import recorder_script
 
 VALIDATION = Path(__file__).parents[2] / "validation"
@@ -53,19 +54,24 @@ def _launch(kernel: str, pattern: str, warps: int) -> wl.Launch:
     return _module("generic")[kernel].predict[shape](*words, offsets, np.uint32(ROUNDS))
 
 
-@pytest.mark.parametrize(("kernel", "pattern", "warps"), [
+@pytest.mark.parametrize(("kernel", "pattern", "warps"), one_in(
+    3, [
     ("store_generic_4", "row", 32), ("store_generic_16", "row", 32),
     ("store_generic_4", "rows_32_528", 8), ("generic_4", "rows_8_272", 32),
     ("generic_16", "quads", 8), ("global_4", "rows_8_272", 32), ("global_4", "rows_16_144", 32),
     ("chain_global_4", "rows_8_272", 32), ("global_8", "rows_32_528", 32),
-])  # fmt: skip
+], lambda case: "-".join(map(str, case)), first=1, several=True,
+))  # fmt: skip
 def test_rows_take_their_cycles(kernel: str, pattern: str, warps: int) -> None:
     recorded = GENERIC[kernel, pattern, warps][CYCLES]
     found = float(_launch(kernel, pattern, warps).metric(CYCLES))
     assert found == pytest.approx(recorded, rel=0.08)
 
 
-@pytest.mark.parametrize(("kernel", "within"), [("global_8", 0.07), ("global_16", 0.07)])
+@pytest.mark.parametrize(("kernel", "within"), one_in(
+    2, [("global_8", 0.07), ("global_16", 0.07)],
+    lambda case: "-".join(map(str, case)), several=True,
+))
 def test_wide_loads_that_hit_wait_in_the_queue(kernel: str, within: float) -> None:
     """Where each was counted as one in L1's queue, 30 % of the time was `lg_throttle`, not 55 %."""
     stalls = _launch(kernel, "row", 32).timing.answers.stalls
@@ -89,7 +95,9 @@ def test_constants_by_registers_wait_seven_deep(kernel: str, groups: int, warps:
         assert here == pytest.approx(_share(row, state), abs=0.1), state
 
 
-@pytest.mark.parametrize("name", ["store_global", "store_generic", "store_shared"])
+@pytest.mark.parametrize("name", one_in(
+    3, ["store_global", "store_generic", "store_shared"], str, first=2,
+))
 def test_stores_that_no_lane_makes_take_a_pass(name: str) -> None:
     """Of the data banks, as an H100 counts them; nothing else of L1 counts them."""
     rows = {(row["kernel"], row["warps"]): row for row in _rows("idle_accesses")}

@@ -83,7 +83,7 @@ def test_loads_with_lines_of_both_kinds_pass_twice(module: wl.Module, recorder: 
 
 
 @pytest.mark.parametrize(("pattern", "warps"), one_in(
-    3, [("behind_16", 8), ("behind_16", 32), ("behind_32", 8), ("behind_32", 32)],
+    4, [("behind_16", 8), ("behind_16", 32), ("behind_32", 8), ("behind_32", 32)],
     lambda case: f"{case[0]}-{case[1]}", several=True,
 ))
 def test_times_as_recorded(module: wl.Module, recorder: Any, pattern: str, warps: int) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from tests.in_turn import one_in
 
 SOURCE = """
 __device__ float all(float v) { return v; }
@@ -20,7 +21,7 @@ template <class T> __global__ void again(const T* in, float* out, int rounds, in
 """
 
 
-@pytest.mark.parametrize("words", [1, 2])
+@pytest.mark.parametrize("words", one_in(2, [1, 2], str))
 def test_l1_of_an_a40_gives_64_bytes_a_cycle(words: int) -> None:
     """github te42kyfo/gpu-benches, gpu-cache: 9,352 GB/s of 84 SMs at 1,740 MHz, one block of 256
     threads on each, with loads of 4 bytes; with 8 bytes 64 a cycle as well."""

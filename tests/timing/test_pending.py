@@ -28,7 +28,7 @@ def module() -> wl.Module:
 
 
 @pytest.mark.parametrize(("same", "step"), one_in(
-    2, [(28, 32), (7, 0), (28, 0)], lambda case: f"{case[0]}-{case[1]}", several=True,
+    3, [(28, 32), (7, 0), (28, 0)], lambda case: f"{case[0]}-{case[1]}", first=2, several=True,
 ))
 def test_times_as_recorded(module: wl.Module, same: int, step: int) -> None:
     """Lines on their way cost more than lines that are there, by as much as on an H200."""

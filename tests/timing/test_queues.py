@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from tests.in_turn import one_in
 from tests.timing.replayed import clock_reads
 from warplens.cli._launch_arguments import parse
 from warplens.validation.measured import DURATION, OCCUPANCY, compare_file
@@ -90,7 +91,9 @@ def test_conflicts_of_one_warp_do_not_hold_back_its_loads(module: wl.Module,
     assert replayed[3] == pytest.approx(done, rel=0.02, abs=15)
 
 
-@pytest.mark.parametrize("case", ["ends/0/32/8/1", "ends/1/8/8/all", "ends/4/32/8/1"])
+@pytest.mark.parametrize("case", one_in(
+    2, ["ends/0/32/8/1", "ends/1/8/8/all", "ends/4/32/8/1"], str,
+))
 def test_an_sm_is_not_active_between_blocks(case: str) -> None:
     """Blocks of about 1,200 to 2,700 cycles, one of an SM or all that fit."""
     path = VALIDATION / "timing" / "h200_ends.json"

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from tests.in_turn import one_in
 from tests.timing.replayed import events_of
 from warplens.api import LaunchOptions
 from warplens.gpus import find_gpu
@@ -85,7 +86,10 @@ def test_what_was_recorded_fits(row: dict[str, int]) -> None:
         assert row["mean_blocks"] > row["occupancy"]
 
 
-@pytest.mark.parametrize(("warps", "shared"), [(8, 0), (8, 25_000), (4, 0), (15, 0)])
+@pytest.mark.parametrize(("warps", "shared"), one_in(
+    2, [(8, 0), (8, 25_000), (4, 0), (15, 0)],
+    lambda case: "-".join(map(str, case)), first=1, several=True,
+))
 def test_blocks_come_when_warps_have_left(module: wl.Module, warps: int, shared: int) -> None:
     """The replay comes to hold as many blocks as the H200 did, within a third, and no more."""
     shape = 16, warps, shared
@@ -97,7 +101,9 @@ def test_blocks_come_when_warps_have_left(module: wl.Module, warps: int, shared:
     assert 0.66 * row["mean_blocks"] <= max(living) <= row["most_blocks"]
 
 
-@pytest.mark.parametrize(("resident", "warps"), [(8, 8), (16, 4), (2, 32)])
+@pytest.mark.parametrize(("resident", "warps"), one_in(
+    2, [(8, 8), (16, 4), (2, 32)], lambda case: "-".join(map(str, case)), several=True,
+))
 def test_a_place_is_taken_again_as_late_as_recorded(module: wl.Module, resident: int,
                                                     warps: int) -> None:  # fmt: skip
     """From a block's last instruction to the first cycle of the one that takes its place: what was

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from tests.in_turn import one_in
 from tests.timing.replayed import recorder_script
 
 VALIDATION = Path(__file__).parents[2] / "validation"
@@ -55,14 +57,19 @@ def test_five_stores_wait_with_their_registers_read(kernel: str, warps: int, apa
     _compare(kernel, warps, apart, 132, 0.04)
 
 
-@pytest.mark.parametrize(("warps", "apart"), [(16, 32), (16, 128), (32, 32), (32, 128)])
+@pytest.mark.parametrize(("warps", "apart"), one_in(
+    4, [(16, 32), (16, 128), (32, 32), (32, 128)],
+    lambda case: "-".join(map(str, case)), several=True,
+))
 def test_loads_wait_with_their_registers_read(warps: int, apart: int) -> None:
     """All but the five whose addresses are still to be made: warps go on and wait for places."""
     _compare("load_global", warps, apart, 132, 0.03)
 
 
-@pytest.mark.parametrize("kernel", ["load_global", "data_shared"])
-@pytest.mark.parametrize("blocks", [198, 264])
+@pytest.mark.parametrize(("blocks", "kernel"), one_in(
+    3, list(product([198, 264], ["load_global", "data_shared"])),
+    lambda case: "-".join(map(str, case)), several=True,
+))
 def test_states_are_of_sms_with_one_block_and_with_two(kernel: str, blocks: int) -> None:
     """198 blocks: two on every other SM."""
     _compare(kernel, 8, 128, blocks, 0.04)

@@ -177,7 +177,7 @@ def test_latencies_vary_as_recorded() -> None:
 
 @pytest.mark.usefixtures("plain_dram")
 @pytest.mark.parametrize("row", one_in(
-    3, [one for one in LOADED if one["bytes_per_second"] < 2.5e12],
+    9, [one for one in LOADED if one["bytes_per_second"] < 2.5e12],
     lambda one: f"{one['kernel']}-{one['warps']}-{one['pause']}",
 ))
 def test_latency_grows_with_load_as_recorded(row: dict[str, Any]) -> None:

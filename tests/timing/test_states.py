@@ -102,7 +102,7 @@ def test_loops_with_barriers_wait_as_counted(loops: wl.Module, kernel: str, warp
         assert here == pytest.approx(there, rel=0.11, abs=0.4), state
 
 
-@pytest.mark.parametrize("warps", one_in(2, [1, 8, 32], str))
+@pytest.mark.parametrize("warps", one_in(3, [1, 8, 32], str, first=1))
 def test_stores_keep_their_registers_until_they_leave_the_queue(loops: wl.Module,
                                                                 warps: int) -> None:  # fmt: skip
     """Where stores wait for L2, warps wait for their sources, not for places in the queue, and for

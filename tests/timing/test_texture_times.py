@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from tests.in_turn import one_in
 from tests.timing.replayed import behind_itself, recorder_script
 
 ROOT = Path(__file__).parents[2] / "validation"
@@ -129,7 +130,7 @@ RATES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("kernel", "rest"), RATES)
+@pytest.mark.parametrize(("kernel", "rest"), one_in(6, RATES, "-".join, several=True))
 def test_many_warps_take_as_long_as_recorded(modules: Any, kernel: str, rest: str) -> None:
     """The units' turns, what L2 and DRAM give, what surfaces send."""
     case = walk("rate", kernel, rest)

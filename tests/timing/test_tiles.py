@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from tests.in_turn import one_in
 
 VALIDATION = Path(__file__).parents[2] / "validation"
 TILES, LOADS = (
@@ -35,9 +37,10 @@ def _rows() -> list[dict[str, Any]]:
     return [dict(zip(TILES["columns"], row, strict=True)) for row in TILES["rows"]]
 
 
-@pytest.mark.parametrize("row", [
-    row for row in _rows() if (row["kernel"], row["blocks"]) not in KNOWN
-], ids=lambda row: f"{row['kernel']}-{row['blocks']}")  # fmt: skip
+@pytest.mark.parametrize("row", one_in(
+    5, [row for row in _rows() if (row["kernel"], row["blocks"]) not in KNOWN],
+    lambda row: f"{row['kernel']}-{row['blocks']}", first=2,
+))  # fmt: skip
 def test_cycles_and_states_as_counted(row: dict[str, Any]) -> None:
     """Cycles within 11 %; no more than a fifth of what warps wait for is another state."""
     launch = _module("tiles")[row["kernel"]].predict[(SMS * row["blocks"],), (row["threads"],)](
@@ -60,8 +63,10 @@ def test_blocks_of_an_sm_end_together() -> None:
     assert float(launch.metric("sm__warps_active.avg.per_cycle_active")) > 7.9
 
 
-@pytest.mark.parametrize("width", [4, 8, 16])
-@pytest.mark.parametrize("parallel", [1, 4])
+@pytest.mark.parametrize(("parallel", "width"), one_in(
+    4, list(product([1, 4], [4, 8, 16])),
+    lambda case: "-".join(map(str, case)), several=True,
+))
 def test_wide_loads_come_as_soon(width: int, parallel: int) -> None:
     """Loads of a warp alone, and of four and eight warps whose lanes share words: the cycles of
     a turn, by two launches of unlike lengths."""

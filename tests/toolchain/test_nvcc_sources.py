@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from tests.in_turn import one_in
 from warplens.errors import CompileError
 from warplens.toolchain.cache import Cache
 from warplens.toolchain.cubin import read_cubin
@@ -86,14 +87,14 @@ def test_implicit_declarations(body: str) -> None:
     assert list(read_cubin(made.cubin).kernels) == ["k"]
 
 
-@pytest.mark.parametrize("header", HEADERS)
+@pytest.mark.parametrize("header", one_in(2, list(HEADERS), str))
 def test_headers(header: str) -> None:
     """Headers of the host's compiler, of CUDA and of its libraries."""
     source = f"#include <{header}>\n" + KERNEL.format(HEADERS[header])
     assert compile_source(source, sm=90, cache=NO_CACHE).cubin
 
 
-@pytest.mark.parametrize("code", HOST_CODE)
+@pytest.mark.parametrize("code", one_in(2, list(HOST_CODE), str))
 @pytest.mark.parametrize("tail", ["", MAIN], ids=["alone", "main"])
 def test_host_code_beside_kernels(code: str, tail: str) -> None:
     """It is left out; the log says so once."""

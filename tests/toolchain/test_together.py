@@ -82,7 +82,7 @@ def test_without_a_cache_nothing_is_done() -> None:
     assert disassemble_together([cubin(PLAIN, 90, "sums<2>")], cache=Cache(None)) == 0
 
 
-@pytest.mark.parametrize("options", [(), ("-G",)])
+@pytest.mark.parametrize("options", one_in(2, [(), ("-G",)], str))
 def test_an_outline_has_the_same_resources(options: tuple[str, ...]) -> None:
     """Registers, memory and limits of a kernel need no instructions; debug builds read them."""
     source = """

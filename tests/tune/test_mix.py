@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.in_turn import one_in
 from warplens.session.device import Device
 from warplens.tune.mix import alone, least, mix, work
 from warplens.tune.problem import Job
@@ -16,7 +17,7 @@ KERNELS = Path(__file__).parents[1] / "kernels"
 MEMORY = re.compile(r"(LD|LDG|LDL|LDS|LDSM|LDGSTS|ST|STG|STL|STS|STSM|ATOM[SG]?|REDG?)(\.|$)")
 
 
-@pytest.mark.parametrize("gpu", ["T4", "A100", "RTX 4090", "H200", "RTX 5090"])
+@pytest.mark.parametrize("gpu", one_in(3, ["T4", "A100", "RTX 4090", "H200", "RTX 5090"], str))
 def test_as_nvdisasm_lists(gpu: str) -> None:
     """All of a file's kernels: atomics and accesses of every space."""
     module = Device(gpu).compile(KERNELS / "memory.cu")

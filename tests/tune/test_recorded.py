@@ -27,7 +27,7 @@ def script(name: str) -> ModuleType:
 
 
 @pytest.mark.parametrize(("gpu", "name"), one_in(
-    3, list(product(("H200", "H100"), ("gemm", "convolution", "reduction", "filter"))), "-".join,
+    8, list(product(("H200", "H100"), ("gemm", "convolution", "reduction", "filter"))), "-".join,
     several=True,
 ))
 def test_every_configuration_was_recorded(gpu: str, name: str) -> None:

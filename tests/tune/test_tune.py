@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from tests.in_turn import one_in
 from warplens.cli.main import main
 from warplens.errors import InputError
 from warplens.tune import Problem, Search, Space, Tuned, evaluate
@@ -87,7 +88,10 @@ FACTS = ("registers", "local_bytes", "shared_bytes", "code_bytes", "instructions
          "stalls", "waits", "work", "least", "occupancy", "blocks")  # fmt: skip
 
 
-@pytest.mark.parametrize(("strategy", "most"), [("surrogate", 200), ("tpe", 40)])
+@pytest.mark.parametrize(("strategy", "most"), one_in(
+    2, [("surrogate", 200), ("tpe", 40)],
+    lambda case: "-".join(map(str, case)), first=1, several=True,
+))
 def test_whoever_answers_first(
     monkeypatch: pytest.MonkeyPatch, strategy: str, most: int
 ) -> None:  # fmt: skip
@@ -148,6 +152,7 @@ def test_regrets_and_compromise(found: Tuned) -> None:
     assert means[str(found.compromise())] == min(means.values())
 
 
+@pytest.mark.long  # test_failures has one
 def test_a_wrong_result_is_no_result() -> None:
     """A configuration whose output differs from the reference is dropped for the next best."""
     usual = search(gpus=["H200"])
@@ -289,6 +294,7 @@ def test_a_worker_that_dies(tmp_path: Path) -> None:
     assert killed and other.json() == plain.json()
 
 
+@pytest.mark.long  # test_failures has one
 def test_a_run_that_takes_too_long() -> None:
     """It is a failure of its configuration, and the next best is confirmed."""
     source = SOURCE.replace("twice(", "slow(").replace(

@@ -28,10 +28,13 @@ CASES = tuple(
 TEXT_CASES = tuple((name, sm) for name, sm in CASES if sm in (75, 90, 120))
 
 
-def in_turn(cases: tuple[tuple[str, int], ...]) -> list[Any]:
-    """Parameters: each file on one architecture in every run, on sm_90 or in turn another one."""
+def in_turn(cases: tuple[tuple[str, int], ...], share: int = 1, first: int = 0) -> list[Any]:
+    """Parameters: each file on one architecture in every run, on sm_90 or in turn another one;
+    with `share` one pair of files in so many, from pair `first` on."""
     chosen = []
     for place, name in enumerate(sorted({name for name, _ in cases})):
+        if place // 2 % share != first:
+            continue
         others = [sm for own, sm in cases if own == name and sm != 90]
         is_other = place % 2 and name not in _HEAVY
         chosen.append((name, others[place // 2 % len(others)] if is_other else 90))
