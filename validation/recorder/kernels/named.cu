@@ -7,7 +7,7 @@ enum Kind { NOTHING, NUMBER, SHARED, SPECIAL };
 
 template <int K, int EACH>
 __device__ __forceinline__ void named(u32 *out, u64 data, u32 rounds, u32 none) {
-    __shared__ u32 words[1024];
+    __shared__ u32 words[1028];
     const u32 x = threadIdx.x;
     words[x] = x;
     __syncthreads();
