@@ -9,6 +9,7 @@ from warplens.timing.state import (
     MEMORY,
     SHARED,
     STORES_TAKEN,
+    VARIABLE,
     Counts,
     Record,
     Records,
@@ -108,10 +109,12 @@ def pass_by(sm: Record, sub: Record, spec: Record, inst: Record, now: int) -> fl
     if inst.depth == NUMBERS:
         if sm.pushed_back > now:
             return max(float(now), _left_before(sub, spec))
-        left = enter(sm, sub, spec, now, sm.numbers_free, NUMBERS)[1]
-        sm.numbers_free = left + inst.interval / spec.sub_partitions
+        left = enter(sm, sub, spec, now, 0.0, NUMBERS)[1]
+        sm.lsu_free = left + inst.interval / spec.sub_partitions
         return float(left)
     left = float(now) if sm.pushed_back > now else max(float(now), sub.last_left)
+    if inst.kind == VARIABLE:  # special functions and conversions take a turn of it
+        sm.lsu_free = max(sm.lsu_free, float(now)) + spec.lsu_interval
     sub.others[sub.next_other] = left
     sub.next_other = (sub.next_other + 1) % spec.queue_held
     return float(left)
