@@ -52,7 +52,7 @@ def blocked(sub: Record, spec: Record, inst: Record, now: int) -> int:
     if inst.kind == TEXTURE and sub.taken[sub.next_taken] > now:
         return TEX_THROTTLE
     is_queued = inst.pipe in (_XU, _ADU) or inst.depth == lsu.NUMBERS
-    if is_queued and lsu.room_of_others_at(sub, spec, inst, now) > now:
+    if inst.depth == lsu.NUMBERS and lsu.room_of_numbers_at(sub, spec, now) > now:
         return MIO_THROTTLE
     if _room_at(sub, spec, inst) <= now:
         return DISPATCH_STALL if registers.busy_until(sub, inst) > now + 1 else 0
@@ -83,8 +83,8 @@ def free_at(sub: Record, spec: Record, inst: Record, now: int) -> int:
     if inst.kind == MEMORY or inst.kind == SHARED:
         return int(max(now + 1, sub.issues_at, int(lsu.room_at(sub))))
     free = max(_room_at(sub, spec, inst), registers.busy_until(sub, inst))
-    if inst.pipe in (_XU, _ADU) or inst.depth == lsu.NUMBERS:
-        free = max(free, lsu.room_of_others_at(sub, spec, inst, now))
+    if inst.depth == lsu.NUMBERS:
+        free = max(free, lsu.room_of_numbers_at(sub, spec, now))
     if inst.kind == TEXTURE:
         free = max(free, sub.taken[sub.next_taken])
     return int(max(now + 1, sub.issues_at, int(free)))

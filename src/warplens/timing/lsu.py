@@ -72,6 +72,12 @@ def full_of(sub: Record, spec: Record, now: int) -> int:
 
 
 @stage
+def holds_shared(sub: Record, spec: Record, now: int) -> bool:
+    """Whether accesses to shared memory wait in the sub-partition's queue."""
+    return bool(sub.shared_left > now and sub.behind_shared < spec.queue_held)
+
+
+@stage
 def enter(sm: Record, sub: Record, spec: Record, now: int, room: float,
           kind: int) -> tuple[float, float]:  # fmt: skip
     """When an instruction issued now has its addresses, and when it reaches the SM's shared units,
@@ -84,6 +90,9 @@ def enter(sm: Record, sub: Record, spec: Record, now: int, room: float,
     sub.next_addressed = (sub.next_addressed + 1) % spec.queue_entries
     sub.left[sub.next_left] = start + (_SHARED_KEPT if kind == SHARED else 0.0)
     sub.behind_other += 1
+    sub.behind_shared += 1
+    if kind == SHARED:
+        sub.behind_shared, sub.shared_left = 0, sub.left[sub.next_left]
     if kind != MEMORY:
         sub.behind_other, sub.other_left = 0, sub.left[sub.next_left]
     sub.last_left = start
@@ -92,29 +101,38 @@ def enter(sm: Record, sub: Record, spec: Record, now: int, room: float,
 
 
 @stage
-def room_of_others_at(sub: Record, spec: Record, inst: Record, now: int) -> float:
-    """The same for an instruction of another unit, which goes through the queue as well: a full
-    one of memory instructions has places left for these. Not for reads of lanes' own numbers, if
-    what fills it are accesses to shared memory (starts_sm90.json)."""
-    if inst.depth == NUMBERS:
-        return room_at(sub) if full_of(sub, spec, now) == SHARED else 0.0
-    return float(sub.others[sub.next_other])
+def room_of_numbers_at(sub: Record, spec: Record, now: int) -> float:
+    """The same for a read of lanes' own numbers: it has places of its own beside accesses to global
+    memory, but not beside those to shared memory (starts_sm90.json, lane_numbers_sm90.json)."""
+    room = sub.others[sub.next_other]
+    return float(max(room, room_at(sub)) if holds_shared(sub, spec, now) else room)
 
 
 @stage
 def pass_by(sm: Record, sub: Record, spec: Record, inst: Record, now: int) -> float:
-    """When an instruction of another unit (constants' addresses, S2R, special functions) leaves
-    the queue: those before it go first, as soon as there is room for them; not those that wait
-    for the way to L2 (recorded states of transposes and other scattered stores)."""
+    """When an instruction of another unit (constants' addresses, special registers and functions)
+    leaves the queue: those before it go first, as soon as there is room for them; not those that
+    wait for the way to L2 (recorded states of transposes and other scattered stores)."""
     if inst.depth == NUMBERS:
-        if sm.pushed_back > now:
-            return max(float(now), _left_before(sub, spec))
-        left = enter(sm, sub, spec, now, 0.0, NUMBERS)[1]
-        sm.lsu_free = left + inst.interval / spec.sub_partitions
-        return float(left)
-    left = float(now) if sm.pushed_back > now else max(float(now), sub.last_left)
-    if inst.kind == VARIABLE:  # special functions and conversions take a turn of it
+        return _read_numbers(sm, sub, spec, inst, now)
+    if inst.kind == VARIABLE:  # it takes a turn of the SM's units (named_sm90.json)
         sm.lsu_free = max(sm.lsu_free, float(now)) + spec.lsu_interval
+    return float(now) if sm.pushed_back > now else max(float(now), sub.last_left)
+
+
+@stage
+def _read_numbers(sm: Record, sub: Record, spec: Record, inst: Record, now: int) -> float:
+    """When lanes' own numbers are read, in turns of the SM's units (lane_numbers_sm90.json)."""
+    if sm.pushed_back > now:
+        return max(float(now), _left_before(sub, spec))
+    turn = inst.interval / spec.sub_partitions
+    if holds_shared(sub, spec, now):
+        left = enter(sm, sub, spec, now, sm.numbers_free, NUMBERS)[1]
+    else:
+        left = max(float(now), sub.last_left, sm.numbers_free)
+        sub.behind_other, sub.other_left = 0, left
+    sm.numbers_free = left + turn
+    sm.lsu_free = max(sm.lsu_free, left) + turn
     sub.others[sub.next_other] = left
     sub.next_other = (sub.next_other + 1) % spec.queue_held
     return float(left)

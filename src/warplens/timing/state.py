@@ -207,6 +207,7 @@ SUB = np.dtype([
     # of the last of those in `left` that is no access to global or local memory: when its place is
     # free, how many came after it (they leave in turn, so no earlier one stays longer)
     ("other_left", "f8"), ("behind_other", "i8"),
+    ("shared_left", "f8"), ("behind_shared", "i8"),  # the same of the last access to shared memory
     # loads from shared memory: when they would be there and what of them is still to be written,
     # how many have asked and have come, until when cycles are given (results.py)
     ("coming", "f8", (COMING,)), ("left_of", "f8", (COMING,)), ("asked", "i8"), ("come", "i8"),
@@ -252,7 +253,8 @@ SM = np.dtype([
                                 "port_write_free", "l2_free", "l2_write_free", "partial_free",
                                 "fill_free", "dram_free", "dram_busy", "dram_write_free",
                                 "dram_write_busy", "dram_owed", "atomic_free", "sent_free",
-                                "launch_free", "launch_turn", "indexed_free", "barrier_free")),
+                                "launch_free", "launch_turn", "indexed_free", "barrier_free",
+                                "numbers_free")),
     # when the unit of copies can begin another load, another store, and when it began the last ones
     ("copy_free", "f8", (2,)), ("copy_began", "f8", (2 * COPIES_HELD,)), ("next_copy", "i8", (2,)),
     ("pushed_back", "f8"),  # until when the way to L2 holds up the units in front of it
