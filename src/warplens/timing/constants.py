@@ -33,8 +33,8 @@ def load(state: State, spec: Record, inst: Record, trace: Trace, warp: Record, i
     begin = max(float(now), sm.indexed_free)
     sm.indexed_free = begin + words * spec.indexed_word
     sub = state.subs[index % spec.sub_partitions]
-    if inst.depth != lsu.INDEXED:  # by an offset: two wait for their turn
-        last = sub.indexed[(sub.next_indexed - 2) % INDEXED_HELD] - spec.indexed_word
+    if inst.depth != lsu.INDEXED:  # by an offset: three wait for their turn
+        last = sub.indexed[(sub.next_indexed - 3) % INDEXED_HELD] - spec.indexed_word
         sub.pipe_free[inst.pipe] = max(sub.pipe_free[inst.pipe], last)
     sub.indexed[sub.next_indexed] = sm.indexed_free
     sub.next_indexed = (sub.next_indexed + 1) % INDEXED_HELD

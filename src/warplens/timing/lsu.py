@@ -130,7 +130,10 @@ def _read_numbers(sm: Record, sub: Record, spec: Record, inst: Record, now: int)
         left = enter(sm, sub, spec, now, sm.numbers_free, NUMBERS)[1]
     else:
         left = max(float(now), sub.last_left, sm.numbers_free)
-        sub.behind_other, sub.other_left = 0, left
+        sub.behind_other, sub.other_left, sub.last_left = 0, left, left
+        sub.left[sub.next_left] = left
+        sub.next_left = (sub.next_left + 1) % spec.queue_held
+        sub.behind_shared += 1
     sm.numbers_free = left + turn
     sm.lsu_free = max(sm.lsu_free, left) + turn
     sub.others[sub.next_other] = left

@@ -199,7 +199,7 @@ SUB = np.dtype([
     ("addressed", "f8", (MAX_HELD,)), ("left", "f8", (MAX_HELD,)),
     ("next_addressed", "i8"), ("next_left", "i8"),
     ("last_left", "f8"),  # when the last of them leaves: that in `left` is when its place is free
-    ("others", "f8", (MAX_HELD,)), ("next_other", "i8"),  # as `addressed`: of other units
+    ("others", "f8", (MAX_HELD,)), ("next_other", "i8"),  # as `left`: of reads of lanes' numbers
     # when the way to the texture units is free, and when these took each of the last samples
     ("sent", "f8"), ("taken", "f8", (TEXTURES_HELD,)), ("next_taken", "i8"),
     # when the turns of the last loads from constant banks by registers end
