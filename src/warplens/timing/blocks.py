@@ -215,6 +215,8 @@ def finish(state: State, counts: Counts, spec: Record, warp: Record, index: int,
     warp.status = EMPTY
     state.ready[index] = NEVER
     slot.live -= 1
+    if warp.barrier:  # its stretch ends between a barrier and what it would have waited before
+        slot.arrived[warp.barrier - 1] -= 1
     sm.resident -= 1
     sm.warp_cycles += gone - now - 1
     sm.drained = max(sm.drained, leaves)
