@@ -7,11 +7,14 @@ import pytest
 
 from tests.blackwell.images import along_k, instruction, scaled_instruction
 from tests.blackwell.test_products import bits16, bytes_of, run
+from tests.in_turn import one_in
 
 
-@pytest.mark.parametrize("number", [np.inf, np.nan])
-@pytest.mark.parametrize("is_b", [False, True])
-def test_no_number_meets_zeros(number: float, is_b: bool) -> None:
+@pytest.mark.parametrize(("is_b", "number"), one_in(
+    3, [(False, np.inf), (False, np.nan), (True, np.inf), (True, np.nan)],
+    lambda case: "-".join(map(str, case)), several=True,
+))  # fmt: skip
+def test_no_number_meets_zeros(is_b: bool, number: float) -> None:
     """An infinity or NaN times zero is NaN, and only in its row or column."""
     a, b = np.ones((128, 16)), np.ones((16, 16))
     (b if is_b else a)[3, 5] = number

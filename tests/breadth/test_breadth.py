@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import product
 from typing import Any
 
 import pytest
@@ -21,15 +22,21 @@ def compiled(source: str, options: tuple[str, ...], architecture: str) -> Any:
 
 
 def in_file_order() -> list[Any]:
-    """Cases of one file and architecture stand next to each other."""
+    """Cases of one file and architecture stand next to each other; an ordinary run takes every
+    second one of a file."""
     files = sorted({one.case.source for one in FEATURES})
-    return [
-        pytest.param(one.case, architecture, id=f"{one.case.name}-{architecture}",
-                     marks=in_turn(files.index(one.case.source), architecture, one.architectures))
-        for architecture in ARCHITECTURES
-        for one in sorted(FEATURES, key=lambda one: one.case.source)
-        if architecture in one.architectures
-    ]  # fmt: skip
+    found = []
+    for architecture, file in product(ARCHITECTURES, files):
+        of_file = (one for one in FEATURES if one.case.source == file)
+        for number, one in enumerate(of_file):
+            if architecture not in one.architectures:
+                continue
+            marks = in_turn(files.index(file), architecture, one.architectures)
+            found.append(pytest.param(
+                one.case, architecture, id=f"{one.case.name}-{architecture}",
+                marks=(pytest.mark.long,) if number % 2 else marks,
+            ))  # fmt: skip
+    return found
 
 
 @pytest.mark.parametrize(("case", "architecture"), in_file_order())

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from tests.in_turn import one_in
 from tests.timing.replayed import recorder_script
 
 VALIDATION = Path(__file__).parents[2] / "validation"
@@ -25,10 +26,15 @@ def _module() -> wl.Module:
     return wl.Device("H100 SXM5", clock=1980).compile(source)
 
 
-@pytest.mark.parametrize(("kernel", "warps", "kilobytes"), [
-    ("held_4_8", 32, 1), ("held_16_4", 32, 1), ("held_16_2", 16, 227), ("held_4_8", 32, 227),
-    ("held_16_4", 32, 160), ("held_16_4", 32, 196), ("held_16_8", 32, 227),
-])  # fmt: skip
+CASES = [
+    ("held_16_4", 32, 1), ("held_4_8", 32, 1), ("held_16_4", 32, 160), ("held_16_4", 32, 196),
+    ("held_4_8", 32, 227), ("held_16_2", 16, 227), ("held_16_8", 32, 227),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kernel", "warps", "kilobytes"), one_in(
+    3, CASES, lambda case: "-".join(map(str, case)), several=True,
+))  # fmt: skip
 def test_waits_as_counted(kernel: str, warps: int, kilobytes: int) -> None:
     with recorder_script("held_loads") as recorder:
         rounds, blocks = recorder.ROUNDS, recorder.SMS

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from tests.in_turn import one_in
 from tests.timing.replayed import recorder_script
 
 VALIDATION = Path(__file__).parents[2] / "validation"
@@ -25,10 +26,15 @@ def _cubin() -> bytes:
     return wl.Device("H100 SXM5", clock=1980).compile(source).unit.compiled(()).cubin
 
 
-@pytest.mark.parametrize(("kind", "warps"), [
-    ("thread", 1), ("thread", 4), ("thread", 8), ("thread", 16), ("block", 4), ("block", 8),
-    ("constant", 4), ("constant", 16), ("thread constant", 8), ("thread block", 16),
-])  # fmt: skip
+CASES = [
+    ("thread", 4), ("thread", 1), ("block", 8), ("block", 4), ("constant", 4), ("constant", 16),
+    ("thread", 16), ("thread", 8), ("thread block", 16), ("thread constant", 8),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "warps"), one_in(
+    2, CASES, lambda case: "-".join(map(str, case)), several=True,
+))  # fmt: skip
 def test_paces_and_waits_as_counted(kind: str, warps: int) -> None:
     with recorder_script("lane_numbers") as recorder:
         changed = recorder.with_kinds(_cubin(), kind.split())

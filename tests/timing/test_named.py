@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from tests.in_turn import one_in
 from tests.timing.replayed import recorder_script
 
 VALIDATION = Path(__file__).parents[2] / "validation"
@@ -25,9 +26,14 @@ def _cubin() -> bytes:
     return wl.Device("H100 SXM5", clock=1980).compile(source).unit.compiled(()).cubin
 
 
-@pytest.mark.parametrize(("other", "each"), [
-    ("number", 1), ("number", 4), ("number", 16), ("constant", 4), ("shared", 4), ("special", 4),
-])  # fmt: skip
+CASES = [
+    ("number", 4), ("number", 1), ("shared", 4), ("constant", 4), ("special", 4), ("number", 16),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("other", "each"), one_in(
+    2, CASES, lambda case: "-".join(map(str, case)), several=True,
+))  # fmt: skip
 def test_cycles_and_names_as_counted(other: str, each: int) -> None:
     warps = 32
     with recorder_script("named") as recorder:
