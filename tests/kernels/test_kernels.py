@@ -27,14 +27,18 @@ def compiled(source: str, options: tuple[str, ...], architecture: str) -> Any:
 
 
 def repeated() -> set[str]:
-    """Cases of the ladder that only a long run takes: an ordinary one has each of its ways with one
-    size of blocks, with the others in turn."""
+    """Cases that only a long run takes: an ordinary one has every second one of a file, and each
+    way of the ladder with one size of blocks, with the others in turn."""
     ways: dict[str, list[str]] = {}
+    files: dict[str, list[str]] = {}
     for case in CASES:
         if case.source == "ladder.cu":
             ways.setdefault(case.kernel.partition("<")[0], []).append(case.name)
-    return {name for place, names in enumerate(ways.values())
-            for number, name in enumerate(names) if number != place % len(names)}  # fmt: skip
+        else:
+            files.setdefault(case.source, []).append(case.name)
+    sizes = {name for place, names in enumerate(ways.values())
+             for number, name in enumerate(names) if number != place % len(names)}  # fmt: skip
+    return sizes.union(*(names[1::2] for names in files.values()))
 
 
 def in_file_order() -> list[Any]:
