@@ -14,7 +14,7 @@ from tests.in_turn import one_in
 from tests.timing.touching import accesses, touched
 from warplens.execute.trace import ELSEWHERE
 from warplens.gpus import find_gpu
-from warplens.timing import dram, fetch, l1, l2_answer, lsu, rows, scoreboard, shared
+from warplens.timing import dram, fetch, l1, l2_answer, queue, rows, scoreboard, shared
 from warplens.timing.lsu import ATOMIC, READ
 from warplens.timing.sharing import Sharing
 from warplens.timing.spec import Machine
@@ -211,17 +211,17 @@ def test_the_memory_queue_fills_and_drains() -> None:
         sm, sub = _one(SM), _one(SUB)
         sm.lsu_free = busy_until
         n = 0
-        while lsu.room_at.py_func(sub) <= 0:
-            lsu.enter.py_func(sm, sub, spec, 0, 0.0, MEMORY)
+        while queue.room_at.py_func(sub) <= 0:
+            queue.enter.py_func(sm, sub, spec, 0, 0.0, MEMORY)
             n += 1
         assert n == accepted
-        assert lsu.room_at.py_func(sub) == 4
+        assert queue.room_at.py_func(sub) == 4
     n, now = 0, 0
     sm, sub = _one(SM), _one(SUB)
     sm.lsu_free = 10_000
-    while lsu.room_at.py_func(sub) < 10_000:
-        now = max(now, int(lsu.room_at.py_func(sub)))
-        lsu.enter.py_func(sm, sub, spec, now, 0.0, MEMORY)
+    while queue.room_at.py_func(sub) < 10_000:
+        now = max(now, int(queue.room_at.py_func(sub)))
+        queue.enter.py_func(sm, sub, spec, now, 0.0, MEMORY)
         n += 1
     assert n == 15
 

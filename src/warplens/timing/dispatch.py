@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from warplens.timing import constants, copies, fetch, lsu, registers, results, scoreboard, texels
+from warplens.timing import (
+    constants,
+    copies,
+    fetch,
+    lsu,
+    queue,
+    registers,
+    results,
+    scoreboard,
+    texels,
+)
 from warplens.timing.stall import (
     DISPATCH_STALL,
     GMMA,
@@ -43,27 +53,32 @@ def blocked(sub: Record, spec: Record, inst: Record, now: int) -> int:
     description of it says, at places of their own. What fills the queue names the wait of those
     behind it."""
     if inst.kind == MEMORY or inst.kind == SHARED:
-        if lsu.room_at(sub) <= now:
+        if queue.room_at(sub) <= now:
             return DISPATCH_STALL if sub.issues_at > now else 0
-        is_own = inst.kind == MEMORY and lsu.full_of(sub, spec, now) == MEMORY
+        is_own = inst.kind == MEMORY and queue.full_of(sub, spec, now) == MEMORY
         return LG_THROTTLE if is_own else MIO_THROTTLE
     if sub.issues_at > now:
         return DISPATCH_STALL
     if inst.kind == TEXTURE and sub.taken[sub.next_taken] > now:
         return TEX_THROTTLE
-    is_queued = inst.pipe in (_XU, _ADU) or inst.depth == lsu.NUMBERS
-    if inst.depth == lsu.NUMBERS and lsu.room_of_numbers_at(sub, spec, now) > now:
-        return MIO_THROTTLE
-    if _room_at(sub, spec, inst) <= now:
+    if _room_at(sub, spec, inst, now) <= now:
         return DISPATCH_STALL if registers.busy_until(sub, inst) > now + 1 else 0
-    return MIO_THROTTLE if is_queued else MATH_PIPE_THROTTLE
+    return MIO_THROTTLE if _is_queued(inst) else MATH_PIPE_THROTTLE
 
 
 @stage
-def _room_at(sub: Record, spec: Record, inst: Record) -> float:
+def _is_queued(inst: Record) -> bool:
+    """Whether it goes through the queue of memory instructions to another unit."""
+    return bool(inst.pipe in (_XU, _ADU) or inst.depth == queue.NUMBERS)
+
+
+@stage
+def _room_at(sub: Record, spec: Record, inst: Record, now: int) -> float:
     """When the instruction's unit takes it: that of special functions has a queue, in which warps
     do not wait at their instruction but, later, for its result. So has that of constants' addresses
     and barriers, a shorter one; loads of constants by registers wait in one of their own."""
+    if inst.depth == queue.NUMBERS:
+        return queue.room_of_numbers_at(sub, spec, now)
     free = float(sub.pipe_free[inst.pipe])
     if inst.depth == lsu.INDEXED:
         free = max(free - INDEXED_HELD * inst.interval, sub.indexed[sub.next_indexed])
@@ -71,8 +86,6 @@ def _room_at(sub: Record, spec: Record, inst: Record) -> float:
         free -= spec.special_held * inst.interval
     elif inst.pipe == _ADU:
         free -= spec.address_held * inst.interval
-    elif inst.depth == lsu.NUMBERS:
-        free = 0.0
     return free
 
 
@@ -81,10 +94,8 @@ def free_at(sub: Record, spec: Record, inst: Record, now: int) -> int:
     """When a blocked instruction may go, if its sub-partition issues nothing else: or just before,
     since the times of units are fractions."""
     if inst.kind == MEMORY or inst.kind == SHARED:
-        return int(max(now + 1, sub.issues_at, int(lsu.room_at(sub))))
-    free = max(_room_at(sub, spec, inst), registers.busy_until(sub, inst))
-    if inst.depth == lsu.NUMBERS:
-        free = max(free, lsu.room_of_numbers_at(sub, spec, now))
+        return int(max(now + 1, sub.issues_at, int(queue.room_at(sub))))
+    free = max(_room_at(sub, spec, inst, now), registers.busy_until(sub, inst))
     if inst.kind == TEXTURE:
         free = max(free, sub.taken[sub.next_taken])
     return int(max(now + 1, sub.issues_at, int(free)))
@@ -133,12 +144,12 @@ def start(state: State, counts: Counts, spec: Record, inst: Record, trace: Trace
     if inst.writes:
         results.operate(sub, now, inst.writes)
     sub.issues_at = now + 1 + inst.holds
-    begin = max(float(now), sub.pipe_free[inst.pipe])
-    if inst.depth == lsu.NUMBERS:
-        begin = float(now)
+    begin = float(now)
+    if inst.depth != queue.NUMBERS:
+        begin = max(begin, sub.pipe_free[inst.pipe])
     sub.pipe_free[inst.pipe] = begin + inst.interval
-    if inst.pipe in (_XU, _ADU) or inst.depth == lsu.NUMBERS:
-        begin = max(begin, lsu.pass_by(state.sm[0], sub, spec, inst, now))
+    if _is_queued(inst):
+        begin = max(begin, queue.pass_by(state.sm[0], sub, spec, inst, now))
     state.sm[0].pipe_busy[inst.pipe] += inst.interval
     if kind == TEXTURE:
         until = texels.perform(state, sub, spec, inst, trace, warp, now)

@@ -1,15 +1,14 @@
-"""The load/store path: the sub-partition's queue, the SM's units, L1, then L2 and DRAM."""
+"""The load/store path behind the queue of a sub-partition: the SM's units, L1, then L2, DRAM."""
 
 from __future__ import annotations
 
-from warplens.timing import l1, l2, phases, shared
+from warplens.timing import l1, l2, phases, queue, shared
 from warplens.timing.scoreboard import NO_BARRIER
 from warplens.timing.state import (
     MAX_HELD,
     MEMORY,
     SHARED,
     STORES_TAKEN,
-    VARIABLE,
     Counts,
     Record,
     Records,
@@ -28,12 +27,6 @@ _LOCAL_BIT = 1 << 50
 _TAG_BANK_LOW, _TAG_BANK_HIGH = 0b10110101, 0b11011010
 _COUNTER_BITS, _COUNTER = 16, 0xFFFF
 INTEGERS_SAVE = 0.5  # cycles of an access whose lanes add whole numbers to one word
-# Cycles for which an access to shared memory that has reached the units keeps its place in the
-# queue: of the SM's 60 accesses 56.5, 58.8, 59.9 and 60.4 are seen to wait where each takes 4, 8,
-# 16 and 32 cycles (queues_sm90.json)
-_SHARED_KEPT = 21.0
-# Memory instructions of a sub-partition that wait with their registers read (sources_sm90.json)
-_READ_BEFORE = 5
 ATOMICS_IN_FLIGHT = 12500.0  # cycles of contended atomics that wait outside the SM
 # Code.depth of shuffles and the like (`passes` through the data path, no access), of asynchronous
 # copies to shared memory, and of what closes a group of these
@@ -44,7 +37,6 @@ DISTANT = -6  # of what may access another block's shared memory, which traces d
 
 NAMED = -7  # of barriers of the block that registers name
 INDEXED = -8  # of loads of constants by registers
-NUMBERS = -9  # of reads of lanes' own numbers
 
 
 @stage
@@ -55,90 +47,6 @@ def named(trace: Trace, warp: Record) -> int:
     found = trace.accesses[warp.access].first_line
     warp.access += 1
     return int(found)
-
-
-@stage
-def room_at(sub: Record) -> float:
-    """When the sub-partition's queue takes another memory instruction: one has its addresses."""
-    return float(sub.addressed[sub.next_addressed])
-
-
-@stage
-def full_of(sub: Record, spec: Record, now: int) -> int:
-    """What fills the sub-partition's queue: MEMORY if nothing but accesses to global and local
-    memory waits in it."""
-    waits = sub.other_left > now and sub.behind_other < spec.queue_held
-    return SHARED if waits else MEMORY
-
-
-@stage
-def holds_shared(sub: Record, spec: Record, now: int) -> bool:
-    """Whether accesses to shared memory wait in the sub-partition's queue."""
-    return bool(sub.shared_left > now and sub.behind_shared < spec.queue_held)
-
-
-@stage
-def enter(sm: Record, sub: Record, spec: Record, now: int, room: float,
-          kind: int) -> tuple[float, float]:  # fmt: skip
-    """When an instruction issued now has its addresses, and when it reaches the SM's shared units,
-    where there is `room` for it from then on."""
-    begin = max(float(now), sub.queue_free, sub.left[sub.next_left])
-    start = max(begin, sm.lsu_free, room)
-    sm.lsu_free = start + spec.lsu_interval
-    sub.queue_free = begin + spec.agu_interval
-    sub.addressed[sub.next_addressed] = sub.queue_free
-    sub.next_addressed = (sub.next_addressed + 1) % spec.queue_entries
-    sub.left[sub.next_left] = start + (_SHARED_KEPT if kind == SHARED else 0.0)
-    sub.behind_other += 1
-    sub.behind_shared += 1
-    if kind == SHARED:
-        sub.behind_shared, sub.shared_left = 0, sub.left[sub.next_left]
-    if kind != MEMORY:
-        sub.behind_other, sub.other_left = 0, sub.left[sub.next_left]
-    sub.last_left = start
-    sub.next_left = (sub.next_left + 1) % spec.queue_held
-    return float(begin), float(start)
-
-
-@stage
-def room_of_numbers_at(sub: Record, spec: Record, now: int) -> float:
-    """The same for a read of lanes' own numbers: it has places of its own beside accesses to global
-    memory, but not beside those to shared memory (starts_sm90.json, lane_numbers_sm90.json)."""
-    room = sub.others[sub.next_other]
-    return float(max(room, room_at(sub)) if holds_shared(sub, spec, now) else room)
-
-
-@stage
-def pass_by(sm: Record, sub: Record, spec: Record, inst: Record, now: int) -> float:
-    """When an instruction of another unit (constants' addresses, special registers and functions)
-    leaves the queue: those before it go first, as soon as there is room for them; not those that
-    wait for the way to L2 (recorded states of transposes and other scattered stores)."""
-    if inst.depth == NUMBERS:
-        return _read_numbers(sm, sub, spec, inst, now)
-    if inst.kind == VARIABLE:  # it takes a turn of the SM's units (named_sm90.json)
-        sm.lsu_free = max(sm.lsu_free, float(now)) + spec.lsu_interval
-    return float(now) if sm.pushed_back > now else max(float(now), sub.last_left)
-
-
-@stage
-def _read_numbers(sm: Record, sub: Record, spec: Record, inst: Record, now: int) -> float:
-    """When lanes' own numbers are read, in turns of the SM's units (lane_numbers_sm90.json)."""
-    if sm.pushed_back > now:
-        return max(float(now), _left_before(sub, spec))
-    turn = inst.interval / spec.sub_partitions
-    if holds_shared(sub, spec, now):
-        left = enter(sm, sub, spec, now, sm.numbers_free, NUMBERS)[1]
-    else:
-        left = max(float(now), sub.last_left, sm.numbers_free)
-        sub.behind_other, sub.other_left, sub.last_left = 0, left, left
-        sub.left[sub.next_left] = left
-        sub.next_left = (sub.next_left + 1) % spec.queue_held
-        sub.behind_shared += 1
-    sm.numbers_free = left + turn
-    sm.lsu_free = max(sm.lsu_free, left) + turn
-    sub.others[sub.next_other] = left
-    sub.next_other = (sub.next_other + 1) % spec.queue_held
-    return float(left)
 
 
 @stage
@@ -169,7 +77,7 @@ def perform(state: State, counts: Counts, spec: Record, inst: Record, trace: Tra
         room = max(sm.tagged[sm.next_tagged], sm.looked_up[sm.next_looked_up])
         if is_store:
             room = sm.tag_free
-    begin, start = enter(sm, sub, spec, now, room, inst.kind)
+    begin, start = queue.enter(sm, sub, spec, now, room, inst.kind)
     warp.queued = max(warp.queued, int(start) - now)
     read = begin + spec.sources_load
     if inst.kind == SHARED and inst.depth == SHUFFLE:
@@ -206,7 +114,7 @@ def perform(state: State, counts: Counts, spec: Record, inst: Record, trace: Tra
             sources = spec.sources_store + int(spec.wide_extra * (words - 1))
         read, left = begin + sources, start + sources
         if space == SHARED_SPACE and kind != READ:
-            read = max(begin, _left_before(sub, spec)) + sources
+            read = max(begin, queue.left_before(sub, spec)) + sources
         elif space != SHARED_SPACE and kind != READ:
             read = _taken(sm, begin, start) + sources
         if kind == WRITE and space == GLOBAL:
@@ -227,14 +135,6 @@ def perform(state: State, counts: Counts, spec: Record, inst: Record, trace: Tra
     elif inst.depth == COPIED:
         done = max(start + inst.latency, float(warp.copied))
     return done, read, left
-
-
-@stage
-def _left_before(sub: Record, spec: Record) -> float:
-    """When no more than so many memory instructions of a sub-partition are in front of its last
-    one, as which a store to shared memory has its registers read (sources_sm90.json)."""
-    n = spec.queue_held
-    return float(sub.left[(sub.next_left + 2 * n - 1 - _READ_BEFORE) % n])
 
 
 @stage
@@ -409,13 +309,13 @@ def _load(sm: Record, state: State, spec: Record, inst: Record, trace: Trace, in
             fetch = -1 - int(count > 1) if space == LOCAL else first + i
             takes_a_place = way < 0 and not passes_by
             if takes_a_place:
-                begin = max(begin, state.coming[sm.next_coming] - missing)
+                begin = max(begin, state.arriving[sm.next_arriving] - missing)
             arrives = l2.load(sm, spec, trace, fetch, known, line, sectors & ~hit,
                               begin + missing)
             missing += 1
             if takes_a_place:
-                state.coming[sm.next_coming] = arrives
-                sm.next_coming = (sm.next_coming + 1) % state.coming.size
+                state.arriving[sm.next_arriving] = arrives
+                sm.next_arriving = (sm.next_arriving + 1) % state.arriving.size
             way = way if way >= 0 else -1 - way
             back = l1.fill(group, way, line, sectors & ~hit, rank, int(arrives), 0)
             if back:

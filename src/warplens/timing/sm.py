@@ -2,7 +2,7 @@
 
     blocks.launch     a block takes a free place
     schedule.pick     per sub-partition, one of the ready warps      (dispatch.blocked)
-    dispatch.start    registers, pipes, constants, memory path: lsu, shared, l1, l2, dram
+    dispatch.start    registers, pipes, constants, memory path: queue, lsu, shared, l1, l2, dram
                       (scoreboard.hold)
     _advance          next instruction: stall count, fetch, scoreboards; barriers, end
     _account          who stood where and why; on to the next cycle in which anything can happen

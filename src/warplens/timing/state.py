@@ -272,7 +272,7 @@ SM = np.dtype([
     ("tagged", "f8", (MAX_HELD,)), ("next_tagged", "i8"),  # as SUB's `left`: loads, to the tags
     ("looked_up", "f8", (MAX_HELD,)), ("next_looked_up", "i8"),  # loads, to L1's data
     ("stored", "f8", (STORES_TAKEN,)), ("next_stored", "i8"),  # when the last ones were served
-    ("next_coming", "i8"),
+    ("next_arriving", "i8"),  # of the places in `State.arriving`
     ("slowest_slice", "f8"),
     ("slice_work", "f8", (SLICES,)),  # what they have served of those, in cycles
     ("slice_free", "f8", (SLICES,)),  # L2 slices, for atomics that several SMs contend for
@@ -320,7 +320,7 @@ class State(NamedTuple):
     subs: Records
     slots: Records
     sets: Records
-    coming: Floats  # when each of the last lines was there for which loads took a place in L1
+    arriving: Floats  # when each of the last lines was there for which loads took a place in L1
     l0: Records  # (sub-partition, line)
     l1i: Records
     constants: Records  # constant cache of the SM, for operands
@@ -360,7 +360,7 @@ def new_state(spec: Record, l1_lines: int, l0_lines: int, l1i_lines: int, *,
         subs=subs,
         slots=np.zeros(int(spec["slots"]), SLOT),
         sets=np.zeros(max(1, l1_lines // WAYS), SET),
-        coming=np.zeros(max(WAYS, l1_lines)),
+        arriving=np.zeros(max(WAYS, l1_lines)),
         l0=np.zeros((len(subs), max(1, l0_lines)), LINE),
         l1i=np.zeros(max(CODE_WAYS, l1i_lines - l1i_lines % CODE_WAYS), LINE),
         constants=np.zeros(CONSTANT_LINES, LINE),

@@ -23,7 +23,8 @@ from warplens.sass.model import (
     UReg,
 )
 from warplens.timing import registers, results, tensor
-from warplens.timing.lsu import CHECK, COPIED, COPY, DISTANT, INDEXED, NAMED, NUMBERS, SHUFFLE
+from warplens.timing.lsu import CHECK, COPIED, COPY, DISTANT, INDEXED, NAMED, SHUFFLE
+from warplens.timing.queue import NUMBERS
 from warplens.timing.retries import exchanges, retries
 from warplens.timing.state import (
     ARRIVE,
@@ -63,6 +64,7 @@ _COPIES = frozenset({
 })  # fmt: skip
 _SHUFFLES = frozenset({"SHFL", "MATCH", "REDUX", "CREDUX", "MOVM"})
 _OF_LANES = ("SR_TID", "SR_LANEID", "SR_EQMASK", "SR_LTMASK", "SR_LEMASK", "SR_GTMASK", "SR_GEMASK")
+_BY_CONSTANTS_UNIT = frozenset({"LDC", "LDCU", "S2R", "S2UR"})
 _PASSES = {"MATCH": "match", "REDUX": "redux", "CREDUX": "redux"}
 _ATOMICS = frozenset({"ATOM", "ATOMG", "ATOMS"})
 _FENCES = frozenset({"MEMBAR", "ERRBAR", "FENCE"})
@@ -97,10 +99,10 @@ def _kind(inst: Instruction, entry: Op | None) -> int:
         return MEMORY
     if name in _SHARED or name in _SHUFFLES:
         return SHARED
-    if name in ("S2R", "S2UR") and not _reads_lanes(inst):
-        return CONSTANT  # by the same unit (lane_numbers_sm90.json)
-    if name in ("LDC", "LDCU", "ULDC"):
-        return CONSTANT if name != "ULDC" else FIXED
+    if name == "ULDC":
+        return FIXED
+    if _is_by_constants_unit(inst):
+        return CONSTANT
     if name in _COPIES:
         return COPIES
     if name in _TEXTURES:
@@ -139,7 +141,7 @@ def _depth(inst: Instruction) -> int:
         return int(_is_wide(inst))
     if inst.opcode in _SHUFFLES:
         return SHUFFLE
-    if inst.opcode == "S2R" and _reads_lanes(inst):
+    if _reads_lanes(inst):
         return NUMBERS
     if inst.opcode == "UCGABAR_WAIT":
         return OF_CLUSTER << 8
@@ -153,8 +155,15 @@ def _depth(inst: Instruction) -> int:
 
 
 def _reads_lanes(inst: Instruction) -> bool:
-    """Whether lanes differ in the special register that is read."""
-    return any(isinstance(o, Special) and o.name.startswith(_OF_LANES) for o in inst.operands)
+    """Whether it reads a special register in which lanes differ."""
+    of_lanes = (isinstance(o, Special) and o.name.startswith(_OF_LANES) for o in inst.operands)
+    return inst.opcode == "S2R" and any(of_lanes)
+
+
+def _is_by_constants_unit(inst: Instruction) -> bool:
+    """Whether the unit does it that loads constants, which reads the other special registers too
+    (lane_numbers_sm90.json)."""
+    return inst.opcode in _BY_CONSTANTS_UNIT and not _reads_lanes(inst)
 
 
 def _named_scoreboards(inst: Instruction) -> int:
@@ -178,10 +187,10 @@ def _interval(gpu: GpuSpec, inst: Instruction, pipe: str) -> int:
         return tensor.warpgroup_interval(gpu, inst)
     if inst.opcode in _ATOMICS and "CAS" in inst.modifiers:
         return 2  # for one of others (measured, validation/data/paces_sm90.json)
-    if inst.opcode in ("S2R", "S2UR", "LDC", "LDCU"):
+    if _is_by_constants_unit(inst) and _depth(inst) != INDEXED:
+        return int(gpu.value("fetch.indexed_word_cycles"))
+    if _reads_lanes(inst):  # as slow, though elsewhere
         pipe = "adu"
-        if not _reads_lanes(inst) and _depth(inst) != INDEXED:
-            return 2
     lanes = float(gpu.value(f"pipes.{_part(inst, pipe)}", 32))
     return max(1, round(32 / lanes)) if pipe != "lsu" else 1
 
@@ -257,8 +266,10 @@ def code_of(kernel: SassKernel, gpu: GpuSpec) -> Records:
         pipe = entry.pipe if entry is not None and entry.pipe in PIPES else "alu"
         if _halves_by_tensor(inst):
             pipe = "tensor"
-        if inst.opcode in ("S2R", "S2UR"):  # lane_numbers_sm90.json
-            pipe = "lsu" if _reads_lanes(inst) else "adu"
+        if _reads_lanes(inst):
+            pipe = "lsu"
+        elif inst.opcode in ("S2R", "S2UR"):  # as loads of constants
+            pipe = "adu"
         control = inst.control
         row["kind"] = _kind(inst, entry)
         row["pipe"] = PIPES.index(pipe)
