@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import importlib
+import json
+import lzma
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,13 +21,59 @@ from warplens.timing.question import Replay
 from warplens.timing.ranges import Range
 from warplens.timing.stall import SELECTED
 
+VALIDATION = Path(__file__).parents[2] / "validation"
+RECORDER = VALIDATION / "recorder"
+GPU, CLOCK_MHZ = "H100 SXM5", 1980  # of the recordings that do not say another
+CYCLES = "sm__cycles_active.avg"
+
 
 @contextmanager
 def recorder_script(name: str) -> Iterator[Any]:
     """A module of validation/recorder, which finds its neighbours by their names alone."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(Path(__file__).parents[2] / "validation" / "recorder"))
+        patch.syspath_prepend(str(RECORDER))
         yield importlib.import_module(name)
+
+
+def recording(name: str) -> dict[str, Any]:
+    """What validation/data/NAME_sm90.json holds."""
+    found: dict[str, Any] = json.loads((VALIDATION / "data" / f"{name}_sm90.json").read_text())
+    return found
+
+
+def recorded_rows(name: str, keys: int) -> dict[tuple[Any, ...], dict[str, float]]:
+    """A recording's rows by their first `keys` columns."""
+    data = recording(name)
+    return {tuple(row[:keys]): dict(zip(data["columns"], row, strict=True)) for row in data["rows"]}
+
+
+def recorded_module(data: dict[str, Any]) -> wl.Module:
+    """The machine code that a recording has kept."""
+    cubin = lzma.decompress(base64.b64decode(data["cubin_xz_base64"]))
+    return wl.Device(GPU, clock=CLOCK_MHZ).load(cubin)
+
+
+def recorder_kernels(name: str) -> wl.Module:
+    """A recorder's own kernels, compiled."""
+    source = (RECORDER / "kernels" / f"{name}.cu").read_text()
+    return wl.Device(GPU, clock=CLOCK_MHZ).compile(source)
+
+
+def waits_of(launch: Any, recorded: dict[str, float]) -> tuple[dict[str, float], dict[str, float]]:
+    """What warps wait for, as replayed and as recorded."""
+    waits = {name: value for name, value in recorded.items() if "issue_stalled" in name}
+    return {name: float(launch.metric(name)) for name in waits}, waits
+
+
+def assert_as_counted(
+    launch: Any, recorded: dict[str, float], *, cycles: float, states: float
+) -> None:
+    """Cycles within a part of those recorded, each state within a share of all waits."""
+    assert float(launch.metric(CYCLES)) == pytest.approx(recorded[CYCLES], rel=cycles)
+    here, waits = waits_of(launch, recorded)
+    for name, value in waits.items():
+        share = here[name] / sum(here.values())
+        assert share == pytest.approx(value / sum(waits.values()), abs=states), name
 
 
 def behind_itself(launch: Any) -> LaunchTiming:

@@ -3,30 +3,23 @@ where an H100's warps were found to wait."""
 
 from __future__ import annotations
 
-import base64
-import json
-import lzma
 from collections import Counter
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import warplens as wl
 from tests.in_turn import one_in
-from tests.timing.replayed import recorder_script
+from tests.timing.replayed import recorded_module, recorder_script, recording
 
-DATA = json.loads(
-    (Path(__file__).parents[2] / "validation/data/after_barriers_sm90.json").read_text()
-)
+DATA = recording("after_barriers")
 KERNELS = sorted({row[0] for row in DATA["rows"]})
 
 
 @cache
 def _module() -> wl.Module:
-    cubin = lzma.decompress(base64.b64decode(DATA["cubin_xz_base64"]))
-    return wl.Device("H100 SXM5", clock=1980).load(cubin)
+    return recorded_module(DATA)
 
 
 def _recorded(kernel: str) -> int:

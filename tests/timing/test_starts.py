@@ -3,25 +3,20 @@ sampled to wait for."""
 
 from __future__ import annotations
 
-import base64
-import json
-import lzma
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import warplens as wl
-from tests.timing.replayed import recorder_script
+from tests.timing.replayed import recorded_module, recorder_script, recording
 
-DATA = json.loads((Path(__file__).parents[2] / "validation/data/starts_sm90.json").read_text())
+DATA = recording("starts")
 
 
 @cache
 def _module() -> wl.Module:
-    cubin = lzma.decompress(base64.b64decode(DATA["cubin_xz_base64"]))
-    return wl.Device("H100 SXM5", clock=1980).load(cubin)
+    return recorded_module(DATA)
 
 
 @pytest.mark.parametrize(("stream", "rounds", "within"), [

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import lzma
+from functools import partial
 
 import numpy as np
-from samples import Samples
+from samples import sampler_of
 from session import Session
 
 KERNELS = (
@@ -24,24 +23,17 @@ def main() -> None:
     """Writes after_barriers_sm90.json."""
     session = Session.of_command_line(__doc__)
     driver = session.driver
-    sampled = None if session.dry_run else Samples(driver.context, 5)
+    sampled = sampler_of(session, 9)
     cubin = session.cubin("after_barriers")
     module = driver.load(cubin)
     out = driver.alloc(4 * SMS * THREADS)
     rows = []
     for name in KERNELS:
         function = driver.function(module, name)
-
-        def launch(function: object = function) -> None:
-            given = out, np.uint32(ROUNDS), np.uint32(LATE)
-            driver.launch(function, (SMS,), (THREADS,), given)
-
-        launch()
-        if sampled:
-            found = sampled.of(name, launch, driver.synchronize)
-            rows += [(name, *key, count) for key, count in sorted(found.items())]
-    packed = base64.b64encode(lzma.compress(cubin)).decode()
-    session.save_rows("after_barriers_sm90", COLUMNS, rows, cubin_xz_base64=packed)
+        given = out, np.uint32(ROUNDS), np.uint32(LATE)
+        launch = partial(driver.launch, function, (SMS,), (THREADS,), given)
+        rows += [(name, *row) for row in sampled(name, launch)]
+    session.save_rows("after_barriers_sm90", COLUMNS, rows, cubin=cubin)
 
 
 if __name__ == "__main__":

@@ -9,30 +9,19 @@
 #include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
 #include <cupti_range_profiler.h>
-#include <cupti_result.h>
 #include <cupti_sass_metrics.h>
 #include <cupti_target.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "cupti_failure.h"
 
 static CUpti_Profiler_Host_Object *host;
 static CUpti_RangeProfiler_Object *profiler;
 static uint8_t *availability, *config, *data;
 static size_t config_size, data_size;
-static char failure[256];
 
 #define PARAMS(type, name) type name = {type##_STRUCT_SIZE}
-#define TRY(call)                                                                   \
-    do {                                                                            \
-        CUptiResult status_ = (call);                                               \
-        if (status_ != CUPTI_SUCCESS) {                                             \
-            const char *text_ = "";                                                 \
-            cuptiGetResultString(status_, &text_);                                  \
-            snprintf(failure, sizeof failure, "%.120s: %d %s", #call, status_, text_); \
-            return -(int)status_;                                                   \
-        }                                                                           \
-    } while (0)
 
 extern "C" {
 

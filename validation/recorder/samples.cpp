@@ -5,13 +5,13 @@
  */
 #include <cuda.h>
 #include <cupti_pcsampling.h>
-#include <cupti_result.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <string>
 #include <vector>
+
+#include "cupti_failure.h"
 
 struct Row {
     std::string kernel;
@@ -19,11 +19,10 @@ struct Row {
     uint32_t reason, samples;
 };
 
-static char failure[256];
 static CUcontext sampled;
 static std::vector<std::string> reasons;
 static std::vector<Row> rows;
-static uint64_t total, dropped;
+static uint64_t lost; /* samples for which there was no room, since the last samples_collect() */
 
 /* Places for the records of so many instructions, with all reasons. */
 struct Places {
@@ -49,16 +48,6 @@ static Places *given_places; /* CUPTI's, as long as it samples */
     type##Params name = {}; \
     name.size = type##ParamsSize; \
     name.ctx = sampled
-#define TRY(call)                                                                      \
-    do {                                                                               \
-        CUptiResult status_ = (call);                                                  \
-        if (status_ != CUPTI_SUCCESS) {                                                \
-            const char *text_ = "";                                                    \
-            cuptiGetResultString(status_, &text_);                                     \
-            snprintf(failure, sizeof failure, "%.120s: %d %s", #call, status_, text_); \
-            return -(int)status_;                                                      \
-        }                                                                              \
-    } while (0)
 
 extern "C" {
 
@@ -113,14 +102,13 @@ const char *samples_reason(size_t index) { return reasons[index].c_str(); }
 /* Gathers what was sampled since the last call; returns the number of rows, or a negative status. */
 int samples_collect(void) {
     rows.clear();
-    total = dropped = 0;
+    lost = 0;
     for (;;) {
         Places taken(reasons.size());
         PARAMS(CUpti_PCSamplingGetData, get);
         get.pcSamplingData = &taken.found;
         TRY(cuptiPCSamplingGetData(&get));
-        total += taken.found.totalSamples;
-        dropped += taken.found.droppedSamples;
+        lost += taken.found.droppedSamples;
         for (size_t i = 0; i < taken.found.totalNumPcs && i < Places::most; i++) {
             const CUpti_PCSamplingPCData &at = taken.places[i];
             for (size_t r = 0; r < at.stallReasonCount; r++)
@@ -142,9 +130,6 @@ const char *samples_row(size_t index, uint64_t *offset, uint32_t *reason, uint32
     return row.kernel.c_str();
 }
 
-void samples_totals(uint64_t *all, uint64_t *lost) {
-    *all = total;
-    *lost = dropped;
-}
+uint64_t samples_lost(void) { return lost; }
 
 } /* extern "C" */

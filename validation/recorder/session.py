@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import base64
 import ctypes as ct
 import datetime
 import hashlib
 import json
+import lzma
 import subprocess
 from functools import cached_property
 from pathlib import Path
@@ -121,13 +123,15 @@ class Session:
         query = ["nvidia-smi", "--query-gpu=clocks.sm,clocks.mem", "--format=csv,noheader"]
         return subprocess.run(query, capture_output=True, text=True).stdout.strip()
 
-    def save_rows(self, name: str, columns: tuple[str, ...], rows: list[Any],
-                  **more: Any) -> None:  # fmt: skip
-        """Writes a table of launches with the metadata, clocks and `more` to NAME.json."""
+    def save_rows(self, name: str, columns: tuple[str, ...], rows: list[Any], *,
+                  cubin: bytes | None = None) -> None:  # fmt: skip
+        """Writes a table of launches with the metadata, clocks and machine code that the rows speak
+        of to NAME.json."""
         found = {
             "metadata": self.metadata(), "clocks": self.clocks(), "columns": columns, "rows": rows,
-            **more,
         }  # fmt: skip
+        if cubin is not None:
+            found["cubin_xz_base64"] = base64.b64encode(lzma.compress(cubin)).decode()
         (self.out / f"{name}.json").write_text(json.dumps(found))
         print(len(rows), "launches")
 
