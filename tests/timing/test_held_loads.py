@@ -3,27 +3,27 @@ replay against cycles and states that an H100 counted."""
 
 from __future__ import annotations
 
-import json
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import warplens as wl
 from tests.in_turn import one_in
-from tests.timing.replayed import recorder_script
+from tests.timing.replayed import (
+    CYCLES,
+    recorded_rows,
+    recorder_kernels,
+    recorder_script,
+    waits_of,
+)
 
-VALIDATION = Path(__file__).parents[2] / "validation"
-DATA = json.loads((VALIDATION / "data" / "held_loads_sm90.json").read_text())
-ROWS = {tuple(row[:3]): dict(zip(DATA["columns"], row, strict=True)) for row in DATA["rows"]}
-CYCLES = "sm__cycles_active.avg"
+ROWS = recorded_rows("held_loads", 3)
 
 
 @cache
 def _module() -> wl.Module:
-    source = (VALIDATION / "recorder" / "kernels" / "held_loads.cu").read_text()
-    return wl.Device("H100 SXM5", clock=1980).compile(source)
+    return recorder_kernels("held_loads")
 
 
 CASES = [
@@ -44,8 +44,7 @@ def test_waits_as_counted(kernel: str, warps: int, kilobytes: int) -> None:
         np.zeros(1 << 14, np.uint32), np.zeros(size, np.uint8), np.uint32(rounds)
     )
     recorded = ROWS[kernel, warps, kilobytes << 10]
-    waits = {name: value for name, value in recorded.items() if "issue_stalled" in name}
-    here = {name: float(launch.metric(name)) for name in waits}
+    here, waits = waits_of(launch, recorded)
 
     def queues(found: dict[str, float]) -> float:
         """The part of the waits that is not for loads from global memory."""

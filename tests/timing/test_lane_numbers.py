@@ -3,27 +3,28 @@ replay against cycles and states that an H100 counted."""
 
 from __future__ import annotations
 
-import json
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import warplens as wl
 from tests.in_turn import one_in
-from tests.timing.replayed import recorder_script
+from tests.timing.replayed import (
+    CLOCK_MHZ,
+    GPU,
+    assert_as_counted,
+    recorded_rows,
+    recorder_kernels,
+    recorder_script,
+)
 
-VALIDATION = Path(__file__).parents[2] / "validation"
-DATA = json.loads((VALIDATION / "data" / "lane_numbers_sm90.json").read_text())
-ROWS = {tuple(row[:2]): dict(zip(DATA["columns"], row, strict=True)) for row in DATA["rows"]}
-CYCLES = "sm__cycles_active.avg"
+ROWS = recorded_rows("lane_numbers", 2)
 
 
 @cache
 def _cubin() -> bytes:
-    source = (VALIDATION / "recorder" / "kernels" / "lane_numbers.cu").read_text()
-    return wl.Device("H100 SXM5", clock=1980).compile(source).unit.compiled(()).cubin
+    return recorder_kernels("lane_numbers").unit.compiled(()).cubin
 
 
 CASES = [
@@ -39,15 +40,8 @@ def test_paces_and_waits_as_counted(kind: str, warps: int) -> None:
     with recorder_script("lane_numbers") as recorder:
         changed = recorder.with_kinds(_cubin(), kind.split())
         rounds, blocks = recorder.ROUNDS, recorder.SMS
-    module = wl.Device("H100 SXM5", clock=1980).load(changed)
+    module = wl.Device(GPU, clock=CLOCK_MHZ).load(changed)
     launch = module["numbers"].predict[(blocks,), (32 * warps,)](
         np.zeros(1024, np.uint32), np.uint32(rounds), np.uint32(1 << 20)
     )
-    recorded = ROWS[kind, warps]
-    waits = {name: value for name, value in recorded.items() if "issue_stalled" in name}
-    here = {name: float(launch.metric(name)) for name in waits}
-
-    assert float(launch.metric(CYCLES)) == pytest.approx(recorded[CYCLES], rel=0.05)
-    for name, value in waits.items():
-        share = here[name] / sum(here.values())
-        assert share == pytest.approx(value / sum(waits.values()), abs=0.17), name
+    assert_as_counted(launch, ROWS[kind, warps], cycles=0.05, states=0.17)

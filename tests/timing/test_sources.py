@@ -3,31 +3,28 @@ and what those of SMs with unlike numbers of blocks do, against what an H100 cou
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from itertools import product
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import warplens as wl
 from tests.in_turn import one_in
-from tests.timing.replayed import recorder_script
+from tests.timing.replayed import (
+    assert_as_counted,
+    recorded_rows,
+    recorder_kernels,
+    recorder_script,
+    waits_of,
+)
 
-VALIDATION = Path(__file__).parents[2] / "validation"
-DATA = json.loads((VALIDATION / "data" / "sources_sm90.json").read_text())
-ROWS: dict[tuple[Any, ...], dict[str, float]] = {
-    tuple(row[:4]): dict(zip(DATA["columns"], row, strict=True)) for row in DATA["rows"]
-}
-CYCLES = "sm__cycles_active.avg"
+ROWS = recorded_rows("sources", 4)
 
 
 @cache
 def _module() -> wl.Module:
-    source = (VALIDATION / "recorder" / "kernels" / "sources.cu").read_text()
-    return wl.Device("H100 SXM5", clock=1980).compile(source)
+    return recorder_kernels("sources")
 
 
 def _compare(kernel: str, warps: int, apart: int, blocks: int, within: float) -> None:
@@ -37,16 +34,11 @@ def _compare(kernel: str, warps: int, apart: int, blocks: int, within: float) ->
     shape = (blocks,), (32 * warps,)
     launch = _module()[kernel].predict[shape](*arrays, np.uint32(apart), np.uint32(step))
     recorded = ROWS[kernel, warps, apart, blocks]
-    waits = {name: value for name, value in recorded.items() if "issue_stalled" in name}
-    here = {name: float(launch.metric(name)) for name in waits}
-
-    assert float(launch.metric(CYCLES)) == pytest.approx(recorded[CYCLES], rel=0.02)
+    assert_as_counted(launch, recorded, cycles=0.02, states=within)
+    _, waits = waits_of(launch, recorded)
     warps_there = sum(waits.values()) + recorded["smsp__inst_issued.sum"]
     resident = float(launch.metric("smsp__warps_active.sum"))
     assert resident == pytest.approx(warps_there, rel=0.05)
-    for name, value in waits.items():
-        share = here[name] / sum(here.values())
-        assert share == pytest.approx(value / sum(waits.values()), abs=within), name
 
 
 @pytest.mark.parametrize("kernel", ["store_shared", "data_shared"])
