@@ -22,13 +22,18 @@ FORMS = [
     ("f8", ("16832", "F32", "E4M3", "E5M2"), (4, 2, 4)),
     ("f8", ("16832", "F16", "E5M2", "E4M3"), (4, 2, 2)),
 ]  # fmt: skip
-KINDS = ("uniform", "spread", "zeros", "tiny", "whole", "full", "bits")
+KINDS = ("uniform", "spread", "zeros", "tiny", "whole", "full", "bits", "positive", "none")
 
 
 def numbers(rng: np.random.Generator, shape: tuple[int, ...], kind: str) -> Array:
     """Numbers whose exponents lie as a kernel's do, or far apart, with zeros and denormals."""
     if kind == "uniform":
         return rng.random(shape)
+    if kind == "none":  # zeros of both signs
+        return np.where(rng.random(shape) < 0.5, 0.0, -0.0) * np.ones(shape)
+    if kind == "positive":  # with zeros; C is beyond the products where it is large
+        found = rng.random(shape) * 2.0 ** -rng.integers(0, 9)
+        return np.where(rng.random(shape) < 0.1, 0.0, found)
     if kind == "full":  # sums that no word holds
         return np.full(shape, float(rng.choice([-1, 1])) * (2 - 2.0**-10))
     if kind == "whole":
@@ -85,6 +90,8 @@ def test_equals_the_plain_way(
         kind = KINDS[round % len(KINDS)]
         a, b = (registers(rng, n, format, kind) for n in (n_a, n_b))
         c = registers(rng, n_c, "f16" if target is F16 else "tf32", kind)
+        if kind == "positive" and target is F32:
+            c = (c.view(np.float32) * np.float32(2.0 ** rng.integers(0, 12))).view(np.uint32)
         c = c if round % 4 else np.zeros_like(c)
         found, expected = (np.array(way(every, *a, *b, *c)) for way in ways)
         assert np.array_equal(found, expected), (names, kind, round)

@@ -101,6 +101,15 @@ class Lanes(Protocol):
     def halves_at_once(self, op: str, *words: Value) -> Value | None: ...
     def truncated(self, a: Value) -> Value: ...  # f32 -> u32, signed; magnitudes below 2**31 only
 
+    # of a product of matrices of halves, laid out as isa/matrix.py has it, `rows` being the words
+    # of rows g and g + 8, up to two along k: lanes that hold an infinity or NaN; for each of D's
+    # elements the largest exponent of its products and `least`, of 47 or more, biased as in single
+    # precision; and the sum of the products, each cut towards zero to a whole multiple of
+    # 2**(exponent - 127 - 25); None where an engine has nothing better than doing them one by one
+    def cut_products(
+        self, rows: list[list[Value]], columns: list[Value], least: list[Value]
+    ) -> tuple[Value, list[Value], list[Value]] | None: ...
+
     # across lanes (width 32 only). Inactive lanes neither contribute nor receive.
     def lane_id(self) -> Value: ...
     def active(self) -> Value: ...  # p: executing lanes (active and guard true)

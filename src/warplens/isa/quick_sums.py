@@ -17,6 +17,8 @@ from warplens.isa.lanes import Lanes, Value
 
 _NO_TERM = -8192 & 0xFFFFFFFF  # exponent of a zero
 _LOWEST, _HIGHEST = -90, 120  # largest exponents for which single precision is exact
+_LEAST_AT_ONCE = -80  # see `cut_products`
+_WORDS_AT_ONCE = 2  # of A and B: the sum of their products is less than 2**31
 _TERMS_OF_A_WORD = 8  # of products below 2**27, C beside them
 _LAST_KEPT_OF_SINGLE = 1 << 29  # in the bits of a double
 
@@ -148,6 +150,13 @@ def _exponent_of_c(x: Lanes, layout: Layout, c: Value) -> Value:
     return x.select(x.icmp("eq", size, x.u32(0)), x.u32(_NO_TERM), x.sub(field, x.u32(127)))
 
 
+def _singles(x: Lanes, target: Layout, c: list[Value]) -> list[Value]:
+    """C's numbers in single precision."""
+    if target == F16:
+        return [x.float_to_float(x.bits_to_f16(word), "f32") for word in c]
+    return [x.bits_to_f32(word) for word in c]
+
+
 def _power(x: Lanes, exponent: Value) -> Value:
     return x.bits_to_f32(x.shl(x.add(exponent, x.u32(127)), x.u32(23)))
 
@@ -175,10 +184,7 @@ def sums(x: Lanes, layout: Layout, pairs: list[tuple[Gathered, Gathered]], c: li
     exponents of products, for each block of k.
     """
     blocks = len(raised[0]) if raised else 1
-    if target == F16:
-        c = [x.float_to_float(x.bits_to_f16(word), "f32") for word in c]
-    else:
-        c = [x.bits_to_f32(word) for word in c]
+    c = _singles(x, target, c)
     outside, tops = x.false(), []
     for n, ((a, b), start) in enumerate(zip(pairs, c, strict=True)):
         top = _exponent_of_c(x, target, start)
@@ -256,6 +262,35 @@ def _single(x: Lanes, parts: list[Value], target: Layout) -> Value:
     return x.float_to_float(x.bits_to_f64(cut), "f32")
 
 
+def _sums_of_halves(x: Lanes, rows: list[list[Value]], columns: list[Value], c: list[Value],
+                    target: Layout) -> tuple[Value, list[Value]] | None:  # fmt: skip
+    """As `sums`, with A's and B's words, where an engine cuts all products at once."""
+    if len(columns) > _WORDS_AT_ONCE:
+        return None
+    starts = _singles(x, target, c)
+    sizes = [x.and_(x.raw_bits(start), x.u32(0x7FFFFFFF)) for start in starts]
+    lowest = x.u32(127 + _LEAST_AT_ONCE)
+    least = [x.umax(x.lshr(size, x.u32(23)), lowest) for size in sizes]
+    found = x.cut_products(rows, columns, least)
+    if found is None:
+        return None
+    outside, tops, products = found
+    highest, smallest = x.u32(0), x.u32(0xFFFFFFFF)  # without zeros
+    for size in sizes:
+        highest = x.umax(highest, size)
+        smallest = x.umin(smallest, x.sub(size, x.u32(1)))
+    outside = x.por(outside, x.icmp("uge", highest, x.u32(128 + _HIGHEST << 23)))
+    outside = x.por(outside, x.icmp("ult", smallest, x.u32((127 + _LEAST_AT_ONCE << 23) - 1)))
+    overflow, rounded = x.u32(0), []
+    for start, top, product in zip(starts, tops, products, strict=True):
+        scale = _scale(x, x.sub(top, x.u32(127)))
+        parts = [x.truncated(x.fmul(start, scale)), product]
+        bits, over = _rounded(x, parts, scale, target)
+        overflow = x.or_(overflow, over)
+        rounded.append(bits)
+    return x.por(outside, x.icmp("slt", overflow, x.u32(0))), rounded
+
+
 def product(x: Lanes, layout: Layout, rows: list[list[Value]], columns: list[Value],
             c: list[Value], target: Layout, otherwise: Callable[[], tuple[Value, ...]], *,
             raised: list[list[Value]] | None = None, unclear: Value | None = None,
@@ -265,6 +300,10 @@ def product(x: Lanes, layout: Layout, rows: list[list[Value]], columns: list[Val
     `rows` are the words of rows g and g + 8, `columns` B's; `otherwise` gives the result anyhow,
     and does so where something is `unclear`. `raised`: see `sums`.
     """
+    if layout == F16 and raised is None and unclear is None:
+        found = _sums_of_halves(x, rows, columns, c, target)
+        if found is not None:
+            return x.rarely(found[0], tuple(found[1]), otherwise)
     lane = x.lane_id()
     first_row, first_column = x.and_(lane, x.u32(28)), x.shl(x.and_(lane, x.u32(3)), x.u32(3))
     own_rows, own_columns = [operands(x, layout, row) for row in rows], operands(x, layout, columns)

@@ -13,6 +13,7 @@ import struct
 from warplens.lift.engines import exact
 from warplens.lift.engines.llvm_core import LlvmCore
 from warplens.lift.engines.llvm_halves import by_singles
+from warplens.lift.engines.llvm_products import cut_products
 from warplens.lift.engines.llvm_rounding import directed, single_of_integer
 from warplens.lift.engines.llvm_text import SIZE, Value
 
@@ -351,6 +352,13 @@ class LlvmFloat(LlvmCore):
             result = self._raw(f"{op} {kind} {', '.join(parts)}")
         is_nan = self._raw(f"fcmp uno {kind} {result}, {result}")
         return self._raw(f"bitcast {kind} {result} to {bits}"), is_nan
+
+    def cut_products(
+        self, rows: list[list[Value]], columns: list[Value], least: list[Value]
+    ) -> tuple[Value, list[Value], list[Value]] | None:
+        if not (self.features.has_avx512 and self.width == 32):
+            return None
+        return cut_products(self, rows, columns, least)
 
     def truncated(self, a: Value) -> Value:
         return self.cast("fptosi", a, "u32")

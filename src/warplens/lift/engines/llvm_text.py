@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Protocol
+from typing import Any, Protocol
 
 from warplens.lift.engines.host import HostFeatures
 
@@ -122,7 +122,7 @@ class LlvmText:
         self.width = width
         self.features = features
         self._emitter = emitter
-        self._line = emitter.line
+        self._line: Callable[[str], None] = emitter.line
         self._name = emitter.name
         self._active = active
         self._declared: set[str] = set()
@@ -281,6 +281,26 @@ class LlvmText:
         """An instruction of any type; the result's name."""
         return self._raw(text)
 
+    def line(self, text: str) -> None:
+        """An instruction without a result."""
+        self._line(text)
+
+    def woven(self, *tasks: Callable[[], Any]) -> list[Any]:
+        """What tasks without blocks of their own give; their lines are mixed, each in its order.
+
+        Processors look only so far ahead: where one task waits, the others' lines must be near.
+        """
+        emit, results, every = self._line, [], []
+        for task in tasks:
+            lines: list[str] = []
+            self._line = lines.append
+            results.append(task())
+            every += [(n / len(lines), line) for n, line in enumerate(lines)]
+        self._line = emit
+        for _, line in sorted(every, key=lambda one: one[0]):
+            emit(line)
+        return results
+
     def call_raw(self, function: str, result: str, *args: str) -> str:
         """A call of an intrinsic on typed operands; the result's name."""
         return self._raw(self._call(function, result, *args))
@@ -310,6 +330,27 @@ class LlvmText:
             pairs = ", ".join(f"[{value}, %{label} ]" for value, label in ways)
             found.append(f"{kind} " + self._raw(f"phi {kind} {pairs}"))
         return found
+
+    def either(
+        self, some: str, first: Callable[[], list[str]], second: Callable[[], list[str]]
+    ) -> list[str]:
+        """A branch: what `first` gives if `some` (an i1), else what `second` gives, both typed."""
+        number, found = self._name()[1:], []
+        self._line(f"br i1 {some}, label %{number}.first, label %{number}.second")
+        for name, task in (("first", first), ("second", second)):
+            self._line(f"{number}.{name}:")
+            found.append(task())
+            self._line(f"br label %{number}.{name}.end")
+            self._line(f"{number}.{name}.end:")
+            self._line(f"br label %{number}.done")
+        self._line(f"{number}.done:")
+        results = []
+        for a, b in zip(*found, strict=True):
+            kind = _type_of(a)
+            values = a.removeprefix(kind), b.removeprefix(kind)
+            ways = f"[{values[0]}, %{number}.first.end ], [{values[1]}, %{number}.second.end ]"
+            results.append(f"{kind} " + self._raw(f"phi {kind} {ways}"))
+        return results
 
     def slice(self, a: Value, first: int, lanes: int) -> str:
         """Lanes [first, first + lanes) as a shorter vector."""

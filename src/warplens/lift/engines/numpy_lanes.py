@@ -317,6 +317,11 @@ class NumpyLanes:
     def halves_at_once(self, op: str, *words: NumpyValue) -> NumpyValue | None:
         return None
 
+    def cut_products(
+        self, rows: list[list[NumpyValue]], columns: list[NumpyValue], least: list[NumpyValue]
+    ) -> None:
+        return None
+
     def truncated(self, a: NumpyValue) -> NumpyValue:
         return self.float_to_int(self.round_integral(a, "RZ"), "u32", True)
 
