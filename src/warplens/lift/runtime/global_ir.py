@@ -17,7 +17,15 @@ from warplens.lift.runtime.access_ir import (
     window,
 )
 from warplens.lift.runtime.move_ir import reverse
-from warplens.lift.vector_ir import COUNTERS_POINTER, W64, P, V, scaled_lanes, splat
+from warplens.lift.vector_ir import (
+    COUNTERS_POINTER,
+    W64,
+    P,
+    V,
+    scaled_lanes,
+    splat,
+    store_for_lanes,
+)
 
 
 def global_access(name: str, size: int, kind: int, action: str, observe: bool = False) -> str:
@@ -155,7 +163,7 @@ walking:
   %nb = bitcast {P} %ne to i32
   %nm = and i32 %nb, %mask
   %nany = icmp ne i32 %nm, 0
-  store {V} %win, ptr %lop, align 64
+{store_for_lanes("walked", "%win", "%lop")}
   br i1 %nany, label %ahead, label %done
 ahead:
   %nr = phi i32 [ %nm, %walking ], [ %nr2, %ahead ]
