@@ -19,6 +19,9 @@ import pytest
 import warplens as wl
 from tests.in_turn import one_in
 from tests.timing.replayed import clock_reads, recorder_script
+from warplens.isa import families
+from warplens.metrics.pipes import counted_pipes
+from warplens.timing.state import PIPES
 from warplens.timing.table import code_of
 
 VALIDATION = Path(__file__).parents[2] / "validation"
@@ -157,3 +160,23 @@ def test_copies_to_shared_memory_wait_for_their_data() -> None:
         for name in ("copies", "loads")
     )
     assert 0 < copied - loaded < 200
+
+
+def test_pipes_are_those_that_counters_count() -> None:
+    """Integers and halves that an H200 counts elsewhere than others of their kind run there: with
+    sums of two integers among comparisons a warp scheduler issued .86 instructions a cycle."""
+    source = """
+    extern "C" __global__ void kernel(int *x, unsigned *y, int n) {
+        int i = threadIdx.x, sum = 0;
+        for (int k = 0; k < n; k++) { if (x[i + k] > k) sum += 5; y[k] = __vmaxu2(y[k], sum); }
+        x[i] = sum + 3;
+    }"""
+    kernel = wl.Device("H200").compile(source)["kernel"].sass
+    table = code_of(kernel, wl.find_gpu("H200"))
+    checked = set()
+    for row, one in zip(table, kernel.instructions, strict=True):
+        counted = counted_pipes(one, families.find(one), "")
+        if counted & {"alu", "fma"}:
+            assert PIPES[row["pipe"]] in counted, one.text
+            checked.add(one.opcode)
+    assert {"VIADD", "ISETP"} <= checked

@@ -83,14 +83,24 @@ def _halves_by_tensor(inst: Instruction) -> bool:
     return inst.opcode == "HFMA2" and "MMA" in inst.modifiers
 
 
+# where the counters of an H200 have found instructions, not where others of their kind are
+_ELSEWHERE = {"VIADD": "fma", "HMNMX2": "alu", "HSET2": "alu", "HSETP2": "alu"}
 # parts of pipes that are slower than the whole, and who runs there
 _PARTS: dict[str, Callable[[Instruction], bool]] = {
     "fma_wide": lambda i: i.opcode in ("IMAD", "IMUL") and bool(_TWO_PASSES & set(i.modifiers)),
     "fma_heavy": lambda i: (
-        (i.opcode in ("IMAD", "IMUL") and "MOV" not in i.modifiers) or i.opcode.startswith("IDP")
+        (i.opcode in ("IMAD", "IMUL") and "MOV" not in i.modifiers)
+        or i.opcode.startswith(("IDP", "VIADD"))
     ),
     "fp16": _halves_by_tensor,
 }
+
+
+def _is_zero(inst: Instruction) -> bool:
+    """CS2R of no register: zeros."""
+    return inst.opcode == "CS2R" and any(
+        isinstance(operand, Special) and operand.name == "SRZ" for operand in inst.operands
+    )
 
 
 def _kind(inst: Instruction, entry: Op | None) -> int:
@@ -266,6 +276,7 @@ def code_of(kernel: SassKernel, gpu: GpuSpec) -> Records:
         pipe = entry.pipe if entry is not None and entry.pipe in PIPES else "alu"
         if _halves_by_tensor(inst):
             pipe = "tensor"
+        pipe = _ELSEWHERE.get(inst.opcode, pipe)
         if _reads_lanes(inst):
             pipe = "lsu"
         elif inst.opcode in ("S2R", "S2UR"):  # as loads of constants
@@ -287,7 +298,7 @@ def code_of(kernel: SassKernel, gpu: GpuSpec) -> Records:
         row["constant"] = _constant_line(inst)
         row["depth"] = _depth(inst)
         beside = row["kind"] == FIXED and pipe in _BESIDE_BARRIERS
-        row["meets"] = not (beside and inst.opcode not in _NOT_BESIDE)
+        row["meets"] = not (beside and (inst.opcode not in _NOT_BESIDE or _is_zero(inst)))
         row["defers"] = row["kind"] == BLOCK_BARRIER and "DEFER_BLOCKING" in inst.modifiers
         row["surface"] = inst.opcode in _SURFACES
         row["sends"] = 8 if is_by_number(inst) else 16
