@@ -118,6 +118,15 @@ class Driver:
             self._call("cuMemFree_v2", pointer)
         self._buffers.clear()
 
+    def free(self, pointer: ct.c_uint64) -> None:
+        """Frees one buffer."""
+        self._call("cuMemFree_v2", pointer)
+        self._buffers = [one for one in self._buffers if one is not pointer]
+
+    def copy(self, target: ct.c_uint64, source: ct.c_uint64, size_bytes: int) -> None:
+        """Copies device memory to device memory."""
+        self._call("cuMemcpyDtoD_v2", target, source, ct.c_size_t(size_bytes))
+
     def host_words(self, count: int) -> tuple[Array, ct.c_uint64]:
         """Words of the host's memory that kernels can write, and their device address."""
         place, pointer = ct.c_void_p(), ct.c_uint64()

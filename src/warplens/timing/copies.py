@@ -94,7 +94,7 @@ def _store(sm: Record, spec: Record, trace: Trace, first: int, count: int, is_su
             done = max(done, sm.atomic_free, sm.port_write_free)
         else:
             partial = int(trace.depths[i]) if i < trace.depths.size else 0
-            l2.store(sm, spec, trace, i, partial, False, at)
+            l2.store(sm, spec, trace, i, trace.joins[i], partial, False, at)
             _stored(sm, spec, l2.count_bits(trace.lines[i] & 15 & ~trace.joins[i]), partial)
             done = max(done, sm.port_write_free, sm.l2_write_free)  # loads do not hold it back
         at += spec.copy_stored_line

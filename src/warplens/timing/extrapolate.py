@@ -87,6 +87,8 @@ def extrapolate(question: Question, replay: Replay, active_sms: int,
     busiest = cycles(most) + apart
     if not n:  # blocks so long that none ended
         busiest, mean = most * mean_work / rate, max(1.0, share) * mean_work / rate
+        if pace and share <= 1.0:
+            busiest = pace.longest
         tail = pace.tail if pace else 0.0
         busiest, mean = busiest + tail, mean + tail
     hertz = question.clock_mhz * 1e6

@@ -15,7 +15,7 @@ from warplens.execute.trace import bytes_of
 from warplens.timing.touched import Touched
 
 _WRITE = 2
-_MOST_LINES = 5  # of a store: lanes up to 16 bytes apart, and an end
+_MOST_LINES = 24  # of a store
 _NEAR = 48  # instructions from one store to the next, at most
 _WHOLE = 0.9 * 32  # bytes of a sector, as told from the mean of an access
 

@@ -17,6 +17,8 @@ _TRY = 60.0
 # Loads go behind the atomics that wait for a slice, but for those of so many cycles (top states of
 # validation/data/kinds_sm90.json)
 _IN_SLICES = 1000.0
+# Cycles from one store to a line to the next (validation/data/same_words_sm90.json)
+_SAME_LINE = 3.0
 # Warps whose lanes all add to one word, then to the next: SMs come apart and use as many lines at a
 # time as the root of all that they walk through, fewer SMs less (measured: 1 to 128 lines by 1 to
 # 132 SMs of an H200, by kernels of validation/recorder/lanes.py)
@@ -64,10 +66,11 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
             done = max(done, dram.read(sm, spec, trace, place, wanted, start))
     if late and under_way == 0.0 and not spec.ideal & dram.IDEAL_DRAM:
         # The other has asked a moment ago: its wait in DRAM's queue has hardly begun.
-        queue = max(0.0, sm.dram_free - start)
-        left = spec.in_step * (spec.dram_latency - spec.l2_hit)
+        close = float(trace.shares[place]) if spec.in_step < 1.0 else 1.0  # 1: all are, to compare
+        queue = close * close * max(0.0, sm.dram_free - start)
+        left = close * spec.in_step * (spec.dram_latency - spec.l2_hit)
         # In step from the first to the last, they wait for what that one has drawn.
-        closely = spec.in_step * spec.in_step
+        closely = close * spec.in_step * spec.in_step
         left += closely * closely * spec.dram_spread * (trace.lots[place] - 1.0)
         done += left + queue
     if missing:
@@ -117,12 +120,12 @@ def _pairs(mask: int) -> int:
 
 
 @stage
-def store(sm: Record, spec: Record, trace: Trace, place: int, partial: int, narrow: bool,
-          begin: float) -> float:  # fmt: skip
+def store(sm: Record, spec: Record, trace: Trace, place: int, joined: int, partial: int,
+          narrow: bool, begin: float) -> float:  # fmt: skip
     """When a store to sectors of a line, at a place in the trace, has left the SM; `partial` of the
     sectors it writes in part, words of them too if it is `narrow`. What an earlier store has taken
-    along is not sent again."""
-    joined, known = trace.joins[place], trace.hits[place]
+    along is not sent again: the sectors `joined`, << 4 those that several write as a whole."""
+    known = trace.hits[place]
     sectors = count_bits(trace.lines[place] & 15 & ~joined)
     if sectors == 0:
         return begin
@@ -154,9 +157,23 @@ def store(sm: Record, spec: Record, trace: Trace, place: int, partial: int, narr
             line = spec.l2_fill_line * spec.dram_write_share
             sm.fill_free = max(sm.fill_free, since) + line
             dram.fill(sm, spec, fill, begin)
+    if trace.shares[place] > 0.0:
+        left = max(left, _in_turn(sm, spec, trace, place, begin) - _IN_SLICES)
     if back > 0.0:
         dram.write(sm, spec, trace, place, back, begin)
     return float(max(left, sm.partial_free, sm.fill_free) if partial else left)
+
+
+@stage
+def _in_turn(sm: Record, spec: Record, trace: Trace, place: int, begin: float) -> float:
+    """When L2 has served a store to a line that many blocks store to; loads wait behind it."""
+    group = (trace.lines[place] >> 4) // SLICE_LINES
+    at = (group ^ group >> 5 ^ group >> 10) % SLICES
+    turn = _SAME_LINE * max(1.0, spec.sharers * trace.shares[place])
+    sm.slice_free[at] = max(begin, sm.slice_free[at]) + turn
+    sm.slice_work[at] += turn
+    sm.slowest_slice = max(sm.slowest_slice, sm.slice_free[at])
+    return float(sm.slice_free[at])
 
 
 @stage

@@ -11,6 +11,7 @@ goes to DRAM, the loop decides: the first one that L1 does not hold.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ from warplens.execute.trace import BEFORE
 from warplens.timing import rows
 from warplens.timing.begun import Grid, begun
 from warplens.timing.fills import fills
+from warplens.timing.in_step import LOOP, bit_of, counts, in_step
 from warplens.timing.joins import joins
 from warplens.timing.ranges import Range
 from warplens.timing.sharing import Sharing
@@ -33,10 +35,11 @@ _NO_READ = 1 << 62  # a fetch for what is written, which needs no DRAM, or for a
 _BEFORE = 1 << 61  # a fetch before the window of what is replayed
 _MINE_LATER = 1 << 60  # an access that is replayed finds it there
 _MINE = 1  # among users of a fetch: accesses that are replayed; other bits: other SMs in turn
-_PLACES = 59  # of other SMs among these bits
 _STEPS = 6  # to find a factor
 _ALONE = 0.5  # of a fetch falls to this SM: more than to any other
-LOOP = 16  # steps in which an SM fetches, from which it is a loop
+# Of the blocks, from which they wait for each other that store to a line; beyond so many such lines
+# stores are spread over L2's slices
+_POPULAR, _FEW_POPULAR = 0.3, 8
 _LINES = 0.57  # L2 takes the longer for each of several lines that warps contend for: power
 
 
@@ -107,7 +110,8 @@ def _walk(accesses: Records, asking: Ints, lines: Ints, order: Ints, steps: Ints
 @dataclass(frozen=True, slots=True, kw_only=True)
 class L2Answer:
     """Per line of each access: sectors found and << 4, of loads, those that another SM is only just
-    fetching, of stores, those written before; for atomics the part of all blocks that share it; how
+    fetching, of stores, those written before; for atomics and popular stores the part of all blocks
+    that share it, for what another SM is only just fetching how much of that is waited for; how
     many atomics the warp makes, and how much longer each takes for those of other lines; the
     fetches, numbered from 1, that brought its halves. `arrivals`, per fetch: -1 if an access that
     is replayed must make it, 0 if others have."""
@@ -164,7 +168,7 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     valid = np.zeros((n_sets, _WAYS), np.uint8)
     place = np.unique(touched.sm_of(stride), return_inverse=True)[1][touched.block]
     entry = context["entry"]
-    asking = np.where(entry == 0, _MINE, 2 << np.maximum(0, place - 1) % _PLACES)
+    asking = np.where(entry == 0, _MINE, 2 << np.maximum(0, bit_of(place)))
     asking[entry == BEFORE] = 0
     brought = _walk(
         context, asking, lines, order, steps, hits, fetches, users, tags, valid,
@@ -191,7 +195,8 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     else:
         arrivals, chance = _by_lot(users, when, share)
     _contention(touched, shares, passes)
-    _wait_for_others(touched, step, hits, fetches, when, users, arrivals)
+    closely = in_step(users, _are_mine(users), when, share, len(np.unique(place)))
+    _wait_for_others(touched, step, (hits, shares), fetches, when, users, arrivals, closely)
     late_steps, own_steps = _kinds_of_steps(touched, step, hits, fetches, chance)
     return L2Answer(
         hits=hits, shares=shares, passes=passes, fetches=fetches,
@@ -202,11 +207,12 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     )  # fmt: skip
 
 
-def _wait_for_others(touched: Touched, step: Ints, hits: npt.NDArray[np.uint8],
-                     fetches: npt.NDArray[np.int32], when: Ints, users: Ints,
-                     arrivals: Floats) -> None:  # fmt: skip
+def _wait_for_others(touched: Touched, step: Ints, told: tuple[npt.NDArray[np.uint8], Any],
+                     fetches: npt.NDArray[np.int32], when: Ints, users: Ints, arrivals: Floats,
+                     closely: Floats) -> None:  # fmt: skip
     """Marks what this SM asks for while it is only just fetched by another, which makes a fetch of
-    the same step in its place."""
+    the same step in its place, and how much of that it waits for."""
+    hits, shares = told
     others = _are_mine(users) & (arrivals == 0.0)
     at, when_asked = _replayed_loads(touched, step)
     for half in range(2):
@@ -214,6 +220,7 @@ def _wait_for_others(touched: Touched, step: Ints, hits: npt.NDArray[np.uint8],
         late = others[number] & (when[number] == when_asked + 1)
         bits = (touched.lines[at] & 3 << 2 * half).astype(np.uint8)
         hits[at[late]] |= bits[late] << np.uint8(4)
+        shares[at[late]] = closely[number[late]]
 
 
 def _replayed_loads(touched: Touched, step: Ints) -> tuple[Ints, Ints]:
@@ -312,8 +319,7 @@ def _by_lot(users: Ints, when: Ints, share: Sharing) -> tuple[Floats, Floats]:
     sampled SMs that use it, the more rarely the more of them do, but not to more than the SM's part
     of all. In long loops those that the same SMs make in the same step fall to the same one: to the
     SM that is ahead."""
-    near = _counted(users, min(share.beside, _PLACES + 1))
-    far = _counted(users, _PLACES + 1) - near + (users & 1)
+    near, far = counts(users, share.beside)
     is_mine = _are_mine(users)
     chance = 1.0 / np.maximum(1.0, np.maximum(near, np.where(far > 1, far * share.ratio, 1.0)))
     if is_mine.any():
@@ -359,12 +365,6 @@ def _factor(chances: Floats, share: Sharing) -> float:
     return factor
 
 
-def _counted(numbers: Ints, bits: int) -> Ints:
-    """How many of the lowest bits are set."""
-    found: Ints = np.bitwise_count(numbers & ((1 << bits) - 1)).astype(np.int64)
-    return found
-
-
 def _scrambled(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     """Numbers without order, always the same (the finaliser of SplitMix64)."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
@@ -379,15 +379,23 @@ def _lots(numbers: Ints) -> Floats:
 
 def _contention(touched: Touched, shares: npt.NDArray[np.float32],
                 passes: npt.NDArray[np.float32]) -> None:  # fmt: skip
-    """Per line of an atomic access: the part of all blocks that touch the same line, the atomics
-    of its warp, and how much longer one takes for the lines that are used at the same time."""
+    """Per line of an atomic access: the part of all blocks that touch the same line (of stores too,
+    if many do and such lines are few), the atomics of its warp, and how much longer one takes for
+    the lines that are used at the same time."""
     n_blocks = len(touched.blocks)
+    if n_blocks < 2:
+        return
+    mine = (touched.context["kind"] == _WRITE)[touched.access]
+    often = np.bincount(touched.used[mine], minlength=touched.n_lines) >= _POPULAR * n_blocks
+    mine &= often[touched.used]
+    if 0 < np.count_nonzero(often) <= _FEW_POPULAR:
+        part = _parts_of_blocks(touched, mine)
+        shares[touched.at[mine]] = np.where(part >= _POPULAR, part, 0.0)
     mine = (touched.context["kind"] == _ATOMIC)[touched.access]
-    if not mine.any() or n_blocks < 2:
+    if not mine.any():
         return
     at, line, access = touched.at[mine], touched.used[mine], touched.access[mine]
-    pairs = distinct(line * n_blocks + touched.user[mine])
-    part = np.bincount(pairs // n_blocks, minlength=touched.n_lines)[line] / n_blocks
+    part = _parts_of_blocks(touched, mine)
     shares[at] = np.where(part * n_blocks > 1, part, 0.0)
     is_atomic = touched.context["kind"] == _ATOMIC
     place = np.zeros(len(is_atomic), np.int64)
@@ -395,6 +403,13 @@ def _contention(touched: Touched, shares: npt.NDArray[np.float32],
     passes[at, 0] = np.sqrt(np.bincount(place[is_atomic])[place[access]])
     passes[at, 1] = np.maximum(1.0, len(distinct(line)) / passes[at, 0] ** 2) ** _LINES
     passes[at, 2] = _walked(touched, access, place[access], line)
+
+
+def _parts_of_blocks(touched: Touched, among: npt.NDArray[np.bool_]) -> Floats:
+    """Per line of some accesses the part of all blocks that touch the same line in some of them."""
+    line, n_blocks = touched.used[among], len(touched.blocks)
+    pairs = distinct(line * n_blocks + touched.user[among])
+    return np.bincount(pairs // n_blocks, minlength=touched.n_lines)[line] / n_blocks
 
 
 def _walked(touched: Touched, access: Ints, warp: Ints, line: Ints) -> Floats:

@@ -7,6 +7,7 @@ from warplens.timing.scoreboard import NO_BARRIER
 from warplens.timing.state import (
     MAX_HELD,
     MEMORY,
+    SENT,
     SHARED,
     STORES_TAKEN,
     Counts,
@@ -25,6 +26,10 @@ _LOCAL_BIT = 1 << 50
 # of these bits of a line's number (fitted to all of l1_lines_sm90.json and generic_sm90.json; those
 # above the eighth are not known)
 _TAG_BANK_LOW, _TAG_BANK_HIGH = 0b10110101, 0b11011010
+# Lines and, for what other warps store, cycles within which what is stored to a line is sent with
+# what was stored to it before; of how many stores the last ones tell whether others come in time
+# (joined_stores_sm90.json)
+_LINES_KEPT, _IN_TIME, _REMEMBERED = 26, 120.0, 16.0
 _COUNTER_BITS, _COUNTER = 16, 0xFFFF
 INTEGERS_SAVE = 0.5  # cycles of an access whose lanes add whole numbers to one word
 ATOMICS_IN_FLIGHT = 12500.0  # cycles of contended atomics that wait outside the SM
@@ -378,28 +383,52 @@ def _store(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, sp
             gone = l2.write_back(sm, spec, trace, l2.count_bits(back), count > 1, begin)
             done = max(done, gone)
         if space != LOCAL:
-            partial = in_part(trace, first + i, lacking, i == 0, i == count - 1)
+            joined = _joined(sm, trace, first + i, begin + i)
+            partial = in_part(trace, first + i, joined, lacking, i == 0, i == count - 1)
             if partial:
                 longer += spec.l1_partial_line
-            gone = l2.store(sm, spec, trace, first + i, partial, narrow, begin + i)
+            gone = l2.store(sm, spec, trace, first + i, joined, partial, narrow, begin + i)
             done = max(done, gone)
     _note(sm, 3 if space == LOCAL else 1, total, hits)
     _data_path(sm, spec, total, 0, 0, 0, begin)
     if longer > 0.0:  # sectors leave one by one; what is written in part takes its time
-        sm.data_free += longer + total * (1.0 - 32 / spec.l1_bytes_per_cycle)
+        sm.data_free += total * (1.0 - 32 / spec.l1_bytes_per_cycle)
+        sm.port_write_free = max(begin, sm.port_write_free) + longer
     return done
 
 
 @stage
-def in_part(trace: Trace, place: int, lacking: float, is_first: bool, is_last: bool) -> int:
+def _joined(sm: Record, trace: Trace, place: int, now: float) -> int:
+    """Sectors of a store's line that are sent with what an earlier store wrote of the line a moment
+    ago, and << 4 those that it and others of its warp write as a whole, if these come in time as
+    the last ones did."""
+    line, sectors, likely = trace.lines[place] >> 4, trace.lines[place] & 15, trace.joins[place]
+    slot = (line ^ line >> 6) % SENT
+    sm.lines_sent += 1
+    since = sm.lines_sent - sm.sent_number[slot]
+    is_same = sm.sent_line[slot] == line
+    is_late = now - sm.sent_at[slot] > _IN_TIME and likely & 15 == 0
+    in_time = is_same and since <= _LINES_KEPT and not is_late
+    before = sm.sent_sectors[slot] if in_time else 0
+    sm.sent_line[slot], sm.sent_at[slot], sm.sent_number[slot] = line, now, sm.lines_sent
+    sm.sent_sectors[slot] = before | sectors
+    if likely & 15:
+        sm.sent_in_time += (float(in_time) - sm.sent_in_time) / _REMEMBERED
+    whole = likely & 0xF0 if in_time or sm.sent_in_time > 0.5 else 0
+    return int(before | whole)
+
+
+@stage
+def in_part(trace: Trace, place: int, joined: int, lacking: float, is_first: bool,
+            is_last: bool) -> int:  # fmt: skip
     """Sectors of a store's line that it writes in part; `lacking`: what it leaves out of all of
-    its sectors, in sectors: of a stretch less than two, at both ends."""
+    its sectors, in sectors: of a stretch less than two, at both ends. `joined`: see `_joined`."""
     sectors = trace.lines[place] & 15
     partial = l2.count_bits(sectors) if lacking >= 2.0 else 0
     if 0.0 < lacking < 2.0:
         partial = min(l2.count_bits(sectors), int(is_first) + int(is_last))
     if partial:
-        partial = min(partial, l2.count_bits(sectors & ~(trace.joins[place] >> 4)))
+        partial = min(partial, l2.count_bits(sectors & ~(joined >> 4)))
     return int(partial)
 
 

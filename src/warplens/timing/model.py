@@ -21,6 +21,7 @@ from warplens.timing.extrapolate import (
     replayed_blocks,
     steady_gap,
 )
+from warplens.timing.in_step import LOOP
 from warplens.timing.lighter import lighter
 from warplens.timing.merging import (
     COPIED_BY,
@@ -253,7 +254,7 @@ class Model:
         has other work meanwhile, so that nobody catches up and the SMs come apart.
         """
         late = self.answer.late_steps
-        if late < max(l2_answer.LOOP, _MOSTLY * (late + self.answer.own_steps)):
+        if late < max(LOOP, _MOSTLY * (late + self.answer.own_steps)):
             return _BEGUN_TOGETHER
         apart, together = (
             self.replay(limit=_PROBE, in_step=share).cycles for share in (0.0, 1.0)
@@ -357,7 +358,7 @@ class Model:
         """How long blocks of a busy SM take where only windows of them were replayed."""
         if not self.sample.windows:
             return None
-        cycles = tail = fastest = 0.0
+        cycles = tail = fastest = longest = 0.0
         share = self.question.blocks / self.active_sms
         for number, window in enumerate(self.sample.windows):
             sample = replace(
@@ -371,7 +372,7 @@ class Model:
             each = window.work / rate
             # In the window all sub-partitions have work; in the end the busiest one's counts.
             each *= 1.0 + (window.imbalance - 1.0) * (1.0 - replay.alone)
-            cycles += window.share * each
+            cycles, longest = cycles + window.share * each, max(longest, each)
             if window.is_last and share <= IN_STEP * window.resident:
                 tail = model.lost_in_the_last_wave(window.work)
             elif window.is_last:
@@ -379,7 +380,7 @@ class Model:
                 # alone. Blocks that leave the SM half idle as it is lose less by that.
                 lost = max(0.0, replay.alone - 1.0 / window.resident) * rate / fastest
                 tail = window.resident * each * lost
-        return Pace(work=self.sample.mean_work, cycles=cycles, tail=tail)
+        return Pace(work=self.sample.mean_work, cycles=cycles, tail=tail, longest=longest)
 
     def lost_in_the_last_wave(self, work: float) -> float:
         """Cycles that blocks of so much work, which begin together when a wave has ended, take

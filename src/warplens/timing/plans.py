@@ -40,12 +40,14 @@ class Plan:
     first: int = 0
 
     def around(self, place: int, total: int) -> Plan:
-        """As many blocks in the same places elsewhere in the grid."""
+        """As many blocks in the same places elsewhere in the grid; where each SM has one block,
+        with that one recorded whole."""
         rounds = -(-len(self.blocks) // self.sms)
         last = max(0, -(-total // self.stride) - rounds)
         begin = min(max(0, place // self.stride - rounds // 2), last) * self.stride
-        blocks = _of_neighbours(begin, rounds, self.stride, self.sms, total, self.first)
-        return replace(self, blocks=tuple(blocks))
+        first = place if total <= self.stride else self.first
+        blocks = _of_neighbours(begin, rounds, self.stride, self.sms, total, first)
+        return replace(self, blocks=tuple(blocks), first=first)
 
 
 def plan(total: int, sm_count: int, resident: int, costs: tuple[float, ...],

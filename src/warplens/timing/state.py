@@ -39,6 +39,7 @@ TEXTURES_HELD, TEXTURES_QUEUED = 2, 32  # samples in a sub-partition's queue, an
 TEXTURES_KNOWN = 256  # that miss L1, of which it is known when they were done
 CODE_WAYS = 8  # of the SM's instruction cache: loops of 136 KiB miss half of their lines
 WAYS = 4  # of L1
+SENT = 64  # lines of stores that are remembered
 SLICES, SLICE_LINES = 32, 4  # of L2, and neighbouring lines in one
 BANK_LINES, BANKS_KNOWN = 1024, 8  # of 64 bytes in a constant bank; banks told apart
 CONSTANT_LINES = 32  # of 64 bytes: of operands; as many, in sets of WAYS, of loads
@@ -273,6 +274,10 @@ SM = np.dtype([
     ("looked_up", "f8", (MAX_HELD,)), ("next_looked_up", "i8"),  # loads, to L1's data
     ("stored", "f8", (STORES_TAKEN,)), ("next_stored", "i8"),  # when the last ones were served
     ("next_arriving", "i8"),  # of the places in `State.arriving`
+    # lines of the last stores, when, as which of all, and their sectors; how many stores of a
+    # structure's further members came in time to be sent with the first, of the last ones
+    ("sent_line", "i8", (SENT,)), ("sent_at", "f8", (SENT,)), ("sent_number", "i8", (SENT,)),
+    ("sent_sectors", "i8", (SENT,)), ("lines_sent", "i8"), ("sent_in_time", "f8"),
     ("slowest_slice", "f8"),
     ("slice_work", "f8", (SLICES,)),  # what they have served of those, in cycles
     ("slice_free", "f8", (SLICES,)),  # L2 slices, for atomics that several SMs contend for
@@ -353,6 +358,7 @@ def new_state(spec: Record, l1_lines: int, l0_lines: int, l1i_lines: int, *,
     sm["note_interval"] = note_interval
     # The SM is active before its first block is there, and brings its code.
     sm["launch_free"] = sm["drained"] = spec["launch_cold"]
+    sm["sent_line"], sm["sent_in_time"] = -1, 1.0
     return State(
         sm=sm,
         warps=np.zeros(n_warps, WARP),

@@ -133,8 +133,9 @@ def _write(sm: Record, spec: Record, trace: Trace, first: int, count: int, n_byt
         total += l2.count_bits(trace.lines[i] & 15)
     lacking = total - n_bytes / 32.0
     for i in range(count):
-        partial = lsu.in_part(trace, first + i, lacking, i == 0, i == count - 1)
-        gone = l2.store(sm, spec, trace, first + i, partial, False, begin + i)
+        joined = trace.joins[first + i]
+        partial = lsu.in_part(trace, first + i, joined, lacking, i == 0, i == count - 1)
+        gone = l2.store(sm, spec, trace, first + i, joined, partial, False, begin + i)
         if partial:
             saved = partial * spec.l2_partial + spec.l2_partial_line
             sm.partial_free -= (1.0 - _IN_PART) * saved
