@@ -26,10 +26,14 @@ _LOCAL_BIT = 1 << 50
 # of these bits of a line's number (fitted to all of l1_lines_sm90.json and generic_sm90.json; those
 # above the eighth are not known)
 _TAG_BANK_LOW, _TAG_BANK_HIGH = 0b10110101, 0b11011010
-# Lines and, for what other warps store, cycles within which what is stored to a line is sent with
-# what was stored to it before; of how many stores the last ones tell whether others come in time
-# (joined_stores_sm90.json)
-_LINES_KEPT, _IN_TIME, _REMEMBERED = 26, 120.0, 16.0
+# Lines and cycles within which what is stored to a line is sent with what was stored to it before:
+# 24 lines of a warp are, 32 are not; of how many stores the last ones tell whether others come in
+# time (joined_stores_sm90.json)
+_LINES_KEPT, _IN_TIME, _REMEMBERED = 30, 120.0, 16.0
+# Of what lines take that a store writes in part, the part in which loads do not pass it: between
+# page_rank's and corr_kernel's loads of other lines, which it holds up less, and attention1_value's
+# of the same, which it holds up more
+_HELD_UP = 0.5
 _COUNTER_BITS, _COUNTER = 16, 0xFFFF
 INTEGERS_SAVE = 0.5  # cycles of an access whose lanes add whole numbers to one word
 ATOMICS_IN_FLIGHT = 12500.0  # cycles of contended atomics that wait outside the SM
@@ -377,10 +381,14 @@ def _store(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, sp
         # The line has its place, and loads find the sectors that were written as a whole (counted
         # on an H200, stored_lines_sm90.json).
         is_whole = lacking <= 0.0 or (lacking < 2.0 and 0 < i < count - 1) or space == LOCAL
-        written = sectors if space == LOCAL else 0
+        through = space == LOCAL and narrow  # parts of words are not kept
+        written = sectors if space == LOCAL and not narrow else 0
         back = l1.fill(group, way, line, sectors if is_whole else 0, rank, now, written)
         if back:
             gone = l2.write_back(sm, spec, trace, l2.count_bits(back), count > 1, begin)
+            done = max(done, gone)
+        if through:
+            gone = l2.write_back(sm, spec, trace, l2.count_bits(sectors), True, begin)
             done = max(done, gone)
         if space != LOCAL:
             joined = _joined(sm, trace, first + i, begin + i)
@@ -392,8 +400,8 @@ def _store(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, sp
     _note(sm, 3 if space == LOCAL else 1, total, hits)
     _data_path(sm, spec, total, 0, 0, 0, begin)
     if longer > 0.0:  # sectors leave one by one; what is written in part takes its time
-        sm.data_free += total * (1.0 - 32 / spec.l1_bytes_per_cycle)
-        sm.port_write_free = max(begin, sm.port_write_free) + longer
+        sm.data_free += total * (1.0 - 32 / spec.l1_bytes_per_cycle) + _HELD_UP * longer
+        sm.port_write_free = max(begin, sm.port_write_free) + (1.0 - _HELD_UP) * longer
     return done
 
 
@@ -407,7 +415,7 @@ def _joined(sm: Record, trace: Trace, place: int, now: float) -> int:
     sm.lines_sent += 1
     since = sm.lines_sent - sm.sent_number[slot]
     is_same = sm.sent_line[slot] == line
-    is_late = now - sm.sent_at[slot] > _IN_TIME and likely & 15 == 0
+    is_late = now - sm.sent_at[slot] > _IN_TIME
     in_time = is_same and since <= _LINES_KEPT and not is_late
     before = sm.sent_sectors[slot] if in_time else 0
     sm.sent_line[slot], sm.sent_at[slot], sm.sent_number[slot] = line, now, sm.lines_sent
