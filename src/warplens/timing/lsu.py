@@ -26,10 +26,10 @@ _LOCAL_BIT = 1 << 50
 # of these bits of a line's number (fitted to all of l1_lines_sm90.json and generic_sm90.json; those
 # above the eighth are not known)
 _TAG_BANK_LOW, _TAG_BANK_HIGH = 0b10110101, 0b11011010
-# Lines and cycles within which what is stored to a line is sent with what was stored to it before:
-# 24 lines of a warp are, 32 are not; of how many stores the last ones tell whether others come in
-# time (joined_stores_sm90.json)
-_LINES_KEPT, _IN_TIME, _REMEMBERED = 30, 120.0, 16.0
+# Lines and, for what other warps store, cycles within which what is stored to a line is sent with
+# what was stored to it before: 24 lines of a warp are, 32 are not; of how many stores the last ones
+# tell whether others come in time (joined_stores_sm90.json, same_words_sm90.json)
+_LINES_KEPT, _IN_TIME, _REMEMBERED = 30, 60.0, 16.0
 # Of what lines take that a store writes in part, the part in which loads do not pass it: between
 # page_rank's and corr_kernel's loads of other lines, which it holds up less, and attention1_value's
 # of the same, which it holds up more
@@ -415,7 +415,7 @@ def _joined(sm: Record, trace: Trace, place: int, now: float) -> int:
     sm.lines_sent += 1
     since = sm.lines_sent - sm.sent_number[slot]
     is_same = sm.sent_line[slot] == line
-    is_late = now - sm.sent_at[slot] > _IN_TIME
+    is_late = now - sm.sent_at[slot] > _IN_TIME and likely & 15 == 0
     in_time = is_same and since <= _LINES_KEPT and not is_late
     before = sm.sent_sectors[slot] if in_time else 0
     sm.sent_line[slot], sm.sent_at[slot], sm.sent_number[slot] = line, now, sm.lines_sent
