@@ -88,6 +88,8 @@ def pass_by(sm: Record, sub: Record, spec: Record, inst: Record, now: int) -> fl
         return _read_numbers(sm, sub, spec, inst, now)
     if inst.kind == VARIABLE:  # it takes a turn of the SM's units (named_sm90.json)
         sm.lsu_free = max(sm.lsu_free, float(now)) + spec.lsu_interval
+        if not holds_shared(sub, spec, now):
+            return float(now)
     return float(now) if sm.pushed_back > now else max(float(now), sub.last_left)
 
 
