@@ -165,10 +165,16 @@ def store(sm: Record, spec: Record, trace: Trace, place: int, joined: int, parti
 
 
 @stage
+def _slice_of(line: int) -> int:
+    """The slice of L2 that a line lies in, with its neighbours."""
+    group = line // SLICE_LINES
+    return int((group ^ group >> 5 ^ group >> 10) % SLICES)
+
+
+@stage
 def _in_turn(sm: Record, spec: Record, trace: Trace, place: int, begin: float) -> float:
     """When L2 has served a store to a line that many blocks store to; loads wait behind it."""
-    group = (trace.lines[place] >> 4) // SLICE_LINES
-    at = (group ^ group >> 5 ^ group >> 10) % SLICES
+    at = _slice_of(trace.lines[place] >> 4)
     turn = _SAME_LINE * max(1.0, spec.sharers * trace.shares[place])
     sm.slice_free[at] = max(begin, sm.slice_free[at]) + turn
     sm.slice_work[at] += turn
@@ -200,8 +206,7 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
     start = max(begin, sm.atomic_free)
     busy = max(1.0, spec.atomic_lane * served)
     sm.atomic_free = start + max(spec.atomic_sector * n, busy * spec.atomic_share)
-    group = line // SLICE_LINES
-    place = (group ^ group >> 5 ^ group >> 10) % SLICES
+    place = _slice_of(line)
     sharers = spec.sharers * trace.shares[at]
     if not compares and deep >= _DEEP and trace.passes[at, 2] > 1.0:
         place = 0  # whichever line it is, all SMs are somewhere among them

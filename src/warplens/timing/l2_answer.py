@@ -11,7 +11,6 @@ goes to DRAM, the loop decides: the first one that L1 does not hold.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -195,8 +194,10 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     else:
         arrivals, chance = _by_lot(users, when, share)
     _contention(touched, shares, passes)
-    closely = in_step(users, _are_mine(users), when, share, len(np.unique(place)))
-    _wait_for_others(touched, step, (hits, shares), fetches, when, users, arrivals, closely)
+    is_mine = _are_mine(users)
+    closely = in_step(users, is_mine, when, share, int(place.max()) + 1)
+    others = is_mine & (arrivals == 0.0)
+    _wait_for_others(touched, step, hits, shares, fetches, when, others, closely)
     late_steps, own_steps = _kinds_of_steps(touched, step, hits, fetches, chance)
     return L2Answer(
         hits=hits, shares=shares, passes=passes, fetches=fetches,
@@ -207,13 +208,11 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     )  # fmt: skip
 
 
-def _wait_for_others(touched: Touched, step: Ints, told: tuple[npt.NDArray[np.uint8], Any],
-                     fetches: npt.NDArray[np.int32], when: Ints, users: Ints, arrivals: Floats,
-                     closely: Floats) -> None:  # fmt: skip
+def _wait_for_others(touched: Touched, step: Ints, hits: npt.NDArray[np.uint8],
+                     shares: npt.NDArray[np.float32], fetches: npt.NDArray[np.int32], when: Ints,
+                     others: npt.NDArray[np.bool_], closely: Floats) -> None:  # fmt: skip
     """Marks what this SM asks for while it is only just fetched by another, which makes a fetch of
-    the same step in its place, and how much of that it waits for."""
-    hits, shares = told
-    others = _are_mine(users) & (arrivals == 0.0)
+    the same step in its place (`others`), and how much of that it waits for."""
     at, when_asked = _replayed_loads(touched, step)
     for half in range(2):
         number = fetches[at, half]

@@ -381,14 +381,14 @@ def _store(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, sp
         # The line has its place, and loads find the sectors that were written as a whole (counted
         # on an H200, stored_lines_sm90.json).
         is_whole = lacking <= 0.0 or (lacking < 2.0 and 0 < i < count - 1) or space == LOCAL
-        through = space == LOCAL and narrow  # parts of words are not kept
+        through = sectors if space == LOCAL and narrow else 0  # parts of words are not kept
         written = sectors if space == LOCAL and not narrow else 0
         back = l1.fill(group, way, line, sectors if is_whole else 0, rank, now, written)
         if back:
             gone = l2.write_back(sm, spec, trace, l2.count_bits(back), count > 1, begin)
             done = max(done, gone)
         if through:
-            gone = l2.write_back(sm, spec, trace, l2.count_bits(sectors), True, begin)
+            gone = l2.write_back(sm, spec, trace, l2.count_bits(through), True, begin)
             done = max(done, gone)
         if space != LOCAL:
             joined = _joined(sm, trace, first + i, begin + i)

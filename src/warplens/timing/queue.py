@@ -83,14 +83,15 @@ def room_of_numbers_at(sub: Record, spec: Record, now: int) -> float:
 def pass_by(sm: Record, sub: Record, spec: Record, inst: Record, now: int) -> float:
     """When an instruction of another unit (constants' addresses, special registers and functions)
     leaves the queue: those before it go first, as soon as there is room for them; not those that
-    wait for the way to L2 (recorded states of transposes and other scattered stores)."""
+    wait for the way to L2 (recorded states of transposes and other scattered stores), and before
+    special functions only where some are to shared memory."""
     if inst.depth == NUMBERS:
         return _read_numbers(sm, sub, spec, inst, now)
+    passes = sm.pushed_back > now
     if inst.kind == VARIABLE:  # it takes a turn of the SM's units (named_sm90.json)
         sm.lsu_free = max(sm.lsu_free, float(now)) + spec.lsu_interval
-        if not holds_shared(sub, spec, now):
-            return float(now)
-    return float(now) if sm.pushed_back > now else max(float(now), sub.last_left)
+        passes = passes or not holds_shared(sub, spec, now)
+    return float(now) if passes else max(float(now), sub.last_left)
 
 
 @stage

@@ -9,9 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.execute.executable import ExecutableLaunch
+from warplens.execute.trace import BlockTrace
 from warplens.gpus.spec import GpuSpec
 from warplens.occupancy_calculator.occupancy import Occupancy
 
+_MOSTLY, _READ = 0.5, 1
 _HARDLY = 0.05  # of the busiest sub-partition's work in a window: as good as none
 
 
@@ -98,3 +100,18 @@ def warp_slots(gpu: GpuSpec, registers: int, least: int) -> int:
     each = max(1, -(-registers * gpu.warp_size // unit)) * unit
     room = min(gpu.max_warps_per_sm // parts, gpu.registers_per_sm // parts // each)
     return max(room, -(-least // parts))
+
+
+def load_the_same(trace: BlockTrace) -> bool:
+    """Whether the warps of a block mostly read the same lines one after another: whoever is ahead
+    has to wait for them, and they stay together."""
+    warps, begins = trace.warps_per_block, trace.warp_accesses
+    if warps < 2 or len(begins) <= warps or not len(trace.accesses):
+        return False
+    mine, last = (trace.accesses[begins[warp] : begins[warp + 1]] for warp in (0, warps - 1))
+    n = min(len(mine), len(last))
+    reads = (mine["kind"][:n] == _READ) & (mine["n_lines"][:n] > 0) & (last["n_lines"][:n] > 0)
+    if not reads.any():
+        return False
+    lines = [trace.lines[one["first_line"][:n][reads]] >> 4 for one in (mine, last)]
+    return bool((lines[0] == lines[1]).mean() > _MOSTLY)

@@ -27,7 +27,7 @@ from warplens.execute.recorder import Recorder, Stretch
 from warplens.execute.tally import WARPS, Tally
 from warplens.execute.trace import BlockTrace
 from warplens.timing.plans import LONG, MAX_WAVES, REPLAYED, WARM_UP, Plan, plan
-from warplens.timing.residency import Residency, imbalance
+from warplens.timing.residency import Residency, imbalance, load_the_same
 from warplens.timing.sharing import extents_of
 from warplens.timing.works import Works, all_works, first_works, joined, strewn, works_of
 
@@ -42,7 +42,6 @@ IN_STEP = 3.0  # waves of blocks after which those of an SM are at different poi
 # Share by which warps of a block that no barrier holds together come apart: those of one block
 # that compete for a pipe (measured, validation/data/residency_sm90.json).
 DRIFT = 0.05
-_MOSTLY, _READ = 0.5, 1
 UNEVEN = 0.2  # for each warp more than others have: fits L1 hits of dedispersion kernels on an H200
 _STAGGER_BUDGET = 150_000_000  # warp instructions run to come to windows at different points
 _RATE, _LATENCY = 1.5, 12.0  # instructions a cycle, cycles of one: to tell the busiest SM
@@ -312,7 +311,7 @@ def _windows(ground: Ground, first: Sample, room: Residency, scale: int,
     program, config = ground.program, ground.config
     total, cut = prod(config.grid), ground.can_cut
     together = any(one.opcode.startswith("BAR") for one in program.lifted.kernel.instructions)
-    alike = _load_the_same(first.trace)
+    drifts = not together and not load_the_same(first.trace)
     execution, counts = ground.tallied(places)
     works, longest = counts.sum(axis=2).mean(axis=1), counts.max(axis=(1, 2))
     kinds = kinds_of(works)
@@ -335,7 +334,7 @@ def _windows(ground: Ground, first: Sample, room: Residency, scale: int,
         warp = float(longest[members].mean()) / costs[0]
         waves = total / (resident * config.sm_count)
         window = _window(costs, chosen, warp, waves)
-        if window and not together and not alike:
+        if window and drifts:
             window = replace(window, drift=DRIFT, uneven=UNEVEN, warps=room.warps_per_block)
         elif window and together:
             window = _between_barriers(window, first.trace, ground.waits)
@@ -355,21 +354,6 @@ def _windows(ground: Ground, first: Sample, room: Residency, scale: int,
         trace=found[0].trace, sms=found[0].sms, stride=found[0].stride, execution=execution,
         executed=counts.shape[0] * counts.shape[1], windows=tuple(found), extents=first.extents,
     )  # fmt: skip
-
-
-def _load_the_same(trace: BlockTrace) -> bool:
-    """Whether the warps of a block mostly read the same lines one after another: whoever is ahead
-    has to wait for them, and they stay together."""
-    warps, begins = trace.warps_per_block, trace.warp_accesses
-    if warps < 2 or len(begins) <= warps or not len(trace.accesses):
-        return False
-    mine, last = (trace.accesses[begins[warp] : begins[warp + 1]] for warp in (0, warps - 1))
-    n = min(len(mine), len(last))
-    reads = (mine["kind"][:n] == _READ) & (mine["n_lines"][:n] > 0) & (last["n_lines"][:n] > 0)
-    if not reads.any():
-        return False
-    lines = [trace.lines[one["first_line"][:n][reads]] >> 4 for one in (mine, last)]
-    return bool((lines[0] == lines[1]).mean() > _MOSTLY)
 
 
 def _kept(trace: BlockTrace) -> Ints:
