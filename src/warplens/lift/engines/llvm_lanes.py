@@ -238,10 +238,7 @@ class LlvmLanes(LlvmFloat):
         found = self.branch_rarely(
             some, [self._arg(a) for a in usual], lambda: [self._arg(a) for a in otherwise()]
         )
-        return tuple(
-            Value(a.type, one.removeprefix(self.types[a.type]).strip())
-            for a, one in zip(usual, found, strict=True)
-        )
+        return tuple(self.values_of([a.type for a in usual], found))
 
     def _make_shared(
         self, symbol: str, function: Callable[..., Any], args: tuple[Value, ...]

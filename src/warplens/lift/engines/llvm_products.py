@@ -43,13 +43,6 @@ def _typed(x: LlvmCore, values: list[Value]) -> list[str]:
     return [f"{x.types[value.type]} {value.ref}" for value in values]
 
 
-def _values(x: LlvmCore, types: list[str], typed: list[str]) -> list[Value]:
-    return [
-        Value(type, one.removeprefix(x.types[type]).strip())
-        for type, one in zip(types, typed, strict=True)
-    ]
-
-
 # ---------------------------------------------------------------------------------- exponents
 
 
@@ -325,7 +318,7 @@ def _sums_of_positive(
         lambda: _typed(x, [x.false(), *least]),
         lambda: _typed(x, _tops(x, rows, columns, least)),
     )
-    special, *tops = _values(x, _RESULTS[:5], found)
+    special, *tops = x.values_of(_RESULTS[:5], found)
     uppers = _uppers(x, tops)
     totals = _totals(x, uppers, a, b, 8 * len(columns))
     parts = zip(_lower_words(x, totals), uppers, strict=True)
@@ -346,5 +339,5 @@ def cut_products(
         partial(_sums_of_any, x, rows, columns, least),
         partial(_sums_of_positive, x, rows, columns, least),
     )
-    special, *both = _values(x, _RESULTS, found)
+    special, *both = x.values_of(_RESULTS, found)
     return special, both[:4], both[4:]

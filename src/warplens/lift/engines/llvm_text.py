@@ -323,34 +323,42 @@ class LlvmText:
         self._line(f"{end}:")
         self._line(f"br label %{done}")
         self._line(f"{done}:")
-        kinds = [_type_of(a) for a in usual]
-        found = []
-        for kind, a, b in zip(kinds, usual, others, strict=True):
-            ways = (a.removeprefix(kind), here), (b.removeprefix(kind), end)
-            pairs = ", ".join(f"[{value}, %{label} ]" for value, label in ways)
-            found.append(f"{kind} " + self._raw(f"phi {kind} {pairs}"))
-        return found
+        return self._met((here, usual), (end, others))
 
     def either(
         self, some: str, first: Callable[[], list[str]], second: Callable[[], list[str]]
     ) -> list[str]:
         """A branch: what `first` gives if `some` (an i1), else what `second` gives, both typed."""
-        number, found = self._name()[1:], []
+        number, ways = self._name()[1:], []
         self._line(f"br i1 {some}, label %{number}.first, label %{number}.second")
         for name, task in (("first", first), ("second", second)):
             self._line(f"{number}.{name}:")
-            found.append(task())
+            ways.append((f"{number}.{name}.end", task()))
             self._line(f"br label %{number}.{name}.end")
             self._line(f"{number}.{name}.end:")
             self._line(f"br label %{number}.done")
         self._line(f"{number}.done:")
-        results = []
-        for a, b in zip(*found, strict=True):
-            kind = _type_of(a)
-            values = a.removeprefix(kind), b.removeprefix(kind)
-            ways = f"[{values[0]}, %{number}.first.end ], [{values[1]}, %{number}.second.end ]"
-            results.append(f"{kind} " + self._raw(f"phi {kind} {ways}"))
-        return results
+        return self._met(*ways)
+
+    def _met(self, *ways: tuple[str, list[str]]) -> list[str]:
+        """Where blocks meet, what each (label, typed values) brings."""
+        labels, values = zip(*ways, strict=True)
+        found = []
+        for some in zip(*values, strict=True):
+            kind = _type_of(some[0])
+            pairs = ", ".join(
+                f"[{value.removeprefix(kind)}, %{label} ]"
+                for value, label in zip(some, labels, strict=True)
+            )
+            found.append(f"{kind} " + self._raw(f"phi {kind} {pairs}"))
+        return found
+
+    def values_of(self, types: list[str], typed: list[str]) -> list[Value]:
+        """Values from typed operands."""
+        return [
+            Value(type, one.removeprefix(self.types[type]).strip())
+            for type, one in zip(types, typed, strict=True)
+        ]
 
     def slice(self, a: Value, first: int, lanes: int) -> str:
         """Lanes [first, first + lanes) as a shorter vector."""

@@ -200,6 +200,16 @@ partial:
 }}"""
 
 
+def _lane_load(name: str, lane: int, kind: str, align: int) -> list[str]:
+    """%NAMEv<lane>: what lies where a lane's offset in %buffer leads, from %host."""
+    return [
+        f"  %{name}o{lane}.p = getelementptr i64, ptr %buffer, i32 {lane}",
+        f"  %{name}o{lane} = load i64, ptr %{name}o{lane}.p, align 8",
+        f"  %{name}p{lane} = getelementptr i8, ptr %host, i64 %{name}o{lane}",
+        f"  %{name}v{lane} = load {kind}, ptr %{name}p{lane}, align {align}",
+    ]
+
+
 def _small_loads(n: int) -> str:
     """32 loads of a byte or two into a vector: a third of the time of a loop over the lanes."""
     kind = f"<32 x i{n}>"
@@ -207,10 +217,7 @@ def _small_loads(n: int) -> str:
     found = "poison"
     for lane in range(32):
         lines += [
-            f"  %so{lane}.p = getelementptr i64, ptr %buffer, i32 {lane}",
-            f"  %so{lane} = load i64, ptr %so{lane}.p, align 8",
-            f"  %sp{lane} = getelementptr i8, ptr %host, i64 %so{lane}",
-            f"  %sv{lane} = load i{n}, ptr %sp{lane}, align 1",
+            *_lane_load("s", lane, f"i{n}", 1),
             f"  %sx{lane} = insertelement {kind} {found}, i{n} %sv{lane}, i32 {lane}",
         ]
         found = f"%sx{lane}"
@@ -227,12 +234,7 @@ def _quad_loads() -> str:
     lines: list[str] = []
     pieces: list[str] = []
     for lane in range(32):
-        lines += [
-            f"  %fo{lane}.p = getelementptr i64, ptr %buffer, i32 {lane}",
-            f"  %fo{lane} = load i64, ptr %fo{lane}.p, align 8",
-            f"  %fp{lane} = getelementptr i8, ptr %host, i64 %fo{lane}",
-            f"  %fv{lane} = load <4 x i32>, ptr %fp{lane}, align 4",
-        ]
+        lines += _lane_load("f", lane, "<4 x i32>", 4)
         pieces.append(f"%fv{lane}")
     lanes, step = 4, 0
     while len(pieces) > 4:
