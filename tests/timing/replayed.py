@@ -100,3 +100,16 @@ def clock_reads(kernel: wl.Kernel, warps: int, *arguments: Any) -> Any:
     reads = [i for i, one in enumerate(kernel.sass.instructions) if "SR_CLOCK" in one.text]
     mine = events[(events[:, 3] == SELECTED) & np.isin(events[:, 4], reads)]
     return np.array([np.sort(mine[mine[:, 5] == w, 1]) for w in range(warps)])
+
+
+def waits_between(launch: wl.Launch, kernel: wl.Kernel, first: int, rounds: int) -> Any:
+    """Cycles from the kernel's `first` place that reads the clock to the next such place, (warp of
+    one SM, round), of the first rounds."""
+    events = events_of(launch._timing, 3_000_000)
+    places = [i for i, one in enumerate(kernel.sass.instructions) if "SR_CLOCK" in one.text]
+    issued = events[events[:, 3] == SELECTED]
+    return np.array([
+        np.diff([np.sort(issued[(issued[:, 4] == place) & (issued[:, 5] == warp), 1])[:rounds]
+                 for place in places[first : first + 2]], axis=0)[0]
+        for warp in np.unique(issued[:, 5])
+    ])  # fmt: skip

@@ -11,8 +11,7 @@ import pytest
 
 import warplens as wl
 from tests.in_turn import one_in
-from tests.timing.replayed import events_of
-from warplens.timing.stall import SELECTED
+from tests.timing.replayed import waits_between
 
 VALIDATION = Path(__file__).parents[2] / "validation"
 RECORDED = {
@@ -35,14 +34,7 @@ def _waits(module: wl.Module, case: tuple[int, ...]) -> Any:
     out = np.zeros(132 * blocks * ROUNDS * warps, np.uint32)
     numbers = [np.uint32(n) for n in (size << 13, apart, alike, ROUNDS, pause)]
     run = kernel.predict[132 * blocks, 32 * warps](out, np.zeros(size << 20, np.uint8), *numbers)
-    events = events_of(run._timing, 3_000_000)
-    begin, end, *_ = [i for i, one in enumerate(kernel.sass.instructions) if "SR_CLOCK" in one.text]
-    reads = [events[(events[:, 3] == SELECTED) & (events[:, 4] == pc)] for pc in (begin, end)]
-    of_warp = [
-        np.diff([np.sort(mine[mine[:, 5] == warp, 1])[:ROUNDS] for mine in reads], axis=0)[0]
-        for warp in np.unique(reads[0][:, 5])
-    ]
-    return np.array(of_warp).reshape(-1, warps, ROUNDS)[:, :, SKIPPED:]
+    return waits_between(run, kernel, 0, ROUNDS).reshape(-1, warps, ROUNDS)[:, :, SKIPPED:]
 
 
 @pytest.mark.parametrize("blocks, warps, loads, pause", one_in(

@@ -11,8 +11,12 @@ import pytest
 
 import warplens as wl
 from tests.in_turn import one_in
-from tests.timing.replayed import events_of, recorded_rows, recorder_kernels, recorder_script
-from warplens.timing.stall import SELECTED
+from tests.timing.replayed import (
+    recorded_rows,
+    recorder_kernels,
+    recorder_script,
+    waits_between,
+)
 
 RECORDED = recorded_rows("pitches", 6)
 WARPS, PITCH, WORK, FROM_DRAM = 8, 8192, 256, 1
@@ -38,13 +42,6 @@ def test_waits_of_rows_and_columns(loads: int, width: int) -> None:
     cycles = float(launch.metric("sm__cycles_active.avg"))
     assert cycles / rounds == pytest.approx(recorded["round"], rel=0.06)
 
-    events = events_of(launch._timing, 3_000_000)
-    places = [i for i, one in enumerate(kernel.sass.instructions) if "SR_CLOCK" in one.text]
-    issued = events[events[:, 3] == SELECTED]
-    waits = np.array([
-        np.diff([np.sort(issued[(issued[:, 4] == place) & (issued[:, 5] == warp), 1])[:rounds]
-                 for place in places[1:3]], axis=0)[0, skipped:]
-        for warp in range(WARPS)
-    ])  # fmt: skip
+    waits = waits_between(launch, kernel, 1, rounds)[:, skipped:]
     assert waits[:4].mean() == pytest.approx(recorded["row_warps"], rel=0.25)
     assert waits[4:].mean() == pytest.approx(recorded["column_warps"], rel=0.25)
