@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from kind_cases import CASES, Case
-from launches import REASONS
+from launches import REASONS, STATES
 from session import Session
 
 from counters import Counters
@@ -55,12 +56,17 @@ class Bench:
             self.driver.launch(function, *shape)
 
         launch()
+        return self.middle(launch, self.flush, metrics, repeats)
+
+    def middle(self, launch: Callable[[], None], before: Callable[[], None],
+               metrics: tuple[str, ...], repeats: int) -> dict[str, float]:  # fmt: skip
+        """The middle one of some runs of a launch, by the first metric; zeros in a dry run.
+        `before` runs in front of each."""
         if self.counters is None:
             return dict.fromkeys(metrics, 0.0)
         self.counters.configure(metrics)
         runs = [
-            self.counters.measure(launch, self.flush, self.driver.synchronize)
-            for _ in range(repeats)
+            self.counters.measure(launch, before, self.driver.synchronize) for _ in range(repeats)
         ]
         return sorted(runs, key=lambda run: run[metrics[0]])[repeats // 2]
 
@@ -68,11 +74,10 @@ class Bench:
 def record(session: Session, name: str, launches: list[Case]) -> None:
     """Writes what the launches of a cubin's kernels take to NAME_sm90.json."""
     bench = Bench(session, name)
-    states = tuple(f"smsp__warps_issue_stalled_{reason}.sum" for reason in REASONS)
     cases: list[dict[str, Any]] = []
     for case in launches:
         found = bench.measured(case, TIMES, REPEATS)
-        more = bench.measured(case, (*states, *COUNTS), 1)
+        more = bench.measured(case, (*STATES, *COUNTS), 1)
         top = max(REASONS, key=lambda name: more[f"smsp__warps_issue_stalled_{name}.sum"])
         found |= {name: more[name] for name in COUNTS}
         measured = {name: round(value, 3) for name, value in found.items()} | {"stall": top}

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 from build import Nvrtc
-from launches import REASONS
+from kinds import Bench
+from launches import REASONS, STATES
 from session import Session
 
-from counters import Counters
 from warplens.session.written_arguments import parse
 
 TIMES = (
@@ -31,13 +31,12 @@ TIMES = (
     "sm__warps_active.avg.pct_of_peak_sustained_active", "sm__cycles_active.min",
     "sm__cycles_active.max",
 )  # fmt: skip
-STATES = tuple(f"smsp__warps_issue_stalled_{reason}.sum" for reason in REASONS)
 COUNTS = (
     "smsp__inst_executed.sum", "lts__t_sectors_srcunit_tex.sum",
     "lts__t_sectors_srcunit_tex_lookup_miss.sum", "dram__bytes_read.sum", "dram__bytes_write.sum",
     "l1tex__data_pipe_lsu_wavefronts.sum",
 )  # fmt: skip
-FLUSHED_BYTES, REPEATS = 256 << 20, 3
+REPEATS = 3
 Case = dict[str, Any]
 
 
@@ -71,17 +70,15 @@ def _structure(value: bytes | np.void) -> Any:
     return (ct.c_ubyte * len(text)).from_buffer_copy(text)
 
 
-class Bench:
+class Launches(Bench):
     """One launch after another."""
 
     def __init__(self, session: Session) -> None:
-        self.session, self.driver = session, session.driver
-        self.filler = self.driver.function(self.driver.load(session.cubin("rounds")), "rounds1")
-        self.flushed, self.out = self.driver.alloc(FLUSHED_BYTES), self.driver.alloc(1 << 20)
-        self.counters = Counters(self.driver.context)
+        super().__init__(session, "rounds")
+        self.session = session
         self.modules: dict[str, Any] = {}
 
-    def measured(self, case: Case, given: list[Any]) -> dict[str, Any]:
+    def told(self, case: Case, given: list[Any]) -> dict[str, Any]:
         """Times, states, some counters and digests of the arrays after one launch."""
         driver = self.driver
         if case["cubin"] not in self.modules:
@@ -102,22 +99,15 @@ class Bench:
         def prepare() -> None:
             for i, one in arrays.items():
                 driver.copy(places[i], first[i], one.nbytes)
-            words = np.uint32(0), np.uint32(FLUSHED_BYTES // 4)
-            driver.launch(self.filler, (1056,), (256,), (self.out, self.flushed, self.flushed,
-                                                         *words))  # fmt: skip
-
-        def metrics(names: tuple[str, ...], repeats: int) -> dict[str, float]:
-            self.counters.configure(names)
-            runs = [self.counters.measure(launch, prepare, driver.synchronize)
-                    for _ in range(repeats)]  # fmt: skip
-            return sorted(runs, key=lambda run: run[names[0]])[repeats // 2]
+            self.flush()
 
         prepare()
         launch()
         driver.synchronize()
         left = [hashlib.sha256(driver.download(places[i], one.size, one.dtype).tobytes())
                 .hexdigest()[:16] for i, one in arrays.items()]  # fmt: skip
-        times, more = metrics(TIMES, REPEATS), metrics((*STATES, *COUNTS), 1)
+        times = self.middle(launch, prepare, TIMES, REPEATS)
+        more = self.middle(launch, prepare, (*STATES, *COUNTS), 1)
         stalls = {reason: round(more[name]) for reason, name in zip(REASONS, STATES, strict=True)}
         for place in (*places.values(), *first.values()):
             driver.free(place)
@@ -135,8 +125,8 @@ def main() -> None:
     if sys.argv[1] == "--build":
         build(*map(Path, sys.argv[2:5]))
         return
-    session = Session(Path(sys.argv[1]), Path(sys.argv[2]))
-    bench = Bench(session)
+    session = Session.of_command_line(__doc__)
+    bench = Launches(session)
     listed = sorted(json.loads((session.cubins / "cases.json").read_text()),
                     key=lambda case: str(case["cubin"]))  # fmt: skip
     found: dict[str, Any] = {}
@@ -146,7 +136,7 @@ def main() -> None:
                              case["arguments"]) for case in listed]  # fmt: skip
         for number, case in enumerate(listed):
             try:
-                found[case["key"]] = bench.measured(case, drawn[number].result())
+                found[case["key"]] = bench.told(case, drawn[number].result())
             except Exception as problem:  # one launch must not end the others
                 found[case["key"]] = {"problem": f"{type(problem).__name__}: {problem}"[:300]}
                 print(case["key"], found[case["key"]])
