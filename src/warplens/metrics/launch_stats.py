@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from warplens.gpus.carveout import driver_carveout_bytes
 from warplens.metrics.counters import Counters, ratio
 from warplens.metrics.registry import Formula, Row, SectionSpec, metric, rows, section
 
@@ -22,15 +23,11 @@ def shared_per_block(c: Counters) -> int:
 
 
 def shared_config_bytes(c: Counters) -> int:
-    """The smallest carve-out that does not lower the blocks an SM holds, as the driver picks.
-
-    Published reports (RTX 3070 Laptop: 1,152 bytes a block, 6 blocks, 16 KB and not 8 KB) show that
-    the driver counts each block's memory in whole kilobytes there.
-    """
+    """The carve-out that the driver picks for the blocks an SM holds."""
     others = min(c.occupancy.limit_registers, c.occupancy.limit_warps, c.occupancy.limit_blocks)
-    wanted = max(1, min(int(others), int(limit(c)) or 1)) * -(-shared_per_block(c) // 1024) * 1024
-    sizes = sorted(size * 1024 for size in c.gpu.carveouts_kb)
-    return next((size for size in sizes if size >= wanted), sizes[-1])
+    blocks = min(int(others), int(limit(c)) or 1)
+    shared = c.execution.kernel.static_shared + c.execution.dynamic_shared
+    return driver_carveout_bytes(c.gpu, blocks, prod(c.execution.block), shared)
 
 
 def _axis(attribute: str, axis: int) -> Formula:

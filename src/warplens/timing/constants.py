@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from warplens.timing import l1, lsu
-from warplens.timing.fetch import IDEAL_FETCH
+from warplens.timing import lsu
+from warplens.timing.fetch import IDEAL_FETCH, place_of
 from warplens.timing.state import (
     BANK_LINES,
     BANKS_KNOWN,
+    CONSTANT_WAYS,
     INDEXED_HELD,
     Record,
     State,
@@ -41,14 +42,12 @@ def load(state: State, spec: Record, inst: Record, trace: Trace, warp: Record, i
     done = begin + inst.latency + (words - 1) * spec.indexed_turn
     for i in range(first, first + count):
         line = trace.lines[i] >> 4
-        group = state.indexed[line % state.indexed.size]
-        turn = now * 64 + i - first  # orders what is used in one cycle
-        way = l1.look_up(group, line, turn)
-        if way < 0:
+        held = state.indexed[place_of(state.indexed, line, CONSTANT_WAYS)]
+        held.used = now * 64 + i - first  # orders what is used in one cycle
+        if held.tag != line + 1:
             place = line & BANK_LINES - 1 | (line >> 12 & BANKS_KNOWN - 1) * BANK_LINES
             done += spec.indexed_miss if state.met[place] else spec.l2_hit
             state.met[place] = 1
-            way = -1 - way
-            l1.fill(group, way, line, 15, turn, int(done), 0)
-        done = max(done, float(l1.arrival(group, way, 15)))
+            held.tag, held.ready = line + 1, int(done)
+        done = max(done, float(held.ready))
     return float(done)

@@ -11,14 +11,14 @@ _PREFETCHED = 8  # a stream buffer runs so many lines ahead
 
 
 @stage
-def _place(l1i: Records, line: int) -> int:
-    """Where a line is in the SM's cache, or else the line of its set that was not used longest."""
-    first = line % max(1, l1i.size // CODE_WAYS) * CODE_WAYS
+def place_of(lines: Records, line: int, ways: int) -> int:
+    """Where a line is in a cache, or else the line of its set that was not used longest."""
+    first = line % max(1, lines.size // ways) * ways
     oldest = first
-    for way in range(first, min(first + CODE_WAYS, l1i.size)):
-        if l1i[way].tag == line + 1:
+    for way in range(first, min(first + ways, lines.size)):
+        if lines[way].tag == line + 1:
             return way
-        if l1i[way].used < l1i[oldest].used:
+        if lines[way].used < lines[oldest].used:
             oldest = way
     return oldest
 
@@ -33,7 +33,7 @@ def ready(l0: Records, l1i: Records, spec: Record, before: int, pc: int, now: in
     if near.tag == line + 1:
         return max(now, int(near.ready))
     sequential = line == (before >> 3) + 1
-    far = l1i[_place(l1i, line)]
+    far = l1i[place_of(l1i, line, CODE_WAYS)]
     far.used = now
     if sequential and far.tag == line + 1:  # lines come one after the other
         last = l0[(line - 1) % l0.size]
@@ -44,8 +44,8 @@ def ready(l0: Records, l1i: Records, spec: Record, before: int, pc: int, now: in
         there = now + (late if before >= 0 else 0)
         if sequential and (far.tag != 0 or line >= _BROUGHT):
             # Code larger than the cache, again and again, or at first: a line behind the other.
-            there = min(now, int(l1i[_place(l1i, line - 1)].ready)) + spec.l1i_line
-            ahead = l1i[_place(l1i, line - _PREFETCHED)]
+            there = min(now, int(l1i[place_of(l1i, line - 1, CODE_WAYS)].ready)) + spec.l1i_line
+            ahead = l1i[place_of(l1i, line - _PREFETCHED, CODE_WAYS)]
             if ahead.tag == line - _PREFETCHED + 1:
                 there = max(there, int(ahead.used))
         far.tag = line + 1

@@ -1,78 +1,108 @@
-"""The L1 data cache: sectored, set-associative lines of what the carve-out leaves."""
+"""The L1 data cache: sectors of as many lines as the carve-out leaves, any line in any place.
+
+A kernel's rows find room there however their addresses lie to each other, and of an array a little
+larger than the cache nothing is found again (counted on an H200, validation/data/
+l1_capacity_sm90.json): lines are given up in the order of their last use.
+"""
 
 from __future__ import annotations
 
-from warplens.timing.state import WAYS, Record, Records, stage
+from warplens.timing.state import L1_HEADS, Record, Records, stage
 
 _LOW, _HIGH = 3, 12  # sectors of a line's halves, which come one by one
-_KEPT = 1 << 40  # what is kept is given up behind all that is only passing
+# Places that are none: ends of two rings in order of last use, of lines that are given up first
+# (of accesses that are evict-first, stored_lines_sm90.json), and of all others
+_PASSING, _KEPT = range(L1_HEADS)
 
 
 @stage
-def find(sets: Records, line: int) -> Record:
-    """The set of a line."""
-    return sets[(line ^ line >> 7 ^ line >> 15) % sets.size]
+def look_up(lines: Records, line: int, passing: int) -> int:
+    """The place of a line, which is now the last one used, or -1 - place of the one that a fill
+    would replace."""
+    place = lines[_bucket(lines, line)].first
+    while place:
+        if lines[place].tag == line + 1:
+            if not passing or not lines[place].kept:
+                _use(lines, place, passing)
+            return int(place)
+        place = lines[place].next
+    oldest = lines[_PASSING].newer
+    return int(-1 - (oldest if oldest != _PASSING else lines[_KEPT].newer))
 
 
 @stage
-def rank_of(now: int, passing: int) -> int:
-    """The higher, the longer a line used now is kept: lines of accesses that are `passing` (evict
-    first) go before all others (counted on an H200, validation/data/stored_lines_sm90.json)."""
-    return now if passing else now + _KEPT
-
-
-@stage
-def look_up(group: Record, line: int, rank: int) -> int:
-    """The way of a line, or -1 - way of the one that a fill would replace."""
-    victim = 0
-    for way in range(WAYS):
-        if group.tag[way] == line + 1:
-            group.used[way] = max(group.used[way], rank)
-            return way
-        if group.used[way] < group.used[victim]:
-            victim = way
-    return -1 - victim
-
-
-@stage
-def fill(group: Record, way: int, line: int, sectors: int, rank: int, arrives: int,
+def fill(lines: Records, place: int, line: int, sectors: int, passing: int, arrives: int,
          written: int) -> int:  # fmt: skip
-    """Puts sectors of a line (or none, but the line) in place, which can be used from `arrives` on
-    and are `written` or not; returns those of another line that must go back to L2 for it."""
-    back = 0
-    if group.tag[way] != line + 1:
-        back = int(group.dirty[way])
-        group.dirty[way] = 0
-        group.tag[way] = line + 1
-        group.valid[way] = group.used[way] = 0
-        group.low_arrival[way] = group.high_arrival[way] = 0
-    group.valid[way] |= sectors
+    """Puts sectors of a line (or none, but the line) in a place, which can be used from `arrives`
+    on and are `written` or not; returns those of another line that must go back to L2 for it."""
+    mine, back = lines[place], 0
+    if mine.tag != line + 1:
+        back = int(mine.dirty)
+        if mine.tag:
+            _forget(lines, place)
+        bucket = _bucket(lines, line)
+        mine.next = lines[bucket].first
+        lines[bucket].first = place
+        mine.tag = line + 1
+        mine.valid = mine.dirty = mine.low_arrival = mine.high_arrival = 0
+        _use(lines, place, passing)
+    mine.valid |= sectors
     if sectors & _LOW:
-        group.low_arrival[way] = max(group.low_arrival[way], arrives)
+        mine.low_arrival = max(mine.low_arrival, arrives)
     if sectors & _HIGH:
-        group.high_arrival[way] = max(group.high_arrival[way], arrives)
-    group.used[way] = max(group.used[way], rank)
-    group.dirty[way] |= written
+        mine.high_arrival = max(mine.high_arrival, arrives)
+    mine.dirty |= written
     return back
 
 
 @stage
-def arrival(group: Record, way: int, sectors: int) -> int:
+def arrival(mine: Record, sectors: int) -> int:
     """When the last of some sectors of a line arrives."""
     last = 0
     if sectors & _LOW:
-        last = max(last, group.low_arrival[way])
+        last = max(last, mine.low_arrival)
     if sectors & _HIGH:
-        last = max(last, group.high_arrival[way])
+        last = max(last, mine.high_arrival)
     return last
 
 
 @stage
-def there(group: Record, way: int, sectors: int, now: float) -> int:
+def there(mine: Record, sectors: int, now: float) -> int:
     """Those of some sectors of a line that have arrived."""
     found = 0
-    if group.low_arrival[way] <= now:
+    if mine.low_arrival <= now:
         found |= sectors & _LOW
-    if group.high_arrival[way] <= now:
+    if mine.high_arrival <= now:
         found |= sectors & _HIGH
     return found
+
+
+@stage
+def _bucket(lines: Records, line: int) -> int:
+    """Where the chain of lines begins that this one is in."""
+    return int((line ^ line >> 11 ^ line >> 36) % lines.size)
+
+
+@stage
+def _use(lines: Records, place: int, passing: int) -> None:
+    """Makes a line the newest of its ring."""
+    mine = lines[place]
+    lines[mine.older].newer, lines[mine.newer].older = mine.newer, mine.older
+    head = _PASSING if passing else _KEPT
+    mine.kept = 1 - passing
+    mine.newer, mine.older = head, lines[head].older
+    lines[mine.older].newer = place
+    lines[head].older = place
+
+
+@stage
+def _forget(lines: Records, place: int) -> None:
+    """Takes a line out of the chain of its bucket."""
+    before = _bucket(lines, lines[place].tag - 1)
+    if lines[before].first == place:
+        lines[before].first = lines[place].next
+        return
+    before = lines[before].first
+    while lines[before].next != place:
+        before = lines[before].next
+    lines[before].next = lines[place].next

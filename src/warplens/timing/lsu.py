@@ -192,7 +192,7 @@ def _serve(sm: Record, sub: Record, state: State, spec: Record, inst: Record, tr
     sm.tags += count
     if kind == WRITE:
         sm.tag_free = begin + count
-        done = _store(sm, state.sets, spec, trace, index, space, first, count, lanes * size,
+        done = _store(sm, state.l1, spec, trace, index, space, first, count, lanes * size,
                       size < 4, inst.passing, begin, now)  # fmt: skip
     else:
         passes = access.passes
@@ -204,7 +204,7 @@ def _serve(sm: Record, sub: Record, state: State, spec: Record, inst: Record, tr
             sm.looked_up[sm.next_looked_up] = max(begin, sm.data_free)
             sm.next_looked_up = (sm.next_looked_up + 1) % MAX_HELD
         done, parts = _load(sm, state, spec, inst, trace, index, space, first, count, passes,
-                            lanes * size, size < 4, begin, now)  # fmt: skip
+                            lanes * size, size < 4, begin)  # fmt: skip
         whole = max(int(sm.tag_free - begin), passes, (lanes * size + 127) // 128) + parts
         done = max(done, spec.l1_hit + shared.back(sub, spec, shared.FROM_L1, whole, begin, whole))
     _push_back(sm, spec)
@@ -285,11 +285,11 @@ def _tag_bank(line: int) -> int:
 @stage
 def _load(sm: Record, state: State, spec: Record, inst: Record, trace: Trace, index: int,
           space: int, first: int, count: int, passes: int, n_bytes: int, narrow: bool,
-          begin: float, now: int) -> tuple[float, int]:  # fmt: skip
+          begin: float) -> tuple[float, int]:  # fmt: skip
     """When a load has its data, and how many passes it makes more than once: see `_parts`. Loads
     that straddle sectors and wait for all their lines hold up those behind them a little."""
     done, total, hits, missing, banks = 0.0, 0, 0, 0, 0
-    rank = l1.rank_of(now, inst.passing)
+    lines = state.l1
     passes_by = inst.depth == COPY and inst.passes_l1  # to shared memory by itself
     wanted = begin
     there, late = 0, 0  # lines of which something is there, and of which something is not
@@ -299,24 +299,23 @@ def _load(sm: Record, state: State, spec: Record, inst: Record, trace: Trace, in
         if space == LOCAL:
             line, known = line | _LOCAL_BIT | index << 36, sectors
         banks += 1 << _tag_bank(line) * _COUNTER_BITS
-        group = l1.find(state.sets, line)
-        way = l1.look_up(group, line, rank)
-        hit = group.valid[way] & sectors if way >= 0 and not inst.passes_l1 else 0
+        place = l1.look_up(lines, line, inst.passing)
+        hit = lines[place].valid & sectors if place >= 0 and not inst.passes_l1 else 0
         if spec.ideal & IDEAL_L1:
             hit = sectors
             there += 1
         elif not hit:
             late += 1
         else:
-            done = max(done, float(l1.arrival(group, way, hit)))
-            here = l1.there(group, way, hit, begin)
+            done = max(done, float(l1.arrival(lines[place], hit)))
+            here = l1.there(lines[place], hit, begin)
             there += int(here != 0)
             late += int(here != sectors)
         hits += l2.count_bits(hit)
         total += l2.count_bits(sectors)
         if hit != sectors:
             fetch = -1 - int(count > 1) if space == LOCAL else first + i
-            takes_a_place = way < 0 and not passes_by
+            takes_a_place = place < 0 and not passes_by
             if takes_a_place:
                 begin = max(begin, state.arriving[sm.next_arriving] - missing)
             arrives = l2.load(sm, spec, trace, fetch, known, line, sectors & ~hit,
@@ -325,8 +324,8 @@ def _load(sm: Record, state: State, spec: Record, inst: Record, trace: Trace, in
             if takes_a_place:
                 state.arriving[sm.next_arriving] = arrives
                 sm.next_arriving = (sm.next_arriving + 1) % state.arriving.size
-            way = way if way >= 0 else -1 - way
-            back = l1.fill(group, way, line, sectors & ~hit, rank, int(arrives), 0)
+            place = place if place >= 0 else -1 - place
+            back = l1.fill(lines, place, line, sectors & ~hit, inst.passing, int(arrives), 0)
             if back:
                 l2.write_back(sm, spec, trace, l2.count_bits(back), count > 1, begin)
             done = max(done, arrives)
@@ -362,11 +361,10 @@ def _parts(passes: int, there: int, late: int) -> int:
 
 
 @stage
-def _store(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, space: int,
+def _store(sm: Record, lines: Records, spec: Record, trace: Trace, index: int, space: int,
            first: int, count: int, n_bytes: int, narrow: bool, passing: int, begin: float,
            now: int) -> float:  # fmt: skip
     done, total, hits, longer = begin, 0, 0, 0.0
-    rank = l1.rank_of(now, passing)
     for i in range(count):
         total += l2.count_bits(trace.lines[first + i] & 15)
     lacking = total - n_bytes / 32.0
@@ -374,16 +372,15 @@ def _store(sm: Record, sets: Records, spec: Record, trace: Trace, index: int, sp
         line, sectors = trace.lines[first + i] >> 4, trace.lines[first + i] & 15
         if space == LOCAL:
             line = line | _LOCAL_BIT | index << 36
-        group = l1.find(sets, line)
-        way = l1.look_up(group, line, rank)
-        hits += l2.count_bits(group.valid[way] & sectors) if way >= 0 else 0
-        way = way if way >= 0 else -1 - way
+        place = l1.look_up(lines, line, passing)
+        hits += l2.count_bits(lines[place].valid & sectors) if place >= 0 else 0
+        place = place if place >= 0 else -1 - place
         # The line has its place, and loads find the sectors that were written as a whole (counted
         # on an H200, stored_lines_sm90.json).
         is_whole = lacking <= 0.0 or (lacking < 2.0 and 0 < i < count - 1) or space == LOCAL
         through = sectors if space == LOCAL and narrow else 0  # parts of words are not kept
         written = sectors if space == LOCAL and not narrow else 0
-        back = l1.fill(group, way, line, sectors if is_whole else 0, rank, now, written)
+        back = l1.fill(lines, place, line, sectors if is_whole else 0, passing, now, written)
         if back:
             gone = l2.write_back(sm, spec, trace, l2.count_bits(back), count > 1, begin)
             done = max(done, gone)

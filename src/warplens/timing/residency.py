@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from warplens.execute.executable import ExecutableLaunch
 from warplens.execute.trace import BlockTrace
+from warplens.gpus.carveout import driver_carveout_bytes
 from warplens.gpus.spec import GpuSpec
 from warplens.occupancy_calculator.occupancy import Occupancy
 
@@ -67,12 +68,9 @@ def imbalance(work: npt.NDArray[np.int64], living: npt.NDArray[np.int64],
 
 
 def carveout_bytes(launch: ExecutableLaunch, occupancy: Occupancy) -> int:
-    """The smallest shared-memory setting that keeps the resident blocks, as the driver picks it."""
-    gpu = launch.gpu
-    bytes_of_block = launch.shared_bytes + gpu.shared_reserved_bytes
-    wanted = int(occupancy.blocks) * -(-bytes_of_block // 1024) * 1024
-    sizes = sorted(size * 1024 for size in gpu.carveouts_kb)
-    return next((size for size in sizes if size >= wanted), sizes[-1])
+    """The shared-memory setting that the driver picks for the resident blocks."""
+    threads = prod(launch.config.block)
+    return driver_carveout_bytes(launch.gpu, int(occupancy.blocks), threads, launch.shared_bytes)
 
 
 def residency(launch: ExecutableLaunch, occupancy: Occupancy) -> Residency:

@@ -38,11 +38,12 @@ MAX_HELD = 32  # memory instructions in a queue
 TEXTURES_HELD, TEXTURES_QUEUED = 2, 32  # samples in a sub-partition's queue, and in the units
 TEXTURES_KNOWN = 256  # that miss L1, of which it is known when they were done
 CODE_WAYS = 8  # of the SM's instruction cache: loops of 136 KiB miss half of their lines
-WAYS = 4  # of L1
+L1_HEADS = 2  # of the rings that its lines are in
 SENT = 64  # lines of stores that are remembered
 SLICES, SLICE_LINES = 32, 4  # of L2, and neighbouring lines in one
 BANK_LINES, BANKS_KNOWN = 1024, 8  # of 64 bytes in a constant bank; banks told apart
-CONSTANT_LINES = 32  # of 64 bytes: of operands; as many, in sets of WAYS, of loads
+CONSTANT_LINES = 32  # of 64 bytes: of operands; as many, in sets of CONSTANT_WAYS, of loads
+CONSTANT_WAYS = 4
 
 # what a warp slot is doing
 EMPTY, RUNNING, AT_BARRIER, AT_PHASE = 0, 1, 2, 3
@@ -227,13 +228,15 @@ SLOT = np.dtype([
     ("ended", "i8"),  # 1: from the end of its block until that is told
     ("gone", "i8", (MAX_SUB_PARTITIONS,)),  # warps that had ended then, by sub-partition
 ])  # fmt: skip
-# a set of L1: lines (+ 1) by way, their sectors, when the last fill of either half arrives, last
-# use, what is to be written back
-SET = np.dtype([
-    (name, "i8", (WAYS,))
-    for name in ("tag", "valid", "low_arrival", "high_arrival", "used", "dirty")
+# a place of L1: a line (+ 1), its sectors, when the last fill of either half arrives, what is to be
+# written back
+L1_LINE = np.dtype([
+    (name, "i8") for name in ("tag", "valid", "low_arrival", "high_arrival", "dirty")
+] + [
+    ("older", "i4"), ("newer", "i4"), ("kept", "i4"),  # the places beside it in its ring, which one
+    ("first", "i4"), ("next", "i4"),  # of the bucket of this number, and behind it in its own
 ])  # fmt: skip
-LINE = np.dtype([("tag", "i8"), ("ready", "i8"), ("used", "i8")])  # of an instruction cache
+LINE = np.dtype([("tag", "i8"), ("ready", "i8"), ("used", "i8")])  # of a cache of code, constants
 
 # a phase of an mbarrier: what has still to be added to it, and when the last of the rest was
 PHASE = np.dtype([("missing", "i8"), ("at", "f8")])
@@ -324,12 +327,12 @@ class State(NamedTuple):
     ready: Ints  # per warp slot: when it can issue; NEVER if it has no warp or waits at a barrier
     subs: Records
     slots: Records
-    sets: Records
+    l1: Records  # places of lines, and L1_HEADS before them
     arriving: Floats  # when each of the last lines was there for which loads took a place in L1
     l0: Records  # (sub-partition, line)
     l1i: Records
     constants: Records  # constant cache of the SM, for operands
-    indexed: Records  # the same for loads: sets of lines
+    indexed: Records  # the same for loads, in sets of CONSTANT_WAYS
     met: npt.NDArray[np.uint8]  # per line of the banks: 1 if the SM has had it
     phases: Records  # of mbarriers, by their numbers in the trace
 
@@ -365,15 +368,24 @@ def new_state(spec: Record, l1_lines: int, l0_lines: int, l1i_lines: int, *,
         ready=np.full(n_warps, NEVER),
         subs=subs,
         slots=np.zeros(int(spec["slots"]), SLOT),
-        sets=np.zeros(max(1, l1_lines // WAYS), SET),
-        arriving=np.zeros(max(WAYS, l1_lines)),
+        l1=_empty_l1(max(1, l1_lines)),
+        arriving=np.zeros(max(1, l1_lines)),
         l0=np.zeros((len(subs), max(1, l0_lines)), LINE),
         l1i=np.zeros(max(CODE_WAYS, l1i_lines - l1i_lines % CODE_WAYS), LINE),
         constants=np.zeros(CONSTANT_LINES, LINE),
-        indexed=np.zeros(CONSTANT_LINES // WAYS, SET),
+        indexed=np.zeros(CONSTANT_LINES, LINE),
         met=np.zeros(BANKS_KNOWN * BANK_LINES, np.uint8),
         phases=of_phases,
     )
+
+
+def _empty_l1(lines: int) -> Records:
+    """Places of so many lines, all in the ring of those that are given up first."""
+    found = np.zeros(L1_HEADS + lines, L1_LINE)
+    ring = np.array([0, *range(L1_HEADS, len(found))])
+    found["older"][ring], found["newer"][ring] = np.roll(ring, -1), np.roll(ring, 1)
+    found["older"][1:L1_HEADS] = found["newer"][1:L1_HEADS] = range(1, L1_HEADS)
+    return found
 
 
 def new_counts(n_instructions: int, n_reasons: int, n_blocks: int, *, notes: int,

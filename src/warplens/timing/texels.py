@@ -50,7 +50,7 @@ def perform(state: State, sub: Record, spec: Record, inst: Record, trace: Trace,
         first, count = access.first_line, access.n_lines
         if access.kind == lsu.READ:
             before = sm.tex_missed + sm.surface_missed
-            there = _read(sm, state.sets, spec, inst, trace, first, count, start, now)
+            there = _read(sm, state.l1, spec, inst, trace, first, count, start)
             missed = max(missed, sm.tex_missed + sm.surface_missed - before)
             if there > 0.0:
                 done = max(done, there + latency - spec.texture_ahead)
@@ -91,27 +91,26 @@ def _begin(sm: Record, sub: Record, spec: Record, inst: Record, now: int) -> flo
 
 
 @stage
-def _read(sm: Record, sets: Records, spec: Record, inst: Record, trace: Trace, first: int,
-          count: int, begin: float, now: int) -> float:  # fmt: skip
+def _read(sm: Record, lines: Records, spec: Record, inst: Record, trace: Trace, first: int,
+          count: int, begin: float) -> float:  # fmt: skip
     """When the last of some lines' sectors that L1 does not hold yet is there; 0 if all are."""
     last, asked = 0.0, 0
-    for place in range(first, first + count):
-        line, sectors = trace.lines[place] >> 4, trace.lines[place] & 15
-        group = l1.find(sets, line)
-        way = l1.look_up(group, line, l1.rank_of(now, 0))
-        missing = sectors & ~group.valid[way] if way >= 0 else sectors
+    for at in range(first, first + count):
+        line, sectors = trace.lines[at] >> 4, trace.lines[at] & 15
+        place = l1.look_up(lines, line, 0)
+        missing = sectors & ~lines[place].valid if place >= 0 else sectors
         if spec.ideal & lsu.IDEAL_L1:
             continue
-        if way >= 0:
-            there = float(l1.arrival(group, way, sectors & ~missing))
+        if place >= 0:
+            there = float(l1.arrival(lines[place], sectors & ~missing))
             last = max(last, there if there > begin + spec.l1_hit else 0.0)
         if missing == 0:
             continue
-        known = trace.hits[place]
-        there = l2.load(sm, spec, trace, place, known, line, missing, begin + asked)
+        known = trace.hits[at]
+        there = l2.load(sm, spec, trace, at, known, line, missing, begin + asked)
         asked += 1
-        way = way if way >= 0 else -1 - way
-        back = l1.fill(group, way, line, missing, l1.rank_of(now, 0), int(there), 0)
+        place = place if place >= 0 else -1 - place
+        back = l1.fill(lines, place, line, missing, 0, int(there), 0)
         if back:
             l2.write_back(sm, spec, trace, l2.count_bits(back), False, begin)
         if inst.surface:
