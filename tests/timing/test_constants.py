@@ -13,6 +13,7 @@ import pytest
 
 import warplens as wl
 from tests.timing.replayed import clock_reads
+from warplens.timing.launch_timing import LaunchTiming
 
 VALIDATION = Path(__file__).parents[2] / "validation"
 RECORDED = json.loads((VALIDATION / "data" / "constants_sm90.json").read_text())
@@ -70,3 +71,30 @@ def test_lanes_that_ask_for_different_words_cost_time() -> None:
     ]
     assert times[1] > 3 * times[0]
     assert times[2] > 3 * times[1]
+
+
+WALKED = """
+__constant__ float4 atoms[1024];
+extern "C" __global__ void walk(float* out, int n, int first) {
+    float sum = 0, x = threadIdx.x;
+    for (int i = 0; i < n; i++) {
+        const float4 a = atoms[(i + blockIdx.x * first) & 1023];
+        sum += a.w * rsqrtf((x - a.x) * (x - a.x) + a.y * a.y + a.z);
+    }
+    out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+"""
+
+
+@pytest.mark.parametrize(("n", "first", "least", "most"), [(32, 0, 0.0, 0.1), (1024, 61, 0.4, 1.0)])
+def test_uniform_loads_by_registers_miss_where_blocks_walk_apart(
+    n: int, first: int, least: float, most: float
+) -> None:
+    """Of 2 KiB all blocks find what they load; of 16 KiB, each elsewhere, hardly any."""
+    launch = wl.Device("H200", clock=1980).compile(WALKED)["walk"].predict[(2112,), (128,)](
+        np.zeros(2112 * 128, np.float32), np.int32(n), np.int32(first)
+    )
+    timing = launch.timing
+    assert isinstance(timing, LaunchTiming)
+    stalls = timing.answers.stalls
+    assert least <= stalls.get("imc_miss", 0.0) / sum(stalls.values()) <= most

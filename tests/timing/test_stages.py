@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import OrderedDict
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,11 +24,11 @@ from warplens.timing.state import (
     LINE,
     MEMORY,
     N_SCOREBOARDS,
-    SET,
     SM,
     SPEC,
     SUB,
     WARP,
+    empty_l1,
 )
 from warplens.timing.touched import Touched
 
@@ -189,18 +190,43 @@ def test_latency_grows_with_load_as_recorded(row: dict[str, Any]) -> None:
     assert ours == pytest.approx(row["mean"] - idle, abs=60.0)
 
 
-def test_l1_keeps_what_was_filled_and_replaces_the_oldest() -> None:
-    sets = np.zeros(1, SET).view(np.recarray)
-    group = sets[0]
-    for time, line in enumerate((10, 20, 30, 40), start=1):
-        way = l1.look_up.py_func(group, line, time)
-        assert way < 0
-        assert l1.fill.py_func(group, -1 - way, line, 0b0011, time, time + 100, 0b0001) == 0
-    assert l1.look_up.py_func(group, 10, 5) >= 0
-    victim = -1 - l1.look_up.py_func(group, 50, 6)
-    assert group.tag[victim] == 20 + 1  # 10 was used since
-    back = l1.fill.py_func(group, victim, 50, 0b0011, 6, 106, 0)
+def test_l1_gives_up_the_line_that_was_not_used_for_longest() -> None:
+    lines = empty_l1(4).view(np.recarray)
+    for line in (10, 20, 30, 40):
+        place = l1.look_up.py_func(lines, line, 0)
+        assert place < 0
+        assert l1.fill.py_func(lines, -1 - place, line, 0b0011, 0, 100, 0b0001) == 0
+    assert l1.look_up.py_func(lines, 10, 0) >= 0
+    victim = -1 - l1.look_up.py_func(lines, 50, 0)
+    assert lines[victim].tag == 20 + 1  # 10 was used since
+    back = l1.fill.py_func(lines, victim, 50, 0b0011, 0, 106, 0)
     assert back == 0b0001  # of 20, what was written goes back to L2
+    assert l1.look_up.py_func(lines, 20, 0) < 0
+
+
+def test_l1_gives_up_lines_of_evict_first_before_all_others() -> None:
+    lines = empty_l1(4).view(np.recarray)
+    for line, passing in ((10, 0), (20, 1), (30, 0), (40, 1)):
+        place = -1 - l1.look_up.py_func(lines, line, passing)
+        l1.fill.py_func(lines, place, line, 15, passing, 0, 0)
+    for line, gone in ((50, 20), (60, 40), (70, 10)):
+        victim = -1 - l1.look_up.py_func(lines, line, 0)
+        assert lines[victim].tag == gone + 1
+        l1.fill.py_func(lines, victim, line, 15, 0, 0, 0)
+
+
+def test_l1_keeps_lines_as_a_list_of_them_would() -> None:
+    """Against Python's own ordered dictionary, with 300 lines that come in no order."""
+    lines, kept = empty_l1(100).view(np.recarray), OrderedDict[int, None]()
+    for line in np.random.default_rng(1).integers(0, 300, 5000).tolist():
+        place = l1.look_up.py_func(lines, line, 0)
+        assert (place >= 0) == (line in kept)
+        if place < 0:
+            l1.fill.py_func(lines, -1 - place, line, 15, 0, 0, 0)
+            if len(kept) == 100:
+                kept.popitem(last=False)
+        kept[line] = None
+        kept.move_to_end(line)
 
 
 def test_the_memory_queue_fills_and_drains() -> None:
@@ -278,10 +304,21 @@ def test_l2_holds_lines_up_to_its_size() -> None:
     assert large.footprint == 64 * 128
 
 
-def test_atomics_on_one_line_are_shared_by_their_blocks() -> None:
-    used = touched([5, 5, 9, 11], 1, block=[0, 1, 0, 1], kind=ATOMIC)
+def test_atomics_on_lines_of_a_slice_are_shared_by_their_blocks() -> None:
+    """Four neighbouring lines are in one slice; what is in one sector is told from that."""
+    used = touched([5, 5, 9, 13, 17, 18], 1, block=[0, 1, 0, 1, 0, 1], kind=ATOMIC)
     shares = l2_answer.answer(used, 2, 1 << 20, 1, Sharing()).shares
-    assert shares.tolist() == [1.0, 1.0, 0.0, 0.0]
+    assert shares.tolist() == [1.0, 1.0, 0.0, 0.0, 1.0, 1.0]
+
+
+def test_few_atomics_on_one_sector_are_taken_for_chance() -> None:
+    """Of eight blocks two meet by chance, so that any two do so as seldom; six meet for sure."""
+    used = touched([4, 4, 14, 24, 34, 44], 1, block=[0, 1, 2, 3, 4, 5], kind=ATOMIC)
+    passes = l2_answer.answer(used, 6, 1 << 20, 1, Sharing()).passes
+    np.testing.assert_allclose(passes[:, 3], (2 / 6 - 1 / 6) * 2 / 6, rtol=1e-6)
+    used = touched([4] * 6, 1, block=range(6), kind=ATOMIC)
+    passes = l2_answer.answer(used, 6, 1 << 20, 1, Sharing()).passes
+    assert passes[:, 3].tolist() == [1.0] * 6
 
 
 @pytest.mark.parametrize("sms", [1, 4])

@@ -57,23 +57,27 @@ def ready(l0: Records, l1i: Records, spec: Record, before: int, pc: int, now: in
 
 
 @stage
-def constant(lines: Records, spec: Record, line: int, now: int) -> int:
-    """When a line of a constant bank is in the SM's cache of operands."""
-    return int(_constant(lines, spec, line, spec.constant_miss, now))
-
-
-@stage
-def loaded(lines: Records, spec: Record, line: int, now: int) -> int:
-    """The same for a load by a fixed address, which has a cache of its own."""
-    return int(_constant(lines, spec, line + _LOADED if line else 0, int(spec.indexed_miss), now))
-
-
-@stage
-def _constant(lines: Records, spec: Record, line: int, miss: int, now: int) -> int:
+def constant(sm: Record, lines: Records, spec: Record, line: int, now: int) -> int:
+    """When a line of a constant bank is in the SM's cache of operands, which fetches one after the
+    other (inferred: warps that walk through 16 KB of constants out of step wait for nothing else,
+    cp of Parboil on an H200)."""
     if line == 0 or spec.ideal & IDEAL_FETCH:
         return now
     place = lines[line % lines.size]
     if place.tag != line:
         place.tag = line
-        place.ready = now + miss
+        place.ready = max(now, int(sm.constant_free)) + spec.constant_miss
+        sm.constant_free = place.ready
+    return max(now, int(place.ready))
+
+
+@stage
+def loaded(lines: Records, spec: Record, line: int, now: int) -> int:
+    """The same for a load by a fixed address, which has a cache of its own."""
+    if line == 0 or spec.ideal & IDEAL_FETCH:
+        return now
+    place = lines[(line + _LOADED) % lines.size]
+    if place.tag != line + _LOADED:
+        place.tag = line + _LOADED
+        place.ready = now + int(spec.indexed_miss)
     return max(now, int(place.ready))

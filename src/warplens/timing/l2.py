@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from warplens.execute.coalescing import DEPTH_BITS
 from warplens.timing import dram
-from warplens.timing.state import SLICE_LINES, SLICES, Record, Trace, stage
+from warplens.timing.state import SEEKS, SLICE_LINES, SLICES, Record, Trace, stage
 
 IDEAL_L2 = 2
 _DEPTH = (1 << DEPTH_BITS) - 1
 # Cycles from one try of a loop that compares and exchanges to the next, beyond an atomic's latency
 _TRY = 60.0
+_CONTENDED = 2.0  # blocks at least, if tries are to be lost
+# Of lanes that seek the least number, how often one tries (validation/data/least_sm90.json)
+_AGAIN = 1.1
 # Loads go behind the atomics that wait for a slice, but for those of so many cycles (top states of
 # validation/data/kinds_sm90.json)
 _IN_SLICES = 1000.0
-# Cycles from one store to a line to the next (validation/data/same_words_sm90.json)
-_SAME_LINE = 3.0
+# Cycles from one store to a line to the next, and how many of an SM wait for their turn until its
+# others wait behind them (validation/data/same_words_sm90.json, flags_sm90.json)
+_SAME_LINE, _TURNS = 2.2, 15.0
 # Warps whose lanes all add to one word, then to the next: SMs come apart and use as many lines at a
 # time as the root of all that they walk through, fewer SMs less (measured: 1 to 128 lines by 1 to
 # 132 SMs of an H200, by kernels of validation/recorder/lanes.py)
@@ -56,7 +60,7 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
         cost *= trace.merged[place]
     sm.l2_free = max(sm.l2_free, begin - dram.apart(spec, begin)) + cost
     sm.port_free = max(begin, sm.port_free) + (found + missing) * 32 / spec.port_rate
-    way = max(sm.l2_free, sm.port_free, sm.slowest_slice - _IN_SLICES)
+    way = max(sm.l2_free, sm.port_free, sm.behind)
     done = max(way + latency, under_way)
     if place < 0 and spec.local_missing > 0.0:  # as often as L2 had to give it up
         lot = int(sm.l2_requests) * 0x9E3779B1 >> 8 & 0xFFFF
@@ -150,7 +154,9 @@ def store(sm: Record, spec: Record, trace: Trace, place: int, joined: int, parti
     if partial:
         shared = max(sm.partial_free, since)
         cost = partial * spec.l2_partial + spec.l2_partial_line
-        sm.partial_free = shared + cost * (spec.l2_narrow if narrow else 1.0)
+        if narrow:
+            cost *= 1.0 + (spec.l2_narrow - 1.0) / partial
+        sm.partial_free = shared + cost
         # It is what reaches DRAM in time that has to be completed from there.
         fill = count_bits(trace.fills[place] & ~known & ~(joined >> 4)) * spec.dram_write_share
         if fill > 0.0 and spec.l2_fill_line > 0.0:
@@ -158,7 +164,7 @@ def store(sm: Record, spec: Record, trace: Trace, place: int, joined: int, parti
             sm.fill_free = max(sm.fill_free, since) + line
             dram.fill(sm, spec, fill, begin)
     if trace.shares[place] > 0.0:
-        left = max(left, _in_turn(sm, spec, trace, place, begin) - _IN_SLICES)
+        left = max(left, _in_turn(sm, spec, trace, place, begin))
     if back > 0.0:
         dram.write(sm, spec, trace, place, back, begin)
     return float(max(left, sm.partial_free, sm.fill_free) if partial else left)
@@ -173,18 +179,21 @@ def _slice_of(line: int) -> int:
 
 @stage
 def _in_turn(sm: Record, spec: Record, trace: Trace, place: int, begin: float) -> float:
-    """When L2 has served a store to a line that many blocks store to; loads wait behind it."""
+    """When a store has left that L2 serves after others of many blocks to its line; loads wait,
+    too, when too many do."""
     at = _slice_of(trace.lines[place] >> 4)
     turn = _SAME_LINE * max(1.0, spec.sharers * trace.shares[place])
     sm.slice_free[at] = max(begin, sm.slice_free[at]) + turn
     sm.slice_work[at] += turn
     sm.slowest_slice = max(sm.slowest_slice, sm.slice_free[at])
-    return float(sm.slice_free[at])
+    passes = sm.slice_free[at] - _TURNS * turn
+    sm.behind = max(sm.behind, passes)
+    return float(passes)
 
 
 @stage
 def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: float,
-            less: float, begin: float, compares: int) -> float:  # fmt: skip
+            less: float, begin: float, compares: int, since: float) -> float:  # fmt: skip
     """When an atomic on one line, at a place in the trace, has its result.
 
     `lane` are the cycles of each of the lanes that use one word one after another, `less` what
@@ -212,14 +221,20 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
         place = 0  # whichever line it is, all SMs are somewhere among them
         sharers /= max(1.0, trace.passes[at, 2] * sharers / (sharers + _FEW_SHARERS))
     turn = own * max(1.0, sharers)
-    if compares and trace.shares[at] > 0.0:
+    crowd = max(1.0, trace.passes[at, 1])
+    if compares == SEEKS:
         place = line % SLICES
-        sharers, crowd = spec.together * trace.shares[at], trace.passes[at, 1]
+        turn = own if sm.sought else max(own, _first_tries(spec, lane, begin, since) / crowd)
+        sm.sought = 1
+    elif compares and spec.together * trace.passes[at, 3] >= _CONTENDED:
+        place = line % SLICES
+        sharers = spec.together * trace.passes[at, 3]
         turn = max(turn, _rounds(spec, sharers, own * crowd) / trace.passes[at, 0])
     sm.slice_free[place] = max(start, sm.slice_free[place]) + turn
     sm.slice_work[place] += turn
     if not compares:  # who compares waits for the answer before it asks again
         sm.slowest_slice = max(sm.slowest_slice, sm.slice_free[place])
+        sm.behind = max(sm.behind, sm.slice_free[place] - _IN_SLICES)
     done = max(sm.slice_free[place], sm.atomic_free) + spec.atomic_latency
     missing = n - min(n, count_bits(known & 15))
     if missing:
@@ -240,7 +255,17 @@ def _rounds(spec: Record, sharers: float, own: float) -> float:
     one = spec.atomic_latency + _TRY
     few = min(sharers, one / own)
     all_rounds = one * few + own * (sharers * sharers - few * few) / 2
-    return float(all_rounds * spec.sharers / sharers)
+    return float(all_rounds * min(spec.sharers, sharers) / sharers)
+
+
+@stage
+def _first_tries(spec: Record, lane: float, begin: float, since: float) -> float:
+    """Cycles of the lanes that try before they can know of the first exchange (at `begin`): all of
+    those that looked before it was done, if they look as long before they try as this one,
+    `since`; later ones find a number that is good already (measured, validation/data/
+    least_sm90.json)."""
+    early = min(1.0, (since + spec.atomic_latency + _TRY) / max(1.0, begin))
+    return float(_AGAIN * spec.together * spec.warps_per_block * 32 * early * lane)
 
 
 @stage

@@ -24,7 +24,7 @@ from warplens.timing.in_step import LOOP, bit_of, counts, in_step
 from warplens.timing.joins import joins
 from warplens.timing.ranges import Range
 from warplens.timing.sharing import Sharing
-from warplens.timing.state import Floats, Ints, Records
+from warplens.timing.state import SLICE_LINES, Floats, Ints, Records
 from warplens.timing.touched import Touched, distinct, numbered
 from warplens.timing.warmth import shares
 
@@ -39,6 +39,7 @@ _ALONE = 0.5  # of a fetch falls to this SM: more than to any other
 # Of the blocks, from which they wait for each other that store to a line; beyond so many such lines
 # stores are spread over L2's slices
 _POPULAR, _FEW_POPULAR = 0.3, 8
+_SURELY_SHARED = 3.5  # blocks of the sample
 _LINES = 0.57  # L2 takes the longer for each of several lines that warps contend for: power
 
 
@@ -110,8 +111,9 @@ def _walk(accesses: Records, asking: Ints, lines: Ints, order: Ints, steps: Ints
 class L2Answer:
     """Per line of each access: sectors found and << 4, of loads, those that another SM is only just
     fetching, of stores, those written before; for atomics and popular stores the part of all blocks
-    that share it, for what another SM is only just fetching how much of that is waited for; how
-    many atomics the warp makes, and how much longer each takes for those of other lines; the
+    that share its slice, for what another SM is only just fetching how much of that is waited for
+    (`shares`); how many atomics the warp makes, how much longer each takes for those of other
+    lines, how many it walks through, and what part of all blocks share its sectors (`passes`); the
     fetches, numbered from 1, that brought its halves. `arrivals`, per fetch: -1 if an access that
     is replayed must make it, 0 if others have."""
 
@@ -142,7 +144,7 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     context, lines = touched.context, touched.lines
     hits = np.zeros(len(lines), np.uint8)
     shares = np.zeros(len(lines), np.float32)
-    passes = np.ones((len(lines), 3), np.float32)
+    passes = np.ones((len(lines), 4), np.float32)
     fetches = np.zeros((len(lines), 2), np.int32)
     users, when = np.zeros((2, 2 * len(lines) + 1), np.int64)
     if not len(context):
@@ -378,9 +380,10 @@ def _lots(numbers: Ints) -> Floats:
 
 def _contention(touched: Touched, shares: npt.NDArray[np.float32],
                 passes: npt.NDArray[np.float32]) -> None:  # fmt: skip
-    """Per line of an atomic access: the part of all blocks that touch the same line (of stores too,
-    if many do and such lines are few), the atomics of its warp, and how much longer one takes for
-    the lines that are used at the same time."""
+    """Per line of an atomic access: the part of all blocks that touch the same slice's lines (of
+    stores too, if many touch the line and such lines are few), and the same sectors of the line;
+    the atomics of its warp, and how much longer one takes for the lines that are used at the same
+    time."""
     n_blocks = len(touched.blocks)
     if n_blocks < 2:
         return
@@ -388,14 +391,21 @@ def _contention(touched: Touched, shares: npt.NDArray[np.float32],
     often = np.bincount(touched.used[mine], minlength=touched.n_lines) >= _POPULAR * n_blocks
     mine &= often[touched.used]
     if 0 < np.count_nonzero(often) <= _FEW_POPULAR:
-        part = _parts_of_blocks(touched, mine)
-        shares[touched.at[mine]] = np.where(part >= _POPULAR, part, 0.0)
+        stored = touched.at[mine]
+        part = _parts_of_blocks(touched, touched.lines[stored] // (16 * SLICE_LINES), mine)
+        shares[stored] = np.where(part >= _POPULAR, part, 0.0)
     mine = (touched.context["kind"] == _ATOMIC)[touched.access]
     if not mine.any():
         return
     at, line, access = touched.at[mine], touched.used[mine], touched.access[mine]
-    part = _parts_of_blocks(touched, mine)
+    part = _parts_of_blocks(touched, touched.lines[at] // (16 * SLICE_LINES), mine)
     shares[at] = np.where(part * n_blocks > 1, part, 0.0)
+    # What two or three blocks touch may just happen to be the same of many: all of it is shared as
+    # often as that happens.
+    part = _parts_of_blocks(touched, touched.lines[at], mine)
+    by_chance = part * n_blocks < min(_SURELY_SHARED, n_blocks)
+    others = float((part[by_chance] - 1.0 / n_blocks).mean()) if by_chance.any() else 0.0
+    passes[at, 3] = np.where(by_chance, others, part)
     is_atomic = touched.context["kind"] == _ATOMIC
     place = np.zeros(len(is_atomic), np.int64)
     place[is_atomic] = numbered(touched.warp[is_atomic])[1]
@@ -404,11 +414,13 @@ def _contention(touched: Touched, shares: npt.NDArray[np.float32],
     passes[at, 2] = _walked(touched, access, place[access], line)
 
 
-def _parts_of_blocks(touched: Touched, among: npt.NDArray[np.bool_]) -> Floats:
-    """Per line of some accesses the part of all blocks that touch the same line in some of them."""
-    line, n_blocks = touched.used[among], len(touched.blocks)
-    pairs = distinct(line * n_blocks + touched.user[among])
-    return np.bincount(pairs // n_blocks, minlength=touched.n_lines)[line] / n_blocks
+def _parts_of_blocks(touched: Touched, place: Ints, among: npt.NDArray[np.bool_]) -> Floats:
+    """Per line of some accesses, each at a place, the part of all blocks that touch the same place
+    in some of them."""
+    n_blocks = len(touched.blocks)
+    number = numbered(place)[1]
+    pairs = distinct(number * n_blocks + touched.user[among])
+    return np.bincount(pairs // n_blocks)[number] / n_blocks
 
 
 def _walked(touched: Touched, access: Ints, warp: Ints, line: Ints) -> Floats:

@@ -30,6 +30,9 @@ _TAG_BANK_LOW, _TAG_BANK_HIGH = 0b10110101, 0b11011010
 # what was stored to it before: 24 lines of a warp are, 32 are not; of how many stores the last ones
 # tell whether others come in time (joined_stores_sm90.json, same_words_sm90.json)
 _LINES_KEPT, _IN_TIME, _REMEMBERED = 30, 60.0, 16.0
+# The same for stores that come in no order, and where L2 is behind (flags_sm90.json); cycles
+# between stores that are far apart
+_IN_NO_ORDER, _IN_TIME_BEHIND, _APART = 30.0, 120.0, 1024.0
 # Of what lines take that a store writes in part, the part in which loads do not pass it: between
 # page_rank's and corr_kernel's loads of other lines, which it holds up less, and attention1_value's
 # of the same, which it holds up more
@@ -182,7 +185,8 @@ def _serve(sm: Record, sub: Record, state: State, spec: Record, inst: Record, tr
         start = _send_atomic(sm, spec, access, inst, start)
         done = start
         for i in range(first, first + count):
-            at = l2.atomics(sm, spec, trace, i, deep, lane, less, start, inst.compares)
+            at = l2.atomics(sm, spec, trace, i, deep, lane, less, start, inst.compares,
+                            now - state.warps[index].loaded)  # fmt: skip
             done = max(done, at)
         _push_back(sm, spec)
         return float(done)
@@ -190,6 +194,8 @@ def _serve(sm: Record, sub: Record, state: State, spec: Record, inst: Record, tr
         count = min(count, max(1, (lanes * size + 127) // 128))
     begin = max(start, sm.tag_free)
     sm.tags += count
+    if kind == READ:
+        state.warps[index].loaded = now
     if kind == WRITE:
         sm.tag_free = begin + count
         done = _store(sm, state.l1, spec, trace, index, space, first, count, lanes * size,
@@ -380,7 +386,8 @@ def _store(sm: Record, lines: Records, spec: Record, trace: Trace, index: int, s
         is_whole = lacking <= 0.0 or (lacking < 2.0 and 0 < i < count - 1) or space == LOCAL
         through = sectors if space == LOCAL and narrow else 0  # parts of words are not kept
         written = sectors if space == LOCAL and not narrow else 0
-        back = l1.fill(lines, place, line, sectors if is_whole else 0, passing, now, written)
+        known = sectors if is_whole and not through else 0
+        back = l1.fill(lines, place, line, known, passing, now, written)
         if back:
             gone = l2.write_back(sm, spec, trace, l2.count_bits(back), count > 1, begin)
             done = max(done, gone)
@@ -413,6 +420,8 @@ def _joined(sm: Record, trace: Trace, place: int, now: float) -> int:
     since = sm.lines_sent - sm.sent_number[slot]
     is_same = sm.sent_line[slot] == line
     is_late = now - sm.sent_at[slot] > _IN_TIME and likely & 15 == 0
+    if trace.shares[place] > 0.0:
+        is_late = _too_late(sm, slot, is_same, now)
     in_time = is_same and since <= _LINES_KEPT and not is_late
     before = sm.sent_sectors[slot] if in_time else 0
     sm.sent_line[slot], sm.sent_at[slot], sm.sent_number[slot] = line, now, sm.lines_sent
@@ -421,6 +430,24 @@ def _joined(sm: Record, trace: Trace, place: int, now: float) -> int:
         sm.sent_in_time += (float(in_time) - sm.sent_in_time) / _REMEMBERED
     whole = likely & 0xF0 if in_time or sm.sent_in_time > 0.5 else 0
     return int(before | whole)
+
+
+@stage
+def _too_late(sm: Record, slot: int, is_same: bool, now: float) -> bool:
+    """Whether a store to a line that most blocks store to is sent on its own: stores of other warps
+    come in no order, those of the replay too much together, so the mean time between them tells how
+    many are. More are joined while L2 is behind with that line."""
+    if not is_same:
+        sm.sent_gap[slot], sm.sent_again[slot] = _APART, 0.0
+        return True
+    gap = min(now - sm.sent_at[slot], _APART)
+    sm.sent_gap[slot] += (gap - sm.sent_gap[slot]) / _REMEMBERED
+    x = (_IN_TIME_BEHIND if sm.behind > now else _IN_NO_ORDER) / max(1.0, sm.sent_gap[slot])
+    sm.sent_again[slot] += 1.0 / (1.0 + x * (1.0 + x / 2.0 * (1.0 + x / 3.0)))  # nearly exp(-x)
+    if sm.sent_again[slot] < 1.0:
+        return False
+    sm.sent_again[slot] -= 1.0
+    return True
 
 
 @stage

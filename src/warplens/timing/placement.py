@@ -78,8 +78,7 @@ def _place(lengths: Floats, loads: Floats, slots: int, gap: Floats, speeds: Floa
         for sm in range(sms):
             if taken < total:
                 at = sm * slots + place
-                later = gap[0] * place
-                ends[at] = lengths[taken] + later
+                ends[at] = lengths[taken]
                 who[at], asks[at] = taken, loads[taken]
                 started[taken] = 0.0
                 load[sm] += loads[taken]
@@ -87,6 +86,8 @@ def _place(lengths: Floats, loads: Floats, slots: int, gap: Floats, speeds: Floa
                 counts[sm] += 1
                 taken += 1
     for sm in range(sms):
+        for place in range(slots):  # by the SM's own clock, as long as `gap` is by the chip's
+            ends[sm * slots + place] += gap[0] * place * _speed(load[sm], speeds)
         due[sm] = _next_end(sm, slots, ends, own, load, now, speeds)
     left = taken
     while left > 0:
@@ -109,10 +110,10 @@ def _place(lengths: Floats, loads: Floats, slots: int, gap: Floats, speeds: Floa
         if taken < total:
             begin = max(soonest, last[sms + sm])
             last[sms + sm] = begin + gap[1]
-            ends[at] = own[sm] + lengths[taken] + (begin - soonest)
             who[at], asks[at] = taken, loads[taken]
             started[taken] = begin
             load[sm] += loads[taken]
+            ends[at] = own[sm] + lengths[taken] + (begin - soonest) * _speed(load[sm], speeds)
             sm_of[taken] = sm
             counts[sm] += 1
             taken += 1

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from warplens.sass.model import Instruction, Reg, SassKernel
+from warplens.timing.state import SEEKS, TRIES
 
 _COMPARES = ("ISETP", "ISETP64", "FSETP", "DSETP")
+_ORDERED = {"LT", "LE", "GT", "GE", "LTU", "LEU", "GTU", "GEU"}
 
 
 def exchanges(inst: Instruction) -> bool:
@@ -12,9 +14,20 @@ def exchanges(inst: Instruction) -> bool:
     return inst.opcode in ("ATOM", "ATOMG") and "CAS" in inst.modifiers
 
 
-def retries(kernel: SassKernel) -> bool:
-    """Whether a kernel has a loop that exchanges and looks at what it found there: the loop goes
-    round until no other warp came first."""
+def _registers(inst: Instruction) -> list[int]:
+    return [o.index for o in inst.operands if isinstance(o, Reg)]
+
+
+def _moves(inst: Instruction, values: set[int]) -> bool:
+    """Whether an instruction only copies one of some registers."""
+    is_move = inst.opcode == "MOV" or (inst.opcode == "IMAD" and "MOV" in inst.modifiers)
+    return is_move and any(one in values for one in _registers(inst)[1:])
+
+
+def retries(kernel: SassKernel) -> int:
+    """TRIES if a kernel has a loop that exchanges and looks at what it found there: the loop goes
+    round until no other warp came first. SEEKS if it also ends where what it found is less or more
+    than its own, as loops for the least or the most number; else 0."""
     blocks = kernel.blocks
     for number, block in enumerate(blocks):
         for before in block.successors:
@@ -23,10 +36,11 @@ def retries(kernel: SassKernel) -> bool:
             span = kernel.instructions[blocks[before].start : block.end]
             found = {o.index for one in span if exchanges(one) for o in one.operands[:2]
                      if isinstance(o, Reg)}  # fmt: skip
-            if any(
-                one.opcode in _COMPARES
+            found |= {_registers(one)[0] for one in span if _moves(one, found)}
+            compared = [
+                one for one in span if one.opcode in _COMPARES
                 and any(isinstance(o, Reg) and o.index in found for o in one.operands)
-                for one in span
-            ):
-                return True
-    return False
+            ]  # fmt: skip
+            if compared:
+                return SEEKS if any(_ORDERED & set(one.modifiers) for one in compared) else TRIES
+    return 0

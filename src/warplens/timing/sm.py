@@ -141,7 +141,10 @@ def _advance(state: State, counts: Counts, spec: Record, code: Records, trace: T
     until = fetch.ready(l0, state.l1i, spec, before, following, ready)
     ready = _late(sm, counts, index, warp, stall.NO_INSTRUCTION, ready, until)
     if code[following].kind != CONSTANT:  # a load from a constant bank has its result late
-        until = fetch.constant(state.constants, spec, code[following].constant, ready)
+        line = code[following].constant
+        if line < 0:
+            line = _line_of_load(trace, warp)
+        until = fetch.constant(sm, state.constants, spec, line, ready)
         ready = _late(sm, counts, index, warp, stall.IMC_MISS, ready, until)
     until, reason = scoreboard.waits(warp, code[following])
     if until > ready:
@@ -159,6 +162,16 @@ def _advance(state: State, counts: Counts, spec: Record, code: Records, trace: T
     sub = state.subs[index % spec.sub_partitions]
     sub.next = min(sub.next, warp.ready)
     return True
+
+
+@stage
+def _line_of_load(trace: Trace, warp: Record) -> int:
+    """The line that a warp's next instruction loads constants from; 0: not known."""
+    if not lsu.has_access(trace, warp):
+        return 0
+    access = trace.accesses[warp.access]
+    warp.access += 1
+    return int(1 + (trace.lines[access.first_line] >> 4 & (1 << 40) - 1))
 
 
 @stage

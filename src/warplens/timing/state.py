@@ -41,6 +41,7 @@ CODE_WAYS = 8  # of the SM's instruction cache: loops of 136 KiB miss half of th
 L1_HEADS = 2  # of the rings that its lines are in
 SENT = 64  # lines of stores that are remembered
 SLICES, SLICE_LINES = 32, 4  # of L2, and neighbouring lines in one
+TRIES, SEEKS = 1, 2  # until no other came first; as long as what is there is no better, too
 BANK_LINES, BANKS_KNOWN = 1024, 8  # of 64 bytes in a constant bank; banks told apart
 CONSTANT_LINES = 32  # of 64 bytes: of operands; as many, in sets of CONSTANT_WAYS, of loads
 CONSTANT_WAYS = 4
@@ -150,7 +151,7 @@ CODE = np.dtype([
     ("write", "i4"), ("read", "i4"), ("wait", "i4"), ("latency", "i4"),
     ("float_atomic", "i4"),  # 1: a global atomic on floats
     ("merges", "i4"),  # 1: lanes on one word of shared memory take one pass
-    ("compares", "i4"),  # 1: one that compares and exchanges in a loop until it succeeds
+    ("compares", "i4"),  # that compares and exchanges in a loop until it succeeds: TRIES, SEEKS
     ("passes_l1", "i4"),  # 1: a load that L1 never serves
     ("passing", "i4"),  # 1: its lines are the first that L1 gives up
     ("reads", "i4", (BANKS,)),  # operands from the register file
@@ -162,7 +163,7 @@ CODE = np.dtype([
     ("surface", "i4"),  # 1: an access to a surface
     ("tex_written", "f4"),  # sectors of it that a warp writes
     ("sends", "i4"),  # cycles in which it goes to the texture units
-    ("constant", "i4"),  # line of the constant bank that it reads, from 1; 0: none
+    ("constant", "i4"),  # line of a constant bank, from 1; 0: none; -1: its access tells
     ("meets", "i4"),  # 1: a warp that has come to a barrier waits for the others before it
     ("defers", "i4"),  # 1: a barrier from which a warp goes on to what `meets`
     # DEPBAR: scoreboard << 8 | allowed; BAR: number << 8 | warps; fences: 1 if beyond the block,
@@ -173,6 +174,7 @@ CODE = np.dtype([
 
 COMING = 64  # loads from shared memory of a sub-partition that are followed
 WARP = np.dtype([
+    ("loaded", "i8"),  # when it last asked for global memory
     # what the scheduler looks at in each cycle, side by side
     ("pc", "i8"), ("ready", "i8"), ("blocked", "i8"), ("issued_at", "i8"), ("age", "i8"),
     ("needs", "i8"),  # the last load from shared memory that its next instruction waits for
@@ -281,7 +283,11 @@ SM = np.dtype([
     # structure's further members came in time to be sent with the first, of the last ones
     ("sent_line", "i8", (SENT,)), ("sent_at", "f8", (SENT,)), ("sent_number", "i8", (SENT,)),
     ("sent_sectors", "i8", (SENT,)), ("lines_sent", "i8"), ("sent_in_time", "f8"),
+    ("sent_gap", "f8", (SENT,)), ("sent_again", "f8", (SENT,)),
     ("slowest_slice", "f8"),
+    ("constant_free", "f8"),  # when the cache of operands can fetch its next line
+    ("sought", "i8"),  # 1: since this SM has exchanged in a loop that seeks
+    ("behind", "f8"),  # when loads pass that wait for the slowest slice
     ("slice_work", "f8", (SLICES,)),  # what they have served of those, in cycles
     ("slice_free", "f8", (SLICES,)),  # L2 slices, for atomics that several SMs contend for
 ])  # fmt: skip
@@ -368,7 +374,7 @@ def new_state(spec: Record, l1_lines: int, l0_lines: int, l1i_lines: int, *,
         ready=np.full(n_warps, NEVER),
         subs=subs,
         slots=np.zeros(int(spec["slots"]), SLOT),
-        l1=_empty_l1(max(1, l1_lines)),
+        l1=empty_l1(max(1, l1_lines)),
         arriving=np.zeros(max(1, l1_lines)),
         l0=np.zeros((len(subs), max(1, l0_lines)), LINE),
         l1i=np.zeros(max(CODE_WAYS, l1i_lines - l1i_lines % CODE_WAYS), LINE),
@@ -379,7 +385,7 @@ def new_state(spec: Record, l1_lines: int, l0_lines: int, l1i_lines: int, *,
     )
 
 
-def _empty_l1(lines: int) -> Records:
+def empty_l1(lines: int) -> Records:
     """Places of so many lines, all in the ring of those that are given up first."""
     found = np.zeros(L1_HEADS + lines, L1_LINE)
     ring = np.array([0, *range(L1_HEADS, len(found))])

@@ -238,9 +238,12 @@ def _passes_l1(inst: Instruction) -> bool:
 
 
 def _constant_line(inst: Instruction) -> int:
-    """The 64-byte line of a constant operand with a fixed address, from 1; 0 without one."""
+    """The 64-byte line of a constant operand with a fixed address, from 1; -1 of a uniform load
+    whose address is in a register, 0 of all others."""
     for operand in inst.operands:
         if isinstance(operand, Const) and operand.bank >= 0:
+            if inst.opcode == "ULDC" and isinstance(operand.base, UReg):
+                return -1
             return 1 + (operand.bank << 12 | operand.offset >> 6 & 0xFFF)
     return 0
 
@@ -307,7 +310,7 @@ def code_of(kernel: SassKernel, gpu: GpuSpec) -> Records:
         row["writes"] = results.cycles_of(inst, row["kind"] == FIXED)
         row["merges"] = _merges(inst)
         row["float_atomic"] = _is_float_atomic(inst)
-        row["compares"] = tries_again and exchanges(inst)
+        row["compares"] = tries_again if exchanges(inst) else 0
     for row, inst in zip(table[:-1], kernel.instructions[1:], strict=True):
         if row["kind"] == FENCE and row["depth"] == 1 and inst.opcode == "ERRBAR":
             row["depth"] = 2

@@ -21,6 +21,7 @@ def load_constant_uniform(w: RegionWriter, item: Bound) -> None:
     size = access_bytes(item.inst)
     if not isinstance(destination, UReg):
         raise BindingError("ULDC destination")
+    _tell(w, source, size)
     guard = None if w.guard is None else w.operands._any(w.guard)
     for k in range(max(1, size // 4)):
         value = w.constant_word(source, k)
@@ -28,6 +29,26 @@ def load_constant_uniform(w: RegionWriter, item: Bound) -> None:
             value = _narrow(w, value, source.offset & 3, size, item.inst.modifiers)
         if destination.index != RZ:
             w.operands.write_word(KEY_UNIFORM + destination.index + k, value, guard)
+
+
+def _tell(w: RegionWriter, source: Const, size: int) -> None:
+    """Tells an observer which word a uniform register leads to."""
+    if not w.observe or not isinstance(source.base, UReg) or source.base.index == RZ:
+        return
+    use_runtime(w)
+    base = w.operands.word(source.base, 0, True)
+    where = w.emit(f"add i32 {base.ref}, {source.offset}")
+    where = w.emit(f"and i32 {where}, 65535")
+    put_scratch(w, ADDRESSES, w.x.broadcast("u32", where))
+    _observe(w, source, size)
+
+
+def _observe(w: RegionWriter, source: Const, size: int) -> None:
+    """The offsets are in scratch."""
+    w.call_observer(
+        at.ENV_OBSERVE_ACCESS, str(w.index), w.lanes_mask(), f"i32 {at.SPACE_CONSTANT}",
+        f"i32 {at.ACCESS_READ}", f"i32 {size}", f"i64 {source.bank}", f"ptr {w.bank(source.bank)}",
+    )  # fmt: skip
 
 
 def _narrow(w: RegionWriter, value: Value, byte: int, size: int,
@@ -47,6 +68,7 @@ def load_constant(w: RegionWriter, item: Bound) -> None:
     size = access_bytes(item.inst)
     words = max(1, size // 4)
     if source.base is None or isinstance(source.base, UReg):
+        _tell(w, source, size)
         values = [w.constant_word(source, k) for k in range(words)]
         if size < 4:
             values = [_narrow(w, values[0], 0, size, item.inst.modifiers)]
@@ -72,10 +94,7 @@ def _gather_constant(w: RegionWriter, source: Const, size: int, words: int,
     bank = w.bank(source.bank)
     if w.observe and source.base.index != RZ:
         put_scratch(w, ADDRESSES, x.and_(index, x.u32(0xFFFF)))
-        w.call_observer(
-            at.ENV_OBSERVE_ACCESS, str(w.index), w.lanes_mask(), f"i32 {at.SPACE_CONSTANT}",
-            f"i32 {at.ACCESS_READ}", f"i32 {size}", f"i64 {source.bank}", f"ptr {bank}",
-        )  # fmt: skip
+        _observe(w, source, size)
     values = []
     for k in range(words):
         where = x.and_(x.add(index, x.u32(4 * k)), x.u32(0xFFFF))
