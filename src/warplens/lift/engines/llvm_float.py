@@ -12,7 +12,7 @@ import struct
 
 from warplens.lift.engines import exact
 from warplens.lift.engines.llvm_core import LlvmCore
-from warplens.lift.engines.llvm_halves import by_singles
+from warplens.lift.engines.llvm_halves import by_singles, taken
 from warplens.lift.engines.llvm_products import cut_products
 from warplens.lift.engines.llvm_rounding import directed, single_of_integer
 from warplens.lift.engines.llvm_text import SIZE, Value
@@ -339,6 +339,13 @@ class LlvmFloat(LlvmCore):
         found = self.emit("u32", f"bitcast {bits} {kept} to {word_type}")
         self._before[found.ref] = f"{bits} {pattern}"
         return found
+
+    def halves_taken(self, word: Value, source: Value, how: str) -> Value:
+        """`word`, whose halves are `source`'s, taken as `how` says (llvm_halves.taken)."""
+        small = self.small.get(self._before.get(source.ref) or self._arg(source))
+        if small:
+            self.small[self._arg(word)] = taken(self, small, how)
+        return word
 
     def _by_halves(self, op: str, words: list[str]) -> tuple[str, str]:
         """By arithmetic in half precision: the results' bits, and which are NaN."""
