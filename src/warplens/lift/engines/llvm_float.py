@@ -332,10 +332,7 @@ class LlvmFloat(LlvmCore):
         # A source that such an operation gave is read as it was before its NaNs got their pattern:
         # what is made of NaNs is a NaN whatever theirs, and no step waits for that of the last.
         given = [self._before.get(word.ref, self._arg(word)) for word in words]
-        pattern, is_nan = self._by_halves(op, given) if by_halves else by_singles(self, op, given)
-        kept = self._raw(
-            f"select <{n} x i1> {is_nan}, {bits} splat (i16 {_NAN['f16']}), {bits} {pattern}"
-        )
+        pattern, kept = self._by_halves(op, given) if by_halves else by_singles(self, op, given)
         found = self.emit("u32", f"bitcast {bits} {kept} to {word_type}")
         self._before[found.ref] = f"{bits} {pattern}"
         return found
@@ -348,7 +345,7 @@ class LlvmFloat(LlvmCore):
         return word
 
     def _by_halves(self, op: str, words: list[str]) -> tuple[str, str]:
-        """By arithmetic in half precision: the results' bits, and which are NaN."""
+        """By arithmetic in half precision: the results' bits, NaNs as they come and canonical."""
         n = 2 * self.width
         kind, bits = f"<{n} x half>", f"<{n} x i16>"
         parts = [self._raw(f"bitcast {word} to {kind}") for word in words]
@@ -358,7 +355,9 @@ class LlvmFloat(LlvmCore):
         else:
             result = self._raw(f"{op} {kind} {', '.join(parts)}")
         is_nan = self._raw(f"fcmp uno {kind} {result}, {result}")
-        return self._raw(f"bitcast {kind} {result} to {bits}"), is_nan
+        pattern = self._raw(f"bitcast {kind} {result} to {bits}")
+        nan = f"{bits} splat (i16 {_NAN['f16']})"
+        return pattern, self._raw(f"select <{n} x i1> {is_nan}, {nan}, {bits} {pattern}")
 
     def cut_products(
         self, rows: list[list[Value]], columns: list[Value], least: list[Value]

@@ -1,13 +1,13 @@
 """Both halves of words by AVX-512 of single precision, for processors without half precision.
 
 Halves are taken as they stand in memory, 16 at a time: nothing need be taken apart into low and
-high ones. Sums and products of halves are rounded twice without harm.
+high ones. Lone sums and products are done in single precision; rounding twice does no harm there.
 
-Fused products are computed 2**-112 times as large: all halves, denormal ones too, are then singles
-whose last 13 bits are 0, and rounding is adding half a place and cutting. The next fused product
-goes on from there, so that no conversion lies between the two. That is not all where a single's
-last bits say exactly half a place, which may itself have been rounded to, and beyond a half's
-range: in one of a hundred words of ordinary numbers the product is rounded to odd first.
+Fused products, and what goes on with them, are computed 2**-112 times as large. All halves, also
+denormal ones, are then singles whose last 13 bits are 0, and what has more bits is rounded by
+adding half a place to it, cut to a single, and cutting 13 bits: no conversion lies between two such
+operations. That is wrong only where it was exactly half a place behind an even one. If it is so in
+some lane (of random numbers one in 16,000 is) two more products tell whether the single was exact.
 """
 
 from __future__ import annotations
@@ -19,12 +19,16 @@ from warplens.lift.engines.llvm_text import LlvmText
 _AT_ONCE = 16
 _SINGLES, _HALVES = f"<{_AT_ONCE} x float>", f"<{_AT_ONCE} x half>"
 _BITS, _PATTERNS = f"<{_AT_ONCE} x i32>", f"<{_AT_ONCE} x i16>"
+_FLAGS = f"<{_AT_ONCE} x i1>"
 _DOWN, _UP, _TO_ZERO = 9, 10, 11  # immediates of AVX-512, without exceptions
-_LANES = f"<{_AT_ONCE} x i1>"
-_SIGN, _INFINITY, _TOO_LARGE = 0x80000000, 0x7F800000, 0x0F800000  # of singles 2**-112 as large
+_NAN = 0x7FFF
+# Of singles that are 2**-112 times as large as halves:
+_SIGN, _INFINITY, _TOO_LARGE = 0x80000000, 0x7F800000, 0x0F800000
 _HALF_A_PLACE, _CUT = 0x1000, 0x1FFF
 _MINUS_ZERO = f"{_SINGLES} bitcast ({_BITS} splat (i32 {_SIGN}) to {_SINGLES})"
-_PROBE, _BEYOND = 0x00803000, 0x10000000
+# With this added, exactly half a place behind an even one has 14 zeros at its end, and what may be
+# rounded beyond a half's range, but not infinity or NaN, the bit below.
+_PROBE, _IS_BEYOND = 0x00803000, 0x10000000
 
 
 def _lanes(first: int, n: int) -> str:
@@ -95,33 +99,34 @@ def _infinite(x: LlvmText, rounded: str) -> str:
     limit = f"bitcast ({_BITS} splat (i32 {_TOO_LARGE}) to {_SINGLES})"
     is_over = x.raw(f"fcmp oge {magnitude}, {limit}")
     infinite = _integer(x, "or", _integer(x, "and", bits, _SIGN), _INFINITY)
-    kinds = f"{_LANES} {is_over}, {_BITS} {infinite}, {_BITS} {bits}"
+    kinds = f"{_FLAGS} {is_over}, {_BITS} {infinite}, {_BITS} {bits}"
     return _single(x, x.raw(f"select {kinds}"))
 
 
-def _some_beyond(x: LlvmText, probes: list[str]) -> str:
-    """Whether a lane of some vector has `_BEYOND` set."""
-    every = reduce(partial(_integer, x, "or"), probes)
-    is_set = x.raw(f"icmp ne {_BITS} {_integer(x, 'and', every, _BEYOND)}, zeroinitializer")
-    whole = x.raw(f"bitcast {_LANES} {is_set} to i{_AT_ONCE}")
-    return x.raw(f"icmp ne i{_AT_ONCE} {whole}, 0")
+def _beyond(x: LlvmText, probes: list[str]) -> str:
+    """In which lanes some vector may be rounded beyond a half's range."""
+    every = _integer(x, "and", reduce(partial(_integer, x, "or"), probes), _IS_BEYOND)
+    return x.raw(f"icmp ne {_BITS} {every}, zeroinitializer")
 
 
-def _some_even(x: LlvmText, probes: list[str]) -> str:
-    """Whether the last 14 bits of a lane of some vector are 0."""
+def _some_halfway(x: LlvmText, probes: list[str]) -> str:
+    """Whether exactly half a place is behind an even one in some lane."""
     unlike = ""
     for one in probes:
         last = _integer(x, "and", one, 2 * _CUT + 1)
         is_other = x.raw(f"icmp ne {_BITS} {last}, zeroinitializer")
-        unlike = x.raw(f"and {_LANES} {unlike}, {is_other}") if unlike else is_other
-    whole = x.raw(f"bitcast {_LANES} {unlike} to i{_AT_ONCE}")
+        unlike = x.raw(f"and {_FLAGS} {unlike}, {is_other}") if unlike else is_other
+    whole = x.raw(f"bitcast {_FLAGS} {unlike} to i{_AT_ONCE}")
     return x.raw(f"icmp ne i{_AT_ONCE} {whole}, -1")
 
 
-def _finished(x: LlvmText, rounded: list[str], probes: list[str]) -> list[str]:
+def _finished(x: LlvmText, rounded: list[str], beyond: str) -> list[str]:
     """With infinity for what is beyond a half's range."""
+    whole = x.raw(f"bitcast {_FLAGS} {beyond} to i{_AT_ONCE}")
     return x.branch_rarely(
-        _some_beyond(x, probes), rounded, lambda: [_infinite(x, one) for one in rounded]
+        x.raw(f"icmp ne i{_AT_ONCE} {whole}, 0"),
+        rounded,
+        lambda: [_infinite(x, one) for one in rounded],
     )
 
 
@@ -139,7 +144,8 @@ def _fused(x: LlvmText, a: str, b: str, c: str | None) -> list[str]:
     def nearest() -> list[str]:
         return [_nearest(x, *one) for one in zip(every, cut, raised, strict=True)]
 
-    return _finished(x, x.branch_rarely(_some_even(x, probes), rounded, nearest), probes)
+    beyond = _beyond(x, probes)
+    return _finished(x, x.branch_rarely(_some_halfway(x, probes), rounded, nearest), beyond)
 
 
 def _added(x: LlvmText, a: str, b: str) -> list[str]:
@@ -147,7 +153,7 @@ def _added(x: LlvmText, a: str, b: str) -> list[str]:
     both = zip(_small(x, a), _small(x, b), strict=True)
     sums = [_bits(x, _operation(x, "fadd", p, q)) for p, q in both]
     rounded = [_to_even(x, one, _integer(x, "add", one, _HALF_A_PLACE)) for one in sums]
-    return _finished(x, rounded, [_integer(x, "add", one, _PROBE) for one in sums])
+    return _finished(x, rounded, _beyond(x, [_integer(x, "add", one, _PROBE) for one in sums]))
 
 
 def _operation(x: LlvmText, op: str, a: str, b: str) -> str:
@@ -168,7 +174,7 @@ def _plain(x: LlvmText, word: str) -> list[str]:
 
 
 def _small(x: LlvmText, word: str) -> list[str]:
-    """The same 2**-112 times as large."""
+    """The halves of a word as singles that are 2**-112 times as large, typed."""
     return x.small.get(word) or [_scaled(x, one, -112) for one in _plain(x, word)]
 
 
@@ -182,7 +188,7 @@ def _packed(x: LlvmText, small: str) -> str:
 
 
 def by_singles(x: LlvmText, op: str, words: list[str]) -> tuple[str, str]:
-    """fadd, fmul or fma of words, typed; the halves' bits, NaNs as they come, and which are NaN."""
+    """fadd, fmul or fma of words, typed; the halves' bits, NaNs as they come and canonical."""
     is_small = op == "fma" or any(word in x.small for word in words)
     if is_small:
         a, b, *more = words
@@ -192,11 +198,15 @@ def by_singles(x: LlvmText, op: str, words: list[str]) -> tuple[str, str]:
         both = zip(_plain(x, words[0]), _plain(x, words[1]), strict=True)
         results = [_operation(x, op, a, b) for a, b in both]
         pieces = [_halves(x, one) for one in results]
-    nans = [x.raw(f"fcmp uno {one}, {one.removeprefix(_SINGLES)}") for one in results]
+    kept = []
+    for one, piece in zip(results, pieces, strict=True):
+        is_nan = x.raw(f"fcmp uno {one}, {one.removeprefix(_SINGLES)}")
+        nan = f"{_PATTERNS} splat (i16 {_NAN})"
+        kept.append(x.raw(f"select {_FLAGS} {is_nan}, {nan}, {_PATTERNS} {piece}"))
     patterns = _joined(x, "i16", pieces)
     if is_small:
         x.small[f"<{2 * x.width} x i16> {patterns}"] = results
-    return patterns, _joined(x, "i1", nans)
+    return patterns, _joined(x, "i16", kept)
 
 
 def taken(x: LlvmText, small: list[str], how: str) -> list[str]:
