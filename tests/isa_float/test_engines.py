@@ -176,7 +176,9 @@ def _chain(x: Any, a: Value, b: Value, c: Value) -> tuple[Value, ...]:
     half = x.lshr(second, x.u32(16))
     high = taken(x.or_(half, x.shl(half, x.u32(16))), second, "high")
     fifth = fma(low, high, minus)
-    return first, second, square, third, fourth, fifth, float16.hadd2(x, plain, fifth, a)
+    ones = x.u32(0x3C003C00)
+    sums = float16.hadd2(x, plain, fifth, a), fma(ones, b, c), fma(fourth, ones, b)
+    return first, second, square, third, fourth, fifth, *sums
 
 
 @pytest.mark.skipif(not host_features().has_avx512, reason="needs AVX-512")

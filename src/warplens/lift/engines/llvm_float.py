@@ -19,6 +19,7 @@ from warplens.lift.engines.llvm_text import SIZE, Value
 
 _SIGN = {"f32": 1 << 31, "f64": 1 << 63, "f16": 1 << 15, "bf16": 1 << 15}
 _EXPONENT = {"f32": 0x7F800000, "f64": 0x7FF << 52, "f16": 0x7C00, "bf16": 0x7F80}
+_ONE_ONE = 0x3C003C00  # 1.0 in both halves
 _NAN = {"f32": 0x7FFFFFFF, "f64": 0xFFF8000000000000, "f16": 0x7FFF, "bf16": 0x7FFF}
 _PRECISION = {"f32": 24, "f64": 53}
 _ROUND = {"RN": "roundeven", "RZ": "trunc", "RM": "floor", "RP": "ceil"}
@@ -327,6 +328,11 @@ class LlvmFloat(LlvmCore):
             return None
         if all(word.const is not None for word in words):
             return None
+        if op == "fma" and not by_halves:  # compilers write every second sum as a product by one
+            for factor, one in (words[:2], words[1::-1]):
+                if one.const == _ONE_ONE:
+                    op, words = "fadd", (factor, words[2])
+                    break
         n = 2 * self.width
         bits, word_type = f"<{n} x i16>", self.types["u32"]
         # A source that such an operation gave is read as it was before its NaNs got their pattern:
