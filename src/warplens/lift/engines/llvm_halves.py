@@ -22,6 +22,7 @@ _BITS, _PATTERNS = f"<{_AT_ONCE} x i32>", f"<{_AT_ONCE} x i16>"
 _FLAGS = f"<{_AT_ONCE} x i1>"
 _DOWN, _UP, _TO_ZERO = 9, 10, 11  # immediates of AVX-512, without exceptions
 _NAN = 0x7FFF
+_TOGETHER = 2  # vectors that are rounded again if one must be
 # Of singles that are 2**-112 times as large as halves:
 _SIGN, _INFINITY, _TOO_LARGE = 0x80000000, 0x7F800000, 0x0F800000
 _HALF_A_PLACE, _CUT = 0x1000, 0x1FFF
@@ -86,10 +87,13 @@ def _to_even(x: LlvmText, cut: str, raised: str, is_more: str = "") -> str:
     return _single(x, _integer(x, "and", _integer(x, "sub", raised, less), ~_CUT))
 
 
-def _nearest(x: LlvmText, operands: list[str], cut: str, raised: str) -> str:
-    """a * b + c rounded to nearest, given that cut and that raised by half a place."""
-    down, up = (_bits(x, _directed(x, operands, to)) for to in (_DOWN, _UP))
-    return _to_even(x, cut, raised, _integer(x, "xor", down, up))
+def _nearest(x: LlvmText, products: list[tuple[list[str], str, str]]) -> list[str]:
+    """a * b + c rounded to nearest, given each with it cut, and that raised by half a place."""
+    found = []
+    for operands, cut, raised in products:
+        down, up = (_bits(x, _directed(x, operands, to)) for to in (_DOWN, _UP))
+        found.append(_to_even(x, cut, raised, _integer(x, "xor", down, up)))
+    return found
 
 
 def _infinite(x: LlvmText, rounded: str) -> str:
@@ -141,11 +145,13 @@ def _fused(x: LlvmText, a: str, b: str, c: str | None) -> list[str]:
     rounded = [_single(x, _integer(x, "and", one, ~_CUT)) for one in raised]
     probes = [_integer(x, "add", one, _PROBE) for one in cut]
 
-    def nearest() -> list[str]:
-        return [_nearest(x, *one) for one in zip(every, cut, raised, strict=True)]
-
-    beyond = _beyond(x, probes)
-    return _finished(x, x.branch_rarely(_some_halfway(x, probes), rounded, nearest), beyond)
+    products = list(zip(every, cut, raised, strict=True))
+    beyond, found = _beyond(x, probes), []
+    for i in range(0, len(products), _TOGETHER):
+        at = slice(i, i + _TOGETHER)
+        some, nearest = _some_halfway(x, probes[at]), partial(_nearest, x, products[at])
+        found += x.branch_rarely(some, rounded[at], nearest)
+    return _finished(x, found, beyond)
 
 
 def _added(x: LlvmText, a: str, b: str) -> list[str]:
