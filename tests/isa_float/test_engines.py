@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.in_turn import one_in
+from tests.isa.engines import Compiled, Typed, assert_lanes_equal, run_numpy
 from tests.isa_float import operands
 from tests.isa_float.operands import assert_engines_agree
+from warplens.isa import float16
+from warplens.isa.lanes import Value
+from warplens.isa.table import Modifiers
 from warplens.lift.engines.host import host_features
+from warplens.lift.engines.llvm_lanes import LlvmLanes
 
 ARITHMETIC = [
     f"{name}{suffix}"
@@ -145,3 +152,46 @@ def test_halves_by_single_precision(mnemonic: str, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(operands, "host_features", lambda host: lesser)
 
     assert_engines_agree(mnemonic, n=1 << 14)
+
+
+def _chain(x: Any, a: Value, b: Value, c: Value) -> tuple[Value, ...]:
+    """Operations on halves that go on with one another's results, taken in all ways."""
+
+    def taken(word: Value, source: Value, how: str) -> Value:
+        return x.halves_taken(word, source, how) if isinstance(x, LlvmLanes) else word
+
+    def fma(p: Value, q: Value, r: Value) -> Value:
+        return float16.hfma2(x, plain, p, q, r, None)
+
+    plain = Modifiers()
+    first = fma(a, b, c)
+    second = fma(c, first, a)
+    square = fma(second, second, first)
+    minus = taken(x.xor(square, x.u32(0x80008000)), square, "negated")
+    third = float16.hadd2(x, plain, minus, second)
+    size = taken(x.and_(third, x.u32(0x7FFF7FFF)), third, "absolute")
+    fourth = float16.hmul2(x, plain, size, b)
+    half = x.and_(fourth, x.u32(0xFFFF))
+    low = taken(x.or_(half, x.shl(half, x.u32(16))), fourth, "low")
+    half = x.lshr(second, x.u32(16))
+    high = taken(x.or_(half, x.shl(half, x.u32(16))), second, "high")
+    fifth = fma(low, high, minus)
+    ones = x.u32(0x3C003C00)
+    sums = float16.hadd2(x, plain, fifth, a), fma(ones, b, c), fma(fourth, ones, b)
+    return first, second, square, third, fourth, fifth, *sums
+
+
+@pytest.mark.skipif(not host_features().has_avx512, reason="needs AVX-512")
+@pytest.mark.parametrize("opt", [0, 1])
+def test_chains_of_halves_by_single_precision(opt: int) -> None:
+    """What stays in single precision from one operation to the next gives equal bits."""
+    lesser = replace(host_features(), has_halves=False)
+    compiled = Compiled(_chain, ["u32"] * 3, features=lesser, opt=opt)
+
+    for seed in range(1 << 9):
+        inputs = operands.sources_for("HFMA2", 32, seed)[:3]
+        if seed % 2:  # few bits each, so that many results lie halfway
+            inputs = tuple(words & np.uint32(0xFFE0FFE0) for words in inputs)
+        expected = run_numpy(_chain, operands.ACTIVE, [Typed("u32", words) for words in inputs])
+
+        assert_lanes_equal(expected, compiled(operands.ACTIVE, *inputs), *inputs)

@@ -12,13 +12,14 @@ import struct
 
 from warplens.lift.engines import exact
 from warplens.lift.engines.llvm_core import LlvmCore
-from warplens.lift.engines.llvm_halves import by_singles
+from warplens.lift.engines.llvm_halves import by_singles, taken
 from warplens.lift.engines.llvm_products import cut_products
 from warplens.lift.engines.llvm_rounding import directed, single_of_integer
 from warplens.lift.engines.llvm_text import SIZE, Value
 
 _SIGN = {"f32": 1 << 31, "f64": 1 << 63, "f16": 1 << 15, "bf16": 1 << 15}
 _EXPONENT = {"f32": 0x7F800000, "f64": 0x7FF << 52, "f16": 0x7C00, "bf16": 0x7F80}
+_ONE_ONE = 0x3C003C00  # 1.0 in both halves
 _NAN = {"f32": 0x7FFFFFFF, "f64": 0xFFF8000000000000, "f16": 0x7FFF, "bf16": 0x7FFF}
 _PRECISION = {"f32": 24, "f64": 53}
 _ROUND = {"RN": "roundeven", "RZ": "trunc", "RM": "floor", "RP": "ceil"}
@@ -327,21 +328,30 @@ class LlvmFloat(LlvmCore):
             return None
         if all(word.const is not None for word in words):
             return None
+        if op == "fma" and not by_halves:  # compilers write every second sum as a product by one
+            for factor, one in (words[:2], words[1::-1]):
+                if one.const == _ONE_ONE:
+                    op, words = "fadd", (factor, words[2])
+                    break
         n = 2 * self.width
         bits, word_type = f"<{n} x i16>", self.types["u32"]
         # A source that such an operation gave is read as it was before its NaNs got their pattern:
         # what is made of NaNs is a NaN whatever theirs, and no step waits for that of the last.
         given = [self._before.get(word.ref, self._arg(word)) for word in words]
-        pattern, is_nan = self._by_halves(op, given) if by_halves else by_singles(self, op, given)
-        kept = self._raw(
-            f"select <{n} x i1> {is_nan}, {bits} splat (i16 {_NAN['f16']}), {bits} {pattern}"
-        )
+        pattern, kept = self._by_halves(op, given) if by_halves else by_singles(self, op, given)
         found = self.emit("u32", f"bitcast {bits} {kept} to {word_type}")
         self._before[found.ref] = f"{bits} {pattern}"
         return found
 
+    def halves_taken(self, word: Value, source: Value, how: str) -> Value:
+        """`word`, whose halves are `source`'s, taken as `how` says (llvm_halves.taken)."""
+        small = self.small.get(self._before.get(source.ref) or self._arg(source))
+        if small:
+            self.small[self._arg(word)] = taken(self, small, how)
+        return word
+
     def _by_halves(self, op: str, words: list[str]) -> tuple[str, str]:
-        """By arithmetic in half precision: the results' bits, and which are NaN."""
+        """By arithmetic in half precision: the results' bits, NaNs as they come and canonical."""
         n = 2 * self.width
         kind, bits = f"<{n} x half>", f"<{n} x i16>"
         parts = [self._raw(f"bitcast {word} to {kind}") for word in words]
@@ -351,7 +361,9 @@ class LlvmFloat(LlvmCore):
         else:
             result = self._raw(f"{op} {kind} {', '.join(parts)}")
         is_nan = self._raw(f"fcmp uno {kind} {result}, {result}")
-        return self._raw(f"bitcast {kind} {result} to {bits}"), is_nan
+        pattern = self._raw(f"bitcast {kind} {result} to {bits}")
+        nan = f"{bits} splat (i16 {_NAN['f16']})"
+        return pattern, self._raw(f"select <{n} x i1> {is_nan}, {nan}, {bits} {pattern}")
 
     def cut_products(
         self, rows: list[list[Value]], columns: list[Value], least: list[Value]

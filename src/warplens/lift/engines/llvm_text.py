@@ -127,6 +127,7 @@ class LlvmText:
         self._active = active
         self._declared: set[str] = set()
         self._before: dict[str, str] = {}  # typed bits of halves whose NaNs have any pattern
+        self.small: dict[str, list[str]] = {}  # singles of such bits, 2**-112 as large
         self.types = {
             type: element if width == 1 else f"<{width} x {element}>"
             for type, element in ELEMENT.items()

@@ -203,14 +203,18 @@ class Operands:
             if suffix in _HALVES:
                 high = _HALVES[suffix]
                 half = x.lshr(value, x.u32(16)) if high else x.and_(value, x.u32(0xFFFF))
-                value = x.or_(half, x.shl(half, x.u32(16)))
+                both = x.or_(half, x.shl(half, x.u32(16)))
+                value = x.halves_taken(both, value, "high" if high else "low")
             elif suffix == "H0_NH1":
                 low = x.xor(x.lshr(value, x.u32(16)), x.u32(0x8000))
                 value = x.or_(x.shl(value, x.u32(16)), low)  # the halves swapped, low negated
             elif suffix not in _PLAIN_SUFFIXES:
                 raise BindingError(f"operand suffix .{suffix}")
-        value = x.and_(value, x.u32(0x7FFF7FFF)) if absolute else value
-        return x.xor(value, x.u32(0x80008000)) if negate else value
+        if absolute:
+            value = x.halves_taken(x.and_(value, x.u32(0x7FFF7FFF)), value, "absolute")
+        if negate:
+            value = x.halves_taken(x.xor(value, x.u32(0x80008000)), value, "negated")
+        return value
 
     # --- results ---------------------------------------------------------------------------------
 
