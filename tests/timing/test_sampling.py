@@ -55,3 +55,34 @@ def test_a_sample_tells_as_much_as_all_blocks(kernel: str, grid: int) -> None:
     assert all_of_an_sm == -(-grid // 24)
     assert few < all_of_an_sm
     assert sampled == pytest.approx(exact, rel=0.03)
+
+
+POLLING = """
+extern "C" __global__ void add(float* out, const float* data, int n) {
+    __shared__ volatile float sums[256];
+    sums[threadIdx.x] = 0;
+    for (int i = blockIdx.x * 256 + threadIdx.x; i < n; i += 256 * gridDim.x)
+        sums[threadIdx.x] += data[i];
+    out[blockIdx.x * 256 + threadIdx.x] = sums[threadIdx.x];
+}
+extern "C" __global__ void scatter(float* out, const int* where) {
+    out[where[blockIdx.x * blockDim.x + threadIdx.x]] = 1;
+}
+"""
+
+
+def test_long_loops_over_volatile_memory_are_predicted() -> None:
+    """Accesses that may be polling count as many back edges, but here nobody waits for others."""
+    n = 1 << 24
+    launch = wl.Device("H200").compile(POLLING)["add"].predict[(32,), (256,)](
+        np.zeros(32 * 256, np.float32), np.zeros(n, np.float32), np.int32(n)
+    )
+    assert launch.metric("smsp__inst_executed.sum") > 7 * n / 32
+
+
+def test_prediction_names_what_ends_a_block() -> None:
+    """As the launch itself would."""
+    kernel = wl.Device("H200").compile(POLLING)["scatter"]
+    where = np.full(1024, 1 << 20, np.int32)
+    with pytest.raises(wl.MemoryFault, match="invalid __global__ write of size 4"):
+        kernel.predict[(4,), (256,)](np.zeros(1024, np.float32), where)

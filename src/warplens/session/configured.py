@@ -99,7 +99,7 @@ class ConfiguredKernel:
         options, kept = self.device.options, keep(arguments)
         timed = TimingOptions(
             scheduler=options.scheduler, exact=options.exact_timing, carveout=options.carveout,
-            over_time=options.pm_sampling,
+            over_time=options.pm_sampling, raises=predict,
         )  # fmt: skip
         timing: Callable[[], LaunchTiming | None] | None = None
         bar = Progress(bare_name(self.sass.demangled), shown=options.show_progress)

@@ -27,6 +27,7 @@ class TimingOptions:
     exact: bool = False
     carveout: int | None = None
     over_time: PmSampling | None = None
+    raises: bool = False  # what ends a sampled block, instead of no timing
 
 
 def take(
@@ -44,6 +45,7 @@ def take(
     sample = sampling.record(
         launch.code.traced, launch.variables, launch.memory, config, places,
         scale=sampling.EXACT if options.exact else 1, restore=not is_blind,
+        raises=options.raises,
     )
     if sample is None:
         return None

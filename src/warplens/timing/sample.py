@@ -50,6 +50,7 @@ _TO_THE_LAST = 24_000_000  # warp instructions of a grid that is run as a whole,
 _MAX_TOGETHER = 20_000  # blocks that are run in full because they wait for each other
 _WAITING = 200_000  # loop iterations after which a block alone seems to wait for others
 _MAX_STEPS = 20_000_000  # loop iterations of a sample; blocks that wait for others never end
+_FOR_NOBODY = 50  # times that where blocks see nothing of each other: volatile accesses count, too
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,22 +106,25 @@ class Sample:
 
 def record(prepare: Callable[[], engine.Program], image: engine.ModuleImage,
            memory: DeviceMemory, config: engine.LaunchConfig, places: Residency, *,
-           scale: int = 1, restore: bool = True) -> Sample | None:  # fmt: skip
+           scale: int = 1, restore: bool = True, raises: bool = False) -> Sample | None:  # fmt: skip
     """Runs sampled blocks under observation and, to `restore` it, puts memory back; None where that
     cannot be.
 
     Blocks that wait for others cannot be run alone: then the whole grid is, if it is small.
+
+    Raises:
+        WarplensError: what ended a block, with `raises`; without, it is left to the ordinary run.
     """
     total, program = prod(config.grid), prepare()
     heap = {segment.base for segment in memory.segments if segment.on_device_heap}
     after = memory._next
-    quiet = replace(
-        config, restore=restore, workers=1, progress=None, max_steps=_MAX_STEPS * scale
-    )
+    can_wait = bool(program.lifted.ordered_reason)
+    steps = _MAX_STEPS * scale * (1 if can_wait else _FOR_NOBODY)
+    quiet = replace(config, restore=restore, workers=1, progress=None, max_steps=steps)
     ground = Ground(program=program, image=image, memory=memory, config=quiet)
     try:
         # Only a kernel whose blocks can see each other can wait for another block.
-        probe = replace(quiet, max_steps=_WAITING) if program.lifted.ordered_reason else quiet
+        probe = replace(quiet, max_steps=_WAITING) if can_wait else quiet
         first = replace(ground, config=probe).run(_alone(0), max(scale, LONG))
         if total == 1:
             return first
@@ -145,7 +149,9 @@ def record(prepare: Callable[[], engine.Program], image: engine.ModuleImage,
     except (Deadlock, LimitExceeded):
         return _together(ground, places) if total <= _MAX_TOGETHER else None
     except WarplensError:
-        return None  # the ordinary run will say what is wrong
+        if raises:
+            raise
+        return None
     finally:
         for segment in memory.segments:
             if segment.on_device_heap and segment.base not in heap:
