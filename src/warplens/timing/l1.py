@@ -1,5 +1,5 @@
-"""The L1 data cache: sectors of as many lines as the carve-out leaves, in eight parts, any line of a
-part in any of its places.
+"""The L1 data cache: sectors of as many lines as the carve-out leaves, in eight parts, any line of
+a part in any of its places.
 
 A kernel's rows find room there however their addresses lie to each other. Lines are given up in the
 order of their last use, so of an array larger than a part's share nothing is found again in it;

@@ -38,9 +38,9 @@ MAX_HELD = 32  # memory instructions in a queue
 TEXTURES_HELD, TEXTURES_QUEUED = 2, 32  # samples in a sub-partition's queue, and in the units
 TEXTURES_KNOWN = 256  # that miss L1, of which it is known when they were done
 CODE_WAYS = 8  # of the SM's instruction cache: loops of 136 KiB miss half of their lines
-# Parts of L1, and what each has room for beyond its share of what the carve-out leaves, in KiB of the
-# whole: an array is found again as a whole up to 8 KiB less than that, half of it with 9 KiB more, and
-# nothing with 40 (l1_capacity_sm90.json); of little that is left in proportion, from L1_USUAL on so
+# Parts of L1, and what each has room for beyond its share of what the carve-out leaves, in KiB of
+# the whole: an array is found again as a whole up to 8 KiB less than that, half of it with 9 KiB
+# more, and nothing with 40 (l1_capacity_sm90.json); where less than L1_USUAL is left in proportion
 L1_PARTS, L1_USUAL = 8, 60
 L1_ROOM = -5.5, -0.5, 4.0, 8.0, 12.5, 17.0, 22.0, 33.0
 SENT = 64  # lines of stores that are remembered
