@@ -64,4 +64,6 @@ def test_compare(capsys: pytest.CaptureFixture[str]) -> None:
 
     assert status == 0 and f"{WARPS * 3 * 32:,}" in capsys.readouterr().out
     assert len(counted) > 90
-    assert [name for name in counted if now.metrics[name].number != then.metrics[name].number] == []
+    changed = [name for name in counted if now.metrics[name].number != then.metrics[name].number]
+    # 0.1 did not know that Hopper's driver leaves shared memory room for twice the blocks.
+    assert changed == ["launch__occupancy_limit_shared_mem"]

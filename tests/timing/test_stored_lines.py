@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from tests.in_turn import one_in
 
 VALIDATION = Path(__file__).parents[2] / "validation"
 LINES, CAPACITY = (
@@ -76,3 +77,21 @@ def test_shared_memory_leaves_the_rest_to_l1(shared_kib: int) -> None:
     for kib, share in ((room // 2, 1.0), (2 * room, 0.0)):
         found = _found("stored_loaded", kib, 0, 1, shared_kib)
         assert found == pytest.approx(share * 32 * kib, abs=0.1 * 32 * kib)
+
+
+def _capacities() -> list[tuple[int, int, float]]:
+    """Shared memory and array in KiB, and what part of the array an H200 finds again."""
+    rows = (dict(zip(CAPACITY["columns"], row, strict=True)) for row in CAPACITY["rows"])
+    return [
+        (row["shared_kib"], row["array_kib"], row[FOUND] / (256 * row["array_kib"] / 8))
+        for row in rows if row["threads"] == 256 and row["shared_kib"] < 226
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("shared_kib", "array_kib", "found"), one_in(
+    4, _capacities(), lambda case: f"{case[0]}-{case[1]}", several=True,
+))  # fmt: skip
+def test_what_of_an_array_is_found_again(shared_kib: int, array_kib: int, found: float) -> None:
+    """Beside each setting of the carve-out; L1 has eight parts."""
+    mine = _found("stored_loaded", array_kib, 0, 1, shared_kib) / (256 * array_kib / 8)
+    assert mine == pytest.approx(found, abs=0.13)

@@ -1,18 +1,20 @@
-"""The L1 data cache: sectors of as many lines as the carve-out leaves, any line in any place.
+"""The L1 data cache: sectors of as many lines as the carve-out leaves, in eight parts, any line of
+a part in any of its places.
 
-A kernel's rows find room there however their addresses lie to each other, and of an array a little
-larger than the cache nothing is found again (counted on an H200, validation/data/
-l1_capacity_sm90.json): lines are given up in the order of their last use.
+A kernel's rows find room there however their addresses lie to each other. Lines are given up in the
+order of their last use, so of an array larger than a part's share nothing is found again in it;
+parts are of unlike size, as what of arrays an H200 finds again falls from all to nothing between 8
+KiB less than L1 and 40 more (validation/data/l1_capacity_sm90.json).
 """
 
 from __future__ import annotations
 
-from warplens.timing.state import L1_HEADS, Record, Records, stage
+from warplens.timing.state import Record, Records, stage
 
 _LOW, _HIGH = 3, 12  # sectors of a line's halves, which come one by one
-# Places that are none: ends of two rings in order of last use, of lines that are given up first
-# (of accesses that are evict-first, stored_lines_sm90.json), and of all others
-_PASSING, _KEPT = range(L1_HEADS)
+# Places that are none: of each part the ends of two rings in order of last use, of lines that are
+# given up first (of accesses that are evict-first, stored_lines_sm90.json), and of all others
+_PASSING, _KEPT = 0, 1
 
 
 @stage
@@ -26,8 +28,9 @@ def look_up(lines: Records, line: int, passing: int) -> int:
                 _use(lines, place, passing)
             return int(place)
         place = lines[place].next
-    oldest = lines[_PASSING].newer
-    return int(-1 - (oldest if oldest != _PASSING else lines[_KEPT].newer))
+    head = 2 * ((line ^ line >> 3 ^ line >> 6 ^ line >> 9 ^ line >> 14) & lines[0].part)
+    oldest = lines[head + _PASSING].newer
+    return int(-1 - (oldest if oldest != head + _PASSING else lines[head + _KEPT].newer))
 
 
 @stage
@@ -88,7 +91,7 @@ def _use(lines: Records, place: int, passing: int) -> None:
     """Makes a line the newest of its ring."""
     mine = lines[place]
     lines[mine.older].newer, lines[mine.newer].older = mine.newer, mine.older
-    head = _PASSING if passing else _KEPT
+    head = 2 * mine.part + (_PASSING if passing else _KEPT)
     mine.kept = 1 - passing
     mine.newer, mine.older = head, lines[head].older
     lines[mine.older].newer = place

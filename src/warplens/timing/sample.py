@@ -106,7 +106,8 @@ class Sample:
 
 def record(prepare: Callable[[], engine.Program], image: engine.ModuleImage,
            memory: DeviceMemory, config: engine.LaunchConfig, places: Residency, *,
-           scale: int = 1, restore: bool = True, raises: bool = False) -> Sample | None:  # fmt: skip
+           scale: int = 1, restore: bool = True,
+           raises: bool = False) -> Sample | None:  # fmt: skip
     """Runs sampled blocks under observation and, to `restore` it, puts memory back; None where that
     cannot be.
 

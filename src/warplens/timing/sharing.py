@@ -16,6 +16,7 @@ Flags = npt.NDArray[np.bool_]
 _READ = 1
 _TABLE = 32  # places of a table for each pair, up to which it is quicker than sorting
 _WHOLE = 0.25  # of the lines of neighbours: both halves are used, then both of all are
+_ROOM, _MOST_WAVES = 0.5, 16  # of L2: what SMs near both partitions use is kept in both
 _LEAST_APART = 3  # SMs that are not beside each other, to tell from them what is shared
 
 
@@ -139,6 +140,8 @@ def _followed(touched: Touched, moved: Footprints, placed: tuple[Ints, int], wav
         if grid[0] <= size_lines:
             seen, chip = _lines_of(touched, np.ones(len(touched.user), np.bool_)), grid[0]
             part = grid[1] * len(every) / blocks / max(1.0, _fetches(touched, place, reads, beside))
+        else:
+            part *= _new(moved, len(running), blocks, _ROOM * size_lines) / max(1.0, read)
     return Sharing(lines=seen, chip_lines=max(seen, chip), part=min(1.0, part), is_exact=True)
 
 
@@ -152,6 +155,20 @@ def _of_grid(moved: Footprints, running: Ints, blocks: int) -> tuple[float, floa
         return None
     waves = (blocks - n) / second
     return first[0] + (both[0] - first[0]) * waves, first[1] + (both[1] - first[1]) * waves
+
+
+def _new(moved: Footprints, wave: int, blocks: int, room: float) -> float:
+    """Lines that a wave reads and that the waves before it have not, as many of these as there is
+    room for: of planes of a stencil, for example, which the next ones read as well."""
+    read = before = 0.0
+    for waves in range(1, _MOST_WAVES + 1):
+        found = moved.lines(np.arange(waves * wave)) if waves * wave <= blocks else None
+        if found is None:
+            break
+        read, before = found[1] - before, found[1]
+        if found[0] > room:
+            break
+    return read
 
 
 def _lines_of(touched: Touched, among: Flags) -> float:

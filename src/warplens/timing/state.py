@@ -38,7 +38,11 @@ MAX_HELD = 32  # memory instructions in a queue
 TEXTURES_HELD, TEXTURES_QUEUED = 2, 32  # samples in a sub-partition's queue, and in the units
 TEXTURES_KNOWN = 256  # that miss L1, of which it is known when they were done
 CODE_WAYS = 8  # of the SM's instruction cache: loops of 136 KiB miss half of their lines
-L1_HEADS = 2  # of the rings that its lines are in
+# Parts of L1, and what each has room for beyond its share of what the carve-out leaves, in KiB of
+# the whole: an array is found again as a whole up to 8 KiB less than that, half of it with 9 KiB
+# more, and nothing with 40 (l1_capacity_sm90.json); where less than L1_USUAL is left in proportion
+L1_PARTS, L1_USUAL = 8, 60
+L1_ROOM = -5.5, -0.5, 4.0, 8.0, 12.5, 17.0, 22.0, 33.0
 SENT = 64  # lines of stores that are remembered
 SLICES, SLICE_LINES = 32, 4  # of L2, and neighbouring lines in one
 TRIES, SEEKS = 1, 2  # until no other came first; as long as what is there is no better, too
@@ -236,6 +240,7 @@ L1_LINE = np.dtype([
     (name, "i8") for name in ("tag", "valid", "low_arrival", "high_arrival", "dirty")
 ] + [
     ("older", "i4"), ("newer", "i4"), ("kept", "i4"),  # the places beside it in its ring, which one
+    ("part", "i4"),  # of L1; of the first place the last part's number
     ("first", "i4"), ("next", "i4"),  # of the bucket of this number, and behind it in its own
 ])  # fmt: skip
 LINE = np.dtype([("tag", "i8"), ("ready", "i8"), ("used", "i8")])  # of a cache of code, constants
@@ -333,7 +338,7 @@ class State(NamedTuple):
     ready: Ints  # per warp slot: when it can issue; NEVER if it has no warp or waits at a barrier
     subs: Records
     slots: Records
-    l1: Records  # places of lines, and L1_HEADS before them
+    l1: Records  # two ends of rings for each part, and places of lines
     arriving: Floats  # when each of the last lines was there for which loads took a place in L1
     l0: Records  # (sub-partition, line)
     l1i: Records
@@ -385,12 +390,20 @@ def new_state(spec: Record, l1_lines: int, l0_lines: int, l1i_lines: int, *,
     )
 
 
-def empty_l1(lines: int) -> Records:
-    """Places of so many lines, all in the ring of those that are given up first."""
-    found = np.zeros(L1_HEADS + lines, L1_LINE)
-    ring = np.array([0, *range(L1_HEADS, len(found))])
-    found["older"][ring], found["newer"][ring] = np.roll(ring, -1), np.roll(ring, 1)
-    found["older"][1:L1_HEADS] = found["newer"][1:L1_HEADS] = range(1, L1_HEADS)
+def empty_l1(lines: int, parts: int = L1_PARTS) -> Records:
+    """Places of about so many lines, all in the rings of those that are given up first."""
+    scale = 8 * min(1.0, lines / (8 * L1_USUAL))
+    room = [scale * more for more in L1_ROOM] if parts == L1_PARTS else [0.0] * parts
+    sizes = [max(1, round((lines + more) / parts)) for more in room]
+    found = np.zeros(2 * parts + sum(sizes), L1_LINE)
+    found["older"][: 2 * parts] = found["newer"][: 2 * parts] = range(2 * parts)
+    first = 2 * parts
+    for part, size in enumerate(sizes):
+        ring = np.array([2 * part, *range(first, first + size)])
+        found["older"][ring], found["newer"][ring] = np.roll(ring, -1), np.roll(ring, 1)
+        found["part"][first : first + size] = part
+        first += size
+    found["part"][0] = parts - 1
     return found
 
 
