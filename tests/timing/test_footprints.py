@@ -99,8 +99,8 @@ def _product(block: int) -> Accesses:
 @pytest.mark.parametrize("is_kept", [False, True])
 def test_blocks_with_many_accesses_are_followed_too(is_kept: bool) -> None:
     """Eight sampled blocks, whose rows are their own, say little of 264; a wave reads two columns
-    of B and, twice, all rows of A. Where L2 does not hold a wave's lines, all are fetched in each (an
-    H200 counted 8 GB from DRAM of matrices larger than L2), else only new columns."""
+    of B and, twice, all rows of A. Where L2 does not hold a wave's lines, it fetches all of them
+    (an H200 counted 8 GB from DRAM of matrices larger than L2), else only new columns."""
     grid, resident, sms = (128, 128, 1), 2, 4
     blocks = np.array(
         sorted(62 * SMS + r * SMS + place for r in range(resident) for place in spread(SMS, sms))
