@@ -171,7 +171,7 @@ def start(state: State, counts: Counts, spec: Record, inst: Record, trace: Trace
         until = int(begin) + inst.latency + 1
         if kind == CONSTANT:
             until = int(constants.load(state, spec, inst, trace, warp, index, now)) + 1
-            there = fetch.loaded(state.constants, spec, inst.constant, now)
+            there = fetch.loaded(state.loaded, spec, inst.constant, now)
             until = max(until, there + inst.latency + 1)
         reason = SHORT_SCOREBOARD
         if inst.write == PRODUCTS:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from warplens.timing.state import CODE_WAYS, CONSTANT_LINES, Record, Records, stage
+from warplens.timing.state import CODE_WAYS, CONSTANT_WAYS, Record, Records, stage
 
 IDEAL_FETCH = 64
-_LOADED = (1 << 16) + CONSTANT_LINES // 2  # in the same table, at another place
 _BROUGHT = 512  # lines that are near when a launch begins (validation/data/gaps_sm90.json)
 _PREFETCHED = 8  # a stream buffer runs so many lines ahead
 
@@ -61,23 +60,25 @@ def constant(sm: Record, lines: Records, spec: Record, line: int, now: int) -> i
     """When a line of a constant bank is in the SM's cache of operands, which fetches one after the
     other (inferred: warps that walk through 16 KB of constants out of step wait for nothing else,
     cp of Parboil on an H200)."""
-    if line == 0 or spec.ideal & IDEAL_FETCH:
-        return now
-    place = lines[line % lines.size]
-    if place.tag != line:
-        place.tag = line
-        place.ready = max(now, int(sm.constant_free)) + spec.constant_miss
-        sm.constant_free = place.ready
-    return max(now, int(place.ready))
+    begin = max(now, int(sm.constant_free))
+    ready = int(_constant(lines, spec, line, begin - now + spec.constant_miss, now))
+    sm.constant_free = max(sm.constant_free, float(ready) if ready > now else 0.0)
+    return ready
 
 
 @stage
 def loaded(lines: Records, spec: Record, line: int, now: int) -> int:
     """The same for a load by a fixed address, which has a cache of its own."""
+    return int(_constant(lines, spec, line, int(spec.indexed_miss), now))
+
+
+@stage
+def _constant(lines: Records, spec: Record, line: int, miss: int, now: int) -> int:
     if line == 0 or spec.ideal & IDEAL_FETCH:
         return now
-    place = lines[(line + _LOADED) % lines.size]
-    if place.tag != line + _LOADED:
-        place.tag = line + _LOADED
-        place.ready = now + int(spec.indexed_miss)
+    place = lines[place_of(lines, line, CONSTANT_WAYS)]
+    place.used = now
+    if place.tag != line + 1:
+        place.tag = line + 1
+        place.ready = now + miss
     return max(now, int(place.ready))

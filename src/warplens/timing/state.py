@@ -47,7 +47,7 @@ SENT = 64  # lines of stores that are remembered
 SLICES, SLICE_LINES = 32, 4  # of L2, and neighbouring lines in one
 TRIES, SEEKS = 1, 2  # until no other came first; as long as what is there is no better, too
 BANK_LINES, BANKS_KNOWN = 1024, 8  # of 64 bytes in a constant bank; banks told apart
-CONSTANT_LINES = 32  # of 64 bytes: of operands; as many, in sets of CONSTANT_WAYS, of loads
+CONSTANT_LINES = 32  # of 64 bytes, in sets of CONSTANT_WAYS: of operands; as many of loads
 CONSTANT_WAYS = 4
 
 # what a warp slot is doing
@@ -343,7 +343,8 @@ class State(NamedTuple):
     l0: Records  # (sub-partition, line)
     l1i: Records
     constants: Records  # constant cache of the SM, for operands
-    indexed: Records  # the same for loads, in sets of CONSTANT_WAYS
+    loaded: Records  # the same for loads by a fixed address
+    indexed: Records  # the same for loads by a register
     met: npt.NDArray[np.uint8]  # per line of the banks: 1 if the SM has had it
     phases: Records  # of mbarriers, by their numbers in the trace
 
@@ -384,6 +385,7 @@ def new_state(spec: Record, l1_lines: int, l0_lines: int, l1i_lines: int, *,
         l0=np.zeros((len(subs), max(1, l0_lines)), LINE),
         l1i=np.zeros(max(CODE_WAYS, l1i_lines - l1i_lines % CODE_WAYS), LINE),
         constants=np.zeros(CONSTANT_LINES, LINE),
+        loaded=np.zeros(CONSTANT_LINES, LINE),
         indexed=np.zeros(CONSTANT_LINES, LINE),
         met=np.zeros(BANKS_KNOWN * BANK_LINES, np.uint8),
         phases=of_phases,
