@@ -114,6 +114,7 @@ def test_blocks_with_many_accesses_are_followed_too(is_kept: bool) -> None:
     assert found.chip_lines == pytest.approx(128 * 128 + columns * 4096, rel=0.01)
     read = 264 / 128 * 4096 if is_kept else found.chip_lines
     assert found.part == pytest.approx(read / SMS / (2 * 128 + 2 * 4096), rel=0.05)
+    assert found.fresh == pytest.approx(read / found.chip_lines, rel=0.05)
 
 
 def test_gathers_do_not_move_along() -> None:

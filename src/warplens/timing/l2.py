@@ -217,6 +217,8 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
     sm.atomic_free = start + max(spec.atomic_sector * n, busy * spec.atomic_share)
     place = _slice_of(line)
     sharers = spec.sharers * trace.shares[at]
+    if deep >= _DEEP:  # one word after the other: those of other lines go on meanwhile
+        sharers = spec.sharers * trace.passes[at, 4]
     if not compares and deep >= _DEEP and trace.passes[at, 2] > 1.0:
         place = 0  # whichever line it is, all SMs are somewhere among them
         sharers /= max(1.0, trace.passes[at, 2] * sharers / (sharers + _FEW_SHARERS))

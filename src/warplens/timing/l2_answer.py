@@ -113,9 +113,9 @@ class L2Answer:
     fetching, of stores, those written before; for atomics and popular stores the part of all blocks
     that share its slice, for what another SM is only just fetching how much of that is waited for
     (`shares`); how many atomics the warp makes, how much longer each takes for those of other
-    lines, how many it walks through, and what part of all blocks share its sectors (`passes`); the
-    fetches, numbered from 1, that brought its halves. `arrivals`, per fetch: -1 if an access that
-    is replayed must make it, 0 if others have."""
+    lines, how many it walks through, and what parts of all blocks share its sectors and its line
+    (`passes`); the fetches, numbered from 1, that brought its halves. `arrivals`, per fetch: -1 if
+    an access that is replayed must make it, 0 if others have."""
 
     hits: npt.NDArray[np.uint8]
     shares: npt.NDArray[np.float32]
@@ -144,7 +144,7 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     context, lines = touched.context, touched.lines
     hits = np.zeros(len(lines), np.uint8)
     shares = np.zeros(len(lines), np.float32)
-    passes = np.ones((len(lines), 4), np.float32)
+    passes = np.ones((len(lines), 5), np.float32)
     fetches = np.zeros((len(lines), 2), np.int32)
     users, when = np.zeros((2, 2 * len(lines) + 1), np.int64)
     if not len(context):
@@ -199,6 +199,11 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     is_mine = _are_mine(users)
     closely = in_step(users, is_mine, when, share, int(place.max()) + 1)
     others = is_mine & (arrivals == 0.0)
+    if share.fresh < 1.0:  # what earlier waves have brought nobody is only just fetching
+        first = touched.blocks[np.minimum((when - 1) // (int(ordinal.max()) + 1) * resident,
+                                          len(touched.blocks) - 1)]  # fmt: skip
+        is_later = first >= (grid.at_once if grid else 0)
+        others &= ~is_later | (_lots(np.arange(len(others))) < share.fresh)
     _wait_for_others(touched, step, hits, shares, fetches, when, others, closely)
     late_steps, own_steps = _kinds_of_steps(touched, step, hits, fetches, chance)
     return L2Answer(
@@ -381,9 +386,9 @@ def _lots(numbers: Ints) -> Floats:
 def _contention(touched: Touched, shares: npt.NDArray[np.float32],
                 passes: npt.NDArray[np.float32]) -> None:  # fmt: skip
     """Per line of an atomic access: the part of all blocks that touch the same slice's lines (of
-    stores too, if many touch the line and such lines are few), and the same sectors of the line;
-    the atomics of its warp, and how much longer one takes for the lines that are used at the same
-    time."""
+    stores too, if many touch the line and such lines are few), the same line, and the same
+    sectors of it; the atomics of its warp, and how much longer one takes for the lines that are
+    used at the same time."""
     n_blocks = len(touched.blocks)
     if n_blocks < 2:
         return
@@ -400,6 +405,8 @@ def _contention(touched: Touched, shares: npt.NDArray[np.float32],
     at, line, access = touched.at[mine], touched.used[mine], touched.access[mine]
     part = _parts_of_blocks(touched, touched.lines[at] // (16 * SLICE_LINES), mine)
     shares[at] = np.where(part * n_blocks > 1, part, 0.0)
+    part = _parts_of_blocks(touched, line, mine)
+    passes[at, 4] = np.where(part * n_blocks > 1, part, 0.0)
     # What two or three blocks touch may just happen to be the same of many: all of it is shared as
     # often as that happens.
     part = _parts_of_blocks(touched, touched.lines[at], mine)

@@ -30,6 +30,7 @@ class Sharing:
         ratio: SMs of the chip for each that is not beside others.
         part: of the lines that an SM reads, those that it has to fetch itself at most;
             is_exact: not fewer either.
+        fresh: of the lines that a wave reads, those that earlier waves have not brought.
         are_alike: SMs read as much as each other, and bring as much of it to L2.
     """
 
@@ -39,6 +40,7 @@ class Sharing:
     ratio: float = 1.0
     part: float = 1.0
     is_exact: bool = False
+    fresh: float = 1.0
     are_alike: bool = True
 
 
@@ -132,7 +134,7 @@ def _followed(touched: Touched, moved: Footprints, placed: tuple[Ints, int], wav
     mine = _fetches(touched, place, of_wave[touched.user] & reads, beside)
     mine /= len(np.unique(place[of_wave]))
     seen, chip = _lines_of(touched, of_wave[touched.user]), lines
-    part = read / active_sms / max(1.0, mine)
+    part, fresh = read / active_sms / max(1.0, mine), 1.0
     if blocks > len(running):
         grid = _of_grid(moved, running, blocks)
         if grid is None:
@@ -140,9 +142,14 @@ def _followed(touched: Touched, moved: Footprints, placed: tuple[Ints, int], wav
         if grid[0] <= size_lines:
             seen, chip = _lines_of(touched, np.ones(len(touched.user), np.bool_)), grid[0]
             part = grid[1] * len(every) / blocks / max(1.0, _fetches(touched, place, reads, beside))
+            fresh = _new(moved, len(running), blocks, np.inf) / max(1.0, read)
         else:
-            part *= _new(moved, len(running), blocks, _ROOM * size_lines) / max(1.0, read)
-    return Sharing(lines=seen, chip_lines=max(seen, chip), part=min(1.0, part), is_exact=True)
+            fresh = _new(moved, len(running), blocks, _ROOM * size_lines) / max(1.0, read)
+            part *= fresh
+    return Sharing(
+        lines=seen, chip_lines=max(seen, chip), part=min(1.0, part), fresh=min(1.0, fresh),
+        is_exact=True,
+    )  # fmt: skip
 
 
 def _of_grid(moved: Footprints, running: Ints, blocks: int) -> tuple[float, float] | None:
