@@ -53,10 +53,10 @@ def recorded_module(data: dict[str, Any]) -> wl.Module:
     return wl.Device(GPU, clock=CLOCK_MHZ).load(cubin)
 
 
-def recorder_kernels(name: str) -> wl.Module:
+def recorder_kernels(name: str, gpu: str = GPU) -> wl.Module:
     """A recorder's own kernels, compiled."""
     source = (RECORDER / "kernels" / f"{name}.cu").read_text()
-    return wl.Device(GPU, clock=CLOCK_MHZ).compile(source)
+    return wl.Device(gpu, clock=CLOCK_MHZ).compile(source)
 
 
 def waits_of(launch: Any, recorded: dict[str, float]) -> tuple[dict[str, float], dict[str, float]]:

@@ -10,7 +10,7 @@ import pytest
 
 import warplens as wl
 from tests.in_turn import one_in
-from tests.timing.replayed import RECORDER, recorded_rows, recorder_script
+from tests.timing.replayed import recorded_rows, recorder_kernels, recorder_script
 
 FLAGS, LEAST = recorded_rows("flags", 3), recorded_rows("least", 3)
 DURATION = "gpu__time_duration.sum"
@@ -18,8 +18,7 @@ DURATION = "gpu__time_duration.sum"
 
 @cache
 def _module() -> wl.Module:
-    source = (RECORDER / "kernels" / "flags.cu").read_text()
-    return wl.Device("H200", clock=1980).compile(source)
+    return recorder_kernels("flags", "H200")
 
 
 @pytest.mark.parametrize(("arrays", "every", "work"), one_in(6, list(FLAGS), str, several=True))

@@ -9,7 +9,7 @@ import pytest
 
 import warplens as wl
 from tests.in_turn import one_in
-from tests.timing.replayed import RECORDER, recorded_rows
+from tests.timing.replayed import recorded_rows, recorder_kernels
 from warplens.timing.launch_timing import LaunchTiming
 
 RECORDED = recorded_rows("loaded_again", 4)
@@ -20,8 +20,7 @@ ROWS = [key for key in RECORDED if key[0].startswith("quads")]
 
 @cache
 def _module() -> wl.Module:
-    source = (RECORDER / "kernels" / "loaded_again.cu").read_text()
-    return wl.Device("H200", clock=1980).compile(source)
+    return recorder_kernels("loaded_again", "H200")
 
 
 @pytest.mark.parametrize(("name", "warps", "rows", "size"), one_in(20, ROWS, str, several=True))

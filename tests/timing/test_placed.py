@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import functools
-import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.timing.replayed import recording
 from warplens.timing.placement import place, speeds_of
 
-DATA = Path(__file__).parents[2] / "validation" / "data" / "placed_sm90.json"
-ROWS = json.loads(DATA.read_text())["rows"]
+ROWS = recording("placed")["rows"]
 SMS = 132
 LAG = 8  # blocks, as many as the smallest cluster has SMs
 SMALLEST = 124  # its first SM

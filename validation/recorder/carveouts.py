@@ -26,9 +26,7 @@ def main() -> None:
     session = Session.of_command_line(__doc__)
     driver = session.driver
     module = driver.load(session.cubin("carveouts"))
-    size = 4096 if session.dry_run else 1 << 20
-    out, a = driver.alloc(size), driver.alloc(size)
-    driver.fill(a, 0, size)
+    out, a = driver.alloc(1 << 20), session.zeros(1 << 20)
     counted = counter_of(session, METRICS)
     rows = []
     for kept, threads, shared in itertools.product(KEPT, THREADS, SHARED):

@@ -32,9 +32,7 @@ def main() -> None:
     session = Session.of_command_line(__doc__)
     driver = session.driver
     module = driver.load(session.cubin("columns"))
-    size = 4096 if session.dry_run else BLOCKS * THREADS * (max(PITCHES) + 32)
-    out, data = driver.alloc(4096), driver.alloc(size)
-    driver.fill(data, 0, size)
+    out, data = driver.alloc(4096), session.zeros(BLOCKS * THREADS * max(PITCHES))
     counted = counter_of(session, METRICS)
     rows = []
     for name, pitch, sectors in itertools.product(("load", "store"), PITCHES, SECTORS):
@@ -43,7 +41,6 @@ def main() -> None:
         function = driver.function(module, f"columns_{name}")
         given = out, data, np.uint64(pitch), np.uint32(sectors)
         launch = partial(driver.launch, function, (BLOCKS,), (THREADS,), given)
-        launch()
         rows.append((name, pitch, sectors, *counted(launch)))
     session.save_rows("columns_sm90", COLUMNS, rows)
 

@@ -38,10 +38,7 @@ def main() -> None:
     driver = session.driver
     function = driver.function(driver.load(session.cubin("stored_lines")), "stored_loaded")
     driver.set_dynamic_shared(function, max(SHARED) << 10)
-    size = 4096 if session.dry_run else 1 << 20
-    out, a, b = (driver.alloc(size) for _ in range(3))
-    for array in (out, a, b):
-        driver.fill(array, 0, size)
+    out, a, b = (session.zeros(1 << 20) for _ in range(3))
     counted = counter_of(session, METRICS)
     rows = []
     for shared, threads, kib in cases():

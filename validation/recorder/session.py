@@ -98,6 +98,12 @@ class Session:
         """The bytes of one compiled source."""
         return (self.cubins / f"{name}.cubin").read_bytes()
 
+    def zeros(self, size_bytes: int) -> ct.c_uint64:
+        """Memory of the GPU that is all zeros."""
+        found: ct.c_uint64 = self.driver.alloc(size_bytes)
+        self.driver.fill(found, 0, size_bytes)
+        return found
+
     def metadata(self) -> dict[str, Any]:
         """GPU, driver, tools and date, for every recorded file."""
         info = self.driver.describe()

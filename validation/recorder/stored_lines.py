@@ -41,9 +41,7 @@ def main() -> None:
     session = Session.of_command_line(__doc__)
     driver = session.driver
     module = driver.load(session.cubin("stored_lines"))
-    out, a, b = (driver.alloc(4096 if session.dry_run else MOST_BYTES) for _ in range(3))
-    for array in (out, a, b):
-        driver.fill(array, 0, 4096 if session.dry_run else MOST_BYTES)
+    out, a, b = (session.zeros(MOST_BYTES) for _ in range(3))
     counted = counter_of(session, METRICS)
     rows = []
     for name, first, second, again in cases():

@@ -21,7 +21,7 @@ def _registers(inst: Instruction) -> list[int]:
 def _moves(inst: Instruction, values: set[int]) -> bool:
     """Whether an instruction only copies one of some registers."""
     is_move = inst.opcode == "MOV" or (inst.opcode == "IMAD" and "MOV" in inst.modifiers)
-    return is_move and any(one in values for one in _registers(inst)[1:])
+    return is_move and not values.isdisjoint(_registers(inst)[1:])
 
 
 def retries(kernel: SassKernel) -> int:
@@ -39,7 +39,7 @@ def retries(kernel: SassKernel) -> int:
             found |= {_registers(one)[0] for one in span if _moves(one, found)}
             compared = [
                 one for one in span if one.opcode in _COMPARES
-                and any(isinstance(o, Reg) and o.index in found for o in one.operands)
+                and not found.isdisjoint(_registers(one))
             ]  # fmt: skip
             if compared:
                 return SEEKS if any(_ORDERED & set(one.modifiers) for one in compared) else TRIES
