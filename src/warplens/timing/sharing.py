@@ -15,7 +15,7 @@ from warplens.timing.touched import Touched, distinct
 Flags = npt.NDArray[np.bool_]
 _READ = 1
 _TABLE = 32  # places of a table for each pair, up to which it is quicker than sorting
-_WHOLE = 0.25  # of the lines of neighbours: both halves are used, then both of all are
+_WHOLE = 0.25  # of the lines of neighbours or of all: both halves are used, then both always are
 _ROOM, _MOST_WAVES = 0.5, 16  # of L2: what SMs near both partitions use is kept in both
 _LEAST_APART = 3  # SMs that are not beside each other, to tell from them what is shared
 
@@ -215,14 +215,18 @@ def _users(touched: Touched, unit: Ints, among: Flags) -> Ints:
 def _fetches(touched: Touched, place: Ints, among: Flags, beside: int) -> float:
     """Fetches of all SMs together, as many as lines if they were of whole ones: DRAM is read by
     halves of lines, and SMs that read different halves of a line do not share them. `beside`: SMs
-    that lie beside each other, which tell whether both halves are used."""
+    that lie beside each other, which tell whether both halves are used; all may tell it, too."""
     sectors = touched.lines[touched.at] & 15
     halves = [among & (sectors & 3 << 2 * half > 0) for half in range(2)]
     fetches = sum(float(_users(touched, place, half).sum()) for half in halves)
     close = (place < beside)[touched.user]
-    low, high = (np.bincount(touched.used[half & close], minlength=touched.n_lines) > 0
-                 for half in halves)  # fmt: skip
-    both = np.count_nonzero(low & high) > _WHOLE * np.count_nonzero(low | high)
+
+    def are_both(seen: Flags) -> bool:
+        low, high = (np.bincount(touched.used[half & seen], minlength=touched.n_lines) > 0
+                     for half in halves)  # fmt: skip
+        return bool(np.count_nonzero(low & high) > _WHOLE * np.count_nonzero(low | high))
+
+    both = are_both(close) or are_both(among)
     return fetches / (2.0 if both else 1.0)
 
 
