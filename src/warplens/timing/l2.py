@@ -157,6 +157,7 @@ def store(sm: Record, spec: Record, trace: Trace, place: int, joined: int, parti
         if narrow:
             cost *= 1.0 + (spec.l2_narrow - 1.0) / partial
         sm.partial_free = shared + cost
+        sm.l2_free = max(sm.l2_free, since) + cost * spec.l2_partial_blocks
         # It is what reaches DRAM in time that has to be completed from there.
         fill = count_bits(trace.fills[place] & ~known & ~(joined >> 4)) * spec.dram_write_share
         if fill > 0.0 and spec.l2_fill_line > 0.0:

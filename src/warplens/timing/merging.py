@@ -24,9 +24,9 @@ from warplens.timing.touched import Touched, distinct, numbered
 COPIED_BY, COPIED_BY_THREADS = frozenset({"UTMALDG", "UBLKCP"}), frozenset({"LDGSTS"})
 _NEAR = 3  # blocks behind one that are looked at
 _READ = 1
-# Lines of a load up to which its requests meet those of other SMs: the more there are, the longer it
-# takes to send them (sectors that L2 read over those that SMs got, tuning halves of four suites: 0.3
-# to 0.8 of loads of a line or two, 0.6 to 0.9 of 8, 0.9 to 1 of 32)
+# Lines of a load up to which its requests meet those of other SMs: the more there are, the longer
+# it takes to send them (sectors that L2 read over those that SMs got, tuning halves of four suites:
+# 0.3 to 0.8 of loads of a line or two, 0.6 to 0.9 of 8, 0.9 to 1 of 32)
 _FEW_LINES = 4.0
 
 
@@ -81,8 +81,8 @@ def merged(touched: Touched, copies: npt.NDArray[np.bool_], placing: Placing,
 def merged_loads(touched: Touched, copies: npt.NDArray[np.bool_], placing: Placing,
                  another: float) -> npt.NDArray[np.float32]:  # fmt: skip
     """The same for loads to registers (all reads but `copies`): of those that blocks of a GPC make
-    with the same access of a warp, each further one costs `another` of the first; the more lines the
-    access has, the less it saves."""
+    with the same access of a warp, each further one costs `another` of the first; the more lines
+    the access has, the less it saves."""
     part = np.ones(len(touched.lines), np.float32)
     if another >= 1.0 or placing.gpcs < 2:
         return part

@@ -3,7 +3,7 @@ what goes through it besides."""
 
 from __future__ import annotations
 
-from warplens.timing.state import MEMORY, SHARED, VARIABLE, Record, stage
+from warplens.timing.state import MEMORY, SHARED, VARIABLE, Record, State, stage
 
 # Cycles for which an access to shared memory that has reached the units keeps its place in the
 # queue: of the SM's 60 accesses 56.5, 58.8, 59.9 and 60.4 are seen to wait where each takes 4, 8,
@@ -60,6 +60,16 @@ def _take_place(sub: Record, spec: Record, start: float, kind: int) -> None:
         sub.behind_other, sub.other_left = 0, sub.left[sub.next_left]
     sub.last_left = start
     sub.next_left = (sub.next_left + 1) % spec.queue_held
+
+
+@stage
+def storing(state: State, spec: Record, after: float) -> int:
+    """How many sub-partitions have stores that wait until `after`, one at least: they take
+    turns."""
+    found = 0
+    for i in range(spec.sub_partitions):
+        found += int(state.subs[i].store_left > after)
+    return max(1, found)
 
 
 @stage

@@ -207,6 +207,7 @@ class Machine:
             "l2_back": value("l2.write_back_cost", fill - 1.0),
             "l2_partial": value("l2.partial_write_bytes") * l2_share,
             "l2_partial_line": value("l2.partial_line_bytes") * l2_share,
+            "l2_partial_blocks": value("l2.partial_blocks", 0.0),
             "l2_narrow": value("l2.narrow_write_cost"),
             "l2_fill_line": value("l2.partial_fill_bytes") * l2_share,
             "l2_write_rate": value("l2.write_fraction") / l2_share,

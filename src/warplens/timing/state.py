@@ -93,6 +93,7 @@ SPEC = np.dtype([
     ("l2_stored", "f8"), ("l2_back", "f8"),  # one that is written, and one that goes to DRAM
     # cycles of a sector that a store writes in part, and of each line with such sectors
     ("l2_partial", "f8"), ("l2_partial_line", "f8"),
+    ("l2_partial_blocks", "f8"),  # the part of that in which it serves nothing else
     ("l2_narrow", "f8"),  # times that, of stores that write words in part
     ("l2_fill_line", "f8"),  # cycles of a line with such sectors that are read from DRAM for it
     ("l2_write_rate", "f8"),  # bytes per cycle of L2's that fall to this SM, written
@@ -206,6 +207,7 @@ SUB = np.dtype([
     # and the oldest of them
     ("addressed", "f8", (MAX_HELD,)), ("left", "f8", (MAX_HELD,)),
     ("next_addressed", "i8"), ("next_left", "i8"),
+    ("store_left", "f8"),  # when its last store to global memory leaves
     ("last_left", "f8"),  # when the last of them leaves: that in `left` is when its place is free
     ("others", "f8", (MAX_HELD,)), ("next_other", "i8"),  # as `left`: of reads of lanes' numbers
     # when the way to the texture units is free, and when these took each of the last samples
@@ -284,11 +286,12 @@ SM = np.dtype([
     ("looked_up", "f8", (MAX_HELD,)), ("next_looked_up", "i8"),  # loads, to L1's data
     ("stored", "f8", (STORES_TAKEN,)), ("next_stored", "i8"),  # when the last ones were served
     ("next_arriving", "i8"),  # of the places in `State.arriving`
-    # lines of the last stores, when, as which of all, and their sectors; how many stores of a
-    # structure's further members came in time to be sent with the first, of the last ones
+    # lines of the last stores, when, as which of all, their sectors, when they leave (`sent_left`,
+    # by a clock that stands while others pass L1's data); how many stores of a structure's further
+    # members came in time to be sent with the first, of the last ones
     ("sent_line", "i8", (SENT,)), ("sent_at", "f8", (SENT,)), ("sent_number", "i8", (SENT,)),
     ("sent_sectors", "i8", (SENT,)), ("lines_sent", "i8"), ("sent_in_time", "f8"),
-    ("sent_gap", "f8", (SENT,)), ("sent_again", "f8", (SENT,)),
+    ("sent_gap", "f8", (SENT,)), ("sent_left", "f8", (SENT,)), ("sent_again", "f8", (SENT,)),
     ("slowest_slice", "f8"),
     ("constant_free", "f8"),  # when the cache of operands can fetch its next line
     ("sought", "i8"),  # 1: since this SM has exchanged in a loop that seeks
