@@ -195,12 +195,11 @@ def test_l1_gives_up_the_line_that_was_not_used_for_longest() -> None:
     for line in (10, 20, 30, 40):
         place = l1.look_up.py_func(lines, line, 0)
         assert place < 0
-        assert l1.fill.py_func(lines, -1 - place, line, 0b0011, 0, 100, 0b0001) == 0
+        l1.fill.py_func(lines, -1 - place, line, 0b0011, 0, 100)
     assert l1.look_up.py_func(lines, 10, 0) >= 0
     victim = -1 - l1.look_up.py_func(lines, 50, 0)
     assert lines[victim].tag == 20 + 1  # 10 was used since
-    back = l1.fill.py_func(lines, victim, 50, 0b0011, 0, 106, 0)
-    assert back == 0b0001  # of 20, what was written goes back to L2
+    l1.fill.py_func(lines, victim, 50, 0b0011, 0, 106)
     assert l1.look_up.py_func(lines, 20, 0) < 0
 
 
@@ -208,11 +207,11 @@ def test_l1_gives_up_lines_of_evict_first_before_all_others() -> None:
     lines = empty_l1(4, parts=1).view(np.recarray)
     for line, passing in ((10, 0), (20, 1), (30, 0), (40, 1)):
         place = -1 - l1.look_up.py_func(lines, line, passing)
-        l1.fill.py_func(lines, place, line, 15, passing, 0, 0)
+        l1.fill.py_func(lines, place, line, 15, passing, 0)
     for line, gone in ((50, 20), (60, 40), (70, 10)):
         victim = -1 - l1.look_up.py_func(lines, line, 0)
         assert lines[victim].tag == gone + 1
-        l1.fill.py_func(lines, victim, line, 15, 0, 0, 0)
+        l1.fill.py_func(lines, victim, line, 15, 0, 0)
 
 
 def test_l1_keeps_lines_as_a_list_of_them_would() -> None:
@@ -222,7 +221,7 @@ def test_l1_keeps_lines_as_a_list_of_them_would() -> None:
         place = l1.look_up.py_func(lines, line, 0)
         assert (place >= 0) == (line in kept)
         if place < 0:
-            l1.fill.py_func(lines, -1 - place, line, 15, 0, 0, 0)
+            l1.fill.py_func(lines, -1 - place, line, 15, 0, 0)
             if len(kept) == 100:
                 kept.popitem(last=False)
         kept[line] = None

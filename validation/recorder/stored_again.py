@@ -1,5 +1,5 @@
-"""Counts what loads find in L1 of lines that were loaded before and then stored in part, and what of
-stores to local memory reaches L2."""
+"""Counts what loads find in L1 of lines that were loaded before and then stored in part, and what
+of stores to local memory reaches L2."""
 
 from __future__ import annotations
 

@@ -34,28 +34,25 @@ def look_up(lines: Records, line: int, passing: int) -> int:
 
 
 @stage
-def fill(lines: Records, place: int, line: int, sectors: int, passing: int, arrives: int,
-         written: int) -> int:  # fmt: skip
+def fill(lines: Records, place: int, line: int, sectors: int, passing: int,
+         arrives: int) -> None:  # fmt: skip
     """Puts sectors of a line (or none, but the line) in a place, which can be used from `arrives`
-    on and are `written` or not; returns those of another line that must go back to L2 for it."""
-    mine, back = lines[place], 0
+    on, in another line's stead."""
+    mine = lines[place]
     if mine.tag != line + 1:
-        back = int(mine.dirty)
         if mine.tag:
             _forget(lines, place)
         bucket = _bucket(lines, line)
         mine.next = lines[bucket].first
         lines[bucket].first = place
         mine.tag = line + 1
-        mine.valid = mine.dirty = mine.low_arrival = mine.high_arrival = 0
+        mine.valid = mine.low_arrival = mine.high_arrival = 0
         _use(lines, place, passing)
     mine.valid |= sectors
     if sectors & _LOW:
         mine.low_arrival = max(mine.low_arrival, arrives)
     if sectors & _HIGH:
         mine.high_arrival = max(mine.high_arrival, arrives)
-    mine.dirty |= written
-    return back
 
 
 @stage

@@ -87,12 +87,13 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
 
 
 @stage
-def write_back(sm: Record, spec: Record, trace: Trace, sectors: int, apart: bool,
-               begin: float) -> float:  # fmt: skip
-    """When sectors of local memory that L1 had no room for have left the SM; `apart`: they were
-    written word by word, in lines of their own."""
+def store_local(sm: Record, spec: Record, trace: Trace, sectors: int, apart: bool,
+                begin: float) -> float:  # fmt: skip
+    """When sectors of a line of local memory have left the SM (all that is stored there reaches L2,
+    validation/data/stored_again_sm90.json); `apart`: they are written in part."""
     sm.l2_write += sectors
     _start(sm, begin)
+    sm.l2_requests += 1
     if spec.ideal & IDEAL_L2:
         return begin
     since = begin - dram.apart(spec, begin)

@@ -343,9 +343,7 @@ def _load(sm: Record, state: State, spec: Record, inst: Record, trace: Trace, in
                 state.arriving[sm.next_arriving] = arrives
                 sm.next_arriving = (sm.next_arriving + 1) % state.arriving.size
             place = place if place >= 0 else -1 - place
-            back = l1.fill(lines, place, line, sectors & ~hit, inst.passing, int(arrives), 0)
-            if back:
-                l2.write_back(sm, spec, trace, l2.count_bits(back), count > 1, begin)
+            l1.fill(lines, place, line, sectors & ~hit, inst.passing, int(arrives))
             done = max(done, arrives)
     if begin > wanted:  # L1 has no place for what is on its way (held_loads_sm90.json)
         sm.lsu_free = max(sm.lsu_free, begin)
@@ -399,19 +397,14 @@ def _store(sm: Record, lines: Records, spec: Record, trace: Trace, index: int, s
         hits += l2.count_bits(lines[place].valid & sectors) if place >= 0 else 0
         place = place if place >= 0 else -1 - place
         # The line has its place, and loads find the sectors that were written as a whole (counted
-        # on an H200, stored_lines_sm90.json).
+        # on an H200, stored_lines_sm90.json); L2 gets local memory, too (stored_again_sm90.json).
         is_whole = lacking <= 0.0 or (lacking < 2.0 and 0 < i < count - 1) or space == LOCAL
-        through = sectors if space == LOCAL and narrow else 0  # parts of words are not kept
-        written = sectors if space == LOCAL and not narrow else 0
-        known = sectors if is_whole and not through else 0
-        back = l1.fill(lines, place, line, known, passing, now, written)
-        if back:
-            gone = l2.write_back(sm, spec, trace, l2.count_bits(back), count > 1, begin)
+        known = sectors if is_whole and not (space == LOCAL and narrow) else 0  # nor parts of words
+        l1.fill(lines, place, line, known, passing, now)
+        if space == LOCAL:
+            gone = l2.store_local(sm, spec, trace, l2.count_bits(sectors), lacking > 0.0, begin)
             done = max(done, gone)
-        if through:
-            gone = l2.write_back(sm, spec, trace, l2.count_bits(through), True, begin)
-            done = max(done, gone)
-        if space != LOCAL:
+        else:
             joined = _joined(sm, trace, first + i, busy, between, begin + i)
             partial = in_part(trace, first + i, joined, lacking, i == 0, i == count - 1)
             if partial:

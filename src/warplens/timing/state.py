@@ -236,10 +236,9 @@ SLOT = np.dtype([
     ("ended", "i8"),  # 1: from the end of its block until that is told
     ("gone", "i8", (MAX_SUB_PARTITIONS,)),  # warps that had ended then, by sub-partition
 ])  # fmt: skip
-# a place of L1: a line (+ 1), its sectors, when the last fill of either half arrives, what is to be
-# written back
+# a place of L1: a line (+ 1), its sectors, when the last fill of either half arrives
 L1_LINE = np.dtype([
-    (name, "i8") for name in ("tag", "valid", "low_arrival", "high_arrival", "dirty")
+    (name, "i8") for name in ("tag", "valid", "low_arrival", "high_arrival")
 ] + [
     ("older", "i4"), ("newer", "i4"), ("kept", "i4"),  # the places beside it in its ring, which one
     ("part", "i4"),  # of L1; of the first place the last part's number

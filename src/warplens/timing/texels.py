@@ -110,9 +110,7 @@ def _read(sm: Record, lines: Records, spec: Record, inst: Record, trace: Trace, 
         there = l2.load(sm, spec, trace, at, known, line, missing, begin + asked)
         asked += 1
         place = place if place >= 0 else -1 - place
-        back = l1.fill(lines, place, line, missing, 0, int(there), 0)
-        if back:
-            l2.write_back(sm, spec, trace, l2.count_bits(back), False, begin)
+        l1.fill(lines, place, line, missing, 0, int(there))
         if inst.surface:
             sm.surface_missed += l2.count_bits(missing)
         else:
