@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+import warplens as wl
 from tests.timing.touching import accesses
 from warplens.execute.trace import ELSEWHERE
 from warplens.timing.footprints import footprints
@@ -126,3 +127,22 @@ def test_gathers_do_not_move_along() -> None:
 
 def test_blocks_along_one_side_only_tell_nothing_of_the_other() -> None:
     assert footprints(_touched(np.arange(GRID[0])), GRID) is None
+
+
+def test_grids_of_which_only_the_last_blocks_stay() -> None:
+    """Sampled blocks that work have higher numbers than there are such blocks; what they read is
+    read by all of the chip's."""
+    source = """
+    extern "C" __global__ void late(float *out, const float *in, unsigned first) {
+        if (blockIdx.x < first) return;
+        unsigned i = (blockIdx.x - first) * blockDim.x + threadIdx.x;
+        float sum = 0;
+        for (unsigned j = 0; j < 64; j++) sum += in[i + j * 32768];
+        out[i] = sum;
+    }"""
+    kernel = wl.Device("H200").compile(source)["late"]
+    first, blocks = np.uint32(900), 1024
+    out, data = np.zeros(1 << 15, np.float32), np.zeros(1 << 21, np.float32)
+    launch = kernel.predict[blocks, 128](out, data, first)
+    read = 4 * 64 * 128 * (blocks - 900)
+    assert launch.metric("dram__bytes_read.sum") == pytest.approx(read, rel=0.1)

@@ -98,8 +98,8 @@ def pass_by(sm: Record, sub: Record, spec: Record, inst: Record, now: int) -> fl
     if inst.depth == NUMBERS:
         return _read_numbers(sm, sub, spec, inst, now)
     passes = sm.pushed_back > now
-    if inst.kind == VARIABLE:  # it takes a turn of the SM's units (named_sm90.json)
-        sm.lsu_free = max(sm.lsu_free, float(now)) + spec.lsu_interval
+    if inst.kind == VARIABLE:  # it takes a cycle of the SM's units (named_sm90.json)
+        sm.lsu_free = max(sm.lsu_free, float(now)) + 1.0
         passes = passes or not holds_shared(sub, spec, now)
     return float(now) if passes else max(float(now), sub.last_left)
 

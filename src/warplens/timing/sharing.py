@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -125,7 +126,7 @@ def _followed(touched: Touched, moved: Footprints, placed: tuple[Ints, int], wav
     reads = (touched.context["kind"] == _READ)[touched.access]
     turns = np.unique(touched.blocks[:wave] // stride)
     running = (turns[:, None] * stride + np.arange(active_sms)).ravel()
-    running = running[running < blocks]
+    running = running[running < math.prod(moved.grid)]  # of which some may leave at once
     counted = moved.lines(running)
     if counted is None:
         return None
