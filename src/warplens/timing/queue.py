@@ -98,8 +98,9 @@ def pass_by(sm: Record, sub: Record, spec: Record, inst: Record, now: int) -> fl
     if inst.depth == NUMBERS:
         return _read_numbers(sm, sub, spec, inst, now)
     passes = sm.pushed_back > now
-    if inst.kind == VARIABLE:  # it takes a cycle of the SM's units (named_sm90.json)
-        sm.lsu_free = max(sm.lsu_free, float(now)) + 1.0
+    if inst.kind == VARIABLE:
+        if spec.special_turn > 0.0:  # it takes some of the SM's units
+            sm.lsu_free = max(sm.lsu_free, float(now)) + spec.special_turn
         passes = passes or not holds_shared(sub, spec, now)
     return float(now) if passes else max(float(now), sub.last_left)
 

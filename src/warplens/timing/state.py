@@ -67,6 +67,7 @@ SPEC = np.dtype([
     # memory instructions that wait for the SM's units, per sub-partition; loads that wait for tags
     ("queue_held", "i8"), ("tags_held", "i8"),
     ("special_held", "i8"),  # special functions of a sub-partition that wait for their unit
+    ("special_turn", "f8"),  # cycles of the SM's units that a special function takes
     ("address_held", "i8"),  # of its loads of constants and barriers, that wait for theirs
     ("return_interval", "f8"),  # cycles of a pass's way back to its sub-partition
     ("l1_bytes_per_cycle", "f8"), ("l1_partial_line", "f8"), ("l1_hit", "f8"),
