@@ -9,6 +9,7 @@ import lzma
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,7 @@ def recorded_module(data: dict[str, Any]) -> wl.Module:
     return wl.Device(GPU, clock=CLOCK_MHZ).load(cubin)
 
 
+@cache
 def recorder_kernels(name: str, gpu: str = GPU) -> wl.Module:
     """A recorder's own kernels, compiled."""
     source = (RECORDER / "kernels" / f"{name}.cu").read_text()

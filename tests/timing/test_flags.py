@@ -3,22 +3,14 @@ H200."""
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 import pytest
 
-import warplens as wl
 from tests.in_turn import one_in
 from tests.timing.replayed import recorded_rows, recorder_kernels, recorder_script
 
 FLAGS, LEAST = recorded_rows("flags", 3), recorded_rows("least", 3)
 DURATION = "gpu__time_duration.sum"
-
-
-@cache
-def _module() -> wl.Module:
-    return recorder_kernels("flags", "H200")
 
 
 @pytest.mark.parametrize(("arrays", "every", "work"), one_in(6, list(FLAGS), str, several=True))
@@ -30,7 +22,7 @@ def test_stores_to_one_byte(arrays: int, every: int, work: int) -> None:
         shape = recorder.BLOCKS, recorder.THREADS
     own, mask = (np.zeros(size, np.uint8) for size in (3 * n, n))
     mask[:] = 1
-    launch = _module()[f"flag_{arrays}"].predict[shape](
+    launch = recorder_kernels("flags", "H200")[f"flag_{arrays}"].predict[shape](
         mask, own, np.zeros(1 << 16, np.uint8), np.uint32(every), np.uint32(work)
     )
     keeps_up = every == 16 or work >= 256
@@ -44,7 +36,7 @@ def test_loops_for_the_least_number(blocks: int, words: int, work: int) -> None:
     with recorder_script("flags") as recorder:
         threads = recorder.THREADS
     tries = np.zeros(blocks * threads, np.uint32)
-    launch = _module()["least"].predict[(blocks,), (threads,)](
+    launch = recorder_kernels("flags", "H200")["least"].predict[(blocks,), (threads,)](
         np.zeros(1 << 14, np.float32), tries, np.uint32(words), np.uint32(work)
     )
     share = launch.metric(DURATION) / LEAST[blocks, words, work][DURATION]

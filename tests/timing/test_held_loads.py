@@ -3,12 +3,9 @@ replay against cycles and states that an H100 counted."""
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 import pytest
 
-import warplens as wl
 from tests.in_turn import one_in
 from tests.timing.replayed import (
     CYCLES,
@@ -19,11 +16,6 @@ from tests.timing.replayed import (
 )
 
 ROWS = recorded_rows("held_loads", 3)
-
-
-@cache
-def _module() -> wl.Module:
-    return recorder_kernels("held_loads")
 
 
 CASES = [
@@ -40,7 +32,8 @@ def test_waits_as_counted(kernel: str, warps: int, kilobytes: int) -> None:
         rounds, blocks = recorder.ROUNDS, recorder.SMS
     loads, width = (int(number) for number in reversed(kernel.split("_")[1:]))
     size = blocks * warps * rounds * loads * 32 * width
-    launch = _module()[kernel].predict[(blocks,), (32 * warps,), 0, kilobytes << 10](
+    shape = (blocks,), (32 * warps,), 0, kilobytes << 10
+    launch = recorder_kernels("held_loads")[kernel].predict[shape](
         np.zeros(1 << 14, np.uint32), np.zeros(size, np.uint8), np.uint32(rounds)
     )
     recorded = ROWS[kernel, warps, kilobytes << 10]

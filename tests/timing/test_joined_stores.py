@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 import pytest
 
-import warplens as wl
 from tests.in_turn import one_in
 from tests.timing.replayed import recorded_rows, recorder_kernels, recorder_script
 from warplens.timing.launch_timing import LaunchTiming
 
 RECORDED = recorded_rows("joined_stores", 3)
 SECTORS = "lts__t_sectors_srcunit_tex_op_write.sum"
-
-
-@cache
-def _module() -> wl.Module:
-    return recorder_kernels("joined_stores")
 
 
 @pytest.mark.parametrize(("size", "members", "pitch", "warps"), one_in(
@@ -35,7 +27,8 @@ def test_sectors_that_are_sent(size: int, members: int, pitch: int, warps: int) 
     name = f"members_{size}_{members}"
     data = np.zeros(1 << 28, np.uint32)  # never touched: pages of zeros
     shape = sms * max(1, warps // 32), 32 * min(32, warps)
-    launch = _module()[name].predict[shape](data, np.uint32(pitch), np.uint32(rounds))
+    kernel = recorder_kernels("joined_stores")[name]
+    launch = kernel.predict[shape](data, np.uint32(pitch), np.uint32(rounds))
     timing = launch.timing
     assert isinstance(timing, LaunchTiming)
     sent = float(timing.model.result.sm["l2_write"])

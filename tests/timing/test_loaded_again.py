@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 import pytest
 
-import warplens as wl
 from tests.in_turn import one_in
 from tests.timing.replayed import recorded_rows, recorder_kernels
 from warplens.timing.launch_timing import LaunchTiming
@@ -18,16 +15,11 @@ FITS = 192 << 10  # bytes of all rows
 ROWS = [key for key in RECORDED if key[0].startswith("quads")]
 
 
-@cache
-def _module() -> wl.Module:
-    return recorder_kernels("loaded_again", "H200")
-
-
 @pytest.mark.parametrize(("name", "warps", "rows", "size"), one_in(20, ROWS, str, several=True))
 def test_rows_are_found_again(name: str, warps: int, rows: int, size: int) -> None:
     """All of them where all rows fit; beyond that what is evict-first is lost sooner on an H200, a
     quarter of its sectors."""
-    launch = _module()[name].predict[(1,), (32 * warps,)](
+    launch = recorder_kernels("loaded_again", "H200")[name].predict[(1,), (32 * warps,)](
         np.zeros(1024, np.uint32), np.zeros(1 << 18, np.uint32), np.uint32(size // 16),
         np.uint32(rows),
     )  # fmt: skip

@@ -4,12 +4,9 @@ blocks of other rows have fetched before them."""
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 import pytest
 
-import warplens as wl
 from tests.in_turn import one_in
 from tests.timing.replayed import (
     recorded_rows,
@@ -22,11 +19,6 @@ RECORDED = recorded_rows("pitches", 6)
 WARPS, PITCH, WORK, FROM_DRAM = 8, 8192, 256, 1
 
 
-@cache
-def _module() -> wl.Module:
-    return recorder_kernels("pitches")
-
-
 @pytest.mark.parametrize(("loads", "width"), one_in(
     2, [(2, 4), (8, 11), (2, 11), (8, 4), (2, 33), (8, 33)], str, first=1, several=True,
 ))  # fmt: skip
@@ -35,7 +27,7 @@ def test_waits_of_rows_and_columns(loads: int, width: int) -> None:
     with recorder_script("pitches") as recorder:
         sms, rounds, skipped = recorder.SMS, recorder.ROUNDS, recorder.SKIPPED
     out, data, other = (np.zeros(size >> 2, np.uint32) for size in (1 << 20, 1 << 30, 1 << 30))
-    kernel = _module()[f"pitches_{loads}_8"]
+    kernel = recorder_kernels("pitches")[f"pitches_{loads}_8"]
     numbers = (np.uint32(n) for n in (PITCH // 16, width, rounds, WORK))
     launch = kernel.predict[sms, 32 * WARPS](out, data, other, *numbers)
     recorded = RECORDED[loads, 8, PITCH, width, WORK, FROM_DRAM]

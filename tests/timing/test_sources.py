@@ -3,13 +3,11 @@ and what those of SMs with unlike numbers of blocks do, against what an H100 cou
 
 from __future__ import annotations
 
-from functools import cache
 from itertools import product
 
 import numpy as np
 import pytest
 
-import warplens as wl
 from tests.in_turn import one_in
 from tests.timing.replayed import (
     assert_as_counted,
@@ -22,17 +20,13 @@ from tests.timing.replayed import (
 ROWS = recorded_rows("sources", 4)
 
 
-@cache
-def _module() -> wl.Module:
-    return recorder_kernels("sources")
-
-
 def _compare(kernel: str, warps: int, apart: int, blocks: int, within: float) -> None:
     with recorder_script("sources") as recorder:
         step, size = recorder.STEP, blocks * recorder.OWN
     arrays = np.zeros(1024, np.uint32), np.zeros(size, np.uint8)
     shape = (blocks,), (32 * warps,)
-    launch = _module()[kernel].predict[shape](*arrays, np.uint32(apart), np.uint32(step))
+    compiled = recorder_kernels("sources")[kernel]
+    launch = compiled.predict[shape](*arrays, np.uint32(apart), np.uint32(step))
     recorded = ROWS[kernel, warps, apart, blocks]
     assert_as_counted(launch, recorded, cycles=0.02, states=within)
     _, waits = waits_of(launch, recorded)

@@ -3,23 +3,15 @@ against an H200 (`validation/data/stored_again_sm90.json`)."""
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 import pytest
 
-import warplens as wl
 from tests.in_turn import one_in
 from tests.timing.replayed import recorded_rows, recorder_kernels
 from warplens.timing.launch_timing import LaunchTiming
 
 RECORDED = recorded_rows("stored_again", 6)
 LOADS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld"
-
-
-@cache
-def _module() -> wl.Module:
-    return recorder_kernels("stored_again", "H200")
 
 
 @pytest.mark.parametrize(("size", "stores", "apart", "threads", "cycles"), one_in(
@@ -31,7 +23,8 @@ def _module() -> wl.Module:
 def test_all_that_is_stored_to_local_memory_reaches_l2(
     size: int, stores: int, apart: int, threads: int, cycles: float
 ) -> None:
-    kernel, out = _module()[f"again_local_{size}"], np.zeros(256, np.uint32)
+    kernel = recorder_kernels("stored_again", "H200")[f"again_local_{size}"]
+    out = np.zeros(256, np.uint32)
     numbers = (np.uint32(one) for one in (stores, 0, apart))
     launch = kernel.predict[132, threads](out, *numbers)
     measured = RECORDED[f"again_local_{size}", stores, 0, apart, 132, threads]
@@ -46,7 +39,7 @@ def test_all_that_is_stored_to_local_memory_reaches_l2(
 def test_loads_after_stores(before: int, lanes: int) -> None:
     """Sectors that were loaded stay, however they are stored to; others are there if they were
     stored as a whole."""
-    kernel = _module()["again_global"]
+    kernel = recorder_kernels("stored_again", "H200")["again_global"]
     out, data = np.zeros(256, np.uint32), np.zeros(1 << 18, np.uint32)
     launch = kernel[1, 256](out, data, *(np.uint32(one) for one in (before, lanes, 1)))
     measured = RECORDED["again_global", before, lanes, 1, 1, 256]

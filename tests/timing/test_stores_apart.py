@@ -3,22 +3,14 @@ an H200 (`validation/data/stores_apart_sm90.json`)."""
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 import pytest
 
-import warplens as wl
 from tests.in_turn import one_in
 from tests.timing.replayed import recorded_rows, recorder_kernels, recorder_script
 
 RECORDED = recorded_rows("stores_apart", 6)
 SECTORS = "lts__t_sectors_srcunit_tex_op_write.sum"
-
-
-@cache
-def _module() -> wl.Module:
-    return recorder_kernels("stores_apart", "H200")
 
 
 @pytest.mark.parametrize(("size", "pitch", "warps", "rest", "steps"), one_in(
@@ -36,7 +28,7 @@ def test_sectors_that_are_sent(size: int, pitch: int, warps: int, rest: int, ste
     out = np.zeros(sms * warps, np.uint32)
     data = np.zeros(sms * 32 * rounds * 32 * 64 + 128, np.uint8)  # never touched: pages of zeros
     numbers = (np.uint32(one) for one in (pitch, rounds, rest, warps, 0, 0))
-    kernel = _module()[f"apart_{size}_{steps}"]
+    kernel = recorder_kernels("stores_apart", "H200")[f"apart_{size}_{steps}"]
     launch = kernel.predict[sms, 32 * warps](out, data, *numbers)
     sent = float(launch.metric("lts__t_sectors_srcunit_tex.sum"))
     measured = RECORDED[size, pitch, warps, rest, 0, steps]

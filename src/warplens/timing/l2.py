@@ -62,12 +62,11 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
     sm.port_free = max(begin, sm.port_free) + (found + missing) * 32 / spec.port_rate
     way = max(sm.l2_free, sm.port_free, sm.behind)
     done = max(way + latency, under_way)
-    if place < 0 and spec.local_missing > 0.0:  # as often as L2 had to give it up
-        lot = int(sm.l2_requests) * 0x9E3779B1 >> 8 & 0xFFFF
-        if lot < spec.local_missing * 0x10000:
-            sm.l2_read_hit -= found
-            wanted = found if place == dram.APART else 2 * _pairs(sectors)
-            done = max(done, dram.read(sm, spec, trace, place, wanted, start))
+    # As often as L2 had to give local memory up
+    if place < 0 and lot(int(sm.l2_requests)) < spec.local_missing:
+        sm.l2_read_hit -= found
+        wanted = found if place == dram.APART else 2 * _pairs(sectors)
+        done = max(done, dram.read(sm, spec, trace, place, wanted, start))
     if late and under_way == 0.0 and not spec.ideal & dram.IDEAL_DRAM:
         # The other has asked a moment ago: its wait in DRAM's queue has hardly begun.
         close = float(trace.shares[place]) if spec.in_step < 1.0 else 1.0  # 1: all are, to compare
@@ -116,6 +115,12 @@ def _start(sm: Record, begin: float) -> None:
     """Before its first request an SM leaves nothing unused: all begin at the same time."""
     if sm.l2_requests == 0.0:
         sm.l2_free = sm.l2_write_free = sm.partial_free = sm.fill_free = begin
+
+
+@stage
+def lot(number: int) -> float:
+    """A number of 0 to 1 for each, evenly spread."""
+    return (number * 0x9E3779B1 >> 8 & 0xFFFF) / 65536.0
 
 
 @stage

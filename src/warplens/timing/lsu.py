@@ -464,7 +464,7 @@ def _sent_as(line: int) -> int:
 def _passed_by(sm: Record, between: int) -> bool:
     """Whether so many lines of other warps' stores come before a warp's next store and take the
     places of what it stored; evenly often."""
-    lot = ((sm.lines_sent >> 4) * 0x9E3779B1 >> 8 & 0xFFFF) / 65536.0
+    lot = l2.lot(int(sm.lines_sent) >> 4)
     return bool(between > _ALL_IN_TIME + lot * (_NONE_IN_TIME - _ALL_IN_TIME))
 
 

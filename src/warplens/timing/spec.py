@@ -181,7 +181,7 @@ class Machine:
             "queue_held": _entries(gpu, "issue.memory_held"),
             "tags_held": _entries(gpu, "issue.loads_held"),
             "special_held": value("issue.special_held"),
-            "special_turn": value("issue.special_turn_cycles", 0.0),
+            "special_turn": value("issue.special_turn_cycles"),
             "address_held": _entries(gpu, "issue.address_held"),
             "return_interval": value("issue.return_cycles"),
             "l1_bytes_per_cycle": gpu.l1_bytes_per_cycle,
