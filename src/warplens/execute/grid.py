@@ -28,7 +28,7 @@ _SMALL = 20_000  # warps times instructions: no thread is worth starting for les
 # A kernel that has run for as long as better code takes to compile gets it, while it runs.
 _COMPILE_SECONDS = 0.0003  # of an instruction
 _FAST_AFTER_SECONDS = (0.02, 0.1)  # the least and the most
-_OBSERVED_FAST_AFTER_SECONDS = 3.0  # observers take most of the time, whatever the code
+_TRACED_FAST_AFTER_SECONDS = 3.0  # observers take most of the time, whatever the code
 _FAST_FROM_WARPS = 20_000  # a launch this large gets it at once
 _SHARES = 8  # a worker takes so small a part of its share of the blocks that are left
 _LEAST = 64  # and at last such a part of what was taken first
@@ -42,8 +42,8 @@ def _cores() -> int:
 
 def _patience(program: Program) -> float:
     """Seconds that a program runs before it is worth better code."""
-    if program.observed:
-        return _OBSERVED_FAST_AFTER_SECONDS
+    if program.is_traced:
+        return _TRACED_FAST_AFTER_SECONDS
     least, most = _FAST_AFTER_SECONDS
     return min(most, max(least, _COMPILE_SECONDS * len(program.lifted.kernel.instructions)))
 

@@ -163,6 +163,12 @@ class Program:
             threading.Thread(target=self._compile_fast).start()
 
     @property
+    def is_traced(self) -> bool:
+        """Whether it tells of every access, so that most of its time is the observer's."""
+        watch = self.observed
+        return watch.accesses if isinstance(watch, Watch) else watch
+
+    @property
     def has_fast_code(self) -> bool:
         """Whether tier 1 is in place (`is_fast` says that it was asked for)."""
         return self._fast_code is not None
