@@ -3,9 +3,10 @@
     python benchmarks/cores.py [--gpu H200] [--cores 16] [--only sgemm] [--repeats 7]
 
 sgemm, a reduction (`sequential`) and Mandelbrot of benchmarks/user.py, large enough for every core;
-the least of several launches, their times not asked for. First what the machine itself allows: the
-same number of processes that multiply arrays in their first cache (`cache`), or sum memory of
-their own (`memory`), all that they do in a second over what one does. Clocks that fall with load,
+the least of several launches, their times not asked for, on each number of cores in turn. First
+what the machine itself allows: the same number of processes that multiply arrays in their first
+cache (`cache`), or sum memory of their own (`memory`), all that they do in a second over what one
+does. Clocks that fall with load,
 and cores that are two threads of one, show there.
 """
 
@@ -37,24 +38,29 @@ def launches() -> dict[str, tuple[Any, Any, tuple[Any, ...]]]:
     }  # fmt: skip
 
 
-def measure(gpu: str, name: str, workers: int, repeats: int) -> float:
-    """Seconds of a launch on so many cores."""
+def measure(gpu: str, name: str, steps: list[int], repeats: int) -> list[float]:
+    """Seconds of the quickest launch on so many cores each; in turn, so that all of them meet
+    what else the machine does."""
     import warplens as wl
     from warplens.api import LaunchOptions
 
-    device = wl.Device(gpu, options=LaunchOptions(workers=workers))
     grid, block, arguments = launches()[name]
-    launch = device.compile(SOURCE)[name][grid, block]
-    launch(*arguments)
-    program, end = launch._code.program, time.perf_counter() + 60.0
-    while program.is_fast and not program.has_fast_code and time.perf_counter() < end:
+    ready = []
+    for workers in steps:
+        device = wl.Device(gpu, options=LaunchOptions(workers=workers))
+        launch = device.compile(SOURCE)[name][grid, block]
         launch(*arguments)
-    found = []
+        program, end = launch._code.program, time.perf_counter() + 60.0
+        while program.is_fast and not program.has_fast_code and time.perf_counter() < end:
+            launch(*arguments)
+        ready.append(launch)
+    found = [float("inf")] * len(steps)
     for _ in range(repeats):
-        begin = time.perf_counter()
-        launch(*arguments)
-        found.append(time.perf_counter() - begin)
-    return min(found)
+        for i, launch in enumerate(ready):
+            begin = time.perf_counter()
+            launch(*arguments)
+            found[i] = min(found[i], time.perf_counter() - begin)
+    return found
 
 
 def _alone(kind: str, seconds: float, begin: Any, found: Any) -> None:
@@ -94,14 +100,16 @@ def main() -> int:
     parser.add_argument("--cores", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--only", action="append", help="kernels to run")
+    parser.add_argument("--steps", help="numbers of cores, as in 1,16 (1, 2, 4, 8 and so on)")
     options = parser.parse_args()
-    steps = [n for n in (1, 2, 4, 8, 16, 32, 64) if n <= options.cores]
+    steps = [int(n) for n in (options.steps or "1,2,4,8,16,32,64").split(",")]
+    steps = [n for n in steps if n <= options.cores]
     for kind in ("cache", "memory"):
         rates = [ceiling(kind, n) for n in steps]
         shown = (f"{n}: {rate / rates[0]:.1f}x" for n, rate in zip(steps, rates, strict=True))
         print(f"{kind:<12}", "  ".join(shown), flush=True)
     for name in options.only or launches():
-        times = [measure(options.gpu, name, n, options.repeats) for n in steps]
+        times = measure(options.gpu, name, steps, options.repeats)
         pairs = zip(steps, times, strict=True)
         found = (f"{n}: {t * 1e3:.1f} ms ({times[0] / t:.1f}x)" for n, t in pairs)
         print(f"{name:<12}", "  ".join(found), flush=True)
