@@ -139,8 +139,7 @@ def _place(state: State, counts: Counts, spec: Record, trace: Trace, slot: int, 
     warp.stored = warp.phase = warp.barrier = warp.opened = 0
     scoreboard.clear(warp)
     warp.age = sm.next_block
-    l0 = state.l0[part]
-    warp.ready = fetch.ready(l0, state.l1i, spec, -16, warp.pc, now)
+    warp.ready = fetch.ready(state, spec, part, -16, warp.pc, now)
     state.ready[index] = warp.ready
     sub.next = min(sub.next, warp.ready)
     stall.charge(sm, counts, index, warp, stall.NO_INSTRUCTION, now, warp.ready)

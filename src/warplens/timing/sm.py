@@ -137,8 +137,7 @@ def _advance(state: State, counts: Counts, spec: Record, code: Records, trace: T
     if inst.kind == SLEEP:
         ready = _late(sm, counts, index, warp, stall.SLEEPING, ready, warp.woken)
         ready = _late(sm, counts, index, warp, stall.BRANCH_RESOLVING, ready, warp.resumed)
-    l0 = state.l0[index % spec.sub_partitions]
-    until = fetch.ready(l0, state.l1i, spec, before, following, ready)
+    until = fetch.ready(state, spec, index % spec.sub_partitions, before, following, ready)
     ready = _late(sm, counts, index, warp, stall.NO_INSTRUCTION, ready, until)
     if code[following].kind != CONSTANT:  # a load from a constant bank has its result late
         line = code[following].constant

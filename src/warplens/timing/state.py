@@ -37,6 +37,7 @@ INDEXED_HELD = 7  # loads of constants by registers, of a sub-partition
 MAX_HELD = 32  # memory instructions in a queue
 TEXTURES_HELD, TEXTURES_QUEUED = 2, 32  # samples in a sub-partition's queue, and in the units
 TEXTURES_KNOWN = 256  # that miss L1, of which it is known when they were done
+LAST_LINES, LAST_WAYS = 32, 32  # that a sub-partition jumps to soonest (skips_sm90.json)
 CODE_WAYS = 8  # of the SM's instruction cache: loops of 136 KiB miss half of their lines
 # Parts of L1, and what each has room for beyond its share of what the carve-out leaves, in KiB of
 # the whole: an array is found again as a whole up to 8 KiB less than that, half of it with 9 KiB
@@ -146,6 +147,10 @@ SPEC = np.dtype([
     ("l0_miss", "i8"), ("l1i_miss", "i8"), ("constant_miss", "i8"),
     ("l1i_line", "i8"),  # from one line of instructions to the next, from beyond the SM
     ("l0_line", "i8"),  # from one line of instructions to the next, from the SM's cache
+    # of a jump to one of the sub-partition's last lines, and to another of its lines; how long the
+    # sub-partition fetches nothing else: for a jump, for the next line
+    ("jump_near", "i8"), ("jump_far", "i8"), ("jump_turn", "f8"), ("next_turn", "f8"),
+    ("near_turn", "f8"),
     # of loads from constant banks: cycles of a word on the SM, of a warp's word after another, and
     # of a line that is not in its cache
     ("indexed_word", "f8"), ("indexed_turn", "f8"), ("indexed_miss", "f8"),
@@ -204,6 +209,7 @@ SUB = np.dtype([
     ("placed", "i8"), ("gone", "i8"),  # warps that ever came, and that ended
     ("told", "i8"),  # of those that ended, as far as what hands out blocks has been told
     ("pipe_free", "f8", (len(PIPES),)), ("port_free", "f8", (BANKS,)), ("queue_free", "f8"),
+    ("fetch_free", "f8"),  # when it can fetch instructions of another line
     # when each of the last memory instructions had its addresses, when it left for the SM's units,
     # and the oldest of them
     ("addressed", "f8", (MAX_HELD,)), ("left", "f8", (MAX_HELD,)),
@@ -344,6 +350,7 @@ class State(NamedTuple):
     l1: Records  # two ends of rings for each part, and places of lines
     arriving: Floats  # when each of the last lines was there for which loads took a place in L1
     l0: Records  # (sub-partition, line)
+    last_lines: Records  # (sub-partition, one of LAST_LINES)
     l1i: Records
     constants: Records  # constant cache of the SM, for operands
     loaded: Records  # the same for loads by a fixed address
@@ -386,6 +393,7 @@ def new_state(spec: Record, l1_lines: int, l0_lines: int, l1i_lines: int, *,
         l1=empty_l1(max(1, l1_lines)),
         arriving=np.zeros(max(1, l1_lines)),
         l0=np.zeros((len(subs), max(1, l0_lines)), LINE),
+        last_lines=np.zeros((len(subs), LAST_LINES), LINE),
         l1i=np.zeros(max(CODE_WAYS, l1i_lines - l1i_lines % CODE_WAYS), LINE),
         constants=np.zeros(CONSTANT_LINES, LINE),
         loaded=np.zeros(CONSTANT_LINES, LINE),
