@@ -24,6 +24,7 @@ from warplens.timing.state import (
     LINE,
     MEMORY,
     N_SCOREBOARDS,
+    RECENT_LINES,
     SM,
     SPEC,
     SUB,
@@ -251,21 +252,31 @@ def test_the_memory_queue_fills_and_drains() -> None:
     assert n == 15
 
 
+def _caches_of_code() -> SimpleNamespace:
+    """Empty ones of 32 and 128 KiB."""
+    empty = {
+        "subs": np.zeros(4, SUB), "recent_lines": np.zeros((4, RECENT_LINES), LINE),
+        "l0": np.zeros((4, 256), LINE), "l1i": np.zeros(1024, LINE),
+    }  # fmt: skip
+    return SimpleNamespace(**{name: one.view(np.recarray) for name, one in empty.items()})
+
+
 def test_instructions_of_one_line_are_fetched_once() -> None:
-    l0, l1i = (np.zeros(4, LINE).view(np.recarray) for _ in range(2))
-    spec = _spec(l0_miss=20, l1i_miss=64)
-    first = fetch.ready.py_func(l0, l1i, spec, 100, 8, 10)
+    spec = _spec(l0_miss=20, l1i_miss=64, jump_far=13)
+    state = _caches_of_code()
+    first = fetch.ready.py_func(state, spec, 0, 100, 8 * 200, 10)
     assert first == 74
-    assert fetch.ready.py_func(l0, l1i, spec, 100, 9, 80) == 80
+    assert fetch.ready.py_func(state, spec, 0, 100, 8 * 200 + 1, 80) == 80
+    assert fetch.ready.py_func(state, spec, 1, 100, 8 * 200, 80) == 100  # in the SM's cache
 
 
 def _lines_late(lines: range) -> list[int]:
     """Cycles that a warp waits for each of some lines of straight code, the first time."""
-    l0, l1i = (np.zeros(n, LINE).view(np.recarray) for n in (256, 1024))
-    spec = _spec(l0_miss=23, l1i_miss=60, l1i_line=45, l0_line=18)
+    spec = _spec(l0_miss=38, l1i_miss=200, l1i_line=45, l0_line=18)
+    state = _caches_of_code()
     now, found = 0, []
     for line in range(lines.stop):
-        ready = fetch.ready.py_func(l0, l1i, spec, line * 8 - 1, line * 8, now)
+        ready = fetch.ready.py_func(state, spec, 0, line * 8 - 1, line * 8, now)
         found.append(ready - now)
         now = ready
     return found[lines.start :]

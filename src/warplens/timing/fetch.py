@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from warplens.timing.state import (
-    CODE_WAYS, CONSTANT_WAYS, LAST_WAYS, Record, Records, State, stage,
+    BANK_LINES,
+    BANKS_KNOWN,
+    CLOSE_LINES,
+    CODE_WAYS,
+    CONSTANT_WAYS,
+    OPERAND_LINES,
+    RECENT_LINES,
+    Record,
+    Records,
+    State,
+    stage,
 )  # fmt: skip
 
 IDEAL_FETCH = 64
 _BROUGHT = 512  # lines that are near when a launch begins (validation/data/gaps_sm90.json)
 _LEAD = 8  # cycles before a warp needs it that the line behind its own is asked for
 _FIRST = 128  # lines that are in all caches then (skips_sm90.json)
+_AHEAD = 2  # lines that a jump may pass over and still meet what was asked for before
 _PREFETCHED = 8  # a stream buffer runs so many lines ahead
 
 
@@ -30,70 +41,118 @@ def place_of(lines: Records, line: int, ways: int) -> int:
 def ready(state: State, spec: Record, part: int, before: int, pc: int, now: int) -> int:
     """When the instruction at `pc` is in the buffer of a sub-partition's warp that comes from
     `before`."""
-    line = pc >> 3  # 8 instructions of 16 bytes
-    if line == before >> 3 or spec.ideal & IDEAL_FETCH:
+    line, last = pc >> 3, before >> 3  # 8 instructions of 16 bytes
+    if line == last or spec.ideal & IDEAL_FETCH:
         return now
-    sequential = line == (before >> 3) + 1
-    sub, last_lines = state.subs[part], state.last_lines[part]
-    last = last_lines[place_of(last_lines, line, LAST_WAYS)]
-    is_last = last.tag == line + 1
-    last.tag, last.used = line + 1, now
-    until = _in_l0(state.l0[part], state.l1i, spec, before, line, now)
+    sub, recent = state.subs[part], state.recent_lines[part]
+    held = recent[place_of(recent, line, RECENT_LINES)]
+    newer = _newer(recent, int(held.used)) if held.tag == line + 1 else RECENT_LINES
+    held.tag, held.used = line + 1, now
+    asked = _asked(state.l1i, spec, last, line, now)
+    until = _in_l0(state.l0[part], state.l1i, spec, last, line, asked, now)
     if before < 0:
         return until
-    asked = now - _LEAD if sequential else now
-    begin = max(asked, int(sub.fetch_free))
-    turn = spec.near_turn if is_last else spec.next_turn if sequential else spec.jump_turn
-    late = 0 if sequential else spec.jump_near if is_last else spec.jump_far
-    until = max(until, begin) + late
-    sub.fetch_free = max(begin + turn, float(until if until > now + late else 0))
-    return max(now, until)
+    is_next = line == last + 1
+    begin = max(now - _LEAD if is_next else now, int(sub.fetch_free))
+    late = 0
+    if newer < CLOSE_LINES:
+        turn = spec.close_turn
+    elif newer < RECENT_LINES:
+        turn, late = spec.near_turn, spec.jump_near
+    else:
+        turn, late = spec.next_turn if is_next else spec.jump_turn, spec.jump_far
+    sub.fetch_free = begin + turn
+    if not is_next:
+        if until > now:
+            sub.fetch_free = max(sub.fetch_free, float(until))
+        until = max(until, asked + late)
+    return max(until, begin)
 
 
 @stage
-def _in_l0(l0: Records, l1i: Records, spec: Record, before: int, line: int, now: int) -> int:
+def _asked(l1i: Records, spec: Record, last: int, line: int, now: int) -> int:
+    """When a line was asked for: those behind a warp's line are, one after the other, when it comes
+    there, so that a short jump may meet them."""
+    if not 1 < line - last <= _AHEAD or last < 0:
+        return now
+    held = l1i[place_of(l1i, last, CODE_WAYS)]
+    if held.tag != last + 1:
+        return now
+    return min(now, int(held.used) + (line - last - 1) * spec.l0_line // 2)
+
+
+@stage
+def _newer(lines: Records, used: int) -> int:
+    """How many lines were used later than at a time."""
+    count = 0
+    for number in range(lines.size):
+        count += lines[number].used > used
+    return count
+
+
+@stage
+def _in_l0(l0: Records, l1i: Records, spec: Record, last: int, line: int, asked: int,
+           now: int) -> int:  # fmt: skip
     """When a line is in the sub-partition's cache."""
     near = l0[line % l0.size]
     if near.tag == line + 1:
         return max(now, int(near.ready))
-    sequential = line == (before >> 3) + 1
+    is_next = line == last + 1
     far = l1i[place_of(l1i, line, CODE_WAYS)]
+    late = 0 if is_next or last < 0 else spec.l0_miss
+    if is_next and far.tag == line + 1:  # lines come one after the other
+        now = max(now, int(l0[(line - 1) % l0.size].ready) + spec.l0_line)
     far.used = now
-    late = 0 if sequential or before < 0 else spec.l0_miss
-    if sequential and far.tag == line + 1:  # lines come one after the other
-        last = l0[(line - 1) % l0.size]
-        now = max(now, int(last.ready) + spec.l0_line)
     if far.tag != line + 1:
         there = now
-        if sequential and (far.tag != 0 or line >= _BROUGHT):
+        if is_next and (far.tag != 0 or line >= _BROUGHT):
             # Code larger than the cache, again and again, or at first: a line behind the other.
             there = min(now, int(l1i[place_of(l1i, line - 1, CODE_WAYS)].ready)) + spec.l1i_line
             ahead = l1i[place_of(l1i, line - _PREFETCHED, CODE_WAYS)]
             if ahead.tag == line - _PREFETCHED + 1:
                 there = max(there, int(ahead.used))
+        elif is_next or (asked < now and line < _BROUGHT):
+            there += spec.first_line
         elif far.tag == 0 and line < _FIRST:
             late = 0
-        elif sequential:
-            there += spec.l1i_miss // _PREFETCHED
-        elif before >= 0:
-            there += spec.l1i_miss
+        elif last >= 0:
+            there = asked + spec.l1i_miss
         far.tag = line + 1
         far.ready = max(now, there)
-    until = max(far.ready, now + late)
+    until = max(far.ready, now, asked + late)
     near.tag = line + 1
     near.ready = until
     return int(until)
 
 
 @stage
-def constant(sm: Record, lines: Records, spec: Record, line: int, now: int) -> int:
-    """When a line of a constant bank is in the SM's cache of operands, which fetches one after the
-    other (inferred: warps that walk through 16 KB of constants out of step wait for nothing else,
-    cp of Parboil on an H200)."""
-    begin = max(now, int(sm.constant_free))
-    ready = int(_constant(lines, spec, line, begin - now + spec.constant_miss, now))
-    sm.constant_free = max(sm.constant_free, float(ready) if ready > now else 0.0)
-    return ready
+def constant(state: State, spec: Record, part: int, line: int, now: int) -> int:
+    """When a line of a constant bank is in a sub-partition's cache of operands. The first time it
+    comes to all of them; later the SM brings one after the other (constant_walks_sm90.json)."""
+    lines, sm = state.constants[part], state.sm[0]
+    if line == 0 or spec.ideal & IDEAL_FETCH:
+        return now
+    place = lines[place_of(lines, line, OPERAND_LINES)]
+    if place.tag != line + 1:
+        begin = max(now, int(sm.constant_free))
+        at = line - 1 & BANK_LINES - 1 | (line - 1 >> 12 & BANKS_KNOWN - 1) * BANK_LINES
+        if state.met[at]:
+            sm.constant_free = begin + spec.constant_turn
+            _put(lines, line, begin, begin + int(spec.operand_miss))
+        else:
+            state.met[at] = 1
+            sm.constant_free = begin + spec.constant_miss
+            for other in range(spec.sub_partitions):
+                _put(state.constants[other], line, begin, begin + int(spec.constant_miss))
+    place.used = now
+    return max(now, int(place.ready))
+
+
+@stage
+def _put(lines: Records, line: int, now: int, ready: int) -> None:
+    """A line comes in place of the one that was not used longest."""
+    place = lines[place_of(lines, line, OPERAND_LINES)]
+    place.tag, place.used, place.ready = line + 1, now, ready
 
 
 @stage

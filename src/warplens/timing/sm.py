@@ -143,7 +143,7 @@ def _advance(state: State, counts: Counts, spec: Record, code: Records, trace: T
         line = code[following].constant
         if line < 0:
             line = _line_of_load(trace, warp)
-        until = fetch.constant(sm, state.constants, spec, line, ready)
+        until = fetch.constant(state, spec, index % spec.sub_partitions, line, ready)
         ready = _late(sm, counts, index, warp, stall.IMC_MISS, ready, until)
     until, reason = scoreboard.waits(warp, code[following])
     if until > ready:

@@ -37,7 +37,7 @@ INDEXED_HELD = 7  # loads of constants by registers, of a sub-partition
 MAX_HELD = 32  # memory instructions in a queue
 TEXTURES_HELD, TEXTURES_QUEUED = 2, 32  # samples in a sub-partition's queue, and in the units
 TEXTURES_KNOWN = 256  # that miss L1, of which it is known when they were done
-LAST_LINES, LAST_WAYS = 32, 32  # that a sub-partition jumps to soonest (skips_sm90.json)
+CLOSE_LINES, RECENT_LINES = 8, 32  # that a sub-partition jumps to soonest (skips_sm90.json)
 CODE_WAYS = 8  # of the SM's instruction cache: loops of 136 KiB miss half of their lines
 # Parts of L1, and what each has room for beyond its share of what the carve-out leaves, in KiB of
 # the whole: an array is found again as a whole up to 8 KiB less than that, half of it with 9 KiB
@@ -48,7 +48,8 @@ SENT = 64  # lines of stores that are remembered
 SLICES, SLICE_LINES = 32, 4  # of L2, and neighbouring lines in one
 TRIES, SEEKS = 1, 2  # until no other came first; as long as what is there is no better, too
 BANK_LINES, BANKS_KNOWN = 1024, 8  # of 64 bytes in a constant bank; banks told apart
-CONSTANT_LINES = 32  # of 64 bytes, in sets of CONSTANT_WAYS: of operands; as many of loads
+CONSTANT_LINES = 32  # of 64 bytes, in sets of CONSTANT_WAYS: of loads, by offsets and by indices
+OPERAND_LINES = 6  # of a sub-partition
 CONSTANT_WAYS = 4
 
 # what a warp slot is doing
@@ -145,12 +146,15 @@ SPEC = np.dtype([
     ("launch_missed", "f8"),  # of these, as many as an SM can make up for
     ("launch_cold", "i8"),  # until the first block's first instruction
     ("l0_miss", "i8"), ("l1i_miss", "i8"), ("constant_miss", "i8"),
+    # of operands: a line that the SM has had, and how long it brings no other one
+    ("operand_miss", "i8"), ("constant_turn", "i8"),
     ("l1i_line", "i8"),  # from one line of instructions to the next, from beyond the SM
+    ("first_line", "i8"),  # of the next line, when it is fetched for the first time
     ("l0_line", "i8"),  # from one line of instructions to the next, from the SM's cache
     # of a jump to one of the sub-partition's last lines, and to another of its lines; how long the
     # sub-partition fetches nothing else: for a jump, for the next line
     ("jump_near", "i8"), ("jump_far", "i8"), ("jump_turn", "f8"), ("next_turn", "f8"),
-    ("near_turn", "f8"),
+    ("near_turn", "f8"), ("close_turn", "f8"),
     # of loads from constant banks: cycles of a word on the SM, of a warp's word after another, and
     # of a line that is not in its cache
     ("indexed_word", "f8"), ("indexed_turn", "f8"), ("indexed_miss", "f8"),
@@ -350,7 +354,7 @@ class State(NamedTuple):
     l1: Records  # two ends of rings for each part, and places of lines
     arriving: Floats  # when each of the last lines was there for which loads took a place in L1
     l0: Records  # (sub-partition, line)
-    last_lines: Records  # (sub-partition, one of LAST_LINES)
+    recent_lines: Records  # (sub-partition, one of RECENT_LINES)
     l1i: Records
     constants: Records  # constant cache of the SM, for operands
     loaded: Records  # the same for loads by a fixed address
@@ -393,9 +397,9 @@ def new_state(spec: Record, l1_lines: int, l0_lines: int, l1i_lines: int, *,
         l1=empty_l1(max(1, l1_lines)),
         arriving=np.zeros(max(1, l1_lines)),
         l0=np.zeros((len(subs), max(1, l0_lines)), LINE),
-        last_lines=np.zeros((len(subs), LAST_LINES), LINE),
+        recent_lines=np.zeros((len(subs), RECENT_LINES), LINE),
         l1i=np.zeros(max(CODE_WAYS, l1i_lines - l1i_lines % CODE_WAYS), LINE),
-        constants=np.zeros(CONSTANT_LINES, LINE),
+        constants=np.zeros((len(subs), OPERAND_LINES), LINE),
         loaded=np.zeros(CONSTANT_LINES, LINE),
         indexed=np.zeros(CONSTANT_LINES, LINE),
         met=np.zeros(BANKS_KNOWN * BANK_LINES, np.uint8),

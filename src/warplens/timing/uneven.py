@@ -7,7 +7,7 @@ others is known (works.py). So each block of the grid is given a length and put 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,8 @@ from warplens.timing.works import Works
 
 Floats = npt.NDArray[np.float64]
 MOST_PLACED = 4_000_000  # blocks
+_PLACED, _MOST_PLACED_AGAIN = 9, 100_000  # times; blocks of a grid that is placed so often
+_SPREAD = 0.005  # of a block's length, that nobody knows better
 _SHARPNESS = 3.0  # of the bend from blocks at full speed to blocks that share an SM
 _STEPS = 40  # of the search for the length of blocks
 _SHORTEST = 0.02  # of the time that they took among others
@@ -88,7 +90,11 @@ def grid_of(works: Works, replayed: Replayed, spec: Record, sms: int) -> Grid:
     speeds = speeds_of(_SHARPNESS)
     slots, gaps = int(spec["resident"]), _gaps(spec)
     cost = _fitted(replayed, spec, speeds) if len(replayed.whole) else _of_windows(works, replayed)
-    found = place(cost.lengths(longest), cost.loads(whole, longest), sms, slots, gaps, speeds)
+    lengths, loads = cost.lengths(longest), cost.loads(whole, longest)
+    found = _usual([
+        place(lengths * factors, loads, sms, slots, gaps, speeds)
+        for factors in _unlike(len(lengths))
+    ])  # fmt: skip
     # Warps that have ended before their block's longest are not there any more.
     living = whole / np.maximum(1.0, longest)
     warp_cycles = float((found.durations * living).sum())
@@ -99,6 +105,19 @@ def grid_of(works: Works, replayed: Replayed, spec: Record, sms: int) -> Grid:
         mine = again * replayed.whole / np.maximum(1.0, replayed.longest)
         warp_cycles *= replayed.warp_cycles / max(1.0, float(mine.sum()))
     return Grid(placement=found, warp_cycles=warp_cycles, cost=cost)
+
+
+def _unlike(blocks: int) -> Iterator[Floats]:
+    """Factors for the lengths of blocks, each time others: by chance two long ones may share an
+    SM."""
+    for seed in range(_PLACED if blocks <= _MOST_PLACED_AGAIN else 1):
+        drawn = np.random.default_rng(seed).standard_normal(blocks)
+        yield 1.0 + (_SPREAD * drawn if seed else np.zeros(blocks))
+
+
+def _usual(found: list[Placement]) -> Placement:
+    """The one that ends in the middle of them."""
+    return sorted(found, key=lambda one: one.makespan)[len(found) // 2]
 
 
 def _gaps(spec: Record) -> tuple[float, float]:
