@@ -78,7 +78,7 @@ def _asked(l1i: Records, spec: Record, last: int, line: int, now: int) -> int:
     held = l1i[place_of(l1i, last, CODE_WAYS)]
     if held.tag != last + 1:
         return now
-    return min(now, int(held.used) + (line - last - 1) * spec.l0_line // 2)
+    return min(now, int(held.used) + (line - last - 1) * int(spec.l0_line) // 2)
 
 
 @stage
