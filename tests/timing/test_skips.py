@@ -38,4 +38,4 @@ def test_warps_of_a_launch_wait_for_each_line(kernel: tuple[int, int, int]) -> N
         found = _launch(kernel, recorder.BLOCKS, recorder.THREADS, 1)
     measured = RECORDED[(*kernel, 0, 0)]
     cycles = measured["sm__cycles_active.avg"]
-    assert found.metric("sm__cycles_active.avg") == pytest.approx(cycles, rel=0.27)
+    assert found.metric("sm__cycles_active.avg") == pytest.approx(cycles, rel=0.3)
