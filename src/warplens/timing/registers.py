@@ -3,7 +3,8 @@
 Registers of even numbers lie in one bank, of odd numbers in the other. An operand that is marked
 for reuse stays at its place in the instruction until another one is read there, and needs no port.
 Reads of an instruction that a port is too slow for hold back the next one that needs the port;
-others go ahead (measured, validation/data/ports_sm90.json).
+others go ahead (measured, validation/data/ports_sm90.json). Operands for other units (special
+functions, memory) are read one after the other, and a cycle longer (dispatched_sm90.json).
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ from __future__ import annotations
 import numpy as np
 
 from warplens.isa import families
-from warplens.sass.model import RZ, Instruction, Reg, SassKernel
+from warplens.sass.model import RZ, Instruction, Mem, Reg, SassKernel
 from warplens.timing.state import BANKS, Ints, Record, stage
 
 _PIPES = frozenset({"alu", "fma", "fp16", "fp64"})  # those whose operands were measured, or fit
+_SENT = frozenset({"xu", "lsu"})
+_WIDTHS = {"64": 2, "128": 4}  # of what is stored, in registers
 _PAIRS = frozenset("dqwvk")  # kinds of operands that are two registers
 
 
@@ -26,6 +29,10 @@ def reads_of(kernel: SassKernel) -> tuple[Ints, Ints]:
     for block in kernel.blocks:
         kept: dict[int, int] = {}  # place of an operand -> register
         for index in range(block.start, block.end):
+            if _is_sent(kernel.instructions[index]):
+                found[index] = _sent(kernel.instructions[index])
+                kept.clear()
+                continue
             read: set[int] = set()
             reused: set[int] = set()
             for place, (register, count) in _sources(kernel.instructions[index]).items():
@@ -39,6 +46,38 @@ def reads_of(kernel: SassKernel) -> tuple[Ints, Ints]:
             for number in reused - read:
                 held[index, number % BANKS] += 1
     return found, held
+
+
+def _is_sent(inst: Instruction) -> bool:
+    """Whether its operands go to a unit that several instructions wait for."""
+    entry = families.find(inst)
+    return entry is not None and entry.pipe in _SENT
+
+
+def _sent(inst: Instruction) -> list[int]:
+    """Cycles of each bank in which such an instruction reads."""
+    width = next((n for text, n in _WIDTHS.items() if text in inst.modifiers), 1)
+    results = 0 if inst.opcode.startswith(("ST", "RED", "FCHK")) else 1
+    numbers: list[int] = []
+    is_wide = False
+    for one in inst.operands:
+        if isinstance(one, Mem) and one.base is not None and one.base.index != RZ:
+            is_wide = one.wide
+            numbers += range(one.base.index, one.base.index + 1 + one.wide)
+        elif isinstance(one, Reg) and results:
+            results -= 1
+        elif isinstance(one, Reg) and one.index != RZ:
+            count = width if inst.opcode.startswith(("ST", "ATOM", "RED")) else 1
+            numbers += range(one.index, one.index + count)
+    banks = [sum(number % BANKS == bank for number in numbers) for bank in range(BANKS)]
+    if not numbers:
+        return banks
+    if inst.opcode.startswith("LD"):  # a pair takes both ports for as long as it has registers
+        return [2, 2] if is_wide else banks
+    banks[numbers[0] % BANKS] += 1
+    if all(banks):
+        banks[numbers[-1] % BANKS] = len(numbers) + 1
+    return banks
 
 
 def _sources(inst: Instruction) -> dict[int, tuple[Reg, int]]:

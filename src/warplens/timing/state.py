@@ -49,7 +49,7 @@ SLICES, SLICE_LINES = 32, 4  # of L2, and neighbouring lines in one
 TRIES, SEEKS = 1, 2  # until no other came first; as long as what is there is no better, too
 BANK_LINES, BANKS_KNOWN = 1024, 8  # of 64 bytes in a constant bank; banks told apart
 CONSTANT_LINES = 32  # of 64 bytes, in sets of CONSTANT_WAYS: of loads, by offsets and by indices
-OPERAND_LINES = 6  # of a sub-partition
+OPERAND_LINES = 5  # of a sub-partition
 CONSTANT_WAYS = 4
 
 # what a warp slot is doing
