@@ -28,6 +28,20 @@ MIXES = {
     for other, every, banks, warps, cycles in
     json.loads((ROOT / "data" / "mixes_sm90.json").read_text())["rows"] if warps == 4
 }  # fmt: skip
+EVERY = 32  # rarely enough that no other unit is busy for longer
+DISPATCHED: dict[str, dict[str, float]] = {}
+for other, every, banks, warps, cycles in (
+    json.loads((ROOT / "data" / "dispatched_sm90.json").read_text())["rows"]
+):  # fmt: skip
+    # LDS.64 and .128 write their results, atomics wait for theirs, F2F.F64 reads twice
+    if warps == 4 and every == EVERY and other not in (
+        "LDS.64", "LDS.128", "ATOMS", "REDG", "F2F.F64",
+    ):  # fmt: skip
+        DISPATCHED.setdefault(other, {})[banks] = cycles
+HALVES = [
+    row for row in json.loads((ROOT / "data" / "half_ports_sm90.json").read_text())["rows"]
+    if row[-2] == 4
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -106,3 +120,36 @@ def test_a_busy_port_holds_back_those_that_need_it() -> None:
     assert registers.busy_until.py_func(sub, odd) == 0.0
     registers.read.py_func(sub, even, 11)  # queued behind the first
     assert registers.busy_until.py_func(sub, even) == 16.0
+
+
+@pytest.mark.parametrize("other", one_in(4, sorted(DISPATCHED), str, first=1))
+def test_operands_for_other_units_are_read_one_after_another(other: str, cubin: bytes) -> None:
+    """What an instruction for another unit costs among multiply-adds that read one bank or both:
+    what its operands take of a port beyond its own place."""
+    with recorder_script("dispatched") as script:
+        prepared, pair = script.prepared(cubin)
+        for banks in ("eoz", "ezz"):
+            replaced = partial(script.placed, other=other, every=EVERY, banks=banks, pair=pair)
+            kernel = load_kernels(script.ports.pattern(prepared, "ffma", replaced))["ports_ffma"]
+            reads = code_of(kernel, find_gpu("H200"))["reads"]
+            mine = [one.opcode == other.split()[0].split(".")[0] for one in kernel.instructions]
+            loop = np.flatnonzero([one.opcode == "FFMA" for one in kernel.instructions])
+            own = reads[np.flatnonzero(mine)[np.searchsorted(np.flatnonzero(mine), loop[0]) :][0]]
+            busy = reads[loop].sum(axis=0) / len(loop) * (EVERY - 1) + own
+            costs = (DISPATCHED[other][banks] - DISPATCHED["NOP"][banks]) * EVERY
+            assert max(0.0, float(busy.max()) - EVERY) == pytest.approx(costs, abs=0.85), banks
+
+
+@pytest.mark.parametrize("row", one_in(9, HALVES, lambda row: "-".join(map(str, row[:5]))))
+def test_products_of_halves_read_as_others(row: Any, ports: Any, cubin: bytes) -> None:
+    """Two cycles each, and three where all operands lie in one bank and none was kept."""
+    form, a, b, bank_b, bank_c, _, cycles = row
+    with recorder_script("half_ports") as script:
+        replaced = partial(script.placed, form=form, a=a, b=b, bank_b=bank_b, bank_c=bank_c)
+        changed = ports.pattern(cubin, "ffma", replaced)
+    kernel = load_kernels(changed)["ports_ffma"]
+    code = code_of(kernel, find_gpu("H200"))
+    mine = np.array([one.opcode == "HFMA2" and "MMA" not in one.modifiers
+                     for one in kernel.instructions])  # fmt: skip
+    found = max(code["interval"][mine].mean(), *(code["reads"][mine].sum(axis=0) / mine.sum()))
+    assert found == pytest.approx(cycles, rel=0.04)
