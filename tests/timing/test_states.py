@@ -78,7 +78,7 @@ def test_loads_of_lines_on_their_way_do_not_fill_the_queue(
     found = _both(module, counted, case, "sgemm_naive", ((64, 64), (16, 16)), (1024, 0, 0, 0))
     assert found["lg_throttle"][1] < 0.2
     assert found["lg_throttle"][0] < 0.3
-    assert found["not_selected"][0] == pytest.approx(found["not_selected"][1], abs=1.2)
+    assert found["not_selected"][0] == pytest.approx(found["not_selected"][1], abs=1.6)
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ def pick(sm: Record, counts: Counts, warps: Records, ready: Ints, sub: Record, n
          spec: Record, code: Records, now: int) -> int:  # fmt: skip
     """The warp to issue (-1: none); the other ready ones are charged a cycle for their reason."""
     settle(sm, counts, warps, ready, sub, number, spec, now)
-    best, best_rank, eligible, held = -1, -1, 0, 0
+    best, best_rank, eligible, held, late = -1, -1, 0, 0, 0
     stuck = _is_stuck(sub, warps, ready, spec, code, now)
     pressed = results.presses(sub, now)
     if stuck or pressed:
@@ -42,20 +42,29 @@ def pick(sm: Record, counts: Counts, warps: Records, ready: Ints, sub: Record, n
             reason = dispatch.blocked(sub, spec, code[at], now)
             free = dispatch.free_at(sub, spec, code[at], now) if reason else 0
         warp.blocked = reason
-        if reason:
+        if reason and (stuck or reason != stall.DISPATCH_STALL):
             held += 1
             following = min(following, free)
             continue
-        if stuck or (pressed and code[at].writes and code[at].kind != SHARED):
+        if not reason and (stuck or (pressed and code[at].writes and code[at].kind != SHARED)):
             warp.blocked = stall.DISPATCH_STALL if stuck else stall.NOT_SELECTED
             held += 1
             following = now + 1
             continue
-        eligible += 1
+        if reason:  # its operands may be late, but it is chosen like others
+            held += 1
+        else:
+            eligible += 1
         rank = _rank(spec, sub, warp, index, n, now)
         if rank > best_rank:
-            best, best_rank = index, rank
+            best, best_rank, late = index, rank, free if reason else 0
     sm.eligible += eligible
+    if best >= 0 and late:  # nobody goes on until it has its operands
+        for index in range(number, n, spec.sub_partitions):
+            if ready[index] <= now and not warps[index].blocked:
+                warps[index].blocked = stall.DISPATCH_STALL
+        best, held = -1, held + eligible
+        following = min(following, late)
     if best < 0 and held:
         sub.held_since = now  # nothing changes until `following`: charged then, see settle
     elif held + eligible > 1:
