@@ -3,7 +3,7 @@
 A thread that writes the words of a short structure one by one writes each sector in several
 instructions of its warp; L2 gets it once, if nothing else comes between (a quarter of the sectors
 where four stores of 4 bytes, 16 bytes apart, follow each other). Whether they come in time the
-replay tells (`_joined` in lsu.py); stores that spread over 32 lines never do (measured,
+replay tells (`joined` in sent.py); stores that spread over 32 lines never do (measured,
 validation/data/joined_stores_sm90.json).
 """
 

@@ -7,7 +7,7 @@ from L2 and DRAM as loads' do, what is written to surfaces leaves as stores do.
 
 from __future__ import annotations
 
-from warplens.timing import l1, l2, lsu
+from warplens.timing import l1, l2, lsu, sent
 from warplens.timing.state import (
     TEXTURES_HELD,
     TEXTURES_KNOWN,
@@ -131,7 +131,7 @@ def _write(sm: Record, spec: Record, trace: Trace, first: int, count: int, n_byt
     lacking = total - n_bytes / 32.0
     for i in range(count):
         joined = trace.joins[first + i]
-        partial = lsu.in_part(trace, first + i, joined, lacking, i == 0, i == count - 1)
+        partial = sent.in_part(trace, first + i, joined, lacking, i == 0, i == count - 1)
         gone = l2.store(sm, spec, trace, first + i, joined, partial, False, begin + i)
         if partial:
             saved = partial * spec.l2_partial + spec.l2_partial_line
