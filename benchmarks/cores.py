@@ -6,8 +6,7 @@ sgemm, a reduction (`sequential`) and Mandelbrot of benchmarks/user.py, large en
 the least of several launches, their times not asked for, on each number of cores in turn. First
 what the machine itself allows: the same number of processes that multiply arrays in their first
 cache (`cache`), or sum memory of their own (`memory`), all that they do in a second over what one
-does. Clocks that fall with load,
-and cores that are two threads of one, show there.
+does. Clocks that fall with load, and cores that are two threads of one, show there.
 """
 
 from __future__ import annotations
@@ -42,6 +41,7 @@ def measure(gpu: str, name: str, steps: list[int], repeats: int) -> list[float]:
     """Seconds of the quickest launch on so many cores each; in turn, so that all of them meet
     what else the machine does."""
     import warplens as wl
+    from user import wait_for_fast_code
     from warplens.api import LaunchOptions
 
     grid, block, arguments = launches()[name]
@@ -49,10 +49,7 @@ def measure(gpu: str, name: str, steps: list[int], repeats: int) -> list[float]:
     for workers in steps:
         device = wl.Device(gpu, options=LaunchOptions(workers=workers))
         launch = device.compile(SOURCE)[name][grid, block]
-        launch(*arguments)
-        program, end = launch._code.program, time.perf_counter() + 60.0
-        while program.is_fast and not program.has_fast_code and time.perf_counter() < end:
-            launch(*arguments)
+        wait_for_fast_code(launch, lambda: arguments)
         ready.append(launch)
     found = [float("inf")] * len(steps)
     for _ in range(repeats):

@@ -106,7 +106,9 @@ def test_figures_agree_with_each_other(spec: GpuSpec) -> None:
 
 def test_all_architectures_give_the_same_keys() -> None:
     """A timing model may ask any architecture for any latency, pipe or dependence."""
-    for table in ("limits", "shared", "l1", "lanes", "pipes", "issue", "dependence", "latency"):
+    for table in (
+        "limits", "shared", "l1", "lanes", "pipes", "issue", "dependence", "latency", "fetch",
+    ):  # fmt: skip
         keys = {tuple(sorted(spec.table(table))) for spec in list_architectures()}
 
         assert len(keys) == 1, table

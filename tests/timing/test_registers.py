@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.in_turn import one_in
-from tests.timing.replayed import recorder_script
+from tests.timing.replayed import recorder_script, recording
 from warplens.gpus import find_gpu
 from warplens.sass.parser import load_kernels
 from warplens.timing import registers
@@ -30,18 +30,13 @@ MIXES = {
 }  # fmt: skip
 EVERY = 32  # rarely enough that no other unit is busy for longer
 DISPATCHED: dict[str, dict[str, float]] = {}
-for other, every, banks, warps, cycles in (
-    json.loads((ROOT / "data" / "dispatched_sm90.json").read_text())["rows"]
-):  # fmt: skip
+for other, every, banks, warps, cycles in recording("dispatched")["rows"]:
     # LDS.64 and .128 write their results, atomics wait for theirs, F2F.F64 reads twice
     if warps == 4 and every == EVERY and other not in (
         "LDS.64", "LDS.128", "ATOMS", "REDG", "F2F.F64",
     ):  # fmt: skip
         DISPATCHED.setdefault(other, {})[banks] = cycles
-HALVES = [
-    row for row in json.loads((ROOT / "data" / "half_ports_sm90.json").read_text())["rows"]
-    if row[-2] == 4
-]  # fmt: skip
+HALVES = [row for row in recording("half_ports")["rows"] if row[-2] == 4]
 
 
 @pytest.fixture(scope="module")
@@ -132,9 +127,10 @@ def test_operands_for_other_units_are_read_one_after_another(other: str, cubin: 
             replaced = partial(script.placed, other=other, every=EVERY, banks=banks, pair=pair)
             kernel = load_kernels(script.ports.pattern(prepared, "ffma", replaced))["ports_ffma"]
             reads = code_of(kernel, find_gpu("H200"))["reads"]
-            mine = [one.opcode == other.split()[0].split(".")[0] for one in kernel.instructions]
-            loop = np.flatnonzero([one.opcode == "FFMA" for one in kernel.instructions])
-            own = reads[np.flatnonzero(mine)[np.searchsorted(np.flatnonzero(mine), loop[0]) :][0]]
+            opcodes = np.array([one.opcode for one in kernel.instructions])
+            loop = np.flatnonzero(opcodes == "FFMA")
+            mine = np.flatnonzero(opcodes == other.split()[0].split(".")[0])
+            own = reads[mine[mine > loop[0]][0]]
             busy = reads[loop].sum(axis=0) / len(loop) * (EVERY - 1) + own
             costs = (DISPATCHED[other][banks] - DISPATCHED["NOP"][banks]) * EVERY
             assert max(0.0, float(busy.max()) - EVERY) == pytest.approx(costs, abs=0.85), banks

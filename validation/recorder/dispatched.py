@@ -8,6 +8,7 @@ from functools import partial
 
 import build
 import ports
+from mixes import RESULT
 from session import Session
 from words import controlled, put
 
@@ -46,9 +47,9 @@ OTHERS = {
     "SEL": (0xFE40001000000000000FF07067207, {24: "e0", 16: "r"}),
 }
 GLOBAL = ("LDG", "STG", "REDG")
-RESULT = 64  # and the next three registers, that no multiply-add uses
 LOAD, SHIFT, MASK = 0x981, 0x819, 0x812  # opcodes of the kernel's addresses
-NEVER, LOOP = 15, 0  # the guard of a branch that is not taken; the predicate that counts turns
+NEVER = 15  # the guard of a branch that is not taken
+FOUND = 3  # the predicate of what is found; P0 counts turns
 EVERY, BANKS, WARPS = (8, 16, 32), ("eoz", "ezz", "zzz"), (2, 4, 6)
 COLUMNS = ("other", "every", "banks", "warps", "cycles")
 
@@ -77,7 +78,7 @@ def placed(word: int, free: list[int], i: int, *, other: str, every: int, banks:
     if other.startswith(GLOBAL):
         new = put(new, 32 if other.startswith("LDG") else 64, 6, pair[1])
     if other.startswith("FCHK"):
-        new = put(new, 81, 3, LOOP + 3)
+        new = put(new, 81, 3, FOUND)
     if other == "BRA":
         new = put(new, 12, 4, NEVER)
     return controlled(new, stall=ports.RUN, wait=0)

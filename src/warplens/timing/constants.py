@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from warplens.timing import lsu
-from warplens.timing.fetch import IDEAL_FETCH, place_of
+from warplens.timing.fetch import IDEAL_FETCH, bank_place, place_of
 from warplens.timing.state import (
-    BANK_LINES,
-    BANKS_KNOWN,
     CONSTANT_WAYS,
     INDEXED_HELD,
     Record,
@@ -45,7 +43,7 @@ def load(state: State, spec: Record, inst: Record, trace: Trace, warp: Record, i
         held = state.indexed[place_of(state.indexed, line, CONSTANT_WAYS)]
         held.used = now * 64 + i - first  # orders what is used in one cycle
         if held.tag != line + 1:
-            place = line & BANK_LINES - 1 | (line >> 12 & BANKS_KNOWN - 1) * BANK_LINES
+            place = bank_place(line)
             done += spec.indexed_miss if state.met[place] else spec.l2_hit
             state.met[place] = 1
             held.tag, held.ready = line + 1, int(done)

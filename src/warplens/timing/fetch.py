@@ -14,7 +14,7 @@ from warplens.timing.state import (
     Records,
     State,
     stage,
-)  # fmt: skip
+)
 
 IDEAL_FETCH = 64
 _BROUGHT = 512  # lines that are near when a launch begins (validation/data/gaps_sm90.json)
@@ -134,16 +134,14 @@ def constant(state: State, spec: Record, part: int, line: int, now: int) -> int:
         return now
     place = lines[place_of(lines, line, OPERAND_LINES)]
     if place.tag != line + 1:
+        at = bank_place(line - 1)
+        is_met, state.met[at] = state.met[at], 1
+        wait = spec.operand_miss if is_met else spec.constant_miss
         begin = max(now, int(sm.constant_free))
-        at = line - 1 & BANK_LINES - 1 | (line - 1 >> 12 & BANKS_KNOWN - 1) * BANK_LINES
-        if state.met[at]:
-            sm.constant_free = begin + spec.constant_turn
-            _put(lines, line, begin, begin + int(spec.operand_miss))
-        else:
-            state.met[at] = 1
-            sm.constant_free = begin + spec.constant_miss
-            for other in range(spec.sub_partitions):
-                _put(state.constants[other], line, begin, begin + int(spec.constant_miss))
+        sm.constant_free = begin + (spec.constant_turn if is_met else wait)
+        for other in range(spec.sub_partitions):
+            if other == part or not is_met:
+                _put(state.constants[other], line, begin, begin + int(wait))
     place.used = now
     return max(now, int(place.ready))
 
@@ -156,18 +154,19 @@ def _put(lines: Records, line: int, now: int, ready: int) -> None:
 
 
 @stage
-def loaded(lines: Records, spec: Record, line: int, now: int) -> int:
-    """The same for a load by a fixed address, which has a cache of its own."""
-    return int(_constant(lines, spec, line, int(spec.indexed_miss), now))
+def bank_place(line: int) -> int:
+    """Where it is noted whether the SM has had a line of a constant bank, counted from 0."""
+    return line & BANK_LINES - 1 | (line >> 12 & BANKS_KNOWN - 1) * BANK_LINES
 
 
 @stage
-def _constant(lines: Records, spec: Record, line: int, miss: int, now: int) -> int:
+def loaded(lines: Records, spec: Record, line: int, now: int) -> int:
+    """The same for a load by a fixed address, which has a cache of its own."""
     if line == 0 or spec.ideal & IDEAL_FETCH:
         return now
     place = lines[place_of(lines, line, CONSTANT_WAYS)]
     place.used = now
     if place.tag != line + 1:
         place.tag = line + 1
-        place.ready = now + miss
+        place.ready = now + int(spec.indexed_miss)
     return max(now, int(place.ready))

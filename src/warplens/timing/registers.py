@@ -2,9 +2,10 @@
 
 Registers of even numbers lie in one bank, of odd numbers in the other. An operand that is marked
 for reuse stays at its place in the instruction until another one is read there, and needs no port.
-Reads of an instruction that a port is too slow for hold back the next one that needs the port;
-others go ahead (measured, validation/data/ports_sm90.json). Operands for other units (special
-functions, memory) are read one after the other, and a cycle longer (dispatched_sm90.json).
+Reads of an instruction that a port is too slow for hold back the next one that needs the port
+(measured, validation/data/ports_sm90.json), and if that is chosen all others (schedule.py).
+Operands for other units (special functions, memory) are read one after the other, and a cycle
+longer (dispatched_sm90.json).
 """
 
 from __future__ import annotations
@@ -29,13 +30,14 @@ def reads_of(kernel: SassKernel) -> tuple[Ints, Ints]:
     for block in kernel.blocks:
         kept: dict[int, int] = {}  # place of an operand -> register
         for index in range(block.start, block.end):
-            if _is_sent(kernel.instructions[index]):
-                found[index] = _sent(kernel.instructions[index])
+            inst = kernel.instructions[index]
+            if _is_sent(inst):
+                found[index] = _sent(inst)
                 kept.clear()
                 continue
             read: set[int] = set()
             reused: set[int] = set()
-            for place, (register, count) in _sources(kernel.instructions[index]).items():
+            for place, (register, count) in _sources(inst).items():
                 is_kept = kept.pop(place, None) == register.index
                 numbers = range(register.index, register.index + count)
                 (reused if is_kept else read).update(numbers)

@@ -59,7 +59,7 @@ def pick(sm: Record, counts: Counts, warps: Records, ready: Ints, sub: Record, n
         if rank > best_rank:
             best, best_rank, late = index, rank, free if reason else 0
     sm.eligible += eligible
-    if best >= 0 and late:  # nobody goes on until it has its operands
+    if late:  # nobody goes on until it has its operands
         for index in range(number, n, spec.sub_partitions):
             if ready[index] <= now and not warps[index].blocked:
                 warps[index].blocked = stall.DISPATCH_STALL

@@ -152,7 +152,8 @@ SPEC = np.dtype([
     ("first_line", "i8"),  # of the next line, when it is fetched for the first time
     ("l0_line", "i8"),  # from one line of instructions to the next, from the SM's cache
     # of a jump to one of the sub-partition's last lines, and to another of its lines; how long the
-    # sub-partition fetches nothing else: for a jump, for the next line
+    # sub-partition fetches nothing else: for a jump, for the next line, for one of its last lines,
+    # for one of the very last
     ("jump_near", "i8"), ("jump_far", "i8"), ("jump_turn", "f8"), ("next_turn", "f8"),
     ("near_turn", "f8"), ("close_turn", "f8"),
     # of loads from constant banks: cycles of a word on the SM, of a warp's word after another, and
@@ -356,8 +357,8 @@ class State(NamedTuple):
     l0: Records  # (sub-partition, line)
     recent_lines: Records  # (sub-partition, one of RECENT_LINES)
     l1i: Records
-    constants: Records  # constant cache of the SM, for operands
-    loaded: Records  # the same for loads by a fixed address
+    constants: Records  # (sub-partition, line) of constant banks, for operands
+    loaded: Records  # constant cache of the SM, for loads by a fixed address
     indexed: Records  # the same for loads by a register
     met: npt.NDArray[np.uint8]  # per line of the banks: 1 if the SM has had it
     phases: Records  # of mbarriers, by their numbers in the trace

@@ -110,9 +110,9 @@ def grid_of(works: Works, replayed: Replayed, spec: Record, sms: int) -> Grid:
 def _unlike(blocks: int) -> Iterator[Floats]:
     """Factors for the lengths of blocks, each time others: by chance two long ones may share an
     SM."""
-    for seed in range(_PLACED if blocks <= _MOST_PLACED_AGAIN else 1):
-        drawn = np.random.default_rng(seed).standard_normal(blocks)
-        yield 1.0 + (_SPREAD * drawn if seed else np.zeros(blocks))
+    yield np.ones(blocks)
+    for seed in range(1, _PLACED if blocks <= _MOST_PLACED_AGAIN else 1):
+        yield 1.0 + _SPREAD * np.random.default_rng(seed).standard_normal(blocks)
 
 
 def _usual(found: list[Placement]) -> Placement:
