@@ -56,6 +56,24 @@ def fill(lines: Records, place: int, line: int, sectors: int, passing: int,
 
 
 @stage
+def drop(lines: Records, line: int) -> None:
+    """Loads find nothing of a line any more: so it is behind an atomic on it, and behind a load
+    that asks L2 (counted on an H200, added_lines_sm90.json)."""
+    place = lines[_bucket(lines, line)].first
+    while place:
+        if lines[place].tag == line + 1:
+            lines[place].valid = 0
+        place = lines[place].next
+
+
+@stage
+def empty(lines: Records) -> None:
+    """Loads find nothing any more: so it is behind what acquires for more than a block."""
+    for place in range(lines.size):
+        lines[place].valid = 0
+
+
+@stage
 def arrival(mine: Record, sectors: int) -> int:
     """When the last of some sectors of a line arrives."""
     last = 0

@@ -7,7 +7,7 @@ for DRAM, and for each other.
 from __future__ import annotations
 
 from warplens.execute.coalescing import DEPTH_BITS
-from warplens.timing import dram
+from warplens.timing import dram, pages
 from warplens.timing.state import SEEKS, SLICE_LINES, SLICES, Record, Trace, stage
 
 IDEAL_L2 = 2
@@ -45,6 +45,8 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
             absent |= bits
         elif bits:
             under_way = max(under_way, arrival)
+    if place >= 0:
+        begin = pages.translated(sm, spec, line, begin)
     late = sectors & known >> 4
     found, missing = count_bits(sectors & ~absent), count_bits(absent)
     sm.l2_read += found + missing
@@ -139,6 +141,7 @@ def store(sm: Record, spec: Record, trace: Trace, place: int, joined: int, parti
     sectors = count_bits(trace.lines[place] & 15 & ~joined)
     if sectors == 0:
         return begin
+    begin = pages.translated(sm, spec, trace.lines[place] >> 4, begin)
     old = min(sectors, count_bits(known >> 4))
     if sm.l2_write == 0.0 and sm.copy_free[0] > 0.0:
         # Blocks that wait for copies go in step all over the chip, and so do their first stores.
@@ -210,6 +213,7 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
     validation/data/contention_sm90.json). Of a loop that `compares` and exchanges see `_rounds`.
     """
     known, line, sectors = trace.hits[at], trace.lines[at] >> 4, trace.lines[at] & 15
+    begin = pages.translated(sm, spec, line, begin)
     n = count_bits(sectors)
     sm.l2_atomic += n
     _start(sm, begin)

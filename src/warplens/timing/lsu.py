@@ -41,6 +41,7 @@ DISTANT = -6  # of what may access another block's shared memory, which traces d
 
 NAMED = -7  # of barriers of the block that registers name
 INDEXED = -8  # of loads of constants by registers
+EMPTIES = -10  # of what makes L1 forget all lines
 
 
 @stage
@@ -92,6 +93,8 @@ def perform(state: State, counts: Counts, spec: Record, inst: Record, trace: Tra
         latency = inst.latency + turns * spec.match_turn
         return shared.shuffle(sm, spec, latency, inst.interval * (1 + turns), start), read, read
     # Where no lane takes part, the way is the same.
+    if inst.depth == EMPTIES:
+        l1.empty(state.l1)
     done = start + (spec.shared_latency if inst.kind == SHARED else spec.l1_hit)
     left = start + spec.sources_load
     if not has_access(trace, warp):
@@ -180,6 +183,7 @@ def _serve(sm: Record, sub: Record, state: State, spec: Record, inst: Record, tr
             at = l2.atomics(sm, spec, trace, i, deep, lane, less, start, inst.compares,
                             now - state.warps[index].loaded)  # fmt: skip
             done = max(done, at)
+            l1.drop(state.l1, trace.lines[i] >> 4)
         _push_back(sm, spec)
         return float(done)
     if spec.ideal & IDEAL_COALESCING:
@@ -241,7 +245,7 @@ def _push_back(sm: Record, spec: Record) -> None:
 @stage
 def held_until(sm: Record, spec: Record) -> float:
     """When the miss path takes more."""
-    latest = max(sm.l2_free, sm.port_free, sm.l2_write_free) - spec.in_flight
+    latest = max(sm.l2_free, sm.port_free, sm.l2_write_free, sm.pages_free) - spec.in_flight
     latest = max(latest, _partial_held_until(sm, spec))
     return float(max(latest, sm.port_write_free - spec.write_held))
 
@@ -300,6 +304,7 @@ def _load(sm: Record, state: State, spec: Record, inst: Record, trace: Trace, in
             line, known = line | _LOCAL_BIT | index << 36, sectors
         banks += 1 << _tag_bank(line) * _COUNTER_BITS
         place = l1.look_up(lines, line, inst.passing)
+        settled = sent.loaded(sm, line)
         hit = lines[place].valid & sectors if place >= 0 and not inst.passes_l1 else 0
         if spec.ideal & IDEAL_L1:
             hit = sectors
@@ -307,7 +312,7 @@ def _load(sm: Record, state: State, spec: Record, inst: Record, trace: Trace, in
         elif not hit:
             late += 1
         else:
-            done = max(done, float(l1.arrival(lines[place], hit)))
+            done = max(done, float(l1.arrival(lines[place], hit)), settled)
             here = l1.there(lines[place], hit, begin)
             there += int(here != 0)
             late += int(here != sectors)
@@ -319,13 +324,16 @@ def _load(sm: Record, state: State, spec: Record, inst: Record, trace: Trace, in
             if takes_a_place:
                 begin = max(begin, state.arriving[sm.next_arriving] - missing)
             arrives = l2.load(sm, spec, trace, fetch, known, line, sectors & ~hit,
-                              begin + missing)
+                              max(begin + missing, settled))
             missing += 1
             if takes_a_place:
                 state.arriving[sm.next_arriving] = arrives
                 sm.next_arriving = (sm.next_arriving + 1) % state.arriving.size
-            place = place if place >= 0 else -1 - place
-            l1.fill(lines, place, line, sectors & ~hit, inst.passing, int(arrives))
+            if inst.passes_l1:
+                l1.drop(lines, line)
+            else:
+                place = place if place >= 0 else -1 - place
+                l1.fill(lines, place, line, sectors & ~hit, inst.passing, int(arrives))
             done = max(done, arrives)
     if begin > wanted:  # L1 has no place for what is on its way (held_loads_sm90.json)
         sm.lsu_free = max(sm.lsu_free, begin)
@@ -371,6 +379,7 @@ def _store(sm: Record, lines: Records, spec: Record, trace: Trace, index: int, s
     busy = sm.data_cycles
     passing_l1 = max(spec.lsu_interval, total * 32 / spec.l1_bytes_per_cycle)
     leaves = sent.leave_at(sm, spec, count, begin, now) - busy - passing_l1
+    kinds = sent.kinds_of(trace, first, count if space != LOCAL else 0)
     for i in range(count):
         line, sectors = trace.lines[first + i] >> 4, trace.lines[first + i] & 15
         if space == LOCAL:
@@ -387,7 +396,13 @@ def _store(sm: Record, lines: Records, spec: Record, trace: Trace, index: int, s
             gone = l2.store_local(sm, spec, trace, l2.count_bits(sectors), lacking > 0.0, begin)
             done = max(done, gone)
         else:
+            is_again = sent.is_again(sm, line, begin + i)
             joined = sent.joined(sm, trace, first + i, busy, between, begin + i)
+            if is_again and joined == 0:
+                is_lost = sent.is_lost(line, kinds)
+                if is_lost:
+                    l1.drop(lines, line)
+                sent.settle(sm, line, is_lost, begin + i)
             partial = sent.in_part(trace, first + i, joined, lacking, i == 0, i == count - 1)
             if partial:
                 longer += spec.l1_partial_line

@@ -38,6 +38,7 @@ from warplens.timing.sm import simulate
 from warplens.timing.spec import Machine
 from warplens.timing.stall import REASONS, SELECTED
 from warplens.timing.state import (
+    PAGES_HELD,
     Floats,
     Records,
     Trace,
@@ -190,6 +191,7 @@ class Model:
             balance=self._balance(),
             scheduler=q.scheduler,
             far_share=0.5 * max(self._far(), in_use > gpu.l2_size_bytes / 2) if two else 0.0,
+            has_many_pages=self.touched.pages > PAGES_HELD,
             dram_write_share=max(0.0, 1.0 - room / footprint) if footprint > room else 0.0,
             ideal=q.ideal,
             local_missing=self._local_missing(room),

@@ -4,7 +4,7 @@ is written in part."""
 from __future__ import annotations
 
 from warplens.timing import l2
-from warplens.timing.state import SENT, Record, Trace, stage
+from warplens.timing.state import SENT, STORED, Record, Trace, stage
 
 # What is stored to a line is sent with what was stored to it before if that has not left yet: 24
 # lines of a warp later it has not, 32 later it has (joined_stores_sm90.json); and it leaves so many
@@ -20,6 +20,14 @@ STORES_WAIT, _ALL_IN_TIME, _NONE_IN_TIME = 100.0, 24.0, 36.0
 # Cycles within which this holds for what other warps store; of how many stores the last ones tell
 # whether others come in time (same_words_sm90.json)
 _IN_TIME, _REMEMBERED = 60.0, 16.0
+# A line that is stored to again within so many cycles, but not in time, and not loaded meanwhile,
+# is lost to L1 if the store has more lines of a kind than these, by the last bits of their numbers
+# (fitted to stored_soon_sm90.json)
+_AGAIN, _OF_A_KIND, _KINDS = 300.0, 2, 16
+# Cycles from such a store until loads have its line, and until they ask L2 for one that is lost
+# (the same recording)
+_SETTLED, _LEFT_L1 = 400.0, 230.0
+_COUNTER_BITS, _COUNTER = 8, 0xFF
 # The same for stores that come in no order, and where L2 is behind (flags_sm90.json); cycles
 # between stores that are far apart
 _IN_NO_ORDER, _IN_TIME_BEHIND, _APART = 30.0, 120.0, 1024.0
@@ -50,6 +58,60 @@ def joined(sm: Record, trace: Trace, place: int, busy: float, between: int, now:
         sm.sent_in_time += (float(in_time) - sm.sent_in_time) / _REMEMBERED
     whole = likely & 0xF0 if in_time or sm.sent_in_time > 0.5 else 0
     return int(before | whole)
+
+
+@stage
+def kinds_of(trace: Trace, first: int, count: int) -> tuple[int, int]:
+    """How many lines of a store are of each kind, eight in a number."""
+    low, high = 0, 0
+    for i in range(first, first + count):
+        kind = (trace.lines[i] >> 4) % _KINDS
+        if kind < _KINDS // 2:
+            low += 1 << kind * _COUNTER_BITS
+        else:
+            high += 1 << (kind - _KINDS // 2) * _COUNTER_BITS
+    return low, high
+
+
+@stage
+def _stored_as(line: int) -> int:
+    """Where a line is noted among those that loads may have to wait for."""
+    return int((line ^ line >> 8) % STORED)
+
+
+@stage
+def is_again(sm: Record, line: int, now: float) -> bool:
+    """Whether a line that is stored to was stored to a moment ago, too, and not loaded since."""
+    at = _stored_as(line)
+    found = sm.stored_line[at] == line and now - sm.stored_at[at] <= _AGAIN
+    sm.stored_line[at], sm.stored_at[at], sm.stored_until[at] = line, now, 0.0
+    return bool(found)
+
+
+@stage
+def is_lost(line: int, kinds: tuple[int, int]) -> bool:
+    """Whether L1 loses a line that is stored to again, on its own."""
+    kind, half = line % _KINDS, _KINDS // 2
+    several = kinds[0] >> kind * _COUNTER_BITS
+    if kind >= half:
+        several = kinds[1] >> (kind - half) * _COUNTER_BITS
+    return bool(several & _COUNTER > _OF_A_KIND)
+
+
+@stage
+def settle(sm: Record, line: int, is_lost: bool, now: float) -> None:
+    """Loads of a line that was stored to again have to wait."""
+    sm.stored_until[_stored_as(line)] = now + (_LEFT_L1 if is_lost else _SETTLED)
+
+
+@stage
+def loaded(sm: Record, line: int) -> float:
+    """A line is loaded: until when that has to wait for what was stored to it."""
+    at = _stored_as(line)
+    if sm.stored_line[at] != line:
+        return 0.0
+    sm.stored_at[at] = -_AGAIN - 1.0
+    return float(sm.stored_until[at])
 
 
 @stage

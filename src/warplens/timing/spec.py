@@ -49,6 +49,7 @@ class Machine:
     balance: float = 1.0
     scheduler: str = POLICIES[0]
     far_share: float = 0.0
+    has_many_pages: bool = False
     dram_write_share: float = 0.0
     ideal: int = 0
     together: float = 0.0
@@ -171,6 +172,12 @@ class Machine:
             "indexed_miss": value("fetch.indexed_miss_cycles"),
         }
 
+    def _page_cycles(self, sms: float) -> float:
+        """From one page that is not held to the next: 17 SMs wait as long as all of them, one alone
+        hardly waits (pages_sm90.json)."""
+        each = float(self.gpu.value("l2.page_cycles", 0.0)) * min(1.0, sms / _ASK_ALIKE)
+        return each if self.has_many_pages else 0.0
+
     def _memory(self) -> dict[str, float]:
         gpu, value = self.gpu, self.gpu.value
         latency = gpu.table("latency")
@@ -202,6 +209,7 @@ class Machine:
             "in_step": self.in_step,
             "l2_hit": latency["l2_hit"],
             "l2_far": latency["l2_far"],
+            "page_cycles": self._page_cycles(sms),
             "far_share": int(256 * self.far_share),
             "l2_rate": min(link, 1.0 / l2_share),
             "port_rate": link,
@@ -257,6 +265,7 @@ _COPIES = (
 )  # fmt: skip
 
 
+_ASK_ALIKE = 16.0  # SMs, see _page_cycles
 _MEAN_OF_NORMAL = math.sqrt(2.0 / math.pi)  # distance from the middle, in standard deviations
 _STEPS, _FURTHEST = 400, 6.0  # of the sum, and standard deviations
 

@@ -45,7 +45,11 @@ CODE_WAYS = 8  # of the SM's instruction cache: loops of 136 KiB miss half of th
 L1_PARTS, L1_USUAL = 8, 60
 L1_ROOM = -5.5, -0.5, 4.0, 8.0, 12.5, 17.0, 22.0, 33.0
 SENT = 64  # lines of stores that are remembered
+STORED = 256  # lines that were stored to a moment ago and that loads may have to wait for
 SLICES, SLICE_LINES = 32, 4  # of L2, and neighbouring lines in one
+# Lines of a page of 2 MiB, pages that are held, places by which they are found (of 8 GiB each has
+# one of its own)
+PAGE_LINES, PAGES_HELD, PAGE_PLACES = 1 << 14, 128, 4096
 TRIES, SEEKS = 1, 2  # until no other came first; as long as what is there is no better, too
 BANK_LINES, BANKS_KNOWN = 1024, 8  # of 64 bytes in a constant bank; banks told apart
 CONSTANT_LINES = 32  # of 64 bytes, in sets of CONSTANT_WAYS: of loads, by offsets and by indices
@@ -78,6 +82,7 @@ SPEC = np.dtype([
     ("local_missing", "f8"),  # the share of local memory that L2 cannot hold
     ("in_step", "f8"),  # of DRAM's latency, what is left of others' fetches of the same step
     ("l2_hit", "f8"), ("l2_far", "f8"), ("far_share", "i8"),  # of 256 lines: far from the SM
+    ("page_cycles", "f8"),  # from one page that is not held to the next; 0: all are
     ("l2_rate", "f8"),  # bytes per cycle of L2's that fall to this SM, read and written
     ("port_rate", "f8"), ("port_write_rate", "f8"),  # bytes per cycle from L2, and to it
     # cycles that SMs are out of step: what one leaves unused of what they share, others use
@@ -302,8 +307,15 @@ SM = np.dtype([
     # members came in time to be sent with the first, of the last ones
     ("sent_line", "i8", (SENT,)), ("sent_at", "f8", (SENT,)), ("sent_number", "i8", (SENT,)),
     ("sent_sectors", "i8", (SENT,)), ("lines_sent", "i8"), ("sent_in_time", "f8"),
+    # lines that were stored to, when, until when loads of them wait
+    ("stored_line", "i8", (STORED,)), ("stored_at", "f8", (STORED,)),
+    ("stored_until", "f8", (STORED,)),
     ("sent_gap", "f8", (SENT,)), ("sent_left", "f8", (SENT,)), ("sent_again", "f8", (SENT,)),
     ("slowest_slice", "f8"),
+    # pages that are held, where each is by its number, those that were not, when the next can be
+    # asked for
+    ("page_held", "i8", (PAGES_HELD,)), ("page_place", "i2", (PAGE_PLACES,)),
+    ("pages_missed", "i8"), ("pages_free", "f8"),
     ("constant_free", "f8"),  # when the cache of operands can fetch its next line
     ("sought", "i8"),  # 1: since this SM has exchanged in a loop that seeks
     ("behind", "f8"),  # when loads pass that wait for the slowest slice

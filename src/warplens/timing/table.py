@@ -23,7 +23,7 @@ from warplens.sass.model import (
     UReg,
 )
 from warplens.timing import registers, results, tensor
-from warplens.timing.lsu import CHECK, COPIED, COPY, DISTANT, INDEXED, NAMED, SHUFFLE
+from warplens.timing.lsu import CHECK, COPIED, COPY, DISTANT, EMPTIES, INDEXED, NAMED, SHUFFLE
 from warplens.timing.queue import NUMBERS
 from warplens.timing.retries import exchanges, retries
 from warplens.timing.state import (
@@ -160,6 +160,8 @@ def _depth(inst: Instruction) -> int:
     if any(isinstance(o, Const) and isinstance(o.base, Reg) and o.base.index != 255
            for o in inst.operands):  # fmt: skip
         return INDEXED
+    if inst.opcode == "CCTL" and "IVALL" in inst.modifiers:
+        return EMPTIES
     depths = {"LDGSTS": COPY, "LDGDEPBAR": COPIED, "UTMACMDFLUSH": COPIED}
     return depths.get(inst.opcode, -1)
 

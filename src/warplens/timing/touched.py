@@ -8,7 +8,7 @@ import numpy as np
 
 from warplens.compiled import native
 from warplens.execute.trace import lines_of, warps_of
-from warplens.timing.state import Ints, Records
+from warplens.timing.state import PAGE_LINES, Ints, Records
 
 _SPARSE = 8  # places of a table for each value: beyond that sorting is as quick
 ROW_LINES = 16  # of what DRAM has open at once: 2 KiB
@@ -44,6 +44,12 @@ class Touched:
     row: Ints
     first: Ints
     offset: int = 0
+
+    @property
+    def pages(self) -> int:
+        """Pages of memory that lines lie in."""
+        found = self.lines[self.first] // (PAGE_LINES << 4)
+        return int(np.count_nonzero(np.diff(found))) + min(1, len(found))
 
     def sm_of(self, stride: int) -> Ints:
         """Per block the SM that runs it, from the one that is replayed; every `stride`-th block of
