@@ -11,8 +11,10 @@ from warplens.timing.model import Model
 from warplens.timing.pm_sampling import PREFIX, PmSampling, Sampled
 from warplens.timing.stall import BRANCH_RESOLVING, REASONS, SELECTED, WAIT
 from warplens.timing.state import L1_KINDS, PIPES, SUMS, VARIABLE
+from warplens.timing.volumes import volumes
 
 Floats = npt.NDArray[np.float64]
+_COUNTS = {"gpc": "counts.gpc", "lts": "l2.slices", "dram": "dram.channels"}
 _LEAST_REST = 0.1  # of what waits for others is left at least when blocks are shorter
 
 
@@ -45,17 +47,25 @@ class Answers:
         if sub.startswith("peak_sustained"):
             return self._peak(base, rollup, sub)
         number = self._rolled(base, rollup)
-        return number if number is None or not sub else self._over(base, rollup, sub, number)
+        if number is None or sub:
+            return None if number is None else self._over(base, rollup, sub, number)
+        if base in self.sums and rollup != "sum" and not self._is_counted(base.partition("__")[0]):
+            return None  # a part of the whole, by how many units is not known
+        return number
 
     # --- counters --------------------------------------------------------------------------------
 
+    def _is_counted(self, unit: str) -> bool:
+        """Whether it is known how many units of a kind the GPU has."""
+        return unit not in _COUNTS or bool(self.gpu.value(_COUNTS[unit], 0))
+
     def instances(self, unit: str) -> float:
-        """How many units of a kind the GPU has."""
+        """How many units of a kind the GPU has; 1 where that is not known."""
         gpu = self.gpu
         return float({
             "smsp": gpu.sm_count * gpu.sub_partitions, "sm": gpu.sm_count,
-            "l1tex": gpu.sm_count, "idc": gpu.sm_count, "gpc": gpu.value("counts.gpc", 1),
-            "lts": gpu.value("l2.slices", 1), "dram": gpu.value("dram.channels", 1),
+            "l1tex": gpu.sm_count, "idc": gpu.sm_count,
+            **{name: gpu.value(key, 1) for name, key in _COUNTS.items()},
         }.get(unit, 1))  # fmt: skip
 
     def _rolled(self, base: str, rollup: str) -> float | None:
@@ -114,6 +124,7 @@ class Answers:
         """Chip-wide sums of the counters that the model gives."""
         model, gpu = self.model, self.gpu
         sums = {name: float(model.result.sm[name]) * model.estimate.scale for name in SUMS}
+        sums |= self._sectors
         sums["warp_cycles"] *= self._longer
         sums["dram_read"] += model.answer.begun
         sums["l2_read_hit"] = max(0.0, sums["l2_read_hit"] - model.answer.begun)
@@ -174,6 +185,28 @@ class Answers:
         write_miss = writes - write_hits
         found["lts__t_sectors_op_write_lookup_miss"] = float(write_miss)
         return found
+
+    @cached_property
+    def _sectors(self) -> dict[str, float]:
+        """Sectors that cross to and from L2 and DRAM, by what the launch's accesses are over the
+        replay's."""
+        model, own = self.model, self._own
+        found = volumes(model.question, model.sample, model.result, model.estimate.scale)
+        loads, stores, atomics = found.loads, found.stores, found.atomics
+        if own["tex_looked"] + own["surface_looked"] or own["l2_read"] > own["l1_sectors"]:
+            return {}  # textures and bulk copies ask L2 for most
+        crossed = own["l2_read"] + own["l2_write"] + own["l2_atomic"]
+        sectors = {
+            "l2_read": loads.of(own["l2_read"]), "l2_write": stores.of(own["l2_write"]),
+            "l2_atomic": atomics.of(own["l2_atomic"]),
+        }  # fmt: skip
+        return sectors | {
+            "l2_read_hit": loads.factor * own["l2_read_hit"],
+            "l2_write_hit": stores.of(own["l2_write_hit"]),
+            "l2_requests": own["l2_requests"] * _part(sum(sectors.values()), crossed),
+            "dram_read": loads.of(own["dram_read"]),
+            "dram_write": stores.factor * own["dram_write"],
+        }
 
     @cached_property
     def _longer(self) -> float:
