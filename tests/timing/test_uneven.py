@@ -72,8 +72,12 @@ def test_work_without_order_keeps_its_distribution() -> None:
     """Rare long blocks that nothing tells are met in proportion."""
     rng = np.random.default_rng(5)
     work = np.where(rng.random(200_000) < 0.01, 50_000.0, 40.0)
-    known = first_works((200_000, 1, 1), lambda at: work[at][:, None].astype(np.int64))
-    works = all_works(known, lambda at: work[at][:, None].astype(np.int64))
+
+    def counted(at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return work[at][:, None].astype(np.int64), np.zeros(len(at), np.int64)
+
+    known = first_works((200_000, 1, 1), counted)
+    works = all_works(known, counted)
 
     assert works.every[0].mean() == pytest.approx(work.mean(), rel=0.5)
     assert set(np.unique(works.every[0])) <= {40.0, 50_000.0}
@@ -145,3 +149,34 @@ def test_a_long_launch_loses_its_last_wave_once() -> None:
     assert 1.0 - long == pytest.approx((1.0 - short) / 2, rel=0.3)
     states = sum(launch.metric(f"smsp__warps_issue_stalled_{name}.sum") for name in REASONS)
     assert states == pytest.approx(launch.metric("smsp__warps_active.sum"), rel=0.01)
+
+
+
+PASSES = """
+__global__ void passes(const float* in, float* out, int rounds, int apart) {
+    if (blockIdx.x % 4 == 3) return;
+    int mine = threadIdx.x % 32 * (blockIdx.x % 2 ? apart : 1);
+    float sum = 0.0f;
+    for (int i = 0; i < rounds; i++) sum += in[mine + i % 8];
+    out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+"""
+
+
+def test_blocks_of_as_many_instructions_differ_by_their_passes_through_l1() -> None:
+    """A quarter of the blocks ends at once, a quarter loads words that lie a line apart, one in a
+    pass, the others neighbours: looking at one access in eight tells so, and they are longer."""
+    kernel = wl.Device("H200").compile(PASSES)["passes"]
+    blocks, threads, rounds = 396, 256, 2000
+    data, out = np.zeros(1 << 16, np.float32), np.zeros(blocks * threads, np.float32)
+    launch = kernel.predict[blocks, threads](data, out, rounds, 32)
+    works = launch.timing.sample.works
+    assert works is not None and works.differ and works.passes is not None
+    passes = {n: works.passes[works.places % 4 == n].mean() for n in range(4)}
+    assert passes[3] == 0.0
+    assert passes[0] == pytest.approx(passes[2], rel=0.1)
+    assert passes[0] == pytest.approx(rounds * threads / 32, rel=0.1)
+    assert passes[1] == pytest.approx(32 * passes[0], rel=0.1)
+    alike = kernel.predict[blocks, threads](data, out, rounds, 1)
+    time = "gpu__time_duration.sum"
+    assert float(launch.metric(time)) > 3.0 * float(alike.metric(time))

@@ -34,13 +34,6 @@ def lane_offsets(warp: int) -> Any:
     return carray(warp + at.WARP_SCRATCH, (32,), np.uint32)
 
 
-@cfunc(ON_ACCESS)
-def ignore_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int, size: int,
-                  base: int, host: int) -> None:  # fmt: skip
-    """Accesses are not asked for."""
-    return
-
-
 @cfunc(ON_SPLIT)
 def ignore_sync(env: Any, warp: int, inst: int, mask: int) -> None:
     """Synchronisation is not asked for."""

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from warplens.lift import layout as at
+
 Ints = npt.NDArray[np.int64]
 Records = npt.NDArray[Any]
 
@@ -128,6 +130,17 @@ class BlockTrace:
         """Bytes of all tables."""
         tables = self.entries, self.accesses, self.lines, self.context
         return sum(table.nbytes for table in tables)
+
+    def passes(self) -> Ints:
+        """Passes through L1's data of each block recorded whole, for global and shared memory."""
+        of = self.accesses
+        counts = of["n_lines"].astype(np.int64)
+        is_load = (of["space"] == at.SPACE_GLOBAL) & (of["kind"] == at.ACCESS_READ)
+        counts[is_load] = of["passes"][is_load]
+        counts[~np.isin(of["space"], (at.SPACE_GLOBAL, at.SPACE_SHARED))] = 0
+        before = np.concatenate(([0], np.cumsum(counts)))[self.warp_accesses]
+        found: Ints = np.diff(before).reshape(-1, self.warps_per_block).sum(axis=1)
+        return found
 
     def instructions(self) -> int:
         """Warp instructions of the blocks recorded whole."""

@@ -353,7 +353,8 @@ class Model:
         if few and len(replayed.whole) > 1 and not self.code["compares"].any():
             longest = int(replayed.numbers[replayed.longest.argmax()])
             replayed = replace(replayed, alone=float(self.replay(only=[longest]).cycles))
-        return grid_of(works, replayed, self.result.spec, q.gpu.sm_count)
+        early = int(q.gpu.value("launch.early_sms", 0)), int(q.gpu.value("launch.early_every", 0))
+        return grid_of(works, replayed, self.result.spec, q.gpu.sm_count, early)
 
     @cached_property
     def pace(self) -> Pace | None:

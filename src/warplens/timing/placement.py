@@ -20,6 +20,7 @@ Ints = npt.NDArray[np.int64]
 _SPEEDS = 4096  # rows of the table of speeds
 _MOST_LOAD = 16.0  # times what an SM can do: the table's end
 _NEVER = 1e300
+_SOONER = 10  # blocks: than that `early` SMs take their second one and later ones
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,24 +68,23 @@ def _next_end(sm: int, slots: int, ends: Floats, begun: Floats, load: Floats, no
 
 
 @native
-def _place(lengths: Floats, loads: Floats, slots: int, gap: Floats, speeds: Floats, ends: Floats,
-           who: Ints, asks: Floats, own: Floats, load: Floats, now: Floats, due: Floats,
-           started: Floats, last: Floats, active: Floats, counts: Ints, sm_of: Ints,
+def _place(lengths: Floats, loads: Floats, slots: int, turns: Ints, gap: Floats, speeds: Floats,
+           ends: Floats, who: Ints, asks: Floats, own: Floats, load: Floats, now: Floats,
+           due: Floats, started: Floats, last: Floats, active: Floats, counts: Ints, sm_of: Ints,
            durations: Floats) -> None:  # fmt: skip
     """Runs all blocks. Per SM: `own` is its own clock and `now` the chip's when it was set, `load`
     what its blocks ask for, `due` when its next block ends; per place of an SM: `ends`, `who`."""
-    sms, total, taken = now.size, lengths.size, 0
-    for place in range(slots):  # the first blocks come in turn to all SMs
-        for sm in range(sms):
-            if taken < total:
-                at = sm * slots + place
-                ends[at] = lengths[taken]
-                who[at], asks[at] = taken, loads[taken]
-                started[taken] = 0.0
-                load[sm] += loads[taken]
-                sm_of[taken] = sm
-                counts[sm] += 1
-                taken += 1
+    sms, total = now.size, lengths.size
+    for taken in range(turns.size):
+        sm = turns[taken]
+        at = sm * slots + counts[sm]
+        ends[at] = lengths[taken]
+        who[at], asks[at] = taken, loads[taken]
+        started[taken] = 0.0
+        load[sm] += loads[taken]
+        sm_of[taken] = sm
+        counts[sm] += 1
+    taken = turns.size
     for sm in range(sms):
         for place in range(slots):  # by the SM's own clock, as long as `gap` is by the chip's
             ends[sm * slots + place] += gap[0] * place * _speed(load[sm], speeds)
@@ -129,16 +129,41 @@ def speeds_of(sharpness: float) -> Floats:
     return found
 
 
+def first_turns(total: int, sms: int, slots: int, early: tuple[int, int]) -> Ints:
+    """The SM of each of a grid's first blocks, as many as there is place for.
+
+    They come in turn to all SMs. Of grids of two rounds and more, `early` of the SMs take one as
+    often as the others, too, but at the begin of every so many blocks, until they have as many as
+    there are whole rounds; what is left of the grid then comes in turn again (recorded on an H200,
+    unlike_sm90.json: the SMs of its smallest cluster, 98 blocks).
+    """
+    some, every = early
+    sms_in_turn, rounds = np.arange(sms), total // sms
+    if not some or rounds < 2 or slots < 2:
+        return np.arange(min(total, sms * slots)) % sms
+    others = np.tile(sms_in_turn[some:], rounds)
+    at = [max(0, every * k - _SOONER - some * k) for k in range(rounds)]
+    where = np.repeat(np.minimum(at, len(others)), some)
+    whole = np.insert(others, where, np.tile(sms_in_turn[:some], rounds))
+    turns = np.concatenate([whole, sms_in_turn[: total - rounds * sms]])
+    order = np.argsort(turns, kind="stable")
+    firsts = np.searchsorted(turns[order], turns[order])
+    found: Ints = turns[np.sort(order[np.arange(total) - firsts < slots])]
+    return found
+
+
 def place(lengths: Floats, loads: Floats, sms: int, slots: int, gaps: tuple[float, float],
-          speeds: Floats) -> Placement:  # fmt: skip
+          speeds: Floats, early: tuple[int, int] = (0, 0)) -> Placement:  # fmt: skip
     """Places blocks of some lengths, with the share of an SM that each asks for, on SMs that hold
-    `slots` each. `gaps`: cycles between two starts on an SM, of the first blocks and later."""
+    `slots` each. `gaps`: cycles between two starts on an SM, of the first blocks and later;
+    `early`: see first_turns."""
     total = len(lengths)
     ends = np.full(sms * slots, _NEVER)
     last, active, counts = np.zeros(2 * sms), np.zeros(sms), np.zeros(sms, np.int64)
     sm_of, durations = np.zeros(total, np.int64), np.zeros(total)
     _place(
         np.ascontiguousarray(lengths, np.float64), np.ascontiguousarray(loads, np.float64), slots,
+        first_turns(total, sms, slots, early),
         np.array(gaps, np.float64), speeds, ends, np.zeros(sms * slots, np.int64),
         np.zeros(sms * slots), np.zeros(sms), np.zeros(sms), np.zeros(sms), np.zeros(sms),
         np.zeros(total), last, active, counts, sm_of, durations,

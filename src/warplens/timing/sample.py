@@ -136,7 +136,7 @@ def record(prepare: Callable[[], engine.Program], image: engine.ModuleImage,
         if ground.tells_blocks_apart and total * works.whole.mean() <= _TO_THE_LAST:
             # The block that ends last may do what is left, and tells so by what others wrote.
             every = np.arange(total)
-            works = works_of(config.grid, every, counted(every))
+            works = works_of(config.grid, every, *counted(every))
             if works.differ:
                 sms = min(config.sm_count, total)
                 chosen = _typical_sm(works, sms, places.blocks)[0]
@@ -207,8 +207,9 @@ class Ground:
         """The turns at which blocks come; with clusters, of all their fellows."""
         return turns_of(places, self.config.grid, self.program.lifted.kernel.cluster_shape)
 
-    def tallied(self, places: Ints) -> tuple[Execution, Ints]:
-        """Runs blocks; with clusters, all of them: their counts, instructions by block and warp."""
+    def tallied(self, places: Ints) -> tuple[Execution, Ints, Ints]:
+        """Runs blocks; with clusters, all of them: their counts, instructions by block and warp,
+        passes by block (of `Tally`)."""
         turns = self.turns(tuple(places.tolist()))
         names = None if self.has_clusters else np.unique(places)
         tally = Tally(self.sizes, len(turns), names)
@@ -217,13 +218,14 @@ class Ground:
             replace(self.config, observer=tally.observer, block_order=turns),
         )  # fmt: skip
         if names is None:
-            return execution, tally.counts.reshape(len(places), -1, WARPS)
-        return execution, tally.counts[np.searchsorted(names, places)][:, None]
+            return execution, tally.counts.reshape(len(places), -1, WARPS), tally.passes
+        rows = np.searchsorted(names, places)
+        return execution, tally.counts[rows][:, None], tally.passes[rows]
 
-    def counted(self, places: Ints) -> Ints:
-        """Instructions of the warps of some blocks."""
-        found: Ints = self.tallied(places)[1].reshape(-1, WARPS)
-        return found
+    def counted(self, places: Ints) -> tuple[Ints, Ints]:
+        """Instructions of the warps of some blocks, and passes of the blocks."""
+        _, counts, passes = self.tallied(places)
+        return counts.reshape(-1, WARPS), passes
 
     def run(self, chosen: Plan, scale: int = 1, window: Stretch | None = None, *,
             cut: bool = False) -> Sample:  # fmt: skip
@@ -319,7 +321,7 @@ def _windows(ground: Ground, first: Sample, room: Residency, scale: int,
     total, cut = prod(config.grid), ground.can_cut
     together = any(one.opcode.startswith("BAR") for one in program.lifted.kernel.instructions)
     drifts = not together and not load_the_same(first.trace)
-    execution, counts = ground.tallied(places)
+    execution, counts, _ = ground.tallied(places)
     works, longest = counts.sum(axis=2).mean(axis=1), counts.max(axis=(1, 2))
     kinds = kinds_of(works)
     shares = shares_of(

@@ -34,19 +34,19 @@ _FULL = 0.97  # of what its busiest unit can do an SM does at most
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
     """Of a block: `start` cycles, `each` more per instruction of its longest warp, alone on an SM
-    that gets `rate` warp instructions done in a cycle when it has many blocks."""
+    that never keeps it waiting, and whose busiest unit takes `part` of a block's share."""
 
     start: float
     each: float
-    rate: float
+    part: float = 1.0
 
     def lengths(self, longest: Floats) -> Floats:
         """Cycles of blocks that have an SM for themselves."""
         return np.maximum(1.0, self.start + self.each * longest)
 
-    def loads(self, whole: Floats, longest: Floats) -> Floats:
-        """What blocks ask of an SM meanwhile."""
-        return whole / self.lengths(longest) / self.rate
+    def loads(self, busy: Floats, longest: Floats) -> Floats:
+        """What blocks ask of an SM meanwhile, which keep its busiest unit `busy`."""
+        return self.part * busy / self.lengths(longest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,9 +55,10 @@ class Replayed:
 
     Attributes:
         numbers: of the blocks in the sample.
-        whole, longest, cycles: the work of each, that of its longest warp, and its time.
-        span, warp_cycles: of all, and of all warps.
-        rate: instructions a cycle with the busiest unit always busy.
+        whole, longest, cycles: the work of each, that of its longest warp, and its time; passes:
+            through L1's data.
+        span, warp_cycles, instructions: of all, and of all warps.
+        busiest: cycles of the busiest unit; by_passes: it is L1's data, or waits for memory.
         pace: where only windows of blocks were replayed, instructions a cycle, and the blocks
             resident meanwhile.
         alone: cycles of the block with the longest warp when it has the SM for itself; 0: not
@@ -68,11 +69,19 @@ class Replayed:
     whole: Floats
     longest: Floats
     cycles: Floats
+    passes: Floats
     span: float
     warp_cycles: float
-    rate: float
+    instructions: float
+    busiest: float
+    by_passes: bool
     pace: tuple[float, float]
     alone: float = 0.0
+
+    @property
+    def rate(self) -> float:
+        """Instructions a cycle with the busiest unit always busy."""
+        return self.instructions / max(1.0, self.busiest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,15 +93,20 @@ class Grid:
     cost: Cost
 
 
-def grid_of(works: Works, replayed: Replayed, spec: Record, sms: int) -> Grid:
-    """Places the whole grid."""
+def grid_of(works: Works, replayed: Replayed, spec: Record, sms: int,
+            early: tuple[int, int] = (0, 0)) -> Grid:  # fmt: skip
+    """Places the whole grid; `early`: see `first_turns`."""
     whole, longest = works.every
     speeds = speeds_of(_SHARPNESS)
     slots, gaps = int(spec["resident"]), _gaps(spec)
-    cost = _fitted(replayed, spec, speeds) if len(replayed.whole) else _of_windows(works, replayed)
-    lengths, loads = cost.lengths(longest), cost.loads(whole, longest)
+    busy, busy_of_replayed = _busy(works, replayed)
+    if len(replayed.whole):
+        cost = _fitted(replayed, busy_of_replayed, spec, speeds)
+    else:
+        cost = _of_windows(works, replayed)
+    lengths, loads = cost.lengths(longest), cost.loads(busy, longest)
     found = _usual([
-        place(lengths * factors, loads, sms, slots, gaps, speeds)
+        place(lengths * factors, loads, sms, slots, gaps, speeds, early)
         for factors in _unlike(len(lengths))
     ])  # fmt: skip
     # Warps that have ended before their block's longest are not there any more.
@@ -100,11 +114,23 @@ def grid_of(works: Works, replayed: Replayed, spec: Record, sms: int) -> Grid:
     warp_cycles = float((found.durations * living).sum())
     if len(replayed.whole):  # as many of a placed block's as when the replayed ones are placed
         lengths = cost.lengths(replayed.longest)
-        loads = cost.loads(replayed.whole, replayed.longest)
+        loads = cost.loads(busy_of_replayed, replayed.longest)
         again = place(lengths, loads, 1, slots, gaps, speeds).durations
         mine = again * replayed.whole / np.maximum(1.0, replayed.longest)
         warp_cycles *= replayed.warp_cycles / max(1.0, float(mine.sum()))
     return Grid(placement=found, warp_cycles=warp_cycles, cost=cost)
+
+
+def _busy(works: Works, replayed: Replayed) -> tuple[Floats, Floats]:
+    """Cycles for which every block of the grid keeps an SM's busiest unit busy, and those of the
+    replayed blocks: in proportion to instructions, or to passes through L1's data."""
+    whole, passes = works.every[0], works.every_passes
+    mine = float(replayed.passes.sum())
+    if passes is None or not replayed.by_passes or not mine:
+        return whole / replayed.rate, replayed.whole / replayed.rate
+    ended = float(replayed.whole.sum()) / max(1.0, replayed.instructions)
+    each = replayed.busiest * ended / mine
+    return passes * each, replayed.passes * each
 
 
 def _unlike(blocks: int) -> Iterator[Floats]:
@@ -135,7 +161,7 @@ def _line(longest: Floats, cycles: Floats) -> tuple[float, float]:
     return max(0.0, float(cycles.mean() - slope * longest.mean())), slope
 
 
-def _fitted(replayed: Replayed, spec: Record, speeds: Floats) -> Cost:
+def _fitted(replayed: Replayed, busy: Floats, spec: Record, speeds: Floats) -> Cost:
     """Blocks so long that those that were replayed, placed on an SM, end when the replay did. If it
     is known how long one is alone, an SM gets as much done as then follows from the others."""
     slots, gaps = int(spec["resident"]), _gaps(spec)
@@ -143,18 +169,17 @@ def _fitted(replayed: Replayed, spec: Record, speeds: Floats) -> Cost:
 
     def span(tried: Cost) -> float:
         lengths = tried.lengths(replayed.longest)
-        loads = tried.loads(replayed.whole, replayed.longest)
+        loads = tried.loads(busy, replayed.longest)
         return place(lengths, loads, 1, slots, gaps, speeds).makespan
 
-    def cost(factor: float, rate: float = replayed.rate) -> Cost:
-        return Cost(start=factor * start, each=factor * each, rate=rate)
+    def cost(factor: float, part: float = 1.0) -> Cost:
+        return Cost(start=factor * start, each=factor * each, part=part)
 
     if replayed.alone:
         factor = replayed.alone / (start + each * float(replayed.longest.max()))
-        slowest = _LEAST_RATE * replayed.rate
         if span(cost(factor)) <= replayed.span:
-            return _searched(lambda part: cost(factor, replayed.rate / part), span, replayed.span,
-                             1.0, replayed.rate / slowest)  # fmt: skip
+            return _searched(lambda part: cost(factor, part), span, replayed.span, 1.0,
+                             1.0 / _LEAST_RATE)  # fmt: skip
     return _searched(cost, span, replayed.span, _SHORTEST, 1.0 / _SHORTEST)
 
 
@@ -175,15 +200,17 @@ def _of_windows(works: Works, replayed: Replayed) -> Cost:
     rate = pace / used
     load = used / (1.0 - used**_SHARPNESS) ** (1.0 / _SHARPNESS)
     each = resident * float(whole.sum()) / float(longest.sum()) / (load * rate)
-    return Cost(start=0.0, each=each, rate=rate)
+    return Cost(start=0.0, each=each, part=replayed.rate / rate)
 
 
-def busiest(replay_sm: Record, spec: Record) -> float:
-    """Cycles that a replay would take at least: those of its busiest unit."""
+def busiest(replay_sm: Record, spec: Record) -> tuple[float, bool]:
+    """Cycles that a replay would take at least, those of its busiest unit; and whether it is one of
+    memory."""
     parts, sm = int(spec["sub_partitions"]), replay_sm
     sectors = float(sm["l2_read"] + sm["l2_write"] + sm["l2_atomic"])
-    return max(
-        float(sm["issue_active"]) / parts, float(sm["pipe_busy"].max()) / parts,
+    issue = max(float(sm["issue_active"]), float(sm["pipe_busy"].max())) / parts
+    memory = max(
         float(sm["tags"]), float(sm["data_cycles"]), float(sm["dram_busy"]),
         32.0 * sectors / float(spec["l2_rate"]),
     )  # fmt: skip
+    return max(issue, memory), memory > issue

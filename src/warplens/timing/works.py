@@ -8,7 +8,7 @@ from those with the same place along some of its axes, whichever tells the known
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from math import prod
@@ -27,6 +27,7 @@ ALIKE = 0.1  # standard deviation of the blocks' work over its mean
 _LONGER = 1.4  # times the median: a block that makes the end of the grid by itself
 _MOST_CELLS = 40_000_000  # pairs of a cell of the grid and a known block
 _MOST_PAIRS = 512  # known blocks among which keys are compared
+_LEAST_PASSES = 2000.0  # of one block, if blocks are to be compared by them
 _SAME = 1e-12  # of squares of distances
 _TELLS = 0.8  # of the spread: what a key must leave of it at most, to be worth more than chance
 
@@ -37,6 +38,7 @@ class Works:
 
     Attributes:
         places: blocks that were run, ascending; whole, longest: their work.
+        passes: through L1's data, about as many; None: not known.
         error: standard error of the mean over its value; is_known: small enough.
     """
 
@@ -44,6 +46,7 @@ class Works:
     places: Ints
     whole: Floats
     longest: Floats
+    passes: Floats | None = None
     error: float = 0.0
     is_known: bool = True
 
@@ -69,15 +72,27 @@ class Works:
     @cached_property
     def every(self) -> tuple[Floats, Floats]:
         """The work of all blocks of the grid, and of their longest warps."""
+        return self.whole[self._sources], self.longest[self._sources]
+
+    @cached_property
+    def every_passes(self) -> Floats | None:
+        """The passes of all blocks of the grid, if they are so many that some tell."""
+        if self.passes is None or float(self.passes.max(initial=0.0)) < _LEAST_PASSES:
+            return None
+        return self.passes[self._sources]
+
+    @cached_property
+    def _sources(self) -> Ints:
+        """For each block of the grid the one whose work it takes."""
         if len(self.places) == self.total:
-            return self.whole, self.longest
+            return np.arange(self.total)
         source = nearest(self.grid, self.places, self.whole)[0]
         source[self.places] = np.arange(len(self.places))
-        return self.whole[source], self.longest[source]
+        return source
 
 
 Way = tuple[int, ...]
-Counted = Callable[[Ints], Ints]  # of blocks, the instructions of their warps
+Counted = Callable[[Ints], tuple[Ints, Ints]]  # of blocks: instructions of their warps, passes
 
 
 def strewn(total: int, parts: int, turn: int = 0) -> Ints:
@@ -91,7 +106,7 @@ def strewn(total: int, parts: int, turn: int = 0) -> Ints:
 def first_works(grid: tuple[int, int, int], counted: Counted) -> Works:
     """The work of a few blocks."""
     places = strewn(prod(grid), FIRST)
-    return works_of(grid, places, counted(places))
+    return works_of(grid, places, *counted(places))
 
 
 def all_works(known: Works, counted: Counted) -> Works:
@@ -111,31 +126,34 @@ def all_works(known: Works, counted: Counted) -> Works:
             if room < 8:
                 break
             fresh = fresh[np.unique(np.linspace(0, len(fresh) - 1, room).astype(np.int64))]
-        known = joined(known, works_of(known.grid, fresh, counted(fresh)))
+        known = joined(known, works_of(known.grid, fresh, *counted(fresh)))
         spent = float(known.whole.sum())
     error = _error(known)
-    return Works(
-        grid=known.grid, places=known.places, whole=known.whole, longest=known.longest,
-        error=error, is_known=error <= 2 * _SURE,
-    )  # fmt: skip
+    return replace(known, error=error, is_known=error <= 2 * _SURE)
 
 
 def joined(known: Works, more: Works) -> Works:
     """The work of both."""
     places = np.concatenate([known.places, more.places])
     places, first = np.unique(places, return_index=True)
+    both = None
+    if known.passes is not None and more.passes is not None:
+        both = np.concatenate([known.passes, more.passes])[first]
     return Works(
         grid=known.grid, places=places,
         whole=np.concatenate([known.whole, more.whole])[first],
         longest=np.concatenate([known.longest, more.longest])[first],
+        passes=both,
     )  # fmt: skip
 
 
-def works_of(grid: tuple[int, int, int], places: Ints, warps: Ints) -> Works:
-    """Of instructions by block and warp."""
+def works_of(grid: tuple[int, int, int], places: Ints, warps: Ints,
+             passes: Ints | None = None) -> Works:  # fmt: skip
+    """Of instructions by block and warp, and of passes by block."""
     return Works(
         grid=grid, places=places, whole=warps.sum(axis=1).astype(np.float64),
         longest=warps.max(axis=1).astype(np.float64),
+        passes=None if passes is None else passes.astype(np.float64),
     )  # fmt: skip
 
 
