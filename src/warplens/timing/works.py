@@ -72,17 +72,17 @@ class Works:
     @cached_property
     def every(self) -> tuple[Floats, Floats]:
         """The work of all blocks of the grid, and of their longest warps."""
-        return self.whole[self._sources], self.longest[self._sources]
+        return self.whole[self._known_as], self.longest[self._known_as]
 
     @cached_property
     def every_passes(self) -> Floats | None:
         """The passes of all blocks of the grid, if they are so many that some tell."""
         if self.passes is None or float(self.passes.max(initial=0.0)) < _LEAST_PASSES:
             return None
-        return self.passes[self._sources]
+        return self.passes[self._known_as]
 
     @cached_property
-    def _sources(self) -> Ints:
+    def _known_as(self) -> Ints:
         """For each block of the grid the one whose work it takes."""
         if len(self.places) == self.total:
             return np.arange(self.total)
