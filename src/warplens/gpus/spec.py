@@ -119,6 +119,17 @@ class GpuSpec:
             return default
         raise self._unknown_key(key)
 
+    def units(self, kind: str) -> int | None:
+        """How many units of a kind the GPU has, as counters name them in front of `__`; None where
+        that is not known."""
+        counts = {
+            "smsp": self.sm_count * self.sub_partitions, "sm": self.sm_count,
+            "l1tex": self.sm_count, "idc": self.sm_count, "gpu": 1,
+            "gpc": self.value("counts.gpc", 0), "lts": self.value("l2.slices", 0),
+            "dram": self.value("dram.channels", 0),
+        }  # fmt: skip
+        return counts.get(kind) or None
+
     def source(self, key: str) -> str:
         """Where the value of `table.key` comes from."""
         if key not in self.numbers:

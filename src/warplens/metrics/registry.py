@@ -345,21 +345,6 @@ def unit_of(declared: Metric, suffix: str) -> str:
     return f"{declared.unit}/cycle"
 
 
-def instances_of(unit: str, counters: Counters) -> int | None:
-    """How many units of a kind the GPU has; None where its file does not say."""
-    gpu = counters.gpu
-    counts = {
-        "smsp": gpu.sm_count * gpu.sub_partitions,
-        "sm": gpu.sm_count,
-        "l1tex": gpu.sm_count,
-        "idc": gpu.sm_count,
-        "gpu": 1,
-        "lts": gpu.value("l2.slices", 0),
-        "dram": gpu.value("dram.channels", 0),
-    }
-    return counts.get(unit) or None
-
-
 def _counter(declared: Metric, suffix: str, counters: Counters) -> Value:
     name = f"{declared.name}.{suffix}"
     rollup, _, sub = suffix.partition(".")
@@ -373,7 +358,7 @@ def _counter(declared: Metric, suffix: str, counters: Counters) -> Value:
         return Value(_plain(total), unit, declared.basis)
     if rollup in ("min", "max"):  # depends on which unit ran which block
         return Value(_timed(name, counters), unit, "model")
-    count = instances_of(declared.name.partition("__")[0], counters)
+    count = counters.gpu.units(declared.name.partition("__")[0])
     number = None if count is None else total / count
     if number is not None and float(number).is_integer():
         number = int(number)

@@ -14,7 +14,6 @@ from warplens.timing.state import L1_KINDS, PIPES, SUMS, VARIABLE
 from warplens.timing.volumes import volumes
 
 Floats = npt.NDArray[np.float64]
-_COUNTS = {"gpc": "counts.gpc", "lts": "l2.slices", "dram": "dram.channels"}
 _LEAST_REST = 0.1  # of what waits for others is left at least when blocks are shorter
 
 
@@ -47,26 +46,20 @@ class Answers:
         if sub.startswith("peak_sustained"):
             return self._peak(base, rollup, sub)
         number = self._rolled(base, rollup)
-        if number is None or sub:
-            return None if number is None else self._over(base, rollup, sub, number)
-        if base in self.sums and rollup != "sum" and not self._is_counted(base.partition("__")[0]):
+        if number is None:
+            return None
+        if sub:
+            return self._over(base, rollup, sub, number)
+        unit = base.partition("__")[0]
+        if base in self.sums and rollup != "sum" and self.gpu.units(unit) is None:
             return None  # a part of the whole, by how many units is not known
         return number
 
     # --- counters --------------------------------------------------------------------------------
 
-    def _is_counted(self, unit: str) -> bool:
-        """Whether it is known how many units of a kind the GPU has."""
-        return unit not in _COUNTS or bool(self.gpu.value(_COUNTS[unit], 0))
-
     def instances(self, unit: str) -> float:
         """How many units of a kind the GPU has; 1 where that is not known."""
-        gpu = self.gpu
-        return float({
-            "smsp": gpu.sm_count * gpu.sub_partitions, "sm": gpu.sm_count,
-            "l1tex": gpu.sm_count, "idc": gpu.sm_count,
-            **{name: gpu.value(key, 1) for name, key in _COUNTS.items()},
-        }.get(unit, 1))  # fmt: skip
+        return float(self.gpu.units(unit) or 1)
 
     def _rolled(self, base: str, rollup: str) -> float | None:
         unit = base.partition("__")[0]

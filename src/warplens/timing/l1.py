@@ -21,13 +21,11 @@ _PASSING, _KEPT = 0, 1
 def look_up(lines: Records, line: int, passing: int) -> int:
     """The place of a line, which is now the last one used, or -1 - place of the one that a fill
     would replace."""
-    place = lines[_bucket(lines, line)].first
-    while place:
-        if lines[place].tag == line + 1:
-            if not passing or not lines[place].kept:
-                _use(lines, place, passing)
-            return int(place)
-        place = lines[place].next
+    place = _find(lines, line)
+    if place:
+        if not passing or not lines[place].kept:
+            _use(lines, place, passing)
+        return place
     head = 2 * ((line ^ line >> 3 ^ line >> 6 ^ line >> 9 ^ line >> 14) & lines[0].part)
     oldest = lines[head + _PASSING].newer
     return int(-1 - (oldest if oldest != head + _PASSING else lines[head + _KEPT].newer))
@@ -57,13 +55,11 @@ def fill(lines: Records, place: int, line: int, sectors: int, passing: int,
 
 @stage
 def drop(lines: Records, line: int) -> None:
-    """Loads find nothing of a line any more: so it is behind an atomic on it, and behind a load
-    that asks L2 (counted on an H200, added_lines_sm90.json)."""
-    place = lines[_bucket(lines, line)].first
-    while place:
-        if lines[place].tag == line + 1:
-            lines[place].valid = 0
-        place = lines[place].next
+    """Loads find nothing of a line any more: so it is behind an atomic on it (counted on an H200,
+    added_lines_sm90.json)."""
+    place = _find(lines, line)
+    if place:
+        lines[place].valid = 0
 
 
 @stage
@@ -93,6 +89,15 @@ def there(mine: Record, sectors: int, now: float) -> int:
     if mine.high_arrival <= now:
         found |= sectors & _HIGH
     return found
+
+
+@stage
+def _find(lines: Records, line: int) -> int:
+    """The place of a line; 0 if it has none."""
+    place = lines[_bucket(lines, line)].first
+    while place and lines[place].tag != line + 1:
+        place = lines[place].next
+    return int(place)
 
 
 @stage

@@ -329,8 +329,9 @@ def _load(sm: Record, state: State, spec: Record, inst: Record, trace: Trace, in
             if takes_a_place:
                 state.arriving[sm.next_arriving] = arrives
                 sm.next_arriving = (sm.next_arriving + 1) % state.arriving.size
-            if inst.passes_l1:
-                l1.drop(lines, line)
+            if inst.passes_l1:  # nobody finds the line behind it (added_lines_sm90.json)
+                if place >= 0:
+                    lines[place].valid = 0
             else:
                 place = place if place >= 0 else -1 - place
                 l1.fill(lines, place, line, sectors & ~hit, inst.passing, int(arrives))
@@ -379,7 +380,6 @@ def _store(sm: Record, lines: Records, spec: Record, trace: Trace, index: int, s
     busy = sm.data_cycles
     passing_l1 = max(spec.lsu_interval, total * 32 / spec.l1_bytes_per_cycle)
     leaves = sent.leave_at(sm, spec, count, begin, now) - busy - passing_l1
-    kinds = sent.kinds_of(trace, first, count if space != LOCAL else 0)
     for i in range(count):
         line, sectors = trace.lines[first + i] >> 4, trace.lines[first + i] & 15
         if space == LOCAL:
@@ -399,9 +399,9 @@ def _store(sm: Record, lines: Records, spec: Record, trace: Trace, index: int, s
             is_again = sent.is_again(sm, line, begin + i)
             joined = sent.joined(sm, trace, first + i, busy, between, begin + i)
             if is_again and joined == 0:
-                is_lost = sent.is_lost(line, kinds)
+                is_lost = sent.is_lost(trace, first, count, line)
                 if is_lost:
-                    l1.drop(lines, line)
+                    lines[place].valid = 0
                 sent.settle(sm, line, is_lost, begin + i)
             partial = sent.in_part(trace, first + i, joined, lacking, i == 0, i == count - 1)
             if partial:

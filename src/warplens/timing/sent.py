@@ -27,7 +27,6 @@ _AGAIN, _OF_A_KIND, _KINDS = 300.0, 2, 16
 # Cycles from such a store until loads have its line, and until they ask L2 for one that is lost
 # (the same recording)
 _SETTLED, _LEFT_L1 = 400.0, 230.0
-_COUNTER_BITS, _COUNTER = 8, 0xFF
 # The same for stores that come in no order, and where L2 is behind (flags_sm90.json); cycles
 # between stores that are far apart
 _IN_NO_ORDER, _IN_TIME_BEHIND, _APART = 30.0, 120.0, 1024.0
@@ -61,19 +60,6 @@ def joined(sm: Record, trace: Trace, place: int, busy: float, between: int, now:
 
 
 @stage
-def kinds_of(trace: Trace, first: int, count: int) -> tuple[int, int]:
-    """How many lines of a store are of each kind, eight in a number."""
-    low, high = 0, 0
-    for i in range(first, first + count):
-        kind = (trace.lines[i] >> 4) % _KINDS
-        if kind < _KINDS // 2:
-            low += 1 << kind * _COUNTER_BITS
-        else:
-            high += 1 << (kind - _KINDS // 2) * _COUNTER_BITS
-    return low, high
-
-
-@stage
 def _stored_as(line: int) -> int:
     """Where a line is noted among those that loads may have to wait for."""
     return int((line ^ line >> 8) % STORED)
@@ -89,13 +75,13 @@ def is_again(sm: Record, line: int, now: float) -> bool:
 
 
 @stage
-def is_lost(line: int, kinds: tuple[int, int]) -> bool:
-    """Whether L1 loses a line that is stored to again, on its own."""
-    kind, half = line % _KINDS, _KINDS // 2
-    several = kinds[0] >> kind * _COUNTER_BITS
-    if kind >= half:
-        several = kinds[1] >> (kind - half) * _COUNTER_BITS
-    return bool(several & _COUNTER > _OF_A_KIND)
+def is_lost(trace: Trace, first: int, count: int, line: int) -> bool:
+    """Whether L1 loses a line that is stored to again, on its own, with the other lines of the
+    store."""
+    alike = 0
+    for i in range(first, first + count):
+        alike += int((trace.lines[i] >> 4) % _KINDS == line % _KINDS)
+    return alike > _OF_A_KIND
 
 
 @stage
