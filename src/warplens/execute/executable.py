@@ -15,12 +15,12 @@ from warplens.execute.execution import Execution
 from warplens.execute.launch import LaunchConfig
 from warplens.execute.memory import DeviceMemory
 from warplens.gpus.spec import GpuSpec
-from warplens.isa import warpgroup
 from warplens.lift.decode.deciding import Deciding, deciding
 from warplens.lift.decode.dependence import depends_on_memory
 from warplens.lift.decode.gaps import bind_kernel
+from warplens.lift.decode.needless import needless
 from warplens.lift.regions.lifted import Lifted
-from warplens.lift.regions.watch import WATCH_PLACES, Watch
+from warplens.lift.regions.watch import WATCH_ALL, Watch
 from warplens.naming import KernelNames, names_of
 from warplens.sass.model import SassKernel
 from warplens.sass.parser import KernelSet, load_kernels
@@ -117,6 +117,7 @@ class KernelCode:
         self._watched: dict[Watch | bool, engine.Program] = {}
         self._clustered: dict[tuple[int, int, int], KernelCode] = {}
         self._recompiled: dict[tuple[str, ...], KernelCode] = {}
+        self._traced: dict[bool, engine.Program] = {}
         self.has_races: bool | None = None  # what racecheck has found; None: it has not looked
 
     @property
@@ -177,22 +178,27 @@ class KernelCode:
         """Whether, beyond that, what lanes an instruction is switched off for may."""
         return self.depends_on_memory or self._depends(guards=True)
 
-    def traced(self) -> engine.Program:
-        """The program that tells an observer what is executed and where it goes, without matrix
-        products if neither depends on them."""
-        is_free = self._has_products and not self._depends(copies=True)
-        return self.observed(WATCH_PLACES if is_free else True)
+    def traced(self, *, counts: bool = True) -> engine.Program:
+        """The program that tells an observer what is executed and where it goes; values on which
+        neither depends are not computed. Without `counts`, how many lanes a guard lets pass need
+        not be right where it guards such a value."""
+        if counts not in self._traced:
+            found = frozenset[int]() if self.calls_functions else self._needless(counts)
+            watch = replace(WATCH_ALL, needless=found) if found else True
+            self._traced[counts] = self.observed(watch)
+        return self._traced[counts]
 
-    @property
-    def _has_products(self) -> bool:
-        return any(one.opcode in warpgroup.OPCODES for one in self.sass.instructions)
+    def _needless(self, guards: bool) -> frozenset[int]:
+        bound, _ = bind_kernel(self.sass)
+        known = [item for item in bound if item is not None]
+        return needless(self.lifted.layout.blocks, known.__getitem__, guards=guards)
 
-    def _depends(self, *, guards: bool = False, copies: bool = False) -> bool:
+    def _depends(self, *, guards: bool) -> bool:
         bound, _ = bind_kernel(self.sass)
         known = [item for item in bound if item is not None]
         blocks = self.lifted.layout.blocks
         return self.calls_functions or depends_on_memory(
-            blocks, known.__getitem__, guards=guards, copies=copies
+            blocks, known.__getitem__, guards=guards
         )
 
     @property

@@ -54,6 +54,12 @@ def pick(w: int, control: Ints) -> bool:
 
 
 @native
+def has_enough(w: int) -> bool:
+    """Whether an observer has seen enough of a warp: its fuel is ENOUGH, less a little."""
+    return bool(0x80000000 <= peek32(w + at.WARP_FUEL + 4) < 0xF0000000)
+
+
+@native
 def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arrived: Ints,
              seen: Ints, warps: Ints, states: Ints, regions: Ints, region_of: Ints,
              code_map: Ints, come: int) -> int:  # fmt: skip
@@ -80,16 +86,17 @@ def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arr
             event = call_region(regions[region_of[peek32(w + at.WARP_PC)]], w, env)
         come = 0
         if event == at.EVENT_JUMP:
+            if has_enough(w):
+                return RAN_CUT
             left -= 1
             if left == 0:
                 note_exits(slot, i, w, control, blocks, barriers, arrived, seen, warps, states)
                 return RAN_TURN
             continue
         if event == at.EVENT_YIELD or event == at.EVENT_REST or event == at.EVENT_SLEEP:
-            fuel = peek32(w + at.WARP_FUEL + 4)
-            if 0x80000000 <= fuel < 0xF0000000:  # ENOUGH, less a little
+            if has_enough(w):
                 return RAN_CUT
-            exhausted = fuel & 0x80000000 != 0
+            exhausted = peek32(w + at.WARP_FUEL + 4) & 0x80000000 != 0
             if control[PARTS] != 0 and not exhausted and event == at.EVENT_REST:
                 rest(w, control)
                 continue
@@ -107,7 +114,7 @@ def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arr
                 take_ready(w)
             continue
         if event == at.EVENT_WAIT:
-            if 0x80000000 <= peek32(w + at.WARP_FUEL + 4) < 0xF0000000:
+            if has_enough(w):
                 return RAN_CUT
             if control[SPINS] != 0:
                 if control[PARTS] != 0:

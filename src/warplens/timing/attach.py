@@ -43,7 +43,7 @@ def take(
     )
     places = residency(launch, occupancy)
     sample = sampling.record(
-        launch.code.traced, launch.variables, launch.memory, config, places,
+        launch.code, launch.variables, launch.memory, config, places,
         scale=sampling.EXACT if options.exact else 1, restore=not is_blind,
         raises=options.raises,
     )

@@ -20,12 +20,14 @@ import numpy.typing as npt
 
 from warplens.errors import Deadlock, LimitExceeded, WarplensError
 from warplens.execute import grid as engine
+from warplens.execute.executable import KernelCode
 from warplens.execute.execution import Execution
 from warplens.execute.launch import turns_of
 from warplens.execute.memory import DeviceMemory
 from warplens.execute.recorder import Recorder, Stretch
 from warplens.execute.tally import WARPS, Tally
 from warplens.execute.trace import BlockTrace
+from warplens.lift.regions.watch import Watch
 from warplens.timing.plans import LONG, MAX_WAVES, REPLAYED, WARM_UP, Plan, plan
 from warplens.timing.residency import Residency, imbalance, load_the_same
 from warplens.timing.sharing import extents_of
@@ -34,6 +36,7 @@ from warplens.timing.works import Works, all_works, first_works, joined, strewn,
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 SPREAD = 16  # blocks all over the grid that tell how much work a long one is
+GUARDED = 4  # of those, blocks of which lanes are counted under guards on which nothing depends
 _ONE_KIND = 0.9  # of the work of a kind's longest block
 _KINDS = 3  # of long blocks that get windows
 _HALVINGS = 4  # of the way between two blocks of unlike kinds
@@ -104,7 +107,7 @@ class Sample:
         return float(self.execution.columns["inst_executed"].sum()) / self.executed
 
 
-def record(prepare: Callable[[], engine.Program], image: engine.ModuleImage,
+def record(code: KernelCode, image: engine.ModuleImage,
            memory: DeviceMemory, config: engine.LaunchConfig, places: Residency, *,
            scale: int = 1, restore: bool = True,
            raises: bool = False) -> Sample | None:  # fmt: skip
@@ -116,13 +119,13 @@ def record(prepare: Callable[[], engine.Program], image: engine.ModuleImage,
     Raises:
         WarplensError: what ended a block, with `raises`; without, it is left to the ordinary run.
     """
-    total, program = prod(config.grid), prepare()
+    total, program = prod(config.grid), code.traced()
     heap = {segment.base for segment in memory.segments if segment.on_device_heap}
     after = memory._next
     can_wait = bool(program.lifted.ordered_reason)
     steps = _MAX_STEPS * scale * (1 if can_wait else _FOR_NOBODY)
     quiet = replace(config, restore=restore, workers=1, progress=None, max_steps=steps)
-    ground = Ground(program=program, image=image, memory=memory, config=quiet)
+    ground = Ground(code=code, program=program, image=image, memory=memory, config=quiet)
     try:
         # Only a kernel whose blocks can see each other can wait for another block.
         probe = replace(quiet, max_steps=_WAITING) if can_wait else quiet
@@ -164,8 +167,9 @@ def record(prepare: Callable[[], engine.Program], image: engine.ModuleImage,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
-    """What sampled blocks run on."""
+    """What sampled blocks run on; `program` counts them, too."""
 
+    code: KernelCode
     program: engine.Program
     image: engine.ModuleImage
     memory: DeviceMemory
@@ -207,6 +211,11 @@ class Ground:
         """The turns at which blocks come; with clusters, of all their fellows."""
         return turns_of(places, self.config.grid, self.program.lifted.kernel.cluster_shape)
 
+    @property
+    def uncounted(self) -> Ground:
+        """The same where nobody asks for counts."""
+        return replace(self, program=self.code.traced(counts=False))
+
     def tallied(self, places: Ints) -> tuple[Execution, Ints, Ints]:
         """Runs blocks; with clusters, all of them: their counts, instructions by block and warp,
         passes by block (of `Tally`)."""
@@ -224,7 +233,7 @@ class Ground:
 
     def counted(self, places: Ints) -> tuple[Ints, Ints]:
         """Instructions of the warps of some blocks, and passes of the blocks."""
-        _, counts, passes = self.tallied(places)
+        _, counts, passes = self.uncounted.tallied(places)
         return counts.reshape(-1, WARPS), passes
 
     def run(self, chosen: Plan, scale: int = 1, window: Stretch | None = None, *,
@@ -321,12 +330,13 @@ def _windows(ground: Ground, first: Sample, room: Residency, scale: int,
     total, cut = prod(config.grid), ground.can_cut
     together = any(one.opcode.startswith("BAR") for one in program.lifted.kernel.instructions)
     drifts = not together and not load_the_same(first.trace)
-    execution, counts, _ = ground.tallied(places)
+    execution, counts, _ = ground.uncounted.tallied(places)
+    execution = _with_guards(ground, execution, places)
     works, longest = counts.sum(axis=2).mean(axis=1), counts.max(axis=(1, 2))
     kinds = kinds_of(works)
     shares = shares_of(
         places, total, works, kinds,
-        lambda asked: ground.tallied(asked)[1].sum(axis=2).mean(axis=1),
+        lambda asked: ground.uncounted.tallied(asked)[1].sum(axis=2).mean(axis=1),
     )  # fmt: skip
     found: list[Window] = []
     for members, share in zip(kinds, shares, strict=True):
@@ -347,7 +357,7 @@ def _windows(ground: Ground, first: Sample, room: Residency, scale: int,
             window = replace(window, drift=DRIFT, uneven=UNEVEN, warps=room.warps_per_block)
         elif window and together:
             window = _between_barriers(window, first.trace, ground.waits)
-        sample = ground.run(
+        sample = ground.uncounted.run(
             chosen.around(place, total), scale, window, cut=cut and window is not None
         )
         found.append(Window(
@@ -363,6 +373,23 @@ def _windows(ground: Ground, first: Sample, room: Residency, scale: int,
         trace=found[0].trace, sms=found[0].sms, stride=found[0].stride, execution=execution,
         executed=counts.shape[0] * counts.shape[1], windows=tuple(found), extents=first.extents,
     )  # fmt: skip
+
+
+def _with_guards(ground: Ground, execution: Execution, places: Ints) -> Execution:
+    """Counts of the blocks at `places`, run `uncounted`: of the lanes that a guard lets pass, the
+    part that some of these blocks have."""
+    watch = ground.uncounted.program.observed
+    if ground.uncounted.program is ground.program or not isinstance(watch, Watch):
+        return execution
+    exact, _, _ = ground.tallied(places[:: max(1, len(places) // GUARDED)])
+    some = np.array(sorted(watch.needless), np.int64)
+    some = some[exact.columns["thread_inst_executed"][some] > 0]
+    part = exact.columns["thread_inst_executed_true"][some] / (
+        exact.columns["thread_inst_executed"][some]
+    )
+    lanes = execution.columns["thread_inst_executed_true"].copy()
+    lanes[some] = np.rint(part * execution.columns["thread_inst_executed"][some])
+    return replace(execution, columns={**execution.columns, "thread_inst_executed_true": lanes})
 
 
 def _kept(trace: BlockTrace) -> Ints:

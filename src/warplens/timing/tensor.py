@@ -40,9 +40,8 @@ def interval(gpu: GpuSpec, instruction: Instruction) -> int:
 
 def _rate(gpu: GpuSpec, key: str) -> float:
     """Operations of an SM per cycle."""
-    table = gpu.table("tensor")
-    if key in table:
-        return float(table[key])
+    if gpu.has(f"tensor.{key}"):
+        return float(gpu.value(f"tensor.{key}"))
     if key == "fp64":  # without tensor cores for doubles: on its ordinary units
         return 2.0 * float(gpu.value("pipes.fp64")) * gpu.sub_partitions
     times, other = _OTHERS.get(key, (1.0, ""))

@@ -38,7 +38,7 @@ _DECIDES = frozenset({
 })  # fmt: skip
 # asynchronous copies, mbarriers, products of warpgroups: followed only where memory holds what the
 # launch finds, since maps of tensors may lie there
-_COPIES = frozenset({
+COPIES = frozenset({
     "tensor_load", "tensor_store", "tensor_reduce", "bulk_copy", "bulk_reduce", "bulk_fill",
     "copy_commit",
     "mbarrier_init", "mbarrier_arrive", "mbarrier_count", "mbarrier_copied", "warpgroup_wait",
@@ -63,17 +63,14 @@ class LiftedBlock(Protocol):
 
 
 def depends_on_memory(
-    blocks: Sequence[LiftedBlock], bind: Callable[[int], Bound], *, guards: bool = False,
-    copies: bool = False,
+    blocks: Sequence[LiftedBlock], bind: Callable[[int], Bound], *, guards: bool = False
 ) -> bool:
     """Whether the ways and addresses of a kernel may depend on what memory holds; `bind` gives an
-    instruction by its index. With `guards`, whether any instruction's guard may, too. With
-    `copies`, whether they may depend on other values than maps of tensors."""
+    instruction by its index. With `guards`, whether any instruction's guard may, too."""
     steps: list[list[Step]] = []
     for block in blocks:
         items = [bind(i) for i in range(block.start, block.end)]
-        follow = _step_or_copy if copies else step_of
-        found = [step for step in map(follow, items) if step is not None]
+        found = [step for step in map(step_of, items) if step is not None]
         if len(found) < len(items) or not ends_are_known(block, items):
             return True
         steps.append(found)
@@ -153,8 +150,8 @@ def step_of(item: Bound) -> Step | None:
     return None
 
 
-def _step_or_copy(item: Bound) -> Step | None:
-    """The same, copies and products included."""
+def step_or_copy(item: Bound) -> Step | None:
+    """What `step_of` gives, for copies and products of warpgroups, too."""
     role, inst = item.op.role, item.inst
     found = step_of(item)
     if found is not None:
@@ -167,4 +164,4 @@ def _step_or_copy(item: Bound) -> Step | None:
         return number, guard, 0, writes, True
     if suspends(item):  # it goes on when the phase is over, whatever it was waiting for
         return number, guard | reads, 0, writes, False
-    return (number, guard | reads, 0, writes, True) if role in _COPIES else None
+    return (number, guard | reads, 0, writes, True) if role in COPIES else None

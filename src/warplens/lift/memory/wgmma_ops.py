@@ -97,7 +97,7 @@ def warpgroup_product(w: RegionWriter, item: Bound) -> None:
     product = product_of(item.inst)
     if w.guard is not None:
         raise BindingError(f"{item.inst.opcode} under a guard")
-    if product.is_empty or not w.watch.products:
+    if product.is_empty or w.index in w.watch.needless:
         return
     form = _form(product, w.x.features.has_avx512)
     if product.c_register != RZ:

@@ -312,7 +312,10 @@ class FormTable:
             return
         told = {"SHFL"} if "shuffle" in watch.syncs else set[str]()
         told |= {"MATCH"} if watch.accesses else set()
-        shapes = [None if item.inst.opcode in told else shape(item) for item in bound]
+        shapes = [
+            None if item.inst.opcode in told or i in watch.needless else shape(item)
+            for i, item in enumerate(bound)
+        ]
         counts = Counter(s.number for s in shapes if s is not None)
         often = {number: n for number, n in counts.items() if n >= _LEAST_IN_KERNEL}
         if sum(often.values()) < _LEAST_IN_ALL:

@@ -174,7 +174,14 @@ class KernelWriter(RegionWriter):
             ROLES[item.op.role](self, item)
         self.x._active = saved
 
+    @property
+    def _is_needless(self) -> bool:
+        """Whether nothing needs the present instruction's results."""
+        return self.index in self.watch.needless
+
     def _write_value(self, item: Bound, uniform: bool) -> None:
+        if self._is_needless and item.inst.opcode != "SHFL":
+            return
         sources = self.read_sources(item, uniform)
         if item.inst.opcode == "SHFL" and self.tells("shuffle"):
             for slot, value in enumerate(sources[1:3]):
@@ -185,7 +192,8 @@ class KernelWriter(RegionWriter):
             # how many values differ decides the time
             low = self.x.low32(sources[0]) if sources[0].type == "u64" else sources[0]
             self.tell_values(low, at.SPACE_VALUES, 4)
-        self.write_results(item, uniform, sources)
+        if not self._is_needless:
+            self.write_results(item, uniform, sources)
 
     def _write_exits(self) -> None:
         events = {"x": at.EVENT_JUMP, "y": at.EVENT_YIELD, "z": at.EVENT_WAIT}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 # Instructions that an observer may be told of: they order threads or memory, or end lanes.
 SYNC_ROLES = frozenset({
@@ -25,8 +25,8 @@ class Watch:
         checks: every access goes to the check function first, which answers with the lanes that
             may go on; the code behind is the ordinary one.
         first_shared: accesses to shared memory below it are faults: that is the system's.
-        products: matrix products are computed; where nothing depends on them, they need not be.
         parts: instructions that are shown when only a part of a warp's lanes executes them.
+        needless: instructions whose results are not computed (decode/needless.py).
     """
 
     accesses: bool = False
@@ -35,9 +35,8 @@ class Watch:
     checks: bool = False
     first_shared: int = 0
     parts: frozenset[int] = frozenset()
-    products: bool = True
+    needless: frozenset[int] = frozenset()
 
 
 UNWATCHED = Watch()
 WATCH_ALL = Watch(accesses=True, blocks=True, syncs=SYNC_ROLES)
-WATCH_PLACES = replace(WATCH_ALL, products=False)
