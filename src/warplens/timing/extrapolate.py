@@ -16,6 +16,7 @@ from warplens.timing.uneven import Grid, Replayed, busiest
 
 _MOST = 0.4  # of a replay: a share in which no warp or block has ended, to be worth while
 _ALL = 0.97  # of the warps
+_FILLED = 0.3  # of a replay's instructions, after which caches are filled
 _LEAST_FULL = 0.1  # of a replay: with all its places taken, to tell how warps are then
 _LEAST_NOTES = 8  # of a replay, to fit a line to its progress
 _LAST_FREE = (
@@ -247,6 +248,18 @@ def inner_rate(replay: Replay) -> float:
     if not a < b < len(notes):
         return max(1, replay.instructions) / max(1, replay.cycles)
     return float((issued[b] - issued[a]) / max(1.0, now[b] - now[a]))
+
+
+def drained_rate(replay: Replay) -> float:
+    """Warp instructions per cycle from begin to end, had caches been filled at once: the oldest
+    block goes first, so blocks that begin together do not end together, and those that are left
+    fill the SM less and less."""
+    notes = replay.counts.progress[: int(replay.sm["notes"])]
+    now, issued = (notes[:, PROGRESS.index(name)] for name in ("now", "issued"))
+    inner = inner_rate(replay)
+    begun = int(np.searchsorted(issued, _FILLED * replay.instructions))
+    lost = max(0.0, float(now[begun] - issued[begun] / inner)) if begun < len(notes) else 0.0
+    return min(inner, replay.instructions / max(1.0, replay.cycles - lost))
 
 
 def _living(replay: Replay) -> float:

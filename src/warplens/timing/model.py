@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from warplens.execute.trace import BlockTrace
 from warplens.timing import begun, l2_answer
 from warplens.timing.extrapolate import (
+    drained_rate,
     extrapolate,
     inner_rate,
     most_of_an_sm,
@@ -60,6 +62,7 @@ _LEAST = 0.4  # of the latency is left in loops, however little is gained (fed_t
 # which hide from each other what they wait for (fed_tiles_sm90.json, sharers_sm90.json, and
 # tiled products of the tuning half of two public suites, H200)
 _CATCHES_UP, _SEVERAL_CATCH_UP = (0.07, 2.0), (0.22, 4.0)
+_WORTH_A_THREAD = 1_000_000  # lines of a trace
 _FEW = 1.0  # waves of blocks, in which it matters how long a block takes alone
 _STEPS_TO_HITS = 60
 _NOTES = 1024  # kept of a replay's progress
@@ -122,6 +125,14 @@ class Model:
         """What L2 holds when the sampled blocks ask."""
         size = self.question.gpu.l2_size_bytes * self.sharing.lines / self.sharing.chip_lines
         return self.answer_of(size)
+
+    def _answered(self) -> l2_answer.L2Answer:
+        """The same; of a long trace `merged` is found meanwhile, on another core."""
+        if "answer" in vars(self) or len(self.touched.lines) < _WORTH_A_THREAD:
+            return self.answer
+        with ThreadPoolExecutor(max_workers=1) as other:
+            other.submit(getattr, self, "merged")
+            return self.answer
 
     def answer_of(self, size_bytes: float) -> l2_answer.L2Answer:
         """What an L2 of some size would hold, as the sample's share of it."""
@@ -270,7 +281,7 @@ class Model:
                is_paced: bool = False, in_step: float | None = None) -> Replay:  # fmt: skip
         """Runs the cycle loop over the sampled blocks, or `only` over some of them; `is_paced`: see
         Machine."""
-        trace, answer = self.sample.trace, self.answer
+        trace, answer = self.sample.trace, self._answered()
         order = np.array(range(len(trace.blocks)) if only is None else only, np.int64)
         in_step = self.in_step if in_step is None else in_step
         machine = replace(self.machine, is_paced=is_paced, in_step=in_step)
@@ -372,7 +383,8 @@ class Model:
             replay = model.result
             rate = inner_rate(replay)
             fastest = max(fastest, rate)
-            each = window.work / rate
+            ends_together = 1.0 < share <= window.resident  # nothing takes free places
+            each = window.work / (drained_rate(replay) if ends_together else rate)
             # In the window all sub-partitions have work; in the end the busiest one's counts.
             each *= 1.0 + (window.imbalance - 1.0) * (1.0 - replay.alone)
             cycles, longest = cycles + window.share * each, max(longest, each)
@@ -392,7 +404,7 @@ class Model:
         few = most % resident
         if most < resident or not few or few >= len(self.sample.trace.blocks):
             return 0.0
-        rate = inner_rate(self.replay(only=range(few)))
+        rate = drained_rate(self.replay(only=range(few)))
         return max(0.0, few * work * (1.0 / rate - 1.0 / inner_rate(self.result)))
 
     def with_trace(self, trace: BlockTrace) -> Sample:
