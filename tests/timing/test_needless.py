@@ -79,6 +79,14 @@ extern "C" __global__ void shuffled(const float *a, float *out, float scale) {
     float x = threadIdx.x * scale;
     out[(int)__shfl_xor_sync(0xffffffff, x, 1)] = a[threadIdx.x] * 5.0f;
 }
+extern "C" __global__ void halves(const float *a, float *out, int n) {
+    float x = a[threadIdx.x], y = x;
+    for (int i = 0; i < n; ++i) {
+        y = y * 0.5f + x;
+        if (y < 0.7f) y = y * y;
+    }
+    out[blockIdx.x * blockDim.x + threadIdx.x] = y;
+}
 extern "C" __global__ void steps(const float *a, float *out, int n) {
     __shared__ float tile[256];
     float sum = 0.0f;
@@ -146,3 +154,49 @@ def test_a_window_ends_its_block_at_a_loop_around_barriers(
 
     assert blocks > 80
     assert instructions < 0.2 * blocks * of_one
+
+
+def test_lanes_under_guards_are_counted_in_long_blocks(module: wl.Module) -> None:
+    """Where a guard only guards values, a few blocks tell what part of the lanes it lets pass."""
+    shape, a = (528, 64), np.linspace(0.0, 1.0, 64, dtype=np.float32)
+    name = "smsp__thread_inst_executed_pred_on.sum"
+    out = np.zeros(shape[0] * shape[1], np.float32)
+    predicted = module["halves"].predict[shape](a, out, 80_000)
+    assert predicted.timing.sample.windows
+    ran = module["halves"][shape](a, out, 80_000)
+
+    assert ran.metric(name) < 0.99 * ran.metric("smsp__thread_inst_executed.sum")
+    assert predicted.metric(name) == pytest.approx(ran.metric(name), rel=1e-3)
+
+
+SPILLING = """
+__constant__ int at[768];
+extern "C" __global__ void spilling(const float *a, float *out, int n) {
+    float sums[24];
+    int places[24];
+    for (int k = 0; k < 24; ++k) sums[k] = 0.0f, places[k] = at[k * 32 + threadIdx.x];
+    for (int i = 0; i < n; ++i)
+        for (int k = 0; k < 24; ++k) {
+            float x = a[(places[k] + i) & 1023];
+            for (int j = 0; j < 24; ++j) sums[j] = sums[j] * x + (float)j;
+        }
+    for (int k = 0; k < 24; ++k) out[k * 32 + threadIdx.x] = sums[k];
+}
+"""
+
+
+def test_spilled_values_are_told_from_spilled_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of words on the stack, those that hold addresses need what is stored there."""
+    module = wl.Device(ARCHITECTURE).compile(SPILLING, options=["--maxrregcount=32"])
+    code = module["spilling"]._code
+    opcodes = [inst.opcode for inst in code.sass.instructions]
+    found = code._needless(True)
+    assert "LDL" in opcodes
+    assert sum(opcodes[i] == "FFMA" for i in found) > 500
+
+    a, out = np.ones(1024, np.float32), np.zeros(768, np.float32)
+    given = a, out, 3
+    sample = module["spilling"].predict[4, 32](*given).timing.sample
+    monkeypatch.setattr(KernelCode, "_needless", lambda self, guards: frozenset())
+    module = wl.Device(ARCHITECTURE).compile(SPILLING, options=["--maxrregcount=32"])
+    assert is_same(sample.trace, module["spilling"].predict[4, 32](*given).timing.sample.trace)

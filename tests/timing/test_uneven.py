@@ -11,7 +11,7 @@ import pytest
 import warplens as wl
 from warplens.timing.placement import place, speeds_of
 from warplens.timing.stall import REASONS
-from warplens.timing.works import all_works, first_works, nearest, strewn
+from warplens.timing.works import FIRST, all_works, nearest, strewn, works_of
 
 Floats = npt.NDArray[np.float64]
 SPEEDS = speeds_of(3.0)
@@ -76,7 +76,8 @@ def test_work_without_order_keeps_its_distribution() -> None:
     def counted(at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return work[at][:, None].astype(np.int64), np.zeros(len(at), np.int64)
 
-    known = first_works((200_000, 1, 1), counted)
+    places = strewn(200_000, FIRST)
+    known = works_of((200_000, 1, 1), places, *counted(places))
     works = all_works(known, counted)
 
     assert works.every[0].mean() == pytest.approx(work.mean(), rel=0.5)

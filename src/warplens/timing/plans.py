@@ -22,6 +22,7 @@ _BESIDE = 4  # SMs beside each other that are sampled, at most; others are sprea
 _GOLDEN = (5**0.5 - 1.0) / 2.0  # multiples of it lie far apart, however many there are
 _FILLED = 0.85  # of a table's capacity
 LONG = 4  # times the ordinary tables, where one block fills them
+LIGHT = 2.5  # the same for long blocks of other SMs: more take seconds and tell little
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +91,7 @@ def plan(total: int, sm_count: int, resident: int, costs: tuple[float, ...],
         wanted = waves_in_grid
     waves = int(max(1, min(wanted, waves_in_grid, whole // min(resident, per_sm))))
     mine = max(1, int(min(whole, waves * resident, per_sm)))
-    tables = _FILLED * max(scale, LONG)
+    tables = _FILLED * max(scale, LIGHT)
     light = min(
         1.0 + (tables * tracing.MAX_ACCESSES / mine - accesses) / shared_by_all,
         tables * tracing.MAX_LINES / (mine * lines * kept),

@@ -31,11 +31,11 @@ from warplens.lift.regions.watch import Watch
 from warplens.timing.plans import LONG, MAX_WAVES, REPLAYED, WARM_UP, Plan, plan
 from warplens.timing.residency import Residency, imbalance, load_the_same
 from warplens.timing.sharing import extents_of
-from warplens.timing.works import Works, all_works, first_works, joined, strewn, works_of
+from warplens.timing.works import FIRST, Works, all_works, joined, strewn, works_of
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-SPREAD = 16  # blocks all over the grid that tell how much work a long one is
+SPREAD = 16  # blocks all over the grid that tell how much work long ones are
 GUARDED = 4  # of those, blocks of which lanes are counted under guards on which nothing depends
 _ONE_KIND = 0.9  # of the work of a kind's longest block
 _KINDS = 3  # of long blocks that get windows
@@ -135,7 +135,8 @@ def record(code: KernelCode, image: engine.ModuleImage,
         if ground.has_clusters:
             return _alike(ground, first, places, scale)
         counted = replace(ground, config=probe).counted
-        works = first_works(config.grid, counted)
+        some = replace(ground, config=probe).uncounted.tallied(strewn(total, FIRST))
+        works = works_of(config.grid, some.places, some.warps, some.passes)
         if ground.tells_blocks_apart and total * works.whole.mean() <= _TO_THE_LAST:
             # The block that ends last may do what is left, and tells so by what others wrote.
             every = np.arange(total)
@@ -145,7 +146,7 @@ def record(code: KernelCode, image: engine.ModuleImage,
                 chosen = _typical_sm(works, sms, places.blocks)[0]
                 return replace(_all(ground, chosen) or first, works=works)
         if not works.differ:
-            sample = _alike(ground, first, places, scale)
+            sample = _alike(ground, first, places, scale, some)
             if sample.works is None or not sample.works.differ:
                 return replace(sample, works=None)
             works = joined(works, sample.works)
@@ -163,6 +164,25 @@ def record(code: KernelCode, image: engine.ModuleImage,
         placed = range(after, memory._next)
         if not any(segment.base in placed for segment in memory.segments):  # a grid barrier stays
             memory._next = after
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tallied:
+    """Blocks all over the grid, run to their ends; with clusters, all blocks of theirs.
+
+    Attributes:
+        counts: instructions by place, block of its cluster and warp; passes: by block (of `Tally`).
+    """
+
+    places: Ints
+    execution: Execution
+    counts: Ints
+    passes: Ints
+
+    @property
+    def warps(self) -> Ints:
+        """Instructions by block and warp."""
+        return self.counts.reshape(-1, WARPS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,9 +236,8 @@ class Ground:
         """The same where nobody asks for counts."""
         return replace(self, program=self.code.traced(counts=False))
 
-    def tallied(self, places: Ints) -> tuple[Execution, Ints, Ints]:
-        """Runs blocks; with clusters, all of them: their counts, instructions by block and warp,
-        passes by block (of `Tally`)."""
+    def tallied(self, places: Ints) -> Tallied:
+        """Runs blocks."""
         turns = self.turns(tuple(places.tolist()))
         names = None if self.has_clusters else np.unique(places)
         tally = Tally(self.sizes, len(turns), names)
@@ -226,15 +245,19 @@ class Ground:
             self.program, self.image, self.memory,
             replace(self.config, observer=tally.observer, block_order=turns),
         )  # fmt: skip
-        if names is None:
-            return execution, tally.counts.reshape(len(places), -1, WARPS), tally.passes
-        rows = np.searchsorted(names, places)
-        return execution, tally.counts[rows][:, None], tally.passes[rows]
+        counts, passes = tally.counts, tally.passes
+        if names is not None:
+            rows = np.searchsorted(names, places)
+            counts, passes = counts[rows], passes[rows]
+        return Tallied(
+            places=places, execution=execution, counts=counts.reshape(len(places), -1, WARPS),
+            passes=passes,
+        )  # fmt: skip
 
     def counted(self, places: Ints) -> tuple[Ints, Ints]:
         """Instructions of the warps of some blocks, and passes of the blocks."""
-        _, counts, passes = self.uncounted.tallied(places)
-        return counts.reshape(-1, WARPS), passes
+        found = self.uncounted.tallied(places)
+        return found.warps, found.passes
 
     def run(self, chosen: Plan, scale: int = 1, window: Stretch | None = None, *,
             cut: bool = False) -> Sample:  # fmt: skip
@@ -265,15 +288,16 @@ def _alone(block: int) -> Plan:
     return Plan(blocks=(block,), stride=1, sms=1)
 
 
-def _alike(ground: Ground, first: Sample, places: Residency, scale: int) -> Sample:
-    """A sample of blocks that are as much work as the first one."""
+def _alike(ground: Ground, first: Sample, places: Residency, scale: int,
+           some: Tallied | None = None) -> Sample:  # fmt: skip
+    """A sample of blocks that are as much work as the first one; `some` have been run."""
     total, config = prod(ground.config.grid), ground.config
     chosen = plan(total, config.sm_count, places.blocks, _costs(first), scale, cut=ground.can_cut)
     if chosen.blocks == (0,):
         return first
     if chosen.part < 1.0:
         spread = np.unique(((np.arange(SPREAD) + 0.5) * total / SPREAD).astype(np.int64))
-        return _windows(ground, first, places, scale, spread)
+        return _windows(ground, first, places, scale, some or ground.uncounted.tallied(spread))
     return ground.run(chosen, scale)
 
 
@@ -294,7 +318,8 @@ def _unlike(ground: Ground, known: Works, places: Residency, scale: int) -> Samp
     if len(chosen.blocks) // chosen.sms * mean > REPLAYED * scale and not _in_turn(works):
         chosen = replace(chosen, part=0.0)  # each kind by itself
     if chosen.part < 1.0:
-        sample = _windows(ground, long, places, scale, strewn(total, SPREAD))
+        some = ground.uncounted.tallied(strewn(total, SPREAD))
+        sample = _windows(ground, long, places, scale, some)
     else:
         sample = ground.run(chosen, scale)
     return replace(sample, works=works)
@@ -324,19 +349,19 @@ def _typical_sm(works: Works, sms: int, resident: int) -> tuple[int, float]:
 
 
 def _windows(ground: Ground, first: Sample, room: Residency, scale: int,
-             places: Ints) -> Sample:  # fmt: skip
-    """Long blocks from all over the grid, at `places`, and a window for each kind of them."""
+             some: Tallied) -> Sample:  # fmt: skip
+    """Long blocks from all over the grid, of which `some` were run, and a window for each kind of
+    them."""
     program, config = ground.program, ground.config
     total, cut = prod(config.grid), ground.can_cut
     together = any(one.opcode.startswith("BAR") for one in program.lifted.kernel.instructions)
     drifts = not together and not load_the_same(first.trace)
-    execution, counts, _ = ground.uncounted.tallied(places)
-    execution = _with_guards(ground, execution, places)
+    places, counts, execution = some.places, some.counts, _with_guards(ground, some)
     works, longest = counts.sum(axis=2).mean(axis=1), counts.max(axis=(1, 2))
     kinds = kinds_of(works)
     shares = shares_of(
         places, total, works, kinds,
-        lambda asked: ground.uncounted.tallied(asked)[1].sum(axis=2).mean(axis=1),
+        lambda asked: ground.uncounted.tallied(asked).counts.sum(axis=2).mean(axis=1),
     )  # fmt: skip
     found: list[Window] = []
     for members, share in zip(kinds, shares, strict=True):
@@ -375,20 +400,19 @@ def _windows(ground: Ground, first: Sample, room: Residency, scale: int,
     )  # fmt: skip
 
 
-def _with_guards(ground: Ground, execution: Execution, places: Ints) -> Execution:
-    """Counts of the blocks at `places`, run `uncounted`: of the lanes that a guard lets pass, the
-    part that some of these blocks have."""
+def _with_guards(ground: Ground, some: Tallied) -> Execution:
+    """Counts of blocks that were run `uncounted`: of the lanes that a guard lets pass, the part
+    that a few of these blocks have."""
+    execution, places = some.execution, some.places
     watch = ground.uncounted.program.observed
     if ground.uncounted.program is ground.program or not isinstance(watch, Watch):
         return execution
-    exact, _, _ = ground.tallied(places[:: max(1, len(places) // GUARDED)])
-    some = np.array(sorted(watch.needless), np.int64)
-    some = some[exact.columns["thread_inst_executed"][some] > 0]
-    part = exact.columns["thread_inst_executed_true"][some] / (
-        exact.columns["thread_inst_executed"][some]
-    )
+    exact = ground.tallied(places[:: max(1, len(places) // GUARDED)]).execution.columns
+    at = np.array(sorted(watch.needless), np.int64)
+    at = at[exact["thread_inst_executed"][at] > 0]
+    part = exact["thread_inst_executed_true"][at] / exact["thread_inst_executed"][at]
     lanes = execution.columns["thread_inst_executed_true"].copy()
-    lanes[some] = np.rint(part * execution.columns["thread_inst_executed"][some])
+    lanes[at] = np.rint(part * execution.columns["thread_inst_executed"][at])
     return replace(execution, columns={**execution.columns, "thread_inst_executed_true": lanes})
 
 

@@ -103,12 +103,6 @@ def strewn(total: int, parts: int, turn: int = 0) -> Ints:
     return np.unique(((np.arange(parts) + drawn) * total / parts).astype(np.int64))
 
 
-def first_works(grid: tuple[int, int, int], counted: Counted) -> Works:
-    """The work of a few blocks."""
-    places = strewn(prod(grid), FIRST)
-    return works_of(grid, places, *counted(places))
-
-
 def all_works(known: Works, counted: Counted) -> Works:
     """Runs more blocks until the spread of the work is known, or has cost enough."""
     total, spent = known.total, float(known.whole.sum())

@@ -159,7 +159,10 @@ def wide_parts(inst: Instruction) -> list[tuple[Reg, int, int]]:
 
 
 def is_wide_address(inst: Instruction, mem: Mem) -> bool:
-    """Whether the address is 64 bits: global and generic accesses print .E or a .64 base."""
+    """Whether the address is 64 bits: global and generic accesses print .E or a .64 base. LDGSTS
+    names the place in shared memory first."""
+    if inst.opcode == "LDGSTS" and mem is next(o for o in inst.operands if isinstance(o, Mem)):
+        return mem.wide
     return mem.wide or "E" in inst.modifiers
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from warplens.lift.decode.binding import Bound, bits, operand_keys
+from warplens.lift.decode.binding import KEY_REGISTER, Bound, access_bytes, bits, operand_keys
 from warplens.lift.decode.dependence import (
     COPIES,
     LOADS,
@@ -20,13 +20,14 @@ from warplens.lift.decode.dependence import (
     ends_are_known,
     step_or_copy,
 )
-from warplens.sass.model import Const
+from warplens.sass.model import Const, Mem, Reg
 
 _SHARED, _LOCAL, _FAR = 1, 2, 4  # kinds of memory; generic accesses go to any
 _ANY = _SHARED | _LOCAL | _FAR
 _SPACES = {"LDS": _SHARED, "LDSM": _SHARED, "STS": _SHARED, "STSM": _SHARED, "ATOMS": _SHARED,
            "LDL": _LOCAL, "STL": _LOCAL, "LDG": _FAR, "STG": _FAR, "ATOMG": _FAR, "RED": _FAR,
            "REDG": _FAR}  # fmt: skip
+_STACK = 1  # register
 # They read what lanes hold that went another way, on which other instructions wrote it.
 _ACROSS = ("SHFL", "MOVM", "HMMA", "IMMA", "DMMA", "BMMA", "QMMA", "OMMA", "FSWZADD")
 
@@ -57,6 +58,24 @@ def _may_go(item: Bound) -> bool:
         isinstance(o, Const) and (o.bank < 0 or operand_keys(o.base)) for o in item.inst.operands
     )
     return item.op.role == "value" and item.inst.opcode != "MATCH" and not indexed
+
+
+def _words_of(item: Bound) -> int:
+    """The words of the stack that an access names by a fixed offset, as bits; 0 of all others."""
+    place = next((o for o in item.inst.operands if isinstance(o, Mem)), None)
+    if _SPACES.get(item.inst.opcode) != _LOCAL or place is None or place.uniform is not None:
+        return 0
+    if not isinstance(place.base, Reg) or place.base.index != _STACK or place.offset < 0:
+        return 0
+    first, last = place.offset // 4, (place.offset + access_bytes(item.inst) - 1) // 4
+    return (2 << last) - (1 << first)
+
+
+def _has_frame(code: Sequence[Bound]) -> bool:
+    """Whether the stack's register stays the same from the first access to local memory on."""
+    local = [i for i, item in enumerate(code) if _SPACES.get(item.inst.opcode) == _LOCAL]
+    writers = [i for i, item in enumerate(code) if KEY_REGISTER + _STACK in item.writes]
+    return bool(local) and all(i < local[0] for i in writers)
 
 
 class _Needed:
@@ -116,6 +135,8 @@ class _Search:
         self._at_start = [_Needed() for _ in blocks]
         self._everywhere = 0  # keys of which other lanes' old values are needed, too
         self._spaces = 0  # kinds of memory of which the contents are needed
+        self._words = 0  # words of the stack of which they are
+        self._has_frame = _has_frame([item for block in code for _, item, _ in block])
         self._copies = any(item.op.role in (*COPIES, "copy_async")
                            for block in code for _, item, _ in block)  # fmt: skip
 
@@ -132,7 +153,7 @@ class _Search:
         return frozenset(found)
 
     def _state(self) -> tuple[object, ...]:
-        return self._spaces, self._everywhere, *(one.state() for one in self._at_start)
+        return self._spaces, self._words, self._everywhere, *(one.state() for one in self._at_start)
 
     def _through(self, number: int, found: set[int] | None = None) -> _Needed:
         """What is needed before a block; what is needless in it is added to `found`."""
@@ -164,11 +185,13 @@ class _Search:
         if role == "warpgroup_product":
             self._spaces |= _ANY
             return reads
-        space = _SPACES.get(opcode, _ANY)
+        space, words = _SPACES.get(opcode, _ANY), _words_of(item) if self._has_frame else 0
         if role in LOADS and is_needed:
-            self._spaces |= space
+            self._words |= words
+            self._spaces |= 0 if words else space
             if self._copies and self._spaces & (_SHARED | _FAR):
                 self._spaces |= _SHARED | _FAR
-        if role == "atomic" or (role in STORES and space & self._spaces):
+        hits = words & self._words if words else space & _LOCAL and self._words
+        if role == "atomic" or (role in STORES and (space & self._spaces or hits)):
             return reads
         return 0
