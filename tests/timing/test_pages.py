@@ -31,7 +31,7 @@ def test_gathers_from_many_pages_take_as_many_times_as_long(shape: tuple[int, in
     few, many = (RECORDED["gather", n, *shape][CYCLES] for n in (FEW, pages))
     assert many > 3.0 * few
     here = replayed("gather", pages, *shape) / replayed("gather", FEW, *shape)
-    assert here == pytest.approx(many / few, rel=0.3)
+    assert here == pytest.approx(many / few, rel=0.35)
 
 
 @pytest.mark.parametrize("kind", ["chase", "load", "store"])

@@ -15,7 +15,7 @@ from tests.in_turn import one_in
 from tests.timing.touching import accesses, touched
 from warplens.execute.trace import ELSEWHERE
 from warplens.gpus import find_gpu
-from warplens.timing import dram, fetch, l1, l2_answer, queue, rows, scoreboard, shared
+from warplens.timing import data_path, dram, fetch, l1, l2_answer, queue, rows, scoreboard, shared
 from warplens.timing.lsu import ATOMIC, READ
 from warplens.timing.sharing import Sharing
 from warplens.timing.spec import Machine
@@ -79,25 +79,93 @@ def test_seven_is_no_scoreboard() -> None:
 
 @pytest.mark.parametrize("interval", [1, 2])
 @pytest.mark.parametrize("passes", [1, 2, 4, 32])
+@pytest.mark.usefixtures("plain_data_path")
 def test_conflicts_hold_the_data_path(passes: int, interval: int) -> None:
-    sm, sub, spec = _one(SM), _one(SUB), _spec(shared_latency=23.5, shared_interval=interval)
-    shared.access.py_func(sm, sub, spec, passes, 32, 4, False, False, 100.0)
-    assert sm.data_free == 100 + passes * interval
-    assert sm.lsu_free == 100 + (passes - 1) * interval  # what follows comes in order
+    sm, spec = _one(SM), _spec(shared_latency=23.5, shared_interval=interval, shared_held=16)
+    shared.access.py_func(sm, _one(WARP), _one(SUB), spec, passes, 32, 4, False, False, 100.0)
+    assert sm.shared_free == 100 + passes * interval
 
 
+@pytest.mark.usefixtures("plain_data_path")
 def test_ideal_banks_need_the_passes_of_the_bytes() -> None:
-    sm, sub, spec = _one(SM), _one(SUB), _spec(shared_interval=1, ideal=shared.IDEAL_BANKS)
-    shared.access.py_func(sm, sub, spec, 32, 32, 8, False, False, 0.0)
-    assert sm.data_free == 2
+    sm, spec = _one(SM), _spec(shared_interval=1, ideal=shared.IDEAL_BANKS, shared_held=16)
+    shared.access.py_func(sm, _one(WARP), _one(SUB), spec, 32, 32, 8, False, False, 0.0)
+    assert sm.shared_free == 2
 
 
-def test_passes_of_one_sub_partition_return_one_by_one() -> None:
-    sm, sub, other = _one(SM), _one(SUB), _one(SUB)
-    spec = _spec(shared_latency=23, shared_interval=1, return_interval=2)
-    assert shared.access.py_func(sm, sub, spec, 32, 32, 4, False, False, 0.0) == 23 + 2 * 31
-    assert shared.access.py_func(sm, sub, spec, 32, 32, 4, False, False, 32.0) == 23 + 2 * 63
-    assert shared.access.py_func(sm, other, spec, 32, 32, 4, False, False, 64.0) == 87 + 2 * 31
+@pytest.mark.usefixtures("plain_data_path")
+def test_passes_of_one_warp_return_one_by_one() -> None:
+    """Those of two warps of a sub-partition do not wait for each other, but for their bytes."""
+    sm, warp, other, sub = _one(SM), _one(WARP), _one(WARP), _one(SUB)
+    spec = _spec(shared_latency=23, shared_interval=1, return_interval=2, shared_held=16)
+    access = shared.access.py_func
+    assert access(sm, warp, sub, spec, 32, 32, 4, False, False, 0.0) == 23 + 2 * 31
+    assert access(sm, warp, sub, spec, 32, 32, 4, False, False, 32.0) == 23 + 2 * 63
+    assert access(sm, other, sub, spec, 32, 32, 4, False, False, 64.0) == 87 + 2 * 31
+
+
+def _path() -> tuple[Any, Any]:
+    return _one(SM), _spec(shared_held=16)
+
+
+@pytest.mark.usefixtures("plain_data_path")
+def test_shared_accesses_wait_for_one_load_only() -> None:
+    """Of those in front of the banks; these are that much later, and no pass is taken twice."""
+    sm, spec = _path()
+    for _ in range(4):
+        data_path.pass_loaded.py_func(sm, 8.0, 0.0)
+    assert data_path.pass_shared.py_func(sm, spec, 1.0, 0.0) == 8.0
+    assert (sm.shared_free, sm.data_free) == (9.0, 33.0)
+    assert data_path.pass_loaded.py_func(sm, 8.0, 0.0) == 33.0
+
+
+@pytest.mark.usefixtures("plain_data_path")
+def test_loads_that_find_their_lines_wait_for_shared_accesses() -> None:
+    sm, spec = _path()
+    for _ in range(4):
+        data_path.pass_shared.py_func(sm, spec, 4.0, 0.0)
+    assert data_path.pass_loaded.py_func(sm, 1.0, 0.0) == 16.0
+
+
+@pytest.mark.usefixtures("plain_data_path")
+def test_what_comes_from_l2_takes_cycles_that_are_left_and_its_turns() -> None:
+    sm, _ = _path()
+    assert data_path.pass_arrived.py_func(sm, 40.0, 1024.0) == 1024.0
+    assert data_path.pass_arrived.py_func(sm, 8.0, 1024.0) == 1064.0  # behind it
+    assert data_path.pass_arrived.py_func(sm, 8.0, 500.0) == 500.0  # long before it
+    # Loads with lines that are there go on at half their rate while it waits for its turns.
+    starts = [data_path.pass_loaded.py_func(sm, 8.0, 0.0) for _ in range(9)]
+    assert np.diff(starts).tolist() == [16.0] * 7 + [8.0]
+
+
+def test_sub_partitions_take_turns_at_the_units(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is asked for by a sub-partition alone goes before most of what the others wait for."""
+    for name in ("_take_place", "_share_before", "_waiting"):
+        monkeypatch.setattr(queue, name, getattr(queue, name).py_func)
+    spec = _spec(
+        sub_partitions=4, agu_interval=4, agu_turn=2, lsu_interval=8, queue_entries=5,
+        queue_held=6, units_held=5,
+    )  # fmt: skip
+    state = SimpleNamespace(
+        sm=[_one(SM)], subs=[_one(SUB) for _ in range(4)], warps=[_one(WARP) for _ in range(64)]
+    )
+    for n in range(10):
+        for sub in (1, 2, 3):
+            queue.enter.py_func(state, spec, sub + 4 * n, 0, 0.0, MEMORY)
+    last = state.sm[0].lsu_free
+    start = queue.enter.py_func(state, spec, 0, 0, 0.0, MEMORY)[1]
+    assert start == pytest.approx(8 * 8, abs=16)  # five that have left, three turns
+    assert state.sm[0].gain == pytest.approx(last - start)
+    assert state.sm[0].lsu_free == last + 8  # all in all it takes as long
+
+
+@pytest.fixture
+def plain_data_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same of the data path."""
+    for module, name in (
+        (data_path, "_book"), (data_path, "_turn"), (shared, "pass_shared"), (shared, "back"),
+    ):  # fmt: skip
+        monkeypatch.setattr(module, name, getattr(module, name).py_func)
 
 
 @pytest.fixture
@@ -229,25 +297,34 @@ def test_l1_keeps_lines_as_a_list_of_them_would() -> None:
         kept.move_to_end(line)
 
 
-def test_the_memory_queue_fills_and_drains() -> None:
-    """Five instructions wait for their addresses, one of which is done every fourth cycle; ten more
-    for units that are busy."""
-    spec = _spec(agu_interval=4, lsu_interval=1, queue_entries=5, queue_held=10)
+def test_the_memory_queue_fills_and_drains(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five instructions wait for their addresses, of which one of a warp is done every fourth
+    cycle; ten more for units that are busy."""
+    for name in ("_take_place", "_share_before", "_waiting"):
+        monkeypatch.setattr(queue, name, getattr(queue, name).py_func)
+    spec = _spec(sub_partitions=1, agu_interval=4, agu_turn=2, lsu_interval=1, queue_entries=5,
+                 queue_held=10, units_held=32)  # fmt: skip
+    enter, room_at = queue.enter.py_func, queue.room_at.py_func
+
+    def idle() -> tuple[SimpleNamespace, Any]:
+        state = SimpleNamespace(sm=[_one(SM)], subs=[_one(SUB)], warps=[_one(WARP)])
+        return state, state.subs[0]
+
     for busy_until, accepted in ((0, 5), (10_000, 5)):
-        sm, sub = _one(SM), _one(SUB)
-        sm.lsu_free = busy_until
+        state, sub = idle()
+        state.sm[0].lsu_free = busy_until
         n = 0
-        while queue.room_at.py_func(sub) <= 0:
-            queue.enter.py_func(sm, sub, spec, 0, 0.0, MEMORY)
+        while room_at(sub) <= 0:
+            enter(state, spec, 0, 0, 0.0, MEMORY)
             n += 1
         assert n == accepted
-        assert queue.room_at.py_func(sub) == 4
+        assert room_at(sub) == 4
     n, now = 0, 0
-    sm, sub = _one(SM), _one(SUB)
-    sm.lsu_free = 10_000
-    while queue.room_at.py_func(sub) < 10_000:
-        now = max(now, int(queue.room_at.py_func(sub)))
-        queue.enter.py_func(sm, sub, spec, now, 0.0, MEMORY)
+    state, sub = idle()
+    state.sm[0].lsu_free = 10_000
+    while room_at(sub) < 10_000:
+        now = max(now, int(room_at(sub)))
+        enter(state, spec, 0, now, 0.0, MEMORY)
         n += 1
     assert n == 15
 

@@ -149,7 +149,7 @@ def start(state: State, counts: Counts, spec: Record, inst: Record, trace: Trace
         begin = max(begin, sub.pipe_free[inst.pipe])
     sub.pipe_free[inst.pipe] = begin + inst.interval
     if _is_queued(inst):
-        begin = max(begin, queue.pass_by(state.sm[0], sub, spec, inst, now))
+        begin = max(begin, queue.pass_by(state, spec, index, inst, now))
     state.sm[0].pipe_busy[inst.pipe] += inst.interval
     if kind == TEXTURE:
         until = texels.perform(state, sub, spec, inst, trace, warp, now)

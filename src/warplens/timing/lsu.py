@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from warplens.timing import l1, l2, phases, queue, sent, shared
+from warplens.timing import data_path, l1, l2, phases, queue, sent, shared
 from warplens.timing.scoreboard import NO_BARRIER
 from warplens.timing.state import (
-    MAX_HELD,
     MEMORY,
     SHARED,
     STORES_TAKEN,
@@ -77,12 +76,12 @@ def perform(state: State, counts: Counts, spec: Record, inst: Record, trace: Tra
     a store has left the SM."""
     sm, sub, room = state.sm[0], state.subs[index % spec.sub_partitions], 0.0
     if inst.kind == MEMORY:
-        is_store = inst.write == NO_BARRIER and inst.depth != COPY
-        # Loads wait for tags, and twice as many for their data.
-        room = max(sm.tagged[sm.next_tagged], sm.looked_up[sm.next_looked_up])
-        if is_store:
-            room = sm.tag_free
-    begin, start = queue.enter(sm, sub, spec, now, room, inst.kind)
+        room = sm.looked_up[sm.next_looked_up]
+        if has_access(trace, warp) and trace.accesses[warp.access].space == SHARED_SPACE:
+            room = sm.shared_left[sm.next_shared]
+    elif inst.kind == SHARED:
+        room = sm.shared_left[sm.next_shared]
+    begin, start = queue.enter(state, spec, index, now, room, inst.kind)
     warp.queued = max(warp.queued, int(start) - now)
     read = begin + spec.sources_load
     if inst.kind == SHARED and inst.depth == SHUFFLE:
@@ -123,7 +122,7 @@ def perform(state: State, counts: Counts, spec: Record, inst: Record, trace: Tra
         if space == SHARED_SPACE and kind != READ:
             read = max(begin, queue.left_before(sub, spec)) + sources
         elif space != SHARED_SPACE and kind != READ:
-            read = _taken(sm, begin, start) + sources
+            read = _taken(sm, begin, max(start, sm.tag_begun)) + sources
         if kind == WRITE and space == GLOBAL:
             held, arrived = spec.in_flight, done + spec.l2_hit
             if access.lanes * access.size % 32:  # L2 completes the sector
@@ -157,6 +156,13 @@ def _taken(sm: Record, begin: float, start: float) -> float:
 
 
 @stage
+def _leave_place(sm: Record, spec: Record, when: float) -> None:
+    """Notes when a load or store gives up its place in front of L1."""
+    sm.looked_up[sm.next_looked_up] = when
+    sm.next_looked_up = (sm.next_looked_up + 1) % spec.tags_held
+
+
+@stage
 def _serve(sm: Record, sub: Record, state: State, spec: Record, inst: Record, trace: Trace,
            index: int, access: Record, start: float, now: int) -> float:  # fmt: skip
     """When an access has its data, or a store is on its way."""
@@ -169,7 +175,8 @@ def _serve(sm: Record, sub: Record, state: State, spec: Record, inst: Record, tr
             passes = access.passes
         if is_store and inst.kind == MEMORY:  # by generic address (generic_sm90.json)
             passes = max(passes, (lanes * size + 127) // 128 + 1)
-        return float(shared.access(sm, sub, spec, passes, lanes, size, is_atomic, is_store, start))
+        return float(shared.access(sm, state.warps[index], sub, spec, passes, lanes, size,
+                                   is_atomic, is_store, start))  # fmt: skip
     sm.requests += 1
     if kind == ATOMIC:
         deep = float(access.lanes_on_a_word)
@@ -177,6 +184,8 @@ def _serve(sm: Record, sub: Record, state: State, spec: Record, inst: Record, tr
         if inst.float_atomic:
             less = 0.0
             lane = spec.float_atomic_lane if count == 1 else spec.float_atomic_apart
+        start = max(start, held_until(sm, spec) - sm.gain)
+        _leave_place(sm, spec, start)
         start = _send_atomic(sm, spec, access, inst, start)
         done = start
         for i in range(first, first + count):
@@ -188,13 +197,14 @@ def _serve(sm: Record, sub: Record, state: State, spec: Record, inst: Record, tr
         return float(done)
     if spec.ideal & IDEAL_COALESCING:
         count = min(count, max(1, (lanes * size + 127) // 128))
-    begin = max(start, sm.tag_free)
+    begin = sm.tag_begun = max(start, sm.tag_free - sm.gain)
     sm.tags += count
     if kind == READ:
         state.warps[index].loaded = now
     if kind == WRITE:
-        sm.tag_free = begin + count
-        sub.store_left = start
+        sm.tag_free = max(sm.tag_free, begin) + count
+        sub.store_left = begin
+        _leave_place(sm, spec, begin)
         turns = queue.storing(state, spec, now + sent.STORES_WAIT)
         done = _store(sm, state.l1, spec, trace, index, space, first, count, lanes * size,
                       size < 4, inst.passing, turns, begin, now)  # fmt: skip
@@ -202,15 +212,14 @@ def _serve(sm: Record, sub: Record, state: State, spec: Record, inst: Record, tr
         passes = access.passes
         if spec.ideal & IDEAL_COALESCING:
             passes = 0
-        sm.tagged[sm.next_tagged] = begin
-        sm.next_tagged = (sm.next_tagged + 1) % spec.tags_held
-        for _ in range(max(1, size // 4)):
-            sm.looked_up[sm.next_looked_up] = max(begin, sm.data_free)
-            sm.next_looked_up = (sm.next_looked_up + 1) % MAX_HELD
+        tags_free = sm.tag_free
         done, parts = _load(sm, state, spec, inst, trace, index, space, first, count, passes,
                             lanes * size, size < 4, begin)  # fmt: skip
-        whole = max(int(sm.tag_free - begin), passes, (lanes * size + 127) // 128) + parts
-        done = max(done, spec.l1_hit + shared.back(sub, spec, shared.FROM_L1, whole, begin, whole))
+        turns = int(sm.tag_free - max(tags_free, begin))
+        whole = max(turns, passes, (lanes * size + 127) // 128) + parts
+        back = shared.back(state.warps[index], sub, spec, shared.FROM_L1, whole, begin, whole,
+                           lanes * size)  # fmt: skip
+        done = max(done, spec.l1_hit + back)
     _push_back(sm, spec)
     return float(done)
 
@@ -231,13 +240,12 @@ def _send_atomic(sm: Record, spec: Record, access: Record, inst: Record, start: 
 
 @stage
 def _push_back(sm: Record, spec: Record) -> None:
-    """The miss path holds so much; beyond, the units in front of it wait: for atomics on the same
-    lines only those of global memory, since such kernels do not wait for shuffles (measured,
-    validation/data/kinds_sm90.json: sum_atomic)."""
+    """The miss path holds so much; beyond, loads and stores wait in front of L1's tags, and others
+    behind them when the places there are taken."""
     latest = held_until(sm, spec)
     sm.tag_free = max(sm.tag_free, sm.slowest_slice - ATOMICS_IN_FLIGHT)
-    if latest > sm.lsu_free:
-        sm.lsu_free = latest
+    if latest > sm.tag_free:
+        sm.tag_free = latest
         if _partial_held_until(sm, spec) >= latest:
             sm.pushed_back = latest
 
@@ -258,20 +266,15 @@ def _partial_held_until(sm: Record, spec: Record) -> float:
 
 
 @stage
-def _data_path(sm: Record, spec: Record, sectors: int, passes: int, n_bytes: int, filled: int,
-               begin: float) -> float:  # fmt: skip
-    """When an access has passed L1's data: in so many passes through its banks (0: not known,
-    as its sectors need), as many lanes at a time as the SM has load/store units, and before them
-    the sectors that misses bring in, which take the same path, but not the way back, on which
+def _in_data(spec: Record, sectors: int, passes: int, n_bytes: int, filled: int) -> float:
+    """Cycles of an access in L1's data: so many passes through its banks (0: not known, as its
+    sectors need), as many lanes at a time as the SM has load/store units, and before them the
+    sectors that misses bring in, which take the same path, but not the way back, on which
     `n_bytes` go at L1's rate."""
     wanted = float(passes) if passes else sectors * 32 / spec.l1_bytes_per_cycle
     cycles = max(spec.lsu_interval, wanted)
     cycles += filled * 32 / spec.l1_bytes_per_cycle
-    cycles = max(cycles, min(n_bytes, sectors * 32) / spec.l1_bytes_per_cycle)
-    start = max(begin, sm.data_free)
-    sm.data_free = start + cycles
-    sm.data_cycles += cycles
-    return float(start + cycles - 1.0)
+    return float(max(cycles, min(n_bytes, sectors * 32) / spec.l1_bytes_per_cycle))
 
 
 @stage
@@ -296,6 +299,7 @@ def _load(sm: Record, state: State, spec: Record, inst: Record, trace: Trace, in
     lines = state.l1
     passes_by = inst.depth == COPY and inst.passes_l1  # to shared memory by itself
     wanted = begin
+    awaited = 0  # lines that are on their way already
     there, late = 0, 0  # lines of which something is there, and of which something is not
     for i in range(count):
         line, sectors = trace.lines[first + i] >> 4, trace.lines[first + i] & 15
@@ -316,6 +320,7 @@ def _load(sm: Record, state: State, spec: Record, inst: Record, trace: Trace, in
             here = l1.there(lines[place], hit, begin)
             there += int(here != 0)
             late += int(here != sectors)
+            awaited += int(here != hit)
         hits += l2.count_bits(hit)
         total += l2.count_bits(sectors)
         if hit != sectors:
@@ -336,25 +341,37 @@ def _load(sm: Record, state: State, spec: Record, inst: Record, trace: Trace, in
                 place = place if place >= 0 else -1 - place
                 l1.fill(lines, place, line, sectors & ~hit, inst.passing, int(arrives))
             done = max(done, arrives)
+    if late and not passes_by:
+        for _ in range((awaited + 1) // 2):
+            begin = max(begin, state.pending[sm.next_pending])
+            state.pending[sm.next_pending] = done
+            sm.next_pending = (sm.next_pending + 1) % state.pending.size
     if begin > wanted:  # L1 has no place for what is on its way (held_loads_sm90.json)
         sm.lsu_free = max(sm.lsu_free, begin)
     turns = missing  # one by one
     for bank in range(4):
         turns = max(turns, banks >> bank * _COUNTER_BITS & _COUNTER)
-    sm.tag_free = begin + turns
+    sm.tag_free = max(sm.tag_free, begin) + turns
     _note(sm, 2 if space == LOCAL else 0, total, hits)
     if passes_by:
         return float(max(done, begin + spec.l1_hit)), 0
     straddles = total > (n_bytes + 31) // 32
     if narrow and straddles:
         passes = max(passes, int(spec.l1_narrow))
-    busy = _data_path(sm, spec, total, passes, n_bytes, total - hits, begin)
+    cycles = _in_data(spec, total, passes, n_bytes, total - hits)
+    _leave_place(sm, spec, begin if late else max(begin, sm.data_free))
+    if late:
+        done = data_path.pass_arrived(sm, cycles, max(done, begin + spec.l1_hit))
+    else:
+        done = max(done, data_path.pass_loaded(sm, cycles, begin) + cycles - 1.0 + spec.l1_hit)
     parts = _parts(passes, there, late)
-    sm.data_free += parts
     sm.data_cycles += parts
+    further = float(parts)
     if late and parts == 0 and straddles:
-        sm.data_free += spec.l1_pending
-    return float(max(done, busy + spec.l1_hit)), parts
+        further = spec.l1_pending
+    if further > 0.0:
+        data_path.hold(sm, further, begin)
+    return float(done), parts
 
 
 @stage
@@ -410,9 +427,10 @@ def _store(sm: Record, lines: Records, spec: Record, trace: Trace, index: int, s
             sent.note_leaving(sm, line, leaves, count, i)
             done = max(done, gone)
     _note(sm, 3 if space == LOCAL else 1, total, hits)
-    _data_path(sm, spec, total, 0, 0, 0, begin)
+    data_path.pass_loaded(sm, _in_data(spec, total, 0, 0, 0), begin)
     if longer > 0.0:  # sectors leave one by one; what is written in part takes its time
-        sm.data_free += total * (1.0 - 32 / spec.l1_bytes_per_cycle) + _HELD_UP * longer
+        held = total * (1.0 - 32 / spec.l1_bytes_per_cycle) + _HELD_UP * longer
+        data_path.hold(sm, held, begin)
         sm.port_write_free = max(begin, sm.port_write_free) + (1.0 - _HELD_UP) * longer
     return done
 

@@ -192,10 +192,13 @@ class Machine:
         read, copy = float(value("dram.read_fraction")), float(value("dram.copy_fraction"))
         return {
             "agu_interval": value("issue.memory_cycles_per_instruction"),
+            "agu_turn": value("issue.memory_turn_cycles"),
             "lsu_interval": max(1.0, 32.0 / gpu.lsu_lanes),
             "queue_entries": _entries(gpu, "issue.memory_queue_entries"),
             "queue_held": _entries(gpu, "issue.memory_held"),
             "tags_held": _entries(gpu, "issue.loads_held"),
+            "shared_held": _entries(gpu, "issue.shared_held"),
+            "units_held": _entries(gpu, "issue.units_held"),
             "special_held": value("issue.special_held"),
             "special_turn": value("issue.special_turn_cycles"),
             "address_held": _entries(gpu, "issue.address_held"),

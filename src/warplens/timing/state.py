@@ -34,6 +34,11 @@ BANKS = 2  # of the register file
 COPIES_HELD = 8  # of bulk and tensor copies, loads and stores each, that wait in their unit
 STORES_TAKEN = 2  # stores that have left their queues and wait for the SM's units
 INDEXED_HELD = 7  # loads of constants by registers, of a sub-partition
+# Lines on their way that loads have found and wait for, each for its own: calibrated on the tuning
+# halves of public suites, H200 (512 are too few for wmma_naive's states and products of columns,
+# 2,048 too many for these)
+PENDING = 1024
+BOOKED = 256  # groups of cycles of L1's data path, see data_path.py
 MAX_HELD = 32  # memory instructions in a queue
 TEXTURES_HELD, TEXTURES_QUEUED = 2, 32  # samples in a sub-partition's queue, and in the units
 TEXTURES_KNOWN = 256  # that miss L1, of which it is known when they were done
@@ -68,10 +73,11 @@ SPEC = np.dtype([
     ("warp_slots", "i8"),  # of a sub-partition: what it and its registers hold
     ("first_step", "i8"),  # sub-partitions from a block's first warp to the next block's
     ("ideal", "i8"),  # bits of what is made ideal, see ablate.py
-    ("agu_interval", "f8"), ("lsu_interval", "f8"),
+    ("agu_interval", "f8"), ("agu_turn", "f8"), ("lsu_interval", "f8"),
     ("queue_entries", "i8"),  # memory instructions of a sub-partition that wait for their addresses
-    # memory instructions that wait for the SM's units, per sub-partition; loads that wait for tags
-    ("queue_held", "i8"), ("tags_held", "i8"),
+    # memory instructions that wait for the SM's units, per sub-partition; loads and stores in front
+    # of L1, accesses to shared memory; of the first, those that go before all others
+    ("queue_held", "i8"), ("tags_held", "i8"), ("shared_held", "i8"), ("units_held", "i8"),
     ("special_held", "i8"),  # special functions of a sub-partition that wait for their unit
     ("special_turn", "f8"),  # cycles of the SM's units that a special function takes
     ("address_held", "i8"),  # of its loads of constants and barriers, that wait for theirs
@@ -210,6 +216,9 @@ WARP = np.dtype([
     ("phase", "i8"),  # of an mbarrier, that it waits for
     ("barrier", "i8"),  # from 1: which it has come to; 0: none that is not open
     ("opened", "i8"),  # when the last one lets it go on
+    # when its next memory instruction can have its addresses; when its ways back from shared memory
+    # and from L1 are free
+    ("queue_free", "f8"), ("back", "f8", (2,)),
     ("queued", "i8"),  # the longest wait for the SM's units of an access that it has not waited for
     ("release", "i8", (N_SCOREBOARDS,)), ("cause", "i8", (N_SCOREBOARDS,)),
     ("tickets", "i8", (N_SCOREBOARDS,)),  # of the last loads from shared memory, see results.py
@@ -298,10 +307,18 @@ SM = np.dtype([
     *((name, "f8") for name in SUMS),
     ("l1_looked", "f8", (len(L1_KINDS),)), ("l1_found", "f8", (len(L1_KINDS),)),
     ("pipe_busy", "f8", (len(PIPES),)),
-    ("tagged", "f8", (MAX_HELD,)), ("next_tagged", "i8"),  # as SUB's `left`: loads, to the tags
-    ("looked_up", "f8", (MAX_HELD,)), ("next_looked_up", "i8"),  # loads, to L1's data
+    # when the last loads and stores gave up their places in front of L1, and accesses to shared
+    # memory theirs, and when its data is free for another of these
+    ("looked_up", "f8", (MAX_HELD,)), ("next_looked_up", "i8"),
+    ("shared_left", "f8", (MAX_HELD,)), ("next_shared", "i8"), ("shared_free", "f8"),
+    # cycles of the last access of either there, and of what came from L2 and has not had its turn;
+    # cycles that are taken of each group, and which groups these are (data_path.py)
+    ("shared_cycles", "f8"), ("load_cycles", "f8"), ("owed", "f8"),
+    ("booked", "f4", (BOOKED,)), ("booked_at", "i8", (BOOKED,)),
+    ("tag_begun", "f8"),  # when the last load or store began with its tags
+    ("gain", "f8"),  # cycles of others' work that the last instruction goes before
     ("stored", "f8", (STORES_TAKEN,)), ("next_stored", "i8"),  # when the last ones were served
-    ("next_arriving", "i8"),  # of the places in `State.arriving`
+    ("next_pending", "i8"), ("next_arriving", "i8"),  # of the places in `State`
     # lines of the last stores, when, as which of all, their sectors, when they leave (`sent_left`,
     # by a clock that stands while others pass L1's data); how many stores of a structure's further
     # members came in time to be sent with the first, of the last ones
@@ -365,6 +382,7 @@ class State(NamedTuple):
     subs: Records
     slots: Records
     l1: Records  # two ends of rings for each part, and places of lines
+    pending: Floats  # when the loads had theirs that found lines on their way, a place for two
     arriving: Floats  # when each of the last lines was there for which loads took a place in L1
     l0: Records  # (sub-partition, line)
     recent_lines: Records  # (sub-partition, one of RECENT_LINES)
@@ -408,6 +426,7 @@ def new_state(spec: Record, l1_lines: int, l0_lines: int, l1i_lines: int, *,
         subs=subs,
         slots=np.zeros(int(spec["slots"]), SLOT),
         l1=empty_l1(max(1, l1_lines)),
+        pending=np.zeros(PENDING // 2),
         arriving=np.zeros(max(1, l1_lines)),
         l0=np.zeros((len(subs), max(1, l0_lines)), LINE),
         recent_lines=np.zeros((len(subs), RECENT_LINES), LINE),
