@@ -14,7 +14,7 @@ from tests.kernels.model import CASES, Case
 from warplens.execute import grid
 from warplens.execute.executable import KernelCode
 from warplens.execute.trace import BlockTrace
-from warplens.timing.sample import Sample
+from warplens.timing.ground import Sample
 
 ARCHITECTURE = "sm_90"
 TABLES = ("entries", "accesses", "lines", "context", "warp_entries")

@@ -10,8 +10,9 @@ import pytest
 
 import warplens as wl
 from warplens.timing.placement import place, speeds_of
+from warplens.timing.sample import FIRST
 from warplens.timing.stall import REASONS
-from warplens.timing.works import FIRST, all_works, nearest, strewn, works_of
+from warplens.timing.works import all_works, nearest, strewn, works_of
 
 Floats = npt.NDArray[np.float64]
 SPEEDS = speeds_of(3.0)

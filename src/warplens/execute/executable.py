@@ -15,6 +15,7 @@ from warplens.execute.execution import Execution
 from warplens.execute.launch import LaunchConfig
 from warplens.execute.memory import DeviceMemory
 from warplens.gpus.spec import GpuSpec
+from warplens.lift.decode.binding import Bound
 from warplens.lift.decode.deciding import Deciding, deciding
 from warplens.lift.decode.dependence import depends_on_memory
 from warplens.lift.decode.gaps import bind_kernel
@@ -168,10 +169,7 @@ class KernelCode:
     @cached_property
     def deciding(self) -> Deciding | None:
         """Which parameters' arrays decide what is executed and where it goes; None: not known."""
-        bound, _ = bind_kernel(self.sass)
-        known = [item for item in bound if item is not None]
-        blocks = self.lifted.layout.blocks
-        return deciding(blocks, known.__getitem__, self.sass.parameter_base)
+        return deciding(self.lifted.layout.blocks, self._bound, self.sass.parameter_base)
 
     @cached_property
     def counts_depend_on_memory(self) -> bool:
@@ -188,18 +186,18 @@ class KernelCode:
             self._traced[counts] = self.observed(watch)
         return self._traced[counts]
 
-    def _needless(self, guards: bool) -> frozenset[int]:
+    @cached_property
+    def _bound(self) -> Callable[[int], Bound]:
+        """The instructions by number, with what they read and write."""
         bound, _ = bind_kernel(self.sass)
-        known = [item for item in bound if item is not None]
-        return needless(self.lifted.layout.blocks, known.__getitem__, guards=guards)
+        return [item for item in bound if item is not None].__getitem__
+
+    def _needless(self, guards: bool) -> frozenset[int]:
+        return needless(self.lifted.layout.blocks, self._bound, guards=guards)
 
     def _depends(self, *, guards: bool) -> bool:
-        bound, _ = bind_kernel(self.sass)
-        known = [item for item in bound if item is not None]
         blocks = self.lifted.layout.blocks
-        return self.calls_functions or depends_on_memory(
-            blocks, known.__getitem__, guards=guards
-        )
+        return self.calls_functions or depends_on_memory(blocks, self._bound, guards=guards)
 
     @property
     def calls_functions(self) -> bool:

@@ -11,6 +11,7 @@ from warplens.execute.execution import Execution
 from warplens.occupancy_calculator.occupancy import occupancy_of_kernel
 from warplens.timing import sample as sampling
 from warplens.timing.clock import kept_mhz, l2_lead
+from warplens.timing.ground import Sample
 from warplens.timing.launch_timing import LaunchTiming
 from warplens.timing.model import REPLAY_LIMIT
 from warplens.timing.pm_sampling import PmSampling
@@ -71,7 +72,7 @@ def take(
     )
 
 
-def _all_instructions(sample: sampling.Sample, blocks: int) -> float:
+def _all_instructions(sample: Sample, blocks: int) -> float:
     """Warp instructions of the launch where the trace lacks some, or where blocks differ and those
     of other SMs say more; else 0: the trace tells."""
     trace = sample.trace

@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from warplens.gpus.spec import GpuSpec
+from warplens.timing.ground import Sample
 from warplens.timing.question import Estimate, Pace, Question, Replay
-from warplens.timing.sample import IN_STEP, Sample
+from warplens.timing.sample import IN_STEP
 from warplens.timing.stall import REASONS
 from warplens.timing.state import FIRST_REASON, PROGRESS, Floats
 from warplens.timing.uneven import Grid, Replayed, busiest

@@ -13,11 +13,11 @@ from warplens.timing.ablate import AblationTable, ablate, saving, tail_saving
 from warplens.timing.answers import Answers
 from warplens.timing.causes import CAUSES, saving_without
 from warplens.timing.clock import why_lowered
+from warplens.timing.ground import Sample
 from warplens.timing.model import Model
 from warplens.timing.pm_sampling import PmSampling, Sampled
 from warplens.timing.question import Question
 from warplens.timing.ranges import Range
-from warplens.timing.sample import Sample
 from warplens.timing.stall import REASONS
 from warplens.timing.view import Schedule, schedule, window
 from warplens.timing.warmth import Moved, rounded, spans, translated

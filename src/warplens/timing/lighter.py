@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from warplens.timing.ground import Sample
 from warplens.timing.question import Question
-from warplens.timing.sample import Sample
 from warplens.timing.state import Ints
 
 _IDLE = 0.1  # of the longest block's work: a block with less leaves at once

@@ -23,6 +23,7 @@ from warplens.timing.extrapolate import (
     replayed_blocks,
     steady_gap,
 )
+from warplens.timing.ground import Sample
 from warplens.timing.in_step import LOOP
 from warplens.timing.lighter import lighter
 from warplens.timing.merging import (
@@ -34,7 +35,7 @@ from warplens.timing.merging import (
     merged_of_threads,
 )
 from warplens.timing.question import Estimate, Pace, Question, Replay
-from warplens.timing.sample import IN_STEP, Sample
+from warplens.timing.sample import IN_STEP
 from warplens.timing.sharing import Sharing, sharing
 from warplens.timing.sm import simulate
 from warplens.timing.spec import Machine

@@ -77,20 +77,19 @@ def _share_before(state: State, spec: Record, number: int, begin: float) -> floa
     """Of all instructions that wait for the SM's units, those that go before another one of a
     sub-partition: the ones that have left their sub-partitions, and then, since these take turns,
     as many of each other one as of its own and one more (beside_loads_sm90.json)."""
-    total, own, before = 0.0, 0.0, 0.0
+    total, before = 0, 0.0
     for i in range(spec.sub_partitions):
-        n = float(_waiting(state.subs[i], spec, begin))
-        total += n
-        if i == number:
-            own = n
+        sub = state.subs[i]
+        sub.waiting = _waiting(sub, spec, begin)
+        total += sub.waiting
     if total <= spec.units_held:
         return 1.0
     inside = 1.0 - spec.units_held / total
-    own *= inside
+    own = state.subs[number].waiting * inside
     for i in range(spec.sub_partitions):
         n = own
         if i != number:
-            n = min(float(_waiting(state.subs[i], spec, begin)) * inside, own + 1.0)
+            n = min(state.subs[i].waiting * inside, own + 1.0)
         before += n
     return float((spec.units_held + before) / total)
 
@@ -98,8 +97,8 @@ def _share_before(state: State, spec: Record, number: int, begin: float) -> floa
 @stage
 def _waiting(sub: Record, spec: Record, now: float) -> int:
     """How many instructions of a sub-partition have not reached the SM's units."""
-    n, most = 0, spec.queue_held + spec.queue_entries
-    while n < most and sub.left[(sub.next_left + MAX_HELD - 1 - n) % MAX_HELD] > now:
+    n, most, place = 0, spec.queue_held + spec.queue_entries, sub.next_left + MAX_HELD - 1
+    while n < most and sub.left[(place - n) % MAX_HELD] > now:
         n += 1
     return int(n)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from math import prod
 
@@ -22,19 +22,19 @@ from warplens.errors import Deadlock, LimitExceeded, WarplensError
 from warplens.execute import grid as engine
 from warplens.execute.executable import KernelCode
 from warplens.execute.execution import Execution
-from warplens.execute.launch import turns_of
 from warplens.execute.memory import DeviceMemory
-from warplens.execute.recorder import Recorder, Stretch
-from warplens.execute.tally import WARPS, Tally
+from warplens.execute.recorder import Stretch
+from warplens.execute.tally import WARPS
 from warplens.execute.trace import BlockTrace
 from warplens.lift.regions.watch import Watch
+from warplens.timing.ground import Ground, Sample, Tallied, Window
 from warplens.timing.plans import LONG, MAX_WAVES, REPLAYED, WARM_UP, Plan, plan
 from warplens.timing.residency import Residency, imbalance, load_the_same
-from warplens.timing.sharing import extents_of
-from warplens.timing.works import FIRST, Works, all_works, joined, strewn, works_of
+from warplens.timing.works import Works, all_works, joined, strewn, works_of
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+FIRST = 12  # blocks all over the grid that are run before anything else is decided
 SPREAD = 16  # blocks all over the grid that tell how much work long ones are
 GUARDED = 4  # of those, blocks of which lanes are counted under guards on which nothing depends
 _ONE_KIND = 0.9  # of the work of a kind's longest block
@@ -54,57 +54,6 @@ _MAX_TOGETHER = 20_000  # blocks that are run in full because they wait for each
 _WAITING = 200_000  # loop iterations after which a block alone seems to wait for others
 _MAX_STEPS = 20_000_000  # loop iterations of a sample; blocks that wait for others never end
 _FOR_NOBODY = 50  # times that where blocks see nothing of each other: volatile accesses count, too
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
-    """The beginning of some long blocks: part of the grid's blocks are of this kind."""
-
-    share: float
-    work: float  # warp instructions of one, to its end
-    trace: BlockTrace
-    sms: int
-    stride: int
-    resident: int  # blocks of an SM
-    is_last: bool  # the grid ends with blocks of this kind
-    imbalance: float  # the busiest sub-partition's work over the mean
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
-    """A trace and how it was taken.
-
-    Attributes:
-        sms: SMs of a wave that were sampled; `stride`: from a block to the next of the same SM.
-        execution: the counts of `executed` whole blocks.
-        windows: of long blocks, the kinds of which the grid consists; `trace` is the first one's.
-        works: the work of blocks all over the grid; None: it is taken to be alike.
-        extents: first lines and ends of the allocations, ascending; None: not known.
-    """
-
-    trace: BlockTrace
-    sms: int
-    stride: int
-    execution: Execution
-    executed: int
-    windows: tuple[Window, ...] = ()
-    works: Works | None = None
-    extents: Ints | None = None
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of its traces."""
-        traces = {id(t): t for t in (self.trace, *(window.trace for window in self.windows))}
-        return sum(trace.nbytes for trace in traces.values())
-
-    @property
-    def mean_work(self) -> float:
-        """Warp instructions of a block over the whole grid."""
-        if self.works is not None and self.works.differ:
-            return float(self.works.every[0].mean())
-        if self.windows:
-            return sum(window.share * window.work for window in self.windows)
-        return float(self.execution.columns["inst_executed"].sum()) / self.executed
 
 
 def record(code: KernelCode, image: engine.ModuleImage,
@@ -129,18 +78,18 @@ def record(code: KernelCode, image: engine.ModuleImage,
     try:
         # Only a kernel whose blocks can see each other can wait for another block.
         probe = replace(quiet, max_steps=_WAITING) if can_wait else quiet
-        first = replace(ground, config=probe).run(_alone(0), max(scale, LONG))
+        probed = replace(ground, config=probe)
+        first = probed.run(_alone(0), max(scale, LONG))
         if total == 1:
             return first
         if ground.has_clusters:
             return _alike(ground, first, places, scale)
-        counted = replace(ground, config=probe).counted
-        some = replace(ground, config=probe).uncounted.tallied(strewn(total, FIRST))
+        some = probed.uncounted.tallied(strewn(total, FIRST))
         works = works_of(config.grid, some.places, some.warps, some.passes)
         if ground.tells_blocks_apart and total * works.whole.mean() <= _TO_THE_LAST:
             # The block that ends last may do what is left, and tells so by what others wrote.
             every = np.arange(total)
-            works = works_of(config.grid, every, *counted(every))
+            works = works_of(config.grid, every, *probed.counted(every))
             if works.differ:
                 sms = min(config.sm_count, total)
                 chosen = _typical_sm(works, sms, places.blocks)[0]
@@ -164,123 +113,6 @@ def record(code: KernelCode, image: engine.ModuleImage,
         placed = range(after, memory._next)
         if not any(segment.base in placed for segment in memory.segments):  # a grid barrier stays
             memory._next = after
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tallied:
-    """Blocks all over the grid, run to their ends; with clusters, all blocks of theirs.
-
-    Attributes:
-        counts: instructions by place, block of its cluster and warp; passes: by block (of `Tally`).
-    """
-
-    places: Ints
-    execution: Execution
-    counts: Ints
-    passes: Ints
-
-    @property
-    def warps(self) -> Ints:
-        """Instructions by block and warp."""
-        return self.counts.reshape(-1, WARPS)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
-    """What sampled blocks run on; `program` counts them, too."""
-
-    code: KernelCode
-    program: engine.Program
-    image: engine.ModuleImage
-    memory: DeviceMemory
-    config: engine.LaunchConfig
-
-    @property
-    def has_clusters(self) -> bool:
-        """Whether blocks come in clusters."""
-        x, y, z = self.program.lifted.kernel.cluster_shape
-        return x * y * z > 1
-
-    @property
-    def tells_blocks_apart(self) -> bool:
-        """Whether a block may find out by an atomic which one it is."""
-        code = self.program.lifted.kernel.instructions
-        return bool(self.program.lifted.ordered_reason) and any(
-            one.opcode in ("ATOM", "ATOMG") for one in code
-        )
-
-    @property
-    def can_cut(self) -> bool:
-        """Whether a block may end early: no other one waits for what it does."""
-        return not self.program.lifted.ordered_reason and not self.has_clusters
-
-    @property
-    def sizes(self) -> Ints:
-        """Instructions of every lifted block."""
-        lifted = self.program.lifted.layout.blocks
-        return np.array([one.end - one.start for one in lifted], np.int64)
-
-    @property
-    def waits(self) -> Ints:
-        """Barriers of a block in every lifted block."""
-        code, lifted = self.program.lifted.kernel.instructions, self.program.lifted.layout.blocks
-        waits = [one.opcode == "BAR" and "ARV" not in one.modifiers for one in code]
-        return np.array([sum(waits[one.start : one.end]) for one in lifted], np.int64)
-
-    def turns(self, places: tuple[int, ...]) -> tuple[int, ...]:
-        """The turns at which blocks come; with clusters, of all their fellows."""
-        return turns_of(places, self.config.grid, self.program.lifted.kernel.cluster_shape)
-
-    @property
-    def uncounted(self) -> Ground:
-        """The same where nobody asks for counts."""
-        return replace(self, program=self.code.traced(counts=False))
-
-    def tallied(self, places: Ints) -> Tallied:
-        """Runs blocks."""
-        turns = self.turns(tuple(places.tolist()))
-        names = None if self.has_clusters else np.unique(places)
-        tally = Tally(self.sizes, len(turns), names)
-        execution = engine.execute(
-            self.program, self.image, self.memory,
-            replace(self.config, observer=tally.observer, block_order=turns),
-        )  # fmt: skip
-        counts, passes = tally.counts, tally.passes
-        if names is not None:
-            rows = np.searchsorted(names, places)
-            counts, passes = counts[rows], passes[rows]
-        return Tallied(
-            places=places, execution=execution, counts=counts.reshape(len(places), -1, WARPS),
-            passes=passes,
-        )  # fmt: skip
-
-    def counted(self, places: Ints) -> tuple[Ints, Ints]:
-        """Instructions of the warps of some blocks, and passes of the blocks."""
-        found = self.uncounted.tallied(places)
-        return found.warps, found.passes
-
-    def run(self, chosen: Plan, scale: int = 1, window: Stretch | None = None, *,
-            cut: bool = False) -> Sample:  # fmt: skip
-        """Runs the blocks of a plan and records them."""
-        run = self.turns(chosen.blocks)
-        names = None if window or self.has_clusters else np.array(sorted(run), np.int64)
-        recorder = Recorder(
-            chosen.stride, max(scale, LONG), window, cut=cut, first=chosen.first, names=names,
-            sizes=self.sizes,
-        )  # fmt: skip
-        every = len(chosen.blocks) == prod(self.config.grid)
-        order = None if every else chosen.blocks
-        execution = engine.execute(
-            self.program, self.image, self.memory,
-            replace(self.config, observer=recorder.observer, block_order=order),
-        )  # fmt: skip
-        warps = -(-prod(self.config.block) // 32)
-        trace = recorder.trace(self.program.lifted.layout.blocks, warps, len(run))
-        works = None if names is None else works_of(self.config.grid, names, recorder.works)
-        return Sample(
-            trace=trace, sms=chosen.sms, stride=chosen.stride, execution=execution,
-            executed=len(run), works=works, extents=extents_of(self.memory),
-        )  # fmt: skip
 
 
 def _alone(block: int) -> Plan:

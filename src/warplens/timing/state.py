@@ -233,6 +233,7 @@ SUB = np.dtype([
     # and the oldest of them
     ("addressed", "f8", (MAX_HELD,)), ("left", "f8", (MAX_HELD,)),
     ("next_addressed", "i8"), ("next_left", "i8"),
+    ("waiting", "i8"),  # how many have not left, when that was last counted
     ("store_left", "f8"),  # when its last store to global or local memory leaves
     ("last_left", "f8"),  # when the last of them leaves: that in `left` is when its place is free
     ("others", "f8", (MAX_HELD,)), ("next_other", "i8"),  # as `left`: of reads of lanes' numbers

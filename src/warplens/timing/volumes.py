@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from warplens.timing.ground import Sample
 from warplens.timing.question import Question, Replay
-from warplens.timing.sample import Sample
 
 _LOADS = frozenset({"LD", "LDG", "LDL", "LDGSTS"})
 _STORES = frozenset({"ST", "STG", "STL"})

@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-FIRST = 12  # blocks all over the grid that are run before anything else is decided
 _MOST = 4096  # blocks, however short they are
 _BUDGET = 24_000_000  # warp instructions run to learn the work
 _SURE = 0.02  # of the mean work: its standard error that is good enough
