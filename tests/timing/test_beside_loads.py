@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -14,7 +16,7 @@ RECORDED = recorded_rows("beside_loads", 5)
 OTHERS = 0xEEEE, 0xEEEEEEEE, 0xFFFFFFFE
 STORES = "STORES_4", "STORES_16"  # and what waits for them, within 50 %
 # Square roots that take turns (row 326), loads of what others store to in part (row 327)
-KNOWN = {("ROOT", "ROOTS_4", 0xFFFFFFFE), *(("GLOBAL", "STORES_4", others) for others in OTHERS)}
+KNOWN = {("ROOT", "ROOTS_4", 0xFFFFFFFE), *product(["GLOBAL"], STORES, OTHERS)}
 # Shuffles are as transposes; where their loop or that of square roots beside stores is among the
 # machine code is not told by its jumps.
 CASES = [

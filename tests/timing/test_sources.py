@@ -32,7 +32,7 @@ def _compare(kernel: str, warps: int, apart: int, blocks: int, within: float) ->
     _, waits = waits_of(launch, recorded)
     warps_there = sum(waits.values()) + recorded["smsp__inst_issued.sum"]
     resident = float(launch.metric("smsp__warps_active.sum"))
-    assert resident == pytest.approx(warps_there, rel=0.05)
+    assert resident == pytest.approx(warps_there, rel=0.05 if within < 0.1 else 0.07)
 
 
 @pytest.mark.parametrize("kernel", ["store_shared", "data_shared"])

@@ -76,7 +76,8 @@ def perform(state: State, counts: Counts, spec: Record, inst: Record, trace: Tra
     a store has left the SM."""
     sm, sub, room = state.sm[0], state.subs[index % spec.sub_partitions], 0.0
     if inst.kind == MEMORY:
-        room = sm.looked_up[sm.next_looked_up]
+        is_store = inst.write == NO_BARRIER and inst.depth != COPY
+        room = sm.tag_free if is_store else sm.looked_up[sm.next_looked_up]
         if has_access(trace, warp) and trace.accesses[warp.access].space == SHARED_SPACE:
             room = sm.shared_left[sm.next_shared]
     elif inst.kind == SHARED:
@@ -157,7 +158,7 @@ def _taken(sm: Record, begin: float, start: float) -> float:
 
 @stage
 def _leave_place(sm: Record, spec: Record, when: float) -> None:
-    """Notes when a load or store gives up its place in front of L1."""
+    """Notes when a load or atomic gives up its place in front of L1."""
     sm.looked_up[sm.next_looked_up] = when
     sm.next_looked_up = (sm.next_looked_up + 1) % spec.tags_held
 
@@ -204,7 +205,6 @@ def _serve(sm: Record, sub: Record, state: State, spec: Record, inst: Record, tr
     if kind == WRITE:
         sm.tag_free = max(sm.tag_free, begin) + count
         sub.store_left = begin
-        _leave_place(sm, spec, begin)
         turns = queue.storing(state, spec, now + sent.STORES_WAIT)
         done = _store(sm, state.l1, spec, trace, index, space, first, count, lanes * size,
                       size < 4, inst.passing, turns, begin, now)  # fmt: skip

@@ -308,8 +308,8 @@ SM = np.dtype([
     *((name, "f8") for name in SUMS),
     ("l1_looked", "f8", (len(L1_KINDS),)), ("l1_found", "f8", (len(L1_KINDS),)),
     ("pipe_busy", "f8", (len(PIPES),)),
-    # when the last loads and stores gave up their places in front of L1, and accesses to shared
-    # memory theirs, and when its data is free for another of these
+    # when the last loads gave up their places in front of L1, and accesses to shared memory theirs,
+    # and when its data is free for another of these
     ("looked_up", "f8", (MAX_HELD,)), ("next_looked_up", "i8"),
     ("shared_left", "f8", (MAX_HELD,)), ("next_shared", "i8"), ("shared_free", "f8"),
     # cycles of the last access of either there, and of what came from L2 and has not had its turn;
