@@ -1,9 +1,9 @@
 """The way through L1's data, a pass a cycle: of accesses to shared memory, shuffles, loads and
 stores, and of what comes from L2.
 
-Accesses to shared memory and loads whose lines are there wait in queues of their own and take turns
-at the banks: neither waits for what the other queue holds. Loads of lines that have to come pass
-when these have come, and keep nobody in front of the banks waiting (beside_loads_sm90.json).
+Accesses to shared memory wait for no load but one in service, loads whose lines are there for all
+shared accesses in front of the banks. Loads of lines that have to come pass when these have come,
+and keep nobody in front of the banks waiting (beside_loads_sm90.json).
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ def pass_shared(sm: Record, spec: Record, cycles: float, begin: float) -> float:
     start = max(begin, sm.shared_free - sm.gain)
     start += max(0.0, min(sm.data_free - start, sm.load_cycles))
     sm.shared_free = max(start, sm.shared_free) + cycles + turn
-    sm.shared_cycles = cycles
     if sm.data_free > start:
         sm.data_free += cycles
     sm.shared_left[sm.next_shared] = start + _KEPT

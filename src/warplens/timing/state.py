@@ -312,9 +312,9 @@ SM = np.dtype([
     # and when its data is free for another of these
     ("looked_up", "f8", (MAX_HELD,)), ("next_looked_up", "i8"),
     ("shared_left", "f8", (MAX_HELD,)), ("next_shared", "i8"), ("shared_free", "f8"),
-    # cycles of the last access of either there, and of what came from L2 and has not had its turn;
+    # cycles of the last load or store there, and of what came from L2 and has not had its turn;
     # cycles that are taken of each group, and which groups these are (data_path.py)
-    ("shared_cycles", "f8"), ("load_cycles", "f8"), ("owed", "f8"),
+    ("load_cycles", "f8"), ("owed", "f8"),
     ("booked", "f4", (BOOKED,)), ("booked_at", "i8", (BOOKED,)),
     ("tag_begun", "f8"),  # when the last load or store began with its tags
     ("gain", "f8"),  # cycles of others' work that the last instruction goes before
