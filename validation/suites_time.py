@@ -33,6 +33,12 @@ METRICS = (
     "gpu__time_duration.sum", "sm__cycles_active.avg",
     "sm__warps_active.avg.pct_of_peak_sustained_active",
 )  # fmt: skip
+# Where a prediction that is far off may come from
+COUNTERS = (
+    "smsp__inst_issued.sum", "lts__t_sectors_srcunit_tex.sum",
+    "lts__t_sectors_srcunit_tex_lookup_miss.sum",
+    "dram__bytes_read.sum", "dram__bytes_write.sum",
+)  # fmt: skip
 Case = dict[str, Any]
 
 
@@ -80,13 +86,16 @@ def text_of(mirror: Path, repository: str, source: dict[str, Any]) -> str:
     return text + "\n" + str(source.get("suffix", ""))
 
 
-def modules(folder: Path, mirror: Path, gpu: str, wanted: set[str]) -> Iterator[tuple[Any, Any]]:
-    """(module, its wanted cases), compiled one by one."""
+def modules(folder: Path, mirror: Path, gpu: str, wanted: set[str],
+            source_name: str = "") -> Iterator[tuple[Any, Any]]:  # fmt: skip
+    """(module, one of its wanted cases), compiled one by one: all of them or that of a name."""
     import warplens as wl
 
     device = wl.Device(gpu, clock=CLOCK_MHZ)
     for suite, described in suites(folder):
         for name, source in described["sources"].items():
+            if source_name not in ("", name):
+                continue
             mine = [one for one in described["cases"]
                     if one["source"] == name and f"{suite}:{one['name']}" in wanted]  # fmt: skip
             if not mine:
@@ -100,6 +109,16 @@ def modules(folder: Path, mirror: Path, gpu: str, wanted: set[str]) -> Iterator[
                 yield module, {**one, "key": f"{suite}:{one['name']}"}
 
 
+def told(launch: Any) -> dict[str, Any]:
+    """What is compared of a prediction."""
+    values = {name: launch.metric(name) for name in METRICS + COUNTERS}
+    row: dict[str, Any] = {name: float(v) for name, v in values.items() if v is not None}
+    stalls = launch.timing.answers.stalls
+    row["stalls"] = {name: round(cycles) for name, cycles in stalls.items() if cycles >= 0.5}
+    band = launch.prediction()
+    return row | {"error_percent": band.error_percent, "kind": getattr(band, "kind", "")}
+
+
 def predicted(module: Any, case: Case) -> dict[str, Any]:
     """What the model says of a launch."""
     from warplens.cli._launch_arguments import parse
@@ -109,11 +128,7 @@ def predicted(module: Any, case: Case) -> dict[str, Any]:
     try:
         arguments = [parse(text, seed=index) for index, text in enumerate(case["arguments"])]
         launch = module[case["kernel"]].predict[shape](*arguments)
-        row: dict[str, Any] = {name: float(launch.metric(name)) for name in METRICS}
-        stalls = launch.timing.answers.stalls
-        row["stalls"] = {name: round(cycles) for name, cycles in stalls.items() if cycles >= 0.5}
-        told = launch.prediction()
-        row |= {"error_percent": told.error_percent, "kind": getattr(told, "kind", "")}
+        row = told(launch)
     except Exception as problem:  # one launch must not end the others
         row = {"problem": f"{type(problem).__name__}: {problem}"[:400]}
     return {**row, "wall_s": round(time.time() - began, 2)}
