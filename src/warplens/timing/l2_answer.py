@@ -200,8 +200,8 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     closely = in_step(users, is_mine, when, share, int(place.max()) + 1)
     others = is_mine & (arrivals == 0.0)
     if share.fresh < 1.0:  # what earlier waves have brought nobody is only just fetching
-        first = touched.blocks[np.minimum((when - 1) // (int(ordinal.max()) + 1) * resident,
-                                          len(touched.blocks) - 1)]  # fmt: skip
+        turn = np.maximum(0, when - 1) // (int(ordinal.max()) + 1)
+        first = touched.blocks[np.minimum(turn * resident, len(touched.blocks) - 1)]
         is_later = first >= (grid.at_once if grid else 0)
         others &= ~is_later | (_lots(np.arange(len(others))) < share.fresh)
     _wait_for_others(touched, step, hits, shares, fetches, when, others, closely)

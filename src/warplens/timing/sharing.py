@@ -17,6 +17,7 @@ Flags = npt.NDArray[np.bool_]
 _READ = 1
 _TABLE = 32  # places of a table for each pair, up to which it is quicker than sorting
 _WHOLE = 0.25  # of the lines of neighbours or of all: both halves are used, then both always are
+_LEAST_WAVE = 0.5  # of a wave: so many of its blocks tell what it reads
 _ROOM, _MOST_WAVES = 0.5, 16  # of L2: what SMs near both partitions use is kept in both
 _LEAST_APART = 3  # SMs that are not beside each other, to tell from them what is shared
 
@@ -116,6 +117,13 @@ def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks
     )  # fmt: skip
 
 
+def _running(touched: Touched, stride: int, active_sms: int, wave: int, blocks: int) -> Ints:
+    """The blocks that run at the same time as the first `wave` of the sampled ones."""
+    turns = np.unique(touched.blocks[:wave] // stride)
+    found: Ints = (turns[:, None] * stride + np.arange(active_sms)).ravel()
+    return found[found < blocks]
+
+
 def _followed(touched: Touched, moved: Footprints, placed: tuple[Ints, int], wave: int,
               active_sms: int, stride: int, blocks: int,
               size_lines: float) -> Sharing | None:  # fmt: skip
@@ -124,9 +132,8 @@ def _followed(touched: Touched, moved: Footprints, placed: tuple[Ints, int], wav
     place, beside = placed
     every = np.arange(len(touched.blocks))
     reads = (touched.context["kind"] == _READ)[touched.access]
-    turns = np.unique(touched.blocks[:wave] // stride)
-    running = (turns[:, None] * stride + np.arange(active_sms)).ravel()
-    running = running[running < math.prod(moved.grid)]  # of which some may leave at once
+    # of which some may leave at once
+    running = _running(touched, stride, active_sms, wave, math.prod(moved.grid))
     counted = moved.lines(running)
     if counted is None:
         return None
@@ -167,13 +174,16 @@ def _of_grid(moved: Footprints, running: Ints, blocks: int) -> tuple[float, floa
 
 def _new(moved: Footprints, wave: int, blocks: int, room: float) -> float:
     """Lines that a wave reads and that the waves before it have not, as many of these as there is
-    room for: of planes of a stencil, for example, which the next ones read as well."""
+    room for: of planes of a stencil, for example, which the next ones read as well. The last wave
+    tells it, too, if it is not much smaller than the others."""
     read = before = 0.0
     for waves in range(1, _MOST_WAVES + 1):
-        found = moved.lines(np.arange(waves * wave)) if waves * wave <= blocks else None
+        upto = min(waves * wave, blocks)
+        part = (upto - (waves - 1) * wave) / wave
+        found = moved.lines(np.arange(upto)) if part >= _LEAST_WAVE else None
         if found is None:
             break
-        read, before = found[1] - before, found[1]
+        read, before = (found[1] - before) / part, found[1]
         if found[0] > room:
             break
     return read
