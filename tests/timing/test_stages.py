@@ -260,7 +260,7 @@ def test_latency_grows_with_load_as_recorded(row: dict[str, Any]) -> None:
 
 
 def test_l1_gives_up_the_line_that_was_not_used_for_longest() -> None:
-    lines = empty_l1(4, parts=1).view(np.recarray)
+    lines = empty_l1(4, sets=1).view(np.recarray)
     for line in (10, 20, 30, 40):
         place = l1.look_up.py_func(lines, line, 0)
         assert place < 0
@@ -273,7 +273,7 @@ def test_l1_gives_up_the_line_that_was_not_used_for_longest() -> None:
 
 
 def test_l1_gives_up_lines_of_evict_first_before_all_others() -> None:
-    lines = empty_l1(4, parts=1).view(np.recarray)
+    lines = empty_l1(4, sets=1).view(np.recarray)
     for line, passing in ((10, 0), (20, 1), (30, 0), (40, 1)):
         place = -1 - l1.look_up.py_func(lines, line, passing)
         l1.fill.py_func(lines, place, line, 15, passing, 0)
@@ -285,7 +285,7 @@ def test_l1_gives_up_lines_of_evict_first_before_all_others() -> None:
 
 def test_l1_keeps_lines_as_a_list_of_them_would() -> None:
     """Against Python's own ordered dictionary, with 300 lines that come in no order."""
-    lines, kept = empty_l1(100, parts=1).view(np.recarray), OrderedDict[int, None]()
+    lines, kept = empty_l1(100, sets=1).view(np.recarray), OrderedDict[int, None]()
     for line in np.random.default_rng(1).integers(0, 300, 5000).tolist():
         place = l1.look_up.py_func(lines, line, 0)
         assert (place >= 0) == (line in kept)

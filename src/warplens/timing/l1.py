@@ -1,10 +1,10 @@
-"""The L1 data cache: sectors of as many lines as the carve-out leaves, in eight parts, any line of
-a part in any of its places.
+"""The L1 data cache: sectors of as many lines as the carve-out leaves, in sets.
 
-A kernel's rows find room there however their addresses lie to each other. Lines are given up in the
-order of their last use, so of an array larger than a part's share nothing is found again in it;
-parts are of unlike size, as what of arrays an H200 finds again falls from all to nothing between 8
-KiB less than L1 and 40 more (validation/data/l1_capacity_sm90.json).
+A set takes lines while it has tags for them and L1 has room; then it gives up those of its own in
+the order of their last use. Which set a line is in many bits of its number tell, so that a stretch
+of memory fills all sets alike, while rows that lie apart meet in some (counted on an H200 for one
+stretch, l1_capacity_sm90.json, and for rows of 1 to 16 blocks, rows_again_sm90.json: an array that
+is a little larger than L1 keeps those sets whose share of it fits).
 """
 
 from __future__ import annotations
@@ -12,9 +12,27 @@ from __future__ import annotations
 from warplens.timing.state import Record, Records, stage
 
 _LOW, _HIGH = 3, 12  # sectors of a line's halves, which come one by one
-# Places that are none: of each part the ends of two rings in order of last use, of lines that are
-# given up first (of accesses that are evict-first, stored_lines_sm90.json), and of all others
+# Places that are none: of each set the ends of two rings in order of last use, of lines that are
+# given up first (of accesses that are evict-first, stored_lines_sm90.json), and of all others; then
+# those of the places that no line has had
 _PASSING, _KEPT = 0, 1
+_WARP, _ROWS = 36, 61  # local memory: bits above these tell warps, whose rows lie apart
+
+
+def _masks(polynomial: int = 0b101101001) -> tuple[int, ...]:
+    """Per bit of a set's number the bits of a line's number that it is the parity of: the set is
+    what a polynomial leaves of the line's bits as those of another one, so that any eight that
+    follow each other tell all sets apart, and rows at no pitch meet more than others. (Of the
+    primitive polynomials one that comes closest to rows_again_sm90.json.)"""
+    masks, left = [0] * 8, 1
+    for bit in range(_WARP):
+        for i in range(8):
+            masks[i] |= (left >> i & 1) << bit
+        left = left << 1 ^ (polynomial if left >> 7 & 1 else 0)
+    return tuple(masks)
+
+
+_MASKS = _masks()
 
 
 @stage
@@ -26,9 +44,43 @@ def look_up(lines: Records, line: int, passing: int) -> int:
         if not passing or not lines[place].kept:
             _use(lines, place, passing)
         return place
-    head = 2 * ((line ^ line >> 3 ^ line >> 6 ^ line >> 9 ^ line >> 14) & lines[0].part)
-    oldest = lines[head + _PASSING].newer
-    return int(-1 - (oldest if oldest != head + _PASSING else lines[head + _KEPT].newer))
+    index, sets = _set(lines, line), lines[0].set + 1
+    free = 2 * sets
+    if lines[free].newer != free and _may_grow(lines, index):
+        return int(-1 - lines[free].newer)
+    for i in range(sets):  # the next one that has any, where L1 is small
+        head = 2 * ((index + i) & lines[0].set)
+        for end in range(head, head + 2):
+            if lines[end].newer != end:
+                return int(-1 - lines[end].newer)
+    return int(-1 - lines[free].newer)
+
+
+@stage
+def _may_grow(lines: Records, index: int) -> bool:
+    """Whether a set takes another line without giving one up: it has its share of L1, and beyond
+    that what others have not taken, as far as its tags go."""
+    held, limits = lines[2 * index].held, lines[0]
+    return bool(held < limits.low_arrival or (held < limits.next and limits.high_arrival > 0))
+
+
+@stage
+def _set(lines: Records, line: int) -> int:
+    """The number of a line's set."""
+    low = _parity(line & _MASKS[0]) | _parity(line & _MASKS[1]) << 1
+    low |= _parity(line & _MASKS[2]) << 2 | _parity(line & _MASKS[3]) << 3
+    low |= _parity(line & _MASKS[4]) << 4 | _parity(line & _MASKS[5]) << 5
+    low |= _parity(line & _MASKS[6]) << 6 | _parity(line & _MASKS[7]) << 7
+    return int((low + (line >> _WARP) * _ROWS) & lines[0].set)
+
+
+@stage
+def _parity(bits: int) -> int:
+    bits ^= bits >> 32
+    bits ^= bits >> 16
+    bits ^= bits >> 8
+    bits ^= bits >> 4
+    return 0x6996 >> (bits & 15) & 1
 
 
 @stage
@@ -40,6 +92,12 @@ def fill(lines: Records, place: int, line: int, sectors: int, passing: int,
     if mine.tag != line + 1:
         if mine.tag:
             _forget(lines, place)
+        index = _set(lines, line)
+        if mine.set > lines[0].set and lines[2 * index].held >= lines[0].low_arrival:
+            lines[0].high_arrival -= 1
+        lines[2 * mine.set].held -= 1
+        lines[2 * index].held += 1
+        mine.set = index
         bucket = _bucket(lines, line)
         mine.next = lines[bucket].first
         lines[bucket].first = place
@@ -111,7 +169,7 @@ def _use(lines: Records, place: int, passing: int) -> None:
     """Makes a line the newest of its ring."""
     mine = lines[place]
     lines[mine.older].newer, lines[mine.newer].older = mine.newer, mine.older
-    head = 2 * mine.part + (_PASSING if passing else _KEPT)
+    head = 2 * mine.set + (_PASSING if passing else _KEPT)
     mine.kept = 1 - passing
     mine.newer, mine.older = head, lines[head].older
     lines[mine.older].newer = place

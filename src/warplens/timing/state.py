@@ -44,11 +44,9 @@ TEXTURES_HELD, TEXTURES_QUEUED = 2, 32  # samples in a sub-partition's queue, an
 TEXTURES_KNOWN = 256  # that miss L1, of which it is known when they were done
 CLOSE_LINES, RECENT_LINES = 8, 32  # that a sub-partition jumps to soonest (skips_sm90.json)
 CODE_WAYS = 8  # of the SM's instruction cache: loops of 136 KiB miss half of their lines
-# Parts of L1, and what each has room for beyond its share of what the carve-out leaves, in KiB of
-# the whole: an array is found again as a whole up to 8 KiB less than that, half of it with 9 KiB
-# more, and nothing with 40 (l1_capacity_sm90.json); where less than L1_USUAL is left in proportion
-L1_PARTS, L1_USUAL = 8, 60
-L1_ROOM = -5.5, -0.5, 4.0, 8.0, 12.5, 17.0, 22.0, 33.0
+# Sets of L1, tags of a set beyond its share, and lines that are never found again of what the
+# carve-out leaves (fitted to rows_again_sm90.json and l1_capacity_sm90.json)
+L1_SETS, L1_TAGS, L1_TAKEN = 256, 2, 56
 SENT = 64  # lines of stores that are remembered
 STORED = 256  # lines that were stored to a moment ago and that loads may have to wait for
 SLICES, SLICE_LINES = 32, 4  # of L2, and neighbouring lines in one
@@ -268,7 +266,7 @@ L1_LINE = np.dtype([
     (name, "i8") for name in ("tag", "valid", "low_arrival", "high_arrival")
 ] + [
     ("older", "i4"), ("newer", "i4"), ("kept", "i4"),  # the places beside it in its ring, which one
-    ("part", "i4"),  # of L1; of the first place the last part's number
+    ("set", "i4"), ("held", "i4"),  # of a ring's end: lines of the set
     ("first", "i4"), ("next", "i4"),  # of the bucket of this number, and behind it in its own
 ])  # fmt: skip
 LINE = np.dtype([("tag", "i8"), ("ready", "i8"), ("used", "i8")])  # of a cache of code, constants
@@ -440,20 +438,21 @@ def new_state(spec: Record, l1_lines: int, l0_lines: int, l1i_lines: int, *,
     )
 
 
-def empty_l1(lines: int, parts: int = L1_PARTS) -> Records:
-    """Places of about so many lines, all in the rings of those that are given up first."""
-    scale = 8 * min(1.0, lines / (8 * L1_USUAL))
-    room = [scale * more for more in L1_ROOM] if parts == L1_PARTS else [0.0] * parts
-    sizes = [max(1, round((lines + more) / parts)) for more in room]
-    found = np.zeros(2 * parts + sum(sizes), L1_LINE)
-    found["older"][: 2 * parts] = found["newer"][: 2 * parts] = range(2 * parts)
-    first = 2 * parts
-    for part, size in enumerate(sizes):
-        ring = np.array([2 * part, *range(first, first + size)])
-        found["older"][ring], found["newer"][ring] = np.roll(ring, -1), np.roll(ring, 1)
-        found["part"][first : first + size] = part
-        first += size
-    found["part"][0] = parts - 1
+def empty_l1(lines: int, sets: int = L1_SETS) -> Records:
+    """Places of so many lines, all in the ring of those that no line has had. The first record
+    tells the last set's number, each set's share in whole lines (`low_arrival`), how many lines
+    are nobody's share (`high_arrival`) and the tags of a set (`next`)."""
+    size = lines if sets == 1 else max(1, lines - L1_TAKEN)
+    first = 2 * sets + 1
+    found = np.zeros(first + size, L1_LINE)
+    found["older"][:first] = found["newer"][:first] = range(first)
+    ring = np.arange(first - 1, first + size)
+    found["older"][ring], found["newer"][ring] = np.roll(ring, 1), np.roll(ring, -1)
+    found["set"][first:] = sets
+    share, rest = divmod(size, sets)
+    limits = found[:1]
+    limits["set"], limits["low_arrival"], limits["high_arrival"] = sets - 1, share, rest
+    limits["next"] = share + L1_TAGS
     return found
 
 
