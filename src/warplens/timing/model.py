@@ -65,6 +65,7 @@ _LEAST = 0.4  # of the latency is left in loops, however little is gained (fed_t
 _CATCHES_UP, _SEVERAL_CATCH_UP = (0.07, 2.0), (0.22, 4.0)
 _WORTH_A_THREAD = 1_000_000  # lines of a trace
 _FEW = 1.0  # waves of blocks, in which it matters how long a block takes alone
+_AS_MUCH = 0.9  # of what its blocks would ask L2 for with as many as other SMs have
 _STEPS_TO_HITS = 60
 _NOTES = 1024  # kept of a replay's progress
 _TAGS = 1 / 3  # wavefronts of texture data to a set of tags, at least (texture_counts_sm90.json)
@@ -279,13 +280,15 @@ class Model:
         return float(_LEAST + (1.0 - _LEAST) * gain**power / (gain**power + half**power))
 
     def replay(self, *, events: int = 0, limit: int = 0, only: Sequence[int] | None = None,
-               is_paced: bool = False, in_step: float | None = None) -> Replay:  # fmt: skip
-        """Runs the cycle loop over the sampled blocks, or `only` over some of them; `is_paced`: see
-        Machine."""
+               is_paced: bool = False, in_step: float | None = None,
+               balance: float | None = None) -> Replay:  # fmt: skip
+        """Runs the cycle loop over the sampled blocks, or `only` over some of them; `is_paced`,
+        `balance`: see Machine."""
         trace, answer = self.sample.trace, self._answered()
         order = np.array(range(len(trace.blocks)) if only is None else only, np.int64)
         in_step = self.in_step if in_step is None else in_step
         machine = replace(self.machine, is_paced=is_paced, in_step=in_step)
+        machine = machine if balance is None else replace(machine, balance=balance)
         limit = limit or (1 << 60 if self.question.exact else REPLAY_LIMIT)
         spec = machine.spec()
         table = len(self.question.kernel.instructions) * len(REASONS)
@@ -320,7 +323,17 @@ class Model:
         as many; empty where all have."""
         found = lighter(self.question, self.sample, self.active_sms)
         fewer = [(self.replay(only=only), sms) for only, sms in found[1:]]
-        return [(self.result, found[0][1]), *fewer] if found else []
+        return [(self._heaviest(found[0][1], fewer), found[0][1]), *fewer] if found else []
+
+    def _heaviest(self, sms: int, fewer: list[tuple[Replay, int]]) -> Replay:
+        """The replay of an SM that has most blocks. Where these take L1 from each other, so that it
+        asks L2 for more than its blocks' share, it has more of L2: the other SMs do not."""
+        asked = _asked(self.result)
+        part = sum(_asked(one) * count for one, count in fewer) + asked * sms
+        part /= max(1.0, asked * self.active_sms)
+        if part > _AS_MUCH * self.machine.balance:
+            return self.result
+        return self.replay(balance=part)
 
     @cached_property
     def states(self) -> Floats:
@@ -339,7 +352,8 @@ class Model:
     @cached_property
     def estimate(self) -> Estimate:
         """The whole launch."""
-        found = extrapolate(self.question, self.result, self.active_sms, self.pace)
+        heaviest = self.loads[0][0] if self.loads else self.result
+        found = extrapolate(self.question, heaviest, self.active_sms, self.pace)
         if self.grid is not None:
             return on_chip(found, self.grid, self.result)
         if not self.loads:
@@ -423,6 +437,11 @@ class Model:
             blocks=q.blocks if blocks is None else blocks,
         )
         return Model(changed, self.sample)
+
+
+def _asked(replay: Replay) -> float:
+    """Sectors that an SM asks L2 for or writes there."""
+    return float(sum(replay.sm[name] for name in ("l2_read", "l2_write", "l2_atomic")))
 
 
 def _tuple(trace: BlockTrace, answer: l2_answer.L2Answer, merged: npt.NDArray[np.float32],
