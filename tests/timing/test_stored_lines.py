@@ -92,6 +92,6 @@ def _capacities() -> list[tuple[int, int, float]]:
     4, _capacities(), lambda case: f"{case[0]}-{case[1]}", several=True,
 ))  # fmt: skip
 def test_what_of_an_array_is_found_again(shared_kib: int, array_kib: int, found: float) -> None:
-    """Beside each setting of the carve-out; L1 has eight parts."""
+    """Beside each setting of the carve-out."""
     mine = _found("stored_loaded", array_kib, 0, 1, shared_kib) / (256 * array_kib / 8)
     assert mine == pytest.approx(found, abs=0.13)

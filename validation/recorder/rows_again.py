@@ -13,8 +13,10 @@ from counters import counter_of
 
 SIZES = (64, 96, 112, 128, 160, 192, 224)  # KiB of all rows of an SM
 # Threads of a block, blocks of an SM, bytes of shared memory
-SHAPES = ((32, 1, 0), (32, 8, 0), (32, 8, 128), (32, 16, 128), (128, 8, 0), (128, 16, 0), (256, 8, 0),
-          (256, 4, 256))  # fmt: skip
+SHAPES = (
+    (32, 1, 0), (32, 8, 0), (32, 8, 128), (32, 16, 128), (128, 8, 0), (128, 16, 0), (256, 8, 0),
+    (256, 4, 256),
+)  # fmt: skip
 STEPS = {"rows_loaded": (1, 2), "rows_stored": (2, 3, 4), "rows_streamed": (2,), "rows_back": (2,)}
 METRICS = (
     "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
