@@ -25,7 +25,7 @@ def _masks(polynomial: int = 0b101101001) -> tuple[int, ...]:
     follow each other tell all sets apart, and rows at no pitch meet more than others. (Of the
     primitive polynomials one that comes closest to rows_again_sm90.json.)"""
     masks, left = [0] * 8, 1
-    for bit in range(_WARP):
+    for bit in range(32):
         for i in range(8):
             masks[i] |= (left >> i & 1) << bit
         left = left << 1 ^ (polynomial if left >> 7 & 1 else 0)
@@ -45,6 +45,7 @@ def look_up(lines: Records, line: int, passing: int) -> int:
             _use(lines, place, passing)
         return place
     index, sets = _set(lines, line), lines[0].set + 1
+    lines[1].tag, lines[1].set = line + 1, index  # for the fill that mostly follows
     free = 2 * sets
     if lines[free].newer != free and _may_grow(lines, index):
         return int(-1 - lines[free].newer)
@@ -76,7 +77,6 @@ def _set(lines: Records, line: int) -> int:
 
 @stage
 def _parity(bits: int) -> int:
-    bits ^= bits >> 32
     bits ^= bits >> 16
     bits ^= bits >> 8
     bits ^= bits >> 4
@@ -92,7 +92,7 @@ def fill(lines: Records, place: int, line: int, sectors: int, passing: int,
     if mine.tag != line + 1:
         if mine.tag:
             _forget(lines, place)
-        index = _set(lines, line)
+        index = lines[1].set if lines[1].tag == line + 1 else _set(lines, line)
         if mine.set > lines[0].set and lines[2 * index].held >= lines[0].low_arrival:
             lines[0].high_arrival -= 1
         lines[2 * mine.set].held -= 1
