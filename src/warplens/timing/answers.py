@@ -130,6 +130,8 @@ class Answers:
         texels, texels_missed = _texels(sums)
         both, both_missed = _texels(sums, surfaces=True)
         again, twice = self._looked_up_twice(reads, sums["dram_read"])
+        alone = 1.0 - _part(model.result.sm["l2_saved"], model.result.sm["l2_read"])
+        served = reads * alone  # of requests that are put together one
         l2_hits = read_hits + writes + atomics  # what is written needs no fill
         found: dict[str, float] = {
             "sm__inst_issued": issued, "smsp__inst_issued": issued,
@@ -138,14 +140,14 @@ class Answers:
             "smsp__warps_active": float(sums["warp_cycles"]),
             "sm__warps_active": float(sums["warp_cycles"]),
             "smsp__warps_eligible": float(sums["eligible"]),
-            "lts__t_sectors": float(reads + again + twice * (writes + atomics)),
-            "lts__t_sectors_srcunit_tex": float(reads + writes + atomics),
-            "lts__d_sectors": float(reads + writes + atomics),
-            "lts__lts2xbar_cycles_active": float(reads + atomics * atom),
+            "lts__t_sectors": float(served + again + twice * (writes + atomics)),
+            "lts__t_sectors_srcunit_tex": float(served + writes + atomics),
+            "lts__d_sectors": float(served + writes + atomics),
+            "lts__lts2xbar_cycles_active": float(served + atomics * atom),
             "lts__t_requests": float(sums["l2_requests"]),
             "lts__t_requests_srcunit_tex": float(sums["l2_requests"]),
-            "lts__t_sectors_op_read": float(reads + again),
-            "lts__t_sectors_srcunit_tex_op_read": float(reads),
+            "lts__t_sectors_op_read": float(served + again),
+            "lts__t_sectors_srcunit_tex_op_read": float(served),
             "lts__t_sectors_op_write": float(twice * writes),
             "lts__t_sectors_op_atom": float(twice * atomics * atom),
             "lts__t_sectors_op_red": float(twice * atomics * red),

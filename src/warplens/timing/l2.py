@@ -60,6 +60,7 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
     cost = max(spec.l2_request, (found + missing * spec.l2_fill) * 32 / spec.l2_rate)
     if place >= 0:
         cost *= trace.merged[place]
+        sm.l2_saved += (found + missing) * (1.0 - trace.merged[place])
     sm.l2_free = max(sm.l2_free, begin - dram.apart(spec, begin)) + cost
     sm.port_free = max(begin, sm.port_free) + (found + missing) * 32 / spec.port_rate
     way = max(sm.l2_free, sm.port_free, sm.behind)

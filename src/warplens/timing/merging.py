@@ -81,8 +81,10 @@ def merged(touched: Touched, copies: npt.NDArray[np.bool_], placing: Placing,
 def merged_loads(touched: Touched, copies: npt.NDArray[np.bool_], placing: Placing,
                  another: float) -> npt.NDArray[np.float32]:  # fmt: skip
     """The same for loads to registers (all reads but `copies`): of those that blocks of a GPC make
-    with the same access of a warp, each further one costs `another` of the first; the more lines
-    the access has, the less it saves."""
+    for the same sectors with the same access of a warp, each further one costs `another` of the
+    first; the more lines the access has, the less it saves. (An H200 makes one of up to four
+    requests of a GPC that come within some 100 cycles, put_together_sm90.json; those of many lines
+    seldom do in whole kernels.)"""
     part = np.ones(len(touched.lines), np.float32)
     if another >= 1.0 or placing.gpcs < 2:
         return part
@@ -91,7 +93,8 @@ def merged_loads(touched: Touched, copies: npt.NDArray[np.bool_], placing: Placi
         return part
     group, sms = _groups(touched, placing)
     turn = touched.turns()[touched.access[mine]]
-    line, user = touched.used[mine], touched.user[mine]
+    line = 16 * touched.used[mine] + (touched.lines[touched.at[mine]] & 15)
+    user = touched.user[mine]
     together = (line * (int(turn.max()) + 1) + turn) * (int(group.max()) + 1) + group[user]
     names, together = numbered(together)
     pairs = distinct(together * len(touched.blocks) + user)
