@@ -47,6 +47,7 @@ CODE_WAYS = 8  # of the SM's instruction cache: loops of 136 KiB miss half of th
 # Sets of L1, tags of a set beyond its share, and lines that are never found again of what the
 # carve-out leaves (fitted to rows_again_sm90.json and l1_capacity_sm90.json)
 L1_SETS, L1_TAGS, L1_TAKEN = 256, 2, 56
+L1_LEAST = 1  # lines of a set's share: where little is left of L1 it has fewer sets
 SENT = 64  # lines of stores that are remembered
 STORED = 256  # lines that were stored to a moment ago and that loads may have to wait for
 SLICES, SLICE_LINES = 32, 4  # of L2, and neighbouring lines in one
@@ -443,6 +444,8 @@ def empty_l1(lines: int, sets: int = L1_SETS) -> Records:
     tells the last set's number, each set's share in whole lines (`low_arrival`), how many lines
     are nobody's share (`high_arrival`) and the tags of a set (`next`)."""
     size = lines if sets == 1 else max(1, lines - L1_TAKEN)
+    while sets > 1 and size < L1_LEAST * sets:
+        sets //= 2
     first = 2 * sets + 1
     found = np.zeros(first + size, L1_LINE)
     found["older"][:first] = found["newer"][:first] = range(first)
