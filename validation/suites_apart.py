@@ -37,7 +37,7 @@ def _compiled(job: tuple[Path, Path, str, str]) -> dict[str, Any]:
     described = dict(suites_time.suites(folder))[suite]
     wanted = {f"{suite}:{one['name']}" for one in described["cases"] if one["source"] == name}
     found: dict[str, Any] = {"cases": []}
-    for module, case in suites_time.modules(folder, mirror, "H200", wanted, source_name=name):
+    for module, case in suites_time.modules(folder, mirror, "H200", wanted):
         cubin = module.images[-1].kernels.cubin.data
         found["cubin"] = base64.b64encode(cubin).decode()
         found["cases"].append({**case, "suite": suite, "mangled": module.sass(case["kernel"]).name})
@@ -98,17 +98,14 @@ def _predicted(job: tuple[str, str, dict[str, Any]]) -> tuple[str, dict[str, Any
 
 
 def predict(arguments: argparse.Namespace) -> None:
-    """Predicts the launches of packed cubins, the longest translation units first."""
+    """Predicts the launches of packed cubins."""
     with lzma.open(arguments.cubins, "rt") as file:
         units = json.load(file)
     keys = arguments.only
     jobs = [
         (arguments.gpu, unit["cubin"], case) for unit in units for case in unit["cases"]
-        if not keys or any(text in case["key"] for text in keys)
-    ]
-    jobs = [
-        job for job in jobs
-        if arguments.part in ("", suites_time.part_of(job[2]["suite"], job[2]["kernel"]))
+        if (not keys or any(text in case["key"] for text in keys))
+        and arguments.part in ("", suites_time.part_of(case["suite"], case["kernel"]))
     ]  # fmt: skip
     found: dict[str, Any] = {}
     with get_context("spawn").Pool(arguments.jobs) as pool:

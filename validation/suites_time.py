@@ -86,16 +86,13 @@ def text_of(mirror: Path, repository: str, source: dict[str, Any]) -> str:
     return text + "\n" + str(source.get("suffix", ""))
 
 
-def modules(folder: Path, mirror: Path, gpu: str, wanted: set[str],
-            source_name: str = "") -> Iterator[tuple[Any, Any]]:  # fmt: skip
-    """(module, one of its wanted cases), compiled one by one: all of them or that of a name."""
+def modules(folder: Path, mirror: Path, gpu: str, wanted: set[str]) -> Iterator[tuple[Any, Any]]:
+    """(module, one of its wanted cases), compiled one by one."""
     import warplens as wl
 
     device = wl.Device(gpu, clock=CLOCK_MHZ)
     for suite, described in suites(folder):
         for name, source in described["sources"].items():
-            if source_name not in ("", name):
-                continue
             mine = [one for one in described["cases"]
                     if one["source"] == name and f"{suite}:{one['name']}" in wanted]  # fmt: skip
             if not mine:

@@ -44,17 +44,12 @@ def look_up(lines: Records, line: int, passing: int) -> int:
         if not passing or not lines[place].kept:
             _use(lines, place, passing)
         return place
-    index, sets = _set(lines, line), lines[0].set + 1
-    lines[1].tag, lines[1].set = line + 1, index  # for the fill that mostly follows
-    free = 2 * sets
-    if lines[free].newer != free and _may_grow(lines, index):
-        return int(-1 - lines[free].newer)
-    for i in range(sets):  # the next one that has any, where L1 is small
-        head = 2 * ((index + i) & lines[0].set)
-        for end in range(head, head + 2):
-            if lines[end].newer != end:
-                return int(-1 - lines[end].newer)
-    return int(-1 - lines[free].newer)
+    index = _set(lines, line)
+    if _may_grow(lines, index):
+        return int(-1 - lines[2 * lines[0].set + 2].newer)
+    head = 2 * index
+    oldest = lines[head + _PASSING].newer
+    return int(-1 - (oldest if oldest != head + _PASSING else lines[head + _KEPT].newer))
 
 
 @stage
@@ -63,6 +58,15 @@ def _may_grow(lines: Records, index: int) -> bool:
     that what others have not taken, as far as its tags go."""
     held, limits = lines[2 * index].held, lines[0]
     return bool(held < limits.low_arrival or (held < limits.next and limits.high_arrival > 0))
+
+
+@stage
+def _grow(lines: Records, place: int, index: int) -> None:
+    """Gives a set a place that no line has had."""
+    if lines[2 * index].held >= lines[0].low_arrival:
+        lines[0].high_arrival -= 1
+    lines[2 * index].held += 1
+    lines[place].set = index
 
 
 @stage
@@ -78,7 +82,12 @@ def _set(lines: Records, line: int) -> int:
 @stage
 def _parity(bits: int) -> int:
     bits ^= bits >> 16
-    bits ^= bits >> 8
+    return parity_of_byte((bits ^ bits >> 8) & 255)
+
+
+@stage
+def parity_of_byte(bits: int) -> int:
+    """1 if an odd number of eight bits is set."""
     bits ^= bits >> 4
     return 0x6996 >> (bits & 15) & 1
 
@@ -92,12 +101,8 @@ def fill(lines: Records, place: int, line: int, sectors: int, passing: int,
     if mine.tag != line + 1:
         if mine.tag:
             _forget(lines, place)
-        index = lines[1].set if lines[1].tag == line + 1 else _set(lines, line)
-        if mine.set > lines[0].set and lines[2 * index].held >= lines[0].low_arrival:
-            lines[0].high_arrival -= 1
-        lines[2 * mine.set].held -= 1
-        lines[2 * index].held += 1
-        mine.set = index
+        else:
+            _grow(lines, place, _set(lines, line))
         bucket = _bucket(lines, line)
         mine.next = lines[bucket].first
         lines[bucket].first = place

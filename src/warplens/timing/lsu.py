@@ -278,15 +278,10 @@ def _in_data(spec: Record, sectors: int, passes: int, n_bytes: int, filled: int)
 
 
 @stage
-def _parity(bits: int) -> int:
-    bits ^= bits >> 4
-    return 0x6996 >> (bits & 15) & 1
-
-
-@stage
 def _tag_bank(line: int) -> int:
     """Which of L1's four banks of tags a line is in."""
-    return _parity(line & _TAG_BANK_LOW) | _parity(line & _TAG_BANK_HIGH) << 1
+    high = l1.parity_of_byte(line & _TAG_BANK_HIGH)
+    return l1.parity_of_byte(line & _TAG_BANK_LOW) | high << 1
 
 
 @stage
