@@ -334,6 +334,7 @@ def _caches_of_code() -> SimpleNamespace:
     empty = {
         "subs": np.zeros(4, SUB), "recent_lines": np.zeros((4, RECENT_LINES), LINE),
         "l0": np.zeros((4, 256), LINE), "l1i": np.zeros(1024, LINE),
+        "brought": np.zeros(1, np.uint8),
     }  # fmt: skip
     return SimpleNamespace(**{name: one.view(np.recarray) for name, one in empty.items()})
 

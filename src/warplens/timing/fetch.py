@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
+
 from warplens.timing.state import (
     BANK_LINES,
     BANKS_KNOWN,
     CLOSE_LINES,
+    CODE_LINE,
     CODE_WAYS,
     CONSTANT_WAYS,
     OPERAND_LINES,
@@ -20,6 +24,7 @@ IDEAL_FETCH = 64
 _BROUGHT = 512  # lines that are near when a launch begins (validation/data/gaps_sm90.json)
 _LEAD = 8  # cycles before a warp needs it that the line behind its own is asked for
 _FIRST = 128  # lines that are in all caches then (skips_sm90.json)
+_ROOM = 1.06  # times the SM's cache: what those outside it keep of a launch's code
 _AHEAD = 2  # lines that a jump may pass over and still meet what was asked for before
 _PREFETCHED = 8  # a stream buffer runs so many lines ahead
 
@@ -41,7 +46,7 @@ def place_of(lines: Records, line: int, ways: int) -> int:
 def ready(state: State, spec: Record, part: int, before: int, pc: int, now: int) -> int:
     """When the instruction at `pc` is in the buffer of a sub-partition's warp that comes from
     `before`."""
-    line, last = pc >> 3, before >> 3  # 8 instructions of 16 bytes
+    line, last = pc // CODE_LINE, before // CODE_LINE
     if line == last or spec.ideal & IDEAL_FETCH:
         return now
     sub, recent = state.subs[part], state.recent_lines[part]
@@ -49,7 +54,7 @@ def ready(state: State, spec: Record, part: int, before: int, pc: int, now: int)
     newer = _newer(recent, int(held.used)) if held.tag == line + 1 else RECENT_LINES
     held.tag, held.used = line + 1, now
     asked = _asked(state.l1i, spec, last, line, now)
-    until = _in_l0(state.l0[part], state.l1i, spec, last, line, asked, now)
+    until = _in_l0(state.l0[part], state.l1i, state.brought, spec, last, line, asked, now)
     if before < 0:
         return until
     is_next = line == last + 1
@@ -91,8 +96,8 @@ def _newer(lines: Records, used: int) -> int:
 
 
 @stage
-def _in_l0(l0: Records, l1i: Records, spec: Record, last: int, line: int, asked: int,
-           now: int) -> int:  # fmt: skip
+def _in_l0(l0: Records, l1i: Records, brought: npt.NDArray[np.uint8], spec: Record, last: int,
+           line: int, asked: int, now: int) -> int:  # fmt: skip
     """When a line is in the sub-partition's cache."""
     near = l0[line % l0.size]
     if near.tag == line + 1:
@@ -107,7 +112,8 @@ def _in_l0(l0: Records, l1i: Records, spec: Record, last: int, line: int, asked:
         there = now
         if is_next and (far.tag != 0 or line >= _BROUGHT):
             # Code larger than the cache, again and again, or at first: a line behind the other.
-            there = min(now, int(l1i[place_of(l1i, line - 1, CODE_WAYS)].ready)) + spec.l1i_line
+            there = min(now, int(l1i[place_of(l1i, line - 1, CODE_WAYS)].ready))
+            there += _turn_of(brought, l1i, spec, line)
             ahead = l1i[place_of(l1i, line - _PREFETCHED, CODE_WAYS)]
             if ahead.tag == line - _PREFETCHED + 1:
                 there = max(there, int(ahead.used))
@@ -119,10 +125,21 @@ def _in_l0(l0: Records, l1i: Records, spec: Record, last: int, line: int, asked:
             there = asked + spec.l1i_miss
         far.tag = line + 1
         far.ready = max(now, there)
+        brought[line % brought.size] = 1
     until = max(far.ready, now, asked + late)
     near.tag = line + 1
     near.ready = until
     return int(until)
+
+
+@stage
+def _turn_of(brought: npt.NDArray[np.uint8], l1i: Records, spec: Record, line: int) -> int:
+    """Cycles from one line that the SM brings to the next. Code that does not fit drives out what
+    caches outside the SM had of an earlier launch, so that its lines come from DRAM at first
+    (fetch_together_sm90.json)."""
+    if brought.size > _ROOM * l1i.size and line >= _BROUGHT and not brought[line % brought.size]:
+        return int(spec.cold_line)
+    return int(spec.l1i_line)
 
 
 @stage

@@ -53,7 +53,10 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
     sm.l2_read_hit += found
     _start(sm, begin)
     sm.l2_requests += 1
-    latency = spec.l2_far if (line ^ line >> 9) & 255 < spec.far_share else spec.l2_hit
+    far = spec.far_share
+    if place >= 0:
+        far = max(far, trace.sides[place])
+    latency = spec.l2_far if (line ^ line >> 9) & 255 < far else spec.l2_hit
     if spec.ideal & IDEAL_L2:
         return float(begin + latency)
     start = max(begin, sm.l2_free)

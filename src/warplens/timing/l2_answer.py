@@ -24,6 +24,7 @@ from warplens.timing.in_step import LOOP, bit_of, counts, in_step
 from warplens.timing.joins import joins
 from warplens.timing.ranges import Range
 from warplens.timing.sharing import Sharing
+from warplens.timing.sides import sides
 from warplens.timing.state import SLICE_LINES, Floats, Ints, Records
 from warplens.timing.touched import Touched, distinct, numbered
 from warplens.timing.warmth import shares
@@ -126,6 +127,7 @@ class L2Answer:
     pieces: npt.NDArray[np.float32]
     fills: npt.NDArray[np.uint8]  # see fills.py
     joins: npt.NDArray[np.uint8]  # see joins.py
+    sides: npt.NDArray[np.uint8]  # see sides.py
     late_steps: int  # in which this SM asks for what another is only just fetching
     own_steps: int  # in which it asks for what it alone uses
     footprint: int  # bytes that the sample brought in
@@ -134,7 +136,8 @@ class L2Answer:
 
 
 def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
-           share: Sharing, grid: Grid | None = None) -> L2Answer:  # fmt: skip
+           share: Sharing, grid: Grid | None = None, *, active_sms: int = 1,
+           extents: Ints | None = None) -> L2Answer:  # fmt: skip
     """Runs the accesses sampled through L2 in the order of waves of `resident` blocks; every
     `stride`-th block of the grid runs on the same SM. `grid`: to follow what blocks that were not
     sampled bring as they begin, see begun.py.
@@ -153,6 +156,7 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
             arrivals=_by_lot(users, when, share)[0], footprint=0,
             lots=np.ones(len(lines)), pieces=np.zeros(len(lines), np.float32),
             fills=np.zeros(len(lines), np.uint8), joins=np.zeros(len(lines), np.uint8),
+            sides=np.zeros(len(lines), np.uint8),
             late_steps=0, own_steps=0,
         )  # fmt: skip
     warp = touched.warp
@@ -211,6 +215,7 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
         arrivals=arrivals, begun=sectors, of_others=part, footprint=32 * int(brought),
         lots=rows.lots(touched), pieces=rows.pieces(touched),
         fills=fills(touched, step, int(place.max()) + 1), joins=joins(touched),
+        sides=sides(touched, step, stride, active_sms, extents),
         late_steps=late_steps, own_steps=own_steps,
     )  # fmt: skip
 

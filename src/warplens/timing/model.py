@@ -41,6 +41,7 @@ from warplens.timing.sm import simulate
 from warplens.timing.spec import Machine
 from warplens.timing.stall import REASONS, SELECTED
 from warplens.timing.state import (
+    CODE_LINE,
     PAGES_HELD,
     Floats,
     Records,
@@ -139,7 +140,8 @@ class Model:
     def answer_of(self, size_bytes: float) -> l2_answer.L2Answer:
         """What an L2 of some size would hold, as the sample's share of it."""
         found = l2_answer.answer(
-            self.touched, self.wave, size_bytes, self.sample.stride, self.sharing, self._begins()
+            self.touched, self.wave, size_bytes, self.sample.stride, self.sharing, self._begins(),
+            active_sms=self.active_sms, extents=self.sample.extents,
         )
         return l2_answer.warmed(found, self.touched, self.question.held)
 
@@ -299,6 +301,7 @@ class Model:
         )  # fmt: skip
         state = new_state(
             spec[0], machine.l1_lines, machine.l0_lines, machine.l1i_lines,
+            code_lines=len(self.code) // CODE_LINE + 1,
             note_interval=max(8, min(limit, trace.instructions()) // (4 * notes)),
             phases=trace.phases,
         )  # fmt: skip
@@ -462,6 +465,7 @@ def _tuple(trace: BlockTrace, answer: l2_answer.L2Answer, merged: npt.NDArray[np
         pieces=answer.pieces,
         fills=answer.fills,
         joins=answer.joins,
+        sides=answer.sides,
         merged=merged,
         order=order,
     )

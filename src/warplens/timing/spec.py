@@ -163,6 +163,7 @@ class Machine:
             "close_turn": value("fetch.close_turn_cycles"),
             "near_turn": value("fetch.near_turn_cycles"),
             "l1i_line": value("fetch.l1_line_cycles"),
+            "cold_line": value("fetch.cold_line_cycles"),
             "l1i_miss": value("fetch.l1_miss_cycles", 60),
             "constant_miss": value("fetch.constant_miss_cycles", 110),
             "operand_miss": value("fetch.operand_miss_cycles"),

@@ -43,6 +43,7 @@ MAX_HELD = 32  # memory instructions in a queue
 TEXTURES_HELD, TEXTURES_QUEUED = 2, 32  # samples in a sub-partition's queue, and in the units
 TEXTURES_KNOWN = 256  # that miss L1, of which it is known when they were done
 CLOSE_LINES, RECENT_LINES = 8, 32  # that a sub-partition jumps to soonest (skips_sm90.json)
+CODE_LINE = 8  # instructions of 16 bytes
 CODE_WAYS = 8  # of the SM's instruction cache: loops of 136 KiB miss half of their lines
 # Sets of L1, tags of a set beyond its share, and lines that are never found again of what the
 # carve-out leaves (fitted to rows_again_sm90.json and l1_capacity_sm90.json)
@@ -160,6 +161,7 @@ SPEC = np.dtype([
     ("operand_miss", "i8"), ("constant_turn", "i8"),
     ("l1i_line", "i8"),  # from one line of instructions to the next, from beyond the SM
     ("first_line", "i8"),  # of the next line, when it is fetched for the first time
+    ("cold_line", "i8"),  # the same of code that no cache but L2 has room for
     ("l0_line", "i8"),  # from one line of instructions to the next, from the SM's cache
     # of a jump to one of the sub-partition's last lines, and to another of its lines; how long the
     # sub-partition fetches nothing else: for a jump, for the next line, for one of its last lines,
@@ -369,6 +371,7 @@ class Trace(NamedTuple):
     pieces: npt.NDArray[np.float32]
     fills: npt.NDArray[np.uint8]
     joins: npt.NDArray[np.uint8]
+    sides: npt.NDArray[np.uint8]
     merged: npt.NDArray[np.float32]  # per line of an access, see merging.py
     order: Ints  # trace of the n-th block to run
 
@@ -387,6 +390,7 @@ class State(NamedTuple):
     l0: Records  # (sub-partition, line)
     recent_lines: Records  # (sub-partition, one of RECENT_LINES)
     l1i: Records
+    brought: npt.NDArray[np.uint8]  # per line of instructions: 1 if the SM has had it
     constants: Records  # (sub-partition, line) of constant banks, for operands
     loaded: Records  # constant cache of the SM, for loads by a fixed address
     indexed: Records  # the same for loads by a register
@@ -405,10 +409,11 @@ class Counts(NamedTuple):
     events: Ints  # (n, 6): warp slot, begin, end, reason, pc, trace
 
 
-def new_state(spec: Record, l1_lines: int, l0_lines: int, l1i_lines: int, *,
+def new_state(spec: Record, l1_lines: int, l0_lines: int, l1i_lines: int, *, code_lines: int = 1,
               note_interval: int = 1 << 40,
               phases: npt.NDArray[np.int32] | None = None) -> State:  # fmt: skip
-    """An empty SM; `phases`: what adds to each phase of the trace's mbarriers."""
+    """An empty SM; `code_lines`: of the kernel; `phases`: what adds to each phase of the trace's
+    mbarriers."""
     of_phases = np.zeros(1 if phases is None else len(phases), PHASE)
     of_phases["missing"] = 0 if phases is None else phases
     n_warps = int(spec["warp_slots"]) * int(spec["sub_partitions"])
@@ -431,6 +436,7 @@ def new_state(spec: Record, l1_lines: int, l0_lines: int, l1i_lines: int, *,
         l0=np.zeros((len(subs), max(1, l0_lines)), LINE),
         recent_lines=np.zeros((len(subs), RECENT_LINES), LINE),
         l1i=np.zeros(max(CODE_WAYS, l1i_lines - l1i_lines % CODE_WAYS), LINE),
+        brought=np.zeros(code_lines, np.uint8),
         constants=np.zeros((len(subs), OPERAND_LINES), LINE),
         loaded=np.zeros(CONSTANT_LINES, LINE),
         indexed=np.zeros(CONSTANT_LINES, LINE),

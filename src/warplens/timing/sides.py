@@ -1,0 +1,128 @@
+"""Which loads L2 serves from its other side.
+
+Each line of memory has its home on one of L2's two sides, and each SM asks the nearer one, which
+keeps what it has brought from the other. So an SM whose line lies on the other side waits longer if
+no SM of its own side has had it since it came from DRAM, since an SM of the other side stored to
+it, or since any SM added to it, which is done where the line has its home (measured,
+validation/data/written_lines_sm90.json).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from warplens.timing.state import Floats, Ints
+from warplens.timing.touched import Touched, distinct
+
+OF = 256  # such loads are counted in parts of this
+_READ, _WRITE, _ATOMIC = 1, 2, 4
+_AWAY = 0.5  # of all lines have their home on the other side
+_TABLE = 32  # places of a table for each pair, up to which it is quicker than sorting
+Flags = npt.NDArray[np.bool_]
+
+
+def sides(touched: Touched, step: Ints, stride: int, active_sms: int,
+          extents: Ints | None) -> npt.NDArray[np.uint8]:  # fmt: skip
+    """Per element of the table of lines, for loads of the replayed SM, how often of `OF` times L2
+    serves them from its other side, if it has the line.
+
+    `step`: per access when it is made; `extents`: first lines and ends of the allocations,
+    ascending.
+    """
+    found = np.zeros(len(touched.lines), np.uint8)
+    places, place = np.unique(touched.sm_of(stride), return_inverse=True)
+    if len(places) < 2 or not len(touched.at):
+        return found
+    kind = touched.context["kind"][touched.access]
+    mine = (touched.context["entry"] == 0)[touched.access] & (kind == _READ)
+    n = _sharers(touched, places, place[touched.user], kind == _READ, active_sms)
+    others = np.maximum(1e-9, n - 1.0)
+    chance = np.where(n > 1.0, _AWAY * (1.0 - 0.5**others) / others, 0.0)
+    # The first time only: then its own side has it.
+    order = np.argsort(step[touched.access[mine]], kind="stable")
+    lines = touched.used[mine][order]
+    first = np.zeros(len(lines), np.bool_)
+    first[np.unique(lines, return_index=True)[1]] = True
+    each = np.zeros(len(lines))
+    each[order] = np.where(first, chance[lines], 0.0)
+    changed = _changed(touched, step, place[touched.user], kind, mine, active_sms, extents)
+    found[touched.at[mine]] = (np.maximum(each, changed) * (OF - 1)).astype(np.uint8)
+    return found
+
+
+def _sharers(touched: Touched, places: Ints, place: Ints, among: Flags,
+             active_sms: int) -> Floats:  # fmt: skip
+    """Per line how many SMs of the chip use it: as many as of those beside each other, or as of
+    those all over follow."""
+    beside = int(np.argmax(np.append(np.diff(places) != 1, True))) + 1
+    apart = len(places) - beside + 1
+    near = _users(touched, place, among & (place < beside))
+    far = _users(touched, place, among & ((place == 0) | (place >= beside)))
+    return np.maximum(near, np.where(far > 1, far * active_sms / apart, 1.0))
+
+
+def _users(touched: Touched, place: Ints, among: Flags) -> Ints:
+    """Per line how many SMs use it."""
+    return np.bincount(_pairs(touched, place, among) // _units(place),
+                       minlength=touched.n_lines)  # fmt: skip
+
+
+def _units(place: Ints) -> int:
+    return int(place.max()) + 1 if len(place) else 1
+
+
+def _pairs(touched: Touched, place: Ints, among: Flags) -> Ints:
+    """Lines and SMs that use them, as line * SMs + SM, each once."""
+    units = _units(place)
+    pairs = touched.used[among] * units + place[among]
+    if len(pairs) and touched.n_lines * units <= _TABLE * len(pairs):
+        there = np.zeros(touched.n_lines * units, np.bool_)
+        there[pairs] = True
+        return np.flatnonzero(there)
+    return distinct(pairs)
+
+
+def _changed(touched: Touched, step: Ints, place: Ints, kind: npt.NDArray[np.uint8], mine: Flags,
+             active_sms: int, extents: Ints | None) -> Floats:  # fmt: skip
+    """Per load of the replayed SM how likely the last that happened to its line, of changes and of
+    loads on its own side, is a change that took it from there: by allocations, in each of which
+    lines are taken to be alike."""
+    chance = np.zeros(np.count_nonzero(mine))
+    if not (kind != _READ).any() or not len(chance):
+        return chance
+    names = touched.lines[touched.first] >> 4
+    group = np.searchsorted(extents[:, 0], names, "right") if extents is not None else names * 0
+    units, n_groups = _units(place), int(group.max()) + 1
+    pairs = {one: _pairs(touched, place, kind == one) for one in (_READ, _WRITE, _ATOMIC)}
+    readers = np.bincount(pairs[_READ] // units, minlength=touched.n_lines)
+    by_me = np.zeros(touched.n_lines, np.bool_)
+    by_me[pairs[_READ][pairs[_READ] % units == 0] // units] = True
+
+    def of_group(per_line: npt.NDArray[Any]) -> Floats:
+        found: Floats = np.bincount(group, per_line, n_groups).astype(np.float64)
+        return found
+
+    read = np.maximum(1.0, of_group(readers.astype(np.float64)))  # pairs of SMs and lines
+    own, other = {}, {}
+    for one in (_WRITE, _ATOMIC):
+        users = np.bincount(pairs[one] // units, minlength=touched.n_lines)
+        both = np.intersect1d(pairs[one], pairs[_READ], assume_unique=True)
+        same = np.bincount(both // units, minlength=touched.n_lines)
+        times = of_group(np.bincount(touched.used[kind == one], minlength=touched.n_lines))
+        times /= np.maximum(1.0, of_group(users))  # of an SM that does it at all
+        own[one] = of_group(same) / read * times
+        met = of_group(readers * users - same) / read / (units - 1)
+        other[one] = met * (active_sms - 1) * times
+    met = of_group(readers * (readers - 1.0)) / read / (units - 1)
+    once = 1.0 + own[_ATOMIC]  # L1 has the line until the SM itself adds to it
+    loads = once + 0.5 * met * (active_sms - 1) * once
+    taken = own[_ATOMIC] + other[_ATOMIC] + 0.5 * other[_WRITE]
+    kept = loads + own[_WRITE] + 0.5 * other[_WRITE]
+    when = step[touched.access[mine]] / max(1, int(step.max()))
+    mine_group = group[touched.used[mine]]
+    before = -np.expm1(-(own[_ATOMIC] + other[_ATOMIC] + other[_WRITE])[mine_group] * when)
+    chance[:] = (_AWAY * taken / (taken + kept))[mine_group] * before
+    return chance
