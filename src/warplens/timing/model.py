@@ -141,9 +141,13 @@ class Model:
         """What an L2 of some size would hold, as the sample's share of it."""
         found = l2_answer.answer(
             self.touched, self.wave, size_bytes, self.sample.stride, self.sharing, self._begins(),
-            active_sms=self.active_sms, extents=self.sample.extents,
+            active_sms=self.active_sms if self._has_sides() else 1, extents=self.sample.extents,
         )
         return l2_answer.warmed(found, self.touched, self.question.held)
+
+    def _has_sides(self) -> bool:
+        """Whether L2 has two sides."""
+        return int(self.question.gpu.value("l2.partitions", 1)) > 1
 
     def _begins(self) -> begun.Grid | None:
         """The grid, if it is known how blocks begin: not where their windows begin anywhere."""
@@ -191,7 +195,7 @@ class Model:
         footprint = self.answer.footprint * q.blocks / max(1, self.sample.trace.sampled)
         room = float(gpu.l2_size_bytes) * float(gpu.value("l2.dirty_fraction", 0.78))
         # What SMs near both partitions use is kept in both, as far as half of L2 goes.
-        two = int(gpu.value("l2.partitions", 1)) > 1
+        two = self._has_sides()
         in_use = 128 * self.sharing.chip_lines
         return Machine(
             gpu=gpu,

@@ -30,11 +30,11 @@ def sides(touched: Touched, step: Ints, stride: int, active_sms: int,
     serves them from its other side, if it has the line.
 
     `step`: per access when it is made; `extents`: first lines and ends of the allocations,
-    ascending.
+    ascending; `active_sms`: 1 where L2 has one side.
     """
     found = np.zeros(len(touched.lines), np.uint8)
     places, place = np.unique(touched.sm_of(stride), return_inverse=True)
-    if len(places) < 2 or not len(touched.at):
+    if active_sms < 2 or len(places) < 2 or not len(touched.at):
         return found
     kind = touched.context["kind"][touched.access]
     mine = (touched.context["entry"] == 0)[touched.access] & (kind == _READ)
@@ -44,10 +44,10 @@ def sides(touched: Touched, step: Ints, stride: int, active_sms: int,
     # The first time only: then its own side has it.
     order = np.argsort(step[touched.access[mine]], kind="stable")
     lines = touched.used[mine][order]
-    first = np.zeros(len(lines), np.bool_)
-    first[np.unique(lines, return_index=True)[1]] = True
+    first = np.empty(touched.n_lines, np.int64)
+    first[lines[::-1]] = np.arange(len(lines) - 1, -1, -1)  # the last one written stays
     each = np.zeros(len(lines))
-    each[order] = np.where(first, chance[lines], 0.0)
+    each[order] = np.where(first[lines] == np.arange(len(lines)), chance[lines], 0.0)
     changed = _changed(touched, step, place[touched.user], kind, mine, active_sms, extents)
     found[touched.at[mine]] = (np.maximum(each, changed) * (OF - 1)).astype(np.uint8)
     return found
