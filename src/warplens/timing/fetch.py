@@ -53,17 +53,12 @@ def ready(state: State, spec: Record, part: int, before: int, pc: int, now: int)
     held = recent[place_of(recent, line, RECENT_LINES)]
     newer = _newer(recent, int(held.used)) if held.tag == line + 1 else RECENT_LINES
     held.tag, held.used = line + 1, now
-    is_next = line == last + 1
-    ahead = now - _LEAD
-    if is_next:
-        before_it = recent[place_of(recent, last, RECENT_LINES)]
-        if before_it.tag == last + 1:
-            ahead = min(ahead, int(before_it.used))
-    asked = ahead + _LEAD if is_next else _asked(state.l1i, spec, last, line, now)
+    asked = _asked(state.l1i, spec, last, line, now)
     until = _in_l0(state.l0[part], state.l1i, state.brought, spec, last, line, asked, now)
     if before < 0:
         return until
-    begin = max(ahead if is_next else now, int(sub.fetch_free))
+    is_next = line == last + 1
+    begin = max(now - _LEAD if is_next else now, int(sub.fetch_free))
     late = 0
     if newer < CLOSE_LINES:
         turn = spec.close_turn
@@ -105,44 +100,36 @@ def _in_l0(l0: Records, l1i: Records, brought: npt.NDArray[np.uint8], spec: Reco
            line: int, asked: int, now: int) -> int:  # fmt: skip
     """When a line is in the sub-partition's cache."""
     near = l0[line % l0.size]
-    near.used = now
     if near.tag == line + 1:
         return max(now, int(near.ready))
     is_next = line == last + 1
     far = l1i[place_of(l1i, line, CODE_WAYS)]
-    if near.tag == 0 and line < _FIRST:
-        near.tag = far.tag = line + 1
-        near.ready = far.ready = far.used = now
-        return now
     late = 0 if is_next or last < 0 else spec.l0_miss
-    turn = now
-    if is_next:  # lines come one after the other, some of them ahead
-        turn = int(l0[(line - 1) % l0.size].ready) + spec.l0_line
-        behind = l0[(line - _PREFETCHED) % l0.size]
-        if behind.tag == line - _PREFETCHED + 1:
-            turn = max(turn, int(behind.used))
-    far.used = max(now, turn)
+    if is_next and far.tag == line + 1:  # lines come one after the other
+        now = max(now, int(l0[(line - 1) % l0.size].ready) + spec.l0_line)
+    far.used = now
     if far.tag != line + 1:
         there = now
-        near_by = brought.size <= _ROOM * l1i.size or line < _BROUGHT
-        if is_next and (far.tag != 0 or not near_by):
+        if is_next and (far.tag != 0 or line >= _BROUGHT):
             # Code larger than the cache, again and again, or at first: a line behind the other.
             there = min(now, int(l1i[place_of(l1i, line - 1, CODE_WAYS)].ready))
             there += _turn_of(brought, l1i, spec, line)
             ahead = l1i[place_of(l1i, line - _PREFETCHED, CODE_WAYS)]
             if ahead.tag == line - _PREFETCHED + 1:
                 there = max(there, int(ahead.used))
-        elif is_next or (asked < now and near_by):
-            there = (asked if is_next else there) + spec.first_line
+        elif is_next or (asked < now and line < _BROUGHT):
+            there += spec.first_line
+        elif far.tag == 0 and line < _FIRST:
+            late = 0
         elif last >= 0:
             there = asked + spec.l1i_miss
         far.tag = line + 1
         far.ready = max(now, there)
         brought[line % brought.size] = 1
-    until = max(far.ready, turn, asked + late)
+    until = max(far.ready, now, asked + late)
     near.tag = line + 1
     near.ready = until
-    return max(now, int(until))
+    return int(until)
 
 
 @stage
