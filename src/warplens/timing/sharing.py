@@ -11,11 +11,10 @@ import numpy.typing as npt
 from warplens.execute.memory import DeviceMemory
 from warplens.timing.footprints import Footprints, footprints
 from warplens.timing.state import Ints
-from warplens.timing.touched import Touched, distinct
+from warplens.timing.touched import Touched, users_of
 
 Flags = npt.NDArray[np.bool_]
 _READ = 1
-_TABLE = 32  # places of a table for each pair, up to which it is quicker than sorting
 _WHOLE = 0.25  # of the lines of neighbours or of all: both halves are used, then both always are
 _LEAST_WAVE = 0.5  # of a wave: so many of its blocks tell what it reads
 _ROOM, _MOST_WAVES = 0.5, 16  # of L2: what SMs near both partitions use is kept in both
@@ -210,26 +209,13 @@ def _allocated(touched: Touched, among: Flags, extents: Ints | None) -> float:
     return float((of[:, 1] - of[:, 0]).sum())
 
 
-def _users(touched: Touched, unit: Ints, among: Flags) -> Ints:
-    """How many units (of blocks) use each line."""
-    units = int(unit.max()) + 1 if len(unit) else 1
-    pairs = touched.used[among] * units + unit[touched.user[among]]
-    size = touched.n_lines * units
-    if len(pairs) and size <= _TABLE * len(pairs):  # a table in place of sorting
-        there = np.zeros(size, np.bool_)
-        there[pairs] = True
-        users: Ints = there.reshape(-1, units).sum(axis=1)
-        return users
-    return np.bincount(distinct(pairs) // units, minlength=1)
-
-
 def _fetches(touched: Touched, place: Ints, among: Flags, beside: int) -> float:
     """Fetches of all SMs together, as many as lines if they were of whole ones: DRAM is read by
     halves of lines, and SMs that read different halves of a line do not share them. `beside`: SMs
     that lie beside each other, which tell whether both halves are used; all may tell it, too."""
     sectors = touched.lines[touched.at] & 15
     halves = [among & (sectors & 3 << 2 * half > 0) for half in range(2)]
-    fetches = sum(float(_users(touched, place, half).sum()) for half in halves)
+    fetches = sum(float(users_of(touched, place, half).sum()) for half in halves)
     close = (place < beside)[touched.user]
 
     def are_both(seen: Flags) -> bool:
@@ -260,7 +246,7 @@ def _along(touched: Touched, place: Ints, beside: int, among: Flags, active_sms:
 def _extrapolated(touched: Touched, unit: Ints, among: Flags, ratio: float) -> float:
     """From lines that one and that two of some units use follows how many are used that none of
     them uses (Chao's estimator), at most as many as if the former were each used by one alone."""
-    users = _users(touched, unit, among)
+    users = users_of(touched, unit, among)
     once, twice = float((users == 1).sum()), float((users == 2).sum())
     unseen = once * (ratio - 1.0)
     if twice:

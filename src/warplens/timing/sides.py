@@ -15,12 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.timing.state import Floats, Ints
-from warplens.timing.touched import Touched, distinct
+from warplens.timing.touched import Touched, pairs_of, users_of
 
 OF = 256  # such loads are counted in parts of this
 _READ, _WRITE, _ATOMIC = 1, 2, 4
 _AWAY = 0.5  # of all lines have their home on the other side
-_TABLE = 32  # places of a table for each pair, up to which it is quicker than sorting
 Flags = npt.NDArray[np.bool_]
 
 
@@ -38,7 +37,7 @@ def sides(touched: Touched, step: Ints, stride: int, active_sms: int,
         return found
     kind = touched.context["kind"][touched.access]
     mine = (touched.context["entry"] == 0)[touched.access] & (kind == _READ)
-    n = _sharers(touched, places, place[touched.user], kind == _READ, active_sms)
+    n = _sharers(touched, places, place, kind == _READ, active_sms)
     others = np.maximum(1e-9, n - 1.0)
     chance = np.where(n > 1.0, _AWAY * (1.0 - 0.5**others) / others, 0.0)
     # The first time only: then its own side has it.
@@ -48,7 +47,7 @@ def sides(touched: Touched, step: Ints, stride: int, active_sms: int,
     first[lines[::-1]] = np.arange(len(lines) - 1, -1, -1)  # the last one written stays
     each = np.zeros(len(lines))
     each[order] = np.where(first[lines] == np.arange(len(lines)), chance[lines], 0.0)
-    changed = _changed(touched, step, place[touched.user], kind, mine, active_sms, extents)
+    changed = _changed(touched, step, place, kind, mine, active_sms, extents)
     found[touched.at[mine]] = (np.maximum(each, changed) * (OF - 1)).astype(np.uint8)
     return found
 
@@ -59,30 +58,9 @@ def _sharers(touched: Touched, places: Ints, place: Ints, among: Flags,
     those all over follow."""
     beside = int(np.argmax(np.append(np.diff(places) != 1, True))) + 1
     apart = len(places) - beside + 1
-    near = _users(touched, place, among & (place < beside))
-    far = _users(touched, place, among & ((place == 0) | (place >= beside)))
+    near = users_of(touched, place, among & (place < beside)[touched.user])
+    far = users_of(touched, place, among & ((place == 0) | (place >= beside))[touched.user])
     return np.maximum(near, np.where(far > 1, far * active_sms / apart, 1.0))
-
-
-def _users(touched: Touched, place: Ints, among: Flags) -> Ints:
-    """Per line how many SMs use it."""
-    return np.bincount(_pairs(touched, place, among) // _units(place),
-                       minlength=touched.n_lines)  # fmt: skip
-
-
-def _units(place: Ints) -> int:
-    return int(place.max()) + 1 if len(place) else 1
-
-
-def _pairs(touched: Touched, place: Ints, among: Flags) -> Ints:
-    """Lines and SMs that use them, as line * SMs + SM, each once."""
-    units = _units(place)
-    pairs = touched.used[among] * units + place[among]
-    if len(pairs) and touched.n_lines * units <= _TABLE * len(pairs):
-        there = np.zeros(touched.n_lines * units, np.bool_)
-        there[pairs] = True
-        return np.flatnonzero(there)
-    return distinct(pairs)
 
 
 def _changed(touched: Touched, step: Ints, place: Ints, kind: npt.NDArray[np.uint8], mine: Flags,
@@ -95,11 +73,11 @@ def _changed(touched: Touched, step: Ints, place: Ints, kind: npt.NDArray[np.uin
         return chance
     names = touched.lines[touched.first] >> 4
     group = np.searchsorted(extents[:, 0], names, "right") if extents is not None else names * 0
-    units, n_groups = _units(place), int(group.max()) + 1
-    pairs = {one: _pairs(touched, place, kind == one) for one in (_READ, _WRITE, _ATOMIC)}
+    n_groups, units = int(group.max()) + 1, 1
+    pairs = {}
+    for one in (_READ, _WRITE, _ATOMIC):
+        pairs[one], units = pairs_of(touched, place, kind == one)
     readers = np.bincount(pairs[_READ] // units, minlength=touched.n_lines)
-    by_me = np.zeros(touched.n_lines, np.bool_)
-    by_me[pairs[_READ][pairs[_READ] % units == 0] // units] = True
 
     def of_group(per_line: npt.NDArray[Any]) -> Floats:
         found: Floats = np.bincount(group, per_line, n_groups).astype(np.float64)
@@ -108,13 +86,13 @@ def _changed(touched: Touched, step: Ints, place: Ints, kind: npt.NDArray[np.uin
     read = np.maximum(1.0, of_group(readers.astype(np.float64)))  # pairs of SMs and lines
     own, other = {}, {}
     for one in (_WRITE, _ATOMIC):
-        users = np.bincount(pairs[one] // units, minlength=touched.n_lines)
+        changers = np.bincount(pairs[one] // units, minlength=touched.n_lines)
         both = np.intersect1d(pairs[one], pairs[_READ], assume_unique=True)
         same = np.bincount(both // units, minlength=touched.n_lines)
         times = of_group(np.bincount(touched.used[kind == one], minlength=touched.n_lines))
-        times /= np.maximum(1.0, of_group(users))  # of an SM that does it at all
+        times /= np.maximum(1.0, of_group(changers))  # of an SM that does it at all
         own[one] = of_group(same) / read * times
-        met = of_group(readers * users - same) / read / (units - 1)
+        met = of_group(readers * changers - same) / read / (units - 1)
         other[one] = met * (active_sms - 1) * times
     met = of_group(readers * (readers - 1.0)) / read / (units - 1)
     once = 1.0 + own[_ATOMIC]  # L1 has the line until the SM itself adds to it

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from warplens.compiled import native
 from warplens.execute.trace import lines_of, warps_of
 from warplens.timing.state import PAGE_LINES, Ints, Records
 
+_TABLE = 32  # places of a table for each pair, up to which it is quicker than sorting
 _SPARSE = 8  # places of a table for each value: beyond that sorting is as quick
 ROW_LINES = 16  # of what DRAM has open at once: 2 KiB
 
@@ -136,3 +138,22 @@ def distinct(values: Ints) -> Ints:
     them as NumPy's hashing."""
     found: Ints = np.sort(values)
     return np.asarray(found[np.diff(found, prepend=found[:1] - 1) != 0])
+
+
+def pairs_of(touched: Touched, unit: Ints, among: npt.NDArray[np.bool_]) -> tuple[Ints, int]:
+    """Lines and the units (of blocks) that use them, each pair once and ascending, as
+    line * units + unit; and how many units there are."""
+    units = int(unit.max()) + 1 if len(unit) else 1
+    pairs = touched.used[among] * units + unit[touched.user[among]]
+    size = touched.n_lines * units
+    if not len(pairs) or size > _TABLE * len(pairs):
+        return distinct(pairs), units
+    there = np.zeros(size, np.bool_)  # a table in place of sorting
+    there[pairs] = True
+    return np.flatnonzero(there), units
+
+
+def users_of(touched: Touched, unit: Ints, among: npt.NDArray[np.bool_]) -> Ints:
+    """How many units (of blocks) use each line."""
+    pairs, units = pairs_of(touched, unit, among)
+    return np.bincount(pairs // units, minlength=touched.n_lines)
