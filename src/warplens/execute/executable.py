@@ -30,6 +30,8 @@ from warplens.toolchain.ptx import ParameterType, parameter_types, parse_paramet
 from warplens.toolchain.shipped import assembled, with_places
 from warplens.toolchain.source import SourceUnit
 
+_WORTH_A_PROGRAM = 0.02  # of the instructions that need not run in it
+
 
 class Image:
     """One cubin in device memory: its kernels, their parameter types and, once launched, its
@@ -119,6 +121,7 @@ class KernelCode:
         self._clustered: dict[tuple[int, int, int], KernelCode] = {}
         self._recompiled: dict[tuple[str, ...], KernelCode] = {}
         self._traced: dict[bool, engine.Program] = {}
+        self._without: dict[bool, frozenset[int]] = {}
         self.has_races: bool | None = None  # what racecheck has found; None: it has not looked
 
     @property
@@ -179,11 +182,13 @@ class KernelCode:
     def traced(self, *, counts: bool = True) -> engine.Program:
         """The program that tells an observer what is executed and where it goes; values on which
         neither depends are not computed. Without `counts`, how many lanes a guard lets pass need
-        not be right where it guards such a value."""
+        not be right where it guards such a value, if that saves enough."""
         if counts not in self._traced:
             found = frozenset[int]() if self.calls_functions else self._needless(counts)
             watch = replace(WATCH_ALL, needless=found) if found else True
-            self._traced[counts] = self.observed(watch)
+            saved = 0 if counts else len(found) - len(self._needless(True))
+            is_worth_it = counts or saved > _WORTH_A_PROGRAM * len(self.sass.instructions)
+            self._traced[counts] = self.observed(watch) if is_worth_it else self.traced()
         return self._traced[counts]
 
     @cached_property
@@ -193,7 +198,10 @@ class KernelCode:
         return [item for item in bound if item is not None].__getitem__
 
     def _needless(self, guards: bool) -> frozenset[int]:
-        return needless(self.lifted.layout.blocks, self._bound, guards=guards)
+        if guards not in self._without:
+            blocks = self.lifted.layout.blocks
+            self._without[guards] = needless(blocks, self._bound, guards=guards)
+        return self._without[guards]
 
     def _depends(self, *, guards: bool) -> bool:
         blocks = self.lifted.layout.blocks

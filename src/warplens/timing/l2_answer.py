@@ -17,14 +17,10 @@ import numpy.typing as npt
 
 from warplens.compiled import native
 from warplens.execute.trace import BEFORE
-from warplens.timing import rows
 from warplens.timing.begun import Grid, begun
-from warplens.timing.fills import fills
 from warplens.timing.in_step import LOOP, bit_of, counts, in_step
-from warplens.timing.joins import joins
 from warplens.timing.ranges import Range
 from warplens.timing.sharing import Sharing
-from warplens.timing.sides import sides
 from warplens.timing.state import SLICE_LINES, Floats, Ints, Records
 from warplens.timing.touched import Touched, distinct, numbered
 from warplens.timing.warmth import shares
@@ -123,11 +119,6 @@ class L2Answer:
     passes: npt.NDArray[np.float32]
     fetches: npt.NDArray[np.int32]
     arrivals: Floats
-    lots: Floats  # see rows.py
-    pieces: npt.NDArray[np.float32]
-    fills: npt.NDArray[np.uint8]  # see fills.py
-    joins: npt.NDArray[np.uint8]  # see joins.py
-    sides: npt.NDArray[np.uint8]  # see sides.py
     late_steps: int  # in which this SM asks for what another is only just fetching
     own_steps: int  # in which it asks for what it alone uses
     footprint: int  # bytes that the sample brought in
@@ -136,13 +127,10 @@ class L2Answer:
 
 
 def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
-           share: Sharing, grid: Grid | None = None, *, active_sms: int = 1,
-           extents: Ints | None = None) -> L2Answer:  # fmt: skip
+           share: Sharing, grid: Grid | None = None) -> L2Answer:  # fmt: skip
     """Runs the accesses sampled through L2 in the order of waves of `resident` blocks; every
     `stride`-th block of the grid runs on the same SM. `grid`: to follow what blocks that were not
     sampled bring as they begin, see begun.py.
-
-    Of one wave, every warp makes its first access, then every warp its second, and so on.
     """
     context, lines = touched.context, touched.lines
     hits = np.zeros(len(lines), np.uint8)
@@ -153,18 +141,13 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     if not len(context):
         return L2Answer(
             hits=hits, shares=shares, passes=passes, fetches=fetches,
-            arrivals=_by_lot(users, when, share)[0], footprint=0,
-            lots=np.ones(len(lines)), pieces=np.zeros(len(lines), np.float32),
-            fills=np.zeros(len(lines), np.uint8), joins=np.zeros(len(lines), np.uint8),
-            sides=np.zeros(len(lines), np.uint8),
-            late_steps=0, own_steps=0,
+            arrivals=_by_lot(users, when, share)[0], footprint=0, late_steps=0, own_steps=0,
         )  # fmt: skip
     warp = touched.warp
     ordinal = touched.turns()
-    wave = touched.block // max(1, resident)
+    step = touched.steps(resident)
     # Among warps at the same point the order is arbitrary, but the same in every run.
     mixed = _scrambled(warp.astype(np.uint64) << np.uint64(32) | ordinal.astype(np.uint64))
-    step = wave * (int(ordinal.max()) + 1) + ordinal
     key = step.astype(np.uint64) << np.uint64(32) | mixed >> np.uint64(32)
     order = _sorted(key)
     steps = step[order] + 1
@@ -213,9 +196,6 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     return L2Answer(
         hits=hits, shares=shares, passes=passes, fetches=fetches,
         arrivals=arrivals, begun=sectors, of_others=part, footprint=32 * int(brought),
-        lots=rows.lots(touched), pieces=rows.pieces(touched),
-        fills=fills(touched, step, int(place.max()) + 1), joins=joins(touched),
-        sides=sides(touched, step, stride, active_sms, extents),
         late_steps=late_steps, own_steps=own_steps,
     )  # fmt: skip
 

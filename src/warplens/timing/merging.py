@@ -80,18 +80,20 @@ def merged(touched: Touched, copies: npt.NDArray[np.bool_], placing: Placing,
 
 def merged_loads(touched: Touched, copies: npt.NDArray[np.bool_], placing: Placing,
                  another: float) -> npt.NDArray[np.float32]:  # fmt: skip
-    """The same for loads to registers (all reads but `copies`): of those that blocks of a GPC make
-    for the same sectors with the same access of a warp, each further one costs `another` of the
-    first; the more lines the access has, the less it saves. (An H200 makes one of up to four
-    requests of a GPC that come within some 100 cycles, put_together_sm90.json; those of many lines
-    seldom do in whole kernels.)"""
+    """The same for loads to registers (all reads but `copies`) of the SM that is replayed: of those
+    that blocks of a GPC make for the same sectors with the same access of a warp, each further one
+    costs `another` of the first; the more lines the access has, the less it saves. (An H200 makes
+    one of up to four requests of a GPC that come within some 100 cycles, put_together_sm90.json;
+    those of many lines seldom do in whole kernels.)"""
     part = np.ones(len(touched.lines), np.float32)
     if another >= 1.0 or placing.gpcs < 2:
         return part
     mine = _reads_by(touched, ~copies)
-    if not mine.any():
+    replayed = mine & (touched.context["entry"] == 0)[touched.access]
+    if not replayed.any():
         return part
     group, sms = _groups(touched, placing)
+    mine &= _meet(touched, replayed, group)
     turn = touched.turns()[touched.access[mine]]
     line = 16 * touched.used[mine] + (touched.lines[touched.at[mine]] & 15)
     user = touched.user[mine]
@@ -104,6 +106,17 @@ def merged_loads(touched: Touched, copies: npt.NDArray[np.bool_], placing: Placi
     cost = 1.0 - (1.0 - another) * np.minimum(1.0, _FEW_LINES / lines)
     part[touched.at[mine]] = (1.0 + (n - 1.0) * cost) / n
     return part
+
+
+def _meet(touched: Touched, some: npt.NDArray[np.bool_], group: Ints) -> npt.NDArray[np.bool_]:
+    """Which uses of lines may meet some of them: of the same lines by blocks of the same groups."""
+    lines = np.zeros(touched.n_lines, np.bool_)
+    lines[touched.used[some]] = True
+    users = np.zeros(len(group), np.bool_)
+    users[touched.user[some]] = True
+    groups = np.zeros(int(group.max()) + 1, np.bool_)
+    groups[group[users]] = True
+    return np.asarray(lines[touched.used] & groups[group][touched.user])
 
 
 def _groups(touched: Touched, placing: Placing) -> tuple[Ints, int]:

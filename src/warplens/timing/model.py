@@ -26,6 +26,7 @@ from warplens.timing.extrapolate import (
 from warplens.timing.ground import Sample
 from warplens.timing.in_step import LOOP
 from warplens.timing.lighter import lighter
+from warplens.timing.line_facts import LineFacts, line_facts
 from warplens.timing.merging import (
     COPIED_BY,
     COPIED_BY_THREADS,
@@ -130,18 +131,27 @@ class Model:
         return self.answer_of(size)
 
     def _answered(self) -> l2_answer.L2Answer:
-        """The same; of a long trace `merged` is found meanwhile, on another core."""
+        """The same; of a long trace what else is asked of its lines is found meanwhile, on another
+        core."""
         if "answer" in vars(self) or len(self.touched.lines) < _WORTH_A_THREAD:
             return self.answer
         with ThreadPoolExecutor(max_workers=1) as other:
-            other.submit(getattr, self, "merged")
+            for name in ("line_facts", "merged"):
+                other.submit(getattr, self, name)
             return self.answer
+
+    @cached_property
+    def line_facts(self) -> LineFacts:
+        """What is known of the sampled blocks' lines whatever L2 holds."""
+        return line_facts(
+            self.touched, self.wave, self.sample.stride,
+            self.active_sms if self._has_sides() else 1, self.sample.extents,
+        )  # fmt: skip
 
     def answer_of(self, size_bytes: float) -> l2_answer.L2Answer:
         """What an L2 of some size would hold, as the sample's share of it."""
         found = l2_answer.answer(
-            self.touched, self.wave, size_bytes, self.sample.stride, self.sharing, self._begins(),
-            active_sms=self.active_sms if self._has_sides() else 1, extents=self.sample.extents,
+            self.touched, self.wave, size_bytes, self.sample.stride, self.sharing, self._begins()
         )
         return l2_answer.warmed(found, self.touched, self.question.held)
 
@@ -309,7 +319,8 @@ class Model:
             note_interval=max(8, min(limit, trace.instructions()) // (4 * notes)),
             phases=trace.phases,
         )  # fmt: skip
-        simulate(spec, self.code, _tuple(trace, answer, self.merged, order), state, counts, limit)
+        traced = _tuple(trace, answer, self.line_facts, self.merged, order)
+        simulate(spec, self.code, traced, state, counts, limit)
         return Replay(spec=spec[0], sm=state.sm[0], counts=counts)
 
     @cached_property
@@ -451,8 +462,8 @@ def _asked(replay: Replay) -> float:
     return float(sum(replay.sm[name] for name in ("l2_read", "l2_write", "l2_atomic")))
 
 
-def _tuple(trace: BlockTrace, answer: l2_answer.L2Answer, merged: npt.NDArray[np.float32],
-           order: np.ndarray) -> Trace:  # fmt: skip
+def _tuple(trace: BlockTrace, answer: l2_answer.L2Answer, facts: LineFacts,
+           merged: npt.NDArray[np.float32], order: np.ndarray) -> Trace:  # fmt: skip
     return Trace(
         blocks=np.column_stack([trace.starts, trace.ends]),
         entries=trace.entries,
@@ -465,11 +476,11 @@ def _tuple(trace: BlockTrace, answer: l2_answer.L2Answer, merged: npt.NDArray[np
         passes=answer.passes,
         fetches=answer.fetches,
         arrivals=answer.arrivals.copy(),
-        lots=answer.lots,
-        pieces=answer.pieces,
-        fills=answer.fills,
-        joins=answer.joins,
-        sides=answer.sides,
+        lots=facts.lots,
+        pieces=facts.pieces,
+        fills=facts.fills,
+        joins=facts.joins,
+        sides=facts.sides,
         merged=merged,
         order=order,
     )

@@ -46,8 +46,8 @@ def lots(touched: Touched) -> Floats:
 
 
 def pieces(touched: Touched) -> npt.NDArray[np.float32]:
-    """Per element of the table of lines: how many bytes of its DRAM row are read, or written, about
-    the same time; 0 where that is not known.
+    """Per element of the table of lines that the replayed SM uses: how many bytes of its DRAM row
+    are read, or written, about the same time; 0 where that is not known.
 
     About the same time are accesses of blocks that follow each other closely enough (measured,
     validation/data/pieces_sm90.json), and of a warp few of one kind in a row. L2 writes whole
@@ -61,6 +61,7 @@ def pieces(touched: Touched) -> npt.NDArray[np.float32]:
     beside = number - np.maximum.accumulate(np.where(begins, number, 0))
     kinds = touched.context["kind"]
     turn = _turns(touched, kinds)
+    replayed = (touched.context["entry"] == 0)[touched.access]
     for kind in (_READ, _WRITE):
         mine = kinds[touched.access] == kind
         if not mine.any():
@@ -74,7 +75,11 @@ def pieces(touched: Touched) -> npt.NDArray[np.float32]:
         near = np.cumsum(begins) * len(begins) + beside // max(1, int(_JOINED_BYTES / each))
         both = near[touched.block] * (int(turn.max()) + 1) + turn
         names, group = numbered(both)
-        of = group[access]
+        of, some = group[access], replayed[mine]
+        rows, groups = np.zeros(int(touched.row[-1]) + 1, np.bool_), np.zeros(len(names), np.bool_)
+        rows[touched.row[line[some]]], groups[of[some]] = True, True
+        some = rows[touched.row[line]] & groups[of]
+        of, line, sectors, at = of[some], line[some], sectors[some], at[some]
         order = order_of_pairs(of, line, len(names), touched.n_lines)
         _sum_rows(order, of, line, touched.row, sectors, at, _BITS, found)
     return found

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.timing.state import Floats, Ints
-from warplens.timing.touched import Touched, pairs_of, users_of
+from warplens.timing.touched import Touched, counted, masks_of, users_of
 
 OF = 256  # such loads are counted in parts of this
 _READ, _WRITE, _ATOMIC = 1, 2, 4
@@ -73,11 +73,9 @@ def _changed(touched: Touched, step: Ints, place: Ints, kind: npt.NDArray[np.uin
         return chance
     names = touched.lines[touched.first] >> 4
     group = np.searchsorted(extents[:, 0], names, "right") if extents is not None else names * 0
-    n_groups, units = int(group.max()) + 1, 1
-    pairs = {}
-    for one in (_READ, _WRITE, _ATOMIC):
-        pairs[one], units = pairs_of(touched, place, kind == one)
-    readers = np.bincount(pairs[_READ] // units, minlength=touched.n_lines)
+    n_groups, units = int(group.max()) + 1, int(place.max()) + 1
+    masks = {one: masks_of(touched, place, kind == one) for one in (_READ, _WRITE, _ATOMIC)}
+    readers = counted(masks[_READ])
 
     def of_group(per_line: npt.NDArray[Any]) -> Floats:
         found: Floats = np.bincount(group, per_line, n_groups).astype(np.float64)
@@ -86,9 +84,7 @@ def _changed(touched: Touched, step: Ints, place: Ints, kind: npt.NDArray[np.uin
     read = np.maximum(1.0, of_group(readers.astype(np.float64)))  # pairs of SMs and lines
     own, other = {}, {}
     for one in (_WRITE, _ATOMIC):
-        changers = np.bincount(pairs[one] // units, minlength=touched.n_lines)
-        both = np.intersect1d(pairs[one], pairs[_READ], assume_unique=True)
-        same = np.bincount(both // units, minlength=touched.n_lines)
+        changers, same = counted(masks[one]), counted(masks[one] & masks[_READ])
         times = of_group(np.bincount(touched.used[kind == one], minlength=touched.n_lines))
         times /= np.maximum(1.0, of_group(changers))  # of an SM that does it at all
         own[one] = of_group(same) / read * times

@@ -11,7 +11,8 @@ from warplens.compiled import native
 from warplens.execute.trace import lines_of, warps_of
 from warplens.timing.state import PAGE_LINES, Ints, Records
 
-_TABLE = 32  # places of a table for each pair, up to which it is quicker than sorting
+_TABLE = 32  # places of a table for each use of a line, up to which it is quicker than sorting
+_WORD = 32  # units that an element of a mask stands for
 _SPARSE = 8  # places of a table for each value: beyond that sorting is as quick
 ROW_LINES = 16  # of what DRAM has open at once: 2 KiB
 
@@ -61,10 +62,18 @@ class Touched:
 
     def turns(self) -> Ints:
         """Per access how many its warp has made before."""
-        ordered = self.warp[self.by_warp]
-        found = np.empty(len(ordered), np.int64)
-        found[self.by_warp] = np.arange(len(ordered)) - np.searchsorted(ordered, ordered)
+        begins = np.diff(self.warp[self.by_warp], prepend=-1) != 0
+        number = np.arange(len(begins))
+        found = np.empty(len(begins), np.int64)
+        found[self.by_warp] = number - np.maximum.accumulate(np.where(begins, number, 0))
         return found
+
+    def steps(self, resident: int) -> Ints:
+        """Per access when it is made: of a wave of `resident` blocks every warp makes its first
+        one, then every warp its second, and so on; then comes the next wave."""
+        turns = self.turns()
+        wave = self.block // max(1, resident)
+        return np.asarray(wave * (int(turns.max(initial=0)) + 1) + turns)
 
     @property
     def n_lines(self) -> int:
@@ -140,20 +149,33 @@ def distinct(values: Ints) -> Ints:
     return np.asarray(found[np.diff(found, prepend=found[:1] - 1) != 0])
 
 
-def pairs_of(touched: Touched, unit: Ints, among: npt.NDArray[np.bool_]) -> tuple[Ints, int]:
-    """Lines and the units (of blocks) that use them, each pair once and ascending, as
-    line * units + unit; and how many units there are."""
-    units = int(unit.max()) + 1 if len(unit) else 1
-    pairs = touched.used[among] * units + unit[touched.user[among]]
-    size = touched.n_lines * units
-    if not len(pairs) or size > _TABLE * len(pairs):
-        return distinct(pairs), units
-    there = np.zeros(size, np.bool_)  # a table in place of sorting
-    there[pairs] = True
-    return np.flatnonzero(there), units
+def masks_of(touched: Touched, unit: Ints, among: npt.NDArray[np.bool_]) -> Ints:
+    """Which units (of blocks) use each line in some of its uses, as bits: rows of `_WORD` units an
+    element, for `counted`."""
+    words = (int(unit.max()) if len(unit) else 0) // _WORD + 1
+    found = np.zeros((touched.n_lines, words), np.int64)
+    _mark(touched.used, touched.user, unit, among.view(np.uint8), found)
+    return found
+
+
+def counted(masks: Ints) -> Ints:
+    """How many units there are in each row of masks."""
+    found: Ints = np.bitwise_count(masks).sum(axis=1, dtype=np.int64)
+    return found
 
 
 def users_of(touched: Touched, unit: Ints, among: npt.NDArray[np.bool_]) -> Ints:
     """How many units (of blocks) use each line."""
-    pairs, units = pairs_of(touched, unit, among)
+    units = int(unit.max()) + 1 if len(unit) else 1
+    if touched.n_lines * units <= _TABLE * len(touched.used):
+        return counted(masks_of(touched, unit, among))
+    pairs = distinct(touched.used[among] * units + unit[touched.user[among]])
     return np.bincount(pairs // units, minlength=touched.n_lines)
+
+
+@native
+def _mark(used: Ints, user: Ints, unit: Ints, among: npt.NDArray[np.uint8], masks: Ints) -> None:
+    for i in range(used.size):
+        if among[i]:
+            number = unit[user[i]]
+            masks[used[i], number // _WORD] |= 1 << number % _WORD

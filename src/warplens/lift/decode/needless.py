@@ -142,18 +142,32 @@ class _Search:
 
     def result(self) -> frozenset[int]:
         """The instructions that are not needed."""
-        before, now = None, self._state()
-        while before != now:
+        before: list[list[int]] = [[] for _ in self._blocks]
+        for block in self._blocks:
+            for after in block.successors:
+                before[after].append(block.index)
+        every = set(range(len(self._blocks)))
+        stale = set(every)
+        while stale:
+            memory = self._memory()
             for number in reversed(range(len(self._blocks))):
-                self._at_start[number] = self._through(number)
-            before, now = now, self._state()
+                if number not in stale:
+                    continue
+                stale.remove(number)
+                needed = self._through(number)
+                if needed.state() != self._at_start[number].state():
+                    stale.update(before[number])
+                self._at_start[number] = needed
+            if memory != self._memory():
+                stale = set(every)
         found: set[int] = set()
         for number in range(len(self._blocks)):
             self._through(number, found)
         return frozenset(found)
 
-    def _state(self) -> tuple[object, ...]:
-        return self._spaces, self._words, self._everywhere, *(one.state() for one in self._at_start)
+    def _memory(self) -> tuple[int, int, int]:
+        """What is needed wherever it was written."""
+        return self._spaces, self._words, self._everywhere
 
     def _through(self, number: int, found: set[int] | None = None) -> _Needed:
         """What is needed before a block; what is needless in it is added to `found`."""

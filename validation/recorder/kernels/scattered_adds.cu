@@ -1,0 +1,25 @@
+// Lanes that add to words drawn by lot, of some that all warps share.
+typedef unsigned u32;
+
+__device__ __forceinline__ u32 drawn(u32 x) {
+    x ^= x >> 16; x *= 0x7feb352du; x ^= x >> 15; x *= 0x846ca68bu; x ^= x >> 16;
+    return x;
+}
+
+#define KERNEL(NAME, TYPE, ...)                                                            \
+    extern "C" __global__ void NAME(TYPE *words, TYPE *out, int count, int rounds) {       \
+        u32 thread = blockIdx.x * blockDim.x + threadIdx.x;                                \
+        TYPE sum = 0;                                                                      \
+        _Pragma("unroll 1")                                                                \
+        for (int i = 0; i < rounds; i++) {                                                 \
+            TYPE *at = words + drawn(thread * 4096u + i) % (u32)count;                     \
+            __VA_ARGS__;                                                                   \
+        }                                                                                  \
+        if (sum == (TYPE)123456789) out[thread % 32] = sum;                                \
+    }
+KERNEL(add_int, u32, atomicAdd(at, 1u))
+KERNEL(add_float, float, atomicAdd(at, 1.0f))
+KERNEL(add_double, double, atomicAdd(at, 1.0))
+KERNEL(most_int, u32, atomicMax(at, thread))
+KERNEL(ask_int, u32, sum += atomicAdd(at, 1u))
+KERNEL(ask_float, float, sum += atomicAdd(at, 1.0f))
