@@ -27,6 +27,9 @@ _SAME_LINE, _TURNS = 2.2, 15.0
 # time as the root of all that they walk through, fewer SMs less (measured: 1 to 128 lines by 1 to
 # 132 SMs of an H200, by kernels of validation/recorder/lanes.py)
 _DEEP, _FEW_SHARERS = 8.0, 4.0
+# Cycles of a slice for the lanes that it serves together, and what lanes on one word take less all
+# over the chip (scattered_adds_sm90.json)
+_PASS, _APART_SAVE = 1.27, 0.43
 
 
 @stage
@@ -216,7 +219,7 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
     Neighbouring lines lie in one slice, and slices have other SMs' lines to serve (measured,
     validation/data/contention_sm90.json). Of a loop that `compares` and exchanges see `_rounds`.
     """
-    known, line, sectors = trace.hits[at], trace.lines[at] >> 4, trace.lines[at] & 15
+    line, sectors = trace.lines[at] >> 4, trace.lines[at] & 15
     begin = pages.translated(sm, spec, line, begin)
     n = count_bits(sectors)
     sm.l2_atomic += n
@@ -226,10 +229,17 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
     if not compares and at < trace.depths.size and trace.depths[at] > 0:
         deep = float(trace.depths[at] & _DEPTH)
         served = float(trace.depths[at] >> DEPTH_BITS)
-    own = max(1.0, deep * lane - less, 1.27 * served)
+    own = max(1.0, deep * lane - less, _PASS * served)
     start = max(begin, sm.atomic_free)
-    busy = max(1.0, spec.atomic_lane * served)
+    busy = max(1.0, spec.atomic_lane * served - _APART_SAVE)
     sm.atomic_free = start + max(spec.atomic_sector * n, busy * spec.atomic_share)
+    if not compares and deep < _DEEP:
+        # Lanes on one word go on one after another while the slice adds to others.
+        slice_turn = max(1.0, _PASS * served) * trace.passes[at, 5]
+        turn = max(slice_turn, (deep * lane - less) * trace.passes[at, 6]) * spec.sharers
+        sm.busiest_free = max(start, sm.busiest_free) + turn
+        _hold(sm, sm.busiest_free)
+        return _found_there(sm, spec, trace, at, n, start, max(sm.busiest_free, sm.atomic_free))
     place = _slice_of(line)
     sharers = spec.sharers * trace.shares[at]
     if deep >= _DEEP:  # one word after the other: those of other lines go on meanwhile
@@ -250,10 +260,23 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
     sm.slice_free[place] = max(start, sm.slice_free[place]) + turn
     sm.slice_work[place] += turn
     if not compares:  # who compares waits for the answer before it asks again
-        sm.slowest_slice = max(sm.slowest_slice, sm.slice_free[place])
-        sm.behind = max(sm.behind, sm.slice_free[place] - _IN_SLICES)
-    done = max(sm.slice_free[place], sm.atomic_free) + spec.atomic_latency
-    missing = n - min(n, count_bits(known & 15))
+        _hold(sm, sm.slice_free[place])
+    return _found_there(sm, spec, trace, at, n, start, max(sm.slice_free[place], sm.atomic_free))
+
+
+@stage
+def _hold(sm: Record, slice_free: float) -> None:
+    """Notes how far behind a slice is, for atomics and loads that come after."""
+    sm.slowest_slice = max(sm.slowest_slice, slice_free)
+    sm.behind = max(sm.behind, slice_free - _IN_SLICES)
+
+
+@stage
+def _found_there(sm: Record, spec: Record, trace: Trace, at: int, sectors: int, start: float,
+                 served: float) -> float:  # fmt: skip
+    """When an atomic has its result that is served then, and before that its line from DRAM."""
+    done = served + spec.atomic_latency
+    missing = sectors - min(sectors, count_bits(trace.hits[at] & 15))
     if missing:
         extra = dram.read(sm, spec, trace, at, missing, start) - spec.l2_hit - start
         done += max(0.0, extra)

@@ -37,6 +37,9 @@ _ALONE = 0.5  # of a fetch falls to this SM: more than to any other
 # stores are spread over L2's slices
 _POPULAR, _FEW_POPULAR = 0.3, 8
 _SURELY_SHARED = 3.5  # blocks of the sample
+# Slices among which atomics on so many places are spread: half of them by so many, evenly
+# (scattered_adds_sm90.json)
+_SLICES = 64.0
 _LINES = 0.57  # L2 takes the longer for each of several lines that warps contend for: power
 
 
@@ -135,7 +138,7 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     context, lines = touched.context, touched.lines
     hits = np.zeros(len(lines), np.uint8)
     shares = np.zeros(len(lines), np.float32)
-    passes = np.ones((len(lines), 5), np.float32)
+    passes = np.ones((len(lines), 7), np.float32)
     fetches = np.zeros((len(lines), 2), np.int32)
     users, when = np.zeros((2, 2 * len(lines) + 1), np.int64)
     if not len(context):
@@ -375,6 +378,12 @@ def _contention(touched: Touched, shares: npt.NDArray[np.float32],
     sectors of it; the atomics of its warp, and how much longer one takes for the lines that are
     used at the same time."""
     n_blocks = len(touched.blocks)
+    is_added = (touched.context["kind"] == _ATOMIC)[touched.access]
+    if is_added.any():
+        at = touched.at[is_added]
+        names = touched.lines[at] >> 4
+        passes[at, 5] = _busiest(names // SLICE_LINES) + 1.0 / _SLICES
+        passes[at, 6] = _busiest(names)
     if n_blocks < 2:
         return
     mine = (touched.context["kind"] == _WRITE)[touched.access]
@@ -384,7 +393,7 @@ def _contention(touched: Touched, shares: npt.NDArray[np.float32],
         stored = touched.at[mine]
         part = _parts_of_blocks(touched, touched.lines[stored] // (16 * SLICE_LINES), mine)
         shares[stored] = np.where(part >= _POPULAR, part, 0.0)
-    mine = (touched.context["kind"] == _ATOMIC)[touched.access]
+    mine = is_added
     if not mine.any():
         return
     at, line, access = touched.at[mine], touched.used[mine], touched.access[mine]
@@ -404,6 +413,14 @@ def _contention(touched: Touched, shares: npt.NDArray[np.float32],
     passes[at, 0] = np.sqrt(np.bincount(place[is_atomic])[place[access]])
     passes[at, 1] = np.maximum(1.0, len(distinct(line)) / passes[at, 0] ** 2) ** _LINES
     passes[at, 2] = _walked(touched, access, place[access], line)
+
+
+def _busiest(places: Ints) -> float:
+    """The part of all accesses that the most popular of some places gets, as far as that is not by
+    chance."""
+    counts = np.bincount(numbered(places)[1])
+    most = float(counts.max())
+    return max(1.0 / len(counts), (most - 2.0 * most**0.5) / len(places))
 
 
 def _parts_of_blocks(touched: Touched, place: Ints, among: npt.NDArray[np.bool_]) -> Floats:
