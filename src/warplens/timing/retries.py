@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from warplens.sass.model import Instruction, Reg, SassKernel
+from collections.abc import Sequence
+
+from warplens.sass.model import Instruction, Mem, Reg, SassKernel
 from warplens.timing.state import SEEKS, TRIES
 
 _COMPARES = ("ISETP", "ISETP64", "FSETP", "DSETP")
@@ -24,16 +26,29 @@ def _moves(inst: Instruction, values: set[int]) -> bool:
     return is_move and not values.isdisjoint(_registers(inst)[1:])
 
 
+def _goes_on(span: Sequence[Instruction]) -> bool:
+    """Whether all exchanges of a loop are at places that it computes anew."""
+    written = {index for one in span if not exchanges(one) for index in _registers(one)[:1]}
+    places = [
+        {o.base.index for o in one.operands if isinstance(o, Mem) and isinstance(o.base, Reg)}
+        for one in span if exchanges(one)
+    ]  # fmt: skip
+    return bool(places) and all(place & written for place in places)
+
+
 def retries(kernel: SassKernel) -> int:
     """TRIES if a kernel has a loop that exchanges and looks at what it found there: the loop goes
     round until no other warp came first. SEEKS if it also ends where what it found is less or more
-    than its own, as loops for the least or the most number; else 0."""
+    than its own, as loops for the least or the most number; else 0, also where each round looks at
+    another place, as hash tables do."""
     blocks = kernel.blocks
     for number, block in enumerate(blocks):
         for before in block.successors:
             if before > number:
                 continue
             span = kernel.instructions[blocks[before].start : block.end]
+            if _goes_on(span):
+                continue
             found = {o.index for one in span if exchanges(one) for o in one.operands[:2]
                      if isinstance(o, Reg)}  # fmt: skip
             found |= {_registers(one)[0] for one in span if _moves(one, found)}
