@@ -27,9 +27,9 @@ _SAME_LINE, _TURNS = 2.2, 15.0
 # time as the root of all that they walk through, fewer SMs less (measured: 1 to 128 lines by 1 to
 # 132 SMs of an H200, by kernels of validation/recorder/lanes.py)
 _DEEP, _FEW_SHARERS = 8.0, 4.0
-# Cycles of a slice for the lanes that it serves together, and what lanes on one word take less all
-# over the chip (scattered_adds_sm90.json)
-_PASS, _APART_SAVE = 1.27, 0.43
+# Cycles of a slice for the lanes that it serves together, what lanes on one word take less all over
+# the chip, and how much longer there what has an answer (scattered_adds_sm90.json)
+_PASS, _APART_SAVE, _ANSWERED = 1.27, 0.43, 1.33
 
 
 @stage
@@ -209,14 +209,14 @@ def _in_turn(sm: Record, spec: Record, trace: Trace, place: int, begin: float) -
 
 
 @stage
-def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: float,
-            less: float, begin: float, compares: int, since: float) -> float:  # fmt: skip
+def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: float, less: float,
+            begin: float, compares: int, answers: bool, since: float) -> float:  # fmt: skip
     """When an atomic on one line, at a place in the trace, has its result.
 
     `lane` are the cycles of each of the lanes that use one word one after another, `less` what
     they save in all; the most lanes of a word, in all lines, are `deep`; sectors are served in turn
     as well. With the part of the grid's blocks that use the line, too, this SM takes turns.
-    Neighbouring lines lie in one slice, and slices have other SMs' lines to serve (measured,
+    What `answers` takes longer in all of L2. Neighbouring lines lie in one slice, and slices have other SMs' lines to serve (measured,
     validation/data/contention_sm90.json). Of a loop that `compares` and exchanges see `_rounds`.
     """
     line, sectors = trace.lines[at] >> 4, trace.lines[at] & 15
@@ -232,7 +232,8 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
     own = max(1.0, deep * lane - less, _PASS * served)
     start = max(begin, sm.atomic_free)
     busy = max(1.0, spec.atomic_lane * served - _APART_SAVE)
-    sm.atomic_free = start + max(spec.atomic_sector * n, busy * spec.atomic_share)
+    taken = max(spec.atomic_sector * n, busy * spec.atomic_share)
+    sm.atomic_free = start + taken * (_ANSWERED if answers else 1.0)
     if not compares and deep < _DEEP:
         # Lanes on one word go on one after another while the slice adds to others.
         slice_turn = max(1.0, _PASS * served) * trace.passes[at, 5]

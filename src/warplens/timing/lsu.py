@@ -191,7 +191,7 @@ def _serve(sm: Record, sub: Record, state: State, spec: Record, inst: Record, tr
         done = start
         for i in range(first, first + count):
             at = l2.atomics(sm, spec, trace, i, deep, lane, less, start, inst.compares,
-                            now - state.warps[index].loaded)  # fmt: skip
+                            inst.write != NO_BARRIER, now - state.warps[index].loaded)  # fmt: skip
             done = max(done, at)
             l1.drop(state.l1, trace.lines[i] >> 4)
         _push_back(sm, spec)

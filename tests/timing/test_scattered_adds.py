@@ -1,0 +1,36 @@
+"""Lanes that add to words drawn by lot, or exchange them, against an H200
+(`validation/data/scattered_adds_sm90.json`)."""
+
+from __future__ import annotations
+
+import statistics
+from typing import Any
+
+import pytest
+
+from tests.timing.replayed import recorder_kernels, recording
+from warplens.session.written_arguments import parse
+
+TIME = "gpu__time_duration.sum"
+CASES = {case["name"]: case for case in recording("scattered_adds")["cases"]}
+SIZES = (256, 1024, 2048, 65536, 262144)  # words; between, times there differ by place
+
+
+def over_recorded(case: dict[str, Any]) -> float:
+    """The predicted time over the recorded one, less 1."""
+    kernel = recorder_kernels("scattered_adds", "H200")[case["kernel"]]
+    given = [parse(text, seed=index) for index, text in enumerate(case["arguments"])]
+    launch = kernel.predict[tuple(case["grid"]), tuple(case["block"])](*given)
+    return float(launch.metric(TIME)) / case["measured"][TIME] - 1.0
+
+
+@pytest.mark.parametrize("kernel", ["add_int", "add_float", "ask_int"])
+def test_all_sms_add_as_quickly(kernel: str) -> None:
+    errors = [over_recorded(CASES[f"{kernel}/{words}/132x256"]) for words in SIZES]
+    assert max(map(abs, errors)) < 0.12, errors
+
+
+@pytest.mark.long
+def test_most_additions_and_exchanges_are_close() -> None:
+    errors = {name: over_recorded(case) for name, case in CASES.items()}
+    assert statistics.mean(map(abs, errors.values())) < 0.14, errors
