@@ -239,6 +239,7 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
         slice_turn = max(1.0, _PASS * served) * trace.passes[at, 5]
         turn = max(slice_turn, (deep * lane - less) * trace.passes[at, 6]) * spec.sharers
         sm.busiest_free = max(start, sm.busiest_free) + turn
+        sm.slice_work[0] += turn
         _hold(sm, sm.busiest_free)
         return _found_there(sm, spec, trace, at, n, start, max(sm.busiest_free, sm.atomic_free))
     place = _slice_of(line)
