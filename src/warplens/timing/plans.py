@@ -104,7 +104,8 @@ def plan(total: int, sm_count: int, resident: int, costs: tuple[float, ...],
     parts = max(1, waves - 1)
     picked = (2 * np.arange(parts) + 1) * waves_in_grid // (2 * parts)
     if waves > 1:
-        picked = np.unique(np.append(picked, waves_in_grid - 1))
+        picked = np.append(np.minimum(picked, waves_in_grid - 2), waves_in_grid - 1)
+        picked = np.unique(picked)
     else:  # a part of a wave does not show how blocks run that fill an SM
         picked = np.minimum(picked, max(0, per_sm // resident - 1))
     if waves == waves_in_grid:
