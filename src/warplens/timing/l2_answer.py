@@ -167,6 +167,7 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
         np.zeros((*tags.shape, 2), np.int32), when,
     )  # fmt: skip
     users, when = users[: brought // 2 + 1], when[: brought // 2 + 1]
+    judged = _of_first_wave(touched, resident, fetches, len(users)) if share.is_of_wave else None
     sectors, part, known = 0.0, 0.0, None
     if grid:
         wanted = _kept(np.flatnonzero(_used(users)), n_sets * _WAYS)
@@ -179,12 +180,12 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
         if (entry == BEFORE).any():  # a window, before which they were made
             sectors = known.sectors
             arrivals, chance = (np.where(known.fetches, 0.0, one)
-                                for one in _by_lot(users, when, share))  # fmt: skip
+                                for one in _by_lot(users, when, share, judged))  # fmt: skip
         else:
-            arrivals, chance = _by_lot(after, when, _with_others(share, users, after))
+            arrivals, chance = _by_lot(after, when, _with_others(share, users, after), judged)
         users = after
     else:
-        arrivals, chance = _by_lot(users, when, share)
+        arrivals, chance = _by_lot(users, when, share, judged)
     _contention(touched, shares, passes)
     is_mine = _are_mine(users)
     closely = in_step(users, is_mine, when, share, int(place.max()) + 1)
@@ -308,11 +309,22 @@ def _sorted(keys: npt.NDArray[np.uint64]) -> Ints:
     return order
 
 
-def _by_lot(users: Ints, when: Ints, share: Sharing) -> tuple[Floats, Floats]:
+def _of_first_wave(touched: Touched, resident: int, fetches: npt.NDArray[np.int32],
+                   count: int) -> npt.NDArray[np.bool_]:  # fmt: skip
+    """Which of so many fetches the replayed SM's first `resident` blocks use."""
+    loads = (touched.context["entry"] == 0) & (touched.context["kind"] == _READ)
+    mine = (loads & (touched.block < resident))[touched.access]
+    found = np.zeros(count, np.bool_)
+    found[fetches[touched.at[mine]]] = True
+    return found
+
+
+def _by_lot(users: Ints, when: Ints, share: Sharing,
+            judged: npt.NDArray[np.bool_] | None = None) -> tuple[Floats, Floats]:  # fmt: skip
     """Per fetch -1 if it falls to this SM, else 0, and how likely the first is: to one of the
     sampled SMs that use it, the more rarely the more of them do, but not to more than the SM's part
     of all. In long loops those that the same SMs make in the same step fall to the same one: to the
-    SM that is ahead."""
+    SM that is ahead. `judged`: those that tell what others fetch for this SM; None: all."""
     near, far = counts(users, share.beside)
     is_mine = _are_mine(users)
     chance = 1.0 / np.maximum(1.0, np.maximum(near, np.where(far > 1, far * share.ratio, 1.0)))
@@ -321,8 +333,11 @@ def _by_lot(users: Ints, when: Ints, share: Sharing) -> tuple[Floats, Floats]:
         of_others = used == _MINE_LATER
         n_others = np.count_nonzero(of_others)
         chance *= _factor(np.append(chance[is_mine], np.zeros(n_others)), share)
+        if judged is not None:
+            of_others &= judged
+            n_others = np.count_nonzero(of_others)
         if n_others and share.are_alike:  # others are as often ahead as this SM is
-            mine = chance[is_mine]
+            mine = chance[is_mine if judged is None else is_mine & judged]
             lacking = share.part * (len(mine) + n_others) - float(mine.sum())
             chance[of_others] = min(1.0, max(0.0, lacking / n_others))
             is_mine |= of_others

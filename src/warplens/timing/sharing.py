@@ -30,7 +30,7 @@ class Sharing:
         beside: SMs sampled beside each other, the replayed one first; the others are all over.
         ratio: SMs of the chip for each that is not beside others.
         part: of the lines that an SM reads, those that it has to fetch itself at most;
-            is_exact: not fewer either.
+            is_exact: not fewer either; is_of_wave: whatever earlier waves have brought.
         fresh: of the lines that a wave reads, those that earlier waves have not brought.
         are_alike: SMs read as much as each other, and bring as much of it to L2.
     """
@@ -41,6 +41,7 @@ class Sharing:
     ratio: float = 1.0
     part: float = 1.0
     is_exact: bool = False
+    is_of_wave: bool = False
     fresh: float = 1.0
     are_alike: bool = True
 
@@ -112,7 +113,7 @@ def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks
     mine = _fetches(touched, place, of_wave & reads, beside) / len(places)
     return Sharing(
         lines=_lines_of(touched, of_wave), chip_lines=of_chip(of_wave), beside=beside, ratio=ratio,
-        part=of_chip(of_wave & reads) / active_sms / max(1.0, mine),
+        part=of_chip(of_wave & reads) / active_sms / max(1.0, mine), is_of_wave=True,
     )  # fmt: skip
 
 
