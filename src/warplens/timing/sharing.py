@@ -93,6 +93,7 @@ def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks
         def of_grid(among: Flags) -> float:
             seen = among & far[touched.user]
             found = _extrapolated(touched, np.arange(len(names)), seen, blocks / int(far.sum()))
+            found = max(found, _by_waves(touched, wave, among, blocks))
             return min(found, _allocated(touched, among, extents))
 
         chip = of_grid(every)
@@ -253,3 +254,15 @@ def _extrapolated(touched: Touched, unit: Ints, among: Flags, ratio: float) -> f
     if twice:
         unseen = min(unseen, once * (once - 1.0) / (2.0 * (twice + 1.0)))
     return float(np.count_nonzero(users)) + unseen
+
+
+def _by_waves(touched: Touched, wave: int, among: Flags, blocks: int) -> float:
+    """Lines of a grid of so many `blocks` by what the sampled waves have in common: blocks that
+    share lines may all be of the same one. 0 if there is only one."""
+    sampled = len(touched.blocks)
+    waves = -(-sampled // wave)
+    if waves < 2:
+        return 0.0
+    seen = _lines_of(touched, among)
+    found = _extrapolated(touched, np.arange(sampled) // wave, among, blocks / sampled)
+    return seen + (found - seen) * (waves - 1) / waves  # the same estimator, of few units
