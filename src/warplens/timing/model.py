@@ -37,7 +37,7 @@ from warplens.timing.merging import (
 )
 from warplens.timing.question import Estimate, Pace, Question, Replay
 from warplens.timing.sample import IN_STEP
-from warplens.timing.sharing import Sharing, sharing
+from warplens.timing.sharing import Sharing, allocated, sharing
 from warplens.timing.sm import simulate
 from warplens.timing.spec import Machine
 from warplens.timing.stall import REASONS, SELECTED
@@ -204,6 +204,8 @@ class Model:
         q, gpu = self.question, self.question.gpu
         footprint = self.answer.footprint * q.blocks / max(1, self.sample.trace.sampled)
         room = float(gpu.l2_size_bytes) * float(gpu.value("l2.dirty_fraction", 0.78))
+        if 128.0 * allocated(self.touched, self.sample.extents) <= room:
+            footprint = min(footprint, room)  # there are not more lines, however often used
         # What SMs near both partitions use is kept in both, as far as half of L2 goes.
         two = self._has_sides()
         in_use = 128 * self.sharing.chip_lines

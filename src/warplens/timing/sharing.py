@@ -94,7 +94,7 @@ def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks
             seen = among & far[touched.user]
             found = _extrapolated(touched, np.arange(len(names)), seen, blocks / int(far.sum()))
             found = max(found, _by_waves(touched, wave, among, blocks))
-            return min(found, _allocated(touched, among, extents))
+            return min(found, allocated(touched, extents, among))
 
         chip = of_grid(every)
         if chip <= size_lines:
@@ -108,7 +108,7 @@ def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks
         chip = _along(touched, place, beside, among, active_sms)
         if apart >= _LEAST_APART:
             chip = min(chip, _extrapolated(touched, place, among & far[touched.user], ratio))
-        chip = min(chip, _allocated(touched, among, extents))
+        chip = min(chip, allocated(touched, extents, among))
         return max(chip, _lines_of(touched, among))
 
     mine = _fetches(touched, place, of_wave & reads, beside) / len(places)
@@ -197,12 +197,13 @@ def _lines_of(touched: Touched, among: Flags) -> float:
     return float(np.count_nonzero(used))
 
 
-def _allocated(touched: Touched, among: Flags, extents: Ints | None) -> float:
-    """Lines of the allocations that some accesses touch; infinitely many if one lies in none."""
+def allocated(touched: Touched, extents: Ints | None, among: Flags | None = None) -> float:
+    """Lines of the allocations that some accesses touch, or all; infinitely many if one lies in
+    none."""
     if extents is None or not len(extents):
         return np.inf
     used = np.zeros(touched.n_lines, np.bool_)
-    used[touched.used[among]] = True
+    used[touched.used if among is None else touched.used[among]] = True
     lines = touched.lines[touched.first[used]] >> 4
     place = np.searchsorted(extents[:, 0], lines, "right") - 1
     if (place < 0).any() or (lines >= extents[place, 1]).any():
