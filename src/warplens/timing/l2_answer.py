@@ -21,7 +21,7 @@ from warplens.timing.begun import Grid, begun
 from warplens.timing.in_step import LOOP, bit_of, counts, in_step
 from warplens.timing.ranges import Range
 from warplens.timing.sharing import Sharing
-from warplens.timing.state import SLICE_LINES, Floats, Ints, Records
+from warplens.timing.state import SLICE_LINES, SLICES, Floats, Ints, Records
 from warplens.timing.touched import Touched, distinct, numbered
 from warplens.timing.warmth import shares
 
@@ -34,8 +34,8 @@ _MINE = 1  # among users of a fetch: accesses that are replayed; other bits: oth
 _STEPS = 6  # to find a factor
 _ALONE = 0.5  # of a fetch falls to this SM: more than to any other
 # Of the blocks, from which they wait for each other that store to a line; beyond so many such lines
-# stores are spread over L2's slices
-_POPULAR, _FEW_POPULAR = 0.3, 8
+# stores are spread over L2's slices (32 lines still take turns, same_words_sm90.json)
+_POPULAR, _FEW_POPULAR = 0.3, SLICES * SLICE_LINES
 _SURELY_SHARED = 3.5  # blocks of the sample
 # Slices among which atomics on so many places are spread: half of them by so many, evenly
 # (scattered_adds_sm90.json)
