@@ -181,7 +181,7 @@ def store(sm: Record, spec: Record, trace: Trace, place: int, joined: int, parti
             sm.fill_free = max(sm.fill_free, since) + line
             dram.fill(sm, spec, fill, begin)
     if trace.shares[place] > 0.0:
-        left = max(left, _in_turn(sm, spec, trace, place, begin))
+        left = max(left, _in_turn(sm, spec, trace, place, sectors, begin))
     if back > 0.0:
         dram.write(sm, spec, trace, place, back, begin)
     return float(max(left, sm.partial_free, sm.fill_free) if partial else left)
@@ -195,11 +195,13 @@ def _slice_of(line: int) -> int:
 
 
 @stage
-def _in_turn(sm: Record, spec: Record, trace: Trace, place: int, begin: float) -> float:
-    """When a store has left that L2 serves after others of many blocks to its line; loads wait,
-    too, when too many do."""
+def _in_turn(sm: Record, spec: Record, trace: Trace, place: int, sectors: int,
+             begin: float) -> float:  # fmt: skip
+    """When a store of sectors has left that L2 serves after others of many blocks to its line;
+    loads wait, too, when too many do."""
     at = _slice_of(trace.lines[place] >> 4)
-    turn = _SAME_LINE * max(1.0, spec.sharers * trace.shares[place])
+    turn = max(_SAME_LINE, _PASS * sectors)
+    turn *= max(1.0, spec.sharers * trace.shares[place])
     sm.slice_free[at] = max(begin, sm.slice_free[at]) + turn
     sm.slice_work[at] += turn
     sm.slowest_slice = max(sm.slowest_slice, sm.slice_free[at])
