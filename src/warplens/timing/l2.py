@@ -217,9 +217,10 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
 
     `lane` are the cycles of each of the lanes that use one word one after another, `less` what
     they save in all; the most lanes of a word, in all lines, are `deep`; sectors are served in turn
-    as well. With the part of the grid's blocks that use the line, too, this SM takes turns.
-    What `answers` takes longer in all of L2. Neighbouring lines lie in one slice, and slices have other SMs' lines to serve (measured,
-    validation/data/contention_sm90.json). Of a loop that `compares` and exchanges see `_rounds`.
+    as well. With the part of the grid's blocks that use the line, too, this SM takes turns; what
+    `answers` takes longer in all of L2. Neighbouring lines lie in one slice, and slices have other
+    SMs' lines to serve (measured, validation/data/contention_sm90.json). Of a loop that `compares`
+    and exchanges see `_rounds`.
     """
     line, sectors = trace.lines[at] >> 4, trace.lines[at] & 15
     begin = pages.translated(sm, spec, line, begin)

@@ -292,9 +292,9 @@ SM = np.dtype([
     *((name, "f8") for name in ("lsu_free", "tag_free", "data_free", "port_free",
                                 "port_write_free", "l2_free", "l2_write_free", "partial_free",
                                 "fill_free", "dram_free", "dram_busy", "dram_write_free",
-                                "dram_write_busy", "dram_owed", "atomic_free", "sent_free", "busiest_free",
-                                "launch_free", "launch_turn", "indexed_free", "barrier_free",
-                                "numbers_free")),
+                                "dram_write_busy", "dram_owed", "atomic_free", "sent_free",
+                                "busiest_free", "launch_free", "launch_turn", "indexed_free",
+                                "barrier_free", "numbers_free")),
     # when the unit of copies can begin another load, another store, and when it began the last ones
     ("copy_free", "f8", (2,)), ("copy_began", "f8", (2 * COPIES_HELD,)), ("next_copy", "i8", (2,)),
     ("pushed_back", "f8"),  # until when the way to L2 holds up the units in front of it
