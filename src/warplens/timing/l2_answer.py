@@ -435,7 +435,7 @@ def _busiest(places: Ints) -> float:
     chance."""
     counts = np.bincount(numbered(places)[1])
     most = float(counts.max())
-    return max(1.0 / len(counts), (most - 2.0 * most**0.5) / len(places))
+    return float(max(1.0 / len(counts), (most - 2.0 * most**0.5) / len(places)))
 
 
 def _parts_of_blocks(touched: Touched, place: Ints, among: npt.NDArray[np.bool_]) -> Floats:

@@ -143,9 +143,9 @@ class _Search:
     def result(self) -> frozenset[int]:
         """The instructions that are not needed."""
         before: list[list[int]] = [[] for _ in self._blocks]
-        for block in self._blocks:
+        for number, block in enumerate(self._blocks):
             for after in block.successors:
-                before[after].append(block.index)
+                before[after].append(number)
         every = set(range(len(self._blocks)))
         stale = set(every)
         while stale:
