@@ -80,6 +80,33 @@ def test_long_loops_over_volatile_memory_are_predicted() -> None:
     assert launch.metric("smsp__inst_executed.sum") > 7 * n / 32
 
 
+DRAWN = """
+extern "C" __global__ void draw(float* out, int* next, int tasks) {
+    __shared__ int task;
+    while (true) {
+        if (threadIdx.x == 0) task = atomicAdd(next, 1);
+        __syncthreads();
+        if (task >= tasks) return;
+        float x = task;
+        for (int i = 0; i < 2000; i++) x = x * x + 0.5f;
+        out[task * blockDim.x + threadIdx.x] = x;
+        __syncthreads();
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("tasks", [528, 5280])
+def test_blocks_that_draw_tasks_get_as_many_each(tasks: int) -> None:
+    """Run one after another, the first block would take all."""
+    launch = wl.Device("H200").compile(DRAWN)["draw"].predict[(264,), (64,)](
+        np.zeros(tasks * 64, np.float32), np.zeros(1, np.int32), np.int32(tasks)
+    )
+    cycles = [launch.metric(f"sm__cycles_active.{part}") for part in ("min", "avg", "max")]
+    assert cycles[2] < 1.1 * cycles[1]
+    assert cycles[0] > 0.9 * cycles[1]
+
+
 def test_prediction_names_what_ends_a_block() -> None:
     """As the launch itself would."""
     kernel = wl.Device("H200").compile(POLLING)["scatter"]

@@ -70,6 +70,8 @@ class LaunchConfig:
             second has no divisor in common with the number of warps.
         interleave: instructions that a warp executes before the next warp does (0: until it waits);
             needs the program `KernelCode.interleaved`.
+        by_turns: max_resident blocks begin at once, and one runs until its warps have come back in
+            loops before the next does.
         strict_masks: a WARPSYNC whose mask names lanes that never come is a deadlock.
         part_order: draws whose turn it is where nobody is put aside (0: as an H200 chooses; see
             parts.py).
@@ -97,6 +99,7 @@ class LaunchConfig:
     find_endless: bool = False
     warp_turns: tuple[int, int] = (0, 1)
     interleave: int = 0
+    by_turns: bool = False
     strict_masks: bool = False
     part_order: int = 0
     is_blind: Callable[[], bool] = _never

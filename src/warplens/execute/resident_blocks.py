@@ -19,14 +19,16 @@ from warplens.execute.run_layout import (
     CLUSTER_ALIVE,
     CLUSTER_ARRIVED,
     CLUSTER_BLOCKS,
+    FUEL,
     GRID_X,
     GRID_Y,
+    LAST_BLOCK,
+    MAX_SLOTS,
     N_SLOTS,
     N_SM,
     NEXT_BLOCK,
     PAIR_BARRIER,
     PARTS,
-    QUANTUM,
     SHARED_BYTES,
     SHARED_TABLE,
     TENSOR_MEMORY,
@@ -67,7 +69,7 @@ def start_block(slot: int, block: int, control: Ints, blocks: Ints, barriers: In
         poke32(w + at.WARP_EXITED, _FULL & ~mask)
         poke32(w + at.WARP_CLUSTER, 0)
         poke32(w + at.WARP_SPLITS, 0)
-        poke64(w + at.WARP_FUEL, QUANTUM)
+        poke64(w + at.WARP_FUEL, control[FUEL])
         poke32(w + at.WARP_YIELDED, 0)
         fill_zero(w + at.WARP_PREDICATES, 64)
         for k in range(zero_keys.size):
@@ -94,6 +96,15 @@ def start_cluster(first: int, control: Ints, blocks: Ints, barriers: Ints, seen:
     blocks[first, CLUSTER_ARRIVED] = 0
     blocks[first, CLUSTER_ALIVE] = size * control[THREADS]
     control[NEXT_BLOCK] += size
+
+
+@native
+def fill_slots(control: Ints, blocks: Ints, barriers: Ints, seen: Ints, warps: Ints, states: Ints,
+               shared: Ints, zero_keys: Ints) -> None:  # fmt: skip
+    """Puts the first clusters into all slots, which are empty."""
+    for first in range(0, min(control[N_SLOTS], control[MAX_SLOTS]), control[CLUSTER_BLOCKS]):
+        if control[NEXT_BLOCK] < control[LAST_BLOCK]:
+            start_cluster(first, control, blocks, barriers, seen, warps, states, shared, zero_keys)
 
 
 @native

@@ -23,7 +23,9 @@ PARTS = 39  # the kernel's warps part and meet as in parts.py
 PART_ORDER = 40
 TENSOR_MEMORY = 41  # where it begins behind a block's shared memory; 0: the kernel has none
 PAIR_BARRIER = 42  # place of the mbarrier by which a pair's allocations alternate
-N_CONTROL = 43
+FUEL = 43  # back edges that a warp takes before others run
+TURNS = 44  # blocks run by turns: 1: those of all slots are to begin, 2: they have begun
+N_CONTROL = 45
 
 # What a run returns.
 ALL_DONE, FAULTED, HOOK_CALL, STOPPED, DEADLOCKED, TRAPPED, BAD_PC, NEED_SLOT, STEPS_SPENT = range(
@@ -48,5 +50,5 @@ BARRIER_TABLED, N_BARRIER = 5, 6
 # Per warp of a resident block; WARP_PARKED + n: the whole warp waits at named barrier n.
 WARP_READY, WARP_BLOCKED, WARP_FINISHED, WARP_PARKED = 0, 1, 2, 16
 
-QUANTUM = 20000  # back edges before a split must let others run
+QUANTUM = 20000  # back edges before a split must let others run, if blocks take no turns
 ENOUGH = -(1 << 62)  # an observer's fuel for a warp that need not run on: its block is cut short

@@ -11,7 +11,13 @@ from warplens.compiled import native
 from warplens.execute.clusters import count_joining
 from warplens.execute.native import peek32, poke64
 from warplens.execute.parts import part
-from warplens.execute.resident_blocks import enter_block, free_slot, is_free, start_cluster
+from warplens.execute.resident_blocks import (
+    enter_block,
+    fill_slots,
+    free_slot,
+    is_free,
+    start_cluster,
+)
 from warplens.execute.run_layout import (
     ALL_DONE,
     BAD_PC,
@@ -53,6 +59,7 @@ from warplens.execute.run_layout import (
     TRAPPED,
     TRIED,
     TURN_STEP,
+    TURNS,
     WAITS,
     WARP,
     WARP_BLOCKED,
@@ -209,6 +216,9 @@ def run(control: Ints, env: Ints, blocks: Ints, barriers: Ints, arrived: Ints, s
             return STOPPED
         if control[STEP_LIMIT] > 0 and control[STEPS] > control[STEP_LIMIT]:
             return STEPS_SPENT
+        if control[TURNS] == 1:
+            control[TURNS] = 2
+            fill_slots(control, blocks, barriers, seen, warps, states, shared, zero_keys)
         n = control[N_SLOTS]
         slot = stuck = -1
         for k in range(n):
@@ -263,7 +273,7 @@ def run(control: Ints, env: Ints, blocks: Ints, barriers: Ints, arrived: Ints, s
             wants = is_stalled and control[IS_SHARED] == 0
             if status == NEED_SLOT and blocks[slot, BLOCK_YIELDS] >= PATIENCE:
                 wants = True
-            if wants and control[NEXT_BLOCK] < control[LAST_BLOCK]:
+            if wants and control[TURNS] == 0 and control[NEXT_BLOCK] < control[LAST_BLOCK]:
                 free = free_slot(control, blocks)
                 if free >= 0:
                     start_cluster(free, control, blocks, barriers, seen, warps, states, shared,

@@ -15,6 +15,7 @@ from warplens.execute.part_table import STOPPED
 from warplens.execute.parts import give_way, look_anew, next_part, rest
 from warplens.execute.run_layout import (
     ENV_ADDRESS,
+    FUEL,
     PARTS,
     QUANTUM,
     SPINS,
@@ -105,8 +106,8 @@ def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arr
             else:
                 rotate(w, event == at.EVENT_REST or (exhausted and event == at.EVENT_SLEEP))
             if exhausted:
-                poke64(w + at.WARP_FUEL, QUANTUM)
-                control[STEPS] += QUANTUM
+                poke64(w + at.WARP_FUEL, control[FUEL])
+                control[STEPS] += control[FUEL]
                 note_exits(slot, i, w, control, blocks, barriers, arrived, seen, warps, states)
                 return RAN_YIELDED
             pick(w, control)
@@ -121,8 +122,8 @@ def run_warp(slot: int, i: int, control: Ints, blocks: Ints, barriers: Ints, arr
                     give_way(w)
                 else:
                     rotate(w, True)
-                poke64(w + at.WARP_FUEL, QUANTUM)
-                control[STEPS] += QUANTUM
+                poke64(w + at.WARP_FUEL, control[FUEL])
+                control[STEPS] += control[FUEL]
                 note_exits(slot, i, w, control, blocks, barriers, arrived, seen, warps, states)
                 return RAN_YIELDED
             put_aside(w)

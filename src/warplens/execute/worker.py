@@ -169,6 +169,8 @@ class Worker:
         control[run_layout.FIRST_TURN] = first % self._n_warps
         control[run_layout.TURN_STEP] = step % self._n_warps
         control[run_layout.TURN] = config.interleave
+        control[run_layout.FUEL] = 0 if config.by_turns else run_layout.QUANTUM
+        control[run_layout.TURNS] = int(config.by_turns)
         control[run_layout.PARTS] = int(self._lifted.layout.has_parts)
         control[run_layout.PART_ORDER] = config.part_order
         control[run_layout.STRICT_MASKS] = int(config.strict_masks)
@@ -201,6 +203,10 @@ class Worker:
     def _begin(self, first: int, last: int) -> None:
         self.control[run_layout.NEXT_BLOCK] = first
         self.control[run_layout.LAST_BLOCK] = last
+        wanted = min(last - first, int(self.control[run_layout.MAX_SLOTS]))
+        while self.control[run_layout.TURNS] and self.control[run_layout.N_SLOTS] < wanted:
+            self._residents.add_cluster()
+            self._call = None
 
     def go_on(self, *, is_brief: bool = False) -> bool:
         """Runs what was begun to its end; a brief run may stop before, and then gives False."""

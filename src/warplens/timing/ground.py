@@ -162,6 +162,10 @@ class Ground:
             passes=passes,
         )  # fmt: skip
 
+    def by_turns(self, resident: int) -> Ground:
+        """The same where so many blocks run side by side, as those do that draw work in turn."""
+        return replace(self, config=replace(self.config, by_turns=True, max_resident=resident))
+
     def counted(self, places: Ints) -> tuple[Ints, Ints]:
         """Instructions of the warps of some blocks, and passes of the blocks."""
         found = self.uncounted.tallied(places)

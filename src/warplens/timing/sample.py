@@ -53,6 +53,7 @@ _TO_THE_LAST = 24_000_000  # warp instructions of a grid that is run as a whole,
 _MAX_TOGETHER = 20_000  # blocks that are run in full because they wait for each other
 _WAITING = 200_000  # loop iterations after which a block alone seems to wait for others
 _MAX_STEPS = 20_000_000  # loop iterations of a sample; blocks that wait for others never end
+_FIRST_OF, _MOST = 8, 0.5  # the first of so many parts of the blocks do so much of the work
 _FOR_NOBODY = 50  # times that where blocks see nothing of each other: volatile accesses count, too
 
 
@@ -86,10 +87,12 @@ def record(code: KernelCode, image: engine.ModuleImage,
             return _alike(ground, first, places, scale)
         some = probed.uncounted.tallied(strewn(total, FIRST))
         works = works_of(config.grid, some.places, some.warps, some.passes)
-        if ground.tells_blocks_apart and total * works.whole.mean() <= _TO_THE_LAST:
+        if ground.tells_blocks_apart and total * np.median(works.whole) <= _TO_THE_LAST:
             # The block that ends last may do what is left, and tells so by what others wrote.
             every = np.arange(total)
             works = works_of(config.grid, every, *probed.counted(every))
+            if _is_drawn(works):
+                return _together(ground, places)
             if works.differ:
                 sms = min(config.sm_count, total)
                 chosen = _typical_sm(works, sms, places.blocks)[0]
@@ -367,15 +370,25 @@ def _all(ground: Ground, first: int = 0) -> Sample | None:
 
 
 def _together(ground: Ground, places: Residency) -> Sample | None:
-    """The whole grid of blocks that wait for each other. If they are of unlike work, it is run
-    again to have the SM whole that ends last: of another one's cycles those would not follow."""
+    """The whole grid of blocks that wait for each other or draw their work. If they are of unlike
+    work, it is run again to have the SM whole that ends last: of another one's cycles those would
+    not follow."""
     found = _all(ground)
+    if found and found.works and _is_drawn(found.works):
+        ground = ground.by_turns(places.blocks * ground.config.sm_count)
+        found = _all(ground) or found
     if found is None or found.works is None or not found.works.differ:
         return found
     sms = min(ground.config.sm_count, found.works.total)
     chosen = _typical_sm(found.works, sms, places.blocks)[0]
     again = _all(ground, chosen) if chosen else found
     return found if again is None else replace(again, works=found.works)
+
+
+def _is_drawn(works: Works) -> bool:
+    """Whether blocks seem to draw their work: run in order, the first ones leave others little."""
+    first = works.whole[: max(1, works.total // _FIRST_OF)]
+    return len(works.places) == works.total > 2 and first.sum() > _MOST * works.whole.sum()
 
 
 def is_disabled() -> bool:
