@@ -30,7 +30,7 @@ from warplens.lift.regions.watch import Watch
 from warplens.timing.ground import Ground, Sample, Tallied, Window
 from warplens.timing.plans import LONG, MAX_WAVES, REPLAYED, WARM_UP, Plan, plan
 from warplens.timing.residency import Residency, imbalance, load_the_same
-from warplens.timing.works import Works, all_works, joined, strewn, works_of
+from warplens.timing.works import LONGER, Works, all_works, joined, strewn, works_of
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -87,6 +87,7 @@ def record(code: KernelCode, image: engine.ModuleImage,
             return _alike(ground, first, places, scale)
         some = probed.uncounted.tallied(strewn(total, FIRST))
         works = works_of(config.grid, some.places, some.warps, some.passes)
+        works = _with_end(probed, works)
         if ground.tells_blocks_apart and total * np.median(works.whole) <= _TO_THE_LAST:
             # The block that ends last may do what is left, and tells so by what others wrote.
             every = np.arange(total)
@@ -116,6 +117,15 @@ def record(code: KernelCode, image: engine.ModuleImage,
         placed = range(after, memory._next)
         if not any(segment.base in placed for segment in memory.segments):  # a grid barrier stays
             memory._next = after
+
+
+def _with_end(ground: Ground, works: Works) -> Works:
+    """With the last blocks of the grid, if the last one has much more to do: what is left over."""
+    last = works_of(works.grid, end := np.array([works.total - 1]), *ground.counted(end))
+    if last.longest[0] <= LONGER * np.median(works.longest):
+        return works
+    before = works_of(works.grid, end - 1, *ground.counted(end - 1))
+    return joined(joined(works, before), last)
 
 
 def _alone(block: int) -> Plan:

@@ -23,7 +23,7 @@ _BUDGET = 24_000_000  # warp instructions run to learn the work
 _SURE = 0.02  # of the mean work: its standard error that is good enough
 _LEAST = 64  # blocks of a grid that differ
 ALIKE = 0.1  # standard deviation of the blocks' work over its mean
-_LONGER = 1.4  # times the median: a block that makes the end of the grid by itself
+LONGER = 1.4  # times the median: a block that makes the end of the grid by itself
 _MOST_CELLS = 40_000_000  # pairs of a cell of the grid and a known block
 _MOST_PAIRS = 512  # known blocks among which keys are compared
 _LEAST_PASSES = 2000.0  # of one block, if blocks are to be compared by them
@@ -66,7 +66,7 @@ class Works:
         if len(self.places) < 2:
             return False
         longest = float(self.longest.max())
-        return self.spread > ALIKE or longest > _LONGER * float(np.median(self.longest))
+        return self.spread > ALIKE or longest > LONGER * float(np.median(self.longest))
 
     @cached_property
     def every(self) -> tuple[Floats, Floats]:
