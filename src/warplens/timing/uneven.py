@@ -26,6 +26,7 @@ _STEPS = 40  # of the search for the length of blocks
 _SHORTEST = 0.02  # of the time that they took among others
 _LEAST_BLOCKS = 4  # replayed, to tell what a block costs beyond its instructions
 _ALIKE = 0.05  # standard deviation of their work over its mean: too little to tell that from
+_FAR_APART = 0.5  # the same for fewer blocks, of which one alone may be late by chance
 _FLATTEST = 0.3  # of the mean cycles of an instruction
 _LEAST_RATE = 0.1  # of what its busiest unit can do, if one block alone is no faster than several
 _FULL = 0.97  # of what its busiest unit can do an SM does at most
@@ -154,7 +155,8 @@ def _gaps(spec: Record) -> tuple[float, float]:
 def _line(longest: Floats, cycles: Floats) -> tuple[float, float]:
     """Cycles of a block that does nothing, and those of an instruction of its longest warp."""
     each = float(cycles.sum() / max(1.0, longest.sum()))
-    if len(longest) < _LEAST_BLOCKS or longest.std() < _ALIKE * longest.mean():
+    unlike = _ALIKE if len(longest) >= _LEAST_BLOCKS else _FAR_APART
+    if longest.std() <= unlike * longest.mean():
         return 0.0, each
     slope = float(np.cov(longest, cycles)[0, 1] / longest.var(ddof=1))
     slope = min(max(slope, _FLATTEST * each), each)
