@@ -142,6 +142,12 @@ class BlockTrace:
         found: Ints = np.diff(before).reshape(-1, self.warps_per_block).sum(axis=1)
         return found
 
+    def works(self) -> npt.NDArray[np.int64]:
+        """Instructions by block recorded whole and warp."""
+        sizes = (self.ends - self.starts)[self.entries["lifted_block"]].astype(np.int64)
+        warps = np.diff(np.concatenate(([0], np.cumsum(sizes)))[self.warp_entries])
+        return warps.reshape(-1, self.warps_per_block)
+
     def instructions(self) -> int:
         """Warp instructions of the blocks recorded whole."""
         sizes = self.ends - self.starts

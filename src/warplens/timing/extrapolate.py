@@ -210,9 +210,7 @@ def on_chip(estimate: Estimate, grid: Grid, replay: Replay) -> Estimate:
 def replayed_blocks(sample: Sample, replay: Replay, pace: tuple[float, float]) -> Replayed:
     """Work and time of the blocks that ended in a replay; `pace`: see Replayed."""
     trace, n = sample.trace, 0 if sample.windows else replay.blocks
-    sizes = (trace.ends - trace.starts)[trace.entries["lifted_block"]]
-    warps = np.diff(np.concatenate(([0], np.cumsum(sizes)))[trace.warp_entries])
-    work = warps.reshape(-1, trace.warps_per_block).astype(np.float64)
+    work = trace.works().astype(np.float64)
     done = replay.counts.done[:n]
     done = done[np.argsort(done[:, 3])]
     cycles, of_memory = busiest(replay.sm, replay.spec)

@@ -399,11 +399,22 @@ class Model:
         together = min(float(self.resident), q.blocks / self.active_sms)
         replayed = replayed_blocks(self.sample, self.result, (pace, together))
         few = 1 < q.blocks / self.active_sms <= _FEW * self.resident
-        if few and len(replayed.whole) > 1 and not self.code["compares"].any():
-            longest = int(replayed.numbers[replayed.longest.argmax()])
-            replayed = replace(replayed, alone=float(self.replay(only=[longest]).cycles))
+        if few and not self.code["compares"].any():
+            if len(replayed.whole) > 1:
+                longest = int(replayed.numbers[replayed.longest.argmax()])
+                replayed = replace(replayed, alone=float(self.replay(only=[longest]).cycles))
+            elif self.sample.windows:
+                replayed = replace(replayed, alone=self._cycles_alone())
         early = int(q.gpu.value("launch.early_sms", 0)), int(q.gpu.value("launch.early_every", 0))
         return grid_of(works, replayed, self.result.spec, q.gpu.sm_count, early)
+
+    def _cycles_alone(self) -> float:
+        """Cycles of an instruction of a block's longest warp, where the block with the longest
+        window has the SM for itself."""
+        trace = self.sample.trace
+        longest = trace.works().max(axis=1)
+        block = int(longest.argmax())
+        return float(self.replay(only=[block]).cycles) / max(1.0, float(longest[block]))
 
     @cached_property
     def pace(self) -> Pace | None:

@@ -62,8 +62,8 @@ class Replayed:
         busiest: cycles of the busiest unit; by_passes: it is L1's data, or waits for memory.
         pace: where only windows of blocks were replayed, instructions a cycle, and the blocks
             resident meanwhile.
-        alone: cycles of the block with the longest warp when it has the SM for itself; 0: not
-            known.
+        alone: cycles of the block with the longest warp when it has the SM for itself, or of
+            windows those of an instruction of its longest warp; 0: not known.
     """
 
     numbers: npt.NDArray[np.int64]
@@ -195,9 +195,15 @@ def _searched(cost: Callable[[float], Cost], span: Callable[[Cost], float], want
 
 
 def _of_windows(works: Works, replayed: Replayed) -> Cost:
-    """Blocks so long that an SM full of them has the pace of the windows."""
+    """Blocks so long that an SM full of them has the pace of the windows, and one alone its own."""
     whole, longest = works.every
     pace, resident = replayed.pace
+    if replayed.alone:
+        share = resident * float(whole.sum()) / float(longest.sum())
+        speed = min(_FULL, pace * replayed.alone / share)
+        load = (speed**-_SHARPNESS - 1.0) ** (1.0 / _SHARPNESS)
+        part = load * replayed.alone * replayed.rate / share
+        return Cost(start=0.0, each=replayed.alone, part=part)
     used = min(_FULL, pace / replayed.rate)
     rate = pace / used
     load = used / (1.0 - used**_SHARPNESS) ** (1.0 / _SHARPNESS)
