@@ -20,6 +20,7 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 _MOST = 4096  # blocks, however short they are
 _BUDGET = 24_000_000  # warp instructions run to learn the work
+_UNSURE, _MOST_BUDGET = 0.08, 240_000_000  # the same where the error of the mean is more than so
 _SURE = 0.02  # of the mean work: its standard error that is good enough
 _LEAST = 64  # blocks of a grid that differ
 ALIKE = 0.1  # standard deviation of the blocks' work over its mean
@@ -114,8 +115,9 @@ def all_works(known: Works, counted: Counted) -> Works:
         fresh = strewn(total, wanted, turn) if wanted < total else np.arange(total)
         fresh = np.setdiff1d(fresh, known.places)
         cost = float(known.whole.mean()) * len(fresh)
-        if spent + cost > _BUDGET:
-            room = int((_BUDGET - spent) / max(1.0, float(known.whole.mean())))
+        budget = _MOST_BUDGET if _error(known) > _UNSURE else _BUDGET
+        if spent + cost > budget:
+            room = int((budget - spent) / max(1.0, float(known.whole.mean())))
             if room < 8:
                 break
             fresh = fresh[np.unique(np.linspace(0, len(fresh) - 1, room).astype(np.int64))]
