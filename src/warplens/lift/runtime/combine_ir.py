@@ -78,8 +78,9 @@ def _packed_add(kind: str) -> str:
         lines.append(f"  %sum{i} = fadd double %x{i}, %y{i}")
         if kind == "F16":
             lines += [
-                f"  %r{i} = fptrunc double %sum{i} to half",
-                f"  %n{i} = fcmp uno double %sum{i}, 0.0",
+                *_round_to_odd(i),
+                f"  %v{i} = bitcast i32 %odd{i} to float",
+                f"  %r{i} = fptrunc float %v{i} to half",
                 f"  %b{i}.r = bitcast half %r{i} to i16",
             ]
         else:
@@ -93,9 +94,9 @@ def _packed_add(kind: str) -> str:
     return "\n".join(lines)
 
 
-def _round_bf16(i: int) -> list[str]:
-    """Double to bfloat16, round to nearest even: the exact sum of two bf16 may need more than 24
-    bits, so it is first rounded to odd in single precision."""
+def _round_to_odd(i: int) -> list[str]:
+    """Double to single precision, rounded to odd: the exact sum of two bfloat16 or halves may need
+    more than 24 bits. (From double to half LLVM calls a function that few processes have.)"""
     return [
         f"  %n{i} = fcmp uno double %sum{i}, 0.0",
         f"  %f{i} = fptrunc double %sum{i} to float",
@@ -110,6 +111,13 @@ def _round_bf16(i: int) -> list[str]:
         f"  %inex{i} = xor i1 %exact{i}, true",
         f"  %one{i} = zext i1 %inex{i} to i32",
         f"  %odd{i} = or i32 %t{i}, %one{i}",
+    ]
+
+
+def _round_bf16(i: int) -> list[str]:
+    """Double to bfloat16, round to nearest even."""
+    return [
+        *_round_to_odd(i),
         f"  %l{i}.s = lshr i32 %odd{i}, 16",
         f"  %l{i} = and i32 %l{i}.s, 1",
         f"  %h{i} = add i32 %l{i}, 32767",
