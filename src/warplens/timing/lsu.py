@@ -336,9 +336,11 @@ def _load(sm: Record, state: State, spec: Record, inst: Record, trace: Trace, in
                 place = place if place >= 0 else -1 - place
                 l1.fill(lines, place, line, sectors & ~hit, inst.passing, int(arrives))
             done = max(done, arrives)
-    places = (awaited + 1) // 2 if late and not passes_by else 0
-    for i in range(places):
-        begin = max(begin, state.pending[(sm.next_pending + i) % state.pending.size])
+    if late and not passes_by:
+        for _ in range((awaited + 1) // 2):
+            begin = max(begin, state.pending[sm.next_pending])
+            state.pending[sm.next_pending] = done
+            sm.next_pending = (sm.next_pending + 1) % state.pending.size
     if begin > wanted:  # L1 has no place for what is on its way (held_loads_sm90.json)
         sm.lsu_free = max(sm.lsu_free, begin)
     turns = missing  # one by one
@@ -355,9 +357,6 @@ def _load(sm: Record, state: State, spec: Record, inst: Record, trace: Trace, in
     _leave_place(sm, spec, begin if late else max(begin, sm.data_free))
     if late:
         done = data_path.pass_arrived(sm, cycles, max(done, begin + spec.l1_hit))
-        for _ in range(places):  # which it keeps until it has passed
-            state.pending[sm.next_pending] = done
-            sm.next_pending = (sm.next_pending + 1) % state.pending.size
     else:
         done = max(done, data_path.pass_loaded(sm, cycles, begin) + cycles - 1.0 + spec.l1_hit)
     parts = _parts(passes, there, late)
