@@ -20,7 +20,7 @@ def test_single_sectors_of_rows_come_from_dram_as_fast() -> None:
     launch = kernel.predict[blocks, threads](out, data, 4096, 128)
     measured = RECORDED["load", 4096, 128]
     for metric, within in (
-        ("lts__t_sectors.sum", 0.01), ("dram__sectors_read.sum", 0.04),
+        ("lts__t_sectors.sum", 0.01), ("dram__sectors_read.sum", 0.06),
         ("sm__cycles_active.avg", 0.15),
     ):  # fmt: skip
         assert launch.metric(metric) == pytest.approx(measured[metric], rel=within), metric

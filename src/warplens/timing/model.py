@@ -56,9 +56,9 @@ from warplens.timing.touched import Touched
 from warplens.timing.uneven import MOST_PLACED, Grid, grid_of
 from warplens.timing.warmth import shares
 
-# Of a line in an L2 of two sides: one at its home, for half of all another at the SM that asks, as
-# their sectors are looked up (l2.fill_cost)
-_COPIES = 1.5
+# Of a line that is read in an L2 of two sides: beside the one at its home, for half of all another
+# at the SM that asks, as their sectors are looked up (l2.fill_cost)
+_FURTHER_COPIES = 0.5
 REPLAY_LIMIT = 3_000_000  # warp instructions of one replay
 _BEGUN_TOGETHER = 0.6  # of DRAM's latency is left when others fetch as blocks begin
 _MOSTLY = 0.6  # of the steps in which it fetches anything new
@@ -131,7 +131,9 @@ class Model:
     def answer(self) -> l2_answer.L2Answer:
         """What L2 holds when the sampled blocks ask."""
         size = self.question.gpu.l2_size_bytes * self.sharing.lines / self.sharing.chip_lines
-        return self.answer_of(size / _COPIES if self._has_sides() else size)
+        if self._has_sides():
+            size /= 1.0 + _FURTHER_COPIES * self.touched.part_read
+        return self.answer_of(size)
 
     def _answered(self) -> l2_answer.L2Answer:
         """The same; of a long trace what else is asked of its lines is found meanwhile, on another

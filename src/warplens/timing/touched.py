@@ -11,6 +11,7 @@ from warplens.compiled import native
 from warplens.execute.trace import lines_of, warps_of
 from warplens.timing.state import PAGE_LINES, Ints, Records
 
+_READ = 1
 _TABLE = 32  # places of a table for each use of a line, up to which it is quicker than sorting
 _WORD = 32  # units that an element of a mask stands for
 _SPARSE = 8  # places of a table for each value: beyond that sorting is as quick
@@ -53,6 +54,14 @@ class Touched:
         """Pages of memory that lines lie in."""
         found = self.lines[self.first] // (PAGE_LINES << 4)
         return int(np.count_nonzero(np.diff(found))) + min(1, len(found))
+
+    @property
+    def part_read(self) -> float:
+        """The part of the lines that anything reads."""
+        reads = (self.context["kind"] == _READ)[self.access]
+        used = np.zeros(self.n_lines, np.bool_)
+        used[self.used[reads]] = True
+        return float(np.count_nonzero(used)) / max(1, self.n_lines)
 
     def sm_of(self, stride: int) -> Ints:
         """Per block the SM that runs it, from the one that is replayed; every `stride`-th block of
