@@ -121,7 +121,8 @@ def record(code: KernelCode, image: engine.ModuleImage,
 
 def _with_end(ground: Ground, works: Works) -> Works:
     """With the last blocks of the grid, if the last one has much more to do: what is left over."""
-    last = works_of(works.grid, end := np.array([works.total - 1]), *ground.counted(end))
+    end = np.array([works.total - 1])
+    last = works_of(works.grid, end, *ground.counted(end))
     if last.longest[0] <= LONGER * np.median(works.longest):
         return works
     before = works_of(works.grid, end - 1, *ground.counted(end - 1))
