@@ -30,6 +30,11 @@ def test_all_sms_add_as_quickly(kernel: str) -> None:
     assert max(map(abs, errors)) < 0.12, errors
 
 
+def test_doubles_on_a_word_take_longer() -> None:
+    errors = [over_recorded(CASES[f"add_double/{words}/132x256"]) for words in (16, 1024, 65536)]
+    assert max(map(abs, errors)) < 0.12, errors
+
+
 @pytest.mark.long
 def test_most_additions_and_exchanges_are_close() -> None:
     errors = {name: over_recorded(case) for name, case in CASES.items()}

@@ -212,15 +212,16 @@ def _in_turn(sm: Record, spec: Record, trace: Trace, place: int, sectors: int,
 
 @stage
 def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: float, less: float,
-            begin: float, compares: int, answers: bool, since: float) -> float:  # fmt: skip
+            begin: float, compares: int, answers: bool, passes: float,
+            since: float) -> float:  # fmt: skip
     """When an atomic on one line, at a place in the trace, has its result.
 
     `lane` are the cycles of each of the lanes that use one word one after another, `less` what
     they save in all; the most lanes of a word, in all lines, are `deep`; sectors are served in turn
-    as well. With the part of the grid's blocks that use the line, too, this SM takes turns; what
-    `answers` takes longer in all of L2. Neighbouring lines lie in one slice, and slices have other
-    SMs' lines to serve (measured, validation/data/contention_sm90.json). Of a loop that `compares`
-    and exchanges see `_rounds`.
+    as well, in so many `passes` at least. With the part of the grid's blocks that use the line,
+    too, this SM takes turns; what `answers` takes longer in all of L2. Neighbouring lines lie in
+    one slice, and slices have other SMs' lines to serve (measured,
+    validation/data/contention_sm90.json). Of a loop that `compares` and exchanges see `_rounds`.
     """
     line, sectors = trace.lines[at] >> 4, trace.lines[at] & 15
     begin = pages.translated(sm, spec, line, begin)
@@ -231,7 +232,7 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
     served = float(n) * deep
     if not compares and at < trace.depths.size and trace.depths[at] > 0:
         deep = float(trace.depths[at] & _DEPTH)
-        served = float(trace.depths[at] >> DEPTH_BITS)
+        served = max(float(trace.depths[at] >> DEPTH_BITS), passes)
     own = max(1.0, deep * lane - less, _PASS * served)
     start = max(begin, sm.atomic_free)
     busy = max(1.0, spec.atomic_lane * served - _APART_SAVE)

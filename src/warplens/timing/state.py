@@ -177,7 +177,7 @@ SPEC = np.dtype([
 CODE = np.dtype([
     ("kind", "i4"), ("pipe", "i4"), ("interval", "i4"), ("stall", "i4"), ("keep", "i4"),
     ("write", "i4"), ("read", "i4"), ("wait", "i4"), ("latency", "i4"),
-    ("float_atomic", "i4"),  # 1: a global atomic on floats
+    ("float_atomic", "i4"),  # 1: a global atomic on floats, 2: on doubles
     ("merges", "i4"),  # 1: lanes on one word of shared memory take one pass
     ("compares", "i4"),  # that compares and exchanges in a loop until it succeeds: TRIES, SEEKS
     ("passes_l1", "i4"),  # 1: a load that L1 never serves

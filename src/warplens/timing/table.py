@@ -250,11 +250,13 @@ def _constant_line(inst: Instruction) -> int:
     return 0
 
 
-def _is_float_atomic(inst: Instruction) -> bool:
-    """Whether L2 adds floats for it, which takes longer a lane than integers."""
+def _float_atomic(inst: Instruction) -> int:
+    """Whether L2 adds floats for it, which takes longer a lane than integers; 2: doubles."""
     if inst.opcode not in ("ATOM", "ATOMG", "RED", "REDG") or "CAS" in inst.modifiers:
-        return False
-    return any(m.startswith(("F16", "F32", "F64", "BF16")) for m in inst.modifiers)
+        return 0
+    if "F64" in inst.modifiers:
+        return 2
+    return int(any(m.startswith(("F16", "F32", "BF16")) for m in inst.modifiers))
 
 
 def _merges(inst: Instruction) -> bool:
@@ -311,7 +313,7 @@ def code_of(kernel: SassKernel, gpu: GpuSpec) -> Records:
             row["depth"] = DISTANT
         row["writes"] = results.cycles_of(inst, row["kind"] == FIXED)
         row["merges"] = _merges(inst)
-        row["float_atomic"] = _is_float_atomic(inst)
+        row["float_atomic"] = _float_atomic(inst)
         row["compares"] = tries_again if exchanges(inst) else 0
     for row, inst in zip(table[:-1], kernel.instructions[1:], strict=True):
         if row["kind"] == FENCE and row["depth"] == 1 and inst.opcode == "ERRBAR":
