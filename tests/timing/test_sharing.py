@@ -25,11 +25,11 @@ READ, WRITE = 1, 2
 Ints = npt.NDArray[np.int64]
 
 
-def _touched(blocks: Ints, lines_of: Any, kind: int = READ) -> Touched:
-    """Blocks of one warp that accesses each of its lines once."""
+def _touched(blocks: Ints, lines_of: Any, kind: int = READ, sm: int = 0) -> Touched:
+    """Blocks of one warp that accesses each of its lines once; those of one SM are replayed."""
     lines = [np.asarray(lines_of(block)) for block in blocks.tolist()]
     block = np.repeat(blocks, [len(one) for one in lines])
-    whose = np.where(block % SMS == 0, 0, ELSEWHERE)
+    whose = np.where(block % SMS == sm, 0, ELSEWHERE)
     return touched(np.concatenate(lines), 0b1111, block=block, kind=kind, entry=whose)
 
 
@@ -125,8 +125,8 @@ def test_what_blocks_write_for_themselves_is_not_fetched() -> None:
 @pytest.mark.parametrize(("pitch", "size"), [(1, 512.0), (64, 128.0)])
 def test_pieces_of_a_row_that_neighbours_write(pitch: int, size: float) -> None:
     """A line each: side by side in a row, or in different rows; of the SM that is replayed."""
-    used = _touched(np.arange(4), lambda block: [block * pitch], WRITE)
-    assert rows.pieces(used)[0] == size
+    each = [_touched(np.arange(4), lambda block: [block * pitch], WRITE, sm) for sm in range(4)]
+    assert [rows.pieces(used)[sm] for sm, used in enumerate(each)] == [size] * 4
 
 
 def test_pieces_are_not_known_of_one_block() -> None:

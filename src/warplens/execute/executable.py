@@ -185,10 +185,13 @@ class KernelCode:
         not be right where it guards such a value, if that saves enough."""
         if counts not in self._traced:
             found = frozenset[int]() if self.calls_functions else self._needless(counts)
-            watch = replace(WATCH_ALL, needless=found) if found else True
-            saved = 0 if counts else len(found) - len(self._needless(True))
-            is_worth_it = counts or saved > _WORTH_A_PROGRAM * len(self.sass.instructions)
-            self._traced[counts] = self.observed(watch) if is_worth_it else self.traced()
+            if found and not counts:
+                least = self._needless(True)
+                saved = len(found) - len(least)
+                found = found if saved > _WORTH_A_PROGRAM * len(self.sass.instructions) else least
+            self._traced[counts] = self.observed(
+                replace(WATCH_ALL, needless=found) if found else True
+            )
         return self._traced[counts]
 
     @cached_property

@@ -204,10 +204,8 @@ def _in_turn(sm: Record, spec: Record, trace: Trace, place: int, sectors: int,
     turn *= max(1.0, spec.sharers * trace.shares[place])
     sm.slice_free[at] = max(begin, sm.slice_free[at]) + turn
     sm.slice_work[at] += turn
-    sm.slowest_slice = max(sm.slowest_slice, sm.slice_free[at])
-    passes = sm.slice_free[at] - _TURNS * turn
-    sm.behind = max(sm.behind, passes)
-    return float(passes)
+    _hold(sm, sm.slice_free[at], _TURNS * turn)
+    return float(sm.slice_free[at] - _TURNS * turn)
 
 
 @stage
@@ -244,13 +242,13 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
         turn = max(slice_turn, (deep * lane - less) * trace.passes[at, 6]) * spec.sharers
         sm.busiest_free = max(start, sm.busiest_free) + turn
         sm.slice_work[0] += turn
-        _hold(sm, sm.busiest_free)
+        _hold(sm, sm.busiest_free, _IN_SLICES)
         return _found_there(sm, spec, trace, at, n, start, max(sm.busiest_free, sm.atomic_free))
     place = _slice_of(line)
     sharers = spec.sharers * trace.shares[at]
     if deep >= _DEEP:  # one word after the other: those of other lines go on meanwhile
         sharers = spec.sharers * trace.passes[at, 4]
-    if not compares and deep >= _DEEP and trace.passes[at, 2] > 1.0:
+    if not compares and trace.passes[at, 2] > 1.0:
         place = 0  # whichever line it is, all SMs are somewhere among them
         sharers /= max(1.0, trace.passes[at, 2] * sharers / (sharers + _FEW_SHARERS))
     turn = own * max(1.0, sharers)
@@ -266,15 +264,16 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
     sm.slice_free[place] = max(start, sm.slice_free[place]) + turn
     sm.slice_work[place] += turn
     if not compares:  # who compares waits for the answer before it asks again
-        _hold(sm, sm.slice_free[place])
+        _hold(sm, sm.slice_free[place], _IN_SLICES)
     return _found_there(sm, spec, trace, at, n, start, max(sm.slice_free[place], sm.atomic_free))
 
 
 @stage
-def _hold(sm: Record, slice_free: float) -> None:
-    """Notes how far behind a slice is, for atomics and loads that come after."""
+def _hold(sm: Record, slice_free: float, lead: float) -> None:
+    """Notes until when a slice is busy, for atomics that come after, and for loads, which do not
+    wait for its last `lead` cycles."""
     sm.slowest_slice = max(sm.slowest_slice, slice_free)
-    sm.behind = max(sm.behind, slice_free - _IN_SLICES)
+    sm.behind = max(sm.behind, slice_free - lead)
 
 
 @stage

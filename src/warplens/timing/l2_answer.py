@@ -218,11 +218,12 @@ def _wait_for_others(touched: Touched, step: Ints, hits: npt.NDArray[np.uint8],
         shares[at[late]] = closely[number[late]]
 
 
-def _replayed_loads(touched: Touched, step: Ints) -> tuple[Ints, Ints]:
-    """Places of lines that loads of the replayed SM ask for, and in which step."""
+def _replayed_loads(touched: Touched, told: Ints) -> tuple[Ints, Ints]:
+    """Places of lines that loads of the replayed SM ask for, and what is `told` of each access: its
+    step, for example."""
     loads = (touched.context["entry"] == 0) & (touched.context["kind"] == _READ)
     mine = loads[touched.access]
-    return touched.at[mine], step[touched.access[mine]]
+    return touched.at[mine], told[touched.access[mine]]
 
 
 def _kinds_of_steps(touched: Touched, step: Ints, hits: npt.NDArray[np.uint8],
@@ -312,10 +313,9 @@ def _sorted(keys: npt.NDArray[np.uint64]) -> Ints:
 def _of_first_wave(touched: Touched, resident: int, fetches: npt.NDArray[np.int32],
                    count: int) -> npt.NDArray[np.bool_]:  # fmt: skip
     """Which of so many fetches the replayed SM's first `resident` blocks use."""
-    loads = (touched.context["entry"] == 0) & (touched.context["kind"] == _READ)
-    mine = (loads & (touched.block < resident))[touched.access]
+    at, block = _replayed_loads(touched, touched.block)
     found = np.zeros(count, np.bool_)
-    found[fetches[touched.at[mine]]] = True
+    found[fetches[at[block < resident]]] = True
     return found
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.timing.state import Ints
-from warplens.timing.touched import Touched, distinct, numbered
+from warplens.timing.touched import Touched, distinct, meeting, numbered
 
 # opcodes that copy to shared memory: by the copy unit, and by threads
 COPIED_BY, COPIED_BY_THREADS = frozenset({"UTMALDG", "UBLKCP"}), frozenset({"LDGSTS"})
@@ -93,7 +93,7 @@ def merged_loads(touched: Touched, copies: npt.NDArray[np.bool_], placing: Placi
     if not replayed.any():
         return part
     group, sms = _groups(touched, placing)
-    mine &= _meet(touched, replayed, group)
+    mine &= meeting(touched.used, group[touched.user], replayed)
     turn = touched.turns()[touched.access[mine]]
     line = 16 * touched.used[mine] + (touched.lines[touched.at[mine]] & 15)
     user = touched.user[mine]
@@ -106,17 +106,6 @@ def merged_loads(touched: Touched, copies: npt.NDArray[np.bool_], placing: Placi
     cost = 1.0 - (1.0 - another) * np.minimum(1.0, _FEW_LINES / lines)
     part[touched.at[mine]] = (1.0 + (n - 1.0) * cost) / n
     return part
-
-
-def _meet(touched: Touched, some: npt.NDArray[np.bool_], group: Ints) -> npt.NDArray[np.bool_]:
-    """Which uses of lines may meet some of them: of the same lines by blocks of the same groups."""
-    lines = np.zeros(touched.n_lines, np.bool_)
-    lines[touched.used[some]] = True
-    users = np.zeros(len(group), np.bool_)
-    users[touched.user[some]] = True
-    groups = np.zeros(int(group.max()) + 1, np.bool_)
-    groups[group[users]] = True
-    return np.asarray(lines[touched.used] & groups[group][touched.user])
 
 
 def _groups(touched: Touched, placing: Placing) -> tuple[Ints, int]:

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from warplens.compiled import native
 from warplens.timing.state import Floats, Ints
-from warplens.timing.touched import ROW_LINES, Touched, numbered, order_of_pairs
+from warplens.timing.touched import ROW_LINES, Touched, meeting, numbered, order_of_pairs
 
 _READ, _WRITE = 1, 2
 _STEPS = (5**0.5 - 1.0) / 2.0, 2.0**0.5 - 1.0
@@ -75,10 +75,8 @@ def pieces(touched: Touched) -> npt.NDArray[np.float32]:
         near = np.cumsum(begins) * len(begins) + beside // max(1, int(_JOINED_BYTES / each))
         both = near[touched.block] * (int(turn.max()) + 1) + turn
         names, group = numbered(both)
-        of, some = group[access], replayed[mine]
-        rows, groups = np.zeros(int(touched.row[-1]) + 1, np.bool_), np.zeros(len(names), np.bool_)
-        rows[touched.row[line[some]]], groups[of[some]] = True, True
-        some = rows[touched.row[line]] & groups[of]
+        of = group[access]
+        some = meeting(touched.row[line], of, replayed[mine])
         of, line, sectors, at = of[some], line[some], sectors[some], at[some]
         order = order_of_pairs(of, line, len(names), touched.n_lines)
         _sum_rows(order, of, line, touched.row, sectors, at, _BITS, found)

@@ -192,9 +192,7 @@ def _new(moved: Footprints, wave: int, blocks: int, room: float) -> float:
 
 def _lines_of(touched: Touched, among: Flags) -> float:
     """Lines of some accesses."""
-    used = np.zeros(touched.n_lines, np.bool_)
-    used[touched.used[among]] = True
-    return float(np.count_nonzero(used))
+    return float(np.count_nonzero(touched.lines_of(among)))
 
 
 def allocated(touched: Touched, extents: Ints | None, among: Flags | None = None) -> float:
@@ -202,9 +200,8 @@ def allocated(touched: Touched, extents: Ints | None, among: Flags | None = None
     none."""
     if extents is None or not len(extents):
         return np.inf
-    used = np.zeros(touched.n_lines, np.bool_)
-    used[touched.used if among is None else touched.used[among]] = True
-    lines = touched.lines[touched.first[used]] >> 4
+    first = touched.first if among is None else touched.first[touched.lines_of(among)]
+    lines = touched.lines[first] >> 4
     place = np.searchsorted(extents[:, 0], lines, "right") - 1
     if (place < 0).any() or (lines >= extents[place, 1]).any():
         return np.inf

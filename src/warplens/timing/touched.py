@@ -59,9 +59,11 @@ class Touched:
     def part_read(self) -> float:
         """The part of the lines that anything reads."""
         reads = (self.context["kind"] == _READ)[self.access]
-        used = np.zeros(self.n_lines, np.bool_)
-        used[self.used[reads]] = True
-        return float(np.count_nonzero(used)) / max(1, self.n_lines)
+        return float(np.count_nonzero(self.lines_of(reads))) / max(1, self.n_lines)
+
+    def lines_of(self, among: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Which lines some uses are of."""
+        return _which(self.used[among], self.n_lines)
 
     def sm_of(self, stride: int) -> Ints:
         """Per block the SM that runs it, from the one that is replayed; every `stride`-th block of
@@ -156,6 +158,20 @@ def distinct(values: Ints) -> Ints:
     them as NumPy's hashing."""
     found: Ints = np.sort(values)
     return np.asarray(found[np.diff(found, prepend=found[:1] - 1) != 0])
+
+
+def _which(values: Ints, count: int) -> npt.NDArray[np.bool_]:
+    """Which of the numbers below `count` there are among some values."""
+    found = np.zeros(count, np.bool_)
+    found[values] = True
+    return found
+
+
+def meeting(place: Ints, group: Ints, some: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Which uses are at a place and by a group of `some` of them, and so may meet those."""
+    places = _which(place[some], int(place.max()) + 1)
+    groups = _which(group[some], int(group.max()) + 1)
+    return np.asarray(places[place] & groups[group])
 
 
 def masks_of(touched: Touched, unit: Ints, among: npt.NDArray[np.bool_]) -> Ints:
