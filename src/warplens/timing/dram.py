@@ -12,7 +12,7 @@ _MOST_LOAD = 0.7  # beyond, waiting for others grows no more: what is too much i
 
 
 @stage
-def read(sm: Record, spec: Record, trace: Trace, place: int, sectors: int,
+def read(sm: Record, spec: Record, trace: Trace, place: int, sectors: float,
          begin: float) -> float:  # fmt: skip
     """When sectors asked for at `begin` are back at L1; `place`: of the line in the trace, below
     0 for local memory."""
@@ -44,6 +44,19 @@ def write(sm: Record, spec: Record, trace: Trace, place: int, sectors: float,
         sm.dram_owed += cycles * spec.dram_write_cost
         sm.dram_write_busy += cycles
         _queue(sm, spec, cycles * spec.dram_write_cost, begin)
+        _catch_up(sm, spec, begin)
+
+
+@stage
+def write_changed(sm: Record, spec: Record, trace: Trace, sectors: float, begin: float) -> None:
+    """The same of sectors that atomics change all over memory: each on its own, in a piece's time,
+    of which that to turn from reading to writing is a part."""
+    sm.dram_write += sectors
+    if not spec.ideal & IDEAL_DRAM:
+        cycles = sectors * 32 / spec.dram_rate * _stretch(trace, APART, spec.dram_write_piece)
+        sm.dram_owed += cycles
+        sm.dram_write_busy += cycles
+        _queue(sm, spec, cycles, begin)
         _catch_up(sm, spec, begin)
 
 

@@ -23,6 +23,8 @@ _IN_SLICES = 1000.0
 # Cycles from one store to a line to the next, and how many of an SM wait for their turn until its
 # others wait behind them (validation/data/same_words_sm90.json, flags_sm90.json)
 _SAME_LINE, _TURNS = 2.2, 15.0
+# Sectors that DRAM reads for atomics where L2 misses one of a pair (scattered_adds_sm90.json)
+_MISSED = 1.5
 # Warps whose lanes all add to one word, then to the next: SMs come apart and use as many lines at a
 # time as the root of all that they walk through, fewer SMs less (measured: 1 to 128 lines by 1 to
 # 132 SMs of an H200, by kernels of validation/recorder/lanes.py)
@@ -75,7 +77,7 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
     if place < 0 and lot(int(sm.l2_requests)) < spec.local_missing:
         sm.l2_read_hit -= found
         wanted = found if place == dram.APART else 2 * _pairs(sectors)
-        done = max(done, dram.read(sm, spec, trace, place, wanted, start))
+        done = max(done, dram.read(sm, spec, trace, place, float(wanted), start))
     if late and under_way == 0.0 and not spec.ideal & dram.IDEAL_DRAM:
         # The other has asked a moment ago: its wait in DRAM's queue has hardly begun.
         close = float(trace.shares[place]) if spec.in_step < 1.0 else 1.0  # 1: all are, to compare
@@ -87,7 +89,7 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
         done += left + queue
     if missing:
         pairs = _pairs(absent)  # DRAM is read by 64 bytes
-        done = max(done, dram.read(sm, spec, trace, place, 2 * pairs, start))
+        done = max(done, dram.read(sm, spec, trace, place, 2.0 * pairs, start))
         for half in range(2):
             if absent & 3 << 2 * half:
                 trace.arrivals[trace.fetches[place, half]] = done
@@ -233,6 +235,9 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
         served = max(float(trace.depths[at] >> DEPTH_BITS), passes)
     own = max(1.0, deep * lane - less, _PASS * served)
     start = max(begin, sm.atomic_free)
+    if spec.added_back > 0.0:
+        start = max(start, sm.dram_write_free - spec.dram_held)
+        dram.write_changed(sm, spec, trace, n * spec.added_back, start)
     busy = max(1.0, spec.atomic_lane * served - _APART_SAVE)
     taken = max(spec.atomic_sector * n, busy * spec.atomic_share)
     sm.atomic_free = start + taken * (_ANSWERED if answers else 1.0)
@@ -243,7 +248,7 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
         sm.busiest_free = max(start, sm.busiest_free) + turn
         sm.slice_work[0] += turn
         _hold(sm, sm.busiest_free, _IN_SLICES)
-        return _found_there(sm, spec, trace, at, n, start, max(sm.busiest_free, sm.atomic_free))
+        return _found_there(sm, spec, trace, at, start, max(sm.busiest_free, sm.atomic_free))
     place = _slice_of(line)
     sharers = spec.sharers * trace.shares[at]
     if deep >= _DEEP:  # one word after the other: those of other lines go on meanwhile
@@ -265,7 +270,7 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
     sm.slice_work[place] += turn
     if not compares:  # who compares waits for the answer before it asks again
         _hold(sm, sm.slice_free[place], _IN_SLICES)
-    return _found_there(sm, spec, trace, at, n, start, max(sm.slice_free[place], sm.atomic_free))
+    return _found_there(sm, spec, trace, at, start, max(sm.slice_free[place], sm.atomic_free))
 
 
 @stage
@@ -277,12 +282,13 @@ def _hold(sm: Record, slice_free: float, lead: float) -> None:
 
 
 @stage
-def _found_there(sm: Record, spec: Record, trace: Trace, at: int, sectors: int, start: float,
+def _found_there(sm: Record, spec: Record, trace: Trace, at: int, start: float,
                  served: float) -> float:  # fmt: skip
     """When an atomic has its result that is served then, and before that its line from DRAM."""
     done = served + spec.atomic_latency
-    missing = sectors - min(sectors, count_bits(trace.hits[at] & 15))
-    if missing:
+    absent = trace.lines[at] & 15 & ~trace.hits[at]
+    if absent:
+        missing = max(float(count_bits(absent)), _MISSED * _pairs(absent))
         extra = dram.read(sm, spec, trace, at, missing, start) - spec.l2_hit - start
         done += max(0.0, extra)
     return float(done)

@@ -9,7 +9,7 @@ from warplens.compiled import native
 from warplens.timing.state import Floats, Ints
 from warplens.timing.touched import ROW_LINES, Touched, meeting, numbered, order_of_pairs
 
-_READ, _WRITE = 1, 2
+_READ, _WRITE, _ATOMIC = 1, 2, 4
 _STEPS = (5**0.5 - 1.0) / 2.0, 2.0**0.5 - 1.0
 _FIRST = 1.0 - np.exp(-1.0)  # whose lot is the mean
 _LEAST = 0.2  # of the mean: the lot of the luckiest
@@ -62,13 +62,13 @@ def pieces(touched: Touched) -> npt.NDArray[np.float32]:
     kinds = touched.context["kind"]
     turn = _turns(touched, kinds)
     replayed = (touched.context["entry"] == 0)[touched.access]
-    for kind in (_READ, _WRITE):
+    for kind in (_READ, _WRITE, _ATOMIC):
         mine = kinds[touched.access] == kind
         if not mine.any():
             continue
         at, access = touched.at[mine], touched.access[mine]
         line, sectors = touched.used[mine], touched.lines[at] & 15
-        wide = kind == _READ
+        wide = kind != _WRITE
         sectors = _BY_64[sectors] if wide else _joined(line, sectors, touched.n_lines)
         moved = int(np.bincount(sectors, minlength=len(_BITS)) @ _BITS)
         each = 32.0 * moved / len(begins)  # of a block

@@ -92,7 +92,7 @@ def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks
 
         def of_grid(among: Flags) -> float:
             seen = among & far[touched.user]
-            found = _extrapolated(touched, np.arange(len(names)), seen, blocks / int(far.sum()))
+            found = extrapolated(touched, np.arange(len(names)), seen, blocks / int(far.sum()))
             found = max(found, _by_waves(touched, wave, among, blocks))
             return min(found, allocated(touched, extents, among))
 
@@ -107,7 +107,7 @@ def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks
     def of_chip(among: Flags) -> float:
         chip = _along(touched, place, beside, among, active_sms)
         if apart >= _LEAST_APART:
-            chip = min(chip, _extrapolated(touched, place, among & far[touched.user], ratio))
+            chip = min(chip, extrapolated(touched, place, among & far[touched.user], ratio))
         chip = min(chip, allocated(touched, extents, among))
         return max(chip, _lines_of(touched, among))
 
@@ -243,7 +243,7 @@ def _along(touched: Touched, place: Ints, beside: int, among: Flags, active_sms:
     return lines + (lines - before) / (units - units // 2) * (all_units - units)
 
 
-def _extrapolated(touched: Touched, unit: Ints, among: Flags, ratio: float) -> float:
+def extrapolated(touched: Touched, unit: Ints, among: Flags, ratio: float) -> float:
     """From lines that one and that two of some units use follows how many are used that none of
     them uses (Chao's estimator), at most as many as if the former were each used by one alone."""
     users = users_of(touched, unit, among)
@@ -262,5 +262,5 @@ def _by_waves(touched: Touched, wave: int, among: Flags, blocks: int) -> float:
     if waves < 2:
         return 0.0
     seen = _lines_of(touched, among)
-    found = _extrapolated(touched, np.arange(sampled) // wave, among, blocks / sampled)
+    found = extrapolated(touched, np.arange(sampled) // wave, among, blocks / sampled)
     return seen + (found - seen) * (waves - 1) / waves  # the same estimator, of few units

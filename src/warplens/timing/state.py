@@ -96,6 +96,7 @@ SPEC = np.dtype([
     ("dram_latency", "f8"), ("dram_rate", "f8"),
     ("dram_write_cost", "f8"),  # a written byte's share of the bandwidth against a read one
     ("dram_write_share", "f8"),  # part of newly written sectors that reach DRAM in time
+    ("added_back", "f8"),  # sectors written back for each that an atomic changes
     ("dram_backlog", "f8"),  # cycles of writing that L2 puts off in favour of reads
     ("dram_queue", "f8"),  # cycles of waiting at half load, growing as u / (1 - u)
     ("dram_write_wait", "f8"),  # cycles of waiting for each share of the time taken by writes
