@@ -421,11 +421,11 @@ def _contention(touched: Touched, shares: npt.NDArray[np.float32],
     part = _parts_of_blocks(touched, touched.lines[at], mine)
     by_chance = part * n_blocks < min(_SURELY_SHARED, n_blocks)
     others = float((part[by_chance] - 1.0 / n_blocks).mean()) if by_chance.any() else 0.0
-    passes[at, 3] = np.where(by_chance, others, part)
+    passes[at, 3] = np.where(by_chance, others, part * _warps_of_blocks(touched, mine))
     is_atomic = touched.context["kind"] == _ATOMIC
     place = np.zeros(len(is_atomic), np.int64)
     place[is_atomic] = numbered(touched.warp[is_atomic])[1]
-    passes[at, 0] = np.sqrt(np.bincount(place[is_atomic])[place[access]])
+    passes[at, 0] = np.sqrt(_visited(touched, access, place, line)[place[access]])
     passes[at, 1] = np.maximum(1.0, len(distinct(line)) / passes[at, 0] ** 2) ** _LINES
     passes[at, 2] = _walked(touched, access, place[access], line)
 
@@ -445,6 +445,26 @@ def _parts_of_blocks(touched: Touched, place: Ints, among: npt.NDArray[np.bool_]
     number = numbered(place)[1]
     pairs = distinct(number * n_blocks + touched.user[among])
     return np.bincount(pairs // n_blocks)[number] / n_blocks
+
+
+def _visited(touched: Touched, access: Ints, warp: Ints, line: Ints) -> Floats:
+    """Per warp how many of its atomics are elsewhere than those before."""
+    n_lines = int(touched.n_lines)
+    mine = np.unique(access)
+    times = np.bincount(warp[mine])
+    lines = np.bincount(distinct(warp[access] * n_lines + line) // n_lines)
+    return np.asarray(times * lines / np.bincount(warp[access]))
+
+
+def _warps_of_blocks(touched: Touched, among: npt.NDArray[np.bool_]) -> Floats:
+    """Per line of some accesses how many warps of a block that touches the same sectors do so."""
+    sectors = numbered(touched.lines[touched.at[among]])[1]
+    number = sectors * len(touched.blocks) + touched.user[among]
+    warp = numbered(touched.warp[touched.access[among]])[1]
+    pairs = distinct(number * (int(warp.max()) + 1) + warp) // (int(warp.max()) + 1)
+    blocks = np.bincount(distinct(number) // len(touched.blocks))
+    warps = np.bincount(pairs // len(touched.blocks))
+    return np.asarray(warps[sectors] / blocks[sectors])
 
 
 def _walked(touched: Touched, access: Ints, warp: Ints, line: Ints) -> Floats:
