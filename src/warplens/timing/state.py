@@ -271,6 +271,7 @@ L1_LINE = np.dtype([
     ("older", "i4"), ("newer", "i4"), ("kept", "i4"),  # the places beside it in its ring, which one
     ("set", "i4"), ("held", "i4"),  # of a ring's end: lines of the set
     ("first", "i4"), ("next", "i4"),  # of the bucket of this number, and behind it in its own
+    ("stored", "i4"),  # 1: local memory that was stored to while it was here
 ])  # fmt: skip
 LINE = np.dtype([("tag", "i8"), ("ready", "i8"), ("used", "i8")])  # of a cache of code, constants
 
