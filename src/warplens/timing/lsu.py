@@ -418,7 +418,8 @@ def _store(sm: Record, lines: Records, spec: Record, trace: Trace, index: int, s
             if count == 1:  # of several lines hardly any are joined
                 sectors &= ~sent.joined_local(sm, line, sectors, busy, between, begin)
                 sent.note_leaving(sm, line, leaves, 1, 0)
-            gone = l2.store_local(sm, spec, trace, -1 - int(count > 1), l2.count_bits(sectors),
+            apart = -1 - int(count > 1 and lacking > 0.0)
+            gone = l2.store_local(sm, spec, trace, apart, l2.count_bits(sectors),
                                   lacking > 0.0, given_up, begin)  # fmt: skip
             done = max(done, gone)
             lines[place].stored = 1
