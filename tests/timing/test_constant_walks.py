@@ -35,3 +35,29 @@ def test_lines_come_one_after_the_other(kernel: str, size: int, warps: int, dela
     stalls = launch.timing.answers.stalls
     found = stalls["imc_miss"] / sum(stalls.values())
     assert found == pytest.approx(measured[IMC_MISS] / of_all, abs=0.12)
+
+
+@pytest.mark.parametrize("size", [2048, 32768])
+def test_warps_that_begin_together_stay_in_step(size: int) -> None:
+    """Those that are a few lines behind find them and catch up: 32 warps take hardly longer than
+    four."""
+    measured = RECORDED["uniform_16_0", size, 32, 0]
+    turns = int(measured["steps"]) // (size // 64)
+    launch = recorder_kernels("constant_walks", "H200")["uniform_16_0"].predict[132 * 32, 32](
+        np.zeros(1024, np.float32), *(np.uint32(n) for n in (turns, size // 64, 0))
+    )
+    cycles = measured["sm__cycles_active.avg"]
+    assert launch.metric("sm__cycles_active.avg") == pytest.approx(cycles, rel=0.25)
+
+
+def test_lines_of_a_first_pass_cost_all_sub_partitions_more() -> None:
+    """A quarter of the steps are the first at their lines."""
+    more = []
+    for size in (4096, 65536):
+        measured, turns = RECORDED["uniform_16_0", size, 4, 0], max(2, 4096 // (size // 64))
+        launch = recorder_kernels("constant_walks", "H200")["uniform_16_0"].predict[132 * 4, 32](
+            np.zeros(1024, np.float32), *(np.uint32(n) for n in (turns, size // 64, 0))
+        )
+        found = launch.metric("sm__cycles_active.avg")
+        more.append((found, measured["sm__cycles_active.avg"]))
+    assert more[1][0] - more[0][0] == pytest.approx(more[1][1] - more[0][1], rel=0.2)

@@ -34,6 +34,19 @@ def test_all_that_is_stored_to_local_memory_reaches_l2(
     assert took == pytest.approx(measured["sm__cycles_active.avg"], rel=cycles)
 
 
+@pytest.mark.parametrize("stores", [1, 4])
+def test_bytes_of_a_word_are_joined(stores: int) -> None:
+    """Of eight warps; each stores the four bytes of a word one right after the other."""
+    kernel = recorder_kernels("stored_again", "H200")["again_local_1"]
+    numbers = (np.uint32(one) for one in (stores, 0, 0))
+    launch = kernel.predict[132, 256](np.zeros(256, np.uint32), *numbers)
+    measured = RECORDED["again_local_1", stores, 0, 0, 132, 256]
+    sent = launch.metric("lts__t_sectors_srcunit_tex.sum")
+    assert sent == pytest.approx(measured["lts__t_sectors_srcunit_tex_op_write.sum"], rel=0.05)
+    took = launch.metric("sm__cycles_active.avg")
+    assert took == pytest.approx(measured["sm__cycles_active.avg"], rel=0.2)
+
+
 @pytest.mark.parametrize("lanes", [0xFF, 0x0F, 0x55, 0x01])
 @pytest.mark.parametrize("before", [0, 1])
 def test_loads_after_stores(before: int, lanes: int) -> None:

@@ -26,6 +26,10 @@ _LEAD = 8  # cycles before a warp needs it that the line behind its own is asked
 _FIRST = 128  # lines that are in all caches then (skips_sm90.json)
 _ROOM = 1.06  # times the SM's cache: what those outside it keep of a launch's code
 _AHEAD = 2  # lines that a jump may pass over and still meet what was asked for before
+# Lines of a module's constants that come from L2 together, and cycles until they are there: of
+# constant_walks_sm90.json the lines of a first pass cost a warp 42 cycles more, all four
+# sub-partitions 38, on average
+_TOGETHER, _FROM_L2 = 4, 215
 _PREFETCHED = 8  # a stream buffer runs so many lines ahead
 
 
@@ -144,20 +148,26 @@ def _turn_of(brought: npt.NDArray[np.uint8], l1i: Records, spec: Record, line: i
 
 @stage
 def constant(state: State, spec: Record, part: int, line: int, now: int) -> int:
-    """When a line of a constant bank is in a sub-partition's cache of operands. The first time it
-    comes to all of them; later the SM brings one after the other (constant_walks_sm90.json)."""
+    """When a line of a constant bank is in a sub-partition's cache of operands. The SM brings one
+    after the other (constant_walks_sm90.json). What a launch fills (bank 0) comes to all of them
+    the first time; of what a module holds L2 gives 256 bytes the first time."""
     lines, sm = state.constants[part], state.sm[0]
     if line == 0 or spec.ideal & IDEAL_FETCH:
         return now
     place = lines[place_of(lines, line, OPERAND_LINES)]
     if place.tag != line + 1:
         at = bank_place(line - 1)
+        of_launch = at < BANK_LINES
+        if not of_launch:
+            at -= at % _TOGETHER
         is_met, state.met[at] = state.met[at], 1
-        wait = spec.operand_miss if is_met else spec.constant_miss
+        wait = spec.operand_miss
+        if not is_met:
+            wait = spec.constant_miss if of_launch else _FROM_L2
         begin = max(now, int(sm.constant_free))
         sm.constant_free = begin + (spec.constant_turn if is_met else wait)
         for other in range(spec.sub_partitions):
-            if other == part or not is_met:
+            if other == part or (of_launch and not is_met):
                 _put(state.constants[other], line, begin, begin + int(wait))
     place.used = now
     return max(now, int(place.ready))

@@ -107,7 +107,7 @@ def fill(lines: Records, place: int, line: int, sectors: int, passing: int,
         mine.next = lines[bucket].first
         lines[bucket].first = place
         mine.tag = line + 1
-        mine.valid = mine.low_arrival = mine.high_arrival = 0
+        mine.valid = mine.low_arrival = mine.high_arrival = mine.stored = 0
         _use(lines, place, passing)
     mine.valid |= sectors
     if sectors & _LOW:

@@ -46,7 +46,7 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
     """When sectors that L1 asks for at `begin` arrive.
 
     `place` is the line's place in the trace, below 0 for local memory; `known` are the sectors that
-    L2 holds, << 4 those of them that another SM is only just fetching.
+    L2 holds (of local memory: surely), << 4 those of them that another SM is only just fetching.
     """
     absent, under_way = 0, 0.0
     for half in range(2 if place >= 0 else 0):
@@ -80,7 +80,7 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
     way = max(sm.l2_free, sm.port_free, sm.behind)
     done = max(way + latency, under_way)
     # As often as L2 had to give local memory up
-    if place < 0 and lot(int(sm.l2_requests)) < spec.local_missing:
+    if place < 0 and not known and lot(int(sm.l2_requests)) < spec.local_missing:
         sm.l2_read_hit -= found
         wanted = found if place == dram.APART else 2 * _pairs(sectors)
         done = max(done, dram.read(sm, spec, trace, place, float(wanted), start))
@@ -103,10 +103,13 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
 
 
 @stage
-def store_local(sm: Record, spec: Record, trace: Trace, sectors: int, apart: bool,
-                begin: float) -> float:  # fmt: skip
+def store_local(sm: Record, spec: Record, trace: Trace, place: int, sectors: int, partial: bool,
+                missing: float, begin: float) -> float:  # fmt: skip
     """When sectors of a line of local memory have left the SM (all that is stored there reaches L2,
-    validation/data/stored_again_sm90.json); `apart`: they are written in part."""
+    validation/data/stored_again_sm90.json); `partial`: they are written in part; `missing`: how
+    likely L2 has written the line back since the last store."""
+    if sectors == 0:
+        return begin
     sm.l2_write += sectors
     _start(sm, begin)
     sm.l2_requests += 1
@@ -117,14 +120,13 @@ def store_local(sm: Record, spec: Record, trace: Trace, sectors: int, apart: boo
     sm.port_write_free = max(begin, sm.port_write_free) + sectors * 32 / spec.port_write_rate
     shared = max(sm.l2_write_free, since, sm.dram_write_free - spec.dram_held)
     sm.l2_write_free = shared + sectors * 32 / spec.l2_write_rate
-    if apart:
+    if partial:
         shared = max(sm.partial_free, since)
         sm.partial_free = shared + sectors * spec.l2_partial + spec.l2_partial_line
-    if spec.local_missing > 0.0:
-        place = dram.APART if apart else -1
-        dram.write(sm, spec, trace, place, sectors * spec.local_missing, begin)
+    if missing > 0.0:
+        dram.write(sm, spec, trace, place, sectors * missing, begin)
     left = max(sm.l2_free, sm.l2_write_free, sm.port_write_free)
-    return float(max(left, sm.partial_free) if apart else left)
+    return float(max(left, sm.partial_free) if partial else left)
 
 
 @stage

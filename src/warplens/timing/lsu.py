@@ -307,9 +307,11 @@ def _load(sm: Record, state: State, spec: Record, inst: Record, trace: Trace, in
         line, sectors = trace.lines[first + i] >> 4, trace.lines[first + i] & 15
         known = trace.hits[first + i]
         if space == LOCAL:
-            line, known = line | _LOCAL_BIT | index << 36, sectors
+            line = line | _LOCAL_BIT | index << 36
         banks += 1 << _tag_bank(line) * _COUNTER_BITS
         place = l1.look_up(lines, line, inst.passing)
+        if space == LOCAL:  # what L1 still has a place for has been used that short a time ago
+            known = sectors if place >= 0 else 0
         settled = sent.loaded(sm, line)
         hit = lines[place].valid & sectors if place >= 0 and not inst.passes_l1 else 0
         if spec.ideal & IDEAL_L1:
@@ -405,6 +407,7 @@ def _store(sm: Record, lines: Records, spec: Record, trace: Trace, index: int, s
             line = line | _LOCAL_BIT | index << 36
         place = l1.look_up(lines, line, passing)
         hits += l2.count_bits(lines[place].valid & sectors) if place >= 0 else 0
+        given_up = 0.0 if place >= 0 and lines[place].stored else spec.local_missing
         place = place if place >= 0 else -1 - place
         # The line has its place, and loads find the sectors that were written as a whole (counted
         # on an H200, stored_lines_sm90.json); L2 gets local memory, too (stored_again_sm90.json).
@@ -412,8 +415,14 @@ def _store(sm: Record, lines: Records, spec: Record, trace: Trace, index: int, s
         known = sectors if is_whole and not (space == LOCAL and narrow) else 0  # nor parts of words
         l1.fill(lines, place, line, known, passing, now)
         if space == LOCAL:
-            gone = l2.store_local(sm, spec, trace, l2.count_bits(sectors), lacking > 0.0, begin)
+            if count == 1:  # of several lines hardly any are joined
+                sectors &= ~sent.joined_local(sm, line, sectors, busy, between, begin)
+                sent.note_leaving(sm, line, leaves, 1, 0)
+            apart = -1 - int(count > 1 and lacking > 0.0)
+            gone = l2.store_local(sm, spec, trace, apart, l2.count_bits(sectors),
+                                  lacking > 0.0, given_up, begin)  # fmt: skip
             done = max(done, gone)
+            lines[place].stored = 1
         else:
             is_again = sent.is_again(sm, line, begin + i)
             joined = sent.joined(sm, trace, first + i, busy, between, begin + i)

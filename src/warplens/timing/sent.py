@@ -60,6 +60,21 @@ def joined(sm: Record, trace: Trace, place: int, busy: float, between: int, now:
 
 
 @stage
+def joined_local(sm: Record, line: int, sectors: int, busy: float, between: int,
+                 now: float) -> int:  # fmt: skip
+    """The same for local memory (stored_again_sm90.json: bytes of one word after another)."""
+    slot = _sent_as(line)
+    sm.lines_sent += 1
+    in_time = sm.sent_line[slot] == line and now - busy <= sm.sent_left[slot]
+    if sm.lines_sent - sm.sent_number[slot] > _LINES_KEPT or _passed_by(sm, between):
+        in_time = False
+    before = sm.sent_sectors[slot] if in_time else 0
+    sm.sent_line[slot], sm.sent_at[slot], sm.sent_number[slot] = line, now, sm.lines_sent
+    sm.sent_sectors[slot] = before | sectors
+    return int(before)
+
+
+@stage
 def _stored_as(line: int) -> int:
     """Where a line is noted among those that loads may have to wait for."""
     return int((line ^ line >> 8) % STORED)
@@ -122,7 +137,7 @@ def _stores_go(sm: Record, spec: Record) -> float:
 @stage
 def _sent_as(line: int) -> int:
     """Where a line is remembered among those that were stored to."""
-    return int((line ^ line >> 6) % SENT)
+    return int((line ^ line >> 6 ^ line >> 36) % SENT)
 
 
 @stage

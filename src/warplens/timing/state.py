@@ -58,7 +58,7 @@ PAGE_LINES, PAGES_HELD, PAGE_PLACES = 1 << 14, 128, 4096
 TRIES, SEEKS = 1, 2  # until no other came first; as long as what is there is no better, too
 BANK_LINES, BANKS_KNOWN = 1024, 8  # of 64 bytes in a constant bank; banks told apart
 CONSTANT_LINES = 32  # of 64 bytes, in sets of CONSTANT_WAYS: of loads, by offsets and by indices
-OPERAND_LINES = 5  # of a sub-partition
+OPERAND_LINES = 6  # of a sub-partition (fitted to constant_walks_sm90.json: 32 warps in step)
 CONSTANT_WAYS = 4
 
 # what a warp slot is doing
@@ -272,6 +272,7 @@ L1_LINE = np.dtype([
     ("older", "i4"), ("newer", "i4"), ("kept", "i4"),  # the places beside it in its ring, which one
     ("set", "i4"), ("held", "i4"),  # of a ring's end: lines of the set
     ("first", "i4"), ("next", "i4"),  # of the bucket of this number, and behind it in its own
+    ("stored", "i4"),  # 1: local memory that was stored to while it was here
 ])  # fmt: skip
 LINE = np.dtype([("tag", "i8"), ("ready", "i8"), ("used", "i8")])  # of a cache of code, constants
 
