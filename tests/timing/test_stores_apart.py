@@ -3,14 +3,26 @@ an H200 (`validation/data/stores_apart_sm90.json`)."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from tests.in_turn import one_in
-from tests.timing.replayed import recorded_rows, recorder_kernels, recorder_script
+from tests.timing.replayed import CYCLES, recorded_rows, recorder_kernels, recorder_script
 
 RECORDED = recorded_rows("stores_apart", 6)
 SECTORS = "lts__t_sectors_srcunit_tex_op_write.sum"
+
+
+def _launch(size: int, pitch: int, warps: int, rest: int, steps: int) -> Any:
+    with recorder_script("stores_apart") as recorder:
+        sms, rounds = recorder.SMS, recorder.ROUNDS
+    out = np.zeros(sms * warps, np.uint32)
+    data = np.zeros(sms * 32 * rounds * 32 * 64 + 128, np.uint8)  # never touched: pages of zeros
+    numbers = (np.uint32(one) for one in (pitch, rounds, rest, warps, 0, 0))
+    kernel = recorder_kernels("stores_apart", "H200")[f"apart_{size}_{steps}"]
+    return kernel.predict[sms, 32 * warps](out, data, *numbers)
 
 
 @pytest.mark.parametrize(("size", "pitch", "warps", "rest", "steps"), one_in(
@@ -23,13 +35,14 @@ SECTORS = "lts__t_sectors_srcunit_tex_op_write.sum"
 def test_sectors_that_are_sent(size: int, pitch: int, warps: int, rest: int, steps: int) -> None:
     """A store takes those behind it along until it has left, which takes the longer the more lines
     it has and the more the way to L2 is behind; within a fifth."""
-    with recorder_script("stores_apart") as recorder:
-        sms, rounds = recorder.SMS, recorder.ROUNDS
-    out = np.zeros(sms * warps, np.uint32)
-    data = np.zeros(sms * 32 * rounds * 32 * 64 + 128, np.uint8)  # never touched: pages of zeros
-    numbers = (np.uint32(one) for one in (pitch, rounds, rest, warps, 0, 0))
-    kernel = recorder_kernels("stores_apart", "H200")[f"apart_{size}_{steps}"]
-    launch = kernel.predict[sms, 32 * warps](out, data, *numbers)
-    sent = float(launch.metric("lts__t_sectors_srcunit_tex.sum"))
+    sent = float(_launch(size, pitch, warps, rest, steps).metric("lts__t_sectors_srcunit_tex.sum"))
     measured = RECORDED[size, pitch, warps, rest, 0, steps]
     assert sent == pytest.approx(measured[SECTORS], rel=0.2)
+
+
+@pytest.mark.parametrize("warps", [8, 16])
+def test_halves_in_all_sectors_of_lines_take_no_longer_than_words(warps: int) -> None:
+    """Fifteen such lines in a cycle of the chip."""
+    measured = RECORDED[2, 16, warps, 0, 0, 128]["sm__cycles_active.avg"]
+    cycles = float(_launch(2, 16, warps, 0, 128).metric(CYCLES))
+    assert cycles == pytest.approx(measured, rel=0.2)

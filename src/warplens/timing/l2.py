@@ -180,8 +180,8 @@ def store(sm: Record, spec: Record, trace: Trace, place: int, joined: int, parti
     if partial:
         shared = max(sm.partial_free, since)
         cost = partial * spec.l2_partial + spec.l2_partial_line
-        if narrow:
-            cost *= 1.0 + (spec.l2_narrow - 1.0) / partial
+        if narrow and partial == 1:
+            cost *= spec.l2_narrow
         sm.partial_free = shared + cost
         sm.l2_free = max(sm.l2_free, since) + cost * spec.l2_partial_blocks
         # It is what reaches DRAM in time that has to be completed from there.

@@ -31,8 +31,11 @@ def line_facts(touched: Touched, resident: int, stride: int, active_sms: int,
     """Of blocks of which `resident` make a wave and every `stride`-th of the grid runs on the same
     SM; `active_sms`: 1 where L2 has one side; `extents`: see `sides`."""
     step = touched.steps(resident)
+    pieces = rows.pieces(touched)
+    if active_sms > 1:
+        rows.changed_in_place(touched, stride, extents, pieces)
     return LineFacts(
-        lots=rows.lots(touched), pieces=rows.pieces(touched),
+        lots=rows.lots(touched), pieces=pieces,
         fills=fills(touched, step, len(np.unique(touched.sm_of(stride)))), joins=joins(touched),
         sides=sides(touched, step, stride, active_sms, extents),
     )  # fmt: skip

@@ -109,7 +109,7 @@ SPEC = np.dtype([
     # cycles of a sector that a store writes in part, and of each line with such sectors
     ("l2_partial", "f8"), ("l2_partial_line", "f8"),
     ("l2_partial_blocks", "f8"),  # the part of that in which it serves nothing else
-    ("l2_narrow", "f8"),  # times that, of stores that write words in part
+    ("l2_narrow", "f8"),  # times that, of stores that write a part of a word in one sector
     ("l2_fill_line", "f8"),  # cycles of a line with such sectors that are read from DRAM for it
     ("l2_write_rate", "f8"),  # bytes per cycle of L2's that fall to this SM, written
     ("dram_held", "f8"),  # cycles of DRAM's time for which L2 takes stores without waiting
