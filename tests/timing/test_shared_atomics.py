@@ -18,6 +18,9 @@ ROWS = [
     row for row in RECORDED["rows"]
     if row[0] in ("inc", "add") and row[1] in (1, 32) and row[2] == 1 and row[3] in (1, 16)
 ]  # fmt: skip
+# Sums of floats: loops of exchanges, whose rounds take turns
+ROUNDS = [row for row in RECORDED["rows"]
+          if row[0] == "add_float" and row[1] in (4, 8, 16) and row[2] == 1]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -26,9 +29,10 @@ def module() -> Any:
     return wl.Device("H200", clock=1980).compile(SOURCE)
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: "-".join(map(str, row[:4])))
+@pytest.mark.parametrize("row", ROWS + ROUNDS, ids=lambda row: "-".join(map(str, row[:4])))
 def test_cycles_of_an_atomic(module: Any, row: list[Any]) -> None:
-    """Additions of one join the lanes of a word, other additions do not."""
+    """Additions of one join the lanes of a word, other additions do not; of warps that add floats
+    to one word each has to read it after the last."""
     name, lanes, apart, warps, cycles = row
     ends = []
     for turns in (50, 100):

@@ -161,6 +161,15 @@ def global_passes(addresses: Any, mask: int, size: int, lines: int) -> int:
 
 
 @native
+def first_lane(mask: int) -> int:
+    """The first lane in a mask that is not empty."""
+    lane = 0
+    while not mask >> lane & 1:
+        lane += 1
+    return lane
+
+
+@native
 def most_lanes_on_a_word(offsets: Any, mask: int) -> int:
     """The most lanes whose offsets name one 32-bit word of shared memory."""
     words = np.empty(32, np.int64)

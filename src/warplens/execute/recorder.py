@@ -227,6 +227,8 @@ def _measure(header: Any, row: Any, warp: int, lanes: int, whole: bool, space: i
         if space == at.SPACE_SHARED:
             row.passes = count  # of units that join the lanes of one word
             count = max(count, row.lanes_on_a_word)
+            word = offsets[coalescing.first_lane(lanes)] >> 2
+            row.turns, row.cycles = word & 255, word >> 8 & 255
     row.first_line, row.n_lines = first, count
     if space != at.SPACE_SHARED:
         header.n_lines = first + count

@@ -35,7 +35,8 @@ ACCESS = np.dtype([
     # if lanes on a word take one together
     ("passes", "u1"),
     ("words", "u1"),  # different ones, of constant banks or among the values of a MATCH
-    # of atomics: the most on one word; of global ones the turns of lanes, and their cycles
+    # of atomics: the most on one word; of global ones the turns of lanes, and their cycles; of
+    # shared ones the first lane's word, in two parts
     ("lanes_on_a_word", "u1"), ("turns", "u1"), ("cycles", "u1"),
 ])  # fmt: skip
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from warplens.timing import data_path, l1, l2, phases, queue, sent, shared
 from warplens.timing.scoreboard import NO_BARRIER
 from warplens.timing.state import (
+    CAST,
     MEMORY,
     SHARED,
     STORES_TAKEN,
@@ -177,10 +178,17 @@ def _serve(sm: Record, sub: Record, state: State, spec: Record, inst: Record, tr
         passes = count * inst.interval if is_atomic else count
         if is_atomic and inst.merges:
             passes = access.passes
+        if inst.contends == CAST:  # lanes of a bank take turns in rounds
+            passes = inst.interval
         if is_store and inst.kind == MEMORY:  # by generic address (generic_sm90.json)
             passes = max(passes, (lanes * size + 127) // 128 + 1)
-        return float(shared.access(sm, state.warps[index], sub, spec, passes, lanes, size,
-                                   is_atomic, is_store, start))  # fmt: skip
+        done = shared.access(sm, state.warps[index], sub, spec, passes, lanes, size, is_atomic,
+                             is_store, start)  # fmt: skip
+        if inst.contends:
+            word = access.cycles << 8 | access.turns
+            slot = state.slots[state.warps[index].block]
+            done = shared.exchanged(sm, slot, state.warps[index], spec, index, word, size, done)
+        return float(done)
     sm.requests += 1
     if kind == ATOMIC:
         deep, passes = float(access.lanes_on_a_word), 0.0

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from warplens.sass.model import Instruction, Mem, Reg, SassKernel
-from warplens.timing.state import SEEKS, TRIES
+from warplens.timing.state import CAS, CAST, SEEKS, TRIES
 
+Exchanges = Callable[[Instruction], bool]
 _COMPARES = ("ISETP", "ISETP64", "FSETP", "DSETP")
 _ORDERED = {"LT", "LE", "GT", "GE", "LTU", "LEU", "GTU", "GEU"}
 
@@ -26,7 +27,7 @@ def _moves(inst: Instruction, values: set[int]) -> bool:
     return is_move and not values.isdisjoint(_registers(inst)[1:])
 
 
-def _goes_on(span: Sequence[Instruction]) -> bool:
+def _goes_on(span: Sequence[Instruction], exchanges: Exchanges) -> bool:
     """Whether all exchanges of a loop are at places that it computes anew."""
     written = {index for one in span if not exchanges(one) for index in _registers(one)[:1]}
     places = [
@@ -36,7 +37,20 @@ def _goes_on(span: Sequence[Instruction]) -> bool:
     return bool(places) and all(place & written for place in places)
 
 
-def retries(kernel: SassKernel) -> int:
+def contends(inst: Instruction, tries_again: int) -> int:
+    """CAST or CAS if an instruction exchanges a word of shared memory until it succeeds: the former
+    always, the latter in a kernel of which `retries` says so."""
+    if not exchanges_shared(inst):
+        return 0
+    return CAST if "CAST" in inst.modifiers else CAS * int(tries_again > 0)
+
+
+def exchanges_shared(inst: Instruction) -> bool:
+    """Whether an instruction is a compare-and-exchange on shared memory."""
+    return inst.opcode == "ATOMS" and not {"CAS", "CAST"}.isdisjoint(inst.modifiers)
+
+
+def retries(kernel: SassKernel, exchanges: Exchanges = exchanges) -> int:
     """TRIES if a kernel has a loop that exchanges and looks at what it found there: the loop goes
     round until no other warp came first. SEEKS if it also ends where what it found is less or more
     than its own, as loops for the least or the most number; else 0, also where each round looks at
@@ -47,7 +61,7 @@ def retries(kernel: SassKernel) -> int:
             if before > number:
                 continue
             span = kernel.instructions[blocks[before].start : block.end]
-            if _goes_on(span):
+            if _goes_on(span, exchanges):
                 continue
             found = {o.index for one in span if exchanges(one) for o in one.operands[:2]
                      if isinstance(o, Reg)}  # fmt: skip

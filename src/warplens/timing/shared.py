@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from warplens.timing.data_path import pass_shared
-from warplens.timing.state import Record, stage
+from warplens.timing.state import WORDS, Record, stage
 
 IDEAL_BANKS = 8
+# Of exchanges in loops: cycles from one warp's reading of a word to its exchange, more of doubles,
+# from one try to the next, and passes of a try (floats that 4 and 16 warps of a block add,
+# shared_atomics_sm90.json; doubles and passes: aop-beta and threadfence of tuning halves)
+_APART, _APART_WIDE, _ROUND, _PASSES = 36.0, 26.0, 110.0, 3.0
 FROM_SHARED, FROM_L1 = range(2)  # ways back to a sub-partition
 
 
@@ -23,6 +27,30 @@ def access(sm: Record, warp: Record, sub: Record, spec: Record, passes: int, lan
     latency = spec.shared_atomic if is_atomic else spec.shared_latency
     return float(latency + back(warp, sub, spec, FROM_SHARED, max(passes, whole), start, passes,
                                 lanes * size / 2))  # fmt: skip
+
+
+@stage
+def exchanged(sm: Record, slot: Record, warp: Record, spec: Record, index: int, word: int,
+              n_bytes: int, done: float) -> float:  # fmt: skip
+    """When a warp has exchanged a word that others of its block exchange in loops, too: what it
+    compares with it has read after the last one of them, and the more of them there are, the sooner
+    one of them reads. It is traced without the rounds in which another warp came first, which take
+    their passes."""
+    place = word % WORDS
+    if slot.word[place] == word + 1 and slot.exchanger[place] != index:
+        others = max(1, slot.exchanges - warp.exchanges)
+        apart = _APART + _ROUND / min(others, spec.warps_per_block)
+        if n_bytes > 4:
+            apart += _APART_WIDE
+        late = slot.exchanged[place] + apart - done
+        if late > 0.0:
+            rounds = late / _ROUND
+            pass_shared(sm, spec, rounds * _PASSES * spec.shared_interval, done - late)
+            done += late
+    slot.exchanges += 1
+    warp.exchanges = slot.exchanges
+    slot.word[place], slot.exchanger[place], slot.exchanged[place] = word + 1, index, done
+    return float(done)
 
 
 @stage

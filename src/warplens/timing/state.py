@@ -55,6 +55,8 @@ SLICES, SLICE_LINES = 32, 4  # of L2, and neighbouring lines in one
 # Lines of a page of 2 MiB, pages that are held, places by which they are found (of 8 GiB each has
 # one of its own)
 PAGE_LINES, PAGES_HELD, PAGE_PLACES = 1 << 14, 128, 4096
+CAST, CAS = 1, 2  # exchanges of words of shared memory in loops (ATOMS)
+WORDS = 8  # of a block, of which the last of these exchanges is known
 TRIES, SEEKS = 1, 2  # until no other came first; as long as what is there is no better, too
 BANK_LINES, BANKS_KNOWN = 1024, 8  # of 64 bytes in a constant bank; banks told apart
 CONSTANT_LINES = 32  # of 64 bytes, in sets of CONSTANT_WAYS: of loads, by offsets and by indices
@@ -181,6 +183,7 @@ CODE = np.dtype([
     ("float_atomic", "i4"),  # 1: a global atomic on floats, 2: on doubles
     ("merges", "i4"),  # 1: lanes on one word of shared memory take one pass
     ("compares", "i4"),  # that compares and exchanges in a loop until it succeeds: TRIES, SEEKS
+    ("contends", "i4"),  # the same in shared memory: CAST, CAS
     ("passes_l1", "i4"),  # 1: a load that L1 never serves
     ("passing", "i4"),  # 1: its lines are the first that L1 gives up
     ("reads", "i4", (BANKS,)),  # operands from the register file
@@ -221,6 +224,7 @@ WARP = np.dtype([
     # when its next memory instruction can have its addresses; when its ways back from shared memory
     # and from L1 are free
     ("queue_free", "f8"), ("back", "f8", (2,)),
+    ("exchanges", "i8"),  # of its block when it has made its last one
     ("queued", "i8"),  # the longest wait for the SM's units of an access that it has not waited for
     ("release", "i8", (N_SCOREBOARDS,)), ("cause", "i8", (N_SCOREBOARDS,)),
     ("tickets", "i8", (N_SCOREBOARDS,)),  # of the last loads from shared memory, see results.py
@@ -264,6 +268,9 @@ SLOT = np.dtype([
     ("met", "i8"),  # when its cluster's blocks met last
     ("ended", "i8"),  # 1: from the end of its block until that is told
     ("gone", "i8", (MAX_SUB_PARTITIONS,)),  # warps that had ended then, by sub-partition
+    ("exchanges", "i8"),  # by its warps in loops of a word of shared memory
+    # words that they exchange in loops: which, when one has done so last, and which warp
+    ("word", "i8", (WORDS,)), ("exchanged", "f8", (WORDS,)), ("exchanger", "i8", (WORDS,)),
 ])  # fmt: skip
 # a place of L1: a line (+ 1), its sectors, when the last fill of either half arrives
 L1_LINE = np.dtype([

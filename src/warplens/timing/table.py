@@ -25,7 +25,7 @@ from warplens.sass.model import (
 from warplens.timing import registers, results, tensor
 from warplens.timing.lsu import CHECK, COPIED, COPY, DISTANT, EMPTIES, INDEXED, NAMED, SHUFFLE
 from warplens.timing.queue import NUMBERS
-from warplens.timing.retries import exchanges, retries
+from warplens.timing.retries import contends, exchanges, exchanges_shared, retries
 from warplens.timing.state import (
     ARRIVE,
     BLOCK_BARRIER,
@@ -278,6 +278,7 @@ def code_of(kernel: SassKernel, gpu: GpuSpec) -> Records:
     table = np.zeros(len(kernel.instructions), CODE)
     table["reads"], table["again"] = registers.reads_of(kernel)
     wide, tries_again = int(gpu.value("issue.wide_product_cycles")), retries(kernel)
+    shared_again = retries(kernel, exchanges_shared)
     for row, inst in zip(table, kernel.instructions, strict=True):
         entry = families.find(inst)
         pipe = entry.pipe if entry is not None and entry.pipe in PIPES else "alu"
@@ -315,6 +316,7 @@ def code_of(kernel: SassKernel, gpu: GpuSpec) -> Records:
         row["merges"] = _merges(inst)
         row["float_atomic"] = _float_atomic(inst)
         row["compares"] = tries_again if exchanges(inst) else 0
+        row["contends"] = contends(inst, shared_again)
     for row, inst in zip(table[:-1], kernel.instructions[1:], strict=True):
         if row["kind"] == FENCE and row["depth"] == 1 and inst.opcode == "ERRBAR":
             row["depth"] = 2
