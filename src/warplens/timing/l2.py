@@ -27,7 +27,8 @@ _IN_SLICES = 1000.0
 # others wait behind them (validation/data/same_words_sm90.json, flags_sm90.json)
 _SAME_LINE, _TURNS = 2.2, 15.0
 # Of the time of atomics, that in which slices serve nothing else (fitted to four kernels with loads
-# and scattered atomics of the tuning halves of public suites, H200: with 1 they are 3 to 7 % too slow)
+# and scattered atomics of the tuning halves of public suites, H200: with 1 they are too slow by 3
+# to 7 %)
 _ALONE = 0.85
 # Sectors that DRAM reads for atomics where L2 misses one of a pair (scattered_adds_sm90.json)
 _MISSED = 1.5
