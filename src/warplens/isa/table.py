@@ -159,6 +159,7 @@ def op(
             if any(e.requires == entry.requires for e in entries):
                 raise ValueError(f"{opcode} is registered twice with requires={requires!r}")
             entries.append(entry)
+        _find.cache_clear()
         return function
 
     return register
