@@ -14,7 +14,7 @@ from tests.in_turn import one_in
 from tests.kernels.model import CASES, FOLDER, Case, assert_results
 
 import warplens as wl
-from warplens.lift import jit, stencils
+from warplens.lift import jit, kept, stencils
 from warplens.lift.engines.host import host_features
 from warplens.lift.lifter import lift
 from warplens.lift.regions import forms
@@ -60,6 +60,7 @@ def use_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """All instructions that have a form are executed by it."""
     for name in ("_LEAST_IN_KERNEL", "_LEAST_IN_RUN", "_LEAST_IN_ALL"):
         monkeypatch.setattr(forms, name, 1)
+    monkeypatch.setattr(kept, "KIND", "lifted-with-forms")
 
 
 def agree(case: Case, architecture: str) -> None:
@@ -67,7 +68,7 @@ def agree(case: Case, architecture: str) -> None:
     kernel = wl.Device(architecture).compile(FOLDER / case.source, options=case.options)[
         case.kernel
     ]
-    assert kernel.code.program.lifted.runs
+    assert lift(kernel.sass, host_features(), tier=0).runs
     counts = []
     for is_fast in (False, True):
         if is_fast:
@@ -98,7 +99,8 @@ def test_parts_of_warps(is_fast: bool) -> None:
     """Runs change the registers of those lanes only that execute them."""
     kernel = wl.Device("H200").compile(SOURCE)["straight"]
     program = kernel.code.program
-    in_runs = sum(len(run.steps) for run in program.lifted.runs)
+    runs = lift(kernel.sass, host_features(), tier=0).runs
+    in_runs = sum(len(run.steps) for run in runs)
     assert in_runs > 0.9 * len(kernel.sass.instructions)
     if is_fast:
         program.make_fast()

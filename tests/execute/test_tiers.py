@@ -15,6 +15,9 @@ from tests.in_turn import one_in
 from tests.kernels.model import CASES, FOLDER, Case, assert_results
 
 import warplens as wl
+from warplens.execute.program import prepare
+from warplens.lift.engines.host import host_features
+from warplens.lift.lifter import lift
 
 FILES = ("control.cu", "matrix.cu", "memory.cu", "reduction.cu", "warp.cu")
 EVERY = 4  # of the cases of these files, every fourth runs here
@@ -50,7 +53,8 @@ def test_text_goes_once_compiled() -> None:
     """A kernel in use does not hold the IR that it was compiled from."""
     source = 'extern "C" __global__ void lanes(int* out) { out[threadIdx.x] = threadIdx.x; }'
     for is_large in (False, True):
-        program = wl.Device("H200").compile(source)["lanes"].code.program
+        code = wl.Device("H200").compile(source)["lanes"].code
+        program = prepare(code.sass, code.cubin, lifted=lift(code.sass, host_features(), tier=0))
         assert program.lifted.ir
         program.get_ready(is_large)
         assert not program.lifted.ir

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import hashlib
 import inspect
 import textwrap
 import threading
@@ -31,13 +30,12 @@ from warplens.compiled.values import (
     describe,
     llvm_types,
 )
-from warplens.toolchain.cache import default_cache, shipped_cache
+from warplens.toolchain.cache import default_cache, shipped_cache, source_files, sources
 
 lock = threading.RLock()
 _engines: list[Any] = []  # own the machine code, which lives as long as the process
 KIND = "compiled"  # in the cache
 _X86_64_V3 = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
-_ROOT = Path(__file__).parent.parent
 RESULTS: tuple[Type, ...] = (INT, FLOAT, BOOL)  # what an entry may return to Python, or tuples
 # compiled into functions of other packages
 _SHARED = ("compiled/*.py", "execute/**/*.py", "lift/layout.py")
@@ -177,19 +175,13 @@ def _located(error: NotCompilable, function: Any) -> NotCompilable:
     return NotCompilable(f"{code.co_filename}:{line}: {function.__name__}: {error}")
 
 
+def _patterns(package: str) -> tuple[str, ...]:
+    return (*_SHARED, f"{package}/**/*.py")
+
+
 def files_of(package: str) -> list[Path]:
     """All files that functions of a package compile in."""
-    return sorted({path for one in (*_SHARED, f"{package}/**/*.py") for path in _ROOT.glob(one)})
-
-
-@functools.cache
-def sources(package: str) -> str:
-    """A digest of all sources that functions of a package compile in."""
-    digest = hashlib.sha256()
-    for path in files_of(package):
-        digest.update(path.name.encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+    return source_files(*_patterns(package))
 
 
 def key_of(function: Any, kinds: Any) -> str:
@@ -198,7 +190,8 @@ def key_of(function: Any, kinds: Any) -> str:
     if module[0] != "warplens":
         return ""
     names = f"{function.__module__}.{function.__qualname__} {kinds}"
-    return f"{sources(module[1])} {llvm.get_default_triple()} {' '.join(_processor())} {names}"
+    made_of = sources(*_patterns(module[1]))
+    return f"{made_of} {llvm.get_default_triple()} {' '.join(_processor())} {names}"
 
 
 @functools.cache

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 Bytes = npt.NDArray[np.uint8]
 _SPARE_BYTES = 128 << 20  # kept for others
+_PIECE = 1 << 15  # words of 8 bytes that are looked at together
 
 _lock = threading.RLock()  # a collection while it is held may end in `give_back`
 _spare: list[Bytes] = []
@@ -31,3 +34,33 @@ def give_back(buffer: Bytes) -> None:
         _spare.append(buffer)
         while sum(len(b) for b in _spare) > _SPARE_BYTES:
             del _spare[0]
+
+
+def copy_of(data: Bytes) -> Bytes:
+    """A buffer, to be given back, that begins with a copy. Of zeros in large arrays nothing is
+    written: nobody may ever have touched their pages."""
+    if len(data) <= _SPARE_BYTES:
+        buffer = take(len(data))
+        buffer[: len(data)] = data
+        return buffer
+    buffer = np.zeros(len(data), np.uint8)
+    for piece, copy in _pieces(data, buffer):
+        if piece.any():
+            copy[:] = piece
+    return buffer
+
+
+def put_back(data: Bytes, copy: Bytes) -> None:
+    """Makes data what they were when they were copied; writes only where they differ."""
+    for piece, old in _pieces(data, copy):
+        if not np.array_equal(piece, old):
+            piece[:] = old
+
+
+def _pieces(one: Bytes, other: Bytes) -> Iterator[tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
+    """Both in words, piece by piece, then the bytes that are left."""
+    whole = len(one) // 8 * 8
+    words = one[:whole].view(np.uint64), other[:whole].view(np.uint64)
+    for start in range(0, whole // 8, _PIECE):
+        yield words[0][start : start + _PIECE], words[1][start : start + _PIECE]
+    yield one[whole:], other[whole : len(one)]

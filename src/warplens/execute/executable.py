@@ -15,6 +15,7 @@ from warplens.execute.execution import Execution
 from warplens.execute.launch import LaunchConfig
 from warplens.execute.memory import DeviceMemory
 from warplens.gpus.spec import GpuSpec
+from warplens.lift import kept
 from warplens.lift.decode.binding import Bound
 from warplens.lift.decode.deciding import Deciding, deciding
 from warplens.lift.decode.dependence import depends_on_memory
@@ -202,13 +203,17 @@ class KernelCode:
 
     def _needless(self, guards: bool) -> frozenset[int]:
         if guards not in self._without:
-            blocks = self.lifted.layout.blocks
-            self._without[guards] = needless(blocks, self._bound, guards=guards)
+            listed = kept.found(self.sass, f"needless {guards}", lambda: sorted(
+                needless(self.lifted.layout.blocks, self._bound, guards=guards)
+            ))  # fmt: skip
+            self._without[guards] = frozenset(listed)
         return self._without[guards]
 
     def _depends(self, *, guards: bool) -> bool:
-        blocks = self.lifted.layout.blocks
-        return self.calls_functions or depends_on_memory(blocks, self._bound, guards=guards)
+        return self.calls_functions or bool(kept.found(
+            self.sass, f"depends on memory {guards}",
+            lambda: depends_on_memory(self.lifted.layout.blocks, self._bound, guards=guards),
+        ))  # fmt: skip
 
     @property
     def calls_functions(self) -> bool:

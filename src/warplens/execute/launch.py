@@ -325,11 +325,9 @@ class Launching:
         self._uses[group] = uses
 
     def _copied(self, segment: Segment) -> tuple[Segment, npt.NDArray[np.uint8]]:
-        buffer = buffers.take(segment.size)
+        buffer = buffers.copy_of(segment.buffer)
         self._taken.append(buffer)
-        copy = buffer[: segment.size]
-        copy[:] = segment.buffer
-        return segment, copy
+        return segment, buffer[: segment.size]
 
     def sums_for_worker(self, index: int) -> int:
         """Host address of a worker's own sums for a segment; 0: it adds to the segment itself."""
@@ -340,7 +338,7 @@ class Launching:
         """Restores all memory as it was before the launch."""
         self.own_sums.forget()
         for segment, copy in self._snapshots.values():
-            segment.buffer[:] = copy
+            buffers.put_back(segment.buffer, copy)
 
     def forget_copies(self) -> None:
         """The launch is over and nothing will be taken back."""

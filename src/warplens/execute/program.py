@@ -20,7 +20,7 @@ from warplens.execute.own_sums import sum_bytes
 from warplens.execute.tensor_memory.state import pair_barrier_place
 from warplens.isa import families, warpgroup
 from warplens.isa.tensor_memory import has_tensor_memory
-from warplens.lift import jit
+from warplens.lift import jit, kept
 from warplens.lift import layout as at
 from warplens.lift.constants import new_bank
 from warplens.lift.decode.binding import Bound, bind
@@ -57,14 +57,12 @@ class CountTables:
 
 
 def _count_tables(lifted: Lifted) -> CountTables:
-    used = tuple(dict.fromkeys(counter.column for counter in lifted.counters))
-    rows = [(c.slot, c.weight, used.index(c.column), c.start, c.end) for c in lifted.counters]
-    table = np.array(rows, np.int64).reshape(-1, 5).T
+    table = lifted.counters.rows.T
     zeros = np.zeros(len(lifted.kernel.instructions), np.int64)
     zeros.flags.writeable = False
     return CountTables(
-        used=used, slots=table[0], weights=table[1], columns=table[2], starts=table[3],
-        ends=table[4], zeros=zeros,
+        used=lifted.counters.names, slots=table[0], weights=table[1], columns=table[2],
+        starts=table[3], ends=table[4], zeros=zeros,
     )  # fmt: skip
 
 
@@ -178,7 +176,7 @@ class Program:
             self._put_fast_code()
 
     def _put_fast_code(self) -> None:
-        lifted = lift(self.lifted.kernel, self.features, self.observed, tier=1)
+        lifted = kept.lifted(self.lifted.kernel, self.features, self.observed, tier=1)
         self._fast_code = jit.compile_lifted(lifted, self.features)
         self.regions[:] = self._fast_code.addresses
         self.lifted.ir = ""
@@ -214,7 +212,11 @@ def lifted_of(kernel: SassKernel, cubin: Cubin, features: HostFeatures | None = 
         Unsupported: it uses instructions or device functions that are not known.
     """
     assert ROLES
-    lifted = lift(kernel, features or host_features(), observe, tier=0, single=single)
+    features = features or host_features()
+    if single:
+        lifted = lift(kernel, features, observe, tier=0, single=True)
+    else:
+        lifted = kept.lifted(kernel, features, observe)
     _refuse_unknown(kernel, cubin)
     return lifted
 

@@ -34,6 +34,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -158,6 +159,7 @@ def op(
             if any(e.requires == entry.requires for e in entries):
                 raise ValueError(f"{opcode} is registered twice with requires={requires!r}")
             entries.append(entry)
+        _find.cache_clear()
         return function
 
     return register
@@ -177,7 +179,11 @@ def is_uniform(opcode: str) -> bool:
 
 def find(opcode: str, modifiers: Iterable[str]) -> Op | None:
     """The entry that fits an instruction, or None. Modifiers are not checked against `mods`."""
-    names = tuple(modifiers)
+    return _find(opcode, tuple(modifiers))
+
+
+@lru_cache(maxsize=1 << 14)
+def _find(opcode: str, names: tuple[str, ...]) -> Op | None:
     present = {*names, *(f"{a}.{b}" for a, b in pairwise(names))}
     best: Op | None = None
     for entry in _TABLE.get(opcode, ()):

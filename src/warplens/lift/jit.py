@@ -191,6 +191,27 @@ def _with_runs(ir: str, runs: Sequence[Run], features: HostFeatures,
     return _RUN.sub("", ir) + code, listed
 
 
+def salt_of(features: HostFeatures) -> str:
+    """What machine code depends on beside its IR."""
+    return f"{features.key()}\n{llvm.llvm_version_info}\n{llvmlite.__version__}"
+
+
+def _key(ir: str, features: HostFeatures, tier: int, runs: Sequence[Run]) -> str:
+    text = f"{tier}/not combined/{salt_of(features)}\n{names_of(runs)}\n{ir}"
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def key_of(lifted: Lifted, features: HostFeatures) -> str:
+    """Under which a lifted kernel's machine code is kept."""
+    return _key(lifted.ir, features, lifted.tier, lifted.runs)
+
+
+def _loaded(data: bytes, n_regions: int, features: HostFeatures, tier: int) -> MachineCode:
+    engine = _engine(data, _machine(features, tier))
+    addresses = (engine.get_function_address(f"region{i}") for i in range(n_regions))
+    return MachineCode(engine, tuple(addresses))
+
+
 def compile_ir(ir: str, n_regions: int, features: HostFeatures, tier: int,
                runs: Sequence[Run] = ()) -> MachineCode:  # fmt: skip
     """Compiles a lifted kernel's module, or takes its object from the cache.
@@ -201,11 +222,10 @@ def compile_ir(ir: str, n_regions: int, features: HostFeatures, tier: int,
     """
     with _lock:
         _initialize()
-        salt = f"{features.key()}\n{llvm.llvm_version_info}\n{llvmlite.__version__}"
-        text = f"{tier}/not combined/{salt}\n{names_of(runs)}\n{ir}"
-        key = hashlib.sha256(text.encode()).hexdigest()
+        key = _key(ir, features, tier, runs)
         kept = _kept("object", key, features)
         if kept is None:
+            salt = salt_of(features)
             ir, listed = _with_helpers(ir, features, salt)
             if runs:
                 ir, more = _with_runs(ir, runs, features, salt)
@@ -214,11 +234,7 @@ def compile_ir(ir: str, n_regions: int, features: HostFeatures, tier: int,
             _keep("object", key, listed, data)
         else:
             _, data = kept
-        engine = _engine(data, _machine(features, tier))
-        addresses = tuple(
-            engine.get_function_address(f"region{i}") for i in range(n_regions)
-        )
-    return MachineCode(engine, addresses)
+        return _loaded(data, n_regions, features, tier)
 
 
 def load_object(data: bytes) -> llvm.ExecutionEngine:
@@ -233,7 +249,15 @@ def load_object(data: bytes) -> llvm.ExecutionEngine:
 
 
 def compile_lifted(lifted: Lifted, features: HostFeatures) -> MachineCode:
-    """Machine code of a lifted kernel."""
-    assert lifted.ir  # a program lets go of it once it is compiled
+    """Machine code of a lifted kernel; without IR from the cache or, if that has lost it, lifted
+    once more."""
     n = len(lifted.layout.regions)
+    if not lifted.ir:
+        with _lock:
+            _initialize()
+            kept = _kept("object", lifted.key, features)
+            if kept is not None:
+                return _loaded(kept[1], n, features, lifted.tier)
+        assert lifted.again is not None
+        lifted = lifted.again()
     return compile_ir(lifted.ir, n, features, lifted.tier, lifted.runs)

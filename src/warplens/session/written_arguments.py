@@ -188,6 +188,6 @@ def _from_file(kind: str, sizes: tuple[int, ...] | None, path: Path, text: str) 
 
 def _bf16_bits(values: Array) -> Array:
     """Rounds to bfloat16, to nearest even, and gives the bits."""
-    bits = values.astype(np.float32).view(np.uint32).astype(np.uint64)
-    rounded = (bits + 0x7FFF + (bits >> np.uint64(16) & np.uint64(1))) >> np.uint64(16)
+    bits = values.astype(np.float32).view(np.uint32)  # only sums of NaNs may not fit
+    rounded = (bits + np.uint32(0x7FFF) + (bits >> np.uint32(16) & np.uint32(1))) >> np.uint32(16)
     return np.where(np.isnan(values), 0x7FFF, rounded).astype(np.uint16)

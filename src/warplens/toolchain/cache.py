@@ -20,7 +20,8 @@ _DIGEST_BYTES = 32
 _PUTS_BETWEEN_PRUNES = 64
 _TEMPORARY = ".tmp"
 DEFAULT_LIMIT_BYTES = 1 << 30
-SHIPPED = Path(__file__).parent.parent / "ready"
+_ROOT = Path(__file__).parent.parent
+SHIPPED = _ROOT / "ready"
 OFF = ("", "0", "off", "none")
 
 
@@ -250,6 +251,21 @@ def shipped_cache() -> Cache:
     """What was compiled when the package was built or installed (`warplens cache prepare`)."""
     is_off = os.environ.get("WARPLENS_SHIPPED", "on").lower() in OFF
     return Cache(None if is_off else SHIPPED)
+
+
+@lru_cache(maxsize=32)
+def sources(*patterns: str) -> str:
+    """A digest of the files of this package that match: part of the keys of what they make."""
+    digest = hashlib.sha256()
+    for path in source_files(*patterns):
+        digest.update(path.name.encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def source_files(*patterns: str) -> list[Path]:
+    """The files of this package that match."""
+    return sorted({path for one in patterns for path in _ROOT.glob(one)})
 
 
 def key_of(*parts: str | bytes) -> bytes:

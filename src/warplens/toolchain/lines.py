@@ -56,10 +56,19 @@ class _Reader:
         self.at = end + 1
         return text
 
+    def byte(self) -> int:
+        if self.at >= len(self.data):
+            raise ValueError("the line table is truncated")
+        self.at += 1
+        return self.data[self.at - 1]
+
     def unsigned(self) -> int:
-        value = shift = 0
+        value = self.byte()
+        if value < 0x80:
+            return value
+        value, shift = value & 0x7F, 7
         while True:
-            byte = self.number(1)
+            byte = self.byte()
             value |= (byte & 0x7F) << shift
             shift += 7
             if byte < 0x80:
@@ -213,7 +222,7 @@ def _run(
     state = _State()
     unit = header.minimum_length
     while reader.at < end:
-        code = reader.number(1)
+        code = reader.byte()
         if code >= header.opcode_base:
             step, advance = divmod(code - header.opcode_base, header.line_range)
             state.address += step * unit
@@ -270,7 +279,7 @@ def _extended(
     """An extended operation, NVIDIA's own for inlined calls among them."""
     size = reader.unsigned()
     start = reader.at
-    kind = reader.number(1) if size else 0
+    kind = reader.byte() if size else 0
     if kind == _END_SEQUENCE:
         state.emit(None, rows)
         state = _State()  # rows are counted anew, for calls as well

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 
 from warplens.errors import Unsupported
 from warplens.isa import table
 from warplens.isa.refused import feature_of
 from warplens.lift.decode.binding import BindingError, Bound, bind
+from warplens.lift.decode.recent import Recent
 from warplens.sass.model import Instruction, SassKernel
 from warplens.wording import count
 
@@ -20,27 +20,11 @@ def describe(kernel: SassKernel, inst: Instruction) -> str:
 
 
 Binding = tuple[tuple[Bound | None, ...], tuple[tuple[Instruction, str], ...]]
-_RECENT = 8  # kernels
-_recent: dict[int, tuple[tuple[Instruction, ...], Binding]] = {}
-_guard = threading.Lock()
 
 
 def bind_kernel(kernel: SassKernel) -> Binding:
-    """Every instruction with its table entry, and the gaps with their reasons.
-
-    A kernel is bound anew for each of its programs, so those of the last ones are kept: by the
-    identity of their instructions, which stay alive with them.
-    """
-    code = kernel.instructions
-    with _guard:
-        if id(code) in _recent:
-            return _recent[id(code)][1]
-    found = _bind(code)
-    with _guard:
-        _recent[id(code)] = (code, found)
-        while len(_recent) > _RECENT:
-            del _recent[next(iter(_recent))]
-    return found
+    """Every instruction with its table entry, and the gaps with their reasons."""
+    return _recent.of(kernel.instructions)
 
 
 def _bind(code: tuple[Instruction, ...]) -> Binding:
@@ -69,6 +53,9 @@ def _bind(code: tuple[Instruction, ...]) -> Binding:
             gaps.append((inst, reason))
         bound.append(item)
     return tuple(bound), tuple(gaps)
+
+
+_recent = Recent(_bind)
 
 
 def raise_gaps(kernel: SassKernel, gaps: Sequence[tuple[Instruction, str]]) -> None:

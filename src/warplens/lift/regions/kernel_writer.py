@@ -11,7 +11,7 @@ from warplens.lift.decode.waiting import suspends
 from warplens.lift.engines.llvm_text import RARE
 from warplens.lift.regions.forms import CALL, FormTable
 from warplens.lift.regions.generators import COUNTS, ROLES
-from warplens.lift.regions.lifted import RUN, Lifted
+from warplens.lift.regions.lifted import RUN, Counters, Lifted
 from warplens.lift.regions.registers import record_offset, storage_name, storage_type
 from warplens.lift.regions.skipped import Run, run_end
 from warplens.lift.regions.watch import UNWATCHED
@@ -51,9 +51,9 @@ class KernelWriter(RegionWriter):
             default=0,
         )
         return Lifted(
-            self.kernel, self.module.text(), self.layout, self.counters, self.n_counters,
-            self.sites, self.site_widths, max(n_registers, 32), order_reason(self.bound), self.tier,
-            self.forms.runs,
+            self.kernel, self.module.text(), self.layout, Counters.of(self.counters),
+            self.n_counters, self.sites, self.site_widths, max(n_registers, 32),
+            order_reason(self.bound), self.tier, self.forms.runs,
         )  # fmt: skip
 
     def _write_block(self, block: cut.LiftedBlock) -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
 
 from warplens.lift.decode.blocks import Layout
 from warplens.sass.model import SassKernel
@@ -17,6 +21,22 @@ class Counter:
     start: int
     end: int
     weight: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """A kernel's counters as rows: slot, weight, number of the column in `names`, start, end."""
+
+    names: tuple[str, ...]
+    rows: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, counters: Sequence[Counter]) -> Counters:
+        """The rows of counters, columns in the order in which they come."""
+        names = tuple(dict.fromkeys(counter.column for counter in counters))
+        place = {name: number for number, name in enumerate(names)}
+        rows = [(c.slot, c.weight, place[c.column], c.start, c.end) for c in counters]
+        return cls(names, np.array(rows, np.int64).reshape(-1, 5))
 
 
 RUN = "(ptr, ptr, i32)"  # parameters of forms: record, environment, mask
@@ -44,12 +64,13 @@ class Run:
 
 @dataclass(slots=True)
 class Lifted:
-    """A lifted kernel: IR text (empty once it is compiled) and the tables that the runner needs."""
+    """A lifted kernel: IR text (empty once it is compiled, or where the tables were kept on disk,
+    see kept.py) and the tables that the runner needs."""
 
     kernel: SassKernel
     ir: str
     layout: Layout
-    counters: list[Counter]
+    counters: Counters
     n_counters: int
     sites: list[int]  # instruction index of each access site
     site_widths: list[int]
@@ -57,4 +78,5 @@ class Lifted:
     ordered_reason: str
     tier: int
     runs: list[Run]  # that the IR calls as functions wl.run.0, wl.run.1 ...
-    notes: list[str] = field(default_factory=list)
+    key: str = ""  # of its machine code in the cache, where that is known
+    again: Callable[[], Lifted] | None = None  # the same with its IR
