@@ -10,6 +10,7 @@ import pytest
 
 import warplens as wl
 from warplens.timing.retries import retries
+from warplens.timing.state import LOCKS, TRIES
 
 ROOT = Path(__file__).parents[2] / "validation"
 RECORDED = json.loads((ROOT / "data" / "exchanges_sm90.json").read_text())
@@ -47,6 +48,14 @@ ONCE = """
 __global__ void once(unsigned* data, int n) {
     for (int i = 0; i < n; i++) data[32 + threadIdx.x] += atomicCAS(data, threadIdx.x, blockIdx.x);
 }
+__global__ void unseen(unsigned* data, int n) {
+    for (int i = 0; i < n; i++) atomicCAS(data, threadIdx.x, blockIdx.x);
+}
+__global__ void locked(unsigned* lock, unsigned* data, unsigned more) {
+    while (atomicCAS(lock, 0u, 1u)) {}
+    *(volatile unsigned*)data += more;
+    atomicExch(lock, 0u);
+}
 __global__ void again(double* data) {
     unsigned long long* at = (unsigned long long*)data;
     unsigned long long old = *at, seen;
@@ -60,5 +69,5 @@ __global__ void again(double* data) {
 
 def test_only_loops_that_look_at_what_they_found_try_again() -> None:
     module = wl.Device("H200", clock=1980).compile(ONCE)
-    again = {name: retries(module[name].sass) for name in ("once", "again")}
-    assert again == {"once": False, "again": True}
+    again = {name: retries(module[name].sass) for name in ("once", "unseen", "locked", "again")}
+    assert again == {"once": 0, "unseen": 0, "locked": LOCKS, "again": TRIES}

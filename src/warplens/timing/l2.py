@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from warplens.execute.coalescing import DEPTH_BITS
 from warplens.timing import dram, pages
-from warplens.timing.state import SEEKS, SLICE_LINES, SLICES, Record, Trace, stage
+from warplens.timing.state import LOCKS, NEVER, SEEKS, SLICE_LINES, SLICES, Record, Trace, stage
 
 IDEAL_L2 = 2
 _DEPTH = (1 << DEPTH_BITS) - 1
@@ -276,7 +276,7 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
     elif compares and spec.together * trace.passes[at, 3] >= _CONTENDED:
         place = line % SLICES
         sharers = spec.together * trace.passes[at, 3]
-        turn = max(turn, _rounds(spec, sharers, own * crowd, deep) / trace.passes[at, 0])
+        turn = max(turn, _rounds(spec, sharers, own * crowd, deep, compares) / trace.passes[at, 0])
     sm.slice_free[place] = max(start, sm.slice_free[place]) + turn
     sm.slice_work[place] += turn
     if not compares:  # who compares waits for the answer before it asks again
@@ -306,7 +306,7 @@ def _found_there(sm: Record, spec: Record, trace: Trace, at: int, start: float,
 
 
 @stage
-def _rounds(spec: Record, sharers: float, own: float, deep: float) -> float:
+def _rounds(spec: Record, sharers: float, own: float, deep: float, compares: int) -> float:
     """Cycles that a warp on this SM adds to a line whose `sharers` compare and exchange in loops.
 
     It is traced without the rounds in which another warp comes first. In each round one of those
@@ -318,6 +318,8 @@ def _rounds(spec: Record, sharers: float, own: float, deep: float) -> float:
     """
     one = spec.atomic_latency + _TRY
     each = own if deep <= 1.0 else own * _TRIED / deep
+    if compares == LOCKS:  # who has it goes on, however many try
+        each = 1.0 / NEVER
     few = one / each
     last, first = sharers * deep, sharers * (deep - 1.0)  # that are left
     all_rounds = one * (min(last, few) - min(first, few))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from warplens.sass.model import Instruction, Mem, Reg, SassKernel
-from warplens.timing.state import CAS, CAST, SEEKS, TRIES
+from warplens.sass.model import RZ, Instruction, Mem, Reg, SassKernel
+from warplens.timing.state import CAS, CAST, LOCKS, SEEKS, TRIES
 
 Exchanges = Callable[[Instruction], bool]
 _COMPARES = ("ISETP", "ISETP64", "FSETP", "DSETP")
@@ -37,6 +37,23 @@ def _goes_on(span: Sequence[Instruction], exchanges: Exchanges) -> bool:
     return bool(places) and all(place & written for place in places)
 
 
+def _locks(span: Sequence[Instruction], exchanges: Exchanges, found: set[int]) -> bool:
+    """Whether what a loop's exchanges expect does not follow from what they found."""
+    follows, before = set(found), -1
+    while len(follows) > before:
+        before = len(follows)
+        for one in span:
+            registers = _registers(one)
+            if not exchanges(one) and not follows.isdisjoint(registers[1:]):
+                follows |= {*registers[:1]} - {RZ}
+    expected = set()
+    for one in span:
+        if exchanges(one):
+            place = next(n for n, o in enumerate(one.operands) if isinstance(o, Mem))
+            expected |= {o.index for o in one.operands[place + 1 : place + 2] if isinstance(o, Reg)}
+    return follows.isdisjoint(expected)
+
+
 def contends(inst: Instruction, tries_again: int) -> int:
     """CAST or CAS if an instruction exchanges a word of shared memory until it succeeds: the former
     always, the latter in a kernel of which `retries` says so."""
@@ -53,8 +70,8 @@ def exchanges_shared(inst: Instruction) -> bool:
 def retries(kernel: SassKernel, exchanges: Exchanges = exchanges) -> int:
     """TRIES if a kernel has a loop that exchanges and looks at what it found there: the loop goes
     round until no other warp came first. SEEKS if it also ends where what it found is less or more
-    than its own, as loops for the least or the most number; else 0, also where each round looks at
-    another place, as hash tables do."""
+    than its own, as loops for the least or the most number, LOCKS if each round expects the same;
+    else 0, also where each round looks at another place, as hash tables do."""
     blocks = kernel.blocks
     for number, block in enumerate(blocks):
         for before in block.successors:
@@ -65,11 +82,14 @@ def retries(kernel: SassKernel, exchanges: Exchanges = exchanges) -> int:
                 continue
             found = {o.index for one in span if exchanges(one) for o in one.operands[:2]
                      if isinstance(o, Reg)}  # fmt: skip
+            found -= {RZ}  # nobody looks at it
             found |= {_registers(one)[0] for one in span if _moves(one, found)}
             compared = [
                 one for one in span if one.opcode in _COMPARES
                 and not found.isdisjoint(_registers(one))
             ]  # fmt: skip
+            if compared and any(_ORDERED & set(one.modifiers) for one in compared):
+                return SEEKS
             if compared:
-                return SEEKS if any(_ORDERED & set(one.modifiers) for one in compared) else TRIES
+                return LOCKS if _locks(span, exchanges, found) else TRIES
     return 0
