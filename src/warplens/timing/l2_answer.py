@@ -193,8 +193,8 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     if share.fresh < 1.0:  # what earlier waves have brought nobody is only just fetching
         turn = np.maximum(0, when - 1) // (int(ordinal.max()) + 1)
         first = touched.blocks[np.minimum(turn * resident, len(touched.blocks) - 1)]
-        is_later = first >= (grid.at_once if grid else 0)
-        others &= ~is_later | (_lots(np.arange(len(others))) < share.fresh)
+        at_once = grid.at_once if grid else 0
+        others &= (first < at_once) | _are_fresh(touched, fetches, first, at_once, share)
     _wait_for_others(touched, step, hits, shares, fetches, when, others, closely)
     late_steps, own_steps = _kinds_of_steps(touched, step, hits, fetches, chance)
     return L2Answer(
@@ -234,6 +234,21 @@ def _kinds_of_steps(touched: Touched, step: Ints, hits: npt.NDArray[np.uint8],
     late = hits[at] >> 4 > 0
     own = (chance[fetches[at]] > _ALONE).any(axis=1)
     return len(np.unique(when[late])), len(np.unique(when[own]))
+
+
+def _are_fresh(touched: Touched, fetches: npt.NDArray[np.int32], first: Ints, at_once: int,
+               share: Sharing) -> npt.NDArray[np.bool_]:  # fmt: skip
+    """Which fetches, each of a wave that begins with a block (`first`), are of lines that earlier
+    waves have not brought; where those are not known, by lot."""
+    found: npt.NDArray[np.bool_] = _lots(np.arange(len(first))) < share.fresh
+    lines = np.zeros(len(first), np.int64)
+    for half in range(2):
+        lines[fetches[:, half]] = touched.lines >> 4
+    wave = first // max(1, at_once)
+    for turn, brought in enumerate(share.brought, 1):
+        mine = np.flatnonzero(wave == turn)
+        found[mine] = ~np.isin(lines[mine], brought)
+    return found
 
 
 def _are_mine(users: Ints) -> npt.NDArray[np.bool_]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from warplens.execute.memory import DeviceMemory
 from warplens.timing.footprints import Footprints, footprints
 from warplens.timing.state import Ints
-from warplens.timing.touched import Touched, users_of
+from warplens.timing.touched import Touched, distinct, users_of
 
 Flags = npt.NDArray[np.bool_]
 _READ = 1
@@ -31,7 +31,8 @@ class Sharing:
         ratio: SMs of the chip for each that is not beside others.
         part: of the lines that an SM reads, those that it has to fetch itself at most;
             is_exact: not fewer either; is_of_wave: whatever earlier waves have brought.
-        fresh: of the lines that a wave reads, those that earlier waves have not brought.
+        fresh: of the lines that a wave reads, those that earlier waves have not brought;
+            brought: the lines that the first wave has read, the first two, and so on, if known.
         are_alike: SMs read as much as each other, and bring as much of it to L2.
     """
 
@@ -43,6 +44,7 @@ class Sharing:
     is_exact: bool = False
     is_of_wave: bool = False
     fresh: float = 1.0
+    brought: tuple[Ints, ...] = ()
     are_alike: bool = True
 
 
@@ -143,7 +145,7 @@ def _followed(touched: Touched, moved: Footprints, placed: tuple[Ints, int], wav
     mine = _fetches(touched, place, of_wave[touched.user] & reads, beside)
     mine /= len(np.unique(place[of_wave]))
     seen, chip = _lines_of(touched, of_wave[touched.user]), lines
-    part, fresh = read / active_sms / max(1.0, mine), 1.0
+    part, fresh, brought = read / active_sms / max(1.0, mine), 1.0, ()
     if blocks > len(running):
         grid = _of_grid(moved, running, blocks)
         if grid is None:
@@ -152,11 +154,13 @@ def _followed(touched: Touched, moved: Footprints, placed: tuple[Ints, int], wav
             seen, chip = _lines_of(touched, np.ones(len(touched.user), np.bool_)), grid[0]
             part = grid[1] * len(every) / blocks / max(1.0, _fetches(touched, place, reads, beside))
             fresh = _new(moved, len(running), blocks, np.inf) / max(1.0, read)
+            brought = _brought(moved, len(running), int(touched.blocks[-1]))
         else:
             fresh = _new(moved, len(running), blocks, _ROOM * size_lines) / max(1.0, read)
             part *= fresh
     return Sharing(
         lines=seen, chip_lines=max(seen, chip), part=min(1.0, part), fresh=min(1.0, fresh),
+        brought=brought,
         is_exact=True,
     )  # fmt: skip
 
@@ -188,6 +192,17 @@ def _new(moved: Footprints, wave: int, blocks: int, room: float) -> float:
         if found[0] > room:
             break
     return read
+
+
+def _brought(moved: Footprints, wave: int, last: int) -> tuple[Ints, ...]:
+    """The lines that the waves before each have read, up to that of the block `last`."""
+    found = []
+    for begin in range(wave, min(last, _MOST_WAVES * wave) + 1, wave):
+        read = moved.read(np.arange(begin))
+        if read is None:
+            break
+        found.append(distinct(read))
+    return tuple(found)
 
 
 def _lines_of(touched: Touched, among: Flags) -> float:
