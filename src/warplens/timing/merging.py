@@ -166,7 +166,9 @@ def merged_of_threads(touched: Touched, copies: npt.NDArray[np.bool_], near: flo
     users = np.bincount(pairs // n_blocks, minlength=touched.n_lines)[line]
     together = sum(_shares(touched.blocks, pairs, line, user, step) for step in range(1, _NEAR + 1))
     beside = 1.0 / (1.0 + near * together)
-    part[touched.at[mine]] = np.where(together > 0, beside, np.where(users > 1, far, 1.0))
+    found = np.where(together > 0, beside, np.where(users > 1, far, 1.0))
+    few = np.minimum(1.0, _FEW_LINES / touched.context["n_lines"][touched.access[mine]])
+    part[touched.at[mine]] = 1.0 - (1.0 - found) * few
     return part
 
 
