@@ -118,6 +118,24 @@ def test_blocks_with_many_accesses_are_followed_too(is_kept: bool) -> None:
     assert found.fresh == pytest.approx(read / found.chip_lines, rel=0.05)
 
 
+def test_what_earlier_waves_have_brought_is_known_line_by_line() -> None:
+    """Of a product without tiles the second wave finds all rows of A and its own columns of B are
+    new."""
+    grid, resident, sms = (128, 128, 1), 2, 4
+    blocks = np.array(
+        sorted(r * SMS + place for r in range(3 * resident) for place in spread(SMS, sms))
+    )
+    found = sharing(_touched(blocks, _product), resident * sms, SMS, SMS, blocks=128 * 128,
+                    size_lines=1e7, grid=grid)  # fmt: skip
+
+    assert len(found.brought) == 2
+    for waves, brought in enumerate(found.brought, 1):
+        columns = {block // 128 for block in range(waves * resident * SMS)}
+        lines = set(range(128 * 128))
+        lines |= {OUTPUT + y + 128 * k for y in columns for k in range(4096)}
+        assert len(lines ^ set(brought.tolist())) <= 0.001 * len(lines)
+
+
 def test_gathers_do_not_move_along() -> None:
     rng = np.random.default_rng(3)
     where = rng.integers(0, 1 << 16, (GRID[0] * GRID[1], 8))
