@@ -145,7 +145,8 @@ def _followed(touched: Touched, moved: Footprints, placed: tuple[Ints, int], wav
     mine = _fetches(touched, place, of_wave[touched.user] & reads, beside)
     mine /= len(np.unique(place[of_wave]))
     seen, chip = _lines_of(touched, of_wave[touched.user]), lines
-    part, fresh, brought = read / active_sms / max(1.0, mine), 1.0, ()
+    part, fresh = read / active_sms / max(1.0, mine), 1.0
+    brought: tuple[Ints, ...] = ()
     if blocks > len(running):
         grid = _of_grid(moved, running, blocks)
         if grid is None:
