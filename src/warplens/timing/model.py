@@ -403,9 +403,9 @@ class Model:
         pace = self.pace.work / self.pace.cycles if self.pace else 0.0
         together = min(float(self.resident), q.blocks / self.active_sms)
         replayed = replayed_blocks(self.sample, self.result, (pace, together))
-        few = 1 < q.blocks / self.active_sms <= _FEW * self.resident
-        if few and not self.code["compares"].any():
-            if len(replayed.whole) > 1:
+        share = q.blocks / self.active_sms
+        if share <= _FEW * self.resident and not self.code["compares"].any():
+            if len(replayed.whole) > 1 and share > 1.0:
                 longest = int(replayed.numbers[replayed.longest.argmax()])
                 replayed = replace(replayed, alone=float(self.replay(only=[longest]).cycles))
             elif self.sample.windows:
