@@ -213,14 +213,14 @@ def replayed_blocks(sample: Sample, replay: Replay, pace: tuple[float, float]) -
     work = trace.works().astype(np.float64)
     done = replay.counts.done[:n]
     done = done[np.argsort(done[:, 3])]
-    cycles, of_memory = busiest(replay.sm, replay.spec)
+    issue, memory = busiest(replay.sm, replay.spec)
     return Replayed(
         numbers=done[:, 3],
         passes=trace.passes()[done[:, 3]].astype(np.float64),
         whole=work[done[:, 3]].sum(axis=1), longest=work[done[:, 3]].max(axis=1, initial=0.0),
         cycles=(done[:, 0] - done[:, 2]).astype(np.float64), span=float(replay.cycles),
         warp_cycles=float(replay.sm["warp_cycles"]), instructions=float(replay.instructions),
-        busiest=cycles, by_passes=of_memory, pace=pace,
+        issue=issue, memory=memory, pace=pace,
     )  # fmt: skip
 
 

@@ -219,6 +219,7 @@ def _serve(sm: Record, sub: Record, state: State, spec: Record, inst: Record, tr
         state.warps[index].loaded = now
     if kind == WRITE:
         sm.tag_free = max(sm.tag_free, begin) + count
+        sm.tag_cycles += count
         sub.store_left = begin
         turns = queue.storing(state, spec, now + sent.STORES_WAIT)
         done = _store(sm, state.l1, spec, trace, index, space, first, count, lanes * size,
@@ -231,6 +232,7 @@ def _serve(sm: Record, sub: Record, state: State, spec: Record, inst: Record, tr
         done, parts = _load(sm, state, spec, inst, trace, index, space, first, count, passes,
                             lanes * size, size < 4, begin)  # fmt: skip
         turns = int(sm.tag_free - max(tags_free, begin))
+        sm.tag_cycles += turns
         whole = max(turns, passes, (lanes * size + 127) // 128) + parts
         back = shared.back(state.warps[index], sub, spec, shared.FROM_L1, whole, begin, whole,
                            lanes * size)  # fmt: skip

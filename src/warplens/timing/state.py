@@ -290,7 +290,7 @@ PHASE = np.dtype([("missing", "i8"), ("at", "f8")])
 SUMS = (
     "cycles", "warp_cycles", "eligible", "issue_active", "l1_sectors", "l1_hits",
     "l2_read", "l2_read_hit", "l2_write", "l2_write_hit", "l2_atomic", "l2_requests", "l2_saved",
-    "dram_read", "dram_write", "shared_passes", "tags", "data_cycles", "requests",
+    "dram_read", "dram_write", "shared_passes", "tags", "tag_cycles", "data_cycles", "requests",
     "tex_looked", "tex_missed", "surface_looked", "surface_missed",
 )  # fmt: skip
 L1_KINDS = ("global_ld", "global_st", "local_ld", "local_st")

@@ -59,7 +59,7 @@ class Replayed:
         whole, longest, cycles: the work of each, that of its longest warp, and its time; passes:
             through L1's data.
         span, warp_cycles, instructions: of all, and of all warps.
-        busiest: cycles of the busiest unit; by_passes: it is L1's data, or waits for memory.
+        issue, memory: cycles of the busiest units, see `busiest`.
         pace: where only windows of blocks were replayed, instructions a cycle, and the blocks
             resident meanwhile.
         alone: cycles of the block with the longest warp when it has the SM for itself, or of
@@ -74,15 +74,15 @@ class Replayed:
     span: float
     warp_cycles: float
     instructions: float
-    busiest: float
-    by_passes: bool
+    issue: float
+    memory: float
     pace: tuple[float, float]
     alone: float = 0.0
 
     @property
     def rate(self) -> float:
         """Instructions a cycle with the busiest unit always busy."""
-        return self.instructions / max(1.0, self.busiest)
+        return self.instructions / max(1.0, self.issue, self.memory)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,14 +124,17 @@ def grid_of(works: Works, replayed: Replayed, spec: Record, sms: int,
 
 def _busy(works: Works, replayed: Replayed) -> tuple[Floats, Floats]:
     """Cycles for which every block of the grid keeps an SM's busiest unit busy, and those of the
-    replayed blocks: in proportion to instructions, or to passes through L1's data."""
+    replayed blocks: in proportion to instructions, or to passes through L1's data if that is
+    more."""
     whole, passes = works.every[0], works.every_passes
     mine = float(replayed.passes.sum())
-    if passes is None or not replayed.by_passes or not mine:
+    if passes is None or not mine:
         return whole / replayed.rate, replayed.whole / replayed.rate
     ended = float(replayed.whole.sum()) / max(1.0, replayed.instructions)
-    each = replayed.busiest * ended / mine
-    return passes * each, replayed.passes * each
+    each = replayed.memory * ended / mine
+    part = replayed.issue / max(1.0, replayed.instructions)
+    return (np.maximum(whole * part, passes * each),
+            np.maximum(replayed.whole * part, replayed.passes * each))  # fmt: skip
 
 
 def _unlike(blocks: int) -> Iterator[Floats]:
@@ -211,14 +214,14 @@ def _of_windows(works: Works, replayed: Replayed) -> Cost:
     return Cost(start=0.0, each=each, part=replayed.rate / rate)
 
 
-def busiest(replay_sm: Record, spec: Record) -> tuple[float, bool]:
-    """Cycles that a replay would take at least, those of its busiest unit; and whether it is one of
-    memory."""
+def busiest(replay_sm: Record, spec: Record) -> tuple[float, float]:
+    """Cycles that a replay would take at least: of its busiest unit that instructions keep busy, and
+    of L1, or of waits for memory."""
     parts, sm = int(spec["sub_partitions"]), replay_sm
     sectors = float(sm["l2_read"] + sm["l2_write"] + sm["l2_atomic"])
     issue = max(float(sm["issue_active"]), float(sm["pipe_busy"].max())) / parts
     memory = max(
-        float(sm["tags"]), float(sm["data_cycles"]), float(sm["dram_busy"]),
+        float(sm["tag_cycles"]), float(sm["data_cycles"]), float(sm["dram_busy"]),
         32.0 * sectors / float(spec["l2_rate"]),
     )  # fmt: skip
-    return max(issue, memory), memory > issue
+    return issue, memory
