@@ -1,4 +1,4 @@
-"""What L2 writes back of lines that atomics change, all over memory."""
+"""Lines that a grid changes, and what L2 writes back of those that atomics change anywhere."""
 
 from __future__ import annotations
 
@@ -8,11 +8,27 @@ from warplens.timing.sharing import allocated, extrapolated
 from warplens.timing.state import Ints
 from warplens.timing.touched import Touched, distinct
 
-_ATOMIC = 4
+_WRITE, _ATOMIC = 2, 4
 _SECTORS = 4  # of a line
 
 
-def written_back(touched: Touched, room: float, blocks: int, extents: Ints | None) -> float:
+def changed_lines(touched: Touched, blocks: int, stride: int, extents: Ints | None,
+                  kind: int = _WRITE) -> float:  # fmt: skip
+    """Lines that all of the grid's `blocks` store to, or change by accesses of another kind: from
+    those of sampled blocks that are not beside each other; `stride`: see `Touched.sm_of`."""
+    mine = (touched.context["kind"] == kind)[touched.access]
+    if not mine.any():
+        return 0.0
+    names, place = np.unique(touched.sm_of(stride), return_inverse=True)
+    beside = int(np.argmax(np.append(np.diff(names) != 1, True))) + 1
+    apart = (place == 0) | (place >= beside)
+    unit, ratio = np.arange(len(apart)), max(1.0, blocks / np.count_nonzero(apart))
+    lines = extrapolated(touched, unit, mine & apart[touched.user], ratio)
+    return min(lines, allocated(touched, extents, mine))
+
+
+def written_back(touched: Touched, room: float, blocks: int, stride: int,
+                 extents: Ints | None) -> float:  # fmt: skip
     """Sectors that L2 writes back for each that an atomic of the grid's `blocks` changes.
 
     L2 keeps so many changed lines at most (`room`), and then writes one back for each that changes
@@ -25,8 +41,7 @@ def written_back(touched: Touched, room: float, blocks: int, extents: Ints | Non
         return 0.0
     n_blocks = len(touched.blocks)
     ratio = max(1.0, blocks / n_blocks)
-    lines = extrapolated(touched, np.arange(n_blocks), mine, ratio)
-    lines = min(lines, allocated(touched, extents, mine))
+    lines = changed_lines(touched, blocks, stride, extents, _ATOMIC)
     if lines <= room:
         return 0.0
     masks = touched.lines[touched.at[mine]] & 15

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from warplens.execute.trace import BlockTrace
 from warplens.timing import begun, l2_answer
-from warplens.timing.added import written_back
+from warplens.timing.added import changed_lines, written_back
 from warplens.timing.extrapolate import (
     drained_rate,
     extrapolate,
@@ -213,6 +213,10 @@ class Model:
         if 128.0 * allocated(self.touched, self.sample.extents) <= room:
             footprint = min(footprint, room)  # there are not more lines, however often used
         changed = float(gpu.l2_size_bytes) * float(gpu.value("l2.changed_fraction", 1.0)) / 128.0
+        grid = q.blocks, self.sample.stride, self.sample.extents
+        stored = min(changed_lines(self.touched, *grid), footprint / 128.0)
+        # Of lines that are read as well fewer are written back the fewer they are among all.
+        back = max(1.0 - room / max(1, footprint), 1.0 - changed / max(1.0, stored), 0.0)
         # What SMs near both partitions use is kept in both, as far as half of L2 goes.
         two = self._has_sides()
         in_use = 128 * self.sharing.chip_lines
@@ -230,8 +234,8 @@ class Model:
             scheduler=q.scheduler,
             far_share=0.5 * max(self._far(), in_use > gpu.l2_size_bytes / 2) if two else 0.0,
             has_many_pages=self.touched.pages > PAGES_HELD,
-            dram_write_share=max(0.0, 1.0 - room / footprint) if footprint > room else 0.0,
-            added_back=written_back(self.touched, changed, q.blocks, self.sample.extents),
+            dram_write_share=back,
+            added_back=written_back(self.touched, changed, *grid),
             ideal=q.ideal,
             local_missing=self._local_missing(room),
             come_apart=self._come_apart(),

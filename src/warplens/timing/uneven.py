@@ -215,8 +215,8 @@ def _of_windows(works: Works, replayed: Replayed) -> Cost:
 
 
 def busiest(replay_sm: Record, spec: Record) -> tuple[float, float]:
-    """Cycles that a replay would take at least: of its busiest unit that instructions keep busy, and
-    of L1, or of waits for memory."""
+    """Cycles that a replay would take at least: of the unit that instructions keep busiest, and of
+    L1, or of waits for memory."""
     parts, sm = int(spec["sub_partitions"]), replay_sm
     sectors = float(sm["l2_read"] + sm["l2_write"] + sm["l2_atomic"])
     issue = max(float(sm["issue_active"]), float(sm["pipe_busy"].max())) / parts
