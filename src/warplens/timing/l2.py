@@ -170,7 +170,7 @@ def store(sm: Record, spec: Record, trace: Trace, place: int, joined: int, parti
     sm.l2_requests += 1
     if spec.ideal & IDEAL_L2:
         return begin
-    back = (sectors - old) * spec.dram_write_share
+    back = (sectors - old) * spec.changed_share
     since = begin - dram.apart(spec, begin)
     cost = (sectors * spec.l2_stored + back * spec.l2_back) * 32 / spec.l2_rate
     sm.l2_free = max(sm.l2_free, since) + max(spec.l2_request, cost)

@@ -216,7 +216,7 @@ class Model:
         grid = q.blocks, self.sample.stride, self.sample.extents
         stored = min(changed_lines(self.touched, *grid), footprint / 128.0)
         # Of lines that are read as well fewer are written back the fewer they are among all.
-        back = max(1.0 - room / max(1, footprint), 1.0 - changed / max(1.0, stored), 0.0)
+        back = max(0.0, 1.0 - room / max(1, footprint))
         # What SMs near both partitions use is kept in both, as far as half of L2 goes.
         two = self._has_sides()
         in_use = 128 * self.sharing.chip_lines
@@ -235,6 +235,7 @@ class Model:
             far_share=0.5 * max(self._far(), in_use > gpu.l2_size_bytes / 2) if two else 0.0,
             has_many_pages=self.touched.pages > PAGES_HELD,
             dram_write_share=back,
+            changed_share=max(back, 1.0 - changed / max(1.0, stored)),
             added_back=written_back(self.touched, changed, *grid),
             ideal=q.ideal,
             local_missing=self._local_missing(room),

@@ -27,6 +27,8 @@ class Machine:
         balance: the mean work of these SMs over that of the busiest.
         together: blocks that the chip holds at once; 0: as many as fit.
         local_missing: the share of what threads keep in local memory that L2 has given up.
+        dram_write_share, changed_share: parts of the sectors written that reach DRAM in time: of those
+            that L2 has to complete first, and of others.
         added_back: sectors that L2 writes back for each that an atomic changes, see added.py.
         come_apart: of what SMs come out of step that each wait for DRAM themselves, the part that
             is left.
@@ -52,6 +54,7 @@ class Machine:
     far_share: float = 0.0
     has_many_pages: bool = False
     dram_write_share: float = 0.0
+    changed_share: float = 0.0
     added_back: float = 0.0
     ideal: int = 0
     together: float = 0.0
@@ -250,6 +253,7 @@ class Machine:
             "dram_rate": min(link, self.dram_bytes_per_cycle * read / sms),
             "dram_write_cost": 2.0 * read / copy - 1.0,
             "dram_write_share": self.dram_write_share,
+            "changed_share": self.changed_share,
             "added_back": self.added_back,
             "atomic_sector": max(1.0, value("l2.atomic_sector_bytes") * l2_share),
             "atomic_lane": value("l2.atomic_lane_cycles", 1.47),

@@ -99,6 +99,7 @@ SPEC = np.dtype([
     ("dram_latency", "f8"), ("dram_rate", "f8"),
     ("dram_write_cost", "f8"),  # a written byte's share of the bandwidth against a read one
     ("dram_write_share", "f8"),  # part of newly written sectors that reach DRAM in time
+    ("changed_share", "f8"),  # the same of those that need not be completed first
     ("added_back", "f8"),  # sectors written back for each that an atomic changes
     ("dram_backlog", "f8"),  # cycles of writing that L2 puts off in favour of reads
     ("dram_queue", "f8"),  # cycles of waiting at half load, growing as u / (1 - u)
