@@ -27,8 +27,8 @@ class Machine:
         balance: the mean work of these SMs over that of the busiest.
         together: blocks that the chip holds at once; 0: as many as fit.
         local_missing: the share of what threads keep in local memory that L2 has given up.
-        dram_write_share, changed_share: parts of the sectors written that reach DRAM in time: of those
-            that L2 has to complete first, and of others.
+        dram_write_share, changed_share: parts of the sectors written that reach DRAM in time, of
+            those that L2 has to complete first, and of others.
         added_back: sectors that L2 writes back for each that an atomic changes, see added.py.
         come_apart: of what SMs come out of step that each wait for DRAM themselves, the part that
             is left.
