@@ -245,7 +245,7 @@ def _are_fresh(touched: Touched, fetches: npt.NDArray[np.int32], first: Ints, at
     for half in range(2):
         lines[fetches[:, half]] = touched.lines >> 4
     wave = first // max(1, at_once)
-    for turn, brought in enumerate(share.brought, 1):
+    for turn, brought in enumerate(share.brought if at_once else (), 1):
         mine = np.flatnonzero(wave == turn)
         found[mine] = ~np.isin(lines[mine], brought)
     return found
