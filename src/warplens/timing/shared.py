@@ -8,8 +8,9 @@ from warplens.timing.state import WORDS, Record, stage
 IDEAL_BANKS = 8
 # Of exchanges in loops: cycles from one warp's reading of a word to its exchange, more of doubles,
 # from one try to the next, and passes of a try (floats that 4 and 16 warps of a block add,
-# shared_atomics_sm90.json; doubles and passes: aop-beta and threadfence of tuning halves)
-_APART, _APART_WIDE, _ROUND, _PASSES = 36.0, 26.0, 110.0, 3.0
+# shared_atomics_sm90.json; doubles and passes: aop-beta, threadfence and
+# expdist of tuning halves)
+_APART, _APART_WIDE, _ROUND, _PASSES = 36.0, 26.0, 110.0, 4.0
 FROM_SHARED, FROM_L1 = range(2)  # ways back to a sub-partition
 
 
