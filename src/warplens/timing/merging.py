@@ -151,13 +151,14 @@ def _behind(alike: Ints, copied: npt.NDArray[np.float64], alone: Ints,
 
 def merged_of_threads(touched: Touched, copies: npt.NDArray[np.bool_], near: float,
                       far: float) -> npt.NDArray[np.float32]:  # fmt: skip
-    """The same for copies by threads.
+    """The same for copies by threads of the SM that is replayed.
 
     Each of the next three blocks that copies the line too adds `near` to the 1 that it is divided
     by; of lines that only blocks further off share, `far` is left.
     """
     part = np.ones(len(touched.lines), np.float32)
     mine = _reads_by(touched, copies)
+    mine &= touched.lines_of(mine & (touched.context["entry"] == 0)[touched.access])[touched.used]
     if not mine.any():
         return part
     n_blocks = len(touched.blocks)
