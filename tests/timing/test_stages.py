@@ -171,7 +171,7 @@ def plain_data_path(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def plain_dram(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stage of DRAM calls others, which have no entry for Python when compiled."""
-    for name in ("_catch_up", "_stretch", "_take", "_queue"):
+    for name in ("_catch_up", "_stretch", "_take", "_queue", "_write"):
         monkeypatch.setattr(dram, name, getattr(dram, name).py_func)
 
 

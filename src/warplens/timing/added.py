@@ -6,7 +6,7 @@ import numpy as np
 
 from warplens.timing.sharing import allocated, extrapolated
 from warplens.timing.state import Ints
-from warplens.timing.touched import Touched, distinct
+from warplens.timing.touched import Touched, beside_and_apart, distinct
 
 _WRITE, _ATOMIC = 2, 4
 _SECTORS = 4  # of a line
@@ -19,9 +19,8 @@ def changed_lines(touched: Touched, blocks: int, stride: int, extents: Ints | No
     mine = (touched.context["kind"] == kind)[touched.access]
     if not mine.any():
         return 0.0
-    names, place = np.unique(touched.sm_of(stride), return_inverse=True)
-    beside = int(np.argmax(np.append(np.diff(names) != 1, True))) + 1
-    apart = (place == 0) | (place >= beside)
+    places, place = np.unique(touched.sm_of(stride), return_inverse=True)
+    _, apart = beside_and_apart(place, places)
     unit, ratio = np.arange(len(apart)), max(1.0, blocks / np.count_nonzero(apart))
     lines = extrapolated(touched, unit, mine & apart[touched.user], ratio)
     return min(lines, allocated(touched, extents, mine))

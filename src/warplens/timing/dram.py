@@ -41,10 +41,7 @@ def write(sm: Record, spec: Record, trace: Trace, place: int, sectors: float,
     sm.dram_write += sectors
     if not spec.ideal & IDEAL_DRAM:
         cycles = sectors * 32 / spec.dram_rate * _stretch(trace, place, spec.dram_write_piece)
-        sm.dram_owed += cycles * spec.dram_write_cost
-        sm.dram_write_busy += cycles
-        _queue(sm, spec, cycles * spec.dram_write_cost, begin)
-        _catch_up(sm, spec, begin)
+        _write(sm, spec, cycles, cycles * spec.dram_write_cost, begin)
 
 
 @stage
@@ -54,10 +51,16 @@ def write_changed(sm: Record, spec: Record, trace: Trace, sectors: float, begin:
     sm.dram_write += sectors
     if not spec.ideal & IDEAL_DRAM:
         cycles = sectors * 32 / spec.dram_rate * _stretch(trace, APART, spec.dram_write_piece)
-        sm.dram_owed += cycles
-        sm.dram_write_busy += cycles
-        _queue(sm, spec, cycles, begin)
-        _catch_up(sm, spec, begin)
+        _write(sm, spec, cycles, cycles, begin)
+
+
+@stage
+def _write(sm: Record, spec: Record, cycles: float, owed: float, begin: float) -> None:
+    """Writes for so many cycles, which take `owed` of DRAM's in all, when there is time."""
+    sm.dram_owed += owed
+    sm.dram_write_busy += cycles
+    _queue(sm, spec, owed, begin)
+    _catch_up(sm, spec, begin)
 
 
 @stage

@@ -22,7 +22,7 @@ from warplens.timing.in_step import LOOP, bit_of, counts, in_step
 from warplens.timing.ranges import Range
 from warplens.timing.sharing import Sharing
 from warplens.timing.state import SLICE_LINES, SLICES, Floats, Ints, Records
-from warplens.timing.touched import Touched, distinct, numbered
+from warplens.timing.touched import Touched, different, distinct, numbered
 from warplens.timing.warmth import shares
 
 _WAYS = 16
@@ -458,35 +458,28 @@ def _parts_of_blocks(touched: Touched, place: Ints, among: npt.NDArray[np.bool_]
     in some of them."""
     n_blocks = len(touched.blocks)
     number = numbered(place)[1]
-    pairs = distinct(number * n_blocks + touched.user[among])
-    return np.bincount(pairs // n_blocks)[number] / n_blocks
+    return different(number, touched.user[among])[number] / n_blocks
 
 
 def _visited(touched: Touched, access: Ints, warp: Ints, line: Ints) -> Floats:
     """Per warp how many of its atomics are elsewhere than those before."""
-    n_lines = int(touched.n_lines)
-    mine = np.unique(access)
-    times = np.bincount(warp[mine])
-    lines = np.bincount(distinct(warp[access] * n_lines + line) // n_lines)
-    return np.asarray(times * lines / np.bincount(warp[access]))
+    times = np.bincount(warp[np.unique(access)])
+    uses = warp[access]
+    return np.asarray(times * different(uses, line) / np.bincount(uses))
 
 
 def _warps_of_blocks(touched: Touched, among: npt.NDArray[np.bool_]) -> Floats:
     """Per line of some accesses how many warps of a block that touches the same sectors do so."""
     sectors = numbered(touched.lines[touched.at[among]])[1]
-    number = sectors * len(touched.blocks) + touched.user[among]
     warp = numbered(touched.warp[touched.access[among]])[1]
-    pairs = distinct(number * (int(warp.max()) + 1) + warp) // (int(warp.max()) + 1)
-    blocks = np.bincount(distinct(number) // len(touched.blocks))
-    warps = np.bincount(pairs // len(touched.blocks))
+    blocks, warps = different(sectors, touched.user[among]), different(sectors, warp)
     return np.asarray(warps[sectors] / blocks[sectors])
 
 
 def _walked(touched: Touched, access: Ints, warp: Ints, line: Ints) -> Floats:
     """Per line of an atomic access the root of the lines that its warp's atomics walk through, one
     at a time; 1 if they use several at a time. `warp`: numbered without gaps."""
-    n_lines = int(touched.n_lines)
-    walked = np.bincount(distinct(warp * n_lines + line) // n_lines)
+    walked = different(warp, line)
     found = np.sqrt(walked[warp].astype(np.float64))
     uses_several = np.zeros(len(walked), np.bool_)
     uses_several[warp[(touched.context["n_lines"] != 1)[access]]] = True

@@ -214,7 +214,9 @@ class Model:
             footprint = min(footprint, room)  # there are not more lines, however often used
         changed = float(gpu.l2_size_bytes) * float(gpu.value("l2.changed_fraction", 1.0)) / 128.0
         grid = q.blocks, self.sample.stride, self.sample.extents
-        stored = min(changed_lines(self.touched, *grid), footprint / 128.0)
+        stored = footprint / 128.0  # at most: no need to count what fits
+        if stored > changed:
+            stored = min(stored, changed_lines(self.touched, *grid))
         # Of lines that are read as well fewer are written back the fewer they are among all.
         back = max(0.0, 1.0 - room / max(1, footprint))
         # What SMs near both partitions use is kept in both, as far as half of L2 goes.

@@ -72,6 +72,8 @@ def retries(kernel: SassKernel, exchanges: Exchanges = exchanges) -> int:
     round until no other warp came first. SEEKS if it also ends where what it found is less or more
     than its own, as loops for the least or the most number, LOCKS if each round expects the same;
     else 0, also where each round looks at another place, as hash tables do."""
+    if not any(exchanges(one) for one in kernel.instructions):
+        return 0
     blocks = kernel.blocks
     for number, block in enumerate(blocks):
         for before in block.successors:

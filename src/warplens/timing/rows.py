@@ -103,9 +103,7 @@ def changed_in_place(touched: Touched, stride: int, extents: Ints | None,
     beside = (place < 2)[touched.user]
     users = [users_of(touched, place, beside & (kind == one)) for one in (_READ, _WRITE)]
     line = touched.used[stores]
-    group = touched.lines[touched.first] >> 4
-    group = np.searchsorted(extents[:, 0], group, "right") if extents is not None else group * 0
-    its, shared = group[line], np.minimum(*users)[line] > 1
+    its, shared = touched.allocations(extents)[line], np.minimum(*users)[line] > 1
     often = np.bincount(its, shared) >= _OFTEN * np.maximum(1, np.bincount(its))
     pieces[touched.at[stores][often[its]]] = _CHANGED
 

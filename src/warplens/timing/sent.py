@@ -48,11 +48,9 @@ def joined(sm: Record, trace: Trace, place: int, busy: float, between: int, now:
     elif likely & 15 == 0:
         is_late = now - sm.sent_at[slot] > _IN_TIME
     else:
-        is_late = now - busy > sm.sent_left[slot] or _passed_by(sm, between)
+        is_late = _has_left(sm, slot, busy, between, now)
     in_time = is_same and since <= _LINES_KEPT and not is_late
-    before = sm.sent_sectors[slot] if in_time else 0
-    sm.sent_line[slot], sm.sent_at[slot], sm.sent_number[slot] = line, now, sm.lines_sent
-    sm.sent_sectors[slot] = before | sectors
+    before = _join(sm, slot, line, sectors, in_time, now)
     if likely & 15:
         sm.sent_in_time += (float(in_time) - sm.sent_in_time) / _REMEMBERED
     whole = likely & 0xF0 if in_time or sm.sent_in_time > 0.5 else 0
@@ -65,9 +63,20 @@ def joined_local(sm: Record, line: int, sectors: int, busy: float, between: int,
     """The same for local memory (stored_again_sm90.json: bytes of one word after another)."""
     slot = _sent_as(line)
     sm.lines_sent += 1
-    in_time = sm.sent_line[slot] == line and now - busy <= sm.sent_left[slot]
-    if sm.lines_sent - sm.sent_number[slot] > _LINES_KEPT or _passed_by(sm, between):
-        in_time = False
+    is_kept = sm.sent_line[slot] == line and sm.lines_sent - sm.sent_number[slot] <= _LINES_KEPT
+    in_time = is_kept and not _has_left(sm, slot, busy, between, now)
+    return _join(sm, slot, line, sectors, in_time, now)
+
+
+@stage
+def _has_left(sm: Record, slot: int, busy: float, between: int, now: float) -> bool:
+    """Whether an earlier store has been sent on by its own."""
+    return bool(now - busy > sm.sent_left[slot] or _passed_by(sm, between))
+
+
+@stage
+def _join(sm: Record, slot: int, line: int, sectors: int, in_time: bool, now: float) -> int:
+    """Notes a store to a line, and gives the sectors that earlier ones sent with it write."""
     before = sm.sent_sectors[slot] if in_time else 0
     sm.sent_line[slot], sm.sent_at[slot], sm.sent_number[slot] = line, now, sm.lines_sent
     sm.sent_sectors[slot] = before | sectors

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from warplens.execute.memory import DeviceMemory
 from warplens.timing.footprints import Footprints, footprints
 from warplens.timing.state import Ints
-from warplens.timing.touched import Touched, distinct, users_of
+from warplens.timing.touched import Touched, beside_and_apart, distinct, users_of
 
 Flags = npt.NDArray[np.bool_]
 _READ = 1
@@ -79,10 +79,9 @@ def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks
         return Sharing(lines=lines, chip_lines=lines, part=part)
     working = len(names) / max(len(names), sampled)
     blocks, active_sms = round(blocks * working), max(len(places), round(active_sms * working))
-    beside = int(np.argmax(np.append(np.diff(places) != 1, True))) + 1
+    beside, far = beside_and_apart(place, places)
     apart = len(places) - beside + 1
     ratio = active_sms / apart
-    far = (place == 0) | (place >= beside)
     moved = footprints(touched, grid) if grid and blocks else None
     if moved:
         found = _followed(

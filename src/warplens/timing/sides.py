@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.timing.state import Floats, Ints
-from warplens.timing.touched import Touched, counted, masks_of, users_of
+from warplens.timing.touched import Touched, beside_and_apart, counted, masks_of, users_of
 
 OF = 256  # such loads are counted in parts of this
 _READ, _WRITE, _ATOMIC = 1, 2, 4
@@ -56,10 +56,10 @@ def _sharers(touched: Touched, places: Ints, place: Ints, among: Flags,
              active_sms: int) -> Floats:  # fmt: skip
     """Per line how many SMs of the chip use it: as many as of those beside each other, or as of
     those all over follow."""
-    beside = int(np.argmax(np.append(np.diff(places) != 1, True))) + 1
+    beside, is_apart = beside_and_apart(place, places)
     apart = len(places) - beside + 1
     near = users_of(touched, place, among & (place < beside)[touched.user])
-    far = users_of(touched, place, among & ((place == 0) | (place >= beside))[touched.user])
+    far = users_of(touched, place, among & is_apart[touched.user])
     return np.maximum(near, np.where(far > 1, far * active_sms / apart, 1.0))
 
 
@@ -71,8 +71,7 @@ def _changed(touched: Touched, step: Ints, place: Ints, kind: npt.NDArray[np.uin
     chance = np.zeros(np.count_nonzero(mine))
     if not (kind != _READ).any() or not len(chance):
         return chance
-    names = touched.lines[touched.first] >> 4
-    group = np.searchsorted(extents[:, 0], names, "right") if extents is not None else names * 0
+    group = touched.allocations(extents)
     n_groups, units = int(group.max()) + 1, int(place.max()) + 1
     masks = {one: masks_of(touched, place, kind == one) for one in (_READ, _WRITE, _ATOMIC)}
     readers = counted(masks[_READ])

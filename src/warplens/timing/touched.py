@@ -65,6 +65,14 @@ class Touched:
         """Which lines some uses are of."""
         return _which(self.used[among], self.n_lines)
 
+    def allocations(self, extents: Ints | None) -> Ints:
+        """Per line the number of its allocation, from first lines and ends of all, ascending; all
+        the same where those are not known."""
+        names = self.lines[self.first] >> 4
+        if extents is None:
+            return np.zeros(len(names), np.int64)
+        return np.searchsorted(extents[:, 0], names, "right")
+
     def sm_of(self, stride: int) -> Ints:
         """Per block the SM that runs it, from the one that is replayed; every `stride`-th block of
         the grid runs on the same."""
@@ -158,6 +166,19 @@ def distinct(values: Ints) -> Ints:
     them as NumPy's hashing."""
     found: Ints = np.sort(values)
     return np.asarray(found[np.diff(found, prepend=found[:1] - 1) != 0])
+
+
+def different(group: Ints, item: Ints) -> Ints:
+    """How many different items each group has; both numbered from 0."""
+    items = int(item.max()) + 1 if len(item) else 1
+    return np.bincount(distinct(group * items + item) // items)
+
+
+def beside_and_apart(place: Ints, places: Ints) -> tuple[int, npt.NDArray[np.bool_]]:
+    """How many of the sampled SMs (`places`, ascending) lie beside each other, the first among
+    them, and which blocks, by the `place` of their SM, run on the first or on one that does not."""
+    beside = int(np.argmax(np.append(np.diff(places) != 1, True))) + 1
+    return beside, (place == 0) | (place >= beside)
 
 
 def _which(values: Ints, count: int) -> npt.NDArray[np.bool_]:
