@@ -45,8 +45,9 @@ class Bench:
         self.driver.launch(self.filler, (1056,), (256,), (*arrays, *words))
         self.driver.synchronize()
 
-    def measured(self, case: Case, metrics: tuple[str, ...], repeats: int) -> dict[str, float]:
-        """The middle one of some launches, by the first metric."""
+    def measured(self, case: Case, metrics: tuple[str, ...], repeats: int, *,
+                 again: bool = False) -> dict[str, float]:  # fmt: skip
+        """The middle one of some launches, by the first metric; `again`: each finds zeros."""
         function = self.driver.function(self.module, case["kernel"])
         given = [parse(text, seed=index) for index, text in enumerate(case["arguments"])]
         passed = [self.driver.upload(one) if isinstance(one, np.ndarray) else one for one in given]
@@ -55,8 +56,14 @@ class Bench:
         def launch() -> None:
             self.driver.launch(function, *shape)
 
+        def emptied() -> None:
+            for one, place in zip(given, passed, strict=True):
+                if isinstance(one, np.ndarray):
+                    self.driver.fill(place, 0, one.nbytes)
+            self.flush()
+
         launch()
-        return self.middle(launch, self.flush, metrics, repeats)
+        return self.middle(launch, emptied if again else self.flush, metrics, repeats)
 
     def middle(self, launch: Callable[[], None], before: Callable[[], None],
                metrics: tuple[str, ...], repeats: int) -> dict[str, float]:  # fmt: skip
@@ -71,13 +78,14 @@ class Bench:
         return sorted(runs, key=lambda run: run[metrics[0]])[repeats // 2]
 
 
-def record(session: Session, name: str, launches: list[Case]) -> None:
+def record(session: Session, name: str, launches: list[Case], *, cubin: str = "",
+           again: bool = False) -> None:  # fmt: skip
     """Writes what the launches of a cubin's kernels take to NAME_sm90.json."""
-    bench = Bench(session, name)
+    bench = Bench(session, cubin or name)
     cases: list[dict[str, Any]] = []
     for case in launches:
-        found = bench.measured(case, TIMES, REPEATS)
-        more = bench.measured(case, (*STATES, *COUNTS), 1)
+        found = bench.measured(case, TIMES, REPEATS, again=again)
+        more = bench.measured(case, (*STATES, *COUNTS), 1, again=again)
         top = max(REASONS, key=lambda name: more[f"smsp__warps_issue_stalled_{name}.sum"])
         found |= {name: more[name] for name in COUNTS}
         measured = {name: round(value, 3) for name, value in found.items()} | {"stall": top}

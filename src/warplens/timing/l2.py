@@ -6,9 +6,21 @@ for DRAM, and for each other.
 
 from __future__ import annotations
 
+import math
+
 from warplens.execute.coalescing import DEPTH_BITS
 from warplens.timing import dram, pages
-from warplens.timing.state import LOCKS, NEVER, SEEKS, SLICE_LINES, SLICES, Record, Trace, stage
+from warplens.timing.state import (
+    KEEPS,
+    LOCKS,
+    NEVER,
+    SEEKS,
+    SLICE_LINES,
+    SLICES,
+    Record,
+    Trace,
+    stage,
+)
 
 IDEAL_L2 = 2
 _DEPTH = (1 << DEPTH_BITS) - 1
@@ -18,8 +30,10 @@ _TRY = 60.0
 # lanes of 16 blocks, in the tuning half of a public suite, H200: 3.5 million tries)
 _TRIED = 0.42
 _CONTENDED = 2.0  # warps at least, if tries are to be lost
-# Of lanes that seek the least number, how often one tries (validation/data/least_sm90.json)
-_AGAIN = 1.1
+# Of lanes that seek the least number, how often one tries (validation/data/least_sm90.json); of
+# those that keep the most, how often one fails while the most is not known, for each doubling of
+# their number (kept_most_sm90.json: 0.25 times of half a lane, 1.2 of 4, 3.2 of 66, 7.6 of 17,000)
+_AGAIN, _KEPT = 1.5, 0.52
 # Loads go behind the atomics that wait for a slice, but for those of so many cycles (top states of
 # validation/data/kinds_sm90.json)
 _IN_SLICES = 1000.0
@@ -38,7 +52,7 @@ _MISSED = 1.5
 _DEEP, _FEW_SHARERS = 8.0, 4.0
 # Cycles of a slice for the lanes that it serves together, what lanes on one word take less all over
 # the chip, and how much longer there what has an answer (scattered_adds_sm90.json)
-_PASS, _APART_SAVE, _ANSWERED = 1.27, 0.43, 1.33
+_PASS, _APART_SAVE, _ANSWERED = 1.35, 0.43, 1.33
 
 
 @stage
@@ -200,8 +214,8 @@ def store(sm: Record, spec: Record, trace: Trace, place: int, joined: int, parti
 
 @stage
 def _slice_of(line: int) -> int:
-    """The slice of L2 that a line lies in, with its neighbours."""
-    group = line // SLICE_LINES
+    """The slice of L2 that a line lies in, with its neighbours; see `sharing_slices`."""
+    group = line // (2 * SLICE_LINES) * 2 + line // 2 % 2
     return int((group ^ group >> 5 ^ group >> 10) % SLICES)
 
 
@@ -241,7 +255,8 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
     served = float(n) * deep
     if not compares and at < trace.depths.size and trace.depths[at] > 0:
         deep = float(trace.depths[at] & _DEPTH)
-        served = max(float(trace.depths[at] >> DEPTH_BITS), passes)
+        served = float(trace.depths[at] >> DEPTH_BITS)
+        served = math.sqrt(served * served + passes * passes)
     own = max(1.0, deep * lane - less, _PASS * served)
     start = max(begin, sm.atomic_free)
     if spec.added_back > 0.0:
@@ -252,10 +267,12 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
     taken *= _ANSWERED if answers else 1.0
     sm.atomic_free = start + taken
     sm.l2_free = max(sm.l2_free, begin - dram.apart(spec, begin)) + taken * _ALONE
-    if not compares and deep < _DEEP:
-        # Lanes on one word go on one after another while the slice adds to others.
-        slice_turn = max(1.0, _PASS * served) * trace.passes[at, 5]
-        turn = max(slice_turn, (deep * lane - less) * trace.passes[at, 6]) * spec.sharers
+    if not compares and (deep < _DEEP or sm.busiest_free > 0.0):
+        # Lanes on one word go on one after another while the slice adds to others; so do those of
+        # warps more of which happen to meet.
+        turn = max(1.0, _PASS * served)
+        waits = max(0.0, deep * lane - less - turn) * trace.passes[at, 6]
+        turn = (turn * trace.passes[at, 5] + waits) * spec.sharers
         sm.busiest_free = max(start, sm.busiest_free) + turn
         sm.slice_work[0] += turn
         _hold(sm, sm.busiest_free, _IN_SLICES)
@@ -271,8 +288,15 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
     crowd = max(1.0, trace.passes[at, 1])
     if compares == SEEKS:
         place = line % SLICES
-        turn = own if sm.sought else max(own, _first_tries(spec, lane, begin, since) / crowd)
-        sm.sought = 1
+        if not sm.sought:
+            lanes = _AGAIN * spec.together * spec.warps_per_block * 32
+            own = max(own, lanes * _early(spec, begin, since) * lane / crowd)
+            _hold(sm, max(start, sm.slice_free[place]) + own, 0.0)
+        turn, sm.sought = own, 1
+    elif compares == KEEPS:  # all of those lanes are in the trace
+        place = line % SLICES
+        lanes = spec.together * trace.passes[at, 3] * deep
+        turn *= 1.0 + _KEPT * _doublings(1.0 + lanes) * _early(spec, begin, since)
     elif compares and spec.together * trace.passes[at, 3] >= _CONTENDED:
         place = line % SLICES
         sharers = spec.together * trace.passes[at, 3]
@@ -329,13 +353,21 @@ def _rounds(spec: Record, sharers: float, own: float, deep: float, compares: int
 
 
 @stage
-def _first_tries(spec: Record, lane: float, begin: float, since: float) -> float:
-    """Cycles of the lanes that try before they can know of the first exchange (at `begin`): all of
-    those that looked before it was done, if they look as long before they try as this one,
-    `since`; later ones find a number that is good already (measured, validation/data/
-    least_sm90.json)."""
-    early = min(1.0, (since + spec.atomic_latency + _TRY) / max(1.0, begin))
-    return float(_AGAIN * spec.together * spec.warps_per_block * 32 * early * lane)
+def _early(spec: Record, begin: float, since: float) -> float:
+    """The part of those that look at a word that do so before the first exchange (at `begin`) is
+    known, if they look as long before they try as this one, `since`; later ones find a number that
+    is good already (measured, validation/data/least_sm90.json, kept_most_sm90.json)."""
+    return float(min(1.0, (since + spec.atomic_latency + _TRY) / max(1.0, begin)))
+
+
+@stage
+def _doublings(number: float) -> float:
+    """The logarithm of a number from 1 on to the base of 2, straight between its whole values."""
+    found = 0.0
+    while number > 2.0:
+        number /= 2.0
+        found += 1.0
+    return found + number - 1.0
 
 
 @stage

@@ -39,7 +39,7 @@ _POPULAR, _FEW_POPULAR = 0.3, SLICES * SLICE_LINES
 _SURELY_SHARED = 3.5  # blocks of the sample
 # Slices among which atomics on so many places are spread: half of them by so many, evenly
 # (scattered_adds_sm90.json)
-_SLICES = 64.0
+_SLICES = 68.0
 _LINES = 0.57  # L2 takes the longer for each of several lines that warps contend for: power
 
 
@@ -412,8 +412,8 @@ def _contention(touched: Touched, shares: npt.NDArray[np.float32],
     if is_added.any():
         at = touched.at[is_added]
         names = touched.lines[at] >> 4
-        passes[at, 5] = _busiest(names // SLICE_LINES) + 1.0 / _SLICES
-        passes[at, 6] = _busiest(names)
+        passes[at, 5] = _busiest(sharing_slices(names)) + 1.0 / _SLICES
+        passes[at, 6] = _in_a_row(touched.lines[at])
     if n_blocks < 2:
         return
     mine = (touched.context["kind"] == _WRITE)[touched.access]
@@ -421,13 +421,13 @@ def _contention(touched: Touched, shares: npt.NDArray[np.float32],
     mine &= often[touched.used]
     if 0 < np.count_nonzero(often) <= _FEW_POPULAR:
         stored = touched.at[mine]
-        part = _parts_of_blocks(touched, touched.lines[stored] // (16 * SLICE_LINES), mine)
+        part = _parts_of_blocks(touched, sharing_slices(touched.lines[stored] >> 4), mine)
         shares[stored] = np.where(part >= _POPULAR, part, 0.0)
     mine = is_added
     if not mine.any():
         return
     at, line, access = touched.at[mine], touched.used[mine], touched.access[mine]
-    part = _parts_of_blocks(touched, touched.lines[at] // (16 * SLICE_LINES), mine)
+    part = _parts_of_blocks(touched, sharing_slices(touched.lines[at] >> 4), mine)
     shares[at] = np.where(part * n_blocks > 1, part, 0.0)
     part = _parts_of_blocks(touched, line, mine)
     passes[at, 4] = np.where(part * n_blocks > 1, part, 0.0)
@@ -443,6 +443,25 @@ def _contention(touched: Touched, shares: npt.NDArray[np.float32],
     passes[at, 0] = np.sqrt(_visited(touched, access, place, line)[place[access]])
     passes[at, 1] = np.maximum(1.0, len(distinct(line)) / passes[at, 0] ** 2) ** _LINES
     passes[at, 2] = _walked(touched, access, place[access], line)
+
+
+def sharing_slices(lines: Ints) -> Ints:
+    """Numbers that lines have in common which lie in one slice of L2: of eight neighbours every
+    other two (validation/data/kept_most_sm90.json: 256 bytes are as slow to add to as one slice is,
+    384 a third quicker, 512 and 1,024 twice as quick)."""
+    return lines // (2 * SLICE_LINES) * 2 + lines // 2 % 2
+
+
+def _in_a_row(lines: Ints) -> float:
+    """Of accesses to lines (<< 4 sectors) in the most popular slice, by all of them, the part that
+    meets a sector which the one before has met, too."""
+    slices = sharing_slices(lines >> 4)
+    number = numbered(slices)[1]
+    lines = lines[number == np.bincount(number).argmax()]
+    met = np.concatenate([(lines >> 4 << 2 | bit)[lines >> bit & 1 > 0] for bit in range(4)])
+    counts = np.bincount(numbered(met)[1])
+    again = float((counts * (counts - 1)).sum()) / max(1, len(lines) * (len(lines) - 1))
+    return min(1.0, again) * len(lines) / len(slices)
 
 
 def _busiest(places: Ints) -> float:

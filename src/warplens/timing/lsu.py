@@ -30,9 +30,10 @@ _TAG_BANK_LOW, _TAG_BANK_HIGH = 0b10110101, 0b11011010
 # of the same, which it holds up more
 _HELD_UP = 0.5
 _COUNTER_BITS, _COUNTER = 16, 0xFFFF
-# Of doubles a lane on a word takes so much longer than of floats (16 words,
-# scattered_adds_sm90.json), and whole sectors twice as long: so many passes for each of a line
-DOUBLES, _DOUBLE_PASS = 1.6, 0.45
+# Of doubles a lane on one of more than two words takes so much longer than of floats, and sectors of
+# more than two need further passes, so many for each of a line (kept_most_sm90.json, half of the
+# recorded extent with one to four words, 16 to 64: 0.43)
+DOUBLES, _DOUBLE_PASS = 1.25, 0.36
 INTEGERS_SAVE = 0.5  # cycles of an access whose lanes add whole numbers to one word
 ATOMICS_IN_FLIGHT = 12500.0  # cycles of contended atomics that wait outside the SM
 # Code.depth of shuffles and the like (`passes` through the data path, no access), of asynchronous
@@ -197,7 +198,7 @@ def _serve(sm: Record, sub: Record, state: State, spec: Record, inst: Record, tr
             less = 0.0
             lane = spec.float_atomic_lane if count == 1 else spec.float_atomic_apart
             if inst.float_atomic > 1:
-                lane *= DOUBLES
+                lane *= DOUBLES if access.lanes > 2.0 * deep else 1.0
                 passes = _DOUBLE_PASS * access.lanes / count
         start = max(start, held_until(sm, spec) - sm.gain)
         _leave_place(sm, spec, start)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from warplens.sass.model import RZ, Instruction, Mem, Reg, SassKernel
-from warplens.timing.state import CAS, CAST, LOCKS, SEEKS, TRIES
+from warplens.timing.state import CAS, CAST, KEEPS, LOCKS, SEEKS, TRIES
 
 Exchanges = Callable[[Instruction], bool]
 _COMPARES = ("ISETP", "ISETP64", "FSETP", "DSETP")
 _ORDERED = {"LT", "LE", "GT", "GE", "LTU", "LEU", "GTU", "GEU"}
+_CHOOSES = {"FMNMX", "IMNMX", "VIMNMX", "VIMNMX3", "HMNMX2", "SEL", "FSEL"}
 
 
 def exchanges(inst: Instruction) -> bool:
@@ -54,6 +55,28 @@ def _locks(span: Sequence[Instruction], exchanges: Exchanges, found: set[int]) -
     return follows.isdisjoint(expected)
 
 
+def _keeps(span: Sequence[Instruction], exchanges: Exchanges, found: set[int]) -> bool:
+    """Whether a loop only ever exchanges what it found or a number of its own, the more or the less
+    of them: from then on the word mostly stays as it is, and nobody fails."""
+    wanted = {registers[-1] for one in span if exchanges(one) if (registers := _registers(one))}
+    chosen, before = False, -1
+    while len(wanted) > before:
+        before = len(wanted)
+        for one in span:
+            registers = _registers(one)
+            if exchanges(one) or one.opcode in _COMPARES or not registers:
+                continue
+            if registers[0] not in wanted:
+                continue
+            chosen |= one.opcode in _CHOOSES
+            # Of doubles a number that is none is made one that says so
+            masked = one.opcode == "LOP3" and len(registers) <= 3
+            if not (one.opcode in _CHOOSES or masked or _moves(one, set(registers[1:]))):
+                return False
+            wanted |= {*registers[1:]} - {RZ}
+    return chosen and not wanted.isdisjoint(found)
+
+
 def contends(inst: Instruction, tries_again: int) -> int:
     """CAST or CAS if an instruction exchanges a word of shared memory until it succeeds: the former
     always, the latter in a kernel of which `retries` says so."""
@@ -70,8 +93,8 @@ def exchanges_shared(inst: Instruction) -> bool:
 def retries(kernel: SassKernel, exchanges: Exchanges = exchanges) -> int:
     """TRIES if a kernel has a loop that exchanges and looks at what it found there: the loop goes
     round until no other warp came first. SEEKS if it also ends where what it found is less or more
-    than its own, as loops for the least or the most number, LOCKS if each round expects the same;
-    else 0, also where each round looks at another place, as hash tables do."""
+    than its own, as loops for the least or the most number, KEEPS if it leaves the word as it is
+    then, LOCKS if each round expects the same; else 0, also where each round looks at another place, as hash tables do."""
     if not any(exchanges(one) for one in kernel.instructions):
         return 0
     blocks = kernel.blocks
@@ -92,6 +115,8 @@ def retries(kernel: SassKernel, exchanges: Exchanges = exchanges) -> int:
             ]  # fmt: skip
             if compared and any(_ORDERED & set(one.modifiers) for one in compared):
                 return SEEKS
+            if compared and _keeps(span, exchanges, found):
+                return KEEPS
             if compared:
                 return LOCKS if _locks(span, exchanges, found) else TRIES
     return 0

@@ -51,14 +51,14 @@ L1_SETS, L1_TAGS, L1_TAKEN = 256, 2, 56
 L1_LEAST = 1  # lines of a set's share: where little is left of L1 it has fewer sets
 SENT = 64  # lines of stores that are remembered
 STORED = 256  # lines that were stored to a moment ago and that loads may have to wait for
-SLICES, SLICE_LINES = 32, 4  # of L2, and neighbouring lines in one
+SLICES, SLICE_LINES = 32, 4  # of L2, and lines of a neighbourhood in one
 # Lines of a page of 2 MiB, pages that are held, places by which they are found (of 8 GiB each has
 # one of its own)
 PAGE_LINES, PAGES_HELD, PAGE_PLACES = 1 << 14, 128, 4096
 CAST, CAS = 1, 2  # exchanges of words of shared memory in loops (ATOMS)
 WORDS = 8  # of a block, of which the last of these exchanges is known
 # Until no other came first; as long as what is there is no better, too; until it has been put back
-TRIES, SEEKS, LOCKS = 1, 2, 3
+TRIES, SEEKS, LOCKS, KEEPS = 1, 2, 3, 4
 BANK_LINES, BANKS_KNOWN = 1024, 8  # of 64 bytes in a constant bank; banks told apart
 CONSTANT_LINES = 32  # of 64 bytes, in sets of CONSTANT_WAYS: of loads, by offsets and by indices
 OPERAND_LINES = 6  # of a sub-partition (fitted to constant_walks_sm90.json: 32 warps in step)
@@ -184,7 +184,7 @@ CODE = np.dtype([
     ("write", "i4"), ("read", "i4"), ("wait", "i4"), ("latency", "i4"),
     ("float_atomic", "i4"),  # 1: a global atomic on floats, 2: on doubles
     ("merges", "i4"),  # 1: lanes on one word of shared memory take one pass
-    ("compares", "i4"),  # that exchanges in a loop until it succeeds: TRIES, SEEKS, LOCKS
+    ("compares", "i4"),  # that exchanges in a loop until it succeeds: TRIES, SEEKS, ...
     ("contends", "i4"),  # the same in shared memory: CAST, CAS
     ("passes_l1", "i4"),  # 1: a load that L1 never serves
     ("passing", "i4"),  # 1: its lines are the first that L1 gives up

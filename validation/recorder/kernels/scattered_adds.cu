@@ -26,3 +26,31 @@ KERNEL(ask_float, float, sum += atomicAdd(at, 1.0f))
 KERNEL(swap_int, u32, sum += atomicCAS(at, 1u, thread))
 KERNEL(swap_long, unsigned long long, sum += atomicCAS(at, 1ull, (unsigned long long)thread))
 KERNEL(take_int, u32, sum += atomicCAS(at, 0u, thread + 1u))
+
+// Loops that keep the most: each lane exchanges at least once, what it found if that is more.
+template <class T, class Bits> __device__ __forceinline__ T by_bits(Bits bits) {
+    T value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+#define KEEPS(NAME, TYPE, BITS, MOST, LEAVES)                                              \
+    extern "C" __global__ void NAME(TYPE *words, TYPE *out, int count, int rounds) {       \
+        u32 thread = blockIdx.x * blockDim.x + threadIdx.x;                                \
+        _Pragma("unroll 1")                                                                \
+        for (int i = 0; i < rounds; i++) {                                                 \
+            u32 lot = drawn(thread * 4096u + i);                                           \
+            BITS *at = (BITS *)words + lot % (u32)count, old = *at, expected;              \
+            TYPE mine = (TYPE)(lot >> 8);                                                  \
+            do {                                                                           \
+                expected = old;                                                            \
+                if (LEAVES && by_bits<TYPE>(expected) >= mine) break;                      \
+                TYPE most = LEAVES ? mine : MOST(mine, by_bits<TYPE>(expected));           \
+                old = atomicCAS(at, expected, by_bits<BITS>(most));                        \
+            } while (expected != old);                                                     \
+        }                                                                                  \
+    }
+KEEPS(keep_float, float, u32, fmaxf, false)
+KEEPS(keep_double, double, unsigned long long, fmax, false)
+KEEPS(seek_float, float, u32, fmaxf, true)
+KEEPS(seek_double, double, unsigned long long, fmax, true)
+KERNEL(add_long, unsigned long long, atomicAdd(at, 1ull))
