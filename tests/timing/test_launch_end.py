@@ -12,7 +12,10 @@ import warplens as wl
 from warplens.timing.extrapolate import launch_overhead_ns
 
 DATA = Path(__file__).parents[2] / "validation" / "data"
-KINDS = [case["measured"] for case in json.loads((DATA / "kinds_sm90.json").read_text())["cases"]]
+KINDS = [
+    case["measured"] | {"sms": min(132, int(np.prod(case["grid"])))}
+    for case in json.loads((DATA / "kinds_sm90.json").read_text())["cases"]
+]
 CLOCK_GHZ = 1.98
 
 
@@ -23,8 +26,15 @@ def test_launches_end_behind_their_last_sm(at_least: float, below: float) -> Non
     gpu = wl.Device("H200").gpu
     apart = [
         one["gpu__time_duration.sum"] - one["sm__cycles_active.max"] / CLOCK_GHZ
-        - launch_overhead_ns(gpu, one["sm__cycles_active.max"] / CLOCK_GHZ)
+        - launch_overhead_ns(gpu, one["sm__cycles_active.max"] / CLOCK_GHZ, one["sms"])
         for one in KINDS if at_least <= one["gpu__time_duration.sum"] / 1e3 < below
     ]  # fmt: skip
     assert len(apart) >= 4
     assert abs(float(np.median(apart))) < 100  # ns
+
+
+def test_launches_of_few_blocks_end_sooner() -> None:
+    """1,370 ns behind their SM and 1,440 (public suites): a block, 2 to 16."""
+    gpu = wl.Device("H200").gpu
+    assert abs(launch_overhead_ns(gpu, 500.0, 1) - 1370) < 20
+    assert abs(launch_overhead_ns(gpu, 500.0, 8) - 1440) < 40

@@ -53,7 +53,7 @@ class Timeline:
         """Cycles before the first block, and after the last one until memory is quiet."""
         q, estimate = self.model.question, self.model.estimate
         busy = estimate.busiest_cycles / q.clock_mhz * 1e3
-        launch = launch_overhead_ns(q.gpu, busy) * 1e-3 * q.clock_mhz
+        launch = launch_overhead_ns(q.gpu, busy, estimate.active_sms) * 1e-3 * q.clock_mhz
         before = min(estimate.overhead_cycles, launch)
         return before, max(0.0, estimate.overhead_cycles - before)
 
