@@ -36,6 +36,9 @@ _MISSED = 1.5
 # time as the root of all that they walk through, fewer SMs less (measured: 1 to 128 lines by 1 to
 # 132 SMs of an H200, by kernels of validation/recorder/lanes.py)
 _DEEP, _FEW_SHARERS = 8.0, 4.0
+# Of doubles that a slice adds to a sector together each but the first takes it so much of a pass
+# longer (16 words, scattered_adds_sm90.json; whole sectors, in the fifth suite)
+_DOUBLE_PASS = 0.27
 # Cycles of a slice for the lanes that it serves together, what lanes on one word take less all over
 # the chip, and how much longer there what has an answer (scattered_adds_sm90.json)
 _PASS, _APART_SAVE, _ANSWERED = 1.27, 0.43, 1.33
@@ -221,13 +224,13 @@ def _in_turn(sm: Record, spec: Record, trace: Trace, place: int, sectors: int,
 
 @stage
 def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: float, less: float,
-            begin: float, compares: int, answers: bool, passes: float,
+            begin: float, compares: int, answers: bool, doubles: float,
             since: float) -> float:  # fmt: skip
     """When an atomic on one line, at a place in the trace, has its result.
 
     `lane` are the cycles of each of the lanes that use one word one after another, `less` what
     they save in all; the most lanes of a word, in all lines, are `deep`; sectors are served in turn
-    as well, in so many `passes` at least. With the part of the grid's blocks that use the line,
+    as well, those of `doubles`, so many on a line, more slowly. With the part of the grid's blocks that use the line,
     too, this SM takes turns; what `answers` takes longer in all of L2. Neighbouring lines lie in
     one slice, and slices have other SMs' lines to serve (measured,
     validation/data/contention_sm90.json). Of a loop that `compares` and exchanges see `_rounds`.
@@ -241,7 +244,8 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
     served = float(n) * deep
     if not compares and at < trace.depths.size and trace.depths[at] > 0:
         deep = float(trace.depths[at] & _DEPTH)
-        served = max(float(trace.depths[at] >> DEPTH_BITS), passes)
+        served = float(trace.depths[at] >> DEPTH_BITS)
+        served += _DOUBLE_PASS * max(0.0, doubles - served)
     own = max(1.0, deep * lane - less, _PASS * served)
     start = max(begin, sm.atomic_free)
     if spec.added_back > 0.0:

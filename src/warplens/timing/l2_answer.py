@@ -442,7 +442,8 @@ def _contention(touched: Touched, shares: npt.NDArray[np.float32],
     place[is_atomic] = numbered(touched.warp[is_atomic])[1]
     passes[at, 0] = np.sqrt(_visited(touched, access, place, line)[place[access]])
     passes[at, 1] = np.maximum(1.0, len(distinct(line)) / passes[at, 0] ** 2) ** _LINES
-    passes[at, 2] = _walked(touched, access, place[access], line)
+    group = touched.lines[at] // (16 * SLICE_LINES)
+    passes[at, 2] = _walked(touched, access, place[access], line, group)
 
 
 def _busiest(places: Ints) -> float:
@@ -476,12 +477,25 @@ def _warps_of_blocks(touched: Touched, among: npt.NDArray[np.bool_]) -> Floats:
     return np.asarray(warps[sectors] / blocks[sectors])
 
 
-def _walked(touched: Touched, access: Ints, warp: Ints, line: Ints) -> Floats:
-    """Per line of an atomic access the root of the lines that its warp's atomics walk through, one
-    at a time; 1 if they use several at a time. `warp`: numbered without gaps."""
+def _walked(touched: Touched, access: Ints, warp: Ints, line: Ints, group: Ints) -> Floats:
+    """Per line of an atomic access how many slices serve the lines that its warp's atomics walk
+    through, one at a time: the root of how many these are, but as many as one atomic and the next
+    ask; 1 if they use several lines at a time. `warp`: numbered without gaps; `group`: of lines
+    of one slice."""
     walked = different(warp, line)
-    found = np.sqrt(walked[warp].astype(np.float64))
+    found = np.maximum(np.sqrt(walked), _alternating(warp, group))[warp]
     uses_several = np.zeros(len(walked), np.bool_)
     uses_several[warp[(touched.context["n_lines"] != 1)[access]]] = True
     found[uses_several[warp]] = 1.0
     return found
+
+
+def _alternating(warp: Ints, group: Ints) -> Floats:
+    """Per warp how many slices of L2, by the groups of lines that lie in one, an atomic and the next
+    one ask in the mean."""
+    order = np.argsort(warp, kind="stable")
+    warps, groups = warp[order], group[order]
+    changes = (np.diff(groups) != 0) & (np.diff(warps) == 0)
+    return 1.0 + np.bincount(warps[1:][changes], minlength=int(warp.max()) + 1) / np.maximum(
+        1, np.bincount(warp) - 1
+    )

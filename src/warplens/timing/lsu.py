@@ -30,9 +30,6 @@ _TAG_BANK_LOW, _TAG_BANK_HIGH = 0b10110101, 0b11011010
 # of the same, which it holds up more
 _HELD_UP = 0.5
 _COUNTER_BITS, _COUNTER = 16, 0xFFFF
-# Of doubles a lane on a word takes so much longer than of floats (16 words,
-# scattered_adds_sm90.json), and whole sectors twice as long: so many passes for each of a line
-DOUBLES, _DOUBLE_PASS = 1.6, 0.45
 INTEGERS_SAVE = 0.5  # cycles of an access whose lanes add whole numbers to one word
 ATOMICS_IN_FLIGHT = 12500.0  # cycles of contended atomics that wait outside the SM
 # Code.depth of shuffles and the like (`passes` through the data path, no access), of asynchronous
@@ -191,21 +188,20 @@ def _serve(sm: Record, sub: Record, state: State, spec: Record, inst: Record, tr
         return float(done)
     sm.requests += 1
     if kind == ATOMIC:
-        deep, passes = float(access.lanes_on_a_word), 0.0
+        deep, doubles = float(access.lanes_on_a_word), 0.0
         lane, less = spec.atomic_lane, INTEGERS_SAVE
         if inst.float_atomic:
             less = 0.0
             lane = spec.float_atomic_lane if count == 1 else spec.float_atomic_apart
             if inst.float_atomic > 1:
-                lane *= DOUBLES
-                passes = _DOUBLE_PASS * access.lanes / count
+                doubles = access.lanes / count
         start = max(start, held_until(sm, spec) - sm.gain)
         _leave_place(sm, spec, start)
         start = _send_atomic(sm, spec, access, inst, start)
         done = start
         for i in range(first, first + count):
             at = l2.atomics(sm, spec, trace, i, deep, lane, less, start, inst.compares,
-                            inst.write != NO_BARRIER, passes,
+                            inst.write != NO_BARRIER, doubles,
                             now - state.warps[index].loaded)  # fmt: skip
             done = max(done, at)
             l1.drop(state.l1, trace.lines[i] >> 4)
