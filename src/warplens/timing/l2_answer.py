@@ -21,7 +21,7 @@ from warplens.timing.begun import Grid, begun
 from warplens.timing.in_step import LOOP, bit_of, counts, in_step
 from warplens.timing.ranges import Range
 from warplens.timing.sharing import Sharing
-from warplens.timing.state import SLICE_LINES, SLICES, Floats, Ints, Records
+from warplens.timing.state import SLICE_LINES, Floats, Ints, Records
 from warplens.timing.touched import Touched, different, distinct, numbered
 from warplens.timing.warmth import shares
 
@@ -35,7 +35,7 @@ _STEPS = 6  # to find a factor
 _ALONE = 0.5  # of a fetch falls to this SM: more than to any other
 # Of the blocks, from which they wait for each other that store to a line; beyond so many such lines
 # stores are spread over L2's slices (32 lines still take turns, same_words_sm90.json)
-_POPULAR, _FEW_POPULAR = 0.3, SLICES * SLICE_LINES
+_POPULAR, _FEW_POPULAR = 0.3, 128
 _SURELY_SHARED = 3.5  # blocks of the sample
 # Slices among which atomics on so many places are spread: half of them by so many, evenly
 # (scattered_adds_sm90.json)
@@ -412,7 +412,7 @@ def _contention(touched: Touched, shares: npt.NDArray[np.float32],
     if is_added.any():
         at = touched.at[is_added]
         names = touched.lines[at] >> 4
-        passes[at, 5] = _busiest(names // SLICE_LINES) + 1.0 / _SLICES
+        passes[at, 5] = _busiest(_groups(names)) + 1.0 / _SLICES
         passes[at, 6] = _busiest(names)
     if n_blocks < 2:
         return
@@ -421,13 +421,14 @@ def _contention(touched: Touched, shares: npt.NDArray[np.float32],
     mine &= often[touched.used]
     if 0 < np.count_nonzero(often) <= _FEW_POPULAR:
         stored = touched.at[mine]
-        part = _parts_of_blocks(touched, touched.lines[stored] // (16 * SLICE_LINES), mine)
+        part = _parts_of_blocks(touched, _groups(touched.lines[stored] >> 4), mine)
         shares[stored] = np.where(part >= _POPULAR, part, 0.0)
     mine = is_added
     if not mine.any():
         return
     at, line, access = touched.at[mine], touched.used[mine], touched.access[mine]
-    part = _parts_of_blocks(touched, touched.lines[at] // (16 * SLICE_LINES), mine)
+    group = _groups(touched.lines[at] >> 4)
+    part = _parts_of_blocks(touched, group, mine)
     shares[at] = np.where(part * n_blocks > 1, part, 0.0)
     part = _parts_of_blocks(touched, line, mine)
     passes[at, 4] = np.where(part * n_blocks > 1, part, 0.0)
@@ -442,8 +443,12 @@ def _contention(touched: Touched, shares: npt.NDArray[np.float32],
     place[is_atomic] = numbered(touched.warp[is_atomic])[1]
     passes[at, 0] = np.sqrt(_visited(touched, access, place, line)[place[access]])
     passes[at, 1] = np.maximum(1.0, len(distinct(line)) / passes[at, 0] ** 2) ** _LINES
-    group = touched.lines[at] // (16 * SLICE_LINES)
     passes[at, 2] = _walked(touched, access, place[access], line, group)
+
+
+def _groups(lines: Ints) -> Ints:
+    """Numbers of lines to numbers of what lies in one slice of L2, see SLICE_LINES."""
+    return lines // (4 * SLICE_LINES) * 2 + lines // SLICE_LINES % 2
 
 
 def _busiest(places: Ints) -> float:
@@ -479,9 +484,9 @@ def _warps_of_blocks(touched: Touched, among: npt.NDArray[np.bool_]) -> Floats:
 
 def _walked(touched: Touched, access: Ints, warp: Ints, line: Ints, group: Ints) -> Floats:
     """Per line of an atomic access how many slices serve the lines that its warp's atomics walk
-    through, one at a time: the root of how many these are, but as many as one atomic and the next
-    ask; 1 if they use several lines at a time. `warp`: numbered without gaps; `group`: of lines
-    of one slice."""
+    through, one at a time: the root of how many these are, but as many as an atomic and the one
+    behind it ask; 1 if they use several lines at a time. `warp`: numbered without gaps; `group`:
+    numbers of what lies in one slice."""
     walked = different(warp, line)
     found = np.maximum(np.sqrt(walked), _alternating(warp, group))[warp]
     uses_several = np.zeros(len(walked), np.bool_)
@@ -491,8 +496,8 @@ def _walked(touched: Touched, access: Ints, warp: Ints, line: Ints, group: Ints)
 
 
 def _alternating(warp: Ints, group: Ints) -> Floats:
-    """Per warp how many slices of L2, by the groups of lines that lie in one, an atomic and the next
-    one ask in the mean."""
+    """Per warp how many slices of L2, by the groups of lines that lie in one, an atomic and the one
+    behind it ask in the mean."""
     order = np.argsort(warp, kind="stable")
     warps, groups = warp[order], group[order]
     changes = (np.diff(groups) != 0) & (np.diff(warps) == 0)
