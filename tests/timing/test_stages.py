@@ -393,11 +393,11 @@ def test_l2_holds_lines_up_to_its_size() -> None:
 
 
 def test_atomics_on_lines_of_a_slice_are_shared_by_their_blocks() -> None:
-    """Of eight neighbouring lines every other two are in one slice; what is in one sector is told
-    from that."""
-    used = touched([5, 5, 9, 13, 17, 18], 1, block=[0, 1, 0, 1, 0, 1], kind=ATOMIC)
+    """Of eight neighbouring lines 0, 1, 4 and 5 are in one slice, 2, 3, 6 and 7 in another; what is
+    in one sector is told from that."""
+    used = touched([5, 5, 9, 11, 17, 21], 1, block=[0, 1, 0, 1, 0, 1], kind=ATOMIC)
     shares = l2_answer.answer(used, 2, 1 << 20, 1, Sharing()).shares
-    assert shares.tolist() == [1.0, 1.0, 1.0, 1.0, 0.0, 0.0]
+    assert shares.tolist() == [1.0, 1.0, 0.0, 0.0, 1.0, 1.0]
 
 
 def test_few_atomics_on_one_sector_are_taken_for_chance() -> None:

@@ -214,8 +214,8 @@ def store(sm: Record, spec: Record, trace: Trace, place: int, joined: int, parti
 
 @stage
 def _slice_of(line: int) -> int:
-    """The slice of L2 that a line lies in, with its neighbours; see `sharing_slices`."""
-    group = line // (2 * SLICE_LINES) * 2 + line // 2 % 2
+    """The slice of L2 that a line lies in, with some neighbours; see `sharing_slices`."""
+    group = line // (4 * SLICE_LINES) * 2 + line // SLICE_LINES % 2
     return int((group ^ group >> 5 ^ group >> 10) % SLICES)
 
 
@@ -241,9 +241,9 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
 
     `lane` are the cycles of each of the lanes that use one word one after another, `less` what
     they save in all; the most lanes of a word, in all lines, are `deep`; sectors are served in turn
-    as well, in so many `passes` at least. With the part of the grid's blocks that use the line,
-    too, this SM takes turns; what `answers` takes longer in all of L2. Neighbouring lines lie in
-    one slice, and slices have other SMs' lines to serve (measured,
+    as well, with so many further `passes`. With the part of the grid's blocks that use the line,
+    too, this SM takes turns; what `answers` takes longer in all of L2.
+    Neighbouring lines lie in one slice, and slices have other SMs' lines to serve (measured,
     validation/data/contention_sm90.json). Of a loop that `compares` and exchanges see `_rounds`.
     """
     line, sectors = trace.lines[at] >> 4, trace.lines[at] & 15

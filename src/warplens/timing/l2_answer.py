@@ -21,7 +21,7 @@ from warplens.timing.begun import Grid, begun
 from warplens.timing.in_step import LOOP, bit_of, counts, in_step
 from warplens.timing.ranges import Range
 from warplens.timing.sharing import Sharing
-from warplens.timing.state import SLICE_LINES, SLICES, Floats, Ints, Records
+from warplens.timing.state import SLICE_LINES, Floats, Ints, Records
 from warplens.timing.touched import Touched, different, distinct, numbered
 from warplens.timing.warmth import shares
 
@@ -35,7 +35,7 @@ _STEPS = 6  # to find a factor
 _ALONE = 0.5  # of a fetch falls to this SM: more than to any other
 # Of the blocks, from which they wait for each other that store to a line; beyond so many such lines
 # stores are spread over L2's slices (32 lines still take turns, same_words_sm90.json)
-_POPULAR, _FEW_POPULAR = 0.3, SLICES * SLICE_LINES
+_POPULAR, _FEW_POPULAR = 0.3, 128
 _SURELY_SHARED = 3.5  # blocks of the sample
 # Slices among which atomics on so many places are spread: half of them by so many, evenly
 # (scattered_adds_sm90.json)
@@ -427,7 +427,8 @@ def _contention(touched: Touched, shares: npt.NDArray[np.float32],
     if not mine.any():
         return
     at, line, access = touched.at[mine], touched.used[mine], touched.access[mine]
-    part = _parts_of_blocks(touched, sharing_slices(touched.lines[at] >> 4), mine)
+    group = sharing_slices(touched.lines[at] >> 4)
+    part = _parts_of_blocks(touched, group, mine)
     shares[at] = np.where(part * n_blocks > 1, part, 0.0)
     part = _parts_of_blocks(touched, line, mine)
     passes[at, 4] = np.where(part * n_blocks > 1, part, 0.0)
@@ -442,14 +443,12 @@ def _contention(touched: Touched, shares: npt.NDArray[np.float32],
     place[is_atomic] = numbered(touched.warp[is_atomic])[1]
     passes[at, 0] = np.sqrt(_visited(touched, access, place, line)[place[access]])
     passes[at, 1] = np.maximum(1.0, len(distinct(line)) / passes[at, 0] ** 2) ** _LINES
-    passes[at, 2] = _walked(touched, access, place[access], line)
+    passes[at, 2] = _walked(touched, access, place[access], line, group)
 
 
 def sharing_slices(lines: Ints) -> Ints:
-    """Numbers that lines have in common which lie in one slice of L2: of eight neighbours every
-    other two (validation/data/kept_most_sm90.json: 256 bytes are as slow to add to as one slice is,
-    384 a third quicker, 512 and 1,024 twice as quick)."""
-    return lines // (2 * SLICE_LINES) * 2 + lines // 2 % 2
+    """Numbers that lines have in common which lie in one slice of L2, see SLICE_LINES."""
+    return lines // (4 * SLICE_LINES) * 2 + lines // SLICE_LINES % 2
 
 
 def _in_a_row(lines: Ints) -> float:
@@ -495,12 +494,25 @@ def _warps_of_blocks(touched: Touched, among: npt.NDArray[np.bool_]) -> Floats:
     return np.asarray(warps[sectors] / blocks[sectors])
 
 
-def _walked(touched: Touched, access: Ints, warp: Ints, line: Ints) -> Floats:
-    """Per line of an atomic access the root of the lines that its warp's atomics walk through, one
-    at a time; 1 if they use several at a time. `warp`: numbered without gaps."""
+def _walked(touched: Touched, access: Ints, warp: Ints, line: Ints, group: Ints) -> Floats:
+    """Per line of an atomic access how many slices serve the lines that its warp's atomics walk
+    through, one at a time: the root of how many these are, but as many as an atomic and the one
+    behind it ask; 1 if they use several lines at a time. `warp`: numbered without gaps; `group`:
+    numbers of what lies in one slice."""
     walked = different(warp, line)
-    found = np.sqrt(walked[warp].astype(np.float64))
+    found = np.maximum(np.sqrt(walked), _alternating(warp, group))[warp]
     uses_several = np.zeros(len(walked), np.bool_)
     uses_several[warp[(touched.context["n_lines"] != 1)[access]]] = True
     found[uses_several[warp]] = 1.0
     return found
+
+
+def _alternating(warp: Ints, group: Ints) -> Floats:
+    """Per warp how many slices of L2, by the groups of lines that lie in one, an atomic and the one
+    behind it ask in the mean."""
+    order = np.argsort(warp, kind="stable")
+    warps, groups = warp[order], group[order]
+    changes = (np.diff(groups) != 0) & (np.diff(warps) == 0)
+    return 1.0 + np.bincount(warps[1:][changes], minlength=int(warp.max()) + 1) / np.maximum(
+        1, np.bincount(warp) - 1
+    )

@@ -30,9 +30,8 @@ _TAG_BANK_LOW, _TAG_BANK_HIGH = 0b10110101, 0b11011010
 # of the same, which it holds up more
 _HELD_UP = 0.5
 _COUNTER_BITS, _COUNTER = 16, 0xFFFF
-# Of doubles a lane on one of more than two words takes so much longer than of floats, and sectors of
-# more than two need further passes, so many for each of a line (kept_most_sm90.json, half of the
-# recorded extent with one to four words, 16 to 64: 0.43)
+# Of doubles a lane on one of more than two words takes so much longer than of floats, and sectors
+# of more than two need further passes, so many for each lane (kept_most_sm90.json)
 DOUBLES, _DOUBLE_PASS = 1.25, 0.36
 INTEGERS_SAVE = 0.5  # cycles of an access whose lanes add whole numbers to one word
 ATOMICS_IN_FLIGHT = 12500.0  # cycles of contended atomics that wait outside the SM

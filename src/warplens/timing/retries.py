@@ -94,7 +94,8 @@ def retries(kernel: SassKernel, exchanges: Exchanges = exchanges) -> int:
     """TRIES if a kernel has a loop that exchanges and looks at what it found there: the loop goes
     round until no other warp came first. SEEKS if it also ends where what it found is less or more
     than its own, as loops for the least or the most number, KEEPS if it leaves the word as it is
-    then, LOCKS if each round expects the same; else 0, also where each round looks at another place, as hash tables do."""
+    then, LOCKS if each round expects the same; else 0, also where each round looks at another
+    place, as hash tables do."""
     if not any(exchanges(one) for one in kernel.instructions):
         return 0
     blocks = kernel.blocks

@@ -51,7 +51,10 @@ L1_SETS, L1_TAGS, L1_TAKEN = 256, 2, 56
 L1_LEAST = 1  # lines of a set's share: where little is left of L1 it has fewer sets
 SENT = 64  # lines of stores that are remembered
 STORED = 256  # lines that were stored to a moment ago and that loads may have to wait for
-SLICES, SLICE_LINES = 32, 4  # of L2, and lines of a neighbourhood in one
+# Slices of L2, and lines beside each other in one. Eight neighbouring lines lie in two slices, by
+# turns (contention_sm90.json, kept_most_sm90.json: 2, 8, 16 and 32 lines are as fast as 1, 2, 4 and
+# 8 slices, but 3 lines a third faster than 2 and 4 lines twice as fast)
+SLICES, SLICE_LINES = 32, 2
 # Lines of a page of 2 MiB, pages that are held, places by which they are found (of 8 GiB each has
 # one of its own)
 PAGE_LINES, PAGES_HELD, PAGE_PLACES = 1 << 14, 128, 4096
