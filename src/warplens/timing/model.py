@@ -149,9 +149,10 @@ class Model:
     @cached_property
     def line_facts(self) -> LineFacts:
         """What is known of the sampled blocks' lines whatever L2 holds."""
+        together = self.question.blocks <= self.resident * self.active_sms
         return line_facts(
             self.touched, self.wave, self.sample.stride,
-            self.active_sms if self._has_sides() else 1, self.sample.extents,
+            self.active_sms if self._has_sides() else 1, self.sample.extents, together,
         )  # fmt: skip
 
     def answer_of(self, size_bytes: float) -> l2_answer.L2Answer:
