@@ -154,6 +154,28 @@ def test_a_long_launch_loses_its_last_wave_once() -> None:
 
 
 
+DRAWS = """
+__global__ void draws(float* out, int items, int rounds) {
+    __shared__ int next;
+    if (threadIdx.x == 0) next = blockDim.x;
+    __syncthreads();
+    float x = threadIdx.x;
+    for (int item = threadIdx.x; item < items; item = atomicAdd(&next, 1))
+        for (int i = 0; i < rounds; i++) x = x * 1.0001f + 0.5f;
+    out[blockIdx.x * blockDim.x + threadIdx.x] = x;
+}
+"""
+
+
+def test_warps_that_draw_their_work_share_it() -> None:
+    """Run to their ends one after another the first warp would do all that is left to draw."""
+    kernel = wl.Device("H200").compile(DRAWS)["draws"]
+    out = np.zeros(4 * 512, np.float32)
+    launch = kernel.predict[4, 512](out, 8 * 512, 40)
+    work = launch.timing.sample.trace.works()[0]
+    assert work.max() < 1.3 * work[work > 0].mean()
+
+
 PASSES = """
 __global__ void passes(const float* in, float* out, int rounds, int apart) {
     if (blockIdx.x % 4 == 3) return;

@@ -16,6 +16,7 @@ from warplens.execute.memory import DeviceMemory
 from warplens.execute.recorder import Recorder, Stretch
 from warplens.execute.tally import WARPS, Tally
 from warplens.execute.trace import BlockTrace
+from warplens.sass.model import RZ, Reg
 from warplens.timing.plans import LONG, Plan
 from warplens.timing.sharing import extents_of
 from warplens.timing.works import Works, works_of
@@ -118,6 +119,14 @@ class Ground:
         )
 
     @property
+    def draws_in_blocks(self) -> bool:
+        """Whether warps may draw their block's work in turn, by what an atomic on shared memory
+        gives them."""
+        code = self.program.lifted.kernel.instructions
+        given = (one.operands[0] for one in code if one.opcode == "ATOMS")
+        return any(isinstance(one, Reg) and one.index != RZ for one in given)
+
+    @property
     def can_cut(self) -> bool:
         """Whether a block may end early: no other one waits for what it does."""
         return not self.program.lifted.ordered_reason and not self.has_clusters
@@ -163,7 +172,8 @@ class Ground:
         )  # fmt: skip
 
     def by_turns(self, resident: int) -> Ground:
-        """The same where so many blocks run side by side, as those do that draw work in turn."""
+        """The same where so many blocks run side by side, and warps in turn from round to round of
+        a loop, as those do that draw work."""
         return replace(self, config=replace(self.config, by_turns=True, max_resident=resident))
 
     def counted(self, places: Ints) -> tuple[Ints, Ints]:

@@ -53,6 +53,7 @@ _TO_THE_LAST = 24_000_000  # warp instructions of a grid that is run as a whole,
 _MAX_TOGETHER = 20_000  # blocks that are run in full because they wait for each other
 _WAITING = 200_000  # loop iterations after which a block alone seems to wait for others
 _MAX_STEPS = 20_000_000  # loop iterations of a sample; blocks that wait for others never end
+_DRAWN = 0.85  # of the longest warp's work, if a block's warps run by turns: less, if they draw it
 _FIRST_OF, _MOST = 8, 0.5  # the first of so many parts of the blocks do so much of the work
 _FOR_NOBODY = 50  # times that where blocks see nothing of each other: volatile accesses count, too
 
@@ -81,6 +82,9 @@ def record(code: KernelCode, image: engine.ModuleImage,
         probe = replace(quiet, max_steps=_WAITING) if can_wait else quiet
         probed = replace(ground, config=probe)
         first = probed.run(_alone(0), max(scale, LONG))
+        if _draw(ground, first):
+            ground, probed = ground.by_turns(1), probed.by_turns(1)
+            first = probed.run(_alone(0), max(scale, LONG))
         if total == 1:
             return first
         if ground.has_clusters:
@@ -117,6 +121,16 @@ def record(code: KernelCode, image: engine.ModuleImage,
         placed = range(after, memory._next)
         if not any(segment.base in placed for segment in memory.segments):  # a grid barrier stays
             memory._next = after
+
+
+def _draw(ground: Ground, first: Sample) -> bool:
+    """Whether a block's warps draw their work: run one after another some do what others do where
+    they run side by side."""
+    warps = first.trace.works()[0]
+    if ground.has_clusters or not ground.draws_in_blocks or warps.max() <= LONGER * warps.mean():
+        return False
+    turned = ground.by_turns(1).counted(np.zeros(1, np.int64))[0]
+    return bool(turned.max() < _DRAWN * warps.max())
 
 
 def _with_end(ground: Ground, works: Works) -> Works:
