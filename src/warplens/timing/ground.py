@@ -47,6 +47,8 @@ class Sample:
         execution: the counts of `executed` whole blocks.
         windows: of long blocks, the kinds of which the grid consists; `trace` is the first one's.
         works: the work of blocks all over the grid; None: it is taken to be alike.
+        unlike: of blocks that have an SM each, samples with one block of each kind recorded whole,
+            of which this is the first, and how many blocks each stands for.
         extents: first lines and ends of the allocations, ascending; None: not known.
     """
 
@@ -58,17 +60,25 @@ class Sample:
     windows: tuple[Window, ...] = ()
     works: Works | None = None
     extents: Ints | None = None
+    unlike: tuple[tuple[Sample, float], ...] = ()
 
     @property
     def nbytes(self) -> int:
         """Bytes of its traces."""
-        traces = {id(t): t for t in (self.trace, *(window.trace for window in self.windows))}
+        windows = (window.trace for window in self.windows)
+        unlike = (sample.trace for sample, _ in self.unlike)
+        traces = {id(t): t for t in (self.trace, *windows, *unlike)}
         return sum(trace.nbytes for trace in traces.values())
+
+    @property
+    def is_of_works(self) -> bool:
+        """Whether blocks are of unlike work, and it is known."""
+        return self.works is not None and (self.works.differ or bool(self.unlike))
 
     @property
     def mean_work(self) -> float:
         """Warp instructions of a block over the whole grid."""
-        if self.works is not None and self.works.differ:
+        if self.works is not None and self.is_of_works:
             return float(self.works.every[0].mean())
         if self.windows:
             return sum(window.share * window.work for window in self.windows)
