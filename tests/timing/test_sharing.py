@@ -129,6 +129,18 @@ def test_pieces_of_a_row_that_neighbours_write(pitch: int, size: float) -> None:
     assert [rows.pieces(used)[sm] for sm, used in enumerate(each)] == [size] * 4
 
 
+def test_pieces_of_a_row_that_long_blocks_read_together() -> None:
+    """64 bytes of each of 4,096 rows for every block: where blocks follow each other those of
+    others come long before or after, where all begin together they come together."""
+    side, each = 8, 4096
+    block = np.repeat(np.arange(side), each)
+    lines = np.tile(np.arange(each) * 64, side) + block // 2
+    sectors = np.where(block % 2, 0b1100, 0b0011)
+    used = touched(lines, sectors, block=block, kind=READ)
+    assert set(rows.pieces(used).tolist()) == {64.0}
+    assert set(rows.pieces(used, begin_together=True).tolist()) == {64.0 * side}
+
+
 def test_pieces_are_not_known_of_one_block() -> None:
     touched = _touched(np.array([0, SMS, 2 * SMS]), lambda block: [block])
     assert not rows.pieces(touched).any()

@@ -9,13 +9,17 @@ import numpy.typing as npt
 import pytest
 
 import warplens as wl
+from tests.timing.touching import touched
+from warplens.execute.trace import ELSEWHERE
+from warplens.timing.fresh import fresh_reads
 from warplens.timing.placement import place, speeds_of
 from warplens.timing.sample import FIRST
 from warplens.timing.stall import REASONS
-from warplens.timing.works import all_works, nearest, strewn, works_of
+from warplens.timing.works import all_works, kinds, nearest, strewn, works_of
 
 Floats = npt.NDArray[np.float64]
 SPEEDS = speeds_of(3.0)
+READ = 1  # kind of access
 
 
 def _scheduled(lengths: Floats, places: int) -> float:
@@ -152,6 +156,81 @@ def test_a_long_launch_loses_its_last_wave_once() -> None:
     states = sum(launch.metric(f"smsp__warps_issue_stalled_{name}.sum") for name in REASONS)
     assert states == pytest.approx(launch.metric("smsp__warps_active.sum"), rel=0.01)
 
+
+
+GUARDED = """
+__global__ void guarded(const float* in, float* out, int length) {
+    int i = blockDim.x * blockIdx.x + threadIdx.x;
+    float sum = 0.0f;
+    for (int apart = 0; apart < length; apart++)
+        if (i - apart >= 0) sum += in[i - apart];
+    out[i] = sum;
+}
+"""
+
+
+def test_the_block_that_loads_most_ends_a_launch_of_a_few() -> None:
+    """Eight blocks of as many instructions each, whose loads a guard lets pass for the last one all
+    over its loop: it ends the launch, and SMs are active as long as half that on average (an
+    H200 took twice as long as with the first block's time for all)."""
+    kernel = wl.Device("H200").compile(GUARDED)["guarded"]
+    data, out = np.zeros(4096, np.float32), np.zeros(4096, np.float32)
+    launch = kernel.predict[8, 512](data, out, 4096)
+    sample = launch.timing.sample
+    assert sample.trace.first == 7 and len(sample.unlike) > 1
+    assert sum(blocks for _, blocks in sample.unlike) == pytest.approx(8.0)
+    longest = float(launch.metric("sm__cycles_active.max"))
+    mean = float(launch.metric("sm__cycles_active.avg")) * 132 / 8
+    assert mean == pytest.approx(0.72 * longest, rel=0.1)
+    executed = launch.metric("smsp__inst_executed.sum")
+    assert launch.metric("smsp__inst_issued.sum") == pytest.approx(executed, rel=0.01)
+
+
+def test_some_blocks_stand_for_all() -> None:
+    """Two kinds of blocks, and one in the middle between them, which is in part like either."""
+    work = np.array([[100], [100], [150], [200], [200]])
+    works = works_of((5, 1, 1), np.arange(5), work)
+    chosen, shares = kinds(works)
+    assert chosen[0] == 3 and set(chosen.tolist()) == {0, 2, 3}
+    assert shares.tolist() == pytest.approx([2.0, 2.0, 1.0])
+    alike = works_of((5, 1, 1), np.arange(5), np.full((5, 1), 100))
+    assert len(kinds(alike)[0]) == 1
+    chosen, shares = kinds(alike, np.array([0.0, 0.0, 0.0, 0.5, 0.5]))
+    assert chosen.tolist() == [3, 0] and shares.tolist() == pytest.approx([2.0, 3.0])
+
+
+def test_blocks_that_come_later_read_nothing_fresh() -> None:
+    """Two blocks read a line each, and then the other one's; a third one only what is there."""
+    used = touched(
+        [1, 2, 2, 1, 9, 1], 0b1111, block=[0, 0, 1, 1, 2, 2], kind=READ,
+        entry=[0, 0, ELSEWHERE, ELSEWHERE, ELSEWHERE, ELSEWHERE],
+    )  # fmt: skip
+    found = fresh_reads(used, 3)
+    assert found is not None
+    assert found.tolist() == [0.5, 0.5, 0.5]
+    assert fresh_reads(used, 4) is None
+
+
+DRAWS = """
+__global__ void draws(float* out, int items, int rounds) {
+    __shared__ int next;
+    if (threadIdx.x == 0) next = blockDim.x;
+    __syncthreads();
+    float x = threadIdx.x;
+    for (int item = threadIdx.x; item < items; item = atomicAdd(&next, 1))
+        for (int i = 0; i < rounds; i++) x = x * 1.0001f + 0.5f;
+    out[blockIdx.x * blockDim.x + threadIdx.x] = x;
+}
+"""
+
+
+def test_warps_that_draw_their_work_share_it() -> None:
+    """Run to their ends one after another the first warp would do all that is left to draw."""
+    kernel = wl.Device("H200").compile(DRAWS)["draws"]
+    out = np.zeros(4 * 512, np.float32)
+    launch = kernel.predict[4, 512](out, 8 * 512, 40)
+    work = launch.timing.sample.trace.works()[0]
+    assert work.max() < 1.3 * work[work > 0].mean()
 
 
 PASSES = """

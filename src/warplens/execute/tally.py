@@ -36,7 +36,7 @@ TALLY = np.dtype([
 
 WARPS = 32  # of a block, at most
 # One of so many accesses is looked at, drawn by its number; and lines of an access
-_LOOKED_AT, _MOST_LINES = 8, 64
+LOOKED_AT, _MOST_LINES = 8, 64
 
 
 @native
@@ -70,7 +70,7 @@ def _on_block(env: Any, warp: int, number: int, mask: int) -> None:
 
 @native
 def _is_drawn(number: int) -> bool:
-    return number * 0x9E3779B1 >> 16 & _LOOKED_AT - 1 == 0
+    return number * 0x9E3779B1 >> 16 & LOOKED_AT - 1 == 0
 
 
 @cfunc(ON_ACCESS)
@@ -133,4 +133,4 @@ class Tally:
     def passes(self) -> npt.NDArray[np.int64]:
         """Of each block, through L1's data, for global and shared memory: as those that were looked
         at tell."""
-        return self._passes[: self._state["n_blocks"]] * _LOOKED_AT
+        return self._passes[: self._state["n_blocks"]] * LOOKED_AT

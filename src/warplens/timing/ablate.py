@@ -118,9 +118,9 @@ def _nanoseconds(model: Model, bits: int, unlimited_blocks: int) -> float:
             resident = max(resident, unlimited_blocks)
         changed = model.variant(ideal=bits, resident=resident)
         if bits & COALESCING:
-            changed.sample = changed.with_trace(coalesced(changed.sample.trace))
+            changed.sample = changed.rewritten(coalesced)
         if bits & DIVERGENCE:
-            changed.sample = changed.with_trace(packed(changed.sample.trace, model.code))
+            changed.sample = changed.rewritten(lambda trace: packed(trace, model.code))
     estimate = changed.estimate
     cycles = estimate.elapsed_cycles - (estimate.overhead_cycles if bits & 512 else 0.0)
     return cycles / model.question.clock_mhz * 1e3

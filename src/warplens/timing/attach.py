@@ -77,7 +77,7 @@ def _all_instructions(sample: Sample, blocks: int) -> float:
     of other SMs say more; else 0: the trace tells."""
     trace = sample.trace
     is_whole = not trace.truncated and trace.instructions() < REPLAY_LIMIT
-    if is_whole and (sample.works is None or not sample.works.differ):
+    if is_whole and not sample.is_of_works:
         return 0.0
     return sample.mean_work * blocks
 

@@ -58,9 +58,10 @@ def _rewritten(model: Model, code: Records, dropped: Sequence[int]) -> Model:
     trace, left = without(model.sample.trace, code, dropped)
     part = trace.instructions() / max(1, model.sample.trace.instructions())
     question = replace(model.question, instructions=model.question.instructions * part)
-    changed = Model(question, model.with_trace(trace))
+    changed = Model(question, model.rewritten(lambda one: without(one, code, dropped)[0]))
     changed.code = left
-    changed.answer = model.answer
+    for new, old in zip((changed, *changed.others), (model, *model.others), strict=True):
+        new.answer = old.answer
     return changed
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -95,7 +95,7 @@ def extrapolate(question: Question, replay: Replay, active_sms: int,
     mean = cycles(share)
     apart = _apart(replay, _part_apart(share, question.resident))
     if share <= IN_STEP * question.resident:
-        apart = max(apart, _ROOT_APART * float(_waited(replay) * np.log(active_sms)) ** 0.5)
+        apart = max(apart, _last_of(active_sms, replay))
     busiest = cycles(most) + apart
     if not n:  # blocks so long that none ended
         busiest, mean = most * mean_work / rate, max(1.0, share) * mean_work / rate
@@ -177,6 +177,11 @@ def _apart(replay: Replay, part: Callable[[float], float]) -> float:
     return part(_waited(replay) / life) * life
 
 
+def _last_of(many: float, replay: Replay) -> float:
+    """From the mean to the last of so many SMs that wait for memory each for itself."""
+    return float(_ROOT_APART * np.sqrt(_waited(replay) * np.log(max(1.0, many))))
+
+
 def _life(replay: Replay) -> float:
     """The mean cycles of a replayed block."""
     done = replay.counts.done[: replay.blocks]
@@ -221,6 +226,28 @@ def on_chip(estimate: Estimate, grid: Grid, replay: Replay) -> Estimate:
         elapsed_cycles=busiest + estimate.overhead_cycles,
         warp_cycles=grid.warp_cycles,
         states=None,
+    )
+
+
+def each_alone(estimate: Estimate, loads: Sequence[tuple[Replay, float]], sms: int,
+               differ: bool) -> Estimate:  # fmt: skip
+    """An estimate with the times of blocks that have one of the chip's `sms` SMs each, of which
+    replays, the longest first, stand for so many each; `differ`: their work does."""
+    longest, many = loads[0]
+    mean = sum(one.cycles * blocks for one, blocks in loads) / estimate.active_sms
+    part = UNEVEN_APART if differ else FEW_APART
+    apart = _apart(longest, lambda waits: part * waits)
+    if not differ:
+        apart = max(apart, _last_of(many, longest))
+    busiest = longest.cycles + apart
+    return replace(
+        estimate,
+        active_cycles=mean * _active_share(longest) * estimate.active_sms / sms,
+        mean_cycles=mean,
+        busiest_cycles=busiest,
+        idlest_cycles=float(min(one.cycles for one, _ in loads)) * _active_share(longest),
+        elapsed_cycles=busiest + estimate.overhead_cycles,
+        warp_cycles=sum(float(one.sm["warp_cycles"]) * blocks for one, blocks in loads),
     )
 
 

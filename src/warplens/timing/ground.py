@@ -16,6 +16,7 @@ from warplens.execute.memory import DeviceMemory
 from warplens.execute.recorder import Recorder, Stretch
 from warplens.execute.tally import WARPS, Tally
 from warplens.execute.trace import BlockTrace
+from warplens.sass.model import RZ, Reg
 from warplens.timing.plans import LONG, Plan
 from warplens.timing.sharing import extents_of
 from warplens.timing.works import Works, works_of
@@ -46,6 +47,8 @@ class Sample:
         execution: the counts of `executed` whole blocks.
         windows: of long blocks, the kinds of which the grid consists; `trace` is the first one's.
         works: the work of blocks all over the grid; None: it is taken to be alike.
+        unlike: of blocks that have an SM each, samples with one block of each kind recorded whole,
+            of which this is the first, and how many blocks each stands for.
         extents: first lines and ends of the allocations, ascending; None: not known.
     """
 
@@ -57,17 +60,25 @@ class Sample:
     windows: tuple[Window, ...] = ()
     works: Works | None = None
     extents: Ints | None = None
+    unlike: tuple[tuple[Sample, float], ...] = ()
 
     @property
     def nbytes(self) -> int:
         """Bytes of its traces."""
-        traces = {id(t): t for t in (self.trace, *(window.trace for window in self.windows))}
+        windows = (window.trace for window in self.windows)
+        unlike = (sample.trace for sample, _ in self.unlike)
+        traces = {id(t): t for t in (self.trace, *windows, *unlike)}
         return sum(trace.nbytes for trace in traces.values())
+
+    @property
+    def is_of_works(self) -> bool:
+        """Whether blocks are of unlike work, and it is known."""
+        return self.works is not None and (self.works.differ or bool(self.unlike))
 
     @property
     def mean_work(self) -> float:
         """Warp instructions of a block over the whole grid."""
-        if self.works is not None and self.works.differ:
+        if self.works is not None and self.is_of_works:
             return float(self.works.every[0].mean())
         if self.windows:
             return sum(window.share * window.work for window in self.windows)
@@ -118,6 +129,14 @@ class Ground:
         )
 
     @property
+    def draws_in_blocks(self) -> bool:
+        """Whether warps may draw their block's work in turn, by what an atomic on shared memory
+        gives them."""
+        code = self.program.lifted.kernel.instructions
+        given = (one.operands[0] for one in code if one.opcode == "ATOMS")
+        return any(isinstance(one, Reg) and one.index != RZ for one in given)
+
+    @property
     def can_cut(self) -> bool:
         """Whether a block may end early: no other one waits for what it does."""
         return not self.program.lifted.ordered_reason and not self.has_clusters
@@ -163,7 +182,8 @@ class Ground:
         )  # fmt: skip
 
     def by_turns(self, resident: int) -> Ground:
-        """The same where so many blocks run side by side, as those do that draw work in turn."""
+        """The same where so many blocks run side by side, and warps in turn from round to round of
+        a loop, as those do that draw work."""
         return replace(self, config=replace(self.config, by_turns=True, max_resident=resident))
 
     def counted(self, places: Ints) -> tuple[Ints, Ints]:

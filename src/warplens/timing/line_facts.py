@@ -27,11 +27,12 @@ class LineFacts:
 
 
 def line_facts(touched: Touched, resident: int, stride: int, active_sms: int,
-               extents: Ints | None) -> LineFacts:  # fmt: skip
+               extents: Ints | None, begin_together: bool) -> LineFacts:  # fmt: skip
     """Of blocks of which `resident` make a wave and every `stride`-th of the grid runs on the same
-    SM; `active_sms`: 1 where L2 has one side; `extents`: see `sides`."""
+    SM; `active_sms`: 1 where L2 has one side; `extents`: see `sides`; `begin_together`: all blocks
+    of the grid."""
     step = touched.steps(resident)
-    pieces = rows.pieces(touched)
+    pieces = rows.pieces(touched, begin_together)
     if active_sms > 1:
         rows.changed_in_place(touched, stride, extents, pieces)
     return LineFacts(

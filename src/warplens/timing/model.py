@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property
@@ -17,6 +17,7 @@ from warplens.timing import begun, l2_answer
 from warplens.timing.added import changed_lines, written_back
 from warplens.timing.extrapolate import (
     drained_rate,
+    each_alone,
     extrapolate,
     inner_rate,
     most_of_an_sm,
@@ -149,9 +150,10 @@ class Model:
     @cached_property
     def line_facts(self) -> LineFacts:
         """What is known of the sampled blocks' lines whatever L2 holds."""
+        together = self.question.blocks <= self.resident * self.active_sms
         return line_facts(
             self.touched, self.wave, self.sample.stride,
-            self.active_sms if self._has_sides() else 1, self.sample.extents,
+            self.active_sms if self._has_sides() else 1, self.sample.extents, together,
         )  # fmt: skip
 
     def answer_of(self, size_bytes: float) -> l2_answer.L2Answer:
@@ -353,14 +355,33 @@ class Model:
         return self.replay(is_paced=True)
 
     @cached_property
-    def loads(self) -> list[tuple[Replay, int]]:
+    def loads(self) -> list[tuple[Replay, float]]:
         """Replays of SMs with as many blocks as the replayed one, and fewer, and how many SMs have
-        as many; empty where all have."""
+        as many; empty where all have. Of blocks of unlike work that have an SM each those of each
+        kind, the longest first."""
+        if self.is_each_alone:
+            replays = [one.result for one in (self, *self.others)]
+            kinds = zip(replays, (blocks for _, blocks in self.sample.unlike), strict=True)
+            return sorted(kinds, key=lambda one: -one[0].cycles)
         found = lighter(self.question, self.sample, self.active_sms)
-        fewer = [(self.replay(only=only), sms) for only, sms in found[1:]]
+        fewer = [(self.replay(only=only), float(sms)) for only, sms in found[1:]]
         return [(self._heaviest(found[0][1], fewer), found[0][1]), *fewer] if found else []
 
-    def _heaviest(self, sms: int, fewer: list[tuple[Replay, int]]) -> Replay:
+    @property
+    def is_each_alone(self) -> bool:
+        """Whether blocks of unlike work have an SM each, and of each kind one is replayed."""
+        works = self.sample.works if self.sample.unlike else None
+        return works is not None and works.total == self.question.blocks
+
+    @cached_property
+    def others(self) -> list[Model]:
+        """The same launch with each other kind of block replayed."""
+        found = [Model(self.question, sample) for sample, _ in self.sample.unlike[1:]]
+        for one in found:
+            one.code = self.code
+        return found
+
+    def _heaviest(self, sms: float, fewer: list[tuple[Replay, float]]) -> Replay:
         """The replay of an SM that has most blocks. Where these take L1 from each other, so that it
         asks L2 for more than its blocks' share, it has more of L2: the other SMs do not."""
         asked = _asked(self.result)
@@ -378,7 +399,7 @@ class Model:
             return own
         found = np.zeros(len(own))
         for one, sms in self.loads:
-            found += one.counts.stalls.sum(axis=0) * float(sms)
+            found += one.counts.stalls.sum(axis=0) * sms
         rest = (own.sum() - own[SELECTED]) / max(1.0, float(found.sum() - found[SELECTED]))
         found *= rest
         found[SELECTED] = own[SELECTED]
@@ -387,6 +408,10 @@ class Model:
     @cached_property
     def estimate(self) -> Estimate:
         """The whole launch."""
+        if self.is_each_alone:
+            found = extrapolate(self.question, self.result, self.active_sms, self.pace)
+            sms, differ = self.question.gpu.sm_count, self._is_uneven()
+            return each_alone(found, self.loads, sms, differ)
         heaviest = self.loads[0][0] if self.loads else self.result
         found = extrapolate(self.question, heaviest, self.active_sms, self.pace)
         if self.grid is not None:
@@ -405,7 +430,7 @@ class Model:
         works, q = self.sample.works, self.question
         if works is None or not works.differ or q.blocks != works.total:
             return None
-        if works.total > MOST_PLACED:
+        if works.total > MOST_PLACED or self.is_each_alone:
             return None
         pace = self.pace.work / self.pace.cycles if self.pace else 0.0
         together = min(float(self.resident), q.blocks / self.active_sms)
@@ -468,9 +493,14 @@ class Model:
         rate = drained_rate(self.replay(only=range(few)))
         return max(0.0, few * work * (1.0 / rate - 1.0 / inner_rate(self.result)))
 
-    def with_trace(self, trace: BlockTrace) -> Sample:
-        """The sample with another trace in its place."""
-        return replace(self.sample, trace=trace)
+    def rewritten(self, change: Callable[[BlockTrace], BlockTrace]) -> Sample:
+        """The sample with its traces changed."""
+        first, *others = (
+            replace(one, trace=change(one.trace))
+            for one in (self.sample, *(sample for sample, _ in self.sample.unlike[1:]))
+        )
+        blocks = (blocks for _, blocks in self.sample.unlike)
+        return replace(first, unlike=tuple(zip((first, *others), blocks, strict=False)))
 
     def variant(self, *, ideal: int | None = None, resident: int | None = None,
                 blocks: int | None = None) -> Model:  # fmt: skip

@@ -50,13 +50,14 @@ def lots(touched: Touched) -> Floats:
     return np.asarray(found[touched.line])
 
 
-def pieces(touched: Touched) -> npt.NDArray[np.float32]:
+def pieces(touched: Touched, begin_together: bool = False) -> npt.NDArray[np.float32]:
     """Per element of the table of lines that the replayed SM uses: how many bytes of its DRAM row
     are read, or written, about the same time; 0 where that is not known.
 
     About the same time are accesses of blocks that follow each other closely enough (measured,
     validation/data/pieces_sm90.json), and of a warp few of one kind in a row. L2 writes whole
-    lines back, so all that is ever written of a line counts.
+    lines back, so all that is ever written of a line counts. Blocks that all `begin_together` come
+    to the same accesses together: what each moves meanwhile is only what it moves by these.
     """
     found = np.zeros(len(touched.lines), np.float32)
     begins = np.diff(touched.blocks, prepend=touched.blocks[:1] - 2) > 1
@@ -77,6 +78,8 @@ def pieces(touched: Touched) -> npt.NDArray[np.float32]:
         sectors = _BY_64[sectors] if wide else _joined(line, sectors, touched.n_lines)
         moved = int(np.bincount(sectors, minlength=len(_BITS)) @ _BITS)
         each = 32.0 * moved / len(begins)  # of a block
+        if begin_together:
+            each /= len(np.unique(turn[kinds == kind]))
         near = np.cumsum(begins) * len(begins) + beside // max(1, int(_JOINED_BYTES / each))
         both = near[touched.block] * (int(turn.max()) + 1) + turn
         names, group = numbered(both)

@@ -27,10 +27,12 @@ from warplens.execute.recorder import Stretch
 from warplens.execute.tally import WARPS
 from warplens.execute.trace import BlockTrace
 from warplens.lift.regions.watch import Watch
+from warplens.timing.fresh import fresh_reads
 from warplens.timing.ground import Ground, Sample, Tallied, Window
 from warplens.timing.plans import LONG, MAX_WAVES, REPLAYED, WARM_UP, Plan, plan
 from warplens.timing.residency import Residency, imbalance, load_the_same
-from warplens.timing.works import LONGER, Works, all_works, joined, strewn, works_of
+from warplens.timing.touched import Touched
+from warplens.timing.works import LONGER, Works, all_works, joined, kinds, strewn, works_of
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -53,6 +55,7 @@ _TO_THE_LAST = 24_000_000  # warp instructions of a grid that is run as a whole,
 _MAX_TOGETHER = 20_000  # blocks that are run in full because they wait for each other
 _WAITING = 200_000  # loop iterations after which a block alone seems to wait for others
 _MAX_STEPS = 20_000_000  # loop iterations of a sample; blocks that wait for others never end
+_DRAWN = 0.85  # of the longest warp's work, if a block's warps run by turns: less, if they draw it
 _FIRST_OF, _MOST = 8, 0.5  # the first of so many parts of the blocks do so much of the work
 _FOR_NOBODY = 50  # times that where blocks see nothing of each other: volatile accesses count, too
 
@@ -81,6 +84,9 @@ def record(code: KernelCode, image: engine.ModuleImage,
         probe = replace(quiet, max_steps=_WAITING) if can_wait else quiet
         probed = replace(ground, config=probe)
         first = probed.run(_alone(0), max(scale, LONG))
+        if _draw(ground, first):
+            ground, probed = ground.by_turns(1), probed.by_turns(1)
+            first = probed.run(_alone(0), max(scale, LONG))
         if total == 1:
             return first
         if ground.has_clusters:
@@ -98,8 +104,12 @@ def record(code: KernelCode, image: engine.ModuleImage,
                 sms = min(config.sm_count, total)
                 chosen = _typical_sm(works, sms, places.blocks)[0]
                 return replace(_all(ground, chosen) or first, works=works)
-        if not works.differ:
-            sample = _alike(ground, first, places, scale, some)
+        sample = None if works.differ else _alike(ground, first, places, scale, some)
+        if total <= config.sm_count:
+            unlike = _one_by_one(ground, works, sample, places, scale)
+            if unlike is not None:
+                return unlike
+        if sample is not None:
             if sample.works is None or not sample.works.differ:
                 return replace(sample, works=None)
             works = joined(works, sample.works)
@@ -117,6 +127,16 @@ def record(code: KernelCode, image: engine.ModuleImage,
         placed = range(after, memory._next)
         if not any(segment.base in placed for segment in memory.segments):  # a grid barrier stays
             memory._next = after
+
+
+def _draw(ground: Ground, first: Sample) -> bool:
+    """Whether a block's warps draw their work: run one after another some do what others do where
+    they run side by side."""
+    warps = first.trace.works()[0]
+    if ground.has_clusters or not ground.draws_in_blocks or warps.max() <= LONGER * warps.mean():
+        return False
+    turned = ground.by_turns(1).counted(np.zeros(1, np.int64))[0]
+    return bool(turned.max() < _DRAWN * warps.max())
 
 
 def _with_end(ground: Ground, works: Works) -> Works:
@@ -169,6 +189,35 @@ def _unlike(ground: Ground, known: Works, places: Residency, scale: int) -> Samp
     else:
         sample = ground.run(chosen, scale)
     return replace(sample, works=works)
+
+
+def _one_by_one(ground: Ground, known: Works, sample: Sample | None, places: Residency,
+                scale: int) -> Sample | None:  # fmt: skip
+    """Samples of blocks that have an SM each, in each another kind of block recorded whole: the one
+    that takes longest is the launch's end, and need not have most instructions. `sample`: one of
+    them, if they are as much work. None where blocks are alike, or so long that only windows of
+    them are recorded, or not all of them were counted."""
+    if sample is not None and sample.works is not None and sample.works.differ:
+        known = joined(known, sample.works)
+    total, differ = prod(ground.config.grid), len(kinds(known)[0]) > 1
+    works = all_works(known, ground.counted) if differ else known
+    if (differ and len(works.places) < total) or (sample is not None and sample.windows):
+        return None
+    fresh = None
+    if sample is not None:
+        touched = Touched.of(sample.trace.context, sample.trace.lines, sample.trace.first)
+        fresh = fresh_reads(touched, total)
+    chosen, shares = kinds(works, fresh)
+    if len(chosen) < 2:
+        return None
+    costs = _costs(ground.run(_alone(int(chosen[0])), max(scale, LONG)))
+    found: list[tuple[Sample, float]] = []
+    for block, share in zip(chosen.tolist(), shares.tolist(), strict=True):
+        planned = plan(total, total, places.blocks, costs, scale, first=block, cut=ground.can_cut)
+        if planned.part < 1.0:
+            return None
+        found.append((replace(ground.run(planned, scale), works=works), share))
+    return replace(found[0][0], unlike=tuple(found))
 
 
 def _in_turn(works: Works) -> bool:

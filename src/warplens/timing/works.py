@@ -16,6 +16,8 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from warplens.execute.tally import LOOKED_AT
+
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 _MOST = 4096  # blocks, however short they are
@@ -29,6 +31,9 @@ _MOST_CELLS = 40_000_000  # pairs of a cell of the grid and a known block
 _MOST_PAIRS = 512  # known blocks among which keys are compared
 _LEAST_PASSES = 2000.0  # of one block, if blocks are to be compared by them
 _SAME = 1e-12  # of squares of distances
+_OF_A_KIND = 0.08  # of the most work: between blocks of which one stands for the other
+_KINDS = 4  # of blocks that are told apart
+_BY_CHANCE = 3.0  # times what passes differ by that are told from some of the accesses
 _TELLS = 0.8  # of the spread: what a key must leave of it at most, to be worth more than chance
 
 
@@ -93,6 +98,29 @@ class Works:
 
 Way = tuple[int, ...]
 Counted = Callable[[Ints], tuple[Ints, Ints]]  # of blocks: instructions of their warps, passes
+
+
+def kinds(works: Works, fresh: Floats | None = None) -> tuple[Ints, Floats]:
+    """Of a grid's blocks some that stand for all, the one with most work first, and how many each
+    stands for: a block between two of them is in part like either.
+
+    Their instructions, those of their longest warps and their passes tell blocks apart, passes
+    unless they differ by chance, and what part of their loads is `fresh`, if that is known.
+    """
+    told, passes = [*works.every], works.every_passes
+    if passes is not None and passes.std() > _BY_CHANCE * np.sqrt(LOOKED_AT * passes.mean()):
+        told.append(passes)
+    parts = [one / max(1.0, float(one.max())) for one in told]
+    at = np.stack(parts if fresh is None else [*parts, fresh], axis=1)
+    chosen = [int(at.sum(axis=1).argmax())]
+    while len(chosen) < _KINDS:
+        apart = _apart(at, at[chosen]).min(axis=1)
+        if apart.max() <= _OF_A_KIND**2:
+            break
+        chosen.append(int(apart.argmax()))
+    near = 1.0 / np.maximum(_SAME, _apart(at, at[chosen]))
+    shares: Floats = (near / near.sum(axis=1)[:, None]).sum(axis=0)
+    return np.array(chosen), shares
 
 
 def strewn(total: int, parts: int, turn: int = 0) -> Ints:
