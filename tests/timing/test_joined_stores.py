@@ -9,7 +9,7 @@ from tests.in_turn import one_in
 from tests.timing.replayed import recorded_rows, recorder_kernels, recorder_script
 from warplens.timing.launch_timing import LaunchTiming
 
-RECORDED = recorded_rows("joined_stores", 3)
+RECORDED, SAME = recorded_rows("joined_stores", 3), recorded_rows("same_words", 5)
 SECTORS = "lts__t_sectors_srcunit_tex_op_write.sum"
 
 
@@ -33,3 +33,18 @@ def test_sectors_that_are_sent(size: int, members: int, pitch: int, warps: int) 
     assert isinstance(timing, LaunchTiming)
     sent = float(timing.model.result.sm["l2_write"])
     assert sent == pytest.approx(RECORDED[name, pitch, warps][SECTORS] / sms, rel=0.2)
+
+
+@pytest.mark.parametrize(("words", "warps"), [(128, 32), (1024, 64)])
+def test_lines_that_all_sms_store_to(words: int, warps: int) -> None:
+    """The slices of so many lines do not get equally many of them: within a third of an H100's
+    cycles, where stores to lines of their own take a ninth to a quarter of those."""
+    data = np.zeros(1 << 20, np.uint32)
+    with recorder_script("joined_stores") as recorder:
+        sms, rounds = recorder.SMS, 4 * recorder.ROUNDS
+    kernel = recorder_kernels("joined_stores")["same_words_all"]
+    launch = kernel.predict[sms * warps // 32, 1024](
+        data, np.uint32(words), np.uint32(128), np.uint32(rounds)
+    )
+    recorded = SAME["same_words_all", words, 128, sms, warps]["sm__cycles_active.avg"]
+    assert float(launch.metric("sm__cycles_active.avg")) == pytest.approx(recorded, rel=0.33)

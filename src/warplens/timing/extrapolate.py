@@ -49,7 +49,7 @@ def launch_overhead_ns(gpu: GpuSpec, busy_ns: float, active_sms: int) -> float:
     settles, which is over in long ones; less where few SMs take part."""
     settling = float(gpu.value("launch.settling_ns", 0.0))
     part = 1.0 - np.exp(-busy_ns / float(gpu.value("launch.settling_over_ns", 1.0)))
-    many = ((active_sms - 1) / max(1, gpu.sm_count - 1)) ** _SMS_TAKE_PART
+    many = float(((active_sms - 1) / max(1, gpu.sm_count - 1)) ** _SMS_TAKE_PART)
     alone = float(gpu.value("launch.alone_saves_ns", 0.0))
     settling = settling * float(part) * (many if alone else 1.0)
     return float(gpu.value("launch.overhead_ns", 1850.0)) - alone * (1.0 - many) + settling

@@ -224,9 +224,15 @@ def _in_turn(sm: Record, spec: Record, trace: Trace, place: int, sectors: int,
              begin: float) -> float:  # fmt: skip
     """When a store of sectors has left that L2 serves after others of many blocks to its line;
     loads wait, too, when too many do."""
-    at = _slice_of(trace.lines[place] >> 4)
     turn = max(_SAME_LINE, _PASS * sectors)
     turn *= max(1.0, spec.sharers * trace.shares[place])
+    if trace.passes[place, 5] < 1.0:  # what all SMs ask of the busiest slice passes with each
+        turn *= trace.passes[place, 5]
+        sm.busiest_free = max(begin, sm.busiest_free) + turn
+        sm.slice_work[0] += turn
+        _hold(sm, sm.busiest_free, _TURNS * turn)
+        return float(sm.busiest_free - _TURNS * turn)
+    at = _slice_of(trace.lines[place] >> 4)
     sm.slice_free[at] = max(begin, sm.slice_free[at]) + turn
     sm.slice_work[at] += turn
     _hold(sm, sm.slice_free[at], _TURNS * turn)

@@ -22,7 +22,7 @@ from warplens.timing.in_step import LOOP, bit_of, counts, in_step
 from warplens.timing.ranges import Range
 from warplens.timing.sharing import Sharing
 from warplens.timing.state import SLICE_LINES, Floats, Ints, Records
-from warplens.timing.touched import Touched, different, distinct, numbered
+from warplens.timing.touched import Touched, different, distinct, numbered, users_of
 from warplens.timing.warmth import shares
 
 _WAYS = 16
@@ -33,13 +33,19 @@ _MINE_LATER = 1 << 60  # an access that is replayed finds it there
 _MINE = 1  # among users of a fetch: accesses that are replayed; other bits: other SMs in turn
 _STEPS = 6  # to find a factor
 _ALONE = 0.5  # of a fetch falls to this SM: more than to any other
-# Of the blocks, from which they wait for each other that store to a line; beyond so many such lines
-# stores are spread over L2's slices (32 lines still take turns, same_words_sm90.json)
-_POPULAR, _FEW_POPULAR = 0.3, 128
+# Of the blocks, from which they wait for each other that store to a line; up to so many such lines
+# stores go from one line's slice to the next one's (32 lines do, same_words_sm90.json)
+_POPULAR, _FEW_POPULAR = 0.3, 32
+# Of further lines those that blocks of all so many parts of the grid store to, of which up to so
+# many still keep the busiest slice longer than all together (the same recording: 1,024 lines take
+# 1.7 times what stores of single sectors take elsewhere)
+_PARTS, _MANY_POPULAR = 4, 1024
 _SURELY_SHARED = 3.5  # blocks of the sample
 # Slices among which atomics on so many places are spread: half of them by so many, evenly
 # (scattered_adds_sm90.json)
 _SLICES = 68.0
+# The same of stores (same_words_sm90.json: 32 to 1,024 lines)
+_STORED_SLICES = 48.0
 _LINES = 0.57  # L2 takes the longer for each of several lines that warps contend for: power
 
 
@@ -404,9 +410,8 @@ def _lots(numbers: Ints) -> Floats:
 def _contention(touched: Touched, shares: npt.NDArray[np.float32],
                 passes: npt.NDArray[np.float32]) -> None:  # fmt: skip
     """Per line of an atomic access: the part of all blocks that touch the same slice's lines (of
-    stores too, if many touch the line and such lines are few), the same line, and the same
-    sectors of it; the atomics of its warp, and how much longer one takes for the lines that are
-    used at the same time."""
+    stores too, see `_same_stores`), the same line, and the same sectors of it; the atomics of its
+    warp, and how much longer one takes for the lines that are used at the same time."""
     n_blocks = len(touched.blocks)
     is_added = (touched.context["kind"] == _ATOMIC)[touched.access]
     if is_added.any():
@@ -416,13 +421,7 @@ def _contention(touched: Touched, shares: npt.NDArray[np.float32],
         passes[at, 6] = _in_a_row(touched.lines[at])
     if n_blocks < 2:
         return
-    mine = (touched.context["kind"] == _WRITE)[touched.access]
-    often = np.bincount(touched.used[mine], minlength=touched.n_lines) >= _POPULAR * n_blocks
-    mine &= often[touched.used]
-    if 0 < np.count_nonzero(often) <= _FEW_POPULAR:
-        stored = touched.at[mine]
-        part = _parts_of_blocks(touched, sharing_slices(touched.lines[stored] >> 4), mine)
-        shares[stored] = np.where(part >= _POPULAR, part, 0.0)
+    _same_stores(touched, shares, passes)
     mine = is_added
     if not mine.any():
         return
@@ -461,6 +460,28 @@ def _in_a_row(lines: Ints) -> float:
     counts = np.bincount(numbered(met)[1])
     again = float((counts * (counts - 1)).sum()) / max(1, len(lines) * (len(lines) - 1))
     return min(1.0, again) * len(lines) / len(slices)
+
+
+def _same_stores(touched: Touched, shares: npt.NDArray[np.float32],
+                 passes: npt.NDArray[np.float32]) -> None:  # fmt: skip
+    """Of stores to a few lines that many blocks store to, the part of all blocks that touch the
+    same slice's; of stores to more lines that blocks all over the grid store to, what the busiest
+    slice gets of all of them."""
+    n_blocks = len(touched.blocks)
+    stores = (touched.context["kind"] == _WRITE)[touched.access]
+    often = users_of(touched, np.arange(n_blocks), stores) >= _POPULAR * n_blocks
+    if 0 < np.count_nonzero(often) <= _FEW_POPULAR:
+        mine = stores & often[touched.used]
+        stored = touched.at[mine]
+        part = _parts_of_blocks(touched, sharing_slices(touched.lines[stored] >> 4), mine)
+        shares[stored] = np.where(part >= _POPULAR, part, 0.0)
+        return
+    everywhere = users_of(touched, _PARTS * np.arange(n_blocks) // n_blocks, stores) == _PARTS
+    if 0 < np.count_nonzero(everywhere) <= _MANY_POPULAR:
+        stored = touched.at[stores & everywhere[touched.used]]
+        shares[stored] = 1.0
+        busiest = _busiest(sharing_slices(touched.lines[stored] >> 4))
+        passes[stored, 5] = min(1.0, busiest + 1.0 / _STORED_SLICES)
 
 
 def _busiest(places: Ints) -> float:

@@ -179,7 +179,9 @@ def _serve(sm: Record, sub: Record, state: State, spec: Record, inst: Record, tr
         if is_atomic and inst.merges:
             passes = access.passes
         if inst.contends == CAST:  # lanes of a bank take turns in rounds
-            passes = inst.interval
+            passes = inst.interval * (shared.CAST_PASSES_WIDE if size > 4 else shared.CAST_PASSES)
+        if kind == READ:
+            state.warps[index].looked = now
         if is_store and inst.kind == MEMORY:  # by generic address (generic_sm90.json)
             passes = max(passes, (lanes * size + 127) // 128 + 1)
         done = shared.access(sm, state.warps[index], sub, spec, passes, lanes, size, is_atomic,
@@ -187,7 +189,8 @@ def _serve(sm: Record, sub: Record, state: State, spec: Record, inst: Record, tr
         if inst.contends:
             word = access.cycles << 8 | access.turns
             slot = state.slots[state.warps[index].block]
-            done = shared.exchanged(sm, slot, state.warps[index], spec, index, word, size, done)
+            done = shared.exchanged(sm, slot, state.warps[index], spec, index, word, size, start,
+                                    done)  # fmt: skip
         return float(done)
     sm.requests += 1
     if kind == ATOMIC:

@@ -7,10 +7,13 @@ from warplens.timing.state import WORDS, Record, stage
 
 IDEAL_BANKS = 8
 # Of exchanges in loops: cycles from one warp's reading of a word to its exchange, more of doubles,
-# from one try to the next, and passes of a try (floats that 4 and 16 warps of a block add,
-# shared_atomics_sm90.json; doubles and passes: aop-beta, threadfence and
-# expdist of tuning halves)
-_APART, _APART_WIDE, _ROUND, _PASSES = 36.0, 26.0, 110.0, 4.0
+# and from one try to the next (floats that 4 and 16 warps of a block add, shared_atomics_sm90.json;
+# doubles: aop-beta, threadfence and expdist of tuning halves)
+_APART, _APART_WIDE, _ROUND = 36.0, 26.0, 110.0
+_GOES_ROUND = 40.0  # cycles of a round behind its exchange
+# Passes of a try, of 4 and of 8 bytes, and those of them that are the exchange's (counted on an
+# H200 with the instructions executed: atomicPerf-single-shared, 3.0, and aop-sums, 4.3)
+_PASSES, _PASSES_WIDE, CAST_PASSES, CAST_PASSES_WIDE = 3.0, 4.3, 2, 3
 FROM_SHARED, FROM_L1 = range(2)  # ways back to a sub-partition
 
 
@@ -32,24 +35,27 @@ def access(sm: Record, warp: Record, sub: Record, spec: Record, passes: int, lan
 
 @stage
 def exchanged(sm: Record, slot: Record, warp: Record, spec: Record, index: int, word: int,
-              n_bytes: int, done: float) -> float:  # fmt: skip
+              n_bytes: int, begin: float, done: float) -> float:  # fmt: skip
     """When a warp has exchanged a word that others of its block exchange in loops, too: what it
     compares with it has read after the last one of them, and the more of them there are, the sooner
     one of them reads. It is traced without the rounds in which another warp came first, which take
-    their passes."""
+    their passes: each exchange of another one makes those fail that have read before it."""
     place = word % WORDS
+    reads, passes = _APART, _PASSES
+    if n_bytes > 4:
+        reads, passes = _APART + _APART_WIDE, _PASSES_WIDE
     if slot.word[place] == word + 1 and slot.exchanger[place] != index:
-        others = max(1, slot.exchanges - warp.exchanges)
-        apart = _APART + _ROUND / min(others, spec.warps_per_block)
-        if n_bytes > 4:
-            apart += _APART_WIDE
-        late = slot.exchanged[place] + apart - done
-        if late > 0.0:
-            rounds = late / _ROUND
-            pass_shared(sm, spec, rounds * _PASSES * spec.shared_interval, done - late)
-            done += late
+        others = min(max(1, slot.exchanges - warp.exchanges), spec.warps_per_block)
+        late = max(0.0, slot.exchanged[place] + reads + _ROUND / others - done)
+        rounds = late / _ROUND
+        if warp.exchanges > 0:
+            between = max(0.0, warp.looked - warp.exchanged - _GOES_ROUND)
+            rounds = max(rounds, others * reads / (_ROUND + between))
+        if rounds > 0.0:
+            pass_shared(sm, spec, rounds * passes * spec.shared_interval, begin)
+        done += late
     slot.exchanges += 1
-    warp.exchanges = slot.exchanges
+    warp.exchanges, warp.exchanged = slot.exchanges, done
     slot.word[place], slot.exchanger[place], slot.exchanged[place] = word + 1, index, done
     return float(done)
 

@@ -229,7 +229,9 @@ WARP = np.dtype([
     # when its next memory instruction can have its addresses; when its ways back from shared memory
     # and from L1 are free
     ("queue_free", "f8"), ("back", "f8", (2,)),
-    ("exchanges", "i8"),  # of its block when it has made its last one
+    # of its block when it has exchanged a word of shared memory last, when that was, and when it
+    # has last looked at shared memory
+    ("exchanges", "i8"), ("exchanged", "f8"), ("looked", "i8"),
     ("queued", "i8"),  # the longest wait for the SM's units of an access that it has not waited for
     ("release", "i8", (N_SCOREBOARDS,)), ("cause", "i8", (N_SCOREBOARDS,)),
     ("tickets", "i8", (N_SCOREBOARDS,)),  # of the last loads from shared memory, see results.py
