@@ -35,6 +35,13 @@ def test_doubles_on_a_word_take_longer() -> None:
     assert max(map(abs, errors)) < 0.12, errors
 
 
+def test_four_lines_lie_in_two_slices() -> None:
+    """64 doubles; two lines, 64 floats, in one."""
+    for kernel in ("add_double", "add_float"):
+        error = over_recorded(CASES[f"{kernel}/64/132x256"])
+        assert abs(error) < 0.12, (kernel, error)
+
+
 @pytest.mark.parametrize("kernel", ["add_int", "ask_int"])
 def test_changed_lines_go_back_to_dram(kernel: str) -> None:
     """32 to 96 MB, of which L2 keeps 27 MB changed: 42 to 87 % of what is added goes back."""

@@ -59,7 +59,9 @@ def _load(sm: Record, spec: Record, trace: Trace, first: int, count: int, begin:
         line, sectors = trace.lines[i] >> 4, trace.lines[i] & 15
         done = max(done, l2.load(sm, spec, trace, i, trace.hits[i], line, sectors, at))
         asked = max(spec.l2_request, l2.count_bits(sectors) * 32 / spec.l2_rate) * trace.merged[i]
-        sm.l2_free += max(spec.copy_request, asked * spec.copy_share) - asked
+        more = max(spec.copy_request, asked * spec.copy_share) - asked
+        sm.l2_free += more
+        sm.answers_free += more
         at += max(spec.copy_line, l2.count_bits(sectors) * spec.copy_sector)
     sm.copy_free[LOADS] = at
     return float(done)

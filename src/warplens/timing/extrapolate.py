@@ -21,8 +21,8 @@ _FILLED = 0.3  # of a replay's instructions, after which caches are filled
 _LEAST_FULL = 0.1  # of a replay: with all its places taken, to tell how warps are then
 _LEAST_NOTES = 8  # of a replay, to fit a line to its progress
 _LAST_FREE = (
-    "atomic_free", "l2_free", "l2_write_free", "partial_free", "fill_free", "dram_free",
-    "port_free", "port_write_free",
+    "atomic_free", "l2_free", "answers_free", "l2_write_free", "partial_free", "fill_free",
+    "dram_free", "port_free", "port_write_free",
 )  # fmt: skip
 # Of a block's time: from the end of the mean SM to that of the last, in launches of the tuning half
 # of two public suites on an H200. Of no more blocks than SMs, in proportion to how much of it is

@@ -85,14 +85,19 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
     latency = spec.l2_far if (line ^ line >> 9) & 255 < far else spec.l2_hit
     if spec.ideal & IDEAL_L2:
         return float(begin + latency)
-    start = max(begin, sm.l2_free)
-    cost = max(spec.l2_request, (found + missing * spec.l2_fill) * 32 / spec.l2_rate)
+    start = max(begin, sm.l2_free, sm.answers_free)
+    # Slices send what they find while DRAM fills them: whichever takes longer.
+    cost = (found + missing * spec.l2_fill) * 32 / spec.l2_rate
+    sent = max(spec.l2_request, (found + missing) * 32 / spec.l2_rate)
     if place >= 0:
         cost *= trace.merged[place]
+        sent *= trace.merged[place]
         sm.l2_saved += (found + missing) * (1.0 - trace.merged[place])
-    sm.l2_free = max(sm.l2_free, begin - dram.apart(spec, begin)) + cost
+    since = begin - dram.apart(spec, begin)
+    sm.l2_free = max(sm.l2_free, since) + cost
+    sm.answers_free = max(sm.answers_free, since) + sent
     sm.port_free = max(begin, sm.port_free) + (found + missing) * 32 / spec.port_rate
-    way = max(sm.l2_free, sm.port_free, sm.behind)
+    way = max(sm.l2_free, sm.answers_free, sm.port_free, sm.behind)
     done = max(way + latency, under_way)
     # As often as L2 had to give local memory up
     if place < 0 and not known and lot(int(sm.l2_requests)) < spec.local_missing:
@@ -148,7 +153,8 @@ def store_local(sm: Record, spec: Record, trace: Trace, place: int, sectors: int
 def _start(sm: Record, begin: float) -> None:
     """Before its first request an SM leaves nothing unused: all begin at the same time."""
     if sm.l2_requests == 0.0:
-        sm.l2_free = sm.l2_write_free = sm.partial_free = sm.fill_free = begin
+        sm.l2_free = sm.answers_free = begin
+        sm.l2_write_free = sm.partial_free = sm.fill_free = begin
 
 
 @stage

@@ -431,16 +431,17 @@ def _contention(touched: Touched, shares: npt.NDArray[np.float32],
     shares[at] = np.where(part * n_blocks > 1, part, 0.0)
     part = _parts_of_blocks(touched, line, mine)
     passes[at, 4] = np.where(part * n_blocks > 1, part, 0.0)
-    # What two or three blocks touch may just happen to be the same of many: all of it is shared as
-    # often as that happens.
-    part = _parts_of_blocks(touched, touched.lines[at], mine)
-    by_chance = part * n_blocks < min(_SURELY_SHARED, n_blocks)
-    others = float((part[by_chance] - 1.0 / n_blocks).mean()) if by_chance.any() else 0.0
-    passes[at, 3] = np.where(by_chance, others, part * _warps_of_blocks(touched, mine))
     is_atomic = touched.context["kind"] == _ATOMIC
     place = np.zeros(len(is_atomic), np.int64)
     place[is_atomic] = numbered(touched.warp[is_atomic])[1]
-    passes[at, 0] = np.sqrt(_visited(touched, access, place, line)[place[access]])
+    visited = np.maximum(1.0, _visited(touched, access, place, line)[place[access]])
+    passes[at, 0] = np.sqrt(visited)
+    # What two or three blocks touch may just happen to be the same of many: all of it is shared as
+    # often as that happens, by warps that are at one of the places that they visit.
+    part = _parts_of_blocks(touched, touched.lines[at], mine)
+    by_chance = part * n_blocks < min(_SURELY_SHARED, n_blocks)
+    others = float((part[by_chance] - 1.0 / n_blocks).mean()) if by_chance.any() else 0.0
+    passes[at, 3] = np.where(by_chance, others / visited, part * _warps_of_blocks(touched, mine))
     passes[at, 1] = np.maximum(1.0, len(distinct(line)) / passes[at, 0] ** 2) ** _LINES
     passes[at, 2] = _walked(touched, access, place[access], line, group)
 

@@ -36,7 +36,7 @@ def note(state: State, counts: Counts, code: Records, now: int) -> None:
     row[11], row[12], row[13] = sm.shared_passes, sm.l2_read, sm.l2_read_hit
     row[14], row[15] = sm.l2_write, sm.l2_atomic
     row[16], row[17], row[18] = sm.dram_read, sm.dram_write, sm.dram_busy
-    row[19] = max(0.0, sm.l2_free - now)
+    row[19] = max(0.0, max(sm.l2_free, sm.answers_free) - now)
     row[20] = max(0.0, sm.dram_free - now)
     for pipe in range(FIRST_REASON - FIRST_PIPE):
         row[FIRST_PIPE + pipe] = sm.pipe_busy[pipe]

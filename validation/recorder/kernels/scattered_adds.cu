@@ -54,3 +54,24 @@ KEEPS(keep_double, double, unsigned long long, fmax, false)
 KEEPS(seek_float, float, u32, fmaxf, true)
 KEEPS(seek_double, double, unsigned long long, fmax, true)
 KERNEL(add_long, unsigned long long, atomicAdd(at, 1ull))
+
+// Loops that add: each lane that comes later than another tries again. `apart`: one lane in so many.
+template <class T, class Bits> __device__ __forceinline__ Bits as_bits(T value) {
+    Bits bits = 0;
+    memcpy(&bits, &value, sizeof value);
+    return bits;
+}
+#define SUMS(NAME, TYPE, BITS)                                                             \
+    extern "C" __global__ void NAME(TYPE *words, TYPE *out, int count, int apart) {        \
+        u32 thread = blockIdx.x * blockDim.x + threadIdx.x;                                \
+        if (thread % (u32)apart) return;                                                   \
+        BITS *at = (BITS *)words + drawn(thread) % (u32)count, old = *at, expected;        \
+        do {                                                                               \
+            expected = old;                                                                \
+            TYPE more = by_bits<TYPE>(expected) + (TYPE)1;                                 \
+            old = atomicCAS(at, expected, as_bits<TYPE, BITS>(more));                      \
+        } while (expected != old);                                                         \
+    }
+SUMS(sum_float, float, u32)
+SUMS(sum_double, double, unsigned long long)
+SUMS(sum_int, u32, u32)
