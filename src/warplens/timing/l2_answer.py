@@ -41,6 +41,8 @@ _POPULAR, _FEW_POPULAR = 0.3, 32
 # 1.7 times what stores of single sectors take elsewhere)
 _PARTS, _MANY_POPULAR = 4, 1024
 _SURELY_SHARED = 3.5  # blocks of the sample
+_STEPS_APART = 2  # of warps' atomics: so close they may meet
+_SECTOR_BYTES, _SCATTERED = 32, 4  # lines of an atomic whose lanes go anywhere
 # Slices among which atomics on so many places are spread: half of them by so many, evenly
 # (scattered_adds_sm90.json)
 _SLICES = 68.0
@@ -437,11 +439,16 @@ def _contention(touched: Touched, shares: npt.NDArray[np.float32],
     visited = np.maximum(1.0, _visited(touched, access, place, line)[place[access]])
     passes[at, 0] = np.sqrt(visited)
     # What two or three blocks touch may just happen to be the same of many: all of it is shared as
-    # often as that happens, by warps that are at one of the places that they visit.
-    part = _parts_of_blocks(touched, touched.lines[at], mine)
+    # often as that happens. Warps that come to the same place in other steps do not meet there.
+    at_once = numbered(touched.lines[at])[1] << 32 | _steps(access, place[access]) // _STEPS_APART
+    part = _parts_of_blocks(touched, at_once, mine)
     by_chance = part * n_blocks < min(_SURELY_SHARED, n_blocks)
     others = float((part[by_chance] - 1.0 / n_blocks).mean()) if by_chance.any() else 0.0
-    passes[at, 3] = np.where(by_chance, others / visited, part * _warps_of_blocks(touched, mine))
+    meet = np.where(by_chance, others, part * _warps_of_blocks(touched, at_once, mine))
+    # Lanes that scatter over lines have words of their own in each sector, four or eight of them
+    words = _SECTOR_BYTES // np.maximum(1, touched.context["size"])[access]
+    scatter = (touched.context["n_lines"] >= _SCATTERED)[access]
+    passes[at, 3] = np.where(scatter, -meet / words, meet)
     passes[at, 1] = np.maximum(1.0, len(distinct(line)) / passes[at, 0] ** 2) ** _LINES
     passes[at, 2] = _walked(touched, access, place[access], line, group)
 
@@ -508,9 +515,21 @@ def _visited(touched: Touched, access: Ints, warp: Ints, line: Ints) -> Floats:
     return np.asarray(times * different(uses, line) / np.bincount(uses))
 
 
-def _warps_of_blocks(touched: Touched, among: npt.NDArray[np.bool_]) -> Floats:
-    """Per line of some accesses how many warps of a block that touches the same sectors do so."""
-    sectors = numbered(touched.lines[touched.at[among]])[1]
+def _steps(access: Ints, warp: Ints) -> Ints:
+    """Per line of an atomic access how many its warp, numbered without gaps, has made before."""
+    accesses, of_access = np.unique(access, return_inverse=True)
+    warps = np.empty(len(accesses), np.int64)
+    warps[of_access] = warp
+    order = np.argsort(warps, kind="stable")
+    sizes = np.bincount(warps)
+    steps = np.empty(len(accesses), np.int64)
+    steps[order] = np.arange(len(accesses)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return steps[of_access]
+
+
+def _warps_of_blocks(touched: Touched, places: Ints, among: npt.NDArray[np.bool_]) -> Floats:
+    """Per line of some accesses how many warps of a block that touches the same place do so."""
+    sectors = numbered(places)[1]
     warp = numbered(touched.warp[touched.access[among]])[1]
     blocks, warps = different(sectors, touched.user[among]), different(sectors, warp)
     return np.asarray(warps[sectors] / blocks[sectors])
