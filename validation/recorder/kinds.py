@@ -79,15 +79,17 @@ class Bench:
 
 
 def record(session: Session, name: str, launches: list[Case], *, cubin: str = "",
-           again: bool = False) -> None:  # fmt: skip
-    """Writes what the launches of a cubin's kernels take to NAME_sm90.json."""
+           again: bool = False, further: tuple[str, ...] = ()) -> None:  # fmt: skip
+    """Writes what the launches of a cubin's kernels take to NAME_sm90.json; `further`: counters
+    besides COUNTS."""
+    counts = (*COUNTS, *further)
     bench = Bench(session, cubin or name)
     cases: list[dict[str, Any]] = []
     for case in launches:
         found = bench.measured(case, TIMES, REPEATS, again=again)
-        more = bench.measured(case, (*STATES, *COUNTS), 1, again=again)
+        more = bench.measured(case, (*STATES, *counts), 1, again=again)
         top = max(REASONS, key=lambda name: more[f"smsp__warps_issue_stalled_{name}.sum"])
-        found |= {name: more[name] for name in COUNTS}
+        found |= {name: more[name] for name in counts}
         measured = {name: round(value, 3) for name, value in found.items()} | {"stall": top}
         cases.append({**case, "measured": measured})
     found_all = {"metadata": session.metadata(), "clocks": session.clocks(), "cases": cases}
