@@ -16,16 +16,16 @@ IDEAL_L2 = 2
 _DEPTH = (1 << DEPTH_BITS) - 1
 # Cycles from one try of a loop that compares and exchanges to the next, beyond an atomic's latency
 _TRY = 60.0
-# Tries of lanes that are left, to the power of 1.75 of their number: 4.6 n^0.75 cycles for each
-# that succeeds (summed_in_loops_sm90.json, 1,000 to 34,000 lanes on a word, within 13 %)
-_TRIED = 1.79
+# Tries of lanes that are left, to the power of 1.75 of their number: 5.1 n^0.75 cycles for each
+# that succeeds (summed_in_loops_sm90.json, 1,000 to 34,000 lanes on a word: 15 % too quick to 19 % too slow)
+_TRIED = 2.0
 # Tries of a lane that fail for each other one that contends for its word (8 to 256 of them)
 _FAILED = 0.4
 _CONTENDED = 2.0  # warps at least, if tries are to be lost
 # Of lanes that seek the least number, how often one tries (validation/data/least_sm90.json); of
 # those that keep the most, how often one fails while the most is not known, for each doubling of
 # their number (kept_most_sm90.json: 0.25 times of half a lane, 1.2 of 4, 3.2 of 66, 7.6 of 17,000)
-_AGAIN, _KEPT = 1.5, 0.52
+_AGAIN, _KEPT = 1.1, 0.52
 # Loads go behind the atomics that wait for a slice, but for those of so many cycles (top states of
 # validation/data/kinds_sm90.json)
 _IN_SLICES = 1000.0
@@ -45,6 +45,7 @@ _DEEP, _FEW_SHARERS = 8.0, 4.0
 # Cycles of a slice for the lanes that it serves together, what lanes on one word take less all over
 # the chip, and how much longer there what has an answer (scattered_adds_sm90.json)
 _PASS, _APART_SAVE, _ANSWERED = 1.35, 0.43, 1.33
+_STORED = 1.17  # cycles of a slice for a sector of a line that many blocks store to
 
 
 @stage
@@ -222,7 +223,7 @@ def _in_turn(sm: Record, spec: Record, trace: Trace, place: int, sectors: int,
              begin: float) -> float:  # fmt: skip
     """When a store of sectors has left that L2 serves after others of many blocks to its line;
     loads wait, too, when too many do."""
-    turn = max(_SAME_LINE, _PASS * sectors)
+    turn = max(_SAME_LINE, _STORED * sectors)
     turn *= max(1.0, spec.sharers * trace.shares[place])
     if trace.passes[place, 5] < 1.0:  # what all SMs ask of the busiest slice passes with each
         turn *= trace.passes[place, 5]
@@ -295,7 +296,6 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
         if not sm.sought:
             lanes = _AGAIN * spec.together * spec.warps_per_block * 32
             own = max(own, lanes * _early(spec, begin, since) * lane / crowd)
-            _hold(sm, max(start, sm.slice_free[place]) + own, 0.0)
         turn, sm.sought = own, 1
     elif compares == KEEPS:  # all of those lanes are in the trace
         place = line % SLICES
@@ -304,7 +304,7 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
     elif compares and trace.passes[at, 3] < 0.0:  # beside those that try for other words
         turn *= 1.0 - _FAILED * spec.together * trace.passes[at, 3]
     elif compares and spec.together * trace.passes[at, 3] >= _CONTENDED:
-        place = (4 * line + _first_of(sectors)) % SLICES
+        place = (4 * line + _first_of(sectors) if n == 1 else line) % SLICES
         sharers = spec.together * trace.passes[at, 3]
         turn = max(turn, _rounds(spec, sharers, own * crowd, deep, compares) / trace.passes[at, 0])
     sm.slice_free[place] = max(start, sm.slice_free[place]) + turn
