@@ -17,7 +17,8 @@ _DEPTH = (1 << DEPTH_BITS) - 1
 # Cycles from one try of a loop that compares and exchanges to the next, beyond an atomic's latency
 _TRY = 60.0
 # Tries of lanes that are left, to the power of 1.75 of their number: 5.1 n^0.75 cycles for each
-# that succeeds (summed_in_loops_sm90.json, 1,000 to 34,000 lanes on a word: 15 % too quick to 19 % too slow)
+# that succeeds (summed_in_loops_sm90.json, 1,000 to 34,000 lanes on a word: 15 % too quick to 19 %
+# too slow)
 _TRIED = 2.0
 # Tries of a lane that fail for each other one that contends for its word (8 to 256 of them)
 _FAILED = 0.4
