@@ -53,7 +53,8 @@ _RATE, _LATENCY = 1.5, 12.0  # instructions a cycle, cycles of one: to tell the 
 EXACT = 16  # times the ordinary budget and tables, for an exact replay
 _TO_THE_LAST = 24_000_000  # warp instructions of a grid that is run as a whole, in order
 _MAX_TOGETHER = 20_000  # blocks that are run in full because they wait for each other
-_WAITING = 200_000  # loop iterations after which a block alone seems to wait for others
+_WAITING = 200_000  # loop iterations after which a block alone seems to wait for others,
+_SURELY_WAITING = 5_000_000  # and after which it does; of one that ends before all others may, too
 _MAX_STEPS = 20_000_000  # loop iterations of a sample; blocks that wait for others never end
 _DRAWN = 0.85  # of the longest warp's work, if a block's warps run by turns: less, if they draw it
 _FIRST_OF, _MOST = 8, 0.5  # the first of so many parts of the blocks do so much of the work
@@ -83,7 +84,13 @@ def record(code: KernelCode, image: engine.ModuleImage,
         # Only a kernel whose blocks can see each other can wait for another block.
         probe = replace(quiet, max_steps=_WAITING) if can_wait else quiet
         probed = replace(ground, config=probe)
-        first = probed.run(_alone(0), max(scale, LONG))
+        try:
+            first = probed.run(_alone(0), max(scale, LONG))
+        except LimitExceeded:
+            probed = replace(ground, config=replace(quiet, max_steps=_SURELY_WAITING))
+            first = probed.run(_alone(0), max(scale, LONG))
+            quiet = replace(quiet, max_steps=steps * _SURELY_WAITING // _WAITING)
+            ground = probed = replace(ground, config=quiet)
         if _draw(ground, first):
             ground, probed = ground.by_turns(1), probed.by_turns(1)
             first = probed.run(_alone(0), max(scale, LONG))
