@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import warplens as wl
+from warplens.session.written_arguments import parse
 from warplens.timing.launch_timing import LaunchTiming
 from warplens.timing.question import Replay
 from warplens.timing.ranges import Range
@@ -25,7 +26,7 @@ from warplens.timing.stall import SELECTED
 VALIDATION = Path(__file__).parents[2] / "validation"
 RECORDER = VALIDATION / "recorder"
 GPU, CLOCK_MHZ = "H100 SXM5", 1980  # of the recordings that do not say another
-CYCLES = "sm__cycles_active.avg"
+CYCLES, TIME = "sm__cycles_active.avg", "gpu__time_duration.sum"
 
 
 @contextmanager
@@ -59,6 +60,14 @@ def recorder_kernels(name: str, gpu: str = GPU) -> wl.Module:
     """A recorder's own kernels, compiled."""
     source = (RECORDER / "kernels" / f"{name}.cu").read_text()
     return wl.Device(gpu, clock=CLOCK_MHZ).compile(source)
+
+
+def over_recorded(name: str, case: dict[str, Any]) -> float:
+    """The predicted time of a recorded launch of a recorder's kernels over the H200's, less 1."""
+    kernel = recorder_kernels(name, "H200")[case["kernel"]]
+    given = [parse(text, seed=index) for index, text in enumerate(case["arguments"])]
+    launch = kernel.predict[tuple(case["grid"]), tuple(case["block"])](*given)
+    return float(launch.metric(TIME)) / case["measured"][TIME] - 1.0
 
 
 def waits_of(launch: Any, recorded: dict[str, float]) -> tuple[dict[str, float], dict[str, float]]:

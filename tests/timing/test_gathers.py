@@ -3,16 +3,10 @@
 
 from __future__ import annotations
 
-from tests.timing.replayed import recorder_kernels, recording
-from warplens.session.written_arguments import parse
+from tests.timing.replayed import over_recorded, recording
 
-TIME = "gpu__time_duration.sum"
 CASES = {case["name"]: case for case in recording("kinds")["cases"]}
 
 
 def test_slices_send_sectors_while_dram_fills_them() -> None:
-    case = CASES["gather/4194304"]
-    kernel = recorder_kernels("kinds", "H200")[case["kernel"]]
-    given = [parse(text, seed=index) for index, text in enumerate(case["arguments"])]
-    launch = kernel.predict[tuple(case["grid"]), tuple(case["block"])](*given)
-    assert abs(launch.metric(TIME) / case["measured"][TIME] - 1.0) < 0.06
+    assert abs(over_recorded("kinds", CASES["gather/4194304"])) < 0.06

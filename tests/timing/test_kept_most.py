@@ -1,41 +1,32 @@
-"""Additions to few words, and loops that keep the most, as recorded on an H200."""
+"""Additions to few words, and loops that keep the most or sum, as recorded on an H200."""
 
 from __future__ import annotations
 
 import re
 import statistics
-from typing import Any
 
 import pytest
 
-from tests.timing.replayed import recorder_kernels, recording
-from warplens.session.written_arguments import parse
+from tests.timing.replayed import over_recorded, recorder_kernels, recording
 from warplens.timing.retries import retries
 from warplens.timing.state import KEEPS, SEEKS
 
-TIME = "gpu__time_duration.sum"
+KERNELS = "scattered_adds"
 CASES = {case["name"]: case for case in recording("kept_most")["cases"]}
-
-
-def over_recorded(case: dict[str, Any]) -> float:
-    """The predicted time over the recorded one, less 1."""
-    kernel = recorder_kernels("scattered_adds", "H200")[case["kernel"]]
-    given = [parse(text, seed=index) for index, text in enumerate(case["arguments"])]
-    launch = kernel.predict[tuple(case["grid"]), tuple(case["block"])](*given)
-    return float(launch.metric(TIME)) / case["measured"][TIME] - 1.0
+SUMS = {case["name"]: case for case in recording("summed_in_loops")["cases"]}
 
 
 @pytest.mark.parametrize("kernel", ["add_int", "add_float", "add_long", "add_double"])
 def test_few_words_are_added_to_as_quickly(kernel: str) -> None:
     """384 bytes a third quicker than 256, 512 twice as quick: two slices of L2 take turns."""
     words = (1, 6, 32, 64, 128) if kernel in ("add_int", "add_float") else (1, 4, 16, 48, 64)
-    errors = [over_recorded(CASES[f"{kernel}/{n}/132x256/64"]) for n in words]
+    errors = [over_recorded(KERNELS, CASES[f"{kernel}/{n}/132x256/64"]) for n in words]
     assert max(map(abs, errors)) < 0.15, errors
 
 
 @pytest.mark.parametrize("kernel", ["add_float", "add_double"])
 def test_single_lanes_wait_for_those_of_their_sector(kernel: str) -> None:
-    errors = [over_recorded(CASES[f"{kernel}/{n}/1056x1/64"]) for n in (1, 16, 32)]
+    errors = [over_recorded(KERNELS, CASES[f"{kernel}/{n}/1056x1/64"]) for n in (1, 16, 32)]
     assert max(map(abs, errors)) < 0.15, errors
 
 
@@ -50,13 +41,20 @@ def test_loops_that_keep_the_most_are_told() -> None:
 def test_the_most_is_kept_as_quickly(shape: str) -> None:
     """Predicted as if each lane failed as often as there are others, they took 40 to 300 times as
     long."""
-    error = over_recorded(CASES[f"keep_float/1/{shape}"])
+    error = over_recorded(KERNELS, CASES[f"keep_float/1/{shape}"])
     assert abs(error) < 0.4, error
+
+
+@pytest.mark.parametrize("case", ["1/1/16x256", "1/1/132x256", "1/4/132x256", "1/32/1056x256"])
+def test_sums_take_as_long_however_many_lanes_add(case: str) -> None:
+    """4,096 to 33,792 lanes on a word, all of a warp's or one of them."""
+    error = over_recorded(KERNELS, SUMS[f"sum_float/{case}"])
+    assert abs(error) < 0.25, error
 
 
 @pytest.mark.long
 def test_most_of_them_are_close() -> None:
-    errors = {name: over_recorded(case) for name, case in CASES.items()}
+    errors = {name: over_recorded(KERNELS, case) for name, case in CASES.items()}
     added = [abs(error) for name, error in errors.items() if name.startswith("add_")]
     kept = [abs(error) for name, error in errors.items() if re.match("keep|seek", name)]
     assert statistics.mean(added) < 0.1

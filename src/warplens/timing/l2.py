@@ -248,8 +248,8 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
     `lane` are the cycles of each of the lanes that use one word one after another, `less` what
     they save in all; the most lanes of a word, in all lines, are `deep`; sectors are served in turn
     as well, with so many further `passes`. With the part of the grid's blocks that use the line,
-    too, this SM takes turns; what `answers` takes longer in all of L2.
-    Neighbouring lines lie in one slice, and slices have other SMs' lines to serve (measured,
+    too, this SM takes turns; what `answers` takes longer in all of L2. Neighbouring lines lie in
+    one slice, and slices have other SMs' lines to serve (measured,
     validation/data/contention_sm90.json). Of a loop that `compares` and exchanges see `_rounds`.
     """
     line, sectors = trace.lines[at] >> 4, trace.lines[at] & 15
@@ -305,7 +305,7 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
     elif compares and trace.passes[at, 3] < 0.0:  # beside those that try for other words
         turn *= 1.0 - _FAILED * spec.together * trace.passes[at, 3]
     elif compares and spec.together * trace.passes[at, 3] >= _CONTENDED:
-        place = (4 * line + _first_of(sectors) if n == 1 else line) % SLICES
+        place = (4 * line + count_bits(sectors - 1) if n == 1 else line) % SLICES
         sharers = spec.together * trace.passes[at, 3]
         turn = max(turn, _rounds(spec, sharers, own * crowd, deep, compares) / trace.passes[at, 0])
     sm.slice_free[place] = max(start, sm.slice_free[place]) + turn
@@ -362,12 +362,6 @@ def _early(spec: Record, begin: float, since: float) -> float:
     known, if they look as long before they try as this one, `since`; later ones find a number that
     is good already (measured, validation/data/least_sm90.json, kept_most_sm90.json)."""
     return float(min(1.0, (since + spec.atomic_latency + _TRY) / max(1.0, begin)))
-
-
-@stage
-def _first_of(sectors: int) -> int:
-    """The first sector of a line in a mask of them."""
-    return int(sectors & 1 == 0) * (1 + int(sectors & 3 == 0) * (1 + int(sectors & 7 == 0)))
 
 
 @stage

@@ -81,11 +81,7 @@ class Touched:
 
     def turns(self) -> Ints:
         """Per access how many its warp has made before."""
-        begins = np.diff(self.warp[self.by_warp], prepend=-1) != 0
-        number = np.arange(len(begins))
-        found = np.empty(len(begins), np.int64)
-        found[self.by_warp] = number - np.maximum.accumulate(np.where(begins, number, 0))
-        return found
+        return ranks(self.warp, self.by_warp)
 
     def steps(self, resident: int) -> Ints:
         """Per access when it is made: of a wave of `resident` blocks every warp makes its first
@@ -115,6 +111,16 @@ class Touched:
             at=at, access=access, used=line[at], user=block[access], line=line, row=row,
             first=first, offset=offset,
         )  # fmt: skip
+
+
+def ranks(groups: Ints, order: Ints) -> Ints:
+    """Per element how many of its group, a number from 0 on, come before it; `order` sorts the
+    groups and keeps what is equal as it was."""
+    begins = np.diff(groups[order], prepend=-1) != 0
+    number = np.arange(len(begins))
+    found = np.empty(len(begins), np.int64)
+    found[order] = number - np.maximum.accumulate(np.where(begins, number, 0))
+    return found
 
 
 def numbered(values: Ints) -> tuple[Ints, Ints]:

@@ -1,0 +1,169 @@
+"""Who waits for whom in L2: blocks and warps whose atomics and stores meet in slices and words."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from warplens.timing.state import SLICE_LINES, Floats, Ints
+from warplens.timing.touched import Touched, different, distinct, numbered, ranks, users_of
+
+_WRITE, _ATOMIC = 2, 4
+# Of the blocks, from which they wait for each other that store to a line; up to so many such lines
+# stores go from one line's slice to the next one's (32 lines do, same_words_sm90.json)
+_POPULAR, _FEW_POPULAR = 0.3, 32
+# Of further lines those that blocks of all so many parts of the grid store to, of which up to so
+# many still keep the busiest slice longer than all together (the same recording: 1,024 lines take
+# 1.7 times what stores of single sectors take elsewhere)
+_PARTS, _MANY_POPULAR = 4, 1024
+_SURELY_SHARED = 3.5  # blocks of the sample
+_STEPS_APART = 2  # of warps' atomics: so close they may meet
+_SECTOR_BYTES, _SCATTERED = 32, 4  # lines of an atomic whose lanes go anywhere
+# Slices among which atomics on so many places are spread: half of them by so many, evenly
+# (scattered_adds_sm90.json)
+_SLICES = 68.0
+# The same of stores (same_words_sm90.json: 32 to 1,024 lines)
+_STORED_SLICES = 48.0
+_LINES = 0.57  # L2 takes the longer for each of several lines that warps contend for: power
+
+
+def contention(touched: Touched, shares: npt.NDArray[np.float32],
+               passes: npt.NDArray[np.float32]) -> None:  # fmt: skip
+    """Per line of an atomic access: the part of all blocks that touch the same slice's lines (of
+    stores too, see `_same_stores`), the same line, and the same sectors of it in the same steps,
+    below 0 for lanes that have words of their own there; the atomics of its warp, and how much
+    longer one takes for the lines that are used at the same time."""
+    n_blocks = len(touched.blocks)
+    mine = (touched.context["kind"] == _ATOMIC)[touched.access]
+    at, line, access = touched.at[mine], touched.used[mine], touched.access[mine]
+    group = sharing_slices(touched.lines[at] >> 4)
+    if len(at):
+        passes[at, 5] = _busiest(group) + 1.0 / _SLICES
+        passes[at, 6] = _in_a_row(touched.lines[at], group)
+    if n_blocks < 2:
+        return
+    _same_stores(touched, shares, passes)
+    if not len(at):
+        return
+    part = _parts_of_blocks(touched, group, mine)
+    shares[at] = np.where(part * n_blocks > 1, part, 0.0)
+    part = _parts_of_blocks(touched, line, mine)
+    passes[at, 4] = np.where(part * n_blocks > 1, part, 0.0)
+    is_atomic = touched.context["kind"] == _ATOMIC
+    place = np.zeros(len(is_atomic), np.int64)
+    place[is_atomic] = numbered(touched.warp[is_atomic])[1]
+    visited = np.maximum(1.0, _visited(touched, access, place, line)[place[access]])
+    passes[at, 0] = np.sqrt(visited)
+    # What two or three blocks touch may just happen to be the same of many: all of it is shared as
+    # often as that happens. Warps that come to the same place in other steps do not meet there.
+    at_once = numbered(touched.lines[at])[1] << 32 | _steps(touched, access) // _STEPS_APART
+    part = _parts_of_blocks(touched, at_once, mine)
+    by_chance = part * n_blocks < min(_SURELY_SHARED, n_blocks)
+    others = float((part[by_chance] - 1.0 / n_blocks).mean()) if by_chance.any() else 0.0
+    meet = np.where(by_chance, others, part * _warps_of_blocks(touched, at_once, mine))
+    # Lanes that scatter over lines have words of their own in each sector, four or eight of them
+    words = _SECTOR_BYTES // np.maximum(1, touched.context["size"])[access]
+    scatter = (touched.context["n_lines"] >= _SCATTERED)[access]
+    passes[at, 3] = np.where(scatter, -meet / words, meet)
+    passes[at, 1] = np.maximum(1.0, len(distinct(line)) / passes[at, 0] ** 2) ** _LINES
+    passes[at, 2] = _walked(touched, access, place[access], line, group)
+
+
+def sharing_slices(lines: Ints) -> Ints:
+    """Numbers that lines have in common which lie in one slice of L2, see SLICE_LINES."""
+    return lines // (4 * SLICE_LINES) * 2 + lines // SLICE_LINES % 2
+
+
+def _in_a_row(lines: Ints, slices: Ints) -> float:
+    """Of accesses to lines (<< 4 sectors) in the most popular slice, by all of them, the part that
+    meets a sector which the one before has met, too."""
+    number = numbered(slices)[1]
+    lines = lines[number == np.bincount(number).argmax()]
+    met = np.concatenate([(lines >> 4 << 2 | bit)[lines >> bit & 1 > 0] for bit in range(4)])
+    counts = np.bincount(numbered(met)[1])
+    again = float((counts * (counts - 1)).sum()) / max(1, len(lines) * (len(lines) - 1))
+    return min(1.0, again) * len(lines) / len(slices)
+
+
+def _same_stores(touched: Touched, shares: npt.NDArray[np.float32],
+                 passes: npt.NDArray[np.float32]) -> None:  # fmt: skip
+    """Of stores to a few lines that many blocks store to, the part of all blocks that touch the
+    same slice's; of stores to more lines that blocks all over the grid store to, what the busiest
+    slice gets of all of them."""
+    n_blocks = len(touched.blocks)
+    stores = (touched.context["kind"] == _WRITE)[touched.access]
+    often = users_of(touched, np.arange(n_blocks), stores) >= _POPULAR * n_blocks
+    if 0 < np.count_nonzero(often) <= _FEW_POPULAR:
+        mine = stores & often[touched.used]
+        stored = touched.at[mine]
+        part = _parts_of_blocks(touched, sharing_slices(touched.lines[stored] >> 4), mine)
+        shares[stored] = np.where(part >= _POPULAR, part, 0.0)
+        return
+    everywhere = users_of(touched, _PARTS * np.arange(n_blocks) // n_blocks, stores) == _PARTS
+    if 0 < np.count_nonzero(everywhere) <= _MANY_POPULAR:
+        stored = touched.at[stores & everywhere[touched.used]]
+        shares[stored] = 1.0
+        busiest = _busiest(sharing_slices(touched.lines[stored] >> 4))
+        passes[stored, 5] = min(1.0, busiest + 1.0 / _STORED_SLICES)
+
+
+def _busiest(places: Ints) -> float:
+    """The part of all accesses that the most popular of some places gets, as far as that is not by
+    chance."""
+    counts = np.bincount(numbered(places)[1])
+    most = float(counts.max())
+    return float(max(1.0 / len(counts), (most - 2.0 * most**0.5) / len(places)))
+
+
+def _parts_of_blocks(touched: Touched, place: Ints, among: npt.NDArray[np.bool_]) -> Floats:
+    """Per line of some accesses, each at a place, the part of all blocks that touch the same place
+    in some of them."""
+    n_blocks = len(touched.blocks)
+    number = numbered(place)[1]
+    return different(number, touched.user[among])[number] / n_blocks
+
+
+def _visited(touched: Touched, access: Ints, warp: Ints, line: Ints) -> Floats:
+    """Per warp how many of its atomics are elsewhere than those before."""
+    times = np.bincount(warp[np.unique(access)])
+    uses = warp[access]
+    return np.asarray(times * different(uses, line) / np.bincount(uses))
+
+
+def _steps(touched: Touched, access: Ints) -> Ints:
+    """Per line of an atomic access how many its warp has made before."""
+    accesses, of_access = np.unique(access, return_inverse=True)
+    warps = touched.warp[accesses]
+    return ranks(warps, np.argsort(warps, kind="stable"))[of_access]
+
+
+def _warps_of_blocks(touched: Touched, places: Ints, among: npt.NDArray[np.bool_]) -> Floats:
+    """Per line of some accesses how many warps of a block that touches the same place do so."""
+    sectors = numbered(places)[1]
+    warp = numbered(touched.warp[touched.access[among]])[1]
+    blocks, warps = different(sectors, touched.user[among]), different(sectors, warp)
+    return np.asarray(warps[sectors] / blocks[sectors])
+
+
+def _walked(touched: Touched, access: Ints, warp: Ints, line: Ints, group: Ints) -> Floats:
+    """Per line of an atomic access how many slices serve the lines that its warp's atomics walk
+    through, one at a time: the root of how many these are, but as many as an atomic and the one
+    behind it ask; 1 if they use several lines at a time. `warp`: numbered without gaps; `group`:
+    numbers of what lies in one slice."""
+    walked = different(warp, line)
+    found = np.maximum(np.sqrt(walked), _alternating(warp, group))[warp]
+    uses_several = np.zeros(len(walked), np.bool_)
+    uses_several[warp[(touched.context["n_lines"] != 1)[access]]] = True
+    found[uses_several[warp]] = 1.0
+    return found
+
+
+def _alternating(warp: Ints, group: Ints) -> Floats:
+    """Per warp how many slices of L2, by the groups of lines that lie in one, an atomic and the one
+    behind it ask in the mean."""
+    order = np.argsort(warp, kind="stable")
+    warps, groups = warp[order], group[order]
+    changes = (np.diff(groups) != 0) & (np.diff(warps) == 0)
+    return 1.0 + np.bincount(warps[1:][changes], minlength=int(warp.max()) + 1) / np.maximum(
+        1, np.bincount(warp) - 1
+    )
