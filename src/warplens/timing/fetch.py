@@ -1,4 +1,5 @@
-"""Instruction fetch: the sub-partition's L0, the SM's L1 instruction cache, a stream prefetcher."""
+"""Instruction fetch: lines that a sub-partition used last, the SM's small cache of code (L0), the
+large one behind it (L1), a stream prefetcher."""
 
 from __future__ import annotations
 
@@ -25,6 +26,11 @@ _BROUGHT = 512  # lines that are near when a launch begins (validation/data/gaps
 _LEAD = 8  # cycles before a warp needs it that the line behind its own is asked for
 _FIRST = 128  # lines that are in all caches then (skips_sm90.json)
 _ROOM = 1.06  # times the SM's cache: what those outside it keep of a launch's code
+# How many lines a jump may go and still be in the stream; how many behind a farther one nobody asks
+# for ahead; cycles that L1 takes for each of them if warps ask for such lines by turns: of 48 cases
+# of 2 KiB in no order L0 has a third, and sixteen warps of every SM take 25 cycles for each line
+# (many_cases_sm90.json). Straight code that all SMs go through takes l0_line, one SM or all.
+_FAR, _UNKNOWN, _IN_NO_ORDER = 16, 16, 48.0
 _AHEAD = 2  # lines that a jump may pass over and still meet what was asked for before
 # Lines of a module's constants that come from L2 together, and cycles until they are there: of
 # constant_walks_sm90.json the lines of a first pass cost a warp 42 cycles more, all four
@@ -58,7 +64,12 @@ def ready(state: State, spec: Record, part: int, before: int, pc: int, now: int)
     newer = _newer(recent, int(held.used)) if held.tag == line + 1 else RECENT_LINES
     held.tag, held.used = line + 1, now
     asked = _asked(state.l1i, spec, last, line, now)
-    until = _in_l0(state.l0[part], state.l1i, state.brought, spec, last, line, asked, now)
+    if abs(line - last) > _FAR and last >= 0:
+        sub.unknown_lines = _UNKNOWN
+    is_in = state.l0[place_of(state.l0, line, CODE_WAYS)].tag == line + 1
+    until = _in_l0(state.l0, state.l1i, state.brought, spec, last, line, asked, now)
+    if not is_in:
+        until = max(until, _in_turn(sub, state.sm[0], state.brought, line, now))
     if before < 0:
         return until
     is_next = line == last + 1
@@ -76,6 +87,19 @@ def ready(state: State, spec: Record, part: int, before: int, pc: int, now: int)
             sub.fetch_free = max(sub.fetch_free, float(until))
         until = max(until, asked + late)
     return max(until, begin)
+
+
+@stage
+def _in_turn(sub: Record, sm: Record, brought: npt.NDArray[np.uint8], line: int, now: int) -> int:
+    """When L1 has time for a line that L0 had before and nobody has asked for ahead."""
+    until = 0
+    if sub.unknown_lines > 0 and brought[line % brought.size]:
+        sub.unknown_lines -= 1
+        if abs(line - sm.code_line) > _PREFETCHED:
+            sm.code_free = max(float(now), sm.code_free) + _IN_NO_ORDER
+            until = int(sm.code_free)
+    sm.code_line = line
+    return until
 
 
 @stage
@@ -102,15 +126,16 @@ def _newer(lines: Records, used: int) -> int:
 @stage
 def _in_l0(l0: Records, l1i: Records, brought: npt.NDArray[np.uint8], spec: Record, last: int,
            line: int, asked: int, now: int) -> int:  # fmt: skip
-    """When a line is in the sub-partition's cache."""
-    near = l0[line % l0.size]
+    """When a line is in the SM's small cache of code."""
+    near = l0[place_of(l0, line, CODE_WAYS)]
     if near.tag == line + 1:
+        near.used = now
         return max(now, int(near.ready))
     is_next = line == last + 1
     far = l1i[place_of(l1i, line, CODE_WAYS)]
     late = 0 if is_next or last < 0 else spec.l0_miss
     if is_next and far.tag == line + 1:  # lines come one after the other
-        now = max(now, int(l0[(line - 1) % l0.size].ready) + spec.l0_line)
+        now = max(now, int(l0[place_of(l0, line - 1, CODE_WAYS)].ready) + spec.l0_line)
     far.used = now
     if far.tag != line + 1:
         there = now
@@ -131,7 +156,7 @@ def _in_l0(l0: Records, l1i: Records, brought: npt.NDArray[np.uint8], spec: Reco
         far.ready = max(now, there)
         brought[line % brought.size] = 1
     until = max(far.ready, now, asked + late)
-    near.tag = line + 1
+    near.tag, near.used = line + 1, now
     near.ready = until
     return int(until)
 

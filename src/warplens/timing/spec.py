@@ -94,12 +94,12 @@ class Machine:
 
     @property
     def l0_lines(self) -> int:
-        """Lines of a sub-partition's instruction cache."""
+        """Lines of the SM's small cache of code."""
         return int(self.gpu.value("fetch.l0_bytes", 16 << 10)) // 128
 
     @property
     def l1i_lines(self) -> int:
-        """Lines of the SM's instruction cache."""
+        """Lines of the SM's large cache of code."""
         return int(self.gpu.value("fetch.l1_bytes", 128 << 10)) // 128
 
     def spec(self) -> Records:

@@ -242,6 +242,7 @@ SUB = np.dtype([
     ("told", "i8"),  # of those that ended, as far as what hands out blocks has been told
     ("pipe_free", "f8", (len(PIPES),)), ("port_free", "f8", (BANKS,)), ("queue_free", "f8"),
     ("fetch_free", "f8"),  # when it can fetch instructions of another line
+    ("unknown_lines", "i8"),  # of code, until its stream is known
     # when each of the last memory instructions had its addresses, when it left for the SM's units,
     # and the oldest of them
     ("addressed", "f8", (MAX_HELD,)), ("left", "f8", (MAX_HELD,)),
@@ -352,6 +353,8 @@ SM = np.dtype([
     # asked for
     ("page_held", "i8", (PAGES_HELD,)), ("page_place", "i2", (PAGE_PLACES,)),
     ("pages_missed", "i8"), ("pages_free", "f8"),
+    # the last line that L0 had not; when L1 can give another one that nothing asked for ahead
+    ("code_line", "i8"), ("code_free", "f8"),
     ("constant_free", "f8"),  # when the cache of operands can fetch its next line
     ("sought", "i8"),  # 1: since this SM has exchanged in a loop that seeks
     ("behind", "f8"),  # when loads pass that wait for the slowest slice
@@ -404,7 +407,7 @@ class State(NamedTuple):
     l1: Records  # two ends of rings for each part, and places of lines
     pending: Floats  # when the loads had theirs that found lines on their way, a place for two
     arriving: Floats  # when each of the last lines was there for which loads took a place in L1
-    l0: Records  # (sub-partition, line)
+    l0: Records  # lines of code
     recent_lines: Records  # (sub-partition, one of RECENT_LINES)
     l1i: Records
     brought: npt.NDArray[np.uint8]  # per line of instructions: 1 if the SM has had it
@@ -450,7 +453,7 @@ def new_state(spec: Record, l1_lines: int, l0_lines: int, l1i_lines: int, *, cod
         l1=empty_l1(max(1, l1_lines)),
         pending=np.zeros(PENDING // 2),
         arriving=np.zeros(max(1, l1_lines)),
-        l0=np.zeros((len(subs), max(1, l0_lines)), LINE),
+        l0=np.zeros(max(CODE_WAYS, l0_lines - l0_lines % CODE_WAYS), LINE),
         recent_lines=np.zeros((len(subs), RECENT_LINES), LINE),
         l1i=np.zeros(max(CODE_WAYS, l1i_lines - l1i_lines % CODE_WAYS), LINE),
         brought=np.zeros(code_lines, np.uint8),
