@@ -439,7 +439,7 @@ def _store(sm: Record, lines: Records, spec: Record, trace: Trace, index: int, s
             lines[place].stored = 1
         else:
             is_again = sent.is_again(sm, line, begin + i)
-            joined = sent.joined(sm, trace, first + i, busy, between, begin + i)
+            joined = sent.joined(sm, trace, first + i, busy, between, narrow, index, begin + i)
             if is_again and joined == 0:
                 is_lost = sent.is_lost(trace, first, count, line)
                 if is_lost:

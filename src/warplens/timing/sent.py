@@ -33,7 +33,8 @@ _IN_NO_ORDER, _IN_TIME_BEHIND, _APART = 30.0, 120.0, 1024.0
 
 
 @stage
-def joined(sm: Record, trace: Trace, place: int, busy: float, between: int, now: float) -> int:
+def joined(sm: Record, trace: Trace, place: int, busy: float, between: int, narrow: bool,
+           index: int, now: float) -> int:  # fmt: skip
     """Sectors of a store's line that are sent with what an earlier store wrote of the line a moment
     ago, and << 4 those that it and others of its warp write as a whole, if these come in time as
     the last ones did. `busy`: for how long others have passed L1's data; `between`: lines of stores
@@ -45,11 +46,13 @@ def joined(sm: Record, trace: Trace, place: int, busy: float, between: int, now:
     is_same = sm.sent_line[slot] == line
     if trace.shares[place] > 0.0:
         is_late = _too_late(sm, slot, is_same, now)
-    elif likely & 15 == 0:
+    elif likely & 15 == 0 and sm.sent_warp[slot] != index:
         is_late = now - sm.sent_at[slot] > _IN_TIME
     else:
-        is_late = _has_left(sm, slot, busy, between, now)
+        passing = max(between, since * (1 + int(narrow)))
+        is_late = _has_left(sm, slot, busy, passing, now)
     in_time = is_same and since <= _LINES_KEPT and not is_late
+    sm.sent_warp[slot] = index
     before = _join(sm, slot, line, sectors, in_time, now)
     if likely & 15:
         sm.sent_in_time += (float(in_time) - sm.sent_in_time) / _REMEMBERED
