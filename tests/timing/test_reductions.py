@@ -80,7 +80,8 @@ def test_atomics_have_the_mean_latency_of_all_places(module: wl.Module) -> None:
 SERVED = [
     ("red_add", 1, 1, 0), ("red_add", 8, 1, 0), ("red_add", 32, 1, 0), ("red_add", 1, 32, 0),
     ("red_add", 4, 32, 0), ("red_add", 4, 8, 0), ("red_add", 32, 0, 1024), ("red_float", 4, 1, 0),
-    ("red_float", 32, 1, 0), ("red_float", 4, 32, 0),
+    ("red_float", 32, 1, 0), ("red_float", 4, 32, 0), ("red_add", 32, 0, 1),
+    ("red_float", 32, 0, 1),
 ]  # fmt: skip
 
 
@@ -90,7 +91,8 @@ SERVED = [
 )  # fmt: skip
 def test_l2_serves_reductions_of_all_sms(kernel: str, lanes: int, apart: int,
                                          warps_apart: int) -> None:  # fmt: skip
-    """1,056 warps on the same lines, or on lines all over L2: what a hundred more of each take."""
+    """1,056 warps on the same lines, on words side by side, or on lines all over L2: what a hundred
+    more of each take."""
     gpu = wl.Device("H200", clock=1980)
     function = gpu.compile((KERNELS / "contention.cu").read_text())[kernel]
     numbers = [np.uint32(n) for n in (lanes.bit_length() - 1, apart, warps_apart)]

@@ -5,9 +5,13 @@ from __future__ import annotations
 
 import statistics
 
+import numpy as np
 import pytest
 
 from tests.timing.replayed import over_recorded, recording
+from tests.timing.touching import touched
+from warplens.timing.contention import contention
+from warplens.timing.lsu import ATOMIC, WRITE
 
 KERNELS = "scattered_adds"
 CASES = {case["name"]: case for case in recording("scattered_adds")["cases"]}
@@ -45,3 +49,27 @@ def test_changed_lines_go_back_to_dram(kernel: str) -> None:
 def test_most_additions_and_exchanges_are_close() -> None:
     errors = {name: over_recorded(KERNELS, case) for name, case in CASES.items()}
     assert statistics.mean(map(abs, errors.values())) < 0.14, errors
+
+
+def test_blocks_that_come_one_after_the_other_use_few_slices_at_a_time() -> None:
+    """Four blocks each add to a line of their own slice: of all sixteen slices a wave of sixteen
+    blocks uses four."""
+    blocks = np.arange(64)
+    adds = touched(blocks // 4 * 8, 1, kind=ATOMIC, block=blocks)
+    for resident, part in ((64, 1 / 16), (16, 1 / 4)):
+        shares, passes = np.zeros(64, np.float32), np.ones((64, 7), np.float32)
+        contention(adds, resident, shares, passes)
+        assert passes[:32, 5] == pytest.approx(part + 1 / 68, rel=1e-3)
+
+
+def test_lines_that_blocks_of_a_wave_store_to_time_after_time_share_slices() -> None:
+    """Eight blocks each store to a line in turn with others, ten times; or once."""
+    blocks = np.repeat(np.arange(64), 10)
+    for often, part in ((10, 1 / 2 + 1 / 48), (1, 1.0)):
+        chosen = blocks[np.arange(len(blocks)) % 10 < often]
+        stores = touched(chosen // 8 * 8, 1, kind=WRITE, block=chosen)
+        shares = np.zeros(len(chosen), np.float32)
+        passes = np.ones((len(chosen), 7), np.float32)
+        contention(stores, 16, shares, passes)
+        assert passes[:, 5].min() == pytest.approx(part, rel=0.02)
+        assert (shares < 0.0).all() == (often > 1)

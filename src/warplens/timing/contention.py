@@ -24,25 +24,28 @@ _SECTOR_BYTES, _SCATTERED = 32, 4  # lines of an atomic whose lanes go anywhere
 _SLICES = 68.0
 # The same of stores (same_words_sm90.json: 32 to 1,024 lines)
 _STORED_SLICES = 48.0
+_AGAIN = 8.0  # stores of a block to a line
+_MEET = 2.0  # blocks of a wave in each of the slices that they use, if these are all there are
 _LINES = 0.57  # L2 takes the longer for each of several lines that warps contend for: power
 
 
-def contention(touched: Touched, shares: npt.NDArray[np.float32],
+def contention(touched: Touched, resident: int, shares: npt.NDArray[np.float32],
                passes: npt.NDArray[np.float32]) -> None:  # fmt: skip
     """Per line of an atomic access: the part of all blocks that touch the same slice's lines (of
     stores too, see `_same_stores`), the same line, and the same sectors of it in the same steps,
     below 0 for lanes that have words of their own there; the atomics of its warp, and how much
-    longer one takes for the lines that are used at the same time."""
+    longer one takes for the lines that are used at the same time. So many of the sampled blocks
+    are `resident` together."""
     n_blocks = len(touched.blocks)
     mine = (touched.context["kind"] == _ATOMIC)[touched.access]
     at, line, access = touched.at[mine], touched.used[mine], touched.access[mine]
     group = sharing_slices(touched.lines[at] >> 4)
     if len(at):
-        passes[at, 5] = _busiest(group) + 1.0 / _SLICES
+        passes[at, 5] = _busiest_at_once(touched, group, mine, resident) + 1.0 / _SLICES
         passes[at, 6] = _in_a_row(touched.lines[at], group)
     if n_blocks < 2:
         return
-    _same_stores(touched, shares, passes)
+    _same_stores(touched, resident, shares, passes)
     if not len(at):
         return
     part = _parts_of_blocks(touched, group, mine)
@@ -85,7 +88,7 @@ def _in_a_row(lines: Ints, slices: Ints) -> float:
     return min(1.0, again) * len(lines) / len(slices)
 
 
-def _same_stores(touched: Touched, shares: npt.NDArray[np.float32],
+def _same_stores(touched: Touched, resident: int, shares: npt.NDArray[np.float32],
                  passes: npt.NDArray[np.float32]) -> None:  # fmt: skip
     """Of stores to a few lines that many blocks store to, the part of all blocks that touch the
     same slice's; of stores to more lines that blocks all over the grid store to, what the busiest
@@ -105,6 +108,44 @@ def _same_stores(touched: Touched, shares: npt.NDArray[np.float32],
         shares[stored] = 1.0
         busiest = _busiest(sharing_slices(touched.lines[stored] >> 4))
         passes[stored, 5] = min(1.0, busiest + 1.0 / _STORED_SLICES)
+    elif n_blocks > resident:
+        _stores_of_waves(touched, resident, stores, shares, passes)
+
+
+def _stores_of_waves(touched: Touched, resident: int, stores: npt.NDArray[np.bool_],
+                     shares: npt.NDArray[np.float32],
+                     passes: npt.NDArray[np.float32]) -> None:  # fmt: skip
+    """The same of lines that many blocks of a wave store to, time after time, below 0."""
+    stored, user = touched.at[stores], touched.user[stores]
+    line = numbered(touched.used[stores])[1]
+    blocks = different(line, user)
+    often = (blocks >= _SURELY_SHARED)[line] & (np.bincount(line) >= _AGAIN * blocks)[line]
+    if not often.any():
+        return
+    among = stores.copy()
+    among[stores] = often
+    stored = stored[often]
+    shares[stored] = -1.0
+    part = _busiest_at_once(touched, sharing_slices(touched.lines[stored] >> 4), among, resident)
+    passes[stored, 5] = np.minimum(1.0, part + 1.0 / _STORED_SLICES)
+
+
+def _busiest_at_once(touched: Touched, group: Ints, among: npt.NDArray[np.bool_],
+                     resident: int) -> Floats:  # fmt: skip
+    """Per line of an atomic access the part of all beside it that the most popular slice gets, of
+    those in its wave of blocks and of those in waves that begin half a wave later: blocks that come
+    one after the other may add to places that do, so that few slices have all to do at a time.
+    Where a wave's blocks do not meet in slices it is what it is in the whole grid."""
+    user, whole = touched.user[among], _busiest(group)
+    found: Floats = np.full((2, len(user)), whole)
+    for later, begin in enumerate((0, resident // 2)):
+        wave = (user - begin) // max(1, resident)  # below 0: as of the first wave
+        for number in range(int(wave.max()) + 1 if user.max() >= resident else 0):
+            here = wave == number
+            slices, blocks = numbered(group[here])[1], numbered(user[here])[1]
+            if here.any() and different(slices, blocks).mean() >= _MEET:
+                found[later:, here] = max(whole, _busiest(group[here]))
+    return np.asarray(found.mean(axis=0))
 
 
 def _busiest(places: Ints) -> float:

@@ -205,7 +205,7 @@ def store(sm: Record, spec: Record, trace: Trace, place: int, joined: int, parti
             line = spec.l2_fill_line * spec.dram_write_share
             sm.fill_free = max(sm.fill_free, since) + line
             dram.fill(sm, spec, fill, begin)
-    if trace.shares[place] > 0.0:
+    if trace.shares[place] != 0.0:
         left = max(left, _in_turn(sm, spec, trace, place, sectors, begin))
     if back > 0.0:
         dram.write(sm, spec, trace, place, back, begin)
@@ -225,7 +225,7 @@ def _in_turn(sm: Record, spec: Record, trace: Trace, place: int, sectors: int,
     """When a store of sectors has left that L2 serves after others of many blocks to its line;
     loads wait, too, when too many do."""
     turn = max(_SAME_LINE, _STORED * sectors)
-    turn *= max(1.0, spec.sharers * trace.shares[place])
+    turn *= max(1.0, spec.sharers * abs(trace.shares[place]))
     if trace.passes[place, 5] < 1.0:  # what all SMs ask of the busiest slice passes with each
         turn *= trace.passes[place, 5]
         sm.busiest_free = max(begin, sm.busiest_free) + turn
@@ -283,6 +283,12 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
         sm.slice_work[0] += turn
         _hold(sm, sm.busiest_free, _IN_SLICES)
         return _found_there(sm, spec, trace, at, start, max(sm.busiest_free, sm.atomic_free))
+    if not compares and trace.passes[at, 2] <= 1.0 and trace.shares[at] > 0.0:
+        # Words of several warps lie in a slice, which adds to one of them at a time.
+        turn = _PASS * served * trace.passes[at, 5] * spec.sharers
+        sm.slice_free[SLICES] = max(start, sm.slice_free[SLICES]) + turn
+        sm.slice_work[SLICES] += turn
+        _hold(sm, sm.slice_free[SLICES], _IN_SLICES)
     place = _slice_of(line)
     sharers = spec.sharers * trace.shares[at]
     if deep >= _DEEP:  # one word after the other: those of other lines go on meanwhile
@@ -312,7 +318,8 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
     sm.slice_work[place] += turn
     if not compares:  # who compares waits for the answer before it asks again
         _hold(sm, sm.slice_free[place], _IN_SLICES)
-    return _found_there(sm, spec, trace, at, start, max(sm.slice_free[place], sm.atomic_free))
+    served_there = max(sm.slice_free[place], sm.slice_free[SLICES])
+    return _found_there(sm, spec, trace, at, start, max(served_there, sm.atomic_free))
 
 
 @stage

@@ -179,7 +179,7 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
         users = after
     else:
         arrivals, chance = _by_lot(users, when, share, judged)
-    contention(touched, shares, passes)
+    contention(touched, resident, shares, passes)
     is_mine = _are_mine(users)
     closely = in_step(users, is_mine, when, share, int(place.max()) + 1)
     others = is_mine & (arrivals == 0.0)

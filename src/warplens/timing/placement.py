@@ -20,6 +20,7 @@ Ints = npt.NDArray[np.int64]
 _SPEEDS = 4096  # rows of the table of speeds
 _MOST_LOAD = 16.0  # times what an SM can do: the table's end
 _NEVER = 1e300
+_CLUSTERS = 8  # of SMs, to whose pairs blocks come by turns (unlike_sm90.json)
 _SOONER = 10  # blocks: than that `early` SMs take their second one and later ones
 
 
@@ -134,22 +135,34 @@ def first_turns(total: int, sms: int, slots: int, early: tuple[int, int]) -> Int
 
     They come in turn to all SMs. Of grids of two rounds and more, `early` of the SMs take one as
     often as the others, too, but at the begin of every so many blocks, until they have as many as
-    there are whole rounds; what is left of the grid then comes in turn again (recorded on an H200,
-    unlike_sm90.json: the SMs of its smallest cluster, 98 blocks).
+    there are whole rounds; for what is left of the grid then see `_last_turns` (recorded on an
+    H200, unlike_sm90.json: the SMs of its smallest cluster, 98 blocks).
     """
     some, every = early
     sms_in_turn, rounds = np.arange(sms), total // sms
-    if not some or rounds < 2 or slots < 2:
+    if not some or not rounds or slots < 2:
         return np.arange(min(total, sms * slots)) % sms
+    last = _last_turns(total - rounds * sms, sms, some)
+    if rounds == 1:
+        return np.concatenate([sms_in_turn, last])
     others = np.tile(sms_in_turn[some:], rounds)
     at = [max(0, every * k - _SOONER - some * k) for k in range(rounds)]
     where = np.repeat(np.minimum(at, len(others)), some)
     whole = np.insert(others, where, np.tile(sms_in_turn[:some], rounds))
-    turns = np.concatenate([whole, sms_in_turn[: total - rounds * sms]])
+    turns = np.concatenate([whole, last])
     order = np.argsort(turns, kind="stable")
     firsts = np.searchsorted(turns[order], turns[order])
     found: Ints = turns[np.sort(order[np.arange(total) - firsts < slots])]
     return found
+
+
+def _last_turns(left: int, sms: int, some: int) -> Ints:
+    """The SMs of blocks that are left of a grid, fewer than there are SMs: one of each pair before
+    the other of any, and those by clusters, the smallest one of `some` SMs first; in turn again."""
+    pairs = np.arange(sms // 2)
+    cluster = np.where(pairs < some // 2, -1, (pairs - some // 2) % _CLUSTERS)
+    others = 2 * np.argsort(cluster, kind="stable") + 1
+    return np.sort(np.concatenate([2 * pairs[:left], others[: max(0, left - len(pairs))]]))
 
 
 def place(lengths: Floats, loads: Floats, sms: int, slots: int, gaps: tuple[float, float],

@@ -358,8 +358,8 @@ SM = np.dtype([
     ("constant_free", "f8"),  # when the cache of operands can fetch its next line
     ("sought", "i8"),  # 1: since this SM has exchanged in a loop that seeks
     ("behind", "f8"),  # when loads pass that wait for the slowest slice
-    ("slice_work", "f8", (SLICES,)),  # what they have served of those, in cycles
-    ("slice_free", "f8", (SLICES,)),  # L2 slices, for atomics that several SMs contend for
+    ("slice_work", "f8", (SLICES + 1,)),  # what they have served of those, in cycles
+    ("slice_free", "f8", (SLICES + 1,)),  # L2 slices, for atomics that several SMs contend for
 ])  # fmt: skip
 # columns of Counts.progress, see progress.py; then a column per pipe and one per stall reason
 PROGRESS = (

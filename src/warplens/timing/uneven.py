@@ -216,12 +216,12 @@ def _of_windows(works: Works, replayed: Replayed) -> Cost:
 
 def busiest(replay_sm: Record, spec: Record) -> tuple[float, float]:
     """Cycles that a replay would take at least: of the unit that instructions keep busiest, and of
-    L1, or of waits for memory."""
+    L1, of waits for memory, or of the slice of L2 that adds most for all SMs."""
     parts, sm = int(spec["sub_partitions"]), replay_sm
     sectors = float(sm["l2_read"] + sm["l2_write"] + sm["l2_atomic"])
     issue = max(float(sm["issue_active"]), float(sm["pipe_busy"].max())) / parts
     memory = max(
         float(sm["tag_cycles"]), float(sm["data_cycles"]), float(sm["dram_busy"]),
-        32.0 * sectors / float(spec["l2_rate"]),
+        32.0 * sectors / float(spec["l2_rate"]), float(sm["slice_work"].max()),
     )  # fmt: skip
     return issue, memory
