@@ -212,6 +212,7 @@ def _measure(header: Any, row: Any, warp: int, lanes: int, whole: bool, space: i
         if kind == at.ACCESS_ATOMIC:
             row.cycles, row.turns, row.lanes_on_a_word = coalescing.atomic_turns(addresses, lanes)
             coalescing.note_depths(addresses, lanes, lines, first, count)
+            row.words = addresses[coalescing.first_lane(lanes)] >> 2 & 31
         elif kind == at.ACCESS_READ and whole:
             row.passes = coalescing.global_passes(addresses, lanes, size, count)
     elif space == at.SPACE_LOCAL:

@@ -34,7 +34,9 @@ ACCESS = np.dtype([
     # of global reads of blocks recorded whole, through the banks of L1's data; of shared atomics,
     # if lanes on a word take one together
     ("passes", "u1"),
-    ("words", "u1"),  # different ones, of constant banks or among the values of a MATCH
+    # different ones, of constant banks or among the values of a MATCH; of global atomics the first
+    # lane's, in its line
+    ("words", "u1"),
     # of atomics: the most on one word; of global ones the turns of lanes, and their cycles; of
     # shared ones the first lane's word, in two parts
     ("lanes_on_a_word", "u1"), ("turns", "u1"), ("cycles", "u1"),

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.timing.state import SLICE_LINES, Floats, Ints
-from warplens.timing.touched import Touched, different, distinct, numbered, ranks, users_of
+from warplens.timing.touched import Touched, different, numbered, ranks, users_of
 
 _WRITE, _ATOMIC = 2, 4
 # Of the blocks, from which they wait for each other that store to a line; up to so many such lines
@@ -30,7 +30,7 @@ _LINES = 0.57  # L2 takes the longer for each of several lines that warps conten
 
 
 def contention(touched: Touched, resident: int, shares: npt.NDArray[np.float32],
-               passes: npt.NDArray[np.float32]) -> None:  # fmt: skip
+               passes: npt.NDArray[np.float32], at_once: Ints) -> None:  # fmt: skip
     """Per line of an atomic access: the part of all blocks that touch the same slice's lines (of
     stores too, see `_same_stores`), the same line, and the same sectors of it in the same steps,
     below 0 for lanes that have words of their own there; the atomics of its warp, and how much
@@ -43,33 +43,47 @@ def contention(touched: Touched, resident: int, shares: npt.NDArray[np.float32],
     if len(at):
         passes[at, 5] = _busiest_at_once(touched, group, mine, resident) + 1.0 / _SLICES
         passes[at, 6] = _in_a_row(touched.lines[at], group)
-    if n_blocks < 2:
-        return
-    _same_stores(touched, resident, shares, passes)
+    if n_blocks > 1:
+        _same_stores(touched, resident, shares, passes)
     if not len(at):
         return
-    part = _parts_of_blocks(touched, group, mine)
-    shares[at] = np.where(part * n_blocks > 1, part, 0.0)
-    part = _parts_of_blocks(touched, line, mine)
-    passes[at, 4] = np.where(part * n_blocks > 1, part, 0.0)
     is_atomic = touched.context["kind"] == _ATOMIC
     place = np.zeros(len(is_atomic), np.int64)
     place[is_atomic] = numbered(touched.warp[is_atomic])[1]
     visited = np.maximum(1.0, _visited(touched, access, place, line)[place[access]])
     passes[at, 0] = np.sqrt(visited)
+    _exchanged(touched, passes, at_once)
+    if n_blocks < 2:
+        return
+    part = _parts_of_blocks(touched, group, mine)
+    shares[at] = np.where(part * n_blocks > 1, part, 0.0)
+    part = _parts_of_blocks(touched, line, mine)
+    passes[at, 4] = np.where(part * n_blocks > 1, part, 0.0)
+    passes[at, 2] = _walked(touched, access, place[access], line, group)
+
+
+def _exchanged(touched: Touched, passes: npt.NDArray[np.float32], at_once: Ints) -> None:
+    """The same of what loops of compare and exchange need: who meets at the same words."""
+    n_blocks = len(touched.blocks)
+    mine = (touched.context["kind"] == _ATOMIC)[touched.access]
+    at, line, access = touched.at[mine], touched.used[mine], touched.access[mine]
     # What two or three blocks touch may just happen to be the same of many: all of it is shared as
     # often as that happens. Warps that come to the same place in other steps do not meet there.
-    at_once = numbered(touched.lines[at])[1] << 32 | _steps(touched, access) // _STEPS_APART
-    part = _parts_of_blocks(touched, at_once, mine)
+    step = _steps(touched, access) // _STEPS_APART
+    meeting = numbered(_places(touched, at, access))[1] << 32 | step
+    part = _parts_of_blocks(touched, meeting, mine)
     by_chance = part * n_blocks < min(_SURELY_SHARED, n_blocks)
     others = float((part[by_chance] - 1.0 / n_blocks).mean()) if by_chance.any() else 0.0
-    meet = np.where(by_chance, others, part * _warps_of_blocks(touched, at_once, mine))
+    meet = np.where(by_chance, others, part * _warps_of_blocks(touched, meeting, mine))
+    meet *= n_blocks / touched.sampled  # the others touch nothing at all
     # Lanes that scatter over lines have words of their own in each sector, four or eight of them
     words = _SECTOR_BYTES // np.maximum(1, touched.context["size"])[access]
     scatter = (touched.context["n_lines"] >= _SCATTERED)[access]
     passes[at, 3] = np.where(scatter, -meet / words, meet)
-    passes[at, 1] = np.maximum(1.0, len(distinct(line)) / passes[at, 0] ** 2) ** _LINES
-    passes[at, 2] = _walked(touched, access, place[access], line, group)
+    contended = _evenly_used(line[~by_chance])
+    passes[at, 1] = np.maximum(1.0, contended / passes[at, 0] ** 2) ** _LINES
+    passes[at, 7] = _warps_beside(touched, meeting, at_once, mine)
+    passes[at, 8] = _changing(touched, access, line)
 
 
 def sharing_slices(lines: Ints) -> Ints:
@@ -184,6 +198,50 @@ def _warps_of_blocks(touched: Touched, places: Ints, among: npt.NDArray[np.bool_
     warp = numbered(touched.warp[touched.access[among]])[1]
     blocks, warps = different(sectors, touched.user[among]), different(sectors, warp)
     return np.asarray(warps[sectors] / blocks[sectors])
+
+
+def _evenly_used(lines: Ints) -> float:
+    """As how many lines that are used alike often lines count: they count less that are used less
+    often than others."""
+    counts = np.bincount(numbered(lines)[1]).astype(np.float64)
+    return float(counts.sum() ** 2 / max(1.0, (counts * counts).sum()))
+
+
+def _places(touched: Touched, at: Ints, access: Ints) -> Ints:
+    """Per line of some atomic accesses a number for where it goes: the word, if all lanes use one,
+    else the line's sectors."""
+    made = touched.context[access]
+    is_one = made["lanes_on_a_word"] == made["lanes"]
+    word = np.where(is_one, made["words"].astype(np.int64) + 1, 0)
+    return np.asarray(touched.lines[at] << 6 | word)
+
+
+def _warps_beside(touched: Touched, places: Ints, at_once: Ints,
+                  among: npt.NDArray[np.bool_]) -> Floats:  # fmt: skip
+    """Per line of some accesses how many warps touch the same place of those that run on its SM
+    `at_once`, a number for each block."""
+    warp = numbered(touched.warp[touched.access[among]])[1]
+    unit = numbered(at_once)[1]
+    number = numbered(places)[1] * (int(unit.max(initial=0)) + 1) + unit[touched.user[among]]
+    number = numbered(number)[1]
+    return np.asarray(different(number, warp)[number])
+
+
+def _changing(touched: Touched, access: Ints, line: Ints) -> Floats:
+    """Per line of an atomic access the part of all those to the line that can have changed a word.
+    Of lanes that exchange one word in a loop all but one try again; where none does, each has left
+    the word as it was (a sum of halves that a small number does not change)."""
+    accesses, of_access = np.unique(access, return_inverse=True)
+    made = touched.context[accesses]
+    order = np.argsort(touched.warp[accesses], kind="stable")
+    before, after = order[:-1], order[1:]
+    again = made["instruction"][before] == made["instruction"][after]
+    again &= touched.warp[accesses[before]] == touched.warp[accesses[after]]
+    again &= made["lanes"][after] < made["lanes"][before]
+    changing = made["lanes_on_a_word"] <= 1
+    changing[before[again]] = True
+    changed, all_uses = np.bincount(line, changing[of_access]), np.bincount(line)
+    return np.asarray(changed / np.maximum(1, all_uses))[line]
 
 
 def _walked(touched: Touched, access: Ints, warp: Ints, line: Ints, group: Ints) -> Floats:

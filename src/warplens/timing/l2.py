@@ -20,6 +20,9 @@ _TRY = 60.0
 # that succeeds (summed_in_loops_sm90.json, 1,000 to 34,000 lanes on a word: 15 % too quick to 19 %
 # too slow)
 _TRIED = 2.0
+# How much longer it takes while others come for each that has gone (the same recording, 4,096
+# blocks of 1,056 at a time: 1.8 to 3.5 times; 1.75 follows from that power alone)
+_JOINED = 2.5
 # Tries of a lane that fail for each other one that contends for its word (8 to 256 of them)
 _FAILED = 0.4
 _CONTENDED = 2.0  # warps at least, if tries are to be lost
@@ -313,7 +316,8 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
     elif compares and spec.together * trace.passes[at, 3] >= _CONTENDED:
         place = (4 * line + count_bits(sectors - 1) if n == 1 else line) % SLICES
         sharers = spec.together * trace.passes[at, 3]
-        turn = max(turn, _rounds(spec, sharers, own * crowd, deep, compares) / trace.passes[at, 0])
+        rounds = _rounds(spec, sharers, own * crowd, deep, trace.passes[at, 7], compares)
+        turn = max(turn, rounds * trace.passes[at, 8] / trace.passes[at, 0])
     sm.slice_free[place] = max(start, sm.slice_free[place]) + turn
     sm.slice_work[place] += turn
     if not compares:  # who compares waits for the answer before it asks again
@@ -344,7 +348,8 @@ def _found_there(sm: Record, spec: Record, trace: Trace, at: int, start: float,
 
 
 @stage
-def _rounds(spec: Record, sharers: float, own: float, deep: float, compares: int) -> float:
+def _rounds(spec: Record, sharers: float, own: float, deep: float, beside: float,
+            compares: int) -> float:  # fmt: skip
     """Cycles that a warp on this SM adds to a line whose `sharers` compare and exchange in loops.
 
     It is traced without the rounds in which another warp comes first. In each round one of those
@@ -359,8 +364,8 @@ def _rounds(spec: Record, sharers: float, own: float, deep: float, compares: int
     all_rounds = one * sharers
     if compares != LOCKS:  # of which one has it and goes on, however many try
         tried = _TRIED * own / deep * (_steeper(last) - _steeper(first))
-        all_rounds = max(all_rounds, tried)
-    return float(all_rounds * min(spec.sharers, sharers) / sharers)
+        all_rounds = max(all_rounds, tried * (1.0 + (_JOINED - 1.0) * spec.later))
+    return float(all_rounds * min(spec.sharers, sharers / max(1.0, beside)) / sharers)
 
 
 @stage

@@ -131,7 +131,7 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     context, lines = touched.context, touched.lines
     hits = np.zeros(len(lines), np.uint8)
     shares = np.zeros(len(lines), np.float32)
-    passes = np.ones((len(lines), 7), np.float32)
+    passes = np.ones((len(lines), 9), np.float32)
     fetches = np.zeros((len(lines), 2), np.int32)
     users, when = np.zeros((2, 2 * len(lines) + 1), np.int64)
     if not len(context):
@@ -179,7 +179,8 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
         users = after
     else:
         arrivals, chance = _by_lot(users, when, share, judged)
-    contention(touched, resident, shares, passes)
+    wave = np.arange(len(touched.blocks)) // max(1, resident)
+    contention(touched, resident, shares, passes, wave * stride + touched.sm_of(stride))
     is_mine = _are_mine(users)
     closely = in_step(users, is_mine, when, share, int(place.max()) + 1)
     others = is_mine & (arrivals == 0.0)

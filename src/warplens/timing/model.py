@@ -127,7 +127,7 @@ class Model:
     def touched(self) -> Touched:
         """The lines that the sampled blocks touch."""
         trace = self.sample.trace
-        return Touched.of(trace.context, trace.lines, trace.first)
+        return Touched.of(trace.context, trace.lines, trace.first, trace.sampled)
 
     @cached_property
     def answer(self) -> l2_answer.L2Answer:
@@ -224,6 +224,7 @@ class Model:
         # What SMs near both partitions use is kept in both, as far as half of L2 goes.
         two = self._has_sides()
         in_use = 128 * self.sharing.chip_lines
+        together = float(min(q.blocks, max(1, q.resident) * self.active_sms))
         return Machine(
             gpu=gpu,
             clock_mhz=q.clock_mhz,
@@ -247,7 +248,8 @@ class Model:
             is_warm=bool(q.held),
             is_uneven=self._is_uneven(),
             fellows=q.kernel.cluster_blocks,
-            together=float(min(q.blocks, max(1, q.resident) * self.active_sms)),
+            together=together,
+            later=1.0 - together / q.blocks,
         )
 
     def _come_apart(self) -> float:

@@ -26,6 +26,7 @@ class Machine:
         active_sms: SMs that have work.
         balance: the mean work of these SMs over that of the busiest.
         together: blocks that the chip holds at once; 0: as many as fit.
+        later: the part of all blocks that begin when others have ended.
         local_missing: the share of what threads keep in local memory that L2 has given up.
         dram_write_share, changed_share: parts of the sectors written that reach DRAM in time, of
             those that L2 has to complete first, and of others.
@@ -58,6 +59,7 @@ class Machine:
     added_back: float = 0.0
     ideal: int = 0
     together: float = 0.0
+    later: float = 0.0
     local_missing: float = 0.0
     in_step: float = 0.0
     come_apart: float = 1.0
@@ -263,6 +265,7 @@ class Machine:
             "atomic_latency": latency["global_atomic"],
             "sharers": sms,
             "together": self.together or float(self.resident * self.active_sms),
+            "later": self.later,
             "in_flight": value("l1.in_flight_cycles"),
             "partial_held": value("l1.partial_in_flight_cycles"),
         }

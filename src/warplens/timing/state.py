@@ -126,6 +126,7 @@ SPEC = np.dtype([
     ("atomic_share", "f8"),  # SMs for each of L2's slices
     ("atomic_latency", "f8"), ("sharers", "f8"),
     ("together", "f8"),  # blocks that the chip holds at once
+    ("later", "f8"),  # the part of all that begin when others have ended
     ("shared_latency", "f8"), ("shared_atomic", "f8"), ("shuffle_latency", "f8"),
     ("shared_interval", "f8"),  # cycles of a pass through the banks
     ("barrier_latency", "i8"), ("barrier_arrival", "f8"), ("fence_latency", "f8"),

@@ -32,6 +32,7 @@ class Touched:
         row: per line its DRAM row's number, ascending likewise.
         first: per line where in `lines` it stands first.
         offset: the first block of the SM that is replayed.
+        sampled: blocks, those that touch nothing among them.
     """
 
     context: Records
@@ -48,6 +49,7 @@ class Touched:
     row: Ints
     first: Ints
     offset: int = 0
+    sampled: int = 0
 
     @property
     def pages(self) -> int:
@@ -96,7 +98,7 @@ class Touched:
         return len(self.row)
 
     @classmethod
-    def of(cls, context: Records, lines: Ints, offset: int = 0) -> Touched:
+    def of(cls, context: Records, lines: Ints, offset: int = 0, sampled: int = 0) -> Touched:
         """Of a trace's tables."""
         blocks, block = numbered(context["block"])
         access = np.repeat(np.arange(len(context)), context["n_lines"])
@@ -109,7 +111,7 @@ class Touched:
         return cls(
             context=context, lines=lines, blocks=blocks, block=block, warp=warp, by_warp=by_warp,
             at=at, access=access, used=line[at], user=block[access], line=line, row=row,
-            first=first, offset=offset,
+            first=first, offset=offset, sampled=max(sampled, len(blocks)),
         )  # fmt: skip
 
 
