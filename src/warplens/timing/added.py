@@ -16,7 +16,7 @@ def changed_lines(touched: Touched, blocks: int, stride: int, extents: Ints | No
                   kind: int = _WRITE) -> float:  # fmt: skip
     """Lines that all of the grid's `blocks` store to, or change by accesses of another kind: from
     those of sampled blocks that are not beside each other; `stride`: see `Touched.sm_of`."""
-    mine = (touched.context["kind"] == kind)[touched.access]
+    mine = touched.kind == kind
     if not mine.any():
         return 0.0
     places, place = np.unique(touched.sm_of(stride), return_inverse=True)
@@ -35,7 +35,7 @@ def written_back(touched: Touched, room: float, blocks: int, stride: int,
     already, and those that come until a line is written back change random sectors of it; of lines
     that one block alone comes to, each is written once (validation/data/scattered_adds_sm90.json).
     """
-    mine = (touched.context["kind"] == _ATOMIC)[touched.access]
+    mine = touched.kind == _ATOMIC
     if not mine.any():
         return 0.0
     n_blocks = len(touched.blocks)

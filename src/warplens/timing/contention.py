@@ -6,7 +6,14 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.timing.state import SLICE_LINES, Floats, Ints
-from warplens.timing.touched import Touched, different, numbered, ranks, users_of
+from warplens.timing.touched import (
+    Touched,
+    different,
+    numbered,
+    ranks,
+    sorted_by,
+    users_of,
+)
 
 _WRITE, _ATOMIC = 2, 4
 # Of the blocks, from which they wait for each other that store to a line; up to so many such lines
@@ -35,12 +42,13 @@ def contention(touched: Touched, resident: int, shares: npt.NDArray[np.float32],
     stores too, see `_same_stores`), the same line, and the same sectors of it in the same steps,
     below 0 for lanes that have words of their own there; the atomics of its warp, and how much
     longer one takes for the lines that are used at the same time. So many of the sampled blocks
-    are `resident` together."""
+    are `resident` together. `passes` is told of atomics and of such stores only."""
     n_blocks = len(touched.blocks)
-    mine = (touched.context["kind"] == _ATOMIC)[touched.access]
+    mine = touched.kind == _ATOMIC
     at, line, access = touched.at[mine], touched.used[mine], touched.access[mine]
-    group = sharing_slices(touched.lines[at] >> 4)
+    group = numbered(sharing_slices(touched.lines[at] >> 4))[1]
     if len(at):
+        passes[at] = 1.0
         passes[at, 5] = _busiest_at_once(touched, group, mine, resident) + 1.0 / _SLICES
         passes[at, 6] = _in_a_row(touched.lines[at], group)
     if n_blocks > 1:
@@ -50,31 +58,35 @@ def contention(touched: Touched, resident: int, shares: npt.NDArray[np.float32],
     is_atomic = touched.context["kind"] == _ATOMIC
     place = np.zeros(len(is_atomic), np.int64)
     place[is_atomic] = numbered(touched.warp[is_atomic])[1]
-    visited = np.maximum(1.0, _visited(touched, access, place, line)[place[access]])
+    warp, number, user = place[access], numbered(line)[1], touched.user[mine]
+    visited = np.maximum(1.0, _visited(access, warp, number)[warp])
     passes[at, 0] = np.sqrt(visited)
-    _exchanged(touched, passes, at_once)
+    _exchanged(touched, passes, at_once, mine, warp, number)
     if n_blocks < 2:
         return
-    part = _parts_of_blocks(touched, group, mine)
+    part = different(group, user)[group] / n_blocks
     shares[at] = np.where(part * n_blocks > 1, part, 0.0)
-    part = _parts_of_blocks(touched, line, mine)
+    part = different(number, user)[number] / n_blocks
     passes[at, 4] = np.where(part * n_blocks > 1, part, 0.0)
-    passes[at, 2] = _walked(touched, access, place[access], line, group)
+    passes[at, 2] = _walked(touched, access, warp, number, group)
 
 
-def _exchanged(touched: Touched, passes: npt.NDArray[np.float32], at_once: Ints) -> None:
-    """The same of what loops of compare and exchange need: who meets at the same words."""
+def _exchanged(touched: Touched, passes: npt.NDArray[np.float32], at_once: Ints,
+               mine: npt.NDArray[np.bool_], warp: Ints, line: Ints) -> None:  # fmt: skip
+    """The same of what loops of compare and exchange need: who meets at the same words. `warp` and
+    `line`: their numbers, per line of an atomic access."""
     n_blocks = len(touched.blocks)
-    mine = (touched.context["kind"] == _ATOMIC)[touched.access]
-    at, line, access = touched.at[mine], touched.used[mine], touched.access[mine]
+    at, access, user = touched.at[mine], touched.access[mine], touched.user[mine]
     # What two or three blocks touch may just happen to be the same of many: all of it is shared as
     # often as that happens. Warps that come to the same place in other steps do not meet there.
-    step = _steps(touched, access) // _STEPS_APART
-    meeting = numbered(_places(touched, at, access))[1] << 32 | step
-    part = _parts_of_blocks(touched, meeting, mine)
+    step = _steps(touched, touched.context["kind"] == _ATOMIC)[access] // _STEPS_APART
+    places = numbered(_places(touched, at, access))[1]
+    meeting = numbered(places * (int(step.max()) + 1) + step)[1]
+    blocks, warps = different(meeting, user), different(meeting, warp)
+    part = blocks[meeting] / n_blocks
     by_chance = part * n_blocks < min(_SURELY_SHARED, n_blocks)
     others = float((part[by_chance] - 1.0 / n_blocks).mean()) if by_chance.any() else 0.0
-    meet = np.where(by_chance, others, part * _warps_of_blocks(touched, meeting, mine))
+    meet = np.where(by_chance, others, part * (warps[meeting] / blocks[meeting]))
     meet *= n_blocks / touched.sampled  # the others touch nothing at all
     # Lanes that scatter over lines have words of their own in each sector, four or eight of them
     words = _SECTOR_BYTES // np.maximum(1, touched.context["size"])[access]
@@ -82,20 +94,22 @@ def _exchanged(touched: Touched, passes: npt.NDArray[np.float32], at_once: Ints)
     passes[at, 3] = np.where(scatter, -meet / words, meet)
     contended = _evenly_used(line[~by_chance])
     passes[at, 1] = np.maximum(1.0, contended / passes[at, 0] ** 2) ** _LINES
-    passes[at, 7] = _warps_beside(touched, meeting, at_once, mine)
+    unit = numbered(at_once)[1]
+    beside = numbered(meeting * (int(unit.max(initial=0)) + 1) + unit[user])[1]
+    passes[at, 7] = different(beside, warp)[beside]
     passes[at, 8] = _changing(touched, access, line)
 
 
 def sharing_slices(lines: Ints) -> Ints:
     """Numbers that lines have in common which lie in one slice of L2, see SLICE_LINES."""
-    return lines // (4 * SLICE_LINES) * 2 + lines // SLICE_LINES % 2
+    found: Ints = lines // (4 * SLICE_LINES) * 2 + (lines // SLICE_LINES & 1)
+    return found
 
 
 def _in_a_row(lines: Ints, slices: Ints) -> float:
-    """Of accesses to lines (<< 4 sectors) in the most popular slice, by all of them, the part that
-    meets a sector which the one before has met, too."""
-    number = numbered(slices)[1]
-    lines = lines[number == np.bincount(number).argmax()]
+    """Of accesses to lines (<< 4 sectors) in the most popular slice (`slices`: their numbers), by
+    all of them, the part that meets a sector which the one before has met, too."""
+    lines = lines[slices == np.bincount(slices).argmax()]
     met = np.concatenate([(lines >> 4 << 2 | bit)[lines >> bit & 1 > 0] for bit in range(4)])
     counts = np.bincount(numbered(met)[1])
     again = float((counts * (counts - 1)).sum()) / max(1, len(lines) * (len(lines) - 1))
@@ -108,22 +122,29 @@ def _same_stores(touched: Touched, resident: int, shares: npt.NDArray[np.float32
     same slice's; of stores to more lines that blocks all over the grid store to, what the busiest
     slice gets of all of them."""
     n_blocks = len(touched.blocks)
-    stores = (touched.context["kind"] == _WRITE)[touched.access]
-    often = users_of(touched, np.arange(n_blocks), stores) >= _POPULAR * n_blocks
+    stores = touched.kind == _WRITE
+    # No more blocks than stores come to a line: most need not be looked at.
+    times = np.bincount(touched.used[stores], minlength=touched.n_lines)
+    some = stores & (times >= min(_PARTS, _POPULAR * n_blocks))[touched.used]
+    if not some.any():
+        return
+    often = users_of(touched, np.arange(n_blocks), some) >= _POPULAR * n_blocks
     if 0 < np.count_nonzero(often) <= _FEW_POPULAR:
         mine = stores & often[touched.used]
         stored = touched.at[mine]
-        part = _parts_of_blocks(touched, sharing_slices(touched.lines[stored] >> 4), mine)
+        number = numbered(sharing_slices(touched.lines[stored] >> 4))[1]
+        part = different(number, touched.user[mine])[number] / n_blocks
         shares[stored] = np.where(part >= _POPULAR, part, 0.0)
+        passes[stored, 5] = 1.0
         return
-    everywhere = users_of(touched, _PARTS * np.arange(n_blocks) // n_blocks, stores) == _PARTS
+    everywhere = users_of(touched, _PARTS * np.arange(n_blocks) // n_blocks, some) == _PARTS
     if 0 < np.count_nonzero(everywhere) <= _MANY_POPULAR:
         stored = touched.at[stores & everywhere[touched.used]]
         shares[stored] = 1.0
-        busiest = _busiest(sharing_slices(touched.lines[stored] >> 4))
+        busiest = _busiest(numbered(sharing_slices(touched.lines[stored] >> 4))[1])
         passes[stored, 5] = min(1.0, busiest + 1.0 / _STORED_SLICES)
     elif n_blocks > resident:
-        _stores_of_waves(touched, resident, stores, shares, passes)
+        _stores_of_waves(touched, resident, some, shares, passes)
 
 
 def _stores_of_waves(touched: Touched, resident: int, stores: npt.NDArray[np.bool_],
@@ -140,7 +161,8 @@ def _stores_of_waves(touched: Touched, resident: int, stores: npt.NDArray[np.boo
     among[stores] = often
     stored = stored[often]
     shares[stored] = -1.0
-    part = _busiest_at_once(touched, sharing_slices(touched.lines[stored] >> 4), among, resident)
+    group = numbered(sharing_slices(touched.lines[stored] >> 4))[1]
+    part = _busiest_at_once(touched, group, among, resident)
     passes[stored, 5] = np.minimum(1.0, part + 1.0 / _STORED_SLICES)
 
 
@@ -158,52 +180,35 @@ def _busiest_at_once(touched: Touched, group: Ints, among: npt.NDArray[np.bool_]
             here = wave == number
             slices, blocks = numbered(group[here])[1], numbered(user[here])[1]
             if here.any() and different(slices, blocks).mean() >= _MEET:
-                found[later:, here] = max(whole, _busiest(group[here]))
+                found[later:, here] = max(whole, _busiest(slices))
     return np.asarray(found.mean(axis=0))
 
 
 def _busiest(places: Ints) -> float:
-    """The part of all accesses that the most popular of some places gets, as far as that is not by
-    chance."""
-    counts = np.bincount(numbered(places)[1])
+    """The part of all accesses that the most popular of some places, numbered, gets, as far as that
+    is not by chance."""
+    counts = np.bincount(places)
     most = float(counts.max())
     return float(max(1.0 / len(counts), (most - 2.0 * most**0.5) / len(places)))
 
 
-def _parts_of_blocks(touched: Touched, place: Ints, among: npt.NDArray[np.bool_]) -> Floats:
-    """Per line of some accesses, each at a place, the part of all blocks that touch the same place
-    in some of them."""
-    n_blocks = len(touched.blocks)
-    number = numbered(place)[1]
-    return different(number, touched.user[among])[number] / n_blocks
+def _visited(access: Ints, warp: Ints, line: Ints) -> Floats:
+    """Per warp how many of its atomics are elsewhere than those before; per use of a line, one
+    access after the other, all are numbered."""
+    times = np.bincount(warp[np.diff(access, prepend=-1) != 0])
+    return np.asarray(times * different(warp, line) / np.bincount(warp))
 
 
-def _visited(touched: Touched, access: Ints, warp: Ints, line: Ints) -> Floats:
-    """Per warp how many of its atomics are elsewhere than those before."""
-    times = np.bincount(warp[np.unique(access)])
-    uses = warp[access]
-    return np.asarray(times * different(uses, line) / np.bincount(uses))
-
-
-def _steps(touched: Touched, access: Ints) -> Ints:
-    """Per line of an atomic access how many its warp has made before."""
-    accesses, of_access = np.unique(access, return_inverse=True)
-    warps = touched.warp[accesses]
-    return ranks(warps, np.argsort(warps, kind="stable"))[of_access]
-
-
-def _warps_of_blocks(touched: Touched, places: Ints, among: npt.NDArray[np.bool_]) -> Floats:
-    """Per line of some accesses how many warps of a block that touches the same place do so."""
-    sectors = numbered(places)[1]
-    warp = numbered(touched.warp[touched.access[among]])[1]
-    blocks, warps = different(sectors, touched.user[among]), different(sectors, warp)
-    return np.asarray(warps[sectors] / blocks[sectors])
+def _steps(touched: Touched, is_atomic: npt.NDArray[np.bool_]) -> Ints:
+    """Per atomic access how many its warp has made before that touch anything."""
+    some = is_atomic & (touched.context["n_lines"] > 0)
+    return ranks(touched.warp, touched.by_warp[some[touched.by_warp]])
 
 
 def _evenly_used(lines: Ints) -> float:
-    """As how many lines that are used alike often lines count: they count less that are used less
-    often than others."""
-    counts = np.bincount(numbered(lines)[1]).astype(np.float64)
+    """As how many lines that are used alike often some lines count, by their numbers: those count
+    less that are used less often than others."""
+    counts = np.bincount(lines).astype(np.float64)
     return float(counts.sum() ** 2 / max(1.0, (counts * counts).sum()))
 
 
@@ -216,22 +221,12 @@ def _places(touched: Touched, at: Ints, access: Ints) -> Ints:
     return np.asarray(touched.lines[at] << 6 | word)
 
 
-def _warps_beside(touched: Touched, places: Ints, at_once: Ints,
-                  among: npt.NDArray[np.bool_]) -> Floats:  # fmt: skip
-    """Per line of some accesses how many warps touch the same place of those that run on its SM
-    `at_once`, a number for each block."""
-    warp = numbered(touched.warp[touched.access[among]])[1]
-    unit = numbered(at_once)[1]
-    number = numbered(places)[1] * (int(unit.max(initial=0)) + 1) + unit[touched.user[among]]
-    number = numbered(number)[1]
-    return np.asarray(different(number, warp)[number])
-
-
 def _changing(touched: Touched, access: Ints, line: Ints) -> Floats:
     """Per line of an atomic access the part of all those to the line that can have changed a word.
     Of lanes that exchange one word in a loop all but one try again; where none does, each has left
     the word as it was (a sum of halves that a small number does not change)."""
-    accesses, of_access = np.unique(access, return_inverse=True)
+    begins = np.diff(access, prepend=-1) != 0
+    accesses, of_access = access[begins], np.cumsum(begins) - 1
     made = touched.context[accesses]
     order = np.argsort(touched.warp[accesses], kind="stable")
     before, after = order[:-1], order[1:]
@@ -260,7 +255,7 @@ def _walked(touched: Touched, access: Ints, warp: Ints, line: Ints, group: Ints)
 def _alternating(warp: Ints, group: Ints) -> Floats:
     """Per warp how many slices of L2, by the groups of lines that lie in one, an atomic and the one
     behind it ask in the mean."""
-    order = np.argsort(warp, kind="stable")
+    order = sorted_by(warp, int(warp.max()) + 1)
     warps, groups = warp[order], group[order]
     changes = (np.diff(groups) != 0) & (np.diff(warps) == 0)
     return 1.0 + np.bincount(warps[1:][changes], minlength=int(warp.max()) + 1) / np.maximum(

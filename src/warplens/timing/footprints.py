@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from warplens.compiled import native
 from warplens.timing.state import Ints
 from warplens.timing.touched import Touched, distinct
 
@@ -172,9 +173,9 @@ def _accesses(touched: Touched) -> tuple[Ints, Floats, Floats, Ints, Flags] | No
     made = np.stack([context[name][order] for name in ("instruction", "warp", "kind")])
     if (made != made[:, :1]).any():
         return None
-    each = context["n_lines"].astype(np.int64)
-    size, starts, lines = each[order], np.cumsum(each) - each, touched.lines[touched.at] >> 4
-    low, high = (ends.reduceat(lines, starts)[order] for ends in (np.minimum, np.maximum))
+    size, starts = (context[name][order].astype(np.int64) for name in ("n_lines", "first_line"))
+    low, high = np.empty((2, *order.shape), np.int64)
+    _find_ends(touched.lines, starts, size, low, high)
     once = _unlike(low, high, context["kind"][order[0]])
     low, high, size = low[:, once], high[:, once], size[:, once]
     counts = np.round(size.mean(axis=0)).astype(np.int64)
@@ -182,6 +183,18 @@ def _accesses(touched: Touched) -> tuple[Ints, Floats, Floats, Ints, Flags] | No
     counts = np.where(spans <= size.max(axis=0), np.maximum(1, spans), np.maximum(1, counts))
     reads = context["kind"][order[0, once]] == _READ
     return touched.blocks[some], low.astype(np.float64), high.astype(np.float64), counts, reads
+
+
+@native
+def _find_ends(lines: Ints, starts: Ints, size: Ints, low: Ints, high: Ints) -> None:
+    """The first and the last line of each access of some blocks."""
+    for block in range(starts.shape[0]):
+        for i in range(starts.shape[1]):
+            first = starts[block, i]
+            least = most = lines[first] >> 4
+            for at in range(first + 1, first + size[block, i]):
+                least, most = min(least, lines[at] >> 4), max(most, lines[at] >> 4)
+            low[block, i], high[block, i] = least, most
 
 
 def _unlike(low: Ints, high: Ints, kind: Ints) -> Ints:

@@ -20,7 +20,7 @@ def fresh_reads(touched: Touched, blocks: int) -> Floats | None:
     warp of the grid has touched with fewer accesses behind it; None if not all were sampled."""
     if len(touched.blocks) < blocks or not len(touched.at):
         return None
-    step = touched.turns()[touched.access]
+    step = touched.turns[touched.access]
     reads = touched.context["kind"] == _READ
     is_fresh = np.zeros(len(reads), np.bool_)
     for half in range(2):

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from warplens.timing.sharing import Sharing
 from warplens.timing.state import Floats, Ints
+from warplens.timing.touched import distinct
 
 LOOP = 16  # steps in which an SM fetches, from which it is a loop
 _PLACES = 59  # of other SMs among the bits of who uses a fetch, above the replayed one's
@@ -39,36 +40,44 @@ def counts(users: Ints, beside: int) -> tuple[Ints, Ints]:
 
 def in_step(users: Ints, is_mine: npt.NDArray[np.bool_], when: Ints, share: Sharing,
             sampled: int) -> Floats:  # fmt: skip
-    """Per fetch how much of it those wait for, in long loops, that ask for it after the first of
-    its users does. `is_mine`: the replayed SM asks for it as it is made; `when`: in which step;
+    """Per fetch that the replayed SM asks for as it is made (`is_mine`) how much of it those wait
+    for, in long loops, that ask for it after the first of its users does. `when`: in which step;
     `sampled`: SMs."""
     beside = min(share.beside, sampled, _BESIDE)
-    near, far = counts(users, beside)
+    found, at = np.ones(len(users)), np.flatnonzero(is_mine)
+    near, far = counts(users[at], beside)
     apart = max(1, min(sampled, _PLACES + 1) - beside)
     ratio = max(1.0, share.ratio * (sampled - min(sampled, share.beside) + 1) / (apart + 1))
     number = np.maximum(near, np.where(far > 1, far * ratio, 1.0))
+    own = number <= 1.0
+    if len(distinct(when[at[~own]])) >= LOOP:
+        found[at] = _waited_for(near, far, number, apart, beside, (apart + 1) * ratio)
+    return found
+
+
+def _waited_for(near: Ints, far: Ints, number: Floats, apart: int, beside: int,
+                every: float) -> Floats:  # fmt: skip
+    """The same of fetches that the replayed SM asks for, which so many SMs use: of those `beside`
+    each other, of those `apart`, and of all in all."""
+    found = np.ones(len(number))
     close, wide = (near - 1) / max(1, beside - 1), (far - 1) / apart
     by_all = (wide >= _MOST) & (near == beside)
     by_near = (close >= 0.5) & (close > 2.0 * wide) & ~by_all
     by_far = (far > 1) & ~by_near & ~by_all
-    every = (apart + 1) * ratio
-    own, of_near, of_far = (is_mine & kind for kind in (number <= 1.0, by_near, by_far))
-    n_own, n_near, n_far, n_all = map(np.count_nonzero, (own, of_near, of_far, is_mine))
-    found = np.ones(len(users))
-    if len(np.unique(when[is_mine & ~own])) < LOOP:
-        return found
+    n_own, n_near, n_far = map(np.count_nonzero, (number <= 1.0, by_near, by_far))
+    n_all = len(number)
     if n_own > _FEW * n_all:
         return _part(number, n_own / n_all, _ALL_APART)
     if n_near > _FEW * n_all:
-        size = float(number[of_near].mean())
+        size = float(number[by_near].mean())
         share_near = n_near / (n_near + n_far)
         found = np.where(by_near, found, _part(np.minimum(number, every / size), share_near))
         if n_far:
-            size = float(number[of_far].mean())
+            size = float(number[by_far].mean())
             crossed = _part(np.minimum(number, every / size), 0.5 - share_near)
             found = np.where(by_near, crossed, found)
     elif n_far > _FEW * n_all:
-        size = float(number[of_far].mean())
+        size = float(number[by_far].mean())
         found = np.where(by_all, _part(number / size, n_far / n_all), found)
     return found
 

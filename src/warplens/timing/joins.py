@@ -12,7 +12,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from warplens.compiled import native
 from warplens.execute.trace import bytes_of
+from warplens.timing.state import Ints, Records
 from warplens.timing.touched import Touched
 
 _WRITE = 2
@@ -27,7 +29,7 @@ def joins(touched: Touched) -> npt.NDArray[np.uint8]:
     found = np.zeros(len(touched.lines), np.uint8)
     context, order = touched.context, touched.by_warp
     run = _runs(touched)
-    if not len(order) or run.max() + 1 == len(run):
+    if not len(order) or run[-1] + 1 == len(run):
         return found
     of_access = np.empty(len(run), np.int64)
     of_access[order] = run
@@ -59,18 +61,28 @@ def joins(touched: Touched) -> npt.NDArray[np.uint8]:
 
 def _runs(touched: Touched) -> npt.NDArray[np.int64]:
     """Per access, in the order of warps, the number of its run of stores to the same lines."""
-    context, order = touched.context, touched.by_warp
-    n_lines = context["n_lines"]
-    few = ((context["kind"] == _WRITE) & (n_lines <= _MOST_LINES) & (n_lines > 0))[order]
-    if not few.any():
-        return np.arange(len(order))
-    begin = touched.lines[np.minimum(context["first_line"][order], len(touched.lines) - 1)] >> 4
-    n_lines = n_lines[order].astype(np.int64)
-    warp = touched.warp[order]
-    gap = np.diff(context["instruction"][order].astype(np.int64))
-    goes_on = (
-        few[1:] & few[:-1] & (warp[1:] == warp[:-1]) & (np.abs(np.diff(begin)) <= 1)
-        & (np.abs(np.diff(n_lines)) <= 1) & (gap > 0) & (gap <= _NEAR)
-    )  # fmt: skip
-    found: npt.NDArray[np.int64] = np.cumsum(np.append(False, ~goes_on)) if len(order) else order
+    found = np.empty(len(touched.by_warp), np.int64)
+    _number_runs(touched.context, touched.lines, touched.warp, touched.by_warp, found)
     return found
+
+
+@native
+def _number_runs(context: Records, lines: Ints, warp: Ints, by_warp: Ints, found: Ints) -> None:
+    run, before, number, begin, n_lines = -1, -1, 0, 0, 0
+    for i in range(by_warp.size):
+        at = by_warp[i]
+        access = context[at]
+        n = access.n_lines
+        if access.kind != _WRITE or n > _MOST_LINES or n <= 0:
+            before = -1
+            run += 1
+        else:
+            first = lines[min(access.first_line, lines.size - 1)] >> 4
+            gap = access.instruction - number
+            if (
+                before != warp[at] or abs(first - begin) > 1 or abs(n - n_lines) > 1
+                or gap <= 0 or gap > _NEAR
+            ):  # fmt: skip
+                run += 1
+            before, number, begin, n_lines = warp[at], access.instruction, first, n
+        found[i] = run

@@ -23,7 +23,7 @@ from warplens.timing.in_step import LOOP, bit_of, counts, in_step
 from warplens.timing.ranges import Range
 from warplens.timing.sharing import Sharing
 from warplens.timing.state import Floats, Ints, Records
-from warplens.timing.touched import Touched
+from warplens.timing.touched import Touched, distinct
 from warplens.timing.warmth import shares
 
 _WAYS = 16
@@ -36,67 +36,82 @@ _STEPS = 6  # to find a factor
 _ALONE = 0.5  # of a fetch falls to this SM: more than to any other
 
 
+# A place in the tag store: the line there (by its number, from 1), its sectors, which of them are
+# written, in which step the last came and by which fetches its halves did
+_PLACE = np.dtype([
+    ("fetched", "i8"), ("line", "i4"), ("by", "i4", 2), ("valid", "u1"), ("written", "u1"),
+])  # fmt: skip
+
+
 @native
-def _walk(accesses: Records, asking: Ints, lines: Ints, order: Ints, steps: Ints,
+def _walk(accesses: Records, asking: Ints, lines: Ints, numbers: Ints, order: Ints, steps: Ints,
           hits: npt.NDArray[np.uint8], fetches: npt.NDArray[np.int32], users: Ints,
-          tags: Ints, valid: npt.NDArray[np.uint8],
-          written: npt.NDArray[np.uint8], fetched: Ints,
-          by: npt.NDArray[np.int32], when: Ints) -> int:  # fmt: skip
+          ways: npt.NDArray[np.int32], filled: npt.NDArray[np.uint8],
+          where: npt.NDArray[np.int32], places: Records, when: Ints) -> int:  # fmt: skip
     """Sends accesses through the tag store; returns the sectors brought in. `asking`: per access
-    the user of fetches that it stands for, 0: none; `when`: per fetch its step."""
-    brought = clock = 0
-    n_sets = tags.shape[0]
+    the user of fetches that it stands for, 0: none; `numbers`: of lines; `when`: per fetch its
+    step; `ways`: per set its `places`, of which so many are `filled`; `where`: per line its place,
+    if it has one."""
+    brought = clock = used = 0
     for i in range(order.size):
         access, asks = accesses[order[i]], asking[order[i]]
         first, count = access.first_line, access.n_lines
+        kind, step = access.kind, steps[i]
         for j in range(first, first + count):
             line, sectors = lines[j] >> 4, lines[j] & 15
+            number = numbers[j] + 1
             clock += 1
-            index = (line ^ line >> 11 ^ line >> 19) % n_sets
-            way = -1
-            empty = -1
-            for w in range(tags.shape[1]):
-                if tags[index, w] == line + 1:
-                    way = w
-                    break
-                if empty < 0 and tags[index, w] == 0:
-                    empty = w
-            if way < 0:
-                # Not the least recently used: the hardware's choice is not that, and any order of
-                # use that is kept would lose everything to a loop a little larger than the cache.
-                way = empty if empty >= 0 else (clock * 0x9E3779B1 >> 16) % tags.shape[1]
-                tags[index, way] = line + 1
-                valid[index, way] = written[index, way] = 0
-            found = valid[index, way] & sectors
-            kind = access.kind
-            if kind == _WRITE:
-                hits[j] = found | (written[index, way] & sectors) << 4
-                written[index, way] |= sectors
-            else:
-                hits[j] = found | (found if fetched[index, way] == steps[i] else 0) << 4
+            at = where[number]
+            if at == 0:
+                index = (line ^ line >> 11 ^ line >> 19) % ways.shape[0]
+                if filled[index] < _WAYS:
+                    used += 1
+                    at = used
+                    ways[index, filled[index]] = at
+                    filled[index] += 1
+                else:
+                    # Not the least recently used: the hardware's choice is not that, and any order
+                    # of use that is kept would lose everything to a loop a little larger than the
+                    # cache.
+                    at = ways[index, (clock * 0x9E3779B1 >> 16) % _WAYS]
+                    where[places[at].line] = 0
+                where[number] = at
+                places[at].line = number
+                places[at].valid = places[at].written = 0
+            place = places[at]
+            valid = place.valid
+            found = valid & sectors
             missing = sectors & ~found
+            if kind == _WRITE:
+                hits[j] = found | (place.written & sectors) << 4
+                place.written |= sectors
+            else:
+                hits[j] = found | (found if place.fetched == step else 0) << 4
             if missing:
-                fetched[index, way] = steps[i]
+                place.fetched = step
             for half in range(2):
                 bits = 3 << 2 * half
-                if kind == _WRITE and missing & bits and valid[index, way] & bits:
-                    valid[index, way] |= missing & bits
-                elif missing & bits:
-                    # DRAM is read by 64 bytes, but nothing is read for what is written.
-                    valid[index, way] |= missing & bits if kind == _WRITE else bits
-                    brought += 2
-                    by[index, way, half] = brought // 2
-                    when[brought // 2] = steps[i]
-                    if kind != _READ:
-                        users[brought // 2] = _NO_READ
-                    elif asks == 0:
-                        users[brought // 2] = _BEFORE
-                fetches[j, half] = by[index, way, half]
-                number = by[index, way, half]
-                if sectors & bits and when[number] == steps[i]:
-                    users[number] |= asks
-                elif sectors & bits and asks == _MINE:
-                    users[number] |= _MINE_LATER
+                if missing & bits:
+                    if kind == _WRITE and valid & bits:
+                        valid |= missing & bits
+                    else:
+                        # DRAM is read by 64 bytes, but nothing is read for what is written.
+                        valid |= missing & bits if kind == _WRITE else bits
+                        brought += 2
+                        place.by[half] = brought // 2
+                        when[brought // 2] = step
+                        if kind != _READ:
+                            users[brought // 2] = _NO_READ
+                        elif asks == 0:
+                            users[brought // 2] = _BEFORE
+                fetch = place.by[half]
+                fetches[j, half] = fetch
+                if sectors & bits:
+                    if when[fetch] == step:
+                        users[fetch] |= asks
+                    elif asks == _MINE:
+                        users[fetch] |= _MINE_LATER
+            place.valid = valid
     return brought
 
 
@@ -131,7 +146,7 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     context, lines = touched.context, touched.lines
     hits = np.zeros(len(lines), np.uint8)
     shares = np.zeros(len(lines), np.float32)
-    passes = np.ones((len(lines), 9), np.float32)
+    passes = np.zeros((len(lines), 9), np.float32)  # new pages: few are ever touched
     fetches = np.zeros((len(lines), 2), np.int32)
     users, when = np.zeros((2, 2 * len(lines) + 1), np.int64)
     if not len(context):
@@ -140,7 +155,7 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
             arrivals=_by_lot(users, when, share)[0], footprint=0, late_steps=0, own_steps=0,
         )  # fmt: skip
     warp = touched.warp
-    ordinal = touched.turns()
+    ordinal = touched.turns
     step = touched.steps(resident)
     # Among warps at the same point the order is arbitrary, but the same in every run.
     mixed = _scrambled(warp.astype(np.uint64) << np.uint64(32) | ordinal.astype(np.uint64))
@@ -148,16 +163,14 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     order = _sorted(key)
     steps = step[order] + 1
     n_sets = max(1, int(size_bytes / 128 / _WAYS))
-    tags = np.zeros((n_sets, _WAYS), np.int64)
-    valid = np.zeros((n_sets, _WAYS), np.uint8)
-    place = np.unique(touched.sm_of(stride), return_inverse=True)[1][touched.block]
-    entry = context["entry"]
-    asking = np.where(entry == 0, _MINE, 2 << np.maximum(0, bit_of(place)))
+    places, place = np.unique(touched.sm_of(stride), return_inverse=True)
+    entry = np.ascontiguousarray(context["entry"])
+    asking = np.where(entry == 0, _MINE, (2 << np.maximum(0, bit_of(place)))[touched.block])
     asking[entry == BEFORE] = 0
     brought = _walk(
-        context, asking, lines, order, steps, hits, fetches, users, tags, valid,
-        np.zeros(tags.shape, np.uint8), np.zeros(tags.shape, np.int64),
-        np.zeros((*tags.shape, 2), np.int32), when,
+        context, asking, lines, touched.line, order, steps, hits, fetches, users,
+        np.zeros((n_sets, _WAYS), np.int32), np.zeros(n_sets, np.uint8),
+        np.zeros(touched.n_lines + 1, np.int32), np.zeros(touched.n_lines + 1, _PLACE), when,
     )  # fmt: skip
     users, when = users[: brought // 2 + 1], when[: brought // 2 + 1]
     judged = _of_first_wave(touched, resident, fetches, len(users)) if share.is_of_wave else None
@@ -182,13 +195,16 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     wave = np.arange(len(touched.blocks)) // max(1, resident)
     contention(touched, resident, shares, passes, wave * stride + touched.sm_of(stride))
     is_mine = _are_mine(users)
-    closely = in_step(users, is_mine, when, share, int(place.max()) + 1)
+    closely = in_step(users, is_mine, when, share, len(places))
     others = is_mine & (arrivals == 0.0)
     if share.fresh < 1.0:  # what earlier waves have brought nobody is only just fetching
-        turn = np.maximum(0, when - 1) // (int(ordinal.max()) + 1)
+        some = np.flatnonzero(others)
+        turn = np.maximum(0, when[some] - 1) // (int(ordinal.max()) + 1)
         first = touched.blocks[np.minimum(turn * resident, len(touched.blocks) - 1)]
         at_once = grid.at_once if grid else 0
-        others &= (first < at_once) | _are_fresh(touched, fetches, first, at_once, share)
+        others[some] = (first < at_once) | _are_fresh(
+            touched, fetches, some, len(others), first, at_once, share
+        )
     _wait_for_others(touched, step, hits, shares, fetches, when, others, closely)
     late_steps, own_steps = _kinds_of_steps(touched, step, hits, fetches, chance)
     return L2Answer(
@@ -215,8 +231,7 @@ def _wait_for_others(touched: Touched, step: Ints, hits: npt.NDArray[np.uint8],
 def _replayed_loads(touched: Touched, told: Ints) -> tuple[Ints, Ints]:
     """Places of lines that loads of the replayed SM ask for, and what is `told` of each access: its
     step, for example."""
-    loads = (touched.context["entry"] == 0) & (touched.context["kind"] == _READ)
-    mine = loads[touched.access]
+    mine = touched.is_replayed & (touched.kind == _READ)
     return touched.at[mine], told[touched.access[mine]]
 
 
@@ -227,17 +242,20 @@ def _kinds_of_steps(touched: Touched, step: Ints, hits: npt.NDArray[np.uint8],
     at, when = _replayed_loads(touched, step)
     late = hits[at] >> 4 > 0
     own = (chance[fetches[at]] > _ALONE).any(axis=1)
-    return len(np.unique(when[late])), len(np.unique(when[own]))
+    return len(distinct(when[late])), len(distinct(when[own]))
 
 
-def _are_fresh(touched: Touched, fetches: npt.NDArray[np.int32], first: Ints, at_once: int,
-               share: Sharing) -> npt.NDArray[np.bool_]:  # fmt: skip
-    """Which fetches, each of a wave that begins with a block (`first`), are of lines that earlier
-    waves have not brought; where those are not known, by lot."""
-    found: npt.NDArray[np.bool_] = _lots(np.arange(len(first))) < share.fresh
-    lines = np.zeros(len(first), np.int64)
+def _are_fresh(touched: Touched, fetches: npt.NDArray[np.int32], some: Ints, count: int,
+               first: Ints, at_once: int, share: Sharing) -> npt.NDArray[np.bool_]:  # fmt: skip
+    """Which of `some` of so many fetches, each of a wave that begins with a block (`first`), are of
+    lines that earlier waves have not brought; where those are not known, by lot."""
+    found: npt.NDArray[np.bool_] = _lots(some) < share.fresh
+    if not share.brought or not at_once:
+        return found
+    lines = np.zeros(count, np.int64)
     for half in range(2):
         lines[fetches[:, half]] = touched.lines >> 4
+    lines = lines[some]
     wave = first // max(1, at_once)
     for turn, brought in enumerate(share.brought if at_once else (), 1):
         mine = np.flatnonzero(wave == turn)
@@ -248,6 +266,11 @@ def _are_fresh(touched: Touched, fetches: npt.NDArray[np.int32], first: Ints, at
 def _are_mine(users: Ints) -> npt.NDArray[np.bool_]:
     """Which fetches accesses that are replayed ask for in the step in which they are made."""
     return np.asarray(users & (_MINE | _NO_READ | _BEFORE) == _MINE)
+
+
+def _are_of_others(users: Ints) -> npt.NDArray[np.bool_]:
+    """Which fetches accesses that are replayed find, but need not make."""
+    return np.asarray(users & (_MINE | _MINE_LATER | _NO_READ | _BEFORE) == _MINE_LATER)
 
 
 def _used(users: Ints) -> npt.NDArray[np.bool_]:
@@ -275,7 +298,7 @@ def _give(hits: npt.NDArray[np.uint8], halves: npt.NDArray[np.bool_],
           touched: Touched) -> None:  # fmt: skip
     """Enters halves of lines that L2 holds: none is only just being fetched."""
     reads = np.zeros(len(hits), np.bool_)
-    reads[touched.at] = (touched.context["kind"] == _READ)[touched.access]
+    reads[touched.at] = touched.kind == _READ
     for half in range(2):
         mine, bits = halves[:, half], np.uint8(3 << 2 * half)
         sectors = (touched.lines & 15).astype(np.uint8) & bits
@@ -334,28 +357,32 @@ def _by_lot(users: Ints, when: Ints, share: Sharing,
     sampled SMs that use it, the more rarely the more of them do, but not to more than the SM's part
     of all. In long loops those that the same SMs make in the same step fall to the same one: to the
     SM that is ahead. `judged`: those that tell what others fetch for this SM; None: all."""
-    near, far = counts(users, share.beside)
     is_mine = _are_mine(users)
+    arrivals, chances = np.zeros((2, len(users)))
+    if not is_mine.any():
+        return arrivals, chances
+    of_others = _are_of_others(users)
+    n_others = np.count_nonzero(of_others)
+    at = np.flatnonzero(is_mine)
+    near, far = counts(users[at], share.beside)
     chance = 1.0 / np.maximum(1.0, np.maximum(near, np.where(far > 1, far * share.ratio, 1.0)))
-    if is_mine.any():
-        used = users & (_MINE | _MINE_LATER | _NO_READ | _BEFORE)
-        of_others = used == _MINE_LATER
+    chance *= _factor(np.append(chance, np.zeros(n_others)), share)
+    chances[at] = chance
+    if judged is not None:
+        of_others &= judged
         n_others = np.count_nonzero(of_others)
-        chance *= _factor(np.append(chance[is_mine], np.zeros(n_others)), share)
-        if judged is not None:
-            of_others &= judged
-            n_others = np.count_nonzero(of_others)
-        if n_others and share.are_alike:  # others are as often ahead as this SM is
-            mine = chance[is_mine if judged is None else is_mine & judged]
-            lacking = share.part * (len(mine) + n_others) - float(mine.sum())
-            chance[of_others] = min(1.0, max(0.0, lacking / n_others))
-            is_mine |= of_others
-    if len(np.unique(when[is_mine])) >= LOOP:
-        falls = is_mine.copy()
-        falls[is_mine] = _in_turn(users[is_mine], when[is_mine], chance[is_mine])
-        return np.where(falls, -1.0, 0.0), np.where(is_mine, chance, 0.0)
-    lot = _lots(np.arange(len(users)))
-    return np.where(is_mine & (lot < chance), -1.0, 0.0), np.where(is_mine, chance, 0.0)
+    if n_others and share.are_alike:  # others are as often ahead as this SM is
+        mine = chance if judged is None else chance[judged[at]]
+        lacking = share.part * (len(mine) + n_others) - float(mine.sum())
+        chances[of_others] = min(1.0, max(0.0, lacking / n_others))
+        at = np.flatnonzero(is_mine | of_others)
+        chance = chances[at]
+    if len(distinct(when[at])) >= LOOP:
+        falls = _in_turn(users[at], when[at], chance)
+    else:
+        falls = _lots(at) < chance
+    arrivals[at] = np.where(falls, -1.0, 0.0)
+    return arrivals, chances
 
 
 def _in_turn(users: Ints, when: Ints, chance: Floats) -> npt.NDArray[np.bool_]:

@@ -63,7 +63,7 @@ def merged(touched: Touched, copies: npt.NDArray[np.bool_], placing: Placing,
     if not mine.any():
         return part
     group, sms = _groups(touched, placing)
-    step = 16 * touched.turns()[touched.access[mine]] + (touched.lines[touched.at[mine]] & 15)
+    step = 16 * touched.turns[touched.access[mine]] + (touched.lines[touched.at[mine]] & 15)
     line, user = touched.used[mine], touched.user[mine]
     keys = (line * (int(step.max()) + 1) + step) * (int(group.max()) + 1) + group[user]
     _, some, which, users = np.unique(
@@ -89,12 +89,12 @@ def merged_loads(touched: Touched, copies: npt.NDArray[np.bool_], placing: Placi
     if another >= 1.0 or placing.gpcs < 2:
         return part
     mine = _reads_by(touched, ~copies)
-    replayed = mine & (touched.context["entry"] == 0)[touched.access]
+    replayed = mine & touched.is_replayed
     if not replayed.any():
         return part
     group, sms = _groups(touched, placing)
     mine &= meeting(touched.used, group[touched.user], replayed)
-    turn = touched.turns()[touched.access[mine]]
+    turn = touched.turns[touched.access[mine]]
     line = 16 * touched.used[mine] + (touched.lines[touched.at[mine]] & 15)
     user = touched.user[mine]
     together = (line * (int(turn.max()) + 1) + turn) * (int(group.max()) + 1) + group[user]
@@ -158,7 +158,7 @@ def merged_of_threads(touched: Touched, copies: npt.NDArray[np.bool_], near: flo
     """
     part = np.ones(len(touched.lines), np.float32)
     mine = _reads_by(touched, copies)
-    mine &= touched.lines_of(mine & (touched.context["entry"] == 0)[touched.access])[touched.used]
+    mine &= touched.lines_of(mine & touched.is_replayed)[touched.used]
     if not mine.any():
         return part
     n_blocks = len(touched.blocks)

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,6 +36,7 @@ from warplens.timing.merging import (
     merged_loads,
     merged_of_threads,
 )
+from warplens.timing.once import once
 from warplens.timing.question import Estimate, Pace, Question, Replay
 from warplens.timing.sample import IN_STEP
 from warplens.timing.sharing import Sharing, allocated, sharing
@@ -70,7 +70,8 @@ _LEAST = 0.4  # of the latency is left in loops, however little is gained (fed_t
 # which hide from each other what they wait for (fed_tiles_sm90.json, sharers_sm90.json, and
 # tiled products of the tuning half of two public suites, H200)
 _CATCHES_UP, _SEVERAL_CATCH_UP = (0.07, 2.0), (0.22, 4.0)
-_WORTH_A_THREAD = 1_000_000  # lines of a trace
+_WORTH_A_THREAD = 50_000  # lines of a trace
+_CORES = 2  # replays side by side: more memory would be needed for more
 _FEW = 1.0  # waves of blocks, in which it matters how long a block takes alone
 _AS_MUCH = 0.9  # of what its blocks would ask L2 for with as many as other SMs have
 _STEPS_TO_HITS = 60
@@ -87,7 +88,7 @@ class Model:
         self.sample = sample
         self.kept: dict[object, Any] = {}  # what launches that share the model have asked before
 
-    @cached_property
+    @once
     def active_sms(self) -> int:
         """SMs that get at least one block. Clusters of more than two leave some out: a GPC's number
         of them need not be a multiple. Of few clusters as many blocks are taken to be on each
@@ -103,13 +104,13 @@ class Model:
         windows = self.sample.windows
         return windows[0].resident if windows else self.question.resident
 
-    @cached_property
+    @once
     def wave(self) -> int:
         """Sampled blocks that run together: those of clusters bring all their blocks' SMs."""
         places = len(np.unique(self.touched.sm_of(self.sample.stride)))
         return max(self.sample.sms, places) * self.resident
 
-    @cached_property
+    @once
     def code(self) -> Records:
         """The scheduler's view of the kernel."""
         table, found = code_of(self.question.kernel, self.question.gpu), self.sample.execution
@@ -123,13 +124,13 @@ class Model:
         table["tex_sectors"] = found.columns["tex_sectors"] / np.maximum(1, executed)
         return table
 
-    @cached_property
+    @once
     def touched(self) -> Touched:
         """The lines that the sampled blocks touch."""
         trace = self.sample.trace
         return Touched.of(trace.context, trace.lines, trace.first, trace.sampled)
 
-    @cached_property
+    @once
     def answer(self) -> l2_answer.L2Answer:
         """What L2 holds when the sampled blocks ask."""
         size = self.question.gpu.l2_size_bytes * self.sharing.lines / self.sharing.chip_lines
@@ -147,7 +148,7 @@ class Model:
                 other.submit(getattr, self, name)
             return self.answer
 
-    @cached_property
+    @once
     def line_facts(self) -> LineFacts:
         """What is known of the sampled blocks' lines whatever L2 holds."""
         together = self.question.blocks <= self.resident * self.active_sms
@@ -175,7 +176,7 @@ class Model:
             return None
         return begun.Grid(q.grid, at_once)
 
-    @cached_property
+    @once
     def merged(self) -> npt.NDArray[np.float32]:
         """The part of L2's work for a line that falls to this SM."""
         value, code = self.question.gpu.value, self.question.kernel.instructions
@@ -195,7 +196,7 @@ class Model:
         found *= merged_loads(self.touched, by_unit | by_threads, placing, again)
         return found
 
-    @cached_property
+    @once
     def sharing(self) -> Sharing:
         """The lines that the sample uses at a time, and those of the whole chip."""
         found = sharing(
@@ -206,7 +207,7 @@ class Model:
         )  # fmt: skip
         return replace(found, are_alike=not self._is_uneven())
 
-    @cached_property
+    @once
     def machine(self) -> Machine:
         """The GPU as this launch uses it."""
         q, gpu = self.question, self.question.gpu
@@ -297,7 +298,7 @@ class Model:
         share = self.question.blocks / self.active_sms
         return share / most_of_an_sm(self.question, self.active_sms)
 
-    @cached_property
+    @once
     def in_step(self) -> float:
         """How much of DRAM's latency SMs wait for that ask for what others are only just fetching.
 
@@ -308,9 +309,12 @@ class Model:
         late = self.answer.late_steps
         if late < max(LOOP, _MOSTLY * (late + self.answer.own_steps)):
             return _BEGUN_TOGETHER
-        apart, together = (
-            self.replay(limit=_PROBE, in_step=share).cycles for share in (0.0, 1.0)
-        )
+        for name in ("machine", "code", "line_facts", "merged"):
+            getattr(self, name)  # what both replays need
+        with ThreadPoolExecutor(max_workers=_CORES) as pool:
+            apart, together = pool.map(
+                lambda share: self.replay(limit=_PROBE, in_step=share).cycles, (0.0, 1.0)
+            )
         gain = max(0.0, together / apart - 1.0)
         several = min(self.resident, self.question.blocks / self.active_sms) > 1.0
         half, power = _SEVERAL_CATCH_UP if several else _CATCHES_UP
@@ -344,10 +348,21 @@ class Model:
         simulate(spec, self.code, traced, state, counts, limit)
         return Replay(spec=spec[0], sm=state.sm[0], counts=counts)
 
-    @cached_property
+    @once
     def result(self) -> Replay:
-        """The replay that all values come from: where SMs would work off blocks faster than the
-        chip hands them out, one in which they come as slowly from the first on."""
+        """The replay that all values come from. Those of other kinds of blocks are made beside it:
+        they are asked for, too."""
+        if not self.is_each_alone:
+            return self.replayed
+        with ThreadPoolExecutor(max_workers=_CORES) as pool:
+            replays = [pool.submit(getattr, one, "replayed") for one in (self, *self.others)]
+            found: list[Replay] = [one.result() for one in replays]
+        return found[0]
+
+    @once
+    def replayed(self) -> Replay:
+        """The replay of the first sample: where SMs would work off blocks faster than the chip
+        hands them out, one in which they come as slowly from the first on."""
         found, q = self.replay(), self.question
         many = q.blocks > IN_STEP * q.resident * self.active_sms
         if self.sample.windows or not many or self._is_uneven():
@@ -356,7 +371,7 @@ class Model:
             return found
         return self.replay(is_paced=True)
 
-    @cached_property
+    @once
     def loads(self) -> list[tuple[Replay, float]]:
         """Replays of SMs with as many blocks as the replayed one, and fewer, and how many SMs have
         as many; empty where all have. Of blocks of unlike work that have an SM each those of each
@@ -375,12 +390,12 @@ class Model:
         works = self.sample.works if self.sample.unlike else None
         return works is not None and works.total == self.question.blocks
 
-    @cached_property
+    @once
     def others(self) -> list[Model]:
         """The same launch with each other kind of block replayed."""
         found = [Model(self.question, sample) for sample, _ in self.sample.unlike[1:]]
         for one in found:
-            one.code = self.code
+            vars(one)["code"] = self.code
         return found
 
     def _heaviest(self, sms: float, fewer: list[tuple[Replay, float]]) -> Replay:
@@ -393,7 +408,7 @@ class Model:
             return self.result
         return self.replay(balance=part)
 
-    @cached_property
+    @once
     def states(self) -> Floats:
         """Warp cycles by state, as many in all as in the replay, of all SMs."""
         own: Floats = self.result.counts.stalls.sum(axis=0).astype(np.float64)
@@ -407,7 +422,7 @@ class Model:
         found[SELECTED] = own[SELECTED]
         return found
 
-    @cached_property
+    @once
     def estimate(self) -> Estimate:
         """The whole launch."""
         if self.is_each_alone:
@@ -426,7 +441,7 @@ class Model:
             warp_cycles=sum(float(one.sm["warp_cycles"]) * sms for one, sms in self.loads),
         )  # fmt: skip
 
-    @cached_property
+    @once
     def grid(self) -> Grid | None:
         """Where all blocks go, if they are of unlike work."""
         works, q = self.sample.works, self.question
@@ -455,7 +470,7 @@ class Model:
         block = int(longest.argmax())
         return float(self.replay(only=[block]).cycles) / max(1.0, float(longest[block]))
 
-    @cached_property
+    @once
     def pace(self) -> Pace | None:
         """How long blocks of a busy SM take where only windows of them were replayed."""
         if not self.sample.windows:
@@ -468,6 +483,7 @@ class Model:
             )
             question = replace(self.question, resident=window.resident)
             model = Model(question, sample) if number else self
+            vars(model)["code"] = self.code
             replay = model.result
             rate = inner_rate(replay)
             fastest = max(fastest, rate)

@@ -67,9 +67,9 @@ def pieces(touched: Touched, begin_together: bool = False) -> npt.NDArray[np.flo
     beside = number - np.maximum.accumulate(np.where(begins, number, 0))
     kinds = touched.context["kind"]
     turn = _turns(touched, kinds)
-    replayed = (touched.context["entry"] == 0)[touched.access]
+    replayed = touched.is_replayed
     for kind in (_READ, _WRITE, _ATOMIC):
-        mine = kinds[touched.access] == kind
+        mine = touched.kind == kind
         if not mine.any():
             continue
         at, access = touched.at[mine], touched.access[mine]
@@ -98,8 +98,8 @@ def changed_in_place(touched: Touched, stride: int, extents: Ints | None,
 
     `extents`: first lines and ends of the allocations, ascending.
     """
-    kind = touched.context["kind"][touched.access]
-    stores = (touched.context["entry"] == 0)[touched.access] & (kind == _WRITE)
+    kind = touched.kind
+    stores = touched.is_replayed & (kind == _WRITE)
     places, place = np.unique(touched.sm_of(stride), return_inverse=True)
     if not stores.any() or len(places) < 2 or places[1] != 1:
         return
@@ -133,15 +133,23 @@ def _sum_rows(order: Ints, group: Ints, line: Ints, row: Ints, sectors: Ints, at
 
 def _turns(touched: Touched, kinds: Ints) -> Ints:
     """Per access the number of its turn in its warp: a few accesses of one kind in a row."""
-    warp, by_warp = touched.warp, touched.by_warp
-    new_warp = np.diff(warp[by_warp], prepend=-1) != 0
-    new_run = new_warp | (np.diff(kinds[by_warp], prepend=0) != 0)
-    number = np.arange(len(by_warp))
-    in_run = number - np.maximum.accumulate(np.where(new_run, number, 0))
-    turn = np.cumsum(new_run | (in_run % _JOINED_ACCESSES == 0))
-    found = np.empty(len(by_warp), np.int64)
-    found[by_warp] = turn - np.maximum.accumulate(np.where(new_warp, turn, 0))
+    found = np.empty(len(kinds), np.int64)
+    _count_turns(touched.warp, touched.by_warp, np.ascontiguousarray(kinds), found)
     return found
+
+
+@native
+def _count_turns(warp: Ints, by_warp: Ints, kinds: npt.NDArray[np.uint8], found: Ints) -> None:
+    before, kind, turn, in_run = -1, 0, 0, 0
+    for i in range(by_warp.size):
+        at = by_warp[i]
+        if warp[at] != before:
+            before, turn, in_run = warp[at], 0, 0
+        elif kinds[at] != kind or in_run == _JOINED_ACCESSES:
+            turn, in_run = turn + 1, 0
+        kind = kinds[at]
+        in_run += 1
+        found[at] = turn
 
 
 def _joined(line: Ints, sectors: Ints, n_lines: int) -> Ints:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from warplens.compiled import native
 from warplens.execute.memory import DeviceMemory
 from warplens.timing.footprints import Footprints, footprints
 from warplens.timing.state import Ints
@@ -71,7 +73,7 @@ def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks
     places, place = np.unique(touched.sm_of(stride), return_inverse=True)
     every = np.ones(len(touched.user), np.bool_)
     of_wave = (np.arange(len(names)) < wave)[touched.user]
-    reads = (touched.context["kind"] == _READ)[touched.access]
+    reads = touched.kind == _READ
     if len(places) >= active_sms:
         lines = _lines_of(touched, of_wave)
         pairs = _fetches(touched, place, reads, len(places))
@@ -133,7 +135,7 @@ def _followed(touched: Touched, moved: Footprints, placed: tuple[Ints, int], wav
     `placed`: per block its SM, and how many of these lie beside each other."""
     place, beside = placed
     every = np.arange(len(touched.blocks))
-    reads = (touched.context["kind"] == _READ)[touched.access]
+    reads = touched.kind == _READ
     # of which some may leave at once
     running = _running(touched, stride, active_sms, wave, math.prod(moved.grid))
     counted = moved.lines(running)
@@ -228,18 +230,38 @@ def _fetches(touched: Touched, place: Ints, among: Flags, beside: int) -> float:
     """Fetches of all SMs together, as many as lines if they were of whole ones: DRAM is read by
     halves of lines, and SMs that read different halves of a line do not share them. `beside`: SMs
     that lie beside each other, which tell whether both halves are used; all may tell it, too."""
-    sectors = touched.lines[touched.at] & 15
-    halves = [among & (sectors & 3 << 2 * half > 0) for half in range(2)]
-    fetches = sum(float(users_of(touched, place, half).sum()) for half in halves)
-    close = (place < beside)[touched.user]
+    halves = np.zeros(touched.n_lines, np.uint8)
+    fetches = float(_count_halves(
+        touched.by_line, touched.used, touched.lines, touched.at, touched.user, place,
+        among.view(np.uint8), beside,
+        np.zeros(2 * (int(place.max(initial=0)) + 1), np.int64), halves,
+    ))  # fmt: skip
 
-    def are_both(seen: Flags) -> bool:
-        low, high = (np.bincount(touched.used[half & seen], minlength=touched.n_lines) > 0
-                     for half in halves)  # fmt: skip
-        return bool(np.count_nonzero(low & high) > _WHOLE * np.count_nonzero(low | high))
+    def are_both(used: npt.NDArray[Any]) -> bool:
+        both = (used & 3 == 3) | (used & 12 == 12)
+        return bool(np.count_nonzero(both) > _WHOLE * np.count_nonzero(used))
 
-    both = are_both(close) or are_both(among)
-    return fetches / (2.0 if both else 1.0)
+    return fetches / (2.0 if are_both(halves & 12) or are_both(halves & 3) else 1.0)
+
+
+@native
+def _count_halves(order: Ints, used: Ints, lines: Ints, at: Ints, user: Ints, place: Ints,
+                  among: npt.NDArray[np.uint8], beside: int, seen: Ints,
+                  halves: npt.NDArray[np.uint8]) -> int:  # fmt: skip
+    """Counts halves of lines, each once for each SM that uses it. `order`: uses line by line; which
+    `halves` of a line are used is noted, << 2 those by the SMs `beside` each other."""
+    count = 0
+    for i in range(order.size):
+        use = order[i]
+        if among[use]:
+            line, sm, sectors = used[use], place[user[use]], lines[at[use]]
+            its = (1 if sectors & 3 else 0) | (2 if sectors & 12 else 0)
+            halves[line] |= its | (its << 2 if sm < beside else 0)
+            for half in range(2):
+                if its >> half & 1 and seen[2 * sm + half] != line + 1:
+                    seen[2 * sm + half] = line + 1
+                    count += 1
+    return count
 
 
 def _along(touched: Touched, place: Ints, beside: int, among: Flags, active_sms: int) -> float:

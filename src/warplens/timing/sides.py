@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.timing.state import Floats, Ints
-from warplens.timing.touched import Touched, beside_and_apart, counted, masks_of, users_of
+from warplens.timing.touched import Touched, beside_and_apart, counted, firsts, masks_of, users_of
 
 OF = 256  # such loads are counted in parts of this
 _READ, _WRITE, _ATOMIC = 1, 2, 4
@@ -35,16 +35,15 @@ def sides(touched: Touched, step: Ints, stride: int, active_sms: int,
     places, place = np.unique(touched.sm_of(stride), return_inverse=True)
     if active_sms < 2 or len(places) < 2 or not len(touched.at):
         return found
-    kind = touched.context["kind"][touched.access]
-    mine = (touched.context["entry"] == 0)[touched.access] & (kind == _READ)
+    kind = touched.kind
+    mine = touched.is_replayed & (kind == _READ)
     n = _sharers(touched, places, place, kind == _READ, active_sms)
     others = np.maximum(1e-9, n - 1.0)
     chance = np.where(n > 1.0, _AWAY * (1.0 - 0.5**others) / others, 0.0)
     # The first time only: then its own side has it.
     order = np.argsort(step[touched.access[mine]], kind="stable")
     lines = touched.used[mine][order]
-    first = np.empty(touched.n_lines, np.int64)
-    first[lines[::-1]] = np.arange(len(lines) - 1, -1, -1)  # the last one written stays
+    first = firsts(lines, touched.n_lines)
     each = np.zeros(len(lines))
     each[order] = np.where(first[lines] == np.arange(len(lines)), chance[lines], 0.0)
     changed = _changed(touched, step, place, kind, mine, active_sms, extents)
@@ -73,8 +72,8 @@ def _changed(touched: Touched, step: Ints, place: Ints, kind: npt.NDArray[np.uin
         return chance
     group = touched.allocations(extents)
     n_groups, units = int(group.max()) + 1, int(place.max()) + 1
-    masks = {one: masks_of(touched, place, kind == one) for one in (_READ, _WRITE, _ATOMIC)}
-    readers = counted(masks[_READ])
+    reading = masks_of(touched, place, kind == _READ)
+    readers = counted(reading)
 
     def of_group(per_line: npt.NDArray[Any]) -> Floats:
         found: Floats = np.bincount(group, per_line, n_groups).astype(np.float64)
@@ -83,7 +82,11 @@ def _changed(touched: Touched, step: Ints, place: Ints, kind: npt.NDArray[np.uin
     read = np.maximum(1.0, of_group(readers.astype(np.float64)))  # pairs of SMs and lines
     own, other = {}, {}
     for one in (_WRITE, _ATOMIC):
-        changers, same = counted(masks[one]), counted(masks[one] & masks[_READ])
+        if not (kind == one).any():
+            own[one] = other[one] = np.zeros(n_groups)
+            continue
+        masks = masks_of(touched, place, kind == one)
+        changers, same = counted(masks), counted(masks, reading)
         times = of_group(np.bincount(touched.used[kind == one], minlength=touched.n_lines))
         times /= np.maximum(1.0, of_group(changers))  # of an SM that does it at all
         own[one] = of_group(same) / read * times

@@ -344,7 +344,8 @@ SM = np.dtype([
     # by a clock that stands while others pass L1's data); how many stores of a structure's further
     # members came in time to be sent with the first, of the last ones
     ("sent_line", "i8", (SENT,)), ("sent_at", "f8", (SENT,)), ("sent_number", "i8", (SENT,)),
-    ("sent_sectors", "i8", (SENT,)), ("sent_warp", "i8", (SENT,)), ("lines_sent", "i8"), ("sent_in_time", "f8"),
+    ("sent_sectors", "i8", (SENT,)), ("sent_warp", "i8", (SENT,)), ("lines_sent", "i8"),
+    ("sent_in_time", "f8"),
     # lines that were stored to, when, until when loads of them wait
     ("stored_line", "i8", (STORED,)), ("stored_at", "f8", (STORED,)),
     ("stored_until", "f8", (STORED,)),

@@ -8,17 +8,19 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.compiled import native
-from warplens.execute.trace import lines_of, warps_of
+from warplens.execute.trace import warps_of
+from warplens.timing.once import once
 from warplens.timing.state import PAGE_LINES, Ints, Records
 
+Words = npt.NDArray[np.uint32]
 _READ = 1
 _TABLE = 32  # places of a table for each use of a line, up to which it is quicker than sorting
 _WORD = 32  # units that an element of a mask stands for
-_SPARSE = 8  # places of a table for each value: beyond that sorting is as quick
+_SPARSE = 32  # bits of a table for each value: beyond that sorting is as quick
 ROW_LINES = 16  # of what DRAM has open at once: 2 KiB
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Touched:
     """Global accesses of sampled blocks (see execute/trace.py).
 
@@ -60,8 +62,17 @@ class Touched:
     @property
     def part_read(self) -> float:
         """The part of the lines that anything reads."""
-        reads = (self.context["kind"] == _READ)[self.access]
-        return float(np.count_nonzero(self.lines_of(reads))) / max(1, self.n_lines)
+        return float(np.count_nonzero(self.lines_of(self.kind == _READ))) / max(1, self.n_lines)
+
+    @once
+    def kind(self) -> npt.NDArray[np.uint8]:
+        """Per use of a line the kind of its access."""
+        return np.ascontiguousarray(self.context["kind"])[self.access]
+
+    @once
+    def is_replayed(self) -> npt.NDArray[np.bool_]:
+        """Which uses are by the SM that is replayed."""
+        return np.asarray((self.context["entry"] == 0)[self.access])
 
     def lines_of(self, among: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """Which lines some uses are of."""
@@ -73,7 +84,8 @@ class Touched:
         names = self.lines[self.first] >> 4
         if extents is None:
             return np.zeros(len(names), np.int64)
-        return np.searchsorted(extents[:, 0], names, "right")
+        begins = np.append(np.searchsorted(names, extents[:, 0]), len(names))
+        return np.repeat(np.arange(len(begins)), np.diff(begins, prepend=0))
 
     def sm_of(self, stride: int) -> Ints:
         """Per block the SM that runs it, from the one that is replayed; every `stride`-th block of
@@ -81,6 +93,12 @@ class Touched:
         found: Ints = (self.blocks - self.offset) % stride
         return found
 
+    @once
+    def by_line(self) -> Ints:
+        """Uses by line, those of a line in order."""
+        return sorted_by(self.used, self.n_lines)
+
+    @once
     def turns(self) -> Ints:
         """Per access how many its warp has made before."""
         return ranks(self.warp, self.by_warp)
@@ -88,9 +106,9 @@ class Touched:
     def steps(self, resident: int) -> Ints:
         """Per access when it is made: of a wave of `resident` blocks every warp makes its first
         one, then every warp its second, and so on; then comes the next wave."""
-        turns = self.turns()
-        wave = self.block // max(1, resident)
-        return np.asarray(wave * (int(turns.max(initial=0)) + 1) + turns)
+        turns = self.turns
+        wave = np.arange(len(self.blocks)) // max(1, resident) * (int(turns.max(initial=0)) + 1)
+        return np.asarray(wave[self.block] + turns)
 
     @property
     def n_lines(self) -> int:
@@ -101,28 +119,108 @@ class Touched:
     def of(cls, context: Records, lines: Ints, offset: int = 0, sampled: int = 0) -> Touched:
         """Of a trace's tables."""
         blocks, block = numbered(context["block"])
-        access = np.repeat(np.arange(len(context)), context["n_lines"])
-        at, warp = lines_of(context), warps_of(context)
+        warp = warps_of(context)
         names, line = numbered(lines >> 4)
-        first = np.empty(len(names), np.int64)
-        first[line[::-1]] = np.arange(len(lines) - 1, -1, -1)  # the last one written stays
+        first = firsts(line, len(names))
         row = np.cumsum(np.diff(names // ROW_LINES, prepend=-1) != 0) - 1
         by_warp = np.argsort(warp, kind="stable")
+        uses = int(context["n_lines"].sum(dtype=np.int64))
+        at, access, used, user = (np.empty(uses, np.int64) for _ in range(4))
+        _spread(context, block, line, at, access, used, user)
         return cls(
             context=context, lines=lines, blocks=blocks, block=block, warp=warp, by_warp=by_warp,
-            at=at, access=access, used=line[at], user=block[access], line=line, row=row,
+            at=at, access=access, used=used, user=user, line=line, row=row,
             first=first, offset=offset, sampled=max(sampled, len(blocks)),
         )  # fmt: skip
 
 
+@native
+def _spread(context: Records, block: Ints, line: Ints, at: Ints, access: Ints, used: Ints,
+            user: Ints) -> None:  # fmt: skip
+    """Fills in the uses of lines, one access after the other."""
+    n = 0
+    for i in range(context.size):
+        first, its = context[i].first_line, block[i]
+        for place in range(first, first + context[i].n_lines):
+            at[n], access[n], used[n], user[n] = place, i, line[place], its
+            n += 1
+
+
+@native
+def _first_of(values: Ints, found: Ints) -> None:
+    for i in range(values.size - 1, -1, -1):
+        found[values[i]] = i
+
+
+def firsts(values: Ints, count: int) -> Ints:
+    """Per number below `count`, all of which are among some values, where it stands first."""
+    found = np.empty(count, np.int64)
+    _first_of(values, found)
+    return found
+
+
+@native
+def _rank(groups: Ints, order: Ints, found: Ints) -> None:
+    before, rank = -1, 0
+    for i in range(order.size):
+        at = order[i]
+        rank = rank + 1 if groups[at] == before else 0
+        before = groups[at]
+        found[at] = rank
+
+
 def ranks(groups: Ints, order: Ints) -> Ints:
     """Per element how many of its group, a number from 0 on, come before it; `order` sorts the
-    groups and keeps what is equal as it was."""
-    begins = np.diff(groups[order], prepend=-1) != 0
-    number = np.arange(len(begins))
-    found = np.empty(len(begins), np.int64)
-    found[order] = number - np.maximum.accumulate(np.where(begins, number, 0))
+    groups and keeps what is equal as it was. Elements that are not in it are left as they are."""
+    found = np.zeros(len(groups), np.int64)
+    _rank(groups, order, found)
     return found
+
+
+@native
+def _ones_of(word: int) -> int:
+    """How many of 32 bits are set."""
+    word -= word >> 1 & 0x55555555
+    word = (word & 0x33333333) + (word >> 2 & 0x33333333)
+    return ((word + (word >> 4) & 0x0F0F0F0F) * 0x01010101 >> 24) & 0xFF
+
+
+@native
+def _note_bits(values: Ints, low: int, there: Words) -> None:
+    for i in range(values.size):
+        at = values[i] - low
+        there[at // _WORD] |= 1 << at % _WORD
+
+
+@native
+def _names_of(there: Words, low: int, names: Ints) -> None:
+    n = 0
+    for i in range(there.size):
+        left = int(there[i])
+        while left:
+            rest = left & left - 1
+            names[n] = low + _WORD * i + _ones_of((left ^ rest) - 1)
+            left = rest
+            n += 1
+
+
+@native
+def _places_of(values: Ints, low: int, there: Words, before: Ints, found: Ints) -> None:
+    for i in range(values.size):
+        at = values[i] - low
+        word = at // _WORD
+        found[i] = before[word] + _ones_of(there[word] & (1 << at % _WORD) - 1)
+
+
+def _bits_of(values: Ints) -> tuple[int, Words] | None:
+    """The least of some values, and a bit for each number from it on that is among them; None where
+    they lie so far apart, or are so few, that sorting is as quick."""
+    low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
+    if not len(values) or high - low > _SPARSE * len(values) + 1024:
+        return None
+    there = np.zeros((high - low) // _WORD + 1, np.uint32)
+    _note_bits(values, low, there)
+    return low, there
 
 
 def numbered(values: Ints) -> tuple[Ints, Ints]:
@@ -130,17 +228,19 @@ def numbered(values: Ints) -> tuple[Ints, Ints]:
 
     As `np.unique`; where values lie close together with a table in place of sorting.
     """
-    low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
-    if high - low > _SPARSE * len(values) + 1024:
+    values = np.ascontiguousarray(values, np.int64)
+    table = _bits_of(values)
+    if table is None:
         names, place = np.unique(values, return_inverse=True)
         return names, place
-    offsets = values - low
-    there = np.zeros(high - low + 1, np.bool_)
-    there[offsets] = True
-    if not len(values):
-        there[0] = False
-    rank = np.cumsum(there) - 1
-    return np.flatnonzero(there) + low, rank[offsets]
+    low, there = table
+    ones = np.bitwise_count(there)
+    before = np.cumsum(ones, dtype=np.int64) - ones
+    names = np.empty(int(before[-1]) + int(ones[-1]), np.int64)
+    place = np.empty(len(values), np.int64)
+    _names_of(there, low, names)
+    _places_of(values, low, there, before, place)
+    return names, place
 
 
 @native
@@ -169,17 +269,42 @@ def order_of_pairs(group: Ints, item: Ints, groups: int, items: int) -> Ints:
     return order
 
 
+def sorted_by(keys: Ints, count: int) -> Ints:
+    """Indices by their keys, numbers below `count`; of equal keys in the order of indices."""
+    order = np.empty(len(keys), np.int64)
+    _sort_by(keys, np.arange(len(keys)), order, np.empty(count, np.int64))
+    return order
+
+
 def distinct(values: Ints) -> Ints:
-    """Values without repetitions, ascending: by sorting, several times as quick for millions of
-    them as NumPy's hashing."""
-    found: Ints = np.sort(values)
-    return np.asarray(found[np.diff(found, prepend=found[:1] - 1) != 0])
+    """Values without repetitions, ascending: with a table, or by sorting, several times as quick
+    for millions of them as NumPy's hashing."""
+    values = np.ascontiguousarray(values, np.int64)
+    table = _bits_of(values)
+    if table is None:
+        found: Ints = np.sort(values)
+        return np.asarray(found[np.diff(found, prepend=found[:1] - 1) != 0])
+    low, there = table
+    names = np.empty(int(np.bitwise_count(there).sum(dtype=np.int64)), np.int64)
+    _names_of(there, low, names)
+    return names
+
+
+@native
+def _count_different(order: Ints, group: Ints, item: Ints, seen: Ints, found: Ints) -> None:
+    for i in range(order.size):
+        its_group, its_item = group[order[i]], item[order[i]]
+        if seen[its_item] != its_group + 1:
+            seen[its_item] = its_group + 1
+            found[its_group] += 1
 
 
 def different(group: Ints, item: Ints) -> Ints:
     """How many different items each group has; both numbered from 0."""
-    items = int(item.max()) + 1 if len(item) else 1
-    return np.bincount(distinct(group * items + item) // items)
+    groups, items = ((int(one.max()) + 1 if len(one) else 0) for one in (group, item))
+    found = np.zeros(groups, np.int64)
+    _count_different(sorted_by(group, groups), group, item, np.zeros(items, np.int64), found)
+    return found
 
 
 def beside_and_apart(place: Ints, places: Ints) -> tuple[int, npt.NDArray[np.bool_]]:
@@ -212,9 +337,21 @@ def masks_of(touched: Touched, unit: Ints, among: npt.NDArray[np.bool_]) -> Ints
     return found
 
 
-def counted(masks: Ints) -> Ints:
-    """How many units there are in each row of masks."""
-    found: Ints = np.bitwise_count(masks).sum(axis=1, dtype=np.int64)
+@native
+def _count_bits(masks: Ints, others: Ints, found: Ints) -> None:
+    for i in range(masks.shape[0]):
+        count = 0
+        for j in range(masks.shape[1]):
+            both = masks[i, j] & others[i, j]
+            if both:
+                count += _ones_of(both)
+        found[i] = count
+
+
+def counted(masks: Ints, others: Ints | None = None) -> Ints:
+    """How many units there are in each row of masks, and in the same one of others."""
+    found = np.empty(len(masks), np.int64)
+    _count_bits(masks, masks if others is None else others, found)
     return found
 
 
@@ -223,8 +360,22 @@ def users_of(touched: Touched, unit: Ints, among: npt.NDArray[np.bool_]) -> Ints
     units = int(unit.max()) + 1 if len(unit) else 1
     if touched.n_lines * units <= _TABLE * len(touched.used):
         return counted(masks_of(touched, unit, among))
-    pairs = distinct(touched.used[among] * units + unit[touched.user[among]])
-    return np.bincount(pairs // units, minlength=touched.n_lines)
+    found = np.zeros(touched.n_lines, np.int64)
+    _count_users(touched.by_line, touched.used, touched.user, unit, among.view(np.uint8),
+                 np.zeros(units, np.int64), found)  # fmt: skip
+    return found
+
+
+@native
+def _count_users(order: Ints, used: Ints, user: Ints, unit: Ints, among: npt.NDArray[np.uint8],
+                 seen: Ints, found: Ints) -> None:  # fmt: skip
+    for i in range(order.size):
+        at = order[i]
+        if among[at]:
+            line, its = used[at], unit[user[at]]
+            if seen[its] != line + 1:
+                seen[its] = line + 1
+                found[line] += 1
 
 
 @native
