@@ -57,8 +57,8 @@ def test_blocks_that_come_one_after_the_other_use_few_slices_at_a_time() -> None
     blocks = np.arange(64)
     adds = touched(blocks // 4 * 8, 1, kind=ATOMIC, block=blocks)
     for resident, part in ((64, 1 / 16), (16, 1 / 4)):
-        shares, passes = np.zeros(64, np.float32), np.ones((64, 7), np.float32)
-        contention(adds, resident, shares, passes)
+        shares, passes = np.zeros(64, np.float32), np.ones((64, 10), np.float32)
+        contention(adds, resident, shares, passes, np.zeros(64, np.int64))
         assert passes[:32, 5] == pytest.approx(part + 1 / 68, rel=1e-3)
 
 
@@ -69,7 +69,7 @@ def test_lines_that_blocks_of_a_wave_store_to_time_after_time_share_slices() -> 
         chosen = blocks[np.arange(len(blocks)) % 10 < often]
         stores = touched(chosen // 8 * 8, 1, kind=WRITE, block=chosen)
         shares = np.zeros(len(chosen), np.float32)
-        passes = np.ones((len(chosen), 7), np.float32)
-        contention(stores, 16, shares, passes)
+        passes = np.ones((len(chosen), 10), np.float32)
+        contention(stores, 16, shares, passes, np.zeros(64, np.int64))
         assert passes[:, 5].min() == pytest.approx(part, rel=0.02)
         assert (shares < 0.0).all() == (often > 1)

@@ -345,7 +345,7 @@ def test_instructions_of_one_line_are_fetched_once() -> None:
     first = fetch.ready.py_func(state, spec, 0, 100, 8 * 200, 10)
     assert first == 74
     assert fetch.ready.py_func(state, spec, 0, 100, 8 * 200 + 1, 80) == 80
-    assert fetch.ready.py_func(state, spec, 1, 100, 8 * 200, 80) == 93  # part 0 brought it: the jump
+    assert fetch.ready.py_func(state, spec, 1, 100, 8 * 200, 80) == 93  # brought by part 0
 
 
 def _lines_late(lines: range) -> list[int]:

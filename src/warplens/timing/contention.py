@@ -92,8 +92,8 @@ def _exchanged(touched: Touched, passes: npt.NDArray[np.float32], at_once: Ints,
     words = _SECTOR_BYTES // np.maximum(1, touched.context["size"])[access]
     scatter = (touched.context["n_lines"] >= _SCATTERED)[access]
     passes[at, 3] = np.where(scatter, -meet / words, meet)
-    contended = _evenly_used(line[~by_chance])
-    passes[at, 1] = np.maximum(1.0, contended / passes[at, 0] ** 2) ** _LINES
+    for column, lines in ((1, line[~by_chance]), (9, line)):
+        passes[at, column] = np.maximum(1.0, _evenly_used(lines) / passes[at, 0] ** 2) ** _LINES
     unit = numbered(at_once)[1]
     beside = numbered(meeting * (int(unit.max(initial=0)) + 1) + unit[user])[1]
     passes[at, 7] = different(beside, warp)[beside]

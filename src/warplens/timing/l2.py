@@ -300,12 +300,11 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
         place = 0  # whichever line it is, all SMs are somewhere among them
         sharers /= max(1.0, trace.passes[at, 2] * sharers / (sharers + _FEW_SHARERS))
     turn = own * max(1.0, sharers)
-    crowd = max(1.0, trace.passes[at, 1])
     if compares == SEEKS:
         place = line % SLICES
         if not sm.sought:
             lanes = _AGAIN * spec.together * spec.warps_per_block * 32
-            own = max(own, lanes * _early(spec, begin, since) * lane / crowd)
+            own = max(own, lanes * _early(spec, begin, since) * lane / trace.passes[at, 9])
         turn, sm.sought = own, 1
     elif compares == KEEPS:  # all of those lanes are in the trace
         place = line % SLICES
@@ -316,7 +315,8 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
     elif compares and spec.together * trace.passes[at, 3] >= _CONTENDED:
         place = (4 * line + count_bits(sectors - 1) if n == 1 else line) % SLICES
         sharers = spec.together * trace.passes[at, 3]
-        rounds = _rounds(spec, sharers, own * crowd, deep, trace.passes[at, 7], compares)
+        beside, crowded = trace.passes[at, 7], own * trace.passes[at, 1]
+        rounds = _rounds(spec, sharers, crowded, deep, beside, compares)
         turn = max(turn, rounds * trace.passes[at, 8] / trace.passes[at, 0])
     sm.slice_free[place] = max(start, sm.slice_free[place]) + turn
     sm.slice_work[place] += turn

@@ -146,7 +146,7 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     context, lines = touched.context, touched.lines
     hits = np.zeros(len(lines), np.uint8)
     shares = np.zeros(len(lines), np.float32)
-    passes = np.zeros((len(lines), 9), np.float32)  # new pages: few are ever touched
+    passes = np.zeros((len(lines), 10), np.float32)  # new pages: few are ever touched
     fetches = np.zeros((len(lines), 2), np.int32)
     users, when = np.zeros((2, 2 * len(lines) + 1), np.int64)
     if not len(context):

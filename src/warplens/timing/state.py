@@ -340,9 +340,9 @@ SM = np.dtype([
     ("gain", "f8"),  # cycles of others' work that the last instruction goes before
     ("stored", "f8", (STORES_TAKEN,)), ("next_stored", "i8"),  # when the last ones were served
     ("next_pending", "i8"), ("next_arriving", "i8"),  # of the places in `State`
-    # lines of the last stores, when, as which of all, their sectors, when they leave (`sent_left`,
-    # by a clock that stands while others pass L1's data); how many stores of a structure's further
-    # members came in time to be sent with the first, of the last ones
+    # lines of the last stores, when, as which of all, their sectors and warps, when they leave
+    # (`sent_left`, by a clock that stands while others pass L1's data); how many stores of a
+    # structure's further members came in time to be sent with the first, of the last ones
     ("sent_line", "i8", (SENT,)), ("sent_at", "f8", (SENT,)), ("sent_number", "i8", (SENT,)),
     ("sent_sectors", "i8", (SENT,)), ("sent_warp", "i8", (SENT,)), ("lines_sent", "i8"),
     ("sent_in_time", "f8"),
