@@ -67,9 +67,10 @@ def ready(state: State, spec: Record, part: int, before: int, pc: int, now: int)
     if abs(line - last) > _FAR and last >= 0:
         sub.unknown_lines = _UNKNOWN
     is_in = state.l0[place_of(state.l0, line, CODE_WAYS)].tag == line + 1
+    had = state.brought[line % state.brought.size] != 0
     until = _in_l0(state.l0, state.l1i, state.brought, spec, last, line, asked, now)
     if not is_in:
-        until = max(until, _in_turn(sub, state.sm[0], state.brought, line, now))
+        until = max(until, _in_turn(sub, state.sm[0], had, line, now))
     if before < 0:
         return until
     is_next = line == last + 1
@@ -90,10 +91,10 @@ def ready(state: State, spec: Record, part: int, before: int, pc: int, now: int)
 
 
 @stage
-def _in_turn(sub: Record, sm: Record, brought: npt.NDArray[np.uint8], line: int, now: int) -> int:
-    """When L1 has time for a line that L0 had before and nobody has asked for ahead."""
+def _in_turn(sub: Record, sm: Record, had: bool, line: int, now: int) -> int:
+    """When L1 has time for a line that L0 `had` before and nobody has asked for ahead."""
     until = 0
-    if sub.unknown_lines > 0 and brought[line % brought.size]:
+    if sub.unknown_lines > 0 and had:
         sub.unknown_lines -= 1
         if abs(line - sm.code_line) > _PREFETCHED:
             sm.code_free = max(float(now), sm.code_free) + _IN_NO_ORDER

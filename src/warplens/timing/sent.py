@@ -17,10 +17,10 @@ _KEPT, _KEPT_LINE, _LINES_APART, _LINE_APART = 8.5, 2.2, 1.0, 0.11
 # Where stores wait so many cycles, those of all sub-partitions take turns: of so many lines between
 # two of a warp all are in time, of so many more none (the same recording)
 STORES_WAIT, _ALL_IN_TIME, _NONE_IN_TIME = 100.0, 24.0, 36.0
-# Cycles within which this holds for what other warps store, if no more lines come between (warps
-# whose lanes store to 16 lines each: generate_nms_bitmap of a public suite, whose stores are joined
-# once in seven times); of how many stores the last ones tell whether others come in time
-# (same_words_sm90.json)
+# Cycles within which this holds for what other warps store, of parts of words only if no more lines
+# come between (warps whose lanes store a byte to 16 lines each: generate_nms_bitmap of a public
+# suite, whose stores are joined once in seven times); of how many stores the last ones tell whether
+# others come in time (same_words_sm90.json)
 _IN_TIME, _OF_OTHERS, _REMEMBERED = 60.0, 8, 16.0
 # A line that is stored to again within so many cycles, but not in time, and not loaded meanwhile,
 # is lost to L1 if the store has more lines of a kind than these, by the last bits of their numbers
@@ -44,13 +44,13 @@ def joined(sm: Record, trace: Trace, place: int, busy: float, between: int, narr
     line, sectors, likely = trace.lines[place] >> 4, trace.lines[place] & 15, trace.joins[place]
     slot = _sent_as(line)
     sm.lines_sent += 1
-    since = (sm.lines_sent - sm.sent_number[slot]) * (1 + int(narrow))
+    since = sm.lines_sent - sm.sent_number[slot]
     is_same = sm.sent_line[slot] == line
     if trace.shares[place] > 0.0:
         is_late = _too_late(sm, slot, is_same, now)
     elif likely & 15 == 0:
         is_late = now - sm.sent_at[slot] > _IN_TIME
-        is_late |= since > _OF_OTHERS and sm.sent_warp[slot] != index
+        is_late |= narrow and since > _OF_OTHERS and sm.sent_warp[slot] != index
     else:
         is_late = _has_left(sm, slot, busy, between, now)
     in_time = is_same and since <= _LINES_KEPT and not is_late
