@@ -198,7 +198,7 @@ def store(sm: Record, spec: Record, trace: Trace, place: int, joined: int, parti
     if partial:
         shared = max(sm.partial_free, since)
         cost = partial * spec.l2_partial + spec.l2_partial_line
-        if narrow and partial == 1 and trace.lines[place] & ~known & 15:
+        if narrow and partial == 1 and trace.lines[place] & 15 & ~(known >> 4):
             cost *= spec.l2_narrow
         sm.partial_free = shared + cost
         sm.l2_free = max(sm.l2_free, since) + cost * spec.l2_partial_blocks

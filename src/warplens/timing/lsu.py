@@ -375,7 +375,7 @@ def _load(sm: Record, state: State, spec: Record, inst: Record, trace: Trace, in
         return float(max(done, begin + spec.l1_hit)), 0
     straddles = total > (n_bytes + 31) // 32
     if narrow and straddles:
-        passes = max(passes, int(spec.l1_narrow))
+        passes = max(2 * passes, int(spec.l1_narrow))
     cycles = _in_data(spec, total, passes, n_bytes, total - hits)
     _leave_place(sm, spec, begin if late else max(begin, sm.data_free))
     if late:
