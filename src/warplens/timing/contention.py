@@ -31,7 +31,10 @@ _SECTOR_BYTES, _SCATTERED = 32, 4  # lines of an atomic whose lanes go anywhere
 _SLICES = 68.0
 # The same of stores (same_words_sm90.json: 32 to 1,024 lines)
 _STORED_SLICES = 48.0
-_AGAIN = 8.0  # stores of a block to a line
+# Stores of a block to a line, and blocks of the sample that store to it: of 128 blocks that do so
+# behind each barrier a slice is slow (waves_sm90.json); of four that write some bytes each no
+# slice is (cpy_f32_q8_0 of a public suite)
+_AGAIN, _MANY_BLOCKS = 8.0, 8
 _MEET = 2.0  # blocks of a wave in each of the slices that they use, if these are all there are
 _LINES = 0.57  # L2 takes the longer for each of several lines that warps contend for: power
 
@@ -154,7 +157,7 @@ def _stores_of_waves(touched: Touched, resident: int, stores: npt.NDArray[np.boo
     stored, user = touched.at[stores], touched.user[stores]
     line = numbered(touched.used[stores])[1]
     blocks = different(line, user)
-    often = (blocks >= _SURELY_SHARED)[line] & (np.bincount(line) >= _AGAIN * blocks)[line]
+    often = (blocks >= _MANY_BLOCKS)[line] & (np.bincount(line) >= _AGAIN * blocks)[line]
     if not often.any():
         return
     among = stores.copy()
