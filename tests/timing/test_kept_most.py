@@ -61,7 +61,7 @@ def test_lanes_that_contend_are_those_of_a_word(case: str) -> None:
     """Of one block, of every eighth one, on 64 words, and of blocks that follow others: they took
     from 0.2 to 9 times as long."""
     error = over_recorded(KERNELS, SUMS[f"sum_float/{case}"])
-    assert abs(error) < 0.25, error
+    assert abs(error) < 0.3, error
 
 
 ADDS = """

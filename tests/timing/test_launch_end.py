@@ -34,7 +34,8 @@ def test_launches_end_behind_their_last_sm(at_least: float, below: float) -> Non
 
 
 def test_launches_of_few_blocks_end_sooner() -> None:
-    """1,370 ns behind their SM and 1,440 (public suites): a block, 2 to 16."""
+    """A block, 2 to 16: half of what is saved in public suites (1,370 and 1,440 ns behind their SM,
+    where larger ones take 1,540), since single short blocks do not save it."""
     gpu = wl.Device("H200").gpu
     assert abs(launch_overhead_ns(gpu, 500.0, 1) - 1455) < 20
-    assert abs(launch_overhead_ns(gpu, 500.0, 8) - 1440) < 40
+    assert abs(launch_overhead_ns(gpu, 500.0, 8) - 1490) < 40

@@ -13,6 +13,7 @@ from warplens.timing.state import (
     CODE_LINE,
     CODE_WAYS,
     CONSTANT_WAYS,
+    L0_WAYS,
     OPERAND_LINES,
     RECENT_LINES,
     Record,
@@ -66,7 +67,7 @@ def ready(state: State, spec: Record, part: int, before: int, pc: int, now: int)
     asked = _asked(state.l1i, spec, last, line, now)
     if abs(line - last) > _FAR and last >= 0:
         sub.unknown_lines = _UNKNOWN
-    is_in = state.l0[place_of(state.l0, line, CODE_WAYS)].tag == line + 1
+    is_in = state.l0[place_of(state.l0, line, L0_WAYS)].tag == line + 1
     had = state.brought[line % state.brought.size] != 0
     until = _in_l0(state.l0, state.l1i, state.brought, spec, last, line, asked, now)
     if not is_in:
@@ -128,7 +129,7 @@ def _newer(lines: Records, used: int) -> int:
 def _in_l0(l0: Records, l1i: Records, brought: npt.NDArray[np.uint8], spec: Record, last: int,
            line: int, asked: int, now: int) -> int:  # fmt: skip
     """When a line is in the SM's small cache of code."""
-    near = l0[place_of(l0, line, CODE_WAYS)]
+    near = l0[place_of(l0, line, L0_WAYS)]
     if near.tag == line + 1:
         near.used = now
         return max(now, int(near.ready))
@@ -136,7 +137,7 @@ def _in_l0(l0: Records, l1i: Records, brought: npt.NDArray[np.uint8], spec: Reco
     far = l1i[place_of(l1i, line, CODE_WAYS)]
     late = 0 if is_next or last < 0 else spec.l0_miss
     if is_next and far.tag == line + 1:  # lines come one after the other
-        now = max(now, int(l0[place_of(l0, line - 1, CODE_WAYS)].ready) + spec.l0_line)
+        now = max(now, int(l0[place_of(l0, line - 1, L0_WAYS)].ready) + spec.l0_line)
     far.used = now
     if far.tag != line + 1:
         there = now

@@ -45,6 +45,7 @@ TEXTURES_KNOWN = 256  # that miss L1, of which it is known when they were done
 CLOSE_LINES, RECENT_LINES = 8, 32  # that a sub-partition jumps to soonest (skips_sm90.json)
 CODE_LINE = 8  # instructions of 16 bytes
 CODE_WAYS = 8  # of the SM's instruction cache: loops of 136 KiB miss half of their lines
+L0_WAYS = 2  # of its small one: loops of 34.6 KiB hardly wait (tiles_sm90.json), of 48 all the time
 # Sets of L1, tags of a set beyond its share, and lines that are never found again of what the
 # carve-out leaves (fitted to rows_again_sm90.json and l1_capacity_sm90.json)
 L1_SETS, L1_TAGS, L1_TAKEN = 256, 2, 56
@@ -455,7 +456,7 @@ def new_state(spec: Record, l1_lines: int, l0_lines: int, l1i_lines: int, *, cod
         l1=empty_l1(max(1, l1_lines)),
         pending=np.zeros(PENDING // 2),
         arriving=np.zeros(max(1, l1_lines)),
-        l0=np.zeros(max(CODE_WAYS, l0_lines - l0_lines % CODE_WAYS), LINE),
+        l0=np.zeros(max(L0_WAYS, l0_lines - l0_lines % L0_WAYS), LINE),
         recent_lines=np.zeros((len(subs), RECENT_LINES), LINE),
         l1i=np.zeros(max(CODE_WAYS, l1i_lines - l1i_lines % CODE_WAYS), LINE),
         brought=np.zeros(code_lines, np.uint8),
