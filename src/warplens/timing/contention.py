@@ -64,7 +64,8 @@ def contention(touched: Touched, resident: int, shares: npt.NDArray[np.float32],
     warp, number, user = place[access], numbered(line)[1], touched.user[mine]
     visited = np.maximum(1.0, _visited(access, warp, number)[warp])
     passes[at, 0] = np.sqrt(visited)
-    _exchanged(touched, passes, at_once, mine, warp, number)
+    step = _steps(touched, is_atomic)[access] // _STEPS_APART
+    _exchanged(touched, passes, at_once, mine, warp, number, step)
     if n_blocks < 2:
         return
     part = different(group, user)[group] / n_blocks
@@ -75,14 +76,14 @@ def contention(touched: Touched, resident: int, shares: npt.NDArray[np.float32],
 
 
 def _exchanged(touched: Touched, passes: npt.NDArray[np.float32], at_once: Ints,
-               mine: npt.NDArray[np.bool_], warp: Ints, line: Ints) -> None:  # fmt: skip
-    """The same of what loops of compare and exchange need: who meets at the same words. `warp` and
-    `line`: their numbers, per line of an atomic access."""
+               mine: npt.NDArray[np.bool_], warp: Ints, line: Ints,
+               step: Ints) -> None:  # fmt: skip
+    """The same of what loops of compare and exchange need: who meets at the same words. `warp`,
+    `line` and `step`: their numbers, per line of an atomic access."""
     n_blocks = len(touched.blocks)
     at, access, user = touched.at[mine], touched.access[mine], touched.user[mine]
     # What two or three blocks touch may just happen to be the same of many: all of it is shared as
     # often as that happens. Warps that come to the same place in other steps do not meet there.
-    step = _steps(touched, touched.context["kind"] == _ATOMIC)[access] // _STEPS_APART
     places = numbered(_places(touched, at, access))[1]
     meeting = numbered(places * (int(step.max()) + 1) + step)[1]
     blocks, warps = different(meeting, user), different(meeting, warp)

@@ -67,9 +67,10 @@ def ready(state: State, spec: Record, part: int, before: int, pc: int, now: int)
     asked = _asked(state.l1i, spec, last, line, now)
     if abs(line - last) > _FAR and last >= 0:
         sub.unknown_lines = _UNKNOWN
-    is_in = state.l0[place_of(state.l0, line, L0_WAYS)].tag == line + 1
+    near = state.l0[place_of(state.l0, line, L0_WAYS)]
+    is_in = near.tag == line + 1
     had = state.brought[line % state.brought.size] != 0
-    until = _in_l0(state.l0, state.l1i, state.brought, spec, last, line, asked, now)
+    until = _in_l0(near, state.l0, state.l1i, state.brought, spec, last, line, asked, now)
     if not is_in:
         until = max(until, _in_turn(sub, state.sm[0], had, line, now))
     if before < 0:
@@ -126,10 +127,9 @@ def _newer(lines: Records, used: int) -> int:
 
 
 @stage
-def _in_l0(l0: Records, l1i: Records, brought: npt.NDArray[np.uint8], spec: Record, last: int,
-           line: int, asked: int, now: int) -> int:  # fmt: skip
-    """When a line is in the SM's small cache of code."""
-    near = l0[place_of(l0, line, L0_WAYS)]
+def _in_l0(near: Record, l0: Records, l1i: Records, brought: npt.NDArray[np.uint8], spec: Record,
+           last: int, line: int, asked: int, now: int) -> int:  # fmt: skip
+    """When a line is in the SM's small cache of code, where `near` is its place."""
     if near.tag == line + 1:
         near.used = now
         return max(now, int(near.ready))
