@@ -62,12 +62,13 @@ def recorder_kernels(name: str, gpu: str = GPU) -> wl.Module:
     return wl.Device(gpu, clock=CLOCK_MHZ).compile(source)
 
 
-def over_recorded(name: str, case: dict[str, Any]) -> float:
-    """The predicted time of a recorded launch of a recorder's kernels over the H200's, less 1."""
+def over_recorded(name: str, case: dict[str, Any], metric: str = TIME) -> float:
+    """The predicted time of a recorded launch of a recorder's kernels over the H200's, less 1; or
+    another metric."""
     kernel = recorder_kernels(name, "H200")[case["kernel"]]
     given = [parse(text, seed=index) for index, text in enumerate(case["arguments"])]
     launch = kernel.predict[tuple(case["grid"]), tuple(case["block"])](*given)
-    return float(launch.metric(TIME)) / case["measured"][TIME] - 1.0
+    return float(launch.metric(metric)) / case["measured"][metric] - 1.0
 
 
 def waits_of(launch: Any, recorded: dict[str, float]) -> tuple[dict[str, float], dict[str, float]]:

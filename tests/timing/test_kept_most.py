@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 import warplens as wl
-from tests.timing.replayed import over_recorded, recorder_kernels, recording
+from tests.timing.replayed import CYCLES, TIME, over_recorded, recorder_kernels, recording
 from warplens.timing.retries import retries
 from warplens.timing.state import KEEPS, SEEKS
 
 KERNELS = "scattered_adds"
 CASES = {case["name"]: case for case in recording("kept_most")["cases"]}
+TWO_WORDS = {case["name"]: case for case in recording("waves")["cases"]}
 SUMS = {case["name"]: case for case in recording("summed_in_loops")["cases"]}
 
 
@@ -30,6 +31,22 @@ def test_few_words_are_added_to_as_quickly(kernel: str) -> None:
 def test_single_lanes_wait_for_those_of_their_sector(kernel: str) -> None:
     errors = [over_recorded(KERNELS, CASES[f"{kernel}/{n}/1056x1/64"]) for n in (1, 16, 32)]
     assert max(map(abs, errors)) < 0.15, errors
+
+
+@pytest.mark.parametrize("kernel", ["add_int", "add_float"])
+@pytest.mark.parametrize("shape", ["132x1", "1056x1", "132x256"])
+def test_sms_end_before_the_slice_that_they_add_to(kernel: str, shape: str) -> None:
+    """After a quarter of the time where all that they add waits outside, a half, nearly all."""
+    error = over_recorded(KERNELS, CASES[f"{kernel}/1/{shape}/64"], CYCLES)
+    assert abs(error) < 0.1, error
+
+
+@pytest.mark.parametrize("case", ["8/132x256", "256/1056x32", "4096/325x256"])
+def test_sms_end_before_whole_warps_have_added(case: str) -> None:
+    """The last ones of a grid that some SMs have more blocks of end with it."""
+    for metric, most in ((TIME, 0.06), (CYCLES, 0.1)):
+        error = over_recorded("waves", TWO_WORDS[f"add/{case}"], metric)
+        assert abs(error) < most, (metric, error)
 
 
 def test_loops_that_keep_the_most_are_told() -> None:

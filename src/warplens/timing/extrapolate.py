@@ -109,7 +109,8 @@ def extrapolate(question: Question, replay: Replay, active_sms: int,
     busy = max(float(replay.sm[name]) for name in _LAST_FREE)
     left = max(busy, float(replay.sm["slowest_slice"])) - replay.cycles
     served = _added(question, replay, active_sms) * share / n if n else 0.0
-    overhead += max(0.0, left - (busiest - mean), served - busiest) if n else 0.0
+    ended = cycles(most) if n > share else mean  # what is on its way waits since then
+    overhead += max(0.0, left - (busiest - ended), served - busiest) if n else 0.0
     active = mean * _active_share(replay) * active_sms / question.gpu.sm_count
     many = share > IN_STEP * question.resident
     living = _living(replay) if many and (pace or of_one_wave) else 0.0

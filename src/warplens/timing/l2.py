@@ -10,7 +10,17 @@ import math
 
 from warplens.execute.coalescing import DEPTH_BITS
 from warplens.timing import dram, pages
-from warplens.timing.state import KEEPS, LOCKS, SEEKS, SLICE_LINES, SLICES, Record, Trace, stage
+from warplens.timing.state import (
+    KEEPS,
+    LOCKS,
+    OUTSIDE,
+    SEEKS,
+    SLICE_LINES,
+    SLICES,
+    Record,
+    Trace,
+    stage,
+)
 
 IDEAL_L2 = 2
 _DEPTH = (1 << DEPTH_BITS) - 1
@@ -33,6 +43,16 @@ _AGAIN, _KEPT = 1.1, 0.52
 # Loads go behind the atomics that wait for a slice, but for those of so many cycles (top states of
 # validation/data/kinds_sm90.json)
 _IN_SLICES = 1000.0
+# Sectors of an SM's atomics that wait outside it, and as many more for each slice that they go to,
+# until what comes behind them waits in the SM (when SMs end whose blocks add to words of one slice,
+# 253 to 260, of two, 303 to 305, of eight more than 335: kept_most_sm90.json, 1,056 blocks of a
+# thread; 263 to 297 of whole warps that add to two words: waves_sm90.json). For half of the slices
+# at most: SMs that add to 16,384 to 262,144 words end as long before the launch
+# (scattered_adds_sm90.json; for all of them they would end 4 % sooner)
+_OUTSIDE, _OUTSIDE_EACH, _OUTSIDE_SLICES = 205.0, 50.0, 16.0
+# Where a part of an SM's blocks is replayed it is that part of them, but no fewer than take so many
+# cycles: most of the time they are all in use
+_SOON_HELD = 12500.0
 # Cycles from one store to a line to the next, and how many of an SM wait for their turn until its
 # others wait behind them (validation/data/same_words_sm90.json, flags_sm90.json)
 _SAME_LINE, _TURNS = 2.2, 15.0
@@ -234,11 +254,13 @@ def _in_turn(sm: Record, spec: Record, trace: Trace, place: int, sectors: int,
         sm.busiest_free = max(begin, sm.busiest_free) + turn
         sm.slice_work[0] += turn
         _hold(sm, sm.busiest_free, _TURNS * turn)
+        sm.slices_hold = max(sm.slices_hold, sm.busiest_free - _SOON_HELD)
         return float(sm.busiest_free - _TURNS * turn)
     at = _slice_of(trace.lines[place] >> 4)
     sm.slice_free[at] = max(begin, sm.slice_free[at]) + turn
     sm.slice_work[at] += turn
     _hold(sm, sm.slice_free[at], _TURNS * turn)
+    sm.slices_hold = max(sm.slices_hold, sm.slice_free[at] - _SOON_HELD)
     return float(sm.slice_free[at] - _TURNS * turn)
 
 
@@ -284,6 +306,7 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
         turn = (turn * trace.passes[at, 5] + waits) * spec.sharers
         sm.busiest_free = max(start, sm.busiest_free) + turn
         sm.slice_work[0] += turn
+        _outside(sm, spec, sm.busiest_free, turn, served, 1.0 / trace.passes[at, 5])
         _hold(sm, sm.busiest_free, _IN_SLICES)
         return _found_there(sm, spec, trace, at, start, max(sm.busiest_free, sm.atomic_free))
     if not compares and trace.passes[at, 2] <= 1.0 and trace.shares[at] > 0.0:
@@ -320,16 +343,39 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
         turn = max(turn, rounds * trace.passes[at, 8] / trace.passes[at, 0])
     sm.slice_free[place] = max(start, sm.slice_free[place]) + turn
     sm.slice_work[place] += turn
-    if not compares:  # who compares waits for the answer before it asks again
-        _hold(sm, sm.slice_free[place], _IN_SLICES)
     served_there = max(sm.slice_free[place], sm.slice_free[SLICES])
+    if not compares:  # who compares waits for the answer before it asks again
+        _outside(sm, spec, served_there, turn, served, max(1.0, trace.passes[at, 2]))
+        _hold(sm, sm.slice_free[place], _IN_SLICES)
     return _found_there(sm, spec, trace, at, start, max(served_there, sm.atomic_free))
 
 
 @stage
+def _outside(sm: Record, spec: Record, until: float, turn: float, sectors: float,
+             slices: float) -> None:  # fmt: skip
+    """Notes an atomic that waits outside the SM until then, in one of so many slices, which take
+    `turn` cycles for its sectors, and until when what comes behind has to wait in the SM: until so
+    many sectors fewer are outside."""
+    most = _OUTSIDE + _OUTSIDE_EACH * min(_OUTSIDE_SLICES, slices)
+    most = max(most * spec.replayed_part, min(most, _SOON_HELD * sectors / max(1.0, turn)))
+    sm.sectors_left += sectors
+    sm.outside_sectors[sm.next_outside % OUTSIDE] = sm.sectors_left
+    sm.outside_until[sm.next_outside % OUTSIDE] = until
+    sm.next_outside += 1
+    last = sm.first_outside % OUTSIDE
+    while sm.first_outside < sm.next_outside - 1 and (
+        sm.sectors_left - sm.outside_sectors[last] >= most
+        or sm.next_outside - sm.first_outside >= OUTSIDE
+    ):
+        sm.slices_hold = max(sm.slices_hold, sm.outside_until[last])
+        sm.first_outside += 1
+        last = sm.first_outside % OUTSIDE
+
+
+@stage
 def _hold(sm: Record, slice_free: float, lead: float) -> None:
-    """Notes until when a slice is busy, for atomics that come after, and for loads, which do not
-    wait for its last `lead` cycles."""
+    """Notes until when a slice is busy, for loads that come after, which do not wait for its last
+    `lead` cycles."""
     sm.slowest_slice = max(sm.slowest_slice, slice_free)
     sm.behind = max(sm.behind, slice_free - lead)
 

@@ -36,7 +36,6 @@ _COUNTER_BITS, _COUNTER = 16, 0xFFFF
 # of more than two need further passes, so many for each lane (kept_most_sm90.json)
 DOUBLES, _DOUBLE_PASS = 1.25, 0.36
 INTEGERS_SAVE = 0.5  # cycles of an access whose lanes add whole numbers to one word
-ATOMICS_IN_FLIGHT = 12500.0  # cycles of contended atomics that wait outside the SM
 # Code.depth of shuffles and the like (`passes` through the data path, no access), of asynchronous
 # copies to shared memory, and of what closes a group of these
 SHUFFLE, COPY, COPIED = -2, -3, -4
@@ -265,7 +264,7 @@ def _push_back(sm: Record, spec: Record) -> None:
     """The miss path holds so much; beyond, loads and stores wait in front of L1's tags, and others
     behind them when the places there are taken."""
     latest = held_until(sm, spec)
-    sm.tag_free = max(sm.tag_free, sm.slowest_slice - ATOMICS_IN_FLIGHT)
+    sm.tag_free = max(sm.tag_free, sm.slices_hold)
     if latest > sm.tag_free:
         sm.tag_free = latest
         if _partial_held_until(sm, spec) >= latest:

@@ -251,6 +251,7 @@ class Model:
             fellows=q.kernel.cluster_blocks,
             together=together,
             later=1.0 - together / q.blocks,
+            replayed_part=self._replayed_part(),
         )
 
     def _come_apart(self) -> float:
@@ -259,6 +260,13 @@ class Model:
         fetch, or finds all in L2, stays in step (measured, validation/data/fed_tiles_sm90.json)."""
         own, late = self.answer.own_steps, self.answer.late_steps
         return math.sqrt(own / max(1, own + late))
+
+    def _replayed_part(self) -> float:
+        """The part of an SM's blocks that is replayed."""
+        if self.sample.windows:
+            return 0.0
+        share = self.question.blocks / self.active_sms
+        return min(1.0, len(self.sample.trace.blocks) / max(1.0, share))
 
     def _is_uneven(self) -> bool:
         works = self.sample.works

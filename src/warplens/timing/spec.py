@@ -27,6 +27,7 @@ class Machine:
         balance: the mean work of these SMs over that of the busiest.
         together: blocks that the chip holds at once; 0: as many as fit.
         later: the part of all blocks that begin when others have ended.
+        replayed_part: of an SM's blocks, the part that is replayed.
         local_missing: the share of what threads keep in local memory that L2 has given up.
         dram_write_share, changed_share: parts of the sectors written that reach DRAM in time, of
             those that L2 has to complete first, and of others.
@@ -60,6 +61,7 @@ class Machine:
     ideal: int = 0
     together: float = 0.0
     later: float = 0.0
+    replayed_part: float = 1.0
     local_missing: float = 0.0
     in_step: float = 0.0
     come_apart: float = 1.0
@@ -264,6 +266,7 @@ class Machine:
             "atomic_share": value("l2.atomic_slice_bytes") * l2_share,
             "atomic_latency": latency["global_atomic"],
             "sharers": sms,
+            "replayed_part": self.replayed_part,
             "together": self.together or float(self.resident * self.active_sms),
             "later": self.later,
             "in_flight": value("l1.in_flight_cycles"),

@@ -50,6 +50,7 @@ L0_WAYS = 2  # of its small one: loops of 34.6 KiB hardly wait (tiles_sm90.json)
 # carve-out leaves (fitted to rows_again_sm90.json and l1_capacity_sm90.json)
 L1_SETS, L1_TAGS, L1_TAKEN = 256, 2, 56
 L1_LEAST = 1  # lines of a set's share: where little is left of L1 it has fewer sets
+OUTSIDE = 2048  # atomics that wait for slices outside the SM
 SENT = 64  # lines of stores that are remembered
 STORED = 256  # lines that were stored to a moment ago and that loads may have to wait for
 # Slices of L2, and lines beside each other in one. Eight neighbouring lines lie in two slices, by
@@ -125,7 +126,7 @@ SPEC = np.dtype([
     ("atomic_sector", "f8"), ("atomic_lane", "f8"), ("float_atomic_lane", "f8"),
     ("float_atomic_apart", "f8"),  # of an access to several lines
     ("atomic_share", "f8"),  # SMs for each of L2's slices
-    ("atomic_latency", "f8"), ("sharers", "f8"),
+    ("atomic_latency", "f8"), ("sharers", "f8"), ("replayed_part", "f8"),
     ("together", "f8"),  # blocks that the chip holds at once
     ("later", "f8"),  # the part of all that begin when others have ended
     ("shared_latency", "f8"), ("shared_atomic", "f8"), ("shuffle_latency", "f8"),
@@ -351,7 +352,11 @@ SM = np.dtype([
     ("stored_line", "i8", (STORED,)), ("stored_at", "f8", (STORED,)),
     ("stored_until", "f8", (STORED,)),
     ("sent_gap", "f8", (SENT,)), ("sent_left", "f8", (SENT,)), ("sent_again", "f8", (SENT,)),
-    ("slowest_slice", "f8"),
+    # until when slices are busy, when what waits for them in the SM leaves it; atomics that wait
+    # outside it: sectors that have left up to each, until when it waits, the first one, the next
+    ("slowest_slice", "f8"), ("slices_hold", "f8"), ("sectors_left", "f8"),
+    ("outside_sectors", "f8", (OUTSIDE,)), ("outside_until", "f8", (OUTSIDE,)),
+    ("first_outside", "i8"), ("next_outside", "i8"),
     # pages that are held, where each is by its number, those that were not, when the next can be
     # asked for
     ("page_held", "i8", (PAGES_HELD,)), ("page_place", "i2", (PAGE_PLACES,)),

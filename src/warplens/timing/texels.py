@@ -67,7 +67,7 @@ def perform(state: State, sub: Record, spec: Record, inst: Record, trace: Trace,
         warp.stores = max(warp.stores, int(left))
         sm.pending = max(sm.pending, float(warp.known))
     sm.texture_free = max(
-        sm.texture_free, lsu.held_until(sm, spec), sm.slowest_slice - lsu.ATOMICS_IN_FLIGHT
+        sm.texture_free, lsu.held_until(sm, spec), sm.slices_hold
     )
     return int(done)
 
