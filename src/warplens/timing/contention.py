@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -9,10 +11,12 @@ from warplens.timing.state import SLICE_LINES, Floats, Ints
 from warplens.timing.touched import (
     Touched,
     different,
+    distinct,
     numbered,
     ranks,
     sorted_by,
     users_of,
+    which_of,
 )
 
 _WRITE, _ATOMIC = 2, 4
@@ -41,67 +45,95 @@ _LINES = 0.57  # L2 takes the longer for each of several lines that warps conten
 
 def contention(touched: Touched, resident: int, shares: npt.NDArray[np.float32],
                passes: npt.NDArray[np.float32], at_once: Ints) -> None:  # fmt: skip
-    """Per line of an atomic access: the part of all blocks that touch the same slice's lines (of
-    stores too, see `_same_stores`), the same line, and the same sectors of it in the same steps,
-    below 0 for lanes that have words of their own there; the atomics of its warp, and how much
-    longer one takes for the lines that are used at the same time. So many of the sampled blocks
-    are `resident` together. `passes` is told of atomics and of such stores only."""
+    """Per line of an atomic access of the replayed SM: the part of all blocks that touch the same
+    slice's lines (of stores too, see `_same_stores`), the same line, and the same sectors of it in
+    the same steps, below 0 for lanes that have words of their own there; the atomics of its warp,
+    and how much longer one takes for the lines that are used at the same time. So many of the
+    sampled blocks are `resident` together. `passes` is told of atomics and of such stores only."""
     n_blocks = len(touched.blocks)
     mine = touched.kind == _ATOMIC
-    at, line, access = touched.at[mine], touched.used[mine], touched.access[mine]
+    at, line = touched.at[mine], touched.used[mine]
     group = numbered(sharing_slices(touched.lines[at] >> 4))[1]
-    if len(at):
-        passes[at] = 1.0
-        passes[at, 5] = _busiest_at_once(touched, group, mine, resident) + 1.0 / _SLICES
-        passes[at, 6] = _in_a_row(touched.lines[at], group)
+    told = np.flatnonzero(touched.is_replayed[mine])  # others' is asked by nobody
+    mine_at = at[told]
+    if len(told):
+        passes[mine_at] = 1.0
+        busiest = _busiest_at_once(group, touched.user[mine], resident, told)
+        passes[mine_at, 5] = busiest + 1.0 / _SLICES
+        passes[mine_at, 6] = _in_a_row(touched.lines[at], group)
     if n_blocks > 1:
         _same_stores(touched, resident, shares, passes)
-    if not len(at):
+    if not len(told):
         return
     is_atomic = touched.context["kind"] == _ATOMIC
     place = np.zeros(len(is_atomic), np.int64)
     place[is_atomic] = numbered(touched.warp[is_atomic])[1]
-    warp, number, user = place[access], numbered(line)[1], touched.user[mine]
-    visited = np.maximum(1.0, _visited(access, warp, number)[warp])
-    passes[at, 0] = np.sqrt(visited)
+    access, number, user = touched.access[mine], numbered(line)[1], touched.user[mine]
+    warp = place[access]
+    # What one warp does follows from its own atomics.
+    own = np.flatnonzero(which_of(warp[told], int(warp.max()) + 1)[warp])
+    mine_warp = warp[told]
+    visited = np.maximum(1.0, _visited(access[own], warp[own], number[own])[mine_warp])
+    passes[mine_at, 0] = np.sqrt(visited)
     step = _steps(touched, is_atomic)[access] // _STEPS_APART
-    _exchanged(touched, passes, at_once, mine, warp, number, step)
+    by_warp = sorted_by(warp, int(warp.max()) + 1)  # and so by block
+    some = _Atomics(at, access, user, warp, number, step, told, by_warp)
+    _exchanged(touched, passes, at_once, some)
     if n_blocks < 2:
         return
-    part = different(group, user)[group] / n_blocks
-    shares[at] = np.where(part * n_blocks > 1, part, 0.0)
-    part = different(number, user)[number] / n_blocks
-    passes[at, 4] = np.where(part * n_blocks > 1, part, 0.0)
-    passes[at, 2] = _walked(touched, access, warp, number, group)
+    part = different(group, user, by_warp)[group[told]] / n_blocks
+    shares[mine_at] = np.where(part * n_blocks > 1, part, 0.0)
+    part = different(number, user, by_warp)[number[told]] / n_blocks
+    passes[mine_at, 4] = np.where(part * n_blocks > 1, part, 0.0)
+    walked = _walked(touched, access[own], warp[own], number[own], group[own])
+    passes[mine_at, 2] = walked[np.searchsorted(own, told)]
+
+
+class _Atomics(NamedTuple):
+    """Per line of an atomic access its place in the table of lines, the access, the numbers of its
+    block, warp, line and step; which of these are of the replayed SM, and all of them by warps."""
+
+    at: Ints
+    access: Ints
+    user: Ints
+    warp: Ints
+    line: Ints
+    step: Ints
+    told: Ints
+    by_warp: Ints
 
 
 def _exchanged(touched: Touched, passes: npt.NDArray[np.float32], at_once: Ints,
-               mine: npt.NDArray[np.bool_], warp: Ints, line: Ints,
-               step: Ints) -> None:  # fmt: skip
-    """The same of what loops of compare and exchange need: who meets at the same words. `warp`,
-    `line` and `step`: their numbers, per line of an atomic access."""
+               atomics: _Atomics) -> None:  # fmt: skip
+    """The same of what loops of compare and exchange need: who meets at the same words."""
     n_blocks = len(touched.blocks)
-    at, access, user = touched.at[mine], touched.access[mine], touched.user[mine]
+    at, access, user, warp, line, step, told, by_warp = atomics
+    mine_at, mine = at[told], access[told]
     # What two or three blocks touch may just happen to be the same of many: all of it is shared as
     # often as that happens. Warps that come to the same place in other steps do not meet there.
     places = numbered(_places(touched, at, access))[1]
     meeting = numbered(places * (int(step.max()) + 1) + step)[1]
-    blocks, warps = different(meeting, user), different(meeting, warp)
+    blocks, warps = (different(meeting, one, by_warp) for one in (user, warp))
     part = blocks[meeting] / n_blocks
     by_chance = part * n_blocks < min(_SURELY_SHARED, n_blocks)
     others = float((part[by_chance] - 1.0 / n_blocks).mean()) if by_chance.any() else 0.0
-    meet = np.where(by_chance, others, part * (warps[meeting] / blocks[meeting]))
+    met = meeting[told]
+    meet = np.where(by_chance[told], others, part[told] * (warps[met] / blocks[met]))
     meet *= n_blocks / touched.sampled  # the others touch nothing at all
     # Lanes that scatter over lines have words of their own in each sector, four or eight of them
-    words = _SECTOR_BYTES // np.maximum(1, touched.context["size"])[access]
-    scatter = (touched.context["n_lines"] >= _SCATTERED)[access]
-    passes[at, 3] = np.where(scatter, -meet / words, meet)
+    words = _SECTOR_BYTES // np.maximum(1, touched.context["size"])[mine]
+    scatter = (touched.context["n_lines"] >= _SCATTERED)[mine]
+    passes[mine_at, 3] = np.where(scatter, -meet / words, meet)
     for column, lines in ((1, line[~by_chance]), (9, line)):
-        passes[at, column] = np.maximum(1.0, _evenly_used(lines) / passes[at, 0] ** 2) ** _LINES
-    unit = numbered(at_once)[1]
-    beside = numbered(meeting * (int(unit.max(initial=0)) + 1) + unit[user])[1]
-    passes[at, 7] = different(beside, warp)[beside]
-    passes[at, 8] = _changing(touched, access, line)
+        among = np.maximum(1.0, _evenly_used(lines) / passes[mine_at, 0] ** 2)
+        passes[mine_at, column] = among**_LINES
+    unit = numbered(at_once)[1][user]
+    units = int(unit.max(initial=0)) + 1
+    some = np.flatnonzero(which_of(unit[told], units)[unit])
+    beside = numbered(meeting[some] * units + unit[some])[1]
+    asked = beside[np.searchsorted(some, told)]
+    passes[mine_at, 7] = different(beside, warp[some])[asked]
+    passes[mine_at, 8] = _changing(touched, access, line)[line[told]]
 
 
 def sharing_slices(lines: Ints) -> Ints:
@@ -166,25 +198,32 @@ def _stores_of_waves(touched: Touched, resident: int, stores: npt.NDArray[np.boo
     stored = stored[often]
     shares[stored] = -1.0
     group = numbered(sharing_slices(touched.lines[stored] >> 4))[1]
-    part = _busiest_at_once(touched, group, among, resident)
-    passes[stored, 5] = np.minimum(1.0, part + 1.0 / _STORED_SLICES)
+    told = np.flatnonzero(touched.is_replayed[among])
+    part = _busiest_at_once(group, touched.user[among], resident, told)
+    passes[stored[told], 5] = np.minimum(1.0, part + 1.0 / _STORED_SLICES)
 
 
-def _busiest_at_once(touched: Touched, group: Ints, among: npt.NDArray[np.bool_],
-                     resident: int) -> Floats:  # fmt: skip
-    """Per line of an atomic access the part of all beside it that the most popular slice gets, of
-    those in its wave of blocks and of those in waves that begin half a wave later: blocks that come
-    one after the other may add to places that do, so that few slices have all to do at a time.
-    Where a wave's blocks do not meet in slices it is what it is in the whole grid."""
-    user, whole = touched.user[among], _busiest(group)
-    found: Floats = np.full((2, len(user)), whole)
-    for later, begin in enumerate((0, resident // 2)):
-        wave = (user - begin) // max(1, resident)  # below 0: as of the first wave
-        for number in range(int(wave.max()) + 1 if user.max() >= resident else 0):
-            here = wave == number
-            slices, blocks = numbered(group[here])[1], numbered(user[here])[1]
-            if here.any() and different(slices, blocks).mean() >= _MEET:
-                found[later:, here] = max(whole, _busiest(slices))
+def _busiest_at_once(group: Ints, user: Ints, resident: int, told: Ints) -> Floats:
+    """Per line of an atomic access that is asked for (`told`) the part of all beside it that the
+    most popular slice gets, of those in its wave of blocks and of those in waves that begin half a
+    wave later: blocks that come one after the other may add to places that do, so that few slices
+    have all to do at a time. Where a wave's blocks do not meet in slices it is what it is in the
+    whole grid."""
+    whole, asked = _busiest(group), user[told]
+    found: Floats = np.full((2, len(told)), whole)
+    if user.max() >= resident:
+        if (np.diff(user) < 0).any():
+            order = np.argsort(user, kind="stable")
+            group, user = group[order], user[order]
+        for later, begin in enumerate((0, resident // 2)):
+            wave = (asked - begin) // max(1, resident)  # below 0: as of the first wave
+            for number in distinct(wave[wave >= 0]).tolist():
+                ends = begin + max(1, resident) * np.array((number, number + 1))
+                first, last = np.searchsorted(user, ends)
+                slices = numbered(group[first:last])[1]
+                blocks, in_turn = user[first:last] - user[first], np.arange(last - first)
+                if different(slices, blocks, in_turn).mean() >= _MEET:
+                    found[later:, wave == number] = max(whole, _busiest(slices))
     return np.asarray(found.mean(axis=0))
 
 
@@ -200,7 +239,7 @@ def _visited(access: Ints, warp: Ints, line: Ints) -> Floats:
     """Per warp how many of its atomics are elsewhere than those before; per use of a line, one
     access after the other, all are numbered."""
     times = np.bincount(warp[np.diff(access, prepend=-1) != 0])
-    return np.asarray(times * different(warp, line) / np.bincount(warp))
+    return np.asarray(times * different(warp, line) / np.maximum(1, np.bincount(warp)))
 
 
 def _steps(touched: Touched, is_atomic: npt.NDArray[np.bool_]) -> Ints:
@@ -219,14 +258,13 @@ def _evenly_used(lines: Ints) -> float:
 def _places(touched: Touched, at: Ints, access: Ints) -> Ints:
     """Per line of some atomic accesses a number for where it goes: the word, if all lanes use one,
     else the line's sectors."""
-    made = touched.context[access]
-    is_one = made["lanes_on_a_word"] == made["lanes"]
-    word = np.where(is_one, made["words"].astype(np.int64) + 1, 0)
-    return np.asarray(touched.lines[at] << 6 | word)
+    made = touched.context
+    word = np.where(made["lanes_on_a_word"] == made["lanes"], made["words"].astype(np.int64) + 1, 0)
+    return np.asarray(touched.lines[at] << 6 | word[access])
 
 
 def _changing(touched: Touched, access: Ints, line: Ints) -> Floats:
-    """Per line of an atomic access the part of all those to the line that can have changed a word.
+    """Per line the part of all atomic accesses to it that can have changed a word.
     Of lanes that exchange one word in a loop all but one try again; where none does, each has left
     the word as it was (a sum of halves that a small number does not change)."""
     begins = np.diff(access, prepend=-1) != 0
@@ -240,7 +278,7 @@ def _changing(touched: Touched, access: Ints, line: Ints) -> Floats:
     changing = made["lanes_on_a_word"] <= 1
     changing[before[again]] = True
     changed, all_uses = np.bincount(line, changing[of_access]), np.bincount(line)
-    return np.asarray(changed / np.maximum(1, all_uses))[line]
+    return np.asarray(changed / np.maximum(1, all_uses))
 
 
 def _walked(touched: Touched, access: Ints, warp: Ints, line: Ints, group: Ints) -> Floats:

@@ -50,9 +50,7 @@ def joins(touched: Touched) -> npt.NDArray[np.uint8]:
     group = np.cumsum(np.diff(key, prepend=-1) != 0) - 1
     for bit in range(4):
         has = np.flatnonzero(sectors >> bit & 1)
-        _, first = np.unique(group[has], return_index=True)
-        later = np.ones(len(has), np.bool_)
-        later[first] = False
+        later = np.diff(group[has], prepend=-1) == 0
         whole = np.bincount(group[has], each[has], int(group.max(initial=0)) + 1) >= _WHOLE
         found[at[has[later]]] |= 1 << bit
         found[at[has[whole[group[has]]]]] |= 16 << bit

@@ -26,6 +26,7 @@ from warplens.timing.state import Floats, Ints, Records
 from warplens.timing.touched import Touched, distinct
 from warplens.timing.warmth import shares
 
+Numbers = npt.NDArray[np.int32]
 _WAYS = 16
 _READ, _WRITE, _ATOMIC = 1, 2, 4
 _NO_READ = 1 << 62  # a fetch for what is written, which needs no DRAM, or for an atomic
@@ -173,7 +174,9 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
         np.zeros(touched.n_lines + 1, np.int32), np.zeros(touched.n_lines + 1, _PLACE), when,
     )  # fmt: skip
     users, when = users[: brought // 2 + 1], when[: brought // 2 + 1]
-    judged = _of_first_wave(touched, resident, fetches, len(users)) if share.is_of_wave else None
+    loads, judged = _replayed_loads(touched), None
+    if share.is_of_wave:
+        judged = _of_first_wave(touched, loads, resident, fetches, len(users))
     sectors, part, known = 0.0, 0.0, None
     if grid:
         wanted = _kept(np.flatnonzero(_used(users)), n_sets * _WAYS)
@@ -205,8 +208,9 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
         others[some] = (first < at_once) | _are_fresh(
             touched, fetches, some, len(others), first, at_once, share
         )
-    _wait_for_others(touched, step, hits, shares, fetches, when, others, closely)
-    late_steps, own_steps = _kinds_of_steps(touched, step, hits, fetches, chance)
+    asked_at, when_asked = loads[0], step[loads[1]]
+    _wait_for_others(touched, asked_at, when_asked, hits, shares, fetches, when, others, closely)
+    late_steps, own_steps = _kinds_of_steps(asked_at, when_asked, hits, fetches, chance)
     return L2Answer(
         hits=hits, shares=shares, passes=passes, fetches=fetches,
         arrivals=arrivals, begun=sectors, of_others=part, footprint=32 * int(brought),
@@ -214,12 +218,12 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     )  # fmt: skip
 
 
-def _wait_for_others(touched: Touched, step: Ints, hits: npt.NDArray[np.uint8],
+def _wait_for_others(touched: Touched, at: Numbers, when_asked: Ints, hits: npt.NDArray[np.uint8],
                      shares: npt.NDArray[np.float32], fetches: npt.NDArray[np.int32], when: Ints,
                      others: npt.NDArray[np.bool_], closely: Floats) -> None:  # fmt: skip
-    """Marks what this SM asks for while it is only just fetched by another, which makes a fetch of
-    the same step in its place (`others`), and how much of that it waits for."""
-    at, when_asked = _replayed_loads(touched, step)
+    """Marks what this SM asks for (`at`, in the step `when_asked`) while it is only just fetched by
+    another, which makes a fetch of the same step in its place (`others`), and how much of that it
+    waits for."""
     for half in range(2):
         number = fetches[at, half]
         late = others[number] & (when[number] == when_asked + 1)
@@ -228,18 +232,16 @@ def _wait_for_others(touched: Touched, step: Ints, hits: npt.NDArray[np.uint8],
         shares[at[late]] = closely[number[late]]
 
 
-def _replayed_loads(touched: Touched, told: Ints) -> tuple[Ints, Ints]:
-    """Places of lines that loads of the replayed SM ask for, and what is `told` of each access: its
-    step, for example."""
+def _replayed_loads(touched: Touched) -> tuple[Numbers, Numbers]:
+    """Places of lines that loads of the replayed SM ask for, and the access that does."""
     mine = touched.is_replayed & (touched.kind == _READ)
-    return touched.at[mine], told[touched.access[mine]]
+    return touched.at[mine].astype(np.int32), touched.access[mine].astype(np.int32)
 
 
-def _kinds_of_steps(touched: Touched, step: Ints, hits: npt.NDArray[np.uint8],
+def _kinds_of_steps(at: Numbers, when: Ints, hits: npt.NDArray[np.uint8],
                     fetches: npt.NDArray[np.int32], chance: Floats) -> tuple[int, int]:  # fmt: skip
     """In how many steps loads that are replayed ask for what another SM is only just fetching, and
     in how many for what this one alone uses."""
-    at, when = _replayed_loads(touched, step)
     late = hits[at] >> 4 > 0
     own = (chance[fetches[at]] > _ALONE).any(axis=1)
     return len(distinct(when[late])), len(distinct(when[own]))
@@ -342,12 +344,12 @@ def _sorted(keys: npt.NDArray[np.uint64]) -> Ints:
     return order
 
 
-def _of_first_wave(touched: Touched, resident: int, fetches: npt.NDArray[np.int32],
-                   count: int) -> npt.NDArray[np.bool_]:  # fmt: skip
-    """Which of so many fetches the replayed SM's first `resident` blocks use."""
-    at, block = _replayed_loads(touched, touched.block)
+def _of_first_wave(touched: Touched, loads: tuple[Numbers, Numbers], resident: int,
+                   fetches: Numbers, count: int) -> npt.NDArray[np.bool_]:  # fmt: skip
+    """Which of so many fetches the replayed SM's first `resident` blocks use, by its `loads`."""
+    at, access = loads
     found = np.zeros(count, np.bool_)
-    found[fetches[at[block < resident]]] = True
+    found[fetches[at[touched.block[access] < resident]]] = True
     return found
 
 

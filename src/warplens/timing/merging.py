@@ -86,7 +86,7 @@ def merged_loads(touched: Touched, copies: npt.NDArray[np.bool_], placing: Placi
     one of up to four requests of a GPC that come within some 100 cycles, put_together_sm90.json;
     those of many lines seldom do in whole kernels.)"""
     part = np.ones(len(touched.lines), np.float32)
-    if another >= 1.0 or placing.gpcs < 2:
+    if another >= 1.0 or placing.gpcs < 2 or len(touched.blocks) < 2:
         return part
     mine = _reads_by(touched, ~copies)
     replayed = mine & touched.is_replayed

@@ -71,6 +71,8 @@ _LEAST = 0.4  # of the latency is left in loops, however little is gained (fed_t
 # tiled products of the tuning half of two public suites, H200)
 _CATCHES_UP, _SEVERAL_CATCH_UP = (0.07, 2.0), (0.22, 4.0)
 _WORTH_A_THREAD = 50_000  # lines of a trace
+_WORTH_ROOM = 1_000_000  # lines of a trace whose tables take some hundred MB
+_TABLES = "touched", "answer", "line_facts", "merged"
 _CORES = 2  # replays side by side: more memory would be needed for more
 _FEW = 1.0  # waves of blocks, in which it matters how long a block takes alone
 _AS_MUCH = 0.9  # of what its blocks would ask L2 for with as many as other SMs have
@@ -359,13 +361,23 @@ class Model:
     @once
     def result(self) -> Replay:
         """The replay that all values come from. Those of other kinds of blocks are made beside it:
-        they are asked for, too."""
+        they are asked for, too; long traces one after the other, for two have no room."""
         if not self.is_each_alone:
             return self.replayed
-        with ThreadPoolExecutor(max_workers=_CORES) as pool:
-            replays = [pool.submit(getattr, one, "replayed") for one in (self, *self.others)]
+        is_long = len(self.sample.trace.lines) > _WORTH_ROOM
+        with ThreadPoolExecutor(max_workers=1 if is_long else _CORES) as pool:
+            replays = [pool.submit(one._replayed_once) for one in self.others]
+            replays.append(pool.submit(getattr, self, "replayed"))
             found: list[Replay] = [one.result() for one in replays]
-        return found[0]
+        return found[-1]
+
+    def _replayed_once(self) -> Replay:
+        """`replayed`, of a kind of block of which nothing else is asked: what it was worked out
+        from is not kept."""
+        found = self.replayed
+        for name in _TABLES:
+            vars(self).pop(name, None)
+        return found
 
     @once
     def replayed(self) -> Replay:

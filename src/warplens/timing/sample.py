@@ -211,7 +211,7 @@ def _one_by_one(ground: Ground, known: Works, sample: Sample | None, places: Res
     if (differ and len(works.places) < total) or (sample is not None and sample.windows):
         return None
     fresh = None
-    if sample is not None:
+    if sample is not None and sample.trace.sampled >= total:
         touched = Touched.of(sample.trace.context, sample.trace.lines, sample.trace.first)
         fresh = fresh_reads(touched, total)
     chosen, shares = kinds(works, fresh)
