@@ -26,6 +26,20 @@ def changed_lines(touched: Touched, blocks: int, stride: int, extents: Ints | No
     return min(lines, allocated(touched, extents, mine))
 
 
+def first_added(touched: Touched, room: float, blocks: int, stride: int,
+                extents: Ints | None) -> float:  # fmt: skip
+    """Of the lines that atomics of sampled blocks are the first to change, the part that no block
+    of the grid's `blocks` that was not sampled has changed before; 1 where L2 has no `room` for all
+    of them, so that they are fetched again and again."""
+    mine = touched.kind == _ATOMIC
+    ratio = blocks / max(1, touched.sampled)
+    if not mine.any() or ratio <= 1.0:
+        return 1.0
+    lines = changed_lines(touched, blocks, stride, extents, _ATOMIC)
+    seen = float(np.count_nonzero(touched.lines_of(mine)))
+    return min(1.0, lines / seen / ratio) if lines <= room else 1.0
+
+
 def written_back(touched: Touched, room: float, blocks: int, stride: int,
                  extents: Ints | None) -> float:  # fmt: skip
     """Sectors that L2 writes back for each that an atomic of the grid's `blocks` changes.

@@ -23,7 +23,7 @@ from warplens.timing.in_step import LOOP, bit_of, counts, in_step
 from warplens.timing.ranges import Range
 from warplens.timing.sharing import Sharing
 from warplens.timing.state import Floats, Ints, Records
-from warplens.timing.touched import Touched, distinct
+from warplens.timing.touched import Touched, different, distinct, users_of
 from warplens.timing.warmth import shares
 
 Numbers = npt.NDArray[np.int32]
@@ -34,13 +34,15 @@ _BEFORE = 1 << 61  # a fetch before the window of what is replayed
 _MINE_LATER = 1 << 60  # an access that is replayed finds it there
 _MINE = 1  # among users of a fetch: accesses that are replayed; other bits: other SMs in turn
 _STEPS = 6  # to find a factor
+_TO_TELL = 3  # waves that lie apart and use a line: so do those between
 _ALONE = 0.5  # of a fetch falls to this SM: more than to any other
 
 
 # A place in the tag store: the line there (by its number, from 1), its sectors, which of them are
-# written, in which step the last came and by which fetches its halves did
+# written, in which step the last came, by which fetches its halves did, and when it was used last
 _PLACE = np.dtype([
-    ("fetched", "i8"), ("line", "i4"), ("by", "i4", 2), ("valid", "u1"), ("written", "u1"),
+    ("fetched", "i8"), ("used", "i8"), ("line", "i4"), ("by", "i4", 2), ("valid", "u1"),
+    ("written", "u1"),
 ])  # fmt: skip
 
 
@@ -48,14 +50,24 @@ _PLACE = np.dtype([
 def _walk(accesses: Records, asking: Ints, lines: Ints, numbers: Ints, order: Ints, steps: Ints,
           hits: npt.NDArray[np.uint8], fetches: npt.NDArray[np.int32], users: Ints,
           ways: npt.NDArray[np.int32], filled: npt.NDArray[np.uint8],
-          where: npt.NDArray[np.int32], places: Records, when: Ints) -> int:  # fmt: skip
+          where: npt.NDArray[np.int32], places: Records, when: Ints, waves: int, lost: Floats,
+          stays: npt.NDArray[np.uint8]) -> int:  # fmt: skip
     """Sends accesses through the tag store; returns the sectors brought in. `asking`: per access
     the user of fetches that it stands for, 0: none; `numbers`: of lines; `when`: per fetch its
     step; `ways`: per set its `places`, of which so many are `filled`; `where`: per line its place,
-    if it has one."""
-    brought = clock = used = 0
+    if it has one. `lost`: the part of the lines that is replaced before each of the waves, of so
+    many steps, but for those that stay (by their numbers)."""
+    brought = clock = used = wave = 0
     for i in range(order.size):
         access, asks = accesses[order[i]], asking[order[i]]
+        if (steps[i] - 1) // waves != wave:
+            wave = (steps[i] - 1) // waves
+            gone = int(lost[wave] * 65536.0)
+            for at in range(1, used + 1):
+                number = places[at].line - 1
+                lot = (number + 7919 * wave) * 0x9E3779B1 >> 8 & 0xFFFF
+                if lot < gone and not stays[number]:
+                    places[at].valid = places[at].written = 0
         first, count = access.first_line, access.n_lines
         kind, step = access.kind, steps[i]
         for j in range(first, first + count):
@@ -71,15 +83,16 @@ def _walk(accesses: Records, asking: Ints, lines: Ints, numbers: Ints, order: In
                     ways[index, filled[index]] = at
                     filled[index] += 1
                 else:
-                    # Not the least recently used: the hardware's choice is not that, and any order
-                    # of use that is kept would lose everything to a loop a little larger than the
-                    # cache.
-                    at = ways[index, (clock * 0x9E3779B1 >> 16) % _WAYS]
+                    at = ways[index, 0]  # the least recently used (warmth_sm90.json)
+                    for way in range(1, _WAYS):
+                        if places[ways[index, way]].used < places[at].used:
+                            at = ways[index, way]
                     where[places[at].line] = 0
                 where[number] = at
                 places[at].line = number
                 places[at].valid = places[at].written = 0
             place = places[at]
+            place.used = clock
             valid = place.valid
             found = valid & sectors
             missing = sectors & ~found
@@ -139,10 +152,11 @@ class L2Answer:
 
 
 def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
-           share: Sharing, grid: Grid | None = None) -> L2Answer:  # fmt: skip
+           share: Sharing, grid: Grid | None = None, added: float = 1.0) -> L2Answer:  # fmt: skip
     """Runs the accesses sampled through L2 in the order of waves of `resident` blocks; every
     `stride`-th block of the grid runs on the same SM. `grid`: to follow what blocks that were not
-    sampled bring as they begin, see begun.py.
+    sampled bring as they begin, see begun.py. `added`: of the lines that atomics are the first to
+    ask for, the part that blocks that were not sampled have not asked for.
     """
     context, lines = touched.context, touched.lines
     hits = np.zeros(len(lines), np.uint8)
@@ -172,7 +186,10 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
         context, asking, lines, touched.line, order, steps, hits, fetches, users,
         np.zeros((n_sets, _WAYS), np.int32), np.zeros(n_sets, np.uint8),
         np.zeros(touched.n_lines + 1, np.int32), np.zeros(touched.n_lines + 1, _PLACE), when,
+        int(ordinal.max()) + 1, *_lost(touched, resident, stride, n_sets * _WAYS, share),
     )  # fmt: skip
+    if added < 1.0:
+        _find_added(touched, step, hits, added)
     users, when = users[: brought // 2 + 1], when[: brought // 2 + 1]
     loads, judged = _replayed_loads(touched), None
     if share.is_of_wave:
@@ -216,6 +233,53 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
         arrivals=arrivals, begun=sectors, of_others=part, footprint=32 * int(brought),
         late_steps=late_steps, own_steps=own_steps,
     )  # fmt: skip
+
+
+def _lost(touched: Touched, resident: int, stride: int, n_lines: int,
+          share: Sharing) -> tuple[Floats, npt.NDArray[np.uint8]]:  # fmt: skip
+    """Per wave of sampled blocks the part of what an L2 of `n_lines` holds that the waves replace
+    that the grid has between it and the one before, as many lines each as that one used; and which
+    lines stay, since waves that lie apart use them, so that those between do."""
+    wave = np.arange(len(touched.blocks)) // max(1, resident)
+    lost, stays = np.zeros(int(wave[-1]) + 1), np.zeros(touched.n_lines, np.uint8)
+    firsts = np.flatnonzero(np.diff(wave, prepend=-1))
+    turns = touched.blocks // stride
+    lasts = turns[np.append(firsts[1:], len(turns)) - 1]
+    skipped = np.maximum(0, turns[firsts[1:]] - lasts[:-1] - 1)
+    if not share.is_of_wave or len(lost) < _TO_TELL or not skipped.any():
+        return lost, stays
+    apart = np.append(0, np.cumsum(skipped > 0))[wave]  # stretches of waves
+    stays[:] = users_of(touched, apart, np.ones(len(touched.user), np.bool_)) >= _TO_TELL
+    passing = ~stays.astype(np.bool_)[touched.used]
+    own = different(wave[touched.user[passing]], touched.used[passing])
+    own = np.append(own, np.zeros(len(lost) - len(own), np.int64))
+    rounds = lasts - turns[firsts] + 1
+    lost[1:] = 1.0 - np.exp(-(own / rounds)[:-1] * skipped / n_lines)
+    return lost, stays
+
+
+def _find_added(touched: Touched, step: Ints, hits: npt.NDArray[np.uint8],
+                part: float) -> None:  # fmt: skip
+    """Enters for atomics that are replayed what those of blocks that were not sampled have brought:
+    all but a part, the more the later, since what is asked for at random is found more often the
+    more of it was asked for."""
+    mine = touched.is_replayed & (touched.kind == _ATOMIC)
+    at, when = touched.at[mine], step[touched.access[mine]]
+    sectors = (touched.lines[at] & 15).astype(np.uint8)
+    absent = np.flatnonzero(sectors & ~hits[at])
+    at = at[absent[np.argsort(when[absent], kind="stable")]]
+    rarer = _decay(part)
+    chance = np.exp(-rarer * (np.arange(len(at)) + 0.5) / max(1, len(at)))
+    found = at[_lots(at) >= chance]
+    hits[found] |= (touched.lines[found] & 15).astype(np.uint8)
+
+
+def _decay(mean: float) -> float:
+    """The number c for which exp(-c x) has a mean from 0 to 1: (1 - exp(-c)) / c."""
+    found = 1.0 / mean
+    for _ in range(_STEPS):
+        found = float(-np.expm1(-found)) / mean
+    return max(0.0, found)
 
 
 def _wait_for_others(touched: Touched, at: Numbers, when_asked: Ints, hits: npt.NDArray[np.uint8],

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from warplens.execute.trace import BlockTrace
 from warplens.timing import begun, l2_answer
-from warplens.timing.added import changed_lines, written_back
+from warplens.timing.added import changed_lines, first_added, written_back
 from warplens.timing.extrapolate import (
     drained_rate,
     each_alone,
@@ -58,9 +58,10 @@ from warplens.timing.touched import Touched
 from warplens.timing.uneven import MOST_PLACED, Grid, grid_of
 from warplens.timing.warmth import shares
 
-# Of a line that is read in an L2 of two sides: beside the one at its home, for half of all another
-# at the SM that asks, as their sectors are looked up (l2.fill_cost)
-_FURTHER_COPIES = 0.5
+# Of a line that is read, or stored to, in an L2 of two sides: beside the one at its home, for about
+# half of all another at the SM that asks, as their sectors are looked up (l2.fill_cost). What was
+# used last is there up to 43 MiB of reads and 38 to 40 of stores (warmth_sm90.json)
+_READ_COPIES, _STORED_COPIES = 0.4, 0.5
 REPLAY_LIMIT = 3_000_000  # warp instructions of one replay
 _BEGUN_TOGETHER = 0.6  # of DRAM's latency is left when others fetch as blocks begin
 _MOSTLY = 0.6  # of the steps in which it fetches anything new
@@ -135,10 +136,13 @@ class Model:
     @once
     def answer(self) -> l2_answer.L2Answer:
         """What L2 holds when the sampled blocks ask."""
-        size = self.question.gpu.l2_size_bytes * self.sharing.lines / self.sharing.chip_lines
-        if self._has_sides():
-            size /= 1.0 + _FURTHER_COPIES * self.touched.part_read
-        return self.answer_of(size)
+        return self.answer_of(self._kept() * self.sharing.lines / self.sharing.chip_lines)
+
+    def _kept(self) -> float:
+        """Bytes of lines that L2 keeps at a time."""
+        stored, read = self.touched.parts_copied if self._has_sides() else (0.0, 0.0)
+        copies = _STORED_COPIES * stored + _READ_COPIES * read
+        return self.question.gpu.l2_size_bytes / (1.0 + copies)
 
     def _answered(self) -> l2_answer.L2Answer:
         """The same; of a long trace what else is asked of its lines is found meanwhile, on another
@@ -161,9 +165,11 @@ class Model:
 
     def answer_of(self, size_bytes: float) -> l2_answer.L2Answer:
         """What an L2 of some size would hold, as the sample's share of it."""
+        room, stride = self._kept() / 128.0, self.sample.stride
         found = l2_answer.answer(
-            self.touched, self.wave, size_bytes, self.sample.stride, self.sharing, self._begins()
-        )
+            self.touched, self.wave, size_bytes, stride, self.sharing, self._begins(),
+            first_added(self.touched, room, self.question.blocks, stride, self.sample.extents),
+        )  # fmt: skip
         return l2_answer.warmed(found, self.touched, self.question.held)
 
     def _has_sides(self) -> bool:

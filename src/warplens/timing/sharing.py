@@ -21,6 +21,8 @@ _WHOLE = 0.25  # of the lines of neighbours or of all: both halves are used, the
 _LEAST_WAVE = 0.5  # of a wave: so many of its blocks tell what it reads
 _ROOM, _MOST_WAVES = 0.5, 16  # of L2: what SMs near both partitions use is kept in both
 _LEAST_APART = 3  # SMs that are not beside each other, to tell from them what is shared
+_PATTERN = 0.5  # of the users that lines met twice tell: if those met thrice tell fewer, the sample
+# follows a pattern of the grid's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,12 +96,16 @@ def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks
     if blocks > len(names) and apart >= _LEAST_APART:
 
         def of_grid(among: Flags) -> float:
-            seen = among & far[touched.user]
-            found = extrapolated(touched, np.arange(len(names)), seen, blocks / int(far.sum()))
+            seen, each = among & far[touched.user], np.arange(len(names))
+            found = extrapolated(touched, each, seen, blocks / int(far.sum()))
             found = max(found, _by_waves(touched, wave, among, blocks))
-            return min(found, allocated(touched, extents, among))
+            most = allocated(touched, extents, among)
+            if np.isfinite(most):
+                found = max(found, _in_pattern(touched, each, seen, blocks / int(far.sum())))
+            return min(found, most)
 
-        chip = of_grid(every)
+        others = ~touched.lines_of(reads)[touched.used]
+        chip = max(of_grid(every), of_grid(reads) + of_grid(others))
         if chip <= size_lines:
             mine = _fetches(touched, place, reads, beside) / len(names)  # of a block
             return Sharing(
@@ -289,6 +295,20 @@ def extrapolated(touched: Touched, unit: Ints, among: Flags, ratio: float) -> fl
     if twice:
         unseen = min(unseen, once * (once - 1.0) / (2.0 * (twice + 1.0)))
     return float(np.count_nonzero(users)) + unseen
+
+
+def _in_pattern(touched: Touched, unit: Ints, among: Flags, ratio: float) -> float:
+    """The same where lines met three times are so few that chance did not choose the units: pairs
+    of them that share lines lie as far apart as the sampled ones. Of users that lines have, as far
+    as those met twice and three times tell, not more than these; 0 where chance did choose."""
+    users = users_of(touched, unit, among)
+    once, twice, thrice = (float((users == n).sum()) for n in (1, 2, 3))
+    if not twice or once < twice:
+        return 0.0
+    each = 2.0 + 3.0 * thrice / twice * (ratio - 1.0)
+    if each > _PATTERN * (1.0 + 2.0 * twice / once * (ratio - 1.0)):
+        return 0.0
+    return (once + 2.0 * twice + 3.0 * thrice) * ratio / each
 
 
 def _by_waves(touched: Touched, wave: int, among: Flags, blocks: int) -> float:

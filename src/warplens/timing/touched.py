@@ -13,7 +13,7 @@ from warplens.timing.once import once
 from warplens.timing.state import PAGE_LINES, Ints, Records
 
 Words = npt.NDArray[np.uint32]
-_READ = 1
+_READ, _WRITE = 1, 2
 _TABLE = 32  # places of a table for each use of a line, up to which it is quicker than sorting
 _WORD = 32  # units that an element of a mask stands for
 _SPARSE = 32  # bits of a table for each value: beyond that sorting is as quick
@@ -60,9 +60,12 @@ class Touched:
         return int(np.count_nonzero(np.diff(found))) + min(1, len(found))
 
     @property
-    def part_read(self) -> float:
-        """The part of the lines that anything reads."""
-        return float(np.count_nonzero(self.lines_of(self.kind == _READ))) / max(1, self.n_lines)
+    def parts_copied(self) -> tuple[float, float]:
+        """The parts of the lines that anything stores to, and that are only loaded, not those that
+        only atomics change."""
+        stored = self.lines_of(self.kind == _WRITE)
+        read = self.lines_of(self.kind == _READ) & ~stored
+        return float(stored.mean()), float(read.mean())
 
     @once
     def kind(self) -> npt.NDArray[np.uint8]:
