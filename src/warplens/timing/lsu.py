@@ -25,12 +25,6 @@ _LOCAL_BIT = 1 << 50
 # of these bits of a line's number (fitted to all of l1_lines_sm90.json and generic_sm90.json; those
 # above the eighth are not known)
 _TAG_BANK_LOW, _TAG_BANK_HIGH = 0b10110101, 0b11011010
-# Of what lines take that a store writes in part, the part in which loads do not pass it: between
-# page_rank's and corr_kernel's loads of other lines, which it holds up less, and attention1_value's
-# of the same, which it holds up more. Of parts of words: loops that load and store bytes or halves
-# of many lines (deredundancy's indices, encoder_forward_kernel1 and fused_residual_forward2, which
-# would take 0.9, 2 and 2)
-_HELD_UP, _HELD_UP_NARROW = 0.5, 1.1
 _COUNTER_BITS, _COUNTER = 16, 0xFFFF
 # Of doubles a lane on one of more than two words takes so much longer than of floats, and sectors
 # of more than two need further passes, so many for each lane (kept_most_sm90.json)
@@ -454,11 +448,9 @@ def _store(sm: Record, lines: Records, spec: Record, trace: Trace, index: int, s
             done = max(done, gone)
     _note(sm, 3 if space == LOCAL else 1, total, hits)
     data_path.pass_loaded(sm, _in_data(spec, total, 0, 0, 0), begin)
-    if longer > 0.0:  # sectors leave one by one; what is written in part takes its time
-        held_up = _HELD_UP_NARROW if narrow else _HELD_UP
-        held = total * (1.0 - 32 / spec.l1_bytes_per_cycle) + held_up * longer
-        data_path.hold(sm, held, begin)
-        sm.port_write_free = max(begin, sm.port_write_free) + (1.0 - held_up) * longer
+    if longer > 0.0:  # lines go one by one, and what is behind them waits (row_walks_sm90.json)
+        sm.tag_free += longer
+        data_path.hold(sm, total * (1.0 - 32 / spec.l1_bytes_per_cycle) + longer, begin)
     return done
 
 
