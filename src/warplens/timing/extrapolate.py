@@ -101,6 +101,9 @@ def extrapolate(question: Question, replay: Replay, active_sms: int,
         busiest, mean = most * mean_work / rate, max(1.0, share) * mean_work / rate
         if pace and share <= 1.0:
             busiest = pace.longest
+        if pace and pace.fewer:
+            few = most - share  # of the SMs, which have a block less than the others
+            mean = few * min(pace.fewer, busiest) + (1.0 - few) * busiest
         tail = pace.tail if pace else 0.0
         busiest, mean = busiest + tail, mean + tail
     hertz = question.clock_mhz * 1e6

@@ -25,6 +25,9 @@ _LOCAL_BIT = 1 << 50
 # of these bits of a line's number (fitted to all of l1_lines_sm90.json and generic_sm90.json; those
 # above the eighth are not known)
 _TAG_BANK_LOW, _TAG_BANK_HIGH = 0b10110101, 0b11011010
+# Cycles for which a load waits behind a store of lines in part, beyond those that the store takes
+# (one warp an SM, row_walks_sm90.json and row_walks_few_sm90.json)
+_TURN = 0.47
 _COUNTER_BITS, _COUNTER = 16, 0xFFFF
 # Of doubles a lane on one of more than two words takes so much longer than of floats, and sectors
 # of more than two need further passes, so many for each lane (kept_most_sm90.json)
@@ -215,6 +218,9 @@ def _serve(sm: Record, sub: Record, state: State, spec: Record, inst: Record, tr
     sm.tags += count
     if kind == READ:
         state.warps[index].loaded = now
+        since = sm.is_turned
+        begin += sm.turn * int(since == 1)
+        sm.is_turned = since * 2 % 4
     if kind == WRITE:
         sm.tag_free = max(sm.tag_free, begin) + count
         sm.tag_cycles += count
@@ -231,6 +237,8 @@ def _serve(sm: Record, sub: Record, state: State, spec: Record, inst: Record, tr
                             lanes * size, size < 4, begin)  # fmt: skip
         turns = int(sm.tag_free - max(tags_free, begin))
         sm.tag_cycles += turns
+        if since == 2:
+            sm.tag_free += max(0, 2 * passes - turns)
         whole = max(turns, passes, (lanes * size + 127) // 128) + parts
         back = shared.back(state.warps[index], sub, spec, shared.FROM_L1, whole, begin, whole,
                            lanes * size)  # fmt: skip
@@ -442,15 +450,16 @@ def _store(sm: Record, lines: Records, spec: Record, trace: Trace, index: int, s
                 sent.settle(sm, line, is_lost, begin + i)
             partial = sent.in_part(trace, first + i, joined, lacking, i == 0, i == count - 1)
             if partial:
-                longer += spec.l1_partial_line
+                longer += partial * spec.l1_partial_line
             gone = l2.store(sm, spec, trace, first + i, joined, partial, narrow, begin + i)
             sent.note_leaving(sm, line, leaves, count, i)
             done = max(done, gone)
     _note(sm, 3 if space == LOCAL else 1, total, hits)
     data_path.pass_loaded(sm, _in_data(spec, total, 0, 0, 0), begin)
     if longer > 0.0:  # lines go one by one, and what is behind them waits (row_walks_sm90.json)
-        sm.tag_free += longer
-        data_path.hold(sm, total * (1.0 - 32 / spec.l1_bytes_per_cycle) + longer, begin)
+        sm.tag_free += longer + (total - count)
+        sm.is_turned, sm.turn = 1, _TURN * total
+        data_path.hold(sm, total * (0.5 - 32 / spec.l1_bytes_per_cycle) + longer, begin)
     return done
 
 

@@ -501,7 +501,7 @@ class Model:
         """How long blocks of a busy SM take where only windows of them were replayed."""
         if not self.sample.windows:
             return None
-        cycles = tail = fastest = longest = 0.0
+        cycles = tail = fastest = longest = fewer = 0.0
         share = self.question.blocks / self.active_sms
         for number, window in enumerate(self.sample.windows):
             sample = replace(
@@ -518,6 +518,9 @@ class Model:
             # In the window all sub-partitions have work; in the end the busiest one's counts.
             each *= 1.0 + (window.imbalance - 1.0) * (1.0 - replay.alone)
             cycles, longest = cycles + window.share * each, max(longest, each)
+            if ends_together and share % 1.0:
+                alone = drained_rate(model.replay(only=range(int(share))))
+                fewer += window.share * int(share) * window.work / alone
             if window.is_last and share <= IN_STEP * window.resident:
                 tail = model.lost_in_the_last_wave(window.work)
             elif window.is_last:
@@ -525,7 +528,8 @@ class Model:
                 # alone. Blocks that leave the SM half idle as it is lose less by that.
                 lost = max(0.0, replay.alone - 1.0 / window.resident) * rate / fastest
                 tail = window.resident * each * lost
-        return Pace(work=self.sample.mean_work, cycles=cycles, tail=tail, longest=longest)
+        return Pace(work=self.sample.mean_work, cycles=cycles, tail=tail, longest=longest,
+                    fewer=fewer)  # fmt: skip
 
     def lost_in_the_last_wave(self, work: float) -> float:
         """Cycles that blocks of so much work, which begin together when a wave has ended, take

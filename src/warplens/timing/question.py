@@ -117,10 +117,12 @@ class Pace:
     `tail`: cycles that are lost at the end, when no blocks are left to take free places: those that
     remain are the faster for it until so few are left that they no longer wait for each other. Of
     few waves, whose blocks are in step: what the last, partial one takes longer than its share.
-    `longest`: cycles of a block of the slowest kind.
+    `longest`: cycles of a block of the slowest kind. `fewer`: cycles of an SM that has a block less
+    than those with most, where all are there at once and some SMs have one less (0: not so).
     """
 
     work: float
     cycles: float
     tail: float
     longest: float
+    fewer: float = 0.0

@@ -198,7 +198,6 @@ class Machine:
         # What keeps a slice busy takes as long as reading so many bytes: wide caches do more of it.
         l2_share = sms / (float(gpu.l2_read_bytes_per_cycle) * self.l2_lead)
         port_write = float(value("l2.sm_write_bytes_per_cycle"))
-        line = 1.0 + float(value("l1.partial_line_cycles"))  # of all SMs together
         fill = float(value("l2.fill_cost", 2.0))
         read, copy = float(value("dram.read_fraction")), float(value("dram.copy_fraction"))
         return {
@@ -215,7 +214,7 @@ class Machine:
             "address_held": _entries(gpu, "issue.address_held"),
             "return_interval": value("issue.return_cycles"),
             "l1_bytes_per_cycle": gpu.l1_bytes_per_cycle,
-            "l1_partial_line": max(0.0, line * self.active_sms / gpu.sm_count - 1.0),
+            "l1_partial_line": value("l1.partial_line_cycles"),
             "l1_pending": value("l1.pending_cycles"),
             "l1_narrow": value("l1.narrow_cycles", 2),
             "l1_hit": latency["l1_hit"],

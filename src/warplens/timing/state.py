@@ -308,7 +308,7 @@ L1_KINDS = ("global_ld", "global_st", "local_ld", "local_st")
 SM = np.dtype([
     *((name, "i8") for name in ("now", "next_block", "finished", "n_events", "resident",
                                 "issued", "launch_at", "drained", "first_sub", "notes", "note_at",
-                                "note_interval")),
+                                "note_interval", "is_turned")),
     *((name, "f8") for name in ("lsu_free", "tag_free", "data_free", "port_free",
                                 "port_write_free", "l2_free", "answers_free", "l2_write_free",
                                 "partial_free", "fill_free", "dram_free", "dram_busy",
@@ -319,6 +319,8 @@ SM = np.dtype([
     # when the unit of copies can begin another load, another store, and when it began the last ones
     ("copy_free", "f8", (2,)), ("copy_began", "f8", (2 * COPIES_HELD,)), ("next_copy", "i8", (2,)),
     ("pushed_back", "f8"),  # until when the way to L2 holds up the units in front of it
+    # whether a store of lines in part went last (2: and one load since), and how long a load waits
+    ("turn", "f8"),
     # when the last fences left and are back, and all its accesses so far have arrived
     ("fence_begun", "f8"), ("fence_free", "f8"), ("pending", "f8"),
     ("texture_known", "f8"),  # when it has the texture's description; 0: not asked for yet
