@@ -19,6 +19,7 @@ Records = npt.NDArray[Any]
 # one lifted block that a warp executed with some of its lanes
 ENTRY = np.dtype([("lifted_block", "i4"), ("mask", "u4")])
 _WARPS = 1 << 12  # more than a block has
+_COUNTED_WARPS, _LINE_BITS = 64, 20  # more lines than a warp has of local memory
 # what an access belongs to, where no entry of a block that is recorded whole
 BEFORE, ELSEWHERE = -1, -2  # the time before its block's window; a block on another SM
 # one access of a warp
@@ -144,6 +145,19 @@ class BlockTrace:
         before = np.concatenate(([0], np.cumsum(counts)))[self.warp_accesses]
         found: Ints = np.diff(before).reshape(-1, self.warps_per_block).sum(axis=1)
         return found
+
+    def local_lines(self) -> tuple[float, float]:
+        """Lines of local memory that a warp touches, on average of the first ones, and how often
+        it comes to each."""
+        begins = self.warp_accesses[: _COUNTED_WARPS + 1]
+        among = self.accesses[: begins[-1]]
+        of = picked(among, among["space"] == at.SPACE_LOCAL)
+        if not len(of):
+            return 0.0, 0.0
+        lines = self.lines[lines_of(of)] >> 4
+        both = np.repeat(warps_of(of), of["n_lines"]) << _LINE_BITS | lines
+        touched = len(np.unique(both))
+        return touched / (len(begins) - 1), len(both) / touched
 
     def works(self) -> npt.NDArray[np.int64]:
         """Instructions by block recorded whole and warp."""

@@ -153,7 +153,8 @@ def store_local(sm: Record, spec: Record, trace: Trace, place: int, sectors: int
     if spec.ideal & IDEAL_L2:
         return begin
     since = begin - dram.apart(spec, begin)
-    sm.l2_free = max(sm.l2_free, since) + sectors * 32 / spec.l2_rate
+    cost = sectors * (spec.l2_stored + missing * spec.l2_back) * 32 / spec.l2_rate
+    sm.l2_free = max(sm.l2_free, since) + cost
     sm.port_write_free = max(begin, sm.port_write_free) + sectors * 32 / spec.port_write_rate
     shared = max(sm.l2_write_free, since, sm.dram_write_free - spec.dram_held)
     sm.l2_write_free = shared + sectors * 32 / spec.l2_write_rate

@@ -252,7 +252,7 @@ class Model:
             changed_share=max(back, 1.0 - changed / max(1.0, stored)),
             added_back=written_back(self.touched, changed, *grid),
             ideal=q.ideal,
-            local_missing=self._local_missing(room),
+            local_missing=self._local_missing(room, footprint),
             come_apart=self._come_apart(),
             is_warm=bool(q.held),
             is_uneven=self._is_uneven(),
@@ -288,12 +288,19 @@ class Model:
         held = float(shares(lines, ranges).mean()) if ranges and len(lines) else 0.0
         return min(1.0, held + 0.5 * self.answer.of_others)
 
-    def _local_missing(self, room: float) -> float:
+    def _local_missing(self, room: float, of_all: float) -> float:
         """The share of local memory that L2 has lost when it is asked for: lines are replaced in
-        no order, so of a footprint F in a cache of C bytes h = exp(-(1 - h) F / C) is found."""
+        no order, so of a footprint F in a cache of C bytes h = exp(-(1 - h) F / C) is found. From
+        one use of a line to the next all resident blocks use a part of the bytes `of_all` too."""
         q = self.question
+        lines, uses = self.sample.trace.local_lines() if q.kernel.local_bytes else (0.0, 0.0)
+        if not lines:
+            return 0.0
         blocks = min(q.blocks, max(1, q.resident) * self.active_sms)
-        footprint = 32.0 * q.kernel.local_bytes * q.warps_per_block * blocks
+        footprint = 32.0 * q.kernel.local_bytes
+        if not self.sample.trace.truncated:  # all that is used is known
+            footprint = min(footprint, 128.0 * lines)
+        footprint = footprint * q.warps_per_block * blocks + of_all * blocks / q.blocks / uses
         if footprint <= room:
             return 0.0
         found = 0.0
