@@ -6,7 +6,7 @@ import numpy as np
 
 from warplens.timing.sharing import allocated, extrapolated
 from warplens.timing.state import Ints
-from warplens.timing.touched import Touched, beside_and_apart, distinct
+from warplens.timing.touched import Touched, beside_and_apart, distinct, users_of
 
 _WRITE, _ATOMIC = 2, 4
 _SECTORS = 4  # of a line
@@ -16,13 +16,20 @@ def changed_lines(touched: Touched, blocks: int, stride: int, extents: Ints | No
                   kind: int = _WRITE) -> float:  # fmt: skip
     """Lines that all of the grid's `blocks` store to, or change by accesses of another kind: from
     those of sampled blocks that are not beside each other; `stride`: see `Touched.sm_of`."""
+    key = "changed_lines", blocks, stride, kind
+    if key not in touched.known:
+        touched.known[key] = _changed(touched, blocks, stride, extents, kind)
+    return touched.known[key]
+
+
+def _changed(touched: Touched, blocks: int, stride: int, extents: Ints | None, kind: int) -> float:
     mine = touched.kind == kind
     if not mine.any():
         return 0.0
     places, place = np.unique(touched.sm_of(stride), return_inverse=True)
     _, apart = beside_and_apart(place, places)
     unit, ratio = np.arange(len(apart)), max(1.0, blocks / np.count_nonzero(apart))
-    lines = extrapolated(touched, unit, mine & apart[touched.user], ratio)
+    lines = extrapolated(users_of(touched, unit, mine & apart[touched.user]), ratio)
     return min(lines, allocated(touched, extents, mine))
 
 

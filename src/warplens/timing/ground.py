@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 
 import numpy as np
@@ -22,6 +22,7 @@ from warplens.timing.sharing import extents_of
 from warplens.timing.works import Works, works_of
 
 Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,13 +107,20 @@ class Tallied:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
-    """What sampled blocks run on; `program` counts them, too."""
+    """What sampled blocks run on; `program` counts them, too.
+
+    Attributes:
+        found: of blocks that were counted the instructions of their warps and their passes.
+        sums: the instructions of each block that was counted.
+    """
 
     code: KernelCode
     program: engine.Program
     image: engine.ModuleImage
     memory: DeviceMemory
     config: engine.LaunchConfig
+    found: dict[tuple[int, ...], tuple[Ints, Ints]] = field(default_factory=dict, compare=False)
+    sums: dict[int, int] = field(default_factory=dict, compare=False)
 
     @property
     def has_clusters(self) -> bool:
@@ -176,6 +184,7 @@ class Ground:
         if names is not None:
             rows = np.searchsorted(names, places)
             counts, passes = counts[rows], passes[rows]
+            self.sums.update(zip(places.tolist(), counts.sum(axis=1).tolist(), strict=True))
         return Tallied(
             places=places, execution=execution, counts=counts.reshape(len(places), -1, WARPS),
             passes=passes,
@@ -184,12 +193,24 @@ class Ground:
     def by_turns(self, resident: int) -> Ground:
         """The same where so many blocks run side by side, and warps in turn from round to round of
         a loop, as those do that draw work."""
-        return replace(self, config=replace(self.config, by_turns=True, max_resident=resident))
+        config = replace(self.config, by_turns=True, max_resident=resident)
+        return replace(self, config=config, found={}, sums={})
 
     def counted(self, places: Ints) -> tuple[Ints, Ints]:
-        """Instructions of the warps of some blocks, and passes of the blocks."""
-        found = self.uncounted.tallied(places)
-        return found.warps, found.passes
+        """Instructions of the warps of some blocks, and passes of the blocks. The same blocks are
+        run once."""
+        key = tuple(places.tolist())
+        if key not in self.found:
+            found = self.uncounted.tallied(places)
+            self.found[key] = found.warps, found.passes
+        return self.found[key]
+
+    def work_of(self, places: Ints) -> Floats:
+        """Instructions of some blocks; with clusters, the mean of all fellows. Blocks on which
+        others have no effect are counted once."""
+        if self.can_cut and all(one in self.sums for one in places.tolist()):
+            return np.array([self.sums[one] for one in places.tolist()], np.float64)
+        return np.asarray(self.uncounted.tallied(places).counts.sum(axis=2).mean(axis=1))
 
     def run(self, chosen: Plan, scale: int = 1, window: Stretch | None = None, *,
             cut: bool = False) -> Sample:  # fmt: skip

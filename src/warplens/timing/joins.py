@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.compiled import native
-from warplens.execute.trace import bytes_of
+from warplens.execute.trace import ELSEWHERE, bytes_of
 from warplens.timing.state import Ints, Records
 from warplens.timing.touched import Touched
 
@@ -24,28 +24,27 @@ _WHOLE = 0.9 * 32  # bytes of a sector, as told from the mean of an access
 
 
 def joins(touched: Touched) -> npt.NDArray[np.uint8]:
-    """Per element of the table of lines: sectors that an earlier store of the warp has taken along,
-    and << 4 those that it and later ones write as a whole."""
+    """Per element of the table of lines that the replayed SM uses: sectors that an earlier store of
+    the warp has taken along, and << 4 those that it and later ones write as a whole."""
     found = np.zeros(len(touched.lines), np.uint8)
-    context, order = touched.context, touched.by_warp
-    run = _runs(touched)
+    context = touched.context
+    order = touched.by_warp[(context["entry"] != ELSEWHERE)[touched.by_warp]]
+    run = _runs(touched, order)
     if not len(order) or run[-1] + 1 == len(run):
         return found
-    of_access = np.empty(len(run), np.int64)
+    of_access = np.zeros(len(context), np.int64)
     of_access[order] = run
-    in_run = np.bincount(run)[of_access] > 1
-    mine = in_run[touched.access]
+    in_run = np.zeros(len(context), np.bool_)
+    in_run[order] = np.bincount(run)[run] > 1
+    mine = np.flatnonzero(in_run[touched.access])
     at, access, line = touched.at[mine], touched.access[mine], touched.used[mine]
-    rank = np.empty(len(run), np.int64)
+    rank = np.zeros(len(context), np.int64)
     rank[order] = np.arange(len(order))
     key = of_access[access] * touched.n_lines + line
     by_key = np.lexsort((rank[access], key))
     at, access, key = at[by_key], access[by_key], key[by_key]
     sectors = touched.lines[at] & 15
-    n_sectors = np.bincount(
-        touched.access, np.bitwise_count((touched.lines[touched.at] & 15).astype(np.uint8)),
-        len(context),
-    )  # fmt: skip
+    n_sectors = np.bincount(access, np.bitwise_count(sectors), len(context))  # whole accesses
     each = (bytes_of(context) / np.maximum(1, n_sectors))[access]
     group = np.cumsum(np.diff(key, prepend=-1) != 0) - 1
     for bit in range(4):
@@ -57,10 +56,11 @@ def joins(touched: Touched) -> npt.NDArray[np.uint8]:
     return found
 
 
-def _runs(touched: Touched) -> npt.NDArray[np.int64]:
-    """Per access, in the order of warps, the number of its run of stores to the same lines."""
-    found = np.empty(len(touched.by_warp), np.int64)
-    _number_runs(touched.context, touched.lines, touched.warp, touched.by_warp, found)
+def _runs(touched: Touched, order: Ints) -> Ints:
+    """Per access of some, in the order of warps, the number of its run of stores to the same
+    lines."""
+    found = np.empty(len(order), np.int64)
+    _number_runs(touched.context, touched.lines, touched.warp, order, found)
     return found
 
 

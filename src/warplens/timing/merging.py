@@ -17,8 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from warplens.compiled import native
 from warplens.timing.state import Ints
-from warplens.timing.touched import Touched, distinct, meeting, numbered
+from warplens.timing.touched import Touched, distinct, numbered
 
 # opcodes that copy to shared memory: by the copy unit, and by threads
 COPIED_BY, COPIED_BY_THREADS = frozenset({"UTMALDG", "UBLKCP"}), frozenset({"LDGSTS"})
@@ -88,24 +89,54 @@ def merged_loads(touched: Touched, copies: npt.NDArray[np.bool_], placing: Placi
     part = np.ones(len(touched.lines), np.float32)
     if another >= 1.0 or placing.gpcs < 2 or len(touched.blocks) < 2:
         return part
-    mine = _reads_by(touched, ~copies)
-    replayed = mine & touched.is_replayed
-    if not replayed.any():
+    reads = _reads_by(touched, ~copies).view(np.uint8)
+    replayed = touched.is_replayed.view(np.uint8)
+    if not (reads & replayed).any():
         return part
     group, sms = _groups(touched, placing)
-    mine &= meeting(touched.used, group[touched.user], replayed)
+    # Of the others only those count that may be of the same sectors, access and group.
+    some = np.empty(len(touched.used), np.int64)
+    bits = np.zeros(1 << max(10, len(touched.used).bit_length()), np.uint8)
+    count = _find_together(
+        reads, replayed, touched.used, touched.lines, touched.at, touched.access, touched.user,
+        touched.turns, group, bits, some,
+    )  # fmt: skip
+    mine = some[:count].copy()
     turn = touched.turns[touched.access[mine]]
     line = 16 * touched.used[mine] + (touched.lines[touched.at[mine]] & 15)
     user = touched.user[mine]
     together = (line * (int(turn.max()) + 1) + turn) * (int(group.max()) + 1) + group[user]
     names, together = numbered(together)
     pairs = distinct(together * len(touched.blocks) + user)
-    users = np.bincount(pairs // len(touched.blocks), minlength=len(names))[together]
-    n = 1.0 + (users - 1.0) * _unseen(group, placing, sms)[user]
+    told = np.flatnonzero(touched.is_replayed[mine])  # others' is asked by nobody
+    users = np.bincount(pairs // len(touched.blocks), minlength=len(names))[together[told]]
+    mine = mine[told]
+    n = 1.0 + (users - 1.0) * _unseen(group, placing, sms)[user[told]]
     lines = touched.context["n_lines"][touched.access[mine]]
     cost = 1.0 - (1.0 - another) * np.minimum(1.0, _FEW_LINES / lines)
     part[touched.at[mine]] = (1.0 + (n - 1.0) * cost) / n
     return part
+
+
+@native
+def _find_together(reads: npt.NDArray[np.uint8], replayed: npt.NDArray[np.uint8], used: Ints,
+                   lines: Ints, at: Ints, access: Ints, user: Ints, turns: Ints, group: Ints,
+                   bits: npt.NDArray[np.uint8], found: Ints) -> int:  # fmt: skip
+    """Reads of the replayed SM, and of others all that have the same place in a table as one of
+    these: by line, sectors, turn in their warps, and group of their blocks."""
+    n = 0
+    for turn in range(2):
+        for i in range(used.size):
+            if reads[i] and (turn or replayed[i]):
+                key = (used[i] << 4 | lines[at[i]] & 15) * 0x9E3779B1
+                key += turns[access[i]] * 0x85EBCA6B + group[user[i]] * 0x27D4EB2F
+                place = (key ^ key >> 29) & bits.size - 1
+                if turn and bits[place]:
+                    found[n] = i
+                    n += 1
+                elif turn == 0:
+                    bits[place] = 1
+    return n
 
 
 def _groups(touched: Touched, placing: Placing) -> tuple[Ints, int]:

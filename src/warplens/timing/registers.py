@@ -20,6 +20,7 @@ _PIPES = frozenset({"alu", "fma", "fp16", "fp64"})  # those whose operands were 
 _SENT = frozenset({"xu", "lsu"})
 _WIDTHS = {"64": 2, "128": 4}  # of what is stored, in registers
 _PAIRS = frozenset("dqwvk")  # kinds of operands that are two registers
+_Sources = tuple[tuple[int, int, int], ...]
 
 
 def reads_of(kernel: SassKernel) -> tuple[Ints, Ints]:
@@ -27,26 +28,34 @@ def reads_of(kernel: SassKernel) -> tuple[Ints, Ints]:
     it finds kept for reuse; what stands at two of its places is read once."""
     found = np.zeros((len(kernel.instructions), BANKS), np.int64)
     held = np.zeros_like(found)
+    known: dict[tuple[object, ...], _Sources | None] = {}
     for block in kernel.blocks:
         kept: dict[int, int] = {}  # place of an operand -> register
         for index in range(block.start, block.end):
             inst = kernel.instructions[index]
-            if _is_sent(inst):
+            look = inst.opcode, inst.modifiers, *map(type, inst.operands)
+            if look not in known:
+                known[look] = None if _is_sent(inst) else _sources(inst)
+            sources = known[look]
+            if sources is None:
                 found[index] = _sent(inst)
                 kept.clear()
                 continue
             read: set[int] = set()
             reused: set[int] = set()
-            for place, (register, count) in _sources(inst).items():
-                is_kept = kept.pop(place, None) == register.index
+            for number, place, count in sources:
+                register = inst.operands[place]
+                if not isinstance(register, Reg) or register.index == RZ:
+                    continue
+                is_kept = kept.pop(number, None) == register.index
                 numbers = range(register.index, register.index + count)
                 (reused if is_kept else read).update(numbers)
                 if register.reuse:
-                    kept[place] = register.index
-            for number in read:
-                found[index, number % BANKS] += 1
-            for number in reused - read:
-                held[index, number % BANKS] += 1
+                    kept[number] = register.index
+            for one in read:
+                found[index, one % BANKS] += 1
+            for one in reused - read:
+                held[index, one % BANKS] += 1
     return found, held
 
 
@@ -82,22 +91,23 @@ def _sent(inst: Instruction) -> list[int]:
     return banks
 
 
-def _sources(inst: Instruction) -> dict[int, tuple[Reg, int]]:
-    """Registers read, and of how many numbers each consists, by place among the sources."""
+def _sources(inst: Instruction) -> _Sources:
+    """Where registers may be read: by number among the sources, counted from the last one, the
+    place among the operands, and of how many registers one consists. Which they are does not
+    matter."""
     entry = families.find(inst)
     if entry is None or entry.pipe not in _PIPES:
-        return {}
+        return ()
     writes = any(kind.kind != "p" for kind in entry.destinations)
     registers = [place for place, one in enumerate(inst.operands) if isinstance(one, Reg)]
     sources = range(registers[0] + 1 if writes and registers else 0, len(inst.operands))
     kinds = [kind.kind for kind in entry.sources]
-    found = {}
+    found = []
     for number, place in enumerate(reversed(sources)):
-        one = inst.operands[place]
-        if isinstance(one, Reg) and one.index != RZ:
+        if isinstance(inst.operands[place], Reg):
             kind = kinds[-1 - number] if number < len(kinds) else "r"
-            found[-number] = one, 2 if kind in _PAIRS else 1
-    return found
+            found.append((-number, place, 2 if kind in _PAIRS else 1))
+    return tuple(found)
 
 
 @stage

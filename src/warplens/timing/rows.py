@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from warplens.compiled import native
 from warplens.timing.state import Floats, Ints
-from warplens.timing.touched import ROW_LINES, Touched, meeting, numbered, order_of_pairs, users_of
+from warplens.timing.touched import ROW_LINES, Touched, numbered, order_of_pairs, users_of
 
 _READ, _WRITE, _ATOMIC = 1, 2, 4
 _STEPS = (5**0.5 - 1.0) / 2.0, 2.0**0.5 - 1.0
@@ -67,25 +67,22 @@ def pieces(touched: Touched, begin_together: bool = False) -> npt.NDArray[np.flo
     beside = number - np.maximum.accumulate(np.where(begins, number, 0))
     kinds = touched.context["kind"]
     turn = _turns(touched, kinds)
-    replayed = touched.is_replayed
+    uses = touched.kind, touched.access, touched.used, touched.at
+    of_line = np.zeros(touched.n_lines, np.int64)
     for kind in (_READ, _WRITE, _ATOMIC):
-        mine = touched.kind == kind
-        if not mine.any():
+        counts = np.zeros(len(_BITS), np.int64)
+        _note_sectors(kind, *uses, touched.lines, of_line, _BY_64, counts)
+        if not counts.any():
             continue
-        at, access = touched.at[mine], touched.access[mine]
-        line, sectors = touched.used[mine], touched.lines[at] & 15
-        wide = kind != _WRITE
-        sectors = _BY_64[sectors] if wide else _joined(line, sectors, touched.n_lines)
-        moved = int(np.bincount(sectors, minlength=len(_BITS)) @ _BITS)
-        each = 32.0 * moved / len(begins)  # of a block
+        each = 32.0 * int(counts @ _BITS) / len(begins)  # of a block
         if begin_together:
             each /= len(np.unique(turn[kinds == kind]))
         near = np.cumsum(begins) * len(begins) + beside // max(1, int(_JOINED_BYTES / each))
         both = near[touched.block] * (int(turn.max()) + 1) + turn
         names, group = numbered(both)
-        of = group[access]
-        some = meeting(touched.row[line], of, replayed[mine])
-        of, line, sectors, at = of[some], line[some], sectors[some], at[some]
+        some = _meeting(kind, uses, touched, group, len(names))
+        of, line, at = group[touched.access[some]], touched.used[some], touched.at[some]
+        sectors = of_line[line] if kind == _WRITE else _BY_64[touched.lines[at] & 15]
         order = order_of_pairs(of, line, len(names), touched.n_lines)
         _sum_rows(order, of, line, touched.row, sectors, at, _BITS, found)
     return found
@@ -152,16 +149,43 @@ def _count_turns(warp: Ints, by_warp: Ints, kinds: npt.NDArray[np.uint8], found:
         found[at] = turn
 
 
-def _joined(line: Ints, sectors: Ints, n_lines: int) -> Ints:
-    """Per element all sectors that any element names of its line."""
-    found = np.empty(len(line), np.int64)
-    _join(line, sectors, np.zeros(n_lines, np.int64), found)
-    return found
+@native
+def _note_sectors(kind: int, kinds: npt.NDArray[np.uint8], access: Ints, used: Ints, at: Ints,
+                  lines: Ints, of_line: Ints, by_64: Ints, counts: Ints) -> None:  # fmt: skip
+    """Counts uses of a kind by the sectors that are moved for them: those of a read by 64 bytes, of
+    a line that is stored to all that any store names (`of_line`)."""
+    for i in range(used.size):
+        if kinds[i] == kind and kind == _WRITE:
+            of_line[used[i]] |= lines[at[i]] & 15
+        elif kinds[i] == kind:
+            counts[by_64[lines[at[i]] & 15]] += 1
+    if kind == _WRITE:
+        for i in range(used.size):
+            if kinds[i] == kind:
+                counts[of_line[used[i]]] += 1
+
+
+def _meeting(kind: int, uses: tuple[npt.NDArray[np.uint8], Ints, Ints, Ints], touched: Touched,
+             group: Ints, groups: int) -> Ints:  # fmt: skip
+    """Uses of a kind of rows that the replayed SM uses, and of groups that have uses of it."""
+    found, met = np.empty(len(touched.used), np.int64), np.zeros(groups, np.uint8)
+    rows = np.zeros(int(touched.row[-1]) + 1, np.uint8)
+    replayed = touched.is_replayed.view(np.uint8)
+    count = _find_meeting(kind, *uses, replayed, touched.row, group, rows, met, found)
+    return found[:count]
 
 
 @native
-def _join(line: Ints, sectors: Ints, of_line: Ints, found: Ints) -> None:
-    for i in range(line.size):
-        of_line[line[i]] |= sectors[i]
-    for i in range(line.size):
-        found[i] = of_line[line[i]]
+def _find_meeting(kind: int, kinds: npt.NDArray[np.uint8], access: Ints, used: Ints, at: Ints,
+                  replayed: npt.NDArray[np.uint8], row: Ints, group: Ints,
+                  rows: npt.NDArray[np.uint8], met: npt.NDArray[np.uint8],
+                  found: Ints) -> int:  # fmt: skip
+    for i in range(used.size):
+        if replayed[i] and kinds[i] == kind:
+            rows[row[used[i]]] = met[group[access[i]]] = 1
+    n = 0
+    for i in range(used.size):
+        if kinds[i] == kind and met[group[access[i]]] and rows[row[used[i]]]:
+            found[n] = i
+            n += 1
+    return n

@@ -261,10 +261,7 @@ def _windows(ground: Ground, first: Sample, room: Residency, scale: int,
     places, counts, execution = some.places, some.counts, _with_guards(ground, some)
     works, longest = counts.sum(axis=2).mean(axis=1), counts.max(axis=(1, 2))
     kinds = kinds_of(works)
-    shares = shares_of(
-        places, total, works, kinds,
-        lambda asked: ground.uncounted.tallied(asked).counts.sum(axis=2).mean(axis=1),
-    )  # fmt: skip
+    shares = shares_of(places, total, works, kinds, ground.work_of)
     found: list[Window] = []
     for members, share in zip(kinds, shares, strict=True):
         if len(found) and works[members].sum() < _NOTHING * works.sum():

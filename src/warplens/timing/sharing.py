@@ -97,26 +97,29 @@ def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks
 
         def of_grid(among: Flags) -> float:
             seen, each = among & far[touched.user], np.arange(len(names))
-            found = extrapolated(touched, each, seen, blocks / int(far.sum()))
+            users = users_of(touched, each, seen)
+            found = extrapolated(users, blocks / int(far.sum()))
             found = max(found, _by_waves(touched, wave, among, blocks))
             most = allocated(touched, extents, among)
             if np.isfinite(most):
-                found = max(found, _in_pattern(touched, each, seen, blocks / int(far.sum())))
+                found = max(found, _in_pattern(users, blocks / int(far.sum())))
             return min(found, most)
 
         others = ~touched.lines_of(reads)[touched.used]
-        chip = max(of_grid(every), of_grid(reads) + of_grid(others))
+        of_reads = of_grid(reads)
+        chip = max(of_grid(every), of_reads + of_grid(others))
         if chip <= size_lines:
             mine = _fetches(touched, place, reads, beside) / len(names)  # of a block
             return Sharing(
                 lines=_lines_of(touched, every), chip_lines=chip, beside=beside, ratio=ratio,
-                part=of_grid(reads) / blocks / max(1.0, mine),
+                part=of_reads / blocks / max(1.0, mine),
             )  # fmt: skip
 
     def of_chip(among: Flags) -> float:
         chip = _along(touched, place, beside, among, active_sms)
         if apart >= _LEAST_APART:
-            chip = min(chip, extrapolated(touched, place, among & far[touched.user], ratio))
+            users = users_of(touched, place, among & far[touched.user])
+            chip = min(chip, extrapolated(users, ratio))
         chip = min(chip, allocated(touched, extents, among))
         return max(chip, _lines_of(touched, among))
 
@@ -286,10 +289,10 @@ def _along(touched: Touched, place: Ints, beside: int, among: Flags, active_sms:
     return lines + (lines - before) / (units - units // 2) * (all_units - units)
 
 
-def extrapolated(touched: Touched, unit: Ints, among: Flags, ratio: float) -> float:
-    """From lines that one and that two of some units use follows how many are used that none of
-    them uses (Chao's estimator), at most as many as if the former were each used by one alone."""
-    users = users_of(touched, unit, among)
+def extrapolated(users: Ints, ratio: float) -> float:
+    """From lines that one and that two of some units use (`users`: of each line) follows how many
+    are used that none of them uses (Chao's estimator), at most as many as if the former were each
+    used by one alone."""
     once, twice = float((users == 1).sum()), float((users == 2).sum())
     unseen = once * (ratio - 1.0)
     if twice:
@@ -297,11 +300,10 @@ def extrapolated(touched: Touched, unit: Ints, among: Flags, ratio: float) -> fl
     return float(np.count_nonzero(users)) + unseen
 
 
-def _in_pattern(touched: Touched, unit: Ints, among: Flags, ratio: float) -> float:
+def _in_pattern(users: Ints, ratio: float) -> float:
     """The same where lines met three times are so few that chance did not choose the units: pairs
     of them that share lines lie as far apart as the sampled ones. Of users that lines have, as far
     as those met twice and three times tell, not more than these; 0 where chance did choose."""
-    users = users_of(touched, unit, among)
     once, twice, thrice = (float((users == n).sum()) for n in (1, 2, 3))
     if not twice or once < twice:
         return 0.0
@@ -319,5 +321,6 @@ def _by_waves(touched: Touched, wave: int, among: Flags, blocks: int) -> float:
     if waves < 2:
         return 0.0
     seen = _lines_of(touched, among)
-    found = extrapolated(touched, np.arange(sampled) // wave, among, blocks / sampled)
+    users = users_of(touched, np.arange(sampled) // wave, among)
+    found = extrapolated(users, blocks / sampled)
     return seen + (found - seen) * (waves - 1) / waves  # the same estimator, of few units

@@ -12,9 +12,11 @@ from warplens.isa.matrix_kinds import OPCODES, shape
 from warplens.isa.table import Op
 from warplens.isa.texture import is_by_number, registers_given
 from warplens.sass.model import (
+    RZ,
     Const,
     Imm,
     Instruction,
+    Operand,
     Reg,
     SassKernel,
     Scoreboard,
@@ -76,6 +78,12 @@ _TWO_PASSES = frozenset({"HI", "WIDE"})
 # constants_sm90.json)
 _BESIDE_BARRIERS = frozenset({"alu", "fma", "fp16", "fp64", "uniform", "tensor"})
 _NOT_BESIDE = frozenset({"NOP", "CS2R", "CS2UR", "UMOV", "ULDC", "R2UR", *warpgroup.OPCODES})
+
+# Of these all operands count; of others what constants, special registers and names are
+_BY_OPERANDS = frozenset({
+    "BAR", "DEPBAR", "WARPGROUP", *OPCODES, *warpgroup.OPCODES, *_TEXTURES,
+})  # fmt: skip
+_TOLD_APART = Const, Special, Token, Scoreboard
 
 
 def _halves_by_tensor(inst: Instruction) -> bool:
@@ -272,14 +280,52 @@ def _ends_group(inst: Instruction) -> bool:
     return inst.opcode in warpgroup.OPCODES and any(text.startswith("gsb") for text in named)
 
 
+def _seen(operand: Operand) -> object:
+    """What the table's row depends on of an operand: not which register it is."""
+    if isinstance(operand, Reg):
+        return operand.index == RZ
+    return operand if isinstance(operand, _TOLD_APART) else type(operand)
+
+
+def _look(inst: Instruction) -> tuple[object, ...]:
+    """What the table's row depends on of an instruction, beside its control code."""
+    if inst.opcode in _BY_OPERANDS:
+        return inst.opcode, inst.modifiers, inst.operands
+    return inst.opcode, inst.modifiers, *map(_seen, inst.operands)
+
+
 def code_of(kernel: SassKernel, gpu: GpuSpec) -> Records:
     """The table of one kernel for one GPU."""
     families.load_all()
-    table = np.zeros(len(kernel.instructions), CODE)
+    looks: dict[tuple[object, ...], int] = {}
+    ones: list[Instruction] = []  # one of each look
+    place = np.empty(len(kernel.instructions), np.int64)
+    for number, inst in enumerate(kernel.instructions):
+        place[number] = looks.setdefault(_look(inst), len(ones))
+        if place[number] == len(ones):
+            ones.append(inst)
+    table = _rows(kernel, ones, gpu)[place]
     table["reads"], table["again"] = registers.reads_of(kernel)
+    controls = [inst.control for inst in kernel.instructions]
+    table["stall"] = [control.stall for control in controls] + table["holds"]
+    table["keep"] = [control.keep for control in controls]
+    writes = [control.write_barrier for control in controls]
+    table["write"] = np.where(table["write"] == PRODUCTS, PRODUCTS, writes)
+    table["read"] = [control.read_barrier for control in controls]
+    table["wait"] |= np.array([control.wait_mask for control in controls], table["wait"].dtype)
+    fences = np.flatnonzero((table["kind"][:-1] == FENCE) & (table["depth"][:-1] == 1))
+    for at in fences.tolist():
+        if kernel.instructions[at + 1].opcode == "ERRBAR":
+            table["depth"][at] = 2
+    return table
+
+
+def _rows(kernel: SassKernel, instructions: list[Instruction], gpu: GpuSpec) -> Records:
+    """Rows of some instructions of a kernel, without what their control codes say."""
+    table = np.zeros(len(instructions), CODE)
     wide, tries_again = int(gpu.value("issue.wide_product_cycles")), retries(kernel)
     shared_again = retries(kernel, exchanges_shared)
-    for row, inst in zip(table, kernel.instructions, strict=True):
+    for row, inst in zip(table, instructions, strict=True):
         entry = families.find(inst)
         pipe = entry.pipe if entry is not None and entry.pipe in PIPES else "alu"
         if _halves_by_tensor(inst):
@@ -289,17 +335,12 @@ def code_of(kernel: SassKernel, gpu: GpuSpec) -> Records:
             pipe = "lsu"
         elif inst.opcode in ("S2R", "S2UR"):  # as loads of constants
             pipe = "adu"
-        control = inst.control
         row["kind"] = _kind(inst, entry)
         row["pipe"] = PIPES.index(pipe)
         row["interval"] = _interval(gpu, inst, pipe)
         row["holds"] = wide if _part(inst, pipe) == "fma_wide" else 0
-        row["stall"] = control.stall + row["holds"]
-        row["keep"] = control.keep
-        row["write"], row["read"] = control.write_barrier, control.read_barrier
-        if _ends_group(inst):
-            row["write"] = PRODUCTS
-        row["wait"] = control.wait_mask | _named_scoreboards(inst)
+        row["write"] = PRODUCTS if _ends_group(inst) else 0
+        row["wait"] = _named_scoreboards(inst)
         row["latency"] = _latency(gpu, inst, entry)
         row["passes_l1"] = _passes_l1(inst)
         row["passing"] = "EF" in inst.modifiers  # evict first
@@ -317,7 +358,4 @@ def code_of(kernel: SassKernel, gpu: GpuSpec) -> Records:
         row["float_atomic"] = _float_atomic(inst)
         row["compares"] = tries_again if exchanges(inst) else 0
         row["contends"] = contends(inst, shared_again)
-    for row, inst in zip(table[:-1], kernel.instructions[1:], strict=True):
-        if row["kind"] == FENCE and row["depth"] == 1 and inst.opcode == "ERRBAR":
-            row["depth"] = 2
     return table

@@ -77,6 +77,11 @@ class Touched:
         """Which uses are by the SM that is replayed."""
         return np.asarray((self.context["entry"] == 0)[self.access])
 
+    @once
+    def known(self) -> dict[tuple[object, ...], float]:
+        """What has been counted, by the question: it may be asked again."""
+        return {}
+
     def lines_of(self, among: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """Which lines some uses are of."""
         found = np.zeros(self.n_lines, np.bool_)
@@ -346,13 +351,6 @@ def which_of(values: Ints, count: int) -> npt.NDArray[np.bool_]:
     found = np.zeros(count, np.bool_)
     found[values] = True
     return found
-
-
-def meeting(place: Ints, group: Ints, some: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Which uses are at a place and by a group of `some` of them, and so may meet those."""
-    places = which_of(place[some], int(place.max()) + 1)
-    groups = which_of(group[some], int(group.max()) + 1)
-    return np.asarray(places[place] & groups[group])
 
 
 def masks_of(touched: Touched, unit: Ints, among: npt.NDArray[np.bool_]) -> Ints:

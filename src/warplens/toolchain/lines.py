@@ -63,18 +63,19 @@ class _Reader:
         return self.data[self.at - 1]
 
     def unsigned(self) -> int:
-        value = self.byte()
-        if value < 0x80:
-            return value
-        value, shift = value & 0x7F, 7
-        while True:
-            byte = self.byte()
+        data, at = self.data, self.at
+        value = shift = 0
+        while at < len(data):
+            byte = data[at]
+            at += 1
             value |= (byte & 0x7F) << shift
-            shift += 7
             if byte < 0x80:
+                self.at = at
                 return value
+            shift += 7
             if shift > 70:
                 raise ValueError("the line table holds an endless number")
+        raise ValueError("the line table is truncated")
 
     def signed(self) -> int:
         start = self.at
@@ -220,11 +221,12 @@ def _run(
 ) -> None:
     """Runs one line program."""
     state = _State()
-    unit = header.minimum_length
+    unit, base = header.minimum_length, header.opcode_base
+    steps = [divmod(code, header.line_range) for code in range(256 - base)]
     while reader.at < end:
         code = reader.byte()
-        if code >= header.opcode_base:
-            step, advance = divmod(code - header.opcode_base, header.line_range)
+        if code >= base:
+            step, advance = steps[code - base]
             state.address += step * unit
             state.line += header.line_base + advance
             state.emit(header.file(state.file), rows)
@@ -257,13 +259,17 @@ class _State:
     line: int = 1
     context: int = 0  # the row, counted from 1, of the call that inlined what comes; 0: none
     made: list[LineRow] = field(default_factory=list)  # all rows since the last end
+    calls: dict[int, tuple[tuple[str, int], ...]] = field(default_factory=dict)  # by `context`
 
     def emit(self, file: str | None, rows: dict[int, list[LineRow]]) -> None:
         """Adds a row at the present place."""
-        callers: tuple[tuple[str, int], ...] = ()
-        if 0 < self.context <= len(self.made):
-            call = self.made[self.context - 1]
-            callers = ((call.file, call.line), *call.callers) if call.file else call.callers
+        callers = self.calls.get(self.context)
+        if callers is None:
+            callers = ()
+            if 0 < self.context <= len(self.made):
+                call = self.made[self.context - 1]
+                callers = ((call.file, call.line), *call.callers) if call.file else call.callers
+                self.calls[self.context] = callers
         row = LineRow(self.address, file, self.line, callers)
         self.made.append(row)
         if self.section >= 0:
