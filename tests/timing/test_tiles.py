@@ -55,6 +55,20 @@ def test_cycles_and_states_as_counted(row: dict[str, Any]) -> None:
     assert apart / whole < (0.35 if row["kernel"] in OTHER_STATES else 0.2)
 
 
+@pytest.mark.parametrize("kernel", ["tile_warped4", "tile_warped4_stores"])
+def test_a_loop_a_little_larger_than_its_cache_waits_for_code(kernel: str) -> None:
+    """34.6 KiB of 32: of all of it a part, which follows from the cache's sets."""
+    row = next(row for row in _rows() if (row["kernel"], row["blocks"]) == (kernel, 1))
+    launch = _module("tiles")[kernel].predict[(SMS,), (row["threads"],)](
+        np.zeros(1024, np.float32), np.uint32(ROUNDS)
+    )
+    stalls, name = launch.timing.answers.stalls, "no_instruction"
+    recorded = {state: row[name] for name, state in STATES.items()}
+    whole = sum(recorded.values()) + row["smsp__inst_issued.sum"]
+    found = stalls[name] / sum(stalls.values())
+    assert found == pytest.approx(recorded[name] / whole, abs=0.04)
+
+
 def test_blocks_of_an_sm_end_together() -> None:
     """The warp that issued goes on, of whichever block: the older one is not done sooner."""
     launch = _module("tiles")["tile_warped4"].predict[(2 * SMS,), (128,)](

@@ -261,3 +261,46 @@ def test_blocks_of_as_many_instructions_differ_by_their_passes_through_l1() -> N
     alike = kernel.predict[blocks, threads](data, out, rounds, 1)
     time = "gpu__time_duration.sum"
     assert float(launch.metric(time)) > 3.0 * float(alike.metric(time))
+
+
+IDLE = """
+__global__ void idle(float* out, int n, int rounds) {
+    __shared__ float part[256];
+    int i = blockDim.x * blockIdx.x + threadIdx.x;
+    if (i >= n) return;
+    float sum = i;
+    for (int k = 0; k < rounds; k++) {
+        part[threadIdx.x] = sum;
+        __syncthreads();
+        for (int j = 0; j < 256; j++) sum = sum * part[j] + 1.0f;
+        __syncthreads();
+    }
+    out[i] = sum;
+}
+"""
+
+
+def test_blocks_beside_idle_ones_have_their_sm_for_themselves() -> None:
+    """Of 300 blocks 64 work: no longer than if there were no others (n bodies on an H200, where
+    they were taken to share SMs as 300 would)."""
+    kernel = wl.Device("H200").compile(IDLE)["idle"]
+    times = [
+        float(kernel.predict[blocks, 256](np.zeros(64 * 256, np.float32), 64 * 256, 200)
+              .metric("gpu__time_duration.sum"))
+        for blocks in (64, 300)
+    ]  # fmt: skip
+    assert times[1] == pytest.approx(times[0], rel=0.06)
+
+
+def test_the_first_blocks_may_be_all_that_work() -> None:
+    """Those of a grid twenty times as large as its work are not among a few that are strewn."""
+    kernel = wl.Device("H200").compile(IDLE)["idle"]
+    launch = kernel.predict[4000, 256](np.zeros(200 * 256, np.float32), 200 * 256, 1)
+    works = launch.timing.sample.works
+    assert works is not None and works.differ
+    executed = float(launch.metric("smsp__inst_executed.sum"))
+    alone = kernel.predict[200, 256](np.zeros(200 * 256, np.float32), 200 * 256, 1)
+    of_idle = 3800 * 8 * 8.0  # each warp of them comes to its EXIT
+    assert executed == pytest.approx(
+        float(alone.metric("smsp__inst_executed.sum")) + of_idle, rel=0.05
+    )

@@ -55,7 +55,7 @@ from warplens.timing.state import (
 from warplens.timing.table import code_of
 from warplens.timing.texels import SECTOR_LEAVES, TURNS
 from warplens.timing.touched import Touched
-from warplens.timing.uneven import MOST_PLACED, Grid, grid_of
+from warplens.timing.uneven import MOST_PLACED, Grid, busiest, grid_of
 from warplens.timing.warmth import shares
 
 # Of a line that is read, or stored to, in an L2 of two sides: beside the one at its home, for about
@@ -484,6 +484,8 @@ class Model:
             return None
         pace = self.pace.work / self.pace.cycles if self.pace else 0.0
         together = min(float(self.resident), q.blocks / self.active_sms)
+        if self.sample.windows:
+            together = min(together, float(len(self.sample.trace.blocks)))
         replayed = replayed_blocks(self.sample, self.result, (pace, together))
         share = q.blocks / self.active_sms
         if share <= _FEW * self.resident and not self.code["compares"].any():
@@ -492,6 +494,8 @@ class Model:
                 replayed = replace(replayed, alone=float(self.replay(only=[longest]).cycles))
             elif self.sample.windows:
                 replayed = replace(replayed, alone=self._cycles_alone())
+                if len(self.sample.trace.blocks) == 1 < self.resident and not self._is_far_bound:
+                    replayed = replace(replayed, pace=self._pace_of_two())
         early = int(q.gpu.value("launch.early_sms", 0)), int(q.gpu.value("launch.early_every", 0))
         return grid_of(works, replayed, self.result.spec, q.gpu.sm_count, early)
 
@@ -502,6 +506,20 @@ class Model:
         longest = trace.works().max(axis=1)
         block = int(longest.argmax())
         return float(self.replay(only=[block]).cycles) / max(1.0, float(longest[block]))
+
+    def _pace_of_two(self) -> tuple[float, float]:
+        """Instructions a cycle of two blocks on an SM, and how many they are, where a window of one
+        was traced: of its copies, one of which finds in L1 what the other reads."""
+        two = self.replay(only=[0, 0])
+        return two.instructions / max(1, two.cycles), 2.0
+
+    @property
+    def _is_far_bound(self) -> bool:
+        """Whether what the replay keeps busiest lies beyond the SM."""
+        sm = self.result.sm
+        own = max(float(sm["tag_cycles"]), float(sm["data_cycles"]))
+        issue, memory = busiest(sm, self.result.spec)
+        return memory > max(issue, own)
 
     @once
     def pace(self) -> Pace | None:

@@ -100,7 +100,7 @@ def record(code: KernelCode, image: engine.ModuleImage,
             return _alike(ground, first, places, scale)
         some = probed.uncounted.tallied(strewn(total, FIRST))
         works = works_of(config.grid, some.places, some.warps, some.passes)
-        works = _with_end(probed, works)
+        works = _with_ends(probed, works)
         if ground.tells_blocks_apart and total * np.median(works.whole) <= _TO_THE_LAST:
             # The block that ends last may do what is left, and tells so by what others wrote.
             every = np.arange(total)
@@ -146,14 +146,17 @@ def _draw(ground: Ground, first: Sample) -> bool:
     return bool(turned.max() < _DRAWN * warps.max())
 
 
-def _with_end(ground: Ground, works: Works) -> Works:
-    """With the last blocks of the grid, if the last one has much more to do: what is left over."""
-    end = np.array([works.total - 1])
-    last = works_of(works.grid, end, *ground.counted(end))
-    if last.longest[0] <= LONGER * np.median(works.longest):
-        return works
-    before = works_of(works.grid, end - 1, *ground.counted(end - 1))
-    return joined(joined(works, before), last)
+def _with_ends(ground: Ground, works: Works) -> Works:
+    """With the first blocks of the grid, if the first one has much more to do (a grid much larger
+    than its work), and with the last ones, if the last one has: what is left over."""
+    for end, beside in ((0, 1), (works.total - 1, works.total - 2)):
+        at = np.array([end])
+        found = works_of(works.grid, at, *ground.counted(at))
+        if found.longest[0] <= LONGER * np.median(works.longest):
+            continue
+        next_to = works_of(works.grid, at - end + beside, *ground.counted(at - end + beside))
+        works = joined(joined(works, next_to), found)
+    return works
 
 
 def _alone(block: int) -> Plan:

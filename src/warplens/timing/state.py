@@ -45,7 +45,9 @@ TEXTURES_KNOWN = 256  # that miss L1, of which it is known when they were done
 CLOSE_LINES, RECENT_LINES = 8, 32  # that a sub-partition jumps to soonest (skips_sm90.json)
 CODE_LINE = 8  # instructions of 16 bytes
 CODE_WAYS = 8  # of the SM's instruction cache: loops of 136 KiB miss half of their lines
-L0_WAYS = 2  # of its small one: loops of 34.6 KiB hardly wait (tiles_sm90.json), of 48 all the time
+# Of its small one (tiles_sm90.json: a loop of 34.6 KiB waits 15 and 17 % of the time; 10 and 12
+# with two, 24 and 29 with eight. With two, code of 29 KiB within 55 would drive itself out)
+L0_WAYS = 4
 # Sets of L1, tags of a set beyond its share, and lines that are never found again of what the
 # carve-out leaves (fitted to rows_again_sm90.json and l1_capacity_sm90.json)
 L1_SETS, L1_TAGS, L1_TAKEN = 256, 2, 56

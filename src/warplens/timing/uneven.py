@@ -29,6 +29,7 @@ _ALIKE = 0.05  # standard deviation of their work over its mean: too little to t
 _FAR_APART = 0.5  # the same for fewer blocks, of which one alone may be late by chance
 _FLATTEST = 0.3  # of the mean cycles of an instruction
 _LEAST_RATE = 0.1  # of what its busiest unit can do, if one block alone is no faster than several
+_BESIDE = 1.5  # blocks of an SM, from which on it shows how much they keep each other waiting
 _FULL = 0.97  # of what its busiest unit can do an SM does at most
 
 
@@ -201,17 +202,28 @@ def _of_windows(works: Works, replayed: Replayed) -> Cost:
     """Blocks so long that an SM full of them has the pace of the windows, and one alone its own."""
     whole, longest = works.every
     pace, resident = replayed.pace
-    if replayed.alone:
-        share = resident * float(whole.sum()) / float(longest.sum())
-        speed = min(_FULL, pace * replayed.alone / share)
-        load = (speed**-_SHARPNESS - 1.0) ** (1.0 / _SHARPNESS)
-        part = load * replayed.alone * replayed.rate / share
-        return Cost(start=0.0, each=replayed.alone, part=part)
-    used = min(_FULL, pace / replayed.rate)
-    rate = pace / used
-    load = used / (1.0 - used**_SHARPNESS) ** (1.0 / _SHARPNESS)
-    each = resident * float(whole.sum()) / float(longest.sum()) / (load * rate)
-    return Cost(start=0.0, each=each, part=replayed.rate / rate)
+    if not replayed.alone:
+        warps = float(whole.sum()) / float(longest.sum())  # that go on as long as the longest one
+        used = min(_FULL, pace / replayed.rate)
+        rate = pace / used
+        load = used / (1.0 - used**_SHARPNESS) ** (1.0 / _SHARPNESS)
+        return Cost(start=0.0, each=resident * warps / (load * rate), part=replayed.rate / rate)
+    most = int(longest.argmax())  # what was replayed alone is of this kind
+    warps = float(whole[most]) / max(1.0, float(longest[most]))
+    if resident >= _BESIDE:
+        load = _load_of_one(resident * warps / (pace * replayed.alone), resident)
+    else:
+        used = min(_FULL, pace / replayed.rate)
+        load = used / (1.0 - used**_SHARPNESS) ** (1.0 / _SHARPNESS)
+    each = replayed.alone * (1.0 + load**_SHARPNESS) ** (-1.0 / _SHARPNESS)
+    return Cost(start=0.0, each=each, part=load * each * replayed.rate / warps)
+
+
+def _load_of_one(slower: float, blocks: float) -> float:
+    """What a block asks of an SM on which so many take so many times as long as one alone."""
+    most = blocks**_SHARPNESS
+    power = min(max(slower, 1.0 / _FULL) ** _SHARPNESS, _FULL * most)
+    return float(((power - 1.0) / (most - power)) ** (1.0 / _SHARPNESS))
 
 
 def busiest(replay_sm: Record, spec: Record) -> tuple[float, float]:
