@@ -133,3 +133,26 @@ def test_long_loops_wait_for_their_code(loops: wl.Module, length: int, warps: in
     reads = clock_reads(loops[f"loop_{length}"], warps, *arrays, np.uint32(0))[:, -2:]
     found = float(reads[:, 1].max() - reads[:, 0].min()) / 8 / length
     assert found == pytest.approx(recorded, rel=0.16)
+
+
+WALKS = """
+__global__ void walks(const float* rows, float* sums, int apart) {
+    const float* mine = rows + threadIdx.x * 64;
+    float* sum = sums + threadIdx.x * 1024 + threadIdx.x % 4 * apart;
+    for (int turn = 0; turn < 8; turn++)
+        for (int i = 0; i < 8; i++) atomicAdd(sum + i, mine[i]);
+}
+"""
+
+
+def test_atomics_and_loads_pass_l1_one_after_the_other() -> None:
+    """32 lanes that load 32 lines and add to 32, in the same place of each line, need 65 passes
+    through L1's data for both, as an H200 counts (group_point_grad_gpu of a public suite)."""
+    kernel = wl.Device("H200").compile(WALKS)["walks"]
+    rows, sums = np.zeros(128 * 64, np.float32), np.zeros(129 * 1024, np.float32)
+    same, apart = (
+        float(kernel.predict[1, 128](rows, sums, by).metric("sm__cycles_active.sum"))
+        for by in (0, 8)
+    )
+    assert same > 64 * 4 * 65
+    assert apart < same - 64 * 4 * 10

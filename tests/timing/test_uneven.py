@@ -304,3 +304,35 @@ def test_the_first_blocks_may_be_all_that_work() -> None:
     assert executed == pytest.approx(
         float(alone.metric("smsp__inst_executed.sum")) + of_idle, rel=0.05
     )
+
+
+END = """
+__global__ void ends(const unsigned* in, unsigned* out, int rounds) {
+    const unsigned* mine = in + blockIdx.x * 64 * blockDim.x + threadIdx.x;
+    unsigned sum = threadIdx.x;
+    if (blockIdx.x < gridDim.x - 1 || !rounds) {
+        for (int i = 0; i < 64; i++) {
+            sum ^= mine[i * blockDim.x];
+            for (int j = 0; j < 8; j++) sum = sum * sum ^ sum >> 7;
+        }
+    } else {
+#pragma unroll 1
+        for (int i = 0; i < rounds; i++) sum ^= mine[sum % 2 + i * 32];
+    }
+    out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+"""
+
+
+def test_a_last_block_that_loads_by_single_elements_ends_the_grid() -> None:
+    """What is left over is loaded word by word by the last block: about as many instructions, but
+    each waits for the load before it."""
+    kernel = wl.Device("H200").compile(END)["ends"]
+    blocks, threads = 264, 128
+    data, out = (np.zeros(size * blocks * threads, np.uint32) for size in (64, 1))
+    alone = kernel.predict[blocks, threads](data, out, 200)
+    alike = kernel.predict[blocks, threads](data, out, 0)
+    assert alone.timing.sample.last is not None and alike.timing.sample.last is None
+    time, active = "gpu__time_duration.sum", "sm__cycles_active.avg"
+    assert float(alone.metric(time)) > 2.0 * float(alike.metric(time))
+    assert float(alone.metric(active)) < 1.2 * float(alike.metric(active))

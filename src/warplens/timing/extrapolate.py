@@ -255,6 +255,30 @@ def each_alone(estimate: Estimate, loads: Sequence[tuple[Replay, float]], sms: i
     )
 
 
+def ended_by(estimate: Estimate, question: Question, replay: Replay, last: Replay) -> Estimate:
+    """An estimate whose grid ends with a block that was replayed by itself, and may end last: while
+    it runs others end, so that in the end it has the chip for itself."""
+    begun = 0.0
+    if question.blocks > question.resident * estimate.active_sms:
+        life = _life(replay) if replay.blocks else estimate.mean_cycles
+        begun = max(0.0, estimate.mean_cycles - life)
+    longer = begun + float(last.cycles) - estimate.busiest_cycles
+    if longer <= 0.0:
+        return estimate
+    sms = question.gpu.sm_count
+    more = longer + estimate.busiest_cycles - estimate.mean_cycles
+    warps = estimate.warp_cycles + more * question.warps_per_block
+    return replace(
+        estimate,
+        active_cycles=estimate.active_cycles + more / sms,
+        mean_cycles=estimate.mean_cycles + more / estimate.active_sms,
+        busiest_cycles=estimate.busiest_cycles + longer,
+        idlest_cycles=estimate.idlest_cycles or estimate.active_cycles,
+        elapsed_cycles=estimate.elapsed_cycles + longer,
+        warp_cycles=warps if estimate.warp_cycles else 0.0,
+    )
+
+
 def replayed_blocks(sample: Sample, replay: Replay, pace: tuple[float, float]) -> Replayed:
     """Work and time of the blocks that ended in a replay; `pace`: see Replayed."""
     trace, n = sample.trace, 0 if sample.windows else replay.blocks

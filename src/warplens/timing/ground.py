@@ -51,6 +51,7 @@ class Sample:
         unlike: of blocks that have an SM each, samples with one block of each kind recorded whole,
             of which this is the first, and how many blocks each stands for.
         extents: first lines and ends of the allocations, ascending; None: not known.
+        last: the grid's last block by itself, if it goes another way than the others.
     """
 
     trace: BlockTrace
@@ -62,13 +63,15 @@ class Sample:
     works: Works | None = None
     extents: Ints | None = None
     unlike: tuple[tuple[Sample, float], ...] = ()
+    last: Sample | None = None
 
     @property
     def nbytes(self) -> int:
         """Bytes of its traces."""
         windows = (window.trace for window in self.windows)
         unlike = (sample.trace for sample, _ in self.unlike)
-        traces = {id(t): t for t in (self.trace, *windows, *unlike)}
+        last = (self.last.trace,) if self.last else ()
+        traces = {id(t): t for t in (self.trace, *windows, *unlike, *last)}
         return sum(trace.nbytes for trace in traces.values())
 
     @property
@@ -103,6 +106,11 @@ class Tallied:
     def warps(self) -> Ints:
         """Instructions by block and warp."""
         return self.counts.reshape(-1, WARPS)
+
+    def of_a_block(self, at: Ints) -> float:
+        """How often a block executes the instructions at some places, in the mean."""
+        executed = self.execution.columns["inst_executed"][at]
+        return float(executed.sum()) / len(self.counts.reshape(-1, WARPS))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +151,12 @@ class Ground:
         code = self.program.lifted.kernel.instructions
         given = (one.operands[0] for one in code if one.opcode == "ATOMS")
         return any(isinstance(one, Reg) and one.index != RZ for one in given)
+
+    @property
+    def global_loads(self) -> Ints:
+        """Where the kernel loads what lies in global memory, or may."""
+        code = self.program.lifted.kernel.instructions
+        return np.array([i for i, one in enumerate(code) if one.opcode in ("LDG", "LD")], np.int64)
 
     @property
     def can_cut(self) -> bool:

@@ -17,6 +17,7 @@ from warplens.timing.added import changed_lines, first_added, written_back
 from warplens.timing.extrapolate import (
     drained_rate,
     each_alone,
+    ended_by,
     extrapolate,
     inner_rate,
     most_of_an_sm,
@@ -466,13 +467,15 @@ class Model:
         found = extrapolate(self.question, heaviest, self.active_sms, self.pace)
         if self.grid is not None:
             return on_chip(found, self.grid, self.result)
-        if not self.loads:
+        if self.loads:
+            mean = sum(one.cycles * sms for one, sms in self.loads) / self.active_sms
+            active = found.active_cycles * mean / found.mean_cycles
+            warps = sum(float(one.sm["warp_cycles"]) * sms for one, sms in self.loads)
+            found = replace(found, mean_cycles=mean, active_cycles=active, warp_cycles=warps)
+        if self.sample.last is None:
             return found
-        mean = sum(one.cycles * sms for one, sms in self.loads) / self.active_sms
-        return replace(
-            found, mean_cycles=mean, active_cycles=found.active_cycles * mean / found.mean_cycles,
-            warp_cycles=sum(float(one.sm["warp_cycles"]) * sms for one, sms in self.loads),
-        )  # fmt: skip
+        last = Model(replace(self.question, blocks=1, grid=None), self.sample.last)
+        return ended_by(found, self.question, heaviest, last.replay())
 
     @once
     def grid(self) -> Grid | None:

@@ -101,6 +101,7 @@ def record(code: KernelCode, image: engine.ModuleImage,
         some = probed.uncounted.tallied(strewn(total, FIRST))
         works = works_of(config.grid, some.places, some.warps, some.passes)
         works = _with_ends(probed, works)
+        end = probed.uncounted.tallied(np.array([total - 1]))
         if ground.tells_blocks_apart and total * np.median(works.whole) <= _TO_THE_LAST:
             # The block that ends last may do what is left, and tells so by what others wrote.
             every = np.arange(total)
@@ -118,7 +119,7 @@ def record(code: KernelCode, image: engine.ModuleImage,
                 return unlike
         if sample is not None:
             if sample.works is None or not sample.works.differ:
-                return replace(sample, works=None)
+                return replace(sample, works=None, last=_end_of_its_own(ground, some, end))
             works = joined(works, sample.works)
         return _unlike(ground, works, places, scale)
     except (Deadlock, LimitExceeded):
@@ -157,6 +158,16 @@ def _with_ends(ground: Ground, works: Works) -> Works:
         next_to = works_of(works.grid, at - end + beside, *ground.counted(at - end + beside))
         works = joined(joined(works, next_to), found)
     return works
+
+
+def _end_of_its_own(ground: Ground, some: Tallied, end: Tallied) -> Sample | None:
+    """The last block of the grid, `end`, recorded whole, if it is about as much work as others but
+    waits for many more loads: what is left over may be loaded by single elements."""
+    loads = ground.global_loads
+    if ground.has_clusters or end.of_a_block(loads) <= LONGER * some.of_a_block(loads):
+        return None
+    found = ground.run(_alone(int(end.places[0])), LONG)
+    return None if found.trace.truncated else found
 
 
 def _alone(block: int) -> Plan:
