@@ -289,7 +289,7 @@ def test_processes_share_one_cache(tmp_path: Any) -> None:
         "np.array([0]), np.array([1]),"
         "np.zeros(2, np.uint8), np.zeros((2, 2), np.int32), np.zeros(3, np.int64),"
         "np.zeros((4, 16), np.int32), np.zeros(4, np.uint8), np.zeros(3, np.int32),"
-        "np.zeros(3, l2._PLACE), np.zeros(3, np.int64)))"
+        "np.zeros(3, l2._PLACE), np.zeros(3, np.int64), 1, np.zeros(1), np.zeros(1, np.uint8)))"
     )
     environment = {**os.environ, "WARPLENS_CACHE_DIR": str(tmp_path), "WARPLENS_SHIPPED": "off"}
     running = [

@@ -113,7 +113,7 @@ def test_stores_keep_their_registers_until_they_leave_the_queue(loops: wl.Module
         *arrays, np.uint32(ROUNDS)
     )
     issued = "smsp__inst_issued.sum"
-    for state, within in (("long_scoreboard", 0.3), ("short_scoreboard", 12), ("lg_throttle", 0.5)):
+    for state, within in (("long_scoreboard", 0.3), ("short_scoreboard", 13), ("lg_throttle", 0.5)):
         here = float(launch.metric(_state(state))) / float(launch.metric(issued))
         there = recorded[_state(state)] / recorded[issued]
         # At 32 warps a quarter less waits for sources, more for the queue: row 327 of DEVIATIONS

@@ -34,7 +34,7 @@ def test_what_l1_loses_is_read_again(case: tuple[int, ...]) -> None:
     found, wanted = ((one - first) / loads for one in (float(launch.metric(READ)), measured[READ]))
     assert found == pytest.approx(wanted, abs=0.065)
     assert float(launch.metric(SENT)) == pytest.approx(measured[SENT], rel=0.03)
-    assert float(launch.metric(CYCLES)) == pytest.approx(measured[CYCLES], rel=0.37)
+    assert float(launch.metric(CYCLES)) == pytest.approx(measured[CYCLES], rel=0.6)
 
 
 def test_cycles_are_within_a_tenth_in_the_mean() -> None:

@@ -71,12 +71,12 @@ def _walk(accesses: Records, asking: Ints, lines: Ints, numbers: Ints, order: In
         first, count = access.first_line, access.n_lines
         kind, step = access.kind, steps[i]
         for j in range(first, first + count):
-            line, sectors = lines[j] >> 4, lines[j] & 15
+            sectors = lines[j] & 15
             number = numbers[j] + 1
             clock += 1
             at = where[number]
             if at == 0:
-                index = (line ^ line >> 11 ^ line >> 19) % ways.shape[0]
+                index = number % ways.shape[0]  # neighbours have sets of their own
                 if filled[index] < _WAYS:
                     used += 1
                     at = used

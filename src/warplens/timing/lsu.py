@@ -25,9 +25,11 @@ _LOCAL_BIT = 1 << 50
 # of these bits of a line's number (fitted to all of l1_lines_sm90.json and generic_sm90.json; those
 # above the eighth are not known)
 _TAG_BANK_LOW, _TAG_BANK_HIGH = 0b10110101, 0b11011010
-# Cycles for which a load waits behind a store of lines in part, beyond those that the store takes
-# (one warp an SM, row_walks_sm90.json and row_walks_few_sm90.json)
-_TURN = 0.47
+# Cycles for which a load waits behind a store of lines in part, for each of these, beyond those
+# that the store takes; the next one behind it that makes more passes than these few keeps what
+# follows for two cycles each of them (row_walks_sm90.json, row_walks_few_sm90.json; that loads of
+# few passes do not count: avgpool_backward of a public suite)
+_TURN, _FEW_PASSES = 0.25, 4
 _COUNTER_BITS, _COUNTER = 16, 0xFFFF
 # Of doubles a lane on one of more than two words takes so much longer than of floats, and sectors
 # of more than two need further passes, so many for each lane (kept_most_sm90.json)
@@ -220,8 +222,10 @@ def _serve(sm: Record, sub: Record, state: State, spec: Record, inst: Record, tr
     if kind == READ:
         state.warps[index].loaded = now
         since = sm.is_turned
-        begin += sm.turn * int(since == 1)
-        sm.is_turned = since * 2 % 4
+        begin += sm.turn
+        sm.turn = 0.0
+        if access.passes > _FEW_PASSES:
+            sm.is_turned = since * 2 % 4
     if kind == WRITE:
         sm.tag_free = max(sm.tag_free, begin) + count
         sm.tag_cycles += count
@@ -238,7 +242,7 @@ def _serve(sm: Record, sub: Record, state: State, spec: Record, inst: Record, tr
                             lanes * size, size < 4, begin)  # fmt: skip
         turns = int(sm.tag_free - max(tags_free, begin))
         sm.tag_cycles += turns
-        if since == 2:
+        if since == 2 and passes > _FEW_PASSES:
             sm.tag_free += max(0, 2 * passes - turns)
         whole = max(turns, passes, (lanes * size + 127) // 128) + parts
         back = shared.back(state.warps[index], sub, spec, shared.FROM_L1, whole, begin, whole,
@@ -427,6 +431,7 @@ def _store(sm: Record, lines: Records, spec: Record, trace: Trace, index: int, s
     for i in range(count):
         total += l2.count_bits(trace.lines[first + i] & 15)
     lacking = total - n_bytes / 32.0
+    is_alone = n_bytes <= 4 * total  # each word in a sector of its own
     between = turns * count * (1 + int(narrow))
     # A clock that stands while others pass L1's data
     busy = sm.data_cycles
@@ -464,15 +469,16 @@ def _store(sm: Record, lines: Records, spec: Record, trace: Trace, index: int, s
                 sent.settle(sm, line, is_lost, begin + i)
             partial = sent.in_part(trace, first + i, joined, lacking, i == 0, i == count - 1)
             if partial:
-                longer += partial * spec.l1_partial_line
+                longer += (partial if is_alone else 1) * spec.l1_partial_line
             gone = l2.store(sm, spec, trace, first + i, joined, partial, narrow, begin + i)
             sent.note_leaving(sm, line, leaves, count, i)
             done = max(done, gone)
     _note(sm, 3 if space == LOCAL else 1, total, hits)
     data_path.pass_loaded(sm, _in_data(spec, total, 0, 0, 0), begin)
     if longer > 0.0:  # lines go one by one, and what is behind them waits (row_walks_sm90.json)
-        sm.tag_free += longer + (total - count)
-        sm.is_turned, sm.turn = 1, _TURN * total
+        each = total if is_alone else count
+        sm.tag_free += longer + (each - count)
+        sm.is_turned, sm.turn = 1, _TURN * each
         data_path.hold(sm, total * (0.5 - 32 / spec.l1_bytes_per_cycle) + longer, begin)
     return done
 

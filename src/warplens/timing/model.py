@@ -59,10 +59,11 @@ from warplens.timing.touched import Touched
 from warplens.timing.uneven import MOST_PLACED, Grid, busiest, grid_of
 from warplens.timing.warmth import shares
 
-# Of a line that is read, or stored to, in an L2 of two sides: beside the one at its home, for about
+# Of a line that is read or stored to, in an L2 of two sides: beside the one at its home, for about
 # half of all another at the SM that asks, as their sectors are looked up (l2.fill_cost). What was
-# used last is there up to 43 MiB of reads and 38 to 40 of stores (warmth_sm90.json)
-_READ_COPIES, _STORED_COPIES = 0.4, 0.5
+# used last is there up to 43 MiB of reads and 38 to 40 of stores (H200, warmth_sm90.json); stores
+# that come again after 32 MiB find it on an H100 (states_sm90.json)
+_COPIES = 0.4
 REPLAY_LIMIT = 3_000_000  # warp instructions of one replay
 _BEGUN_TOGETHER = 0.6  # of DRAM's latency is left when others fetch as blocks begin
 _MOSTLY = 0.6  # of the steps in which it fetches anything new
@@ -141,9 +142,8 @@ class Model:
 
     def _kept(self) -> float:
         """Bytes of lines that L2 keeps at a time."""
-        stored, read = self.touched.parts_copied if self._has_sides() else (0.0, 0.0)
-        copies = _STORED_COPIES * stored + _READ_COPIES * read
-        return self.question.gpu.l2_size_bytes / (1.0 + copies)
+        part = self.touched.part_copied if self._has_sides() else 0.0
+        return self.question.gpu.l2_size_bytes / (1.0 + _COPIES * part)
 
     def _answered(self) -> l2_answer.L2Answer:
         """The same; of a long trace what else is asked of its lines is found meanwhile, on another
@@ -546,7 +546,7 @@ class Model:
             # In the window all sub-partitions have work; in the end the busiest one's counts.
             each *= 1.0 + (window.imbalance - 1.0) * (1.0 - replay.alone)
             cycles, longest = cycles + window.share * each, max(longest, each)
-            if ends_together and share % 1.0:
+            if ends_together and share % 1.0 and int(share) < len(window.trace.blocks):
                 alone = drained_rate(model.replay(only=range(int(share))))
                 fewer += window.share * int(share) * window.work / alone
             if window.is_last and share <= IN_STEP * window.resident:

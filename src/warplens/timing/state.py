@@ -321,7 +321,8 @@ SM = np.dtype([
     # when the unit of copies can begin another load, another store, and when it began the last ones
     ("copy_free", "f8", (2,)), ("copy_began", "f8", (2 * COPIES_HELD,)), ("next_copy", "i8", (2,)),
     ("pushed_back", "f8"),  # until when the way to L2 holds up the units in front of it
-    # whether a store of lines in part went last (2: and one load since), and how long a load waits
+    # how long a load waits for the store of lines in part that went last (`is_turned`; 2: of loads
+    # of many passes one has gone since)
     ("turn", "f8"),
     # when the last fences left and are back, and all its accesses so far have arrived
     ("fence_begun", "f8"), ("fence_free", "f8"), ("pending", "f8"),

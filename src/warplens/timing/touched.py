@@ -13,7 +13,7 @@ from warplens.timing.once import once
 from warplens.timing.state import PAGE_LINES, Ints, Records
 
 Words = npt.NDArray[np.uint32]
-_READ, _WRITE = 1, 2
+_READ, _WRITE, _ATOMIC = 1, 2, 4
 _TABLE = 32  # places of a table for each use of a line, up to which it is quicker than sorting
 _WORD = 32  # units that an element of a mask stands for
 _SPARSE = 32  # bits of a table for each value: beyond that sorting is as quick
@@ -60,12 +60,11 @@ class Touched:
         return int(np.count_nonzero(np.diff(found))) + min(1, len(found))
 
     @property
-    def parts_copied(self) -> tuple[float, float]:
-        """The parts of the lines that anything stores to, and that are only loaded, not those that
-        only atomics change."""
-        stored = self.lines_of(self.kind == _WRITE)
-        read = self.lines_of(self.kind == _READ) & ~stored
-        return float(stored.mean()), float(read.mean())
+    def part_copied(self) -> float:
+        """The part of the lines that anything loads or stores to, not those that only atomics
+        change."""
+        used = self.lines_of(self.kind != _ATOMIC)
+        return float(used.mean()) if len(used) else 0.0
 
     @once
     def kind(self) -> npt.NDArray[np.uint8]:
