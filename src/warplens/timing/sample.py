@@ -100,8 +100,8 @@ def record(code: KernelCode, image: engine.ModuleImage,
             return _alike(ground, first, places, scale)
         some = probed.uncounted.tallied(strewn(total, FIRST))
         works = works_of(config.grid, some.places, some.warps, some.passes)
-        works = _with_ends(probed, works)
         end = probed.uncounted.tallied(np.array([total - 1]))
+        works = _with_ends(probed, works, end)
         if ground.tells_blocks_apart and total * np.median(works.whole) <= _TO_THE_LAST:
             # The block that ends last may do what is left, and tells so by what others wrote.
             every = np.arange(total)
@@ -147,16 +147,16 @@ def _draw(ground: Ground, first: Sample) -> bool:
     return bool(turned.max() < _DRAWN * warps.max())
 
 
-def _with_ends(ground: Ground, works: Works) -> Works:
+def _with_ends(ground: Ground, works: Works, last: Tallied) -> Works:
     """With the first blocks of the grid, if the first one has much more to do (a grid much larger
-    than its work), and with the last ones, if the last one has: what is left over."""
-    for end, beside in ((0, 1), (works.total - 1, works.total - 2)):
-        at = np.array([end])
-        found = works_of(works.grid, at, *ground.counted(at))
-        if found.longest[0] <= LONGER * np.median(works.longest):
-            continue
-        next_to = works_of(works.grid, at - end + beside, *ground.counted(at - end + beside))
-        works = joined(joined(works, next_to), found)
+    than its work), and with the last ones, if the `last` one has: what is left over."""
+    first = np.array([0])
+    ends = (first, *ground.counted(first)), (last.places, last.warps, last.passes)
+    for (at, *counts), beside in zip(ends, (1, -1), strict=True):
+        found = works_of(works.grid, at, *counts)
+        if found.longest[0] > LONGER * np.median(works.longest):
+            next_to = works_of(works.grid, at + beside, *ground.counted(at + beside))
+            works = joined(joined(works, next_to), found)
     return works
 
 

@@ -307,22 +307,14 @@ def distinct(values: Ints) -> Ints:
 
 
 @native
-def _count_different(order: Ints, group: Ints, item: Ints, seen: Ints, found: Ints) -> None:
+def _count_different(order: Ints, group: Ints, key: Ints, value: Ints, last: Ints,
+                     found: Ints) -> None:  # fmt: skip
+    """Counts for its group what has another value than the one before it with its key."""
     for i in range(order.size):
-        its_group, its_item = group[order[i]], item[order[i]]
-        if seen[its_item] != its_group + 1:
-            seen[its_item] = its_group + 1
-            found[its_group] += 1
-
-
-@native
-def _count_in_turn(order: Ints, group: Ints, item: Ints, last: Ints, found: Ints) -> None:
-    """The same in an order in which those of an item follow each other: no group is met anew."""
-    for i in range(order.size):
-        its_group, its_item = group[order[i]], item[order[i]]
-        if last[its_group] != its_item + 1:
-            last[its_group] = its_item + 1
-            found[its_group] += 1
+        its_key, its_value = key[order[i]], value[order[i]]
+        if last[its_key] != its_value + 1:
+            last[its_key] = its_value + 1
+            found[group[order[i]]] += 1
 
 
 def different(group: Ints, item: Ints, by_item: Ints | None = None) -> Ints:
@@ -331,10 +323,10 @@ def different(group: Ints, item: Ints, by_item: Ints | None = None) -> Ints:
     groups, items = ((int(one.max()) + 1 if len(one) else 0) for one in (group, item))
     found = np.zeros(groups, np.int64)
     if by_item is not None:
-        _count_in_turn(by_item, group, item, np.zeros(groups, np.int64), found)
+        _count_different(by_item, group, group, item, np.zeros(groups, np.int64), found)
     else:
         by_group = sorted_by(group, groups)
-        _count_different(by_group, group, item, np.zeros(items, np.int64), found)
+        _count_different(by_group, group, item, group, np.zeros(items, np.int64), found)
     return found
 
 

@@ -205,18 +205,21 @@ def _of_windows(works: Works, replayed: Replayed) -> Cost:
     if not replayed.alone:
         warps = float(whole.sum()) / float(longest.sum())  # that go on as long as the longest one
         used = min(_FULL, pace / replayed.rate)
-        rate = pace / used
-        load = used / (1.0 - used**_SHARPNESS) ** (1.0 / _SHARPNESS)
+        load, rate = _load_of(used), pace / used
         return Cost(start=0.0, each=resident * warps / (load * rate), part=replayed.rate / rate)
     most = int(longest.argmax())  # what was replayed alone is of this kind
     warps = float(whole[most]) / max(1.0, float(longest[most]))
     if resident >= _BESIDE:
         load = _load_of_one(resident * warps / (pace * replayed.alone), resident)
     else:
-        used = min(_FULL, pace / replayed.rate)
-        load = used / (1.0 - used**_SHARPNESS) ** (1.0 / _SHARPNESS)
+        load = _load_of(min(_FULL, pace / replayed.rate))
     each = replayed.alone * (1.0 + load**_SHARPNESS) ** (-1.0 / _SHARPNESS)
     return Cost(start=0.0, each=each, part=load * each * replayed.rate / warps)
+
+
+def _load_of(used: float) -> float:
+    """What is asked of an SM of which so much is used."""
+    return float(used / (1.0 - used**_SHARPNESS) ** (1.0 / _SHARPNESS))
 
 
 def _load_of_one(slower: float, blocks: float) -> float:
