@@ -65,7 +65,7 @@ def written_back(touched: Touched, room: float, blocks: int, stride: int,
     if lines <= room:
         return 0.0
     masks = touched.lines[touched.at[mine]] & 15
-    visit = touched.used[mine] * n_blocks + touched.user[mine]
+    visit = touched.used[mine].astype(np.int64) * n_blocks + touched.user[mine]
     visits = len(distinct(visit))
     each = sum(len(distinct(visit[masks >> bit & 1 > 0])) for bit in range(_SECTORS)) / visits
     changes = float(np.bitwise_count(masks).sum()) * ratio

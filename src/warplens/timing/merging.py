@@ -65,7 +65,7 @@ def merged(touched: Touched, copies: npt.NDArray[np.bool_], placing: Placing,
         return part
     group, sms = _groups(touched, placing)
     step = 16 * touched.turns[touched.access[mine]] + (touched.lines[touched.at[mine]] & 15)
-    line, user = touched.used[mine], touched.user[mine]
+    line, user = touched.used[mine].astype(np.int64), touched.user[mine]
     keys = (line * (int(step.max()) + 1) + step) * (int(group.max()) + 1) + group[user]
     _, some, which, users = np.unique(
         keys, return_index=True, return_inverse=True, return_counts=True
@@ -95,7 +95,7 @@ def merged_loads(touched: Touched, copies: npt.NDArray[np.bool_], placing: Placi
         return part
     group, sms = _groups(touched, placing)
     # Of the others only those count that may be of the same sectors, access and group.
-    some = np.empty(len(touched.used), np.int64)
+    some = np.empty(len(touched.used), np.int32)
     bits = np.zeros(1 << max(10, len(touched.used).bit_length()), np.uint8)
     count = _find_together(
         reads, replayed, touched.used, touched.lines, touched.at, touched.access, touched.user,
@@ -103,7 +103,7 @@ def merged_loads(touched: Touched, copies: npt.NDArray[np.bool_], placing: Placi
     )  # fmt: skip
     mine = some[:count].copy()
     turn = touched.turns[touched.access[mine]]
-    line = 16 * touched.used[mine] + (touched.lines[touched.at[mine]] & 15)
+    line = 16 * touched.used[mine].astype(np.int64) + (touched.lines[touched.at[mine]] & 15)
     user = touched.user[mine]
     together = (line * (int(turn.max()) + 1) + turn) * (int(group.max()) + 1) + group[user]
     names, together = numbered(together)
@@ -193,7 +193,7 @@ def merged_of_threads(touched: Touched, copies: npt.NDArray[np.bool_], near: flo
     if not mine.any():
         return part
     n_blocks = len(touched.blocks)
-    line, user = touched.used[mine], touched.user[mine]
+    line, user = touched.used[mine].astype(np.int64), touched.user[mine]
     pairs = distinct(line * n_blocks + user)
     users = np.bincount(pairs // n_blocks, minlength=touched.n_lines)[line]
     together = sum(_shares(touched.blocks, pairs, line, user, step) for step in range(1, _NEAR + 1))

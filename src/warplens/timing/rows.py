@@ -168,7 +168,7 @@ def _note_sectors(kind: int, kinds: npt.NDArray[np.uint8], access: Ints, used: I
 def _meeting(kind: int, uses: tuple[npt.NDArray[np.uint8], Ints, Ints, Ints], touched: Touched,
              group: Ints, groups: int) -> Ints:  # fmt: skip
     """Uses of a kind of rows that the replayed SM uses, and of groups that have uses of it."""
-    found, met = np.empty(len(touched.used), np.int64), np.zeros(groups, np.uint8)
+    found, met = np.empty(len(touched.used), np.int32), np.zeros(groups, np.uint8)
     rows = np.zeros(int(touched.row[-1]) + 1, np.uint8)
     replayed = touched.is_replayed.view(np.uint8)
     count = _find_meeting(kind, *uses, replayed, touched.row, group, rows, met, found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ from warplens.timing.once import once
 from warplens.timing.state import PAGE_LINES, Ints, Records
 
 Words = npt.NDArray[np.uint32]
+Numbers = npt.NDArray[np.int32]  # of what one table holds: half of what 64 bits would take
 _READ, _WRITE, _ATOMIC = 1, 2, 4
 _TABLE = 32  # places of a table for each use of a line, up to which it is quicker than sorting
 _WORD = 32  # units that an element of a mask stands for
@@ -40,16 +42,16 @@ class Touched:
     context: Records
     lines: Ints
     blocks: Ints
-    block: Ints
+    block: Numbers
     warp: Ints
-    by_warp: Ints
-    at: Ints
-    access: Ints
-    used: Ints
-    user: Ints
-    line: Ints
-    row: Ints
-    first: Ints
+    by_warp: Numbers
+    at: Numbers
+    access: Numbers
+    used: Numbers
+    user: Numbers
+    line: Numbers
+    row: Numbers
+    first: Numbers
     offset: int = 0
     sampled: int = 0
 
@@ -69,12 +71,12 @@ class Touched:
     @once
     def kind(self) -> npt.NDArray[np.uint8]:
         """Per use of a line the kind of its access."""
-        return np.ascontiguousarray(self.context["kind"])[self.access]
+        return np.repeat(self.context["kind"], self.context["n_lines"])
 
     @once
     def is_replayed(self) -> npt.NDArray[np.bool_]:
         """Which uses are by the SM that is replayed."""
-        return np.asarray((self.context["entry"] == 0)[self.access])
+        return np.repeat(self.context["entry"] == 0, self.context["n_lines"])
 
     @once
     def known(self) -> dict[tuple[object, ...], float]:
@@ -103,12 +105,12 @@ class Touched:
         return found
 
     @once
-    def by_line(self) -> Ints:
+    def by_line(self) -> Numbers:
         """Uses by line, those of a line in order."""
         return sorted_by(self.used, self.n_lines)
 
     @once
-    def turns(self) -> Ints:
+    def turns(self) -> Numbers:
         """Per access how many its warp has made before."""
         return ranks(self.warp, self.by_warp)
 
@@ -127,14 +129,15 @@ class Touched:
     @classmethod
     def of(cls, context: Records, lines: Ints, offset: int = 0, sampled: int = 0) -> Touched:
         """Of a trace's tables."""
-        blocks, block = numbered(context["block"])
+        blocks, of_block = numbered(context["block"])
+        block = of_block.astype(np.int32)
         warp = warps_of(context)
-        names, line = numbered(lines >> 4)
+        names, line = _numbered(lines >> 4, np.int32)
         first = firsts(line, len(names))
-        row = np.cumsum(np.diff(names // ROW_LINES, prepend=-1) != 0) - 1
-        by_warp = np.argsort(warp, kind="stable")
+        row = np.cumsum(np.diff(names // ROW_LINES, prepend=-1) != 0, dtype=np.int32) - 1
+        by_warp = np.argsort(warp, kind="stable").astype(np.int32)
         uses = int(context["n_lines"].sum(dtype=np.int64))
-        at, access, used, user = (np.empty(uses, np.int64) for _ in range(4))
+        at, access, used, user = (np.empty(uses, np.int32) for _ in range(4))
         _spread(context, block, line, at, access, used, user)
         return cls(
             context=context, lines=lines, blocks=blocks, block=block, warp=warp, by_warp=by_warp,
@@ -144,8 +147,8 @@ class Touched:
 
 
 @native
-def _spread(context: Records, block: Ints, line: Ints, at: Ints, access: Ints, used: Ints,
-            user: Ints) -> None:  # fmt: skip
+def _spread(context: Records, block: Numbers, line: Numbers, at: Numbers, access: Numbers,
+            used: Numbers, user: Numbers) -> None:  # fmt: skip
     """Fills in the uses of lines, one access after the other."""
     n = 0
     for i in range(context.size):
@@ -156,27 +159,27 @@ def _spread(context: Records, block: Ints, line: Ints, at: Ints, access: Ints, u
 
 
 @native
-def _note_lines(used: Ints, among: npt.NDArray[np.uint8], found: npt.NDArray[np.uint8]) -> None:
+def _note_lines(used: Numbers, among: npt.NDArray[np.uint8], found: npt.NDArray[np.uint8]) -> None:
     for i in range(used.size):
         if among[i]:
             found[used[i]] = 1
 
 
 @native
-def _first_of(values: Ints, found: Ints) -> None:
+def _first_of(values: Numbers, found: Numbers) -> None:
     for i in range(values.size - 1, -1, -1):
         found[values[i]] = i
 
 
-def firsts(values: Ints, count: int) -> Ints:
+def firsts(values: Numbers, count: int) -> Numbers:
     """Per number below `count`, all of which are among some values, where it stands first."""
-    found = np.empty(count, np.int64)
+    found = np.empty(count, np.int32)
     _first_of(values, found)
     return found
 
 
 @native
-def _rank(groups: Ints, order: Ints, found: Ints) -> None:
+def _rank(groups: Ints, order: Numbers, found: Numbers) -> None:
     before, rank = -1, 0
     for i in range(order.size):
         at = order[i]
@@ -185,10 +188,10 @@ def _rank(groups: Ints, order: Ints, found: Ints) -> None:
         found[at] = rank
 
 
-def ranks(groups: Ints, order: Ints) -> Ints:
+def ranks(groups: Ints, order: Numbers) -> Numbers:
     """Per element how many of its group, a number from 0 on, come before it; `order` sorts the
     groups and keeps what is equal as it was. Elements that are not in it are left as they are."""
-    found = np.zeros(len(groups), np.int64)
+    found = np.zeros(len(groups), np.int32)
     _rank(groups, order, found)
     return found
 
@@ -221,7 +224,7 @@ def _names_of(there: Words, low: int, names: Ints) -> None:
 
 
 @native
-def _places_of(values: Ints, low: int, there: Words, before: Ints, found: Ints) -> None:
+def _places_of(values: Ints, low: int, there: Words, before: Ints, found: npt.NDArray[Any]) -> None:
     for i in range(values.size):
         at = values[i] - low
         word = at // _WORD
@@ -244,23 +247,28 @@ def numbered(values: Ints) -> tuple[Ints, Ints]:
 
     As `np.unique`; where values lie close together with a table in place of sorting.
     """
+    return _numbered(values, np.int64)
+
+
+def _numbered(values: Ints, kind: type[Any]) -> tuple[Ints, Any]:
+    """The same, with places of some type."""
     values = np.ascontiguousarray(values, np.int64)
     table = _bits_of(values)
     if table is None:
-        names, place = np.unique(values, return_inverse=True)
-        return names, place
+        names, inverse = np.unique(values, return_inverse=True)
+        return names, inverse.astype(kind, copy=False)
     low, there = table
     ones = np.bitwise_count(there)
     before = np.cumsum(ones, dtype=np.int64) - ones
     names = np.empty(int(before[-1]) + int(ones[-1]), np.int64)
-    place = np.empty(len(values), np.int64)
+    place = np.empty(len(values), kind)
     _names_of(there, low, names)
     _places_of(values, low, there, before, place)
     return names, place
 
 
 @native
-def _sort_by(keys: Ints, before: Ints, after: Ints, counts: Ints) -> None:
+def _sort_by(keys: npt.NDArray[Any], before: Numbers, after: Numbers, counts: Ints) -> None:
     """Sorts indices by their keys, those of equal keys in the order in which they stood."""
     for i in range(counts.size):
         counts[i] = 0
@@ -277,18 +285,18 @@ def _sort_by(keys: Ints, before: Ints, after: Ints, counts: Ints) -> None:
         counts[keys[index]] += 1
 
 
-def order_of_pairs(group: Ints, item: Ints, groups: int, items: int) -> Ints:
+def order_of_pairs(group: Ints, item: Numbers, groups: int, items: int) -> Numbers:
     """Indices by group and, within one, by item; of equal pairs in the order of indices."""
-    by_item, order = np.empty(len(item), np.int64), np.empty(len(item), np.int64)
-    _sort_by(item, np.arange(len(item)), by_item, np.empty(items, np.int64))
+    by_item, order = np.empty((2, len(item)), np.int32)
+    _sort_by(item, np.arange(len(item), dtype=np.int32), by_item, np.empty(items, np.int64))
     _sort_by(group, by_item, order, np.empty(groups, np.int64))
     return order
 
 
-def sorted_by(keys: Ints, count: int) -> Ints:
+def sorted_by(keys: npt.NDArray[Any], count: int) -> Numbers:
     """Indices by their keys, numbers below `count`; of equal keys in the order of indices."""
-    order = np.empty(len(keys), np.int64)
-    _sort_by(keys, np.arange(len(keys)), order, np.empty(count, np.int64))
+    order = np.empty(len(keys), np.int32)
+    _sort_by(keys, np.arange(len(keys), dtype=np.int32), order, np.empty(count, np.int64))
     return order
 
 
@@ -307,8 +315,8 @@ def distinct(values: Ints) -> Ints:
 
 
 @native
-def _count_different(order: Ints, group: Ints, key: Ints, value: Ints, last: Ints,
-                     found: Ints) -> None:  # fmt: skip
+def _count_different(order: npt.NDArray[Any], group: Ints, key: npt.NDArray[Any],
+                     value: npt.NDArray[Any], last: Ints, found: Ints) -> None:  # fmt: skip
     """Counts for its group what has another value than the one before it with its key."""
     for i in range(order.size):
         its_key, its_value = key[order[i]], value[order[i]]
@@ -317,7 +325,8 @@ def _count_different(order: Ints, group: Ints, key: Ints, value: Ints, last: Int
             found[group[order[i]]] += 1
 
 
-def different(group: Ints, item: Ints, by_item: Ints | None = None) -> Ints:
+def different(group: Ints, item: npt.NDArray[Any],
+              by_item: npt.NDArray[Any] | None = None) -> Ints:  # fmt: skip
     """How many different items each group has; both numbered from 0. `by_item`: indices in an order
     in which those of an item follow each other, if one is known: few items are sorted quickly."""
     groups, items = ((int(one.max()) + 1 if len(one) else 0) for one in (group, item))
@@ -344,17 +353,17 @@ def which_of(values: Ints, count: int) -> npt.NDArray[np.bool_]:
     return found
 
 
-def masks_of(touched: Touched, unit: Ints, among: npt.NDArray[np.bool_]) -> Ints:
+def masks_of(touched: Touched, unit: Ints, among: npt.NDArray[np.bool_]) -> Words:
     """Which units (of blocks) use each line in some of its uses, as bits: rows of `_WORD` units an
     element, for `counted`."""
     words = (int(unit.max()) if len(unit) else 0) // _WORD + 1
-    found = np.zeros((touched.n_lines, words), np.int64)
+    found = np.zeros((touched.n_lines, words), np.uint32)
     _mark(touched.used, touched.user, unit, among.view(np.uint8), found)
     return found
 
 
 @native
-def _count_bits(masks: Ints, others: Ints, found: Ints) -> None:
+def _count_bits(masks: Words, others: Words, found: Ints) -> None:
     for i in range(masks.shape[0]):
         count = 0
         for j in range(masks.shape[1]):
@@ -364,7 +373,7 @@ def _count_bits(masks: Ints, others: Ints, found: Ints) -> None:
         found[i] = count
 
 
-def counted(masks: Ints, others: Ints | None = None) -> Ints:
+def counted(masks: Words, others: Words | None = None) -> Ints:
     """How many units there are in each row of masks, and in the same one of others."""
     found = np.empty(len(masks), np.int64)
     _count_bits(masks, masks if others is None else others, found)
@@ -383,7 +392,7 @@ def users_of(touched: Touched, unit: Ints, among: npt.NDArray[np.bool_]) -> Ints
 
 
 @native
-def _count_users(order: Ints, used: Ints, user: Ints, unit: Ints, among: npt.NDArray[np.uint8],
+def _count_users(order: Numbers, used: Numbers, user: Numbers, unit: Ints, among: npt.NDArray[np.uint8],
                  seen: Ints, found: Ints) -> None:  # fmt: skip
     for i in range(order.size):
         at = order[i]
@@ -395,7 +404,8 @@ def _count_users(order: Ints, used: Ints, user: Ints, unit: Ints, among: npt.NDA
 
 
 @native
-def _mark(used: Ints, user: Ints, unit: Ints, among: npt.NDArray[np.uint8], masks: Ints) -> None:
+def _mark(used: Numbers, user: Numbers, unit: Ints, among: npt.NDArray[np.uint8],
+          masks: Words) -> None:  # fmt: skip
     for i in range(used.size):
         if among[i]:
             number = unit[user[i]]
