@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from warplens.timing.state import SLICE_LINES, Floats, Ints
 from warplens.timing.touched import (
+    Numbers,
     Touched,
     different,
     distinct,
@@ -52,7 +53,7 @@ def contention(touched: Touched, resident: int, shares: npt.NDArray[np.float32],
     sampled blocks are `resident` together. `passes` is told of atomics and of such stores only."""
     n_blocks = len(touched.blocks)
     mine = touched.kind == _ATOMIC
-    at, line = touched.at[mine], touched.used[mine]
+    at = touched.at[mine]
     group = numbered(sharing_slices(touched.lines[at] >> 4))[1]
     told = np.flatnonzero(touched.is_replayed[mine])  # others' is asked by nobody
     mine_at = at[told]
@@ -66,9 +67,10 @@ def contention(touched: Touched, resident: int, shares: npt.NDArray[np.float32],
     if not len(told):
         return
     is_atomic = touched.context["kind"] == _ATOMIC
-    place = np.zeros(len(is_atomic), np.int64)
+    place = np.zeros(len(is_atomic), np.int32)
     place[is_atomic] = numbered(touched.warp[is_atomic])[1]
-    access, number, user = touched.access[mine], numbered(line)[1], touched.user[mine]
+    access, user = touched.access[mine], touched.user[mine]
+    number = numbered(touched.used[mine])[1]
     warp = place[access]
     # What one warp does follows from its own atomics.
     own = np.flatnonzero(which_of(warp[told], int(warp.max()) + 1)[warp])
@@ -93,14 +95,14 @@ class _Atomics(NamedTuple):
     """Per line of an atomic access its place in the table of lines, the access, the numbers of its
     block, warp, line and step; which of these are of the replayed SM, and all of them by warps."""
 
-    at: Ints
-    access: Ints
-    user: Ints
-    warp: Ints
-    line: Ints
-    step: Ints
+    at: Numbers
+    access: Numbers
+    user: Numbers
+    warp: Numbers
+    line: Numbers
+    step: Numbers
     told: Ints
-    by_warp: Ints
+    by_warp: Numbers
 
 
 def _exchanged(touched: Touched, passes: npt.NDArray[np.float32], at_once: Ints,
@@ -111,8 +113,11 @@ def _exchanged(touched: Touched, passes: npt.NDArray[np.float32], at_once: Ints,
     mine_at, mine = at[told], access[told]
     # What two or three blocks touch may just happen to be the same of many: all of it is shared as
     # often as that happens. Warps that come to the same place in other steps do not meet there.
-    places = numbered(_places(touched, at, access))[1]
-    meeting = numbered(places * (int(step.max()) + 1) + step)[1]
+    places = numbered(_places(touched, at, access))[1].astype(np.int64)
+    places *= int(step.max()) + 1
+    places += step
+    meeting = numbered(places)[1]
+    del places
     blocks, warps = (different(meeting, one, by_warp) for one in (user, warp))
     part = blocks[meeting] / n_blocks
     by_chance = part * n_blocks < min(_SURELY_SHARED, n_blocks)
@@ -130,7 +135,7 @@ def _exchanged(touched: Touched, passes: npt.NDArray[np.float32], at_once: Ints,
     unit = numbered(at_once)[1][user]
     units = int(unit.max(initial=0)) + 1
     some = np.flatnonzero(which_of(unit[told], units)[unit])
-    beside = numbered(meeting[some] * units + unit[some])[1]
+    beside = numbered(meeting[some].astype(np.int64) * units + unit[some])[1]
     asked = beside[np.searchsorted(some, told)]
     passes[mine_at, 7] = different(beside, warp[some])[asked]
     passes[mine_at, 8] = _changing(touched, access, line)[line[told]]
@@ -238,7 +243,7 @@ def _busiest(places: Ints) -> float:
 def _visited(access: Ints, warp: Ints, line: Ints) -> Floats:
     """Per warp how many of its atomics are elsewhere than those before; per use of a line, one
     access after the other, all are numbered."""
-    times = np.bincount(warp[np.diff(access, prepend=-1) != 0])
+    times = np.bincount(warp[_begins(access)])
     return np.asarray(times * different(warp, line) / np.maximum(1, np.bincount(warp)))
 
 
@@ -267,8 +272,8 @@ def _changing(touched: Touched, access: Ints, line: Ints) -> Floats:
     """Per line the part of all atomic accesses to it that can have changed a word.
     Of lanes that exchange one word in a loop all but one try again; where none does, each has left
     the word as it was (a sum of halves that a small number does not change)."""
-    begins = np.diff(access, prepend=-1) != 0
-    accesses, of_access = access[begins], np.cumsum(begins) - 1
+    begins = np.flatnonzero(_begins(access))
+    accesses = access[begins]
     made = touched.context[accesses]
     order = np.argsort(touched.warp[accesses], kind="stable")
     before, after = order[:-1], order[1:]
@@ -277,8 +282,16 @@ def _changing(touched: Touched, access: Ints, line: Ints) -> Floats:
     again &= made["lanes"][after] < made["lanes"][before]
     changing = made["lanes_on_a_word"] <= 1
     changing[before[again]] = True
-    changed, all_uses = np.bincount(line, changing[of_access]), np.bincount(line)
-    return np.asarray(changed / np.maximum(1, all_uses))
+    all_uses = np.bincount(line)
+    changed = np.repeat(changing, np.diff(begins, append=len(access)))
+    return np.bincount(line[changed], minlength=len(all_uses)) / np.maximum(1, all_uses)
+
+
+def _begins(access: Numbers) -> npt.NDArray[np.bool_]:
+    """Which uses of lines, access by access, are the first of theirs."""
+    found = np.ones(len(access), np.bool_)
+    np.not_equal(access[1:], access[:-1], out=found[1:])
+    return found
 
 
 def _walked(touched: Touched, access: Ints, warp: Ints, line: Ints, group: Ints) -> Floats:

@@ -107,7 +107,7 @@ def merged_loads(touched: Touched, copies: npt.NDArray[np.bool_], placing: Placi
     user = touched.user[mine]
     together = (line * (int(turn.max()) + 1) + turn) * (int(group.max()) + 1) + group[user]
     names, together = numbered(together)
-    pairs = distinct(together * len(touched.blocks) + user)
+    pairs = distinct(together.astype(np.int64) * len(touched.blocks) + user)
     told = np.flatnonzero(touched.is_replayed[mine])  # others' is asked by nobody
     users = np.bincount(pairs // len(touched.blocks), minlength=len(names))[together[told]]
     mine = mine[told]

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from warplens.compiled import native
 
-Ints = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.signedinteger[Any]]  # of 64 bits, or of 32 where tables are long
 Floats = npt.NDArray[np.float64]
 Records = npt.NDArray[Any]
 Record = Any  # one element of such an array

@@ -110,6 +110,14 @@ class Touched:
         return sorted_by(self.used, self.n_lines)
 
     @once
+    def users_by_line(self) -> tuple[Numbers, Numbers]:
+        """The users of `by_line`, and where in it each line's begin."""
+        counts = np.bincount(self.used, minlength=self.n_lines)
+        begins = np.zeros(len(counts) + 1, np.int32)
+        np.cumsum(counts, out=begins[1:])
+        return self.user[self.by_line], begins
+
+    @once
     def turns(self) -> Numbers:
         """Per access how many its warp has made before."""
         return ranks(self.warp, self.by_warp)
@@ -129,10 +137,9 @@ class Touched:
     @classmethod
     def of(cls, context: Records, lines: Ints, offset: int = 0, sampled: int = 0) -> Touched:
         """Of a trace's tables."""
-        blocks, of_block = numbered(context["block"])
-        block = of_block.astype(np.int32)
+        blocks, block = numbered(context["block"])
         warp = warps_of(context)
-        names, line = _numbered(lines >> 4, np.int32)
+        names, line = numbered(lines >> 4)
         first = firsts(line, len(names))
         row = np.cumsum(np.diff(names // ROW_LINES, prepend=-1) != 0, dtype=np.int32) - 1
         by_warp = np.argsort(warp, kind="stable").astype(np.int32)
@@ -179,7 +186,7 @@ def firsts(values: Numbers, count: int) -> Numbers:
 
 
 @native
-def _rank(groups: Ints, order: Numbers, found: Numbers) -> None:
+def _rank(groups: npt.NDArray[Any], order: Numbers, found: Numbers) -> None:
     before, rank = -1, 0
     for i in range(order.size):
         at = order[i]
@@ -188,7 +195,7 @@ def _rank(groups: Ints, order: Numbers, found: Numbers) -> None:
         found[at] = rank
 
 
-def ranks(groups: Ints, order: Numbers) -> Numbers:
+def ranks(groups: npt.NDArray[Any], order: Numbers) -> Numbers:
     """Per element how many of its group, a number from 0 on, come before it; `order` sorts the
     groups and keeps what is equal as it was. Elements that are not in it are left as they are."""
     found = np.zeros(len(groups), np.int32)
@@ -224,7 +231,7 @@ def _names_of(there: Words, low: int, names: Ints) -> None:
 
 
 @native
-def _places_of(values: Ints, low: int, there: Words, before: Ints, found: npt.NDArray[Any]) -> None:
+def _places_of(values: Ints, low: int, there: Words, before: Ints, found: Numbers) -> None:
     for i in range(values.size):
         at = values[i] - low
         word = at // _WORD
@@ -242,26 +249,21 @@ def _bits_of(values: Ints) -> tuple[int, Words] | None:
     return low, there
 
 
-def numbered(values: Ints) -> tuple[Ints, Ints]:
+def numbered(values: npt.NDArray[Any]) -> tuple[Ints, Numbers]:
     """Values without repetitions, ascending, and per element the place of its value among them.
 
     As `np.unique`; where values lie close together with a table in place of sorting.
     """
-    return _numbered(values, np.int64)
-
-
-def _numbered(values: Ints, kind: type[Any]) -> tuple[Ints, Any]:
-    """The same, with places of some type."""
     values = np.ascontiguousarray(values, np.int64)
     table = _bits_of(values)
     if table is None:
         names, inverse = np.unique(values, return_inverse=True)
-        return names, inverse.astype(kind, copy=False)
+        return names, inverse.astype(np.int32)
     low, there = table
     ones = np.bitwise_count(there)
     before = np.cumsum(ones, dtype=np.int64) - ones
     names = np.empty(int(before[-1]) + int(ones[-1]), np.int64)
-    place = np.empty(len(values), kind)
+    place = np.empty(len(values), np.int32)
     _names_of(there, low, names)
     _places_of(values, low, there, before, place)
     return names, place
@@ -285,7 +287,7 @@ def _sort_by(keys: npt.NDArray[Any], before: Numbers, after: Numbers, counts: In
         counts[keys[index]] += 1
 
 
-def order_of_pairs(group: Ints, item: Numbers, groups: int, items: int) -> Numbers:
+def order_of_pairs(group: Numbers, item: Numbers, groups: int, items: int) -> Numbers:
     """Indices by group and, within one, by item; of equal pairs in the order of indices."""
     by_item, order = np.empty((2, len(item)), np.int32)
     _sort_by(item, np.arange(len(item), dtype=np.int32), by_item, np.empty(items, np.int64))
@@ -315,7 +317,7 @@ def distinct(values: Ints) -> Ints:
 
 
 @native
-def _count_different(order: npt.NDArray[Any], group: Ints, key: npt.NDArray[Any],
+def _count_different(order: Numbers, group: npt.NDArray[Any], key: npt.NDArray[Any],
                      value: npt.NDArray[Any], last: Ints, found: Ints) -> None:  # fmt: skip
     """Counts for its group what has another value than the one before it with its key."""
     for i in range(order.size):
@@ -325,8 +327,8 @@ def _count_different(order: npt.NDArray[Any], group: Ints, key: npt.NDArray[Any]
             found[group[order[i]]] += 1
 
 
-def different(group: Ints, item: npt.NDArray[Any],
-              by_item: npt.NDArray[Any] | None = None) -> Ints:  # fmt: skip
+def different(group: npt.NDArray[Any], item: npt.NDArray[Any],
+              by_item: Numbers | None = None) -> Ints:  # fmt: skip
     """How many different items each group has; both numbered from 0. `by_item`: indices in an order
     in which those of an item follow each other, if one is known: few items are sorted quickly."""
     groups, items = ((int(one.max()) + 1 if len(one) else 0) for one in (group, item))
@@ -386,21 +388,23 @@ def users_of(touched: Touched, unit: Ints, among: npt.NDArray[np.bool_]) -> Ints
     if touched.n_lines * units <= _TABLE * len(touched.used):
         return counted(masks_of(touched, unit, among))
     found = np.zeros(touched.n_lines, np.int64)
-    _count_users(touched.by_line, touched.used, touched.user, unit, among.view(np.uint8),
+    _count_users(touched.by_line, *touched.users_by_line, unit, among.view(np.uint8),
                  np.zeros(units, np.int64), found)  # fmt: skip
     return found
 
 
 @native
-def _count_users(order: Numbers, used: Numbers, user: Numbers, unit: Ints, among: npt.NDArray[np.uint8],
-                 seen: Ints, found: Ints) -> None:  # fmt: skip
-    for i in range(order.size):
-        at = order[i]
-        if among[at]:
-            line, its = used[at], unit[user[at]]
-            if seen[its] != line + 1:
-                seen[its] = line + 1
-                found[line] += 1
+def _count_users(order: Numbers, users: Numbers, begins: Numbers, unit: Ints,
+                 among: npt.NDArray[np.uint8], seen: Ints, found: Ints) -> None:  # fmt: skip
+    for line in range(found.size):
+        count = 0
+        for i in range(begins[line], begins[line + 1]):
+            if among[order[i]]:
+                its = unit[users[i]]
+                if seen[its] != line + 1:
+                    seen[its] = line + 1
+                    count += 1
+        found[line] = count
 
 
 @native
