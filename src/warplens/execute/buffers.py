@@ -36,6 +36,13 @@ def give_back(buffer: Bytes) -> None:
             del _spare[0]
 
 
+def let_go() -> None:
+    """Nobody keeps buffers for others: what follows needs the room, and takes longer than getting
+    new pages."""
+    with _lock:
+        _spare.clear()
+
+
 def copy_of(data: Bytes) -> Bytes:
     """A buffer, to be given back, that begins with a copy. Of zeros in large arrays nothing is
     written: nobody may ever have touched their pages."""

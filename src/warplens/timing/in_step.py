@@ -39,12 +39,12 @@ def counts(users: Ints, beside: int) -> tuple[Ints, Ints]:
 
 
 def in_step(users: Ints, is_mine: npt.NDArray[np.bool_], when: Ints, share: Sharing,
-            sampled: int) -> Floats:  # fmt: skip
+            sampled: int) -> npt.NDArray[np.float32]:  # fmt: skip
     """Per fetch that the replayed SM asks for as it is made (`is_mine`) how much of it those wait
     for, in long loops, that ask for it after the first of its users does. `when`: in which step;
     `sampled`: SMs."""
     beside = min(share.beside, sampled, _BESIDE)
-    found, at = np.ones(len(users)), np.flatnonzero(is_mine)
+    found, at = np.ones(len(users), np.float32), np.flatnonzero(is_mine)
     near, far = counts(users[at], beside)
     apart = max(1, min(sampled, _PLACES + 1) - beside)
     ratio = max(1.0, share.ratio * (sampled - min(sampled, share.beside) + 1) / (apart + 1))

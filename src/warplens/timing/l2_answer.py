@@ -205,13 +205,13 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
         after = np.where(known.fetches, _BEFORE, users)
         if (entry == BEFORE).any():  # a window, before which they were made
             sectors = known.sectors
-            arrivals, chance = (np.where(known.fetches, 0.0, one)
-                                for one in _by_lot(users, when, share, judged))  # fmt: skip
+            arrivals, own = _by_lot(users, when, share, judged)
+            arrivals, own = np.where(known.fetches, 0.0, arrivals), own & ~known.fetches
         else:
-            arrivals, chance = _by_lot(after, when, _with_others(share, users, after), judged)
+            arrivals, own = _by_lot(after, when, _with_others(share, users, after), judged)
         users = after
     else:
-        arrivals, chance = _by_lot(users, when, share, judged)
+        arrivals, own = _by_lot(users, when, share, judged)
     wave = np.arange(len(touched.blocks)) // max(1, resident)
     contention(touched, resident, shares, passes, wave * stride + touched.sm_of(stride))
     is_mine = _are_mine(users)
@@ -227,7 +227,7 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
         )
     asked_at, when_asked = loads[0], step[loads[1]]
     _wait_for_others(touched, asked_at, when_asked, hits, shares, fetches, when, others, closely)
-    late_steps, own_steps = _kinds_of_steps(asked_at, when_asked, hits, fetches, chance)
+    late_steps, own_steps = _kinds_of_steps(asked_at, when_asked, hits, fetches, own)
     return L2Answer(
         hits=hits, shares=shares, passes=passes, fetches=fetches,
         arrivals=arrivals, begun=sectors, of_others=part, footprint=32 * int(brought),
@@ -284,7 +284,8 @@ def _decay(mean: float) -> float:
 
 def _wait_for_others(touched: Touched, at: Numbers, when_asked: Ints, hits: npt.NDArray[np.uint8],
                      shares: npt.NDArray[np.float32], fetches: npt.NDArray[np.int32], when: Ints,
-                     others: npt.NDArray[np.bool_], closely: Floats) -> None:  # fmt: skip
+                     others: npt.NDArray[np.bool_],
+                     closely: npt.NDArray[np.float32]) -> None:  # fmt: skip
     """Marks what this SM asks for (`at`, in the step `when_asked`) while it is only just fetched by
     another, which makes a fetch of the same step in its place (`others`), and how much of that it
     waits for."""
@@ -303,12 +304,12 @@ def _replayed_loads(touched: Touched) -> tuple[Numbers, Numbers]:
 
 
 def _kinds_of_steps(at: Numbers, when: Ints, hits: npt.NDArray[np.uint8],
-                    fetches: npt.NDArray[np.int32], chance: Floats) -> tuple[int, int]:  # fmt: skip
+                    fetches: npt.NDArray[np.int32],
+                    own: npt.NDArray[np.bool_]) -> tuple[int, int]:  # fmt: skip
     """In how many steps loads that are replayed ask for what another SM is only just fetching, and
-    in how many for what this one alone uses."""
-    late = hits[at] >> 4 > 0
-    own = (chance[fetches[at]] > _ALONE).any(axis=1)
-    return len(distinct(when[late])), len(distinct(when[own]))
+    in how many for what this one alone uses, by its `own` fetches."""
+    late, alone = hits[at] >> 4 > 0, own[fetches[at]].any(axis=1)
+    return len(distinct(when[late])), len(distinct(when[alone]))
 
 
 def _are_fresh(touched: Touched, fetches: npt.NDArray[np.int32], some: Ints, count: int,
@@ -331,18 +332,32 @@ def _are_fresh(touched: Touched, fetches: npt.NDArray[np.int32], some: Ints, cou
 
 def _are_mine(users: Ints) -> npt.NDArray[np.bool_]:
     """Which fetches accesses that are replayed ask for in the step in which they are made."""
-    return np.asarray(users & (_MINE | _NO_READ | _BEFORE) == _MINE)
+    return _whose(users, _MINE | _NO_READ | _BEFORE, _MINE, _MINE)
 
 
 def _are_of_others(users: Ints) -> npt.NDArray[np.bool_]:
     """Which fetches accesses that are replayed find, but need not make."""
-    return np.asarray(users & (_MINE | _MINE_LATER | _NO_READ | _BEFORE) == _MINE_LATER)
+    return _whose(users, _MINE | _MINE_LATER | _NO_READ | _BEFORE, _MINE_LATER, _MINE_LATER)
 
 
 def _used(users: Ints) -> npt.NDArray[np.bool_]:
     """Which fetches accesses that are replayed find, or may have to make, and need DRAM."""
-    kinds = users & (_MINE | _MINE_LATER | _NO_READ | _BEFORE)
-    return np.asarray((kinds > 0) & (kinds < _BEFORE))
+    return _whose(users, _MINE | _MINE_LATER | _NO_READ | _BEFORE, _MINE, _MINE | _MINE_LATER)
+
+
+def _whose(users: Ints, bits: int, least: int, most: int) -> npt.NDArray[np.bool_]:
+    """Which fetches have users that, of some bits, make a number in a range."""
+    found = np.empty(len(users), np.bool_)
+    _note_whose(users, bits, least, most, found.view(np.uint8))
+    return found
+
+
+@native
+def _note_whose(users: Ints, bits: int, least: int, most: int,
+                found: npt.NDArray[np.uint8]) -> None:  # fmt: skip
+    for i in range(users.size):
+        its = users[i] & bits
+        found[i] = 1 if least <= its and its <= most else 0
 
 
 def _kept(numbers: Ints, n_lines: int) -> Ints:
@@ -418,15 +433,16 @@ def _of_first_wave(touched: Touched, loads: tuple[Numbers, Numbers], resident: i
 
 
 def _by_lot(users: Ints, when: Ints, share: Sharing,
-            judged: npt.NDArray[np.bool_] | None = None) -> tuple[Floats, Floats]:  # fmt: skip
-    """Per fetch -1 if it falls to this SM, else 0, and how likely the first is: to one of the
+            judged: npt.NDArray[np.bool_] | None = None,
+            ) -> tuple[Floats, npt.NDArray[np.bool_]]:  # fmt: skip
+    """Per fetch -1 if it falls to this SM, else 0, and whether the first is likely: to one of the
     sampled SMs that use it, the more rarely the more of them do, but not to more than the SM's part
     of all. In long loops those that the same SMs make in the same step fall to the same one: to the
     SM that is ahead. `judged`: those that tell what others fetch for this SM; None: all."""
     is_mine = _are_mine(users)
-    arrivals, chances = np.zeros((2, len(users)))
+    arrivals, chances = np.zeros(len(users)), np.zeros(len(users))
     if not is_mine.any():
-        return arrivals, chances
+        return arrivals, np.zeros(len(users), np.bool_)
     of_others = _are_of_others(users)
     n_others = np.count_nonzero(of_others)
     at = np.flatnonzero(is_mine)
@@ -448,7 +464,7 @@ def _by_lot(users: Ints, when: Ints, share: Sharing,
     else:
         falls = _lots(at) < chance
     arrivals[at] = np.where(falls, -1.0, 0.0)
-    return arrivals, chances
+    return arrivals, chances > _ALONE
 
 
 def _in_turn(users: Ints, when: Ints, chance: Floats) -> npt.NDArray[np.bool_]:

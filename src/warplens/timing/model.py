@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from warplens.execute import buffers
 from warplens.execute.trace import BlockTrace
 from warplens.timing import begun, l2_answer
 from warplens.timing.added import changed_lines, first_added, written_back
@@ -150,6 +151,8 @@ class Model:
         core."""
         if "answer" in vars(self) or len(self.touched.lines) < _WORTH_A_THREAD:
             return self.answer
+        if len(self.touched.lines) > _WORTH_ROOM:
+            buffers.let_go()
         with ThreadPoolExecutor(max_workers=1) as other:
             for name in ("line_facts", "merged"):
                 other.submit(getattr, self, name)
