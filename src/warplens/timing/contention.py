@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from warplens.compiled import native
 from warplens.timing.state import SLICE_LINES, Floats, Ints
 from warplens.timing.touched import (
     Numbers,
@@ -16,6 +17,7 @@ from warplens.timing.touched import (
     numbered,
     ranks,
     sorted_by,
+    times_of,
     users_of,
     which_of,
 )
@@ -53,13 +55,16 @@ def contention(touched: Touched, resident: int, shares: npt.NDArray[np.float32],
     sampled blocks are `resident` together. `passes` is told of atomics and of such stores only."""
     n_blocks = len(touched.blocks)
     mine = touched.kind == _ATOMIC
-    at = touched.at[mine]
+    at, access, user, used = (
+        one if mine.all() else one[mine]
+        for one in (touched.at, touched.access, touched.user, touched.used)
+    )
     group = numbered(sharing_slices(touched.lines[at] >> 4))[1]
     told = np.flatnonzero(touched.is_replayed[mine])  # others' is asked by nobody
     mine_at = at[told]
     if len(told):
         passes[mine_at] = 1.0
-        busiest = _busiest_at_once(group, touched.user[mine], resident, told)
+        busiest = _busiest_at_once(group, user, resident, told)
         passes[mine_at, 5] = busiest + 1.0 / _SLICES
         passes[mine_at, 6] = _in_a_row(touched.lines[at], group)
     if n_blocks > 1:
@@ -69,8 +74,7 @@ def contention(touched: Touched, resident: int, shares: npt.NDArray[np.float32],
     is_atomic = touched.context["kind"] == _ATOMIC
     place = np.zeros(len(is_atomic), np.int32)
     place[is_atomic] = numbered(touched.warp[is_atomic])[1]
-    access, user = touched.access[mine], touched.user[mine]
-    number = numbered(touched.used[mine])[1]
+    number = numbered(used)[1]
     warp = place[access]
     # What one warp does follows from its own atomics.
     own = np.flatnonzero(which_of(warp[told], int(warp.max()) + 1)[warp])
@@ -119,11 +123,15 @@ def _exchanged(touched: Touched, passes: npt.NDArray[np.float32], at_once: Ints,
     meeting = numbered(places)[1]
     del places
     blocks, warps = (different(meeting, one, by_warp) for one in (user, warp))
-    part = blocks[meeting] / n_blocks
-    by_chance = part * n_blocks < min(_SURELY_SHARED, n_blocks)
-    others = float((part[by_chance] - 1.0 / n_blocks).mean()) if by_chance.any() else 0.0
-    met = meeting[told]
-    meet = np.where(by_chance[told], others, part[told] * (warps[met] / blocks[met]))
+    part, met = blocks / n_blocks, meeting[told]
+    by_chance = (part * n_blocks < min(_SURELY_SHARED, n_blocks))[meeting]
+    others = 0.0
+    if by_chance.any():
+        more = part[meeting[by_chance]]
+        more -= 1.0 / n_blocks
+        others = float(more.mean())
+        del more
+    meet = np.where(by_chance[told], others, part[met] * (warps[met] / blocks[met]))
     meet *= n_blocks / touched.sampled  # the others touch nothing at all
     # Lanes that scatter over lines have words of their own in each sector, four or eight of them
     words = _SECTOR_BYTES // np.maximum(1, touched.context["size"])[mine]
@@ -150,7 +158,7 @@ def sharing_slices(lines: Ints) -> Ints:
 def _in_a_row(lines: Ints, slices: Ints) -> float:
     """Of accesses to lines (<< 4 sectors) in the most popular slice (`slices`: their numbers), by
     all of them, the part that meets a sector which the one before has met, too."""
-    lines = lines[slices == np.bincount(slices).argmax()]
+    lines = lines[slices == times_of(slices).argmax()]
     met = np.concatenate([(lines >> 4 << 2 | bit)[lines >> bit & 1 > 0] for bit in range(4)])
     counts = np.bincount(numbered(met)[1])
     again = float((counts * (counts - 1)).sum()) / max(1, len(lines) * (len(lines) - 1))
@@ -224,9 +232,10 @@ def _busiest_at_once(group: Ints, user: Ints, resident: int, told: Ints) -> Floa
             wave = (asked - begin) // max(1, resident)  # below 0: as of the first wave
             for number in distinct(wave[wave >= 0]).tolist():
                 ends = begin + max(1, resident) * np.array((number, number + 1))
-                first, last = np.searchsorted(user, ends)
+                first, last = np.searchsorted(user, ends.astype(user.dtype))
                 slices = numbered(group[first:last])[1]
-                blocks, in_turn = user[first:last] - user[first], np.arange(last - first)
+                blocks = user[first:last] - user[first]
+                in_turn = np.arange(last - first, dtype=np.int32)
                 if different(slices, blocks, in_turn).mean() >= _MEET:
                     found[later:, wave == number] = max(whole, _busiest(slices))
     return np.asarray(found.mean(axis=0))
@@ -235,7 +244,7 @@ def _busiest_at_once(group: Ints, user: Ints, resident: int, told: Ints) -> Floa
 def _busiest(places: Ints) -> float:
     """The part of all accesses that the most popular of some places, numbered, gets, as far as that
     is not by chance."""
-    counts = np.bincount(places)
+    counts = times_of(places)
     most = float(counts.max())
     return float(max(1.0 / len(counts), (most - 2.0 * most**0.5) / len(places)))
 
@@ -256,7 +265,7 @@ def _steps(touched: Touched, is_atomic: npt.NDArray[np.bool_]) -> Ints:
 def _evenly_used(lines: Ints) -> float:
     """As how many lines that are used alike often some lines count, by their numbers: those count
     less that are used less often than others."""
-    counts = np.bincount(lines).astype(np.float64)
+    counts = times_of(lines).astype(np.float64)
     return float(counts.sum() ** 2 / max(1.0, (counts * counts).sum()))
 
 
@@ -272,8 +281,7 @@ def _changing(touched: Touched, access: Ints, line: Ints) -> Floats:
     """Per line the part of all atomic accesses to it that can have changed a word.
     Of lanes that exchange one word in a loop all but one try again; where none does, each has left
     the word as it was (a sum of halves that a small number does not change)."""
-    begins = np.flatnonzero(_begins(access))
-    accesses = access[begins]
+    accesses = access[_begins(access)]
     made = touched.context[accesses]
     order = np.argsort(touched.warp[accesses], kind="stable")
     before, after = order[:-1], order[1:]
@@ -282,9 +290,19 @@ def _changing(touched: Touched, access: Ints, line: Ints) -> Floats:
     again &= made["lanes"][after] < made["lanes"][before]
     changing = made["lanes_on_a_word"] <= 1
     changing[before[again]] = True
-    all_uses = np.bincount(line)
-    changed = np.repeat(changing, np.diff(begins, append=len(access)))
-    return np.bincount(line[changed], minlength=len(all_uses)) / np.maximum(1, all_uses)
+    of_access = np.zeros(len(touched.context), np.uint8)
+    of_access[accesses] = changing
+    all_uses = times_of(line)
+    changed = np.zeros(len(all_uses), np.int64)
+    _count_changes(access, line, of_access, changed)
+    return np.asarray(changed / np.maximum(1, all_uses))
+
+
+@native
+def _count_changes(access: Numbers, line: Numbers, changing: npt.NDArray[np.uint8],
+                   changed: Ints) -> None:  # fmt: skip
+    for i in range(access.size):
+        changed[line[i]] += changing[access[i]]
 
 
 def _begins(access: Numbers) -> npt.NDArray[np.bool_]:

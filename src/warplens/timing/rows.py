@@ -30,15 +30,16 @@ _BY_64 = np.array([(mask & 3 != 0) * 3 | (mask & 12 != 0) * 12 for mask in range
 
 
 def lots(touched: Touched) -> Floats:
-    """Per element of the table of lines: how long reading it takes in DRAM beyond the shortest
-    time, against the mean of that: exponentially distributed (measured,
+    """Per element of the table of lines that the replayed SM uses: how long reading it takes in
+    DRAM beyond the shortest time, against the mean of that: exponentially distributed (measured,
     validation/data/loaded_sm90.json), most of it by rows.
 
     Rows are numbered in the order in which they are first met, so where arrays lie does not matter,
     and multiples of an irrational number spread the lots of any few of them evenly.
     """
+    lots_of = np.zeros(len(touched.lines))  # new pages: few are ever touched
     if not touched.n_lines:
-        return np.ones(0)
+        return lots_of
     begins = np.flatnonzero(np.diff(touched.row, prepend=-1))
     order = np.empty(len(begins), np.int64)
     order[np.argsort(np.minimum.reduceat(touched.first, begins))] = np.arange(len(begins))
@@ -47,7 +48,9 @@ def lots(touched: Touched) -> Floats:
     numbers = zip((row, of_line), _STEPS, strict=True)
     both = [-np.log(1.0 - (n * step + _FIRST) % 1.0) for n, step in numbers]
     found = _LEAST + (1.0 - _LEAST) * (_OF_ROWS * both[0] + (1.0 - _OF_ROWS) * both[1])
-    return np.asarray(found[touched.line])
+    mine = touched.at[touched.is_replayed]
+    lots_of[mine] = found[touched.line[mine]]
+    return lots_of
 
 
 def pieces(touched: Touched, begin_together: bool = False) -> npt.NDArray[np.float32]:

@@ -112,7 +112,7 @@ class Touched:
     @once
     def users_by_line(self) -> tuple[Numbers, Numbers]:
         """The users of `by_line`, and where in it each line's begin."""
-        counts = np.bincount(self.used, minlength=self.n_lines)
+        counts = times_of(self.used)
         begins = np.zeros(len(counts) + 1, np.int32)
         np.cumsum(counts, out=begins[1:])
         return self.user[self.by_line], begins
@@ -338,6 +338,20 @@ def different(group: npt.NDArray[Any], item: npt.NDArray[Any],
     else:
         by_group = sorted_by(group, groups)
         _count_different(by_group, group, item, group, np.zeros(items, np.int64), found)
+    return found
+
+
+@native
+def _count(values: Ints, found: Ints) -> None:
+    for i in range(values.size):
+        found[values[i]] += 1
+
+
+def times_of(values: Ints) -> Ints:
+    """How often each number is among some that are not below 0: `np.bincount`, which would first
+    make 64 bits of each."""
+    found = np.zeros(int(values.max(initial=-1)) + 1, np.int64)
+    _count(values, found)
     return found
 
 
