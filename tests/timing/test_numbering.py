@@ -7,8 +7,19 @@ import threading
 import numpy as np
 import pytest
 
+from tests.timing.touching import touched
 from warplens.timing.once import once
-from warplens.timing.touched import counted, different, distinct, firsts, numbered, ranks, sorted_by
+from warplens.timing.touched import (
+    counted,
+    different,
+    distinct,
+    firsts,
+    numbered,
+    ranks,
+    sorted_by,
+    times_of,
+    users_of,
+)
 
 COUNT = 3000
 
@@ -72,3 +83,26 @@ def test_one_object_does_not_wait_for_another() -> None:
     for thread in threads:
         thread.join()
     assert sorted(one.value for one in two) == [0, 1]
+
+
+def test_numbers_are_counted() -> None:
+    """As NumPy does, whatever their width."""
+    number = numbered(_values(40))[1]
+    assert np.array_equal(times_of(number), np.bincount(number))
+    assert np.array_equal(times_of(number.astype(np.int64)), np.bincount(number))
+    assert not len(times_of(number[:0]))
+
+
+@pytest.mark.parametrize("per_line", [1, 400])
+def test_users_of_lines_are_counted(per_line: int) -> None:
+    """Whether masks tell them, or uses line by line (of few uses for each unit)."""
+    random = np.random.default_rng(per_line)
+    lines = random.integers(0, 50, 50 * per_line)
+    blocks = random.integers(0, 2000, len(lines))
+    made = touched(lines, 1, kind=1, block=blocks)
+    unit, among = made.blocks // 3, random.random(len(lines)) < 0.6
+    units = np.unique(made.blocks // 3, return_inverse=True)[1]
+    found = users_of(made, units, among)
+    for line in range(made.n_lines):
+        own = (made.used == line) & among
+        assert found[line] == len(np.unique(unit[made.user[own]]))
