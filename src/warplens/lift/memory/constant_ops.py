@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from warplens.lift import layout as at
 from warplens.lift.decode.binding import KEY_UNIFORM, BindingError, Bound, access_bytes
 from warplens.lift.engines.llvm_lanes import Value
@@ -67,6 +69,8 @@ def load_constant(w: RegionWriter, item: Bound) -> None:
     source = next(o for o in item.inst.operands if isinstance(o, Const))
     size = access_bytes(item.inst)
     words = max(1, size // 4)
+    if isinstance(source.base, Reg) and source.base.index == RZ and not _is_indexed(item):
+        source = replace(source, base=None)  # one word for all lanes
     if source.base is None or isinstance(source.base, UReg):
         _tell(w, source, size)
         values = [w.constant_word(source, k) for k in range(words)]
@@ -74,6 +78,8 @@ def load_constant(w: RegionWriter, item: Bound) -> None:
             values = [_narrow(w, values[0], 0, size, item.inst.modifiers)]
         spread = [w.x.broadcast("u32", v.ref) for v in values]
     else:
+        if _is_indexed(item):
+            raise BindingError("indexed constant bank")
         spread = _gather_constant(w, source, size, words, item.inst.modifiers)
     if isinstance(destination, UReg):
         raise BindingError("LDC into a uniform register")
@@ -82,14 +88,17 @@ def load_constant(w: RegionWriter, item: Bound) -> None:
             w.operands.write_word(destination.index + k, value, w.guard)
 
 
+def _is_indexed(item: Bound) -> bool:
+    """Whether a register names the bank, too."""
+    return bool({"IL", "IS", "ISL"} & set(item.inst.modifiers))
+
+
 def _gather_constant(w: RegionWriter, source: Const, size: int, words: int,
                      modifiers: tuple[str, ...]) -> list[Value]:  # fmt: skip
     use_runtime(w)
     x = w.x
     assert source.base is not None
     index = x.add(w.operands.bits_word(source.base, 0, False), x.u32(source.offset))
-    if {"IL", "IS", "ISL"} & set(modifiers):
-        raise BindingError("indexed constant bank")
     lanes = w.executing()
     bank = w.bank(source.bank)
     if w.observe and source.base.index != RZ:

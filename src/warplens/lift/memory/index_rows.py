@@ -55,7 +55,7 @@ def find(w: RegionWriter, item: Bound) -> IndexRow | None:
         mem = next((o for o in later.inst.operands if isinstance(o, Mem)), None)
         base = None if mem is None or mem.base is None else mem.base.index
         if base in pointers and _is_word_access(later) and _is_plain(mem):
-            return IndexRow(i, pointers[base])
+            return IndexRow(i, pointers[base], later.op.role == "store")
         made = None if index is None else _scale(later, index)
         for key in later.writes:
             pointers.pop(key, None)
@@ -83,49 +83,86 @@ def next_row(w: RegionWriter, site: str, place: str, step: str) -> str:
 
 def ask_ahead(w: RegionWriter, site: str, address: tuple[Value, Value | None, int], *,
               writes: bool) -> Callable[[], None]:  # fmt: skip
-    """Asks for what a later warp will access, if the present access goes through a row.
+    """What asks, behind the present access, for what a later warp will access, if it goes through a
+    row.
 
-    For half of the lanes here, for the others by what is returned, behind the access: processors
-    keep a few lines under way, and wait where they are asked for more.
+    For half of the lanes there, for the others where the next row is loaded (`ask_for_rest`):
+    processors keep a few lines under way, and wait where they are asked for more.
     """
     found = w.index_rows.pop(w.index, None)
     if found is None or not found.ahead:
         return lambda: None
     low, _, offset = address
 
-    def ask(half: str, first: int) -> None:
-        name = f"wl.ahead.{'store' if writes else 'load'}.{half}"
-        w.module.helper(name, _helper(name, writes, first))
+    def ask() -> None:
+        name = f"wl.ahead.{_kind(writes)}"
+        w.module.helper(name, _first_half(name, writes))
         w.line(
-            f"call void @{name}(ptr {site}, ptr {found.ahead}, {V} {found.row}, {V} {low.ref}, "
-            f"i32 {offset & 0xFFFFFFFF}, i32 {found.scale})"
+            f"call void @{name}(ptr {site}, ptr {found.site}, ptr {found.ahead}, {V} {found.row}, "
+            f"{V} {low.ref}, i32 {offset & 0xFFFFFFFF}, i32 {found.scale})"
         )
 
-    ask("low", 0)
-    return lambda: ask("high", 16)
+    return ask
 
 
-def _helper(name: str, writes: bool, first: int) -> str:
-    """@wl.ahead.*: asks for 16 places in the allocation that the site remembers, if lanes went to
-    places of their own there the last time."""
-    lanes = "\n".join(
-        f"""  %p{i} = getelementptr i32, ptr %buffer, i64 {i}
+def ask_for_rest(w: RegionWriter, site: str, indices: IndexRow) -> None:
+    """Asks for what was left when the access behind the last row asked; `site` is the row's."""
+    name = f"wl.ahead.{_kind(indices.writes)}.rest"
+    w.module.helper(name, _second_half(name, indices.writes))
+    w.line(f"call void @{name}(ptr {site})")
+
+
+def _kind(writes: bool) -> str:
+    return "store" if writes else "load"
+
+
+def _half(writes: bool) -> str:
+    """Lines that ask for 16 places: their offsets from %host are at %offsets."""
+    return "\n".join(
+        f"""  %p{i} = getelementptr i32, ptr %offsets, i64 {i}
   %o{i} = load i32, ptr %p{i}, align 4
   %w{i} = zext i32 %o{i} to i64
   %h{i} = getelementptr i8, ptr %host, i64 %w{i}
   call void @llvm.prefetch.p0(ptr %h{i}, i32 {int(writes)}, i32 3, i32 1)"""
-        for i in range(first, first + 16)
+        for i in range(16)
     )
-    return f"""define internal void @{name}(ptr %site, ptr %next, {V} %row, {V} %low, i32 %imm,
-    i32 %scale) noinline {{
+
+
+def _second_half(name: str, writes: bool) -> str:
+    """@wl.ahead.*.rest: asks for the 16 places that the row's site has noted, if any."""
+    return f"""define internal void @{name}(ptr %rows) noinline {{
 entry:
-  %buffer = alloca {V}, align 128
+  %hp = getelementptr i8, ptr %rows, i64 {at.SITE_COMING_HOST}
+  %host = load ptr, ptr %hp, align 8
+  %is = icmp ne ptr %host, null
+  br i1 %is, label %ask, label %done
+ask:
+  %offsets = getelementptr i8, ptr %rows, i64 {at.SITE_COMING}
+{_half(writes)}
+  br label %done
+done:
+  ret void
+}}"""
+
+
+def _first_half(name: str, writes: bool) -> str:
+    """@wl.ahead.*: asks for 16 places in the allocation that the site remembers, if lanes went to
+    places of their own there the last time, and notes 16 others in the row's site."""
+    order = ", ".join(f"i32 {i}" for i in range(16, 32))
+    return f"""define internal void @{name}(ptr %site, ptr %rows, ptr %next, {V} %row, {V} %low,
+    i32 %imm, i32 %scale) noinline {{
+entry:
+  %offsets = alloca {V}, align 128
+  %kept.p = getelementptr i8, ptr %rows, i64 {at.SITE_COMING_HOST}
   %sp = getelementptr i8, ptr %site, i64 {at.SITE_SCATTERED}
   %scattered = load i32, ptr %sp, align 4
   %was = icmp ne i32 %scattered, 0
   %is = icmp ne ptr %next, null
   %go = and i1 %was, %is
-  br i1 %go, label %ask, label %done
+  br i1 %go, label %ask, label %no
+no:
+  store ptr null, ptr %kept.p, align 8
+  ret void
 ask:
   %new = load {V}, ptr %next, align 4
   %apart = sub {V} %new, %row
@@ -137,12 +174,13 @@ ask:
 {splat("%dv", "%delta")}
   %here = add {V} %low, %dv
   %off = add {V} %here, %away
-{store_for_lanes("off", "%off", "%buffer")}
+{store_for_lanes("off", "%off", "%offsets")}
+  %others = shufflevector {V} %off, {V} poison, <16 x i32> <{order}>
+  %others.p = getelementptr i8, ptr %rows, i64 {at.SITE_COMING}
+  store <16 x i32> %others, ptr %others.p, align 64
   %hp = getelementptr i8, ptr %site, i64 {at.SITE_HOST}
-  %ha = load i64, ptr %hp, align 8
-  %host = inttoptr i64 %ha to ptr
-{lanes}
-  br label %done
-done:
+  %host = load ptr, ptr %hp, align 8
+  store ptr %host, ptr %kept.p, align 8
+{_half(writes)}
   ret void
 }}"""

@@ -7,7 +7,7 @@ import itertools
 from warplens.lift import layout as at
 from warplens.lift import vector_ir
 from warplens.lift.engines.llvm_lanes import Value
-from warplens.lift.memory.index_rows import ROWS_AHEAD, next_row
+from warplens.lift.memory.index_rows import ROWS_AHEAD, ask_for_rest, next_row
 from warplens.lift.memory.shared_loads import inline_shared, load_row
 from warplens.lift.regions.address_patterns import IndexRow
 from warplens.lift.regions.writer import RegionWriter
@@ -240,7 +240,8 @@ def inline_loads(w: RegionWriter, space: str, site: str, address: tuple[Value, V
     w.module.start(fast)
     step = fetch_ahead(w, site, place, size, 0 if indices is None else ROWS_AHEAD)
     if indices is not None:
-        indices.ahead = next_row(w, site, place, step)
+        ask_for_rest(w, site, indices)
+        indices.ahead, indices.site = next_row(w, site, place, step), site
     words = load_row(w, place, size, signed)
     count_row(w, slot)
     w.line(f"br label %{done}")

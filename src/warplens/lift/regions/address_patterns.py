@@ -54,5 +54,7 @@ class IndexRow:
 
     user: int
     scale: int
+    writes: bool
+    site: str = ""
     row: str = ""
     ahead: str = ""
