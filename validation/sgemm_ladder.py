@@ -6,11 +6,21 @@ median of theirs, and the one that leaves the least of the worst error. The kern
 commit that brought the table: later ones launch double buffering with other tiles.
 
     python validation/sgemm_ladder.py FOLDER [--gpu "RTX A6000"] [--clock boost]
+        [--nvrtc 12.1.105] [--packages build/nvrtc] [--cubins OUT]
+
+With --nvrtc the machine code is that of another NVRTC, which pip brings: the author names CUDA 12
+(his README since June 2023), of which 12.0 and 12.1 were there when the rates were published. With
+`--gpu H200` active cycles are compared with those recorded there, of code of NVRTC 13.5 and
+12.1.105 (data/ladder_sm90.json). With --cubins OUT the code is only written, for
+recorder/ladder.py.
 """
 
 from __future__ import annotations
 
 import argparse
+import base64
+import json
+import lzma
 import re
 import statistics
 import subprocess
@@ -18,8 +28,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from old_nvrtc import OldNvrtc
 
 import warplens as wl
+from warplens.toolchain import nvrtc
 from warplens.validation.measured import spearman
 
 SIZE = 4096
@@ -43,6 +55,7 @@ STEPS: dict[int, tuple[str, str, int, int, tuple[int, ...]]] = {
     11: ("11_kernel_double_buffering",
          "sgemmDoubleBuffering<64, 128, 16, 32, 32, 2, 4, 4, 256>", 128, 64, (256,)),
 }  # fmt: skip
+RECORDED = Path(__file__).parent / "data/ladder_sm90.json"  # of an H200
 PREFIX = "#define CEIL_DIV(M, N) (((M) + (N) - 1) / (N))\ntypedef unsigned uint;\n"
 
 
@@ -59,20 +72,39 @@ def published(folder: Path) -> dict[int, float]:
     return {int(number): float(rate) for number, rate in rows}
 
 
-def predicted(folder: Path, device: wl.Device, step: int) -> float:
-    """GFLOP/s of a step."""
-    file, kernel, width, height, block = STEPS[step]
+def code_of(folder: Path, step: int, sm: int, old: OldNvrtc | None) -> tuple[bytes, str]:
+    """A step's cubin and its kernel's name in it."""
+    file, kernel, *_ = STEPS[step]
     text = PREFIX + text_of(folder, f"src/kernels/{file}.cuh")
     if step == 11:  # included behind the file that says it
         text = "const int WARPSIZE = 32;\n" + text
-    names = [kernel] if "<" in kernel else []
-    module = device.compile(text, name_expressions=names)
+    if step == 1:  # its name stays as it is written
+        text = text.replace("__global__", 'extern "C" __global__', 1)
+    if old is not None:
+        return old.compile(re.sub(r"#include <.*", "", text), sm, kernel)
+    compiled = nvrtc.compile_source(text, sm=sm, name_expressions=[kernel] if "<" in kernel else [])
+    return compiled.cubin, compiled.lowered_names.get(kernel, kernel)
+
+
+def predicted(code: tuple[bytes, str], device: wl.Device, step: int) -> wl.Launch:
+    """A step's launch."""
+    _, _, width, height, block = STEPS[step]
+    cubin, name = code
     grid = SIZE // width, SIZE // height
     matrix = np.zeros((SIZE, SIZE), np.float32)
     one = np.int32(SIZE), np.int32(SIZE), np.int32(SIZE), np.float32(1)
     arguments: tuple[Any, ...] = (*one, matrix, matrix.copy(), np.float32(0), matrix.copy())
-    launch = module[kernel].predict[grid, block](*arguments)
-    return 2 * SIZE**3 / launch.prediction().nanoseconds
+    return device.load(cubin)[name].predict[grid, block](*arguments)
+
+
+def recorded(version: str) -> dict[int, float]:
+    """Active cycles of steps on an H200, of code of an NVRTC: nothing of those not recorded."""
+    found = json.loads(RECORDED.read_text())
+    column = {name: place for place, name in enumerate(found["columns"])}
+    return {
+        row[column["step"]]: row[column["sm__cycles_active.avg"]] for row in found["rows"]
+        if row[column["nvrtc"]] == version and not row[column["shared"]]
+    }  # fmt: skip
 
 
 def main() -> None:
@@ -81,12 +113,49 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--gpu", default="RTX A6000")
     parser.add_argument("--clock", default="boost", help="base, boost or MHz (default: boost)")
+    parser.add_argument("--nvrtc", help="version of another NVRTC, such as 12.1.105")
+    parser.add_argument("--packages", type=Path, default=Path("build/nvrtc"),
+                        help="where pip brings it (default: build/nvrtc)")  # fmt: skip
+    parser.add_argument("--cubins", type=Path, help="writes the code and predicts nothing")
     arguments = parser.parse_args()
     clock = arguments.clock if arguments.clock.isalpha() else float(arguments.clock)
     device = wl.Device(arguments.gpu, clock=clock)
-    truth = published(arguments.folder)
+    old = OldNvrtc(arguments.nvrtc, arguments.packages) if arguments.nvrtc else None
+    codes = {step: code_of(arguments.folder, step, device.gpu.sm, old) for step in STEPS}
+    version = arguments.nvrtc or ".".join(map(str, nvrtc.version()))
+    if arguments.cubins:
+        write(codes, version, arguments.cubins)
+        return
+    launches = {step: predicted(code, device, step) for step, code in codes.items()}
+    if device.gpu.chip == "GH100":
+        compare_cycles(launches, recorded(version))
+        return
+    compare_rates(launches, published(arguments.folder))
+
+
+def write(codes: dict[int, tuple[bytes, str]], version: str, path: Path) -> None:
+    """Writes what recorder/ladder.py launches."""
+    steps = {
+        step: {"name": name, "grid": [SIZE // STEPS[step][2], SIZE // STEPS[step][3]],
+               "block": STEPS[step][4],
+               "cubin_xz_base64": base64.b64encode(lzma.compress(cubin)).decode()}
+        for step, (cubin, name) in codes.items()
+    }  # fmt: skip
+    path.write_text(json.dumps({"nvrtc": version, "size": SIZE, "steps": steps}))
+
+
+def compare_cycles(launches: dict[int, wl.Launch], truth: dict[int, float]) -> None:
+    """Prints active cycles beside recorded ones."""
+    for step in sorted(launches.keys() & truth.keys()):
+        mine = float(launches[step].metric("sm__cycles_active.avg"))
+        apart = mine / truth[step] - 1
+        print(f"{step:3d}  {mine:13.0f}  recorded {truth[step]:13.0f}  {100 * apart:+6.1f} %")
+
+
+def compare_rates(launches: dict[int, wl.Launch], truth: dict[int, float]) -> None:
+    """Prints rates beside published ones, after a factor for the clock."""
     steps = sorted(STEPS.keys() & truth.keys(), key=lambda step: truth[step])
-    mine = {step: predicted(arguments.folder, device, step) for step in steps}
+    mine = {step: 2 * SIZE**3 / launches[step].prediction().nanoseconds for step in steps}
     factor = statistics.median(mine[step] / truth[step] for step in steps)
     print(f"factor {factor:.3f}")
     for step in steps:
