@@ -129,6 +129,14 @@ def _walk(accesses: Records, asking: Ints, lines: Ints, numbers: Ints, order: In
     return brought
 
 
+def _prime(number: int) -> int:
+    """The largest prime number up to another one; 1 below 2. So many sets are all used by rows of
+    lines, however far apart they begin."""
+    while number > 3 and any(number % i == 0 for i in range(2, int(number**0.5) + 1)):
+        number -= 1
+    return max(1, number)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class L2Answer:
     """Per line of each access: sectors found and << 4, of loads, those that another SM is only just
@@ -177,7 +185,7 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     key = step.astype(np.uint64) << np.uint64(32) | mixed >> np.uint64(32)
     order = _sorted(key)
     steps = step[order] + 1
-    n_sets = max(1, int(size_bytes / 128 / _WAYS))
+    n_sets = _prime(int(size_bytes / 128 / _WAYS))
     places, place = np.unique(touched.sm_of(stride), return_inverse=True)
     entry = np.ascontiguousarray(context["entry"])
     asking = np.where(entry == 0, _MINE, (2 << np.maximum(0, bit_of(place)))[touched.block])

@@ -433,10 +433,11 @@ def _store(sm: Record, lines: Records, spec: Record, trace: Trace, index: int, s
     lacking = total - n_bytes / 32.0
     is_alone = n_bytes <= 4 * total  # each word in a sector of its own
     between = turns * count * (1 + int(narrow))
-    # A clock that stands while others pass L1's data
-    busy = sm.data_cycles
-    passing_l1 = max(spec.lsu_interval, total * 32 / spec.l1_bytes_per_cycle)
-    leaves = sent.leave_at(sm, spec, count, begin, now) - busy - passing_l1
+    # A clock that stands while anything but stores passes L1's data
+    busy = sm.data_cycles - sm.store_cycles
+    passing_l1 = _in_data(spec, total, 0, 0, 0)
+    sm.store_cycles += passing_l1
+    leaves = sent.leave_at(sm, spec, count, begin, now) - busy
     for i in range(count):
         line, sectors = trace.lines[first + i] >> 4, trace.lines[first + i] & 15
         if space == LOCAL:
@@ -452,8 +453,8 @@ def _store(sm: Record, lines: Records, spec: Record, trace: Trace, index: int, s
         l1.fill(lines, place, line, known, passing, now)
         if space == LOCAL:
             if count == 1:  # of several lines hardly any are joined
-                sectors &= ~sent.joined_local(sm, line, sectors, busy, between, begin)
-                sent.note_leaving(sm, line, leaves, 1, 0)
+                sectors &= ~sent.joined_local(sm, line, sectors, busy, between, index, begin)
+                sent.note_leaving(sm, line, leaves, 1, 0, index)
             apart = -1 - int(count > 1 and lacking > 0.0)
             gone = l2.store_local(sm, spec, trace, apart, l2.count_bits(sectors),
                                   lacking > 0.0, given_up, begin)  # fmt: skip
@@ -471,10 +472,10 @@ def _store(sm: Record, lines: Records, spec: Record, trace: Trace, index: int, s
             if partial:
                 longer += (partial if is_alone else 1) * spec.l1_partial_line
             gone = l2.store(sm, spec, trace, first + i, joined, partial, narrow, begin + i)
-            sent.note_leaving(sm, line, leaves, count, i)
+            sent.note_leaving(sm, line, leaves, count, i, index)
             done = max(done, gone)
     _note(sm, 3 if space == LOCAL else 1, total, hits)
-    data_path.pass_loaded(sm, _in_data(spec, total, 0, 0, 0), begin)
+    data_path.pass_loaded(sm, passing_l1, begin)
     if longer > 0.0:  # lines go one by one, and what is behind them waits (row_walks_sm90.json)
         each = total if is_alone else count
         sm.tag_free += longer + (each - count)

@@ -39,7 +39,7 @@ def joined(sm: Record, trace: Trace, place: int, busy: float, between: int, narr
            index: int, now: float) -> int:  # fmt: skip
     """Sectors of a store's line that are sent with what an earlier store wrote of the line a moment
     ago, and << 4 those that it and others of its warp write as a whole, if these come in time as
-    the last ones did. `busy`: for how long others have passed L1's data; `between`: lines of stores
+    the last ones did. `busy`: for how long loads have passed L1's data; `between`: lines of stores
     that wait and come before the warp's next one."""
     line, sectors, likely = trace.lines[place] >> 4, trace.lines[place] & 15, trace.joins[place]
     slot = _sent_as(line)
@@ -54,8 +54,7 @@ def joined(sm: Record, trace: Trace, place: int, busy: float, between: int, narr
     else:
         is_late = _has_left(sm, slot, busy, between, now)
     in_time = is_same and since <= _LINES_KEPT and not is_late
-    sm.sent_warp[slot] = index
-    before = _join(sm, slot, line, sectors, in_time, now)
+    before = _join(sm, slot, line, sectors, in_time, index, now)
     if likely & 15:
         sm.sent_in_time += (float(in_time) - sm.sent_in_time) / _REMEMBERED
     whole = likely & 0xF0 if in_time or sm.sent_in_time > 0.5 else 0
@@ -64,13 +63,13 @@ def joined(sm: Record, trace: Trace, place: int, busy: float, between: int, narr
 
 @stage
 def joined_local(sm: Record, line: int, sectors: int, busy: float, between: int,
-                 now: float) -> int:  # fmt: skip
+                 index: int, now: float) -> int:  # fmt: skip
     """The same for local memory (stored_again_sm90.json: bytes of one word after another)."""
     slot = _sent_as(line)
     sm.lines_sent += 1
     is_kept = sm.sent_line[slot] == line and sm.lines_sent - sm.sent_number[slot] <= _LINES_KEPT
     in_time = is_kept and not _has_left(sm, slot, busy, between, now)
-    return _join(sm, slot, line, sectors, in_time, now)
+    return _join(sm, slot, line, sectors, in_time, index, now)
 
 
 @stage
@@ -80,9 +79,13 @@ def _has_left(sm: Record, slot: int, busy: float, between: int, now: float) -> b
 
 
 @stage
-def _join(sm: Record, slot: int, line: int, sectors: int, in_time: bool, now: float) -> int:
-    """Notes a store to a line, and gives the sectors that earlier ones sent with it write."""
+def _join(sm: Record, slot: int, line: int, sectors: int, in_time: bool, index: int,
+          now: float) -> int:  # fmt: skip
+    """Notes a warp's store to a line, and gives the sectors that earlier ones sent with it
+    write."""
     before = sm.sent_sectors[slot] if in_time else 0
+    if not in_time:
+        sm.sent_warp[slot] = index
     sm.sent_line[slot], sm.sent_at[slot], sm.sent_number[slot] = line, now, sm.lines_sent
     sm.sent_sectors[slot] = before | sectors
     return int(before)
@@ -136,9 +139,14 @@ def leave_at(sm: Record, spec: Record, lines: int, begin: float, now: int) -> fl
 
 
 @stage
-def note_leaving(sm: Record, line: int, leaves: float, lines: int, number: int) -> None:
-    """Notes when a line of a store leaves, by which of its lines it is."""
-    sm.sent_left[_sent_as(line)] = leaves + (_LINES_APART + _LINE_APART * lines) * number
+def note_leaving(sm: Record, line: int, leaves: float, lines: int, number: int,
+                 index: int) -> None:  # fmt: skip
+    """Notes when a line of a warp's store leaves, by which of its lines it is. What another warp
+    has stored to the line and has not left yet goes when it would have gone without this one
+    (leaving_lanes_sm90.json)."""
+    slot = _sent_as(line)
+    if sm.sent_warp[slot] == index:
+        sm.sent_left[slot] = leaves + (_LINES_APART + _LINE_APART * lines) * number
 
 
 @stage

@@ -348,11 +348,11 @@ SM = np.dtype([
     ("stored", "f8", (STORES_TAKEN,)), ("next_stored", "i8"),  # when the last ones were served
     ("next_pending", "i8"), ("next_arriving", "i8"),  # of the places in `State`
     # lines of the last stores, when, as which of all, their sectors and warps, when they leave
-    # (`sent_left`, by a clock that stands while others pass L1's data); how many stores of a
+    # (`sent_left`, by a clock that stands while loads pass L1's data); how many stores of a
     # structure's further members came in time to be sent with the first, of the last ones
     ("sent_line", "i8", (SENT,)), ("sent_at", "f8", (SENT,)), ("sent_number", "i8", (SENT,)),
     ("sent_sectors", "i8", (SENT,)), ("sent_warp", "i8", (SENT,)), ("lines_sent", "i8"),
-    ("sent_in_time", "f8"),
+    ("sent_in_time", "f8"), ("store_cycles", "f8"),  # of stores in L1's data
     # lines that were stored to, when, until when loads of them wait
     ("stored_line", "i8", (STORED,)), ("stored_at", "f8", (STORED,)),
     ("stored_until", "f8", (STORED,)),
