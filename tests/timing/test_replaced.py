@@ -8,7 +8,7 @@ import pytest
 from tests.timing.touching import touched
 from warplens.execute.trace import ELSEWHERE
 from warplens.timing import l2_answer
-from warplens.timing.added import first_added
+from warplens.timing.added import Grid, changed_lines, first_added
 from warplens.timing.lsu import ATOMIC, READ
 from warplens.timing.sharing import Sharing, sharing
 
@@ -25,17 +25,20 @@ def test_the_lines_used_last_are_there(capacity: float, found: float) -> None:
     assert again.mean() == pytest.approx(found, abs=0.05)
 
 
-def test_waves_that_are_left_out_replace_lines() -> None:
-    """Blocks 0, 100 and 200 of an SM read a row each that none of the 99 between read, and the
-    second and the third one the row of the one before as well: it is gone."""
+@pytest.mark.parametrize(("apart", "found"), [(15, 1.0), (25, 0.0), (100, 0.0)])
+def test_waves_that_are_left_out_replace_lines(apart: int, found: float) -> None:
+    """Three blocks of an SM read a row each that none of those between read, and the second and the
+    third one the row of the one before as well: it is gone if there is no room for as many rows as
+    blocks have come, 20, and all there else, as in a loop."""
     rows = [[0], [0, 1], [1, 2]]
-    block = np.repeat([0, 100, 200], [len(one) * 64 for one in rows])
+    block = np.repeat([0, apart, 2 * apart], [len(one) * 64 for one in rows])
     lines = np.concatenate([np.arange(row * 64, row * 64 + 64) for one in rows for row in one])
     used = touched(lines, 0b1111, kind=READ, block=block)
     for is_of_wave in (True, False):
         share = Sharing(is_of_wave=is_of_wave)
         hits = l2_answer.answer(used, 1, 64 * 20 * 128, 1, share).hits & 15
-        assert (hits[64:128] == 15).mean() == pytest.approx(float(not is_of_wave), abs=0.05)
+        expected = found if is_of_wave else 1.0
+        assert (hits[64:128] == 15).mean() == pytest.approx(expected, abs=0.05)
 
 
 def test_rows_that_two_blocks_far_apart_read() -> None:
@@ -56,11 +59,22 @@ def test_what_other_blocks_have_added_to_is_there() -> None:
     block = np.repeat([0, 16, 32, 48], 512)
     entry = np.where(block == 0, 0, ELSEWHERE)
     adds = touched(drawn, 0b0011, kind=ATOMIC, block=block, entry=entry)
-    part = first_added(adds, 1e9, 64, 16, np.array([[0, LINES]]))
+    part = first_added(adds, 1e9, Grid(64, 4, 16, np.array([[0, LINES]])))
     seen = len(np.unique(drawn))
     assert part == pytest.approx(LINES / 16 / seen, rel=0.1)
     alone = l2_answer.answer(adds, 4, 1 << 24, 16, Sharing())
     among = l2_answer.answer(adds, 4, 1 << 24, 16, Sharing(), added=part)
     first, left = (np.count_nonzero(one.hits[:512] & 3 == 0) for one in (alone, among))
     assert left == pytest.approx(part * first, rel=0.3)
-    assert first_added(adds, 100.0, 64, 16, np.array([[0, LINES]])) == 1.0
+    assert first_added(adds, 100.0, Grid(64, 4, 16, np.array([[0, LINES]]))) == 1.0
+
+
+def test_rows_of_blocks_that_add_to_arrays_of_their_own() -> None:
+    """Of 16 rows of blocks each adds all over a part of an array; the sampled blocks are of four
+    of them, and each waves'."""
+    drawn = np.random.default_rng(1).integers(256, size=(4, 8, 200))
+    rows = np.array([0, 5, 10, 15])
+    block = np.repeat(rows[:, None] * 64 + np.arange(0, 64, 8), 200)
+    adds = touched((drawn + 256 * rows[:, None, None]).ravel(), 0b0001, kind=ATOMIC, block=block)
+    found = changed_lines(adds, Grid(1024, 8, 8, np.array([[0, 16 * 256]])), ATOMIC)
+    assert found == pytest.approx(16 * 256, rel=0.25)

@@ -75,6 +75,50 @@ def test_no_more_lines_are_used_than_were_allocated() -> None:
     assert outside == sharing(some, 4, SMS, SMS)
 
 
+@pytest.mark.parametrize("sms", [22, 40])
+def test_each_array_tells_for_itself(sms: int) -> None:
+    """Of a grid of 1,024 blocks each reads 20 lines of one array alone and 20 of 400 lines of
+    another one, drawn by lot: that these are met time after time tells nothing of the former."""
+    drawn = np.random.default_rng(1).integers(400, size=(1024, 20))
+    used = _touched(
+        _sampled(sms, 2),
+        lambda block: [*range(block * 20, block * 20 + 20), *(100_000 + drawn[block])],
+    )
+    ends = np.array([[0, 1024 * 20], [100_000, 100_400]])
+    found = sharing(used, 2 * sms, SMS, SMS, blocks=1024, size_lines=1e6, extents=ends)
+    assert found.chip_lines == pytest.approx(1024 * 20 + 400, rel=0.02)
+    assert found.part == pytest.approx((1024 * 20 + 400) / (1024 * 40), rel=0.05)
+
+
+def test_a_small_array_stays_where_all_arrays_have_no_room() -> None:
+    """Blocks read 32 lines of their own, 16 of a row of a mask that every 512th block reads as well
+    and store to 32: not all of the grid's lines stay, but the mask's do."""
+    row = np.random.default_rng(1).permutation(512)  # rows do not follow from a block's place
+    made = [
+        (block, kind, line)
+        for block in _sampled(40, 2).tolist()
+        for kind, first, n in ((READ, block * 32, 32), (READ, 600_000 + row[block % 512] * 16, 16),
+                               (WRITE, 700_000 + block * 32, 32))
+        for line in range(first, first + n)
+    ]  # fmt: skip
+    block, kind, line = (np.array(column) for column in zip(*made, strict=True))
+    used = touched(line, 0b1111, block=block, kind=kind, entry=ELSEWHERE)
+    ends = np.array([[0, 524_288], [600_000, 608_192], [700_000, 1_224_288]])
+    found = sharing(used, 80, SMS, SMS, blocks=16384, size_lines=491_520, extents=ends)
+    assert found.is_of_wave
+    assert found.part == pytest.approx((32 + 8192 / 16384) / 48, rel=0.03)
+
+
+def test_what_all_waves_read_is_fetched_once() -> None:
+    """Each block reads 64 lines of its own and all the same 64, more than L2 holds: eight blocks of
+    an SM, two at a time, fetch 512 lines and next to nothing of the others."""
+    blocks = _sampled(40, 8)
+    used = _touched(blocks, lambda block: [*range(64), *range((block + 1) * 64, (block + 2) * 64)])
+    found = sharing(used, 80, SMS, SMS, blocks=4096, size_lines=1e5, grid=(4096, 1, 1))
+    assert found.is_exact
+    assert found.part == pytest.approx(8 * 64 / (9 * 64), rel=0.02)
+
+
 def test_kernels_that_only_write() -> None:
     """One SM is sampled beside others; there are no reads to estimate."""
     touched = _touched(np.array([0, 5]), lambda block: range(EACH), kind=WRITE)

@@ -2,54 +2,63 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from warplens.timing.sharing import allocated, extrapolated
+from warplens.timing.sharing import arrays_of, lines_of_grid
 from warplens.timing.state import Ints
-from warplens.timing.touched import Touched, beside_and_apart, distinct, users_of
+from warplens.timing.touched import Touched, beside_and_apart, distinct
 
 _WRITE, _ATOMIC = 2, 4
 _SECTORS = 4  # of a line
 
 
-def changed_lines(touched: Touched, blocks: int, stride: int, extents: Ints | None,
-                  kind: int = _WRITE) -> float:  # fmt: skip
-    """Lines that all of the grid's `blocks` store to, or change by accesses of another kind: from
-    those of sampled blocks that are not beside each other; `stride`: see `Touched.sm_of`."""
-    key = "changed_lines", blocks, stride, kind
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """All `blocks` of a launch, so many of the sampled ones of which run at once (a `wave`);
+    `stride`: see `Touched.sm_of`; `extents`: first lines and ends of the allocations."""
+
+    blocks: int
+    wave: int
+    stride: int
+    extents: Ints | None
+
+
+def changed_lines(touched: Touched, grid: Grid, kind: int = _WRITE) -> float:
+    """Lines that all of the grid's blocks store to, or change by accesses of another kind: from
+    those of sampled blocks that are not beside each other, and of sampled waves."""
+    key = "changed_lines", grid.blocks, grid.stride, kind
     if key not in touched.known:
-        touched.known[key] = _changed(touched, blocks, stride, extents, kind)
+        touched.known[key] = _changed(touched, grid, kind)
     return touched.known[key]
 
 
-def _changed(touched: Touched, blocks: int, stride: int, extents: Ints | None, kind: int) -> float:
+def _changed(touched: Touched, grid: Grid, kind: int) -> float:
     mine = touched.kind == kind
     if not mine.any():
         return 0.0
-    places, place = np.unique(touched.sm_of(stride), return_inverse=True)
+    places, place = np.unique(touched.sm_of(grid.stride), return_inverse=True)
     _, apart = beside_and_apart(place, places)
-    unit, ratio = np.arange(len(apart)), max(1.0, blocks / np.count_nonzero(apart))
-    lines = extrapolated(users_of(touched, unit, mine & apart[touched.user]), ratio)
-    return min(lines, allocated(touched, extents, mine))
+    arrays = arrays_of(touched, grid.extents)
+    return float(lines_of_grid(touched, mine, arrays, grid.wave, grid.blocks, apart).sum())
 
 
-def first_added(touched: Touched, room: float, blocks: int, stride: int,
-                extents: Ints | None) -> float:  # fmt: skip
+def first_added(touched: Touched, room: float, grid: Grid) -> float:
     """Of the lines that atomics of sampled blocks are the first to change, the part that no block
-    of the grid's `blocks` that was not sampled has changed before; 1 where L2 has no `room` for all
-    of them, so that they are fetched again and again."""
+    of the grid that was not sampled has changed before; 1 where L2 has no `room` for all of them,
+    so that they are fetched again and again."""
     mine = touched.kind == _ATOMIC
-    ratio = blocks / max(1, touched.sampled)
+    ratio = grid.blocks / max(1, touched.sampled)
     if not mine.any() or ratio <= 1.0:
         return 1.0
-    lines = changed_lines(touched, blocks, stride, extents, _ATOMIC)
+    lines = changed_lines(touched, grid, _ATOMIC)
     seen = float(np.count_nonzero(touched.lines_of(mine)))
     return min(1.0, lines / seen / ratio) if lines <= room else 1.0
 
 
-def written_back(touched: Touched, room: float, blocks: int, stride: int,
-                 extents: Ints | None) -> float:  # fmt: skip
-    """Sectors that L2 writes back for each that an atomic of the grid's `blocks` changes.
+def written_back(touched: Touched, room: float, grid: Grid) -> float:
+    """Sectors that L2 writes back for each that an atomic of the grid's blocks changes.
 
     L2 keeps so many changed lines at most (`room`), and then writes one back for each that changes
     anew. So of F lines that blocks come to in any order a block finds the part room / F changed
@@ -60,8 +69,8 @@ def written_back(touched: Touched, room: float, blocks: int, stride: int,
     if not mine.any():
         return 0.0
     n_blocks = len(touched.blocks)
-    ratio = max(1.0, blocks / n_blocks)
-    lines = changed_lines(touched, blocks, stride, extents, _ATOMIC)
+    ratio = max(1.0, grid.blocks / n_blocks)
+    lines = changed_lines(touched, grid, _ATOMIC)
     if lines <= room:
         return 0.0
     masks = touched.lines[touched.at[mine]] & 15

@@ -39,10 +39,11 @@ _ALONE = 0.5  # of a fetch falls to this SM: more than to any other
 
 
 # A place in the tag store: the line there (by its number, from 1), its sectors, which of them are
-# written, in which step the last came, by which fetches its halves did, and when it was used last
+# written, in which step the last came, by which fetches its halves did, when it was used last, and
+# how many lines had come until then
 _PLACE = np.dtype([
-    ("fetched", "i8"), ("used", "i8"), ("line", "i4"), ("by", "i4", 2), ("valid", "u1"),
-    ("written", "u1"),
+    ("fetched", "i8"), ("used", "i8"), ("line", "i4"), ("by", "i4", 2), ("came", "i4"),
+    ("valid", "u1"), ("written", "u1"),
 ])  # fmt: skip
 
 
@@ -50,24 +51,21 @@ _PLACE = np.dtype([
 def _walk(accesses: Records, asking: Ints, lines: Ints, numbers: Ints, order: Ints, steps: Ints,
           hits: npt.NDArray[np.uint8], fetches: npt.NDArray[np.int32], users: Ints,
           ways: npt.NDArray[np.int32], filled: npt.NDArray[np.uint8],
-          where: npt.NDArray[np.int32], places: Records, when: Ints, waves: int, lost: Floats,
+          where: npt.NDArray[np.int32], places: Records, when: Ints, waves: int, between: Ints,
           stays: npt.NDArray[np.uint8]) -> int:  # fmt: skip
     """Sends accesses through the tag store; returns the sectors brought in. `asking`: per access
     the user of fetches that it stands for, 0: none; `numbers`: of lines; `when`: per fetch its
     step; `ways`: per set its `places`, of which so many are `filled`; `where`: per line its place,
-    if it has one. `lost`: the part of the lines that is replaced before each of the waves, of so
-    many steps, but for those that stay (by their numbers)."""
-    brought = clock = used = wave = 0
+    if it has one. `between`: the lines that come before each of the waves, of so many steps, and
+    that nobody asks for here; but for those that stay (by their numbers), what was used longer ago
+    than all places' worth of lines is gone."""
+    brought = clock = used = wave = others = 0
+    room = ways.shape[0] * _WAYS
     for i in range(order.size):
         access, asks = accesses[order[i]], asking[order[i]]
         if (steps[i] - 1) // waves != wave:
             wave = (steps[i] - 1) // waves
-            gone = int(lost[wave] * 65536.0)
-            for at in range(1, used + 1):
-                number = places[at].line - 1
-                lot = (number + 7919 * wave) * 0x9E3779B1 >> 8 & 0xFFFF
-                if lot < gone and not stays[number]:
-                    places[at].valid = places[at].written = 0
+            others += min(between[wave], room + 1)
         first, count = access.first_line, access.n_lines
         kind, step = access.kind, steps[i]
         for j in range(first, first + count):
@@ -92,7 +90,10 @@ def _walk(accesses: Records, asking: Ints, lines: Ints, numbers: Ints, order: In
                 places[at].line = number
                 places[at].valid = places[at].written = 0
             place = places[at]
-            place.used = clock
+            came = others + brought // 4
+            if came - place.came > room and others and not stays[number - 1]:
+                place.valid = place.written = 0
+            place.used, place.came = clock, came
             valid = place.valid
             found = valid & sectors
             missing = sectors & ~found
@@ -194,7 +195,7 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
         context, asking, lines, touched.line, order, steps, hits, fetches, users,
         np.zeros((n_sets, _WAYS), np.int32), np.zeros(n_sets, np.uint8),
         np.zeros(touched.n_lines + 1, np.int32), np.zeros(touched.n_lines + 1, _PLACE), when,
-        int(ordinal.max()) + 1, *_lost(touched, resident, stride, n_sets * _WAYS, share),
+        int(ordinal.max()) + 1, *_between(touched, resident, stride, share),
     )  # fmt: skip
     if added < 1.0:
         _find_added(touched, step, hits, added)
@@ -243,27 +244,27 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     )  # fmt: skip
 
 
-def _lost(touched: Touched, resident: int, stride: int, n_lines: int,
-          share: Sharing) -> tuple[Floats, npt.NDArray[np.uint8]]:  # fmt: skip
-    """Per wave of sampled blocks the part of what an L2 of `n_lines` holds that the waves replace
-    that the grid has between it and the one before, as many lines each as that one used; and which
-    lines stay, since waves that lie apart use them, so that those between do."""
+def _between(touched: Touched, resident: int, stride: int,
+             share: Sharing) -> tuple[Ints, npt.NDArray[np.uint8]]:  # fmt: skip
+    """Per wave of sampled blocks the lines of the waves that the grid has between it and the one
+    before, as many each as that one used; and which lines stay, since waves that lie apart use
+    them, so that those between do."""
     wave = np.arange(len(touched.blocks)) // max(1, resident)
-    lost, stays = np.zeros(int(wave[-1]) + 1), np.zeros(touched.n_lines, np.uint8)
+    between, stays = np.zeros(int(wave[-1]) + 1, np.int64), np.zeros(touched.n_lines, np.uint8)
     firsts = np.flatnonzero(np.diff(wave, prepend=-1))
     turns = touched.blocks // stride
     lasts = turns[np.append(firsts[1:], len(turns)) - 1]
     skipped = np.maximum(0, turns[firsts[1:]] - lasts[:-1] - 1)
-    if not share.is_of_wave or len(lost) < _TO_TELL or not skipped.any():
-        return lost, stays
+    if not share.is_of_wave or len(between) < _TO_TELL or not skipped.any():
+        return between, stays
     apart = np.append(0, np.cumsum(skipped > 0))[wave]  # stretches of waves
     stays[:] = users_of(touched, apart, np.ones(len(touched.user), np.bool_)) >= _TO_TELL
     passing = ~stays.astype(np.bool_)[touched.used]
     own = different(wave[touched.user[passing]], touched.used[passing])
-    own = np.append(own, np.zeros(len(lost) - len(own), np.int64))
+    own = np.append(own, np.zeros(len(between) - len(own), np.int64))
     rounds = lasts - turns[firsts] + 1
-    lost[1:] = 1.0 - np.exp(-(own / rounds)[:-1] * skipped / n_lines)
-    return lost, stays
+    between[1:] = (own / rounds)[:-1] * skipped
+    return between, stays
 
 
 def _find_added(touched: Touched, step: Ints, hits: npt.NDArray[np.uint8],

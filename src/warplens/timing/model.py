@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from warplens.execute import buffers
 from warplens.execute.trace import BlockTrace
-from warplens.timing import begun, l2_answer
+from warplens.timing import added, begun, l2_answer
 from warplens.timing.added import changed_lines, first_added, written_back
 from warplens.timing.extrapolate import (
     drained_rate,
@@ -172,9 +172,14 @@ class Model:
         room, stride = self._kept() / 128.0, self.sample.stride
         found = l2_answer.answer(
             self.touched, self.wave, size_bytes, stride, self.sharing, self._begins(),
-            first_added(self.touched, room, self.question.blocks, stride, self.sample.extents),
+            first_added(self.touched, room, self._grid()),
         )  # fmt: skip
         return l2_answer.warmed(found, self.touched, self.question.held)
+
+    def _grid(self) -> added.Grid:
+        """All blocks, for what they change."""
+        sample = self.sample
+        return added.Grid(self.question.blocks, self.wave, sample.stride, sample.extents)
 
     def _has_sides(self) -> bool:
         """Whether L2 has two sides."""
@@ -228,10 +233,10 @@ class Model:
         if 128.0 * allocated(self.touched, self.sample.extents) <= room:
             footprint = min(footprint, room)  # there are not more lines, however often used
         changed = float(gpu.l2_size_bytes) * float(gpu.value("l2.changed_fraction", 1.0)) / 128.0
-        grid = q.blocks, self.sample.stride, self.sample.extents
+        grid = self._grid()
         stored = footprint / 128.0  # at most: no need to count what fits
         if stored > changed:
-            stored = min(stored, changed_lines(self.touched, *grid))
+            stored = min(stored, changed_lines(self.touched, grid))
         # Of lines that are read as well fewer are written back the fewer they are among all.
         back = max(0.0, 1.0 - room / max(1, footprint))
         # What SMs near both partitions use is kept in both, as far as half of L2 goes.
@@ -254,7 +259,7 @@ class Model:
             has_many_pages=self.touched.pages > PAGES_HELD,
             dram_write_share=back,
             changed_share=max(back, 1.0 - changed / max(1.0, stored)),
-            added_back=written_back(self.touched, changed, *grid),
+            added_back=written_back(self.touched, changed, grid),
             ideal=q.ideal,
             local_missing=self._local_missing(room, footprint),
             come_apart=self._come_apart(),

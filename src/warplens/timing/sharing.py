@@ -12,7 +12,7 @@ import numpy.typing as npt
 from warplens.compiled import native
 from warplens.execute.memory import DeviceMemory
 from warplens.timing.footprints import Footprints, footprints
-from warplens.timing.state import Ints
+from warplens.timing.state import Floats, Ints
 from warplens.timing.touched import Touched, beside_and_apart, distinct, users_of
 
 Flags = npt.NDArray[np.bool_]
@@ -50,6 +50,30 @@ class Sharing:
     fresh: float = 1.0
     brought: tuple[Ints, ...] = ()
     are_alike: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Arrays:
+    """Per line (`of`) the number of the allocation it lies in, and how many lines each has; those
+    that lie in none, or none that is known, count as one without an end."""
+
+    of: Ints
+    sizes: Floats
+
+    def count(self, lines: Flags) -> Floats:
+        """How many of some lines there are in each."""
+        return np.bincount(self.of[lines], minlength=len(self.sizes)).astype(np.float64)
+
+
+def arrays_of(touched: Touched, extents: Ints | None) -> Arrays:
+    """The allocations that lines lie in, from first lines and ends of all, ascending."""
+    if extents is None or not len(extents):
+        return Arrays(np.zeros(touched.n_lines, np.int64), np.array([np.inf]))
+    number, names = touched.allocations(extents), touched.lines[touched.first] >> 4
+    ends = np.append(0, extents[:, 1])
+    numbers, of = np.unique(np.where(names < ends[number], number, 0), return_inverse=True)
+    sizes = np.append(np.inf, (extents[:, 1] - extents[:, 0]).astype(np.float64))
+    return Arrays(of, sizes[numbers])
 
 
 def extents_of(memory: DeviceMemory) -> Ints:
@@ -93,41 +117,51 @@ def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks
         )
         if found:
             return replace(found, beside=beside, ratio=ratio)
+    arrays = arrays_of(touched, extents)
+    of_reads, stay = np.zeros(len(arrays.sizes)), np.zeros(len(arrays.sizes), np.bool_)
     if blocks > len(names) and apart >= _LEAST_APART:
 
-        def of_grid(among: Flags) -> float:
-            seen, each = among & far[touched.user], np.arange(len(names))
-            users = users_of(touched, each, seen)
-            found = extrapolated(users, blocks / int(far.sum()))
-            found = max(found, _by_waves(touched, wave, among, blocks))
-            most = allocated(touched, extents, among)
-            if np.isfinite(most):
-                found = max(found, _in_pattern(users, blocks / int(far.sum())))
-            return min(found, most)
+        def of_grid(among: Flags) -> Floats:
+            return lines_of_grid(touched, among, arrays, wave, blocks, far)
 
         others = ~touched.lines_of(reads)[touched.used]
         of_reads = of_grid(reads)
-        chip = max(of_grid(every), of_reads + of_grid(others))
+        chip = float(max(of_grid(every).sum(), (of_reads + of_grid(others)).sum()))
         if chip <= size_lines:
             mine = _fetches(touched, place, reads, beside) / len(names)  # of a block
             return Sharing(
                 lines=_lines_of(touched, every), chip_lines=chip, beside=beside, ratio=ratio,
-                part=of_reads / blocks / max(1.0, mine),
+                part=float(of_reads.sum()) / blocks / max(1.0, mine),
             )  # fmt: skip
+        stay = _stay(touched, arrays, of_reads, _ROOM * size_lines)
 
     def of_chip(among: Flags) -> float:
         chip = _along(touched, place, beside, among, active_sms)
         if apart >= _LEAST_APART:
             users = users_of(touched, place, among & far[touched.user])
-            chip = min(chip, extrapolated(users, ratio))
+            chip = min(chip, float(extrapolated(users, ratio, arrays).sum()))
         chip = min(chip, allocated(touched, extents, among))
         return max(chip, _lines_of(touched, among))
 
+    passing = reads & ~stay[arrays.of[touched.used]]
     mine = _fetches(touched, place, of_wave & reads, beside) / len(places)
+    fetched = of_chip(of_wave & passing) / active_sms
+    if stay.any():
+        fetched += float(of_reads[stay].sum()) / blocks * min(wave, len(names)) / len(places)
     return Sharing(
         lines=_lines_of(touched, of_wave), chip_lines=of_chip(of_wave), beside=beside, ratio=ratio,
-        part=of_chip(of_wave & reads) / active_sms / max(1.0, mine), is_of_wave=True,
+        part=min(1.0, fetched / max(1.0, mine)), is_of_wave=True,
     )  # fmt: skip
+
+
+def _stay(touched: Touched, arrays: Arrays, lines: Floats, room: float) -> Flags:
+    """Which arrays L2 still holds when they are used again, though not all of the grid's lines have
+    room: if blocks use them alike often, one of so many `lines` comes up again after as many blocks
+    as use them all once, and what these use of all arrays has room."""
+    users = users_of(touched, np.arange(len(touched.blocks)), np.ones(len(touched.user), np.bool_))
+    each = np.bincount(arrays.of, weights=users, minlength=len(lines)) / len(touched.blocks)
+    found: Flags = lines * float(each.sum()) <= room * each
+    return found & (lines > 0.0)
 
 
 def _running(touched: Touched, stride: int, active_sms: int, wave: int, blocks: int) -> Ints:
@@ -168,9 +202,12 @@ def _followed(touched: Touched, moved: Footprints, placed: tuple[Ints, int], wav
             brought = _brought(moved, len(running), int(touched.blocks[-1]))
         else:
             fresh = _new(moved, len(running), blocks, _ROOM * size_lines) / max(1.0, read)
-            part *= fresh
+            # An SM fetches once what all of its sampled waves read.
+            of_all = _fetches(touched, place, reads, beside) / len(np.unique(place))
+            waves = len(every) / max(1.0, float(np.count_nonzero(of_wave)))
+            part = fresh * waves * read / active_sms / max(1.0, of_all)
     return Sharing(
-        lines=seen, chip_lines=max(seen, chip), part=min(1.0, part), fresh=min(1.0, fresh),
+        lines=seen, chip_lines=max(seen, chip), part=min(1.0, float(part)), fresh=min(1.0, fresh),
         brought=brought,
         is_exact=True,
     )  # fmt: skip
@@ -289,38 +326,51 @@ def _along(touched: Touched, place: Ints, beside: int, among: Flags, active_sms:
     return lines + (lines - before) / (units - units // 2) * (all_units - units)
 
 
-def extrapolated(users: Ints, ratio: float) -> float:
-    """From lines that one and that two of some units use (`users`: of each line) follows how many
-    are used that none of them uses (Chao's estimator), at most as many as if the former were each
-    used by one alone."""
-    once, twice = float((users == 1).sum()), float((users == 2).sum())
+def lines_of_grid(touched: Touched, among: Flags, arrays: Arrays, wave: int, blocks: int,
+                  far: Flags) -> Floats:  # fmt: skip
+    """Per array the lines that a grid of so many `blocks`, each of which touches any, uses in some
+    of its accesses: as many as blocks that lie apart (`far`) tell, or as the sampled waves do, and
+    no more than it has."""
+    users = users_of(touched, np.arange(len(touched.blocks)), among & far[touched.user])
+    ratio = max(1.0, blocks / np.count_nonzero(far))
+    found = extrapolated(users, ratio, arrays)
+    found = np.maximum(found, _by_waves(touched, wave, among, blocks, arrays))
+    pattern = np.where(np.isfinite(arrays.sizes), _in_pattern(users, ratio, arrays), 0.0)
+    return np.minimum(np.maximum(found, pattern), arrays.sizes)
+
+
+def extrapolated(users: Ints, ratio: float, arrays: Arrays) -> Floats:
+    """Per array: from lines that one and that two of some units use (`users`: of each line) follows
+    how many are used that none of them uses (Chao's estimator), at most as many as if the former
+    were each used by one alone. It asks for lines that are alike, as those of an array are."""
+    once, twice = (arrays.count(users == n) for n in (1, 2))
     unseen = once * (ratio - 1.0)
-    if twice:
-        unseen = min(unseen, once * (once - 1.0) / (2.0 * (twice + 1.0)))
-    return float(np.count_nonzero(users)) + unseen
+    told = np.where(twice > 0.0, once * (once - 1.0) / (2.0 * (twice + 1.0)), unseen)
+    found: Floats = arrays.count(users > 0) + np.minimum(unseen, told)
+    return found
 
 
-def _in_pattern(users: Ints, ratio: float) -> float:
+def _in_pattern(users: Ints, ratio: float, arrays: Arrays) -> Floats:
     """The same where lines met three times are so few that chance did not choose the units: pairs
     of them that share lines lie as far apart as the sampled ones. Of users that lines have, as far
     as those met twice and three times tell, not more than these; 0 where chance did choose."""
-    once, twice, thrice = (float((users == n).sum()) for n in (1, 2, 3))
-    if not twice or once < twice:
-        return 0.0
-    each = 2.0 + 3.0 * thrice / twice * (ratio - 1.0)
-    if each > _PATTERN * (1.0 + 2.0 * twice / once * (ratio - 1.0)):
-        return 0.0
-    return (once + 2.0 * twice + 3.0 * thrice) * ratio / each
+    once, twice, thrice = (arrays.count(users == n) for n in (1, 2, 3))
+    pairs = np.maximum(1.0, twice)
+    each = 2.0 + 3.0 * thrice / pairs * (ratio - 1.0)
+    most = _PATTERN * (1.0 + 2.0 * twice / np.maximum(1.0, once) * (ratio - 1.0))
+    tells = (twice > 0.0) & (once >= twice) & (each <= most)
+    return np.where(tells, (once + 2.0 * twice + 3.0 * thrice) * ratio / each, 0.0)
 
 
-def _by_waves(touched: Touched, wave: int, among: Flags, blocks: int) -> float:
-    """Lines of a grid of so many `blocks` by what the sampled waves have in common: blocks that
-    share lines may all be of the same one. 0 if there is only one."""
+def _by_waves(touched: Touched, wave: int, among: Flags, blocks: int, arrays: Arrays) -> Floats:
+    """Lines per array of a grid of so many `blocks` by what the sampled waves have in common:
+    blocks that share lines may all be of the same one. 0 if there is only one."""
     sampled = len(touched.blocks)
     waves = -(-sampled // wave)
     if waves < 2:
-        return 0.0
-    seen = _lines_of(touched, among)
+        return np.zeros(len(arrays.sizes))
+    seen = arrays.count(touched.lines_of(among))
     users = users_of(touched, np.arange(sampled) // wave, among)
-    found = extrapolated(users, blocks / sampled)
-    return seen + (found - seen) * (waves - 1) / waves  # the same estimator, of few units
+    found = extrapolated(users, blocks / sampled, arrays)
+    told: Floats = seen + (found - seen) * (waves - 1) / waves  # the same estimator, of few units
+    return told
