@@ -103,9 +103,12 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
     if spec.ideal & IDEAL_L2:
         return float(begin + latency)
     start = max(begin, sm.l2_free, sm.answers_free)
-    # Slices send what they find while DRAM fills them: whichever takes longer.
+    # Slices are filled and send what they find; beside that they look up a request, and what DRAM
+    # brings by 64 bytes, in turn (columns_sm90.json): whichever takes longer.
+    pairs = _pairs(absent)
     cost = (found + missing * spec.l2_fill) * 32 / spec.l2_rate
     sent = max(spec.l2_request, (found + missing) * 32 / spec.l2_rate)
+    sent += 2 * pairs * (spec.l2_fill - 1.0) * 32 / spec.l2_rate
     if place >= 0:
         cost *= trace.merged[place]
         sent *= trace.merged[place]
@@ -131,7 +134,6 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
         left += closely * closely * spec.dram_spread * (trace.lots[place] - 1.0)
         done += left + queue
     if missing:
-        pairs = _pairs(absent)  # DRAM is read by 64 bytes
         done = max(done, dram.read(sm, spec, trace, place, 2.0 * pairs, start))
         for half in range(2):
             if absent & 3 << 2 * half:
@@ -212,6 +214,7 @@ def store(sm: Record, spec: Record, trace: Trace, place: int, joined: int, parti
     since = begin - dram.apart(spec, begin)
     cost = (sectors * spec.l2_stored + back * spec.l2_back) * 32 / spec.l2_rate
     sm.l2_free = max(sm.l2_free, since) + max(spec.l2_request, cost)
+    sm.answers_free = max(sm.answers_free, since) + spec.l2_request
     sm.port_write_free = max(begin, sm.port_write_free) + sectors * 32 / spec.port_write_rate
     shared = max(sm.l2_write_free, since, sm.dram_write_free - spec.dram_held)
     sm.l2_write_free = shared + sectors * 32 / spec.l2_write_rate
