@@ -136,7 +136,7 @@ def _place(state: State, counts: Counts, spec: Record, trace: Trace, slot: int, 
     warp.pc, warp.end = trace.blocks[lifted, 0], trace.blocks[lifted, 1]
     warp.issued_at = now
     warp.stores = warp.queued = warp.known = warp.fenced = warp.copied = 0
-    warp.stored = warp.phase = warp.barrier = warp.opened = 0
+    warp.stored = warp.phase = warp.barrier = warp.opened = warp.behind = 0
     scoreboard.clear(warp)
     warp.age = sm.next_block
     warp.ready = fetch.ready(state, spec, part, -16, warp.pc, now)

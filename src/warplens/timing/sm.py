@@ -31,6 +31,7 @@ from warplens.timing.state import (
     BLOCK_BARRIER,
     BRANCH,
     CLUSTER_BARRIER,
+    CODE_LINE,
     CONSTANT,
     FENCE,
     JOIN,
@@ -45,6 +46,10 @@ from warplens.timing.state import (
     Trace,
     stage,
 )
+
+TAKEN = 5  # cycles from a branch's issue to when warps are counted to wait for it
+FETCHED = 2  # cycles from when a branch is resolved to its target's issue
+BEHIND = 3  # from the target's to that of the next line's first instruction, at least
 
 
 @native
@@ -127,17 +132,23 @@ def _advance(state: State, counts: Counts, spec: Record, code: Records, trace: T
     ready = now + max(1, inst.stall)
     if inst.stall == 1 and not inst.keep:
         ready = now + 2
-    _late(sm, counts, index, warp, stall.WAIT, now + 1, ready)
-    if following != before + 1 or inst.kind == JOIN:
-        is_branch = inst.kind == BRANCH or (inst.kind == JOIN and following == before + 1)
-        until = ready + (inst.latency if is_branch else spec.branch_latency)
-        ready = _late(sm, counts, index, warp, stall.BRANCH_RESOLVING, ready, until)
+    there = ready
+    if following != before + 1:
+        ready, there = _jump(sm, counts, spec, inst, index, warp, now, ready)
+    else:
+        _late(sm, counts, index, warp, stall.WAIT, now + 1, ready)
+        if inst.kind == JOIN:
+            until = ready + inst.latency
+            ready = there = _late(sm, counts, index, warp, stall.BRANCH_RESOLVING, ready, until)
+        elif following % CODE_LINE == 0:
+            there = max(ready, warp.behind)
     if inst.kind == FENCE:
         ready = _late(sm, counts, index, warp, stall.MEMBAR, ready, warp.fenced)
     if inst.kind == SLEEP:
         ready = _late(sm, counts, index, warp, stall.SLEEPING, ready, warp.woken)
         ready = _late(sm, counts, index, warp, stall.BRANCH_RESOLVING, ready, warp.resumed)
     until = fetch.ready(state, spec, index % spec.sub_partitions, before, following, ready)
+    until = max(until, there)
     ready = _late(sm, counts, index, warp, stall.NO_INSTRUCTION, ready, until)
     if code[following].kind != CONSTANT:  # a load from a constant bank has its result late
         line = code[following].constant
@@ -161,6 +172,18 @@ def _advance(state: State, counts: Counts, spec: Record, code: Records, trace: T
     sub = state.subs[index % spec.sub_partitions]
     sub.next = min(sub.next, warp.ready)
     return True
+
+
+@stage
+def _jump(sm: Record, counts: Counts, spec: Record, inst: Record, index: int, warp: Record,
+          now: int, ready: int) -> tuple[int, int]:  # fmt: skip
+    """When the target of what has jumped is known, and when it can issue at the earliest: as long
+    after the branch, whatever that one's stall count (h200_loops.json, states_sm90.json)."""
+    there = max(ready + 1, now + int(inst.latency if inst.kind == BRANCH else spec.branch_latency))
+    waited = _late(sm, counts, index, warp, stall.WAIT, now + 1, min(ready, now + TAKEN))
+    known = _late(sm, counts, index, warp, stall.BRANCH_RESOLVING, waited, there - FETCHED)
+    warp.behind = there + BEHIND
+    return known, there
 
 
 @stage

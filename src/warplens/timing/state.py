@@ -231,6 +231,7 @@ WARP = np.dtype([
     ("phase", "i8"),  # of an mbarrier, that it waits for
     ("barrier", "i8"),  # from 1: which it has come to; 0: none that is not open
     ("opened", "i8"),  # when the last one lets it go on
+    ("behind", "i8"),  # when it can have the line behind that of its last jump's target
     # when its next memory instruction can have its addresses; when its ways back from shared memory
     # and from L1 are free
     ("queue_free", "f8"), ("back", "f8", (2,)),
