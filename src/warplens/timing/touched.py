@@ -113,8 +113,9 @@ class Touched:
     def users_by_line(self) -> tuple[Numbers, Numbers]:
         """The users of `by_line`, and where in it each line's begin."""
         counts = times_of(self.used)
-        begins = np.zeros(len(counts) + 1, np.int32)
-        np.cumsum(counts, out=begins[1:])
+        begins = np.full(self.n_lines + 1, len(self.used), np.int32)
+        begins[0] = 0
+        np.cumsum(counts, out=begins[1 : len(counts) + 1])
         return self.user[self.by_line], begins
 
     @once
