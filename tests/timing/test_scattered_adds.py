@@ -21,13 +21,13 @@ SIZES = (256, 1024, 2048, 65536, 262144)  # words; between, times there differ b
 @pytest.mark.parametrize("kernel", ["add_int", "add_float", "ask_int"])
 def test_all_sms_add_as_quickly(kernel: str) -> None:
     errors = [over_recorded(KERNELS, CASES[f"{kernel}/{words}/132x256"]) for words in SIZES]
-    assert max(map(abs, errors)) < 0.12, errors
+    assert max(map(abs, errors)) < 0.135, errors
 
 
 def test_doubles_on_a_word_take_longer() -> None:
     names = [f"add_double/{words}/132x256" for words in (16, 1024, 65536)]
     errors = [over_recorded(KERNELS, CASES[name]) for name in names]
-    assert max(map(abs, errors)) < 0.12, errors
+    assert max(map(abs, errors)) < 0.135, errors
 
 
 def test_four_lines_lie_in_two_slices() -> None:

@@ -40,16 +40,15 @@ _CONTENDED = 2.0  # warps at least, if tries are to be lost
 # those that keep the most, how often one fails while the most is not known, for each doubling of
 # their number (kept_most_sm90.json: 0.25 times of half a lane, 1.2 of 4, 3.2 of 66, 7.6 of 17,000)
 _AGAIN, _KEPT = 1.1, 0.52
-# Loads go behind the atomics that wait for a slice, but for those of so many cycles (top states of
-# validation/data/kinds_sm90.json)
-_IN_SLICES = 1000.0
-# Sectors of an SM's atomics that wait outside it, and as many more for each slice that they go to,
-# until what comes behind them waits in the SM (when SMs end whose blocks add to words of one slice,
-# 253 to 260, of two, 303 to 305, of eight more than 335: kept_most_sm90.json, 1,056 blocks of a
-# thread; 263 to 297 of whole warps that add to two words: waves_sm90.json). For half of the slices
-# at most: SMs that add to 16,384 to 262,144 words end as long before the launch
-# (scattered_adds_sm90.json; for all of them they would end 4 % sooner)
-_OUTSIDE, _OUTSIDE_EACH, _OUTSIDE_SLICES = 205.0, 50.0, 16.0
+# How often a line that is loaded waits behind the atomics that wait for a slice, and for how much
+# of their time: the mean line an eighth of it, 32 lines half (behind_adds_sm90.json)
+_MEETS, _WAITED = 0.2, 0.55
+# Sectors of an SM's atomics that wait outside it until what comes behind them waits in the SM,
+# alone in their lines, of one slice; of more slices by the fourth root of how many there are; and
+# what a sector takes beside others of its line (behind_adds_sm90.json: 260 to 280 of one slice, 310
+# of four of a line, 370 and 430 of 3.3 slices, 570 of 17, four of a line; kept_most_sm90.json,
+# 1,056 blocks of a thread: 253 to 260 of one, 303 to 305 of two)
+_OUTSIDE, _BESIDE = 255.0, 0.8
 # Where a part of an SM's blocks is replayed it is that part of them, but no fewer than take so many
 # cycles: most of the time they are all in use
 _SOON_HELD = 12500.0
@@ -117,7 +116,9 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
     sm.l2_free = max(sm.l2_free, since) + cost
     sm.answers_free = max(sm.answers_free, since) + sent
     sm.port_free = max(begin, sm.port_free) + (found + missing) * 32 / spec.port_rate
-    way = max(sm.l2_free, sm.answers_free, sm.port_free, sm.behind)
+    way = max(sm.l2_free, sm.answers_free, sm.port_free)
+    if sm.behind > begin and lot(int(sm.l2_requests)) < _MEETS:
+        way = max(way, begin + _WAITED * (sm.behind - begin))
     done = max(way + latency, under_way)
     # As often as L2 had to give local memory up
     if place < 0 and not known and lot(int(sm.l2_requests)) < spec.local_missing:
@@ -293,6 +294,7 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
         served = float(trace.depths[at] >> DEPTH_BITS)
         served = math.sqrt(served * served + passes * passes)
     own = max(1.0, deep * lane - less, _PASS * served)
+    outside = _BESIDE * served + (1.0 - _BESIDE) * deep
     start = max(begin, sm.atomic_free)
     if spec.added_back > 0.0:
         start = max(start, sm.dram_write_free - spec.dram_held)
@@ -310,15 +312,15 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
         turn = (turn * trace.passes[at, 5] + waits) * spec.sharers
         sm.busiest_free = max(start, sm.busiest_free) + turn
         sm.slice_work[0] += turn
-        _outside(sm, spec, sm.busiest_free, turn, served, 1.0 / trace.passes[at, 5])
-        _hold(sm, sm.busiest_free, _IN_SLICES)
+        _outside(sm, spec, sm.busiest_free, turn, outside, 1.0 / trace.passes[at, 5])
+        _hold(sm, sm.busiest_free, 0.0)
         return _found_there(sm, spec, trace, at, start, max(sm.busiest_free, sm.atomic_free))
     if not compares and trace.passes[at, 2] <= 1.0 and trace.shares[at] > 0.0:
         # Words of several warps lie in a slice, which adds to one of them at a time.
         turn = _PASS * served * trace.passes[at, 5] * spec.sharers
         sm.slice_free[SLICES] = max(start, sm.slice_free[SLICES]) + turn
         sm.slice_work[SLICES] += turn
-        _hold(sm, sm.slice_free[SLICES], _IN_SLICES)
+        _hold(sm, sm.slice_free[SLICES], 0.0)
     place = _slice_of(line)
     sharers = spec.sharers * trace.shares[at]
     if deep >= _DEEP:  # one word after the other: those of other lines go on meanwhile
@@ -349,8 +351,8 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
     sm.slice_work[place] += turn
     served_there = max(sm.slice_free[place], sm.slice_free[SLICES])
     if not compares:  # who compares waits for the answer before it asks again
-        _outside(sm, spec, served_there, turn, served, max(1.0, trace.passes[at, 2]))
-        _hold(sm, sm.slice_free[place], _IN_SLICES)
+        _outside(sm, spec, served_there, turn, outside, max(1.0, trace.passes[at, 2]))
+        _hold(sm, sm.slice_free[place], 0.0)
     return _found_there(sm, spec, trace, at, start, max(served_there, sm.atomic_free))
 
 
@@ -360,7 +362,7 @@ def _outside(sm: Record, spec: Record, until: float, turn: float, sectors: float
     """Notes an atomic that waits outside the SM until then, in one of so many slices, which take
     `turn` cycles for its sectors, and until when what comes behind has to wait in the SM: until so
     many sectors fewer are outside."""
-    most = _OUTSIDE + _OUTSIDE_EACH * min(_OUTSIDE_SLICES, slices)
+    most = _OUTSIDE * math.sqrt(math.sqrt(slices))
     most = max(most * spec.replayed_part, min(most, _SOON_HELD * sectors / max(1.0, turn)))
     sm.sectors_left += sectors
     sm.outside_sectors[sm.next_outside % OUTSIDE] = sm.sectors_left
