@@ -294,7 +294,7 @@ def _push_back(sm: Record, spec: Record) -> None:
 @stage
 def held_until(sm: Record, spec: Record) -> float:
     """When the miss path takes more."""
-    latest = max(sm.l2_free, sm.answers_free, sm.port_free, sm.l2_write_free, sm.pages_free)
+    latest = max(sm.l2_free, sm.port_free, sm.l2_write_free, sm.pages_free)
     latest -= spec.in_flight
     latest = max(latest, _partial_held_until(sm, spec))
     return float(max(latest, sm.port_write_free - spec.write_held))
