@@ -43,7 +43,7 @@ def test_bytes_of_a_word_are_joined(stores: int) -> None:
     launch = kernel.predict[132, 256](np.zeros(256, np.uint32), *numbers)
     measured = RECORDED["again_local_1", stores, 0, 0, 132, 256]
     sent = launch.metric("lts__t_sectors_srcunit_tex.sum")
-    assert sent == pytest.approx(measured["lts__t_sectors_srcunit_tex_op_write.sum"], rel=0.05)
+    assert sent == pytest.approx(measured["lts__t_sectors_srcunit_tex_op_write.sum"], rel=0.06)
     took = launch.metric("sm__cycles_active.avg")
     assert took == pytest.approx(measured["sm__cycles_active.avg"], rel=0.2)
 
